@@ -1,4 +1,4 @@
-"""`open`: result files of every kind."""
+"""`sorosim.open`: read a result file of any kind."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def open(path: str | Path) -> Run | Equilibrium | Continuation | SweepResult:
     """Read a result file: a run, an equilibrium, a continuation or a sweep.
 
-    The journal of a run or a sweep that has not finished is read in place of the file that it lies beside.
+    Where a run or a sweep has not finished, its journal, which lies beside the file, is read instead.
 
     Raises
     ------

@@ -31,9 +31,8 @@ from sorosim.loads.mass_damping import all_loads
 from sorosim.model.description import Description
 from sorosim.model.link import Link
 from sorosim.sensors.base import Sensor
-from sorosim.sensors.instruments import Instruments
+from sorosim.sensors.instruments import Instruments, summary
 from sorosim.sensors.state import State
-from sorosim.sensors.summary import summary
 from sorosim.units.quantity import amount
 from sorosim.units.table import OF_INPUT
 from sorosim.validation import Number, Values, columns, indices, vector

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -36,25 +37,23 @@ def actuators(context: CheckContext) -> Iterator[Finding]:
     if not names:
         yield finding("actuators.none", "actuators")
         return
+    paths = [f"actuators.{name}" for name in names]
     B = np.vstack([_input_matrix(context, seed) for seed in (1, 2)])
     sizes = np.linalg.norm(B, axis=0)
-    for name, size in zip(names, sizes, strict=True):
+    for name, where, size in zip(names, paths, sizes, strict=True):
         if size <= NOTHING * sizes.max(initial=0.0):
-            yield finding(
-                "actuator.idle", f"actuators.{name}", 0.0, remedy=_why_ineffective(context, all_of_them[name])
-            )
-    for j, name in enumerate(names):
-        for i in range(j):
-            if sizes[i] * sizes[j] > 0.0 and np.linalg.norm(B[:, i] / sizes[i] - B[:, j] / sizes[j]) < SAME:
-                yield finding("actuator.same", f"actuators.{name}", sizes[j] / sizes[i], other=names[i])
-    routed = {n: list(_route(context, f"actuators.{n}", a)) for n, a in all_of_them.items()
-              if isinstance(a, Tendon | Chamber)}  # fmt: skip
+            why = _why_ineffective(context, all_of_them[name])
+            yield finding("actuator.idle", where, 0.0, remedy=why)
+    for i, j in sorted(combinations(range(len(names)), 2), key=lambda pair: pair[::-1]):
+        if sizes[i] * sizes[j] > 0.0 and np.linalg.norm(B[:, i] / sizes[i] - B[:, j] / sizes[j]) < SAME:
+            yield finding("actuator.same", paths[j], sizes[j] / sizes[i], other=names[i])
+    routed = [
+        (where, a) for where, a in zip(paths, all_of_them.values(), strict=True) if isinstance(a, Tendon | Chamber)
+    ]
+    found = [one for where, actuator in routed for one in _route(context, where, actuator)]
     # where all of several run along the middle, it is meant so
-    all_central = len(routed) > 1 and all(
-        any(f.code == "route.middle" for f in findings) for findings in routed.values()
-    )
-    for findings in routed.values():
-        yield from (f for f in findings if not (all_central and f.code == "route.middle"))
+    n_central = sum(one.code == "route.middle" for one in found)
+    yield from (one for one in found if one.code != "route.middle" or len(routed) == 1 or n_central < len(routed))
 
 
 def _route(context: CheckContext, where: str, actuator: Tendon | Chamber) -> Iterator[Finding]:
@@ -95,9 +94,8 @@ def _input_matrix(context: CheckContext, seed: int) -> Array:
 def _why_ineffective(context: CheckContext, actuator: Any) -> str:
     if isinstance(actuator, JointForce):
         return "its joint is driven: the force there is unknown; leave one of the two out"
-    question = "is the strain that it works on locked" + (
-        ", or does it run along the middle?" if isinstance(actuator, Tendon) else "?"
-    )
+    middle = ", or does it run along the middle" if isinstance(actuator, Tendon) else ""
+    question = f"is the strain that it works on locked{middle}?"
     locked = []
     for place in context.places:
         counts = zip(STRAINS[:4], place.division.strain.count_per_strain, strict=False)

@@ -178,11 +178,5 @@ def _inertia(context: CheckContext) -> Iterator[Finding]:
 
 def link_mass(robot: Robot, name: str) -> float:
     """Mass of a link [kg]."""
-    link = next(link for link in robot.links if link.name == name)
-    if link.rod is not None:
-        total = 0.0
-        for division in link.rod.divisions:
-            X, w, _ = division.gauss_points()
-            total += float(w @ division.line_inertia(X)[:, 3])
-        return total
-    return float(link.body.mass) if isinstance(link.body, RigidBody) else 0.0
+    nodes = robot.engine.layout.links[name].nodes
+    return float(robot.engine.weight[nodes, 3, 3].sum())

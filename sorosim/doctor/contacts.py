@@ -77,9 +77,8 @@ def _floors(context: CheckContext) -> Iterator[Finding]:
     pressed = {name: float(-np.array(robot.description.gravity) @ n) for name, n in normals.items()}
     name = max(pressed, key=pressed.__getitem__)
     if pressed[name] <= LEVEL * context.gravity or context.gravity == 0.0:
-        words = (
-            "gravity presses nothing onto it" if context.gravity else "there is no gravity to press anything onto it"
-        )
+        no_gravity = "there is no gravity to press anything onto it"
+        words = "gravity presses nothing onto it" if context.gravity else no_gravity
         gravity = [round(float(-EARTH * x), 3) + 0.0 for x in normals[name]]
         yield finding("contact.no_weight", f"loads.{name}", pressed[name], words=words, gravity=gravity)
 

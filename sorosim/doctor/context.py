@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ from sorosim.results.result import Equilibrium
 from sorosim.robot import Robot
 
 Array = NDArray[np.float64]
+Part = TypeVar("Part")
 
 ROUNDING = 1e-12  # rank tolerance: stiffnesses below this part of the largest count as zero
 SAMPLES = 401  # of signals over a run
@@ -171,6 +172,12 @@ class CheckContext:
                 return f"links.{name}"
         return coordinate
 
+    def parts(self, block: str, kind: type[Part]) -> Iterator[tuple[str, str, Part]]:
+        """Parts of a kind in a block of the file: path, name, part."""
+        for name, part in getattr(self.robot.description, block).items():
+            if isinstance(part, kind):
+                yield f"{block}.{name}", name, part
+
     # -- as it is run ----------------------------------------------------------------------------------------------
 
     @property
@@ -279,12 +286,11 @@ class CheckContext:
 
         What falls freely feels no weight: there it is the motion of its rods, springs and loads alone.
         """
-        equilibrium = self.equilibrium
         with warnings.catch_warnings():  # where there is no equilibrium the start is as good as any
             warnings.simplefilter("ignore", SorosimWarning)
             try:
-                if not isinstance(equilibrium, str):
-                    return self.robot.linearize(equilibrium.q, equilibrium.u, free=equilibrium.free)
+                if not isinstance(state := self.equilibrium, str):
+                    return self.robot.linearize(state.q, state.u, free=state.free)
                 robot = variant(self.robot, gravity=(0.0, 0.0, 0.0)) if self.floating_link else self.robot
                 return robot.linearize(robot.initial_q)
             except (SorosimError, np.linalg.LinAlgError):
@@ -325,10 +331,8 @@ def variant(robot: Robot, **changes: Any) -> Robot:
 
 def with_divisions(robot: Robot, change: Callable[[Division], Division]) -> Robot:
     """The robot with other divisions of its rods."""
-    links = tuple(
-        link if link.rod is None else replace(link, body=Rod(tuple(map(change, link.rod.divisions))))
-        for link in robot.links
-    )
+    bodies = [link.body if link.rod is None else Rod(tuple(map(change, link.rod.divisions))) for link in robot.links]
+    links = tuple(replace(link, body=body) for link, body in zip(robot.links, bodies, strict=True))
     return variant(robot, links=links)
 
 

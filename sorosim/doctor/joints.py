@@ -16,6 +16,7 @@ from sorosim.equations.system import independent_rows
 from sorosim.equilibria.assembly import close, open_loops
 from sorosim.errors import ConvergenceError, ExpressionError, InputError
 from sorosim.model.joints import Joint
+from sorosim.validation import counted
 
 Array = NDArray[np.float64]
 
@@ -42,9 +43,8 @@ def joints(context: CheckContext) -> Iterator[Finding]:
 
 def _joint(context: CheckContext, where: str, joint: Joint, i: int, c: Coordinate) -> Iterator[Finding]:
     """The i-th coordinate of a joint."""
-    spring, rest, friction = (
-        float(np.broadcast_to(v, joint.n)[i]) for v in (joint.stiffness, joint.rest, joint.friction)
-    )
+    values = joint.stiffness, joint.rest, joint.friction
+    spring, rest, friction = (float(np.broadcast_to(value, joint.n)[i]) for value in values)
     load, q = float(abs(context.load_vector[c.column])), float(context.robot.initial_q[c.column])
     most = TURNS if c.is_angle else FAR * context.extent
     words: dict[str, Any] = {"name": c.name, "unit": c.unit, "meant": f"was it meant in {c.wrong_unit}?"}
@@ -81,12 +81,10 @@ def _joint(context: CheckContext, where: str, joint: Joint, i: int, c: Coordinat
 def _rates(context: CheckContext) -> Iterator[Finding]:
     """How fast the robot begins."""
     robot = context.robot
-    fastest = {
-        "angle": (SPINS, "rad/s", "deg/s"), "length": (max(FASTEST, LENGTHS * context.largest_part), "m/s", "mm/s")
-    }  # fmt: skip
-    for name, dimension, rate in zip(
-        robot.coordinate_names, robot.engine.layout.dimensions, robot.initial_qd, strict=True
-    ):
+    far = max(FASTEST, LENGTHS * context.largest_part)
+    fastest = {"angle": (SPINS, "rad/s", "deg/s"), "length": (far, "m/s", "mm/s")}
+    dimensions = robot.engine.layout.dimensions
+    for name, dimension, rate in zip(robot.coordinate_names, dimensions, robot.initial_qd, strict=True):
         most, unit, likely_unit = fastest.get(dimension, (np.inf, "", ""))
         if abs(rate) > most:
             yield finding("joint.rate", f"initial.{name}", rate, unit=unit, meant=likely_unit)
@@ -94,10 +92,8 @@ def _rates(context: CheckContext) -> Iterator[Finding]:
 
 def _servos(context: CheckContext) -> Iterator[Finding]:
     """Servos that give way to weight and loads where the robot starts, or may not push enough."""
-    for name, actuator in context.robot.description.actuators.items():
-        if not isinstance(actuator, Servo):
-            continue
-        c, where = context.coordinate(context.index_of(actuator)), f"actuators.{name}"
+    for where, _, actuator in context.parts("actuators", Servo):
+        c = context.coordinate(context.index_of(actuator))
         load = float(abs(context.load_vector[c.column]))
         if actuator.limit < load:
             yield finding("servo.weak", where, actuator.limit, load=load, effort=c.effort)
@@ -139,10 +135,8 @@ def _driven_block(context: CheckContext, block: str, motions: Mapping[str, Any])
         c, here = context.coordinate(int(index)), f"{where}.{name}"
         far, least, most = float(np.abs(values).max(initial=0.0)), values.min(), values.max()
         if far > (DRIVEN_TURNS if c.is_angle else FAR * context.extent):
-            question = f"was it meant in {c.wrong_unit}?" + (
-                f" That is {np.radians(far):.3g} rad" if c.is_angle else ""
-            )
-            yield finding("driven.far", here, far, unit=c.unit, meant=question)
+            radians = f" That is {np.radians(far):.3g} rad" if c.is_angle else ""
+            yield finding("driven.far", here, far, unit=c.unit, meant=f"was it meant in {c.wrong_unit}?{radians}")
         link = next((link for link in robot.links if link.name == name), None)
         stop = link.joint.limits[0] if link is not None and link.joint.n == 1 and link.joint.limits else None
         if stop is not None and not (stop.low <= least and most <= stop.high):
@@ -192,8 +186,7 @@ def loops(context: CheckContext) -> Iterator[Finding]:
         yield _open(context, words, free)
     A = robot.loop_rows(robot.initial_q).A
     rank = len(independent_rows(robot, A[:, free]))
-    count = f"{len(robot.loop_names)} loop" + "s" * (len(robot.loop_names) > 1)
-    rows = f"{len(A)} conditions of {count}, {rank} of them independent at the start"
+    rows = f"{len(A)} conditions of {counted(len(robot.loop_names), 'loop')}, {rank} of them independent at the start"
     dependent = ", ".join(f"{n} of '{name}'" for name, n in _redundant(context, A[:, free]).items())
     if dependent:
         yield finding("loops.redundant", "loops", len(A) - rank, rows=rows, dependent=dependent)
@@ -207,9 +200,9 @@ def loops(context: CheckContext) -> Iterator[Finding]:
 
 
 def _open(context: CheckContext, words: str, free: NDArray[np.int64]) -> Finding:
-    robot, code = context.robot, "loops.open"
-    if robot.description.simulate.get("q0") in ("assembled", "equilibrium"):
-        code = "loops.assembled"
+    robot = context.robot
+    is_closed_first = robot.description.simulate.get("q0") in ("assembled", "equilibrium")
+    code = "loops.assembled" if is_closed_first else "loops.open"
     try:
         close(robot, robot.initial_q, np.zeros(robot.ndof), free)
     except ConvergenceError as error:

@@ -48,12 +48,8 @@ def _twice(context: CheckContext, names: list[str]) -> Iterator[Finding]:
     robot, rng = context.robot, np.random.default_rng(4)
     qd = 1e-3 * rng.uniform(-1.0, 1.0, robot.ndof)
     nodes = {name: robot.engine.loading.nodes_of(name) for name in names}
-    wrenches = {
-        name: np.concatenate(
-            [robot.engine.load_wrenches(name, float(t), robot.initial_q, qd) for t in context.some_times(TIMES)]
-        )
-        for name in names
-    }
+    times, q = [float(t) for t in context.some_times(TIMES)], robot.initial_q
+    wrenches = {name: np.stack([robot.engine.load_wrenches(name, t, q, qd) for t in times]) for name in names}
     for k, name in enumerate(names):
         wrench = wrenches[name]
         for other in names[:k]:
@@ -103,26 +99,19 @@ def _size(context: CheckContext, name: str) -> Iterator[Finding]:
 
 def springs(context: CheckContext) -> Iterator[Finding]:
     """Every spring among the loads, where the robot starts."""
-    for name, load in context.robot.description.loads.items():
-        if isinstance(load, Spring):
-            yield from _spring(context, f"loads.{name}", load)
-
-
-def _spring(context: CheckContext, where: str, spring: Spring) -> Iterator[Finding]:
-    length, part = _length(context, spring), context.largest_part
-    k, c, rest = (
-        float(value.sample(context.some_times(SAMPLES)).max()) if isinstance(value, Signal) else float(value)
-        for value in (spring.stiffness, spring.damping, spring.rest)
-    )
-    far = judged("spring.far", where, length, length / part, part=part)
-    yield from far
-    if not far and length <= TOGETHER * context.extent:
-        if rest > 0.0:
-            yield finding("spring.meets", where, length)
-    elif not far and k > 0.0 and rest > 0.0:
-        yield from judged("spring.rest", where, rest, rest / length, length=length, force=k * abs(length - rest))
-    if k > 0.0:
-        yield from judged("spring.damping", where, c / k, damping=c, stiffness=k, enough=0.01 * k)
+    times, part = context.some_times(SAMPLES), context.largest_part
+    for where, _, spring in context.parts("loads", Spring):
+        length, values = _length(context, spring), (spring.stiffness, spring.damping, spring.rest)
+        k, c, rest = (float(np.max(x.sample(times) if isinstance(x, Signal) else x)) for x in values)
+        far = judged("spring.far", where, length, length / part, part=part)
+        yield from far
+        if not far and length <= TOGETHER * context.extent:
+            if rest > 0.0:
+                yield finding("spring.meets", where, length)
+        elif not far and k > 0.0 and rest > 0.0:
+            yield from judged("spring.rest", where, rest, rest / length, length=length, force=k * abs(length - rest))
+        if k > 0.0:
+            yield from judged("spring.damping", where, c / k, damping=c, stiffness=k, enough=0.01 * k)
 
 
 def _length(context: CheckContext, spring: Spring) -> float:
@@ -141,14 +130,9 @@ def _length(context: CheckContext, spring: Spring) -> float:
 
 def fluids(context: CheckContext) -> Iterator[Finding]:
     """Every fluid among the loads: density, current where the robot starts, surface, coefficients."""
-    for name, fluid in context.robot.description.loads.items():
-        if not isinstance(fluid, Fluid):
-            continue
-        where = f"loads.{name}"
+    for where, name, fluid in context.parts("loads", Fluid):
         yield from _density(context, where, fluid)
-        speed = np.zeros(())
-        for entry in fluid.flow:
-            speed = np.hypot(speed, _greatest(context, entry))
+        speed = float(np.linalg.norm([_greatest(context, entry) for entry in fluid.flow]))
         if speed > CURRENT[fluid.density > LIQUID]:
             yield finding("fluid.current", f"{where}.current", speed)
         if fluid.height is not None:

@@ -104,7 +104,7 @@ def sampled(context: CheckContext) -> Iterator[Finding]:
     """What each actuator and line load does to the unloaded robot, against the same with many more Gauss points."""
     robot = context.robot
     names = [f"actuators.{name}" for name in robot.actuator_names]
-    names += [f"loads.{name}" for name, load in robot.description.loads.items() if isinstance(load, LineLoad)]
+    names += [where for where, _, _ in context.parts("loads", LineLoad)]
     if not names or not context.places:
         return
     fewest = min(d.n_gauss or 0 for link in robot.links if link.rod is not None for d in link.rod.divisions)

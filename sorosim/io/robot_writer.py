@@ -14,7 +14,6 @@ from sorosim.declare import OneOf, SignalOf, Writer
 from sorosim.declare.types import MAX_NAME, inexpressible
 from sorosim.errors import FileError, InputError, ModelError
 from sorosim.io import load_text, meshes
-from sorosim.io.coordinates import RATES
 from sorosim.io.robot_file import FORMAT_VERSION
 from sorosim.io.writing import write_whole
 from sorosim.io.yaml_writer import to_yaml
@@ -25,7 +24,7 @@ from sorosim.robot import Robot
 from sorosim.sensors.base import SensorType
 from sorosim.signals.expressions import Expression
 from sorosim.units.quantity import readable
-from sorosim.units.table import OF_INPUT
+from sorosim.units.table import OF_COORDINATE, OF_INPUT
 
 _HEAD = "# numbers without a unit are in SI units: m, kg, s, N, Pa, rad\n"
 MAX_WRITTEN = 10_000  # triangles; more would make too large a file
@@ -154,7 +153,7 @@ def dimensions_by_name(robot: Robot) -> dict[str, str]:
 def _initial(values: Mapping[str, float], rates: Mapping[str, float], of: Mapping[str, str]) -> dict[str, Any]:
     out: dict[str, Any] = {name: readable(float(value), of.get(name, "number")) for name, value in values.items()}
     for name, rate in rates.items():
-        written = readable(float(rate), RATES.get(of.get(name, ""), "number"))
+        written = readable(float(rate), OF_COORDINATE[of.get(name, "number")][1])
         out[name] = {**({"value": out[name]} if name in out else {}), "rate": written}
     return out
 

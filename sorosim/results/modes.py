@@ -55,14 +55,7 @@ class ModeRun(Run):
         return {"title": f"{self.robot.name}, {self.message}"}
 
 
-def mode(
-    lin: Linearization,
-    k: int,
-    *,
-    periods: int = 1,
-    amplitude: float = AMPLITUDE,
-    decay: bool = False,
-) -> ModeRun:
+def mode(lin: Linearization, k: int, *, periods: int = 1, amplitude: float = AMPLITUDE, decay: bool = False) -> ModeRun:
     """A mode as a run, to play, film and plot.
 
     Parameters
@@ -94,8 +87,8 @@ def mode(
     robot, index, decay = lin._of_robot("mode"), _mode_index(lin, k), flag("decay", decay)
     n = Whole(1, 10_000).argument("periods", periods)
     part = positive("amplitude", amplitude)
-    value, shape = complex(lin.damped.eigenvalues[index]), lin.damped.shapes[:, index]
-    shape = part * _scaled_shape(robot, lin.q, shape)
+    value = complex(lin.damped.eigenvalues[index])
+    shape = part * _scaled_shape(robot, lin.q, lin.damped.shapes[:, index])
     if lin.damped.words[index] in ("oscillates", "flutters"):
         shown, rate = n, value if decay else 1j * value.imag
         t = np.linspace(0.0, 2.0 * np.pi * n / value.imag, FRAMES * n + 1)
@@ -156,14 +149,12 @@ def shares(lin: Linearization, k: int) -> dict[str, float]:
         groups.setdefault(_group(robot, name), []).append(i)
     energy = {name: float((shape[i].conj() @ M[np.ix_(i, i)] @ shape[i]).real) for name, i in groups.items()}
     total = sum(energy.values())
-    ranked = sorted(energy.items(), key=lambda pair: -pair[1])
-    return {name: part / total for name, part in ranked}
+    return {name: energy[name] / total for name in sorted(energy, key=lambda name: -energy[name])}
 
 
 def format_shares(parts: Mapping[str, float], most: int = 3) -> str:
     """Shares in words, such as ``arm bending_y 97 %``; what is below a hundredth is left out."""
-    words = [f"{name} {100.0 * part:.0f} %" for name, part in list(parts.items())[:most] if part >= 0.01]
-    return ", ".join(words)
+    return ", ".join(f"{name} {100.0 * part:.0f} %" for name, part in list(parts.items())[:most] if part >= 0.01)
 
 
 def _group(robot: Robot, coordinate: str) -> str:
@@ -183,14 +174,12 @@ def _mode_index(lin: Linearization, k: Any) -> int:
 def _scaled_shape(robot: Robot, q: Array, shape: Complex) -> Complex:
     """A shape whose largest displacement is the robot's size, or largest rotation MAX_ROTATION / AMPLITUDE."""
     nodes = robot.kinematics(q)
-    places, R = nodes.g[:, :3, 3], nodes.g[:, :3, :3]
     ends = [(link.name, s) for link in robot.links if link.rod is not None for s in (0.0, 1.0)]
-    places = np.concatenate([places, *(robot.pose(q, name, s=s)[None, :3, 3] for name, s in ends)])
-    motions = np.einsum("pij,pjk,k->pi", R, nodes.J[:, 3:], shape)
-    end_motions = [robot.pose(q, name, s=s)[:3, :3] @ robot.jacobian(q, name, s=s)[3:] @ shape for name, s in ends]
-    motions = np.concatenate([motions, np.array(end_motions).reshape(-1, 3)])
-    size = float(np.linalg.norm(np.ptp(places, axis=0))) if len(places) else 0.0
-    shift, turn = _largest(motions), _largest(np.einsum("pjk,k->pj", nodes.J[:, :3], shape))
+    g = np.concatenate([nodes.g, *(robot.pose(q, link, s=s)[None] for link, s in ends)])
+    J = np.concatenate([nodes.J[:, 3:], *(robot.jacobian(q, link, s=s)[None, 3:] for link, s in ends)])
+    size = float(np.linalg.norm(np.ptp(g[:, :3, 3], axis=0))) if len(g) else 0.0
+    shift = _largest(np.einsum("pij,pjk,k->pi", g[:, :3, :3], J, shape))
+    turn = _largest(np.einsum("pjk,k->pj", nodes.J[:, :3], shape))
     bounds = [MAX_ROTATION / AMPLITUDE / turn] if turn > 0.0 else []
     if shift > SMALL * turn * size and shift > 0.0:
         bounds.append((size or 1.0) / shift)

@@ -17,7 +17,6 @@ from sorosim.engine.loading import SlipState, StickState
 from sorosim.engine.records import ContactHistory, Contacts
 from sorosim.errors import InputError, nearest
 from sorosim.linear import Linearization
-from sorosim.results.drawable import Drawable
 from sorosim.results.readings import Readings, readings_along
 from sorosim.robot import Robot
 from sorosim.signals import as_signal
@@ -56,6 +55,34 @@ class EnergyHistory(NamedTuple):
     def turnover(self) -> float:
         """Sum of the ranges of all parts, the scale of the error of the balance."""
         return float(sum(np.ptp(part) for part in self)) if len(self.kinetic) else 0.0
+
+
+class Drawable:
+    """Methods that draw an equilibrium or a run; they import `sorosim.viz`, so that computing does not load it."""
+
+    def still(self, path: str | Path, **options: Any) -> None:
+        """Picture in 3D, of a run at one time or several; see `sorosim.viz.movie.still`."""
+        from sorosim.viz.movie import still
+
+        still(self, path, **options)
+
+    def play(self, **options: Any) -> None:
+        """Window in 3D; see `sorosim.viz.player.play`."""
+        from sorosim.viz.player import play
+
+        play(self, **options)
+
+    def export_html(self, path: str | Path, **options: Any) -> None:
+        """One file that any browser shows in 3D, without a server; see `sorosim.viz.web.export_html`."""
+        from sorosim.viz.web import export_html
+
+        export_html(self, path, **options)
+
+    def export_gltf(self, path: str | Path, **options: Any) -> None:
+        """glTF 2.0 file (.glb) for Blender and other programs; see `sorosim.viz.gltf.export_gltf`."""
+        from sorosim.viz.gltf import export_gltf
+
+        export_gltf(self, path, **options)
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,8 +222,12 @@ class Run(Drawable):
         if not isinstance(rows, slice) and np.ndim(rows) == 0:
             rows = [index(rows)]
         driven = {name: force[rows] for name, force in self.driven.items()}
-        names = ("t", "q", "qd", "u", "lam", *(["exchanged"] if self.exchanged is not None else []))
-        return replace(self, **{name: getattr(self, name)[rows] for name in names}, driven=driven)
+        return replace(self, **{name: getattr(self, name)[rows] for name in self._tables}, driven=driven)
+
+    @property
+    def _tables(self) -> tuple[str, ...]:
+        """Names of the arrays that have a row for each time."""
+        return ("t", "q", "qd", "u", "lam", "exchanged")[: 5 if self.exchanged is None else 6]
 
     def extended_by(self, later: Run) -> Run:
         """This run and a later one that resumed it, whose counts, options and message count."""
@@ -204,7 +235,7 @@ class Run(Drawable):
         def both(earlier: Array, added: Array) -> Array:
             return np.concatenate([earlier, added])
 
-        names = ("t", "q", "qd", "u", "lam")
+        names = later._tables if self.exchanged is not None else self._tables
         rows: dict[str, Any] = {name: both(getattr(self, name), getattr(later, name)) for name in names}
         events = later.events
         if len(self.events) == len(events):
@@ -214,8 +245,6 @@ class Run(Drawable):
         if self.checkpoints is not None and points is not None:
             points = self.checkpoints.extended_by(points)
         driven = {name: both(self.driven[name], force) for name, force in later.driven.items()}
-        if self.exchanged is not None and later.exchanged is not None:
-            rows["exchanged"] = both(self.exchanged, later.exchanged)
         return replace(later, **rows, driven=driven, events=events, checkpoints=points)
 
     def tip(self, link: str | None = None) -> Array:

@@ -23,7 +23,7 @@ from sorosim.declare import MISSING, NOTHING, WRONG, At, Declared, Key, OneOf, Q
 from sorosim.declare.base import Define
 from sorosim.declare.composite import both
 from sorosim.declare.types import inexpressible, is_list
-from sorosim.errors import ModelError, nearest
+from sorosim.errors import ModelError
 from sorosim.problems import listed, shown
 from sorosim.registry import SENSORS, Registry
 from sorosim.sensors.state import SensorSites, State
@@ -71,8 +71,7 @@ class Errors(Type):
 
     def key_of(self, owner: type[Declared], given: Key) -> Key:
         kind: Any = owner
-        own = replace(self, groups=kind.error_groups(), of_load=kind.kind == "load")
-        return replace(given, type=own) if hasattr(kind, "groups") else given
+        return replace(given, type=replace(self, groups=kind.error_groups(), of_load=kind.kind == "load"))
 
     def read(self, value: Any, at: At) -> Any:
         pairs = [(group.dimension, name) for group in self.groups for name in group.names]
@@ -125,7 +124,7 @@ class Sensor(Declared):
     )  # fmt: skip
 
     registry: ClassVar[Registry] = SENSORS
-    groups: ClassVar[tuple[Group, ...]]
+    groups: ClassVar[tuple[Group, ...]] = ()
     accelerates: ClassVar[bool] = False
 
     @classmethod
@@ -136,11 +135,9 @@ class Sensor(Declared):
     @classmethod
     def read_own(cls, given: Mapping[str, Any], at: At) -> dict[str, Any]:
         """Fields from what stands under the key of the kind; WRONG among them where a mistake was noted."""
-        own, values = cls.own_keys(), dict[str, Any]()
+        own = cls.own_keys()
         known = [one.name for one in own.values()]
-        for name in given:
-            if name not in known:
-                values[name] = (at / name).fail("a known key", shown(name), nearest(name, known), at_key=True)
+        values = {name: WRONG for name in given if not (at / name).known("a known key", name, known, at_key=True)}
         for name, one in own.items():
             value = one.type.take(given, one, at)
             if value is not MISSING:
@@ -153,17 +150,16 @@ class Sensor(Declared):
     @classmethod
     def read_sensor(cls, given: Any, data: Mapping[str, Any], at: At) -> Any:
         """A sensor from what stands under the key of its kind, and beside it."""
-        values: dict[str, Any] = {}
         own, here = cls.own_keys(), At(at.scope, (*at.path, cls.kind), data)
         shared = {name: one.type.take(data, one, at) for name, one in cls.declaration().items() if name in SHARED}
+        if given is None:
+            return here.fail(*NOTHING)
         if len(own) == 1:  # a name
-            ((name, one),) = own.items()
-            values[name] = here.fail(*NOTHING) if given is None else one.type.read(given, here)
-        elif not isinstance(given, Mapping):
-            expected = "a mapping with the keys " + ", ".join(one.name for one in own.values())
-            return here.fail(*NOTHING) if given is None else here.fail(expected, shown(given))
-        else:
+            values = {name: one.type.read(given, here) for name, one in own.items()}
+        elif isinstance(given, Mapping):
             values = cls.read_own(given, here)
+        else:
+            return here.fail("a mapping with the keys " + ", ".join(one.name for one in own.values()), shown(given))
         if any(value is WRONG for value in (*values.values(), *shared.values())):
             return WRONG
         values |= {name: value for name, value in shared.items() if value is not MISSING}
@@ -185,11 +181,12 @@ class Sensor(Declared):
 
     def check_errors(self, reader: Reader) -> None:
         """Refuse lists of noise and bias that do not fit the channels."""
-        n = self.n_errors(reader)
+        names = self.error_names(reader)
+        n = len(names)
         for name in ("noise", "bias"):
             value = getattr(self, name)
             if isinstance(value, tuple) and len(value) != n:
-                channels = ", ".join(self.error_names(reader)[:7]) + (", ..." if n > 7 else "")
+                channels = ", ".join(names[:7]) + (", ..." if n > 7 else "")
                 raise ModelError(name, f"one number, or {n}: {channels}", f"{len(value)}")
 
     def error_names(self, reader: Reader) -> tuple[str, ...]:
@@ -197,16 +194,12 @@ class Sensor(Declared):
         groups = self.error_groups()
         return reader.channels if groups is self.groups else tuple(name for group in groups for name in group.names)
 
-    def n_errors(self, reader: Reader) -> int:
-        """How many numbers are drawn for each sample."""
-        return len(self.error_names(reader))
-
     def add_errors(self, values: Array, numbers: NDArray[np.int64], reader: Reader, name: str) -> Array:
         """Readings (n, n_channels) with noise and bias, from ideal ones of the samples with these numbers.
 
         The noise of a sample depends on its number and the seed alone, not on how many there are.
         """
-        error = np.broadcast_to(np.asarray(self.bias), (len(values), self.n_errors(reader)))
+        error = np.broadcast_to(np.asarray(self.bias), (len(values), len(self.error_names(reader))))
         if np.any(self.noise) and len(numbers):
             seed = seed_of(name) if self.seed is None else self.seed
             draws = np.random.default_rng(seed).standard_normal((int(numbers[-1]) + 1, error.shape[1]))
@@ -223,7 +216,7 @@ def seed_of(name: str) -> int:
     return int.from_bytes(hashlib.sha256(name.encode("utf-8", "replace")).digest()[:8], "little")
 
 
-SHARED = ("rate", "noise", "bias", "seed")
+SHARED = tuple(Sensor.declaration())
 
 
 class SensorType(OneOf):
@@ -232,40 +225,31 @@ class SensorType(OneOf):
     def read(self, value: Any, at: At) -> Any:
         if isinstance(value, Sensor):
             return value
-        kinds = SENSORS.names()
-        known = (*kinds, *SHARED)
-        if isinstance(value, Mapping):
-            unknown = [name for name in value if name not in known]
-            for name in unknown:
-                (at / name).fail("a known key", shown(name), nearest(name, known), at_key=True)
-            if unknown:
-                return WRONG
-        given = [name for name in kinds if name in value] if isinstance(value, Mapping) else []
+        kinds, names = SENSORS.names(), list(value) if isinstance(value, Mapping) else []
+        unknown = [name for name in names if not (at / name).known("a known key", name, (*kinds, *SHARED), at_key=True)]
+        if unknown:
+            return WRONG
+        given = [name for name in kinds if name in names]
         if len(given) != 1:
-            got = both(given) if given else shown(value)
-            return at.fail("one kind of sensor: " + listed(kinds), got)
+            return at.fail("one kind of sensor: " + listed(kinds), both(given) if given else shown(value))
         return SENSORS.get(given[0]).read_sensor(value[given[0]], value, at)
 
     def write(self, value: Any, writer: Writer) -> Any:
         if not isinstance(value, Sensor) or not value.kind:
             raise inexpressible("a sensor of sorosim.sensors.kinds", value)
-        own = {name: entry for name, entry in value.data(writer).items() if name not in SHARED}
-        shared = {name: entry for name, entry in value.data(writer).items() if name in SHARED}
+        own = value.data(writer)
+        shared = {name: own.pop(name) for name in SHARED if name in own}
         return {value.kind: next(iter(own.values())) if len(value.own_keys()) == 1 else own, **shared}
 
     def schema(self, define: Define) -> dict[str, Any]:
         out = super().schema(define)
-        shared = {name: one.type.schema(define) for name, one in _shared_keys().items()}
+        shared = {name: one.type.schema(define) for name, one in Sensor.declaration().items()}
         one_kind = [{"required": [name]} for name in out["properties"]]
         return {"type": "object", "properties": {**out["properties"], **shared}, "additionalProperties": False,
                 "oneOf": one_kind}  # fmt: skip
 
     def within(self, part: str | int) -> Type | None:
-        return _shared_keys()[str(part)].type if part in SHARED else super().within(part)
+        return Sensor.declaration()[str(part)].type if part in SHARED else super().within(part)
 
     def known_keys(self) -> list[str]:
         return [*super().known_keys(), *SHARED]
-
-
-def _shared_keys() -> dict[str, Key]:
-    return {name: one for name, one in next(iter(SENSORS.declared().values())).declaration().items() if name in SHARED}

@@ -10,7 +10,7 @@ from sorosim.errors import ModelError
 from sorosim.model.description import Description
 from sorosim.sensors.base import Array, Reader, Sensor
 from sorosim.sensors.state import SensorSites, State
-from sorosim.validation import describe
+from sorosim.validation import counted, describe
 
 
 class Instruments:
@@ -46,10 +46,26 @@ class Instruments:
         """Ideal readings (n_channels,) by name."""
         return {name: reader.read(state) for name, reader in self.readers.items()}
 
-    def summary(self) -> list[str]:
-        """What each sensor is, a line each."""
-        lines = []
-        for name, sensor in self.sensors.items():
-            rate = "" if sensor.rate is None else f", {sensor.rate:g} Hz"
-            lines.append(f"  {name}: {sensor.kind} {sensor.target}{rate}")
-        return lines
+
+def summary(description: Description, engine: Engine, instruments: Instruments) -> str:
+    """Table of the links, the loops and the sensors, one a line."""
+    counts = {"coordinate": engine.ndof, "point": len(engine.layout.points), "actuator": engine.n_actuators}
+    more = {"loop": len(description.loops), "sensor": len(description.sensors)}
+    counts |= {what: n for what, n in more.items() if n}
+    lines = [f"{description.name}: " + ", ".join(counted(n, what) for what, n in counts.items())]
+    for link in description.links:
+        layout = engine.layout.links[link.name]
+        if link.rod is not None:
+            body = f"rod {link.rod.length:g} m, {counted(int((layout.weight > 0).sum()), 'Gauss point')}"
+        else:
+            body = "rigid body" if link.body is not None else "frame"
+        where = link.parent if link.parent == "world" or link.s == 1.0 else f"{link.parent} at s = {link.s:g}"
+        lines.append(f"  {link.name}: {link.joint.kind} on {where}, {body}, {counted(layout.n, 'coordinate')}")
+    rods = [link.name for link in description.links if link.rod is not None]
+    for name, loop in description.loops.items():
+        a, b = (end.link + f" at s = {end.s:g}" * (end.s != 1.0 and end.link in rods) for end in (loop.a, loop.b))
+        lines.append(f"  {name}: {loop.joint.kind} loop from {a} to {b}")
+    for name, sensor in instruments.sensors.items():
+        rate = "" if sensor.rate is None else f", {sensor.rate:g} Hz"
+        lines.append(f"  {name}: {sensor.kind} {sensor.target}{rate}")
+    return "\n".join(lines)

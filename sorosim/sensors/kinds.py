@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -22,6 +22,13 @@ from sorosim.sensors.state import SensorSites, State
 
 def _three(letter: str) -> tuple[str, ...]:
     return tuple(f"{letter}_{axis}" for axis in "xyz")
+
+
+def _index(name: str, known: Sequence[str], kind: str, which: str = "") -> int:
+    """The place of a name among the known ones of a kind, refusing others."""
+    if name not in known:
+        raise ModelError(kind, f"the name of a {kind}{which}", f"'{name}'", nearest(name, known))
+    return known.index(name)
 
 
 CURVATURE = Group("curvature", "1/m", "curvature", STRAINS[:3])
@@ -58,9 +65,7 @@ class StrainSensor(Sensor, kind="strain"):
         return f"of {self.link} at s = {self.s:g}"
 
     def bind(self, sites: SensorSites) -> Reader:
-        rods = [name for name, link in sites.links.items() if link.rod is not None]
-        if self.link not in rods:
-            raise ModelError("link", "the name of a link with a rod", f"'{self.link}'", nearest(self.link, rods))
+        _index(self.link, [name for name, link in sites.links.items() if link.rod is not None], "link", " with a rod")
         layout = sites.layout(self.link)
         X = self.s * layout.X[-1]
         near = MERGE * layout.X[-1]
@@ -190,9 +195,7 @@ class TendonSensor(Sensor, kind="tendon"):
 
     def bind(self, sites: SensorSites) -> Reader:
         actuators = sites.description.actuators
-        if not isinstance(actuators.get(self.tendon), Tendon):
-            known = [name for name, actuator in actuators.items() if isinstance(actuator, Tendon)]
-            raise ModelError("tendon", "the name of a tendon", f"'{self.tendon}'", nearest(self.tendon, known))
+        _index(self.tendon, [name for name, actuator in actuators.items() if isinstance(actuator, Tendon)], "tendon")
         i = list(actuators).index(self.tendon)
         return Reader(self.groups, lambda state: np.array([state.tendon_lengths[i], state.tensions[i]]))
 
@@ -232,10 +235,7 @@ class LoopWrenchSensor(Sensor, kind="loop_wrench"):
         return f"of {self.loop}"
 
     def bind(self, sites: SensorSites) -> Reader:
-        loops = list(sites.description.loops)
-        if self.loop not in loops:
-            raise ModelError("loop", "the name of a loop", f"'{self.loop}'", nearest(self.loop, loops))
-        k = loops.index(self.loop)
+        k = _index(self.loop, list(sites.description.loops), "loop")
         return Reader(self.groups, lambda state: state.loop_wrench(k))
 
 
@@ -252,15 +252,8 @@ class LoadSensor(Sensor, kind="load"):
         return self.load
 
     def bind(self, sites: SensorSites) -> Reader:
-        loads = sites.description.loads
-        if self.load not in loads:
-            raise ModelError("load", "the name of a load", f"'{self.load}'", nearest(self.load, loads))
+        _index(self.load, list(sites.description.loads), "load")
         n = len(sites.engine.loading.nodes_of(self.load))
-        groups: tuple[Group, ...] = self.groups
-        if n != 1:
-            groups = tuple(
-                group._replace(names=tuple(f"{name}[{k}]" for name in group.names))
-                for k in range(n)
-                for group in self.groups
-            )
-        return Reader(groups, lambda state: state.load(self.load).ravel())
+        numbers = [f"[{k}]" for k in range(n)] if n != 1 else [""]
+        groups = [g._replace(names=tuple(f"{name}{k}" for name in g.names)) for k in numbers for g in self.groups]
+        return Reader(tuple(groups), lambda state: state.load(self.load).ravel())

@@ -1,4 +1,4 @@
-"""Unit quaternions [w, x, y, z], as pose sensors give rotations."""
+"""Unit quaternions [w, x, y, z], as pose sensors give rotations. scipy has their real part last."""
 
 from __future__ import annotations
 
@@ -10,32 +10,28 @@ Array = NDArray[np.float64]
 
 def quaternion_of(R: Array) -> Array:
     """Quaternion (4,) of a rotation matrix (3, 3), w >= 0."""
+    from scipy.spatial.transform import Rotation
+
     if not np.isfinite(R).all():
         return np.full(4, np.nan)
-    # 4 q q^T; its largest column has no cancellation
-    trace = float(np.trace(R))
-    w, (x, y, z) = 1.0 + trace, 1.0 - trace + 2.0 * np.diag(R)
-    a, b, c = R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]
-    d, e, f = R[1, 0] + R[0, 1], R[0, 2] + R[2, 0], R[2, 1] + R[1, 2]
-    columns = np.array([[w, a, b, c], [a, x, d, e], [b, d, y, f], [c, e, f, z]])
-    q = columns[np.argmax(np.diag(columns))]
-    return np.asarray(q / np.linalg.norm(q) * (-1.0 if q[0] < 0.0 else 1.0))
+    return np.roll(Rotation.from_matrix(R).as_quat(canonical=True), 1)
 
 
 def rotated(q: Array, w: Array) -> Array:
     """Quaternions (n, 4) turned further by rotation vectors w (n, 3) in the turned axes [rad]."""
-    half = 0.5 * np.linalg.norm(w, axis=1, keepdims=True)
-    c, v = np.cos(half), 0.5 * np.sinc(half / np.pi) * w
-    q0, qv = q[:, :1], q[:, 1:]
-    scalar = q0 * c - np.sum(qv * v, axis=1, keepdims=True)
-    return np.hstack([scalar, q0 * v + c * qv + np.cross(qv, v)])
+    from scipy.spatial.transform import Rotation
+
+    product = Rotation.from_quat(np.roll(q, -1, axis=1)) * Rotation.from_rotvec(w)
+    return np.roll(product.as_quat(), 1, axis=1)
 
 
 def continuous(q: Array) -> Array:
     """The same rotations (n, 4), the sign of each such that it is nearest to the one before; the first has w >= 0."""
-    if not len(q):
-        return q
-    flips = np.sign(np.sum(q[1:] * q[:-1], axis=1))
-    first = -1.0 if q[0, 0] < 0.0 else 1.0
-    signs = np.concatenate([[first], first * np.cumprod(np.where(flips < 0.0, -1.0, 1.0))])
-    return np.asarray(signs[:, None] * q)
+    return np.where(q[:1, :1] < 0.0, -1.0, 1.0) * without_flips(q)
+
+
+def without_flips(q: Array) -> Array:
+    """Quaternions (n, ..., 4), real part first or last, such that neighbours never have opposite signs."""
+    flips = np.sum(q[1:] * q[:-1], axis=-1) < 0.0
+    signs = np.where(np.cumsum(flips, axis=0) % 2, -1.0, 1.0)[..., None]
+    return np.concatenate([q[:1], q[1:] * signs])

@@ -104,7 +104,7 @@ def check_load(
     in_python = name in loaded.engine.loading.others
     if in_python:
         _Points(loaded, name, where, t, tolerance).check(report, tried)
-    if not any(np.any(_wrenches(loaded, name, state, t)) for state in tried):
+    if not any(np.any(loaded.engine.load_wrenches(name, t, *state)) for state in tried):
         raise ContractError(where, "it does nothing at any of the states", "give states where it acts, by states=")
     _check_robot(report, where, loaded, free, tried, t, tolerance)
 
@@ -207,30 +207,20 @@ def _check_robot(
         Matrix(f"{what} inside the robot", names, names, False, ROBOT_HINT).compare(report, where, tried, tolerance)
 
 
-def _wrenches(robot: Robot, name: str, state: State, t: float) -> Array:
-    """Wrenches (n, 6) of a load at all nodes, in their own axes."""
-    engine = robot.engine
-    engine.sweep(*state, 0)
-    ws = engine.workspace
-    world = engine.loading.load_external(name, engine.ndof, t, engine.gravity, ws).wrench
-    R, p = ws.pose[: len(world), :3], ws.pose[: len(world), 3]
-    moment = np.einsum("nji,nj->ni", R, world[:, :3] - np.cross(p, world[:, 3:]))
-    return np.concatenate([moment, np.einsum("nji,nj->ni", R, world[:, 3:])], axis=1)
-
-
 def _check_invariance(
     report: Report, where: str, name: str, loaded: Robot, states: Sequence[State], t: float, tolerance: float
 ) -> None:
     links = [replace(link, at=RIGID_MOTION @ link.at) if link.parent == WORLD else link for link in loaded.links]
     moved = bare_robot(loaded, loads=loaded.description.loads, links=tuple(links))  # type: ignore[arg-type]
+    nodes = loaded.engine.loading.nodes_of(name)
     for k, state in enumerate(states):
-        here, there = (_wrenches(robot, name, state, t) for robot in (loaded, moved))
-        size, error = np.abs(here).max(), np.abs(here - there)
+        here, there = (robot.engine.load_wrenches(name, t, *state) for robot in (loaded, moved))
+        size, error = np.abs(here).max(initial=0.0), np.abs(here - there)
         report.note("wrench when the robot is moved", float(error.max() / size) if size > 0.0 else 0.0)
-        if error.max() > tolerance * size:
-            node, entry = (int(i) for i in np.unravel_index(np.argmax(error), error.shape))
-            numbers = f"{WRENCH[entry]} was {here[node, entry]:.9g}, is {there[node, entry]:.9g}"
-            place, at = loaded.engine.layout.place_of(node), describe_state(k, state)
+        if error.max(initial=0.0) > tolerance * size:
+            row, entry = (int(i) for i in np.unravel_index(np.argmax(error), error.shape))
+            numbers = f"{WRENCH[entry]} was {here[row, entry]:.9g}, is {there[row, entry]:.9g}"
+            place, at = loaded.engine.layout.place_of(nodes[row]), describe_state(k, state)
             hint = "the load knows the world: a place or a direction in it, or the axes of a matrix are mixed up"
             raise ContractError(f"{where}, at {place}, {at}", f"when the robot was moved and turned, {numbers}", hint)
 
@@ -239,7 +229,7 @@ def _check_power(report: Report, where: str, name: str, loaded: Robot, states: S
     for k, state in enumerate(states):
         power = load_power(loaded.engine, name, t, *state)
         twists = np.abs(loaded.engine.workspace.twist[:-1, 0]).max(initial=0.0)
-        size = float(np.abs(_wrenches(loaded, name, state, t)).max() * twists)
+        size = float(np.abs(loaded.engine.load_wrenches(name, t, *state)).max(initial=0.0) * twists)
         report.note("power that it gives", max(power, 0.0) / size if size > 0.0 else 0.0)
         if power > 1e-12 * size:
             hint = "a passive load never drives the robot: look at its signs"

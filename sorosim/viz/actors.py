@@ -14,7 +14,7 @@ from sorosim.viz.colours import StrainField, colour_map, rgb
 from sorosim.viz.geometry import BODY, ROD, TENDON, Part
 from sorosim.viz.offscreen import load_pyvista
 from sorosim.viz.options import STRAINS, TENSION, DrawingOptions
-from sorosim.viz.surfaces import GLASS, GLASS_OPACITY, STONE, Obstacle
+from sorosim.viz.surfaces import Obstacle
 from sorosim.viz.visuals import Floor, Frame, RobotVisual
 from sorosim.viz.wrenches import Wrenches
 
@@ -115,9 +115,8 @@ def obstacle_mesh(obstacle: Obstacle) -> tuple[Any, dict[str, Any]]:
     """The mesh of an obstacle, and how it is drawn."""
     mesh = load_pyvista().PolyData.from_regular_faces(obstacle.points, obstacle.faces)
     mesh.point_data.active_normals = obstacle.normals
-    if obstacle.transparent:
-        return mesh, {"color": GLASS, "opacity": GLASS_OPACITY, "lighting": False}
-    return mesh, {"color": STONE, **MATT}
+    style = {"opacity": obstacle.opacity, "lighting": False} if obstacle.opacity < 1.0 else MATT
+    return mesh, {"color": obstacle.colour, **style}
 
 
 class RobotActors:

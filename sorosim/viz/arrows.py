@@ -174,7 +174,7 @@ def arrow_triangles(starts: Array, vectors: Array, width: float, heads: int) -> 
     e1 = np.cross(along, helper)
     e1 /= np.linalg.norm(e1, axis=1, keepdims=True)
     frame = np.stack([e1, np.cross(along, e1), along], axis=1)  # (n, 3 directions, 3)
-    local = np.minimum(width, shape.room * lengths)[:, None, None] * shape.by_width
+    local = np.minimum(width, shape.greatest_width * lengths)[:, None, None] * shape.by_width
     local[:, :, 2] += lengths[:, None] * shape.by_length
     points = np.einsum("nki,nij->nkj", local, frame) + starts[:, None]
     normals = np.einsum("ki,nij->nkj", shape.normals, frame)
@@ -189,7 +189,7 @@ class ArrowShape(NamedTuple):
     by_length: Array  # (n,)
     normals: Array  # (n, 3)
     faces: IntArray  # (m, 3)
-    room: float  # the greatest width, in lengths
+    greatest_width: float  # in lengths
 
 
 @lru_cache(maxsize=2)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
 
 from sorosim.viz.checks import check_name
 
@@ -137,8 +138,4 @@ def grid_step(length: float) -> float:
 
 def turned(points: Array, centre: Array, up: Array, angle: float) -> Array:
     """Points (..., 3) turned by an angle [rad] about the vertical through a centre, counter-clockwise from above."""
-    arm = points - centre
-    level = arm - (arm @ up)[..., None] * up
-    across = np.cross(up, level)
-    out: Array = points + (np.cos(angle) - 1.0) * level + np.sin(angle) * across
-    return out
+    return np.asarray(centre + Rotation.from_rotvec(angle * up).apply(points - centre))

@@ -51,8 +51,7 @@ class StrainField:
 
     def at(self, q: Array) -> Array:
         """Values (n_points,) of the points; zero on what is not a rod."""
-        values: Array = (self.table @ q)[self._station]
-        return values
+        return np.asarray((self.table @ q)[self._station])
 
     def range(self, states: Array) -> tuple[float, float]:
         """Least and greatest value at states (n, ndof)."""

@@ -28,6 +28,8 @@ LINES: dict[str, tuple[Any, float]] = {
 }
 MARKS = {"fold": ("o", PALETTE[1]), "branch": ("s", PALETTE[2]), "flutter": ("^", PALETTE[3]),
          "stability": ("D", PALETTE[5])}  # fmt: skip
+POINT_LABELS = {"fold": "fold (limit point)", "branch": "branch point", "flutter": "flutter begins or ends",
+                "stability": "stability changes"}  # fmt: skip
 MOST_SHAPES = 5
 # a point that moves by less than this part of its distance from the origin is at rest, as the end of an arch
 STILL = 1e-6
@@ -76,7 +78,7 @@ def plot_diagram(
                 mark, colour = MARKS[point.kind]
                 state = np.array([point.arclength]), point.q[None], np.array([point.parameter])
                 axes.plot(right.of(*state), up.of(*state), mark, color=colour, markersize=6.0, zorder=5)
-                label = _point_label(point)
+                label = POINT_LABELS[point.kind]
                 legend[label] = Line2D([], [], color=colour, marker=mark, linestyle="", label=label)
         axes.set_xlabel(pairs[0][0].label)
         axes.set_ylabel(pairs[0][1].label)
@@ -91,11 +93,6 @@ def plot_diagram(
             _draw(figure.add_subplot(grid[0, 1]), result, drawn)
         figure.suptitle(f"{result.robot.name}: equilibria along {', '.join(result.along)}")
     return figure
-
-
-def _point_label(point: Any) -> str:
-    labels = {"fold": "fold (limit point)", "branch": "branch point", "flutter": "flutter begins or ends"}
-    return labels.get(point.kind, "stability changes")
 
 
 class _Quantity(NamedTuple):

@@ -160,6 +160,11 @@ def save(figure: Figure, path: PathLike) -> None:
         figure.savefig(draft)
 
 
+def stacked(figure: Figure, n: int, shared: bool = True, **options: Any) -> list[Any]:
+    """Axes below each other, whose x axes may be one; options are those of a gridspec."""
+    return list(figure.subplots(n, 1, sharex=shared, squeeze=False, gridspec_kw=options)[:, 0])
+
+
 def plot_lines(axes: Any, t: Array, lines: Mapping[str, Array], label: str) -> None:
     """Draw lines by name over all of the time axis."""
     for k, (name, values) in enumerate(lines.items()):
@@ -204,8 +209,7 @@ def _direction(robot: Robot, parts: tuple[float, float, float]) -> Array:
     """Unit vector in the world from its parts to the right, to the back and up, as the robot's vertical has them."""
     up = np.abs(up_axis(robot.engine.gravity))
     direction = np.array(parts) @ np.stack([*level_axes(up), up])
-    unit: Array = direction / np.linalg.norm(direction)
-    return unit
+    return np.asarray(direction / np.linalg.norm(direction))
 
 
 def axes_3d(figure: Figure, where: Any, robot: Robot, points: Array) -> tuple[Any, Any]:
@@ -286,9 +290,7 @@ def _set_pads(axes: Any, axis: Any, renderer: Any, middle: Array) -> None:
     by_label_pad = (0.5 * (name.p0 + name.p1) - start) @ across / (axis.labelpad + LABEL_OFFSET)
     if min(by_pad, by_label_pad) <= 0.0:  # an axis along the line of sight
         return
-    letters = 0.6 * renderer.points_to_pixels(
-        axis.label.get_fontsize()
-    )  # half their height: the name is along the axis
+    letters = 0.6 * renderer.points_to_pixels(axis.label.get_fontsize())  # half their height: it is along the axis
     axis.set_tick_params(pad=(gap + half) / by_pad - TICK_OFFSET)
     axis.labelpad = (2.0 * gap + 2.0 * half + letters) / by_label_pad - LABEL_OFFSET
 
@@ -312,9 +314,11 @@ def draw_solid(axes: Any, geometry: Geometry, shape: Shape, colour: Colour, laye
     """
     eye, light = _direction(geometry.robot, EYE), _direction(geometry.robot, LIGHT)
     parts = [part for part in geometry.parts if part.kind != TENDON]
-    index = np.concatenate([np.zeros((0, 3), dtype=np.int64), *(part.faces for part in parts)])
-    own = [np.tile(colour(part)[:3] if callable(colour) else colour[:3], (len(part.faces), 1)) for part in parts]
-    paint = np.concatenate([np.zeros((0, 3)), *own])
+    if not parts:
+        return
+    index = np.concatenate([part.faces for part in parts])
+    colours = [colour(part)[:3] if callable(colour) else colour[:3] for part in parts]
+    paint = np.repeat(colours, [len(part.faces) for part in parts], axis=0)
     triangles = shape.points[index]
     normal = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
     front = normal @ eye > 0.0

@@ -144,8 +144,7 @@ class Geometry:
 
     def local_normals(self, g: Array) -> Array:
         """Normals (n_points, 3) in the frames of their stations, where these are at poses g."""
-        normals: Array = np.einsum("kji,kj->ki", g[self.station, :3, :3], self.shape(g).normals)
-        return normals
+        return np.asarray(np.einsum("kji,kj->ki", g[self.station, :3, :3], self.shape(g).normals))
 
     def poses(self, q: ArrayLike) -> Array:
         """Poses (n_stations, 4, 4) of the stations."""
@@ -174,10 +173,6 @@ class Geometry:
         """Points (n_stations, n_around, 3) of a rod's outer surface [m], world frame."""
         return shape.points[self.rings[rod]]
 
-    def centreline(self, shape: Shape, rod: str) -> Array:
-        """Points (n_stations, 3) of a rod's axis [m], world frame."""
-        return shape.g[self.centrelines[rod], :3, 3]
-
     def tendon_points(self, shape: Shape, tendon: str) -> Array:
         """Points (n, 3) of a tendon's line [m], world frame."""
         stations, d = self.tendons[tendon]
@@ -186,8 +181,7 @@ class Geometry:
 
 def _placed(g: Array, points: Array) -> Array:
     """Points (n, 3), each given in the frame of its pose (n, 4, 4), in the world."""
-    placed: Array = np.einsum("kij,kj->ki", g[:, :3, :3], points) + g[:, :3, 3]
-    return placed
+    return np.asarray(np.einsum("kij,kj->ki", g[:, :3, :3], points) + g[:, :3, 3])
 
 
 class _Builder:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from sorosim import __version__
 from sorosim.errors import InputError
+from sorosim.sensors.quaternion import without_flips
 from sorosim.validation import describe
 from sorosim.viz.arrows import ArrowScale, ArrowTracks, arrow_tracks, arrow_triangles, colour_code
 from sorosim.viz.checks import FPS, PathLike, written
@@ -22,8 +23,8 @@ from sorosim.viz.colours import part_colour
 from sorosim.viz.geometry import ROD, Part
 from sorosim.viz.motion import MotionGroup, as_group
 from sorosim.viz.options import DrawingOptions
-from sorosim.viz.surfaces import GLASS, GLASS_OPACITY, STONE
-from sorosim.viz.visuals import COARSE, Frame, RobotVisual, Stage, arrow_scale, quaternions, visuals_of, without_flips
+from sorosim.viz.surfaces import GLASS
+from sorosim.viz.visuals import COARSE, Frame, RobotVisual, Stage, arrow_scale, quaternions, visuals_of
 
 Array = NDArray[np.float64]
 
@@ -91,8 +92,8 @@ def _scene(group: MotionGroup, options: DrawingOptions, times: Array, animated: 
         _Robot(scene, base, visual, frames)
     stage = Stage(visuals, [visual.fit() for visual in visuals], group.up)
     for obstacle in stage.obstacles if options.contacts else ():
-        paint = (GLASS, GLASS_OPACITY) if obstacle.transparent else (STONE, 1.0)
-        scene.node(0, name="obstacle", mesh=scene.mesh("obstacle", paint, *obstacle[:3]))
+        mesh = scene.mesh("obstacle", (obstacle.colour, obstacle.opacity), *obstacle[:3])
+        scene.node(0, name="obstacle", mesh=mesh)
     scale, _ = arrow_scale(visuals, options.forces, stage.size)
     wrenches = [[frame.wrenches for frame in frames] for frames in robots]
     _add_arrows(scene, scale, arrow_tracks(scale, wrenches, len(times)))
@@ -121,16 +122,19 @@ def _add_arrows(scene: _Scene, scale: ArrowScale, arrows: ArrowTracks) -> None:
 
 
 def _pointing(vectors: Array) -> Array:
-    """Quaternions (n, 4) of the shortest rotations from z to vectors (n, 3), without jumps of sign."""
+    """Quaternions (n, 4) of shortest rotations from z to vectors (n, 3), without jumps of sign."""
     length = np.linalg.norm(vectors, axis=1)
     some = np.flatnonzero(length)
     # where there is no arrow it keeps the direction that it had, or will have
     rows = some[np.maximum(np.searchsorted(some, np.arange(len(vectors)), side="right") - 1, 0)]
-    x, y, z = (vectors[rows] / length[rows, None]).T
-    quaternion = np.stack([-y, x, 0.0 * x, 1.0 + z], axis=1)
-    quaternion[1.0 + z < 1e-9] = [1.0, 0.0, 0.0, 0.0]
-    quaternion /= np.linalg.norm(quaternion, axis=1, keepdims=True)
-    return without_flips(quaternion)
+    return without_flips(_shortest(np.array([0.0, 0.0, 1.0]), vectors[rows] / length[rows, None]))
+
+
+def _shortest(a: Array, b: Array) -> Array:
+    """Quaternions (n, 4) of shortest rotations from a unit vector (3,) to others (n, 3), to its opposite about x."""
+    quaternion = np.column_stack([np.cross(a, b), 1.0 + b @ a])
+    quaternion[quaternion[:, 3] < 1e-9] = [1.0, 0.0, 0.0, 0.0]
+    return np.asarray(quaternion / np.linalg.norm(quaternion, axis=1, keepdims=True))
 
 
 class _Scene:
@@ -138,10 +142,11 @@ class _Scene:
 
     def __init__(self, name: str, up: Array, times: Array, animated: bool) -> None:
         self.times, self.animated = times, animated
+        upright = _shortest(up, np.array([[0.0, 1.0, 0.0]]))[0]
         self.data = bytearray()
         self.views: list[dict[str, Any]] = []
         self.accessors: list[dict[str, Any]] = []
-        self.nodes: list[dict[str, Any]] = [{"name": name, "rotation": _upright(up)}]
+        self.nodes: list[dict[str, Any]] = [{"name": name, "rotation": _rounded(upright)}]
         self.beside: list[int] = []  # nodes beside the root
         self.meshes: list[dict[str, Any]] = []
         self.skins: list[dict[str, Any]] = []
@@ -271,15 +276,6 @@ class _Robot:
         skin = {"name": part.name, "joints": joints, "skeleton": self.base, "inverseBindMatrices": matrices}
         self.scene.skins.append(skin)
         return len(self.scene.skins) - 1
-
-
-def _upright(up: Array) -> list[float]:
-    """Quaternion of the shortest rotation that turns a vertical to y."""
-    x, y, z = up
-    if y < -0.5:
-        return [1.0, 0.0, 0.0, 0.0]
-    quaternion = np.array([-z, 0.0, x, 1.0 + y])  # up x e_y, 1 + up . e_y
-    return _rounded(quaternion / np.linalg.norm(quaternion))
 
 
 def _rounded(values: Array) -> list[float]:

@@ -173,21 +173,19 @@ class MotionGroup:
         links = list(dict.fromkeys(link.name for motion in self.motions for link in motion.robot.links))
         return DrawingOptions().changed(self.robot, options, links)
 
-    def check_times(self, t: Any) -> Array:
+    def check_times(self, t: Any, name: str = "t") -> Array:
         """Times (n,) within the motions: one, several, or None for the end."""
         if t is None:
-            end: Array = self.t[-1:]
-            return end
+            return np.asarray(self.t[-1:])
         if not self.timed:
-            raise InputError("t", "no time for an equilibrium", f"{t}")
-        times = times_of("t", t)
+            raise InputError(name, "no time for an equilibrium", f"{t}")
+        times = times_of(name, t)
         first, last = self.t[0], self.t[-1]
         slack = 1e-9 * max(abs(first), abs(last))
         outside = ~((times >= first - slack) & (times <= last + slack))
         if outside.any():
-            raise InputError("t", f"a time from {first:g} to {last:g} s", f"{times[outside][0]:g}")
-        inside: Array = np.clip(times, first, last)
-        return inside
+            raise InputError(name, f"a time from {first:g} to {last:g} s", f"{times[outside][0]:g}")
+        return np.asarray(np.clip(times, first, last))
 
     def frame_times(self, fps: float, most: int) -> Array:
         """Times at a rate, both ends among them; evenly fewer if there would be more than `most`."""

@@ -85,6 +85,8 @@ class Playback:
 
     Attributes
     ----------
+    start, end : float
+        First and last time [s].
     t : float
         Time shown [s].
     playing, loop, help : bool
@@ -99,21 +101,12 @@ class Playback:
     ) -> None:  # fmt: skip
         self.timed = times is not None
         self._times = np.zeros(1) if times is None else times
+        self.start, self.end = float(self._times[0]), float(self._times[-1])
         self.t = self.start
         self.playing, self.loop, self.help = self.timed, loop, False
         self.speed = positive("speed", speed)
         self.view, self.colour, self._colours = view, colour, tuple(colours)
         self.switches = dict.fromkeys(TOGGLES, False) | switches
-
-    @property
-    def start(self) -> float:
-        """First time [s]."""
-        return float(self._times[0])
-
-    @property
-    def end(self) -> float:
-        """Last time [s]."""
-        return float(self._times[-1])
 
     @property
     def keys(self) -> tuple[Key, ...]:
@@ -147,7 +140,9 @@ class Playback:
             self.view = action
         match action:
             case "toggle":
-                self._toggle()
+                self.playing = not self.playing
+                if self.playing and self.t >= self.end:
+                    self.t = self.start
             case "forwards" | "backwards":
                 self._step(action == "forwards")
             case "faster":
@@ -161,27 +156,17 @@ class Playback:
             case "loop":
                 self.loop = not self.loop
             case "colour":
-                self._next_colour()
+                following = dict(zip(self._colours, (*self._colours[1:], self._colours[0]), strict=True))
+                self.colour = following.get(self.colour, self._colours[0])
             case "help":
                 self.help = not self.help
         return action
 
-    def _toggle(self) -> None:
-        self.playing = not self.playing
-        if self.playing and self.t >= self.end:
-            self.t = self.start
-
     def _step(self, forwards: bool) -> None:
         tiny = 1e-9 * (self.end - self.start)
-        if forwards:
-            k = np.searchsorted(self._times, self.t + tiny, side="right")
-        else:
-            k = np.searchsorted(self._times, self.t - tiny, side="left") - 1
-        self.t, self.playing = float(self._times[np.clip(k, 0, len(self._times) - 1)]), False
-
-    def _next_colour(self) -> None:
-        k = self._colours.index(self.colour) if self.colour in self._colours else -1
-        self.colour = self._colours[(k + 1) % len(self._colours)]
+        later, earlier = self._times[self._times > self.t + tiny], self._times[self._times < self.t - tiny]
+        self.t = float(later.min(initial=self.end) if forwards else earlier.max(initial=self.start))
+        self.playing = False
 
     @property
     def status(self) -> str:

@@ -1,13 +1,13 @@
 """Plots of runs, equilibria and modes, as matplotlib figures.
 
-Every function returns its `matplotlib.figure.Figure`, and writes it where it is histories a path.
+Every function returns its `matplotlib.figure.Figure`, and writes it where it is given a path.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 from textwrap import fill
 from typing import Any
@@ -28,23 +28,10 @@ from sorosim.results.modes import ModeRun, format_shares, mode, shares
 from sorosim.robot import Robot
 from sorosim.validation import describe
 from sorosim.viz import figures
-from sorosim.viz.checks import PathLike, check_name, times_of
+from sorosim.viz.checks import PathLike, check_name
 from sorosim.viz.colours import part_colour
-from sorosim.viz.figures import (
-    FORMATS,
-    PALETTE,
-    UNITS,
-    axes_3d,
-    coarse_geometry,
-    kind_of_inputs,
-    legend_beside,
-    line_style,
-    mark,
-    plot_lines,
-    settle,
-    solid_axes,
-)
-from sorosim.viz.motion import run_times, sample
+from sorosim.viz.figures import PALETTE, line_style, mark
+from sorosim.viz.motion import as_group, run_times, sample
 from sorosim.viz.options import STRAINS
 
 Array = NDArray[np.float64]
@@ -94,7 +81,7 @@ def plot_tip(run: Any, link: str | None = None, path: PathLike | None = None) ->
             first = first or axes
         axes.set_xlabel("t [s]")
         figure.align_ylabels()
-        space, room = axes_3d(figure, grid[:, 1], run.robot, tip)
+        space, room = figures.axes_3d(figure, grid[:, 1], run.robot, tip)
         pieces = np.stack([tip[:-1], tip[1:]], axis=1) if len(tip) > 1 else np.repeat(tip, 2, axis=0)[None]
         line = Line3DCollection(pieces, cmap=TIME_COLOURS, norm=Normalize(t[0], t[-1] if len(t) > 1 else t[0] + 1.0))
         line.set_array(t[: len(pieces)])
@@ -103,7 +90,7 @@ def plot_tip(run: Any, link: str | None = None, path: PathLike | None = None) ->
         space.plot(*tip[:1].T, color=colormaps[TIME_COLOURS](0.0), marker="o", markersize=4.0)
         figure.colorbar(line, ax=room, label="t [s]", shrink=0.7)
         figure.suptitle(f"{run.robot.name}: tip of {name}")
-        settle(figure, space, room)
+        figures.settle(figure, space, room)
     return figure
 
 
@@ -111,24 +98,21 @@ def plot_snapshots(run: Any, times: ArrayLike | None = None, path: PathLike | No
     """The robot at several times (default: six, evenly over the run) with the path of its last moving tip."""
     stored, robot = run_times(run), run.robot
     chosen = np.linspace(stored[0], stored[-1], SNAPSHOTS if len(stored) > 1 else 1) if times is None else times
-    at = times_of("times", chosen)
-    outside = (at < stored[0] - 1e-9) | (at > stored[-1] + 1e-9)
-    if outside.any():
-        raise InputError("times", f"times from {stored[0]:g} to {stored[-1]:g} s", f"{at[outside][0]:g}")
-    geometry, link = coarse_geometry(robot), _shown_link(run, None)
+    at = as_group(run).check_times(chosen, "times")
+    geometry, link = figures.coarse_geometry(robot), _shown_link(run, None)
     shapes = [geometry.at(q) for q in sample(run, at)[0]]
     tip = np.asarray(run.tip(link))
     scale = colormaps[TIME_COLOURS]
     colours = [to_rgb(scale(0.08 + 0.87 * k / max(1, len(at) - 1))) for k in range(len(at))]
     with figures.new_figure(8.6, 5.4, path) as figure:
-        axes, room = solid_axes(figure, 111, geometry, zip(shapes, colours, strict=True), tip)
+        axes, room = figures.solid_axes(figure, 111, geometry, zip(shapes, colours, strict=True), tip)
         axes.plot(*tip.T, color="black", linewidth=0.9, alpha=0.75, zorder=10 + len(at))
         pairs = zip(at, colours, strict=True)
         handles: list[Any] = [Patch(color=colour, label=f"t = {x:.3g} s") for x, colour in pairs]
         handles.append(Line2D([], [], color="black", linewidth=0.9, label=f"tip of {link}"))
         figure.legend(handles=handles, loc="outside right center")
         figure.suptitle(robot.name)
-        settle(figure, axes, room)
+        figures.settle(figure, axes, room)
     return figure
 
 
@@ -164,11 +148,11 @@ def plot_coordinates(run: Any, path: PathLike | None = None) -> Figure:
                     times, values = (np.insert(x, after, np.nan) for x in (t, q[:, i]))
                     axes.plot(times, values, label=joints.get(i), **line_style(k), **mark(t))
                 axes.set_title(f"{owner}: {what.replace('_', ' ')}")
-                axes.set_ylabel(f"q [{UNITS[dimensions[shown[0]]]}]")
+                axes.set_ylabel(f"q [{figures.UNITS[dimensions[shown[0]]]}]")
                 axes.margins(x=0.0)
                 axes.set_xlabel("t [s]")
                 if owner == "joints":
-                    legend_beside(axes, 1 + len(shown) // 9)
+                    figures.legend_beside(axes, 1 + len(shown) // 9)
                 else:
                     most = max(most, len(shown))
         if most > 1:
@@ -192,7 +176,9 @@ def plot_tensions(run: Any, path: PathLike | None = None) -> Figure:
     if not names:
         raise InputError("run", "a robot with actuators", "one without")
     lines = dict(zip(names, np.asarray(run.u).reshape(len(t), len(names)).T, strict=True))
-    kinds = {unit: kind_of_inputs(run.robot, [i for i, other in enumerate(units) if other == unit]) for unit in units}
+    kinds = {
+        unit: figures.kind_of_inputs(run.robot, [i for i, other in enumerate(units) if other == unit]) for unit in units
+    }
     return _by_unit(t, lines, units, kinds, path)
 
 
@@ -210,12 +196,11 @@ def _by_unit(
 ) -> Figure:
     """Lines by name over time, a panel for each unit; `kinds` says what those of a unit are."""
     with figures.new_figure(7.5, 0.6 + 2.8 * len(kinds), path) as figure:
-        for r, (unit, kind) in enumerate(kinds.items()):
-            axes = figure.add_subplot(len(kinds), 1, r + 1)
+        for axes, (unit, kind) in zip(figures.stacked(figure, len(kinds), False), kinds.items(), strict=True):
             shown = {name: line for (name, line), own in zip(lines.items(), units, strict=True) if own == unit}
-            plot_lines(axes, t, shown, f"{kind} [{unit}]")
+            figures.plot_lines(axes, t, shown, f"{kind} [{unit}]")
             axes.set_xlabel("t [s]")
-            legend_beside(axes, 1 + len(shown) // 16)
+            figures.legend_beside(axes, 1 + len(shown) // 16)
     return figure
 
 
@@ -226,17 +211,16 @@ def plot_energy(run: Any, path: PathLike | None = None) -> Figure:
     curves = {name: value for name, value in histories.items() if value.shape == t.shape}
     balanced = "work" in curves and "dissipated" in curves
     with figures.new_figure(7.5, 5.2 if balanced else 3.6, path) as figure:
-        grid = figure.add_gridspec(2 if balanced else 1, 1, height_ratios=[2.4, 1.0] if balanced else [1.0])
-        axes = figure.add_subplot(grid[0])
+        panels = figures.stacked(figure, 2 if balanced else 1, height_ratios=[2.4, 1.0] if balanced else [1.0])
+        axes = panels[0]
         for k, (name, values) in enumerate(curves.items()):
             style = {"color": "black", "linewidth": 1.8} if name == "total" else line_style(k if k < 3 else k - 1)
             axes.plot(t, values, label=name, **style, **mark(t))
         axes.set_ylabel("energy [J]")
         axes.margins(x=0.0)
-        legend_beside(axes)
+        figures.legend_beside(axes)
         if balanced:
-            axes.tick_params(labelbottom=False)
-            axes = figure.add_subplot(grid[1], sharex=axes)
+            axes = panels[1]
             missing = curves["total"] - curves["total"][0] + curves["dissipated"] - curves["work"]
             axes.plot(t, missing, color=line_style(1)["color"], **mark(t))
             axes.set_ylabel("unaccounted [J]")
@@ -255,13 +239,10 @@ def plot_sensor(run: Any, name: str, path: PathLike | None = None) -> Figure:
     for group in run.robot.instruments.readers[name].groups:
         panels.setdefault(f"{group.label} [{group.unit}]", {}).update(islice(channels, len(group.names)))
     with figures.new_figure(7.5, 0.8 + 2.3 * len(panels), path) as figure:
-        above = None
-        for r, (label, lines) in enumerate(panels.items()):
-            above = axes = figure.add_subplot(len(panels), 1, r + 1, sharex=above)
-            plot_lines(axes, readings.t, lines, label)
-            axes.tick_params(labelbottom=r == len(panels) - 1)
+        for axes, (label, lines) in zip(figures.stacked(figure, len(panels)), panels.items(), strict=True):
+            figures.plot_lines(axes, readings.t, lines, label)
             if len(lines) > 1:
-                legend_beside(axes, 1 + len(lines) // 13)
+                figures.legend_beside(axes, 1 + len(lines) // 13)
         axes.set_xlabel("t [s]")
         figure.align_ylabels()
         figure.suptitle(f"{name}: {sensor.kind.replace('_', ' ')} {sensor.target}")
@@ -282,7 +263,7 @@ def plot_run(
     run: Any, folder: PathLike | None = None, what: str | Sequence[str] = "all", formats: str | Sequence[str] = "png",
     style: PathLike | None = None,
 ) -> dict[str, Figure]:  # fmt: skip
-    """Plots of a run by name; written to a folder, which is made where there is none, if one is histories.
+    """Plots of a run by name; written to a folder, which is made where there is none, if one is given.
 
     Parameters
     ----------
@@ -307,8 +288,7 @@ def plot_run(
     if style is not None:
         figures.find_style(style)
     plots = PLOTS | {f"{SENSOR}{name}": partial(plot_sensor, name=name) for name in run.robot.sensor_names}
-    names = [what] if isinstance(what, str) else list(what)
-    suffixes = [formats] if isinstance(formats, str) else list(formats)
+    names, suffixes = ([x] if isinstance(x, str) else list(x) for x in (what, formats))
     if names == ["all"]:
         has = {"coordinates": run.robot.ndof, "tensions": run.robot.actuator_names}
         has["driven"] = getattr(run, "driven", {})
@@ -316,22 +296,20 @@ def plot_run(
     for name in names:
         check_name("plot", name, ["all", *plots], "the name of a plot")
     for suffix in suffixes:
-        check_name("formats", suffix, FORMATS, "a format of plots")
+        check_name("formats", suffix, figures.FORMATS, "a format of plots")
     if folder is not None:
         check_path(folder)
-        if Path(folder).suffix.lower().removeprefix(".") in FORMATS:
+        if Path(folder).suffix.lower().removeprefix(".") in figures.FORMATS:
             hint = "the plots in it are called by their names; what and formats choose them"
             raise InputError("folder", "a folder", f"'{folder}'", hint)
         try:
             Path(folder).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise FileError(str(folder), f"cannot be made: {error.strerror or error}") from None
-    drawn = {}
     with figures.chosen(style):
-        for name in names:
-            drawn[name] = plots[name](run)
-            for suffix in suffixes if folder is not None else ():
-                figures.save(drawn[name], Path(str(folder)) / f"{name}.{suffix}")
+        drawn = {name: plots[name](run) for name in names}
+        for name, suffix in product(names, suffixes if folder is not None else ()):
+            figures.save(drawn[name], Path(str(folder)) / f"{name}.{suffix}")
     return drawn
 
 
@@ -358,7 +336,7 @@ def _strains(robot: Robot, q: Array, rod: str) -> tuple[Array, Array]:
 def plot_equilibrium(eq: Any, path: PathLike | None = None, style: PathLike | None = None) -> Figure:
     """An equilibrium: its shape beside that at q = 0 (grey), the strains of the last rod, and the inputs by unit."""
     robot, q = eq.robot, np.asarray(eq.q, dtype=float)
-    geometry = coarse_geometry(robot)
+    geometry = figures.coarse_geometry(robot)
     shapes = [geometry.at(np.zeros(robot.ndof)), geometry.at(q)]
     rods = list(geometry.centrelines)
     u = np.asarray(eq.u if getattr(eq, "u", None) is not None else [], dtype=float).ravel()
@@ -368,7 +346,7 @@ def plot_equilibrium(eq: Any, path: PathLike | None = None, style: PathLike | No
         widths = [1.5, 1.0] if panels_beside else [1.0]
         grid = figure.add_gridspec(max(1, len(panels_beside)), len(widths), width_ratios=widths)
         colours = (*AT_ZERO, 0.5), lambda part: to_rgb(part_colour(part))
-        axes, room = solid_axes(figure, grid[:, 0], geometry, zip(shapes, colours, strict=True))
+        axes, room = figures.solid_axes(figure, grid[:, 0], geometry, zip(shapes, colours, strict=True))
         for name in geometry.tendons:
             line = line_style(robot.actuator_names.index(name))
             axes.plot(*geometry.tendon_points(shapes[1], name).T, linewidth=1.0, zorder=12, **line)
@@ -380,12 +358,12 @@ def plot_equilibrium(eq: Any, path: PathLike | None = None, style: PathLike | No
             X, xi = _strains(robot, q, rods[-1])
             first, unit = (0, "rad/m") if what == "angular" else (3, "-")
             curves = {STRAINS[j].replace("_", " "): xi[:, j] for j in range(first, first + 3)}
-            plot_lines(panel, X, curves, f"{what} strain\n[{unit}]")
+            figures.plot_lines(panel, X, curves, f"{what} strain\n[{unit}]")
             panel.set_xlabel(f"X on {rods[-1]} [m]")
-            legend_beside(panel)
+            figures.legend_beside(panel)
         figure.align_ylabels()
         figure.suptitle(f"{robot.name}: equilibrium (grey: q = 0)")
-        settle(figure, axes, room)
+        figures.settle(figure, axes, room)
     return figure
 
 
@@ -395,7 +373,7 @@ def _bars(panel: Any, robot: Robot, u: Array, unit: str) -> None:
     colours = [line_style(i)["color"] for i in shown]
     panel.barh([robot.actuator_names[i] for i in shown], u[shown], color=colours, height=0.6)
     panel.set_ylim(len(shown) - 0.5, -0.5)
-    panel.set_xlabel(f"{kind_of_inputs(robot, shown)} [{unit}]")
+    panel.set_xlabel(f"{figures.kind_of_inputs(robot, shown)} [{unit}]")
 
 
 def plot_modes(
@@ -418,7 +396,7 @@ def plot_modes(
     if not 0 < len(chosen) <= MOST_MODES:
         raise InputError("modes", f"numbers of 1 to {MOST_MODES} modes", f"{len(chosen)} of them")
     runs = [mode(lin, k, amplitude=AMPLITUDE) for k in chosen]
-    geometry = coarse_geometry(lin.robot)
+    geometry = figures.coarse_geometry(lin.robot)
     columns = min(3, len(runs))
     with figures.new_figure(3.6 * columns, 0.5 + 3.2 * -(-len(runs) // columns), path, style) as figure:
         grid = figure.add_gridspec(-(-len(runs) // columns), columns)
@@ -427,14 +405,14 @@ def plot_modes(
             shapes = [geometry.at(q) for q in (lin.q, *_extremes(run))]
             colours = (REST, BACK, OUT) if len(shapes) == 3 else (REST, OUT)
             where = grid[i // columns, i % columns]
-            axes, room = solid_axes(figure, where, geometry, zip(shapes, colours, strict=True))
+            axes, room = figures.solid_axes(figure, where, geometry, zip(shapes, colours, strict=True))
             axes.set_axis_off()
             room.set_title(f"{run.message}\n{_wrapped(format_shares(shares(lin, k)))}", fontsize=9.0)
             panels.append((axes, room))
         turning = "steady motion" if lin.qd.any() else "equilibrium"
         figure.suptitle(f"{lin.robot.name}: modes (grey: {turning})")
         for axes, room in panels:
-            settle(figure, axes, room)
+            figures.settle(figure, axes, room)
             place = axes.get_position(original=True)  # with room for the letters of axes that are not drawn
             axes.set_position(place.expanded(CLOSER, CLOSER))
             axes.apply_aspect()

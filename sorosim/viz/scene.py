@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from sorosim.viz.checks import LARGEST_SIDE, PICTURES, PathLike, check_size, wri
 from sorosim.viz.colours import AXIS_COLOURS
 from sorosim.viz.motion import MotionGroup, motion_of, sample
 from sorosim.viz.offscreen import load_pyvista
-from sorosim.viz.options import CENTRE_OF_MASS, UNITS, DrawingOptions
+from sorosim.viz.options import UNITS, DrawingOptions
 from sorosim.viz.visuals import RobotVisual, Stage, arrow_scale, visuals_of
 from sorosim.viz.wrenches import centre_of_mass
 
@@ -104,8 +105,7 @@ class Scene:
         if self._finer > 1:
             plotter.disable_anti_aliasing()
         for position, intensity in LIGHTS:
-            light = load_pyvista().Light(position=position, light_type="camera light", intensity=intensity)
-            plotter.add_light(light)
+            plotter.add_light(load_pyvista().Light(position=position, light_type="camera light", intensity=intensity))
 
     def __enter__(self) -> Scene:
         return self
@@ -299,7 +299,6 @@ class Scene:
         if name in self.robots[0].visual.geometry.frames:  # a link may be called like the centre of mass
             at: Array = self.robot.pose(q, name, s=0.5)[:3, 3]
             return at
-        assert name == CENTRE_OF_MASS
         return centre_of_mass(self.robot, q)[0]
 
     def _camera_target(self) -> tuple[Array, float]:
@@ -320,8 +319,7 @@ class Scene:
     @property
     def _middle(self) -> Array:
         """The centre of orbits, beside the point that is followed."""
-        middle: Array = 0.5 * (self._framed.min(axis=0) + self._framed.max(axis=0))
-        return middle
+        return np.asarray(0.5 * (self._framed.min(axis=0) + self._framed.max(axis=0)))
 
     def _aim(self, where: Camera) -> None:
         camera = self.plotter.camera
@@ -408,16 +406,24 @@ def in_font(text: Any, name: str = "DejaVuSans") -> Any:
     return text
 
 
+def add_text(
+    plotter: Any, text: str, place: tuple[float, float], colour: str, across: str, up: str, font: str = "DejaVuSans"
+) -> Any:
+    """Add a text at a place (parts of the picture), justified horizontally and vertically; returns its actor."""
+    actor = plotter.add_text(text, position=place, viewport=True, color=colour)
+    in_font(actor.prop, font)
+    actor.prop.justification_horizontal, actor.prop.justification_vertical = across, up
+    return actor
+
+
 class Annotations:
     """Texts of a scene by the names of `PLACES`, all empty at first."""
 
     def __init__(self, plotter: Any) -> None:
         self._texts: dict[str, Any] = {}
         for name, (x, y, _, across, up) in PLACES.items():
-            actor = plotter.add_text("", position=(x, y), viewport=True, color=INK)
-            in_font(actor.prop, "DejaVuSansMono" if name == "help" else "DejaVuSans")
-            actor.prop.justification_horizontal, actor.prop.justification_vertical = across, up
-            self._texts[name] = actor
+            font = "DejaVuSansMono" if name == "help" else "DejaVuSans"
+            self._texts[name] = add_text(plotter, "", (x, y), INK, across, up, font)
         frame = self._texts["help"].prop
         frame.SetBackgroundColor(1.0, 1.0, 1.0)
         frame.SetBackgroundOpacity(0.88)
@@ -447,13 +453,8 @@ class Legend:
     def __init__(self, plotter: Any, entries: Sequence[tuple[str, str]]) -> None:
         self._plotter, self._rows = plotter, []
         for name, colour in entries:
-            row = []
-            for text, ink in ((name, INK), (SQUARE, colour)):
-                actor = plotter.add_text(text, position=(0.98, 0.5), viewport=True, color=ink)
-                in_font(actor.prop)
-                actor.prop.justification_horizontal, actor.prop.justification_vertical = "right", "top"
-                row.append(actor)
-            self._rows.append(row)
+            pair = ((name, INK), (SQUARE, colour))
+            self._rows.append([add_text(plotter, text, (0.98, 0.5), ink, "right", "top") for text, ink in pair])
 
     def scale(self, factor: float, size: Sequence[int]) -> None:
         """Set the sizes of the letters, 1 in a picture 720 pixels high, in a window of a size [pixels]."""
@@ -465,9 +466,8 @@ class Legend:
 
     def remove(self) -> None:
         """Take it out of the scene."""
-        for row in self._rows:
-            for actor in row:
-                self._plotter.remove_actor(actor, render=False)
+        for actor in chain.from_iterable(self._rows):
+            self._plotter.remove_actor(actor, render=False)
 
 
 def narrowness(size: Sequence[int]) -> float:
@@ -485,16 +485,15 @@ class ScalarBar:
         self._plotter = plotter
         self._actor = plotter.add_scalar_bar(title=f"{self.title}\n", mapper=mapper, **place, **style)
         self._actor.SetTextPad(6)
-        in_font(self._actor.GetTitleTextProperty())
-        in_font(self._actor.GetLabelTextProperty())
+        self._texts = [in_font(self._actor.GetTitleTextProperty()), in_font(self._actor.GetLabelTextProperty())]
 
     def scale(self, factor: float, size: Sequence[int]) -> None:
         """Set the sizes of the letters, 1 in a picture 720 pixels high, in a window of a size [pixels]."""
         part = narrowness(size)
         self._actor.SetPosition(1.0 - 0.11 * part, 0.3)
         self._actor.SetWidth(0.06 * part)
-        self._actor.GetTitleTextProperty().SetFontSize(round(16.0 * factor))
-        self._actor.GetLabelTextProperty().SetFontSize(round(16.0 * factor))
+        for text in self._texts:
+            text.SetFontSize(round(16.0 * factor))
 
     def remove(self) -> None:
         """Take it out of the scene."""

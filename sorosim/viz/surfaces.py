@@ -98,16 +98,20 @@ def shape_surface(shape: Shape, n_around: int) -> Triangles:
         ends = [arc[arc[:, 1] <= 0.0], np.flip(arc[arc[:, 1] <= 0.0], axis=0) * [1.0, -1.0]]
         line = np.concatenate([r * ends[0] - [0.0, h], r * ends[1] + [0.0, h]])
         return revolved([(line, np.concatenate(ends))], n_around)
-    base = np.array([[0.0, -h], [r, -h]]), np.array([[0.0, -1.0]] * 2)
+    base = np.array([[0.0, -h], [r, -h]])
     if isinstance(shape, Cone):
-        slope = np.array([2.0 * h, r]) / np.hypot(2.0 * h, r)
         # triangles that end in the tip are shaded unevenly: they are kept small
         left = np.append(0.5 ** np.arange(TIP_ROWS), 0.0)[:, None]
-        line = left * [r, -2.0 * h] + [0.0, h]
-        return revolved([base, (line, np.broadcast_to(slope, line.shape))], n_around)
-    side = np.array([[r, -h], [r, h]]), np.array([[1.0, 0.0]] * 2)
-    top = np.array([[r, h], [0.0, h]]), np.array([[0.0, 1.0]] * 2)
-    return revolved([base, side, top], n_around)
+        lines = [base, left * [r, -2.0 * h] + [0.0, h]]
+    else:
+        lines = [base, np.array([[r, -h], [r, h]]), np.array([[r, h], [0.0, h]])]
+    return revolved([(line, _across(line)) for line in lines], n_around)
+
+
+def _across(line: Array) -> Array:
+    """Normals (m, 2) of a straight line (m, 2) of r and z, to the right of its direction."""
+    r, z = (line[-1] - line[0]) / np.linalg.norm(line[-1] - line[0])
+    return np.tile([z, -r], (len(line), 1))
 
 
 def _arc(n_around: int) -> Array:
@@ -128,24 +132,19 @@ def revolved(pieces: list[tuple[Array, Array]], n_around: int) -> Triangles:
     """Surface of revolution about z of lines (m, 2) of r and z, which go upwards, with their normals (m, 2)."""
     angle = 2.0 * np.pi * np.arange(n_around) / n_around
     around = np.stack([np.cos(angle), np.sin(angle), np.ones(n_around)], axis=1)
-    k = np.arange(n_around)
+    line, normal = (np.concatenate(tables) for tables in zip(*pieces, strict=True))
+    points, normals = ((table[:, None, [0, 0, 1]] * around).reshape(-1, 3) for table in (line, normal))
+    ends = np.cumsum([len(piece) for piece, _ in pieces]) - 1
+    k, faces = np.arange(n_around), list[IntArray]()
     after = np.roll(k, -1)
-    points: list[Array] = []
-    normals: list[Array] = []
-    faces: list[IntArray] = []
-    size = 0
-    for line, normal in pieces:
-        for table, out in ((line, points), (normal, normals)):
-            out.append((table[:, None, [0, 0, 1]] * around).reshape(-1, 3))
-        for i in range(len(line) - 1):
-            low, high = size + n_around * i, size + n_around * (i + 1)
-            # a row on the axis is one point: its triangles have no area
-            if line[i, 0] > 0.0:
-                faces.append(np.stack([low + k, low + after, high + after], axis=1))
-            if line[i + 1, 0] > 0.0:
-                faces.append(np.stack([low + k, high + after, high + k], axis=1))
-        size += n_around * len(line)
-    return Triangles(np.concatenate(points), np.concatenate(normals), np.concatenate(faces))
+    for i in np.setdiff1d(np.arange(len(line)), ends):
+        low, high = n_around * i, n_around * (i + 1)
+        # a row on the axis is one point: its triangles have no area
+        if line[i, 0] > 0.0:
+            faces.append(np.stack([low + k, low + after, high + after], axis=1))
+        if line[i + 1, 0] > 0.0:
+            faces.append(np.stack([low + k, high + after, high + k], axis=1))
+    return Triangles(points, normals, np.concatenate(faces))
 
 
 def _mesh(mesh: Mesh) -> Triangles:
@@ -191,7 +190,8 @@ class Obstacle(NamedTuple):
     points: Array  # (n, 3) [m]
     normals: Array  # (n, 3)
     faces: IntArray  # (m, 3)
-    transparent: bool
+    colour: str  # code
+    opacity: float
     framed: bool  # whether a picture must show all of it
 
 
@@ -206,7 +206,8 @@ def obstacles(robot: Robot, points: Array) -> Iterator[Obstacle]:
         mesh = mesh.transform(surface.at, inplace=False).triangulate()
         mesh = mesh.compute_normals(cell_normals=False, split_vertices=not transparent)
         corners, normals = (np.asarray(x, dtype=float) for x in (mesh.points, mesh.point_data["Normals"]))
-        yield Obstacle(corners, normals, np.asarray(mesh.regular_faces, dtype=np.int64), transparent, framed)
+        paint = (GLASS, GLASS_OPACITY) if transparent else (STONE, 1.0)
+        yield Obstacle(corners, normals, np.asarray(mesh.regular_faces, dtype=np.int64), *paint, framed)
 
 
 def _obstacle_mesh(shape: Any, at: Array, middle: Array, size: float) -> tuple[Any, bool, bool]:

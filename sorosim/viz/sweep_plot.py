@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sorosim.errors import InputError
 from sorosim.sweeps.units import units_of
 from sorosim.viz.checks import PathLike, check_name
-from sorosim.viz.figures import PALETTE, axes_3d, legend_beside, new_figure, settle
+from sorosim.viz.figures import PALETTE, axes_3d, legend_beside, new_figure, settle, stacked
 
 Array = NDArray[np.float64]
 
@@ -92,9 +92,7 @@ def _draw_lines(figure: Figure, sweep: Any, shown: list[str]) -> None:
     x = sweep.values[:, 0]
     order = np.arange(len(x)) if sweep.plan.samples.ordered else np.argsort(x, kind="stable")
     unstable = sweep.ok & ~np.asarray(sweep.columns["stable"], dtype=bool) if "stable" in sweep.columns else None
-    first = None
-    for k, column in enumerate(shown):
-        first = axes = figure.add_subplot(len(shown), 1, k + 1, sharex=first)
+    for k, (axes, column) in enumerate(zip(stacked(figure, len(shown)), shown, strict=True)):
         values = table[column]
         style: dict[str, Any] = {"linestyle": "", "marker": "o"} if words else {"marker": "." if len(x) < 80 else ""}
         axes.plot(x[order], values[order], color=PALETTE[k % len(PALETTE)], **style)
@@ -104,7 +102,6 @@ def _draw_lines(figure: Figure, sweep: Any, shown: list[str]) -> None:
         for at in x[sweep.status == "failed"]:
             axes.axvline(at, color=FAILED, linestyle=":", linewidth=1.0)
         axes.set_ylabel(f"{column}{_unit(sweep, column)}")
-        axes.tick_params(labelbottom=k == len(shown) - 1)
     axes.set_xlabel(f"{name}{_unit(sweep, name)}" + (", dotted: failed" if sweep.failed else ""))
     if words:
         column = sweep.columns[name]

@@ -10,7 +10,7 @@ class Viewer {
     if (!this.gl) throw new Error("this browser has no WebGL2");
     this.poses = decode(motion.poses);
     this.tensions = decode(motion.tensions);
-    this.rows = Math.max(1, Math.ceil((2 * motion.stations) / TEXELS)); // of the texture
+    this.rows = Math.max(1, Math.ceil((2 * motion.stationCount) / TEXELS)); // of the texture
     this.now = new Float32Array(4 * TEXELS * this.rows);
     this.t = motion.times[0];
     this.playing = false;
@@ -31,13 +31,13 @@ class Viewer {
       gl.bindBuffer(target, gl.createBuffer());
       gl.bufferData(target, values, gl.STATIC_DRAW);
     };
-    fill(gl.ARRAY_BUFFER, decode(motion.local));
+    fill(gl.ARRAY_BUFFER, decode(motion.localPoints));
     gl.enableVertexAttribArray(0);
     gl.vertexAttribPointer(0, 3, gl.FLOAT, false, 0, 0);
-    fill(gl.ARRAY_BUFFER, decode(motion.normal));
+    fill(gl.ARRAY_BUFFER, decode(motion.localNormals));
     gl.enableVertexAttribArray(1);
     gl.vertexAttribPointer(1, 3, gl.BYTE, true, 4, 0);
-    fill(gl.ARRAY_BUFFER, decode(motion.station));
+    fill(gl.ARRAY_BUFFER, decode(motion.pointStations));
     gl.enableVertexAttribArray(2);
     gl.vertexAttribIPointer(2, 1, gl.UNSIGNED_SHORT, 0, 0);
     fill(gl.ELEMENT_ARRAY_BUFFER, decode(motion.faces));
@@ -51,8 +51,8 @@ class Viewer {
       gl.vertexAttribPointer(at, 3, gl.FLOAT, false, 24, offset);
     }
     this.textures = [this.texture(gl.NEAREST), this.texture(gl.LINEAR)];
-    const ramp = decode(motion.ramp);
-    gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA, ramp.length / 4, 1, 0, gl.RGBA, gl.UNSIGNED_BYTE, ramp);
+    const colours = decode(motion.colourMap);
+    gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA, colours.length / 4, 1, 0, gl.RGBA, gl.UNSIGNED_BYTE, colours);
     gl.bindTexture(gl.TEXTURE_2D, this.textures[0]);
     gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA32F, TEXELS, this.rows, 0, gl.RGBA, gl.FLOAT, null);
     gl.enable(gl.DEPTH_TEST);
@@ -62,17 +62,17 @@ class Viewer {
   prepareArrows(fill) {
     const gl = this.gl, { arrows } = this.motion;
     this.arrow = program(gl, ARROW, PAINT);
-    this.values = decode(arrows.values);
+    this.arrowValues = decode(arrows.startsAndVectors);
     this.shapes = arrows.shapes.map((shape) => {
       const array = gl.createVertexArray(), faces = decode(shape.faces);
       gl.bindVertexArray(array);
-      for (const [at, size, block] of [[0, 4, shape.local], [1, 3, shape.normal]]) {
+      for (const [at, size, block] of [[0, 4, shape.points], [1, 3, shape.normals]]) {
         fill(gl.ARRAY_BUFFER, decode(block));
         gl.enableVertexAttribArray(at);
         gl.vertexAttribPointer(at, size, gl.FLOAT, false, 0, 0);
       }
       fill(gl.ELEMENT_ARRAY_BUFFER, faces);
-      return { array, count: faces.length, room: shape.room };
+      return { array, count: faces.length, greatestWidth: shape.greatestWidth };
     });
   }
 
@@ -86,15 +86,15 @@ class Viewer {
 
   look(name) {
     const [azimuth, elevation] = VIEWS[name], { clientWidth, clientHeight } = this.canvas, { motion } = this;
-    this.camera = { azimuth, elevation, focus: [...motion.middle], distance: 1 };
-    const { direction } = eyeOf(this.camera, motion.frame);
-    this.camera.distance = fitted(motion.half, direction, motion.frame[2], clientWidth, clientHeight);
+    this.camera = { azimuth, elevation, focus: [...motion.centre], distance: 1 };
+    const { direction } = eyeOf(this.camera, motion.worldAxes);
+    this.camera.distance = fitted(motion.halfExtents, direction, motion.worldAxes[2], clientWidth, clientHeight);
   }
 
   write() {
     const { page, motion } = this, timed = motion.times.length > 1;
     page.getElementById("title").textContent = motion.title;
-    const scale = [motion.arrows.words, `grid ${motion.floor.step} m; x orange, y green, z blue`];
+    const scale = [motion.arrows.scaleLabel, `grid ${motion.floor.step} m; x orange, y green, z blue`];
     page.getElementById("scale").textContent = scale.filter((words) => words).join("\n");
     const make = (tag, parent, words = "") => {
       const element = page.createElement(tag);
@@ -111,19 +111,19 @@ class Viewer {
     slider.max = motion.times[motion.times.length - 1];
     for (const name of ["play", "time", "speed"]) page.getElementById(name).hidden = !timed;
     if (!motion.quantity) return;
-    const ramp = decode(motion.ramp), steps = [];
-    for (let k = 0; k < ramp.length; k += 4) steps.push(`rgb(${ramp[k]},${ramp[k + 1]},${ramp[k + 2]})`);
+    const colours = decode(motion.colourMap), steps = [];
+    for (let k = 0; k < colours.length; k += 4) steps.push(`rgb(${colours[k]},${colours[k + 1]},${colours[k + 2]})`);
     const bar = page.getElementById("legend");
     make("div", bar, motion.quantity);
     const row = make("div", bar), numbers = make("div", row);
     [row.id, numbers.id] = ["bar", "numbers"];
     for (let k = 4; k >= 0; k--) {
-      const value = motion.range[0] + (k / 4) * (motion.range[1] - motion.range[0]);
+      const value = motion.colourRange[0] + (k / 4) * (motion.colourRange[1] - motion.colourRange[0]);
       make("span", numbers, Number(value.toPrecision(4)).toString());
     }
-    const ramp_ = make("div", row);
-    ramp_.id = "ramp";
-    ramp_.style.background = `linear-gradient(to top, ${steps.join(",")})`;
+    const gradient = make("div", row);
+    gradient.id = "ramp";
+    gradient.style.background = `linear-gradient(to top, ${steps.join(",")})`;
   }
 
   listen() {
@@ -173,7 +173,7 @@ class Viewer {
   }
 
   shift(dx, dy) {
-    const { direction } = eyeOf(this.camera, this.motion.frame), up = this.motion.frame[2];
+    const { direction } = eyeOf(this.camera, this.motion.worldAxes), up = this.motion.worldAxes[2];
     const right = unit(cross(up, direction)), upwards = cross(direction, right);
     const scale = (2 * this.camera.distance * Math.tan(VIEW_ANGLE / 2)) / this.canvas.clientHeight;
     this.camera.focus = plus(plus(this.camera.focus, right, -dx * scale), upwards, dy * scale);
@@ -221,29 +221,29 @@ class Viewer {
     gl.clearColor(1, 1, 1, 1);
     gl.depthMask(true);
     gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
-    posesAt(this.poses, motion.stations, motion.times, this.t, this.now);
+    posesAt(this.poses, motion.stationCount, motion.times, this.t, this.now);
     gl.activeTexture(gl.TEXTURE0);
     gl.bindTexture(gl.TEXTURE_2D, this.textures[0]);
     gl.texSubImage2D(gl.TEXTURE_2D, 0, 0, 0, TEXELS, this.rows, gl.RGBA, gl.FLOAT, this.now);
     gl.activeTexture(gl.TEXTURE1);
     gl.bindTexture(gl.TEXTURE_2D, this.textures[1]);
 
-    const up = motion.frame[2], { eye, direction } = eyeOf(this.camera, motion.frame);
+    const up = motion.worldAxes[2], { eye, direction } = eyeOf(this.camera, motion.worldAxes);
     const far = this.camera.distance + 8 * motion.radius;
     const near = Math.max(this.camera.distance - 4 * motion.radius, 0.004 * far);
     const view = project(eye, this.camera.focus, up, width / height, near, far), right = unit(cross(up, direction));
     this.drawLines(view);
-    gl.useProgram(this.solid.made);
-    const at = this.solid.at;
-    gl.uniform1i(at.poses, 0);
-    gl.uniform1i(at.ramp, 1);
-    gl.uniformMatrix4fv(at.view, false, view);
-    gl.uniform4fv(at.floor_, [...up, motion.floor.height]);
-    gl.uniform3fv(at.eye, eye);
-    gl.uniform3fv(at.right, right);
-    gl.uniform3fv(at.up, cross(direction, right));
+    gl.useProgram(this.solid.handle);
+    const { uniforms } = this.solid;
+    gl.uniform1i(uniforms.poses, 0);
+    gl.uniform1i(uniforms.colourMap, 1);
+    gl.uniformMatrix4fv(uniforms.view, false, view);
+    gl.uniform4fv(uniforms.floor_, [...up, motion.floor.height]);
+    gl.uniform3fv(uniforms.eye, eye);
+    gl.uniform3fv(uniforms.right, right);
+    gl.uniform3fv(uniforms.up, cross(direction, right));
     gl.bindVertexArray(this.mesh);
-    const glassy = motion.parts.some((part) => part.kind === "tendon") && motion.colours !== "rod";
+    const glassy = motion.parts.some((part) => part.kind === "tendon") && motion.colouredKind !== "rod";
     const rods = motion.parts.filter((part) => part.kind === "rod"), clear = glassy ? rods : [];
     const panes = motion.parts.filter((part) => part.kind === "obstacle" && part.opacity < 1);
     const casts = (part) => part.kind !== "tendon" && part.kind !== "obstacle";
@@ -273,43 +273,43 @@ class Viewer {
   }
 
   drawPart(part, colour, opacity, shadow = false, lit = true) {
-    const gl = this.gl, at = this.solid.at, { motion } = this;
-    const painted = !shadow && lit && motion.colours === part.kind;
-    let given = -2e30;
+    const gl = this.gl, { motion } = this, { uniforms } = this.solid;
+    const painted = !shadow && lit && motion.colouredKind === part.kind;
+    let uniformValue = -2e30;
     if (painted && part.kind === "tendon") {
-      const [low, high, weight] = between(motion.times, this.t), n = motion.tendons;
-      const [a, b] = [low, high].map((row) => this.tensions[row * n + part.tendon]);
-      given = a + weight * (b - a);
+      const [low, high, weight] = between(motion.times, this.t), n = motion.tendonCount;
+      const [a, b] = [low, high].map((row) => this.tensions[row * n + part.tendonIndex]);
+      uniformValue = a + weight * (b - a);
     }
-    gl.uniform4fv(at.colour, [...rgb(colour), opacity]);
-    gl.uniform2fv(at.range, painted ? motion.range : [0, 0]);
-    gl.uniform1f(at.given, given);
-    gl.uniform1f(at.shadow, shadow ? 1 : 0);
-    gl.uniform1f(at.lit, shadow || !lit ? 0 : 1);
-    gl.drawElements(gl.TRIANGLES, part.count, gl.UNSIGNED_INT, 4 * part.first);
+    gl.uniform4fv(uniforms.colour, [...rgb(colour), opacity]);
+    gl.uniform2fv(uniforms.colourRange, painted ? motion.colourRange : [0, 0]);
+    gl.uniform1f(uniforms.uniformValue, uniformValue);
+    gl.uniform1f(uniforms.shadow, shadow ? 1 : 0);
+    gl.uniform1f(uniforms.lit, shadow || !lit ? 0 : 1);
+    gl.drawElements(gl.TRIANGLES, part.indexCount, gl.UNSIGNED_INT, 4 * part.firstIndex);
   }
 
   // over what they lie in
   drawArrows(view, eye, right, up) {
-    const gl = this.gl, { arrows, times } = this.motion, { made, at } = this.arrow;
-    const shown = arrowsAt(this.values, arrows.slots, times, this.t);
+    const gl = this.gl, { arrows, times } = this.motion, { handle, uniforms } = this.arrow;
+    const shown = arrowsAt(this.arrowValues, arrows.tracks, times, this.t);
     if (!shown.length) return;
     gl.disable(gl.BLEND);
     gl.clear(gl.DEPTH_BUFFER_BIT);
-    gl.useProgram(made);
-    gl.uniformMatrix4fv(at.view, false, view);
-    for (const [name, value] of [["eye", eye], ["right", right], ["up", up]]) gl.uniform3fv(at[name], value);
-    gl.uniform1f(at.lit, 0.55); // colours that mean something are shaded less
-    gl.uniform1f(at.given, -2e30);
-    gl.uniform2fv(at.range, [0, 0]);
-    gl.uniform1i(at.ramp, 1);
-    for (const { slot, start, vector } of shown) {
-      const { colour, heads } = arrows.slots[slot], { array, count, room } = this.shapes[heads - 1];
+    gl.useProgram(handle);
+    gl.uniformMatrix4fv(uniforms.view, false, view);
+    for (const [name, value] of [["eye", eye], ["right", right], ["up", up]]) gl.uniform3fv(uniforms[name], value);
+    gl.uniform1f(uniforms.lit, 0.55); // colours that mean something are shaded less
+    gl.uniform1f(uniforms.uniformValue, -2e30);
+    gl.uniform2fv(uniforms.colourRange, [0, 0]);
+    gl.uniform1i(uniforms.colourMap, 1);
+    for (const { track, start, vector } of shown) {
+      const { colour, heads } = arrows.tracks[track], { array, count, greatestWidth } = this.shapes[heads - 1];
       gl.bindVertexArray(array);
-      gl.uniform4fv(at.colour, [...rgb(colour), 1]);
-      gl.uniform3fv(at.start, start);
-      gl.uniform3fv(at.vector, vector);
-      gl.uniform2fv(at.wide, [arrows.width, room]);
+      gl.uniform4fv(uniforms.colour, [...rgb(colour), 1]);
+      gl.uniform3fv(uniforms.start, start);
+      gl.uniform3fv(uniforms.vector, vector);
+      gl.uniform2fv(uniforms.headWidth, [arrows.headWidth, greatestWidth]);
       gl.drawElements(gl.TRIANGLES, count, gl.UNSIGNED_INT, 0);
     }
   }
@@ -325,15 +325,15 @@ class Viewer {
     motion.trails.forEach((trail) => {
       const points = [], until = between(motion.times, this.t)[0], ink = rgb(trail.colour);
       for (let row = 0; row <= until; row++) {
-        const k = 8 * (row * motion.stations + trail.station);
+        const k = 8 * (row * motion.stationCount + trail.station);
         points.push(this.poses[k], this.poses[k + 1], this.poses[k + 2], ...ink);
       }
       const k = 8 * trail.station;
       points.push(this.now[k], this.now[k + 1], this.now[k + 2], ...ink);
       strips.push([gl.LINE_STRIP, points]);
     });
-    gl.useProgram(this.line.made);
-    gl.uniformMatrix4fv(this.line.at.view, false, view);
+    gl.useProgram(this.line.handle);
+    gl.uniformMatrix4fv(this.line.uniforms.view, false, view);
     gl.bindVertexArray(this.lines);
     gl.bindBuffer(gl.ARRAY_BUFFER, this.ends);
     gl.disable(gl.BLEND);

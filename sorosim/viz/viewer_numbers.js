@@ -37,16 +37,16 @@ function posesAt(poses, n, times, t, out) {
   return out;
 }
 
-// arrows at a time: slot, where it begins, its vector. Steady ones are blended between stored moments at which they are
+// arrows at a time: track, where it begins, its vector. Steady ones are blended between stored moments at which they are
 // there; the others are those of the nearest moment
-function arrowsAt(values, slots, times, t) {
-  const [low, high, weight] = between(times, t), n = slots.length, found = [];
-  const row = (moment, slot) => values.subarray(6 * (moment * n + slot), 6 * (moment * n + slot + 1));
+function arrowsAt(values, tracks, times, t) {
+  const [low, high, weight] = between(times, t), n = tracks.length, found = [];
+  const row = (moment, track) => values.subarray(6 * (moment * n + track), 6 * (moment * n + track + 1));
   const there = (one) => one[3] !== 0 || one[4] !== 0 || one[5] !== 0;
-  slots.forEach(({ steady }, slot) => {
-    const a = row(low, slot), b = row(high, slot), blend = steady && there(a) && there(b);
+  tracks.forEach(({ steady }, track) => {
+    const a = row(low, track), b = row(high, track), blend = steady && there(a) && there(b);
     const now = blend ? Array.from(a, (x, i) => x + weight * (b[i] - x)) : [...(weight < 0.5 ? a : b)];
-    if (there(now)) found.push({ slot, start: now.slice(0, 3), vector: now.slice(3) });
+    if (there(now)) found.push({ track, start: now.slice(0, 3), vector: now.slice(3) });
   });
   return found;
 }

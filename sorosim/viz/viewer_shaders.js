@@ -27,11 +27,11 @@ void main() {
 const PAINT = `#version 300 es
 precision highp float;
 precision highp sampler2D;
-uniform sampler2D ramp;
+uniform sampler2D colourMap;
 uniform vec4 colour;
-uniform vec2 range;      // of values; empty: no colours
-uniform float lit;       // 0 flat, 1 by the light
-uniform float given;     // value of all of it where above -1e30
+uniform vec2 colourRange;    // of values; empty: no colours
+uniform float lit;           // 0 flat, 1 by the light
+uniform float uniformValue;  // value of all of it where above -1e30
 uniform vec3 eye, right, up;
 in vec3 side;
 in vec3 where;
@@ -39,20 +39,21 @@ in float value;
 out vec4 shown;
 void main() {
   vec3 base = colour.rgb;
-  float number = given > -1e30 ? given : value;
-  if (range.y > range.x) base = texture(ramp, vec2((number - range.x) / (range.y - range.x), 0.5)).rgb;
+  float number = uniformValue > -1e30 ? uniformValue : value;
+  float span = colourRange.y - colourRange.x;
+  if (span > 0.0) base = texture(colourMap, vec2((number - colourRange.x) / span, 0.5)).rgb;
   float shade = 1.0;
   if (lit > 0.0) {
     vec3 n = normalize(side), toward = normalize(eye - where);
     float key = max(dot(n, normalize(toward + 0.8 * up - 0.5 * right)), 0.0), fill = max(dot(n, toward), 0.0);
-    shade = mix(0.36 + 0.55 * key + 0.14 * fill, 1.0, range.y > range.x ? 0.45 : 1.0 - lit);
+    shade = mix(0.36 + 0.55 * key + 0.14 * fill, 1.0, span > 0.0 ? 0.45 : 1.0 - lit);
   }
   shown = vec4(base * shade, colour.a);
 }`;
 const ARROW = `#version 300 es
 uniform mat4 view;
 uniform vec3 start, vector;
-uniform vec2 wide;     // width of heads, and the most that it may be of the length
+uniform vec2 headWidth;  // width of heads, and the most that it may be of the length
 layout(location = 0) in vec4 local;   // in widths of heads, and how far the far end moves it
 layout(location = 1) in vec3 normal;
 out vec3 side;
@@ -63,7 +64,7 @@ void main() {
   vec3 along = vector / far;
   vec3 e1 = normalize(cross(along, abs(along.x) < 0.7 ? vec3(1.0, 0.0, 0.0) : vec3(0.0, 1.0, 0.0)));
   mat3 frame = mat3(e1, cross(along, e1), along);
-  where = start + frame * (min(wide.x, wide.y * far) * local.xyz + vec3(0.0, 0.0, far * local.w));
+  where = start + frame * (min(headWidth.x, headWidth.y * far) * local.xyz + vec3(0.0, 0.0, far * local.w));
   side = frame * normal;
   value = 0.0;
   gl_Position = view * vec4(where, 1.0);
@@ -85,20 +86,20 @@ const AXES = [[0.84, 0.37, 0], [0, 0.62, 0.45], [0, 0.45, 0.7]]; // colours of x
 const rgb = (code) => [1, 3, 5].map((i) => parseInt(code.slice(i, i + 2), 16) / 255);
 
 function program(gl, vertex, fragment) {
-  const made = gl.createProgram();
+  const handle = gl.createProgram();
   for (const [kind, text] of [[gl.VERTEX_SHADER, vertex], [gl.FRAGMENT_SHADER, fragment]]) {
     const shader = gl.createShader(kind);
     gl.shaderSource(shader, text);
     gl.compileShader(shader);
     if (!gl.getShaderParameter(shader, gl.COMPILE_STATUS)) throw new Error(gl.getShaderInfoLog(shader));
-    gl.attachShader(made, shader);
+    gl.attachShader(handle, shader);
   }
-  gl.linkProgram(made);
-  if (!gl.getProgramParameter(made, gl.LINK_STATUS)) throw new Error(gl.getProgramInfoLog(made));
-  const at = {};
-  for (let i = 0; i < gl.getProgramParameter(made, gl.ACTIVE_UNIFORMS); i++) {
-    const { name } = gl.getActiveUniform(made, i);
-    at[name] = gl.getUniformLocation(made, name);
+  gl.linkProgram(handle);
+  if (!gl.getProgramParameter(handle, gl.LINK_STATUS)) throw new Error(gl.getProgramInfoLog(handle));
+  const uniforms = {};
+  for (let i = 0; i < gl.getProgramParameter(handle, gl.ACTIVE_UNIFORMS); i++) {
+    const { name } = gl.getActiveUniform(handle, i);
+    uniforms[name] = gl.getUniformLocation(handle, name);
   }
-  return { made, at };
+  return { handle, uniforms };
 }

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.robot import Robot
+from sorosim.sensors.quaternion import without_flips
 from sorosim.viz.arrows import ArrowScale
 from sorosim.viz.camera import camera_axes, check_view, grid_step, largest, level_axes
 from sorosim.viz.colours import TRAIL_COLOURS, StrainField, round_range
@@ -118,11 +119,10 @@ class RobotVisual:
 
     def extent(self, states: Array) -> Array:
         """Points (m n, 3) by which a picture knows what it must hold: m of each of n states (n, ndof)."""
-        chosen = self.geometry.outermost
-        if len(chosen):
-            return np.concatenate([self.geometry.some_points(q, chosen) for q in states]) + self.offset
+        geometry, chosen = self.geometry, self.geometry.outermost
         # a robot of massless frames has no surface
-        return np.concatenate([self.geometry.poses(q)[:, :3, 3] for q in states]) + self.offset
+        points = (geometry.some_points(q, chosen) if len(chosen) else geometry.poses(q)[:, :3, 3] for q in states)
+        return np.concatenate(list(points)) + self.offset
 
     def quantity(self, options: DrawingOptions) -> str:
         """What its colours show."""
@@ -206,8 +206,7 @@ class Floor(NamedTuple):
     def shadow(self, points: Array, below: float = 0.0) -> Array:
         """Points (n, 3) cast straight down onto the floor, or a little below it (relative to the size)."""
         up = self.axes[2]
-        cast: Array = points + (self.height - below * self.size - points @ up)[:, None] * up
-        return cast
+        return np.asarray(points + (self.height - below * self.size - points @ up)[:, None] * up)
 
 
 class Stage:
@@ -252,10 +251,3 @@ def quaternions(g: Array) -> Array:
     from scipy.spatial.transform import Rotation
 
     return without_flips(Rotation.from_matrix(g[..., :3, :3].reshape(-1, 3, 3)).as_quat().reshape(*g.shape[:-2], 4))
-
-
-def without_flips(rotation: Array) -> Array:
-    """Quaternions (n, ..., 4) such that neighbours never have opposite signs."""
-    flips = np.sum(rotation[1:] * rotation[:-1], axis=-1) < 0.0
-    signs = np.where(np.cumsum(flips, axis=0) % 2, -1.0, 1.0)[..., None]
-    return np.concatenate([rotation[:1], rotation[1:] * signs])

@@ -25,7 +25,7 @@ from sorosim.viz.colours import StrainField, colour_map, part_colour
 from sorosim.viz.geometry import ROD, TENDON
 from sorosim.viz.motion import MotionGroup, as_group
 from sorosim.viz.options import PLAIN, STRAINS, TENSION, UNITS, DrawingOptions
-from sorosim.viz.surfaces import GLASS, GLASS_OPACITY, STONE, Obstacle
+from sorosim.viz.surfaces import Obstacle
 from sorosim.viz.visuals import COARSE, Floor, Frame, RobotVisual, Stage, arrow_scale, quaternions, visuals_of
 
 Array = NDArray[np.float64]
@@ -33,7 +33,7 @@ Array = NDArray[np.float64]
 PAGES = (".html", ".htm")
 MOST_BYTES = 8_000_000  # of poses; in the page they take a third more
 MOST_STATIONS = 65_536  # what two bytes can count
-RAMP = 256  # colours
+N_COLOURS = 256  # of a colour map
 OBSTACLE = "obstacle"
 VIEWER = ("viewer.html", "viewer_numbers.js", "viewer_shaders.js", "viewer.js")
 NOT_IN_PAGES = ("floor", "axes", "frames", "follow", "orbit")  # options of pictures
@@ -115,19 +115,19 @@ def describe_motion(group: MotionGroup, fps: float, options: DrawingOptions) -> 
         "title": options.title if options.title is not None else "" if group.several else group.robot.name,
         "view": level_view(options.view, group.up),
         "times": times.tolist(),
-        "stations": n,
+        "stationCount": n,
         **_meshes(visuals, [frames[0] for frames in robots], obstacles),
-        "tendons": len(first[0].tensions),
-        "colours": "" if bounds is None else TENDON if quantity == TENSION else ROD,
+        "tendonCount": len(first[0].tensions),
+        "colouredKind": "" if bounds is None else TENDON if quantity == TENSION else ROD,
         "quantity": "" if bounds is None else f"{quantity.replace('_', ' ')} [{UNITS[quantity]}]",
-        "range": [0.0, 0.0] if bounds is None else list(bounds[:2]),
+        "colourRange": [0.0, 0.0] if bounds is None else list(bounds[:2]),
         "trails": _trails(visuals, options),
         "legend": [*(zip(group.names, group.tints, strict=True) if group.several else ()), *scale.kinds],
         "arrows": _arrows(scale, arrows),
         **_surroundings(stage.floor, np.concatenate(framed)),
         "poses": _block(poses, "<f4"),
         "tensions": _block(np.stack([frame.tensions for frame in first]), "<f4"),
-        "ramp": _block(_ramp(quantity), "|u1"),
+        "colourMap": _block(_colour_map(quantity), "|u1"),
     }
 
 
@@ -143,28 +143,29 @@ def _meshes(visuals: Sequence[RobotVisual], first: Sequence[Frame], obstacles: S
     for visual, frame in zip(visuals, first, strict=True):
         geometry = visual.geometry
         for part in geometry.parts:
-            tendons = {"tendon": sum(p["kind"] == TENDON for p in parts)} if part.kind == TENDON else {}
+            tendons = {"tendonIndex": sum(p["kind"] == TENDON for p in parts)} if part.kind == TENDON else {}
             colour = visual.tint or part_colour(part)
-            parts.append({"kind": part.kind, "name": part.name, "colour": colour, "count": part.faces.size, **tendons})
+            parts.append(
+                {"kind": part.kind, "name": part.name, "colour": colour, "indexCount": part.faces.size, **tendons}
+            )
             faces.append(part.faces + n_points)
         pieces.append((geometry.local, geometry.local_normals(frame.g), geometry.station + station))
         n_points, station = n_points + geometry.n_points, station + len(geometry.places)
     for obstacle in obstacles:
-        colour, opacity = (GLASS, GLASS_OPACITY) if obstacle.transparent else (STONE, 1.0)
-        style = {"colour": colour, "opacity": opacity}
-        parts.append({"kind": OBSTACLE, "name": "", "count": obstacle.faces.size, **style})
+        style = {"colour": obstacle.colour, "opacity": obstacle.opacity}
+        parts.append({"kind": OBSTACLE, "name": "", "indexCount": obstacle.faces.size, **style})
         faces.append(obstacle.faces + n_points)
         pieces.append((obstacle.points, obstacle.normals, np.full(len(obstacle.points), station)))
         n_points += len(obstacle.points)
     for entry in parts:
-        entry["first"], corner = corner, corner + entry["count"]
+        entry["firstIndex"], corner = corner, corner + entry["indexCount"]
     local, normal, at = (np.concatenate(tables) for tables in zip(*pieces, strict=True))
     return {
         "parts": parts,
-        "local": _block(local, "<f4"),
+        "localPoints": _block(local, "<f4"),
         # four bytes each, as graphics cards like it
-        "normal": _block(np.rint(127.0 * np.pad(normal, ((0, 0), (0, 1)))), "|i1"),
-        "station": _block(at, "<u2"),
+        "localNormals": _block(np.rint(127.0 * np.pad(normal, ((0, 0), (0, 1)))), "|i1"),
+        "pointStations": _block(at, "<u2"),
         "faces": _block(np.concatenate(faces), "<u4"),
     }
 
@@ -183,14 +184,14 @@ def _arrows(scale: ArrowScale, arrows: ArrowTracks) -> dict[str, Any]:
     shapes = []
     for shape in (arrow_shape(heads) for heads in (1, 2) if arrows.tracks):
         local = np.column_stack([shape.by_width, shape.by_length])
-        tables = {"local": _block(local, "<f4"), "normal": _block(shape.normals, "<f4")}
-        shapes.append(tables | {"faces": _block(shape.faces, "<u4"), "room": shape.room})
+        tables = {"points": _block(local, "<f4"), "normals": _block(shape.normals, "<f4")}
+        shapes.append(tables | {"faces": _block(shape.faces, "<u4"), "greatestWidth": shape.greatest_width})
     return {
-        "words": scale.label,
-        "width": scale.width,
-        "slots": [{"colour": colour_code(t.kind), "heads": t.heads, "steady": t.steady} for t in arrows.tracks],
+        "scaleLabel": scale.label,
+        "headWidth": scale.width,
+        "tracks": [{"colour": colour_code(t.kind), "heads": t.heads, "steady": t.steady} for t in arrows.tracks],
         "shapes": shapes,
-        "values": _block(np.concatenate([arrows.start, arrows.vector], axis=-1), "<f4"),
+        "startsAndVectors": _block(np.concatenate([arrows.start, arrows.vector], axis=-1), "<f4"),
     }
 
 
@@ -198,12 +199,12 @@ def _block(values: NDArray[Any], kind: str) -> dict[str, str]:
     return {"kind": KINDS[kind], "base64": b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode()}
 
 
-def _ramp(quantity: str) -> NDArray[np.uint8]:
+def _colour_map(quantity: str) -> NDArray[np.uint8]:
     from matplotlib import colormaps
 
     if quantity == PLAIN:
         return np.zeros((1, 4), dtype=np.uint8)
-    return np.asarray(colormaps[colour_map(quantity)](np.linspace(0.0, 1.0, RAMP), bytes=True), dtype=np.uint8)
+    return np.asarray(colormaps[colour_map(quantity)](np.linspace(0.0, 1.0, N_COLOURS), bytes=True), dtype=np.uint8)
 
 
 def _surroundings(floor: Floor, framed: Array) -> dict[str, Any]:
@@ -212,9 +213,9 @@ def _surroundings(floor: Floor, framed: Array) -> dict[str, Any]:
     corner = np.array([floor.low[0], floor.low[1], floor.height]) @ floor.axes
     lines = (floor.lines.reshape(-1, 3) @ floor.axes).round(9).tolist()
     return {
-        "frame": floor.axes.tolist(),
-        "middle": middle.tolist(),
-        "half": np.maximum(0.5 * np.ptp(framed, axis=0), 1e-3 * floor.size).tolist(),
+        "worldAxes": floor.axes.tolist(),
+        "centre": middle.tolist(),
+        "halfExtents": np.maximum(0.5 * np.ptp(framed, axis=0), 1e-3 * floor.size).tolist(),
         "radius": 1.05 * float(np.linalg.norm(framed - middle, axis=1).max(initial=0.0)) or 1.0,
         "floor": {"height": floor.height, "step": floor.step, "corner": corner.tolist(), "lines": lines},
     }

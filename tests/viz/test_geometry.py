@@ -83,7 +83,7 @@ def test_straight_rod_has_the_outline_of_its_section(name):
     geometry = Geometry(robot, n_stations=21, n_around=24)
     shape = geometry.at([0.0, 0.0])
     points = geometry.ring_points(shape, "rod")
-    X = geometry.centreline(shape, "rod")[:, 0]
+    X = shape.g[geometry.centrelines["rod"], :3, 3][:, 0]
     assert (X[0], X[-1]) == (0.0, 0.4)
     assert len(X) >= 21
     assert points.shape == (len(X), 24, 3)
@@ -96,7 +96,7 @@ def test_bent_rod_is_a_ring_about_its_centreline():
     geometry = Geometry(robot)
     # bending y by a quarter turn: towards -z, on a circle of radius length / angle
     shape = geometry.at([np.pi / 2.0, 0.0])
-    line, rings = geometry.centreline(shape, "rod"), geometry.ring_points(shape, "rod")
+    line, rings = shape.g[geometry.centrelines["rod"], :3, 3], geometry.ring_points(shape, "rod")
     radius = 0.4 / (np.pi / 2.0)
     assert_allclose(np.hypot(line[:, 0], line[:, 2] + radius), radius, atol=1e-12)
     assert_allclose(line[-1], [radius, 0.0, -radius], atol=1e-12)
@@ -134,7 +134,7 @@ def test_divisions_with_jumps_are_closed_pieces():
     expected = sum(drawn_volume(section, 0.1, 20) for section in sections)
     assert_allclose(volume(geometry.at(np.zeros(robot.ndof)), geometry.parts[0]), expected, rtol=1e-6)
     # both sides of each of the two jumps are stations, the smooth boundary is one
-    line = geometry.centreline(geometry.at(np.zeros(robot.ndof)), "rod")[:, 0]
+    line = geometry.at(np.zeros(robot.ndof)).g[geometry.centrelines["rod"], 0, 3]
     assert [int(np.sum(np.abs(line - x) < 1e-12)) for x in (0.1, 0.2, 0.3)] == [2, 2, 1]
 
 

@@ -405,7 +405,7 @@ def test_arrows_have_one_scale_in_pictures_pages_and_files(tmp_path):
     said = set()
     for fps in (10, 200):
         run.export_html(tmp_path / "run.html", loads=True, fps=fps)
-        said |= set(re.findall(r'"words":"arrows: ([^"]*)"', (tmp_path / "run.html").read_text(encoding="utf-8")))
+        said |= set(re.findall(r'"scaleLabel":"arrows: ([^"]*)"', (tmp_path / "run.html").read_text(encoding="utf-8")))
     for t in (None, 1.0):
         run.export_gltf(tmp_path / "run.glb", loads=True, t=t)
         nodes = [node["name"] for node in Reader(tmp_path / "run.glb").json["nodes"]]

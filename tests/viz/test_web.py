@@ -77,7 +77,7 @@ def written(run, tmp_path, **options):
 
 
 def poses_of(page):
-    n = page.motion["stations"]
+    n = page.motion["stationCount"]
     table = page.array("poses").reshape(len(page.motion["times"]), n, 8).astype(float)
     return table[..., :3], table[..., 3], table[..., 4:]
 
@@ -85,8 +85,8 @@ def poses_of(page):
 def test_points_of_the_page_are_those_of_the_robot(run, tmp_path):
     page = written(run, tmp_path, fps=5.0)
     position, _, turn = poses_of(page)
-    local, station = page.array("local").reshape(-1, 3).astype(float), page.array("station")
-    normal = page.array("normal").reshape(-1, 4)[:, :3] / 127.0
+    local, station = page.array("localPoints").reshape(-1, 3).astype(float), page.array("pointStations")
+    normal = page.array("localNormals").reshape(-1, 4)[:, :3] / 127.0
     geometry = Geometry(run.robot, *COARSE)
     assert_allclose(page.motion["times"], run.t)
     for k in range(len(run.t)):
@@ -102,26 +102,26 @@ def test_triangles_and_parts_of_the_page_are_those_of_the_robot(run, tmp_path):
     assert len(page.motion["parts"]) == len(geometry.parts)
     for part, entry in zip(geometry.parts, page.motion["parts"], strict=True):
         assert (entry["kind"], entry["name"]) == (part.kind, part.name)
-        mine = faces[entry["first"] : entry["first"] + entry["count"]]
+        mine = faces[entry["firstIndex"] : entry["firstIndex"] + entry["indexCount"]]
         assert_array_equal(mine.reshape(-1, 3), part.faces)
-    assert [entry["tendon"] for entry in page.motion["parts"] if entry["kind"] == "tendon"] == list(range(5))
+    assert [entry["tendonIndex"] for entry in page.motion["parts"] if entry["kind"] == "tendon"] == list(range(5))
 
 
 def test_colours_show_tensions_by_default_and_strains_if_asked_for(run, tmp_path):
     page = written(run, tmp_path, fps=5.0)
-    assert (page.motion["colours"], page.motion["quantity"]) == ("tendon", "tension [N]")
+    assert (page.motion["colouredKind"], page.motion["quantity"]) == ("tendon", "tension [N]")
     assert_allclose(page.array("tensions").reshape(6, 5), run.u, rtol=1e-6)
-    low, high = page.motion["range"]
+    low, high = page.motion["colourRange"]
     assert low <= run.u.min()
     assert high >= run.u.max()
     page = written(run, tmp_path, fps=5.0, colour="bending_z")
-    assert (page.motion["colours"], page.motion["quantity"]) == ("rod", "bending z [rad/m]")
+    assert (page.motion["colouredKind"], page.motion["quantity"]) == ("rod", "bending z [rad/m]")
     _, value, _ = poses_of(page)
     division = run.robot.links[0].rod.divisions[0]
     geometry = Geometry(run.robot, *COARSE)
     for k, (_, s) in enumerate(geometry.places[:10]):
         assert_allclose(value[:, k], run.q @ division.basis([0.5 * s])[0, :, 2], rtol=1e-5, atol=1e-6)
-    assert page.array("ramp").shape == (4 * web.RAMP,)
+    assert page.array("colourMap").shape == (4 * web.N_COLOURS,)
 
 
 def test_a_page_needs_nothing_else(run, tmp_path):
@@ -149,7 +149,7 @@ def test_names_of_robots_are_only_text(tmp_path):
 def test_pages_are_bounded(monkeypatch, tmp_path, run):
     monkeypatch.setattr(web, "MOST_BYTES", 300_000)
     page = written(run, tmp_path, fps=10_000.0)
-    n = page.motion["stations"]
+    n = page.motion["stationCount"]
     frames = len(page.motion["times"])
     assert frames == 300_000 // (32 * n)
     # evenly fewer, both ends among them
@@ -165,10 +165,10 @@ def test_an_equilibrium_has_one_moment_and_the_floor_is_below(tmp_path):
     page = Page(tmp_path / "eq.html")
     assert len(page.motion["times"]) == 1
     position, _, turn = poses_of(page)
-    local, station = page.array("local").reshape(-1, 3), page.array("station")
+    local, station = page.array("localPoints").reshape(-1, 3), page.array("pointStations")
     points = Rotation.from_quat(turn[0][station]).apply(local) + position[0][station]
     assert page.motion["floor"]["height"] < points[:, 2].min()
-    far = np.linalg.norm(points - page.motion["middle"], axis=1)
+    far = np.linalg.norm(points - page.motion["centre"], axis=1)
     assert 0.8 * page.motion["radius"] < far.max() <= page.motion["radius"]
 
 
@@ -178,15 +178,15 @@ def test_what_the_robot_may_touch_stands_still_in_the_page(tmp_path):
     position, _, turn = poses_of(page)
     part = page.motion["parts"][-1]
     assert (part["kind"], part["opacity"] < 1.0) == ("obstacle", True)
-    used = np.unique(page.array("faces")[part["first"] : part["first"] + part["count"]])
-    stations = np.unique(page.array("station")[used])
+    used = np.unique(page.array("faces")[part["firstIndex"] : part["firstIndex"] + part["indexCount"]])
+    stations = np.unique(page.array("pointStations")[used])
     assert_allclose(position[:, stations], 0.0)
     assert_allclose(turn[:, stations], np.broadcast_to([0, 0, 0, 1], turn[:, stations].shape))
-    points = page.array("local").reshape(-1, 3)[used]
+    points = page.array("localPoints").reshape(-1, 3)[used]
     # the pipe around the vertical through the origin, all of it in sight
     assert_allclose(np.hypot(points[:, 0], points[:, 1]), 0.15, atol=1e-6)
-    assert np.linalg.norm(points - page.motion["middle"], axis=1).max() <= page.motion["radius"]
-    normals = page.array("normal").reshape(-1, 4)[used, :3] / 127.0
+    assert np.linalg.norm(points - page.motion["centre"], axis=1).max() <= page.motion["radius"]
+    normals = page.array("localNormals").reshape(-1, 4)[used, :3] / 127.0
     across = np.einsum("ij,ij->i", normals[:, :2], points[:, :2]) / 0.15
     assert_allclose(np.abs(across), 1.0, atol=0.02)
 
@@ -232,17 +232,17 @@ def test_several_runs_have_colours_names_and_one_clock(run, tmp_path):
     assert page.texts["title"] == "arm, sled"
     assert [part["colour"] for part in page.motion["parts"]] == [*TINTS[:2]]  # tendons are not shown
     assert [trail["colour"] for trail in page.motion["trails"]] == [TINTS[0]]
-    assert (page.motion["colours"], page.motion["tendons"]) == ("", 0)
+    assert (page.motion["colouredKind"], page.motion["tendonCount"]) == ("", 0)
     assert_allclose(page.motion["times"], [0.0, 0.25, 0.5, 0.75, 1.0])
     position, _, turn = poses_of(page)
-    local, station = page.array("local").reshape(-1, 3).astype(float), page.array("station")
+    local, station = page.array("localPoints").reshape(-1, 3).astype(float), page.array("pointStations")
     arm, block = (Geometry(one.robot, *COARSE, tendons=False) for one in (run, short))
     for k, t in enumerate(page.motion["times"]):
         q = np.stack([np.interp(t, run.t, column) for column in run.q.T])
         wanted = [arm.at(q).points, block.at([0.4 * min(t, 0.5)]).points]
         points = Rotation.from_quat(turn[k][station]).apply(local) + position[k][station]
         assert_allclose(points, np.concatenate(wanted), atol=3e-7)
-    mine = page.array("faces")[page.motion["parts"][1]["first"] :].reshape(-1, 3)
+    mine = page.array("faces")[page.motion["parts"][1]["firstIndex"] :].reshape(-1, 3)
     assert_array_equal(mine, np.concatenate([part.faces for part in block.parts]) + arm.n_points)
 
 
@@ -251,10 +251,10 @@ def test_runs_side_by_side_stand_apart(run, tmp_path):
     page = Page(tmp_path / "two.html")
     assert page.motion["view"] == "side"
     position, _, turn = poses_of(page)
-    local, station = page.array("local").reshape(-1, 3).astype(float), page.array("station")
+    local, station = page.array("localPoints").reshape(-1, 3).astype(float), page.array("pointStations")
     ends = []
     for part in page.motion["parts"]:
-        used = np.unique(page.array("faces")[part["first"] : part["first"] + part["count"]])
+        used = np.unique(page.array("faces")[part["firstIndex"] : part["firstIndex"] + part["indexCount"]])
         at = [
             Rotation.from_quat(q[station[used]]).apply(local[used]) + p[station[used]]
             for p, q in zip(position, turn, strict=True)
@@ -262,20 +262,20 @@ def test_runs_side_by_side_stand_apart(run, tmp_path):
         ends.append((np.min(at, axis=(0, 1))[0], np.max(at, axis=(0, 1))[0]))
     assert ends[0][1] < ends[1][0] < ends[1][1] < ends[2][0]
     everything = np.concatenate([Rotation.from_quat(turn[0][station]).apply(local) + position[0][station]])
-    assert np.linalg.norm(everything - page.motion["middle"], axis=1).max() <= page.motion["radius"]
+    assert np.linalg.norm(everything - page.motion["centre"], axis=1).max() <= page.motion["radius"]
 
 
 def test_arrows_of_the_page_are_the_wrenches(tmp_path):
     run = sled()
     page = written(run, tmp_path, fps=5.0, loads=True, gravity=True)
     arrows = page.motion["arrows"]
-    said = re.fullmatch(r"arrows: (\S+) cm = (\S+) N, two heads: (\S+) cm = (\S+) N m", arrows["words"])
+    said = re.fullmatch(r"arrows: (\S+) cm = (\S+) N, two heads: (\S+) cm = (\S+) N m", arrows["scaleLabel"])
     force, moment = (float(said[k]) / 100.0 / float(said[k + 1]) for k in (1, 3))
     assert page.motion["legend"] == [["loads", "#10308c"], ["weight", "#5c636c"]]
-    block = arrows["values"]
+    block = arrows["startsAndVectors"]
     values = np.frombuffer(b64decode(block["base64"]), KINDS[block["kind"]]).reshape(6, -1, 6)
-    found = {(slot["colour"], slot["heads"]): values[:, k] for k, slot in enumerate(arrows["slots"])}
-    assert len(found) == len(arrows["slots"]) == 3
+    found = {(track["colour"], track["heads"]): values[:, k] for k, track in enumerate(arrows["tracks"])}
+    assert len(found) == len(arrows["tracks"]) == 3
     starts = np.outer(0.4 * run.t, [1.0, 0.0, 0.0])
     wanted = {
         ("#5c636c", 1): np.tile([0.0, 0.0, -9.81 * force], (6, 1)),
@@ -290,10 +290,10 @@ def test_arrows_of_the_page_are_the_wrenches(tmp_path):
 
 def test_arrows_count_among_what_bounds_a_page(monkeypatch, tmp_path):
     run = sled()
-    n = written(run, tmp_path, fps=1000.0).motion["stations"]
+    n = written(run, tmp_path, fps=1000.0).motion["stationCount"]
     monkeypatch.setattr(web, "MOST_BYTES", 40 * (32 * n + 3 * 24))
     page = written(run, tmp_path, fps=1000.0, loads=True, gravity=True)
-    assert len(page.motion["arrows"]["slots"]) == 3
+    assert len(page.motion["arrows"]["tracks"]) == 3
     assert len(page.motion["times"]) == 40
 
 
@@ -333,11 +333,11 @@ def test_the_script_blends_what_is_steady_and_switches_the_rest(tmp_path):
         const rows = [[0, 0, 0, 1, 0, 0], [5, 0, 0, 0, 2, 0], [7, 0, 0, 0, 0, 0], [2, 0, 0, 3, 0, 0],
           [9, 0, 0, 0, 6, 0], [8, 0, 0, 0, 0, 4]];
         const values = new Float32Array(rows.flat());
-        const slots = [{ steady: true }, { steady: false }, { steady: true }];
-        console.log(JSON.stringify([0, 0.25, 0.75, 1].map((t) => v.arrowsAt(values, slots, [0, 1], t))));
+        const tracks = [{ steady: true }, { steady: false }, { steady: true }];
+        console.log(JSON.stringify([0, 0.25, 0.75, 1].map((t) => v.arrowsAt(values, tracks, [0, 1], t))));
         """,
     )
-    assert [[one["slot"] for one in moment] for moment in got] == [[0, 1], [0, 1], [0, 1, 2], [0, 1, 2]]
+    assert [[one["track"] for one in moment] for moment in got] == [[0, 1], [0, 1], [0, 1, 2], [0, 1, 2]]
     assert (got[1][0]["start"], got[1][0]["vector"]) == ([0.5, 0, 0], [1.5, 0, 0])
     assert (got[1][1]["start"], got[2][1]["start"]) == ([5, 0, 0], [9, 0, 0])
     assert (got[2][2]["start"], got[2][2]["vector"]) == ([8, 0, 0], [0, 0, 4])
@@ -345,8 +345,9 @@ def test_the_script_blends_what_is_steady_and_switches_the_rest(tmp_path):
 
 READ = r"""
 const text = fs.readFileSync('run.html', 'utf8').match(/id="motion">([\s\S]*?)<\/script>/)[1];
-const m = JSON.parse(text), poses = v.decode(m.poses), local = v.decode(m.local), station = v.decode(m.station);
-const at = (t) => v.posesAt(poses, m.stations, m.times, t, new Float32Array(8 * m.stations));
+const m = JSON.parse(text), poses = v.decode(m.poses);
+const local = v.decode(m.localPoints), station = v.decode(m.pointStations);
+const at = (t) => v.posesAt(poses, m.stationCount, m.times, t, new Float32Array(8 * m.stationCount));
 const points = (t) => {
   const now = at(t), out = [];
   for (let k = 0; k < station.length; k += 7) {
