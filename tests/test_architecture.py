@@ -64,7 +64,7 @@ LAZY = {layer: {"io", "viz"} for layer in ("__init__", "robot", "results", "simu
 LAZY["linear"] = {"io", "viz", "results"}
 EAGER_PUBLIC = {"__version__"}  # of sorosim/__init__.py, free for all
 
-HEAVY = {"numba", "scipy", "pyvista", "matplotlib", "pint", "h5py", "trimesh"}
+HEAVY = {"numba", "scipy", "pyvista", "matplotlib", "h5py", "trimesh"}
 LONGEST_FILE = 600  # lines
 
 

@@ -1,7 +1,7 @@
 """Units at the boundary of files: texts such as ``3 cm`` or ``10 kPa*s`` to numbers in SI.
 
-The usual units are in a table here; pint is asked, and imported, for a single word that is not in it. Texts are taken
-apart here: a number, then words combined with ``*``, ``/``, ``^`` and parentheses.
+The units are those of one table: SI with prefixes, and what engineers write beside it. Texts are taken apart here: a
+number, then words combined with ``*``, ``/``, ``^`` and parentheses.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ import difflib
 import math
 import re
 import unicodedata
-from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 MAX_TEXT, MAX_POWER = 100, 9
 
@@ -77,31 +76,58 @@ class Unit(NamedTuple):
 
 
 _LENGTH, _MASS, _TIME, _NONE = (1, 0, 0), (0, 1, 0), (0, 0, 1), (0, 0, 0)
-_FORCE, _PRESSURE, _VOLUME = (1, 1, -2), (-1, 1, -2), (3, 0, 0)
+_SPEED, _FORCE, _PRESSURE, _VOLUME, _ENERGY = (1, 0, -1), (1, 1, -2), (-1, 1, -2), (3, 0, 0), (2, 1, -2)
 _PREFIXES = {
-    "n": (1.0, 1e9), "u": (1.0, 1e6), "\u00b5": (1.0, 1e6), "\u03bc": (1.0, 1e6), "m": (1.0, 1e3), "": (1.0, 1.0),
-    "k": (1e3, 1.0), "M": (1e6, 1.0), "G": (1e9, 1.0),
+    "p": ("pico", 1.0, 1e12), "n": ("nano", 1.0, 1e9), "u": ("micro", 1.0, 1e6), "\u00b5": ("", 1.0, 1e6),
+    "\u03bc": ("", 1.0, 1e6), "m": ("milli", 1.0, 1e3), "c": ("centi", 1.0, 1e2), "d": ("deci", 1.0, 10.0),
+    "": ("", 1.0, 1.0), "h": ("hecto", 1e2, 1.0), "k": ("kilo", 1e3, 1.0), "M": ("mega", 1e6, 1.0),
+    "G": ("giga", 1e9, 1.0), "T": ("tera", 1e12, 1.0),
 }  # fmt: skip
 _PREFIXED = {
-    "m": Unit(1.0, 1.0, _LENGTH), "g": Unit(1.0, 1e3, _MASS), "s": Unit(1.0, 1.0, _TIME),
-    "N": Unit(1.0, 1.0, _FORCE), "Pa": Unit(1.0, 1.0, _PRESSURE), "J": Unit(1.0, 1.0, (2, 1, -2)),
-    "W": Unit(1.0, 1.0, (2, 1, -3)), "Hz": Unit(1.0, 1.0, (0, 0, -1)), "rad": Unit(1.0, 1.0, _NONE),
+    "m": (("meter", "metre"), Unit(1.0, 1.0, _LENGTH)), "g": (("gram",), Unit(1.0, 1e3, _MASS)),
+    "s": (("second",), Unit(1.0, 1.0, _TIME)), "N": (("newton",), Unit(1.0, 1.0, _FORCE)),
+    "Pa": (("pascal",), Unit(1.0, 1.0, _PRESSURE)), "J": (("joule",), Unit(1.0, 1.0, _ENERGY)),
+    "W": (("watt",), Unit(1.0, 1.0, (2, 1, -3))), "Hz": (("hertz",), Unit(1.0, 1.0, (0, 0, -1))),
+    "rad": (("radian",), Unit(1.0, 1.0, _NONE)), "L": (("liter", "litre"), Unit(1.0, 1e3, _VOLUME)),
+    "bar": ((), Unit(1e5, 1.0, _PRESSURE)),
 }  # fmt: skip
-_TABLE = {
+_OTHERS = {
+    "t tonne": Unit(1e3, 1.0, _MASS), "min minute": Unit(60.0, 1.0, _TIME), "h hr hour": Unit(3600.0, 1.0, _TIME),
+    "sec": Unit(1.0, 1.0, _TIME), "day": Unit(86400.0, 1.0, _TIME),
+    "deg degree \u00b0": Unit(math.pi, 180.0, _NONE), "arcmin": Unit(math.pi, 10800.0, _NONE),
+    "arcsec": Unit(math.pi, 648000.0, _NONE), "gon": Unit(math.pi, 200.0, _NONE),
+    "rev revolution turn": Unit(2.0 * math.pi, 1.0, _NONE), "rpm": Unit(2.0 * math.pi, 60.0, (0, 0, -1)),
+    "in inch": Unit(254.0, 1e4, _LENGTH), "ft foot": Unit(3048.0, 1e4, _LENGTH), "yd yard": Unit(9144.0, 1e4, _LENGTH),
+    "mi mile": Unit(1609344.0, 1e3, _LENGTH), "thou": Unit(254.0, 1e7, _LENGTH), "micron": Unit(1.0, 1e6, _LENGTH),
+    "angstrom": Unit(1.0, 1e10, _LENGTH), "lb lbm pound": Unit(0.45359237, 1.0, _MASS),
+    "oz ounce": Unit(0.028349523125, 1.0, _MASS), "slug": Unit(14.593902937206364, 1.0, _MASS),
+    "lbf": Unit(4.4482216152605, 1.0, _FORCE), "ozf": Unit(0.27801385095378125, 1.0, _FORCE),
+    "kip": Unit(4448.2216152605, 1.0, _FORCE), "kgf kp": Unit(9.80665, 1.0, _FORCE),
+    "gf": Unit(9.80665, 1e3, _FORCE), "dyn dyne": Unit(1.0, 1e5, _FORCE),
+    "psi": Unit(6894.757293168361, 1.0, _PRESSURE), "ksi": Unit(6894757.293168361, 1.0, _PRESSURE),
+    "atm": Unit(101325.0, 1.0, _PRESSURE), "torr": Unit(101325.0, 760.0, _PRESSURE),
+    "mmHg": Unit(133.322387415, 1.0, _PRESSURE), "cP": Unit(1.0, 1e3, (-1, 1, -1)),
+    "kph kmh": Unit(1e3, 3600.0, _SPEED), "mph": Unit(1609.344, 3600.0, _SPEED),
+    "knot": Unit(1852.0, 3600.0, _SPEED), "ml": Unit(1.0, 1e6, _VOLUME),
+    "erg": Unit(1.0, 1e7, _ENERGY), "cal calorie": Unit(4.184, 1.0, _ENERGY), "kcal": Unit(4184.0, 1.0, _ENERGY),
+    "hp": Unit(745.6998715822702, 1.0, (2, 1, -3)),
+}  # fmt: skip
+_PLURALS = {"foot": "feet", "inch": "inches", "hertz": "hertz"}
+_SYMBOLS = {
     prefix + name: Unit(times * unit.times, over * unit.over, unit.exponents)
-    for name, unit in _PREFIXED.items()
-    for prefix, (times, over) in _PREFIXES.items()
-} | {
-    "cm": Unit(1.0, 1e2, _LENGTH), "dm": Unit(1.0, 10.0, _LENGTH), "hPa": Unit(1e2, 1.0, _PRESSURE),
-    "t": Unit(1e3, 1.0, _MASS), "min": Unit(60.0, 1.0, _TIME), "h": Unit(3600.0, 1.0, _TIME),
-    "bar": Unit(1e5, 1.0, _PRESSURE), "mbar": Unit(1e2, 1.0, _PRESSURE), "atm": Unit(101325.0, 1.0, _PRESSURE),
-    "psi": Unit(6894.757293168361, 1.0, _PRESSURE), "L": Unit(1.0, 1e3, _VOLUME), "mL": Unit(1.0, 1e6, _VOLUME),
-    "in": Unit(254.0, 1e4, _LENGTH), "inch": Unit(254.0, 1e4, _LENGTH), "ft": Unit(3048.0, 1e4, _LENGTH),
-    "lb": Unit(0.45359237, 1.0, _MASS), "lbf": Unit(4.4482216152605, 1.0, _FORCE),
-    "deg": Unit(math.pi, 180.0, _NONE), "degree": Unit(math.pi, 180.0, _NONE), "\u00b0": Unit(math.pi, 180.0, _NONE),
-    "degrees": Unit(math.pi, 180.0, _NONE), "rev": Unit(2.0 * math.pi, 1.0, _NONE),
-    "rpm": Unit(2.0 * math.pi, 60.0, (0, 0, -1)),
-}  # fmt: skip
+    for name, (_, unit) in _PREFIXED.items()
+    for prefix, (_, times, over) in _PREFIXES.items()
+} | {names.split()[0]: unit for names, unit in _OTHERS.items()}
+_WORDS = {
+    long + word: _SYMBOLS[prefix + name]
+    for name, (words, _) in _PREFIXED.items()
+    for prefix, (long, _, _) in _PREFIXES.items()
+    if long or not prefix
+    for word in words
+} | {word: unit for names, unit in _OTHERS.items() for word in names.split()[1:]}
+_TABLE = {_PLURALS.get(word, f"{word}s"): unit for word, unit in _WORDS.items() if len(word) > 3} | _WORDS | _SYMBOLS
+_OFFSET = {"degC", "degF", "celsius", "fahrenheit", "dB"}
+_NOT_MECHANICS = {"A", "ampere", "C", "coulomb", "F", "farad", "V", "volt", "ohm", "H", "henry", "K", "kelvin", "mol"}
 
 _NUMBER = re.compile(r"\s*([-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?)")
 _TOKEN = re.compile(r"\s*(?:(?P<word>[^\W\d]\w*|\u00b0\w*)|(?P<integer>[-+]?[0-9]+)|(?P<sign>\*\*|[*/^()]))")
@@ -193,25 +219,27 @@ class _Units:
 
 def find_unit(word: str) -> Unit | None:
     """A unit word; None for a word that is no unit of mechanics."""
-    unit = _find(word) if word else None
-    return unit if isinstance(unit, Unit) else None
+    return _TABLE.get(word)
 
 
-def no_unit_hint(word: str) -> str:
-    """Why a word is no unit, and the unit that was probably meant."""
-    unit = _find(word)
-    return unit if isinstance(unit, str) else f"{word} is not a known unit{_similar(word, None)}"
+def no_unit_hint(word: str, wanted: Exponents | None = None) -> str:
+    """Why a word is no unit, and the unit, of the wanted dimension if one is similar, that was probably meant."""
+    if product := re.fullmatch(r"([mkMG]?(?:N|Pa|J|W))(m|cm|mm|s|h)", word):
+        return "write {}*{}".format(*product.groups())
+    if word in _OFFSET:
+        return f"{word} has an offset or is logarithmic, use another unit"
+    if word in _NOT_MECHANICS:
+        return f"{word} is not a unit of mechanics"
+    return f"{word} is not a known unit{_similar(word, wanted)}"
 
 
 def combined(words: list[tuple[str, int]], wanted: Exponents) -> tuple[float, float, Exponents]:
     """Numerator, denominator and exponents of a product of unit words; `wanted` helps to guess a misspelt one."""
     times, over, total = 1.0, 1.0, [0, 0, 0]
     for word, power in words:
-        unit = _find(word)
+        unit = find_unit(word)
         if unit is None:
-            raise WrongText(f"{word} is not a known unit{_similar(word, wanted if len(words) == 1 else None)}")
-        if isinstance(unit, str):
-            raise WrongText(unit)
+            raise WrongText(no_unit_hint(word, wanted if len(words) == 1 else None))
         up, down = (unit.times, unit.over) if power > 0 else (unit.over, unit.times)
         try:
             times, over = times * up ** abs(power), over * down ** abs(power)
@@ -241,49 +269,13 @@ def dimension_of(text: str) -> str | None:
     return known[0] if known else None
 
 
-@lru_cache(maxsize=1000)
-def _find(word: str) -> Unit | str | None:
-    """A unit word, or why it cannot be used, or None if it is unknown."""
-    if word in _TABLE:
-        return _TABLE[word]
-    if product := re.fullmatch(r"([mkMG]?(?:N|Pa|J|W))(m|cm|mm|s|h)", word):
-        # pint takes Nm for a unit of textiles
-        return "write {}*{}".format(*product.groups())
-    # single letters beyond the table are constants of nature in pint: c, e, k
-    return _ask_pint(word) if len(word) > 1 else None
-
-
 def _similar(word: str, wanted: Exponents | None) -> str:
     """The unit that was probably meant, of the wanted dimension if one is similar."""
     plain = unicodedata.normalize("NFKC", word)
     power = re.fullmatch(r"([^\W\d]+)([2-9])", plain)
     if power and power.group(1) in _TABLE:
         return f", write {power.group(1)}^{power.group(2)}"
-    names = [name for name, unit in _TABLE.items() if name.isascii() and wanted in (None, unit.exponents)]
+    names = [name for name, unit in _SYMBOLS.items() if name.isascii() and wanted in (None, unit.exponents)]
     same = [name for name in names if name.casefold() == plain.casefold()]
-    found = same or difflib.get_close_matches(plain, names, n=3, cutoff=0.5)
+    found = same or difflib.get_close_matches(plain, names)
     return f", did you mean {' or '.join(found)}?" if found else ""
-
-
-def _ask_pint(word: str) -> Unit | str | None:
-    """A unit word of pint, or why it cannot be used, or None where pint does not know it."""
-    registry = _registry()
-    try:
-        zero, one, two = (registry.Quantity(x, word).to_base_units() for x in (0.0, 1.0, 2.0))
-        powers = dict(registry.get_dimensionality(word))
-        size, doubled, offset = float(one.magnitude), float(two.magnitude), float(zero.magnitude)
-    except Exception:  # pint fails in many ways on words that are no units
-        return None
-    if offset != 0.0 or doubled != 2.0 * size:
-        return f"{word} has an offset or is logarithmic, use another unit"
-    exponents = tuple(powers.pop(name, 0) for name in ("[length]", "[mass]", "[time]"))
-    if powers or any(n != int(n) for n in exponents) or not 0.0 < size < math.inf:
-        return f"{word} is not a unit of mechanics"
-    return Unit(size, 1.0, (int(exponents[0]), int(exponents[1]), int(exponents[2])))
-
-
-@lru_cache(maxsize=1)
-def _registry() -> Any:
-    import pint
-
-    return pint.UnitRegistry()
