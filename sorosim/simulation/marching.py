@@ -27,7 +27,7 @@ from sorosim.kernels.signals import signal_workspace
 from sorosim.kernels.surfaces import OVERFLOW
 from sorosim.signals import ConstantSignal
 from sorosim.simulation.balance import WorkIntegral
-from sorosim.solvers.base import OdeProblem, OdeSolution, Reporter, without_rate
+from sorosim.solvers.base import OdeProblem, OdeSolution, Reporter, by_event, crosses, without_rate
 
 Array = NDArray[np.float64]
 
@@ -304,10 +304,7 @@ class _MarchRun:
                  "n_rejected": int(count[m.N_REJECTED])}  # fmt: skip
         return OdeSolution(
             self.problem.t_out[:k].copy(), x.reshape(k, len(problem.x0)), success, message, stats,
-            self.dense if problem.dense else None,
-            [np.array([t for i, t, _ in hits if i == j]) for j in range(len(events))],
-            [np.array([x for i, _, x in hits if i == j]).reshape(-1, len(problem.x0)) for j in range(len(events))],
-            *ends,
+            self.dense if problem.dense else None, *by_event(hits, len(events), len(problem.x0)), *ends,
         )  # fmt: skip
 
     def follow(self, t: float) -> None:
@@ -395,8 +392,7 @@ class _MarchRun:
         for i, event in enumerate(self.problem.events):
             value = event.function(end, x)
             values.append(value)
-            crossed = before[i] * value < 0.0 or (value == 0.0 and before[i] != 0.0)
-            if crossed and (event.direction == 0.0 or event.direction * (value - before[i]) > 0.0):
+            if crosses(event, before[i], value):
                 found.append((self.zero(event.function, begin, end), i))
         ended = min((t for t, i in found if self.problem.events[i].terminal), default=None)
         for t, i in sorted(found):

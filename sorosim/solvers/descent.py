@@ -17,7 +17,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from sorosim.linear.eigenmodes import EPS, FORM, is_symmetric
+from sorosim.linear.eigenmodes import EPS, FORM, congruent, is_symmetric
 from sorosim.solvers.bordered import equilibration
 
 Array = NDArray[np.float64]
@@ -86,7 +86,7 @@ def curvatures(J: Array, U: Array) -> Curvatures:
     """
     n = len(U)
     K = J[:n, :n]
-    scaled = scipy.linalg.solve_triangular(U, scipy.linalg.solve_triangular(U, K, trans="T").T, trans="T").T
+    scaled = congruent(K, U)
     basis = np.eye(n)
     if len(J) > n:
         X = scipy.linalg.solve_triangular(U, J[n:, :n].T, trans="T").T

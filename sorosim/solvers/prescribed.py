@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.optimize import brentq
 
-from sorosim.solvers.base import OdeProblem, OdeSolution
+from sorosim.solvers.base import OdeProblem, OdeSolution, by_event, crosses
 
 # samples of events between two rows
 LOOKS = 10
@@ -29,8 +29,7 @@ def integrate(problem: OdeProblem) -> OdeSolution:
         for i, event in enumerate(problem.events):
             old, value = values[i], event.function(end, nothing)
             values[i] = value
-            crossed = old * value < 0.0 or (value == 0.0 and old != 0.0)
-            if crossed and event.direction * (value - old) >= 0.0:
+            if crosses(event, old, value):
                 zero = end if value == 0.0 else brentq(lambda t, e=event: e.function(t, nothing), begin, end)
                 zeros.append((float(zero), i))
         ended = min((t for t, i in zeros if problem.events[i].terminal), default=None)
@@ -48,7 +47,6 @@ def integrate(problem: OdeProblem) -> OdeSolution:
         problem.report(t, x)
     message = "nothing to integrate: all coordinates are driven" if ended is None else "A termination event occurred."
     stats = dict.fromkeys(("n_steps", "n_rhs", "n_jacobian", "n_factorizations"), 0)
-    events = [np.array([t for t, i in event_hits if i == j]) for j in range(len(problem.events))]
-    states = [np.zeros((len(times), 0)) for times in events]
     dense = (lambda t: nothing) if problem.dense else None
-    return OdeSolution(t.copy(), x, True, message, stats, dense, events, states)
+    events = by_event([(i, t, nothing) for t, i in event_hits], len(problem.events), 0)
+    return OdeSolution(t.copy(), x, True, message, stats, dense, *events)

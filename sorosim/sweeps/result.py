@@ -15,16 +15,30 @@ from sorosim.equilibria.statics import statics
 from sorosim.errors import FileError, InputError, nearest
 from sorosim.io import load_text
 from sorosim.io.meshes import check_unchanged
+from sorosim.io.results import names_of
 from sorosim.io.sweep_store import read_blocks, read_whole, save_sweep
 from sorosim.io.writing import journal_of
 from sorosim.results.result import Equilibrium, Run
 from sorosim.results.stored import open_run
 from sorosim.robot import Robot
-from sorosim.sweeps.blocks import empty_arrays, merge_blocks
+from sorosim.sweeps import tables
 from sorosim.sweeps.plan import Plan, plan_from_data
-from sorosim.sweeps.task import FAILED, OK, PENDING, STATICS, prescribed, run_name
+from sorosim.sweeps.task import (
+    FAILED,
+    OK,
+    PENDING,
+    RAGGED,
+    STATICS,
+    empty_cells,
+    pad_rows,
+    prescribed,
+    run_name,
+    stack_rows,
+)
 
 Array = NDArray[np.float64]
+Arrays = dict[str, NDArray[Any]]
+Blocks = Mapping[int, tuple[Mapping[str, NDArray[Any]], list[str]]]  # arrays and messages of blocks by number
 
 STATUS = {OK: "ok", FAILED: "failed", PENDING: "pending"}
 
@@ -136,16 +150,12 @@ class SweepResult:
     @cached_property
     def columns(self) -> dict[str, NDArray[Any]]:
         """Everything that is one number a point, by name: parameters, status, tips, energies, forces, readings."""
-        from sorosim.sweeps.tables import columns
-
-        return columns(self)
+        return tables.columns(self)
 
     @property
     def numbers(self) -> dict[str, NDArray[Any]]:
         """The computed ones of `columns`, without parameters and words."""
-        from sorosim.sweeps.tables import numbers
-
-        return numbers(self)
+        return tables.numbers(self)
 
     def robot_at(self, i: int) -> Robot:
         """The robot of a point."""
@@ -200,30 +210,26 @@ class SweepResult:
 
     def save(self, path: str | Path) -> None:
         """Write to an HDF5 file; `sorosim.open` reads it."""
-        from sorosim.sweeps.blocks import content_of
-
-        save_sweep(content_of(self), path)
+        content = {
+            **names_of(self.robot), "text": self.plan.text, "plan": self.plan.as_data(), "arrays": dict(self.arrays),
+            "messages": list(self.messages), "columns": self.numbers, "versions": dict(self.versions),
+        }  # fmt: skip
+        save_sweep(content, path)
 
     def to_csv(self, path: str | Path) -> None:
         """Write `columns` as a table, names in its first line, one row a point."""
-        from sorosim.sweeps.tables import write_csv
-
-        write_csv(self, path)
+        tables.write_csv(self, path)
 
     def to_parquet(self, path: str | Path) -> None:
         """Write `columns` as a Parquet file; needs the package pyarrow (extra ``tables``)."""
-        from sorosim.sweeps.tables import write_parquet
-
-        write_parquet(self, path)
+        tables.write_parquet(self, path)
 
     def to_xarray(self) -> Any:
         """The sweep as an `xarray.Dataset`; needs the package xarray (extra ``tables``).
 
         A grid has one dimension for each parameter, other points have the dimension ``point``.
         """
-        from sorosim.sweeps.tables import to_xarray
-
-        return to_xarray(self)
+        return tables.to_xarray(self)
 
     def plot(
         self,
@@ -297,3 +303,41 @@ def open_sweep(path: str | Path) -> SweepResult:
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise FileError(str(path), f"expected the result of a sweep, got a damaged one: {error}") from None
     return SweepResult(plan, arrays, tuple(messages), stored["versions"], sweep_folder(path))
+
+
+# -- blocks
+
+
+def empty_arrays(plan: Plan, n: int) -> Arrays:
+    """Arrays of n pending points."""
+    one = stack_rows([{"status": PENDING, **empty_cells(plan.job())}])
+    return {name: np.repeat(array, n, axis=0) for name, array in one.items()}
+
+
+def merge_blocks(plan: Plan, blocks: Blocks) -> tuple[Arrays, list[str]]:
+    """Arrays and messages of all points; those of missing blocks are pending."""
+    n = len(plan.samples)
+    messages = [""] * n
+    out = empty_arrays(plan, n)
+    for name in RAGGED:
+        if name in out:
+            width = max((arrays[name].shape[1] for arrays, _ in blocks.values()), default=0)
+            out[name] = np.full((n, width), np.nan)
+    for number, (arrays, block_messages) in blocks.items():
+        points = plan.blocks[number]
+        for name, array in arrays.items():
+            target = out[name]
+            target[points] = pad_rows([array, target[:0]])[0] if name in RAGGED else array
+        for point, message in zip(points, block_messages, strict=True):
+            messages[point] = message
+    return out, messages
+
+
+def split_blocks(plan: Plan, arrays: Mapping[str, NDArray[Any]], messages: Any) -> dict[int, tuple[Arrays, list[str]]]:
+    """The completed blocks, those without a pending point."""
+    completed = {}
+    for number, points in enumerate(plan.blocks):
+        if (arrays["status"][points] != PENDING).all():
+            rows = {name: array[points] for name, array in arrays.items()}
+            completed[number] = rows, [messages[point] for point in points]
+    return completed
