@@ -6,16 +6,14 @@ from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sorosim.actuation.base import Array
 from sorosim.actuation.route import RoutedActuator, SectionFormula, place_values, route_values
 from sorosim.declare import key
 from sorosim.errors import ModelError
 from sorosim.kernels.fibres import ROUTE_ROW
 from sorosim.model.compile import LinkLayout, Piece
 from sorosim.signals.expressions import Expression
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.polynomial import legendre
 from numpy.typing import NDArray
 
-from sorosim.actuation.base import BoundActuator, SectionActuator, Sections
+from sorosim.actuation.base import Array, BoundActuator, SectionActuator, Sections
 from sorosim.actuation.route import rod_of
 from sorosim.actuation.tendon import Tendon
 from sorosim.complex_step import number_type
@@ -18,7 +18,6 @@ from sorosim.kernels import fibres
 from sorosim.kernels.fibres import Fibres
 from sorosim.model.compile import Layout, LinkLayout, Piece
 
-Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 # total angle of a tendon [rad] below which its friction fades smoothly

@@ -7,9 +7,8 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sorosim.actuation.base import DeclaredActuator
+from sorosim.actuation.base import Array, DeclaredActuator
 from sorosim.actuation.route import SectionFormula, place_values, rod_of
 from sorosim.complex_step import number_type
 from sorosim.declare import key
@@ -18,8 +17,6 @@ from sorosim.kernels.fibres import N_FIBRE_VALUES, WRENCH, WRENCH_ROW
 from sorosim.model.compile import Layout, LinkLayout, Piece
 from sorosim.model.span import RodName, check_span, end_key, start_key
 from sorosim.signals.expressions import Expression
-
-Array = NDArray[np.float64]
 
 MOMENTS = ("torsion", "bending_y", "bending_z")
 

@@ -8,9 +8,8 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sorosim.actuation.base import DeclaredActuator
+from sorosim.actuation.base import Array, DeclaredActuator
 from sorosim.complex_step import number_type
 from sorosim.declare import WRONG, At, Declared, Formula, Key, ListOf, Part, Type, Writer, key
 from sorosim.declare.base import Define
@@ -22,8 +21,6 @@ from sorosim.model.profile import place_jets
 from sorosim.model.span import RodName, check_span, end_key, start_key
 from sorosim.registry import SECTIONS
 from sorosim.signals.expressions import Expression
-
-Array = NDArray[np.float64]
 
 # variables of a route beside the sizes of the section: arclength, fraction and length of the rod, radius there
 PLACE_VARIABLES = ("X", "s", "L")

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
+from sorosim.actuation.base import Array
 from sorosim.actuation.route import RoutedActuator, route_values
 from sorosim.declare import Quantity, Truth, key
 from sorosim.errors import ModelError
 from sorosim.kernels.fibres import FORCE_INPUT, LENGTH_INPUT, ROUTE_ROW, TENSION_INPUT
 from sorosim.model.compile import LinkLayout, Piece
-
-Array = NDArray[np.float64]
 
 # the first part of its length by which a wound tendon is stretched only takes up slack
 SLACK_PART = 1e-4

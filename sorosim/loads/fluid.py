@@ -7,7 +7,6 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sorosim.complex_step import number_type
 from sorosim.declare import WRONG, At, MapOf, Part, Quantity, SignalVector, Vector, key
@@ -16,7 +15,7 @@ from sorosim.kernels.fluid import ADDED_MASS, DISPLACED, DRAG, LIFT, N_FLUID_VAL
 from sorosim.kernels.load_laws import FLUID
 from sorosim.kernels.signals import TAPE_SIGNAL
 from sorosim.lie.se3 import Ad_inv
-from sorosim.loads.base import DeclaredLoad
+from sorosim.loads.base import Array, DeclaredLoad
 from sorosim.loads.compiled import BoundLaw, CompiledLaw, LawRow, Medium
 from sorosim.loads.immersion import FluidProperties, Immersed, body_fluid_properties, section_fluid_properties
 from sorosim.model.body import RigidBody
@@ -25,8 +24,6 @@ from sorosim.model.pose import Direction
 from sorosim.problems import shown
 from sorosim.signals import Signal, as_signal
 from sorosim.signals.expressions import Expression, parse
-
-Array = NDArray[np.float64]
 
 # variables of a current: place in the world [m] and time [s]
 VARIABLES = ("x", "y", "z", "t")

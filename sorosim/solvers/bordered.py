@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import lstsq, null_space
 from scipy.linalg.lapack import dgesv, dgetrf
 
-Array = NDArray[np.float64]
+from sorosim.solvers.base import Array
 
 # rank tolerance: pivots and singular values of a scaled matrix below this part of the largest count as zero
 RANK_TOLERANCE = 1e-6

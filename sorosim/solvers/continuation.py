@@ -11,13 +11,10 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sorosim.solvers.base import one_blas_thread
+from sorosim.solvers.base import Array, one_blas_thread
 from sorosim.solvers.curve import ContinuationProblem, Curve, CurvePoint
 from sorosim.solvers.special_points import LocatedPoint, special_points, zero_between
-
-Array = NDArray[np.float64]
 
 # how much the tangent may turn in a step, and by how much it had better [rad]
 MOST_TURN, GOOD_TURN = 0.35, 0.12

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sorosim.linear.growth import Growth
+from sorosim.solvers.base import Array
 from sorosim.solvers.bordered import Border, Scales, across, null_vectors, orientation
-
-Array = NDArray[np.float64]
 
 # a corrector's step below this length is the last: the error left is its square
 LAST_STEP = 1e-9

@@ -15,12 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 
 from sorosim.linear.eigenmodes import EPS, FORM, congruent, is_symmetric
+from sorosim.solvers.base import Array
 from sorosim.solvers.bordered import equilibration
-
-Array = NDArray[np.float64]
 
 # singular values of the scaled constraints below this part of the largest are zero, also where they are a little open
 RANK_TOLERANCE = 1e-5

@@ -6,13 +6,12 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import null_space
 from scipy.linalg.lapack import dpotrf
 from scipy.optimize import root
 
 from sorosim.linear.eigenmodes import NOISE
-from sorosim.solvers.base import one_blas_thread
+from sorosim.solvers.base import Array, one_blas_thread
 from sorosim.solvers.bordered import across, equilibration, scale
 from sorosim.solvers.descent import RANK_TOLERANCE, Descent, curvatures, descend
 from sorosim.solvers.newton import (
@@ -28,8 +27,6 @@ from sorosim.solvers.newton import (
     newton,
     solved,
 )
-
-Array = NDArray[np.float64]
 
 # hybr need not be exact: Newton's steps after it are
 HYBR_TOLERANCE = 1e-6

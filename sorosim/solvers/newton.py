@@ -6,14 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import lstsq
 from scipy.linalg.lapack import dgesv
 
+from sorosim.solvers.base import Array
 from sorosim.solvers.bordered import scale
 from sorosim.solvers.descent import Descent
-
-Array = NDArray[np.float64]
 
 # a Newton step below this part of 1 + |x| is the end: the error left is its square
 STEP_TOLERANCE = 1e-9

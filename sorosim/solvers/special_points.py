@@ -12,14 +12,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from sorosim.linear.growth import Growth
+from sorosim.solvers.base import Array
 from sorosim.solvers.bordered import Border, Scales, null_vectors
 from sorosim.solvers.curve import Curve, CurvePoint
-
-Array = NDArray[np.float64]
 
 FOLD, BRANCH, FLUTTER, STABILITY = "fold", "branch", "flutter", "stability"
 # points are located to this part of a step

@@ -21,26 +21,14 @@ from sorosim.io.writing import journal_of
 from sorosim.results.result import Equilibrium, Run
 from sorosim.results.stored import open_run
 from sorosim.robot import Robot
-from sorosim.sweeps import tables
+from sorosim.sweeps import tables, task
 from sorosim.sweeps.plan import Plan, plan_from_data
-from sorosim.sweeps.task import (
-    FAILED,
-    OK,
-    PENDING,
-    RAGGED,
-    STATICS,
-    empty_cells,
-    pad_rows,
-    prescribed,
-    run_name,
-    stack_rows,
-)
 
 Array = NDArray[np.float64]
 Arrays = dict[str, NDArray[Any]]
 Blocks = Mapping[int, tuple[Mapping[str, NDArray[Any]], list[str]]]  # arrays and messages of blocks by number
 
-STATUS = {OK: "ok", FAILED: "failed", PENDING: "pending"}
+STATUS = {task.OK: "ok", task.FAILED: "failed", task.PENDING: "pending"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,17 +86,17 @@ class SweepResult:
     @property
     def ok(self) -> NDArray[np.bool_]:
         """Which points (n,) have a result."""
-        return np.asarray(self.arrays["status"] == OK)
+        return np.asarray(self.arrays["status"] == task.OK)
 
     @property
     def failed(self) -> dict[int, str]:
         """Numbers of the points that failed, and why."""
-        return {int(i): self.messages[i] for i in np.flatnonzero(self.arrays["status"] == FAILED)}
+        return {int(i): self.messages[i] for i in np.flatnonzero(self.arrays["status"] == task.FAILED)}
 
     @property
     def complete(self) -> bool:
         """Whether all points were computed."""
-        return bool((self.arrays["status"] != PENDING).all())
+        return bool((self.arrays["status"] != task.PENDING).all())
 
     # -- what was found --------------------------------------------------------------------------------------------
 
@@ -177,10 +165,10 @@ class SweepResult:
             There is none: the point failed, or the sweep is one of runs.
         """
         point = self._found(i)
-        if self.plan.command != STATICS:
+        if self.plan.command != task.STATICS:
             raise InputError("sweep", "a sweep of statics", "one of runs", "run(i) gives the run of a point")
         robot = self.robot_at(point)
-        u, driven = prescribed(self.plan.job(), robot, self.plan.samples.row(point))
+        u, driven = task.prescribed(self.plan.job(), robot, self.plan.samples.row(point))
         q = np.array(self.q[point, : robot.ndof])
         solution = statics(robot, u, driven, q, stable=False)
         return replace(solution, q=q, lam=np.array(self.lam[point, : robot.n_multipliers]))
@@ -196,14 +184,15 @@ class SweepResult:
         from sorosim.simulation.simulate import simulate
 
         point = self._found(i)
-        if self.plan.command == STATICS:
+        if self.plan.command == task.STATICS:
             raise InputError("sweep", "a sweep of runs", "one of statics", "equilibrium(i) gives that of a point")
-        if self.folder is not None and self.plan.keep_runs and (run_file := self.folder / run_name(point)).is_file():
+        run_file = None if self.folder is None else self.folder / task.run_name(point)
+        if self.plan.keep_runs and run_file is not None and run_file.is_file():
             found = open_run(run_file)
             assert isinstance(found, Run)  # no sweep writes anything else there
             return found
         robot = self.robot_at(point)
-        u, driven = prescribed(self.plan.job(), robot, self.plan.samples.row(point))
+        u, driven = task.prescribed(self.plan.job(), robot, self.plan.samples.row(point))
         return simulate(robot, u=u, driven=driven, **self.plan.options)
 
     # -- elsewhere -------------------------------------------------------------------------------------------------
@@ -258,8 +247,8 @@ class SweepResult:
 
     def _found(self, i: int) -> int:
         point = self._index(i)
-        if self.arrays["status"][point] != OK:
-            got = f"point {point}, which {'failed' if self.arrays['status'][point] == FAILED else 'is pending'}"
+        if self.arrays["status"][point] != task.OK:
+            got = f"point {point}, which {'failed' if self.arrays['status'][point] == task.FAILED else 'is pending'}"
             why = self.messages[point]
             raise InputError("point", "one that has a result", got + (f" ({why})" if why else ""))
         return point
@@ -310,7 +299,7 @@ def open_sweep(path: str | Path) -> SweepResult:
 
 def empty_arrays(plan: Plan, n: int) -> Arrays:
     """Arrays of n pending points."""
-    one = stack_rows([{"status": PENDING, **empty_cells(plan.job())}])
+    one = task.stack_rows([{"status": task.PENDING, **task.empty_cells(plan.job())}])
     return {name: np.repeat(array, n, axis=0) for name, array in one.items()}
 
 
@@ -319,7 +308,7 @@ def merge_blocks(plan: Plan, blocks: Blocks) -> tuple[Arrays, list[str]]:
     n = len(plan.samples)
     messages = [""] * n
     out = empty_arrays(plan, n)
-    for name in RAGGED:
+    for name in task.RAGGED:
         if name in out:
             width = max((arrays[name].shape[1] for arrays, _ in blocks.values()), default=0)
             out[name] = np.full((n, width), np.nan)
@@ -327,7 +316,7 @@ def merge_blocks(plan: Plan, blocks: Blocks) -> tuple[Arrays, list[str]]:
         points = plan.blocks[number]
         for name, array in arrays.items():
             target = out[name]
-            target[points] = pad_rows([array, target[:0]])[0] if name in RAGGED else array
+            target[points] = task.pad_rows([array, target[:0]])[0] if name in task.RAGGED else array
         for point, message in zip(points, block_messages, strict=True):
             messages[point] = message
     return out, messages
@@ -337,7 +326,7 @@ def split_blocks(plan: Plan, arrays: Mapping[str, NDArray[Any]], messages: Any) 
     """The completed blocks, those without a pending point."""
     completed = {}
     for number, points in enumerate(plan.blocks):
-        if (arrays["status"][points] != PENDING).all():
+        if (arrays["status"][points] != task.PENDING).all():
             rows = {name: array[points] for name, array in arrays.items()}
             completed[number] = rows, [messages[point] for point in points]
     return completed
