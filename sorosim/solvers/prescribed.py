@@ -10,9 +10,9 @@ from scipy.optimize import brentq
 from sorosim.solvers.base import OdeProblem, OdeSolution, by_event, crosses
 
 # samples of events between two rows
-LOOKS = 10
+N_SAMPLES = 10
 # and powers are integrated over so many times between two rows
-INSIDE = 3
+N_POWER_NODES = 3
 
 
 def integrate(problem: OdeProblem) -> OdeSolution:
@@ -22,7 +22,7 @@ def integrate(problem: OdeProblem) -> OdeSolution:
     values = [event.function(float(t_out[0]), nothing) for event in problem.events]
     steps = [float(t_out[0])]
     for before, after in pairwise(t_out) if problem.events else ():
-        steps += map(float, np.linspace(before, after, LOOKS + 1)[1:])
+        steps += map(float, np.linspace(before, after, N_SAMPLES + 1)[1:])
     ended = None
     for begin, end in pairwise(steps):
         zeros = []
@@ -40,7 +40,7 @@ def integrate(problem: OdeProblem) -> OdeSolution:
     x = np.zeros((len(t), 0))
     for begin, end in pairwise(t if ended is None else np.append(t[t < ended], ended)):
         if problem.steps is not None:
-            inside = begin + (end - begin) * np.arange(1, INSIDE + 1) / (INSIDE + 1)
+            inside = begin + (end - begin) * np.arange(1, N_POWER_NODES + 1) / (N_POWER_NODES + 1)
             for time in (*inside, end):
                 problem.steps.step(float(time), nothing)
     if problem.report is not None:
