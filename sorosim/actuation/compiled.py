@@ -9,27 +9,15 @@ import numpy as np
 from numpy.polynomial import legendre
 from numpy.typing import NDArray
 
-from sorosim.actuation.base import BoundActuator, SectionActuator, Sections
+from sorosim.actuation.base import Array, BoundActuator, SectionActuator, Sections
 from sorosim.actuation.route import rod_of
 from sorosim.actuation.tendon import Tendon
 from sorosim.complex_step import number_type
 from sorosim.errors import ModelError
-from sorosim.kernels.fibres import (
-    FIBRE_ACTUATOR,
-    FIBRE_KIND,
-    FORCE_INPUT,
-    N_FIBRE_VALUES,
-    PYTHON_ROW,
-    ROUTE,
-    ROUTE_ROW,
-    SLOPE,
-    STRAIN_REFERENCE,
-    WEIGHT,
-    Fibres,
-)
+from sorosim.kernels import fibres
+from sorosim.kernels.fibres import Fibres
 from sorosim.model.compile import Layout, LinkLayout, Piece
 
-Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 # total angle of a tendon [rad] below which its friction fades smoothly
@@ -78,27 +66,27 @@ def compile_fibres(
             for k in range(len(X)):
                 for i, kind, of_point in entries:
                     python_row = -1
-                    if kind == PYTHON_ROW:
+                    if kind == fibres.PYTHON_ROW:
                         python_row, n_python = n_python, n_python + 1
                     rows.append((i, piece.block, size, point, kind, python_row))
                     values.append(of_point[k].copy())
-                    values[-1][WEIGHT] = w[k]
+                    values[-1][fibres.WEIGHT] = w[k]
                     # a wrench has six numbers where a route has its own
-                    values[-1][STRAIN_REFERENCE:] = xi[k]
+                    values[-1][fibres.STRAIN_REFERENCE :] = xi[k]
                     places.append(_Place(link.link.name, X[k], link.link.rod.length, piece))
                 basis.append(P[k].ravel())
                 size += P[k].size
                 point += 1
     row = np.array(rows, dtype=np.int64).reshape(-1, 6)
     kind = number_type()
-    value = np.array(values, dtype=kind).reshape(-1, N_FIBRE_VALUES)
-    inputs = np.tile(np.array([FORCE_INPUT, 0.0, 0.0, 1.0], dtype=kind), (n_actuators, 1))
+    value = np.array(values, dtype=kind).reshape(-1, fibres.N_FIBRE_VALUES)
+    inputs = np.tile(np.array([fibres.FORCE_INPUT, 0.0, 0.0, 1.0], dtype=kind), (n_actuators, 1))
     for i, actuator in actuators.items():
         if hasattr(actuator, "input"):
             inputs[i] = actuator.input(rest_length(row, value, i))
     flat = np.concatenate([np.zeros(0, dtype=kind), *basis])
-    fibres = Fibres(row, value, flat, inputs, *_capstan_rows(actuators, row, places))
-    return fibres, _in_python(actuators, names, row, places)
+    packed = Fibres(row, value, flat, inputs, *_capstan_rows(actuators, row, places))
+    return packed, _in_python(actuators, names, row, places)
 
 
 def _rows(actuator: Any, link: LinkLayout, piece: Piece, X: Array) -> list[tuple[int, Array]]:
@@ -107,15 +95,16 @@ def _rows(actuator: Any, link: LinkLayout, piece: Piece, X: Array) -> list[tuple
         return own
     if link.link.name not in actuator.rods:
         return []
-    return [(PYTHON_ROW, np.zeros((len(X), N_FIBRE_VALUES), dtype=number_type()))]
+    return [(fibres.PYTHON_ROW, np.zeros((len(X), fibres.N_FIBRE_VALUES), dtype=number_type()))]
 
 
 def rest_length(row: IntArray, value: Array, actuator: int) -> float:
     """Length of a route in the unstrained robot [m]."""
-    own = value[(row[:, FIBRE_ACTUATOR] == actuator) & (row[:, FIBRE_KIND] == ROUTE_ROW)]
-    xi, d, slope = own[:, STRAIN_REFERENCE:], own[:, ROUTE : ROUTE + 3], own[:, SLOPE : SLOPE + 3]
+    own = value[(row[:, fibres.FIBRE_ACTUATOR] == actuator) & (row[:, fibres.FIBRE_KIND] == fibres.ROUTE_ROW)]
+    d, slope = (own[:, at : at + 3] for at in (fibres.ROUTE, fibres.SLOPE))
+    xi = own[:, fibres.STRAIN_REFERENCE :]
     v = xi[:, 3:] + np.cross(xi[:, :3], d) + slope
-    length: float = own[:, WEIGHT] @ np.sqrt(np.einsum("ki,ki->k", v, v))
+    length: float = own[:, fibres.WEIGHT] @ np.sqrt(np.einsum("ki,ki->k", v, v))
     return length
 
 
@@ -130,7 +119,7 @@ def _capstan_rows(actuators: Mapping[int, Any], row: IntArray, places: Sequence[
         if not isinstance(tendon, Tendon) or tendon.friction == 0.0:
             continue
         order = {run.rod: k for k, run in enumerate(tendon.runs)}
-        own = [int(k) for k in np.flatnonzero(row[:, FIBRE_ACTUATOR] == i)]
+        own = [int(k) for k in np.flatnonzero(row[:, fibres.FIBRE_ACTUATOR] == i)]
         own.sort(key=lambda k: (order[places[k].rod], places[k].X))
         derive, reach = _panel_operators([places[k] for k in own])
         rows_of_tendons.append((i, len(lines), len(own), size))
@@ -181,7 +170,7 @@ def _in_python(
     for i, actuator in actuators.items():
         if hasattr(actuator, "rows"):
             continue
-        own = np.flatnonzero(row[:, FIBRE_ACTUATOR] == i)
+        own = np.flatnonzero(row[:, fibres.FIBRE_ACTUATOR] == i)
         here = [places[int(k)] for k in own]
         X, s = np.array([p.X for p in here]), np.array([p.X / p.length for p in here])
         sections = Sections(tuple(p.rod for p in here), X, s)

@@ -7,19 +7,16 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sorosim.actuation.base import DeclaredActuator
+from sorosim.actuation.base import Array, DeclaredActuator
 from sorosim.actuation.route import SectionFormula, place_values, rod_of
 from sorosim.complex_step import number_type
 from sorosim.declare import key
 from sorosim.errors import ModelError
-from sorosim.kernels.fibres import FORCE_INPUT, N_FIBRE_VALUES, WRENCH, WRENCH_ROW
+from sorosim.kernels.fibres import N_FIBRE_VALUES, WRENCH, WRENCH_ROW
 from sorosim.model.compile import Layout, LinkLayout, Piece
 from sorosim.model.span import RodName, check_span, end_key, start_key
 from sorosim.signals.expressions import Expression
-
-Array = NDArray[np.float64]
 
 MOMENTS = ("torsion", "bending_y", "bending_z")
 
@@ -64,16 +61,11 @@ class DistributedMoment(DeclaredActuator, kind="moment", title="Moments inside r
         values = np.zeros((len(X), N_FIBRE_VALUES), dtype=number_type())
         for i, name in enumerate(MOMENTS):
             entry = getattr(self, name)
-            is_formula = isinstance(entry, Expression)
-            values[:, WRENCH + i] = (
-                place_values(f"moment.{name}", entry, link, piece, X)[:, 0] if is_formula else entry
-            )  # fmt: skip
+            if isinstance(entry, Expression):
+                entry = place_values(f"moment.{name}", entry, link, piece, X)[:, 0]
+            values[:, WRENCH + i] = entry
             if not np.isfinite(values).all():
                 k = int(np.argmin(np.isfinite(values[:, WRENCH + i])))
                 got = f"{values[k, WRENCH + i]} at s = {X[k] / link.X[-1]:.4g} of rod '{self.rod}'"
                 raise ModelError(f"moment.{name}", "a finite moment", got)
         return [(WRENCH_ROW, values)]
-
-    def input(self, length: float) -> tuple[float, ...]:
-        """What its input is; see kernels.fibres."""
-        return FORCE_INPUT, 0.0, 0.0, 1.0

@@ -8,20 +8,19 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sorosim.actuation.base import Array, DeclaredActuator
 from sorosim.complex_step import number_type
 from sorosim.declare import WRONG, At, Declared, Formula, Key, ListOf, Part, Type, Writer, key
 from sorosim.declare.base import Define
 from sorosim.declare.composite import described
 from sorosim.errors import ModelError, nearest
+from sorosim.kernels import fibres
 from sorosim.model.compile import MERGE, Layout, LinkLayout, Piece
 from sorosim.model.profile import place_jets
 from sorosim.model.span import RodName, check_span, end_key, start_key
 from sorosim.registry import SECTIONS
 from sorosim.signals.expressions import Expression
-
-Array = NDArray[np.float64]
 
 # variables of a route beside the sizes of the section: arclength, fraction and length of the rod, radius there
 PLACE_VARIABLES = ("X", "s", "L")
@@ -118,29 +117,55 @@ class Runs(ListOf):
         return dict(value[0].data(writer)) if len(value) == 1 else super().give(value, key, writer)
 
 
-RUN_OR_PATH = (("rod", "y", "z"), "path")  # keys of which a file gives one set
-RUNS = Runs(Part(Run), "one rod or several")
+@dataclass(frozen=True)
+class RoutedActuator(DeclaredActuator):
+    """An actuator along a way through rods."""
+
+    runs: tuple[Run, ...] = key(
+        Runs(Part(Run), "one rod or several"), "Rods from base to tip, each fixed to the one before.",
+        "[{rod: arm, y: 0, z: 1 cm}]", name="path",
+    )  # fmt: skip
+
+    alternatives = ((("rod", "y", "z"), "path"),)
+
+    @classmethod
+    def check_keys(cls, data: Mapping[str, Any]) -> None:
+        others = [name for name in data if name in Run.key_names()]
+        if "path" in data and others:
+            known = [name for name in cls.key_names() if name not in Run.key_names()]
+            got, hint = "also " + ", ".join(others)[:60], "each entry of path has its own"
+            raise ModelError("", f"the keys {', '.join(known)}", got, hint)
+
+    @property
+    def rods(self) -> Sequence[str]:
+        """The rods it runs through."""
+        return [run.rod for run in self.runs]
+
+    def check(self, layout: Layout) -> None:
+        """Refuse runs that do not fit the robot, or do not follow each other."""
+        for run in self.runs:
+            rod_of(f"{self.kind}.rod", run.rod, layout).spanned(self.kind, run.start, run.end)
+        for before, after in pairwise(self.runs):
+            whole = before.end > 1.0 - MERGE and after.start < MERGE
+            if not whole or not _rigidly_follows(layout, before.rod, after.rod):
+                expected = f"rod '{after.rod}' fixed to the tip of rod '{before.rod}'"
+                hint = f"a {self.kind} may pass from rod to rod over fixed joints only"
+                raise ModelError(self.kind, expected, "another connection", hint)
+
+    def runs_in(self, link: LinkLayout, piece: Piece) -> list[Run]:
+        """The runs that pass a division."""
+        assert link.link.rod is not None  # for the type checker
+        middle = (piece.start + 0.5 * piece.division.length) / link.link.rod.length
+        return [run for run in self.runs if run.rod == link.link.name and run.start < middle < run.end]
 
 
-def check_path(cls: type[Declared], data: Mapping[str, Any]) -> None:
-    """Refuse the keys of a run beside a path (ModelError)."""
-    others = [name for name in data if name in Run.key_names()]
-    if "path" in data and others:
-        known = [name for name in cls.key_names() if name not in Run.key_names()]
-        got, hint = "also " + ", ".join(others)[:60], "each entry of path has its own"
-        raise ModelError("", f"the keys {', '.join(known)}", got, hint)
-
-
-def check_runs(where: str, runs: Sequence[Run], layout: Layout) -> None:
-    """Refuse runs that do not fit the robot, or do not follow each other."""
-    for run in runs:
-        rod_of(f"{where}.rod", run.rod, layout).spanned(where, run.start, run.end)
-    for before, after in pairwise(runs):
-        whole = before.end > 1.0 - MERGE and after.start < MERGE
-        if not whole or not _rigidly_follows(layout, before.rod, after.rod):
-            expected = f"rod '{after.rod}' fixed to the tip of rod '{before.rod}'"
-            hint = f"a {where} may pass from rod to rod over fixed joints only"
-            raise ModelError(where, expected, "another connection", hint)
+def route_values(route: tuple[Array, Array], gain: Any) -> Array:
+    """Values (n, 14) of rows of a route and its slope."""
+    out = np.zeros((len(route[0]), fibres.N_FIBRE_VALUES), dtype=number_type())
+    out[:, fibres.GAIN] = gain
+    for at, vector in zip((fibres.ROUTE, fibres.SLOPE), route, strict=True):
+        out[:, at : at + 3] = vector
+    return out
 
 
 def rod_of(where: str, name: str, layout: Layout) -> LinkLayout:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from sorosim.actuation.joint_force import JointForce, joint_kind
 from sorosim.declare import WRONG, At, Given, Quantity, key
 from sorosim.errors import ModelError
 from sorosim.kernels.joints import SERVO
 from sorosim.model.compile import Layout
-from sorosim.model.joints import ACTING, Joint
+from sorosim.model.joints import ACTING
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,8 @@ class Servo(JointForce, kind="servo", title="Servos"):
         OfJoint(name="limit"), "Largest moment or force; it is approached smoothly.", "2 N*m", default=math.inf
     )
 
+    units: ClassVar[Mapping[str, str]] = {"angle": "rad", "length": "m"}
+
     def validate(self) -> None:
         for name in ("stiffness", "damping", "limit"):
             value = getattr(self, name)
@@ -65,10 +67,6 @@ class Servo(JointForce, kind="servo", title="Servos"):
                 if not fits or (value.real == math.inf and name != "limit"):
                     what = "greater than 0" if name != "damping" else "of 0 or more"
                     raise ModelError(name, f"a number {what}", f"{value:g}")
-
-    def unit_in(self, joint: Joint) -> str:
-        """Unit of its input in a joint."""
-        return {"angle": "rad", "length": "m"}[dict(joint.coordinates)[self.along]]
 
     def index(self, layout: Layout) -> int:
         """Which coordinate of the joint it drives; refuses what does not fit the robot."""

@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from sorosim.actuation.base import DeclaredActuator
-from sorosim.actuation.route import RUN_OR_PATH, RUNS, Run, check_path, check_runs
-from sorosim.complex_step import number_type
+from sorosim.actuation.base import Array
+from sorosim.actuation.route import RoutedActuator, route_values
 from sorosim.declare import Quantity, Truth, key
 from sorosim.errors import ModelError
-from sorosim.kernels.fibres import FORCE_INPUT, LENGTH_INPUT, N_FIBRE_VALUES, ROUTE, ROUTE_ROW, SLOPE, TENSION_INPUT
-from sorosim.kernels.fibres import GAIN as GAIN_AT
-from sorosim.model.compile import Layout, LinkLayout, Piece
-
-Array = NDArray[np.float64]
+from sorosim.kernels.fibres import FORCE_INPUT, LENGTH_INPUT, ROUTE_ROW, TENSION_INPUT
+from sorosim.model.compile import LinkLayout, Piece
 
 # the first part of its length by which a wound tendon is stretched only takes up slack
 SLACK_PART = 1e-4
 
 
 @dataclass(frozen=True)
-class Tendon(DeclaredActuator, kind="tendon", title="Tendons"):
+class Tendon(RoutedActuator, kind="tendon", title="Tendons"):
     """A cable through one rod or several, pulled at the base of the first; its input is its tension, positive in pull.
 
     Between two rods it must pass rigid ground only: the next rod is fixed, directly or through fixed rigid links, to
@@ -33,9 +24,6 @@ class Tendon(DeclaredActuator, kind="tendon", title="Tendons"):
     it enters another rod do not count.
     """
 
-    runs: tuple[Run, ...] = key(
-        RUNS, "Rods from base to tip, each fixed to the one before.", "[{rod: arm, y: 0, z: 1 cm}]", name="path"
-    )
     _: KW_ONLY
     stiffness: float | None = key(
         Quantity("stiffness", above=0.0),
@@ -51,12 +39,6 @@ class Tendon(DeclaredActuator, kind="tendon", title="Tendons"):
         Truth(), "Whether it carries negative tension, as a push rod; if not, it is slack then.", "true", default=False
     )
 
-    alternatives = (RUN_OR_PATH,)
-
-    @classmethod
-    def check_keys(cls, data: Mapping[str, Any]) -> None:
-        check_path(cls, data)
-
     def validate(self) -> None:
         if self.stiffness is not None and self.friction > 0.0:
             hint = "a tendon with friction takes its tension as input"
@@ -69,36 +51,12 @@ class Tendon(DeclaredActuator, kind="tendon", title="Tendons"):
         """Unit of its input."""
         return "N" if self.stiffness is None else "m"
 
-    @property
-    def rods(self) -> Sequence[str]:
-        """The rods it runs through."""
-        return [run.rod for run in self.runs]
-
-    def check(self, layout: Layout) -> None:
-        """Refuse routes that do not fit the robot."""
-        check_runs("tendon", self.runs, layout)
-
     def rows(self, link: LinkLayout, piece: Piece, X: Array) -> list[tuple[int, Array]]:
         """Kind and values (n, 14) of its rows at arclengths X (n,) in a division, without weights."""
-        return [(ROUTE_ROW, route_values(run.route(link, piece, X), 1.0)) for run in here(self.runs, link, piece)]
+        return [(ROUTE_ROW, route_values(run.route(link, piece, X), 1.0)) for run in self.runs_in(link, piece)]
 
     def input(self, length: float) -> tuple[float, ...]:
         """What its input is, from its length in the unstrained robot [m]; see kernels.fibres."""
         if self.stiffness is not None:
             return LENGTH_INPUT, self.stiffness, length, SLACK_PART * length
         return FORCE_INPUT if self.pushes else TENSION_INPUT, 0.0, 0.0, 1.0
-
-
-def here(runs: Sequence[Run], link: LinkLayout, piece: Piece) -> list[Any]:
-    """The runs that pass a division."""
-    assert link.link.rod is not None  # for the type checker
-    middle = (piece.start + 0.5 * piece.division.length) / link.link.rod.length
-    return [run for run in runs if run.rod == link.link.name and run.start < middle < run.end]
-
-
-def route_values(route: tuple[Array, Array], gain: Any) -> Array:
-    """Values (n, 14) of rows of a route and its slope."""
-    d, slope = route
-    out = np.zeros((len(d), N_FIBRE_VALUES), dtype=number_type())
-    out[:, GAIN_AT], out[:, ROUTE : ROUTE + 3], out[:, SLOPE : SLOPE + 3] = gain, d, slope
-    return out

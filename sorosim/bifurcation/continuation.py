@@ -31,7 +31,7 @@ Stop = Callable[[float, Array], bool]
 
 # special points nearer than this along curve and parameter are the same: both are located to rounding, the first one on
 # a branch that turns back there only to its root
-NEAR = 1e-4, 1e-6
+SAME_POINT = 1e-4, 1e-6
 
 
 def continuation(
@@ -203,4 +203,4 @@ def _same(main: Continuation, a: SpecialPoint, b: SpecialPoint) -> bool:
     family = main.family
     x, y = (np.append(point.q[family.free], np.zeros(len(family.system.rows))) for point in (a, b))
     distance = float(np.linalg.norm(family.metric @ (family.unwrapped(x, y) - y)))
-    return distance < NEAR[0] and abs(a.parameter - b.parameter) < NEAR[1] * family.scale
+    return distance < SAME_POINT[0] and abs(a.parameter - b.parameter) < SAME_POINT[1] * family.scale

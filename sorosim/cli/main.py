@@ -9,13 +9,10 @@ from typing import Annotated, Any
 
 import typer
 
-from sorosim.cli import checks, files, pictures, runs
+from sorosim.cli import analyses, checks, files, pictures, runs
 from sorosim.cli.compilation import compile_
 from sorosim.cli.console import err, line, out
-from sorosim.cli.continuation import continuation
-from sorosim.cli.modes import modes
 from sorosim.cli.options import Flag
-from sorosim.cli.sweeps import sweep
 from sorosim.errors import ConvergenceError, SorosimError, SorosimWarning
 
 OK, GAVE_UP, MISTAKE, INTERRUPTED = 0, 1, 2, 130
@@ -29,9 +26,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (
-    runs.simulate, runs.resume, runs.statics, sweep, continuation, modes, pictures.play, pictures.still,
-    pictures.plot, pictures.movie, pictures.web, pictures.gltf, files.export, checks.check, files.info, files.convert,
-    files.robots, files.new, files.schema, checks.bench,
+    runs.simulate, runs.resume, runs.statics, analyses.sweep, analyses.continuation, analyses.modes,
+    pictures.play, pictures.still, pictures.plot, pictures.movie, pictures.web, pictures.gltf, files.export,
+    checks.check, files.info, files.convert, files.robots, files.new, files.schema, checks.bench,
 ):  # fmt: skip
     app.command()(command)
 app.command("compile")(compile_)

@@ -100,14 +100,14 @@ class StaticCallbacks:
 
         extent = 0.0  # of the robot where the descent begins: a scale that shrank on the way would stop it
 
-        def reach(x: Array) -> Array:
+        def step_measure(x: Array) -> Array:
             nonlocal extent
             g, _, J, _ = robot.engine.jacobians(nodes, system.q(x), zero, False)
             extent = extent or max(np.ptp(np.vstack([np.zeros(3), g[:, :3, 3]]), axis=0).max(), _gyration(robot)) or 1.0
             rows = J[:, :, free] * (np.repeat([1.0, 1.0 / extent], 3) / LONGEST_STEP)[:, None]
             return rows.reshape(2 * len(nodes), 3, system.n_free)
 
-        return Descent(system.n_free, lambda x: elastic_weight(robot, system.q(x), free), reach)
+        return Descent(system.n_free, lambda x: elastic_weight(robot, system.q(x), free), step_measure)
 
     def stability(self, x: Array) -> str:
         """Stability of an equilibrium by the eigenvalues of its motion, for forces without a potential."""

@@ -26,13 +26,13 @@ NEGLIGIBLE_FORCE = 0.1  # of the largest force of its kind: where less acts, a r
 BALANCED = 1e-9  # relative residuals below are rounding
 UNBALANCED = 1e-5  # and those of Newton's method in a step that fails for another reason
 FAILED = 1e-8  # parts of the extent of a loop, or rad, by which steps leave it open
-STRAINED = 0.3  # beyond it the linear law of materials is a guess
+LARGE_STRAIN = 0.3  # beyond it the linear law of materials is a guess
 BLOW_UP = 100.0  # growth of an input over the last hundredth of the time, above which it blows up
-EARLIER = 0.99
+EARLIER_PART = 0.99
 LOOK_AHEAD = 1e-6  # look this part of the time ahead for values that become infinite or NaN
-WEAK = 1e-4  # stiffness of the weakest direction, where that of every coordinate alone is 1
-NOTHING = 1e-12  # of the largest stiffness
-GROWS = 1e3  # 1/s: a motion that grows faster than within a millisecond
+WEAK_STIFFNESS = 1e-4  # stiffness of the weakest direction, where that of every coordinate alone is 1
+ROUNDING = 1e-12  # of the largest stiffness
+FAST_GROWTH = 1e3  # 1/s: a motion that grows faster than within a millisecond
 UNITS = {"angle": "N m", "length": "N"}  # of other coordinates, work: J
 
 
@@ -121,7 +121,7 @@ def diagnose_motion(
         q = system.coordinates(t, x)[0]
         places = [] if bad is None or bad[0] < t else [bad]  # that one was stepped over
         if trial is not None:
-            worst = _newton(system, trial)
+            worst = _unbalanced_step(system, trial)
             if not np.isfinite([*np.concatenate(trial[1:]), worst.relative]).all():
                 places, worst = [*places, (trial.t, system.state(trial.q, trial.qd))], NO_FAILURE
         places.append(last)
@@ -175,7 +175,7 @@ def _advice(nan: bool, growing: bool, singular: bool, strain: bool, grows: bool)
 def strained(robot: Robot, q: Array) -> tuple[str, str]:
     """Which rod is strained beyond what its law is good for, in words, and the name of its link; "" if none."""
     strain, place = largest_strain(robot, q)
-    if place is None or not STRAINED <= strain < np.inf:
+    if place is None or not LARGE_STRAIN <= strain < np.inf:
         return "", ""
     return f"'{place.link.name}' is strained by {100.0 * strain:.3g} %", place.link.name
 
@@ -190,7 +190,7 @@ def _acting(robot: Robot, q: Array, qd: Array, qdd: Array, u: Array, t: float) -
 
 def _rounding(K: Array, q: Array) -> Array:
     """Sizes (ndof,) of forces that are nothing but rounding, where others nearly cancel."""
-    return np.asarray(NOTHING * (np.abs(K) @ (1.0 + np.abs(q))))
+    return np.asarray(ROUNDING * (np.abs(K) @ (1.0 + np.abs(q))))
 
 
 def _unbalanced(
@@ -253,7 +253,7 @@ def _weakest_direction(system: StaticSystem, K: Array) -> tuple[str, bool]:
         return "", True
     K = K[np.ix_(free, free)]
     size = np.abs(K).max(axis=0) + np.abs(K).max(axis=1)
-    if (size <= NOTHING * size.max()).any():
+    if (size <= ROUNDING * size.max()).any():
         name = system.robot.coordinate_names[free[int(np.argmin(size))]]
         return f"nothing holds it along '{name}'", False
     d = 1.0 / np.sqrt(np.maximum(np.abs(np.diag(K)), 1e-12 * size))
@@ -265,13 +265,13 @@ def _weakest_direction(system: StaticSystem, K: Array) -> tuple[str, bool]:
         real = np.abs(values.imag) <= np.sqrt(NOISE) * np.abs(values)
         values, vectors = np.where(real, values.real, np.inf), vectors.real
     softest = int(np.argmin(values))
-    if values[softest] > WEAK:
+    if values[softest] > WEAK_STIFFNESS:
         return "", True
     name = system.robot.coordinate_names[free[int(np.argmax(np.abs(vectors[:, softest])))]]
     return f"it gives way along '{name}'", True
 
 
-def _newton(system: OdeSystem, trial: Trial) -> Failure:
+def _unbalanced_step(system: OdeSystem, trial: Trial) -> Failure:
     """What Newton's method left unbalanced at the end of a step."""
     robot = system.robot
     try:
@@ -329,14 +329,14 @@ def _load(robot: Robot, name: str, t: float, q: Array, qd: Array) -> float:
 
 def _growing_inputs(system: OdeSystem, t: float, x: Array) -> Iterator[str]:
     """Inputs and loads that grow without bound towards a time."""
-    now, before = (np.abs(np.asarray(system.inputs.value(moment))) for moment in (t, EARLIER * t))
+    now, before = (np.abs(np.asarray(system.inputs.value(moment))) for moment in (t, EARLIER_PART * t))
     for name, unit, a, b in zip(system.robot.actuator_names, system.robot.actuator_units, now, before, strict=True):
         if np.isfinite(a) and a > BLOW_UP * b > 0.0:
             yield f"the input of '{name}' has grown to {a:.3g} {unit}".rstrip()
     q, qd, _ = system.coordinates(t, x)
     if np.isfinite(q).all() and np.isfinite(qd).all():
         for name in system.robot.description.loads:
-            a, b = (_load(system.robot, name, moment, q, qd) for moment in (t, EARLIER * t))  # in the same state
+            a, b = (_load(system.robot, name, moment, q, qd) for moment in (t, EARLIER_PART * t))  # in the same state
             if np.isfinite(a) and a > BLOW_UP * b > 0.0:
                 yield f"the load '{name}' has grown {a / b:.2g}-fold"
 
@@ -359,4 +359,4 @@ def _fastest(system: OdeSystem, t: float, x: Array, tolerances: tuple[float, flo
     speed = f"{rates[k]:.3g} {unit}/s and {rates[n + k]:.3g} {unit}/s^2"
     words = f"'{name}' of '{link_of(robot, name)}' changes fastest, by {speed}"
     growth = float(values.real.max(initial=0.0))
-    return name, words, f"motions grow within {1.0 / growth:.2g} s" if growth > GROWS else ""
+    return name, words, f"motions grow within {1.0 / growth:.2g} s" if growth > FAST_GROWTH else ""

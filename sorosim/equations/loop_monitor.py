@@ -13,13 +13,13 @@ from sorosim.robot import Robot
 Array = NDArray[np.float64]
 
 # the least pivot of the constraint rows over its largest value in the run, below which a configuration is singular
-NEAR = 1e-2
+SINGULAR_PIVOT = 1e-2
 # loops that are open by more than this part of their extent, or radians, fail the run
-LOST = 1e-2
+OPEN_TOLERANCE = 1e-2
 # the same where driven coordinates leave the loops no freedom to close
-UNFIT = 1e-6
+TIGHT_TOLERANCE = 1e-6
 # loops that a failed step leaves open by more than this are named as its cause
-FAILED = 1e-10
+ROUNDING = 1e-10
 
 
 class LoopMonitor:
@@ -27,13 +27,13 @@ class LoopMonitor:
 
     def __init__(self, robot: Robot) -> None:
         self.closed, self.size = robot.engine.closed, robot.engine.loops.size
-        self.limit = LOST
+        self.limit = OPEN_TOLERANCE
         self.rank, self.best, self.least, self.singular_place = 0, 0.0, np.inf, ""
         self.open_loop = ""
 
     def expect_driven_conflict(self) -> None:
         """The driven coordinates overconstrain the loops: use the tight limit for their errors."""
-        self.limit = UNFIT
+        self.limit = TIGHT_TOLERANCE
 
     def loop_of(self, row: int) -> str:
         """Name of the loop that has this row."""
@@ -54,7 +54,7 @@ class LoopMonitor:
         if least >= self.least:
             return
         self.least = least
-        if least < NEAR * best:
+        if least < SINGULAR_PIVOT * best:
             self.singular_place = f"loop '{self.loop_of(row)}' at t = {t:.4g} s"
 
     def check_errors(self, t: float, evaluation: Evaluation) -> None:
@@ -71,7 +71,7 @@ class LoopMonitor:
 
     def describe_failed_step(self, error: Array) -> str:
         """The same for a failed step; "" if the error is rounding."""
-        return f" ({self.describe_error(error)})" if np.abs(error * self.size).max() > FAILED else ""
+        return f" ({self.describe_error(error)})" if np.abs(error * self.size).max() > ROUNDING else ""
 
     @property
     def singular(self) -> str:

@@ -15,7 +15,7 @@ from sorosim.robot import Robot
 
 Array = NDArray[np.float64]
 
-LOOKS = 19  # along each division
+N_SAMPLES = 19  # along each division
 
 
 class Place(NamedTuple):
@@ -33,7 +33,7 @@ class Place(NamedTuple):
     @property
     def inside(self) -> Array:
         """Arclengths (n,) in the division [m] at which its section is sampled: not the ends, which may be points."""
-        return np.linspace(0.05, 0.95, LOOKS) * self.division.length
+        return np.linspace(0.05, 0.95, N_SAMPLES) * self.division.length
 
     @property
     def thickness(self) -> Array:

@@ -331,16 +331,16 @@ class OdeSystem:
 
     # -- large rotations -------------------------------------------------------------------------------------------
 
-    def rotation_left(self, t: float, x: Array) -> float:
+    def rotation_excess(self, t: float, x: Array) -> float:
         """Largest rotation minus the limit at which its coordinates are changed [rad], negative below it."""
         return self.charts.largest_angle(self.coordinates(t, x)[0]) - FARTHEST
 
-    def rotation_ends(self, t: float, x: Array) -> float:
+    def rotation_event(self, t: float, x: Array) -> float:
         """The same, or how far one that cannot be changed is from the end of its range, whichever is nearer."""
         q = self.coordinates(t, x)[0]
         return max(self.charts.largest_angle(q) - FARTHEST, self.turns.beyond(q))
 
-    def turned_back(self, t: float, x: Array) -> Array:
+    def rewound(self, t: float, x: Array) -> Array:
         """The same state with rotations of at most half a turn (docs/theory.md, 8)."""
         q, qd, _ = self.coordinates(t, x)
         return self.state(*self.charts.unwound(q, qd))

@@ -109,7 +109,7 @@ def statics(
     system = StaticSystem(
         robot, inputs, driven_numbers, _stick_state(robot, sticking), None if begin is None else (start, begin)
     )
-    n, free, touches = system.n_free, system.partition.free, robot.engine.loading.touches
+    free, touches = system.partition.free, robot.engine.loading.touches
     open_at_start = ""
     if not follow_curve:
         start = system.q(system.without_turns(start[system.partition.free], start[system.partition.free]))
@@ -146,16 +146,8 @@ def statics(
         solution = replace(
             solution, message=solution.message + _far_from_start(robot, start, system.q(solution.x)) + jumped
         )
-    q, multiplier = system.q(solution.x), system.multipliers(solution.x)
-    forces = system.full_residual(q, multiplier)[system.partition.driven]
-    # of a failure the residual is that of a lower load
-    residual = solution.residual if solution.success else system.residual(solution.x, 1.0)
-    norm = float(np.abs(residual[:n]).max(initial=0.0))
-    equilibrium = Equilibrium(
-        robot, q, inputs, system.smallest(q, multiplier), dict(zip(driven_numbers, map(float, forces), strict=True)),
-        norm, solution.jacobian[:n, :n], solution.n_residual + solution.n_jacobian, solution.message,
-        system.partition.free, system.sliding(q),
-    )  # fmt: skip
+    q = system.q(solution.x)
+    equilibrium = Equilibrium(**state_of(system, solution), message=solution.message, sliding=system.sliding(q))
     still_open = open_loops(robot, q, LOOP_TOLERANCE) if solution.success else ""
     if solution.success and not still_open:
         return equilibrium
@@ -176,6 +168,20 @@ def prescribed(robot: Robot, u: Values | None, driven: Mapping[str, Number] | No
     block = robot.description.statics
     values = by_coordinate(robot.engine, block.get("driven") if driven is None else driven)
     return robot.inputs(block.get("u") if u is None else u), values
+
+
+def state_of(system: StaticSystem, solution: StaticSolution) -> dict[str, Any]:
+    """What an equilibrium, or a steady motion, has of the state in which a search ended."""
+    q, multiplier, n = system.q(solution.x), system.multipliers(solution.x), system.n_free
+    forces = map(float, system.full_residual(q, multiplier)[system.partition.driven])
+    # of a failure the residual is that of a lower load
+    residual = solution.residual if solution.success else system.residual(solution.x, 1.0)
+    return {
+        "robot": system.robot, "q": q, "u": system.u, "lam": system.smallest(q, multiplier),
+        "driven": dict(zip(system.partition.names, forces, strict=True)),
+        "residual_norm": float(np.abs(residual[:n]).max(initial=0.0)), "tangent_stiffness": solution.jacobian[:n, :n],
+        "n_evaluations": solution.n_residual + solution.n_jacobian, "free": system.partition.free,
+    }  # fmt: skip
 
 
 def _remedy(robot: Robot, inputs: Array, driven_values: Mapping[str, float], message: str) -> str:

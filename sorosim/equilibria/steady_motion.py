@@ -16,7 +16,7 @@ from sorosim.equations.callbacks import StaticCallbacks
 from sorosim.equations.failure import diagnose_statics
 from sorosim.equations.system import StaticSystem
 from sorosim.equilibria.assembly import close_if_possible
-from sorosim.equilibria.statics import prescribed, statics
+from sorosim.equilibria.statics import prescribed, state_of, statics
 from sorosim.errors import ConvergenceError, InputError, nearest
 from sorosim.linear import Linearization
 from sorosim.results.result import Equilibrium, InitialState
@@ -120,19 +120,12 @@ def steady(
     callbacks = StaticCallbacks(system)
     problem = StaticProblem(callbacks.residual, callbacks.jacobian, x0, follow_curve=True, hybr_fallback=False)
     solution = solve_equilibrium(problem, x0)
-    q, multiplier = system.q(solution.x), system.multipliers(solution.x)
-    forces = map(float, system.full_residual(q, multiplier)[system.partition.driven])
-    n = system.n_free
-    residual = solution.residual if solution.success else system.residual(solution.x, 1.0)
-    message = (
-        solution.message.replace("the load", "the rates").replace("full load", "full rates").replace("load", "rate")
-    )
-    motion = SteadyMotion(
-        robot, q, rest.u, system.smallest(q, multiplier), dict(zip(driven_values, forces, strict=True)),
-        float(np.abs(residual[:n]).max(initial=0.0)), solution.jacobian[:n, :n],
-        rest.n_evaluations + solution.n_residual + solution.n_jacobian, message, system.partition.free,
-        rates=rate_values,
-    )  # fmt: skip
+    message = solution.message
+    for words, others in (("the load", "the rates"), ("full load", "full rates"), ("load", "rate")):
+        message = message.replace(words, others)
+    state = state_of(system, solution)
+    state["n_evaluations"] += rest.n_evaluations
+    motion = SteadyMotion(**state, message=message, rates=rate_values)
     if not solution.success:
         report = diagnose_statics(system, solution.x)
         what = f"steady motion of '{robot.name}': {message}{callbacks.why}{report.words}"

@@ -83,6 +83,12 @@ def is_symmetric(K: Array) -> bool:
     return bool(np.abs(K - K.T).max(initial=0.0) <= NOISE * np.abs(K).max(initial=0.0))
 
 
+def congruent(X: Array, U: Array) -> Array:
+    """U^-T X U^-1: a matrix in the coordinates in which the metric U^T U is the unit matrix."""
+    half = scipy.linalg.solve_triangular(U, X, trans="T")
+    return np.asarray(scipy.linalg.solve_triangular(U, half.T, trans="T").T)
+
+
 def natural(K: Array) -> tuple[Array, Array]:
     """Squares of the natural frequencies (n,), rising, and modes (n, n) of z'' + K z = 0.
 

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from sorosim.linear.eigenmodes import EPS, NEUTRAL, NOISE, is_symmetric, stiffness_rounding
+from sorosim.linear.eigenmodes import EPS, NEUTRAL, NOISE, congruent, is_symmetric, stiffness_rounding
 
 Array = NDArray[np.float64]
 
@@ -74,10 +74,5 @@ def eigenpairs(M: Array, D: Array, K: Array) -> tuple[NDArray[np.complex128], ND
     not positive definite.
     """
     n, U = len(K), scipy.linalg.cholesky(M)
-
-    def scaled(X: Array) -> Array:
-        half = scipy.linalg.solve_triangular(U, X, trans="T")
-        return np.asarray(scipy.linalg.solve_triangular(U, half.T, trans="T").T)
-
-    values, vectors = np.linalg.eig(np.block([[np.zeros((n, n)), np.eye(n)], [-scaled(K), -scaled(D)]]))
+    values, vectors = np.linalg.eig(np.block([[np.zeros((n, n)), np.eye(n)], [-congruent(K, U), -congruent(D, U)]]))
     return values.astype(complex), np.asarray(scipy.linalg.solve_triangular(U, vectors[:n]), dtype=complex)

@@ -22,6 +22,7 @@ from sorosim.linear.eigenmodes import (
     NOISE,
     SKEW,
     Modes,
+    congruent,
     is_symmetric,
     natural,
     sorted_modes,
@@ -173,16 +174,10 @@ class Linearization:
     @cached_property
     def _scaled(self) -> tuple[Array, Array]:
         """K and D in coordinates in which M is the unit matrix: symmetric where they are, and well scaled."""
-
-        def scaled(X: Array) -> Array:
-            half = scipy.linalg.solve_triangular(self._U, X, trans="T")
-            return np.asarray(scipy.linalg.solve_triangular(self._U, half.T, trans="T").T)
-
-        K = scaled(self.K)
         even, odd = 0.5 * (self.D + self.D.T), 0.5 * (self.D - self.D.T)
         if np.abs(even).max(initial=0.0) <= SKEW * np.abs(odd).max(initial=0.0):
             even = np.zeros_like(even)  # gyroscopic forces alone take no energy
-        even, odd = scaled(even), scaled(odd)
+        K, even, odd = (congruent(X, self._U) for X in (self.K, even, odd))
         return K, 0.5 * (even + even.T + odd - odd.T)
 
     @cached_property

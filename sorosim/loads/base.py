@@ -81,6 +81,11 @@ class DeclaredLoad(Declared):
 
     registry: ClassVar[Registry] = LOADS
 
+    @property
+    def places(self) -> Sequence[tuple[str, float]]:
+        """Places (link, s) on rods that must be nodes, beside the Gauss points."""
+        return ()
+
 
 class Load(Protocol):
     """The description of a load."""

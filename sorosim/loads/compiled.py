@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from sorosim.complex_step import number_type
 from sorosim.kernels import fluid
 from sorosim.kernels.load_laws import ENTRY, FLUID, N_ROW, LoadLaws
-from sorosim.loads.base import Array, BoundLoad, CompiledLoad
+from sorosim.loads.base import Array, BoundLoad, CompiledLoad, IntArray
 from sorosim.loads.contact_arrays import pack_surfaces
 from sorosim.loads.contact_cores import ContactGroup
 from sorosim.signals import Signal, compile_signals
@@ -75,6 +76,26 @@ class CompiledLaw:
         """The dissipative part of the law."""
         contacts = [group.lost for group in self.contacts if group.dissipates]
         return replace(self, rows=self.lost, lost=(), contacts=contacts)
+
+
+@dataclass(frozen=True, eq=False)
+class BoundLaw:
+    """A bound load whose law is compiled."""
+
+    law: CompiledLaw
+    added_inertia: Array | None = None  # (n, 6, 6) of a fluid
+
+    @cached_property
+    def nodes(self) -> IntArray:
+        """The nodes of its rows, and those of other bodies of the robot."""
+        others = [row.other for row in self.law.rows if row.other is not None and row.other >= 0]
+        return np.array([*(row.node for row in self.law.rows), *others], dtype=np.int64)
+
+
+def split_entries(entries: Sequence[float | Signal], scale: float = 1.0) -> tuple[Any, dict[int, Signal]]:
+    """Numbers of a row of a law, `scale` where a signal varies, and the signals."""
+    values = np.array([scale if isinstance(entry, Signal) else scale * entry for entry in entries])
+    return values, {i: entry for i, entry in enumerate(entries) if isinstance(entry, Signal)}
 
 
 def compiled_law(load: BoundLoad | CompiledLoad) -> CompiledLaw | None:

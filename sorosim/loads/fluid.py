@@ -7,7 +7,6 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sorosim.complex_step import number_type
 from sorosim.declare import WRONG, At, MapOf, Part, Quantity, SignalVector, Vector, key
@@ -16,8 +15,8 @@ from sorosim.kernels.fluid import ADDED_MASS, DISPLACED, DRAG, LIFT, N_FLUID_VAL
 from sorosim.kernels.load_laws import FLUID
 from sorosim.kernels.signals import TAPE_SIGNAL
 from sorosim.lie.se3 import Ad_inv
-from sorosim.loads.base import DeclaredLoad, IntArray
-from sorosim.loads.compiled import CompiledLaw, LawRow, Medium
+from sorosim.loads.base import Array, DeclaredLoad
+from sorosim.loads.compiled import BoundLaw, CompiledLaw, LawRow, Medium
 from sorosim.loads.immersion import FluidProperties, Immersed, body_fluid_properties, section_fluid_properties
 from sorosim.model.body import RigidBody
 from sorosim.model.compile import Layout, LinkLayout
@@ -25,8 +24,6 @@ from sorosim.model.pose import Direction
 from sorosim.problems import shown
 from sorosim.signals import Signal, as_signal
 from sorosim.signals.expressions import Expression, parse
-
-Array = NDArray[np.float64]
 
 # variables of a current: place in the world [m] and time [s]
 VARIABLES = ("x", "y", "z", "t")
@@ -107,16 +104,11 @@ class Fluid(DeclaredLoad, kind="fluid", title="Fluids"):
         return self.current
 
     @property
-    def places(self) -> Sequence[tuple[str, float]]:
-        """None beyond the Gauss points."""
-        return ()
-
-    @property
     def is_field(self) -> bool:
         """Whether its current depends on the place."""
         return any(isinstance(entry, Expression) and set(entry.used) - {"t"} for entry in self.flow)
 
-    def bind(self, layout: Layout) -> BoundFluid:
+    def bind(self, layout: Layout) -> BoundLaw:
         """Collect the Gauss points of rods and the parts of rigid bodies."""
         links: Any = self.links
         if links is None:
@@ -127,11 +119,9 @@ class Fluid(DeclaredLoad, kind="fluid", title="Fluids"):
                 hint = nearest(name, layout.links)
                 raise ModelError("fluid.links", "the name of a link", f"'{name}'", hint)
             bound.add(name, layout.links[name], immersed)
-        rows = bound.rows
-        dissipative = [row._replace(values=_drag_only(row.values)) for row in rows]
-        nodes = np.array([row.node for row in rows], dtype=np.int64)
-        law = CompiledLaw(rows, dissipative, self._medium(layout.gravity))
-        return BoundFluid(nodes, law, np.array(bound.inertia).reshape(-1, 6, 6))
+        dissipative = [row._replace(values=_drag_only(row.values)) for row in bound.rows]
+        law = CompiledLaw(bound.rows, dissipative, self._medium(layout.gravity))
+        return BoundLaw(law, added_inertia=np.array(bound.inertia).reshape(-1, 6, 6))
 
     def upward(self, gravity: Sequence[float] | Array) -> tuple[float, ...]:
         """Direction (3,) in which heights are measured: as given, or against gravity; without any, z."""
@@ -191,15 +181,6 @@ def _drag_only(values: Array) -> Array:
     out[ADDED_MASS : ADDED_MASS + 3] = 0.0
     out[DISPLACED] = 0.0
     return out
-
-
-@dataclass(frozen=True, eq=False)
-class BoundFluid:
-    """A fluid bound to its nodes."""
-
-    nodes: IntArray
-    law: CompiledLaw
-    added_inertia: Array  # (n, 6, 6)
 
 
 class _Binding:

@@ -11,20 +11,19 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sorosim.complex_step import is_varying, number_type
 from sorosim.declare import At, Declared, Inline, Part, Quantity, Type, Vector, Writer, key
 from sorosim.declare.types import is_list
 from sorosim.errors import ModelError
+from sorosim.loads.base import Array
 from sorosim.model.body import AT_KEY, Assembly, RigidBody, Solid
 from sorosim.model.pose import IDENTITY, PoseType
 from sorosim.model.rod import Division
 from sorosim.model.shape import Shape
 from sorosim.problems import listed, shown
 from sorosim.registry import SHAPES
-
-Array = NDArray[np.float64]
 
 # drag of sections: along the rod by friction on the perimeter, across it by the width that faces the flow
 FRICTION, ROUND_DRAG, FLAT_DRAG = 0.01, 1.1, 2.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -13,8 +13,8 @@ from sorosim.declare import Choice, SignalVector, key
 from sorosim.errors import ModelError
 from sorosim.kernels.load_laws import DEAD, FOLLOWER
 from sorosim.loads.base import DeclaredLoad
-from sorosim.loads.compiled import CompiledLaw, LawRow
-from sorosim.loads.wrench import NONE, BoundLaw, check_effect, split_entries
+from sorosim.loads.compiled import BoundLaw, CompiledLaw, LawRow, split_entries
+from sorosim.loads.wrench import NONE, check_effect
 from sorosim.model.compile import Layout, LinkLayout
 from sorosim.model.span import RodName, check_span, end_key, start_key
 from sorosim.signals import ExpressionSignal, Signal
@@ -60,18 +60,13 @@ class LineLoad(DeclaredLoad, kind="line", title="Loads along rods"):
         """All six entries, [moment; force]."""
         return (*self.moment, *self.force)
 
-    @property
-    def places(self) -> Sequence[tuple[str, float]]:
-        """None beyond the Gauss points."""
-        return ()
-
     def bind(self, layout: Layout) -> BoundLaw:
         """Collect the Gauss points, each with its share of the load."""
         link = layout.link(self.rod)
         if link.link.rod is None:
             raise ModelError("rod", "the name of a link with a rod", f"'{self.rod}', which has none")
         rows = [row for piece in link.spanned("line", self.start, self.end) for row in self._rows(link, piece)]
-        return BoundLaw(np.array([row.node for row in rows], dtype=np.int64), CompiledLaw(rows))
+        return BoundLaw(CompiledLaw(rows))
 
     def _rows(self, link: LinkLayout, piece: Any) -> list[LawRow]:
         kind, length, rows = DEAD if self.frame == "world" else FOLLOWER, link.X[-1], []

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from sorosim.kernels.load_laws import TWIST_DAMPING
 from sorosim.loads.base import Load
-from sorosim.loads.compiled import CompiledLaw, LawRow
-from sorosim.loads.wrench import BoundLaw
+from sorosim.loads.compiled import BoundLaw, CompiledLaw, LawRow
 from sorosim.model.compile import Layout
 from sorosim.model.description import Description
 
@@ -19,10 +16,7 @@ from sorosim.model.description import Description
 class MassDamping:
     """f = -mass_damping * inertia * eta at the Gauss points of every rod whose material has mass damping."""
 
-    @property
-    def places(self) -> Sequence[tuple[str, float]]:
-        """None beyond the Gauss points."""
-        return ()
+    places: Sequence[tuple[str, float]] = ()
 
     def bind(self, layout: Layout) -> BoundLaw:
         """Collect the Gauss points and their coefficients."""
@@ -35,7 +29,7 @@ class MassDamping:
                     inertia = piece.division.line_inertia(link.X[inside] - piece.start)
                     values = alpha * link.weight[inside, None] * inertia
                     rows += [LawRow(TWIST_DAMPING, int(k), v) for k, v in zip(link.nodes[inside], values, strict=True)]
-        return BoundLaw(np.array([row.node for row in rows], dtype=np.int64), CompiledLaw(rows, lost=rows))
+        return BoundLaw(CompiledLaw(rows, lost=rows))
 
 
 def all_loads(description: Description) -> dict[str, Load]:

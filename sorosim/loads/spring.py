@@ -10,10 +10,9 @@ import numpy as np
 
 from sorosim.declare import SignalOf, key
 from sorosim.errors import ModelError
-from sorosim.kernels.load_laws import DAMPING, REST, SPRING, STIFFNESS
+from sorosim.kernels.load_laws import DAMPING, SPRING
 from sorosim.loads.base import DeclaredLoad
-from sorosim.loads.compiled import CompiledLaw, LawRow
-from sorosim.loads.wrench import BoundLaw, split_entries
+from sorosim.loads.compiled import BoundLaw, CompiledLaw, LawRow, split_entries
 from sorosim.model.anchor import Anchor, AnchorType
 from sorosim.model.compile import Layout
 from sorosim.model.link import WORLD
@@ -57,18 +56,15 @@ class Spring(DeclaredLoad, kind="spring", title="Springs"):
                 raise ModelError(f"{name}.at", "a pose", "'as built'", hint)
 
     @property
-    def _ends(self) -> tuple[Anchor, Anchor]:
-        return self.a, self.b
-
-    @property
     def places(self) -> Sequence[tuple[str, float]]:
         """Its ends."""
-        return [(end.link, end.s) for end in self._ends if end.link != WORLD]
+        return [(end.link, end.s) for end in (self.a, self.b) if end.link != WORLD]
 
     def bind(self, layout: Layout) -> BoundLaw:
         """Look its ends up."""
         links = {name: link.link for name, link in layout.links.items()}
-        (a, b), frames = self._ends, [end.pose_on_node("spring", links) for end in self._ends]
+        a, b = self.a, self.b
+        frames = [end.pose_on_node("spring", links) for end in (a, b)]
         if a.node(layout) == b.node(layout):
             raise ModelError("", "two points that can move against each other", f"two points of '{a.link}'")
         values, varying = split_entries([self.stiffness, self.damping, self.rest])
@@ -77,6 +73,4 @@ class Spring(DeclaredLoad, kind="spring", title="Springs"):
         # of its work, the damper's is lost
         brake = np.where(np.arange(6) == DAMPING, values, 0.0)
         lost = row._replace(values=brake, varying={i: s for i, s in varying.items() if i == DAMPING})
-        assert STIFFNESS < DAMPING < REST
-        nodes = [a.node(layout)] + ([b.node(layout)] if b.link != WORLD else [])
-        return BoundLaw(np.array(nodes, dtype=np.int64), CompiledLaw([row], [lost]))
+        return BoundLaw(CompiledLaw([row], [lost]))

@@ -11,12 +11,11 @@ import numpy as np
 from sorosim.declare import Choice, SignalVector, Vector, Writer, key
 from sorosim.errors import ModelError
 from sorosim.kernels.load_laws import DEAD, FIXED_LINE, FOLLOWER
-from sorosim.loads.base import DeclaredLoad, IntArray
-from sorosim.loads.compiled import CompiledLaw, LawRow
+from sorosim.loads.base import DeclaredLoad
+from sorosim.loads.compiled import BoundLaw, CompiledLaw, LawRow, split_entries
 from sorosim.model.anchor import Anchor, LinkOrAnchor
 from sorosim.model.compile import Layout
 from sorosim.model.pose import IDENTITY, OnLink, PlaceOnRod, PlaceType, place_data
-from sorosim.signals import Signal
 
 FRAMES = ("body", "world", "line")
 KINDS = dict(zip(FRAMES, (FOLLOWER, DEAD, FIXED_LINE), strict=True))
@@ -110,7 +109,7 @@ class Wrench(DeclaredLoad, kind="wrench", title="Point wrenches"):
         if self.through is not None:
             # the moment of each component of the force about the world's origin
             rows += _about_origin(node, self.through, values, varying)
-        return BoundLaw(np.full(len(rows), node, dtype=np.int64), CompiledLaw(rows))
+        return BoundLaw(CompiledLaw(rows))
 
 
 def _about_origin(node: int, p: tuple[float, ...], values: Any, varying: Any) -> list[LawRow]:
@@ -121,17 +120,3 @@ def _about_origin(node: int, p: tuple[float, ...], values: Any, varying: Any) ->
         if moment.any():
             rows.append(LawRow(FIXED_LINE, node, np.concatenate([moment, np.zeros(3)]), signal))
     return rows
-
-
-@dataclass(frozen=True, eq=False)
-class BoundLaw:
-    """A bound load whose law is compiled."""
-
-    nodes: IntArray
-    law: CompiledLaw
-
-
-def split_entries(entries: Sequence[float | Signal], scale: float = 1.0) -> tuple[Any, dict[int, Signal]]:
-    """Numbers of a row of a law, `scale` where a signal varies, and the signals."""
-    values = np.array([scale if isinstance(entry, Signal) else scale * entry for entry in entries])
-    return values, {i: entry for i, entry in enumerate(entries) if isinstance(entry, Signal)}

@@ -16,10 +16,10 @@ from sorosim.solvers.registry import MARCHES
 Array = NDArray[np.float64]
 
 # a balance may be off by this many times the square root of rtol, of the energy moved
-EXPLAINED = 3.0
+SAFETY = 3.0
 LEAST_RTOL = 1e-7  # at smaller ones the quadrature error of work over kinks of forces dominates
-FIXED = 1e-2  # rtol for steps of fixed size, which have none
-LOOKS = 33  # at rows of a run
+FIXED_RTOL = 1e-2  # rtol for steps of fixed size, which have none
+N_SAMPLES = 33  # at rows of a run
 
 
 class WorkIntegral(StepIntegral):
@@ -78,18 +78,22 @@ def imbalance(run: Run) -> str:
     An integrator of order p takes steps of size h ~ rtol^(1/(p + 1)), each with an error of up to rtol of the state. So
     what they sum up to over a time, and with it the error of the energy, is of size rtol^(p/(p + 1)), for p = 1 the
     square root of rtol. Beside it, a step may change the energy by what an error `atol` of each coordinate and rate
-    does. These are sizes, no bounds: the factor EXPLAINED in front of them is chosen, and the bundled robots must stay
+    does. These are sizes, no bounds: the factor SAFETY in front of them is chosen, and the bundled robots must stay
     below it (tests/test_bundled_robots.py).
     """
     n = len(run.t)
-    rows = np.unique(np.linspace(0, n - 1, min(n, LOOKS)).round().astype(int))
+    rows = np.unique(np.linspace(0, n - 1, min(n, N_SAMPLES)).round().astype(int))
     energy, options, engine = run[rows].energy(), run.options, run.robot.engine
     off = float(np.abs(energy.balance).max())
     moved = energy.turnover
     known = moved + float(energy.kinetic.max())  # errors of rates are relative to these: a top spins at constant energy
     fixed = options["method"] in MARCHES and options["step"] is not None
-    rtol, atol, zero = FIXED if fixed else max(options["rtol"], LEAST_RTOL), options["atol"], np.zeros(engine.ndof)
-    if not off > EXPLAINED * np.sqrt(rtol) * known:
+    rtol, atol, zero = (
+        FIXED_RTOL if fixed else max(options["rtol"], LEAST_RTOL),
+        options["atol"],
+        np.zeros(engine.ndof),
+    )
+    if not off > SAFETY * np.sqrt(rtol) * known:
         return ""
     slope = 0.0
     none = np.zeros(engine.n_actuators)
@@ -99,7 +103,7 @@ def imbalance(run: Run) -> str:
         for one in (engine, engine.unloaded):
             found = one.evaluate(task.MASS, q, zero, zero.copy(), none)
             slope = max(slope, float(np.abs(found.tau - internal).sum() + np.abs(found.mass @ qd).sum()))
-    if not off > EXPLAINED * (np.sqrt(rtol) * known + atol / np.sqrt(rtol) * slope):
+    if not off > SAFETY * (np.sqrt(rtol) * known + atol / np.sqrt(rtol) * slope):
         return ""
     size = f"the energy balance is off by {off:.2g} J of {moved:.2g} J moved"
     if fixed:

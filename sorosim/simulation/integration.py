@@ -37,8 +37,8 @@ Controller = Callable[[float, Array, Array], Any]
 
 MAX_OUTPUTS = 10_000_000
 # a restart so near to where the coordinates of a rotation are changed changes them [rad]
-TURNING = 0.1
-FINE = 1e-9, 1e-15  # tolerances that rounding, or loops closed at every step, may not leave room for
+REWIND_MARGIN = 0.1
+FINE_TOLERANCES = 1e-9, 1e-15  # tolerances that rounding, or loops closed at every step, may not leave room for
 
 
 def output_times(t_end: float, dt_out: float) -> Array:
@@ -68,7 +68,7 @@ def restart_times(options: Mapping[str, Any], name: str) -> Array:
     return np.asarray(times)
 
 
-def moved_onto(times: Array, targets: Array, dt_out: float) -> Array:
+def snapped(times: Array, targets: Array, dt_out: float) -> Array:
     """Times, those that are marks but for rounding replaced by them; both increasing."""
     if not len(targets):
         return times
@@ -114,7 +114,7 @@ class Integration:
         options["driven"] = dict(zip(system.partition.names, system.driven.specs, strict=True))
         self.callbacks, self.events, self.dense = OdeCallbacks(system, progress), _events(system, events), dense
         self.checkpoints, self.samples = (restart_times(options, name) for name in ("checkpoint", "dt_control"))
-        self.samples = moved_onto(self.samples, self.checkpoints, options["dt_out"])
+        self.samples = snapped(self.samples, self.checkpoints, options["dt_out"])
         self.edges = self.edges_of_signals()
         self.controller = controller
         self.why = ""  # reason for which it ends early
@@ -167,7 +167,7 @@ class Integration:
         # the start may be a sample moved onto an end that is no longer there
         between = times[(times > start.t + 1e-9 * options["dt_out"]) & (times < options["t_end"])]
         turning = self.system.charts.joints or self.system.turns.joints
-        return between, Event(self.system.rotation_ends, True, 1.0) if turning else None
+        return between, Event(self.system.rotation_event, True, 1.0) if turning else None
 
     def integrated(self) -> Run:
         """Integrate; the journal stays open."""
@@ -251,7 +251,7 @@ class Integration:
         hint = f"try method='{other}' or a smaller max_step"
         if options["step"] is not None and options["method"] in MARCHES:
             hint = f"try a smaller step, or let the method choose it, or method='{other}'"
-        elif options["rtol"] < FINE[0] or options["atol"] < FINE[1]:
+        elif options["rtol"] < FINE_TOLERANCES[0] or options["atol"] < FINE_TOLERANCES[1]:
             hint = f"rounding may be all that is left below such tolerances: try larger ones, or method='{other}'"
         elif options["method"] in MARCHES:
             hint += ", a smaller rtol or a fixed `step`"
@@ -347,7 +347,7 @@ class Integration:
                 inputs.hold(t, self.controller_inputs(t, self.controller(t, q, qd)))
             elif t == self.start.t and self.past is not None:  # resumed between two samples
                 inputs.hold(t, self.past.u[-1])
-        return self.system.turned_back(t, x) if self.system.rotation_left(t, x) > -TURNING else x
+        return self.system.rewound(t, x) if self.system.rotation_excess(t, x) > -REWIND_MARGIN else x
 
     def controller_inputs(self, t: float, u: Any) -> Array:
         """Inputs that a controller gave."""

@@ -27,7 +27,7 @@ from sorosim.kernels.signals import signal_workspace
 from sorosim.kernels.surfaces import OVERFLOW
 from sorosim.signals import ConstantSignal
 from sorosim.simulation.balance import WorkIntegral
-from sorosim.solvers.base import OdeProblem, OdeSolution, Reporter, without_rate
+from sorosim.solvers.base import OdeProblem, OdeSolution, Reporter, by_event, crosses, without_rate
 
 Array = NDArray[np.float64]
 
@@ -37,7 +37,7 @@ MOST_STEPS = 10**15
 # part of a short time over which the start looks how accelerations change
 JERK_STEP = 1e-6
 FINEST_RTOL = 1e-12  # relative tolerance for which methods of order 2 take millions of steps
-OSCILLATING = 1.0  # error of multipliers, relative to them, beyond which Newmark's method has lost them
+MULTIPLIER_SWING = 1.0  # error of multipliers, relative to them, beyond which Newmark's method has lost them
 
 MESSAGES = {
     codes.NO_CONVERGENCE: "Newton's method does not converge: a smaller step",
@@ -88,7 +88,7 @@ class Marching:
         """Why the method is unfit for this problem, in words; "" if it is not."""
         if self.rtol < FINEST_RTOL:
             return f"rtol = {self.rtol:.2g} is too small for a method of order 2: method='radau' takes far fewer steps"
-        if self.active is None or self.damps or (error := self.active.multiplier_error()) <= OSCILLATING:
+        if self.active is None or self.damps or (error := self.active.multiplier_error()) <= MULTIPLIER_SWING:
             return ""
         swing = f"the multipliers of the loops swing by {error:.2g} times what the motion needs"
         return f"{swing}: Newmark's method does not damp them, method='generalized-alpha' does"
@@ -230,10 +230,10 @@ class _MarchRun:
         self.reported, self.steps = 0, [self.step_state()]
         self.reporter = Reporter(problem)
         self.energy = problem.steps if isinstance(problem.steps, WorkIntegral) else None
-        self.beside = self.energy is not None and self.energy.outside_tree
+        self.work_outside_tree = self.energy is not None and self.energy.outside_tree
         if self.energy is not None:
             self.work, self.followed = self.energy.value, 1  # but for that of the tree; rows
-            self.exchange = self.exchange_beside() if self.beside else None
+            self.exchange = self.exchange_beside() if self.work_outside_tree else None
 
     def step_state(self) -> tuple[float, Array, Array]:
         """Time, coordinates and rates now."""
@@ -260,7 +260,7 @@ class _MarchRun:
 
     def run(self) -> OdeSolution:
         problem, events = self.problem, self.problem.events
-        each = bool(events) or problem.dense or self.beside
+        each = bool(events) or problem.dense or self.work_outside_tree
         hits: list[tuple[int, float, Array]] = []
         values = [event.function(self.steps[0][0], problem.x0) for event in events]
         code, ended, counted, stop = codes.CONTINUES, None, 0, ""
@@ -304,10 +304,7 @@ class _MarchRun:
                  "n_rejected": int(count[m.N_REJECTED])}  # fmt: skip
         return OdeSolution(
             self.problem.t_out[:k].copy(), x.reshape(k, len(problem.x0)), success, message, stats,
-            self.dense if problem.dense else None,
-            [np.array([t for i, t, _ in hits if i == j]) for j in range(len(events))],
-            [np.array([x for i, _, x in hits if i == j]).reshape(-1, len(problem.x0)) for j in range(len(events))],
-            *ends,
+            self.dense if problem.dense else None, *by_event(hits, len(events), len(problem.x0)), *ends,
         )  # fmt: skip
 
     def follow(self, t: float) -> None:
@@ -395,8 +392,7 @@ class _MarchRun:
         for i, event in enumerate(self.problem.events):
             value = event.function(end, x)
             values.append(value)
-            crossed = before[i] * value < 0.0 or (value == 0.0 and before[i] != 0.0)
-            if crossed and (event.direction == 0.0 or event.direction * (value - before[i]) > 0.0):
+            if crosses(event, before[i], value):
                 found.append((self.zero(event.function, begin, end), i))
         ended = min((t for t, i in found if self.problem.events[i].terminal), default=None)
         for t, i in sorted(found):

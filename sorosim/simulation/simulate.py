@@ -40,7 +40,7 @@ USED_BY = {"closing_time": tuple(INTEGRATORS), "step": MARCHES, "spectral_radius
 # loops that are open at the start by more than this part of their extent, or radians, or drift so in a second, are
 # a mistake, less is corrected
 LOOP_CLOSURE_TOLERANCE = 1e-6
-INPUT_LOOKS = 1001  # at inputs over a run, before it begins
+N_SAMPLES = 1001  # at inputs over a run, before it begins
 MOST_STEPS = 1e12  # in a run, by a given step or the largest one: months
 
 
@@ -355,7 +355,7 @@ def _system(robot: Robot, u: Any, driven: Any, controller: Controller | None, op
     inputs = ZeroOrderHold(len(names)) if controller else input_motion(robot.input_dimensions, u)
     system = OdeSystem(robot, inputs, driven_signals(robot.engine.layout, driven), options["closing_time"])
     if isinstance(inputs, Motion) and not inputs.callables:  # a user's function is not called before its time
-        check_length_inputs(robot.engine.fibres, names, inputs.sample(np.linspace(0.0, options["t_end"], INPUT_LOOKS)))
+        check_length_inputs(robot.engine.fibres, names, inputs.sample(np.linspace(0.0, options["t_end"], N_SAMPLES)))
     motions = dict(zip(system.partition.names, system.driven.signals, strict=True))
     check_smooth(motions, options["t_end"], options["dt_out"])
     if system.n_free == 0 and (not robot.ndof or robot.loop_names):

@@ -91,6 +91,20 @@ def without_rate(problem: OdeProblem) -> OdeSolution:
     return OdeSolution(t, x, False, f"stopped at t = {t[0]:.6g} s: the rate there is infinite or NaN", stats)
 
 
+def crosses(event: Event, before: float, after: float) -> bool:
+    """Whether an event has a zero between two times, by its values there; one at the first time has been counted."""
+    changed = before * after < 0.0 or (after == 0.0 and before != 0.0)
+    return changed and (event.direction == 0.0 or event.direction * (after - before) > 0.0)
+
+
+def by_event(hits: Sequence[tuple[int, float, Array]], n_events: int, n: int) -> tuple[list[Array], list[Array]]:
+    """Times and states (k, n) of each event, from (number of the event, time, state) of all."""
+    own = [[hit for hit in hits if hit[0] == i] for i in range(n_events)]
+    return [np.array([t for _, t, _ in one]) for one in own], [
+        np.array([x for _, _, x in one]).reshape(-1, n) for one in own
+    ]
+
+
 class Reporter:
     """Hands the rows of a problem to its `report` as the integrator passes their times."""
 

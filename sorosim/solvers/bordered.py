@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import lstsq, null_space
 from scipy.linalg.lapack import dgesv, dgetrf
 
-Array = NDArray[np.float64]
+from sorosim.solvers.base import Array
 
 # rank tolerance: pivots and singular values of a scaled matrix below this part of the largest count as zero
 RANK_TOLERANCE = 1e-6
@@ -62,7 +61,7 @@ class Scales:
         return cls(d, 1.0 / most if most > np.finfo(float).tiny else 1.0)
 
 
-def across(
+def solve_bordered(
     J: Array, slope: Array, row: Array, right: Array, singular: float = RANK_TOLERANCE, scales: Scales | None = None
 ) -> Array:
     """Solve [J slope; row] y = right; the shortest y where J has a rigid-body mode, as that of a ball on a table.
@@ -112,7 +111,7 @@ class Border:
 
     columns: Array  # (n + 1, k)
     rows: Array  # (k, n + 1)
-    least: float  # singular value of A
+    singular_value: float  # of A
     scales: Scales
 
     @classmethod
@@ -145,12 +144,12 @@ class Border:
 
     def determinant(self, J: Array, slope: Array, row: Array) -> float:
         """Of [J slope; row], over that of the bordered matrix: smooth, and zero where the first one is singular."""
-        A, _ = self._beside(J, slope, row)
+        A, _ = self._matrix(J, slope, row)
         return float(np.linalg.solve(A, np.eye(len(A))[-1])[-1])
 
-    def across(self, J: Array, slope: Array, row: Array, right: Array) -> Array:
+    def solve(self, J: Array, slope: Array, row: Array, right: Array) -> Array:
         """Solve [J slope; row] y = right up to the columns, y orthogonal to the rows; NaN if it is singular."""
-        A, last = self._beside(J, slope, row)
+        A, last = self._matrix(J, slope, row)
         e = np.append(self.scales.d, self.scales.last)
         b = np.concatenate([self.scales.d * right[:-1], [last * right[-1]], np.zeros(len(self.rows))])
         try:
@@ -158,11 +157,11 @@ class Border:
         except np.linalg.LinAlgError:
             return np.full_like(right, np.nan)
 
-    def leaves(self, r: Array) -> float:
+    def scaled_size(self, r: Array) -> float:
         """Largest entry of a scaled residual (n,)."""
         return float(np.abs(self.scales.d * r).max(initial=0.0))
 
-    def _beside(self, J: Array, slope: Array, row: Array) -> tuple[Array, float]:
+    def _matrix(self, J: Array, slope: Array, row: Array) -> tuple[Array, float]:
         """The bordered matrix, and the factor of the row below J."""
         A, _, last = _bordered(J, slope, row, self.scales)
         k = len(self.rows)

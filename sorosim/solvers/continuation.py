@@ -11,23 +11,20 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sorosim.solvers.base import one_blas_thread
+from sorosim.solvers.base import Array, one_blas_thread
 from sorosim.solvers.curve import ContinuationProblem, Curve, CurvePoint
 from sorosim.solvers.special_points import LocatedPoint, special_points, zero_between
 
-Array = NDArray[np.float64]
-
 # how much the tangent may turn in a step, and by how much it had better [rad]
-MOST_TURN, GOOD_TURN = 0.35, 0.12
+MAX_TURN, TARGET_TURN = 0.35, 0.12
 # and at a kink: in steps below this part of the longest one
-KINK, MOST_KINK = 1e-2, 1.2
+KINK_STEP, MAX_KINK_TURN = 1e-2, 1.2
 # more corrections than these shorten the step
-GOOD_CORRECTIONS = 5
-FASTER, SLOWER = 2.0, 0.5
+TARGET_CORRECTIONS = 5
+MAX_STEP_FACTOR, MIN_STEP_FACTOR = 2.0, 0.5
 # fewest steps of a closed curve
-FEWEST_CLOSED = 5
+MIN_CLOSED_POINTS = 5
 # a tangent with a smaller part along a direction is orthogonal to it
 ORTHOGONAL = 1e-6
 TOO_SMALL = "stopped: steps became too small"
@@ -42,7 +39,7 @@ class StepOptions:
     first: float = 0.02
     largest: float = 0.1
     smallest: float = 1e-7
-    most: int = 500
+    max_points: int = 500
     low: float = -np.inf  # the range of w in which the curve is followed
     high: float = np.inf
     stop: Callable[[Array, float], bool] | None = None  # whether x, w is the last point
@@ -83,10 +80,10 @@ def follow_curve(
         start = None if found is None else curve.point(found, along)
         if start is None:
             return TracedCurve([], message="no solution was found at the start"), curve
-        return _follow(curve, _ahead(curve, start, along, steps), steps), curve
+        return _follow(curve, _oriented_start(curve, start, along, steps), steps), curve
 
 
-def _ahead(curve: Curve, start: CurvePoint, along: Array, steps: StepOptions) -> CurvePoint:
+def _oriented_start(curve: Curve, start: CurvePoint, along: Array, steps: StepOptions) -> CurvePoint:
     """The start with its tangent in the sense of `along`; first steps decide where the two are orthogonal."""
     if abs(start.tangent @ curve.gram @ along) > ORTHOGONAL * curve.length(along):
         return start
@@ -99,35 +96,35 @@ def _ahead(curve: Curve, start: CurvePoint, along: Array, steps: StepOptions) ->
 def _follow(curve: Curve, start: CurvePoint, steps: StepOptions) -> TracedCurve:
     out = TracedCurve([start])
     try:
-        return _go(curve, out, steps)
+        return _take_steps(curve, out, steps)
     except KeyboardInterrupt:  # the points so far are the result
-        return _ended(curve, out, INTERRUPTED)
+        return _with_message(curve, out, INTERRUPTED)
 
 
-def _go(curve: Curve, out: TracedCurve, steps: StepOptions) -> TracedCurve:
+def _take_steps(curve: Curve, out: TracedCurve, steps: StepOptions) -> TracedCurve:
     current, step = out.points[0], min(steps.first, steps.largest)
-    while len(out.points) < steps.most:
+    while len(out.points) < steps.max_points:
         next_point = _step(curve, current, step, steps.largest)
         if next_point is None:
-            step *= SLOWER
+            step *= MIN_STEP_FACTOR
             if step < steps.smallest:
-                return _ended(curve, out, TOO_SMALL)
+                return _with_message(curve, out, TOO_SMALL)
             continue
         turn = _angle(curve, current.tangent, next_point.tangent)
-        next_point, last = _last(curve, out.points, next_point, steps)
+        next_point, last = _ending(curve, out.points, next_point, steps)
         out.specials += special_points(curve, current, next_point, len(out.points) - 1)
         out.points.append(next_point)
         if last:
             out.complete = True
-            return _ended(curve, out, last)
-        factor = np.clip(GOOD_TURN / max(turn, 1e-12), SLOWER, FASTER)
-        if next_point.n_corrections > GOOD_CORRECTIONS:
-            factor = min(factor, SLOWER)
+            return _with_message(curve, out, last)
+        factor = np.clip(TARGET_TURN / max(turn, 1e-12), MIN_STEP_FACTOR, MAX_STEP_FACTOR)
+        if next_point.n_corrections > TARGET_CORRECTIONS:
+            factor = min(factor, MIN_STEP_FACTOR)
         current, step = next_point, min(step * float(factor), steps.largest)
-    return _ended(curve, out, f"stopped after {steps.most} points")
+    return _with_message(curve, out, f"stopped after {steps.max_points} points")
 
 
-def _ended(curve: Curve, out: TracedCurve, message: str) -> TracedCurve:
+def _with_message(curve: Curve, out: TracedCurve, message: str) -> TracedCurve:
     """The curve with a message how it ended."""
     out.message = message
     if curve.n_missed:
@@ -145,7 +142,7 @@ def _step(curve: Curve, current: CurvePoint, step: float, largest: float) -> Cur
         current.z[:-1], float(current.z[-1]), next_point.z[:-1], float(next_point.z[-1])
     ):
         return None
-    most = MOST_KINK if step <= KINK * largest else MOST_TURN
+    most = MAX_KINK_TURN if step <= KINK_STEP * largest else MAX_TURN
     return None if _angle(curve, current.tangent, next_point.tangent) > most else next_point
 
 
@@ -157,7 +154,7 @@ def _angle(curve: Curve, a: Array, b: Array) -> float:
     return float(2.0 * np.arcsin(min(0.5 * curve.length(a - b), 1.0)))
 
 
-def _last(curve: Curve, points: list[CurvePoint], beyond: CurvePoint, steps: StepOptions) -> tuple[CurvePoint, str]:
+def _ending(curve: Curve, points: list[CurvePoint], beyond: CurvePoint, steps: StepOptions) -> tuple[CurvePoint, str]:
     """The last point instead of one beyond it, and why it is the last; "" if it is not."""
     current, start, w = points[-1], points[0], float(beyond.z[-1])
     for bound in (steps.low, steps.high):
@@ -168,7 +165,7 @@ def _last(curve: Curve, points: list[CurvePoint], beyond: CurvePoint, steps: Ste
                 end = zero_between(curve, current, beyond, partial(_beyond, bound))
             if end is not None:
                 return end, "reached the end of the range"
-    if len(points) >= FEWEST_CLOSED and beyond.tangent @ curve.gram @ start.tangent > np.cos(MOST_TURN):
+    if len(points) >= MIN_CLOSED_POINTS and beyond.tangent @ curve.gram @ start.tangent > np.cos(MAX_TURN):
         way, same = curve.gram @ start.tangent, start.z + beyond.z - curve.unwrapped(beyond.z, start.z)
         past, step, left = beyond.z - same, curve.length(beyond.z - current.z), curve.length(same - current.z)
         if way @ past >= 0.0 > way @ (current.z - same) and max(curve.length(past), left) <= step:

@@ -8,17 +8,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sorosim.linear.growth import Growth
-from sorosim.solvers.bordered import Border, Scales, across, null_vectors, orientation
-
-Array = NDArray[np.float64]
+from sorosim.solvers.base import Array
+from sorosim.solvers.bordered import Border, Scales, null_vectors, orientation, solve_bordered
 
 # a corrector's step below this length is the last: the error left is its square
-LAST_STEP = 1e-9
+STEP_TOLERANCE = 1e-9
 # steps that stop shrinking below this length are rounding over a nearly singular matrix, as beside a branch point
-FLOOR = 1e-6
+ROUNDING_FLOOR = 1e-6
 # residuals below this part of |J| (1 + |x|) are rounding
 ROUNDING = 1e-13
 MAX_CORRECTIONS = 12
@@ -27,8 +25,8 @@ SINGULAR = 1e-12
 # and singular values below this part, computed where a pivot is below the other one
 NEUTRAL, DOUBTFUL = 1e-10, 1e-8
 # residual of the scaled equations after a step along a tangent of length one
-TANGENCY = 1e-8
-# residuals above this part of |J| (1 + |x|): a mode was fixed that is not neutral
+TANGENT_TOLERANCE = 1e-8
+# residuals above this part of |J| (1 + |x|) are not balanced
 UNBALANCED = 1e-9
 
 
@@ -72,7 +70,7 @@ class Curve:
         self.gram[n, n] = 1.0
         self.along_w = np.append(np.zeros(n), 1.0)
         lengths = np.sqrt(np.diag(self.gram)[:-1])
-        self.one = np.divide(
+        self.unit_changes = np.divide(
             1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0.0
         )  # changes of the unknowns of length one
 
@@ -86,7 +84,7 @@ class Curve:
 
     def scales(self, point: CurvePoint) -> Scales:
         """Factors by which the matrices of a point and its neighbours are scaled."""
-        return Scales.of(point.J, point.slope, self.one)
+        return Scales.of(point.J, point.slope, self.unit_changes)
 
     def unwrapped(self, z: Array, near: Array) -> Array:
         """The same point, angles modulo 2 pi nearest to those of another one."""
@@ -111,21 +109,23 @@ class Curve:
             if not (np.isfinite(r).all() and np.isfinite(J).all() and np.isfinite(slope).all()):
                 return None
             size_of_r = np.abs(J) @ (1.0 + np.abs(z[:-1]))
-            balanced = neutral_modes is None or neutral_modes.leaves(r) <= UNBALANCED * neutral_modes.leaves(size_of_r)
+            balanced = True  # or a mode was fixed that is not neutral
+            if neutral_modes is not None:
+                balanced = neutral_modes.scaled_size(r) <= UNBALANCED * neutral_modes.scaled_size(size_of_r)
             # steps may still be large where J is nearly singular
             if last or bool((np.abs(r) <= ROUNDING * size_of_r).all()):
                 return (z, J, slope, k) if balanced else None
             step = self._solve(J, slope, row, np.append(r, 0.0), neutral_modes)
             size = self.length(step)
             if not size < before:
-                return (z, J, slope, k) if balanced and before <= FLOOR else None
-            z, before, last = z - step, size, size <= LAST_STEP
+                return (z, J, slope, k) if balanced and before <= ROUNDING_FLOOR else None
+            z, before, last = z - step, size, size <= STEP_TOLERANCE
         return None
 
     def _solve(self, J: Array, slope: Array, row: Array, right: Array, neutral_modes: Border | None) -> Array:
         if neutral_modes is not None:
-            return neutral_modes.across(J, slope, row, right)
-        return across(J, slope, row, right, SINGULAR, Scales.of(J, slope, self.one))
+            return neutral_modes.solve(J, slope, row, right)
+        return solve_bordered(J, slope, row, right, SINGULAR, Scales.of(J, slope, self.unit_changes))
 
     def point(
         self, found: tuple[Array, Array, Array, int], along: Array, s: float = 0.0, neutral_modes: Border | None = None
@@ -135,7 +135,7 @@ class Curve:
         tangent = self._solve(J, slope, self.gram @ along, self.along_w, neutral_modes)
         if not np.isfinite(tangent).all():
             return None
-        growth, scales = self.problem.growth, Scales.of(J, slope, self.one)
+        growth, scales = self.problem.growth, Scales.of(J, slope, self.unit_changes)
         tangent = self.unit(tangent)
         if not self._is_tangent(J, slope, tangent, scales):  # `along` is across the curve, as the parameter at a fold
             tangent = self.unit(null_vectors(J, slope, scales)[0][-1])
@@ -146,7 +146,7 @@ class Curve:
         if least < DOUBTFUL:
             neutral_modes = Border.of_neutral_modes(J, slope, self.gram @ tangent, scales, NEUTRAL, self.gram)
         if neutral_modes is not None:  # the tangent has an arbitrary part along them, by rounding
-            steady = neutral_modes.across(J, slope, self.gram @ tangent, self.along_w)
+            steady = neutral_modes.solve(J, slope, self.gram @ tangent, self.along_w)
             tangent = self.unit(steady) if np.isfinite(steady).all() else tangent
         return CurvePoint(z, J, slope, tangent, sign, grows, s, n, neutral_modes)
 
@@ -155,7 +155,7 @@ class Curve:
         """Whether a step along it satisfies the linearised equations."""
         step = tangent / np.append(scales.d, scales.last)
         left = scales.d * (J @ tangent[:-1] + slope * tangent[-1])
-        return bool(np.linalg.norm(left) <= TANGENCY * np.linalg.norm(step))
+        return bool(np.linalg.norm(left) <= TANGENT_TOLERANCE * np.linalg.norm(step))
 
     def between(self, a: CurvePoint, b: CurvePoint, share: float) -> CurvePoint | None:
         """The point of the curve at a share (0 to 1) of the way from a to b, projected to the tangent of a."""

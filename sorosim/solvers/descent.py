@@ -15,12 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 
-from sorosim.linear.eigenmodes import EPS, FORM, is_symmetric
+from sorosim.linear.eigenmodes import EPS, FORM, congruent, is_symmetric
+from sorosim.solvers.base import Array
 from sorosim.solvers.bordered import equilibration
-
-Array = NDArray[np.float64]
 
 # singular values of the scaled constraints below this part of the largest are zero, also where they are a little open
 RANK_TOLERANCE = 1e-5
@@ -29,7 +27,7 @@ ZERO_CURVATURE = 1e-9
 # damping of motions without curvature, over that of the others
 LEAST_DAMPING = 1e-8
 # actual over predicted decrease, above which a step is good, and below which it is bad
-GOOD, BAD = 0.75, 0.1
+GOOD_RATIO, BAD_RATIO = 0.75, 0.1
 # radius: at first, and the least; relative to the longest step
 RADIUS, MIN_RADIUS = 0.25, 1e-10
 # size of a step from which Newton's method takes over; it is tried again whenever steps have become so much shorter
@@ -57,7 +55,7 @@ class Descent:
 
     n: int
     weight: Callable[[Array], Array]  # U (n, n) at x: W = U^T U is the metric
-    reach: Callable[[Array], Array]  # (m, 3, n) at x: a step dx is one of the longest where one of |reach dx| is 1
+    step_measure: Callable[[Array], Array]  # S (m, 3, n) at x: a step dx is one of the longest where a |S dx| is 1
 
 
 class Curvatures(NamedTuple):
@@ -86,7 +84,7 @@ def curvatures(J: Array, U: Array) -> Curvatures:
     """
     n = len(U)
     K = J[:n, :n]
-    scaled = scipy.linalg.solve_triangular(U, scipy.linalg.solve_triangular(U, K, trans="T").T, trans="T").T
+    scaled = congruent(K, U)
     basis = np.eye(n)
     if len(J) > n:
         X = scipy.linalg.solve_triangular(U, J[n:, :n].T, trans="T").T
@@ -101,7 +99,7 @@ def curvatures(J: Array, U: Array) -> Curvatures:
     return Curvatures(values, motions, rounding, is_symmetric(reduced))
 
 
-def falling_motion(found: Curvatures, U: Array, towards: Array) -> Array:
+def descent_direction(found: Curvatures, U: Array, towards: Array) -> Array:
     """The motion (n,) of the most negative curvature, pointing where `towards` (n,) points.
 
     Of several such, the one that is nearest to it; where it has no part of them, one that does not depend on rounding.
@@ -137,7 +135,7 @@ def descend(
     descent : Descent
     settle : callable
         Ends a search near x by Newton's method; None where that fails, or x itself where the second argument is True.
-    too_far : callable, optional
+    may_tunnel : callable, optional
         Whether something may have passed through something else between two states.
     towards : (n,), optional
         Direction in which an unstable equilibrium is left, if nothing else decides.
@@ -159,8 +157,8 @@ def descend(
             if iterate.length <= retry_length:
                 retry_length = RETRY_FACTOR * iterate.length
                 end = settle(iterate.x, False)
-                if end is not None and iterate.reaches(end):
-                    iterate.arrive(end, *jacobian(end))
+                if end is not None and iterate.is_near(end):
+                    iterate.update(end, *jacobian(end))
                     if not iterate.found.negative:
                         return end, came
                     retry_length = NEWTON_RANGE  # an unstable equilibrium, which the next step leaves
@@ -188,12 +186,12 @@ class _Iterate:
         self.jacobian, self.descent, self.may_tunnel, self.towards = jacobian, descent, may_tunnel, towards
         self.U = descent.weight(x)
         self.n, self.radius, self.travelled = len(self.U), RADIUS, 0.0
-        self.arrive(*self._balanced(x, *jacobian(x)))
+        self.update(*self._with_best_multipliers(x, *jacobian(x)))
 
-    def arrive(self, x: Array, r: Array, J: Array) -> None:
+    def update(self, x: Array, r: Array, J: Array) -> None:
         """The state is x from now on; residual and Jacobian there."""
         n = self.n
-        self.x, self.r, self.J, self.reach = x, r, J, self.descent.reach(x)
+        self.x, self.r, self.J, self.measure = x, r, J, self.descent.step_measure(x)
         self.found = found = curvatures(J, self.U)
         self.constraint_step = self._constraint_step(r, J)
         self.gradient = found.motions.T @ (r[:n] + J[:n, :n] @ self.constraint_step)
@@ -204,19 +202,19 @@ class _Iterate:
         for k in np.flatnonzero(falling):
             if self._length(found.motions[:, k] * (self.gradient[k] / self.curvature[k])) < ROUNDING:
                 self.gradient[k] = 0.0
-        pulled = (self.curvature[self.gradient != 0.0] > 0.0).all()
-        self.length = self._length(self._damped_step(0.0)) if pulled else np.inf
+        convex = (self.curvature[self.gradient != 0.0] > 0.0).all()
+        self.length = self._length(self._damped_step(0.0)) if convex else np.inf
 
     def _length(self, move: Array) -> float:
         """Of a step (n,), relative to the longest."""
-        return float(np.linalg.norm(self.reach @ move, axis=-1).max(initial=0.0))
+        return float(np.linalg.norm(self.measure @ move, axis=-1).max(initial=0.0))
 
     def _damped_step(self, damping: float) -> Array:
         """The step at a damping above -curvature of all motions along which anything pulls."""
         size = np.where(self.gradient != 0.0, self.curvature + damping, 1.0)
         return np.asarray(self.constraint_step - self.found.motions @ (self.gradient / size))
 
-    def reaches(self, end: Array) -> bool:
+    def is_near(self, end: Array) -> bool:
         """Whether an end of the search is here, not anywhere else."""
         return self._length(end[: self.n] - self.x[: self.n]) <= 2.0 * NEWTON_RANGE
 
@@ -225,10 +223,10 @@ class _Iterate:
         while self.radius >= MIN_RADIUS:
             for move in self._trial_steps():
                 quality = self._try(move)
-                if quality >= BAD:
+                if quality >= BAD_RATIO:
                     length = self._length(move)
                     self.travelled += length
-                    self.radius = min(1.0, max(self.radius, 3.0 * length)) if quality > GOOD else self.radius
+                    self.radius = min(1.0, max(self.radius, 3.0 * length)) if quality > GOOD_RATIO else self.radius
                     return True
             self.radius *= 0.25
         return False
@@ -244,7 +242,7 @@ class _Iterate:
                 yield inside
                 return
             known = self._length(self.towards) >= ROUNDING
-            motion = falling_motion(self.found, self.U, self.towards if known else np.zeros(self.n))
+            motion = descent_direction(self.found, self.U, self.towards if known else np.zeros(self.n))
             motion *= (self.radius - self._length(inside)) / self._length(motion)
             for self.towards in (motion, -motion):
                 yield inside + self.towards
@@ -271,7 +269,7 @@ class _Iterate:
         shortest = scipy.linalg.lstsq(rows[:, None] * X, -rows * r[n:], cond=RANK_TOLERANCE)[0]
         return np.asarray(scipy.linalg.solve_triangular(self.U, shortest))
 
-    def _closed(self, y: Array) -> tuple[Array, Array, Array] | None:
+    def _on_constraints(self, y: Array) -> tuple[Array, Array, Array] | None:
         """The state next to y in which the constraints are closed, residual and Jacobian; None if there is none."""
         for _ in range(MAX_CLOSING):
             r, J = self.jacobian(y)
@@ -283,7 +281,7 @@ class _Iterate:
             y = y + np.append(step, np.zeros(len(y) - self.n))
         return None
 
-    def _balanced(self, y: Array, r: Array, J: Array) -> tuple[Array, Array, Array]:
+    def _with_best_multipliers(self, y: Array, r: Array, J: Array) -> tuple[Array, Array, Array]:
         """The same state with the multipliers that balance its forces best."""
         n = self.n
         if len(y) == n:
@@ -298,7 +296,7 @@ class _Iterate:
     def _try(self, move: Array) -> float:
         """Accept a step by its ratio of actual to predicted decrease; returns the ratio, 0 if it does not decrease."""
         n = self.n
-        found = self._closed(self.x + np.append(move, np.zeros(len(self.x) - n)))
+        found = self._on_constraints(self.x + np.append(move, np.zeros(len(self.x) - n)))
         if found is None or (self.may_tunnel is not None and self.may_tunnel(self.x, found[0])):
             return 0.0
         y, r, J = found
@@ -310,6 +308,6 @@ class _Iterate:
         if not (work < 0.0 and promised < 0.0):
             return 0.0
         quality = min(work / promised, promised / work)
-        if quality >= BAD:
-            self.arrive(*self._balanced(y, r, J))
+        if quality >= BAD_RATIO:
+            self.update(*self._with_best_multipliers(y, r, J))
         return quality

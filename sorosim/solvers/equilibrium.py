@@ -6,14 +6,13 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import null_space
 from scipy.linalg.lapack import dpotrf
 from scipy.optimize import root
 
 from sorosim.linear.eigenmodes import NOISE
-from sorosim.solvers.base import one_blas_thread
-from sorosim.solvers.bordered import across, equilibration, scale
+from sorosim.solvers.base import Array, one_blas_thread
+from sorosim.solvers.bordered import equilibration, scale, solve_bordered
 from sorosim.solvers.descent import RANK_TOLERANCE, Descent, curvatures, descend
 from sorosim.solvers.newton import (
     FIRST_POLISH,
@@ -26,10 +25,8 @@ from sorosim.solvers.newton import (
     StaticProblem,
     is_rounding,
     newton,
-    solved,
+    solve_scaled,
 )
-
-Array = NDArray[np.float64]
 
 # hybr need not be exact: Newton's steps after it are
 HYBR_TOLERANCE = 1e-6
@@ -39,20 +36,20 @@ SMALLEST_STEP = 1e-6
 FOLD_STEP = 1e-3
 MAX_STEPS = 1000
 # after so many steps the load must exceed this: else they follow a rigid-body mode of the unloaded robot
-FIRST_STEPS, STILL = 40, 1e-6
+FIRST_STEPS, LEAST_LOAD = 40, 1e-6
 MAX_CORRECTIONS = 20
 LOAD_DIFFERENCE = 1e-7
 # what becomes of small motions about a solution
 STABLE, DIVERGES, FLUTTERS = "stable", "diverges", "flutters"
 NEUTRAL = "; neutral: the tangent stiffness is singular, there are others nearby"
 # pivots of a scaled, symmetric J above this are positive beyond rounding
-POSITIVE = 1e-6
+POSITIVE_PIVOT = 1e-6
 # work below this part of that of the stiffest parts is rounding
-WORK = 1e-12
+WORK_TOLERANCE = 1e-12
 # nodes and weights of Gauss' rule for the work on the straight way from the start to a solution
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(6)
 # two estimates of that work are believed if they have one sign and differ by no more than this factor
-ALIKE = 3.0
+AGREEMENT = 3.0
 
 
 @dataclass(frozen=True)
@@ -83,10 +80,10 @@ def solve_equilibrium(problem: StaticProblem, x0: Array, *, near: bool = False) 
         return StaticSolution(x0, r, J, True, "nothing to solve: no coordinate is free", 0, 1)
     with one_blas_thread(), np.errstate(all="ignore"):
         point, message, released = _search(counter, x0, near)
-    if point.good and not point.isolated:
+    if point.converged and not point.isolated:
         message += NEUTRAL
     counts = counter.n_residual, counter.n_jacobian
-    solution = StaticSolution(point.x, point.residual, point.jacobian, point.good, message, *counts, counter.first)
+    solution = StaticSolution(point.x, point.residual, point.jacobian, point.converged, message, *counts, counter.first)
     return replace(solution, released=released)
 
 
@@ -103,7 +100,7 @@ def stabilise_equilibrium(problem: StaticProblem, solution: StaticSolution, x0: 
     with one_blas_thread(), np.errstate(all="ignore"):
         point, message = _stabilised(counter, problem.descent, x0, solution)
         x, J = (solution.x, solution.jacobian) if point is None else (point.x, point.jacobian)
-        neutral = not _is_positive(J, problem.descent.n) and curvatures(J, problem.descent.weight(x)).neutral
+        neutral = not _is_positive_definite(J, problem.descent.n) and curvatures(J, problem.descent.weight(x)).neutral
     neutral = neutral or (solution.message.endswith(NEUTRAL) if point is None else not point.isolated)
     message = solution.message.removesuffix(NEUTRAL) + message + NEUTRAL * neutral
     counts = solution.n_residual + counter.n_residual, solution.n_jacobian + counter.n_jacobian
@@ -116,28 +113,28 @@ def _search(counter: Counter, x0: Array, near: bool) -> tuple[Point, str, bool]:
     """A solution, or the last point of the search; its course in words; whether it was a descent from the start."""
     problem = counter.problem
     point, course, released = (newton(counter, x0, 1.0, MAX_POLISH) if near else None), "hybr converged", ""
-    if (point is None or not point.good) and problem.descend_first:
+    if (point is None or not point.converged) and problem.descend_first:
         point, released = _descend_from(counter, x0)
         if point is not None:
             return point, f"let go at the start, {released}", True
-    if problem.follow_curve and (point is None or not point.good):
-        point, course = _follow(counter)
-    if problem.hybr_fallback and (point is None or not point.good):
+    if problem.follow_curve and (point is None or not point.converged):
+        point, course = _follow_load(counter)
+    if problem.hybr_fallback and (point is None or not point.converged):
         point, course = _hybr(counter, x0)
         if point is not None and not point.isolated:
             # hybr may move far along a rigid-body mode, where digits are lost; damped steps do not
-            nearest = _damped(counter, x0)
-            point = nearest if nearest.good else point
+            nearest = _levenberg_marquardt(counter, x0)
+            point = nearest if nearest.converged else point
         if point is not None and _may_tunnel(problem, x0, point.x):
             point, course = None, "it may have passed through a contact"
     if point is not None:
         return point, course, False
-    point, load_course = _continue(counter)
+    point, load_course = _load_continuation(counter)
     course = f"hybr failed ({course}); load continuation from the unloaded state {load_course}"
-    if point.good:
+    if point.converged:
         return point, course, False
     last = newton(counter, x0, 1.0, MAX_NEWTON)
-    if last.good and not _may_tunnel(problem, x0, last.x):
+    if last.converged and not _may_tunnel(problem, x0, last.x):
         return last, f"{course}; Newton's steps from the start converged", False
     if not released:
         end, released = _descend_from(counter, x0)
@@ -157,7 +154,7 @@ def _stabilised(counter: Counter, descent: Descent, x0: Array, solution: StaticS
     gains_energy = problem.stable and not solution.released and _gains_energy(counter, descent.n, x0, solution)
     if gains_energy and (lower := _descend_from(counter, x0))[0] is not None:
         return lower[0], f", at more energy than at the start; let go there, {lower[1]}"
-    if _is_positive(solution.jacobian, descent.n):
+    if _is_positive_definite(solution.jacobian, descent.n):
         return None, ""
     local = curvatures(solution.jacobian, descent.weight(solution.x))
     grows = DIVERGES if local.negative else STABLE
@@ -187,16 +184,16 @@ def _gains_energy(counter: Counter, n: int, x0: Array, point: StaticSolution) ->
         ends = [r[:n] - J[:n, n:] @ x0[n:], point.residual[:n] - point.jacobian[:n, n:] @ point.x[n:]]
         rough = 0.5 * float(displacement @ (ends[0] + ends[1]))
         fine = rough + float(displacement @ ((J - point.jacobian)[:n, :n] @ displacement)) / 12.0
-        if max(rough, fine) < 0.0 and (len(x0) > n or rough / fine < ALIKE > fine / rough):
+        if max(rough, fine) < 0.0 and (len(x0) > n or rough / fine < AGREEMENT > fine / rough):
             return False
     x, work = np.zeros_like(x0), 0.0
     for node, share in zip(NODES, WEIGHTS, strict=True):
         x[:n] = x0[:n] + 0.5 * (1.0 + node) * displacement
         work += 0.5 * share * float(displacement @ counter.residual(x, 1.0)[:n])
-    return bool(work > WORK * abs(float(displacement @ (np.abs(J[:n, :n]) @ np.abs(displacement)))))
+    return bool(work > WORK_TOLERANCE * abs(float(displacement @ (np.abs(J[:n, :n]) @ np.abs(displacement)))))
 
 
-def _is_positive(J: Array, n: int) -> bool:
+def _is_positive_definite(J: Array, n: int) -> bool:
     """Whether the tangent stiffness is symmetric and positive definite where constraints stay closed."""
     K = J[:n, :n]
     if len(J) > n:
@@ -211,7 +208,7 @@ def _is_positive(J: Array, n: int) -> bool:
         return False  # or rounding may be all that is positive
     d = scale(K)
     factor, info = dpotrf(d[:, None] * K * d)
-    return info == 0 and bool((np.diag(factor) ** 2).min(initial=np.inf) > POSITIVE)
+    return info == 0 and bool((np.diag(factor) ** 2).min(initial=np.inf) > POSITIVE_PIVOT)
 
 
 def _descend_from(counter: Counter, x: Array, towards: Array | None = None) -> tuple[Point | None, str]:
@@ -222,25 +219,25 @@ def _descend_from(counter: Counter, x: Array, towards: Array | None = None) -> t
 
     def settle(y: Array, at_rest: bool) -> Array | None:
         points.append(newton(counter, y, 1.0, MAX_POLISH))
-        if at_rest and not points[-1].good:
+        if at_rest and not points[-1].converged:
             points.append(Point(y, *counter.jacobian(y, 1.0), True, False))
-        return points[-1].x if points[-1].good else None
+        return points[-1].x if points[-1].converged else None
 
     may_tunnel = None if problem.may_tunnel is None else (lambda a, b: _may_tunnel(problem, a, b))
     end, course = descend(lambda y: counter.jacobian(y, 1.0), x, problem.descent, settle, may_tunnel, towards)
     return (None if end is None else points[-1]), course
 
 
-def _follow(counter: Counter) -> tuple[Point, str]:
+def _follow_load(counter: Counter) -> tuple[Point, str]:
     """Follow the curve of solutions from the start as far as it goes; and its course in words."""
     x = counter.problem.x_unloaded
     r, J = counter.jacobian(x, 1.0)
-    first = np.abs(solved(J, r)).max()
+    first = np.abs(solve_scaled(J, r)).max()
     if first <= FIRST_POLISH * (1.0 + np.abs(x).max()):
         point = newton(counter, x, 1.0, MAX_POLISH)
-        if point.good and np.abs(point.x - x).max() <= 2.0 * first:
+        if point.converged and np.abs(point.x - x).max() <= 2.0 * first:
             return point, "Newton's steps from load 0 converged"
-    point, course = _continue(counter)
+    point, course = _load_continuation(counter)
     return point, f"load continuation {course}"
 
 
@@ -256,13 +253,13 @@ def _hybr(counter: Counter, x0: Array) -> tuple[Point | None, str]:
     x = np.asarray(result.x, dtype=float)
     if np.isfinite(x).all():
         point = newton(counter, x, 1.0, MAX_POLISH)
-        if point.good:
+        if point.converged:
             return point, "hybr converged"
     why = " ".join(str(result.message).split()).rstrip(".").lower()
     return None, "its end point is no solution" if result.success else why
 
 
-def _damped(counter: Counter, x0: Array) -> Point:
+def _levenberg_marquardt(counter: Counter, x0: Array) -> Point:
     """Levenberg-Marquardt from x0, which does not move along rigid-body modes, ended by Newton's method."""
     x, solve = x0, cast(Any, root)
     try:
@@ -273,7 +270,7 @@ def _damped(counter: Counter, x0: Array) -> Point:
     return newton(counter, x if np.isfinite(x).all() else x0, 1.0, MAX_POLISH)
 
 
-def _continue(counter: Counter) -> tuple[Point, str]:
+def _load_continuation(counter: Counter) -> tuple[Point, str]:
     """Follow the curve (x, load) from load 0 until it comes to load 1, through folds, where the load turns back.
 
     Predictor along the tangent, Newton corrector across it; the step is halved where that fails, where the tangent
@@ -299,7 +296,7 @@ def _continue(counter: Counter) -> tuple[Point, str]:
             continue
         before, (z, r, J), tangent, step = z, corrected, turned, 1.5 * step
         folds, steps = folds + fold, steps + 1
-        if steps == FIRST_STEPS and abs(z[n]) < STILL:
+        if steps == FIRST_STEPS and abs(z[n]) < LEAST_LOAD:
             break
         if highest < z[n] < 1.0 and not folds:
             highest, best = float(z[n]), Point(z[:n], r, J, False)
@@ -310,11 +307,11 @@ def _continue(counter: Counter) -> tuple[Point, str]:
             interpolated = before[:n] + share * (z - before)[:n]
             point = newton(counter, interpolated, 1.0, MAX_POLISH)
             if (
-                not point.good
+                not point.converged
                 and (corrected := _correct(counter, np.append(interpolated, 1.0), np.eye(n + 1)[n])) is not None
             ):
                 point = newton(counter, corrected[0][:n], 1.0, MAX_POLISH)
-            if point.good:
+            if point.converged:
                 return point, f"reached the full load in {steps} steps{past}"
             z, step = before, 0.25 * step
     return best, f"stopped at {round(100.0 * highest, 4):.4g} % of the load after {steps} steps{past}"
@@ -323,7 +320,7 @@ def _continue(counter: Counter) -> tuple[Point, str]:
 def _tangent(counter: Counter, z: Array, r: Array, J: Array, along: Array) -> Array:
     """Unit tangent of the curve at z = (x, load), in the sense of `along`; where J has none, `along` itself."""
     slope = (counter.residual(z[:-1], z[-1] + LOAD_DIFFERENCE) - r) / LOAD_DIFFERENCE
-    t = across(J, slope, along, np.append(np.zeros(len(r)), 1.0))
+    t = solve_bordered(J, slope, along, np.append(np.zeros(len(r)), 1.0))
     return t / np.linalg.norm(t) if np.isfinite(t).all() else along
 
 
@@ -336,7 +333,7 @@ def _correct(counter: Counter, z: Array, tangent: Array) -> tuple[Array, Array, 
         if is_rounding(counter, r, J, z[:-1]):
             return z, r, J
         slope = (counter.residual(z[:-1], z[-1] + LOAD_DIFFERENCE) - r) / LOAD_DIFFERENCE
-        step = across(J, slope, tangent, np.append(r, 0.0))
+        step = solve_bordered(J, slope, tangent, np.append(r, 0.0))
         size = float(np.abs(step).max() / (1.0 + np.abs(z).max()))
         if size <= STEP_TOLERANCE:
             return z, r, J

@@ -6,14 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import lstsq
 from scipy.linalg.lapack import dgesv
 
+from sorosim.solvers.base import Array
 from sorosim.solvers.bordered import scale
 from sorosim.solvers.descent import Descent
-
-Array = NDArray[np.float64]
 
 # a Newton step below this part of 1 + |x| is the end: the error left is its square
 STEP_TOLERANCE = 1e-9
@@ -62,7 +60,7 @@ class Point:
     x: Array
     residual: Array
     jacobian: Array
-    good: bool
+    converged: bool
     isolated: bool = True
 
 
@@ -86,12 +84,12 @@ class Counter:
         return r, J
 
 
-def solved(J: Array, r: Array) -> Array:
+def solve_scaled(J: Array, r: Array) -> Array:
     """J^-1 r; NaN where J is singular."""
-    return _factored(J, r)[0]
+    return _solve_and_check(J, r)[0]
 
 
-def _factored(J: Array, r: Array) -> tuple[Array, bool]:
+def _solve_and_check(J: Array, r: Array) -> tuple[Array, bool]:
     """J^-1 r, NaN where J is singular, and whether J is regular beyond rounding."""
     d = scale(J)
     lu, _, y, info = dgesv(d[:, None] * J * d, d * r)
@@ -121,7 +119,7 @@ def newton(counter: Counter, x: Array, load: float, max_steps: int) -> Point:
     singular because the solution has others in its neighbourhood, as that of a pendulum on a ball joint: from the start
     again, the shortest steps then lead to the nearest of them.
     """
-    start, before, only = x, FIRST_POLISH, True
+    start, before, isolated = x, FIRST_POLISH, True
     shortest = False
     k = 0
     while True:
@@ -129,17 +127,17 @@ def newton(counter: Counter, x: Array, load: float, max_steps: int) -> Point:
         if not (np.isfinite(r).all() and np.isfinite(J).all() and np.abs(x).max() < LARGEST):
             return Point(x, r, J, False)
         rounding = is_rounding(counter, r, J, x)
-        step, only = _shortest(J, r) if shortest else _factored(J, r)
+        step, isolated = _shortest(J, r) if shortest else _solve_and_check(J, r)
         size = float(np.abs(step).max(initial=0.0) / (1.0 + np.abs(x).max(initial=0.0)))
-        if (only or not shortest) and (
+        if (isolated or not shortest) and (
             size <= EXACT_STEP or (size <= STEP_TOLERANCE and size >= FAST_CONTRACTION * before)
         ):
-            return Point(x, r, J, True, only)
+            return Point(x, r, J, True, isolated)
         if shortest and rounding:
-            return Point(x, r, J, True, only)
+            return Point(x, r, J, True, isolated)
         if not shortest and not size < FAST_CONTRACTION * before:
             shortest, x, before, k = True, start, np.inf, 0
             continue
         if not size < 2.0 * before or k == max_steps:
-            return Point(x, r, J, False, only)
+            return Point(x, r, J, False, isolated)
         x, before, k = x - step, size, k + 1

@@ -7,12 +7,12 @@ from itertools import pairwise
 import numpy as np
 from scipy.optimize import brentq
 
-from sorosim.solvers.base import OdeProblem, OdeSolution
+from sorosim.solvers.base import OdeProblem, OdeSolution, by_event, crosses
 
 # samples of events between two rows
-LOOKS = 10
+N_SAMPLES = 10
 # and powers are integrated over so many times between two rows
-INSIDE = 3
+N_POWER_NODES = 3
 
 
 def integrate(problem: OdeProblem) -> OdeSolution:
@@ -22,15 +22,14 @@ def integrate(problem: OdeProblem) -> OdeSolution:
     values = [event.function(float(t_out[0]), nothing) for event in problem.events]
     steps = [float(t_out[0])]
     for before, after in pairwise(t_out) if problem.events else ():
-        steps += map(float, np.linspace(before, after, LOOKS + 1)[1:])
+        steps += map(float, np.linspace(before, after, N_SAMPLES + 1)[1:])
     ended = None
     for begin, end in pairwise(steps):
         zeros = []
         for i, event in enumerate(problem.events):
             old, value = values[i], event.function(end, nothing)
             values[i] = value
-            crossed = old * value < 0.0 or (value == 0.0 and old != 0.0)
-            if crossed and event.direction * (value - old) >= 0.0:
+            if crosses(event, old, value):
                 zero = end if value == 0.0 else brentq(lambda t, e=event: e.function(t, nothing), begin, end)
                 zeros.append((float(zero), i))
         ended = min((t for t, i in zeros if problem.events[i].terminal), default=None)
@@ -41,14 +40,13 @@ def integrate(problem: OdeProblem) -> OdeSolution:
     x = np.zeros((len(t), 0))
     for begin, end in pairwise(t if ended is None else np.append(t[t < ended], ended)):
         if problem.steps is not None:
-            inside = begin + (end - begin) * np.arange(1, INSIDE + 1) / (INSIDE + 1)
+            inside = begin + (end - begin) * np.arange(1, N_POWER_NODES + 1) / (N_POWER_NODES + 1)
             for time in (*inside, end):
                 problem.steps.step(float(time), nothing)
     if problem.report is not None:
         problem.report(t, x)
     message = "nothing to integrate: all coordinates are driven" if ended is None else "A termination event occurred."
     stats = dict.fromkeys(("n_steps", "n_rhs", "n_jacobian", "n_factorizations"), 0)
-    events = [np.array([t for t, i in event_hits if i == j]) for j in range(len(problem.events))]
-    states = [np.zeros((len(times), 0)) for times in events]
     dense = (lambda t: nothing) if problem.dense else None
-    return OdeSolution(t.copy(), x, True, message, stats, dense, events, states)
+    events = by_event([(i, t, nothing) for t, i in event_hits], len(problem.events), 0)
+    return OdeSolution(t.copy(), x, True, message, stats, dense, *events)

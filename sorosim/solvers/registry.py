@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 
 import numpy as np
 
@@ -10,27 +11,17 @@ from sorosim.errors import InputError, nearest
 from sorosim.solvers.base import OdeProblem, OdeSolution, without_rate
 
 
-def _scipy(method: str) -> Callable[[OdeProblem], OdeSolution]:
-    def integrate(problem: OdeProblem) -> OdeSolution:
-        from sorosim.solvers.scipy_ivp import integrate as run
-
-        return run(problem, method)
-
-    return integrate
-
-
-def _cvode(problem: OdeProblem) -> OdeSolution:
-    from sorosim.solvers.cvode import integrate
-
-    return integrate(problem)
+def _of(module: str, *options: str) -> Callable[[OdeProblem], OdeSolution]:
+    """The function `integrate` of a module here, with further arguments."""
+    return lambda problem: import_module(f"sorosim.solvers.{module}").integrate(problem, *options)
 
 
 # name -> integrator; a new one is one file and one line here
 INTEGRATORS: dict[str, Callable[[OdeProblem], OdeSolution]] = {
-    "bdf": _scipy("BDF"),
-    "radau": _scipy("Radau"),
-    "lsoda": _scipy("LSODA"),
-    "cvode": _cvode,
+    "bdf": _of("scipy_ivp", "BDF"),
+    "radau": _of("scipy_ivp", "Radau"),
+    "lsoda": _of("scipy_ivp", "LSODA"),
+    "cvode": _of("cvode"),
 }
 # those that need the robot, not only a rate and its Jacobian, are in other modules
 MARCHES = ("newmark", "generalized-alpha")

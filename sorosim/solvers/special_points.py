@@ -12,35 +12,33 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from sorosim.linear.growth import Growth
+from sorosim.solvers.base import Array
 from sorosim.solvers.bordered import Border, Scales, null_vectors
 from sorosim.solvers.curve import Curve, CurvePoint
 
-Array = NDArray[np.float64]
-
 FOLD, BRANCH, FLUTTER, STABILITY = "fold", "branch", "flutter", "stability"
 # points are located to this part of a step
-LOCATED = 1e-10
+LOCATION_TOLERANCE = 1e-10
 # from ends of a step that are farther apart points beside a branch point are not found to rounding
-NARROW = 1e-3
+BRACKET_WIDTH = 1e-3
 # an interval that is lost in rounding below this width is located well enough
-NEARLY = 1e-6
+ACCEPTED_WIDTH = 1e-6
 # singular values below this part of the same farther away are zero at a branch point
-VANISHED = 1e-2
+ZERO_AT_BRANCH = 1e-2
 # rank tolerance: below this part of the largest they are zero everywhere
-EVERYWHERE = 1e-9
+ZERO_EVERYWHERE = 1e-9
 # a step in which there are several special points is halved so often; those that are still together are one, as where a
 # branch turns back at the point where it crosses another
-MOST_HALVES = 5
+MAX_HALVINGS = 5
 # and so often where several motions become unstable; those left do so together, as of a round column
-MOST_OF_A_KIND = 12
+MAX_HALVINGS_OF_A_KIND = 12
 # part of a step that points to both sides of a branch point are apart from it
-ASIDE = 0.02
+SIDE_OFFSET = 0.02
 # step of the differences that give second derivatives along null vectors
-DIFFERENCE = 1e-4
+DIFFERENCE_STEP = 1e-4
 
 
 class LocatedPoint(NamedTuple):
@@ -62,33 +60,33 @@ def special_points(curve: Curve, a: CurvePoint, b: CurvePoint, row: int, depth: 
     fold, flutter = bool(a.tangent[-1] * b.tangent[-1] < 0.0), fluttering != 0
     alone = buckled + 2 * fluttering if exchanged else buckled
     explained = alone in ((1, -1) if fold else (0,)) or curve.problem.growth is None
-    branch = _crossed(a, b) or not explained
+    branch = _determinant_changes_sign(a, b) or not explained
     of_a_kind = max(abs(alone), abs(fluttering)) > 1
     several = fold + branch + flutter > 1 or of_a_kind
     if (
         several
-        and depth < (MOST_OF_A_KIND if of_a_kind else MOST_HALVES)
+        and depth < (MAX_HALVINGS_OF_A_KIND if of_a_kind else MAX_HALVINGS)
         and (middle := curve.between(a, b, 0.5)) is not None
     ):
         halves = (a, middle), (middle, b)
         return [special for half in halves for special in special_points(curve, *half, row, depth + 1)]
     points: list[LocatedPoint] = []
-    if fold and (point := _known(curve, zero_between(curve, a, b, lambda p: float(p.tangent[-1])))) is not None:
+    if fold and (point := _counted(curve, zero_between(curve, a, b, lambda p: float(p.tangent[-1])))) is not None:
         points.append(LocatedPoint(FOLD, point, row, (point.tangent,), a.growth, b.growth))
     if branch:
         points += _branch(curve, a, b, row, abs(alone) if of_a_kind and not (fold or flutter) else 0)
-    if flutter and (point := _known(curve, _change(curve, a, b, lambda p: p.growth.flutter))) is not None:
+    if flutter and (point := _counted(curve, _count_change(curve, a, b, lambda p: p.growth.flutter))) is not None:
         kind = STABILITY if exchanged else FLUTTER
         points.append(LocatedPoint(kind, point, row, (point.tangent,), a.growth, b.growth))
     return sorted(points, key=lambda special: special.point.s)
 
 
-def _crossed(a: CurvePoint, b: CurvePoint) -> bool:
+def _determinant_changes_sign(a: CurvePoint, b: CurvePoint) -> bool:
     """Whether the determinant changes its sign; with rigid-body modes that sign is rounding and is ignored."""
     return a.orientation * b.orientation < 0 and a.neutral_modes is None and b.neutral_modes is None
 
 
-def _known(curve: Curve, point: CurvePoint | None) -> CurvePoint | None:
+def _counted(curve: Curve, point: CurvePoint | None) -> CurvePoint | None:
     """The point; a missing one is counted."""
     curve.n_missed += point is None
     return point
@@ -99,18 +97,18 @@ def _branch(curve: Curve, a: CurvePoint, b: CurvePoint, row: int, together: int)
 
     together: how many motions begin to grow so near to each other that they count as one point, at least.
     """
-    point = _crossing(curve, a, b) if _crossed(a, b) else None
+    point = _determinant_zero(curve, a, b) if _determinant_changes_sign(a, b) else None
     if point is None:
-        point = _change(curve, a, b, lambda p: p.growth.buckling)
-    if _known(curve, point) is None or point is None:
+        point = _count_change(curve, a, b, lambda p: p.growth.buckling)
+    if _counted(curve, point) is None or point is None:
         return []
     share, scales = (point.s - a.s) / (b.s - a.s), curve.scales(a)
     tangent = _tangent(curve, a, b, share)
     before, at_point, after = (null_vectors(p.J, p.slope, scales)[2] for p in (a, point, b))
     neighbours = np.maximum(before, after)
     # rigid-body modes are singular everywhere
-    regular = neighbours > EVERYWHERE * neighbours[0]
-    vanished = int(((at_point < VANISHED * neighbours) & regular).sum())
+    regular = neighbours > ZERO_EVERYWHERE * neighbours[0]
+    vanished = int(((at_point < ZERO_AT_BRANCH * neighbours) & regular).sum())
     if vanished:
         vanished = min(max(vanished, together), int(regular.sum()))
         point = point._replace(tangent=_in_null_space(curve, point, scales, vanished, tangent))
@@ -120,20 +118,20 @@ def _branch(curve: Curve, a: CurvePoint, b: CurvePoint, row: int, together: int)
     return [LocatedPoint(STABILITY, point, row, (point.tangent,), a.growth, b.growth)]
 
 
-def _crossing(curve: Curve, a: CurvePoint, b: CurvePoint) -> CurvePoint | None:
+def _determinant_zero(curve: Curve, a: CurvePoint, b: CurvePoint) -> CurvePoint | None:
     """Where the determinant changes its sign: by a smooth function near to it, where points are found exactly."""
-    near = _bracket(curve, a, b, lambda p: p.orientation, NARROW)
+    near = _bracket(curve, a, b, lambda p: p.orientation, BRACKET_WIDTH)
     if near is None:
-        return _singular(curve, a, b)
-    return _singular(curve, *near) or _change(curve, *near, lambda p: p.orientation)
+        return _smooth_zero(curve, a, b)
+    return _smooth_zero(curve, *near) or _count_change(curve, *near, lambda p: p.orientation)
 
 
-def _singular(curve: Curve, a: CurvePoint, b: CurvePoint) -> CurvePoint | None:
+def _smooth_zero(curve: Curve, a: CurvePoint, b: CurvePoint) -> CurvePoint | None:
     """Where [J slope; tangent] is singular: a bordered determinant is zero, which is smooth along the curve."""
-    across = curve.gram @ a.tangent
+    row = curve.gram @ a.tangent
     scales = curve.scales(a)
-    border = min((Border.of(p.J, p.slope, across, scales) for p in (a, b)), key=lambda bordered: bordered.least)
-    return zero_between(curve, a, b, lambda p: border.determinant(p.J, p.slope, across))
+    border = min((Border.of(p.J, p.slope, row, scales) for p in (a, b)), key=lambda bordered: bordered.singular_value)
+    return zero_between(curve, a, b, lambda p: border.determinant(p.J, p.slope, row))
 
 
 def zero_between(curve: Curve, a: CurvePoint, b: CurvePoint, value: Callable[[CurvePoint], float]) -> CurvePoint | None:
@@ -146,15 +144,15 @@ def zero_between(curve: Curve, a: CurvePoint, b: CurvePoint, value: Callable[[Cu
         return value(known[share])
 
     try:
-        share = float(brentq(at, 0.0, 1.0, xtol=LOCATED, rtol=1e-14))
+        share = float(brentq(at, 0.0, 1.0, xtol=LOCATION_TOLERANCE, rtol=1e-14))
         return known.get(share) or _between(curve, a, b, share)
     except (ValueError, _NotOnCurve):
         return None
 
 
-def _change(curve: Curve, a: CurvePoint, b: CurvePoint, count: Callable[[CurvePoint], int]) -> CurvePoint | None:
+def _count_change(curve: Curve, a: CurvePoint, b: CurvePoint, count: Callable[[CurvePoint], int]) -> CurvePoint | None:
     """Where an integer function changes from its value at a."""
-    bracket = _bracket(curve, a, b, count, LOCATED)
+    bracket = _bracket(curve, a, b, count, LOCATION_TOLERANCE)
     return None if bracket is None else bracket[1]
 
 
@@ -174,7 +172,7 @@ def _bracket(
             middle, width = _between(curve, low, high, 0.5), 0.5 * width
             low, high = (middle, high) if count(middle) == first else (low, middle)
     except _NotOnCurve:
-        return (low, high) if width < NEARLY else None
+        return (low, high) if width < ACCEPTED_WIDTH else None
     return low, high
 
 
@@ -191,7 +189,7 @@ def _between(curve: Curve, a: CurvePoint, b: CurvePoint, share: float) -> CurveP
 
 def _tangent(curve: Curve, a: CurvePoint, b: CurvePoint, share: float) -> Array:
     """Tangent of the curve where that of one point is lost in rounding, from two points beside it."""
-    ends = [curve.between(a, b, min(max(share + side * ASIDE, 0.0), 1.0)) for side in (-1.0, 1.0)]
+    ends = [curve.between(a, b, min(max(share + side * SIDE_OFFSET, 0.0), 1.0)) for side in (-1.0, 1.0)]
     before, after = (a.z, b.z) if None in ends else (end.z for end in ends if end is not None)
     return curve.unit(after - before)
 
@@ -226,7 +224,7 @@ def _directions(curve: Curve, point: CurvePoint, scales: Scales, dimension: int)
     if len(others) != 1:
         return tuple(others)
     f, from_left = others[0], left[:, -1]
-    size = DIFFERENCE
+    size = DIFFERENCE_STEP
     ahead, behind = (curve.evaluate(point.z + side * size * f) for side in (1.0, -1.0))
     # F'' f, as a row of what the left null vector leaves of it
     by_x, by_w = (from_left @ (x - y) / (2.0 * size) for x, y in zip(ahead[1:], behind[1:], strict=True))

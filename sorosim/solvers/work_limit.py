@@ -22,7 +22,7 @@ CHECK = 500  # steps between two checks of the pace
 STALLED = ((20_000, 1e8),)
 # the same where the state is implausible
 STALLED_IMPLAUSIBLY = ((CHECK, 1e8), (5_000, 1e5))
-FULL_STEP = 0.5  # steps above this part of max_step are as long as allowed
+FULL_STEP_RATIO = 0.5  # steps above this part of max_step are as long as allowed
 
 
 class WorkLimit:
@@ -71,14 +71,14 @@ class WorkLimit:
                 self.why = f"it has taken max_steps = {self.max_steps:g} steps"
         elif self.n - self.marks[-1][0] >= CHECK:
             self.marks.append((self.n, t))
-            self.look(t, x)
+            self.check_pace(t, x)
         if not self.why and time.monotonic() - self.begin > self.max_wall_time:
             self.why = f"max_wall_time = {self.max_wall_time:g} s is over"
         return self.why
 
-    def look(self, t: float, x: Array) -> None:
+    def check_pace(self, t: float, x: Array) -> None:
         """Whether it stalls at (t, x)."""
-        slow, slower = (self.slowest(t, rules) for rules in (STALLED_IMPLAUSIBLY, STALLED))
+        slow, slower = (self.violated_rule(t, rules) for rules in (STALLED_IMPLAUSIBLY, STALLED))
         if slow or slower:
             self.cause = self.implausible(t, x)
         if stall := slower or (slow if self.cause else None):
@@ -86,7 +86,7 @@ class WorkLimit:
             self.stalled = True
             self.why = f"the last {n} steps came {ahead:.2g} s ahead; at this pace the rest takes {rest:.1g} steps"
 
-    def slowest(self, t: float, rules: tuple[tuple[int, float], ...]) -> tuple[int, float, float] | None:
+    def violated_rule(self, t: float, rules: tuple[tuple[int, float], ...]) -> tuple[int, float, float] | None:
         """Steps, the time they advanced [s], and steps needed for the rest, by the first rule that is met."""
         for window, most in rules:
             for n, before in reversed(self.marks):
@@ -94,7 +94,7 @@ class WorkLimit:
                 if steps < window:
                     continue
                 rest = (self.end - t) * steps / max(ahead, 1e-300)
-                if rest > most and ahead < FULL_STEP * self.max_step * steps:
+                if rest > most and ahead < FULL_STEP_RATIO * self.max_step * steps:
                     return steps, ahead, rest
                 break
         return None

@@ -20,11 +20,10 @@ from sorosim.io.sweep_file import SweepDocument, read_sweep, sweep_of
 from sorosim.io.sweep_store import KIND, SweepJournal, head_of, kind_of
 from sorosim.io.writing import check_path, check_writable, journal_of
 from sorosim.robot import Robot, check_robot
-from sorosim.sweeps.blocks import merge_blocks, split_blocks
 from sorosim.sweeps.plan import Plan, plan_of
 from sorosim.sweeps.pool import ClusterLost, computed_blocks
 from sorosim.sweeps.processes import prewarm
-from sorosim.sweeps.result import SweepResult, open_sweep, sweep_folder
+from sorosim.sweeps.result import SweepResult, merge_blocks, open_sweep, split_blocks, sweep_folder
 from sorosim.sweeps.task import FAILED, Block
 from sorosim.validation import Number
 

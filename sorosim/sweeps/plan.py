@@ -32,8 +32,8 @@ from sorosim.sweeps.parameters import (
     settings_of,
 )
 from sorosim.sweeps.points import PointReader
+from sorosim.sweeps.quantities import quantities
 from sorosim.sweeps.samples import Samples, Value, visiting_order
-from sorosim.sweeps.summaries import quantities_of
 from sorosim.sweeps.task import SIMULATE, STATICS, Job, Output
 
 IntArray = NDArray[np.int64]
@@ -252,7 +252,7 @@ class _Reader:
                 ("summary",), "task: {simulate: ...} beside it", "statics", "an equilibrium has no history"
             )
             return
-        known = quantities_of(self.robot, driven, outputs)
+        known = quantities(self.robot, driven, outputs)
         for name, (how, what) in self.spec.summary.items():
             if name in COLUMNS or name in varied:
                 self.collector.add(("summary", name), "a name that no other column has", f"'{name}'", at_key=True)

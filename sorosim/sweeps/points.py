@@ -61,14 +61,13 @@ class PointReader:
         for one in parameters:
             entry = axes[one.name]
             if isinstance(entry, Span):
-                ends = [
-                    self.collector.attempt((*at, one.name, key), partial(one.number, v))
-                    for key, v in (("from", entry.start), ("to", entry.to))
-                ]
-                if None not in ends:
-                    columns[one.name] = np.linspace(*ends, entry.n).tolist()  # type: ignore[call-overload]
+                ends = self._read((*at, one.name), one.number, {"from": entry.start, "to": entry.to})
+                if len(ends) == 2:
+                    columns[one.name] = np.linspace(ends[0], ends[1], entry.n).tolist()
             else:
-                columns[one.name] = self._values((*at, one.name), one, entry, least=1)
+                if not entry:
+                    self.collector.add((*at, one.name), "a list of values, or {from, to, n}", "an empty list")
+                columns[one.name] = self._read((*at, one.name), one.read, dict(enumerate(entry)))
         self._check_number(at, math.prod(map(len, columns.values())), "fewer values, or a random sample")
         if len(columns) < len(axes) or self.collector.problems:
             return None
@@ -80,15 +79,12 @@ class PointReader:
         parameters = self._parameters(at, block.over)
         bounds: dict[str, tuple[float, float]] = {}
         for one in parameters:
-            where = (*at, one.name)
-            ends = [
-                self.collector.attempt((*where, i), partial(one.number, v)) for i, v in enumerate(block.over[one.name])
-            ]
-            if None in ends:
+            ends = self._read((*at, one.name), one.number, dict(enumerate(block.over[one.name])))
+            if len(ends) < 2:
                 continue
-            low, high = (float(end) for end in ends if end is not None)
+            low, high = map(float, ends)
             if low > high:
-                self.collector.add(where, "the least value before the greatest", f"{low:g} and {high:g}")
+                self.collector.add((*at, one.name), "the least value before the greatest", f"{low:g} and {high:g}")
             bounds[one.name] = low, high
         if len(bounds) < len(block.over) or self.collector.problems:
             return None
@@ -102,8 +98,7 @@ class PointReader:
         columns: dict[str, list[float]] = {}
         for one in parameters:
             entry = block.through[one.name]
-            found = [self.collector.attempt((*at, one.name, i), partial(one.number, v)) for i, v in enumerate(entry)]
-            columns[one.name] = [x for x in found if x is not None]
+            columns[one.name] = self._read((*at, one.name), one.number, dict(enumerate(entry)))
             first = len(block.through[parameters[0].name])
             if len(entry) < 2 or len(entry) != first:
                 expected = "two corners or more" if len(entry) < 2 else f"as many corners as the others, {first}"
@@ -130,13 +125,12 @@ class PointReader:
         parameters = self._parameters((*at, 0), rows[0])
         if len(parameters) < len(names):
             return None
-        read = [
-            [self.collector.attempt((*at, i, one.name), partial(one.read, row[one.name])) for one in parameters]
+        values = [
+            [x for one in parameters for x in self._read((*at, i), one.read, {one.name: row[one.name]})]
             for i, row in enumerate(rows)
         ]
         if self.collector.problems:
             return None
-        values = [[x for x in row if x is not None] for row in read]
         return self._points(listed(names, values), parameters, [[row[name] for row in rows] for name in names])
 
     def _csv(self, at: Path, name: str) -> Points | None:
@@ -187,18 +181,16 @@ class PointReader:
             self.collector.add(at, "something that varies, such as u.cable1", "nothing")
         if len(set(names)) < len(names):
             self.collector.add(at, "names that differ", ", ".join(map(str, names))[:60])
-        found = [
-            self.collector.attempt(
-                (*at, name) if at_key else at, partial(parameter, self.robot, name, self.timed), at_key=at_key
-            )
-            for name in names
-        ]
-        return [one for one in found if one is not None]
+        found = []
+        for name in names:
+            place, read = (*at, name) if at_key else at, partial(parameter, self.robot, name, self.timed)
+            if (one := self.collector.attempt(place, read, at_key=at_key)) is not None:
+                found.append(one)
+        return found
 
-    def _values(self, at: Path, one: Parameter, given: Sequence[Any], least: int) -> list[Value]:
-        if len(given) < least:
-            self.collector.add(at, "a list of values, or {from, to, n}", "an empty list")
-        found = [self.collector.attempt((*at, i), partial(one.read, v)) for i, v in enumerate(given)]
+    def _read(self, at: Path, read: Callable[[Any], Any], given: Mapping[Any, Any]) -> list[Any]:
+        """Values by their keys below a place, without those that are wrong."""
+        found = (self.collector.attempt((*at, name), partial(read, value)) for name, value in given.items())
         return [value for value in found if value is not None]
 
     def _points(self, samples: Samples, parameters: list[Parameter], written: Sequence[Sequence[Any]]) -> Points:

@@ -15,18 +15,20 @@ from sorosim.equilibria.statics import statics
 from sorosim.errors import FileError, InputError, nearest
 from sorosim.io import load_text
 from sorosim.io.meshes import check_unchanged
+from sorosim.io.results import names_of
 from sorosim.io.sweep_store import read_blocks, read_whole, save_sweep
 from sorosim.io.writing import journal_of
 from sorosim.results.result import Equilibrium, Run
 from sorosim.results.stored import open_run
 from sorosim.robot import Robot
-from sorosim.sweeps.blocks import empty_arrays, merge_blocks
+from sorosim.sweeps import tables, task
 from sorosim.sweeps.plan import Plan, plan_from_data
-from sorosim.sweeps.task import FAILED, OK, PENDING, STATICS, prescribed, run_name
 
 Array = NDArray[np.float64]
+Arrays = dict[str, NDArray[Any]]
+Blocks = Mapping[int, tuple[Mapping[str, NDArray[Any]], list[str]]]  # arrays and messages of blocks by number
 
-STATUS = {OK: "ok", FAILED: "failed", PENDING: "pending"}
+STATUS = {task.OK: "ok", task.FAILED: "failed", task.PENDING: "pending"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,17 +86,17 @@ class SweepResult:
     @property
     def ok(self) -> NDArray[np.bool_]:
         """Which points (n,) have a result."""
-        return np.asarray(self.arrays["status"] == OK)
+        return np.asarray(self.arrays["status"] == task.OK)
 
     @property
     def failed(self) -> dict[int, str]:
         """Numbers of the points that failed, and why."""
-        return {int(i): self.messages[i] for i in np.flatnonzero(self.arrays["status"] == FAILED)}
+        return {int(i): self.messages[i] for i in np.flatnonzero(self.arrays["status"] == task.FAILED)}
 
     @property
     def complete(self) -> bool:
         """Whether all points were computed."""
-        return bool((self.arrays["status"] != PENDING).all())
+        return bool((self.arrays["status"] != task.PENDING).all())
 
     # -- what was found --------------------------------------------------------------------------------------------
 
@@ -136,16 +138,12 @@ class SweepResult:
     @cached_property
     def columns(self) -> dict[str, NDArray[Any]]:
         """Everything that is one number a point, by name: parameters, status, tips, energies, forces, readings."""
-        from sorosim.sweeps.tables import columns
-
-        return columns(self)
+        return tables.columns(self)
 
     @property
     def numbers(self) -> dict[str, NDArray[Any]]:
         """The computed ones of `columns`, without parameters and words."""
-        from sorosim.sweeps.tables import numbers
-
-        return numbers(self)
+        return tables.numbers(self)
 
     def robot_at(self, i: int) -> Robot:
         """The robot of a point."""
@@ -167,10 +165,10 @@ class SweepResult:
             There is none: the point failed, or the sweep is one of runs.
         """
         point = self._found(i)
-        if self.plan.command != STATICS:
+        if self.plan.command != task.STATICS:
             raise InputError("sweep", "a sweep of statics", "one of runs", "run(i) gives the run of a point")
         robot = self.robot_at(point)
-        u, driven = prescribed(self.plan.job(), robot, self.plan.samples.row(point))
+        u, driven = task.prescribed(self.plan.job(), robot, self.plan.samples.row(point))
         q = np.array(self.q[point, : robot.ndof])
         solution = statics(robot, u, driven=driven, q0=q, stable=False)
         return replace(solution, q=q, lam=np.array(self.lam[point, : robot.n_multipliers]))
@@ -186,44 +184,41 @@ class SweepResult:
         from sorosim.simulation.simulate import simulate
 
         point = self._found(i)
-        if self.plan.command == STATICS:
+        if self.plan.command == task.STATICS:
             raise InputError("sweep", "a sweep of runs", "one of statics", "equilibrium(i) gives that of a point")
-        if self.folder is not None and self.plan.keep_runs and (run_file := self.folder / run_name(point)).is_file():
+        run_file = None if self.folder is None else self.folder / task.run_name(point)
+        if self.plan.keep_runs and run_file is not None and run_file.is_file():
             found = open_run(run_file)
             assert isinstance(found, Run)  # no sweep writes anything else there
             return found
         robot = self.robot_at(point)
-        u, driven = prescribed(self.plan.job(), robot, self.plan.samples.row(point))
+        u, driven = task.prescribed(self.plan.job(), robot, self.plan.samples.row(point))
         return simulate(robot, u=u, driven=driven, **self.plan.options)
 
     # -- elsewhere -------------------------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:
         """Write to an HDF5 file; `sorosim.open` reads it."""
-        from sorosim.sweeps.blocks import content_of
-
-        save_sweep(content_of(self), path)
+        content = {
+            **names_of(self.robot), "text": self.plan.text, "plan": self.plan.as_data(), "arrays": dict(self.arrays),
+            "messages": list(self.messages), "columns": self.numbers, "versions": dict(self.versions),
+        }  # fmt: skip
+        save_sweep(content, path)
 
     def to_csv(self, path: str | Path) -> None:
         """Write `columns` as a table, names in its first line, one row a point."""
-        from sorosim.sweeps.tables import write_csv
-
-        write_csv(self, path)
+        tables.write_csv(self, path)
 
     def to_parquet(self, path: str | Path) -> None:
         """Write `columns` as a Parquet file; needs the package pyarrow (extra ``tables``)."""
-        from sorosim.sweeps.tables import write_parquet
-
-        write_parquet(self, path)
+        tables.write_parquet(self, path)
 
     def to_xarray(self) -> Any:
         """The sweep as an `xarray.Dataset`; needs the package xarray (extra ``tables``).
 
         A grid has one dimension for each parameter, other points have the dimension ``point``.
         """
-        from sorosim.sweeps.tables import to_xarray
-
-        return to_xarray(self)
+        return tables.to_xarray(self)
 
     def plot(
         self,
@@ -253,8 +248,8 @@ class SweepResult:
 
     def _found(self, i: int) -> int:
         point = self._index(i)
-        if self.arrays["status"][point] != OK:
-            got = f"point {point}, which {'failed' if self.arrays['status'][point] == FAILED else 'is pending'}"
+        if self.arrays["status"][point] != task.OK:
+            got = f"point {point}, which {'failed' if self.arrays['status'][point] == task.FAILED else 'is pending'}"
             why = self.messages[point]
             raise InputError("point", "one that has a result", got + (f" ({why})" if why else ""))
         return point
@@ -298,3 +293,41 @@ def open_sweep(path: str | Path) -> SweepResult:
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise FileError(str(path), f"expected the result of a sweep, got a damaged one: {error}") from None
     return SweepResult(plan, arrays, tuple(messages), stored["versions"], sweep_folder(path))
+
+
+# -- blocks
+
+
+def empty_arrays(plan: Plan, n: int) -> Arrays:
+    """Arrays of n pending points."""
+    one = task.stack_rows([{"status": task.PENDING, **task.empty_cells(plan.job())}])
+    return {name: np.repeat(array, n, axis=0) for name, array in one.items()}
+
+
+def merge_blocks(plan: Plan, blocks: Blocks) -> tuple[Arrays, list[str]]:
+    """Arrays and messages of all points; those of missing blocks are pending."""
+    n = len(plan.samples)
+    messages = [""] * n
+    out = empty_arrays(plan, n)
+    for name in task.RAGGED:
+        if name in out:
+            width = max((arrays[name].shape[1] for arrays, _ in blocks.values()), default=0)
+            out[name] = np.full((n, width), np.nan)
+    for number, (arrays, block_messages) in blocks.items():
+        points = plan.blocks[number]
+        for name, array in arrays.items():
+            target = out[name]
+            target[points] = task.pad_rows([array, target[:0]])[0] if name in task.RAGGED else array
+        for point, message in zip(points, block_messages, strict=True):
+            messages[point] = message
+    return out, messages
+
+
+def split_blocks(plan: Plan, arrays: Mapping[str, NDArray[Any]], messages: Any) -> dict[int, tuple[Arrays, list[str]]]:
+    """The completed blocks, those without a pending point."""
+    completed = {}
+    for number, points in enumerate(plan.blocks):
+        if (arrays["status"][points] != task.PENDING).all():
+            rows = {name: array[points] for name, array in arrays.items()}
+            completed[number] = rows, [messages[point] for point in points]
+    return completed

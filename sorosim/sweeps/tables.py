@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from sorosim.errors import InputError
 from sorosim.io.writing import write_whole
 from sorosim.sensors.quaternion import quaternion_of
+from sorosim.sweeps.quantities import force_name, units_of
 from sorosim.sweeps.task import ENERGIES, STATICS
-from sorosim.sweeps.units import units_of
 
 POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
 
@@ -43,9 +43,8 @@ def numbers(sweep: Any) -> dict[str, NDArray[Any]]:
         table = np.column_stack([g[:, :3, 3], [quaternion_of(R) for R in g[:, :3, :3]]]).reshape(len(sweep), -1)
         result |= {f"{label}.{part}": table[:, k] for k, part in enumerate(POSE)}
     result |= {f"energy.{name}": arrays["energy"][:, k] for k, name in enumerate(ENERGIES)}
-    units = plan.robot.driven_units(plan.driven)
-    for (name, force), unit in zip(sweep.driven.items(), units, strict=True):
-        result[f"{'force' if unit == 'N' else 'moment'}({name})"] = force
+    names = map(force_name, plan.driven, plan.robot.driven_units(plan.driven))
+    result |= dict(zip(names, arrays["driven"].T, strict=True))
     result |= {name: arrays["readings"][:, k] for k, name in enumerate(plan.channels)}
     if plan.command == STATICS:
         result |= {name: arrays[name] for name in ("stable", "residual", "n_evaluations", "warm")}

@@ -26,8 +26,8 @@ from sorosim.signals import as_signal
 from sorosim.simulation.simulate import simulate
 from sorosim.solvers.base import one_blas_thread
 from sorosim.sweeps.parameters import DRIVEN, INPUT, Parameter, settings_of
+from sorosim.sweeps.quantities import quantities, reduced
 from sorosim.sweeps.samples import Value
-from sorosim.sweeps.summaries import reduced
 
 Array = NDArray[np.float64]
 
@@ -190,7 +190,8 @@ def run_name(point: int) -> str:
 def _run_cells(job: Job, run: Run) -> dict[str, Any]:
     robot, q, qd, last = run.robot, run.q[-1], run.qd[-1], run[-1]
     readings = {name: reading.values[-1] for name, reading in run.readings.items()}
-    values = [reduced(run, how, what, job.outputs) for how, what in job.summary.values()]
+    known = quantities(robot, tuple(last.driven), job.outputs)
+    values = [reduced(how, *known[what].history(run)) for how, what in job.summary.values()]
     return {
         "q": q, "qd": qd, "lam": run.lam[-1], "driven": np.array([force[0] for force in last.driven.values()]),
         "t": run.t[-1], "n_evaluations": run.stats.get("n_rhs", 0), "poses": _poses(job, robot, q),

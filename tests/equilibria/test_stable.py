@@ -10,7 +10,7 @@ import sorosim
 from sorosim.doctor import OK, examine
 from sorosim.errors import ConvergenceError
 from sorosim.io import dump, load_text
-from sorosim.solvers.descent import Descent, curvatures, descend, falling_motion
+from sorosim.solvers.descent import Descent, curvatures, descend, descent_direction
 
 HEADER = """sorosim: 1
 name: it
@@ -271,9 +271,9 @@ def test_of_equal_curvatures_the_motion_does_not_depend_on_rounding(rng):
     Q = np.linalg.qr(rng.normal(size=(3, 3)))[0]
     for K in (np.diag([-1.0, -1.0, 2.0]), np.diag([-1.0, -1.0, 2.0]) + 1e-15 * Q):
         found = curvatures(K, np.eye(3))
-        np.testing.assert_allclose(falling_motion(found, np.eye(3), np.zeros(3)), [1.0, 0.0, 0.0], atol=1e-9)
+        np.testing.assert_allclose(descent_direction(found, np.eye(3), np.zeros(3)), [1.0, 0.0, 0.0], atol=1e-9)
         np.testing.assert_allclose(
-            falling_motion(found, np.eye(3), np.array([0.0, -2.0, 5.0])), [0.0, -1.0, 0.0], atol=1e-9
+            descent_direction(found, np.eye(3), np.array([0.0, -2.0, 5.0])), [0.0, -1.0, 0.0], atol=1e-9
         )
 
 

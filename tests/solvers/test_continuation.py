@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from sorosim.linear.growth import Growth, growing
-from sorosim.solvers.bordered import Border, Scales, across, orientation
+from sorosim.solvers.bordered import Border, Scales, orientation, solve_bordered
 from sorosim.solvers.continuation import StepOptions, follow_curve
 from sorosim.solvers.curve import ContinuationProblem, Curve
 
@@ -138,7 +138,7 @@ def test_a_kink_is_passed_in_small_steps():
 
 
 def test_points_and_stops_end_a_curve():
-    found, _ = follow_curve(ARCH, np.zeros(1), 0.0, ONWARD, StepOptions(most=5))
+    found, _ = follow_curve(ARCH, np.zeros(1), 0.0, ONWARD, StepOptions(max_points=5))
     assert (len(found.points), found.message) == (5, "stopped after 5 points")
     found, _ = follow_curve(ARCH, np.zeros(1), 0.0, ONWARD, StepOptions(stop=lambda x, w: x[0] > 0.4))
     assert found.message == "stopped where it was asked to"
@@ -150,7 +150,7 @@ def test_bordered_systems_are_solved_whatever_the_sizes():
     d = 10.0 ** np.array([-3.0, 0.0, 4.0])
     J, slope, row, right = (rng.normal(size=n) for n in ((3, 3), 3, 4, 4))
     J, slope = d[:, None] * (J + J.T) * d, 1e6 * d * slope
-    y = across(J, slope, row, right)
+    y = solve_bordered(J, slope, row, right)
     A = np.vstack([np.hstack([J, slope[:, None]]), row])
     assert_allclose(A @ y, right, rtol=1e-9, atol=1e-9 * np.abs(A).max() * np.abs(y).max() * 1e-6)
     assert orientation(J, slope, row)[0] == np.sign(np.linalg.det(A))
@@ -185,6 +185,6 @@ def test_what_is_held_must_be_balanced_however_the_correction_ends(left):
     curve = Curve(ContinuationProblem(evaluate, np.eye(2)))
     start, row = np.array([1000.1, 0.0, 1000.0]), curve.gram @ np.array([1.0, 0.0, 1.0]) / np.sqrt(2.0)
     _, J, slope = evaluate(start[:2], start[2])
-    neutral_modes = Border.of_neutral_modes(J, slope, row, Scales.of(J, slope, curve.one), 1e-10, curve.gram)
+    neutral_modes = Border.of_neutral_modes(J, slope, row, Scales.of(J, slope, curve.unit_changes), 1e-10, curve.gram)
     assert neutral_modes is not None
     assert (curve.correct(start, row, neutral_modes) is None) == bool(left)

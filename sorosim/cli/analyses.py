@@ -1,7 +1,8 @@
-"""The command that finds natural frequencies and modes."""
+"""Commands that look at many states: modes about one, equilibria along a curve, points of a sweep."""
 
 from __future__ import annotations
 
+import time
 from contextlib import ExitStack
 from math import isfinite
 from pathlib import Path
@@ -11,12 +12,14 @@ import typer
 from rich.table import Column, Table
 
 from sorosim.cli import options as opt
+from sorosim.cli import summaries
 from sorosim.cli.compilation import compile_engine
-from sorosim.cli.console import as_json, line, out
+from sorosim.cli.console import as_json, err, facts, line, out, progress
 from sorosim.cli.inputs import values
-from sorosim.cli.parsers import FILMS, PLOTS, new_file, whole
+from sorosim.cli.parsers import FILMS, PLOTS, file_with, new_file, whole
 from sorosim.cli.sources import load_robot
-from sorosim.errors import ConvergenceError, InputError
+from sorosim.errors import ConvergenceError, InputError, Interrupted
+from sorosim.options import ContinuationArguments
 
 _RATE = (
     "Constant rate of a driven joint, as in --rate 'hub=30 rad/s'; may come again. Modes are about the steady motion."
@@ -24,6 +27,11 @@ _RATE = (
 _OUT = (
     ".npz, .mat, .h5 or .mtx: matrices and modes; .png, .pdf or .svg: shapes; .mp4 or .gif: the film of --movie; may "
     "come again; default: none."
+)
+
+_ALONG = (
+    "What changes: u.cable1, driven.base, or the path of a number in the file, as in materials.steel.young; may come "
+    "again, each with its --to: then the parameter goes from 0 to 1."
 )
 
 
@@ -154,3 +162,124 @@ def _table(lin: Any, shown: Any) -> None:
     if known and lin.D.any():
         what = "without damping and gyroscopic forces" if lin.qd.any() else "without damping"
         out.print(f"natural frequencies {what}: {', '.join(known)} Hz", markup=False)
+
+
+@opt.with_options(ContinuationArguments, "both ds ds_max ds_min max_points stability")
+def continuation(
+    robot: opt.RobotArgument,
+    along: Annotated[list[str], typer.Option("--along", metavar="NAME", show_default=False, help=_ALONG)],
+    to: Annotated[
+        list[str], typer.Option("--to", metavar="VALUE", help="Where it goes, as in --to 20N.", show_default=False)
+    ],
+    begin: Annotated[
+        list[str] | None,
+        typer.Option("--from", metavar="VALUE", help="Where it starts, as often as --along; default: what it is."),
+    ] = None,
+    u: opt.InputOption = None,
+    driven: opt.DrivenOption = None,
+    changes: opt.SetOption = None,
+    branches: Annotated[bool, opt.Flag("--branches", help="Follow what leaves the branch points, too.")] = False,
+    *,
+    options: dict[str, Any],
+    picture: Annotated[
+        Path | None,
+        typer.Option(
+            "--plot", metavar="FILE", parser=file_with(PLOTS), help="Picture of the diagram to write; default: none."
+        ),
+    ] = None,
+    output: opt.ResultOption = None,
+    json: opt.JsonOption = False,
+) -> None:
+    """Follow equilibria while something changes, past limit loads, and find where they buckle or flutter.
+
+    Example: sorosim continuation column.yaml --along "loads.tip.wrench.force[0]" --to -40N --branches --plot column.png
+    """  # fmt: skip
+    import sorosim
+    from sorosim.io.writing import reserved
+
+    loaded = load_robot(robot, changes)
+    inputs, motions = values(loaded, u, driven)
+    compile_engine(loaded)
+    parameters = _parameters(along, to, begin)
+    with reserved(output):
+        try:
+            result = sorosim.continuation(loaded, **parameters, u=inputs, driven=motions, branches=branches, **options)
+        except (ConvergenceError, Interrupted) as error:
+            if isinstance(error, Interrupted):
+                line(str(error), err)
+            if hasattr(error.partial, "points"):
+                _report(error.partial, output, picture, json)
+            raise
+        _report(result, output, picture, json)
+
+
+def _parameters(along: list[str], to: list[str], begin: list[str] | None) -> dict[str, Any]:
+    """Arguments of `sorosim.continuation`."""
+    if len(to) != len(along) or (begin is not None and len(begin) != len(along)):
+        option, count = ("--to", len(to)) if len(to) != len(along) else ("--from", len(begin or []))
+        raise InputError(option, "a value for each --along", f"{count} for {len(along)}")
+    if len(set(along)) < len(along):
+        raise InputError("--along", "every name once", "one twice")
+    if len(along) == 1:
+        return {"along": along[0], "to": to[0], "begin": begin[0] if begin else None}
+    return {"along": dict(zip(along, zip(begin, to, strict=True) if begin else to, strict=True))}
+
+
+def _report(result: Any, output: Path | None, picture: Path | None, json: bool) -> None:
+    written = [str(path) for path in (output, picture) if path]
+    if output:
+        result.save(output)
+    if picture:
+        result.plot(picture)
+    if json:
+        as_json({**summaries.continuation_summary(result), "files": written})
+    else:
+        summaries.print_continuation(result, {"written": ", ".join(written)} if written else {})
+
+
+def sweep(
+    file: Annotated[str, opt.Argument(metavar="FILE", help="A sweep file (YAML).")],
+    jobs: Annotated[int, opt.Count(help="Processes; -1: one for each processor that this one may use.")] = 1,
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="tcp://HOST:PORT", help="Dask scheduler, whose workers compute.")
+    ] = None,
+    resume: Annotated[bool, opt.Flag("--resume", help="Go on with what there is in the result file.")] = False,
+    force: Annotated[bool, opt.Flag("--force", help="Replace the result file.")] = False,
+    output: Annotated[
+        Path | None, opt.ResultFile(help="HDF5 file to write, .h5; default: the name of the sweep file, here.")
+    ] = None,
+    json: opt.JsonOption = False,
+) -> None:
+    """Find equilibria or motions at many points, and write the result.
+
+    A sweep that was interrupted or killed continues with --resume; results are bitwise the same.
+
+    Example: sorosim sweep workspace.yaml --jobs 2
+    """
+    import sorosim
+    from sorosim.sweeps.processes import prewarm
+
+    begin, path = time.monotonic(), output or Path(f"{Path(file).stem}.h5")
+    if jobs > 1 and scheduler is None and Path(file).is_file():
+        prewarm(jobs)  # the workers import while this process does
+    if compile_engine(sorosim.load("pendulum")):
+        begin = time.monotonic()
+    try:
+        with progress("sweeping") as report:
+
+            def show(done: int, total: int, n_failed: int) -> None:
+                report(done, total, "{done:.0f} of {total:.0f} points" + (f", {n_failed} failed" if n_failed else ""))
+
+            result = sorosim.sweep(
+                file, jobs=jobs, scheduler=scheduler, out=path, resume=resume, force=force, progress=show
+            )
+    except Interrupted as error:
+        line(str(error), err)
+        raise
+    wall = time.monotonic() - begin
+    if json:
+        as_json(summaries.sweep_summary(result) | {"file": path, "wall_time": wall})
+    else:
+        facts(result.robot.name, summaries.sweep_facts(result) | {"took": f"{wall:.1f} s", "written": str(path)})
+    if not result.ok.any():
+        raise typer.Exit(1)
