@@ -47,7 +47,7 @@ EYE, LIGHT = (0.49, -0.79, 0.37), (-0.35, -0.55, 0.76)
 
 GAP = 5.0  # between the line of an axis, its numbers and its name [points]
 TICK_OFFSET, LABEL_OFFSET = 8.0, 21.0  # matplotlib's own, beside pads
-SETTLED = 8  # rounds, after which nothing moves any more
+ROUNDS = 8  # after which nothing moves any more
 
 LONGEST_SIDE = 0.07  # of a drawn triangle, in sizes of the robot: they are sorted by the depth of their middles
 
@@ -150,6 +150,7 @@ def new_figure(
         figure = Figure(figsize=(wide, high), layout="constrained")
         FigureCanvasAgg(figure)
         yield figure
+        fill_places(figure)
         if path is not None:
             save(figure, path)
 
@@ -212,15 +213,16 @@ def _direction(robot: Robot, parts: tuple[float, float, float]) -> Array:
     return np.asarray(direction / np.linalg.norm(direction))
 
 
-def axes_3d(figure: Figure, where: Any, robot: Robot, points: Array) -> tuple[Any, Any]:
+def axes_3d(figure: Figure, where: Any, robot: Robot, points: Array) -> Any:
     """Axes of equal scale around points (n, 3), with the same step of ticks, the robot's vertical upright.
 
-    Returns them, and the empty axes whose place `settle` makes them fill.
+    `fill_places` makes them fill the place of empty axes, their `placeholder`, times `enlarged`.
     """
     vertical = int(np.argmax(np.abs(up_axis(robot.engine.gravity))))
-    room = figure.add_subplot(where)
-    room.set_axis_off()
+    placeholder = figure.add_subplot(where)
+    placeholder.set_axis_off()
     axes: Any = figure.add_axes((0.2, 0.2, 0.5, 0.5), projection="3d", proj_type="ortho", computed_zorder=False)
+    axes.placeholder, axes.enlarged = placeholder, 1.0
     axes.set_in_layout(False)
     axes.patch.set_visible(False)
     # matplotlib counts its angles in axes rolled so that the vertical comes last
@@ -239,20 +241,27 @@ def axes_3d(figure: Figure, where: Any, robot: Robot, points: Array) -> tuple[An
         getattr(axes, f"set_{name}label")(f"{name} [m]")
         axes.tick_params(axis=name, labelsize=0.85 * rcParams["font.size"])
     axes.set_box_aspect(span)
-    return axes, room
+    return axes
 
 
-def settle(figure: Any, axes: Any, room: Any) -> None:
-    """Move and scale axes so that their box and letters fill the room, and no letters run into others.
+def fill_places(figure: Figure) -> None:
+    """Let all axes in three dimensions fill their places."""
+    for axes in figure.axes:
+        if hasattr(axes, "placeholder"):
+            _fill_place(figure, axes)
+
+
+def _fill_place(figure: Any, axes: Any) -> None:
+    """Move and scale axes so that their box and letters fill their place, and no letters run into others.
 
     Matplotlib leaves letters outside, and measures their distances in sizes of the box along its axes.
     """
     figure.draw_without_rendering()
     limits = (axes.get_xlim(), axes.get_ylim(), axes.get_zlim())
     corners = np.stack(np.meshgrid(*limits), axis=-1).reshape(-1, 3)
-    place, renderer = room.get_position(), figure.canvas.get_renderer()
+    place, renderer = axes.placeholder.get_position(), figure.canvas.get_renderer()
     lines = (axes.xaxis, axes.yaxis, axes.zaxis)
-    for _ in range(SETTLED):
+    for _ in range(ROUNDS):
         x, y, _ = proj_transform(*corners.T, axes.get_proj())
         box = Bbox.null()
         box.update_from_data_xy(axes.transData.transform(np.stack([x, y], axis=1)))
@@ -265,6 +274,9 @@ def settle(figure: Any, axes: Any, room: Any) -> None:
         x0 = place.x0 + 0.5 * place.width + factor * (old.x0 - 0.5 * (used.x0 + used.x1))
         y0 = place.y0 + 0.5 * place.height + factor * (old.y0 - 0.5 * (used.y0 + used.y1))
         axes.set_position((x0, y0, factor * old.width, factor * old.height))
+        axes.apply_aspect()
+    if axes.enlarged != 1.0:
+        axes.set_position(axes.get_position(original=True).expanded(axes.enlarged, axes.enlarged))
         axes.apply_aspect()
 
 
@@ -297,14 +309,14 @@ def _set_pads(axes: Any, axis: Any, renderer: Any, middle: Array) -> None:
 
 def solid_axes(
     figure: Figure, where: Any, geometry: Geometry, shapes: Iterable[tuple[Shape, Colour]], *points: Array
-) -> tuple[Any, Any]:
+) -> Any:
     """As `axes_3d`, around shapes, later ones drawn over earlier ones in their colours, and further points (n, 3)."""
     rows = list(shapes)
     every = np.concatenate([*points, *(visible_points(geometry, shape) for shape, _ in rows)])
-    axes, room = axes_3d(figure, where, geometry.robot, every)
+    axes = axes_3d(figure, where, geometry.robot, every)
     for k, (shape, colour) in enumerate(rows):
         draw_solid(axes, geometry, shape, colour, 10 + k)
-    return axes, room
+    return axes
 
 
 def draw_solid(axes: Any, geometry: Geometry, shape: Shape, colour: Colour, layer: int) -> None:

@@ -81,16 +81,15 @@ def plot_tip(run: Any, link: str | None = None, path: PathLike | None = None) ->
             first = first or axes
         axes.set_xlabel("t [s]")
         figure.align_ylabels()
-        space, room = figures.axes_3d(figure, grid[:, 1], run.robot, tip)
+        space = figures.axes_3d(figure, grid[:, 1], run.robot, tip)
         pieces = np.stack([tip[:-1], tip[1:]], axis=1) if len(tip) > 1 else np.repeat(tip, 2, axis=0)[None]
         line = Line3DCollection(pieces, cmap=TIME_COLOURS, norm=Normalize(t[0], t[-1] if len(t) > 1 else t[0] + 1.0))
         line.set_array(t[: len(pieces)])
         line.set_linewidth(1.8)
         space.add_collection3d(line)
         space.plot(*tip[:1].T, color=colormaps[TIME_COLOURS](0.0), marker="o", markersize=4.0)
-        figure.colorbar(line, ax=room, label="t [s]", shrink=0.7)
+        figure.colorbar(line, ax=space.placeholder, label="t [s]", shrink=0.7)
         figure.suptitle(f"{run.robot.name}: tip of {name}")
-        figures.settle(figure, space, room)
     return figure
 
 
@@ -105,14 +104,13 @@ def plot_snapshots(run: Any, times: ArrayLike | None = None, path: PathLike | No
     scale = colormaps[TIME_COLOURS]
     colours = [to_rgb(scale(0.08 + 0.87 * k / max(1, len(at) - 1))) for k in range(len(at))]
     with figures.new_figure(8.6, 5.4, path) as figure:
-        axes, room = figures.solid_axes(figure, 111, geometry, zip(shapes, colours, strict=True), tip)
+        axes = figures.solid_axes(figure, 111, geometry, zip(shapes, colours, strict=True), tip)
         axes.plot(*tip.T, color="black", linewidth=0.9, alpha=0.75, zorder=10 + len(at))
         pairs = zip(at, colours, strict=True)
         handles: list[Any] = [Patch(color=colour, label=f"t = {x:.3g} s") for x, colour in pairs]
         handles.append(Line2D([], [], color="black", linewidth=0.9, label=f"tip of {link}"))
         figure.legend(handles=handles, loc="outside right center")
         figure.suptitle(robot.name)
-        figures.settle(figure, axes, room)
     return figure
 
 
@@ -346,7 +344,7 @@ def plot_equilibrium(eq: Any, path: PathLike | None = None, style: PathLike | No
         widths = [1.5, 1.0] if panels_beside else [1.0]
         grid = figure.add_gridspec(max(1, len(panels_beside)), len(widths), width_ratios=widths)
         colours = (*AT_ZERO, 0.5), lambda part: to_rgb(part_colour(part))
-        axes, room = figures.solid_axes(figure, grid[:, 0], geometry, zip(shapes, colours, strict=True))
+        axes = figures.solid_axes(figure, grid[:, 0], geometry, zip(shapes, colours, strict=True))
         for name in geometry.tendons:
             line = line_style(robot.actuator_names.index(name))
             axes.plot(*geometry.tendon_points(shapes[1], name).T, linewidth=1.0, zorder=12, **line)
@@ -363,7 +361,6 @@ def plot_equilibrium(eq: Any, path: PathLike | None = None, style: PathLike | No
             figures.legend_beside(panel)
         figure.align_ylabels()
         figure.suptitle(f"{robot.name}: equilibrium (grey: q = 0)")
-        figures.settle(figure, axes, room)
     return figure
 
 
@@ -400,22 +397,16 @@ def plot_modes(
     columns = min(3, len(runs))
     with figures.new_figure(3.6 * columns, 0.5 + 3.2 * -(-len(runs) // columns), path, style) as figure:
         grid = figure.add_gridspec(-(-len(runs) // columns), columns)
-        panels = []
         for i, (k, run) in enumerate(zip(chosen, runs, strict=True)):
             shapes = [geometry.at(q) for q in (lin.q, *_extremes(run))]
             colours = (REST, BACK, OUT) if len(shapes) == 3 else (REST, OUT)
             where = grid[i // columns, i % columns]
-            axes, room = figures.solid_axes(figure, where, geometry, zip(shapes, colours, strict=True))
+            axes = figures.solid_axes(figure, where, geometry, zip(shapes, colours, strict=True))
             axes.set_axis_off()
-            room.set_title(f"{run.message}\n{_wrapped(format_shares(shares(lin, k)))}", fontsize=9.0)
-            panels.append((axes, room))
+            axes.enlarged = CLOSER  # with room for the letters of axes that are not drawn
+            axes.placeholder.set_title(f"{run.message}\n{_wrapped(format_shares(shares(lin, k)))}", fontsize=9.0)
         turning = "steady motion" if lin.qd.any() else "equilibrium"
         figure.suptitle(f"{lin.robot.name}: modes (grey: {turning})")
-        for axes, room in panels:
-            figures.settle(figure, axes, room)
-            place = axes.get_position(original=True)  # with room for the letters of axes that are not drawn
-            axes.set_position(place.expanded(CLOSER, CLOSER))
-            axes.apply_aspect()
     return figure
 
 

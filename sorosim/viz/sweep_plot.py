@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sorosim.errors import InputError
 from sorosim.sweeps.quantities import units_of
 from sorosim.viz.checks import PathLike, check_name
-from sorosim.viz.figures import PALETTE, axes_3d, legend_beside, new_figure, settle, stacked
+from sorosim.viz.figures import PALETTE, axes_3d, legend_beside, new_figure, stacked
 
 Array = NDArray[np.float64]
 
@@ -139,7 +139,7 @@ def _draw_workspace(figure: Figure, sweep: Any, colour: str, output: str | None)
     tips, ok, table = sweep.tip(output), sweep.ok, _numeric(sweep)
     words = colour not in table
     values = sweep.values[:, sweep.names.index(colour)] if words else table[colour]
-    axes, room = axes_3d(figure, 111, sweep.robot, tips[ok])
+    axes = axes_3d(figure, 111, sweep.robot, tips[ok])
     levels = np.unique(values[ok])
     cmap = colormaps[COLOURS]
     scale: Any = Normalize(levels[0], levels[-1] if levels[-1] > levels[0] else levels[0] + 1.0)
@@ -156,7 +156,9 @@ def _draw_workspace(figure: Figure, sweep: Any, colour: str, output: str | None)
         handles = [Line2D([], [], linestyle="", marker="x", color="black", label="unstable")]
     if sweep.plan.samples.ordered and ok.all():
         axes.plot(*tips.T, color="black", linewidth=0.6, alpha=0.5)
-    bar = figure.colorbar(ScalarMappable(scale, cmap), ax=room, label=f"{colour}{_unit(sweep, colour)}", shrink=0.7)
+    bar = figure.colorbar(
+        ScalarMappable(scale, cmap), ax=axes.placeholder, label=f"{colour}{_unit(sweep, colour)}", shrink=0.7
+    )
     if words:
         bar.set_ticks(levels.tolist(), labels=list(dict.fromkeys(sweep.columns[colour].tolist())))
     if handles:
@@ -164,4 +166,3 @@ def _draw_workspace(figure: Figure, sweep: Any, colour: str, output: str | None)
     name = output or sweep.plan.outputs[-1].label
     missing = f", {len(sweep) - int(ok.sum())} without result" if not ok.all() else ""
     figure.suptitle(f"{sweep.robot.name}: {name} at {int(ok.sum())} points{missing}")
-    settle(figure, axes, room)
