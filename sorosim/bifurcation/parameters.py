@@ -13,8 +13,8 @@ from sorosim.errors import FileError, InputError, ModelError, nearest
 from sorosim.io.vary import Scalars
 from sorosim.robot import Robot
 from sorosim.sensitivity import scalars_of
-from sorosim.units.quantity import in_si, quantity
-from sorosim.units.table import DIMENSIONS, OF_INPUT, WrongText, combined, kind_of, split
+from sorosim.units.quantity import amount, in_si
+from sorosim.units.table import DIMENSIONS, WrongText, combined, kind_of, split
 from sorosim.validation import as_real, number
 
 Array = NDArray[np.float64]
@@ -64,13 +64,12 @@ def value_of(robot: Robot, name: str, value: Any, where: str) -> float:
     """A value for the name, in SI units: a number, or a text with a unit of the right kind."""
     if not isinstance(value, str):
         return number(where, value)
+    if name.startswith(INPUT):
+        return amount(where, value, robot.input_dimensions[name[len(INPUT) :]])
+    if name.startswith(DRIVEN):
+        layout = robot.engine.layout
+        return amount(where, value, layout.dimensions[layout.coordinate(name[len(DRIVEN) :], where)])
     try:
-        if name.startswith(INPUT):
-            unit = dict(zip(robot.actuator_names, robot.actuator_units, strict=True))[name[len(INPUT) :]]
-            return quantity(value, OF_INPUT.get(unit, "number"))
-        if name.startswith(DRIVEN):
-            layout = robot.engine.layout
-            return quantity(value, layout.dimensions[layout.coordinate(name[len(DRIVEN) :], where)])
         converted = in_si(value)
     except ModelError as error:
         raise InputError(where, error.expected, error.got, error.hint) from None

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sorosim.engine.engine import Engine
-from sorosim.engine.inputs import Partition, by_name, check_length_inputs
+from sorosim.engine.inputs import Partition, by_name, check_length_inputs, dimension_of
 from sorosim.errors import InputError, ModelError, nearest
 from sorosim.units.quantity import amount
 from sorosim.units.table import OF_COORDINATE
@@ -73,9 +73,8 @@ def actuator_inputs(engine: Engine, u: Values | None, dimensions: Mapping[str, s
     if isinstance(u, Mapping):
         names, values = engine.actuator_names, np.zeros(engine.n_actuators)
         for name, value in u.items():
-            if name not in names:
-                raise InputError(where, "the name of an actuator", f"'{name}'", nearest(name, names))
-            values[names.index(name)] = amount(f"{where}.{name}", value, dimensions[name])
+            dimension = dimension_of(dimensions, name, where)
+            values[names.index(name)] = amount(f"{where}.{name}", value, dimension)
     else:
         values = vector(where, u, engine.n_actuators)
     if engine.has_length_inputs:
