@@ -88,10 +88,10 @@ def public_calls(robot: Robot) -> dict[str, Action]:
         "forward dynamics derivatives": lambda: robot.forward_dynamics_derivatives(q, qd, u=u),
     }
     for algorithm in FORWARD_DERIVATIVES:
-        derivatives = partial(robot.forward_dynamics_derivatives, q, qd, u, algorithm=algorithm)
+        derivatives = partial(robot.forward_dynamics_derivatives, q, qd, u=u, algorithm=algorithm)
         calls[f"forward dynamics derivatives, {algorithm}"] = derivatives
         if algorithm in FORWARD:
-            calls[f"forward dynamics, {algorithm}"] = partial(robot.forward_dynamics, q, qd, u, algorithm=algorithm)
+            calls[f"forward dynamics, {algorithm}"] = partial(robot.forward_dynamics, q, qd, u=u, algorithm=algorithm)
     return calls
 
 

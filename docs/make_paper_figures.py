@@ -110,11 +110,11 @@ def of_chain(n: int) -> dict[str, Callable[[], Any]]:
         ID_GROUND: bare(idsva_ground, *inverse),
         ID_BODY: bare(idsva_body, *inverse),
         ID_CHAIN: bare(rnea_chain_rule, *inverse),
-        ID_CALL: partial(robot.inverse_dynamics_derivatives, q, qd, qdd),
+        ID_CALL: partial(robot.inverse_dynamics_derivatives, q, qd, qdd=qdd),
         FD_GROUND: bare(fdsva, *forward),
         FD_RNEA: bare(fdcr, *forward),
         FD_ABA: bare(aba_chain_rule, chain, q, qd, tau, room, found, out),
-        FD_CALL: partial(robot.forward_dynamics_derivatives, q, qd, tau),
+        FD_CALL: partial(robot.forward_dynamics_derivatives, q, qd, u=tau),
     }
 
 
@@ -166,7 +166,7 @@ def of_real(folder: Path, name: str) -> dict[str, Callable[[], Any]]:
     robot, rng = load_real(folder, NAMED[name]), np.random.default_rng(1)
     other = PinocchioUrdf(robot, folder / NAMED[name].file, NAMED[name].free)
     q, qd, qdd = rng.uniform(-1.0, 1.0, (3, robot.ndof))
-    call = partial(robot.inverse_dynamics_derivatives, q, qd, qdd)
+    call = partial(robot.inverse_dynamics_derivatives, q, qd, qdd=qdd)
     for ours, theirs in zip(call(), other.inverse_dynamics_derivatives(q, qd, qdd=qdd), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=0.0, atol=1e-10 * np.abs(theirs).max())
     calls: list[Call] = []

@@ -110,13 +110,11 @@ def number(
     above: float = -math.inf,
     least: float = -math.inf,
     upto: float = math.inf,
-    infinite: bool = False,
     error: type[InputError | ModelError] = InputError,
 ) -> float:
     """Return ``value`` as a float, refusing what is not a number with above < value, least <= value <= upto.
 
-    Booleans, texts, complex numbers, NaN and, unless allowed, infinity are refused; ``expected`` is the wording of the
-    error.
+    Booleans, texts, complex numbers, NaN and infinity are refused; ``expected`` is the wording of the error.
     """
     converted = as_real(value)
     if converted is None:
@@ -124,15 +122,14 @@ def number(
     size = converted.real
     if LARGEST < abs(size) < math.inf:
         raise error(where, f"{expected}, and none beyond {LARGEST:g}", describe(value), "look for a wrong unit")
-    finite = math.isfinite(size) or (infinite and not math.isnan(size))
-    if not (finite and above < size and least <= size <= upto):
+    if not (math.isfinite(size) and above < size and least <= size <= upto):
         raise error(where, expected, describe(value))
     return converted
 
 
-def positive(where: str, value: Any, *, infinite: bool = False) -> float:
+def positive(where: str, value: Any) -> float:
     """Return a number above zero, refusing anything else."""
-    return number(where, value, "a number greater than 0", above=0.0, infinite=infinite)
+    return number(where, value, "a number greater than 0", above=0.0)
 
 
 def flag(where: str, value: Any) -> bool:

@@ -74,8 +74,10 @@ STATES = [
 ]
 
 
-@pytest.mark.parametrize("name", ["u", "driven", "driven_qdd", "q", "qd", "qdd", "q0", "qd0", "t", "t_end", "dt_out", "s",
-                                  "jacobian", "algorithm", "max_steps", "max_wall_time", "events", "out"])  # fmt: skip
+NAMES = "u driven driven_qdd q qd qdd q0 qd0 t t_end dt_out s jacobian algorithm max_steps max_wall_time events out"
+
+
+@pytest.mark.parametrize("name", NAMES.split())
 def test_a_name_means_the_same_everywhere(name):
     functions = STATES if name in ("u", "driven") else FUNCTIONS
     found = {key: parameters_of(FUNCTIONS[key]).get(name) for key in functions}

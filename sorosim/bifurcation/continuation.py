@@ -35,24 +35,12 @@ SAME_POINT = 1e-4, 1e-6
 
 
 def continuation(
-    robot: Robot,
-    along: str | Mapping[str, Number | Sequence[Number]],
-    *,
-    to: Number | None = None,
-    begin: Number | None = None,
-    u: Values | None = None,
-    driven: Mapping[str, Number] | None = None,
-    q0: InitialState | None = None,
-    until: tuple[Number, Number] | None = None,
-    stop: Stop | None = None,
-    both: bool | None = None,
-    branches: bool | int = False,
-    ds: float | None = None,
-    ds_max: float | None = None,
-    ds_min: float | None = None,
-    max_points: int | None = None,
-    stability: bool | None = None,
-) -> Continuation:
+    robot: Robot, along: str | Mapping[str, Number | Sequence[Number]], *, to: Number | None = None,
+    begin: Number | None = None, u: Values | None = None, driven: Mapping[str, Number] | None = None,
+    q0: InitialState | None = None, until: tuple[Number, Number] | None = None, stop: Stop | None = None,
+    both: bool | None = None, branches: bool | int = False, ds: float | None = None, ds_max: float | None = None,
+    ds_min: float | None = None, max_points: int | None = None, stability: bool | None = None,
+) -> Continuation:  # fmt: skip
     """Follow equilibria while an input, a driven coordinate or a number of the robot's file changes, past folds.
 
     Parameters

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from sorosim.errors import InputError, ModelError, nearest
 from sorosim.robot import Robot
 from sorosim.sensitivity import scalars_of
-from sorosim.units.quantity import in_si, quantity
-from sorosim.units.table import DIMENSIONS, OF_INPUT
+from sorosim.units.quantity import amount, in_si
+from sorosim.units.table import DIMENSIONS
 from sorosim.validation import number
 
 Array = NDArray[np.float64]
@@ -62,8 +62,10 @@ def value_of(robot: Robot, name: str, value: Any, where: str) -> float:
     if not isinstance(value, str):
         return number(where, value)
     dimension = dimension_of(robot, name)
+    if dimension is not None:
+        return amount(where, value, dimension)
     try:
-        return in_si(value) if dimension is None else quantity(value, dimension)
+        return in_si(value)
     except ModelError as error:
         raise InputError(where, error.expected, error.got, error.hint) from None
 
@@ -79,7 +81,7 @@ def unit_of(robot: Robot, name: str) -> str:
 def dimension_of(robot: Robot, name: str) -> str | None:
     """Dimension of the named parameter, one of `DIMENSIONS`; None if nothing says it."""
     if name.startswith(INPUT):
-        return OF_INPUT.get(unit_of(robot, name), "number")
+        return robot.input_dimensions[name[len(INPUT) :]]
     if name.startswith(DRIVEN):
         layout = robot.engine.layout
         return layout.dimensions[layout.coordinate(name[len(DRIVEN) :], "along")]

@@ -6,30 +6,25 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from sorosim.cli.options import assignments
-from sorosim.errors import ExpressionError, InputError, ModelError, nearest
-from sorosim.units.table import OF_INPUT
+from sorosim.errors import InputError
 
 U, DRIVEN = "--u", "--driven"
 
-Parser = Callable[[str, str], Any]  # of a text, and the dimension that it must have
+Parser = Callable[[str, Any, str], Any]  # of an option, its text, and the dimension that it must have
 
 
 def signals(robot: Any, u: list[str] | None, driven: list[str] | None) -> tuple[Any, Any]:
     """Inputs and motions of a run; None where the command line has none."""
-    from sorosim.declare import formula_or_quantity
-    from sorosim.signals import as_signal
+    from sorosim.engine.inputs import signal_of
 
-    def parse(text: str, dimension: str) -> Any:
-        return as_signal(formula_or_quantity(text, dimension, ("t",)))
-
-    return _merged(robot, u, driven, robot.description.simulate, parse)
+    return _merged(robot, u, driven, robot.description.simulate, signal_of)
 
 
 def values(robot: Any, u: list[str] | None, driven: list[str] | None) -> tuple[Any, Any]:
     """Inputs and driven coordinates of an equilibrium; None where the command line has none."""
-    from sorosim.units.quantity import quantity
+    from sorosim.units.quantity import amount
 
-    return _merged(robot, u, driven, robot.description.statics, quantity)
+    return _merged(robot, u, driven, robot.description.statics, amount)
 
 
 def resumed(run: Any, u: list[str] | None) -> dict[str, Any] | None:
@@ -49,47 +44,22 @@ def resumed(run: Any, u: list[str] | None) -> dict[str, Any] | None:
 
 
 def _merged(
-    robot: Any,
-    u: list[str] | None,
-    driven: list[str] | None,
-    block: Mapping[str, Any],
-    parse: Callable[[str, str], Any],
+    robot: Any, u: list[str] | None, driven: list[str] | None, block: Mapping[str, Any], parse: Parser
 ) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
     """Inputs and driven coordinates of the command line, then those of the file's block that it does not name."""
-    layout, units = robot.engine.layout, dict(zip(robot.actuator_names, robot.actuator_units, strict=True))
+    from sorosim.engine.inputs import dimension_of
 
-    def input_dimension(name: str) -> str:
-        if name not in units:
-            raise InputError(U, "the name of an actuator", f"'{name}'", nearest(name, units))
-        return OF_INPUT.get(units[name], "number")
-
-    def coordinate(name: str) -> int:
-        index: int = layout.coordinate(name, DRIVEN)
-        return index
-
-    inputs = _parsed(assignments(u, U, "cable1=10"), U, input_dimension, parse)
-    motions = _parsed(
-        assignments(driven, DRIVEN, "joint1=0.2"), DRIVEN, lambda name: layout.dimensions[coordinate(name)], parse
-    )
+    layout = robot.engine.layout
+    inputs, motions = assignments(u, U, "cable1=10"), assignments(driven, DRIVEN, "joint1=0.2")
     if inputs is not None:
-        inputs = {**block.get("u", {}), **inputs}
+        kinds = {name: dimension_of(robot.input_dimensions, name, U) for name in inputs}
+        inputs = {**block.get("u", {}), **{name: parse(f"{U} {name}", inputs[name], kinds[name]) for name in kinds}}
     if motions is not None:
         # one coordinate may have two names: that of its link, and its own
-        named = {coordinate(name) for name in motions}
-        motions = {name: x for name, x in block.get("driven", {}).items() if coordinate(name) not in named} | motions
+        index = {name: layout.coordinate(name, DRIVEN) for name in motions}
+        others = {name: x for name, x in block.get("driven", {}).items()
+                  if layout.coordinate(name, DRIVEN) not in index.values()}  # fmt: skip
+        motions = others | {
+            name: parse(f"{DRIVEN} {name}", motions[name], layout.dimensions[i]) for name, i in index.items()
+        }
     return inputs, motions
-
-
-def _parsed(
-    texts: dict[str, str] | None, option: str, dimension: Callable[[str], str], parse: Parser
-) -> dict[str, Any] | None:
-    if texts is None:
-        return None
-    out = {}
-    for name, text in texts.items():
-        expected = dimension(name)
-        try:
-            out[name] = parse(text, expected)
-        except (ModelError, ExpressionError, InputError) as error:
-            raise InputError(f"{option} {name}", error.expected, error.got, error.hint) from None
-    return out

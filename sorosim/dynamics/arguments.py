@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sorosim.engine.engine import Engine
-from sorosim.engine.inputs import Partition, by_name, check_length_inputs
+from sorosim.engine.inputs import Partition, by_name, check_length_inputs, dimension_of
 from sorosim.errors import InputError, ModelError, nearest
 from sorosim.units.quantity import amount
 from sorosim.units.table import OF_COORDINATE
@@ -22,7 +22,7 @@ Mask = NDArray[np.bool_]
 
 def coordinates(engine: Engine, value: Values, where: str = "q", order: int = 0) -> Array:
     """Coordinates (order 0), rates (1) or accelerations (2), (ndof,); by names missing ones are zero."""
-    if isinstance(value, Mapping):
+    if type(value) is not np.ndarray and isinstance(value, Mapping):
         out = engine.zero_rates
         for name, number_of in by_coordinate(engine, value, where, order).items():
             out[engine.layout.coordinate(name, where)] = number_of
@@ -68,14 +68,13 @@ def actuator_inputs(engine: Engine, u: Values | None, dimensions: Mapping[str, s
     """Inputs in the order of the actuators, whose dimensions are given; missing ones are zero."""
     if u is None:
         return np.zeros(engine.n_actuators)
-    if not isinstance(u, Mapping) and (texts := _texts(u, engine.n_actuators)) is not None:
+    if (texts := _texts(u, engine.n_actuators)) is not None:
         u = dict(zip(dimensions, texts, strict=True))
-    if isinstance(u, Mapping):
+    if type(u) is not np.ndarray and isinstance(u, Mapping):
         names, values = engine.actuator_names, np.zeros(engine.n_actuators)
         for name, value in u.items():
-            if name not in names:
-                raise InputError(where, "the name of an actuator", f"'{name}'", nearest(name, names))
-            values[names.index(name)] = amount(f"{where}.{name}", value, dimensions[name])
+            dimension = dimension_of(dimensions, name, where)
+            values[names.index(name)] = amount(f"{where}.{name}", value, dimension)
     else:
         values = vector(where, u, engine.n_actuators)
     if engine.has_length_inputs:

@@ -144,6 +144,13 @@ def signal_of(where: str, value: Any, dimension: str) -> Signal:
     return as_signal(value, where)
 
 
+def dimension_of(inputs: Mapping[str, str], name: str, where: str) -> str:
+    """Dimension of the input of an actuator, of those of all (else InputError)."""
+    if name not in inputs:
+        raise InputError(where, "the name of an actuator", f"'{name}'", nearest(str(name), inputs))
+    return inputs[name]
+
+
 def driven_signals(layout: Layout, driven: Any) -> dict[str, Signal]:
     """Signals of driven coordinates by the names that were given."""
     dimensions = {name: layout.dimensions[layout.coordinate(name, "driven")] for name in by_name("driven", driven)}
@@ -222,8 +229,7 @@ def input_motion(inputs: Mapping[str, str], u: Any, where: str = "u") -> Motion:
             raise InputError(where, f"{len(inputs)} inputs", f"{len(entries)}")
         u = dict(zip(inputs, entries, strict=True))
     for name in u:
-        if name not in inputs:
-            raise InputError(where, "the name of an actuator", f"'{name}'", nearest(str(name), inputs))
+        dimension_of(inputs, name, where)
     return Motion([signal_of(f"{where}.{name}", u.get(name, 0.0), kind) for name, kind in inputs.items()])
 
 

@@ -39,15 +39,10 @@ SMALLEST_PART = 1e-3
 
 
 def statics(
-    robot: Robot,
-    u: Values | None = None,
-    *,
-    driven: Mapping[str, Number] | None = None,
-    q0: InitialState | None = None,
-    stable: bool | None = None,
-    jacobian: str | None = None,
+    robot: Robot, u: Values | None = None, *, driven: Mapping[str, Number] | None = None,
+    q0: InitialState | None = None, stable: bool | None = None, jacobian: str | None = None,
     sticking: InitialState | None = None,
-) -> Equilibrium:
+) -> Equilibrium:  # fmt: skip
     """Equilibrium of a robot under constant inputs; loads that depend on time are those at t = 0.
 
     Parameters

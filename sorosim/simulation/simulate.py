@@ -45,33 +45,15 @@ MOST_STEPS = 1e12  # in a run, by a given step or the largest one: months
 
 
 def simulate(
-    robot: Robot,
-    t_end: Number | None = None,
-    *,
-    dt_out: Number | None = None,
-    u: Any = None,
-    driven: Mapping[str, Any] | None = None,
-    q0: InitialState | None = None,
-    qd0: Values | None = None,
-    method: str | None = None,
-    rtol: Number | None = None,
-    atol: Number | None = None,
-    jacobian: str | None = None,
-    step: Number | None = None,
-    max_step: Number | None = None,
-    spectral_radius: Number | None = None,
-    closing_time: Number | None = None,
-    projection: bool | None = None,
-    checkpoint: Number | None = None,
-    max_steps: Number | None = None,
-    max_wall_time: Number | None = None,
-    events: Sequence[EventFunction] = (),
-    dense: bool = False,
-    controller: Controller | None = None,
-    dt_control: Number | None = None,
-    progress: Callable[[float], None] | None = None,
-    out: str | Path | None = None,
-) -> Run:
+    robot: Robot, t_end: Number | None = None, *, dt_out: Number | None = None, u: Any = None,
+    driven: Mapping[str, Any] | None = None, q0: InitialState | None = None, qd0: Values | None = None,
+    method: str | None = None, rtol: Number | None = None, atol: Number | None = None, jacobian: str | None = None,
+    step: Number | None = None, max_step: Number | None = None, spectral_radius: Number | None = None,
+    closing_time: Number | None = None, projection: bool | None = None, checkpoint: Number | None = None,
+    max_steps: Number | None = None, max_wall_time: Number | None = None, events: Sequence[EventFunction] = (),
+    dense: bool = False, controller: Controller | None = None, dt_control: Number | None = None,
+    progress: Callable[[float], None] | None = None, out: str | Path | None = None,
+) -> Run:  # fmt: skip
     """Motion of a robot from t = 0.
 
     What is not given is taken from the robot file's `simulate` block. Numbers are in SI units, texts have units: 2.0 is
@@ -197,17 +179,10 @@ def simulate(
 
 
 def resume(
-    run: Run | str | Path,
-    t_end: Number | None = None,
-    *,
-    u: Any = None,
-    max_steps: Number | None = None,
-    max_wall_time: Number | None = None,
-    events: Sequence[EventFunction] = (),
-    controller: Controller | None = None,
-    progress: Callable[[float], None] | None = None,
-    out: str | Path | None = None,
-) -> Run:
+    run: Run | str | Path, t_end: Number | None = None, *, u: Any = None, max_steps: Number | None = None,
+    max_wall_time: Number | None = None, events: Sequence[EventFunction] = (), controller: Controller | None = None,
+    progress: Callable[[float], None] | None = None, out: str | Path | None = None,
+) -> Run:  # fmt: skip
     """Resume a run: one that was interrupted or killed, or a finished one to be extended.
 
     Parameters

@@ -10,11 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sorosim.errors import InputError, ModelError, nearest
+from sorosim.engine.inputs import dimension_of
+from sorosim.errors import InputError, ModelError
 from sorosim.robot import Robot
 from sorosim.sensitivity import scalars_of
 from sorosim.sweeps.samples import Value
-from sorosim.units.table import DIMENSIONS, OF_INPUT, Exponents, WrongText, combined, split
+from sorosim.units.table import DIMENSIONS, Exponents, WrongText, combined, split
 from sorosim.validation import as_real
 
 INPUT, DRIVEN, FILE = "u", "driven", "file"
@@ -137,10 +138,7 @@ def _dimension_in_file(robot: Robot, path: str) -> str:
 
 def input_parameter(robot: Robot, name: str, target: str, timed: bool) -> Parameter:
     """An input of an actuator."""
-    units = dict(zip(robot.actuator_names, robot.actuator_units, strict=True))
-    if target not in units:
-        raise InputError("", "the name of an actuator", f"'{target}'", nearest(target, units))
-    return Parameter(name, INPUT, target, OF_INPUT.get(units[target], "number"), timed)
+    return Parameter(name, INPUT, target, dimension_of(robot.input_dimensions, target, ""), timed)
 
 
 def driven_parameter(robot: Robot, name: str, target: str, timed: bool) -> Parameter:

@@ -22,7 +22,6 @@ from sorosim.equilibria.statics import statics
 from sorosim.errors import ConvergenceError, InputError, ModelError, SorosimError, SorosimWarning
 from sorosim.results.result import Equilibrium, Run
 from sorosim.robot import Robot
-from sorosim.signals import as_signal
 from sorosim.simulation.simulate import simulate
 from sorosim.solvers.base import one_blas_thread
 from sorosim.sweeps.parameters import DRIVEN, INPUT, Parameter, settings_of
@@ -207,20 +206,12 @@ def prescribed(job: Job, robot: Robot, row: Mapping[str, Value]) -> tuple[dict[s
     """Inputs and driven coordinates of a point: those of the sweep, else those of the robot's file."""
     block = robot.description.statics if job.command == STATICS else robot.description.simulate
     values = [*job.constants, *((one, row[one.name]) for one in job.parameters)]
-    u = {**block.get("u", {})} | {one.target: _signal(one, value) for one, value in values if one.kind == INPUT}
-    motions = {one.target: _signal(one, value) for one, value in values if one.kind == DRIVEN}
+    u = {**block.get("u", {})} | {one.target: value for one, value in values if one.kind == INPUT}
+    motions = {one.target: value for one, value in values if one.kind == DRIVEN}
     coordinate = robot.engine.layout.coordinate
     given_here = {coordinate(name, "driven") for name in motions}
     rest = {name: x for name, x in block.get("driven", {}).items() if coordinate(name, "driven") not in given_here}
     return u, rest | motions
-
-
-def _signal(one: Parameter, value: Value) -> Any:
-    if not isinstance(value, str):
-        return value
-    from sorosim.declare import formula_or_quantity
-
-    return as_signal(formula_or_quantity(value, one.dimension, ("t",)))
 
 
 def _poses(job: Job, robot: Robot, q: Array) -> Array:
