@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from sorosim.declare import MISSING, NOTHING, WRONG, At, Declared, Key, OneOf, Quantity, Type, Whole, Writer, key
 from sorosim.declare.base import Define
 from sorosim.declare.composite import both
-from sorosim.declare.types import inexpressible, is_list
+from sorosim.declare.types import is_list
 from sorosim.errors import ModelError, nearest
 from sorosim.problems import listed, shown
 from sorosim.registry import SENSORS, Registry
@@ -247,11 +247,10 @@ class SensorType(OneOf):
         return SENSORS.get(given[0]).read_sensor(value[given[0]], value, at)
 
     def write(self, value: Any, writer: Writer) -> Any:
-        if not isinstance(value, Sensor) or not value.kind:
-            raise inexpressible("a sensor of sorosim.sensors.kinds", value)
+        kind = self.kind_of(value)
         own = {name: entry for name, entry in value.data(writer).items() if name not in SHARED}
         shared = {name: entry for name, entry in value.data(writer).items() if name in SHARED}
-        return {value.kind: next(iter(own.values())) if len(value.own_keys()) == 1 else own, **shared}
+        return {kind: next(iter(own.values())) if len(value.own_keys()) == 1 else own, **shared}
 
     def schema(self, define: Define) -> dict[str, Any]:
         out = super().schema(define)

@@ -454,8 +454,8 @@ class JointType(OneOf):
         return super().read(value, at)
 
     def write(self, value: Any, writer: Writer) -> Any:
-        own = value.data(writer)
-        return {value.kind: own} if own else value.kind
+        kind, own = self.kind_of(value), value.data(writer)
+        return {kind: own} if own else kind
 
     def schema(self, define: Define) -> dict[str, Any]:
         kinds: Mapping[str, Any] = self.kinds
