@@ -8,10 +8,11 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import lru_cache
 from importlib import import_module, metadata
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -29,10 +30,10 @@ class Registry:
         Of entry points, such as ``sorosim.loads``.
     what : str
         One of them in words, such as "load".
-    known : mapping
-        Those that are there from the start.
     modules : sequence of str
         Modules that add built-in kinds (`add`) as they are imported; they are, when a name is looked up.
+    points : mapping of str to str
+        Built-in ones that are imported one by one, each when it is needed: ``module:thing``, as entry points name it.
     objects : bool
         Whether they are objects; an entry point may then name a class without parameters instead.
     check : callable
@@ -43,9 +44,9 @@ class Registry:
         self,
         group: str,
         what: str,
-        known: Mapping[str, Any] | None = None,
         *,
         modules: Iterable[str] = (),
+        points: Mapping[str, str] = MappingProxyType({}),
         objects: bool = False,
         check: Callable[[str, str, Any], None] = lambda where, name, thing: None,
     ) -> None:
@@ -53,11 +54,21 @@ class Registry:
         self._modules = list(modules)
         self._order = list(modules)
         self._built_in: dict[str, Any] = {}
-        self._registered: dict[str, Any] = dict(known or {})
+        self._registered: dict[str, Any] = {}
+        self._own_points = {name: metadata.EntryPoint(name, value, group) for name, value in points.items()}
 
     def add(self, name: str, kind: Any) -> None:
         """Add a built-in kind."""
         self._built_in[name] = kind
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.known() or name in self.names()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.known())
+
+    def __len__(self) -> int:
+        return len(self.known())
 
     def declared(self) -> dict[str, Any]:
         """Built-in kinds by name, in the order of their modules."""
@@ -81,21 +92,23 @@ class Registry:
         if not isinstance(name, str) or not name.isidentifier():
             raise ModelError(where, "a name of letters, digits and _", describe(name))
         self.check(where, name, thing)
-        if self._known.get(name, thing) is not thing:
+        if name in self._own_points or self._known.get(name, thing) is not thing:
             raise ModelError(where, "a name that is not taken", f"'{name}'", f"give the {self.what} another name")
         self._registered[name] = thing
 
-    def known(self) -> Iterable[str]:
-        """Names of those that are loaded."""
-        return tuple(self._known)
+    def known(self) -> tuple[str, ...]:
+        """Names of those that are built in or registered."""
+        return (*self._own_points, *self._known)
 
     def names(self) -> list[str]:
         """All names, those of entry points included."""
-        known = self._known
+        known = self.known()
         return [*known, *sorted({point.name for point in self._points()} - set(known))]
 
     def get(self, name: str) -> Any:
         """What has that name (else ModelError)."""
+        if name in self._own_points:
+            return self._own_points[name].load()
         if name in self.declared():
             return self._built_in[name]
         if name not in self._registered:
@@ -154,6 +167,11 @@ def _makes_things(where: str, name: str, kind: Any) -> None:
         raise ModelError(where, "a class, or a function that makes one", describe(kind))
 
 
+def _is_function(where: str, name: str, thing: Any) -> None:
+    if not callable(thing) or isinstance(thing, type):
+        raise ModelError(where, "a function of an OdeProblem", describe(thing))
+
+
 def _modules(package: str, names: str) -> list[str]:
     return [f"sorosim.{package}.{name}" for name in names.split()]
 
@@ -195,6 +213,17 @@ ACTUATORS = Registry(
     check=_makes_things,
 )
 SENSORS = Registry("sorosim.sensors", "sensor", modules=["sorosim.sensors.kinds"], check=_makes_things)
+INTEGRATORS = Registry(
+    "sorosim.integrators",
+    "integrator",
+    points={
+        "bdf": "sorosim.solvers.scipy_ivp:bdf",
+        "radau": "sorosim.solvers.scipy_ivp:radau",
+        "lsoda": "sorosim.solvers.scipy_ivp:lsoda",
+        "cvode": "sorosim.solvers.cvode:integrate",
+    },
+    check=_is_function,
+)
 
 
 def register_load(name: str, kind: type) -> None:
@@ -205,6 +234,11 @@ def register_load(name: str, kind: type) -> None:
 def register_actuator(name: str, kind: type) -> None:
     """Let files name a type of actuator, see `sorosim.actuation.base`."""
     ACTUATORS.register(name, kind)
+
+
+def register_integrator(name: str, integrate: Callable[[Any], Any]) -> None:
+    """Let ``method`` name an integrator, see `sorosim.solvers.base`."""
+    INTEGRATORS.register(name, integrate)
 
 
 def parameters_of(kind: Any) -> dict[str, bool]:

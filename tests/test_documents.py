@@ -31,7 +31,7 @@ import sorosim
 from sorosim.cli import console
 from sorosim.cli.main import app, main
 from sorosim.io import bundled_robots
-from sorosim.registry import ACTUATORS, BASES, JOINTS, LOADS, OBSTACLES, SECTIONS, SENSORS, SHAPES
+from sorosim.registry import ACTUATORS, BASES, INTEGRATORS, JOINTS, LOADS, OBSTACLES, SECTIONS, SENSORS, SHAPES
 from sorosim.results.result import Equilibrium, Run
 from sorosim.viz import movie as films
 
@@ -90,7 +90,7 @@ class Reader:
         self.monkeypatch, self.names, self.printed = monkeypatch, {"__name__": "document"}, ""
         monkeypatch.setattr(films, "movie", film_without_pictures)
         # what a page registers or declares is forgotten after it
-        for registry in (SECTIONS, SHAPES, OBSTACLES, JOINTS, LOADS, ACTUATORS, SENSORS, BASES):
+        for registry in (SECTIONS, SHAPES, OBSTACLES, JOINTS, LOADS, ACTUATORS, SENSORS, BASES, INTEGRATORS):
             registry.declared()
             for known in ("_registered", "_built_in"):
                 monkeypatch.setattr(registry, known, dict(getattr(registry, known)))

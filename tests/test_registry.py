@@ -14,7 +14,19 @@ from sorosim import registry
 from sorosim.errors import FileError, ModelError
 from sorosim.io import dump, json_schema, load_text
 from sorosim.loads.base import LoadValues
-from sorosim.registry import ACTUATORS, LOADS, Registry, given_of, make, parameters_of, register_actuator, register_load
+from sorosim.registry import (
+    ACTUATORS,
+    INTEGRATORS,
+    LOADS,
+    Registry,
+    given_of,
+    make,
+    parameters_of,
+    register_actuator,
+    register_integrator,
+    register_load,
+)
+from sorosim.solvers.registry import METHODS, integrator
 
 
 @pytest.fixture
@@ -202,7 +214,8 @@ def test_names_of_the_built_in_actuators_are_not_to_be_had(fresh, name):
 
 
 def test_a_name_that_nobody_has():
-    registry = Registry("sorosim.none", "thing", {"one": 1})
+    registry = Registry("sorosim.none", "thing")
+    registry.register("one", 1)
     with pytest.raises(ModelError) as caught:
         registry.get("oen")
     assert str(caught.value) == "thing: expected the name of a thing, got 'oen'; did you mean one?"
@@ -230,3 +243,39 @@ def test_every_module_with_kinds_is_named_in_its_registry():
     ]
     assert len(found) > 30
     assert [(file, kind) for file, kind in found if kind not in known] == []
+
+
+# -- integrators -------------------------------------------------------------------------------------------------------
+
+
+def test_a_registered_integrator_is_a_method_of_files_and_functions(monkeypatch):
+    monkeypatch.setattr(INTEGRATORS, "_registered", {})
+    text = TEXT.replace("loads:", "simulate: {t_end: 1, method: mine}\n#")
+    assert "simulate.method: expected bdf, radau, lsoda, cvode, newmark, generalized-alpha or ida" in message_of(text)
+    calls = []
+
+    def mine(problem):
+        calls.append(problem)
+        return integrator("bdf")(problem)
+
+    register_integrator("mine", mine)
+    assert "mine" in METHODS
+    robot = load_text(text.lstrip("\n"), "robot.yaml")
+    assert sorosim.simulate(robot).t[-1] == 1.0
+    assert calls
+    assert list(METHODS) == ["bdf", "radau", "lsoda", "cvode", "mine", "newmark", "generalized-alpha", "ida"]
+
+
+@pytest.mark.parametrize(
+    ("name", "thing", "message"),
+    [
+        ("bdf", len, "expected a name that is not taken, got 'bdf'; give the integrator another name"),
+        ("mine", 3, "expected a function of an OdeProblem, got 3"),
+        ("mine", dict, "expected a function of an OdeProblem, got <class 'dict'>"),
+        ("no name", len, "expected a name of letters, digits and _, got 'no name'"),
+    ],
+)
+def test_what_is_no_integrator_is_refused(name, thing, message):
+    with pytest.raises(ModelError) as caught:
+        register_integrator(name, thing)
+    assert str(caught.value) == f"register_integrator: {message}"

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.polynomial import legendre
 from numpy.typing import NDArray
 
-from sorosim.actuation.base import Array, BoundActuator, SectionActuator, Sections
+from sorosim.actuation.base import Array, BoundActuator, DeclaredActuator, SectionActuator, Sections
 from sorosim.actuation.route import rod_of
 from sorosim.actuation.tendon import Tendon
 from sorosim.complex_step import number_type
@@ -185,7 +185,7 @@ def _in_python(
 def check_actuator(name: str, actuator: Any, layout: Layout) -> None:
     """Refuse an actuator in rods that does not fit the robot (ModelError)."""
     where = f"actuators.{name}"
-    if hasattr(actuator, "check"):
+    if isinstance(actuator, DeclaredActuator) and hasattr(actuator, "check"):
         actuator.check(layout)
         return
     if isinstance(actuator, type) or not isinstance(actuator, SectionActuator):

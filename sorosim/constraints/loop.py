@@ -60,7 +60,8 @@ class LoopJoint(JointType):
     def write(self, value: Any, writer: Writer) -> Any:
         known = (*SHAPE, *(SPRINGS if value.takes_springs_in_loop() else ()))  # what else there is has no effect
         own = {name: entry for name, entry in value.data(writer).items() if name in known}
-        return {value.kind: own} if own else value.kind
+        kind = self.kind_of(value)
+        return {kind: own} if own else kind
 
 
 # keys of a joint that closes a loop

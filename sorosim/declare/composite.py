@@ -200,17 +200,31 @@ class OneOf(Type):
         return kind.read(given, here) if is_declared(kind) else read_plug_in(name, kind, given, here)
 
     def write(self, value: Any, writer: Writer) -> Any:
-        if isinstance(value, Declared) and value.kind:
+        name, given = self.kind_of(value), given_of(value)
+        if isinstance(value, Declared):
             try:
-                return {value.kind: value.data(writer)}
+                return {name: value.data(writer)}
             except ModelError as error:
-                raise error.inside(value.kind) from None
-        name, given = self.registry.name_of(type(value)), given_of(value)
-        if name is None or given is None:
-            what = self.registry.what
-            raise inexpressible(f"{'an' if what[0] in 'aeiou' else 'a'} {what} of sorosim, or one that is registered",
-                                value)  # fmt: skip
+                raise error.inside(name) from None
+        if given is None:
+            raise self.inexpressible(value)
         return {name: {key: plain(entry, key) for key, entry in given.items()}}
+
+    def kind_of(self, value: Any) -> str:
+        """The name of its very kind in a file; ModelError if it has none, as a subclass that is not registered."""
+        name = getattr(value, "kind", "")
+        if name and self.registry.declared().get(name) is type(value):
+            return str(name)
+        registered = self.registry.name_of(type(value))
+        if registered is None:
+            raise self.inexpressible(value)
+        return registered
+
+    def inexpressible(self, value: Any) -> ModelError:
+        """The error of a part of no kind that files know."""
+        what = self.registry.what
+        article = "an" if what[0] in "aeiou" else "a"
+        return inexpressible(f"{article} {what} of sorosim, or one that is registered", value)
 
     def schema(self, define: Define) -> dict[str, Any]:
         properties = {name: {"anyOf": [define(kind)]} for name, kind in self.kinds.items()}
@@ -294,7 +308,11 @@ class Inline(Type):
         return at.fail("one shape: " + listed(self.known), both(given) if given else shown(data), hint)
 
     def give(self, value: Any, key: Key, writer: Writer) -> dict[str, Any]:
-        return {} if value is None else {value.kind: value.data(writer)}
+        if value is None:
+            return {}
+        if self.kind(value.kind) is not type(value):
+            raise inexpressible(f"one of {', '.join(self.known)}", value)
+        return {value.kind: value.data(writer)}
 
     def at_name(self, key: Key, name: str) -> Type | None:
         return Part(self.kind(name))

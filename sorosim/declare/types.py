@@ -255,7 +255,7 @@ class Whole(Type):
 class Choice(Type):
     """One word of several."""
 
-    words: tuple[str, ...]
+    words: Sequence[str]
 
     def check(self, value: Any) -> str:
         if not isinstance(value, str) or value not in self.words:

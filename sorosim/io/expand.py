@@ -76,7 +76,7 @@ def expand(
         root = overridden(root, settings)
         if "sorosim" in settings:
             check_version(root.value["sorosim"])
-    whole = importer.hung(_in_one_piece(root, file))
+    whole = importer.reparented(_in_one_piece(root, file))
     importer.mistakes.raise_if_any(file)
     data, places = plain(whole)
     # imported links are known by other names in what is expanded

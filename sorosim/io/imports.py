@@ -78,12 +78,12 @@ class Importer:
         robot = read_urdf(path, visual=entries["visual"].value if "visual" in entries else True)
         return imported(robot, path, options, self.mistakes)
 
-    def hung(self, root: Node) -> Node:
+    def reparented(self, root: Node) -> Node:
         """A file whose links name what carries the frame that they hang on; nothing may hang loose."""
         links = root.entries.get("links")
         if links is None or not (self.found.frames or self.found.bare):
             return root
-        out = {name: self._hung(node) for name, node in links.entries.items()}
+        out = {name: self._reparented(node) for name, node in links.entries.items()}
         parents = [node.entries["parent"].value for node in out.values() if "parent" in node.entries]
         carrying = {name for name in parents if isinstance(name, str)}
         for name, node in out.items():
@@ -110,7 +110,7 @@ class Importer:
         for entry in node.value if isinstance(node.value, list) else ():
             self._check_links(entry)
 
-    def _hung(self, link: Node) -> Node:
+    def _reparented(self, link: Node) -> Node:
         parent = link.entries.get("parent")
         carrier = self.found.frames.get(parent.value) if parent is not None and isinstance(parent.value, str) else None
         if parent is None or carrier is None:

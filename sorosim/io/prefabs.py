@@ -126,7 +126,7 @@ class PartMaker:
         for block, entries in made.items():
             known = names | dict.fromkeys(ENDS, local["links"]) if block in ("loops", "loads") else names
             out[block] = {f"{name}_{key}": mapped(entry, known) for key, entry in entries.items()}
-        for block, put in (("links", hung), ("loops", tied), ("loads", tied_spring)):
+        for block, put in (("links", reparented), ("loops", retargeted), ("loads", retargeted_spring)):
             out[block] = {key: put(entry, given) for key, entry in out[block].items()}
         return out
 
@@ -191,7 +191,7 @@ def mapped(node: Node, names: Mapping[str, Mapping[str, str]], key: str = "") ->
     return node
 
 
-def hung(link: Node, part: Mapping[str, Node]) -> Node:
+def reparented(link: Node, part: Mapping[str, Node]) -> Node:
     """A link of a part; if it is on the world of its prefab, on the parent of the part."""
     entries = link.entries
     parent = entries.get("parent")
@@ -204,20 +204,20 @@ def hung(link: Node, part: Mapping[str, Node]) -> Node:
     return replace(link, value=out if at is None else {**out, "at": at})
 
 
-def tied(loop: Node, part: Mapping[str, Node]) -> Node:
+def retargeted(loop: Node, part: Mapping[str, Node]) -> Node:
     """A loop of a part; its ends on the world of its prefab are on the parent of the part."""
-    ends = {name: _tied_end(name, node, part) for name, node in loop.entries.items() if name in ENDS}
+    ends = {name: _retargeted_end(name, node, part) for name, node in loop.entries.items() if name in ENDS}
     return replace(loop, value={**loop.value, **ends}) if ends else loop
 
 
-def tied_spring(load: Node, part: Mapping[str, Node]) -> Node:
+def retargeted_spring(load: Node, part: Mapping[str, Node]) -> Node:
     """A load of a part; the ends of a spring on the world of its prefab are on the parent of the part."""
     if "spring" not in load.entries or not isinstance(load.entries["spring"].value, dict):
         return load
-    return replace(load, value={**load.value, "spring": tied(load.entries["spring"], part)})
+    return replace(load, value={**load.value, "spring": retargeted(load.entries["spring"], part)})
 
 
-def _tied_end(name: str, end: Node, part: Mapping[str, Node]) -> Node:
+def _retargeted_end(name: str, end: Node, part: Mapping[str, Node]) -> Node:
     """One end of a loop; `to` is on the world if it names no link."""
     link = end.entries.get("link") if isinstance(end.value, dict) else end
     on_world = name == "to" if link is None else link.value == WORLD

@@ -34,7 +34,7 @@ class Version(Type):
     of: str = "the format"
 
     def check(self, value: Any) -> int:
-        if isinstance(value, bool) or value != self.known:
+        if not isinstance(value, int | float) or isinstance(value, bool) or value != self.known:
             newer = isinstance(value, int | float) and not isinstance(value, bool) and value > self.known
             hint = "this file is for a newer sorosim" if newer else f"write {self.name}: {self.known}"
             raise ModelError("", f"{self.known}, the version of {self.of}", shown(value), hint)

@@ -145,10 +145,13 @@ class SweptPoints(Declared, title="Points"):
         if len(data) != 1:
             raise ModelError("", cls.expected(), both(data) if len(data) == 2 else shown(data))
 
+    def validate(self) -> None:
+        self.check_keys({name: value for name in self.declaration() if (value := getattr(self, name)) is not None})
+
     @property
     def kind(self) -> str:  # type: ignore[override]
         """The kind that was given: the name of its field."""
-        return next(name for name in self.declaration() if getattr(self, name) is not None)
+        return next((name for name in self.declaration() if getattr(self, name) is not None), "")
 
     @property
     def chosen(self) -> Any:

@@ -121,8 +121,8 @@ def bind_checked(name: str, load: Load, layout: Layout) -> BoundLoad | CompiledL
     where = f"loads.{name}"
     try:
         bound = load.bind(layout)
-    except ModelError:
-        raise
+    except ModelError as error:
+        raise error.inside(where) from error.__cause__
     except Exception as error:
         got, code = f"{type(error).__name__}: {error}", f"{type(load).__module__}.{type(load).__qualname__}.bind"
         raise ModelError(where, "a load that finds its nodes", got, f"look at {code}") from error

@@ -10,7 +10,7 @@ import numpy as np
 
 from sorosim.complex_step import derivative
 from sorosim.declare import Choice, SignalVector, key
-from sorosim.errors import ModelError
+from sorosim.errors import ModelError, nearest
 from sorosim.kernels.load_laws import DEAD, FOLLOWER
 from sorosim.loads.base import DeclaredLoad
 from sorosim.loads.compiled import BoundLaw, CompiledLaw, LawRow, split_entries
@@ -62,9 +62,11 @@ class LineLoad(DeclaredLoad, kind="line", title="Loads along rods"):
 
     def bind(self, layout: Layout) -> BoundLaw:
         """Collect the Gauss points, each with its share of the load."""
-        link = layout.link(self.rod)
-        if link.link.rod is None:
-            raise ModelError("rod", "the name of a link with a rod", f"'{self.rod}', which has none")
+        link = layout.links.get(self.rod)
+        if link is None or link.link.rod is None:
+            rods = [name for name, other in layout.links.items() if other.link.rod is not None]
+            got = f"'{self.rod}'" + (", which has none" if link is not None else "")
+            raise ModelError("rod", "the name of a link with a rod", got, nearest(self.rod, rods))
         rows = [row for piece in link.spanned("line", self.start, self.end) for row in self._rows(link, piece)]
         return BoundLaw(CompiledLaw(rows))
 

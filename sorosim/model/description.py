@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
@@ -56,8 +56,12 @@ class Description:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
             raise ModelError("name", "a name", repr(self.name))
-        links = [self.links] if isinstance(self.links, Link) else self.links
-        object.__setattr__(self, "links", ordered_links(tuple(links)))
+        given = (self.links,) if isinstance(self.links, Link) else self.links
+        links = tuple(given) if isinstance(given, Sequence | Iterator) else (given,)
+        for i, link in enumerate(links):
+            if not isinstance(link, Link):
+                raise ModelError(f"links[{i}]", "a Link", shown(link))
+        object.__setattr__(self, "links", ordered_links(links))
         gravity = At(scope := Scope(), ("gravity",))
         object.__setattr__(self, "gravity", Vector("acceleration").read(self.gravity, gravity))
         if scope.problems:
@@ -66,7 +70,13 @@ class Description:
             block = getattr(self, name)
             if not isinstance(block, Mapping):
                 raise ModelError(name, "a mapping of names", shown(block))
+            for key in block:
+                if not isinstance(key, str):
+                    raise ModelError(name, "texts as names", shown(key))
             object.__setattr__(self, name, dict(block))
+        for name, loop in self.loops.items():
+            if isinstance(loop, type) or not all(hasattr(loop, part) for part in ("joint", "a", "b")):
+                raise ModelError(f"loops.{name}", "a Loop", shown(loop))
 
     def joint(self, block: str, name: str) -> Any:
         """The joint of a link or of a loop: `block` is "links" or "loops"."""

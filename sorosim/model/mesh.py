@@ -96,6 +96,13 @@ class Mesh(Shape, kind="mesh", title="Meshes by triangles"):
     def validate(self) -> None:
         vertices = _table("vertices", self.vertices, "points, an (n, 3) array of finite numbers [m]")
         faces = _table("faces", self.faces, "triangles, an (m, 3) array of whole numbers").real
+        for name in ("file", "checksum"):
+            if not isinstance(getattr(self, name), str):
+                raise ModelError(name, "a text", describe(getattr(self, name)))
+        try:
+            self._set(scale=MeshScale().check(self.scale))
+        except ModelError as error:
+            raise error.inside("scale") from None
         n = len(vertices)
         wrong = np.flatnonzero(((faces < 0) | (faces >= n) | (faces % 1.0 != 0.0)).any(axis=1))
         if len(wrong):

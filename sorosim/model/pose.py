@@ -450,8 +450,8 @@ def degrees(angle: float) -> float | str:
 
 
 def _shortened(v: Array) -> list[list[float]]:
-    """Multiples of a vector whose largest or smallest entry is one, of at most six digits."""
-    sizes = np.abs(v)[np.abs(v) > 1e-9]
-    found = [[float(f"{x:.6g}") + 0.0 for x in np.where(np.abs(v) > 1e-9, v, 0.0) / size]
-             for size in dict.fromkeys((sizes.max(), sizes.min()))]  # fmt: skip
-    return [short for i, short in enumerate(found) if short not in found[:i]]
+    """Multiples of a vector whose largest or smallest entry is one, of at most six digits; the shorter one first."""
+    v = np.where(np.abs(v) > 1e-9, v, 0.0)
+    sizes = np.abs(v[v != 0.0])
+    found = [[float(f"{x / size:.6g}") for x in v] for size in (sizes.max(), sizes.min())]
+    return sorted(found, key=lambda short: len(repr(short)))

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from sorosim.declare import MISSING, NOTHING, WRONG, At, Declared, Key, OneOf, Quantity, Type, Whole, Writer, key
 from sorosim.declare.base import Define
 from sorosim.declare.composite import both
-from sorosim.declare.types import inexpressible, is_list
+from sorosim.declare.types import is_list
 from sorosim.errors import ModelError
 from sorosim.problems import listed, shown
 from sorosim.registry import SENSORS, Registry
@@ -235,11 +235,9 @@ class SensorType(OneOf):
         return SENSORS.get(given[0]).read_sensor(value[given[0]], value, at)
 
     def write(self, value: Any, writer: Writer) -> Any:
-        if not isinstance(value, Sensor) or not value.kind:
-            raise inexpressible("a sensor of sorosim.sensors.kinds", value)
-        own = value.data(writer)
+        kind, own = self.kind_of(value), value.data(writer)
         shared = {name: own.pop(name) for name in SHARED if name in own}
-        return {value.kind: next(iter(own.values())) if len(value.own_keys()) == 1 else own, **shared}
+        return {kind: next(iter(own.values())) if len(value.own_keys()) == 1 else own, **shared}
 
     def schema(self, define: Define) -> dict[str, Any]:
         out = super().schema(define)

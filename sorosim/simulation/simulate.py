@@ -30,13 +30,13 @@ from sorosim.results.result import Equilibrium, InitialState, Run, stored_signal
 from sorosim.results.stored import open_run
 from sorosim.robot import Robot, check_robot
 from sorosim.simulation.integration import Controller, EventFunction, Integration, Start, output_times
-from sorosim.solvers.registry import INTEGRATORS, MARCHES, METHODS
+from sorosim.solvers.registry import INTEGRATED, MARCHES, METHODS
 from sorosim.validation import Number, Values, choice
 
 Array = NDArray[np.float64]
 
 # methods that have an option; others ignore it
-USED_BY = {"closing_time": tuple(INTEGRATORS), "step": MARCHES, "spectral_radius": MARCHES[1:], "projection": MARCHES}
+USED_BY = {"closing_time": INTEGRATED, "step": MARCHES, "spectral_radius": MARCHES[1:], "projection": MARCHES}
 # loops that are open at the start by more than this part of their extent, or radians, or drift so in a second, are
 # a mistake, less is corrected
 LOOP_CLOSURE_TOLERANCE = 1e-6

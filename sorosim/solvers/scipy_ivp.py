@@ -214,3 +214,18 @@ def integrate(problem: OdeProblem, method: str) -> OdeSolution:
     x_events = [np.asarray(states).reshape(-1, n) for states in result.y_events or []]
     ended = ((log.last[0], log.last[1]), log.last[2]) if log.last else (None, float("nan"))
     return OdeSolution(t, x, result.status >= 0, message, stats, result.sol, t_events, x_events, *ended)
+
+
+def bdf(problem: OdeProblem) -> OdeSolution:
+    """Backward differentiation formulas of variable order."""
+    return integrate(problem, "BDF")
+
+
+def radau(problem: OdeProblem) -> OdeSolution:
+    """The implicit Runge-Kutta method of Radau, of order 5."""
+    return integrate(problem, "Radau")
+
+
+def lsoda(problem: OdeProblem) -> OdeSolution:
+    """Adams' methods where a problem is not stiff, and backward differentiation where it is."""
+    return integrate(problem, "LSODA")

@@ -2,6 +2,7 @@
 
 # ruff: noqa: E501 (messages are easier to compare on one line)
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
 from sorosim.model.joints import Joint
 from sorosim.model.link import Link
+from sorosim.registry import LOADS, register_load
 from sorosim.robot import Robot
 from sorosim.signals import TableSignal
 from sorosim.signals.expressions import parse
@@ -148,3 +150,56 @@ def test_a_robot_writes_itself_to_a_file(tmp_path):
         robot.to_yaml(tmp_path / "missing" / "copy.yaml")
     with pytest.raises(InputError, match="expected a Robot, got int"):
         dump(3)
+
+
+class Muscle(sorosim.Spring):
+    """A spring with another law."""
+
+
+def test_a_subclass_is_not_written_as_what_it_derives_from(monkeypatch):
+    monkeypatch.setattr(LOADS, "_registered", {})
+    muscle = Muscle("a", {"at": {"position": [0, 0, 1]}}, stiffness=3.0)
+    robot = Robot(Description("x", (body(joint=Joint("revolute")),), loads={"m": muscle}))
+    with pytest.raises(ModelError) as caught:
+        dump(robot)
+    expected = "loads.m: expected a load of sorosim, or one that is registered, got Muscle"
+    assert str(caught.value).startswith(expected)
+    register_load("muscle", Muscle)
+    assert "m: {muscle: {from: a, " in dump(robot)
+    assert type(again(robot).description.loads["m"]) is Muscle
+
+
+def test_equal_materials_are_written_once_and_others_get_names():
+    def rod(link, **material):
+        division = sorosim.Division(0.1, sorosim.Circle(0.01), sorosim.Material(**material), sorosim.Strain(bending=1))
+        return Link(link, sorosim.Rod(division))
+
+    soft, hard = {"young": 1e6, "poisson": 0.5, "density": 1000}, {"young": 2e9, "poisson": 0.3, "density": 8000}
+    links = rod("a", **soft), rod("b", **soft), rod("c", **hard), rod("d", **soft, name="soft rubber"), rod("e", **hard)
+    text = dump(Robot(Description("x", links)))
+    names = re.findall(r"material: (\w+)", text)
+    assert names == ["soft_rubber", "soft_rubber", "material", "soft_rubber", "material"]
+    text = dump(Robot(Description("x", (links[0], links[2]))))
+    assert re.findall(r"material: (\w+)", text) == ["material", "material2"]
+
+
+@pytest.mark.parametrize(
+    "rotation",
+    [
+        "{axis: [0, 1, 0], angle: 90 deg}", "{axis: [0, 0, 1], angle: -30 deg}", "{axis: [1, 0, 0], angle: 180 deg}",
+        "{axis: [1, 1, 0], angle: 45 deg}", "{rpy: [0, 90 deg, 120 deg]}", "{rpy: [10 deg, 20 deg, 30 deg]}",
+        "{quaternion: [1, 2, 3, 4]}", "{axis: [0, 0, 1], angle: 0.123456789}",
+    ],
+)  # fmt: skip
+def test_a_rotation_is_written_as_it_was_given(rotation):
+    text = f"sorosim: 1\nlinks: {{a: {{at: {{position: [0, 0, 1], rotation: {rotation}}}, body: {{sphere: {{radius: 1}}, mass: 1}}}}}}"
+    assert f"rotation: {rotation}" in dump(load_text(text, "x"))
+
+
+@pytest.mark.parametrize("row", ["modified: [0.4, -90 deg, 0.1, 30 deg]", "standard: [0, 90 deg, 0.09, 45 deg]"])
+@pytest.mark.parametrize("kind", ["revolute", "prismatic"])
+def test_a_row_of_a_denavit_hartenberg_table_is_written_as_one(row, kind):
+    text = f"sorosim: 1\nlinks: {{a: {{dh: {{{row}}}, joint: {{{kind}: {{damping: 2}}}}, body: {{sphere: {{radius: 1}}, mass: 1}}}}}}"
+    written = dump(again(load_text(text, "x")))
+    assert f"dh: {{{row}}}" in written
+    assert f"joint: {{{kind}: {{damping: 2}}}}" in written

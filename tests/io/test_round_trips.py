@@ -85,8 +85,8 @@ def link(**given):
 
 
 def rod_of(section):
-    division = st.builds(Division, st.floats(0.1, 2.0), section, st.just(RUBBER), st.just(Strain(bending=1)))
-    return division.map(lambda one: Rod((one,)))
+    given = {"material": RUBBER, "strain": Strain(bending=1)}
+    return section.flatmap(lambda one: parts(Division, KNOWN, section=one, **given)).map(lambda one: Rod((one,)))
 
 
 def of_basis(name):

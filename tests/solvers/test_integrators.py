@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from sorosim.errors import InputError
+from sorosim.registry import INTEGRATORS
 from sorosim.solvers.base import Event, OdeProblem
-from sorosim.solvers.registry import INTEGRATORS, integrator
+from sorosim.solvers.registry import integrator
 
 METHODS = sorted(INTEGRATORS)
 OMEGA = 3.0  # rad/s

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from sorosim.registry import INTEGRATORS
 from sorosim.solvers.base import OdeProblem
 from sorosim.solvers.quadrature import StepIntegral
-from sorosim.solvers.registry import INTEGRATORS, integrator
+from sorosim.solvers.registry import integrator
 from sorosim.solvers.scipy_ivp import RADAU_STAGES
 
 NOTHING = np.zeros(0)

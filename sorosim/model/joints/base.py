@@ -414,7 +414,7 @@ def rows(turns: Array, slides: Array) -> Array:
 def directions_across(axis: Any) -> Array:
     """x and y (2, 3) turned by the shortest rotation from z to the axis; of -z: half a turn about x."""
     x, y, z = axis
-    if z < 0.0 and x == y == 0.0:
+    if z < 0.0 and (x * x + y * y).real < 1e-300:  # what is left of it would be rounding
         return np.array([[1.0, 0.0, 0.0], [0.0, -1.0, 0.0]])
     # 1/(1 + z) without loss of digits near -z
     a = 1.0 / (1.0 + z) if z >= 0.0 else (1.0 - z) / (x * x + y * y)
@@ -454,8 +454,8 @@ class JointType(OneOf):
         return super().read(value, at)
 
     def write(self, value: Any, writer: Writer) -> Any:
-        own = value.data(writer)
-        return {value.kind: own} if own else value.kind
+        kind, own = self.kind_of(value), value.data(writer)
+        return {kind: own} if own else kind
 
     def schema(self, define: Define) -> dict[str, Any]:
         kinds: Mapping[str, Any] = self.kinds
