@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sorosim.dynamics.linearization import RATE_TOLERANCE
-from sorosim.engine.engine import Evaluation
 from sorosim.equations.callbacks import StaticCallbacks
 from sorosim.equations.failure import diagnose_statics
 from sorosim.equations.system import StaticSystem
 from sorosim.equilibria.assembly import close_if_possible
 from sorosim.equilibria.statics import by_link, statics
 from sorosim.errors import ConvergenceError, InputError, nearest
+from sorosim.kernels.evaluate import Evaluation
 from sorosim.linear import Linearization
 from sorosim.results.result import Equilibrium
 from sorosim.robot import Robot, check_robot
