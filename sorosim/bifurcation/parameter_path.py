@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sorosim.bifurcation.parameters import DRIVEN, INPUT
-from sorosim.engine.engine import Evaluation
 from sorosim.errors import InputError
 from sorosim.kernels import evaluate as task
+from sorosim.kernels.evaluate import Evaluation
 from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q
 from sorosim.robot import Robot
 from sorosim.sensitivity import scalars_of, varied_engine

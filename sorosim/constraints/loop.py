@@ -13,20 +13,8 @@ from sorosim.actuation.loop_force import LoopForce
 from sorosim.complex_step import number_type
 from sorosim.declare import WRONG, At, Declared, Part, Reference, Text, Type, Writer, key
 from sorosim.errors import ModelError, nearest
-from sorosim.kernels.loop_joint import (
-    ALONG,
-    AXIS,
-    DAMPING,
-    FRAME_A,
-    FRAME_B,
-    N_VALUES,
-    PHI,
-    PITCH,
-    REST,
-    SLIDE,
-    STIFFNESS,
-    Loops,
-)
+from sorosim.kernels import loop_joint as lj
+from sorosim.kernels.loop_joint import Loops
 from sorosim.model.anchor import Anchor, AnchorType
 from sorosim.model.compile import Layout
 from sorosim.model.joints import Joint, JointType
@@ -197,7 +185,7 @@ def compile_loops(
             raise ModelError("loop", "the name of a loop", f"'{motor.loop}'", nearest(motor.loop, loops))
         if not loops[motor.loop].joint.takes_springs_in_loop():
             raise ModelError("loop", f"a loop that is {', '.join(spring_kinds())}", loops[motor.loop].joint.kind)
-    row, value = np.zeros((len(loops), 8), dtype=np.int64), np.zeros((len(loops), N_VALUES), dtype=number_type())
+    row, value = np.zeros((len(loops), 8), dtype=np.int64), np.zeros((len(loops), lj.N_VALUES), dtype=number_type())
     rows, first = {}, 0
     for k, (name, loop) in enumerate(loops.items()):
         joint, where = loop.joint, f"loops.{name}"
@@ -216,13 +204,13 @@ def compile_loops(
                   acting.get(0, -1), acting.get(1, -1)]  # fmt: skip
         rows[name] = slice(first, first + len(phi))
         first += len(phi)
-        for at, pose in ((FRAME_A, pose_a), (FRAME_B, pose_b)):
+        for at, pose in ((lj.FRAME_A, pose_a), (lj.FRAME_B, pose_b)):
             value[k, at : at + 12] = np.vstack([pose[:3, :3], pose[:3, 3]]).ravel()
-        value[k, PHI : PHI + phi.size] = phi.ravel()
-        value[k, SLIDE : SLIDE + 9] = joint.sliding.ravel()
-        value[k, AXIS : AXIS + 3], value[k, PITCH] = joint.axis, joint.pitch
-        value[k, ALONG : ALONG + along.size] = along.ravel()
-        for at, name_of in ((STIFFNESS, "stiffness"), (DAMPING, "damping"), (REST, "rest")):
+        value[k, lj.PHI : lj.PHI + phi.size] = phi.ravel()
+        value[k, lj.SLIDE : lj.SLIDE + 9] = joint.sliding.ravel()
+        value[k, lj.AXIS : lj.AXIS + 3], value[k, lj.PITCH] = joint.axis, joint.pitch
+        value[k, lj.ALONG : lj.ALONG + along.size] = along.ravel()
+        for at, name_of in ((lj.STIFFNESS, "stiffness"), (lj.DAMPING, "damping"), (lj.REST, "rest")):
             if len(along):
                 value[k, at : at + len(along)] = getattr(joint, name_of)
     forbidden = np.concatenate([np.zeros((0, 6)), *(loop.joint.constrained for loop in loops.values())])

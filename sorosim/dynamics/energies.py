@@ -13,6 +13,7 @@ from sorosim.engine.loading import pack
 from sorosim.kernels import evaluate as task
 from sorosim.kernels import forces
 from sorosim.kernels.exchange import load_wrenches, powers, tree_exchange
+from sorosim.kernels.forces import Internal
 from sorosim.kernels.joints import JOINT_FRICTION, LAW, MOTOR, SERVO, Laws
 from sorosim.kernels.kinematics import POSES, energies
 from sorosim.kernels.loop_joint import N_LAWS, REST, STIFFNESS
@@ -65,13 +66,12 @@ class PowerEvaluator:
         def only(rows: NDArray[np.bool_]) -> Laws:
             return elastic.laws._replace(row=np.ascontiguousarray(elastic.laws.row[rows]))
 
-        self.passive = elastic._replace(laws=only(~motors))
-        self.dampers = elastic._replace(stiffness=none, laws=only(dampers))
-        self.no_fibres = engine.fibres._replace(row=engine.fibres.row[:0])
-        self._active = elastic._replace(stiffness=none, damping=none, laws=only(motors))
+        no_fibres = engine.fibres._replace(row=engine.fibres.row[:0])
+        self.passive = Internal(elastic._replace(laws=only(~motors)), no_fibres)
+        self.dampers = Internal(elastic._replace(stiffness=none, laws=only(dampers)), no_fibres)
+        self._active = Internal(elastic._replace(stiffness=none, damping=none, laws=only(motors)), engine.fibres)
         self._exchanges = bool(engine.n_actuators or np.any(elastic.damping) or np.any(dampers))
         self._loops = bool(np.any(engine.loops.row[:, N_LAWS]))
-        self._matrices = np.empty((0, engine.ndof)), np.empty((0, engine.ndof)), np.empty((0, engine.n_actuators))
         self._compiled: dict[Any, Any] = {}
         if not self.loading.loads:
             return
@@ -116,8 +116,8 @@ class PowerEvaluator:
                 names = engine.actuator_names
                 self.loading.actuate(engine.external, engine.tree, q[part][0], qd[part][0], u[part][0], names)
             self._call(
-                tree_exchange, engine.tree, self._active, engine.fibres, self.dampers, self.no_fibres, q[part],
-                qd[part], u[part], engine.workspace, engine.external, work[part], loss[part], *self._matrices,
+                tree_exchange, engine.tree, self._active, self.dampers, q[part], qd[part], u[part], engine.workspace,
+                engine.external, work[part], loss[part],
             )  # fmt: skip
         return work, loss
 

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from sorosim.dynamics.constraints import RANK_TOLERANCE
 from sorosim.dynamics.inertia import check_inertia
-from sorosim.engine.engine import Engine, Evaluation
+from sorosim.engine.engine import Engine
 from sorosim.errors import InputError, ModelError, SorosimWarning
 from sorosim.kernels import evaluate as task
+from sorosim.kernels.evaluate import Evaluation
 from sorosim.kernels.loops import CONSTRAINT, RATE
 
 Array = NDArray[np.float64]

@@ -85,7 +85,7 @@ class VariedEngine:
         tau, none = np.zeros(ndof, dtype=complex), np.zeros((0, 0), dtype=complex)
         project_wrenches(tree, ws, tau)
         inverse = derivative(tau)
-        internal_forces(tree, varied.elastic, varied.fibres, q, qd, u, False, ws, external, tau, none, none, none)
+        internal_forces(tree, varied.system.internal, q, qd, u, False, ws, external, tau, none, none, none)
         return Variation(inverse, derivative(tau), derivative(closure.value))
 
     def motion(self, q: Array, places: tuple[tuple[str, float], ...]) -> Array:

@@ -23,9 +23,10 @@ from sorosim.engine.loading import Loading, SlipState, StickState
 from sorosim.engine.records import Contacts
 from sorosim.errors import ModelError
 from sorosim.kernels import evaluate as task
-from sorosim.kernels.evaluate import evaluate
+from sorosim.kernels.evaluate import Evaluation, State, System, evaluate
 from sorosim.kernels.external import External
 from sorosim.kernels.fibres import Fibres, fibre_lengths, tensions
+from sorosim.kernels.forces import Internal
 from sorosim.kernels.joints import LAW, MOTOR, SERVO
 from sorosim.kernels.kinematics import (
     COLUMN_RATES,
@@ -62,19 +63,6 @@ class Places(NamedTuple):
 
     pieces: IntArray  # columns named in kernels.probe
     strain: Array
-
-
-class Evaluation(NamedTuple):
-    """What an evaluation gave; parts that its task does not fill are empty or without meaning."""
-
-    tau: Array  # (ndof,)
-    mass: Array  # (ndof, ndof)
-    dq: Array  # (ndof, ndof)
-    dqd: Array  # (ndof, ndof)
-    B: Array  # (ndof, n_actuators)
-    qdd: Array  # (ndof,)
-    closure: Closure  # of the loops: multipliers (m,), values (3, m), matrices (5, m, ndof)
-    regularity: Array  # (2,) rank of the constraints, and how near they are to losing it
 
 
 class Engine:
@@ -154,20 +142,25 @@ class Engine:
         self._local.workspace = with_matrices(self.workspace)
         return self.workspace
 
+    def make_closure(self) -> tuple[Closure, Saddle]:
+        """Arrays for the loops that evaluations fill."""
+        m, most = self.closed.m, max(self.ndof, self.n_actuators)
+        return make_closure(len(self.closed.rows), m, self.ndof), make_saddle(m, self.ndof, most)
+
     @property
     def closure(self) -> tuple[Closure, Saddle]:
-        """Arrays for the loops that evaluations fill, of this thread."""
-
-        def make() -> tuple[Closure, Saddle]:
-            m, most = self.closed.m, max(self.ndof, self.n_actuators)
-            return make_closure(len(self.closed.rows), m, self.ndof), make_saddle(m, self.ndof, most)
-
-        return self._of_thread("closure", make)
+        """Those of this thread."""
+        return self._of_thread("closure", self.make_closure)
 
     @property
     def external(self) -> External:
         """Arrays for loads that evaluations fill, of this thread."""
         return self._of_thread("external", lambda: self.loading.make_external(len(self.tree.segment), self.ndof))
+
+    @cached_property
+    def system(self) -> System:
+        """The arrays that are the same in all evaluations."""
+        return System(self.tree, Internal(self.elastic, self.fibres), self.loops)
 
     @property
     def features(self) -> frozenset[str]:
@@ -302,7 +295,7 @@ class Engine:
         else:
             none, workspace = self._no_matrix, self.workspace
             matrices = np.empty((n, n)) if task.MASS <= what < task.PREPARE else none, none, none, self._no_columns
-        out = Evaluation(np.empty(n), *matrices, qdd, closure, saddle.regularity)
+        out = Evaluation(np.empty(n), *matrices, qdd, closure, saddle)
         if tau is not None:
             out.tau[:] = tau
         external = self.external
@@ -311,11 +304,9 @@ class Engine:
             self.load_values(q, qd, t, external, scale, sliding, what in DERIVATIVE_TASKS)
         if self.loading.actuators:
             self.loading.actuate(external, self.tree, q, qd, u, self.actuator_names)
-        arguments = (
-            self.tree, self.elastic, self.fibres, self.loops, what, self.none_known if known is None else known,
-            q, qd, qdd, u, gravity, external, self._no_closing if closing is None else closing, workspace,
-            closure, saddle, out.tau, out.mass, out.dq, out.dqd, out.B,
-        )  # fmt: skip
+        known, closing = self.none_known if known is None else known, self._no_closing if closing is None else closing
+        state = State(q, qd, u, gravity, known, closing)
+        arguments = self.system, what, state, external, workspace, out
         if self._evaluate is None:
             self._evaluate = prepare(evaluate, arguments, self.features)
         status = self._evaluate(*arguments)
@@ -389,6 +380,7 @@ class Engine:
         """The same with other arrays."""
         out = copy(self)
         vars(out).update(parts, _companions={})
+        vars(out).pop("system", None)
         return out
 
     def companion(self, kind: Callable[[Engine], T]) -> T:

@@ -23,7 +23,6 @@ from sorosim.kernels.external import (
     clear_external,
     make_external,
     relative_kinematics,
-    scale_external,
 )
 from sorosim.kernels.fibres import Fibres, fibre_strain, make_fibre_workspace
 from sorosim.kernels.load_laws import WEIGHTLESS, LoadLaws, add_load_laws
@@ -171,7 +170,8 @@ class Loading:
         for name in self.others:
             self.add_python_load(name, external, t, ws)
         if scale != 1.0:
-            scale_external(external, scale)
+            for part in (external.wrench, external.K, external.D, external.pair_K, external.pair_D):
+                part *= scale
 
     def add_contacts(self, packed: Packed, external: External, ws: Workspace, tangents: bool = True) -> None:
         """Contacts, after a sweep of poses."""

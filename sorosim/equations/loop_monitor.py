@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sorosim.engine.engine import Evaluation
+from sorosim.kernels.evaluate import Evaluation
 from sorosim.kernels.loops import ERROR
 from sorosim.kernels.saddle import Saddle
 from sorosim.robot import Robot

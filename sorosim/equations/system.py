@@ -14,11 +14,12 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from sorosim.dynamics.constraints import RANK_TOLERANCE
-from sorosim.engine.engine import Engine, Evaluation
+from sorosim.engine.engine import Engine
 from sorosim.engine.inputs import Motion, Partition, ZeroOrderHold, driven_motion
 from sorosim.engine.loading import SlipState, StickState
 from sorosim.equations.loop_monitor import LoopMonitor
 from sorosim.kernels import evaluate as task
+from sorosim.kernels.evaluate import Evaluation
 from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q
 from sorosim.kernels.saddle import loop_norms, rank_tolerance
 from sorosim.model.chart import FARTHEST, Charts, SingularityGuard

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from sorosim.dynamics.arguments import by_coordinate
 from sorosim.dynamics.linearization import RATE_TOLERANCE
-from sorosim.engine.engine import Evaluation
 from sorosim.equations.callbacks import StaticCallbacks
 from sorosim.equations.failure import diagnose_statics
 from sorosim.equations.system import StaticSystem
 from sorosim.equilibria.assembly import close_if_possible
 from sorosim.equilibria.statics import prescribed, state_of, statics
 from sorosim.errors import ConvergenceError, InputError, nearest
+from sorosim.kernels.evaluate import Evaluation
 from sorosim.linear import Linearization
 from sorosim.results.result import Equilibrium, InitialState
 from sorosim.robot import Robot, check_robot

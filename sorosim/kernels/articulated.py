@@ -63,21 +63,16 @@ def eliminate_single(tree, b, known, ws, parts):
     root = 1.0 if known[c] else np.sqrt(D)
     scale = 0.0 if known[c] else 1.0 / root
     parts.D[parts.at[b]], parts.factor[parts.at[b]] = D, root
-    h0, h1, h2 = scale * IA_S[0], scale * IA_S[1], scale * IA_S[2]
-    h3, h4, h5 = scale * IA_S[3], scale * IA_S[4], scale * IA_S[5]
-    U_IA_S[0], U_IA_S[1], U_IA_S[2], U_IA_S[3], U_IA_S[4], U_IA_S[5] = h0, h1, h2, h3, h4, h5
+    for r in range(6):
+        U_IA_S[r] = scale * IA_S[r]
     if base >= 0:
-        above, condensed_above = ws.tensor[base, 0], parts.condensed[base]
-        condensed_above[0] += condensed[0] + h0 * h0 + h1 * h1 + h2 * h2
-        condensed_above[1] += condensed[1] + h3 * h3 + h4 * h4 + h5 * h5
+        above, own = ws.tensor[base, 0], parts.condensed[base]
+        own[0] += condensed[0] + U_IA_S[0] * U_IA_S[0] + U_IA_S[1] * U_IA_S[1] + U_IA_S[2] * U_IA_S[2]
+        own[1] += condensed[1] + U_IA_S[3] * U_IA_S[3] + U_IA_S[4] * U_IA_S[4] + U_IA_S[5] * U_IA_S[5]
         for r in range(6):
             h = U_IA_S[r]
-            above[r, 0] += M[r, 0] - h * h0
-            above[r, 1] += M[r, 1] - h * h1
-            above[r, 2] += M[r, 2] - h * h2
-            above[r, 3] += M[r, 3] - h * h3
-            above[r, 4] += M[r, 4] - h * h4
-            above[r, 5] += M[r, 5] - h * h5
+            for c in range(6):
+                above[r, c] += M[r, c] - h * U_IA_S[c]
     return True
 
 

@@ -11,10 +11,12 @@ from math import sqrt
 from sorosim.compiled import kernel_in_place
 from sorosim.kernels import surfaces as sf
 from sorosim.kernels.contact_tangents import add_tangents
+from sorosim.kernels.kinematics import compose_into
 from sorosim.kernels.nearest import TO_MIDDLE, nearest_of_axes, nearest_of_segment, world_distance
-from sorosim.kernels.small import add_cross, copy, cross, dot, into_world
+from sorosim.kernels.small import add_cross, copy, cross, into_world
 from sorosim.kernels.solids import TOGETHER
 from sorosim.kernels.wrenches import add_dead, point_velocity
+from sorosim.lie.triples import dot, rows, times, transposed_times
 
 # the factor of damping goes to zero smoothly where it would pull, within this band
 NO_PULL = 0.02
@@ -44,41 +46,25 @@ def hertz(law, depth, rate):
 
 
 @kernel_in_place
-def set_entry(k, node, weight, p, ws, entries, weights, nodes):
+def set_entry(k, node, weight, p, ws, contact, entry):
     """Entry k of a contact: a point p of a node with a weight."""
-    nodes[k], weights[k] = node, weight
+    entries, twist = contact.entries, ws.twist[node, 0]
+    entry[sf.ENTRY_NODE + k], contact.weights[k] = node, weight
     copy(p, entries[sf.P + k])
-    twist = ws.twist[node, 0]
     point_velocity(twist, p, entries[sf.V + k])
-    for i in range(3):
-        entries[sf.W + k, i] = twist[i]
-
-
-@kernel_in_place
-def place_solid(surfaces, k, ws, out):
-    """Pose (4, 3) of a solid in the world."""
-    g, frame = ws.pose[surfaces.solid[k, sf.SOLID_NODE]], surfaces.frame[k]
-    for i in range(3):
-        for j in range(3):
-            out[i, j] = g[i, 0] * frame[0, j] + g[i, 1] * frame[1, j] + g[i, 2] * frame[2, j]
-    into_world(g, frame[3], out[3])
+    copy(twist[:3], entries[sf.W + k])
 
 
 @kernel_in_place
 def nearest_on_solid(surfaces, core, k, ws, contact):
     """Nearest points of a core and of solid k; fills x = X_A = X_B, the normal, its change H and the numbers."""
     vectors, wide, number, flag = contact.vectors, contact.wide, contact.number, contact.flag
-    a, t_a, x, n, H, g = (
-        vectors[sf.A_0],
-        vectors[sf.T_A],
-        vectors[sf.X_A],
-        vectors[sf.N],
-        vectors[sf.H_ROWS : sf.H_ROWS + 3],
-        vectors[sf.SOLID_POSE :],
-    )
+    a, t_a, x, n = vectors[sf.A_0], vectors[sf.T_A], vectors[sf.X_A], vectors[sf.N]
+    H, g = vectors[sf.H_ROWS : sf.SOLID_POSE], vectors[sf.SOLID_POSE : sf.STUCK]
     row, solid = surfaces.core[core], surfaces.solid[k]
     f, kind = surfaces.value[solid[sf.SOLID_AT] :], solid[sf.SOLID_KIND]
-    place_solid(surfaces, k, ws, g)
+    pose, frame = ws.pose[solid[sf.SOLID_NODE]], surfaces.frame[k]
+    compose_into(pose[:3], pose[3], frame[:3], frame[3], g)
     if row[sf.FORM] == sf.SEGMENT:
         square = surfaces.value[row[sf.CORE_AT] + sf.SQUARE]
         la, gap, haa = nearest_of_segment(kind, f, g, a, t_a, sqrt(square), number[sf.SLOPE_A], x, n, H, wide)
@@ -92,17 +78,13 @@ def nearest_on_solid(surfaces, core, k, ws, contact):
     else:
         # the point of an ellipsoid that is farthest against the normal of a plane: x = a - Q n / sqrt(n Q n)
         above = world_distance(kind, f, g, a, n, H, wide)
-        own, y, g_A, at = vectors[sf.OWN], vectors[sf.WORK], ws.pose[row[sf.NODE_0]], row[sf.CORE_AT] + sf.AXES
+        R_A, at = rows(ws.pose[row[sf.NODE_0]]), row[sf.CORE_AT] + sf.AXES
+        own = transposed_times(R_A, n)
+        y = times(surfaces.value[at : at + 9].reshape(3, 3), own)
+        number[sf.AXIAL] = sqrt(dot(y, own))
+        lowest = times(R_A, y)
         for i in range(3):
-            own[i] = g_A[0, i] * n[0] + g_A[1, i] * n[1] + g_A[2, i] * n[2]
-        square = 0.0
-        for i in range(3):
-            q = surfaces.value[at + 3 * i : at + 3 * i + 3]
-            y[i] = dot(q, own)
-            square += y[i] * own[i]
-        number[sf.AXIAL] = sqrt(square)
-        for i in range(3):
-            x[i] = a[i] - dot(g_A[i], y) / number[sf.AXIAL]
+            x[i] = a[i] - lowest[i] / number[sf.AXIAL]
         number[sf.GAP], number[sf.R_A] = above - number[sf.AXIAL], 0.0
     copy(x, vectors[sf.X_B])
 
@@ -111,14 +93,8 @@ def nearest_on_solid(surfaces, core, k, ws, contact):
 def nearest_on_core(surfaces, core, other, ws, contact):
     """Nearest points X_A, X_B of two cores; fills the normal, its change H and the numbers."""
     vectors, number, flag = contact.vectors, contact.number, contact.flag
-    a, t_a, b, t_b, n, e = (
-        vectors[sf.A_0],
-        vectors[sf.T_A],
-        vectors[sf.B_0],
-        vectors[sf.T_B],
-        vectors[sf.N],
-        vectors[sf.E],
-    )
+    a, t_a, b, t_b = vectors[sf.A_0], vectors[sf.T_A], vectors[sf.B_0], vectors[sf.T_B]
+    n, e = vectors[sf.N], vectors[sf.E]
     out, slopes = contact.wide[0, 0], vectors[sf.WORK]
     row, other_row = surfaces.core[core], surfaces.core[other]
     other_value = surfaces.value[other_row[sf.CORE_AT] : other_row[sf.CORE_AT] + sf.N_CORE_VALUES]
@@ -171,41 +147,35 @@ def across(t_a, t_b, n):
 
 
 @kernel_in_place
-def set_entries(surfaces, core, other, ws, contact, weights, nodes):
+def set_entries(surfaces, core, other, ws, contact, entry):
     """Points and weights of the nodes of the contact."""
-    vectors, entries, flag, number = contact.vectors, contact.entries, contact.flag, contact.number
+    vectors, flag, number = contact.vectors, contact.flag, contact.number
     row = surfaces.core[core]
     flag[sf.TWO_A], flag[sf.TWO_B] = row[sf.FORM] == sf.SEGMENT and row[sf.ONE_BODY] == 0, 0
     if flag[sf.TWO_A]:
-        set_entry(0, row[sf.NODE_0], 1.0 - number[sf.LA], vectors[sf.A_0], ws, entries, weights, nodes)
-        set_entry(1, row[sf.NODE_1], number[sf.LA], vectors[sf.A_1], ws, entries, weights, nodes)
+        set_entry(0, row[sf.NODE_0], 1.0 - number[sf.LA], vectors[sf.A_0], ws, contact, entry)
+        set_entry(1, row[sf.NODE_1], number[sf.LA], vectors[sf.A_1], ws, contact, entry)
     else:
-        set_entry(0, row[sf.NODE_0], 1.0, vectors[sf.X_A], ws, entries, weights, nodes)
+        set_entry(0, row[sf.NODE_0], 1.0, vectors[sf.X_A], ws, contact, entry)
     first = 2 if flag[sf.TWO_A] else 1
     node = surfaces.solid[-1 - other, sf.SOLID_NODE] if other < 0 else surfaces.core[other, sf.NODE_0]
     if other >= 0 and surfaces.core[other, sf.FORM] == sf.SEGMENT and surfaces.core[other, sf.ONE_BODY] == 0:
         flag[sf.TWO_B] = 1
-        set_entry(first, node, number[sf.MB] - 1.0, vectors[sf.B_0], ws, entries, weights, nodes)
-        set_entry(
-            first + 1, surfaces.core[other, sf.NODE_1], -number[sf.MB], vectors[sf.B_1], ws, entries, weights, nodes
-        )
+        set_entry(first, node, number[sf.MB] - 1.0, vectors[sf.B_0], ws, contact, entry)
+        set_entry(first + 1, surfaces.core[other, sf.NODE_1], -number[sf.MB], vectors[sf.B_1], ws, contact, entry)
     else:
-        set_entry(first, node, -1.0, vectors[sf.X_B], ws, entries, weights, nodes)
+        set_entry(first, node, -1.0, vectors[sf.X_B], ws, contact, entry)
     flag[sf.FIRST_B], flag[sf.N_HERE] = first, first + 1 + flag[sf.TWO_B]
 
 
 @kernel_in_place
-def contact_force(law, contact, weights):
+def contact_force(law, contact):
     """Relative velocity at the contact and the force there, with what its tangents need of the law."""
-    vectors, entries, flag, number = contact.vectors, contact.entries, contact.flag, contact.number
-    n, u, u_t, force, arm_a, arm_b = (
-        vectors[sf.N],
-        vectors[sf.U],
-        vectors[sf.U_T],
-        vectors[sf.F],
-        vectors[sf.ARM_A],
-        vectors[sf.ARM_B],
-    )
+    vectors, entries, flag, number, weights = (
+        contact.vectors, contact.entries, contact.flag, contact.number, contact.weights,
+    )  # fmt: skip
+    n, u, u_t, force = vectors[sf.N], vectors[sf.U], vectors[sf.U_T], vectors[sf.F]
+    arm_a, arm_b = vectors[sf.ARM_A], vectors[sf.ARM_B]
     for i in range(3):
         arm_a[i] = -number[sf.R_A] * n[i]
         arm_b[i] = arm_a[i] + vectors[sf.X_A, i] - vectors[sf.X_B, i]
@@ -283,20 +253,18 @@ def evaluate_pair(surfaces, group, core, other, ws, contact, external):
         return
     contact.counts[sf.ACTIVE] += 1
     nodes = contact.entry[k, sf.ENTRY_NODE :]
-    weights = vectors[sf.WEIGHTS : sf.WEIGHTS + 2].reshape(6)
-    set_entries(surfaces, core, other, ws, contact, weights, nodes)
+    set_entries(surfaces, core, other, ws, contact, contact.entry[k])
     previous_slip(contact, group, core, other)
-    contact_force(law, contact, weights)
+    contact_force(law, contact)
     record_contact(contact, k, group, core, other)
     force, dead = vectors[sf.F], contact.wide[0, 0]
     for j in range(flag[sf.N_HERE]):
         if nodes[j] >= 0:
             cross(vectors[sf.ARM_A] if j < flag[sf.FIRST_B] else vectors[sf.ARM_B], force, dead)
-            for i in range(3):
-                dead[3 + i] = force[i]
-            add_dead(contact.entries[sf.P + j], dead, weights[j], nodes[j], external)
+            copy(force, dead[3:])
+            add_dead(contact.entries[sf.P + j], dead, contact.weights[j], nodes[j], external)
     if law[sf.LAW_DISSIPATIVE_ONLY] == 0.0 and contact.counts[sf.NO_TANGENTS] == 0:
-        add_tangents(surfaces, core, k, ws, contact, weights, nodes, external)
+        add_tangents(surfaces, core, k, ws, contact, external)
 
 
 @kernel_in_place

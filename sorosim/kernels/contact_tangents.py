@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from sorosim.compiled import kernel_in_place
 from sorosim.kernels import surfaces as sf
-from sorosim.kernels.small import add_cross, cross, dot
+from sorosim.kernels.small import add_cross, copy, cross
+from sorosim.lie.triples import dot, rows, transposed_times
 
 
 @kernel_in_place
@@ -32,19 +33,19 @@ def turning(two, end, turn, t, move, n, work):
 @kernel_in_place
 def lowest_point(Q, g, n, size, dn, out):
     """out: how -Q n / sqrt(n Q n), size that root, changes with n by dn; Q flat (9,), in the axes of g."""
+    R, Q_rows = rows(g), Q.reshape(3, 3)
+    own, d_own = transposed_times(R, n), transposed_times(R, dn)
     ds = 0.0
     for i in range(3):
-        own = g[0, i] * n[0] + g[1, i] * n[1] + g[2, i] * n[2]
         for j in range(3):
-            ds += own * Q[3 * i + j] * (g[0, j] * dn[0] + g[1, j] * dn[1] + g[2, j] * dn[2])
+            ds += own[i] * Q_rows[i, j] * d_own[j]
     ds /= size
     for r in range(3):
         out[r] = 0.0
     for i in range(3):
         change = 0.0
         for j in range(3):
-            own = g[0, j] * n[0] + g[1, j] * n[1] + g[2, j] * n[2]
-            change += Q[3 * i + j] * (g[0, j] * dn[0] + g[1, j] * dn[1] + g[2, j] * dn[2] - own * ds / size) / size
+            change += Q_rows[i, j] * (d_own[j] - own[j] * ds / size) / size
         for r in range(3):
             out[r] -= g[r, i] * change
 
@@ -106,25 +107,14 @@ def places_change(contact, j, xi):
 
 
 @kernel_in_place
-def change_of_force(surfaces, core, ws, contact, j, weight, right, at):
+def change_of_force(surfaces, core, ws, contact, j, right, at):
     """Column `at` of right: what changes when entry j moves by MOVE and turns by TURN, its twist carried along."""
     vectors, number, flag = contact.vectors, contact.number, contact.flag
-    n, u, u_t, force, H = (
-        vectors[sf.N],
-        vectors[sf.U],
-        vectors[sf.U_T],
-        vectors[sf.F],
-        vectors[sf.H_ROWS : sf.H_ROWS + 3],
-    )
+    n, u, u_t, force = vectors[sf.N], vectors[sf.U], vectors[sf.U_T], vectors[sf.F]
+    H, work = vectors[sf.H_ROWS : sf.SOLID_POSE], vectors[sf.WORK]
     turn, move, xi, dn, slide = vectors[sf.TURN], vectors[sf.MOVE], vectors[sf.XI], vectors[sf.DN], vectors[sf.SLIDE]
-    du, dut, darm, moment, work = (
-        vectors[sf.D_U],
-        vectors[sf.D_UT],
-        vectors[sf.D_ARM],
-        vectors[sf.D_F],
-        vectors[sf.WORK],
-    )
-    on_a, is_solid = j < flag[sf.FIRST_B], flag[sf.IS_SOLID]
+    du, dut, darm, moment = vectors[sf.D_U], vectors[sf.D_UT], vectors[sf.D_ARM], vectors[sf.D_F]
+    on_a, is_solid, weight = j < flag[sf.FIRST_B], flag[sf.IS_SOLID], contact.weights[j]
     for i in range(3):
         xi[i] = weight * move[i]
     for i in range(3):
@@ -136,8 +126,7 @@ def change_of_force(surfaces, core, ws, contact, j, weight, right, at):
         slide[i] = dla * vectors[sf.T_A, i]
     if flag[sf.FORM_HERE] == sf.ELLIPSOID:
         row = surfaces.core[core]
-        for i in range(3):
-            work[i] = dn[i]
+        copy(dn, work)
         if on_a:
             add_cross(turn, n, -1.0, work)
         Q = surfaces.value[row[sf.CORE_AT] + sf.AXES : row[sf.CORE_AT] + sf.AXES + 9]
@@ -179,16 +168,10 @@ def change_of_force(surfaces, core, ws, contact, j, weight, right, at):
 
 
 @kernel_in_place
-def motion_at_contact(contact, j, c, weight, left, at):
+def motion_at_contact(contact, j, c, left, at):
     """Column `at` of left: what rotation c (0 to 2) or translation (3 to 5) of the node of entry j does there."""
-    vectors, flag = contact.vectors, contact.flag
-    on_a, p, axis, move, work = (
-        j < flag[sf.FIRST_B],
-        contact.entries[sf.P + j],
-        vectors[sf.AXIS],
-        vectors[sf.MOVE],
-        vectors[sf.WORK],
-    )
+    vectors, flag, weight, p = contact.vectors, contact.flag, contact.weights[j], contact.entries[sf.P + j]
+    on_a, axis, move, work = j < flag[sf.FIRST_B], vectors[sf.AXIS], vectors[sf.MOVE], vectors[sf.WORK]
     arm = vectors[sf.ARM_A] if on_a else vectors[sf.ARM_B]
     for i in range(sf.N_ROWS):
         left[i, at] = 0.0
@@ -209,9 +192,9 @@ def motion_at_contact(contact, j, c, weight, left, at):
 
 
 @kernel_in_place
-def add_tangents(surfaces, core, k, ws, contact, weights, nodes, external):
+def add_tangents(surfaces, core, k, ws, contact, external):
     """Tangents of contact k: to its node if only one moves, else rows of `contact`."""
-    vectors, flag = contact.vectors, contact.flag
+    vectors, flag, nodes = contact.vectors, contact.flag, contact.entry[k, sf.ENTRY_NODE :]
     m, first = flag[sf.N_HERE], flag[sf.FIRST_B]
     linked = m > 2 or (nodes[0] >= 0 and nodes[1] >= 0)
     slot = contact.counts[sf.LINKED]  # one that needs no rows only borrows the next
@@ -233,8 +216,8 @@ def add_tangents(surfaces, core, k, ws, contact, weights, nodes, external):
                 turn[i], move[i] = (one, 0.0) if c < 3 else (0.0, one)
             if c < 3:
                 cross(turn, contact.entries[sf.P + j], move)
-            change_of_force(surfaces, core, ws, contact, j, weights[j], right, 6 * j + c)
-            motion_at_contact(contact, j, c, weights[j], left, 6 * j + c)
+            change_of_force(surfaces, core, ws, contact, j, right, 6 * j + c)
+            motion_at_contact(contact, j, c, left, 6 * j + c)
     if linked:
         contact.linked[slot] = k
         contact.counts[sf.LINKED] += 1

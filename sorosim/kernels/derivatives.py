@@ -13,7 +13,6 @@ from sorosim.kernels.small import (
     add_coadbar_columns,
     add_matrix,
     add_matrix_columns,
-    add_matrix_transposed_columns,
     add_transposed_product,
     clear,
     clear_matrix,
@@ -21,17 +20,14 @@ from sorosim.kernels.small import (
     dual_transpose_vector,
 )
 from sorosim.lie.tangent import tangent_transpose_derivative_into
+from sorosim.lie.triples import cross, head, rows, store, sum2, tail, transposed_times
 
 
 @kernel_in_place
 def wrench_at_start(R, p, F, y):
     """y = Ad_g^T F = [R^T (m - p x f); R^T f]."""
-    m0 = F[0] - (p[1] * F[5] - p[2] * F[4])
-    m1 = F[1] - (p[2] * F[3] - p[0] * F[5])
-    m2 = F[2] - (p[0] * F[4] - p[1] * F[3])
-    for i in range(3):
-        y[i] = R[0, i] * m0 + R[1, i] * m1 + R[2, i] * m2
-        y[3 + i] = R[0, i] * F[3] + R[1, i] * F[4] + R[2, i] * F[5]
+    f, R_rows = tail(F), rows(R)
+    store(transposed_times(R_rows, sum2(1.0, head(F), -1.0, cross(p, f))), transposed_times(R_rows, f), y)
 
 
 @kernel_in_place
@@ -213,9 +209,9 @@ def derivative_sweep(tree, moving, loaded, with_mass, ws, tau, dq, dqd, dqdd) ->
             # sum S_w^T MC, NC, KC, transposed
             if base >= 0:
                 add_matrix_columns(MC, S, n, 1.0, XM)
-                add_matrix_transposed_columns(NC, S, n, XN)
+                add_matrix_columns(NC.T, S, n, 1.0, XN)
                 if loaded:
-                    add_matrix_transposed_columns(KC, S, n, XK)
+                    add_matrix_columns(KC.T, S, n, 1.0, XK)
 
         if base < 0:
             continue

@@ -6,31 +6,28 @@ the sweeps from being compiled half a dozen times.
 
 from __future__ import annotations
 
-from sorosim.compiled import kernel_in_place, kernel_lazy
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy
+from sorosim.kernels import loops as lp
 from sorosim.kernels.contacts import contact_matrices
 from sorosim.kernels.derivatives import derivative_sweep
 from sorosim.kernels.dynamics import composite_mass_matrix, point_quantities, project_wrenches
 from sorosim.kernels.external import pair_matrices
-from sorosim.kernels.forces import internal_forces
+from sorosim.kernels.forces import Internal, internal_forces
 from sorosim.kernels.kinematics import forward_sweep
 from sorosim.kernels.linalg import cholesky, cholesky_solve, cholesky_solve_vector
-from sorosim.kernels.loops import (
-    ACCELERATION,
-    ACCELERATION_BY_Q,
-    ACCELERATION_BY_QD,
-    CONSTRAINT,
-    ERROR,
-    ERROR_BY_Q,
-    RATE,
-    RATE_BY_Q,
-    apply_loops,
-    close_loops,
-    loop_matrices,
-)
+from sorosim.kernels.loop_joint import Loops
 from sorosim.kernels.mass_rank import singular_coordinate
-from sorosim.kernels.saddle import factor_constraints, solve_constrained, solve_constrained_columns
-from sorosim.kernels.small import clear, clear_matrix, copy
+from sorosim.kernels.saddle import Saddle, factor_constraints, solve_constrained, solve_constrained_columns
+from sorosim.kernels.small import clear, clear_matrix, copy, isolate
 from sorosim.kernels.surfaces import LINKED
+from sorosim.kernels.tree import Tree
+
+Array = NDArray[np.float64]
 
 # the task, and the outputs it fills
 INTERNAL = 0  # tau: the internal force
@@ -51,55 +48,99 @@ PREPARE = 11  # tau: the internal force; the workspace for kernels.articulated, 
 DONE = -1
 
 
+@by_reference
+class System(NamedTuple):
+    """A robot as arrays, but for its loads."""
+
+    tree: Tree
+    internal: Internal
+    loops: Loops
+
+
+@by_reference
+class State(NamedTuple):
+    """State in which a system is evaluated, and what is prescribed there."""
+
+    q: np.ndarray  # (ndof,)
+    qd: np.ndarray  # (ndof,)
+    u: np.ndarray  # (n_actuators,)
+    gravity: np.ndarray  # (3,)
+    # (ndof,) bool: coordinates whose acceleration forward dynamics is given: their forces are unknown, and their rows
+    # of the equations of motion are left out
+    known: np.ndarray
+    # (3,) Baumgarte stabilisation in forward dynamics, A qdd + A' qd + closing[0] A qd + closing[1] e = 0; and the rank
+    # of A where the loops are closed, -1 if unknown
+    closing: np.ndarray
+
+
+@by_reference
+class Evaluation(NamedTuple):
+    """What an evaluation gives; parts that its task does not fill are empty or without meaning."""
+
+    tau: Array  # (ndof,)
+    mass: Array  # (ndof, ndof)
+    dq: Array  # (ndof, ndof)
+    dqd: Array  # (ndof, ndof)
+    B: Array  # (ndof, n_actuators)
+    qdd: Array  # (ndof,) input of inverse dynamics, output of forward dynamics but for the known ones
+    closure: lp.Closure  # of the loops: multipliers (m,), values (3, m), matrices (5, m, ndof)
+    saddle: Saddle  # factors of their constraints
+
+    @property
+    def regularity(self) -> Array:
+        """Rank (2,) of the constraints, and how near they are to losing it."""
+        regularity: Array = self.saddle.regularity
+        return regularity
+
+
 @kernel_lazy()
-def solve_forward(tree, ws, loops, looped, known, internal, closing, closure, saddle, tau, mass) -> int:
+def solve_forward(system, state, looped, ws, out) -> int:
     """Overwrite the bias force tau with accelerations, zero for known ones, and the mass matrix with its factor.
 
-    Fills the multipliers. Returns DONE, or the coordinate at which the mass matrix was found not positive definite.
+    The internal force is in ws.vector[0]. Fills the multipliers. Returns DONE, or the coordinate at which the mass
+    matrix was found not positive definite.
     """
-    n, diagonal = tau.shape[0], ws.vector[1]
+    tau, mass, known, closing, closure = out.tau, out.mass, state.known, state.closing, out.closure
+    n, internal, diagonal = tau.shape[0], ws.vector[0], ws.vector[1]
     for i in range(n):
         diagonal[i] = mass[i, i]
         tau[i] = 0.0 if known[i] else internal[i] - tau[i]
         if known[i]:
-            for j in range(n):
-                mass[i, j] = 0.0
-                mass[j, i] = 0.0
-            mass[i, i] = 1.0
+            isolate(mass, i)
     failed = cholesky(mass)
     if failed < 0:
-        failed = singular_coordinate(tree, known, diagonal, mass, ws)
+        failed = singular_coordinate(system.tree, known, diagonal, mass, ws)
     if failed >= 0:
         return failed
     if looped:
         for i in range(closure.multiplier.shape[0]):
-            stabilisation = closing[0] * closure.value[RATE, i] + closing[1] * closure.value[ERROR, i]
-            saddle.right[i, 0] = -(closure.value[ACCELERATION, i] + stabilisation)
-        A, error = closure.matrix[CONSTRAINT], closure.value[ERROR]
-        factor_constraints(loops, mass, A, error, int(closing[2]), known, saddle)
-        solve_constrained(loops, mass, saddle, tau, closure.multiplier)
+            stabilisation = closing[0] * closure.value[lp.RATE, i] + closing[1] * closure.value[lp.ERROR, i]
+            out.saddle.right[i, 0] = -(closure.value[lp.ACCELERATION, i] + stabilisation)
+        A, error = closure.matrix[lp.CONSTRAINT], closure.value[lp.ERROR]
+        factor_constraints(system.loops, mass, A, error, int(closing[2]), known, out.saddle)
+        solve_constrained(system.loops, mass, out.saddle, tau, closure.multiplier)
     else:
         cholesky_solve_vector(mass, tau)
     return DONE
 
 
 @kernel_lazy("loops")
-def solve_looped_derivatives(loops, closing, closure, saddle, mass, dq, dqd, B) -> None:
+def solve_looped_derivatives(loops, closing, out) -> None:
     """Overwrite derivatives of forces by those of accelerations under loops; mass holds the Cholesky factor."""
-    n = dq.shape[0]
-    for i in range(closure.multiplier.shape[0]):
-        for j in range(n):
-            saddle.right[i, j] = -closure.matrix[ACCELERATION_BY_Q, i, j]
-            saddle.right[i, j] -= closing[0] * closure.matrix[RATE_BY_Q, i, j]
-            saddle.right[i, j] -= closing[1] * closure.matrix[ERROR_BY_Q, i, j]
-    solve_constrained_columns(loops, mass, saddle, dq)
-    for i in range(closure.multiplier.shape[0]):
-        for j in range(n):
-            saddle.right[i, j] = -closure.matrix[ACCELERATION_BY_QD, i, j]
-            saddle.right[i, j] -= closing[0] * closure.matrix[CONSTRAINT, i, j]
-    solve_constrained_columns(loops, mass, saddle, dqd)
-    clear_matrix(saddle.right)
-    solve_constrained_columns(loops, mass, saddle, B)
+    matrix, right, m = out.closure.matrix, out.saddle.right, out.closure.multiplier.shape[0]
+    for i in range(m):
+        for j in range(out.dq.shape[0]):
+            right[i, j] = -matrix[lp.ACCELERATION_BY_Q, i, j]
+            right[i, j] -= closing[0] * matrix[lp.RATE_BY_Q, i, j]
+            right[i, j] -= closing[1] * matrix[lp.ERROR_BY_Q, i, j]
+    solve_constrained_columns(loops, out.mass, out.saddle, out.dq)
+    for i in range(m):
+        for j in range(out.dq.shape[0]):
+            right[i, j] = -matrix[lp.ACCELERATION_BY_QD, i, j]
+            right[i, j] -= closing[0] * matrix[lp.CONSTRAINT, i, j]
+    solve_constrained_columns(loops, out.mass, out.saddle, out.dqd)
+    clear_matrix(right)
+    solve_constrained_columns(loops, out.mass, out.saddle, out.B)
 
 
 @kernel_in_place
@@ -111,50 +152,38 @@ def clear_free(known, qdd):
 
 
 @kernel_in_place
-def acceleration_derivatives(by_inputs, loops, looped, known, closing, closure, saddle, mass, dq, dqd, B):
+def acceleration_derivatives(system, state, by_inputs, looped, out):
     """Overwrite derivatives of forces by those of accelerations, zero for known ones; B too if `by_inputs`."""
-    for i in range(known.shape[0]):
-        if known[i]:
-            clear(dq[i])
-            clear(dqd[i])
+    for i in range(state.known.shape[0]):
+        if state.known[i]:
+            clear(out.dq[i])
+            clear(out.dqd[i])
             if by_inputs:
-                clear(B[i])
+                clear(out.B[i])
     if looped:
-        solve_looped_derivatives(loops, closing, closure, saddle, mass, dq, dqd, B)
+        solve_looped_derivatives(system.loops, state.closing, out)
     else:
-        cholesky_solve(mass, dq)
-        cholesky_solve(mass, dqd)
+        cholesky_solve(out.mass, out.dq)
+        cholesky_solve(out.mass, out.dqd)
         if by_inputs:
-            cholesky_solve(mass, B)
+            cholesky_solve(out.mass, out.B)
 
 
 @kernel_lazy()
-def evaluate(
-    tree, elastic, fibres, loops, task, known, q, qd, qdd, u, gravity, external, closing, ws, closure, saddle, tau,
-    mass, dq, dqd, B,
-) -> int:  # fmt: skip
+def evaluate(system, task, state, external, ws, out) -> int:
     """Internal forces, inverse or forward dynamics of a tree, with or without derivatives, by `task`.
 
     Parameters
     ----------
-    known : (ndof,) bool
-        Coordinates whose acceleration forward dynamics is given: their forces are unknown, and their rows of the
-        equations of motion are left out.
-    q, qd, qdd : (ndof,)
-        qdd is input of inverse dynamics, output of forward dynamics but for the known ones.
-    u : (n_actuators,)
-    gravity : (3,)
+    system : System
+    task : int
+        One of those above.
+    state : State
     external : External
         What loads give, see kernels.external.
-    closing : (3,)
-        Baumgarte stabilisation in forward dynamics, A qdd + A' qd + closing[0] A qd + closing[1] e = 0; and the rank of
-        A where the loops are closed, -1 if unknown.
     ws : Workspace
-    closure, saddle
-        Of the loops; see kernels.loops and kernels.saddle.
-    tau, mass, dq, dqd, B
-        (ndof,), (ndof, ndof) three times, (ndof, n_actuators): filled by task. A task touches nothing else, but forward
-        and hybrid dynamics leave no meaning in tau.
+    out : Evaluation
+        Filled by task. A task touches nothing else, but forward and hybrid dynamics leave no meaning in tau.
 
     Returns
     -------
@@ -163,6 +192,8 @@ def evaluate(
 
     Source: docs/theory.md, 4-6.
     """
+    tree, loops, closure, q, qd, u = system.tree, system.loops, out.closure, state.q, state.qd, state.u
+    tau, mass, dq, dqd, B, qdd = out.tau, out.mass, out.dq, out.dqd, out.B, out.qdd
     n = q.shape[0]
     internal, dq_internal, dqd_internal = ws.vector[0], ws.matrix[0], ws.matrix[1]
     forward = task >= FORWARD and task != PREPARE
@@ -173,35 +204,34 @@ def evaluate(
         or task == FORWARD_DERIVATIVES
         or task == HYBRID_DERIVATIVES
     )
-    if task <= INTERNAL_DERIVATIVES:
-        internal_forces(tree, elastic, fibres, q, qd, u, derivatives, ws, external, tau, dq, dqd, B)
-        return DONE
-    looped = loops.row.shape[0] > 0 and task >= RESIDUAL and task != MASS and task < HYBRID
-    if task == PREPARE:
-        internal_forces(tree, elastic, fibres, q, qd, u, False, ws, external, tau, dq, dqd, B)
+    if task <= INTERNAL_DERIVATIVES or task == PREPARE:
+        internal_forces(tree, system.internal, q, qd, u, derivatives, ws, external, tau, dq, dqd, B)
+        if task != PREPARE:
+            return DONE
     elif task >= HYBRID:
         copy(tau, internal)
         clear_matrix(dq_internal)
         clear_matrix(dqd_internal)
     elif forward or task == RESIDUAL or task == RESIDUAL_DERIVATIVES:
         internal_forces(
-            tree, elastic, fibres, q, qd, u, derivatives, ws, external, internal, dq_internal, dqd_internal, B
+            tree, system.internal, q, qd, u, derivatives, ws, external, internal, dq_internal, dqd_internal, B
         )
+    looped = loops.row.shape[0] > 0 and task >= RESIDUAL and task != MASS and task < HYBRID
     if forward:
-        clear_free(known, qdd)
+        clear_free(state.known, qdd)
 
     # forward dynamics: bias and mass matrix first, which give qdd; then its derivatives, if wanted, at that qdd
     for stage in range(2 if forward and derivatives else 1):
         jets = derivatives and (stage == 1 or not forward)
-        moving = forward_sweep(tree, q, qd, qdd, gravity, 2 if jets else 0, ws)
+        moving = forward_sweep(tree, q, qd, qdd, state.gravity, 2 if jets else 0, ws)
         point_quantities(tree, external, moving, jets, looped, ws)
         if task == PREPARE:
             return DONE
         if looped:
             if forward and stage == 0:
                 clear(closure.multiplier)
-            close_loops(loops, ws, u, closure)
-            apply_loops(loops, jets, ws, closure)
+            lp.close_loops(loops, ws, u, closure)
+            lp.apply_loops(loops, jets, ws, closure)
         if jets:
             derivative_sweep(tree, moving, looped or external.wrench.shape[0] > 0, not forward, ws, tau, dq, dqd, mass)
             if external.pair.shape[0] > 0:
@@ -211,11 +241,11 @@ def evaluate(
         else:
             project_wrenches(tree, ws, tau)
         if looped and (forward or jets):
-            loop_matrices(tree, loops, moving, jets, ws, closure, dq, dqd, B)
+            lp.loop_matrices(tree, loops, moving, jets, ws, closure, dq, dqd, B)
         if task >= MASS and not jets:
             composite_mass_matrix(tree, ws, mass)
         if forward and stage == 0:
-            failed = solve_forward(tree, ws, loops, looped, known, internal, closing, closure, saddle, tau, mass)
+            failed = solve_forward(system, state, looped, ws, out)
             if failed >= 0:
                 return failed
             for i in range(n):
@@ -231,6 +261,5 @@ def evaluate(
                 dq[i, j] = sign * (dq[i, j] - dq_internal[i, j])
                 dqd[i, j] = sign * (dqd[i, j] - dqd_internal[i, j])
     if forward and derivatives:
-        acceleration_derivatives(task == FORWARD_DERIVATIVES, loops, looped, known, closing, closure, saddle, mass,
-                                 dq, dqd, B)  # fmt: skip
+        acceleration_derivatives(system, state, task == FORWARD_DERIVATIVES, looped, out)
     return DONE

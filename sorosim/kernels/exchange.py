@@ -12,20 +12,18 @@ from sorosim.kernels.surfaces import NO_TANGENTS
 
 
 @kernel_lazy()
-def tree_exchange(
-    tree, active, fibres, dampers, no_fibres, q, qd, u, ws, external, work, loss, dq, dqd, B
-) -> None:  # fmt: skip
+def tree_exchange(tree, active, dampers, q, qd, u, ws, external, work, loss) -> None:
     """Generalised forces of actuators, and those against damping, in k states.
 
-    active, fibres : motors of joints without stiffness and damping, and actuators inside rods; dampers, no_fibres :
-    damping alone; q, qd, work, loss : (k, ndof); u : (k, n_actuators); dq, dqd, B : not used.
+    active, dampers : Internal: motors of joints and actuators inside rods without stiffness and damping; damping alone
+    q, qd, work, loss : (k, ndof); u : (k, n_actuators)
     """
-    n = q.shape[1]
+    n, unused = q.shape[1], ws.matrix[0]
     for k in range(q.shape[0]):
         forces = work[k, :n]
-        internal_forces(tree, active, fibres, q[k], qd[k], u[k], False, ws, external, forces, dq, dqd, B)
+        internal_forces(tree, active, q[k], qd[k], u[k], False, ws, external, forces, unused, unused, unused)
         forces = loss[k, :n]
-        internal_forces(tree, dampers, no_fibres, q[k], qd[k], u[k], False, ws, external, forces, dq, dqd, B)
+        internal_forces(tree, dampers, q[k], qd[k], u[k], False, ws, external, forces, unused, unused, unused)
         for i in range(n):
             loss[k, i] = -loss[k, i]
 

@@ -8,10 +8,11 @@ import numpy as np
 
 from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy
 from sorosim.kernels.fibres import FibreWorkspace
-from sorosim.kernels.kinematics import compose_into
-from sorosim.kernels.small import add_coad, add_coadbar, clear, clear_matrix
+from sorosim.kernels.kinematics import body_columns, compose_into, homogeneous, relative_into
+from sorosim.kernels.small import add, add_coad, add_coadbar, add_matrix, add_scaled, clear, copy
 from sorosim.kernels.surfaces import ACTIVE, LINKED, ContactWorkspace
 from sorosim.kernels.tree import BLOCK, BLOCK_PARENT, COLUMN, N_COLUMNS, WORK
+from sorosim.lie.triples import cross, head, plus, row, rows, store, tail, times
 
 
 @by_reference
@@ -55,45 +56,21 @@ def make_external(
 @kernel_in_place
 def clear_external(external):
     """No loads."""
-    clear_matrix(external.wrench)
-    for k in range(external.wrench.shape[0]):
-        clear_matrix(external.K[k])
-        clear_matrix(external.D[k])
-    for k in range(external.pair.shape[0]):
-        for side in range(2):
-            clear_matrix(external.pair_K[k, side])
-            clear_matrix(external.pair_D[k, side])
+    clear(external.wrench.reshape(-1))
+    clear(external.K.reshape(-1))
+    clear(external.D.reshape(-1))
+    clear(external.pair_K.reshape(-1))
+    clear(external.pair_D.reshape(-1))
     external.contact.counts[ACTIVE] = 0
     external.contact.counts[LINKED] = 0
 
 
 @kernel_in_place
-def scale_external(external, scale):
-    """Multiply wrenches and tangents of loads, not those of actuators."""
-    for k in range(external.wrench.shape[0]):
-        for i in range(6):
-            external.wrench[k, i] *= scale
-            for j in range(6):
-                external.K[k, i, j] *= scale
-                external.D[k, i, j] *= scale
-    for k in range(external.pair.shape[0]):
-        for side in range(2):
-            for i in range(6):
-                for j in range(6):
-                    external.pair_K[k, side, i, j] *= scale
-                    external.pair_D[k, side, i, j] *= scale
-
-
-@kernel_in_place
 def world_wrench(g, f, out):
     """out = Ad_g^-T f = [R m + p x R f; R f]; g (4, 3), f and out (6,)."""
-    for i in range(3):
-        out[i] = g[i, 0] * f[0] + g[i, 1] * f[1] + g[i, 2] * f[2]
-        out[3 + i] = g[i, 0] * f[3] + g[i, 1] * f[4] + g[i, 2] * f[5]
-    p = g[3]
-    out[0] += p[1] * out[5] - p[2] * out[4]
-    out[1] += p[2] * out[3] - p[0] * out[5]
-    out[2] += p[0] * out[4] - p[1] * out[3]
+    R = rows(g)
+    moment, force = times(R, head(f)), times(R, tail(f))
+    store(plus(moment, cross(row(g, 3), force)), force, out)
 
 
 @kernel_in_place
@@ -127,16 +104,11 @@ def add_load(node, g, f, K, D, external):
     """Add a wrench f on a frame with pose g (4, 3) on a node, and its tangents, all in the axes of that frame."""
     scratch, X, w = external.scratch[0], external.scratch[1], external.scratch[2, 0]
     world_wrench(g, f, w)
-    for i in range(6):
-        external.wrench[node, i] += w[i]
+    add(w, external.wrench[node])
     world_tangent(g, K, scratch, X)
-    for i in range(6):
-        for j in range(6):
-            external.K[node, i, j] += X[i, j]
+    add_matrix(X, external.K[node])
     world_tangent(g, D, scratch, X)
-    for i in range(6):
-        for j in range(6):
-            external.D[node, i, j] += X[i, j]
+    add_matrix(X, external.D[node])
 
 
 @kernel_in_place
@@ -155,24 +127,19 @@ def add_pair_load(k, A, B, g_A, V_A, V_B, f, K, D, external):
         # a row of D_w ad_V is -ad*_V of the row of D_w
         clear(y)
         add_coad(V_B, X[i], 1.0, y)
-        for j in range(6):
-            K_w[i, j] += y[j]
-    for i in range(6):
-        external.wrench[A, i] += w[i]
-        for j in range(6):
-            external.K[A, i, j] += K_w[i, j]
-            external.D[A, i, j] += X[i, j]
+        add(y, K_w[i])
+    add(w, external.wrench[A])
+    add_matrix(K_w, external.K[A])
+    add_matrix(X, external.D[A])
     if B < 0:
         return
+    add_scaled(-1.0, w, external.wrench[B])
+    add_matrix(K_w, external.K[B])
+    add_matrix(X, external.D[B])
     for i in range(6):
-        external.wrench[B, i] -= w[i]
-        for j in range(6):
-            external.K[B, i, j] += K_w[i, j]
-            external.D[B, i, j] += X[i, j]
-            external.pair_K[k, 0, i, j] -= K_w[i, j]
-            external.pair_K[k, 1, i, j] -= K_w[i, j]
-            external.pair_D[k, 0, i, j] -= X[i, j]
-            external.pair_D[k, 1, i, j] -= X[i, j]
+        for side in range(2):
+            add_scaled(-1.0, K_w[i], external.pair_K[k, side, i])
+            add_scaled(-1.0, X[i], external.pair_D[k, side, i])
     add_coadbar(w, 1.0, external.K[B])
     add_coadbar(w, -1.0, external.pair_K[k, 1])
 
@@ -243,44 +210,19 @@ def relative_kinematics(nodes, frames, others, other_frames, ws, g_w, V, V_other
     g_w, V, V_other : (n, 4, 3), (n, 6) twice, filled: poses of the points in the world, twists of both nodes there
     g, eta : (n, 4, 4), (n, 6), filled: relative poses in the other frames, relative twists in the points' axes
     """
+    frame, relative = ws.scratch[0].reshape(12, 3)[:4], ws.scratch[0].reshape(12, 3)[4:8]
     for i in range(nodes.shape[0]):
         node, other = nodes[i], max(others[i], -1)
         pose, other_pose, own = ws.pose[node], ws.pose[other], g_w[i]
         compose_into(pose[:3], pose[3], frames[i, :3], frames[i, 3], own)
-        # their frame, then the point in it: R^T R', R^T (p' - p)
-        there = V_other[i]
+        compose_into(other_pose[:3], other_pose[3], other_frames[i, :3], other_frames[i, 3], frame)
+        relative_into(own, frame, relative)
+        homogeneous(relative, g[i])
+        copy(ws.twist[node, 0], V[i])
+        copy(ws.twist[other, 0], V_other[i])
         for r in range(6):
-            V[i, r] = ws.twist[node, 0, r]
-            there[r] = ws.twist[other, 0, r]
-        out = g[i]
-        for r in range(3):
-            for c in range(3):
-                total = 0.0
-                for j in range(3):
-                    axis = 0.0
-                    for k in range(3):
-                        axis += other_pose[j, k] * other_frames[i, k, r]
-                    total += axis * own[j, c]
-                out[r, c] = total
-            total = 0.0
-            for j in range(3):
-                axis, origin = 0.0, other_pose[3, j]
-                for k in range(3):
-                    axis += other_pose[j, k] * other_frames[i, k, r]
-                    origin += other_pose[j, k] * other_frames[i, 3, k]
-                total += axis * (own[3, j] - origin)
-            out[r, 3] = total
-            out[3, r] = 0.0
-        out[3, 3] = 1.0
-        for r in range(6):
-            eta[i, r] = V[i, r] - there[r]
-        w0, w1, w2 = eta[i, 0], eta[i, 1], eta[i, 2]
-        v0 = eta[i, 3] + w1 * own[3, 2] - w2 * own[3, 1]
-        v1 = eta[i, 4] + w2 * own[3, 0] - w0 * own[3, 2]
-        v2 = eta[i, 5] + w0 * own[3, 1] - w1 * own[3, 0]
-        for r in range(3):
-            eta[i, r] = own[0, r] * w0 + own[1, r] * w1 + own[2, r] * w2
-            eta[i, 3 + r] = own[0, r] * v0 + own[1, r] * v1 + own[2, r] * v2
+            eta[i, r] = V[i, r] - V_other[i, r]
+        body_columns(own, eta[i], 1, 0, eta[i].reshape(6, 1))
 
 
 @kernel_in_place

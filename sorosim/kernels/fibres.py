@@ -14,6 +14,7 @@ import numpy as np
 from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy
 from sorosim.kernels.small import clear, clear_matrix
 from sorosim.kernels.tree import BLOCK_COLUMN, BLOCK_N
+from sorosim.lie.triples import cross, dot, head, plus, store
 
 # columns of Fibres.row; GIVEN: number among the rows that Python computes
 FIBRE_ACTUATOR, FIBRE_BLOCK, FIBRE_BASIS, POINT, FIBRE_KIND, GIVEN_ROW = range(6)
@@ -91,9 +92,7 @@ def route_vector(value, xi, v):
 @kernel_in_place
 def route_wrench(value, x, out):
     """out (6,) = E^T x = [d x x; x]."""
-    d0, d1, d2 = value[ROUTE], value[ROUTE + 1], value[ROUTE + 2]
-    out[0], out[1], out[2] = d1 * x[2] - d2 * x[1], d2 * x[0] - d0 * x[2], d0 * x[1] - d1 * x[0]
-    out[3], out[4], out[5] = x[0], x[1], x[2]
+    store(cross(value[ROUTE:], x), head(x), out)
 
 
 @kernel_in_place
@@ -142,7 +141,7 @@ def capstan_friction(tree, fibres, q, scratch, workspace):
     The rate of turning is |v x v_total|/|v|^2, v_total = kappa x v + dv/dX; smooth where it is zero. Recorded of each
     point v, kappa, and the gradients of the rate by v, kappa and dv/dX.
     """
-    xi, change, w, c, h = scratch[0, 0], scratch[0, 1], scratch[0, 2], scratch[0, 3], scratch[0, 4]
+    xi, change = scratch[0, 0], scratch[0, 1]
     for k in range(fibres.capstan.shape[0]):
         line = fibres.capstan[k]
         n, at = line[CAPSTAN_N], line[CAPSTAN_OPERATORS]
@@ -163,33 +162,37 @@ def capstan_friction(tree, fibres, q, scratch, workspace):
                 change[i] = 0.0
                 for m in range(n):
                     change[i] += differentiate[j, m] * points[m, i]
-            size = v[0] * v[0] + v[1] * v[1] + v[2] * v[2]
-            for i in range(3):
-                a, b = (i + 1) % 3, (i + 2) % 3
-                c[i] = kappa[a] * v[b] - kappa[b] * v[a] + change[i]
-            total = 0.0
-            for i in range(3):
-                a, b = (i + 1) % 3, (i + 2) % 3
-                w[i] = (v[a] * c[b] - v[b] * c[a]) / size
-                total += w[i] * w[i]
+            size = dot(v, v)
+            c = plus(cross(kappa, v), change)
+            across = cross(v, c)
+            w = across[0] / size, across[1] / size, across[2] / size
+            total = dot(w, w)
             soft = np.sqrt(total + fades * fades)
             record[15] = soft - fades
-            s, by_kappa, by_v = record[6:9], record[9:12], record[12:15]
+            share = soft * size
+            h = w[0] / share, w[1] / share, w[2] / share
+            s = cross(h, v)
+            store(s, cross(v, s), record[6:12])
+            by_v = plus(cross(c, h), cross(s, kappa))
             for i in range(3):
-                h[i] = w[i] / (soft * size)
-            for i in range(3):
-                a, b = (i + 1) % 3, (i + 2) % 3
-                s[i] = h[a] * v[b] - h[b] * v[a]
-            for i in range(3):
-                a, b = (i + 1) % 3, (i + 2) % 3
-                by_kappa[i] = v[a] * s[b] - v[b] * s[a]
-                by_v[i] = c[a] * h[b] - c[b] * h[a] + s[a] * kappa[b] - s[b] * kappa[a]
-                by_v[i] -= 2.0 * total / soft * v[i] / size
+                record[12 + i] = by_v[i] - 2.0 * total / soft * v[i] / size
         for j in range(n):
             angle = 0.0
             for m in range(n):
                 angle += integrate[j, m] * points[m, 15]
             workspace.transmission[fibres.line[line[CAPSTAN_FIRST] + j]] = np.exp(-mu * angle)
+
+
+@kernel_in_place
+def angle_gradient(fibres, line, integrate, differentiate, points, j, m, x, gamma):
+    """Gradient (6,) of the angle at point j of a line by the strain at point m; x (3,) is scratch."""
+    for i in range(3):
+        x[i] = integrate[j, m] * points[m, 12 + i]
+        for p in range(points.shape[0]):
+            x[i] += integrate[j, p] * differentiate[p, m] * points[p, 6 + i]
+    route_wrench(fibres.value[fibres.line[line[CAPSTAN_FIRST] + m]], x, gamma)
+    for i in range(3):
+        gamma[i] += integrate[j, m] * points[m, 9 + i]
 
 
 @kernel_in_place
@@ -208,16 +211,8 @@ def capstan_derivatives(tree, fibres, q, u, scratch, workspace, dq):
         for j in range(n):
             row = fibres.line[line[CAPSTAN_FIRST] + j]
             value = fibres.value[row]
-            # the gradient of the angle here, by the strains of all points of the line
             for m in range(n):
-                record = points[m]
-                for i in range(3):
-                    x[i] = integrate[j, m] * record[12 + i]
-                    for p in range(n):
-                        x[i] += integrate[j, p] * differentiate[p, m] * points[p, 6 + i]
-                route_wrench(fibres.value[fibres.line[line[CAPSTAN_FIRST] + m]], x, workspace.gamma[m])
-                for i in range(3):
-                    workspace.gamma[m, i] += integrate[j, m] * record[9 + i]
+                angle_gradient(fibres, line, integrate, differentiate, points, j, m, x, workspace.gamma[m])
             # the wrench on this section
             fibre_strain(tree, fibres, row, q, True, xi)
             length = route_vector(value, xi, x)
@@ -270,13 +265,13 @@ def add_section_matrix(P, rows, n, c0, H, HP, out):
 
 
 @kernel_lazy("fibres")
-def fibre_forces(tree, fibres, q, u, derivatives, ws, external, workspace, tau, dq, dqd, B) -> None:
+def fibre_forces(tree, fibres, q, u, derivatives, ws, external, tau, dq, dqd, B) -> None:
     """tau += forces of all actuators in rods; if `derivatives` dq and dqd likewise, and B their columns by the inputs.
 
     u (n_actuators,); B (ndof, n_actuators), dq, dqd (ndof, ndof). `external` has what Python computed.
     """
     xi, t, f, total = ws.scratch[0, 0], ws.scratch[0, 1, :3], ws.scratch[0, 2], ws.scratch[0, 3]
-    H, E, damped = ws.scratch[1], ws.scratch[2, :3], ws.scratch[3]
+    H, E, damped, workspace = ws.scratch[1], ws.scratch[2, :3], ws.scratch[3], external.fibres
     n_rows = fibres.row.shape[0]
     tensions(tree, fibres, q, u, ws.scratch, workspace)
     if fibres.capstan.shape[0] > 0:

@@ -13,6 +13,8 @@ from sorosim.compiled import by_reference, kernel_in_place
 from sorosim.kernels.signals import SignalArrays
 from sorosim.kernels.small import clear_matrix
 from sorosim.kernels.tape import evaluate_tape
+from sorosim.kernels.wrenches import point_velocity
+from sorosim.lie.triples import product, rows, store_row, transposed_times
 
 # layout of the values of a body: drag along x, y, z [kg/m], lift [kg/m], drag of rotations [kg m^2], added mass
 # [kg], mass of the displaced fluid [kg], half the depth over which it gets wet [m]
@@ -70,19 +72,15 @@ def evaluate_flow(media, m, t, p, varying, scratch, flow):
 @kernel_in_place
 def into_body(R, x, out):
     """out (3,) = R^T x."""
-    for i in range(3):
-        out[i] = R[0, i] * x[0] + R[1, i] * x[1] + R[2, i] * x[2]
+    store_row(transposed_times(R, x), out)
 
 
 @kernel_in_place
-def gradient_into_body(R, G, scratch, out):
+def gradient_into_body(R, G, out):
     """out (3, 3) = R^T G R, G (9,)."""
+    GR = product(G.reshape(3, 3), rows(R))
     for i in range(3):
-        for j in range(3):
-            scratch[i, j] = G[3 * i] * R[0, j] + G[3 * i + 1] * R[1, j] + G[3 * i + 2] * R[2, j]
-    for i in range(3):
-        for j in range(3):
-            out[i, j] = R[0, i] * scratch[0, j] + R[1, i] * scratch[1, j] + R[2, i] * scratch[2, j]
+        store_row(transposed_times(GR, (R[0, i], R[1, i], R[2, i])), out[i])
 
 
 @kernel_in_place
@@ -138,14 +136,11 @@ def submerged_wrench(value, gravity, g, V, flow, flows, scratch, f, K, D):
     vectors = scratch[0]
     w, v, u, v_r, a, b = vectors[0, :3], vectors[1, :3], vectors[2, :3], vectors[3, :3], vectors[4, :3], vectors[5, :3]
     pushed, impulse = vectors[0, 3:], vectors[1, 3:]
-    G, Gt, B, product = scratch[1, :3, :3], scratch[2, :3, :3], scratch[3, :3, :3], scratch[4, :3, :3]
+    G, Gt, B, by_velocity = scratch[1, :3, :3], scratch[2, :3, :3], scratch[3, :3, :3], scratch[4, :3, :3]
     p, ma, displaced = g[3], value[ADDED_MASS : ADDED_MASS + 3], value[DISPLACED]
     into_body(g, V[:3], w)
-    for i in range(3):
-        x0 = V[3] + V[1] * p[2] - V[2] * p[1]
-        x1 = V[4] + V[2] * p[0] - V[0] * p[2]
-        x2 = V[5] + V[0] * p[1] - V[1] * p[0]
-        v[i] = g[0, i] * x0 + g[1, i] * x1 + g[2, i] * x2
+    point_velocity(V, p, impulse)
+    into_body(g, impulse, v)
     into_body(g, flow[FLOW : FLOW + 3], u)
     into_body(g, flow[RATE : RATE + 3], a)
     into_body(g, gravity, b)
@@ -179,8 +174,8 @@ def submerged_wrench(value, gravity, g, V, flow, flows, scratch, f, K, D):
     for i in range(3):
         for j in range(3):
             by_speed = pushed[i] * v_r[j] / speed if speed.real > 0.0 else 0.0 * speed
-            product[i, j] = -(speed * B[i, j] + by_speed)
-            D[3 + i, 3 + j] += product[i, j]
+            by_velocity[i, j] = -(speed * B[i, j] + by_speed)
+            D[3 + i, 3 + j] += by_velocity[i, j]
     add_cross(impulse, 1.0, 0, 3, D)
     for i in range(3):
         impulse[i] = ma[i] * v[i]
@@ -203,9 +198,9 @@ def submerged_wrench(value, gravity, g, V, flow, flows, scratch, f, K, D):
         K[3 + i, k] += (displaced + ma[i]) * a[j] - displaced * b[j]
     if not flows:
         return
-    gradient_into_body(g, flow[GRADIENT : GRADIENT + 9], scratch[5, :3, :3], G)
-    gradient_into_body(g, flow[RATE_GRADIENT : RATE_GRADIENT + 9], scratch[5, :3, :3], Gt)
-    # change of f by u: of drag -product, of added mass
+    gradient_into_body(g, flow[GRADIENT : GRADIENT + 9], G)
+    gradient_into_body(g, flow[RATE_GRADIENT : RATE_GRADIENT + 9], Gt)
+    # change of f by u: of drag -by_velocity, of added mass
     #   moment -[(ma v_r)^ - v_r^ ma], force -[ma w^ - w^ ma]
     by_u = scratch[5]
     clear_matrix(by_u)
@@ -219,7 +214,7 @@ def submerged_wrench(value, gravity, g, V, flow, flows, scratch, f, K, D):
         by_u[3 + i, j] += ma[i] * w[k] - w[k] * ma[j]
         by_u[3 + i, k] -= ma[i] * w[j] - w[j] * ma[k]
         for c in range(3):
-            by_u[3 + i, c] -= product[i, c]
+            by_u[3 + i, c] -= by_velocity[i, c]
     for i in range(6):
         x0, x1, x2 = by_u[i, 0], by_u[i, 1], by_u[i, 2]
         # by_u u^: row times u^

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy
-from sorosim.kernels.fibres import fibre_forces
+from sorosim.kernels.fibres import Fibres, fibre_forces
 from sorosim.kernels.joints import Laws, joint_laws, stop_energy
 from sorosim.kernels.small import clear, clear_matrix
 from sorosim.kernels.tree import BLOCK_COLUMN, BLOCK_N
@@ -21,6 +21,14 @@ class Elastic(NamedTuple):
     damping: np.ndarray  # (sum n_i^2,)
     rest: np.ndarray  # (ndof,) coordinates without elastic force
     laws: Laws
+
+
+@by_reference
+class Internal(NamedTuple):
+    """What internal forces are made of."""
+
+    elastic: Elastic
+    fibres: Fibres
 
 
 @kernel_in_place
@@ -68,8 +76,9 @@ def elastic_matrices(tree, elastic, dq, dqd):
 
 
 @kernel_lazy()
-def internal_forces(tree, elastic, fibres, q, qd, u, derivatives, ws, external, tau, dq, dqd, B) -> None:
+def internal_forces(tree, internal, q, qd, u, derivatives, ws, external, tau, dq, dqd, B) -> None:
     """tau (ndof,) = B u - K (q - rest) - D qd; if `derivatives` also dq, dqd (ndof, ndof) and B (ndof, n_actuators)."""
+    elastic, fibres = internal.elastic, internal.fibres
     clear(tau)
     elastic_force(tree, elastic, q, qd, tau)
     if derivatives:
@@ -80,4 +89,4 @@ def internal_forces(tree, elastic, fibres, q, qd, u, derivatives, ws, external, 
     if elastic.laws.row.shape[0] > 0:
         joint_laws(tree, elastic.laws, q, qd, u, derivatives, ws.scratch, tau, dq, dqd, B)
     if fibres.row.shape[0] > 0:
-        fibre_forces(tree, fibres, q, u, derivatives, ws, external, external.fibres, tau, dq, dqd, B)
+        fibre_forces(tree, fibres, q, u, derivatives, ws, external, tau, dq, dqd, B)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sorosim.compiled import kernel_in_place, kernel_inline, kernel_lazy
 from sorosim.kernels import tree as tr
-from sorosim.kernels.single import is_single, single_motion
+from sorosim.kernels.single import is_single, single_motion, start_pose
 from sorosim.kernels.small import (
     add,
     add_ad,
@@ -24,6 +24,7 @@ from sorosim.kernels.tree import add_strains
 from sorosim.lie.se3 import exp_into
 from sorosim.lie.so3 import coefficients
 from sorosim.lie.tangent import tangent_into, tangent_jet_into, tangent_jets_into
+from sorosim.lie.triples import cross, head, plus, scaled, store, store_row, tail, times
 
 # how much a sweep computes: poses and twists only, or the own columns J, J', J'' as well
 POSES, COLUMNS, COLUMN_RATES, COLUMN_JETS = -1, 0, 1, 2
@@ -41,18 +42,10 @@ def is_zero(x):
 @kernel_inline
 def place_start(tree, k, ws, R, p):
     """Pose of the frame where segment k starts: parent node times the fixed offset."""
-    g = ws.pose[tree.segment[k, tr.PARENT]]
-    if tree.segment[k, tr.OFFSET] == 0:
-        for i in range(3):
-            for j in range(3):
-                R[i, j] = g[i, j]
-            p[i] = g[3, i]
-        return
-    a = tree.offset[k]
+    rotation, position = start_pose(tree, k, ws)
     for i in range(3):
-        for j in range(3):
-            R[i, j] = g[i, 0] * a[0, j] + g[i, 1] * a[1, j] + g[i, 2] * a[2, j]
-        p[i] = g[i, 0] * a[0, 3] + g[i, 1] * a[1, 3] + g[i, 2] * a[2, 3] + g[3, i]
+        store_row(rotation[i], R[i])
+    store_row(position, p)
 
 
 @kernel_in_place
@@ -62,6 +55,17 @@ def compose_into(R, p, Re, pe, out):
         for j in range(3):
             out[i, j] = R[i, 0] * Re[0, j] + R[i, 1] * Re[1, j] + R[i, 2] * Re[2, j]
         out[3, i] = R[i, 0] * pe[0] + R[i, 1] * pe[1] + R[i, 2] * pe[2] + p[i]
+
+
+@kernel_in_place
+def relative_into(gA, gB, out):
+    """out (4, 3) = g_B^-1 g_A."""
+    for i in range(3):
+        for j in range(3):
+            out[i, j] = gB[0, i] * gA[0, j] + gB[1, i] * gA[1, j] + gB[2, i] * gA[2, j]
+        out[3, i] = 0.0
+        for r in range(3):
+            out[3, i] += gB[r, i] * (gA[3, r] - gB[3, r])
 
 
 @kernel_inline
@@ -115,19 +119,15 @@ def joint_columns(tree, k, n, first, qd, qdd, moving, depth, R, p, ws):
     at, work = tree.segment[k, tr.STRAIN], tree.segment[k, tr.WORK]
     half, vectors = 0.5 * tree.strain[at + tr.LENGTH], ws.scratch[5]
     V, A, S, Sd, Sdd = vectors[0], vectors[1], vectors[2], vectors[3], vectors[4]
+    R_half = scaled(half, R[0]), scaled(half, R[1]), scaled(half, R[2])
     own_V, own_A = ws.twist[k, 0], ws.twist[k, 1]
     copy(own_V, V)
     copy(own_A, A)
     for j in range(n):
         P_1, P_2 = at + tr.BASIS + 6 * j, at + tr.BASIS + 6 * (n + j)
-        for i in range(3):
-            S[i], S[3 + i] = 0.0, 0.0
-            for r in range(3):
-                S[i] += R[i, r] * half * (tree.strain[P_1 + r] + tree.strain[P_2 + r])
-                S[3 + i] += R[i, r] * half * (tree.strain[P_1 + 3 + r] + tree.strain[P_2 + 3 + r])
-        S[3] += p[1] * S[2] - p[2] * S[1]
-        S[4] += p[2] * S[0] - p[0] * S[2]
-        S[5] += p[0] * S[1] - p[1] * S[0]
+        screw_1, screw_2 = tree.strain[P_1 : P_1 + 6], tree.strain[P_2 : P_2 + 6]
+        w = times(R_half, plus(head(screw_1), head(screw_2)))
+        store(w, plus(times(R_half, plus(tail(screw_1), tail(screw_2))), cross(p, w)), S)
         if moving:
             clear(Sd)
             add_ad(V, S, 1.0, Sd)
@@ -185,6 +185,26 @@ def tangent_maps(kind, moving, depth, Omega, rate, rate_2, C, R, p, V, Acc, dual
         add_dual_vector(A[1], rate, Acc)
 
 
+@kernel_inline
+def magnus_step(tree, at, n, first, q, record, R, p):
+    """Relative motion (R, p) along the segment whose data start at tree.strain[at], n coordinates from `first` on.
+
+    A Magnus step over the strains at two collocation points. record : Omega, the strains and C of `Workspace.segment`.
+    """
+    h, c = tree.strain[at + tr.LENGTH], tree.strain[at + tr.MAGNUS]
+    Omega, x_1, x_2, C = record[0:6], record[6:12], record[12:18], record[18:28]
+    for r in range(6):
+        x_1[r] = tree.strain[at + tr.REFERENCE + r]
+        x_2[r] = tree.strain[at + tr.REFERENCE + 6 + r]
+    add_strains(tree, at, n, first, q, x_1, x_2)
+    for r in range(6):
+        Omega[r] = 0.5 * h * (x_1[r] + x_2[r])
+    if c != 0.0:
+        add_ad(x_1, x_2, c, Omega)
+    coefficients(Omega[0] * Omega[0] + Omega[1] * Omega[1] + Omega[2] * Omega[2], C)
+    exp_into(Omega, C, R, p)
+
+
 @kernel_lazy()
 def forward_sweep(tree, q, qd, qdd, gravity, depth, ws) -> bool:
     """Fill pose, V, A - G of every node and, by `depth`, S_w and the own columns J, J', J'' of every segment.
@@ -226,21 +246,11 @@ def forward_sweep(tree, q, qd, qdd, gravity, depth, ws) -> bool:
             copy(p, ws.pose[k, 3])
             continue
 
-        # relative motion: Magnus step over the strains at the two collocation points
         at, first = tree.segment[k, tr.STRAIN], tree.segment[k, tr.COLUMN]
         h, c = tree.strain[at + tr.LENGTH], tree.strain[at + tr.MAGNUS]
         record = ws.segment[k]
+        magnus_step(tree, at, n, first, q, record, Re, pe)
         Omega, x_1, x_2, C = record[0:6], record[6:12], record[12:18], record[18:28]
-        for r in range(6):
-            x_1[r] = tree.strain[at + tr.REFERENCE + r]
-            x_2[r] = tree.strain[at + tr.REFERENCE + 6 + r]
-        add_strains(tree, at, n, first, q, x_1, x_2)
-        for r in range(6):
-            Omega[r] = 0.5 * h * (x_1[r] + x_2[r])
-        if c != 0.0:
-            add_ad(x_1, x_2, c, Omega)
-        coefficients(Omega[0] * Omega[0] + Omega[1] * Omega[1] + Omega[2] * Omega[2], C)
-        exp_into(Omega, C, Re, pe)
         compose_into(R, p, Re, pe, ws.pose[k])
         if depth == POSES and not moving:
             continue

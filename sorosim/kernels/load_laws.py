@@ -11,7 +11,7 @@ from sorosim.kernels.external import add_load, world_wrench
 from sorosim.kernels.fluid import N_FLOW, N_FLUID_VALUES, Media, evaluate_flow, fluid_wrench, into_body
 from sorosim.kernels.kinematics import compose_into
 from sorosim.kernels.signals import SignalArrays
-from sorosim.kernels.small import add_coadbar, clear_matrix, copy, matrix_vector, world_inertia
+from sorosim.kernels.small import add, add_coadbar, add_scaled, clear_matrix, copy, matrix_vector, world_inertia
 from sorosim.kernels.solids import TOGETHER
 from sorosim.kernels.surfaces import Surfaces
 from sorosim.kernels.wrenches import add_between, add_dead, add_turned, point_velocity
@@ -105,10 +105,9 @@ def add_twist_damping(coefficients, g, V, scratch, f, wrench, D_w):
         scratch[0, r, r] = coefficients[r]
     world_inertia(g[:3], g[3], scratch[0], scratch[1], scratch[2])
     matrix_vector(scratch[2], V, f)
+    add_scaled(-1.0, f, wrench)
     for r in range(6):
-        wrench[r] -= f[r]
-        for c in range(6):
-            D_w[r, c] -= scratch[2, r, c]
+        add_scaled(-1.0, scratch[2, r], D_w[r])
 
 
 @kernel_lazy("loads")
@@ -151,11 +150,9 @@ def add_load_laws(laws, t, varying, gravity, ws, stack, external) -> None:
             add_dead(g[3], values, 1.0, node, external)
         elif kind == FOLLOWER:
             world_wrench(g, values, f)
-            for r in range(6):
-                external.wrench[node, r] += f[r]
+            add(f, external.wrench[node])
         elif kind == FIXED_LINE:
-            for r in range(6):
-                external.wrench[node, r] += values[r]
+            add(values, external.wrench[node])
             add_coadbar(values, -1.0, external.K[node])
         elif kind == TWIST_DAMPING:
             add_twist_damping(values, g, V, scratch, f, external.wrench[node], external.D[node])

@@ -14,13 +14,14 @@ import numpy as np
 from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy
 from sorosim.kernels import loop_joint as lj
 from sorosim.kernels.external import world_wrench
-from sorosim.kernels.kinematics import body_columns, compose_into
-from sorosim.kernels.loop_joint import relative_into, split_maps, split_motion
+from sorosim.kernels.kinematics import body_columns, compose_into, relative_into
+from sorosim.kernels.loop_joint import ERROR_POSE, JOINT_POSE, POSE_A, POSE_B, POSE_BA, split_maps, split_motion
 from sorosim.kernels.small import (
     add_ad,
     add_ad_columns,
     add_coadbar,
     add_coadbar_columns,
+    add_matrix_columns,
     add_transposed_product,
     clear,
 )
@@ -29,8 +30,6 @@ from sorosim.kernels.tree import BLOCK, BLOCK_PARENT, COLUMN, N_COLUMNS, WORK
 # rows of Closure.value and blocks of Closure.matrix
 ERROR, RATE, ACCELERATION = range(3)
 CONSTRAINT, ERROR_BY_Q, RATE_BY_Q, ACCELERATION_BY_Q, ACCELERATION_BY_QD = range(5)
-# poses of a loop in Closure.pose: of A and B in the world, of A in B, the joint's motion f, the error X
-POSE_A, POSE_B, POSE_BA, JOINT_POSE, ERROR_POSE = range(5)
 
 
 @by_reference
@@ -45,14 +44,14 @@ class Closure(NamedTuple):
     law: np.ndarray  # (n_loops, 2): coordinates of the directions with laws
     error_log: np.ndarray  # (n_loops, 16): log of the error X (6,), and the functions C_k of its rotation
     wide: np.ndarray  # (9, 6 ndof) scratch
-    scratch: np.ndarray  # (6, 6, 6) scratch
+    scratch: np.ndarray  # (3, 6, 6) scratch
 
 
 def make_closure(n_loops: int, m: int, ndof: int) -> Closure:
     """Allocate what an evaluation fills for m multipliers of n_loops loops."""
     return Closure(
         np.zeros(m), np.zeros((3, m)), np.zeros((5, m, ndof)), np.zeros((n_loops, 5, 4, 3)), np.zeros((n_loops, 6)),
-        np.zeros((n_loops, 2)), np.zeros((n_loops, 16)), np.zeros((9, 6 * ndof if n_loops else 0)), np.zeros((6, 6, 6)),
+        np.zeros((n_loops, 2)), np.zeros((n_loops, 16)), np.zeros((9, 6 * ndof if n_loops else 0)), np.zeros((3, 6, 6)),
     )  # fmt: skip
 
 
@@ -67,10 +66,7 @@ def close_loops(loops, ws, u, closure) -> None:
     for k in range(loops.row.shape[0]):
         row, value, pose, e = loops.row[k], loops.value[k], closure.pose[k], closure.error_log[k, :6]
         A, B = row[lj.NODE_A], row[lj.NODE_B]
-        frame_A, frame_B = (
-            value[lj.FRAME_A : lj.FRAME_A + 12].reshape(4, 3),
-            value[lj.FRAME_B : lj.FRAME_B + 12].reshape(4, 3),
-        )
+        frame_A, frame_B = value[lj.FRAME_A : lj.FRAME_B].reshape(4, 3), value[lj.FRAME_B : lj.PHI].reshape(4, 3)
         compose_into(ws.pose[A, :3], ws.pose[A, 3], frame_A[:3], frame_A[3], pose[POSE_A])
         compose_into(ws.pose[B, :3], ws.pose[B, 3], frame_B[:3], frame_B[3], pose[POSE_B])
         relative_into(pose[POSE_A], pose[POSE_B], pose[POSE_BA])
@@ -214,15 +210,12 @@ def rate_matrices(tree, loops, k, moving, ws, closure):
 @kernel_in_place
 def error_matrix(loops, k, closure):
     """de/dq of loop k, and how the coordinates of its laws change with C, left in scratch[1, :2]."""
-    scratch, pose, error_log, X = closure.scratch, closure.pose[k], closure.error_log[k], closure.wide[6]
-    n = X.shape[0] // 6
-    T_inv, error_map = scratch[1, 2:5].reshape(2, 3, 3), scratch[2]
-    split_maps(
-        loops.row[k], loops.value[k], pose[POSE_BA], pose[JOINT_POSE], pose[ERROR_POSE], error_log[:6], error_log[6:],
-        T_inv, scratch[3:6], error_map, scratch[1, :2],
-    )  # fmt: skip
-    add_map(error_map, closure.wide[4], n, X)
-    write_rows(loops.row[k], loops.value[k], X.reshape(6, n), n, closure.matrix[ERROR_BY_Q])
+    scratch, log, X, row, value = closure.scratch, closure.error_log[k], closure.wide[6], loops.row[k], loops.value[k]
+    n, T_inv, error_map = X.shape[0] // 6, scratch[1, 2:5].reshape(2, 3, 3), scratch[2]
+    split_maps(row, value, closure.pose[k], log[:6], log[6:], T_inv, error_map, scratch[1, :2])
+    clear(X)
+    add_matrix_columns(error_map, closure.wide[4], n, 1.0, X)
+    write_rows(row, value, X.reshape(6, n), n, closure.matrix[ERROR_BY_Q])
 
 
 @kernel_in_place
@@ -254,14 +247,3 @@ def load_matrices(tree, loops, k, ws, closure, dq, dqd, B):
             for i in range(n):
                 B[i, row[lj.MOTOR + j]] += rate[i]
     add_transposed_product(C, n, Y, n, -1.0, dq, 0, 0)
-
-
-@kernel_in_place
-def add_map(X, Y, n, out):
-    """out (6 n,) = X Y; X (6, 6), Y (6 n,)."""
-    clear(out)
-    for i in range(6):
-        line = out[i * n : i * n + n]
-        for r in range(6):
-            for j in range(n):
-                line[j] += X[i, r] * Y[r * n + j]

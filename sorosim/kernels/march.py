@@ -13,17 +13,6 @@ from sorosim.compiled import kernel_in_place, kernel_lazy
 from sorosim.kernels import newmark as nm
 from sorosim.kernels.evaluate import RESIDUAL, RESIDUAL_DERIVATIVES
 from sorosim.kernels.loops import ERROR
-from sorosim.kernels.newmark import (
-    actuator_forces,
-    add_work,
-    begin_step,
-    correct,
-    error_of,
-    evaluate_at,
-    factor,
-    ratios,
-    scale_drift,
-)
 from sorosim.kernels.small import copy
 
 # phases
@@ -81,11 +70,11 @@ def choose_step(march, rows):
 
 
 @kernel_in_place
-def iterate(model, march, ws, closure, saddle):
+def iterate(model, march, ws):
     """Evaluate at the guess and correct it. Returns one of CONVERGED, CONTINUES, NO_CONVERGENCE, NOT_FINITE."""
-    number, count, state = march.number, march.counts, march.state
+    number, count, state, closure = march.number, march.counts, march.state, march.out.closure
     derive = count[nm.REFACTOR] == ONCE or count[nm.REFACTOR] == ALWAYS
-    evaluate_at(model, march, ws, closure, saddle, RESIDUAL_DERIVATIVES if derive else RESIDUAL)
+    nm.evaluate_at(model, march, ws, RESIDUAL_DERIVATIVES if derive else RESIDUAL)
     count[nm.N_RESIDUAL] += 1
     gap, k = 0.0, count[nm.ITERATION]
     count[nm.ITERATION] += 1
@@ -93,14 +82,14 @@ def iterate(model, march, ws, closure, saddle):
         if not abs(state[nm.RESIDUE, i]) < np.inf:
             return NOT_FINITE
     for i in range(closure.value.shape[1]):
-        gap = max(gap, abs(closure.value[ERROR, i]) * model.loops.size[i])
+        gap = max(gap, abs(closure.value[ERROR, i]) * model.system.loops.size[i])
     if derive:
         count[nm.N_JACOBIAN] += 1
         if count[nm.REFACTOR] == ONCE:
             count[nm.REFACTOR] = DONE
-        if not factor(model, march, closure):
+        if not nm.factor(model, march):
             return NOT_FINITE
-    size = correct(model, march, closure)
+    size = nm.correct(model, march)
     if k > 0:
         number[nm.CONTRACTION] = size / number[nm.SIZE] if number[nm.SIZE] > 0.0 else 0.0
     number[nm.SIZE] = size
@@ -119,10 +108,10 @@ def iterate(model, march, ws, closure, saddle):
 
 
 @kernel_in_place
-def error_test(model, march, closure, rows):
+def error_test(model, march, rows):
     """Whether the step is accurate enough; chooses the size of the next one, or of this one anew."""
     number, count = march.number, march.counts
-    error = error_of(model, march, closure)
+    error = nm.error_of(model, march)
     wanted = SAFETY / max(error, 1e-6) ** (1.0 / 3.0)
     if not error <= 1.0:
         count[nm.N_REJECTED] += 1
@@ -136,7 +125,7 @@ def error_test(model, march, closure, rows):
 
 
 @kernel_lazy()
-def march(model, march, ws, closure, saddle, rows, max_steps) -> int:
+def march(model, march, ws, rows, max_steps) -> int:
     """Advance by up to max_steps steps; returns one of the codes above.
 
     On NEEDS_PYTHON the caller fills the inputs `u`, wrenches and tangents of loads at the time TIME + STEP and the
@@ -151,9 +140,9 @@ def march(model, march, ws, closure, saddle, rows, max_steps) -> int:
                 return FINISHED
             if done >= max_steps:
                 return CONTINUES
-            begin_step(model, march, ws, closure, saddle)
+            nm.begin_step(model, march, ws)
             count[nm.ITERATION] = 0
-            ratio, _ = ratios(number)
+            ratio, _ = nm.ratios(number)
             changed = abs(ratio / number[nm.FACTORED_RATIO] - 1.0) > RATIO_CHANGE
             count[nm.REFACTOR] = (
                 ONCE if count[nm.FACTORED] == 0 or changed or number[nm.CONTRACTION] > SLOW_CONTRACTION else REUSE
@@ -162,7 +151,7 @@ def march(model, march, ws, closure, saddle, rows, max_steps) -> int:
             if count[nm.EXTERNAL] != 0:
                 return NEEDS_PYTHON
         elif phase == EVALUATE:
-            code = iterate(model, march, ws, closure, saddle)
+            code = iterate(model, march, ws)
             if code == CONVERGED:
                 count[nm.PHASE] = TEST_ERROR
             elif code == CONTINUES:
@@ -172,7 +161,7 @@ def march(model, march, ws, closure, saddle, rows, max_steps) -> int:
                 count[nm.REFACTOR] == DONE and count[nm.FIXED] != 0 and code != NOT_FINITE
             ):
                 # once more with new factors, or where no smaller step is left, with new ones at every correction
-                begin_step(model, march, ws, closure, saddle)
+                nm.begin_step(model, march, ws)
                 count[nm.ITERATION], count[nm.REFACTOR] = 0, ONCE if count[nm.REFACTOR] == REUSE else ALWAYS
                 number[nm.CONTRACTION] = 0.0
                 if count[nm.EXTERNAL] != 0:
@@ -191,14 +180,14 @@ def march(model, march, ws, closure, saddle, rows, max_steps) -> int:
         else:
             count[nm.PHASE] = BEGIN
             count[nm.RESIZE] = 0
-            if count[nm.FIXED] == 0 and not error_test(model, march, closure, rows):
+            if count[nm.FIXED] == 0 and not error_test(model, march, rows):
                 if not number[nm.STEP] > number[nm.MIN_STEP]:
                     return TOO_SMALL
                 continue
-            actuator_forces(model, march, ws)
+            nm.actuator_forces(model, march, ws)
             if count[nm.PROJECT] != 0:
-                scale_drift(0.0, nm.Q_NEW, nm.QD_NEW, model, march, ws, closure, saddle)
-            add_work(model, march, ws)
+                nm.scale_drift(0.0, march.end, model, march, ws)
+            nm.add_work(model, march, ws)
             accept(march, rows)
             if count[nm.RESIZE] != 0 or count[nm.STEPS_LEFT] == 0:
                 choose_step(march, rows)

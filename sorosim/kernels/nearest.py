@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import inf, sqrt
 
 from sorosim.compiled import kernel_in_place
-from sorosim.kernels.small import dot
 from sorosim.kernels.solids import TOGETHER, solid_distance
+from sorosim.lie.triples import dot, product, rows, store_row, times, transposed_times
 
 # nearest points of a segment are drawn to its middle by this part of its length, of two segments of their lengths and
 # radii, so that parallel ones have just one
@@ -112,17 +112,13 @@ def nearest_of_axes(a, t_a, mid_a, free_a, b, t_b, mid_b, free_b, slopes, e, out
 @kernel_in_place
 def world_distance(kind, f, g, x, n, H, wide):
     """Signed distance of a point x of the world from a solid at g (4, 3); n, H in world axes; wide (4, 6, 6)."""
-    y, m, own, half = wide[0, 0, :3], wide[0, 1, :3], wide[1, :3, :3], wide[1, 3:, :3]
-    for i in range(3):
-        y[i] = g[0, i] * (x[0] - g[3, 0]) + g[1, i] * (x[1] - g[3, 1]) + g[2, i] * (x[2] - g[3, 2])
+    y, m, own, R = wide[0, 0, :3], wide[0, 1, :3], wide[1, :3, :3], rows(g)
+    store_row(transposed_times(R, (x[0] - g[3, 0], x[1] - g[3, 1], x[2] - g[3, 2])), y)
     phi = solid_distance(kind, f, y, m, own, wide[2:4])
+    store_row(times(R, m), n)
+    half = product(R, rows(own))
     for i in range(3):
-        n[i] = g[i, 0] * m[0] + g[i, 1] * m[1] + g[i, 2] * m[2]
-        for j in range(3):
-            half[i, j] = g[i, 0] * own[0, j] + g[i, 1] * own[1, j] + g[i, 2] * own[2, j]
-    for i in range(3):
-        for j in range(3):
-            H[i, j] = half[i, 0] * g[j, 0] + half[i, 1] * g[j, 1] + half[i, 2] * g[j, 2]
+        store_row(times(R, half[i]), H[i])
     return phi
 
 

@@ -20,16 +20,16 @@ import numpy as np
 from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy
 from sorosim.kernels.contacts import add_contacts
 from sorosim.kernels.dense_lu import lu_factor, lu_solve, lu_solve_vector, rank_factor, rank_solve
-from sorosim.kernels.evaluate import MASS, RESIDUAL, evaluate
+from sorosim.kernels.evaluate import MASS, RESIDUAL, Evaluation, State, System, evaluate
 from sorosim.kernels.external import External, clear_external
-from sorosim.kernels.forces import internal_forces
+from sorosim.kernels.forces import Internal, internal_forces
 from sorosim.kernels.kinematics import POSES, forward_sweep
 from sorosim.kernels.linalg import cholesky
-from sorosim.kernels.load_laws import add_load_laws
+from sorosim.kernels.load_laws import LoadLaws, add_load_laws
 from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q, RATE, close_loops, loop_matrices
 from sorosim.kernels.saddle import factor_constraints, loop_norms, rank_tolerance, solve_constrained
-from sorosim.kernels.signals import evaluate_signals
-from sorosim.kernels.small import copy
+from sorosim.kernels.signals import SignalArrays, evaluate_signals
+from sorosim.kernels.small import copy, isolate
 from sorosim.kernels.surfaces import NO_TANGENTS, OVERFLOW
 
 # March.number
@@ -66,18 +66,15 @@ class March(NamedTuple):
     inputs: np.ndarray  # (n_actuators, 3) signals of the inputs at the end of the step
     prescribed: np.ndarray  # (n_driven, 3) of the driven coordinates
     varying: np.ndarray  # (n_load_signals, 3) of the loads
-    u: np.ndarray  # (n_actuators,)
     S: np.ndarray  # (ndof, ndof) factors
-    U: np.ndarray  # (ndof, ndof) Cholesky factor of the mass matrix
     pivot: np.ndarray  # (ndof,) int
     columns: np.ndarray  # (ndof, m) S^-1 A^T
     G: np.ndarray  # (m, m) factors of E S^-1 A^T
     order: np.ndarray  # (2, m) int
-    tau: np.ndarray  # (ndof,)
-    mass: np.ndarray  # (ndof, ndof)
-    dq: np.ndarray  # (ndof, ndof)
-    dqd: np.ndarray  # (ndof, ndof)
-    B: np.ndarray  # (ndof, n_actuators)
+    begin: State  # of the step: rows of `state`, and inputs at its end
+    end: State
+    out: Evaluation  # at the end of the step
+    drift: Evaluation  # mass matrix where rates are changed, then its Cholesky factor; the rest as in `out`
     external: External
     stack: np.ndarray  # scratch for signals
 
@@ -86,20 +83,15 @@ class March(NamedTuple):
 class Model(NamedTuple):
     """What is integrated."""
 
-    tree: NamedTuple
-    elastic: NamedTuple
-    fibres: NamedTuple
-    loops: NamedTuple
-    loads: NamedTuple  # compiled laws
-    inputs: NamedTuple  # signals of the inputs
-    motions: NamedTuple  # signals of the driven coordinates
+    system: System
+    loads: LoadLaws
+    inputs: SignalArrays
+    motions: SignalArrays  # of the driven coordinates
     driven: np.ndarray  # (n_driven,) int
     known: np.ndarray  # (ndof,) bool
     gravity: np.ndarray  # (3,)
-    closing: np.ndarray  # (3,) zero: no stabilisation in residuals
-    passive: NamedTuple  # elastic without actuators
-    dampers: NamedTuple  # damping alone
-    no_fibres: NamedTuple
+    passive: Internal  # without actuators
+    dampers: Internal  # damping alone
 
 
 @by_reference
@@ -123,46 +115,46 @@ def ratios(number):
 
 
 @kernel_lazy()
-def evaluate_at(model, march, ws, closure, saddle, what) -> None:
+def evaluate_at(model, march, ws, what) -> None:
     """Residual, errors of loops and, by `what`, their derivatives, at the guess of the end of the step."""
     state = march.state
     external = march.external
     if external.wrench.shape[0] > 0 and march.counts[EXTERNAL] == 0:
         clear_external(external)
-        forward_sweep(model.tree, state[Q_NEW], state[QD_NEW], state[QDD_NEW], model.gravity, POSES, ws)
+        forward_sweep(model.system.tree, state[Q_NEW], state[QD_NEW], state[QDD_NEW], model.gravity, POSES, ws)
         t = march.number[TIME] + march.number[STEP]
         add_load_laws(model.loads, t, march.varying, model.gravity, ws, march.stack, external)
         if model.loads.surfaces.group.shape[0] > 0:
             external.contact.counts[NO_TANGENTS] = what == RESIDUAL
             add_contacts(model.loads.surfaces, ws, external)
-    copy(march.multiplier[L_NEW], closure.multiplier)
-    evaluate(
-        model.tree, model.elastic, model.fibres, model.loops, what, model.known, state[Q_NEW], state[QD_NEW],
-        state[QDD_NEW], march.u, model.gravity, external, model.closing, ws, closure, saddle, march.tau, march.mass,
-        march.dq, march.dqd, march.B,
-    )  # fmt: skip
-    copy(march.tau, state[RESIDUE])
+    copy(march.multiplier[L_NEW], march.out.closure.multiplier)
+    evaluate(model.system, what, march.end, external, ws, march.out)
+    copy(march.out.tau, state[RESIDUE])
     if external.contact.counts[OVERFLOW] != 0:
         state[RESIDUE, 0] = nan
 
 
 @kernel_lazy()
-def factor(model, march, closure) -> bool:
+def factor(model, march) -> bool:
     """Factors of S and of E S^-1 A^T from the derivatives evaluated last. Returns whether S is regular."""
-    number, S, n, m = march.number, march.S, march.S.shape[0], march.G.shape[0]
+    number, S, n, m, out, loops = (
+        march.number,
+        march.S,
+        march.S.shape[0],
+        march.G.shape[0],
+        march.out,
+        model.system.loops,
+    )
     ratio, rate_ratio = ratios(number)
     for i in range(n):
         for j in range(n):
-            S[i, j] = march.mass[i, j] + (rate_ratio * march.dqd[i, j] + march.dq[i, j]) / ratio
+            S[i, j] = out.mass[i, j] + (rate_ratio * out.dqd[i, j] + out.dq[i, j]) / ratio
     for i in range(n):
         if model.known[i]:
-            for j in range(n):
-                S[i, j] = 0.0
-                S[j, i] = 0.0
-            S[i, i] = 1.0
+            isolate(S, i)
     if lu_factor(S, march.pivot) >= 0:
         return False
-    A, E = closure.matrix[CONSTRAINT], closure.matrix[ERROR_BY_Q]
+    A, E = out.closure.matrix[CONSTRAINT], out.closure.matrix[ERROR_BY_Q]
     for i in range(n):
         for j in range(m):
             march.columns[i, j] = 0.0 if model.known[i] else A[j, i]
@@ -177,13 +169,13 @@ def factor(model, march, closure) -> bool:
                     total += E[i, k] * march.columns[k, j]
                 march.G[i, j] = total
         # G is near to W^T W, so what belongs to rows is squared
-        scale, size = march.multiplier[L_SCALE], model.loops.size
+        scale, size = march.multiplier[L_SCALE], loops.size
         for i in range(m):
             scale[i] = size[i] * sqrt(abs(march.G[i, i]))
-        loop_norms(model.loops, scale)
+        loop_norms(loops, scale)
         for i in range(m):
             scale[i] = size[i] / scale[i]
-        beyond = rank_tolerance(model.loops, closure.value[ERROR], march.counts[MOST_RANK])
+        beyond = rank_tolerance(loops, out.closure.value[ERROR], march.counts[MOST_RANK])
         rank, least = rank_factor(march.G, march.order, scale, march.counts[MOST_RANK], RANK_TOLERANCE, beyond * beyond)
         march.counts[RANK] = rank
         if rank < march.counts[MOST_RANK]:
@@ -199,14 +191,14 @@ def factor(model, march, closure) -> bool:
 
 
 @kernel_in_place
-def solve(march, closure, x):
+def solve(march, x):
     """Overwrite x (ndof,) with dq for S dq - A^T dl = x, E dq = r, r in march.multiplier[L_RIGHT]; fills dl."""
     n, m = x.shape[0], march.G.shape[0]
     right, step = march.multiplier[L_RIGHT], march.multiplier[L_STEP]
     lu_solve_vector(march.S, march.pivot, x)
     if m == 0:
         return
-    E = closure.matrix[ERROR_BY_Q]
+    E = march.out.closure.matrix[ERROR_BY_Q]
     for i in range(m):
         for k in range(n):
             right[i] -= E[i, k] * x[k]
@@ -217,7 +209,7 @@ def solve(march, closure, x):
 
 
 @kernel_lazy()
-def change_step(model, march, ws, closure, saddle) -> None:
+def change_step(model, march, ws) -> None:
     """Fit what depends on the size of the step to the new one.
 
     The method's accelerations belong to times shifted by a part of the step: change the shift with it. The method
@@ -227,47 +219,39 @@ def change_step(model, march, ws, closure, saddle) -> None:
     number, state = march.number, march.state
     h, last = number[STEP], number[LAST_STEP]
     if march.G.shape[0] > 0 and march.counts[PROJECT] == 0:
-        scale_drift((h / last) ** 2, Q, QD, model, march, ws, closure, saddle)
+        scale_drift((h / last) ** 2, march.begin, model, march, ws)
     for k in range(state.shape[1]):
         state[A, k] = state[QDD, k] + (h / last) * (state[A, k] - state[QDD, k])
     number[LAST_STEP] = h
 
 
 @kernel_lazy("loops")
-def scale_drift(part, q_row, qd_row, model, march, ws, closure, saddle) -> None:
+def scale_drift(part, state, model, march, ws) -> None:
     """Scale the drift A qd of the constraints by `part`: the nearest rates, in kinetic energy, that have it."""
-    state, U, x, n = march.state, march.U, march.state[WORK], march.state.shape[1]
+    out, loops, U, x, n = march.drift, model.system.loops, march.drift.mass, march.state[WORK], march.state.shape[1]
+    closure, saddle = out.closure, out.saddle
     # with the mass matrix here: that of another state would turn the rest of the rates
-    evaluate(
-        model.tree, model.elastic, model.fibres, model.loops, MASS, model.known, state[q_row], state[qd_row],
-        state[QDD], march.u, model.gravity, march.external, model.closing, ws, closure, saddle, march.tau, U, march.dq,
-        march.dqd, march.B,
-    )  # fmt: skip
-    close_loops(model.loops, ws, march.u, closure)
-    loop_matrices(model.tree, model.loops, True, False, ws, closure, march.dq, march.dqd, march.B)
+    evaluate(model.system, MASS, state, march.external, ws, out)
+    close_loops(loops, ws, state.u, closure)
+    loop_matrices(model.system.tree, loops, True, False, ws, closure, out.dq, out.dqd, out.B)
     for i in range(n):
         x[i] = 0.0
         if model.known[i]:
-            for j in range(n):
-                U[i, j] = 0.0
-                U[j, i] = 0.0
-            U[i, i] = 1.0
+            isolate(U, i)
     if cholesky(U) >= 0:
         return
     for i in range(closure.value.shape[1]):
         saddle.right[i, 0] = (part - 1.0) * closure.value[RATE, i]
     error = closure.value[ERROR]
-    factor_constraints(
-        model.loops, U, closure.matrix[CONSTRAINT], error, march.counts[MOST_RANK], model.known, saddle
-    )  # fmt: skip
-    solve_constrained(model.loops, U, saddle, x, march.multiplier[L_STEP])
+    factor_constraints(loops, U, closure.matrix[CONSTRAINT], error, march.counts[MOST_RANK], model.known, saddle)
+    solve_constrained(loops, U, saddle, x, march.multiplier[L_STEP])
     for i in range(n):
         if not model.known[i]:
-            state[qd_row, i] += x[i]
+            state.qd[i] += x[i]
 
 
 @kernel_lazy()
-def begin_step(model, march, ws, closure, saddle) -> None:
+def begin_step(model, march, ws) -> None:
     """Signals at the end of the step, and a first guess of the state there."""
     number, state, multiplier = march.number, march.state, march.multiplier
     h, t = number[STEP], number[TIME] + number[STEP]
@@ -275,10 +259,10 @@ def begin_step(model, march, ws, closure, saddle) -> None:
     if march.counts[EXTERNAL] == 0:
         evaluate_signals(model.inputs, t, march.inputs, march.stack)
         evaluate_signals(model.loads.signals, t, march.varying, march.stack)
-    for i in range(march.u.shape[0]):
-        march.u[i] = march.inputs[i, 0]
+    for i in range(march.end.u.shape[0]):
+        march.end.u[i] = march.inputs[i, 0]
     if h != number[LAST_STEP]:
-        change_step(model, march, ws, closure, saddle)
+        change_step(model, march, ws)
     alpha_m, alpha_f, beta, gamma = number[ALPHA_M], number[ALPHA_F], number[BETA], number[GAMMA]
     for i in range(state.shape[1]):
         a = state[A, i]
@@ -299,7 +283,7 @@ def begin_step(model, march, ws, closure, saddle) -> None:
 
 
 @kernel_lazy()
-def correct(model, march, closure) -> float:
+def correct(model, march) -> float:
     """One correction of Newton's method. Returns its size, relative to the tolerance (root mean square)."""
     state, number, n = march.state, march.number, march.state.shape[1]
     ratio, rate_ratio = ratios(number)
@@ -307,8 +291,8 @@ def correct(model, march, closure) -> float:
     for i in range(n):
         x[i] = 0.0 if model.known[i] else -state[RESIDUE, i] / ratio
     for i in range(march.G.shape[0]):
-        march.multiplier[L_RIGHT, i] = -closure.value[ERROR, i]
-    solve(march, closure, x)
+        march.multiplier[L_RIGHT, i] = -march.out.closure.value[ERROR, i]
+    solve(march, x)
     a_ratio, total = 1.0 / (number[BETA] * number[STEP] * number[STEP]), 0.0
     for i in range(n):
         if model.known[i]:
@@ -324,7 +308,7 @@ def correct(model, march, closure) -> float:
 
 
 @kernel_lazy()
-def error_of(model, march, closure) -> float:
+def error_of(model, march) -> float:
     """Estimate of the error of this step in q, relative to the tolerance (root mean square).
 
     The first term left out, (beta + delta / 2 - 1/6) h^3 dddq/dt, from the change of a over the step, delta = alpha_m -
@@ -339,14 +323,14 @@ def error_of(model, march, closure) -> float:
         total = 0.0
         for j in range(n):
             if not model.known[j]:
-                total += march.mass[i, j] * (state[A_NEW, j] - state[A, j])
+                total += march.out.mass[i, j] * (state[A_NEW, j] - state[A, j])
         x[i] = 0.0 if model.known[i] else c * total
     for i in range(march.G.shape[0]):
         march.multiplier[L_RIGHT, i] = 0.0
         for j in range(n):
-            by_q = closure.matrix[ERROR_BY_Q, i, j]
+            by_q = march.out.closure.matrix[ERROR_BY_Q, i, j]
             march.multiplier[L_RIGHT, i] += c * by_q * (state[A_NEW, j] - state[A, j])
-    solve(march, closure, x)
+    solve(march, x)
     total = 0.0
     for i in range(n):
         if not model.known[i]:
@@ -368,25 +352,26 @@ def actuator_forces(model, march, ws) -> None:
         if not model.known[i]:
             state[WORK, i] -= state[CORRECTION, i]
             state[DAMPING_NEW, i] -= rate_ratio * state[CORRECTION, i]
-    internal_forces(
-        model.tree, model.passive, model.no_fibres, state[WORK], state[DAMPING_NEW], march.u, False, ws, march.external,
-        march.tau, march.dq, march.dqd, march.B,
-    )  # fmt: skip
+    tree_forces(model, model.passive, state[WORK], state[DAMPING_NEW], march, ws)
     for i in range(n):
-        state[ACTUATION_NEW, i] -= march.tau[i]
+        state[ACTUATION_NEW, i] -= march.out.tau[i]
+
+
+@kernel_in_place
+def tree_forces(model, internal, q, qd, march, ws):
+    """Fill march.out.tau with some of the internal forces."""
+    out, u = march.out, march.end.u
+    internal_forces(model.system.tree, internal, q, qd, u, False, ws, march.external, out.tau, out.dq, out.dqd, out.B)
 
 
 @kernel_lazy()
 def add_work(model, march, ws) -> None:
     """Add the work of the step: of mean forces along mean rates, as Newmark's method has it (docs/theory.md, 10)."""
     state, number = march.state, march.number
-    internal_forces(
-        model.tree, model.dampers, model.no_fibres, state[Q_NEW], state[QD_NEW], march.u, False, ws, march.external,
-        march.tau, march.dq, march.dqd, march.B,
-    )  # fmt: skip
+    tree_forces(model, model.dampers, state[Q_NEW], state[QD_NEW], march, ws)
     work, dissipated = 0.0, 0.0
     for i in range(state.shape[1]):
-        state[DAMPING_NEW, i] = -march.tau[i]
+        state[DAMPING_NEW, i] = -march.out.tau[i]
         half_path = 0.25 * number[STEP] * (state[QD, i] + state[QD_NEW, i])
         work += half_path * (state[ACTUATION, i] + state[ACTUATION_NEW, i])
         dissipated += half_path * (state[DAMPING, i] + state[DAMPING_NEW, i])

@@ -3,39 +3,14 @@
 from __future__ import annotations
 
 from sorosim.compiled import kernel_in_place
-from sorosim.kernels.kinematics import body_columns, compose_into, homogeneous, write_columns
-from sorosim.kernels.small import (
-    add,
-    add_ad,
-    add_dual_ad,
-    copy_dual,
-    dual_expand_transposed,
-    dual_transform,
-)
-from sorosim.kernels.tree import BLOCK, BLOCK_PARENT, COLUMN, LENGTH, MAGNUS, N_COLUMNS, REFERENCE, WORK, add_strains
-from sorosim.lie.se3 import exp_into
-from sorosim.lie.so3 import coefficients
+from sorosim.kernels.kinematics import body_columns, combine, compose_into, homogeneous, magnus_step, write_columns
+from sorosim.kernels.small import add, copy, dual_transform
+from sorosim.kernels.tree import BLOCK, BLOCK_PARENT, COLUMN, LENGTH, MAGNUS, N_COLUMNS, WORK
 from sorosim.lie.tangent import tangent_into
 
 # columns of the index of places: node where the piece starts, segment it is a piece of (-1: the place is the node),
 # offset of its data, laid out as in Tree.strain
 NODE, SEGMENT, PIECE = range(3)
-
-
-@kernel_in_place
-def piece_step(tree, q, ws, segment, at, Omega, x_1, x_2, C, Re, pe):
-    """Relative motion along a piece whose data start at tree.strain[at]: fills Omega, the strains, C and exp."""
-    n, first = tree.segment[segment, N_COLUMNS], tree.segment[segment, COLUMN]
-    h, c = tree.strain[at + LENGTH], tree.strain[at + MAGNUS]
-    for r in range(6):
-        x_1[r] = tree.strain[at + REFERENCE + r]
-        x_2[r] = tree.strain[at + REFERENCE + 6 + r]
-    add_strains(tree, at, n, first, q, x_1, x_2)
-    for r in range(6):
-        Omega[r] = 0.5 * h * (x_1[r] + x_2[r])
-    add_ad(x_1, x_2, c, Omega)
-    coefficients(Omega[0] * Omega[0] + Omega[1] * Omega[1] + Omega[2] * Omega[2], C)
-    exp_into(Omega, C, Re, pe)
 
 
 @kernel_in_place
@@ -46,11 +21,10 @@ def probe_places(tree, index, with_jacobian, q, ws, g, J):
     """
     start = ws.scratch[0].reshape(12, 3)
     Re, pe, pose = start[0:3], start[3], start[4:8]
-    vectors = ws.scratch[1]
-    Omega, x_1, x_2 = vectors[0], vectors[1], vectors[2]
-    C = ws.scratch[8].reshape(36)[:10]
+    record = ws.scratch[1].reshape(36)
+    Omega, x_1, x_2, C = record[0:6], record[6:12], record[12:18], record[18:28]
     dual = ws.scratch[2:6].reshape(8, 2, 3, 3)
-    T, A, X = dual[0], dual[1], dual[2]
+    T, A = dual[0], dual[1:5]
     map_1, map_2 = ws.scratch[6], ws.scratch[7]
     columns = ws.wide[0]
     for i in range(index.shape[0]):
@@ -58,10 +32,10 @@ def probe_places(tree, index, with_jacobian, q, ws, g, J):
         base = ws.pose[node]
         if segment < 0:
             for r in range(4):
-                for c in range(3):
-                    pose[r, c] = base[r, c]
+                copy(base[r], pose[r])
         else:
-            piece_step(tree, q, ws, segment, at, Omega, x_1, x_2, C, Re, pe)
+            n, first = tree.segment[segment, N_COLUMNS], tree.segment[segment, COLUMN]
+            magnus_step(tree, at, n, first, q, record, Re, pe)
             compose_into(base[:3], base[3], Re, pe, pose)
         homogeneous(pose, g[i])
         if not with_jacobian:
@@ -70,16 +44,11 @@ def probe_places(tree, index, with_jacobian, q, ws, g, J):
         # own columns: those of the node, if it belongs to the same block, plus S_w of the piece
         own = tree.segment[segment, BLOCK] if segment >= 0 else -1
         if segment >= 0 and tree.segment[segment, N_COLUMNS] > 0:
-            n, first = tree.segment[segment, N_COLUMNS], tree.segment[segment, COLUMN]
             h, c = tree.strain[at + LENGTH], tree.strain[at + MAGNUS]
             tangent_into(Omega, C, T)
-            dual_transform(base[:3], base[3], T, A)
-            copy_dual(A, 0.5 * h, X)
-            add_dual_ad(A, x_2, -c, X)
-            dual_expand_transposed(X, map_1)
-            copy_dual(A, 0.5 * h, X)
-            add_dual_ad(A, x_1, c, X)
-            dual_expand_transposed(X, map_2)
+            dual_transform(base[:3], base[3], T, A[0])
+            combine(A, 0, False, h, c, x_2, x_2, x_2, -1.0, map_1)
+            combine(A, 0, False, h, c, x_1, x_1, x_1, 1.0, map_2)
             write_columns(tree, at, n, first, map_1, map_2, columns)
             if tree.segment[node, BLOCK] == own:
                 work = tree.segment[node, WORK]

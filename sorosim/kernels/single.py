@@ -33,18 +33,26 @@ def is_single(tree, b):
 
 
 @kernel_inline
+def start_pose(tree, k, ws):
+    """Rotation (its rows) and position of the frame where segment k starts: parent node times the fixed offset."""
+    g = ws.pose[tree.segment[k, tr.PARENT]]
+    R, p = rows(g), row(g, 3)
+    if tree.segment[k, tr.OFFSET] != 0:
+        a = tree.offset[k]
+        p = plus(turned(R, (a[0, 3], a[1, 3], a[2, 3])), p)
+        R = product(R, rows(a))
+    return R, p
+
+
+@kernel_inline
 def single_motion(tree, k, q, qd, qdd, moving, orders, ws):
     """Pose, V, A - G and, by `orders`, S_w, S_w', S_w'' of node k, which a joint of one coordinate moves.
 
     S_w' = ad_V S_w and S_w'' = ad_V S_w' + ad_A S_w with V and A of the node before. orders : how many of the three.
     """
     parent, at, i = tree.segment[k, tr.PARENT], tree.segment[k, tr.STRAIN] + tr.BASIS, tree.segment[k, tr.COLUMN]
-    g, here = ws.pose[parent], ws.pose[k]
-    R, p = rows(g), row(g, 3)
-    if tree.segment[k, tr.OFFSET] != 0:
-        a = tree.offset[k]
-        p = plus(turned(R, (a[0, 3], a[1, 3], a[2, 3])), p)
-        R = product(R, rows(a))
+    here = ws.pose[k]
+    R, p = start_pose(tree, k, ws)
     P, C, x = tree.strain[at : at + 6], ws.segment[k, 18:28], q[i]
     w, v = head(P), tail(P)
 

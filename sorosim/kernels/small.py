@@ -23,6 +23,15 @@ def clear_matrix(X):
 
 
 @kernel_in_place
+def isolate(X, i):
+    """Row and column i of X (n, n) become those of the unit matrix."""
+    for j in range(X.shape[0]):
+        X[i, j] = 0.0
+        X[j, i] = 0.0
+    X[i, i] = 1.0
+
+
+@kernel_in_place
 def copy(x, out):
     """out = x, both (n,)."""
     for i in range(x.shape[0]):
@@ -248,19 +257,6 @@ def add_matrix_columns(X, Y, n, scale, out):
 
 
 @kernel_in_place
-def add_matrix_transposed_columns(X, Y, n, out):
-    """out += X^T Y; X (6, 6), Y and out (6 n,) flat, row by row."""
-    for i in range(6):
-        x0, x1, x2 = X[0, i], X[1, i], X[2, i]
-        x3, x4, x5 = X[3, i], X[4, i], X[5, i]
-        for j in range(n):
-            out[i * n + j] += (
-                x0 * Y[j] + x1 * Y[n + j] + x2 * Y[2 * n + j]
-                + x3 * Y[3 * n + j] + x4 * Y[4 * n + j] + x5 * Y[5 * n + j]
-            )  # fmt: skip
-
-
-@kernel_in_place
 def add_coadbar_columns(y, Y, n, scale, out):
     """out += scale * adbar_y Y = -scale [m x a + f x b; f x a] for the columns [a; b] of Y (6 n,) flat."""
     m0, m1, m2 = -scale * y[0], -scale * y[1], -scale * y[2]
@@ -306,12 +302,6 @@ def add_cross(a, b, scale, out):
     out[0] += scale * (a[1] * b[2] - a[2] * b[1])
     out[1] += scale * (a[2] * b[0] - a[0] * b[2])
     out[2] += scale * (a[0] * b[1] - a[1] * b[0])
-
-
-@kernel_in_place
-def dot(a, b):
-    """a . b, both (3,)."""
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
 @kernel_in_place

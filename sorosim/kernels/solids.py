@@ -5,7 +5,8 @@ from __future__ import annotations
 from math import inf, sqrt
 
 from sorosim.compiled import kernel_in_place
-from sorosim.kernels.small import clear_matrix
+from sorosim.kernels.small import clear_matrix, copy
+from sorosim.lie.triples import cross
 
 # kinds, and what their values are: nothing twice; radius, half the length (infinite: a tube) of the hole in a block;
 # radius of a hollow ball; half edges and rounding; radius, half length, rounding; a grid of splines; triangles
@@ -73,24 +74,16 @@ def around_axis(radial, axial, r, z, y, n, H):
     x0, x1 = n[0], n[1]
     rho = max(sqrt(y[0] * y[0] + y[1] * y[1]), TOGETHER)
     n[0], n[1], n[2] = radial * x0, radial * x1, axial * z
-    t0, t1 = -x1, x0
-    around = radial / rho
-    H[0, 0] = around * t0 * t0
-    H[0, 1] = around * t0 * t1
-    H[1, 0] = H[0, 1]
-    H[1, 1] = around * t1 * t1
+    around, t = radial / rho, (-x1, x0)
+    for i in range(2):
+        for j in range(2):
+            H[i, j] = around * t[min(i, j)] * t[max(i, j)]
     if r > 0.0:
         # along the unit vector across n in the plane through the axis
-        a0, a1, a2 = -axial * x0, -axial * x1, radial * z
-        H[0, 0] += a0 * a0 / r
-        H[0, 1] += a0 * a1 / r
-        H[0, 2] += a0 * a2 / r
-        H[1, 0] += a1 * a0 / r
-        H[1, 1] += a1 * a1 / r
-        H[1, 2] += a1 * a2 / r
-        H[2, 0] += a2 * a0 / r
-        H[2, 1] += a2 * a1 / r
-        H[2, 2] += a2 * a2 / r
+        a = (-axial * x0, -axial * x1, radial * z)
+        for i in range(3):
+            for j in range(3):
+                H[i, j] += a[i] * a[j] / r
 
 
 @kernel_in_place
@@ -104,32 +97,19 @@ def radial_direction(y, n):
 
 
 @kernel_in_place
-def cylinder_distance(f, y, n, H):
-    """Distance to a cylinder around the axis z."""
+def round_distance(f, sign, y, n, H):
+    """Distance to a cylinder around the axis z (sign 1), or to what is around a hole there (-1).
+
+    Beyond the ends of a hole the block around it ends, too.
+    """
     rho = radial_direction(y, n)
-    side, end, up = rho - f[0], abs(y[2]) - f[1], 1.0 if y[2] >= 0.0 else -1.0
+    side, end, up = sign * (rho - f[0]), abs(y[2]) - f[1], 1.0 if y[2] >= 0.0 else -1.0
     if side > 0.0 and end > 0.0:
         d = sqrt(side * side + end * end)
-        around_axis(side / d, end / d, d, up, y, n, H)
-        return d - f[2]
-    if side >= end:
-        around_axis(1.0, 0.0, 0.0, up, y, n, H)
-        return side - f[2]
-    n[0], n[1], n[2] = 0.0, 0.0, up
-    return end - f[2]
-
-
-@kernel_in_place
-def hole_distance(f, y, n, H):
-    """Distance to what is around a hole along the axis z; beyond its ends the block around it ends, too."""
-    rho = radial_direction(y, n)
-    side, end, up = f[0] - rho, abs(y[2]) - f[1], 1.0 if y[2] >= 0.0 else -1.0
-    if side > 0.0 and end > 0.0:
-        d = sqrt(side * side + end * end)
-        around_axis(-side / d, end / d, d, up, y, n, H)
+        around_axis(sign * side / d, end / d, d, up, y, n, H)
         return d
     if side >= end:
-        around_axis(-1.0, 0.0, 0.0, up, y, n, H)
+        around_axis(sign, 0.0, 0.0, up, y, n, H)
         return side
     n[0], n[1], n[2] = 0.0, 0.0, up
     return end
@@ -218,13 +198,10 @@ def height_distance(f, y, n, H, scratch):
     x10, x11 = M * i00 + N * i01, M * i01 + N * i11
     q00, q01 = (G * x00 - F * x10) / first, (G * x01 - F * x11) / first
     q10, q11 = (E * x10 - F * x00) / first, (E * x11 - F * x01) / first
+    r_u, r_v = (1.0, 0.0, z[1]), (0.0, 1.0, z[2])
     for i in range(3):
-        left0 = (1.0 if i == 0 else 0.0) + (z[1] if i == 2 else 0.0)
-        left1 = (1.0 if i == 1 else 0.0) + (z[2] if i == 2 else 0.0)
         for j in range(3):
-            right0 = (1.0 if j == 0 else 0.0) + (z[1] if j == 2 else 0.0)
-            right1 = (1.0 if j == 1 else 0.0) + (z[2] if j == 2 else 0.0)
-            H[i, j] = left0 * (q00 * right0 + q01 * right1) + left1 * (q10 * right0 + q11 * right1)
+            H[i, j] = r_u[i] * (q00 * r_u[j] + q01 * r_v[j]) + r_v[i] * (q10 * r_u[j] + q11 * r_v[j])
     return d
 
 
@@ -289,15 +266,13 @@ def polyhedron_distance(f, y, n, H, scratch):
     """Distance to a convex polyhedron: inside that of the nearest plane, outside that of the nearest triangle."""
     count, rounding, deepest, facing = int(f[0]), f[1], -inf, 0
     triangles = f[FIRST_TRIANGLE : FIRST_TRIANGLE + TRIANGLE * count].reshape(count, TRIANGLE)
-    near, best, across = scratch[0, 0, :3], scratch[0, 1, :3], scratch[0, 2, :3]
+    near, best = scratch[0, 0, :3], scratch[0, 1, :3]
     for k in range(count):
         t = triangles[k]
         d = t[0] * (y[0] - t[3]) + t[1] * (y[1] - t[4]) + t[2] * (y[2] - t[5])
         if d > deepest:
             deepest, facing = d, k
-    t = triangles[facing]
-    for i in range(3):
-        n[i] = t[i]
+    copy(triangles[facing, :3], n)
     if deepest <= 0.0:
         return deepest - rounding
     least, region, nearest = inf, 0, 0
@@ -310,20 +285,12 @@ def polyhedron_distance(f, y, n, H, scratch):
         # edges inside a face belong to two triangles: the plane of the nearer one is the better answer
         if d < least * (1.0 - 1e-14) or (d <= least * (1.0 + 1e-14) and where < region):
             least, region, nearest = d, where, k
-            for i in range(3):
-                best[i] = near[i]
-    d = sqrt(least)
-    if region == 0 or d < TOGETHER:
-        t = triangles[nearest]
-        for i in range(3):
-            n[i] = t[i]
-        return d - rounding
-    along = 0.0
+            copy(near, best)
+    d, along = sqrt(least), 0.0
     for i in range(3):
         along += triangles[nearest, i] * (y[i] - best[i]) / d
-    if along > 1.0 - 1e-12:  # an edge inside a face
-        for i in range(3):
-            n[i] = triangles[nearest, i]
+    if region == 0 or d < TOGETHER or along > 1.0 - 1e-12:  # an edge inside a face
+        copy(triangles[nearest, :3], n)
         return d - rounding
     for i in range(3):
         n[i] = (y[i] - best[i]) / d
@@ -334,9 +301,7 @@ def polyhedron_distance(f, y, n, H, scratch):
         return d - rounding
     # an edge: curved across it only
     edge_direction(triangles[nearest], best, near)
-    across[0] = n[1] * near[2] - n[2] * near[1]
-    across[1] = n[2] * near[0] - n[0] * near[2]
-    across[2] = n[0] * near[1] - n[1] * near[0]
+    across = cross(n, near)
     for i in range(3):
         for j in range(3):
             H[i, j] = across[i] * across[j] / d
@@ -357,7 +322,7 @@ def solid_distance(kind, f, y, n, H, scratch):
             return -y[2]
         return y[2]
     if kind == HOLE:
-        return hole_distance(f, y, n, H)
+        return round_distance(f, -1.0, y, n, H)
     if kind == BOWL:
         r = add_round(y, 3, -1.0, n, H)
         for i in range(3):
@@ -366,7 +331,7 @@ def solid_distance(kind, f, y, n, H, scratch):
     if kind == BOX:
         return box_distance(f, y, n, H)
     if kind == CYLINDER:
-        return cylinder_distance(f, y, n, H)
+        return round_distance(f, 1.0, y, n, H) - f[2]
     if kind == HEIGHT_FIELD:
         return height_distance(f, y, n, H, scratch)
     return polyhedron_distance(f, y, n, H, scratch)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sorosim.compiled import kernel_in_place
+from sorosim.lie.triples import cross, row, scaled
 
 
 @kernel_in_place
@@ -46,47 +47,27 @@ def point_velocity(V, p, out):
 
 
 @kernel_in_place
+def add_force(p, i, y, first, out):
+    """Columns `first` to first + 2 of out (6, 6) += E_p^T e_i y: the force e_i at p and its moment p x e_i."""
+    j, k = (i + 1) % 3, (i + 2) % 3
+    for c in range(3):
+        out[3 + i, first + c] += y[c]
+        out[j, first + c] += p[k] * y[c]
+        out[k, first + c] -= p[j] * y[c]
+
+
+@kernel_in_place
 def add_between(p, X, r, sign, out):
     """out (6, 6) += sign E_p^T X E_r, E_p = [-p^, 1], X (3, 3): from forces at p by motions at r to the world."""
     for i in range(3):
-        a, b, c = sign * X[i, 0], sign * X[i, 1], sign * X[i, 2]
         # row i of X E_r: [r x row, row]
-        y0, y1, y2 = r[1] * c - r[2] * b, r[2] * a - r[0] * c, r[0] * b - r[1] * a
-        j, k = (i + 1) % 3, (i + 2) % 3
-        # column i of E_p^T: force e_i and the moment p x e_i
-        out[3 + i, 0] += y0
-        out[3 + i, 1] += y1
-        out[3 + i, 2] += y2
-        out[3 + i, 3] += a
-        out[3 + i, 4] += b
-        out[3 + i, 5] += c
-        out[j, 0] += p[k] * y0
-        out[j, 1] += p[k] * y1
-        out[j, 2] += p[k] * y2
-        out[j, 3] += p[k] * a
-        out[j, 4] += p[k] * b
-        out[j, 5] += p[k] * c
-        out[k, 0] -= p[j] * y0
-        out[k, 1] -= p[j] * y1
-        out[k, 2] -= p[j] * y2
-        out[k, 3] -= p[j] * a
-        out[k, 4] -= p[j] * b
-        out[k, 5] -= p[j] * c
+        y = scaled(sign, row(X, i))
+        add_force(p, i, cross(r, y), 0, out)
+        add_force(p, i, y, 3, out)
 
 
 @kernel_in_place
 def add_turned(p, X, v, sign, out):
     """out (6, 6) += sign E_p^T X v^ S, S the angular part of a motion: what turning does to the velocity v."""
     for i in range(3):
-        a, b, c = sign * X[i, 0], sign * X[i, 1], sign * X[i, 2]
-        y0, y1, y2 = b * v[2] - c * v[1], c * v[0] - a * v[2], a * v[1] - b * v[0]
-        j, k = (i + 1) % 3, (i + 2) % 3
-        out[3 + i, 0] += y0
-        out[3 + i, 1] += y1
-        out[3 + i, 2] += y2
-        out[j, 0] += p[k] * y0
-        out[j, 1] += p[k] * y1
-        out[j, 2] += p[k] * y2
-        out[k, 0] -= p[j] * y0
-        out[k, 1] -= p[j] * y1
-        out[k, 2] -= p[j] * y2
+        add_force(p, i, cross(scaled(sign, row(X, i)), v), 0, out)

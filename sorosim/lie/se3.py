@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from sorosim.compiled import kernel, kernel_in_place
-from sorosim.lie.so3 import coefficients, log_so3
+from sorosim.lie.so3 import coefficients, log_so3_into, rotation_into
+from sorosim.lie.triples import cross, dot, head, store, store_row, sum3, tail
 
 
 @kernel
@@ -46,20 +47,10 @@ def exp_into(Omega, C, R, p):
     Omega : (6,) [rad, m]; C : (10,) from `coefficients(|w|^2, C)`; R : (3, 3) and p : (3,) are filled.
     R = 1 + C_1 w^ + C_2 w^w^, p = (1 + C_2 w^ + C_3 w^w^) v. Source: docs/theory.md, A.
     """
-    x, y, z = Omega[0], Omega[1], Omega[2]
-    vx, vy, vz = Omega[3], Omega[4], Omega[5]
-    c1, c2, c3 = C[1], C[2], C[3]
-    xx, yy, zz = x * x, y * y, z * z
-    xy, xz, yz = c2 * x * y, c2 * x * z, c2 * y * z
-    # w x v and w x (w x v)
-    ax, ay, az = y * vz - z * vy, z * vx - x * vz, x * vy - y * vx
-    bx, by, bz = y * az - z * ay, z * ax - x * az, x * ay - y * ax
-    R[0, 0], R[0, 1], R[0, 2] = 1.0 - c2 * (yy + zz), xy - c1 * z, xz + c1 * y
-    R[1, 0], R[1, 1], R[1, 2] = xy + c1 * z, 1.0 - c2 * (xx + zz), yz - c1 * x
-    R[2, 0], R[2, 1], R[2, 2] = xz - c1 * y, yz + c1 * x, 1.0 - c2 * (xx + yy)
-    p[0] = vx + c2 * ax + c3 * bx
-    p[1] = vy + c2 * ay + c3 * by
-    p[2] = vz + c2 * az + c3 * bz
+    rotation_into(Omega, C, R)
+    w, v = head(Omega), tail(Omega)
+    a = cross(w, v)
+    store_row(sum3(1.0, v, C[2], a, C[3], cross(w, a)), p)
 
 
 @kernel
@@ -68,16 +59,21 @@ def exp_se3(xi):
 
     xi : (6,) [rad, m]. Returns g : (4, 4). Source: docs/theory.md, A.
     """
-    C, R, p = np.empty(10), np.empty((3, 3)), np.empty(3)
+    C, p, g = np.empty(10), np.empty(3), np.zeros((4, 4))
     coefficients(xi[0] * xi[0] + xi[1] * xi[1] + xi[2] * xi[2], C)
-    exp_into(xi, C, R, p)
-    g = np.zeros((4, 4))
-    for i in range(3):
-        for j in range(3):
-            g[i, j] = R[i, j]
-        g[i, 3] = p[i]
-    g[3, 3] = 1.0
+    exp_into(xi, C, g, p)
+    g[0, 3], g[1, 3], g[2, 3], g[3, 3] = p[0], p[1], p[2], 1.0
     return g
+
+
+@kernel_in_place
+def log_into(R, p, C, xi):
+    """Twist xi (6,) whose exponential is the pose R, p, without allocation; see `log_se3`. Fills C (10,)."""
+    log_so3_into(R, xi[:3])
+    w = head(xi)
+    coefficients(dot(w, w), C)
+    a = cross(w, p)
+    store(w, sum3(1.0, p, -0.5, a, 0.5 * (C[3] - 2.0 * C[4]) / C[2], cross(w, a)), xi)
 
 
 @kernel
@@ -86,18 +82,8 @@ def log_se3(g):
 
     g : (4, 4). Returns xi : (6,) [rad, m]. v = (1 - w^/2 + k w^w^) p. Source: docs/theory.md, A.
     """
-    w = log_so3(g)
-    x, y, z = w[0], w[1], w[2]
-    C = np.empty(10)
-    coefficients(x * x + y * y + z * z, C)
-    k = 0.5 * (C[3] - 2.0 * C[4]) / C[2]
-    px, py, pz = g[0, 3], g[1, 3], g[2, 3]
-    ax, ay, az = y * pz - z * py, z * px - x * pz, x * py - y * px
-    xi = np.empty(6)
-    xi[0], xi[1], xi[2] = x, y, z
-    xi[3] = px - 0.5 * ax + k * (y * az - z * ay)
-    xi[4] = py - 0.5 * ay + k * (z * ax - x * az)
-    xi[5] = pz - 0.5 * az + k * (x * ay - y * ax)
+    C, xi = np.empty(10), np.empty(6)
+    log_into(g, (g[0, 3], g[1, 3], g[2, 3]), C, xi)
     return xi
 
 

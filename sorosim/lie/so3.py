@@ -74,20 +74,25 @@ def coefficients(s, C):
             C[k + 2] = (_INVERSE_FACTORIAL[k] - C[k]) / s
 
 
+@kernel_in_place
+def rotation_into(w, C, R):
+    """R (3, 3) = 1 + C_1 w^ + C_2 w^w^, C (10,) from `coefficients(|w|^2, C)`."""
+    x, y, z, c1, c2 = w[0], w[1], w[2], C[1], C[2]
+    xy, xz, yz = c2 * x * y, c2 * x * z, c2 * y * z
+    R[0, 0], R[0, 1], R[0, 2] = 1.0 - c2 * (y * y + z * z), xy - c1 * z, xz + c1 * y
+    R[1, 0], R[1, 1], R[1, 2] = xy + c1 * z, 1.0 - c2 * (x * x + z * z), yz - c1 * x
+    R[2, 0], R[2, 1], R[2, 2] = xz - c1 * y, yz + c1 * x, 1.0 - c2 * (x * x + y * y)
+
+
 @kernel
 def exp_so3(w):
     """Rotation by |w| about w, R = 1 + C_1 w^ + C_2 w^w^.
 
     w : (3,) rotation vector [rad]. Returns R : (3, 3), from rotated to fixed coordinates. Source: docs/theory.md, A.
     """
-    x, y, z = w[0], w[1], w[2]
-    C = np.empty(10)
-    coefficients(x * x + y * y + z * z, C)
-    c1, c2 = C[1], C[2]
-    R = np.empty((3, 3))
-    R[0, 0], R[0, 1], R[0, 2] = 1.0 - c2 * (y * y + z * z), c2 * x * y - c1 * z, c2 * x * z + c1 * y
-    R[1, 0], R[1, 1], R[1, 2] = c2 * x * y + c1 * z, 1.0 - c2 * (x * x + z * z), c2 * y * z - c1 * x
-    R[2, 0], R[2, 1], R[2, 2] = c2 * x * z - c1 * y, c2 * y * z + c1 * x, 1.0 - c2 * (x * x + y * y)
+    C, R = np.empty(10), np.empty((3, 3))
+    coefficients(w[0] * w[0] + w[1] * w[1] + w[2] * w[2], C)
+    rotation_into(w, C, R)
     return R
 
 

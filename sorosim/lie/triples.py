@@ -85,6 +85,12 @@ def times(X, y):
 
 
 @kernel_in_place
+def transposed_times(X, y):
+    """X^T y."""
+    return sum3(y[0], X[0], y[1], X[1], y[2], X[2])
+
+
+@kernel_in_place
 def product(X, Y):
     """X Y."""
     return (

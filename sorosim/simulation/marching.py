@@ -13,13 +13,13 @@ from scipy.optimize import brentq
 from sorosim.compiled import prepare
 from sorosim.dynamics.constraints import RANK_TOLERANCE
 from sorosim.dynamics.energies import PowerEvaluator, PowerTerms
-from sorosim.engine.engine import Evaluation
 from sorosim.engine.inputs import Motion, ZeroOrderHold
 from sorosim.equations.failure import Trial
 from sorosim.equations.system import OdeSystem, mass_weight
 from sorosim.kernels import evaluate as task
 from sorosim.kernels import march as codes
 from sorosim.kernels import newmark as m
+from sorosim.kernels.evaluate import Evaluation, State
 from sorosim.kernels.loops import CONSTRAINT, ERROR
 from sorosim.kernels.march import march
 from sorosim.kernels.newmark import March, Model, Rows
@@ -99,9 +99,8 @@ class Marching:
         engine, partition = self.system.robot.engine, self.system.partition
         laws = engine.loading.packed.laws
         return Model(
-            engine.tree, engine.elastic, engine.fibres, engine.loops, laws, inputs.arrays, self.system.driven.arrays,
-            partition.driven, partition.mask, engine.gravity, np.zeros(3),
-            self.exchanges.passive, self.exchanges.dampers, self.exchanges.no_fibres,
+            engine.system, laws, inputs.arrays, self.system.driven.arrays, partition.driven, partition.mask,
+            engine.gravity, self.exchanges.passive, self.exchanges.dampers,
         )  # fmt: skip
 
     def state(self, inputs: Motion) -> March:
@@ -112,13 +111,18 @@ class Marching:
         values: Any = (np.zeros((len(motion.signals), 3)) for motion in signals)
         depth = max([loading.depth, *(signal_workspace(motion.arrays).shape[0] for motion in signals)])
         external = loading.make_external(len(engine.tree.segment), n)
+        state, u, closing = np.zeros((m.N_STATES, n)), np.zeros(n_inputs), np.zeros(3)  # nothing drifts in residuals
+        begin, end = (
+            State(state[q], state[qd], u, engine.gravity, self.system.partition.mask, closing)
+            for q, qd in ((m.Q, m.QD), (m.Q_NEW, m.QD_NEW))
+        )
+        matrices = np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n_inputs))
+        out = Evaluation(np.zeros(n), *matrices, state[m.QDD_NEW], *engine.make_closure())
         return March._make((
-            np.zeros(m.N_NUMBERS), np.zeros(m.N_COUNTS, dtype=np.int64), np.zeros((m.N_STATES, n)),
-            np.zeros((5, n_rows)), *values, np.zeros(n_inputs),
-            np.zeros((n, n)), np.zeros((n, n)), np.zeros(n, dtype=np.int64), np.zeros((n, n_rows)),
-            np.zeros((n_rows, n_rows)),
-            np.zeros((2, n_rows), dtype=np.int64), np.zeros(n), np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n)),
-            np.zeros((n, n_inputs)), external, np.zeros((depth, 3)),
+            np.zeros(m.N_NUMBERS), np.zeros(m.N_COUNTS, dtype=np.int64), state, np.zeros((5, n_rows)), *values,
+            np.zeros((n, n)), np.zeros(n, dtype=np.int64), np.zeros((n, n_rows)), np.zeros((n_rows, n_rows)),
+            np.zeros((2, n_rows), dtype=np.int64), begin, end, out,
+            out._replace(mass=np.zeros((n, n)), qdd=state[m.QDD]), external, np.zeros((depth, 3)),
         ))  # fmt: skip
 
     # -- integration -----------------------------------------------------------------------------------------------
@@ -215,7 +219,7 @@ def compile_march(features: frozenset[str]) -> None:
     method, engine = Marching(system, "newmark", None, 1.0), system.robot.engine
     states: Any = (np.zeros((0, engine.ndof)) for _ in range(3))
     rows = Rows._make((np.zeros(0), *states, np.zeros((0, 0)), np.zeros((0, 2))))
-    arguments = method.model(Motion([])), method.state(Motion([])), engine.workspace_of_derivatives, *engine.closure
+    arguments = method.model(Motion([])), method.state(Motion([])), engine.workspace_of_derivatives
     prepare(march, (*arguments, rows, STEPS_AT_ONCE), features)
 
 
@@ -242,20 +246,19 @@ class _MarchRun:
 
     def advance(self, max_steps: int) -> int:
         """Some steps; Python computes inputs and loads where the march returns for them."""
-        closure, saddle = self.engine.closure
-        arguments = self.model, self.state, self.engine.workspace_of_derivatives, closure, saddle, self.rows, max_steps
+        arguments = self.model, self.state, self.engine.workspace_of_derivatives, self.rows, max_steps
         if self.method.advance is None:
             self.method.advance = prepare(march, arguments, self.engine.features)
         while (code := self.method.advance(*arguments)) == codes.NEEDS_PYTHON:
             number, s = self.state.number, self.state.state
             t = float(number[m.TIME] + number[m.STEP])
-            self.state.u[:] = self.inputs.value(t)
+            self.state.end.u[:] = self.inputs.value(t)
             loading, external = self.engine.loading, self.state.external
             if loading:
                 self.engine.load_values(s[m.Q_NEW], s[m.QD_NEW], t, external)
             if loading.actuators:
                 names = self.engine.actuator_names
-                loading.actuate(external, self.engine.tree, s[m.Q_NEW], s[m.QD_NEW], self.state.u, names)
+                loading.actuate(external, self.engine.tree, s[m.Q_NEW], s[m.QD_NEW], self.state.end.u, names)
         return int(code)
 
     def run(self) -> OdeSolution:
@@ -289,7 +292,7 @@ class _MarchRun:
             if not stop and self.state.external.contact.counts[OVERFLOW]:
                 message += f"; more than {len(self.state.external.contact.entry)} contacts at once"
             if not stop and self.engine.closed.m:
-                message += self.method.system.loop_monitor.describe_failed_step(self.engine.closure[0].value[ERROR])
+                message += self.method.system.loop_monitor.describe_failed_step(self.state.out.closure.value[ERROR])
         self.record_regularity()
         ends: tuple[Any, float] = (None, float("nan"))
         if not success:

@@ -163,7 +163,7 @@ def test_products_of_matrices_and_columns(rng, n):
     small.add_matrix_columns(X, Y.ravel(), n, 0.5, out)
     assert_allclose(out.reshape(6, n), before + 0.5 * X @ Y, **EXACT)
     out = before.copy().ravel()
-    small.add_matrix_transposed_columns(X, Y.ravel(), n, out)
+    small.add_matrix_columns(X.T, Y.ravel(), n, 1.0, out)
     assert_allclose(out.reshape(6, n), before + X.T @ Y, **EXACT)
     out = before.copy().ravel()
     small.add_coadbar_columns(y, Y.ravel(), n, -1.5, out)
