@@ -21,7 +21,7 @@ INTEGRATORS: dict[str, Callable[[OdeProblem], OdeSolution]] = {
     "bdf": _of("scipy_ivp", "BDF"),
     "radau": _of("scipy_ivp", "Radau"),
     "lsoda": _of("scipy_ivp", "LSODA"),
-    "cvode": _of("cvode"),
+    "cvode": _of("sundials"),
 }
 # those that need the robot, not only a rate and its Jacobian, are in other modules
 MARCHES = ("newmark", "generalized-alpha")
