@@ -220,7 +220,7 @@ INTEGRATORS = Registry(
         "bdf": "sorosim.solvers.scipy_ivp:bdf",
         "radau": "sorosim.solvers.scipy_ivp:radau",
         "lsoda": "sorosim.solvers.scipy_ivp:lsoda",
-        "cvode": "sorosim.solvers.cvode:integrate",
+        "cvode": "sorosim.solvers.sundials:integrate",
     },
     check=_is_function,
 )

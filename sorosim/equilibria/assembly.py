@@ -151,15 +151,14 @@ class _Closing:
         q[self.free] += scipy.linalg.solve_triangular(self.U, z)
         return q
 
-    def error(self, z: Array, what: int = task.RESIDUAL) -> Any:
+    def closure(self, z: Array, what: int = task.RESIDUAL) -> Any:
         q = self.q(z)
         zero = np.zeros_like(q)
         return self.robot.engine.evaluate(what, q, zero, zero.copy(), self.robot.inputs(None)).closure
 
     def errors(self, z: Array) -> Array:
         """Errors (m,) of all loops."""
-        error: Array = self.error(z).value[ERROR]
-        return error
+        return np.asarray(self.closure(z).value[ERROR])
 
     def slope(self, z: Array) -> Array:
         """Their derivative (m, n_free)."""
@@ -167,7 +166,7 @@ class _Closing:
 
     def jacobian(self, z: Array) -> tuple[Array, Array]:
         """Errors (m,) and their derivative by z (m, n_free)."""
-        closure = self.error(z, task.RESIDUAL_DERIVATIVES)
+        closure = self.closure(z, task.RESIDUAL_DERIVATIVES)
         by_q = closure.matrix[ERROR_BY_Q][:, self.free]
         return closure.value[ERROR], scipy.linalg.solve_triangular(self.U, by_q.T, trans="T").T
 

@@ -145,8 +145,8 @@ def spectrum(D: Array, K: Array, squares: Array, shapes: Array) -> tuple[Complex
     if r:
         values[drift] = 0.0
     resting = np.flatnonzero(squares == 0.0)
-    found = np.hstack([np.eye(n, dtype=complex)[:, resting], vectors[k:]])
-    return np.concatenate([np.zeros(r, dtype=complex), values]), shapes @ found
+    modal = np.hstack([np.eye(n, dtype=complex)[:, resting], vectors[k:]])
+    return np.concatenate([np.zeros(r, dtype=complex), values]), shapes @ modal
 
 
 def _uncoupled(D: Array) -> bool:

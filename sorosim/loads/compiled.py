@@ -13,8 +13,7 @@ from sorosim.complex_step import number_type
 from sorosim.kernels import fluid
 from sorosim.kernels.load_laws import ENTRY, FLUID, N_ROW, LoadLaws
 from sorosim.loads.base import Array, BoundLoad, CompiledLoad, IntArray
-from sorosim.loads.contact_arrays import pack_surfaces
-from sorosim.loads.contact_cores import ContactGroup
+from sorosim.loads.contact_cores import ContactGroup, pack_surfaces
 from sorosim.signals import Signal, compile_signals
 
 NOTHING = np.zeros(0)

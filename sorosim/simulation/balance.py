@@ -68,8 +68,8 @@ class WorkIntegral(StepIntegral):
         self.evaluate()
         k = np.searchsorted(self.times, times)
         known = [i < self.n_rows and self.times[i] == t for i, t in zip(k, times, strict=True)]
-        found = [self.rows[i] if is_row else self.at(t) for i, t, is_row in zip(k, times, known, strict=True)]
-        return np.array(found).reshape(len(times), 2)
+        values = [self.rows[i] if is_row else self.at(t) for i, t, is_row in zip(k, times, known, strict=True)]
+        return np.array(values).reshape(len(times), 2)
 
 
 def imbalance(run: Run) -> str:
@@ -84,16 +84,17 @@ def imbalance(run: Run) -> str:
     n = len(run.t)
     rows = np.unique(np.linspace(0, n - 1, min(n, N_SAMPLES)).round().astype(int))
     energy, options, engine = run[rows].energy(), run.options, run.robot.engine
-    off = float(np.abs(energy.balance).max())
-    moved = energy.turnover
-    known = moved + float(energy.kinetic.max())  # errors of rates are relative to these: a top spins at constant energy
+    error = float(np.abs(energy.balance).max())
+    turnover = energy.turnover
+    # errors of rates are relative to these, too: a top spins at constant energy
+    known = turnover + float(energy.kinetic.max())
     fixed = options["method"] in MARCHES and options["step"] is not None
     rtol, atol, zero = (
         FIXED_RTOL if fixed else max(options["rtol"], LEAST_RTOL),
         options["atol"],
         np.zeros(engine.ndof),
     )
-    if not off > SAFETY * np.sqrt(rtol) * known:
+    if not error > SAFETY * np.sqrt(rtol) * known:
         return ""
     slope = 0.0
     none = np.zeros(engine.n_actuators)
@@ -101,11 +102,11 @@ def imbalance(run: Run) -> str:
         internal = engine.unactuated.internal(q, zero, none).tau.copy()
         # at rest all forces balance, and the energy changes all the same where loads do work
         for one in (engine, engine.unloaded):
-            found = one.evaluate(task.MASS, q, zero, zero.copy(), none)
-            slope = max(slope, float(np.abs(found.tau - internal).sum() + np.abs(found.mass @ qd).sum()))
-    if not off > SAFETY * (np.sqrt(rtol) * known + atol / np.sqrt(rtol) * slope):
+            evaluation = one.evaluate(task.MASS, q, zero, zero.copy(), none)
+            slope = max(slope, float(np.abs(evaluation.tau - internal).sum() + np.abs(evaluation.mass @ qd).sum()))
+    if not error > SAFETY * (np.sqrt(rtol) * known + atol / np.sqrt(rtol) * slope):
         return ""
-    size = f"the energy balance is off by {off:.2g} J of {moved:.2g} J moved"
+    size = f"the energy balance is off by {error:.2g} J of {turnover:.2g} J moved"
     if fixed:
         return f"{size}: steps of {options['step']:g} s are too large for this motion; try a smaller step, or none"
     other = "radau" if options["method"] != "radau" else "bdf"

@@ -20,7 +20,7 @@ from sorosim.equations.system import OdeSystem, elastic_weight, independent_rows
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q, RATE, RATE_BY_Q
 from sorosim.solvers.base import OdeProblem, OdeSolution
-from sorosim.solvers.ida import Dae, integrate
+from sorosim.solvers.sundials import Dae, integrate_dae
 
 Array = NDArray[np.float64]
 
@@ -50,7 +50,7 @@ class StabilisedIndex2:
         y0 = np.concatenate([q[free], qd[free], multiplier, np.zeros(k)])
         yd0 = np.concatenate([qd[free], evaluation.qdd[free], np.zeros(2 * k)])
         dae = Dae(self.residual, self.jacobian, y0, yd0, np.arange(2 * n, 2 * (n + k)))
-        return integrate(problem, dae)
+        return integrate_dae(problem, dae)
 
     def basis(self, A: Array) -> Array:
         """P (m, k) at a constraint matrix A (m, n): all rows, or the range of A where they depend on each other."""

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from sorosim.engine.inputs import ZeroOrderHold
 from sorosim.equations.callbacks import OdeCallbacks
-from sorosim.equations.failure import Failure, append_last_state, diagnose_motion
-from sorosim.equations.stall import implausible
+from sorosim.equations.failure import Failure, append_last_state, diagnose_motion, implausible
 from sorosim.equations.system import OdeSystem
 from sorosim.errors import ConvergenceError, FileError, InputError, Interrupted, ModelError, PlugInError, SorosimWarning
 from sorosim.interrupts import uninterrupted

@@ -154,8 +154,8 @@ class Marching:
         """Consistent accelerations and multipliers at the start, and the first step; False: there are none."""
         system, number = self.system, state.number
         q, qd, qdd = system.coordinates(t0, problem.x0)
-        found = system.forward(task.FORWARD, t0, q, qd, qdd)
-        if not np.isfinite(found.qdd).all():
+        evaluation = system.forward(task.FORWARD, t0, q, qd, qdd)
+        if not np.isfinite(evaluation.qdd).all():
             return False
         span = end - t0
         number[[m.TIME, m.RTOL, m.ATOL]] = t0, problem.rtol, problem.atol
@@ -168,7 +168,7 @@ class Marching:
         if self.step is not None:
             h = self.step
         else:
-            speed = np.sqrt(np.abs(found.qdd / scale).max(initial=0.0))
+            speed = np.sqrt(np.abs(evaluation.qdd / scale).max(initial=0.0))
             h = min(1.0 / speed if speed > 0.0 else span, 0.01 * span, number[m.MAX_STEP])
         number[m.TARGET_STEP] = min(h, span)
         left = float(problem.t_out[1]) - t0
@@ -176,15 +176,15 @@ class Marching:
         state.counts[m.STEPS_LEFT] = int(max(min(steps, MOST_STEPS), 1))  # accelerations may be absurd
         number[m.STEP] = number[m.LAST_STEP] = number[m.PREVIOUS] = left / state.counts[m.STEPS_LEFT]
         state.counts[m.MOST_RANK] = int(system.closing[2])
-        a, v = self.starting_values(t0, problem.x0, number[m.STEP], found)
-        for row, values in ((m.Q, q), (m.QD, v), (m.QDD, found.qdd), (m.A, a), (m.A_OLD, a)):
+        a, v = self.starting_values(t0, problem.x0, number[m.STEP], evaluation)
+        for row, values in ((m.Q, q), (m.QD, v), (m.QDD, evaluation.qdd), (m.A, a), (m.A_OLD, a)):
             state.state[row] = values
-        state.multiplier[m.L] = found.closure.multiplier
+        state.multiplier[m.L] = evaluation.closure.multiplier
         tree = self.exchanges.of_tree(q[None], v[None], system.inputs.value(t0)[None])
         state.state[[m.ACTUATION, m.DAMPING]] = np.concatenate(tree)
         return True
 
-    def starting_values(self, t: float, x: Array, h: float, found: Evaluation) -> tuple[Array, Array]:
+    def starting_values(self, t: float, x: Array, h: float, evaluation: Evaluation) -> tuple[Array, Array]:
         """Accelerations and rates of a start as the method has them amid its steps of size h.
 
         Its accelerations belong to a time beside, and its rates violate constraints a little, see
@@ -193,15 +193,15 @@ class Marching:
         """
         system, free = self.system, self.system.partition.free
         alpha_m, alpha_f, beta, _ = self.coefficients
-        (q, qd, _), shift, a = system.coordinates(t, x), alpha_m - alpha_f, found.qdd.copy()
+        (q, qd, _), shift, a = system.coordinates(t, x), alpha_m - alpha_f, evaluation.qdd.copy()
         v = qd.copy()
         dt = JERK_STEP * min(h, 1.0)
-        later = system.state(q + dt * qd + 0.5 * dt**2 * found.qdd, qd + dt * found.qdd)
+        later = system.state(q + dt * qd + 0.5 * dt**2 * evaluation.qdd, qd + dt * evaluation.qdd)
         jerk = (system.forward(task.FORWARD, t + dt, *system.coordinates(t + dt, later)).qdd - a) / dt
         if h * np.linalg.norm(shift * jerk) > np.linalg.norm(a):
             return a, v
         a += shift * h * jerk
-        A = found.closure.matrix[CONSTRAINT]
+        A = evaluation.closure.matrix[CONSTRAINT]
         if len(A) and not self.projection:
             drift = (1.0 / 6.0 - 0.5 * shift - beta) * h * h * (A[:, free] @ jerk[free]) - A @ qd
             # nearest in kinetic energy: nothing else changes
@@ -347,8 +347,8 @@ class _MarchRun:
         """How far the multipliers are from those of forward dynamics, relative to these."""
         t, q, qd = self.step_state()
         system = self.method.system
-        found = system.forward(task.FORWARD, t, q, qd, system.coordinates(t, system.state(q, qd))[2])
-        own, exact = self.state.multiplier[m.L], found.closure.multiplier
+        evaluation = system.forward(task.FORWARD, t, q, qd, system.coordinates(t, system.state(q, qd))[2])
+        own, exact = self.state.multiplier[m.L], evaluation.closure.multiplier
         return float(np.abs(own - exact).max(initial=0.0) / max(np.abs(exact).max(initial=0.0), 1e-300))
 
     def trial(self) -> Trial:
@@ -391,14 +391,14 @@ class _MarchRun:
     def crossed(self, before: list[float], hits: list[tuple[int, float, Array]]) -> tuple[list[float], float | None]:
         """Look for zeros of events in the last step; returns their values now, and the time of a terminal one."""
         begin, end, x = self.steps[-2][0], self.steps[-1][0], self.dense(self.steps[-1][0])
-        values, found = [], []
+        values, zeros = [], []
         for i, event in enumerate(self.problem.events):
             value = event.function(end, x)
             values.append(value)
             if crosses(event, before[i], value):
-                found.append((self.zero(event.function, begin, end), i))
-        ended = min((t for t, i in found if self.problem.events[i].terminal), default=None)
-        for t, i in sorted(found):
+                zeros.append((self.zero(event.function, begin, end), i))
+        ended = min((t for t, i in zeros if self.problem.events[i].terminal), default=None)
+        for t, i in sorted(zeros):
             if ended is None or t <= ended:
                 hits.append((i, t, self.dense(t)))
         return values, ended
@@ -407,8 +407,8 @@ class _MarchRun:
         """A zero of a function of time and state within the last step, in which it changes its sign."""
         if function(end, self.dense(end)) == 0.0:
             return end
-        found = brentq(lambda t: function(t, self.dense(t)), begin, end, xtol=1e-14 * max(abs(end), 1.0))
-        return float(found)
+        time = brentq(lambda t: function(t, self.dense(t)), begin, end, xtol=1e-14 * max(abs(end), 1.0))
+        return float(time)
 
     def dense(self, t: float) -> Array:
         """State at a time within the steps so far, by cubic interpolation."""

@@ -76,8 +76,8 @@ def follow_curve(
     """
     curve = Curve(problem)
     with one_blas_thread(), np.errstate(all="ignore"):
-        found = curve.correct(np.append(x, w), curve.gram @ along)
-        start = None if found is None else curve.point(found, along)
+        corrected = curve.correct(np.append(x, w), curve.gram @ along)
+        start = None if corrected is None else curve.point(corrected, along)
         if start is None:
             return TracedCurve([], message="no solution was found at the start"), curve
         return _follow(curve, _oriented_start(curve, start, along, steps), steps), curve
@@ -166,10 +166,10 @@ def _ending(curve: Curve, points: list[CurvePoint], beyond: CurvePoint, steps: S
             if end is not None:
                 return end, "reached the end of the range"
     if len(points) >= MIN_CLOSED_POINTS and beyond.tangent @ curve.gram @ start.tangent > np.cos(MAX_TURN):
-        way, same = curve.gram @ start.tangent, start.z + beyond.z - curve.unwrapped(beyond.z, start.z)
-        past, step, left = beyond.z - same, curve.length(beyond.z - current.z), curve.length(same - current.z)
-        if way @ past >= 0.0 > way @ (current.z - same) and max(curve.length(past), left) <= step:
-            return start._replace(z=same, s=current.s + left), CLOSED
+        direction, image = curve.gram @ start.tangent, start.z + beyond.z - curve.unwrapped(beyond.z, start.z)
+        past, step, gap = beyond.z - image, curve.length(beyond.z - current.z), curve.length(image - current.z)
+        if direction @ past >= 0.0 > direction @ (current.z - image) and max(curve.length(past), gap) <= step:
+            return start._replace(z=image, s=current.s + gap), CLOSED
     if steps.stop is not None and steps.stop(beyond.z[:-1], w):
         return beyond, "stopped where it was asked to"
     return beyond, ""

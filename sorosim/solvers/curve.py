@@ -128,10 +128,14 @@ class Curve:
         return solve_bordered(J, slope, row, right, SINGULAR, Scales.of(J, slope, self.unit_changes))
 
     def point(
-        self, found: tuple[Array, Array, Array, int], along: Array, s: float = 0.0, neutral_modes: Border | None = None
+        self,
+        corrected: tuple[Array, Array, Array, int],
+        along: Array,
+        s: float = 0.0,
+        neutral_modes: Border | None = None,
     ) -> CurvePoint | None:
         """The point with its tangent, in the sense of `along`, and stability."""
-        z, J, slope, n = found
+        z, J, slope, n = corrected
         tangent = self._solve(J, slope, self.gram @ along, self.along_w, neutral_modes)
         if not np.isfinite(tangent).all():
             return None
@@ -154,21 +158,21 @@ class Curve:
     def _is_tangent(J: Array, slope: Array, tangent: Array, scales: Scales) -> bool:
         """Whether a step along it satisfies the linearised equations."""
         step = tangent / np.append(scales.d, scales.last)
-        left = scales.d * (J @ tangent[:-1] + slope * tangent[-1])
-        return bool(np.linalg.norm(left) <= TANGENT_TOLERANCE * np.linalg.norm(step))
+        residual = scales.d * (J @ tangent[:-1] + slope * tangent[-1])
+        return bool(np.linalg.norm(residual) <= TANGENT_TOLERANCE * np.linalg.norm(step))
 
     def between(self, a: CurvePoint, b: CurvePoint, share: float) -> CurvePoint | None:
-        """The point of the curve at a share (0 to 1) of the way from a to b, projected to the tangent of a."""
-        row, way = self.gram @ a.tangent, b.z - a.z
-        whole = float(row @ way)
-        guess = a.z + _hermite(way, self.length(way), a.tangent, b.tangent, share)
+        """The point of the curve at a share (0 to 1) of the chord from a to b, projected to the tangent of a."""
+        row, chord = self.gram @ a.tangent, b.z - a.z
+        whole = float(row @ chord)
+        guess = a.z + _hermite(chord, self.length(chord), a.tangent, b.tangent, share)
         guess = guess + (share * whole - row @ (guess - a.z)) * a.tangent
         return self._near(guess, row, a, a.s + share * (b.s - a.s))
 
     def at_parameter(self, w: float, a: CurvePoint, b: CurvePoint, share: float) -> CurvePoint | None:
-        """The point with the parameter w near the share of the way from a to b."""
-        way = b.z - a.z
-        guess = a.z + _hermite(way, self.length(way), a.tangent, b.tangent, share)
+        """The point with the parameter w near the share of the chord from a to b."""
+        chord = b.z - a.z
+        guess = a.z + _hermite(chord, self.length(chord), a.tangent, b.tangent, share)
         guess[-1] = w
         return self._near(guess, self.along_w, a, a.s + share * (b.s - a.s))
 
@@ -181,13 +185,13 @@ class Curve:
         """The point of the curve near a guess, whose tangent is in the sense of that of a."""
         # a single point with a singular matrix is a branch point, and has no neutral modes
         for neutral_modes in (a.neutral_modes, None) if a.neutral_modes is not None else (None,):
-            found = self.correct(guess, row, neutral_modes)
-            if found is not None:
-                way = a.s + self.length(found[0] - a.z) if s is None else s
-                return self.point(found, a.tangent, way, neutral_modes)
+            corrected = self.correct(guess, row, neutral_modes)
+            if corrected is not None:
+                arclength = a.s + self.length(corrected[0] - a.z) if s is None else s
+                return self.point(corrected, a.tangent, arclength, neutral_modes)
         return None
 
 
-def _hermite(way: Array, length: float, t0: Array, t1: Array, x: float) -> Array:
-    """Cubic from 0 to `way` with unit tangents t0 and t1 at its ends, at x."""
-    return np.asarray(x * x * (3.0 - 2.0 * x) * way + length * (x * (1.0 - x) ** 2 * t0 - x * x * (1.0 - x) * t1))
+def _hermite(chord: Array, length: float, t0: Array, t1: Array, x: float) -> Array:
+    """Cubic from 0 to `chord` with unit tangents t0 and t1 at its ends, at x."""
+    return np.asarray(x * x * (3.0 - 2.0 * x) * chord + length * (x * (1.0 - x) ** 2 * t0 - x * x * (1.0 - x) * t1))

@@ -99,13 +99,13 @@ def curvatures(J: Array, U: Array) -> Curvatures:
     return Curvatures(values, motions, rounding, is_symmetric(reduced))
 
 
-def descent_direction(found: Curvatures, U: Array, towards: Array) -> Array:
+def descent_direction(spectrum: Curvatures, U: Array, towards: Array) -> Array:
     """The motion (n,) of the most negative curvature, pointing where `towards` (n,) points.
 
     Of several such, the one that is nearest to it; where it has no part of them, one that does not depend on rounding.
     """
-    lowest = found.values[0]
-    V = found.motions[:, found.values <= lowest + DEGENERATE * abs(lowest)]
+    lowest = spectrum.values[0]
+    V = spectrum.motions[:, spectrum.values <= lowest + DEGENERATE * abs(lowest)]
     part = V @ (V.T @ (U.T @ (U @ towards)))
     if np.linalg.norm(U @ part) > DEGENERATE * np.linalg.norm(U @ towards) > 0.0:
         return np.asarray(part / np.linalg.norm(U @ part))
@@ -159,10 +159,11 @@ def descend(
                 end = settle(iterate.x, False)
                 if end is not None and iterate.is_near(end):
                     iterate.update(end, *jacobian(end))
-                    if not iterate.found.negative:
+                    if not iterate.spectrum.negative:
                         return end, came
                     retry_length = NEWTON_RANGE  # an unstable equilibrium, which the next step leaves
-            if not iterate.found.negative and np.abs(iterate.gradient).max(initial=0.0) <= RESIDUAL_TOLERANCE * largest:
+            slope = np.abs(iterate.gradient).max(initial=0.0)
+            if not iterate.spectrum.negative and slope <= RESIDUAL_TOLERANCE * largest:
                 return settle(iterate.x, True), came
             if iterate.travelled > MAX_LENGTH:
                 return None, "it falls without end"
@@ -192,15 +193,15 @@ class _Iterate:
         """The state is x from now on; residual and Jacobian there."""
         n = self.n
         self.x, self.r, self.J, self.measure = x, r, J, self.descent.step_measure(x)
-        self.found = found = curvatures(J, self.U)
+        self.spectrum = spectrum = curvatures(J, self.U)
         self.constraint_step = self._constraint_step(r, J)
-        self.gradient = found.motions.T @ (r[:n] + J[:n, :n] @ self.constraint_step)
+        self.gradient = spectrum.motions.T @ (r[:n] + J[:n, :n] @ self.constraint_step)
         # no curvature is smaller than rounding
-        self.curvature = np.where(np.abs(found.values) <= found.rounding, found.rounding, found.values)
+        self.curvature = np.where(np.abs(spectrum.values) <= spectrum.rounding, spectrum.rounding, spectrum.values)
         falling = self.curvature < 0.0
         # rounding along what falls must not decide where it goes
         for k in np.flatnonzero(falling):
-            if self._length(found.motions[:, k] * (self.gradient[k] / self.curvature[k])) < ROUNDING:
+            if self._length(spectrum.motions[:, k] * (self.gradient[k] / self.curvature[k])) < ROUNDING:
                 self.gradient[k] = 0.0
         convex = (self.curvature[self.gradient != 0.0] > 0.0).all()
         self.length = self._length(self._damped_step(0.0)) if convex else np.inf
@@ -212,7 +213,7 @@ class _Iterate:
     def _damped_step(self, damping: float) -> Array:
         """The step at a damping above -curvature of all motions along which anything pulls."""
         size = np.where(self.gradient != 0.0, self.curvature + damping, 1.0)
-        return np.asarray(self.constraint_step - self.found.motions @ (self.gradient / size))
+        return np.asarray(self.constraint_step - self.spectrum.motions @ (self.gradient / size))
 
     def is_near(self, end: Array) -> bool:
         """Whether an end of the search is here, not anywhere else."""
@@ -242,7 +243,7 @@ class _Iterate:
                 yield inside
                 return
             known = self._length(self.towards) >= ROUNDING
-            motion = descent_direction(self.found, self.U, self.towards if known else np.zeros(self.n))
+            motion = descent_direction(self.spectrum, self.U, self.towards if known else np.zeros(self.n))
             motion *= (self.radius - self._length(inside)) / self._length(motion)
             for self.towards in (motion, -motion):
                 yield inside + self.towards
@@ -296,14 +297,14 @@ class _Iterate:
     def _try(self, move: Array) -> float:
         """Accept a step by its ratio of actual to predicted decrease; returns the ratio, 0 if it does not decrease."""
         n = self.n
-        found = self._on_constraints(self.x + np.append(move, np.zeros(len(self.x) - n)))
-        if found is None or (self.may_tunnel is not None and self.may_tunnel(self.x, found[0])):
+        candidate = self._on_constraints(self.x + np.append(move, np.zeros(len(self.x) - n)))
+        if candidate is None or (self.may_tunnel is not None and self.may_tunnel(self.x, candidate[0])):
             return 0.0
-        y, r, J = found
-        way = (y - self.x)[:n]
+        y, r, J = candidate
+        dx = (y - self.x)[:n]
         # the work against the forces on the way, by the trapezoidal rule with its end correction; that of the
         # constraints, whose multipliers are the same at both ends, is zero
-        work = float(0.5 * (self.r + r)[:n] @ way + way @ ((self.J - J)[:n, :n] @ way) / 12.0)
+        work = float(0.5 * (self.r + r)[:n] @ dx + dx @ ((self.J - J)[:n, :n] @ dx) / 12.0)
         promised = float(self.r[:n] @ move + 0.5 * move @ (self.J[:n, :n] @ move))
         if not (work < 0.0 and promised < 0.0):
             return 0.0

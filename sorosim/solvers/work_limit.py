@@ -82,9 +82,9 @@ class WorkLimit:
         if slow or slower:
             self.cause = self.implausible(t, x)
         if stall := slower or (slow if self.cause else None):
-            n, ahead, rest = stall
+            n, ahead, remaining = stall
             self.stalled = True
-            self.why = f"the last {n} steps came {ahead:.2g} s ahead; at this pace the rest takes {rest:.1g} steps"
+            self.why = f"the last {n} steps came {ahead:.2g} s ahead; at this pace the rest takes {remaining:.1g} steps"
 
     def violated_rule(self, t: float, rules: tuple[tuple[int, float], ...]) -> tuple[int, float, float] | None:
         """Steps, the time they advanced [s], and steps needed for the rest, by the first rule that is met."""
@@ -93,8 +93,8 @@ class WorkLimit:
                 steps, ahead = self.n - n, t - before
                 if steps < window:
                     continue
-                rest = (self.end - t) * steps / max(ahead, 1e-300)
-                if rest > most and ahead < FULL_STEP_RATIO * self.max_step * steps:
-                    return steps, ahead, rest
+                remaining = (self.end - t) * steps / max(ahead, 1e-300)
+                if remaining > most and ahead < FULL_STEP_RATIO * self.max_step * steps:
+                    return steps, ahead, remaining
                 break
         return None

@@ -1,13 +1,18 @@
-"""CVODE of SUNDIALS, through scikit-sundae."""
+"""CVODE and IDA of SUNDIALS, through scikit-sundae.
+
+IDA solves differential-algebraic equations F(t, y, dy/dt) = 0 with states x = y[:n].
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import isfinite
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from sksundae.cvode import CVODE
+from sksundae.ida import IDA
 
 from sorosim.errors import InputError
 from sorosim.solvers.base import Array, OdeProblem, OdeSolution, Reporter, by_event, one_blas_thread
@@ -15,6 +20,8 @@ from sorosim.solvers.printed_output import suppress_prints
 
 _TOO_MUCH_WORK, _ROOT = -1, 2  # status of CVODE and IDA after max_num_steps steps, and where an event stopped it
 _ERROR_TEST, _CONVERGENCE = -3, -4  # and where one step failed too often
+# multipliers are left out of the error test by a tolerance this large: they are no measure of errors of the states
+UNTESTED = 1e10
 
 
 def integrate(problem: OdeProblem) -> OdeSolution:
@@ -40,6 +47,42 @@ def integrate(problem: OdeProblem) -> OdeSolution:
         options |= stepper.event_options(events)
     stepper.restart_codes = _ERROR_TEST, _CONVERGENCE
     return stepper.run(CVODE, rhs, (problem.x0,), method="BDF", atol=problem.atol, **options)
+
+
+class Dae(NamedTuple):
+    """F(t, y, dy/dt) = 0, y = [x; multipliers]."""
+
+    residual: Callable[[float, Array, Array], Array]
+    jacobian: Callable[[float, Array, Array, float], Array]  # dF/dy + c dF/d(dy/dt)
+    y0: Array
+    yd0: Array  # consistent
+    algebraic: NDArray[np.int64]  # entries of y whose rate does not occur
+
+
+def integrate_dae(problem: OdeProblem, dae: Dae) -> OdeSolution:
+    """Integrate with the BDF method of IDA and a dense direct linear solver; of `problem` the rates are not used."""
+    n, stepper, options = len(problem.x0), OutputStepper(problem, "ida"), dict[str, Any]()
+
+    def residual(t: float, y: Array, yd: Array, out: Array) -> None:
+        stepper.count_rhs(t)
+        out[:] = dae.residual(t, y, yd)
+
+    if problem.jacobian is not None:
+
+        def jacobian(t: float, y: Array, yd: Array, res: Array, c: float, out: Array) -> None:
+            stepper.n_jacobian += 1
+            out[:] = dae.jacobian(t, y, yd, c)
+
+        options["jacfn"] = jacobian
+    if stepper.n_events:
+
+        def events(t: float, y: Array, yd: Array, out: Array) -> None:
+            stepper.event_values(t, y, out)
+
+        options |= stepper.event_options(events)
+    atol = np.full(len(dae.y0), UNTESTED)
+    atol[:n] = problem.atol
+    return stepper.run(IDA, residual, (dae.y0, dae.yd0), atol=atol, algebraic_idx=dae.algebraic, **options)
 
 
 class OutputStepper:
