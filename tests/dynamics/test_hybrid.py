@@ -183,7 +183,7 @@ def test_all_methods_drive_alike(method):
 
 
 def test_analytic_jacobian_of_a_driven_system_is_its_derivative():
-    system = sorosim.equations.system.OdeSystem(arm(), sorosim.engine.inputs.input_motion((), None), MOTIONS)
+    system = sorosim.equations.system.OdeSystem(arm(), sorosim.engine.inputs.input_motion({}, None), MOTIONS)
     rng = np.random.default_rng(5)
     x = 0.3 * rng.normal(size=2 * system.n_free)
     differences = jacobian(lambda y: system.rhs(0.3, y), x, (0.02, 0.01, 0.005), 8)

@@ -202,7 +202,7 @@ def test_mistakes_of_callers():
         (lambda: lin.reduce(3), r"^n_modes: expected a whole number from 1 to 2, got 3"),
         (lambda: lin.reduce(1.5), r"^n_modes: expected a whole number from 1 to 2, got 1\.5"),
         (lambda: sorosim.steady(robot, [1.0]), r"^rates: expected a mapping of names to values, got list"),
-        (lambda: sorosim.steady(robot, {"arm": np.nan}), r"^rates\.arm: expected a finite number, got nan"),
+        (lambda: sorosim.steady(robot, {"arm": np.nan}), r"^rates\.arm: expected an angular speed, got nan"),
         (lambda: sorosim.steady(robot, {"amr": 1.0}), r"^rates: expected .* got 'amr'; did you mean arm\?"),
         (lambda: sorosim.steady(robot, {"arm": 1.0}).save("x.h5"), r"^save: expected an equilibrium or a run"),
     ):

@@ -116,7 +116,7 @@ def test_what_cannot_go_on_is_refused(tmp_path):
     sorosim.statics(ARM).save(tmp_path / "rest.h5")
     with pytest.raises(sorosim.InputError, match="expected the file of a run, got that of an equilibrium"):
         sorosim.resume(tmp_path / "rest.h5")
-    with pytest.raises(sorosim.InputError, match=r"^checkpoint: expected a number greater than 0, got -1"):
+    with pytest.raises(sorosim.InputError, match=r"^checkpoint: expected a time greater than 0, got -1"):
         sorosim.simulate(ARM, 0.1, checkpoint=-1)
 
 
@@ -247,7 +247,7 @@ def test_bits_do_not_depend_on_what_was_called_before():
     robot = sorosim.load("cable_manipulator")
     zero = np.zeros(24)
     if sys.argv[1] == "poses":
-        robot.pose(zero, "arm", 0.3), robot.kinematics(zero), robot.energy(zero, zero), robot.tendon_lengths(zero)
+        robot.pose(zero, "arm", s=0.3), robot.kinematics(zero), robot.energy(zero, zero), robot.tendon_lengths(zero)
     print(sorosim.simulate(robot, 0.3, method="cvode").q.tobytes().hex())
     """
     one, other = (start_process(script, first).communicate()[0] for first in ("poses", "dynamics"))

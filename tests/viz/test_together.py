@@ -137,9 +137,9 @@ def test_a_side_view_is_a_file_of_lines(run, tmp_path):
     [
         ({"t": 3.0}, "t: expected a time from 0 to 2 s, got 3"),
         ({"t": [0.0, -1.0]}, "t: expected a time from 0 to 2 s, got -1"),
-        ({"t": [[0.0]]}, "t: expected a time or several"),
+        ({"t": [[0.0]]}, "t: expected a time such as 10 s"),
         ({"t": []}, "t: expected a time or several"),
-        ({"t": ["soon", "late"]}, "t: expected a time or several"),
+        ({"t": ["soon", "late"]}, "t: expected a time such as 10 s"),
         ({"ghosts": "fades"}, "did you mean fade"),
         ({"t": [0, 1], "orbit": "10 deg/s"}, "orbit: expected one time only"),
         ({"t": [0, 1], "follow": "mast"}, "follow: expected one time only"),
