@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -63,8 +63,37 @@ class Coordinate(Text):
         return "" if isinstance(value, str) and value == "" else super().check(value)
 
 
+class Motor(DeclaredActuator):
+    """What motors in joints of links and of loops share."""
+
+    along: str
+    named_by: ClassVar[tuple[str, str]]  # the block of what has the joint, and the key that names it
+
+    @classmethod
+    def read_keys(cls, data: Mapping[str, Any], at: At, **values: Any) -> Any:
+        block, name = cls.named_by
+        entry = at.scope.entry(block, data[name]) if isinstance(data.get(name), str) else None
+        kind = None if entry is None else joint_kind(entry)
+        out = super().read_keys(data, at, **values)
+        if out is not WRONG and kind is not None and not check_direction(at, kind, data.get("along")):
+            return WRONG
+        return out
+
+    def unit_in(self, joint: Joint) -> str:
+        """Unit of its input in a joint."""
+        return {"angle": "N m", "length": "N"}[dict(joint.coordinates)[self.along]]
+
+    def direction(self, joint: Joint) -> int:
+        """Which coordinate of the joint it drives; refuses what does not fit."""
+        names = [name for name, _ in joint.coordinates]
+        if self.along not in names:
+            expected = f"one of {', '.join(names)}" if len(names) > 1 else "nothing: the joint has one coordinate"
+            raise ModelError("along", expected, f"'{self.along}'", nearest(self.along, names))
+        return names.index(self.along)
+
+
 @dataclass(frozen=True)
-class JointForce(DeclaredActuator, kind="joint", title="Motors in joints"):
+class JointForce(Motor, kind="joint", title="Motors in joints"):
     """A motor in a joint; its input is the moment [N m] or the force [N] on the link, its reaction acts on the parent.
 
     `along` is ``angle`` or ``slide`` of a cylindrical joint, ``first`` or ``second`` of a universal one, ``angle``,
@@ -79,18 +108,7 @@ class JointForce(DeclaredActuator, kind="joint", title="Motors in joints"):
         "rx", default="",
     )  # fmt: skip
 
-    @classmethod
-    def read_keys(cls, data: Mapping[str, Any], at: At, **values: Any) -> Any:
-        entry = at.scope.entry("links", data["link"]) if isinstance(data.get("link"), str) else None
-        kind = None if entry is None else joint_kind(entry)
-        out = super().read_keys(data, at, **values)
-        if out is not WRONG and kind is not None and not check_direction(at, kind, data.get("along")):
-            return WRONG
-        return out
-
-    def unit_in(self, joint: Joint) -> str:
-        """Unit of its input in a joint."""
-        return {"angle": "N m", "length": "N"}[dict(joint.coordinates)[self.along]]
+    named_by = ("links", "link")
 
     def index(self, layout: Layout) -> int:
         """Which coordinate of the joint it drives; refuses what does not fit the robot."""
@@ -98,11 +116,7 @@ class JointForce(DeclaredActuator, kind="joint", title="Motors in joints"):
         if link is None or link.n_joint == 0:
             moving = [name for name, other in layout.links.items() if other.n_joint]
             raise ModelError("link", "a link whose joint moves", f"'{self.link}'", nearest(self.link, moving))
-        names = [name for name, _ in link.link.joint.coordinates]
-        if self.along not in names:
-            expected = f"one of {', '.join(names)}" if len(names) > 1 else "nothing: the joint has one coordinate"
-            raise ModelError("along", expected, f"'{self.along}'", nearest(self.along, names))
-        return names.index(self.along)
+        return self.direction(link.link.joint)
 
     def law(self, layout: Layout, actuator: int, at: int) -> tuple[tuple[int, ...], list[float]]:
         """Row of kernels.joints.Laws, its values from `at` on, and these."""

@@ -6,11 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sorosim.actuation.base import DeclaredActuator
-from sorosim.actuation.joint_force import Coordinate, check_direction, joint_kind
-from sorosim.declare import WRONG, At, Reference, key
-from sorosim.errors import ModelError, nearest
-from sorosim.model.joints import Joint
+from sorosim.actuation.joint_force import Coordinate, Motor, joint_kind
+from sorosim.declare import At, Reference, key
 from sorosim.problems import listed, shown
 from sorosim.registry import JOINTS
 
@@ -33,7 +30,7 @@ class DrivenLoop(Reference):
 
 
 @dataclass(frozen=True)
-class LoopForce(DeclaredActuator, kind="loop", title="Motors in loops"):
+class LoopForce(Motor, kind="loop", title="Motors in loops"):
     """A motor in the joint of a loop; its input is a moment or a force on frame a, its reaction acts on b."""
 
     loop: str = key(
@@ -45,23 +42,4 @@ class LoopForce(DeclaredActuator, kind="loop", title="Motors in loops"):
         default="",
     )  # fmt: skip
 
-    @classmethod
-    def read_keys(cls, data: Mapping[str, Any], at: At, **values: Any) -> Any:
-        out = super().read_keys(data, at, **values)
-        entry = at.scope.entry("loops", data["loop"]) if isinstance(data.get("loop"), str) else None
-        kind = None if entry is None else joint_kind(entry)
-        if out is not WRONG and kind is not None and not check_direction(at, kind, data.get("along")):
-            return WRONG
-        return out
-
-    def unit_in(self, joint: Joint) -> str:
-        """Unit of its input in a joint."""
-        return {"angle": "N m", "length": "N"}[dict(joint.coordinates)[self.along]]
-
-    def index(self, joint: Joint) -> int:
-        """Which direction of the joint it drives; refuses what does not fit."""
-        names = [name for name, _ in joint.coordinates]
-        if self.along not in names:
-            expected = f"one of {', '.join(names)}" if len(names) > 1 else "nothing: the joint has one coordinate"
-            raise ModelError("along", expected, f"'{self.along}'", nearest(self.along, names))
-        return names.index(self.along)
+    named_by = ("loops", "loop")

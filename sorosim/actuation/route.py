@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.complex_step import number_type
-from sorosim.declare import WRONG, At, Declared, Formula, Key, ListOf, Part, Type, Writer, key
-from sorosim.declare.base import Define
-from sorosim.declare.composite import described
+from sorosim.declare import At, Declared, Formula, Part, key
+from sorosim.declare.composite import PartsOrKeys
 from sorosim.errors import ModelError, nearest
 from sorosim.model.compile import MERGE, Layout, LinkLayout, Piece
 from sorosim.model.profile import place_jets
@@ -93,33 +92,8 @@ class Run(Declared, title="Ways through rods"):
         return d, slope
 
 
-class Runs(ListOf):
-    """The rods that a tendon runs through: the key `path`, or the keys of the only one; in Python also one Run."""
-
-    def names(self, key: Key) -> tuple[str, ...]:
-        return (*Run.key_names(), key.name)
-
-    def at_name(self, key: Key, name: str) -> Type | None:
-        return self if name == key.name else Part(Run).within(name)
-
-    def described(self, key: Key, define: Define) -> dict[str, tuple[str, str, Any]]:
-        return described(Run, define) | super().described(key, define)
-
-    def read(self, value: Any, at: At) -> Any:
-        return super().read((value,) if isinstance(value, Run) else value, at)
-
-    def take(self, data: Mapping[str, Any], key: Key, at: At) -> Any:
-        if key.name in data:
-            return super().take(data, key, at)
-        one = Run.read_keys({name: value for name, value in data.items() if name in Run.key_names()}, at)
-        return WRONG if one is WRONG else (one,)
-
-    def give(self, value: Any, key: Key, writer: Writer) -> dict[str, Any]:
-        return dict(value[0].data(writer)) if len(value) == 1 else super().give(value, key, writer)
-
-
 RUN_OR_PATH = (("rod", "y", "z"), "path")  # keys of which a file gives one set
-RUNS = Runs(Part(Run), "one rod or several")
+RUNS = PartsOrKeys(Part(Run), "one rod or several")
 
 
 def check_path(cls: type[Declared], data: Mapping[str, Any]) -> None:

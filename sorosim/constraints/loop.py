@@ -209,7 +209,7 @@ def compile_loops(
         assert pose_a is not None  # refused by Loop
         if pose_b is None:
             pose_b = np.linalg.inv(built(nodes[1])) @ built(nodes[0]) @ pose_a
-        acting = {motor.index(joint): i for i, motor in motors.items() if motor.loop == name}
+        acting = {motor.direction(joint): i for i, motor in motors.items() if motor.loop == name}
         has_springs = bool(acting) or np.any(joint.stiffness) or np.any(joint.damping)
         assert joint.turn is not None  # refused by Loop
         row[k] = [*nodes, joint.turn, first, len(phi), len(along) if has_springs else 0,
