@@ -11,9 +11,8 @@ import numpy as np
 
 from sorosim.actuation.base import Array, DeclaredActuator
 from sorosim.complex_step import number_type
-from sorosim.declare import WRONG, At, Declared, Formula, Key, ListOf, Part, Type, Writer, key
-from sorosim.declare.base import Define
-from sorosim.declare.composite import described
+from sorosim.declare import At, Declared, Formula, Part, key
+from sorosim.declare.composite import PartsOrKeys
 from sorosim.errors import ModelError, nearest
 from sorosim.kernels import fibres
 from sorosim.model.compile import MERGE, Layout, LinkLayout, Piece
@@ -92,37 +91,12 @@ class Run(Declared, title="Ways through rods"):
         return d, slope
 
 
-class Runs(ListOf):
-    """The rods that a tendon runs through: the key `path`, or the keys of the only one; in Python also one Run."""
-
-    def names(self, key: Key) -> tuple[str, ...]:
-        return (*Run.key_names(), key.name)
-
-    def at_name(self, key: Key, name: str) -> Type | None:
-        return self if name == key.name else Part(Run).within(name)
-
-    def described(self, key: Key, define: Define) -> dict[str, tuple[str, str, Any]]:
-        return described(Run, define) | super().described(key, define)
-
-    def read(self, value: Any, at: At) -> Any:
-        return super().read((value,) if isinstance(value, Run) else value, at)
-
-    def take(self, data: Mapping[str, Any], key: Key, at: At) -> Any:
-        if key.name in data:
-            return super().take(data, key, at)
-        one = Run.read_keys({name: value for name, value in data.items() if name in Run.key_names()}, at)
-        return WRONG if one is WRONG else (one,)
-
-    def give(self, value: Any, key: Key, writer: Writer) -> dict[str, Any]:
-        return dict(value[0].data(writer)) if len(value) == 1 else super().give(value, key, writer)
-
-
 @dataclass(frozen=True)
 class RoutedActuator(DeclaredActuator):
     """An actuator along a way through rods."""
 
     runs: tuple[Run, ...] = key(
-        Runs(Part(Run), "one rod or several"), "Rods from base to tip, each fixed to the one before.",
+        PartsOrKeys(Part(Run), "one rod or several"), "Rods from base to tip, each fixed to the one before.",
         "[{rod: arm, y: 0, z: 1 cm}]", name="path",
     )  # fmt: skip
 

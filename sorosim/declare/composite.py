@@ -32,6 +32,8 @@ class Part(Type):
         return self.cls.read(value, at)
 
     def write(self, value: Any, writer: Writer) -> Any:
+        if not isinstance(value, self.cls):
+            raise inexpressible(f"a {self.cls.__name__}", value)
         return value.data(writer)
 
     def schema(self, define: Define) -> dict[str, Any]:
@@ -68,6 +70,45 @@ class ListOf(Type):
 
     def within(self, part: str | int) -> Type | None:
         return self.type if isinstance(part, int) else None
+
+
+@dataclass(frozen=True)
+class PartsOrKeys(ListOf):
+    """A list of parts, or the keys of the only one among those of the owner; in Python also one part."""
+
+    type: Part
+
+    def names(self, key: Key) -> tuple[str, ...]:
+        return (*self.type.known_keys(), key.name)
+
+    def at_name(self, key: Key, name: str) -> Type | None:
+        return self if name == key.name else self.type.within(name)
+
+    def described(self, key: Key, define: Define) -> dict[str, tuple[str, str, Any]]:
+        return described(self.type.cls, define) | super().described(key, define)
+
+    def read(self, value: Any, at: At) -> Any:
+        return super().read((value,) if isinstance(value, self.type.cls) else value, at)
+
+    def take(self, data: Mapping[str, Any], key: Key, at: At) -> Any:
+        if key.name in data:
+            return super().take(data, key, at)
+        one = Flat(self.type.cls).take(data, key, at)
+        return WRONG if one is WRONG else (one,)
+
+    def give(self, value: Any, key: Key, writer: Writer) -> dict[str, Any]:
+        return dict(value[0].data(writer)) if len(value) == 1 else super().give(value, key, writer)
+
+
+@dataclass(frozen=True)
+class TableOf(ListOf):
+    """Rows of numbers, also as an array; stored as one."""
+
+    def read(self, value: Any, at: At) -> Any:
+        return value if isinstance(value, np.ndarray) else super().read(value, at)
+
+    def write(self, value: Any, writer: Writer) -> Any:
+        return value.tolist()
 
 
 @dataclass(frozen=True)

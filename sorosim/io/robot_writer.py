@@ -9,19 +9,16 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from sorosim.constraints.loop import Loop
-from sorosim.declare import OneOf, SignalOf, Writer
+from sorosim.declare import SignalOf, Writer
 from sorosim.declare.types import MAX_NAME, inexpressible
 from sorosim.errors import FileError, InputError, ModelError
 from sorosim.io import load_text, meshes
-from sorosim.io.robot_file import FORMAT_VERSION
+from sorosim.io.robot_file import FORMAT_VERSION, RobotFile
 from sorosim.io.writing import write_whole
 from sorosim.io.yaml_writer import to_yaml
 from sorosim.model.material import Material
 from sorosim.model.mesh import Mesh
-from sorosim.registry import ACTUATORS, LOADS, SENSORS
 from sorosim.robot import Robot
-from sorosim.sensors.base import SensorType
 from sorosim.signals.expressions import Expression
 from sorosim.units.quantity import readable
 from sorosim.units.table import OF_COORDINATE, OF_INPUT
@@ -62,13 +59,14 @@ def data_of(robot: Robot) -> dict[str, Any]:
     """The description of a robot as the data of a file."""
     description, writer = robot.description, RobotWriter(robot)
     blocks: dict[str, Any] = {
-        "links": ({link.name: link for link in description.links}, lambda link: link.data(writer)),
-        "loops": (description.loops, lambda loop: _loop(loop, writer)),
-        "actuators": (description.actuators, lambda part: OneOf(ACTUATORS).write(part, writer)),
-        "loads": (description.loads, lambda part: OneOf(LOADS).write(part, writer)),
-        "sensors": (description.sensors, lambda part: SensorType(SENSORS).write(part, writer)),
+        "links": {link.name: link for link in description.links},
+        **{block: getattr(description, block) for block in ("loops", "actuators", "loads", "sensors")},
     }
-    made = {block: _block(block, *parts) for block, parts in blocks.items()}
+    kinds: Any = {block: RobotFile.declaration()[block].type for block in blocks}
+    made = {
+        block: _block(block, parts, lambda part, of=kinds[block].type: of.write(part, writer))
+        for block, parts in blocks.items()
+    }
     materials = {name: material.data(writer) for name, material in writer.materials.items()}
     out = {
         "sorosim": FORMAT_VERSION, "name": description.name, "gravity": list(description.gravity),
@@ -133,12 +131,6 @@ def _block(block: str, parts: Mapping[str, Any], write: Any) -> dict[str, Any]:
         except ModelError as error:
             raise error.inside(f"{block}.{name}") from None
     return out
-
-
-def _loop(loop: Any, writer: Writer) -> Any:
-    if not isinstance(loop, Loop):
-        raise inexpressible("a Loop", loop)
-    return loop.data(writer)
 
 
 def dimensions_by_name(robot: Robot) -> dict[str, str]:

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.complex_step import number_type
-from sorosim.declare import WRONG, At, Declared, ListOf, Quantity, Text, Type, Vector, Writer, key
+from sorosim.declare import WRONG, At, Declared, Quantity, Text, Type, Vector, Writer, key
+from sorosim.declare.composite import TableOf
 from sorosim.declare.types import is_list
 from sorosim.errors import ModelError
 from sorosim.model.shape import Array, Moments, Shape
@@ -23,16 +24,6 @@ FLAT = 1e-12  # a volume below this part of what its tetrahedra sum up to is rou
 
 _INSTEAD = "or give mass, centre and inertia, and the mesh in `visual`"
 _OUTWARD = "faces that are counter-clockwise seen from outside"
-
-
-class _Table(ListOf):
-    """Rows of three, also as an array; stored as one."""
-
-    def read(self, value: Any, at: At) -> Any:
-        return value if isinstance(value, np.ndarray) else super().read(value, at)
-
-    def write(self, value: Any, writer: Writer) -> Any:
-        return value.tolist()
 
 
 class MeshScale(Type):
@@ -75,9 +66,9 @@ class Mesh(Shape, kind="mesh", title="Meshes by triangles"):
     those of the file that it was read from.
     """
 
-    vertices: Array = key(_Table(Vector("length")), "Points.", "[[0, 0, 0], [3 cm, 0, 0], [0, 3 cm, 0], [0, 0, 2 cm]]")
+    vertices: Array = key(TableOf(Vector("length")), "Points.", "[[0, 0, 0], [3 cm, 0, 0], [0, 3 cm, 0], [0, 0, 2 cm]]")
     faces: IntArray = key(
-        _Table(Vector("number")),
+        TableOf(Vector("number")),
         "Triangles: three numbers of vertices each, from 0 on, counter-clockwise seen from outside.",
         "[[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]",
     )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from sorosim.declare import Declared, ListOf, Numbers, Quantity, Vector, key
+from sorosim.declare import Declared, Numbers, Quantity, Vector, key
+from sorosim.declare.composite import TableOf
 from sorosim.errors import ModelError
 from sorosim.model.shape import Array
 from sorosim.registry import OBSTACLES, Registry
@@ -56,16 +57,6 @@ class Bowl(Obstacle, kind="bowl", title="Bowls"):
     radius: float = key(_LENGTH, "Of the hollow.", "30 cm")
 
 
-class _Heights(ListOf):
-    """Rows of heights, also as an array; stored as one."""
-
-    def read(self, value: Any, at: Any) -> Any:
-        return value if isinstance(value, np.ndarray) else super().read(value, at)
-
-    def write(self, value: Any, writer: Any) -> Any:
-        return value.tolist()
-
-
 @dataclass(frozen=True, eq=False)
 class HeightField(Obstacle, kind="height_field", title="Height fields"):
     """All below a smooth surface z(x, y) through heights on a grid: cubic splines, twice differentiable.
@@ -74,7 +65,7 @@ class HeightField(Obstacle, kind="height_field", title="Height fields"):
     """
 
     heights: Array = key(
-        _Heights(Numbers("length")),
+        TableOf(Numbers("length")),
         "Heights z at the points of the grid, a list for each x of those along y; at least 4 x 4.",
         "[[0, 0, 0, 0], [0, 0, 1 cm, 0], [0, 0, 0, 0], [0, 0, 0, 0]]",
     )

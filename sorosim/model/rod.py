@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sorosim.declare import WRONG, At, Declared, Key, ListOf, Name, OneOf, Part, Quantity, Type, Whole, Writer, key
+from sorosim.declare import WRONG, At, Declared, Name, OneOf, Part, Quantity, Type, Whole, Writer, key
 from sorosim.declare.base import Define
-from sorosim.declare.composite import described
+from sorosim.declare.composite import PartsOrKeys
 from sorosim.errors import ModelError
 from sorosim.model.basis import ReferenceStrain, Strain
 from sorosim.model.material import Material
@@ -138,37 +138,12 @@ def _basis(strain: Strain, length: float, kind: np.dtype[Any], places: bytes) ->
 _panels = lru_cache(maxsize=128)(gauss_panels)
 
 
-class DivisionsOf(ListOf):
-    """The divisions of a rod: a list, or the keys of the only one."""
-
-    def names(self, key: Key) -> tuple[str, ...]:
-        return (*Division.key_names(), key.name)
-
-    def at_name(self, key: Key, name: str) -> Type | None:
-        return self if name == key.name else Part(Division).within(name)
-
-    def described(self, key: Key, define: Define) -> dict[str, tuple[str, str, Any]]:
-        return described(Division, define) | super().described(key, define)
-
-    def read(self, value: Any, at: At) -> Any:
-        return super().read((value,) if isinstance(value, Division) else value, at)
-
-    def take(self, data: Mapping[str, Any], key: Key, at: At) -> Any:
-        if key.name in data:
-            return super().take(data, key, at)
-        one = Division.read_keys(data, at)
-        return WRONG if one is WRONG else (one,)
-
-    def give(self, value: Any, key: Key, writer: Writer) -> dict[str, Any]:
-        return dict(value[0].data(writer)) if len(value) == 1 else super().give(value, key, writer)
-
-
 @dataclass(frozen=True)
 class Rod(Declared, title="Rods of several pieces"):
     """A soft body: divisions one after the other, each continuing the frame of the one before."""
 
     divisions: tuple[Division, ...] = key(
-        DivisionsOf(Part(Division), "one division or several"),
+        PartsOrKeys(Part(Division), "one division or several"),
         "Pieces one after the other, each with the keys of a rod.",
         "[{length: 10 cm, section: {circle: {radius: 1 cm}}, material: rubber, strain: {bending: 1}}]",
     )

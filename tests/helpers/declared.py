@@ -267,7 +267,7 @@ def _(type: Flat, key: Any, known: Known) -> Any:
 
 @values_of.register
 def _(type: ListOf, key: Any, known: Known) -> Any:
-    if type.__class__.__name__ in ("_Heights", "_Pairs"):  # not any list of these will do
+    if type.__class__.__name__ in ("TableOf", "_Pairs"):  # not any list of these will do
         return st.builds(example, st.just(key))
     return st.lists(values_of(type.type, key, known), min_size=1, max_size=2)
 
