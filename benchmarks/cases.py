@@ -88,9 +88,9 @@ def public(method: str, arguments: str) -> Callable[[Context], Action]:
     """A method of Robot at the state; arguments by letter: q, v (rates), a (accelerations), u."""
 
     def make(context: Context) -> Action:
-        known = dict(zip("qvau", context.state, strict=True))
-        function, values = getattr(context.robot, method), [known[letter] for letter in arguments]
-        return lambda: function(*values)
+        known = dict(zip("qvau", zip(("q", "qd", "qdd", "u"), context.state, strict=True), strict=True))
+        function, values = getattr(context.robot, method), dict(known[letter] for letter in arguments)
+        return lambda: function(**values)
 
     return make
 

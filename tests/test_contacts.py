@@ -193,7 +193,7 @@ def test_the_doctor_tells_of_rods_that_are_not_round():
 def test_following_needs_something_to_follow(ball, run):
     with pytest.raises(sorosim.InputError, match="an Equilibrium or a Run"):
         sorosim.follow(ball, np.zeros(6))
-    with pytest.raises(sorosim.InputError, match=r"a whole number of steps, got 2\.5"):
+    with pytest.raises(sorosim.InputError, match=r"steps: expected a whole number from 1 to 1000000, got 2\.5"):
         sorosim.follow(ball, run, steps=2.5)
 
 

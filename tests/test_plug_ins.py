@@ -59,15 +59,15 @@ print(bool(np.abs(own.q[-1] - run.q[-1]).max() < 2e-3))
 
 # derivatives
 q, qd, qdd, u = 0.1 * np.cos(np.arange(robot.ndof)), *np.sin(np.arange(2.0 * robot.ndof)).reshape(2, -1), [2e4]
-found = robot.inverse_dynamics_derivatives(q, qd, qdd, 0.2)
-inner = robot.internal_force_derivatives(q, qd, u)
+found = robot.inverse_dynamics_derivatives(q, qd, qdd=qdd, t=0.2)
+inner = robot.internal_force_derivatives(q, qd, u=u)
 n = robot.ndof
 for matrix, slope in (
-    (found.dtau_dq, jacobian(lambda d: robot.inverse_dynamics(q + d, qd, qdd, 0.2), n, 0.1)),
-    (found.dtau_dqd, jacobian(lambda d: robot.inverse_dynamics(q, qd + d, qdd, 0.2), n, 0.1)),
-    (inner.dtau_dq, jacobian(lambda d: robot.internal_force(q + d, qd, u), n, 0.1)),
-    (inner.dtau_dqd, jacobian(lambda d: robot.internal_force(q, qd + d, u), n, 0.1)),
-    (inner.B, jacobian(lambda d: robot.internal_force(q, qd, u + 1e4 * d), 1) / 1e4),
+    (found.dtau_dq, jacobian(lambda d: robot.inverse_dynamics(q + d, qd, qdd=qdd, t=0.2), n, 0.1)),
+    (found.dtau_dqd, jacobian(lambda d: robot.inverse_dynamics(q, qd + d, qdd=qdd, t=0.2), n, 0.1)),
+    (inner.dtau_dq, jacobian(lambda d: robot.internal_force(q + d, qd, u=u), n, 0.1)),
+    (inner.dtau_dqd, jacobian(lambda d: robot.internal_force(q, qd + d, u=u), n, 0.1)),
+    (inner.B, jacobian(lambda d: robot.internal_force(q, qd, u=u + 1e4 * d), 1) / 1e4),
 ):
     assert np.abs(matrix - slope).max() < 1e-9 * np.abs(slope).max()
 
@@ -77,7 +77,7 @@ with open("again.yaml", "w") as file:
     file.write(text)
 other = sorosim.load("again.yaml")
 print(dump(other) == text)
-print(np.array_equal(other.inverse_dynamics(q, qd, qdd, 0.2), robot.inverse_dynamics(q, qd, qdd, 0.2)))
+print(np.array_equal(other.inverse_dynamics(q, qd, qdd=qdd, t=0.2), robot.inverse_dynamics(q, qd, qdd=qdd, t=0.2)))
 print([line for line in text.splitlines() if "gust" in line or "mckibben" in line or "half_waves" in line][:4])
 print(*(type(x).__module__ for x in [*robot.description.loads.values(), *robot.description.actuators.values()]))
 """

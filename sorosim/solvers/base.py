@@ -101,7 +101,7 @@ def by_event(hits: Sequence[tuple[int, float, Array]], n_events: int, n: int) ->
     """Times and states (k, n) of each event, from (number of the event, time, state) of all."""
     own = [[hit for hit in hits if hit[0] == i] for i in range(n_events)]
     return [np.array([t for _, t, _ in one]) for one in own], [
-        np.array([x for _, _, x in one]).reshape(-1, n) for one in own
+        np.array([x for _, _, x in one]).reshape(len(one), n) for one in own
     ]
 
 

@@ -79,7 +79,7 @@ def test_a_load_that_goes_wrong_is_one_error(evaluate, kind, message):
     robot = ROBOT.with_loads(push=Push(evaluate=evaluate))
     for ask in (robot.inverse_dynamics, robot.inverse_dynamics_derivatives):
         with pytest.raises(kind) as caught:
-            ask(ZERO, ZERO, ZERO, 0.5)
+            ask(ZERO, ZERO, qdd=ZERO, t=0.5)
         assert type(caught.value) is kind
         assert str(caught.value).startswith(message)
 

@@ -382,8 +382,8 @@ def place(text):
             "strain.bending: expected a whole number from 0 to 200, got true",
         ),
         (
-            lambda: Strain(shear=2.0),
-            "strain.shear: expected a whole number from 0 to 200, got 2",
+            lambda: Strain(shear=2.5),
+            "strain.shear: expected a whole number from 0 to 200, got 2.5",
         ),
         (
             lambda: Strain(elongation="2.5"),

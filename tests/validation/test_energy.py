@@ -133,7 +133,7 @@ def test_stiffness_damping_is_a_multiple_of_the_stiffness_and_mass_damping_of_th
     d = rod.internal_force_derivatives(q, qd)
     assert_allclose(d.dtau_dqd, 2e-3 * d.dtau_dq, rtol=0, atol=1e-12 * np.abs(d.dtau_dq).max())
     plain = swinging(SPATIAL, hinge=False)
-    extra = rod.inverse_dynamics(q, qd, qdd=0 * q) - plain.inverse_dynamics(q, qd, 0 * q)
+    extra = rod.inverse_dynamics(q, qd, qdd=0 * q) - plain.inverse_dynamics(q, qd, qdd=0 * q)
     expected = 1.5 * rod.mass_matrix(q) @ qd
     assert_allclose(extra, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
 

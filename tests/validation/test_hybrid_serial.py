@@ -51,7 +51,7 @@ def test_ten_seconds_with_and_without_the_analytic_jacobian_agree(robot):
 @pytest.mark.parametrize("moving", [False, True])
 def test_derivatives_with_driven_joints(robot, moving, rng):
     """Of the motion equations as the integrator sees them; driven joints move by their own law."""
-    system = OdeSystem(robot, input_motion((), None), robot.description.simulate["driven"])
+    system = OdeSystem(robot, input_motion({}, None), robot.description.simulate["driven"])
     assert system.n_free == 20
     for t in (0.0, 1.7):
         x = np.concatenate([0.3 * rng.normal(size=20), moving * rng.normal(size=20)])

@@ -199,7 +199,7 @@ def test_wrong_options_are_refused(run, tmp_path):
     rest = SimpleNamespace(robot=bare, q=np.zeros(2), u=np.zeros(0))
     for result, options, message in (
         (run, {"t": 0.7}, "t: expected a time from 0 to 0.5 s, got 0.7"),
-        (run, {"t": "end"}, "t: expected a finite number, got 'end'"),
+        (run, {"t": "end"}, "t: expected a time such as 10 s, got 'end'"),
         (rest, {"t": 0.0}, "t: expected no time for an equilibrium, got 0.0"),
         (rest, {"trails": True}, "trails: expected a run, got an equilibrium"),
         (run, {"colour": "hot"}, "colour: expected what colours show, got 'hot'"),

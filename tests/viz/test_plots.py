@@ -360,8 +360,8 @@ def test_messages(run, tmp_path):
     for call, message in (
         (lambda: plot_tip(run, "amr"), "link: expected the name of a link, got 'amr'; did you mean arm?"),
         (lambda: plot_snapshots(run, [0.0, 3.0]), "times: expected a time from 0 to 2 s, got 3"),
-        (lambda: plot_snapshots(run, []), "times: expected a time or several [s], got shape (0,)"),
-        (lambda: plot_snapshots(run, [float("nan")]), "times: expected a time from 0 to 2 s, got nan"),
+        (lambda: plot_snapshots(run, []), "times: expected a time or several [s], got none"),
+        (lambda: plot_snapshots(run, [float("nan")]), "times: expected a time, got nan; it has to be finite"),
         (lambda: plot_tensions(motion(planar(), run.t)), "run: expected a robot with actuators, got one without"),
         (
             lambda: plot_run(run, tmp_path / "tip.png", "tip"),

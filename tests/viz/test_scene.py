@@ -368,7 +368,7 @@ def test_messages_of_movies(run, tmp_path):
     for motion, name, arguments, message in (
         (run, "run.avi", {}, "path: expected a file name that ends in .mp4 or .gif, got 'run.avi'"),
         (run, "run", {}, "path: expected a file name that ends in .mp4 or .gif, got 'run'"),
-        (run, "run.mp4", {"fps": 0.0}, "fps: expected a number greater than 0, got 0.0"),
+        (run, "run.mp4", {"fps": 0.0}, "fps: expected a rate greater than 0, got 0"),
         (run, "run.mp4", {"speed": -1}, "speed: expected a number greater than 0, got -1"),
         (run, "run.mp4", {"speed": float("nan")}, "speed: expected a number greater than 0, got nan"),
         (empty, "run.mp4", {}, "run: expected at least one stored time, got an empty run"),
