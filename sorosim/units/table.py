@@ -278,4 +278,6 @@ def _similar(word: str, wanted: Exponents | None) -> str:
     names = [name for name, unit in _SYMBOLS.items() if name.isascii() and wanted in (None, unit.exponents)]
     same = [name for name in names if name.casefold() == plain.casefold()]
     found = same or difflib.get_close_matches(plain, names)
+    if not found and len(plain) == 2:  # one letter of two is wrong
+        found = [name for name in names if len(name) == 2 and name[0] == plain[0]]
     return f", did you mean {' or '.join(found)}?" if found else ""
