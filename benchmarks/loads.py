@@ -10,7 +10,8 @@ import numpy as np
 from benchmarks.cases import Case, of_robot, public, seconds
 from benchmarks.context import Action, Array, Context
 from benchmarks.loops import motion_case
-from sorosim.loads.base import IntArray, LoadValues
+from sorosim.arrays import IntArray
+from sorosim.loads.base import LoadValues
 from sorosim.loads.line_load import LineLoad
 from sorosim.model.compile import Layout
 from sorosim.robot import Robot

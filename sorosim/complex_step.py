@@ -15,7 +15,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from sorosim.arrays import Array
 
 STEP = 1e-40
 
@@ -46,6 +47,6 @@ def varying() -> Iterator[None]:
             _local.varying = before
 
 
-def derivative(array: Any) -> NDArray[np.float64]:
+def derivative(array: Any) -> Array:
     """Derivative that an array carries; zero for real ones."""
     return np.asarray(np.imag(array) / STEP, dtype=float)

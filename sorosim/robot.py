@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sorosim.actuation.base import input_unit
 from sorosim.actuation.tendon import Tendon
+from sorosim.arrays import Array, IntArray, Mask
 from sorosim.declare import Quantity
 from sorosim.dynamics import arguments, energies, forward
 from sorosim.dynamics.constraints import least_squares_multipliers
@@ -36,8 +37,6 @@ from sorosim.sensors.state import State
 from sorosim.units.quantity import amount
 from sorosim.units.table import OF_INPUT
 from sorosim.validation import Number, Values, columns, indices, vector
-
-Array = NDArray[np.float64]
 
 
 class Robot:
@@ -203,9 +202,7 @@ class Robot:
     def _time(t: Number) -> float:
         return amount("t", t, "time")
 
-    def _given(
-        self, q: Values, qd: Values, t: Number, driven_qdd: Any
-    ) -> tuple[tuple[Array, Array], Array, NDArray[np.bool_]]:
+    def _given(self, q: Values, qd: Values, t: Number, driven_qdd: Any) -> tuple[tuple[Array, Array], Array, Mask]:
         """State, accelerations of driven coordinates, and which these are."""
         state, time = arguments.state(self.engine, q, qd), self._time(t)
         if driven_qdd is not None:
@@ -487,7 +484,7 @@ class Robot:
 
     def linearize(
         self, q: Values, u: Values | None = None, *, qd: Values | None = None,
-        free: Sequence[int] | NDArray[np.int64] | None = None, stiffness: ArrayLike | None = None,
+        free: Sequence[int] | IntArray | None = None, stiffness: ArrayLike | None = None,
     ) -> Linearization:  # fmt: skip
         """Linearised motion about an equilibrium, or about a steady motion.
 

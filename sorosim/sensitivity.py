@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from sorosim.arrays import Array
 from sorosim.complex_step import varying
 from sorosim.dynamics import arguments
 from sorosim.dynamics.variation import Variation, VariedEngine
@@ -26,8 +27,6 @@ from sorosim.validation import Number, Values, indices
 
 if TYPE_CHECKING:
     from sorosim.results.result import Equilibrium
-
-Array = NDArray[np.float64]
 
 
 NOT_DIFFERENTIABLE = "it goes into what knows real numbers only"

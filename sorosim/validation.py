@@ -8,12 +8,12 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from sorosim.arrays import Array, IntArray
 from sorosim.complex_step import is_varying
 from sorosim.errors import KNOWN, InputError, ModelError, nearest
 
-Array = NDArray[np.float64]
 # arguments with a dimension: a number in SI units, or a text with a unit; several in order, or by their names
 Number = float | str
 Values = ArrayLike | Mapping[str, Number]
@@ -139,7 +139,7 @@ def flag(where: str, value: Any) -> bool:
     return bool(value)
 
 
-def indices(where: str, value: Any, n: int) -> NDArray[np.int64]:
+def indices(where: str, value: Any, n: int) -> IntArray:
     """Return different indices from 0 to n - 1, of indices or of a mask (n,), refusing anything else."""
     given = np.asarray(value)
     if given.dtype == bool and given.shape == (n,):

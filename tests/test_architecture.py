@@ -20,6 +20,7 @@ PACKAGE = REPO / "sorosim"
 LAYERS = (
     "errors",
     "interrupts",
+    "arrays",
     "complex_step",
     "problems",
     "validation",

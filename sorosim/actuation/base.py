@@ -15,13 +15,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
-import numpy as np
-from numpy.typing import NDArray
-
+from sorosim.arrays import Array
 from sorosim.declare import Declared
 from sorosim.registry import ACTUATORS, Registry, evaluated
-
-Array = NDArray[np.float64]
 
 
 class DeclaredActuator(Declared):

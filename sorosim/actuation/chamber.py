@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from sorosim.actuation.base import Array
 from sorosim.actuation.route import RoutedActuator, SectionFormula, place_values, route_values
+from sorosim.arrays import Array
 from sorosim.declare import key
 from sorosim.errors import ModelError
 from sorosim.kernels.fibres import ROUTE_ROW

@@ -7,18 +7,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.polynomial import legendre
-from numpy.typing import NDArray
 
-from sorosim.actuation.base import Array, BoundActuator, DeclaredActuator, SectionActuator, Sections
+from sorosim.actuation.base import BoundActuator, DeclaredActuator, SectionActuator, Sections
 from sorosim.actuation.route import rod_of
 from sorosim.actuation.tendon import Tendon
+from sorosim.arrays import Array, IntArray
 from sorosim.complex_step import number_type
 from sorosim.errors import ModelError
 from sorosim.kernels import fibres
 from sorosim.kernels.fibres import Fibres
 from sorosim.model.compile import Layout, LinkLayout, Piece
-
-IntArray = NDArray[np.int64]
 
 # total angle of a tendon [rad] below which its friction fades smoothly
 SMOOTHING_ANGLE = 1e-3

@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sorosim.actuation.base import Array, DeclaredActuator
+from sorosim.actuation.base import DeclaredActuator
 from sorosim.actuation.route import SectionFormula, place_values, rod_of
+from sorosim.arrays import Array
 from sorosim.complex_step import number_type
 from sorosim.declare import key
 from sorosim.errors import ModelError

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from sorosim.actuation.base import Array, DeclaredActuator
+from sorosim.actuation.base import DeclaredActuator
+from sorosim.arrays import Array
 from sorosim.complex_step import number_type
 from sorosim.declare import At, Declared, Formula, Part, key
 from sorosim.declare.composite import PartsOrKeys

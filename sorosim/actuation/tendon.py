@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 
-from sorosim.actuation.base import Array
 from sorosim.actuation.route import RoutedActuator, route_values
+from sorosim.arrays import Array
 from sorosim.declare import Quantity, Truth, key
 from sorosim.errors import ModelError
 from sorosim.kernels.fibres import FORCE_INPUT, LENGTH_INPUT, ROUTE_ROW, TENSION_INPUT

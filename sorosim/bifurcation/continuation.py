@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array
 from sorosim.bifurcation.arguments import branch_depth, checked_range, checked_stop, path_ends
 from sorosim.bifurcation.diagram import Continuation
 from sorosim.bifurcation.equilibrium_family import EquilibriumFamily
@@ -26,7 +26,6 @@ from sorosim.solvers.continuation import INTERRUPTED, TOO_SMALL
 from sorosim.solvers.special_points import BRANCH
 from sorosim.validation import Number, Values
 
-Array = NDArray[np.float64]
 Stop = Callable[[float, Array], bool]
 
 # special points nearer than this along curve and parameter are the same: both are located to rounding, the first one on

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array, IntArray, Mask
 from sorosim.bifurcation.arguments import checked_range, checked_stop, parameter_of
 from sorosim.bifurcation.equilibrium_family import EquilibriumFamily
 from sorosim.bifurcation.parameter_path import ParameterPath
@@ -32,8 +32,6 @@ from sorosim.solvers.continuation import TracedCurve
 from sorosim.solvers.curve import Curve, CurvePoint
 from sorosim.solvers.special_points import BRANCH, FLUTTER, FOLD, STABILITY
 from sorosim.validation import Number
-
-Array = NDArray[np.float64]
 
 KINDS = (FOLD, BRANCH, FLUTTER, STABILITY)
 # equilibria at the same parameter that are nearer to each other than this are one
@@ -57,8 +55,8 @@ class Continuation:
     u: Array  # (n, n_actuators)
     lam: Array  # (n, n_multipliers) of loops
     driven: dict[str, Array]  # name of a driven coordinate -> (n,) generalised force that it needs
-    buckling: NDArray[np.int64]  # (n,) motions that diverge without oscillating
-    flutter: NDArray[np.int64]  # (n,) oscillations that grow
+    buckling: IntArray  # (n,) motions that diverge without oscillating
+    flutter: IntArray  # (n,) oscillations that grow
     points: tuple[SpecialPoint, ...]
     message: str
     complete: bool  # whether it ends at the end of the range, at a stop, or at its start
@@ -95,13 +93,13 @@ class Continuation:
         return len(self.parameter)
 
     @property
-    def stable(self) -> NDArray[np.bool_]:
+    def stable(self) -> Mask:
         """Whether small motions about the equilibria stay small (n,)."""
         self._need_stability()
         return np.asarray(self.unstable == 0)
 
     @property
-    def unstable(self) -> NDArray[np.int64]:
+    def unstable(self) -> IntArray:
         """Number (n,) of eigenvalues of the motion with positive real parts, a growing oscillation has two."""
         self._need_stability()
         return self.buckling + 2 * self.flutter

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from sorosim.arrays import Array, IntArray
 from sorosim.bifurcation.parameter_path import ParameterPath, StaticEquations
 from sorosim.dynamics.constraints import RANK_TOLERANCE
 from sorosim.engine.inputs import Partition
@@ -18,8 +19,6 @@ from sorosim.errors import FileError, ModelError
 from sorosim.linear.growth import Growth, eigenpairs, growing
 from sorosim.results.result import Equilibrium
 from sorosim.solvers.curve import ContinuationProblem
-
-Array = NDArray[np.float64]
 
 
 class EquilibriumFamily:
@@ -72,7 +71,7 @@ class EquilibriumFamily:
             self.evaluate, self.metric, self.growth, tunnelling_test(self) if touches else None, unwrapped
         )
 
-    def _angle_unknowns(self) -> NDArray[np.int64]:
+    def _angle_unknowns(self) -> IntArray:
         """Unknowns that are angles modulo 2 pi."""
         links = self.robot.engine.layout.links.values()
         angles = [link.column + k for link in links for k in link.link.joint.free_turns]

@@ -7,8 +7,9 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from sorosim.arrays import Array
 from sorosim.bifurcation.parameters import DRIVEN, INPUT
 from sorosim.errors import InputError
 from sorosim.kernels import evaluate as task
@@ -16,8 +17,6 @@ from sorosim.kernels.evaluate import Evaluation
 from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q
 from sorosim.robot import Robot
 from sorosim.sensitivity import scalars_of, varied_engine
-
-Array = NDArray[np.float64]
 
 # numbers in which the static equations may be affine; a few states tell whether they are
 AFFINE_NUMBERS = ("force", "moment", "gravity")

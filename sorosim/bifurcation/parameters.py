@@ -6,17 +6,13 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from sorosim.arrays import Array
 from sorosim.errors import InputError, ModelError, nearest
 from sorosim.robot import Robot
 from sorosim.sensitivity import scalars_of
 from sorosim.units.quantity import amount, in_si
 from sorosim.units.table import DIMENSIONS
 from sorosim.validation import number
-
-Array = NDArray[np.float64]
 
 INPUT, DRIVEN = "u.", "driven."
 

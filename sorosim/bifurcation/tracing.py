@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sorosim.arrays import Array
 from sorosim.bifurcation.equilibrium_family import EquilibriumFamily
 from sorosim.linear.growth import Growth
 from sorosim.solvers.base import one_blas_thread
 from sorosim.solvers.continuation import CLOSED, INTERRUPTED, StepOptions, TracedCurve, follow_curve
 from sorosim.solvers.curve import Curve, CurvePoint
 from sorosim.solvers.special_points import BRANCH, FLUTTER, LocatedPoint
-
-Array = NDArray[np.float64]
 
 # first steps onto a branch, as parts of a step, tried in this order
 FIRST_STEPS = (1.0, 0.25, 4.0, 1.0 / 16.0)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sorosim.actuation.loop_force import LoopForce
+from sorosim.arrays import Array, Mask
 from sorosim.complex_step import number_type
 from sorosim.declare import WRONG, At, Declared, Part, Reference, Text, Type, Writer, key
 from sorosim.errors import ModelError, nearest
@@ -22,8 +22,6 @@ from sorosim.model.link import Link
 from sorosim.model.pose import AS_BUILT, IDENTITY, WORLD, PlaceType
 from sorosim.problems import listed, shown
 from sorosim.registry import JOINTS
-
-Array = NDArray[np.float64]
 
 
 class LoopJoint(JointType):
@@ -153,7 +151,7 @@ class Closed(NamedTuple):
     """Loops of a robot by name, as they stand in the arrays."""
 
     rows: dict[str, slice]  # of the multipliers
-    turns: NDArray[np.bool_]  # (m,) whether the error is an angle, else a length
+    turns: Mask  # (m,) whether the error is an angle, else a length
     extent: dict[str, float]  # [m]
     m: int
 

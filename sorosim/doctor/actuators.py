@@ -7,19 +7,17 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sorosim.actuation.chamber import Chamber
 from sorosim.actuation.joint_force import JointForce
 from sorosim.actuation.route import place_values
 from sorosim.actuation.servo import Servo
 from sorosim.actuation.tendon import Tendon
+from sorosim.arrays import Array
 from sorosim.doctor.context import EARTH, CheckContext, random_state
 from sorosim.doctor.findings import ODD, WRONG, Finding, finding, judged
 from sorosim.model.basis import STRAINS
 from sorosim.signals.expressions import Expression
-
-Array = NDArray[np.float64]
 
 NOTHING = 1e-12  # of the largest effect of any actuator
 SAME = 1e-9  # between the directions of two effects

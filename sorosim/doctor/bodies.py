@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array
 from sorosim.doctor.context import CheckContext
 from sorosim.doctor.findings import NOTE, ODD, Finding, finding, judged
 from sorosim.loads.fluid import Fluid
@@ -16,8 +16,6 @@ from sorosim.model.body import Assembly, RigidBody, Solid
 from sorosim.model.link import WORLD
 from sorosim.model.mesh import Mesh
 from sorosim.robot import Robot
-
-Array = NDArray[np.float64]
 
 MICRO = 1e-3  # m/s^2: smaller gravity is that of asteroids and orbits, not a wrong unit
 SLANTED = 1e-3, 0.1  # rad

@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array, Mask
 from sorosim.engine.inputs import Partition, driven_motion, input_motion
 from sorosim.equations.contact_check import total_mass
 from sorosim.equations.strains import Place, largest_strain, places
@@ -25,7 +25,6 @@ from sorosim.model.rod import Division, Rod
 from sorosim.results.result import Equilibrium
 from sorosim.robot import Robot
 
-Array = NDArray[np.float64]
 Part = TypeVar("Part")
 
 ROUNDING = 1e-12  # rank tolerance: stiffnesses below this part of the largest count as zero
@@ -313,7 +312,7 @@ class CheckContext:
         return float((-near.real / np.abs(near)).min()) if len(near) else 1.0
 
 
-def elastic(K: Array) -> NDArray[np.bool_]:
+def elastic(K: Array) -> Mask:
     """Coordinates (n,) that a stiffness matrix resists."""
     return np.asarray(np.diag(K) > ROUNDING * np.diag(K).max(initial=0.0))
 

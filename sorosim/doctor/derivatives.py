@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array
 from sorosim.doctor.context import CheckContext, random_state
 from sorosim.doctor.findings import Finding, finding
 from sorosim.errors import ModelError
 from sorosim.robot import Robot
 from sorosim.validation import LARGEST
-
-Array = NDArray[np.float64]
 
 STEP = 1e-3  # of four-point differences: truncation and rounding both stay below 1e-10
 TOLERANCE = 1e-7

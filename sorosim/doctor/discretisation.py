@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array
 from sorosim.doctor.context import CheckContext, above_rounding, with_divisions
 from sorosim.doctor.findings import OK, Finding, finding, level_of
 from sorosim.equations.strains import places
@@ -21,8 +21,6 @@ from sorosim.model.quadrature import default_n_gauss, minimum_n_gauss
 from sorosim.model.rod import Division
 from sorosim.results.result import Equilibrium
 from sorosim.robot import Robot
-
-Array = NDArray[np.float64]
 
 RICHER = 2  # orders
 SAME_SPACE = {"monomial": "legendre"}

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from sorosim.arrays import Array
 from sorosim.doctor.context import CheckContext
 from sorosim.doctor.findings import NOTE, ODD, Finding, finding, judged
 from sorosim.equations.strains import Place
@@ -14,8 +15,6 @@ from sorosim.linear import Linearization
 from sorosim.linear.growth import growing
 from sorosim.model.basis import STRAINS
 from sorosim.results.result import Equilibrium
-
-Array = NDArray[np.float64]
 
 DIGITS = 1e-9  # of the size of the robot, below which a place is zero
 SLOW = 1e-2  # 1/s: what grows no faster stands still within any run

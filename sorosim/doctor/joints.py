@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sorosim.actuation.servo import Servo
+from sorosim.arrays import Array, IntArray
 from sorosim.doctor.context import CheckContext, Coordinate
 from sorosim.doctor.findings import Finding, finding, judged
 from sorosim.engine.inputs import Partition, check_smooth, driven_motion
@@ -17,8 +17,6 @@ from sorosim.equilibria.assembly import close, open_loops
 from sorosim.errors import ConvergenceError, ExpressionError, InputError
 from sorosim.model.joints import Joint
 from sorosim.validation import counted
-
-Array = NDArray[np.float64]
 
 TURNS = 4.0 * np.pi  # rad: more is probably meant in degrees
 DRIVEN_TURNS = 8.0 * np.pi  # and of driven coordinates
@@ -199,7 +197,7 @@ def loops(context: CheckContext) -> Iterator[Finding]:
         yield finding("loops.rows", "loops", len(free) - rank, rows=rows)
 
 
-def _open(context: CheckContext, words: str, free: NDArray[np.int64]) -> Finding:
+def _open(context: CheckContext, words: str, free: IntArray) -> Finding:
     robot = context.robot
     is_closed_first = robot.description.simulate.get("q0") in ("assembled", "equilibrium")
     code = "loops.assembled" if is_closed_first else "loops.open"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sorosim.doctor.context import CheckContext
 from sorosim.doctor.findings import OK, Finding, finding, judged, level_of
@@ -18,8 +17,6 @@ from sorosim.model.body import Assembly, Solid
 from sorosim.model.link import WORLD
 from sorosim.signals import Signal
 from sorosim.signals.expressions import Expression
-
-Array = NDArray[np.float64]
 
 SAMPLES, FEW_SAMPLES = 101, 21  # over a run: of loads, and of currents
 HEAVY, SIZE = 1e4, 0.1  # times the weight, of robots of so many m; weight falls faster with the size than forces do

@@ -8,16 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array
 from sorosim.doctor.context import CheckContext, elastic, random_state, with_divisions
 from sorosim.doctor.findings import NOTE, OK, RULES, Finding, finding, level_of
 from sorosim.loads.line_load import LineLoad
 from sorosim.model.quadrature import default_n_gauss
 from sorosim.model.rod import Division
 from sorosim.robot import Robot
-
-Array = NDArray[np.float64]
 
 STIFFEST_NOTE = 1e-2  # of the direction that is integrated worst: no smooth load excites it
 EXACT = 4  # times as many points, and ten: exact but for digits

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array
 from sorosim.doctor.context import CheckContext
 from sorosim.doctor.findings import NOTE, ODD, OK, Finding, finding, judged, level_of
 from sorosim.equations.strains import Place
@@ -16,8 +16,6 @@ from sorosim.model.basis import STRAINS
 from sorosim.model.material import Material
 from sorosim.model.profile import Table
 from sorosim.model.section import Properties
-
-Array = NDArray[np.float64]
 
 # Pa, and kg/m^3 that nothing so stiff goes below, as odd and as a note: polymer fibres, and anything
 STIFF_AND_LIGHT = {ODD: (150e9, 1500.0), NOTE: (30e9, 1300.0)}

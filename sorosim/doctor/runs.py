@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array
 from sorosim.doctor.context import CheckContext
 from sorosim.doctor.findings import NOTE, ODD, Finding, finding, judged
 from sorosim.engine.inputs import driven_motion, input_motion
@@ -16,8 +16,6 @@ from sorosim.options import SimulateOptions, checked
 from sorosim.signals import CallableSignal, Signal
 from sorosim.simulation.simulate import USED_BY
 from sorosim.solvers.registry import MARCHES
-
-Array = NDArray[np.float64]
 
 ROWS_NOTE, ROWS_ODD = 4.0, 2.0  # of results a period: fewer show little of a motion, and another one
 SWINGS = 0.5  # damping ratio below which there is a motion to be shown

@@ -7,17 +7,15 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from sorosim.arrays import Array, Mask
 from sorosim.engine.engine import Engine
 from sorosim.engine.inputs import Partition, by_name, check_length_inputs, dimension_of
 from sorosim.errors import InputError, ModelError, nearest
 from sorosim.units.quantity import amount
 from sorosim.units.table import OF_COORDINATE
 from sorosim.validation import Values, indices, number, vector
-
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 
 def coordinates(engine: Engine, value: Values, where: str = "q", order: int = 0) -> Array:

@@ -7,15 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array, Mask
 from sorosim.compiled import entry
 from sorosim.engine.engine import Engine
 from sorosim.engine.records import HybridDynamics
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.articulated import Articulated, forward_articulated, make_articulated, solve_columns
-
-Array = NDArray[np.float64]
 
 # columns that are solved for at once: their room stays in the cache
 COLUMN_BLOCK = 64
@@ -54,7 +52,7 @@ class Articulation:
         return own
 
     def motion(
-        self, q: Array, qd: Array, qdd: Array, u: Array, t: float, known: NDArray[np.bool_], tau: Array | None = None
+        self, q: Array, qd: Array, qdd: Array, u: Array, t: float, known: Mask, tau: Array | None = None
     ) -> HybridDynamics:
         """Hybrid dynamics: qdd is read where it is known, elsewhere tau; default: the internal force.
 
@@ -74,13 +72,13 @@ class Articulation:
             raise engine.singular_mass_error(failed)
         return HybridDynamics(known_qdd, force)
 
-    def solve(self, known: NDArray[np.bool_], B: Array) -> Array:
+    def solve(self, known: Mask, B: Array) -> Array:
         """M_ff^-1 B (ndof, m) in the rows of free coordinates, zero elsewhere, at the state of the last `motion`."""
         out = np.array(B, dtype=float, order="C")
         self.solve_in_place(known, 1.0, out)
         return out
 
-    def solve_in_place(self, known: NDArray[np.bool_], scale: float, *matrices: Array) -> None:
+    def solve_in_place(self, known: Mask, scale: float, *matrices: Array) -> None:
         """Overwrite matrices X (ndof, m), contiguous, with scale M_ff^-1 X; see `solve`."""
         engine, workspace = self.engine, self.workspace
         for X in matrices:

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array, IntArray
 from sorosim.engine.engine import Engine
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.loops import CONSTRAINT
-
-Array = NDArray[np.float64]
 
 # rank tolerance of the constraint matrix, relative to its largest singular value
 RANK_TOLERANCE = 1e-9
 
 
 def least_squares_multipliers(
-    engine: Engine, q: Array, qd: Array, qdd: Array, u: Array, t: float, free: NDArray[np.int64]
+    engine: Engine, q: Array, qd: Array, qdd: Array, u: Array, t: float, free: IntArray
 ) -> Array:
     """The smallest Lagrange multipliers (m,) under which the coordinates `free` move so, as well as they can."""
     if not engine.closed.m:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array, Mask
 from sorosim.compiled import prepare
 from sorosim.engine.engine import Engine
 from sorosim.engine.loading import pack
@@ -17,8 +17,6 @@ from sorosim.kernels.forces import Internal
 from sorosim.kernels.joints import JOINT_FRICTION, LAW, MOTOR, SERVO, Laws
 from sorosim.kernels.kinematics import POSES, energies
 from sorosim.kernels.loop_joint import N_LAWS, REST, STIFFNESS
-
-Array = NDArray[np.float64]
 
 
 def energy(engine: Engine, q: Array, qd: Array) -> tuple[float, float, float]:
@@ -63,7 +61,7 @@ class PowerEvaluator:
         kind, none = elastic.laws.row[:, LAW], np.zeros_like(elastic.stiffness)
         motors, dampers = (kind == MOTOR) | (kind == SERVO), kind == JOINT_FRICTION
 
-        def only(rows: NDArray[np.bool_]) -> Laws:
+        def only(rows: Mask) -> Laws:
             return elastic.laws._replace(row=np.ascontiguousarray(elastic.laws.row[rows]))
 
         no_fibres = engine.fibres._replace(row=engine.fibres.row[:0])

@@ -13,15 +13,13 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse
 import scipy.sparse.linalg
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_solve_banded, cholesky_banded
 
+from sorosim.arrays import Array, Mask
 from sorosim.dynamics.skeleton import Skeleton, make_skeleton
 from sorosim.engine.engine import Engine
 from sorosim.errors import ModelError
 from sorosim.kernels.kinematics import COLUMNS
-
-Array = NDArray[np.float64]
 
 # columns that are solved for at once: their room stays small beside that of the tree
 COLUMN_BLOCK = 64
@@ -48,7 +46,7 @@ class Fixman:
         self.engine = engine
         self._skeletons: dict[bytes, Skeleton] = {}
 
-    def skeleton(self, known: NDArray[np.bool_]) -> Skeleton:
+    def skeleton(self, known: Mask) -> Skeleton:
         """Bodies and their order, for the coordinates that are not known.
 
         Raises InputError for a robot that the method does not hold for.
@@ -60,7 +58,7 @@ class Fixman:
             self._skeletons = {key: cached}
         return cached
 
-    def solve(self, q: Array, known: NDArray[np.bool_], B: Array) -> Array:
+    def solve(self, q: Array, known: Mask, B: Array) -> Array:
         """M_ff^{-1} B (ndof, m) in the rows of free coordinates, zero elsewhere."""
         skeleton = self.skeleton(known)
         if not len(skeleton.free):

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dpotrs
 
+from sorosim.arrays import Array, Mask
 from sorosim.dynamics import reference
 from sorosim.dynamics.articulation import Articulation
 from sorosim.dynamics.inertia import check_inertia
@@ -22,10 +22,6 @@ from sorosim.engine.records import ForwardDynamicsDerivatives, HybridDynamics, H
 from sorosim.errors import InputError
 from sorosim.kernels import evaluate as task
 from sorosim.validation import choice
-
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
-
 
 # -- forward dynamics --------------------------------------------------------------------------------------------------
 

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf
 
+from sorosim.arrays import Array, IntArray
 from sorosim.engine.engine import Engine
 from sorosim.errors import ModelError
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.mass_rank import CLEARLY_REGULAR
 from sorosim.model.chart import SingularityGuard
 
-Array = NDArray[np.float64]
-
 # so near to a whole turn coordinates are singular [rad]
 AT_TURN = 1e-6
 
 
-def check_inertia(engine: Engine, q: Array, rows: NDArray[np.int64], mass: Array) -> None:
+def check_inertia(engine: Engine, q: Array, rows: IntArray, mass: Array) -> None:
     """Refuse a singular mass matrix of the coordinates in rows, or of motions with loops closed (ModelError)."""
     layout, known = engine.layout, np.ones(engine.ndof, dtype=np.bool_)
     known[rows] = False

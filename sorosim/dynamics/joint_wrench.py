@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from sorosim.arrays import Array
 from sorosim.errors import InputError
 from sorosim.model.chart import angle, twist_matrix
 from sorosim.model.compile import LinkLayout
 from sorosim.validation import vector
-
-Array = NDArray[np.float64]
 
 # so near to a whole turn the wrench of exponential coordinates is lost in rounding
 SINGULAR = 1e-8

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array, IntArray
 from sorosim.dynamics.constraints import RANK_TOLERANCE
 from sorosim.dynamics.inertia import check_inertia
 from sorosim.engine.engine import Engine
@@ -16,9 +16,6 @@ from sorosim.errors import InputError, ModelError, SorosimWarning
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.evaluate import Evaluation
 from sorosim.kernels.loops import CONSTRAINT, RATE
-
-Array = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 # residuals of an equilibrium, over the largest force, and over the force that moves a coordinate by 1 rad or m
 OFF_BALANCE, NEGLIGIBLE = 1e-6, 1e-8

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array, IntArray, Mask
 from sorosim.dynamics.articulation import Articulation
 from sorosim.dynamics.fixman import Fixman
 from sorosim.dynamics.inertia import check_inertia
@@ -18,11 +18,8 @@ from sorosim.engine.engine import Engine
 from sorosim.engine.records import ForwardDynamicsDerivatives
 from sorosim.kernels import evaluate as task
 
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
-
-def unit_columns(engine: Engine, q: Array, columns: NDArray[np.int64]) -> Array:
+def unit_columns(engine: Engine, q: Array, columns: IntArray) -> Array:
     """Columns of the mass matrix: M e_i = ID(q, 0, e_i) without gravity and loads, so that nothing cancels."""
     evaluate, zero, none = engine.inertial.evaluate, engine.zero_rates, np.zeros(engine.n_actuators)
     return np.array([evaluate(task.INVERSE, q, zero, unit, none).tau for unit in np.eye(engine.ndof)[columns]]).T

@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array, IntArray, Mask
 from sorosim.engine.engine import Engine
 from sorosim.errors import InputError
 from sorosim.kernels.tree import BLOCK_COLUMN, BLOCK_N, BLOCK_PARENT, FIRST, WORK
 from sorosim.lie.se3 import Ad_inv
-
-Array = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 # [linear; angular]: the Cholesky factor of an inertia then measures the velocity of the centre of mass, and the
 # rotation, wherever the frame is
@@ -61,7 +58,7 @@ class Skeleton(NamedTuple):
     hard: Hard
 
 
-def make_skeleton(engine: Engine, known: NDArray[np.bool_]) -> Skeleton:
+def make_skeleton(engine: Engine, known: Mask) -> Skeleton:
     """Skeleton of the robot of an engine, O(n).
 
     Raises InputError for what the Fixman method does not hold for, ModelError for a coordinate that moves no mass.
@@ -135,10 +132,10 @@ def _grouped(engine: Engine) -> Groups:
     return Groups(of_node[:-1], np.array(node, dtype=np.int64), np.array(before, dtype=np.int64), inertia)
 
 
-def _carriers(engine: Engine, groups: Groups, known: NDArray[np.bool_]) -> IntArray:
+def _carriers(engine: Engine, groups: Groups, known: Mask) -> IntArray:
     """Body (n,) that the joint of each group leads to: the next one with mass, -1 where nothing has any."""
     tree, n = engine.tree, len(groups.node)
-    massive: NDArray[np.bool_] = np.abs(groups.inertia).max(axis=(1, 2), initial=0.0) > 0.0
+    massive: Mask = np.abs(groups.inertia).max(axis=(1, 2), initial=0.0) > 0.0
     carrier = np.where(massive, np.arange(n), -1)
     below: list[list[int]] = [[] for _ in range(n)]
     for i in range(n - 1, -1, -1):

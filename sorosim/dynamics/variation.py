@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array
 from sorosim.complex_step import STEP, derivative
 from sorosim.engine.engine import Engine
 from sorosim.errors import InputError
@@ -20,7 +20,6 @@ from sorosim.kernels.load_laws import LOAD_FRAME, MEDIUM
 from sorosim.kernels.loops import Closure, apply_loops, close_loops, make_closure
 from sorosim.kernels.surfaces import ENTRY_NODE, LINKED, N_ENTRIES, ContactWorkspace
 
-Array = NDArray[np.float64]
 T = TypeVar("T", bound=tuple[Any, ...])
 
 

@@ -10,11 +10,11 @@ from functools import cached_property, lru_cache
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sorosim.actuation.compiled import InPython, check_actuator, compile_fibres
 from sorosim.actuation.joint_force import JointForce, compile_motors
 from sorosim.actuation.loop_force import LoopForce
+from sorosim.arrays import Array, IntArray, Mask
 from sorosim.compiled import prepare
 from sorosim.complex_step import number_type
 from sorosim.constraints.loop import Loop, compile_loops
@@ -53,8 +53,6 @@ DERIVATIVE_TASKS = (
     task.HYBRID_DERIVATIVES,
 )
 
-Array = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 T = TypeVar("T")
 
 
@@ -268,7 +266,7 @@ class Engine:
 
     def evaluate(
         self, what: int, q: Array, qd: Array, qdd: Array, u: Array, t: float = 0.0, scale: float = 1.0,
-        known: NDArray[np.bool_] | None = None, tau: Array | None = None, multiplier: Array | None = None,
+        known: Mask | None = None, tau: Array | None = None, multiplier: Array | None = None,
         closing: Array | None = None, sliding: SlipState | None = None,
     ) -> Evaluation:  # fmt: skip
         """One evaluation of kernels.evaluate; `scale` multiplies gravity and loads, for load continuation.

@@ -9,9 +9,9 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sorosim.actuation.joint_force import JointForce
+from sorosim.arrays import Array, IntArray, Mask
 from sorosim.compiled import entry
 from sorosim.declare import SignalOf
 from sorosim.errors import InputError, nearest
@@ -27,9 +27,6 @@ from sorosim.signals import (
     compile_signals,
 )
 from sorosim.signals.edges import rough_time
-
-Array = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 # fewest and most samples of a motion in a run
 MIN_SAMPLES, MAX_SAMPLES = 4_000, 400_000
@@ -105,7 +102,7 @@ class Partition:
     free: IntArray
     driven: IntArray
     names: tuple[str, ...]  # of the driven ones, as they were given
-    mask: NDArray[np.bool_]  # (ndof,) whether driven
+    mask: Mask  # (ndof,) whether driven
 
     @classmethod
     def of(cls, layout: Layout, driven: Mapping[str, Any], actuators: Mapping[str, Any]) -> Partition:

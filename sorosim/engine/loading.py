@@ -8,10 +8,10 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sorosim.actuation.base import actuate_checked
 from sorosim.actuation.compiled import InPython
+from sorosim.arrays import Array, IntArray
 from sorosim.engine.inputs import Motion
 from sorosim.engine.records import Contacts
 from sorosim.errors import ModelError
@@ -29,13 +29,11 @@ from sorosim.kernels.load_laws import WEIGHTLESS, LoadLaws, add_load_laws
 from sorosim.kernels.signals import signal_workspace
 from sorosim.kernels.surfaces import make_contact_workspace
 from sorosim.kernels.tree import Tree, Workspace
-from sorosim.loads.base import BoundLoad, IntArray, Load, bind_checked, evaluate_checked
+from sorosim.loads.base import BoundLoad, Load, bind_checked, evaluate_checked
 from sorosim.loads.compiled import CompiledLaw, LawRow, compile_load_laws, compiled_law
 from sorosim.loads.contact_law import stored_energy
 from sorosim.model.compile import Layout
 from sorosim.model.link import WORLD
-
-Array = NDArray[np.float64]
 
 # capacity for contacts
 FEWEST_CONTACTS, CONTACTS_EACH = 32, 4

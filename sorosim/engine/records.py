@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from sorosim.arrays import Array, IntArray
 
 
 class Kinematics(NamedTuple):
@@ -123,7 +123,7 @@ class Contacts(NamedTuple):
 class ContactHistory(NamedTuple):
     """Contacts along a run."""
 
-    row: NDArray[np.int64]  # (m,) row of the run that each belongs to
+    row: IntArray  # (m,) row of the run that each belongs to
     contacts: Contacts  # m of them
     n_rows: int  # of the run
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array
 from sorosim.equations.system import OdeSystem, StaticSystem, elastic_weight
 from sorosim.errors import ModelError
 from sorosim.linear.growth import growing
 from sorosim.robot import Robot
 from sorosim.solvers.descent import Descent
 from sorosim.solvers.equilibrium import DIVERGES, FLUTTERS, STABLE
-
-Array = NDArray[np.float64]
 
 # the longest step down: no node turns by more [rad], or moves by more of the robot's size
 LONGEST_STEP = 0.5

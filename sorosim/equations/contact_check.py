@@ -6,14 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array
 from sorosim.equations.system import elastic_weight, mass_weight
 from sorosim.kernels import evaluate as task
 from sorosim.loads.contact import BoundContact
 from sorosim.robot import Robot
-
-Array = NDArray[np.float64]
 
 # penetration by which estimates go, relative to the thickness of what touches
 SHARE = 0.01

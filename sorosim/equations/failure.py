@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array, IntArray
 from sorosim.equations.contact_check import needlessly_stiff
 from sorosim.equations.strains import largest_strain
 from sorosim.equations.system import OdeSystem, StaticSystem
@@ -20,8 +20,6 @@ from sorosim.kernels.loops import CONSTRAINT, ERROR
 from sorosim.linear.eigenmodes import NOISE, is_symmetric
 from sorosim.robot import Robot
 from sorosim.solvers.base import OdeSolution
-
-Array = NDArray[np.float64]
 
 NEGLIGIBLE_FORCE = 0.1  # of the largest force of its kind: where less acts, a residual is compared with that
 BALANCED = 1e-9  # relative residuals below are rounding
@@ -197,7 +195,7 @@ def _rounding(K: Array, q: Array) -> Array:
 
 
 def _unbalanced(
-    robot: Robot, residual: Array, acting: Array, rounding: Array, free: NDArray[np.int64]
+    robot: Robot, residual: Array, acting: Array, rounding: Array, free: IntArray
 ) -> Failure:  # fmt: skip
     """The free coordinate whose residual is largest relative to what acts there."""
     dimensions = np.array(robot.engine.layout.dimensions)

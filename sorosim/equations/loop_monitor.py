@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array
 from sorosim.kernels.evaluate import Evaluation
 from sorosim.kernels.loops import ERROR
 from sorosim.kernels.saddle import Saddle
 from sorosim.robot import Robot
-
-Array = NDArray[np.float64]
 
 # the least pivot of the constraint rows over its largest value in the run, below which a configuration is singular
 SINGULAR_PIVOT = 1e-2

@@ -6,14 +6,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array
 from sorosim.model.compile import Piece
 from sorosim.model.link import Link
 from sorosim.model.rod import Division
 from sorosim.robot import Robot
-
-Array = NDArray[np.float64]
 
 N_SAMPLES = 19  # along each division
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array, IntArray
 from sorosim.dynamics.constraints import RANK_TOLERANCE
 from sorosim.engine.engine import Engine
 from sorosim.engine.inputs import Motion, Partition, ZeroOrderHold, driven_motion
@@ -24,9 +24,6 @@ from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q
 from sorosim.kernels.saddle import loop_norms, rank_tolerance
 from sorosim.model.chart import FARTHEST, Charts, SingularityGuard
 from sorosim.robot import Robot
-
-Array = NDArray[np.float64]
-
 
 # compliance of a row, relative to the largest of its loop, below which it is not scaled up any further
 WEAK_ROW = 3e-2
@@ -192,7 +189,7 @@ class StaticSystem:
         return np.concatenate([self.charts.unwound(q, np.zeros_like(q))[0][self.partition.free], x[self.n_free :]])
 
 
-def independent_rows(robot: Robot, A: Array, error: Array | None = None) -> NDArray[np.int64]:
+def independent_rows(robot: Robot, A: Array, error: Array | None = None) -> IntArray:
     """Rows of a constraint matrix A that do not depend on each other, as many as there are.
 
     error (m,): by how much the loops are open, see kernels.saddle; default: not at all.
@@ -206,7 +203,7 @@ def independent_rows(robot: Robot, A: Array, error: Array | None = None) -> NDAr
     return np.sort(order[: int((pivots > least * pivots[0]).sum())]).astype(np.int64)
 
 
-def elastic_weight(robot: Robot, q: Array, free: NDArray[np.int64]) -> Array:
+def elastic_weight(robot: Robot, q: Array, free: IntArray) -> Array:
     """Cholesky factor U of the metric K + M/(1 s)^2 = U^T U; inertia regularises coordinates without stiffness."""
     zero, none = np.zeros_like(q), robot.inputs(None)
     stiffness = -robot.engine.evaluate(task.INTERNAL_DERIVATIVES, q, zero, zero.copy(), none).dq[np.ix_(free, free)]
@@ -217,7 +214,7 @@ def elastic_weight(robot: Robot, q: Array, free: NDArray[np.int64]) -> Array:
         return U
 
 
-def mass_weight(robot: Robot, q: Array, free: NDArray[np.int64]) -> Array:
+def mass_weight(robot: Robot, q: Array, free: IntArray) -> Array:
     """Cholesky factor U of the mass matrix of the free coordinates; if that is singular, of its diagonal."""
     M = robot.engine.evaluate(task.MASS, q, np.zeros_like(q), np.zeros_like(q), robot.inputs(None)).mass
     M = M[np.ix_(free, free)]

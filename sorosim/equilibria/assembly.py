@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
+from sorosim.arrays import Array, IntArray
 from sorosim.dynamics.arguments import by_coordinate
 from sorosim.dynamics.constraints import RANK_TOLERANCE
 from sorosim.engine.inputs import Partition
@@ -21,8 +21,6 @@ from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q
 from sorosim.robot import Robot, check_robot
 from sorosim.solvers.base import one_blas_thread
 from sorosim.validation import Number, Values
-
-Array = NDArray[np.float64]
 
 # loops that are open by no more than this part of their extent, or radians, are closed
 CLOSED = 1e-10
@@ -96,7 +94,7 @@ def assemble(
 
 
 def close(
-    robot: Robot, q: Array, qd: Array, free: NDArray[np.int64], free_rates: NDArray[np.int64] | None = None
+    robot: Robot, q: Array, qd: Array, free: IntArray, free_rates: IntArray | None = None
 ) -> Assembly:  # fmt: skip
     """Close the loops of a robot by moving the free coordinates and rates, default: the same; see `assemble`."""
     if not robot.loop_names:
@@ -109,7 +107,7 @@ def close(
         return Assembly(closed_q, rates, moved, f"{how}, moved by {moved:.3g} sqrt(J)")
 
 
-def close_if_possible(robot: Robot, q: Array, free: NDArray[np.int64]) -> tuple[Array, tuple[Array, Array], str]:
+def close_if_possible(robot: Robot, q: Array, free: IntArray) -> tuple[Array, tuple[Array, Array], str]:
     """As `close`; returns q itself if the loops cannot be closed. The closed state is near an equilibrium.
 
     Returns it, the errors (m,) there and their derivative (m, n_free) by displacements in the metric, and why it
@@ -143,7 +141,7 @@ def _smallest(X: Array, b: Array) -> Array:
 class _Closing:
     """The search in z = U (q - q0) of the free coordinates: of all closed states the one with the smallest z."""
 
-    def __init__(self, robot: Robot, q: Array, free: NDArray[np.int64], U: Array) -> None:
+    def __init__(self, robot: Robot, q: Array, free: IntArray, U: Array) -> None:
         self.robot, self.start, self.free, self.U = robot, q, free, U
 
     def q(self, z: Array) -> Array:
@@ -253,7 +251,7 @@ class _Closing:
         return z
 
 
-def _closed_rates(robot: Robot, q: Array, qd: Array, free: NDArray[np.int64]) -> Array:
+def _closed_rates(robot: Robot, q: Array, qd: Array, free: IntArray) -> Array:
     """The rates nearest to qd that keep the loops closed, those that are not free as they are."""
     zero = np.zeros_like(q)
     evaluation = robot.engine.evaluate(task.RESIDUAL_DERIVATIVES, q, zero, zero.copy(), robot.inputs(None))

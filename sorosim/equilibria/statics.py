@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array
 from sorosim.declare import Whole
 from sorosim.dynamics.arguments import by_coordinate
 from sorosim.engine.loading import StickState
@@ -24,8 +24,6 @@ from sorosim.robot import Robot, check_robot
 from sorosim.solvers.equilibrium import StaticSolution, solve_equilibrium, stabilise_equilibrium
 from sorosim.solvers.newton import FIRST_POLISH, ROUNDING, StaticProblem
 from sorosim.validation import Number, Values
-
-Array = NDArray[np.float64]
 
 # most restarts from within half a turn
 MAX_TURNS = 5

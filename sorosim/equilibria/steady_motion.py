@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array
 from sorosim.dynamics.arguments import by_coordinate
 from sorosim.dynamics.linearization import RATE_TOLERANCE
 from sorosim.equations.callbacks import StaticCallbacks
@@ -24,8 +24,6 @@ from sorosim.robot import Robot, check_robot
 from sorosim.solvers.equilibrium import solve_equilibrium
 from sorosim.solvers.newton import StaticProblem
 from sorosim.validation import Number, Values
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from sorosim.arrays import Array
 from sorosim.declare import WRONG, At, SignalOf
 from sorosim.engine.inputs import Partition, check_smooth
 from sorosim.errors import ModelError
@@ -16,7 +17,6 @@ from sorosim.io.robot_file import InitialCoordinate, InitialPose
 from sorosim.model.chart import coordinates_of, rates_of
 from sorosim.model.compile import Layout
 from sorosim.model.joints import Joint
-from sorosim.model.pose import Array
 from sorosim.problems import Path, dotted, shown
 from sorosim.signals import CallableSignal, Signal
 from sorosim.units.quantity import quantity

@@ -18,12 +18,10 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array
 from sorosim.errors import FileError
 from sorosim.io.writing import claim, journal_of, released, unwritable
-
-Array = NDArray[np.float64]
 
 MAGIC = b"sorosim journal 1\n"
 _RECORD = struct.Struct("<cII")

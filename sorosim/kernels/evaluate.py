@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array
 from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy
 from sorosim.kernels import loops as lp
 from sorosim.kernels.contacts import contact_matrices
@@ -26,8 +26,6 @@ from sorosim.kernels.saddle import Saddle, factor_constraints, solve_constrained
 from sorosim.kernels.small import clear, clear_matrix, copy, isolate
 from sorosim.kernels.surfaces import LINKED
 from sorosim.kernels.tree import Tree
-
-Array = NDArray[np.float64]
 
 # the task, and the outputs it fills
 INTERNAL = 0  # tau: the internal force

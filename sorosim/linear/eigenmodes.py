@@ -8,7 +8,8 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from sorosim.arrays import Array
+
 Complex = NDArray[np.complex128]
 
 # relative to the largest entry: above this a matrix is not symmetric

@@ -8,9 +8,8 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from sorosim.arrays import Array
 from sorosim.linear.eigenmodes import EPS, NEUTRAL, NOISE, congruent, is_symmetric, stiffness_rounding
-
-Array = NDArray[np.float64]
 
 # squares of frequencies that have met are apart by this part along the imaginary axis, the root of rounding
 COALESCENCE = 1e-6

@@ -13,6 +13,7 @@ import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg.lapack import dpotrf
 
+from sorosim.arrays import Array, IntArray, Mask
 from sorosim.declare import Whole
 from sorosim.errors import InputError
 from sorosim.linear.eigenmodes import (
@@ -32,8 +33,6 @@ from sorosim.linear.eigenmodes import (
 from sorosim.linear.growth import Growth
 from sorosim.validation import columns, describe
 
-Array = NDArray[np.float64]
-
 
 @dataclass(frozen=True, eq=False)
 class Linearization:
@@ -52,7 +51,7 @@ class Linearization:
     qd: Array  # (ndof,) steady rates
     u: Array  # (n_actuators,)
     lam: Array  # (n_multipliers,) of loops
-    free: NDArray[np.int64]  # coordinates that may move
+    free: IntArray  # coordinates that may move
     names: tuple[str, ...]  # of z
     robot: Any = field(default=None, repr=False)
 
@@ -158,7 +157,7 @@ class Linearization:
         return "neutral" if self._drifts.any() else "stable"
 
     @property
-    def _drifts(self) -> NDArray[np.bool_]:
+    def _drifts(self) -> Mask:
         """Which eigenvalues are zero within rounding: a double one, of rest and drift, has half of the digits."""
         values = self._spectrum[0]
         if is_symmetric(self._scaled[0]):

@@ -19,16 +19,13 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array, IntArray
 from sorosim.declare import Declared
 from sorosim.errors import ModelError, nearest
 from sorosim.model.compile import Layout
 from sorosim.registry import LOADS, Registry, evaluated
 from sorosim.validation import describe, number
-
-Array = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 class LoadValues(NamedTuple):

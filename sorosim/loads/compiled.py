@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sorosim.arrays import Array, IntArray
 from sorosim.complex_step import number_type
 from sorosim.kernels import fluid
 from sorosim.kernels.load_laws import ENTRY, FLUID, N_ROW, LoadLaws
-from sorosim.loads.base import Array, BoundLoad, CompiledLoad, IntArray
+from sorosim.loads.base import BoundLoad, CompiledLoad
 from sorosim.loads.contact_cores import ContactGroup, pack_surfaces
 from sorosim.signals import Signal, compile_signals
 

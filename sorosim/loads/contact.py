@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from sorosim.arrays import Array, IntArray
 from sorosim.declare import (
     WRONG,
     At,
@@ -28,7 +29,7 @@ from sorosim.declare import (
 )
 from sorosim.declare.base import Define
 from sorosim.errors import ModelError, nearest
-from sorosim.loads.base import Array, DeclaredLoad, IntArray
+from sorosim.loads.base import DeclaredLoad
 from sorosim.loads.compiled import CompiledLaw
 from sorosim.loads.contact_cores import SOLID_SHAPES, ContactGroup, Skin, skin_of
 from sorosim.loads.contact_law import ContactLaw

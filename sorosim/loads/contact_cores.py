@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sorosim.arrays import Array, IntArray
 from sorosim.errors import ModelError
 from sorosim.kernels import solids, surfaces
 from sorosim.kernels.surfaces import CLOSED, CORES, OPEN, PLANES
-from sorosim.loads.base import Array, IntArray
 from sorosim.model.body import Assembly, Solid
 from sorosim.model.compile import LinkLayout
 from sorosim.model.mesh import Mesh

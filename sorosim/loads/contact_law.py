@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
+from sorosim.arrays import Array
 from sorosim.declare import Declared, Quantity, Type, Writer, key
 from sorosim.declare.base import Define
 from sorosim.errors import ModelError
-from sorosim.loads.base import Array
 from sorosim.problems import shown
 from sorosim.units.quantity import quantity
 from sorosim.validation import as_real

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sorosim.arrays import Array
 from sorosim.complex_step import number_type
 from sorosim.declare import WRONG, At, MapOf, Part, Quantity, SignalVector, Vector, key
 from sorosim.errors import ModelError, nearest
@@ -15,7 +16,7 @@ from sorosim.kernels.fluid import ADDED_MASS, DISPLACED, DRAG, LIFT, N_FLUID_VAL
 from sorosim.kernels.load_laws import FLUID
 from sorosim.kernels.signals import TAPE_SIGNAL
 from sorosim.lie.se3 import Ad_inv
-from sorosim.loads.base import Array, DeclaredLoad
+from sorosim.loads.base import DeclaredLoad
 from sorosim.loads.compiled import BoundLaw, CompiledLaw, LawRow, Medium
 from sorosim.loads.immersion import FluidProperties, Immersed, body_fluid_properties, section_fluid_properties
 from sorosim.model.body import RigidBody

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sorosim.arrays import Array
 from sorosim.complex_step import is_varying, number_type
 from sorosim.declare import At, Declared, Inline, Part, Quantity, Type, Vector, Writer, key
 from sorosim.declare.types import is_list
 from sorosim.errors import ModelError
-from sorosim.loads.base import Array
 from sorosim.model.body import AT_KEY, Assembly, RigidBody, Solid
 from sorosim.model.pose import IDENTITY, PoseType
 from sorosim.model.rod import Division

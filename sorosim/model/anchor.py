@@ -7,16 +7,14 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array
 from sorosim.declare import WRONG, At, Declared, Part, Reference, Text, Type, Writer, key
 from sorosim.errors import ModelError, nearest
 from sorosim.model.compile import Layout
 from sorosim.model.link import Link
 from sorosim.model.pose import IDENTITY, WORLD, PlaceType, place_data, place_fields
 from sorosim.problems import shown
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

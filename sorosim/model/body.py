@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sorosim.arrays import Array
 from sorosim.declare import WRONG, At, Declared, Either, Inline, ListOf, Part, Quantity, Type, Vector, Writer, key
 from sorosim.errors import ModelError
 from sorosim.lie.so3 import skew
 from sorosim.model.pose import IDENTITY, PoseType, check_pose
-from sorosim.model.shape import Array, Shape
+from sorosim.model.shape import Shape
 from sorosim.registry import SHAPES
 
 # a moment above its bound by less than this part of it may have been rounded

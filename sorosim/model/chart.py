@@ -9,13 +9,11 @@ were (docs/theory.md, 8).
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array, IntArray, Mask
 from sorosim.errors import ModelError
 from sorosim.lie import exp_se3, log_se3, tangent, tangent_inv
 from sorosim.model.compile import Layout
-
-Array = NDArray[np.float64]
 
 # a motion may go so far beyond half a turn before its coordinates are changed: not twice in a row near half a turn
 FARTHEST = 1.2 * np.pi
@@ -101,7 +99,7 @@ class Charts:
     driven : (ndof,) bool
     """
 
-    def __init__(self, layout: Layout, driven: NDArray[np.bool_]) -> None:
+    def __init__(self, layout: Layout, driven: Mask) -> None:
         self.joints = [
             (slice(link.column, link.column + link.n_joint), link.link.joint.stages[0].columns)
             for link in layout.links.values()
@@ -113,7 +111,7 @@ class Charts:
         """Largest rotation [rad]; 0 if there is no such joint."""
         return max((angle(P, q[own]) for own, P in self.joints), default=0.0)
 
-    def changes(self, q: Array) -> list[tuple[slice, NDArray[np.int64]]]:
+    def changes(self, q: Array) -> list[tuple[slice, IntArray]]:
         """Where coordinates (n, ndof) at times one after the other change to those of the same pose a turn away.
 
         Returns
@@ -156,8 +154,8 @@ class SingularityGuard:
         Whether those that `Charts` changes are among them.
     """
 
-    def __init__(self, layout: Layout, driven: NDArray[np.bool_], *, changeable: bool = False) -> None:
-        self.joints: list[tuple[str, slice, Array, NDArray[np.bool_]]] = []
+    def __init__(self, layout: Layout, driven: Mask, *, changeable: bool = False) -> None:
+        self.joints: list[tuple[str, slice, Array, Mask]] = []
         for name, link in layout.links.items():
             own, joint = slice(link.column, link.column + link.n_joint), link.link.joint
             free = ~driven[own]
@@ -218,7 +216,7 @@ def _about(turns: int) -> tuple[float, float]:
     return 2.0 * np.pi * turns - TURN - SLACK, 2.0 * np.pi * turns + TURN + SLACK
 
 
-def _is_singular(P: Array, free: NDArray[np.bool_], q: Array, turns: int) -> bool:
+def _is_singular(P: Array, free: Mask, q: Array, turns: int) -> bool:
     """Whether free coordinates hardly move the joint after whole turns about the axis that it is turned about."""
     Omega = q @ P
     Omega[:3] *= 2.0 * np.pi * turns / np.linalg.norm(Omega[:3])

@@ -8,8 +8,8 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array
 from sorosim.complex_step import number_type
 from sorosim.declare import At, Declared, Quantity, Type, key
 from sorosim.declare.base import Define
@@ -19,8 +19,6 @@ from sorosim.errors import ModelError, nearest
 from sorosim.model.pose import degrees
 from sorosim.problems import shown
 from sorosim.validation import describe
-
-Array = NDArray[np.float64]
 
 CONVENTIONS = ("modified", "standard")
 KINDS = ("revolute", "prismatic")  # of joints that a row describes

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from sorosim.arrays import Array
 from sorosim.declare import (
     MISSING,
     NOTHING,
@@ -32,7 +33,7 @@ from sorosim.model.body import BodyType, RigidBody, Solid
 from sorosim.model.denavit_hartenberg import DHRow, row_of
 from sorosim.model.joints import Joint, JointType
 from sorosim.model.joints.fixed import Fixed
-from sorosim.model.pose import IDENTITY, WORLD, Array, PlaceType, PoseType, place_data, place_fields
+from sorosim.model.pose import IDENTITY, WORLD, PlaceType, PoseType, place_data, place_fields
 from sorosim.model.rod import Rod
 from sorosim.model.visual import Visual, VisualType
 from sorosim.problems import shown

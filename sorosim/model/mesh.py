@@ -8,17 +8,15 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array, IntArray
 from sorosim.complex_step import number_type
 from sorosim.declare import WRONG, At, Declared, Quantity, Text, Type, Vector, Writer, key
 from sorosim.declare.composite import TableOf
 from sorosim.declare.types import is_list
 from sorosim.errors import ModelError
-from sorosim.model.shape import Array, Moments, Shape
+from sorosim.model.shape import Moments, Shape
 from sorosim.validation import describe
-
-IntArray = NDArray[np.int64]
 
 FLAT = 1e-12  # a volume below this part of what its tetrahedra sum up to is rounding
 

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from sorosim.arrays import Array
 from sorosim.declare import Declared, Numbers, Quantity, Vector, key
 from sorosim.declare.composite import TableOf
 from sorosim.errors import ModelError
-from sorosim.model.shape import Array
 from sorosim.registry import OBSTACLES, Registry
 
 _LENGTH = Quantity("length", above=0.0)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array
 from sorosim.complex_step import is_varying, number_type
 from sorosim.declare import (
     WRONG,
@@ -29,8 +29,6 @@ from sorosim.declare import (
 from sorosim.errors import ModelError
 from sorosim.problems import shown
 from sorosim.validation import LARGEST, describe
-
-Array = NDArray[np.float64]
 
 # entries of a matrix in a file are rounded: this far from a rotation it is taken for its nearest one
 MATRIX_TOLERANCE = 1e-3

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sorosim.arrays import Array, Mask
 from sorosim.errors import ModelError
 from sorosim.model.basis import STRAINS, Strain
 from sorosim.validation import describe
@@ -16,9 +17,7 @@ from sorosim.validation import describe
 MAX_N_GAUSS = 1000
 
 
-def gauss_panels(
-    n_gauss: int, breakpoints: Sequence[float] = ()
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+def gauss_panels(n_gauss: int, breakpoints: Sequence[float] = ()) -> tuple[Array, Array, Mask]:
     """Points and weights on [0, 1].
 
     Parameters

@@ -12,10 +12,11 @@ from typing import Any, ClassVar, NamedTuple, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sorosim.arrays import Array
 from sorosim.declare import Choice, Declared, Either, Quantity, Vector, key
 from sorosim.declare.types import is_list
 from sorosim.errors import ModelError, nearest
-from sorosim.model.profile import Array, Profile, Size, SizeLike, stack
+from sorosim.model.profile import Profile, Size, SizeLike, stack
 from sorosim.registry import SECTIONS, Registry
 from sorosim.units.arithmetic import add_variable
 from sorosim.units.table import DIMENSIONS

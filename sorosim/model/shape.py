@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array, IntArray
 from sorosim.declare import Declared, Quantity, Vector, key
 from sorosim.registry import SHAPES, Registry
-
-Array = NDArray[np.float64]
 
 
 class Moments(NamedTuple):
@@ -47,7 +45,7 @@ class Shape(Declared):
         a, b, c = self.half_extents
         return 4.0 * np.array([b * c, a * c, a * b])
 
-    def surface(self, n_around: int) -> tuple[Array, NDArray[np.int64]] | None:
+    def surface(self, n_around: int) -> tuple[Array, IntArray] | None:
         """Points (n, 3) and triangles (m, 3), counter-clockwise seen from outside, for drawing.
 
         None: a box as large, or what `viz.surfaces` knows.

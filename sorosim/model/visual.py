@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
+from sorosim.arrays import Array
 from sorosim.declare import WRONG, At, Declared, Inline, Key, ListOf, Part, Type, Writer, key
 from sorosim.declare.base import Define
 from sorosim.errors import ModelError, nearest
 from sorosim.model.body import AT_KEY
 from sorosim.model.pose import IDENTITY, PoseType
-from sorosim.model.shape import Array, Shape
+from sorosim.model.shape import Shape
 from sorosim.problems import shown
 from sorosim.registry import SHAPES
 from sorosim.validation import describe

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from sorosim.arrays import Array, IntArray
 from sorosim.declare import Whole
 from sorosim.errors import InputError
 from sorosim.linear import Linearization
@@ -17,7 +18,6 @@ from sorosim.results.result import Run
 from sorosim.robot import Robot
 from sorosim.validation import flag, positive
 
-Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
 AMPLITUDE = 0.1  # of the largest displacement, as a part of the robot's size
@@ -192,7 +192,7 @@ def _largest(motions: Complex) -> float:
     return float(np.sqrt(0.5 * (own + cross)).max(initial=0.0))
 
 
-def _project_onto_loops(robot: Robot, q: Array, qd: Array, free: NDArray[np.int64]) -> tuple[Array, Array]:
+def _project_onto_loops(robot: Robot, q: Array, qd: Array, free: IntArray) -> tuple[Array, Array]:
     """The nearest coordinates and rates with loops closed, in the metric of the mass matrix."""
     L = scipy.linalg.cholesky(robot.mass_matrix(q)[np.ix_(free, free)], lower=True)
     q, qd, size = q.copy(), qd.copy(), robot.engine.loops.size

@@ -12,8 +12,9 @@ from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from sorosim.arrays import Array, IntArray
 from sorosim.dynamics.constraints import least_squares_multipliers
 from sorosim.engine.inputs import Partition, driven_motion
 from sorosim.errors import InputError, ModelError, PlugInError, nearest
@@ -23,8 +24,6 @@ from sorosim.robot import Robot
 from sorosim.sensors.state import State
 from sorosim.solvers.registry import MARCHES
 
-Array = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 Knot = tuple[Array, Array, Array]  # coordinates, rates, accelerations at a row
 
 MAX_SAMPLES = 10_000_000

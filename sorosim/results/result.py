@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array, IntArray
 from sorosim.dynamics.energies import PowerEvaluator, energy
 from sorosim.engine.loading import SlipState, StickState
 from sorosim.engine.records import ContactHistory, Contacts
@@ -22,8 +22,6 @@ from sorosim.robot import Robot
 from sorosim.signals import as_signal
 from sorosim.units.quantity import amount
 from sorosim.validation import Number, Values
-
-Array = NDArray[np.float64]
 
 
 class EnergyHistory(NamedTuple):
@@ -98,7 +96,7 @@ class Equilibrium(Drawable):
     tangent_stiffness: Array  # (n_free, n_free) its derivative by the free coordinates, multipliers held
     n_evaluations: int  # of residual and Jacobian together
     message: str  # what the solver did
-    free: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # free coordinates
+    free: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # free coordinates
     sliding: SlipState | None = None  # what friction resisted, see `statics`
 
     @cached_property

@@ -17,8 +17,8 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array, IntArray
 from sorosim.declare import MISSING, NOTHING, WRONG, At, Declared, Key, OneOf, Quantity, Type, Whole, Writer, key
 from sorosim.declare.base import Define
 from sorosim.declare.composite import both
@@ -27,8 +27,6 @@ from sorosim.errors import ModelError
 from sorosim.problems import listed, shown
 from sorosim.registry import SENSORS, Registry
 from sorosim.sensors.state import SensorSites, State
-
-Array = NDArray[np.float64]
 
 
 class Group(NamedTuple):
@@ -194,7 +192,7 @@ class Sensor(Declared):
         groups = self.error_groups()
         return reader.channels if groups is self.groups else tuple(name for group in groups for name in group.names)
 
-    def add_errors(self, values: Array, numbers: NDArray[np.int64], reader: Reader, name: str) -> Array:
+    def add_errors(self, values: Array, numbers: IntArray, reader: Reader, name: str) -> Array:
         """Readings (n, n_channels) with noise and bias, from ideal ones of the samples with these numbers.
 
         The noise of a sample depends on its number and the seed alone, not on how many there are.

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from sorosim.arrays import Array
 from sorosim.engine.engine import Engine
 from sorosim.errors import ModelError
 from sorosim.model.description import Description
-from sorosim.sensors.base import Array, Reader, Sensor
+from sorosim.sensors.base import Reader, Sensor
 from sorosim.sensors.state import SensorSites, State
 from sorosim.validation import counted, describe
 

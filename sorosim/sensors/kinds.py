@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from sorosim.actuation.tendon import Tendon
+from sorosim.arrays import Array
 from sorosim.declare import At, Fraction, Reference, Writer, key
 from sorosim.errors import ModelError, nearest
 from sorosim.model.basis import STRAINS
 from sorosim.model.compile import MERGE
 from sorosim.model.pose import IDENTITY, FrameOnLink, OnLink, PlaceOnRod, PlaceType, place_fields
 from sorosim.model.span import RodName
-from sorosim.sensors.base import Array, Group, Reader, Sensor
+from sorosim.sensors.base import Group, Reader, Sensor
 from sorosim.sensors.quaternion import continuous, quaternion_of, rotated
 from sorosim.sensors.state import SensorSites, State
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from sorosim.arrays import Array
 
 
 def quaternion_of(R: Array) -> Array:

@@ -13,16 +13,14 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array, IntArray
 from sorosim.engine.engine import Engine
 from sorosim.errors import ModelError, nearest
 from sorosim.kernels.kinematics import POSES, forward_sweep
 from sorosim.kernels.tree import BARE, OFFSET, PARENT, STRAIN, Workspace, make_workspace
 from sorosim.model.compile import LinkLayout
 from sorosim.model.description import Description
-
-Array = NDArray[np.float64]
 
 
 class Frame(NamedTuple):
@@ -81,7 +79,7 @@ class SensorSites:
         tree = self.engine.tree
         places = self.engine.places(tuple(self._places))
         self._nodes = places.pieces[:, 0].copy()
-        rows: list[NDArray[np.int64]] = []
+        rows: list[IntArray] = []
         for i, (node, segment, at) in enumerate(places.pieces):
             if segment >= 0:
                 self._nodes[i] = len(tree.segment) + len(rows)

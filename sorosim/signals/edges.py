@@ -10,12 +10,10 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array, IntArray
 from sorosim.kernels.signals import evaluate_signals_many, signal_workspace
 from sorosim.signals.signal import CallableSignal, ConstantSignal, Signal, TableSignal, compile_signals
-
-Array = NDArray[np.float64]
 
 # spacing of samples of signals [s], finer where results come more often, but no more than so often between two results
 CELL, MOST_CELLS_A_ROW = 0.01, 100
@@ -189,7 +187,7 @@ class _SignalProbe:
 
     def jumps(
         self, times: Array, jets: Array, order: int, share: float, scale: float | Array,
-        cells: NDArray[np.int64] | None = None,
+        cells: IntArray | None = None,
     ) -> Array:  # fmt: skip
         """Where a derivative of some order jumps, by more than a share of its size and of a scale.
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sorosim.arrays import Array, IntArray
 from sorosim.complex_step import STEP, derivative, is_varying, number_type
 from sorosim.errors import ExpressionError, InputError, nearest
 from sorosim.kernels import tape
@@ -39,8 +40,8 @@ class Expression:
 
     text: str
     variables: tuple[str, ...]
-    code: NDArray[np.int64] = field(repr=False, compare=False)
-    constants: NDArray[np.float64] = field(repr=False, compare=False)
+    code: IntArray = field(repr=False, compare=False)
+    constants: Array = field(repr=False, compare=False)
     depth: int = field(repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -78,7 +79,7 @@ class Expression:
         out = (self._varied(variables) if is_varying() else self._evaluate(variables))[:, 0]
         return out.reshape(shape) if shape else out[0] if is_varying() else float(out[0])
 
-    def jets(self, /, **values: Any) -> NDArray[np.float64]:
+    def jets(self, /, **values: Any) -> Array:
         """Evaluate with first and second derivatives along one parameter.
 
         Parameters
@@ -114,7 +115,7 @@ class Expression:
         if not b.any():
             return self._evaluate(a) + 0j
 
-        def along(first: NDArray[np.float64]) -> NDArray[np.float64]:
+        def along(first: Array) -> Array:
             jet = np.stack([a[..., 0], first, 0.0 * first], axis=-1)
             return self._evaluate(jet)
 
@@ -139,7 +140,7 @@ class Expression:
     def _where(self) -> str:
         return f"expression {excerpt(self.text, 0)}"
 
-    def _as_floats(self, values: dict[str, Any]) -> dict[str, NDArray[np.float64]]:
+    def _as_floats(self, values: dict[str, Any]) -> dict[str, Array]:
         for name in values:
             if name not in self.variables:
                 known = nearest(name, self.variables)
@@ -158,7 +159,7 @@ class Expression:
                 raise InputError(self._where, f"real numbers for {name}", repr(value)[:40]) from None
         return given
 
-    def _evaluate(self, variables: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _evaluate(self, variables: Array) -> Array:
         out = np.empty((len(variables), 3))
         # writable copies: numba would compile the evaluator a second time for read-only arrays
         code, constants = np.array(self.code), np.array(self.constants)

@@ -17,8 +17,8 @@ from collections.abc import Callable
 from typing import NamedTuple, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array, IntArray
 from sorosim.errors import ExpressionError, nearest
 from sorosim.kernels import tape
 
@@ -58,9 +58,7 @@ _SIGN_HINTS = {
 }  # fmt: skip
 
 
-def tape_arrays(
-    code: list[tuple[int, int]], constants: list[float]
-) -> tuple[NDArray[np.int64], NDArray[np.float64], int]:
+def tape_arrays(code: list[tuple[int, int]], constants: list[float]) -> tuple[IntArray, Array, int]:
     """Arrays of a tape, and the depth of stack it needs."""
     depth = height = 0
     for opcode, _ in code:

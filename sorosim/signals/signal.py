@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from sorosim.arrays import Array, IntArray
 from sorosim.errors import FileError, InputError, nearest
 from sorosim.kernels.signals import (
     CONSTANT_SIGNAL,
@@ -44,7 +45,7 @@ class Signal(ABC):
         """Value at time t [s]."""
         return float(self.sample(t))
 
-    def sample(self, times: ArrayLike) -> NDArray[np.float64]:
+    def sample(self, times: ArrayLike) -> Array:
         """Values at times of any shape [s]; the same shape."""
         t = _finite_array(times, "times")
         arrays, _ = compile_signals([self])
@@ -59,7 +60,7 @@ class Signal(ABC):
         """Plain data (number, text or mapping) of which `as_signal` makes the same signal; None: there is none."""
 
     @abstractmethod
-    def packed(self) -> tuple[int, NDArray[np.int64], NDArray[np.float64], int]:
+    def packed(self) -> tuple[int, IntArray, Array, int]:
         """Kind, code, data and depth of stack, for the arrays of ``kernels/signals.py``."""
 
 
@@ -76,7 +77,7 @@ class ConstantSignal(Signal):
     def spec(self) -> Any:
         return self.level
 
-    def packed(self) -> tuple[int, NDArray[np.int64], NDArray[np.float64], int]:
+    def packed(self) -> tuple[int, IntArray, Array, int]:
         return CONSTANT_SIGNAL, _NO_CODE, np.array([self.level]), 0
 
 
@@ -95,7 +96,7 @@ class ExpressionSignal(Signal):
     def spec(self) -> Any:
         return self.expression.text
 
-    def packed(self) -> tuple[int, NDArray[np.int64], NDArray[np.float64], int]:
+    def packed(self) -> tuple[int, IntArray, Array, int]:
         return TAPE_SIGNAL, self.expression.code, self.expression.constants, self.expression.depth
 
 
@@ -113,10 +114,10 @@ class TableSignal(Signal):
         Straight lines, the twice differentiable spline (not-a-knot ends), or the monotone one without overshoot.
     """
 
-    times: NDArray[np.float64]
-    values: NDArray[np.float64]
+    times: Array
+    values: Array
     interpolation: str = "linear"
-    coefficients: NDArray[np.float64] = field(init=False, repr=False)  # (n - 1, 4), ascending powers
+    coefficients: Array = field(init=False, repr=False)  # (n - 1, 4), ascending powers
 
     def __post_init__(self) -> None:
         times, values = _finite_array(self.times, "times"), _finite_array(self.values, "values")
@@ -149,7 +150,7 @@ class TableSignal(Signal):
     def _key(self) -> tuple[bytes, bytes, str]:
         return self.times.tobytes(), self.values.tobytes(), self.interpolation
 
-    def packed(self) -> tuple[int, NDArray[np.int64], NDArray[np.float64], int]:
+    def packed(self) -> tuple[int, IntArray, Array, int]:
         return POLYNOMIAL_SIGNAL, _NO_CODE, np.concatenate([self.times, self.coefficients.ravel()]), 0
 
 
@@ -169,7 +170,7 @@ class CallableSignal(Signal):
             raise InputError(self.where, "a finite number from the function", shown, "return one float")
         return value
 
-    def sample(self, times: ArrayLike) -> NDArray[np.float64]:
+    def sample(self, times: ArrayLike) -> Array:
         """Values at times of any shape [s]; the same shape."""
         t = _finite_array(times, "times")
         return np.array([self.value(moment) for moment in t.ravel()], dtype=np.float64).reshape(t.shape)
@@ -178,7 +179,7 @@ class CallableSignal(Signal):
     def spec(self) -> Any:
         return None
 
-    def packed(self) -> tuple[int, NDArray[np.int64], NDArray[np.float64], int]:
+    def packed(self) -> tuple[int, IntArray, Array, int]:
         return EXTERNAL_SIGNAL, _NO_CODE, _NO_DATA, 0
 
 
@@ -241,7 +242,7 @@ def compile_signals(signals: Sequence[Signal]) -> tuple[SignalArrays, tuple[tupl
     return SignalArrays(table, np.concatenate(codes), np.concatenate(data)), callables
 
 
-def _finite_array(values: Any, where: str) -> NDArray[np.float64]:
+def _finite_array(values: Any, where: str) -> Array:
     """A copy as float64; refuses everything but finite real numbers."""
     try:
         array = np.array(values)
@@ -255,7 +256,7 @@ def _finite_array(values: Any, where: str) -> NDArray[np.float64]:
     return array
 
 
-def _piecewise_coefficients(times: NDArray[np.float64], values: NDArray[np.float64], kind: str) -> NDArray[np.float64]:
+def _piecewise_coefficients(times: Array, values: Array, kind: str) -> Array:
     """Ascending coefficients (n - 1, 4) of the pieces, in the time since their beginning."""
     from scipy.interpolate import CubicSpline, PchipInterpolator  # slow to import, rarely needed
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array
 from sorosim.dynamics.energies import PowerEvaluator, PowerTerms
 from sorosim.equations.callbacks import OdeCallbacks
 from sorosim.interrupts import uninterrupted
@@ -12,8 +12,6 @@ from sorosim.kernels import evaluate as task
 from sorosim.results.result import Run
 from sorosim.solvers.quadrature import StepIntegral
 from sorosim.solvers.registry import MARCHES
-
-Array = NDArray[np.float64]
 
 # a balance may be off by this many times the square root of rtol, of the energy moved
 SAFETY = 3.0

@@ -13,16 +13,14 @@ multipliers are left out of its error test and unconverged; those of results com
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_solve
 
+from sorosim.arrays import Array
 from sorosim.equations.system import OdeSystem, elastic_weight, independent_rows
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q, RATE, RATE_BY_Q
 from sorosim.solvers.base import OdeProblem, OdeSolution
 from sorosim.solvers.sundials import Dae, integrate_dae
-
-Array = NDArray[np.float64]
 
 
 class StabilisedIndex2:

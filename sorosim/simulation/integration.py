@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array
 from sorosim.engine.inputs import ZeroOrderHold
 from sorosim.equations.callbacks import OdeCallbacks
 from sorosim.equations.failure import Failure, append_last_state, diagnose_motion, implausible
@@ -30,7 +30,6 @@ from sorosim.solvers.segments import integrate_with_restarts
 from sorosim.solvers.work_limit import WorkLimit
 from sorosim.validation import as_real, number
 
-Array = NDArray[np.float64]
 EventFunction = Callable[[float, Array, Array], float]
 Controller = Callable[[float, Array, Array], Any]
 

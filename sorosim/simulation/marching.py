@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import lstsq, solve_triangular
 from scipy.optimize import brentq
 
+from sorosim.arrays import Array
 from sorosim.compiled import prepare
 from sorosim.dynamics.constraints import RANK_TOLERANCE
 from sorosim.dynamics.energies import PowerEvaluator, PowerTerms
@@ -28,8 +28,6 @@ from sorosim.kernels.surfaces import OVERFLOW
 from sorosim.signals import ConstantSignal
 from sorosim.simulation.balance import WorkIntegral
 from sorosim.solvers.base import OdeProblem, OdeSolution, Reporter, by_event, crosses, without_rate
-
-Array = NDArray[np.float64]
 
 # steps between two looks of Python: at reports, interrupts
 STEPS_AT_ONCE = 100

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array
 from sorosim.engine.inputs import (
     Motion,
     ZeroOrderHold,
@@ -32,8 +32,6 @@ from sorosim.robot import Robot, check_robot
 from sorosim.simulation.integration import Controller, EventFunction, Integration, Start, output_times
 from sorosim.solvers.registry import INTEGRATED, MARCHES, METHODS
 from sorosim.validation import Number, Values, choice
-
-Array = NDArray[np.float64]
 
 # methods that have an option; others ignore it
 USED_BY = {"closing_time": INTEGRATED, "step": MARCHES, "spectral_radius": MARCHES[1:], "projection": MARCHES}

@@ -23,11 +23,9 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array
 from sorosim.solvers.work_limit import WorkLimit
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import lstsq, null_space
 from scipy.linalg.lapack import dgesv, dgetrf
 
-from sorosim.solvers.base import Array
+from sorosim.arrays import Array
 
 # rank tolerance: pivots and singular values of a scaled matrix below this part of the largest count as zero
 RANK_TOLERANCE = 1e-6

@@ -12,7 +12,8 @@ from functools import partial
 
 import numpy as np
 
-from sorosim.solvers.base import Array, one_blas_thread
+from sorosim.arrays import Array
+from sorosim.solvers.base import one_blas_thread
 from sorosim.solvers.curve import ContinuationProblem, Curve, CurvePoint
 from sorosim.solvers.special_points import LocatedPoint, special_points, zero_between
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sorosim.arrays import Array
 from sorosim.linear.growth import Growth
-from sorosim.solvers.base import Array
 from sorosim.solvers.bordered import Border, Scales, null_vectors, orientation, solve_bordered
 
 # a corrector's step below this length is the last: the error left is its square

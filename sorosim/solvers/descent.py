@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 
+from sorosim.arrays import Array
 from sorosim.linear.eigenmodes import EPS, FORM, congruent, is_symmetric
-from sorosim.solvers.base import Array
 from sorosim.solvers.bordered import equilibration
 
 # singular values of the scaled constraints below this part of the largest are zero, also where they are a little open

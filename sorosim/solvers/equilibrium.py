@@ -10,8 +10,9 @@ from scipy.linalg import null_space
 from scipy.linalg.lapack import dpotrf
 from scipy.optimize import root
 
+from sorosim.arrays import Array
 from sorosim.linear.eigenmodes import NOISE
-from sorosim.solvers.base import Array, one_blas_thread
+from sorosim.solvers.base import one_blas_thread
 from sorosim.solvers.bordered import equilibration, scale, solve_bordered
 from sorosim.solvers.descent import RANK_TOLERANCE, Descent, curvatures, descend
 from sorosim.solvers.newton import (

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import lstsq
 from scipy.linalg.lapack import dgesv
 
-from sorosim.solvers.base import Array
+from sorosim.arrays import Array
 from sorosim.solvers.bordered import scale
 from sorosim.solvers.descent import Descent
 

@@ -12,12 +12,10 @@ from itertools import pairwise
 from math import sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array, IntArray
 from sorosim.compiled import kernel, kernel_in_place
 from sorosim.interrupts import uninterrupted
-
-Array = NDArray[np.float64]
 
 MOST_NODES = 5
 # ends of steps before count where each lies farther back than the one after it by at least this part of the step:
@@ -30,7 +28,7 @@ GAUSS = (0.5 - 0.5 * sqrt(0.6), 5.0 / 18.0), (0.5, 4.0 / 9.0), (0.5 + 0.5 * sqrt
 
 
 @kernel_in_place
-def choose_nodes(t: Array, ends: NDArray[np.int64], step: int, node: NDArray[np.int64]) -> int:
+def choose_nodes(t: Array, ends: IntArray, step: int, node: IntArray) -> int:
     """Nodes of the interpolation over a step: its ends and the nodes inside, else ends of steps before."""
     a, b, n = ends[step], ends[step + 1], 2
     node[0], node[1] = a, b
@@ -62,7 +60,7 @@ def lagrange_weights(place: Array, n: int, s: float, weight: Array) -> None:
 
 @kernel
 def integrate_steps(
-    t: Array, power: Array, ends: NDArray[np.int64], first: int, times: Array, rows: Array, n_rows: int, value: Array
+    t: Array, power: Array, ends: IntArray, first: int, times: Array, rows: Array, n_rows: int, value: Array
 ) -> int:  # fmt: skip
     """Integrate powers over steps, and fill the rows at output times within them.
 

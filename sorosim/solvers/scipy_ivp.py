@@ -11,7 +11,8 @@ from scipy.integrate import BDF, LSODA, DenseOutput, Radau, solve_ivp
 from scipy.linalg import lu_factor, lu_solve
 from scipy.linalg.lapack import dgetrf, dgetrs
 
-from sorosim.solvers.base import Array, Event, OdeProblem, OdeSolution, Reporter, one_blas_thread
+from sorosim.arrays import Array
+from sorosim.solvers.base import Event, OdeProblem, OdeSolution, Reporter, one_blas_thread
 
 # share of the tolerance below which a correction of Newton's method counts as none in BDF
 NEGLIGIBLE = 0.01

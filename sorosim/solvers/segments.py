@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sorosim.solvers.base import Array, Event, OdeProblem, OdeSolution
+from sorosim.arrays import Array, Mask
+from sorosim.solvers.base import Event, OdeProblem, OdeSolution
 
 Integrate = Callable[[OdeProblem], OdeSolution]
 Restart = Callable[[float, Array, dict[str, int]], Array | None]
@@ -75,7 +75,7 @@ def integrate_with_restarts(
     )  # fmt: skip
 
 
-def _only(problem: OdeProblem, is_row: NDArray[np.bool_]) -> Callable[[Array, Array], None] | None:
+def _only(problem: OdeProblem, is_row: Mask) -> Callable[[Array, Array], None] | None:
     """The report of a problem for the wanted rows of a part, which come in order."""
     report, n_seen = problem.report, 0
     if report is None:

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import brentq
 
+from sorosim.arrays import Array
 from sorosim.linear.growth import Growth
-from sorosim.solvers.base import Array
 from sorosim.solvers.bordered import Border, Scales, null_vectors
 from sorosim.solvers.curve import Curve, CurvePoint
 

@@ -10,12 +10,12 @@ from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sksundae.cvode import CVODE
 from sksundae.ida import IDA
 
+from sorosim.arrays import Array, IntArray
 from sorosim.errors import InputError
-from sorosim.solvers.base import Array, OdeProblem, OdeSolution, Reporter, by_event, one_blas_thread
+from sorosim.solvers.base import OdeProblem, OdeSolution, Reporter, by_event, one_blas_thread
 from sorosim.solvers.printed_output import suppress_prints
 
 _TOO_MUCH_WORK, _ROOT = -1, 2  # status of CVODE and IDA after max_num_steps steps, and where an event stopped it
@@ -56,7 +56,7 @@ class Dae(NamedTuple):
     jacobian: Callable[[float, Array, Array, float], Array]  # dF/dy + c dF/d(dy/dt)
     y0: Array
     yd0: Array  # consistent
-    algebraic: NDArray[np.int64]  # entries of y whose rate does not occur
+    algebraic: IntArray  # entries of y whose rate does not occur
 
 
 def integrate_dae(problem: OdeProblem, dae: Dae) -> OdeSolution:

@@ -11,10 +11,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-import numpy as np
-from numpy.typing import NDArray
-
-Array = NDArray[np.float64]
+from sorosim.arrays import Array
 
 CHECK = 500  # steps between two checks of the pace
 # (steps at a pace, steps that the rest takes at that pace): beyond both, the run stalls. A day of simulated time in

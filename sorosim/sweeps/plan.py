@@ -9,9 +9,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from sorosim.arrays import IntArray
 from sorosim.engine.inputs import Partition
 from sorosim.errors import nearest
 from sorosim.io.results import text_of
@@ -35,8 +33,6 @@ from sorosim.sweeps.points import PointReader
 from sorosim.sweeps.quantities import quantities
 from sorosim.sweeps.samples import Samples, Value, visiting_order
 from sorosim.sweeps.task import SIMULATE, STATICS, Job, Output
-
-IntArray = NDArray[np.int64]
 
 # names that summaries may not have: other columns, and what `to_xarray` calls its arrays and their dimensions
 COLUMNS = ("status", "message", "t", "n_evaluations", "q", "lam", "position", "rotation", "point", "coordinate",

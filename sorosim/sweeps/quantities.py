@@ -6,13 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array
 from sorosim.results.result import Run
 from sorosim.robot import Robot
 from sorosim.units.table import DIMENSIONS
-
-Array = NDArray[np.float64]
 
 AXES = ("x", "y", "z")
 ENERGIES = ("kinetic", "elastic", "gravity", "total", "work", "dissipated")

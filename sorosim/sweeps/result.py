@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sorosim.arrays import Array, Mask
 from sorosim.equilibria.statics import statics
 from sorosim.errors import FileError, InputError, nearest
 from sorosim.io import load_text
@@ -24,7 +25,6 @@ from sorosim.robot import Robot
 from sorosim.sweeps import tables, task
 from sorosim.sweeps.plan import Plan, plan_from_data
 
-Array = NDArray[np.float64]
 Arrays = dict[str, NDArray[Any]]
 Blocks = Mapping[int, tuple[Mapping[str, NDArray[Any]], list[str]]]  # arrays and messages of blocks by number
 
@@ -84,7 +84,7 @@ class SweepResult:
         return np.array([STATUS[int(one)] for one in self.arrays["status"]], dtype="U7")
 
     @property
-    def ok(self) -> NDArray[np.bool_]:
+    def ok(self) -> Mask:
         """Which points (n,) have a result."""
         return np.asarray(self.arrays["status"] == task.OK)
 

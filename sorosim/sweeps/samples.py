@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from sorosim.arrays import Array, IntArray
+
 Value = float | str  # in SI units, or a word
 
 

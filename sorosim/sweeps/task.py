@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim import __version__
+from sorosim.arrays import Array
 from sorosim.equilibria.statics import statics
 from sorosim.errors import ConvergenceError, InputError, ModelError, SorosimError, SorosimWarning
 from sorosim.results.result import Equilibrium, Run
@@ -27,8 +28,6 @@ from sorosim.solvers.base import one_blas_thread
 from sorosim.sweeps.parameters import DRIVEN, INPUT, Parameter, settings_of
 from sorosim.sweeps.quantities import quantities, reduced
 from sorosim.sweeps.samples import Value
-
-Array = NDArray[np.float64]
 
 STATICS, SIMULATE = "statics", "simulate"
 PENDING, OK, FAILED = 0, 1, 2

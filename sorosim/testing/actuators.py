@@ -7,9 +7,10 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sorosim.actuation.base import ActuatorValues, actuate_checked
+from sorosim.arrays import Array
 from sorosim.errors import InputError
 from sorosim.kernels.fibres import fibre_strain
 from sorosim.model.basis import STRAINS
@@ -17,8 +18,6 @@ from sorosim.robot import Robot, check_robot
 from sorosim.testing.differences import jacobian
 from sorosim.testing.report import FLOOR, ContractError, Matrix, Pair, Report
 from sorosim.testing.states import State, bare_robot, check_stateless, describe_state, make_states, scales
-
-Array = NDArray[np.float64]
 
 WRENCH = [f"of {name}" for name in STRAINS]
 COLUMNS = {"by_strain": list(STRAINS), "by_rate": [f"rate of {name}" for name in STRAINS], "by_input": ["input"]}

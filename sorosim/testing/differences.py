@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from sorosim.arrays import Array
 
 STEPS = (1e-1, 2e-2, 4e-3, 1e-3, 1e-4, 1e-5)
 # for functions that are straight

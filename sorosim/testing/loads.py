@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from sorosim.arrays import Array
 from sorosim.dynamics.energies import load_power
 from sorosim.lie.se3 import exp_se3
 from sorosim.loads.base import Load, LoadValues, check_places, evaluate_checked
@@ -18,8 +19,6 @@ from sorosim.robot import Robot, check_robot
 from sorosim.testing.differences import STRAIGHT, jacobian
 from sorosim.testing.report import FLOOR, ContractError, Matrix, Pair, Report
 from sorosim.testing.states import State, bare_robot, check_stateless, describe_state, make_states, scales
-
-Array = NDArray[np.float64]
 
 WRENCH = [f"{part} {axis}" for part in ("moment", "force") for axis in "xyz"]
 MOTION = [f"{part} {axis}" for part in ("turn about", "shift along") for axis in "xyz"]

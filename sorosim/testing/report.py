@@ -7,11 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array
 from sorosim.errors import SorosimError
-
-Array = NDArray[np.float64]
 
 # a derivative may be off by so much of the wrench, or of the largest one, whatever its own size: differences err, too
 FLOOR = 1e-9

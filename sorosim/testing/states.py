@@ -8,14 +8,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from sorosim.arrays import Array
 from sorosim.errors import InputError
 from sorosim.robot import Robot
 from sorosim.testing.report import ContractError
 from sorosim.validation import number
 
-Array = NDArray[np.float64]
 State = tuple[Array, Array]
 
 SIZES = {"angle": 0.5, "length": 0.1, "number": 0.1}

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from sorosim.arrays import Array, IntArray
 from sorosim.viz import colours
 from sorosim.viz.arrows import COLOURS, ArrowScale, arrow_triangles
 from sorosim.viz.colours import StrainField, colour_map, rgb
@@ -17,8 +18,6 @@ from sorosim.viz.options import STRAINS, TENSION, DrawingOptions
 from sorosim.viz.surfaces import Obstacle
 from sorosim.viz.visuals import Floor, Frame, RobotVisual
 from sorosim.viz.wrenches import Wrenches
-
-Array = NDArray[np.float64]
 
 MATT = {"ambient": 0.22, "diffuse": 0.9, "specular": 0.12, "specular_power": 14.0}
 DATA = {"ambient": 0.5, "diffuse": 0.55}  # colours that show values are shaded less
@@ -89,7 +88,7 @@ class Trails:
         _move(self.mesh, np.swapaxes(points, 0, 1).reshape(-1, 3))
 
 
-def _lines(index: NDArray[np.int64], codes: Sequence[tuple[int, ...]]) -> Any:
+def _lines(index: IntArray, codes: Sequence[tuple[int, ...]]) -> Any:
     """A mesh of lines (n, m) through points, all at the origin at first, each line in a colour."""
     lines = np.column_stack([np.full(len(index), index.shape[1]), index])
     mesh = load_pyvista().PolyData(np.zeros((index.size, 3)), lines=lines.ravel())

@@ -7,15 +7,12 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array, IntArray
 from sorosim.viz.camera import round_up
 from sorosim.viz.options import CONTACTS, GRAVITY, JOINTS, LOADS
 from sorosim.viz.surfaces import revolved
 from sorosim.viz.wrenches import Wrenches
-
-Array = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 LABELS = {LOADS: "loads", GRAVITY: "weight", JOINTS: "joints and loops", CONTACTS: "contacts"}
 COLOURS = {LOADS: (16, 48, 140), GRAVITY: (92, 99, 108), JOINTS: (136, 46, 114), CONTACTS: (192, 57, 43)}

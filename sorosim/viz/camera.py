@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from sorosim.arrays import Array, IntArray
 from sorosim.viz.checks import check_name
-
-Array = NDArray[np.float64]
 
 VIEW_ANGLE = 28.0  # vertical [deg]
 # direction from the robot to the camera: along the first horizontal axis, to the back, up
@@ -110,7 +108,7 @@ def fit_camera(points: Array, up: Array, view: str, aspect: float, margins: Sequ
     return Camera(position, position - (nearest_d - float(Z.mean())) * toward, vertical)
 
 
-def farthest(points: Array) -> NDArray[np.int64]:
+def farthest(points: Array) -> IntArray:
     """Indices of those of some points (n, 3) that are farthest in one of many directions."""
     # spread evenly over a sphere, by the golden angle
     k = np.arange(DIRECTIONS)

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array
 from sorosim.declare import Quantity, is_list
 from sorosim.errors import InputError, nearest
 from sorosim.io.writing import check_path, check_target, unwritable
@@ -59,7 +59,7 @@ def check_name(where: str, name: Any, known: Collection[str], expected: str) -> 
     return name
 
 
-def times_of(where: str, given: Any) -> NDArray[np.float64]:
+def times_of(where: str, given: Any) -> Array:
     """Times (n,) [s] of one or several, numbers or texts with units, refusing anything else."""
     times = [amount(where, entry, "time") for entry in (given if is_list(given) else [given])]
     if not times:

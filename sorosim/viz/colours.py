@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array
 from sorosim.viz.camera import grid_step
 from sorosim.viz.geometry import BODY, TENDON, Geometry, Part
 from sorosim.viz.options import STRAINS, TENSION
-
-Array = NDArray[np.float64]
 
 SOFT, RIGID, CORD, SHADOW = "#ee9170", "#93a3b8", "#3b3f46", "#dde0e5"
 SOFT_OUTSIDE, SOFT_INSIDE = "#e07c5c", "#f3c9b6"  # of rods in which tendons are visible

@@ -9,16 +9,14 @@ import numpy as np
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array
 from sorosim.errors import InputError, nearest
 from sorosim.viz.camera import up_axis
 from sorosim.viz.checks import PathLike
 from sorosim.viz.figures import PALETTE, UNITS, new_figure
 from sorosim.viz.geometry import TENDON, Geometry
 from sorosim.viz.side_view import axis_name, outlines_of, widest
-
-Array = NDArray[np.float64]
 
 LINES: dict[str, tuple[Any, float]] = {
     "stable": ("-", 1.8),

@@ -22,19 +22,17 @@ from matplotlib.ticker import MultipleLocator
 from matplotlib.transforms import Bbox
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 from mpl_toolkits.mplot3d.proj3d import proj_transform
-from numpy.typing import NDArray
 
 from sorosim.actuation.chamber import Chamber
 from sorosim.actuation.servo import Servo
 from sorosim.actuation.tendon import Tendon
+from sorosim.arrays import Array
 from sorosim.errors import FileError, InputError, nearest
 from sorosim.robot import Robot
 from sorosim.validation import describe
 from sorosim.viz.camera import grid_step, level_axes, up_axis
 from sorosim.viz.checks import PathLike, written
 from sorosim.viz.geometry import TENDON, Geometry, Part, Shape
-
-Array = NDArray[np.float64]
 
 # Okabe and Ito's colours, which colour-blind eyes tell apart; their yellow is too pale for lines on white
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")

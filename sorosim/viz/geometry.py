@@ -11,17 +11,15 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sorosim.actuation.tendon import Tendon
+from sorosim.arrays import Array, IntArray
 from sorosim.errors import InputError
 from sorosim.model.compile import LinkLayout, Piece
 from sorosim.robot import Robot
 from sorosim.viz.camera import farthest
 from sorosim.viz.surfaces import link_surfaces
-
-Array = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 ROD, BODY, TENDON = "rod", "body", "tendon"
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim import __version__
+from sorosim.arrays import Array
 from sorosim.errors import InputError
 from sorosim.sensors.quaternion import without_flips
 from sorosim.validation import describe
@@ -25,8 +26,6 @@ from sorosim.viz.motion import MotionGroup, as_group
 from sorosim.viz.options import DrawingOptions
 from sorosim.viz.surfaces import GLASS
 from sorosim.viz.visuals import COARSE, Frame, RobotVisual, Stage, arrow_scale, quaternions, visuals_of
-
-Array = NDArray[np.float64]
 
 GLTF = (".glb",)
 MOST_FRAMES = 20_000

@@ -7,16 +7,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array
 from sorosim.errors import InputError
 from sorosim.robot import Robot
 from sorosim.validation import describe
 from sorosim.viz.camera import up_axis
 from sorosim.viz.checks import check_name, times_of
 from sorosim.viz.options import PLAIN, DrawingOptions
-
-Array = NDArray[np.float64]
 
 OVERLAY, SIDE = "overlay", "side"
 LAYOUTS = (OVERLAY, SIDE)

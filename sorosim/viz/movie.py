@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sorosim.arrays import Array
 from sorosim.errors import InputError
 from sorosim.validation import positive
 from sorosim.viz.checks import FPS, PICTURES, PathLike, check_name, check_size, written
@@ -19,7 +20,6 @@ from sorosim.viz.motion import MotionGroup, as_group, sample
 from sorosim.viz.scene import Scene
 from sorosim.viz.side_view import side_view
 
-Array = NDArray[np.float64]
 Image = NDArray[np.uint8]
 Progress = Callable[[int, int], None]
 

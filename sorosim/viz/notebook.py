@@ -9,12 +9,10 @@ from html import escape
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array
 from sorosim.robot import Robot
 from sorosim.viz.side_view import side_view
-
-Array = NDArray[np.float64]
 
 MOST_LINKS = 12  # in a table, and as many loops
 Show = Callable[[Any], str | None]

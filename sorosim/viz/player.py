@@ -10,16 +10,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array
 from sorosim.validation import flag, positive
 from sorosim.viz.checks import check_size
 from sorosim.viz.motion import as_group
 from sorosim.viz.offscreen import require_screen
 from sorosim.viz.options import PLAIN, TOGGLES, available_colours
 from sorosim.viz.scene import INK, Scene, narrowness
-
-Array = NDArray[np.float64]
 
 PERIOD = 30  # between two pictures [ms]
 SLOWEST, FASTEST = 2.0**-10, 2.0**10

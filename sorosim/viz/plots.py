@@ -19,8 +19,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from mpl_toolkits.mplot3d.art3d import Line3DCollection
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from sorosim.arrays import Array
 from sorosim.errors import FileError, InputError
 from sorosim.io.writing import check_path
 from sorosim.model.chart import Charts
@@ -33,8 +34,6 @@ from sorosim.viz.colours import part_colour
 from sorosim.viz.figures import PALETTE, line_style, mark
 from sorosim.viz.motion import as_group, run_times, sample
 from sorosim.viz.options import STRAINS
-
-Array = NDArray[np.float64]
 
 TIME_COLOURS = "viridis"
 SNAPSHOTS = 6

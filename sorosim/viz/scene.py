@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sorosim.arrays import Array
 from sorosim.robot import Robot
 from sorosim.viz.actors import FRAME_LENGTH, RobotActors, floor_meshes, obstacle_mesh
 from sorosim.viz.arrows import ArrowScale
@@ -23,7 +24,6 @@ from sorosim.viz.options import UNITS, DrawingOptions
 from sorosim.viz.visuals import RobotVisual, Stage, arrow_scale, visuals_of
 from sorosim.viz.wrenches import centre_of_mass
 
-Array = NDArray[np.float64]
 Image = NDArray[np.uint8]
 
 INK = "#30343a"

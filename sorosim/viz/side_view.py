@@ -8,15 +8,13 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial import ConvexHull, QhullError
 
+from sorosim.arrays import Array
 from sorosim.robot import Robot
 from sorosim.viz.camera import AXES, grid_step, level_axes, up_axis
 from sorosim.viz.colours import CORD, part_colour
 from sorosim.viz.geometry import ROD, TENDON, Geometry, Part, Shape
-
-Array = NDArray[np.float64]
 
 WIDTH, HEIGHT, MARGIN = 360.0, 200.0, 12.0  # pixels
 LABELS, FOOT = 90.0, 320.0  # widths of a column of labels and of the line below

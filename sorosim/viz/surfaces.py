@@ -7,8 +7,8 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array, IntArray
 from sorosim.errors import ModelError
 from sorosim.loads.contact import Contact
 from sorosim.model.body import Assembly, RigidBody, Solid
@@ -17,9 +17,6 @@ from sorosim.model.mesh import Mesh
 from sorosim.model.obstacle import Bowl, HalfSpace, HeightField, Pipe, Plane, Pole
 from sorosim.model.shape import Capsule, Cone, Cylinder, Ellipsoid, Shape, Sphere
 from sorosim.robot import Robot
-
-Array = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 FLATTEST = 0.03  # of a body's ellipsoid, in its longest axes: a flat body is still visible
 TIP_ROWS = 6  # of points along a cone

@@ -11,14 +11,12 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import BoundaryNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array
 from sorosim.errors import InputError
 from sorosim.sweeps.quantities import units_of
 from sorosim.viz.checks import PathLike, check_name
 from sorosim.viz.figures import PALETTE, axes_3d, legend_beside, new_figure, stacked
-
-Array = NDArray[np.float64]
 
 COLOURS = "viridis"
 ROUNDING = 1e-9  # what changes by less than this part of the others does not change

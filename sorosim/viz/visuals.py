@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array
 from sorosim.robot import Robot
 from sorosim.sensors.quaternion import without_flips
 from sorosim.viz.arrows import ArrowScale
@@ -21,8 +21,6 @@ from sorosim.viz.motion import OVERLAY, Motion, MotionGroup, sample
 from sorosim.viz.options import CONTACTS, PLAIN, STRAINS, TENSION, DrawingOptions
 from sorosim.viz.surfaces import obstacles
 from sorosim.viz.wrenches import Wrenches, wrenches_at
-
-Array = NDArray[np.float64]
 
 FINE, COARSE = (40, 32), (20, 20)  # sections along each rod, at least, and points around: of pictures, of files
 FITTED_STATES = 60  # of a motion, for camera, floor and colours

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sorosim.arrays import Array
 from sorosim.errors import InputError
 from sorosim.viz.arrows import ArrowScale, ArrowTracks, arrow_shape, arrow_tracks, colour_code
 from sorosim.viz.camera import level_view
@@ -27,8 +28,6 @@ from sorosim.viz.motion import MotionGroup, as_group
 from sorosim.viz.options import PLAIN, STRAINS, TENSION, UNITS, DrawingOptions
 from sorosim.viz.surfaces import Obstacle
 from sorosim.viz.visuals import COARSE, Floor, Frame, RobotVisual, Stage, arrow_scale, quaternions, visuals_of
-
-Array = NDArray[np.float64]
 
 PAGES = (".html", ".htm")
 MOST_BYTES = 8_000_000  # of poses; in the page they take a third more

@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sorosim.actuation.joint_force import JointForce
 from sorosim.actuation.servo import Servo
+from sorosim.arrays import Array
 from sorosim.engine.loading import Loading
 from sorosim.engine.records import ContactHistory, Contacts
 from sorosim.kernels.kinematics import POSES
@@ -18,8 +18,6 @@ from sorosim.loads.contact import Contact
 from sorosim.robot import Robot
 from sorosim.viz.motion import Motion, MotionState, state_at
 from sorosim.viz.options import CONTACTS, GRAVITY, JOINTS, LOADS
-
-Array = NDArray[np.float64]
 
 
 class Wrench(NamedTuple):

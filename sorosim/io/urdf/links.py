@@ -14,8 +14,8 @@ from pathlib import Path as FilePath
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array
 from sorosim.errors import nearest
 from sorosim.io.nodes import Mistakes, Node
 from sorosim.io.parameters import escaped
@@ -26,8 +26,6 @@ from sorosim.lie import exp_se3
 from sorosim.model.link import WORLD
 from sorosim.model.pose import pose_data
 from sorosim.problems import Place, shown
-
-Array = NDArray[np.float64]
 
 KINDS = {
     "revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "floating": "free", "planar": "planar",

@@ -9,8 +9,8 @@ from functools import cache, cached_property
 from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sorosim.arrays import Array
 from sorosim.declare import WRONG, At, Declared, Given, Key, OneOf, Part, Quantity, Type, Vector, Writer, key
 from sorosim.declare.base import Define
 from sorosim.declare.types import checked_each, is_list
@@ -22,7 +22,6 @@ from sorosim.units.quantity import quantity, readable
 from sorosim.units.table import DIMENSIONS
 from sorosim.validation import as_real
 
-Array = NDArray[np.float64]
 Values = tuple[float, ...]
 
 # what acts on a coordinate -> its dimension for an angle and for a length, and bounds

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from sorosim.arrays import Array
 from sorosim.kernels.loop_joint import AXIS_TURN
-from sorosim.model.joints.base import Array, MovingJoint, Stage, axis_key, directions_across, rows, sliding, turning
+from sorosim.model.joints.base import MovingJoint, Stage, axis_key, directions_across, rows, sliding, turning
 
 
 @dataclass(frozen=True)

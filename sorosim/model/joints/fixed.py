@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sorosim.arrays import Array
 from sorosim.kernels.loop_joint import NO_TURN
-from sorosim.model.joints.base import Array, Joint, Stage, rows
+from sorosim.model.joints.base import Joint, Stage, rows
 
 
 @dataclass(frozen=True)

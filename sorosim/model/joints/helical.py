@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from sorosim.arrays import Array
 from sorosim.declare import Quantity, key
 from sorosim.errors import ModelError
 from sorosim.kernels.loop_joint import SCREW_TURN
 from sorosim.model.joints.base import (
-    Array,
     MovingJoint,
     Stage,
     axis_key,

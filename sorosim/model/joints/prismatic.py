@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from sorosim.arrays import Array
 from sorosim.kernels.loop_joint import NO_TURN
-from sorosim.model.joints.base import Array, MovingJoint, Stage, axis_key, directions_across, rows, sliding
+from sorosim.model.joints.base import MovingJoint, Stage, axis_key, directions_across, rows, sliding
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sorosim.arrays import Array
 from sorosim.kernels.loop_joint import ANY_TURN
-from sorosim.model.joints.base import Array, MovingJoint, Stage, rows
+from sorosim.model.joints.base import MovingJoint, Stage, rows
 
 
 @dataclass(frozen=True)
