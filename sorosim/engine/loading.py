@@ -137,8 +137,8 @@ class Loading:
 
     def _points(self, load: BoundLoad, pairs: list[tuple[int, ...]]) -> Points:
         n, eye = len(load.nodes), np.tile(np.eye(4), (len(load.nodes), 1, 1))
-        seen_from = getattr(load, "others", None)
-        others = np.full(n, -2) if seen_from is None else np.asarray(seen_from)
+        reference_nodes = getattr(load, "others", None)
+        others = np.full(n, -2) if reference_nodes is None else np.asarray(reference_nodes)
         frames = [getattr(load, name, None) for name in ("frames", "other_frames")]
         own, theirs = (_rows(eye if given is None else np.asarray(given, dtype=float)) for given in frames)
         numbers = np.full(n, -1)

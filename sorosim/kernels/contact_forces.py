@@ -12,7 +12,7 @@ from sorosim.compiled import kernel_in_place
 from sorosim.kernels import surfaces as sf
 from sorosim.kernels.contact_tangents import add_tangents
 from sorosim.kernels.kinematics import compose_into
-from sorosim.kernels.nearest import TO_MIDDLE, nearest_of_axes, nearest_of_segment, world_distance
+from sorosim.kernels.nearest import TO_MIDDLE, Axis, Solid, nearest_of_axes, nearest_of_segment, world_distance
 from sorosim.kernels.small import add_cross, copy, cross, into_world
 from sorosim.kernels.solids import TOGETHER
 from sorosim.kernels.wrenches import add_dead, point_velocity
@@ -61,23 +61,23 @@ def nearest_on_solid(surfaces, core, k, ws, contact):
     vectors, wide, number, flag = contact.vectors, contact.wide, contact.number, contact.flag
     a, t_a, x, n = vectors[sf.A_0], vectors[sf.T_A], vectors[sf.X_A], vectors[sf.N]
     H, g = vectors[sf.H_ROWS : sf.SOLID_POSE], vectors[sf.SOLID_POSE : sf.STUCK]
-    row, solid = surfaces.core[core], surfaces.solid[k]
-    f, kind = surfaces.value[solid[sf.SOLID_AT] :], solid[sf.SOLID_KIND]
-    pose, frame = ws.pose[solid[sf.SOLID_NODE]], surfaces.frame[k]
+    row, solid_row = surfaces.core[core], surfaces.solid[k]
+    pose, frame = ws.pose[solid_row[sf.SOLID_NODE]], surfaces.frame[k]
     compose_into(pose[:3], pose[3], frame[:3], frame[3], g)
+    solid = Solid(solid_row[sf.SOLID_KIND], surfaces.value[solid_row[sf.SOLID_AT] :], g)
     if row[sf.FORM] == sf.SEGMENT:
         square = surfaces.value[row[sf.CORE_AT] + sf.SQUARE]
-        la, gap, haa = nearest_of_segment(kind, f, g, a, t_a, sqrt(square), number[sf.SLOPE_A], x, n, H, wide)
+        la, gap, haa = nearest_of_segment(solid, a, t_a, sqrt(square), number[sf.SLOPE_A], x, n, H, wide)
         flag[sf.IN_A] = 0.0 < la < 1.0
         number[sf.LA], number[sf.HAA] = la, haa
         number[sf.R_A] += la * number[sf.SLOPE_A]
         number[sf.GAP] = gap - number[sf.R_A]
     elif row[sf.FORM] == sf.POINT:
         copy(a, x)
-        number[sf.GAP] = world_distance(kind, f, g, x, n, H, wide) - number[sf.R_A]
+        number[sf.GAP] = world_distance(solid, x, n, H, wide) - number[sf.R_A]
     else:
         # the point of an ellipsoid that is farthest against the normal of a plane: x = a - Q n / sqrt(n Q n)
-        above = world_distance(kind, f, g, a, n, H, wide)
+        above = world_distance(solid, a, n, H, wide)
         R_A, at = rows(ws.pose[row[sf.NODE_0]]), row[sf.CORE_AT] + sf.AXES
         own = transposed_times(R_A, n)
         y = times(surfaces.value[at : at + 9].reshape(3, 3), own)
@@ -95,7 +95,7 @@ def nearest_on_core(surfaces, core, other, ws, contact):
     vectors, number, flag = contact.vectors, contact.number, contact.flag
     a, t_a, b, t_b = vectors[sf.A_0], vectors[sf.T_A], vectors[sf.B_0], vectors[sf.T_B]
     n, e = vectors[sf.N], vectors[sf.E]
-    out, slopes = contact.wide[0, 0], vectors[sf.WORK]
+    out = contact.wide[0, 0]
     row, other_row = surfaces.core[core], surfaces.core[other]
     other_value = surfaces.value[other_row[sf.CORE_AT] : other_row[sf.CORE_AT] + sf.N_CORE_VALUES]
     free_a, free_b = row[sf.FORM] == sf.SEGMENT, other_row[sf.FORM] == sf.SEGMENT
@@ -108,8 +108,8 @@ def nearest_on_core(surfaces, core, other, ws, contact):
         slope_b, mid_b = other_value[sf.RADIUS_1] - r_b, TO_MIDDLE * other_value[sf.DRAWN]
         for i in range(3):
             t_b[i] = vectors[sf.B_1, i] - b[i]
-    slopes[0], slopes[1] = number[sf.SLOPE_A], slope_b
-    la, mb, in_a, in_b = nearest_of_axes(a, t_a, mid_a, free_a, b, t_b, mid_b, free_b, slopes, e, out)
+    axis_a, axis_b = Axis(a, t_a, mid_a, number[sf.SLOPE_A], free_a), Axis(b, t_b, mid_b, slope_b, free_b)
+    la, mb, in_a, in_b = nearest_of_axes(axis_a, axis_b, e, out)
     d = out[0]
     flag[sf.IN_A], flag[sf.IN_B] = in_a, in_b
     number[sf.LA], number[sf.MB], number[sf.AXIAL] = la, mb, d
@@ -171,17 +171,15 @@ def set_entries(surfaces, core, other, ws, contact, entry):
 @kernel_in_place
 def contact_force(law, contact):
     """Relative velocity at the contact and the force there, with what its tangents need of the law."""
-    vectors, entries, flag, number, weights = (
-        contact.vectors, contact.entries, contact.flag, contact.number, contact.weights,
-    )  # fmt: skip
+    vectors, entries, weights, number = contact.vectors, contact.entries, contact.weights, contact.number
     n, u, u_t, force = vectors[sf.N], vectors[sf.U], vectors[sf.U_T], vectors[sf.F]
     arm_a, arm_b = vectors[sf.ARM_A], vectors[sf.ARM_B]
     for i in range(3):
         arm_a[i] = -number[sf.R_A] * n[i]
         arm_b[i] = arm_a[i] + vectors[sf.X_A, i] - vectors[sf.X_B, i]
         u[i], vectors[sf.W_A, i], vectors[sf.W_B, i] = 0.0, 0.0, 0.0
-    for j in range(flag[sf.N_HERE]):
-        side = vectors[sf.W_A] if j < flag[sf.FIRST_B] else vectors[sf.W_B]
+    for j in range(contact.flag[sf.N_HERE]):
+        side = vectors[sf.W_A] if j < contact.flag[sf.FIRST_B] else vectors[sf.W_B]
         for i in range(3):
             u[i] += weights[j] * entries[sf.V + j, i]
             side[i] += abs(weights[j]) * entries[sf.W + j, i]

@@ -8,52 +8,49 @@ from __future__ import annotations
 
 from sorosim.compiled import kernel_in_place
 from sorosim.kernels import surfaces as sf
-from sorosim.kernels.small import add_cross, copy, cross
-from sorosim.lie.triples import dot, rows, transposed_times
+from sorosim.lie.triples import (
+    cross,
+    dot,
+    plus,
+    row,
+    rows,
+    scaled,
+    store_row,
+    sum2,
+    sum3,
+    sum4,
+    times,
+    transposed_times,
+)
 
 
 @kernel_in_place
-def sliding_velocity(entries, first, arm, out, work):
+def velocity_difference(entries, first, arm):
     """Difference of the velocities of two entries, at the contact."""
-    for i in range(3):
-        out[i] = entries[sf.V + first + 1, i] - entries[sf.V + first, i]
-        work[i] = entries[sf.W + first + 1, i] - entries[sf.W + first, i]
-    add_cross(work, arm, 1.0, out)
+    velocity = sum2(1.0, row(entries, sf.V + first + 1), -1.0, row(entries, sf.V + first))
+    turning = sum2(1.0, row(entries, sf.W + first + 1), -1.0, row(entries, sf.W + first))
+    return plus(velocity, cross(turning, arm))
 
 
 @kernel_in_place
-def turning(two, end, turn, t, move, n, work):
+def length_rate(two, end, turn, t, move, n):
     """n . dt, t the vector between the ends of a segment, when an end on a node of its own, or the body, moves."""
     if two:
         return dot(n, move) if end == 1 else -dot(n, move)
-    cross(turn, t, work)
-    return dot(n, work)
+    return dot(n, cross(turn, t))
 
 
 @kernel_in_place
-def lowest_point(Q, g, n, size, dn, out):
-    """out: how -Q n / sqrt(n Q n), size that root, changes with n by dn; Q flat (9,), in the axes of g."""
-    R, Q_rows = rows(g), Q.reshape(3, 3)
-    own, d_own = transposed_times(R, n), transposed_times(R, dn)
-    ds = 0.0
-    for i in range(3):
-        for j in range(3):
-            ds += own[i] * Q_rows[i, j] * d_own[j]
-    ds /= size
-    for r in range(3):
-        out[r] = 0.0
-    for i in range(3):
-        change = 0.0
-        for j in range(3):
-            change += Q_rows[i, j] * (d_own[j] - own[j] * ds / size) / size
-        for r in range(3):
-            out[r] -= g[r, i] * change
+def lowest_point(Q, R, n, size, dn):
+    """How -Q n / sqrt(n Q n), size that root, changes with n by dn; Q (3, 3), in the axes R."""
+    own, change = transposed_times(R, n), transposed_times(R, dn)
+    by_size = dot(own, times(Q, change)) / (size * size * size)
+    return scaled(-1.0, times(R, times(Q, sum2(1.0 / size, change, -by_size, own))))
 
 
 @kernel_in_place
-def to_node(left, right, by_u, at, K, D, vectors):
+def to_node(left, right, by_u, at, K, D):
     """Add the tangents of a contact with one moving node, whose columns begin at `at`, to those of the node."""
-    y = vectors[sf.WORK]
     for i in range(6):
         for j in range(6):
             total = 0.0
@@ -61,8 +58,7 @@ def to_node(left, right, by_u, at, K, D, vectors):
                 total += left[r, at + i] * right[r, at + j]
             K[i, j] += total
     for j in range(6):
-        for r in range(3):
-            y[r] = by_u[r, 0] * left[0, at + j] + by_u[r, 1] * left[1, at + j] + by_u[r, 2] * left[2, at + j]
+        y = times(by_u, (left[0, at + j], left[1, at + j], left[2, at + j]))
         for i in range(6):
             D[i, j] += left[0, at + i] * y[0] + left[1, at + i] * y[1] + left[2, at + i] * y[2]
 
@@ -81,22 +77,21 @@ def force_by_velocity(contact, out):
 
 
 @kernel_in_place
-def places_change(contact, j, xi):
+def places_change(contact, j, turn, move, xi, dn):
     """By how much the places on both segments change when entry j moves: by its weight times, xi, and turns."""
     vectors, number, flag = contact.vectors, contact.number, contact.flag
     if not (flag[sf.IN_A] or flag[sf.IN_B]):
         return 0.0, 0.0
-    dn, n, turn, move, work = vectors[sf.DN], vectors[sf.N], vectors[sf.TURN], vectors[sf.MOVE], vectors[sf.WORK]
-    first, on_a, ra, rb = flag[sf.FIRST_B], j < flag[sf.FIRST_B], 0.0, 0.0
+    n, first, on_a, ra, rb = vectors[sf.N], flag[sf.FIRST_B], j < flag[sf.FIRST_B], 0.0, 0.0
     drawn = dot(n, xi) / (number[sf.AXIAL] * number[sf.AXIAL])
     if flag[sf.IN_A]:
         ra = dot(dn, vectors[sf.T_A]) - drawn * number[sf.REG_A]
         if on_a:
-            ra += turning(flag[sf.TWO_A], j, turn, vectors[sf.T_A], move, n, work)
+            ra += length_rate(flag[sf.TWO_A], j, turn, vectors[sf.T_A], move, n)
     if flag[sf.IN_B]:
         rb = -dot(dn, vectors[sf.T_B]) - drawn * number[sf.REG_B]
         if not on_a:
-            rb -= turning(flag[sf.TWO_B], j - first, turn, vectors[sf.T_B], move, n, work)
+            rb -= length_rate(flag[sf.TWO_B], j - first, turn, vectors[sf.T_B], move, n)
     haa, hab, hbb = number[sf.HAA], number[sf.HAB], number[sf.HBB]
     if flag[sf.IN_A] and flag[sf.IN_B]:
         det = haa * hbb - hab * hab
@@ -107,84 +102,55 @@ def places_change(contact, j, xi):
 
 
 @kernel_in_place
-def change_of_force(surfaces, core, ws, contact, j, right, at):
-    """Column `at` of right: what changes when entry j moves by MOVE and turns by TURN, its twist carried along."""
-    vectors, number, flag = contact.vectors, contact.number, contact.flag
-    n, u, u_t, force = vectors[sf.N], vectors[sf.U], vectors[sf.U_T], vectors[sf.F]
-    H, work = vectors[sf.H_ROWS : sf.SOLID_POSE], vectors[sf.WORK]
-    turn, move, xi, dn, slide = vectors[sf.TURN], vectors[sf.MOVE], vectors[sf.XI], vectors[sf.DN], vectors[sf.SLIDE]
-    du, dut, darm, moment = vectors[sf.D_U], vectors[sf.D_UT], vectors[sf.D_ARM], vectors[sf.D_F]
-    on_a, is_solid, weight = j < flag[sf.FIRST_B], flag[sf.IS_SOLID], contact.weights[j]
-    for i in range(3):
-        xi[i] = weight * move[i]
-    for i in range(3):
-        dn[i] = dot(H[i], xi)
-    if is_solid and not on_a:
-        add_cross(turn, n, 1.0, dn)
-    dla, dmb = places_change(contact, j, xi)
-    for i in range(3):
-        slide[i] = dla * vectors[sf.T_A, i]
+def change_of_force(surfaces, core, ws, contact, j, turn, move, right, at):
+    """Column `at` of right: what changes when entry j moves by `move` and turns by `turn`, its twist carried along."""
+    vectors, number, flag, entries = contact.vectors, contact.number, contact.flag, contact.entries
+    n, u, u_t, force = row(vectors, sf.N), row(vectors, sf.U), row(vectors, sf.U_T), row(vectors, sf.F)
+    H, on_a, weight = rows(vectors[sf.H_ROWS :]), j < flag[sf.FIRST_B], contact.weights[j]
+    t_b, arm = row(vectors, sf.T_B), row(vectors, sf.ARM_A if on_a else sf.ARM_B)
+    xi = scaled(weight, move)
+    dn = times(H, xi)
+    if flag[sf.IS_SOLID] and not on_a:
+        dn = plus(dn, cross(turn, n))
+    dla, dmb = places_change(contact, j, turn, move, xi, dn)
+    slide = scaled(dla, row(vectors, sf.T_A))
     if flag[sf.FORM_HERE] == sf.ELLIPSOID:
-        row = surfaces.core[core]
-        copy(dn, work)
-        if on_a:
-            add_cross(turn, n, -1.0, work)
-        Q = surfaces.value[row[sf.CORE_AT] + sf.AXES : row[sf.CORE_AT] + sf.AXES + 9]
-        lowest_point(Q, ws.pose[row[sf.NODE_0]], n, number[sf.AXIAL], work, slide)
+        node, first = surfaces.core[core, sf.NODE_0], surfaces.core[core, sf.CORE_AT] + sf.AXES
+        own = sum2(1.0, dn, -1.0 if on_a else 0.0, cross(turn, n))
+        Q = surfaces.value[first : first + 9].reshape(3, 3)
+        slide = lowest_point(Q, rows(ws.pose[node]), n, number[sf.AXIAL], own)
     drawn = (number[sf.REG_A] * dla + number[sf.REG_B] * dmb) / (number[sf.AXIAL] * number[sf.AXIAL])
-    for i in range(3):
-        work[i] = slide[i] - dmb * vectors[sf.T_B, i]
-    for i in range(3):
-        dn[i] += dot(H[i], work) - drawn * n[i]
-    for i in range(3):
-        vectors[sf.DH, i] = -number[sf.R_A] * dn[i] - number[sf.SLOPE_A] * dla * n[i]
+    dn = plus(dn, sum2(1.0, times(H, sum2(1.0, slide, -dmb, t_b)), -drawn, n))
+    shrink = sum2(-number[sf.R_A], dn, -(number[sf.SLOPE_A] * dla), n)
     # of the relative velocity: points and twists turn with their node, places and arms change
-    arm = vectors[sf.ARM_A] if on_a else vectors[sf.ARM_B]
-    cross(turn, contact.entries[sf.V + j], du)
-    cross(turn, contact.entries[sf.W + j], work)
-    add_cross(work, arm, 1.0, du)
-    for i in range(3):
-        du[i] = weight * du[i] + dla * vectors[sf.D_A, i] - dmb * vectors[sf.D_B, i]
-        darm[i] = vectors[sf.DH, i] + (0.0 if flag[sf.TWO_A] else slide[i])
-    add_cross(vectors[sf.W_A], darm, 1.0, du)
-    cross(darm, force, moment)
-    for i in range(3):
-        right[sf.BY_ARM + i, at] = moment[i]
-        darm[i] = vectors[sf.DH, i] + xi[i] + slide[i] - (dmb * vectors[sf.T_B, i] if flag[sf.TWO_B] else 0.0)
-    add_cross(vectors[sf.W_B], darm, -1.0, du)
-    cross(darm, force, moment)
+    du = plus(cross(turn, row(entries, sf.V + j)), cross(cross(turn, row(entries, sf.W + j)), arm))
+    du = sum3(weight, du, dla, row(vectors, sf.D_A), -dmb, row(vectors, sf.D_B))
+    darm = sum2(1.0, shrink, 0.0 if flag[sf.TWO_A] else 1.0, slide)
+    du = plus(du, cross(row(vectors, sf.W_A), darm))
+    store_row(cross(darm, force), right[sf.BY_ARM :, at])
+    darm = sum4(1.0, shrink, 1.0, xi, 1.0, slide, -dmb if flag[sf.TWO_B] else 0.0, t_b)
+    du = sum2(1.0, du, -1.0, cross(row(vectors, sf.W_B), darm))
+    store_row(cross(darm, force), right[sf.BY_OTHER_ARM :, at])
     # of the law
     closing, chi, mu, pressed = number[sf.CLOSING], number[sf.CHI], number[sf.FRICTION], number[sf.PRESSED]
     opening = dot(dn, u) + dot(n, du)
     change = -number[sf.BY_DEPTH] * dot(n, xi) - number[sf.BY_RATE] * opening
-    for i in range(3):
-        right[sf.BY_OTHER_ARM + i, at] = moment[i]
-        dut[i] = du[i] + closing * dn[i] - opening * n[i]
-    along = chi * chi * dot(u_t, dut)
-    for i in range(3):
-        friction = change * u_t[i] + pressed * (dut[i] - along * u_t[i])
-        right[sf.BY_FORCE + i, at] = change * n[i] + pressed * dn[i] - mu * chi * friction
+    dut = sum3(1.0, du, closing, dn, -opening, n)
+    friction = sum2(change, u_t, pressed, sum2(1.0, dut, -(chi * chi * dot(u_t, dut)), u_t))
+    store_row(sum3(change, n, pressed, dn, -(mu * chi), friction), right[sf.BY_FORCE :, at])
     right[sf.BY_WEIGHT, at], right[sf.BY_OTHER_WEIGHT, at] = dla, dmb
 
 
 @kernel_in_place
-def motion_at_contact(contact, j, c, left, at):
-    """Column `at` of left: what rotation c (0 to 2) or translation (3 to 5) of the node of entry j does there."""
-    vectors, flag, weight, p = contact.vectors, contact.flag, contact.weights[j], contact.entries[sf.P + j]
-    on_a, axis, move, work = j < flag[sf.FIRST_B], vectors[sf.AXIS], vectors[sf.MOVE], vectors[sf.WORK]
-    arm = vectors[sf.ARM_A] if on_a else vectors[sf.ARM_B]
+def motion_at_contact(contact, j, c, move, left, at):
+    """Column `at` of left: what rotation c (0 to 2) or translation (3 to 5) of the node of entry j moves there."""
+    flag, weight, on_a = contact.flag, contact.weights[j], j < contact.flag[sf.FIRST_B]
     for i in range(sf.N_ROWS):
         left[i, at] = 0.0
-    for i in range(3):
-        axis[i] = 1.0 if i == c % 3 else 0.0
-        move[i] = 0.0 if c < 3 else axis[i]
-        work[i] = p[i] + arm[i]
     if c < 3:
-        cross(axis, work, move)
         left[(sf.BY_ARM if on_a else sf.BY_OTHER_ARM) + c, at] = weight
-    for i in range(3):
-        left[sf.BY_FORCE + i, at] = weight * move[i]
-    power = dot(vectors[sf.F], move)
+    store_row(scaled(weight, move), left[sf.BY_FORCE :, at])
+    power = dot(contact.vectors[sf.F], move)
     if on_a and flag[sf.TWO_A]:
         left[sf.BY_WEIGHT, at] = -power if j == 0 else power
     if not on_a and flag[sf.TWO_B]:
@@ -194,7 +160,7 @@ def motion_at_contact(contact, j, c, left, at):
 @kernel_in_place
 def add_tangents(surfaces, core, k, ws, contact, external):
     """Tangents of contact k: to its node if only one moves, else rows of `contact`."""
-    vectors, flag, nodes = contact.vectors, contact.flag, contact.entry[k, sf.ENTRY_NODE :]
+    vectors, flag, entries, nodes = contact.vectors, contact.flag, contact.entries, contact.entry[k, sf.ENTRY_NODE :]
     m, first = flag[sf.N_HERE], flag[sf.FIRST_B]
     linked = m > 2 or (nodes[0] >= 0 and nodes[1] >= 0)
     slot = contact.counts[sf.LINKED]  # one that needs no rows only borrows the next
@@ -202,25 +168,23 @@ def add_tangents(surfaces, core, k, ws, contact, external):
     for i in range(3):
         vectors[sf.D_A, i], vectors[sf.D_B, i] = 0.0, 0.0
     if flag[sf.TWO_A]:
-        sliding_velocity(contact.entries, 0, vectors[sf.ARM_A], vectors[sf.D_A], vectors[sf.WORK])
+        store_row(velocity_difference(entries, 0, vectors[sf.ARM_A]), vectors[sf.D_A])
     if flag[sf.TWO_B]:
-        sliding_velocity(contact.entries, first, vectors[sf.ARM_B], vectors[sf.D_B], vectors[sf.WORK])
+        store_row(velocity_difference(entries, first, vectors[sf.ARM_B]), vectors[sf.D_B])
     force_by_velocity(contact, by_u)
-    turn, move = vectors[sf.TURN], vectors[sf.MOVE]
     for j in range(m):
         if nodes[j] < 0:
             continue
+        p, arm = row(entries, sf.P + j), row(vectors, sf.ARM_A if j < first else sf.ARM_B)
         for c in range(6):
-            for i in range(3):
-                one = 1.0 if i == c % 3 else 0.0
-                turn[i], move[i] = (one, 0.0) if c < 3 else (0.0, one)
-            if c < 3:
-                cross(turn, contact.entries[sf.P + j], move)
-            change_of_force(surfaces, core, ws, contact, j, right, 6 * j + c)
-            motion_at_contact(contact, j, c, left, 6 * j + c)
+            unit = (1.0 if c % 3 == 0 else 0.0, 1.0 if c % 3 == 1 else 0.0, 1.0 if c % 3 == 2 else 0.0)
+            turn, shift = scaled(1.0 if c < 3 else 0.0, unit), scaled(0.0 if c < 3 else 1.0, unit)
+            move = plus(cross(turn, p), shift)
+            change_of_force(surfaces, core, ws, contact, j, turn, move, right, 6 * j + c)
+            motion_at_contact(contact, j, c, plus(cross(turn, plus(p, arm)), shift), left, 6 * j + c)
     if linked:
         contact.linked[slot] = k
         contact.counts[sf.LINKED] += 1
     else:
         one = 0 if nodes[0] >= 0 else 1
-        to_node(left, right, by_u, 6 * one, external.K[nodes[one]], external.D[nodes[one]], vectors)
+        to_node(left, right, by_u, 6 * one, external.K[nodes[one]], external.D[nodes[one]])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import floor, inf, pi, sqrt
 
-from sorosim.compiled import kernel_in_place, kernel_lazy
+from sorosim.compiled import kernel_in_place, kernel_inline, kernel_lazy
 from sorosim.kernels import surfaces as sf
 from sorosim.kernels.contact_forces import evaluate_pair
 from sorosim.kernels.small import into_world
@@ -141,7 +141,6 @@ def search(surfaces, group, ws, contact):
                 add_candidate(surfaces, group, i, j, n_cores, contact)
         return
     limit = sort_into_cells(contact, n)
-    n_buckets = contact.bucket.shape[0] - 2
     for i in range(n):
         if not contact.sphere[i, 3] <= limit:
             for j in range(n):
@@ -153,12 +152,18 @@ def search(surfaces, group, ws, contact):
         for x in range(cell[0] - 1, cell[0] + 2):
             for y in range(cell[1] - 1, cell[1] + 2):
                 for z in range(cell[2] - 1, cell[2] + 2):
-                    key = bucket_of(x, y, z, n_buckets)
-                    for k in range(contact.bucket[key + 1], contact.bucket[key + 2]):
-                        j = contact.order[k]
-                        there = contact.cell[j]
-                        if j > i and there[0] == x and there[1] == y and there[2] == z:
-                            add_candidate(surfaces, group, i, j, n_cores, contact)
+                    search_cell(surfaces, group, i, x, y, z, n_cores, contact)
+
+
+@kernel_inline
+def search_cell(surfaces, group, i, x, y, z, n_cores, contact):
+    """The pairs of element i with later ones in one cell."""
+    key = bucket_of(x, y, z, contact.bucket.shape[0] - 2)
+    for k in range(contact.bucket[key + 1], contact.bucket[key + 2]):
+        j = contact.order[k]
+        there = contact.cell[j]
+        if j > i and there[0] == x and there[1] == y and there[2] == z:
+            add_candidate(surfaces, group, i, j, n_cores, contact)
 
 
 @kernel_lazy("contacts")

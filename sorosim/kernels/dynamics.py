@@ -11,12 +11,26 @@ from sorosim.kernels.small import (
     add_coadbar,
     add_matrix,
     add_matrix_columns,
+    add_scaled,
     add_transposed_product,
     clear,
     clear_matrix,
+    copy,
     matrix_vector,
     world_inertia,
 )
+
+
+@kernel_in_place
+def add_inertia_rate(V, M, row, N):
+    """N += ad*_V M - M ad_V for a symmetric M; row (6,) is scratch."""
+    # M ad_V = -(ad*_V M)^T, and the columns of M are its rows
+    for i in range(6):
+        clear(row)
+        add_coad(V, M[i], 1.0, row)
+        for j in range(6):
+            N[i, j] += row[j]
+            N[j, i] += row[j]
 
 
 @kernel_lazy()
@@ -45,24 +59,16 @@ def point_quantities(tree, external, moving, tensors, looped, ws) -> None:
                 matrix_vector(M, V, H)
                 add_coad(V, H, 1.0, F)
                 if tensors:
-                    # M ad_V = -(ad*_V M)^T, and the columns of M are its rows
-                    for i in range(6):
-                        clear(row)
-                        add_coad(V, M[i], 1.0, row)
-                        for j in range(6):
-                            N[i, j] += row[j]
-                            N[j, i] += row[j]
+                    add_inertia_rate(V, M, row, N)
                     add_coadbar(H, 1.0, N)
         if looped and tensors and not loaded:
             clear_matrix(ws.tensor[k, 2])
         if loaded:
-            for i in range(6):
-                F[i] -= external.wrench[k, i]
+            add_scaled(-1.0, external.wrench[k], F)
             if tensors:
                 for i in range(6):
-                    for j in range(6):
-                        N[i, j] -= external.D[k, i, j]
-                        ws.tensor[k, 2, i, j] = external.K[k, i, j]
+                    add_scaled(-1.0, external.D[k, i], N[i])
+                    copy(external.K[k, i], ws.tensor[k, 2, i])
 
 
 @kernel_in_place

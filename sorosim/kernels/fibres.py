@@ -196,6 +196,16 @@ def angle_gradient(fibres, line, integrate, differentiate, points, j, m, x, gamm
 
 
 @kernel_in_place
+def add_by_strain(tree, fibres, row, scale, gamma, out):
+    """out (ndof,) += scale gamma P, gamma (6,) a derivative by the strain at the point of a row."""
+    b, basis = fibres.row[row, FIBRE_BLOCK], fibres.row[row, FIBRE_BASIS]
+    c0 = tree.block[b, BLOCK_COLUMN]
+    for j in range(tree.block[b, BLOCK_N]):
+        for r in range(tree.rows[c0 + j, 0], tree.rows[c0 + j, 1]):
+            out[c0 + j] += scale * gamma[r] * fibres.basis[basis + 6 * j + r]
+
+
+@kernel_in_place
 def capstan_derivatives(tree, fibres, q, u, scratch, workspace, dq):
     """dq += what friction changes of tensions, from what `capstan_friction` recorded."""
     xi, f, x = scratch[0, 0], scratch[0, 1], scratch[0, 2]
@@ -229,11 +239,7 @@ def capstan_derivatives(tree, fibres, q, u, scratch, workspace, dq):
                 force *= scale
                 for m in range(n):
                     other = fibres.line[line[CAPSTAN_FIRST] + m]
-                    b_m, basis_m = fibres.row[other, FIBRE_BLOCK], fibres.row[other, FIBRE_BASIS]
-                    c1 = tree.block[b_m, BLOCK_COLUMN]
-                    for j2 in range(tree.block[b_m, BLOCK_N]):
-                        for r in range(tree.rows[c1 + j2, 0], tree.rows[c1 + j2, 1]):
-                            dq[c0 + i, c1 + j2] += force * workspace.gamma[m, r] * fibres.basis[basis_m + 6 * j2 + r]
+                    add_by_strain(tree, fibres, other, force, workspace.gamma[m], dq[c0 + i])
 
 
 @kernel_in_place

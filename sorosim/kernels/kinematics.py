@@ -108,7 +108,7 @@ def combine(A, order, moving, h, c, x, xd, xdd, sign, out):
 
 
 @kernel_in_place
-def joint_columns(tree, k, n, first, qd, qdd, moving, depth, R, p, ws):
+def joint_columns(tree, k, qd, qdd, moving, depth, R, p, ws):
     """Rates of node k and, by `depth`, columns, where segment k is its block and its motions commute.
 
     A joint of several coordinates; see kernels.single for those of one.
@@ -117,6 +117,7 @@ def joint_columns(tree, k, n, first, qd, qdd, moving, depth, R, p, ws):
     the node before: the products of the general sweep without their zeros.
     """
     at, work = tree.segment[k, tr.STRAIN], tree.segment[k, tr.WORK]
+    n, first = tree.segment[k, tr.N_COLUMNS], tree.segment[k, tr.COLUMN]
     half, vectors = 0.5 * tree.strain[at + tr.LENGTH], ws.scratch[5]
     V, A, S, Sd, Sdd = vectors[0], vectors[1], vectors[2], vectors[3], vectors[4]
     R_half = scaled(half, R[0]), scaled(half, R[1]), scaled(half, R[2])
@@ -149,8 +150,12 @@ def joint_columns(tree, k, n, first, qd, qdd, moving, depth, R, p, ws):
 
 
 @kernel_inline
-def tangent_maps(kind, moving, depth, Omega, rate, rate_2, C, R, p, V, Acc, dual, T_record):
-    """A0 = Ad_g T and its total time derivatives in dual[4:7], T the tangent operator; adds the motion to V and Acc."""
+def tangent_maps(kind, moving, depth, record, rate, rate_2, start, twist, dual):
+    """A0 = Ad_g T and its total time derivatives in dual[4:7], T the tangent operator; adds the motion to the twist.
+
+    record : (46,) of `Workspace.segment`, whose T is filled; start : (4, 3) pose where the segment starts.
+    """
+    Omega, C, R, p, V, Acc = record[0:6], record[18:28], start[0:3], start[3], twist[0], twist[1]
     T, Td, Tdd, X, A = dual[0], dual[1], dual[2], dual[3], dual[4:8]
     # where motions commute T Omega_dot = Omega_dot, so T = 1 serves
     if kind == tr.COMMUTING:
@@ -165,7 +170,7 @@ def tangent_maps(kind, moving, depth, Omega, rate, rate_2, C, R, p, V, Acc, dual
         tangent_jets_into(Omega, rate, rate_2, C, T, Td, Tdd)
     else:
         tangent_jet_into(Omega, rate, C, T, Td)
-    copy_dual(T, 1.0, T_record)
+    copy_dual(T, 1.0, record[28:46].reshape(2, 3, 3))
     dual_transform(R, p, T, A[0])
     if moving:
         dual_transform(R, p, Td, X)
@@ -250,13 +255,13 @@ def forward_sweep(tree, q, qd, qdd, gravity, depth, ws) -> bool:
         h, c = tree.strain[at + tr.LENGTH], tree.strain[at + tr.MAGNUS]
         record = ws.segment[k]
         magnus_step(tree, at, n, first, q, record, Re, pe)
-        Omega, x_1, x_2, C = record[0:6], record[6:12], record[12:18], record[18:28]
+        x_1, x_2 = record[6:12], record[12:18]
         compose_into(R, p, Re, pe, ws.pose[k])
         if depth == POSES and not moving:
             continue
         block = tree.segment[k, tr.BLOCK]
         if kind == tr.COMMUTING and depth != POSES and tree.block[block, tr.END] - tree.block[block, tr.FIRST] == 1:
-            joint_columns(tree, k, n, first, qd, qdd, moving, depth, R, p, ws)
+            joint_columns(tree, k, qd, qdd, moving, depth, R, p, ws)
             continue
 
         # rates of Omega
@@ -275,8 +280,7 @@ def forward_sweep(tree, q, qd, qdd, gravity, depth, ws) -> bool:
                 add_ad(x_1, xdd_2, c, rate_2)
                 add_ad(xd_1, xd_2, 2.0 * c, rate_2)
 
-        T_record = record[28:46].reshape(2, 3, 3)
-        tangent_maps(kind, moving, depth, Omega, rate, rate_2, C, R, p, V, Acc, dual, T_record)
+        tangent_maps(kind, moving, depth, record, rate, rate_2, start, ws.twist[k], dual)
 
         # columns: S_w, S_w', S_w'' and their sums over the block
         if depth == POSES or n == 0:

@@ -165,25 +165,22 @@ def single_derivatives(tree, b, moving, loaded, with_mass, filled, ws, tau, dq, 
     # W = adbar_F J + M J'' + N J' - K J and so on; for one coordinate XM = Wm
     a, b_, m, f = head(J), tail(J), head(F), tail(F)
     store(plus(cross(a, m), cross(b_, f)), cross(a, f), W)
-    j0, j1, j2, j3, j4, j5 = J[0], J[1], J[2], J[3], J[4], J[5]
-    e0, e1, e2, e3, e4, e5 = Jdd[0], Jdd[1], Jdd[2], Jdd[3], Jdd[4], Jdd[5]
+    j, jdd = six(J), six(Jdd)
     for r in range(6):
-        XM[r] = M[r, 0] * j0 + M[r, 1] * j1 + M[r, 2] * j2 + M[r, 3] * j3 + M[r, 4] * j4 + M[r, 5] * j5
-        W[r] += M[r, 0] * e0 + M[r, 1] * e1 + M[r, 2] * e2 + M[r, 3] * e3 + M[r, 4] * e4 + M[r, 5] * e5
+        XM[r] = along(M[r], j)
+        W[r] += along(M[r], jdd)
     if moving or loaded:
         for r in range(6):
-            Wd[r] = N[r, 0] * j0 + N[r, 1] * j1 + N[r, 2] * j2 + N[r, 3] * j3 + N[r, 4] * j4 + N[r, 5] * j5
-            XN[r] = N[0, r] * j0 + N[1, r] * j1 + N[2, r] * j2 + N[3, r] * j3 + N[4, r] * j4 + N[5, r] * j5
+            Wd[r], XN[r] = along(N[r], j), along(N[:, r], j)
     if moving:
-        d0, d1, d2, d3, d4, d5 = Jd[0], Jd[1], Jd[2], Jd[3], Jd[4], Jd[5]
+        jd = six(Jd)
         for r in range(6):
-            y = M[r, 0] * d0 + M[r, 1] * d1 + M[r, 2] * d2 + M[r, 3] * d3 + M[r, 4] * d4 + M[r, 5] * d5
-            Wd[r] += 2.0 * y
-            W[r] += N[r, 0] * d0 + N[r, 1] * d1 + N[r, 2] * d2 + N[r, 3] * d3 + N[r, 4] * d4 + N[r, 5] * d5
+            Wd[r] += 2.0 * along(M[r], jd)
+            W[r] += along(N[r], jd)
     if loaded:
         for r in range(6):
-            W[r] -= K[r, 0] * j0 + K[r, 1] * j1 + K[r, 2] * j2 + K[r, 3] * j3 + K[r, 4] * j4 + K[r, 5] * j5
-            XK[r] = K[0, r] * j0 + K[1, r] * j1 + K[2, r] * j2 + K[3, r] * j3 + K[4, r] * j4 + K[5, r] * j5
+            W[r] -= along(K[r], j)
+            XK[r] = along(K[:, r], j)
 
     # own x own
     tau[i] = along(J, F)
@@ -247,6 +244,12 @@ def single_mass(tree, b, filled, ws, mass):
 @kernel_inline
 def push(M, J, out):
     """out = M J, J and out (6,)."""
-    j0, j1, j2, j3, j4, j5 = J[0], J[1], J[2], J[3], J[4], J[5]
+    j = six(J)
     for r in range(6):
-        out[r] = M[r, 0] * j0 + M[r, 1] * j1 + M[r, 2] * j2 + M[r, 3] * j3 + M[r, 4] * j4 + M[r, 5] * j5
+        out[r] = along(M[r], j)
+
+
+@kernel_inline
+def six(x):
+    """The entries of x (6,), in registers."""
+    return x[0], x[1], x[2], x[3], x[4], x[5]

@@ -60,10 +60,9 @@ PRESSED, BY_DEPTH, BY_RATE, CLOSING, CHI, FRICTION = range(11, 17)
 N_NUMBER = 17
 # rows of ContactWorkspace.vectors: vectors of the contact under way
 (
-    A_0, A_1, B_0, B_1, T_A, T_B, X_A, X_B, N, E, U, U_T, F, ARM_A, ARM_B, W_A, W_B, D_A, D_B, TURN, MOVE, XI, DN,
-    SLIDE, DH, D_ARM, D_U, D_UT, D_F, WORK, AXIS,
-) = range(31)  # fmt: skip
-H_ROWS, SOLID_POSE, STUCK = 31, 34, 38
+    A_0, A_1, B_0, B_1, T_A, T_B, X_A, X_B, N, E, U, U_T, F, ARM_A, ARM_B, W_A, W_B, D_A, D_B,
+) = range(19)  # fmt: skip
+H_ROWS, SOLID_POSE, STUCK = 19, 22, 26
 # and of ContactWorkspace.entries: points, their velocities, angular velocities of their nodes
 P, V, W = 0, 4, 8
 
@@ -100,7 +99,7 @@ class ContactWorkspace(NamedTuple):
     rate: np.ndarray  # (cap, 3, 3) how the force changes with the relative velocity
     flag: np.ndarray  # (8,) int
     number: np.ndarray  # (17,)
-    vectors: np.ndarray  # (39, 3)
+    vectors: np.ndarray  # (27, 3)
     entries: np.ndarray  # (12, 3)
     weights: np.ndarray  # (4,) of the entries
     wide: np.ndarray  # (4, 6, 6)
@@ -125,7 +124,7 @@ def make_contact_workspace(surfaces: Surfaces, ndof: int, capacity: int) -> Cont
         np.zeros(7, dtype=integers), np.zeros(1), np.zeros(len(surfaces.group)),
         np.zeros((size, N_ENTRY), dtype=integers), np.zeros((size, N_VALUE)), np.zeros(size, dtype=integers),
         np.zeros((size, N_ROWS, N_COLUMNS_OF_CONTACT)), np.zeros((size, N_ROWS, N_COLUMNS_OF_CONTACT)),
-        np.zeros((size, 3, 3)), np.zeros(8, dtype=integers), np.zeros(N_NUMBER), np.zeros((39, 3)), np.zeros((12, 3)),
+        np.zeros((size, 3, 3)), np.zeros(8, dtype=integers), np.zeros(N_NUMBER), np.zeros((27, 3)), np.zeros((12, 3)),
         np.zeros(4), np.zeros((4, 6, 6)), np.zeros((5, N_COLUMNS_OF_CONTACT * columns)),
         np.zeros((2, columns), dtype=integers), np.zeros((PAIRS_EACH * size, 3), dtype=integers),
         np.zeros((size, 3), dtype=integers), np.zeros((size, 3)), np.zeros((n, 4)), np.zeros((n, 3), dtype=integers),

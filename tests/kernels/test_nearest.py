@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sorosim.kernels.nearest import axes_distance, nearest_of_axes
+from sorosim.kernels.nearest import Axis, axes_distance, nearest_of_axes
 
 GRID = np.linspace(0.0, 1.0, 41)
 MIDDLE = 1e-6
@@ -31,10 +31,10 @@ def test_no_place_is_nearer(kind, steep, free, rng):
         t, begin = segments(kind, rng)
         t *= np.array(free)[:, None]
         slopes, middle = rng.uniform(-steep, steep, 2) * free, MIDDLE * np.array(free)
-        pair = begin, t[0], middle[0]
-        other = np.zeros(3), t[1], middle[1]
-        la, mb, inside_a, inside_b = nearest_of_axes(*pair, free[0], *other, free[1], slopes, e, out)
-        found = axes_distance(*pair, la, *other, mb, slopes, e, out)
+        a = Axis(begin, t[0], middle[0], slopes[0], free[0])
+        b = Axis(np.zeros(3), t[1], middle[1], slopes[1], free[1])
+        la, mb, inside_a, inside_b = nearest_of_axes(a, b, e, out)
+        found = axes_distance(a, la, b, mb, e, out)
         x, y = np.meshgrid(GRID if free[0] else [0.0], GRID if free[1] else [0.0], indexing="ij")
         apart = np.linalg.norm(begin + x[..., None] * t[0] - y[..., None] * t[1], axis=2)
         drawn = np.sqrt(apart**2 + middle[0] * (x - 0.5) ** 2 + middle[1] * (y - 0.5) ** 2)
@@ -43,7 +43,7 @@ def test_no_place_is_nearer(kind, steep, free, rng):
         assert found <= least + 1e-9
         assert (inside_a, inside_b) == (free[0] and 0.0 < la < 1.0, free[1] and 0.0 < mb < 1.0)
         # where it is inside, the gradient vanishes
-        axes_distance(*pair, la, *other, mb, slopes, e, out)
+        axes_distance(a, la, b, mb, e, out)
         if out[0] > 1e-3:
             assert not inside_a or abs(out[1]) < 1e-6
             assert not inside_b or abs(out[2]) < 1e-6
