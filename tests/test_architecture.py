@@ -58,7 +58,8 @@ LAYERS = (
     "cli",
     "__main__",
 )
-ONLY = {"lie": {"arrays", "compiled"}, "kernels": {"arrays", "lie", "compiled"}}  # compiled code returns status codes, it knows no errors
+# compiled code returns status codes, it knows no errors
+ONLY = {"lie": {"arrays", "compiled"}, "kernels": {"arrays", "lie", "compiled"}}
 NEVER = {"solvers": {"robot", "model", "kernels", "equations"}}  # a residual and a Jacobian, whatever they stand for
 # conveniences such as run.save, run.play and lin.mode: these modules may import these layers inside functions
 LAZY = {layer: {"io", "viz"} for layer in ("__init__", "robot", "results", "simulation", "sweeps")}
