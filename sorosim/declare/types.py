@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -272,6 +273,10 @@ class Choice(Type):
 
 def formula_or_quantity(value: Any, dimension: str, variables: tuple[str, ...]) -> float | Expression:
     """A quantity, or the text of an expression of variables; a text whose only words are units is a quantity."""
+    return (_of_text if type(value) is str else _formula_or_quantity)(value, dimension, variables)
+
+
+def _formula_or_quantity(value: Any, dimension: str, variables: tuple[str, ...]) -> float | Expression:
     if not isinstance(value, str) or is_quantity(value, (*variables, *FUNCTIONS, *CONSTANTS)):
         return quantity(value, dimension)
     text = with_plain_units(value, variables)
@@ -283,6 +288,9 @@ def formula_or_quantity(value: Any, dimension: str, variables: tuple[str, ...]) 
         example = f" such as {wanted.example}" if wanted.example else ""
         raise ModelError("", wanted.label + example, f"{shown(value)}, {other}")
     return expression
+
+
+_of_text = lru_cache(maxsize=1000)(_formula_or_quantity)  # robots with other values have most texts again
 
 
 def without_units(value: Any, variables: tuple[str, ...], at: At) -> Any:

@@ -53,7 +53,11 @@ def check_place_variables(where: str, expression: Expression) -> None:
 
 def stack(*columns: ArrayLike) -> Array:
     """Broadcast arrays together and stack them along a new last axis."""
-    return np.stack(np.broadcast_arrays(*columns), axis=-1)
+    arrays = [np.asarray(column) for column in columns]  # np.stack of np.broadcast_arrays takes ten times as long
+    out = np.empty((*np.broadcast_shapes(*(array.shape for array in arrays)), len(arrays)), np.result_type(*arrays))
+    for i, array in enumerate(arrays):
+        out[..., i] = array
+    return out
 
 
 class Profile(ABC):
