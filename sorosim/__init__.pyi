@@ -4,10 +4,11 @@ from .actuation.chamber import Chamber as Chamber
 from .actuation.distributed_moment import DistributedMoment as DistributedMoment
 from .actuation.joint_force import JointForce as JointForce
 from .actuation.loop_force import LoopForce as LoopForce
-from .actuation.route import Run as Run
+from .actuation.route import RouteSegment as RouteSegment
 from .actuation.servo import Servo as Servo
 from .actuation.tendon import Tendon as Tendon
 from .bifurcation.continuation import continuation as continuation
+from .bifurcation.diagram import Continuation as Continuation
 from .constraints.loop import Loop as Loop
 from .doctor import examine as examine
 from .equilibria.assembly import assemble as assemble
@@ -24,6 +25,7 @@ from .errors import SorosimError as SorosimError
 from .errors import SorosimWarning as SorosimWarning
 from .io import dump as dump
 from .io import load as load
+from .linear import Linearization as Linearization
 from .loads.contact import Contact as Contact
 from .loads.contact import Surface as Surface
 from .loads.contact_law import ContactLaw as ContactLaw
@@ -78,6 +80,8 @@ from .model.shape import Ellipsoid as Ellipsoid
 from .model.shape import Sphere as Sphere
 from .model.visual import Visual as Visual
 from .opening import open as open
+from .results.result import Equilibrium as Equilibrium
+from .results.result import Run as Run
 from .robot import Robot as Robot
 from .sensitivity import scalars as scalars
 from .sensitivity import sensitivities as sensitivities
@@ -93,6 +97,7 @@ from .sensors.kinds import TwistSensor as TwistSensor
 from .simulation.simulate import resume as resume
 from .simulation.simulate import simulate as simulate
 from .sweeps.driver import sweep as sweep
+from .sweeps.result import SweepResult as SweepResult
 from .viz.several import export_gltf as export_gltf
 from .viz.several import export_html as export_html
 from .viz.several import movie as movie

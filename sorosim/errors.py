@@ -102,7 +102,7 @@ class ConvergenceError(SorosimError):
 
 
 class SorosimWarning(UserWarning):
-    """Something that can be computed, but is hardly meant: given by `warnings.warn`."""
+    """A result can be computed, but the input is probably a mistake: given by `warnings.warn`."""
 
 
 KNOWN = "known: "  # how a list of all names begins, where none is near

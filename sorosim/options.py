@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from sorosim.declare import Choice, Declared, Key, Name, Quantity, Text, Truth, Type, Whole
-from sorosim.declare.base import WRONG, At, Define
+from sorosim.declare import Boolean, Choice, Declared, Integer, Key, Name, Quantity, Text, Type
+from sorosim.declare.base import INVALID, At, Define
 from sorosim.errors import ModelError, nearest
 from sorosim.problems import shown
 from sorosim.solvers.registry import METHODS
@@ -52,7 +52,7 @@ class ByName(Type):
                         else (self.what, shown(entry))
                     )
                 )
-        return dict(value) if len(at.scope.problems) == n_problems else WRONG
+        return dict(value) if len(at.scope.problems) == n_problems else INVALID
 
     def schema(self, define: Define) -> dict[str, Any]:
         one: dict[str, Any] = {"type": ["number", "string"]}
@@ -159,7 +159,7 @@ class SimulateOptions(RunOptions, title="Simulation"):
         "5 ms", "10 ms",
     )  # fmt: skip
     projection: bool | None = _option(
-        Truth(),
+        Boolean(),
         "Whether newmark and generalized-alpha move rates onto those that keep loops closed.",
         "true", False,
     )  # fmt: skip
@@ -203,7 +203,7 @@ class StaticsOptions(Declared, title="Statics"):
         "{lid: 30 deg}",
     )
     stable: bool | None = _option(
-        Truth(), "Whether to go on from an unstable equilibrium to a stable one.", "false",
+        Boolean(), "Whether to go on from an unstable equilibrium to a stable one.", "false",
         True,
     )  # fmt: skip
 
@@ -220,14 +220,14 @@ class ContinuationArguments(Declared):
     """Arguments of `sorosim.continuation` that are numbers and choices; lengths are those of the curve."""
 
     _: KW_ONLY
-    both: bool | None = _option(Truth(), "Whether to go both ways from the start.", "true", False)
+    both: bool | None = _option(Boolean(), "Whether to go both ways from the start.", "true", False)
     ds: float | None = _option(_POSITIVE, "First step along the curve, whose length is about 1.", "0.02", "0.02")
     ds_max: float | None = _option(_POSITIVE, "Longest step along the curve.", "0.05", "0.1")
     ds_min: float | None = _option(_POSITIVE, "Shortest step along the curve.", "1e-8", "1e-7")
     max_points: int | None = _option(
-        Whole(2, 10_000_000), "How many equilibria at most, each way and each branch.", "100", "500"
+        Integer(2, 10_000_000), "How many equilibria at most, each way and each branch.", "100", "500"
     )
-    stability: bool | None = _option(Truth(), "Whether to look at the stability of every equilibrium.", "false", True)
+    stability: bool | None = _option(Boolean(), "Whether to look at the stability of every equilibrium.", "false", True)
 
 
 def given(options: Declared) -> dict[str, Any]:

@@ -58,7 +58,11 @@ class Registry:
         self._own_points = {name: metadata.EntryPoint(name, value, group) for name, value in points.items()}
 
     def add(self, name: str, kind: Any) -> None:
-        """Add a built-in kind."""
+        """Add a declared kind. The same class may be declared anew, as in a notebook; another one is refused."""
+        before = self._built_in.get(name)
+        if before is not None and (before.__module__, before.__qualname__) != (kind.__module__, kind.__qualname__):
+            expected = f"a name that no {self.what} has"
+            raise ModelError(f"class {kind.__qualname__}", expected, f"kind='{name}', of {before.__qualname__}")
         self._built_in[name] = kind
 
     def __contains__(self, name: object) -> bool:

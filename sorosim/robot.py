@@ -42,7 +42,7 @@ from sorosim.validation import Number, Values, columns, indices, vector
 class Robot:
     """A robot made of rigid and soft links. Made from a `Description`; usually by `sorosim.load`.
 
-    It never changes, and may be shared between threads. Arrays that stay are taken from the robot `like`.
+    It never changes, and may be shared between threads. Arrays that do not change are shared with the robot `like`.
 
     Methods take numbers in SI units, and texts with units: `t` as 2.0 or "2 s"; `u` as [3.0] or {"cable1": "3 N"}; `q`,
     `qd` and `qdd` as arrays, or by the names of coordinates, or of links whose joint has one; what a mapping does not
@@ -133,7 +133,7 @@ class Robot:
     @property
     def n_multipliers(self) -> int:
         """Number of multipliers of all loops: of directions that their joints do not allow."""
-        return self.engine.closed.m
+        return self.engine.loop_layout.m
 
     @property
     def tip_link(self) -> str:
@@ -361,7 +361,7 @@ class Robot:
         """Accelerations and their derivatives by q, qd and u; see `forward_dynamics`. Rows of driven ones are zero.
 
         All are M^-1 times derivatives of forces: "composite" has the Cholesky factor of M, and closes loops;
-        "articulated" solves for every column in O(n). Default: the faster one. By reference there is "inverse".
+        "articulated" solves for every column in O(n). Default: the faster one. "inverse" is there for comparison.
         """
         (position, rates), qdd, known = self._given(q, qd, t, driven_qdd)
         table = forward.FORWARD_DERIVATIVES
@@ -379,7 +379,7 @@ class Robot:
             Generalised forces, or columns of them; the unit matrix gives M^{-1}.
         algorithm : {"composite", "articulated"}, optional
             "composite": the mass matrix by composite bodies, and its Cholesky factor, O(n^3) and O(n^2) a column.
-            "articulated": articulated bodies, O(n) a column. Default: the faster one. By reference there is "fixman".
+            "articulated": articulated bodies, O(n) a column. Default: the faster one. "fixman" is there for comparison.
 
         Returns
         -------
@@ -528,7 +528,7 @@ class Robot:
         rows = np.flatnonzero(~turning) if free is None else indices("free", free, self.ndof)
         tangent = None if stiffness is None else columns("stiffness", stiffness, len(rows), len(rows))
         matrices = linearize(self.engine, position, rates, inputs, rows, tangent)
-        looped = self.engine.closed.m > 0
+        looped = self.engine.loop_layout.m > 0
         names = [f"z[{i}]" for i in range(matrices.Z.shape[1])] if looped else [self.coordinate_names[i] for i in rows]
         return Linearization(*matrices[:5], position, rates, inputs, matrices.multiplier, rows, tuple(names), self)
 

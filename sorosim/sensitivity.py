@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sorosim.results.result import Equilibrium
 
 
-NOT_DIFFERENTIABLE = "it goes into what knows real numbers only"
+NOT_DIFFERENTIABLE = "code that uses it cannot carry a derivative"
 
 
 class HybridSensitivity(NamedTuple):

@@ -38,7 +38,7 @@ def case(request):
     rng = np.random.default_rng(request.param)
     robot = with_random_loops(rng, varied_tree(request.param), 4, tuple(np.roll(KINDS, request.param)))
     q, qd, qdd, u = random_state(rng, robot)
-    return robot, 0.3 * q, qd, qdd, u, rng.normal(size=robot.engine.closed.m)
+    return robot, 0.3 * q, qd, qdd, u, rng.normal(size=robot.engine.loop_layout.m)
 
 
 def residual(robot, q, qd, qdd, u, lam, what=task.RESIDUAL_DERIVATIVES):
@@ -78,14 +78,14 @@ def test_errors_are_what_is_left_beside_the_joint(case):
     for name, loop in robot.description.loops.items():
         g = inverse(anchor_pose(robot, q, loop.b)) @ anchor_pose(robot, q, loop.a)
         e = loop.joint.constrained @ log_se3(g @ inverse(own_motion(loop.joint, g)))
-        assert_allclose(found[robot.engine.closed.rows[name]], e, rtol=0, atol=1e-13)
+        assert_allclose(found[robot.engine.loop_layout.rows[name]], e, rtol=0, atol=1e-13)
 
 
 def test_rates_are_relative_twists(case):
     robot, q, qd, qdd, u, lam = case
     found = residual(robot, q, qd, qdd, u, lam).closure
     for name, loop in robot.description.loops.items():
-        rows, g_B = robot.engine.closed.rows[name], anchor_pose(robot, q, loop.b)
+        rows, g_B = robot.engine.loop_layout.rows[name], anchor_pose(robot, q, loop.b)
         J = np.zeros((6, robot.ndof))
         for sign, anchor in ((1, loop.a), (-1, loop.b)):
             if anchor.link != "world":
@@ -184,7 +184,7 @@ def regular(request):
         robot = with_random_loops(rng, varied_tree(seed), 1, [KINDS[request.param % len(KINDS)]])
         q, qd, _, u = random_state(rng, robot)
         found = forward(robot, 0.3 * q, qd, u)
-        if found.regularity[0] == robot.engine.closed.m and found.regularity[1] > 1e-2:
+        if found.regularity[0] == robot.engine.loop_layout.m and found.regularity[1] > 1e-2:
             return robot, 0.3 * q, qd, u
     raise AssertionError("no such tree")
 

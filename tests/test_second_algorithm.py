@@ -10,7 +10,7 @@ from helpers.robots import cable_manipulator, formula, moderate, random_body, ra
 from helpers.slow import STEP, SlowTree
 from scipy.integrate import solve_ivp
 
-from sorosim.actuation.route import Run
+from sorosim.actuation.route import RouteSegment
 from sorosim.actuation.tendon import Tendon
 from sorosim.dynamics.energies import PowerEvaluator
 from sorosim.lie import hat
@@ -272,21 +272,21 @@ def half(radii, **options):
 def in_one_piece():
     section = Circle(Table((0.0, 0.5, 1.0), RADII))
     rod = Rod((Division(LENGTH, section, RUBBER, Strain(**ORDERS), reference=BENT, quadrature=5),))
-    return with_company("one", [rod], (Run("one0", y=formula("0.01*cos(9*X/L)"), z=formula("0.4*r", "r")),))
+    return with_company("one", [rod], (RouteSegment("one0", y=formula("0.01*cos(9*X/L)"), z=formula("0.4*r", "r")),))
 
 
 @pytest.fixture(scope="module")
 def in_two_divisions():
     rod = Rod((half(RADII[:2]), half(RADII[1:])))
-    return with_company("two", [rod], (Run("two0", y=formula("0.01*cos(9*X/L)"), z=formula("0.4*r", "r")),))
+    return with_company("two", [rod], (RouteSegment("two0", y=formula("0.01*cos(9*X/L)"), z=formula("0.4*r", "r")),))
 
 
 @pytest.fixture(scope="module")
 def in_two_rods():
     rods = [Rod((half(RADII[:2]),)), Rod((half(RADII[1:]),))]
     runs = (
-        Run("rod0", y=formula("0.01*cos(9*X/0.4)"), z=formula("0.4*r", "r")),
-        Run("rod1", y=formula("0.01*cos(9*(X + 0.2)/0.4)"), z=formula("0.4*r", "r")),
+        RouteSegment("rod0", y=formula("0.01*cos(9*X/0.4)"), z=formula("0.4*r", "r")),
+        RouteSegment("rod1", y=formula("0.01*cos(9*(X + 0.2)/0.4)"), z=formula("0.4*r", "r")),
     )
     return with_company("rod", rods, runs)
 

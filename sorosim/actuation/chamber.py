@@ -36,7 +36,7 @@ class Chamber(RoutedActuator, kind="chamber", title="Chambers"):
     def rows(self, link: LinkLayout, piece: Piece, X: Array) -> list[tuple[int, Array]]:
         """Kind and values (n, 14) of its rows at arclengths X (n,) in a division, without weights."""
         out = []
-        for run in self.runs_in(link, piece):
+        for run in self.segments_in(link, piece):
             if isinstance(self.area, Expression):
                 area = place_values("chamber.area", self.area, link, piece, X)[:, 0]
             else:

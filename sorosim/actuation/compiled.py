@@ -116,7 +116,7 @@ def _capstan_rows(actuators: Mapping[int, Any], row: IntArray, places: Sequence[
     for i, tendon in actuators.items():
         if not isinstance(tendon, Tendon) or tendon.friction == 0.0:
             continue
-        order = {run.rod: k for k, run in enumerate(tendon.runs)}
+        order = {run.rod: k for k, run in enumerate(tendon.path)}
         own = [int(k) for k in np.flatnonzero(row[:, fibres.FIBRE_ACTUATOR] == i)]
         own.sort(key=lambda k: (order[places[k].rod], places[k].X))
         derive, reach = _panel_operators([places[k] for k in own])

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sorosim.actuation.base import DeclaredActuator
-from sorosim.declare import WRONG, At, Reference, Text, key
+from sorosim.declare import INVALID, At, Reference, Text, key
 from sorosim.errors import ModelError, nearest
 from sorosim.kernels.joints import MOTOR, Laws
 from sorosim.model.compile import Layout
@@ -75,8 +75,8 @@ class Motor(DeclaredActuator):
         out, name = super().read_keys(data, at, **values), data.get(cls.owner)
         entry = at.scope.entry(f"{cls.owner}s", name) if isinstance(name, str) else None
         kind = None if entry is None else joint_kind(entry)
-        if out is not WRONG and kind is not None and not check_direction(at, kind, data.get("along")):
-            return WRONG
+        if out is not INVALID and kind is not None and not check_direction(at, kind, data.get("along")):
+            return INVALID
         return out
 
     def unit_in(self, joint: Joint) -> str:

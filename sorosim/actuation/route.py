@@ -62,7 +62,7 @@ class SectionFormula(Formula):
 
 
 @dataclass(frozen=True)
-class Run(Declared, title="Ways through rods"):
+class RouteSegment(Declared, title="Ways through rods"):
     """The part of a tendon that runs through one rod."""
 
     rod: str = key(RodName(), "Name of the link that it runs through.", "arm")
@@ -96,42 +96,42 @@ class Run(Declared, title="Ways through rods"):
 class RoutedActuator(DeclaredActuator):
     """An actuator along a way through rods."""
 
-    runs: tuple[Run, ...] = key(
-        PartsOrKeys(Part(Run), "one rod or several"), "Rods from base to tip, each fixed to the one before.",
-        "[{rod: arm, y: 0, z: 1 cm}]", name="path",
+    path: tuple[RouteSegment, ...] = key(
+        PartsOrKeys(Part(RouteSegment), "one rod or several"), "Rods from base to tip, each fixed to the one before.",
+        "[{rod: arm, y: 0, z: 1 cm}]",
     )  # fmt: skip
 
     alternatives = ((("rod", "y", "z"), "path"),)
 
     @classmethod
     def check_keys(cls, data: Mapping[str, Any]) -> None:
-        others = [name for name in data if name in Run.key_names()]
+        others = [name for name in data if name in RouteSegment.key_names()]
         if "path" in data and others:
-            known = [name for name in cls.key_names() if name not in Run.key_names()]
+            known = [name for name in cls.key_names() if name not in RouteSegment.key_names()]
             got, hint = "also " + ", ".join(others)[:60], "each entry of path has its own"
             raise ModelError("", f"the keys {', '.join(known)}", got, hint)
 
     @property
     def rods(self) -> Sequence[str]:
         """The rods it runs through."""
-        return [run.rod for run in self.runs]
+        return [run.rod for run in self.path]
 
     def check(self, layout: Layout) -> None:
         """Refuse runs that do not fit the robot, or do not follow each other."""
-        for run in self.runs:
+        for run in self.path:
             rod_of(f"{self.kind}.rod", run.rod, layout).spanned(self.kind, run.start, run.end)
-        for before, after in pairwise(self.runs):
+        for before, after in pairwise(self.path):
             whole = before.end > 1.0 - MERGE and after.start < MERGE
             if not whole or not _rigidly_follows(layout, before.rod, after.rod):
                 expected = f"rod '{after.rod}' fixed to the tip of rod '{before.rod}'"
                 hint = f"a {self.kind} may pass from rod to rod over fixed joints only"
                 raise ModelError(self.kind, expected, "another connection", hint)
 
-    def runs_in(self, link: LinkLayout, piece: Piece) -> list[Run]:
+    def segments_in(self, link: LinkLayout, piece: Piece) -> list[RouteSegment]:
         """The runs that pass a division."""
         assert link.link.rod is not None  # for the type checker
         middle = (piece.start + 0.5 * piece.division.length) / link.link.rod.length
-        return [run for run in self.runs if run.rod == link.link.name and run.start < middle < run.end]
+        return [run for run in self.path if run.rod == link.link.name and run.start < middle < run.end]
 
 
 def route_values(route: tuple[Array, Array], gain: Any) -> Array:

@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 from sorosim.actuation.joint_force import JointForce, joint_kind
-from sorosim.declare import WRONG, At, Given, Quantity, key
+from sorosim.declare import INVALID, At, Given, Quantity, key
 from sorosim.errors import ModelError
 from sorosim.kernels.joints import SERVO
 from sorosim.model.compile import Layout
@@ -27,7 +27,7 @@ class OfJoint(Given):
         entry = at.scope.entry("links", owner.get("link", "")) if isinstance(owner.get("link"), str) else None
         coordinates = dict(getattr(joint_kind(entry), "coordinates", ())) if entry is not None else {}
         dimension = coordinates.get(owner.get("along", next(iter(coordinates), "")))
-        if given is WRONG or dimension is None:
+        if given is INVALID or dimension is None:
             return given
         at.number(ACTING[self.name][0][dimension])
         return at.attempt(lambda: self.of(given, dimension))

@@ -6,7 +6,7 @@ from dataclasses import KW_ONLY, dataclass
 
 from sorosim.actuation.route import RoutedActuator, route_values
 from sorosim.arrays import Array
-from sorosim.declare import Quantity, Truth, key
+from sorosim.declare import Boolean, Quantity, key
 from sorosim.errors import ModelError
 from sorosim.kernels.fibres import FORCE_INPUT, LENGTH_INPUT, ROUTE_ROW, TENSION_INPUT
 from sorosim.model.compile import LinkLayout, Piece
@@ -36,7 +36,10 @@ class Tendon(RoutedActuator, kind="tendon", title="Tendons"):
         default=0.0,
     )  # fmt: skip
     pushes: bool = key(
-        Truth(), "Whether it carries negative tension, as a push rod; if not, it is slack then.", "true", default=False
+        Boolean(),
+        "Whether it carries negative tension, as a push rod; if not, it is slack then.",
+        "true",
+        default=False,
     )
 
     def validate(self) -> None:
@@ -53,7 +56,7 @@ class Tendon(RoutedActuator, kind="tendon", title="Tendons"):
 
     def rows(self, link: LinkLayout, piece: Piece, X: Array) -> list[tuple[int, Array]]:
         """Kind and values (n, 14) of its rows at arclengths X (n,) in a division, without weights."""
-        return [(ROUTE_ROW, route_values(run.route(link, piece, X), 1.0)) for run in self.runs_in(link, piece)]
+        return [(ROUTE_ROW, route_values(run.route(link, piece, X), 1.0)) for run in self.segments_in(link, piece)]
 
     def input(self, length: float) -> tuple[float, ...]:
         """What its input is, from its length in the unstrained robot [m]; see kernels.fibres."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from sorosim.bifurcation.parameter_path import ParameterPath
 from sorosim.bifurcation.parameters import check_name, value_of
-from sorosim.declare import Whole
+from sorosim.declare import Integer
 from sorosim.errors import InputError
 from sorosim.robot import Robot
 from sorosim.validation import number
@@ -44,7 +44,7 @@ def path_ends(robot: Robot, along: Any, to: Any, begin: Any) -> tuple[list[str],
 
 def branch_depth(branches: Any) -> int:
     """How many generations of branches are followed."""
-    return int(branches) if isinstance(branches, bool | np.bool_) else Whole(0, 100).argument("branches", branches)
+    return int(branches) if isinstance(branches, bool | np.bool_) else Integer(0, 100).argument("branches", branches)
 
 
 def checked_stop(stop: Any) -> Any:

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from sorosim.cli.parsers import declared, number, result_file, seconds, whole
-from sorosim.declare import Declared, Quantity, Truth, Whole
+from sorosim.declare import Boolean, Declared, Integer, Quantity
 from sorosim.errors import InputError
 from sorosim.options import Option
 
@@ -112,12 +112,12 @@ def _flag(name: str, key: Any, before: str) -> Any:
     """The flag of a declared option."""
     fallback, before = (key.fallback, before if key.in_files else "") if isinstance(key, Option) else (None, before)
     flags = SWITCHES.get(name, f"--{name.replace('_', '-')}")
-    written = flags.split("/")[not fallback] if isinstance(key.type, Truth) else fallback
+    written = flags.split("/")[not fallback] if isinstance(key.type, Boolean) else fallback
     default = ", or ".join(part for part in (before, written) if isinstance(part, str) and part)
     text = f"{key.doc} Default: {default}." if default else key.doc
-    if isinstance(key.type, Truth):
+    if isinstance(key.type, Boolean):
         return Annotated[bool | None, typer.Option(flags, help=text, show_default=False)]
-    is_number, is_time = isinstance(key.type, Quantity | Whole), getattr(key.type, "dimension", "") == "time"
+    is_number, is_time = isinstance(key.type, Quantity | Integer), getattr(key.type, "dimension", "") == "time"
     metavar = "TIME" if is_time else "NUMBER" if is_number else "NAME"
     return Annotated[Any, typer.Option(flags, metavar=metavar, parser=declared(key.type), help=text)]
 

@@ -11,7 +11,7 @@ import numpy as np
 from sorosim.actuation.loop_force import LoopForce
 from sorosim.arrays import Array, Mask
 from sorosim.complex_step import number_type
-from sorosim.declare import WRONG, At, Declared, Part, Reference, Text, Type, Writer, key
+from sorosim.declare import INVALID, At, Declared, Part, Reference, Text, Type, Writer, key
 from sorosim.errors import ModelError, nearest
 from sorosim.kernels import loop_joint as lj
 from sorosim.kernels.loop_joint import Loops
@@ -29,7 +29,7 @@ class LoopJoint(JointType):
 
     def read(self, value: Any, at: At) -> Any:
         joint = super().read(value, at)
-        if joint is WRONG or not isinstance(value, Mapping):
+        if joint is INVALID or not isinstance(value, Mapping):
             return joint
         kind, given = type(joint), value[joint.kind]
         if kind.turn is None or not isinstance(given, Mapping):
@@ -41,7 +41,7 @@ class LoopJoint(JointType):
             hint = f"springs and dampers may be in {listed(spring_kinds())} ones" if name in SPRINGS else ""
             what = f"a key of a {joint.kind} joint that closes a loop"
             (at / joint.kind / name).fail(what, shown(name), hint or f"known: {', '.join(known)}", at_key=True)
-        return WRONG if wrong else joint
+        return INVALID if wrong else joint
 
     def write(self, value: Any, writer: Writer) -> Any:
         known = (*SHAPE, *(SPRINGS if value.takes_springs_in_loop() else ()))  # what else there is has no effect
@@ -147,7 +147,7 @@ class Loop(Declared, title="Loops"):
             raise ModelError("from.at", "a pose", f"'{AS_BUILT}'", "only frame b can be taken as built")
 
 
-class Closed(NamedTuple):
+class LoopLayout(NamedTuple):
     """Loops of a robot by name, as they stand in the arrays."""
 
     rows: dict[str, slice]  # of the multipliers
@@ -159,7 +159,7 @@ class Closed(NamedTuple):
 def compile_loops(
     loops: Mapping[str, Loop], motors: Mapping[int, LoopForce], links: Sequence[Link], layout: Layout,
     built: Callable[[int], Array],
-) -> tuple[Loops, Closed]:  # fmt: skip
+) -> tuple[Loops, LoopLayout]:  # fmt: skip
     """Arrays of loops.
 
     Parameters
@@ -217,7 +217,7 @@ def compile_loops(
     extents = {name: extent(loop, by_name, layout, built) for name, loop in loops.items()}
     for name in loops:
         size[rows[name]] = np.where(turns[rows[name]], 1.0, 1.0 / extents[name])
-    return Loops(row, value, size), Closed(rows, turns, extents, first)
+    return Loops(row, value, size), LoopLayout(rows, turns, extents, first)
 
 
 def extent(loop: Loop, links: Mapping[str, Link], layout: Layout, built: Callable[[int], Array]) -> float:

@@ -5,31 +5,32 @@ and bounds, say), its meaning and an example. The checks of the constructor, rea
 the page of the file format and the unit of every number follow from these.
 """
 
-from sorosim.declare.base import MISSING, NOTHING, WRONG, At, Declared, Key, Scope, Type, Writer, key
+from sorosim.declare.base import INVALID, MISSING, NOTHING, At, Declared, Key, Scope, Type, Writer, key
 from sorosim.declare.composite import Either, Flat, Inline, ListOf, MapOf, OneOf, Part, Reference
 from sorosim.declare.types import (
+    Boolean,
     Choice,
     Formula,
     Fraction,
     Given,
+    Integer,
     Name,
     Numbers,
     Quantity,
     SignalOf,
     SignalVector,
     Text,
-    Truth,
     Vector,
-    Whole,
     formula_or_quantity,
     is_list,
 )
 
 __all__ = [
+    "INVALID",
     "MISSING",
     "NOTHING",
-    "WRONG",
     "At",
+    "Boolean",
     "Choice",
     "Declared",
     "Either",
@@ -38,6 +39,7 @@ __all__ = [
     "Fraction",
     "Given",
     "Inline",
+    "Integer",
     "Key",
     "ListOf",
     "MapOf",
@@ -51,10 +53,8 @@ __all__ = [
     "SignalOf",
     "SignalVector",
     "Text",
-    "Truth",
     "Type",
     "Vector",
-    "Whole",
     "Writer",
     "formula_or_quantity",
     "is_list",

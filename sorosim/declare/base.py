@@ -27,7 +27,7 @@ class _Marker:
         return self.name
 
 
-WRONG: Any = _Marker("WRONG")  # what is read from a wrong value, whose mistake is noted
+INVALID: Any = _Marker("INVALID")  # what is read from a wrong value, whose mistake is noted
 MISSING: Any = dataclasses.MISSING
 
 
@@ -86,26 +86,26 @@ class At:
         return At(self.scope, self.path, owner)
 
     def fail(self, expected: str, got: str, hint: str = "", at_key: bool = False) -> Any:
-        """Note a mistake here; returns WRONG."""
+        """Note a mistake here; returns INVALID."""
         self.scope.problems.append(Problem(self.path, expected, got, hint, at_key))
-        return WRONG
+        return INVALID
 
     def attempt(self, make: Callable[[], T], at_key: bool = False) -> T:
-        """What `make` returns; WRONG if it refuses what stands here, which is noted."""
+        """What `make` returns; INVALID if it refuses what stands here, which is noted."""
         try:
             return make()
         except (ModelError, InputError, ExpressionError) as error:
             return self.note(error, at_key)  # type: ignore[no-any-return]
 
     def note(self, error: Any, at_key: bool = False) -> Any:
-        """Note an error of the model as a mistake here; returns WRONG."""
+        """Note an error of the model as a mistake here; returns INVALID."""
         if self.scope.data is None:
             path = self.path + split_where(error.where)
             problem = Problem(path, error.expected, error.got, error.hint, at_key)
         else:
             problem = dataclasses.replace(locate(error, self.path, self.scope.data), at_key=at_key)
         self.scope.problems.append(problem)
-        return WRONG
+        return INVALID
 
     def number(self, dimension: str) -> None:
         """Take notice of the dimension of the number here."""
@@ -137,15 +137,15 @@ class Writer:
 class Type:
     """The type of a value: how it is checked, read, written and described.
 
-    1. `read` takes the value of a file, or one of Python, and returns what is stored. A wrong value is noted, and WRONG
-       returned. What it returned once, it takes again.
+    1. `read` takes the value of a file, or one of Python, and returns what is stored. Of a wrong value it notes the
+       mistake and returns INVALID. What it returned once, it takes again.
     2. `write` gives back what a file says.
     3. `schema` is the JSON Schema of a value; ``x-unit`` is its unit in SI.
     4. `names` are the keys of the owner's mapping that it takes; `take` reads them.
     """
 
     def read(self, value: Any, at: At) -> Any:
-        """The value to store; WRONG if it is refused, which is noted."""
+        """The value to store; INVALID if it is refused, which is noted."""
         return at.attempt(lambda: self.check(value))
 
     def read_named(self, value: Any, at: At, name: str) -> Any:
@@ -347,7 +347,7 @@ class Declared:
 
     @classmethod
     def read(cls, data: Any, at: At) -> Any:
-        """The part that data describe; WRONG if they are refused, which is noted."""
+        """The part that data describe; INVALID if they are refused, which is noted."""
         if isinstance(data, cls):
             return data
         if not isinstance(data, Mapping):
@@ -370,7 +370,7 @@ class Declared:
             if field_name in values:
                 continue
             value = key.type.take(data, key, at)
-            if value is WRONG:
+            if value is INVALID:
                 wrong = True
             elif value is not MISSING:
                 values[field_name] = value
@@ -389,7 +389,7 @@ class Declared:
                 for one in missing
                 if one.expected not in meant or not any(_meant(name, one.expected[9:-1]) for name in unknown)
             ]
-        return WRONG if wrong else at.attempt(lambda: cls.make(values, at))
+        return INVALID if wrong else at.attempt(lambda: cls.make(values, at))
 
     @classmethod
     def unknown_key(cls, name: str, value: Any, at: At) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sorosim.declare.base import MISSING, NOTHING, WRONG, At, Declared, Define, Key, Type, Writer
+from sorosim.declare.base import INVALID, MISSING, NOTHING, At, Declared, Define, Key, Type, Writer
 from sorosim.declare.types import Name, Text, inexpressible, is_list
 from sorosim.errors import ModelError, nearest
 from sorosim.problems import close, listed, shown
@@ -60,7 +60,7 @@ class ListOf(Type):
         if not len(value) and self.what:
             return at.fail(self.what, "an empty list")
         found = tuple(self.type.read(entry, at / i) for i, entry in enumerate(value))
-        return WRONG if any(entry is WRONG for entry in found) else found
+        return INVALID if any(entry is INVALID for entry in found) else found
 
     def write(self, value: Any, writer: Writer) -> Any:
         return [self.type.write(entry, writer) for entry in value]
@@ -94,7 +94,7 @@ class PartsOrKeys(ListOf):
         if key.name in data:
             return super().take(data, key, at)
         one = Flat(self.type.cls).take(data, key, at)
-        return WRONG if one is WRONG else (one,)
+        return INVALID if one is INVALID else (one,)
 
     def give(self, value: Any, key: Key, writer: Writer) -> dict[str, Any]:
         return dict(value[0].data(writer)) if len(value) == 1 else super().give(value, key, writer)
@@ -128,8 +128,8 @@ class MapOf(Type):
             here = at.inside(value) / name
             right = here.attempt(lambda name=name: self.name.check(name), at_key=True)  # type: ignore[misc]
             read = self.type.read_named(entry, here, str(name))
-            found[name] = WRONG if right is WRONG else read
-        return WRONG if any(entry is WRONG for entry in found.values()) else found
+            found[name] = INVALID if right is INVALID else read
+        return INVALID if any(entry is INVALID for entry in found.values()) else found
 
     def write(self, value: Any, writer: Writer) -> Any:
         return {name: self.type.write(entry, writer) for name, entry in value.items()}
@@ -184,7 +184,7 @@ class Reference(Type):
     def read(self, value: Any, at: At) -> Any:
         names = at.scope.names(self.block)
         name = at.attempt(lambda: Text(self.what).check(value))
-        if name is WRONG or names is None:
+        if name is INVALID or names is None:
             return name
         if name in self.others or (name in names and self._fits(name, at)):
             return name
@@ -236,8 +236,8 @@ class OneOf(Type):
         if given is None:
             return here.fail(*NOTHING)
         kind = here.attempt(lambda: self.registry.get(name))
-        if kind is WRONG:
-            return WRONG
+        if kind is INVALID:
+            return INVALID
         return kind.read(given, here) if is_declared(kind) else read_plug_in(name, kind, given, here)
 
     def write(self, value: Any, writer: Writer) -> Any:
@@ -344,7 +344,7 @@ class Inline(Type):
             kind = self.kind(given[0])
             return here.fail(*NOTHING) if data[given[0]] is None else kind.read(data[given[0]], here)
         if not given and (self.optional or any(close(str(name), kind) for name in data for kind in self.known)):
-            return MISSING if self.optional else WRONG
+            return MISSING if self.optional else INVALID
         hint = self.several if given else ""
         return at.fail("one shape: " + listed(self.known), both(given) if given else shown(data), hint)
 
@@ -404,15 +404,15 @@ def described(cls: type[Declared], define: Define) -> dict[str, tuple[str, str, 
 
 
 def read_plug_in(name: str, kind: Any, given: Any, at: At) -> Any:
-    """What a plug-in makes of its parameters; WRONG if something is wrong, which is noted."""
+    """What a plug-in makes of its parameters; INVALID if something is wrong, which is noted."""
     read, n_problems = given, len(at.scope.problems)
     if isinstance(given, Mapping):
         names = at.attempt(lambda: parameters_of(kind))
-        for key in given if names is not WRONG else ():
+        for key in given if names is not INVALID else ():
             (at / key).known(f"a parameter of {name}", str(key), names, at_key=True)
         read = {key: _parameter(kind, str(key), value, at / key) for key, value in given.items()}
     if len(at.scope.problems) > n_problems:
-        return WRONG
+        return INVALID
     return at.attempt(lambda: make(name, kind, read))
 
 

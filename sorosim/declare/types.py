@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sorosim.declare.base import WRONG, At, Declared, Define, Type, Writer, key
+from sorosim.declare.base import INVALID, At, Declared, Define, Type, Writer, key
 from sorosim.errors import ExpressionError, FileError, ModelError, nearest
 from sorosim.problems import dotted, listed, shown
 from sorosim.signals import (
@@ -216,7 +216,7 @@ class Name(Type):
 
 
 @dataclass(frozen=True)
-class Truth(Type):
+class Boolean(Type):
     """true or false."""
 
     def check(self, value: Any) -> bool:
@@ -229,7 +229,7 @@ class Truth(Type):
 
 
 @dataclass(frozen=True)
-class Whole(Type):
+class Integer(Type):
     """A whole number inside bounds."""
 
     least: int
@@ -359,7 +359,7 @@ class Listed(Type):
         if not is_list(value):
             return at.fail("a list", shown(value))
         found = [(at / i).attempt(lambda x=x: Given().check(x)) for i, x in enumerate(value)]  # type: ignore[misc]
-        return WRONG if any(entry is WRONG for entry in found) else tuple(found)
+        return INVALID if any(entry is INVALID for entry in found) else tuple(found)
 
     def schema(self, define: Define) -> dict[str, Any]:
         return {"type": "array", "items": {"type": ["number", "string"]}}
@@ -414,13 +414,13 @@ class SignalOf(Type):
         given = without_units(value, self.variables, at)
         found = at.attempt(lambda: self.check(given))
         if isinstance(found, ExpressionSignal) and not self._is_finite(found, at):
-            return WRONG
+            return INVALID
         return found
 
     def signal(self, value: Any, at: At) -> Any:
         """As `read`; a number becomes a signal too."""
         found = self.read(value, at)
-        return found if found is WRONG else as_signal(found, "")
+        return found if found is INVALID else as_signal(found, "")
 
     def check(self, value: Any) -> float | Expression | Signal:
         if isinstance(value, Signal) or (callable(value) and not isinstance(value, Expression)):
@@ -450,7 +450,7 @@ class SignalOf(Type):
         if not at.scope.is_file:
             with np.errstate(all="ignore"):
                 fine = np.isfinite(first := signal.value(0.0))
-            return bool(fine) or bool(at.fail("a signal that is finite at t = 0", f"{first}") is not WRONG)
+            return bool(fine) or bool(at.fail("a signal that is finite at t = 0", f"{first}") is not INVALID)
         end = getattr(at.scope, "t_end", None) or 1.0
         times = np.linspace(0.0, end, N_SAMPLES)
         values = signal.sample(times)
@@ -462,8 +462,8 @@ class SignalOf(Type):
 
     def _table(self, value: Mapping[str, Any], at: At) -> Any:
         table = SignalTable.read(value, at)
-        if table is WRONG:
-            return WRONG
+        if table is INVALID:
+            return INVALID
 
         def make() -> Signal:
             if len(table.values) != len(table.times):
@@ -475,8 +475,8 @@ class SignalOf(Type):
 
     def _file(self, value: Mapping[str, Any], at: At) -> Any:
         block = SignalFile.read(value, at)
-        if block is WRONG:
-            return WRONG
+        if block is INVALID:
+            return INVALID
         folder = at.scope.folder_of(at.path)
         if folder is None and not (os.path.isabs(block.csv) and os.path.isfile(block.csv)):
             return CallableSignal(_not_kept(block.csv), dotted(at.path))
@@ -536,7 +536,7 @@ class SignalVector(Type):
         if not is_list(value) or len(value) != 3:
             return at.fail(f"a list of 3, each {DIMENSIONS[self.dimension].label}", shown(value))
         found = tuple(self.one.read(entry, at / i) for i, entry in enumerate(value))
-        return WRONG if any(entry is WRONG for entry in found) else found
+        return INVALID if any(entry is INVALID for entry in found) else found
 
     def write(self, value: Any, writer: Writer) -> Any:
         out = []

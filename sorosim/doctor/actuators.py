@@ -57,7 +57,7 @@ def actuators(context: CheckContext) -> Iterator[Finding]:
 def _route(context: CheckContext, where: str, actuator: Tendon | Chamber) -> Iterator[Finding]:
     """Where a tendon or a chamber runs in its rods: along the middle, in another unit, with more room than there is."""
     away, section, filled = 0.0, 0.0, 0.0
-    for run in actuator.runs:
+    for run in actuator.path:
         for place in context.places:
             link = context.robot.engine.layout.links[place.link.name]
             X = place.piece.start + place.inside

@@ -122,7 +122,7 @@ def degrees_as_radians(R: Array) -> float:
 
 
 def _written(angle: float) -> float | None:
-    """Whole degrees that, as radians, are this angle but for whole turns; 0 of none at all; None: no such degrees."""
+    """Whole number of degrees equal to this angle modulo 360; 0 for a zero angle; None if there is none."""
     if abs(_wrapped(angle)) < EXACT:
         return 0.0
     off = np.minimum(np.abs(_wrapped(DEGREES - angle)), np.abs(_wrapped(DEGREES + angle)))
@@ -177,4 +177,4 @@ def _inertia(context: CheckContext) -> Iterator[Finding]:
 def link_mass(robot: Robot, name: str) -> float:
     """Mass of a link [kg]."""
     nodes = robot.engine.layout.links[name].nodes
-    return float(robot.engine.weight[nodes, 3, 3].sum())
+    return float(robot.engine.gravitational_inertia[nodes, 3, 3].sum())

@@ -213,7 +213,7 @@ def _redundant(context: CheckContext, A: Array) -> dict[str, int]:
     """How many conditions of each loop depend on those of the loops before it and its own."""
     robot, counts, before = context.robot, {}, 0
     for name in robot.loop_names:
-        rows = robot.engine.closed.rows[name]
+        rows = robot.engine.loop_layout.rows[name]
         # dependence is judged as for all loops: rows of later loops count as zero
         part = np.where((np.arange(len(A)) < rows.stop)[:, None], A, 0.0)
         rank = len(independent_rows(robot, part))

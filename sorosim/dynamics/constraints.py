@@ -18,10 +18,10 @@ def least_squares_multipliers(
     engine: Engine, q: Array, qd: Array, qdd: Array, u: Array, t: float, free: IntArray
 ) -> Array:
     """The smallest Lagrange multipliers (m,) under which the coordinates `free` move so, as well as they can."""
-    if not engine.closed.m:
+    if not engine.loop_layout.m:
         return np.zeros(0)
     evaluation, size = engine.evaluate(task.RESIDUAL_DERIVATIVES, q, qd, qdd, u, t), engine.loops.size
     if not np.isfinite(qdd).all():
-        return np.full(engine.closed.m, np.nan)
+        return np.full(engine.loop_layout.m, np.nan)
     A = size[:, None] * evaluation.closure.matrix[CONSTRAINT][:, free]
     return np.asarray(size * scipy.linalg.lstsq(A.T, evaluation.tau[free], cond=RANK_TOLERANCE)[0])

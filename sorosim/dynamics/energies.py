@@ -22,7 +22,7 @@ from sorosim.kernels.loop_joint import N_LAWS, REST, STIFFNESS
 def energy(engine: Engine, q: Array, qd: Array) -> tuple[float, float, float]:
     """Kinetic (with added mass), elastic (with that of contacts) and gravitational energy [J]."""
     engine.sweep(q, qd, POSES)
-    kinetic, potential = energies(engine.tree, engine.weight, engine.gravity, engine.workspace)
+    kinetic, potential = energies(engine.tree, engine.gravitational_inertia, engine.gravity, engine.workspace)
     elastic = engine.loading.contact_energy(engine.external, engine.workspace) + elastic_energy(engine, q)
     return float(kinetic), elastic, float(potential)
 

@@ -41,7 +41,7 @@ def linearize(engine: Engine, q: Array, qd: Array, u: Array, rows: IntArray, sti
     """
     out, multiplier = balanced(engine, q, qd, u, rows)
     Z = np.eye(engine.ndof)[:, rows]
-    if engine.closed.m:
+    if engine.loop_layout.m:
         Z = Z @ scipy.linalg.null_space(out.closure.matrix[CONSTRAINT][:, rows], rcond=RANK_TOLERANCE)
     mass = Z.T @ out.mass @ Z
     check_inertia(engine, q, rows, mass)
@@ -60,7 +60,7 @@ def balanced(engine: Engine, q: Array, qd: Array, u: Array, rows: IntArray) -> t
     """Residual without accelerations, under the multipliers that balance it best in `rows`, and its derivatives."""
     zero = engine.zero_rates
     out = engine.evaluate(task.RESIDUAL_DERIVATIVES, q, qd, zero, u)
-    if not engine.closed.m:
+    if not engine.loop_layout.m:
         return out, np.zeros(0)
     A = out.closure.matrix[CONSTRAINT][:, rows]
     if (np.abs(engine.loops.size * out.closure.value[RATE]) > RATE_TOLERANCE * np.abs(qd).max(initial=0.0)).any():

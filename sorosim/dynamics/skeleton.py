@@ -9,7 +9,7 @@ import numpy as np
 from sorosim.arrays import Array, IntArray, Mask
 from sorosim.engine.engine import Engine
 from sorosim.errors import InputError
-from sorosim.kernels.tree import BLOCK_COLUMN, BLOCK_N, BLOCK_PARENT, FIRST, WORK
+from sorosim.kernels.tree import BLOCK_COLUMN, BLOCK_N, BLOCK_PARENT, COLUMN_OFFSET, FIRST
 from sorosim.lie.se3 import Ad_inv
 
 # [linear; angular]: the Cholesky factor of an inertia then measures the velocity of the centre of mass, and the
@@ -94,7 +94,7 @@ def make_skeleton(engine: Engine, known: Mask) -> Skeleton:
         n_soft[i] += 1
         if n_soft[i] > 6:
             raise engine.singular_mass_error(int(free[k]))
-    at = tree.segment[own[:, FIRST], WORK] + free - own[:, BLOCK_COLUMN]
+    at = tree.segment[own[:, FIRST], COLUMN_OFFSET] + free - own[:, BLOCK_COLUMN]
     at = at[:, None] + own[:, BLOCK_N, None] * np.arange(6)
 
     inertia = groups.inertia[order][:, ORDER][:, :, ORDER]

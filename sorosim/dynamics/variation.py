@@ -17,7 +17,7 @@ from sorosim.kernels.fluid import CURRENT, FIELD
 from sorosim.kernels.forces import internal_forces
 from sorosim.kernels.kinematics import COLUMNS, POSES, forward_sweep
 from sorosim.kernels.load_laws import LOAD_FRAME, MEDIUM
-from sorosim.kernels.loops import Closure, apply_loops, close_loops, make_closure
+from sorosim.kernels.loops import Closure, apply_loops, evaluate_loops, make_closure
 from sorosim.kernels.surfaces import ENTRY_NODE, LINKED, N_ENTRIES, ContactWorkspace
 
 T = TypeVar("T", bound=tuple[Any, ...])
@@ -76,10 +76,10 @@ class VariedEngine:
         moving = forward_sweep(tree, q, qd, qdd, varied.gravity, COLUMNS, ws)
         external = self._external(q, qd, u, t)
         point_quantities(tree, external, moving, False, multiplier is not None, ws)
-        closure: Closure = _complex(make_closure(len(varied.closed.rows), varied.closed.m, ndof))
+        closure: Closure = _complex(make_closure(len(varied.loop_layout.rows), varied.loop_layout.m, ndof))
         if multiplier is not None:
             closure.multiplier[:] = multiplier
-            close_loops(varied.loops, ws, u, closure)
+            evaluate_loops(varied.loops, ws, u, closure)
             apply_loops(varied.loops, False, ws, closure)
         tau, none = np.zeros(ndof, dtype=complex), np.zeros((0, 0), dtype=complex)
         project_wrenches(tree, ws, tau)

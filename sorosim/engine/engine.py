@@ -40,7 +40,7 @@ from sorosim.kernels.loop_joint import N_LAWS
 from sorosim.kernels.loops import ERROR, Closure, make_closure
 from sorosim.kernels.probe import probe_places
 from sorosim.kernels.saddle import Saddle, make_saddle
-from sorosim.kernels.tree import BARE, BLOCK_N, RIGID, Workspace, make_workspace, with_matrices
+from sorosim.kernels.tree import BLOCK_N, MASSLESS_END, RIGID, Workspace, make_workspace, with_matrices
 from sorosim.loads.base import Load
 from sorosim.model.compile import MERGE, compile_tree, is_rigid, segment_strain
 from sorosim.model.link import Link
@@ -93,13 +93,13 @@ class Engine:
         self.elastic = elastic._replace(laws=compile_motors(motors, self.actuator_names, self.layout, elastic.laws))
         self.loading = Loading(loads, self.layout, self.fibres, self._in_python)
         # what has weight; the fluid that moves with the robot has none
-        self.weight = self.tree.inertia
+        self.gravitational_inertia = self.tree.inertia
         if self.loading.added:
-            inertia = self.weight.copy()
+            inertia = self.gravitational_inertia.copy()
             for node, added in self.loading.added.items():
                 inertia[node] += added
             segment = self.tree.segment.copy()
-            segment[list(self.loading.added), BARE] = 0
+            segment[list(self.loading.added), MASSLESS_END] = 0
             segment[list(self.loading.added), RIGID] = [is_rigid(inertia[node]) for node in self.loading.added]
             self.tree = self.tree._replace(inertia=inertia, segment=segment)
         self.ndof = int(self.tree.rows.shape[0])
@@ -112,7 +112,7 @@ class Engine:
         self._no_matrix, self._no_columns = np.empty((0, self.ndof)), np.empty((0, self.n_actuators))
         self.places = lru_cache(maxsize=256)(self._places)
         # last: loops closed as built need the poses of the tree
-        self.loops, self.closed = compile_loops(loops, loop_motors, links, self.layout, self._built)
+        self.loops, self.loop_layout = compile_loops(loops, loop_motors, links, self.layout, self._built)
         self._sprung_loops = np.flatnonzero(self.loops.row[:, N_LAWS])  # loops with springs, dampers or motors
 
     def _has_fibres_of(self, other: Engine) -> bool:
@@ -142,8 +142,8 @@ class Engine:
 
     def make_closure(self) -> tuple[Closure, Saddle]:
         """Arrays for the loops that evaluations fill."""
-        m, most = self.closed.m, max(self.ndof, self.n_actuators)
-        return make_closure(len(self.closed.rows), m, self.ndof), make_saddle(m, self.ndof, most)
+        m, most = self.loop_layout.m, max(self.ndof, self.n_actuators)
+        return make_closure(len(self.loop_layout.rows), m, self.ndof), make_saddle(m, self.ndof, most)
 
     @property
     def closure(self) -> tuple[Closure, Saddle]:
@@ -282,9 +282,9 @@ class Engine:
         q, qd = np.ascontiguousarray(q, dtype=float), np.ascontiguousarray(qd, dtype=float)
         qdd, u = np.ascontiguousarray(qdd, dtype=float), np.ascontiguousarray(u, dtype=float)
         closure, saddle = self.closure
-        if self.closed.rows:
-            value, matrix = np.zeros((3, self.closed.m)), np.zeros_like(closure.matrix)
-            closure = closure._replace(multiplier=np.zeros(self.closed.m), value=value, matrix=matrix)
+        if self.loop_layout.rows:
+            value, matrix = np.zeros((3, self.loop_layout.m)), np.zeros_like(closure.matrix)
+            closure = closure._replace(multiplier=np.zeros(self.loop_layout.m), value=value, matrix=matrix)
             if multiplier is not None:
                 closure.multiplier[:] = multiplier
         if what in DERIVATIVE_TASKS:
@@ -327,7 +327,7 @@ class Engine:
     def transmitted(
         self, q: Array, qd: Array, qdd: Array, u: Array, t: float, multiplier: Array
     ) -> tuple[Array, Array]:  # fmt: skip
-        """Poses (n, 4, 3) of all nodes, and the wrenches (n, 6) that each and all beyond it get from what is before.
+        """Poses (n, 4, 3) of all nodes, and the wrenches (n, 6) transmitted to each node and its subtree.
 
         World frame: inertia less gravity, loads and loops, as the backward sweep sums them.
         """
@@ -346,14 +346,14 @@ class Engine:
 
     def gaps(self, q: Array) -> dict[str, tuple[float, float]]:
         """Distance [m] and angle [rad] by which each loop is open."""
-        if not self.closed.rows:
+        if not self.loop_layout.rows:
             return {}
         zero = self.zero_rates
         error = self.evaluate(task.RESIDUAL, q, zero, zero.copy(), np.zeros(self.n_actuators)).closure.value[ERROR]
-        turns = self.closed.turns
+        turns = self.loop_layout.turns
         return {
             name: tuple(float(np.linalg.norm(error[rows][turns[rows] == turn])) for turn in (False, True))  # type: ignore[misc]
-            for name, rows in self.closed.rows.items()
+            for name, rows in self.loop_layout.rows.items()
         }
 
     @cached_property

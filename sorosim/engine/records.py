@@ -100,7 +100,7 @@ class Contacts(NamedTuple):
     gap: Array  # (n,) negative: penetration [m]
     force: Array  # (n, 3) on a, friction included [N]
     slip: Array  # (n, 3) velocity with which a slides on b [m/s]; in statics that which `sticking` resists
-    pressure: Array  # (n,) normal force [N]
+    normal_force: Array  # (n,) [N]
 
     @property
     def n(self) -> int:

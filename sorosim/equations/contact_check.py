@@ -111,4 +111,4 @@ def _largest(J: Array, U: Array) -> float:
 
 def total_mass(robot: Robot) -> float:
     """Mass of the robot, without added mass [kg]."""
-    return float(robot.engine.weight[:, 3, 3].sum())
+    return float(robot.engine.gravitational_inertia[:, 3, 3].sum())

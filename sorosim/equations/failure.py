@@ -218,7 +218,7 @@ def _unbalanced(
 
 def worst_loop(robot: Robot, error: Array) -> Failure:
     """The loop that is open most, relative to its extent, or in rad."""
-    closed = robot.engine.closed
+    closed = robot.engine.loop_layout
     worst = NO_FAILURE
     for name, rows in closed.rows.items():
         for turns in (False, True):
@@ -420,7 +420,7 @@ def _greatest_force(system: OdeSystem, t: float, x: Array, index: int) -> str:
         forces[f"forces of the load '{name}'"] = float(np.sum(wrench * engine.workspace.twist[:-1, 0]))
     if robot.n_multipliers:
         closure = system.forward(task.FORWARD, t, q, qd, qdd).closure
-        for name, rows in engine.closed.rows.items():
+        for name, rows in engine.loop_layout.rows.items():
             force = closure.matrix[CONSTRAINT][rows, index] @ closure.multiplier[rows]
             forces[f"forces of the loop '{name}'"] = force
     return max(forces, key=lambda source: abs(forces[source]))

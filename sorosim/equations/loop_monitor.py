@@ -24,7 +24,7 @@ class LoopMonitor:
     """Rank of the constraint rows and constraint errors, at all evaluations of a run."""
 
     def __init__(self, robot: Robot) -> None:
-        self.closed, self.size = robot.engine.closed, robot.engine.loops.size
+        self.loop_layout, self.size = robot.engine.loop_layout, robot.engine.loops.size
         self.limit = OPEN_TOLERANCE
         self.rank, self.best, self.least, self.singular_place = 0, 0.0, np.inf, ""
         self.open_loop = ""
@@ -35,7 +35,7 @@ class LoopMonitor:
 
     def loop_of(self, row: int) -> str:
         """Name of the loop that has this row."""
-        return next(name for name, rows in self.closed.rows.items() if rows.start <= row < rows.stop)
+        return next(name for name, rows in self.loop_layout.rows.items() if rows.start <= row < rows.stop)
 
     def check_rank(self, t: float, saddle: Saddle) -> None:
         """Check rank and least pivot of the constraint rows of an evaluation."""
@@ -64,7 +64,7 @@ class LoopMonitor:
     def describe_error(self, error: Array) -> str:
         """The loop with the largest error, in words."""
         worst = int(np.argmax(np.abs(error) * self.size))
-        unit = "rad" if self.closed.turns[worst] else "m"
+        unit = "rad" if self.loop_layout.turns[worst] else "m"
         return f"loop '{self.loop_of(worst)}' is open by {abs(error[worst]):.2g} {unit}"
 
     def describe_failed_step(self, error: Array) -> str:

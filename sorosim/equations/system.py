@@ -40,9 +40,9 @@ class StaticSystem:
     unit multiplier moves its row by about one. The residual is ID(q) - internal force - A^T
     multipliers in the free rows, and the errors of the loops. At the load 0 nothing pulls, and the loops may be as open
     as in the unloaded state. Contacts keep their stiffness at any load; `sticking`: coordinates at which they stuck,
-    and how; what their friction resists is the way from there, as if it took the time STICKING. `begin`: coordinates
-    and inputs of an equilibrium; then it is the state at load 0, and the load takes inputs and driven coordinates from
-    there.
+    and how; their friction resists the displacement from there, taken as a velocity over a fixed time. `begin`:
+    coordinates and inputs of an equilibrium; then it is the state at load 0, and the load takes inputs and driven
+    coordinates from there.
 
     Where rows depend on others at the start, a little of the identity in the place of the multipliers keeps the
     Jacobian regular, wherever they do and do not; it takes some digits from each step of Newton's method, none from its

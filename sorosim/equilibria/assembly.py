@@ -126,7 +126,7 @@ def close_if_possible(robot: Robot, q: Array, free: IntArray) -> tuple[Array, tu
 
 def open_loops(robot: Robot, q: Array, at_least: float = CLOSED) -> str:
     """Which loops are open by more than `at_least` of their extent, or radians, in words; "" if none is."""
-    extent = robot.engine.closed.extent
+    extent = robot.engine.loop_layout.extent
     gaps = robot.loop_gaps(q)
     gaps = {name: gap for name, gap in gaps.items() if not max(gap[0] / extent[name], gap[1]) <= at_least}
     return ", ".join(f"'{name}' by {distance:.3g} m and {angle:.3g} rad" for name, (distance, angle) in gaps.items())
@@ -263,7 +263,9 @@ def _closed_rates(robot: Robot, q: Array, qd: Array, free: IntArray) -> Array:
         rates[free] -= scipy.linalg.solve_triangular(U, _smallest(X, A @ rates))
     left = np.abs(A @ rates).max(initial=0.0)
     if left > CLOSED_RATE * (np.abs(A) @ np.abs(rates)).max(initial=0.0):
-        torn = [name for name, rows in robot.engine.closed.rows.items() if np.abs(A[rows] @ rates).max() >= 0.5 * left]
+        torn = [
+            name for name, rows in robot.engine.loop_layout.rows.items() if np.abs(A[rows] @ rates).max() >= 0.5 * left
+        ]
         what = f"the rates of driven and fixed coordinates of '{robot.name}' tear loop '{torn[0]}' open"
         what += f", by {left:.3g} m/s or rad/s at the best; let fewer coordinates be given"
         raise ConvergenceError(what, q, worst_loop(robot, robot.loop_rows(q).error)._replace(where=torn[0]))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sorosim.arrays import Array
-from sorosim.declare import Whole
+from sorosim.declare import Integer
 from sorosim.dynamics.arguments import by_coordinate
 from sorosim.engine.loading import StickState
 from sorosim.equations import failure
@@ -89,9 +89,10 @@ def statics(
     driven displacements together) is raised from zero along the curve of equilibria, through folds. From an unstable
     equilibrium, or one that the forces cannot reach from the start, a descent of the potential leads to a stable one:
     Newton's method in a trust region, which uses negative curvature. Robots with contacts descend from the start at
-    once, in steps that pass nothing that touches. Under friction (`sticking`), and where the equilibrium flutters, the
-    first one stays. `message` reports all this, and whether the equilibrium is neutral, unstable or far from the start.
-    Loops that are open in the unloaded state close as the load rises. Source: docs/theory.md, 4, 6, 7, 9 and 12.
+    once, in steps so short that surfaces do not pass through each other. Under friction (`sticking`), and where the
+    equilibrium flutters, the first one stays. `message` reports all this, and whether the equilibrium is neutral,
+    unstable or far from the start. Loops that are open in the unloaded state close as the load rises. Source:
+    docs/theory.md, 4, 6, 7, 9 and 12.
     """
     check_robot(robot)
     options = checked(StaticsArguments, {"stable": stable, "jacobian": jacobian}, robot.description.statics)
@@ -311,7 +312,7 @@ def follow(
     check_robot(robot)
     if not isinstance(start, Equilibrium | Run):
         raise InputError("start", "an Equilibrium or a Run", type(start).__name__)
-    n = Whole(1, 1_000_000).argument("steps", steps)
+    n = Integer(1, 1_000_000).argument("steps", steps)
     q0, u0 = (start.q[-1], start.u[-1]) if isinstance(start, Run) else (start.q, start.u)
     known = dict(zip(robot.actuator_names, u0, strict=True))
     u1 = u0 if u is None else robot.inputs({**known, **u} if isinstance(u, Mapping) else u)

@@ -136,7 +136,7 @@ def _check_loops(robot: Robot, q: Array, qd: Array) -> None:
     rate = robot.engine.loops.size * np.abs(robot.loop_rows(q, qd).rate)
     violated = [
         name
-        for name, rows in robot.engine.closed.rows.items()
+        for name, rows in robot.engine.loop_layout.rows.items()
         if (rate[rows] > RATE_TOLERANCE * np.abs(qd).max()).any()
     ]
     if violated:

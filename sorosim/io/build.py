@@ -21,7 +21,7 @@ from sorosim.actuation.joint_force import JointForce, joint_kind
 from sorosim.actuation.loop_force import LoopForce
 from sorosim.actuation.tendon import Tendon
 from sorosim.constraints.loop import compile_loops
-from sorosim.declare import WRONG, At, Scope, SignalOf
+from sorosim.declare import INVALID, At, Scope, SignalOf
 from sorosim.errors import ModelError
 from sorosim.io import meshes
 from sorosim.io.coordinates import CoordinateReader
@@ -151,7 +151,7 @@ class FileScope(Scope):
             return (at / "file").fail("a mesh file", f"{shown(given.file)}, which does not exist", hint)
         key = str(file), given.scale
         mesh = self._meshes.get(key) or (at / "file").attempt(lambda: meshes.mesh_of(file, given.scale))
-        if mesh is not WRONG:
+        if mesh is not INVALID:
             self._meshes[key] = mesh
             fits = len(mesh.faces) <= self._triangles
             self._triangles -= len(mesh.faces) if fits else 0
@@ -185,7 +185,7 @@ class FileScope(Scope):
         """What a block says; None without it, or where it is wrong."""
         keys = {one.name: one for one in RobotFile.declaration().values()}
         found = keys[block].type.take(self.data, keys[block], At(self))
-        return None if found is WRONG or block not in self.data else found
+        return None if found is INVALID or block not in self.data else found
 
     def read_parts(self, block: str) -> None:
         """Read the entries of a block that are right."""
@@ -205,7 +205,7 @@ class FileScope(Scope):
             here = At(self, (block, name), entries)
             named = here.attempt(partial(kind.name.check, name), at_key=True)
             found = kind.type.read_named(entry, here, name)
-            if found is not WRONG and named is not WRONG:
+            if found is not INVALID and named is not INVALID:
                 self.parts[block][name] = found
 
     def _joint(self, block: str, name: str) -> Any:
@@ -288,7 +288,7 @@ class _Reader:
             raise failure(self.scope.problems, self.scope.places)
 
     def description(self, options: dict[str, dict[str, Any]]) -> Any:
-        """The description, without the coordinates that it names; WRONG if something is."""
+        """The description, without the coordinates that it names; INVALID if something is."""
         scope = self.scope
         gravity = scope.read_block("gravity")
         name = scope.read_block("name") or self.name
@@ -296,8 +296,8 @@ class _Reader:
             scope.read_parts(block)
         self.read_inputs(options)
         at = At(scope)
-        links = at.attempt(lambda: ordered_links(tuple(scope.parts["links"].values()))) if self.has_links() else WRONG
-        if links is WRONG:
+        links = at.attempt(lambda: ordered_links(tuple(scope.parts["links"].values()))) if self.has_links() else INVALID
+        if links is INVALID:
             self.fail_if_wrong()
         others = {block: {key: x for key, x in own.items() if key != "driven"} for block, own in options.items()}
         parts = {block: scope.parts[block] for block in ("loops", "actuators", "loads", "sensors")}
@@ -313,7 +313,7 @@ class _Reader:
         description = self.description(options)
         initial = scope.read_block("initial") or {}
         driven = {block: own.get("driven") for block, own in options.items()}
-        robot = None if scope.problems or description is WRONG else self.made(description)
+        robot = None if scope.problems or description is INVALID else self.made(description)
         layout = (
             robot.engine.layout
             if robot is not None
@@ -383,7 +383,7 @@ class _Reader:
                     found[name] = SignalOf(dimension).signal(raw[name], here)
                 else:
                     found[name] = here.attempt(lambda x=raw[name], d=dimension: quantity(x, d))  # type: ignore[misc]
-            options["u"] = {name: value for name, value in found.items() if value is not WRONG}
+            options["u"] = {name: value for name, value in found.items() if value is not INVALID}
             if not options["u"]:
                 del options["u"]
 
@@ -432,7 +432,7 @@ class _Reader:
         for name, kind, actuator in _in_rods(robot.description):
             at = At(self.scope, ("actuators", name, kind))
             several = "path" in (at_path(self.scope.data, at.path) or {})
-            for i, run in enumerate(actuator.runs):
+            for i, run in enumerate(actuator.path):
                 here = at / "path" / i if several else at
                 here.attempt(partial(check_inside, run, robot.engine.layout))
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sorosim.arrays import Array
-from sorosim.declare import WRONG, At, SignalOf
+from sorosim.declare import INVALID, At, SignalOf
 from sorosim.engine.inputs import Partition, check_smooth
 from sorosim.errors import ModelError
 from sorosim.io.robot_file import InitialCoordinate, InitialPose
@@ -65,7 +65,7 @@ class CoordinateReader:
         for key, value, wanted, there in given:
             here = (*path, key) if isinstance(self.scope.data["initial"][name], Mapping) else path
             number = None if value is None else At(self.scope, here).attempt(lambda v=value, w=wanted: quantity(v, w))  # type: ignore[misc]
-            if number is not None and number is not WRONG:
+            if number is not None and number is not INVALID:
                 there[name] = number
 
     def pose(self, path: Path, name: str, block: InitialPose) -> None:
@@ -86,8 +86,8 @@ class CoordinateReader:
             return
         self.say(path, name, names)
         g = At(self.scope, path).attempt(block.matrix)
-        q = None if g is WRONG else self.fitted(path, joint, lambda P: coordinates_of(P, g))
-        if g is WRONG or q is None:
+        q = None if g is INVALID else self.fitted(path, joint, lambda P: coordinates_of(P, g))
+        if g is INVALID or q is None:
             return
         self.values.update(zip(names, (q + 0.0).tolist(), strict=True))  # no -0
         if block.velocity is not None or block.angular_velocity is not None:
@@ -133,7 +133,7 @@ class CoordinateReader:
                 continue
             chosen[index] = name
             signal = SignalOf(self.layout.dimensions[index]).signal(block, At(self.scope, path))
-            if signal is WRONG:
+            if signal is INVALID:
                 continue
             found[name] = signal
             # of some tables a result file keeps the path only; and `simulate` looks again, whatever its end is
@@ -153,7 +153,7 @@ class CoordinateReader:
                 chosen[index] = name
                 dimension = self.layout.dimensions[index]
                 value = At(self.scope, path).attempt(partial(quantity, block, dimension))
-                found |= {} if value is WRONG else {name: value}
+                found |= {} if value is INVALID else {name: value}
         return found
 
     def index(self, path: Path, name: str, chosen: Mapping[int, str], *, moving: bool = True) -> int | None:
@@ -163,7 +163,7 @@ class CoordinateReader:
             return Partition.of(self.layout, dict.fromkeys(names), self.actuators)
 
         alone = At(self.scope, path).attempt(lambda: partition(name), at_key=True)
-        if alone is WRONG:
+        if alone is INVALID:
             return None
         index = int(alone.driven[0])
         if index in chosen:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from sorosim.declare import Whole
+from sorosim.declare import Integer
 from sorosim.errors import ModelError, nearest
 from sorosim.io.include import written_at
 from sorosim.io.nodes import Mistakes, Node, joined, refusal
@@ -76,7 +76,7 @@ class PartMaker:
             return
         node = substituted(part.entries["repeat"], scope, self.mistakes, notes)
         try:
-            n = Whole(1, MAX_REPEAT).check(node.outline)
+            n = Integer(1, MAX_REPEAT).check(node.outline)
         except ModelError as error:
             self.mistakes.note(node.place, error.expected, error.got, error.hint)
             return

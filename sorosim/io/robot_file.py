@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sorosim.constraints.loop import Loop
-from sorosim.declare import At, Choice, Declared, Given, ListOf, MapOf, OneOf, Part, Text, Truth, Type, Vector, key
+from sorosim.declare import At, Boolean, Choice, Declared, Given, ListOf, MapOf, OneOf, Part, Text, Type, Vector, key
 from sorosim.declare.base import Define
 from sorosim.declare.types import MAX_NAME
 from sorosim.errors import ModelError
@@ -148,14 +148,14 @@ class Import(Declared, title="Robots from URDF"):
         "What becomes of joints that follow others: free, with a coordinate of their own, or fixed where their leader "
         "is at zero. Without it they are refused.", "fixed", default=None,
     )  # fmt: skip
-    visual: bool = key(Truth(), "Whether what is drawn is read: true or false.", "false", default=True)
+    visual: bool = key(Boolean(), "Whether what is drawn is read: true or false.", "false", default=True)
     package_dirs: Any = key(
         ListOf(Text("the path of a folder")),
         "Folders in which package:// looks for packages first, relative to this file; then it looks in all above the "
         "URDF file.", "[meshes]", default=(),
     )  # fmt: skip
     allow_outside: bool = key(
-        Truth(),
+        Boolean(),
         "Whether meshes may be outside the folder of the URDF file, or the package that it is in: true or false.",
         "true", default=False,
     )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sorosim.actuation.route import Run
+from sorosim.actuation.route import RouteSegment
 from sorosim.errors import ModelError
 from sorosim.model.compile import Layout
 
@@ -12,7 +12,7 @@ N_SAMPLES = 101  # places of a division
 TOLERANCE = 1e-9  # of the largest size: a route may run on the surface
 
 
-def check_inside(run: Run, layout: Layout) -> None:
+def check_inside(run: RouteSegment, layout: Layout) -> None:
     """Refuse a route that leaves its rod's section somewhere; the hole of a tube is inside.
 
     Raises

@@ -8,22 +8,22 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from sorosim.declare import (
-    WRONG,
+    INVALID,
     At,
+    Boolean,
     Choice,
     Declared,
     Either,
     Fraction,
     Given,
+    Integer,
     ListOf,
     MapOf,
     Name,
     Part,
     Scope,
     Text,
-    Truth,
     Type,
-    Whole,
     key,
 )
 from sorosim.declare.base import Define
@@ -65,7 +65,7 @@ class Span(Declared, title="Evenly spaced values"):
 
     start: Any = key(Given(), "First value.", "0", name="from")
     to: Any = key(Given(), "Last value.", "10 N")
-    n: int = key(Whole(2, MAX_POINTS), "How many values, evenly spaced.", "11")
+    n: int = key(Integer(2, MAX_POINTS), "How many values, evenly spaced.", "11")
 
 
 class Bounds(Type):
@@ -84,9 +84,9 @@ class Bounds(Type):
 class Sample(Declared, title="A sample"):
     """Points at random, or in a pattern, between bounds."""
 
-    n: int = key(Whole(1, MAX_POINTS), "How many points.", "1000")
+    n: int = key(Integer(1, MAX_POINTS), "How many points.", "1000")
     _: KW_ONLY
-    seed: int = key(Whole(0, 2**32 - 1), "Whole number that they are drawn by.", "1", default=0)
+    seed: int = key(Integer(0, 2**32 - 1), "Whole number that they are drawn by.", "1", default=0)
     over: Any = key(MapOf(Bounds(), _PARAMETER), "Least and greatest value of each parameter.", "{u.cable1: [0, 10 N]}")
 
 
@@ -99,7 +99,7 @@ class Corners(Declared, title="A path"):
         "{u.cable1: [0, 10 N, 10 N], u.cable2: [0, 0, 10 N]}",
     )  # fmt: skip
     _: KW_ONLY
-    steps: int = key(Whole(1, MAX_POINTS), "Steps from each corner to the next.", "20", default=10)
+    steps: int = key(Integer(1, MAX_POINTS), "Steps from each corner to the next.", "20", default=10)
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ class SweptRun(RunOptions, title="Options of motions"):
     """Options of `simulate`; what is not given is taken from the robot's file."""
 
     keep_runs: bool = key(
-        Truth(), "Whether whole runs are kept, in a folder beside the result.", "true", default=False, kw_only=True
+        Boolean(), "Whether whole runs are kept, in a folder beside the result.", "true", default=False, kw_only=True
     )
 
 
@@ -251,7 +251,7 @@ class SweepFile(Declared, title="Sweep of sorosim"):
         "the curve of equilibria from there (follow).", "cold", default="warm",
     )  # fmt: skip
     block: Any = key(
-        Whole(1, MAX_BLOCK),
+        Integer(1, MAX_BLOCK),
         "Points that are computed one after the other; 50 for statics, 1 for motions where it is not given.", "20",
         default=None,
     )  # fmt: skip
@@ -306,7 +306,7 @@ def _checked(data: Any, places: Places) -> SweepFile:
         raise FileError(file or "sweep", f"expected a sweep, whose first line is '{FIRST_LINE}', got {got}", 1, 1)
     scope = Scope(data, is_file=True)
     found = SweepFile.read(data, At(scope))
-    if found is WRONG:
+    if found is INVALID:
         raise failure(scope.problems, places)
     return found  # type: ignore[no-any-return]
 

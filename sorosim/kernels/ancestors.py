@@ -6,7 +6,7 @@ The path of a block is cached along the sweep: the next block shares most of it,
 from __future__ import annotations
 
 from sorosim.compiled import kernel_in_place, kernel_inline
-from sorosim.kernels.tree import BEFORE, BLOCK, BLOCK_PARENT, COLUMN, N_COLUMNS, WORK
+from sorosim.kernels.tree import BLOCK, BLOCK_PARENT, COLUMN, COLUMN_OFFSET, N_BEFORE, N_COLUMNS
 
 # rows of Workspace.vector: J, J', J'' of the ancestors (6 each), and what the pairs of one coordinate come to
 PATH_J, PATH_JD, PATH_JDD, PATH_SUMS = 1, 7, 13, 19
@@ -21,10 +21,10 @@ def gather_ancestors(tree, base, orders, filled, ws):
     orders : 1 for J, 3 for J, J' and J''; filled : what the last call of this sweep returned, at first 0.
     """
     node, block = base, tree.segment[base, BLOCK]
-    count = tree.block[block, BEFORE] + tree.segment[base, N_COLUMNS]
+    count = tree.block[block, N_BEFORE] + tree.segment[base, N_COLUMNS]
     while node >= 0:
-        n, block, work = tree.segment[node, N_COLUMNS], tree.segment[node, BLOCK], tree.segment[node, WORK]
-        first = tree.block[block, BEFORE]
+        n, block, work = tree.segment[node, N_COLUMNS], tree.segment[node, BLOCK], tree.segment[node, COLUMN_OFFSET]
+        first = tree.block[block, N_BEFORE]
         if n > 0 and first + n <= filled and ws.place[NODE, first] == node:
             break  # so are all before it
         for j in range(n):

@@ -22,7 +22,7 @@ from sorosim.kernels.small import (
     clear,
     clear_matrix,
 )
-from sorosim.kernels.tree import BARE, BLOCK_COLUMN, BLOCK_N, BLOCK_PARENT, END, FIRST, WORK, Tree
+from sorosim.kernels.tree import BLOCK_COLUMN, BLOCK_N, BLOCK_PARENT, COLUMN_OFFSET, END, FIRST, MASSLESS_END, Tree
 
 
 @by_reference
@@ -55,7 +55,7 @@ def make_articulated(tree: Tree) -> Articulated:
 def eliminate_single(tree, b, known, ws, parts):
     """Part of a joint of one coordinate in `articulate`; returns whether it moves mass or is known."""
     k, c, base = tree.block[b, FIRST], tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_PARENT]
-    M, J, IA_S, U_IA_S = ws.tensor[k, 0], ws.column[1, tree.segment[k, WORK] :], parts.IA_S[c], parts.U_IA_S[c]
+    M, J, IA_S, U_IA_S = ws.tensor[k, 0], ws.column[1, tree.segment[k, COLUMN_OFFSET] :], parts.IA_S[c], parts.U_IA_S[c]
     push(M, J, IA_S)
     D, condensed = along(J, IA_S), parts.condensed[k]
     if not (known[c] or ROUNDING * inertia_bound(M, condensed, J, 1, 0) < D):
@@ -102,9 +102,9 @@ def articulate(tree, known, ws, parts):
             M, condensed = ws.tensor[k, 0], parts.condensed[k]
             add_matrix(M, MC)
             turning, moving = turning + condensed[0], moving + condensed[1]
-            if n == 0 or (tree.segment[k, BARE] != 0 and not parts.has_children[k]):
+            if n == 0 or (tree.segment[k, MASSLESS_END] != 0 and not parts.has_children[k]):
                 continue
-            work = tree.segment[k, WORK]
+            work = tree.segment[k, COLUMN_OFFSET]
             J = ws.column[1, work : work + 6 * n]
             clear(W)
             add_matrix_columns(M, J, n, 1.0, W)
@@ -146,7 +146,7 @@ def fold_single(tree, b, acts, parts, ws, P, x):
     k, c, base = tree.block[b, FIRST], tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_PARENT]
     m, U_IA_S, scale, own = x.shape[0], parts.U_IA_S[c], 1.0 / parts.factor[parts.at[b]], P[k]
     if acts:
-        add_pairs(-1.0, ws.column[1, tree.segment[k, WORK] :], own, 0, m, x)
+        add_pairs(-1.0, ws.column[1, tree.segment[k, COLUMN_OFFSET] :], own, 0, m, x)
     for j in range(m):
         x[j] *= scale
     if base < 0:
@@ -177,7 +177,7 @@ def unfold_single(tree, b, known, wanted, parts, ws, P, x):
             x[j] *= scale
     if not wanted:
         return
-    J = ws.column[1, tree.segment[k, WORK] :]
+    J = ws.column[1, tree.segment[k, COLUMN_OFFSET] :]
     for r in range(6):
         f, above, out = 0.0 if known[c] else J[r], delta[r], P[k, r]
         for j in range(m):
@@ -199,7 +199,7 @@ def eliminate_forces(tree, everywhere, parts, ws, P, X):
         for k in range(tree.block[b, FIRST], tree.block[b, END]):
             if not (everywhere or parts.has_children[k]):
                 continue
-            work = tree.segment[k, WORK]
+            work = tree.segment[k, COLUMN_OFFSET]
             for r in range(6):
                 row = P[k, r]
                 J = ws.column[1, work + r * n : work + r * n + n]
@@ -245,7 +245,7 @@ def expand_accelerations(tree, known, everywhere, parts, ws, P, X):
         for k in range(tree.block[b, FIRST], tree.block[b, END]):
             if not (everywhere or parts.has_children[k]):
                 continue
-            work = tree.segment[k, WORK]
+            work = tree.segment[k, COLUMN_OFFSET]
             for r in range(6):
                 out, above = P[k, r], delta[r]
                 for c in range(m):

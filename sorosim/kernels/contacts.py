@@ -8,7 +8,7 @@ from sorosim.compiled import kernel_in_place, kernel_inline, kernel_lazy
 from sorosim.kernels import surfaces as sf
 from sorosim.kernels.contact_forces import evaluate_pair
 from sorosim.kernels.small import into_world
-from sorosim.kernels.tree import BLOCK, BLOCK_PARENT, COLUMN, N_COLUMNS, WORK
+from sorosim.kernels.tree import BLOCK, BLOCK_PARENT, COLUMN, COLUMN_OFFSET, N_COLUMNS
 
 # up to so many elements all pairs are tested
 BRUTE_FORCE = 24
@@ -210,7 +210,11 @@ def gather_entries(tree, ws, contact, k, moving):
         for j in range(entry[sf.N_ENTRIES]):
             node = entry[sf.ENTRY_NODE + j]
             while node >= 0:
-                m, work, first = tree.segment[node, N_COLUMNS], tree.segment[node, WORK], tree.segment[node, COLUMN]
+                m, work, first = (
+                    tree.segment[node, N_COLUMNS],
+                    tree.segment[node, COLUMN_OFFSET],
+                    tree.segment[node, COLUMN],
+                )
                 for c in range(m):
                     at = place[first + c] - 1
                     for r in range(6):

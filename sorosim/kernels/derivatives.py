@@ -108,7 +108,7 @@ def add_ancestors(tree, b, moving, loaded, with_mass, ws, dq, dqd, dqdd):
     XM, XN, XK = ws.wide[3, : 6 * n], ws.wide[4, : 6 * n], ws.wide[5, : 6 * n]
     while node >= 0:
         m, c1 = tree.segment[node, tr.N_COLUMNS], tree.segment[node, tr.COLUMN]
-        work = tree.segment[node, tr.WORK]
+        work = tree.segment[node, tr.COLUMN_OFFSET]
         J, Jd = ws.column[1, work : work + 6 * m], ws.column[2, work : work + 6 * m]
         Jdd = ws.column[3, work : work + 6 * m]
         if m > 0:
@@ -170,12 +170,12 @@ def derivative_sweep(tree, moving, loaded, with_mass, ws, tau, dq, dqd, dqdd) ->
                 add_matrix(K, KC)
             if n == 0:
                 continue
-            work = tree.segment[k, tr.WORK]
+            work = tree.segment[k, tr.COLUMN_OFFSET]
             S, J = ws.column[0, work : work + size], ws.column[1, work : work + size]
             Jd, Jdd = ws.column[2, work : work + size], ws.column[3, work : work + size]
 
             # dF of this node and what hangs on it, by own columns
-            if loaded or tree.segment[k, tr.BARE] == 0:
+            if loaded or tree.segment[k, tr.MASSLESS_END] == 0:
                 add_coadbar_columns(F, J, n, 1.0, W)
                 add_matrix_columns(M, Jdd, n, 1.0, W)
                 if with_mass:

@@ -77,7 +77,7 @@ def project_wrenches(tree, ws, tau):
     clear(tau)
     for k in range(tree.segment.shape[0] - 1, -1, -1):
         F = ws.twist[k, 2]
-        n, work, first = tree.segment[k, tr.N_COLUMNS], tree.segment[k, tr.WORK], tree.segment[k, tr.COLUMN]
+        n, work, first = tree.segment[k, tr.N_COLUMNS], tree.segment[k, tr.COLUMN_OFFSET], tree.segment[k, tr.COLUMN]
         for r in range(6):
             S = ws.column[0, work + r * n : work + r * n + n]
             for j in range(n):
@@ -105,9 +105,9 @@ def composite_mass_matrix(tree, ws, M) -> None:
             add_matrix(ws.tensor[k, 0], MC)
             if n == 0:
                 continue
-            work = tree.segment[k, tr.WORK]
+            work = tree.segment[k, tr.COLUMN_OFFSET]
             S, J = ws.column[0, work : work + 6 * n], ws.column[1, work : work + 6 * n]
-            if tree.segment[k, tr.BARE] == 0:
+            if tree.segment[k, tr.MASSLESS_END] == 0:
                 add_matrix_columns(ws.tensor[k, 0], J, n, 1.0, W)
             if base >= 0:
                 add_matrix_columns(MC, S, n, 1.0, XM)
@@ -117,7 +117,11 @@ def composite_mass_matrix(tree, ws, M) -> None:
         add_matrix(MC, ws.tensor[base, 0])
         node = base
         while n > 0 and node >= 0:
-            m, c1, work = tree.segment[node, tr.N_COLUMNS], tree.segment[node, tr.COLUMN], tree.segment[node, tr.WORK]
+            m, c1, work = (
+                tree.segment[node, tr.N_COLUMNS],
+                tree.segment[node, tr.COLUMN],
+                tree.segment[node, tr.COLUMN_OFFSET],
+            )
             J = ws.column[1, work : work + 6 * m]
             add_transposed_product(XM, n, J, m, 1.0, M, c0, c1)
             add_transposed_product(J, m, W, n, 1.0, M, c1, c0)

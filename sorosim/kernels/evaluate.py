@@ -228,7 +228,7 @@ def evaluate(system, task, state, external, ws, out) -> int:
         if looped:
             if forward and stage == 0:
                 clear(closure.multiplier)
-            lp.close_loops(loops, ws, u, closure)
+            lp.evaluate_loops(loops, ws, u, closure)
             lp.apply_loops(loops, jets, ws, closure)
         if jets:
             derivative_sweep(tree, moving, looped or external.wrench.shape[0] > 0, not forward, ws, tau, dq, dqd, mass)

@@ -11,7 +11,7 @@ from sorosim.kernels.fibres import FibreWorkspace
 from sorosim.kernels.kinematics import body_columns, compose_into, homogeneous, relative_into
 from sorosim.kernels.small import add, add_coad, add_coadbar, add_matrix, add_scaled, clear, copy
 from sorosim.kernels.surfaces import ACTIVE, LINKED, ContactWorkspace
-from sorosim.kernels.tree import BLOCK, BLOCK_PARENT, COLUMN, N_COLUMNS, WORK
+from sorosim.kernels.tree import BLOCK, BLOCK_PARENT, COLUMN, COLUMN_OFFSET, N_COLUMNS
 from sorosim.lie.triples import cross, head, plus, row, rows, store, tail, times
 
 
@@ -149,7 +149,7 @@ def gather_chain(tree, ws, node, order, out, index):
     """World columns J or J', by order, of a node, row by row in out (6 ndof,); their coordinates; returns how many."""
     ndof, count = tree.rows.shape[0], 0
     while node >= 0:
-        n, work, first = tree.segment[node, N_COLUMNS], tree.segment[node, WORK], tree.segment[node, COLUMN]
+        n, work, first = tree.segment[node, N_COLUMNS], tree.segment[node, COLUMN_OFFSET], tree.segment[node, COLUMN]
         for j in range(n):
             index[count + j] = first + j
             for r in range(6):

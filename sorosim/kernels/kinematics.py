@@ -116,7 +116,7 @@ def joint_columns(tree, k, qd, qdd, moving, depth, R, p, ws):
     S_w = Ad_g P with g the pose (R, p) of its start, S_w' = ad_V S_w and S_w'' = ad_V S_w' + ad_A S_w, V and A those of
     the node before: the products of the general sweep without their zeros.
     """
-    at, work = tree.segment[k, tr.STRAIN], tree.segment[k, tr.WORK]
+    at, work = tree.segment[k, tr.STRAIN], tree.segment[k, tr.COLUMN_OFFSET]
     n, first = tree.segment[k, tr.N_COLUMNS], tree.segment[k, tr.COLUMN]
     half, vectors = 0.5 * tree.strain[at + tr.LENGTH], ws.scratch[5]
     V, A, S, Sd, Sdd = vectors[0], vectors[1], vectors[2], vectors[3], vectors[4]
@@ -285,7 +285,7 @@ def forward_sweep(tree, q, qd, qdd, gravity, depth, ws) -> bool:
         # columns: S_w, S_w', S_w'' and their sums over the block
         if depth == POSES or n == 0:
             continue
-        work, size = tree.segment[k, tr.WORK], 6 * n
+        work, size = tree.segment[k, tr.COLUMN_OFFSET], 6 * n
         first_segment = tree.block[block, tr.FIRST]
         for order in range(depth + 1):
             if order == 1 and not moving:
@@ -349,7 +349,7 @@ def read_jacobians(tree, nodes, moving, ws, J, Jd):
         while node >= 0:
             n, work, first = (
                 tree.segment[node, tr.N_COLUMNS],
-                tree.segment[node, tr.WORK],
+                tree.segment[node, tr.COLUMN_OFFSET],
                 tree.segment[node, tr.COLUMN],
             )
             columns = ws.column[1, work : work + 6 * n]

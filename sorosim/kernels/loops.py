@@ -25,7 +25,7 @@ from sorosim.kernels.small import (
     add_transposed_product,
     clear,
 )
-from sorosim.kernels.tree import BLOCK, BLOCK_PARENT, COLUMN, N_COLUMNS, WORK
+from sorosim.kernels.tree import BLOCK, BLOCK_PARENT, COLUMN, COLUMN_OFFSET, N_COLUMNS
 
 # rows of Closure.value and blocks of Closure.matrix
 ERROR, RATE, ACCELERATION = range(3)
@@ -56,7 +56,7 @@ def make_closure(n_loops: int, m: int, ndof: int) -> Closure:
 
 
 @kernel_lazy("loops")
-def close_loops(loops, ws, u, closure) -> None:
+def evaluate_loops(loops, ws, u, closure) -> None:
     """Error, rate and acceleration of all loops after a forward sweep, and the wrenches on their frames A.
 
     The wrench is that of the multipliers, and of springs, dampers and motors with inputs u (n_actuators,).
@@ -122,7 +122,7 @@ def add_chain(tree, ws, node, order, sign, out):
     """out (6 ndof,) += sign times the world columns J, J' or J'' of a node, by order."""
     ndof = tree.rows.shape[0]
     while node >= 0:
-        n, work, first = tree.segment[node, N_COLUMNS], tree.segment[node, WORK], tree.segment[node, COLUMN]
+        n, work, first = tree.segment[node, N_COLUMNS], tree.segment[node, COLUMN_OFFSET], tree.segment[node, COLUMN]
         for r in range(6):
             columns, target = ws.column[1 + order, work + r * n : work + r * n + n], out[r * ndof + first :]
             for j in range(n):

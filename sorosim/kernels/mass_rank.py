@@ -9,7 +9,7 @@ coordinate i moves of these inertias (`shift_inertia`).
 from __future__ import annotations
 
 from sorosim.compiled import kernel_in_place, kernel_inline
-from sorosim.kernels.tree import BLOCK_COLUMN, BLOCK_N, END, FIRST, WORK
+from sorosim.kernels.tree import BLOCK_COLUMN, BLOCK_N, COLUMN_OFFSET, END, FIRST
 
 # pivots below this part of that sum are rounding: 1.1e-16 was met up to 1 km from the origin, and 4e-9 in real robots
 ROUNDING = 1e-14
@@ -58,7 +58,7 @@ def singular_coordinate(tree, known, diagonal, U, ws):
                 for i in range(n):
                     shift_inertia[c0 + i] = 0.0
                     for k in range(tree.block[b, FIRST], tree.block[b, END]):
-                        work = tree.segment[k, WORK]
+                        work = tree.segment[k, COLUMN_OFFSET]
                         J = ws.column[1, work : work + 6 * n]
                         shift_inertia[c0 + i] += inertia_bound(ws.tensor[k, 0], nothing, J, n, i)
         if pivot_is_rounding(U, j, diagonal[j], shift_inertia, v):

@@ -26,7 +26,7 @@ from sorosim.kernels.forces import Internal, internal_forces
 from sorosim.kernels.kinematics import POSES, forward_sweep
 from sorosim.kernels.linalg import cholesky
 from sorosim.kernels.load_laws import LoadLaws, add_load_laws
-from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q, RATE, close_loops, loop_matrices
+from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q, RATE, evaluate_loops, loop_matrices
 from sorosim.kernels.saddle import factor_constraints, loop_norms, rank_tolerance, solve_constrained
 from sorosim.kernels.signals import SignalArrays, evaluate_signals
 from sorosim.kernels.small import copy, isolate
@@ -232,7 +232,7 @@ def scale_drift(part, state, model, march, ws) -> None:
     closure, saddle = out.closure, out.saddle
     # with the mass matrix here: that of another state would turn the rest of the rates
     evaluate(model.system, MASS, state, march.external, ws, out)
-    close_loops(loops, ws, state.u, closure)
+    evaluate_loops(loops, ws, state.u, closure)
     loop_matrices(model.system.tree, loops, True, False, ws, closure, out.dq, out.dqd, out.B)
     for i in range(n):
         x[i] = 0.0

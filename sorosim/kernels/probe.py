@@ -5,7 +5,7 @@ from __future__ import annotations
 from sorosim.compiled import kernel_in_place
 from sorosim.kernels.kinematics import body_columns, combine, compose_into, homogeneous, magnus_step, write_columns
 from sorosim.kernels.small import add, copy, dual_transform
-from sorosim.kernels.tree import BLOCK, BLOCK_PARENT, COLUMN, LENGTH, MAGNUS, N_COLUMNS, WORK
+from sorosim.kernels.tree import BLOCK, BLOCK_PARENT, COLUMN, COLUMN_OFFSET, LENGTH, MAGNUS, N_COLUMNS
 from sorosim.lie.tangent import tangent_into
 
 # columns of the index of places: node where the piece starts, segment it is a piece of (-1: the place is the node),
@@ -51,11 +51,11 @@ def probe_places(tree, index, with_jacobian, q, ws, g, J):
             combine(A, 0, False, h, c, x_1, x_1, x_1, 1.0, map_2)
             write_columns(tree, at, n, first, map_1, map_2, columns)
             if tree.segment[node, BLOCK] == own:
-                work = tree.segment[node, WORK]
+                work = tree.segment[node, COLUMN_OFFSET]
                 add(ws.column[1, work : work + 6 * n], columns)
             body_columns(pose, columns, n, first, J[i])
         while node >= 0:
-            n, work = tree.segment[node, N_COLUMNS], tree.segment[node, WORK]
+            n, work = tree.segment[node, N_COLUMNS], tree.segment[node, COLUMN_OFFSET]
             if tree.segment[node, BLOCK] != own:
                 body_columns(pose, ws.column[1, work : work + 6 * n], n, tree.segment[node, COLUMN], J[i])
             node = tree.block[tree.segment[node, BLOCK], BLOCK_PARENT]

@@ -85,7 +85,7 @@ def single_motion(tree, k, q, qd, qdd, moving, orders, ws):
         store(sum2(1.0, turn, rate, a), sum2(1.0, move, rate, b), ws.twist[k, 0])
         store(sum3(1.0, head(A), rate_2, a, rate, ad), sum3(1.0, tail(A), rate_2, b, rate, bd), ws.twist[k, 1])
     if orders > 0:
-        work = tree.segment[k, tr.WORK]
+        work = tree.segment[k, tr.COLUMN_OFFSET]
         store(a, b, ws.column[0, work : work + 6])
         store(a, b, ws.column[1, work : work + 6])
     if orders > 1 and moving:
@@ -157,7 +157,7 @@ def single_derivatives(tree, b, moving, loaded, with_mass, filled, ws, tau, dq, 
     """Part of a joint of one coordinate in `derivatives.derivative_sweep`; filled: see `gather_ancestors`, returned."""
     k, i, base = tree.block[b, tr.FIRST], tree.block[b, tr.BLOCK_COLUMN], tree.block[b, tr.BLOCK_PARENT]
     M, N, K, F = ws.tensor[k, 0], ws.tensor[k, 1], ws.tensor[k, 2], ws.twist[k, 2]
-    at = tree.segment[k, tr.WORK]
+    at = tree.segment[k, tr.COLUMN_OFFSET]
     J, Jd, Jdd = ws.column[1, at : at + 6], ws.column[2, at : at + 6], ws.column[3, at : at + 6]
     own = ws.wide.reshape(-1, 6)
     W, Wd, XM, XN, XK = own[0], own[1], own[2], own[3], own[4]
@@ -229,7 +229,7 @@ def along(J, F):
 def single_mass(tree, b, filled, ws, mass):
     """Part of a joint of one coordinate in `dynamics.composite_mass_matrix`; filled: as for `single_derivatives`."""
     k, i, base = tree.block[b, tr.FIRST], tree.block[b, tr.BLOCK_COLUMN], tree.block[b, tr.BLOCK_PARENT]
-    M, J, X = ws.tensor[k, 0], ws.column[1, tree.segment[k, tr.WORK] :], ws.wide.reshape(-1, 6)[0]
+    M, J, X = ws.tensor[k, 0], ws.column[1, tree.segment[k, tr.COLUMN_OFFSET] :], ws.wide.reshape(-1, 6)[0]
     push(M, J, X)
     mass[i, i] = along(J, X)
     if base < 0:

@@ -15,11 +15,12 @@ import numpy as np
 from sorosim.compiled import by_reference, kernel_inline
 
 # columns of Tree.segment
-PARENT, BLOCK, COLUMN, N_COLUMNS, KIND, STRAIN, WORK, OFFSET, BARE, RIGID = range(10)
+PARENT, BLOCK, COLUMN, N_COLUMNS, KIND, STRAIN, COLUMN_OFFSET, OFFSET, MASSLESS_END, RIGID = range(10)
 # columns of Tree.block
-FIRST, END, BLOCK_COLUMN, BLOCK_N, BLOCK_PARENT, BEFORE = range(6)
-# BARE: nothing has mass at the node, and nothing hangs on it. RIGID: the inertia there is that of a rigid body: mass,
-# first moment and rotational inertia. BEFORE: how many coordinates the blocks on the way from the world have
+FIRST, END, BLOCK_COLUMN, BLOCK_N, BLOCK_PARENT, N_BEFORE = range(6)
+# COLUMN_OFFSET: where the columns of the segment's Jacobian begin in `Workspace.column`. MASSLESS_END: nothing has mass
+# at the node, and nothing hangs on it. RIGID: the inertia there is that of a rigid body. N_BEFORE: how many coordinates
+# the blocks on the way from the world have
 # kinds of segment: no motion; motions that commute, along constant screws (no tangent operator needed); anything else
 FIXED, COMMUTING, GENERAL = range(3)
 # layout of one segment in Tree.strain
@@ -42,7 +43,7 @@ class Tree(NamedTuple):
 class Workspace(NamedTuple):
     """What the sweeps of one tree leave behind and share; one per thread.
 
-    Ten arrays are enough: with eleven, load laws take three times as long, for the compiler gives something up.
+    Ten arrays are the limit: with eleven, load laws took three times as long (measured; the cause is not known).
     """
 
     pose: np.ndarray  # (n + 1, 4, 3) per node: rotation (3 rows) and position, world frame

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg.lapack import dpotrf
 
 from sorosim.arrays import Array, IntArray, Mask
-from sorosim.declare import Whole
+from sorosim.declare import Integer
 from sorosim.errors import InputError
 from sorosim.linear.eigenmodes import (
     EPS,
@@ -208,7 +208,7 @@ class Linearization:
         n_modes : int
             How many, from 1 to n.
         """
-        n = Whole(1, len(self.M)).argument("n_modes", n_modes)
+        n = Integer(1, len(self.M)).argument("n_modes", n_modes)
         K = self._scaled[0]
         shapes = self._natural[1] if is_symmetric(K) else np.linalg.eigh(0.5 * (K + K.T))[1]
         phi = scipy.linalg.solve_triangular(self._U, shapes[:, :n])

@@ -11,19 +11,19 @@ import numpy as np
 
 from sorosim.arrays import Array, IntArray
 from sorosim.declare import (
-    WRONG,
+    INVALID,
     At,
     Choice,
     Declared,
     Flat,
     Inline,
+    Integer,
     ListOf,
     Part,
     Quantity,
     Reference,
     Text,
     Type,
-    Whole,
     Writer,
     key,
 )
@@ -91,7 +91,7 @@ class Surface(Declared, title="Surfaces of contacts"):
         "Of a rod, in place of its own; one that is not round has half of its thickness.", "5 mm", default=None,
     )  # fmt: skip
     pieces: int | None = key(
-        Whole(1, 10000), "Into how many equal pieces a rod is cut for contact, in place of its points.", "20",
+        Integer(1, 10000), "Into how many equal pieces a rod is cut for contact, in place of its points.", "20",
         default=None,
     )  # fmt: skip
 
@@ -122,14 +122,14 @@ class SurfaceType(Type):
             return Surface.read(value, at)
         name = at.attempt(lambda: Text("the name of a link, or {link: ..., sphere: ...}").check(value))
         names = at.scope.names("links")
-        if name is WRONG:
-            return WRONG
+        if name is INVALID:
+            return INVALID
         if names is not None and name not in names and (name in SOLID_SHAPES or name == WORLD):
             kind = "half_space" if name == WORLD else name
             hint = f"a shape in the world is written {{{kind}: {{...}}}}, its sizes inside"
             return at.fail("the name of a link, or a shape", f"'{name}'", hint)
         if names is not None and not at.known("the name of a link", name, names):
-            return WRONG
+            return INVALID
         return at.attempt(lambda: Surface.make({"link": name}, at))
 
     def write(self, value: Any, writer: Writer) -> Any:
@@ -145,7 +145,7 @@ class _Surfaces(ListOf):
     def read(self, value: Any, at: At) -> Any:
         if not isinstance(value, list | tuple):
             one = self.type.read(value, at)
-            return WRONG if one is WRONG else (one,)
+            return INVALID if one is INVALID else (one,)
         return super().read(value, at)
 
     def shapes(self) -> tuple[Type, ...]:
@@ -167,7 +167,7 @@ class _Pairs(ListOf):
                 (at / i).fail("a pair of names of links", got)
         pairs = tuple(tuple(name.read(one, at / i / j) for j, one in enumerate(pair)) for i, pair in enumerate(value)
                       if isinstance(pair, list | tuple))  # fmt: skip
-        return pairs if len(at.scope.problems) == n_problems else WRONG
+        return pairs if len(at.scope.problems) == n_problems else INVALID
 
     def write(self, value: Any, writer: Writer) -> Any:
         return [list(pair) for pair in value]

@@ -107,10 +107,10 @@ class ContactGroup:
                     got = f"the surface of '{other.link}'"
                     raise ModelError("contact", expected, got, "use a mesh, or spheres inside it")
                 if skin.solids and any(part.kind == solids.SHEET for part in other.solids):
-                    expected = "round bodies opposite a plane, which is as thick as they are round"
+                    expected = "rounded shapes against a plane, which has no thickness of its own"
                     raise ModelError("contact", expected, f"the flat ones of '{skin.link}'", "use a half_space")
                 if not skin.cores and not other.cores:
-                    got = f"'{skin.link}' and '{other.link}', which are all around"
+                    got = f"'{skin.link}' and '{other.link}', two surfaces from inside, which cannot touch"
                     raise ModelError("contact", "two surfaces that can touch each other", got)
         if not meets:
             got = "none: those of one body, of links that a joint connects and what is `apart` do not meet"

@@ -10,7 +10,7 @@ import numpy as np
 
 from sorosim.arrays import Array
 from sorosim.complex_step import number_type
-from sorosim.declare import WRONG, At, MapOf, Part, Quantity, SignalVector, Vector, key
+from sorosim.declare import INVALID, At, MapOf, Part, Quantity, SignalVector, Vector, key
 from sorosim.errors import ModelError, nearest
 from sorosim.kernels.fluid import ADDED_MASS, DISPLACED, DRAG, LIFT, N_FLUID_VALUES, REACH, ROTARY_DRAG
 from sorosim.kernels.load_laws import FLUID
@@ -41,14 +41,14 @@ class _Immersions(MapOf):
                 return at.fail("names of links", shown(list(value)))
             value = dict.fromkeys(value, Immersed())
         found = super().read(value, at)
-        if found is WRONG:
-            return WRONG
+        if found is INVALID:
+            return INVALID
         names = at.scope.names("links")
         for name in found if names is not None else ():
             (at / name).known("the name of a link", name, names or (), at_key=True)
         if not found:
             return at.fail("at least one link", "none", "leave links out for all of them")
-        return found if names is None or all(name in names for name in found) else WRONG
+        return found if names is None or all(name in names for name in found) else INVALID
 
 
 class _Upward(Direction):

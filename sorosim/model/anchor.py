@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sorosim.arrays import Array
-from sorosim.declare import WRONG, At, Declared, Part, Reference, Text, Type, Writer, key
+from sorosim.declare import INVALID, At, Declared, Part, Reference, Text, Type, Writer, key
 from sorosim.errors import ModelError, nearest
 from sorosim.model.compile import Layout
 from sorosim.model.link import Link
@@ -86,8 +86,8 @@ class AnchorType(Type):
         if isinstance(value, Mapping | Anchor):
             return Anchor.read(value, at)
         name = at.attempt(lambda: Text("the name of a link, or {link: ..., at: ...}").check(value))
-        if name is WRONG:
-            return WRONG
+        if name is INVALID:
+            return INVALID
         names = at.scope.names("links")
         if names is not None and name not in names and name != WORLD:
             return at.fail("a link of this robot or 'world'", shown(name), nearest(name, [*names, WORLD]))

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sorosim.declare import WRONG, At, Declared, Formula, Key, Part, Text, Type, Whole, Writer, key
+from sorosim.declare import INVALID, At, Declared, Formula, Integer, Key, Part, Text, Type, Writer, key
 from sorosim.errors import ModelError, nearest
 from sorosim.model.profile import PLACE_VARIABLES, evaluate
 from sorosim.registry import BASES, check_basis_members
@@ -155,7 +155,7 @@ class OwnOrder(Declared, title="Strains with a basis of their own"):
     """Basis and order of one strain."""
 
     basis: str = key(Text("the name of a basis"), "Name of the basis.", "hermite")
-    order: int = key(Whole(0, MAX_ORDER), "Order, or number of elements or harmonics.", "2")
+    order: int = key(Integer(0, MAX_ORDER), "Order, or number of elements or harmonics.", "2")
 
 
 @dataclass(frozen=True)
@@ -167,16 +167,16 @@ class Order(Type):
             value = {"basis": value[0], "order": value[1]}
         if isinstance(value, Mapping):
             found = OwnOrder.read(value, at)
-            if found is WRONG or (at / "basis").attempt(lambda: _BasisName().check(found.basis)) is WRONG:
-                return WRONG
+            if found is INVALID or (at / "basis").attempt(lambda: _BasisName().check(found.basis)) is INVALID:
+                return INVALID
             return found.basis, found.order
-        return at.attempt(lambda: Whole(0, MAX_ORDER).check(value))
+        return at.attempt(lambda: Integer(0, MAX_ORDER).check(value))
 
     def write(self, value: Any, writer: Writer) -> Any:
         return {"basis": value[0], "order": value[1]} if isinstance(value, tuple) else value
 
     def shapes(self) -> tuple[Type, ...]:
-        return Whole(0, MAX_ORDER), Part(OwnOrder)
+        return Integer(0, MAX_ORDER), Part(OwnOrder)
 
 
 @dataclass(frozen=True)

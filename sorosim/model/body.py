@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sorosim.arrays import Array
-from sorosim.declare import WRONG, At, Declared, Either, Inline, ListOf, Part, Quantity, Type, Vector, Writer, key
+from sorosim.declare import INVALID, At, Declared, Either, Inline, ListOf, Part, Quantity, Type, Vector, Writer, key
 from sorosim.errors import ModelError
 from sorosim.lie.so3 import skew
 from sorosim.model.pose import IDENTITY, PoseType, check_pose
@@ -207,8 +207,8 @@ class BodyType(Type):
             parts = ListOf(PART, "one part or several").read(value, at)
         else:
             one = Solid.read(value, at)
-            parts = WRONG if one is WRONG else (one,)
-        return WRONG if parts is WRONG else at.attempt(lambda: Assembly.make({"parts": parts}, at))
+            parts = INVALID if one is INVALID else (one,)
+        return INVALID if parts is INVALID else at.attempt(lambda: Assembly.make({"parts": parts}, at))
 
     def write(self, value: Any, writer: Writer) -> Any:
         return value.data(writer)

@@ -19,8 +19,8 @@ from sorosim.model.compile import Layout
 FARTHEST = 1.2 * np.pi
 # a pose is one of a joint if what is left beside the joint's motion is not more than this
 MATCH = 1e-9
-# so near to a whole turn coordinates that cannot be changed are good for nothing [rad], if it is singular: if some
-# motion of the free ones moves the joint by less than this part; and what is not crossed twice in a row
+# TURN: a motion stops at this distance from 2 pi k [rad], where the chart is singular and cannot be switched. REGULAR:
+# least singular value that counts as regular. SLACK: hysteresis between ranges [rad]
 TURN, REGULAR, SLACK = 0.1 * np.pi, 0.1, 0.02 * np.pi
 # integrators find the end of a range to this [rad]
 AT_END = 1e-6
@@ -91,7 +91,7 @@ def turned_back(P: Array, q: Array, qd: Array, turns: float) -> tuple[Array, Arr
 class Charts:
     """The joints of a robot whose coordinates may be changed for others of the same pose.
 
-    Not among them: joints with springs or stops, which tell a turn from none, and those that are driven.
+    Not among them: joints with springs or stops, whose force depends on the number of whole turns, and driven ones.
 
     Parameters
     ----------
@@ -142,9 +142,10 @@ class Charts:
 class SingularityGuard:
     """The joints whose coordinates cannot be changed, and how far they may turn.
 
-    Springs and stops tell a turn from none, and a driven coordinate goes where it is told. A whole turn is singular,
-    unless so many coordinates are driven that the others move the joint there too: that about one given axis, say. A
-    motion is in one range of angles at a time: between two whole turns, or about one that is not singular.
+    The force of springs and stops depends on the number of whole turns, and a driven coordinate is prescribed. A whole
+    turn is singular, unless so many coordinates are driven that the others move the joint there too: that about one
+    given axis, say. A motion is in one range of angles at a time: between two whole turns, or about one that is not
+    singular.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ from sorosim.complex_step import derivative, is_varying, number_type
 from sorosim.errors import InputError, ModelError, nearest
 from sorosim.kernels.forces import Elastic
 from sorosim.kernels.joints import JOINT_FRICTION, STOP, Laws
-from sorosim.kernels.tree import BARE, BEFORE, BLOCK, BLOCK_N, COMMUTING, FIXED, GENERAL, Tree
+from sorosim.kernels.tree import BLOCK, BLOCK_N, COMMUTING, FIXED, GENERAL, MASSLESS_END, N_BEFORE, Tree
 from sorosim.model.body import RigidBody
 from sorosim.model.joints import ONSET, Joint, Stage
 from sorosim.model.link import WORLD, Link, pose_on_parent
@@ -207,7 +207,7 @@ class _Builder:
         n = len(rows)
         before = self.blocks[self.segments[parent][BLOCK]] if parent >= 0 else [0] * 6
         self.blocks.append(
-            [len(self.segments), len(self.segments), len(self.rows), n, parent, before[BEFORE] + before[BLOCK_N]]
+            [len(self.segments), len(self.segments), len(self.rows), n, parent, before[N_BEFORE] + before[BLOCK_N]]
         )
         self.rows += rows
         self.stiffness.append(K.ravel())
@@ -228,7 +228,7 @@ class _Builder:
         self._work += 6 * n
         self.blocks[block][1] = node + 1
         if parent >= 0 and self.blocks[block][0] == node:
-            self.segments[parent][BARE] = 0  # something hangs on the parent node
+            self.segments[parent][MASSLESS_END] = 0  # something hangs on the parent node
         return node
 
     def add_joint(self, parent: int, joint: Joint, inertia: Array, offset: Array) -> tuple[int, tuple[int, ...]]:

@@ -12,9 +12,9 @@ import numpy as np
 
 from sorosim.arrays import Array
 from sorosim.declare import (
+    INVALID,
     MISSING,
     NOTHING,
-    WRONG,
     At,
     Declared,
     Key,
@@ -90,7 +90,7 @@ class ParentType(Reference):
         if at.scope.is_file and names is not None and value == own:
             return at.fail("another link of this robot or 'world'", f"{shown(value)}, the link itself")
         name = at.attempt(lambda: (Name() if at.scope.is_file else Text("the name of a link")).check(value))
-        if name is WRONG or names is None:
+        if name is INVALID or names is None:
             return name
         if name in names or name == WORLD:
             return name

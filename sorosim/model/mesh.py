@@ -11,7 +11,7 @@ import numpy as np
 
 from sorosim.arrays import Array, IntArray
 from sorosim.complex_step import number_type
-from sorosim.declare import WRONG, At, Declared, Quantity, Text, Type, Vector, Writer, key
+from sorosim.declare import INVALID, At, Declared, Quantity, Text, Type, Vector, Writer, key
 from sorosim.declare.composite import TableOf
 from sorosim.declare.types import is_list
 from sorosim.errors import ModelError
@@ -79,7 +79,7 @@ class Mesh(Shape, kind="mesh", title="Meshes by triangles"):
     def read(cls, data: Any, at: At) -> Any:
         if isinstance(data, Mapping) and not {"vertices", "faces"} & set(data):
             found = MeshFile.read(data, at)
-            return WRONG if found is WRONG else at.scope.mesh(found, at)
+            return INVALID if found is INVALID else at.scope.mesh(found, at)
         return super().read(data, at)
 
     def validate(self) -> None:

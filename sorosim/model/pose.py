@@ -11,8 +11,9 @@ import numpy as np
 from sorosim.arrays import Array
 from sorosim.complex_step import is_varying, number_type
 from sorosim.declare import (
-    WRONG,
+    INVALID,
     At,
+    Boolean,
     Declared,
     Fraction,
     Key,
@@ -20,7 +21,6 @@ from sorosim.declare import (
     Name,
     Part,
     Quantity,
-    Truth,
     Type,
     Vector,
     Writer,
@@ -193,7 +193,7 @@ class PoseAsBuilt(PoseOnLink, title="Poses as built"):
     """A pose on a link, or where frame a is as the robot is built."""
 
     as_built: bool = key(
-        Truth(),
+        Boolean(),
         "Instead of position and rotation: where frame a is when all coordinates are zero.",
         "true",
         default=False,
@@ -226,7 +226,7 @@ class PoseType(Type):
         if isinstance(value, list | tuple) and not at.scope.is_file:
             return at.attempt(lambda: check_pose("", value))
         pose = Pose.read(value, at)
-        return WRONG if pose is WRONG else at.attempt(pose.matrix)
+        return INVALID if pose is INVALID else at.attempt(pose.matrix)
 
     def give(self, value: Any, key: Key, writer: Writer) -> dict[str, Any]:
         found = pose_data(value)
@@ -262,12 +262,12 @@ class PlaceType(Type):
         is_matrix = isinstance(value, np.ndarray) or (isinstance(value, list | tuple) and not _is_list_of_poses(value))
         if is_matrix and not at.scope.is_file:
             pose = at.attempt(lambda: check_pose("", value))
-            return WRONG if pose is WRONG else OnLink(pose, None, "")
+            return INVALID if pose is INVALID else OnLink(pose, None, "")
         several = isinstance(value, list | tuple)
         kind = PoseAsBuilt if self.built and not several else PoseOnLink
         found = [(kind.read(entry, here), here) for entry, here in _entries(value, at, several)]
-        if any(pose is WRONG for pose, _ in found):
-            return WRONG
+        if any(pose is INVALID for pose, _ in found):
+            return INVALID
         n_problems, matrices = len(at.scope.problems), []
         link = _link_of(at, self.of)
         for i, (pose, here) in enumerate(found):
@@ -282,7 +282,7 @@ class PlaceType(Type):
         if first.frame is not None:
             check_frame(here / "frame", first.frame, link)
         if len(at.scope.problems) > n_problems:
-            return WRONG
+            return INVALID
         is_built = getattr(first, "as_built", False)
         return OnLink(AS_BUILT if is_built else chained(matrices), first.s, first.frame or "")
 
@@ -336,9 +336,9 @@ class PlaceOnRod(Fraction):
 
     def read(self, value: Any, at: At) -> Any:
         found, n_problems = super().read(value, at), len(at.scope.problems)
-        if found is not WRONG and isinstance(at.owner, Mapping) and isinstance(at.owner.get("link"), str):
+        if found is not INVALID and isinstance(at.owner, Mapping) and isinstance(at.owner.get("link"), str):
             check_place(at, at.owner["link"])
-        return found if len(at.scope.problems) == n_problems else WRONG
+        return found if len(at.scope.problems) == n_problems else INVALID
 
 
 @dataclass(frozen=True)
@@ -350,9 +350,9 @@ class FrameOnLink(Name):
             "" if isinstance(value, str) and value == "" and not at.scope.is_file else super().read(value, at),
             len(at.scope.problems),
         )
-        if found not in (WRONG, "") and isinstance(at.owner, Mapping) and isinstance(at.owner.get("link"), str):
+        if found not in (INVALID, "") and isinstance(at.owner, Mapping) and isinstance(at.owner.get("link"), str):
             check_frame(at, found, at.owner["link"])
-        return found if len(at.scope.problems) == n_problems else WRONG
+        return found if len(at.scope.problems) == n_problems else INVALID
 
 
 def place_fields(part: Any) -> None:

@@ -11,7 +11,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sorosim.complex_step import number_type
-from sorosim.declare import WRONG, At, Choice, Declared, Numbers, Part, Quantity, Type, Writer, formula_or_quantity, key
+from sorosim.declare import (
+    INVALID,
+    At,
+    Choice,
+    Declared,
+    Numbers,
+    Part,
+    Quantity,
+    Type,
+    Writer,
+    formula_or_quantity,
+    key,
+)
 from sorosim.declare.base import Define
 from sorosim.declare.types import Listed, checked_each, formula_data, inexpressible, is_list, number_schema
 from sorosim.errors import ModelError, nearest
@@ -254,7 +266,7 @@ class Size(Type):
         at.number(self.dimension)
         if isinstance(value, Mapping):
             box = SizeTable.read(value, at)
-            return WRONG if box is WRONG else at.attempt(lambda: self._table(box.table))
+            return INVALID if box is INVALID else at.attempt(lambda: self._table(box.table))
         if isinstance(value, list | tuple):
             for i in range(len(value)):
                 (at / i).number(self.dimension)

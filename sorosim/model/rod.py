@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sorosim.declare import WRONG, At, Declared, Name, OneOf, Part, Quantity, Type, Whole, Writer, key
+from sorosim.declare import INVALID, At, Declared, Integer, Name, OneOf, Part, Quantity, Type, Writer, key
 from sorosim.declare.base import Define
 from sorosim.declare.composite import PartsOrKeys
 from sorosim.errors import ModelError
@@ -35,9 +35,9 @@ class MaterialOf(Type):
             return at.fail("a Material", shown(value))
         name = at.attempt(lambda: Name().check(value))
         names = at.scope.names("materials")
-        if name is WRONG or names is None or not at.known("the name of a material", name, names):
-            return WRONG
-        return at.scope.part("materials", name, WRONG)
+        if name is INVALID or names is None or not at.known("the name of a material", name, names):
+            return INVALID
+        return at.scope.part("materials", name, INVALID)
 
     def write(self, value: Any, writer: Writer) -> Any:
         return writer.material(value)
@@ -62,7 +62,7 @@ class Division(Declared, title="Rods"):
         default=ReferenceStrain(),
     )  # fmt: skip
     quadrature: int | None = key(
-        Whole(1, MAX_N_GAUSS), "Gauss points (between the kinks of basis and section); by default as many as needed.",
+        Integer(1, MAX_N_GAUSS), "Gauss points (between the kinks of basis and section); by default as many as needed.",
         "6", default=None,
     )  # fmt: skip
 
@@ -154,7 +154,7 @@ class Rod(Declared, title="Rods of several pieces"):
     def read(cls, data: Any, at: At) -> Any:
         if isinstance(data, Mapping) and "divisions" not in data:
             one = Division.read_keys(data, at)
-            return WRONG if one is WRONG else cls.make({"divisions": (one,)}, at)
+            return INVALID if one is INVALID else cls.make({"divisions": (one,)}, at)
         return super().read(data, at)
 
     @classmethod

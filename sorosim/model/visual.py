@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from sorosim.arrays import Array
-from sorosim.declare import WRONG, At, Declared, Inline, Key, ListOf, Part, Type, Writer, key
+from sorosim.declare import INVALID, At, Declared, Inline, Key, ListOf, Part, Type, Writer, key
 from sorosim.declare.base import Define
 from sorosim.errors import ModelError, nearest
 from sorosim.model.body import AT_KEY
@@ -87,7 +87,7 @@ class VisualType(Type):
         if isinstance(value, list | tuple):
             return ListOf(Part(Visual)).read(value, at)
         one = Visual.read(value, at)
-        return WRONG if one is WRONG else (one,)
+        return INVALID if one is INVALID else (one,)
 
     def write(self, value: Any, writer: Writer) -> Any:
         return [visual.data(writer) for visual in value]

@@ -11,7 +11,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from sorosim.arrays import Array, IntArray
-from sorosim.declare import Whole
+from sorosim.declare import Integer
 from sorosim.errors import InputError
 from sorosim.linear import Linearization
 from sorosim.results.result import Run
@@ -85,7 +85,7 @@ def mode(lin: Linearization, k: int, *, periods: int = 1, amplitude: float = AMP
         There is no such mode, or an option is none.
     """
     robot, index, decay = lin._of_robot("mode"), _mode_index(lin, k), flag("decay", decay)
-    n = Whole(1, 10_000).argument("periods", periods)
+    n = Integer(1, 10_000).argument("periods", periods)
     part = positive("amplitude", amplitude)
     value = complex(lin.damped.eigenvalues[index])
     shape = part * _scaled_shape(robot, lin.q, lin.damped.shapes[:, index])
@@ -168,7 +168,7 @@ def _mode_index(lin: Linearization, k: Any) -> int:
     n = len(lin.damped)
     if not n:
         raise InputError("mode", "a robot that can move", "none of its coordinates is free")
-    return int(Whole(1, n).argument("mode", k)) - 1
+    return int(Integer(1, n).argument("mode", k)) - 1
 
 
 def _scaled_shape(robot: Robot, q: Array, shape: Complex) -> Complex:

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from sorosim.arrays import Array, IntArray
-from sorosim.declare import MISSING, NOTHING, WRONG, At, Declared, Key, OneOf, Quantity, Type, Whole, Writer, key
+from sorosim.declare import INVALID, MISSING, NOTHING, At, Declared, Integer, Key, OneOf, Quantity, Type, Writer, key
 from sorosim.declare.base import Define
 from sorosim.declare.composite import both
 from sorosim.declare.types import is_list
@@ -84,7 +84,7 @@ class Errors(Type):
             (at / i).attempt(lambda i=i, x=x: Quantity(dimensions[i % len(dimensions)], least=self.least).check(x))  # type: ignore[misc]
             for i, x in enumerate(value)
         ]
-        return WRONG if any(entry is WRONG for entry in read) else tuple(read)
+        return INVALID if any(entry is INVALID for entry in read) else tuple(read)
 
     def _one_for_all(self, value: Any, dimensions: list[str]) -> float:
         """A quantity that is of all these dimensions, as a bare number is."""
@@ -117,7 +117,8 @@ class Sensor(Declared):
     )  # fmt: skip
     bias: float | tuple[float, ...] = key(Errors(), "What is added to every sample, as the noise.", "0.02", default=0.0)
     seed: int | None = key(
-        Whole(0, MAX_SEED), "Whole number that the noise is drawn by; without it, one that follows from the name.", "7",
+        Integer(0, MAX_SEED), "Whole number that the noise is drawn by; without it, one that follows from the name.",
+        "7",
         default=None,
     )  # fmt: skip
 
@@ -132,10 +133,10 @@ class Sensor(Declared):
 
     @classmethod
     def read_own(cls, given: Mapping[str, Any], at: At) -> dict[str, Any]:
-        """Fields from what stands under the key of the kind; WRONG among them where a mistake was noted."""
+        """Fields from what stands under the key of the kind; INVALID among them where a mistake was noted."""
         own = cls.own_keys()
         known = [one.name for one in own.values()]
-        values = {name: WRONG for name in given if not (at / name).known("a known key", name, known, at_key=True)}
+        values = {name: INVALID for name in given if not (at / name).known("a known key", name, known, at_key=True)}
         for name, one in own.items():
             value = one.type.take(given, one, at)
             if value is not MISSING:
@@ -158,8 +159,8 @@ class Sensor(Declared):
             values = cls.read_own(given, here)
         else:
             return here.fail("a mapping with the keys " + ", ".join(one.name for one in own.values()), shown(given))
-        if any(value is WRONG for value in (*values.values(), *shared.values())):
-            return WRONG
+        if any(value is INVALID for value in (*values.values(), *shared.values())):
+            return INVALID
         values |= {name: value for name, value in shared.items() if value is not MISSING}
         return at.attempt(lambda: cls.make(values, at))
 
@@ -226,7 +227,7 @@ class SensorType(OneOf):
         kinds, names = SENSORS.names(), list(value) if isinstance(value, Mapping) else []
         unknown = [name for name in names if not (at / name).known("a known key", name, (*kinds, *SHARED), at_key=True)]
         if unknown:
-            return WRONG
+            return INVALID
         given = [name for name in kinds if name in names]
         if len(given) != 1:
             return at.fail("one kind of sensor: " + listed(kinds), both(given) if given else shown(value))

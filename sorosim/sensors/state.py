@@ -18,7 +18,7 @@ from sorosim.arrays import Array, IntArray
 from sorosim.engine.engine import Engine
 from sorosim.errors import ModelError, nearest
 from sorosim.kernels.kinematics import POSES, forward_sweep
-from sorosim.kernels.tree import BARE, OFFSET, PARENT, STRAIN, Workspace, make_workspace
+from sorosim.kernels.tree import MASSLESS_END, OFFSET, PARENT, STRAIN, Workspace, make_workspace
 from sorosim.model.compile import LinkLayout
 from sorosim.model.description import Description
 
@@ -84,7 +84,7 @@ class SensorSites:
             if segment >= 0:
                 self._nodes[i] = len(tree.segment) + len(rows)
                 rows.append(tree.segment[segment].copy())
-                rows[-1][[PARENT, STRAIN, OFFSET, BARE]] = node, len(tree.strain) + at, 0, 1
+                rows[-1][[PARENT, STRAIN, OFFSET, MASSLESS_END]] = node, len(tree.strain) + at, 0, 1
         n, none = len(rows), np.zeros((0, tree.segment.shape[1]), dtype=np.int64)
         self._tree = tree._replace(
             segment=np.concatenate([tree.segment, none, *(row[None] for row in rows)]),
@@ -164,7 +164,7 @@ class State:
         return self.engine.tensions(self.q, self.u)
 
     def transmitted(self, node: int) -> Array:
-        """Wrench (6,) on a node and all beyond it from what is before, in its own frame, about its origin."""
+        """Wrench (6,) that the parent transmits to a node and its subtree, in the node's frame, about its origin."""
         poses, wrenches = self._transmitted
         R, p, w = poses[node, :3], poses[node, 3], wrenches[node]
         return np.concatenate([R.T @ (w[:3] - cross(p, w[3:])), R.T @ w[3:]])

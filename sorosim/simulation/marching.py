@@ -103,7 +103,7 @@ class Marching:
 
     def state(self, inputs: Motion) -> March:
         engine = self.system.robot.engine
-        n, n_rows, n_inputs = engine.ndof, engine.closed.m, engine.n_actuators
+        n, n_rows, n_inputs = engine.ndof, engine.loop_layout.m, engine.n_actuators
         loading = engine.loading
         signals = [inputs, self.system.driven, loading.packed.signals]
         values: Any = (np.zeros((len(motion.signals), 3)) for motion in signals)
@@ -141,7 +141,9 @@ class Marching:
                 return without_rate(problem)
         n_rows, n = len(problem.t_out), engine.ndof
         states: Any = (np.zeros((n_rows, n)) for _ in range(3))
-        rows = Rows._make((problem.t_out.copy(), *states, np.zeros((n_rows, engine.closed.m)), np.zeros((n_rows, 2))))
+        rows = Rows._make(
+            (problem.t_out.copy(), *states, np.zeros((n_rows, engine.loop_layout.m)), np.zeros((n_rows, 2)))
+        )
         rows.q[0], rows.qd[0], _ = system.coordinates(t0, problem.x0)
         rows.qdd[0] = state.state[m.QDD]
         rows.multiplier[0] = state.multiplier[m.L]
@@ -289,7 +291,7 @@ class _MarchRun:
             message = f"stopped at t = {t:.6g} s: {stop or MESSAGES[code]}"
             if not stop and self.state.external.contact.counts[OVERFLOW]:
                 message += f"; more than {len(self.state.external.contact.entry)} contacts at once"
-            if not stop and self.engine.closed.m:
+            if not stop and self.engine.loop_layout.m:
                 message += self.method.system.loop_monitor.describe_failed_step(self.state.out.closure.value[ERROR])
         self.record_regularity()
         ends: tuple[Any, float] = (None, float("nan"))
@@ -358,7 +360,7 @@ class _MarchRun:
     def record_regularity(self) -> None:
         """Tell where they were next to singular; pivots here are products of two rows."""
         number, loop_monitor = self.state.number, self.method.system.loop_monitor
-        if self.engine.closed.m:
+        if self.engine.loop_layout.m:
             least, best = np.sqrt(number[[m.LEAST_PIVOT, m.BEST_PIVOT]])
             loop_monitor.check_singularity(
                 float(number[m.LEAST_PIVOT_TIME]), least, best, int(self.state.counts[m.LEAST_ROW])
@@ -374,7 +376,7 @@ class _MarchRun:
             pairs = zip(rows.q[self.reported : done], rows.qd[self.reported : done], strict=True)
             states = np.array([self.method.system.state(*pair) for pair in pairs])
             # projected rates leave multipliers of first order only: then forward dynamics at the rows finds better ones
-            dependent = bool(self.state.counts[m.RANK] < self.engine.closed.m)
+            dependent = bool(self.state.counts[m.RANK] < self.engine.loop_layout.m)
             # the first row is the start, which forward dynamics has found, or belongs to the segment before
             for k in range(max(self.reported, 1), 0 if self.method.projection else done):
                 self.method.system.rows[float(rows.t[k])] = rows.qdd[k], rows.multiplier[k], dependent

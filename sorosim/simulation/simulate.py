@@ -231,7 +231,7 @@ def resume(
         raise InputError("run", "a run that was simulated", f"one by '{options.get('method')}'", hint)
     options |= checked(SimulateArguments, changes, options)
     if options["dt_control"] is not None and controller is None:
-        raise InputError("controller", "the controller again", "none, and no file keeps it")
+        raise InputError("controller", "the controller", "none", "pass it again: result files keep no functions")
     _check_sampling(controller, u, options)
     inputs = None if controller else stored_signals(options["u"], "u") if u is None else u
     system = _system(run.robot, inputs, stored_signals(options["driven"], "driven"), controller, options)
@@ -274,7 +274,7 @@ def _start(robot: Robot, system: OdeSystem, q0: Any, qd0: Any) -> tuple[Array, A
     violated = robot.engine.loops.size * np.abs(rate) > LOOP_CLOSURE_TOLERANCE
     named_rates = robot.description.initial_rates if qd0 is None else qd0 if isinstance(qd0, Mapping) else None
     if named_rates is None and violated.any():
-        worst = next(name for name, rows in robot.engine.closed.rows.items() if violated[rows].any())
+        worst = next(name for name, rows in robot.engine.loop_layout.rows.items() if violated[rows].any())
         got = f"rates that tear '{worst}' open, by up to {np.abs(rate).max():.3g} m/s or rad/s"
         raise InputError("qd0", "rates that keep the loops closed", got, "sorosim.assemble finds the nearest ones")
     prescribed = {robot.engine.layout.coordinate(name, "qd0") for name in named_rates or ()}

@@ -117,7 +117,7 @@ def _search(counter: Counter, x0: Array, near: bool) -> tuple[Point, str, bool]:
     if (point is None or not point.converged) and problem.descend_first:
         point, released = _descend_from(counter, x0)
         if point is not None:
-            return point, f"let go at the start, {released}", True
+            return point, f"descent of the potential from the start: {released}", True
     if problem.follow_curve and (point is None or not point.converged):
         point, course = _follow_load(counter)
     if problem.hybr_fallback and (point is None or not point.converged):
@@ -140,8 +140,8 @@ def _search(counter: Counter, x0: Array, near: bool) -> tuple[Point, str, bool]:
     if not released:
         end, released = _descend_from(counter, x0)
         if end is not None:
-            return end, f"{course}; let go at the start, {released}", True
-    return point, course + f"; let go at the start, {released}" * bool(released), False
+            return end, f"{course}; descent of the potential from the start: {released}", True
+    return point, course + f"; descent of the potential from the start: {released}" * bool(released), False
 
 
 def _may_tunnel(problem: StaticProblem, x: Array, y: Array) -> bool:

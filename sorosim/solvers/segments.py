@@ -29,7 +29,7 @@ def integrate_with_restarts(
     restart : callable
         Called with time, state and the counts so far, at each of them that is reached; returns the state to continue
         from, or None: that is the end.
-    leave : Event, optional
+    restart_event : Event, optional
         Where it is crossed the integrator starts anew too. It must not be crossed at once after a `restart`.
 
     Returns

@@ -215,10 +215,10 @@ class _Sweep:
             raise Interrupted(message, self._result()) from None
         except BrokenExecutor:
             hint = f"if memory ran out, fewer processes need less{self._resume_hint()}"
-            raise InputError("jobs", "processes that live", "one that was ended from outside", hint) from None
+            raise InputError("jobs", "worker processes to the end", "one that was killed", hint) from None
         except ClusterLost as error:
             got = f"'{error}', which was lost at {self.n_done} of {len(self.plan.samples)} points{self._resume_hint()}"
-            raise InputError("scheduler", "a scheduler that stays", got) from None
+            raise InputError("scheduler", "a connection to the scheduler to the end", got) from None
         finally:
             if self.journal is not None:
                 self.journal.close() if self.done else self.journal.remove()

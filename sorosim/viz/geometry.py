@@ -344,7 +344,7 @@ def _add_tendon(build: _Builder, robot: Robot, tendon: Tendon, n_stations: int) 
     routes: list[Array] = []
     slopes: list[Array] = []
     size = 0.0
-    for run in tendon.runs:
+    for run in tendon.path:
         layout = robot.engine.layout.links[run.rod]
         length = float(layout.X[-1])
         for piece in layout.pieces:

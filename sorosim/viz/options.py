@@ -100,7 +100,7 @@ class DrawingOptions:
         if new.follow is not None:
             expected = f"the name of a link, or '{CENTRE_OF_MASS}'"
             check_name("follow", new.follow, [CENTRE_OF_MASS, *own], expected)
-            if new.follow == CENTRE_OF_MASS and not robot.engine.weight[:, 3, 3].sum() > 0.0:
+            if new.follow == CENTRE_OF_MASS and not robot.engine.gravitational_inertia[:, 3, 3].sum() > 0.0:
                 raise InputError("follow", "the name of a link", f"'{new.follow}'", "this robot has no mass")
         if new.title is not None and not isinstance(new.title, str):
             raise InputError("title", "a text", describe(new.title))

@@ -77,7 +77,7 @@ def centre_of_mass(robot: Robot, q: Array) -> tuple[Array, float]:
     """Centre of mass (3,) in the world [m], and the mass [kg]; fluid that moves with the robot does not count."""
     engine = robot.engine
     engine.sweep(q, engine.zero_rates, POSES)
-    inertia, pose = engine.weight, engine.workspace.pose[: len(engine.weight)]
+    inertia, pose = engine.gravitational_inertia, engine.workspace.pose[: len(engine.gravitational_inertia)]
     mass, skew = inertia[:, 3, 3], inertia[:, :3, 3:]  # m, and m times the cross product with the centre
     arm = np.stack([skew[:, 2, 1], skew[:, 0, 2], skew[:, 1, 0]], axis=1)
     total = float(mass.sum())

@@ -12,7 +12,7 @@ import sorosim
 from sorosim.actuation.base import ActuatorValues
 from sorosim.actuation.chamber import Chamber
 from sorosim.actuation.distributed_moment import DistributedMoment
-from sorosim.actuation.route import Run
+from sorosim.actuation.route import RouteSegment
 from sorosim.actuation.servo import Servo
 from sorosim.actuation.tendon import SLACK_PART, Tendon
 from sorosim.errors import ModelError, PlugInError
@@ -34,8 +34,8 @@ def place(text):
     return parse(text, PLACE)
 
 
-HELIX = Run("arm", y=place("0.5*r*cos(4*s)"), z=place("0.5*r*sin(4*s)"))
-STRAIGHT = Run("leg", y=0.005, z=0.002)
+HELIX = RouteSegment("arm", y=place("0.5*r*cos(4*s)"), z=place("0.5*r*sin(4*s)"))
+STRAIGHT = RouteSegment("leg", y=0.005, z=0.002)
 
 
 class Muscle:
@@ -166,7 +166,7 @@ def planar_rod(actuator, bending=0, **options):
 def test_friction_takes_what_a_capstan_takes(angle):
     # a rod of constant curvature, its tendon 1 cm beside the axis: it turns by the same angle
     T, y, mu, L = 7.0, 0.01, 0.4, 0.4
-    robot = planar_rod(Tendon(Run("arm", y=y, z=0.0), friction=mu), quadrature=20)
+    robot = planar_rod(Tendon(RouteSegment("arm", y=y, z=0.0), friction=mu), quadrature=20)
     tau = robot.internal_force([angle], [0.0], u=[T]) - robot.internal_force([angle], [0.0], u=[0.0])
     # slow turning, of a thousandth of a radian on the whole way, is felt less
     fade = 1e-3 / L
@@ -177,7 +177,7 @@ def test_friction_takes_what_a_capstan_takes(angle):
 
 def test_a_straight_tendon_with_friction_loses_nothing():
     y, T = 0.01, 7.0
-    robot = planar_rod(Tendon(Run("arm", y=y, z=0.0), friction=0.4))
+    robot = planar_rod(Tendon(RouteSegment("arm", y=y, z=0.0), friction=0.4))
     assert_allclose(robot.internal_force([0.0], [0.0], u=[T]), T * y, rtol=1e-12)
 
 
@@ -197,7 +197,7 @@ def test_a_chamber_on_the_axis_stretches_a_rod_as_its_pressure_says():
     material = Material(1e6, poisson=0.5, density=1000.0)
     strain = sorosim.model.basis.Strain(elongation=0)
     rod = Rod((Division(0.4, Circle(0.02), material, strain),))
-    chamber = Chamber((Run("arm", y=0.0, z=0.0),), area=1e-4)
+    chamber = Chamber((RouteSegment("arm", y=0.0, z=0.0),), area=1e-4)
     robot = Robot(Description("rod", (Link("arm", rod),), gravity=(0, 0, 0), actuators={"a": chamber}))
     for pressure in (1e5, -5e4):
         eq = sorosim.statics(robot, u={"a": pressure})
@@ -269,7 +269,7 @@ def test_a_tendon_in_python_is_the_compiled_one(robot, state):
 
 
 def test_the_way_of_an_actuator_in_python_through_statics_and_motion_is_that_of_a_compiled_one():
-    a, b = planar_rod(SlowTendon(0.01, 0.0, ("arm",)), 2), planar_rod(Tendon(Run("arm", y=0.01, z=0.0)), 2)
+    a, b = planar_rod(SlowTendon(0.01, 0.0, ("arm",)), 2), planar_rod(Tendon(RouteSegment("arm", y=0.01, z=0.0)), 2)
     assert_allclose(sorosim.statics(a, u=[3.0]).q, sorosim.statics(b, u=[3.0]).q, atol=1e-12)
     for method in ("bdf", "newmark"):
         one, two = (sorosim.simulate(robot, 0.05, u={"a": "10*t"}, method=method) for robot in (a, b))

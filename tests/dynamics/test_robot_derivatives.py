@@ -62,7 +62,7 @@ def test_the_random_trees_have_everything():
     assert any(any(entry is None for entry in vars(d.strain).values()) for d in divisions)
     assert {len(link.rod.divisions) for link in links if link.rod} == {1, 2}
     actuators = [actuator for robot in robots for actuator in robot.description.actuators.values()]
-    assert {len(actuator.runs) for actuator in actuators if isinstance(actuator, Tendon)} == {1, 2}
+    assert {len(actuator.path) for actuator in actuators if isinstance(actuator, Tendon)} == {1, 2}
     of_link = {(id(robot), link.name): link.joint for robot in robots for link in robot.links}
     moved = {of_link[id(robot), actuator.link].kind for robot in robots
              for actuator in robot.description.actuators.values() if isinstance(actuator, JointForce)}  # fmt: skip

@@ -121,7 +121,7 @@ def test_what_floats_rests_where_it_is():
     vehicle = sorosim.load("underwater_vehicle")
     rest = sorosim.statics(vehicle)
     assert np.abs(rest.q).max() < np.sqrt(np.finfo(float).eps)  # m, rad: nothing holds the vehicle but its digits
-    weight = 9.81 * vehicle.engine.weight[:, 3, 3].sum()
+    weight = 9.81 * vehicle.engine.gravitational_inertia[:, 3, 3].sum()
     assert rest.residual_norm < 1e-14 * weight  # what cancels is the buoyancy of all parts
     heavier = sorosim.load("underwater_vehicle", set={"links.body.body.density": "1000.001 kg/m^3"})
     with pytest.raises(ConvergenceError, match="nothing holds it along 'body"):  # that is no rounding

@@ -17,12 +17,14 @@ from sorosim.actuation.route import SectionFormula
 from sorosim.actuation.servo import OfJoint
 from sorosim.declare import (
     MISSING,
+    Boolean,
     Choice,
     Declared,
     Either,
     Flat,
     Formula,
     Inline,
+    Integer,
     ListOf,
     MapOf,
     Name,
@@ -34,10 +36,8 @@ from sorosim.declare import (
     SignalOf,
     SignalVector,
     Text,
-    Truth,
     Type,
     Vector,
-    Whole,
 )
 from sorosim.errors import ModelError
 from sorosim.io.yaml_reader import read_text
@@ -154,12 +154,12 @@ def _(type: Coordinate, key: Any, known: Known) -> Any:
 
 
 @values_of.register
-def _(type: Truth, key: Any, known: Known) -> Any:
+def _(type: Boolean, key: Any, known: Known) -> Any:
     return st.booleans()
 
 
 @values_of.register
-def _(type: Whole, key: Any, known: Known) -> Any:
+def _(type: Integer, key: Any, known: Known) -> Any:
     return st.integers(type.least, min(type.upto, type.least + 7))
 
 

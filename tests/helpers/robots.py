@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from helpers.kinds import CLOSING, COORDINATES, JOINT_KINDS, WITH_SPRINGS, WITHOUT_AXIS
 from sorosim.actuation.joint_force import JointForce
 from sorosim.actuation.loop_force import LoopForce
-from sorosim.actuation.route import PLACE_VARIABLES, Run
+from sorosim.actuation.route import PLACE_VARIABLES, RouteSegment
 from sorosim.actuation.tendon import Tendon
 from sorosim.constraints.loop import Anchor, Loop
 from sorosim.lie import exp_se3
@@ -58,7 +58,9 @@ def cable_manipulator(
         "cable4": ("0.015*sin(4*pi*X/L)", "0.015*cos(4*pi*X/L)"),
         "cable5": ("0.015*sin(4*pi*X/L)", "-0.015*cos(4*pi*X/L)"),
     }
-    cables = {name: Tendon((Run("arm", y=formula(y, "r"), z=formula(z, "r")),)) for name, (y, z) in routes.items()}
+    cables = {
+        name: Tendon((RouteSegment("arm", y=formula(y, "r"), z=formula(z, "r")),)) for name, (y, z) in routes.items()
+    }
     return Robot(Description("cable manipulator", (Link("arm", arm),), actuators=cables))
 
 
@@ -351,13 +353,15 @@ def _random_tendons(rng: np.random.Generator, links: list[Link]) -> dict[str, Te
         if before is not None and before.rod is not None:
             # through both: the rod before, and this one that is fixed to its tip
             start = before.rod.starts[-1] / before.rod.length
-            first = Run(before.name, y=0.01, z=formula("0.01*s"), start=start)
-            tendons[f"through_{link.name}"] = Tendon((first, Run(link.name, y=y, z=z)), pushes=True)
+            first = RouteSegment(before.name, y=0.01, z=formula("0.01*s"), start=start)
+            tendons[f"through_{link.name}"] = Tendon((first, RouteSegment(link.name, y=y, z=z)), pushes=True)
         else:
-            tendons[f"along_{link.name}"] = Tendon((Run(link.name, y=y, z=z),), pushes=True)
+            tendons[f"along_{link.name}"] = Tendon((RouteSegment(link.name, y=y, z=z),), pushes=True)
             if len(link.rod.divisions) > 1:
                 end = link.rod.starts[1] / link.rod.length
-                tendons[f"part_of_{link.name}"] = Tendon((Run(link.name, y=-0.01, z=0.005, end=end),), pushes=True)
+                tendons[f"part_of_{link.name}"] = Tendon(
+                    (RouteSegment(link.name, y=-0.01, z=0.005, end=end),), pushes=True
+                )
     return tendons
 
 

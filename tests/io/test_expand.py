@@ -136,7 +136,7 @@ def test_a_robot_of_twenty_equal_fingers_is_short():
     assert robot.links[1].parent == "palm"
     assert robot.links[2].parent == "thumb_proximal"
     assert robot.description.loads["finger7_touch"].link == "finger7_distal"
-    assert robot.description.actuators["thumb_flexor"].runs[1].rod == "thumb_distal"
+    assert robot.description.actuators["thumb_flexor"].path[1].rod == "thumb_distal"
     assert robot.description.text == HAND
 
 
@@ -446,7 +446,7 @@ BASE = "sorosim: 1\nparameters: {length: 30 cm, n: 1}\n" + RUBBER + ARM.replace(
         ("parameters.length", 0.25, lambda r: r.links[0].rod.length, 0.25),
         ("links.lid.joint.revolute.axis[1]", 1, lambda r: r.links[1].joint.axis[1], 0.5**0.5),
         ("links.lid.joint.revolute.axis.1", "1", lambda r: r.links[1].joint.axis[1], 0.5**0.5),
-        ("actuators.cable.tendon.path[0].z", "5 mm", lambda r: r.description.actuators["cable"].runs[0].z, 0.005),
+        ("actuators.cable.tendon.path[0].z", "5 mm", lambda r: r.description.actuators["cable"].path[0].z, 0.005),
         ("gravity", "[0, 0, -1]", lambda r: r.description.gravity, (0, 0, -1)),
         ("gravity", np.array([0, 0, -1.0]), lambda r: r.description.gravity, (0, 0, -1)),
         ("simulate.t_end", "1 min", lambda r: r.description.simulate["t_end"], 60.0),

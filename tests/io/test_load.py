@@ -206,7 +206,7 @@ def test_a_rod_of_several_divisions_and_a_tendon_through_the_first():
     text = BASE[:start] + f"      divisions:\n        - {piece}\n        - {piece}\n" + BASE[end:]
     robot = load_text(changed(("z: r}", "z: r, to: 0.5}"), text=text), "robot.yaml")
     assert len(robot.links[0].rod.divisions) == 2
-    assert robot.description.actuators["cable"].runs[0].end == 0.5
+    assert robot.description.actuators["cable"].path[0].end == 0.5
 
 
 def test_a_tendon_along_a_path_of_rods():
@@ -217,8 +217,8 @@ def test_a_tendon_along_a_path_of_rods():
     path = "{tendon: {path: [{rod: arm, y: 0, z: r}, {rod: second, y: y/4, z: 0.5 cm}]}}"
     text = changed(("actuators:", second), ("{tendon: {rod: arm, y: 0, z: r}}", path))
     tendon = load_text(text, "robot.yaml").description.actuators["cable"]
-    assert [run.rod for run in tendon.runs] == ["arm", "second"]
-    assert tendon.runs[1].z == 0.005
+    assert [run.rod for run in tendon.path] == ["arm", "second"]
+    assert tendon.path[1].z == 0.005
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def only_loop(text, more=""):
 def same(a, b):
     for x, y in zip(arrays_of(a), arrays_of(b), strict=True):
         assert_array_equal(x, y)
-    assert a.engine.closed.rows == b.engine.closed.rows
+    assert a.engine.loop_layout.rows == b.engine.loop_layout.rows
     assert a.actuator_names == b.actuator_names
     assert a.description.actuators == b.description.actuators
 
@@ -335,4 +335,4 @@ def test_the_error_of_a_ball_is_how_far_its_ends_are_apart():
     q = 0.1 * np.random.default_rng(0).normal(size=robot.ndof)
     loop = robot.description.loops["ball"]
     apart = inverse(end_pose(robot, loop.b, q)) @ end_pose(robot, loop.a, q)
-    assert_allclose(robot.loop_rows(q).error[robot.engine.closed.rows["ball"]], apart[:3, 3], atol=1e-15)
+    assert_allclose(robot.loop_rows(q).error[robot.engine.loop_layout.rows["ball"]], apart[:3, 3], atol=1e-15)

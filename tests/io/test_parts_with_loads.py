@@ -46,7 +46,7 @@ def test_names_inside_a_part_are_its_own():
     assert list(loads["leg2_water"].links) == ["leg2_rod", "leg2_tip"]
     assert loads["leg2_water"].links["leg2_tip"].drag == (0.4, 0.4, 0.4)
     assert loads["leg1_push"].link == "leg1_tip"
-    assert actuators["leg2_air"].runs[0].rod == "leg2_rod"
+    assert actuators["leg2_air"].path[0].rod == "leg2_rod"
     assert actuators["leg2_muscle"].rod == "leg2_rod"
     assert actuators["leg1_hold"].link == "leg1_rod"
 

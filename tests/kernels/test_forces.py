@@ -48,7 +48,7 @@ def pulled(robot, name, q):
     actuator = robot.description.actuators[name]
     if isinstance(actuator, JointForce):
         return robot.internal_force_derivatives(q, 0.0 * q).B[:, robot.actuator_names.index(name)], H, 0.0
-    for run in actuator.runs:
+    for run in actuator.path:
         layout = robot.engine.layout.links[run.rod]
         total = layout.link.rod.length
         for piece in layout.pieces:

@@ -220,7 +220,7 @@ def test_normals_are_unit_vectors_at_the_ends_of_long_capsules():
     found = touching(links, among=["a", "b"], friction=0.0).contacts(np.zeros(6))
     assert found.gap[0] == pytest.approx(-2e-4, rel=0.02)
     np.testing.assert_allclose(np.linalg.norm(found.normal, axis=1), 1.0, rtol=1e-12)
-    np.testing.assert_allclose(found.force, found.pressure[:, None] * found.normal, rtol=1e-12)
+    np.testing.assert_allclose(found.force, found.normal_force[:, None] * found.normal, rtol=1e-12)
 
 
 @pytest.mark.parametrize("shape", [{"sphere": {"radius": 0.1}}, {"capsule": {"radius": 0.1, "length": 1.0}}])
@@ -240,7 +240,7 @@ def test_parallel_rods_share_their_load_along_them():
     along = found.position[:, 0]
     assert along.min() < 0.04
     assert along.max() > 0.16
-    assert found.pressure @ along / found.pressure.sum() == pytest.approx(0.1, abs=2e-3)
+    assert found.normal_force @ along / found.normal_force.sum() == pytest.approx(0.1, abs=2e-3)
 
 
 def test_restitution_and_damping():

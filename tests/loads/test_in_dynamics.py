@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import sorosim
 from sorosim.actuation.base import ActuatorValues
 from sorosim.actuation.chamber import Chamber
-from sorosim.actuation.route import Run
+from sorosim.actuation.route import RouteSegment
 from sorosim.actuation.servo import Servo
 from sorosim.actuation.tendon import Tendon
 from sorosim.loads.base import LoadValues
@@ -73,9 +73,9 @@ LOADS = {
     "rubber": Rubber(),
 }
 ACTUATORS = {
-    "wound": Tendon(Run("arm", y=0.005, z=0.0), stiffness=100.0),
-    "rubs": Tendon(Run("arm", y=0.0, z=0.005), friction=0.3),
-    "bellows": Chamber((Run("leg", y=0.0, z=0.002),), area=5e-5),
+    "wound": Tendon(RouteSegment("arm", y=0.005, z=0.0), stiffness=100.0),
+    "rubs": Tendon(RouteSegment("arm", y=0.0, z=0.005), friction=0.3),
+    "bellows": Chamber((RouteSegment("leg", y=0.0, z=0.002),), area=5e-5),
     "knee": Servo("leg", stiffness=1.0, damping=0.1, limit=0.5),
     "brake": Brake(),
 }

@@ -64,7 +64,7 @@ def moving(robot):
 def momentum(robot, q, qd):
     """Momentum (6,) of all bodies about the world's origin, [angular; linear]."""
     g, eta = node_motion(robot, q, qd)
-    inertia = robot.engine.weight
+    inertia = robot.engine.gravitational_inertia
     return sum(Ad_inv(g[k]).T @ inertia[k] @ eta[k] for k in range(len(g)))
 
 

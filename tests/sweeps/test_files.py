@@ -301,7 +301,9 @@ def test_a_cluster_computes_and_may_grow_meanwhile_and_vanish(here, monkeypatch)
             if done == 10:
                 cluster.close()
 
-        with pytest.raises(sorosim.InputError, match=r"scheduler: expected a scheduler that stays, got .*, which was"):
+        with pytest.raises(
+            sorosim.InputError, match=r"scheduler: expected a connection to the scheduler to the end, got .*, which was"
+        ):
             sorosim.sweep("runs.yaml", scheduler=cluster.scheduler_address, progress=lose, out="runs.h5")
     assert (sorosim.open("runs.h5").status == "ok").sum() >= 10
 

@@ -303,7 +303,7 @@ def test_robots_that_no_file_can_express_are_swept_too(finger, pull, tmp_path):
 def test_a_process_that_dies_is_told_and_leaves_no_empty_result(finger, pull, tmp_path):
     own = finger.with_loads(pull=pull("finger", (0.0, 0.0, 0.3), os.getpid()))
     assert sorosim.sweep(own, GRID).ok.all()
-    with pytest.raises(sorosim.InputError, match="jobs: expected processes that live, got one that was ended"):
+    with pytest.raises(sorosim.InputError, match="jobs: expected worker processes to the end, got one that was killed"):
         sorosim.sweep(own, GRID, block=4, jobs=2, out=tmp_path / "own.h5")
     assert not list(tmp_path.iterdir())
 

@@ -14,7 +14,7 @@ from validation.planar_rod import PlanarRod
 from sorosim.actuation.chamber import Chamber
 from sorosim.actuation.distributed_moment import DistributedMoment
 from sorosim.actuation.joint_force import JointForce
-from sorosim.actuation.route import Run
+from sorosim.actuation.route import RouteSegment
 from sorosim.actuation.servo import Servo
 from sorosim.actuation.tendon import SLACK_PART, Tendon
 from sorosim.equilibria.statics import statics
@@ -61,9 +61,9 @@ def stiffness(robot):
     return robot.links[0].rod.divisions[0].line_stiffness(np.zeros(1))[0]
 
 
-STRAIGHT = Run("arm", y=D, z=0.0)
-HELIX = Run("arm", y=place("0.008*cos(2*pi*s)"), z=place("0.008*sin(2*pi*s)"))
-SPIRAL = Run("arm", y=place("0.008*(1 - 0.4*s)*cos(4*s)"), z=place("0.008*(1 - 0.4*s)*sin(4*s)"))
+STRAIGHT = RouteSegment("arm", y=D, z=0.0)
+HELIX = RouteSegment("arm", y=place("0.008*cos(2*pi*s)"), z=place("0.008*sin(2*pi*s)"))
+SPIRAL = RouteSegment("arm", y=place("0.008*(1 - 0.4*s)*cos(4*s)"), z=place("0.008*(1 - 0.4*s)*sin(4*s)"))
 WINDING = 2.0 * np.pi / L
 
 
@@ -82,7 +82,10 @@ def two_rods(**actuators):
 @pytest.mark.parametrize("stiff", [1e2, 1e4, 1e6])
 @pytest.mark.parametrize("wound", [0.002, 0.03])
 def test_a_wound_tendon_holds_the_arm_as_the_tension_it_has(stiff, wound):
-    runs = (Run("arm", y=place("0.006*cos(3*s)"), z=0.008), Run("hand", y=0.004, z=place("0.006 - 0.002*s")))
+    runs = (
+        RouteSegment("arm", y=place("0.006*cos(3*s)"), z=0.008),
+        RouteSegment("hand", y=0.004, z=place("0.006 - 0.002*s")),
+    )
     by_length, by_tension = two_rods(pull=Tendon(runs, stiffness=stiff)), two_rods(pull=Tendon(runs))
     found = statics(by_length, {"pull": wound})
     rest = by_length.tendon_lengths(np.zeros(by_length.ndof))["pull"]
@@ -224,7 +227,9 @@ def spread(robot, q, u):
 def test_friction_along_an_arc_is_the_capstans(turns, mu):
     curvature = 2.0 * np.pi * turns / L
     arc = ReferenceStrain(0.0, 0.0, curvature, 1.0, 0.0, 0.0)
-    robot = arm(Strain(elongation=14), n_gauss=20, reference=arc, pull=Tendon((Run("arm", y=0, z=0),), friction=mu))
+    robot = arm(
+        Strain(elongation=14), n_gauss=20, reference=arc, pull=Tendon((RouteSegment("arm", y=0, z=0),), friction=mu)
+    )
     u = 7.0
     T = spread(robot, np.zeros(robot.ndof), u)
     s = np.linspace(0.0, 1.0, 11)
@@ -244,7 +249,7 @@ def test_friction_goes_on_from_rod_to_rod_but_not_in_kinks():
         arc = ReferenceStrain(0.0, 0.0, curvature, 1.0, 0.0, 0.0)
         rods.append(Rod((Division(length, Circle(0.01), material, Strain(elongation=10), reference=arc),)))
     links = Link("arm", rods[0]), Link("hand", rods[1], parent="arm", at=pose(turn(Y, 0.9)))
-    tendon = Tendon((Run("arm", y=0, z=0), Run("hand", y=0, z=0)), friction=mu)
+    tendon = Tendon((RouteSegment("arm", y=0, z=0), RouteSegment("hand", y=0, z=0)), friction=mu)
     robot = Robot(Description("arcs", links, gravity=NO_GRAVITY, actuators={"pull": tendon}))
     zero = np.zeros(robot.ndof)
     force = robot.internal_force(zero, zero, u={"pull": u}).reshape(2, 11)
@@ -341,7 +346,7 @@ def test_an_arm_under_loads_and_a_rubbing_tendon_against_a_boundary_value_proble
 
 def test_a_chamber_beside_the_axis_bends_and_stretches_to_a_circle():
     area, p = 2e-5, 3e4
-    for run, axis in ((Run("arm", y=0.0, z=D), 1), (Run("arm", y=D, z=0.0), 2)):
+    for run, axis in ((RouteSegment("arm", y=0.0, z=D), 1), (RouteSegment("arm", y=D, z=0.0), 2)):
         robot = arm(Strain(torsion=1, bending=2, elongation=1, shear=0), air=Chamber((run,), area=area))
         k = stiffness(robot)
         for pressure in (p, -0.5 * p):
@@ -355,7 +360,7 @@ def test_a_chamber_beside_the_axis_bends_and_stretches_to_a_circle():
             exact = [along, 0.0, -across] if axis == 1 else [along, across, 0.0]
             assert_allclose(g[:3, 3], exact, rtol=0, atol=1e-12)
     # several chambers around the axis stretch it only
-    around = [Run("arm", y=D * np.cos(a), z=D * np.sin(a)) for a in 2.0 * np.pi * np.arange(3) / 3]
+    around = [RouteSegment("arm", y=D * np.cos(a), z=D * np.sin(a)) for a in 2.0 * np.pi * np.arange(3) / 3]
     runs = {f"air{i}": Chamber((run,), area=area) for i, run in enumerate(around)}
     robot = arm(Strain(torsion=1, bending=2, elongation=1), **runs)
     tip = statics(robot, dict.fromkeys(runs, p)).tip()

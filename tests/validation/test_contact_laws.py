@@ -76,7 +76,7 @@ def test_a_ball_rests_as_deep_as_its_weight_presses():
     assert 0.1 - robot.pose(eq.q, "ball")[2, 3] == pytest.approx((G / 1e5) ** (2 / 3), rel=1e-9)
     assert "neutral" in eq.message  # it may roll on
     assert eq.contacts.force[0] == pytest.approx([0, 0, G], abs=1e-9)
-    assert eq.contacts.pressure.sum() == pytest.approx(G, rel=1e-10)
+    assert eq.contacts.normal_force.sum() == pytest.approx(G, rel=1e-10)
 
 
 def block_on_incline(angle, friction, **more):

@@ -11,7 +11,7 @@ G = 9.81
 
 
 def weight(robot):
-    return G * robot.engine.weight[:, 3, 3].sum()
+    return G * robot.engine.gravitational_inertia[:, 3, 3].sum()
 
 
 # -- one rod -----------------------------------------------------------------------------------------------------------
@@ -23,7 +23,7 @@ def test_a_rod_laid_on_a_plane_carries_its_weight(rods):
     eq = sorosim.statics(robot)
     forces = eq.contacts.force
     np.testing.assert_allclose(forces.sum(axis=0), [0, 0, weight(robot)], atol=1e-10)
-    masses = robot.engine.weight[:, 3, 3]
+    masses = robot.engine.gravitational_inertia[:, 3, 3]
     places = robot.engine.poses(np.arange(len(masses)), eq.q, np.zeros(robot.ndof))[0][:, :3, 3]
     moments = np.cross(eq.contacts.position, forces).sum(axis=0) + np.cross(places, masses[:, None] * [0, 0, -G]).sum(
         axis=0

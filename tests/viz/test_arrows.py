@@ -139,7 +139,7 @@ def test_wrenches_of_loops_do_the_work_of_their_multipliers(name):
 def constraint_force(robot, eq, k):
     """Generalised force of one loop, by its rows of the constraint matrix."""
     zero = np.zeros(robot.ndof)
-    rows = robot.engine.closed.rows[robot.loop_names[k]]
+    rows = robot.engine.loop_layout.rows[robot.loop_names[k]]
     only = np.zeros(robot.n_multipliers)
     only[rows] = eq.lam[rows]
     evaluate = robot.engine.evaluate

@@ -8,7 +8,7 @@ import pytest
 from helpers.robots import cable_manipulator, formula, moderate, random_pose, varied_tree
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sorosim.actuation.route import Run
+from sorosim.actuation.route import RouteSegment
 from sorosim.actuation.tendon import Tendon
 from sorosim.errors import InputError
 from sorosim.io import load_text
@@ -204,7 +204,7 @@ def test_drawn_tendons_are_as_long_as_the_real_ones(rng):
 def test_a_tendon_goes_from_rod_to_rod_and_may_end_early():
     rods = [Link("a", Rod((Division(0.1, Circle(0.02), SILICONE, Strain(bending=0)),) * 2))]
     rods.append(Link("b", Rod((Division(0.3, Circle(0.01), SILICONE, Strain(bending=0)),)), parent="a"))
-    runs = (Run("a", y=0.0, z=0.015, start=0.5), Run("b", y=0.0, z=0.005))
+    runs = (RouteSegment("a", y=0.0, z=0.015, start=0.5), RouteSegment("b", y=0.0, z=0.005))
     robot = Robot(Description("two", tuple(rods), actuators={"cord": Tendon(runs)}))
     geometry = Geometry(robot)
     line = geometry.tendon_points(geometry.at(np.zeros(robot.ndof)), "cord")

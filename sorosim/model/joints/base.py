@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple, cast
 import numpy as np
 
 from sorosim.arrays import Array
-from sorosim.declare import WRONG, At, Declared, Given, Key, OneOf, Part, Quantity, Type, Vector, Writer, key
+from sorosim.declare import INVALID, At, Declared, Given, Key, OneOf, Part, Quantity, Type, Vector, Writer, key
 from sorosim.declare.base import Define
 from sorosim.declare.types import checked_each, is_list
 from sorosim.errors import ModelError, nearest
@@ -185,7 +185,7 @@ class Limits(_OfCoordinates):
         n = len(self.coordinates)
         if n == 1 and (not is_list(value) or at.scope.is_file):
             found = self._one(value, self.coordinates[0][1], at)
-            return WRONG if found is WRONG else (found,)
+            return INVALID if found is INVALID else (found,)
         if not is_list(value) or len(value) != n:
             hint = "null where there is none"
             return at.fail(self.each if n > 1 else "one limit", shown(value), hint if n > 1 else "")
@@ -193,13 +193,13 @@ class Limits(_OfCoordinates):
             None if entry is None else self._one(entry, dimension, at / i)
             for i, (entry, (_, dimension)) in enumerate(zip(value, self.coordinates, strict=True))
         ]
-        return WRONG if any(entry is WRONG for entry in read) else tuple(read)
+        return INVALID if any(entry is INVALID for entry in read) else tuple(read)
 
     def _one(self, value: Any, dimension: str, at: At) -> Any:
         limit = Limit.read(value, at)
         for name, of in (("low", dimension), ("high", dimension), ("stiffness", ACTING["stiffness"][0][dimension])):
             (at / name).number(of)
-        return WRONG if limit is WRONG else at.attempt(lambda: limit.of(dimension))
+        return INVALID if limit is INVALID else at.attempt(lambda: limit.of(dimension))
 
     def write(self, value: Any, writer: Writer) -> Any:
         limits = [
