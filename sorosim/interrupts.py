@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+_inside = threading.local()  # whether this thread is in a critical section
+
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
@@ -15,7 +17,7 @@ def uninterrupted() -> Iterator[None]:
 
     Python calls their handlers in the main thread only: in others nothing is to be done.
     """
-    if threading.current_thread() is not threading.main_thread():
+    if threading.current_thread() is not threading.main_thread() or getattr(_inside, "section", False):
         yield
         return
     waiting: list[tuple[int, FrameType | None]] = []
@@ -24,8 +26,10 @@ def uninterrupted() -> Iterator[None]:
     try:
         for number in handlers:
             signal.signal(number, lambda *received: waiting.append(received))
+        _inside.section = True
         yield
     finally:
+        _inside.section = False
         for number, handler in handlers.items():
             signal.signal(number, handler)
         for received in waiting:

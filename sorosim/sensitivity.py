@@ -22,6 +22,7 @@ from sorosim.kernels import evaluate as task
 from sorosim.kernels.loops import ACCELERATION, CONSTRAINT, ERROR, ERROR_BY_Q
 from sorosim.loads.contact import Contact
 from sorosim.loads.mass_damping import all_loads
+from sorosim.model.description import Description
 from sorosim.robot import Robot, check_robot
 from sorosim.validation import Number, Values, indices
 
@@ -229,11 +230,16 @@ def varied_engine(robot: Robot, file: Scalars, name: str) -> VariedEngine:
     try:
         with varying(), np.errstate(all="ignore"):
             description = file.varied(name)
+            _check_python_parts(robot, description)
             loads = {key: load for key, load in all_loads(description).items() if not isinstance(load, Contact)}
             parts = description.links, np.array(description.gravity), description.actuators, loads, description.loops
             engine = Engine(*parts, robot.engine)
     except SorosimError as error:
-        foreign = isinstance(error, PlugInError) or not isinstance(error.__cause__, SorosimError | None)
+        foreign = (
+            isinstance(error, PlugInError)
+            or getattr(error, "got", "") == NOT_DIFFERENTIABLE
+            or not isinstance(error.__cause__, SorosimError | None)
+        )
         why = NOT_DIFFERENTIABLE if foreign else " ".join(str(error).split())
         raise InputError("parameters", "a scalar by which can be differentiated", f"'{name}' ({why})") from error
     except Exception as error:  # any error of code that takes real numbers only
@@ -245,6 +251,16 @@ def varied_engine(robot: Robot, file: Scalars, name: str) -> VariedEngine:
     out = VariedEngine(robot.engine, engine)
     out.check(name)
     return out
+
+
+def _check_python_parts(robot: Robot, varied: Description) -> None:
+    """Refuse a scalar of a load or an actuator that Python computes, for real numbers only (InputError)."""
+    engine, old = robot.engine, robot.description
+    names = [robot.actuator_names[one.actuator] for one in engine.actuators_in_python]
+    parts = [(old.loads[key], varied.loads[key]) for key in engine.loading.others if key in old.loads]
+    parts += [(old.actuators[key], varied.actuators[key]) for key in names]
+    if any(before is not after and before != after for before, after in parts):
+        raise InputError("", "a part that is compiled", NOT_DIFFERENTIABLE)
 
 
 def _check_surfaces(robot: Robot, file: Scalars, name: str) -> None:

@@ -84,14 +84,16 @@ class Engine:
             check_actuator(self.actuator_names[i], actuator, self.layout)
         self._in_rods = in_rods
         self.fibres: Fibres
-        self._in_python: list[InPython]
+        self.actuators_in_python: list[InPython]
         if like is not None and like._has_fibres_of(self):
             arrays = (a.astype(number_type(), copy=False) if a.dtype == float else a for a in like.fibres)
-            self.fibres, self._in_python = Fibres(*arrays), like._in_python
+            self.fibres, self.actuators_in_python = Fibres(*arrays), like.actuators_in_python
         else:
-            self.fibres, self._in_python = compile_fibres(in_rods, self.actuator_names, len(actuators), self.layout)
+            self.fibres, self.actuators_in_python = compile_fibres(
+                in_rods, self.actuator_names, len(actuators), self.layout
+            )
         self.elastic = elastic._replace(laws=compile_motors(motors, self.actuator_names, self.layout, elastic.laws))
-        self.loading = Loading(loads, self.layout, self.fibres, self._in_python)
+        self.loading = Loading(loads, self.layout, self.fibres, self.actuators_in_python)
         # what has weight; the fluid that moves with the robot has none
         self.gravitational_inertia = self.tree.inertia
         if self.loading.added:

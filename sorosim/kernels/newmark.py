@@ -137,27 +137,21 @@ def evaluate_at(model, march, ws, what) -> None:
 @kernel_lazy()
 def factor(model, march) -> bool:
     """Factors of S and of E S^-1 A^T from the derivatives evaluated last. Returns whether S is regular."""
-    number, S, n, m, out, loops = (
-        march.number,
-        march.S,
-        march.S.shape[0],
-        march.G.shape[0],
-        march.out,
-        model.system.loops,
-    )
+    number, S, out, loops, known = march.number, march.S, march.out, model.system.loops, model.known
+    n, m, mass, dq, dqd = march.S.shape[0], march.G.shape[0], out.mass, out.dq, out.dqd
     ratio, rate_ratio = ratios(number)
     for i in range(n):
         for j in range(n):
-            S[i, j] = out.mass[i, j] + (rate_ratio * out.dqd[i, j] + out.dq[i, j]) / ratio
+            S[i, j] = mass[i, j] + (rate_ratio * dqd[i, j] + dq[i, j]) / ratio
     for i in range(n):
-        if model.known[i]:
+        if known[i]:
             isolate(S, i)
     if lu_factor(S, march.pivot) >= 0:
         return False
     A, E = out.closure.matrix[CONSTRAINT], out.closure.matrix[ERROR_BY_Q]
     for i in range(n):
         for j in range(m):
-            march.columns[i, j] = 0.0 if model.known[i] else A[j, i]
+            march.columns[i, j] = 0.0 if known[i] else A[j, i]
             if model.known[i]:
                 E[j, i] = 0.0
     if m > 0:
@@ -318,18 +312,17 @@ def error_of(model, march) -> float:
     state, number, n = march.state, march.number, march.state.shape[1]
     h = number[STEP]
     c = (number[BETA] + 0.5 * (number[ALPHA_M] - number[ALPHA_F]) - 1.0 / 6.0) * h * h
-    x = state[WORK]
+    x, known, mass, by_q = state[WORK], model.known, march.out.mass, march.out.closure.matrix[ERROR_BY_Q]
     for i in range(n):
         total = 0.0
         for j in range(n):
-            if not model.known[j]:
-                total += march.out.mass[i, j] * (state[A_NEW, j] - state[A, j])
-        x[i] = 0.0 if model.known[i] else c * total
+            if not known[j]:
+                total += mass[i, j] * (state[A_NEW, j] - state[A, j])
+        x[i] = 0.0 if known[i] else c * total
     for i in range(march.G.shape[0]):
         march.multiplier[L_RIGHT, i] = 0.0
         for j in range(n):
-            by_q = march.out.closure.matrix[ERROR_BY_Q, i, j]
-            march.multiplier[L_RIGHT, i] += c * by_q * (state[A_NEW, j] - state[A, j])
+            march.multiplier[L_RIGHT, i] += c * by_q[i, j] * (state[A_NEW, j] - state[A, j])
     solve(march, x)
     total = 0.0
     for i in range(n):

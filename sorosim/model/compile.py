@@ -234,6 +234,9 @@ class _Builder:
     def add_joint(self, parent: int, joint: Joint, inertia: Array, offset: Array) -> tuple[int, tuple[int, ...]]:
         """Blocks of one segment, one for each stage; the body is on the last. Returns its node, and the blocks."""
         node, blocks = parent, []
+        if sum(len(stage.columns) for stage in joint.stages) != joint.n:
+            expected = f"stages with {joint.n} twists in all, one for each coordinate"
+            raise ModelError(f"joint {joint.kind}", expected, f"{sum(len(one.columns) for one in joint.stages)}")
         for i, stage in enumerate(joint.stages):
             n = len(stage.columns)
             own = slice(stage.first, stage.first + n)

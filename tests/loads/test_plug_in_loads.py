@@ -1,18 +1,20 @@
 """Loads in Python at run time: what breaks the contract is one error that names the load and the point."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 import sorosim
-from sorosim.errors import ConvergenceError, ModelError, PlugInError
-from sorosim.loads.base import LoadValues
+from sorosim.declare import Quantity, Reference, key
+from sorosim.errors import ConvergenceError, InputError, ModelError, PlugInError
+from sorosim.loads.base import DeclaredLoad, LoadValues
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
 from sorosim.model.joints import Joint
 from sorosim.model.link import Link
+from sorosim.registry import LOADS
 from sorosim.robot import Robot
 
 LINKS = (
@@ -167,3 +169,36 @@ def test_a_load_that_is_no_dataclass_cannot_be_written_to_a_file():
     robot = Robot(replace(ROBOT.description, loads={"push": Push()}))
     with pytest.raises(ModelError, match=r"^loads.push: expected a load of sorosim, or one that is registered, got"):
         dump(robot)
+
+
+def test_numbers_of_loads_that_python_computes_are_refused_by_sensitivities(monkeypatch):
+    monkeypatch.setattr(LOADS, "_built_in", dict(LOADS.declared()))
+
+    @dataclass(frozen=True)
+    class Pull(DeclaredLoad, kind="pull_of_test"):
+        link: str = key(Reference("links", "the name of a link"), "Link.", "ball")
+        force: float = key(Quantity("force"), "Force.", "1 N", kw_only=True)
+
+        def bind(self, layout):
+            load, node = self, layout.link(self.link).node_at(1.0)
+
+            class Bound:
+                nodes, dissipates = np.array([node]), False
+
+                def evaluate(self, t, g, eta):
+                    wrench = np.zeros((1, 6))
+                    wrench[0, 3] = load.force
+                    return LoadValues(wrench, np.zeros((1, 6, 6)), np.zeros((1, 6, 6)))
+
+            return Bound()
+
+    robot = sorosim.load({
+        "sorosim": 1, "name": "pulled",
+        "links": {"ball": {"joint": {"prismatic": {"axis": [1, 0, 0], "stiffness": 10}},
+                           "body": {"sphere": {"radius": "1 cm"}, "mass": "1 kg"}}},
+        "loads": {"pull": {"pull_of_test": {"link": "ball", "force": "2 N"}}},
+    })  # fmt: skip
+    with pytest.raises(InputError, match=r"'loads\.pull\.pull_of_test\.force' \(code that uses it cannot carry"):
+        sorosim.sensitivities(robot, ["loads.pull.pull_of_test.force"])
+    by = sorosim.sensitivities(robot, ["links.ball.joint.prismatic.stiffness"])
+    assert by.equilibrium(sorosim.statics(robot)).q[0, 0] == pytest.approx(-0.2 / 10)
