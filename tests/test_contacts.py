@@ -44,7 +44,7 @@ def test_contacts_and_events_are_in_the_file(ball, run, tmp_path):
     run.save(path)
     with h5py.File(path) as file:
         group = file["contacts"]
-        assert set(group) == {"row", "load", "a", "b", "position", "normal", "gap", "force", "slip", "pressure"}
+        assert set(group) == {"row", "load", "a", "b", "position", "normal", "gap", "force", "slip", "normal_force"}
         np.testing.assert_array_equal(group["force"][:], run.contacts.contacts.force)
     again = sorosim.open(path)
     np.testing.assert_array_equal(again.contacts.contacts.force, run.contacts.contacts.force)

@@ -265,7 +265,7 @@ def test_every_public_name_is_in_the_reference():
 @pytest.mark.parametrize(("result", "inner"), [(Run, set()), (Equilibrium, {"contact_state"})])
 def test_everything_that_results_can_do_is_in_the_reference(result, inner):
     page = (REPO / "docs" / "api.rst").read_text(encoding="utf-8")
-    (told,) = re.findall(rf"^\.\. autoclass:: {result.__name__}\n   :members: (.*)$", page, re.MULTILINE)
+    (told,) = re.findall(rf"^\.\. autoclass:: sorosim\.{result.__name__}\n   :members: (.*)$", page, re.MULTILINE)
     can = {name for name in dir(result) if not name.startswith("_")} - {field.name for field in fields(result)}
     assert set(told.split(", ")) == can - inner
 

@@ -443,7 +443,8 @@ def test_what_falls_for_ever_has_no_equilibrium_and_no_inputs_to_raise():
     with pytest.raises(sorosim.ConvergenceError) as caught:
         sorosim.statics(robot)
     assert re.search(
-        r"stopped at 0 % of the load after \d+ steps; let go at the start, it falls without end; where it stopped",
+        r"stopped at 0 % of the load after \d+ steps; descent of the potential from the start: it falls without end; "
+        r"where it stopped",
         str(caught.value),
     )
     assert "nothing holds it along 'stone.free." in str(caught.value)

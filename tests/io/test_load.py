@@ -88,7 +88,7 @@ def test_the_manipulators_cables_run_where_the_papers_table_puts_them():
         "cable5": (rt * np.sin(phase), -rt * np.cos(phase), rt * dphase * np.cos(phase), rt * dphase * np.sin(phase)),
     }
     for name, (y, z, dy, dz) in expected.items():
-        d, slope = robot.description.actuators[name].runs[0].route(layout, piece, X)
+        d, slope = robot.description.actuators[name].path[0].route(layout, piece, X)
         assert_allclose(d, np.stack([zero, y, z], axis=1), atol=1e-16)
         assert_allclose(slope, np.stack([zero, dy, dz], axis=1), atol=1e-14)
 
