@@ -126,9 +126,11 @@ class Engine:
 
     def _of_thread(self, name: str, make: Callable[[], T]) -> T:
         """An object of this thread, made at its first use."""
-        if not hasattr(self._local, name):
-            setattr(self._local, name, make())
-        found: T = getattr(self._local, name)
+        try:
+            found: T = getattr(self._local, name)
+        except AttributeError:
+            found = make()
+            setattr(self._local, name, found)
         return found
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sorosim.compiled import kernel_in_place, kernel_lazy
+from sorosim.compiled import kernel_in_place, kernel_inline, kernel_lazy
 from sorosim.kernels import tree as tr
 from sorosim.kernels.single import is_single, rigid_quantities, single_mass
 from sorosim.kernels.small import (
@@ -21,7 +21,7 @@ from sorosim.kernels.small import (
 )
 
 
-@kernel_in_place
+@kernel_inline
 def add_inertia_rate(V, M, row, N):
     """N += ad*_V M - M ad_V for a symmetric M; row (6,) is scratch."""
     # M ad_V = -(ad*_V M)^T, and the columns of M are its rows

@@ -149,13 +149,10 @@ def joint_columns(tree, k, qd, qdd, moving, depth, R, p, ws):
                 ws.column[3, place] = Sdd[r]
 
 
+# as many arguments as arrays: views of records, taken again inside, cost each step of a rod some per cent
 @kernel_inline
-def tangent_maps(kind, moving, depth, record, rate, rate_2, start, twist, dual):
-    """A0 = Ad_g T and its total time derivatives in dual[4:7], T the tangent operator; adds the motion to the twist.
-
-    record : (46,) of `Workspace.segment`, whose T is filled; start : (4, 3) pose where the segment starts.
-    """
-    Omega, C, R, p, V, Acc = record[0:6], record[18:28], start[0:3], start[3], twist[0], twist[1]
+def tangent_maps(kind, moving, depth, Omega, rate, rate_2, C, R, p, V, Acc, dual, T_record):
+    """A0 = Ad_g T and its total time derivatives in dual[4:7], T the tangent operator; adds the motion to V and Acc."""
     T, Td, Tdd, X, A = dual[0], dual[1], dual[2], dual[3], dual[4:8]
     # where motions commute T Omega_dot = Omega_dot, so T = 1 serves
     if kind == tr.COMMUTING:
@@ -170,7 +167,7 @@ def tangent_maps(kind, moving, depth, record, rate, rate_2, start, twist, dual):
         tangent_jets_into(Omega, rate, rate_2, C, T, Td, Tdd)
     else:
         tangent_jet_into(Omega, rate, C, T, Td)
-    copy_dual(T, 1.0, record[28:46].reshape(2, 3, 3))
+    copy_dual(T, 1.0, T_record)
     dual_transform(R, p, T, A[0])
     if moving:
         dual_transform(R, p, Td, X)
@@ -191,13 +188,12 @@ def tangent_maps(kind, moving, depth, record, rate, rate_2, start, twist, dual):
 
 
 @kernel_inline
-def magnus_step(tree, at, n, first, q, record, R, p):
+def magnus_step(tree, at, n, first, q, Omega, x_1, x_2, C, R, p):
     """Relative motion (R, p) along the segment whose data start at tree.strain[at], n coordinates from `first` on.
 
-    A Magnus step over the strains at two collocation points. record : Omega, the strains and C of `Workspace.segment`.
+    A Magnus step over the strains at two collocation points; fills its twist Omega, the strains and C as well.
     """
     h, c = tree.strain[at + tr.LENGTH], tree.strain[at + tr.MAGNUS]
-    Omega, x_1, x_2, C = record[0:6], record[6:12], record[12:18], record[18:28]
     for r in range(6):
         x_1[r] = tree.strain[at + tr.REFERENCE + r]
         x_2[r] = tree.strain[at + tr.REFERENCE + 6 + r]
@@ -254,8 +250,8 @@ def forward_sweep(tree, q, qd, qdd, gravity, depth, ws) -> bool:
         at, first = tree.segment[k, tr.STRAIN], tree.segment[k, tr.COLUMN]
         h, c = tree.strain[at + tr.LENGTH], tree.strain[at + tr.MAGNUS]
         record = ws.segment[k]
-        magnus_step(tree, at, n, first, q, record, Re, pe)
-        x_1, x_2 = record[6:12], record[12:18]
+        Omega, x_1, x_2, C = record[0:6], record[6:12], record[12:18], record[18:28]
+        magnus_step(tree, at, n, first, q, Omega, x_1, x_2, C, Re, pe)
         compose_into(R, p, Re, pe, ws.pose[k])
         if depth == POSES and not moving:
             continue
@@ -280,7 +276,8 @@ def forward_sweep(tree, q, qd, qdd, gravity, depth, ws) -> bool:
                 add_ad(x_1, xdd_2, c, rate_2)
                 add_ad(xd_1, xd_2, 2.0 * c, rate_2)
 
-        tangent_maps(kind, moving, depth, record, rate, rate_2, start, ws.twist[k], dual)
+        T_record = record[28:46].reshape(2, 3, 3)
+        tangent_maps(kind, moving, depth, Omega, rate, rate_2, C, R, p, V, Acc, dual, T_record)
 
         # columns: S_w, S_w', S_w'' and their sums over the block
         if depth == POSES or n == 0:
