@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-_inside = threading.local()  # whether this thread is in a critical section
+_in_section = False  # whether the main thread is in a critical section
 
 
 @contextmanager
@@ -17,7 +17,8 @@ def uninterrupted() -> Iterator[None]:
 
     Python calls their handlers in the main thread only: in others nothing is to be done.
     """
-    if threading.current_thread() is not threading.main_thread() or getattr(_inside, "section", False):
+    global _in_section
+    if threading.current_thread() is not threading.main_thread() or _in_section:
         yield
         return
     waiting: list[tuple[int, FrameType | None]] = []
@@ -26,10 +27,10 @@ def uninterrupted() -> Iterator[None]:
     try:
         for number in handlers:
             signal.signal(number, lambda *received: waiting.append(received))
-        _inside.section = True
+        _in_section = True
         yield
     finally:
-        _inside.section = False
+        _in_section = False
         for number, handler in handlers.items():
             signal.signal(number, handler)
         for received in waiting:

@@ -202,7 +202,9 @@ class Robot:
     def _time(t: Number) -> float:
         return amount("t", t, "time")
 
-    def _given(self, q: Values, qd: Values, t: Number, driven_qdd: Any) -> tuple[tuple[Array, Array], Array, Mask]:
+    def _state_and_driven(
+        self, q: Values, qd: Values, t: Number, driven_qdd: Any
+    ) -> tuple[tuple[Array, Array], Array, Mask]:
         """State, accelerations of driven coordinates, and which these are."""
         state, time = arguments.state(self.engine, q, qd), self._time(t)
         if driven_qdd is not None:
@@ -350,7 +352,7 @@ class Robot:
         ModelError
             The mass matrix is singular: a coordinate moves no mass.
         """
-        (position, rates), qdd, known = self._given(q, qd, t, driven_qdd)
+        (position, rates), qdd, known = self._state_and_driven(q, qd, t, driven_qdd)
         chosen = forward.choose_algorithm(self.engine, algorithm, forward.FORWARD, forward.FASTEST)
         return forward.FORWARD[chosen](self.engine, position, rates, qdd, self.inputs(u), self._time(t), known)
 
@@ -363,7 +365,7 @@ class Robot:
         All are M^-1 times derivatives of forces: "composite" has the Cholesky factor of M, and closes loops;
         "articulated" solves for every column in O(n). Default: the faster one. "inverse" is there for comparison.
         """
-        (position, rates), qdd, known = self._given(q, qd, t, driven_qdd)
+        (position, rates), qdd, known = self._state_and_driven(q, qd, t, driven_qdd)
         table = forward.FORWARD_DERIVATIVES
         chosen = forward.choose_algorithm(self.engine, algorithm, table, forward.FASTEST_DERIVATIVES)
         return table[chosen](self.engine, position, rates, qdd, self.inputs(u), self._time(t), known)
@@ -563,7 +565,7 @@ class Robot:
         """
         (position, rates), time, inputs = arguments.state_or_rest(self.engine, q, qd), self._time(t), self.inputs(u)
         if qdd is None:
-            _, given, known = self._given(position, rates, time, driven_qdd)
+            _, given, known = self._state_and_driven(position, rates, time, driven_qdd)
             evaluation = self.engine.evaluate(task.FORWARD, position, rates, given, inputs, time, known=known)
             accelerations, fitting = evaluation.qdd, evaluation.closure.multiplier
         else:

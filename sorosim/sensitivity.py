@@ -142,7 +142,7 @@ class Sensitivities:
         Of the conditions of loops that depend on each other those count that are independent.
         """
         robot, engine = self.robot, self.robot.engine
-        state, qdd, known = robot._given(q, qd, t, driven_qdd)
+        state, qdd, known = robot._state_and_driven(q, qd, t, driven_qdd)
         inputs, time, free = robot.inputs(u), robot._time(t), np.flatnonzero(~known)
         evaluation = engine.evaluate(task.FORWARD, *state, qdd, inputs, time, known=known)
         multiplier = np.array(evaluation.closure.multiplier)
@@ -230,22 +230,18 @@ def varied_engine(robot: Robot, file: Scalars, name: str) -> VariedEngine:
     try:
         with varying(), np.errstate(all="ignore"):
             description = file.varied(name)
-            _check_python_parts(robot, description)
             loads = {key: load for key, load in all_loads(description).items() if not isinstance(load, Contact)}
             parts = description.links, np.array(description.gravity), description.actuators, loads, description.loops
             engine = Engine(*parts, robot.engine)
     except SorosimError as error:
-        foreign = (
-            isinstance(error, PlugInError)
-            or getattr(error, "got", "") == NOT_DIFFERENTIABLE
-            or not isinstance(error.__cause__, SorosimError | None)
-        )
+        foreign = isinstance(error, PlugInError) or not isinstance(error.__cause__, SorosimError | None)
         why = NOT_DIFFERENTIABLE if foreign else " ".join(str(error).split())
         raise InputError("parameters", "a scalar by which can be differentiated", f"'{name}' ({why})") from error
     except Exception as error:  # any error of code that takes real numbers only
         raise InputError(
             "parameters", "a scalar by which can be differentiated", f"'{name}' ({NOT_DIFFERENTIABLE})"
         ) from error
+    _check_python_parts(robot, description, name)
     if robot.engine.loading.touches:
         _check_surfaces(robot, file, name)
     out = VariedEngine(robot.engine, engine)
@@ -253,14 +249,14 @@ def varied_engine(robot: Robot, file: Scalars, name: str) -> VariedEngine:
     return out
 
 
-def _check_python_parts(robot: Robot, varied: Description) -> None:
+def _check_python_parts(robot: Robot, varied: Description, name: str) -> None:
     """Refuse a scalar of a load or an actuator that Python computes, for real numbers only (InputError)."""
     engine, old = robot.engine, robot.description
     names = [robot.actuator_names[one.actuator] for one in engine.actuators_in_python]
     parts = [(old.loads[key], varied.loads[key]) for key in engine.loading.others if key in old.loads]
     parts += [(old.actuators[key], varied.actuators[key]) for key in names]
     if any(before is not after and before != after for before, after in parts):
-        raise InputError("", "a part that is compiled", NOT_DIFFERENTIABLE)
+        raise InputError("parameters", "a scalar by which can be differentiated", f"'{name}' ({NOT_DIFFERENTIABLE})")
 
 
 def _check_surfaces(robot: Robot, file: Scalars, name: str) -> None:

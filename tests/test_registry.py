@@ -14,10 +14,12 @@ from sorosim import registry
 from sorosim.errors import FileError, ModelError
 from sorosim.io import dump, json_schema, load_text
 from sorosim.loads.base import LoadValues
+from sorosim.model.section import Circle
 from sorosim.registry import (
     ACTUATORS,
     INTEGRATORS,
     LOADS,
+    SECTIONS,
     Registry,
     given_of,
     make,
@@ -279,3 +281,21 @@ def test_what_is_no_integrator_is_refused(name, thing, message):
     with pytest.raises(ModelError) as caught:
         register_integrator(name, thing)
     assert str(caught.value) == f"register_integrator: {message}"
+
+
+def test_a_class_cannot_take_the_name_of_another_kind(monkeypatch):
+    monkeypatch.setattr(SECTIONS, "_built_in", dict(SECTIONS.declared()))
+    with pytest.raises(ModelError, match=r"expected a name that no section has, got kind='circle', of Circle"):
+
+        class Round(Circle, kind="circle"):
+            pass
+
+    class Own(Circle, kind="own_circle"):
+        pass
+
+    first = Own
+
+    class Own(Circle, kind="own_circle"):  # again, as in a notebook
+        pass
+
+    assert SECTIONS.get("own_circle") is Own is not first

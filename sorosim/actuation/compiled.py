@@ -84,7 +84,7 @@ def compile_fibres(
             inputs[i] = actuator.input(rest_length(row, value, i))
     flat = np.concatenate([np.zeros(0, dtype=kind), *basis])
     packed = Fibres(row, value, flat, inputs, *_capstan_rows(actuators, row, places))
-    return packed, actuators_in_python(actuators, names, row, places)
+    return packed, _bind_in_python(actuators, names, row, places)
 
 
 def _rows(actuator: Any, link: LinkLayout, piece: Piece, X: Array) -> list[tuple[int, Array]]:
@@ -161,7 +161,7 @@ def _panel_operators(places: Sequence[_Place]) -> tuple[Array, Array]:
     return derive, reach
 
 
-def actuators_in_python(
+def _bind_in_python(
     actuators: Mapping[int, Any], names: Sequence[str], row: IntArray, places: Sequence[_Place]
 ) -> list[InPython]:
     out = []

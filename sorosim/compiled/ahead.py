@@ -28,7 +28,7 @@ START_TIMEOUT = 60.0  # [s] for a worker process to start: sys.executable may be
 ALL_FEATURES = frozenset({"*"})
 _report: Report | None = None
 _more_features: frozenset[str] = frozenset()
-_complete: set[tuple[Any, ...]] = set()  # calls and features for which this process looked before
+_complete: set[tuple[Any, ...]] = set()  # calls and features that this process has compiled or found compiled
 
 _WORKER = "import sys; sys.path[:] = {path!r}; from sorosim.compiled.ahead import run_worker; run_worker()"
 
@@ -63,9 +63,12 @@ def compile_ahead(calls: list[Specialization], features: frozenset[str]) -> None
     features = features | _more_features
     if not CACHE_FOLDER or READ_ONLY or _IS_WORKER in os.environ or (*calls, features) in _complete:
         return
-    _complete.add((*calls, features))  # what fails to compile is left to its first call
-    if not any(_uncompiled(calls, features)):
-        return
+    if any(_uncompiled(calls, features)):
+        _compile_missing(calls, features)
+    _complete.add((*calls, features))  # what failed to compile is left to its first call
+
+
+def _compile_missing(calls: list[Specialization], features: frozenset[str]) -> None:
     n_workers = 1 if getattr(sys, "frozen", False) or not sys.executable else min(_n_processors(), 8)
     with ExitStack() as stack:
         say = stack.enter_context(_progress_lines())

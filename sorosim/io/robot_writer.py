@@ -21,7 +21,7 @@ from sorosim.model.mesh import Mesh
 from sorosim.robot import Robot
 from sorosim.signals.expressions import Expression
 from sorosim.units.quantity import readable
-from sorosim.units.table import OF_COORDINATE, OF_INPUT
+from sorosim.units.table import OF_COORDINATE
 
 _HEAD = "# numbers without a unit are in SI units: m, kg, s, N, Pa, rad\n"
 MAX_WRITTEN = 10_000  # triangles; more would make too large a file
@@ -138,8 +138,7 @@ def dimensions_by_name(robot: Robot) -> dict[str, str]:
     layout = robot.engine.layout
     of = dict(zip(layout.coordinate_names, layout.dimensions, strict=True))
     of |= {name: link.link.joint.dimensions[0] for name, link in layout.links.items() if link.link.joint.n == 1}
-    units = zip(robot.actuator_names, robot.actuator_units, strict=True)
-    return of | {f"u.{name}": OF_INPUT.get(unit, "number") for name, unit in units}
+    return of | {f"u.{name}": dimension for name, dimension in robot.input_dimensions.items()}
 
 
 def _initial(values: Mapping[str, float], rates: Mapping[str, float], of: Mapping[str, str]) -> dict[str, Any]:

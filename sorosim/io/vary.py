@@ -85,9 +85,9 @@ class Scalars:
             return dimension
         for dimension, use in uses:
             if dimension is not None:
-                # a formula without units is a number in SI units, which fits everywhere
-                last_number = sorted(DIMENSIONS, key=lambda name: name in ("number", "angle"))
-                return next((one for one in last_number if _fits(use.formula, one, dimension)), None)
+                # last plain numbers: a formula without units is one in SI units, which fits everywhere
+                candidates = sorted(DIMENSIONS, key=lambda name: name in ("number", "angle"))
+                return next((one for one in candidates if _fits(use.formula, one, dimension)), None)
         return None
 
     @cached_property

@@ -99,6 +99,7 @@ def _solve_and_check(J: Array, r: Array) -> tuple[Array, bool]:
 
 
 def is_rounding(counter: Counter, r: Array, J: Array, x: Array) -> bool:
+    """Whether a residual r is no more than the rounding of the products J x, or of the problem's own residuals."""
     return bool((np.abs(r) <= ROUNDING * (np.abs(J) @ (1.0 + np.abs(x))) + counter.problem.rounding).all())
 
 

@@ -9,19 +9,22 @@ from helpers.limbs import limbs, with_actuators
 from numpy.testing import assert_allclose
 
 import sorosim
-from sorosim.actuation.base import ActuatorValues
+from sorosim import registry
+from sorosim.actuation.base import ActuatorValues, DeclaredActuator
 from sorosim.actuation.chamber import Chamber
 from sorosim.actuation.distributed_moment import DistributedMoment
 from sorosim.actuation.route import RouteSegment
 from sorosim.actuation.servo import Servo
 from sorosim.actuation.tendon import SLACK_PART, Tendon
-from sorosim.errors import ModelError, PlugInError
+from sorosim.declare import Quantity, key
+from sorosim.errors import InputError, ModelError, PlugInError
 from sorosim.lie.so3 import skew
 from sorosim.model.description import Description
 from sorosim.model.link import Link
 from sorosim.model.material import Material
 from sorosim.model.rod import Division, Rod
 from sorosim.model.section import Circle
+from sorosim.model.span import RodName
 from sorosim.robot import Robot
 from sorosim.signals.expressions import parse
 from sorosim.testing import check_actuator
@@ -155,11 +158,11 @@ def test_the_tension_of_a_wound_tendon_has_no_jumps_and_no_kinks(robot, state):
             assert_allclose(getattr(below, part), getattr(above, part), atol=1e-7 * size)
 
 
-def planar_rod(actuator, bending=0, **options):
+def planar_rod(actuator, bending=0, gravity=(0, 0, 0), **options):
     """A rod of 0.4 m that only bends about z."""
     rod = Rod((Division(0.4, Circle(0.02), Material(1e6, poisson=0.5, density=1000.0),
                         sorosim.model.basis.Strain(bending_z=bending), **options),))  # fmt: skip
-    return Robot(Description("rod", (Link("arm", rod),), gravity=(0, 0, 0), actuators={"a": actuator}))
+    return Robot(Description("rod", (Link("arm", rod),), gravity=gravity, actuators={"a": actuator}))
 
 
 @pytest.mark.parametrize("angle", [-3.0, -0.5, 0.01, 0.8, 4.0])
@@ -274,6 +277,38 @@ def test_the_way_of_an_actuator_in_python_through_statics_and_motion_is_that_of_
     for method in ("bdf", "newmark"):
         one, two = (sorosim.simulate(robot, 0.05, u={"a": "10*t"}, method=method) for robot in (a, b))
         assert_allclose(one.q, two.q, atol=1e-6)
+
+
+def test_numbers_of_actuators_that_python_computes_are_refused_by_sensitivities(monkeypatch):
+    monkeypatch.setattr(registry.ACTUATORS, "_built_in", dict(registry.ACTUATORS.declared()))
+
+    @dataclass(frozen=True)
+    class SlowMoment(DeclaredActuator, kind="moment_of_test", title="Moments"):
+        rod: str = key(RodName(), "Name of the link.", "arm")
+        gain: float = key(Quantity("number"), "Moment per input.", "1", kw_only=True)
+        unit: ClassVar[str] = "N"
+        rods = property(lambda self: [self.rod])
+
+        def bind(self, sections):
+            return self
+
+        def evaluate(self, u, xi, xid):
+            n = len(xi)
+            by_input = np.zeros((n, 6))
+            by_input[:, 2] = self.gain
+            return ActuatorValues(u * by_input, np.zeros((n, 6, 6)), np.zeros((n, 6, 6)), by_input)
+
+    robot = planar_rod(SlowMoment("arm", gain=0.01), gravity=(0, -9.81, 0))
+    with pytest.raises(InputError, match=r"'actuators\.a\.moment_of_test\.gain' \(code that uses it cannot carry"):
+        sorosim.sensitivities(robot, ["actuators.a.moment_of_test.gain"])
+    by = sorosim.sensitivities(robot, ["gravity[1]"])
+    q = sorosim.statics(robot, u=[1.0])
+    step = 1e-4 * 9.81
+    q1, q0 = (
+        sorosim.statics(planar_rod(SlowMoment("arm", gain=0.01), gravity=(0, -9.81 + d, 0)), u=[1.0]).q
+        for d in (step, -step)
+    )
+    assert_allclose(by.equilibrium(q).q[:, 0], (q1 - q0) / (2 * step), rtol=1e-5)
 
 
 RIGHT = ActuatorValues(np.zeros((5, 6)), np.zeros((5, 6, 6)), np.zeros((5, 6, 6)), np.zeros((5, 6)))

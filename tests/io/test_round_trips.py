@@ -141,20 +141,10 @@ def named(value):
 
 @pytest.mark.parametrize(("kind", "name"), KINDS, ids=named)
 def test_every_kind_comes_back(kind, name):
-    @FEW
-    @given(robots(kind, name))
-    def check(robot):
-        comes_back(robot)
-
-    check()
+    FEW(given(robots(kind, name))(comes_back))()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("kind", "name"), KINDS, ids=named)
 def test_every_kind_comes_back_whatever_it_is(kind, name):
-    @MANY
-    @given(robots(kind, name))
-    def check(robot):
-        comes_back(robot)
-
-    check()
+    MANY(given(robots(kind, name))(comes_back))()

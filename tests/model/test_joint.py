@@ -154,3 +154,12 @@ def test_a_motor_is_along_the_last_word_of_a_name(kind):
     assert str(caught.value) == (
         f"actuators.motor.along: expected one of {known}, got '{kind}.{words[0]}'; known: {known}"
     )
+
+
+def test_stages_have_a_twist_for_each_coordinate():
+    class Wheel(type(Joint("prismatic"))):
+        stages = property(lambda self: 2 * super().stages)
+
+    body = RigidBody(1.0, inertia=(1.0, 1.0, 1.0))
+    with pytest.raises(ModelError, match="expected stages with 1 twists in all, one for each coordinate, got 2"):
+        Robot(Description("wheel", (Link("wheel", body, joint=Wheel()),)))
