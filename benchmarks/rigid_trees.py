@@ -159,7 +159,7 @@ def mass_solves(robot: Robot) -> dict[str, Action]:
     articulation.motion(q, qd, qdd, u, 0.0, robot.engine.none_known)
     out = robot.engine.evaluate(task.INVERSE_DERIVATIVES, q, qd, qdd, u)
     articulation.motion(q, qd, qdd, u, 0.0, robot.engine.none_known)
-    right, known, unit = np.hstack([out.dq, out.dqd]), robot.engine.none_known, np.eye(robot.ndof)
+    right, known, unit = np.hstack([out.by_q, out.by_qd]), robot.engine.none_known, np.eye(robot.ndof)
     return {
         "column by column": lambda: articulation.solve(known, right),
         "inverse and product": lambda: articulation.solve(known, unit) @ right,

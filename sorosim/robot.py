@@ -323,7 +323,7 @@ class Robot:
         """Inverse dynamics and its derivatives by q, qd and qdd (the mass matrix); see `inverse_dynamics`."""
         state = self.coordinates(q), self.coordinates(qd, "qd", order=1), self.coordinates(qdd, "qdd", order=2)
         out = self.engine.evaluate(task.INVERSE_DERIVATIVES, *state, self.inputs(None), self._time(t))
-        return records.InverseDynamicsDerivatives(out.tau, out.dq, out.dqd, out.mass)
+        return records.InverseDynamicsDerivatives(out.tau, out.by_q, out.by_qd, out.mass)
 
     def forward_dynamics(
         self, q: Values, qd: Values, *, u: Values | None = None, t: Number = 0.0,
@@ -444,7 +444,7 @@ class Robot:
         """Internal force and its derivatives by q, qd and u (the actuation matrix B)."""
         self._time(t)
         out = self.engine.internal(self.coordinates(q), self.coordinates(qd, "qd", order=1), self.inputs(u), True)
-        return records.InternalForceDerivatives(out.tau, out.dq, out.dqd, out.B)
+        return records.InternalForceDerivatives(out.tau, out.by_q, out.by_qd, out.B)
 
     def energy(self, q: Values, qd: Values) -> records.Energy:
         """Kinetic, elastic and gravitational energy [J]."""

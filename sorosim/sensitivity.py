@@ -203,8 +203,8 @@ class Sensitivities:
         forces = self._columns([one.inverse - one.internal for one in varied])
         rows = -self._columns([one.loops[ERROR] for one in varied], len(A))
         dq, dlam = np.zeros_like(forces), np.zeros((len(A), len(self.names)))
-        dq[free], dlam = _saddle(robot, out.dq[np.ix_(free, free)], A[:, free], E[:, free], -forces[free], rows)
-        needed = forces + out.dq @ dq - A.T @ dlam
+        dq[free], dlam = _saddle(robot, out.by_q[np.ix_(free, free)], A[:, free], E[:, free], -forces[free], rows)
+        needed = forces + out.by_q @ dq - A.T @ dlam
         driven = {name: needed[robot.engine.layout.coordinate(name, "driven")] for name in eq.driven}
         return EquilibriumSensitivity(dq, dlam, driven)
 
@@ -278,7 +278,7 @@ def _saddle(robot: Robot, K: Array, A: Array, E: Array, forces: Array, rows: Arr
     y = np.zeros((len(A), forces.shape[1]))
     chosen = independent_rows(robot, A)
     n, m = len(K), len(chosen)
-    size = robot.engine.loops.size[chosen, None]
+    size = robot.engine.loops.row_scale[chosen, None]
     matrix = np.block([[K, -(size * A[chosen]).T], [size * E[chosen], np.zeros((m, m))]])
     scale = 1.0 / np.sqrt(np.maximum(np.abs(matrix).max(axis=1, initial=0.0), np.finfo(float).tiny))
     right = scale[:, None] * np.vstack([forces, size * rows[chosen]])

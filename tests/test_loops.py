@@ -141,8 +141,8 @@ def test_derivatives_of_the_residual(case, moving):
     assert_allclose(tau(q, qd), ours.tau, rtol=0, atol=1e-12 * np.abs(ours.tau).max())
     A_T = ours.closure.matrix[CONSTRAINT].T
     for name, found, expected in (
-        ("residual by q", ours.dq, jacobian(lambda x: tau(x, qd), q, STEPS, 8, size)),
-        ("residual by qd", ours.dqd, jacobian(lambda x: tau(q, x), qd, STEPS, 8, size)),
+        ("residual by q", ours.by_q, jacobian(lambda x: tau(x, qd), q, STEPS, 8, size)),
+        ("residual by qd", ours.by_qd, jacobian(lambda x: tau(q, x), qd, STEPS, 8, size)),
         ("residual by u", -ours.B, jacobian(lambda x: tau(q, qd, x), u, 1.0, 2)),
         ("residual by multipliers", -A_T, jacobian(lambda x: tau(q, qd, u, x), lam, 1.0, 2)),
     ):
@@ -168,7 +168,7 @@ def test_forward_dynamics_keeps_to_the_loops(case):
     assert WORST.note("equations of motion", np.abs(back.tau / weight).max() / force) < 1e-9
     value, rank = back.closure.value, int(found.regularity[0])
     # the loops are wide open, where rows that have a ten-thousandth of their own count as dependent
-    A = robot.engine.loops.size[:, None] * back.closure.matrix[CONSTRAINT] / weight
+    A = robot.engine.loops.row_scale[:, None] * back.closure.matrix[CONSTRAINT] / weight
     least, most = (np.linalg.matrix_rank(A, rtol=rtol) for rtol in (1e-3, 1e-8))
     assert least <= rank <= most
     if rank == len(value[0]):
@@ -200,8 +200,8 @@ def test_derivatives_of_forward_dynamics(regular):
     by_q = rows[ACCELERATION_BY_Q] + CLOSING[0] * rows[RATE_BY_Q] + CLOSING[1] * rows[ERROR_BY_Q]
     by_qd = rows[ACCELERATION_BY_QD] + CLOSING[0] * rows[CONSTRAINT]
     for name, found, force, error in (
-        ("qdd by q", ours.dq, at.dq, by_q),
-        ("qdd by qd", ours.dqd, at.dqd, by_qd),
+        ("qdd by q", ours.by_q, at.by_q, by_q),
+        ("qdd by qd", ours.by_qd, at.by_qd, by_qd),
         ("qdd by u", ours.B, -at.B, np.zeros((len(by_q), len(u)))),
     ):
         size = np.abs(weight * found).max(initial=1e-300)

@@ -488,7 +488,7 @@ def test_results_are_fresh_arrays(tree, rng):
     first = everything(tree, *state)
     second = everything(tree, *state)
     engine = tree.engine
-    kept = [*engine.workspace, *engine.tree, *engine.elastic[:3], *engine.elastic.laws, *engine.fibres, *state]
+    kept = [*engine.workspace, *engine.tree, *engine.elastic[:3], *engine.elastic.laws, *engine.rod_actuators, *state]
     kept.append(engine.gravity)
     for array in first:
         assert array.flags.writeable

@@ -11,7 +11,7 @@ from sorosim.actuation.route import RoutedActuator, SectionFormula, place_values
 from sorosim.arrays import Array
 from sorosim.declare import key
 from sorosim.errors import ModelError
-from sorosim.kernels.fibres import ROUTE_ROW
+from sorosim.kernels.rod_actuators import ROUTE_ROW
 from sorosim.model.compile import LinkLayout, Piece
 from sorosim.signals.expressions import Expression
 

@@ -14,8 +14,8 @@ from sorosim.actuation.tendon import Tendon
 from sorosim.arrays import Array, IntArray
 from sorosim.complex_step import number_type
 from sorosim.errors import ModelError
-from sorosim.kernels import fibres
-from sorosim.kernels.fibres import Fibres
+from sorosim.kernels import rod_actuators as kernel
+from sorosim.kernels.rod_actuators import RodActuators
 from sorosim.model.compile import Layout, LinkLayout, Piece
 
 # total angle of a tendon [rad] below which its friction fades smoothly
@@ -28,7 +28,7 @@ class InPython(NamedTuple):
     actuator: int
     bound: BoundActuator
     sections: Sections
-    rows: IntArray  # rows of Fibres, in the order of its sections
+    rows: IntArray  # rows of RodActuators, in the order of its sections
     given: IntArray  # their places among the rows that Python computes
 
 
@@ -41,9 +41,9 @@ class _Place(NamedTuple):
     piece: Piece
 
 
-def compile_fibres(
+def compile_rod_actuators(
     actuators: Mapping[int, Any], names: Sequence[str], n_actuators: int, layout: Layout
-) -> tuple[Fibres, list[InPython]]:
+) -> tuple[RodActuators, list[InPython]]:
     """Pack actuators by their index, at the Gauss points of their rods; points in order, so that each comes once."""
     rows: list[tuple[int, ...]] = []
     values: list[Array] = []
@@ -64,26 +64,26 @@ def compile_fibres(
             for k in range(len(X)):
                 for i, kind, of_point in entries:
                     python_row = -1
-                    if kind == fibres.PYTHON_ROW:
+                    if kind == kernel.PYTHON_ROW:
                         python_row, n_python = n_python, n_python + 1
                     rows.append((i, piece.block, size, point, kind, python_row))
                     values.append(of_point[k].copy())
-                    values[-1][fibres.WEIGHT] = w[k]
+                    values[-1][kernel.WEIGHT] = w[k]
                     # a wrench has six numbers where a route has its own
-                    values[-1][fibres.STRAIN_REFERENCE :] = xi[k]
+                    values[-1][kernel.STRAIN_REFERENCE :] = xi[k]
                     places.append(_Place(link.link.name, X[k], link.link.rod.length, piece))
                 basis.append(P[k].ravel())
                 size += P[k].size
                 point += 1
     row = np.array(rows, dtype=np.int64).reshape(-1, 6)
     kind = number_type()
-    value = np.array(values, dtype=kind).reshape(-1, fibres.N_FIBRE_VALUES)
-    inputs = np.tile(np.array([fibres.FORCE_INPUT, 0.0, 0.0, 1.0], dtype=kind), (n_actuators, 1))
+    value = np.array(values, dtype=kind).reshape(-1, kernel.N_ROW_VALUES)
+    inputs = np.tile(np.array([kernel.FORCE_INPUT, 0.0, 0.0, 1.0], dtype=kind), (n_actuators, 1))
     for i, actuator in actuators.items():
         if hasattr(actuator, "input"):
             inputs[i] = actuator.input(rest_length(row, value, i))
     flat = np.concatenate([np.zeros(0, dtype=kind), *basis])
-    packed = Fibres(row, value, flat, inputs, *_capstan_rows(actuators, row, places))
+    packed = RodActuators(row, value, flat, inputs, *_capstan_rows(actuators, row, places))
     return packed, _bind_in_python(actuators, names, row, places)
 
 
@@ -93,16 +93,16 @@ def _rows(actuator: Any, link: LinkLayout, piece: Piece, X: Array) -> list[tuple
         return own
     if link.link.name not in actuator.rods:
         return []
-    return [(fibres.PYTHON_ROW, np.zeros((len(X), fibres.N_FIBRE_VALUES), dtype=number_type()))]
+    return [(kernel.PYTHON_ROW, np.zeros((len(X), kernel.N_ROW_VALUES), dtype=number_type()))]
 
 
 def rest_length(row: IntArray, value: Array, actuator: int) -> float:
     """Length of a route in the unstrained robot [m]."""
-    own = value[(row[:, fibres.FIBRE_ACTUATOR] == actuator) & (row[:, fibres.FIBRE_KIND] == fibres.ROUTE_ROW)]
-    d, slope = (own[:, at : at + 3] for at in (fibres.ROUTE, fibres.SLOPE))
-    xi = own[:, fibres.STRAIN_REFERENCE :]
+    own = value[(row[:, kernel.ROW_ACTUATOR] == actuator) & (row[:, kernel.ROW_KIND] == kernel.ROUTE_ROW)]
+    d, slope = (own[:, at : at + 3] for at in (kernel.ROUTE, kernel.SLOPE))
+    xi = own[:, kernel.STRAIN_REFERENCE :]
     v = xi[:, 3:] + np.cross(xi[:, :3], d) + slope
-    length: float = own[:, fibres.WEIGHT] @ np.sqrt(np.einsum("ki,ki->k", v, v))
+    length: float = own[:, kernel.WEIGHT] @ np.sqrt(np.einsum("ki,ki->k", v, v))
     return length
 
 
@@ -117,7 +117,7 @@ def _capstan_rows(actuators: Mapping[int, Any], row: IntArray, places: Sequence[
         if not isinstance(tendon, Tendon) or tendon.friction == 0.0:
             continue
         order = {run.rod: k for k, run in enumerate(tendon.path)}
-        own = [int(k) for k in np.flatnonzero(row[:, fibres.FIBRE_ACTUATOR] == i)]
+        own = [int(k) for k in np.flatnonzero(row[:, kernel.ROW_ACTUATOR] == i)]
         own.sort(key=lambda k: (order[places[k].rod], places[k].X))
         derive, reach = _panel_operators([places[k] for k in own])
         rows_of_tendons.append((i, len(lines), len(own), size))
@@ -168,7 +168,7 @@ def _bind_in_python(
     for i, actuator in actuators.items():
         if hasattr(actuator, "rows"):
             continue
-        own = np.flatnonzero(row[:, fibres.FIBRE_ACTUATOR] == i)
+        own = np.flatnonzero(row[:, kernel.ROW_ACTUATOR] == i)
         here = [places[int(k)] for k in own]
         X, s = np.array([p.X for p in here]), np.array([p.X / p.length for p in here])
         sections = Sections(tuple(p.rod for p in here), X, s)

@@ -14,7 +14,7 @@ from sorosim.arrays import Array
 from sorosim.complex_step import number_type
 from sorosim.declare import key
 from sorosim.errors import ModelError
-from sorosim.kernels.fibres import N_FIBRE_VALUES, WRENCH, WRENCH_ROW
+from sorosim.kernels.rod_actuators import N_ROW_VALUES, WRENCH, WRENCH_ROW
 from sorosim.model.compile import Layout, LinkLayout, Piece
 from sorosim.model.span import RodName, check_span, end_key, start_key
 from sorosim.signals.expressions import Expression
@@ -59,7 +59,7 @@ class DistributedMoment(DeclaredActuator, kind="moment", title="Moments inside r
         """Kind and values (n, 14) of its rows at arclengths X (n,) in a division, without weights."""
         if link.link.name != self.rod or piece not in link.spanned("moment", self.start, self.end):
             return []
-        values = np.zeros((len(X), N_FIBRE_VALUES), dtype=number_type())
+        values = np.zeros((len(X), N_ROW_VALUES), dtype=number_type())
         for i, name in enumerate(MOMENTS):
             entry = getattr(self, name)
             if isinstance(entry, Expression):

@@ -15,7 +15,7 @@ from sorosim.complex_step import number_type
 from sorosim.declare import At, Declared, Formula, Part, key
 from sorosim.declare.composite import PartsOrKeys
 from sorosim.errors import ModelError, nearest
-from sorosim.kernels import fibres
+from sorosim.kernels import rod_actuators as kernel
 from sorosim.model.compile import MERGE, Layout, LinkLayout, Piece
 from sorosim.model.profile import place_jets
 from sorosim.model.span import RodName, check_span, end_key, start_key
@@ -136,9 +136,9 @@ class RoutedActuator(DeclaredActuator):
 
 def route_values(route: tuple[Array, Array], gain: Any) -> Array:
     """Values (n, 14) of rows of a route and its slope."""
-    out = np.zeros((len(route[0]), fibres.N_FIBRE_VALUES), dtype=number_type())
-    out[:, fibres.GAIN] = gain
-    for at, vector in zip((fibres.ROUTE, fibres.SLOPE), route, strict=True):
+    out = np.zeros((len(route[0]), kernel.N_ROW_VALUES), dtype=number_type())
+    out[:, kernel.GAIN] = gain
+    for at, vector in zip((kernel.ROUTE, kernel.SLOPE), route, strict=True):
         out[:, at : at + 3] = vector
     return out
 

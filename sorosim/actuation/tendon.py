@@ -8,7 +8,7 @@ from sorosim.actuation.route import RoutedActuator, route_values
 from sorosim.arrays import Array
 from sorosim.declare import Boolean, Quantity, key
 from sorosim.errors import ModelError
-from sorosim.kernels.fibres import FORCE_INPUT, LENGTH_INPUT, ROUTE_ROW, TENSION_INPUT
+from sorosim.kernels.rod_actuators import FORCE_INPUT, LENGTH_INPUT, ROUTE_ROW, TENSION_INPUT
 from sorosim.model.compile import LinkLayout, Piece
 
 # the first part of its length by which a wound tendon is stretched only takes up slack
@@ -59,7 +59,7 @@ class Tendon(RoutedActuator, kind="tendon", title="Tendons"):
         return [(ROUTE_ROW, route_values(run.route(link, piece, X), 1.0)) for run in self.segments_in(link, piece)]
 
     def input(self, length: float) -> tuple[float, ...]:
-        """What its input is, from its length in the unstrained robot [m]; see kernels.fibres."""
+        """What its input is, from its length in the unstrained robot [m]; see kernels.rod_actuators."""
         if self.stiffness is not None:
             return LENGTH_INPUT, self.stiffness, length, SLACK_PART * length
         return FORCE_INPUT if self.pushes else TENSION_INPUT, 0.0, 0.0, 1.0

@@ -130,7 +130,7 @@ class EquilibriumFamily:
         weight = self.system.weight[rows]
         residual = np.concatenate([eqs.tau[free], weight * eqs.error[rows]])
         slope = self.scale * np.concatenate([eqs.tau_slope[free], weight * eqs.error_slope[rows]])
-        K = eqs.dq[np.ix_(free, free)]
+        K = eqs.by_q[np.ix_(free, free)]
         if len(rows):
             A, E = (weight[:, None] * part[rows][:, free] for part in (eqs.constraint, eqs.error_by_q))
             K = np.block([[K, -A.T], [E, np.zeros((len(rows), len(rows)))]])
@@ -145,10 +145,10 @@ class EquilibriumFamily:
         if len(self.system.rows):
             A = (self.system.weight[:, None] * eqs.constraint)[self.system.rows][:, free]
             # without a spring: as far as the inertia lets it move in a second
-            stiffness = (np.abs(eqs.dq) + np.abs(eqs.mass))[np.ix_(free, free)].max(axis=1)
+            stiffness = (np.abs(eqs.by_q) + np.abs(eqs.mass))[np.ix_(free, free)].max(axis=1)
             d = 1.0 / np.sqrt(np.maximum(stiffness, np.finfo(float).tiny))
             Z = Z @ (d[:, None] * scipy.linalg.null_space(A * d, rcond=RANK_TOLERANCE))
-        M, D, K = (Z.T @ X @ Z for X in (eqs.mass, eqs.dqd, eqs.dq))
+        M, D, K = (Z.T @ X @ Z for X in (eqs.mass, eqs.by_qd, eqs.by_q))
         return M, D, K, Z
 
     def growth(self, x: Array, w: float) -> Growth:
@@ -175,7 +175,7 @@ class EquilibriumFamily:
         """Coordinates (ndof,), multipliers (m,) of smallest norm, generalised forces (n_driven,) of what is driven."""
         q, multiplier, eqs = self.q(x, w), self.system.multipliers(x), self.equations(x, w)
         if len(self.system.rows) < len(multiplier):
-            size, A = self.robot.engine.loops.size, eqs.constraint[:, self.free]
+            size, A = self.robot.engine.loops.row_scale, eqs.constraint[:, self.free]
             multiplier = size * scipy.linalg.lstsq((size[:, None] * A).T, A.T @ multiplier, cond=RANK_TOLERANCE)[0]
         return q, multiplier, eqs.tau[self.partition.driven]
 

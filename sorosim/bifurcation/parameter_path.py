@@ -29,8 +29,8 @@ class StaticEquations(NamedTuple):
     """The static equations in a state, their derivatives, and the matrices of the equations of motion."""
 
     tau: Array  # (ndof,) generalised residual forces
-    dq: Array  # (ndof, ndof) their derivative
-    dqd: Array  # (ndof, ndof)
+    by_q: Array  # (ndof, ndof) their derivative
+    by_qd: Array  # (ndof, ndof)
     mass: Array  # (ndof, ndof)
     error: Array  # (m,) of loops
     constraint: Array  # (m, ndof) A
@@ -162,7 +162,7 @@ class ParameterPath:
             task.RESIDUAL_DERIVATIVES, q, zero, zero.copy(), u, multiplier=multiplier
         )  # fmt: skip
         value, matrix = out.closure.value, out.closure.matrix
-        return [out.tau, out.dq, out.dqd, out.mass, value[ERROR], matrix[CONSTRAINT], matrix[ERROR_BY_Q], out.B]
+        return [out.tau, out.by_q, out.by_qd, out.mass, value[ERROR], matrix[CONSTRAINT], matrix[ERROR_BY_Q], out.B]
 
     def detect_affine(self, q: Array, a: float, b: float) -> None:
         """Find out whether the equations are affine in the parameter from a to b; they are cheaper then."""

@@ -17,7 +17,7 @@ from sorosim.equations.strains import Place, largest_strain, places
 from sorosim.equilibria.statics import statics
 from sorosim.errors import ConvergenceError, ExpressionError, InputError, SorosimError, SorosimWarning
 from sorosim.kernels import evaluate as task
-from sorosim.kernels.fibres import TENDON_LENGTH
+from sorosim.kernels.rod_actuators import TENDON_LENGTH
 from sorosim.linear import Linearization
 from sorosim.model.body import Assembly, RigidBody, Solid
 from sorosim.model.link import WORLD
@@ -120,7 +120,7 @@ class CheckContext:
 
     def elastic_stiffness(self, q: Array) -> Array:
         """Of rods and springs in joints at coordinates q (ndof, ndof), symmetric."""
-        K = -self._evaluate(task.INTERNAL_DERIVATIVES, q).dq
+        K = -self._evaluate(task.INTERNAL_DERIVATIVES, q).by_q
         return np.asarray(0.5 * (K + K.T))
 
     @cached_property
@@ -236,7 +236,7 @@ class CheckContext:
             return f"'{self.floating_link}' floats freely"
         if self.robot.loop_names:
             return ""
-        K = np.abs(self._at_start(task.RESIDUAL_DERIVATIVES).dq)
+        K = np.abs(self._at_start(task.RESIDUAL_DERIVATIVES).by_q)
         neutral = K.max(axis=0, initial=0.0) + K.max(axis=1, initial=0.0) <= ROUNDING * K.max(initial=0.0)
         neutral[self.driven_coordinates] = False
         return f"nothing holds '{self.robot.coordinate_names[int(np.argmax(neutral))]}'" if neutral.any() else ""
@@ -345,5 +345,5 @@ def random_state(robot: Robot, seed: int = 1) -> tuple[Array, Array, Array, Arra
         scale[first : first + len(rows)] = np.where(rows < 3, 0.2, 0.02)
     q, qd, qdd = (rng.uniform(-1.0, 1.0, robot.ndof) * scale for _ in range(3))
     sizes = np.array([INPUT_SIZES.get(unit, 1.0) for unit in robot.actuator_units])
-    wound = robot.engine.fibres.input[:, TENDON_LENGTH]
+    wound = robot.engine.rod_actuators.input[:, TENDON_LENGTH]
     return q, qd, qdd, rng.uniform(0.0, 1.0, len(sizes)) * np.where(wound > 0.0, 0.05 * wound, sizes)

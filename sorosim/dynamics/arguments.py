@@ -76,7 +76,7 @@ def actuator_inputs(engine: Engine, u: Values | None, dimensions: Mapping[str, s
     else:
         values = vector(where, u, engine.n_actuators)
     if engine.has_length_inputs:
-        check_length_inputs(engine.fibres, engine.actuator_names, values, where)
+        check_length_inputs(engine.rod_actuators, engine.actuator_names, values, where)
     return values
 
 

@@ -20,7 +20,7 @@ def least_squares_multipliers(
     """The smallest Lagrange multipliers (m,) under which the coordinates `free` move so, as well as they can."""
     if not engine.loop_layout.m:
         return np.zeros(0)
-    evaluation, size = engine.evaluate(task.RESIDUAL_DERIVATIVES, q, qd, qdd, u, t), engine.loops.size
+    evaluation, size = engine.evaluate(task.RESIDUAL_DERIVATIVES, q, qd, qdd, u, t), engine.loops.row_scale
     if not np.isfinite(qdd).all():
         return np.full(engine.loop_layout.m, np.nan)
     A = size[:, None] * evaluation.closure.matrix[CONSTRAINT][:, free]

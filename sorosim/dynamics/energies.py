@@ -64,10 +64,10 @@ class PowerEvaluator:
         def only(rows: Mask) -> Laws:
             return elastic.laws._replace(row=np.ascontiguousarray(elastic.laws.row[rows]))
 
-        no_fibres = engine.fibres._replace(row=engine.fibres.row[:0])
-        self.passive = Internal(elastic._replace(laws=only(~motors)), no_fibres)
-        self.dampers = Internal(elastic._replace(stiffness=none, laws=only(dampers)), no_fibres)
-        self._active = Internal(elastic._replace(stiffness=none, damping=none, laws=only(motors)), engine.fibres)
+        no_actuators = engine.rod_actuators._replace(row=engine.rod_actuators.row[:0])
+        self.passive = Internal(elastic._replace(laws=only(~motors)), no_actuators)
+        self.dampers = Internal(elastic._replace(stiffness=none, laws=only(dampers)), no_actuators)
+        self._active = Internal(elastic._replace(stiffness=none, damping=none, laws=only(motors)), engine.rod_actuators)
         self._exchanges = bool(engine.n_actuators or np.any(elastic.damping) or np.any(dampers))
         self._loops = bool(np.any(engine.loops.row[:, N_LAWS]))
         self._compiled: dict[Any, Any] = {}

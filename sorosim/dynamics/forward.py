@@ -41,7 +41,7 @@ def derivatives_by_composite(
 ) -> ForwardDynamicsDerivatives:
     """M^-1 times derivatives of forces, by the Cholesky factor of M; loops stay closed."""
     out = engine.evaluate(task.FORWARD_DERIVATIVES, q, qd, qdd, u, t, known=known)
-    return ForwardDynamicsDerivatives(out.qdd, out.dq, out.dqd, out.B)
+    return ForwardDynamicsDerivatives(out.qdd, out.by_q, out.by_qd, out.B)
 
 
 def derivatives_by_articulated(
@@ -51,9 +51,9 @@ def derivatives_by_articulated(
     articulation = engine.companion(Articulation)
     qdd = articulation.motion(q, qd, qdd, u, t, known).qdd
     out = engine.evaluate(task.RESIDUAL_DERIVATIVES, q, qd, qdd, u, t)
-    articulation.solve_in_place(known, -1.0, out.dq, out.dqd)
+    articulation.solve_in_place(known, -1.0, out.by_q, out.by_qd)
     articulation.solve_in_place(known, 1.0, out.B)
-    return ForwardDynamicsDerivatives(qdd, out.dq, out.dqd, out.B)
+    return ForwardDynamicsDerivatives(qdd, out.by_q, out.by_qd, out.B)
 
 
 # -- M x = b -----------------------------------------------------------------------------------------------------------
@@ -105,7 +105,7 @@ def hybrid_derivatives(
     inverse = engine.evaluate(task.INVERSE_DERIVATIVES, q, qd, accelerations, u, t)
     M = inverse.mass
     # M_ff dqdd_f = dtau_f - dID_f - M_fk dqdd_k
-    right = np.hstack([-inverse.dq, -inverse.dqd, np.eye(n) * ~known - M * known])
+    right = np.hstack([-inverse.by_q, -inverse.by_qd, np.eye(n) * ~known - M * known])
     if algorithm == "articulated":
         solved = engine.companion(Articulation).solve(known, right)
     else:
@@ -113,7 +113,7 @@ def hybrid_derivatives(
         if len(free):
             solved[free] = scipy.linalg.solve(M[np.ix_(free, free)], right[free], assume_a="pos")
     solved[:, 2 * n :] += np.diag(known.astype(float))
-    forces = (np.hstack([inverse.dq, inverse.dqd, np.zeros((n, n))]) + M @ solved) * known[:, None]
+    forces = (np.hstack([inverse.by_q, inverse.by_qd, np.zeros((n, n))]) + M @ solved) * known[:, None]
     forces[:, 2 * n :] += np.diag(~known)
     parts = [X[:, k * n : (k + 1) * n] for X in (solved, forces) for k in range(3)]
     return HybridDynamicsDerivatives(accelerations, inverse.tau, *parts)

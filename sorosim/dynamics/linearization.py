@@ -45,15 +45,15 @@ def linearize(engine: Engine, q: Array, qd: Array, u: Array, rows: IntArray, sti
         Z = Z @ scipy.linalg.null_space(out.closure.matrix[CONSTRAINT][:, rows], rcond=RANK_TOLERANCE)
     mass = Z.T @ out.mass @ Z
     check_inertia(engine, q, rows, mass)
-    K = out.dq
+    K = out.by_q
     if stiffness is not None:
-        K = np.zeros_like(out.dq)
+        K = np.zeros_like(out.by_q)
         K[np.ix_(rows, rows)] = stiffness
     elif len(rows):
         check_balance(engine, out, q, qd, u, rows, Z)
-    if not all(np.isfinite(X).all() for X in (mass, out.dqd, K, out.B)):
+    if not all(np.isfinite(X).all() for X in (mass, out.by_qd, K, out.B)):
         raise ModelError("linearize", "a state at which all forces have derivatives", "one where some are infinite")
-    return LinearMatrices(mass, Z.T @ out.dqd @ Z, Z.T @ K @ Z, Z.T @ out.B, Z, multiplier)
+    return LinearMatrices(mass, Z.T @ out.by_qd @ Z, Z.T @ K @ Z, Z.T @ out.B, Z, multiplier)
 
 
 def balanced(engine: Engine, q: Array, qd: Array, u: Array, rows: IntArray) -> tuple[Evaluation, Array]:
@@ -63,7 +63,7 @@ def balanced(engine: Engine, q: Array, qd: Array, u: Array, rows: IntArray) -> t
     if not engine.loop_layout.m:
         return out, np.zeros(0)
     A = out.closure.matrix[CONSTRAINT][:, rows]
-    if (np.abs(engine.loops.size * out.closure.value[RATE]) > RATE_TOLERANCE * np.abs(qd).max(initial=0.0)).any():
+    if (np.abs(engine.loops.row_scale * out.closure.value[RATE]) > RATE_TOLERANCE * np.abs(qd).max(initial=0.0)).any():
         got = f"up to {np.abs(out.closure.value[RATE]).max():.3g} m/s or rad/s"
         raise InputError("qd", "rates that keep the loops closed", got)
     multiplier = scipy.linalg.lstsq(A.T, out.tau[rows], cond=RANK_TOLERANCE)[0]
@@ -74,7 +74,7 @@ def check_balance(engine: Engine, out: Evaluation, q: Array, qd: Array, u: Array
     """Warn where forces do not balance, or will not after a while of a steady motion."""
     inverse = engine.evaluate(task.INVERSE, q, qd, engine.zero_rates, u)
     size = max(float(np.abs(part.tau).max()) for part in (inverse, engine.internal(q, qd, u)))
-    least = OFF_BALANCE * size + NEGLIGIBLE * float(np.abs(out.dq).max())
+    least = OFF_BALANCE * size + NEGLIGIBLE * float(np.abs(out.by_q).max())
     left = np.abs(out.tau[rows])
     if left.max() > least:
         worst = engine.layout.coordinate_names[rows[int(np.argmax(left))]]

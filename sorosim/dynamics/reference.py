@@ -52,7 +52,7 @@ def derivatives_by_inverse(
     articulation, n = engine.companion(Articulation), engine.ndof
     qdd = articulation.motion(q, qd, qdd, u, t, known).qdd
     out = engine.evaluate(task.RESIDUAL_DERIVATIVES, q, qd, qdd, u, t)
-    derivatives = articulation.solve(known, np.eye(n)) @ np.hstack([-out.dq, -out.dqd, out.B])
+    derivatives = articulation.solve(known, np.eye(n)) @ np.hstack([-out.by_q, -out.by_qd, out.B])
     return ForwardDynamicsDerivatives(qdd, derivatives[:, :n], derivatives[:, n : 2 * n], derivatives[:, 2 * n :])
 
 

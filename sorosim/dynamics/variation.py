@@ -11,13 +11,13 @@ from sorosim.complex_step import STEP, derivative
 from sorosim.engine.engine import Engine
 from sorosim.errors import InputError
 from sorosim.kernels.dynamics import point_quantities, project_wrenches
-from sorosim.kernels.external import External, clear_external
-from sorosim.kernels.fibres import FIBRE_KIND, PYTHON_ROW, fibre_strain, make_fibre_workspace
+from sorosim.kernels.external import ExternalForces, clear_external
 from sorosim.kernels.fluid import CURRENT, FIELD
 from sorosim.kernels.forces import internal_forces
 from sorosim.kernels.kinematics import COLUMNS, POSES, forward_sweep
 from sorosim.kernels.load_laws import LOAD_FRAME, MEDIUM
 from sorosim.kernels.loops import Closure, apply_loops, evaluate_loops, make_closure
+from sorosim.kernels.rod_actuators import PYTHON_ROW, ROW_KIND, make_actuator_workspace, section_strain
 from sorosim.kernels.surfaces import ENTRY_NODE, LINKED, N_ENTRIES, ContactWorkspace
 
 T = TypeVar("T", bound=tuple[Any, ...])
@@ -44,12 +44,12 @@ class VariedEngine:
 
     def __init__(self, engine: Engine, varied: Engine) -> None:
         self.engine, self.varied = engine, varied
-        laws = varied.loading.packed.laws
+        laws, actuators = varied.loading.packed.laws, varied.rod_actuators
         changed = [derivative(part).any() for part in (laws.value, laws.frame, laws.media.value, varied.gravity)]
         self.loads_change = bool(len(laws.row)) and any(changed)
         self.arrays = [
-            *varied.tree[3:], *varied.elastic[:3], varied.elastic.laws.value, *varied.fibres[1:3], varied.fibres.input,
-            *varied.fibres[5:6], varied.fibres.operators, varied.loops.value, laws.value, laws.frame, laws.media.value,
+            *varied.tree[3:], *varied.elastic[:3], varied.elastic.laws.value, *actuators[1:3], actuators.input,
+            *actuators[5:6], actuators.operators, varied.loops.value, laws.value, laws.frame, laws.media.value,
         ]  # fmt: skip
 
     def check(self, name: str) -> None:
@@ -93,14 +93,15 @@ class VariedEngine:
         change = np.einsum("nji,njk->nik", g.real[:, :3, :3], derivative(g)[:, :3])
         return np.concatenate([_axial(change[:, :, :3]), change[:, :, 3]], axis=1)
 
-    def _external(self, q: Array, qd: Array, u: Array, t: float) -> External:
+    def _external(self, q: Array, qd: Array, u: Array, t: float) -> ExternalForces:
         """External wrenches, and internal ones of actuators in Python, after a sweep of the varied tree."""
         engine, real, varied = self.engine, self.engine.external, self.varied
         # what is zero in the description may have no rows in the real arrays, and has them in the varied ones
         n = len(engine.tree.segment) if engine.loading or varied.loading else 0
-        external: External = _complex(varied.loading.make_external(n, varied.ndof))
+        external: ExternalForces = _complex(varied.loading.make_external(n, varied.ndof))
         external = external._replace(
-            wrench=np.zeros((n, 6), dtype=complex), fibres=_complex(make_fibre_workspace(varied.fibres))
+            wrench=np.zeros((n, 6), dtype=complex),
+            actuators=_complex(make_actuator_workspace(varied.rod_actuators)),
         )
         if engine.loading:
             engine.load_values(q, qd, t, real)
@@ -112,7 +113,7 @@ class VariedEngine:
             external.section_B[:] = real.section_B
         return external
 
-    def _carried(self, real: External) -> Array:
+    def _carried(self, real: ExternalForces) -> Array:
         """How wrenches (n, 6) change because their nodes move."""
         n, ws = len(real.wrench), self.varied.workspace
         J, Jd = _columns(ws.pose[:n], ws.twist[:n, 0])
@@ -131,22 +132,22 @@ class VariedEngine:
             return 0.0
         varied, ndof = self.varied.loading, self.varied.ndof
         ws = self.engine.workspace
-        external: External = _complex(varied.make_external(len(ws.pose) - 1, ndof))
+        external: ExternalForces = _complex(varied.make_external(len(ws.pose) - 1, ndof))
         clear_external(external)
         self.engine.sweep(q, qd, POSES)
         varied.add_packed(varied.packed, external, t, self.varied.gravity, ws)
         return derivative(external.wrench)
 
-    def _strained(self, real: External, q: Array, qd: Array) -> Array:
+    def _strained(self, real: ExternalForces, q: Array, qd: Array) -> Array:
         """How internal wrenches (n, 6) of actuators in Python change because the strains do."""
-        fibres, tree = self.varied.fibres, self.varied.tree
-        rows = np.flatnonzero(fibres.row[:, FIBRE_KIND] == PYTHON_ROW)
+        rod_actuators, tree = self.varied.rod_actuators, self.varied.tree
+        rows = np.flatnonzero(rod_actuators.row[:, ROW_KIND] == PYTHON_ROW)
         change = np.zeros((len(real.section), 6))
         xi = np.zeros(6, dtype=complex)
         for row in rows:
-            given = fibres.row[row, -1]
+            given = rod_actuators.row[row, -1]
             for tangent, x, reference in ((real.section_K, q, True), (real.section_D, qd, False)):
-                fibre_strain(tree, fibres, row, x, reference, xi)
+                section_strain(tree, rod_actuators, row, x, reference, xi)
                 change[given] += tangent[given] @ derivative(xi)
         return change
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from sorosim.actuation.compiled import InPython, check_actuator, compile_fibres
+from sorosim.actuation.compiled import InPython, check_actuator, compile_rod_actuators
 from sorosim.actuation.joint_force import JointForce, compile_motors
 from sorosim.actuation.loop_force import LoopForce
 from sorosim.arrays import Array, IntArray, Mask
@@ -24,8 +24,7 @@ from sorosim.engine.records import Contacts
 from sorosim.errors import ModelError
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.evaluate import Evaluation, State, System, evaluate
-from sorosim.kernels.external import External
-from sorosim.kernels.fibres import Fibres, fibre_lengths, tensions
+from sorosim.kernels.external import ExternalForces
 from sorosim.kernels.forces import Internal
 from sorosim.kernels.joints import LAW, MOTOR, SERVO
 from sorosim.kernels.kinematics import (
@@ -39,19 +38,12 @@ from sorosim.kernels.kinematics import (
 from sorosim.kernels.loop_joint import N_LAWS
 from sorosim.kernels.loops import ERROR, Closure, make_closure
 from sorosim.kernels.probe import probe_places
+from sorosim.kernels.rod_actuators import RodActuators, tendon_lengths, tensions
 from sorosim.kernels.saddle import Saddle, make_saddle
 from sorosim.kernels.tree import BLOCK_N, MASSLESS_END, RIGID, Workspace, make_workspace, with_matrices
 from sorosim.loads.base import Load
 from sorosim.model.compile import MERGE, compile_tree, is_rigid, segment_strain
 from sorosim.model.link import Link
-
-DERIVATIVE_TASKS = (
-    task.INTERNAL_DERIVATIVES,
-    task.INVERSE_DERIVATIVES,
-    task.RESIDUAL_DERIVATIVES,
-    task.FORWARD_DERIVATIVES,
-    task.HYBRID_DERIVATIVES,
-)
 
 T = TypeVar("T")
 
@@ -83,17 +75,17 @@ class Engine:
         for i, actuator in in_rods.items():
             check_actuator(self.actuator_names[i], actuator, self.layout)
         self._in_rods = in_rods
-        self.fibres: Fibres
+        self.rod_actuators: RodActuators
         self.actuators_in_python: list[InPython]
-        if like is not None and like._has_fibres_of(self):
-            arrays = (a.astype(number_type(), copy=False) if a.dtype == float else a for a in like.fibres)
-            self.fibres, self.actuators_in_python = Fibres(*arrays), like.actuators_in_python
+        if like is not None and like._has_rod_actuators_of(self):
+            arrays = (a.astype(number_type(), copy=False) if a.dtype == float else a for a in like.rod_actuators)
+            self.rod_actuators, self.actuators_in_python = RodActuators(*arrays), like.actuators_in_python
         else:
-            self.fibres, self.actuators_in_python = compile_fibres(
+            self.rod_actuators, self.actuators_in_python = compile_rod_actuators(
                 in_rods, self.actuator_names, len(actuators), self.layout
             )
         self.elastic = elastic._replace(laws=compile_motors(motors, self.actuator_names, self.layout, elastic.laws))
-        self.loading = Loading(loads, self.layout, self.fibres, self.actuators_in_python)
+        self.loading = Loading(loads, self.layout, self.rod_actuators, self.actuators_in_python)
         # what has weight; the fluid that moves with the robot has none
         self.gravitational_inertia = self.tree.inertia
         if self.loading.added:
@@ -117,10 +109,10 @@ class Engine:
         self.loops, self.loop_layout = compile_loops(loops, loop_motors, links, self.layout, self._built)
         self._sprung_loops = np.flatnonzero(self.loops.row[:, N_LAWS])  # loops with springs, dampers or motors
 
-    def _has_fibres_of(self, other: Engine) -> bool:
+    def _has_rod_actuators_of(self, other: Engine) -> bool:
         """Whether actuators inside rods and the geometry of rods are those of another engine."""
         mine, theirs = self._in_rods, other._in_rods
-        same = self.actuator_names == other.actuator_names and self.fibres.value.dtype == float
+        same = self.actuator_names == other.actuator_names and self.rod_actuators.value.dtype == float
         same = same and mine.keys() == theirs.keys() and all(mine[i] is theirs[i] for i in mine)
         return same and self.layout.has_rods_of(other.layout)
 
@@ -155,20 +147,21 @@ class Engine:
         return self._of_thread("closure", self.make_closure)
 
     @property
-    def external(self) -> External:
+    def external(self) -> ExternalForces:
         """Arrays for loads that evaluations fill, of this thread."""
         return self._of_thread("external", lambda: self.loading.make_external(len(self.tree.segment), self.ndof))
 
     @cached_property
     def system(self) -> System:
         """The arrays that are the same in all evaluations."""
-        return System(self.tree, Internal(self.elastic, self.fibres), self.loops)
+        return System(self.tree, Internal(self.elastic, self.rod_actuators), self.loops)
 
     @property
     def features(self) -> frozenset[str]:
         """What this robot has, by which kernels are worth compiling ahead; see `compiled.kernel_lazy`."""
         has = {
-            "fibres": len(self.fibres.row), "joint laws": len(self.elastic.laws.row), "loops": len(self.loops.row),
+            "rod actuators": len(self.rod_actuators.row), "joint laws": len(self.elastic.laws.row),
+            "loops": len(self.loops.row),
             "loads": bool(self.loading), "pairs": len(self.external.pair), "contacts": self.loading.touches,
         }  # fmt: skip
         return frozenset(name for name, count in has.items() if count)
@@ -245,7 +238,8 @@ class Engine:
     # -- dynamics --------------------------------------------------------------------------------------------------
 
     def load_values(
-        self, q: Array, qd: Array, t: float, external: External, scale: float = 1.0, sliding: SlipState | None = None,
+        self, q: Array, qd: Array, t: float, external: ExternalForces, scale: float = 1.0,
+        sliding: SlipState | None = None,
         tangents: bool = True,
     ) -> None:  # fmt: skip
         """Wrenches and tangents of loads; contacts do not scale, and take rates from `sliding`, if there is one."""
@@ -291,19 +285,19 @@ class Engine:
             closure = closure._replace(multiplier=np.zeros(self.loop_layout.m), value=value, matrix=matrix)
             if multiplier is not None:
                 closure.multiplier[:] = multiplier
-        if what in DERIVATIVE_TASKS:
+        if what & task.DERIVATIVES:
             matrices = np.empty((n, n)), np.empty((n, n)), np.empty((n, n)), np.empty((n, m))
             workspace = self.workspace_of_derivatives
         else:
             none, workspace = self._no_matrix, self.workspace
-            matrices = np.empty((n, n)) if task.MASS <= what < task.PREPARE else none, none, none, self._no_columns
+            matrices = np.empty((n, n)) if what & task.COMPOSITE else none, none, none, self._no_columns
         out = Evaluation(np.empty(n), *matrices, qdd, closure, saddle)
         if tau is not None:
             out.tau[:] = tau
         external = self.external
         gravity = self.gravity if scale == 1.0 else scale * self.gravity
-        if what >= task.INVERSE and self.loading:
-            self.load_values(q, qd, t, external, scale, sliding, what in DERIVATIVE_TASKS)
+        if what & (task.MOTION | task.KINEMATICS) and self.loading:
+            self.load_values(q, qd, t, external, scale, sliding, bool(what & task.DERIVATIVES))
         if self.loading.actuators:
             self.loading.actuate(external, self.tree, q, qd, u, self.actuator_names)
         known, closing = self.none_known if known is None else known, self._no_closing if closing is None else closing
@@ -346,7 +340,9 @@ class Engine:
         # the residual less inverse dynamics: both run the sweeps that forces of loops need
         residual = self.evaluate(task.RESIDUAL_DERIVATIVES if derivatives else task.RESIDUAL, q, qd, zero, u)
         tree = self.evaluate(task.INVERSE_DERIVATIVES if derivatives else task.INVERSE, q, qd, zero, u)
-        return residual._replace(tau=tree.tau - residual.tau, dq=tree.dq - residual.dq, dqd=tree.dqd - residual.dqd)
+        return residual._replace(
+            tau=tree.tau - residual.tau, by_q=tree.by_q - residual.by_q, by_qd=tree.by_qd - residual.by_qd
+        )
 
     def gaps(self, q: Array) -> dict[str, tuple[float, float]]:
         """Distance [m] and angle [rad] by which each loop is open."""
@@ -366,12 +362,12 @@ class Engine:
         laws = self.elastic.laws
         row = np.ascontiguousarray(laws.row[(laws.row[:, LAW] != MOTOR) & (laws.row[:, LAW] != SERVO)])
         elastic = self.elastic._replace(laws=laws._replace(row=row))
-        return self.replace(elastic=elastic, fibres=self.fibres._replace(row=self.fibres.row[:0]))
+        return self.replace(elastic=elastic, rod_actuators=self.rod_actuators._replace(row=self.rod_actuators.row[:0]))
 
     @cached_property
     def unloaded(self) -> Engine:
         """The same without loads."""
-        return self.replace(loading=Loading({}, self.layout, self.fibres, []), _local=threading.local())
+        return self.replace(loading=Loading({}, self.layout, self.rod_actuators, []), _local=threading.local())
 
     @cached_property
     def inertial(self) -> Engine:
@@ -395,7 +391,7 @@ class Engine:
     @cached_property
     def has_length_inputs(self) -> bool:
         """Whether the input of any tendon is a length."""
-        return has_length_inputs(self.fibres)
+        return has_length_inputs(self.rod_actuators)
 
     @cached_property
     def n_blocks(self) -> int:
@@ -413,12 +409,12 @@ class Engine:
     def tendon_lengths(self, q: Array) -> Array:
         """Length of each tendon and chamber inside its rods [m]."""
         lengths = np.zeros(self.n_actuators)
-        fibre_lengths(self.tree, self.fibres, q, self.workspace.scratch, lengths)
+        tendon_lengths(self.tree, self.rod_actuators, q, self.workspace.scratch, lengths)
         return lengths
 
     def tensions(self, q: Array, u: Array) -> Array:
         """Tension of each tendon at its proximal end [N]; of other actuators in rods their input."""
-        room = self.external.fibres
+        room = self.external.actuators
         # kernels are compiled for writable arrays only
-        tensions(self.tree, self.fibres, np.array(q), np.array(u), self.workspace.scratch, room)
+        tensions(self.tree, self.rod_actuators, np.array(q), np.array(u), self.workspace.scratch, room)
         return np.array(room.tension[0])

@@ -18,14 +18,14 @@ from sorosim.errors import ModelError
 from sorosim.kernels import surfaces as sf
 from sorosim.kernels.contacts import add_contacts
 from sorosim.kernels.external import (
-    External,
+    ExternalForces,
     add_loads_at,
     clear_external,
     make_external,
     relative_kinematics,
 )
-from sorosim.kernels.fibres import Fibres, fibre_strain, make_fibre_workspace
 from sorosim.kernels.load_laws import WEIGHTLESS, LoadLaws, add_load_laws
+from sorosim.kernels.rod_actuators import RodActuators, make_actuator_workspace, section_strain
 from sorosim.kernels.signals import signal_workspace
 from sorosim.kernels.surfaces import make_contact_workspace
 from sorosim.kernels.tree import Tree, Workspace
@@ -92,7 +92,9 @@ def pack(laws: Sequence[CompiledLaw]) -> Packed:
 class Loading:
     """Loads of a robot, bound to its nodes; and its actuators that Python computes."""
 
-    def __init__(self, loads: Mapping[str, Load], layout: Layout, fibres: Fibres, actuators: list[InPython]) -> None:
+    def __init__(
+        self, loads: Mapping[str, Load], layout: Layout, rod_actuators: RodActuators, actuators: list[InPython]
+    ) -> None:
         self.layout, self.actuators = layout, actuators
         self.loads = {name: bind_checked(name, load, layout) for name, load in loads.items()}
         self.compiled = {name: law for name, load in self.loads.items() if (law := compiled_law(load)) is not None}
@@ -107,7 +109,7 @@ class Loading:
         pairs = [tuple(pair) for pair in self.packed.pairs.tolist()]
         self.points = {name: self._points(load, pairs) for name, load in self.others.items()}
         self.pairs = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-        self.fibres = fibres
+        self.rod_actuators = rod_actuators
         self.depth = 4 + max(
             signal_workspace(self.packed.laws.media.fields).shape[0],
             signal_workspace(self.packed.signals.arrays).shape[0],
@@ -150,7 +152,7 @@ class Loading:
 
     # -- evaluation ------------------------------------------------------------------------------------------------
 
-    def make_external(self, n_nodes: int, ndof: int, packed: Packed | None = None) -> External:
+    def make_external(self, n_nodes: int, ndof: int, packed: Packed | None = None) -> ExternalForces:
         """Room for what acts on a robot, or for those laws of it that are packed apart."""
         n_rows = sum(len(actuator.rows) for actuator in self.actuators)
         between = self.pairs if packed is None else packed.pairs
@@ -158,10 +160,10 @@ class Loading:
         elements = len(surfaces.core) + len(surfaces.solid)
         contact = make_contact_workspace(surfaces, ndof, FEWEST_CONTACTS + CONTACTS_EACH * elements)
         return make_external(
-            n_nodes if self.loads else 0, between, n_rows, make_fibre_workspace(self.fibres), contact, ndof
+            n_nodes if self.loads else 0, between, n_rows, make_actuator_workspace(self.rod_actuators), contact, ndof
         )
 
-    def fill(self, external: External, t: float, gravity: Array, ws: Workspace, scale: float = 1.0) -> None:
+    def fill(self, external: ExternalForces, t: float, gravity: Array, ws: Workspace, scale: float = 1.0) -> None:
         """All loads but contacts, after a sweep of poses, multiplied by `scale`."""
         clear_external(external)
         self.add_packed(self.packed, external, t, gravity, ws)
@@ -171,7 +173,7 @@ class Loading:
             for part in (external.wrench, external.K, external.D, external.pair_K, external.pair_D):
                 part *= scale
 
-    def add_contacts(self, packed: Packed, external: External, ws: Workspace, tangents: bool = True) -> None:
+    def add_contacts(self, packed: Packed, external: ExternalForces, ws: Workspace, tangents: bool = True) -> None:
         """Contacts, after a sweep of poses."""
         if len(packed.laws.surfaces.group):
             external.contact.counts[sf.NO_TANGENTS] = not tangents
@@ -183,13 +185,13 @@ class Loading:
                 most = f"{len(external.contact.entry)} contacts and {len(external.contact.pair)} pairs nearby"
                 raise ModelError("loads", f"at most {most}", "more", hint)
 
-    def add_packed(self, packed: Packed, external: External, t: float, gravity: Array, ws: Workspace) -> None:
+    def add_packed(self, packed: Packed, external: ExternalForces, t: float, gravity: Array, ws: Workspace) -> None:
         """Compiled laws."""
         if len(packed.laws.row):
             stack = np.zeros((self.depth, 3))
             add_load_laws(packed.laws, float(t), packed.signals.jets(t), gravity, ws, stack, external)
 
-    def add_python_load(self, name: str, external: External, t: float, ws: Workspace) -> None:
+    def add_python_load(self, name: str, external: ExternalForces, t: float, ws: Workspace) -> None:
         """A load that Python computes."""
         load, points, relative = self.others[name], self.points[name], self.relative_kinematics_of(name, ws)
         f, K, D = evaluate_checked(name, load, points.names, t, relative.g, relative.eta)
@@ -210,13 +212,15 @@ class Loading:
         )  # fmt: skip
         return relative
 
-    def actuate(self, external: External, tree: Tree, q: Array, qd: Array, u: Array, names: Sequence[str]) -> None:
+    def actuate(
+        self, external: ExternalForces, tree: Tree, q: Array, qd: Array, u: Array, names: Sequence[str]
+    ) -> None:
         """Actuators that Python computes."""
         for actuator, bound, sections, rows, given in self.actuators:
             xi, xid = np.empty((len(rows), 6)), np.empty((len(rows), 6))
             for k, row in enumerate(rows):
-                fibre_strain(tree, self.fibres, row, q, True, xi[k])
-                fibre_strain(tree, self.fibres, row, qd, False, xid[k])
+                section_strain(tree, self.rod_actuators, row, q, True, xi[k])
+                section_strain(tree, self.rod_actuators, row, qd, False, xid[k])
             found = actuate_checked(names[actuator], bound, sections, float(u[actuator]), xi, xid)
             for mine, theirs in zip((external.section, external.section_K, external.section_D, external.section_B),
                                     found, strict=True):  # fmt: skip
@@ -229,7 +233,7 @@ class Loading:
             nodes += [other for other in self.points[name].others if other >= 0]
         return np.array(list(dict.fromkeys(nodes)), dtype=np.int64)
 
-    def contacts(self, external: External, ws: Workspace, stuck: StickState | None = None) -> Contacts:
+    def contacts(self, external: ExternalForces, ws: Workspace, stuck: StickState | None = None) -> Contacts:
         """Contacts after a sweep of poses, ordered by their groups and surfaces; `stuck`: how they stuck before."""
         clear_external(external)
         self.set_stick_state(external, stuck, stuck is not None)
@@ -248,14 +252,14 @@ class Loading:
             value[:, sf.FORCE : sf.FORCE + 3], value[:, sf.SLIP : sf.SLIP + 3], value[:, sf.PRESSURE],
         )  # fmt: skip
 
-    def set_stick_state(self, external: External, stuck: StickState | None, at_rest: bool = False) -> None:
+    def set_stick_state(self, external: ExternalForces, stuck: StickState | None, at_rest: bool = False) -> None:
         """Set which contacts stuck before; None: none did. `at_rest`: their rates are those of statics."""
         contact, n = external.contact, 0 if stuck is None else min(len(stuck.pair), len(external.contact.stuck))
         contact.counts[sf.N_STUCK], contact.counts[sf.AT_REST] = n, at_rest
         if stuck is not None:
             contact.stuck[:n], contact.stuck_slip[:n] = stuck.pair[:n], stuck.slip[:n]
 
-    def stuck(self, external: External) -> StickState:
+    def stuck(self, external: ExternalForces) -> StickState:
         """How the contacts that were found last stick; those that slide a few times their slip speed, no more."""
         contact, surfaces = external.contact, self.packed.laws.surfaces
         n = int(contact.counts[sf.ACTIVE])
@@ -265,7 +269,7 @@ class Loading:
         slip *= np.minimum(1.0, most / np.maximum(speed, 1e-300))[:, None]
         return StickState(contact.entry[:n, [sf.GROUP, sf.CORE, sf.OTHER]].copy(), slip)
 
-    def contact_energy(self, external: External, ws: Workspace) -> float:
+    def contact_energy(self, external: ExternalForces, ws: Workspace) -> float:
         """Energy that contacts store [J], after a sweep of poses."""
         if not self.touches:
             return 0.0
@@ -276,7 +280,7 @@ class Loading:
         k, p, onset = (law[:, column] for column in (sf.LAW_K, sf.LAW_P, sf.LAW_ONSET))
         return float(stored_energy(k, p, onset, -external.contact.value[:n, sf.DISTANCE]).sum())
 
-    def nearest(self, external: External, ws: Workspace, reach: float) -> dict[str, float]:
+    def nearest(self, external: ExternalForces, ws: Workspace, reach: float) -> dict[str, float]:
         """Smallest gap of each contact by name, up to `reach`, after a sweep of poses."""
         clear_external(external)
         external.contact.reach[0] = reach
@@ -308,7 +312,7 @@ class Loading:
 
     def load_external(
         self, name: str, ndof: int, t: float, gravity: Array, ws: Workspace, lost: bool = False
-    ) -> External:  # fmt: skip
+    ) -> ExternalForces:  # fmt: skip
         """What one load does, or that part of it whose work is lost, after a sweep of poses."""
         if name not in self.loads:
             raise ModelError("load", "the name of a load", f"'{name}'")
@@ -327,9 +331,9 @@ class Loading:
             self.add_python_load(name, external, t, ws)
         return external
 
-    def _workspace_of(self, name: str, lost: bool, n_nodes: int, ndof: int, packed: Packed) -> External:
+    def _workspace_of(self, name: str, lost: bool, n_nodes: int, ndof: int, packed: Packed) -> ExternalForces:
         """Cleared room of this thread for a load."""
-        workspaces: dict[tuple[str, bool], External] = self._local.__dict__.setdefault("workspaces", {})
+        workspaces: dict[tuple[str, bool], ExternalForces] = self._local.__dict__.setdefault("workspaces", {})
         if (name, lost) not in workspaces:
             workspaces[name, lost] = self.make_external(n_nodes, ndof, packed)
         clear_external(workspaces[name, lost])

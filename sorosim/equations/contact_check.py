@@ -82,7 +82,9 @@ def estimate(robot: Robot, name: str) -> Stiffness:
     yields = [_largest(J[k, 3:], U) for k in range(len(nodes))]
     moves = [_largest(J[k, 3:], V) for k in range(len(nodes))]
     soft = float(np.median([1.0 / y for y in yields if y > 0.0] or [0.0]))
-    K = -robot.engine.evaluate(task.INTERNAL_DERIVATIVES, q, np.zeros_like(q), np.zeros_like(q), robot.inputs(None)).dq
+    K = -robot.engine.evaluate(
+        task.INTERNAL_DERIVATIVES, q, np.zeros_like(q), np.zeros_like(q), robot.inputs(None)
+    ).by_q
     fastest = float(scipy.linalg.eigh(0.5 * (K + K.T), mass, eigvals_only=True).max(initial=0.0)) if robot.ndof else 0.0
     lightest = 1.0 / max([m for m in moves if m > 0.0] or [np.inf])
     steep = p * depth ** (p - 1.0)

@@ -77,9 +77,9 @@ def diagnose_statics(system: StaticSystem, x: Array) -> Failure:
         except (ModelError, PlugInError) as error:
             return NO_FAILURE._replace(words=f"; where it stopped: {error}")
         acting += np.abs(evaluation.closure.matrix[CONSTRAINT]).T @ np.abs(multiplier) if len(multiplier) else 0.0
-        forces = _unbalanced(robot, evaluation.tau, acting, _rounding(evaluation.dq, q), system.partition.free)
+        forces = _unbalanced(robot, evaluation.tau, acting, _rounding(evaluation.by_q, q), system.partition.free)
         loops = worst_loop(robot, evaluation.closure.value[ERROR]) if len(multiplier) else NO_FAILURE
-        (weak, opposed), (strain, strained_link) = _weakest_direction(system, evaluation.dq), strained(robot, q)
+        (weak, opposed), (strain, strained_link) = _weakest_direction(system, evaluation.by_q), strained(robot, q)
     worst = max(forces, loops, key=lambda failure: failure.relative)
     if not worst.where:
         worst = worst._replace(link=strained_link)
@@ -282,7 +282,7 @@ def _unbalanced_step(system: OdeSystem, trial: Trial) -> Failure:
         return NO_FAILURE
     if len(trial.multiplier):
         acting = acting + np.abs(evaluation.closure.matrix[CONSTRAINT]).T @ np.abs(trial.multiplier)
-    return _unbalanced(robot, evaluation.tau, acting, _rounding(evaluation.dq, trial.q), system.partition.free)
+    return _unbalanced(robot, evaluation.tau, acting, _rounding(evaluation.by_q, trial.q), system.partition.free)
 
 
 def _nonfinite(

@@ -24,7 +24,7 @@ class LoopMonitor:
     """Rank of the constraint rows and constraint errors, at all evaluations of a run."""
 
     def __init__(self, robot: Robot) -> None:
-        self.loop_layout, self.size = robot.engine.loop_layout, robot.engine.loops.size
+        self.loop_layout, self.size = robot.engine.loop_layout, robot.engine.loops.row_scale
         self.limit = OPEN_TOLERANCE
         self.rank, self.best, self.least, self.singular_place = 0, 0.0, np.inf, ""
         self.open_loop = ""

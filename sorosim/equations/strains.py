@@ -1,4 +1,4 @@
-"""Strains of rods in a state: how far the fibres of their sections are stretched."""
+"""Strains of rods in a state: how far the rod_actuators of their sections are stretched."""
 
 from __future__ import annotations
 

@@ -77,10 +77,10 @@ class StaticSystem:
     def scale_constraints(self, error: Array, X: Array) -> None:
         """Choose weights by the errors (m,) and their derivative X (m, n), unit multipliers moving them by X X^T."""
         loops = self.robot.engine.loops
-        own = loops.size * np.linalg.norm(X, axis=1)
+        own = loops.row_scale * np.linalg.norm(X, axis=1)
         largest = own.copy()
         loop_norms(loops, largest)
-        self.weight = loops.size / np.maximum(own, WEAK_ROW * largest)
+        self.weight = loops.row_scale / np.maximum(own, WEAK_ROW * largest)
         independent = independent_rows(self.robot, X, error)
         self.rank = len(independent)
         if self.sticking is not None:  # contacts that stick may be so stiff that the identity would be no little
@@ -137,10 +137,10 @@ class StaticSystem:
         """Derivative of the residual by q, with that of the rates which friction sees in their place."""
         sliding = self.sliding(q)
         if sliding is None:
-            return evaluation.dq
+            return evaluation.by_q
         # the evaluation is at rest: replace its contact forces by those at the sliding rates
         still, moving = (self._contact_forces(q, rates, sliding) for rates in (self._zero, sliding.rates))
-        return np.asarray(evaluation.dq - still.dq + moving.dq + moving.dqd / STICK_TIME)
+        return np.asarray(evaluation.by_q - still.by_q + moving.by_q + moving.by_qd / STICK_TIME)
 
     def _contact_forces(self, q: Array, qd: Array, sliding: SlipState) -> Evaluation:
         """What balances contacts alone, which see `sliding`, and its derivatives where the nodes move with qd."""
@@ -198,7 +198,7 @@ def independent_rows(robot: Robot, A: Array, error: Array | None = None) -> IntA
         return np.zeros(0, dtype=np.int64)
     loops = robot.engine.loops
     least = RANK_TOLERANCE if error is None else rank_tolerance(loops, error, -1)
-    R, order = scipy.linalg.qr((loops.size[:, None] * A).T, mode="r", pivoting=True)
+    R, order = scipy.linalg.qr((loops.row_scale[:, None] * A).T, mode="r", pivoting=True)
     pivots = np.abs(np.diag(R))
     return np.sort(order[: int((pivots > least * pivots[0]).sum())]).astype(np.int64)
 
@@ -206,7 +206,7 @@ def independent_rows(robot: Robot, A: Array, error: Array | None = None) -> IntA
 def elastic_weight(robot: Robot, q: Array, free: IntArray) -> Array:
     """Cholesky factor U of the metric K + M/(1 s)^2 = U^T U; inertia regularises coordinates without stiffness."""
     zero, none = np.zeros_like(q), robot.inputs(None)
-    stiffness = -robot.engine.evaluate(task.INTERNAL_DERIVATIVES, q, zero, zero.copy(), none).dq[np.ix_(free, free)]
+    stiffness = -robot.engine.evaluate(task.INTERNAL_DERIVATIVES, q, zero, zero.copy(), none).by_q[np.ix_(free, free)]
     U = mass_weight(robot, q, free)
     try:
         return np.asarray(scipy.linalg.cholesky(0.5 * (stiffness + stiffness.T) + U.T @ U))
@@ -227,7 +227,7 @@ def mass_weight(robot: Robot, q: Array, free: IntArray) -> Array:
 
 def smallest_multipliers(robot: Robot, A: Array, multiplier: Array) -> Array:
     """The smallest multipliers with the same generalised forces A^T multiplier."""
-    size = robot.engine.loops.size
+    size = robot.engine.loops.row_scale
     return np.asarray(size * scipy.linalg.lstsq((size[:, None] * A).T, A.T @ multiplier, cond=RANK_TOLERANCE)[0])
 
 
@@ -290,10 +290,10 @@ class OdeSystem:
         evaluation, n = self.forward(task.FORWARD_DERIVATIVES, t, q, qd, qdd), self.n_free
         out = self._shifted_unit.copy()
         if n == self.robot.ndof:
-            out[n:, :n], out[n:, n:] = evaluation.dq, evaluation.dqd
+            out[n:, :n], out[n:, n:] = evaluation.by_q, evaluation.by_qd
         else:
             free = np.ix_(self.partition.free, self.partition.free)
-            out[n:, :n], out[n:, n:] = evaluation.dq[free], evaluation.dqd[free]
+            out[n:, :n], out[n:, n:] = evaluation.by_q[free], evaluation.by_qd[free]
         return out
 
     def forces(self, t: float, x: Array) -> tuple[Array, Array]:

@@ -172,7 +172,7 @@ class _Closing:
         """z, and how it was found."""
         n = len(self.free)
         z = np.zeros(n)
-        if not n or np.abs(self.robot.engine.loops.size * self.errors(z)).max(initial=0.0) <= CLOSED:
+        if not n or np.abs(self.robot.engine.loops.row_scale * self.errors(z)).max(initial=0.0) <= CLOSED:
             how = "was closed already"
         else:
             # about one coordinate, in any unit

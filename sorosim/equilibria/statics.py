@@ -138,7 +138,7 @@ def statics(
         solution = _without_turns(system, problem, stabilise_equilibrium(problem, solution, x0), start)
     if not follow_curve:
         solution = replace(
-            solution, message=solution.message + _far_from_start(robot, start, system.q(solution.x)) + jumped
+            solution, course=solution.course + _far_from_start(robot, start, system.q(solution.x)) + jumped
         )
     q = system.q(solution.x)
     equilibrium = Equilibrium(**state_of(system, solution), message=solution.message, sliding=system.sliding(q))
@@ -151,7 +151,7 @@ def statics(
     if still_open:
         why, hint = f"the loops conflict, {still_open} stay open", "sorosim.assemble closes what can be closed"
     else:
-        why, hint = solution.message, _remedy(robot, inputs, driven_numbers, solution.message)
+        why, hint = solution.message, _remedy(robot, inputs, driven_numbers, solution.folds)
     hint = f"{report.advice}; or {hint}" if report.advice else hint
     why += callbacks.why + (system.dependence(q) if robot.n_multipliers else "")
     raise ConvergenceError(f"statics of '{robot.name}': {why}{report.words}; {hint}", equilibrium, report)
@@ -178,11 +178,11 @@ def state_of(system: StaticSystem, solution: StaticSolution) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _remedy(robot: Robot, inputs: Array, driven_values: Mapping[str, float], message: str) -> str:
+def _remedy(robot: Robot, inputs: Array, driven_values: Mapping[str, float], folds: int) -> str:
     """The hint for a search that failed."""
     hint = "start nearer to the solution (q0)"
     hint += ", or raise the inputs in steps of your own" if inputs.any() else ""
-    if "past " in message:
+    if folds:
         hint += f", or follow the curve past its limit load: {_curve(robot, inputs, driven_values)}"
     return hint
 
@@ -217,7 +217,8 @@ def _without_turns(
         same_state = np.abs(resolved.x - unwound)[: system.n_free].max() <= FIRST_POLISH
         solution = replace(
             resolved, n_residual=counts[0], n_jacobian=counts[1], first=solution.first, released=solution.released,
-            message=solution.message if same_state else resolved.message,
+            course=solution.course if same_state else resolved.course,
+            neutral=solution.neutral if same_state else resolved.neutral, folds=solution.folds,
         )  # fmt: skip
     return solution
 

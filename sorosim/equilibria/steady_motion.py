@@ -116,24 +116,23 @@ def steady(
         system.scale_constraints(*errors)
     x0 = system.start(rest.q, 0.0)
     callbacks = StaticCallbacks(system)
-    problem = StaticProblem(callbacks.residual, callbacks.jacobian, x0, follow_curve=True, hybr_fallback=False)
+    problem = StaticProblem(
+        callbacks.residual, callbacks.jacobian, x0, follow_curve=True, hybr_fallback=False, raised="rate"
+    )
     solution = solve_equilibrium(problem, x0)
-    message = solution.message
-    for words, others in (("the load", "the rates"), ("full load", "full rates"), ("load", "rate")):
-        message = message.replace(words, others)
     state = state_of(system, solution)
     state["n_evaluations"] += rest.n_evaluations
-    motion = SteadyMotion(**state, message=message, rates=rate_values)
+    motion = SteadyMotion(**state, message=solution.message, rates=rate_values)
     if not solution.success:
         report = diagnose_statics(system, solution.x)
-        what = f"steady motion of '{robot.name}': {message}{callbacks.why}{report.words}"
+        what = f"steady motion of '{robot.name}': {solution.message}{callbacks.why}{report.words}"
         raise ConvergenceError(f"{what}; try lower rates first, and look at the units of the rates", motion, report)
     return motion
 
 
 def _check_loops(robot: Robot, q: Array, qd: Array) -> None:
     """Refuse rates that violate the loop constraints, all other coordinates at rest."""
-    rate = robot.engine.loops.size * np.abs(robot.loop_rows(q, qd).rate)
+    rate = robot.engine.loops.row_scale * np.abs(robot.loop_rows(q, qd).rate)
     violated = [
         name
         for name, rows in robot.engine.loop_layout.rows.items()

@@ -16,7 +16,7 @@ import numpy as np
 
 from sorosim.actuation.base import input_unit
 from sorosim.actuation.chamber import Chamber
-from sorosim.actuation.compiled import check_actuator, compile_fibres
+from sorosim.actuation.compiled import check_actuator, compile_rod_actuators
 from sorosim.actuation.joint_force import JointForce, joint_kind
 from sorosim.actuation.loop_force import LoopForce
 from sorosim.actuation.tendon import Tendon
@@ -356,7 +356,7 @@ class _Reader:
         stays = ("coordinate_names", "actuator_units", "n_multipliers")
         if found is None or any(getattr(found, name) != getattr(robot, name) for name in stays):
             return None
-        if found.engine.fibres.value is not robot.engine.fibres.value:
+        if found.engine.rod_actuators.value is not robot.engine.rod_actuators.value:
             self.check_routes(found)
         return None if scope.problems else found
 
@@ -413,7 +413,7 @@ class _Reader:
 
         def fit(actuator: Any) -> None:
             check_actuator("", actuator, layout)
-            compile_fibres({0: actuator}, [""], 1, layout)
+            compile_rod_actuators({0: actuator}, [""], 1, layout)
 
         for name, actuator in description.actuators.items():
             at = At(scope, ("actuators", name, next(iter(scope.data["actuators"][name]))))

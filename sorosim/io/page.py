@@ -129,7 +129,7 @@ def _section(cls: type[Declared]) -> str:
         own = keys.get(name)
         fallback = None if own is None else getattr(own, "fallback", own.default)
         default = "required" if own is not None and own.required else _default(fallback)
-        meaning, shown = doc.replace("|", "/"), f"`{example}`" if example else ""
+        meaning, shown = doc.replace("|", r"\|"), f"`{example}`" if example else ""
         lines.append(f"| `{name}` | {meaning} | {unit_of(schema)} | {default} | {shown} |")
     return "\n".join([*lines, ""])
 

@@ -27,21 +27,31 @@ from sorosim.kernels.small import clear, clear_matrix, copy, isolate
 from sorosim.kernels.surfaces import LINKED
 from sorosim.kernels.tree import Tree
 
-# the task, and the outputs it fills
-INTERNAL = 0  # tau: the internal force
-INTERNAL_DERIVATIVES = 1  # tau, dq, dqd, B
-INVERSE = 2  # tau: inverse dynamics
-INVERSE_DERIVATIVES = 3  # tau, dq, dqd, mass
-RESIDUAL = 4  # tau: inverse dynamics - internal force - forces of loops; errors of loops
-RESIDUAL_DERIVATIVES = 5  # tau; dq, dqd, mass its derivatives; B of the internal force; all of the closure
-MASS = 6  # tau: inverse dynamics; mass
-FORWARD = 7  # qdd and multipliers; mass holds the Cholesky factor
-FORWARD_DERIVATIVES = 8  # qdd; dq, dqd, B = its derivatives by q, qd, u; mass holds the Cholesky factor
-HYBRID = 9  # as FORWARD, with the forces in tau in the place of internal forces
-HYBRID_DERIVATIVES = 10  # as FORWARD_DERIVATIVES, without B
-PREPARE = 11  # tau: the internal force; the workspace for kernels.articulated, with the accelerations that are known
-# rows of known accelerations are zero in these derivatives, and those of the unit matrix in the factor; inverse and
-# hybrid dynamics are those of the tree, its loops left open
+# what an evaluation works out; a task is a sum of these
+FORCES = 1  # the internal force
+MOTION = 2  # inverse dynamics
+LOOPS = 4  # errors, forces and constraints of loops; without: loops left open
+COMPOSITE = 8  # the mass matrix
+ACCELERATIONS = 16  # accelerations that are not known, and multipliers
+DERIVATIVES = 32
+KINEMATICS = 64  # the workspace for kernels.articulated, with the accelerations that are known
+
+# tasks, and the outputs they fill
+INTERNAL = FORCES  # tau: the internal force
+INTERNAL_DERIVATIVES = FORCES | DERIVATIVES  # tau, by_q, by_qd, B
+INVERSE = MOTION  # tau: inverse dynamics
+INVERSE_DERIVATIVES = MOTION | DERIVATIVES  # tau, by_q, by_qd, mass
+RESIDUAL = FORCES | MOTION | LOOPS  # tau: inverse dynamics - internal force - forces of loops; errors of loops
+# tau; by_q, by_qd, mass its derivatives; B of the internal force; all of the closure
+RESIDUAL_DERIVATIVES = RESIDUAL | DERIVATIVES
+MASS = MOTION | COMPOSITE  # tau: inverse dynamics; mass
+FORWARD = RESIDUAL | COMPOSITE | ACCELERATIONS  # qdd and multipliers; mass holds the Cholesky factor
+# qdd; by_q, by_qd, B its derivatives by q, qd, u; mass holds the Cholesky factor
+FORWARD_DERIVATIVES = FORWARD | DERIVATIVES
+HYBRID = MOTION | COMPOSITE | ACCELERATIONS  # as FORWARD, with the forces in tau in the place of internal forces
+HYBRID_DERIVATIVES = HYBRID | DERIVATIVES  # as FORWARD_DERIVATIVES, without B
+PREPARE = FORCES | KINEMATICS  # tau: the internal force
+# rows of known accelerations are zero in these derivatives, and those of the unit matrix in the factor
 
 DONE = -1
 
@@ -77,8 +87,8 @@ class Evaluation(NamedTuple):
 
     tau: Array  # (ndof,)
     mass: Array  # (ndof, ndof)
-    dq: Array  # (ndof, ndof)
-    dqd: Array  # (ndof, ndof)
+    by_q: Array  # (ndof, ndof)
+    by_qd: Array  # (ndof, ndof)
     B: Array  # (ndof, n_actuators)
     qdd: Array  # (ndof,) input of inverse dynamics, output of forward dynamics but for the known ones
     closure: lp.Closure  # of the loops: multipliers (m,), values (3, m), matrices (5, m, ndof)
@@ -127,16 +137,16 @@ def solve_looped_derivatives(loops, closing, out) -> None:
     """Overwrite derivatives of forces by those of accelerations under loops; mass holds the Cholesky factor."""
     matrix, right, m = out.closure.matrix, out.saddle.right, out.closure.multiplier.shape[0]
     for i in range(m):
-        for j in range(out.dq.shape[0]):
+        for j in range(out.by_q.shape[0]):
             right[i, j] = -matrix[lp.ACCELERATION_BY_Q, i, j]
             right[i, j] -= closing[0] * matrix[lp.RATE_BY_Q, i, j]
             right[i, j] -= closing[1] * matrix[lp.ERROR_BY_Q, i, j]
-    solve_constrained_columns(loops, out.mass, out.saddle, out.dq)
+    solve_constrained_columns(loops, out.mass, out.saddle, out.by_q)
     for i in range(m):
-        for j in range(out.dq.shape[0]):
+        for j in range(out.by_q.shape[0]):
             right[i, j] = -matrix[lp.ACCELERATION_BY_QD, i, j]
             right[i, j] -= closing[0] * matrix[lp.CONSTRAINT, i, j]
-    solve_constrained_columns(loops, out.mass, out.saddle, out.dqd)
+    solve_constrained_columns(loops, out.mass, out.saddle, out.by_qd)
     clear_matrix(right)
     solve_constrained_columns(loops, out.mass, out.saddle, out.B)
 
@@ -154,15 +164,15 @@ def acceleration_derivatives(system, state, by_inputs, looped, out):
     """Overwrite derivatives of forces by those of accelerations, zero for known ones; B too if `by_inputs`."""
     for i in range(state.known.shape[0]):
         if state.known[i]:
-            clear(out.dq[i])
-            clear(out.dqd[i])
+            clear(out.by_q[i])
+            clear(out.by_qd[i])
             if by_inputs:
                 clear(out.B[i])
     if looped:
         solve_looped_derivatives(system.loops, state.closing, out)
     else:
-        cholesky_solve(out.mass, out.dq)
-        cholesky_solve(out.mass, out.dqd)
+        cholesky_solve(out.mass, out.by_q)
+        cholesky_solve(out.mass, out.by_qd)
         if by_inputs:
             cholesky_solve(out.mass, out.B)
 
@@ -177,7 +187,7 @@ def evaluate(system, task, state, external, ws, out) -> int:
     task : int
         One of those above.
     state : State
-    external : External
+    external : ExternalForces
         What loads give, see kernels.external.
     ws : Workspace
     out : Evaluation
@@ -191,30 +201,25 @@ def evaluate(system, task, state, external, ws, out) -> int:
     Source: docs/theory.md, 4-6.
     """
     tree, loops, closure, q, qd, u = system.tree, system.loops, out.closure, state.q, state.qd, state.u
-    tau, mass, dq, dqd, B, qdd = out.tau, out.mass, out.dq, out.dqd, out.B, out.qdd
+    tau, mass, dq, dqd, B, qdd = out.tau, out.mass, out.by_q, out.by_qd, out.B, out.qdd
     n = q.shape[0]
     internal, dq_internal, dqd_internal = ws.vector[0], ws.matrix[0], ws.matrix[1]
-    forward = task >= FORWARD and task != PREPARE
-    derivatives = (
-        task == INTERNAL_DERIVATIVES
-        or task == INVERSE_DERIVATIVES
-        or task == RESIDUAL_DERIVATIVES
-        or task == FORWARD_DERIVATIVES
-        or task == HYBRID_DERIVATIVES
-    )
-    if task <= INTERNAL_DERIVATIVES or task == PREPARE:
+    forces, motion, forward, derivatives = (
+        task & FORCES != 0, task & MOTION != 0, task & ACCELERATIONS != 0, task & DERIVATIVES != 0
+    )  # fmt: skip
+    if forces and not motion:
         internal_forces(tree, system.internal, q, qd, u, derivatives, ws, external, tau, dq, dqd, B)
         if task != PREPARE:
             return DONE
-    elif task >= HYBRID:
-        copy(tau, internal)
-        clear_matrix(dq_internal)
-        clear_matrix(dqd_internal)
-    elif forward or task == RESIDUAL or task == RESIDUAL_DERIVATIVES:
+    elif forces:
         internal_forces(
             tree, system.internal, q, qd, u, derivatives, ws, external, internal, dq_internal, dqd_internal, B
         )
-    looped = loops.row.shape[0] > 0 and task >= RESIDUAL and task != MASS and task < HYBRID
+    elif forward:
+        copy(tau, internal)
+        clear_matrix(dq_internal)
+        clear_matrix(dqd_internal)
+    looped = loops.row.shape[0] > 0 and task & LOOPS != 0
     if forward:
         clear_free(state.known, qdd)
 
@@ -240,7 +245,7 @@ def evaluate(system, task, state, external, ws, out) -> int:
             project_wrenches(tree, ws, tau)
         if looped and (forward or jets):
             lp.loop_matrices(tree, loops, moving, jets, ws, closure, dq, dqd, B)
-        if task >= MASS and not jets:
+        if task & COMPOSITE != 0 and not jets:
             composite_mass_matrix(tree, ws, mass)
         if forward and stage == 0:
             failed = solve_forward(system, state, looped, ws, out)
@@ -249,15 +254,15 @@ def evaluate(system, task, state, external, ws, out) -> int:
             for i in range(n):
                 qdd[i] += tau[i]
 
-    if task == RESIDUAL or task == RESIDUAL_DERIVATIVES:
+    if forces and not forward:
         for i in range(n):
             tau[i] -= internal[i]
-    if task == RESIDUAL_DERIVATIVES or (forward and derivatives):
+    if derivatives and (forces or forward):
         sign = -1.0 if forward else 1.0
         for i in range(n):
             for j in range(n):
                 dq[i, j] = sign * (dq[i, j] - dq_internal[i, j])
                 dqd[i, j] = sign * (dqd[i, j] - dqd_internal[i, j])
     if forward and derivatives:
-        acceleration_derivatives(system, state, task == FORWARD_DERIVATIVES, looped, out)
+        acceleration_derivatives(system, state, forces, looped, out)
     return DONE

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy
-from sorosim.kernels.fibres import FibreWorkspace
 from sorosim.kernels.kinematics import body_columns, compose_into, homogeneous, relative_into
+from sorosim.kernels.rod_actuators import ActuatorWorkspace
 from sorosim.kernels.small import add, add_coad, add_coadbar, add_matrix, add_scaled, clear, copy
 from sorosim.kernels.surfaces import ACTIVE, LINKED, ContactWorkspace
 from sorosim.kernels.tree import BLOCK, BLOCK_PARENT, COLUMN, COLUMN_OFFSET, N_COLUMNS
@@ -16,7 +16,7 @@ from sorosim.lie.triples import cross, head, plus, row, rows, store, tail, times
 
 
 @by_reference
-class External(NamedTuple):
+class ExternalForces(NamedTuple):
     """External wrenches and tangents on the nodes of a tree, and couplings of pairs of nodes.
 
     A load between nodes A and B adds to both as a load of its own; what the wrench on A changes with the motion of B
@@ -33,7 +33,7 @@ class External(NamedTuple):
     section_K: np.ndarray  # (n_rows, 6, 6) by the strain
     section_D: np.ndarray  # (n_rows, 6, 6) by the rate of the strain
     section_B: np.ndarray  # (n_rows, 6) by the input
-    fibres: FibreWorkspace
+    actuators: ActuatorWorkspace
     contact: ContactWorkspace  # contacts
     columns: np.ndarray  # (6, 6 ndof) scratch for the columns of a pair; of length 0 where there are none
     member: np.ndarray  # (2, ndof) int scratch
@@ -41,15 +41,15 @@ class External(NamedTuple):
 
 
 def make_external(
-    n_nodes: int, pairs: np.ndarray, n_rows: int, fibres: FibreWorkspace, touch: ContactWorkspace, ndof: int
-) -> External:  # fmt: skip
+    n_nodes: int, pairs: np.ndarray, n_rows: int, actuators: ActuatorWorkspace, touch: ContactWorkspace, ndof: int
+) -> ExternalForces:  # fmt: skip
     """Allocate for nodes (0: no loads), pairs of nodes (n_pairs, 2) and rows of actuators in Python."""
     n, m = len(pairs), ndof if len(pairs) else 0
-    return External(
+    return ExternalForces(
         np.zeros((n_nodes, 6)), np.zeros((n_nodes, 6, 6)), np.zeros((n_nodes, 6, 6)),
         np.ascontiguousarray(pairs, dtype=np.int64).reshape(-1, 2), np.zeros((n, 2, 6, 6)), np.zeros((n, 2, 6, 6)),
         np.zeros((n_rows, 6)), np.zeros((n_rows, 6, 6)), np.zeros((n_rows, 6, 6)), np.zeros((n_rows, 6)),
-        fibres, touch, np.zeros((6, 6 * m)), np.zeros((2, m), dtype=np.int64), np.zeros((16, 6, 6)),
+        actuators, touch, np.zeros((6, 6 * m)), np.zeros((2, m), dtype=np.int64), np.zeros((16, 6, 6)),
     )  # fmt: skip
 
 

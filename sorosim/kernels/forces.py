@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy
-from sorosim.kernels.fibres import Fibres, fibre_forces
 from sorosim.kernels.joints import Laws, joint_laws, stop_energy
+from sorosim.kernels.rod_actuators import RodActuators, actuator_forces
 from sorosim.kernels.small import clear, clear_matrix
 from sorosim.kernels.tree import BLOCK_COLUMN, BLOCK_N
 
@@ -28,7 +28,7 @@ class Internal(NamedTuple):
     """What internal forces are made of."""
 
     elastic: Elastic
-    fibres: Fibres
+    rod_actuators: RodActuators
 
 
 @kernel_in_place
@@ -78,7 +78,7 @@ def elastic_matrices(tree, elastic, dq, dqd):
 @kernel_lazy()
 def internal_forces(tree, internal, q, qd, u, derivatives, ws, external, tau, dq, dqd, B) -> None:
     """tau (ndof,) = B u - K (q - rest) - D qd; if `derivatives` also dq, dqd (ndof, ndof) and B (ndof, n_actuators)."""
-    elastic, fibres = internal.elastic, internal.fibres
+    elastic, rod_actuators = internal.elastic, internal.rod_actuators
     clear(tau)
     elastic_force(tree, elastic, q, qd, tau)
     if derivatives:
@@ -88,5 +88,5 @@ def internal_forces(tree, internal, q, qd, u, derivatives, ws, external, tau, dq
         elastic_matrices(tree, elastic, dq, dqd)
     if elastic.laws.row.shape[0] > 0:
         joint_laws(tree, elastic.laws, q, qd, u, derivatives, ws.scratch, tau, dq, dqd, B)
-    if fibres.row.shape[0] > 0:
-        fibre_forces(tree, fibres, q, u, derivatives, ws, external, tau, dq, dqd, B)
+    if rod_actuators.row.shape[0] > 0:
+        actuator_forces(tree, rod_actuators, q, u, derivatives, ws, external, tau, dq, dqd, B)

@@ -33,7 +33,7 @@ class Loops(NamedTuple):
 
     row: np.ndarray  # (n_loops, 8) int: columns named above
     value: np.ndarray  # (n_loops, 91): layout named above
-    size: np.ndarray  # (m,) 1 for angles, 1 / extent of the loop for lengths: what makes an error of each row an angle
+    row_scale: np.ndarray  # (m,) 1 for angles, 1 / extent of the loop for lengths: times it, errors are angles
 
 
 @kernel_in_place

@@ -82,7 +82,7 @@ def iterate(model, march, ws):
         if not abs(state[nm.RESIDUE, i]) < np.inf:
             return NOT_FINITE
     for i in range(closure.value.shape[1]):
-        gap = max(gap, abs(closure.value[ERROR, i]) * model.system.loops.size[i])
+        gap = max(gap, abs(closure.value[ERROR, i]) * model.system.loops.row_scale[i])
     if derive:
         count[nm.N_JACOBIAN] += 1
         if count[nm.REFACTOR] == ONCE:

@@ -21,7 +21,7 @@ from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy
 from sorosim.kernels.contacts import add_contacts
 from sorosim.kernels.dense_lu import lu_factor, lu_solve, lu_solve_vector, rank_factor, rank_solve
 from sorosim.kernels.evaluate import MASS, RESIDUAL, Evaluation, State, System, evaluate
-from sorosim.kernels.external import External, clear_external
+from sorosim.kernels.external import ExternalForces, clear_external
 from sorosim.kernels.forces import Internal, internal_forces
 from sorosim.kernels.kinematics import POSES, forward_sweep
 from sorosim.kernels.linalg import cholesky
@@ -75,7 +75,7 @@ class March(NamedTuple):
     end: State
     out: Evaluation  # at the end of the step
     drift: Evaluation  # mass matrix where rates are changed, then its Cholesky factor; the rest as in `out`
-    external: External
+    external: ExternalForces
     stack: np.ndarray  # scratch for signals
 
 
@@ -138,7 +138,7 @@ def evaluate_at(model, march, ws, what) -> None:
 def factor(model, march) -> bool:
     """Factors of S and of E S^-1 A^T from the derivatives evaluated last. Returns whether S is regular."""
     number, S, out, loops, known = march.number, march.S, march.out, model.system.loops, model.known
-    n, m, mass, dq, dqd = march.S.shape[0], march.G.shape[0], out.mass, out.dq, out.dqd
+    n, m, mass, dq, dqd = march.S.shape[0], march.G.shape[0], out.mass, out.by_q, out.by_qd
     ratio, rate_ratio = ratios(number)
     for i in range(n):
         for j in range(n):
@@ -163,7 +163,7 @@ def factor(model, march) -> bool:
                     total += E[i, k] * march.columns[k, j]
                 march.G[i, j] = total
         # G is near to W^T W, so what belongs to rows is squared
-        scale, size = march.multiplier[L_SCALE], loops.size
+        scale, size = march.multiplier[L_SCALE], loops.row_scale
         for i in range(m):
             scale[i] = size[i] * sqrt(abs(march.G[i, i]))
         loop_norms(loops, scale)
@@ -227,7 +227,7 @@ def scale_drift(part, state, model, march, ws) -> None:
     # with the mass matrix here: that of another state would turn the rest of the rates
     evaluate(model.system, MASS, state, march.external, ws, out)
     evaluate_loops(loops, ws, state.u, closure)
-    loop_matrices(model.system.tree, loops, True, False, ws, closure, out.dq, out.dqd, out.B)
+    loop_matrices(model.system.tree, loops, True, False, ws, closure, out.by_q, out.by_qd, out.B)
     for i in range(n):
         x[i] = 0.0
         if model.known[i]:
@@ -354,7 +354,9 @@ def actuator_forces(model, march, ws) -> None:
 def tree_forces(model, internal, q, qd, march, ws):
     """Fill march.out.tau with some of the internal forces."""
     out, u = march.out, march.end.u
-    internal_forces(model.system.tree, internal, q, qd, u, False, ws, march.external, out.tau, out.dq, out.dqd, out.B)
+    internal_forces(
+        model.system.tree, internal, q, qd, u, False, ws, march.external, out.tau, out.by_q, out.by_qd, out.B
+    )
 
 
 @kernel_lazy()

@@ -1,7 +1,7 @@
 """Equations of motion under constraints, M x - A^T l = f with A x = b, by the Cholesky factor of M = U^T U.
 
 With W = U^-T A^T and y = U x: y = U^-T f + W l, W^T y = b. Rows, and multipliers with them, are scaled to angles by
-loops.size. A column-pivoted factorisation W = Q R gives the rank of A; redundant rows are left out, and of all
+loops.row_scale. A column-pivoted factorisation W = Q R gives the rank of A; redundant rows are left out, and of all
 multipliers that balance the smallest are returned.
 """
 
@@ -85,7 +85,7 @@ def rank_tolerance(loops, error, known_rank):
     """
     gap = 0.0
     for i in range(error.shape[0]):
-        gap = max(gap, abs(error[i]) * loops.size[i])
+        gap = max(gap, abs(error[i]) * loops.row_scale[i])
     if known_rank >= 0:
         return max(RANK_TOLERANCE_KNOWN, RANK_TOLERANCE_KNOWN_PER_GAP * gap)
     return min(max(RANK_TOLERANCE, RANK_TOLERANCE_PER_GAP * gap), RANK_TOLERANCE_OPEN)
@@ -101,7 +101,7 @@ def factor_constraints(loops, U, A, error, known_rank, known, saddle) -> None:
     Q, R, order, norm, columns = saddle.Q, saddle.R, saddle.order, saddle.norm, saddle.columns
     for i in range(n):
         for j in range(m):
-            columns[i, j] = 0.0 if known[i] else loops.size[j] * A[j, i]
+            columns[i, j] = 0.0 if known[i] else loops.row_scale[j] * A[j, i]
     forward_substitute(U, columns)
     for j in range(m):
         for i in range(n):
@@ -177,7 +177,7 @@ def solve_constrained(loops, U, saddle, x, multiplier) -> None:
     # z = Q^T y from R^T z = b; then R l = z - Q^T y_0
     z = saddle.product[:, 0]
     for i in range(rank):
-        total = loops.size[order[i]] * b[order[i]]
+        total = loops.row_scale[order[i]] * b[order[i]]
         for c in range(i):
             total -= R[c, i] * z[c]
         z[i] = total / R[i, i]
@@ -202,7 +202,7 @@ def solve_constrained(loops, U, saddle, x, multiplier) -> None:
         for r in range(x.shape[0]):
             x[r] += dot(saddle.columns[r], change)
     for i in range(m):
-        multiplier[i] *= loops.size[i]
+        multiplier[i] *= loops.row_scale[i]
     back_substitute_vector(U, x)
 
 
@@ -216,7 +216,7 @@ def solve_constrained_columns(loops, U, saddle, X) -> None:
     for i in range(rank):
         z = Z[i]
         for j in range(k):
-            z[j] = loops.size[order[i]] * b[order[i], j]
+            z[j] = loops.row_scale[order[i]] * b[order[i], j]
         for c in range(i):
             add_scaled(-R[c, i], Z[c], z)
         for j in range(k):

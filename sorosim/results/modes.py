@@ -195,7 +195,7 @@ def _largest(motions: Complex) -> float:
 def _project_onto_loops(robot: Robot, q: Array, qd: Array, free: IntArray) -> tuple[Array, Array]:
     """The nearest coordinates and rates with loops closed, in the metric of the mass matrix."""
     L = scipy.linalg.cholesky(robot.mass_matrix(q)[np.ix_(free, free)], lower=True)
-    q, qd, size = q.copy(), qd.copy(), robot.engine.loops.size
+    q, qd, size = q.copy(), qd.copy(), robot.engine.loops.row_scale
 
     def step(A: Array, gap: Array) -> Array:
         W = scipy.linalg.solve_triangular(L, (size[:, None] * A[:, free]).T, lower=True).T

@@ -28,7 +28,7 @@ class StabilisedIndex2:
 
     def __init__(self, system: OdeSystem) -> None:
         self.system, self.free, self.n = system, system.partition.free, system.n_free
-        self.size = system.robot.engine.loops.size[:, None]
+        self.size = system.robot.engine.loops.row_scale[:, None]
         system.closing[:2] = 0.0  # nothing drifts here; at rows 1/closing_time^2 would only magnify gaps
         self.rank = 0
         self.near = np.zeros((0, 0))  # orthonormal in lengths; P is the nearest basis to it
@@ -90,7 +90,7 @@ class StabilisedIndex2:
         self.near = P / self.size
         evaluation = self.system.residual(task.RESIDUAL_DERIVATIVES, t, q, qd, qdd, P @ multiplier)
         A, E, V = (P.T @ evaluation.closure.matrix[i][:, free] for i in (CONSTRAINT, ERROR_BY_Q, RATE_BY_Q))
-        K, C, M = (X[np.ix_(free, free)] for X in (evaluation.dq, evaluation.dqd, evaluation.mass))
+        K, C, M = (X[np.ix_(free, free)] for X in (evaluation.by_q, evaluation.by_qd, evaluation.mass))
         none, square = np.zeros((n, k)), np.zeros((k, k))
         return np.block([
             [c * np.eye(n), -np.eye(n), none, -self.B @ A.T],

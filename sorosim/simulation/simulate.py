@@ -271,7 +271,7 @@ def _start(robot: Robot, system: OdeSystem, q0: Any, qd0: Any) -> tuple[Array, A
         hint = "q0='assembled', or sorosim.assemble, finds the nearest start in which they are"
         raise InputError("q0", "a start in which all loops are closed", f"{still_open} open", hint)
     rate = robot.loop_rows(q, qd).rate
-    violated = robot.engine.loops.size * np.abs(rate) > LOOP_CLOSURE_TOLERANCE
+    violated = robot.engine.loops.row_scale * np.abs(rate) > LOOP_CLOSURE_TOLERANCE
     named_rates = robot.description.initial_rates if qd0 is None else qd0 if isinstance(qd0, Mapping) else None
     if named_rates is None and violated.any():
         worst = next(name for name, rows in robot.engine.loop_layout.rows.items() if violated[rows].any())
@@ -328,7 +328,9 @@ def _system(robot: Robot, u: Any, driven: Any, controller: Controller | None, op
     inputs = ZeroOrderHold(len(names)) if controller else input_motion(robot.input_dimensions, u)
     system = OdeSystem(robot, inputs, driven_signals(robot.engine.layout, driven), options["closing_time"])
     if isinstance(inputs, Motion) and not inputs.callables:  # a user's function is not called before its time
-        check_length_inputs(robot.engine.fibres, names, inputs.sample(np.linspace(0.0, options["t_end"], N_SAMPLES)))
+        check_length_inputs(
+            robot.engine.rod_actuators, names, inputs.sample(np.linspace(0.0, options["t_end"], N_SAMPLES))
+        )
     motions = dict(zip(system.partition.names, system.driven.signals, strict=True))
     check_smooth(motions, options["t_end"], options["dt_out"])
     if system.n_free == 0 and (not robot.ndof or robot.loop_names):

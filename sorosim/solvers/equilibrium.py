@@ -42,7 +42,6 @@ MAX_CORRECTIONS = 20
 LOAD_DIFFERENCE = 1e-7
 # what becomes of small motions about a solution
 STABLE, DIVERGES, FLUTTERS = "stable", "diverges", "flutters"
-NEUTRAL = "; neutral: the tangent stiffness is singular, there are others nearby"
 # pivots of a scaled, symmetric J above this are positive beyond rounding
 POSITIVE_PIVOT = 1e-6
 # work below this part of that of the stiffest parts is rounding
@@ -61,13 +60,20 @@ class StaticSolution:
     residual: Array
     jacobian: Array  # (n, n) at x
     success: bool
-    message: str
+    course: str  # of the search, in words
     n_residual: int
     n_jacobian: int
     first: tuple[Array, Array, Array] | None = (
         None  # where the Jacobian was evaluated first, residual and Jacobian there
     )
     released: bool = False  # whether the forces led there from the start
+    neutral: bool = False  # whether it moves without a force in some direction
+    folds: int = 0  # limit loads that the load continuation passed
+
+    @property
+    def message(self) -> str:
+        neutral = "; neutral: the tangent stiffness is singular, there are others nearby"
+        return self.course + neutral * self.neutral
 
 
 def solve_equilibrium(problem: StaticProblem, x0: Array, *, near: bool = False) -> StaticSolution:
@@ -80,12 +86,11 @@ def solve_equilibrium(problem: StaticProblem, x0: Array, *, near: bool = False) 
         r, J = counter.jacobian(x0, 1.0)
         return StaticSolution(x0, r, J, True, "nothing to solve: no coordinate is free", 0, 1)
     with one_blas_thread(), np.errstate(all="ignore"):
-        point, message, released = _search(counter, x0, near)
-    if point.converged and not point.isolated:
-        message += NEUTRAL
-    counts = counter.n_residual, counter.n_jacobian
-    solution = StaticSolution(point.x, point.residual, point.jacobian, point.converged, message, *counts, counter.first)
-    return replace(solution, released=released)
+        point, course, released = _search(counter, x0, near)
+    return StaticSolution(
+        point.x, point.residual, point.jacobian, point.converged, course, counter.n_residual, counter.n_jacobian,
+        counter.first, released, neutral=point.converged and not point.isolated, folds=counter.folds,
+    )  # fmt: skip
 
 
 def stabilise_equilibrium(problem: StaticProblem, solution: StaticSolution, x0: Array) -> StaticSolution:
@@ -99,15 +104,19 @@ def stabilise_equilibrium(problem: StaticProblem, solution: StaticSolution, x0: 
     counter = Counter(problem)
     counter.first = solution.first
     with one_blas_thread(), np.errstate(all="ignore"):
-        point, message = _stabilised(counter, problem.descent, x0, solution)
+        point, course = _stabilised(counter, problem.descent, x0, solution)
         x, J = (solution.x, solution.jacobian) if point is None else (point.x, point.jacobian)
         neutral = not _is_positive_definite(J, problem.descent.n) and curvatures(J, problem.descent.weight(x)).neutral
-    neutral = neutral or (solution.message.endswith(NEUTRAL) if point is None else not point.isolated)
-    message = solution.message.removesuffix(NEUTRAL) + message + NEUTRAL * neutral
-    counts = solution.n_residual + counter.n_residual, solution.n_jacobian + counter.n_jacobian
+    solution = replace(
+        solution,
+        course=solution.course + course,
+        neutral=neutral or (solution.neutral if point is None else not point.isolated),
+        n_residual=solution.n_residual + counter.n_residual,
+        n_jacobian=solution.n_jacobian + counter.n_jacobian,
+    )
     if point is None:
-        return replace(solution, message=message, n_residual=counts[0], n_jacobian=counts[1])
-    return replace(StaticSolution(point.x, point.residual, point.jacobian, True, message, *counts), released=True)
+        return solution
+    return replace(solution, x=point.x, residual=point.residual, jacobian=point.jacobian, first=None, released=True)
 
 
 def _search(counter: Counter, x0: Array, near: bool) -> tuple[Point, str, bool]:
@@ -237,9 +246,9 @@ def _follow_load(counter: Counter) -> tuple[Point, str]:
     if first <= FIRST_POLISH * (1.0 + np.abs(x).max()):
         point = newton(counter, x, 1.0, MAX_POLISH)
         if point.converged and np.abs(point.x - x).max() <= 2.0 * first:
-            return point, "Newton's steps from load 0 converged"
+            return point, f"Newton's steps from {counter.problem.raised} 0 converged"
     point, course = _load_continuation(counter)
-    return point, f"load continuation {course}"
+    return point, f"{counter.problem.raised} continuation {course}"
 
 
 def _hybr(counter: Counter, x0: Array) -> tuple[Point | None, str]:
@@ -282,7 +291,8 @@ def _load_continuation(counter: Counter) -> tuple[Point, str]:
     z, tangent = np.append(counter.problem.x_unloaded, 0.0), np.append(np.zeros(n), 1.0)
     r, J = counter.jacobian(z[:n], 0.0)
     tangent = _tangent(counter, z, r, J, tangent)
-    highest, best, past, folds, steps, step = 0.0, Point(z[:n], r, J, False), "", 0, 0, FIRST_STEP
+    highest, best, past, steps, step = 0.0, Point(z[:n], r, J, False), "", 0, FIRST_STEP
+    counter.folds = 0
     while step >= SMALLEST_STEP and steps < MAX_STEPS and z[n] > -1.0:
         corrected = _correct(counter, z + step * tangent, tangent)
         turned = tangent if corrected is None else _tangent(counter, *corrected, tangent)
@@ -296,13 +306,13 @@ def _load_continuation(counter: Counter) -> tuple[Point, str]:
             step *= 0.5
             continue
         before, (z, r, J), tangent, step = z, corrected, turned, 1.5 * step
-        folds, steps = folds + fold, steps + 1
+        counter.folds, steps = counter.folds + fold, steps + 1
         if steps == FIRST_STEPS and abs(z[n]) < LEAST_LOAD:
             break
-        if highest < z[n] < 1.0 and not folds:
+        if highest < z[n] < 1.0 and not counter.folds:
             highest, best = float(z[n]), Point(z[:n], r, J, False)
         if fold:
-            past = f", past {folds} folds, the first at {100.0 * highest:.4g} % of it"
+            past = f", past {counter.folds} folds, the first at {100.0 * highest:.4g} % of it"
         if z[n] >= 1.0:
             share = (1.0 - before[n]) / (z[n] - before[n])
             interpolated = before[:n] + share * (z - before)[:n]
@@ -313,9 +323,12 @@ def _load_continuation(counter: Counter) -> tuple[Point, str]:
             ):
                 point = newton(counter, corrected[0][:n], 1.0, MAX_POLISH)
             if point.converged:
-                return point, f"reached the full load in {steps} steps{past}"
+                return point, f"reached the full {counter.problem.raised} in {steps} steps{past}"
             z, step = before, 0.25 * step
-    return best, f"stopped at {round(100.0 * highest, 4):.4g} % of the load after {steps} steps{past}"
+    return (
+        best,
+        f"stopped at {round(100.0 * highest, 4):.4g} % of the {counter.problem.raised} after {steps} steps{past}",
+    )
 
 
 def _tangent(counter: Counter, z: Array, r: Array, J: Array, along: Array) -> Array:

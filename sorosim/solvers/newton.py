@@ -51,6 +51,7 @@ class StaticProblem:
     )
     rounding: Array | float = 0.0  # residuals that are nothing else, where forces that J does not show cancel; (n,)
     hybr_fallback: bool = True  # with `follow_curve`: whether hybr is tried where the curve ends
+    raised: str = "load"  # what the continuation raises from 0 to 1, in words
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class Counter:
 
     def __init__(self, problem: StaticProblem) -> None:
         self.problem = problem
-        self.n_residual = self.n_jacobian = 0
+        self.n_residual = self.n_jacobian = self.folds = 0
         self.first: tuple[Array, Array, Array] | None = None  # where the Jacobian at the full load was first, and what
 
     def residual(self, x: Array, load: float) -> Array:

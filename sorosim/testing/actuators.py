@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sorosim.actuation.base import ActuatorValues, actuate_checked
 from sorosim.arrays import Array
 from sorosim.errors import InputError
-from sorosim.kernels.fibres import fibre_strain
+from sorosim.kernels.rod_actuators import section_strain
 from sorosim.model.basis import STRAINS
 from sorosim.robot import Robot, check_robot
 from sorosim.testing.differences import jacobian
@@ -103,8 +103,8 @@ class _Sections:
         """Strains and their rates (n, 6) of the sections."""
         xi, xid = np.empty((len(self.rows), 6)), np.empty((len(self.rows), 6))
         for k, row in enumerate(self.rows):
-            fibre_strain(self.engine.tree, self.engine.fibres, row, state[0], True, xi[k])
-            fibre_strain(self.engine.tree, self.engine.fibres, row, state[1], False, xid[k])
+            section_strain(self.engine.tree, self.engine.rod_actuators, row, state[0], True, xi[k])
+            section_strain(self.engine.tree, self.engine.rod_actuators, row, state[1], False, xid[k])
         return xi, xid
 
     def values(self, u: float, xi: Array, xid: Array) -> ActuatorValues:

@@ -434,7 +434,9 @@ def arrays_of(robot: Robot) -> list[Array]:
         return [array for part in parts for array in (flat(part) if isinstance(part, tuple) else [part])]
 
     engine = robot.engine
-    return flat((engine.tree, engine.elastic, engine.fibres, engine.loading.packed.laws, engine.gravity, engine.loops))
+    return flat(
+        (engine.tree, engine.elastic, engine.rod_actuators, engine.loading.packed.laws, engine.gravity, engine.loops)
+    )
 
 
 def moderate(robot: Robot) -> Array:

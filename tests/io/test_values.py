@@ -13,7 +13,15 @@ from sorosim.sensitivity import scalars_of
 def arrays(robot):
     engine = robot.engine
     laws = engine.loading.packed.laws
-    found = *engine.tree, *engine.elastic[:3], *engine.elastic.laws, *engine.fibres, *engine.loops, laws.row, laws.value
+    found = (
+        *engine.tree,
+        *engine.elastic[:3],
+        *engine.elastic.laws,
+        *engine.rod_actuators,
+        *engine.loops,
+        laws.row,
+        laws.value,
+    )
     start = robot.initial_q, robot.initial_qd
     return [np.asarray(array) for array in (*found, laws.frame, engine.gravity, *start) if hasattr(array, "dtype")]
 
@@ -60,13 +68,16 @@ def test_values_are_those_of_the_file_to_the_last_bit(name):
 def test_materials_change_no_arrays_of_actuators():
     robot = sorosim.load("cable_manipulator")
     softer = robot.with_values({"materials.silicone.young": "0.5 MPa"})
-    assert softer.engine.fibres.value is robot.engine.fibres.value
+    assert softer.engine.rod_actuators.value is robot.engine.rod_actuators.value
     assert softer.engine.elastic.stiffness == pytest.approx(0.5 * robot.engine.elastic.stiffness, rel=1e-14)
-    assert robot.engine.fibres.value is not robot.with_values({"links.arm.rod.length": 0.6}).engine.fibres.value
+    assert (
+        robot.engine.rod_actuators.value
+        is not robot.with_values({"links.arm.rod.length": 0.6}).engine.rod_actuators.value
+    )
     with varying():
         other = robot.with_values({"gravity": [0, 0, -1]})
-    assert other.engine.fibres.value.dtype == complex
-    assert other.with_values({"gravity": [0, 0, -2]}).engine.fibres.value.dtype == float
+    assert other.engine.rod_actuators.value.dtype == complex
+    assert other.with_values({"gravity": [0, 0, -2]}).engine.rod_actuators.value.dtype == float
 
 
 def test_parts_that_rest_on_others_follow_them():

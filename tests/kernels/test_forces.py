@@ -9,8 +9,8 @@ from numpy.testing import assert_array_equal
 
 from sorosim.actuation.joint_force import JointForce
 from sorosim.actuation.tendon import Tendon
-from sorosim.kernels.fibres import N_FIBRE_VALUES, ROUTE, SLOPE, fibre_lengths, route_vector
 from sorosim.kernels.forces import elastic_force, elastic_matrices
+from sorosim.kernels.rod_actuators import N_ROW_VALUES, ROUTE, SLOPE, route_vector, tendon_lengths
 from sorosim.lie.so3 import skew
 from sorosim.model.description import Description
 from sorosim.model.joints import Joint
@@ -97,7 +97,7 @@ def test_tendons_are_quadratures_over_their_rods(tree):
     assert np.abs(ours.dtau_dq - passive.dtau_dq - H).max() <= 1e-13 * np.abs(ours.dtau_dq).max()
     lengths = np.zeros(len(u))
     engine = robot.engine
-    fibre_lengths(engine.tree, engine.fibres, q, engine.workspace.scratch, lengths)
+    tendon_lengths(engine.tree, engine.rod_actuators, q, engine.workspace.scratch, lengths)
     assert relative_error(lengths, [length for _, _, length in sums]) < 1e-14
 
 
@@ -113,7 +113,7 @@ def test_tendons_of_one_rod_do_not_disturb_each_other(rng):
 
 def test_direction_of_a_tendon_is_the_tangent_of_its_curve(rng):
     # d/dX of p + R d is R (eps + kappa x d + d')
-    value, xi, v = rng.normal(size=N_FIBRE_VALUES), rng.normal(size=6), np.empty(3)
+    value, xi, v = rng.normal(size=N_ROW_VALUES), rng.normal(size=6), np.empty(3)
     d, slope = value[ROUTE : ROUTE + 3], value[SLOPE : SLOPE + 3]
     length = route_vector(value, xi, v)
     np.testing.assert_allclose(v, xi[3:] + np.cross(xi[:3], d) + slope, rtol=1e-13)

@@ -273,5 +273,5 @@ def test_parts_of_all_loads_are_parts_of_their_forces_and_derivatives(robot):
         for scale in (1.0, 0.3)
     )
     assert_allclose(part.tau, 0.3 * whole.tau, atol=1e-12 * np.abs(whole.tau).max())
-    assert_allclose(part.dq, 0.3 * whole.dq, atol=1e-12 * np.abs(whole.dq).max())
-    assert_allclose(part.dqd, 0.3 * whole.dqd, atol=1e-12 * np.abs(whole.dqd).max())
+    assert_allclose(part.by_q, 0.3 * whole.by_q, atol=1e-12 * np.abs(whole.by_q).max())
+    assert_allclose(part.by_qd, 0.3 * whole.by_qd, atol=1e-12 * np.abs(whole.by_qd).max())

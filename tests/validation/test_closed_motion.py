@@ -98,5 +98,5 @@ def test_stabilised_loops_stay_closed_for_a_minute_to_the_tolerance(name):
     # the bound of docs/solvers.md: five times the relative tolerance, in radians or of the extent of the loop
     robot = robot_of(name)
     run = sorosim.simulate(robot, MINUTE, dt_out=0.1, method="bdf")
-    worst = max(np.abs(robot.engine.loops.size * robot.loop_rows(q).error).max() for q in run.q)
+    worst = max(np.abs(robot.engine.loops.row_scale * robot.loop_rows(q).error).max() for q in run.q)
     assert WORST.note(f"{name}, a minute of bdf, open by [rad]", worst) < 5.0 * run.options["rtol"]

@@ -135,7 +135,7 @@ def test_static_residual_and_its_jacobian(agrees, robot, state):
         {
             "residual": (-ours.tau, stored["static_residual"]),
             "residual alone": (-alone.tau, stored["static_residual"]),
-            "jacobian": (-ours.dq, stored["static_residual_jacobian"]),
+            "jacobian": (-ours.by_q, stored["static_residual_jacobian"]),
             "B": (ours.B, -stored["B"]),
         },
     )

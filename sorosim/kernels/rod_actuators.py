@@ -16,26 +16,27 @@ from sorosim.kernels.small import clear, clear_matrix
 from sorosim.kernels.tree import BLOCK_COLUMN, BLOCK_N
 from sorosim.lie.triples import cross, dot, head, plus, store
 
-# columns of Fibres.row; GIVEN: number among the rows that Python computes
-FIBRE_ACTUATOR, FIBRE_BLOCK, FIBRE_BASIS, POINT, FIBRE_KIND, GIVEN_ROW = range(6)
+# columns of RodActuators.row; GIVEN: number among the rows that Python computes
+ROW_ACTUATOR, ROW_BLOCK, ROW_BASIS, POINT, ROW_KIND, GIVEN_ROW = range(6)
 # kinds of row: a route with a tension, an internal wrench, one that Python computes
 ROUTE_ROW, WRENCH_ROW, PYTHON_ROW = range(3)
-# layout of a row of Fibres.value; gain: tension per input, minus the area of a chamber. Of a wrench it is at WRENCH
+# layout of a row of RodActuators.value; gain: tension per input, minus the area of a chamber. Of a wrench
+# it is at WRENCH
 WEIGHT, GAIN, ROUTE, SLOPE, STRAIN_REFERENCE = 0, 1, 2, 5, 8
 WRENCH = 2
-N_FIBRE_VALUES = 14
+N_ROW_VALUES = 14
 # what the input of an actuator is: a force of either sign, a tension (slack if negative), the length of tendon that is
 # pulled out at its end
 FORCE_INPUT, TENSION_INPUT, LENGTH_INPUT = range(3)
-# columns of Fibres.input: mode, stiffness [N/m], length in the unstrained rod and the part of a stretch that only takes
-# up slack [m]
+# columns of RodActuators.input: mode, stiffness [N/m], length in the unstrained rod and the part of a stretch that
+# only takes up slack [m]
 MODE, TENDON_STIFFNESS, TENDON_LENGTH, ONSET = range(4)
-# columns of Fibres.capstan: actuator, first of its rows in `line`, how many, offset in `operators`
+# columns of RodActuators.capstan: actuator, first of its rows in `line`, how many, offset in `operators`
 CAPSTAN_ACTUATOR, CAPSTAN_FIRST, CAPSTAN_N, CAPSTAN_OPERATORS = range(4)
 
 
 @by_reference
-class Fibres(NamedTuple):
+class RodActuators(NamedTuple):
     """Actuators at the quadrature points of the rods they run through, sorted by point."""
 
     row: np.ndarray  # (n, 6) int: columns named above
@@ -49,7 +50,7 @@ class Fibres(NamedTuple):
 
 
 @by_reference
-class FibreWorkspace(NamedTuple):
+class ActuatorWorkspace(NamedTuple):
     """Workspace of actuators inside rods; one per thread."""
 
     tension: np.ndarray  # (2, n_actuators): tension, and its slope by the length
@@ -59,24 +60,24 @@ class FibreWorkspace(NamedTuple):
     gamma: np.ndarray  # (n_most, 6)
 
 
-def make_fibre_workspace(fibres: Fibres) -> FibreWorkspace:
+def make_actuator_workspace(actuators: RodActuators) -> ActuatorWorkspace:
     """Allocate."""
-    most = int(fibres.capstan[:, CAPSTAN_N].max(initial=0))
-    tension, transmission = np.zeros((2, len(fibres.input))), np.ones(len(fibres.row))
-    return FibreWorkspace(tension, transmission, np.zeros((len(fibres.line), 16)), np.zeros((most, 6)))
+    most = int(actuators.capstan[:, CAPSTAN_N].max(initial=0))
+    tension, transmission = np.zeros((2, len(actuators.input))), np.ones(len(actuators.row))
+    return ActuatorWorkspace(tension, transmission, np.zeros((len(actuators.line), 16)), np.zeros((most, 6)))
 
 
 @kernel_in_place
-def fibre_strain(tree, fibres, row, q, reference, xi):
+def section_strain(tree, actuators, row, q, reference, xi):
     """Strain xi (6,) of the rod at the point of a row, or its rate: without the reference."""
-    b = fibres.row[row, FIBRE_BLOCK]
-    at = fibres.row[row, FIBRE_BASIS]
+    b = actuators.row[row, ROW_BLOCK]
+    at = actuators.row[row, ROW_BASIS]
     c0 = tree.block[b, BLOCK_COLUMN]
     for r in range(6):
-        xi[r] = fibres.value[row, STRAIN_REFERENCE + r] if reference else 0.0
+        xi[r] = actuators.value[row, STRAIN_REFERENCE + r] if reference else 0.0
     for j in range(tree.block[b, BLOCK_N]):
         for r in range(tree.rows[c0 + j, 0], tree.rows[c0 + j, 1]):
-            xi[r] += fibres.basis[at + 6 * j + r] * q[c0 + j]
+            xi[r] += actuators.basis[at + 6 * j + r] * q[c0 + j]
 
 
 @kernel_in_place
@@ -96,23 +97,23 @@ def route_wrench(value, x, out):
 
 
 @kernel_in_place
-def fibre_lengths(tree, fibres, q, scratch, lengths):
+def tendon_lengths(tree, actuators, q, scratch, lengths):
     """Length of each route inside its rods by quadrature, added to lengths (n_actuators,)."""
     xi, v = scratch[0, 0], scratch[0, 1, :3]
-    for row in range(fibres.row.shape[0]):
-        if fibres.row[row, FIBRE_KIND] == ROUTE_ROW:
-            fibre_strain(tree, fibres, row, q, True, xi)
-            length = route_vector(fibres.value[row], xi, v)
-            lengths[fibres.row[row, FIBRE_ACTUATOR]] += fibres.value[row, WEIGHT] * length
+    for row in range(actuators.row.shape[0]):
+        if actuators.row[row, ROW_KIND] == ROUTE_ROW:
+            section_strain(tree, actuators, row, q, True, xi)
+            length = route_vector(actuators.value[row], xi, v)
+            lengths[actuators.row[row, ROW_ACTUATOR]] += actuators.value[row, WEIGHT] * length
 
 
 @kernel_in_place
-def tensions(tree, fibres, q, u, scratch, workspace):
+def tensions(tree, actuators, q, u, scratch, workspace):
     """Fill the tension of each actuator (its input where it has none), and its slope by the length."""
     tension, slope = workspace.tension[0], workspace.tension[1]
     length_input = False
     for a in range(u.shape[0]):
-        mode = fibres.input[a, MODE]
+        mode = actuators.input[a, MODE]
         tension[a], slope[a] = u[a], 0.0
         if mode == TENSION_INPUT:
             tension[a] = max(u[a], 0.0)
@@ -120,13 +121,13 @@ def tensions(tree, fibres, q, u, scratch, workspace):
             length_input, tension[a] = True, 0.0
     if not length_input:
         return
-    fibre_lengths(tree, fibres, q, scratch, slope)
+    tendon_lengths(tree, actuators, q, scratch, slope)
     for a in range(u.shape[0]):
-        if fibres.input[a, MODE] != LENGTH_INPUT:
+        if actuators.input[a, MODE] != LENGTH_INPUT:
             slope[a] = 0.0
             continue
-        k, onset = fibres.input[a, TENDON_STIFFNESS], fibres.input[a, ONSET]
-        stretch = slope[a] - fibres.input[a, TENDON_LENGTH] + u[a]
+        k, onset = actuators.input[a, TENDON_STIFFNESS], actuators.input[a, ONSET]
+        stretch = slope[a] - actuators.input[a, TENDON_LENGTH] + u[a]
         tension[a], slope[a] = 0.0, 0.0
         if stretch.real >= onset.real:
             tension[a], slope[a] = k * (stretch - 0.5 * onset), k
@@ -135,24 +136,24 @@ def tensions(tree, fibres, q, u, scratch, workspace):
 
 
 @kernel_in_place
-def capstan_friction(tree, fibres, q, scratch, workspace):
+def capstan_friction(tree, actuators, q, scratch, workspace):
     """Transmission of tension by capstan friction, exp(-mu angle): the angle that a tendon turned since its pulled end.
 
     The rate of turning is |v x v_total|/|v|^2, v_total = kappa x v + dv/dX; smooth where it is zero. Recorded of each
     point v, kappa, and the gradients of the rate by v, kappa and dv/dX.
     """
     xi, change = scratch[0, 0], scratch[0, 1]
-    for k in range(fibres.capstan.shape[0]):
-        line = fibres.capstan[k]
+    for k in range(actuators.capstan.shape[0]):
+        line = actuators.capstan[k]
         n, at = line[CAPSTAN_N], line[CAPSTAN_OPERATORS]
         points = workspace.capstan[line[CAPSTAN_FIRST] : line[CAPSTAN_FIRST] + n]
-        mu, fades = fibres.friction[k, 0], fibres.friction[k, 1]
-        differentiate = fibres.operators[at : at + n * n].reshape(n, n)
-        integrate = fibres.operators[at + n * n : at + 2 * n * n].reshape(n, n)
+        mu, fades = actuators.friction[k, 0], actuators.friction[k, 1]
+        differentiate = actuators.operators[at : at + n * n].reshape(n, n)
+        integrate = actuators.operators[at + n * n : at + 2 * n * n].reshape(n, n)
         for j in range(n):
-            row = fibres.line[line[CAPSTAN_FIRST] + j]
-            fibre_strain(tree, fibres, row, q, True, xi)
-            route_vector(fibres.value[row], xi, points[j, :3])
+            row = actuators.line[line[CAPSTAN_FIRST] + j]
+            section_strain(tree, actuators, row, q, True, xi)
+            route_vector(actuators.value[row], xi, points[j, :3])
             for i in range(3):
                 points[j, 3 + i] = xi[i]
         for j in range(n):
@@ -180,66 +181,66 @@ def capstan_friction(tree, fibres, q, scratch, workspace):
             angle = 0.0
             for m in range(n):
                 angle += integrate[j, m] * points[m, 15]
-            workspace.transmission[fibres.line[line[CAPSTAN_FIRST] + j]] = np.exp(-mu * angle)
+            workspace.transmission[actuators.line[line[CAPSTAN_FIRST] + j]] = np.exp(-mu * angle)
 
 
 @kernel_in_place
-def angle_gradient(fibres, line, integrate, differentiate, points, j, m, x, gamma):
+def angle_gradient(actuators, line, integrate, differentiate, points, j, m, x, gamma):
     """Gradient (6,) of the angle at point j of a line by the strain at point m; x (3,) is scratch."""
     for i in range(3):
         x[i] = integrate[j, m] * points[m, 12 + i]
         for p in range(points.shape[0]):
             x[i] += integrate[j, p] * differentiate[p, m] * points[p, 6 + i]
-    route_wrench(fibres.value[fibres.line[line[CAPSTAN_FIRST] + m]], x, gamma)
+    route_wrench(actuators.value[actuators.line[line[CAPSTAN_FIRST] + m]], x, gamma)
     for i in range(3):
         gamma[i] += integrate[j, m] * points[m, 9 + i]
 
 
 @kernel_in_place
-def add_by_strain(tree, fibres, row, scale, gamma, out):
+def add_by_strain(tree, actuators, row, scale, gamma, out):
     """out (ndof,) += scale gamma P, gamma (6,) a derivative by the strain at the point of a row."""
-    b, basis = fibres.row[row, FIBRE_BLOCK], fibres.row[row, FIBRE_BASIS]
+    b, basis = actuators.row[row, ROW_BLOCK], actuators.row[row, ROW_BASIS]
     c0 = tree.block[b, BLOCK_COLUMN]
     for j in range(tree.block[b, BLOCK_N]):
         for r in range(tree.rows[c0 + j, 0], tree.rows[c0 + j, 1]):
-            out[c0 + j] += scale * gamma[r] * fibres.basis[basis + 6 * j + r]
+            out[c0 + j] += scale * gamma[r] * actuators.basis[basis + 6 * j + r]
 
 
 @kernel_in_place
-def capstan_derivatives(tree, fibres, q, u, scratch, workspace, dq):
+def capstan_derivatives(tree, actuators, q, u, scratch, workspace, dq):
     """dq += what friction changes of tensions, from what `capstan_friction` recorded."""
     xi, f, x = scratch[0, 0], scratch[0, 1], scratch[0, 2]
-    for k in range(fibres.capstan.shape[0]):
-        line = fibres.capstan[k]
+    for k in range(actuators.capstan.shape[0]):
+        line = actuators.capstan[k]
         n, at, actuator = line[CAPSTAN_N], line[CAPSTAN_OPERATORS], line[CAPSTAN_ACTUATOR]
         points = workspace.capstan[line[CAPSTAN_FIRST] : line[CAPSTAN_FIRST] + n]
-        tension, mu = workspace.tension[0, actuator], fibres.friction[k, 0]
+        tension, mu = workspace.tension[0, actuator], actuators.friction[k, 0]
         if tension == 0.0:
             continue
-        differentiate = fibres.operators[at : at + n * n].reshape(n, n)
-        integrate = fibres.operators[at + n * n : at + 2 * n * n].reshape(n, n)
+        differentiate = actuators.operators[at : at + n * n].reshape(n, n)
+        integrate = actuators.operators[at + n * n : at + 2 * n * n].reshape(n, n)
         for j in range(n):
-            row = fibres.line[line[CAPSTAN_FIRST] + j]
-            value = fibres.value[row]
+            row = actuators.line[line[CAPSTAN_FIRST] + j]
+            value = actuators.value[row]
             for m in range(n):
-                angle_gradient(fibres, line, integrate, differentiate, points, j, m, x, workspace.gamma[m])
+                angle_gradient(actuators, line, integrate, differentiate, points, j, m, x, workspace.gamma[m])
             # the wrench on this section
-            fibre_strain(tree, fibres, row, q, True, xi)
+            section_strain(tree, actuators, row, q, True, xi)
             length = route_vector(value, xi, x)
             for i in range(3):
                 x[i] /= length
             route_wrench(value, x, f)
             scale = value[WEIGHT] * value[GAIN] * tension * mu * workspace.transmission[row]
-            b, basis = fibres.row[row, FIBRE_BLOCK], fibres.row[row, FIBRE_BASIS]
+            b, basis = actuators.row[row, ROW_BLOCK], actuators.row[row, ROW_BASIS]
             c0 = tree.block[b, BLOCK_COLUMN]
             for i in range(tree.block[b, BLOCK_N]):
                 force = 0.0
                 for r in range(tree.rows[c0 + i, 0], tree.rows[c0 + i, 1]):
-                    force += fibres.basis[basis + 6 * i + r] * f[r]
+                    force += actuators.basis[basis + 6 * i + r] * f[r]
                 force *= scale
                 for m in range(n):
-                    other = fibres.line[line[CAPSTAN_FIRST] + m]
-                    add_by_strain(tree, fibres, other, force, workspace.gamma[m], dq[c0 + i])
+                    other = actuators.line[line[CAPSTAN_FIRST] + m]
+                    add_by_strain(tree, actuators, other, force, workspace.gamma[m], dq[c0 + i])
 
 
 @kernel_in_place
@@ -270,30 +271,38 @@ def add_section_matrix(P, rows, n, c0, H, HP, out):
                 line[j] += a * row[j]
 
 
-@kernel_lazy("fibres")
-def fibre_forces(tree, fibres, q, u, derivatives, ws, external, tau, dq, dqd, B) -> None:
+@kernel_lazy("rod actuators")
+def actuator_forces(tree, actuators, q, u, derivatives, ws, external, tau, dq, dqd, B) -> None:
     """tau += forces of all actuators in rods; if `derivatives` dq and dqd likewise, and B their columns by the inputs.
 
     u (n_actuators,); B (ndof, n_actuators), dq, dqd (ndof, ndof). `external` has what Python computed.
     """
     xi, t, f, total = ws.scratch[0, 0], ws.scratch[0, 1, :3], ws.scratch[0, 2], ws.scratch[0, 3]
-    H, E, damped, workspace = ws.scratch[1], ws.scratch[2, :3], ws.scratch[3], external.fibres
-    n_rows = fibres.row.shape[0]
-    tensions(tree, fibres, q, u, ws.scratch, workspace)
-    if fibres.capstan.shape[0] > 0:
-        capstan_friction(tree, fibres, q, ws.scratch, workspace)
+    H, E, damped, workspace = ws.scratch[1], ws.scratch[2, :3], ws.scratch[3], external.actuators
+    n_rows = actuators.row.shape[0]
+    tensions(tree, actuators, q, u, ws.scratch, workspace)
+    if actuators.capstan.shape[0] > 0:
+        capstan_friction(tree, actuators, q, ws.scratch, workspace)
     row = 0
     while row < n_rows:
-        b, at, point = fibres.row[row, FIBRE_BLOCK], fibres.row[row, FIBRE_BASIS], fibres.row[row, POINT]
+        b, at, point = (
+            actuators.row[row, ROW_BLOCK],
+            actuators.row[row, ROW_BASIS],
+            actuators.row[row, POINT],
+        )
         n, c0 = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN]
-        P, rows = fibres.basis[at : at + 6 * n].reshape(n, 6), tree.rows[c0 : c0 + n]
-        fibre_strain(tree, fibres, row, q, True, xi)
+        P, rows = actuators.basis[at : at + 6 * n].reshape(n, 6), tree.rows[c0 : c0 + n]
+        section_strain(tree, actuators, row, q, True, xi)
         clear(total)
         clear_matrix(H)
         clear_matrix(damped)
         damping = False
-        while row < n_rows and fibres.row[row, POINT] == point:
-            value, actuator, kind = fibres.value[row], fibres.row[row, FIBRE_ACTUATOR], fibres.row[row, FIBRE_KIND]
+        while row < n_rows and actuators.row[row, POINT] == point:
+            value, actuator, kind = (
+                actuators.value[row],
+                actuators.row[row, ROW_ACTUATOR],
+                actuators.row[row, ROW_KIND],
+            )
             weight, pull = value[WEIGHT], workspace.tension[0, actuator]
             # f: the internal wrench of a unit of input, with its weight
             if kind == ROUTE_ROW:
@@ -311,7 +320,7 @@ def fibre_forces(tree, fibres, q, u, derivatives, ws, external, tau, dq, dqd, B)
                     f[r] = weight * value[WRENCH + r]
                     total[r] += pull * f[r]
             else:
-                given = fibres.row[row, GIVEN_ROW]
+                given = actuators.row[row, GIVEN_ROW]
                 for r in range(6):
                     f[r] = weight * external.section_B[given, r]
                     total[r] += weight * external.section[given, r]
@@ -334,17 +343,17 @@ def fibre_forces(tree, fibres, q, u, derivatives, ws, external, tau, dq, dqd, B)
             if damping:
                 add_section_matrix(P, rows, n, c0, damped, HP, dqd)
     if derivatives:
-        chain_tension_derivatives(fibres, u, workspace, dq, B)
-        if fibres.capstan.shape[0] > 0:
-            capstan_derivatives(tree, fibres, q, u, ws.scratch, workspace, dq)
+        chain_tension_derivatives(actuators, u, workspace, dq, B)
+        if actuators.capstan.shape[0] > 0:
+            capstan_derivatives(tree, actuators, q, u, ws.scratch, workspace, dq)
 
 
 @kernel_in_place
-def chain_tension_derivatives(fibres, u, workspace, dq, B):
+def chain_tension_derivatives(actuators, u, workspace, dq, B):
     """Where tensions depend on lengths, whose gradients are the columns of -B: dq -= slope B B^T and B *= dT/du."""
     n = dq.shape[0]
     for a in range(u.shape[0]):
-        mode, slope = fibres.input[a, MODE], workspace.tension[1, a]
+        mode, slope = actuators.input[a, MODE], workspace.tension[1, a]
         if mode == LENGTH_INPUT:
             for i in range(n):
                 if slope != 0.0 and B[i, a] != 0.0:
