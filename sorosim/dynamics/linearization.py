@@ -86,7 +86,7 @@ def check_balance(engine: Engine, out: Evaluation, q: Array, qd: Array, u: Array
         later = balanced(engine, q + qd / np.abs(qd).max(), qd, u, rows)[0]
         w = float(np.abs(qd).max())
         # all as stiffnesses
-        weights = {"dq": 1.0, "dqd": w, "mass": w * w}
+        weights = {"by_q": 1.0, "by_qd": w, "mass": w * w}
         pairs = [(f * Z.T @ getattr(out, x) @ Z, f * Z.T @ getattr(later, x) @ Z) for x, f in weights.items()]
         change = max(float(np.abs(b - a).max(initial=0.0)) for a, b in pairs)
         whole = max(float(np.abs(a).max(initial=0.0)) for a, _ in pairs)

@@ -49,7 +49,7 @@ def test_own_path_gives_what_the_general_one_gives(seed, name, moving):
         qd, qdd = np.zeros_like(q), np.zeros_like(q)
     found = engine.evaluate(TASKS[name], q, qd, qdd, u, 0.3)
     expected = general(engine).evaluate(TASKS[name], q, qd, qdd, u, 0.3)
-    for part in ("tau", "dq", "dqd", "mass"):
+    for part in ("tau", "by_q", "by_qd", "mass"):
         a, b = getattr(found, part), getattr(expected, part)
         if a.size and (part == "tau" or "derivatives" in name or (part == "mass" and name == "mass matrix")):
             # both sum the same products in another order; sums of moments about a far origin lose most
