@@ -20,7 +20,9 @@ from sorosim.validation import Values, indices, number, vector
 
 def coordinates(engine: Engine, value: Values, where: str = "q", order: int = 0) -> Array:
     """Coordinates (order 0), rates (1) or accelerations (2), (ndof,); by names missing ones are zero."""
-    if type(value) is not np.ndarray and isinstance(value, Mapping):
+    if type(value) is np.ndarray and value.dtype == np.float64:  # most are
+        return vector(where, value, engine.ndof)
+    if isinstance(value, Mapping):
         out = engine.zero_rates
         for name, number_of in by_coordinate(engine, value, where, order).items():
             out[engine.layout.coordinate(name, where)] = number_of
@@ -43,8 +45,6 @@ def by_coordinate(engine: Engine, given: Any, where: str = "driven", order: int 
 
 def _texts(value: Any, n: int) -> list[Any] | None:
     """Entries of a list of n numbers some of which are texts, or the only one; None of anything else."""
-    if type(value) is np.ndarray and value.dtype.kind == "f":  # most are
-        return None
     if n == 1 and isinstance(value, str | Real):
         return [value]
     entries = value.tolist() if isinstance(value, np.ndarray) else value
@@ -66,7 +66,8 @@ def actuator_inputs(engine: Engine, u: Values | None, dimensions: Mapping[str, s
     """Inputs in the order of the actuators, whose dimensions are given; missing ones are zero."""
     if u is None:
         return np.zeros(engine.n_actuators)
-    if (texts := _texts(u, engine.n_actuators)) is not None:
+    is_array = type(u) is np.ndarray and u.dtype == np.float64  # most are
+    if not is_array and (texts := _texts(u, engine.n_actuators)) is not None:
         u = dict(zip(dimensions, texts, strict=True))
     if type(u) is not np.ndarray and isinstance(u, Mapping):
         names, values = engine.actuator_names, np.zeros(engine.n_actuators)

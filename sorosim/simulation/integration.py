@@ -17,7 +17,7 @@ from sorosim.equations.callbacks import OdeCallbacks
 from sorosim.equations.failure import Failure, append_last_state, diagnose_motion, implausible
 from sorosim.equations.system import OdeSystem
 from sorosim.errors import ConvergenceError, FileError, InputError, Interrupted, ModelError, PlugInError, SorosimWarning
-from sorosim.interrupts import uninterrupted
+from sorosim.interrupts import deferring_signals, uninterrupted
 from sorosim.results.result import Checkpoints, Run
 from sorosim.signals.edges import Edges, edges
 from sorosim.simulation.balance import WorkIntegral, imbalance
@@ -132,7 +132,8 @@ class Integration:
     def run(self) -> Run:
         """Integrate and return the run."""
         try:
-            return self.integrated()
+            with deferring_signals():
+                return self.integrated()
         finally:
             if self.journal is not None:  # others may write the file now
                 self.journal.close()

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from sorosim.interrupts import deferring_signals
 from sorosim.registry import INTEGRATORS
 from sorosim.solvers.base import OdeProblem
 from sorosim.solvers.quadrature import StepIntegral
@@ -125,7 +126,8 @@ class InterruptedState:
 def interruptible():
     """Ctrl-C is an exception, also where a shell runs the tests in the background."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
+    with deferring_signals():
+        yield
     signal.signal(signal.SIGINT, before)
 
 
