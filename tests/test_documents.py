@@ -14,6 +14,7 @@ Times, counts and errors, which differ from machine to machine, need to be numbe
 import contextlib
 import inspect
 import io
+import pydoc
 import re
 import runpy
 import shlex
@@ -254,6 +255,18 @@ def test_the_page_of_the_command_line_tells_every_command_and_option():
     for command in app.registered_commands:
         name = command.name or command.callback.__name__
         assert f"| `{name}` |" in page[: page.index(program["BEGIN"])], f"{name} is not in the table of commands"
+
+
+def test_the_reference_names_what_there_is():
+    module, missing = "sorosim", []
+    for line in (REPO / "docs" / "api.rst").read_text(encoding="utf-8").splitlines():
+        if match := re.match(r"\.\. (currentmodule|auto\w+):: (\S+)", line):
+            kind, name = match.groups()
+            if kind == "currentmodule":
+                module = name
+            elif kind != "automodule" and not any(map(pydoc.locate, (name, f"{module}.{name}"))):
+                missing.append(name)
+    assert missing == []
 
 
 def test_every_public_name_is_in_the_reference():
