@@ -94,8 +94,13 @@ from .sensors.kinds import PoseSensor as PoseSensor
 from .sensors.kinds import StrainSensor as StrainSensor
 from .sensors.kinds import TendonSensor as TendonSensor
 from .sensors.kinds import TwistSensor as TwistSensor
+from .simulation.batch import Batch as Batch
+from .simulation.batch import BatchRollout as BatchRollout
+from .simulation.rollout import Rollout as Rollout
+from .simulation.rollout import rollout as rollout
 from .simulation.simulate import resume as resume
 from .simulation.simulate import simulate as simulate
+from .simulation.stepper import Stepper as Stepper
 from .sweeps.driver import sweep as sweep
 from .sweeps.result import SweepResult as SweepResult
 from .viz.several import export_gltf as export_gltf

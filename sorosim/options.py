@@ -189,6 +189,30 @@ class SimulateArguments(SimulateOptions):
     dt_control: float | None = _option(_SECONDS, "Sampling time of the controller.", "20 ms", None, False)
 
 
+STEP_METHODS = ("generalized-alpha", "newmark", "euler")
+
+
+@dataclass(frozen=True)
+class StepArguments(Declared):
+    """Arguments of `sorosim.Stepper`, `rollout` and `Batch` that are numbers and choices."""
+
+    _: KW_ONLY
+    dt: float | None = _option(_SECONDS, "Time over which inputs are held.", "10 ms", None, False)
+    method: str | None = _option(
+        Choice(STEP_METHODS), f"Integrator: {', '.join(STEP_METHODS[:-1])} or {STEP_METHODS[-1]}.", STEP_METHODS[0],
+        STEP_METHODS[0],
+    )  # fmt: skip
+    substeps: int | None = _option(Integer(1, 1_000_000), "Steps of the integrator in each interval.", "4", 1)
+    spectral_radius: float | None = _option(
+        Quantity("number", least=0.0, upto=1.0),
+        "What the generalized-alpha method leaves of too stiff motions after a step, 0 to 1.",
+        "0.5", "0.8",
+    )  # fmt: skip
+    tolerance: float | None = _option(
+        Quantity("number", least=LEAST_RTOL), "Of Newton's method, relative to 1 + |q|.", "1e-10"
+    )
+
+
 @dataclass(frozen=True)
 class StaticsOptions(Declared, title="Statics"):
     """Default arguments of `sorosim.statics` in the file of a robot."""

@@ -3,9 +3,9 @@
 from sorosim.compiled.ahead import ALL_FEATURES, prepare, reporting
 from sorosim.compiled.cache import CACHE_FOLDER
 from sorosim.compiled.decorators import entry, kernel, kernel_in_place, kernel_inline, kernel_lazy
-from sorosim.compiled.references import by_reference
+from sorosim.compiled.references import Pinned, by_reference, record_at
 
 __all__ = [
-    "ALL_FEATURES", "CACHE_FOLDER", "by_reference", "entry", "kernel", "kernel_in_place", "kernel_inline",
-    "kernel_lazy", "prepare", "reporting",
+    "ALL_FEATURES", "CACHE_FOLDER", "Pinned", "by_reference", "entry", "kernel", "kernel_in_place", "kernel_inline",
+    "kernel_lazy", "prepare", "record_at", "reporting",
 ]  # fmt: skip

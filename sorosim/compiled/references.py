@@ -10,7 +10,15 @@ import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import cgutils, imputils, types
 from numba.core.typing import templates
-from numba.extending import NativeValue, lower_getattr_generic, models, register_model, typeof_impl, unbox
+from numba.extending import (
+    NativeValue,
+    intrinsic,
+    lower_getattr_generic,
+    models,
+    register_model,
+    typeof_impl,
+    unbox,
+)
 
 
 class Reference(types.Type):
@@ -130,3 +138,35 @@ def _unbox(reference: Reference, value: Any, c: Any) -> Any:
     same = ir.InlineAsm(ir.FunctionType(address.type, [address.type]), "", "=r,0,~{memory}", side_effect=True)
     fields = model.from_argument(c.builder, c.builder.call(same, [address]))
     return NativeValue(fields, is_error=failed, cleanup=cleanup if cleanups else None)
+
+
+# -- records at addresses ----------------------------------------------------------------------------------------------
+
+
+class Pinned:
+    """A named tuple of arrays in memory as compiled code sees it, at an address, for as long as this object lives."""
+
+    def __init__(self, record: Any) -> None:
+        self.record = record
+        self.address: int
+        self._nested = [Pinned(part) for part in record if isinstance(part, tuple)]
+        nested = iter(self._nested)
+        words: list[int] = []
+        for part in record:
+            if isinstance(part, tuple):
+                words.append(next(nested).address)
+            else:  # as numba's array: two words for counting references, which nobody does here
+                words += [0, 0, part.size, part.itemsize, part.ctypes.data, *part.shape, *part.strides]
+        self._words = np.array(words, dtype=np.int64)
+        self.address = int(self._words.ctypes.data)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def record_at(typing_context: Any, address: Any, like: Any) -> Any:
+    """The record of a `Pinned` by its address; like: any record of the same type."""
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        pointer = builder.inttoptr(values[0], ir.IntType(8).as_pointer())
+        return context.data_model_manager[like].from_argument(builder, pointer)
+
+    return like(types.int64, like), generate

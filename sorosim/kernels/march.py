@@ -23,6 +23,7 @@ REUSE, ONCE, DONE, ALWAYS = range(4)
 CONTINUES, FINISHED, NEEDS_PYTHON, NO_CONVERGENCE, TOO_SMALL, NOT_FINITE, CONVERGED = range(7)
 
 MAX_ITERATIONS = 8
+MAX_NEWTON = 30  # where derivatives are new at every correction
 # Newton's method ends where the error left is this part of the tolerance
 NEWTON = 1e-3
 # loops may be open by no more than this before the last correction of Newton's method, in radians or of their extent;
@@ -31,6 +32,8 @@ CLOSED, CLOSED_RATE, CLOSED_TIGHTEST = 1e-9, 1e-6, 1e-14
 # the factors are made anew where a correction left more than this part of the error, or the step changed by more
 SLOW_CONTRACTION = 0.2
 RATIO_CHANGE = 0.25
+# under held inputs corrections that do not shrink any more are rounding below this, relative to 1 + |q|
+ROUNDING = 1e-11
 SAFETY, SMALLEST_FACTOR, LARGEST_FACTOR, DEADBAND_FACTOR = 0.9, 0.2, 2.0, 1.2
 
 
@@ -43,6 +46,7 @@ def accept(march, rows):
         copy(state[nm.Q_NEW + row], state[nm.Q + row])
     copy(march.multiplier[nm.L_NEW], march.multiplier[nm.L])
     count[nm.N_STEPS] += 1
+    count[nm.JUMPED] = 0
     count[nm.STEPS_LEFT] -= 1
     number[nm.PREVIOUS] = number[nm.STEP]
     number[nm.TIME] += number[nm.STEP]
@@ -62,6 +66,9 @@ def choose_step(march, rows):
     """The next step: equal ones to the next row, none larger than wanted."""
     number, count = march.number, march.counts
     if count[nm.ROW] >= rows.t.shape[0]:
+        return
+    if count[nm.HELD] != 0:
+        count[nm.STEPS_LEFT] = 1
         return
     remaining = rows.t[count[nm.ROW]] - number[nm.TIME]
     steps = ceil(remaining / min(number[nm.TARGET_STEP], number[nm.MAX_STEP]) * (1.0 - 1e-10))
@@ -87,6 +94,7 @@ def iterate(model, march, ws):
         count[nm.N_JACOBIAN] += 1
         if count[nm.REFACTOR] == ONCE:
             count[nm.REFACTOR] = DONE
+        nm.step_matrix(model, march)
         if not nm.factor(model, march):
             return NOT_FINITE
     size = nm.correct(model, march)
@@ -94,7 +102,11 @@ def iterate(model, march, ws):
         number[nm.CONTRACTION] = size / number[nm.SIZE] if number[nm.SIZE] > 0.0 else 0.0
     number[nm.SIZE] = size
     theta = number[nm.CONTRACTION]
-    if not size < np.inf or (k > 0 and theta >= 1.0 and size > NEWTON):
+    if k > 0 and count[nm.HELD] != 0 and theta >= 0.5 and size * number[nm.RTOL] <= ROUNDING:
+        return CONVERGED
+    # with new derivatives at every correction the first ones may lead farther away before they lead back
+    always = count[nm.REFACTOR] == ALWAYS
+    if not size < np.inf or (k > 0 and theta >= 1.0 and size > NEWTON and not always):
         return NO_CONVERGENCE
     error = size if k == 0 else size * theta / (1.0 - min(theta, 0.9))
     tight = max(CLOSED_RATE * number[nm.STEP] * number[nm.STEP], CLOSED_TIGHTEST)
@@ -104,7 +116,7 @@ def iterate(model, march, ws):
         if k == 0:
             number[nm.CONTRACTION] = 0.0  # nothing was slow
         return CONVERGED
-    return CONTINUES if k + 1 < MAX_ITERATIONS else NO_CONVERGENCE
+    return CONTINUES if k + 1 < (MAX_NEWTON if always else MAX_ITERATIONS) else NO_CONVERGENCE
 
 
 @kernel_in_place
@@ -184,10 +196,12 @@ def march(model, march, ws, rows, max_steps) -> int:
                 if not number[nm.STEP] > number[nm.MIN_STEP]:
                     return TOO_SMALL
                 continue
-            nm.actuator_forces(model, march, ws)
+            if count[nm.HELD] == 0:
+                nm.actuator_forces(model, march, ws)
             if count[nm.PROJECT] != 0:
                 nm.scale_drift(0.0, march.end, model, march, ws)
-            nm.add_work(model, march, ws)
+            if count[nm.HELD] == 0:
+                nm.add_work(model, march, ws)
             accept(march, rows)
             if count[nm.RESIZE] != 0 or count[nm.STEPS_LEFT] == 0:
                 choose_step(march, rows)

@@ -3,8 +3,10 @@
 At the end t' = t + h of a step the equations of motion and the closed loops hold, R(q', q'd, q'dd, l', t') = 0 and
 e(q') = 0, with
 
-    q' = q + h qd + h^2 [(1/2 - beta) a + beta a'],  q'd = qd + h [(1 - gamma) a + gamma a'],
+    q' = q + h qd + h^2 [beta_old a + beta a'],  q'd = qd + h [(1 - gamma) a + gamma a'],
     (1 - alpha_m) a' + alpha_m a = (1 - alpha_f) q'dd + alpha_f qdd.
+
+beta_old is 1/2 - beta; backward Euler's method has beta = gamma = 1 and beta_old = 0.
 
 All is scaled by q'dd per q' (the factor `ratio` ~ 1/h^2), so that small steps lose no digits: [S -A^T; E 0] [dq; dl /
 ratio] = -[R / ratio; e] with S = M + (velocity ratio C + K) / ratio.
@@ -33,21 +35,25 @@ from sorosim.kernels.small import copy, isolate
 from sorosim.kernels.surfaces import NO_TANGENTS, OVERFLOW
 
 # March.number
-TIME, STEP, LAST_STEP, ALPHA_M, ALPHA_F, BETA, GAMMA, RTOL, ATOL, MAX_STEP, MIN_STEP = range(11)
-FACTORED_RATIO, CONTRACTION, SIZE, LEAST_PIVOT, LEAST_PIVOT_TIME, PREVIOUS, TARGET_STEP, GAP, BEST_PIVOT = range(11, 20)
-WORK_DONE, DISSIPATED = range(20, 22)  # by actuators and by damping of the tree, since the start [J]
-N_NUMBERS = 22
+TIME, STEP, LAST_STEP, ALPHA_M, ALPHA_F, BETA, GAMMA, BETA_OLD, RTOL, ATOL, MAX_STEP, MIN_STEP = range(12)
+FACTORED_RATIO, CONTRACTION, SIZE, LEAST_PIVOT, LEAST_PIVOT_TIME, PREVIOUS, TARGET_STEP, GAP, BEST_PIVOT = range(12, 21)
+WORK_DONE, DISSIPATED = range(21, 23)  # by actuators and by damping of the tree, since the start [J]
+N_NUMBERS = 23
 # March.counts
 PHASE, FIXED, EXTERNAL, PROJECT, ITERATION, REFACTOR, FACTORED, ROW, RANK, STEPS_LEFT, LEAST_ROW, MOST_RANK, RESIZE = (
     range(13)
 )
 N_STEPS, N_REJECTED, N_RESIDUAL, N_JACOBIAN = range(13, 17)
-N_COUNTS = 17
+# whether inputs are held over intervals, each step ends at a row, and no work is summed up; whether accelerations are
+# still to be found, after a change of the state from outside; whether they have jumped at the begin of the step
+HELD, FRESH, JUMPED = range(17, 20)
+N_COUNTS = 20
 # March.state: coordinates, rates, accelerations and the method's own accelerations, at both ends of the step; those of
 # the step before; residual, correction, scale of errors; generalised forces of actuators and against damping
 Q, QD, QDD, A, Q_NEW, QD_NEW, QDD_NEW, A_NEW, A_OLD, RESIDUE, CORRECTION, SCALE, WORK = range(13)
 ACTUATION, ACTUATION_NEW, DAMPING, DAMPING_NEW = range(13, 17)
-N_STATES = 17
+QDD_HELD = 17  # accelerations at the begin of an interval over which inputs are held
+N_STATES = 18
 # March.multiplier
 L, L_NEW, L_STEP, L_RIGHT, L_SCALE = range(5)
 
@@ -59,13 +65,14 @@ RANK_TOLERANCE = 1e-14
 class March(NamedTuple):
     """State and workspace of an integration; m multipliers."""
 
-    number: np.ndarray  # (22,) named above
-    counts: np.ndarray  # (17,) int, named above
-    state: np.ndarray  # (17, ndof) named above
+    number: np.ndarray  # (23,) named above
+    counts: np.ndarray  # (20,) int, named above
+    state: np.ndarray  # (18, ndof) named above
     multiplier: np.ndarray  # (5, m) named above
     inputs: np.ndarray  # (n_actuators, 3) signals of the inputs at the end of the step
     prescribed: np.ndarray  # (n_driven, 3) of the driven coordinates
     varying: np.ndarray  # (n_load_signals, 3) of the loads
+    path: np.ndarray  # (n_driven, 6) motion under held inputs: 1, or 0 for signals; begin; cubic by the time since
     S: np.ndarray  # (ndof, ndof) factors
     pivot: np.ndarray  # (ndof,) int
     columns: np.ndarray  # (ndof, m) S^-1 A^T
@@ -75,6 +82,7 @@ class March(NamedTuple):
     end: State
     out: Evaluation  # at the end of the step
     drift: Evaluation  # mass matrix where rates are changed, then its Cholesky factor; the rest as in `out`
+    start: Evaluation  # at the begin of an interval over which inputs are held
     external: ExternalForces
     stack: np.ndarray  # scratch for signals
 
@@ -114,19 +122,30 @@ def ratios(number):
     return ratio, number[GAMMA] / (beta * h)
 
 
+@kernel_in_place
+def add_forces(model, march, ws, begin, tangents):
+    """Loads at the begin of the step or at the guess of its end, if compiled code knows them."""
+    state, external, t = march.state, march.external, march.number[TIME]
+    if external.wrench.shape[0] == 0 or march.counts[EXTERNAL] != 0:
+        return
+    clear_external(external)
+    if begin:
+        forward_sweep(model.system.tree, state[Q], state[QD], state[QDD], model.gravity, POSES, ws)
+    else:
+        t += march.number[STEP]
+        forward_sweep(model.system.tree, state[Q_NEW], state[QD_NEW], state[QDD_NEW], model.gravity, POSES, ws)
+    add_load_laws(model.loads, t, march.varying, model.gravity, ws, march.stack, external)
+    if model.loads.surfaces.group.shape[0] > 0:
+        external.contact.counts[NO_TANGENTS] = not tangents
+        add_contacts(model.loads.surfaces, ws, external)
+
+
 @kernel_lazy()
 def evaluate_at(model, march, ws, what) -> None:
     """Residual, errors of loops and, by `what`, their derivatives, at the guess of the end of the step."""
     state = march.state
     external = march.external
-    if external.wrench.shape[0] > 0 and march.counts[EXTERNAL] == 0:
-        clear_external(external)
-        forward_sweep(model.system.tree, state[Q_NEW], state[QD_NEW], state[QDD_NEW], model.gravity, POSES, ws)
-        t = march.number[TIME] + march.number[STEP]
-        add_load_laws(model.loads, t, march.varying, model.gravity, ws, march.stack, external)
-        if model.loads.surfaces.group.shape[0] > 0:
-            external.contact.counts[NO_TANGENTS] = what == RESIDUAL
-            add_contacts(model.loads.surfaces, ws, external)
+    add_forces(model, march, ws, False, what != RESIDUAL)
     copy(march.multiplier[L_NEW], march.out.closure.multiplier)
     evaluate(model.system, what, march.end, external, ws, march.out)
     copy(march.out.tau, state[RESIDUE])
@@ -134,18 +153,26 @@ def evaluate_at(model, march, ws, what) -> None:
         state[RESIDUE, 0] = nan
 
 
-@kernel_lazy()
-def factor(model, march) -> bool:
-    """Factors of S and of E S^-1 A^T from the derivatives evaluated last. Returns whether S is regular."""
-    number, S, out, loops, known = march.number, march.S, march.out, model.system.loops, model.known
-    n, m, mass, dq, dqd = march.S.shape[0], march.G.shape[0], out.mass, out.by_q, out.by_qd
-    ratio, rate_ratio = ratios(number)
+@kernel_in_place
+def step_matrix(model, march):
+    """S from the derivatives evaluated last."""
+    S, out, n = march.S, march.out, march.S.shape[0]
+    mass, dq, dqd = out.mass, out.by_q, out.by_qd
+    ratio, rate_ratio = ratios(march.number)
     for i in range(n):
         for j in range(n):
             S[i, j] = mass[i, j] + (rate_ratio * dqd[i, j] + dq[i, j]) / ratio
     for i in range(n):
-        if known[i]:
+        if model.known[i]:
             isolate(S, i)
+
+
+@kernel_lazy()
+def factor(model, march) -> bool:
+    """Factors of S, in place, and of E S^-1 A^T. Returns whether S is regular."""
+    number, S, out, loops, known = march.number, march.S, march.out, model.system.loops, model.known
+    n, m = march.S.shape[0], march.G.shape[0]
+    ratio, _ = ratios(number)
     if lu_factor(S, march.pivot) >= 0:
         return False
     A, E = out.closure.matrix[CONSTRAINT], out.closure.matrix[ERROR_BY_Q]
@@ -244,27 +271,45 @@ def scale_drift(part, state, model, march, ws) -> None:
             state.qd[i] += x[i]
 
 
+@kernel_in_place
+def follow_path(path, t, prescribed):
+    """Position, rate and acceleration of driven coordinates that move by polynomials."""
+    for k in range(path.shape[0]):
+        if path[k, 0] != 0.0:
+            x, c0, c1, c2, c3 = t - path[k, 1], path[k, 2], path[k, 3], path[k, 4], path[k, 5]
+            prescribed[k, 0] = c0 + x * (c1 + x * (c2 + x * c3))
+            prescribed[k, 1] = c1 + x * (2.0 * c2 + x * 3.0 * c3)
+            prescribed[k, 2] = 2.0 * c2 + 6.0 * x * c3
+
+
 @kernel_lazy()
 def begin_step(model, march, ws) -> None:
     """Signals at the end of the step, and a first guess of the state there."""
     number, state, multiplier = march.number, march.state, march.multiplier
     h, t = number[STEP], number[TIME] + number[STEP]
     evaluate_signals(model.motions, t, march.prescribed, march.stack)
+    follow_path(march.path, t, march.prescribed)
     if march.counts[EXTERNAL] == 0:
-        evaluate_signals(model.inputs, t, march.inputs, march.stack)
+        if march.counts[HELD] == 0:
+            evaluate_signals(model.inputs, t, march.inputs, march.stack)
         evaluate_signals(model.loads.signals, t, march.varying, march.stack)
-    for i in range(march.end.u.shape[0]):
-        march.end.u[i] = march.inputs[i, 0]
+    if march.counts[HELD] == 0:
+        for i in range(march.end.u.shape[0]):
+            march.end.u[i] = march.inputs[i, 0]
     if h != number[LAST_STEP]:
         change_step(model, march, ws)
     alpha_m, alpha_f, beta, gamma = number[ALPHA_M], number[ALPHA_F], number[BETA], number[GAMMA]
+    beta_old = number[BETA_OLD]
     for i in range(state.shape[1]):
         a = state[A, i]
         guess = a + h / number[PREVIOUS] * (a - state[A_OLD, i])
+        if march.counts[HELD] != 0 and (march.counts[JUMPED] != 0 or abs(a - state[A_OLD, i]) > abs(a)):
+            # inputs that jump excite stiff parts, which do not go as far as that says: begin where they are
+            guess = -(state[QD, i] / h + beta_old * a) / beta
         state[A_NEW, i] = guess
         state[QDD_NEW, i] = ((1.0 - alpha_m) * guess + alpha_m * a - alpha_f * state[QDD, i]) / (1.0 - alpha_f)
         state[QD_NEW, i] = state[QD, i] + h * ((1.0 - gamma) * a + gamma * guess)
-        state[Q_NEW, i] = state[Q, i] + h * state[QD, i] + h * h * ((0.5 - beta) * a + beta * guess)
+        state[Q_NEW, i] = state[Q, i] + h * state[QD, i] + h * h * (beta_old * a + beta * guess)
         state[SCALE, i] = number[ATOL] + number[RTOL] * abs(state[Q, i])
     for k in range(model.driven.shape[0]):
         i = model.driven[k]

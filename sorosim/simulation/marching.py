@@ -44,14 +44,17 @@ MESSAGES = {
 }
 
 
-def coefficients(method: str, spectral_radius: float) -> tuple[float, float, float, float]:
-    """alpha_m, alpha_f, beta, gamma: of Newmark's method (1/4, 1/2), or by the spectral radius at infinity."""
+def coefficients(method: str, spectral_radius: float) -> tuple[float, float, float, float, float]:
+    """alpha_m, alpha_f, beta, gamma, beta_old; of the generalised-alpha method by the spectral radius at infinity."""
     if method == "newmark":
-        return 0.0, 0.0, 0.25, 0.5
+        return 0.0, 0.0, 0.25, 0.5, 0.25
+    if method == "euler":
+        return 0.0, 0.0, 1.0, 1.0, 0.0
     rho = spectral_radius
     alpha_m, alpha_f = (2.0 * rho - 1.0) / (rho + 1.0), rho / (rho + 1.0)
     gamma = 0.5 + alpha_f - alpha_m
-    return alpha_m, alpha_f, 0.25 * (gamma + 0.5) ** 2, gamma
+    beta = 0.25 * (gamma + 0.5) ** 2
+    return alpha_m, alpha_f, beta, gamma, 0.5 - beta
 
 
 class Marching:
@@ -116,11 +119,14 @@ class Marching:
         )
         matrices = np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n_inputs))
         out = Evaluation(np.zeros(n), *matrices, state[m.QDD_NEW], *engine.make_closure())
+        own: Any = (part.copy() for part in matrices)
         return March._make((
             np.zeros(m.N_NUMBERS), np.zeros(m.N_COUNTS, dtype=np.int64), state, np.zeros((5, n_rows)), *values,
-            np.zeros((n, n)), np.zeros(n, dtype=np.int64), np.zeros((n, n_rows)), np.zeros((n_rows, n_rows)),
-            np.zeros((2, n_rows), dtype=np.int64), begin, end, out,
-            out._replace(mass=np.zeros((n, n)), qdd=state[m.QDD]), external, np.zeros((depth, 3)),
+            np.zeros((len(self.system.partition.driven), 6)), np.zeros((n, n)), np.zeros(n, dtype=np.int64),
+            np.zeros((n, n_rows)), np.zeros((n_rows, n_rows)), np.zeros((2, n_rows), dtype=np.int64), begin, end, out,
+            out._replace(mass=np.zeros((n, n)), qdd=state[m.QDD]),
+            Evaluation._make((np.zeros(n), *own, state[m.QDD_HELD], *engine.make_closure())),
+            external, np.zeros((depth, 3)),
         ))  # fmt: skip
 
     # -- integration -----------------------------------------------------------------------------------------------
@@ -159,7 +165,7 @@ class Marching:
             return False
         span = end - t0
         number[[m.TIME, m.RTOL, m.ATOL]] = t0, problem.rtol, problem.atol
-        number[m.ALPHA_M : m.GAMMA + 1] = self.coefficients
+        number[m.ALPHA_M : m.BETA_OLD + 1] = self.coefficients
         number[m.MAX_STEP] = min(problem.max_step, span)
         number[m.MIN_STEP] = 1e-13 * max(span, abs(end))
         number[[m.LEAST_PIVOT, m.LEAST_PIVOT_TIME, m.FACTORED_RATIO]] = 1.0, t0, 1.0
@@ -192,7 +198,7 @@ class Marching:
         be followed, both stay as they are.
         """
         system, free = self.system, self.system.partition.free
-        alpha_m, alpha_f, beta, _ = self.coefficients
+        alpha_m, alpha_f, beta, _, _ = self.coefficients
         (q, qd, _), shift, a = system.coordinates(t, x), alpha_m - alpha_f, evaluation.qdd.copy()
         v = qd.copy()
         dt = JERK_STEP * min(h, 1.0)

@@ -169,7 +169,7 @@ def simulate(
 
     inputs = None if controller else block.get("u") if u is None else u
     system = _system(robot, inputs, block.get("driven") if driven is None else driven, controller, options)
-    q, qd = _start(robot, system, block.get("q0") if q0 is None else q0, qd0)
+    q, qd = starting_state(robot, system, block.get("q0") if q0 is None else q0, qd0)
     if deep := deep_contacts(robot, q):
         hint = "begin apart, or leave the pair out (`apart`)"
         warnings.warn(f"{'; '.join(deep)} where the motion begins; {hint}", SorosimWarning, stacklevel=2)
@@ -241,9 +241,9 @@ def resume(
     return Integration(system, options, start, past, events, False, progress, out, controller).run()
 
 
-def _start(robot: Robot, system: OdeSystem, q0: Any, qd0: Any) -> tuple[Array, Array]:
-    """Coordinates and rates at t = 0; the driven ones are put on their motion, and what loops ask for is checked."""
-    partition, motion = system.partition, system.driven.jets(0.0)
+def starting_state(robot: Robot, system: OdeSystem, q0: Any, qd0: Any, t: float = 0.0) -> tuple[Array, Array]:
+    """Coordinates and rates at a time; the driven ones are put on their motion, and what loops ask for is checked."""
+    partition, motion = system.partition, system.driven.jets(t)
     qd = robot.initial_qd if qd0 is None else robot.coordinates(qd0, "qd0", order=1)
     qd[partition.driven] = motion[:, 1]
     free = partition.free
@@ -251,7 +251,7 @@ def _start(robot: Robot, system: OdeSystem, q0: Any, qd0: Any) -> tuple[Array, A
         if choice("q0", q0, STARTS) == "equilibrium":
             held = dict(zip(partition.names, map(float, motion[:, 0]), strict=True))
             try:
-                q = statics(robot, system.inputs.value(0.0), driven=held).q
+                q = statics(robot, system.inputs.value(t), driven=held).q
             except ConvergenceError as error:
                 what = f"simulate '{robot.name}': there is no equilibrium to start from: {error}"
                 raise ConvergenceError(what, error.partial, error.report) from None

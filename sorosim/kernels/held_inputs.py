@@ -1,0 +1,403 @@
+"""Motion in equal steps over intervals in which inputs are held, and its derivatives (docs/theory.md, 14).
+
+The steps are those of kernels.newmark. Where inputs jump, the accelerations do: at the begin of an interval they are
+those of forward dynamics, and the method's own ones jump by the same. What a step is told of the past is the memory
+(q, qd, qdd, a). Tangents and cotangents of it are rows of (4, ndof); derivatives of a step are those of its converged
+end, so they depend on the states at the ends of steps only.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy, record_at
+from sorosim.kernels import march as mr
+from sorosim.kernels import newmark as nm
+from sorosim.kernels.evaluate import DONE, FORWARD, FORWARD_DERIVATIVES, RESIDUAL_DERIVATIVES, evaluate
+from sorosim.kernels.loops import CONSTRAINT, ERROR_BY_Q
+from sorosim.kernels.signals import evaluate_signals
+from sorosim.kernels.small import clear, copy
+
+# rows of tangents and cotangents, and of their workspace
+Q, QD, QDD, A, SOLUTION, BY_QD, BY_QDD = range(7)
+N_VECTORS = 7
+
+
+@by_reference
+class Member(NamedTuple):
+    """Records of one robot in motion."""
+
+    model: nm.Model
+    march: nm.March
+    rows: nm.Rows
+
+
+@kernel_in_place
+def accelerations(model, march, ws, task):
+    """Forward dynamics at the begin of the step: march.start. Returns DONE, or a coordinate that moves no mass."""
+    state = march.state
+    for i in range(state.shape[1]):
+        state[nm.QDD_HELD, i] = state[nm.QDD, i] if model.known[i] else 0.0
+    return evaluate(model.system, task, march.begin, march.external, ws, march.start)
+
+
+@kernel_in_place
+def loads_at_begin(model, march, ws, tangents):
+    """Loads at the begin of the step, if compiled code knows them."""
+    if march.counts[nm.EXTERNAL] == 0:
+        evaluate_signals(model.loads.signals, march.number[nm.TIME], march.varying, march.stack)
+        nm.add_forces(model, march, ws, True, tangents)
+
+
+@kernel_lazy()
+def hold(model, march, ws) -> int:
+    """Take over the inputs of march.inputs at the begin of an interval. Returns DONE or a coordinate without mass.
+
+    Rates of loops are closed up to an error of the method: there its own accelerations stay, and only the jump of those
+    of forward dynamics is added.
+    """
+    state, count, u = march.state, march.counts, march.begin.u
+    fresh = count[nm.FRESH] != 0
+    changed = fresh
+    for i in range(u.shape[0]):
+        changed = changed or march.inputs[i, 0] != u[i]
+    if not changed:
+        return DONE
+    loads_at_begin(model, march, ws, False)
+    before, looped = state[nm.WORK], march.G.shape[0] > 0
+    if looped and not fresh:
+        failed = accelerations(model, march, ws, FORWARD)
+        if failed != DONE:
+            return failed
+        copy(state[nm.QDD_HELD], before)
+    else:
+        copy(state[nm.QDD], before)
+    for i in range(u.shape[0]):
+        u[i] = march.inputs[i, 0]
+    failed = accelerations(model, march, ws, FORWARD)
+    if failed != DONE:
+        return failed
+    for i in range(state.shape[1]):
+        now = state[nm.QDD_HELD, i]
+        jump = now - before[i]
+        if fresh:
+            state[nm.QDD, i] = state[nm.A, i] = state[nm.A_OLD, i] = now
+        elif not model.known[i]:
+            state[nm.QDD, i] = state[nm.QDD, i] + jump if looped else now
+            state[nm.A, i] += jump
+            state[nm.A_OLD, i] += jump
+    count[nm.JUMPED] = 1
+    if fresh:
+        copy(march.start.closure.multiplier, march.multiplier[nm.L])
+        count[nm.FRESH] = 0
+    return DONE
+
+
+@kernel_lazy()
+def roll(model, march, ws, rows, held, substeps) -> int:
+    """Intervals of some steps under the inputs held (N, n_actuators), from the next row on; a code of kernels.march."""
+    for k in range((march.counts[nm.ROW] - 1) // substeps, held.shape[0]):
+        for i in range(held.shape[1]):
+            march.inputs[i, 0] = held[k, i]
+        if hold(model, march, ws) != DONE:
+            return mr.NOT_FINITE
+        code = mr.march(model, march, ws, rows, substeps)
+        if code != mr.FINISHED and code != mr.CONTINUES:
+            return code
+    return mr.FINISHED
+
+
+@kernel_lazy()
+def roll_members(addresses, like, ws, held, chosen, substeps, codes) -> None:
+    """`roll` for some members of a batch.
+
+    addresses (n, 3): of model, march and rows of each; like: records of these types; held (n, N, n_actuators); chosen
+    (k,) int: which members; codes (n,) int: filled.
+    """
+    for k in range(chosen.shape[0]):
+        i = chosen[k]
+        model = record_at(addresses[i, 0], like.model)
+        march = record_at(addresses[i, 1], like.march)
+        rows = record_at(addresses[i, 2], like.rows)
+        codes[i] = roll(model, march, ws, rows, held[i], substeps)
+
+
+# -- derivatives -------------------------------------------------------------------------------------------------------
+
+
+@kernel_in_place
+def load_row(rows, row, u, march):
+    """State at a row, as the begin and as the end of a step."""
+    state, number = march.state, march.number
+    for k in (nm.Q, nm.Q_NEW):
+        copy(rows.q[row], state[k])
+        copy(rows.qd[row], state[k + 1])
+        copy(rows.qdd[row], state[k + 2])
+    copy(rows.multiplier[row], march.multiplier[nm.L_NEW])
+    copy(u, march.end.u)
+    number[nm.TIME] = rows.t[row]
+
+
+@kernel_lazy()
+def factor_at_end(model, march, ws, adjoint) -> bool:
+    """Derivatives and factors of a step that ends in the loaded state; of its adjoint: both transposed.
+
+    [S -A^T; E 0] transposed is [S^T E^T; -A 0], of the same form with -E for A and -A for E.
+    """
+    number, S, n = march.number, march.S, march.S.shape[0]
+    if march.counts[nm.EXTERNAL] == 0:
+        evaluate_signals(model.loads.signals, number[nm.TIME], march.varying, march.stack)
+    number[nm.TIME] -= number[nm.STEP]
+    nm.evaluate_at(model, march, ws, RESIDUAL_DERIVATIVES)
+    nm.step_matrix(model, march)
+    if adjoint:
+        for i in range(n):
+            for j in range(i):
+                S[i, j], S[j, i] = S[j, i], S[i, j]
+        left, right = march.out.closure.matrix[CONSTRAINT], march.out.closure.matrix[ERROR_BY_Q]
+        for i in range(left.shape[0]):
+            for j in range(n):
+                left[i, j], right[i, j] = -right[i, j], -left[i, j]
+    march.counts[nm.FACTORED] = 0
+    return nm.factor(model, march)
+
+
+@kernel_in_place
+def clear_known(known, vector):
+    """Zero where motions are prescribed."""
+    for i in range(known.shape[0]):
+        if known[i]:
+            vector[i] = 0.0
+
+
+@kernel_in_place
+def multiply(matrix, x, factor, y):
+    """Add factor matrix x to y."""
+    for i in range(y.shape[0]):
+        total = 0.0
+        for j in range(x.shape[0]):
+            total += matrix[i, j] * x[j]
+        y[i] += factor * total
+
+
+@kernel_in_place
+def multiply_transposed(matrix, x, factor, y):
+    """Add factor matrix^T x to y."""
+    for i in range(x.shape[0]):
+        for j in range(y.shape[0]):
+            y[j] += factor * matrix[i, j] * x[i]
+
+
+@kernel_in_place
+def pull_step(model, march, bar, u_bar):
+    """Cotangents of the end of a step become those of its begin, after `factor_at_end`; adds to those of inputs.
+
+    bar[SOLUTION] is then the cotangent of the residual at the end, march.multiplier[L_STEP] that of the loops' errors.
+    """
+    number, out, n = march.number, march.out, bar.shape[1]
+    h = number[nm.STEP]
+    ratio, rate_ratio = nm.ratios(number)
+    a_ratio = 1.0 / (number[nm.BETA] * h * h)
+    alpha_m, alpha_f, gamma = number[nm.ALPHA_M], number[nm.ALPHA_F], number[nm.GAMMA]
+    x, by_qd, by_qdd = bar[SOLUTION], bar[BY_QD], bar[BY_QDD]
+    for i in range(n):
+        x[i] = bar[Q, i] + rate_ratio * bar[QD, i] + ratio * bar[QDD, i] + a_ratio * bar[A, i]
+    clear_known(model.known, x)
+    for i in range(march.G.shape[0]):
+        march.multiplier[nm.L_RIGHT, i] = 0.0
+    nm.solve(march, x)
+    for i in range(n):
+        x[i] *= -1.0 / ratio
+    copy(bar[QD], by_qd)
+    copy(bar[QDD], by_qdd)
+    multiply_transposed(out.by_qd, x, 1.0, by_qd)
+    multiply_transposed(out.mass, x, 1.0, by_qdd)
+    multiply_transposed(out.B, x, -1.0, u_bar)
+    for i in range(n):
+        s1, s2, s3 = by_qd[i], by_qdd[i], bar[A, i]
+        base = -rate_ratio * s1 - ratio * s2 - a_ratio * s3
+        bar[Q, i] = base
+        bar[QD, i] = s1 + h * base
+        bar[QDD, i] = -alpha_f / (1.0 - alpha_f) * s2
+        bar[A, i] = h * (1.0 - gamma) * s1 + alpha_m / (1.0 - alpha_f) * s2 + h * h * number[nm.BETA_OLD] * base
+    for row in (Q, QD, QDD, A):
+        clear_known(model.known, bar[row])
+
+
+@kernel_in_place
+def push_step(model, march, dot, u_dot):
+    """Tangents of the begin of a step become those of its end, after `factor_at_end`."""
+    number, out, n = march.number, march.out, dot.shape[1]
+    h = number[nm.STEP]
+    ratio, rate_ratio = nm.ratios(number)
+    a_ratio = 1.0 / (number[nm.BETA] * h * h)
+    alpha_m, alpha_f, gamma = number[nm.ALPHA_M], number[nm.ALPHA_F], number[nm.GAMMA]
+    x, base_qd, base_qdd = dot[SOLUTION], dot[BY_QD], dot[BY_QDD]
+    # in the place of q and of what is not needed after: the parts that do not depend on q'
+    for i in range(n):
+        base = dot[Q, i] + h * dot[QD, i] + h * h * number[nm.BETA_OLD] * dot[A, i]
+        base_qd[i] = dot[QD, i] + h * (1.0 - gamma) * dot[A, i] - rate_ratio * base
+        base_qdd[i] = (alpha_m * dot[A, i] - alpha_f * dot[QDD, i]) / (1.0 - alpha_f) - ratio * base
+        dot[A, i] = -a_ratio * base
+        x[i] = 0.0
+    multiply(out.by_qd, base_qd, -1.0 / ratio, x)
+    multiply(out.mass, base_qdd, -1.0 / ratio, x)
+    multiply(out.B, u_dot, 1.0 / ratio, x)
+    clear_known(model.known, x)
+    for i in range(march.G.shape[0]):
+        march.multiplier[nm.L_RIGHT, i] = 0.0
+    nm.solve(march, x)
+    for i in range(n):
+        dot[Q, i] = x[i]
+        dot[QD, i] = base_qd[i] + rate_ratio * x[i]
+        dot[QDD, i] = base_qdd[i] + ratio * x[i]
+        dot[A, i] += a_ratio * x[i]
+    for row in (Q, QD, QDD, A):
+        clear_known(model.known, dot[row])
+
+
+@kernel_lazy()
+def derive_accelerations(model, march, ws) -> int:
+    """Forward dynamics in the loaded state and its derivatives, in march.start."""
+    loads_at_begin(model, march, ws, True)
+    return accelerations(model, march, ws, FORWARD_DERIVATIVES)
+
+
+@kernel_in_place
+def pull_accelerations(march, sign, bar, u_bar):
+    """Add what cotangents bar[SOLUTION] of forward dynamics are of the state and the inputs."""
+    out, f = march.start, bar[SOLUTION]
+    multiply_transposed(out.by_q, f, sign, bar[Q])
+    multiply_transposed(out.by_qd, f, sign, bar[QD])
+    multiply_transposed(out.B, f, sign, u_bar)
+
+
+@kernel_in_place
+def push_accelerations(march, sign, dot, u_dot):
+    """Add the tangent of forward dynamics to dot[SOLUTION]."""
+    out, f = march.start, dot[SOLUTION]
+    multiply(out.by_q, dot[Q], sign, f)
+    multiply(out.by_qd, dot[QD], sign, f)
+    multiply(out.B, u_dot, sign, f)
+
+
+@kernel_in_place
+def begin_pull_hold(model, bar):
+    """bar[SOLUTION]: the cotangent of the accelerations of forward dynamics."""
+    for i in range(bar.shape[1]):
+        bar[SOLUTION, i] = 0.0 if model.known[i] else bar[QDD, i] + bar[A, i]
+
+
+@kernel_in_place
+def end_pull_hold(model, looped, fresh, bar):
+    """Cotangents of the memory before an interval."""
+    for i in range(bar.shape[1]):
+        if fresh:
+            bar[QDD, i] = bar[A, i] = 0.0
+        elif not looped:
+            bar[QDD, i] = -bar[A, i]
+    for row in (Q, QD, QDD, A):
+        clear_known(model.known, bar[row])
+
+
+@kernel_in_place
+def end_push_hold(model, looped, fresh, dot):
+    """Tangents of the memory at the begin of an interval."""
+    now = dot[SOLUTION]
+    for i in range(dot.shape[1]):
+        if fresh:
+            dot[QDD, i] = dot[A, i] = now[i]
+        elif looped:
+            dot[QDD, i] += now[i]
+            dot[A, i] += now[i]
+        else:
+            dot[A, i] += now[i] - dot[QDD, i]
+            dot[QDD, i] = now[i]
+    for row in (Q, QD, QDD, A):
+        clear_known(model.known, dot[row])
+
+
+@kernel_lazy()
+def pull_back(model, march, ws, rows, held, substeps, fresh, bars, bar, u_bar) -> bool:
+    """Cotangents of the memory at the last row become those at the first, and those of inputs (N, n_actuators) arise.
+
+    bars (2, N + 1, ndof): cotangents of coordinates and rates at the ends of intervals, which are added on the way.
+    `fresh`: whether the memory before the first row is empty; else its inputs are march.inputs.
+    """
+    looped = march.G.shape[0] > 0
+    for k in range(held.shape[0] - 1, -1, -1):
+        for i in range(bar.shape[1]):
+            bar[Q, i] += bars[0, k + 1, i]
+            bar[QD, i] += bars[1, k + 1, i]
+        for row in range((k + 1) * substeps, k * substeps, -1):
+            load_row(rows, row, held[k], march)
+            if not factor_at_end(model, march, ws, True):
+                return False
+            pull_step(model, march, bar, u_bar[k])
+        empty = fresh and k == 0
+        begin_pull_hold(model, bar)
+        load_row(rows, k * substeps, held[k], march)
+        if derive_accelerations(model, march, ws) != DONE:
+            return False
+        pull_accelerations(march, 1.0, bar, u_bar[k])
+        if looped and not empty and k > 0:
+            load_row(rows, k * substeps, held[k - 1], march)
+            if derive_accelerations(model, march, ws) != DONE:
+                return False
+            pull_accelerations(march, -1.0, bar, u_bar[k - 1])
+        end_pull_hold(model, looped, empty, bar)
+    for i in range(bar.shape[1]):
+        bar[Q, i] += bars[0, 0, i]
+        bar[QD, i] += bars[1, 0, i]
+    return True
+
+
+@kernel_lazy()
+def push_forward(model, march, ws, rows, held, substeps, fresh, before, dot, u_dot, dots) -> bool:
+    """Tangents (K, 7, ndof) of the memory at the first row become those at the last, those of inputs being given.
+
+    u_dot (K, N, n_actuators); dots (K, 2, N + 1, ndof): of coordinates and rates at the ends of intervals. `before`
+    (n_actuators,): inputs before the first row.
+    """
+    looped, n_directions = march.G.shape[0] > 0, dot.shape[0]
+    for k in range(held.shape[0]):
+        load_row(rows, k * substeps, held[k], march)
+        if derive_accelerations(model, march, ws) != DONE:
+            return False
+        empty = fresh and k == 0
+        for d in range(n_directions):
+            clear(dot[d, SOLUTION])
+            push_accelerations(march, 1.0, dot[d], u_dot[d, k])
+        if looped and not empty:
+            load_row(rows, k * substeps, held[k - 1] if k > 0 else before, march)
+            if derive_accelerations(model, march, ws) != DONE:
+                return False
+            for d in range(n_directions):
+                if k > 0:
+                    push_accelerations(march, -1.0, dot[d], u_dot[d, k - 1])
+                else:
+                    multiply(march.start.by_q, dot[d, Q], -1.0, dot[d, SOLUTION])
+                    multiply(march.start.by_qd, dot[d, QD], -1.0, dot[d, SOLUTION])
+        for d in range(n_directions):
+            end_push_hold(model, looped, empty, dot[d])
+        for row in range(k * substeps + 1, (k + 1) * substeps + 1):
+            load_row(rows, row, held[k], march)
+            if not factor_at_end(model, march, ws, False):
+                return False
+            for d in range(n_directions):
+                push_step(model, march, dot[d], u_dot[d, k])
+        for d in range(n_directions):
+            copy(dot[d, Q], dots[d, 0, k + 1])
+            copy(dot[d, QD], dots[d, 1, k + 1])
+    return True
+
+
+@kernel_lazy()
+def pull_back_members(addresses, like, ws, held, chosen, substeps, bars, bar, u_bar, ended) -> None:
+    """`pull_back` for some members of a batch, from starts; arrays with one row a member; ended (n,) bool: filled."""
+    for k in range(chosen.shape[0]):
+        i = chosen[k]
+        model = record_at(addresses[i, 0], like.model)
+        march = record_at(addresses[i, 1], like.march)
+        rows = record_at(addresses[i, 2], like.rows)
+        ended[i] = pull_back(model, march, ws, rows, held[i], substeps, True, bars[i], bar[i], u_bar[i])

@@ -1,0 +1,298 @@
+"""A motion under held inputs, and its exact derivatives by inputs, start and numbers (docs/theory.md, 14)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sorosim.arrays import Array
+from sorosim.errors import InputError
+from sorosim.kernels import held_inputs as held
+from sorosim.kernels import march as codes
+from sorosim.kernels import newmark as m
+from sorosim.kernels.newmark import March, Rows
+from sorosim.model.chart import FARTHEST
+from sorosim.robot import Robot, check_robot
+from sorosim.simulation.stepper import ROLLOUT_TOLERANCE, HeldSteps
+from sorosim.units.quantity import amount
+from sorosim.validation import Number, Values
+
+
+class Cotangents(NamedTuple):
+    """Derivatives of a scalar of a motion."""
+
+    u: Array  # (N, n_actuators)
+    q0: Array  # (ndof,), zero for driven coordinates
+    qd0: Array  # (ndof,)
+    numbers: Array  # (n_numbers,)
+
+
+class Tangents(NamedTuple):
+    """Change of a motion."""
+
+    q: Array  # (N + 1, ndof)
+    qd: Array  # (N + 1, ndof)
+
+
+class _Segment(NamedTuple):
+    """Intervals first to last, in one chart of rotations."""
+
+    first: int
+    last: int
+    rows: Rows
+    change: Array | None  # (2 ndof, 2 ndof) derivative of its first state by the last one of the segment before
+
+
+def rollout(
+    robot: Robot, u: ArrayLike | Mapping[str, ArrayLike], dt: Number, q0: Any = None, qd0: Values | None = None,
+    t0: Number = 0.0, *, method: str | None = None, substeps: int | None = None, spectral_radius: float | None = None,
+    tolerance: float | None = None, driven: Mapping[str, Any] | None = None,
+) -> Rollout:  # fmt: skip
+    """Move a robot in equal steps under a sequence of inputs.
+
+    Parameters
+    ----------
+    robot : Robot
+    u : (N, n_actuators) array_like, or mapping of actuator name to (N,) array_like
+        Inputs, each held over dt. What a mapping leaves out is zero.
+    dt : float or str
+        Time over which inputs are held [s].
+    q0, qd0 : as `q` and `qd` of `Stepper.reset`
+        Start.
+    t0 : float or str
+        Time at the start [s].
+    tolerance : float
+        Of Newton's method, relative to 1 + |q|. Default: 1e-11.
+    method, substeps, spectral_radius, driven
+        As in `Stepper`.
+
+    Returns
+    -------
+    Rollout
+
+    Raises
+    ------
+    ConvergenceError
+        A step found no solution; ``partial`` is the motion up to there.
+    InputError
+        A wrong name, length or value.
+    """
+    steps = HeldSteps(
+        check_robot(robot), dt, driven, method=method, substeps=substeps, spectral_radius=spectral_radius,
+        tolerance=ROLLOUT_TOLERANCE if tolerance is None else tolerance,
+    )  # fmt: skip
+    inputs, time = input_sequence(robot, u), amount("t0", t0, "time")
+    march = steps.record()
+    first = inputs[0] if len(inputs) else np.zeros(inputs.shape[1])
+    steps.begin(march, q0, qd0, time, first)
+    return Rollout(steps, march, inputs, time)
+
+
+def input_sequence(robot: Robot, u: ArrayLike | Mapping[str, ArrayLike], where: str = "u") -> Array:
+    """Inputs (N, n_actuators) of an argument, as an array of its own."""
+    names = robot.actuator_names
+    if isinstance(u, Mapping):
+        columns = [np.atleast_1d(np.asarray(column)) for column in u.values()]
+        lengths = {len(column) for column in columns if column.size > 1} or {1}
+        if len(lengths) > 1:
+            raise InputError(where, "as many inputs for each actuator", f"{sorted(lengths)}")
+        rows = [
+            robot.inputs({name: column[min(k, len(column) - 1)] for name, column in zip(u, columns, strict=True)})
+            for k in range(lengths.pop())
+        ]
+        return np.array(rows).reshape(-1, len(names))
+    try:
+        out = np.array(u, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(where, f"an array (N, {len(names)}) of inputs", f"{u!r}"[:60]) from None
+    if out.ndim != 2 or out.shape[1] != len(names):
+        raise InputError(where, f"an array (N, {len(names)}) of inputs", f"one of shape {out.shape}")
+    if not np.isfinite(out).all():
+        k, i = np.argwhere(~np.isfinite(out))[0]
+        raise InputError(f"{where}[{k}].{names[i]}", "a finite number", f"{out[k, i]}")
+    return out
+
+
+class Rollout:
+    """A motion under held inputs; made by `rollout`.
+
+    Attributes
+    ----------
+    robot : Robot
+    t : (N + 1,) ndarray
+        Ends of the intervals, with the start [s].
+    q, qd : (N + 1, ndof) ndarray
+        Coordinates and rates there.
+    u : (N, n_actuators) ndarray
+        Inputs.
+    """
+
+    def __init__(self, steps: HeldSteps, march: March, u: Array, t0: float) -> None:
+        self.robot, self.u, self._steps = steps.robot, u, steps
+        n, ndof = len(u), steps.engine.ndof
+        self.t = t0 + steps.dt * np.arange(n + 1)
+        self.q, self.qd = np.zeros((n + 1, ndof)), np.zeros((n + 1, ndof))
+        self.q[0], self.qd[0] = march.state[m.Q], march.state[m.QD]
+        self._segments: list[_Segment] = []
+        self._derivatives: March | None = None
+        code, k, change = codes.FINISHED, 0, None
+        while k < n:
+            segment, code = self._segment(march, k, t0, change)
+            self._segments.append(segment)
+            k = segment.last
+            if code not in (codes.FINISHED, codes.CONTINUES):
+                break
+            if k < n:
+                change = steps.chart_derivative(march)
+                steps.rewind(march)
+                self.q[k], self.qd[k] = march.state[m.Q], march.state[m.QD]
+        if code not in (codes.FINISHED, codes.CONTINUES):
+            error = steps.failure(march, code, "a step")
+            self.t, self.q, self.qd, self.u = self.t[: k + 1], self.q[: k + 1], self.qd[: k + 1], u[:k]
+            error.partial = self
+            raise error
+
+    def __repr__(self) -> str:
+        return f"<Rollout of '{self.robot.name}': {len(self.u)} steps of {self._steps.dt:g} s>"
+
+    def vjp(self, q_bar: ArrayLike | None = None, qd_bar: ArrayLike | None = None) -> Cotangents:
+        """Derivatives of a scalar f of the motion, by those of f by its rows.
+
+        Parameters
+        ----------
+        q_bar, qd_bar : (N + 1, ndof) array_like
+            Derivatives of f by `q` and `qd`. Default: zero.
+
+        Returns
+        -------
+        Cotangents
+            Derivatives of f by the inputs, the start and the numbers.
+
+        Notes
+        -----
+        The discrete adjoint: exact for the steps that were computed, up to the tolerance of Newton's method. Contacts
+        and friction count as their laws are; where surfaces touch or slip for the first time the derivative jumps.
+        """
+        n, ndof = len(self.u), self._steps.engine.ndof
+        bars = np.array([self._rows_like("q_bar", q_bar), self._rows_like("qd_bar", qd_bar)])
+        u_bar, bar = np.zeros_like(self.u), np.zeros((held.N_VECTORS, ndof))
+        for segment in reversed(self._segments):
+            first, last = segment.first, segment.last
+            local = bars[:, first : last + 1].copy()
+            if last < n:
+                local[:, -1] = 0.0  # what is said of this row is said of it in the next chart
+            inputs = self.u[first:last]
+            self._derive("pull_back", held.pull_back, segment, inputs, True, local, bar, u_bar[first:last])
+            bar[held.QDD :] = 0.0
+            if segment.change is not None:
+                bar[: held.QDD] = (segment.change.T @ bar[: held.QDD].ravel()).reshape(2, ndof)
+        if not self._segments:
+            bar[: held.QDD] = bars[:, 0]
+        free = ~self._steps.system.partition.mask
+        return Cotangents(u_bar, bar[held.Q] * free, bar[held.QD] * free, np.zeros(0))
+
+    def place_vjp(
+        self, link: str, s: float = 1.0, *, position: ArrayLike | None = None, pose: ArrayLike | None = None
+    ) -> Cotangents:
+        """Derivatives of a scalar f of the motion of a place, by those of f by its positions or poses.
+
+        Parameters
+        ----------
+        link, s : str, float
+            The place, as in `Robot.pose`.
+        position : (N + 1, 3) array_like
+            Derivatives of f by the world position.
+        pose : (N + 1, 4, 4) array_like
+            Derivatives of f by the entries of the pose.
+        """
+        n, robot = len(self.q), self.robot
+        bar = np.zeros((n, 4, 4)) if pose is None else like("pose", pose, (n, 4, 4))
+        if position is not None:
+            bar[:, :3, 3] += like("position", position, (n, 3))
+        q_bar = np.zeros_like(self.q)
+        for k, q in enumerate(self.q):
+            R, one = robot.pose(q, link, s=s)[:3, :3], bar[k, :3]
+            W = R.T @ one[:, :3]
+            twist = [W[2, 1] - W[1, 2], W[0, 2] - W[2, 0], W[1, 0] - W[0, 1], *(R.T @ one[:, 3])]
+            q_bar[k] = robot.jacobian(q, link, s=s).T @ np.array(twist)
+        return self.vjp(q_bar)
+
+    def positions(self, link: str, s: float = 1.0) -> Array:
+        """World positions (N + 1, 3) of a place [m]."""
+        return np.array([self.robot.pose(q, link, s=s)[:3, 3] for q in self.q])
+
+    def jvp(self, u: ArrayLike | None = None, *, q0: ArrayLike | None = None, qd0: ArrayLike | None = None) -> Tangents:
+        """Change of the motion with inputs and start.
+
+        Parameters
+        ----------
+        u : (N, n_actuators) array_like
+            Change of the inputs. Default: zero.
+        q0, qd0 : (ndof,) array_like
+            Change of the start; entries of driven coordinates count as zero. Default: zero.
+        """
+        n, ndof = len(self.u), self._steps.engine.ndof
+        u_dot = np.zeros_like(self.u) if u is None else like("u", u, self.u.shape)
+        dots = np.zeros((2, n + 1, ndof))
+        free = ~self._steps.system.partition.mask
+        start = [np.zeros(ndof) if x is None else like(name, x, (ndof,)) for name, x in (("q0", q0), ("qd0", qd0))]
+        dots[:, 0] = np.array(start) * free
+        dot = np.zeros((1, held.N_VECTORS, ndof))
+        dot[0, : held.QDD] = dots[:, 0]
+        for segment in self._segments:
+            first, last = segment.first, segment.last
+            if segment.change is not None:
+                dot[0, : held.QDD] = (segment.change @ dot[0, : held.QDD].ravel()).reshape(2, ndof)
+                dots[:, first] = dot[0, : held.QDD]
+            out = np.zeros((1, 2, last - first + 1, ndof))
+            before, changes = np.zeros(self.u.shape[1]), u_dot[None, first:last].copy()
+            inputs = self.u[first:last]
+            self._derive("push_forward", held.push_forward, segment, inputs, True, before, dot, changes, out)
+            dots[:, first + 1 : last + 1] = out[0, :, 1:]
+        return Tangents(*dots)
+
+    # -- segments ----------------------------------------------------------------------------------------------------
+
+    def _segment(self, march: March, first: int, t0: float, change: Array | None) -> tuple[_Segment, int]:
+        """Intervals from `first` on, to the end or where rotations are to be changed."""
+        steps, n = self._steps, len(self.u)
+        rows = steps.rows(n - first)
+        rows.t[:] = steps.times(t0, n - first, first)
+        steps.load_row_zero(march, rows)
+        last = first
+        if steps.system.charts.joints:  # look after every interval
+            code = codes.CONTINUES
+            while last < n and code in (codes.FINISHED, codes.CONTINUES):
+                code = steps.advance(march, rows, self.u[first : last + 1])
+                last += code in (codes.FINISHED, codes.CONTINUES)
+                if steps.system.charts.largest_angle(march.state[m.Q]) > FARTHEST:
+                    break
+        else:
+            code = steps.advance(march, rows, self.u[first:])
+            last = first + int(march.counts[m.ROW] - 1) // steps.substeps
+        done = slice(0, (last - first) * steps.substeps + 1, steps.substeps)
+        self.q[first : last + 1], self.qd[first : last + 1] = rows.q[done], rows.qd[done]
+        return _Segment(first, last, rows, change), code
+
+    def _derive(self, name: str, kernel: Any, segment: _Segment, inputs: Array, *arguments: Any) -> None:
+        """One of the two passes over a segment."""
+        if self._derivatives is None:
+            self._derivatives = self._steps.derivative_record()
+        self._steps.derive(name, kernel, self._derivatives, segment.rows, inputs, *arguments)
+
+    def _rows_like(self, name: str, value: ArrayLike | None) -> Array:
+        return np.zeros_like(self.q) if value is None else like(name, value, self.q.shape)
+
+
+def like(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
+    """An argument as an array of this shape (else InputError)."""
+    try:
+        out = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(name, f"an array {shape}", f"{value!r}"[:60]) from None
+    if out.shape != shape:
+        raise InputError(name, f"an array {shape}", f"one of shape {out.shape}")
+    return out

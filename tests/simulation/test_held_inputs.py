@@ -1,0 +1,395 @@
+"""Steps under held inputs: accuracy, derivatives, memory, batches, and what goes wrong."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from helpers.robots import varied_tree
+from numpy.testing import assert_allclose, assert_array_equal
+
+import sorosim
+from sorosim.declare import Quantity, Reference, key
+from sorosim.errors import ConvergenceError, InputError
+from sorosim.loads.base import DeclaredLoad, LoadValues
+from sorosim.registry import LOADS
+from sorosim.simulation.rollout import Rollout
+
+BOB = {"sphere": {"radius": "2 cm"}, "mass": "1 kg"}
+# a mass on a line with a spring and a motor: x'' = u - 30 x - 0.4 x'
+SLIDER = {
+    "sorosim": 1, "name": "slider",
+    "links": {"bob": {"joint": {"prismatic": {"axis": [1, 0, 0], "stiffness": 30, "damping": 0.4}}, "body": BOB}},
+    "actuators": {"push": {"joint": {"link": "bob"}}},
+}  # fmt: skip
+# a body that turns about all axes in free fall
+TUMBLER = {
+    "sorosim": 1, "name": "tumbler",
+    "links": {"box": {"joint": "free", "body": {"box": {"size": [0.3, 0.2, 0.1]}, "mass": "2 kg"}}},
+}  # fmt: skip
+
+
+def exact_slider(u, dt, x0=0.1):
+    """The slider by the exponential of its matrix."""
+    from scipy.linalg import expm
+
+    out = [np.array([x0, 0.0])]
+    step = expm(dt * np.array([[0.0, 1.0, 0.0], [-30.0, -0.4, 1.0], [0.0, 0.0, 0.0]]))
+    for one in u:
+        out.append((step @ np.append(out[-1], one))[:2])
+    return np.array(out)
+
+
+@pytest.mark.parametrize(("method", "order"), [("generalized-alpha", 2), ("newmark", 2), ("euler", 1)])
+def test_the_order_of_steps_under_inputs_that_jump(method, order):
+    robot, dt = sorosim.load(SLIDER), 0.05
+    u = np.random.default_rng(1).standard_normal((40, 1))
+    exact = exact_slider(u[:, 0], dt)
+    errors = []
+    for substeps in (2, 4, 8, 16):
+        found = sorosim.rollout(robot, u, dt, q0=[0.1], method=method, substeps=substeps)
+        errors.append(np.abs(np.hstack([found.q, found.qd]) - exact).max())
+    orders = np.log2(np.array(errors[:-1]) / errors[1:])
+    assert_allclose(orders[1:], order, atol=0.25)
+    assert errors[-1] < (2e-4 if order == 2 else 0.1)
+
+
+def test_steps_of_a_soft_arm_come_to_the_motion_under_a_sampled_controller():
+    robot, dt = sorosim.load("cable_manipulator"), 0.02
+    u = 3.0 * np.abs(np.random.default_rng(2).standard_normal((10, 5)))
+    exact = sorosim.simulate(
+        robot, t_end=10 * dt, dt_out=dt, controller=lambda t, q, qd: u[min(round(t / dt), 9)], dt_control=dt,
+        method="radau", rtol=1e-9, atol=1e-12, q0=np.zeros(24),
+    )  # fmt: skip
+    errors = [
+        np.abs(sorosim.rollout(robot, u, dt, q0=np.zeros(24), substeps=substeps).q - exact.q).max()
+        for substeps in (32, 64)
+    ]
+    assert errors[1] < 0.35 * errors[0]
+    assert errors[1] < 5e-3 * np.abs(exact.q).max()
+
+
+# -- derivatives
+
+
+def perturbed(found, u, q0, qd0):
+    """The motion at other inputs and another start, which is not closed."""
+    steps = found._steps
+    march = steps.record()
+    steps.begin_at(march, q0, qd0, 0.0, u[0] if len(u) else np.zeros(0))
+    return Rollout(steps, march, u, 0.0)
+
+
+def directions(found, rng, size=1.0):
+    free = ~found._steps.system.partition.mask
+    n = len(free)
+    return (
+        size * rng.standard_normal(found.u.shape),
+        0.1 * size * rng.standard_normal(n) * free,
+        size * rng.standard_normal(n) * free,
+    )
+
+
+def check_derivatives(found, rng, atol=1e-6, size=1.0, steps=(1e-2, 1e-3, 1e-4, 1e-5), pairing=3e-10):
+    """Rounding of accelerations, some 1e-13 / h^2, is what differences and products of cotangents leave."""
+    du, dq, dqd = directions(found, rng, size)
+    tangent = found.jvp(du, q0=dq, qd0=dqd)
+    q_bar, qd_bar = rng.standard_normal(found.q.shape), 0.1 * rng.standard_normal(found.q.shape)
+    cotangent = found.vjp(q_bar, qd_bar)
+    terms = q_bar * tangent.q, qd_bar * tangent.qd
+    through = (cotangent.u * du).sum() + cotangent.q0 @ dq + cotangent.qd0 @ dqd
+    assert abs(sum(term.sum() for term in terms) - through) <= pairing * sum(np.abs(term).sum() for term in terms)
+    scale = [np.abs(part).max() for part in tangent]
+    worst = []
+    for h in steps:
+        two = [
+            perturbed(found, found.u + k * h * du, found.q[0] + k * h * dq, found.qd[0] + k * h * dqd)
+            for k in (-2, -1, 1, 2)
+        ]
+        difference = [
+            (a - 8.0 * b + 8.0 * c - d) / (12.0 * h) for a, b, c, d in (
+                [getattr(one, name) for one in two] for name in ("q", "qd"))
+        ]  # fmt: skip
+        worst.append(max(np.abs(x - y).max() / s for x, y, s in zip(difference, tangent, scale, strict=True)))
+    assert min(worst) < atol
+
+
+@pytest.mark.parametrize("method", ["generalized-alpha", "newmark", "euler"])
+@pytest.mark.parametrize("name", ["cable_manipulator", "hybrid_serial", "contact_cylinder"])
+def test_derivatives_of_motions(name, method):
+    robot = sorosim.load(name)
+    rng = np.random.default_rng(3)
+    u = np.abs(rng.standard_normal((8, len(robot.actuator_names))))
+    found = sorosim.rollout(robot, u, "4 ms", substeps=2, tolerance=1e-13, method=method)
+    check_derivatives(found, rng)
+
+
+@pytest.mark.parametrize("name", ["hybrid_parallel", "soft_gripper_parallel", "underwater_vehicle", "four_bar"])
+def test_derivatives_of_motions_with_loops_and_in_water(name):
+    robot = sorosim.load(name)
+    rng = np.random.default_rng(4)
+    u = 0.1 * np.abs(rng.standard_normal((6, len(robot.actuator_names))))
+    found = sorosim.rollout(robot, u, "3 ms", tolerance=1e-13)
+    check_derivatives(found, rng, atol=1e-5, size=0.1)
+
+
+@pytest.mark.parametrize("seed", [0, 5, *(pytest.param(k, marks=pytest.mark.slow) for k in range(6, 24))])
+def test_derivatives_of_motions_of_random_robots(seed):
+    rng = np.random.default_rng(seed)
+    robot = varied_tree(seed)
+    u = 0.1 * rng.standard_normal((5, len(robot.actuator_names)))
+    found = sorosim.rollout(robot, u, "0.3 ms", tolerance=1e-13)
+    check_derivatives(found, rng, size=0.01, steps=(10.0, 1.0, 0.1, 0.01), pairing=1e-8)
+
+
+def test_derivatives_go_on_where_rotations_change_their_chart():
+    robot = sorosim.load(TUMBLER)
+    start = {"q0": {"box.free.rz": 3.0}, "qd0": {"box.free.rz": 8.0, "box.free.rx": 0.5}}
+    found = sorosim.rollout(robot, np.zeros((30, 0)), "10 ms", substeps=2, tolerance=1e-13, **start)
+    assert len(found._segments) > 1
+    rng = np.random.default_rng(5)
+    q_bar, qd_bar = rng.standard_normal((2, 31, 6))
+    _, dq, dqd = directions(found, rng)
+    tangent, cotangent = found.jvp(q0=dq, qd0=dqd), found.vjp(q_bar, qd_bar)
+    through = cotangent.q0 @ dq + cotangent.qd0 @ dqd
+    assert_allclose((q_bar * tangent.q).sum() + (qd_bar * tangent.qd).sum(), through, rtol=1e-11)
+    h = 1e-4
+    a, b = (perturbed(found, found.u, found.q[0] + k * dq, found.qd[0] + k * dqd) for k in (h, -h))
+    assert_allclose(tangent.q, (a.q - b.q) / (2 * h), rtol=0, atol=1e-6 * np.abs(tangent.q).max())
+
+
+def test_derivatives_by_the_poses_of_a_place():
+    robot, rng = sorosim.load("cable_manipulator"), np.random.default_rng(12)
+    u, du = np.abs(rng.standard_normal((2, 6, 5)))
+    pose_bar, position_bar, place = rng.standard_normal((7, 4, 4)), rng.standard_normal((7, 3)), ("arm", 0.7)
+
+    def scalar(u):
+        found = sorosim.rollout(robot, u, 0.01, tolerance=1e-13)
+        poses = np.array([robot.pose(q, "arm", s=0.7) for q in found.q])
+        return (pose_bar[:, :3] * poses[:, :3]).sum() + (position_bar * found.positions(*place)).sum()
+
+    gradient = sorosim.rollout(robot, u, 0.01).place_vjp(*place, position=position_bar, pose=pose_bar).u
+    h = 1e-4
+    assert_allclose((gradient * du).sum(), (scalar(u + h * du) - scalar(u - h * du)) / (2 * h), rtol=1e-6)
+
+
+def test_a_step_is_linearized_exactly():
+    robot = sorosim.load("cable_manipulator")
+    sim, rng = sorosim.Stepper(robot, "5 ms", substeps=3, tolerance=1e-13), np.random.default_rng(6)
+    q, qd, u = 0.1 * rng.standard_normal(24), rng.standard_normal(24), np.abs(rng.standard_normal(5))
+
+    def end(q, qd, u):
+        sim.reset(q, qd)
+        state = sim.step(u)
+        return np.concatenate([state.q, state.qd])
+
+    end(q, qd, u)
+    A, B = sim.linearize()
+    assert A.shape == (48, 48)
+    assert B.shape == (48, 5)
+    d, du, h = rng.standard_normal((2, 24)), rng.standard_normal(5), 1e-5
+    difference = (end(q + h * d[0], qd + h * d[1], u + h * du) - end(q - h * d[0], qd - h * d[1], u - h * du)) / (2 * h)
+    expected = A @ d.ravel() + B @ du
+    assert_allclose(difference, expected, atol=1e-6 * np.abs(expected).max())
+
+
+# -- memory
+
+
+def test_a_state_that_is_given_back_gives_the_same_bits():
+    robot = sorosim.load("cable_manipulator")
+    sim, u = sorosim.Stepper(robot, 0.01), np.abs(np.random.default_rng(7).standard_normal((6, 5)))
+    sim.reset("equilibrium")
+    saved = [sim.step(one) for one in u[:3]][-1]
+    twin = sim.copy()
+    on = [sim.step(one).q for one in u[3:]]
+    sim.state = saved
+    assert_array_equal([sim.step(one).q for one in u[3:]], on)
+    assert_array_equal([twin.step(one).q for one in u[3:]], on)
+    sim.reset("equilibrium")
+    for one in u[:3]:
+        sim.step(one)
+    assert_array_equal([sim.step(one).q for one in u[3:]], on)
+
+
+def test_steps_rollouts_and_batches_are_the_same_bits():
+    robot, dt, n = sorosim.load("cable_manipulator"), 0.02, 5
+    u = np.abs(np.random.default_rng(8).standard_normal((n, 6, 5)))
+    alone = [sorosim.rollout(robot, one, dt, substeps=2, tolerance=1e-8).q for one in u]
+    sim = sorosim.Stepper(robot, dt, substeps=2)
+    sim.reset()
+    assert_array_equal([sim.step(one).q for one in u[0]], alone[0][1:])
+    for threads in (1, 2, 3):
+        batch = sorosim.Batch(robot, n, dt, substeps=2, threads=threads)
+        batch.reset()
+        assert_array_equal(batch.rollout(u).q, alone)
+        batch.reset()
+        for k in range(6):
+            q, _ = batch.step(u[:, k])
+            assert_array_equal(q, [one[k + 1] for one in alone])
+
+
+def test_another_state_is_a_new_start():
+    robot = sorosim.load(SLIDER)
+    sim = sorosim.Stepper(robot, 0.05, substeps=8)
+    sim.reset([0.1])
+    sim.step([1.0])
+    sim.state = replace(sim.state, q=np.array([0.3]))
+    assert sim.state.q[0] == 0.3
+    after = sim.step([1.0])
+    again = sorosim.Stepper(robot, 0.05, substeps=8)
+    again.reset([0.3], sim.state.qd * 0.0 + sim.copy().state.qd)
+    assert after.t == pytest.approx(0.1)
+
+
+def test_driven_coordinates_go_where_a_step_sends_them():
+    robot = sorosim.load("hybrid_serial")
+    name = robot.links[0].name
+    sim = sorosim.Stepper(robot, "20 ms", driven={name: 0.0}, substeps=4)
+    k = robot.engine.layout.coordinate(name, "")
+    sim.reset()
+    state = sim.step(driven={name: "0.02 rad"})
+    assert state.q[k] == pytest.approx(0.02, abs=1e-15)
+    assert state.qd[k] == pytest.approx(1.0, rel=1e-12)
+    state = sim.step()
+    assert state.q[k] == pytest.approx(0.02, abs=1e-15)
+    assert state.qd[k] == 0.0
+    with pytest.raises(InputError, match="expected a coordinate that is driven, got a free one; name it in Stepper"):
+        sim.step(driven={robot.coordinate_names[-1]: 0.1})
+
+
+def test_loads_that_python_computes_move_in_the_same_way(monkeypatch):
+    monkeypatch.setattr(LOADS, "_built_in", dict(LOADS.declared()))
+
+    @dataclass(frozen=True)
+    class Pull(DeclaredLoad, kind="pull_of_stepper"):
+        link: str = key(Reference("links", "the name of a link"), "Link.", "bob")
+        force: float = key(Quantity("force"), "Force.", "1 N", kw_only=True)
+
+        def bind(self, layout):
+            load, node = self, layout.link(self.link).node_at(1.0)
+
+            class Bound:
+                nodes, dissipates = np.array([node]), False
+
+                def evaluate(self, t, g, eta):
+                    wrench = np.zeros((1, 6))
+                    wrench[0, 3] = load.force
+                    return LoadValues(wrench, np.zeros((1, 6, 6)), np.zeros((1, 6, 6)))
+
+            return Bound()
+
+    with_wrench = sorosim.load(SLIDER | {"loads": {"pull": {"wrench": {"link": "bob", "force": [0.5, 0, 0]}}}})
+    in_python = sorosim.Robot(replace(with_wrench.description, loads={"pull": Pull("bob", force=0.5)}))
+    u = np.random.default_rng(9).standard_normal((5, 1))
+    a, b = (sorosim.rollout(robot, u, 0.05, q0=[0.1], substeps=2) for robot in (with_wrench, in_python))
+    assert_allclose(a.q, b.q, atol=1e-12)
+    with pytest.raises(InputError, match="some of 'slider' that Python computes"):
+        b.vjp()
+
+
+# -- batches
+
+
+def test_members_have_numbers_of_their_own():
+    robot, path = sorosim.load(SLIDER), "links.bob.joint.prismatic.stiffness"
+    values = [10.0, 20.0, 40.0]
+    batch = sorosim.Batch(robot, 3, 0.05, numbers={path: values}, substeps=2)
+    batch.reset([0.1])
+    u = np.random.default_rng(10).standard_normal((3, 8, 1))
+    found = batch.rollout(u)
+    for k, value in enumerate(values):
+        one = sorosim.rollout(robot.with_values({path: value}), u[k], 0.05, q0=[0.1], substeps=2, tolerance=1e-8)
+        assert_array_equal(found.q[k], one.q)
+
+
+def test_gradients_of_a_batch_are_those_of_its_members():
+    robot, rng = sorosim.load("cable_manipulator"), np.random.default_rng(11)
+    u, q_bar = np.abs(rng.standard_normal((3, 5, 5))), rng.standard_normal((3, 6, 24))
+    batch = sorosim.Batch(robot, 3, 0.01, tolerance=1e-11)
+    batch.reset(np.zeros((3, 24)))
+    found = batch.rollout(u).vjp(q_bar)
+    for k in range(3):
+        one = sorosim.rollout(robot, u[k], 0.01, q0=np.zeros(24)).vjp(q_bar[k])
+        assert_array_equal(found.u[k], one.u)
+        assert_array_equal(found.q0[k], one.q0)
+
+
+def test_a_member_that_fails_is_told_and_the_others_go_on():
+    robot = sorosim.load("cable_manipulator")
+    batch = sorosim.Batch(robot, 3, 0.02)
+    batch.reset()
+    u = np.zeros((3, 5))
+    u[1] = 1e9
+    before = batch.q
+    q, _ = batch.step(u)
+    assert list(batch.failures) == [1]
+    assert "a step of member 1" in str(batch.failures[1])
+    assert_array_equal(q[1], before[1])
+    q, _ = batch.step(np.zeros((3, 5)))
+    assert_array_equal(q[1], before[1])
+    assert batch.t.tolist() == pytest.approx([0.04, 0.0, 0.04])
+    batch.reset(members=[1])
+    batch.step()
+    assert batch.failures == {}
+    assert batch.measure() == {}
+
+
+# -- what goes wrong
+
+
+def test_a_step_that_fails_leaves_the_state():
+    robot = sorosim.load("cable_manipulator")
+    sim = sorosim.Stepper(robot, 0.02)
+    sim.reset()
+    state = sim.step([1.0, 0, 0, 0, 0])
+    with pytest.raises(ConvergenceError, match=r"a step of .cable-driven manipulator. at t = 0.02 s: .* more substeps"):
+        sim.step([1e9, 0, 0, 0, 0])
+    assert sim.state is state
+    after = sim.step([1.0, 0, 0, 0, 0])
+    sim.state = state
+    assert_array_equal(sim.step([1.0, 0, 0, 0, 0]).q, after.q)
+    with pytest.raises(ConvergenceError) as caught:
+        sorosim.rollout(robot, [[1.0] * 5, [1e9] * 5, [0.0] * 5], 0.02)
+    assert caught.value.partial.q.shape == (2, 24)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda r: sorosim.Stepper(r, 0.01).step(), "Stepper: expected a reset before the first step, got none"),
+        (lambda r: sorosim.Stepper(r, -1.0), "dt: expected a time greater than 0"),
+        (lambda r: sorosim.Stepper(r, "1 m"), "dt: expected a time"),
+        (lambda r: sorosim.Stepper(r, 0.01, substeps=0), "substeps: expected a whole number from 1"),
+        (lambda r: sorosim.Stepper(r, 0.01, method="bdf"), "method: expected generalized-alpha, newmark or euler"),
+        (lambda r: _reset(r).step([1.0, 2.0]), "u: expected 1 numbers, shape (1,), got shape (2,)"),
+        (lambda r: _reset(r).step([np.nan]), "u: expected finite numbers"),
+        (lambda r: _reset(r).step({"pull": 1.0}), "u: expected the name of an actuator, got 'pull'"),
+        (lambda r: _reset(r).linearize(), "Stepper.linearize: expected a step before"),
+        (lambda r: sorosim.rollout(r, np.zeros((3, 2)), 0.01), "u: expected an array (N, 1) of inputs, got one of"),
+        (lambda r: sorosim.rollout(r, [[np.inf]], 0.01), "u[0].push: expected a finite number, got inf"),
+        (lambda r: sorosim.rollout(r, np.zeros((3, 1)), 0.01).vjp(np.zeros(3)), "q_bar: expected an array (4, 1)"),
+        (lambda r: sorosim.Batch(r, 0, 0.01), "n: expected a number of robots, 1 or more, got 0"),
+        (lambda r: sorosim.Batch(r, 2, 0.01, threads=0), "threads: expected a number of threads"),
+        (lambda r: sorosim.Batch(r, 2, 0.01).step(), "Batch: expected a reset before the first step"),
+        (lambda r: _batch(r).step(np.zeros((3, 1))), "u: expected an array (2, 1), got one of shape (3, 1)"),
+        (lambda r: _batch(r).step([[0.0], [np.nan]]), "u: expected finite numbers, got nan of member 1, push"),
+        (lambda r: sorosim.Batch(r, 2, 0.01, numbers={"links.bob.mass": [1, 2]}), "links.bob.mass"),
+        (lambda r: sorosim.Batch(r, 2, 0.01, numbers={"links.bob.body.mass": [1]}), "expected 2 numbers, one"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_one_error(call, message):
+    with pytest.raises(sorosim.SorosimError) as caught:
+        call(sorosim.load(SLIDER))
+    assert message in str(caught.value)
+
+
+def _reset(robot):
+    sim = sorosim.Stepper(robot, 0.01)
+    sim.reset()
+    return sim
+
+
+def _batch(robot):
+    batch = sorosim.Batch(robot, 2, 0.01)
+    batch.reset()
+    return batch
