@@ -20,6 +20,7 @@ from benchmarks.loops import LOOPS
 from benchmarks.pinocchio import RIGID
 from benchmarks.report import YARDSTICK, Row, Timed, make_row, record, table, yardstick_row
 from benchmarks.sensitivities import SENSITIVITIES
+from benchmarks.steps import STEPS
 from benchmarks.sweeps import SWEEPS
 from sorosim.errors import InputError, nearest
 from sorosim.solvers.base import one_blas_thread
@@ -35,7 +36,7 @@ __all__ = [
     "table",
 ]
 
-CASES = (*OPEN, *LOOPS, *LOADS, *CONTACTS, *SENSITIVITIES, *SWEEPS, *RIGID)
+CASES = (*OPEN, *LOOPS, *LOADS, *CONTACTS, *SENSITIVITIES, *STEPS, *SWEEPS, *RIGID)
 
 
 def time_case(case: Case, context: Context, quick: bool = False) -> Timed:

@@ -50,6 +50,7 @@ LAYERS = (
     "doctor",
     "io",
     "sensitivity",
+    "stepping",
     "sweeps",
     "viz",
     "bifurcation",

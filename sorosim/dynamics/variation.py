@@ -67,6 +67,23 @@ class VariedEngine:
                 "parameters", "no scalar that moves bodies in a current that depends on the place", f"'{name}'"
             )
 
+    def linear_arrays(self) -> dict[str, Array] | None:
+        """Derivatives of inertia, stiffness, damping, rest and gravity; None if anything else has one.
+
+        Inverse dynamics and elastic forces are linear in these, where loads take no part.
+        """
+        varied, loading = self.varied, self.engine.loading
+        linear = {
+            "inertia": varied.tree.inertia, "stiffness": varied.elastic.stiffness, "damping": varied.elastic.damping,
+            "rest": varied.elastic.rest, "gravity": varied.gravity,
+        }  # fmt: skip
+        known = [id(part) for part in linear.values()]
+        if any(derivative(array).any() for array in self.arrays if id(array) not in known):
+            return None
+        found = {name: derivative(part) for name, part in linear.items()}
+        weighty = found["inertia"].any() or found["gravity"].any()
+        return None if weighty and (loading or varied.loading) else found
+
     def vary(
         self, q: Array, qd: Array, qdd: Array, u: Array, t: float, multiplier: Array | None = None
     ) -> Variation:  # fmt: skip

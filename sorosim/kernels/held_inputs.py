@@ -10,13 +10,19 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy, record_at
 from sorosim.kernels import march as mr
 from sorosim.kernels import newmark as nm
 from sorosim.kernels.evaluate import DONE, FORWARD, FORWARD_DERIVATIVES, RESIDUAL_DERIVATIVES, evaluate
+from sorosim.kernels.kinematics import POSES, forward_sweep
+from sorosim.kernels.linalg import cholesky_solve_vector
 from sorosim.kernels.loops import CONSTRAINT, ERROR_BY_Q
+from sorosim.kernels.saddle import solve_constrained
 from sorosim.kernels.signals import evaluate_signals
-from sorosim.kernels.small import clear, copy
+from sorosim.kernels.small import add_ad, clear, copy
+from sorosim.kernels.tree import BLOCK_COLUMN, BLOCK_N
 
 # rows of tangents and cotangents, and of their workspace
 Q, QD, QDD, A, SOLUTION, BY_QD, BY_QDD = range(7)
@@ -30,6 +36,30 @@ class Member(NamedTuple):
     model: nm.Model
     march: nm.March
     rows: nm.Rows
+
+
+@by_reference
+class Adjoint(NamedTuple):
+    """Cotangents that make derivatives by numbers: of arrays of the robot, summed over a motion; and of its equations.
+
+    Those of equations, for numbers that change other arrays, have a row for each end of a step and each begin of an
+    interval; without rows nothing here is filled. Of an interval there are two: forward dynamics under its inputs, and
+    under those before.
+    """
+
+    inertia: np.ndarray  # (n_nodes, 6, 6)
+    stiffness: np.ndarray  # as Elastic.stiffness
+    damping: np.ndarray  # as Elastic.damping
+    rest: np.ndarray  # (ndof,)
+    gravity: np.ndarray  # (3,)
+    residual: np.ndarray  # (n_rows, ndof) of the equations of motion at ends of steps
+    error: np.ndarray  # (n_rows, m) of the errors of loops there
+    force: np.ndarray  # (2 N, ndof) of the equations of motion at begins of intervals
+    constraint: np.ndarray  # (2 N, m) of the accelerations of loops' errors there
+    acceleration: np.ndarray  # (2 N, ndof) those there, and multipliers (2 N, m)
+    multiplier: np.ndarray
+    motion: np.ndarray  # (n_nodes, 2, 6) workspace
+    zero: np.ndarray  # (ndof,)
 
 
 @kernel_in_place
@@ -317,14 +347,81 @@ def end_push_hold(model, looped, fresh, dot):
         clear_known(model.known, dot[row])
 
 
+@kernel_in_place
+def to_body(pose, V, out):
+    """A twist in the frame of a node."""
+    R, p = pose[:3], pose[3]
+    v0 = V[3] + V[1] * p[2] - V[2] * p[1]
+    v1 = V[4] + V[2] * p[0] - V[0] * p[2]
+    v2 = V[5] + V[0] * p[1] - V[1] * p[0]
+    for i in range(3):
+        out[i] = R[0, i] * V[0] + R[1, i] * V[1] + R[2, i] * V[2]
+        out[3 + i] = R[0, i] * v0 + R[1, i] * v1 + R[2, i] * v2
+
+
 @kernel_lazy()
-def pull_back(model, march, ws, rows, held, substeps, fresh, bars, bar, u_bar) -> bool:
+def add_array_cotangents(model, ws, q, qd, w, adjoint) -> None:
+    """Add what w^T R, R = inverse dynamics + K (q - rest) + D qd, is by arrays, after an evaluation in this state.
+
+    With the twists y of the nodes by the rates w: y^T (I a + ad*_V I V) = y^T I a - (ad_V y)^T I V.
+    """
+    tree, elastic, motion = model.system.tree, model.system.internal.elastic, adjoint.motion
+    for k in range(tree.segment.shape[0]):
+        to_body(ws.pose[k], ws.twist[k, 0], motion[k, 0])
+        to_body(ws.pose[k], ws.twist[k, 1], motion[k, 1])
+    forward_sweep(tree, q, w, adjoint.zero, model.gravity, POSES, ws)
+    y, z, f = ws.scratch[8, 0], ws.scratch[8, 1], ws.scratch[8, 2]
+    for k in range(tree.segment.shape[0]):
+        to_body(ws.pose[k], ws.twist[k, 0], y)
+        V, a, R = motion[k, 0], motion[k, 1], ws.pose[k, :3]
+        clear(z)
+        add_ad(V, y, -1.0, z)
+        for i in range(6):
+            f[i] = 0.0
+            for j in range(6):
+                adjoint.inertia[k, i, j] += y[i] * a[j] + z[i] * V[j]
+                f[i] += tree.inertia[k, i, j] * y[j]
+        for i in range(3):
+            adjoint.gravity[i] -= R[i, 0] * f[3] + R[i, 1] * f[4] + R[i, 2] * f[5]
+    at = 0
+    for b in range(tree.block.shape[0]):
+        n, c0 = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN]
+        for i in range(n):
+            for j in range(n):
+                adjoint.stiffness[at + j] += w[c0 + i] * (q[c0 + j] - elastic.rest[c0 + j])
+                adjoint.damping[at + j] += w[c0 + i] * qd[c0 + j]
+                adjoint.rest[c0 + j] -= w[c0 + i] * elastic.stiffness[at + j]
+            at += n
+
+
+@kernel_in_place
+def note_forces(model, march, ws, bar, sign, row, adjoint):
+    """Cotangents of the equations of motion at the begin of an interval, by those of its accelerations."""
+    out, x, m = march.start, adjoint.force[row], march.G.shape[0]
+    copy(out.qdd, adjoint.acceleration[row])
+    copy(out.closure.multiplier, adjoint.multiplier[row])
+    for i in range(x.shape[0]):
+        x[i] = sign * bar[SOLUTION, i]
+    if m > 0:
+        for i in range(m):
+            out.saddle.right[i, 0] = 0.0
+        solve_constrained(model.system.loops, out.mass, out.saddle, x, adjoint.constraint[row])
+    else:
+        cholesky_solve_vector(out.mass, x)
+    for i in range(x.shape[0]):
+        x[i] *= -1.0
+    clear_known(model.known, x)
+    add_array_cotangents(model, ws, march.state[nm.Q], march.state[nm.QD], x, adjoint)
+
+
+@kernel_lazy()
+def pull_back(model, march, ws, rows, held, substeps, fresh, bars, bar, u_bar, adjoint) -> bool:
     """Cotangents of the memory at the last row become those at the first, and those of inputs (N, n_actuators) arise.
 
     bars (2, N + 1, ndof): cotangents of coordinates and rates at the ends of intervals, which are added on the way.
     `fresh`: whether the memory before the first row is empty; else its inputs are march.inputs.
     """
-    looped = march.G.shape[0] > 0
+    looped, wanted = march.G.shape[0] > 0, adjoint.residual.shape[0] > 0
     for k in range(held.shape[0] - 1, -1, -1):
         for i in range(bar.shape[1]):
             bar[Q, i] += bars[0, k + 1, i]
@@ -334,17 +431,26 @@ def pull_back(model, march, ws, rows, held, substeps, fresh, bars, bar, u_bar) -
             if not factor_at_end(model, march, ws, True):
                 return False
             pull_step(model, march, bar, u_bar[k])
+            if wanted:
+                copy(bar[SOLUTION], adjoint.residual[row])
+                if looped:
+                    copy(march.multiplier[nm.L_STEP], adjoint.error[row])
+                add_array_cotangents(model, ws, march.state[nm.Q], march.state[nm.QD], bar[SOLUTION], adjoint)
         empty = fresh and k == 0
         begin_pull_hold(model, bar)
         load_row(rows, k * substeps, held[k], march)
         if derive_accelerations(model, march, ws) != DONE:
             return False
         pull_accelerations(march, 1.0, bar, u_bar[k])
+        if wanted:
+            note_forces(model, march, ws, bar, 1.0, 2 * k, adjoint)
         if looped and not empty and k > 0:
             load_row(rows, k * substeps, held[k - 1], march)
             if derive_accelerations(model, march, ws) != DONE:
                 return False
             pull_accelerations(march, -1.0, bar, u_bar[k - 1])
+            if wanted:
+                note_forces(model, march, ws, bar, -1.0, 2 * k + 1, adjoint)
         end_pull_hold(model, looped, empty, bar)
     for i in range(bar.shape[1]):
         bar[Q, i] += bars[0, 0, i]
@@ -393,11 +499,11 @@ def push_forward(model, march, ws, rows, held, substeps, fresh, before, dot, u_d
 
 
 @kernel_lazy()
-def pull_back_members(addresses, like, ws, held, chosen, substeps, bars, bar, u_bar, ended) -> None:
+def pull_back_members(addresses, like, ws, held, chosen, substeps, bars, bar, u_bar, adjoint, ended) -> None:
     """`pull_back` for some members of a batch, from starts; arrays with one row a member; ended (n,) bool: filled."""
     for k in range(chosen.shape[0]):
         i = chosen[k]
         model = record_at(addresses[i, 0], like.model)
         march = record_at(addresses[i, 1], like.march)
         rows = record_at(addresses[i, 2], like.rows)
-        ended[i] = pull_back(model, march, ws, rows, held[i], substeps, True, bars[i], bar[i], u_bar[i])
+        ended[i] = pull_back(model, march, ws, rows, held[i], substeps, True, bars[i], bar[i], u_bar[i], adjoint)

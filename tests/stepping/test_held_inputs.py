@@ -12,7 +12,7 @@ from sorosim.declare import Quantity, Reference, key
 from sorosim.errors import ConvergenceError, InputError
 from sorosim.loads.base import DeclaredLoad, LoadValues
 from sorosim.registry import LOADS
-from sorosim.simulation.rollout import Rollout
+from sorosim.stepping.rollout import Rollout
 
 BOB = {"sphere": {"radius": "2 cm"}, "mass": "1 kg"}
 # a mass on a line with a spring and a motor: x'' = u - 30 x - 0.4 x'
@@ -190,6 +190,42 @@ def test_a_step_is_linearized_exactly():
     difference = (end(q + h * d[0], qd + h * d[1], u + h * du) - end(q - h * d[0], qd - h * d[1], u - h * du)) / (2 * h)
     expected = A @ d.ravel() + B @ du
     assert_allclose(difference, expected, atol=1e-6 * np.abs(expected).max())
+
+
+NUMBERS = {
+    "cable_manipulator": [
+        "materials.silicone.young", "materials.silicone.density", "materials.silicone.damping", "gravity[2]",
+        "links.arm.rod.section.circle.radius[0]", "links.arm.rod.length",
+    ],
+    "hybrid_parallel": ["materials.silicone.young", "parameters.height", "gravity[2]"],
+    "underwater_vehicle": ["materials.silicone.young", "gravity[2]"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_derivatives_of_motions_by_numbers(name):
+    robot, names, rng = sorosim.load(name), NUMBERS[name], np.random.default_rng(13)
+    u = np.abs(rng.standard_normal((5, len(robot.actuator_names))))
+    found = sorosim.rollout(robot, u, "4 ms", substeps=2, tolerance=1e-13, numbers=names)
+    q_bar, qd_bar = rng.standard_normal(found.q.shape), 0.1 * rng.standard_normal(found.q.shape)
+    by = found.vjp(q_bar, qd_bar).numbers
+    assert by.shape == (len(names),)
+    values = sorosim.scalars(robot)
+    for k, path in enumerate(names):
+
+        def scalar(value, path=path):
+            steps = sorosim.rollout(robot.with_values({path: value}), u[:0], "4 ms", substeps=2, tolerance=1e-13)._steps
+            march = steps.record()
+            steps.begin_at(march, found.q[0], found.qd[0], 0.0, u[0] if len(u) else np.zeros(0))
+            one = Rollout(steps, march, u, 0.0)
+            return (q_bar * one.q).sum() + (qd_bar * one.qd).sum()
+
+        value, errors = values[path], []
+        for part in (1e-3, 1e-4):
+            h = part * abs(value)
+            a, b, c, d = (scalar(value + i * h) for i in (-2, -1, 1, 2))
+            errors.append(abs((a - 8.0 * b + 8.0 * c - d) / (12.0 * h) - by[k]))
+        assert min(errors) < 2e-6 * abs(by[k]) + 1e-6 * np.abs(q_bar * found.q).sum() / abs(value), path
 
 
 # -- memory

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sorosim.arrays import Array
+from sorosim.dynamics.variation import Variation, VariedEngine
 from sorosim.errors import InputError
 from sorosim.kernels import held_inputs as held
 from sorosim.kernels import march as codes
 from sorosim.kernels import newmark as m
+from sorosim.kernels.held_inputs import Adjoint
+from sorosim.kernels.loops import ACCELERATION, ERROR
 from sorosim.kernels.newmark import March, Rows
 from sorosim.model.chart import FARTHEST
 from sorosim.robot import Robot, check_robot
-from sorosim.simulation.stepper import ROLLOUT_TOLERANCE, HeldSteps
+from sorosim.sensitivity import scalars_of, varied_engine
+from sorosim.stepping.stepper import ROLLOUT_TOLERANCE, HeldSteps
 from sorosim.units.quantity import amount
 from sorosim.validation import Number, Values
 
@@ -48,8 +52,8 @@ class _Segment(NamedTuple):
 
 def rollout(
     robot: Robot, u: ArrayLike | Mapping[str, ArrayLike], dt: Number, q0: Any = None, qd0: Values | None = None,
-    t0: Number = 0.0, *, method: str | None = None, substeps: int | None = None, spectral_radius: float | None = None,
-    tolerance: float | None = None, driven: Mapping[str, Any] | None = None,
+    t0: Number = 0.0, numbers: Sequence[str] | None = None, *, method: str | None = None, substeps: int | None = None,
+    spectral_radius: float | None = None, tolerance: float | None = None, driven: Mapping[str, Any] | None = None,
 ) -> Rollout:  # fmt: skip
     """Move a robot in equal steps under a sequence of inputs.
 
@@ -64,6 +68,8 @@ def rollout(
         Start.
     t0 : float or str
         Time at the start [s].
+    numbers : sequence of str
+        Numbers of the robot's file by whose paths, as `sensitivities` takes them, derivatives are wanted.
     tolerance : float
         Of Newton's method, relative to 1 + |q|. Default: 1e-11.
     method, substeps, spectral_radius, driven
@@ -88,7 +94,7 @@ def rollout(
     march = steps.record()
     first = inputs[0] if len(inputs) else np.zeros(inputs.shape[1])
     steps.begin(march, q0, qd0, time, first)
-    return Rollout(steps, march, inputs, time)
+    return Rollout(steps, march, inputs, time, numbers)
 
 
 def input_sequence(robot: Robot, u: ArrayLike | Mapping[str, ArrayLike], where: str = "u") -> Array:
@@ -130,8 +136,11 @@ class Rollout:
         Inputs.
     """
 
-    def __init__(self, steps: HeldSteps, march: March, u: Array, t0: float) -> None:
+    def __init__(
+        self, steps: HeldSteps, march: March, u: Array, t0: float, numbers: Sequence[str] | None = None
+    ) -> None:  # fmt: skip
         self.robot, self.u, self._steps = steps.robot, u, steps
+        self._varied = [] if numbers is None else varied_engines(steps.robot, numbers)
         n, ndof = len(u), steps.engine.ndof
         self.t = t0 + steps.dt * np.arange(n + 1)
         self.q, self.qd = np.zeros((n + 1, ndof)), np.zeros((n + 1, ndof))
@@ -178,21 +187,23 @@ class Rollout:
         """
         n, ndof = len(self.u), self._steps.engine.ndof
         bars = np.array([self._rows_like("q_bar", q_bar), self._rows_like("qd_bar", qd_bar)])
-        u_bar, bar = np.zeros_like(self.u), np.zeros((held.N_VECTORS, ndof))
+        u_bar, bar, numbers = np.zeros_like(self.u), np.zeros((held.N_VECTORS, ndof)), np.zeros(len(self._varied))
         for segment in reversed(self._segments):
             first, last = segment.first, segment.last
             local = bars[:, first : last + 1].copy()
             if last < n:
                 local[:, -1] = 0.0  # what is said of this row is said of it in the next chart
             inputs = self.u[first:last]
-            self._derive("pull_back", held.pull_back, segment, inputs, True, local, bar, u_bar[first:last])
+            adjoint = empty_adjoint(self._steps, last - first if len(numbers) else 0)
+            self._derive("pull_back", held.pull_back, segment, inputs, True, local, bar, u_bar[first:last], adjoint)
+            numbers += [self._by_number(one, segment, adjoint) for one in self._varied]
             bar[held.QDD :] = 0.0
             if segment.change is not None:
                 bar[: held.QDD] = (segment.change.T @ bar[: held.QDD].ravel()).reshape(2, ndof)
         if not self._segments:
             bar[: held.QDD] = bars[:, 0]
         free = ~self._steps.system.partition.mask
-        return Cotangents(u_bar, bar[held.Q] * free, bar[held.QD] * free, np.zeros(0))
+        return Cotangents(u_bar, bar[held.Q] * free, bar[held.QD] * free, numbers)
 
     def place_vjp(
         self, link: str, s: float = 1.0, *, position: ArrayLike | None = None, pose: ArrayLike | None = None
@@ -283,8 +294,53 @@ class Rollout:
             self._derivatives = self._steps.derivative_record()
         self._steps.derive(name, kernel, self._derivatives, segment.rows, inputs, *arguments)
 
+    def _by_number(self, varied: VariedEngine, segment: _Segment, adjoint: Adjoint) -> float:
+        """The part of a segment in a derivative by a number."""
+        arrays = varied.linear_arrays()
+        if arrays is not None:
+            return float(sum((getattr(adjoint, name) * part).sum() for name, part in arrays.items()))
+        rows, steps, out = segment.rows, self._steps, 0.0
+        looped = steps.engine.loop_layout.m > 0
+
+        def vary(k: int, row: int, qdd: Array, multiplier: Array, u: Array) -> Variation:
+            multipliers = multiplier if looped else None
+            return varied.vary(rows.q[row], rows.qd[row], qdd, u, float(rows.t[row]), multipliers)
+
+        for k in range(segment.last - segment.first):
+            u = self.u[segment.first + k]
+            for row in range(k * steps.substeps + 1, (k + 1) * steps.substeps + 1):
+                one = vary(k, row, rows.qdd[row], rows.multiplier[row], u)
+                out += adjoint.residual[row] @ (one.inverse - one.internal) - adjoint.error[row] @ one.loops[ERROR]
+            for at, inputs in ((2 * k, u), (2 * k + 1, self.u[segment.first + k - 1])):
+                if adjoint.force[at].any():
+                    one = vary(k, k * steps.substeps, adjoint.acceleration[at], adjoint.multiplier[at], inputs)
+                    forces = one.inverse - one.internal
+                    out += adjoint.force[at] @ forces + adjoint.constraint[at] @ one.loops[ACCELERATION]
+        return float(out)
+
     def _rows_like(self, name: str, value: ArrayLike | None) -> Array:
         return np.zeros_like(self.q) if value is None else like(name, value, self.q.shape)
+
+
+def varied_engines(robot: Robot, names: Sequence[str]) -> list[VariedEngine]:
+    """Engines that carry derivatives by numbers of a robot's file."""
+    if isinstance(names, str) or not isinstance(names, Sequence):
+        raise InputError("numbers", "paths of numbers in the robot's file", f"{names!r}"[:60])
+    file = scalars_of(robot)
+    return [varied_engine(robot, file, name) for name in names]
+
+
+def empty_adjoint(steps: HeldSteps, n: int) -> Adjoint:
+    """Room for the cotangents of numbers, of n intervals; 0: none are wanted."""
+    engine = steps.engine
+    tree, elastic, ndof, n_loops = engine.tree, engine.elastic, engine.ndof, engine.loop_layout.m
+    rows = n * steps.substeps + 1 if n else 0
+    return Adjoint(
+        np.zeros_like(tree.inertia), np.zeros_like(elastic.stiffness), np.zeros_like(elastic.damping), np.zeros(ndof),
+        np.zeros(3), np.zeros((rows, ndof)), np.zeros((rows, n_loops)), np.zeros((2 * n, ndof)),
+        np.zeros((2 * n, n_loops)), np.zeros((2 * n, ndof)), np.zeros((2 * n, n_loops)),
+        np.zeros((len(tree.segment), 2, 6)), np.zeros(ndof),
+    )  # fmt: skip
 
 
 def like(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:

@@ -20,8 +20,8 @@ from sorosim.kernels.held_inputs import Member
 from sorosim.kernels.newmark import March, Rows
 from sorosim.model.chart import FARTHEST
 from sorosim.robot import Robot, check_robot
-from sorosim.simulation.rollout import Cotangents, like
-from sorosim.simulation.stepper import HeldSteps
+from sorosim.stepping.rollout import Cotangents, empty_adjoint, like
+from sorosim.stepping.stepper import HeldSteps
 from sorosim.units.quantity import amount
 from sorosim.validation import Number, indices
 
@@ -332,7 +332,7 @@ class BatchRollout:
         addresses = self._addresses.copy()
         addresses[:, 1] = [pin.address for pin in pins]
         record = Member(batch._shared.model, marches[0], self._rows[0])
-        rest = bars, bar, u_bar, ended
+        rest = bars, bar, u_bar, empty_adjoint(batch._shared, 0), ended
         batch._on_threads("pull_back_members", held.pull_back_members, np.arange(n), addresses, record, self.u, rest)
         if not ended.all():
             raise ConvergenceError(f"batch.vjp: a step of member {int(np.argmin(ended))} has a singular matrix")

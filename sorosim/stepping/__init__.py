@@ -1,0 +1,1 @@
+"""Robots step by step under held inputs: alone, as motions with derivatives, in batches."""
