@@ -57,7 +57,7 @@ def exact_pendulum(pendulum):
 
 def recursion(m, c, k, q, v, h, n, method, rho):
     """The method on m a + c v + k q = 0, each step solved by hand."""
-    alpha_m, alpha_f, beta, gamma = coefficients(method, rho)
+    alpha_m, alpha_f, beta, gamma, _ = coefficients(method, rho)
     acceleration = -(c * v + k * q) / m
     a = acceleration - (alpha_m - alpha_f) * h * (c * acceleration + k * v) / m
     rows = [(q, v)]
