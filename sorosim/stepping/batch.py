@@ -18,7 +18,6 @@ from sorosim.kernels import march as codes
 from sorosim.kernels import newmark as m
 from sorosim.kernels.held_inputs import Member
 from sorosim.kernels.newmark import March, Rows
-from sorosim.model.chart import FARTHEST
 from sorosim.robot import Robot, check_robot
 from sorosim.stepping.rollout import Cotangents, empty_adjoint, like
 from sorosim.stepping.stepper import HeldSteps
@@ -290,7 +289,7 @@ class BatchRollout:
     def __init__(self, batch: Batch, u: Array) -> None:
         self.batch, self.u = batch, u
         charts = batch._shared.system.charts
-        if charts.joints and u.shape[1] > 1 and FARTHEST > 0.0:
+        if charts.joints and u.shape[1] > 1:
             self._parts = [batch.rollout(u[:, k : k + 1]) for k in range(u.shape[1])]
             for name in ("t", "q", "qd"):
                 rows = [getattr(part, name) for part in self._parts]

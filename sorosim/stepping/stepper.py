@@ -330,10 +330,11 @@ class Stepper:
             A wrong name, length or value; no `reset` before.
         """
         before = self.state
-        self._held[0] = before.u if u is None else self._inputs(u)
+        inputs = before.u if u is None else self._inputs(u)
+        self._drive(driven, before.t)  # from here on nothing is refused
+        self._held[0], self._last = inputs, None
         fresh = bool(self._march.counts[m.FRESH])
         self._rows.t[:] = self._steps.times(self._start, 1, self._count)
-        self._drive(driven, before.t)
         self._steps.load_row_zero(self._march, self._rows)
         code = self._steps.advance(self._march, self._rows, self._held)
         if code not in (codes.FINISHED, codes.CONTINUES):
@@ -365,6 +366,7 @@ class Stepper:
         out = object.__new__(Stepper)
         vars(out).update(vars(self))
         out._march, out._rows, out._held = self._steps.record(), self._steps.rows(1), self._held.copy()
+        out._last = out._derivatives = None
         if self._state is not None:
             out._restore(self._state)
         return out
@@ -449,20 +451,21 @@ class Stepper:
         q, qd = memory[2][m.Q], memory[2][m.QD]
         return StepState(
             float(march.number[m.TIME]), q.copy(), qd.copy(), march.begin.u.copy(),
-            (*memory, closure, self._start, self._count, self._last),
+            (*memory, closure, self._start, self._count),
         )  # fmt: skip
 
     def _restore(self, state: StepState) -> None:
         march, memory = self._march, state.memory
+        self._last = None  # the rows are those of another step
         own = memory and memory[2].shape == march.state.shape and state.t == memory[0][m.TIME]
         if own and (memory[2][m.Q] == state.q).all() and (memory[2][m.QD] == state.qd).all():
             for name, part in zip(_MEMORY, memory, strict=False):
                 getattr(march, name)[:] = part
-            march.out.closure.matrix[:] = memory[-4]
+            march.out.closure.matrix[:] = memory[-3]
             march.begin.u[:] = state.u
             march.begin.closing[2] = march.counts[m.MOST_RANK]
-            self._start, self._count, self._last = memory[-3:]
+            self._start, self._count = memory[-2:]
             return
         q, qd = self.robot.coordinates(state.q), self.robot.coordinates(state.qd, "qd", order=1)
         self._steps.begin_at(march, q, qd, float(state.t), self.robot.inputs(state.u))
-        self._start, self._count, self._last = float(state.t), 0, None
+        self._start, self._count = float(state.t), 0

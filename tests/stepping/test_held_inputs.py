@@ -271,10 +271,27 @@ def test_another_state_is_a_new_start():
     sim.step([1.0])
     sim.state = replace(sim.state, q=np.array([0.3]))
     assert sim.state.q[0] == 0.3
+    rates = sim.state.qd
     after = sim.step([1.0])
-    again = sorosim.Stepper(robot, 0.05, substeps=8)
-    again.reset([0.3], sim.state.qd * 0.0 + sim.copy().state.qd)
     assert after.t == pytest.approx(0.1)
+    again = sorosim.Stepper(robot, 0.05, substeps=8)
+    again.reset([0.3], rates, 0.05)
+    assert_array_equal(again.step([1.0]).q, after.q)
+
+
+def test_derivatives_are_those_of_the_last_step_of_this_stepper():
+    robot = sorosim.load(SLIDER)
+    sim = sorosim.Stepper(robot, 0.05)
+    sim.reset([0.1])
+    saved = sim.step([1.0])
+    A, _ = sim.linearize()
+    with pytest.raises(InputError, match="push"):
+        sim.step({"push": "1 m"})
+    assert_array_equal(sim.linearize()[0], A)
+    for one in (sim.copy(), sim):
+        one.state = saved
+        with pytest.raises(InputError, match="expected a step before, got none since the reset or the change of the"):
+            one.linearize()
 
 
 def test_driven_coordinates_go_where_a_step_sends_them():
