@@ -1,15 +1,15 @@
 """Loads in Python at run time: what breaks the contract is one error that names the load and the point."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from helpers.python_load import pull_along_x
 from numpy.testing import assert_allclose
 
 import sorosim
-from sorosim.declare import Quantity, Reference, key
 from sorosim.errors import ConvergenceError, InputError, ModelError, PlugInError
-from sorosim.loads.base import DeclaredLoad, LoadValues
+from sorosim.loads.base import LoadValues
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
 from sorosim.model.joints import Joint
@@ -174,24 +174,7 @@ def test_a_load_that_is_no_dataclass_cannot_be_written_to_a_file():
 def test_numbers_of_loads_that_python_computes_are_refused_by_sensitivities(monkeypatch):
     monkeypatch.setattr(LOADS, "_built_in", dict(LOADS.declared()))
 
-    @dataclass(frozen=True)
-    class Pull(DeclaredLoad, kind="pull_of_test"):
-        link: str = key(Reference("links", "the name of a link"), "Link.", "ball")
-        force: float = key(Quantity("force"), "Force.", "1 N", kw_only=True)
-
-        def bind(self, layout):
-            load, node = self, layout.link(self.link).node_at(1.0)
-
-            class Bound:
-                nodes, dissipates = np.array([node]), False
-
-                def evaluate(self, t, g, eta):
-                    wrench = np.zeros((1, 6))
-                    wrench[0, 3] = load.force
-                    return LoadValues(wrench, np.zeros((1, 6, 6)), np.zeros((1, 6, 6)))
-
-            return Bound()
-
+    pull_along_x("pull_of_test")
     robot = sorosim.load({
         "sorosim": 1, "name": "pulled",
         "links": {"ball": {"joint": {"prismatic": {"axis": [1, 0, 0], "stiffness": 10}},

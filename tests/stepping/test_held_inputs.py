@@ -1,16 +1,15 @@
 """Steps under held inputs: accuracy, derivatives, memory, batches, and what goes wrong."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from helpers.python_load import pull_along_x
 from helpers.robots import varied_tree
 from numpy.testing import assert_allclose, assert_array_equal
 
 import sorosim
-from sorosim.declare import Quantity, Reference, key
 from sorosim.errors import ConvergenceError, InputError
-from sorosim.loads.base import DeclaredLoad, LoadValues
 from sorosim.registry import LOADS
 from sorosim.stepping.rollout import Rollout
 
@@ -313,24 +312,7 @@ def test_driven_coordinates_go_where_a_step_sends_them():
 def test_loads_that_python_computes_move_in_the_same_way(monkeypatch):
     monkeypatch.setattr(LOADS, "_built_in", dict(LOADS.declared()))
 
-    @dataclass(frozen=True)
-    class Pull(DeclaredLoad, kind="pull_of_stepper"):
-        link: str = key(Reference("links", "the name of a link"), "Link.", "bob")
-        force: float = key(Quantity("force"), "Force.", "1 N", kw_only=True)
-
-        def bind(self, layout):
-            load, node = self, layout.link(self.link).node_at(1.0)
-
-            class Bound:
-                nodes, dissipates = np.array([node]), False
-
-                def evaluate(self, t, g, eta):
-                    wrench = np.zeros((1, 6))
-                    wrench[0, 3] = load.force
-                    return LoadValues(wrench, np.zeros((1, 6, 6)), np.zeros((1, 6, 6)))
-
-            return Bound()
-
+    Pull = pull_along_x("pull_of_stepper")
     with_wrench = sorosim.load(SLIDER | {"loads": {"pull": {"wrench": {"link": "bob", "force": [0.5, 0, 0]}}}})
     in_python = sorosim.Robot(replace(with_wrench.description, loads={"pull": Pull("bob", force=0.5)}))
     u = np.random.default_rng(9).standard_normal((5, 1))
