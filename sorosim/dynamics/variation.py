@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from sorosim.arrays import Array
+from sorosim.compiled import prepare
 from sorosim.complex_step import STEP, derivative
 from sorosim.engine.engine import Engine
 from sorosim.errors import InputError
-from sorosim.kernels.dynamics import point_quantities, project_wrenches
 from sorosim.kernels.external import ExternalForces, clear_external
 from sorosim.kernels.fluid import CURRENT, FIELD
-from sorosim.kernels.forces import internal_forces
 from sorosim.kernels.kinematics import COLUMNS, POSES, forward_sweep
 from sorosim.kernels.load_laws import LOAD_FRAME, MEDIUM
-from sorosim.kernels.loops import Closure, apply_loops, evaluate_loops, make_closure
+from sorosim.kernels.loops import Closure, make_closure
 from sorosim.kernels.rod_actuators import PYTHON_ROW, ROW_KIND, make_actuator_workspace, section_strain
 from sorosim.kernels.surfaces import ENTRY_NODE, LINKED, N_ENTRIES, ContactWorkspace
+from sorosim.kernels.variation import vary_rows
 
 T = TypeVar("T", bound=tuple[Any, ...])
 
@@ -51,6 +52,8 @@ class VariedEngine:
             *varied.tree[3:], *varied.elastic[:3], varied.elastic.laws.value, *actuators[1:3], actuators.input,
             *actuators[5:6], actuators.operators, varied.loops.value, laws.value, laws.frame, laws.media.value,
         ]  # fmt: skip
+        self._loaded = bool(engine.loading or varied.loading or engine.loading.actuators)
+        self._vary: Callable[..., None] | None = None
 
     def check(self, name: str) -> None:
         """Refuse a scalar without a known derivative."""
@@ -88,21 +91,33 @@ class VariedEngine:
         self, q: Array, qd: Array, qdd: Array, u: Array, t: float, multiplier: Array | None = None
     ) -> Variation:  # fmt: skip
         """Derivatives in a state; with multipliers (m,) loops act."""
-        varied, ndof = self.varied, self.varied.ndof
-        tree, ws = varied.tree, varied.workspace
-        moving = forward_sweep(tree, q, qd, qdd, varied.gravity, COLUMNS, ws)
-        external = self._external(q, qd, u, t)
-        point_quantities(tree, external, moving, False, multiplier is not None, ws)
-        closure: Closure = _complex(make_closure(len(varied.loop_layout.rows), varied.loop_layout.m, ndof))
-        if multiplier is not None:
-            closure.multiplier[:] = multiplier
-            evaluate_loops(varied.loops, ws, u, closure)
-            apply_loops(varied.loops, False, ws, closure)
-        tau, none = np.zeros(ndof, dtype=complex), np.zeros((0, 0), dtype=complex)
-        project_wrenches(tree, ws, tau)
-        inverse = derivative(tau)
-        internal_forces(tree, varied.system.internal, q, qd, u, False, ws, external, tau, none, none, none)
-        return Variation(inverse, derivative(tau), derivative(closure.value))
+        multipliers = None if multiplier is None else multiplier[None]
+        rows = self.vary_rows(q[None], qd[None], qdd[None], u[None], np.array([t]), multipliers)
+        return Variation(*(part[0] for part in rows))
+
+    def vary_rows(
+        self, q: Array, qd: Array, qdd: Array, u: Array, t: Array, multiplier: Array | None = None
+    ) -> Variation:  # fmt: skip
+        """Derivatives in n states, arguments and results having n rows; with multipliers (n, m) loops act."""
+        n, varied, m = len(q), self.varied, self.varied.loop_layout.m
+        out = Variation(np.zeros((n, varied.ndof)), np.zeros((n, varied.ndof)), np.zeros((n, 3, m)))
+        multipliers = np.zeros((n, 0)) if multiplier is None else multiplier
+        parts = [np.ascontiguousarray(part, dtype=float) for part in (q, qd, qdd, u, multipliers)]
+        closure: Closure = _complex(make_closure(len(varied.loop_layout.rows), m, varied.ndof))
+        external = self._make_external()
+        # loads differ from row to row
+        for one in [slice(k, k + 1) for k in range(n)] if self._loaded else [slice(n)]:
+            if self._loaded:
+                row = one.start
+                self._load(external, parts[0][row], parts[1][row], parts[2][row], parts[3][row], t[row])
+            arguments = (
+                varied.system, varied.gravity, *(part[one] for part in parts), 1.0 / STEP, external, varied.workspace,
+                closure, np.zeros(varied.ndof, dtype=complex), *(part[one] for part in out),
+            )  # fmt: skip
+            if self._vary is None:
+                self._vary = prepare(vary_rows, arguments, self.engine.features)
+            self._vary(*arguments)
+        return out
 
     def motion(self, q: Array, places: tuple[tuple[str, float], ...]) -> Array:
         """Motion of places (link, s) at constant coordinates: twists (n, 6) in their own frames, [angular; linear]."""
@@ -110,16 +125,11 @@ class VariedEngine:
         change = np.einsum("nji,njk->nik", g.real[:, :3, :3], derivative(g)[:, :3])
         return np.concatenate([_axial(change[:, :, :3]), change[:, :, 3]], axis=1)
 
-    def _external(self, q: Array, qd: Array, u: Array, t: float) -> ExternalForces:
-        """External wrenches, and internal ones of actuators in Python, after a sweep of the varied tree."""
+    def _load(self, external: ExternalForces, q: Array, qd: Array, qdd: Array, u: Array, t: float) -> None:
+        """Fill in external wrenches, and internal ones of actuators in Python."""
         engine, real, varied = self.engine, self.engine.external, self.varied
-        # what is zero in the description may have no rows in the real arrays, and has them in the varied ones
-        n = len(engine.tree.segment) if engine.loading or varied.loading else 0
-        external: ExternalForces = _complex(varied.loading.make_external(n, varied.ndof))
-        external = external._replace(
-            wrench=np.zeros((n, 6), dtype=complex),
-            actuators=_complex(make_actuator_workspace(varied.rod_actuators)),
-        )
+        forward_sweep(varied.tree, q, qd, qdd, varied.gravity, COLUMNS, varied.workspace)
+        external.wrench[:] = 0.0
         if engine.loading:
             engine.load_values(q, qd, t, real)
             external.wrench[:] = real.wrench + 1j * STEP * self._carried(real)
@@ -128,7 +138,15 @@ class VariedEngine:
             engine.loading.actuate(real, engine.tree, q, qd, u, engine.actuator_names)
             external.section[:] = real.section + 1j * STEP * self._strained(real, q, qd)
             external.section_B[:] = real.section_B
-        return external
+
+    def _make_external(self) -> ExternalForces:
+        # what is zero in the description may have no rows in the real arrays, and has them in the varied ones
+        n = len(self.engine.tree.segment) if self.engine.loading or self.varied.loading else 0
+        external: ExternalForces = _complex(self.varied.loading.make_external(n, self.varied.ndof))
+        return external._replace(
+            wrench=np.zeros((n, 6), dtype=complex),
+            actuators=_complex(make_actuator_workspace(self.varied.rod_actuators)),
+        )
 
     def _carried(self, real: ExternalForces) -> Array:
         """How wrenches (n, 6) change because their nodes move."""

@@ -39,35 +39,49 @@ class Member(NamedTuple):
 
 
 @by_reference
-class Adjoint(NamedTuple):
-    """Cotangents that make derivatives by numbers: of arrays of the robot, summed over a motion; and of its equations.
+class Equations(NamedTuple):
+    """Tangents or cotangents of the equations of motion and of loops: how numbers take part in a motion.
 
-    Those of equations, for numbers that change other arrays, have a row for each end of a step and each begin of an
-    interval; without rows nothing here is filled. Of an interval there are two: forward dynamics under its inputs, and
-    under those before.
+    There is a row for each end of a step and each begin of an interval; without rows no numbers take part. Of the begin
+    of an interval there are two: forward dynamics under its inputs, and under those before.
     """
 
-    inertia: np.ndarray  # (n_nodes, 6, 6)
-    stiffness: np.ndarray  # as Elastic.stiffness
-    damping: np.ndarray  # as Elastic.damping
-    rest: np.ndarray  # (ndof,)
-    gravity: np.ndarray  # (3,)
     residual: np.ndarray  # (n_rows, ndof) of the equations of motion at ends of steps
     error: np.ndarray  # (n_rows, m) of the errors of loops there
     force: np.ndarray  # (2 N, ndof) of the equations of motion at begins of intervals
     constraint: np.ndarray  # (2 N, m) of the accelerations of loops' errors there
     acceleration: np.ndarray  # (2 N, ndof) those there, and multipliers (2 N, m)
     multiplier: np.ndarray
+
+
+@by_reference
+class Adjoint(NamedTuple):
+    """Cotangents for derivatives by numbers: of the equations, and of arrays of the robot, summed over a motion."""
+
+    inertia: np.ndarray  # (n_nodes, 6, 6)
+    stiffness: np.ndarray  # as Elastic.stiffness
+    damping: np.ndarray  # as Elastic.damping
+    rest: np.ndarray  # (ndof,)
+    gravity: np.ndarray  # (3,)
+    equations: Equations
     motion: np.ndarray  # (n_nodes, 2, 6) workspace
     zero: np.ndarray  # (ndof,)
 
 
 @kernel_in_place
-def accelerations(model, march, ws, task):
-    """Forward dynamics at the begin of the step: march.start. Returns DONE, or a coordinate that moves no mass."""
-    state = march.state
+def accelerations(model, march, ws, task, before):
+    """Forward dynamics at the begin of the step: march.start. Returns DONE, or a coordinate that moves no mass.
+
+    Driven coordinates have the accelerations with which they came, if `before`; else those with which they go on.
+    """
+    state, path = march.state, march.path
     for i in range(state.shape[1]):
-        state[nm.QDD_HELD, i] = state[nm.QDD, i] if model.known[i] else 0.0
+        state[nm.QDD_BEGIN, i] = state[nm.QDD, i] if model.known[i] else 0.0
+    if not before:
+        nm.follow_path(path, march.number[nm.TIME], march.prescribed)
+        for k in range(path.shape[0]):
+            if path[k, 0] != 0.0:
+                state[nm.QDD_BEGIN, model.driven[k]] = march.prescribed[k, 2]
     return evaluate(model.system, task, march.begin, march.external, ws, march.start)
 
 
@@ -83,36 +97,41 @@ def loads_at_begin(model, march, ws, tangents):
 def hold(model, march, ws) -> int:
     """Take over the inputs of march.inputs at the begin of an interval. Returns DONE or a coordinate without mass.
 
-    Rates of loops are closed up to an error of the method: there its own accelerations stay, and only the jump of those
-    of forward dynamics is added.
+    Driven coordinates that go on by a new path may have other accelerations, which count as inputs do. Rates of loops
+    are closed up to an error of the method: there its own accelerations stay, and only the jump of those of forward
+    dynamics is added.
     """
     state, count, u = march.state, march.counts, march.begin.u
     fresh = count[nm.FRESH] != 0
     changed = fresh
     for i in range(u.shape[0]):
         changed = changed or march.inputs[i, 0] != u[i]
+    nm.follow_path(march.path, march.number[nm.TIME], march.prescribed)
+    for k in range(march.path.shape[0]):
+        if march.path[k, 0] != 0.0:
+            changed = changed or march.prescribed[k, 2] != state[nm.QDD, model.driven[k]]
     if not changed:
         return DONE
     loads_at_begin(model, march, ws, False)
     before, looped = state[nm.WORK], march.G.shape[0] > 0
     if looped and not fresh:
-        failed = accelerations(model, march, ws, FORWARD)
+        failed = accelerations(model, march, ws, FORWARD, True)
         if failed != DONE:
             return failed
-        copy(state[nm.QDD_HELD], before)
+        copy(state[nm.QDD_BEGIN], before)
     else:
         copy(state[nm.QDD], before)
     for i in range(u.shape[0]):
         u[i] = march.inputs[i, 0]
-    failed = accelerations(model, march, ws, FORWARD)
+    failed = accelerations(model, march, ws, FORWARD, False)
     if failed != DONE:
         return failed
     for i in range(state.shape[1]):
-        now = state[nm.QDD_HELD, i]
+        now = state[nm.QDD_BEGIN, i]
         jump = now - before[i]
         if fresh:
             state[nm.QDD, i] = state[nm.A, i] = state[nm.A_OLD, i] = now
-        elif not model.known[i]:
+        else:
             state[nm.QDD, i] = state[nm.QDD, i] + jump if looped else now
             state[nm.A, i] += jump
             state[nm.A_OLD, i] += jump
@@ -123,9 +142,19 @@ def hold(model, march, ws) -> int:
     return DONE
 
 
+@kernel_in_place
+def first_row(march, rows):
+    """The state is that of the first of the rows."""
+    copy(march.state[nm.Q], rows.q[0])
+    copy(march.state[nm.QD], rows.qd[0])
+    copy(march.state[nm.QDD], rows.qdd[0])
+
+
 @kernel_lazy()
 def roll(model, march, ws, rows, held, substeps) -> int:
     """Intervals of some steps under the inputs held (N, n_actuators), from the next row on; a code of kernels.march."""
+    if march.counts[nm.ROW] == 1:
+        first_row(march, rows)
     for k in range((march.counts[nm.ROW] - 1) // substeps, held.shape[0]):
         for i in range(held.shape[1]):
             march.inputs[i, 0] = held[k, i]
@@ -255,8 +284,8 @@ def pull_step(model, march, bar, u_bar):
 
 
 @kernel_in_place
-def push_step(model, march, dot, u_dot):
-    """Tangents of the begin of a step become those of its end, after `factor_at_end`."""
+def push_step(model, march, dot, u_dot, varied, row):
+    """Tangents of the begin of a step become those of its end, after `factor_at_end`; varied: as in `push_forward`."""
     number, out, n = march.number, march.out, dot.shape[1]
     h = number[nm.STEP]
     ratio, rate_ratio = nm.ratios(number)
@@ -273,9 +302,13 @@ def push_step(model, march, dot, u_dot):
     multiply(out.by_qd, base_qd, -1.0 / ratio, x)
     multiply(out.mass, base_qdd, -1.0 / ratio, x)
     multiply(out.B, u_dot, 1.0 / ratio, x)
+    wanted = varied.residual.shape[0] > 0
+    if wanted:
+        for i in range(n):
+            x[i] -= varied.residual[row, i] / ratio
     clear_known(model.known, x)
     for i in range(march.G.shape[0]):
-        march.multiplier[nm.L_RIGHT, i] = 0.0
+        march.multiplier[nm.L_RIGHT, i] = -varied.error[row, i] if wanted else 0.0
     nm.solve(march, x)
     for i in range(n):
         dot[Q, i] = x[i]
@@ -287,10 +320,10 @@ def push_step(model, march, dot, u_dot):
 
 
 @kernel_lazy()
-def derive_accelerations(model, march, ws) -> int:
+def derive_accelerations(model, march, ws, before) -> int:
     """Forward dynamics in the loaded state and its derivatives, in march.start."""
     loads_at_begin(model, march, ws, True)
-    return accelerations(model, march, ws, FORWARD_DERIVATIVES)
+    return accelerations(model, march, ws, FORWARD_DERIVATIVES, before)
 
 
 @kernel_in_place
@@ -397,21 +430,39 @@ def add_array_cotangents(model, ws, q, qd, w, adjoint) -> None:
 @kernel_in_place
 def note_forces(model, march, ws, bar, sign, row, adjoint):
     """Cotangents of the equations of motion at the begin of an interval, by those of its accelerations."""
-    out, x, m = march.start, adjoint.force[row], march.G.shape[0]
-    copy(out.qdd, adjoint.acceleration[row])
-    copy(out.closure.multiplier, adjoint.multiplier[row])
+    out, equations, m = march.start, adjoint.equations, march.G.shape[0]
+    x = equations.force[row]
+    copy(out.qdd, equations.acceleration[row])
+    copy(out.closure.multiplier, equations.multiplier[row])
     for i in range(x.shape[0]):
         x[i] = sign * bar[SOLUTION, i]
     if m > 0:
         for i in range(m):
             out.saddle.right[i, 0] = 0.0
-        solve_constrained(model.system.loops, out.mass, out.saddle, x, adjoint.constraint[row])
+        solve_constrained(model.system.loops, out.mass, out.saddle, x, equations.constraint[row])
     else:
         cholesky_solve_vector(out.mass, x)
     for i in range(x.shape[0]):
         x[i] *= -1.0
     clear_known(model.known, x)
     add_array_cotangents(model, ws, march.state[nm.Q], march.state[nm.QD], x, adjoint)
+
+
+@kernel_in_place
+def push_forces(model, march, sign, varied, row, dot):
+    """Add what accelerations change by where the equations of motion do: the counterpart of `note_forces`."""
+    out, x, m = march.start, march.state[nm.WORK], march.G.shape[0]
+    for i in range(x.shape[0]):
+        x[i] = -sign * varied.force[row, i]
+    clear_known(model.known, x)
+    if m > 0:
+        for i in range(m):
+            out.saddle.right[i, 0] = -sign * varied.constraint[row, i]
+        solve_constrained(model.system.loops, out.mass, out.saddle, x, march.multiplier[nm.L_STEP])
+    else:
+        cholesky_solve_vector(out.mass, x)
+    for i in range(x.shape[0]):
+        dot[SOLUTION, i] += x[i]
 
 
 @kernel_lazy()
@@ -421,7 +472,8 @@ def pull_back(model, march, ws, rows, held, substeps, fresh, bars, bar, u_bar, a
     bars (2, N + 1, ndof): cotangents of coordinates and rates at the ends of intervals, which are added on the way.
     `fresh`: whether the memory before the first row is empty; else its inputs are march.inputs.
     """
-    looped, wanted = march.G.shape[0] > 0, adjoint.residual.shape[0] > 0
+    equations = adjoint.equations
+    looped, wanted = march.G.shape[0] > 0, equations.residual.shape[0] > 0
     for k in range(held.shape[0] - 1, -1, -1):
         for i in range(bar.shape[1]):
             bar[Q, i] += bars[0, k + 1, i]
@@ -432,21 +484,21 @@ def pull_back(model, march, ws, rows, held, substeps, fresh, bars, bar, u_bar, a
                 return False
             pull_step(model, march, bar, u_bar[k])
             if wanted:
-                copy(bar[SOLUTION], adjoint.residual[row])
+                copy(bar[SOLUTION], equations.residual[row])
                 if looped:
-                    copy(march.multiplier[nm.L_STEP], adjoint.error[row])
+                    copy(march.multiplier[nm.L_STEP], equations.error[row])
                 add_array_cotangents(model, ws, march.state[nm.Q], march.state[nm.QD], bar[SOLUTION], adjoint)
         empty = fresh and k == 0
         begin_pull_hold(model, bar)
         load_row(rows, k * substeps, held[k], march)
-        if derive_accelerations(model, march, ws) != DONE:
+        if derive_accelerations(model, march, ws, False) != DONE:
             return False
         pull_accelerations(march, 1.0, bar, u_bar[k])
         if wanted:
             note_forces(model, march, ws, bar, 1.0, 2 * k, adjoint)
         if looped and not empty and k > 0:
             load_row(rows, k * substeps, held[k - 1], march)
-            if derive_accelerations(model, march, ws) != DONE:
+            if derive_accelerations(model, march, ws, True) != DONE:
                 return False
             pull_accelerations(march, -1.0, bar, u_bar[k - 1])
             if wanted:
@@ -459,26 +511,30 @@ def pull_back(model, march, ws, rows, held, substeps, fresh, bars, bar, u_bar, a
 
 
 @kernel_lazy()
-def push_forward(model, march, ws, rows, held, substeps, fresh, before, dot, u_dot, dots) -> bool:
+def push_forward(model, march, ws, rows, held, substeps, fresh, before, dot, u_dot, varied, dots) -> bool:
     """Tangents (K, 7, ndof) of the memory at the first row become those at the last, those of inputs being given.
 
-    u_dot (K, N, n_actuators); dots (K, 2, N + 1, ndof): of coordinates and rates at the ends of intervals. `before`
-    (n_actuators,): inputs before the first row.
+    u_dot (K, N, n_actuators); varied: tangents of the equations, the same for all K; dots (K, 2, N + 1, ndof): of
+    coordinates and rates at the ends of intervals. `before` (n_actuators,): inputs before the first row.
     """
     looped, n_directions = march.G.shape[0] > 0, dot.shape[0]
     for k in range(held.shape[0]):
         load_row(rows, k * substeps, held[k], march)
-        if derive_accelerations(model, march, ws) != DONE:
+        if derive_accelerations(model, march, ws, False) != DONE:
             return False
-        empty = fresh and k == 0
+        empty, wanted = fresh and k == 0, varied.residual.shape[0] > 0
         for d in range(n_directions):
             clear(dot[d, SOLUTION])
             push_accelerations(march, 1.0, dot[d], u_dot[d, k])
+            if wanted:
+                push_forces(model, march, 1.0, varied, 2 * k, dot[d])
         if looped and not empty:
             load_row(rows, k * substeps, held[k - 1] if k > 0 else before, march)
-            if derive_accelerations(model, march, ws) != DONE:
+            if derive_accelerations(model, march, ws, True) != DONE:
                 return False
             for d in range(n_directions):
+                if wanted:
+                    push_forces(model, march, -1.0, varied, 2 * k + 1, dot[d])
                 if k > 0:
                     push_accelerations(march, -1.0, dot[d], u_dot[d, k - 1])
                 else:
@@ -491,19 +547,8 @@ def push_forward(model, march, ws, rows, held, substeps, fresh, before, dot, u_d
             if not factor_at_end(model, march, ws, False):
                 return False
             for d in range(n_directions):
-                push_step(model, march, dot[d], u_dot[d, k])
+                push_step(model, march, dot[d], u_dot[d, k], varied, row)
         for d in range(n_directions):
             copy(dot[d, Q], dots[d, 0, k + 1])
             copy(dot[d, QD], dots[d, 1, k + 1])
     return True
-
-
-@kernel_lazy()
-def pull_back_members(addresses, like, ws, held, chosen, substeps, bars, bar, u_bar, adjoint, ended) -> None:
-    """`pull_back` for some members of a batch, from starts; arrays with one row a member; ended (n,) bool: filled."""
-    for k in range(chosen.shape[0]):
-        i = chosen[k]
-        model = record_at(addresses[i, 0], like.model)
-        march = record_at(addresses[i, 1], like.march)
-        rows = record_at(addresses[i, 2], like.rows)
-        ended[i] = pull_back(model, march, ws, rows, held[i], substeps, True, bars[i], bar[i], u_bar[i], adjoint)

@@ -52,7 +52,7 @@ N_COUNTS = 20
 # the step before; residual, correction, scale of errors; generalised forces of actuators and against damping
 Q, QD, QDD, A, Q_NEW, QD_NEW, QDD_NEW, A_NEW, A_OLD, RESIDUE, CORRECTION, SCALE, WORK = range(13)
 ACTUATION, ACTUATION_NEW, DAMPING, DAMPING_NEW = range(13, 17)
-QDD_HELD = 17  # accelerations at the begin of an interval over which inputs are held
+QDD_BEGIN = 17  # accelerations at the begin of an interval over which inputs are held
 N_STATES = 18
 # March.multiplier
 L, L_NEW, L_STEP, L_RIGHT, L_SCALE = range(5)
@@ -85,6 +85,7 @@ class March(NamedTuple):
     start: Evaluation  # at the begin of an interval over which inputs are held
     external: ExternalForces
     stack: np.ndarray  # scratch for signals
+    memory: np.ndarray  # (n,) all that a step leaves for the next one: the arrays above, and others, are views of it
 
 
 @by_reference

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -109,24 +110,33 @@ class Marching:
         n, n_rows, n_inputs = engine.ndof, engine.loop_layout.m, engine.n_actuators
         loading = engine.loading
         signals = [inputs, self.system.driven, loading.packed.signals]
-        values: Any = (np.zeros((len(motion.signals), 3)) for motion in signals)
         depth = max([loading.depth, *(signal_workspace(motion.arrays).shape[0] for motion in signals)])
         external = loading.make_external(len(engine.tree.segment), n)
-        state, u, closing = np.zeros((m.N_STATES, n)), np.zeros(n_inputs), np.zeros(3)  # nothing drifts in residuals
+        # what a step leaves for the next one is one array, so that one copy keeps it
+        shapes = (
+            (m.N_NUMBERS,), (m.N_COUNTS,), (m.N_STATES, n), (5, n_rows), (len(inputs.signals), 3),
+            (len(self.system.driven.signals), 3), (len(loading.packed.signals.signals), 3),
+            (len(self.system.partition.driven), 6), (n, n), (n,), (n, n_rows), (n_rows, n_rows), (2, n_rows),
+            (n_inputs,), (3,), (5, n_rows, n),
+        )  # fmt: skip
+        memory = np.zeros(sum(map(prod, shapes)))
+        ends = np.cumsum([prod(shape) for shape in shapes])[:-1]
+        parts = [part.reshape(shape) for part, shape in zip(np.split(memory, ends), shapes, strict=True)]
+        for whole in (1, 9, 12):  # counts, pivots, order of rows
+            parts[whole] = parts[whole].view(np.int64)
+        state, (u, closing, matrix) = parts[2], parts[13:]  # nothing drifts in residuals: closing stays zero
         begin, end = (
             State(state[q], state[qd], u, engine.gravity, self.system.partition.mask, closing)
             for q, qd in ((m.Q, m.QD), (m.Q_NEW, m.QD_NEW))
         )
         matrices = np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n_inputs))
-        out = Evaluation(np.zeros(n), *matrices, state[m.QDD_NEW], *engine.make_closure())
+        closure, saddle = engine.make_closure()
+        out = Evaluation(np.zeros(n), *matrices, state[m.QDD_NEW], closure._replace(matrix=matrix), saddle)
         own: Any = (part.copy() for part in matrices)
         return March._make((
-            np.zeros(m.N_NUMBERS), np.zeros(m.N_COUNTS, dtype=np.int64), state, np.zeros((5, n_rows)), *values,
-            np.zeros((len(self.system.partition.driven), 6)), np.zeros((n, n)), np.zeros(n, dtype=np.int64),
-            np.zeros((n, n_rows)), np.zeros((n_rows, n_rows)), np.zeros((2, n_rows), dtype=np.int64), begin, end, out,
-            out._replace(mass=np.zeros((n, n)), qdd=state[m.QDD]),
-            Evaluation._make((np.zeros(n), *own, state[m.QDD_HELD], *engine.make_closure())),
-            external, np.zeros((depth, 3)),
+            *parts[:13], begin, end, out, out._replace(mass=np.zeros((n, n)), qdd=state[m.QDD]),
+            Evaluation._make((np.zeros(n), *own, state[m.QDD_BEGIN], *engine.make_closure())),
+            external, np.zeros((depth, 3)), memory,
         ))  # fmt: skip
 
     # -- integration -----------------------------------------------------------------------------------------------

@@ -11,15 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sorosim.arrays import Array, IntArray
-from sorosim.compiled import Pinned, prepare
+from sorosim.compiled import Pinned
 from sorosim.errors import ConvergenceError, InputError
 from sorosim.kernels import held_inputs as held
 from sorosim.kernels import march as codes
 from sorosim.kernels import newmark as m
 from sorosim.kernels.held_inputs import Member
-from sorosim.kernels.newmark import March, Rows
 from sorosim.robot import Robot, check_robot
-from sorosim.stepping.rollout import Cotangents, empty_adjoint, like
+from sorosim.stepping.rollout import Cotangents, Rollout, like
 from sorosim.stepping.stepper import HeldSteps
 from sorosim.units.quantity import amount
 from sorosim.validation import Number, indices
@@ -79,9 +78,13 @@ class Batch:
         self._start, self._count = np.zeros(self.n), np.zeros(self.n, dtype=np.int64)
         self._is_reset = np.zeros(self.n, dtype=np.bool_)
         self.failures: dict[int, ConvergenceError] = {}
-        self._rows, self._addresses, self._pins = self._pinned(1)
+        self.numbers = tuple(numbers or ())
+        self._rows = [steps.rows(1) for steps in self._steps]
+        members = zip(self._steps, self._marches, self._rows, strict=True)
+        self._pins = [(Pinned(steps.model), Pinned(march), Pinned(rows)) for steps, march, rows in members]
+        self._addresses = np.array([[pin.address for pin in member] for member in self._pins], dtype=np.int64)
         self._pool: ThreadPoolExecutor | None = None
-        self._kernels: dict[str, Any] = {}
+        self._compiled: set[str] = set()
 
     def __repr__(self) -> str:
         return f"<Batch of {self.n} of '{self.robot.name}': dt = {self.dt:g} s, {self.threads} threads>"
@@ -140,7 +143,7 @@ class Batch:
         q, qd : (n, ndof) ndarray
         """
         inputs = np.array([march.begin.u for march in self._marches]) if u is None else self._inputs(u, ())
-        self._advance(inputs[:, None], self._rows, self._addresses)
+        self._advance(inputs[:, None])
         return self.q, self.qd
 
     def measure(self) -> dict[str, Array]:
@@ -196,81 +199,54 @@ class Batch:
             raise InputError("u", "finite numbers", f"{out[tuple(bad)]} {where}")
         return np.ascontiguousarray(out)
 
-    def _pinned(self, n_intervals: int) -> tuple[list[Rows], IntArray, list[Any]]:
-        """Rows of each member, addresses of its records, and what keeps these alive."""
-        rows = [steps.rows(n_intervals) for steps in self._steps]
-        pins = [
-            (Pinned(steps.model), Pinned(march), Pinned(own))
-            for steps, march, own in zip(self._steps, self._marches, rows, strict=True)
-        ]
-        addresses = np.array([[pin.address for pin in member] for member in pins], dtype=np.int64)
-        return rows, addresses, pins
-
-    def _advance(self, inputs: Array, rows: list[Rows], addresses: IntArray) -> None:
-        """Move all members that have not failed to the last of their rows."""
+    def _chosen(self) -> IntArray:
+        """Members that have not failed."""
         if not self._is_reset.all():
             first = int(np.argmin(self._is_reset))
             raise InputError("Batch", "a reset before the first step", f"none of member {first}")
-        chosen = np.array([i for i in range(self.n) if i not in self.failures], dtype=np.int64)
-        memory = self._memory(chosen)
-        n_intervals = inputs.shape[1]
+        return np.array([i for i in range(self.n) if i not in self.failures], dtype=np.int64)
+
+    def _advance(self, inputs: Array) -> None:
+        """Move all members that have not failed by dt."""
+        chosen, marches, steps = self._chosen(), self._marches, self._steps
+        memory = {int(i): marches[i].memory.copy() for i in chosen}
         for i in chosen:
-            rows[i].t[:] = self._steps[i].times(self._start[i], n_intervals, self._count[i])
-            self._steps[i].load_row_zero(self._marches[i], rows[i])
-        codes_of = np.full(self.n, codes.FINISHED)
+            self._rows[i].t[:] = steps[i].times(self._start[i], 1, self._count[i])
+            steps[i].at_first_row(marches[i])
+        results = np.full(self.n, codes.FINISHED)
         if self._shared.in_python:
             for i in chosen:
-                codes_of[i] = self._steps[i].advance(self._marches[i], rows[i], inputs[i])
-        else:
-            record = Member(self._shared.model, self._marches[0], rows[0])
-            self._on_threads("roll_members", held.roll_members, chosen, addresses, record, inputs, (codes_of,))
-        self._count[chosen] += n_intervals
+                results[i] = steps[i].advance(marches[i], self._rows[i], inputs[i])
+        elif len(chosen):
+            like = Member(self._shared.model, marches[0], self._rows[0])
+
+            def roll(part: IntArray) -> None:
+                workspace, substeps = self.robot.engine.workspace_of_derivatives, self._shared.substeps
+                arguments = self._addresses, like, workspace, inputs, part, substeps, results
+                self._shared.compiled("roll_members", held.roll_members, arguments)(*arguments)
+
+            self._on_threads(roll, np.array_split(chosen, min(len(chosen), PARTS * self.threads)))
         for i in chosen:
-            steps, march = self._steps[i], self._marches[i]
-            if codes_of[i] in DONE:
-                steps.rewind(march)
-                continue
-            self.failures[int(i)] = steps.failure(march, int(codes_of[i]), f"a step of member {i}")
-            self._count[i] -= n_intervals
-            self._restore(i, memory)
+            if results[i] in DONE:
+                steps[i].rewind(marches[i])
+                self._count[i] += 1
+            else:
+                self._fail(int(i), steps[i].failure(marches[i], int(results[i]), f"a step of member {i}"), memory[i])
 
-    def _memory(self, chosen: IntArray) -> dict[int, tuple[Any, ...]]:
-        return {
-            int(i): (march.number.copy(), march.counts.copy(), march.state.copy(), march.multiplier.copy(),
-                     march.begin.u.copy())
-            for i in chosen for march in [self._marches[i]]
-        }  # fmt: skip
+    def _fail(self, i: int, error: ConvergenceError, memory: Array) -> None:
+        """A member stays where it was."""
+        self.failures[i] = error
+        self._marches[i].memory[:] = memory
 
-    def _restore(self, i: int, memory: dict[int, tuple[Any, ...]]) -> None:
-        march = self._marches[i]
-        for array, before in zip(
-            (march.number, march.counts, march.state, march.multiplier, march.begin.u), memory[int(i)], strict=True
-        ):
-            array[:] = before
-        march.counts[m.FACTORED] = 0
-
-    def _on_threads(
-        self, name: str, kernel: Callable[..., None], chosen: IntArray, addresses: IntArray, record: Member,
-        inputs: Array, rest: tuple[Any, ...],
-    ) -> None:  # fmt: skip
-        """A compiled loop over members, some of them in each thread."""
-        substeps, engine = self._shared.substeps, self.robot.engine
-
-        def work(part: IntArray) -> None:
-            workspace = engine.workspace_of_derivatives
-            arguments = addresses, record, workspace, inputs, part, substeps, *rest
-            self._kernels[name](*arguments)
-
-        if name not in self._kernels:
-            arguments = addresses, record, engine.workspace_of_derivatives, inputs, chosen, substeps, *rest
-            self._kernels[name] = prepare(kernel, arguments, engine.features)
-        if self.threads == 1 or len(chosen) < 2:
-            work(chosen)
-            return
+    def _on_threads(self, work: Callable[[Any], Any], parts: Sequence[Any]) -> list[Any]:
+        """Results of work that is mostly compiled code."""
+        if self.threads == 1 or len(parts) < 2:
+            return [work(part) for part in parts]
+        alone = 0 if work.__name__ in self._compiled else 1  # one thread compiles
+        self._compiled.add(work.__name__)
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self.threads, "sorosim batch")
-        parts = np.array_split(chosen, min(len(chosen), PARTS * self.threads))
-        list(self._pool.map(work, parts))
+        return [*map(work, parts[:alone]), *self._pool.map(work, parts[alone:])]
 
 
 class BatchRollout:
@@ -278,6 +254,8 @@ class BatchRollout:
 
     Attributes
     ----------
+    motions : tuple of (Rollout or None)
+        The members'; None of one that failed.
     t : (n, N + 1) ndarray
         Ends of the intervals, with the start [s].
     q, qd : (n, N + 1, ndof) ndarray
@@ -288,55 +266,50 @@ class BatchRollout:
 
     def __init__(self, batch: Batch, u: Array) -> None:
         self.batch, self.u = batch, u
-        charts = batch._shared.system.charts
-        if charts.joints and u.shape[1] > 1:
-            self._parts = [batch.rollout(u[:, k : k + 1]) for k in range(u.shape[1])]
-            for name in ("t", "q", "qd"):
-                rows = [getattr(part, name) for part in self._parts]
-                setattr(self, name, np.concatenate([*(x[:, :1] for x in rows), rows[-1][:, 1:]], axis=1))
-            return
-        self._parts = []
-        self._rows, self._addresses, self._pins = batch._pinned(u.shape[1])
-        self._fresh = np.array([march.counts[m.FRESH] != 0 for march in batch._marches])
-        batch._advance(u, self._rows, self._addresses)
-        substeps = batch._shared.substeps
-        self.t = np.array([rows.t[::substeps] for rows in self._rows])
-        self.q = np.array([rows.q[::substeps] for rows in self._rows])
-        self.qd = np.array([rows.qd[::substeps] for rows in self._rows])
-        for i in batch.failures:
-            self.q[i], self.qd[i] = np.nan, np.nan
+        n, n_rows, ndof = batch.n, u.shape[1] + 1, batch.robot.ndof
+        self._fresh = all(march.counts[m.FRESH] for march in batch._marches)
+        found: list[Rollout | None] = [None] * n
+        chosen = batch._chosen()
+
+        def roll(i: int) -> None:
+            steps, march = batch._steps[i], batch._marches[i]
+            memory = march.memory.copy()
+            try:
+                found[i] = Rollout(steps, march, u[i], batch._start[i], None, int(batch._count[i]))
+                steps.rewind(march)
+                batch._count[i] += u.shape[1]
+            except ConvergenceError as error:
+                batch._fail(i, error, memory)
+
+        batch._on_threads(roll, chosen.tolist())
+        self.motions = tuple(found)
+        self.t, self.q, self.qd = np.full((n, n_rows), np.nan), *np.full((2, n, n_rows, ndof), np.nan)
+        for i, motion in enumerate(found):
+            if motion is not None:
+                self.t[i], self.q[i], self.qd[i] = motion.t, motion.q, motion.qd
 
     def vjp(self, q_bar: ArrayLike | None = None, qd_bar: ArrayLike | None = None) -> Cotangents:
-        """Derivatives of scalars f_i of the motions, by those of f_i by their rows: as `Rollout.vjp`, with n first."""
-        batch = self.batch
-        if self._parts or batch._shared.in_python:
-            hint = "use sorosim.rollout for each of them"
-            raise InputError("batch.vjp", "robots without loads in Python and without free rotations", "others", hint)
-        if not self._fresh.all():
+        """Derivatives of scalars f_i of the motions, by those of f_i by their rows: as `Rollout.vjp`, with n first.
+
+        The numbers are those of the batch.
+        """
+        batch, zero = self.batch, np.zeros_like(self.q)
+        if not self._fresh:
             raise InputError("batch.vjp", "motions that begin at a reset", "one that goes on", "reset before rollout")
-        if batch.failures:
-            raise InputError("batch.vjp", "motions that did not fail", f"members {sorted(batch.failures)}")
-        bars = np.array([
-            np.zeros_like(self.q) if x is None else like(name, x, self.q.shape)
-            for name, x in (("q_bar", q_bar), ("qd_bar", qd_bar))
-        ]).swapaxes(0, 1).copy()  # fmt: skip
-        n, ndof = batch.n, self.q.shape[2]
-        u_bar, bar, ended = np.zeros_like(self.u), np.zeros((n, held.N_VECTORS, ndof)), np.zeros(n, dtype=np.bool_)
-        marches: list[March] = []
-        for steps, march in zip(batch._steps, batch._marches, strict=True):
-            marches.append(steps.record())
-            marches[-1].begin.closing[2] = march.begin.closing[2]
-            marches[-1].counts[m.MOST_RANK] = march.counts[m.MOST_RANK]
-        pins = [Pinned(march) for march in marches]
-        addresses = self._addresses.copy()
-        addresses[:, 1] = [pin.address for pin in pins]
-        record = Member(batch._shared.model, marches[0], self._rows[0])
-        rest = bars, bar, u_bar, empty_adjoint(batch._shared, 0), ended
-        batch._on_threads("pull_back_members", held.pull_back_members, np.arange(n), addresses, record, self.u, rest)
-        if not ended.all():
-            raise ConvergenceError(f"batch.vjp: a step of member {int(np.argmin(ended))} has a singular matrix")
-        free = ~batch._shared.system.partition.mask
-        return Cotangents(u_bar, bar[:, held.Q] * free, bar[:, held.QD] * free, np.zeros((n, 0)))
+        if None in self.motions:
+            failed = [i for i, motion in enumerate(self.motions) if motion is None]
+            raise InputError("batch.vjp", "motions that did not fail", f"members {failed}")
+        bars = [zero if x is None else like(name, x, zero.shape) for name, x in (("q_bar", q_bar), ("qd_bar", qd_bar))]
+        motions: Any = self.motions
+        for motion in motions:
+            motion.differentiate_by(batch.numbers)  # in this thread: descriptions are compiled
+
+        def pull(i: int) -> Cotangents:
+            cotangents: Cotangents = motions[i].vjp(bars[0][i], bars[1][i])
+            return cotangents
+
+        found = batch._on_threads(pull, range(batch.n))
+        return Cotangents._make(map(np.array, zip(*found, strict=True)))
 
 
 def _threads(threads: int | None) -> int:

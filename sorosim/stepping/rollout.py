@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sorosim.arrays import Array
-from sorosim.dynamics.variation import Variation, VariedEngine
+from sorosim.dynamics.variation import VariedEngine
 from sorosim.errors import InputError
 from sorosim.kernels import held_inputs as held
 from sorosim.kernels import march as codes
 from sorosim.kernels import newmark as m
-from sorosim.kernels.held_inputs import Adjoint
+from sorosim.kernels.held_inputs import Adjoint, Equations
 from sorosim.kernels.loops import ACCELERATION, ERROR
 from sorosim.kernels.newmark import March, Rows
 from sorosim.model.chart import FARTHEST
@@ -137,19 +137,22 @@ class Rollout:
     """
 
     def __init__(
-        self, steps: HeldSteps, march: March, u: Array, t0: float, numbers: Sequence[str] | None = None
+        self, steps: HeldSteps, march: March, u: Array, t0: float, numbers: Sequence[str] | None = None, before: int = 0
     ) -> None:  # fmt: skip
+        """`before`: how many intervals lie between t0 and the first of these."""
         self.robot, self.u, self._steps = steps.robot, u, steps
-        self._varied = [] if numbers is None else varied_engines(steps.robot, numbers)
+        self._numbers: tuple[str, ...] = ()
+        self._varied: list[VariedEngine] = []
+        self.differentiate_by(() if numbers is None else numbers)
         n, ndof = len(u), steps.engine.ndof
-        self.t = t0 + steps.dt * np.arange(n + 1)
+        self.t = t0 + steps.dt * np.arange(before, before + n + 1)
         self.q, self.qd = np.zeros((n + 1, ndof)), np.zeros((n + 1, ndof))
         self.q[0], self.qd[0] = march.state[m.Q], march.state[m.QD]
         self._segments: list[_Segment] = []
         self._derivatives: March | None = None
         code, k, change = codes.FINISHED, 0, None
         while k < n:
-            segment, code = self._segment(march, k, t0, change)
+            segment, code = self._segment(march, k, t0, before, change)
             self._segments.append(segment)
             k = segment.last
             if code not in (codes.FINISHED, codes.CONTINUES):
@@ -166,6 +169,11 @@ class Rollout:
 
     def __repr__(self) -> str:
         return f"<Rollout of '{self.robot.name}': {len(self.u)} steps of {self._steps.dt:g} s>"
+
+    def differentiate_by(self, numbers: Sequence[str]) -> None:
+        """Choose the numbers of the robot's file by which derivatives are wanted."""
+        if tuple(numbers) != self._numbers:
+            self._numbers, self._varied = tuple(numbers), varied_engines(self.robot, numbers)
 
     def vjp(self, q_bar: ArrayLike | None = None, qd_bar: ArrayLike | None = None) -> Cotangents:
         """Derivatives of a scalar f of the motion, by those of f by its rows.
@@ -235,8 +243,11 @@ class Rollout:
         """World positions (N + 1, 3) of a place [m]."""
         return np.array([self.robot.pose(q, link, s=s)[:3, 3] for q in self.q])
 
-    def jvp(self, u: ArrayLike | None = None, *, q0: ArrayLike | None = None, qd0: ArrayLike | None = None) -> Tangents:
-        """Change of the motion with inputs and start.
+    def jvp(
+        self, u: ArrayLike | None = None, *, q0: ArrayLike | None = None, qd0: ArrayLike | None = None,
+        numbers: ArrayLike | None = None,
+    ) -> Tangents:  # fmt: skip
+        """Change of the motion with inputs, start and numbers.
 
         Parameters
         ----------
@@ -244,9 +255,12 @@ class Rollout:
             Change of the inputs. Default: zero.
         q0, qd0 : (ndof,) array_like
             Change of the start; entries of driven coordinates count as zero. Default: zero.
+        numbers : (n_numbers,) array_like
+            Change of the numbers. Default: zero.
         """
         n, ndof = len(self.u), self._steps.engine.ndof
         u_dot = np.zeros_like(self.u) if u is None else like("u", u, self.u.shape)
+        change = np.zeros(len(self._varied)) if numbers is None else like("numbers", numbers, (len(self._varied),))
         dots = np.zeros((2, n + 1, ndof))
         free = ~self._steps.system.partition.mask
         start = [np.zeros(ndof) if x is None else like(name, x, (ndof,)) for name, x in (("q0", q0), ("qd0", qd0))]
@@ -261,18 +275,22 @@ class Rollout:
             out = np.zeros((1, 2, last - first + 1, ndof))
             before, changes = np.zeros(self.u.shape[1]), u_dot[None, first:last].copy()
             inputs = self.u[first:last]
-            self._derive("push_forward", held.push_forward, segment, inputs, True, before, dot, changes, out)
+            varied = self._change_of_equations(segment, change)
+            arguments = segment, inputs, True, before, dot, changes, varied, out
+            self._derive("push_forward", held.push_forward, *arguments)
             dots[:, first + 1 : last + 1] = out[0, :, 1:]
         return Tangents(*dots)
 
     # -- segments ----------------------------------------------------------------------------------------------------
 
-    def _segment(self, march: March, first: int, t0: float, change: Array | None) -> tuple[_Segment, int]:
+    def _segment(
+        self, march: March, first: int, t0: float, before: int, change: Array | None
+    ) -> tuple[_Segment, int]:  # fmt: skip
         """Intervals from `first` on, to the end or where rotations are to be changed."""
         steps, n = self._steps, len(self.u)
         rows = steps.rows(n - first)
-        rows.t[:] = steps.times(t0, n - first, first)
-        steps.load_row_zero(march, rows)
+        rows.t[:] = steps.times(t0, n - first, before + first)
+        steps.at_first_row(march)
         last = first
         if steps.system.charts.joints:  # look after every interval
             code = codes.CONTINUES
@@ -299,24 +317,47 @@ class Rollout:
         arrays = varied.linear_arrays()
         if arrays is not None:
             return float(sum((getattr(adjoint, name) * part).sum() for name, part in arrays.items()))
-        rows, steps, out = segment.rows, self._steps, 0.0
-        looped = steps.engine.loop_layout.m > 0
+        given = adjoint.equations
+        change = self._vary(varied, segment, given)
+        return float(
+            (given.residual * change.residual).sum() - (given.error * change.error).sum()
+            + (given.force * change.force).sum() + (given.constraint * change.constraint).sum()
+        )  # fmt: skip
 
-        def vary(k: int, row: int, qdd: Array, multiplier: Array, u: Array) -> Variation:
-            multipliers = multiplier if looped else None
-            return varied.vary(rows.q[row], rows.qd[row], qdd, u, float(rows.t[row]), multipliers)
+    def _vary(self, varied: VariedEngine, segment: _Segment, begins: Equations) -> Equations:
+        """Derivatives of the equations of a segment by a number, accelerations at begins of intervals being known."""
+        rows, substeps, looped = segment.rows, self._steps.substeps, self._steps.engine.loop_layout.m > 0
+        n, u = segment.last - segment.first, self.u[segment.first : segment.last]
+        out = self._steps.equations(n)
+        ends, starts = slice(1, n * substeps + 1), slice(0, n * substeps, substeps)
 
-        for k in range(segment.last - segment.first):
-            u = self.u[segment.first + k]
-            for row in range(k * steps.substeps + 1, (k + 1) * steps.substeps + 1):
-                one = vary(k, row, rows.qdd[row], rows.multiplier[row], u)
-                out += adjoint.residual[row] @ (one.inverse - one.internal) - adjoint.error[row] @ one.loops[ERROR]
-            for at, inputs in ((2 * k, u), (2 * k + 1, self.u[segment.first + k - 1])):
-                if adjoint.force[at].any():
-                    one = vary(k, k * steps.substeps, adjoint.acceleration[at], adjoint.multiplier[at], inputs)
-                    forces = one.inverse - one.internal
-                    out += adjoint.force[at] @ forces + adjoint.constraint[at] @ one.loops[ACCELERATION]
-        return float(out)
+        def vary(at: slice, qdd: Array, u: Array, multiplier: Array) -> tuple[Array, Array]:
+            state = rows.q[at], rows.qd[at], qdd, u, rows.t[at]
+            one = varied.vary_rows(*state, multiplier if looped else None)
+            return one.inverse - one.internal, one.loops
+
+        held_there = np.repeat(u, substeps, axis=0)
+        out.residual[1:], errors = vary(ends, rows.qdd[ends], held_there, rows.multiplier[ends])
+        out.error[1:] = errors[:, ERROR]
+        before = np.concatenate([u[:1], u[:-1]])
+        for k, inputs in enumerate([u, before] if looped else [u]):
+            out.force[k::2], errors = vary(starts, begins.acceleration[k::2], inputs, begins.multiplier[k::2])
+            out.constraint[k::2] = errors[:, ACCELERATION]
+        return out
+
+    def _change_of_equations(self, segment: _Segment, change: Array) -> Equations:
+        """What a change of the numbers changes in the equations of a segment."""
+        steps, n = self._steps, segment.last - segment.first
+        if not change.any():
+            return steps.equations(0)
+        adjoint, inputs, ndof = empty_adjoint(steps, n), self.u[segment.first : segment.last], steps.engine.ndof
+        zero = np.zeros((2, n + 1, ndof)), np.zeros((held.N_VECTORS, ndof)), np.zeros_like(inputs)
+        self._derive("pull_back", held.pull_back, segment, inputs, True, *zero, adjoint)  # accelerations at begins
+        parts = [self._vary(one, segment, adjoint.equations) for one in self._varied]
+        return Equations._make(
+            sum((dot * part for dot, part in zip(change, row, strict=True)), np.zeros_like(row[0]))
+            for row in zip(*parts, strict=True)
+        )
 
     def _rows_like(self, name: str, value: ArrayLike | None) -> Array:
         return np.zeros_like(self.q) if value is None else like(name, value, self.q.shape)
@@ -332,15 +373,17 @@ def varied_engines(robot: Robot, names: Sequence[str]) -> list[VariedEngine]:
 
 def empty_adjoint(steps: HeldSteps, n: int) -> Adjoint:
     """Room for the cotangents of numbers, of n intervals; 0: none are wanted."""
-    engine = steps.engine
-    tree, elastic, ndof, n_loops = engine.tree, engine.elastic, engine.ndof, engine.loop_layout.m
-    rows = n * steps.substeps + 1 if n else 0
+    tree, elastic, ndof = steps.engine.tree, steps.engine.elastic, steps.engine.ndof
     return Adjoint(
-        np.zeros_like(tree.inertia), np.zeros_like(elastic.stiffness), np.zeros_like(elastic.damping), np.zeros(ndof),
-        np.zeros(3), np.zeros((rows, ndof)), np.zeros((rows, n_loops)), np.zeros((2 * n, ndof)),
-        np.zeros((2 * n, n_loops)), np.zeros((2 * n, ndof)), np.zeros((2 * n, n_loops)),
-        np.zeros((len(tree.segment), 2, 6)), np.zeros(ndof),
-    )  # fmt: skip
+        np.zeros_like(tree.inertia),
+        np.zeros_like(elastic.stiffness),
+        np.zeros_like(elastic.damping),
+        np.zeros(ndof),
+        np.zeros(3),
+        steps.equations(n),
+        np.zeros((len(tree.segment), 2, 6)),
+        np.zeros(ndof),
+    )
 
 
 def like(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:

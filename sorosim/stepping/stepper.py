@@ -18,6 +18,7 @@ from sorosim.kernels import held_inputs as held
 from sorosim.kernels import march as codes
 from sorosim.kernels import newmark as m
 from sorosim.kernels.evaluate import DONE
+from sorosim.kernels.held_inputs import Equations
 from sorosim.kernels.newmark import March, Rows
 from sorosim.model.chart import FARTHEST
 from sorosim.options import StepArguments, checked
@@ -32,11 +33,6 @@ from sorosim.validation import Number, Values
 STEP_TOLERANCE, ROLLOUT_TOLERANCE = 1e-8, 1e-11
 # of coordinates, by which changes of rotations are differentiated
 DIFFERENCE = 1e-3
-# arrays of `March` in which a step leaves what the next one begins with
-_MEMORY = (
-    "number", "counts", "state", "multiplier", "inputs", "prescribed", "varying", "path", "S", "pivot", "columns", "G",
-    "order",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +53,7 @@ class StepState:
     q: Array
     qd: Array
     u: Array
-    memory: tuple[Any, ...] = field(default=(), repr=False)
+    memory: tuple[Array, float, int] | None = field(default=None, repr=False)
 
 
 class HeldSteps:
@@ -133,14 +129,13 @@ class HeldSteps:
         march.begin.closing[2] = self.system.closing[2]
         march.begin.u[:] = u
 
-    def load_row_zero(self, march: March, rows: Rows) -> None:
-        """The state is that of the first of the rows."""
-        for part, row in ((rows.q, m.Q), (rows.qd, m.QD), (rows.qdd, m.QDD)):
-            part[0] = march.state[row]
-        march.counts[[m.ROW, m.STEPS_LEFT]] = 1
+    @staticmethod
+    def at_first_row(march: March) -> None:
+        """What comes next fills rows from the first on."""
+        march.counts[m.ROW] = march.counts[m.STEPS_LEFT] = 1
 
     def advance(self, march: March, rows: Rows, inputs: Array) -> int:
-        """Steps from row 0 of `rows` to the last one under inputs (N, n_actuators); a code of kernels.march."""
+        """Steps to the last of the rows under inputs (N, n_actuators); a code of kernels.march."""
         workspace = self.engine.workspace_of_derivatives
         if self.in_python:
             return self._advance_in_python(march, rows, inputs)
@@ -160,6 +155,8 @@ class HeldSteps:
         hold = self.compiled("hold", held.hold, hold_arguments)
         arguments = self.model, march, workspace, rows, 1
         step = self.compiled("march", codes.march, arguments)
+        if march.counts[m.ROW] == 1:
+            held.first_row(march, rows)
         for k in range((march.counts[m.ROW] - 1) // self.substeps, len(inputs)):
             march.inputs[:, 0] = inputs[k]
             self._evaluate_python(march, s[m.Q], s[m.QD], inputs[k], number[m.TIME])
@@ -193,9 +190,10 @@ class HeldSteps:
 
         By differences of fourth order.
         """
-        charts, ndof, x = self.system.charts, self.engine.ndof, march.state[[m.Q, m.QD]].ravel()
-        if not charts.joints or charts.largest_angle(x[:ndof]) <= FARTHEST:
+        charts, ndof = self.system.charts, self.engine.ndof
+        if not charts.joints or charts.largest_angle(march.state[m.Q]) <= FARTHEST:
             return None
+        x = march.state[[m.Q, m.QD]].ravel()
 
         def changed(direction: Array, step: float) -> Array:
             y = x + step * direction
@@ -212,6 +210,12 @@ class HeldSteps:
         march = self.record()
         march.begin.closing[2] = march.counts[m.MOST_RANK] = int(self.system.closing[2])
         return march
+
+    def equations(self, n: int) -> Equations:
+        """Room for what numbers change in the equations over n intervals; 0: nothing."""
+        ndof, n_loops, rows = self.engine.ndof, self.engine.loop_layout.m, n * self.substeps + 1 if n else 0
+        shapes = (rows, ndof), (rows, n_loops), *((2 * n, ndof), (2 * n, n_loops)) * 2
+        return Equations._make(map(np.zeros, shapes))
 
     def derive(self, name: str, kernel: Any, march: March, rows: Rows, inputs: Array, *arguments: Any) -> None:
         """One of the passes of kernels.held_inputs over rows."""
@@ -335,7 +339,7 @@ class Stepper:
         self._held[0], self._last = inputs, None
         fresh = bool(self._march.counts[m.FRESH])
         self._rows.t[:] = self._steps.times(self._start, 1, self._count)
-        self._steps.load_row_zero(self._march, self._rows)
+        self._steps.at_first_row(self._march)
         code = self._steps.advance(self._march, self._rows, self._held)
         if code not in (codes.FINISHED, codes.CONTINUES):
             error = self._steps.failure(self._march, code, "a step")
@@ -397,7 +401,8 @@ class Stepper:
         dot[:n, held.Q], dot[n : 2 * n, held.QD], u_dot[2 * n :, 0] = np.diag(free), np.diag(free), np.eye(n_inputs)
         if self._derivatives is None:
             self._derivatives = self._steps.derivative_record()
-        arguments = fresh, before, dot, u_dot, dots
+        self._derivatives.path[:] = self._march.path
+        arguments = fresh, before, dot, u_dot, self._steps.equations(0), dots
         self._steps.derive("push_forward", held.push_forward, self._derivatives, self._rows, self._held, *arguments)
         columns = dots[:, :, 1].reshape(size, 2 * n).T
         if change is not None:
@@ -437,35 +442,27 @@ class Stepper:
             targets[index] = amount(f"driven.{name}", value, layout.dimensions[index])
         for k, index in enumerate(partition.driven):
             q, qd = self._march.state[m.Q, index], self._march.state[m.QD, index]
-            if index in targets:
-                mean, h = (targets[index] - q) / self.dt, self.dt
+            if index in targets or path[k, 0] != 0.0:
+                mean, h = (targets.get(index, q) - q) / self.dt, self.dt
                 # q + qd x + c x^2 + d x^3 with the rate `mean` at the end
                 path[k] = 1.0, t, q, qd, 2.0 * (mean - qd) / h, (qd - mean) / h**2
-            elif path[k, 0] != 0.0:
-                path[k] = 1.0, t, q, 0.0, 0.0, 0.0
 
     def _snapshot(self) -> StepState:
         march = self._march
-        memory = tuple(getattr(march, name).copy() for name in _MEMORY)
-        closure = march.out.closure.matrix.copy()
-        q, qd = memory[2][m.Q], memory[2][m.QD]
-        return StepState(
-            float(march.number[m.TIME]), q.copy(), qd.copy(), march.begin.u.copy(),
-            (*memory, closure, self._start, self._count),
-        )  # fmt: skip
+        memory = march.memory.copy(), self._start, self._count
+        q, qd, u = march.state[m.Q].copy(), march.state[m.QD].copy(), march.begin.u.copy()
+        return StepState(float(march.number[m.TIME]), q, qd, u, memory)
 
     def _restore(self, state: StepState) -> None:
-        march, memory = self._march, state.memory
+        march = self._march
         self._last = None  # the rows are those of another step
-        own = memory and memory[2].shape == march.state.shape and state.t == memory[0][m.TIME]
-        if own and (memory[2][m.Q] == state.q).all() and (memory[2][m.QD] == state.qd).all():
-            for name, part in zip(_MEMORY, memory, strict=False):
-                getattr(march, name)[:] = part
-            march.out.closure.matrix[:] = memory[-3]
-            march.begin.u[:] = state.u
-            march.begin.closing[2] = march.counts[m.MOST_RANK]
-            self._start, self._count = memory[-2:]
-            return
+        if state.memory is not None and state.memory[0].shape == march.memory.shape:
+            now = march.memory.copy()
+            march.memory[:], self._start, self._count = state.memory
+            parts = (march.state[m.Q], state.q), (march.state[m.QD], state.qd), (march.begin.u, state.u)
+            if march.number[m.TIME] == state.t and all(np.array_equal(*pair) for pair in parts):
+                return
+            march.memory[:] = now  # something was changed: a new start
         q, qd = self.robot.coordinates(state.q), self.robot.coordinates(state.qd, "qd", order=1)
         self._steps.begin_at(march, q, qd, float(state.t), self.robot.inputs(state.u))
         self._start, self._count = float(state.t), 0

@@ -410,6 +410,20 @@ def with_random_loops(rng: np.random.Generator, robot: Robot, n: int = 3, kinds:
     return Robot(replace(robot.description, loops=loops, actuators=actuators))
 
 
+def closed_at_zero(robot: Robot) -> Robot:
+    """The robot with ends of loops moved onto each other, at zero coordinates."""
+    q = np.zeros(robot.ndof)
+
+    def end(anchor: Anchor) -> Array:
+        return np.eye(4) if anchor.link == "world" else robot.pose(q, anchor.link, s=anchor.s)
+
+    loops = {
+        name: replace(loop, b=replace(loop.b, at=np.linalg.inv(end(loop.b)) @ end(loop.a) @ loop.a.at))
+        for name, loop in robot.description.loops.items()
+    }
+    return Robot(replace(robot.description, loops=loops))
+
+
 def _random_loads(rng: np.random.Generator, links: list[Link]) -> dict[str, Wrench]:
     loads: dict[str, Wrench] = {}
     bodies = [link for link in links if link.body is not None]
