@@ -30,7 +30,7 @@ NEWTON = 1e-3
 # divided by h^2 it is an error of accelerations, so it shrinks with h^2, as long as corrections better it
 CLOSED, CLOSED_RATE, CLOSED_TIGHTEST = 1e-9, 1e-6, 1e-14
 # the factors are made anew where a correction left more than this part of the error, or the step changed by more
-SLOW_CONTRACTION = 0.2
+SLOW_CONTRACTION, SLOW_CONTRACTION_HELD = 0.2, 0.05  # the latter under held inputs, where tolerances are finer
 RATIO_CHANGE = 0.25
 # under held inputs corrections that do not shrink any more are rounding below this, relative to 1 + |q|
 ROUNDING = 1e-11
@@ -156,9 +156,8 @@ def march(model, march, ws, rows, max_steps) -> int:
             count[nm.ITERATION] = 0
             ratio, _ = nm.ratios(number)
             changed = abs(ratio / number[nm.FACTORED_RATIO] - 1.0) > RATIO_CHANGE
-            count[nm.REFACTOR] = (
-                ONCE if count[nm.FACTORED] == 0 or changed or number[nm.CONTRACTION] > SLOW_CONTRACTION else REUSE
-            )
+            slow = number[nm.CONTRACTION] > (SLOW_CONTRACTION_HELD if count[nm.HELD] != 0 else SLOW_CONTRACTION)
+            count[nm.REFACTOR] = ONCE if count[nm.FACTORED] == 0 or changed or slow else REUSE
             count[nm.PHASE] = EVALUATE
             if count[nm.EXTERNAL] != 0:
                 return NEEDS_PYTHON

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -12,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from sorosim.arrays import Array, IntArray
 from sorosim.compiled import Pinned
-from sorosim.errors import ConvergenceError, InputError
+from sorosim.errors import ConvergenceError, InputError, SorosimWarning
 from sorosim.kernels import held_inputs as held
 from sorosim.kernels import march as codes
 from sorosim.kernels import newmark as m
@@ -78,6 +79,11 @@ class Batch:
         self._start, self._count = np.zeros(self.n), np.zeros(self.n, dtype=np.int64)
         self._is_reset = np.zeros(self.n, dtype=np.bool_)
         self.failures: dict[int, ConvergenceError] = {}
+        if shared.in_python and n > 1:
+            warnings.warn(
+                f"Python computes loads or actuators of '{robot.name}': members move one after the other, not on "
+                "threads of compiled code", SorosimWarning, stacklevel=2,
+            )  # fmt: skip
         self.numbers = tuple(numbers or ())
         self._rows = [steps.rows(1) for steps in self._steps]
         members = zip(self._steps, self._marches, self._rows, strict=True)

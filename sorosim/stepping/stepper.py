@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +14,7 @@ from sorosim.compiled import prepare
 from sorosim.engine.inputs import Motion, ZeroOrderHold, by_name, driven_signals
 from sorosim.equations.failure import Trial, diagnose_motion
 from sorosim.equations.system import OdeSystem
-from sorosim.errors import ConvergenceError, InputError
+from sorosim.errors import ConvergenceError, InputError, SorosimWarning
 from sorosim.kernels import held_inputs as held
 from sorosim.kernels import march as codes
 from sorosim.kernels import newmark as m
@@ -219,6 +220,11 @@ class HeldSteps:
 
     def derive(self, name: str, kernel: Any, march: March, rows: Rows, inputs: Array, *arguments: Any) -> None:
         """One of the passes of kernels.held_inputs over rows."""
+        if self.tolerance > STEP_TOLERANCE:
+            warnings.warn(
+                f"derivatives of steps of '{self.robot.name}' are as loose as its Newton iteration, whose tolerance is "
+                f"{self.tolerance:.2g}; {STEP_TOLERANCE:.0e} or less makes them tight", SorosimWarning, stacklevel=4,
+            )  # fmt: skip
         if self.in_python:
             raise InputError("derivatives of steps", "loads and actuators that are compiled",
                              f"some of '{self.robot.name}' that Python computes")  # fmt: skip

@@ -10,7 +10,7 @@ from helpers.robots import closed_at_zero, varied_tree, with_random_loops
 from numpy.testing import assert_allclose, assert_array_equal
 
 import sorosim
-from sorosim.errors import ConvergenceError, InputError
+from sorosim.errors import ConvergenceError, InputError, SorosimWarning
 from sorosim.registry import LOADS
 from sorosim.stepping.rollout import Rollout
 
@@ -66,6 +66,19 @@ def test_steps_of_a_soft_arm_come_to_the_motion_under_a_sampled_controller():
     ]
     assert errors[1] < 0.35 * errors[0]
     assert errors[1] < 5e-3 * np.abs(exact.q).max()
+
+
+def test_single_steps_of_10_ms_keep_the_tip_of_a_soft_arm():
+    robot, dt, n = sorosim.load("cable_manipulator"), 0.01, 200
+    u = 1.0 - np.cos(2.0 * np.pi * dt * np.arange(n)[:, None] + np.arange(5))
+    exact = sorosim.simulate(
+        robot, t_end=n * dt, dt_out=dt, controller=lambda t, q, qd: u[min(round(t / dt), n - 1)], dt_control=dt,
+        method="radau", rtol=1e-6, atol=1e-9, q0=np.zeros(24),
+    )  # fmt: skip
+    sim = sorosim.Stepper(robot, dt)
+    sim.reset(np.zeros(24))
+    tips = [[robot.pose(q, "arm")[:3, 3] for q in (sim.step(u[k]).q, exact.q[k + 1])] for k in range(n)]
+    assert np.linalg.norm(np.diff(tips, axis=1), axis=2).max() < 0.01 * 0.5  # of its length
 
 
 # -- derivatives
@@ -416,6 +429,16 @@ def test_loads_that_python_computes_move_in_the_same_way(monkeypatch):
     assert_allclose(a.q, b.q, atol=1e-12)
     with pytest.raises(InputError, match="some of 'slider' that Python computes"):
         b.vjp()
+    with pytest.warns(SorosimWarning, match="Python computes loads or actuators of 'slider': members move one after"):
+        batch = sorosim.Batch(in_python, 2, 0.05, substeps=2, tolerance=1e-11)
+    batch.reset([0.1])
+    assert_array_equal(batch.rollout(u).q, [b.q, b.q])
+
+
+def test_loose_steps_are_said_to_make_derivatives_loose():
+    found = sorosim.rollout(sorosim.load(SLIDER), [[1.0]], 0.05, tolerance=1e-4)
+    with pytest.warns(SorosimWarning, match="as loose as its Newton iteration, whose tolerance is 0.0001"):
+        found.vjp(found.q)
 
 
 # -- batches
