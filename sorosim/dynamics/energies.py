@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sorosim.arrays import Array, Mask
-from sorosim.compiled import prepare
 from sorosim.engine.engine import Engine
 from sorosim.engine.loading import pack
 from sorosim.kernels import evaluate as task
@@ -70,7 +69,6 @@ class PowerEvaluator:
         self._active = Internal(elastic._replace(stiffness=none, damping=none, laws=only(motors)), engine.rod_actuators)
         self._exchanges = bool(engine.n_actuators or np.any(elastic.damping) or np.any(dampers))
         self._loops = bool(np.any(engine.loops.row[:, N_LAWS]))
-        self._compiled: dict[Any, Any] = {}
         if not self.loading.loads:
             return
         laws = self.loading.compiled
@@ -172,9 +170,7 @@ class PowerEvaluator:
 
     def _call(self, function: Any, *arguments: Any) -> None:
         """Call a kernel by its compiled code: arguments are of the same types each time."""
-        if function not in self._compiled:
-            self._compiled[function] = prepare(function, arguments, self.engine.features)
-        self._compiled[function](*arguments)
+        self.engine.prepared(function, arguments)(*arguments)
 
 
 def load_power(engine: Engine, name: str, t: float, q: Array, qd: Array, lost: bool = False) -> float:

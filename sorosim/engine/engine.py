@@ -102,7 +102,7 @@ class Engine:
         self._no_closing = np.array([0.0, 0.0, -1.0])
         self._local = threading.local()
         self._companions: dict[Any, Any] = {}
-        self._evaluate: Callable[..., int] | None = None
+        self._prepared: dict[Any, Callable[..., Any]] = {}
         self._no_matrix, self._no_columns = np.empty((0, self.ndof)), np.empty((0, self.n_actuators))
         self.places = lru_cache(maxsize=256)(self._places)
         # last: loops closed as built need the poses of the tree
@@ -165,6 +165,12 @@ class Engine:
             "loads": bool(self.loading), "pairs": len(self.external.pair), "contacts": self.loading.touches,
         }  # fmt: skip
         return frozenset(name for name, count in has.items() if count)
+
+    def prepared(self, function: Any, arguments: tuple[Any, ...]) -> Callable[..., Any]:
+        """A kernel by its compiled code, looked up once: its arguments are of the same types at each call."""
+        if function not in self._prepared:
+            self._prepared[function] = prepare(function, arguments, self.features)
+        return self._prepared[function]
 
     def _built(self, node: int) -> Array:
         """Pose (4, 4) of a node when all coordinates are zero."""
@@ -303,9 +309,7 @@ class Engine:
         known, closing = self.none_known if known is None else known, self._no_closing if closing is None else closing
         state = State(q, qd, u, gravity, known, closing)
         arguments = self.system, what, state, external, workspace, out
-        if self._evaluate is None:
-            self._evaluate = prepare(evaluate, arguments, self.features)
-        status = self._evaluate(*arguments)
+        status = self.prepared(evaluate, arguments)(*arguments)
         if status != task.DONE:
             raise self.singular_mass_error(status)
         return out

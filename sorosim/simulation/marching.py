@@ -80,7 +80,6 @@ class Marching:
         self.system, self.step, self.coefficients = system, step, coefficients(method, spectral_radius)
         self.projection = projection and bool(system.robot.loop_names)
         self.exchanges = PowerEvaluator(system.robot.engine)
-        self.advance: Callable[..., int] | None = None
         self.trial: Trial | None = None  # of a step that failed
         self.active: _MarchRun | None = None  # under way
         self.damps = method != "newmark"
@@ -263,9 +262,8 @@ class _MarchRun:
     def advance(self, max_steps: int) -> int:
         """Some steps; Python computes inputs and loads where the march returns for them."""
         arguments = self.model, self.state, self.engine.workspace_of_derivatives, self.rows, max_steps
-        if self.method.advance is None:
-            self.method.advance = prepare(march, arguments, self.engine.features)
-        while (code := self.method.advance(*arguments)) == codes.NEEDS_PYTHON:
+        advance = self.engine.prepared(march, arguments)
+        while (code := int(advance(*arguments))) == codes.NEEDS_PYTHON:
             number, s = self.state.number, self.state.state
             t = float(number[m.TIME] + number[m.STEP])
             self.state.end.u[:] = self.inputs.value(t)

@@ -229,7 +229,7 @@ class Batch:
             def roll(part: IntArray) -> None:
                 workspace, substeps = self.robot.engine.workspace_of_derivatives, self._shared.substeps
                 arguments = self._addresses, like, workspace, inputs, part, substeps, results
-                self._shared.compiled("roll_members", held.roll_members, arguments)(*arguments)
+                self.robot.engine.prepared(held.roll_members, arguments)(*arguments)
 
             self._on_threads(roll, np.array_split(chosen, min(len(chosen), PARTS * self.threads)))
         for i in chosen:
@@ -281,7 +281,7 @@ class BatchRollout:
             steps, march = batch._steps[i], batch._marches[i]
             memory = march.memory.copy()
             try:
-                found[i] = Rollout(steps, march, u[i], batch._start[i], None, int(batch._count[i]))
+                found[i] = Rollout(steps, march, u[i], batch._start[i], batch.numbers, int(batch._count[i]))
                 steps.rewind(march)
                 batch._count[i] += u.shape[1]
             except ConvergenceError as error:
@@ -307,8 +307,6 @@ class BatchRollout:
             raise InputError("batch.vjp", "motions that did not fail", f"members {failed}")
         bars = [zero if x is None else like(name, x, zero.shape) for name, x in (("q_bar", q_bar), ("qd_bar", qd_bar))]
         motions: Any = self.motions
-        for motion in motions:
-            motion.differentiate_by(batch.numbers)  # in this thread: descriptions are compiled
 
         def pull(i: int) -> Cotangents:
             cotangents: Cotangents = motions[i].vjp(bars[0][i], bars[1][i])

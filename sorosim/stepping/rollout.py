@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -90,11 +91,11 @@ def rollout(
         check_robot(robot), dt, driven, method=method, substeps=substeps, spectral_radius=spectral_radius,
         tolerance=ROLLOUT_TOLERANCE if tolerance is None else tolerance,
     )  # fmt: skip
-    inputs, time = input_sequence(robot, u), amount("t0", t0, "time")
+    inputs, time, paths = input_sequence(robot, u), amount("t0", t0, "time"), number_paths(robot, numbers or ())
     march = steps.record()
     first = inputs[0] if len(inputs) else np.zeros(inputs.shape[1])
     steps.begin(march, q0, qd0, time, first)
-    return Rollout(steps, march, inputs, time, numbers)
+    return Rollout(steps, march, inputs, time, paths)
 
 
 def input_sequence(robot: Robot, u: ArrayLike | Mapping[str, ArrayLike], where: str = "u") -> Array:
@@ -131,22 +132,23 @@ class Rollout:
     t : (N + 1,) ndarray
         Ends of the intervals, with the start [s].
     q, qd : (N + 1, ndof) ndarray
-        Coordinates and rates there.
+        Coordinates and rates there. Rotations that went far are given a turn back, those of the start too.
     u : (N, n_actuators) ndarray
         Inputs.
+    numbers : tuple of str
+        Numbers of the file by which derivatives are wanted.
     """
 
     def __init__(
-        self, steps: HeldSteps, march: March, u: Array, t0: float, numbers: Sequence[str] | None = None, before: int = 0
+        self, steps: HeldSteps, march: March, u: Array, t0: float, numbers: tuple[str, ...] = (), before: int = 0
     ) -> None:  # fmt: skip
         """`before`: how many intervals lie between t0 and the first of these."""
-        self.robot, self.u, self._steps = steps.robot, u, steps
-        self._numbers: tuple[str, ...] = ()
-        self._varied: list[VariedEngine] = []
-        self.differentiate_by(() if numbers is None else numbers)
+        self.robot, self.u, self.numbers, self._steps = steps.robot, u, numbers, steps
         n, ndof = len(u), steps.engine.ndof
         self.t = t0 + steps.dt * np.arange(before, before + n + 1)
         self.q, self.qd = np.zeros((n + 1, ndof)), np.zeros((n + 1, ndof))
+        self._start_change = steps.chart_derivative(march)
+        steps.rewind(march)
         self.q[0], self.qd[0] = march.state[m.Q], march.state[m.QD]
         self._segments: list[_Segment] = []
         self._derivatives: March | None = None
@@ -170,10 +172,11 @@ class Rollout:
     def __repr__(self) -> str:
         return f"<Rollout of '{self.robot.name}': {len(self.u)} steps of {self._steps.dt:g} s>"
 
-    def differentiate_by(self, numbers: Sequence[str]) -> None:
-        """Choose the numbers of the robot's file by which derivatives are wanted."""
-        if tuple(numbers) != self._numbers:
-            self._numbers, self._varied = tuple(numbers), varied_engines(self.robot, numbers)
+    @cached_property
+    def _varied(self) -> list[VariedEngine]:
+        """Engines that carry derivatives by the numbers."""
+        file = scalars_of(self.robot)
+        return [varied_engine(self.robot, file, name) for name in self.numbers]
 
     def vjp(self, q_bar: ArrayLike | None = None, qd_bar: ArrayLike | None = None) -> Cotangents:
         """Derivatives of a scalar f of the motion, by those of f by its rows.
@@ -195,7 +198,7 @@ class Rollout:
         """
         n, ndof = len(self.u), self._steps.engine.ndof
         bars = np.array([self._rows_like("q_bar", q_bar), self._rows_like("qd_bar", qd_bar)])
-        u_bar, bar, numbers = np.zeros_like(self.u), np.zeros((held.N_VECTORS, ndof)), np.zeros(len(self._varied))
+        u_bar, bar, numbers = np.zeros_like(self.u), np.zeros((held.N_VECTORS, ndof)), np.zeros(len(self.numbers))
         for segment in reversed(self._segments):
             first, last = segment.first, segment.last
             local = bars[:, first : last + 1].copy()
@@ -203,13 +206,15 @@ class Rollout:
                 local[:, -1] = 0.0  # what is said of this row is said of it in the next chart
             inputs = self.u[first:last]
             adjoint = empty_adjoint(self._steps, last - first if len(numbers) else 0)
-            self._derive("pull_back", held.pull_back, segment, inputs, True, local, bar, u_bar[first:last], adjoint)
+            self._derive(held.pull_back, segment, inputs, True, local, bar, u_bar[first:last], adjoint)
             numbers += [self._by_number(one, segment, adjoint) for one in self._varied]
             bar[held.QDD :] = 0.0
             if segment.change is not None:
                 bar[: held.QDD] = (segment.change.T @ bar[: held.QDD].ravel()).reshape(2, ndof)
         if not self._segments:
             bar[: held.QDD] = bars[:, 0]
+        if self._start_change is not None:
+            bar[: held.QDD] = (self._start_change.T @ bar[: held.QDD].ravel()).reshape(2, ndof)
         free = ~self._steps.system.partition.mask
         return Cotangents(u_bar, bar[held.Q] * free, bar[held.QD] * free, numbers)
 
@@ -260,11 +265,13 @@ class Rollout:
         """
         n, ndof = len(self.u), self._steps.engine.ndof
         u_dot = np.zeros_like(self.u) if u is None else like("u", u, self.u.shape)
-        change = np.zeros(len(self._varied)) if numbers is None else like("numbers", numbers, (len(self._varied),))
+        change = np.zeros(len(self.numbers)) if numbers is None else like("numbers", numbers, (len(self.numbers),))
         dots = np.zeros((2, n + 1, ndof))
         free = ~self._steps.system.partition.mask
         start = [np.zeros(ndof) if x is None else like(name, x, (ndof,)) for name, x in (("q0", q0), ("qd0", qd0))]
         dots[:, 0] = np.array(start) * free
+        if self._start_change is not None:
+            dots[:, 0] = (self._start_change @ dots[:, 0].ravel()).reshape(2, ndof)
         dot = np.zeros((1, held.N_VECTORS, ndof))
         dot[0, : held.QDD] = dots[:, 0]
         for segment in self._segments:
@@ -277,7 +284,7 @@ class Rollout:
             inputs = self.u[first:last]
             varied = self._change_of_equations(segment, change)
             arguments = segment, inputs, True, before, dot, changes, varied, out
-            self._derive("push_forward", held.push_forward, *arguments)
+            self._derive(held.push_forward, *arguments)
             dots[:, first + 1 : last + 1] = out[0, :, 1:]
         return Tangents(*dots)
 
@@ -306,11 +313,11 @@ class Rollout:
         self.q[first : last + 1], self.qd[first : last + 1] = rows.q[done], rows.qd[done]
         return _Segment(first, last, rows, change), code
 
-    def _derive(self, name: str, kernel: Any, segment: _Segment, inputs: Array, *arguments: Any) -> None:
+    def _derive(self, kernel: Any, segment: _Segment, inputs: Array, *arguments: Any) -> None:
         """One of the two passes over a segment."""
         if self._derivatives is None:
             self._derivatives = self._steps.derivative_record()
-        self._steps.derive(name, kernel, self._derivatives, segment.rows, inputs, *arguments)
+        self._steps.derive(kernel, self._derivatives, segment.rows, inputs, *arguments)
 
     def _by_number(self, varied: VariedEngine, segment: _Segment, adjoint: Adjoint) -> float:
         """The part of a segment in a derivative by a number."""
@@ -352,7 +359,7 @@ class Rollout:
             return steps.equations(0)
         adjoint, inputs, ndof = empty_adjoint(steps, n), self.u[segment.first : segment.last], steps.engine.ndof
         zero = np.zeros((2, n + 1, ndof)), np.zeros((held.N_VECTORS, ndof)), np.zeros_like(inputs)
-        self._derive("pull_back", held.pull_back, segment, inputs, True, *zero, adjoint)  # accelerations at begins
+        self._derive(held.pull_back, segment, inputs, True, *zero, adjoint)  # accelerations at begins
         parts = [self._vary(one, segment, adjoint.equations) for one in self._varied]
         return Equations._make(
             sum((dot * part for dot, part in zip(change, row, strict=True)), np.zeros_like(row[0]))
@@ -363,12 +370,19 @@ class Rollout:
         return np.zeros_like(self.q) if value is None else like(name, value, self.q.shape)
 
 
-def varied_engines(robot: Robot, names: Sequence[str]) -> list[VariedEngine]:
-    """Engines that carry derivatives by numbers of a robot's file."""
-    if isinstance(names, str) or not isinstance(names, Sequence):
-        raise InputError("numbers", "paths of numbers in the robot's file", f"{names!r}"[:60])
+def number_paths(robot: Robot, numbers: Sequence[str]) -> tuple[str, ...]:
+    """Paths of numbers, each of which is in the robot's file (else InputError)."""
+    if isinstance(numbers, str) or not isinstance(numbers, Sequence):
+        raise InputError("numbers", "paths of numbers in the robot's file", f"{numbers!r}"[:60])
+    if not numbers:  # not every robot can be a file
+        return ()
     file = scalars_of(robot)
-    return [varied_engine(robot, file, name) for name in names]
+    for path in numbers:
+        try:
+            file.path(path)
+        except InputError as error:
+            raise InputError("numbers", error.expected, error.got, error.hint) from None
+    return tuple(numbers)
 
 
 def empty_adjoint(steps: HeldSteps, n: int) -> Adjoint:

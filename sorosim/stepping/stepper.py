@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from sorosim.arrays import Array
-from sorosim.compiled import prepare
 from sorosim.engine.inputs import Motion, ZeroOrderHold, by_name, driven_signals
 from sorosim.equations.failure import Trial, diagnose_motion
 from sorosim.equations.system import OdeSystem
@@ -76,7 +75,6 @@ class HeldSteps:
         self.tolerance = float(STEP_TOLERANCE if chosen["tolerance"] is None else chosen["tolerance"])
         self.model = self.method.model(self.inputs)
         loading = self.engine.loading
-        self._kernels: dict[str, Any] = {}
         self.in_python = bool(loading.packed.signals.callables or loading.others or loading.actuators)
 
     def record(self) -> March:
@@ -141,21 +139,15 @@ class HeldSteps:
         if self.in_python:
             return self._advance_in_python(march, rows, inputs)
         arguments = self.model, march, workspace, rows, inputs, self.substeps
-        return int(self.compiled("roll", held.roll, arguments)(*arguments))
-
-    def compiled(self, name: str, kernel: Any, arguments: tuple[Any, ...]) -> Any:
-        """A kernel for arguments of these types, looked up once."""
-        if name not in self._kernels:
-            self._kernels[name] = prepare(kernel, arguments, self.engine.features)
-        return self._kernels[name]
+        return int(self.engine.prepared(held.roll, arguments)(*arguments))
 
     def _advance_in_python(self, march: March, rows: Rows, inputs: Array) -> int:
         """As `held_inputs.roll`, for loads and actuators that Python computes."""
         workspace, number, s = self.engine.workspace_of_derivatives, march.number, march.state
         hold_arguments = self.model, march, workspace
-        hold = self.compiled("hold", held.hold, hold_arguments)
+        hold = self.engine.prepared(held.hold, hold_arguments)
         arguments = self.model, march, workspace, rows, 1
-        step = self.compiled("march", codes.march, arguments)
+        step = self.engine.prepared(codes.march, arguments)
         if march.counts[m.ROW] == 1:
             held.first_row(march, rows)
         for k in range((march.counts[m.ROW] - 1) // self.substeps, len(inputs)):
@@ -218,7 +210,7 @@ class HeldSteps:
         shapes = (rows, ndof), (rows, n_loops), *((2 * n, ndof), (2 * n, n_loops)) * 2
         return Equations._make(map(np.zeros, shapes))
 
-    def derive(self, name: str, kernel: Any, march: March, rows: Rows, inputs: Array, *arguments: Any) -> None:
+    def derive(self, kernel: Any, march: March, rows: Rows, inputs: Array, *arguments: Any) -> None:
         """One of the passes of kernels.held_inputs over rows."""
         if self.tolerance > STEP_TOLERANCE:
             warnings.warn(
@@ -230,7 +222,7 @@ class HeldSteps:
                              f"some of '{self.robot.name}' that Python computes")  # fmt: skip
         workspace = self.engine.workspace_of_derivatives
         call = (self.model, march, workspace, rows, inputs, self.substeps, *arguments)
-        if not self.compiled(name, kernel, call)(*call):
+        if not self.engine.prepared(kernel, call)(*call):
             raise ConvergenceError(f"derivatives of steps of '{self.robot.name}': a step has a singular matrix")
 
     def failure(self, march: March, code: int, what: str) -> ConvergenceError:
@@ -409,7 +401,7 @@ class Stepper:
             self._derivatives = self._steps.derivative_record()
         self._derivatives.path[:] = self._march.path
         arguments = fresh, before, dot, u_dot, self._steps.equations(0), dots
-        self._steps.derive("push_forward", held.push_forward, self._derivatives, self._rows, self._held, *arguments)
+        self._steps.derive(held.push_forward, self._derivatives, self._rows, self._held, *arguments)
         columns = dots[:, :, 1].reshape(size, 2 * n).T
         if change is not None:
             columns = change @ columns

@@ -182,6 +182,26 @@ def test_derivatives_go_on_where_rotations_change_their_chart():
     assert_allclose(tangent.q, (a.q - b.q) / (2 * h), rtol=0, atol=1e-6 * np.abs(tangent.q).max())
 
 
+def test_motions_in_windows_change_the_chart_of_their_starts():
+    robot = sorosim.load(TUMBLER)
+    start = robot.coordinates({"box.free.rz": 3.0}), robot.coordinates({"box.free.rz": 8.0, "box.free.rx": 0.5}, "qd")
+    whole = sorosim.rollout(robot, np.zeros((100, 0)), "10 ms", *start)
+    q, qd = start
+    for _ in range(100):
+        window = sorosim.rollout(robot, np.zeros((1, 0)), "10 ms", q, qd)
+        q, qd = window.q[-1], window.qd[-1]
+    assert_allclose(robot.pose(q, "box"), robot.pose(whole.q[-1], "box"), atol=1e-3)
+    far = robot.coordinates({"box.free.rz": 5.0})
+    rng, h = np.random.default_rng(18), 1e-5
+    q_bar, (dq, dqd) = rng.standard_normal((2, 6)), rng.standard_normal((2, 6))
+    found = sorosim.rollout(robot, np.zeros((1, 0)), "10 ms", far, start[1])
+    assert found.q[0, 2] < 0.0
+    two = [sorosim.rollout(robot, np.zeros((1, 0)), "10 ms", far + k * dq, start[1] + k * dqd).q for k in (h, -h)]
+    tangent, cotangents = found.jvp(q0=dq, qd0=dqd), found.vjp(q_bar)
+    assert_allclose(tangent.q, (two[0] - two[1]) / (2.0 * h), atol=1e-7)
+    assert_allclose((q_bar * tangent.q).sum(), cotangents.q0 @ dq + cotangents.qd0 @ dqd, rtol=1e-10)
+
+
 def test_derivatives_by_the_poses_of_a_place():
     robot, rng = sorosim.load("cable_manipulator"), np.random.default_rng(12)
     u, du = np.abs(rng.standard_normal((2, 6, 5)))
@@ -553,6 +573,8 @@ def test_a_step_that_fails_leaves_the_state():
         (lambda r: sorosim.rollout(r, np.zeros((3, 2)), 0.01), "u: expected an array (N, 1) of inputs, got one of"),
         (lambda r: sorosim.rollout(r, [[np.inf]], 0.01), "u[0].push: expected a finite number, got inf"),
         (lambda r: sorosim.rollout(r, np.zeros((3, 1)), 0.01).vjp(np.zeros(3)), "q_bar: expected an array (4, 1)"),
+        (lambda r: sorosim.rollout(r, np.zeros((3, 1)), 0.01, numbers=["links.bob.mas"]), "numbers: expected the path"),
+        (lambda r: sorosim.rollout(r, np.zeros((3, 1)), 0.01, numbers="gravity"), "numbers: expected paths of numbers"),
         (lambda r: sorosim.Batch(r, 0, 0.01), "n: expected a number of robots, 1 or more, got 0"),
         (lambda r: sorosim.Batch(r, 2, 0.01, threads=0), "threads: expected a number of threads"),
         (lambda r: sorosim.Batch(r, 2, 0.01).step(), "Batch: expected a reset before the first step"),
