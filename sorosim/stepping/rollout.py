@@ -175,6 +175,8 @@ class Rollout:
     @cached_property
     def _varied(self) -> list[VariedEngine]:
         """Engines that carry derivatives by the numbers."""
+        if not self.numbers:  # not every robot can be a file
+            return []
         file = scalars_of(self.robot)
         return [varied_engine(self.robot, file, name) for name in self.numbers]
 
@@ -374,7 +376,7 @@ def number_paths(robot: Robot, numbers: Sequence[str]) -> tuple[str, ...]:
     """Paths of numbers, each of which is in the robot's file (else InputError)."""
     if isinstance(numbers, str) or not isinstance(numbers, Sequence):
         raise InputError("numbers", "paths of numbers in the robot's file", f"{numbers!r}"[:60])
-    if not numbers:  # not every robot can be a file
+    if not numbers:
         return ()
     file = scalars_of(robot)
     for path in numbers:
