@@ -1,0 +1,49 @@
+"""Motions as functions of arrays, without PyTorch and JAX."""
+
+import importlib
+import sys
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+import sorosim
+from sorosim.differentiable import motion_of_arrays
+
+MASS, LENGTH = "links.bob.body.mass", "links.arm.body.cylinder.length"
+
+
+def array(name, value):
+    return np.asarray(value, dtype=float)
+
+
+@pytest.mark.parametrize("processors", [1, 3])
+def test_members_are_rollouts_of_their_own(rng, monkeypatch, processors):
+    monkeypatch.setattr("sorosim.differentiable.n_processors", lambda: processors)
+    robot, u, masses = sorosim.load("pendulum"), np.zeros((2, 3, 5, 0)), 1.0 + rng.random((2, 3))
+    q0, bars = rng.random(1), rng.standard_normal((2, 2, 3, 6, 1))
+    motion, arguments, members = motion_of_arrays(
+        robot, u, q0, {"arm": 0.2}, {MASS: masses, LENGTH: 0.4}, {"dt": 0.01, "t0": 0.0}, array
+    )
+    assert members == (2, 3)
+    assert motion.own == {"u": (5, 0), "q0": (1,), f"numbers.{MASS}": (), f"numbers.{LENGTH}": ()}
+    given = {name: np.broadcast_to(x, members + motion.own[name]) for name, x in arguments.items()}
+    motions, (q, qd) = motion.move(given, by_numbers=True)
+    by = motion.pull_back(motions, *bars)
+    for i in np.ndindex(2, 3):
+        heavier = robot.with_values({MASS: masses[i], LENGTH: 0.4})
+        one = sorosim.rollout(heavier, u[i], 0.01, q0, {"arm": 0.2}, numbers=[MASS, LENGTH])
+        assert_array_equal(q[i], one.q)
+        assert_array_equal(qd[i], one.qd)
+        cotangents = one.vjp(*bars[(slice(None), *i)])
+        assert_array_equal(by["q0"][i], cotangents.q0)
+        assert_array_equal([by[f"numbers.{name}"][i] for name in (MASS, LENGTH)], cotangents.numbers)
+    assert by["u"].shape == u.shape
+
+
+@pytest.mark.parametrize("name", ["torch", "jax"])
+def test_a_missing_package_is_named_with_its_extra(monkeypatch, name):
+    monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.delitem(sys.modules, f"sorosim.{name}", raising=False)
+    with pytest.raises(ImportError, match=rf"the package {name}, got none .*; pip install 'sorosim\[{name}\]'"):
+        importlib.import_module(f"sorosim.{name}")
