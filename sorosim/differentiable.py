@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -12,11 +11,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from sorosim.arrays import Array
+from sorosim.compiled import n_processors
 from sorosim.errors import InputError, SorosimError
 from sorosim.results.result import Equilibrium
 from sorosim.robot import Robot, check_robot
-from sorosim.sensitivity import scalars_of
-from sorosim.stepping.rollout import Rollout, rollout
+from sorosim.stepping.rollout import Rollout, number_paths, rollout
 
 T = TypeVar("T")
 Shape = tuple[int, ...]
@@ -98,7 +97,9 @@ def motion_of_arrays(
     array: makes an array of an argument of this name.
     """
     check_robot(robot)
-    paths, fixed = _paths(robot, numbers), dict(fixed)
+    if not isinstance(numbers, Mapping | None):
+        raise InputError("numbers", "a mapping of paths in the robot's file to numbers", f"{numbers!r}"[:60])
+    paths, fixed = number_paths(robot, tuple(numbers or ())), dict(fixed)
     arguments = {"u": array("u", u)}
     for name, start in (("q0", q0), ("qd0", qd0)):
         if start is None or isinstance(start, str | Mapping | Equilibrium):
@@ -130,26 +131,6 @@ def as_one_interval(robot: Robot, u: Any) -> Any:
 def argument_of(path: str) -> str:
     """The name of a number as an argument."""
     return f"numbers.{path}"
-
-
-def _paths(robot: Robot, numbers: Mapping[str, Any] | None) -> tuple[str, ...]:
-    """The paths of numbers of a robot's file, each of which is there."""
-    if numbers is None:
-        return ()
-    if not isinstance(numbers, Mapping):
-        raise InputError("numbers", "a mapping of paths in the robot's file to numbers", f"{numbers!r}"[:60])
-    file = scalars_of(robot)
-    for path in numbers:
-        try:
-            file.path(path)
-        except InputError as error:
-            raise InputError("numbers", error.expected, error.got, error.hint) from None
-    return tuple(numbers)
-
-
-def n_processors() -> int:
-    """How many this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _on_threads(work: Callable[[int], T], n: int) -> list[T]:

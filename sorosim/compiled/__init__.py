@@ -1,11 +1,11 @@
 """Compiled code: decorators for kernels, their cache on disk, and compilation ahead of its use in several processes."""
 
-from sorosim.compiled.ahead import ALL_FEATURES, prepare, reporting
+from sorosim.compiled.ahead import ALL_FEATURES, n_processors, prepare, reporting
 from sorosim.compiled.cache import CACHE_FOLDER
 from sorosim.compiled.decorators import entry, kernel, kernel_in_place, kernel_inline, kernel_lazy
 from sorosim.compiled.references import Pinned, by_reference, record_at
 
 __all__ = [
     "ALL_FEATURES", "CACHE_FOLDER", "Pinned", "by_reference", "entry", "kernel", "kernel_in_place", "kernel_inline",
-    "kernel_lazy", "prepare", "record_at", "reporting",
+    "kernel_lazy", "n_processors", "prepare", "record_at", "reporting",
 ]  # fmt: skip

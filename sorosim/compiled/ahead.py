@@ -69,7 +69,7 @@ def compile_ahead(calls: list[Specialization], features: frozenset[str]) -> None
 
 
 def _compile_missing(calls: list[Specialization], features: frozenset[str]) -> None:
-    n_workers = 1 if getattr(sys, "frozen", False) or not sys.executable else min(_n_processors(), 8)
+    n_workers = 1 if getattr(sys, "frozen", False) or not sys.executable else min(n_processors(), 8)
     with ExitStack() as stack:
         say = stack.enter_context(_progress_lines())
         stack.enter_context(file_lock("ahead", lambda: say("waiting for another process that compiles the engine")))
@@ -99,7 +99,8 @@ def _wanted(call: Specialization, features: frozenset[str]) -> bool:
     return not feature or feature in features or features >= ALL_FEATURES
 
 
-def _n_processors() -> int:
+def n_processors() -> int:
+    """How many this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -157,7 +158,7 @@ class _Pool:
         if worker is None:
             worker = self.local.worker = self.start()
         requests: Any = worker.stdin
-        with suppress(OSError, EOFError, pickle.UnpicklingError):  # it was killed
+        with suppress(Exception):  # it was killed; pickle raises any error on other data
             requests.write(pickle.dumps(call))
             requests.flush()
             pickle.load(worker.stdout)  # type: ignore[arg-type]  # it is a pipe

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sorosim.arrays import Array, IntArray
-from sorosim.compiled import Pinned
+from sorosim.compiled import Pinned, n_processors
 from sorosim.errors import ConvergenceError, InputError, SorosimWarning
 from sorosim.kernels import held_inputs as held
 from sorosim.kernels import march as codes
@@ -318,7 +317,7 @@ class BatchRollout:
 
 def _threads(threads: int | None) -> int:
     if threads is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return n_processors()
     if isinstance(threads, bool) or not isinstance(threads, int | np.integer) or threads < 1:
         raise InputError("threads", "a number of threads, 1 or more", repr(threads))
     return int(threads)
