@@ -141,7 +141,7 @@ PROGRAM = """
 import json, sys, numpy as np
 import toy
 from sorosim.compiled import ahead
-ahead._n_processors = lambda: int(sys.argv[1])
+ahead.n_processors = lambda: int(sys.argv[1])
 x = np.zeros(3)
 value = toy.prepare(toy.whole, (x,))(x)
 kernels = [toy.whole, *(getattr(toy, f"part_{k}") for k in range(%d))]
