@@ -19,13 +19,12 @@ from sorosim.kernels import newmark as m
 from sorosim.kernels.held_inputs import Member
 from sorosim.robot import Robot, check_robot
 from sorosim.stepping.rollout import Cotangents, Rollout, like
-from sorosim.stepping.stepper import HeldSteps
+from sorosim.stepping.stepper import DONE, HeldSteps
 from sorosim.units.quantity import amount
 from sorosim.validation import Number, indices
 
 # tasks for each thread: members take different times
 PARTS = 4
-DONE = codes.FINISHED, codes.CONTINUES
 
 
 class Batch:
@@ -47,12 +46,14 @@ class Batch:
 
     Attributes
     ----------
-    robots : tuple of Robot
+    robots : list of Robot
         The members.
     t : (n,) ndarray
         Times [s].
     q, qd : (n, ndof) ndarray
         Coordinates and rates.
+    refined : (n,) ndarray of int
+        How many steps since the reset needed smaller ones of the integrator, as in `Stepper`.
     failures : dict
         Member -> the `ConvergenceError` of its step that found no solution. It stays where it was before that step,
         until it is reset.
@@ -71,12 +72,13 @@ class Batch:
         self.threads = _threads(threads)
         options = {"method": method, "substeps": substeps, "spectral_radius": spectral_radius, "tolerance": tolerance}
         self.robots = _members(robot, self.n, numbers or {})
-        shared = HeldSteps(robot, dt, driven, **options)
-        self._steps = [shared if one is robot else HeldSteps(one, dt, driven, **options) for one in self.robots]
+        self._options = {"dt": dt, "driven": driven, **options}
+        shared = HeldSteps(robot, **self._options)
+        self._steps = [shared if one is robot else HeldSteps(one, **self._options) for one in self.robots]
         self.dt, self._shared = shared.dt, shared
         self._marches = [steps.record() for steps in self._steps]
         self._start, self._count = np.zeros(self.n), np.zeros(self.n, dtype=np.int64)
-        self._is_reset = np.zeros(self.n, dtype=np.bool_)
+        self._is_reset, self.refined = np.zeros(self.n, dtype=np.bool_), np.zeros(self.n, dtype=np.int64)
         self.failures: dict[int, ConvergenceError] = {}
         if shared.in_python and n > 1:
             warnings.warn(
@@ -85,9 +87,10 @@ class Batch:
             )  # fmt: skip
         self.numbers = tuple(numbers or ())
         self._rows = [steps.rows(1) for steps in self._steps]
-        members = zip(self._steps, self._marches, self._rows, strict=True)
-        self._pins = [(Pinned(steps.model), Pinned(march), Pinned(rows)) for steps, march, rows in members]
-        self._addresses = np.array([[pin.address for pin in member] for member in self._pins], dtype=np.int64)
+        self._pins: list[Any] = [None] * self.n
+        self._addresses = np.zeros((self.n, 3), dtype=np.int64)
+        for i in range(self.n):
+            self._pin(i)
         self._pool: ThreadPoolExecutor | None = None
         self._compiled: set[str] = set()
 
@@ -131,9 +134,34 @@ class Batch:
         none = np.zeros(self.robot.engine.n_actuators)
         for row, i in enumerate(chosen):
             self._steps[i].begin(self._marches[i], starts[0][row], starts[1][row], time, none)
-            self._start[i], self._count[i], self._is_reset[i] = time, 0, True
+            self._start[i], self._count[i], self._is_reset[i], self.refined[i] = time, 0, True, 0
             self.failures.pop(int(i), None)
         return self.q, self.qd
+
+    def replace(self, member: int, numbers: Mapping[str, Any]) -> None:
+        """Give a member other numbers of the robot's file, as `Robot.with_values` takes them; it must be reset then.
+
+        Those that are not named are as in the robot of the batch, not as they were in the member.
+        """
+        (i,) = indices("member", [member], self.n)
+        if set(numbers) != set(self.numbers):
+            expected = "those of the batch, " + (", ".join(self.numbers) or "none")
+            raise InputError("numbers", expected, ", ".join(numbers) or "none")
+        robot = self.robot.with_values(numbers)
+        self.robots[i], self._steps[i] = robot, HeldSteps(robot, **self._options)
+        self._marches[i], self._rows[i] = self._steps[i].record(), self._steps[i].rows(1)
+        self._pin(i)
+        self.forget(i)
+
+    def forget(self, member: int) -> None:
+        """Let a member wait for a reset."""
+        self._is_reset[member] = False
+        self.failures.pop(int(member), None)
+
+    def state(self, member: int) -> tuple[Array, Array]:
+        """Coordinates and rates (ndof,) of a member."""
+        s = self._marches[member].state
+        return s[m.Q].copy(), s[m.QD].copy()
 
     def step(self, u: ArrayLike | None = None) -> tuple[Array, Array]:
         """Move all members that have not failed by dt.
@@ -176,6 +204,11 @@ class Batch:
         return BatchRollout(self, self._inputs(u, (None,)))
 
     # -- members -----------------------------------------------------------------------------------------------------
+
+    def _pin(self, i: int) -> None:
+        """Tell compiled code where a member's records are."""
+        pins = Pinned(self._steps[i].model), Pinned(self._marches[i]), Pinned(self._rows[i])
+        self._pins[i], self._addresses[i] = pins, [pin.address for pin in pins]
 
     def _for_each(self, name: str, value: Any, k: int) -> Sequence[Any]:
         """A start for each of k members."""
@@ -232,11 +265,15 @@ class Batch:
 
             self._on_threads(roll, np.array_split(chosen, min(len(chosen), PARTS * self.threads)))
         for i in chosen:
-            if results[i] in DONE:
-                steps[i].rewind(marches[i])
-                self._count[i] += 1
-            else:
-                self._fail(int(i), steps[i].failure(marches[i], int(results[i]), f"a step of member {i}"), memory[i])
+            if results[i] not in DONE:
+                finer = steps[i].refine(marches[i], memory[i], self._start[i], self._count[i], inputs[i])
+                if finer is None:
+                    error = steps[i].failure(marches[i], int(results[i]), f"a step of member {i}", refined=True)
+                    self._fail(int(i), error, memory[i])
+                    continue
+                self.refined[i] += 1
+            steps[i].rewind(marches[i])
+            self._count[i] += 1
 
     def _fail(self, i: int, error: ConvergenceError, memory: Array) -> None:
         """A member stays where it was."""
@@ -323,14 +360,14 @@ def _threads(threads: int | None) -> int:
     return int(threads)
 
 
-def _members(robot: Robot, n: int, numbers: Mapping[str, ArrayLike]) -> tuple[Robot, ...]:
+def _members(robot: Robot, n: int, numbers: Mapping[str, ArrayLike]) -> list[Robot]:
     """The robot n times, with numbers of their own."""
     if not isinstance(numbers, Mapping):
         raise InputError("numbers", "a mapping of paths to arrays", type(numbers).__name__)
     if not numbers:
-        return (robot,) * n
+        return [robot] * n
     columns = {path: np.atleast_1d(np.asarray(column)) for path, column in numbers.items()}
     for path, column in columns.items():
         if column.shape != (n,):
             raise InputError(f"numbers.{path}", f"{n} numbers, one for each member", f"shape {column.shape}")
-    return tuple(robot.with_values({path: column[i].item() for path, column in columns.items()}) for i in range(n))
+    return [robot.with_values({path: column[i].item() for path, column in columns.items()}) for i in range(n)]

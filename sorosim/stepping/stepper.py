@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,10 +15,10 @@ from sorosim.engine.inputs import Motion, ZeroOrderHold, by_name, driven_signals
 from sorosim.equations.failure import Trial, diagnose_motion
 from sorosim.equations.system import OdeSystem
 from sorosim.errors import ConvergenceError, InputError, SorosimWarning
+from sorosim.kernels import evaluate
 from sorosim.kernels import held_inputs as held
 from sorosim.kernels import march as codes
 from sorosim.kernels import newmark as m
-from sorosim.kernels.evaluate import DONE
 from sorosim.kernels.held_inputs import Equations
 from sorosim.kernels.newmark import March, Rows
 from sorosim.model.chart import FARTHEST
@@ -31,6 +32,9 @@ from sorosim.validation import Number, Values
 
 # of Newton's method where nothing else is said: in steps, and in motions whose derivatives are to be exact
 STEP_TOLERANCE, ROLLOUT_TOLERANCE = 1e-8, 1e-11
+# how often the steps of an interval that failed are halved
+HALVINGS = 6
+DONE = codes.FINISHED, codes.CONTINUES
 # of coordinates, by which changes of rotations are differentiated
 DIFFERENCE = 1e-3
 
@@ -81,14 +85,18 @@ class HeldSteps:
         """A march before its start."""
         march = self.method.state(self.inputs)
         number, counts = march.number, march.counts
-        h = self.dt / self.substeps
         number[m.ALPHA_M : m.BETA_OLD + 1] = self.method.coefficients
-        number[[m.STEP, m.LAST_STEP, m.PREVIOUS, m.TARGET_STEP, m.MAX_STEP]] = h
+        self.set_step(march)
         number[[m.RTOL, m.ATOL]] = self.tolerance / codes.NEWTON
         number[[m.LEAST_PIVOT, m.FACTORED_RATIO]] = 1.0
         counts[[m.FIXED, m.HELD, m.FRESH, m.ROW, m.STEPS_LEFT]] = 1
         counts[m.EXTERNAL] = self.in_python
         return march
+
+    def set_step(self, march: March) -> None:
+        """Let a march take steps of this size."""
+        march.number[[m.STEP, m.LAST_STEP, m.PREVIOUS, m.TARGET_STEP, m.MAX_STEP]] = self.dt / self.substeps
+        march.counts[m.FACTORED] = 0
 
     def rows(self, n_intervals: int) -> Rows:
         """Room for the states at the ends of steps."""
@@ -141,6 +149,28 @@ class HeldSteps:
         arguments = self.model, march, workspace, rows, inputs, self.substeps
         return int(self.engine.prepared(held.roll, arguments)(*arguments))
 
+    def refine(
+        self, march: March, begin: Array, t0: float, count: int, inputs: Array
+    ) -> tuple[HeldSteps, Rows] | None:
+        """Move over an interval, whose steps failed, in smaller ones: these and their rows; None where all fail.
+
+        begin: memory of the march before. Where all fail, the march stays that of the first try.
+        """
+        finer, first = copy.copy(self), march.memory.copy()
+        for _ in range(HALVINGS):
+            march.memory[:] = begin
+            finer.substeps *= 2
+            finer.set_step(march)
+            rows = finer.rows(1)
+            rows.t[:] = finer.times(t0, 1, count)
+            finer.at_first_row(march)
+            code = finer.advance(march, rows, inputs)
+            self.set_step(march)
+            if code in DONE:
+                return finer, rows
+        march.memory[:] = first
+        return None
+
     def _advance_in_python(self, march: March, rows: Rows, inputs: Array) -> int:
         """As `held_inputs.roll`, for loads and actuators that Python computes."""
         workspace, number, s = self.engine.workspace_of_derivatives, march.number, march.state
@@ -153,12 +183,12 @@ class HeldSteps:
         for k in range((march.counts[m.ROW] - 1) // self.substeps, len(inputs)):
             march.inputs[:, 0] = inputs[k]
             self._evaluate_python(march, s[m.Q], s[m.QD], inputs[k], number[m.TIME])
-            if hold(*hold_arguments) != DONE:
+            if hold(*hold_arguments) != evaluate.DONE:
                 return codes.NOT_FINITE
             for _ in range(self.substeps):
                 while (code := int(step(*arguments))) == codes.NEEDS_PYTHON:
                     self._evaluate_python(march, s[m.Q_NEW], s[m.QD_NEW], inputs[k], number[m.TIME] + number[m.STEP])
-                if code not in (codes.CONTINUES, codes.FINISHED):
+                if code not in DONE:
                     return code
         return codes.FINISHED
 
@@ -225,17 +255,18 @@ class HeldSteps:
         if not self.engine.prepared(kernel, call)(*call):
             raise ConvergenceError(f"derivatives of steps of '{self.robot.name}': a step has a singular matrix")
 
-    def failure(self, march: March, code: int, what: str) -> ConvergenceError:
-        """What a step that failed says."""
+    def failure(self, march: March, code: int, what: str, *, refined: bool = False) -> ConvergenceError:
+        """What a step that failed says; refined: whether smaller ones failed too."""
         s, t, h = march.state, float(march.number[m.TIME]), float(march.number[m.STEP])
         q, qd, qdd = (s[row].copy() for row in (m.Q_NEW, m.QD_NEW, m.QDD_NEW))
         trial = Trial(t + h, q, qd, qdd, march.multiplier[m.L_NEW].copy())
         self.hold(march.end.u)
         last = t, self.system.state(s[m.Q], s[m.QD])
         report = diagnose_motion(self.system, last, h, trial, None, (self.tolerance, self.tolerance))
+        smaller = f"; so do steps down to {h / 2**HALVINGS:.3g} s" if refined else ""
         hint = f"{report.advice}; or more" if report.advice else "more"
         return ConvergenceError(
-            f"{what} of '{self.robot.name}' at t = {t:.6g} s: {MESSAGES[code]}{report.words}; {hint} substeps than "
+            f"{what} of '{self.robot.name}' at t = {t:.6g} s: {MESSAGES[code]}{report.words}{smaller}; {hint} substeps than "
             f"{self.substeps} of {h:.3g} s", None, report,
         )  # fmt: skip
 
@@ -259,9 +290,14 @@ class Stepper:
     driven : mapping of link or coordinate name to float, str or signal
         Motions, as in `simulate`: `step` may replace them. Default: those of the robot's file.
 
+    Attributes
+    ----------
+    refined : int
+        How many intervals since the reset needed smaller steps.
+
     Notes
     -----
-    At the begin of each dt the accelerations are those of forward dynamics under the new inputs. Source:
+    Where a step finds no solution, its interval is taken again in 2, 4, up to 64 times as many. At the begin of each dt the accelerations are those of forward dynamics under the new inputs. Source:
     docs/theory.md, 10 and 14.
 
     Examples
@@ -284,8 +320,9 @@ class Stepper:
         self._held = np.zeros((1, robot.engine.n_actuators))
         self._start, self._count = 0.0, 0  # time of the reset, intervals since
         self._state: StepState | None = None
-        # inputs before the last step, whether it began anew, and how its end came to another chart
-        self._last: tuple[Array, bool, Array | None] | None = None
+        self.refined = 0
+        # the steps and rows of the last interval, inputs before the last step, whether it began anew, and how its end came to another chart
+        self._last: tuple[HeldSteps, Rows, Array, bool, Array | None] | None = None
         self._derivatives: March | None = None
 
     def __repr__(self) -> str:
@@ -309,7 +346,7 @@ class Stepper:
         inputs, time = self.robot.inputs(u), amount("t", t, "time")
         self._steps.begin(self._march, q, qd, time, inputs)
         self._march.path[:] = 0.0
-        self._start, self._count, self._last = time, 0, None
+        self._start, self._count, self._last, self.refined = time, 0, None, 0
         self._state = self._snapshot()
         return self._state
 
@@ -327,7 +364,7 @@ class Stepper:
         Raises
         ------
         ConvergenceError
-            A step of the integrator found no solution. The state is that before the step.
+            No steps of the integrator found a solution, nor smaller ones. The state is that before the step.
         InputError
             A wrong name, length or value; no `reset` before.
         """
@@ -338,13 +375,18 @@ class Stepper:
         fresh = bool(self._march.counts[m.FRESH])
         self._rows.t[:] = self._steps.times(self._start, 1, self._count)
         self._steps.at_first_row(self._march)
-        code = self._steps.advance(self._march, self._rows, self._held)
-        if code not in (codes.FINISHED, codes.CONTINUES):
-            error = self._steps.failure(self._march, code, "a step")
-            self._restore(before)
-            raise error
+        steps, rows, begin = self._steps, self._rows, self._march.memory.copy()
+        code = steps.advance(self._march, rows, self._held)
+        if code not in DONE:
+            finer = steps.refine(self._march, begin, self._start, self._count, self._held)
+            if finer is None:
+                error = steps.failure(self._march, code, "a step", refined=True)
+                self._restore(before)
+                raise error
+            steps, rows = finer
+            self.refined += 1
         self._count += 1
-        self._last = before.u, fresh, self._steps.chart_derivative(self._march)
+        self._last = steps, rows, before.u, fresh, self._steps.chart_derivative(self._march)
         self._steps.rewind(self._march)
         self._state = self._snapshot()
         return self._state
@@ -391,7 +433,7 @@ class Stepper:
         """
         if self._last is None:
             raise InputError("Stepper.linearize", "a step before", "none since the reset or the change of the state")
-        before, fresh, change = self._last
+        steps, rows, before, fresh, change = self._last
         n, n_inputs = self.robot.ndof, len(before)
         size = 2 * n + n_inputs
         dot, u_dot, dots = np.zeros((size, held.N_VECTORS, n)), np.zeros((size, 1, n_inputs)), np.zeros((size, 2, 2, n))
@@ -399,9 +441,10 @@ class Stepper:
         dot[:n, held.Q], dot[n : 2 * n, held.QD], u_dot[2 * n :, 0] = np.diag(free), np.diag(free), np.eye(n_inputs)
         if self._derivatives is None:
             self._derivatives = self._steps.derivative_record()
+        steps.set_step(self._derivatives)
         self._derivatives.path[:] = self._march.path
-        arguments = fresh, before, dot, u_dot, self._steps.equations(0), dots
-        self._steps.derive(held.push_forward, self._derivatives, self._rows, self._held, *arguments)
+        arguments = fresh, before, dot, u_dot, steps.equations(0), dots
+        steps.derive(held.push_forward, self._derivatives, rows, self._held, *arguments)
         columns = dots[:, :, 1].reshape(size, 2 * n).T
         if change is not None:
             columns = change @ columns

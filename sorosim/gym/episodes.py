@@ -1,0 +1,156 @@
+"""Episodes of the members of a batch: what the environments of one and of many robots have in common."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Box
+
+from sorosim.arrays import Array
+from sorosim.errors import InputError
+from sorosim.gym.task import Random, State, Task
+from sorosim.robot import Robot, check_robot
+from sorosim.sensitivity import scalars
+from sorosim.stepping.batch import Batch
+from sorosim.stepping.rollout import number_paths
+from sorosim.units.quantity import amount
+from sorosim.validation import Number
+
+ACTIONS = np.float32
+OBSERVATIONS = np.float32
+
+
+class Episodes:
+    """Episodes of n robots; members are counted from 0.
+
+    Attributes
+    ----------
+    observations, actions : Box
+        Spaces of one member.
+    """
+
+    def __init__(self, robot: Robot, task: Task, n: int, dt: Number | None, threads: int | None) -> None:
+        self.robot = check_robot(robot)
+        if not isinstance(task, Task):
+            raise InputError("task", "a sorosim.gym.Task", type(task).__name__)
+        self.task = task
+        self.chosen, self.low, self.high = _inputs(robot, task)
+        self.paths, self.least, self.most = _numbers(robot, task)
+        numbers = {path: np.full(n, x) for path, x in zip(self.paths, 0.5 * (self.least + self.most), strict=True)}
+        self.batch = Batch(robot, n, task.dt if dt is None else dt, numbers, threads, **task.options)
+        self.steps = math.ceil(amount("task.duration", task.duration, "time") / self.batch.dt - 1e-9)
+        self.count, self.goals = np.zeros(n, dtype=np.int64), [None] * n
+        self.u, self.action = np.zeros((n, len(robot.actuator_names))), np.zeros((n, len(self.chosen)))
+        self.begin(range(1), [np.random.default_rng(0)])
+        size = len(self.observation(0, self._readings()))
+        self.batch.forget(0)
+        self.observations = Box(-np.inf, np.inf, (size,), OBSERVATIONS)
+        self.actions = Box(-1.0, 1.0, (len(self.chosen),), ACTIONS)
+
+    def begin(self, members: Sequence[int], generators: Sequence[Random]) -> None:
+        """Begin episodes of some members; each draws from its own generator, in the order numbers, start, goal."""
+        for i, random in zip(members, generators, strict=True):
+            if self.paths:
+                drawn = random.uniform(self.least, self.most)
+                self.batch.replace(i, dict(zip(self.paths, drawn.tolist(), strict=True)))
+            start = {} if self.task.start is None else dict(self.task.start(random))
+            self.goals[i] = None if self.task.goal is None else self.task.goal(random)
+            self.batch.reset(start.get("q"), start.get("qd"), members=[i])
+            self.count[i], self.u[i], self.action[i] = 0, 0.0, 0.0
+
+    def inputs(self, actions: Any) -> Array:
+        """Inputs (n, n_actuators) of actions (n, n_actions)."""
+        shape = len(self.u), len(self.chosen)
+        try:
+            given = np.array(actions, dtype=float)
+        except (TypeError, ValueError):
+            raise InputError("action", "numbers within -1 and 1", f"{actions!r}"[:60]) from None
+        if given.shape != shape:
+            raise InputError("action", f"{shape[1]} numbers" if shape[0] == 1 else f"an array {shape}",
+                             f"one of shape {given.shape[shape[0] == 1 :]}")  # fmt: skip
+        if not np.isfinite(given).all():
+            i, k = np.argwhere(~np.isfinite(given))[0]
+            name = self.robot.actuator_names[self.chosen[k]]
+            raise InputError(f"action[{k}]", f"a finite number for '{name}'", f"{given[i, k]}")
+        self.action[:] = np.clip(given, -1.0, 1.0)
+        out = np.zeros_like(self.u)
+        out[:, self.chosen] = self.low + 0.5 * (self.action + 1.0) * (self.high - self.low)
+        return out
+
+    def step(self, actions: Any) -> None:
+        """Move all members that have not failed."""
+        self.u[:] = self.inputs(actions)
+        self.batch.step(self.u)
+        self.count += 1
+
+    def state(self, i: int) -> State:
+        """The moment of a member."""
+        batch = self.batch
+        q, qd = batch.state(i)
+        t = float(self.count[i]) * batch.dt
+        return State(batch.robots[i], t, q, qd, self.u[i].copy(), self.action[i].copy(), self.goals[i])
+
+    def _readings(self) -> Mapping[str, Array]:
+        return self.batch.measure() if self.task.sensors else {}
+
+    def observation(self, i: int, readings: Mapping[str, Array], state: State | None = None) -> Any:
+        """What is observed of a member."""
+        seen = np.asarray(self.task.observe(self.state(i) if state is None else state), dtype=float)
+        if seen.ndim != 1:
+            raise InputError("task.observe", "an array (n,)", f"one of shape {seen.shape}")
+        return np.concatenate([seen, *(np.ravel(rows[i]) for rows in readings.values())]).astype(OBSERVATIONS)
+
+    def observe(self) -> Any:
+        """Observations (n, size) of all members."""
+        readings = self._readings()
+        return np.array([self.observation(i, readings) for i in range(len(self.u))])
+
+    def outcome(self, i: int) -> tuple[float, bool, bool, dict[str, Any]]:
+        """Reward, whether the episode ended, whether its time is over, and what else is known, after a step."""
+        task, state, info = self.task, self.state(i), {}
+        if failure := self.batch.failures.get(i):
+            return float(task.failure_reward), True, False, {"failure": str(failure)}
+        if task.success is not None:
+            info["success"] = bool(task.success(state))
+        ended = task.ends is not None and bool(task.ends(state))
+        return float(task.reward(state)), ended, bool(self.count[i] >= self.steps), info
+
+
+def _inputs(robot: Robot, task: Task) -> tuple[list[int], Array, Array]:
+    """Which inputs are actions, and their bounds in SI units."""
+    if not isinstance(task.bounds, Mapping) or not task.bounds:
+        raise InputError("task.bounds", "a mapping of actuators to (low, high)", f"{task.bounds!r}"[:60])
+    sides = []
+    for side in (0, 1):
+        sides.append(robot.inputs({name: _pair("bounds", name, pair)[side] for name, pair in task.bounds.items()},
+                                  "task.bounds"))  # fmt: skip
+    chosen = [k for k, name in enumerate(robot.actuator_names) if name in task.bounds]
+    low, high = sides[0][chosen], sides[1][chosen]
+    for k, i in enumerate(chosen):
+        if not low[k] < high[k]:
+            name = robot.actuator_names[i]
+            raise InputError(f"task.bounds.{name}", "a low bound below the high one", f"{low[k]:g} and {high[k]:g}")
+    return chosen, low, high
+
+
+def _numbers(robot: Robot, task: Task) -> tuple[tuple[str, ...], Array, Array]:
+    """Paths of numbers that are drawn, and their bounds in SI units."""
+    paths = number_paths(robot, tuple(task.numbers))
+    sides = []
+    for side in (0, 1):
+        values = {path: _pair("numbers", path, pair)[side] for path, pair in task.numbers.items()}
+        file = scalars(robot.with_values(values)) if values else {}
+        sides.append(np.array([file[path] for path in paths]))
+    for path, low, high in zip(paths, *sides, strict=True):
+        if not low <= high:
+            raise InputError(f"task.numbers.{path}", "a low bound up to the high one", f"{low:g} and {high:g}")
+    return paths, sides[0], sides[1]
+
+
+def _pair(what: str, name: str, pair: Any) -> tuple[Any, Any]:
+    if not isinstance(pair, tuple | list) or len(pair) != 2:
+        raise InputError(f"task.{what}.{name}", "(low, high)", f"{pair!r}"[:60])
+    return pair[0], pair[1]
