@@ -17,27 +17,28 @@ from sorosim.robot import Robot
 from sorosim.validation import Number
 
 PICTURE = 480, 360  # pixels
-GOAL_COLOUR, GOAL_SIZE = "red", 0.03  # radius by the size of what is seen
+GOAL_COLOUR, GOAL_SIZE = "red", 0.01  # radius by the size of what is seen
 
 
 class Pictures:
-    """Pictures of a robot, its camera and floor chosen for the first state."""
+    """Pictures of a robot with its task."""
 
-    def __init__(self, robot: Robot, mode: str | None, known: list[str]) -> None:
+    def __init__(self, robot: Robot, task: Task, mode: str | None, known: list[str]) -> None:
         if mode is not None and mode not in known:
             raise InputError("render_mode", "'rgb_array' or none", f"{mode!r}")
-        self.robot, self.mode, self._scene = robot, mode, None
+        self.robot, self.task, self.mode, self._scene = robot, task, mode, None
 
     def draw(self, state: State) -> Any:
         """The picture (height, width, 3) of a state, with its goal where that is a position; None without a mode."""
+        if self.mode is None:
+            return None
         from sorosim.viz.offscreen import load_pyvista
         from sorosim.viz.scene import Scene
 
-        if self.mode is None:
-            return None
         scene: Any = self._scene
         if scene is None:
-            scene = self._scene = Scene(self.robot, size=PICTURE, title="", axes=False)
+            scene = self._scene = Scene(self.robot, size=PICTURE, **{"title": "", "axes": False} | dict(self.task.drawing))
+            scene.fit([self.robot.initial_q, *map(self.robot.coordinates, self.task.in_sight)])
         scene.update(state.q, state.u, state.t)
         if isinstance(state.goal, np.ndarray) and state.goal.shape == (3,):
             ball = load_pyvista().Sphere(radius=GOAL_SIZE * scene.plotter.length, center=state.goal)
@@ -77,7 +78,7 @@ class RobotEnv(gymnasium.Env[Any, Any]):
     metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array"], "render_fps": 20}
 
     def __init__(self, robot: Robot, task: Task, dt: Number | None = None, *, render_mode: str | None = None) -> None:
-        self._pictures = Pictures(robot, render_mode, self.metadata["render_modes"])
+        self._pictures = Pictures(robot, task, render_mode, self.metadata["render_modes"])
         self.render_mode = render_mode
         self._episodes = Episodes(robot, task, 1, dt, 1)
         self.metadata = self.metadata | {"render_fps": 1.0 / self._episodes.batch.dt}  # type: ignore[misc]
@@ -134,7 +135,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         self, robot: Robot, task: Task, dt: Number | None = None, *, num_envs: int, threads: int | None = None,
         render_mode: str | None = None,
     ) -> None:  # fmt: skip
-        self._pictures = Pictures(robot, render_mode, self.metadata["render_modes"])
+        self._pictures = Pictures(robot, task, render_mode, self.metadata["render_modes"])
         self.render_mode = render_mode
         self._episodes = Episodes(robot, task, num_envs, dt, threads)
         self.metadata = self.metadata | {"render_fps": 1.0 / self._episodes.batch.dt}  # type: ignore[misc]

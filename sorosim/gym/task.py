@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from sorosim.arrays import Array
 from sorosim.robot import Robot
-from sorosim.validation import Number
+from sorosim.validation import Number, Values
 
 Random = np.random.Generator
 Bounds = Mapping[str, tuple[Number, Number]]
@@ -94,6 +94,10 @@ class Task:
         Reward of a step that finds no solution, which ends the episode.
     options : mapping
         method, substeps, spectral_radius and tolerance of the steps, as in `Stepper`.
+    drawing : mapping
+        Options of pictures, as for `sorosim.still`.
+    in_sight : sequence of (ndof,) array_like or mapping
+        Coordinates that pictures must have in sight, beside the start of the robot's file.
     """
 
     bounds: Bounds
@@ -110,3 +114,5 @@ class Task:
     numbers: Bounds = field(default_factory=dict)
     failure_reward: float = -100.0
     options: Mapping[str, Any] = field(default_factory=dict)
+    drawing: Mapping[str, Any] = field(default_factory=dict)
+    in_sight: Sequence[Values] = ()

@@ -23,7 +23,10 @@ REUSE, ONCE, DONE, ALWAYS = range(4)
 CONTINUES, FINISHED, NEEDS_PYTHON, NO_CONVERGENCE, TOO_SMALL, NOT_FINITE, CONVERGED = range(7)
 
 MAX_ITERATIONS = 8
-MAX_NEWTON = 30  # where derivatives are new at every correction
+MAX_NEWTON = 40  # where derivatives are new at every correction
+# there, corrections that do not shrink by this are applied in half, down to a least part: contacts and friction have
+# kinks between which Newton's method would jump
+STUCK, LEAST_PART = 0.9, 1.0 / 16.0
 # Newton's method ends where the error left is this part of the tolerance
 NEWTON = 1e-3
 # loops may be open by no more than this before the last correction of Newton's method, in radians or of their extent;
@@ -105,14 +108,16 @@ def iterate(model, march, ws):
     if k > 0 and count[nm.HELD] != 0 and theta >= 0.5 and size * number[nm.RTOL] <= ROUNDING:
         return CONVERGED
     # with new derivatives at every correction the first ones may lead farther away before they lead back
-    always = count[nm.REFACTOR] == ALWAYS
+    always, whole = count[nm.REFACTOR] == ALWAYS, number[nm.PART] == 1.0
+    if always and k > 0:
+        number[nm.PART] = max(0.5 * number[nm.PART], LEAST_PART) if theta > STUCK else min(2.0 * number[nm.PART], 1.0)
     if not size < np.inf or (k > 0 and theta >= 1.0 and size > NEWTON and not always):
         return NO_CONVERGENCE
     error = size if k == 0 else size * theta / (1.0 - min(theta, 0.9))
     tight = max(CLOSED_RATE * number[nm.STEP] * number[nm.STEP], CLOSED_TIGHTEST)
     closed = gap <= CLOSED and (gap <= tight or (k > 0 and gap > 0.5 * number[nm.GAP]))
     number[nm.GAP] = gap
-    if error <= NEWTON and closed:
+    if error <= NEWTON and closed and whole:
         if k == 0:
             number[nm.CONTRACTION] = 0.0  # nothing was slow
         return CONVERGED
@@ -153,7 +158,7 @@ def march(model, march, ws, rows, max_steps) -> int:
             if done >= max_steps:
                 return CONTINUES
             nm.begin_step(model, march, ws)
-            count[nm.ITERATION] = 0
+            count[nm.ITERATION], number[nm.PART] = 0, 1.0
             ratio, _ = nm.ratios(number)
             changed = abs(ratio / number[nm.FACTORED_RATIO] - 1.0) > RATIO_CHANGE
             slow = number[nm.CONTRACTION] > (SLOW_CONTRACTION_HELD if count[nm.HELD] != 0 else SLOW_CONTRACTION)
@@ -174,7 +179,7 @@ def march(model, march, ws, rows, max_steps) -> int:
                 # once more with new factors, or where no smaller step is left, with new ones at every correction
                 nm.begin_step(model, march, ws)
                 count[nm.ITERATION], count[nm.REFACTOR] = 0, ONCE if count[nm.REFACTOR] == REUSE else ALWAYS
-                number[nm.CONTRACTION] = 0.0
+                number[nm.CONTRACTION], number[nm.PART] = 0.0, 1.0
                 if count[nm.EXTERNAL] != 0:
                     return NEEDS_PYTHON
             else:

@@ -38,7 +38,8 @@ from sorosim.kernels.surfaces import NO_TANGENTS, OVERFLOW
 TIME, STEP, LAST_STEP, ALPHA_M, ALPHA_F, BETA, GAMMA, BETA_OLD, RTOL, ATOL, MAX_STEP, MIN_STEP = range(12)
 FACTORED_RATIO, CONTRACTION, SIZE, LEAST_PIVOT, LEAST_PIVOT_TIME, PREVIOUS, TARGET_STEP, GAP, BEST_PIVOT = range(12, 21)
 WORK_DONE, DISSIPATED = range(21, 23)  # by actuators and by damping of the tree, since the start [J]
-N_NUMBERS = 23
+PART = 23  # of the corrections by Newton's method that is applied
+N_NUMBERS = 24
 # March.counts
 PHASE, FIXED, EXTERNAL, PROJECT, ITERATION, REFACTOR, FACTORED, ROW, RANK, STEPS_LEFT, LEAST_ROW, MOST_RANK, RESIZE = (
     range(13)
@@ -324,7 +325,7 @@ def begin_step(model, march, ws) -> None:
 
 @kernel_lazy()
 def correct(model, march) -> float:
-    """One correction of Newton's method. Returns its size, relative to the tolerance (root mean square)."""
+    """One correction of Newton's method, PART of it. Returns the size of all of it, relative to the tolerance (root mean square)."""
     state, number, n = march.state, march.number, march.state.shape[1]
     ratio, rate_ratio = ratios(number)
     x = state[CORRECTION]
@@ -333,17 +334,18 @@ def correct(model, march) -> float:
     for i in range(march.G.shape[0]):
         march.multiplier[L_RIGHT, i] = -march.out.closure.value[ERROR, i]
     solve(march, x)
-    a_ratio, total = 1.0 / (number[BETA] * number[STEP] * number[STEP]), 0.0
+    a_ratio, part, total = 1.0 / (number[BETA] * number[STEP] * number[STEP]), number[PART], 0.0
     for i in range(n):
         if model.known[i]:
             continue
+        total += (x[i] / state[SCALE, i]) ** 2
+        x[i] *= part
         state[Q_NEW, i] += x[i]
         state[QD_NEW, i] += rate_ratio * x[i]
         state[QDD_NEW, i] += ratio * x[i]
         state[A_NEW, i] += a_ratio * x[i]
-        total += (x[i] / state[SCALE, i]) ** 2
     for i in range(march.G.shape[0]):
-        march.multiplier[L_NEW, i] += ratio * march.multiplier[L_STEP, i]
+        march.multiplier[L_NEW, i] += part * ratio * march.multiplier[L_STEP, i]
     return sqrt(total / max(n - model.driven.shape[0], 1))
 
 
