@@ -42,8 +42,8 @@ def learn(folder: Path, say: Callable[[str], None] = print) -> None:
     members = make_vec_env("sorosim/Reach-v0", MEMBERS, seed=0)
     policy: Any = {"net_arch": [128, 128], "log_std_init": -0.5}
     model = PPO(
-        "MlpPolicy", members, n_steps=160, batch_size=512, n_epochs=10, learning_rate=5e-4, gamma=0.95, policy_kwargs=policy,
-        seed=0, device="cpu",
+        "MlpPolicy", members, n_steps=160, batch_size=512, n_epochs=10, learning_rate=5e-4, gamma=0.95,
+        policy_kwargs=policy, seed=0, device="cpu",
     )  # fmt: skip
     env, curve = gymnasium.make("sorosim/Reach-v0"), Curve()
     say("before: return {:.1f}, success {:.0%}".format(*evaluate(model, env)))

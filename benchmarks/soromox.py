@@ -84,15 +84,19 @@ def theirs() -> Iterator[Point]:
         "Kvaerno3, adaptive": (diffrax.Kvaerno3(), adaptive, 1e-3, 0.1),
     }
     for name, (solver, control, step, t_end) in solvers.items():
+        options = {"t1": t_end, "solver_dt": step, "solver": solver, "stepsize_controller": control}
+        fixed = {"save_dt": None, "save_ts": jnp.array([t_end]), "max_steps": 1_000_000}
+        yield _timed(f"soromox, {name}", _members(jax, system, start, options | fixed, jnp.zeros((MEMBERS, n))), t_end)
 
-        def move(force: Any, t_end: float = t_end, solver: Any = solver, control: Any = control, step: float = step) -> Any:
-            return system.rollout_to(
-                start, tau_ext=force, t1=t_end, solver_dt=step, save_dt=None, save_ts=jnp.array([t_end]), solver=solver,
-                stepsize_controller=control, max_steps=1_000_000,
-            ).y[-1]  # fmt: skip
 
-        batch, forces = jax.jit(jax.vmap(move)), jnp.zeros((MEMBERS, n))
-        yield _timed(f"soromox, {name}", lambda batch=batch, forces=forces: np.asarray(batch(forces))[:, :n], t_end)
+def _members(jax: Any, system: Any, start: Any, options: dict[str, Any], forces: Any) -> Callable[[], Array]:
+    """What moves members under generalised forces (members, n), and gives their coordinates at the end."""
+
+    def member(force: Any) -> Any:
+        return system.rollout_to(start, tau_ext=force, **options).y[-1]
+
+    move = jax.jit(jax.vmap(member))
+    return lambda: np.asarray(move(forces))[:, : forces.shape[1]]
 
 
 def _timed(name: str, move: Callable[[], Array], t_end: float) -> Point:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from benchmarks import mass_matrix, rigid_tree_plots, rigid_trees, scaling, work_precision
+from benchmarks import learning, mass_matrix, rigid_tree_plots, rigid_trees, scaling, soromox, work_precision
 from sorosim.solvers.base import one_blas_thread
 
 RODS = (1, 2, 5, 10, 20, 50, 100, 200)
@@ -59,9 +59,32 @@ def work_against_precision(folder: Path) -> None:
         print(f"{name}: {1e3 * error:g} mm, {seconds:g} s; ours {ours:.3f} s, {seconds / ours:.1f} times faster")
 
 
+def batches_beside_soromox(folder: Path) -> None:
+    """An arm of 24 coordinates in batches, beside soromox in JAX."""
+    print("time of the first call [s], of a simulated second of one member [s], error of the tip by length")
+    points = [soromox.ours(1), soromox.ours(None)]
+    try:
+        points += soromox.theirs()
+    except ImportError:
+        print("soromox is not installed")
+    for point in points:
+        print(f"{point.name}: {point.first:.1f}, {point.seconds:.3g}, {point.error:.1e}; "
+              f"{point.seconds / points[1].seconds:.3g} times ours on all threads")  # fmt: skip
+
+
+def learn_to_reach(folder: Path) -> None:
+    """PPO of Stable-Baselines3 on the task of reaching, some ten minutes."""
+    try:
+        learning.learn(folder)
+    except ImportError as error:
+        print(f"{error.name} is not installed: pip install 'sorosim[learn]'")
+
+
 STUDIES: Mapping[str, Callable[[Path], None]] = {
     "scaling": derivatives_by_size,
     "mass matrix": mass_matrix_by_size,
     "rigid trees": rigid_trees_by_size,
     "work precision": work_against_precision,
+    "soromox": batches_beside_soromox,
+    "learn reach": learn_to_reach,
 }

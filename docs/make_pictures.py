@@ -141,6 +141,7 @@ TIMES = {
     "particle": (0.0, 0.2, 0.4, 0.6, 0.8),
     "jumping_lamp": (0.0, 0.7, 0.8, 0.9, 1.0, 1.18),
     "polypeptide": (0.0, 4.0),
+    "soft_cart_pole": (0.0, 0.3, 0.6, 0.9),
     "puma560": (0.0, 1.6, 4.0),
     "ur5_with_soft_gripper": (0.0, 2.0, 4.0),
 }

@@ -56,6 +56,7 @@ LAYERS = (
     "jax",
     "sweeps",
     "viz",
+    "gym",
     "bifurcation",
     "opening",
     "__init__",

@@ -41,7 +41,9 @@ REPO = Path(__file__).resolve().parents[1]
 DOCUMENTS = [REPO / "README.md", REPO / "CHANGELOG.md", *sorted((REPO / "docs").rglob("*.md"))]
 GENERATED = {"file_format.md", "gallery/index.rst"}  # written by programs, may not be there
 HEAVY = {"movie", "bench", "play"}  # too slow: only their words are checked
-EXTRAS = re.compile(r"^import (torch|jax)$", re.MULTILINE)  # blocks that import one are left out where it is not there
+EXTRAS = re.compile(
+    r"^import (torch|jax|gymnasium)$", re.MULTILINE
+)  # blocks that import one are left out where it is not there
 
 FENCE = re.compile(
     r"^```(?P<kind>\S*|\{code-block\} \w+)\n(?P<options>(?::[^\n]*\n)*\n?)(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE

@@ -26,7 +26,8 @@ class Pictures:
     def __init__(self, robot: Robot, task: Task, mode: str | None, known: list[str]) -> None:
         if mode is not None and mode not in known:
             raise InputError("render_mode", "'rgb_array' or none", f"{mode!r}")
-        self.robot, self.task, self.mode, self._scene = robot, task, mode, None
+        self.robot, self.task, self.mode = robot, task, mode
+        self._scene: Any = None
 
     def draw(self, state: State) -> Any:
         """The picture (height, width, 3) of a state, with its goal where that is a position; None without a mode."""
@@ -35,9 +36,10 @@ class Pictures:
         from sorosim.viz.offscreen import load_pyvista
         from sorosim.viz.scene import Scene
 
-        scene: Any = self._scene
+        scene = self._scene
         if scene is None:
-            scene = self._scene = Scene(self.robot, size=PICTURE, **{"title": "", "axes": False} | dict(self.task.drawing))
+            options: dict[str, Any] = {"title": "", "axes": False} | dict(self.task.drawing)
+            scene = self._scene = Scene(self.robot, size=PICTURE, **options)
             scene.fit([self.robot.initial_q, *map(self.robot.coordinates, self.task.in_sight)])
         scene.update(state.q, state.u, state.t)
         if isinstance(state.goal, np.ndarray) and state.goal.shape == (3,):
@@ -51,7 +53,7 @@ class Pictures:
             self._scene = None
 
 
-class RobotEnv(gymnasium.Env[Any, Any]):
+class RobotEnv(gymnasium.Env):  # type: ignore[misc]
     """A robot and its task as an environment.
 
     Parameters
@@ -62,6 +64,13 @@ class RobotEnv(gymnasium.Env[Any, Any]):
         Time between actions [s]. Default: that of the task.
     render_mode : {"rgb_array"}, optional
         `render` gives pictures (360, 480, 3).
+
+    Attributes
+    ----------
+    dt : float
+        Time between actions [s].
+    state : State
+        What functions of the task get.
 
     Notes
     -----
@@ -81,7 +90,8 @@ class RobotEnv(gymnasium.Env[Any, Any]):
         self._pictures = Pictures(robot, task, render_mode, self.metadata["render_modes"])
         self.render_mode = render_mode
         self._episodes = Episodes(robot, task, 1, dt, 1)
-        self.metadata = self.metadata | {"render_fps": 1.0 / self._episodes.batch.dt}  # type: ignore[misc]
+        self.dt = self._episodes.batch.dt
+        self.metadata = self.metadata | {"render_fps": 1.0 / self.dt}  # type: ignore[misc]
         self.observation_space, self.action_space = self._episodes.observations, self._episodes.actions
 
     @property
@@ -109,7 +119,7 @@ class RobotEnv(gymnasium.Env[Any, Any]):
         self._pictures.close()
 
 
-class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
+class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
     """Many copies of a robot and its task, which move on threads of compiled code.
 
     Each member moves as a `RobotEnv` of its seed does. One whose episode is over begins anew in the step after, whose
@@ -138,7 +148,8 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         self._pictures = Pictures(robot, task, render_mode, self.metadata["render_modes"])
         self.render_mode = render_mode
         self._episodes = Episodes(robot, task, num_envs, dt, threads)
-        self.metadata = self.metadata | {"render_fps": 1.0 / self._episodes.batch.dt}  # type: ignore[misc]
+        self.dt = self._episodes.batch.dt
+        self.metadata = self.metadata | {"render_fps": 1.0 / self.dt}  # type: ignore[misc]
         self.num_envs = num_envs
         self.single_observation_space, self.single_action_space = self._episodes.observations, self._episodes.actions
         self.observation_space = batch_space(self.single_observation_space, num_envs)
@@ -167,7 +178,8 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         episodes.step(actions)
         again = np.flatnonzero(self._over).tolist()
         episodes.begin(again, [self._generators[i] for i in again])
-        rewards, ended, late, infos = np.zeros(n), np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_), {}
+        infos: dict[str, Any] = {}
+        rewards, ended, late = np.zeros(n), np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
         for i in np.flatnonzero(~self._over).tolist():
             rewards[i], ended[i], late[i], info = episodes.outcome(i)
             infos = self._add_info(infos, info, i)

@@ -325,7 +325,7 @@ def begin_step(model, march, ws) -> None:
 
 @kernel_lazy()
 def correct(model, march) -> float:
-    """One correction of Newton's method, PART of it. Returns the size of all of it, relative to the tolerance (root mean square)."""
+    """PART of a correction by Newton's method. Returns the size of all of it by the tolerance (root mean square)."""
     state, number, n = march.state, march.number, march.state.shape[1]
     ratio, rate_ratio = ratios(number)
     x = state[CORRECTION]

@@ -72,7 +72,7 @@ class Batch:
         self.threads = _threads(threads)
         options = {"method": method, "substeps": substeps, "spectral_radius": spectral_radius, "tolerance": tolerance}
         self.robots = _members(robot, self.n, numbers or {})
-        self._options = {"dt": dt, "driven": driven, **options}
+        self._options: dict[str, Any] = {"dt": dt, "driven": driven, **options}
         shared = HeldSteps(robot, **self._options)
         self._steps = [shared if one is robot else HeldSteps(one, **self._options) for one in self.robots]
         self.dt, self._shared = shared.dt, shared

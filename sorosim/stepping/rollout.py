@@ -83,7 +83,7 @@ def rollout(
     Raises
     ------
     ConvergenceError
-        A step found no solution; ``partial`` is the motion up to there.
+        A step found no solution, with the given substeps; ``partial`` is the motion up to there.
     InputError
         A wrong name, length or value.
     """

@@ -149,9 +149,7 @@ class HeldSteps:
         arguments = self.model, march, workspace, rows, inputs, self.substeps
         return int(self.engine.prepared(held.roll, arguments)(*arguments))
 
-    def refine(
-        self, march: March, begin: Array, t0: float, count: int, inputs: Array
-    ) -> tuple[HeldSteps, Rows] | None:
+    def refine(self, march: March, begin: Array, t0: float, count: int, inputs: Array) -> tuple[HeldSteps, Rows] | None:
         """Move over an interval, whose steps failed, in smaller ones: these and their rows; None where all fail.
 
         begin: memory of the march before. Where all fail, the march stays that of the first try.
@@ -266,8 +264,8 @@ class HeldSteps:
         smaller = f"; so do steps down to {h / 2**HALVINGS:.3g} s" if refined else ""
         hint = f"{report.advice}; or more" if report.advice else "more"
         return ConvergenceError(
-            f"{what} of '{self.robot.name}' at t = {t:.6g} s: {MESSAGES[code]}{report.words}{smaller}; {hint} substeps than "
-            f"{self.substeps} of {h:.3g} s", None, report,
+            f"{what} of '{self.robot.name}' at t = {t:.6g} s: {MESSAGES[code]}{report.words}{smaller}; {hint} "
+            f"substeps than {self.substeps} of {h:.3g} s", None, report,
         )  # fmt: skip
 
 
@@ -297,7 +295,8 @@ class Stepper:
 
     Notes
     -----
-    Where a step finds no solution, its interval is taken again in 2, 4, up to 64 times as many. At the begin of each dt the accelerations are those of forward dynamics under the new inputs. Source:
+    Where a step finds no solution, its interval is taken again in 2, 4, up to 64 times as many. At the begin of each dt
+    the accelerations are those of forward dynamics under the new inputs. Source:
     docs/theory.md, 10 and 14.
 
     Examples
@@ -321,7 +320,8 @@ class Stepper:
         self._start, self._count = 0.0, 0  # time of the reset, intervals since
         self._state: StepState | None = None
         self.refined = 0
-        # the steps and rows of the last interval, inputs before the last step, whether it began anew, and how its end came to another chart
+        # of the last interval: its steps and rows, inputs before it, whether it began anew, and how its end came to
+        # another chart
         self._last: tuple[HeldSteps, Rows, Array, bool, Array | None] | None = None
         self._derivatives: March | None = None
 
