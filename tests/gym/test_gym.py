@@ -128,7 +128,7 @@ def test_sensors_end_observations():
 
 
 def test_a_step_without_solution_ends_the_episode(arm):
-    task = pull(bounds={"cable1": (0.0, 1e45)}, failure_reward=-7.0)
+    task = pull(bounds={"cable1": (0.0, 1e4)}, failure_reward=-7.0, dt="0.1 s")
     for env in (sorosim.gym.RobotEnv(arm, task), sorosim.gym.VectorEnv(arm, task, num_envs=2)):
         env.reset(seed=0)
         action = np.ones(env.action_space.shape)
