@@ -44,3 +44,11 @@ robot = sorosim.load("ur5_with_soft_gripper")
 run = sorosim.simulate(robot)
 print(f"{robot.ndof} coordinates, {sum(link.rod is not None for link in robot.links)} of its links are soft")
 run.still("ur5_with_soft_gripper.png", t=[0.0, 1.5, 4.0], ghosts="fade", size=LOOK["size"])
+
+# %%
+# A cart with a soft pole. A push and a pull at the right moments swing the pole up; nothing holds it there yet.
+
+robot = sorosim.load("soft_cart_pole")
+run = sorosim.simulate(robot)
+print(f"{robot.name}: the end of the pole rises by {1e2 * np.ptp(run.positions('ball')[:, 2]):.0f} cm")
+run.still("soft_cart_pole.png", t=[0.0, 1.0, 2.0, 3.0], view="side", **LOOK)
