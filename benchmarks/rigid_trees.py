@@ -99,11 +99,13 @@ Call = tuple[Callable[..., Any], tuple[Any, ...]]
 
 
 @contextmanager
-def recorded_calls(calls: list[Call], owner: Any, kernels: Mapping[str, Callable[..., Any]]) -> Iterator[None]:
-    """Record calls of compiled functions, which are attributes of `owner`, with their arguments."""
-    originals = {name: getattr(owner, name) for name in kernels}
+def recorded_calls(
+    calls: list[Call], table: dict[Any, Any], kernels: Mapping[Any, Callable[..., Any]]
+) -> Iterator[None]:
+    """Record calls of compiled functions, which `table` has by the keys of `kernels`, with their arguments."""
+    originals = {name: table[name] for name in kernels}
 
-    def recorder(name: str) -> Any:
+    def recorder(name: Any) -> Any:
         def call(*arguments: Any) -> Any:
             calls.append((kernels[name], arguments))
             return originals[name](*arguments)
@@ -112,11 +114,10 @@ def recorded_calls(calls: list[Call], owner: Any, kernels: Mapping[str, Callable
 
     try:
         for name in originals:
-            setattr(owner, name, recorder(name))
+            table[name] = recorder(name)
         yield
     finally:
-        for name, function in originals.items():
-            setattr(owner, name, function)
+        table.update(originals)
 
 
 def compiled_calls(robot: Robot) -> tuple[dict[str, Action], dict[str, Action]]:
@@ -134,7 +135,8 @@ def compiled_calls(robot: Robot) -> tuple[dict[str, Action], dict[str, Action]]:
             continue
         calls: list[Call] = []
         used = {key: function for key, function in ARTICULATED.items() if getattr(articulation, key) is not None}
-        with recorded_calls(calls, robot.engine, {"_evaluate": evaluate}), recorded_calls(calls, articulation, used):
+        by_engine = recorded_calls(calls, robot.engine._prepared, {evaluate: evaluate})
+        with by_engine, recorded_calls(calls, vars(articulation), used):
             action()
         prepared[name] = partial(replay, [(entry(function, *arguments), arguments) for function, arguments in calls])
         looped[name] = compiled_loop(calls, n_repeats(robot))
