@@ -170,15 +170,32 @@ class StaticSystem:
 
     def jacobian(self, x: Array, load: float) -> tuple[Array, Array]:
         """Residual of the unknowns and its derivative by them."""
+        residual, K, _, _ = self._linearised(x, load)
+        return residual, K
+
+    def linearised(self, x: Array) -> tuple[Array, Array, Array]:
+        """Residual of the unknowns, its derivative by them, and by all inputs and driven coordinates."""
+        residual, K, by_q, B = self._linearised(x, 1.0)
+        by_inputs = np.zeros((len(residual), B.shape[1]))
+        by_inputs[: self.n_free] = -B[self.partition.free]
+        return residual, K, np.hstack([by_inputs, by_q[:, self.partition.driven]])
+
+    def _linearised(self, x: Array, load: float) -> tuple[Array, Array, Array, Array]:
+        """Residual, and its derivatives by the unknowns, by all coordinates; and the actuation matrix (ndof, n_u)."""
         evaluation = self.evaluate(task.RESIDUAL_DERIVATIVES, self.q(x, load), load, self.multipliers(x))
-        free, m = self.partition.free, self.robot.n_multipliers
-        K = self.tangent(evaluation, self.q(x, load))
-        K = K if self.n_free == self.robot.ndof else K[np.ix_(free, free)]
-        if m:
+        free = self.partition.free
+        by_q = self.tangent(evaluation, self.q(x, load))
+        by_q = by_q if self.n_free == self.robot.ndof else by_q[free]
+        K = by_q
+        if self.robot.n_multipliers:
             matrix, rows = evaluation.closure.matrix, self.rows
-            A, E = ((self.weight[:, None] * matrix[block][:, free])[rows] for block in (CONSTRAINT, ERROR_BY_Q))
-            K = np.block([[K, -A.T], [E, (REGULARISATION if self.rank < len(rows) else 0.0) * np.eye(len(rows))]])
-        return self._assembled(evaluation, load), K
+            A, E = ((self.weight[:, None] * matrix[block])[rows] for block in (CONSTRAINT, ERROR_BY_Q))
+            by_q = np.vstack([by_q, E])
+            little = (REGULARISATION if self.rank < len(rows) else 0.0) * np.eye(len(rows))
+            K = np.hstack([by_q[:, free], np.vstack([-A[:, free].T, little])])
+        elif self.n_free < self.robot.ndof:
+            K = by_q[:, free]
+        return self._assembled(evaluation, load), K, by_q, evaluation.B
 
     def without_turns(self, x: Array, start: Array) -> Array:
         """The same state with every angle that counts no turns nearest to that of `start`, rotations up to a half."""

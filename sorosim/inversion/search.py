@@ -1,0 +1,291 @@
+"""Equilibrium and targets solved together: Gauss-Newton steps on the manifold of equilibria (docs/theory.md, 15)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import daqp
+import numpy as np
+import scipy.linalg
+from scipy.linalg.lapack import dgetrf, dgetrs
+
+from sorosim.arrays import Array
+from sorosim.equations.system import StaticSystem
+from sorosim.errors import ModelError
+from sorosim.inversion.targets import StaticState, Targets
+from sorosim.solvers.base import one_blas_thread
+
+MAX_STEPS = 100
+# a trial is refused where the next correction of the equilibrium is more than this part of the step, and the trust
+# region grows where it is less than the second part
+CONTRACTION, EASY = 0.5, 0.1
+# of the targets' displacement, relative to the size of the robot, in the first step
+FIRST_STEP = 0.5
+LEAST_TRUST = 1e-6
+# of scaled parameters, where nothing is left to improve: of the distance, and of the effort beside it
+STATIONARY, LEAST_EFFORT = 1e-7, 1e-4
+# corrections of the equilibrium that are small, relative to 1 + |x|: after one more they are rounding
+BALANCED = 1e-7
+# least part of the decrease of the error that was predicted; how far targets may be off the prediction where a step is
+# for the effort's sake, as a part of what a step of that length may move them
+DECREASE, OFF_COURSE = 0.1, 0.2
+# of singular values, below which parameters do not move the targets
+INEFFECTIVE = 1e-10
+DAQP_EQUALITY, DAQP_DONE = 5, 1
+DAQP_SETTINGS = {"primal_tol": 1e-12, "dual_tol": 1e-12}
+
+
+class Point(NamedTuple):
+    """Unknowns and parameters, the equations there and what follows from their derivatives."""
+
+    x: Array  # unknowns of the static system
+    p: Array  # parameters: free inputs, then free driven coordinates
+    K: Array  # (n, n) derivative of the residual by the unknowns
+    correction: Array  # Newton's step to the equilibrium at these parameters
+    by: Array  # (n, n_p) derivative of the unknowns by the parameters
+    error: Array  # of the targets, once the correction is made
+    error_by: Array  # (n_rows, n_p)
+    effort_by: Array  # (n_p,) derivative of the effort
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Where a search ended."""
+
+    point: Point
+    reached: bool
+    steps: int
+    message: str
+    stable: bool = True
+
+    @property
+    def distance(self) -> float:
+        """Norm of the error."""
+        return float(np.linalg.norm(self.point.error))
+
+
+class Search:
+    """The search for parameters p within bounds: least error of the targets, and of those the least effort.
+
+    Parameters
+    ----------
+    system : StaticSystem
+    inputs, driven : int array
+        Which inputs, and which of the driven coordinates, are parameters.
+    low, high : (n_p,) array
+        Bounds.
+    scale : (n_p,) array
+        Typical sizes; steps, trust region and the effort of inputs |p / scale|^2 / 2 are relative to these.
+    stored_energy : function, optional
+        Gradient (ndof,) of an energy by q, which takes the place of that effort.
+    may_tunnel : function, optional
+        Whether surfaces may have passed through each other between two unknowns.
+    """
+
+    def __init__(
+        self, system: StaticSystem, inputs: Array, driven: Array, low: Array, high: Array, scale: Array,
+        stored_energy: Callable[[Array], tuple[Array, Array]] | None = None,
+        may_tunnel: Callable[[Array, float, Array, float], bool] | None = None,
+    ) -> None:  # fmt: skip
+        self.system, self.inputs, self.driven = system, inputs, driven
+        self.low, self.high, self.scale = low, high, scale
+        self._energy, self._may_tunnel = stored_energy, may_tunnel
+        n_u, n_p = len(system.u), len(inputs) + len(driven)
+        self._columns = np.concatenate([inputs, n_u + np.asarray(driven, dtype=np.int64)]).astype(np.int64)
+        self._u_by = np.zeros((n_u, n_p))
+        self._u_by[inputs, np.arange(len(inputs))] = 1.0
+        self._driven_rows = system.partition.driven[driven]
+
+    # -- states ------------------------------------------------------------------------------------------------------
+
+    def set(self, p: Array) -> None:
+        """Let the system have these parameters."""
+        n = len(self.inputs)
+        self.system.u[self.inputs], self.system.driven_values[self.driven] = p[:n], p[n:]
+
+    def parameters(self) -> Array:
+        """Those of the system."""
+        return np.concatenate([self.system.u[self.inputs], self.system.driven_values[self.driven]])
+
+    def linearise(self, targets: Targets, x: Array, p: Array) -> Point | None:
+        """The equations at unknowns and parameters; None where they have no derivative or a singular one."""
+        system = self.system
+        self.set(p)
+        try:
+            residual, K, by_parameters = system.linearised(x)
+        except ModelError:
+            return None
+        if not (np.isfinite(residual).all() and np.isfinite(K).all()):
+            return None
+        lu, pivots, failed = dgetrf(K)
+        if failed:
+            return None
+        solved = dgetrs(lu, pivots, -np.column_stack([residual, by_parameters[:, self._columns]]))[0]
+        correction, by = solved[:, 0], np.ascontiguousarray(solved[:, 1:])
+        state = self._state(x, by, correction)
+        error, slopes = targets.errors(state)
+        effort = p / self.scale**2
+        if self._energy is not None:
+            effort = self._energy(state.q)[0] @ state.q_by[:, 1:]
+        point = Point(x, p, K, correction, by, error + slopes[:, 0], slopes[:, 1:], effort)
+        return point if all(np.isfinite(part).all() for part in (by, point.error, point.error_by)) else None
+
+    def _state(self, x: Array, by: Array, correction: Array) -> StaticState:
+        """A state with its derivatives by a step to the equilibrium and by the parameters."""
+        system, free, n = self.system, self.system.partition.free, self.system.n_free
+        q_by = np.zeros((system.robot.ndof, 1 + by.shape[1]))
+        q_by[free, 0], q_by[free, 1:] = correction[:n], by[:n]
+        q_by[self._driven_rows, 1 + len(self.inputs) + np.arange(len(self.driven))] = 1.0
+        u_by = np.hstack([np.zeros((len(system.u), 1)), self._u_by])
+        multiplier_by = np.zeros((len(system.weight), q_by.shape[1]))
+        multiplier_by[system.rows] = system.weight[system.rows, None] * np.column_stack([correction, by])[n:]
+        return StaticState(system.q(x), system.u, system.multipliers(x), q_by, u_by, multiplier_by)
+
+    # -- the search --------------------------------------------------------------------------------------------------
+
+    def run(self, targets: Targets, x: Array, p: Array, tolerance: float) -> Outcome:
+        """Search from a state that is near an equilibrium."""
+        with one_blas_thread(), np.errstate(all="ignore"):
+            found = self._run(targets, x, np.clip(p, self.low, self.high), tolerance)
+            return replace(found, stable=self._stable(found.point))
+
+    def _stable(self, point: Point) -> bool:
+        """Whether the tangent stiffness is positive definite along closed loops, or else no motion about it grows."""
+        K, n = point.K.copy(), self.system.n_free
+        K[:n, n:] *= -1.0  # of [K -A^T; A 0], which has as many negative eigenvalues as rows then
+        values = scipy.linalg.eigvalsh(0.5 * (K + K.T))
+        if int((values < 0.0).sum()) == len(K) - n:
+            return True
+        system = self.system
+        self.set(point.p)
+        return bool(system.robot.linearize(system.q(point.x), system.u, free=system.partition.free).stable)
+
+    def _run(self, targets: Targets, x: Array, p: Array, tolerance: float) -> Outcome:
+        point = self.linearise(targets, x, p)
+        if point is None:
+            raise ModelError("q0", "a state with a regular tangent stiffness", "one where it is singular or infinite")
+        trust, curvature = np.inf, np.zeros((len(p), len(p)))
+        for k in range(MAX_STEPS):
+            step, toward = self._step(point, trust, curvature, tolerance)
+            balanced = self._balanced(point)
+            reached = float(np.linalg.norm(point.error)) <= tolerance
+            left = 0.0 if reached else float(np.linalg.norm(point.error_by @ (self.scale * toward)))
+            if balanced and left <= STATIONARY and np.abs(step - toward).max(initial=0.0) <= LEAST_EFFORT:
+                return Outcome(self._corrected(point), reached, k, "")
+            if trust == np.inf:
+                moved = float(np.linalg.norm(point.error_by @ (self.scale * step)))
+                trust = float(np.abs(step).max(initial=0.0)) * min(1.0, FIRST_STEP / max(moved, 1e-300))
+                step, toward = (part * min(1.0, FIRST_STEP / max(moved, 1e-300)) for part in (step, toward))
+            trial, growth = self._trial(targets, point, step, toward)
+            if trial is None:
+                trust = 0.3 * min(trust, float(np.abs(step).max(initial=0.0)))
+                if trust < LEAST_TRUST:
+                    return Outcome(point, False, k, "no step along the equilibria leads on")
+                continue
+            curvature = self._secant(point, trial, step, curvature)
+            trust = max(trust, 3.0 * float(np.abs(step).max(initial=0.0))) if growth < EASY else trust
+            point = trial
+        return Outcome(point, False, MAX_STEPS, f"{MAX_STEPS} steps were not enough")
+
+    def _trial(self, targets: Targets, point: Point, step: Array, toward: Array) -> tuple[Point | None, float]:
+        """The point after a step of the scaled parameters, None if it is refused; how nonlinear the way was."""
+        dp = self.scale * step
+        dx = point.correction + point.by @ dp
+        x, p = point.x + dx, np.clip(point.p + dp, self.low, self.high)
+        if self._may_tunnel is not None and self._may_tunnel(point.x, 1.0, x, 1.0):
+            return None, np.inf
+        trial = self.linearise(targets, x, p)
+        if trial is None:
+            return None, np.inf
+        size = float(np.linalg.norm(dx[: self.system.n_free]))
+        growth = float(np.linalg.norm(trial.correction[: self.system.n_free])) / max(size, 1e-300)
+        if growth > CONTRACTION and not self._balanced(trial):
+            return None, growth
+        return (trial if self._improves(point, trial, step, toward) else None), growth
+
+    def _improves(self, point: Point, trial: Point, step: Array, toward: Array) -> bool:
+        """Whether a step brings targets nearer, or the effort down while they are off by second order only."""
+        change = point.error_by @ (self.scale * step)
+        before, predicted, after = (float(np.linalg.norm(e)) for e in (point.error, point.error + change, trial.error))
+        if before - after >= DECREASE * (before - predicted):
+            return True
+        length = float(np.linalg.norm(step))
+        if float(np.linalg.norm(toward)) > 0.5 * length or not self.scale * point.effort_by @ step < 0.0:
+            return False
+        typical = float(np.linalg.norm(point.error_by * self.scale)) / np.sqrt(len(step))
+        return float(np.linalg.norm(trial.error - point.error - change)) <= OFF_COURSE * typical * length
+
+    def _balanced(self, point: Point) -> bool:
+        """Whether corrections of the equilibrium are rounding."""
+        size = 1.0 + float(np.abs(point.x).max(initial=0.0))
+        return float(np.abs(point.correction[: self.system.n_free]).max(initial=0.0)) <= BALANCED * size
+
+    def _corrected(self, point: Point) -> Point:
+        """The point after its correction, whose error is of second order."""
+        return point._replace(x=point.x + point.correction)
+
+    def _step(self, point: Point, trust: float, curvature: Array, tolerance: float) -> tuple[Array, Array]:
+        """Steps of the scaled parameters: of least effort among those that lead to the least error; and one of these."""
+        J, low = point.error_by * self.scale, np.maximum((self.low - point.p) / self.scale, -trust)
+        high = np.minimum((self.high - point.p) / self.scale, trust)
+        H = J.T @ J
+        little = INEFFECTIVE * (float(np.trace(H)) or 1.0)
+        if float(np.linalg.norm(point.error)) > tolerance:
+            H = H + curvature
+            little = max(0.0, little - float(scipy.linalg.eigvalsh(H, subset_by_index=[0, 0])[0]))
+        toward = _quadratic(H + little * np.eye(len(H)), J.T @ point.error, low, high)
+        return self._least_effort(point, J, toward, low, high), toward
+
+    def _least_effort(self, point: Point, J: Array, toward: Array, low: Array, high: Array) -> Array:
+        """The step of least effort among those that move the targets as `toward` does."""
+        _, s, V = np.linalg.svd(J)
+        rank = int((s > INEFFECTIVE**0.5 * s[0]).sum()) if len(s) else 0
+        if rank == J.shape[1]:
+            return toward
+        W = np.eye(J.shape[1]) if self._energy is None else self._energy_curvature(point)
+        gradient = self.scale * point.effort_by
+        return _quadratic(W, gradient, low, high, V[:rank], V[:rank] @ toward, toward)
+
+    def _energy_curvature(self, point: Point) -> Array:
+        """Second derivative of the stored energy by scaled parameters, as far as the way of the state is straight."""
+        assert self._energy is not None
+        q_by = self._state(point.x, point.by, point.correction).q_by[:, 1:] * self.scale
+        H = q_by.T @ self._energy(self.system.q(point.x))[1] @ q_by
+        return np.asarray(H + INEFFECTIVE * (np.trace(H) or 1.0) * np.eye(len(H)))
+
+    def _secant(self, point: Point, trial: Point, step: Array, S: Array) -> Array:
+        """Curvature (n_p, n_p) of the targets times their errors, by the symmetric rank-one update.
+
+        Sized first, so that it vanishes with the errors. Source: Dennis, Gay, Welsch, ACM TOMS 7 (1981).
+        """
+        if not step.any():
+            return S
+        y = ((trial.error_by - point.error_by) * self.scale).T @ trial.error
+        along = step @ S @ step
+        S = S * min(1.0, abs(step @ y / along)) if along else S
+        r = y - S @ step
+        bottom = r @ step
+        if abs(bottom) > 1e-8 * float(np.linalg.norm(r) * np.linalg.norm(step)):
+            S = S + np.outer(r, r) / bottom
+        return S
+
+
+def _quadratic(
+    H: Array, f: Array, low: Array, high: Array, A: Array | None = None, b: Array | None = None,
+    otherwise: Array | None = None,
+) -> Array:  # fmt: skip
+    """The z of least z^T H z / 2 + f^T z with low <= z <= high and A z = b; `otherwise` where none is found."""
+    n = len(f)
+    m = 0 if b is None else len(b)
+    rows = np.zeros((0, n)) if A is None else np.ascontiguousarray(A)
+    upper, lower = np.minimum(high, 1e30), np.maximum(low, -1e30)
+    sense = np.zeros(n + m, dtype=np.int32)
+    if b is not None:
+        upper, lower = np.concatenate([upper, b]), np.concatenate([lower, b])
+        sense[n:] = DAQP_EQUALITY
+    z, _, flag, _ = daqp.solve(np.ascontiguousarray(H), np.ascontiguousarray(f), rows, upper, lower, sense, **DAQP_SETTINGS)
+    if flag != DAQP_DONE:
+        return np.zeros(n) if otherwise is None else otherwise
+    return np.asarray(np.clip(z, low, high))
