@@ -1,0 +1,1 @@
+"""Fitting numbers of a robot to measurements."""

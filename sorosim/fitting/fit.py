@@ -1,0 +1,514 @@
+"""`sorosim.fit`: numbers of a robot from measurements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from html import escape
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from sorosim.arrays import Array
+from sorosim.errors import ConvergenceError, FileError, InputError
+from sorosim.fitting.estimate import LOSSES, Estimate, Problem, best_of, profile
+from sorosim.fitting.measurements import BoundData, Measurements, restored
+from sorosim.fitting.model import Model
+from sorosim.fitting.unknowns import Unknown, by_unknown, unknowns_of, values_of
+from sorosim.io.results import names_of, read_result, versions, write_result
+from sorosim.results.stored import robot_from_stored
+from sorosim.robot import Robot, check_robot
+from sorosim.units.quantity import amount
+from sorosim.validation import choice, counted, number
+
+KIND = "fit"
+KNOWN = "known"  # noise: the standard deviations of the measurements are
+MAX_STARTS = 1000
+# further starts are between these parts of a number, or this part of its scale away, where bounds are farther
+SPREAD, NEAR = 3.0, 0.5
+Data = Measurements | Sequence[Measurements]
+
+
+class Errors(NamedTuple):
+    """How far a simulation is off measurements."""
+
+    distance: dict[str, Array]  # marker -> distances [m], row by row, those of gaps left out
+    rms: dict[str, float]  # marker or sensor -> root of the mean square: of distances [m], or of channels in SI units
+
+    @property
+    def mean_distance(self) -> float:
+        """Mean distance of all markers [m], NaN where there are none."""
+        every = [d for d in self.distance.values() if len(d)]
+        return float(np.concatenate(every).mean()) if every else float("nan")
+
+
+class Profile(NamedTuple):
+    """Profile likelihood of a number: the others are fitted anew at each of its values."""
+
+    values: Array  # (n,) rising
+    deviance: Array  # (n,) how much the cost, squares of residuals over the scale of the noise, exceeds the least
+    interval: tuple[float, float]  # in which the deviance is below that of the level; infinite if it is not left
+
+
+def fit(
+    robot: Robot, data: Data, free: Sequence[str], bounds: Mapping[str, Any] | None = None, noise: Any = None, *,
+    priors: Mapping[str, Any] | None = None, loss: str = "linear", starts: int = 1, max_evaluations: int = 200,
+) -> Fit:  # fmt: skip
+    """Fit numbers of a robot to measurements by least squares.
+
+    Parameters
+    ----------
+    robot : Robot
+        It has the values to start from.
+    data : Measurements or sequence of Measurements
+        Equilibria, motions, or both together.
+    free : sequence of str
+        What may change: paths of numbers of the file, as `sorosim.scalars` lists them; ``marker.NAME.offset``, where a
+        marker sits in the frame of its place (three numbers; one of them with [0], [1] or [2]); ``input.NAME.scale``,
+        by which the inputs of an actuator are multiplied; ``time.shift`` or ``time.NAME.shift``, how much later than
+        noted the rows of all motions, or of the data with that name, were measured.
+    bounds : mapping of name to (low, high)
+        In SI units or as texts; None is open. Default: what the file accepts; shifts of time up to a twentieth of the
+        motion, whose rows that a shift may take beyond its ends are left out.
+    noise : float, str, mapping of marker or sensor name to these, or "known"
+        Standard deviation of the measurements; "known": those of the data are. Default: their ratios are, and the
+        scale is estimated from the residuals.
+    priors : mapping of name to (mean, standard deviation)
+        What is known of the numbers beforehand.
+    loss : {"linear", "soft_l1", "huber", "cauchy"}
+        The others bound the influence of outliers beyond about one or two standard deviations; the scale is then
+        estimated by the median absolute deviation.
+    starts : int
+        Number of starts, the others spread between the bounds, always the same; the best fit counts.
+    max_evaluations : int
+        Most simulations of all data in one search.
+
+    Returns
+    -------
+    Fit
+
+    Raises
+    ------
+    ConvergenceError
+        The search did not end; ``partial`` is the Fit where it stopped, or there is no equilibrium at the start.
+    InputError
+        A wrong name, count, unit or value.
+
+    Notes
+    -----
+    `scipy.optimize.least_squares` (trust region reflective) with exact derivatives: those of equilibria by
+    `sensitivities`, of motions by `Rollout.jvp`; readings of sensors are differentiated by differences of fourth order
+    along these. Positive numbers are fitted by their logarithms. Equilibria are searched from where those of the last
+    iterate move to first order. A trial without a solution shortens the step, and `message` says so. Covariance and
+    null directions: docs/theory.md, 16.
+    """
+    check_robot(robot)
+    sources = [data] if isinstance(data, Measurements) else data
+    if isinstance(sources, str) or not isinstance(sources, Sequence) or not sources:
+        raise InputError("data", "measurements, or a list of them", f"{data!r}"[:60])
+    for one in sources:
+        if not isinstance(one, Measurements):
+            raise InputError("data", "measurements, as sorosim.Measurements makes them", type(one).__name__)
+    bound = [one.bind(robot) for one in sources]
+    choice("loss", loss, tuple(LOSSES))
+    for where, value, most in (("starts", starts, MAX_STARTS), ("max_evaluations", max_evaluations, 10**6)):
+        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+            raise InputError(where, f"a whole number from 1 to {most}", f"{value!r}"[:40])
+    unknowns = unknowns_of(robot, bound, free, bounds)
+    names = [one.name for one in unknowns]
+    groups = {key: [name for name in names if name == key or name.startswith(f"{key}[")] for key in free}
+    prior_rows = []
+    for name, pair in by_unknown("priors", priors, groups).items():
+        i = names.index(name)
+        mean, sd = (amount(f"priors.{name}", x, unknowns[i].dimension) for x in pair)
+        if not sd > 0.0:
+            raise InputError(f"priors.{name}", "a standard deviation greater than 0", f"{pair[1]!r}")
+        prior_rows.append((i, mean, sd))
+    known = noise is not None
+    model = Model(robot, bound, unknowns)
+    problem = Problem(model, _deviations(bound, noise), prior_rows, loss, known)
+    if not known and problem.n <= len(unknowns) - len(prior_rows):
+        expected = f"more numbers than the {len(unknowns)} unknowns, or their noise"
+        raise InputError("data", expected, counted(problem.n, "number"), "fit fewer numbers, or give noise")
+    return _fitted(problem, best_of(problem, _starts(unknowns, starts), max_evaluations), max_evaluations)
+
+
+def _fitted(problem: Problem, best: Estimate, max_evaluations: int) -> Fit:
+    result = Fit(problem, best, max_evaluations)
+    if not best.converged:
+        text = f"fit of '{result.robot.name}': {best.message}; more max_evaluations, another start or fewer unknowns"
+        raise ConvergenceError(text, result)
+    return result
+
+
+def _deviations(data: Sequence[BoundData], noise: Any) -> tuple[Array, ...]:
+    """Standard deviations (n_outputs,) of each of the data."""
+    out = []
+    named = {owner for bound in data for owner in bound.owners}
+    if isinstance(noise, Mapping) and (wrong := [name for name in noise if name not in named]):
+        Measurements._deviations({wrong[0]: 1.0}, sorted(named), [], "noise")
+    for bound in data:
+        given = noise if noise is not None and noise != KNOWN else None
+        if isinstance(given, Mapping):
+            given = {name: sd for name, sd in given.items() if name in bound.owners}
+        sd = Measurements._deviations(given, bound.owners, bound.dimensions, "noise")
+        sd = np.where(np.isnan(sd), bound.sd, sd)
+        out.append(sd)
+    every = np.concatenate(out)
+    kinds = {kind for bound in data for kind in bound.dimensions}
+    if np.isnan(every).any() and not (noise is None and np.isnan(every).all() and len(kinds) == 1):
+        pairs = (
+            (name, x) for bound, sd in zip(data, out, strict=True) for name, x in zip(bound.names, sd, strict=True)
+        )
+        name = next(name for name, x in pairs if np.isnan(x))
+        why = "unlike measurements" if noise is None else "noise is given"
+        raise InputError("sd", f"a standard deviation of everything that is measured, since {why}", f"none of '{name}'")
+    return tuple(np.where(np.isnan(sd), 1.0, sd) for sd in out)
+
+
+def _starts(unknowns: Sequence[Unknown], n: int) -> list[Array]:
+    """Starts in z: that of the robot, then points of a Halton sequence between the bounds."""
+    first = np.array([one.z(one.start) for one in unknowns])
+    if n == 1:
+        return [first]
+    far = [np.log(SPREAD) if one.logarithm else NEAR for one in unknowns]
+    low = np.array([max(one.z(one.low), 1.0 - x) for one, x in zip(unknowns, far, strict=True)])
+    high = np.array([min(one.z(one.high), 1.0 + x) for one, x in zip(unknowns, far, strict=True)])
+    points = stats.qmc.Halton(len(unknowns), scramble=False).random(n)[1:]
+    return [first, *(low + points * (high - low))]
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """Numbers of a robot that were fitted to measurements; made by `fit`."""
+
+    _problem: Problem = field(repr=False)
+    _estimate: Estimate = field(repr=False)
+    _max_evaluations: int = field(default=200, repr=False)
+
+    # -- the numbers -------------------------------------------------------------------------------------------------
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of what was fitted, in the order of `covariance`."""
+        return tuple(one.name for one in self._unknowns)
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """Their SI units, "" of plain numbers."""
+        return tuple(one.unit for one in self._unknowns)
+
+    @cached_property
+    def values(self) -> dict[str, float]:
+        """What was found [SI]."""
+        return dict(zip(self.names, self._estimate.trial.p.tolist(), strict=True))
+
+    @property
+    def initial(self) -> dict[str, float]:
+        """Where the search began [SI]."""
+        return {one.name: one.start for one in self._unknowns}
+
+    @property
+    def robot(self) -> Robot:
+        """The robot with the fitted numbers of its file."""
+        return self._estimate.trial.robot
+
+    @property
+    def data(self) -> tuple[Measurements, ...]:
+        """The measurements."""
+        return tuple(bound.source for bound in self._problem.model.data)
+
+    @property
+    def message(self) -> str:
+        """How the search ended, and what it met on the way."""
+        pairs = zip(self._unknowns, self._estimate.trial.p, strict=True)
+        at = [one.name for one, p in pairs if one.at_bound(float(p))]
+        return self._estimate.message + (f"; at a bound: {', '.join(at)}" if at else "")
+
+    # -- how sure they are -------------------------------------------------------------------------------------------
+
+    @cached_property
+    def covariance(self) -> Array:
+        """Covariance (n, n) of the numbers, in SI units; infinite and NaN where something is not identified."""
+        slopes = np.array([one.slope(p) for one, p in zip(self._unknowns, self._estimate.trial.p, strict=True)])
+        return self._estimate.covariance * np.outer(slopes, slopes)
+
+    @property
+    def standard_errors(self) -> dict[str, float]:
+        """Roots of the variances [SI]."""
+        return dict(zip(self.names, np.sqrt(np.diag(self.covariance)).tolist(), strict=True))
+
+    @cached_property
+    def correlation(self) -> Array:
+        """Correlation (n, n) of the numbers, NaN where something is not identified."""
+        sd = np.sqrt(np.diag(self._estimate.covariance))
+        with np.errstate(invalid="ignore"):
+            return np.asarray(self._estimate.covariance / np.outer(sd, sd))
+
+    @property
+    def identifiable(self) -> dict[str, bool]:
+        """Whether the measurements, with the priors, determine each number; `null_directions` says what they do not."""
+        lost = (self._estimate.null != 0.0).any(axis=0)
+        return {name: not bool(x) for name, x in zip(self.names, lost, strict=True)}
+
+    @property
+    def null_directions(self) -> tuple[dict[str, float], ...]:
+        """Changes that nothing that was measured shows, or none beyond the noise.
+
+        Parts of the numbers, relative to the largest: of numbers fitted by their logarithms relative changes, of
+        others changes over their scale (their start, or the size of the robot for lengths that start at zero).
+        """
+        rows = self._estimate.null.tolist()
+        return tuple({name: x for name, x in zip(self.names, row, strict=True) if x} for row in rows)
+
+    @property
+    def noise(self) -> float:
+        """Estimated scale of the noise: a factor of the standard deviations, or where none were given the deviation of
+        the measurements themselves [SI]. 1 where the noise was given."""
+        return self._estimate.scale
+
+    def interval(self, level: float = 0.95) -> dict[str, tuple[float, float]]:
+        """Confidence intervals [SI]: by Student's t where the noise is estimated, of logarithms where these are fitted.
+
+        What is not identified has an infinite one.
+        """
+        q = self._quantile(level)
+        out = {}
+        sd = np.sqrt(np.diag(self._estimate.covariance))
+        for one, p, error in zip(self._unknowns, self._estimate.trial.p, sd, strict=True):
+            if not np.isfinite(error):
+                out[one.name] = 0.0 if one.logarithm else -np.inf, np.inf
+            elif one.logarithm:
+                out[one.name] = float(p * np.exp(-q * error)), float(p * np.exp(q * error))
+            else:
+                out[one.name] = float(p - q * error * one.scale), float(p + q * error * one.scale)
+        return out
+
+    def profile(self, name: str, n: int = 15, level: float = 0.95) -> Profile:
+        """Profile likelihood of a number, which shows how far its interval is from that of a parabola.
+
+        Parameters
+        ----------
+        name : str
+            One of `names`.
+        n : int
+            Number of values, up to four standard errors to either side.
+        level : float
+            Of the interval.
+        """
+        i = self._index(name)
+        one, best, error = self._unknowns[i], self._estimate, np.sqrt(self._estimate.covariance[i, i])
+        if not np.isfinite(error):
+            error = np.log(2.0) if one.logarithm else 0.1
+        low, high = one.z(one.low), one.z(one.high)
+        z = np.unique(np.clip(best.z[i] + error * np.linspace(-4.0, 4.0, max(int(n), 5)), low, high))
+        deviance = profile(self._problem, best, i, z, self._max_evaluations)
+        least = self._quantile(level) ** 2
+        ends = []
+        for side in (z <= best.z[i], z >= best.z[i]):
+            order = np.argsort(np.abs(z[side] - best.z[i]))
+            x, y = np.append(best.z[i], z[side][order]), np.append(0.0, deviance[side][order])
+            ends.append(_crossing(x, y, least))
+        interval = (one.value(ends[0]) if np.isfinite(ends[0]) else one.low,
+                    one.value(ends[1]) if np.isfinite(ends[1]) else one.high)  # fmt: skip
+        return Profile(np.array([one.value(x) for x in z]), deviance, interval)
+
+    def _quantile(self, level: float) -> float:
+        level = number("level", level, "a probability between 0 and 1", above=0.0, upto=1.0 - 1e-12)
+        tail, dof = 0.5 + 0.5 * level, self._estimate.dof
+        return float(stats.norm.ppf(tail) if np.isinf(dof) else stats.t.ppf(tail, dof))
+
+    # -- how well they fit -------------------------------------------------------------------------------------------
+
+    @property
+    def simulated(self) -> tuple[Array, ...]:
+        """What the fitted robot shows (n, n_outputs), for each of the data; `outputs` has the names."""
+        return self._estimate.trial.simulated
+
+    @cached_property
+    def simulated_before(self) -> tuple[Array, ...]:
+        """What the robot showed before."""
+        p = np.array([one.start for one in self._unknowns])
+        return Model(self._problem.model.robot, self._problem.model.data, self._unknowns).at(p).simulated
+
+    @property
+    def measured(self) -> tuple[Array, ...]:
+        """What was measured (n, n_outputs), NaN in gaps."""
+        return tuple(bound.values for bound in self._problem.model.data)
+
+    @property
+    def output_units(self) -> tuple[tuple[str, ...], ...]:
+        """SI units of the columns of `simulated`."""
+        return tuple(bound.units for bound in self._problem.model.data)
+
+    @property
+    def outputs(self) -> tuple[tuple[str, ...], ...]:
+        """Names of the columns of `simulated`, such as "tip.x", for each of the data."""
+        return tuple(bound.names for bound in self._problem.model.data)
+
+    @cached_property
+    def residuals(self) -> Array:
+        """Simulated less measured [SI], (n,), of all that counts: data by data, row by row."""
+        rows = zip(self.simulated, self._problem.measured, self._problem.model.kept, strict=True)
+        return np.concatenate([(x - y)[kept] for x, y, kept in rows])
+
+    @cached_property
+    def errors(self) -> Errors:
+        """How far the fitted robot is off the measurements."""
+        return _errors(self._problem.model, self.simulated)
+
+    @cached_property
+    def errors_before(self) -> Errors:
+        """How far it was off before."""
+        return _errors(self._problem.model, self.simulated_before)
+
+    def validate(self, data: Data) -> Errors:
+        """How far the fitted robot is off other measurements, which took no part in the fit."""
+        sources = [data] if isinstance(data, Measurements) else list(data)
+        model = Model(
+            self._problem.model.robot, [one.bind(self._problem.model.robot) for one in sources], self._unknowns
+        )
+        return _errors(model, model.at(self._estimate.trial.p).simulated)
+
+    def summary(self) -> str:
+        """A table of the numbers, what is not identified, and errors before and after."""
+        level = self.interval(0.95)
+        head = ("", "start", "value", "standard error", "95 % interval", "unit")
+        rows = [head] + [
+            (one.name, f"{one.start:.5g}", f"{p:.5g}", _short(self.standard_errors[one.name]),
+             f"{_short(level[one.name][0])} to {_short(level[one.name][1])}", one.unit)
+            for one, p in zip(self._unknowns, self._estimate.trial.p, strict=True)
+        ]  # fmt: skip
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ["  ".join(x.ljust(w) for x, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+        n = counted(self._problem.n, "measured number")
+        given = "as given" if self._problem.known else f"{self.noise:.3g} estimated"
+        lines.append(f"{n}; scale of the noise {given}; {self.message}")
+        lines += [f"not identified: {_direction(one)}" for one in self.null_directions]
+        for key, rms in self.errors.rms.items():
+            before = self.errors_before.rms[key]
+            unit, factor = ("mm", 1e3) if key in self.errors.distance else ("SI", 1.0)
+            lines.append(f"{key}: rms error {factor * before:.4g} {unit} before, {factor * rms:.4g} {unit} after")
+        if len(self.errors.distance) > 1:
+            mean = 1e3 * self.errors_before.mean_distance, 1e3 * self.errors.mean_distance
+            lines.append(f"mean distance of markers: {mean[0]:.4g} mm before, {mean[1]:.4g} mm after")
+        return "\n".join(lines)
+
+    def plot(self, path: str | Path | None = None, style: str | Path | None = None) -> Any:
+        """Measured against simulated before and after, errors, correlation (matplotlib); written if there is a path."""
+        from sorosim.viz.fit_plot import plot_fit
+
+        return plot_fit(self, path, style)
+
+    # -- files -------------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | Path) -> None:
+        """Write to an HDF5 file; `sorosim.open` reads it."""
+        best, problem = self._estimate, self._problem
+        unknowns = {f"{k:05d}": vars(one) for k, one in enumerate(self._unknowns)}
+        data = {
+            f"{k:05d}": {**bound.as_data(), "deviation": sd}
+            for k, (bound, sd) in enumerate(zip(problem.model.data, problem.sd, strict=True))
+        }
+        kept = ("z", "scale", "dof", "covariance", "null", "cost", "message")
+        priors = np.array([list(one) for one in problem.priors], dtype=float).reshape(-1, 3)
+        content = {
+            **names_of(problem.model.robot), "unknowns": unknowns, "data": data,
+            "estimate": {name: getattr(best, name) for name in kept},
+            "values": self.values, "priors": priors, "loss": problem.loss, "known": problem.known,
+            "max_evaluations": self._max_evaluations, "versions": versions(),
+        }  # fmt: skip
+        write_result(content, KIND, path)
+
+    def _repr_html_(self) -> str:
+        return f"<b>{escape(repr(self))}</b><pre>{escape(self.summary())}</pre>"
+
+    def __repr__(self) -> str:
+        lost = "" if all(self.identifiable.values()) else ", not all identified"
+        n = counted(len(self.names), "number")
+        return f"<Fit of '{self.robot.name}': {n} to {self._problem.n} measured ones{lost}>"
+
+    @property
+    def _unknowns(self) -> tuple[Unknown, ...]:
+        return self._problem.model.unknowns
+
+    def _index(self, name: str) -> int:
+        return self.names.index(choice("name", name, self.names))
+
+
+def open_fit(path: str | Path) -> Fit:
+    """Read the result of a fit.
+
+    Raises
+    ------
+    FileError
+        It cannot be read, or its robot cannot be built again.
+    """
+    stored = read_result(path)
+    try:
+        robot = robot_from_stored(stored, path)
+        kinds: dict[str, Any] = {
+            "axis": int,
+            "start": float,
+            "low": float,
+            "high": float,
+            "scale": float,
+            "logarithm": bool,
+        }
+        unknowns = [
+            Unknown(**{key: kinds.get(key, str)(x) for key, x in one.items()}) for one in stored["unknowns"].values()
+        ]
+        sources = [restored({k: x for k, x in one.items() if k != "deviation"}) for one in stored["data"].values()]
+        model = Model(robot, [one.bind(robot) for one in sources], unknowns)
+        sd = tuple(np.asarray(one["deviation"]) for one in stored["data"].values())
+        priors = [(int(i), float(mean), float(sd)) for i, mean, sd in stored["priors"]]
+        problem = Problem(model, sd, priors, stored["loss"], bool(stored["known"]))
+        found = dict(stored["estimate"])
+        z = np.asarray(found.pop("z"))
+        found = {key: float(x) if key in ("scale", "dof", "cost") else x for key, x in found.items()}
+        found["null"] = np.asarray(found["null"]).reshape(-1, len(unknowns))
+        best = Estimate(z, model.at(values_of(unknowns, z)), converged=True, **found)
+    except (KeyError, TypeError, ValueError) as error:
+        raise FileError(str(path), f"expected the result of a fit, got a damaged one: {error}") from None
+    return Fit(problem, best, int(stored["max_evaluations"]))
+
+
+def _errors(model: Model, simulated: Sequence[Array]) -> Errors:
+    distance: dict[str, list[Array]] = {}
+    channels: dict[str, list[Array]] = {}
+    for bound, rows, kept in zip(model.data, simulated, model.kept, strict=True):
+        off = rows - bound.values
+        for owner in dict.fromkeys(bound.owners):
+            own = np.array([name == owner for name in bound.owners])
+            if owner in bound.markers:
+                whole = kept[:, own].all(axis=1)
+                distance.setdefault(owner, []).append(np.linalg.norm(off[whole][:, own], axis=1))
+            else:
+                channels.setdefault(owner, []).append(off[:, own][kept[:, own]])
+    joined = {name: np.concatenate(parts) for name, parts in distance.items()}
+    every = joined | {name: np.concatenate(parts) for name, parts in channels.items()}
+    return Errors(joined, {name: float(np.sqrt(np.mean(x**2))) if len(x) else np.nan for name, x in every.items()})
+
+
+def _crossing(x: Array, y: Array, level: float) -> float:
+    """Where a profile, from the best value outwards, first exceeds a level; infinite if it does not."""
+    for (x0, y0), (x1, y1) in pairwise(zip(x, y, strict=True)):
+        if y1 > level >= y0:  # the root of the deviance is nearly straight
+            a, b, c = (float(np.sqrt(max(v, 0.0))) for v in (y0, y1, level))
+            return float(x0 + (x1 - x0) * (c - a) / (b - a))
+    return float(np.inf)
+
+
+def _short(x: float) -> str:
+    return f"{x:.4g}"
+
+
+def _direction(parts: Mapping[str, float]) -> str:
+    """A null direction in words."""
+    if len(parts) == 1:
+        return f"{next(iter(parts))}, which changes nothing that was measured beyond the noise"
+    return "only a combination of " + ", ".join(f"{name} ({x:+.3g})" for name, x in parts.items())
