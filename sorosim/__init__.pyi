@@ -23,6 +23,9 @@ from .errors import Interrupted as Interrupted
 from .errors import ModelError as ModelError
 from .errors import SorosimError as SorosimError
 from .errors import SorosimWarning as SorosimWarning
+from .fitting.fit import Fit as Fit
+from .fitting.fit import fit as fit
+from .fitting.measurements import Measurements as Measurements
 from .io import dump as dump
 from .io import load as load
 from .linear import Linearization as Linearization

@@ -6,18 +6,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sorosim.bifurcation.diagram import Continuation, read_continuation
+from sorosim.fitting.fit import KIND as FIT
+from sorosim.fitting.fit import open_fit
 from sorosim.io.results import read
 from sorosim.io.sweep_store import KIND, kind_of
 from sorosim.results.stored import result_from_stored
 from sorosim.sweeps.result import open_sweep
 
 if TYPE_CHECKING:
+    from sorosim.fitting.fit import Fit
     from sorosim.results.result import Equilibrium, Run
     from sorosim.sweeps.result import SweepResult
 
 
-def open(path: str | Path) -> Run | Equilibrium | Continuation | SweepResult:
-    """Read a result file: a run, an equilibrium, a continuation or a sweep.
+def open(path: str | Path) -> Run | Equilibrium | Continuation | SweepResult | Fit:
+    """Read a result file: a run, an equilibrium, a continuation, a sweep or a fit.
 
     Where a run or a sweep has not finished, its journal, which lies beside the file, is read instead.
 
@@ -26,7 +29,10 @@ def open(path: str | Path) -> Run | Equilibrium | Continuation | SweepResult:
     FileError
         It cannot be read, is no result file, or is damaged.
     """
-    if kind_of(path) == KIND:
+    kind = kind_of(path)
+    if kind == KIND:
         return open_sweep(path)
+    if kind == FIT:
+        return open_fit(path)
     stored = read(path)
     return read_continuation(stored, path) if stored["kind"] == "continuation" else result_from_stored(stored, path)

@@ -58,6 +58,7 @@ LAYERS = (
     "viz",
     "gym",
     "bifurcation",
+    "fitting",
     "opening",
     "__init__",
     "cli",

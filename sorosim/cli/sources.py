@@ -43,6 +43,7 @@ def at_rest(robot: Any, q: Any = None, message: str = "as it is built") -> Any:
 def result_kind(result: Any) -> tuple[str, str]:
     """The kind of a result in words, and the commands that take it, for errors about another kind."""
     from sorosim.bifurcation.diagram import Continuation
+    from sorosim.fitting.fit import Fit
     from sorosim.results.result import Run
     from sorosim.sweeps.result import SweepResult
 
@@ -50,6 +51,8 @@ def result_kind(result: Any) -> tuple[str, str]:
         return "a sweep", "plot draws it; in Python, sorosim.open(...).equilibrium(i) is that of a point"
     if isinstance(result, Continuation):
         return "a continuation", "plot draws it; in Python, sorosim.open(...).equilibrium(i) is one of them"
+    if isinstance(result, Fit):
+        return "a fit", "plot draws it; in Python, sorosim.open(...).robot is the fitted robot"
     return ("a run", "") if isinstance(result, Run) else ("an equilibrium", "plot draws it")
 
 

@@ -20,6 +20,8 @@ ROUNDS, SETTLED = 20, 1e-3
 # singular values below this part of the largest one, columns having unit length, are rounding; a direction along which
 # the standard error is more than this, in units of the unknowns' scale or of a factor e, is lost in the noise
 RANK, WIDE = 1e-7, 3.0
+# columns shorter than this part of the longest are rounding; what holds directions that are not identified, likewise
+NEGLIGIBLE, RIDGE = 1e-10, 1e-6
 # parts of a null direction that are named
 SHARE = 1e-3
 MAD = 1.0 / stats.norm.ppf(0.75)  # of a normal distribution: its deviation over the median of absolute values
@@ -96,6 +98,10 @@ class Problem:
             *((one.low, one.high) for one in self.model.unknowns), strict=True))  # fmt: skip
         n, (constant, loss) = self.n, LOSSES[self.loss]
 
+        # without it unknowns of which only a product is identified would drift far
+        norm = np.linalg.norm(self.jacobian(z)[:, chosen], axis=0) / scale
+        ridge = RIDGE * np.maximum(norm, RIDGE * norm.max(initial=0.0))
+
         def whole(x: Array) -> Array:
             out = z.copy()
             out[chosen] = x
@@ -107,16 +113,20 @@ class Problem:
                 trial = self.trial(here)
             except SorosimError as error:  # least_squares then takes a shorter step
                 self.failures, self.reason = self.failures + 1, " ".join(str(error).split())
-                return np.full(n + len(self.priors), np.nan)
-            return np.concatenate([self.residuals(trial) / scale, self.prior_rows(here)[0]])
+                return np.full(n + len(self.priors) + len(x), np.nan)
+            return np.concatenate([self.residuals(trial) / scale, self.prior_rows(here)[0], ridge * (x - z[chosen])])
 
         def by(x: Array) -> Array:
             here = whole(x)
-            return np.vstack([self.jacobian(here) / scale, self.prior_rows(here)[1]])[:, chosen]
+            rows_by = np.vstack([self.jacobian(here) / scale, self.prior_rows(here)[1]])[:, chosen]
+            rows_by[:, np.isinf(_column_norms(rows_by))] = 0.0
+            return np.vstack([rows_by, np.diag(ridge)])
 
         def rho(squares: Array) -> Array:
             of_data = loss(squares[:n] / constant**2)
-            out = np.array([squares, np.ones_like(squares), np.zeros_like(squares)])  # priors are not robust
+            out = np.array(
+                [squares, np.ones_like(squares), np.zeros_like(squares)]
+            )  # neither priors nor the ridge is robust
             out[:, :n] = constant**2 * of_data[0], of_data[1], of_data[2] / constant**2
             return out
 
@@ -207,10 +217,15 @@ def best_of(problem: Problem, starts: Sequence[Array], max_evaluations: int) -> 
 
 def _parameters(J: Array, P: Array) -> float:
     """How many parameters the data determine, the priors the rest: the trace of the data's hat matrix."""
-    norm = np.linalg.norm(np.vstack([J, P]), axis=0)
-    norm[norm == 0.0] = 1.0
+    norm = _column_norms(np.vstack([J, P]))
     U, s, _ = linalg.svd(np.vstack([J, P]) / norm, full_matrices=False)
     return float((U[: len(J), s > RANK * s[0]] ** 2).sum())
+
+
+def _column_norms(J: Array) -> Array:
+    """Lengths of columns, infinite where they are rounding."""
+    norm = np.linalg.norm(J, axis=0)
+    return np.where(norm <= NEGLIGIBLE * norm.max(initial=0.0), np.inf, norm)
 
 
 def _inefficiency(problem: Problem, r: Array, dof: float) -> float:
@@ -227,16 +242,19 @@ def _inefficiency(problem: Problem, r: Array, dof: float) -> float:
 
 def _covariance(J: Array) -> tuple[Array, Array]:
     """Covariance of the unknowns, and the directions that are not identified, of rows over their deviations."""
-    n = J.shape[1]
-    norm = np.linalg.norm(J, axis=0)
-    norm[norm == 0.0] = 1.0
+    n, norm = J.shape[1], _column_norms(J)
     square = np.vstack([J / norm, np.zeros((max(n - len(J), 0), n))])
+    square[:, np.isinf(norm)] = 0.0
+    norm[np.isinf(norm)] = 1.0
     _, s, Vt = linalg.svd(square, full_matrices=False)
     W = Vt / norm  # directions of the unknowns
-    length = np.linalg.norm(W, axis=1)
-    lost = (s <= RANK * max(s[0], np.finfo(float).tiny)) | (length > WIDE * s)
-    covariance = (W[~lost].T / s[~lost] ** 2) @ W[~lost]
-    null = _sparse(W[lost] / length[lost, None])
+    rounding = s <= RANK * max(s[0], np.finfo(float).tiny)
+    covariance = (W[~rounding].T / s[~rounding] ** 2) @ W[~rounding]
+    variances, V = linalg.eigh(covariance)
+    wide = variances > WIDE**2
+    covariance -= (V[:, wide] * variances[wide]) @ V[:, wide].T
+    directions = W[rounding] / np.linalg.norm(W[rounding], axis=1)[:, None]
+    null = _sparse(np.vstack([directions, V[:, wide].T]))
     hidden = (np.abs(null) > SHARE).any(axis=0)
     covariance[hidden], covariance[:, hidden] = np.nan, np.nan
     covariance[hidden, hidden] = np.inf

@@ -375,6 +375,12 @@ def table(where: str, value: Any, dimensions: Sequence[str], n: int | None = Non
     return out
 
 
+def header_of(path: str | Path) -> list[str]:
+    """Names of the columns of a table."""
+    rows = csv_rows(path)
+    return [cell.strip() for cell in rows[0][1]] if rows else []
+
+
 def _factor(where: str, units: Mapping[str, str], dimension: str) -> float:
     """What one of the unit of a column is in SI."""
     unit = units.get(where)

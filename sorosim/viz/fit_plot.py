@@ -110,4 +110,4 @@ def _correlation(figure: Figure, axes: Any, fit: Any) -> None:
     axes.set_yticks(range(n), [str(k + 1) for k in range(n)])
     axes.grid(False)
     axes.set_xlabel("numbers in the order beside")
-    figure.colorbar(image, ax=axes, label="correlation")
+    figure.colorbar(image, ax=axes, label="correlation", shrink=0.9)

@@ -1,0 +1,141 @@
+"""The command that fits a robot to measurements."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sorosim.cli import options as opt
+from sorosim.cli.compilation import compile_engine
+from sorosim.cli.console import as_json, line
+from sorosim.cli.parsers import PLOTS, file_with
+from sorosim.cli.sources import load_robot
+from sorosim.errors import ConvergenceError, InputError
+
+_FREE = "What is fitted: a path in the file, marker.NAME.offset, input.NAME.scale or time.shift; may come again."
+_PLACE = (
+    "Where a marker sits, as in tip=arm, mid=arm@0.5 or mid=arm@0.5:0,0,25mm (its offset in the frame there); may come "
+    "again; default: the link or frame of its name."
+)
+_NOISE = (
+    "Standard deviation of all measurements, as in 0.5mm, or of a marker or sensor, as in tip=0.5mm; may come again."
+)
+
+
+def fit(
+    robot: opt.RobotArgument,
+    data: Annotated[list[str], opt.Argument(metavar="DATA", help="Tables of measurements (CSV).")],
+    free: Annotated[list[str], typer.Option("--free", metavar="NAME", show_default=False, help=_FREE)],
+    places: Annotated[list[str] | None, typer.Option("--place", metavar="NAME=PLACE", help=_PLACE)] = None,
+    bounds: Annotated[
+        list[str] | None, typer.Option("--bounds", metavar="NAME=LOW,HIGH", help="Bounds of a number; may come again.")
+    ] = None,
+    priors: Annotated[
+        list[str] | None,
+        typer.Option("--prior", metavar="NAME=MEAN,SD", help="What is known of a number beforehand; may come again."),
+    ] = None,
+    noise: Annotated[list[str] | None, typer.Option("--noise", metavar="SD", help=_NOISE)] = None,
+    loss: Annotated[str, opt.Name(help="linear, soft_l1, huber or cauchy; the last three bound outliers.")] = "linear",
+    starts: Annotated[int, opt.Count(help="From how many starts to search.")] = 1,
+    gaps: Annotated[bool, opt.Flag("--gaps", help="Leave empty cells out.")] = False,
+    changes: opt.SetOption = None,
+    picture: Annotated[
+        Path | None,
+        typer.Option("--plot", metavar="FILE", parser=file_with(PLOTS), help="Picture to write; default: none."),
+    ] = None,
+    output: opt.ResultOption = None,
+    json: opt.JsonOption = False,
+) -> None:
+    """Fit numbers of a robot to measurements of equilibria and motions.
+
+    Example: sorosim fit arm.yaml markers.csv --free materials.silicone.young --place tip=arm --out fit.h5
+    """
+    import sorosim
+    from sorosim.io.writing import reserved
+
+    loaded = load_robot(robot, changes)
+    where = {name: _place(name, text) for name, text in (opt.assignments(places, "--place", "tip=arm") or {}).items()}
+    measured = [sorosim.Measurements.from_csv(file, places=_of(file, where), gaps=gaps) for file in data]
+    known = {marker for one in measured for marker in one.markers}
+    if wrong := [name for name in where if name not in known]:
+        raise InputError("--place", f"one of the markers {', '.join(sorted(known)) or 'none'}", f"'{wrong[0]}'")
+    compile_engine(loaded)
+    with reserved(output):
+        try:
+            result = sorosim.fit(
+                loaded, measured, free, _pairs(bounds, "--bounds"), _noise(noise), priors=_pairs(priors, "--prior"),
+                loss=loss, starts=starts,
+            )  # fmt: skip
+        except ConvergenceError as error:
+            if isinstance(error.partial, sorosim.Fit):
+                _report(error.partial, output, picture, json)
+            raise
+        _report(result, output, picture, json)
+
+
+def _report(result: Any, output: Path | None, picture: Path | None, json: bool) -> None:
+    written = [str(path) for path in (output, picture) if path]
+    if output:
+        result.save(output)
+    if picture:
+        result.plot(picture)
+    if json:
+        as_json(summary(result) | {"files": written})
+    else:
+        line(result.summary() + (f"\nwritten: {', '.join(written)}" if written else ""))
+
+
+def summary(result: Any) -> dict[str, Any]:
+    """A fit as plain data."""
+    return {
+        "robot": result.robot.name, "values": result.values,
+        "units": dict(zip(result.names, result.units, strict=True)),
+        "initial": result.initial, "standard_errors": result.standard_errors, "interval_95": result.interval(0.95),
+        "identifiable": result.identifiable, "null_directions": list(result.null_directions), "noise": result.noise,
+        "rms": result.errors.rms, "rms_before": result.errors_before.rms, "message": result.message,
+    }  # fmt: skip
+
+
+def _of(file: str, places: dict[str, Any]) -> dict[str, Any]:
+    """Those of the places whose markers a table has."""
+    from sorosim.fitting.measurements import header_of
+
+    return {name: place for name, place in places.items() if any(x.startswith(f"{name}.") for x in header_of(file))}
+
+
+def _place(name: str, text: str) -> Any:
+    """The place that a text names."""
+    import sorosim
+
+    rest, _, offset = text.partition(":")
+    link, at, s = (part.strip() for part in rest.partition("@"))
+    try:
+        fraction = float(s) if at else 1.0
+    except ValueError:
+        raise InputError(f"--place {name}", "LINK, LINK@S or LINK@S:X,Y,Z", f"'{text}'") from None
+    if not at and not offset:
+        return link
+    parts = [part.strip() for part in offset.split(",")] if offset else ["0", "0", "0"]
+    try:
+        return sorosim.Anchor(link, s=fraction, at={"position": parts})
+    except sorosim.ModelError as error:
+        raise InputError(f"--place {name}", error.expected, error.got, error.hint) from None
+
+
+def _pairs(texts: list[str] | None, option: str) -> dict[str, tuple[Any, Any]] | None:
+    """Pairs of values by name; an empty one is open."""
+    out: dict[str, tuple[Any, Any]] = {}
+    for name, text in (opt.assignments(texts, option, "materials.silicone.young=1MPa,2MPa") or {}).items():
+        low, comma, high = (part.strip() for part in text.partition(","))
+        if not comma:
+            raise InputError(f"{option} {name}", "two values with a comma between", f"'{text}'")
+        out[name] = low or None, high or None
+    return out or None
+
+
+def _noise(texts: list[str] | None) -> Any:
+    if not texts or (len(texts) == 1 and "=" not in texts[0]):
+        return texts[0] if texts else None
+    return opt.assignments(texts, "--noise", "tip=0.5mm")
