@@ -254,6 +254,32 @@ class ContinuationArguments(Declared):
     stability: bool | None = _option(Boolean(), "Whether to look at the stability of every equilibrium.", "false", True)
 
 
+EFFORTS = ("inputs", "energy")
+
+
+@dataclass(frozen=True)
+class InverseArguments(Declared):
+    """Arguments of `sorosim.inverse` that are numbers and choices."""
+
+    _: KW_ONLY
+    effort: str | None = _option(
+        Choice(EFFORTS),
+        "Of all states that reach the targets, the one of least: inputs, the sum of their squares over their ranges; or "
+        "energy, that of the strains and springs.",
+        EFFORTS[1], EFFORTS[0],
+    )  # fmt: skip
+    tolerance: float | None = _option(
+        _POSITIVE, "Error, over the size of the robot, that counts as reached.", "1e-6", "1e-8"
+    )
+    starts: int | None = _option(
+        Integer(0, 1000), "From how many other states to search where the first search does not reach the targets.",
+        "10", 4,
+    )  # fmt: skip
+    stable: bool | None = _option(
+        Boolean(), "Whether to look for another equilibrium where the one found is unstable.", "false", True
+    )
+
+
 def given(options: Declared) -> dict[str, Any]:
     """What options say."""
     return {name: value for name in options.declaration() if (value := getattr(options, name)) is not None}

@@ -46,6 +46,7 @@ LAYERS = (
     "equations",
     "results",
     "equilibria",
+    "inversion",
     "simulation",
     "doctor",
     "io",

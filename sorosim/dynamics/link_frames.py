@@ -80,7 +80,9 @@ def as_anchor(description: Description, frame: Any, where: str = "place") -> Anc
         if found:
             got = f"'{frame}', which {' and '.join(link for link, _ in found)} have"
             raise InputError(where, "one frame", got, f"say '{found[0][0]}.{frame}'")
-        raise InputError(where, "a link, or a frame on one", f"'{frame}'", nearest(frame, [*links, *map(".".join, owners)]))
+        raise InputError(
+            where, "a link, or a frame on one", f"'{frame}'", nearest(frame, [*links, *map(".".join, owners)])
+        )
     if isinstance(frame, tuple | list) and len(frame) == 2 and isinstance(frame[0], str):
         link, s = frame
         if link not in links:

@@ -97,7 +97,7 @@ def statics(
     check_robot(robot)
     options = checked(StaticsArguments, {"stable": stable, "jacobian": jacobian}, robot.description.statics)
     inputs, driven_numbers = prescribed(robot, u, driven)
-    start, begin = _start_point(robot, q0)
+    start, begin = start_point(robot, q0)
     follow_curve = begin is not None
     stable = options["stable"]
     system = StaticSystem(
@@ -252,7 +252,7 @@ def _rounding_of_weight(system: StaticSystem, q: Array) -> Array:
     return out
 
 
-def _start_point(robot: Robot, q0: Any) -> tuple[Array, Array | None]:
+def start_point(robot: Robot, q0: Any) -> tuple[Array, Array | None]:
     """Coordinates to start from, and the inputs there if that is an equilibrium or the end of a run."""
     if isinstance(q0, Run):
         return robot.coordinates(q0.q[-1], "q0"), robot.inputs(q0.u[-1])

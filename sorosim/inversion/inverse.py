@@ -1,440 +1,207 @@
-"""Inverse statics: `inverse`, `inverse_path` and `InverseSolver`."""
+"""Inverse statics: `inverse` and `inverse_path`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.stats.qmc import Halton
+from numpy.typing import NDArray
 
-from sorosim.actuation.tendon import SLACK_PART, Tendon
 from sorosim.arrays import Array
-from sorosim.declare import Boolean, Choice, Integer, Quantity
-from sorosim.engine.inputs import dimension_of
-from sorosim.equations.system import StaticSystem
-from sorosim.equilibria.assembly import close_if_possible
-from sorosim.equilibria.statics import prescribed, statics, tunnelling_test
-from sorosim.errors import ConvergenceError, InputError, ModelError, nearest
-from sorosim.inversion.search import Outcome, Search
-from sorosim.inversion.targets import Targets
-from sorosim.kernels.rod_actuators import LENGTH_INPUT, MODE, TENDON_LENGTH
+from sorosim.errors import InputError
+from sorosim.inversion.solver import Inverse, InverseSolver
 from sorosim.results.result import Equilibrium, InitialState, Run
-from sorosim.robot import Robot, check_robot
+from sorosim.robot import Robot
 from sorosim.units.quantity import amount
-from sorosim.validation import Number, Values
-
-EFFORTS = "inputs", "energy"
-# of the size of the robot: targets are reached
-TOLERANCE = 1e-8
-# where a search from the start does not reach the targets: candidates for others, for each of these
-CANDIDATES = 4
-# of the range of a parameter: it is at its bound
-AT_BOUND = 1e-9
+from sorosim.validation import Number
 
 
-@dataclass(frozen=True, eq=False)
-class Inverse:
-    """Inputs and driven coordinates under which a robot at rest comes where it shall, or as near as it can.
-
-    Attributes
-    ----------
-    robot : Robot
-    q : (ndof,) ndarray
-        Coordinates.
-    u : (n_actuators,) ndarray
-        Inputs, in `Robot.actuator_units`.
-    driven : dict of str to float
-        Values of all driven coordinates [rad or m].
-    error : float
-        Norm of all errors over their weights: lengths over the size of the robot, angles [rad], relative readings.
-    errors : dict
-        Target -> its error (k,): displacement from it [m]; of a pose the twist from it [rad, m] in the frame of the
-        target; of a sensor the difference of readings.
-    reached : bool
-        Whether the error is within the tolerance.
-    active : dict of str to float
-        Name of an input or driven coordinate that is at one of its bounds -> that bound.
-    stable : bool
-        Whether the equilibrium is stable.
-    steps : int
-        Evaluations of the equilibrium and its derivatives.
-    message : str
-    """
-
-    robot: Robot
-    q: Array
-    u: Array
-    driven: dict[str, float]
-    error: float
-    errors: dict[Any, Array]
-    reached: bool
-    active: dict[str, float]
-    stable: bool
-    steps: int
-    message: str
-
-    @cached_property
-    def equilibrium(self) -> Equilibrium:
-        """The state as `sorosim.statics` finds it from q: with multipliers, forces of driven coordinates, stiffness."""
-        return statics(self.robot, self.u, driven=self.driven, q0=self.q, stable=False)
-
-    @property
-    def distance(self) -> float:
-        """Largest distance of a place from where it shall be [m]; NaN without such targets."""
-        return max((float(np.linalg.norm(e[-3:])) for key, e in self.errors.items() if self._is_place(key)), default=np.nan)
-
-    def _is_place(self, key: Any) -> bool:
-        return not (isinstance(key, str) and key in self.robot.sensor_names)
-
-    def save(self, path: str | Path) -> None:
-        """Write the equilibrium to an HDF5 file; `sorosim.open` reads it."""
-        self.equilibrium.save(path)
-
-    def _repr_html_(self) -> str | None:
-        return self.equilibrium._repr_html_()
-
-    def __repr__(self) -> str:
-        return f"<Inverse of '{self.robot.name}': {self.message}>"
-
-
-class InverseSolver:
-    """Inverse statics of one robot, again and again: each search begins where the one before ended.
+def inverse(
+    robot: Robot, targets: Mapping[Any, Any], *, bounds: Mapping[str, Any] | None = None,
+    free: Sequence[str] | None = None, q0: InitialState | None = None, **options: Any,
+) -> Inverse:  # fmt: skip
+    """Inputs and driven coordinates under which a robot at rest comes where it shall.
 
     Parameters
     ----------
     robot : Robot
-    bounds : mapping of str to (low, high)
-        Of inputs and driven coordinates [SI, or texts with units]; None: there is none. Default: tendons that only pull
-        have the lower bound 0, driven coordinates the ends of their joint's `limits`, others none.
-    free : sequence of str
-        Names of inputs, and of coordinates or links whose joint has one, that may change. Default: all inputs.
-    u, driven : mapping of name to float or str
-        Values of the others; where the search begins for the free ones. Default: as in `statics`.
-    q0 : (ndof,) array_like, mapping or Equilibrium
-        Where the search begins. Default: the file's `initial` block.
-    effort : {"inputs", "energy"}
-        Of all that reach the targets, the least: sum of squared inputs, each over its range, or elastic energy.
-    weights : mapping of target to float
-        Of errors, where not all targets can be reached. Default: 1.
-    tolerance : float
-        Error that counts as reached. Default: 1e-8.
-    starts : int
-        From how many other states to search where the first search does not reach the targets. Default: 4.
-    stable : bool
-        Whether to look for another equilibrium where the one found is unstable. Default: True.
+    targets : mapping of place or sensor to value
+        A place is a link (the tip of a rod, the frame of a body), (link, s), a frame of a link ("link.frame"), or an
+        `Anchor`; its value a position (3,) [m] or a pose (4, 4) in the world. A sensor's value is what it shall read.
+        None in a list leaves an entry out, such as [None, None, "20 cm"].
+    bounds, free, q0
+        As in `InverseSolver`.
+    **options
+        u, driven, weights, effort, tolerance, starts and stable, as in `InverseSolver`.
+
+    Returns
+    -------
+    Inverse
+        Of targets that cannot be reached the nearest state that was found, with the bounds that keep it there.
+
+    Raises
+    ------
+    ConvergenceError
+        No equilibrium was found to begin from.
+    InputError
+        A wrong name, shape, unit or value.
 
     Notes
     -----
-    Contacts have no friction. Source: docs/theory.md, 15.
+    Equilibrium and targets are solved together, by Newton's method on the equilibria and Gauss-Newton steps along
+    them within bounds and a trust region; quadratic programs by DAQP. Distances that are left count by their curvature
+    (a structured secant update), so the nearest point of unreachable targets is found as fast. Derivatives by
+    coordinates, inputs and driven coordinates are exact; those of sensors are differences. Source: docs/theory.md, 15.
 
     Examples
     --------
-    >>> solver = sorosim.InverseSolver(sorosim.load("cable_manipulator"))
-    >>> u = solver.solve({"arm": [0.42, 0.09, -0.19]}).u
+    >>> robot = sorosim.load("cable_manipulator")
+    >>> found = sorosim.inverse(robot, {"arm": ["42 cm", "9 cm", "-19 cm"]}, bounds={"cable1": (0, "10 N")})
+    >>> found.u, found.reached
+    """
+    return InverseSolver(robot, bounds=bounds, free=free, q0=q0, **options).solve(targets)
+
+
+@dataclass(frozen=True, eq=False)
+class InversePath:
+    """States of rest along a path of targets; made by `inverse_path`.
+
+    Attributes
+    ----------
+    robot : Robot
+    states : tuple of Inverse
+        One for each of the targets.
     """
 
-    def __init__(
-        self, robot: Robot, *, bounds: Mapping[str, Any] | None = None, free: Sequence[str] | None = None,
-        u: Values | None = None, driven: Mapping[str, Number] | None = None, q0: InitialState | None = None,
-        effort: str = "inputs", weights: Mapping[Any, float] | None = None, tolerance: float = TOLERANCE,
-        starts: int = 4, stable: bool = True,
-    ) -> None:  # fmt: skip
-        self.robot = check_robot(robot)
-        Choice(EFFORTS).argument("effort", effort)
-        self.tolerance = float(Quantity("number", above=0.0).argument("tolerance", tolerance))
-        self.starts, self.stable = Integer(0, 1000).argument("starts", starts), Boolean().argument("stable", stable)
-        self._weights = weights or {}
-        inputs, values = prescribed(robot, u, driven)
-        start = q0.q if isinstance(q0, Equilibrium | Run) else q0
-        start = start[-1] if isinstance(q0, Run) else start
-        q = robot.initial_q if start is None else robot.coordinates(start, "q0")
-        names = _free_names(robot, free)
-        self._inputs = np.array([robot.actuator_names.index(name) for name in names if name in robot.actuator_names], dtype=int)
-        moved = [name for name in names if name not in robot.actuator_names]
-        layout = robot.engine.layout
-        driven_values = values | {name: values.get(name, float(q[layout.coordinate(name, "free")])) for name in moved}
-        self._driven_names = tuple(driven_values)
-        self._driven = np.array([self._driven_names.index(name) for name in moved], dtype=int)
-        self.names = (*(robot.actuator_names[i] for i in self._inputs), *moved)
-        self._dimensions = [self._dimension(name) for name in self.names]
-        self.low, self.high = self._bounds(bounds or {})
-        system = StaticSystem(robot, inputs.copy(), driven_values)
-        for name, value in driven_values.items():
-            q[layout.coordinate(name, "driven")] = value
-        if robot.loop_names:
-            q, errors, why = close_if_possible(robot, q, system.partition.free)
-            if why:
-                raise ConvergenceError(f"inverse: {why}", q)
-            system.scale_constraints(*errors)
-        nodes = robot.engine.poses(np.arange(len(robot.engine.tree.inertia)), q, np.zeros(robot.ndof))[0][:, :3, 3]
-        self.extent = float(np.ptp(np.vstack([np.zeros(3), nodes]), axis=0).max()) or 1.0
-        self._search = Search(
-            system, self._inputs, self._driven, self.low, self.high, np.ones(len(self.names)),
-            self._elastic if effort == "energy" else None,
-            tunnelling_test(system) if robot.engine.loading.touches else None,
+    robot: Robot
+    states: tuple[Inverse, ...]
+
+    def __len__(self) -> int:
+        return len(self.states)
+
+    def __getitem__(self, k: int) -> Inverse:
+        return self.states[k]
+
+    @property
+    def q(self) -> Array:
+        """Coordinates (n, ndof)."""
+        return np.array([one.q for one in self.states])
+
+    @property
+    def u(self) -> Array:
+        """Inputs (n, n_actuators)."""
+        return np.array([one.u for one in self.states])
+
+    @property
+    def driven(self) -> dict[str, Array]:
+        """Values (n,) of driven coordinates [rad or m]."""
+        return {name: np.array([one.driven[name] for one in self.states]) for name in self.states[0].driven}
+
+    @property
+    def error(self) -> Array:
+        """Norms (n,) of the errors, as `Inverse.error`."""
+        return np.array([one.error for one in self.states])
+
+    @property
+    def distance(self) -> Array:
+        """Largest distances (n,) of places from where they shall be [m]."""
+        return np.array([one.distance for one in self.states])
+
+    @property
+    def reached(self) -> NDArray[np.bool_]:
+        """Which targets are reached (n,)."""
+        return np.array([one.reached for one in self.states])
+
+    @property
+    def active(self) -> list[dict[str, float]]:
+        """Names that are at their bounds -> these bounds, of each state."""
+        return [one.active for one in self.states]
+
+    @property
+    def message(self) -> str:
+        """How many targets are reached, and what is said of the worst."""
+        reached, worst = int(self.reached.sum()), int(np.argmax(self.error))
+        more = "" if reached == len(self) else f"; the worst is number {worst}, {self.states[worst].message}"
+        return f"{reached} of {len(self)} reached{more}"
+
+    @cached_property
+    def equilibrium(self) -> tuple[Equilibrium, ...]:
+        """The states as `sorosim.statics` finds them."""
+        return tuple(one.equilibrium for one in self.states)
+
+    def run(self, dt: Number = 1.0) -> Run:
+        """A slow motion through all states, dt apart [s], which plays, plots and saves as runs do."""
+        step, eqs = amount("dt", dt, "time"), self.equilibrium
+        if not step > 0.0:
+            raise InputError("dt", "a time greater than 0", f"{dt}")
+        t, q = step * np.arange(float(len(eqs))), self.q
+        forces = {name: np.array([eq.driven[name] for eq in eqs]) for name in eqs[0].driven}
+        specs = {name: {"times": t.tolist(), "values": x.tolist()} for name, x in self.driven.items()}
+        return Run(
+            self.robot, t, q, np.zeros_like(q), self.u, np.array([eq.lam for eq in eqs]), forces, {},
+            {"method": "inverse", "driven": specs}, f"equilibria by sorosim.inverse_path: {self.message}",
         )  # fmt: skip
-        self._is_scaled, self._targets, self._candidates = False, None, None
-        self._p = np.clip(self._search.parameters(), self.low, self.high)
-        self._take_up_slack(q)
-        self._q, self._x = q, None
 
-    def _dimension(self, name: str) -> str:
-        if name in self.robot.actuator_names:
-            return dimension_of(self.robot.input_dimensions, name, "free")
-        return self.robot.engine.layout.dimensions[self.robot.engine.layout.coordinate(name, "free")]
+    def save(self, path: str | Path) -> None:
+        """Write `run()` to an HDF5 file; `sorosim.open` reads it."""
+        self.run().save(path)
 
-    def _bounds(self, bounds: Mapping[str, Any]) -> tuple[Array, Array]:
-        """Bounds of the free ones."""
-        if not isinstance(bounds, Mapping):
-            raise InputError("bounds", "a mapping of names to (low, high)", f"{bounds!r}"[:60])
-        if unknown := [name for name in bounds if name not in self.names]:
-            hint = nearest(str(unknown[0]), self.names)
-            raise InputError("bounds", "names of what is free", f"'{unknown[0]}'", hint)
-        low, high = np.full(len(self.names), -np.inf), np.full(len(self.names), np.inf)
-        for k, (name, dimension) in enumerate(zip(self.names, self._dimensions, strict=True)):
-            low[k], high[k] = self._default_bounds(name)
-            if name not in bounds:
-                continue
-            pair = bounds[name]
-            if isinstance(pair, str) or not isinstance(pair, Sequence | np.ndarray) or len(pair) != 2:
-                raise InputError(f"bounds.{name}", "a pair (low, high)", f"{pair!r}"[:60])
-            for side, value, out in (("low", pair[0], low), ("high", pair[1], high)):
-                infinite = value is None or (isinstance(value, float) and abs(value) == np.inf)
-                if not infinite:
-                    out[k] = amount(f"bounds.{name}.{side}", value, dimension)
-                elif value is not None:
-                    out[k] = value
-            if not low[k] <= high[k]:
-                raise InputError(f"bounds.{name}", "a low bound below the high one", f"{low[k]:g} and {high[k]:g}")
-        return low, high
+    def _repr_html_(self) -> str | None:
+        return self.run()._repr_html_()
 
-    def _default_bounds(self, name: str) -> tuple[float, float]:
-        actuator = self.robot.description.actuators.get(name)
-        if actuator is not None:
-            pulls = isinstance(actuator, Tendon) and actuator.stiffness is None and not actuator.pushes
-            return (0.0 if pulls else -np.inf), np.inf
-        layout = self.robot.engine.layout
-        column = layout.coordinate(name, "free")
-        link = next(one for one in layout.links.values() if one.column <= column < one.column + one.n)
-        stops = link.link.joint.limits[column - link.column :] if column - link.column < link.n_joint else ()
-        return (float(stops[0].low), float(stops[0].high)) if stops and stops[0] is not None else (-np.inf, np.inf)
+    def __repr__(self) -> str:
+        return f"<InversePath of '{self.robot.name}': {self.message}>"
 
-    def _take_up_slack(self, q: Array) -> None:
-        """Let tendons of given length begin taut, since slack ones do nothing."""
-        records, lengths = self.robot.engine.rod_actuators.input, self.robot.engine.tendon_lengths(q)
-        for k, i in enumerate(self._inputs):
-            if records[i, MODE] == LENGTH_INPUT:
-                taut = records[i, TENDON_LENGTH] - lengths[i] + SLACK_PART * records[i, TENDON_LENGTH]
-                self._p[k] = np.clip(max(self._p[k], taut), self.low[k], self.high[k])
 
-    def _elastic(self, q: Array) -> tuple[Array, Array]:
-        """Gradient and second derivative of the elastic energy by q."""
-        unactuated = self.robot.engine.unactuated
-        out = unactuated.internal(q, np.zeros_like(q), np.zeros(unactuated.n_actuators), True)
-        return -out.tau, -out.by_q
+def inverse_path(
+    robot: Robot, targets_along: Sequence[Mapping[Any, Any]] | Mapping[Any, Any], *,
+    rates: Mapping[str, Number] | None = None, bounds: Mapping[str, Any] | None = None,
+    free: Sequence[str] | None = None, q0: InitialState | None = None, **options: Any,
+) -> InversePath:  # fmt: skip
+    """Inverse statics of targets one after the other, each search from the state before.
 
-    # -- solving -----------------------------------------------------------------------------------------------------
+    Parameters
+    ----------
+    robot : Robot
+    targets_along : sequence of mappings, or mapping of place or sensor to (n, ...) array_like
+        Targets as in `inverse`, n of them.
+    rates : mapping of str to float or str
+        Most change of inputs and driven coordinates from one to the next [SI, or texts with units].
+    bounds, free, q0, **options
+        As in `inverse`.
 
-    def solve(self, targets: Mapping[Any, Any], *, rates: Mapping[str, Number] | None = None) -> Inverse:
-        """Search from where the search before ended.
+    Returns
+    -------
+    InversePath
 
-        Parameters
-        ----------
-        targets : mapping of place or sensor to value
-            As in `inverse`.
-        rates : mapping of str to float or str
-            Most change of inputs and driven coordinates from where the search begins [SI, or texts with units].
-
-        Returns
-        -------
-        Inverse
-        """
-        known = self._targets
-        if known is not None and isinstance(targets, Mapping) and tuple(targets) == known.keys:
-            known.set(targets)
-        else:
-            self._targets = known = Targets(self.robot, targets, self._weights, self.extent)
-        self._limit(rates or {})
-        found = self._best(known, alone=bool(rates))
-        self._x, self._p = found.point.x, found.point.p
-        return self._result(known, found)
-
-    def _limit(self, rates: Mapping[str, Any]) -> None:
-        """Bounds of this search."""
-        if unknown := [name for name in rates if name not in self.names]:
-            raise InputError("rates", "names of what is free", f"'{unknown[0]}'", nearest(str(unknown[0]), self.names))
-        most = np.full(len(self.names), np.inf)
-        for k, (name, dimension) in enumerate(zip(self.names, self._dimensions, strict=True)):
-            if name in rates:
-                most[k] = amount(f"rates.{name}", rates[name], dimension)
-                if not most[k] > 0.0:
-                    raise InputError(f"rates.{name}", "a number greater than 0", f"{rates[name]}")
-        self._search.low, self._search.high = np.maximum(self.low, self._p - most), np.minimum(self.high, self._p + most)
-
-    def _best(self, targets: Targets, alone: bool) -> Outcome:
-        """The best of the searches from here, from the equilibrium here, and from other ones."""
-        begins = [self._here] if self._x is not None or not self.robot.engine.loading.touches else []
-        begins += [self._equilibrium_here]
-        found: list[Outcome] = []
-        steps = 0
-        for begin in begins:
-            outcome = self._attempt(targets, begin)
-            if outcome is not None:
-                steps += outcome.steps
-                found.append(outcome)
-                if self._good(outcome):
-                    return replace(outcome, steps=steps)
-        for q, p in [] if alone else self._others(targets):
-            outcome = self._attempt(targets, lambda q=q, p=p: (self._start(q, p), p))
-            if outcome is not None:
-                steps += outcome.steps
-                found.append(outcome)
-                if self._good(outcome):
-                    break
-        if not found:
-            hint = "start nearer to the targets (q0, u), or give bounds"
-            raise ConvergenceError(f"inverse: no equilibrium of '{self.robot.name}' was found to begin from; {hint}")
-        best = min(found, key=lambda one: (not self._good(one), not one.reached, one.distance))
-        return replace(best, steps=steps)
-
-    def _good(self, outcome: Outcome) -> bool:
-        return outcome.reached and (outcome.stable or not self.stable)
-
-    def _attempt(self, targets: Targets, begin: Callable[[], tuple[Array, Array]]) -> Outcome | None:
-        """A search; None where there is no state to begin from."""
+    Examples
+    --------
+    >>> circle = [{"arm": [0.48, 0.05 * np.cos(a), 0.05 * np.sin(a)]} for a in np.linspace(0.0, 6.28, 50)]
+    >>> sorosim.inverse_path(sorosim.load("cable_manipulator"), circle).run("50 ms").save("circle.h5")
+    """
+    solver = InverseSolver(robot, bounds=bounds, free=free, q0=q0, **options)
+    states: list[Inverse] = []
+    for k, targets in enumerate(_one_by_one(targets_along)):
         try:
-            x, p = begin()
-            self._scale(targets, x, p)
-            return self._search.run(targets, x, p, self.tolerance)
-        except (ModelError, ConvergenceError):
-            return None
-
-    def _here(self) -> tuple[Array, Array]:
-        if self._x is None:
-            self._search.set(self._p)
-            return self._search.system.start(self._q), self._p
-        return self._x, self._p
-
-    def _start(self, q: Array, p: Array) -> Array:
-        self._search.set(p)
-        return self._search.system.start(q)
-
-    def _equilibrium_here(self) -> tuple[Array, Array]:
-        """The equilibrium under the parameters of the start."""
-        q = self._q if self._x is None else self._search.system.q(self._x)
-        return self._start(self._rest(self._p, q).q, self._p), self._p
-
-    def _rest(self, p: Array, q: Any) -> Equilibrium:
-        """An equilibrium under parameters."""
-        self._search.set(p)
-        system = self._search.system
-        return statics(self.robot, system.u.copy(), driven=self._driven_values(), q0=q)
-
-    def _driven_values(self) -> dict[str, float]:
-        values = self._search.system.driven_values
-        return dict(zip(self._driven_names, map(float, values), strict=True))
-
-    def _scale(self, targets: Targets, x: Array, p: Array) -> None:
-        """Typical sizes of parameters: half of their range, or what moves the targets by about their size."""
-        if self._is_scaled:
-            return
-        scale = 0.5 * (self.high - self.low)
-        open_ = ~np.isfinite(scale)
-        if open_.any():
-            point = self._search.linearise(targets, x, p)
-            if point is None:
-                raise ModelError("q0", "a state with a regular tangent stiffness", "another one")
-            effect = np.linalg.norm(point.error_by, axis=0)
-            scale[open_] = np.where(effect > 0.0, 1.0 / np.maximum(effect, 1e-300), np.nan)[open_]
-        fixed = scale == 0.0  # its bounds are the same
-        for kind in set(self._dimensions):
-            same = np.array([one == kind for one in self._dimensions])
-            usable = same & np.isfinite(scale) & ~fixed
-            scale[same] = np.median(scale[usable]) if usable.any() else 1.0
-        self._search.scale, self._is_scaled = scale, True
-
-    def _others(self, targets: Targets) -> list[tuple[Array, Array]]:
-        """Equilibria under inputs spread over their ranges, those nearest to the targets first."""
-        if self._candidates is None:
-            n, scale = len(self.names), self._search.scale
-            low = np.where(np.isfinite(self.low), self.low, np.where(np.isfinite(self.high), self.high, 0.0) - 2.0 * scale)
-            high = np.where(np.isfinite(self.high), self.high, low + 2.0 * scale)
-            self._candidates = []
-            for share in Halton(n, scramble=False).random(CANDIDATES * self.starts + 1)[1:]:
-                p = low + share * (high - low)
-                try:
-                    self._candidates.append((self._rest(p, self._q).q, p))
-                except (ConvergenceError, ModelError):
-                    continue
-        rated = []
-        for q, p in self._candidates:
-            point = self._search.linearise(targets, self._start(q, p), p)
-            if point is not None:
-                rated.append((float(np.linalg.norm(point.error)), q, p))
-        rated.sort(key=lambda one: one[0])
-        return [(q, p) for _, q, p in rated[: self.starts]]
-
-    def _result(self, targets: Targets, found: Outcome) -> Inverse:
-        search, point = self._search, found.point
-        search.set(point.p)
-        system = search.system
-        width = np.maximum(self._search.scale, 0.0)
-        active = {}
-        for k, name in enumerate(self.names):
-            for bound in (self.low[k], self.high[k]):
-                if abs(point.p[k] - bound) <= AT_BOUND * width[k]:
-                    active[name] = float(bound)
-        q, u = system.q(point.x), system.u.copy()
-        errors = targets.sizes(point.error)
-        message = f"reached in {found.steps} steps" if found.reached else self._why(targets, found, errors)
-        if active and not found.reached:
-            message += f"; at their bounds: {', '.join(active)}"
-        if not found.stable:
-            message += "; the equilibrium is unstable"
-        return Inverse(
-            self.robot, q, u, self._driven_values(), found.distance, errors, found.reached, active, found.stable,
-            found.steps, message,
-        )  # fmt: skip
-
-    def _why(self, targets: Targets, found: Outcome, errors: Mapping[Any, Array]) -> str:
-        """What is said of targets that are not reached."""
-        words = [f"{label} misses by {self._size(key, errors[key])}" for key, label in zip(targets.keys, targets.labels, strict=True)]
-        return f"not reached, {found.message or 'this is the nearest that was found'}: {', '.join(words)}"
-
-    def _size(self, key: Any, error: Array) -> str:
-        if isinstance(key, str) and key in self.robot.sensor_names:
-            return f"{np.abs(error).max():.3g}"
-        angle = f" and {np.linalg.norm(error[:3]):.3g} rad" if len(error) == 6 else ""
-        return f"{np.linalg.norm(error[-3:]):.3g} m{angle}"
+            states.append(solver.solve(targets, rates=rates if states else None))
+        except InputError as error:
+            raise InputError(f"targets_along[{k}]", error.expected, error.got, error.hint) from None
+    return InversePath(robot, tuple(states))
 
 
-def _free_names(robot: Robot, free: Sequence[str] | None) -> list[str]:
-    """Names of what may change."""
-    if free is None:
-        if not robot.actuator_names:
-            expected = "names of coordinates that may be driven"
-            raise InputError("free", expected, f"none, and '{robot.name}' has no inputs")
-        return list(robot.actuator_names)
-    if isinstance(free, str) or not isinstance(free, Sequence):
-        raise InputError("free", "a list of names", f"{free!r}"[:60])
-    if not free:
-        raise InputError("free", "names of inputs and coordinates, at least one", "none")
-    chosen: set[int | str] = set()
-    for name in free:
-        key = name if name in robot.actuator_names else _coordinate(robot, name)
-        if key in chosen:
-            raise InputError("free", "every name once", f"'{name}' again")
-        chosen.add(key)
-    return list(free)
-
-
-def _coordinate(robot: Robot, name: Any) -> int:
-    try:
-        return robot.engine.layout.coordinate(name, "free")
-    except InputError as error:
-        hint = nearest(str(name), [*robot.actuator_names, *robot.coordinate_names])
-        raise InputError("free", "the name of an input or a coordinate", f"'{name}'", hint) from error
+def _one_by_one(targets_along: Any) -> list[Mapping[Any, Any]]:
+    """Targets of each state."""
+    if isinstance(targets_along, Mapping):
+        lengths = {key: len(values) if hasattr(values, "__len__") else -1 for key, values in targets_along.items()}
+        if not lengths or min(lengths.values()) < 1 or len(set(lengths.values())) > 1:
+            got = ", ".join(f"{n} of {key!r}" for key, n in lengths.items()) or "none"
+            raise InputError("targets_along", "as many values of each target, one or more", got)
+        n = next(iter(lengths.values()))
+        return [{key: values[k] for key, values in targets_along.items()} for k in range(n)]
+    if not isinstance(targets_along, Sequence) or isinstance(targets_along, str) or not targets_along:
+        raise InputError("targets_along", "a list of targets, or arrays of them by place", f"{targets_along!r}"[:60])
+    return list(targets_along)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import daqp
@@ -11,28 +11,34 @@ import numpy as np
 import scipy.linalg
 from scipy.linalg.lapack import dgetrf, dgetrs
 
-from sorosim.arrays import Array
+from sorosim.arrays import Array, IntArray
 from sorosim.equations.system import StaticSystem
 from sorosim.errors import ModelError
 from sorosim.inversion.targets import StaticState, Targets
 from sorosim.solvers.base import one_blas_thread
 
 MAX_STEPS = 100
-# a trial is refused where the next correction of the equilibrium is more than this part of the step, and the trust
-# region grows where it is less than the second part
-CONTRACTION, EASY = 0.5, 0.1
+# a trial is refused where the next correction of the equilibrium is more than this part of the step; steps are to be so
+# long that it is about the second part
+CONTRACTION, TYPICAL = 0.6, 0.35
 # of the targets' displacement, relative to the size of the robot, in the first step
 FIRST_STEP = 0.5
 LEAST_TRUST = 1e-6
+# of scaled parameters: a step of the equilibrium alone
+NO_STEP = 1e-10
 # of scaled parameters, where nothing is left to improve: of the distance, and of the effort beside it
-STATIONARY, LEAST_EFFORT = 1e-7, 1e-4
+STATIONARY, LEAST_EFFORT = 1e-7, 1e-3
 # corrections of the equilibrium that are small, relative to 1 + |x|: after one more they are rounding
 BALANCED = 1e-7
 # least part of the decrease of the error that was predicted; how far targets may be off the prediction where a step is
 # for the effort's sake, as a part of what a step of that length may move them
 DECREASE, OFF_COURSE = 0.1, 0.2
+# least curvature of the effort that a step counts on, relative to its largest
+CONVEX = 0.1
+# part of the error that a step along straight equilibria leaves, from which on targets count as out of reach
+OUT_OF_REACH = 0.5
 # of singular values, below which parameters do not move the targets
-INEFFECTIVE = 1e-10
+INEFFECTIVE = 1e-12
 DAQP_EQUALITY, DAQP_DONE = 5, 1
 DAQP_SETTINGS = {"primal_tol": 1e-12, "dual_tol": 1e-12}
 
@@ -85,7 +91,7 @@ class Search:
     """
 
     def __init__(
-        self, system: StaticSystem, inputs: Array, driven: Array, low: Array, high: Array, scale: Array,
+        self, system: StaticSystem, inputs: IntArray, driven: IntArray, low: Array, high: Array, scale: Array,
         stored_energy: Callable[[Array], tuple[Array, Array]] | None = None,
         may_tunnel: Callable[[Array, float, Array, float], bool] | None = None,
     ) -> None:  # fmt: skip
@@ -149,7 +155,19 @@ class Search:
         """Search from a state that is near an equilibrium."""
         with one_blas_thread(), np.errstate(all="ignore"):
             found = self._run(targets, x, np.clip(p, self.low, self.high), tolerance)
-            return replace(found, stable=self._stable(found.point))
+            point = self._settled(targets, found.point)
+            size = float(np.linalg.norm(point.error))
+            return Outcome(point, size <= tolerance, found.steps, found.message, self._stable(point))
+
+    def _settled(self, targets: Targets, point: Point) -> Point:
+        """The equilibrium under the parameters of a point, by Newton's method."""
+        while not self._balanced(point):
+            before = float(np.linalg.norm(point.correction))
+            after = self.linearise(targets, point.x + point.correction, point.p)
+            if after is None or not float(np.linalg.norm(after.correction)) < before:
+                raise ModelError("inverse", "an equilibrium", "a state that does not come to rest")
+            point = after
+        return point._replace(x=point.x + point.correction)
 
     def _stable(self, point: Point) -> bool:
         """Whether the tangent stiffness is positive definite along closed loops, or else no motion about it grows."""
@@ -166,26 +184,34 @@ class Search:
         point = self.linearise(targets, x, p)
         if point is None:
             raise ModelError("q0", "a state with a regular tangent stiffness", "one where it is singular or infinite")
-        trust, curvature = np.inf, np.zeros((len(p), len(p)))
+        trust = np.inf
+        curvature = of_effort = np.zeros((len(p), len(p)))
         for k in range(MAX_STEPS):
-            step, toward = self._step(point, trust, curvature, tolerance)
-            balanced = self._balanced(point)
-            reached = float(np.linalg.norm(point.error)) <= tolerance
-            left = 0.0 if reached else float(np.linalg.norm(point.error_by @ (self.scale * toward)))
-            if balanced and left <= STATIONARY and np.abs(step - toward).max(initial=0.0) <= LEAST_EFFORT:
-                return Outcome(self._corrected(point), reached, k, "")
+            size = float(np.linalg.norm(point.error))
+            toward, left = self._least_error(point, trust, curvature, tolerance)
+            step, pull = self._least_effort(point, toward, trust, of_effort)
+            if np.abs(step - toward).max(initial=0.0) <= LEAST_EFFORT:
+                step = toward  # what is left of the effort would only delay the targets
+                if self._balanced(point) and (size <= tolerance or left <= min(STATIONARY, 0.01 * size)):
+                    return Outcome(point, size <= tolerance, k, "")
             if trust == np.inf:
                 moved = float(np.linalg.norm(point.error_by @ (self.scale * step)))
                 trust = float(np.abs(step).max(initial=0.0)) * min(1.0, FIRST_STEP / max(moved, 1e-300))
                 step, toward = (part * min(1.0, FIRST_STEP / max(moved, 1e-300)) for part in (step, toward))
             trial, growth = self._trial(targets, point, step, toward)
             if trial is None:
-                trust = 0.3 * min(trust, float(np.abs(step).max(initial=0.0)))
+                if k == 0 and growth > 1.0 and not self._balanced(point):
+                    return Outcome(point, False, k, "the start is far from an equilibrium")
+                shorter = float(np.clip(TYPICAL / max(growth, 1e-300), 0.1, 0.5))
+                trust = shorter * min(trust, float(np.abs(step).max(initial=0.0)))
                 if trust < LEAST_TRUST:
                     return Outcome(point, False, k, "no step along the equilibria leads on")
                 continue
-            curvature = self._secant(point, trial, step, curvature)
-            trust = max(trust, 3.0 * float(np.abs(step).max(initial=0.0))) if growth < EASY else trust
+            if step.any():
+                change = ((trial.error_by - point.error_by) * self.scale).T
+                curvature = _secant(curvature, step, change @ trial.error)
+                of_effort = _secant(of_effort, step, change @ pull)
+            trust = max(trust, float(np.abs(step).max(initial=0.0)) * min(TYPICAL / max(growth, 1e-300), 4.0))
             point = trial
         return Outcome(point, False, MAX_STEPS, f"{MAX_STEPS} steps were not enough")
 
@@ -201,7 +227,10 @@ class Search:
             return None, np.inf
         size = float(np.linalg.norm(dx[: self.system.n_free]))
         growth = float(np.linalg.norm(trial.correction[: self.system.n_free])) / max(size, 1e-300)
-        if growth > CONTRACTION and not self._balanced(trial):
+        growth = 0.0 if self._balanced(trial) else growth
+        # a start out of balance comes back by Newton's method, which contracts before it converges
+        own = float(np.linalg.norm(point.correction)) > float(np.linalg.norm(point.by @ dp))
+        if growth > (1.0 if own else CONTRACTION):
             return None, growth
         return (trial if self._improves(point, trial, step, toward) else None), growth
 
@@ -209,44 +238,61 @@ class Search:
         """Whether a step brings targets nearer, or the effort down while they are off by second order only."""
         change = point.error_by @ (self.scale * step)
         before, predicted, after = (float(np.linalg.norm(e)) for e in (point.error, point.error + change, trial.error))
-        if before - after >= DECREASE * (before - predicted):
-            return True
         length = float(np.linalg.norm(step))
-        if float(np.linalg.norm(toward)) > 0.5 * length or not self.scale * point.effort_by @ step < 0.0:
+        if before - after >= DECREASE * (before - predicted) or length <= NO_STEP:
+            return True
+        if predicted <= OUT_OF_REACH * before:  # the error may rise while the next step gets shorter
+            J = point.error_by * self.scale
+            following = _quadratic(_regular(J.T @ J), J.T @ trial.error, *self._within(trial))
+            if float(np.linalg.norm(following)) <= CONTRACTION * float(np.linalg.norm(toward)):
+                return True
+        if float(np.linalg.norm(toward)) > 0.5 * length or not float(self.scale * point.effort_by @ step) < 0.0:
             return False
         typical = float(np.linalg.norm(point.error_by * self.scale)) / np.sqrt(len(step))
-        return float(np.linalg.norm(trial.error - point.error - change)) <= OFF_COURSE * typical * length
+        return bool(np.linalg.norm(trial.error - point.error - change) <= OFF_COURSE * typical * length)
 
     def _balanced(self, point: Point) -> bool:
         """Whether corrections of the equilibrium are rounding."""
         size = 1.0 + float(np.abs(point.x).max(initial=0.0))
         return float(np.abs(point.correction[: self.system.n_free]).max(initial=0.0)) <= BALANCED * size
 
-    def _corrected(self, point: Point) -> Point:
-        """The point after its correction, whose error is of second order."""
-        return point._replace(x=point.x + point.correction)
+    def _least_error(self, point: Point, trust: float, curvature: Array, tolerance: float) -> tuple[Array, float]:
+        """Step of the scaled parameters to the least error; how far targets would move without the trust region."""
+        J, (low, high) = point.error_by * self.scale, self._within(point)
+        H, f, size = J.T @ J, J.T @ point.error, float(np.linalg.norm(point.error))
+        matrix = _regular(H)
+        step = _quadratic(matrix, f, low, high)
+        # the curvature of the targets counts where they stay out of reach
+        if float(np.linalg.norm(point.error + J @ step)) > max(tolerance, OUT_OF_REACH * size):
+            matrix = _regular(H, curvature)
+            step = _quadratic(matrix, f, low, high)
+        left = float(np.linalg.norm(J @ step))
+        if (np.abs(step) > trust).any():
+            step = _quadratic(matrix, f, np.maximum(low, -trust), np.minimum(high, trust))
+        return step, left
 
-    def _step(self, point: Point, trust: float, curvature: Array, tolerance: float) -> tuple[Array, Array]:
-        """Steps of the scaled parameters: of least effort among those that lead to the least error; and one of these."""
-        J, low = point.error_by * self.scale, np.maximum((self.low - point.p) / self.scale, -trust)
-        high = np.minimum((self.high - point.p) / self.scale, trust)
-        H = J.T @ J
-        little = INEFFECTIVE * (float(np.trace(H)) or 1.0)
-        if float(np.linalg.norm(point.error)) > tolerance:
-            H = H + curvature
-            little = max(0.0, little - float(scipy.linalg.eigvalsh(H, subset_by_index=[0, 0])[0]))
-        toward = _quadratic(H + little * np.eye(len(H)), J.T @ point.error, low, high)
-        return self._least_effort(point, J, toward, low, high), toward
-
-    def _least_effort(self, point: Point, J: Array, toward: Array, low: Array, high: Array) -> Array:
-        """The step of least effort among those that move the targets as `toward` does."""
-        _, s, V = np.linalg.svd(J)
+    def _least_effort(self, point: Point, toward: Array, trust: float, of_effort: Array) -> tuple[Array, Array]:
+        """Of the steps that move targets as `toward` does the one of least effort; multipliers of the targets then."""
+        J, (low, high) = point.error_by * self.scale, self._within(point)
+        left, s, V = np.linalg.svd(J)
         rank = int((s > INEFFECTIVE**0.5 * s[0]).sum()) if len(s) else 0
         if rank == J.shape[1]:
-            return toward
-        W = np.eye(J.shape[1]) if self._energy is None else self._energy_curvature(point)
+            return toward, np.zeros(len(J))
         gradient = self.scale * point.effort_by
-        return _quadratic(W, gradient, low, high, V[:rank], V[:rank] @ toward, toward)
+        pull = -left[:, :rank] @ ((V[:rank] @ gradient) / s[:rank])
+        W = (np.eye(J.shape[1]) if self._energy is None else self._energy_curvature(point)) + of_effort
+        # only curvature along the null space N counts; it is made positive there
+        fixed, N = V[:rank], V[rank:]
+        values, shapes = np.linalg.eigh(N @ W @ N.T)
+        least = CONVEX * max(1.0, float(np.abs(values).max()))
+        along = (shapes * np.maximum(np.abs(values), least)) @ shapes.T
+        gradient = gradient + N.T @ (N @ (W @ (fixed.T @ (fixed @ toward))))
+        convex, bounds = N.T @ along @ N + fixed.T @ fixed, (np.maximum(low, -trust), np.minimum(high, trust))
+        return _quadratic(convex, gradient, *bounds, fixed, fixed @ toward, toward), pull
+
+    def _within(self, point: Point) -> tuple[Array, Array]:
+        """Bounds of steps of the scaled parameters."""
+        return (self.low - point.p) / self.scale, (self.high - point.p) / self.scale
 
     def _energy_curvature(self, point: Point) -> Array:
         """Second derivative of the stored energy by scaled parameters, as far as the way of the state is straight."""
@@ -255,21 +301,28 @@ class Search:
         H = q_by.T @ self._energy(self.system.q(point.x))[1] @ q_by
         return np.asarray(H + INEFFECTIVE * (np.trace(H) or 1.0) * np.eye(len(H)))
 
-    def _secant(self, point: Point, trial: Point, step: Array, S: Array) -> Array:
-        """Curvature (n_p, n_p) of the targets times their errors, by the symmetric rank-one update.
 
-        Sized first, so that it vanishes with the errors. Source: Dennis, Gay, Welsch, ACM TOMS 7 (1981).
-        """
-        if not step.any():
-            return S
-        y = ((trial.error_by - point.error_by) * self.scale).T @ trial.error
-        along = step @ S @ step
-        S = S * min(1.0, abs(step @ y / along)) if along else S
-        r = y - S @ step
-        bottom = r @ step
-        if abs(bottom) > 1e-8 * float(np.linalg.norm(r) * np.linalg.norm(step)):
-            S = S + np.outer(r, r) / bottom
-        return S
+def _regular(H: Array, more: Array | None = None) -> Array:
+    """A matrix that may be semidefinite, and what is added to it, made positive definite."""
+    little = INEFFECTIVE * (float(np.trace(H)) or 1.0)
+    if more is not None:
+        H = H + more
+        little = max(0.0, little - float(np.linalg.eigvalsh(H)[0]))
+    return H + little * np.eye(len(H))
+
+
+def _secant(S: Array, step: Array, y: Array) -> Array:
+    """Symmetric rank-one update of a second derivative S (n, n), which changes y over a step.
+
+    Sized first, so that it vanishes with what it is weighed by. Source: Dennis, Gay, Welsch, ACM TOMS 7 (1981).
+    """
+    along = float(step @ S @ step)
+    S = S * min(1.0, abs(float(step @ y) / along)) if along else S
+    r = y - S @ step
+    bottom = float(r @ step)
+    if abs(bottom) > 1e-8 * float(np.linalg.norm(r) * np.linalg.norm(step)):
+        S = S + np.outer(r, r) / bottom
+    return S
 
 
 def _quadratic(
@@ -285,7 +338,9 @@ def _quadratic(
     if b is not None:
         upper, lower = np.concatenate([upper, b]), np.concatenate([lower, b])
         sense[n:] = DAQP_EQUALITY
-    z, _, flag, _ = daqp.solve(np.ascontiguousarray(H), np.ascontiguousarray(f), rows, upper, lower, sense, **DAQP_SETTINGS)
+    z, _, flag, _ = daqp.solve(
+        np.ascontiguousarray(H), np.ascontiguousarray(f), rows, upper, lower, sense, **DAQP_SETTINGS
+    )
     if flag != DAQP_DONE:
         return np.zeros(n) if otherwise is None else otherwise
     return np.asarray(np.clip(z, low, high))

@@ -66,7 +66,7 @@ class Targets:
         if not isinstance(targets, Mapping) or tuple(targets) != self.keys:
             raise InputError("targets", "the same places and sensors as before", f"{targets!r}"[:60])
         self.parts = [self._part(key, label, targets[key]) for key, label in zip(self.keys, self.labels, strict=True)]
-        rows = [len(chosen) for _, _, chosen, _ in self.parts]
+        rows = [len(scale) for *_, scale in self.parts]
         self.scale = np.concatenate([scale for *_, scale in self.parts])
         self.names = tuple(np.repeat(self.labels, rows).tolist())
 
@@ -94,7 +94,7 @@ class Targets:
             raise InputError(where, "a pose, whose upper left part is a rotation", "another matrix")
         if np.abs(g[3] - [0.0, 0.0, 0.0, 1.0]).max() > 0.0:
             raise InputError(where, "a pose, whose last row is 0, 0, 0, 1", f"{g[3]}")
-        return POSE, g, slice(None), np.repeat([weight, weight / self.extent], 3)
+        return POSE, g, np.arange(6), np.repeat([weight, weight / self.extent], 3)
 
     @staticmethod
     def _values(where: str, value: Any, dimensions: list[str]) -> Array:
@@ -129,7 +129,7 @@ class Targets:
                     error, slope = g[k, :3, 3] - value, g[k, :3, :3] @ motion[3:]
                 else:
                     error = log_se3(inverse(value) @ g[k])
-                    slope = tangent_inv(error) @ motion
+                    slope = tangent_inv(-error) @ motion  # a twist in the moved frame
             values.append(error[chosen])
             slopes.append(slope[chosen])
         return self.scale * np.concatenate(values), self.scale[:, None] * np.concatenate(slopes)
@@ -154,4 +154,3 @@ class Targets:
             near, far = ((read(i, x) - read(i, -x)) / (2.0 * x) for x in (h, 2.0 * h))
             columns.append((4.0 * near - far) / 3.0)
         return read(0, 0.0), np.stack(columns, axis=1)
-

@@ -1,0 +1,421 @@
+"""Inverse statics of one robot, again and again: `InverseSolver`, and what a search gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from scipy.stats.qmc import Halton
+
+from sorosim.actuation.tendon import SLACK_PART, Tendon
+from sorosim.arrays import Array
+from sorosim.engine.inputs import dimension_of
+from sorosim.equations.system import StaticSystem
+from sorosim.equilibria.assembly import close_if_possible
+from sorosim.equilibria.statics import prescribed, start_point, statics, tunnelling_test
+from sorosim.errors import ConvergenceError, InputError, ModelError, nearest
+from sorosim.inversion.search import Outcome, Search
+from sorosim.inversion.targets import Targets
+from sorosim.kernels.rod_actuators import LENGTH_INPUT, MODE, TENDON_LENGTH
+from sorosim.options import EFFORTS, InverseArguments, checked
+from sorosim.results.result import Equilibrium, InitialState
+from sorosim.robot import Robot, check_robot
+from sorosim.units.quantity import amount
+from sorosim.validation import Number, Values
+
+# where a search from the start does not reach the targets: candidates for others, for each of these
+CANDIDATES = 4
+# of the range of a parameter: it is at its bound
+AT_BOUND = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Inverse:
+    """Inputs and driven coordinates under which a robot at rest comes where it shall, or as near as it can.
+
+    Attributes
+    ----------
+    robot : Robot
+    q : (ndof,) ndarray
+        Coordinates.
+    u : (n_actuators,) ndarray
+        Inputs, in `Robot.actuator_units`.
+    driven : dict of str to float
+        Values of all driven coordinates [rad or m].
+    error : float
+        Norm of all errors over their weights: lengths over the size of the robot, angles [rad], relative readings.
+    errors : dict
+        Target -> its error (k,): displacement from it [m]; of a pose the twist from it [rad, m] in the frame of the
+        target; of a sensor the difference of readings.
+    reached : bool
+        Whether the error is within the tolerance.
+    active : dict of str to float
+        Name of an input or driven coordinate that is at one of its bounds -> that bound.
+    stable : bool
+        Whether the equilibrium is stable.
+    steps : int
+        Evaluations of the equilibrium and its derivatives.
+    message : str
+    """
+
+    robot: Robot
+    q: Array
+    u: Array
+    driven: dict[str, float]
+    error: float
+    errors: dict[Any, Array]
+    reached: bool
+    active: dict[str, float]
+    stable: bool
+    steps: int
+    message: str
+
+    @cached_property
+    def equilibrium(self) -> Equilibrium:
+        """The state as `sorosim.statics` finds it from q: with multipliers, forces of driven coordinates, stiffness."""
+        return statics(self.robot, self.u, driven=self.driven, q0=self.q, stable=False)
+
+    @property
+    def distance(self) -> float:
+        """Largest distance of a place from where it shall be [m]; NaN where there are only sensors."""
+        places = [error for key, error in self.errors.items() if key not in self.robot.sensor_names]
+        return max((float(np.linalg.norm(error[-3:])) for error in places), default=np.nan)
+
+    def save(self, path: str | Path) -> None:
+        """Write the equilibrium to an HDF5 file; `sorosim.open` reads it."""
+        self.equilibrium.save(path)
+
+    def _repr_html_(self) -> str | None:
+        return self.equilibrium._repr_html_()
+
+    def __repr__(self) -> str:
+        return f"<Inverse of '{self.robot.name}': {self.message}>"
+
+
+class InverseSolver:
+    """Inverse statics of one robot, again and again: each search begins where the one before ended.
+
+    Parameters
+    ----------
+    robot : Robot
+    bounds : mapping of str to (low, high)
+        Of inputs and driven coordinates [SI, or texts with units]; None: there is none. Default: tendons that only pull
+        have the lower bound 0, driven coordinates the ends of their joint's `limits`, others none.
+    free : sequence of str
+        Names of inputs, and of coordinates or links whose joint has one, that may change. Default: all inputs.
+    u, driven : mapping of name to float or str
+        Values of the others; where the search begins for the free ones. Default: as in `statics`.
+    q0 : (ndof,) array_like, mapping or Equilibrium
+        Where the search begins. Default: the file's `initial` block.
+    weights : mapping of target to float
+        Of errors, where not all targets can be reached. Default: 1.
+    effort : {"inputs", "energy"}
+        Of all states that reach the targets, the one of least: inputs (default), the sum of their squares over their
+        ranges; or energy, that of the strains and springs.
+    tolerance : float
+        Error, over the size of the robot, that counts as reached. Default: 1e-8.
+    starts : int
+        From how many other states to search where the first search does not reach the targets. Default: 4.
+    stable : bool
+        Whether to look for another equilibrium where the one found is unstable. Default: True.
+
+    Notes
+    -----
+    Contacts have no friction. Source: docs/theory.md, 15.
+
+    Examples
+    --------
+    >>> solver = sorosim.InverseSolver(sorosim.load("cable_manipulator"))
+    >>> u = solver.solve({"arm": [0.42, 0.09, -0.19]}).u
+    """
+
+    def __init__(
+        self, robot: Robot, *, bounds: Mapping[str, Any] | None = None, free: Sequence[str] | None = None,
+        u: Values | None = None, driven: Mapping[str, Number] | None = None, q0: InitialState | None = None,
+        weights: Mapping[Any, float] | None = None, effort: str | None = None, tolerance: Number | None = None,
+        starts: int | None = None, stable: bool | None = None,
+    ) -> None:  # fmt: skip
+        self.robot = check_robot(robot)
+        given = {"effort": effort, "tolerance": tolerance, "starts": starts, "stable": stable}
+        options = checked(InverseArguments, given)
+        self.tolerance, self.starts, self.stable = (options[name] for name in ("tolerance", "starts", "stable"))
+        self._weights = weights or {}
+        inputs, values = prescribed(robot, u, driven)
+        q = start_point(robot, q0)[0]
+        names, known = _free_names(robot, free), robot.actuator_names
+        self._inputs = np.array([known.index(name) for name in names if name in known], dtype=np.int64)
+        moved = [name for name in names if name not in known]
+        column = {name: robot.engine.layout.coordinate(name, "free") for name in (*values, *moved)}
+        values |= {name: float(q[column[name]]) for name in moved if name not in values}
+        self._driven_names = tuple(values)
+        self._driven = np.array([self._driven_names.index(name) for name in moved], dtype=np.int64)
+        self.names = (*(known[i] for i in self._inputs), *moved)
+        self._dimensions = [self._dimension(name) for name in self.names]
+        self.low, self.high = self._bounds(bounds or {})
+        system = StaticSystem(robot, inputs.copy(), values)
+        for name, value in values.items():
+            q[column[name]] = value
+        if robot.loop_names:
+            q, errors, why = close_if_possible(robot, q, system.partition.free)
+            if why:
+                raise ConvergenceError(f"inverse: {why}", q)
+            system.scale_constraints(*errors)
+        nodes = robot.engine.poses(np.arange(len(robot.engine.tree.inertia)), q, np.zeros(robot.ndof))[0][:, :3, 3]
+        self.extent = float(np.ptp(np.vstack([np.zeros(3), nodes]), axis=0).max()) or 1.0
+        self._search = Search(
+            system, self._inputs, self._driven, self.low, self.high, np.ones(len(self.names)),
+            self._elastic if options["effort"] == EFFORTS[1] else None,
+            tunnelling_test(system) if robot.engine.loading.touches else None,
+        )  # fmt: skip
+        self._is_scaled, self._targets = False, cast(Targets | None, None)
+        self._q, self._x, self._p = q, cast(Array | None, None), np.clip(self._search.parameters(), self.low, self.high)
+        self._take_up_slack(q)
+
+    def _dimension(self, name: str) -> str:
+        if name in self.robot.actuator_names:
+            return dimension_of(self.robot.input_dimensions, name, "free")
+        return self.robot.engine.layout.dimensions[self.robot.engine.layout.coordinate(name, "free")]
+
+    def _bounds(self, bounds: Mapping[str, Any]) -> tuple[Array, Array]:
+        """Bounds of the free ones."""
+        out = np.array([self._default_bounds(name) for name in self.names]).T
+        for name, pair in self._by_name("bounds", bounds).items():
+            k = self.names.index(name)
+            if isinstance(pair, str) or not isinstance(pair, Sequence | np.ndarray) or len(pair) != 2:
+                raise InputError(f"bounds.{name}", "a pair (low, high)", f"{pair!r}"[:60])
+            for side, (word, value) in enumerate(zip(("low", "high"), pair, strict=True)):
+                endless = value is None or (isinstance(value, float) and value == (-np.inf, np.inf)[side])
+                given = (
+                    (-np.inf, np.inf)[side] if endless else amount(f"bounds.{name}.{word}", value, self._dimensions[k])
+                )
+                out[side, k] = given
+            if not out[0, k] <= out[1, k]:
+                got = f"{out[0, k]:g} and {out[1, k]:g}"
+                raise InputError(f"bounds.{name}", "a low bound that is not above the high one", got)
+        return out[0], out[1]
+
+    def _by_name(self, where: str, given: Any) -> Mapping[str, Any]:
+        """A mapping by names of what is free (else InputError)."""
+        if not isinstance(given, Mapping):
+            raise InputError(where, "a mapping by names of what is free", f"{given!r}"[:60])
+        for name in given:
+            if name not in self.names:
+                raise InputError(where, "names of what is free", f"'{name}'", nearest(str(name), self.names))
+        return given
+
+    def _default_bounds(self, name: str) -> tuple[float, float]:
+        actuator = self.robot.description.actuators.get(name)
+        if actuator is not None:
+            pulls = isinstance(actuator, Tendon) and actuator.stiffness is None and not actuator.pushes
+            return (0.0 if pulls else -np.inf), np.inf
+        layout = self.robot.engine.layout
+        column = layout.coordinate(name, "free")
+        link = next(one for one in layout.links.values() if one.column <= column < one.column + one.n)
+        stops = link.link.joint.limits[column - link.column :] if column - link.column < link.n_joint else ()
+        return (float(stops[0].low), float(stops[0].high)) if stops and stops[0] is not None else (-np.inf, np.inf)
+
+    def _take_up_slack(self, q: Array) -> None:
+        """Let tendons of given length begin taut, since slack ones do nothing."""
+        records, lengths = self.robot.engine.rod_actuators.input, self.robot.engine.tendon_lengths(q)
+        for k, i in enumerate(self._inputs):
+            if records[i, MODE] == LENGTH_INPUT:
+                taut = records[i, TENDON_LENGTH] - lengths[i] + SLACK_PART * records[i, TENDON_LENGTH]
+                self._p[k] = np.clip(max(self._p[k], taut), self.low[k], self.high[k])
+
+    def _elastic(self, q: Array) -> tuple[Array, Array]:
+        """Gradient and second derivative of the elastic energy by q."""
+        unactuated = self.robot.engine.unactuated
+        out = unactuated.internal(q, np.zeros_like(q), np.zeros(unactuated.n_actuators), True)
+        return -out.tau, -out.by_q
+
+    # -- solving -----------------------------------------------------------------------------------------------------
+
+    def solve(self, targets: Mapping[Any, Any], *, rates: Mapping[str, Number] | None = None) -> Inverse:
+        """Search from where the search before ended.
+
+        Parameters
+        ----------
+        targets : mapping of place or sensor to value
+            As in `inverse`.
+        rates : mapping of str to float or str
+            Most change of inputs and driven coordinates from where the search begins [SI, or texts with units].
+
+        Returns
+        -------
+        Inverse
+        """
+        known = self._targets
+        if known is not None and isinstance(targets, Mapping) and tuple(targets) == known.keys:
+            known.set(targets)
+        else:
+            self._targets = known = Targets(self.robot, targets, self._weights, self.extent)
+        self._limit(rates or {})
+        found = self._best(known, alone=bool(rates))
+        self._x, self._p = found.point.x, found.point.p
+        return self._result(known, found)
+
+    def _limit(self, rates: Mapping[str, Any]) -> None:
+        """Bounds of this search."""
+        most = np.full(len(self.names), np.inf)
+        for name, rate in self._by_name("rates", rates).items():
+            k = self.names.index(name)
+            most[k] = amount(f"rates.{name}", rate, self._dimensions[k])
+            if not most[k] > 0.0:
+                raise InputError(f"rates.{name}", "a number greater than 0", f"{rate}")
+        self._search.low = np.maximum(self.low, self._p - most)
+        self._search.high = np.minimum(self.high, self._p + most)
+
+    def _best(self, targets: Targets, alone: bool) -> Outcome:
+        """The first search that succeeds, from here, from the equilibrium here, from other ones; else the best."""
+        found: list[Outcome] = []
+        for begin in self._begins(targets, alone):
+            try:
+                x, p = begin()
+                self._scale(targets, x, p)
+                found.append(self._search.run(targets, x, p, self.tolerance))
+            except (ModelError, ConvergenceError):  # no state to begin from, or none to end in
+                continue
+            if self._good(found[-1]):
+                break
+        if not found:
+            hint = "start nearer to the targets (q0, u), or give bounds"
+            raise ConvergenceError(f"inverse: no equilibrium of '{self.robot.name}' was found to begin from; {hint}")
+        best = min(found, key=lambda one: (not self._good(one), not one.reached, one.distance))
+        return replace(best, steps=sum(one.steps for one in found))
+
+    def _begins(self, targets: Targets, alone: bool) -> Iterator[Callable[[], tuple[Array, Array]]]:
+        """States to begin from, computed when they are asked for."""
+        if self._x is not None or not self.robot.engine.loading.touches:  # surfaces that touch begin at rest
+            yield self._here
+        yield self._equilibrium_here
+        if not alone:
+            for q, p in self._others(targets):
+                yield partial(self._start, q, p)
+
+    def _good(self, outcome: Outcome) -> bool:
+        return outcome.reached and (outcome.stable or not self.stable)
+
+    def _here(self) -> tuple[Array, Array]:
+        return self._start(self._q, self._p) if self._x is None else (self._x, self._p)
+
+    def _start(self, q: Array, p: Array) -> tuple[Array, Array]:
+        """Unknowns at coordinates, and the parameters."""
+        self._search.set(p)
+        return self._search.system.start(q), p
+
+    def _equilibrium_here(self) -> tuple[Array, Array]:
+        """The equilibrium under the parameters of the start."""
+        q = self._q if self._x is None else self._search.system.q(self._x)
+        return self._start(self._rest(self._p, q).q, self._p)
+
+    def _rest(self, p: Array, q: Any) -> Equilibrium:
+        """An equilibrium under parameters."""
+        self._search.set(p)
+        system = self._search.system
+        return statics(self.robot, system.u.copy(), driven=self._driven_values(), q0=q)
+
+    def _driven_values(self) -> dict[str, float]:
+        values = self._search.system.driven_values
+        return dict(zip(self._driven_names, map(float, values), strict=True))
+
+    def _scale(self, targets: Targets, x: Array, p: Array) -> None:
+        """Typical sizes of parameters: half of their range, or what moves the targets by about their size."""
+        if self._is_scaled:
+            return
+        scale = 0.5 * (self.high - self.low)
+        open_ = ~np.isfinite(scale)
+        if open_.any():
+            point = self._search.linearise(targets, x, p)
+            if point is None:
+                raise ModelError("q0", "a state with a regular tangent stiffness", "another one")
+            effect = np.linalg.norm(point.error_by, axis=0)
+            scale[open_] = np.divide(1.0, effect, out=np.full(len(effect), np.nan), where=effect > 0.0)[open_]
+        fixed = scale == 0.0  # its bounds are the same
+        for kind in set(self._dimensions):
+            same = np.array([one == kind for one in self._dimensions])
+            usable = same & np.isfinite(scale) & ~fixed
+            scale[same] = np.median(scale[usable]) if usable.any() else 1.0
+        self._search.scale, self._is_scaled = scale, True
+
+    @cached_property
+    def _candidates(self) -> list[tuple[Array, Array]]:
+        """Equilibria under parameters that are spread over their ranges: coordinates, parameters."""
+        scale, low, high = self._search.scale, self.low, self.high
+        low = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high - 2.0 * scale, -scale))
+        high = np.where(np.isfinite(high), high, low + 2.0 * scale)
+        found = []
+        for share in Halton(len(self.names), scramble=False).random(CANDIDATES * self.starts + 1)[1:]:
+            p = low + share * (high - low)
+            try:
+                found.append((self._rest(p, self._q).q, p))
+            except (ConvergenceError, ModelError):
+                continue
+        return found
+
+    def _others(self, targets: Targets) -> list[tuple[Array, Array]]:
+        """Of the candidates those that are nearest to the targets."""
+        rated: list[tuple[float, int, Array, Array]] = []
+        for q, p in self._candidates if self.starts else []:
+            point = self._search.linearise(targets, *self._start(q, p))
+            if point is not None:
+                rated.append((float(np.linalg.norm(point.error)), len(rated), q, p))
+        return [(q, p) for _, _, q, p in sorted(rated)[: self.starts]]
+
+    def _result(self, targets: Targets, found: Outcome) -> Inverse:
+        search, point = self._search, found.point
+        search.set(point.p)
+        errors, active = targets.sizes(point.error), {}
+        for k, name in enumerate(self.names):
+            for bound in (self.low[k], self.high[k]):
+                if abs(point.p[k] - bound) <= AT_BOUND * search.scale[k]:
+                    active[name] = float(bound)
+        message = f"reached in {found.steps} steps"
+        if not found.reached:
+            pairs = zip(targets.keys, targets.labels, strict=True)
+            misses = ", ".join(f"{label} misses by {self._size(key, errors[key])}" for key, label in pairs)
+            message = f"not reached, {found.message or 'this is the nearest that was found'}: {misses}"
+            message += f"; at their bounds: {', '.join(active)}" if active else ""
+        message += "" if found.stable else "; the equilibrium is unstable"
+        return Inverse(
+            self.robot, search.system.q(point.x), search.system.u.copy(), self._driven_values(), found.distance, errors,
+            found.reached, active, found.stable, found.steps, message,
+        )  # fmt: skip
+
+    def _size(self, key: Any, error: Array) -> str:
+        """An error of a target in words."""
+        if key in self.robot.sensor_names:
+            return f"{np.abs(error).max():.3g}"
+        angle = f" and {np.linalg.norm(error[:3]):.3g} rad" if len(error) == 6 else ""
+        return f"{np.linalg.norm(error[-3:]):.3g} m{angle}"
+
+
+def _free_names(robot: Robot, free: Sequence[str] | None) -> list[str]:
+    """Names of what may change."""
+    if free is None:
+        if not robot.actuator_names:
+            expected = "names of coordinates that may be driven"
+            raise InputError("free", expected, f"none, and '{robot.name}' has no inputs")
+        return list(robot.actuator_names)
+    if isinstance(free, str) or not isinstance(free, Sequence):
+        raise InputError("free", "a list of names", f"{free!r}"[:60])
+    if not free:
+        raise InputError("free", "names of inputs and coordinates, at least one", "none")
+    chosen: set[int | str] = set()
+    for name in free:
+        key = name if name in robot.actuator_names else _coordinate(robot, name)
+        if key in chosen:
+            raise InputError("free", "every name once", f"'{name}' again")
+        chosen.add(key)
+    return list(free)
+
+
+def _coordinate(robot: Robot, name: Any) -> int:
+    try:
+        return robot.engine.layout.coordinate(name, "free")
+    except InputError as error:
+        hint = nearest(str(name), [*robot.actuator_names, *robot.coordinate_names])
+        raise InputError("free", "the name of an input or a coordinate", f"'{name}'", hint) from error
