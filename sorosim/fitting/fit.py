@@ -103,8 +103,8 @@ def fit(
     `scipy.optimize.least_squares` (trust region reflective) with exact derivatives: those of equilibria by
     `sensitivities`, of motions by `Rollout.jvp`; readings of sensors are differentiated by differences of fourth order
     along these. Positive numbers are fitted by their logarithms. Equilibria are searched from where those of the last
-    iterate move to first order. A trial without a solution shortens the step, and `message` says so. Covariance and
-    null directions: docs/theory.md, 16.
+    iterate move to first order. A trial without a solution shortens the step, and `message` says so. Source
+    of covariance and null directions: docs/fitting.md.
     """
     check_robot(robot)
     sources = [data] if isinstance(data, Measurements) else data

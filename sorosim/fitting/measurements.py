@@ -141,16 +141,18 @@ class Measurements:
             found = _COLUMN.fullmatch(cell.strip())
             key = found["name"] if found else ""
             if not re.fullmatch(r"t|(u|driven)\..+|sensor\..+\..+|(?!u\.|driven\.|sensor\.).+\.[xyz]", key):
-                raise FileError(file, f"column {k + 1}: expected {_HEADER}, got '{cell}'", line)
+                raise FileError(file, f"expected {_HEADER}, got '{cell}'", line, k + 1)
             if key in columns:
-                raise FileError(file, f"column {k + 1}: expected every name once, got '{key}' twice", line)
-            columns[key] = np.array([_cell(file, i, k, header, cells) for i, cells in rows[1:]])
+                raise FileError(file, f"expected every name once, got '{key}' twice", line, k + 1)
+            columns[key] = np.zeros(len(rows) - 1)
             if found and found["unit"] is not None:
                 units[key] = found["unit"].strip()
+        for k, key in enumerate(columns):
+            columns[key][:] = [_cell(file, i, k, header, cells) for i, cells in rows[1:]]
         try:
             out = cls._of_columns(columns, units, {"name": Path(path).stem, **options})
         except InputError as error:
-            raise FileError(file, str(error), line) from None
+            raise FileError(f"{file}:{line}", str(error)) from None
         out.file = f"{file}:{line}"
         return out
 
@@ -389,7 +391,6 @@ def _factor(where: str, units: Mapping[str, str], dimension: str) -> float:
 
 def _cell(file: str, line: int, k: int, header: Sequence[str], cells: Sequence[str]) -> float:
     """The number in a cell; NaN where it is empty."""
-    column = f"column {k + 1} ('{header[k].strip()}')"
     if len(cells) != len(header):
         raise FileError(file, f"expected {len(header)} columns, got {len(cells)}", line)
     text = cells[k].strip()
@@ -399,7 +400,7 @@ def _cell(file: str, line: int, k: int, header: Sequence[str], cells: Sequence[s
         out = None
     if out is None or np.isinf(out):
         hint = "; the decimal sign is a point" if "," in text else "; leave the cell of a gap empty"
-        raise FileError(file, f"{column}: expected a finite number, got {text!r}{hint}", line)
+        raise FileError(file, f"'{header[k].strip()}': expected a finite number, got {text!r}{hint}", line, k + 1)
     return out
 
 
