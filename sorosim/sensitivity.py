@@ -190,12 +190,7 @@ class Sensitivities:
             An equilibrium of another robot, or under friction; one that is not isolated, or at a fold.
         """
         robot = self.robot
-        if not hasattr(eq, "tangent_stiffness"):
-            raise InputError("eq", "an equilibrium, as sorosim.statics returns it", type(eq).__name__)
-        if eq.robot is not robot:
-            raise InputError("eq", f"an equilibrium of '{robot.name}'", f"one of another robot, '{eq.robot.name}'")
-        if eq.sliding is not None:
-            raise InputError("eq", "an equilibrium without friction", "one that depends on where its contacts stuck")
+        _check_equilibrium(robot, eq)
         zero, free = np.zeros(robot.ndof), np.asarray(eq.free)
         out = robot.engine.evaluate(task.RESIDUAL_DERIVATIVES, eq.q, zero, zero, eq.u, multiplier=eq.lam)
         varied = self._vary(eq.q, zero, zero, eq.u, 0.0, eq.lam)
@@ -223,6 +218,28 @@ class Sensitivities:
 
     def _columns(self, columns: Sequence[Array], n: int | None = None) -> Array:
         return np.stack(columns, axis=1) if columns else np.zeros((self.robot.ndof if n is None else n, 0))
+
+
+def equilibrium_by_inputs(eq: Equilibrium) -> Array:
+    """Derivatives (ndof, n_actuators) of the coordinates of an equilibrium by its inputs; errors as for scalars."""
+    robot = eq.robot
+    _check_equilibrium(robot, eq)
+    zero, free = np.zeros(robot.ndof), np.asarray(eq.free)
+    out = robot.engine.evaluate(task.RESIDUAL_DERIVATIVES, eq.q, zero, zero, eq.u, multiplier=eq.lam)
+    A, E = (out.closure.matrix[block][:, free] for block in (CONSTRAINT, ERROR_BY_Q))
+    dq, rows = np.zeros_like(out.B), np.zeros((len(A), out.B.shape[1]))
+    dq[free] = _saddle(robot, out.by_q[np.ix_(free, free)], A, E, out.B[free], rows)[0]
+    return dq
+
+
+def _check_equilibrium(robot: Robot, eq: Equilibrium) -> None:
+    """Refuse what is no equilibrium of a robot, or has no derivatives (InputError)."""
+    if not hasattr(eq, "tangent_stiffness"):
+        raise InputError("eq", "an equilibrium, as sorosim.statics returns it", type(eq).__name__)
+    if eq.robot is not robot:
+        raise InputError("eq", f"an equilibrium of '{robot.name}'", f"one of another robot, '{eq.robot.name}'")
+    if eq.sliding is not None:
+        raise InputError("eq", "an equilibrium without friction", "one that depends on where its contacts stuck")
 
 
 def varied_engine(robot: Robot, file: Scalars, name: str) -> VariedEngine:

@@ -173,6 +173,18 @@ class SingularityGuard:
                 return name
         return ""
 
+    def first_met(self, q: Array) -> tuple[int, str] | None:
+        """The first of rows (n, ndof) near a singular whole turn, or beyond one since the row before; and the link."""
+        found = []
+        for name, own, P, free in self.joints:
+            sizes = np.linalg.norm((q[:, own] @ P)[:, :3], axis=1)
+            turns = sizes / (2.0 * np.pi)
+            met = np.abs(turns - np.maximum(np.round(turns), 1.0)) <= TURN / (2.0 * np.pi)
+            met[1:] |= np.floor(turns[1:]) != np.floor(turns[:-1])
+            rows = np.flatnonzero(met & (sizes > 0.0)).tolist()
+            found += [(k, name) for k in rows if _is_singular(P, free, q[k, own], _turns(float(sizes[k])))][:1]
+        return min(found, default=None)
+
     def begin(self, q: Array) -> None:
         """Find the range that each joint is in; none is near a singular whole turn."""
         for i, (_, own, P, _) in enumerate(self.joints):

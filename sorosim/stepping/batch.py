@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,11 @@ from sorosim.kernels import march as codes
 from sorosim.kernels import newmark as m
 from sorosim.kernels.held_inputs import Member
 from sorosim.robot import Robot, check_robot
+from sorosim.stepping.held_steps import ROLLOUT_TOLERANCE, HeldSteps
+from sorosim.stepping.inputs import Inputs, held_inputs
 from sorosim.stepping.rollout import Cotangents, Rollout, like
-from sorosim.stepping.stepper import DONE, HeldSteps
+from sorosim.stepping.stepper import Stepper, rolling_back
+from sorosim.stepping.threads import on_threads
 from sorosim.units.quantity import amount
 from sorosim.validation import Number, indices
 
@@ -38,7 +42,8 @@ class Batch:
     dt : float or str
         Time over which inputs are held [s].
     numbers : mapping of str to (n,) array_like
-        Numbers of the robot's file by path, one for each member, as `Robot.with_values` takes them.
+        Numbers of the robot's file by path, one for each member, as `Robot.with_values` takes them. They must leave the
+        coordinates as many as they are.
     threads : int
         Default: as many as this process has processors. The bits do not depend on it.
     method, substeps, spectral_radius, tolerance, driven
@@ -49,14 +54,18 @@ class Batch:
     robots : list of Robot
         The members.
     t : (n,) ndarray
-        Times [s].
+        Times [s]; NaN before a reset.
     q, qd : (n, ndof) ndarray
-        Coordinates and rates.
+        Coordinates and rates; NaN before a reset.
     refined : (n,) ndarray of int
         How many steps since the reset needed smaller ones of the integrator, as in `Stepper`.
     failures : dict
         Member -> the `ConvergenceError` of its step that found no solution. It stays where it was before that step,
         until it is reset.
+
+    Notes
+    -----
+    If anything else is raised, such as by loads in Python or by Ctrl-C, all members are where they were before.
     """
 
     def __init__(
@@ -74,40 +83,43 @@ class Batch:
         self.robots = _members(robot, self.n, numbers or {})
         self._options: dict[str, Any] = {"dt": dt, "driven": driven, **options}
         shared = HeldSteps(robot, **self._options)
-        self._steps = [shared if one is robot else HeldSteps(one, **self._options) for one in self.robots]
-        self.dt, self._shared = shared.dt, shared
-        self._marches = [steps.record() for steps in self._steps]
-        self._start, self._count = np.zeros(self.n), np.zeros(self.n, dtype=np.int64)
-        self._is_reset, self.refined = np.zeros(self.n, dtype=np.bool_), np.zeros(self.n, dtype=np.int64)
+        self.dt, self.numbers = shared.dt, tuple(numbers or ())
         self.failures: dict[int, ConvergenceError] = {}
-        if shared.in_python and n > 1:
+        self._in_python = shared.in_python
+        if self._in_python and n > 1:
             warnings.warn(
                 f"Python computes loads or actuators of '{robot.name}': members move one after the other, not on "
                 "threads of compiled code", SorosimWarning, stacklevel=2,
             )  # fmt: skip
-        self.numbers = tuple(numbers or ())
-        self._rows = [steps.rows(1) for steps in self._steps]
+        self._members: list[Stepper] = [object.__new__(Stepper) for _ in range(self.n)]
         self._pins: list[Any] = [None] * self.n
         self._addresses = np.zeros((self.n, 3), dtype=np.int64)
-        for i in range(self.n):
-            self._pin(i)
+        for i, one in enumerate(self.robots):
+            self._set_up(i, shared if one is robot else HeldSteps(one, **self._options))
         self._pool: ThreadPoolExecutor | None = None
         self._compiled: set[str] = set()
+        self._last: BatchRollout | None = None
 
     def __repr__(self) -> str:
         return f"<Batch of {self.n} of '{self.robot.name}': dt = {self.dt:g} s, {self.threads} threads>"
 
     @property
     def t(self) -> Array:
-        return np.array([march.number[m.TIME] for march in self._marches])
+        return np.array([np.nan if one._state is None else one._state.t for one in self._members])
 
     @property
     def q(self) -> Array:
-        return np.array([march.state[m.Q] for march in self._marches])
+        nan = np.full(self.robot.ndof, np.nan)
+        return np.array([nan if one._state is None else one._state.q for one in self._members])
 
     @property
     def qd(self) -> Array:
-        return np.array([march.state[m.QD] for march in self._marches])
+        nan = np.full(self.robot.ndof, np.nan)
+        return np.array([nan if one._state is None else one._state.qd for one in self._members])
+
+    @property
+    def refined(self) -> IntArray:
+        return np.array([one.refined for one in self._members])
 
     def reset(
         self, q: Any = None, qd: ArrayLike | None = None, t: Number = 0.0, *, members: ArrayLike | None = None
@@ -130,12 +142,15 @@ class Batch:
         """
         chosen = np.arange(self.n) if members is None else indices("members", members, self.n)
         time, k = amount("t", t, "time"), len(chosen)
-        starts = [self._for_each("q", q, k), self._for_each("qd", qd, k)]
+        starts = zip(chosen.tolist(), self._for_each("q", q, k), self._for_each("qd", qd, k), strict=True)
         none = np.zeros(self.robot.engine.n_actuators)
-        for row, i in enumerate(chosen):
-            self._steps[i].begin(self._marches[i], starts[0][row], starts[1][row], time, none)
-            self._start[i], self._count[i], self._is_reset[i], self.refined[i] = time, 0, True, 0
-            self.failures.pop(int(i), None)
+        with rolling_back([self._members[i] for i in chosen]):
+            for i, own_q, own_qd in starts:
+                names = f"q of member {i}", f"qd of member {i}"
+                self._members[i]._begin(own_q, own_qd, time, none, None, names)
+                self._members[i].refined = 0
+        for i in chosen.tolist():
+            self.failures.pop(i, None)
         return self.q, self.qd
 
     def replace(self, member: int, numbers: Mapping[str, Any]) -> None:
@@ -143,71 +158,103 @@ class Batch:
 
         Those that are not named are as in the robot of the batch, not as they were in the member.
         """
-        (i,) = indices("member", [member], self.n)
+        (i,) = indices("member", [member], self.n).tolist()
         if set(numbers) != set(self.numbers):
             expected = "those of the batch, " + (", ".join(self.numbers) or "none")
             raise InputError("numbers", expected, ", ".join(numbers) or "none")
-        robot = self.robot.with_values(numbers)
-        self.robots[i], self._steps[i] = robot, HeldSteps(robot, **self._options)
-        self._marches[i], self._rows[i] = self._steps[i].record(), self._steps[i].rows(1)
-        self._pin(i)
-        self.forget(i)
+        robot = _with_numbers(self.robot, numbers)
+        self._set_up(i, HeldSteps(robot, **self._options))
+        self.robots[i] = robot
+        self.failures.pop(i, None)
 
     def forget(self, member: int) -> None:
         """Let a member wait for a reset."""
-        self._is_reset[member] = False
-        self.failures.pop(int(member), None)
+        (i,) = indices("member", [member], self.n).tolist()
+        self._members[i]._state = None
+        self.failures.pop(i, None)
 
     def state(self, member: int) -> tuple[Array, Array]:
         """Coordinates and rates (ndof,) of a member."""
-        s = self._marches[member].state
-        return s[m.Q].copy(), s[m.QD].copy()
+        (i,) = indices("member", [member], self.n).tolist()
+        self._check_reset([i])
+        state = self._members[i].state
+        return state.q.copy(), state.qd.copy()
 
-    def step(self, u: ArrayLike | None = None) -> tuple[Array, Array]:
+    def step(self, u: Inputs | None = None) -> tuple[Array, Array]:
         """Move all members that have not failed by dt.
 
         Parameters
         ----------
-        u : (n, n_actuators) or (n_actuators,) array_like
-            Inputs. Default: those of the step before.
+        u : (n, n_actuators) or (n_actuators,) array_like, or mapping of actuator name to number or (n,) array_like
+            Inputs, texts with units included. Default: those of the step before.
 
         Returns
         -------
         q, qd : (n, ndof) ndarray
         """
-        inputs = np.array([march.begin.u for march in self._marches]) if u is None else self._inputs(u, ())
-        self._advance(inputs[:, None])
+        inputs = None if u is None else held_inputs(self.robot, u, {"n": self.n})
+        chosen = self._chosen()
+        moving = [self._members[i] for i in chosen]
+        failures = dict(self.failures)
+        try:
+            with rolling_back(moving):
+                for i in chosen:
+                    one = self._members[i]
+                    one._prepare(one.state.u if inputs is None else inputs[i])
+                results = self._advance(chosen)
+                for i in chosen:
+                    one = self._members[i]
+                    try:
+                        with rolling_back([one]):
+                            one._complete(int(results[i]))
+                    except ConvergenceError as error:
+                        self.failures[i] = error
+        except BaseException:
+            self.failures = failures
+            raise
         return self.q, self.qd
 
-    def measure(self) -> dict[str, Array]:
-        """What all sensors read: name -> (n, channels)."""
-        readings = []
-        for robot, march in zip(self.robots, self._marches, strict=True):
-            s, motion = march.state, {}
-            if not march.counts[m.FRESH]:
-                motion = {"qdd": s[m.QDD].copy(), "lam": march.multiplier[m.L].copy()}
-            t = float(march.number[m.TIME])
-            readings.append(robot.measure(s[m.Q].copy(), s[m.QD].copy(), u=march.begin.u.copy(), t=t, **motion))
-        return {name: np.array([one[name] for one in readings]) for name in readings[0]}
+    def measure(self, members: ArrayLike | None = None) -> dict[str, Array]:
+        """What all sensors of members, of all where none are named, read: name -> (k, channels)."""
+        chosen = range(self.n) if members is None else indices("members", members, self.n).tolist()
+        self._check_reset(chosen)
+        readings = [self._members[i].measure() for i in chosen]
+        return {name: np.array([one[name] for one in readings]) for name in readings[0]} if readings else {}
 
-    def rollout(self, u: ArrayLike) -> BatchRollout:
+    def rollout(self, u: Inputs) -> BatchRollout:
         """Move all members from where they are under sequences of inputs.
 
         Parameters
         ----------
-        u : (n, N, n_actuators) array_like
+        u : (n, N, n_actuators) or (N, n_actuators) array_like, or mapping of actuator name to (n, N) or (N,) array_like
+            Inputs, texts with units included.
 
         Returns
         -------
         BatchRollout
+
+        Notes
+        -----
+        Its steps keep their size, since derivatives may be asked for: a member fails where `step` would go on in
+        smaller ones.
         """
-        return BatchRollout(self, self._inputs(u, (None,)))
+        self._last = BatchRollout(self, held_inputs(self.robot, u, {"n": self.n, "N": None}))
+        return self._last
+
+    def vjp(self, q_bar: ArrayLike | None = None, qd_bar: ArrayLike | None = None) -> Cotangents:
+        """`BatchRollout.vjp` of the last rollout."""
+        if self._last is None:
+            raise InputError("Batch.vjp", "a rollout before", "none")
+        self._last._warn()
+        return self._last._pull(q_bar, qd_bar)
 
     # -- members -----------------------------------------------------------------------------------------------------
 
-    def _pin(self, i: int) -> None:
-        """Tell compiled code where a member's records are."""
-        pins = Pinned(self._steps[i].model), Pinned(self._marches[i]), Pinned(self._rows[i])
+    def _set_up(self, i: int, steps: HeldSteps) -> None:
+        """Make a member anew, and tell compiled code where its records are."""
+        one = self._members[i]
+        one._set_up(steps, f"a step of member {i}")
+        pins = Pinned(steps.model), Pinned(one._march), Pinned(one._rows)
         self._pins[i], self._addresses[i] = pins, [pin.address for pin in pins]
 
     def _for_each(self, name: str, value: Any, k: int) -> Sequence[Any]:
@@ -219,76 +266,50 @@ class Batch:
             return list(rows)
         return [value] * k
 
-    def _inputs(self, u: ArrayLike, between: tuple[None, ...]) -> Array:
-        n_inputs = self.robot.engine.n_actuators
-        names = ("n", "N") if between else ("n",)
-        shape = f"({self.n}, {'N, ' if between else ''}{n_inputs})"
-        try:
-            out = np.array(u, dtype=float)
-        except (TypeError, ValueError):
-            raise InputError("u", f"an array {shape}", f"{u!r}"[:60]) from None
-        if out.ndim == len(names):  # the same for all
-            out = np.repeat(out[None], self.n, axis=0)
-        if out.ndim != len(names) + 1 or len(out) != self.n or out.shape[-1] != n_inputs:
-            raise InputError("u", f"an array {shape}", f"one of shape {np.shape(u)}")
-        if not np.isfinite(out).all():
-            bad = np.argwhere(~np.isfinite(out))[0]
-            where = f"of member {bad[0]}, {self.robot.actuator_names[bad[-1]]}"
-            raise InputError("u", "finite numbers", f"{out[tuple(bad)]} {where}")
-        return np.ascontiguousarray(out)
+    def _check_reset(self, members: Sequence[int]) -> None:
+        for i in members:
+            if self._members[i]._state is None:
+                raise InputError("Batch", "a reset before", f"none of member {i}")
 
-    def _chosen(self) -> IntArray:
+    def _chosen(self) -> list[int]:
         """Members that have not failed."""
-        if not self._is_reset.all():
-            first = int(np.argmin(self._is_reset))
-            raise InputError("Batch", "a reset before the first step", f"none of member {first}")
-        return np.array([i for i in range(self.n) if i not in self.failures], dtype=np.int64)
+        self._check_reset(range(self.n))
+        return [i for i in range(self.n) if i not in self.failures]
 
-    def _advance(self, inputs: Array) -> None:
-        """Move all members that have not failed by dt."""
-        chosen, marches, steps = self._chosen(), self._marches, self._steps
-        memory = {int(i): marches[i].memory.copy() for i in chosen}
-        for i in chosen:
-            self._rows[i].t[:] = steps[i].times(self._start[i], 1, self._count[i])
-            steps[i].at_first_row(marches[i])
+    def _advance(self, chosen: list[int]) -> IntArray:
+        """Steps of an interval of members: codes of kernels.march."""
         results = np.full(self.n, codes.FINISHED)
-        if self._shared.in_python:
-            for i in chosen:
-                results[i] = steps[i].advance(marches[i], self._rows[i], inputs[i])
-        elif len(chosen):
-            like = Member(self._shared.model, marches[0], self._rows[0])
-
-            def roll(part: IntArray) -> None:
-                workspace, substeps = self.robot.engine.workspace_of_derivatives, self._shared.substeps
-                arguments = self._addresses, like, workspace, inputs, part, substeps, results
-                self.robot.engine.prepared(held.roll_members, arguments)(*arguments)
-
-            self._on_threads(roll, np.array_split(chosen, min(len(chosen), PARTS * self.threads)))
+        if self._in_python:
+            for one, i in ((self._members[i], i) for i in chosen):
+                results[i] = one._steps.advance(one._march, one._rows, one._held)
+            return results
+        inputs = np.zeros((self.n, 1, self.robot.engine.n_actuators))
+        groups: dict[Any, list[int]] = {}  # members that may share a workspace
         for i in chosen:
-            if results[i] not in DONE:
-                finer = steps[i].refine(marches[i], memory[i], self._start[i], self._count[i], inputs[i])
-                if finer is None:
-                    error = steps[i].failure(marches[i], int(results[i]), f"a step of member {i}", refined=True)
-                    self._fail(int(i), error, memory[i])
-                    continue
-                self.refined[i] += 1
-            steps[i].rewind(marches[i])
-            self._count[i] += 1
+            inputs[i] = self._members[i]._held
+            groups.setdefault(self._members[i]._steps.shape, []).append(i)
 
-    def _fail(self, i: int, error: ConvergenceError, memory: Array) -> None:
-        """A member stays where it was."""
-        self.failures[i] = error
-        self._marches[i].memory[:] = memory
+        def roll(part: IntArray) -> None:
+            one = self._members[part[0]]
+            like = Member(one._steps.model, one._march, one._rows)
+            workspace = one._steps.engine.workspace_of_derivatives
+            arguments = self._addresses, like, workspace, inputs, part, one._steps.substeps, results
+            self.robot.engine.prepared(held.roll_members, arguments)(*arguments)
 
-    def _on_threads(self, work: Callable[[Any], Any], parts: Sequence[Any]) -> list[Any]:
-        """Results of work that is mostly compiled code."""
-        if self.threads == 1 or len(parts) < 2:
-            return [work(part) for part in parts]
+        n_parts = PARTS * self.threads
+        parts = [part for one in groups.values() for part in np.array_split(np.array(one), min(len(one), n_parts))]
+        self._on_threads(roll, parts)
+        return results
+
+    def _on_threads(self, work: Any, parts: Sequence[Any], stop: Event | None = None) -> list[Any]:
+        """Results of work on all threads."""
+        if self.threads == 1 or len(parts) < 2 or self._in_python:
+            return on_threads(work, parts)
         alone = 0 if work.__name__ in self._compiled else 1  # one thread compiles
         self._compiled.add(work.__name__)
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self.threads, "sorosim batch")
-        return [*map(work, parts[:alone]), *self._pool.map(work, parts[alone:])]
+        return [*on_threads(work, parts[:alone]), *on_threads(work, parts[alone:], self._pool, stop)]
 
 
 class BatchRollout:
@@ -297,7 +318,7 @@ class BatchRollout:
     Attributes
     ----------
     motions : tuple of (Rollout or None)
-        The members'; None of one that failed.
+        The members'; None of one that failed, see `Batch.failures`.
     t : (n, N + 1) ndarray
         Ends of the intervals, with the start [s].
     q, qd : (n, N + 1, ndof) ndarray
@@ -307,48 +328,67 @@ class BatchRollout:
     """
 
     def __init__(self, batch: Batch, u: Array) -> None:
-        self.batch, self.u = batch, u
+        self.u, self._batch = u, batch
         n, n_rows, ndof = batch.n, u.shape[1] + 1, batch.robot.ndof
-        self._fresh = all(march.counts[m.FRESH] for march in batch._marches)
-        found: list[Rollout | None] = [None] * n
-        chosen = batch._chosen()
+        chosen, stop, failures = batch._chosen(), Event(), dict(batch.failures)
+        moving = [batch._members[i] for i in chosen]
+        self._fresh = all(one._march.counts[m.FRESH] for one in moving)
 
-        def roll(i: int) -> None:
-            steps, march = batch._steps[i], batch._marches[i]
-            memory = march.memory.copy()
+        def roll(i: int) -> Rollout | ConvergenceError:
+            one = batch._members[i]
+            start = one._start, batch.numbers, one._count, one._what, stop
             try:
-                found[i] = Rollout(steps, march, u[i], batch._start[i], batch.numbers, int(batch._count[i]))
-                steps.rewind(march)
-                batch._count[i] += u.shape[1]
+                with rolling_back([one]):
+                    motion = Rollout(one._steps, one._march, u[i], *start)
+                    one._count += u.shape[1]
+                    one._last = None
+                    one._steps.rewind(one._march)
+                    one._keep()
             except ConvergenceError as error:
-                batch._fail(i, error, memory)
+                return error
+            return motion
 
-        batch._on_threads(roll, chosen.tolist())
-        self.motions = tuple(found)
+        with rolling_back(moving):
+            found = dict(zip(chosen, batch._on_threads(roll, chosen, stop), strict=True))
+        failures |= {i: one for i, one in found.items() if isinstance(one, ConvergenceError)}
+        batch.failures = failures
+        self.motions = tuple(one if isinstance(one := found.get(i), Rollout) else None for i in range(n))
         self.t, self.q, self.qd = np.full((n, n_rows), np.nan), *np.full((2, n, n_rows, ndof), np.nan)
-        for i, motion in enumerate(found):
+        for i, motion in enumerate(self.motions):
             if motion is not None:
                 self.t[i], self.q[i], self.qd[i] = motion.t, motion.q, motion.qd
 
     def vjp(self, q_bar: ArrayLike | None = None, qd_bar: ArrayLike | None = None) -> Cotangents:
         """Derivatives of scalars f_i of the motions, by those of f_i by their rows: as `Rollout.vjp`, with n first.
 
-        The numbers are those of the batch.
+        The numbers are those of the batch; starts are held. Rows of members that failed are NaN.
         """
-        batch, zero = self.batch, np.zeros_like(self.q)
+        self._warn()
+        return self._pull(q_bar, qd_bar)
+
+    def _warn(self) -> None:
+        tolerance = self._batch._members[0]._steps.tolerance
+        if tolerance > ROLLOUT_TOLERANCE:
+            warnings.warn(
+                f"derivatives of this batch are as loose as its Newton iteration, whose tolerance is {tolerance:.2g}; "
+                f"Batch(..., tolerance={ROLLOUT_TOLERANCE:.0e}) makes them tight", SorosimWarning, stacklevel=3,
+            )  # fmt: skip
+
+    def _pull(self, q_bar: ArrayLike | None, qd_bar: ArrayLike | None) -> Cotangents:
         if not self._fresh:
             raise InputError("batch.vjp", "motions that begin at a reset", "one that goes on", "reset before rollout")
-        if None in self.motions:
-            failed = [i for i, motion in enumerate(self.motions) if motion is None]
-            raise InputError("batch.vjp", "motions that did not fail", f"members {failed}")
+        (n, N, n_inputs), ndof = self.u.shape, self.q.shape[-1]
+        zero = np.zeros_like(self.q)
         bars = [zero if x is None else like(name, x, zero.shape) for name, x in (("q_bar", q_bar), ("qd_bar", qd_bar))]
-        motions: Any = self.motions
+        shapes = (N, n_inputs), (ndof,), (ndof,), (len(self._batch.numbers),)
 
         def pull(i: int) -> Cotangents:
-            cotangents: Cotangents = motions[i].vjp(bars[0][i], bars[1][i])
-            return cotangents
+            motion = self.motions[i]
+            if motion is None:
+                return Cotangents._make(np.full(shape, np.nan) for shape in shapes)
+            return motion.pull(bars[0][i], bars[1][i])
 
-        found = batch._on_threads(pull, range(batch.n))
+        found = self._batch._on_threads(pull, range(n))
         return Cotangents._make(map(np.array, zip(*found, strict=True)))
 
 
@@ -370,4 +410,13 @@ def _members(robot: Robot, n: int, numbers: Mapping[str, ArrayLike]) -> list[Rob
     for path, column in columns.items():
         if column.shape != (n,):
             raise InputError(f"numbers.{path}", f"{n} numbers, one for each member", f"shape {column.shape}")
-    return [robot.with_values({path: column[i].item() for path, column in columns.items()}) for i in range(n)]
+    return [_with_numbers(robot, {path: column[i].item() for path, column in columns.items()}) for i in range(n)]
+
+
+def _with_numbers(robot: Robot, numbers: Mapping[str, Any]) -> Robot:
+    """A member with other numbers, but as many coordinates."""
+    member = robot.with_values(numbers)
+    if (member.ndof, member.actuator_names) != (robot.ndof, robot.actuator_names):
+        expected = f"numbers that leave the {robot.ndof} coordinates as many"
+        raise InputError("numbers", expected, f"{member.ndof} with {dict(numbers)}"[:100])
+    return member

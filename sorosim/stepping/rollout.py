@@ -4,24 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from threading import Event
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sorosim.arrays import Array
+from sorosim.dynamics.link_frames import LinkFrames
 from sorosim.dynamics.variation import VariedEngine
-from sorosim.errors import InputError
+from sorosim.equilibria.statics import statics
+from sorosim.errors import ConvergenceError, InputError
 from sorosim.kernels import held_inputs as held
-from sorosim.kernels import march as codes
 from sorosim.kernels import newmark as m
 from sorosim.kernels.held_inputs import Adjoint, Equations
 from sorosim.kernels.loops import ACCELERATION, ERROR
 from sorosim.kernels.newmark import March, Rows
 from sorosim.model.chart import FARTHEST
+from sorosim.results.result import Equilibrium
 from sorosim.robot import Robot, check_robot
-from sorosim.sensitivity import scalars_of, varied_engine
-from sorosim.stepping.stepper import ROLLOUT_TOLERANCE, HeldSteps
+from sorosim.sensitivity import equilibrium_by_inputs, scalars_of, sensitivities, varied_engine
+from sorosim.simulation.marching import STEPS_AT_ONCE
+from sorosim.stepping.held_steps import DONE, ROLLOUT_TOLERANCE, ChartChange, HeldSteps
+from sorosim.stepping.inputs import Inputs, held_inputs
 from sorosim.units.quantity import amount
 from sorosim.validation import Number, Values
 
@@ -48,11 +53,11 @@ class _Segment(NamedTuple):
     first: int
     last: int
     rows: Rows
-    change: Array | None  # (2 ndof, 2 ndof) derivative of its first state by the last one of the segment before
+    change: ChartChange | None  # of the last state of the segment before, to its first one
 
 
 def rollout(
-    robot: Robot, u: ArrayLike | Mapping[str, ArrayLike], dt: Number, q0: Any = None, qd0: Values | None = None,
+    robot: Robot, u: Inputs, dt: Number, q0: Any = None, qd0: Values | None = None,
     t0: Number = 0.0, numbers: Sequence[str] | None = None, *, method: str | None = None, substeps: int | None = None,
     spectral_radius: float | None = None, tolerance: float | None = None, driven: Mapping[str, Any] | None = None,
 ) -> Rollout:  # fmt: skip
@@ -62,11 +67,12 @@ def rollout(
     ----------
     robot : Robot
     u : (N, n_actuators) array_like, or mapping of actuator name to (N,) array_like
-        Inputs, each held over dt. What a mapping leaves out is zero.
+        Inputs, each held over dt, texts with units included. What a mapping leaves out is zero.
     dt : float or str
         Time over which inputs are held [s].
     q0, qd0 : as `q` and `qd` of `Stepper.reset`
-        Start.
+        Start. "equilibrium" is that under the first inputs: derivatives by these and by numbers count how it changes
+        with them. Any other start is held.
     t0 : float or str
         Time at the start [s].
     numbers : sequence of str
@@ -83,7 +89,8 @@ def rollout(
     Raises
     ------
     ConvergenceError
-        A step found no solution, with the given substeps; ``partial`` is the motion up to there.
+        A step found no solution, with the given substeps, or a joint came to a whole turn, where its coordinates are
+        singular; ``partial`` is the motion up to there.
     InputError
         A wrong name, length or value.
     """
@@ -91,36 +98,18 @@ def rollout(
         check_robot(robot), dt, driven, method=method, substeps=substeps, spectral_radius=spectral_radius,
         tolerance=ROLLOUT_TOLERANCE if tolerance is None else tolerance,
     )  # fmt: skip
-    inputs, time, paths = input_sequence(robot, u), amount("t0", t0, "time"), number_paths(robot, numbers or ())
-    march = steps.record()
+    inputs, time = held_inputs(robot, u, {"N": None}), amount("t0", t0, "time")
+    paths, march, equilibrium = number_paths(robot, numbers or ()), steps.record(), None
     first = inputs[0] if len(inputs) else np.zeros(inputs.shape[1])
-    steps.begin(march, q0, qd0, time, first)
-    return Rollout(steps, march, inputs, time, paths)
-
-
-def input_sequence(robot: Robot, u: ArrayLike | Mapping[str, ArrayLike], where: str = "u") -> Array:
-    """Inputs (N, n_actuators) of an argument, as an array of its own."""
-    names = robot.actuator_names
-    if isinstance(u, Mapping):
-        columns = [np.atleast_1d(np.asarray(column)) for column in u.values()]
-        lengths = {len(column) for column in columns if column.size > 1} or {1}
-        if len(lengths) > 1:
-            raise InputError(where, "as many inputs for each actuator", f"{sorted(lengths)}")
-        rows = [
-            robot.inputs({name: column[min(k, len(column) - 1)] for name, column in zip(u, columns, strict=True)})
-            for k in range(lengths.pop())
-        ]
-        return np.array(rows).reshape(-1, len(names))
-    try:
-        out = np.array(u, dtype=float)
-    except (TypeError, ValueError):
-        raise InputError(where, f"an array (N, {len(names)}) of inputs", f"{u!r}"[:60]) from None
-    if out.ndim != 2 or out.shape[1] != len(names):
-        raise InputError(where, f"an array (N, {len(names)}) of inputs", f"one of shape {out.shape}")
-    if not np.isfinite(out).all():
-        k, i = np.argwhere(~np.isfinite(out))[0]
-        raise InputError(f"{where}[{k}].{names[i]}", "a finite number", f"{out[k, i]}")
-    return out
+    if isinstance(q0, str) and q0 == "equilibrium":
+        names, motion = steps.driven_names, steps.system.driven.jets(time)
+        try:
+            q0 = equilibrium = statics(robot, first, driven=dict(zip(names, map(float, motion[:, 0]), strict=True)))
+        except ConvergenceError as error:
+            what = f"rollout of '{robot.name}': there is no equilibrium to start from: {error}"
+            raise ConvergenceError(what, error.partial, error.report) from None
+    steps.begin(march, q0, qd0, time, first, names=("q0", "qd0"))
+    return Rollout(steps, march, inputs, time, paths, equilibrium=equilibrium)
 
 
 class Rollout:
@@ -140,31 +129,34 @@ class Rollout:
     """
 
     def __init__(
-        self, steps: HeldSteps, march: March, u: Array, t0: float, numbers: tuple[str, ...] = (), before: int = 0
+        self, steps: HeldSteps, march: March, u: Array, t0: float, numbers: tuple[str, ...] = (), before: int = 0,
+        what: str = "a step", stop: Event | None = None, equilibrium: Equilibrium | None = None,
     ) -> None:  # fmt: skip
-        """`before`: how many intervals lie between t0 and the first of these."""
-        self.robot, self.u, self.numbers, self._steps = steps.robot, u, numbers, steps
+        """Move a march.
+
+        before : how many intervals lie between t0 and the first of these; what : a step in messages; stop : set where
+        the motion is not wanted any more; equilibrium : that it starts from, if derivatives are to count it.
+        """
+        self.robot, self.u, self.numbers, self._steps, self._equilibrium = steps.robot, u, numbers, steps, equilibrium
         n, ndof = len(u), steps.engine.ndof
+        steps.check_motions(march, n)
         self.t = t0 + steps.dt * np.arange(before, before + n + 1)
         self.q, self.qd = np.zeros((n + 1, ndof)), np.zeros((n + 1, ndof))
-        self._start_change = steps.chart_derivative(march)
-        steps.rewind(march)
-        self.q[0], self.qd[0] = march.state[m.Q], march.state[m.QD]
+        self._rank = int(march.counts[m.MOST_RANK])
         self._segments: list[_Segment] = []
         self._derivatives: March | None = None
-        code, k, change = codes.FINISHED, 0, None
-        while k < n:
-            segment, code = self._segment(march, k, t0, before, change)
+        self._start_change = change = steps.rewind(march)
+        self.q[0], self.qd[0] = march.state[m.Q], march.state[m.QD]
+        rows, k, change, error = steps.rows(n), 0, None, None
+        rows.t[:] = steps.times(t0, n, before)
+        while k < n and error is None:
+            segment, error = self._move(march, rows, k, change, what, stop)
             self._segments.append(segment)
             k = segment.last
-            if code not in (codes.FINISHED, codes.CONTINUES):
-                break
-            if k < n:
-                change = steps.chart_derivative(march)
-                steps.rewind(march)
+            if error is None and k < n:
+                change = steps.rewind(march)
                 self.q[k], self.qd[k] = march.state[m.Q], march.state[m.QD]
-        if code not in (codes.FINISHED, codes.CONTINUES):
-            error = steps.failure(march, code, "a step")
+        if error is not None:
             self.t, self.q, self.qd, self.u = self.t[: k + 1], self.q[: k + 1], self.qd[: k + 1], u[:k]
             error.partial = self
             raise error
@@ -195,9 +187,15 @@ class Rollout:
 
         Notes
         -----
-        The discrete adjoint: exact for the steps that were computed, up to the tolerance of Newton's method. Contacts
-        and friction count as their laws are; where surfaces touch or slip for the first time the derivative jumps.
+        Those by the start have inputs and numbers held. The discrete adjoint: exact for the steps that were computed,
+        up to the tolerance of Newton's method. Contacts and friction count as their laws are; where surfaces touch or
+        slip for the first time the derivative jumps.
         """
+        self._steps.warn_of_tolerance(ROLLOUT_TOLERANCE)
+        return self.pull(q_bar, qd_bar)
+
+    def pull(self, q_bar: ArrayLike | None = None, qd_bar: ArrayLike | None = None) -> Cotangents:
+        """As `vjp`, whatever the tolerance of the steps is."""
         n, ndof = len(self.u), self._steps.engine.ndof
         bars = np.array([self._rows_like("q_bar", q_bar), self._rows_like("qd_bar", qd_bar)])
         u_bar, bar, numbers = np.zeros_like(self.u), np.zeros((held.N_VECTORS, ndof)), np.zeros(len(self.numbers))
@@ -212,38 +210,54 @@ class Rollout:
             numbers += [self._by_number(one, segment, adjoint) for one in self._varied]
             bar[held.QDD :] = 0.0
             if segment.change is not None:
-                bar[: held.QDD] = (segment.change.T @ bar[: held.QDD].ravel()).reshape(2, ndof)
+                bar[: held.QDD] = segment.change.pull(bar[: held.QDD])
         if not self._segments:
             bar[: held.QDD] = bars[:, 0]
         if self._start_change is not None:
-            bar[: held.QDD] = (self._start_change.T @ bar[: held.QDD].ravel()).reshape(2, ndof)
-        free = ~self._steps.system.partition.mask
-        return Cotangents(u_bar, bar[held.Q] * free, bar[held.QD] * free, numbers)
+            bar[: held.QDD] = self._start_change.pull(bar[: held.QDD])
+        bar[: held.QDD, self._steps.system.partition.mask] = 0.0
+        if self._equilibrium is not None:
+            by_inputs, by_numbers = self._by_equilibrium
+            u_bar[:1] += bar[held.Q] @ by_inputs
+            numbers += bar[held.Q] @ by_numbers
+        return Cotangents(u_bar, bar[held.Q].copy(), bar[held.QD].copy(), numbers)
+
+    @cached_property
+    def _by_equilibrium(self) -> tuple[Array, Array]:
+        """Derivatives of the start by the first inputs (ndof, n_actuators) and by numbers (ndof, n_numbers)."""
+        eq: Any = self._equilibrium
+        none = np.zeros((self.robot.ndof, 0))
+        by_numbers = sensitivities(self.robot, self.numbers).equilibrium(eq).q if self.numbers else none
+        return equilibrium_by_inputs(eq), by_numbers
 
     def place_vjp(
-        self, link: str, s: float = 1.0, *, position: ArrayLike | None = None, pose: ArrayLike | None = None
+        self, place: Any, s: float = 1.0, *, position: ArrayLike | None = None, pose: ArrayLike | None = None
     ) -> Cotangents:
         """Derivatives of a scalar f of the motion of a place, by those of f by its positions or poses.
 
         Parameters
         ----------
-        link, s : str, float
-            The place, as in `Robot.pose`.
+        place : str, tuple or Anchor
+            A link, a frame of a rigid link, or an `Anchor`.
+        s : float
+            Of a link that is a rod: the fraction of its length.
         position : (N + 1, 3) array_like
             Derivatives of f by the world position.
         pose : (N + 1, 4, 4) array_like
             Derivatives of f by the entries of the pose.
         """
         n, robot = len(self.q), self.robot
+        frames = LinkFrames(robot.description, robot.engine, [place if s == 1.0 else (place, s)])
         bar = np.zeros((n, 4, 4)) if pose is None else like("pose", pose, (n, 4, 4))
         if position is not None:
             bar[:, :3, 3] += like("position", position, (n, 3))
         q_bar = np.zeros_like(self.q)
         for k, q in enumerate(self.q):
-            R, one = robot.pose(q, link, s=s)[:3, :3], bar[k, :3]
+            (g,), (J,) = frames.jacobians(q)
+            R, one = g[:3, :3], bar[k, :3]
             W = R.T @ one[:, :3]
             twist = [W[2, 1] - W[1, 2], W[0, 2] - W[2, 0], W[1, 0] - W[0, 1], *(R.T @ one[:, 3])]
-            q_bar[k] = robot.jacobian(q, link, s=s).T @ np.array(twist)
+            q_bar[k] = J.T @ np.array(twist)
         return self.vjp(q_bar)
 
     def positions(self, link: str, s: float = 1.0) -> Array:
@@ -265,6 +279,7 @@ class Rollout:
         numbers : (n_numbers,) array_like
             Change of the numbers. Default: zero.
         """
+        self._steps.warn_of_tolerance(ROLLOUT_TOLERANCE)
         n, ndof = len(self.u), self._steps.engine.ndof
         u_dot = np.zeros_like(self.u) if u is None else like("u", u, self.u.shape)
         change = np.zeros(len(self.numbers)) if numbers is None else like("numbers", numbers, (len(self.numbers),))
@@ -272,14 +287,17 @@ class Rollout:
         free = ~self._steps.system.partition.mask
         start = [np.zeros(ndof) if x is None else like(name, x, (ndof,)) for name, x in (("q0", q0), ("qd0", qd0))]
         dots[:, 0] = np.array(start) * free
+        if self._equilibrium is not None:
+            by_inputs, by_numbers = self._by_equilibrium
+            dots[0, 0] += by_inputs @ u_dot[:1].sum(axis=0) + by_numbers @ change
         if self._start_change is not None:
-            dots[:, 0] = (self._start_change @ dots[:, 0].ravel()).reshape(2, ndof)
+            dots[:, 0] = self._start_change.push(dots[:, 0])
         dot = np.zeros((1, held.N_VECTORS, ndof))
         dot[0, : held.QDD] = dots[:, 0]
         for segment in self._segments:
             first, last = segment.first, segment.last
             if segment.change is not None:
-                dot[0, : held.QDD] = (segment.change @ dot[0, : held.QDD].ravel()).reshape(2, ndof)
+                dot[0, : held.QDD] = segment.change.push(dot[0, : held.QDD])
                 dots[:, first] = dot[0, : held.QDD]
             out = np.zeros((1, 2, last - first + 1, ndof))
             before, changes = np.zeros(self.u.shape[1]), u_dot[None, first:last].copy()
@@ -292,33 +310,36 @@ class Rollout:
 
     # -- segments ----------------------------------------------------------------------------------------------------
 
-    def _segment(
-        self, march: March, first: int, t0: float, before: int, change: Array | None
-    ) -> tuple[_Segment, int]:  # fmt: skip
-        """Intervals from `first` on, to the end or where rotations are to be changed."""
-        steps, n = self._steps, len(self.u)
-        rows = steps.rows(n - first)
-        rows.t[:] = steps.times(t0, n - first, before + first)
+    def _move(
+        self, march: March, rows: Rows, first: int, change: ChartChange | None, what: str, stop: Event | None
+    ) -> tuple[_Segment, ConvergenceError | None]:
+        """Intervals from `first` on, to the end or where rotations are to be changed, and why it ends before."""
+        steps, n, s = self._steps, len(self.u), self._steps.substeps
+        own = Rows._make(part[first * s :] for part in rows)
         steps.at_first_row(march)
-        last = first
-        if steps.system.charts.joints:  # look after every interval
-            code = codes.CONTINUES
-            while last < n and code in (codes.FINISHED, codes.CONTINUES):
-                code = steps.advance(march, rows, self.u[first : last + 1])
-                last += code in (codes.FINISHED, codes.CONTINUES)
-                if steps.system.charts.largest_angle(march.state[m.Q]) > FARTHEST:
-                    break
-        else:
-            code = steps.advance(march, rows, self.u[first:])
-            last = first + int(march.counts[m.ROW] - 1) // steps.substeps
-        done = slice(0, (last - first) * steps.substeps + 1, steps.substeps)
-        self.q[first : last + 1], self.qd[first : last + 1] = rows.q[done], rows.qd[done]
-        return _Segment(first, last, rows, change), code
+        charts, last, error = steps.system.charts, first, None
+        at_once = 1 if charts.joints else STEPS_AT_ONCE  # charts change at ends of intervals
+        while last < n and error is None and charts.largest_angle(march.state[m.Q]) <= FARTHEST:
+            if stop is not None and stop.is_set():
+                raise KeyboardInterrupt
+            code = steps.advance(march, own, self.u[first : min(last + at_once, n)])
+            end = int(march.counts[m.ROW]) - 1
+            turn = steps.whole_turn(own, (last - first) * s, end, what)
+            if turn is not None:
+                end, error = turn[0] - 1, turn[1]
+            elif code not in DONE:
+                error = steps.failure(march, code, what)
+            last = first + end // s
+        length = (last - first) * s + 1
+        if (first, last) != (0, n):  # the next segment begins in the last of these rows
+            own = Rows._make(part[:length].copy() for part in own)
+        self.q[first : last + 1], self.qd[first : last + 1] = own.q[::s], own.qd[::s]
+        return _Segment(first, last, own, change), error
 
     def _derive(self, kernel: Any, segment: _Segment, inputs: Array, *arguments: Any) -> None:
         """One of the two passes over a segment."""
         if self._derivatives is None:
-            self._derivatives = self._steps.derivative_record()
+            self._derivatives = self._steps.derivative_record(self._rank)
         self._steps.derive(kernel, self._derivatives, segment.rows, inputs, *arguments)
 
     def _by_number(self, varied: VariedEngine, segment: _Segment, adjoint: Adjoint) -> float:

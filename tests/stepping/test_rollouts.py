@@ -1,0 +1,143 @@
+"""Derivatives of motions from equilibria, of batches with failures, through changes of charts, and of places."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import sorosim
+from sorosim.errors import ConvergenceError, InputError, SorosimWarning
+from sorosim.model.anchor import Anchor
+
+TUMBLER = {
+    "sorosim": 1, "name": "tumbler",
+    "links": {"box": {"joint": "free", "body": {"box": {"size": [0.3, 0.2, 0.1]}, "mass": "2 kg"}}},
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def arm():
+    return sorosim.load("cable_manipulator")
+
+
+NUMBERS = {
+    "cable_manipulator": ["materials.silicone.young", "links.arm.rod.length"],
+    "hybrid_parallel": ["materials.silicone.young"],
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_derivatives_count_how_an_equilibrium_to_start_from_changes(name):
+    robot, paths, rng = sorosim.load(name), NUMBERS[name], np.random.default_rng(20)
+    u, du = 1.0 + rng.random((2, 4, len(robot.actuator_names)))
+    values = np.array([sorosim.scalars(robot)[path] for path in paths])
+    change = 0.1 * values * rng.standard_normal(len(paths))
+
+    def moved(h):
+        other = robot.with_values(dict(zip(paths, values + h * change, strict=True)))
+        found = sorosim.rollout(other, u + h * du, "5 ms", "equilibrium", tolerance=1e-13)
+        return np.array([found.q, found.qd])
+
+    found = sorosim.rollout(robot, u, "5 ms", "equilibrium", numbers=paths, tolerance=1e-13)
+    assert_allclose(found.q[0], sorosim.statics(robot, u=u[0]).q, atol=1e-9)
+    tangent, errors = found.jvp(du, numbers=change), []
+    for h in (0.1, 0.03, 1e-3):
+        difference = (moved(-2 * h) - 8.0 * moved(-h) + 8.0 * moved(h) - moved(2 * h)) / (12.0 * h)
+        errors.append(max(np.abs(a - b).max() / np.abs(b).max() for a, b in zip(tangent, difference, strict=True)))
+    # statics stops at residuals of 1e-9 of what acts, and stiff rods make rates of errors in coordinates
+    assert min(errors) < 1e-6
+    bars = rng.standard_normal((2, *found.q.shape))
+    cotangent = found.vjp(*bars)
+    through = (cotangent.u * du).sum() + cotangent.numbers @ change
+    terms = bars[0] * tangent.q, bars[1] * tangent.qd
+    assert abs(sum(term.sum() for term in terms) - through) <= 1e-9 * sum(np.abs(term).sum() for term in terms)
+    # without intervals there is no input to start under
+    assert sorosim.rollout(robot, u[:0], "5 ms", "equilibrium").vjp(found.q[:1]).u.shape == (0, u.shape[1])
+
+
+def test_a_start_without_equilibrium_is_one_error():
+    with pytest.raises(ConvergenceError, match="rollout of 'tumbler': there is no equilibrium to start from"):
+        sorosim.rollout(sorosim.load(TUMBLER), np.zeros((1, 0)), "10 ms", "equilibrium")
+
+
+def test_gradients_of_a_batch_leave_failed_members_out(arm):
+    batch, u = sorosim.Batch(arm, 3, "20 ms", tolerance=1e-11), np.zeros((3, 4, 5))
+    u[1] = 1e9
+    with pytest.raises(InputError, match=r"Batch\.vjp: expected a rollout before, got none"):
+        batch.vjp()
+    batch.reset()
+    found = batch.rollout(u)
+    assert list(batch.failures) == [1]
+    assert "a step of member 1 of 'cable-driven manipulator' at t = 0 s" in str(batch.failures[1])
+    assert found.motions[1] is None
+    q_bar = np.ones_like(found.q)
+    cotangents = batch.vjp(q_bar)
+    alone = sorosim.rollout(arm, u[0], "20 ms").vjp(q_bar[0])
+    for one, expected in zip(cotangents, alone, strict=True):
+        assert np.isnan(one[1]).all()
+        assert_array_equal(one[[0, 2]], [expected, expected])
+
+
+def test_loose_batches_are_said_to_make_derivatives_loose(arm):
+    batch = sorosim.Batch(arm, 2, "20 ms")
+    batch.reset()
+    found = batch.rollout(np.zeros((2, 5)))
+    for call in (found.vjp, batch.vjp):
+        with pytest.warns(SorosimWarning, match=r"whose tolerance is 1e-08; Batch\(..., tolerance=1e-11\)") as caught:
+            call(found.q)
+        assert caught[0].filename == __file__
+    loose = sorosim.rollout(arm, np.zeros((2, 5)), "20 ms", tolerance=1e-9)
+    for call in (loose.vjp, loose.jvp):
+        with pytest.warns(SorosimWarning, match="as loose as its Newton iteration") as caught:
+            call()
+        assert [one.filename for one in caught] == [__file__]
+
+
+def test_memory_of_a_motion_with_many_charts_is_that_of_its_states():
+    robot, peaks = sorosim.load(TUMBLER), []
+    sorosim.rollout(robot, np.zeros((2, 0)), "10 ms")
+    for n in (1000, 4000):
+        tracemalloc.start()
+        found = sorosim.rollout(robot, np.zeros((n, 0)), "10 ms", qd0={"box.free.rz": 8.0})
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert len(found._segments) > n / 100
+    assert peaks[1] < 4.2 * peaks[0]  # n, not n^2
+
+
+def test_a_change_of_charts_is_differentiated_when_it_is_asked_for():
+    robot, dt = sorosim.load("underwater_vehicle"), "20 ms"
+    sim = sorosim.Stepper(robot, dt, substeps=4, tolerance=1e-11)
+    name = robot.coordinate_names[0]
+    sim.reset({name: 3.72}, {name: 6.0})
+    assert sim.step().q[0] < 0.0  # beyond 1.2 half turns
+    change = sim._last.change
+    assert "jacobian" not in vars(change)
+    A, _ = sim.linearize()
+    # coordinates of all other joints stay as they are
+    assert_array_equal(change.jacobian[6:80, 6:80], np.eye(74))
+    charts, x, h = sim._steps.system.charts, change.before.ravel(), 1e-5
+    two = [np.array([charts.unwound(*(x + k * d).reshape(2, -1)) for d in np.eye(160)]) for k in (h, -h)]
+    expected = ((two[0] - two[1]) / (2.0 * h)).reshape(160, 160).T
+    assert_allclose(change.jacobian, expected, atol=1e-8)  # h^2 and rounding of 6 rad/s over h
+    sim._last = sim._last._replace(change=None)
+    assert_allclose(A, expected @ sim.linearize()[0], atol=1e-8 * np.abs(A).max())
+
+
+def test_derivatives_by_positions_of_a_marker(arm):
+    rng, at = np.random.default_rng(22), np.eye(4)
+    at[:3, 3] = 0.0, 0.02, 0.01
+    place = Anchor("arm", s=0.6, at=at)
+    u, du = np.abs(rng.standard_normal((2, 5, 5)))
+    bar = rng.standard_normal((6, 3))
+
+    def scalar(u):
+        found = sorosim.rollout(arm, u, "10 ms", tolerance=1e-13)
+        return sum(one @ (arm.pose(q, "arm", s=0.6) @ at)[:3, 3] for one, q in zip(bar, found.q, strict=True))
+
+    gradient = sorosim.rollout(arm, u, "10 ms").place_vjp(place, position=bar).u
+    h = 1e-4
+    assert_allclose((gradient * du).sum(), (scalar(u + h * du) - scalar(u - h * du)) / (2.0 * h), rtol=1e-6)
+    with pytest.raises(InputError, match=r"place.*expected a link, or a frame on one, got 'hand'"):
+        sorosim.rollout(arm, u, "10 ms").place_vjp("hand")
