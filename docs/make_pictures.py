@@ -4,8 +4,10 @@ The robots are those that the pages show: they are read from the pages. Pictures
 that the repository stays small.
 """
 
+import contextlib
 import io
 import re
+import runpy
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -141,6 +143,7 @@ TIMES = {
     "particle": (0.0, 0.2, 0.4, 0.6, 0.8),
     "jumping_lamp": (0.0, 0.7, 0.8, 0.9, 1.0, 1.18),
     "polypeptide": (0.0, 4.0),
+    "two_segment_arm": (0.0, 1.0, 2.0),
     "soft_cart_pole": (0.0, 0.3, 0.6, 0.9),
     "puma560": (0.0, 1.6, 4.0),
     "ur5_with_soft_gripper": (0.0, 2.0, 4.0),
@@ -171,6 +174,13 @@ def pictures() -> None:
     still(arm, "arm_moments", t=(0.0, 0.5, 2.0, 5.0, 7.0, 10.0), ghosts="time", trails=True)
     pushed = sorosim.simulate(sorosim.load("hybrid_parallel"), t_end=1.0)
     still(pushed, "arrows", loads=True, joints=True)
+
+
+def inverse_statics() -> None:
+    """A letter that an arm draws."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        run = runpy.run_path(str(DOCS.parent / "examples" / "draw_a_letter.py"))["run"]
+    still(run, "inverse_letter", t=run.t[[5, 40, -1]], trails=True, tips=["upper"], ghosts="time")
 
 
 def solvers() -> None:
@@ -220,3 +230,4 @@ if __name__ == "__main__":
     rigid_bodies()
     sensors()
     pictures()
+    inverse_statics()

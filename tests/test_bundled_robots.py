@@ -16,7 +16,7 @@ COORDINATES = {
     "soft_gripper_parallel": 72, "stewart_soft": 60, "soft_ring": 22, "four_bar": 3, "slider_crank": 3,
     "underwater_vehicle": 80, "tentacle_in_current": 17, "pneumatic_bellow": 16,
     "contact_cylinder": 24, "finray_grasp": 78, "gripper_grasps_sphere": 40, "rod_pile": 132, "snake_on_plane": 27,
-    "particle": 2, "jumping_lamp": 5, "soft_cart_pole": 6,
+    "particle": 2, "jumping_lamp": 5, "soft_cart_pole": 6, "two_segment_arm": 20,
     "polypeptide": 24,
     "puma560": 6, "ur5_with_soft_gripper": 33,
 }  # fmt: skip

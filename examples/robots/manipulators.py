@@ -52,3 +52,11 @@ robot = sorosim.load("soft_cart_pole")
 run = sorosim.simulate(robot)
 print(f"{robot.name}: the end of the pole rises by {1e2 * np.ptp(run.positions('ball')[:, 2]):.0f} cm")
 run.still("soft_cart_pole.png", t=[0.0, 1.0, 2.0, 3.0], view="side", **LOOK)
+
+# %%
+# Two segments on six tendons, three of which run on through the second.
+
+robot = sorosim.load("two_segment_arm")
+run = sorosim.simulate(robot)
+print(f"{robot.name}: its tip comes {1e3 * np.linalg.norm(run.tip()[:, :2], axis=1).max():.0f} mm aside")
+run.still("two_segment_arm.png", t=[0.0, 1.0, 2.0, 3.0], trails=True, **LOOK)

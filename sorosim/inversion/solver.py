@@ -27,8 +27,9 @@ from sorosim.robot import Robot, check_robot
 from sorosim.units.quantity import amount
 from sorosim.validation import Number, Values
 
-# where a search from the start does not reach the targets: candidates for others, for each of these
-CANDIDATES = 4
+# where a search from the start does not reach the targets: candidates for others, for each of these; how far they are
+# spread, so that many lie at bounds, where the nearest points of far targets are
+CANDIDATES, SPREAD = 8, 2.0
 # of the range of a parameter: it is at its bound
 AT_BOUND = 1e-9
 
@@ -349,7 +350,7 @@ class InverseSolver:
         high = np.where(np.isfinite(high), high, low + 2.0 * scale)
         found = []
         for share in Halton(len(self.names), scramble=False).random(CANDIDATES * self.starts + 1)[1:]:
-            p = low + share * (high - low)
+            p = low + np.clip(0.5 + SPREAD * (share - 0.5), 0.0, 1.0) * (high - low)
             try:
                 found.append((self._rest(p, self._q).q, p))
             except (ConvergenceError, ModelError):
