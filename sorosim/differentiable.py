@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from math import prod
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +15,10 @@ from sorosim.compiled import n_processors
 from sorosim.errors import InputError, SorosimError
 from sorosim.results.result import Equilibrium
 from sorosim.robot import Robot, check_robot
+from sorosim.stepping.held_steps import computed_in_python
 from sorosim.stepping.rollout import Rollout, number_paths, rollout
+from sorosim.stepping.threads import on_threads
 
-T = TypeVar("T")
 Shape = tuple[int, ...]
 
 
@@ -45,12 +46,12 @@ class MotionOfArrays:
     own: dict[str, Shape]
 
     def move(
-        self, arguments: Mapping[str, Array], *, by_numbers: bool = False
+        self, arguments: Mapping[str, Array], *, by: Sequence[str] = ()
     ) -> tuple[list[Rollout], tuple[Array, Array]]:
         """The motions in order, and their coordinates and rates (members, N + 1, ndof).
 
-        arguments : (members, as `own`), all with the same axes of members; by_numbers: whether derivatives by numbers
-        will be asked for.
+        arguments : (members, as `own`), all with the same axes of members; by : numbers by which derivatives will be
+        asked for.
         """
         members = np.shape(arguments["u"])[:-2]
         n = prod(members)
@@ -59,30 +60,36 @@ class MotionOfArrays:
         columns = [given[argument_of(path)].tolist() for path in self.paths]
         values = [tuple(column[k] for column in columns) for k in range(n)]
         robots = {one: self._with_numbers(one) for one in values}
-        numbers = self.paths if by_numbers else None
 
         def motion(k: int) -> Rollout:
             start = {name: rows[k] for name, rows in starts.items()}
             try:
-                return rollout(robots[values[k]], given["u"][k], numbers=numbers, **self.fixed, **start)
+                return rollout(robots[values[k]], given["u"][k], numbers=by, **self.fixed, **start)
             except SorosimError as error:
                 if n > 1:
                     error.add_note(f"member {k}")
                 raise
 
-        motions = _on_threads(motion, n)
+        motions = self._on_threads(motion, n)
         q, qd = (np.array(rows) for rows in ([one.q for one in motions], [one.qd for one in motions]))
         return motions, (q.reshape(*members, *q.shape[1:]), qd.reshape(*members, *qd.shape[1:]))
 
     def pull_back(self, motions: list[Rollout], q_bar: Array, qd_bar: Array) -> dict[str, Array]:
-        """Derivatives by the arguments, by those by coordinates and rates (members, N + 1, ndof)."""
+        """Derivatives by the arguments, numbers only if `move` was told, by those of rows (members, N + 1, ndof)."""
         n, members, row = len(motions), np.shape(q_bar)[:-2], np.shape(q_bar)[-2:]
         bars = [np.asarray(x).reshape(n, *row) for x in (q_bar, qd_bar)]
-        found = _on_threads(lambda k: motions[k].vjp(bars[0][k], bars[1][k]), n)
+        found = self._on_threads(lambda k: motions[k].pull(bars[0][k], bars[1][k]), n)
         by = {name: np.array([getattr(one, name) for one in found]) for name in ("u", "q0", "qd0")}
-        numbers = np.array([one.numbers for one in found]).T  # empty where they were not asked for
-        by |= {argument_of(path): column for path, column in zip(self.paths, numbers, strict=False)}
+        numbers = np.array([one.numbers for one in found]).T
+        by |= {argument_of(path): column for path, column in zip(motions[0].numbers, numbers, strict=True)}
         return {name: by[name].reshape(members + own) for name, own in self.own.items() if name in by}
+
+    def _on_threads(self, work: Callable[[int], Any], n: int) -> list[Any]:
+        """What work gives for 0 to n - 1, by threads of this call: they do not outlive a fork."""
+        if (threads := min(n, n_processors())) == 1 or computed_in_python(self.robot):
+            return on_threads(work, range(n))
+        with ThreadPoolExecutor(threads, "sorosim members") as pool:
+            return on_threads(work, range(n), pool)
 
     def _with_numbers(self, values: tuple[float, ...]) -> Robot:
         return self.robot.with_values(dict(zip(self.paths, values, strict=True))) if values else self.robot
@@ -94,19 +101,22 @@ def motion_of_arrays(
 ) -> tuple[MotionOfArrays, dict[str, Any], Shape]:  # fmt: skip
     """What is asked for as a function of arrays, its arguments, and the axes of members in front of those of u.
 
-    array: makes an array of an argument of this name.
+    array: makes an array of an argument of this name. Numbers that are no arrays are fixed, texts with units included.
     """
     check_robot(robot)
     if not isinstance(numbers, Mapping | None):
         raise InputError("numbers", "a mapping of paths in the robot's file to numbers", f"{numbers!r}"[:60])
-    paths, fixed = number_paths(robot, tuple(numbers or ())), dict(fixed)
+    numbers, fixed = dict(numbers or {}), dict(fixed)
+    plain = {path: value for path, value in numbers.items() if isinstance(value, int | float | str)}
+    paths = tuple(path for path in number_paths(robot, tuple(numbers)) if path not in plain)
+    robot = robot.with_values(plain) if plain else robot
     arguments = {"u": array("u", u)}
     for name, start in (("q0", q0), ("qd0", qd0)):
         if start is None or isinstance(start, str | Mapping | Equilibrium):
             fixed[name] = start
         else:
             arguments[name] = array(name, start)
-    arguments |= {argument_of(path): array(argument_of(path), (numbers or {})[path]) for path in paths}
+    arguments |= {argument_of(path): array(argument_of(path), numbers[path]) for path in paths}
     shape, n_inputs = tuple(arguments["u"].shape), len(robot.actuator_names)
     if len(shape) < 2 or shape[-1] != n_inputs or 0 in shape[:-2]:
         raise InputError("u", f"an array (N, {n_inputs}) or (members, N, {n_inputs})", f"one of shape {shape}")
@@ -131,11 +141,3 @@ def as_one_interval(robot: Robot, u: Any) -> Any:
 def argument_of(path: str) -> str:
     """The name of a number as an argument."""
     return f"numbers.{path}"
-
-
-def _on_threads(work: Callable[[int], T], n: int) -> list[T]:
-    """What work gives for 0 to n - 1."""
-    if (threads := min(n, n_processors())) == 1:
-        return [work(k) for k in range(n)]
-    with ThreadPoolExecutor(threads, "sorosim members") as pool:  # of this call: threads do not outlive a fork
-        return list(pool.map(work, range(n)))

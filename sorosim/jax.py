@@ -36,8 +36,9 @@ def rollout(
         Start. One that is no array counts as fixed.
     t0 : float or str
         Time at the start [s].
-    numbers : mapping of str to () or (...) array
-        Values that take the place of numbers of the robot's file, by path [SI]; `sorosim.scalars` lists these.
+    numbers : mapping of str to () or (...) array, float or str
+        Values that take the place of numbers of the robot's file, by path [SI]; `sorosim.scalars` lists these. Those
+        that are no arrays are fixed.
     **options
         method, substeps, spectral_radius, tolerance and driven, as in `sorosim.rollout`.
 
@@ -58,8 +59,9 @@ def rollout(
     Computed in float64 on the CPU. JAX hands float32 over unless ``jax.config.update("jax_enable_x64", True)`` was
     called at the begin: then inputs and results are rounded to that. Gradients are those of `Rollout.vjp`, of first
     order, in reverse mode: zero for driven coordinates; by the start of a robot with loops they count for changes
-    that keep these closed. Numbers change the motion from a start, not a start that is found from them. A gradient
-    computes the motion once more, since JAX may move, repeat or drop the passes: so nothing is kept between them.
+    that keep these closed. A start "equilibrium", that under the first inputs, changes with these and with numbers; any
+    other is held. A gradient computes the motion once more, since JAX may move, repeat or drop the passes: so nothing
+    is kept between them.
 
     Examples
     --------
@@ -128,7 +130,7 @@ def _cotangents(motion: MotionOfArrays, arguments: dict[str, Any], bars: Any) ->
     shapes = {name: jax.ShapeDtypeStruct(x.shape, x.dtype) for name, x in arguments.items()}
 
     def computed(arguments: dict[str, Any], bars: Any) -> Any:
-        motions, _ = motion.move(arguments, by_numbers=True)
+        motions, _ = motion.move(arguments, by=motion.paths)
         by = motion.pull_back(motions, *bars)
         return {name: by[name].astype(one.dtype) for name, one in shapes.items()}
 

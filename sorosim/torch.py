@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sorosim.differentiable import MotionOfArrays, as_one_interval, motion_of_arrays
+from sorosim.differentiable import MotionOfArrays, argument_of, as_one_interval, motion_of_arrays
 from sorosim.errors import InputError
 from sorosim.robot import Robot
 from sorosim.validation import Number
@@ -37,7 +37,7 @@ def rollout(
         Start. One that is no array counts as fixed.
     t0 : float or str
         Time at the start [s].
-    numbers : mapping of str to () or (...) tensor
+    numbers : mapping of str to () or (...) tensor, float or str
         Values that take the place of numbers of the robot's file, by path [SI]; `sorosim.scalars` lists these.
     **options
         method, substeps, spectral_radius, tolerance and driven, as in `sorosim.rollout`.
@@ -59,8 +59,8 @@ def rollout(
     Notes
     -----
     Computed in float64 on the CPU. Gradients are those of `Rollout.vjp`, of first order only: zero for driven
-    coordinates; by the start of a robot with loops they count for changes that keep these closed. Numbers change the
-    motion from a start, not a start that is found from them.
+    coordinates; by the start of a robot with loops they count for changes that keep these closed. A start
+    "equilibrium", that under the first inputs, changes with these and with numbers; any other is held.
 
     Examples
     --------
@@ -116,8 +116,9 @@ class _Motion(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
     @staticmethod
     def forward(ctx: Any, motion: MotionOfArrays, with_graph: bool, *tensors: Any) -> Any:
         arguments = {name: x.detach().numpy() for name, x in zip(motion.own, tensors, strict=True)}
-        by_numbers = with_graph and any(ctx.needs_input_grad[-len(motion.paths) :] if motion.paths else ())
-        motions, rows = motion.move(arguments, by_numbers=by_numbers)
+        wanted = dict(zip(motion.own, ctx.needs_input_grad[2:], strict=True))
+        by = [path for path in motion.paths if with_graph and wanted[argument_of(path)]]
+        motions, rows = motion.move(arguments, by=by)
         if with_graph:
             ctx.motion, ctx.motions = motion, motions
         return tuple(map(torch.from_numpy, rows))

@@ -108,6 +108,15 @@ def test_motions_and_gradients_are_those_of_the_plain_rollout(arm, rng):
     assert_array_equal(tensors[1].grad, by.numbers[0])
 
 
+def test_numbers_that_are_only_set_are_not_differentiated(rng):
+    robot, length = sorosim.load("contact_cylinder"), "links.arm.rod.length"  # surfaces that touch have no derivative
+    u, young, value = leaf(np.ones((2, len(robot.actuator_names)))), leaf(1.1e6), sorosim.scalars(robot)[length]
+    for same in (value, f"{value} m", torch.tensor(value, dtype=torch.float64)):
+        q, _ = rollout(robot, u, 0.005, numbers={YOUNG: young, length: same})
+        q.sum().backward()
+    assert young.grad != 0.0
+
+
 def test_members_are_motions_of_their_own(arm, rng):
     u, q_bar = leaf(inputs(rng, 2, 3, 4)), rng.standard_normal((2, 3, 5, 24))
     young = leaf(1e6 * (1.0 + rng.random((2, 3))))
@@ -197,7 +206,7 @@ def test_nothing_is_kept_where_no_gradient_is_wanted(arm):
             InputError, "numbers: expected the path of a number in the robot's file, got 'materials.silicon.young'; d",
         ),
         (lambda r: rollout(r, np.zeros((3, 5)), 0.01, numbers={YOUNG: [1e6]}), InputError, f"numbers.{YOUNG}: expect"),
-        (lambda r: rollout(r, np.zeros((3, 5)), 0.01, numbers={YOUNG: "1 MPa"}), InputError, "expected a tensor, got"),
+        (lambda r: rollout(r, np.zeros((3, 5)), 0.01, numbers={YOUNG: "1 m"}), FileError, f"{YOUNG}: expected a press"),
         (lambda r: rollout(r, np.zeros((3, 5)), 0.01, numbers={YOUNG: np.nan}), FileError, f"{YOUNG}: expected a pres"),
         (lambda r: rollout(r, np.zeros((3, 5)), 0.01, method="bdf"), InputError, "method: expected"),
         (lambda r: rollout("arm", np.zeros((3, 5)), 0.01), InputError, "robot: expected a Robot"),
