@@ -187,7 +187,7 @@ def inverse_path(
     states: list[Inverse] = []
     for k, targets in enumerate(_one_by_one(targets_along)):
         try:
-            states.append(solver.solve(targets, rates=rates if states else None))
+            states.append(solver.solve(targets, rates=rates if states else None, stay=bool(states)))
         except InputError as error:
             raise InputError(f"targets_along[{k}]", error.expected, error.got, error.hint) from None
     return InversePath(robot, tuple(states))

@@ -235,7 +235,9 @@ class InverseSolver:
 
     # -- solving -----------------------------------------------------------------------------------------------------
 
-    def solve(self, targets: Mapping[Any, Any], *, rates: Mapping[str, Number] | None = None) -> Inverse:
+    def solve(
+        self, targets: Mapping[Any, Any], *, rates: Mapping[str, Number] | None = None, stay: bool = False
+    ) -> Inverse:
         """Search from where the search before ended.
 
         Parameters
@@ -244,6 +246,8 @@ class InverseSolver:
             As in `inverse`.
         rates : mapping of str to float or str
             Most change of inputs and driven coordinates from where the search begins [SI, or texts with units].
+        stay : bool
+            Whether to look for the targets on this curve of equilibria only, from no other start.
 
         Returns
         -------
@@ -255,8 +259,9 @@ class InverseSolver:
         else:
             self._targets = known = Targets(self.robot, targets, self._weights, self.extent)
         self._limit(rates or {})
-        found = self._best(known, alone=bool(rates))
-        self._x, self._p = found.point.x, found.point.p
+        found = self._best(known, stay or bool(rates))
+        if found.last is not None:
+            self._x, self._p = found.last.x, found.last.p
         return self._result(known, found)
 
     def _limit(self, rates: Mapping[str, Any]) -> None:
@@ -333,7 +338,7 @@ class InverseSolver:
             point = self._search.linearise(targets, x, p)
             if point is None:
                 raise ModelError("q0", "a state with a regular tangent stiffness", "another one")
-            effect = np.linalg.norm(point.error_by, axis=0)
+            effect = np.linalg.norm(point.J, axis=0)
             scale[open_] = np.divide(1.0, effect, out=np.full(len(effect), np.nan), where=effect > 0.0)[open_]
         fixed = scale == 0.0  # its bounds are the same
         for kind in set(self._dimensions):

@@ -89,7 +89,7 @@ def test_errors_of_targets_by_parameters(robots):
     point, h = error(u), 1e-3
     for k, e in enumerate(np.eye(5)):
         near, far = ((error(u + x * e).error - error(u - x * e).error) / (2.0 * x) for x in (h, 2.0 * h))
-        assert np.allclose(point.error_by[:, k], (4.0 * near - far) / 3.0, rtol=1e-7, atol=1e-8), k
+        assert np.allclose(point.J[:, k], (4.0 * near - far) / 3.0, rtol=1e-7, atol=1e-8), k
 
 
 # -- targets that can be reached
