@@ -183,6 +183,45 @@ def inverse_statics() -> None:
     still(run, "inverse_letter", t=run.t[[5, 40, -1]], trails=True, tips=["upper"], ghosts="time")
 
 
+def fitting() -> None:
+    """The markers of the page on fits, and the arm before and after, seen in the plane in which it bends most."""
+    text, arm = (DOCS / "fitting.md").read_text(encoding="utf-8"), robots("fitting.md")[1]
+    table = re.search(r":caption: markers.csv\n\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    assert table is not None
+    code = re.search(r"def beside.*?(?=silicone = )", text, re.DOTALL)
+    assert code is not None
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        Path("markers.csv").write_text(table[1], encoding="utf-8")
+        names: dict[str, Any] = {"sorosim": sorosim}
+        exec(code[0], names)
+    numbers = ["materials.silicone.young", "materials.silicone.density"]
+    fit = sorosim.fit(arm, names["markers"], numbers)
+    finer = arm.with_values({"links.arm.rod.strain.bending": 3, "links.end.rod.strain.bending": 3})
+    best = sorosim.fit(finer, names["markers"], numbers)
+    errors = fit.errors_before, fit.errors, best.errors
+    words = "before", "fitted", "fitted, bending of third order"
+    labels = [f"{word}: {1e3 * one.mean_distance:.0f} mm" for word, one in zip(words, errors, strict=True)]
+    figure, panels = plt.subplots(1, 3, figsize=(10.0, 4.1), sharex=True, sharey=True, layout="constrained")
+    colours = plt.get_cmap("viridis")(np.linspace(0.0, 0.85, 4))
+    columns = (arm, fit.simulated_before[0]), (fit.robot, fit.simulated[0]), (best.robot, best.simulated[0])
+    s = np.linspace(0.0, 1.0, 30)
+    for axes, label, (robot, simulated) in zip(panels, labels, columns, strict=True):
+        for row, u in enumerate(fit.data[0].bind(arm).u):
+            q = sorosim.statics(robot, u).q
+            line = np.array([robot.pose(q, link, s=x)[:3, 3] for link in ("arm", "end") for x in s])
+            axes.plot(1e3 * line[:, 1], 1e3 * line[:, 2], color=colours[row % 4], linewidth=1.6)
+            for k in range(4):
+                own = slice(3 * k, 3 * k + 3)
+                ends = 1e3 * np.array([simulated[row, own], fit.measured[0][row, own]])
+                axes.plot(ends[:, 1], ends[:, 2], color="0.6", linewidth=0.8, zorder=1)
+                axes.plot(*ends[1, 1:], "o", color=colours[row % 4], markersize=4.0)
+        axes.set(title=label, xlabel="y [mm]", aspect="equal")
+    panels[0].set_ylabel("z [mm]")
+    figure.suptitle("Mean distance of the markers (dots) from where the arm (lines) has them", fontsize="medium")
+    write_figure(figure, "fitting")
+    plt.close(figure)
+
+
 def solvers() -> None:
     """Energy of the turning four-bar over many turns, which nothing takes from it."""
     text = sorosim.load("four_bar").description.text
@@ -231,3 +270,4 @@ if __name__ == "__main__":
     sensors()
     pictures()
     inverse_statics()
+    fitting()

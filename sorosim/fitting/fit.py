@@ -377,7 +377,7 @@ class Fit:
     def summary(self) -> str:
         """A table of the numbers, what is not identified, and errors before and after."""
         level = self.interval(0.95)
-        head = ("", "start", "value", "standard error", "95 % interval", "unit")
+        head = ("number", "start", "value", "standard error", "95 % interval", "unit")
         rows = [head] + [
             (one.name, f"{one.start:.5g}", f"{p:.5g}", _short(self.standard_errors[one.name]),
              f"{_short(level[one.name][0])} to {_short(level[one.name][1])}", one.unit)
