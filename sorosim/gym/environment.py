@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import gymnasium
@@ -158,11 +159,12 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
         self._over = np.zeros(num_envs, dtype=np.bool_)
 
     def reset(
-        self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
+        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         """Begin episodes of all members; a number as seed is that of the first, the next ones count on."""
         n = self.num_envs
-        seeds = [seed + i for i in range(n)] if isinstance(seed, int | np.integer) else seed or [None] * n
+        seeds = [seed + i for i in range(n)] if isinstance(seed, int | np.integer) else seed
+        seeds = [None] * n if seeds is None else list(seeds)
         if len(seeds) != n:
             raise InputError("seed", f"a number or {n} of them", f"{len(seeds)}")
         for i, one in enumerate(seeds):

@@ -17,7 +17,7 @@ from sorosim.sensitivity import scalars
 from sorosim.stepping.batch import Batch
 from sorosim.stepping.rollout import number_paths
 from sorosim.units.quantity import amount
-from sorosim.validation import Number
+from sorosim.validation import Number, choice, describe, number
 
 ACTIONS = np.float32
 OBSERVATIONS = np.float32
@@ -44,10 +44,11 @@ class Episodes:
         self.steps = math.ceil(amount("task.duration", task.duration, "time") / self.batch.dt - 1e-9)
         self.count, self.goals = np.zeros(n, dtype=np.int64), [None] * n
         self.u, self.action = np.zeros((n, len(robot.actuator_names))), np.zeros((n, len(self.chosen)))
+        self.size: int | None = None  # of observations
         self.begin(range(1), [np.random.default_rng(0)])
-        size = len(self.observation(0, self._readings()))
+        self.size = self.observe(range(1)).shape[1]
         self.batch.forget(0)
-        self.observations = Box(-np.inf, np.inf, (size,), OBSERVATIONS)
+        self.observations = Box(-np.inf, np.inf, (self.size,), OBSERVATIONS)
         self.actions = Box(-1.0, 1.0, (len(self.chosen),), ACTIONS)
 
     def begin(self, members: Sequence[int], generators: Sequence[Random]) -> None:
@@ -56,13 +57,18 @@ class Episodes:
             if self.paths:
                 drawn = random.uniform(self.least, self.most)
                 self.batch.replace(i, dict(zip(self.paths, drawn.tolist(), strict=True)))
-            start = {} if self.task.start is None else dict(self.task.start(random))
-            self.goals[i] = None if self.task.goal is None else self.task.goal(random)
+            start = {} if self.task.start is None else self.task.start(random)
+            if not isinstance(start, Mapping):
+                raise InputError("task.start", "a mapping with q and qd", describe(start))
+            for name in start:
+                choice("task.start", name, ("q", "qd"))
+            goal = None if self.task.goal is None else self.task.goal(random)
             self.batch.reset(start.get("q"), start.get("qd"), members=[i])
+            self.goals[i] = goal
             self.count[i], self.u[i], self.action[i] = 0, 0.0, 0.0
 
-    def inputs(self, actions: Any) -> Array:
-        """Inputs (n, n_actuators) of actions (n, n_actions)."""
+    def inputs(self, actions: Any) -> tuple[Array, Array]:
+        """Actions (n, n_actions) within their bounds, and inputs (n, n_actuators)."""
         shape = len(self.u), len(self.chosen)
         try:
             given = np.array(actions, dtype=float)
@@ -75,15 +81,15 @@ class Episodes:
             i, k = np.argwhere(~np.isfinite(given))[0]
             name = self.robot.actuator_names[self.chosen[k]]
             raise InputError(f"action[{k}]", f"a finite number for '{name}'", f"{given[i, k]}")
-        self.action[:] = np.clip(given, -1.0, 1.0)
-        out = np.zeros_like(self.u)
-        out[:, self.chosen] = self.low + 0.5 * (self.action + 1.0) * (self.high - self.low)
-        return out
+        given, out = np.clip(given, -1.0, 1.0), np.zeros_like(self.u)
+        out[:, self.chosen] = self.low + 0.5 * (given + 1.0) * (self.high - self.low)
+        return given, out
 
     def step(self, actions: Any) -> None:
         """Move all members that have not failed."""
-        self.u[:] = self.inputs(actions)
-        self.batch.step(self.u)
+        action, u = self.inputs(actions)
+        self.batch.step(u)
+        self.u, self.action = u, action
         self.count += 1
 
     def state(self, i: int) -> State:
@@ -93,20 +99,24 @@ class Episodes:
         t = float(self.count[i]) * batch.dt
         return State(batch.robots[i], t, q, qd, self.u[i].copy(), self.action[i].copy(), self.goals[i])
 
-    def _readings(self) -> Mapping[str, Array]:
-        return self.batch.measure() if self.task.sensors else {}
-
-    def observation(self, i: int, readings: Mapping[str, Array], state: State | None = None) -> Any:
-        """What is observed of a member."""
-        seen = np.asarray(self.task.observe(self.state(i) if state is None else state), dtype=float)
-        if seen.ndim != 1:
-            raise InputError("task.observe", "an array (n,)", f"one of shape {seen.shape}")
-        return np.concatenate([seen, *(np.ravel(rows[i]) for rows in readings.values())]).astype(OBSERVATIONS)
-
-    def observe(self) -> Any:
-        """Observations (n, size) of all members."""
-        readings = self._readings()
-        return np.array([self.observation(i, readings) for i in range(len(self.u))])
+    def observe(self, members: Sequence[int] | None = None) -> Any:
+        """Observations (k, size) of members, of all where none are named."""
+        chosen, rows = range(len(self.u)) if members is None else members, []
+        readings = self.batch.measure(chosen) if self.task.sensors else {}
+        for k, i in enumerate(chosen):
+            given = self.task.observe(self.state(i))
+            try:
+                seen = np.array(given, dtype=float)
+            except (TypeError, ValueError):
+                raise InputError("task.observe", "an array (n,) of numbers", describe(given)) from None
+            if seen.ndim != 1:
+                raise InputError("task.observe", "an array (n,)", f"one of shape {seen.shape}")
+            if not np.isfinite(seen).all():
+                raise InputError("task.observe", "finite numbers", describe(seen.tolist()))
+            rows.append(np.concatenate([seen, *(np.ravel(one[k]) for one in readings.values())]))
+            if len(rows[-1]) != (self.size or len(rows[-1])):
+                raise InputError("task.observe", f"{self.size} numbers, as many as before", f"{len(rows[-1])}")
+        return np.array(rows).astype(OBSERVATIONS)
 
     def outcome(self, i: int) -> tuple[float, bool, bool, dict[str, Any]]:
         """Reward, whether the episode ended, whether its time is over, and what else is known, after a step."""
@@ -116,7 +126,7 @@ class Episodes:
         if task.success is not None:
             info["success"] = bool(task.success(state))
         ended = task.ends is not None and bool(task.ends(state))
-        return float(task.reward(state)), ended, bool(self.count[i] >= self.steps), info
+        return number("task.reward", task.reward(state)), ended, bool(self.count[i] >= self.steps), info
 
 
 def _inputs(robot: Robot, task: Task) -> tuple[list[int], Array, Array]:

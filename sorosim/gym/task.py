@@ -9,9 +9,13 @@ from typing import Any
 import numpy as np
 
 from sorosim.arrays import Array
+from sorosim.errors import InputError
 from sorosim.robot import Robot
-from sorosim.validation import Number, Values
+from sorosim.units.quantity import amount
+from sorosim.validation import Number, Values, choice, describe, flag, number
 
+OPTIONS = "method", "substeps", "spectral_radius", "tolerance", "driven"
+FUNCTIONS = "reward", "observe", "start", "goal", "ends", "success"
 Random = np.random.Generator
 Bounds = Mapping[str, tuple[Number, Number]]
 
@@ -93,7 +97,7 @@ class Task:
     failure_reward : float
         Reward of a step that finds no solution, which ends the episode.
     options : mapping
-        method, substeps, spectral_radius and tolerance of the steps, as in `Stepper`.
+        method, substeps, spectral_radius, tolerance and driven of the steps, as in `Stepper`.
     drawing : mapping
         Options of pictures, as for `sorosim.still`.
     in_sight : sequence of (ndof,) array_like or mapping
@@ -116,3 +120,18 @@ class Task:
     options: Mapping[str, Any] = field(default_factory=dict)
     drawing: Mapping[str, Any] = field(default_factory=dict)
     in_sight: Sequence[Values] = ()
+
+    def __post_init__(self) -> None:
+        for name in FUNCTIONS:
+            value = getattr(self, name)
+            if not (callable(value) or (value is None and name not in FUNCTIONS[:2])):
+                raise InputError(f"task.{name}", "a function", describe(value))
+        for name in ("numbers", "options", "drawing"):
+            if not isinstance(getattr(self, name), Mapping):
+                raise InputError(f"task.{name}", "a mapping", describe(getattr(self, name)))
+        for name in self.options:
+            choice("task.options", name, OPTIONS)
+        if (duration := amount("task.duration", self.duration, "time")) <= 0.0:
+            raise InputError("task.duration", "a time greater than 0", f"{duration:g} s")
+        number("task.failure_reward", self.failure_reward)
+        flag("task.sensors", self.sensors)

@@ -9,7 +9,6 @@ import sorosim
 from sorosim.errors import InputError
 
 gymnasium = pytest.importorskip("gymnasium")
-pytestmark = pytest.mark.slow
 
 import sorosim.gym  # noqa: E402
 
@@ -36,8 +35,14 @@ def test_checkers_find_nothing(name):
 
     env = gymnasium.make(f"sorosim/{name}-v0").unwrapped
     check_env(env)
+
+
+@ignore_bounds
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_checkers_of_stable_baselines_find_nothing(name):
     checker = pytest.importorskip("stable_baselines3.common.env_checker")
-    checker.check_env(env)
+    checker.check_env(gymnasium.make(f"sorosim/{name}-v0").unwrapped)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -163,6 +168,18 @@ def test_a_wrong_action_is_one_error_and_changes_nothing(arm, action):
         ({"numbers": {"materials.silicone.young": ("2 MPa", "1 MPa")}}, "task.numbers.materials.silicone.young"),
         ({"observe": lambda state: np.zeros((2, 2))}, r"task.observe: expected an array \(n,\)"),
         ({"duration": "5 m"}, "task.duration"),
+        ({"duration": -1}, "task.duration: expected a time greater than 0, got -1 s"),
+        ({"duration": 0}, "task.duration: expected a time greater than 0, got 0 s"),
+        ({"options": {"subteps": 2}}, "task.options: expected .*got 'subteps'; did you mean substeps"),
+        ({"options": ["euler"]}, "task.options: expected a mapping"),
+        ({"failure_reward": "x"}, "task.failure_reward: expected a finite number"),
+        ({"reward": 1.0}, "task.reward: expected a function, got 1.0"),
+        ({"observe": None}, "task.observe: expected a function, got nothing"),
+        ({"observe": lambda state: [np.nan]}, "task.observe: expected finite numbers"),
+        ({"observe": lambda state: "up"}, r"task.observe: expected an array \(n,\) of numbers, got 'up'"),
+        ({"start": lambda random: {"q0": np.zeros(24)}}, "task.start: expected .*got 'q0'"),
+        ({"start": lambda random: np.zeros(24)}, "task.start: expected a mapping with q and qd"),
+        ({"sensors": "yes"}, "task.sensors: expected True or False"),
     ],
 )
 def test_a_wrong_task_is_one_error(arm, options, message):
@@ -170,9 +187,37 @@ def test_a_wrong_task_is_one_error(arm, options, message):
         sorosim.gym.RobotEnv(arm, pull(**options))
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"reward": lambda state: np.nan}, "task.reward: expected a finite number, got nan"),
+        ({"reward": lambda state: None}, "task.reward: expected a finite number, got nothing"),
+        ({"observe": lambda state: np.zeros(1 + (state.t > 0.0))}, "task.observe: expected 1 numbers, as many as befo"),
+    ],
+)
+def test_what_functions_of_a_task_give_is_checked_at_each_step(arm, options, message):
+    env = sorosim.gym.RobotEnv(arm, pull(**options))
+    env.reset()
+    with pytest.raises(InputError, match=message):
+        env.step([0.0])
+
+
+def test_seeds_of_members_are_taken_from_any_sequence(arm):
+    many = sorosim.gym.VectorEnv(arm, pull(goal=lambda random: random.random()), num_envs=2)
+    goals = []
+    for seed in ([1, 2], np.array([1, 2]), 1):
+        many.reset(seed=seed)
+        goals.append(list(many._episodes.goals))
+    assert goals[0] == goals[1] == goals[2]
+    with pytest.raises(InputError, match="seed: expected a number or 2 of them, got 1"):
+        many.reset(seed=[1])
+
+
 def test_use_before_reset_is_one_error(arm):
-    with pytest.raises(InputError, match="reset"):
-        sorosim.gym.RobotEnv(arm, pull()).step([0.0])
+    env = sorosim.gym.RobotEnv(arm, pull())
+    for call in (lambda: env.step([0.0]), lambda: env.state):
+        with pytest.raises(InputError, match="expected a reset before"):
+            call()
 
 
 def test_pictures_show_the_robot_and_its_goal():
