@@ -10,6 +10,7 @@ import typer
 from sorosim.cli import options as opt
 from sorosim.cli.compilation import compile_engine
 from sorosim.cli.console import as_json, line
+from sorosim.cli.inputs import frames, pairs
 from sorosim.cli.parsers import PLOTS, file_with
 from sorosim.cli.sources import load_robot
 from sorosim.errors import ConvergenceError, InputError
@@ -19,6 +20,7 @@ _PLACE = (
     "Where a marker sits, as in tip=arm, mid=arm@0.5 or mid=arm@0.5:0,0,25mm (its offset in the frame there); may come "
     "again; default: the link or frame of its name."
 )
+_PAIR = "materials.silicone.young=1MPa,2MPa"
 _NOISE = (
     "Standard deviation of all measurements, as in 0.5mm, or of a marker or sensor, as in tip=0.5mm; may come again."
 )
@@ -56,7 +58,7 @@ def fit(
     from sorosim.io.writing import reserved
 
     loaded = load_robot(robot, changes)
-    where = {name: _place(name, text) for name, text in (opt.assignments(places, "--place", "tip=arm") or {}).items()}
+    where = frames(places, "--place")
     measured = [sorosim.Measurements.from_csv(file, places=_of(file, where), gaps=gaps) for file in data]
     known = {marker for one in measured for marker in one.markers}
     if wrong := [name for name in where if name not in known]:
@@ -65,8 +67,8 @@ def fit(
     with reserved(output):
         try:
             result = sorosim.fit(
-                loaded, measured, free, _pairs(bounds, "--bounds"), _noise(noise), priors=_pairs(priors, "--prior"),
-                loss=loss, starts=starts,
+                loaded, measured, free, pairs(bounds, "--bounds", _PAIR), _noise(noise),
+                priors=pairs(priors, "--prior", _PAIR), loss=loss, starts=starts,
             )  # fmt: skip
         except ConvergenceError as error:
             if isinstance(error.partial, sorosim.Fit):
@@ -103,36 +105,6 @@ def _of(file: str, places: dict[str, Any]) -> dict[str, Any]:
     from sorosim.fitting.measurements import header_of
 
     return {name: place for name, place in places.items() if any(x.startswith(f"{name}.") for x in header_of(file))}
-
-
-def _place(name: str, text: str) -> Any:
-    """The place that a text names."""
-    import sorosim
-
-    rest, _, offset = text.partition(":")
-    link, at, s = (part.strip() for part in rest.partition("@"))
-    try:
-        fraction = float(s) if at else 1.0
-    except ValueError:
-        raise InputError(f"--place {name}", "LINK, LINK@S or LINK@S:X,Y,Z", f"'{text}'") from None
-    if not at and not offset:
-        return link
-    parts = [part.strip() for part in offset.split(",")] if offset else ["0", "0", "0"]
-    try:
-        return sorosim.Anchor(link, s=fraction, at={"position": parts})
-    except sorosim.ModelError as error:
-        raise InputError(f"--place {name}", error.expected, error.got, error.hint) from None
-
-
-def _pairs(texts: list[str] | None, option: str) -> dict[str, tuple[Any, Any]] | None:
-    """Pairs of values by name; an empty one is open."""
-    out: dict[str, tuple[Any, Any]] = {}
-    for name, text in (opt.assignments(texts, option, "materials.silicone.young=1MPa,2MPa") or {}).items():
-        low, comma, high = (part.strip() for part in text.partition(","))
-        if not comma:
-            raise InputError(f"{option} {name}", "two values with a comma between", f"'{text}'")
-        out[name] = low or None, high or None
-    return out or None
 
 
 def _noise(texts: list[str] | None) -> Any:

@@ -43,6 +43,43 @@ def resumed(run: Any, u: list[str] | None) -> dict[str, Any] | None:
     return {name: as_signal(spec, name, unit_factor) for name, spec in old.items()} | new
 
 
+def frame(where: str, text: str) -> Any:
+    """The frame on a link that a text names: LINK, LINK@S, or with an offset in the frame there LINK@S:X,Y,Z."""
+    import sorosim
+
+    rest, _, offset = text.partition(":")
+    link, at, s = (part.strip() for part in rest.partition("@"))
+    try:
+        fraction = float(s) if at else 1.0
+    except ValueError:
+        raise InputError(where, "LINK, LINK@S or LINK@S:X,Y,Z", f"'{text}'") from None
+    if not at and not offset:
+        return link
+    parts = [part.strip() for part in offset.split(",")] if offset else ["0", "0", "0"]
+    try:
+        return sorosim.Anchor(link, s=fraction, at={"position": parts})
+    except sorosim.ModelError as error:
+        raise InputError(where, error.expected, error.got, error.hint) from None
+
+
+def frames(texts: list[str] | None, option: str) -> dict[str, Any]:
+    """Frames on links by name."""
+    return {
+        name: frame(f"{option} {name}", text) for name, text in (assignments(texts, option, "tip=arm") or {}).items()
+    }
+
+
+def pairs(texts: list[str] | None, option: str, example: str) -> dict[str, tuple[Any, Any]] | None:
+    """Pairs of values by name; an empty one is open."""
+    out: dict[str, tuple[Any, Any]] = {}
+    for name, text in (assignments(texts, option, example) or {}).items():
+        low, comma, high = (part.strip() for part in text.partition(","))
+        if not comma:
+            raise InputError(f"{option} {name}", "two values with a comma between", f"'{text}'")
+        out[name] = low or None, high or None
+    return out or None
+
+
 def _merged(
     robot: Any, u: list[str] | None, driven: list[str] | None, block: Mapping[str, Any], parse: Parser
 ) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:

@@ -19,6 +19,10 @@ SPECIAL_POINTS = {"fold": "fold", "branch": "branch point", "flutter": "flutter"
 MAX_FAILURES = 3  # of a sweep, that are printed
 
 
+# runs that are no motions
+SHOWN = {"mode": "a mode", "inverse": "equilibria one after the other"}
+
+
 def position(p: Any) -> str:
     """A place in the world, in millimetres."""
     return ", ".join(f"{round(1e3 * x, 3) + 0.0:.3f}" for x in p) + " mm"  # no minus before zeros
@@ -54,8 +58,8 @@ def run_facts(summary: Mapping[str, Any]) -> dict[str, str]:
         "integrator": ": ".join([summary["method"], *filter(None, [", ".join(counts)])]),
         "energy balance": f"off by at most {summary['energy_error']:.2g} J of {summary['energy_moved']:.2g} J moved",
     }
-    if summary["method"] == "mode":  # nothing was integrated, and its energy is none
-        rows = {"shown": f"{end:g} s of a mode"}
+    if summary["method"] in SHOWN:  # nothing was integrated, and its energy is none
+        rows = {"shown": f"{end:g} s of {SHOWN[summary['method']]}"}
     units = summary["driven_units"]
     if loads := [f"{force:.4g} {units[name]} at {name}" for name, force in summary["driven_largest"].items()]:
         rows["driven"] = "needed at most " + ", ".join(loads)

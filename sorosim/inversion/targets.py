@@ -109,7 +109,8 @@ class Targets:
         try:
             out = np.array(value, dtype=float)
         except (TypeError, ValueError):
-            raise InputError(where, "numbers", f"{value!r}"[:60]) from None
+            expected = f"{len(dimensions)} numbers, or an array"
+            raise InputError(where, expected, f"{value!r}"[:60]) from None
         if not np.isfinite(out).all():
             raise InputError(where, "finite numbers", f"{out[~np.isfinite(out)][0]}", "None leaves an entry out")
         return out
