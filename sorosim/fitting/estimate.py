@@ -13,6 +13,7 @@ from sorosim.arrays import Array, Mask
 from sorosim.errors import SorosimError
 from sorosim.fitting.model import Model, Trial
 from sorosim.fitting.unknowns import values_of
+from sorosim.validation import counted
 
 TOLERANCE = 1e-10
 # the scale of the noise and the fit are found in turns, until the scale changes by less than this part
@@ -198,7 +199,9 @@ def estimate(problem: Problem, z0: Array, max_evaluations: int) -> Estimate:
     covariance, null = _covariance(np.vstack([J, P]))
     message = f"{found.message.rstrip('.')} after {evaluations} evaluations"
     if problem.failures:
-        message += f"; {problem.failures} trials had no solution, and the steps there were shortened: {problem.reason}"
+        message += (
+            f"; {counted(problem.failures, 'trial')} had no solution, where the step was shortened: {problem.reason}"
+        )
     trial = problem.trial(z)
     prior = problem.prior_rows(z)[0]
     return Estimate(

@@ -16,7 +16,7 @@ from scipy import stats
 from sorosim.arrays import Array
 from sorosim.errors import ConvergenceError, FileError, InputError
 from sorosim.fitting.estimate import LOSSES, Estimate, Problem, best_of, profile
-from sorosim.fitting.measurements import BoundData, Measurements, restored
+from sorosim.fitting.measurements import BoundData, Measurements, deviations, restored
 from sorosim.fitting.model import Model
 from sorosim.fitting.unknowns import Unknown, by_unknown, unknowns_of, values_of
 from sorosim.io.results import names_of, read_result, versions, write_result
@@ -37,7 +37,7 @@ class Errors(NamedTuple):
     """How far a simulation is off measurements."""
 
     distance: dict[str, Array]  # marker -> distances [m], row by row, those of gaps left out
-    rms: dict[str, float]  # marker or sensor -> root of the mean square: of distances [m], or of channels in SI units
+    rms: dict[str, float]  # marker, or channel of a sensor -> root of the mean square: of distances [m], or in SI units
 
     @property
     def mean_distance(self) -> float:
@@ -150,12 +150,12 @@ def _deviations(data: Sequence[BoundData], noise: Any) -> tuple[Array, ...]:
     out = []
     named = {owner for bound in data for owner in bound.owners}
     if isinstance(noise, Mapping) and (wrong := [name for name in noise if name not in named]):
-        Measurements._deviations({wrong[0]: 1.0}, sorted(named), [], "noise")
+        deviations({wrong[0]: 1.0}, sorted(named), [], "noise")
     for bound in data:
         given = noise if noise is not None and noise != KNOWN else None
         if isinstance(given, Mapping):
             given = {name: sd for name, sd in given.items() if name in bound.owners}
-        sd = Measurements._deviations(given, bound.owners, bound.dimensions, "noise")
+        sd = deviations(given, bound.owners, bound.dimensions, "noise")
         sd = np.where(np.isnan(sd), bound.sd, sd)
         out.append(sd)
     every = np.concatenate(out)
@@ -206,6 +206,12 @@ class Fit:
     def values(self) -> dict[str, float]:
         """What was found [SI]."""
         return dict(zip(self.names, self._estimate.trial.p.tolist(), strict=True))
+
+    @property
+    def scales(self) -> dict[str, float]:
+        """Sizes to which errors compare [SI]: the value of positive numbers, of others their start or the robot's size."""
+        pairs = zip(self._unknowns, self._estimate.trial.p, strict=True)
+        return {one.name: one.slope(float(p)) for one, p in pairs}
 
     @property
     def initial(self) -> dict[str, float]:
@@ -389,9 +395,10 @@ class Fit:
         given = "as given" if self._problem.known else f"{self.noise:.3g} estimated"
         lines.append(f"{n}; scale of the noise {given}; {self.message}")
         lines += [f"not identified: {_direction(one)}" for one in self.null_directions]
+        units = {x: u for bound in self._problem.model.data for x, u in zip(bound.names, bound.units, strict=True)}
         for key, rms in self.errors.rms.items():
             before = self.errors_before.rms[key]
-            unit, factor = ("mm", 1e3) if key in self.errors.distance else ("SI", 1.0)
+            unit, factor = ("mm", 1e3) if key in self.errors.distance else (units[key], 1.0)
             lines.append(f"{key}: rms error {factor * before:.4g} {unit} before, {factor * rms:.4g} {unit} after")
         if len(self.errors.distance) > 1:
             mean = 1e3 * self.errors_before.mean_distance, 1e3 * self.errors.mean_distance
@@ -488,7 +495,8 @@ def _errors(model: Model, simulated: Sequence[Array]) -> Errors:
                 whole = kept[:, own].all(axis=1)
                 distance.setdefault(owner, []).append(np.linalg.norm(off[whole][:, own], axis=1))
             else:
-                channels.setdefault(owner, []).append(off[:, own][kept[:, own]])
+                for k in np.flatnonzero(own):
+                    channels.setdefault(bound.names[k], []).append(off[kept[:, k], k])
     joined = {name: np.concatenate(parts) for name, parts in distance.items()}
     every = joined | {name: np.concatenate(parts) for name, parts in channels.items()}
     return Errors(joined, {name: float(np.sqrt(np.mean(x**2))) if len(x) else np.nan for name, x in every.items()})

@@ -36,7 +36,7 @@ class Measurements:
     Parameters
     ----------
     u : (n, n_actuators) array_like, or mapping of actuator name to a number or (n,) array_like
-        Inputs; those that a mapping leaves out are zero. In a motion each is held until the next row.
+        Inputs; those that are left out are zero. In a motion each is held until the next row.
     positions : mapping of marker name to (n, 3) array_like
         World positions of markers [m].
     readings : mapping of sensor name to (n, n_channels) array_like, or (n,) of a single channel
@@ -250,7 +250,7 @@ class Measurements:
             raise InputError("Measurements", "a number in every row", f"none at row {i} of {names[k]}", hint)
         if gaps.all():
             raise InputError("Measurements", "at least one number", "gaps only")
-        sd = self._deviations(self.sd, owners, dimensions)
+        sd = deviations(self.sd, owners, dimensions)
         return BoundData(
             self, robot, u, driven, tuple(self.positions), bases, offsets, tuple(self.readings), measured, tuple(names),
             tuple(owners), tuple(dimensions), sd, ~gaps,
@@ -273,28 +273,6 @@ class Measurements:
             k, key = known.index(name), f"sensor.{where.partition('.')[2]}.{name}"
             out[:, k] = table(f"{where}.{name}", column, [channels[k][1]], self.n, gaps=True)[:, 0]
             out[:, k] *= _factor(key, self._units, channels[k][1])
-        return out
-
-    @staticmethod
-    def _deviations(sd: Any, owners: Sequence[str], dimensions: Sequence[str], where: str = "sd") -> Array:
-        """Standard deviations (n_outputs,), NaN where none is given."""
-        out = np.full(len(owners), np.nan)
-        if sd is None:
-            return out
-        given = sd if isinstance(sd, Mapping) else dict.fromkeys(owners, sd)
-        for name, value in given.items():
-            if name not in owners:
-                raise InputError(
-                    where, "the name of a marker or a sensor", f"'{name}'", nearest(str(name), set(owners))
-                )
-            own = [k for k, owner in enumerate(owners) if owner == name]
-            entries = [value] * len(own) if isinstance(value, str) or np.ndim(value) == 0 else list(value)
-            if len(entries) != len(own):
-                raise InputError(f"{where}.{name}", f"one number, or {len(own)}", f"{len(entries)}")
-            for k, entry in zip(own, entries, strict=True):
-                out[k] = amount(f"{where}.{name}", entry, dimensions[k])
-                if not out[k] > 0.0:
-                    raise InputError(f"{where}.{name}", "a standard deviation greater than 0", f"{entry!r}")
         return out
 
 
@@ -335,6 +313,26 @@ class BoundData:
             "u": self.u, "positions": positions, "readings": readings, "t": source.t, "driven": self.driven,
             "places": places, "sd": self.sd, "q0": q0, "qd0": qd0, "substeps": source.substeps, "name": source.name,
         }  # fmt: skip
+
+
+def deviations(sd: Any, owners: Sequence[str], dimensions: Sequence[str], where: str = "sd") -> Array:
+    """Standard deviations (n_outputs,), NaN where none is given."""
+    out = np.full(len(owners), np.nan)
+    if sd is None:
+        return out
+    given = sd if isinstance(sd, Mapping) else dict.fromkeys(owners, sd)
+    for name, value in given.items():
+        if name not in owners:
+            raise InputError(where, "the name of a marker or a sensor", f"'{name}'", nearest(str(name), set(owners)))
+        own = [k for k, owner in enumerate(owners) if owner == name]
+        entries = [value] * len(own) if isinstance(value, str) or np.ndim(value) == 0 else list(value)
+        if len(entries) != len(own):
+            raise InputError(f"{where}.{name}", f"one number, or {len(own)}", f"{len(entries)}")
+        for k, entry in zip(own, entries, strict=True):
+            out[k] = amount(f"{where}.{name}", entry, dimensions[k])
+            if not out[k] > 0.0:
+                raise InputError(f"{where}.{name}", "a standard deviation greater than 0", f"{entry!r}")
+    return out
 
 
 def restored(data: Mapping[str, Any]) -> Measurements:

@@ -83,19 +83,18 @@ def _errors(axes: Any, fit: Any, k: int) -> None:
 
 
 def _intervals(axes: Any, fit: Any) -> None:
-    """The numbers with their intervals, relative to what was found, or to the standard error where that is zero."""
+    """The numbers with their intervals, relative to their scales."""
     intervals, y = fit.interval(0.95), np.arange(len(fit.names))
     for k, name in enumerate(fit.names):
         low, high = intervals[name]
-        value = fit.values[name]
-        size = abs(value) or fit.standard_errors[name] or 1.0
-        known = np.isfinite(high) and np.isfinite(size)
+        value, size = fit.values[name], fit.scales[name]
+        known = np.isfinite(high)
         left, right = ((low - value) / size, (high - value) / size) if known else (0.0, 0.0)
         axes.plot([100.0 * left, 100.0 * right], [k, k], color=AFTER, linewidth=2.5)
         axes.plot(0.0, k, "o" if known else "x", color=AFTER if known else PALETTE[1], markersize=5.0)
     axes.set_yticks(y, [name if fit.identifiable[name] else f"{name} (not identified)" for name in fit.names])
     axes.set_ylim(len(y) - 0.5, -0.5)
-    axes.set_xlabel("95 % interval about the fitted value [%]")
+    axes.set_xlabel("95 % interval about the fitted value [% of its scale]")
 
 
 def _correlation(figure: Figure, axes: Any, fit: Any) -> None:

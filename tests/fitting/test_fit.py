@@ -34,6 +34,7 @@ sensors:
   gauge: {strain: {link: beam, s: 0.3}}
 """
 E, RHO, DAMPING = (f"materials.rubber.{name}" for name in ("young", "density", "damping"))
+POISSON = "materials.rubber.poisson"
 RADIUS = "links.beam.rod.section.circle.radius[0]"
 TENSIONS = np.array([[0.0, 0.0], [2.0, 0.0], [4.0, 1.0], [6.0, 2.0], [8.0, 4.0]])
 TRUE = {E: 1.25e6, RHO: 1100.0}
@@ -154,13 +155,35 @@ def test_readings_of_sensors_take_part(beam):
     readings = [sorosim.statics(true, u).measure()["gauge"] for u in TENSIONS]
     fit = sorosim.fit(beam, sorosim.Measurements(TENSIONS, readings={"gauge": readings}, sd={"gauge": 1.0}), [E, RHO])
     assert_allclose(list(fit.values.values()), list(TRUE.values()), rtol=1e-6)
+    channels = beam.instruments.readers["gauge"].channels
+    assert list(fit.errors.rms) == [f"gauge.{name}" for name in channels]
+    assert "1/m before" in fit.summary()
 
 
-def test_a_wrong_input_that_has_no_solution_shortens_the_step(beam):
-    """Steps that lead where the file has no robot are shortened, and the message says so."""
-    data = sorosim.Measurements(TENSIONS, positions={"beam": tips(beam.with_values({RADIUS: 0.0075}))})
-    fit = sorosim.fit(beam, data, [RADIUS, "input.up.scale", "input.side.scale"], {RADIUS: ("5 mm", "40 mm")})
-    assert fit.values[RADIUS] == pytest.approx(0.0075, rel=1e-5)
+def test_a_trial_without_a_solution_shortens_the_step(beam, monkeypatch):
+    data = sorosim.Measurements(TENSIONS, positions={"beam": tips(beam.with_values(TRUE))})
+    at, calls = Model.at, []
+
+    def failing(self, p):
+        calls.append(p)
+        if len(calls) in (2, 3):
+            raise sorosim.ConvergenceError("there is no equilibrium")
+        return at(self, p)
+
+    monkeypatch.setattr(Model, "at", failing)
+    fit = sorosim.fit(beam, data, [E, RHO])
+    assert "2 trials had no solution, where the step was shortened: there is no equilibrium" in fit.message
+    steps = [np.linalg.norm(p - calls[0]) for p in calls[1:4]]
+    assert steps[0] > steps[1] > steps[2]
+    assert_allclose(list(fit.values.values()), list(TRUE.values()), rtol=1e-6)
+
+
+def test_default_bounds_are_what_the_file_accepts(beam):
+    data = sorosim.Measurements(TENSIONS, positions={"beam": tips(beam)}).bind(beam)
+    found = {one.name: one for one in unknowns_of(beam, [data], [E, POISSON, "input.up.scale"], None)}
+    assert (found[E].low, found[E].high, found[E].logarithm) == (0.0, np.inf, True)
+    assert_allclose([found[POISSON].low, found[POISSON].high], [-1.0, 0.5], atol=1e-6)
+    assert not found[POISSON].logarithm
 
 
 # -- statistics
