@@ -209,7 +209,7 @@ class Fit:
 
     @property
     def scales(self) -> dict[str, float]:
-        """Sizes to which errors compare [SI]: the value of positive numbers, of others their start or the robot's size."""
+        """Sizes to compare errors with [SI]: of positive numbers the value, of others the start or the robot's size."""
         pairs = zip(self._unknowns, self._estimate.trial.p, strict=True)
         return {one.name: one.slope(float(p)) for one, p in pairs}
 
