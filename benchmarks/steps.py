@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import time
+import tracemalloc
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
 from benchmarks.cases import Case, Target
 from benchmarks.context import Action, Array, Context
+from sorosim.io import load
+from sorosim.sensitivity import scalars
 from sorosim.stepping.batch import Batch
 from sorosim.stepping.rollout import rollout
 from sorosim.stepping.stepper import Stepper
 
 DT, N = 0.01, 200
+# steps of the study, those whose memory is looked at, numbers of the file by which it differentiates
+MANY, LONG, NUMBERS = 100_000, 10_000, 10
 # as soromox times batches: 15 samples a second; here each is four steps
 RATE, MEMBERS, SECONDS, SUBSTEPS = 15, 64, 2, 4
 
@@ -64,3 +73,48 @@ STEPS: tuple[Case, ...] = (
     Case("a simulated second at 15 Hz in a batch", lambda context: _batch(context, None), rounds=5,
          per=MEMBERS * SECONDS, target=Target(4e-3, "s where the yardstick is 17 us")),
 )  # fmt: skip
+
+
+def study(say: Callable[[str], None] = print) -> None:
+    """What a median does not show: rare slow steps, memory, gradients by numbers, and threads."""
+    robot = load("cable_manipulator")
+    names = list(scalars(robot))[-NUMBERS:]
+    a, b = np.random.default_rng(0).standard_normal((48, 48)), np.ones(48)
+    yardstick = np.median([_seconds(lambda: np.linalg.solve(a, b)) for _ in range(2000)])
+    say(f"yardstick, numpy.linalg.solve of 48 x 48: {1e6 * yardstick:.1f} us")
+
+    sim, u = Stepper(robot, DT), _inputs(MANY, DT, len(robot.actuator_names))
+    sim.reset()
+    sim.step()
+    steps = np.array([_seconds(partial(sim.step, one)) for one in u])
+    middle, rare = np.median(steps), np.quantile(steps, 0.999)
+    say(f"{MANY} steps: median {1e6 * middle:.0f} us, {middle / yardstick:.1f} yardsticks; 99.9 % are below "
+        f"{1e6 * rare:.0f} us, {rare / middle:.1f} medians")  # fmt: skip
+
+    forward = np.median([_seconds(lambda: rollout(robot, u[:N], DT)) for _ in range(15)])
+    for numbers in ([], names):
+        found = rollout(robot, u[:N], DT, numbers=numbers)
+        found.vjp(found.q, found.qd)
+        backward = np.median([_seconds(partial(found.vjp, found.q, found.qd)) for _ in range(9)])
+        say(f"gradient by {N} inputs, the start and {len(numbers)} numbers: {backward / forward:.2f} motions")
+
+    tracemalloc.start()
+    found = rollout(robot, u[:LONG], DT, numbers=names)
+    found.vjp(found.q, found.qd)
+    say(f"memory of {LONG} steps with {NUMBERS} numbers: {tracemalloc.get_traced_memory()[1] / 1e6:.0f} MB")
+    tracemalloc.stop()
+
+    batches = [Batch(robot, MEMBERS, 1.0 / RATE, threads=threads, substeps=SUBSTEPS) for threads in (1, 2)]
+    v, times = _inputs(RATE * SECONDS, 1.0 / RATE, len(robot.actuator_names)), np.zeros((9, 2))
+    for row in times:  # in turn, since machines change their pace
+        for k, batch in enumerate(batches):
+            batch.reset()
+            row[k] = _seconds(partial(batch.rollout, v))
+    one, two = np.median(times[1:], axis=0)
+    say(f"{MEMBERS * SECONDS / two:.0f} simulated seconds a second on two threads, {one / two:.2f} times those on one")
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    begin = time.perf_counter()
+    work()
+    return time.perf_counter() - begin

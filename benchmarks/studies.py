@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from benchmarks import learning, mass_matrix, rigid_tree_plots, rigid_trees, scaling, soromox, work_precision
+from benchmarks import learning, mass_matrix, rigid_tree_plots, rigid_trees, scaling, soromox, steps, work_precision
 from sorosim.solvers.base import one_blas_thread
 
 RODS = (1, 2, 5, 10, 20, 50, 100, 200)
@@ -72,6 +72,12 @@ def batches_beside_soromox(folder: Path) -> None:
               f"{point.seconds / points[1].seconds:.3g} times ours on all threads")  # fmt: skip
 
 
+def steps_and_gradients(_: Path) -> None:
+    """Rare slow steps, memory, gradients by numbers, and threads."""
+    with one_blas_thread():
+        steps.study()
+
+
 def learn_to_reach(folder: Path) -> None:
     """PPO of Stable-Baselines3 on the task of reaching, some ten minutes."""
     try:
@@ -87,4 +93,5 @@ STUDIES: Mapping[str, Callable[[Path], None]] = {
     "work precision": work_against_precision,
     "soromox": batches_beside_soromox,
     "learn reach": learn_to_reach,
+    "steps": steps_and_gradients,
 }

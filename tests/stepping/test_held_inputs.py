@@ -148,6 +148,17 @@ def test_derivatives_of_motions_with_loops_and_in_water(name):
     check_derivatives(found, rng, atol=1e-5, size=0.1)
 
 
+def test_derivatives_of_motions_by_lengths_of_tendons():
+    stiffness = {"actuators.cable1.tendon.stiffness": "1 kN/m", "actuators.cable4.tendon.stiffness": "2 kN/m"}
+    robot = sorosim.load("cable_manipulator", set=stiffness | {"statics": {}, "simulate": {}})
+    assert [robot.input_dimensions[name] for name in ("cable1", "cable2", "cable4")] == ["length", "force", "length"]
+    rng = np.random.default_rng(23)
+    # taut all along: where a tendon goes slack derivatives jump
+    u = 0.02 + 1e-3 * np.abs(rng.standard_normal((8, 5)))
+    found = sorosim.rollout(robot, u, "4 ms", substeps=2, tolerance=1e-13)
+    check_derivatives(found, rng, size=1e-3)
+
+
 @pytest.mark.parametrize("seed", [0, 5, *(pytest.param(k, marks=pytest.mark.slow) for k in range(6, 24))])
 def test_derivatives_of_motions_of_random_robots(seed):
     rng = np.random.default_rng(seed)
