@@ -105,17 +105,18 @@ class Batch:
 
     @property
     def t(self) -> Array:
-        return np.array([np.nan if one._state is None else one._state.t for one in self._members])
+        return self._of_states("t", np.nan)
 
     @property
     def q(self) -> Array:
-        nan = np.full(self.robot.ndof, np.nan)
-        return np.array([nan if one._state is None else one._state.q for one in self._members])
+        return self._of_states("q", np.full(self.robot.ndof, np.nan))
 
     @property
     def qd(self) -> Array:
-        nan = np.full(self.robot.ndof, np.nan)
-        return np.array([nan if one._state is None else one._state.qd for one in self._members])
+        return self._of_states("qd", np.full(self.robot.ndof, np.nan))
+
+    def _of_states(self, name: str, before_reset: Any) -> Array:
+        return np.array([getattr(one._state, name, before_reset) for one in self._members])
 
     @property
     def refined(self) -> IntArray:
@@ -193,25 +194,18 @@ class Batch:
         q, qd : (n, ndof) ndarray
         """
         inputs = None if u is None else held_inputs(self.robot, u, {"n": self.n})
-        chosen = self._chosen()
-        moving = [self._members[i] for i in chosen]
-        failures = dict(self.failures)
-        try:
-            with rolling_back(moving):
-                for i in chosen:
-                    one = self._members[i]
-                    one._prepare(one.state.u if inputs is None else inputs[i])
-                results = self._advance(chosen)
-                for i in chosen:
-                    one = self._members[i]
-                    try:
-                        with rolling_back([one]):
-                            one._complete(int(results[i]))
-                    except ConvergenceError as error:
-                        self.failures[i] = error
-        except BaseException:
-            self.failures = failures
-            raise
+        moving, failures = {i: self._members[i] for i in self._chosen()}, {}
+        with rolling_back(moving.values()):
+            for i, one in moving.items():
+                one._prepare(one.state.u if inputs is None else inputs[i])
+            results = self._advance(moving)
+            for i, one in moving.items():
+                try:
+                    with rolling_back([one]):
+                        one._complete(int(results[i]))
+                except ConvergenceError as error:
+                    failures[i] = error
+        self.failures |= failures
         return self.q, self.qd
 
     def measure(self, members: ArrayLike | None = None) -> dict[str, Array]:
@@ -245,8 +239,8 @@ class Batch:
         """`BatchRollout.vjp` of the last rollout."""
         if self._last is None:
             raise InputError("Batch.vjp", "a rollout before", "none")
-        self._last._warn()
-        return self._last._pull(q_bar, qd_bar)
+        self._members[0]._steps.warn_of_tolerance(ROLLOUT_TOLERANCE)
+        return self._last.pull(q_bar, qd_bar)
 
     # -- members -----------------------------------------------------------------------------------------------------
 
@@ -276,18 +270,16 @@ class Batch:
         self._check_reset(range(self.n))
         return [i for i in range(self.n) if i not in self.failures]
 
-    def _advance(self, chosen: list[int]) -> IntArray:
+    def _advance(self, moving: Mapping[int, Stepper]) -> IntArray:
         """Steps of an interval of members: codes of kernels.march."""
-        results = np.full(self.n, codes.FINISHED)
-        if self._in_python:
-            for one, i in ((self._members[i], i) for i in chosen):
-                results[i] = one._steps.advance(one._march, one._rows, one._held)
-            return results
-        inputs = np.zeros((self.n, 1, self.robot.engine.n_actuators))
+        results, inputs = np.full(self.n, codes.FINISHED), np.zeros((self.n, 1, self.robot.engine.n_actuators))
         groups: dict[Any, list[int]] = {}  # members that may share a workspace
-        for i in chosen:
-            inputs[i] = self._members[i]._held
-            groups.setdefault(self._members[i]._steps.shape, []).append(i)
+        for i, one in moving.items():
+            if self._in_python:
+                results[i] = one._steps.advance(one._march, one._rows, one._u)
+            else:
+                inputs[i] = one._u
+                groups.setdefault(one._steps.shape, []).append(i)
 
         def roll(part: IntArray) -> None:
             one = self._members[part[0]]
@@ -330,7 +322,7 @@ class BatchRollout:
     def __init__(self, batch: Batch, u: Array) -> None:
         self.u, self._batch = u, batch
         n, n_rows, ndof = batch.n, u.shape[1] + 1, batch.robot.ndof
-        chosen, stop, failures = batch._chosen(), Event(), dict(batch.failures)
+        chosen, stop = batch._chosen(), Event()
         moving = [batch._members[i] for i in chosen]
         self._fresh = all(one._march.counts[m.FRESH] for one in moving)
 
@@ -350,8 +342,7 @@ class BatchRollout:
 
         with rolling_back(moving):
             found = dict(zip(chosen, batch._on_threads(roll, chosen, stop), strict=True))
-        failures |= {i: one for i, one in found.items() if isinstance(one, ConvergenceError)}
-        batch.failures = failures
+        batch.failures |= {i: one for i, one in found.items() if isinstance(one, ConvergenceError)}
         self.motions = tuple(one if isinstance(one := found.get(i), Rollout) else None for i in range(n))
         self.t, self.q, self.qd = np.full((n, n_rows), np.nan), *np.full((2, n, n_rows, ndof), np.nan)
         for i, motion in enumerate(self.motions):
@@ -363,18 +354,11 @@ class BatchRollout:
 
         The numbers are those of the batch; starts are held. Rows of members that failed are NaN.
         """
-        self._warn()
-        return self._pull(q_bar, qd_bar)
+        self._batch._members[0]._steps.warn_of_tolerance(ROLLOUT_TOLERANCE)
+        return self.pull(q_bar, qd_bar)
 
-    def _warn(self) -> None:
-        tolerance = self._batch._members[0]._steps.tolerance
-        if tolerance > ROLLOUT_TOLERANCE:
-            warnings.warn(
-                f"derivatives of this batch are as loose as its Newton iteration, whose tolerance is {tolerance:.2g}; "
-                f"Batch(..., tolerance={ROLLOUT_TOLERANCE:.0e}) makes them tight", SorosimWarning, stacklevel=3,
-            )  # fmt: skip
-
-    def _pull(self, q_bar: ArrayLike | None, qd_bar: ArrayLike | None) -> Cotangents:
+    def pull(self, q_bar: ArrayLike | None = None, qd_bar: ArrayLike | None = None) -> Cotangents:
+        """As `vjp`, whatever the tolerance of the steps is."""
         if not self._fresh:
             raise InputError("batch.vjp", "motions that begin at a reset", "one that goes on", "reset before rollout")
         (n, N, n_inputs), ndof = self.u.shape, self.q.shape[-1]

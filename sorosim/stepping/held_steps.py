@@ -317,7 +317,7 @@ class HeldSteps:
         if self.tolerance > tight:
             warnings.warn(
                 f"derivatives of steps of '{self.robot.name}' are as loose as its Newton iteration, whose tolerance is "
-                f"{self.tolerance:.2g}; {tight:.0e} or less makes them tight", SorosimWarning, stacklevel=3,
+                f"{self.tolerance:.2g}; tolerance={tight:.0e} or less makes them tight", SorosimWarning, stacklevel=3,
             )  # fmt: skip
 
     def derive(self, kernel: Any, march: March, rows: Rows, inputs: Array, *arguments: Any) -> None:

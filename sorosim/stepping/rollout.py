@@ -197,30 +197,34 @@ class Rollout:
     def pull(self, q_bar: ArrayLike | None = None, qd_bar: ArrayLike | None = None) -> Cotangents:
         """As `vjp`, whatever the tolerance of the steps is."""
         n, ndof = len(self.u), self._steps.engine.ndof
-        bars = np.array([self._rows_like("q_bar", q_bar), self._rows_like("qd_bar", qd_bar)])
-        u_bar, bar, numbers = np.zeros_like(self.u), np.zeros((held.N_VECTORS, ndof)), np.zeros(len(self.numbers))
+        cotangents = np.array([self._rows_like("q_bar", q_bar), self._rows_like("qd_bar", qd_bar)])
+        u_cotangent, cotangent, numbers = (
+            np.zeros_like(self.u),
+            np.zeros((held.N_VECTORS, ndof)),
+            np.zeros(len(self.numbers)),
+        )
         for segment in reversed(self._segments):
             first, last = segment.first, segment.last
-            local = bars[:, first : last + 1].copy()
+            local = cotangents[:, first : last + 1].copy()
             if last < n:
                 local[:, -1] = 0.0  # what is said of this row is said of it in the next chart
             inputs = self.u[first:last]
             adjoint = empty_adjoint(self._steps, last - first if len(numbers) else 0)
-            self._derive(held.pull_back, segment, inputs, True, local, bar, u_bar[first:last], adjoint)
+            self._derive(held.pull_back, segment, inputs, True, local, cotangent, u_cotangent[first:last], adjoint)
             numbers += [self._by_number(one, segment, adjoint) for one in self._varied]
-            bar[held.QDD :] = 0.0
+            cotangent[held.QDD :] = 0.0
             if segment.change is not None:
-                bar[: held.QDD] = segment.change.pull(bar[: held.QDD])
+                cotangent[: held.QDD] = segment.change.pull(cotangent[: held.QDD])
         if not self._segments:
-            bar[: held.QDD] = bars[:, 0]
+            cotangent[: held.QDD] = cotangents[:, 0]
         if self._start_change is not None:
-            bar[: held.QDD] = self._start_change.pull(bar[: held.QDD])
-        bar[: held.QDD, self._steps.system.partition.mask] = 0.0
+            cotangent[: held.QDD] = self._start_change.pull(cotangent[: held.QDD])
+        cotangent[: held.QDD, self._steps.system.partition.mask] = 0.0
         if self._equilibrium is not None:
             by_inputs, by_numbers = self._by_equilibrium
-            u_bar[:1] += bar[held.Q] @ by_inputs
-            numbers += bar[held.Q] @ by_numbers
-        return Cotangents(u_bar, bar[held.Q].copy(), bar[held.QD].copy(), numbers)
+            u_cotangent[:1] += cotangent[held.Q] @ by_inputs
+            numbers += cotangent[held.Q] @ by_numbers
+        return Cotangents(u_cotangent, cotangent[held.Q].copy(), cotangent[held.QD].copy(), numbers)
 
     @cached_property
     def _by_equilibrium(self) -> tuple[Array, Array]:
@@ -248,13 +252,13 @@ class Rollout:
         """
         n, robot = len(self.q), self.robot
         frames = LinkFrames(robot.description, robot.engine, [place if s == 1.0 else (place, s)])
-        bar = np.zeros((n, 4, 4)) if pose is None else like("pose", pose, (n, 4, 4))
+        cotangent = np.zeros((n, 4, 4)) if pose is None else like("pose", pose, (n, 4, 4))
         if position is not None:
-            bar[:, :3, 3] += like("position", position, (n, 3))
+            cotangent[:, :3, 3] += like("position", position, (n, 3))
         q_bar = np.zeros_like(self.q)
         for k, q in enumerate(self.q):
             (g,), (J,) = frames.jacobians(q)
-            R, one = g[:3, :3], bar[k, :3]
+            R, one = g[:3, :3], cotangent[k, :3]
             W = R.T @ one[:, :3]
             twist = [W[2, 1] - W[1, 2], W[0, 2] - W[2, 0], W[1, 0] - W[0, 1], *(R.T @ one[:, 3])]
             q_bar[k] = J.T @ np.array(twist)
@@ -281,32 +285,32 @@ class Rollout:
         """
         self._steps.warn_of_tolerance(ROLLOUT_TOLERANCE)
         n, ndof = len(self.u), self._steps.engine.ndof
-        u_dot = np.zeros_like(self.u) if u is None else like("u", u, self.u.shape)
+        u_tangent = np.zeros_like(self.u) if u is None else like("u", u, self.u.shape)
         change = np.zeros(len(self.numbers)) if numbers is None else like("numbers", numbers, (len(self.numbers),))
-        dots = np.zeros((2, n + 1, ndof))
+        tangents = np.zeros((2, n + 1, ndof))
         free = ~self._steps.system.partition.mask
         start = [np.zeros(ndof) if x is None else like(name, x, (ndof,)) for name, x in (("q0", q0), ("qd0", qd0))]
-        dots[:, 0] = np.array(start) * free
+        tangents[:, 0] = np.array(start) * free
         if self._equilibrium is not None:
             by_inputs, by_numbers = self._by_equilibrium
-            dots[0, 0] += by_inputs @ u_dot[:1].sum(axis=0) + by_numbers @ change
+            tangents[0, 0] += by_inputs @ u_tangent[:1].sum(axis=0) + by_numbers @ change
         if self._start_change is not None:
-            dots[:, 0] = self._start_change.push(dots[:, 0])
-        dot = np.zeros((1, held.N_VECTORS, ndof))
-        dot[0, : held.QDD] = dots[:, 0]
+            tangents[:, 0] = self._start_change.push(tangents[:, 0])
+        tangent = np.zeros((1, held.N_VECTORS, ndof))
+        tangent[0, : held.QDD] = tangents[:, 0]
         for segment in self._segments:
             first, last = segment.first, segment.last
             if segment.change is not None:
-                dot[0, : held.QDD] = segment.change.push(dot[0, : held.QDD])
-                dots[:, first] = dot[0, : held.QDD]
+                tangent[0, : held.QDD] = segment.change.push(tangent[0, : held.QDD])
+                tangents[:, first] = tangent[0, : held.QDD]
             out = np.zeros((1, 2, last - first + 1, ndof))
-            before, changes = np.zeros(self.u.shape[1]), u_dot[None, first:last].copy()
+            before, changes = np.zeros(self.u.shape[1]), u_tangent[None, first:last].copy()
             inputs = self.u[first:last]
             varied = self._change_of_equations(segment, change)
-            arguments = segment, inputs, True, before, dot, changes, varied, out
+            arguments = segment, inputs, True, before, tangent, changes, varied, out
             self._derive(held.push_forward, *arguments)
-            dots[:, first + 1 : last + 1] = out[0, :, 1:]
-        return Tangents(*dots)
+            tangents[:, first + 1 : last + 1] = out[0, :, 1:]
+        return Tangents(*tangents)
 
     # -- segments ----------------------------------------------------------------------------------------------------
 
@@ -366,8 +370,8 @@ class Rollout:
             one = varied.vary_rows(*state, multiplier if looped else None)
             return one.inverse - one.internal, one.loops
 
-        held_there = np.repeat(u, substeps, axis=0)
-        out.residual[1:], errors = vary(ends, rows.qdd[ends], held_there, rows.multiplier[ends])
+        u_there = np.repeat(u, substeps, axis=0)
+        out.residual[1:], errors = vary(ends, rows.qdd[ends], u_there, rows.multiplier[ends])
         out.error[1:] = errors[:, ERROR]
         before = np.concatenate([u[:1], u[:-1]])
         for k, inputs in enumerate([u, before] if looped else [u]):
@@ -385,7 +389,7 @@ class Rollout:
         self._derive(held.pull_back, segment, inputs, True, *zero, adjoint)  # accelerations at begins
         parts = [self._vary(one, segment, adjoint.equations) for one in self._varied]
         return Equations._make(
-            sum((dot * part for dot, part in zip(change, row, strict=True)), np.zeros_like(row[0]))
+            sum((tangent * part for tangent, part in zip(change, row, strict=True)), np.zeros_like(row[0]))
             for row in zip(*parts, strict=True)
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -112,7 +112,7 @@ class Stepper:
     def _set_up(self, steps: HeldSteps, what: str = "a step") -> None:
         self._steps, self._what, self.robot, self.dt = steps, what, steps.robot, steps.dt
         self._march, self._rows = steps.record(), steps.rows(1)
-        self._held = np.zeros((1, steps.engine.n_actuators))
+        self._u = np.zeros((1, steps.engine.n_actuators))
         self._start, self._count = 0.0, 0  # time of the reset, intervals since
         self._state: StepState | None = None
         self.refined = 0
@@ -170,7 +170,7 @@ class Stepper:
         with rolling_back([self]):
             self._march.path[:] = path
             self._prepare(inputs)
-            self._complete(self._steps.advance(self._march, self._rows, self._held))
+            self._complete(self._steps.advance(self._march, self._rows, self._u))
         return self.state
 
     @property
@@ -242,16 +242,24 @@ class Stepper:
         steps, rows, inputs, before, fresh, change = self._last
         n, n_inputs = self.robot.ndof, len(before)
         size = 2 * n + n_inputs
-        dot, u_dot, dots = np.zeros((size, held.N_VECTORS, n)), np.zeros((size, 1, n_inputs)), np.zeros((size, 2, 2, n))
+        tangent, u_tangent, tangents = (
+            np.zeros((size, held.N_VECTORS, n)),
+            np.zeros((size, 1, n_inputs)),
+            np.zeros((size, 2, 2, n)),
+        )
         free = ~self._steps.system.partition.mask
-        dot[:n, held.Q], dot[n : 2 * n, held.QD], u_dot[2 * n :, 0] = np.diag(free), np.diag(free), np.eye(n_inputs)
+        tangent[:n, held.Q], tangent[n : 2 * n, held.QD], u_tangent[2 * n :, 0] = (
+            np.diag(free),
+            np.diag(free),
+            np.eye(n_inputs),
+        )
         if self._derivatives is None:
             self._derivatives = self._steps.derivative_record(int(self._march.counts[m.MOST_RANK]))
         steps.set_step(self._derivatives)
         self._derivatives.path[:] = self._march.path
-        arguments = fresh, before, dot, u_dot, steps.equations(0), dots
+        arguments = fresh, before, tangent, u_tangent, steps.equations(0), tangents
         steps.derive(held.push_forward, self._derivatives, rows, inputs, *arguments)
-        tangents = dots[:, :, 1] if change is None else change.push(dots[:, :, 1])
+        tangents = tangents[:, :, 1] if change is None else change.push(tangents[:, :, 1])
         columns = tangents.reshape(size, 2 * n).T
         return columns[:, : 2 * n], columns[:, 2 * n :]
 
@@ -279,7 +287,7 @@ class Stepper:
     def _prepare(self, u: Array) -> None:
         """Make ready for the steps of an interval."""
         self._steps.check_motions(self._march, 1)
-        self._held[0], self._last, self._fresh = u, None, bool(self._march.counts[m.FRESH])
+        self._u[0], self._last, self._fresh = u, None, bool(self._march.counts[m.FRESH])
         self._rows.t[:] = self._steps.times(self._start, 1, self._count)
         self._steps.at_first_row(self._march)
 
@@ -292,14 +300,14 @@ class Stepper:
             march.memory[:] = before.memory.record
             march.path[:] = path
             begin, march.memory[:] = march.memory.copy(), first
-            finer = steps.refine(march, begin, self._start, self._count, self._held)
+            finer = steps.refine(march, begin, self._start, self._count, self._u)
             if finer is None:
                 raise steps.failure(march, code, self._what, refined=True)
             steps, rows = finer
             self.refined += 1
         if stop := steps.whole_turn(rows, 0, steps.substeps, self._what):
             raise stop[1]
-        self._last = _Interval(steps, rows, self._held.copy(), before.u, self._fresh, self._steps.rewind(march))
+        self._last = _Interval(steps, rows, self._u.copy(), before.u, self._fresh, self._steps.rewind(march))
         self._count += 1
         self._keep()
 
@@ -358,13 +366,13 @@ class _Interval(NamedTuple):
 
 
 @contextmanager
-def rolling_back(steppers: Sequence[Stepper]) -> Iterator[None]:
+def rolling_back(steppers: Iterable[Stepper]) -> Iterator[None]:
     """Steppers are as they were if anything is raised, Ctrl-C included."""
-    before = [(one._state, one.refined) for one in steppers]
+    before = [(one, one._state, one.refined) for one in steppers]
     try:
         yield
     except BaseException:
-        for one, (state, refined) in zip(steppers, before, strict=True):
+        for one, state, refined in before:
             one.refined = refined
             if state is not None:
                 one._restore(state)

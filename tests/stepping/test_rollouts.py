@@ -84,7 +84,7 @@ def test_loose_batches_are_said_to_make_derivatives_loose(arm):
     batch.reset()
     found = batch.rollout(np.zeros((2, 5)))
     for call in (found.vjp, batch.vjp):
-        with pytest.warns(SorosimWarning, match=r"whose tolerance is 1e-08; Batch\(..., tolerance=1e-11\)") as caught:
+        with pytest.warns(SorosimWarning, match="whose tolerance is 1e-08; tolerance=1e-11 or less") as caught:
             call(found.q)
         assert caught[0].filename == __file__
     loose = sorosim.rollout(arm, np.zeros((2, 5)), "20 ms", tolerance=1e-9)
