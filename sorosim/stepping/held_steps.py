@@ -114,6 +114,7 @@ class HeldSteps:
         self.inputs = Motion([ConstantSignal(0.0)] * self.engine.n_actuators)
         self.system = OdeSystem(robot, ZeroOrderHold(self.engine.n_actuators), signals)
         self.method = Marching(self.system, chosen["method"], self.dt / self.substeps, chosen["spectral_radius"])
+        self.method_name = str(chosen["method"])
         self.tolerance = float(STEP_TOLERANCE if chosen["tolerance"] is None else chosen["tolerance"])
         self.model = self.method.model(self.inputs)
         self.in_python = computed_in_python(robot)

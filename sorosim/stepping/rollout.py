@@ -21,7 +21,7 @@ from sorosim.kernels.held_inputs import Adjoint, Equations
 from sorosim.kernels.loops import ACCELERATION, ERROR
 from sorosim.kernels.newmark import March, Rows
 from sorosim.model.chart import FARTHEST
-from sorosim.results.result import Equilibrium
+from sorosim.results.result import Equilibrium, Run
 from sorosim.robot import Robot, check_robot
 from sorosim.sensitivity import equilibrium_by_inputs, scalars_of, sensitivities, varied_engine
 from sorosim.simulation.marching import STEPS_AT_ONCE
@@ -140,7 +140,7 @@ class Rollout:
         self.robot, self.u, self.numbers, self._steps, self._equilibrium = steps.robot, u, numbers, steps, equilibrium
         n, ndof = len(u), steps.engine.ndof
         steps.check_motions(march, n)
-        self.t = t0 + steps.dt * np.arange(before, before + n + 1)
+        self.t: Array = t0 + steps.dt * np.arange(float(before), before + n + 0.5)
         self.q, self.qd = np.zeros((n + 1, ndof)), np.zeros((n + 1, ndof))
         self._rank = int(march.counts[m.MOST_RANK])
         self._segments: list[_Segment] = []
@@ -311,6 +311,22 @@ class Rollout:
             self._derive(held.push_forward, *arguments)
             tangents[:, first + 1 : last + 1] = out[0, :, 1:]
         return Tangents(*tangents)
+
+    @cached_property
+    def run(self) -> Run:
+        """The motion as a `Run`, which saves, plots and plays; a row has the inputs of the interval that it ends."""
+        steps, rows = self._steps, []
+        u = np.concatenate([self.u[:1] if len(self.u) else np.zeros((1, self.u.shape[1])), self.u])
+        for t, *state, one in zip(self.t.tolist(), self.q, self.qd, u, strict=True):
+            system = steps.system_at(one)
+            rows.append(system.forces(t, system.state(*state)))
+        forces, multipliers = map(np.array, zip(*rows, strict=True))
+        driven = dict(zip(steps.driven_names, forces.T, strict=True))
+        specs = dict(zip(steps.driven_names, steps.system.driven.specs, strict=True))
+        method = f"{steps.method_name} under held inputs"
+        options = {"method": method, "step": steps.dt / steps.substeps, "driven": specs}
+        message = f"{len(self.u)} intervals of {steps.dt:g} s by sorosim.rollout"
+        return Run(self.robot, self.t, self.q, self.qd, u, multipliers, driven, {}, options, message)
 
     # -- segments ----------------------------------------------------------------------------------------------------
 

@@ -141,3 +141,34 @@ def test_derivatives_by_positions_of_a_marker(arm):
     assert_allclose((gradient * du).sum(), (scalar(u + h * du) - scalar(u - h * du)) / (2.0 * h), rtol=1e-6)
     with pytest.raises(InputError, match=r"place.*expected a link, or a frame on one, got 'hand'"):
         sorosim.rollout(arm, u, "10 ms").place_vjp("hand")
+
+
+@pytest.mark.parametrize("name", ["hybrid_parallel", "hybrid_serial"])
+def test_a_motion_is_a_run_that_is_saved_and_opened(name, tmp_path):
+    robot = sorosim.load(name)
+    u = np.full((20, len(robot.actuator_names)), 0.1)
+    run = sorosim.rollout(robot, u, "5 ms", substeps=2).run
+    block = robot.description.simulate
+    exact = sorosim.simulate(
+        robot, t_end=0.1, dt_out=0.005, u=list(u[0]), method="generalized-alpha", step="2.5 ms", q0=run.q[0],
+        qd0=run.qd[0], driven=block.get("driven"),
+    )  # fmt: skip
+    # the same steps, whose accelerations at the start differ: 3e-6 of forces
+    assert_allclose(run.q, exact.q, atol=1.5e-5 * np.abs(exact.q).max())
+    assert_allclose(run.lam, exact.lam, atol=1.5e-5 * np.abs(exact.lam).max(initial=0.0))
+    assert run.driven.keys() == exact.driven.keys()
+    for key, force in exact.driven.items():
+        assert_allclose(run.driven[key], force, atol=1.5e-5 * np.abs(force).max())
+    run.save(tmp_path / "run.h5")
+    again = sorosim.open(tmp_path / "run.h5")
+    assert_array_equal(again.q, run.q)
+    assert_array_equal(again.lam, run.lam)
+    assert again.tip().shape == (21, 3)
+    with pytest.raises(InputError, match="run: expected a run that was simulated"):
+        sorosim.resume(run, t_end=1.0)
+
+
+def test_work_of_a_motion_balances_its_energy(arm):
+    u = 1.0 - np.cos(0.1 * np.arange(200)[:, None] + np.arange(5))
+    energy = sorosim.rollout(arm, u, "1 ms").run.energy()
+    assert np.abs(energy.balance).max() < 1.5e-3 * energy.turnover  # 3e-4: of second order in 1 ms
