@@ -193,7 +193,7 @@ class Batch:
         -------
         q, qd : (n, ndof) ndarray
         """
-        inputs = None if u is None else held_inputs(self.robot, u, {"n": self.n})
+        inputs = None if u is None else held_inputs(self.robot, u, {"n": self.n}, self.robots)
         moving, failures = {i: self._members[i] for i in self._chosen()}, {}
         with rolling_back(moving.values()):
             for i, one in moving.items():
@@ -232,7 +232,7 @@ class Batch:
         Its steps keep their size, since derivatives may be asked for: a member fails where `step` would go on in
         smaller ones.
         """
-        self._last = BatchRollout(self, held_inputs(self.robot, u, {"n": self.n, "N": None}))
+        self._last = BatchRollout(self, held_inputs(self.robot, u, {"n": self.n, "N": None}, self.robots))
         return self._last
 
     def vjp(self, q_bar: ArrayLike | None = None, qd_bar: ArrayLike | None = None) -> Cotangents:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,13 +19,16 @@ from sorosim.validation import Number
 Inputs = ArrayLike | Mapping[str, ArrayLike | Number]
 
 
-def held_inputs(robot: Robot, u: Inputs, axes: Mapping[str, int | None], where: str = "u") -> Array:
+def held_inputs(
+    robot: Robot, u: Inputs, axes: Mapping[str, int | None], members: Sequence[Robot] = (), where: str = "u"
+) -> Array:
     """Inputs (*axes, n_actuators) of an argument, as an array of its own.
 
     Axes in front may be left out: then they are the same for all. Of a mapping each entry has these axes, or is the
     same along them; what is not named is zero.
 
-    axes : lengths by the letters of messages; None: any.
+    axes : lengths by the letters of messages; None: any. members : robots along the first axis, whose tendons may have
+    lengths of their own.
     """
     dimensions = robot.input_dimensions
     names = robot.actuator_names
@@ -54,7 +57,9 @@ def held_inputs(robot: Robot, u: Inputs, axes: Mapping[str, int | None], where: 
     if not np.isfinite(out).all():
         *index, i = np.argwhere(~np.isfinite(out))[0].tolist()
         raise InputError(f"{where}[{', '.join(map(str, index))}].{names[i]}", "a finite number", f"{out[*index, i]}")
-    check_length_inputs(robot.engine.rod_actuators, names, out, where)
+    if robot.engine.has_length_inputs:
+        for one, rows in zip(members or [robot], out if members else [out], strict=True):
+            check_length_inputs(one.engine.rod_actuators, names, rows, where)
     return out
 
 

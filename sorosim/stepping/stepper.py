@@ -313,9 +313,9 @@ class Stepper:
 
     def _path(self, driven: Mapping[str, Number] | None, t: float) -> Array:
         """Path on which driven coordinates move to targets, or come to rest."""
+        if driven is None and not len(self._march.path):
+            return self._march.path
         path, partition, layout = self._march.path.copy(), self._steps.system.partition, self.robot.engine.layout
-        if driven is None and not len(path):
-            return path
         targets = {}
         for name, value in by_name("driven", driven).items():
             index = layout.coordinate(name, "driven")
@@ -342,7 +342,7 @@ class Stepper:
         )
         record, path = march.memory.copy(), march.path.copy()
         for array in (q, qd, u, record, path):
-            array.flags.writeable = False
+            array.setflags(write=False)
         settings = self.robot, *self._steps.settings
         self._state = StepState(t, q, qd, u, Memory(settings, record, path, self._start, self._count, (t, q, qd, u)))
 

@@ -318,6 +318,17 @@ def test_tendons_longer_than_they_are_are_refused(u):
             call()
 
 
+def test_members_have_tendons_of_their_own_length():
+    arm = sorosim.load(
+        "cable_manipulator", set={"actuators.cable1.tendon.stiffness": "1 kN/m", "statics": {}, "simulate": {}}
+    )
+    batch = sorosim.Batch(arm, 2, 0.01, {"links.arm.rod.length": [0.5, 0.3]})
+    batch.reset()
+    batch.step({"cable1": [0.31, 0.29]})
+    with pytest.raises(InputError, match=r"u\.cable1: expected less than its length, 0.300"):
+        batch.step({"cable1": [0.31, 0.31]})
+
+
 def test_texts_and_names_are_inputs_of_all(slider):
     sim, batch = sorosim.Stepper(slider, 0.05), sorosim.Batch(slider, 2, 0.05)
     sim.reset()
