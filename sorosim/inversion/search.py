@@ -25,6 +25,8 @@ CONTRACTION, TYPICAL = 0.6, 0.35
 # of the targets' displacement, relative to the size of the robot, in the first step
 FIRST_STEP = 0.5
 LEAST_TRUST = 1e-6
+# of the way to other parameters: the least step
+LEAST_PART = 1e-3
 # of scaled parameters: a step of the equilibrium alone
 NO_STEP = 1e-10
 # of scaled parameters, where nothing is left to improve: of the distance, and of the effort beside it
@@ -181,7 +183,7 @@ class Search:
             found = self._run(targets, x, np.clip(p, self.low, self.high), tolerance)
             last = self._settled(targets, found.point)
             at_rest = last._replace(x=last.x + last.correction)
-            return Outcome(at_rest, norm(last.error) <= tolerance, found.steps, found.message, self._stable(last), last)
+            return Outcome(at_rest, norm(last.error) <= tolerance, found.steps, found.message, self.stable(last), last)
 
     def _settled(self, targets: Targets, point: Point) -> Point:
         """The equilibrium under the parameters of a point, but for a last correction, by Newton's method."""
@@ -193,7 +195,26 @@ class Search:
             point = after
         return point
 
-    def _stable(self, point: Point) -> bool:
+    def follow(self, targets: Targets, point: Point, p: Array) -> Point | None:
+        """The equilibrium at other parameters, along the straight way there; None where the way is lost."""
+        with one_blas_thread(), np.errstate(all="ignore"):
+            done, part, way = 0.0, 1.0, p - point.p
+            while done < 1.0:
+                part = min(part, 1.0 - done)
+                dx = point.correction + point.by @ (part * way)
+                trial = self.linearise(targets, point.x + dx, point.p + part * way)
+                if trial is None or norm(trial.correction) > CONTRACTION * norm(dx):
+                    part *= 0.25
+                    if part < LEAST_PART:
+                        return None
+                    continue
+                point, done, part = trial, done + part, 2.0 * part
+            try:
+                return self._settled(targets, point)
+            except ModelError:
+                return None
+
+    def stable(self, point: Point) -> bool:
         """Whether the tangent stiffness is positive definite along closed loops, or else no motion about it grows."""
         K, n = point.K.copy(), self.system.n_free
         K[:n, n:] *= -1.0  # of [K -A^T; A 0], which has as many negative eigenvalues as rows then

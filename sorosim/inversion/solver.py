@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -18,7 +18,7 @@ from sorosim.equations.system import StaticSystem
 from sorosim.equilibria.assembly import close_if_possible
 from sorosim.equilibria.statics import prescribed, start_point, statics, tunnelling_test
 from sorosim.errors import ConvergenceError, InputError, ModelError, nearest
-from sorosim.inversion.search import Outcome, Search
+from sorosim.inversion.search import Outcome, Point, Search, norm
 from sorosim.inversion.targets import Targets
 from sorosim.kernels.rod_actuators import LENGTH_INPUT, MODE, TENDON_LENGTH
 from sorosim.options import EFFORTS, InverseArguments, checked
@@ -27,9 +27,9 @@ from sorosim.robot import Robot, check_robot
 from sorosim.units.quantity import amount
 from sorosim.validation import Number, Values
 
-# where a search from the start does not reach the targets: candidates for others, for each of these; how far they are
-# spread, so that many lie at bounds, where the nearest points of far targets are
-CANDIDATES, SPREAD = 8, 2.0
+# where a search from the start does not reach the targets: candidates for others, for each of these; how many of them
+# statics may have to find; how far they are spread, so that many lie at bounds, where the nearest points of far targets are
+CANDIDATES, SOLVED, SPREAD = 8, 2, 2.0
 # of the range of a parameter: it is at its bound
 AT_BOUND = 1e-9
 
@@ -278,50 +278,50 @@ class InverseSolver:
     def _best(self, targets: Targets, alone: bool) -> Outcome:
         """The first search that succeeds, from here, from the equilibrium here, from other ones; else the best."""
         found: list[Outcome] = []
-        for begin in self._begins(targets, alone):
+        searches: list[Callable[[], list[tuple[Array, Array]]]] = [self._here, self._equilibrium_here]
+        searches += [] if alone else [partial(self._others, targets)]
+        for begins in searches:
             try:
-                x, p = begin()
-                self._scale(targets, x, p)
-                found.append(self._search.run(targets, x, p, self.tolerance))
-            except (ModelError, ConvergenceError):  # no state to begin from, or none to end in
+                states = begins()
+            except (ModelError, ConvergenceError):  # no state to begin from
                 continue
-            if self._good(found[-1]):
-                break
+            for x, p in states:
+                try:
+                    self._scale(targets, x, p)
+                    found.append(self._search.run(targets, x, p, self.tolerance))
+                except (ModelError, ConvergenceError):  # none to end in
+                    continue
+                if self._good(found[-1]):
+                    return replace(found[-1], steps=sum(one.steps for one in found))
         if not found:
             hint = "start nearer to the targets (q0, u), or give bounds"
             raise ConvergenceError(f"inverse: no equilibrium of '{self.robot.name}' was found to begin from; {hint}")
-        best = min(found, key=lambda one: (not self._good(one), not one.reached, one.distance))
+        best = min(found, key=lambda one: (not one.reached, not self._good(one), one.distance))
         return replace(best, steps=sum(one.steps for one in found))
-
-    def _begins(self, targets: Targets, alone: bool) -> Iterator[Callable[[], tuple[Array, Array]]]:
-        """States to begin from, computed when they are asked for."""
-        if self._x is not None or not self.robot.engine.loading.touches:  # surfaces that touch begin at rest
-            yield self._here
-        yield self._equilibrium_here
-        if not alone:
-            for q, p in self._others(targets):
-                yield partial(self._start, q, p)
 
     def _good(self, outcome: Outcome) -> bool:
         return outcome.reached and (outcome.stable or not self.stable)
 
-    def _here(self) -> tuple[Array, Array]:
-        return self._start(self._q, self._p) if self._x is None else (self._x, self._p)
+    def _here(self) -> list[tuple[Array, Array]]:
+        """Where the search before ended; else the start, unless surfaces may touch, which begin at rest."""
+        if self._x is not None:
+            return [(self._x, self._p)]
+        return [] if self.robot.engine.loading.touches else [self._start(self._q, self._p)]
+
+    def _equilibrium_here(self) -> list[tuple[Array, Array]]:
+        """The equilibrium under the parameters of the start."""
+        return [self._start(self._rest(self._p, self._x).q, self._p)] if self._x is None else []
 
     def _start(self, q: Array, p: Array) -> tuple[Array, Array]:
         """Unknowns at coordinates, and the parameters."""
         self._search.set(p)
         return self._search.system.start(q), p
 
-    def _equilibrium_here(self) -> tuple[Array, Array]:
-        """The equilibrium under the parameters of the start."""
-        q = self._q if self._x is None else self._search.system.q(self._x)
-        return self._start(self._rest(self._p, q).q, self._p)
-
-    def _rest(self, p: Array, q: Any) -> Equilibrium:
-        """An equilibrium under parameters."""
+    def _rest(self, p: Array, x: Array | None) -> Equilibrium:
+        """An equilibrium under parameters, near unknowns; None: near the coordinates of the start."""
         self._search.set(p)
         system = self._search.system
+        q = self._q if x is None else system.q(x)
         return statics(self.robot, system.u.copy(), driven=self._driven_values(), q0=q)
 
     def _driven_values(self) -> dict[str, float]:
@@ -347,29 +347,33 @@ class InverseSolver:
             scale[same] = np.median(scale[usable]) if usable.any() else 1.0
         self._search.scale, self._is_scaled = scale, True
 
-    @cached_property
-    def _candidates(self) -> list[tuple[Array, Array]]:
-        """Equilibria under parameters that are spread over their ranges: coordinates, parameters."""
-        scale, low, high = self._search.scale, self.low, self.high
-        low = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high - 2.0 * scale, -scale))
-        high = np.where(np.isfinite(high), high, low + 2.0 * scale)
-        found = []
+    def _others(self, targets: Targets) -> list[tuple[Array, Array]]:
+        """Unknowns and parameters from which to search else: of states spread over the ranges the nearest ones."""
+        search, low, high = self._search, self.low, self.high
+        begin = (
+            search.linearise(targets, *self._start(self._rest(self._p, self._x).q, self._p)) if self.starts else None
+        )
+        if begin is None:
+            return []
+        low = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high - 2.0 * search.scale, -search.scale))
+        high = np.where(np.isfinite(high), high, low + 2.0 * search.scale)
+        found: list[tuple[float, int, Point]] = []
+        statics_left = SOLVED * self.starts
         for share in Halton(len(self.names), scramble=False).random(CANDIDATES * self.starts + 1)[1:]:
             p = low + np.clip(0.5 + SPREAD * (share - 0.5), 0.0, 1.0) * (high - low)
-            try:
-                found.append((self._rest(p, self._q).q, p))
-            except (ConvergenceError, ModelError):
-                continue
-        return found
-
-    def _others(self, targets: Targets) -> list[tuple[Array, Array]]:
-        """Of the candidates those that are nearest to the targets."""
-        rated: list[tuple[float, int, Array, Array]] = []
-        for q, p in self._candidates if self.starts else []:
-            point = self._search.linearise(targets, *self._start(q, p))
+            # where surfaces may touch, statics sees to it that they do not pass through each other
+            point = None if self.robot.engine.loading.touches else search.follow(targets, begin, p)
+            if point is None or (self.stable and not search.stable(point)):
+                if (statics_left := statics_left - 1) < 0:
+                    continue
+                try:
+                    rest = self._rest(p, begin.x if point is None else point.x)
+                except (ConvergenceError, ModelError):
+                    continue
+                point = search.linearise(targets, *self._start(rest.q, p))
             if point is not None:
-                rated.append((float(np.linalg.norm(point.error)), len(rated), q, p))
-        return [(q, p) for _, _, q, p in sorted(rated)[: self.starts]]
+                found.append((norm(point.error), len(found), point))
+        return [(point.x, point.p) for _, _, point in sorted(found)[: self.starts]]
 
     def _result(self, targets: Targets, found: Outcome) -> Inverse:
         search, point = self._search, found.point
