@@ -162,6 +162,8 @@ class Stepper:
         InputError
             A wrong name, length or value; no `reset` before; the rate of a driven motion jumps within the step.
 
+        Notes
+        -----
         Whatever is raised, by loads in Python too, the state is that before the step.
         """
         state = self.state
