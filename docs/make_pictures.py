@@ -181,6 +181,10 @@ def inverse_statics() -> None:
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         run = runpy.run_path(str(DOCS.parent / "examples" / "draw_a_letter.py"))["run"]
     still(run, "inverse_letter", t=run.t[[5, 40, -1]], trails=True, tips=["upper"], ghosts="time")
+    text = (DOCS / "inverse_statics.md").read_text(encoding="utf-8")
+    names: dict[str, Any] = {"sorosim": sorosim}
+    exec(re.search(r"^finger = (?:.|\n)*?(?=^print)", text, re.MULTILINE)[0], names)
+    still(names["touching"].equilibrium, "inverse_finger", view="z")
 
 
 def fitting() -> None:

@@ -273,7 +273,7 @@ class InverseArguments(Declared):
     )
     starts: int | None = _option(
         Integer(0, 1000), "From how many other states to search where the first search does not reach the targets.",
-        "10", 4,
+        "10", 8,
     )  # fmt: skip
     stable: bool | None = _option(
         Boolean(), "Whether to look for another equilibrium where the one found is unstable.", "false", True

@@ -27,9 +27,9 @@ from sorosim.robot import Robot, check_robot
 from sorosim.units.quantity import amount
 from sorosim.validation import Number, Values
 
-# where a search from the start does not reach the targets: candidates for others, for each of these; how many of them
-# statics may have to find; how far they are spread, so that many lie at bounds, where the nearest points of far targets are
-CANDIDATES, SOLVED, SPREAD = 8, 2, 2.0
+# where a search from the start does not reach the targets: candidates for others, for each of these; how many in
+# all statics may have to find; how far they are spread: many lie at bounds, where the nearest points of far targets are
+CANDIDATES, SOLVED, SPREAD = 4, 4, 2.0
 # of the range of a parameter: it is at its bound
 AT_BOUND = 1e-9
 
@@ -120,7 +120,7 @@ class InverseSolver:
     tolerance : float
         Error, over the size of the robot, that counts as reached. Default: 1e-8.
     starts : int
-        From how many other states to search where the first search does not reach the targets. Default: 4.
+        From how many other states to search where the first search does not reach the targets. Default: 8.
     stable : bool
         Whether to look for another equilibrium where the one found is unstable. Default: True.
 
@@ -358,7 +358,7 @@ class InverseSolver:
         low = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high - 2.0 * search.scale, -search.scale))
         high = np.where(np.isfinite(high), high, low + 2.0 * search.scale)
         found: list[tuple[float, int, Point]] = []
-        statics_left = SOLVED * self.starts
+        statics_left = SOLVED
         for share in Halton(len(self.names), scramble=False).random(CANDIDATES * self.starts + 1)[1:]:
             p = low + np.clip(0.5 + SPREAD * (share - 0.5), 0.0, 1.0) * (high - low)
             # where surfaces may touch, statics sees to it that they do not pass through each other
