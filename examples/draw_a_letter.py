@@ -28,9 +28,9 @@ along = np.concatenate(
 letter = np.column_stack([along, np.full(len(along), height)])
 
 # %%
-# Tendons of 8 N at most. Each search begins at the state before, so it takes few steps.
+# Tendons of 10 N at most. Each search begins at the state before, so it takes few steps.
 
-path = sorosim.inverse_path(robot, {"upper": letter}, bounds=dict.fromkeys(robot.actuator_names, ("0 N", "8 N")))
+path = sorosim.inverse_path(robot, {"upper": letter}, bounds=dict.fromkeys(robot.actuator_names, ("0 N", "10 N")))
 print(path.message)
 print(f"tensions up to {path.u.max():.1f} N; the tip is off by {1e6 * path.distance.max():.2g} um at most")
 
