@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import os
 import warnings
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -92,16 +94,25 @@ class Batch:
                 "threads of compiled code", SorosimWarning, stacklevel=2,
             )  # fmt: skip
         self._members: list[Stepper] = [object.__new__(Stepper) for _ in range(self.n)]
-        self._pins: list[Any] = [None] * self.n
-        self._addresses = np.zeros((self.n, 3), dtype=np.int64)
         for i, one in enumerate(self.robots):
             self._set_up(i, shared if one is robot else HeldSteps(one, **self._options))
-        self._pool: ThreadPoolExecutor | None = None
-        self._compiled: set[str] = set()
         self._last: BatchRollout | None = None
+        self._connect()
 
     def __repr__(self) -> str:
         return f"<Batch of {self.n} of '{self.robot.name}': dt = {self.dt:g} s, {self.threads} threads>"
+
+    def __getstate__(self) -> dict[str, Any]:  # copies and pickles have members, and thus addresses, of their own
+        members = {"_members": [one.copy() for one in self._members], "robots": [*self.robots]}
+        made_anew = dict.fromkeys(("_pool", "_pins", "_addresses", "_compiled"))
+        return vars(self) | members | made_anew | {"failures": dict(self.failures)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._connect()
+
+    def __deepcopy__(self, _: Any) -> Batch:
+        return copy.copy(self)
 
     @property
     def t(self) -> Array:
@@ -165,6 +176,7 @@ class Batch:
             raise InputError("numbers", expected, ", ".join(numbers) or "none")
         robot = _with_numbers(self.robot, numbers)
         self._set_up(i, HeldSteps(robot, **self._options))
+        self._pin(i)
         self.robots[i] = robot
         self.failures.pop(i, None)
 
@@ -245,10 +257,22 @@ class Batch:
     # -- members -----------------------------------------------------------------------------------------------------
 
     def _set_up(self, i: int, steps: HeldSteps) -> None:
-        """Make a member anew, and tell compiled code where its records are."""
+        """Make a member anew."""
+        self._members[i]._set_up(steps, f"a step of member {i}")
+
+    def _connect(self) -> None:
+        """Tell compiled code where the records of members are; threads are started where they are needed."""
+        self._pins: list[Any] = [None] * self.n
+        self._addresses = np.zeros((self.n, 3), dtype=np.int64)
+        for i in range(self.n):
+            self._pin(i)
+        self._pool: tuple[int, ThreadPoolExecutor] | None = None  # and the process that it belongs to
+        self._compiled: set[str] = set()
+
+    def _pin(self, i: int) -> None:
+        """Tell compiled code where the records of a member are."""
         one = self._members[i]
-        one._set_up(steps, f"a step of member {i}")
-        pins = Pinned(steps.model), Pinned(one._march), Pinned(one._rows)
+        pins = Pinned(one._steps.model), Pinned(one._march), Pinned(one._rows)
         self._pins[i], self._addresses[i] = pins, [pin.address for pin in pins]
 
     def _for_each(self, name: str, value: Any, k: int) -> Sequence[Any]:
@@ -299,9 +323,9 @@ class Batch:
             return on_threads(work, parts)
         alone = 0 if work.__name__ in self._compiled else 1  # one thread compiles
         self._compiled.add(work.__name__)
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(self.threads, "sorosim batch")
-        return [*on_threads(work, parts[:alone]), *on_threads(work, parts[alone:], self._pool, stop)]
+        if self._pool is None or self._pool[0] != os.getpid():  # threads do not outlive a fork
+            self._pool = os.getpid(), ThreadPoolExecutor(self.threads, "sorosim batch")
+        return [*on_threads(work, parts[:alone]), *on_threads(work, parts[alone:], self._pool[1], stop)]
 
 
 class BatchRollout:

@@ -164,6 +164,9 @@ class Rollout:
     def __repr__(self) -> str:
         return f"<Rollout of '{self.robot.name}': {len(self.u)} steps of {self._steps.dt:g} s>"
 
+    def __getstate__(self) -> dict[str, Any]:  # without what is made anew for derivatives
+        return {name: value for name, value in vars(self).items() if name != "_varied"} | {"_derivatives": None}
+
     @cached_property
     def _varied(self) -> list[VariedEngine]:
         """Engines that carry derivatives by the numbers."""
