@@ -10,7 +10,7 @@ import numpy as np
 from sorosim.differentiable import MotionOfArrays, argument_of, as_one_interval, motion_of_arrays
 from sorosim.errors import InputError
 from sorosim.robot import Robot
-from sorosim.validation import Number
+from sorosim.validation import Number, describe
 
 try:
     import torch
@@ -58,7 +58,8 @@ def rollout(
 
     Notes
     -----
-    Computed in float64 on the CPU. Gradients are those of `Rollout.vjp`, of first order only: zero for driven
+    Computed in float64 on the CPU. Gradients are those of `Rollout.vjp`, by `torch.autograd`, not by transforms of
+    `torch.func`, and of first order only: zero for driven
     coordinates; by the start of a robot with loops they count for changes that keep these closed. A start
     "equilibrium", that under the first inputs, changes with these and with numbers; any other is held.
 
@@ -135,7 +136,7 @@ def _tensor(name: str, value: Any) -> Any:
     try:
         tensor = value if isinstance(value, torch.Tensor) else torch.from_numpy(np.array(value, dtype=float))
     except (TypeError, ValueError, RuntimeError):  # the last for a list of tensors
-        raise InputError(name, "a tensor", f"{value!r}"[:60]) from None
+        raise InputError(name, "a tensor", describe(value)) from None
     if tensor.is_complex():
         raise InputError(name, "a tensor of real numbers", f"one of {tensor.dtype}")
     return tensor if tensor.is_floating_point() else tensor.to(torch.float64)
