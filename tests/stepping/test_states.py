@@ -483,3 +483,34 @@ def test_batches_go_on_after_a_fork(slider):
         finally:
             os._exit(1)
     assert os.waitpid(child, 0)[1] == 0
+
+
+# -- starts in the midst of a motion
+
+
+@pytest.mark.parametrize("method", ["newmark", "euler"])
+def test_steps_that_remember_no_accelerations_go_on_from_coordinates_and_rates(method):
+    arm, dt = sorosim.load("cable_manipulator"), 0.02
+    u = 1.0 - np.cos(2.0 * np.pi * dt * np.arange(60)[:, None] + np.arange(5))
+    whole = sorosim.rollout(arm, u, dt, method=method)
+    q, qd = whole.q[30], whole.qd[30]
+    for k in range(30, 60):
+        one = sorosim.rollout(arm, u[k : k + 1], dt, q, qd, k * dt, method=method)
+        q, qd = one.q[-1], one.qd[-1]
+    # 1e-10: of the tolerance of Newton's method; the generalized-alpha method: 5e-3
+    assert_allclose(q, whole.q[-1], rtol=0, atol=5e-10 * np.abs(whole.q).max())
+
+
+def test_states_of_a_robot_with_loops_are_starts_when_they_are_assembled():
+    robot = sorosim.load("hybrid_parallel")
+    u = np.full((30, len(robot.actuator_names)), 0.5)
+    sim = sorosim.Stepper(robot, "10 ms", method="newmark")
+    sim.reset()
+    for one in u:
+        state = sim.step(one)
+    with pytest.raises(InputError, match=r"qd0: expected rates that keep the loops closed.*sorosim\.assemble"):
+        sorosim.rollout(robot, u, "10 ms", state.q, state.qd)
+    closed = sorosim.assemble(robot, state.q, qd0=state.qd)
+    window = sorosim.rollout(robot, u[:1], "10 ms", closed.q, closed.qd, state.t, method="newmark")
+    # 1.2e-5: the method's own accelerations across loops are lost
+    assert_allclose(window.q[1], sim.step(u[0]).q, rtol=0, atol=6e-5 * np.abs(state.q).max())
