@@ -254,9 +254,9 @@ class Rollout:
             Derivatives of f by the entries of the pose.
         """
         n, robot = len(self.q), self.robot
+        frames = LinkFrames(robot.description, robot.engine, [place if s == 1.0 else (place, s)])
         if position is None and pose is None:
             raise InputError("place_vjp", "derivatives by positions or poses", "neither")
-        frames = LinkFrames(robot.description, robot.engine, [place if s == 1.0 else (place, s)])
         cotangent = np.zeros((n, 4, 4)) if pose is None else like("pose", pose, (n, 4, 4))
         if position is not None:
             cotangent[:, :3, 3] += like("position", position, (n, 3))
