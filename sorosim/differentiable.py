@@ -18,6 +18,7 @@ from sorosim.robot import Robot, check_robot
 from sorosim.stepping.held_steps import computed_in_python
 from sorosim.stepping.rollout import Rollout, number_paths, rollout
 from sorosim.stepping.threads import on_threads
+from sorosim.validation import describe
 
 Shape = tuple[int, ...]
 
@@ -105,7 +106,7 @@ def motion_of_arrays(
     """
     check_robot(robot)
     if not isinstance(numbers, Mapping | None):
-        raise InputError("numbers", "a mapping of paths in the robot's file to numbers", f"{numbers!r}"[:60])
+        raise InputError("numbers", "a mapping of paths in the robot's file to numbers", describe(numbers))
     numbers, fixed = dict(numbers or {}), dict(fixed)
     plain = {path: value for path, value in numbers.items() if isinstance(value, int | float | str)}
     paths = tuple(path for path in number_paths(robot, tuple(numbers)) if path not in plain)

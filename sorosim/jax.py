@@ -9,7 +9,9 @@ from typing import Any
 from sorosim.differentiable import MotionOfArrays, as_one_interval, motion_of_arrays
 from sorosim.errors import InputError
 from sorosim.robot import Robot
-from sorosim.validation import Number
+from sorosim.stepping.held_steps import HeldSteps
+from sorosim.units.quantity import amount
+from sorosim.validation import Number, describe
 
 try:
     import jax
@@ -50,7 +52,7 @@ def rollout(
     Raises
     ------
     InputError
-        A wrong name or shape. What is wrong with values (InputError, FileError), a step without a solution
+        A wrong name, shape or option. What is wrong with values (InputError, FileError), a step without a solution
         (ConvergenceError) and derivatives by what Python computes (InputError) are found when the motion is computed:
         inside `jit` they are the text of a `jax.errors.JaxRuntimeError`.
 
@@ -69,6 +71,8 @@ def rollout(
     >>> cost = lambda u: (sorosim.jax.rollout(robot, u, "10 ms")[0][-1] ** 2).sum()
     >>> gradient = jax.jit(jax.grad(cost))(jnp.full((20, 5), 0.5))
     """
+    amount("t0", t0, "time")
+    HeldSteps(robot, dt, **options)  # refuses at once what is wrong, not out of a callback
     fixed = {"dt": dt, "t0": t0, **options}
     motion, arguments, members = motion_of_arrays(robot, u, q0, qd0, numbers, fixed, _array)
     function = jax.custom_vjp(partial(_rows, motion))
@@ -102,8 +106,10 @@ def step(
 
     Notes
     -----
-    It knows no more of the motion before than q and qd: accelerations begin anew, as after `Stepper.reset`. So a chain
-    of steps is not to the last digits a `rollout`, which is also several times as fast.
+    It knows no more of the motion before than q and qd: accelerations begin anew, as after `Stepper.reset`. A chain of
+    steps by "euler", or by "newmark" without loops, is a `rollout` to the tolerance of Newton's method; by
+    "generalized-alpha" each step loses the method's own accelerations and kicks stiff parts, which is some 5e-3 of the
+    coordinates of a soft arm at 20 ms. `rollout` is also several times as fast.
     """
     rows = rollout(robot, as_one_interval(robot, _array("u", u)), dt, q, qd, t, numbers, **options)
     return rows[0][..., 1, :], rows[1][..., 1, :]
@@ -142,7 +148,7 @@ def _array(name: str, value: Any) -> Any:
     try:
         array = jnp.asarray(value)
     except (TypeError, ValueError):
-        raise InputError(name, "an array", f"{value!r}"[:60]) from None
+        raise InputError(name, "an array", describe(value)) from None
     if jnp.issubdtype(array.dtype, jnp.complexfloating):
         raise InputError(name, "an array of real numbers", f"one of {array.dtype}")
     return array if jnp.issubdtype(array.dtype, jnp.floating) else array.astype(float)

@@ -3,9 +3,9 @@
 from sorosim.compiled.ahead import ALL_FEATURES, n_processors, prepare, reporting
 from sorosim.compiled.cache import CACHE_FOLDER
 from sorosim.compiled.decorators import entry, kernel, kernel_in_place, kernel_inline, kernel_lazy
-from sorosim.compiled.references import Pinned, by_reference, record_at
+from sorosim.compiled.references import Pinned, by_reference, digest, record_at
 
 __all__ = [
-    "ALL_FEATURES", "CACHE_FOLDER", "Pinned", "by_reference", "entry", "kernel", "kernel_in_place", "kernel_inline",
-    "kernel_lazy", "n_processors", "prepare", "record_at", "reporting",
+    "ALL_FEATURES", "CACHE_FOLDER", "Pinned", "by_reference", "digest", "entry", "kernel", "kernel_in_place",
+    "kernel_inline", "kernel_lazy", "n_processors", "prepare", "record_at", "reporting",
 ]  # fmt: skip

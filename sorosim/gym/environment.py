@@ -15,7 +15,7 @@ from sorosim.errors import InputError
 from sorosim.gym.episodes import Episodes
 from sorosim.gym.task import Random, State, Task
 from sorosim.robot import Robot
-from sorosim.validation import Number
+from sorosim.validation import Number, describe
 
 PICTURE = 480, 360  # pixels
 GOAL_COLOUR, GOAL_SIZE = "red", 0.01  # radius by the size of what is seen
@@ -163,10 +163,12 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
     ) -> tuple[Any, dict[str, Any]]:
         """Begin episodes of all members; a number as seed is that of the first, the next ones count on."""
         n = self.num_envs
-        seeds = [seed + i for i in range(n)] if isinstance(seed, int | np.integer) else seed
-        seeds = [None] * n if seeds is None else list(seeds)
-        if len(seeds) != n:
-            raise InputError("seed", f"a number or {n} of them", f"{len(seeds)}")
+        given: Any = seed
+        if seed is None or isinstance(seed, int | np.integer):
+            given = [None if seed is None else seed + i for i in range(n)]
+        seeds = np.array(given, dtype=object).ravel().tolist()
+        if len(seeds) != n or not all(one is None or (isinstance(one, int | np.integer) and one >= 0) for one in seeds):
+            raise InputError("seed", f"a whole number, 0 or more, or {n} of them", describe(seed))
         for i, one in enumerate(seeds):
             if one is not None:
                 self._generators[i] = seeding.np_random(int(one))[0]

@@ -14,10 +14,10 @@ from sorosim.errors import InputError
 from sorosim.gym.task import Random, State, Task
 from sorosim.robot import Robot, check_robot
 from sorosim.sensitivity import scalars
-from sorosim.stepping.batch import Batch
+from sorosim.stepping.batch import Batch, one_or_more
 from sorosim.stepping.rollout import number_paths
 from sorosim.units.quantity import amount
-from sorosim.validation import Number, choice, describe, number
+from sorosim.validation import Number, choice, describe, flag, number
 
 ACTIONS = np.float32
 OBSERVATIONS = np.float32
@@ -36,7 +36,7 @@ class Episodes:
         self.robot = check_robot(robot)
         if not isinstance(task, Task):
             raise InputError("task", "a sorosim.gym.Task", type(task).__name__)
-        self.task = task
+        self.task, n = task, one_or_more("num_envs", n, "members")
         self.chosen, self.low, self.high = _inputs(robot, task)
         self.paths, self.least, self.most = _numbers(robot, task)
         numbers = {path: np.full(n, x) for path, x in zip(self.paths, 0.5 * (self.least + self.most), strict=True)}
@@ -73,7 +73,7 @@ class Episodes:
         try:
             given = np.array(actions, dtype=float)
         except (TypeError, ValueError):
-            raise InputError("action", "numbers within -1 and 1", f"{actions!r}"[:60]) from None
+            raise InputError("action", "numbers within -1 and 1", describe(actions)) from None
         if given.shape != shape:
             raise InputError("action", f"{shape[1]} numbers" if shape[0] == 1 else f"an array {shape}",
                              f"one of shape {given.shape[shape[0] == 1 :]}")  # fmt: skip
@@ -111,12 +111,14 @@ class Episodes:
                 raise InputError("task.observe", "an array (n,) of numbers", describe(given)) from None
             if seen.ndim != 1:
                 raise InputError("task.observe", "an array (n,)", f"one of shape {seen.shape}")
-            if not np.isfinite(seen).all():
+            with np.errstate(over="ignore"):  # what is too large for float32 becomes infinite
+                row = np.concatenate([seen, *(np.ravel(one[k]) for one in readings.values())]).astype(OBSERVATIONS)
+            if not np.isfinite(row).all():
                 raise InputError("task.observe", "finite numbers", describe(seen.tolist()))
-            rows.append(np.concatenate([seen, *(np.ravel(one[k]) for one in readings.values())]))
-            if len(rows[-1]) != (self.size or len(rows[-1])):
-                raise InputError("task.observe", f"{self.size} numbers, as many as before", f"{len(rows[-1])}")
-        return np.array(rows).astype(OBSERVATIONS)
+            if len(row) != (self.size or len(row)):
+                raise InputError("task.observe", f"{self.size} numbers, as many as before", f"{len(row)}")
+            rows.append(row)
+        return np.array(rows)
 
     def outcome(self, i: int) -> tuple[float, bool, bool, dict[str, Any]]:
         """Reward, whether the episode ended, whether its time is over, and what else is known, after a step."""
@@ -124,15 +126,15 @@ class Episodes:
         if failure := self.batch.failures.get(i):
             return float(task.failure_reward), True, False, {"failure": str(failure)}
         if task.success is not None:
-            info["success"] = bool(task.success(state))
-        ended = task.ends is not None and bool(task.ends(state))
+            info["success"] = flag("task.success", task.success(state))
+        ended = task.ends is not None and flag("task.ends", task.ends(state))
         return number("task.reward", task.reward(state)), ended, bool(self.count[i] >= self.steps), info
 
 
 def _inputs(robot: Robot, task: Task) -> tuple[list[int], Array, Array]:
     """Which inputs are actions, and their bounds in SI units."""
     if not isinstance(task.bounds, Mapping) or not task.bounds:
-        raise InputError("task.bounds", "a mapping of actuators to (low, high)", f"{task.bounds!r}"[:60])
+        raise InputError("task.bounds", "a mapping of actuators to (low, high)", describe(task.bounds))
     sides = []
     for side in (0, 1):
         sides.append(robot.inputs({name: _pair("bounds", name, pair)[side] for name, pair in task.bounds.items()},
@@ -162,5 +164,5 @@ def _numbers(robot: Robot, task: Task) -> tuple[tuple[str, ...], Array, Array]:
 
 def _pair(what: str, name: str, pair: Any) -> tuple[Any, Any]:
     if not isinstance(pair, tuple | list) or len(pair) != 2:
-        raise InputError(f"task.{what}.{name}", "(low, high)", f"{pair!r}"[:60])
+        raise InputError(f"task.{what}.{name}", "(low, high)", describe(pair))
     return pair[0], pair[1]

@@ -129,6 +129,8 @@ class Task:
         for name in ("numbers", "options", "drawing"):
             if not isinstance(getattr(self, name), Mapping):
                 raise InputError(f"task.{name}", "a mapping", describe(getattr(self, name)))
+        if isinstance(self.in_sight, str) or not isinstance(self.in_sight, Sequence | np.ndarray):
+            raise InputError("task.in_sight", "a sequence of coordinates", describe(self.in_sight))
         for name in self.options:
             choice("task.options", name, OPTIONS)
         if (duration := amount("task.duration", self.duration, "time")) <= 0.0:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import os
 import warnings
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,12 +22,12 @@ from sorosim.kernels import newmark as m
 from sorosim.kernels.held_inputs import Member
 from sorosim.robot import Robot, check_robot
 from sorosim.stepping.held_steps import ROLLOUT_TOLERANCE, HeldSteps
-from sorosim.stepping.inputs import Inputs, held_inputs
+from sorosim.stepping.inputs import Inputs, held_inputs, shape_of
 from sorosim.stepping.rollout import Cotangents, Rollout, like
 from sorosim.stepping.stepper import Stepper, rolling_back
 from sorosim.stepping.threads import on_threads
 from sorosim.units.quantity import amount
-from sorosim.validation import Number, indices
+from sorosim.validation import Number, describe, indices
 
 # tasks for each thread: members take different times
 PARTS = 4
@@ -75,10 +77,8 @@ class Batch:
         driven: Mapping[str, Any] | None = None,
     ) -> None:  # fmt: skip
         self.robot = check_robot(robot)
-        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-            raise InputError("n", "a number of robots, 1 or more", repr(n))
-        self.n = int(n)
-        self.threads = _threads(threads)
+        self.n = one_or_more("n", n, "robots")
+        self.threads = n_processors() if threads is None else one_or_more("threads", threads, "threads")
         options = {"method": method, "substeps": substeps, "spectral_radius": spectral_radius, "tolerance": tolerance}
         self.robots = _members(robot, self.n, numbers or {})
         self._options: dict[str, Any] = {"dt": dt, "driven": driven, **options}
@@ -86,22 +86,31 @@ class Batch:
         self.dt, self.numbers = shared.dt, tuple(numbers or ())
         self.failures: dict[int, ConvergenceError] = {}
         self._in_python = shared.in_python
-        if self._in_python and n > 1:
+        if self._in_python and self.n > 1:
             warnings.warn(
                 f"Python computes loads or actuators of '{robot.name}': members move one after the other, not on "
                 "threads of compiled code", SorosimWarning, stacklevel=2,
             )  # fmt: skip
         self._members: list[Stepper] = [object.__new__(Stepper) for _ in range(self.n)]
-        self._pins: list[Any] = [None] * self.n
-        self._addresses = np.zeros((self.n, 3), dtype=np.int64)
         for i, one in enumerate(self.robots):
             self._set_up(i, shared if one is robot else HeldSteps(one, **self._options))
-        self._pool: ThreadPoolExecutor | None = None
-        self._compiled: set[str] = set()
         self._last: BatchRollout | None = None
+        self._connect()
 
     def __repr__(self) -> str:
         return f"<Batch of {self.n} of '{self.robot.name}': dt = {self.dt:g} s, {self.threads} threads>"
+
+    def __getstate__(self) -> dict[str, Any]:  # copies and pickles have members, and thus addresses, of their own
+        members = {"_members": [one.copy() for one in self._members], "robots": [*self.robots]}
+        made_anew = dict.fromkeys(("_pool", "_pins", "_addresses", "_compiled"))
+        return vars(self) | members | made_anew | {"failures": dict(self.failures)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._connect()
+
+    def __deepcopy__(self, _: Any) -> Batch:
+        return copy.copy(self)
 
     @property
     def t(self) -> Array:
@@ -165,6 +174,7 @@ class Batch:
             raise InputError("numbers", expected, ", ".join(numbers) or "none")
         robot = _with_numbers(self.robot, numbers)
         self._set_up(i, HeldSteps(robot, **self._options))
+        self._pin(i)
         self.robots[i] = robot
         self.failures.pop(i, None)
 
@@ -245,19 +255,30 @@ class Batch:
     # -- members -----------------------------------------------------------------------------------------------------
 
     def _set_up(self, i: int, steps: HeldSteps) -> None:
-        """Make a member anew, and tell compiled code where its records are."""
+        """Make a member anew."""
+        self._members[i]._set_up(steps, f"a step of member {i}")
+
+    def _connect(self) -> None:
+        """Tell compiled code where the records of members are; threads are started where they are needed."""
+        self._pins: list[Any] = [None] * self.n
+        self._addresses = np.zeros((self.n, 3), dtype=np.int64)
+        for i in range(self.n):
+            self._pin(i)
+        self._pool: tuple[int, ThreadPoolExecutor] | None = None  # and the process that it belongs to
+        self._compiled: set[str] = set()
+
+    def _pin(self, i: int) -> None:
+        """Tell compiled code where the records of a member are."""
         one = self._members[i]
-        one._set_up(steps, f"a step of member {i}")
-        pins = Pinned(steps.model), Pinned(one._march), Pinned(one._rows)
+        pins = Pinned(one._steps.model), Pinned(one._march), Pinned(one._rows)
         self._pins[i], self._addresses[i] = pins, [pin.address for pin in pins]
 
     def _for_each(self, name: str, value: Any, k: int) -> Sequence[Any]:
         """A start for each of k members."""
-        if not isinstance(value, str | Mapping) and np.ndim(value) == 2:
-            rows = np.asarray(value)
-            if len(rows) != k:
-                raise InputError(name, f"{k} rows, one for each member", f"{len(rows)}")
-            return list(rows)
+        if not isinstance(value, str | Mapping) and len(shape := shape_of(value)) == 2:
+            if shape[0] != k:
+                raise InputError(name, f"{k} rows, one for each member", f"{shape[0]}")
+            return list(np.asarray(value))
         return [value] * k
 
     def _check_reset(self, members: Sequence[int]) -> None:
@@ -299,9 +320,9 @@ class Batch:
             return on_threads(work, parts)
         alone = 0 if work.__name__ in self._compiled else 1  # one thread compiles
         self._compiled.add(work.__name__)
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(self.threads, "sorosim batch")
-        return [*on_threads(work, parts[:alone]), *on_threads(work, parts[alone:], self._pool, stop)]
+        if self._pool is None or self._pool[0] != os.getpid():  # threads do not outlive a fork
+            self._pool = os.getpid(), ThreadPoolExecutor(self.threads, "sorosim batch")
+        return [*on_threads(work, parts[:alone]), *on_threads(work, parts[alone:], self._pool[1], stop)]
 
 
 class BatchRollout:
@@ -376,12 +397,11 @@ class BatchRollout:
         return Cotangents._make(map(np.array, zip(*found, strict=True)))
 
 
-def _threads(threads: int | None) -> int:
-    if threads is None:
-        return n_processors()
-    if isinstance(threads, bool) or not isinstance(threads, int | np.integer) or threads < 1:
-        raise InputError("threads", "a number of threads, 1 or more", repr(threads))
-    return int(threads)
+def one_or_more(where: str, n: Any, things: str) -> int:
+    """A number of things, 1 or more (else InputError)."""
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
+        raise InputError(where, f"a number of {things}, 1 or more", describe(n))
+    return int(n)
 
 
 def _members(robot: Robot, n: int, numbers: Mapping[str, ArrayLike]) -> list[Robot]:
@@ -390,11 +410,13 @@ def _members(robot: Robot, n: int, numbers: Mapping[str, ArrayLike]) -> list[Rob
         raise InputError("numbers", "a mapping of paths to arrays", type(numbers).__name__)
     if not numbers:
         return [robot] * n
-    columns = {path: np.atleast_1d(np.asarray(column)) for path, column in numbers.items()}
-    for path, column in columns.items():
-        if column.shape != (n,):
-            raise InputError(f"numbers.{path}", f"{n} numbers, one for each member", f"shape {column.shape}")
-    return [_with_numbers(robot, {path: column[i].item() for path, column in columns.items()}) for i in range(n)]
+    columns = {}
+    for path, column in numbers.items():
+        if shape_of(column) != (n,):
+            got = f"shape {shape}" if (shape := shape_of(column)) else describe(column)
+            raise InputError(f"numbers.{path}", f"{n} numbers, one for each member", got)
+        columns[path] = np.asarray(column).tolist()
+    return [_with_numbers(robot, {path: column[i] for path, column in columns.items()}) for i in range(n)]
 
 
 def _with_numbers(robot: Robot, numbers: Mapping[str, Any]) -> Robot:

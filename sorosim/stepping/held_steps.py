@@ -8,12 +8,13 @@ import re
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from sorosim.arrays import Array
+from sorosim.compiled import digest
 from sorosim.engine.inputs import Motion, ZeroOrderHold, driven_signals
 from sorosim.equations.failure import Trial, diagnose_motion
 from sorosim.equations.system import OdeSystem
@@ -103,7 +104,7 @@ class HeldSteps:
     """Arrays and steps of one robot under held inputs."""
 
     def __init__(self, robot: Robot, dt: Any, driven: Mapping[str, Any] | None = None, **options: Any) -> None:
-        self.robot = check_robot(robot)
+        self.robot, self._driven, self._options = check_robot(robot), driven, options
         chosen = checked(StepArguments, {"dt": dt, **options})
         if chosen["dt"] is None:
             raise InputError("dt", "a time [s]", "none")
@@ -118,12 +119,21 @@ class HeldSteps:
         self.tolerance = float(STEP_TOLERANCE if chosen["tolerance"] is None else chosen["tolerance"])
         self.model = self.method.model(self.inputs)
         self.in_python = computed_in_python(robot)
-        specs = tuple(map(repr, self.system.driven.specs))
-        self.settings = self.dt, self.substeps, self.method.coefficients, self.tolerance, self.driven_names, specs
         tree = self.engine.tree
         self.shape = tree.segment.tobytes(), tree.block.tobytes()  # robots alike in it may share a workspace
         self._varies = any(not isinstance(one, ConstantSignal) for one in self.system.driven.signals)
         self._rough: dict[Any, tuple[str, str, float] | None] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:  # copies and pickles hold the arguments; arrays are made anew
+        options = self._options | {"substeps": self.substeps}
+        return partial(HeldSteps, self.robot, self.dt, self._driven, **options), ()
+
+    @cached_property
+    def settings(self) -> tuple[Any, ...]:
+        """What other steps must have in common with these to go on with the same bits."""
+        robot = self.robot if self.in_python else digest(self.model)
+        specs = tuple(map(repr, self.system.driven.specs))
+        return robot, self.dt, self.substeps, self.method.coefficients, self.tolerance, self.driven_names, specs
 
     @property
     def driven_names(self) -> tuple[str, ...]:
@@ -216,7 +226,8 @@ class HeldSteps:
 
         begin: memory of the march before. Where all fail, the march stays that of the first try.
         """
-        finer, first = copy.copy(self), march.memory.copy()
+        finer, first = object.__new__(HeldSteps), march.memory.copy()
+        vars(finer).update(vars(self))
         for _ in range(HALVINGS):
             march.memory[:] = begin
             finer.substeps *= 2

@@ -13,7 +13,7 @@ from sorosim.engine.inputs import check_length_inputs, dimension_of
 from sorosim.errors import InputError
 from sorosim.robot import Robot
 from sorosim.units.quantity import amount
-from sorosim.validation import Number
+from sorosim.validation import Number, describe
 
 # numbers in SI units or texts with units, by the names of actuators if they are a mapping
 Inputs = ArrayLike | Mapping[str, ArrayLike | Number]
@@ -32,7 +32,7 @@ def held_inputs(
     """
     dimensions = robot.input_dimensions
     names = robot.actuator_names
-    shape = f"({', '.join(letter if n is None else str(n) for letter, n in axes.items())}, {len(names)})"
+    expected = f"({', '.join(letter if n is None else str(n) for letter, n in axes.items())}, {len(names)})"
     try:
         if isinstance(u, Mapping):
             columns = {
@@ -52,8 +52,8 @@ def held_inputs(
     except InputError:
         raise
     except (TypeError, ValueError, IndexError):
-        got = f"one of shape {shape_of}" if (shape_of := _shape(u)) else f"{u!r}"[:60]
-        raise InputError(where, f"an array {shape} of inputs", got) from None
+        got = f"one of shape {shape}" if (shape := shape_of(u)) else describe(u)
+        raise InputError(where, f"an array {expected} of inputs", got) from None
     if not np.isfinite(out).all():
         *index, i = np.argwhere(~np.isfinite(out))[0].tolist()
         raise InputError(f"{where}[{', '.join(map(str, index))}].{names[i]}", "a finite number", f"{out[*index, i]}")
@@ -86,9 +86,9 @@ def _rows(u: Any, dimensions: Mapping[str, str], where: str) -> Array:
     return out
 
 
-def _shape(u: Any) -> tuple[int, ...]:
-    """Of an array; () of anything else."""
+def shape_of(value: Any) -> tuple[int, ...]:
+    """Of what is an array; () of anything else."""
     try:
-        return np.shape(u)
+        return np.shape(value)
     except ValueError:
         return ()

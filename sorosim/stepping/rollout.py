@@ -28,7 +28,7 @@ from sorosim.simulation.marching import STEPS_AT_ONCE
 from sorosim.stepping.held_steps import DONE, ROLLOUT_TOLERANCE, ChartChange, HeldSteps
 from sorosim.stepping.inputs import Inputs, held_inputs
 from sorosim.units.quantity import amount
-from sorosim.validation import Number, Values
+from sorosim.validation import Number, Values, describe
 
 
 class Cotangents(NamedTuple):
@@ -109,7 +109,7 @@ def rollout(
             what = f"rollout of '{robot.name}': there is no equilibrium to start from: {error}"
             raise ConvergenceError(what, error.partial, error.report) from None
     steps.begin(march, q0, qd0, time, first, names=("q0", "qd0"))
-    return Rollout(steps, march, inputs, time, paths, equilibrium=equilibrium)
+    return Rollout(steps, march, inputs, time, paths, equilibrium=equilibrium, varied=varied_engines(robot, paths))
 
 
 class Rollout:
@@ -131,13 +131,17 @@ class Rollout:
     def __init__(
         self, steps: HeldSteps, march: March, u: Array, t0: float, numbers: tuple[str, ...] = (), before: int = 0,
         what: str = "a step", stop: Event | None = None, equilibrium: Equilibrium | None = None,
+        varied: list[VariedEngine] | None = None,
     ) -> None:  # fmt: skip
         """Move a march.
 
         before : how many intervals lie between t0 and the first of these; what : a step in messages; stop : set where
-        the motion is not wanted any more; equilibrium : that it starts from, if derivatives are to count it.
+        the motion is not wanted any more; equilibrium : that it starts from, if derivatives are to count it; varied :
+        engines for derivatives by the numbers, if they are known already.
         """
         self.robot, self.u, self.numbers, self._steps, self._equilibrium = steps.robot, u, numbers, steps, equilibrium
+        if varied is not None:
+            self._varied = varied
         n, ndof = len(u), steps.engine.ndof
         steps.check_motions(march, n)
         self.t: Array = t0 + steps.dt * np.arange(float(before), before + n + 0.5)
@@ -164,13 +168,12 @@ class Rollout:
     def __repr__(self) -> str:
         return f"<Rollout of '{self.robot.name}': {len(self.u)} steps of {self._steps.dt:g} s>"
 
+    def __getstate__(self) -> dict[str, Any]:  # without what is made anew for derivatives
+        return {name: value for name, value in vars(self).items() if name != "_varied"} | {"_derivatives": None}
+
     @cached_property
     def _varied(self) -> list[VariedEngine]:
-        """Engines that carry derivatives by the numbers."""
-        if not self.numbers:  # not every robot can be a file
-            return []
-        file = scalars_of(self.robot)
-        return [varied_engine(self.robot, file, name) for name in self.numbers]
+        return varied_engines(self.robot, self.numbers)
 
     def vjp(self, q_bar: ArrayLike | None = None, qd_bar: ArrayLike | None = None) -> Cotangents:
         """Derivatives of a scalar f of the motion, by those of f by its rows.
@@ -252,6 +255,8 @@ class Rollout:
         """
         n, robot = len(self.q), self.robot
         frames = LinkFrames(robot.description, robot.engine, [place if s == 1.0 else (place, s)])
+        if position is None and pose is None:
+            raise InputError("place_vjp", "derivatives by positions or poses", "neither")
         cotangent = np.zeros((n, 4, 4)) if pose is None else like("pose", pose, (n, 4, 4))
         if position is not None:
             cotangent[:, :3, 3] += like("position", position, (n, 3))
@@ -416,7 +421,7 @@ class Rollout:
 def number_paths(robot: Robot, numbers: Sequence[str]) -> tuple[str, ...]:
     """Paths of numbers, each of which is in the robot's file (else InputError)."""
     if isinstance(numbers, str) or not isinstance(numbers, Sequence):
-        raise InputError("numbers", "paths of numbers in the robot's file", f"{numbers!r}"[:60])
+        raise InputError("numbers", "paths of numbers in the robot's file", describe(numbers))
     if not numbers:
         return ()
     file = scalars_of(robot)
@@ -426,6 +431,17 @@ def number_paths(robot: Robot, numbers: Sequence[str]) -> tuple[str, ...]:
         except InputError as error:
             raise InputError("numbers", error.expected, error.got, error.hint) from None
     return tuple(numbers)
+
+
+def varied_engines(robot: Robot, numbers: Sequence[str]) -> list[VariedEngine]:
+    """Engines that carry derivatives by numbers, if there are any (else InputError)."""
+    if not numbers:  # not every robot can be a file
+        return []
+    file = scalars_of(robot)
+    try:
+        return [varied_engine(robot, file, name) for name in numbers]
+    except InputError as error:
+        raise InputError("numbers", error.expected, error.got, error.hint) from error
 
 
 def empty_adjoint(steps: HeldSteps, n: int) -> Adjoint:
@@ -448,7 +464,7 @@ def like(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
     try:
         out = np.array(value, dtype=float)
     except (TypeError, ValueError):
-        raise InputError(name, f"an array {shape}", f"{value!r}"[:60]) from None
+        raise InputError(name, f"an array {shape}", describe(value)) from None
     if out.shape != shape:
         raise InputError(name, f"an array {shape}", f"one of shape {out.shape}")
     return out

@@ -55,6 +55,12 @@ class StepState:
     u: Array
     memory: Memory | None = field(default=None, repr=False)
 
+    def __setstate__(self, values: dict[str, Any]) -> None:  # copies and pickles of arrays can be changed in place
+        vars(self).update(values)
+        if self.memory is not None:
+            for array in self.memory.known[1:]:
+                array.setflags(write=False)
+
     def is_unchanged(self) -> bool:
         """Whether it is as a stepper gave it."""
         if self.memory is None:
@@ -187,9 +193,7 @@ class Stepper:
         if not isinstance(state, StepState):
             raise InputError("state", "a state of a Stepper", type(state).__name__)
         memory, steps, robot = state.memory, self._steps, self.robot
-        if memory is not None and memory.settings[0] is not robot:
-            memory = None
-        if memory is not None and memory.settings[1:] == steps.settings and state.is_unchanged():
+        if memory is not None and memory.settings == steps.settings and state.is_unchanged():
             self._restore(state)
             return
         # another state, or one of other steps: a new start
@@ -209,12 +213,10 @@ class Stepper:
 
     def copy(self) -> Stepper:
         """Another stepper of the same robot in the same state."""
-        out = object.__new__(Stepper)
-        out._set_up(self._steps, self._what)
-        if self._state is not None:
-            out._restore(self._state)
-        out.refined = self.refined
-        return out
+        return _stepper(self._steps, self._what, self._state, self.refined)
+
+    def __reduce__(self) -> tuple[Any, ...]:  # pickles hold the state; arrays are made anew
+        return _stepper, (self._steps, self._what, self._state, self.refined)
 
     def __copy__(self) -> Stepper:
         return self.copy()
@@ -345,8 +347,8 @@ class Stepper:
         record, path = march.memory.copy(), march.path.copy()
         for array in (q, qd, u, record, path):
             array.setflags(write=False)
-        settings = self.robot, *self._steps.settings
-        self._state = StepState(t, q, qd, u, Memory(settings, record, path, self._start, self._count, (t, q, qd, u)))
+        memory = Memory(self._steps.settings, record, path, self._start, self._count, (t, q, qd, u))
+        self._state = StepState(t, q, qd, u, memory)
 
     def _restore(self, state: StepState) -> None:
         """Be in a state of these steps again."""
@@ -354,6 +356,16 @@ class Stepper:
         self._march.memory[:] = state.memory.record
         self._start, self._count, self._state = state.memory.start, state.memory.n_intervals, state
         self._last = None  # the rows are those of another step
+
+
+def _stepper(steps: HeldSteps, what: str, state: StepState | None, refined: int) -> Stepper:
+    """A stepper in a state of these steps."""
+    out = object.__new__(Stepper)
+    out._set_up(steps, what)
+    if state is not None:
+        out._restore(state)
+    out.refined = refined
+    return out
 
 
 class _Interval(NamedTuple):

@@ -1,5 +1,6 @@
 """Environments of Gymnasium: the contract of its checkers, the physics of the tasks, mistakes."""
 
+import copy
 from dataclasses import replace
 
 import numpy as np
@@ -180,6 +181,8 @@ def test_a_wrong_action_is_one_error_and_changes_nothing(arm, action):
         ({"start": lambda random: {"q0": np.zeros(24)}}, "task.start: expected .*got 'q0'"),
         ({"start": lambda random: np.zeros(24)}, "task.start: expected a mapping with q and qd"),
         ({"sensors": "yes"}, "task.sensors: expected True or False"),
+        ({"observe": lambda state: [1e300]}, "task.observe: expected finite numbers"),
+        ({"in_sight": 3}, "task.in_sight: expected a sequence of coordinates, got 3"),
     ],
 )
 def test_a_wrong_task_is_one_error(arm, options, message):
@@ -192,6 +195,8 @@ def test_a_wrong_task_is_one_error(arm, options, message):
     [
         ({"reward": lambda state: np.nan}, "task.reward: expected a finite number, got nan"),
         ({"reward": lambda state: None}, "task.reward: expected a finite number, got nothing"),
+        ({"ends": lambda state: state.q > 0.0}, "task.ends: expected True or False"),
+        ({"success": lambda state: None}, "task.success: expected True or False, got nothing"),
         ({"observe": lambda state: np.zeros(1 + (state.t > 0.0))}, "task.observe: expected 1 numbers, as many as befo"),
     ],
 )
@@ -209,8 +214,26 @@ def test_seeds_of_members_are_taken_from_any_sequence(arm):
         many.reset(seed=seed)
         goals.append(list(many._episodes.goals))
     assert goals[0] == goals[1] == goals[2]
-    with pytest.raises(InputError, match="seed: expected a number or 2 of them, got 1"):
-        many.reset(seed=[1])
+    for seed in ([1], 1.5, "ab", [1, 1.5], -1):
+        with pytest.raises(InputError, match="seed: expected a whole number, 0 or more, or 2 of them, got"):
+            many.reset(seed=seed)
+
+
+@pytest.mark.parametrize("n", [0, 2.5, True])
+def test_a_wrong_number_of_members_is_one_error(arm, n):
+    with pytest.raises(InputError, match="num_envs: expected a number of members, 1 or more, got"):
+        sorosim.gym.VectorEnv(arm, pull(), num_envs=n)
+
+
+def test_copies_of_environments_move_on_their_own(arm):
+    env = sorosim.gym.RobotEnv(arm, pull(), "20 ms")
+    env.reset(seed=0)
+    env.step([0.5])
+    q, twin = env.state.q, copy.deepcopy(env)
+    twin.step([1.0])
+    assert np.array_equal(env.state.q, q)
+    env.step([1.0])
+    assert np.array_equal(env.state.q, twin.state.q)
 
 
 def test_use_before_reset_is_one_error(arm):

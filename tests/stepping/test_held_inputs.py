@@ -28,6 +28,9 @@ TUMBLER = {
 }  # fmt: skip
 
 
+MASS = "links.bob.body.mass"
+
+
 def exact_slider(u, dt, x0=0.1):
     """The slider by the exponential of its matrix."""
     from scipy.linalg import expm
@@ -593,12 +596,18 @@ def test_a_step_that_fails_leaves_the_state():
         (lambda r: _batch(r).step([[0.0], [np.nan]]), "u[1].push: expected a finite number, got nan"),
         (lambda r: sorosim.Batch(r, 2, 0.01, numbers={"links.bob.mass": [1, 2]}), "links.bob.mass"),
         (lambda r: sorosim.Batch(r, 2, 0.01, numbers={"links.bob.body.mass": [1]}), "expected 2 numbers, one"),
+        (lambda r: sorosim.Batch(r, 2, 0.01, numbers={MASS: [[1.0], [1.0, 2.0]]}), "expected 2 numbers, one for each"),
+        (lambda r: sorosim.Batch(r, 2, 0.01, numbers={MASS: [None, 1.0]}), f"{MASS}: expected a value, got nothing"),
+        (lambda r: _batch(r).reset([[1.0], [1.0, 2.0]]), "q of member 0: expected 1 numbers"),
+        (lambda r: sorosim.rollout(r, {"push": np.zeros((9, 9))}, 0.01), "got {'push': array([[0., 0., "),
+        (lambda r: sorosim.rollout(r, np.zeros((1, 1)), 0.01).place_vjp("bob"), "positions or poses, got neither"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_one_error(call, message):
     with pytest.raises(sorosim.SorosimError) as caught:
         call(sorosim.load(SLIDER))
     assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 def _reset(robot):

@@ -182,11 +182,16 @@ def test_gradients_bring_the_tip_nearer_to_a_goal(arm):
         (lambda r, u: rollout(r, u, 0.01, numbers={YOUNG: u[0]}), f"numbers.{YOUNG}: expected an array (), got one"),
         (lambda r, u: rollout(r, u, 0.01, numbers={"materials.silicon.young": u[0, 0]}), "did you mean materials.sil"),
         (lambda r, u: rollout(r, u, 0.01, numbers={"materials.silicon.young": 1e6}), "did you mean materials.silicone"),
+        (lambda r, u: rollout(r, u, "1 m"), "dt: expected a time greater than 0"),
+        (lambda r, u: rollout(r, u, 0.01 * u[0, 0]), "dt: expected a time greater than 0"),
+        (lambda r, u: rollout(r, u, 0.01, t0="1 m"), "t0: expected a time"),
+        (lambda r, u: rollout(r, u, 0.01, substeps=0), "substeps: expected a whole number from 1"),
+        (lambda r, u: rollout(r, u, 0.01, driven={"leg": 0.0}), "driven: expected the name of a link with a joint"),
         (lambda r, u: rollout(r, u + 1j, 0.01), "u: expected an array of real numbers, got one of complex128"),
         (lambda r, u: step(r, u[0, :2], np.zeros(24), np.zeros(24), 0.01), "u: expected an array (5,) or (members, 5)"),
     ],
 )  # fmt: skip
-def test_wrong_names_and_shapes_are_one_error_of_sorosim(arm, wrap, call, message):
+def test_wrong_names_shapes_and_options_are_one_error_of_sorosim(arm, wrap, call, message):
     with pytest.raises(InputError) as caught:
         wrap(lambda u: call(arm, u)[0].sum())(jnp.zeros((3, 5)))
     assert message in str(caught.value)
@@ -196,7 +201,6 @@ def test_wrong_names_and_shapes_are_one_error_of_sorosim(arm, wrap, call, messag
     ("call", "message"),
     [
         (lambda r, u: rollout(r, jnp.nan * u, 0.01), "u[0].cable1: expected a finite number, got nan"),
-        (lambda r, u: rollout(r, u, "1 m"), "dt: expected a time greater than 0"),
         (lambda r, u: rollout(r, u, 0.01, numbers={YOUNG: u[0, 0] - 1.0}), f"{YOUNG}: expected a pressure or modulus"),
         (lambda r, u: rollout(r, 1e9 + u, 0.01), "Newton's method does not converge"),
     ],

@@ -56,6 +56,13 @@ def test_derivatives_count_how_an_equilibrium_to_start_from_changes(name):
     assert sorosim.rollout(robot, u[:0], "5 ms", "equilibrium").vjp(found.q[:1]).u.shape == (0, u.shape[1])
 
 
+def test_numbers_without_derivatives_are_refused_before_the_motion(monkeypatch):
+    monkeypatch.setattr("sorosim.stepping.rollout.Rollout", None)  # no motion is made
+    robot, length = sorosim.load("contact_cylinder"), "links.arm.rod.length"
+    with pytest.raises(InputError, match="numbers: expected a scalar that changes no surface that touches"):
+        sorosim.rollout(robot, np.zeros((1, 5)), "5 ms", numbers=[length])
+
+
 def test_a_start_without_equilibrium_is_one_error():
     with pytest.raises(ConvergenceError, match="rollout of 'tumbler': there is no equilibrium to start from"):
         sorosim.rollout(sorosim.load(TUMBLER), np.zeros((1, 0)), "10 ms", "equilibrium")

@@ -1,6 +1,8 @@
 """States of steppers and batches: what is refused, raised or interrupted changes nothing."""
 
 import copy
+import os
+import pickle
 import signal
 import threading
 import time
@@ -416,3 +418,99 @@ def test_members_measure_as_steppers_do(carried):
         assert sim.measure()["imu"][3] == pytest.approx(-10.0 * np.sin(10.0 * sim.state.t), abs=1e-12)
         batch.step()
         sim.step()
+
+
+# -- copies, pickles, forks
+
+
+def through_pickle(thing):
+    return pickle.loads(pickle.dumps(thing))
+
+
+@pytest.mark.parametrize("copied", [through_pickle, copy.deepcopy])
+def test_copies_of_a_state_give_the_same_bits(copied):
+    arm, u = sorosim.load("cable_manipulator"), np.full(5, 0.5)
+    sim = sorosim.Stepper(arm, "10 ms")
+    sim.reset()
+    state = copied(sim.step(u))
+    expected = [sim.step(u).q for _ in range(3)]
+    with pytest.raises(ValueError, match="read-only"):
+        state.q[0] = 0.5
+    for other in (sim, sorosim.Stepper(sorosim.load("cable_manipulator"), "10 ms"), copied(sim)):
+        other.state = state
+        assert_array_equal([other.step(u).q for _ in range(3)], expected)
+    # of a robot with other numbers it is a start
+    other = sorosim.Stepper(arm.with_values({"materials.silicone.young": "2 MPa"}), "10 ms")
+    other.state = state
+    assert other.state.memory.n_intervals == 0
+
+
+@pytest.mark.parametrize("copied", [through_pickle, copy.deepcopy, copy.copy])
+def test_copies_of_batches_and_motions_are_their_own(slider, copied):
+    path = "links.bob.joint.prismatic.stiffness"
+    batch = sorosim.Batch(slider, 3, 0.05, {path: [10.0, 20.0, 40.0]}, tolerance=1e-11, threads=2)
+    batch.reset([0.1])
+    motion = batch.rollout(np.ones((3, 4, 1)))
+    q, twin = batch.q, copied(batch)
+    moved, _ = twin.step([2.0])
+    assert_array_equal(batch.q, q)
+    del batch._pins  # nothing of the copy lies in the memory of the original
+    assert_array_equal(copied(twin).q, moved)
+    twin.replace(0, {path: 20.0})
+    twin.reset([0.1])
+    for _ in range(4):
+        again, _ = twin.step([1.0])
+    assert_array_equal(again[1:], q[1:])
+    assert_array_equal(again[0], again[1])
+    bar = np.ones((5, 1))
+    for one, other in zip(motion.motions[1].vjp(bar), copied(motion.motions[1]).vjp(bar), strict=True):
+        assert_array_equal(one, other)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_batches_go_on_after_a_fork(slider):
+    batch = sorosim.Batch(slider, 4, 0.05, threads=2)
+    batch.reset([0.1])
+    batch.step([1.0])
+    batch.step([1.0])
+    child = os.fork()
+    if child == 0:
+        try:
+            signal.alarm(20)  # ends a child that waits for threads which it does not have
+            batch.step([1.0])
+            os._exit(0)
+        finally:
+            os._exit(1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+# -- starts in the midst of a motion
+
+
+@pytest.mark.parametrize("method", ["newmark", "euler"])
+def test_steps_that_remember_no_accelerations_go_on_from_coordinates_and_rates(method):
+    arm, dt = sorosim.load("cable_manipulator"), 0.02
+    u = 1.0 - np.cos(2.0 * np.pi * dt * np.arange(60)[:, None] + np.arange(5))
+    whole = sorosim.rollout(arm, u, dt, method=method)
+    q, qd = whole.q[30], whole.qd[30]
+    for k in range(30, 60):
+        one = sorosim.rollout(arm, u[k : k + 1], dt, q, qd, k * dt, method=method)
+        q, qd = one.q[-1], one.qd[-1]
+    # 1e-10: of the tolerance of Newton's method; the generalized-alpha method: 5e-3
+    assert_allclose(q, whole.q[-1], rtol=0, atol=5e-10 * np.abs(whole.q).max())
+
+
+def test_states_of_a_robot_with_loops_are_starts_when_they_are_assembled():
+    robot = sorosim.load("hybrid_parallel")
+    u = np.full((30, len(robot.actuator_names)), 0.5)
+    sim = sorosim.Stepper(robot, "10 ms", method="newmark")
+    sim.reset()
+    for one in u:
+        state = sim.step(one)
+    with pytest.raises(InputError, match=r"qd0: expected rates that keep the loops closed.*sorosim\.assemble"):
+        sorosim.rollout(robot, u, "10 ms", state.q, state.qd)
+    closed = sorosim.assemble(robot, state.q, qd0=state.qd)
+    window = sorosim.rollout(robot, u[:1], "10 ms", closed.q, closed.qd, state.t, method="newmark")
+    # 1.2e-5: the method's own accelerations across loops are lost
+    assert_allclose(window.q[1], sim.step(u[0]).q, rtol=0, atol=6e-5 * np.abs(state.q).max())
