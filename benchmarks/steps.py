@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import tracemalloc
+import warnings
 from collections.abc import Callable
 from functools import partial
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from benchmarks.cases import Case, Target
 from benchmarks.context import Action, Array, Context
+from sorosim.errors import SorosimWarning
 from sorosim.io import load
 from sorosim.sensitivity import scalars
 from sorosim.stepping.batch import Batch
@@ -20,6 +22,15 @@ from sorosim.stepping.stepper import Stepper
 DT, N = 0.01, 200
 # steps of the study, those whose memory is looked at, numbers of the file by which it differentiates
 MANY, LONG, NUMBERS = 100_000, 10_000, 10
+ROBOTS = (
+    "soft_cart_pole",
+    "cable_manipulator",
+    "soft_gripper",
+    "fin_ray",
+    "hybrid_parallel",
+    "underwater_vehicle",
+    "rod_pile",
+)
 # as soromox times batches: 15 samples a second; here each is four steps
 RATE, MEMBERS, SECONDS, SUBSTEPS = 15, 64, 2, 4
 
@@ -83,6 +94,17 @@ def study(say: Callable[[str], None] = print) -> None:
     yardstick = np.median([_seconds(lambda: np.linalg.solve(a, b)) for _ in range(2000)])
     say(f"yardstick, numpy.linalg.solve of 48 x 48: {1e6 * yardstick:.1f} us")
 
+    for name in ROBOTS:
+        robot_there = load(name)
+        dt = DT if name != "rod_pile" else 0.1 * DT
+        sim, u = Stepper(robot_there, dt), 0.1 * _inputs(N, dt, len(robot_there.actuator_names))
+        sim.reset()
+        sim.step()
+        one = 1e6 * np.median([_seconds(partial(sim.step, row)) for row in u])
+        linearization = 1e6 * np.median([_seconds(partial(_linearize, sim)) for _ in range(9)])
+        say(f"{name}, {robot_there.ndof} coordinates, {1e3 * dt:g} ms: {one:.0f} us a step, "
+            f"{linearization:.0f} us its derivatives")  # fmt: skip
+
     sim, u = Stepper(robot, DT), _inputs(MANY, DT, len(robot.actuator_names))
     sim.reset()
     sim.step()
@@ -112,6 +134,12 @@ def study(say: Callable[[str], None] = print) -> None:
             row[k] = _seconds(partial(batch.rollout, v))
     one, two = np.median(times[1:], axis=0)
     say(f"{MEMBERS * SECONDS / two:.0f} simulated seconds a second on two threads, {one / two:.2f} times those on one")
+
+
+def _linearize(sim: Stepper) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SorosimWarning)  # steps at their default tolerance
+        sim.linearize()
 
 
 def _seconds(work: Callable[[], object]) -> float:
