@@ -7,6 +7,7 @@ import tracemalloc
 import warnings
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from benchmarks.context import Action, Array, Context
 from sorosim.errors import SorosimWarning
 from sorosim.io import load
 from sorosim.sensitivity import scalars
+from sorosim.simulation.simulate import simulate
 from sorosim.stepping.batch import Batch
 from sorosim.stepping.rollout import rollout
 from sorosim.stepping.stepper import Stepper
@@ -63,6 +65,13 @@ def _gradient(context: Context) -> Action:
     return lambda: found.vjp(*bars)
 
 
+def _control(context: Context, **options: Any) -> Action:
+    """A second under a controller whose inputs jump."""
+    u, robot = 1.0 + np.random.default_rng(0).random((101, len(context.robot.actuator_names))), context.robot
+    options |= {"controller": lambda t, q, qd: u[round(t / DT)], "dt_control": DT, "q0": robot.initial_q}
+    return lambda: simulate(robot, 1.0, method="generalized-alpha", **options)
+
+
 def _batch(context: Context, threads: int | None) -> Action:
     batch = Batch(context.robot, MEMBERS, 1.0 / RATE, threads=threads, substeps=SUBSTEPS)
     u = _inputs(RATE * SECONDS, 1.0 / RATE, len(context.robot.actuator_names))
@@ -79,6 +88,9 @@ STEPS: tuple[Case, ...] = (
     Case("a step of 10 ms under held inputs", _step, per=N, target=Target(5.0, "yardsticks")),
     Case("motion of 200 such steps", _rollout, rounds=9),
     Case("its gradient by all inputs and the start", _gradient, rounds=9),
+    Case("a sample at 100 Hz, one step each", lambda context: _control(context, step=DT), rounds=5, per=100,
+         target=Target(3e-4, "s")),
+    Case("a sample at 100 Hz, chosen steps", _control, rounds=5, per=100),
     Case("a simulated second at 15 Hz in a batch, one thread", lambda context: _batch(context, 1), rounds=5,
          per=MEMBERS * SECONDS),
     Case("a simulated second at 15 Hz in a batch", lambda context: _batch(context, None), rounds=5,

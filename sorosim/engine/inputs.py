@@ -69,21 +69,44 @@ class Motion:
 
 
 class ZeroOrderHold:
-    """Inputs that a controller sets at samples and that stay until the next one."""
+    """Inputs that a controller sets at samples and that stay until the next one; others may follow signals.
 
-    def __init__(self, n: int) -> None:
+    signals : of the inputs that no controller sets, by their indices
+    """
+
+    def __init__(self, n: int, signals: Mapping[int, Signal] | None = None) -> None:
         self.times: list[float] = []
         self.values: list[Array] = []
-        self._n = n
+        self._n, self._following = n, dict(signals or {})
+        self._indices, self._motion = list(self._following), Motion(list(self._following.values()))
+
+    @property
+    def signals(self) -> list[Signal]:
+        """Of the inputs that no controller sets."""
+        return self._motion.signals
+
+    @property
+    def held(self) -> list[int]:
+        """Indices of the inputs that a controller sets."""
+        return [i for i in range(self._n) if i not in self._following]
 
     def hold(self, t: float, value: Array) -> None:
-        """From t on the inputs are `value` (n,)."""
+        """From t on the inputs that a controller sets are those of `value` (n,)."""
         self.times.append(t)
         self.values.append(value)
 
     def value(self, t: float) -> Array:
         """Values (n,) at time t."""
-        return self.values[max(bisect_right(self.times, t) - 1, 0)] if self.values else np.zeros(self._n)
+        held = self.values[max(bisect_right(self.times, t) - 1, 0)] if self.values else np.zeros(self._n)
+        if not self._indices:
+            return held
+        out = held.copy()
+        out[self._indices] = self._motion.value(t)
+        return out
+
+    def from_sample(self, t: float) -> Motion:
+        """Inputs from the sample at t on, until the next one."""
+        return Motion([self._following.get(i, ConstantSignal(u)) for i, u in enumerate(self.value(t).tolist())])
 
     def sample(self, times: Array) -> Array:
         """Values (n_times, n) at times."""
@@ -91,8 +114,8 @@ class ZeroOrderHold:
 
     @property
     def specs(self) -> list[Any]:
-        """None: no file keeps a controller."""
-        return [None] * self._n
+        """None where a controller sets an input: no file keeps it."""
+        return [self._following[i].spec if i in self._following else None for i in range(self._n)]
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ BEGIN, EVALUATE, TEST_ERROR = range(3)
 REUSE, ONCE, DONE, ALWAYS = range(4)
 # what `march` returns
 CONTINUES, FINISHED, NEEDS_PYTHON, NO_CONVERGENCE, TOO_SMALL, NOT_FINITE, CONVERGED = range(7)
+AT_SAMPLE = 7  # what Python makes of FINISHED where rows end at a sample of the controller
 
 MAX_ITERATIONS = 8
 MAX_NEWTON = 40  # where derivatives are new at every correction

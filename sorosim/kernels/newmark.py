@@ -305,7 +305,7 @@ def begin_step(model, march, ws) -> None:
     for i in range(state.shape[1]):
         a = state[A, i]
         guess = a + h / number[PREVIOUS] * (a - state[A_OLD, i])
-        if march.counts[HELD] != 0 and (march.counts[JUMPED] != 0 or abs(a - state[A_OLD, i]) > abs(a)):
+        if march.counts[JUMPED] != 0 or (march.counts[HELD] != 0 and abs(a - state[A_OLD, i]) > abs(a)):
             # inputs that jump excite stiff parts, which do not go as far as that says: begin where they are
             guess = -(state[QD, i] / h + beta_old * a) / beta
         state[A_NEW, i] = guess

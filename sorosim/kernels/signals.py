@@ -8,6 +8,7 @@ from sorosim.compiled import by_reference, kernel
 from sorosim.kernels.tape import evaluate_tape
 
 CONSTANT_SIGNAL, TAPE_SIGNAL, POLYNOMIAL_SIGNAL, EXTERNAL_SIGNAL = 0, 1, 2, 3
+DATA_BEGIN = 3  # column of SignalArrays.table
 
 
 @by_reference

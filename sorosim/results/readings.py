@@ -125,7 +125,8 @@ class _Interpolant:
         self.q, self.qd, self.u, self.lam = rows
         self.partition = Partition.of(robot.engine.layout, driven, robot.description.actuators)
         self.motion = driven_motion(driven)
-        self.sampled = options.get("dt_control") is not None
+        held = [spec is None for spec in options.get("u", {}).values()]  # by a controller
+        self.held = np.array(held) if options.get("dt_control") is not None else np.zeros(self.u.shape[1], dtype=bool)
         rate = 0.0 if options.get("method") in SOLVE_FOR_MULTIPLIERS else 1.0 / options.get("closing_time", np.inf)
         self.closing = np.array([2.0 * rate, rate**2, -1.0])
         if robot.n_multipliers and len(t):  # how many rows of the loops are independent, as in the run
@@ -161,7 +162,7 @@ class _Interpolant:
             q, qd = q.copy(), qd.copy()
             for own, P in self.changes[i + 1]:
                 q[own], qd[own] = turned_back(P, q[own], qd[own], 1.0)
-        u = self.u[i] if self.sampled else self.u[i + 1]
+        u = np.where(self.held, self.u[i], self.u[i + 1])
         start = self.q[i], self.qd[i], self.accelerations(i, self.q[i], self.qd[i], self.u[i])
         return start, (q, qd, self.accelerations(i + 1, q, qd, u))
 
@@ -175,7 +176,7 @@ class _Interpolant:
         i -= 1
         h = self.t[i + 1] - self.t[i]
         x = (t - self.t[i]) / h
-        u = self.u[i] if self.sampled else self.u[i] + x * (self.u[i + 1] - self.u[i])
+        u = np.where(self.held, self.u[i], self.u[i] + x * (self.u[i + 1] - self.u[i]))
         knot = hermite(*self.knots(i), h, x)
         return State(
             sites, t, *knot, u, partial(least_squares_multipliers, self.robot.engine, *knot, u, t, self.partition.free)

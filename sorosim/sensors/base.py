@@ -122,6 +122,11 @@ class Sensor(Declared):
         default=None,
     )  # fmt: skip
 
+    delay: float = key(
+        Quantity("time", least=0.0), "How much later than it is taken a sample reaches a controller.", "10 ms",
+        default=0.0,
+    )  # fmt: skip
+
     registry: ClassVar[Registry] = SENSORS
     groups: ClassVar[tuple[Group, ...]] = ()
     accelerates: ClassVar[bool] = False
@@ -200,10 +205,13 @@ class Sensor(Declared):
         """
         error = np.broadcast_to(np.asarray(self.bias), (len(values), len(self.error_names(reader))))
         if np.any(self.noise) and len(numbers):
-            seed = seed_of(name) if self.seed is None else self.seed
-            draws = np.random.default_rng(seed).standard_normal((int(numbers[-1]) + 1, error.shape[1]))
+            draws = self.generator(name).standard_normal((int(numbers[-1]) + 1, error.shape[1]))
             error = error + np.asarray(self.noise) * draws[numbers]
         return self.with_error(values, error)
+
+    def generator(self, name: str) -> np.random.Generator:
+        """What the noise of samples 0, 1, ... is drawn from, row by row."""
+        return np.random.default_rng(seed_of(name) if self.seed is None else self.seed)
 
     def with_error(self, values: Array, error: Array) -> Array:
         """Readings (n, n_channels) with errors (n, n_errors)."""

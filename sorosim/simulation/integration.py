@@ -21,6 +21,7 @@ from sorosim.interrupts import deferring_signals, uninterrupted
 from sorosim.results.result import Checkpoints, Run
 from sorosim.signals.edges import Edges, edges
 from sorosim.simulation.balance import WorkIntegral, imbalance
+from sorosim.simulation.controllers import Controller, SampledController
 from sorosim.simulation.index2 import StabilisedIndex2
 from sorosim.simulation.marching import Marching
 from sorosim.solvers import prescribed
@@ -28,10 +29,9 @@ from sorosim.solvers.base import Event, OdeProblem, OdeSolution
 from sorosim.solvers.registry import MARCHES, integrator
 from sorosim.solvers.segments import integrate_with_restarts
 from sorosim.solvers.work_limit import WorkLimit
-from sorosim.validation import as_real, number
+from sorosim.validation import number
 
 EventFunction = Callable[[float, Array, Array], float]
-Controller = Callable[[float, Array, Array], Any]
 
 MAX_OUTPUTS = 10_000_000
 # a restart so near to where the coordinates of a rotation are changed changes them [rad]
@@ -114,7 +114,11 @@ class Integration:
         self.checkpoints, self.samples = (restart_times(options, name) for name in ("checkpoint", "dt_control"))
         self.samples = snapped(self.samples, self.checkpoints, options["dt_out"])
         self.edges = self.edges_of_signals()
-        self.controller = controller
+        inputs, outputs = system.inputs, output_times(options["t_end"], options["dt_out"])
+        self.controller = None
+        if controller is not None and isinstance(inputs, ZeroOrderHold):
+            marks = np.union1d(np.union1d(outputs, self.samples), self.checkpoints)
+            self.controller = SampledController(system, inputs, controller, self.samples, marks)
         self.why = ""  # reason for which it ends early
         self.marching: Marching | None = None
         self.begin = time.perf_counter()
@@ -156,13 +160,25 @@ class Integration:
         return OdeProblem(
             self.callbacks.rhs, self.callbacks.jacobian if options["jacobian"] == "analytic" else None, state, t_out,
             options["rtol"], options["atol"], max_step, self.events, self.dense, self.report, self.work,
-            self.exchanged,
+            self.exchanged, self.controller_times if self.samples_in_run else np.zeros(0), self.at_sample,
         )  # fmt: skip
+
+    @property
+    def samples_in_run(self) -> bool:
+        """Whether the integrator takes samples of a controller; else it is restarted there."""
+        return self.options["method"] in MARCHES and self.system.n_free > 0
+
+    @property
+    def controller_times(self) -> Array:
+        """When a controller or its sensors are sampled, after 0 [s]."""
+        return np.zeros(0) if self.controller is None else np.union1d(self.samples, self.controller.sensor_times)
 
     def restarts(self) -> tuple[Array, Event | None]:
         """Times of restarts after the start, and the event at which rotations need other coordinates."""
         options, start = self.options, self.start
-        times = np.union1d(np.union1d(self.checkpoints, self.samples), self.edges.times)
+        times = np.union1d(self.checkpoints, self.edges.times)
+        if not self.samples_in_run:
+            times = np.union1d(times, self.controller_times)
         # the start may be a sample moved onto an end that is no longer there
         between = times[(times > start.t + 1e-9 * options["dt_out"]) & (times < options["t_end"])]
         turning = self.system.charts.joints or self.system.turns.joints
@@ -281,8 +297,7 @@ class Integration:
         """Where inputs, motions and loads begin to move, come to rest or jump."""
         t_end, dt_out = self.options["t_end"], self.options["dt_out"]
         signals = [*self.system.driven.signals, *self.system.robot.engine.loading.packed.signals.signals]
-        if not isinstance(self.system.inputs, ZeroOrderHold):
-            signals += self.system.inputs.signals
+        signals += self.system.inputs.signals
         changes = edges(signals, t_end, dt_out)
         row_times = [output_times(t_end, dt_out), self.checkpoints, self.samples] if len(changes) else [np.zeros(0)]
         return Edges(changes, np.unique(np.concatenate(row_times)), dt_out)
@@ -329,33 +344,28 @@ class Integration:
             self.why = f"stopped at t = {t:.6g} s: the {kind} joint of '{name}' comes to a whole turn"
             self.why += ", where its coordinates are singular"
             return None
-        if t in self.samples:
-            self.system.rows.pop(t, None)  # computed with the inputs before the sample; a row has those after it
         if t in self.checkpoints:
             self.add_checkpoint(t, q, qd, self.cumulative(stats))
             self.system.turns.begin(q)
         self.callbacks.window = self.edges.window(t)
         return self.restart_state(t, x)
 
+    def at_sample(self, t: float, x: Array) -> None:
+        """Sample sensors and the controller, as far as either is due."""
+        if self.controller is None:
+            return
+        q, qd, qdd = self.system.coordinates(t, x)
+        self.controller.measure(t, q, qd, qdd)
+        if t in self.samples or t == 0.0:
+            self.system.rows.pop(t, None)  # computed with the inputs before the sample; a row has those after it
+            self.controller.act(t, q, qd)
+        elif t == self.start.t and self.past is not None:  # resumed between two samples
+            self.controller.inputs.hold(t, self.past.u[-1])
+
     def restart_state(self, t: float, x: Array) -> Array:
         """The state to continue from: with the inputs of a controller, and rotations amid their coordinates."""
-        inputs = self.system.inputs
-        if self.controller is not None and isinstance(inputs, ZeroOrderHold):
-            if t in self.samples or t == 0.0:
-                q, qd, _ = self.system.coordinates(t, x)
-                inputs.hold(t, self.controller_inputs(t, self.controller(t, q, qd)))
-            elif t == self.start.t and self.past is not None:  # resumed between two samples
-                inputs.hold(t, self.past.u[-1])
+        self.at_sample(t, x)
         return self.system.rewound(t, x) if self.system.rotation_excess(t, x) > -REWIND_MARGIN else x
-
-    def controller_inputs(self, t: float, u: Any) -> Array:
-        """Inputs that a controller gave."""
-        names, where = self.system.robot.actuator_names, f"controller at t = {t:g} s"
-        if u is None and names:
-            raise InputError(where, "the inputs", "None", "the function has to return them")
-        if len(names) == 1 and (one := as_real(u)) is not None:
-            u = [one]
-        return self.system.robot.inputs(u, where)
 
     @uninterrupted()
     def add_checkpoint(self, t: float, q: Array, qd: Array, counts: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.linalg import lstsq, solve_triangular
 from scipy.optimize import brentq
 
-from sorosim.arrays import Array
+from sorosim.arrays import Array, IntArray
 from sorosim.compiled import prepare
 from sorosim.dynamics.constraints import RANK_TOLERANCE
 from sorosim.dynamics.energies import PowerEvaluator, PowerTerms
@@ -21,12 +21,12 @@ from sorosim.kernels import evaluate as task
 from sorosim.kernels import march as codes
 from sorosim.kernels import newmark as m
 from sorosim.kernels.evaluate import Evaluation, State
+from sorosim.kernels.held_inputs import hold
 from sorosim.kernels.loops import CONSTRAINT, ERROR
 from sorosim.kernels.march import march
 from sorosim.kernels.newmark import March, Model, Rows
-from sorosim.kernels.signals import signal_workspace
+from sorosim.kernels.signals import DATA_BEGIN, signal_workspace
 from sorosim.kernels.surfaces import OVERFLOW
-from sorosim.signals import ConstantSignal
 from sorosim.simulation.balance import WorkIntegral
 from sorosim.solvers.base import OdeProblem, OdeSolution, Reporter, by_event, crosses, without_rate
 
@@ -145,8 +145,8 @@ class Marching:
         system, engine, self.rtol = self.system, self.system.robot.engine, problem.rtol
         t0, end = float(problem.t_out[0]), float(problem.t_out[-1])
         inputs = system.inputs
-        if isinstance(inputs, ZeroOrderHold):  # they stay as they are: a sample is a restart
-            inputs = Motion([ConstantSignal(float(u)) for u in inputs.value(t0)])
+        if isinstance(inputs, ZeroOrderHold):  # a sample is a restart
+            inputs = inputs.from_sample(t0)
         loading = engine.loading
         external = bool(inputs.callables or loading.packed.signals.callables or loading.others or loading.actuators)
         state = self.state(inputs)
@@ -154,11 +154,11 @@ class Marching:
         with np.errstate(all="ignore"):  # inputs may be absurd: then the first step fails
             if not self.begin(state, problem, t0, end, external):
                 return without_rate(problem)
-        n_rows, n = len(problem.t_out), engine.ndof
+        samples = problem.samples[(problem.samples > t0) & (problem.samples < end)]
+        times = np.union1d(problem.t_out, samples)
+        n_rows, n = len(times), engine.ndof
         states: Any = (np.zeros((n_rows, n)) for _ in range(3))
-        rows = Rows._make(
-            (problem.t_out.copy(), *states, np.zeros((n_rows, engine.loop_layout.m)), np.zeros((n_rows, 2)))
-        )
+        rows = Rows._make((times, *states, np.zeros((n_rows, engine.loop_layout.m)), np.zeros((n_rows, 2))))
         rows.q[0], rows.qd[0], _ = system.coordinates(t0, problem.x0)
         rows.qdd[0] = state.state[m.QDD]
         rows.multiplier[0] = state.multiplier[m.L]
@@ -186,7 +186,8 @@ class Marching:
             speed = np.sqrt(np.abs(evaluation.qdd / scale).max(initial=0.0))
             h = min(1.0 / speed if speed > 0.0 else span, 0.01 * span, number[m.MAX_STEP])
         number[m.TARGET_STEP] = min(h, span)
-        left = float(problem.t_out[1]) - t0
+        after = problem.samples[problem.samples > t0]
+        left = float(min([problem.t_out[1], *after[:1]])) - t0
         steps = np.ceil(left / number[m.TARGET_STEP] * (1.0 - 1e-10))
         state.counts[m.STEPS_LEFT] = int(max(min(steps, MOST_STEPS), 1))  # accelerations may be absurd
         number[m.STEP] = number[m.LAST_STEP] = number[m.PREVIOUS] = left / state.counts[m.STEPS_LEFT]
@@ -247,6 +248,9 @@ class _MarchRun:
         self.method, self.problem, self.model, self.state, self.rows = method, problem, model, state, rows
         self.inputs, self.engine = inputs, method.system.robot.engine
         self.reported, self.steps = 0, [self.step_state()]
+        self.is_row = np.isin(rows.t, problem.t_out)
+        self.stops = (1 + np.flatnonzero(np.isin(rows.t[1:-1], problem.samples))).tolist()  # rows at samples
+        self.next_rows = self.rows_to_sample()
         self.reporter = Reporter(problem)
         self.energy = problem.steps if isinstance(problem.steps, WorkIntegral) else None
         self.work_outside_tree = self.energy is not None and self.energy.outside_tree
@@ -261,19 +265,54 @@ class _MarchRun:
 
     def advance(self, max_steps: int) -> int:
         """Some steps; Python computes inputs and loads where the march returns for them."""
-        arguments = self.model, self.state, self.engine.workspace_of_derivatives, self.rows, max_steps
+        arguments = self.model, self.state, self.engine.workspace_of_derivatives, self.next_rows, max_steps
         advance = self.engine.prepared(march, arguments)
         while (code := int(advance(*arguments))) == codes.NEEDS_PYTHON:
             number, s = self.state.number, self.state.state
             t = float(number[m.TIME] + number[m.STEP])
-            self.state.end.u[:] = self.inputs.value(t)
-            loading, external = self.engine.loading, self.state.external
-            if loading:
-                self.engine.load_values(s[m.Q_NEW], s[m.QD_NEW], t, external)
-            if loading.actuators:
-                names = self.engine.actuator_names
-                loading.actuate(external, self.engine.tree, s[m.Q_NEW], s[m.QD_NEW], self.state.end.u, names)
+            self.state.end.u[:] = self.method.system.inputs.value(t)
+            self.evaluate_python(t, s[m.Q_NEW], s[m.QD_NEW])
+        if code == codes.FINISHED and len(self.next_rows.t) < len(self.rows.t):
+            return codes.AT_SAMPLE
         return int(code)
+
+    def evaluate_python(self, t: float, q: Array, qd: Array) -> None:
+        """Loads and actuators that Python computes, under the inputs at the end of the step."""
+        loading, external = self.engine.loading, self.state.external
+        if loading:
+            self.engine.load_values(q, qd, t, external)
+        if loading.actuators:
+            loading.actuate(external, self.engine.tree, q, qd, self.state.end.u, self.engine.actuator_names)
+
+    def rows_to_sample(self) -> Rows:
+        """Rows up to the next sample, that one included."""
+        return Rows._make(part[: self.stops[0] + 1] for part in self.rows) if self.stops else self.rows
+
+    def sample(self) -> int:
+        """Let inputs jump at a sample, and accelerations with them (docs/theory.md, 14); a code of kernels.march."""
+        state, system, (t, q, qd) = self.state, self.method.system, self.step_state()
+        assert self.problem.sample is not None
+        self.problem.sample(t, system.state(q, qd))
+        u = system.inputs.value(t)
+        if isinstance(system.inputs, ZeroOrderHold):
+            table, data = self.model.inputs.table, self.model.inputs.data
+            data[table[system.inputs.held, DATA_BEGIN]] = u[system.inputs.held]
+        before, state.inputs[:, 0] = state.end.u.copy(), u
+        if state.counts[m.EXTERNAL]:
+            state.end.u[:] = u
+            self.evaluate_python(t, q, qd)
+            state.end.u[:] = before
+        arguments = self.model, state, self.engine.workspace_of_derivatives
+        if self.engine.prepared(hold, arguments)(*arguments) != task.DONE:
+            return codes.NOT_FINITE
+        state.state[m.ACTUATION] = self.method.exchanges.of_tree(q[None], qd[None], u[None])[0][0]
+        del self.stops[0]
+        self.next_rows = self.rows_to_sample()
+        number, row = state.number, int(state.counts[m.ROW])
+        remaining = self.rows.t[row] - number[m.TIME]
+        steps = max(np.ceil(remaining / min(number[m.TARGET_STEP], number[m.MAX_STEP]) * (1.0 - 1e-10)), 1.0)
+        state.counts[m.STEPS_LEFT], number[m.STEP] = int(min(steps, MOST_STEPS)), remaining / steps
+        return codes.CONTINUES
 
     def run(self) -> OdeSolution:
         problem, events = self.problem, self.problem.events
@@ -295,6 +334,8 @@ class _MarchRun:
                 values, ended = self.crossed(values, hits)
                 self.cut(ended)
             self.report(ended)
+            if code == codes.AT_SAMPLE:
+                code = self.sample() if ended is None else codes.CONTINUES
             n, counted = int(self.state.counts[m.N_STEPS]) - counted, int(self.state.counts[m.N_STEPS])
             if code == codes.CONTINUES and ended is None:
                 stop = problem.work.steps(now[0], self.method.system.state(*now[1:]), n)
@@ -313,14 +354,15 @@ class _MarchRun:
             t, q, qd = self.step_state()
             ends = (t, self.method.system.state(q, qd)), float(self.state.number[m.STEP])
             self.method.trial = None if stop else self.trial()
-        k = self.reported
-        x = np.array([self.method.system.state(*row) for row in zip(self.rows.q[:k], self.rows.qd[:k], strict=True)])
+        done = np.flatnonzero(self.is_row[: self.reported])
+        pairs = zip(self.rows.q[done], self.rows.qd[done], strict=True)
+        x = np.array([self.method.system.state(*row) for row in pairs])
         count = self.state.counts
         stats = {"n_steps": int(count[m.N_STEPS]), "n_rhs": int(count[m.N_RESIDUAL]),
                  "n_jacobian": int(count[m.N_JACOBIAN]), "n_factorizations": int(count[m.N_JACOBIAN]),
                  "n_rejected": int(count[m.N_REJECTED])}  # fmt: skip
         return OdeSolution(
-            self.problem.t_out[:k].copy(), x.reshape(k, len(problem.x0)), success, message, stats,
+            self.rows.t[done], x.reshape(len(done), len(problem.x0)), success, message, stats,
             self.dense if problem.dense else None, *by_event(hits, len(events), len(problem.x0)), *ends,
         )  # fmt: skip
 
@@ -333,7 +375,7 @@ class _MarchRun:
             self.work = self.work + before.until(self.exchange, t - self.steps[-1][0])[0]
         done = int(self.state.counts[m.ROW])
         self.before = self.energy.value
-        rows = self.work + self.rows.work[self.followed : done]
+        rows = self.work + self.rows.work[self.followed : done][self.is_row[self.followed : done]]
         self.energy.marched(t, self.work + self.state.number[[m.WORK_DONE, m.DISSIPATED]], rows)
         self.followed = done
 
@@ -384,7 +426,7 @@ class _MarchRun:
         """Hand on the rows that are done, up to a terminal event."""
         done = int(self.state.counts[m.ROW])
         if ended is not None:
-            done = int(np.searchsorted(self.problem.t_out[:done], ended, side="right"))
+            done = int(np.searchsorted(self.rows.t[:done], ended, side="right"))
         if done > self.reported:
             rows = self.rows
             pairs = zip(rows.q[self.reported : done], rows.qd[self.reported : done], strict=True)
@@ -397,10 +439,9 @@ class _MarchRun:
             first, self.reported = self.reported, done
             self.reporter.passed(float(rows.t[done - 1]), lambda times: states[self.reporter_rows(times, first)])
 
-    def reporter_rows(self, times: Array, first: int) -> slice:
+    def reporter_rows(self, times: Array, first: int) -> IntArray:
         """Which of the states from row `first` on are at times of the reporter."""
-        begin = int(np.searchsorted(self.rows.t, times[0])) - first
-        return slice(begin, begin + len(times))
+        return np.searchsorted(self.rows.t, times) - first
 
     def crossed(self, before: list[float], hits: list[tuple[int, float, Array]]) -> tuple[list[float], float | None]:
         """Look for zeros of events in the last step; returns their values now, and the time of a terminal one."""

@@ -14,6 +14,7 @@ from sorosim.arrays import Array
 from sorosim.engine.inputs import (
     Motion,
     ZeroOrderHold,
+    by_name,
     check_length_inputs,
     check_smooth,
     driven_signals,
@@ -29,7 +30,8 @@ from sorosim.options import STARTS, SimulateArguments, checked
 from sorosim.results.result import Equilibrium, InitialState, Run, stored_signals
 from sorosim.results.stored import open_run
 from sorosim.robot import Robot, check_robot
-from sorosim.simulation.integration import Controller, EventFunction, Integration, Start, output_times
+from sorosim.simulation.controllers import Controller, takes_readings
+from sorosim.simulation.integration import EventFunction, Integration, Start, output_times
 from sorosim.solvers.registry import INTEGRATED, MARCHES, METHODS
 from sorosim.validation import Number, Values, choice
 
@@ -115,7 +117,10 @@ def simulate(
     dense : bool
         Keep the integrator's own interpolation: `Run.at`.
     controller : callable
-        ``f(t, q, qd)`` gives all inputs, as `Robot.inputs` takes them; it is called at multiples of `dt_control`.
+        ``f(t, q, qd)``, or ``f(t, y)`` with the readings y of all sensors by name, gives all inputs, as `Robot.inputs`
+        takes them, or those that `u` does not name; it is called at multiples of `dt_control`. Readings are the last
+        samples that have arrived, with rate, noise, bias and delay of the sensor; a sensor without a rate is read at
+        the samples of the controller.
     dt_control : float or str
         Sampling time of the controller [s], which may not be left out beside one.
     progress : callable
@@ -165,9 +170,9 @@ def simulate(
         if options[name] is not None and options["t_end"] > MOST_STEPS * options[name]:
             least = f"at least {options['t_end'] / MOST_STEPS:.2g} s, for at most {MOST_STEPS:.0g} steps"
             raise InputError(name, least, f"{options[name]:.2g}")
-    _check_sampling(controller, u, options)
+    _check_sampling(controller, options)
 
-    inputs = None if controller else block.get("u") if u is None else u
+    inputs = block.get("u") if u is None and controller is None else u
     system = _system(robot, inputs, block.get("driven") if driven is None else driven, controller, options)
     q, qd = starting_state(robot, system, block.get("q0") if q0 is None else q0, qd0)
     if deep := deep_contacts(robot, q):
@@ -232,8 +237,12 @@ def resume(
     options |= checked(SimulateArguments, changes, options)
     if options["dt_control"] is not None and controller is None:
         raise InputError("controller", "the controller", "none", "pass it again: result files keep no functions")
-    _check_sampling(controller, u, options)
-    inputs = None if controller else stored_signals(options["u"], "u") if u is None else u
+    _check_sampling(controller, options)
+    if takes_readings(controller):
+        hint = "simulate from the start, or let it take t, q and qd"
+        raise InputError("controller", "a function f(t, q, qd)", "one of readings, whose samples no file keeps", hint)
+    stored = {name: one for name, one in options["u"].items() if controller is None or one is not None}
+    inputs = stored_signals(stored, "u") if u is None else u
     system = _system(run.robot, inputs, stored_signals(options["driven"], "driven"), controller, options)
     start, past = _restart(run, options["t_end"])
     if start.t >= options["t_end"]:
@@ -325,7 +334,7 @@ def _restart(run: Run, t_end: float) -> tuple[Start, Run | None]:
 
 def _system(robot: Robot, u: Any, driven: Any, controller: Controller | None, options: Mapping[str, Any]) -> OdeSystem:
     names = robot.actuator_names
-    inputs = ZeroOrderHold(len(names)) if controller else input_motion(robot.input_dimensions, u)
+    inputs = input_motion(robot.input_dimensions, u) if controller is None else _held_inputs(robot, u)
     system = OdeSystem(robot, inputs, driven_signals(robot.engine.layout, driven), options["closing_time"])
     if isinstance(inputs, Motion) and not inputs.callables:  # a user's function is not called before its time
         check_length_inputs(
@@ -338,7 +347,17 @@ def _system(robot: Robot, u: Any, driven: Any, controller: Controller | None, op
     return system
 
 
-def _check_sampling(controller: Any, u: Any, options: Mapping[str, Any]) -> None:
+def _held_inputs(robot: Robot, u: Any) -> ZeroOrderHold:
+    """Inputs that a controller sets, but for those that `u` names."""
+    names, signals = robot.actuator_names, by_name("u", u)
+    motion = input_motion(robot.input_dimensions, signals)
+    following = {i: signal for i, signal in enumerate(motion.signals) if names[i] in signals}
+    if names and len(following) == len(names):
+        raise InputError("u", "some inputs, so that others are left to the controller", "all of them")
+    return ZeroOrderHold(len(names), following)
+
+
+def _check_sampling(controller: Any, options: Mapping[str, Any]) -> None:
     """Refuse a controller without a sampling time, and a sampling time without a controller."""
     dt, checkpoint = options["dt_control"], options["checkpoint"]
     if controller is None:
@@ -346,9 +365,7 @@ def _check_sampling(controller: Any, u: Any, options: Mapping[str, Any]) -> None
             raise InputError("dt_control", "a controller to be sampled", "none", "controller=f(t, q, qd)")
         return
     if not callable(controller):
-        raise InputError("controller", "a function f(t, q, qd) of inputs", type(controller).__name__)
-    if u is not None:
-        raise InputError("u", "nothing beside a controller", type(u).__name__, "let the controller give all inputs")
+        raise InputError("controller", "a function f(t, q, qd) or f(t, y) of inputs", type(controller).__name__)
     if dt is None:
         raise InputError("dt_control", "the sampling time of the controller [s]", "none")
     if checkpoint is not None and abs(checkpoint / dt - round(checkpoint / dt)) > 1e-9 * (checkpoint / dt):

@@ -12,7 +12,9 @@
 6. `work` of the problem counts the steps: its `steps` is called with the time, the state and how many steps were taken,
    at least every `work.at_once` steps. What it returns, if not "", is the message of the failure with which the
    integration ends there.
-7. `steps` of the problem, if any, gets every step of the integration before rows within it are reported: its end and
+7. An integrator that takes `samples`, times at which inputs jump, calls `sample` at each of them that is between the
+   first and the last of `t_out`, and goes on under the inputs that hold then; for others they are restarts.
+8. `steps` of the problem, if any, gets every step of the integration before rows within it are reported: its end and
    the state there, and stages inside it where those are of the method's own accuracy.
 """
 
@@ -63,6 +65,8 @@ class OdeProblem:
     report: Callable[[Array, Array], None] | None = None
     work: WorkLimit = field(default_factory=lambda: WorkLimit(0.0, 0.0))  # none
     steps: Steps | None = None
+    samples: Array = field(default_factory=lambda: np.zeros(0))  # increasing
+    sample: Callable[[float, Array], None] | None = None
 
 
 @dataclass(frozen=True)

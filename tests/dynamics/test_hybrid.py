@@ -386,9 +386,11 @@ def test_a_journal_holds_the_inputs_of_a_controller(tmp_path):
 WRONG_CONTROL = [
     ({"controller": pd}, "dt_control: expected the sampling time of the controller [s], got none"),
     ({"dt_control": 0.1}, "dt_control: expected a controller to be sampled, got none; controller=f(t, q, qd)"),
-    ({"controller": 3.0, "dt_control": 0.1}, "controller: expected a function f(t, q, qd) of inputs, got float"),
+    ({"controller": 3.0, "dt_control": 0.1}, "controller: expected a function f(t, q, qd) or f(t, y) of inputs, got float"),
     ({"controller": pd, "dt_control": 0.1, "u": {"motor": 1.0}},
-     "u: expected nothing beside a controller, got dict; let the controller give all inputs"),
+     "u: expected some inputs, so that others are left to the controller, got all of them"),
+    ({"controller": lambda t, y: {"motor": 0.0}, "dt_control": 0.1},
+     "controller: expected a robot with sensors, for a function f(t, y), got none; f(t, q, qd)"),
     ({"controller": pd, "dt_control": 0.1, "checkpoint": 0.25},
      "checkpoint: expected a multiple of dt_control = 0.1 s, got 0.25"),
     ({"controller": lambda t, q, qd: {"motr": 1.0}, "dt_control": 0.1},
