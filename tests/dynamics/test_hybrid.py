@@ -386,7 +386,8 @@ def test_a_journal_holds_the_inputs_of_a_controller(tmp_path):
 WRONG_CONTROL = [
     ({"controller": pd}, "dt_control: expected the sampling time of the controller [s], got none"),
     ({"dt_control": 0.1}, "dt_control: expected a controller to be sampled, got none; controller=f(t, q, qd)"),
-    ({"controller": 3.0, "dt_control": 0.1}, "controller: expected a function f(t, q, qd) or f(t, y) of inputs, got float"),
+    ({"controller": 3.0, "dt_control": 0.1},
+     "controller: expected a function f(t, q, qd) or f(t, y) of inputs, got float"),
     ({"controller": pd, "dt_control": 0.1, "u": {"motor": 1.0}},
      "u: expected some inputs, so that others are left to the controller, got all of them"),
     ({"controller": lambda t, y: {"motor": 0.0}, "dt_control": 0.1},
