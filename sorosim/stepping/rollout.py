@@ -70,7 +70,7 @@ def rollout(
         Inputs, each held over dt, texts with units included. What a mapping leaves out is zero.
     dt : float or str
         Time over which inputs are held [s].
-    q0, qd0 : as `q` and `qd` of `Stepper.reset`
+    q0, qd0 : as ``q`` and ``qd`` of `Stepper.reset`
         Start. "equilibrium" is that under the first inputs: derivatives by these and by numbers count how it changes
         with them. Any other start is held.
     t0 : float or str
@@ -181,7 +181,7 @@ class Rollout:
         Parameters
         ----------
         q_bar, qd_bar : (N + 1, ndof) array_like
-            Derivatives of f by `q` and `qd`. Default: zero.
+            Derivatives of f by ``q`` and ``qd``. Default: zero.
 
         Returns
         -------
