@@ -173,6 +173,7 @@ class InverseSolver:
             tunnelling_test(system) if robot.engine.loading.touches else None,
         )  # fmt: skip
         self._is_scaled, self._targets = False, cast(Targets | None, None)
+        self._of_effort = cast(Array | None, None)
         self._q, self._x, self._p = q, cast(Array | None, None), np.clip(self._search.parameters(), self.low, self.high)
         self._take_up_slack(q)
 
@@ -261,7 +262,7 @@ class InverseSolver:
         self._limit(rates or {})
         found = self._best(known, stay or bool(rates))
         if found.last is not None:
-            self._x, self._p = found.last.x, found.last.p
+            self._x, self._p, self._of_effort = found.last.x, found.last.p, found.of_effort
         return self._result(known, found)
 
     def _limit(self, rates: Mapping[str, Any]) -> None:
@@ -288,7 +289,8 @@ class InverseSolver:
             for x, p in states:
                 try:
                     self._scale(targets, x, p)
-                    found.append(self._search.run(targets, x, p, self.tolerance))
+                    of_effort = self._of_effort if x is self._x else None
+                    found.append(self._search.run(targets, x, p, self.tolerance, of_effort))
                 except (ModelError, ConvergenceError):  # none to end in
                     continue
                 if self._good(found[-1]):
