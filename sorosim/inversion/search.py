@@ -42,8 +42,11 @@ CONVEX = 0.1
 OBLIQUE = 0.1
 # part of the error that a step along straight equilibria leaves, from which on targets count as out of reach
 OUT_OF_REACH = 0.5
+# of the trace of a semidefinite matrix, added to its diagonal: the first that DAQP can do with
+PROXIMAL = (1e-9, 1e-6, 1e-3)
 # of singular values, below which parameters do not move the targets
 INEFFECTIVE = 1e-12
+NO_WAY = "no step along the equilibria leads on"
 DAQP_EQUALITY, DAQP_DONE = 5, 1
 DAQP_SETTINGS = {"primal_tol": 1e-12, "dual_tol": 1e-12}
 
@@ -104,6 +107,8 @@ class Search:
         Bounds.
     scale : (n_p,) array
         Typical sizes; steps, trust region and the effort of inputs |p / scale|^2 / 2 are relative to these.
+    rest : function
+        Unknowns of an equilibrium at parameters, near others: where Newton's method does not get there.
     stored_energy : function, optional
         Gradient (ndof,) of an energy by q, which takes the place of that effort.
     may_tunnel : function, optional
@@ -112,12 +117,12 @@ class Search:
 
     def __init__(
         self, system: StaticSystem, inputs: IntArray, driven: IntArray, low: Array, high: Array, scale: Array,
-        stored_energy: Callable[[Array], tuple[Array, Array]] | None = None,
+        rest: Callable[[Array, Array], Array], stored_energy: Callable[[Array], tuple[Array, Array]] | None = None,
         may_tunnel: Callable[[Array, float, Array, float], bool] | None = None,
     ) -> None:  # fmt: skip
         self.system, self.inputs, self.driven = system, inputs, driven
         self.low, self.high, self.scale = low, high, scale
-        self._energy, self._may_tunnel = stored_energy, may_tunnel
+        self._rest, self._energy, self._may_tunnel = rest, stored_energy, may_tunnel
         n_u, n_p = len(system.u), len(inputs) + len(driven)
         self._columns = np.concatenate([inputs, n_u + np.asarray(driven, dtype=np.int64)]).astype(np.int64)
         self._u_by = np.zeros((n_u, 1 + n_p))
@@ -198,12 +203,13 @@ class Search:
             return replace(found, point=at_rest, reached=reached, stable=self.stable(last), last=last)
 
     def _settled(self, targets: Targets, point: Point) -> Point:
-        """The equilibrium under the parameters of a point, but for a last correction, by Newton's method."""
+        """The equilibrium under the parameters of a point, but for a last correction: by Newton's method, or `rest`."""
         while not point.balanced:
-            before = norm(point.correction)
             after = self.linearise(targets, point.x + point.correction, point.p)
-            if after is None or not norm(after.correction) < before:
-                raise ModelError("inverse", "an equilibrium", "a state that does not come to rest")
+            if after is None or not norm(after.correction) < norm(point.correction):
+                after = self.linearise(targets, self._rest(point.p, point.x), point.p)
+                if after is None or not after.balanced:
+                    raise ModelError("inverse", "an equilibrium", "a state that does not come to rest")
             point = after
         return point
 
@@ -255,6 +261,8 @@ class Search:
             if trust == np.inf:
                 shorter = min(1.0, FIRST_STEP / max(norm(point.J @ step), 1e-300))
                 step, trust = shorter * step, shorter * _largest(step)
+            if point.balanced and not step.any():
+                return Outcome(point, False, k, NO_WAY, of_effort)
             trial, growth = self._trial(targets, point, step, steps.least_error)
             longest = _largest(step)
             if trial is None:
@@ -262,7 +270,9 @@ class Search:
                     return Outcome(point, False, k, "the start is far from an equilibrium", of_effort)
                 trust = min(trust, longest) * min(max(TYPICAL / max(growth, 1e-300), 0.1), 0.5)
                 if trust < LEAST_TRUST:
-                    return Outcome(point, False, k, "no step along the equilibria leads on", of_effort)
+                    if point.balanced:
+                        return Outcome(point, False, k, NO_WAY, of_effort)
+                    point, trust = self._settled(targets, point), np.inf
                 continue
             if longest > NO_STEP:
                 change = (trial.J - point.J).T
@@ -278,10 +288,10 @@ class Search:
         by_parameters = point.by @ dp
         dx = point.correction + by_parameters
         x, p = point.x + dx, _clipped(point.p + dp, self.low, self.high)
-        if self._may_tunnel is not None and self._may_tunnel(point.x, 1.0, x, 1.0):
+        if self._passes(point.x, x):
             return None, np.inf
         trial = self.linearise(targets, x, p)
-        if trial is None:
+        if trial is None or self._passes(x, x + trial.correction):
             return None, np.inf
         n = self.system.n_free
         growth = 0.0 if trial.balanced else norm(trial.correction[:n]) / max(norm(dx[:n]), 1e-300)
@@ -290,6 +300,10 @@ class Search:
             return None, growth
         return (trial if self._improves(point, trial, step, toward) else None), growth
 
+    def _passes(self, x: Array, y: Array) -> bool:
+        """Whether surfaces may have passed through each other between two unknowns."""
+        return self._may_tunnel is not None and self._may_tunnel(x, 1.0, y, 1.0)
+
     def _improves(self, point: Point, trial: Point, step: Array, toward: Array) -> bool:
         """Whether a step brings targets nearer, or the effort down while they are off by second order only."""
         straight, length = point.error + point.J @ step, norm(step)
@@ -297,8 +311,8 @@ class Search:
         if before - after >= DECREASE * (before - predicted) or length <= NO_STEP:
             return True
         if predicted <= OUT_OF_REACH * before:  # the error may rise while the next step gets shorter
-            following = _quadratic(_regular(point.J.T @ point.J), point.J.T @ trial.error, *self._within(trial))
-            if following is not None and norm(following) <= CONTRACTION * norm(toward):
+            following = _least(point.J.T @ point.J, point.J.T @ trial.error, *self._within(trial))
+            if norm(following) <= CONTRACTION * norm(toward):
                 return True
         if norm(toward) > 0.5 * length or not float(point.effort_by @ step) < 0.0:
             return False
@@ -333,15 +347,15 @@ class Search:
         """Step of the scaled parameters to the least error; how far targets would move without the trust region."""
         J, bounds = point.J, self._within(point)
         H, f = J.T @ J, J.T @ point.error
-        matrix = _regular(H)
-        step = _found(_quadratic(matrix, f, *bounds), len(f))
+        step = _least(H, f, *bounds)
         # the curvature of the targets counts where they stay out of reach
         if norm(point.error + J @ step) > max(tolerance, OUT_OF_REACH * norm(point.error)):
-            matrix = _regular(H, curvature)
-            step = _found(_quadratic(matrix, f, *bounds), len(f))
+            H = H + curvature
+            H = H + max(0.0, -float(np.linalg.eigvalsh(H)[0])) * self._identity
+            step = _least(H, f, *bounds)
         left = norm(J @ step)
         if (np.abs(step) > trust).any():
-            step = _found(_quadratic(matrix, f, *self._within(point, trust)), len(f))
+            step = _least(H, f, *self._within(point, trust))
         return step, left
 
     def _least_effort(self, point: Point, toward: Array, bounds: tuple[Array, Array], W: Array) -> tuple[Array, Array]:
@@ -374,15 +388,6 @@ def norm(x: Array) -> float:
     return sqrt(float(x @ x))
 
 
-def _regular(H: Array, more: Array | None = None) -> Array:
-    """A matrix that may be semidefinite, and what is added to it, made positive definite."""
-    little = INEFFECTIVE * (float(np.trace(H)) or 1.0)
-    if more is not None:
-        H = H + more
-        little = max(0.0, little - float(np.linalg.eigvalsh(H)[0]))
-    return H + little * np.eye(len(H))
-
-
 def _secant(S: Array, step: Array, y: Array) -> Array:
     """Symmetric rank-one update of a second derivative S (n, n), which changes y over a step.
 
@@ -398,14 +403,18 @@ def _secant(S: Array, step: Array, y: Array) -> Array:
     return S
 
 
-def _quadratic(H: Array, f: Array, low: Array, high: Array) -> Array | None:
-    """The z of least z^T H z / 2 + f^T z with low <= z <= high; None where none is found."""
-    z, _, flag, _ = daqp.solve(H, f, np.empty((0, len(f))), high, low, **DAQP_SETTINGS)
-    return _clipped(z, low, high) if flag == DAQP_DONE else None
+def _least(H: Array, f: Array, low: Array, high: Array) -> Array:
+    """The z of least z^T H z / 2 + f^T z with low <= z <= high, H semidefinite; 0 where none is found."""
+    size = float(np.trace(H)) or 1.0
+    for part in PROXIMAL:
+        z, _, flag, _ = daqp.solve(H + part * size * np.eye(len(f)), f, np.empty((0, len(f))), high, low, **DAQP_SETTINGS)
+        if flag == DAQP_DONE:
+            return _clipped(z, low, high)
+    return np.zeros(len(f))
 
 
 def _constrained(H: Array, f: Array, low: Array, high: Array, A: Array, b: Array) -> tuple[Array, Array] | None:
-    """The same with A z = b, and the multipliers m of these rows: H z + f + A^T m = 0 but for bounds."""
+    """The z of least z^T H z / 2 + f^T z with low <= z <= high and A z = b, H definite, and the multipliers m of these rows: H z + f + A^T m = 0 but for bounds."""
     n, sense = len(f), np.zeros(len(f) + len(b), dtype=np.int32)
     sense[n:] = DAQP_EQUALITY
     upper, lower = np.concatenate([high, b]), np.concatenate([low, b])
@@ -421,8 +430,3 @@ def _clipped(x: Array, low: Array, high: Array) -> Array:
 def _largest(x: Array) -> float:
     """Largest absolute value."""
     return float(np.abs(x).max())
-
-
-def _found(step: Array | None, n: int) -> Array:
-    """A step, or none at all."""
-    return np.zeros(n) if step is None else step

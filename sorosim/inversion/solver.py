@@ -169,6 +169,7 @@ class InverseSolver:
         self.extent = float(np.ptp(np.vstack([np.zeros(3), nodes]), axis=0).max()) or 1.0
         self._search = Search(
             system, self._inputs, self._driven, self.low, self.high, np.ones(len(self.names)),
+            lambda p, x: self._start(self._rest(p, x).q, p)[0],
             self._elastic if options["effort"] == EFFORTS[1] else None,
             tunnelling_test(system) if robot.engine.loading.touches else None,
         )  # fmt: skip
