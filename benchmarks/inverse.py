@@ -1,20 +1,37 @@
-"""Cases of inverse statics with the cable-driven manipulator and the two-segment arm."""
+"""Inverse statics: cases with the cable-driven manipulator and the two-segment arm, and a study of more robots."""
 
 from __future__ import annotations
 
-from itertools import cycle
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import cycle, islice
 
 import numpy as np
+import scipy.optimize
 
+import sorosim
 from benchmarks.cases import Case, Target
-from benchmarks.context import Action, Context
+from benchmarks.context import Action, Array, Context
+from sorosim.equations.system import StaticSystem
 from sorosim.equilibria.statics import statics
+from sorosim.errors import ConvergenceError
+from sorosim.inversion.inverse import inverse
 from sorosim.inversion.solver import InverseSolver
 from sorosim.io import load
+from sorosim.lie.se3 import inverse as inverse_se3
+from sorosim.lie.se3 import log_se3
+from sorosim.lie.tangent import tangent_inv
+from sorosim.results.result import Equilibrium
+from sorosim.robot import Robot
 
 N, TENSION = 50, 20.0
 # a circle of the two-segment arm's tip: radius and height [m], steps around, tension [N]
 RADIUS, HEIGHT, STEPS, HOLD = 0.04, -0.283, 200, 8.0
+# the study: targets on a closed path, when followed coarsely and finely; starts of the second optimiser; share of the
+# distance by which it has to be nearer to count; how far targets are that are out of reach, over the robot's extent
+COARSE, FINE, STARTS, NEARER, FAR = 200, 2000, 5, 1e-5, (1.2, 2.0)
 
 
 def _cold(context: Context) -> Action:
@@ -50,3 +67,190 @@ INVERSE: tuple[Case, ...] = (
     Case("inverse statics along a circle, two-segment arm", _warm, rounds=5, per=STEPS,
          target=Target(0.5e-3, "s where the yardstick is 17 us")),
 )  # fmt: skip
+
+
+# -- the study ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Subject:
+    """A robot whose tendons pull up to `high` [N], a link of it whose position or pose is wanted, and how often."""
+
+    name: str
+    make: Callable[[], Robot]
+    link: str
+    high: float
+    posed: bool = False
+    n_reachable: int = 1000
+    n_far: int = 200
+    robot: Robot = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.robot = self.make()
+        self.bounds = dict.fromkeys(self.robot.actuator_names, (0.0, self.high))
+        self.extent = InverseSolver(self.robot, bounds=self.bounds).extent
+
+    def goal(self, eq: Equilibrium) -> Array:
+        """Position (3,) or pose (4, 4) of the link in an equilibrium."""
+        g = self.robot.pose(eq.q, self.link)
+        return g if self.posed else np.array(g[:3, 3])
+
+    def drawn(self, rng: np.random.Generator, high: float) -> Iterator[Equilibrium]:
+        """Equilibria under random tensions up to `high`, of those that have one."""
+        while True:
+            try:
+                yield statics(self.robot, rng.uniform(0.0, high, len(self.bounds)))
+            except ConvergenceError:
+                continue
+
+    def far(self, rng: np.random.Generator) -> Iterator[Array]:
+        """Places that may be out of reach: of equilibria under twice the tensions, and far away in any direction."""
+        for eq in self.drawn(rng, 2.0 * self.high):
+            yield self.goal(eq)
+            goal, direction = self.goal(eq), rng.normal(size=3)
+            direction *= rng.uniform(*FAR) * self.extent / np.linalg.norm(direction)
+            yield _moved(goal, direction)
+
+    def error(self, q: Array, goal: Array) -> tuple[Array, Array]:
+        """Errors of the link over the robot's extent, angles as they are, and their derivative by q."""
+        g, J = self.robot.pose(q, self.link), self.robot.jacobian(q, self.link)
+        if not self.posed:
+            return (g[:3, 3] - goal) / self.extent, g[:3, :3] @ J[3:] / self.extent
+        error = log_se3(inverse_se3(goal) @ g)
+        scale = np.repeat([1.0, 1.0 / self.extent], 3)
+        return scale * error, scale[:, None] * (tangent_inv(-error) @ J)
+
+    def remaining(self, u: Array, q: Array, goal: Array) -> float:
+        """Error of the equilibrium under inputs, computed anew from coordinates near it."""
+        eq = statics(self.robot, u, q0=q, stable=False)
+        return float(np.linalg.norm(self.error(eq.q, goal)[0]))
+
+
+def _moved(goal: Array, position: Array) -> Array:
+    """A goal with another position."""
+    if goal.ndim == 1:
+        return position
+    out = goal.copy()
+    out[:3, 3] = position
+    return out
+
+
+def hybrid_parallel_with_tendons() -> Robot:
+    """The bundled robot with three tendons in each of its pillars, without the wrench on its plate."""
+    base = load("hybrid_parallel").description
+    tendons = {
+        f"tendon{i}{j}": sorosim.Tendon((sorosim.RouteSegment(f"pillar{i}", y=y, z=z),))
+        for i in (1, 2, 3)
+        for j, (y, z) in enumerate([(0.012, 0.0), (-0.006, 0.006), (-0.006, -0.006)], 1)
+    }
+    return Robot(replace(base, actuators=tendons, loads={}))
+
+
+SUBJECTS: tuple[Callable[[], Subject], ...] = (
+    partial(Subject, "cable_manipulator, tip", partial(load, "cable_manipulator"), "arm", 20.0),
+    partial(Subject, "two_segment_arm, tip", partial(load, "two_segment_arm"), "upper", 8.0),
+    partial(Subject, "contact_cylinder, tip, with contact", partial(load, "contact_cylinder"), "arm", 40.0, False, 200, 40),
+    partial(Subject, "stewart_soft, pose of the plate, loops", partial(load, "stewart_soft"), "plate", 5.0, True, 200, 40),
+    partial(Subject, "hybrid_parallel with nine tendons, pose of the plate, loops", hybrid_parallel_with_tendons, "plate",
+            10.0, True, 200, 40),
+)  # fmt: skip
+
+
+def study(say: Callable[[str], None] = print) -> None:
+    """Shares and times of targets in reach, along paths and out of reach, the last against a second optimiser."""
+    for make in SUBJECTS:
+        subject, context = make(), Context()
+        say(f"{subject.name}: {len(subject.bounds)} inputs up to {subject.high:g} N, {subject.robot.ndof} coordinates")
+        for line in (_in_reach(subject), _along(subject, COARSE), _along(subject, FINE), _out_of_reach(subject)):
+            say(f"  {line}")
+        yardstick = float(np.median(context.measure_yardstick()))
+        say(f"  yardstick, numpy.linalg.solve of 48 x 48: {1e6 * yardstick:.1f} us")
+
+
+def _in_reach(subject: Subject) -> str:
+    """Random targets in reach, each from rest by `sorosim.inverse`."""
+    goals = [subject.goal(eq) for eq in islice(subject.drawn(np.random.default_rng(0), subject.high), subject.n_reachable)]
+    seconds, good = np.empty(len(goals)), 0
+    inverse(subject.robot, {subject.link: goals[0]}, bounds=subject.bounds)
+    for k, goal in enumerate(goals):
+        begin = time.perf_counter()
+        found = inverse(subject.robot, {subject.link: goal}, bounds=subject.bounds)
+        seconds[k] = time.perf_counter() - begin
+        good += found.reached and subject.remaining(found.u, found.q, goal) <= 1.1e-8
+    return f"in reach: {good} of {len(goals)} to 1e-8; {_figures(seconds)}"
+
+
+def _along(subject: Subject, n: int) -> str:
+    """Targets along a closed path that random tensions describe."""
+    robot, n_u = subject.robot, len(subject.bounds)
+    phases, angle = np.random.default_rng(1).uniform(0.0, 2.0 * np.pi, n_u), 2.0 * np.pi * np.arange(n) / n
+    goals, q = [], None
+    for a in angle:
+        eq = statics(robot, 0.25 * subject.high * (1.0 - np.cos(a + phases)), q0=q)
+        goals.append(subject.goal(eq))
+        q = eq.q
+    solver, seconds, good = InverseSolver(robot, bounds=subject.bounds), np.empty(n), 0
+    solver.solve({subject.link: goals[-1]})
+    steps = np.empty(n)
+    for k, goal in enumerate(goals):
+        begin = time.perf_counter()
+        found = solver.solve({subject.link: goal}, stay=True)
+        seconds[k], steps[k] = time.perf_counter() - begin, found.steps
+        good += found.reached
+    return f"along a path of {n}: {good} reached; {_figures(seconds)}; {np.median(steps):.0f} evaluations"
+
+
+def _out_of_reach(subject: Subject) -> str:
+    """Targets out of reach, and how near SLSQP comes from several starts."""
+    seconds, farther, nearer, alone = [], [], 0, 0
+    goals, rng = subject.far(np.random.default_rng(2)), np.random.default_rng(3)
+    while len(seconds) < subject.n_far:
+        goal = next(goals)
+        begin = time.perf_counter()
+        found = inverse(subject.robot, {subject.link: goal}, bounds=subject.bounds)
+        elapsed = time.perf_counter() - begin
+        if found.reached:
+            continue
+        seconds.append(elapsed)
+        best = min(_nearest(subject, goal, rng.uniform(0.0, subject.high, len(subject.bounds))) for _ in range(STARTS))
+        excess = found.error / best - 1.0 if np.isfinite(best) else 0.0
+        alone += not np.isfinite(best)
+        nearer += excess < -NEARER
+        if excess > NEARER:
+            farther.append(excess)
+    worst = f", by {100.0 * max(farther):.2g} % at most" if farther else ""
+    return (
+        f"out of reach: {len(seconds)}; {_figures(np.array(seconds))}; SLSQP from {STARTS} starts is nearer in "
+        f"{len(farther)}{worst}, farther in {nearer}, without an equilibrium in {alone}"
+    )
+
+
+def _nearest(subject: Subject, goal: Array, start: Array) -> float:
+    """The least error that SLSQP finds over the tensions, with equilibria of `statics`; inf where it has none."""
+    robot, n, near = subject.robot, len(start), None
+
+    def half_square(share: Array) -> tuple[float, Array]:
+        nonlocal near
+        eq = near = statics(robot, subject.high * share, q0=near)
+        system = StaticSystem(robot, eq.u.copy(), {})
+        if robot.loop_names:
+            rows = robot.loop_rows(eq.q)
+            system.scale_constraints(np.zeros(robot.n_multipliers), rows.A)
+        _, K, by = system.linearised(system.start(eq.q))
+        q_by = -np.linalg.solve(K, by)[: robot.ndof]
+        error, slope = subject.error(eq.q, goal)
+        return 0.5 * float(error @ error), subject.high * (error @ slope @ q_by)
+
+    try:
+        found = scipy.optimize.minimize(
+            half_square, start / subject.high, jac=True, method="SLSQP", bounds=[(0.0, 1.0)] * n,
+            options={"maxiter": 300, "ftol": 1e-13},
+        )  # fmt: skip
+    except ConvergenceError:
+        return float("inf")
+    return float(np.sqrt(2.0 * found.fun))
+
+
+def _figures(seconds: Array) -> str:
+    middle, rare = 1e3 * np.quantile(seconds, [0.5, 0.99])
+    return f"median {middle:.2f} ms, 99 % within {rare:.2f} ms"

@@ -176,15 +176,17 @@ class StaticSystem:
     def linearised(self, x: Array) -> tuple[Array, Array, Array]:
         """Residual of the unknowns, its derivative by them, and by all inputs and driven coordinates."""
         residual, K, by_q, B = self._linearised(x, 1.0)
-        by_inputs = np.zeros((len(residual), B.shape[1]))
-        by_inputs[: self.n_free] = -B[self.partition.free]
-        return residual, K, np.hstack([by_inputs, by_q[:, self.partition.driven]])
+        n = B.shape[1]
+        by = np.zeros((len(residual), n + len(self.partition.driven)))
+        by[: self.n_free, :n] = -B[self.partition.free]
+        by[:, n:] = by_q[:, self.partition.driven]
+        return residual, K, by
 
     def _linearised(self, x: Array, load: float) -> tuple[Array, Array, Array, Array]:
         """Residual, and its derivatives by the unknowns, by all coordinates; and the actuation matrix (ndof, n_u)."""
-        evaluation = self.evaluate(task.RESIDUAL_DERIVATIVES, self.q(x, load), load, self.multipliers(x))
-        free = self.partition.free
-        by_q = self.tangent(evaluation, self.q(x, load))
+        q, free = self.q(x, load), self.partition.free
+        evaluation = self.evaluate(task.RESIDUAL_DERIVATIVES, q, load, self.multipliers(x))
+        by_q = self.tangent(evaluation, q)
         by_q = by_q if self.n_free == self.robot.ndof else by_q[free]
         K = by_q
         if self.robot.n_multipliers:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 from typing import NamedTuple
 
 import daqp
 import numpy as np
 import scipy.linalg
-from scipy.linalg.lapack import dgetrf, dgetrs, dposv
+from scipy.linalg.lapack import dgetrf, dgetrs, dposv, dpotrf
 
 from sorosim.arrays import Array, IntArray
 from sorosim.equations.system import StaticSystem
@@ -38,10 +38,15 @@ BALANCED = 1e-7
 DECREASE, OFF_COURSE = 0.1, 0.2
 # least curvature of the effort that a step counts on, relative to its largest
 CONVEX = 0.1
+# least cosine between a step and the change of gradient that a secant update takes over: rank one has poles
+OBLIQUE = 0.1
 # part of the error that a step along straight equilibria leaves, from which on targets count as out of reach
 OUT_OF_REACH = 0.5
+# of the trace of a semidefinite matrix, added to its diagonal: the first that DAQP can do with
+PROXIMAL = (1e-9, 1e-6, 1e-3)
 # of singular values, below which parameters do not move the targets
 INEFFECTIVE = 1e-12
+NO_WAY = "no step along the equilibria leads on"
 DAQP_EQUALITY, DAQP_DONE = 5, 1
 DAQP_SETTINGS = {"primal_tol": 1e-12, "dual_tol": 1e-12}
 
@@ -57,6 +62,7 @@ class Point(NamedTuple):
     error: Array  # of the targets, once the correction is made
     J: Array  # (n_rows, n_p) its derivative by the scaled parameters
     effort_by: Array  # (n_p,) derivative of the effort by these
+    balanced: bool  # whether the correction is rounding after one more
 
 
 @dataclass(frozen=True)
@@ -67,6 +73,8 @@ class Outcome:
     reached: bool
     steps: int
     message: str
+    # second derivative of the effort along equilibria that meet the targets, beside its own: see `Search.run`
+    of_effort: Array
     stable: bool = True
     # before the last correction: the state from which another search begins without a new evaluation
     last: Point | None = None
@@ -82,6 +90,7 @@ class Steps(NamedTuple):
 
     least_effort: Array  # of those that lead to the least error
     least_error: Array
+    for_effort: float  # largest part of the first step that is for the effort's sake alone
     left: float  # how far targets would move without the trust region, where they are not reached
     multipliers: Array  # (n_rows,) of the targets, by which they balance the effort
 
@@ -98,6 +107,8 @@ class Search:
         Bounds.
     scale : (n_p,) array
         Typical sizes; steps, trust region and the effort of inputs |p / scale|^2 / 2 are relative to these.
+    rest : function
+        Unknowns of an equilibrium at parameters, near others: where Newton's method does not get there.
     stored_energy : function, optional
         Gradient (ndof,) of an energy by q, which takes the place of that effort.
     may_tunnel : function, optional
@@ -106,17 +117,18 @@ class Search:
 
     def __init__(
         self, system: StaticSystem, inputs: IntArray, driven: IntArray, low: Array, high: Array, scale: Array,
-        stored_energy: Callable[[Array], tuple[Array, Array]] | None = None,
+        rest: Callable[[Array, Array], Array], stored_energy: Callable[[Array], tuple[Array, Array]] | None = None,
         may_tunnel: Callable[[Array, float, Array, float], bool] | None = None,
     ) -> None:  # fmt: skip
         self.system, self.inputs, self.driven = system, inputs, driven
         self.low, self.high, self.scale = low, high, scale
-        self._energy, self._may_tunnel = stored_energy, may_tunnel
+        self._rest, self._energy, self._may_tunnel = rest, stored_energy, may_tunnel
         n_u, n_p = len(system.u), len(inputs) + len(driven)
         self._columns = np.concatenate([inputs, n_u + np.asarray(driven, dtype=np.int64)]).astype(np.int64)
         self._u_by = np.zeros((n_u, 1 + n_p))
         self._u_by[inputs, 1 + np.arange(len(inputs))] = 1.0
         self._solved: tuple[Array, Array, Array, Array] | None = None  # the last one
+        self._identity = np.eye(n_p)
         self._driven_rows = system.partition.driven[driven]
 
     # -- states ------------------------------------------------------------------------------------------------------
@@ -145,7 +157,10 @@ class Search:
         effort = p / self.scale
         if self._energy is not None:
             effort = self.scale * (self._energy(state.q)[0] @ state.q_by[:, 1:])
-        return Point(x, p, K, solved[:, 0], solved[:, 1:], error + slopes[:, 0], slopes[:, 1:] * self.scale, effort)
+        n, correction = self.system.n_free, solved[:, 0]
+        balanced = norm(correction[:n]) <= BALANCED * (1.0 + norm(x))
+        J = slopes[:, 1:] * self.scale
+        return Point(x, p, K, correction, solved[:, 1:], error + slopes[:, 0], J, effort, balanced)
 
     def _solve(self, x: Array, p: Array) -> tuple[Array, Array, Array, Array] | None:
         """The state, the derivative K of its residual by the unknowns, and -K^-1 [residual, its other derivatives]."""
@@ -177,21 +192,24 @@ class Search:
 
     # -- the search --------------------------------------------------------------------------------------------------
 
-    def run(self, targets: Targets, x: Array, p: Array, tolerance: float) -> Outcome:
-        """Search from a state that is near an equilibrium."""
+    def run(self, targets: Targets, x: Array, p: Array, tolerance: float, of_effort: Array | None = None) -> Outcome:
+        """Search from a state that is near an equilibrium; `of_effort`: from a search that ended there."""
         with one_blas_thread(), np.errstate(all="ignore"):
-            found = self._run(targets, x, np.clip(p, self.low, self.high), tolerance)
+            of_effort = np.zeros((len(p), len(p))) if of_effort is None else of_effort
+            found = self._run(targets, x, np.clip(p, self.low, self.high), tolerance, of_effort)
             last = self._settled(targets, found.point)
             at_rest = last._replace(x=last.x + last.correction)
-            return Outcome(at_rest, norm(last.error) <= tolerance, found.steps, found.message, self.stable(last), last)
+            reached = norm(last.error) <= tolerance
+            return replace(found, point=at_rest, reached=reached, stable=self.stable(last), last=last)
 
     def _settled(self, targets: Targets, point: Point) -> Point:
-        """The equilibrium under the parameters of a point, but for a last correction, by Newton's method."""
-        while not self._balanced(point):
-            before = norm(point.correction)
+        """The equilibrium under the parameters of a point, but for a last correction: by Newton's method, or `rest`."""
+        while not point.balanced:
             after = self.linearise(targets, point.x + point.correction, point.p)
-            if after is None or not norm(after.correction) < before:
-                raise ModelError("inverse", "an equilibrium", "a state that does not come to rest")
+            if after is None or not norm(after.correction) < norm(point.correction):
+                after = self.linearise(targets, self._rest(point.p, point.x), point.p)
+                if after is None or not after.balanced:
+                    raise ModelError("inverse", "an equilibrium", "a state that does not come to rest")
             point = after
         return point
 
@@ -217,6 +235,8 @@ class Search:
     def stable(self, point: Point) -> bool:
         """Whether the tangent stiffness is positive definite along closed loops, or else no motion about it grows."""
         K, n = point.K.copy(), self.system.n_free
+        if n == len(K) and dpotrf(K + K.T)[1] == 0:
+            return True
         K[:n, n:] *= -1.0  # of [K -A^T; A 0], which has as many negative eigenvalues as rows then
         values = scipy.linalg.eigvalsh(0.5 * (K + K.T))
         if int((values < 0.0).sum()) == len(K) - n:
@@ -225,31 +245,34 @@ class Search:
         self.set(point.p)
         return bool(system.robot.linearize(system.q(point.x), system.u, free=system.partition.free).stable)
 
-    def _run(self, targets: Targets, x: Array, p: Array, tolerance: float) -> Outcome:
+    def _run(self, targets: Targets, x: Array, p: Array, tolerance: float, of_effort: Array) -> Outcome:
         point = self.linearise(targets, x, p)
         if point is None:
             raise ModelError("q0", "a state with a regular tangent stiffness", "one where it is singular or infinite")
-        trust = np.inf
-        curvature = of_effort = np.zeros((len(p), len(p)))
+        trust, curvature = np.inf, np.zeros((len(p), len(p)))
         for k in range(MAX_STEPS):
             size = norm(point.error)
             steps = self._steps(point, trust, curvature, of_effort, tolerance)
             step = steps.least_effort
-            if np.abs(step - steps.least_error).max() <= LEAST_EFFORT:
+            if steps.for_effort <= LEAST_EFFORT:
                 step = steps.least_error  # what is left of the effort would only delay the targets
-                if self._balanced(point) and (size <= tolerance or steps.left <= min(STATIONARY, 0.01 * size)):
-                    return Outcome(point, size <= tolerance, k, "")
+                if point.balanced and (size <= tolerance or steps.left <= min(STATIONARY, 0.01 * size)):
+                    return Outcome(point, size <= tolerance, k, "", of_effort)
             if trust == np.inf:
                 shorter = min(1.0, FIRST_STEP / max(norm(point.J @ step), 1e-300))
-                step, trust = shorter * step, shorter * float(np.abs(step).max())
+                step, trust = shorter * step, shorter * _largest(step)
+            if point.balanced and not step.any():
+                return Outcome(point, False, k, NO_WAY, of_effort)
             trial, growth = self._trial(targets, point, step, steps.least_error)
-            longest = float(np.abs(step).max())
+            longest = _largest(step)
             if trial is None:
-                if k == 0 and growth > 1.0 and not self._balanced(point):
-                    return Outcome(point, False, k, "the start is far from an equilibrium")
+                if k == 0 and growth > 1.0 and not point.balanced:
+                    return Outcome(point, False, k, "the start is far from an equilibrium", of_effort)
                 trust = min(trust, longest) * min(max(TYPICAL / max(growth, 1e-300), 0.1), 0.5)
                 if trust < LEAST_TRUST:
-                    return Outcome(point, False, k, "no step along the equilibria leads on")
+                    if point.balanced:
+                        return Outcome(point, False, k, NO_WAY, of_effort)
+                    point, trust = self._settled(targets, point), np.inf
                 continue
             if longest > NO_STEP:
                 change = (trial.J - point.J).T
@@ -257,25 +280,29 @@ class Search:
                 of_effort = _secant(of_effort, step, change @ steps.multipliers)
             trust = max(trust, longest * min(TYPICAL / max(growth, 1e-300), 4.0))
             point = trial
-        return Outcome(point, False, MAX_STEPS, f"{MAX_STEPS} steps were not enough")
+        return Outcome(point, False, MAX_STEPS, f"{MAX_STEPS} steps were not enough", of_effort)
 
     def _trial(self, targets: Targets, point: Point, step: Array, toward: Array) -> tuple[Point | None, float]:
         """The point after a step of the scaled parameters, None if it is refused; how nonlinear the way was."""
         dp = self.scale * step
         by_parameters = point.by @ dp
         dx = point.correction + by_parameters
-        x, p = point.x + dx, np.clip(point.p + dp, self.low, self.high)
-        if self._may_tunnel is not None and self._may_tunnel(point.x, 1.0, x, 1.0):
+        x, p = point.x + dx, _clipped(point.p + dp, self.low, self.high)
+        if self._passes(point.x, x):
             return None, np.inf
         trial = self.linearise(targets, x, p)
-        if trial is None:
+        if trial is None or self._passes(x, x + trial.correction):
             return None, np.inf
         n = self.system.n_free
-        growth = 0.0 if self._balanced(trial) else norm(trial.correction[:n]) / max(norm(dx[:n]), 1e-300)
+        growth = 0.0 if trial.balanced else norm(trial.correction[:n]) / max(norm(dx[:n]), 1e-300)
         # a start out of balance comes back by Newton's method, which contracts before it converges
         if growth > (1.0 if norm(point.correction) > norm(by_parameters) else CONTRACTION):
             return None, growth
         return (trial if self._improves(point, trial, step, toward) else None), growth
+
+    def _passes(self, x: Array, y: Array) -> bool:
+        """Whether surfaces may have passed through each other between two unknowns."""
+        return self._may_tunnel is not None and self._may_tunnel(x, 1.0, y, 1.0)
 
     def _improves(self, point: Point, trial: Point, step: Array, toward: Array) -> bool:
         """Whether a step brings targets nearer, or the effort down while they are off by second order only."""
@@ -284,17 +311,12 @@ class Search:
         if before - after >= DECREASE * (before - predicted) or length <= NO_STEP:
             return True
         if predicted <= OUT_OF_REACH * before:  # the error may rise while the next step gets shorter
-            following = _quadratic(_regular(point.J.T @ point.J), point.J.T @ trial.error, *self._within(trial))
-            if following is not None and norm(following) <= CONTRACTION * norm(toward):
+            following = _least(point.J.T @ point.J, point.J.T @ trial.error, *self._within(trial))
+            if norm(following) <= CONTRACTION * norm(toward):
                 return True
         if norm(toward) > 0.5 * length or not float(point.effort_by @ step) < 0.0:
             return False
         return norm(trial.error - straight) <= OFF_COURSE * norm(point.J.ravel()) / sqrt(len(step)) * length
-
-    def _balanced(self, point: Point) -> bool:
-        """Whether corrections of the equilibrium are rounding."""
-        size = 1.0 + float(np.abs(point.x).max(initial=0.0))
-        return float(np.abs(point.correction[: self.system.n_free]).max(initial=0.0)) <= BALANCED * size
 
     def _within(self, point: Point, trust: float = np.inf) -> tuple[Array, Array]:
         """Bounds of steps of the scaled parameters."""
@@ -304,35 +326,36 @@ class Search:
     def _steps(self, point: Point, trust: float, curvature: Array, of_effort: Array, tolerance: float) -> Steps:
         """Steps to the least error, and of least effort."""
         J, bounds = point.J, self._within(point, trust)
-        W = np.eye(J.shape[1]) if self._energy is None else self._energy_curvature(point)
-        W = W + of_effort
-        if len(J) < J.shape[1]:
+        W = (self._identity if self._energy is None else self._energy_curvature(point)) + of_effort
+        if len(J) <= J.shape[1]:
             G = J @ J.T
-            _, solved, failed = dposv(G, np.column_stack([point.error, J @ point.effort_by]))
-            toward = -J.T @ solved[:, 0]
-            if not failed and ((toward >= bounds[0]) & (toward <= bounds[1])).all():
-                # J z is given, so J^T J adds nothing but makes the matrix positive definite
-                convex = W + (norm(W.ravel()) / norm(G.ravel()) * 10.0) * (J.T @ J)
-                step = _quadratic(convex, point.effort_by, *bounds, J, -point.error)
-                if step is not None:
-                    return Steps(step, toward, norm(point.error), -solved[:, 1])
+            _, solved, failed = dposv(G, point.error)
+            # J z is given, so J^T J adds nothing but makes the matrix positive definite
+            weight = 10.0 * norm(W.ravel()) / max(norm(G.ravel()), 1e-300)
+            step = None if failed else _constrained(W + weight * J.T @ J, point.effort_by, *bounds, J, -point.error)
+            if step is not None:
+                z, multipliers = step
+                toward = -J.T @ solved
+                inside = float(np.minimum(toward - bounds[0], bounds[1] - toward).min()) >= 0.0
+                multipliers -= weight * point.error
+                return Steps(z, toward if inside else z, _largest(z - toward), norm(point.error), multipliers)
         toward, left = self._least_error(point, trust, curvature, tolerance)
         step, multipliers = self._least_effort(point, toward, bounds, W)
-        return Steps(step, toward, left, multipliers)
+        return Steps(step, toward, _largest(step - toward), left, multipliers)
 
     def _least_error(self, point: Point, trust: float, curvature: Array, tolerance: float) -> tuple[Array, float]:
         """Step of the scaled parameters to the least error; how far targets would move without the trust region."""
         J, bounds = point.J, self._within(point)
         H, f = J.T @ J, J.T @ point.error
-        matrix = _regular(H)
-        step = _found(_quadratic(matrix, f, *bounds), len(f))
+        step = _least(H, f, *bounds)
         # the curvature of the targets counts where they stay out of reach
         if norm(point.error + J @ step) > max(tolerance, OUT_OF_REACH * norm(point.error)):
-            matrix = _regular(H, curvature)
-            step = _found(_quadratic(matrix, f, *bounds), len(f))
+            H = H + curvature
+            H = H + max(0.0, -float(np.linalg.eigvalsh(H)[0])) * self._identity
+            step = _least(H, f, *bounds)
         left = norm(J @ step)
         if (np.abs(step) > trust).any():
-            step = _found(_quadratic(matrix, f, *self._within(point, trust)), len(f))
+            step = _least(H, f, *self._within(point, trust))
         return step, left
 
     def _least_effort(self, point: Point, toward: Array, bounds: tuple[Array, Array], W: Array) -> tuple[Array, Array]:
@@ -349,8 +372,8 @@ class Search:
         least = CONVEX * max(1.0, float(np.abs(values).max()))
         along = (shapes * np.maximum(np.abs(values), least)) @ shapes.T
         gradient = gradient + N.T @ (N @ (W @ (fixed.T @ (fixed @ toward))))
-        step = _quadratic(N.T @ along @ N + fixed.T @ fixed, gradient, *bounds, fixed, fixed @ toward)
-        return toward if step is None else step, multipliers
+        step = _constrained(N.T @ along @ N + fixed.T @ fixed, gradient, *bounds, fixed, fixed @ toward)
+        return toward if step is None else step[0], multipliers
 
     def _energy_curvature(self, point: Point) -> Array:
         """Second derivative of the stored energy by scaled parameters, as far as the way of the state is straight."""
@@ -365,43 +388,45 @@ def norm(x: Array) -> float:
     return sqrt(float(x @ x))
 
 
-def _regular(H: Array, more: Array | None = None) -> Array:
-    """A matrix that may be semidefinite, and what is added to it, made positive definite."""
-    little = INEFFECTIVE * (float(np.trace(H)) or 1.0)
-    if more is not None:
-        H = H + more
-        little = max(0.0, little - float(np.linalg.eigvalsh(H)[0]))
-    return H + little * np.eye(len(H))
-
-
 def _secant(S: Array, step: Array, y: Array) -> Array:
     """Symmetric rank-one update of a second derivative S (n, n), which changes y over a step.
 
     Sized first, so that it vanishes with what it is weighed by. Source: Dennis, Gay, Welsch, ACM TOMS 7 (1981).
     """
-    along = float(step @ S @ step)
-    S = S * min(1.0, abs(float(step @ y) / along)) if along else S
-    r = y - S @ step
+    moved = S @ step
+    along = float(step @ moved)
+    part = min(1.0, abs(float(step @ y) / along)) if along else 1.0
+    S, r = part * S, y - part * moved
     bottom = float(r @ step)
-    if abs(bottom) > 1e-8 * norm(r) * norm(step):
-        S = S + np.outer(r, r) / bottom
+    if abs(bottom) > OBLIQUE * norm(r) * norm(step):
+        S += r[:, None] * (r / bottom)
     return S
 
 
-def _quadratic(
-    H: Array, f: Array, low: Array, high: Array, A: Array | None = None, b: Array | None = None
-) -> Array | None:
-    """The z of least z^T H z / 2 + f^T z with low <= z <= high and A z = b; None where none is found."""
-    n = len(f)
-    rows, sense = np.zeros((0, n)), np.zeros(n if b is None else n + len(b), dtype=np.int32)
-    upper, lower = high, low
-    if A is not None and b is not None:
-        rows, sense[n:] = np.ascontiguousarray(A), DAQP_EQUALITY
-        upper, lower = np.concatenate([high, b]), np.concatenate([low, b])
-    z, _, flag, _ = daqp.solve(H, f, rows, upper, lower, sense, **DAQP_SETTINGS)
-    return np.asarray(np.clip(z, low, high)) if flag == DAQP_DONE else None
+def _least(H: Array, f: Array, low: Array, high: Array) -> Array:
+    """The z of least z^T H z / 2 + f^T z with low <= z <= high, H semidefinite; 0 where none is found."""
+    size = float(np.trace(H)) or 1.0
+    for part in PROXIMAL:
+        z, _, flag, _ = daqp.solve(H + part * size * np.eye(len(f)), f, np.empty((0, len(f))), high, low, **DAQP_SETTINGS)
+        if flag == DAQP_DONE:
+            return _clipped(z, low, high)
+    return np.zeros(len(f))
 
 
-def _found(step: Array | None, n: int) -> Array:
-    """A step, or none at all."""
-    return np.zeros(n) if step is None else step
+def _constrained(H: Array, f: Array, low: Array, high: Array, A: Array, b: Array) -> tuple[Array, Array] | None:
+    """The z of least z^T H z / 2 + f^T z with low <= z <= high and A z = b, H definite, and the multipliers m of these rows: H z + f + A^T m = 0 but for bounds."""
+    n, sense = len(f), np.zeros(len(f) + len(b), dtype=np.int32)
+    sense[n:] = DAQP_EQUALITY
+    upper, lower = np.concatenate([high, b]), np.concatenate([low, b])
+    z, _, flag, info = daqp.solve(H, f, np.ascontiguousarray(A), upper, lower, sense, **DAQP_SETTINGS)
+    return (_clipped(z, low, high), info["lam"][n:]) if flag == DAQP_DONE else None
+
+
+def _clipped(x: Array, low: Array, high: Array) -> Array:
+    """`numpy.clip` of a vector, in a third of its time."""
+    return np.minimum(np.maximum(x, low), high)
+
+
+def _largest(x: Array) -> float:
+    """Largest absolute value."""
+    return float(np.abs(x).max())

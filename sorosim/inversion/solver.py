@@ -169,10 +169,12 @@ class InverseSolver:
         self.extent = float(np.ptp(np.vstack([np.zeros(3), nodes]), axis=0).max()) or 1.0
         self._search = Search(
             system, self._inputs, self._driven, self.low, self.high, np.ones(len(self.names)),
+            lambda p, x: self._start(self._rest(p, x).q, p)[0],
             self._elastic if options["effort"] == EFFORTS[1] else None,
             tunnelling_test(system) if robot.engine.loading.touches else None,
         )  # fmt: skip
         self._is_scaled, self._targets = False, cast(Targets | None, None)
+        self._of_effort = cast(Array | None, None)
         self._q, self._x, self._p = q, cast(Array | None, None), np.clip(self._search.parameters(), self.low, self.high)
         self._take_up_slack(q)
 
@@ -261,7 +263,7 @@ class InverseSolver:
         self._limit(rates or {})
         found = self._best(known, stay or bool(rates))
         if found.last is not None:
-            self._x, self._p = found.last.x, found.last.p
+            self._x, self._p, self._of_effort = found.last.x, found.last.p, found.of_effort
         return self._result(known, found)
 
     def _limit(self, rates: Mapping[str, Any]) -> None:
@@ -288,7 +290,8 @@ class InverseSolver:
             for x, p in states:
                 try:
                     self._scale(targets, x, p)
-                    found.append(self._search.run(targets, x, p, self.tolerance))
+                    of_effort = self._of_effort if x is self._x else None
+                    found.append(self._search.run(targets, x, p, self.tolerance, of_effort))
                 except (ModelError, ConvergenceError):  # none to end in
                     continue
                 if self._good(found[-1]):

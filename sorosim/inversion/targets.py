@@ -38,8 +38,8 @@ class Targets:
 
     Attributes
     ----------
-    names : tuple of str
-        What each row of the error belongs to.
+    keys, labels : tuple
+        Places and sensors as they were given, and in words.
     """
 
     def __init__(self, robot: Robot, targets: Mapping[Any, Any], weights: Mapping[Any, float], extent: float) -> None:
@@ -66,9 +66,7 @@ class Targets:
         if not isinstance(targets, Mapping) or tuple(targets) != self.keys:
             raise InputError("targets", "the same places and sensors as before", f"{targets!r}"[:60])
         self.parts = [self._part(key, label, targets[key]) for key, label in zip(self.keys, self.labels, strict=True)]
-        rows = [len(scale) for *_, scale in self.parts]
         self.scale = np.concatenate([scale for *_, scale in self.parts])
-        self.names = tuple(np.repeat(self.labels, rows).tolist())
 
     def _part(self, key: Any, label: str, value: Any) -> tuple[int, Array, Any, Array]:
         """Kind, value, entries that count, and factor of each of these, of one target."""
