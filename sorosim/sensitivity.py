@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike
+from scipy.linalg import lapack
 
 from sorosim.arrays import Array
 from sorosim.complex_step import varying
@@ -299,10 +300,12 @@ def _saddle(robot: Robot, K: Array, A: Array, E: Array, forces: Array, rows: Arr
     matrix = np.block([[K, -(size * A[chosen]).T], [size * E[chosen], np.zeros((m, m))]])
     scale = 1.0 / np.sqrt(np.maximum(np.abs(matrix).max(axis=1, initial=0.0), np.finfo(float).tiny))
     right = scale[:, None] * np.vstack([forces, size * rows[chosen]])
-    try:
-        with np.errstate(all="ignore"):
-            solution = scale[:, None] * scipy.linalg.solve(scale[:, None] * matrix * scale, right)
-    except scipy.linalg.LinAlgError:
-        raise InputError("parameters", "a state that changes smoothly with them", "a singular one") from None
+    scaled = scale[:, None] * matrix * scale
+    with np.errstate(all="ignore"):
+        factors, pivots, singular = lapack.dgetrf(scaled)
+        condition = lapack.dgecon(factors, np.linalg.norm(scaled, 1))[0]
+    if singular or not condition > np.finfo(float).eps:
+        raise InputError("parameters", "a state that changes smoothly with them", "a singular one")
+    solution = scale[:, None] * lapack.dgetrs(factors, pivots, right)[0]
     y[chosen] = size * solution[n:]
     return solution[:n], y

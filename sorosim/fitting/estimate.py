@@ -60,9 +60,9 @@ class Problem:
     _last_by: tuple[bytes, Array] = (b"", np.zeros(0))
 
     def __post_init__(self) -> None:
-        pairs = zip(self.model.data, self.sd, self.model.kept, strict=True)
-        self.measured = [np.where(kept, bound.values, 0.0) for bound, _, kept in pairs]
-        self.n = int(sum(kept.sum() for kept in self.model.kept))
+        pairs = zip(self.model.data, self.sd, self.model.valid, strict=True)
+        self.measured = [np.where(valid, bound.values, 0.0) for bound, _, valid in pairs]
+        self.n = int(sum(valid.sum() for valid in self.model.valid))
 
     def trial(self, z: Array) -> Trial:
         """The robot at z; refused as `Model.at` does."""
@@ -75,17 +75,17 @@ class Problem:
 
     def residuals(self, trial: Trial) -> Array:
         """(n,) simulated less measured, over their standard deviations."""
-        rows = zip(trial.simulated, self.measured, self.sd, self.model.kept, strict=True)
-        return np.concatenate([((x - y) / sd)[kept] for x, y, sd, kept in rows])
+        rows = zip(trial.simulated, self.measured, self.sd, self.model.valid, strict=True)
+        return np.concatenate([((x - y) / sd)[valid] for x, y, sd, valid in rows])
 
     def jacobian(self, z: Array) -> Array:
         """(n, n_unknowns) their derivatives by z."""
         if self._last_by[0] == (key := z.tobytes()):
             return self._last_by[1]
         trial = self.trial(z)
-        rows = zip(self.model.jacobian(trial), self.sd, self.model.kept, strict=True)
+        rows = zip(self.model.jacobian(trial), self.sd, self.model.valid, strict=True)
         slopes = np.array([one.slope(p) for one, p in zip(self.model.unknowns, trial.p, strict=True)])
-        self._last_by = key, np.concatenate([(x / sd[:, None])[kept] for x, sd, kept in rows]) * slopes
+        self._last_by = key, np.concatenate([(x / sd[:, None])[valid] for x, sd, valid in rows]) * slopes
         return self._last_by[1]
 
     def prior_rows(self, z: Array) -> tuple[Array, Array]:
@@ -105,7 +105,7 @@ class Problem:
 
         # without it unknowns of which only a product is identified would drift far
         norm = np.linalg.norm(self.jacobian(z)[:, chosen], axis=0) / scale
-        ridge = RIDGE * np.maximum(norm, RIDGE * norm.max(initial=0.0))
+        ridge = RIDGE * np.maximum(norm, RIDGE * norm.max(initial=0.0) or 1.0)
 
         def whole(x: Array) -> Array:
             out = z.copy()
@@ -129,9 +129,8 @@ class Problem:
 
         def rho(squares: Array) -> Array:
             of_data = loss(squares[:n] / constant**2)
-            out = np.array(
-                [squares, np.ones_like(squares), np.zeros_like(squares)]
-            )  # neither priors nor the ridge is robust
+            # neither priors nor the ridge is robust
+            out = np.array([squares, np.ones_like(squares), np.zeros_like(squares)])
             out[:, :n] = constant**2 * of_data[0], of_data[1], of_data[2] / constant**2
             return out
 
@@ -199,9 +198,8 @@ def estimate(problem: Problem, z0: Array, max_evaluations: int) -> Estimate:
     covariance, null = _covariance(np.vstack([J, P]))
     message = f"{found.message.rstrip('.')} after {evaluations} evaluations"
     if problem.failures:
-        message += (
-            f"; {counted(problem.failures, 'trial')} had no solution, where the step was shortened: {problem.reason}"
-        )
+        trials = counted(problem.failures, "trial")
+        message += f"; {trials} had no solution, where the step was shortened: {problem.reason}"
     trial = problem.trial(z)
     prior = problem.prior_rows(z)[0]
     return Estimate(

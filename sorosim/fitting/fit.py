@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_type_hints
 
 import numpy as np
 from scipy import stats
 
 from sorosim.arrays import Array
-from sorosim.errors import ConvergenceError, FileError, InputError
+from sorosim.declare.types import Integer
+from sorosim.errors import ConvergenceError, FileError, InputError, SorosimWarning
 from sorosim.fitting.estimate import LOSSES, Estimate, Problem, best_of, profile
 from sorosim.fitting.measurements import BoundData, Measurements, deviations, restored
 from sorosim.fitting.model import Model
+from sorosim.fitting.units import doubtful_units
 from sorosim.fitting.unknowns import Unknown, by_unknown, unknowns_of, values_of
 from sorosim.io.results import names_of, read_result, versions, write_result
 from sorosim.results.stored import robot_from_stored
 from sorosim.robot import Robot, check_robot
 from sorosim.units.quantity import amount
-from sorosim.validation import choice, counted, number
+from sorosim.validation import choice, counted, describe, number
 
 KIND = "fit"
 KNOWN = "known"  # noise: the standard deviations of the measurements are
-MAX_STARTS = 1000
+MAX_STARTS, MAX_EVALUATIONS, MAX_VALUES = 1000, 10**6, 10_000
 # further starts are between these parts of a number, or this part of its scale away, where bounds are farther
 SPREAD, NEAR = 3.0, 0.5
 Data = Measurements | Sequence[Measurements]
@@ -107,17 +110,10 @@ def fit(
     of covariance and null directions: docs/fitting.md.
     """
     check_robot(robot)
-    sources = [data] if isinstance(data, Measurements) else data
-    if isinstance(sources, str) or not isinstance(sources, Sequence) or not sources:
-        raise InputError("data", "measurements, or a list of them", f"{data!r}"[:60])
-    for one in sources:
-        if not isinstance(one, Measurements):
-            raise InputError("data", "measurements, as sorosim.Measurements makes them", type(one).__name__)
-    bound = [one.bind(robot) for one in sources]
+    bound = _bound(robot, data)
     choice("loss", loss, tuple(LOSSES))
-    for where, value, most in (("starts", starts, MAX_STARTS), ("max_evaluations", max_evaluations, 10**6)):
-        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-            raise InputError(where, f"a whole number from 1 to {most}", f"{value!r}"[:40])
+    starts = Integer(1, MAX_STARTS).argument("starts", starts)
+    max_evaluations = Integer(1, MAX_EVALUATIONS).argument("max_evaluations", max_evaluations)
     unknowns = unknowns_of(robot, bound, free, bounds)
     names = [one.name for one in unknowns]
     groups = {key: [name for name in names if name == key or name.startswith(f"{key}[")] for key in free}
@@ -134,15 +130,27 @@ def fit(
     if not known and problem.n <= len(unknowns) - len(prior_rows):
         expected = f"more numbers than the {len(unknowns)} unknowns, or their noise"
         raise InputError("data", expected, counted(problem.n, "number"), "fit fewer numbers, or give noise")
-    return _fitted(problem, best_of(problem, _starts(unknowns, starts), max_evaluations), max_evaluations)
-
-
-def _fitted(problem: Problem, best: Estimate, max_evaluations: int) -> Fit:
+    best = best_of(problem, _starts(unknowns, starts), max_evaluations)
+    if doubts := doubtful_units(problem, np.array([one.start for one in unknowns]), best.trial):
+        best = replace(best, message=f"{best.message}; {doubts}")
     result = Fit(problem, best, max_evaluations)
     if not best.converged:
-        text = f"fit of '{result.robot.name}': {best.message}; more max_evaluations, another start or fewer unknowns"
+        text = f"fit of '{robot.name}': {best.message}; more max_evaluations, another start or fewer unknowns"
         raise ConvergenceError(text, result)
+    if doubts:
+        warnings.warn(f"fit of '{robot.name}': {doubts}", SorosimWarning, stacklevel=2)
     return result
+
+
+def _bound(robot: Robot, data: Data) -> list[BoundData]:
+    """Measurements whose names and units were checked against a robot."""
+    sources = [data] if isinstance(data, Measurements) else data
+    if isinstance(sources, str) or not isinstance(sources, Sequence) or not sources:
+        raise InputError("data", "measurements, or a list of them", describe(data))
+    for one in sources:
+        if not isinstance(one, Measurements):
+            raise InputError("data", "measurements, as sorosim.Measurements makes them", describe(one))
+    return [one.bind(robot) for one in sources]
 
 
 def _deviations(data: Sequence[BoundData], noise: Any) -> tuple[Array, ...]:
@@ -161,10 +169,8 @@ def _deviations(data: Sequence[BoundData], noise: Any) -> tuple[Array, ...]:
     every = np.concatenate(out)
     kinds = {kind for bound in data for kind in bound.dimensions}
     if np.isnan(every).any() and not (noise is None and np.isnan(every).all() and len(kinds) == 1):
-        pairs = (
-            (name, x) for bound, sd in zip(data, out, strict=True) for name, x in zip(bound.names, sd, strict=True)
-        )
-        name = next(name for name, x in pairs if np.isnan(x))
+        names = [name for bound in data for name in bound.names]
+        name = names[int(np.argmax(np.isnan(every)))]
         why = "unlike measurements" if noise is None else "noise is given"
         raise InputError("sd", f"a standard deviation of everything that is measured, since {why}", f"none of '{name}'")
     return tuple(np.where(np.isnan(sd), 1.0, sd) for sd in out)
@@ -302,16 +308,16 @@ class Fit:
         name : str
             One of `names`.
         n : int
-            Number of values, up to four standard errors to either side.
+            Number of values, at least 5, up to four standard errors to either side.
         level : float
             Of the interval.
         """
-        i = self._index(name)
+        i, n = self._index(name), Integer(5, MAX_VALUES).argument("n", n)
         one, best, error = self._unknowns[i], self._estimate, np.sqrt(self._estimate.covariance[i, i])
         if not np.isfinite(error):
             error = np.log(2.0) if one.logarithm else 0.1
         low, high = one.z(one.low), one.z(one.high)
-        z = np.unique(np.clip(best.z[i] + error * np.linspace(-4.0, 4.0, max(int(n), 5)), low, high))
+        z = np.unique(np.clip(best.z[i] + error * np.linspace(-4.0, 4.0, n), low, high))
         deviance = profile(self._problem, best, i, z, self._max_evaluations)
         least = self._quantile(level) ** 2
         ends = []
@@ -338,8 +344,8 @@ class Fit:
     @cached_property
     def simulated_before(self) -> tuple[Array, ...]:
         """What the robot showed before."""
-        p = np.array([one.start for one in self._unknowns])
-        return Model(self._problem.model.robot, self._problem.model.data, self._unknowns).at(p).simulated
+        model = self._problem.model
+        return Model(model.robot, model.data, self._unknowns).at(np.array(list(self.initial.values()))).simulated
 
     @property
     def measured(self) -> tuple[Array, ...]:
@@ -359,8 +365,8 @@ class Fit:
     @cached_property
     def residuals(self) -> Array:
         """Simulated less measured [SI], (n,), of all that counts: data by data, row by row."""
-        rows = zip(self.simulated, self._problem.measured, self._problem.model.kept, strict=True)
-        return np.concatenate([(x - y)[kept] for x, y, kept in rows])
+        rows = zip(self.simulated, self._problem.measured, self._problem.model.valid, strict=True)
+        return np.concatenate([(x - y)[valid] for x, y, valid in rows])
 
     @cached_property
     def errors(self) -> Errors:
@@ -374,10 +380,8 @@ class Fit:
 
     def validate(self, data: Data) -> Errors:
         """How far the fitted robot is off other measurements, which took no part in the fit."""
-        sources = [data] if isinstance(data, Measurements) else list(data)
-        model = Model(
-            self._problem.model.robot, [one.bind(self._problem.model.robot) for one in sources], self._unknowns
-        )
+        robot = self._problem.model.robot
+        model = Model(robot, _bound(robot, data), self._unknowns)
         return _errors(model, model.at(self._estimate.trial.p).simulated)
 
     def summary(self) -> str:
@@ -458,17 +462,9 @@ def open_fit(path: str | Path) -> Fit:
     stored = read_result(path)
     try:
         robot = robot_from_stored(stored, path)
-        kinds: dict[str, Any] = {
-            "axis": int,
-            "start": float,
-            "low": float,
-            "high": float,
-            "scale": float,
-            "logarithm": bool,
-        }
-        unknowns = [
-            Unknown(**{key: kinds.get(key, str)(x) for key, x in one.items()}) for one in stored["unknowns"].values()
-        ]
+        kinds = get_type_hints(Unknown)
+        stored_unknowns = stored["unknowns"].values()
+        unknowns = [Unknown(**{key: kinds[key](x) for key, x in one.items()}) for one in stored_unknowns]
         sources = [restored({k: x for k, x in one.items() if k != "deviation"}) for one in stored["data"].values()]
         model = Model(robot, [one.bind(robot) for one in sources], unknowns)
         sd = tuple(np.asarray(one["deviation"]) for one in stored["data"].values())
@@ -487,16 +483,16 @@ def open_fit(path: str | Path) -> Fit:
 def _errors(model: Model, simulated: Sequence[Array]) -> Errors:
     distance: dict[str, list[Array]] = {}
     channels: dict[str, list[Array]] = {}
-    for bound, rows, kept in zip(model.data, simulated, model.kept, strict=True):
+    for bound, rows, valid in zip(model.data, simulated, model.valid, strict=True):
         off = rows - bound.values
         for owner in dict.fromkeys(bound.owners):
             own = np.array([name == owner for name in bound.owners])
             if owner in bound.markers:
-                whole = kept[:, own].all(axis=1)
+                whole = valid[:, own].all(axis=1)
                 distance.setdefault(owner, []).append(np.linalg.norm(off[whole][:, own], axis=1))
             else:
                 for k in np.flatnonzero(own):
-                    channels.setdefault(bound.names[k], []).append(off[kept[:, k], k])
+                    channels.setdefault(bound.names[k], []).append(off[valid[:, k], k])
     joined = {name: np.concatenate(parts) for name, parts in distance.items()}
     every = joined | {name: np.concatenate(parts) for name, parts in channels.items()}
     return Errors(joined, {name: float(np.sqrt(np.mean(x**2))) if len(x) else np.nan for name, x in every.items()})

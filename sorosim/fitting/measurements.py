@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sorosim.arrays import Array, Mask
+from sorosim.arrays import Array, IntArray, Mask
+from sorosim.declare.types import Integer
 from sorosim.dynamics.link_frames import LinkFrames, as_anchor
 from sorosim.engine.inputs import dimension_of
 from sorosim.errors import FileError, InputError, nearest
@@ -19,15 +21,17 @@ from sorosim.robot import Robot
 from sorosim.signals import csv_rows
 from sorosim.units.quantity import amount
 from sorosim.units.table import DIMENSIONS
-from sorosim.validation import LARGEST, flag
+from sorosim.validation import LARGEST, describe, flag
 
 MAX_SUBSTEPS = 1000
 # of the mean interval: times that differ from equally spaced ones by less are those
 SPACING = 1e-4
 _COLUMN = re.compile(r"(?P<name>[^\[\]]+?)\s*(?:\[(?P<unit>[^\[\]]*)\])?")
+_KEY = re.compile(r"t|(u|driven)\..+|sensor\..+\..+|(?!u\.|driven\.|sensor\.).+\.[xyz]")
 _HEADER = (
     "t, u.ACTUATOR, driven.COORDINATE, MARKER.x, .y or .z, or sensor.SENSOR.CHANNEL, each with its unit in brackets"
 )
+GAPS = "gaps=True leaves gaps out"
 
 
 class Measurements:
@@ -39,15 +43,15 @@ class Measurements:
         Inputs; those that are left out are zero. In a motion each is held until the next row.
     positions : mapping of marker name to (n, 3) array_like
         World positions of markers [m].
-    readings : mapping of sensor name to (n, n_channels) array_like, or (n,) of a single channel
-        Of sensors of the robot's file, in SI units.
+    readings : mapping of sensor name to (n, n_channels) array_like, or to a mapping of channel name to (n,) array_like
+        Of sensors of the robot's file, in SI units. A mapping may leave channels out.
     t : (n,) array_like, optional
         Times of a motion [s], equally spaced. Default: rows are equilibria.
     driven : mapping of link or coordinate name to a number or (n,) array_like
         Values of driven coordinates; in a motion a cubic spline leads through them. Default: those of the file.
     places : mapping of marker name to a link, (link, s), a frame or an Anchor
         Where markers sit, as `LinkFrames` takes it. Default: the name of a marker is that of its place.
-    sd : float, str, or mapping of marker or sensor name to float, str or one for each channel
+    sd : float, str, or mapping of marker or sensor name to float, str or one for each measured channel
         Standard deviations. They are relative unless `fit` is told that they are known. Default: all are equal.
     q0 : (ndof,) array_like, mapping, or "equilibrium"
         Start of a motion, default "equilibrium": that under the inputs of the first row. Of equilibria: where the
@@ -78,21 +82,27 @@ class Measurements:
     ) -> None:  # fmt: skip
         for where, given in (("positions", positions), ("readings", readings), ("driven", driven), ("places", places)):
             if given is not None and not isinstance(given, Mapping):
-                raise InputError(where, "a mapping of names", f"{given!r}"[:60])
+                raise InputError(where, "a mapping of names", describe(given))
         self.t = None if t is None else table("t", t, ["time"])[:, 0]
-        kinds = ["length"] * 3
-        self.positions = {key: table(f"positions.{key}", x, kinds, gaps=True) for key, x in (positions or {}).items()}
-        self.readings, self.u, self.driven, self.places = (
-            dict(readings or {}),
+        self.gaps, kinds = flag("gaps", gaps), ["length"] * 3
+        self.positions = {
+            key: table(f"positions.{key}", x, kinds, gaps=self.gaps) for key, x in (positions or {}).items()
+        }
+        self.u, self.readings, self.driven, self.places = (
             u,
+            dict(readings or {}),
             dict(driven or {}),
             dict(places or {}),
         )
+        if t is None and qd0 is not None:
+            raise InputError("qd0", "none, since equilibria are at rest", describe(qd0), "a motion has times t")
+        if isinstance(q0, str) and (q0 != "equilibrium" or t is None):
+            expected = "coordinates" if t is None else "'equilibrium', or coordinates"
+            raise InputError("q0", expected, f"'{q0}'")
         self.q0 = "equilibrium" if q0 is None and t is not None else q0
-        self.sd, self.qd0, self.gaps, self.name = sd, qd0, flag("gaps", gaps), str(name)
-        if isinstance(substeps, bool) or not isinstance(substeps, int) or not 1 <= substeps <= MAX_SUBSTEPS:
-            raise InputError("substeps", f"a whole number from 1 to {MAX_SUBSTEPS}", f"{substeps!r}"[:40])
-        self.substeps, self.file, self._units = substeps, "", dict[str, str]()
+        self.sd, self.qd0, self.name = sd, qd0, str(name)
+        self.substeps = Integer(1, MAX_SUBSTEPS).argument("substeps", substeps)
+        self._csv: _Csv | None = None
         measured = {f"positions.{key}": len(x) for key, x in self.positions.items()}
         measured |= {f"readings.{key}": _length(f"readings.{key}", x) for key, x in self.readings.items()}
         if not measured:
@@ -120,7 +130,7 @@ class Measurements:
         path : path
             Separated by commas, semicolons or tabs; lines that begin with # are comments. Columns: ``t [s]`` of a
             motion, ``u.tendon1 [N]``, ``driven.lid [deg]``, ``tip.x [mm]``, ``tip.y [mm]``, ``tip.z [mm]`` of a
-            marker, ``sensor.gauge.kappa_y [1/m]`` of a channel. Without brackets numbers are in SI units. Empty cells
+            marker, ``sensor.gauge.bending_y [1/m]`` of a channel. Without brackets numbers are in SI units. Empty cells
             are gaps.
         options
             ``places``, ``sd``, ``q0``, ``qd0``, ``substeps``, ``gaps`` and ``name``, as above.
@@ -130,57 +140,34 @@ class Measurements:
         FileError
             What is wrong with the file, and in which line and column.
         """
-        file = str(path)
-        rows = csv_rows(path)
-        if len(rows) < 2:
-            raise FileError(file, f"expected a line of names and rows of numbers, got {len(rows)} lines")
-        line, header = rows[0]
-        columns: dict[str, Array] = {}
-        units: dict[str, str] = {}
-        for k, cell in enumerate(header):
-            found = _COLUMN.fullmatch(cell.strip())
-            key = found["name"] if found else ""
-            if not re.fullmatch(r"t|(u|driven)\..+|sensor\..+\..+|(?!u\.|driven\.|sensor\.).+\.[xyz]", key):
-                raise FileError(file, f"expected {_HEADER}, got '{cell}'", line, k + 1)
-            if key in columns:
-                raise FileError(file, f"expected every name once, got '{key}' twice", line, k + 1)
-            columns[key] = np.zeros(len(rows) - 1)
-            if found and found["unit"] is not None:
-                units[key] = found["unit"].strip()
-        for k, key in enumerate(columns):
-            columns[key][:] = [_cell(file, i, k, header, cells) for i, cells in rows[1:]]
-        try:
-            out = cls._of_columns(columns, units, {"name": Path(path).stem, **options})
-        except InputError as error:
-            raise FileError(f"{file}:{line}", str(error)) from None
-        out.file = f"{file}:{line}"
-        return out
-
-    @classmethod
-    def _of_columns(cls, columns: dict[str, Array], units: dict[str, str], options: dict[str, Any]) -> Measurements:
-        """From columns as a file has them; units of inputs and readings are looked at when the robot is known."""
+        csv, columns = _Csv.read(path, flag("gaps", options.get("gaps", False)))
+        t, u, driven = None, dict[str, Array](), dict[str, Array]()
         positions: dict[str, dict[str, Array]] = {}
         readings: dict[str, dict[str, Array]] = {}
-        by: dict[str, dict[str, Array]] = {"u": {}, "driven": {}}
-        t = None
         for key, column in columns.items():
-            block, _, rest = key.partition(".")
+            block, _, name = key.partition(".")
             if key == "t":
-                t = column * _factor(key, units, "time")
-            elif block in by:
-                by[block][rest] = column
+                t = column * csv.factor(key, "time")
+            elif block in ("u", "driven"):  # units of these and of readings are looked at when the robot is known
+                (u if block == "u" else driven)[name] = column
             elif block == "sensor":
-                sensor, _, channel = rest.rpartition(".")
+                sensor, _, channel = name.rpartition(".")
                 readings.setdefault(sensor, {})[channel] = column
             else:
                 marker, _, axis = key.rpartition(".")
-                positions.setdefault(marker, {})[axis] = column * _factor(key, units, "length")
+                positions.setdefault(marker, {})[axis] = column * csv.factor(key, "length")
         for marker, axes in positions.items():
             if missing := [axis for axis in "xyz" if axis not in axes]:
-                raise InputError(f"{marker}", f"the columns {marker}.x, {marker}.y, {marker}.z", f"no {missing[0]}")
+                with csv.at(f"{marker}."):
+                    raise InputError(marker, f"the columns {marker}.x, {marker}.y, {marker}.z", f"no {missing[0]}")
+        if t is not None:
+            with csv.at("t", _uneven(t)):
+                _interval(t)
         places = {name: np.column_stack([axes[axis] for axis in "xyz"]) for name, axes in positions.items()}
-        out = cls(by["u"], driven=by["driven"], positions=places, readings=readings, t=t, **options)
-        out._units = units
+        with csv.at():
+            given = {"name": Path(path).stem, **options}
+            out = cls(u, driven=driven, positions=places, readings=readings, t=t, **given)
+        out._csv = csv
         return out
 
     @property
@@ -199,10 +186,9 @@ class Measurements:
     def bind(self, robot: Robot) -> BoundData:
         """Check all names and units against a robot."""
         try:
-            return self._bind(robot)
+            with self._at():
+                return self._bind(robot)
         except InputError as error:
-            if self.file:
-                raise FileError(self.file, str(error)) from None
             raise error.inside(self.name) if self.name else error from None
 
     def _bind(self, robot: Robot) -> BoundData:
@@ -210,70 +196,140 @@ class Measurements:
         if isinstance(self.u, Mapping):
             u = np.zeros((self.n, len(kinds)))
             for name, column in self.u.items():
-                kind = dimension_of(kinds, name, "u")
-                u[:, robot.actuator_names.index(name)] = self._column(f"u.{name}", column, kind)
+                with self._at(f"u.{name}"):
+                    kind = dimension_of(kinds, name, "u")
+                    u[:, robot.actuator_names.index(name)] = self._column(f"u.{name}", column, kind)
         else:
             rows = np.zeros((self.n, len(kinds))) if self.u is None else self.u
             u = table("u", rows, list(kinds.values()), self.n)
-        driven = {
-            name: self._column(f"driven.{name}", column, layout.dimensions[layout.coordinate(name, "driven")])
-            for name, column in self.driven.items()
-        }
-        anchors = [
-            as_anchor(robot.description, self.places.get(name, name), f"places.{name}") for name in self.positions
-        ]
+        driven = {}
+        for name, column in self.driven.items():
+            with self._at(f"driven.{name}"):
+                kind = layout.dimensions[layout.coordinate(name, "driven")]
+                driven[name] = self._column(f"driven.{name}", column, kind)
+        anchors = []
+        for name in self.positions:
+            with self._at(f"{name}."):
+                anchors.append(as_anchor(robot.description, self.places.get(name, name), f"places.{name}"))
         LinkFrames(robot.description, robot.engine, anchors, "places")  # refuses places that cannot be
         bases = tuple(Anchor(anchor.link, s=anchor.s, frame=anchor.frame) for anchor in anchors)
         offsets = np.array([anchor.at[:3, 3] for anchor in anchors]).reshape(-1, 3)
-        names, owners, dimensions = [], [], []
-        for marker in self.positions:
-            names += [f"{marker}.{axis}" for axis in "xyz"]
-            owners += [marker] * 3
-            dimensions += ["length"] * 3
-        values = list(self.positions.values())
+        names = [f"{marker}.{axis}" for marker in self.positions for axis in "xyz"]
+        owners = [marker for marker in self.positions for _ in "xyz"]
+        dimensions = ["length"] * len(names)
+        values, channels = list(self.positions.values()), {}
         for sensor, given in self.readings.items():
-            if sensor not in robot.sensor_names:
+            with self._at(f"sensor.{sensor}."):
                 hint = nearest(sensor, robot.sensor_names)
-                raise InputError("readings", "the name of a sensor of the file", f"'{sensor}'", hint)
-            channels = [
-                (name, group.dimension) for group in robot.instruments.readers[sensor].groups for name in group.names
-            ]
-            values.append(self._reading(f"readings.{sensor}", given, channels))
-            names += [f"{sensor}.{name}" for name, _ in channels]
-            owners += [sensor] * len(channels)
-            dimensions += [kind for _, kind in channels]
-        measured = np.concatenate(values, axis=1)
-        gaps = np.isnan(measured)
-        if gaps.any() and not self.gaps:
-            i, k = np.argwhere(gaps)[0]
-            hint = "gaps=True leaves gaps out"
-            raise InputError("Measurements", "a number in every row", f"none at row {i} of {names[k]}", hint)
-        if gaps.all():
+                if sensor not in robot.sensor_names:
+                    raise InputError("readings", "the name of a sensor of the file", f"'{sensor}'", hint)
+            groups = robot.instruments.readers[sensor].groups
+            known = {name: group.dimension for group in groups for name in group.names}
+            measured, columns = self._reading(sensor, given, known)
+            channels[sensor] = np.array([list(known).index(name) for name in measured])
+            values.append(columns)
+            names += [f"{sensor}.{name}" for name in measured]
+            owners += [sensor] * len(measured)
+            dimensions += [known[name] for name in measured]
+        measured_values = np.concatenate(values, axis=1)
+        valid = ~np.isnan(measured_values)
+        if not valid.any():
             raise InputError("Measurements", "at least one number", "gaps only")
         sd = deviations(self.sd, owners, dimensions)
         return BoundData(
-            self, robot, u, driven, tuple(self.positions), bases, offsets, tuple(self.readings), measured, tuple(names),
-            tuple(owners), tuple(dimensions), sd, ~gaps,
+            self, robot, u, driven, tuple(self.positions), bases, offsets, channels, measured_values, tuple(names),
+            tuple(owners), tuple(dimensions), sd, valid,
         )  # fmt: skip
 
     def _column(self, where: str, value: Any, dimension: str) -> Array:
         """A column of inputs or driven values, in SI units; one number is the same in all rows."""
         if isinstance(value, str) or np.ndim(value) == 0:
             value = [value] * self.n
-        return table(where, value, [dimension], self.n)[:, 0] * _factor(where, self._units, dimension)
+        factor = self._csv.factor(where, dimension) if self._csv else 1.0
+        return table(where, value, [dimension], self.n)[:, 0] * factor
 
-    def _reading(self, where: str, given: Any, channels: Sequence[tuple[str, str]]) -> Array:
-        """Readings (n, n_channels), NaN where a mapping of channels leaves one out."""
+    def _reading(self, sensor: str, given: Any, known: Mapping[str, str]) -> tuple[list[str], Array]:
+        """Channels that were measured, and their readings (n, n_channels)."""
+        where = f"readings.{sensor}"
         if not isinstance(given, Mapping):
-            return table(where, given, [kind for _, kind in channels], self.n, gaps=True)
-        out, known = np.full((self.n, len(channels)), np.nan), [name for name, _ in channels]
+            return list(known), table(where, given, list(known.values()), self.n, gaps=self.gaps)
+        columns = []
         for name, column in given.items():
-            if name not in known:
-                raise InputError(where, "the name of a channel", f"'{name}'", nearest(str(name), known))
-            k, key = known.index(name), f"sensor.{where.partition('.')[2]}.{name}"
-            out[:, k] = table(f"{where}.{name}", column, [channels[k][1]], self.n, gaps=True)[:, 0]
-            out[:, k] *= _factor(key, self._units, channels[k][1])
-        return out
+            key = f"sensor.{sensor}.{name}"
+            with self._at(key):
+                if name not in known:
+                    raise InputError(where, "the name of a channel", f"'{name}'", nearest(str(name), known))
+                factor = self._csv.factor(key, known[name]) if self._csv else 1.0
+                columns.append(factor * table(f"{where}.{name}", column, [known[name]], self.n, gaps=self.gaps))
+        return list(given), np.concatenate(columns, axis=1)
+
+    @contextmanager
+    def _at(self, key: str = "") -> Iterator[None]:
+        """Errors inside get the place of a column, where a file has it."""
+        if self._csv is None:
+            yield
+        else:
+            with self._csv.at(key):
+                yield
+
+
+@dataclass(frozen=True)
+class _Csv:
+    """Where the columns of a table are, and their units."""
+
+    file: str
+    line: int  # of the names
+    rows: list[int]  # lines of the rows
+    columns: list[str]
+    units: dict[str, str]
+
+    @classmethod
+    def read(cls, path: str | Path, gaps: bool) -> tuple[_Csv, dict[str, Array]]:
+        """Columns (n,) by name, in the units of the table, NaN where a position or a reading is a gap."""
+        file, lines = str(path), csv_rows(path)
+        if len(lines) < 2:
+            raise FileError(file, f"expected a line of names and rows of numbers, got {len(lines)} lines")
+        line, header = lines[0]
+        csv = cls(file, line, [i for i, _ in lines[1:]], [], {})
+        for k, cell in enumerate(header):
+            match = _COLUMN.fullmatch(cell.strip())
+            if match is None or not _KEY.fullmatch(match["name"]):
+                raise FileError(file, f"expected {_HEADER}, got '{cell}'", line, k + 1)
+            if match["name"] in csv.columns:
+                raise FileError(file, f"expected every name once, got '{match['name']}' twice", line, k + 1)
+            csv.columns.append(match["name"])
+            if match["unit"] is not None:
+                csv.units[match["name"]] = match["unit"].strip()
+        out = {key: np.zeros(len(csv.rows)) for key in csv.columns}
+        for row, (i, cells) in enumerate(lines[1:]):
+            if len(cells) != len(header):
+                raise FileError(file, f"expected {len(header)} columns, got {len(cells)}", i)
+            for k, (key, cell) in enumerate(zip(csv.columns, cells, strict=True)):
+                may_be_empty = gaps and key != "t" and not key.startswith(("u.", "driven."))
+                hint = "" if key == "t" or key.startswith(("u.", "driven.")) else GAPS
+                with csv.at(key, row):
+                    out[key][row] = _number(header[k].strip(), cell.strip(), may_be_empty, hint)
+        return csv, out
+
+    def factor(self, key: str, dimension: str) -> float:
+        """What one of the unit of a column is in SI."""
+        if key not in self.units:
+            return 1.0
+        with self.at(key):
+            return amount(f"{key} [{self.units[key]}]", f"1 {self.units[key]}", dimension)
+
+    @contextmanager
+    def at(self, key: str = "", row: int | None = None) -> Iterator[None]:
+        """Errors inside get the place of a column, by its name or the begin of that, or of its cell in a row."""
+        try:
+            yield
+        except InputError as error:
+            line = self.line if row is None else self.rows[row]
+            own = [
+                k for k, name in enumerate(self.columns, 1) if name == key or (key[-1:] == "." and name.startswith(key))
+            ]
+            column = own[0] if own else 0
+            raise FileError(self.file, str(error), line, column) from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -287,13 +343,13 @@ class BoundData:
     markers: tuple[str, ...]
     bases: tuple[Anchor, ...]  # frames on which markers sit
     offsets: Array  # (k, 3) where in these frames
-    sensors: tuple[str, ...]
-    values: Array  # (n, n_outputs)
+    channels: dict[str, IntArray]  # sensor -> those of its channels that were measured
+    values: Array  # (n, n_outputs), NaN in gaps
     names: tuple[str, ...]  # of outputs, such as "tip.x"
     owners: tuple[str, ...]  # marker or sensor of each output
     dimensions: tuple[str, ...]
     sd: Array  # (n_outputs,), NaN where none is given
-    kept: Mask  # (n, n_outputs) without gaps
+    valid: Mask  # (n, n_outputs) without gaps
 
     @property
     def units(self) -> tuple[str, ...]:
@@ -306,7 +362,11 @@ class BoundData:
         bases = zip(self.markers, self.bases, self.offsets, strict=True)
         places = {m: {"link": b.link, "s": b.s, "frame": b.frame, "offset": o} for m, b, o in bases}
         positions = {m: self.values[:, 3 * k : 3 * k + 3] for k, m in enumerate(self.markers)}
-        readings = {s: self.values[:, [owner == s for owner in self.owners]] for s in self.sensors}
+        outputs = list(zip(self.names, self.owners, self.values.T, strict=True))
+        readings = {
+            s: {name.removeprefix(f"{s}."): column for name, owner, column in outputs if owner == s}
+            for s in self.channels
+        }
         q0 = self.robot.coordinates(source.q0, "q0") if isinstance(source.q0, Mapping) else source.q0
         qd0 = None if source.qd0 is None else self.robot.coordinates(source.qd0, "qd0", order=1)
         return {
@@ -341,7 +401,7 @@ def restored(data: Mapping[str, Any]) -> Measurements:
         name: Anchor(p["link"], s=float(p["s"]), frame=p["frame"], at={"position": [float(x) for x in p["offset"]]})
         for name, p in data["places"].items()
     }
-    widths = [*[(m, 3) for m in data["positions"]], *[(s, x.shape[1]) for s, x in data["readings"].items()]]
+    widths = [*[(m, 3) for m in data["positions"]], *[(s, len(x)) for s, x in data["readings"].items()]]
     parts = np.split(np.asarray(data["sd"]), np.cumsum([n for _, n in widths])[:-1])
     sd = {name: part for (name, _), part in zip(widths, parts, strict=True) if not np.isnan(part).any()}
     return Measurements(**{**data, "places": places, "sd": sd, "substeps": int(data["substeps"]), "gaps": True})
@@ -359,7 +419,7 @@ def table(where: str, value: Any, dimensions: Sequence[str], n: int | None = Non
         cells = cells[:, None]
     if cells.ndim != 2 or cells.shape[1] != width or (n is not None and len(cells) != n):
         wanted = f"{'n' if n is None else n} rows of {width} numbers" if width != 1 else f"{n or 'n'} numbers"
-        raise InputError(where, wanted, f"shape {cells.shape}" if cells.ndim else f"{value!r}"[:60])
+        raise InputError(where, wanted, f"shape {cells.shape}" if cells.ndim else describe(value))
     out = np.empty(cells.shape)
     for (i, k), cell in np.ndenumerate(cells):
         if cell is None or cell != cell:
@@ -371,7 +431,8 @@ def table(where: str, value: Any, dimensions: Sequence[str], n: int | None = Non
             out[i, k] = amount(f"{where}{column}", cell, dimensions[k])
     if not gaps and np.isnan(out).any():
         i, k = np.argwhere(np.isnan(out))[0]
-        raise InputError(f"{where}[{i}]" if width == 1 else f"{where}[{i}, {k}]", "a finite number", "nan")
+        hint = GAPS if where.startswith(("positions", "readings")) else ""
+        raise InputError(f"{where}[{i}]" if width == 1 else f"{where}[{i}, {k}]", "a finite number", "nan", hint)
     return out
 
 
@@ -381,24 +442,19 @@ def header_of(path: str | Path) -> list[str]:
     return [cell.strip() for cell in rows[0][1]] if rows else []
 
 
-def _factor(where: str, units: Mapping[str, str], dimension: str) -> float:
-    """What one of the unit of a column is in SI."""
-    unit = units.get(where)
-    return amount(f"{where} [{unit}]", f"1 {unit}", dimension) if unit else 1.0
-
-
-def _cell(file: str, line: int, k: int, header: Sequence[str], cells: Sequence[str]) -> float:
-    """The number in a cell; NaN where it is empty."""
-    if len(cells) != len(header):
-        raise FileError(file, f"expected {len(header)} columns, got {len(cells)}", line)
-    text = cells[k].strip()
+def _number(name: str, text: str, may_be_empty: bool, hint: str) -> float:
+    """The number in a cell of a table; NaN where it may be empty."""
+    if text.lower() in ("", "nan"):
+        if may_be_empty:
+            return float("nan")
+        raise InputError(f"'{name}'", "a finite number", f"'{text}'", hint)
     try:
-        out = float(text) if text and "_" not in text else np.nan if not text else None
+        out = np.nan if "_" in text else float(text)
     except ValueError:
-        out = None
-    if out is None or np.isinf(out):
-        hint = "; the decimal sign is a point" if "," in text else "; leave the cell of a gap empty"
-        raise FileError(file, f"'{header[k].strip()}': expected a finite number, got {text!r}{hint}", line, k + 1)
+        out = np.nan
+    if not abs(out) <= LARGEST:
+        hint = "the decimal sign is a point" if "," in text else "" if abs(out) > LARGEST else hint
+        raise InputError(f"'{name}'", "a finite number", f"'{text}'", hint)
     return out
 
 
@@ -409,19 +465,29 @@ def _length(where: str, value: Any) -> int:
     try:
         return len(value)
     except TypeError:
-        raise InputError(where, "rows of numbers", f"{value!r}"[:60]) from None
+        raise InputError(where, "rows of numbers", describe(value)) from None
 
 
 def _interval(t: Array) -> float:
     """The interval of equally spaced times."""
     if len(t) < 2:
         raise InputError("t", "at least two times", f"{len(t)}")
+    k = _uneven(t)
+    if k and not t[k] > t[k - 1]:
+        raise InputError(f"t[{k}]", "increasing times", f"{t[k]:g} s after {t[k - 1]:g} s")
     dt = float(t[-1] - t[0]) / (len(t) - 1)
-    if not dt > 0.0:
-        raise InputError("t", "increasing times", f"{t[0]:g} to {t[-1]:g}")
-    off = np.abs(np.diff(t) - dt)
-    if off.max() > SPACING * dt:
-        k = int(np.argmax(off))
-        hint = "rows that are missing are rows of gaps (NaN)"
-        raise InputError("t", f"equally spaced times, every {dt:.6g} s", f"{t[k + 1] - t[k]:.6g} s after row {k}", hint)
+    if k:
+        got, hint = f"{t[k] - t[k - 1]:.6g} s", "rows that are missing are rows of gaps (NaN)"
+        raise InputError(f"t[{k}]", f"equally spaced times, every {dt:.6g} s", got, hint)
     return dt
+
+
+def _uneven(t: Array) -> int:
+    """First row whose time does not rise, else the one with the most uneven interval before it; 0 if there is none."""
+    steps = np.diff(t)
+    if not (steps > 0.0).all():
+        return int(np.argmax(~(steps > 0.0))) + 1
+    if not len(steps):
+        return 0
+    off = np.abs(steps - steps.mean())
+    return int(np.argmax(off)) + 1 if off.max() > SPACING * steps.mean() else 0

@@ -19,7 +19,7 @@ from sorosim.kernels.loops import ERROR
 from sorosim.lie.se3 import Ad_inv
 from sorosim.results.result import Equilibrium
 from sorosim.robot import Robot
-from sorosim.sensitivity import scalars_of, sensitivities, varied_engine
+from sorosim.sensitivity import equilibrium_by_inputs, scalars_of, sensitivities, varied_engine
 from sorosim.stepping.rollout import Rollout, rollout
 
 # of readings: steps of their differences, relative to a number's scale, and the formulas of fourth order
@@ -71,12 +71,11 @@ class Model:
         except InputError as error:
             raise InputError("free", error.expected, error.got, error.hint) from None
         self._moving = [self._moves(robot, path) for path in self.paths]
-        self._start: list[tuple[Array, Array, Array] | None] = [None] * len(
-            self.data
-        )  # p, q, dq/dp of the last iterate
+        # p, q and dq/dp of the last iterate
+        self._start: list[tuple[Array, Array, Array] | None] = [None] * len(self.data)
         for bound in self.data:
             self._check_start(bound)
-        self.kept = tuple(bound.kept & self._in_time(bound)[:, None] for bound in self.data)
+        self.valid = tuple(bound.valid & self._in_time(bound)[:, None] for bound in self.data)
 
     # -- the robot with trial values ---------------------------------------------------------------------------------
 
@@ -179,7 +178,9 @@ class Model:
         """Positions of markers and readings of sensors at a row."""
         g = frames.poses(states.q[i])
         places = np.einsum("kij,kj->ki", g[:, :3, :3], offsets) + g[:, :3, 3]
-        readings = self._read(robot, bound, i, states.q[i], states.qd[i], states.u[i]) if bound.sensors else np.zeros(0)
+        readings = (
+            self._read(robot, bound, i, states.q[i], states.qd[i], states.u[i]) if bound.channels else np.zeros(0)
+        )
         return np.concatenate([places.ravel(), readings])
 
     def _read(self, robot: Robot, bound: BoundData, i: int, q: Array, qd: Array, u: Array) -> Array:
@@ -189,7 +190,7 @@ class Model:
         else:
             rates = {name: float(CubicSpline(t, column)(t[i], 2)) for name, column in bound.driven.items()}
             found = robot.measure(q, qd, u=u, t=float(t[i]), driven_qdd=rates or None)
-        return np.concatenate([found[name] for name in bound.sensors])
+        return np.concatenate([found[name][own] for name, own in bound.channels.items()])
 
     def _shifted(self, bound: BoundData, rows: Array, p: Array, order: int = 0) -> Array:
         """Rows at the times at which they were measured, which the spline through them leads to."""
@@ -219,7 +220,7 @@ class Model:
             rows = np.zeros((*bound.values.shape, len(self.unknowns)))
             n_places = 3 * len(bound.markers)
             rows[:, :n_places] = self._places_by(trial, bound, states, q_by, movers)
-            if bound.sensors:
+            if bound.channels:
                 rows[:, n_places:] = self._readings_by(trial, bound, states, q_by, qd_by)
             rows = self._shifted(bound, rows, trial.p)
             for i in self.shift_of(bound):
@@ -236,18 +237,15 @@ class Model:
         out = np.zeros((len(states.equilibria), self.robot.ndof, len(self.unknowns)))
         scaled = [i for i, one in enumerate(self.unknowns) if one.kind == SCALE]
         for row, eq in enumerate(states.equilibria):
-            if self.paths:
-                out[row][:, self._file] = by.equilibrium(eq).q
-            if scaled:
-                lin = eq.linearize()
-                try:
-                    columns = lin.Z @ np.linalg.solve(lin.K, lin.F)
-                except np.linalg.LinAlgError:
-                    got = "one whose tangent stiffness is singular"
-                    raise InputError("data", "equilibria that change smoothly with the inputs", got) from None
-                for i in scaled:
-                    a = self.robot.actuator_names.index(self.unknowns[i].target)
-                    out[row][:, i] = columns[:, a] * bound.u[row, a]
+            try:
+                if self.paths:
+                    out[row][:, self._file] = by.equilibrium(eq).q
+                columns = equilibrium_by_inputs(eq) if scaled else np.zeros(0)
+            except InputError as error:
+                raise InputError(f"{_name(bound)}row {row}", error.expected, error.got, error.hint) from None
+            for i in scaled:
+                a = self.robot.actuator_names.index(self.unknowns[i].target)
+                out[row][:, i] = columns[:, a] * bound.u[row, a]
         return out
 
     def _motion_by(self, trial: Trial, bound: BoundData, states: States, start_by: Array) -> tuple[Array, Array]:
@@ -328,12 +326,10 @@ class Model:
         return bool(places) and bool(varied.motion(q, places).any() or any(own.any() for own in mounts))
 
     def _check_start(self, bound: BoundData) -> None:
-        """Refuse a start whose loops open with the numbers, and a shift of time beyond half a motion."""
+        """Refuse a start whose loops open with the numbers."""
         source, robot = bound.source, self.robot
         if source.t is None:
             return
-        if isinstance(source.q0, str) and source.q0 != "equilibrium":
-            raise InputError("q0", "'equilibrium', or coordinates", f"'{source.q0}'")
         if not isinstance(source.q0, str) and robot.n_multipliers:
             zero, lam, q0 = np.zeros(robot.ndof), np.zeros(robot.n_multipliers), robot.coordinates(source.q0, "q0")
             for path in self.paths:

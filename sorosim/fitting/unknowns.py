@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from sorosim.robot import Robot
 from sorosim.sensitivity import scalars_of
 from sorosim.units.quantity import amount
 from sorosim.units.table import DIMENSIONS
+from sorosim.validation import describe
 
 FILE, OFFSET, SCALE, SHIFT = "number of the file", "offset of a marker", "scale of an input", "shift of time"
 # as a part of its value: how far a number is changed in search of what the file accepts, and how exactly that is found
@@ -75,7 +76,7 @@ def unknowns_of(
 ) -> list[Unknown]:
     """The unknowns of a fit, with their bounds; wrong names and bounds are refused (InputError)."""
     if isinstance(free, str) or not isinstance(free, Sequence) or not len(free):
-        raise InputError("free", "names of what is fitted", f"{free!r}"[:60])
+        raise InputError("free", "names of what is fitted", describe(free))
     out: list[Unknown] = []
     groups: dict[str, list[str]] = {}
     for name in free:
@@ -92,7 +93,7 @@ def unknowns_of(
 def by_unknown(where: str, given: Mapping[str, Any] | None, groups: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     """Pairs by the names of unknowns; that of three numbers stands for each."""
     if given is not None and not isinstance(given, Mapping):
-        raise InputError(where, "a mapping of names to pairs of numbers", f"{given!r}"[:60])
+        raise InputError(where, "a mapping of names to pairs of numbers", describe(given))
     out: dict[str, Any] = {}
     singles = {name for group in groups.values() for name in group}
     for name, pair in (given or {}).items():
@@ -100,7 +101,7 @@ def by_unknown(where: str, given: Mapping[str, Any] | None, groups: Mapping[str,
         if not own:
             raise InputError(where, "names that are free", f"'{name}'", nearest(str(name), singles))
         if isinstance(pair, str) or not isinstance(pair, Sequence | np.ndarray) or len(pair) != 2:
-            raise InputError(f"{where}.{name}", "a pair of numbers", f"{pair!r}"[:60])
+            raise InputError(f"{where}.{name}", "a pair of numbers", describe(pair))
         out |= dict.fromkeys(own, pair)
     return out
 
@@ -117,7 +118,13 @@ def _bounded(one: Unknown, pair: Sequence[Any]) -> Unknown:
     if not low <= one.start <= high:
         hint = f"begin elsewhere: robot.with_values({{'{one.name}': ...}})" if one.kind == FILE else ""
         raise InputError(where, f"bounds about the start, {one.start:g}", f"{low:g} and {high:g}", hint)
-    return Unknown(**{**vars(one), "low": max(low, one.low), "high": min(high, one.high)})
+    if one.kind != SHIFT:
+        tolerance = 2.0 * LIMIT * one.scale  # limits of the file are known to that
+        if low < one.low - tolerance or high > one.high + tolerance:
+            expected = f"bounds within {one.low:.5g} and {one.high:.5g}, where the number is possible"
+            raise InputError(where, expected, f"{low:g} and {high:g}")
+        low, high = max(low, one.low), min(high, one.high)
+    return replace(one, low=low, high=high)
 
 
 def _named(robot: Robot, data: Sequence[BoundData], name: str) -> Iterator[Unknown]:

@@ -292,6 +292,13 @@ def test_starts_are_the_same_every_time(beam, rng):
     assert_allclose(found[0][E], TRUE[E], rtol=1e-6)
 
 
+@pytest.mark.parametrize("wrong", [np.zeros((5, 3)), [], ["a"]], ids=str)
+def test_hold_out_data_are_checked(beam, wrong):
+    data = sorosim.Measurements(TENSIONS, positions={"beam": tips(beam)})
+    with pytest.raises(sorosim.InputError, match="data: expected measurements"):
+        sorosim.fit(beam, data, [E]).validate(wrong)
+
+
 def test_hold_out_data_have_errors_of_their_own(beam):
     data = sorosim.Measurements(TENSIONS[:3], positions={"beam": tips(beam.with_values(TRUE))[:3]})
     fit = sorosim.fit(beam, data, [E, RHO])
@@ -299,6 +306,50 @@ def test_hold_out_data_have_errors_of_their_own(beam):
     errors = fit.validate(sorosim.Measurements(TENSIONS[3:], positions={"beam": other}))
     assert_allclose(errors.distance["beam"], [0.005, 0.005], rtol=1e-5)
     assert errors.mean_distance == pytest.approx(0.005, rel=1e-5)
+
+
+@pytest.mark.parametrize("free", [DAMPING, "input.up.scale"])
+def test_a_free_number_without_effect_stays_and_is_named(beam, free):
+    data = sorosim.Measurements(0.0 * TENSIONS, positions={"beam": tips(beam.with_values(TRUE))})
+    fit = sorosim.fit(beam, data, [free])
+    assert fit.values == fit.initial
+    assert fit.null_directions == ({free: 1.0},)
+
+
+def test_a_column_in_another_unit_is_noticed(beam):
+    x = tips(beam.with_values(TRUE))
+    x[:, 2] *= 1e3
+    data = sorosim.Measurements(TENSIONS, positions={"beam": x})
+    with pytest.warns(sorosim.SorosimWarning, match=r"perhaps in another unit: beam.z \(times 0.001\)"):
+        fit = sorosim.fit(beam, data, [E])
+    assert fit.message.endswith("beam.z (times 0.001)")
+
+
+@pytest.mark.parametrize(("inputs", "times"), [(1e-3, 1.0), (1.0, 1e3)])
+def test_inputs_and_times_in_another_unit_are_noticed(beam, inputs, times):
+    motion = motion_of(beam.with_values(TRUE))
+    data = sorosim.Measurements(inputs * motion.u, t=times * motion.t, positions=motion.positions)
+    name = rf"t \(times {1.0 / times:g}\)" if inputs == 1.0 else rf"inputs \(times {1.0 / inputs:g}\)"
+    with pytest.warns(sorosim.SorosimWarning, match=name):
+        sorosim.fit(beam, data, [E])
+
+
+def test_a_shift_of_time_may_have_wider_bounds(beam):
+    motion = motion_of(beam)
+    fit = sorosim.fit(beam, motion, ["time.shift"], {"time.shift": ("-0.1 s", "0.1 s")})
+    assert abs(fit.values["time.shift"]) < 1e-6
+    with pytest.raises(sorosim.InputError, match=r"bounds.time.shift: expected a shift shorter than the motion"):
+        sorosim.fit(beam, motion, ["time.shift"], {"time.shift": (-1.0, 1.0)})
+
+
+def test_some_channels_of_a_sensor_take_part(beam):
+    true = beam.with_values(TRUE)
+    channels = beam.instruments.readers["gauge"].channels
+    readings = np.array([sorosim.statics(true, u).measure()["gauge"] for u in TENSIONS])
+    given = {name: readings[:, list(channels).index(name)] for name in ("bending_z", "bending_y")}
+    fit = sorosim.fit(beam, sorosim.Measurements(TENSIONS, readings={"gauge": given}), [E, RHO])
+    assert_allclose(list(fit.values.values()), list(TRUE.values()), rtol=1e-6)
+    assert fit.outputs == (("gauge.bending_z", "gauge.bending_y"),)
 
 
 # -- results
@@ -352,6 +403,8 @@ MISTAKES = [
     ({"bounds": {E: ("1 kg", None)}}, "bounds.*expected a pressure or modulus .* a mass"),
     ({"bounds": {E: 3.0}}, "bounds.*expected a pair"),
     ({"bounds": {"x": (0, 1)}}, "bounds: expected names that are free, got 'x'"),
+    ({"bounds": {E: (-1e6, None)}}, "bounds.*expected bounds within 0 and inf, where the number is possible"),
+    ({"free": [POISSON], "bounds": {POISSON: (0.1, 0.9)}}, "bounds.*expected bounds within -1 and 0.5"),
     ({"priors": {E: (1e6, 0.0)}}, "priors.*expected a standard deviation greater than 0"),
     ({"noise": {"tipp": 1e-3}}, "noise: expected the name of a marker or a sensor, got 'tipp'"),
     ({"noise": "3 N"}, "noise.beam: expected a length .* a force"),
@@ -366,7 +419,7 @@ MISTAKES = [
     ({"data": {"u": {"up": [0.0, 1.0, np.nan, 3.0, 4.0]}}}, r"u.up\[2\]: expected a finite number, got nan"),
     ({"data": {"driven": {"lid": 1.0}}}, "driven: expected .*'lid'"),
     ({"data": {"sd": {"bea": 1.0}}}, "sd: expected the name of a marker or a sensor, got 'bea'; did you mean beam"),
-    ({"data": {"positions": {"beam": [[0.0, 0.0, np.nan]] * 5}}}, "expected a number in every row, got none at row 0"),
+    ({"data": {"positions": {"beam": [[0.0, 0.0, np.nan]] * 5}}}, r"beam\[0, 2\]: expected a finite .*gaps=True"),
     ({"data": {"readings": {"gage": np.zeros((5, 6))}}}, "readings: expected the name of a sensor.*did you mean gauge"),
 ]  # fmt: skip
 

@@ -49,28 +49,31 @@ def test_gaps_are_left_out_when_asked_for(tmp_path):
     robot = sorosim.load("cable_manipulator")
     path = written(tmp_path, TABLE.replace("110", ""))
     bound = Measurements.from_csv(path, gaps=True).bind(robot)
-    assert bound.kept.sum() == 8
-    assert not bound.kept[1, 0]
+    assert bound.valid.sum() == 8
+    assert not bound.valid[1, 0]
     with pytest.raises(
-        sorosim.FileError, match=r"data.csv:2: .*expected a number in every row, got none at row 1 of arm.x"
+        sorosim.FileError, match=r"data.csv:4:3: 'arm.x \[mm\]': expected a finite number, got ''; gaps=True"
     ):
-        Measurements.from_csv(path).bind(robot)
+        Measurements.from_csv(path)
 
 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("arm.x [mm]", "arm.x [N]", r"data.csv:2: arm.x \[N\]: expected a length"),
+        ("arm.x [mm]", "arm.x [N]", r"data.csv:2:3: arm.x \[N\]: expected a length"),
         ("arm.x [mm]", "arm.w [mm]", "data.csv:2:3: expected t, u.ACTUATOR.*got 'arm.w"),
         ("arm.x [mm]", "arm.y [mm]", "data.csv:2:4: expected every name once"),
         ("u.cable1 [N],", "u.cable1 [N],nonsense,", "data.csv:2:3: expected t, u.ACTUATOR.*got 'nonsense'"),
-        ("arm.x [mm]", "tip.x [mm]", "data.csv:2: tip: expected the columns tip.x, tip.y, tip.z, got no y"),
+        ("arm.x [mm]", "tip.x [mm]", "data.csv:2:3: tip: expected the columns tip.x, tip.y, tip.z, got no y"),
         ("110", "11O", r"data.csv:4:3: 'arm.x \[mm\]': expected a finite number, got '11O'"),
+        ("110", "1e300", r"data.csv:4:3: 'arm.x \[mm\]': expected a finite number, got '1e300'"),
+        ("10, 1,", "10, ,", r"data.csv:4:2: 'u.cable1 \[N\]': expected a finite number, got ''"),
         ("110, 2", "110", "data.csv:4:0: expected 5 columns, got 4"),
-        ("20, 2, ", "30, 2, ", "t: expected equally spaced times, every 0.015 s"),
-        ("u.cable1 [N]", "u.cable1 [Pa]", r"data.csv:2: u.cable1 \[Pa\]: expected a force"),
-        ("u.cable1 [N]", "u.cabel1 [N]", "data.csv:2: u: expected .*did you mean cable1"),
-        ("u.cable1 [N]", "driven.arm [N]", "data.csv:2: driven: expected"),
+        ("20, 2, ", "30, 2, ", r"data.csv:4:1: t\[1\]: expected equally spaced times, every 0.015 s, got 0.01 s"),
+        ("20, 2, ", "10, 2, ", r"data.csv:5:1: t\[2\]: expected increasing times, got 0.01 s after 0.01 s"),
+        ("u.cable1 [N]", "u.cable1 [Pa]", r"data.csv:2:2: u.cable1 \[Pa\]: expected a force"),
+        ("u.cable1 [N]", "u.cabel1 [N]", "data.csv:2:2: u: expected .*did you mean cable1"),
+        ("u.cable1 [N]", "driven.arm [N]", "data.csv:2:2: driven: expected"),
     ],
 )  # fmt: skip
 def test_a_mistake_in_a_table_is_told_with_its_place(tmp_path, old, new, message):
@@ -87,8 +90,8 @@ def test_a_mistake_in_a_table_is_told_with_its_place(tmp_path, old, new, message
         ({"positions": {"arm": X[:, :2]}}, r"positions.arm: expected n rows of 3 numbers, got shape \(4, 2\)"),
         ({"positions": {"arm": X, "b": X[:2]}}, "positions.b: expected 4 rows, as positions.arm has, got 2"),
         ({"positions": {"arm": X}, "t": [0.0, 1.0]}, "positions.arm: expected 2 rows, one for each time, got 4"),
-        ({"positions": {"arm": X}, "t": [0.0, 1.0, 2.0, 4.0]}, "t: expected equally spaced times"),
-        ({"positions": {"arm": X}, "t": [3.0, 2.0, 1.0, 0.0]}, "t: expected increasing times"),
+        ({"positions": {"arm": X}, "t": [0.0, 1.0, 2.0, 4.0]}, r"t\[3\]: expected equally spaced times"),
+        ({"positions": {"arm": X}, "t": [3.0, 2.0, 1.0, 0.0]}, r"t\[1\]: expected increasing times"),
         ({"positions": {"arm": X}, "t": [0.0, 1.0, np.nan, 3.0]}, r"t\[2\]: expected a finite number"),
         ({"positions": {"arm": [["1 kg", 0, 0]] * 4}}, r"positions.arm\[0, 0\]: expected a length"),
         ({"positions": {"arm": [[np.inf, 0, 0]] * 4}}, r"positions.arm\[0, 0\]: expected a length"),
@@ -96,6 +99,9 @@ def test_a_mistake_in_a_table_is_told_with_its_place(tmp_path, old, new, message
         ({"positions": {"arm": X}, "places": {"amr": "arm"}}, "places: expected names of markers.*did you mean arm"),
         ({"positions": {"arm": X}, "substeps": 0}, "substeps: expected a whole number"),
         ({"positions": {"arm": X}, "gaps": 1}, "gaps: expected True or False"),
+        ({"positions": {"arm": X}, "q0": "rest"}, "q0: expected coordinates, got 'rest'"),
+        ({"positions": {"arm": X}, "q0": "rest", "t": range(4)}, "q0: expected 'equilibrium', or coordinates"),
+        ({"positions": {"arm": X}, "qd0": [0.0]}, "qd0: expected none, since equilibria are at rest"),
         ({"readings": {"gauge": 3.0}}, "readings.gauge: expected rows of numbers"),
     ],
 )  # fmt: skip
