@@ -270,8 +270,8 @@ class InverseArguments(Declared):
     _: KW_ONLY
     effort: str | None = _option(
         Choice(EFFORTS),
-        "Of all states that reach the targets, that of the least: inputs, the sum of their squares over their ranges; or "
-        "energy, that of the strains and springs.",
+        "Of all states that reach the targets, that of the least: inputs, the sum of their squares over their ranges; "
+        "or energy, that of the strains and springs.",
         EFFORTS[1], EFFORTS[0],
     )  # fmt: skip
     tolerance: float | None = _option(

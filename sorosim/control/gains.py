@@ -66,7 +66,7 @@ class Gains:
         else:
             k = min(max(k, 0), len(self.t) - 1)
             u = self.u[k] + self.K[k] @ (x - self.x[k])
-        return np.clip(u, *self.bounds)
+        return np.asarray(np.clip(u, *self.bounds))
 
 
 def gains_of(problem: Problem, found: Found, goal: Array | None) -> Gains:
@@ -110,7 +110,7 @@ def regulator(problem: Problem, goal: Array) -> tuple[tuple[Array, Array] | None
         P = solve_discrete_are(A, B, np.diag(weights / weights.max()), R)
     except (np.linalg.LinAlgError, ValueError):
         return None, "no feedback stabilises the robot at the goal"
-    return (-np.linalg.solve(R + B.T @ P @ B, B.T @ P @ A), u), ""
+    return (np.asarray(-np.linalg.solve(R + B.T @ P @ B, B.T @ P @ A), dtype=float), u), ""
 
 
 def input_at(motion: DiscreteMotion, goal: Array, t: float) -> tuple[Array, Array, Array] | None:

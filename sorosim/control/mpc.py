@@ -98,7 +98,7 @@ class MPC:
             u = self._plan.U[0]
         self.t += self.dt
         self._before = u.copy()
-        return u.copy()
+        return np.array(u)
 
     @property
     def plan(self) -> tuple[Array, Array, Array]:

@@ -33,7 +33,7 @@ class Problem:
     def begin(self, x0: Array, t0: float, before: Array | None = None) -> None:
         """Begin at another state and time; before: inputs until then, None: the first ones."""
         self.x0, self.t0, self.before = x0, t0, before
-        self.times = t0 + self.terms.dt * np.arange(self.N + 1)
+        self.times: Array = t0 + self.terms.dt * np.arange(self.N + 1.0)
         self.references = self.terms.references(self.times)
 
     def roll(self, U: Array, feedback: Feedback | None = None) -> tuple[Array | None, float]:

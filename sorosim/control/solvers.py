@@ -33,6 +33,10 @@ class Found(NamedTuple):
 SUFFICIENT = 1e-2
 HALVINGS = 9
 LEAST_DAMPING, MOST_DAMPING = 1e-3, 1e12
+# of the parts of a slope, by which it differs from zero: the input is at a bound
+ACTIVE = 1e-9
+# of the largest pivot of a Cholesky factor: gains would be rounding
+SINGULAR = 1e-6
 CONVERGED = "converged"
 
 
@@ -120,11 +124,16 @@ def box_newton(H: Array, g: Array, by_x: Array, low: Array, high: Array) -> tupl
         factor = cho_factor(H)
     except np.linalg.LinAlgError:
         return None
+    pivots = np.abs(np.diag(factor[0]))
+    if pivots.min() < SINGULAR * pivots.max():
+        return None
     d = -cho_solve(factor, g)
     if (low < d).all() and (d < high).all():
         return d, -cho_solve(factor, by_x)
     d = quadratic_program(H, g, low, high)
-    free = np.flatnonzero((d > low) & (d < high))
+    slope = g + H @ d
+    at_bound = np.abs(slope) > ACTIVE * (np.abs(g) + np.abs(H) @ np.abs(d))
+    d, free = np.where(at_bound, np.where(slope > 0.0, low, high), d), np.flatnonzero(~at_bound)
     K = np.zeros_like(by_x)
     if len(free):
         K[free] = -np.linalg.solve(H[np.ix_(free, free)], by_x[free])
@@ -137,7 +146,7 @@ def quadratic_program(H: Array, g: Array, low: Array, high: Array) -> Array:
     d, _, flag, _ = daqp.solve(H, g, np.zeros((0, len(g))), np.minimum(high, unbounded), np.maximum(low, -unbounded))
     if flag < 1:
         raise np.linalg.LinAlgError(f"DAQP found no minimum (code {flag})")
-    return np.clip(d, low, high)
+    return np.asarray(np.clip(d, low, high))
 
 
 # -- SciPy -------------------------------------------------------------------------------------------------------------
@@ -164,7 +173,8 @@ def l_bfgs_b(problem: Problem, U: Array, iterations: int, tolerance: float) -> F
     bounds = np.tile((problem.bounds / scale).T, (len(U), 1))
     options = {"maxiter": iterations, "maxfun": 4 * iterations, "maxcor": 30, "ftol": 0.1 * tolerance, "gtol": 1e-10}
     start = (np.clip(U, *problem.bounds) / scale).ravel()
-    done = minimize(evaluate, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    search: Any = minimize
+    done = search(evaluate, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
     return Found(best[1], best[2], best[0], int(done.nit), done.status == 0, CONVERGED if done.status == 0 else "")
 
 
@@ -193,7 +203,7 @@ def fddp(problem: Problem, U: Array, iterations: int, tolerance: float) -> Found
 
 def _crocoddyl() -> Any:
     try:
-        import crocoddyl
+        import crocoddyl  # type: ignore[import-untyped,import-not-found,unused-ignore]
     except ImportError:
         hint = "pip install 'sorosim[crocoddyl]'; 'ddp' needs nothing more"
         raise InputError("solver", "crocoddyl for 'fddp'", "it is not installed", hint) from None
@@ -207,7 +217,7 @@ def _node(crocoddyl: Any, problem: Problem, k: int) -> Any:
     references = [one[k : k + 2] for one in problem.references]
     size = n + m * problem.augmented
 
-    class Node(crocoddyl.ActionModelAbstract):  # type: ignore[misc,name-defined]
+    class Node(crocoddyl.ActionModelAbstract):  # type: ignore[misc]
         def __init__(self) -> None:
             crocoddyl.ActionModelAbstract.__init__(self, crocoddyl.StateVector(size), m, 0)
             self.u_lb, self.u_ub = problem.bounds
@@ -246,7 +256,8 @@ Solver = Callable[[Problem, Array, int, float], Found]
 SOLVERS: dict[str, Solver] = {"ddp": ddp, "fddp": fddp, "l-bfgs-b": l_bfgs_b}
 # without a guess the weights at the end rise in these stages: whole at once they make robots that swing run wild
 STAGES = (1e-3, 1e-2, 1e-1, 1.0)
-MULTIPLIER_UPDATES, REACHED = 20, 1e-8
+# of exact goals: most updates of multipliers, distance [SI] that is none, and decrease below which weights rise tenfold
+MULTIPLIER_UPDATES, REACHED, SLOW = 30, 1e-6, 0.25
 
 
 def solve(solver: str, problem: Problem, U: Array | None, iterations: int, tolerance: float) -> Found:
@@ -258,13 +269,17 @@ def solve(solver: str, problem: Problem, U: Array | None, iterations: int, toler
         loose = tolerance if stage == 1.0 else 1e2 * tolerance
         found = improve(problem, guess, max(iterations - total, 1), loose)
         guess, total = found.U, total + found.iterations
-    miss = np.zeros(0)
+    miss, before = np.zeros(0), np.inf
     if terms.cost.exact:
         for _ in range(MULTIPLIER_UPDATES):
             miss = np.where(terms.final > 0.0, found.X[-1] - terms.goal, 0.0)
-            if np.abs(miss).max() <= REACHED or total >= iterations:
+            size = float(np.abs(miss).max())
+            if size <= REACHED or total >= iterations:
                 break
             terms.shift += miss
+            if size > SLOW * before:
+                terms.final, terms.shift = 10.0 * terms.final, terms.shift / 10.0
+            before = size
             found = improve(problem, found.U, iterations - total, 1e-2 * tolerance)
             total += found.iterations
         miss = miss[np.abs(miss) > REACHED]

@@ -35,8 +35,11 @@ class Terms:
         self.running, self.final = (_of_state(robot, name, getattr(cost, name)) for name in ("goal", "final"))
         if cost.exact and not self.final.any():
             self.final = np.full(2 * n, 100.0)
-        self.effort = _weights("cost.effort", cost.effort, len(names), lambda name: _actuator(names, name))
-        self.smoothness = _weights("cost.smoothness", cost.smoothness, len(names), lambda name: _actuator(names, name))
+        self.effort, self.smoothness = (
+            _weights(f"cost.{name}", getattr(cost, name), len(names),
+                     lambda word, name=name: _actuator(names, word, f"cost.{name}"))  # type: ignore[misc]
+            for name in ("effort", "smoothness")
+        )  # fmt: skip
         self.final_scale, self.shift = 1.0, np.zeros(2 * n)  # of the weights at the end; multipliers of `exact`
         wanted: list[Any] = [one.place for one in cost.places]
         for obstacle in cost.obstacles:
@@ -143,10 +146,10 @@ class Terms:
         for j, function in enumerate(cost.final_functions if last else cost.functions):
             where = f"cost.{'final_' if last else ''}functions[{j}]"
             given = function(float(times[k]), q, X[k, n:], *(() if last else (U[k],)))
-            rows = _checked(where, given, (n, n) if last else (n, n, m))
-            value = np.concatenate([value, rows[0]])
-            by_x = np.vstack([by_x, np.hstack(rows[1:3])])
-            by_u = np.vstack([by_u, np.zeros((len(rows[0]), m)) if last else rows[3]])
+            parts = _checked(where, given, (n, n) if last else (n, n, m))
+            value = np.concatenate([value, parts[0]])
+            by_x = np.vstack([by_x, np.hstack(parts[1:3])])
+            by_u = np.vstack([by_u, np.zeros((len(parts[0]), m)) if last else parts[3]])
         return value, by_x, by_u
 
 
@@ -207,7 +210,7 @@ def _weights(where: str, given: Any, n: int, index: Callable[[str], int]) -> Arr
     return np.full(n, float(given))
 
 
-def _actuator(names: Sequence[str], name: str) -> int:
+def _actuator(names: Sequence[str], name: str, where: str) -> int:
     if name not in names:
-        raise InputError("cost", "the name of an actuator", f"'{name}'", nearest(str(name), names))
+        raise InputError(where, "the name of an actuator", f"'{name}'", nearest(str(name), names))
     return names.index(name)
