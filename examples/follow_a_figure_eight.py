@@ -18,16 +18,28 @@ n = robot.ndof
 bounds = dict.fromkeys(robot.actuator_names, (0.0, 20.0))
 
 # %%
-# The figure eight lies about where the tip is under a tension of 6 N; the arm begins there.
+# The figure eight lies about where the tip is under a tension of 6 N; the arm begins there. It is drawn across the arm,
+# and inverse statics says how far along the arm the tip is then.
 
 start = sorosim.statics(robot, {"cable1": "6 N"})
 centre = start.tip()
 
 
-def target(t):
+def wish(t):
     a = 2.0 * np.pi * t / 4.0
     ramp = min(t, 1.0) ** 2 * (3.0 - 2.0 * min(t, 1.0))
     return centre + SIDE * ramp * np.array([0.0, np.sin(a), 0.5 * np.sin(2.0 * a)])
+
+
+ticks = DT * np.arange(round((T_END + 1.0) / DT) + 1)
+path = sorosim.inverse_path(
+    robot, [{"arm": [None, *wish(t)[1:]]} for t in ticks], bounds=bounds, q0=start.q, u=start.u
+)
+reachable = np.array([robot.pose(q, "arm")[:3, 3] for q in path.q])
+
+
+def target(t):
+    return reachable[min(round(t / DT), len(ticks) - 1)]
 
 
 # %%
@@ -85,5 +97,6 @@ def follow(horizon=0.2, seed=0):
 
 rows, times, mpc = follow()
 off = np.linalg.norm(rows[:, :3] - rows[:, 3:6], axis=1)
+print(path.message, np.ptp(rows[:, 3:6], axis=0), rows[:, 6:].max(axis=0), 1e3 * times.max(), mpc.failures)
 rms = 1e3 * np.sqrt(np.mean(off**2))
 print(f"rms error {rms:.2f} mm, largest {1e3 * off.max():.2f} mm; a tick takes {1e3 * np.median(times):.1f} ms")

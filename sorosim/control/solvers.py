@@ -33,8 +33,8 @@ class Found(NamedTuple):
 SUFFICIENT = 1e-2
 HALVINGS = 9
 LEAST_DAMPING, MOST_DAMPING = 1e-3, 1e12
-# of the parts of a slope, by which it differs from zero: the input is at a bound
-ACTIVE = 1e-9
+# of the unconstrained change of inputs: distance from a bound at which one is
+AT_BOUND = 1e-9
 # of the largest pivot of a Cholesky factor: gains would be rounding
 SINGULAR = 1e-6
 CONVERGED = "converged"
@@ -130,10 +130,11 @@ def box_newton(H: Array, g: Array, by_x: Array, low: Array, high: Array) -> tupl
     d = -cho_solve(factor, g)
     if (low < d).all() and (d < high).all():
         return d, -cho_solve(factor, by_x)
+    near = AT_BOUND * np.abs(d).max()
     d = quadratic_program(H, g, low, high)
     slope = g + H @ d
-    at_bound = np.abs(slope) > ACTIVE * (np.abs(g) + np.abs(H) @ np.abs(d))
-    d, free = np.where(at_bound, np.where(slope > 0.0, low, high), d), np.flatnonzero(~at_bound)
+    at_low, at_high = (d - low <= near) & (slope > 0.0), (high - d <= near) & (slope < 0.0)
+    d, free = np.where(at_low, low, np.where(at_high, high, d)), np.flatnonzero(~(at_low | at_high))
     K = np.zeros_like(by_x)
     if len(free):
         K[free] = -np.linalg.solve(H[np.ix_(free, free)], by_x[free])

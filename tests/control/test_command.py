@@ -70,7 +70,7 @@ def test_task_files_say_what_python_does(tmp_path):
         ("sorosim_task: 1", "sorosim_task: 2", "task.yaml:1:15: sorosim_task: expected 1"),
         ("sorosim_task: 1", "sorosim: 1", "expected a task.*a robot's file"),
         ("horizon: 0.2 s", "horizon: 0.2 m", "task.yaml:2:10: horizon: expected a time"),
-        ("qd: 1}", "qdd: 1}", "task.yaml:12:17: cost.final.qdd: expected a known key"),
+        ("qd: 1}", "qdd: 1}", "task.yaml:12:18: cost.final.qdd: expected a known key"),
         ("weight: 1}", "weigth: 1}", "a known key.*weight"),
         ("radius: 10 cm", "radius: -10 cm", "task.yaml:15.*radius: expected"),
         ("  final: {q: 10, qd: 1}\n", "", ""),
