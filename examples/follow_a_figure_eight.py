@@ -33,9 +33,7 @@ def wish(t):
 
 
 ticks = DT * np.arange(round((T_END + 1.0) / DT) + 1)
-path = sorosim.inverse_path(
-    robot, [{"arm": [None, *wish(t)[1:]]} for t in ticks], bounds=bounds, q0=start.q, u=start.u
-)
+path = sorosim.inverse_path(robot, [{"arm": [None, *wish(t)[1:]]} for t in ticks], bounds=bounds, q0=start.q, u=start.u)
 reachable = np.array([robot.pose(q, "arm")[:3, 3] for q in path.q])
 
 
