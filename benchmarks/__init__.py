@@ -15,6 +15,7 @@ from benchmarks.cases import CASES as OPEN
 from benchmarks.cases import Case, Target
 from benchmarks.contacts import CONTACTS
 from benchmarks.context import Context, times
+from benchmarks.control import CONTROL
 from benchmarks.inverse import INVERSE
 from benchmarks.loads import LOADS
 from benchmarks.loops import LOOPS
@@ -37,7 +38,7 @@ __all__ = [
     "table",
 ]
 
-CASES = (*OPEN, *LOOPS, *LOADS, *CONTACTS, *SENSITIVITIES, *STEPS, *INVERSE, *SWEEPS, *RIGID)
+CASES = (*OPEN, *LOOPS, *LOADS, *CONTACTS, *SENSITIVITIES, *STEPS, *INVERSE, *CONTROL, *SWEEPS, *RIGID)
 
 
 def time_case(case: Case, context: Context, quick: bool = False) -> Timed:

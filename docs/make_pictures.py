@@ -4,6 +4,7 @@ The robots are those that the pages show: they are read from the pages. Pictures
 that the repository stays small.
 """
 
+import ast
 import contextlib
 import io
 import re
@@ -145,6 +146,9 @@ TIMES = {
     "polypeptide": (0.0, 4.0),
     "two_segment_arm": (0.0, 1.0, 2.0),
     "soft_cart_pole": (0.0, 0.3, 0.6, 0.9),
+    "swing_up_cart_pole": (0.0, 0.4, 0.8),
+    "soft_furuta": (0.0, 0.4, 0.8),
+    "soft_pendubot": (0.0, 0.4, 0.8),
     "puma560": (0.0, 1.6, 4.0),
     "ur5_with_soft_gripper": (0.0, 2.0, 4.0),
 }
@@ -185,6 +189,25 @@ def inverse_statics() -> None:
     names: dict[str, Any] = {"sorosim": sorosim}
     exec(re.search(r"^finger = (?:.|\n)*?(?=^print)", text, re.MULTILINE)[0], names)
     still(names["touching"].equilibrium, "inverse_finger", view="z")
+
+
+def optimal_control() -> None:
+    """The three swing-ups of the page on optimal control, one beside the other."""
+    example = ast.parse((DOCS.parent / "examples" / "swing_up.py").read_text(encoding="utf-8"))
+    example.body = [one for one in example.body if not isinstance(one, ast.For)]
+    names: dict[str, Any] = {}
+    exec(compile(example, "swing_up.py", "exec"), names)
+    images = []
+    for name in names["TASKS"]:
+        run = names["swing_up"](name)[1]
+        with tempfile.TemporaryDirectory() as folder:
+            times = [0.0, 1.0, 1.8, 2.2, 2.5, 3.0]
+            run.still(Path(folder) / "one.png", t=times, size=(420, 400), ghosts="time", trails=True, view=VIEWS[name])
+            images.append(Image.open(Path(folder) / "one.png").convert("RGB"))
+    write(beside(images), "swing_up")
+
+
+VIEWS = {"swing_up_cart_pole": "side", "soft_furuta": "iso", "soft_pendubot": "side"}
 
 
 def fitting() -> None:
@@ -274,4 +297,5 @@ if __name__ == "__main__":
     sensors()
     pictures()
     inverse_statics()
+    optimal_control()
     fitting()

@@ -10,6 +10,14 @@ from .actuation.tendon import Tendon as Tendon
 from .bifurcation.continuation import continuation as continuation
 from .bifurcation.diagram import Continuation as Continuation
 from .constraints.loop import Loop as Loop
+from .control.cost import Cost as Cost
+from .control.cost import Obstacle as Obstacle
+from .control.cost import PlaceCost as PlaceCost
+from .control.cost import StateWeights as StateWeights
+from .control.gains import Gains as Gains
+from .control.mpc import MPC as MPC
+from .control.optimal import OptimalMotion as OptimalMotion
+from .control.optimal import optimal_control as optimal_control
 from .doctor import examine as examine
 from .equilibria.assembly import assemble as assemble
 from .equilibria.statics import follow as follow

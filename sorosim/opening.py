@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sorosim.bifurcation.diagram import Continuation, read_continuation
+from sorosim.control.optimal import KIND as OPTIMAL
+from sorosim.control.optimal import open_motion
 from sorosim.fitting.fit import KIND as FIT
 from sorosim.fitting.fit import open_fit
 from sorosim.io.results import read
@@ -14,13 +16,14 @@ from sorosim.results.stored import result_from_stored
 from sorosim.sweeps.result import open_sweep
 
 if TYPE_CHECKING:
+    from sorosim.control.optimal import OptimalMotion
     from sorosim.fitting.fit import Fit
     from sorosim.results.result import Equilibrium, Run
     from sorosim.sweeps.result import SweepResult
 
 
-def open(path: str | Path) -> Run | Equilibrium | Continuation | SweepResult | Fit:
-    """Read a result file: a run, an equilibrium, a continuation, a sweep or a fit.
+def open(path: str | Path) -> Run | Equilibrium | Continuation | SweepResult | Fit | OptimalMotion:
+    """Read a result file: a run, an equilibrium, a continuation, a sweep, a fit or an optimal motion.
 
     Where a run or a sweep has not finished, its journal, which lies beside the file, is read instead.
 
@@ -34,5 +37,7 @@ def open(path: str | Path) -> Run | Equilibrium | Continuation | SweepResult | F
         return open_sweep(path)
     if kind == FIT:
         return open_fit(path)
+    if kind == OPTIMAL:
+        return open_motion(path)
     stored = read(path)
     return read_continuation(stored, path) if stored["kind"] == "continuation" else result_from_stored(stored, path)

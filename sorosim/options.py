@@ -193,11 +193,10 @@ STEP_METHODS = ("generalized-alpha", "newmark", "euler")
 
 
 @dataclass(frozen=True)
-class StepArguments(Declared):
-    """Arguments of `sorosim.Stepper`, `rollout` and `Batch` that are numbers and choices."""
+class StepOptions(Declared):
+    """How a robot moves in equal steps under held inputs."""
 
     _: KW_ONLY
-    dt: float | None = _option(_SECONDS, "Time over which inputs are held.", "10 ms", None, False)
     method: str | None = _option(
         Choice(STEP_METHODS), f"Integrator: {', '.join(STEP_METHODS[:-1])} or {STEP_METHODS[-1]}.", STEP_METHODS[0],
         STEP_METHODS[0],
@@ -208,6 +207,13 @@ class StepArguments(Declared):
         "What the generalized-alpha method leaves of too stiff motions after a step, 0 to 1.",
         "0.5", "0.8",
     )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class StepArguments(StepOptions):
+    """Arguments of `sorosim.Stepper`, `rollout` and `Batch` that are numbers and choices."""
+
+    dt: float | None = _option(_SECONDS, "Time over which inputs are held.", "10 ms", None, False)
     tolerance: float | None = _option(
         Quantity("number", least=LEAST_RTOL), "Of Newton's method, relative to 1 + |q|.", "1e-10"
     )
@@ -277,6 +283,27 @@ class InverseArguments(Declared):
     )  # fmt: skip
     stable: bool | None = _option(
         Boolean(), "Whether to look for another equilibrium where the one found is unstable.", "false", True
+    )
+
+
+SOLVERS = ("ddp", "fddp", "l-bfgs-b")
+
+
+@dataclass(frozen=True)
+class ControlOptions(Declared):
+    """Arguments of `sorosim.optimal_control` and `MPC` that are numbers and choices, but for those of steps."""
+
+    _: KW_ONLY
+    horizon: float | None = _option(_SECONDS, "How long the motion is, a multiple of dt.", "3 s")
+    dt: float | None = _option(_SECONDS, "Time over which inputs are held.", "20 ms")
+    solver: str | None = _option(
+        Choice(SOLVERS),
+        "Differential dynamic programming (ddp), that of crocoddyl (fddp), or SciPy's quasi-Newton method (l-bfgs-b).",
+        "l-bfgs-b", "ddp",
+    )  # fmt: skip
+    iterations: int | None = _option(Integer(1, 1_000_000), "Most iterations.", "100", 500)
+    tolerance: float | None = _option(
+        _POSITIVE, "Change of the cost, relative to it, at which the search ends.", "1e-8", "1e-5"
     )
 
 

@@ -60,6 +60,7 @@ LAYERS = (
     "gym",
     "bifurcation",
     "fitting",
+    "control",
     "opening",
     "__init__",
     "cli",

@@ -17,6 +17,7 @@ COORDINATES = {
     "underwater_vehicle": 80, "tentacle_in_current": 17, "pneumatic_bellow": 16,
     "contact_cylinder": 24, "finray_grasp": 78, "gripper_grasps_sphere": 40, "rod_pile": 132, "snake_on_plane": 27,
     "particle": 2, "jumping_lamp": 5, "soft_cart_pole": 6, "two_segment_arm": 20,
+    "swing_up_cart_pole": 4, "soft_furuta": 4, "soft_pendubot": 6,
     "polypeptide": 24,
     "puma560": 6, "ur5_with_soft_gripper": 33,
 }  # fmt: skip

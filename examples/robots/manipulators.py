@@ -60,3 +60,21 @@ robot = sorosim.load("two_segment_arm")
 run = sorosim.simulate(robot)
 print(f"{robot.name}: its tip comes {1e3 * np.linalg.norm(run.tip()[:, :2], axis=1).max():.0f} mm aside")
 run.still("two_segment_arm.png", t=[0.0, 1.0, 2.0, 3.0], trails=True, **LOOK)
+
+# %%
+# Soft pendulums that a motor pushes to and fro; swinging them up is a task of optimal control.
+
+robot = sorosim.load("swing_up_cart_pole")
+run = sorosim.simulate(robot, "2 s")
+print(f"{robot.name}: the end of the pole rises by {1e2 * np.ptp(run.tip('pole')[:, 2]):.0f} cm")
+run.still("swing_up_cart_pole.png", t=[0.0, 0.5, 1.0, 1.5], view="side", **LOOK)
+
+robot = sorosim.load("soft_furuta")
+run = sorosim.simulate(robot, "2 s")
+print(f"{robot.name}: the end of the pendulum rises by {1e2 * np.ptp(run.tip('pendulum')[:, 2]):.0f} cm")
+run.still("soft_furuta.png", t=[0.0, 0.5, 1.0, 1.5], **LOOK)
+
+robot = sorosim.load("soft_pendubot")
+run = sorosim.simulate(robot, "2 s")
+print(f"{robot.name}: the end of the lower link rises by {1e2 * np.ptp(run.tip('lower')[:, 2]):.0f} cm")
+run.still("soft_pendubot.png", t=[0.0, 0.5, 1.0, 1.5], view="side", **LOOK)

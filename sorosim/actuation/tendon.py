@@ -50,6 +50,11 @@ class Tendon(RoutedActuator, kind="tendon", title="Tendons"):
             raise ModelError("", "stiffness or pushes, one of them", "both", "a wound tendon is slack or pulls")
 
     @property
+    def only_pulls(self) -> bool:
+        """Whether its input is a tension, of which negative values do nothing."""
+        return self.stiffness is None and not self.pushes
+
+    @property
     def unit(self) -> str:
         """Unit of its input."""
         return "N" if self.stiffness is None else "m"

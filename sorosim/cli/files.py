@@ -6,7 +6,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
 
-from sorosim.cli import fitting, summaries
+from sorosim.cli import control, fitting, summaries
 from sorosim.cli.console import as_json, facts, line, out
 from sorosim.cli.options import Argument, Flag, JsonOption, OutputFile, ResultArgument, RobotArgument, SetOption
 from sorosim.cli.parsers import file_with, new_file
@@ -31,6 +31,8 @@ def export(
 
     opened: Any = sorosim.open(result)
     kind, _ = result_kind(opened)
+    if kind == "an optimal motion":
+        kind, opened = "a run", opened.run
     if kind in ("an equilibrium", "a fit"):
         raise InputError(str(result), "a run, a sweep or a continuation", kind, "any reader of HDF5 opens the file")
     if readings:
@@ -84,6 +86,9 @@ def _result_info(source: str, json: bool) -> None:
     kind, _ = result_kind(result)
     if kind == "a fit":
         as_json(fitting.summary(result)) if json else line(result.summary())
+        return
+    if kind == "an optimal motion":
+        as_json(control.summary(result)) if json else line(result.summary())
         return
     versions = dict(result.versions) if kind == "a sweep" else read(source).get("versions", {})
     made_by = ", ".join(f"{name} {version}" for name, version in versions.items())

@@ -43,6 +43,7 @@ def at_rest(robot: Any, q: Any = None, message: str = "as it is built") -> Any:
 def result_kind(result: Any) -> tuple[str, str]:
     """The kind of a result in words, and the commands that take it, for errors about another kind."""
     from sorosim.bifurcation.diagram import Continuation
+    from sorosim.control.optimal import OptimalMotion
     from sorosim.fitting.fit import Fit
     from sorosim.results.result import Run
     from sorosim.sweeps.result import SweepResult
@@ -53,14 +54,21 @@ def result_kind(result: Any) -> tuple[str, str]:
         return "a continuation", "plot draws it; in Python, sorosim.open(...).equilibrium(i) is one of them"
     if isinstance(result, Fit):
         return "a fit", "plot draws it; in Python, sorosim.open(...).robot is the fitted robot"
+    if isinstance(result, OptimalMotion):
+        return "an optimal motion", "in Python, sorosim.open(...).run is the run"
     return ("a run", "") if isinstance(result, Run) else ("an equilibrium", "plot draws it")
+
+
+def _drawn(result: Any) -> Any:
+    """A result as it is drawn: of an optimal motion its run."""
+    return result.run if result_kind(result)[0] == "an optimal motion" else result
 
 
 def open_to_draw(sources: Sequence[str], overlay: bool, names: str | None) -> Any:
     """A result, a robot as it is built, or several of them, side by side or over each other."""
     import sorosim
 
-    results = [sorosim.open(name) if is_result(name) else at_rest(load_robot(name)) for name in sources]
+    results = [_drawn(sorosim.open(name)) if is_result(name) else at_rest(load_robot(name)) for name in sources]
     for name, result in zip(sources, results, strict=True):
         kind, hint = result_kind(result)
         if kind not in ("a run", "an equilibrium"):

@@ -24,7 +24,7 @@ from sorosim.kernels.rod_actuators import LENGTH_INPUT, MODE, TENDON_LENGTH
 from sorosim.options import EFFORTS, InverseArguments, checked
 from sorosim.results.result import Equilibrium, InitialState
 from sorosim.robot import Robot, check_robot
-from sorosim.units.quantity import amount
+from sorosim.units.quantity import amount, interval
 from sorosim.validation import Number, Values
 
 # where a search from the start does not reach the targets: candidates for others, for each of these; how many in
@@ -188,17 +188,7 @@ class InverseSolver:
         out = np.array([self._default_bounds(name) for name in self.names]).T
         for name, pair in self._by_name("bounds", bounds).items():
             k = self.names.index(name)
-            if isinstance(pair, str) or not isinstance(pair, Sequence | np.ndarray) or len(pair) != 2:
-                raise InputError(f"bounds.{name}", "a pair (low, high)", f"{pair!r}"[:60])
-            for side, (word, value) in enumerate(zip(("low", "high"), pair, strict=True)):
-                endless = value is None or (isinstance(value, float) and value == (-np.inf, np.inf)[side])
-                given = (
-                    (-np.inf, np.inf)[side] if endless else amount(f"bounds.{name}.{word}", value, self._dimensions[k])
-                )
-                out[side, k] = given
-            if not out[0, k] <= out[1, k]:
-                got = f"{out[0, k]:g} and {out[1, k]:g}"
-                raise InputError(f"bounds.{name}", "a low bound that is not above the high one", got)
+            out[:, k] = interval(f"bounds.{name}", pair, self._dimensions[k])
         return out[0], out[1]
 
     def _by_name(self, where: str, given: Any) -> Mapping[str, Any]:
@@ -213,8 +203,7 @@ class InverseSolver:
     def _default_bounds(self, name: str) -> tuple[float, float]:
         actuator = self.robot.description.actuators.get(name)
         if actuator is not None:
-            pulls = isinstance(actuator, Tendon) and actuator.stiffness is None and not actuator.pushes
-            return (0.0 if pulls else -np.inf), np.inf
+            return (0.0 if isinstance(actuator, Tendon) and actuator.only_pulls else -np.inf), np.inf
         layout = self.robot.engine.layout
         column = layout.coordinate(name, "free")
         link = next(one for one in layout.links.values() if one.column <= column < one.column + one.n)

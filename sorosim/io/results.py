@@ -51,12 +51,12 @@ def save_run(run: Any, path: str | Path) -> None:
     FileError
         The file cannot be written.
     """
-    write_result({**_content(run, "run"), "versions": versions()}, "run", path)
+    write_result({**content_of(run, "run"), "versions": versions()}, "run", path)
 
 
 def save_equilibrium(equilibrium: Any, path: str | Path) -> None:
     """Write an equilibrium; see `save_run`."""
-    write_result({**_content(equilibrium, "equilibrium"), "versions": versions()}, "equilibrium", path)
+    write_result({**content_of(equilibrium, "equilibrium"), "versions": versions()}, "equilibrium", path)
 
 
 def save_curve(content: Mapping[str, Any], robot: Any, path: str | Path) -> None:
@@ -147,7 +147,7 @@ def _check_sums(stored: Mapping[str, int], sums: Mapping[str, int], file: str) -
         raise FileError(file, f"expected {names} as written, got another checksum; the file is damaged: {RESTORE}")
 
 
-def _content(thing: Any, kind: str) -> dict[str, Any]:
+def content_of(thing: Any, kind: str) -> dict[str, Any]:
     """Everything to be written of a result, or of a mapping with the same names."""
     if isinstance(thing, Mapping):
         for name in KINDS[kind]:

@@ -34,7 +34,7 @@ def result_from_stored(stored: Mapping[str, Any], path: str | Path) -> Run | Equ
     if shape != (robot.ndof, len(robot.actuator_names)) or unknown:
         what = f"the coordinate '{unknown[0]}'" if unknown else f"{shape[0]} coordinates and {shape[1]} inputs"
         raise FileError(str(path), f"expected results of the robot in the file, got {what}; the file is damaged")
-    return _equilibrium(robot, stored) if stored["kind"] == "equilibrium" else _run(robot, stored)
+    return _equilibrium(robot, stored) if stored["kind"] == "equilibrium" else run_from_stored(robot, stored)
 
 
 def robot_from_stored(stored: Mapping[str, Any], path: str | Path) -> Robot:
@@ -57,7 +57,8 @@ def _sliding(stored: Mapping[str, Any] | None) -> SlipState | None:
     return SlipState(stored["rates"], stuck) if stored else None
 
 
-def _run(robot: Robot, stored: Mapping[str, Any]) -> Run:
+def run_from_stored(robot: Robot, stored: Mapping[str, Any]) -> Run:
+    """A run from the contents of a file and its robot."""
     names = ("t", "q", "qd", "u", "lam", "driven", "stats", "options", "message")
     events = tuple((event["t"], event["q"], event["qd"]) for event in stored.get("events", {}).values())
     points = stored.get("checkpoints")

@@ -121,7 +121,7 @@ class HeldSteps:
         self.in_python = computed_in_python(robot)
         tree = self.engine.tree
         self.shape = tree.segment.tobytes(), tree.block.tobytes()  # robots alike in it may share a workspace
-        self._varies = any(not isinstance(one, ConstantSignal) for one in self.system.driven.signals)
+        self.varies = any(not isinstance(one, ConstantSignal) for one in self.system.driven.signals)
         self._rough: dict[Any, tuple[str, str, float] | None] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:  # copies and pickles hold the arguments; arrays are made anew
@@ -283,7 +283,7 @@ class HeldSteps:
 
     def check_motions(self, march: March, n_intervals: int) -> None:
         """Refuse motions of driven coordinates whose rates jump in the next intervals, as `simulate` does."""
-        if not self._varies:
+        if not self.varies:
             return
         signals = zip(self.driven_names, self.system.driven.signals, march.path[:, 0].tolist(), strict=True)
         moving = {name: one for name, one, sent in signals if not (sent or isinstance(one, ConstantSignal))}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,19 @@ def amount(where: str, value: Any, dimension: str) -> float:
         return quantity(value, dimension)
     except ModelError as error:
         raise InputError(where, error.expected, error.got, error.hint) from None
+
+
+def interval(where: str, pair: Any, dimension: str) -> tuple[float, float]:
+    """Bounds (low, high), either of which may be None or infinite: there is none (else InputError)."""
+    if isinstance(pair, str) or not isinstance(pair, Sequence | np.ndarray) or len(pair) != 2:
+        raise InputError(where, "a pair (low, high)", f"{pair!r}"[:60])
+    ends = []
+    for word, endless, value in zip(("low", "high"), (-math.inf, math.inf), pair, strict=True):
+        none = value is None or (isinstance(value, float) and value == endless)
+        ends.append(endless if none else amount(f"{where}.{word}", value, dimension))
+    if not ends[0] <= ends[1]:
+        raise InputError(where, "a low bound that is not above the high one", f"{ends[0]:g} and {ends[1]:g}")
+    return ends[0], ends[1]
 
 
 def quantity(value: Any, dimension: str, where: str = "", condition: str = "") -> float:

@@ -1,0 +1,1 @@
+"""Optimal control and model-predictive control (docs/optimal_control.md)."""

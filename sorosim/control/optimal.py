@@ -1,0 +1,276 @@
+"""Optimal control: `optimal_control` and its result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sorosim.actuation.tendon import Tendon
+from sorosim.arrays import Array
+from sorosim.control.cost import Cost
+from sorosim.control.gains import Gains, gains_of
+from sorosim.control.problem import Problem
+from sorosim.control.solvers import solve
+from sorosim.control.steps import DiscreteMotion
+from sorosim.control.terms import Terms
+from sorosim.declare import Part
+from sorosim.engine.inputs import by_name, dimension_of, input_motion
+from sorosim.errors import FileError, InputError
+from sorosim.io.results import content_of, names_of, read_result, versions, write_result
+from sorosim.options import ControlOptions, StepOptions, checked
+from sorosim.results.result import Equilibrium, InitialState, Run
+from sorosim.results.stored import robot_from_stored, run_from_stored
+from sorosim.robot import Robot, check_robot
+from sorosim.simulation.simulate import starting_state
+from sorosim.stepping.inputs import Inputs, held_inputs
+from sorosim.stepping.rollout import run_of
+from sorosim.units.quantity import interval
+from sorosim.validation import Number, Values, choice
+
+KIND = "optimal motion"
+# of a step: a horizon is a whole number of steps up to rounding
+WHOLE = 1e-6
+
+
+def optimal_control(
+    robot: Robot, horizon: Number, dt: Number, cost: Any, u_bounds: Any = None, q0: InitialState | None = None,
+    qd0: Values | None = None, goal: Any = None, *, u0: Inputs | None = None, solver: str | None = None,
+    iterations: int | None = None, tolerance: Number | None = None, **options: Any,
+) -> OptimalMotion:  # fmt: skip
+    """Inputs of least cost, each held over dt.
+
+    Parameters
+    ----------
+    robot : Robot
+    horizon, dt : float or str
+        How long the motion is, and the time over which inputs are held [s].
+    cost : Cost or mapping
+        What the motion costs, see `Cost`.
+    u_bounds : mapping of actuator name to (low, high), or (low, high) for all
+        None in a pair: there is none. Default: tendons that only pull have the lower bound 0, other inputs none.
+    q0, qd0 : as in `simulate`
+        Start.
+    goal : (ndof,) array_like, mapping or Equilibrium
+        Coordinates at rest, from which `Cost.goal`, `Cost.final` and `Cost.exact` count the distance; what a mapping
+        leaves out is zero.
+    u0 : as `u` of `rollout`, or mapping of actuator name to expression of t
+        First guess. Default: zero, and the weights at the end rise in four stages.
+    solver : {"ddp", "fddp", "l-bfgs-b"}
+        Differential dynamic programming; box-FDDP of crocoddyl (extra `crocoddyl`); L-BFGS-B of SciPy. Default: ddp.
+    iterations : int
+        Most iterations. Default: 500.
+    tolerance : float
+        Change of the cost, relative to it, at which the search ends. Default: 1e-5.
+    **options
+        method, substeps, spectral_radius and driven of the steps, as in `Stepper`.
+
+    Returns
+    -------
+    OptimalMotion
+        Where the search did not converge, `converged` is False and `message` says why.
+
+    Raises
+    ------
+    ConvergenceError
+        A step of the motion under the first guess finds no solution.
+    InputError
+        A wrong name, shape, unit or value; loads or actuators that Python computes.
+
+    Notes
+    -----
+    Single shooting with exact derivatives of the steps, each of which begins with the accelerations of forward
+    dynamics, so that its state is (q, qd). Source: docs/theory.md, 16.
+
+    Examples
+    --------
+    >>> robot = sorosim.load("swing_up_cart_pole")
+    >>> cost = sorosim.Cost(final={"q": 1000, "qd": 100}, effort=1e-4)
+    >>> oc = sorosim.optimal_control(robot, 3, "20 ms", cost, {"motor": ("-200 N", "200 N")}, goal={"pole": "180 deg"})
+    >>> oc.message, oc.cost
+    """
+    numbers = {"horizon": horizon, "dt": dt, "solver": solver, "iterations": iterations, "tolerance": tolerance}
+    chosen = checked(ControlOptions, numbers)
+    problem, target = problem_of(robot, chosen, cost, u_bounds, goal, options)
+    steps = problem.motion.steps
+    q, qd = starting_state(robot, steps.system_at(np.zeros(problem.motion.n_inputs)), q0, qd0)
+    problem.begin(np.concatenate([q, qd]), 0.0)
+    found = solve(chosen["solver"], problem, first_guess(problem, u0), chosen["iterations"], chosen["tolerance"])
+    n = robot.ndof
+    run = run_of(steps, problem.times, found.X[:, :n], found.X[:, n:], found.U, "sorosim.optimal_control")
+    return OptimalMotion(
+        robot, problem.times, found.X[:, :n], found.X[:, n:], found.U, found.value, gains_of(problem, found, target),
+        found.converged, found.iterations, found.message, run,
+    )  # fmt: skip
+
+
+def problem_of(
+    robot: Robot, chosen: Mapping[str, Any], cost: Any, u_bounds: Any, goal: Any, options: Mapping[str, Any]
+) -> tuple[Problem, Array | None]:
+    """The problem that arguments describe, without its start, and the goal [q; qd]."""
+    check_robot(robot)
+    for name in ("horizon", "dt"):
+        if chosen[name] is None:
+            raise InputError(name, "a time [s]", "none")
+    for name in options:
+        choice("options", name, (*StepOptions.declaration(), "driven"))
+    n_steps = round(chosen["horizon"] / chosen["dt"])
+    if n_steps < 1 or abs(n_steps * chosen["dt"] - chosen["horizon"]) > WHOLE * chosen["dt"]:
+        raise InputError("horizon", f"a multiple of dt, {chosen['dt']:g} s", f"{chosen['horizon']:g} s")
+    if not robot.actuator_names:
+        raise InputError("robot", "one with actuators", f"'{robot.name}', which has none")
+    spec = Part(Cost).argument("cost", cost)
+    target = None if goal is None else np.concatenate([_coordinates(robot, goal), np.zeros(robot.ndof)])
+    if target is None and spec.needs_goal:
+        raise InputError("goal", "coordinates, since the cost counts the distance from a goal", "none")
+    motion = DiscreteMotion(robot, chosen["dt"], **options)
+    terms = Terms(spec, robot, chosen["dt"], target)
+    return Problem(motion, terms, input_bounds(robot, u_bounds), np.zeros(2 * robot.ndof), n_steps), target
+
+
+def _coordinates(robot: Robot, goal: Any) -> Array:
+    return robot.coordinates(goal.q if isinstance(goal, Equilibrium) else goal, "goal")
+
+
+def input_bounds(robot: Robot, given: Any) -> Array:
+    """Bounds (2, n_actuators) of inputs."""
+    actuators = robot.description.actuators.values()
+    pulls = [isinstance(one, Tendon) and one.only_pulls for one in actuators]
+    out = np.array([np.where(pulls, 0.0, -np.inf), np.full(len(pulls), np.inf)])
+    if given is not None and not isinstance(given, Mapping):
+        given = dict.fromkeys(robot.actuator_names, given)
+    for name, pair in by_name("u_bounds", given).items():
+        dimension = dimension_of(robot.input_dimensions, name, "u_bounds")
+        out[:, robot.actuator_names.index(name)] = interval(f"u_bounds.{name}", pair, dimension)
+    return out
+
+
+def first_guess(problem: Problem, u0: Any) -> Array | None:
+    """Inputs (N, n_actuators) from arrays or expressions of t."""
+    if u0 is None:
+        return None
+    robot, times = problem.motion.robot, problem.times[:-1]
+    if isinstance(u0, Mapping) and any(isinstance(one, str) for one in u0.values()):
+        signals = input_motion(robot.input_dimensions, u0, "u0")
+        return np.array([signals.value(float(t)) for t in times])
+    return held_inputs(robot, u0, {"N": problem.N}, where="u0")
+
+
+@dataclass(frozen=True, eq=False)
+class OptimalMotion:
+    """A motion of least cost; made by `optimal_control`.
+
+    Attributes
+    ----------
+    robot : Robot
+    t : (N + 1,) ndarray
+        Ends of the steps, with the start [s].
+    q, qd : (N + 1, ndof) ndarray
+        Coordinates and rates there.
+    u : (N, n_actuators) ndarray
+        Inputs, in `Robot.actuator_units`.
+    cost : float
+    gains : Gains
+        Feedback along the motion and at the goal: a controller of `simulate`.
+    converged : bool
+    iterations : int
+    message : str
+        How the search ended.
+    run : Run
+        The motion as a run, which saves, plots and plays.
+    """
+
+    robot: Robot
+    t: Array
+    q: Array
+    qd: Array
+    u: Array
+    cost: float
+    gains: Gains
+    converged: bool
+    iterations: int
+    message: str
+    run: Run
+
+    @property
+    def dt(self) -> float:
+        """Time over which inputs are held [s]."""
+        return self.gains.dt
+
+    @cached_property
+    def miss(self) -> float | None:
+        """Largest distance of the end's coordinates and rates from the goal [SI]; None without one that can be held."""
+        if self.gains.goal is None:
+            return None
+        return float(np.abs(np.concatenate([self.q[-1], self.qd[-1]]) - self.gains.goal).max())
+
+    def play(self, **options: Any) -> None:
+        """Window in 3D; see `sorosim.viz.player.play`."""
+        self.run.play(**options)
+
+    def movie(self, path: str | Path, **options: Any) -> None:
+        """Film, mp4 or gif; see `sorosim.viz.movie.movie`."""
+        self.run.movie(path, **options)
+
+    def still(self, path: str | Path, **options: Any) -> None:
+        """Picture in 3D; see `sorosim.viz.movie.still`."""
+        self.run.still(path, **options)
+
+    def plot(self, path: str | Path | None = None, style: str | Path | None = None) -> Any:
+        """Coordinates, rates and inputs within their bounds (matplotlib); written if there is a path."""
+        from sorosim.viz.control_plot import plot_motion
+
+        return plot_motion(self, path, style)
+
+    def save(self, path: str | Path) -> None:
+        """Write to an HDF5 file; `sorosim.open` reads it."""
+        kept = ("t", "q", "qd", "u", "cost", "converged", "iterations", "message")
+        run = {name: value for name, value in content_of(self.run, "run").items() if name not in names_of(self.robot)}
+        content = {name: getattr(self, name) for name in kept} | names_of(self.robot)
+        write_result({**content, "gains": vars(self.gains), "run": run, "versions": versions()}, KIND, path)
+
+    def summary(self) -> str:
+        """How the search ended, in a few lines."""
+        high, names = np.abs(self.u).max(axis=0), self.robot.actuator_names
+        inputs = zip(names, high, self.robot.actuator_units, strict=True)
+        lines = [
+            f"{self.robot.name}: {len(self.u)} steps of {self.dt:g} s; {self.message}, {self.iterations} iterations",
+            f"cost {self.cost:.6g}" + ("" if self.miss is None else f", {self.miss:.2g} from the goal at the end"),
+            "largest inputs: " + ", ".join(f"{name} {size:.4g} {unit}".rstrip() for name, size, unit in inputs),
+            f"held at the goal: {self.gains.message or 'by linear feedback'}",
+        ]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str | None:
+        return self.run._repr_html_()
+
+    def __repr__(self) -> str:
+        return f"<OptimalMotion of '{self.robot.name}': cost {self.cost:.4g}, {self.message}>"
+
+
+def open_motion(path: str | Path) -> OptimalMotion:
+    """Read the result of `optimal_control`.
+
+    Raises
+    ------
+    FileError
+        It cannot be read, or its robot cannot be built again.
+    """
+    stored = read_result(path)
+    try:
+        robot = robot_from_stored(stored, path)
+        arrays = {name: np.asarray(stored[name]) for name in ("t", "q", "qd", "u")}
+        if arrays["q"].shape[1:] != (robot.ndof,) or arrays["u"].shape[1:] != (len(robot.actuator_names),):
+            raise ValueError("arrays of another robot")
+        run = run_from_stored(robot, stored["run"])
+        return OptimalMotion(
+            robot, **arrays, cost=float(stored["cost"]), gains=Gains(**stored["gains"]),
+            converged=bool(stored["converged"]), iterations=int(stored["iterations"]), message=str(stored["message"]),
+            run=run,
+        )  # fmt: skip
+    except (KeyError, TypeError, ValueError) as error:
+        raise FileError(str(path), f"expected the result of an optimisation, got a damaged one: {error}") from None

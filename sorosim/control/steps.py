@@ -1,0 +1,68 @@
+"""The discrete motion x' = f(t, x, u) of a robot, x = [q; qd], and its derivatives (docs/theory.md, 15)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sorosim.arrays import Array
+from sorosim.errors import ConvergenceError
+from sorosim.kernels import march as codes
+from sorosim.kernels import newmark as m
+from sorosim.kernels.held_inputs import N_VECTORS
+from sorosim.kernels.restarted import Feedback, linearize_restarted, roll_restarted
+from sorosim.robot import Robot
+from sorosim.stepping.stepper import DONE, ROLLOUT_TOLERANCE, HeldSteps
+
+
+class DiscreteMotion:
+    """Intervals dt that begin anew, so that their state is x = [q; qd] alone."""
+
+    def __init__(self, robot: Robot, dt: float, **options: Any) -> None:
+        self.steps = HeldSteps(robot, dt, tolerance=ROLLOUT_TOLERANCE, **options)
+        n, n_inputs = robot.ndof, robot.engine.n_actuators
+        self.robot, self.n_states, self.n_inputs = robot, 2 * n, n_inputs
+        self._march, self._derivatives = self.steps.record(), self.steps.derivative_record(0)
+        self._open = Feedback(np.zeros((0, n_inputs, 2 * n)), np.zeros((0, 2 * n)), np.zeros((2, n_inputs)))
+        self._room = np.zeros((2 * n + n_inputs, N_VECTORS, n)), np.zeros((2 * n + n_inputs, n_inputs))
+        self.rows = self.steps.rows(0)
+
+    def roll(self, x: Array, u: Array, t: float = 0.0, feedback: Feedback | None = None) -> Array | None:
+        """States (N + 1, 2 ndof) from x on under inputs u (N, n_actuators); None where a step finds no solution.
+
+        With feedback u becomes the inputs that it gave.
+        """
+        n, steps, march = self.n_states // 2, self.steps, self._march
+        if len(self.rows.t) != len(u) * steps.substeps + 1:
+            self.rows = steps.rows(len(u))
+        self.rows.t[:] = steps.times(t, len(u))
+        first = u[0] if len(u) else np.zeros(self.n_inputs)
+        steps.begin_at(march, x[:n], x[n:], t, first)
+        steps.at_first_row(march)
+        workspace = steps.engine.workspace_of_derivatives
+        arguments = steps.model, march, workspace, self.rows, u, steps.substeps, feedback or self._open
+        if int(steps.engine.prepared(roll_restarted, arguments)(*arguments)) not in DONE:
+            return None
+        ends = slice(None, None, steps.substeps)
+        X = np.hstack([self.rows.q[ends], self.rows.qd[ends]])
+        whole_turn = steps.whole_turn(self.rows, 0, len(self.rows.t) - 1, "a step")
+        return X if whole_turn is None and np.isfinite(X).all() else None
+
+    def linearize(self, u: Array) -> tuple[Array, Array]:
+        """Derivatives A (N, 2 ndof, 2 ndof) and B (N, 2 ndof, n_actuators) of the steps that were rolled last."""
+        n, steps = self.n_states, self.steps
+        A, B = np.zeros((len(u), n, n)), np.zeros((len(u), n, self.n_inputs))
+        rank, record = self._march.counts[m.MOST_RANK], self._derivatives
+        record.begin.closing[2] = record.counts[m.MOST_RANK] = rank
+        steps.derive(linearize_restarted, record, self.rows, u, *self._room, steps.equations(0), A, B)
+        return A, B
+
+    @property
+    def moves(self) -> bool:
+        """Whether coordinates are driven along motions."""
+        return self.steps.varies
+
+    def failure(self, what: str) -> ConvergenceError:
+        """What the step says that failed last."""
+        return self.steps.failure(self._march, codes.NO_CONVERGENCE, what)

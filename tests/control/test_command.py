@@ -1,0 +1,85 @@
+"""The command `sorosim optimise` and its task files."""
+
+import json
+
+import pytest
+
+import sorosim
+from sorosim.control.task import TaskFile, read_task
+from sorosim.errors import FileError
+
+TASK = """sorosim_task: 1
+horizon: 0.2 s
+dt: 20 ms
+substeps: 2
+goal: {pole: 180 deg}
+q0: {pole: 170 deg}
+u_bounds: {motor: [-50 N, 50 N]}
+u0: {motor: 1 N*sin(4*t)}
+iterations: 20
+cost:
+  goal: {q: 1, qd: {pole: 0.1}}
+  final: {q: 10, qd: 1}
+  effort: {motor: 1e-4}
+  places: [{place: [pole, 0.5], position: [5 cm*sin(t), 0, 40 cm], weight: 1}]
+  obstacles: [{places: [pole], centre: [1 m, 0, 0], radius: 10 cm, clearance: 5 cm}]
+"""
+
+
+def task(tmp_path, text=TASK):
+    path = tmp_path / "task.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_command_writes_a_result_that_other_commands_know(call, tmp_path):
+    out = tmp_path / "oc.h5"
+    code, printed, _ = call("optimise", "swing_up_cart_pole", str(task(tmp_path)), "--out", str(out))
+    assert code == 0
+    assert "10 steps of 0.02 s" in printed
+    assert call("info", str(out))[0] == 0
+    content = json.loads(call("info", str(out), "--json")[1])
+    assert content["largest_inputs"]["motor"] <= 50.0
+    code, printed, _ = call("plot", str(out), "--out", str(tmp_path))
+    assert (tmp_path / "oc.png").stat().st_size > 10_000
+    assert call("export", str(out), "--out", str(tmp_path / "oc.csv"))[0] == 0
+    assert (tmp_path / "oc.csv").read_text().startswith("t,")
+
+
+def test_task_files_say_what_python_does(tmp_path):
+    robot = sorosim.load("swing_up_cart_pole")
+    spec = read_task(task(tmp_path))
+    oc = spec.solve(robot)
+    same = sorosim.optimal_control(
+        robot, 0.2, 0.02,
+        {
+            "goal": {"q": 1, "qd": {"pole": 0.1}}, "final": {"q": 10, "qd": 1}, "effort": 1e-4,
+            "places": [{"place": ("pole", 0.5), "position": ["5 cm*sin(t)", 0, 0.4], "weight": 1}],
+            "obstacles": [{"places": ["pole"], "centre": [1, 0, 0], "radius": 0.1, "clearance": 0.05}],
+        },
+        {"motor": (-50, 50)}, q0={"pole": "170 deg"}, goal={"pole": "180 deg"}, u0={"motor": "sin(4*t)"},
+        substeps=2, iterations=20,
+    )  # fmt: skip
+    assert oc.cost == same.cost
+    assert set(TaskFile.declaration()) >= {"horizon", "dt", "solver", "cost", "goal"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("sorosim_task: 1", "sorosim_task: 2", "task.yaml:1:15: sorosim_task: expected 1"),
+        ("sorosim_task: 1", "sorosim: 1", "expected a task.*a robot's file"),
+        ("horizon: 0.2 s", "horizon: 0.2 m", "task.yaml:2:10: horizon: expected a time"),
+        ("qd: 1}", "qdd: 1}", "task.yaml:12:18: cost.final.qdd: expected a known key"),
+        ("weight: 1}", "weigth: 1}", "a known key.*weight"),
+        ("radius: 10 cm", "radius: -10 cm", "task.yaml:15.*radius: expected"),
+        ("  final: {q: 10, qd: 1}\n", "", ""),
+    ],
+)
+def test_mistakes_have_a_place(tmp_path, old, new, words):
+    path = task(tmp_path, TASK.replace(old, new))
+    if not words:
+        assert read_task(path).cost.final is None
+        return
+    with pytest.raises(FileError, match=words):
+        read_task(path)

@@ -1,0 +1,94 @@
+"""Model-predictive control: what it plans, and that it controls."""
+
+import numpy as np
+import pytest
+
+import sorosim
+from sorosim.errors import InputError
+
+COST = {"goal": {"q": 1.0, "qd": 0.1}, "final": {"q": 100.0, "qd": 10.0}, "effort": 1e-4}
+GOAL = {"pole": "180 deg"}
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return sorosim.load("swing_up_cart_pole")
+
+
+def controlled(robot, mpc, n, tilt=0.2, noise=0.0):
+    sim, rng = sorosim.Stepper(robot, mpc.dt), np.random.default_rng(0)
+    state = sim.reset(q=[0.0, np.pi - tilt, 0.0, 0.0])
+    states, inputs = [], []
+    for _ in range(n):
+        u = mpc.step(state.q + noise * rng.normal(size=4), state.qd)
+        state = sim.step(u)
+        states.append(np.concatenate([state.q, state.qd]))
+        inputs.append(u)
+    return np.array(states), np.array(inputs)
+
+
+def test_pole_that_falls_is_caught_within_bounds(robot):
+    mpc = sorosim.MPC(robot, 0.6, "20 ms", COST, ("-5 N", "5 N"), goal=GOAL)
+    states, inputs = controlled(robot, mpc, 150, noise=1e-4)
+    assert np.abs(inputs).max() <= 5.0
+    assert (np.abs(inputs) > 5.0 - 1e-9).any()
+    assert np.abs(states[-1] - [0, np.pi, 0, 0, 0, 0, 0, 0]).max() < 0.1
+    assert mpc.failures == 0
+    assert mpc.t == pytest.approx(3.0)
+
+
+def test_plan_of_many_iterations_is_that_of_optimal_control(robot):
+    q0 = [0.0, np.pi - 0.2, 0.0, 0.0]
+    mpc = sorosim.MPC(robot, 0.4, "20 ms", COST, (-5, 5), goal=GOAL, iterations=100)
+    u = mpc.step(q0, np.zeros(4))
+    oc = sorosim.optimal_control(robot, 0.4, "20 ms", COST, (-5, 5), q0=q0, goal=GOAL, u0=np.zeros((20, 1)))
+    t, X, U = mpc.plan
+    np.testing.assert_allclose(U, oc.u, atol=1e-9)
+    np.testing.assert_allclose(X[:, :4], oc.q, atol=1e-9)
+    assert u == U[0]
+    assert t[-1] == pytest.approx(0.4)
+
+
+def test_tick_on_the_plan_goes_on_with_it(robot):
+    mpc = sorosim.MPC(robot, 0.6, "20 ms", COST, goal=GOAL, iterations=100)
+    mpc.step([0.0, np.pi - 0.1, 0.0, 0.0], np.zeros(4))
+    _, X, U = mpc.plan
+    again = mpc.step(X[1, :4], X[1, 4:])
+    # the horizon's end moves on by one step, so the plan changes little
+    assert abs(again[0] - U[1, 0]) < 0.05 * np.abs(U).max()
+
+
+def test_changes_of_inputs_count_from_the_tick_before(robot):
+    free, smooth = (
+        sorosim.MPC(robot, 0.3, "20 ms", COST | {"smoothness": weight}, goal=GOAL) for weight in (0.0, 1e-3)
+    )
+    changes = [np.abs(np.diff(controlled(robot, mpc, 40)[1], axis=0)).max() for mpc in (free, smooth)]
+    assert changes[1] < 0.5 * changes[0]
+
+
+def test_reset_begins_anew(robot):
+    mpc = sorosim.MPC(robot, 0.3, "20 ms", COST, goal=GOAL, u0={"motor": "1 N*sin(t)"})
+    first = mpc.step([0, 3.0, 0, 0], np.zeros(4))
+    mpc.step([0, 3.1, 0, 0], np.zeros(4))
+    mpc.reset()
+    np.testing.assert_array_equal(first, mpc.step([0, 3.0, 0, 0], np.zeros(4)))
+
+
+def test_ticks_whose_motion_fails_go_on_with_the_plan(robot, monkeypatch):
+    mpc = sorosim.MPC(robot, 0.3, "20 ms", COST, goal=GOAL)
+    mpc.step([0, 3.0, 0, 0], np.zeros(4))
+    planned = mpc.plan[2][1].copy()
+    monkeypatch.setattr(mpc._problem.motion, "roll", lambda *_: None)
+    np.testing.assert_array_equal(mpc.step([0, 3.0, 0, 0], np.zeros(4)), planned)
+    assert mpc.failures == 1
+
+
+def test_bad_input_is_one_error(robot):
+    with pytest.raises(InputError, match="a step before"):
+        _ = sorosim.MPC(robot, 0.3, 0.02, COST, goal=GOAL).plan
+    with pytest.raises(InputError, match=r"cost.exact"):
+        sorosim.MPC(robot, 0.3, 0.02, {"exact": True}, goal=GOAL)
+    with pytest.raises(InputError, match="q: expected 4 numbers"):
+        sorosim.MPC(robot, 0.3, 0.02, COST, goal=GOAL).step([1.0], np.zeros(4))
+    with pytest.raises(InputError, match="qd: expected finite numbers"):
+        sorosim.MPC(robot, 0.3, 0.02, COST, goal=GOAL).step(np.zeros(4), np.full(4, np.nan))
