@@ -26,11 +26,11 @@ from .errors import SorosimWarning as SorosimWarning
 from .fitting.fit import Fit as Fit
 from .fitting.fit import fit as fit
 from .fitting.measurements import Measurements as Measurements
-from .inversion.inverse import Inverse as Inverse
 from .inversion.inverse import InversePath as InversePath
-from .inversion.inverse import InverseSolver as InverseSolver
 from .inversion.inverse import inverse as inverse
 from .inversion.inverse import inverse_path as inverse_path
+from .inversion.solver import Inverse as Inverse
+from .inversion.solver import InverseSolver as InverseSolver
 from .io import dump as dump
 from .io import load as load
 from .linear import Linearization as Linearization
