@@ -32,6 +32,7 @@ RADIUS, HEIGHT, STEPS, HOLD = 0.04, -0.283, 200, 8.0
 # the study: targets on a closed path, when followed coarsely and finely; starts of the second optimiser; share of the
 # distance by which it has to be nearer to count; how far targets are that are out of reach, over the robot's extent
 COARSE, FINE, STARTS, NEARER, FAR = 200, 2000, 5, 1e-5, (1.2, 2.0)
+FEW = 200, 40
 
 
 def _cold(context: Context) -> Action:
@@ -149,10 +150,10 @@ def hybrid_parallel_with_tendons() -> Robot:
 SUBJECTS: tuple[Callable[[], Subject], ...] = (
     partial(Subject, "cable_manipulator, tip", partial(load, "cable_manipulator"), "arm", 20.0),
     partial(Subject, "two_segment_arm, tip", partial(load, "two_segment_arm"), "upper", 8.0),
-    partial(Subject, "contact_cylinder, tip, with contact", partial(load, "contact_cylinder"), "arm", 40.0, False, 200, 40),
-    partial(Subject, "stewart_soft, pose of the plate, loops", partial(load, "stewart_soft"), "plate", 5.0, True, 200, 40),
-    partial(Subject, "hybrid_parallel with nine tendons, pose of the plate, loops", hybrid_parallel_with_tendons, "plate",
-            10.0, True, 200, 40),
+    partial(Subject, "contact_cylinder, tip, contact", partial(load, "contact_cylinder"), "arm", 40.0, False, *FEW),
+    partial(Subject, "stewart_soft, pose of the plate, loops", partial(load, "stewart_soft"), "plate", 5.0, True, *FEW),
+    partial(Subject, "hybrid_parallel with nine tendons, pose of the plate, loops", hybrid_parallel_with_tendons,
+            "plate", 10.0, True, *FEW),
 )  # fmt: skip
 
 
@@ -169,7 +170,9 @@ def study(say: Callable[[str], None] = print) -> None:
 
 def _in_reach(subject: Subject) -> str:
     """Random targets in reach, each from rest by `sorosim.inverse`."""
-    goals = [subject.goal(eq) for eq in islice(subject.drawn(np.random.default_rng(0), subject.high), subject.n_reachable)]
+    goals = [
+        subject.goal(eq) for eq in islice(subject.drawn(np.random.default_rng(0), subject.high), subject.n_reachable)
+    ]
     seconds, good = np.empty(len(goals)), 0
     inverse(subject.robot, {subject.link: goals[0]}, bounds=subject.bounds)
     for k, goal in enumerate(goals):
@@ -202,7 +205,8 @@ def _along(subject: Subject, n: int) -> str:
 
 def _out_of_reach(subject: Subject) -> str:
     """Targets out of reach, and how near SLSQP comes from several starts."""
-    seconds, farther, nearer, alone = [], [], 0, 0
+    seconds: list[float] = []
+    farther, nearer, alone = [], 0, 0
     goals, rng = subject.far(np.random.default_rng(2)), np.random.default_rng(3)
     while len(seconds) < subject.n_far:
         goal = next(goals)

@@ -9,14 +9,12 @@ from typing import NamedTuple
 
 import daqp
 import numpy as np
-import scipy.linalg
-from scipy.linalg.lapack import dgetrf, dgetrs, dposv, dpotrf
+from scipy.linalg.lapack import dgetrf, dgetrs, dposv, dsytrf
 
 from sorosim.arrays import Array, IntArray
 from sorosim.equations.system import StaticSystem
 from sorosim.errors import ModelError
 from sorosim.inversion.targets import StaticState, Targets
-from sorosim.solvers.base import one_blas_thread
 
 MAX_STEPS = 100
 # a trial is refused where the next correction of the equilibrium is more than this part of the step; steps are to be so
@@ -107,17 +105,18 @@ class Search:
         Bounds.
     scale : (n_p,) array
         Typical sizes; steps, trust region and the effort of inputs |p / scale|^2 / 2 are relative to these.
-    rest : function
-        Unknowns of an equilibrium at parameters, near others: where Newton's method does not get there.
     stored_energy : function, optional
         Gradient (ndof,) of an energy by q, which takes the place of that effort.
+    rest : function, optional
+        Unknowns of an equilibrium at parameters, near others: where Newton's method does not get there.
     may_tunnel : function, optional
         Whether surfaces may have passed through each other between two unknowns.
     """
 
     def __init__(
         self, system: StaticSystem, inputs: IntArray, driven: IntArray, low: Array, high: Array, scale: Array,
-        rest: Callable[[Array, Array], Array], stored_energy: Callable[[Array], tuple[Array, Array]] | None = None,
+        stored_energy: Callable[[Array], tuple[Array, Array]] | None = None,
+        rest: Callable[[Array, Array], Array] | None = None,
         may_tunnel: Callable[[Array, float, Array, float], bool] | None = None,
     ) -> None:  # fmt: skip
         self.system, self.inputs, self.driven = system, inputs, driven
@@ -194,20 +193,19 @@ class Search:
 
     def run(self, targets: Targets, x: Array, p: Array, tolerance: float, of_effort: Array | None = None) -> Outcome:
         """Search from a state that is near an equilibrium; `of_effort`: from a search that ended there."""
-        with one_blas_thread(), np.errstate(all="ignore"):
-            of_effort = np.zeros((len(p), len(p))) if of_effort is None else of_effort
-            found = self._run(targets, x, np.clip(p, self.low, self.high), tolerance, of_effort)
-            last = self._settled(targets, found.point)
-            at_rest = last._replace(x=last.x + last.correction)
-            reached = norm(last.error) <= tolerance
-            return replace(found, point=at_rest, reached=reached, stable=self.stable(last), last=last)
+        of_effort = np.zeros((len(p), len(p))) if of_effort is None else of_effort
+        found = self._run(targets, x, _clipped(p, self.low, self.high), tolerance, of_effort)
+        last = self._settled(targets, found.point)
+        at_rest, reached = last._replace(x=last.x + last.correction), norm(last.error) <= tolerance
+        return replace(found, point=at_rest, reached=reached, stable=self.stable(last), last=last)
 
     def _settled(self, targets: Targets, point: Point) -> Point:
         """The equilibrium under the parameters of a point, but for a last correction: by Newton's method, or `rest`."""
         while not point.balanced:
             after = self.linearise(targets, point.x + point.correction, point.p)
             if after is None or not norm(after.correction) < norm(point.correction):
-                after = self.linearise(targets, self._rest(point.p, point.x), point.p)
+                x = None if self._rest is None else self._rest(point.p, point.x)
+                after = None if x is None else self.linearise(targets, x, point.p)
                 if after is None or not after.balanced:
                     raise ModelError("inverse", "an equilibrium", "a state that does not come to rest")
             point = after
@@ -215,31 +213,27 @@ class Search:
 
     def follow(self, targets: Targets, point: Point, p: Array) -> Point | None:
         """The equilibrium at other parameters, along the straight way there; None where the way is lost."""
-        with one_blas_thread(), np.errstate(all="ignore"):
-            done, part, way = 0.0, 1.0, p - point.p
-            while done < 1.0:
-                part = min(part, 1.0 - done)
-                dx = point.correction + point.by @ (part * way)
-                trial = self.linearise(targets, point.x + dx, point.p + part * way)
-                if trial is None or norm(trial.correction) > CONTRACTION * norm(dx):
-                    part *= 0.25
-                    if part < LEAST_PART:
-                        return None
-                    continue
-                point, done, part = trial, done + part, 2.0 * part
-            try:
-                return self._settled(targets, point)
-            except ModelError:
-                return None
+        done, part, way = 0.0, 1.0, p - point.p
+        while done < 1.0:
+            part = min(part, 1.0 - done)
+            dx = point.correction + point.by @ (part * way)
+            trial = self.linearise(targets, point.x + dx, point.p + part * way)
+            if trial is None or norm(trial.correction) > CONTRACTION * norm(dx):
+                part *= 0.25
+                if part < LEAST_PART:
+                    return None
+                continue
+            point, done, part = trial, done + part, 2.0 * part
+        try:
+            return self._settled(targets, point)
+        except ModelError:
+            return None
 
     def stable(self, point: Point) -> bool:
         """Whether the tangent stiffness is positive definite along closed loops, or else no motion about it grows."""
         K, n = point.K.copy(), self.system.n_free
-        if n == len(K) and dpotrf(K + K.T)[1] == 0:
-            return True
         K[:n, n:] *= -1.0  # of [K -A^T; A 0], which has as many negative eigenvalues as rows then
-        values = scipy.linalg.eigvalsh(0.5 * (K + K.T))
-        if int((values < 0.0).sum()) == len(K) - n:
+        if _negative_eigenvalues(K + K.T) == len(K) - n:
             return True
         system = self.system
         self.set(point.p)
@@ -332,9 +326,9 @@ class Search:
             _, solved, failed = dposv(G, point.error)
             # J z is given, so J^T J adds nothing but makes the matrix positive definite
             weight = 10.0 * norm(W.ravel()) / max(norm(G.ravel()), 1e-300)
-            step = None if failed else _constrained(W + weight * J.T @ J, point.effort_by, *bounds, J, -point.error)
-            if step is not None:
-                z, multipliers = step
+            H = W + weight * J.T @ J
+            if not failed and (found := _constrained(H, point.effort_by, *bounds, J, -point.error)) is not None:
+                z, multipliers = found
                 toward = -J.T @ solved
                 inside = float(np.minimum(toward - bounds[0], bounds[1] - toward).min()) >= 0.0
                 multipliers -= weight * point.error
@@ -388,6 +382,15 @@ def norm(x: Array) -> float:
     return sqrt(float(x @ x))
 
 
+def _negative_eigenvalues(S: Array) -> int | None:
+    """How many a symmetric matrix has (Sylvester's law of inertia); None where it is singular.
+
+    Of a 2 x 2 pivot of Bunch and Kaufman one eigenvalue is negative.
+    """
+    factor, pivots, failed = dsytrf(S)
+    return None if failed else int((np.diag(factor)[pivots > 0] < 0.0).sum() + (pivots < 0).sum() // 2)
+
+
 def _secant(S: Array, step: Array, y: Array) -> Array:
     """Symmetric rank-one update of a second derivative S (n, n), which changes y over a step.
 
@@ -405,16 +408,19 @@ def _secant(S: Array, step: Array, y: Array) -> Array:
 
 def _least(H: Array, f: Array, low: Array, high: Array) -> Array:
     """The z of least z^T H z / 2 + f^T z with low <= z <= high, H semidefinite; 0 where none is found."""
-    size = float(np.trace(H)) or 1.0
+    size, no_rows = (float(np.trace(H)) or 1.0) * np.eye(len(f)), np.empty((0, len(f)))
     for part in PROXIMAL:
-        z, _, flag, _ = daqp.solve(H + part * size * np.eye(len(f)), f, np.empty((0, len(f))), high, low, **DAQP_SETTINGS)
+        z, _, flag, _ = daqp.solve(H + part * size, f, no_rows, high, low, **DAQP_SETTINGS)
         if flag == DAQP_DONE:
             return _clipped(z, low, high)
     return np.zeros(len(f))
 
 
 def _constrained(H: Array, f: Array, low: Array, high: Array, A: Array, b: Array) -> tuple[Array, Array] | None:
-    """The z of least z^T H z / 2 + f^T z with low <= z <= high and A z = b, H definite, and the multipliers m of these rows: H z + f + A^T m = 0 but for bounds."""
+    """The same with A z = b and H definite, and the multipliers m of these rows: H z + f + A^T m = 0 but for bounds.
+
+    None where there is none.
+    """
     n, sense = len(f), np.zeros(len(f) + len(b), dtype=np.int32)
     sense[n:] = DAQP_EQUALITY
     upper, lower = np.concatenate([high, b]), np.concatenate([low, b])

@@ -24,12 +24,13 @@ from sorosim.kernels.rod_actuators import LENGTH_INPUT, MODE, TENDON_LENGTH
 from sorosim.options import EFFORTS, InverseArguments, checked
 from sorosim.results.result import Equilibrium, InitialState
 from sorosim.robot import Robot, check_robot
+from sorosim.solvers.base import one_blas_thread
 from sorosim.units.quantity import amount, interval
 from sorosim.validation import Number, Values
 
-# where a search from the start does not reach the targets: candidates for others, for each of these; how many in
-# all statics may have to find; how far they are spread: many lie at bounds, where the nearest points of far targets are
-CANDIDATES, SOLVED, SPREAD = 4, 4, 2.0
+# where a search from the start does not reach the targets: candidates for each other start; how far they are spread:
+# many lie at bounds, where the nearest points of far targets are
+CANDIDATES, SPREAD = 4, 2.0
 # of the range of a parameter: it is at its bound
 AT_BOUND = 1e-9
 
@@ -169,9 +170,8 @@ class InverseSolver:
         self.extent = float(np.ptp(np.vstack([np.zeros(3), nodes]), axis=0).max()) or 1.0
         self._search = Search(
             system, self._inputs, self._driven, self.low, self.high, np.ones(len(self.names)),
-            lambda p, x: self._start(self._rest(p, x).q, p)[0],
             self._elastic if options["effort"] == EFFORTS[1] else None,
-            tunnelling_test(system) if robot.engine.loading.touches else None,
+            *((self._at_rest, tunnelling_test(system)) if robot.engine.loading.touches else ()),
         )  # fmt: skip
         self._is_scaled, self._targets = False, cast(Targets | None, None)
         self._of_effort = cast(Array | None, None)
@@ -250,7 +250,8 @@ class InverseSolver:
         else:
             self._targets = known = Targets(self.robot, targets, self._weights, self.extent)
         self._limit(rates or {})
-        found = self._best(known, stay or bool(rates))
+        with one_blas_thread(), np.errstate(all="ignore"):
+            found = self._best(known, stay or bool(rates))
         if found.last is not None:
             self._x, self._p, self._of_effort = found.last.x, found.last.p, found.of_effort
         return self._result(known, found)
@@ -309,12 +310,16 @@ class InverseSolver:
         self._search.set(p)
         return self._search.system.start(q), p
 
-    def _rest(self, p: Array, x: Array | None) -> Equilibrium:
+    def _rest(self, p: Array, x: Array | None, stable: bool = True) -> Equilibrium:
         """An equilibrium under parameters, near unknowns; None: near the coordinates of the start."""
         self._search.set(p)
         system = self._search.system
         q = self._q if x is None else system.q(x)
-        return statics(self.robot, system.u.copy(), driven=self._driven_values(), q0=q)
+        return statics(self.robot, system.u.copy(), driven=self._driven_values(), q0=q, stable=stable)
+
+    def _at_rest(self, p: Array, x: Array) -> Array:
+        """Unknowns of an equilibrium under parameters, near others."""
+        return self._start(self._rest(p, x, stable=False).q, p)[0]
 
     def _driven_values(self) -> dict[str, float]:
         values = self._search.system.driven_values
@@ -350,7 +355,7 @@ class InverseSolver:
         low = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high - 2.0 * search.scale, -search.scale))
         high = np.where(np.isfinite(high), high, low + 2.0 * search.scale)
         found: list[tuple[float, int, Point]] = []
-        statics_left = SOLVED
+        statics_left = self.starts
         for share in Halton(len(self.names), scramble=False).random(CANDIDATES * self.starts + 1)[1:]:
             p = low + np.clip(0.5 + SPREAD * (share - 0.5), 0.0, 1.0) * (high - low)
             # where surfaces may touch, statics sees to it that they do not pass through each other

@@ -84,7 +84,7 @@ def test_errors_of_targets_by_parameters(robots):
         eq = sorosim.statics(robot, u)
         system = StaticSystem(robot, eq.u.copy(), {})
         bounds = np.full(5, -np.inf), np.full(5, np.inf)
-        search = Search(system, np.arange(5), np.zeros(0, int), *bounds, np.ones(5), lambda p, x: x)
+        search = Search(system, np.arange(5), np.zeros(0, int), *bounds, np.ones(5))
         return search.linearise(Targets(robot, values, {"arm": 2.0}, 0.5), system.start(eq.q), eq.u)
 
     point, h = error(u), 1e-3
