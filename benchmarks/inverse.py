@@ -153,7 +153,7 @@ SUBJECTS: tuple[Callable[[], Subject], ...] = (
     partial(Subject, "contact_cylinder, tip, contact", partial(load, "contact_cylinder"), "arm", 40.0, False, *FEW),
     partial(Subject, "stewart_soft, pose of the plate, loops", partial(load, "stewart_soft"), "plate", 5.0, True, *FEW),
     partial(Subject, "hybrid_parallel with nine tendons, pose of the plate, loops", hybrid_parallel_with_tendons,
-            "plate", 10.0, True, *FEW),
+            "plate", 10.0, True, 200, 20),
 )  # fmt: skip
 
 
@@ -248,7 +248,7 @@ def _nearest(subject: Subject, goal: Array, start: Array) -> float:
     try:
         found = scipy.optimize.minimize(
             half_square, start / subject.high, jac=True, method="SLSQP", bounds=[(0.0, 1.0)] * n,
-            options={"maxiter": 300, "ftol": 1e-13},
+            options={"maxiter": 100, "ftol": 1e-13},
         )  # fmt: skip
     except ConvergenceError:
         return float("inf")

@@ -46,7 +46,8 @@ class Robot:
 
     Methods take numbers in SI units, and texts with units: `t` as 2.0 or "2 s"; `u` as [3.0] or {"cable1": "3 N"};
     ``q``, `qd` and `qdd` as arrays, or by the names of coordinates, or of links whose joint has one; what a mapping
-    does not name is zero. InputError: vectors of a wrong length, entries that are not finite, unknown names, wrong units.
+    does not name is zero. InputError: vectors of a wrong length, entries that are not finite, unknown names, wrong
+    units.
     """
 
     def __init__(self, description: Description, *, like: Robot | None = None) -> None:
