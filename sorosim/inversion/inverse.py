@@ -184,6 +184,7 @@ def inverse_path(
     >>> sorosim.inverse_path(sorosim.load("cable_manipulator"), circle).run("50 ms").save("circle.h5")
     """
     solver = InverseSolver(robot, bounds=bounds, free=free, q0=q0, **options)
+    solver.checked_rates(rates or {})
     states: list[Inverse] = []
     for k, targets in enumerate(_one_by_one(targets_along)):
         try:

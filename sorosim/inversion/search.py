@@ -170,6 +170,8 @@ class Search:
             return None
         right = np.empty((len(x), 1 + len(p)), order="F")
         right[:, 0], right[:, 1:] = residual, by_parameters[:, self._columns]
+        if not len(x):  # all is driven
+            return x, p, K, np.zeros_like(right)
         lu, pivots, failed = dgetrf(K)
         if failed:
             return None

@@ -152,6 +152,8 @@ class InverseSolver:
         self._inputs = np.array([known.index(name) for name in names if name in known], dtype=np.int64)
         moved = [name for name in names if name not in known]
         column = {name: robot.engine.layout.coordinate(name, "free") for name in (*values, *moved)}
+        as_free = {column[name]: name for name in moved}  # a coordinate has two names where its link has but one
+        values = {as_free.get(column[name], name): value for name, value in values.items()}
         values |= {name: float(q[column[name]]) for name in moved if name not in values}
         self._driven_names = tuple(values)
         self._driven = np.array([self._driven_names.index(name) for name in moved], dtype=np.int64)
@@ -258,14 +260,19 @@ class InverseSolver:
 
     def _limit(self, rates: Mapping[str, Any]) -> None:
         """Bounds of this search."""
+        most = self.checked_rates(rates)
+        self._search.low = np.maximum(self.low, self._p - most)
+        self._search.high = np.minimum(self.high, self._p + most)
+
+    def checked_rates(self, rates: Mapping[str, Any]) -> Array:
+        """Most changes of all that is free, in the order of `names` (else InputError)."""
         most = np.full(len(self.names), np.inf)
         for name, rate in self._by_name("rates", rates).items():
             k = self.names.index(name)
             most[k] = amount(f"rates.{name}", rate, self._dimensions[k])
             if not most[k] > 0.0:
                 raise InputError(f"rates.{name}", "a number greater than 0", f"{rate}")
-        self._search.low = np.maximum(self.low, self._p - most)
-        self._search.high = np.minimum(self.high, self._p + most)
+        return most
 
     def _best(self, targets: Targets, alone: bool) -> Outcome:
         """The first search that succeeds, from here, from the equilibrium here, from other ones; else the best."""
@@ -413,7 +420,7 @@ def _free_names(robot: Robot, free: Sequence[str] | None) -> list[str]:
         raise InputError("free", "names of inputs and coordinates, at least one", "none")
     chosen: set[int | str] = set()
     for name in free:
-        key = name if name in robot.actuator_names else _coordinate(robot, name)
+        key: int | str = str(name) if name in robot.actuator_names else _coordinate(robot, name)
         if key in chosen:
             raise InputError("free", "every name once", f"'{name}' again")
         chosen.add(key)
@@ -422,6 +429,8 @@ def _free_names(robot: Robot, free: Sequence[str] | None) -> list[str]:
 
 def _coordinate(robot: Robot, name: Any) -> int:
     try:
+        if not isinstance(name, str):
+            raise InputError("free", "the name of an input or a coordinate", type(name).__name__)
         return robot.engine.layout.coordinate(name, "free")
     except InputError as error:
         hint = nearest(str(name), [*robot.actuator_names, *robot.coordinate_names])

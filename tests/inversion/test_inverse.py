@@ -380,3 +380,22 @@ def test_mistakes_along_a_path(robots):
         sorosim.InverseSolver(robots[ARM]).solve({"arm": [0.4, 0.0, 0.0]}, rates={"pull": 1.0})
     with pytest.raises(sorosim.InputError, match="has no inputs"):
         sorosim.inverse(robots["slider_crank"], {"piston": [0.3, 0.0, 0.0]})
+
+
+def test_all_joints_of_a_rigid_arm_are_driven_to_a_pose():
+    """Where no coordinate is left to be in equilibrium; the file drives the joints by the names of their links."""
+    robot, q = sorosim.load("puma560"), np.array([0.3, -0.4, 0.2, 0.5, 0.3, 0.1])
+    found = sorosim.inverse(robot, {"flange": robot.pose(q, "flange")}, free=list(robot.coordinate_names))
+    assert found.reached
+    np.testing.assert_allclose(robot.pose(found.q, "flange"), robot.pose(q, "flange"), atol=1e-8)
+    assert list(found.driven) == list(robot.coordinate_names)
+
+
+def test_names_and_rates_are_checked_before_anything_is_searched(robots):
+    robot = robots[ARM]
+    with pytest.raises(
+        sorosim.InputError, match=r"free: expected the name of an input or a coordinate, got '\['cable1'"
+    ):
+        sorosim.inverse(robot, {"arm": [0.4, 0.0, 0.0]}, free=[["cable1"]])
+    with pytest.raises(sorosim.InputError, match=r"rates\.cable1: expected a number greater than 0, got -1"):
+        sorosim.inverse_path(robot, [{"arm": [0.4, 0.0, 0.0]}], rates={"cable1": -1.0})
