@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from benchmarks import learning, mass_matrix, rigid_tree_plots, rigid_trees, scaling, soromox, steps, work_precision
+from benchmarks import (
+    fitting,
+    learning,
+    mass_matrix,
+    rigid_tree_plots,
+    rigid_trees,
+    scaling,
+    soromox,
+    steps,
+    work_precision,
+)
 from sorosim.solvers.base import one_blas_thread
 
 RODS = (1, 2, 5, 10, 20, 50, 100, 200)
@@ -78,6 +88,12 @@ def steps_and_gradients(_: Path) -> None:
         steps.study()
 
 
+def fits_to_measurements(_: Path) -> None:
+    """Intervals, null directions, outliers, units and derivatives of fits, some twenty minutes."""
+    with one_blas_thread():
+        fitting.study()
+
+
 def learn_to_reach(folder: Path) -> None:
     """PPO of Stable-Baselines3 on the task of reaching, some ten minutes."""
     try:
@@ -94,4 +110,5 @@ STUDIES: Mapping[str, Callable[[Path], None]] = {
     "soromox": batches_beside_soromox,
     "learn reach": learn_to_reach,
     "steps": steps_and_gradients,
+    "fits": fits_to_measurements,
 }
