@@ -39,7 +39,7 @@ Data = Measurements | Sequence[Measurements]
 class Errors(NamedTuple):
     """How far a simulation is off measurements."""
 
-    distance: dict[str, Array]  # marker -> distances [m], row by row, those of gaps left out
+    distance: dict[str, Array]  # marker -> distances [m], row by row, of the measured axes; gaps left out
     rms: dict[str, float]  # marker, or channel of a sensor -> root of the mean square: of distances [m], or in SI units
 
     @property
@@ -100,6 +100,11 @@ def fit(
         The search did not end; ``partial`` is the Fit where it stopped, or there is no equilibrium at the start.
     InputError
         A wrong name, count, unit or value.
+
+    Warns
+    -----
+    SorosimWarning
+        Columns that the fit does not explain, but would in another unit.
 
     Notes
     -----
@@ -488,7 +493,7 @@ def _errors(model: Model, simulated: Sequence[Array]) -> Errors:
     for bound, rows, valid in zip(model.data, simulated, model.valid, strict=True):
         off = rows - bound.values
         for owner in dict.fromkeys(bound.owners):
-            own = np.array([name == owner for name in bound.owners])
+            own = np.array([name == owner for name in bound.owners]) & valid.any(axis=0)
             if owner in bound.markers:
                 whole = valid[:, own].all(axis=1)
                 distance.setdefault(owner, []).append(np.linalg.norm(off[whole][:, own], axis=1))

@@ -24,6 +24,8 @@ FILE, OFFSET, SCALE, SHIFT = "number of the file", "offset of a marker", "scale 
 FAR, LIMIT = 1e3, 1e-6
 # of its scale: how near to a bound a number is at it
 AT_BOUND = 1e-6
+# of trials of positive numbers: the largest logarithm of their ratio to the start
+LOG_MOST = 100.0
 # of the duration of a motion: the shift of time is less, unless bounds say otherwise
 SHIFTED = 0.05
 _MARKER = re.compile(r"marker\.(.+)\.offset(?:\[([012])\])?")
@@ -47,7 +49,7 @@ class Unknown:
 
     def value(self, z: float) -> float:
         """The number itself, within its bounds."""
-        free = self.start * np.exp(z - 1.0) if self.logarithm else self.start + self.scale * (z - 1.0)
+        free = self.start * np.exp(min(z - 1.0, LOG_MOST)) if self.logarithm else self.start + self.scale * (z - 1.0)
         return float(np.clip(free, self.low, self.high))
 
     def z(self, value: float) -> float:
