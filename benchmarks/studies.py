@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from benchmarks import (
+    fitting,
     inverse,
     learning,
     mass_matrix,
@@ -94,6 +95,12 @@ def inverse_statics(_: Path) -> None:
         inverse.study()
 
 
+def fits_to_measurements(_: Path) -> None:
+    """Intervals, null directions, outliers, units and derivatives of fits, some twenty minutes."""
+    with one_blas_thread():
+        fitting.study()
+
+
 def learn_to_reach(folder: Path) -> None:
     """PPO of Stable-Baselines3 on the task of reaching, some ten minutes."""
     try:
@@ -111,4 +118,5 @@ STUDIES: Mapping[str, Callable[[Path], None]] = {
     "learn reach": learn_to_reach,
     "steps": steps_and_gradients,
     "inverse": inverse_statics,
+    "fits": fits_to_measurements,
 }

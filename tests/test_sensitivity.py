@@ -12,6 +12,7 @@ from sorosim.complex_step import is_varying
 from sorosim.errors import InputError, ModelError
 from sorosim.loads.wrench import Wrench
 from sorosim.model.material import Material
+from sorosim.sensitivity import equilibrium_by_inputs
 
 FILES = Path(__file__).parent / "io"
 # differences of the fourth order over this part of a scalar (of 0.01 where it is less) are right to 1e-9 or so, but
@@ -375,3 +376,11 @@ def test_a_robot_of_objects_is_known_by_the_file_that_it_would_write():
     found = sorosim.sensitivities(robot, name).inverse_dynamics(q, qd, qdd=qdd)[:, 0]
     bare = sorosim.load("cable_manipulator").inverse_dynamics(q, qd, qdd=qdd)
     assert found * -0.5 == pytest.approx(robot.inverse_dynamics(q, qd, qdd=qdd) - bare, abs=1e-15)
+
+
+def test_an_equilibrium_that_nothing_holds_in_place_has_no_derivatives():
+    snake = sorosim.load("snake_on_plane")
+    eq = sorosim.statics(snake)
+    for of in (sorosim.sensitivities(snake, ["materials.rubber.young"]).equilibrium, equilibrium_by_inputs):
+        with pytest.raises(sorosim.InputError, match=r"a state that changes smoothly .* got a singular one"):
+            of(eq)

@@ -57,6 +57,8 @@ def fit(
     import sorosim
     from sorosim.io.writing import reserved
 
+    if twice := [file for file in data if data.count(file) > 1]:
+        raise InputError("DATA", "every table once", f"'{twice[0]}' twice")
     loaded = load_robot(robot, changes)
     where = frames(places, "--place")
     measured = [sorosim.Measurements.from_csv(file, places=_of(file, where), gaps=gaps) for file in data]

@@ -15,7 +15,8 @@ from sorosim.fitting.model import Model, Trial
 from sorosim.fitting.unknowns import values_of
 from sorosim.validation import counted
 
-TOLERANCE = 1e-10
+# of the search: relative changes of cost and unknowns; such costs are a thousandth of a standard error away
+FTOL, XTOL = 1e-8, 1e-10
 # the scale of the noise and the fit are found in turns, until the scale changes by less than this part
 ROUNDS, SETTLED = 20, 1e-3
 # singular values below this part of the largest one, columns having unit length, are rounding; a direction along which
@@ -136,7 +137,7 @@ class Problem:
 
         robust: Any = "linear" if self.loss == "linear" else rho
         return optimize.least_squares(
-            rows, z[chosen], by, (low[chosen], high[chosen]), xtol=TOLERANCE, ftol=TOLERANCE, gtol=None, x_scale="jac",
+            rows, z[chosen], by, (low[chosen], high[chosen]), xtol=XTOL, ftol=FTOL, gtol=None, x_scale="jac",
             loss=robust, max_nfev=max_evaluations,
         )  # fmt: skip
 

@@ -39,7 +39,7 @@ Data = Measurements | Sequence[Measurements]
 class Errors(NamedTuple):
     """How far a simulation is off measurements."""
 
-    distance: dict[str, Array]  # marker -> distances [m], row by row, those of gaps left out
+    distance: dict[str, Array]  # marker -> distances [m], row by row, of the measured axes; gaps left out
     rms: dict[str, float]  # marker, or channel of a sensor -> root of the mean square: of distances [m], or in SI units
 
     @property
@@ -101,6 +101,11 @@ def fit(
     InputError
         A wrong name, count, unit or value.
 
+    Warns
+    -----
+    SorosimWarning
+        Columns that the fit does not explain, but would in another unit.
+
     Notes
     -----
     `scipy.optimize.least_squares` (trust region reflective) with exact derivatives: those of equilibria by
@@ -116,9 +121,8 @@ def fit(
     max_evaluations = Integer(1, MAX_EVALUATIONS).argument("max_evaluations", max_evaluations)
     unknowns = unknowns_of(robot, bound, free, bounds)
     names = [one.name for one in unknowns]
-    groups = {key: [name for name in names if name == key or name.startswith(f"{key}[")] for key in free}
     prior_rows = []
-    for name, pair in by_unknown("priors", priors, groups).items():
+    for name, pair in by_unknown("priors", priors, names).items():
         i = names.index(name)
         mean, sd = (amount(f"priors.{name}", x, unknowns[i].dimension) for x in pair)
         if not sd > 0.0:
@@ -150,6 +154,8 @@ def _bound(robot: Robot, data: Data) -> list[BoundData]:
     for one in sources:
         if not isinstance(one, Measurements):
             raise InputError("data", "measurements, as sorosim.Measurements makes them", describe(one))
+    if len({id(one) for one in sources}) < len(sources):
+        raise InputError("data", "every measurement once", "one twice")
     return [one.bind(robot) for one in sources]
 
 
@@ -403,7 +409,8 @@ class Fit:
         for key, rms in self.errors.rms.items():
             before = self.errors_before.rms[key]
             unit, factor = ("mm", 1e3) if key in self.errors.distance else (units[key], 1.0)
-            lines.append(f"{key}: rms error {factor * before:.4g} {unit} before, {factor * rms:.4g} {unit} after")
+            before_and_after = (f"{factor * x:.4g} {unit}".rstrip() for x in (before, rms))
+            lines.append("{}: rms error {} before, {} after".format(key, *before_and_after))
         if len(self.errors.distance) > 1:
             mean = 1e3 * self.errors_before.mean_distance, 1e3 * self.errors.mean_distance
             lines.append(f"mean distance of markers: {mean[0]:.4g} mm before, {mean[1]:.4g} mm after")
@@ -486,7 +493,7 @@ def _errors(model: Model, simulated: Sequence[Array]) -> Errors:
     for bound, rows, valid in zip(model.data, simulated, model.valid, strict=True):
         off = rows - bound.values
         for owner in dict.fromkeys(bound.owners):
-            own = np.array([name == owner for name in bound.owners])
+            own = np.array([name == owner for name in bound.owners]) & valid.any(axis=0)
             if owner in bound.markers:
                 whole = valid[:, own].all(axis=1)
                 distance.setdefault(owner, []).append(np.linalg.norm(off[whole][:, own], axis=1))

@@ -31,7 +31,7 @@ _KEY = re.compile(r"t|(u|driven)\..+|sensor\..+\..+|(?!u\.|driven\.|sensor\.).+\
 _HEADER = (
     "t, u.ACTUATOR, driven.COORDINATE, MARKER.x, .y or .z, or sensor.SENSOR.CHANNEL, each with its unit in brackets"
 )
-GAPS = "gaps=True leaves gaps out"
+GAPS = "gaps=True (--gaps) leaves gaps out"
 
 
 class Measurements:

@@ -161,7 +161,7 @@ class Model:
         motion = self._rollout(bound, robot, u, bound.source.q0 if start is None else start.q)
         return States(motion.q, motion.qd, u, () if start is None else (start,), motion)
 
-    def _rollout(self, bound: BoundData, robot: Robot, u: Array, q0: Any, numbers: Sequence[str] = ()) -> Rollout:
+    def _rollout(self, bound: BoundData, robot: Robot, u: Array, q0: Any) -> Rollout:
         source, t = bound.source, bound.source.t
         assert t is not None
         driven = {
@@ -169,7 +169,7 @@ class Model:
         }
         qd0 = np.zeros(robot.ndof) if source.qd0 is None else source.qd0
         return rollout(
-            robot, u[:-1], source.dt, q0, qd0, float(t[0]), numbers, substeps=source.substeps, driven=driven or None
+            robot, u[:-1], source.dt, q0, qd0, float(t[0]), self.paths, substeps=source.substeps, driven=driven or None
         )
 
     def _outputs(
@@ -216,7 +216,7 @@ class Model:
             self._start[k] = trial.p, np.array([eq.q for eq in states.equilibria]), q_by
             qd_by = np.zeros_like(q_by)
             if states.motion is not None:
-                q_by, qd_by = self._motion_by(trial, bound, states, q_by)
+                q_by, qd_by = self._motion_by(bound, states, q_by)
             rows = np.zeros((*bound.values.shape, len(self.unknowns)))
             n_places = 3 * len(bound.markers)
             rows[:, :n_places] = self._places_by(trial, bound, states, q_by, movers)
@@ -248,7 +248,7 @@ class Model:
                 out[row][:, i] = columns[:, a] * bound.u[row, a]
         return out
 
-    def _motion_by(self, trial: Trial, bound: BoundData, states: States, start_by: Array) -> tuple[Array, Array]:
+    def _motion_by(self, bound: BoundData, states: States, start_by: Array) -> tuple[Array, Array]:
         """Derivatives (n, ndof, n_unknowns) of coordinates and rates along a motion."""
         n, size, motion = bound.source.n, len(self.unknowns), states.motion
         assert motion is not None
@@ -256,10 +256,7 @@ class Model:
         for i, one in enumerate(self.unknowns):
             start = start_by[0][:, i] if len(start_by) else None
             if one.kind == FILE:
-                # one number at a time: a tangent of a motion varies all the numbers that it was made with
-                q0 = states.equilibria[0].q if states.equilibria else bound.source.q0
-                alone = self._rollout(bound, trial.robot, states.u, q0, (one.target,))
-                tangents = alone.jvp(numbers=[1.0], q0=start)
+                tangents = motion.jvp(numbers=1.0 * (np.array(self._file) == i), q0=start)
             elif one.kind == SCALE:
                 u_dot, a = np.zeros_like(motion.u), self.robot.actuator_names.index(one.target)
                 u_dot[:, a] = bound.u[:-1, a]

@@ -32,11 +32,12 @@ def doubtful_units(problem: Problem, start: Array, fitted: Trial) -> str:
     and after it.
     """
     model = problem.model
-    error = np.linalg.norm(problem.residuals(fitted))
-    rows = zip(problem.measured, problem.sd, model.valid, strict=True)
-    spread = [(((y - y.mean(axis=0, where=valid)) / sd)[valid] ** 2).sum() for y, sd, valid in rows]
+    measured = [np.ma.array(x, mask=~valid) for x, valid in zip(problem.measured, model.valid, strict=True)]
+    parts = [((x - x.mean(axis=0)) / sd).compressed() for x, sd in zip(measured, problem.sd, strict=True)]
+    spread = np.concatenate(parts)
+    error, n = problem.scale_of(problem.residuals(fitted), problem.n), problem.n
     z0 = np.array([one.z(x) for one, x in zip(model.unknowns, start, strict=True)])
-    for name, data in _other_units(model.data) if error**2 > LEFT * sum(spread) else ():
+    for name, data in _other_units(model.data) if error**2 > LEFT * problem.scale_of(spread, n) ** 2 else ():
         try:
             other = Problem(
                 Model(model.robot, data, model.unknowns), problem.sd, problem.priors, problem.loss, problem.known
@@ -44,7 +45,7 @@ def doubtful_units(problem: Problem, start: Array, fitted: Trial) -> str:
             found = estimate(other, z0, SHORT)
         except SorosimError:
             continue
-        if np.linalg.norm(problem.residuals(found.trial)) < HALF * error:
+        if problem.scale_of(problem.residuals(found.trial), n) < HALF * error:
             return MESSAGE + name
     columns = [(k, i) for k, bound in enumerate(model.data) for i in range(len(bound.names))]
     if unexplained := [one for one in columns if not _explained(*_column(model, *one, fitted))]:
@@ -54,8 +55,8 @@ def doubtful_units(problem: Problem, start: Array, fitted: Trial) -> str:
                 if factor := _factor(*_column(model, k, i, trial)):
                     named.setdefault(factor, []).append(model.data[k].names[i])
             if named:
-                parts = (f"{', '.join(dict.fromkeys(names))} (times {factor:.4g})" for factor, names in named.items())
-                return MESSAGE + "; ".join(parts)
+                words = (f"{', '.join(dict.fromkeys(names))} (times {factor:.4g})" for factor, names in named.items())
+                return MESSAGE + "; ".join(words)
     return ""
 
 

@@ -24,6 +24,8 @@ FILE, OFFSET, SCALE, SHIFT = "number of the file", "offset of a marker", "scale 
 FAR, LIMIT = 1e3, 1e-6
 # of its scale: how near to a bound a number is at it
 AT_BOUND = 1e-6
+# of trials of positive numbers: the largest logarithm of their ratio to the start
+LOG_MOST = 100.0
 # of the duration of a motion: the shift of time is less, unless bounds say otherwise
 SHIFTED = 0.05
 _MARKER = re.compile(r"marker\.(.+)\.offset(?:\[([012])\])?")
@@ -47,7 +49,7 @@ class Unknown:
 
     def value(self, z: float) -> float:
         """The number itself, within its bounds."""
-        free = self.start * np.exp(z - 1.0) if self.logarithm else self.start + self.scale * (z - 1.0)
+        free = self.start * np.exp(min(z - 1.0, LOG_MOST)) if self.logarithm else self.start + self.scale * (z - 1.0)
         return float(np.clip(free, self.low, self.high))
 
     def z(self, value: float) -> float:
@@ -77,29 +79,23 @@ def unknowns_of(
     """The unknowns of a fit, with their bounds; wrong names and bounds are refused (InputError)."""
     if isinstance(free, str) or not isinstance(free, Sequence) or not len(free):
         raise InputError("free", "names of what is fitted", describe(free))
-    out: list[Unknown] = []
-    groups: dict[str, list[str]] = {}
-    for name in free:
-        found = list(_named(robot, data, name))
-        groups[str(name)] = [one.name for one in found]
-        out += found
+    out = [one for name in free for one in _named(robot, data, name)]
     names = [one.name for one in out]
     if twice := [name for name in names if names.count(name) > 1]:
         raise InputError("free", "every name once", f"'{twice[0]}' twice")
-    given = by_unknown("bounds", bounds, groups)
+    given = by_unknown("bounds", bounds, names)
     return [_bounded(one, given[one.name]) if one.name in given else one for one in out]
 
 
-def by_unknown(where: str, given: Mapping[str, Any] | None, groups: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    """Pairs by the names of unknowns; that of three numbers stands for each."""
+def by_unknown(where: str, given: Mapping[str, Any] | None, names: Sequence[str]) -> dict[str, Any]:
+    """Pairs by the names of unknowns; that of a list stands for each of its entries."""
     if given is not None and not isinstance(given, Mapping):
         raise InputError(where, "a mapping of names to pairs of numbers", describe(given))
     out: dict[str, Any] = {}
-    singles = {name for group in groups.values() for name in group}
     for name, pair in (given or {}).items():
-        own = groups.get(name, (name,) if name in singles else ())
+        own = [one for one in names if one == name or one.startswith(f"{name}[")]
         if not own:
-            raise InputError(where, "names that are free", f"'{name}'", nearest(str(name), singles))
+            raise InputError(where, "names that are free", f"'{name}'", nearest(str(name), names))
         if isinstance(pair, str) or not isinstance(pair, Sequence | np.ndarray) or len(pair) != 2:
             raise InputError(f"{where}.{name}", "a pair of numbers", describe(pair))
         out |= dict.fromkeys(own, pair)

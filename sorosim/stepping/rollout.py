@@ -397,11 +397,9 @@ class Rollout:
         adjoint, inputs, ndof = empty_adjoint(steps, n), self.u[segment.first : segment.last], steps.engine.ndof
         zero = np.zeros((2, n + 1, ndof)), np.zeros((held.N_VECTORS, ndof)), np.zeros_like(inputs)
         self._derive(held.pull_back, segment, inputs, True, *zero, adjoint)  # accelerations at begins
-        parts = [self._vary(one, segment, adjoint.equations) for one in self._varied]
-        return Equations._make(
-            sum((tangent * part for tangent, part in zip(change, row, strict=True)), np.zeros_like(row[0]))
-            for row in zip(*parts, strict=True)
-        )
+        varying = [(tangent, one) for tangent, one in zip(change, self._varied, strict=True) if tangent]
+        parts = [[tangent * part for part in self._vary(one, segment, adjoint.equations)] for tangent, one in varying]
+        return Equations._make(sum(row[1:], row[0]) for row in zip(*parts, strict=True))
 
     def _rows_like(self, name: str, value: ArrayLike | None) -> Array:
         return np.zeros_like(self.q) if value is None else like(name, value, self.q.shape)

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
+from sorosim.validation import counted
 from sorosim.viz.checks import PathLike
 from sorosim.viz.figures import PALETTE, legend_beside, new_figure
 
@@ -20,12 +22,13 @@ def plot_fit(fit: Any, path: PathLike | None = None, style: PathLike | None = No
     with new_figure(11.0, 3.4 * (n + 1), path, style) as figure:
         grid = figure.add_gridspec(n + 1, 2, width_ratios=[1.35, 1.0])
         for k, source in enumerate(bound):
-            axes = figure.add_subplot(grid[k, 0])
+            axes = figure.add_subplot(grid[k, 0], title=source.name if n > 1 else "")
             _over_time(axes, fit, k) if source.t is not None else _against(axes, fit, k)
             _errors(figure.add_subplot(grid[k, 1]), fit, k)
         _intervals(figure.add_subplot(grid[n, 0]), fit)
-        _correlation(figure, figure.add_subplot(grid[n, 1]), fit)
-        figure.suptitle(f"{fit.robot.name}: fit of {len(fit.names)} numbers")
+        if len(fit.names) > 1:
+            _correlation(figure, figure.add_subplot(grid[n, 1]), fit)
+        figure.suptitle(f"{fit.robot.name}: fit of {counted(len(fit.names), 'number')}")
     return figure
 
 
@@ -75,10 +78,20 @@ def _errors(axes: Any, fit: Any, k: int) -> None:
     factor, unit = (1e3, "mm") if units[0] == "m" else (1.0, units[0] or "-")
     rows = np.arange(len(measured)) if fit.data[k].t is None else fit.data[k].t
     for name, simulated, colour in (("before", before, BEFORE), ("fitted", after, AFTER)):
-        off = factor * np.sqrt(np.nanmean((simulated - measured)[:, own] ** 2, axis=1))
-        axes.plot(rows, off, "o-", color=colour, markersize=3.0, linewidth=1.0, label=name)
+        squares = np.ma.masked_invalid((simulated - measured)[:, own] ** 2)
+        axes.plot(
+            rows,
+            factor * np.ma.sqrt(squares.mean(axis=1)),
+            "o-",
+            color=colour,
+            markersize=3.0,
+            linewidth=1.0,
+            label=name,
+        )
     axes.set(xlabel="row" if fit.data[k].t is None else "t [s]", ylabel=f"rms error of a row [{unit}]")
     axes.set_ylim(bottom=0.0)
+    if fit.data[k].t is None:
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.legend()
 
 

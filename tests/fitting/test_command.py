@@ -48,6 +48,7 @@ def test_a_table_is_fitted_and_written(folder, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        ("--free materials.rubber.young tips.csv", "DATA: expected every table once, got 'tips.csv' twice"),
         ("--free materials.rubber.young --place tip", "--place: expected NAME=VALUE"),
         ("--free materials.rubber.young --place tap=arm", "--place: expected one of the markers tip, got 'tap'"),
         ("--free materials.rubber.young --place tip=arm@x", "--place tip: expected LINK, LINK@S or LINK@S:X,Y,Z"),

@@ -379,6 +379,16 @@ def test_a_fit_is_saved_and_opened(beam, tmp_path, rng):
     assert len(figure.axes) >= 6
 
 
+def test_a_camera_may_see_two_axes(beam):
+    x = tips(beam.with_values(TRUE))
+    x[:, 1] = np.nan
+    data = sorosim.Measurements(TENSIONS, positions={"beam": x}, gaps=True)
+    fit = sorosim.fit(beam, data, [E, RHO])
+    assert_allclose(list(fit.values.values()), list(TRUE.values()), rtol=1e-6)
+    assert fit.errors_before.rms["beam"] > 1e-3 > fit.errors.rms["beam"]
+    assert len(fit.errors.distance["beam"]) == len(x)
+
+
 def test_a_search_that_is_cut_off_keeps_what_it_has(beam):
     data = sorosim.Measurements(TENSIONS, positions={"beam": tips(beam.with_values(TRUE))})
     with pytest.raises(sorosim.ConvergenceError, match="max_evaluations") as caught:
