@@ -76,7 +76,7 @@ def _finite(value: Any, shape: tuple[int | None, ...]) -> Array:
     words = "(" + ", ".join("N + 1" if n is None else str(n) for n in shape) + ")"
     try:
         out = np.array(value, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ModelError("", f"an array {words}", shown(value)) from None
     if out.ndim != len(shape) or any(n is not None and n != m for n, m in zip(shape, out.shape, strict=True)):
         raise ModelError("", f"an array {words}", f"one of shape {out.shape}")
