@@ -32,7 +32,7 @@ html_show_sphinx = False
 pygments_style = "friendly"
 
 autodoc_member_order = "bysource"
-autodoc_mock_imports = ["torch", "jax", "gymnasium"]  # extras that the reference does without
+autodoc_mock_imports = ["torch", "jax", "gymnasium", "viser"]  # extras that the reference does without
 autodoc_typehints = "none"  # docstrings say types in the words of the field
 autodoc_class_signature = "mixed"
 napoleon_numpy_docstring = True

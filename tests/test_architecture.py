@@ -61,6 +61,7 @@ LAYERS = (
     "bifurcation",
     "fitting",
     "control",
+    "interactive",
     "opening",
     "__init__",
     "cli",

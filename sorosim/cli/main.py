@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sorosim.cli import analyses, checks, control, files, fitting, inversion, pictures, runs
+from sorosim.cli import analyses, checks, control, files, fitting, interactive, inversion, pictures, runs
 from sorosim.cli.compilation import compile_
 from sorosim.cli.console import err, line, out
 from sorosim.cli.options import Flag
@@ -27,7 +27,7 @@ app = typer.Typer(
 )
 for command in (
     runs.simulate, runs.resume, runs.statics, analyses.sweep, analyses.continuation, analyses.modes, inversion.inverse,
-    fitting.fit, control.optimise,
+    fitting.fit, control.optimise, interactive.live,
     pictures.play, pictures.still, pictures.plot, pictures.movie, pictures.web, pictures.gltf, files.export,
     checks.check, files.info, files.convert, files.robots, files.new, files.schema, checks.bench,
 ):  # fmt: skip

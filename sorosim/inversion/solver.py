@@ -11,8 +11,9 @@ from typing import Any, cast
 import numpy as np
 from scipy.stats.qmc import Halton
 
-from sorosim.actuation.tendon import SLACK_PART, Tendon
+from sorosim.actuation.tendon import SLACK_PART
 from sorosim.arrays import Array
+from sorosim.engine.bounds import natural_bounds
 from sorosim.engine.inputs import dimension_of
 from sorosim.equations.system import StaticSystem
 from sorosim.equilibria.assembly import close_if_possible
@@ -187,7 +188,8 @@ class InverseSolver:
 
     def _bounds(self, bounds: Mapping[str, Any]) -> tuple[Array, Array]:
         """Bounds of the free ones."""
-        out = np.array([self._default_bounds(name) for name in self.names]).T
+        layout, actuators = self.robot.engine.layout, self.robot.description.actuators
+        out = np.array([natural_bounds(layout, actuators, name) for name in self.names]).T
         for name, pair in self._by_name("bounds", bounds).items():
             k = self.names.index(name)
             out[:, k] = interval(f"bounds.{name}", pair, self._dimensions[k])
@@ -201,16 +203,6 @@ class InverseSolver:
             if name not in self.names:
                 raise InputError(where, "names of what is free", f"'{name}'", nearest(str(name), self.names))
         return given
-
-    def _default_bounds(self, name: str) -> tuple[float, float]:
-        actuator = self.robot.description.actuators.get(name)
-        if actuator is not None:
-            return (0.0 if isinstance(actuator, Tendon) and actuator.only_pulls else -np.inf), np.inf
-        layout = self.robot.engine.layout
-        column = layout.coordinate(name, "free")
-        link = next(one for one in layout.links.values() if one.column <= column < one.column + one.n)
-        stops = link.link.joint.limits[column - link.column :] if column - link.column < link.n_joint else ()
-        return (float(stops[0].low), float(stops[0].high)) if stops and stops[0] is not None else (-np.inf, np.inf)
 
     def _take_up_slack(self, q: Array) -> None:
         """Let tendons of given length begin taut, since slack ones do nothing."""

@@ -6,7 +6,7 @@ import copy
 import math
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -27,6 +27,7 @@ from sorosim.kernels.held_inputs import Equations
 from sorosim.kernels.newmark import March, Rows
 from sorosim.model.chart import FARTHEST, Charts
 from sorosim.options import StepArguments, checked
+from sorosim.results.result import Run
 from sorosim.robot import Robot, check_robot
 from sorosim.signals import ConstantSignal, Signal
 from sorosim.signals.edges import rough_time
@@ -314,6 +315,22 @@ class HeldSteps:
             f"{what} of '{self.robot.name}' at t = {rows.t[row]:.6g} s: the {kind} joint of '{met[1]}' comes to a "
             "whole turn, where its coordinates are singular"
         )
+
+    def run(self, t: Array, q: Array, qd: Array, u: Array, message: str, paths: Sequence[Array] | None = None) -> Run:
+        """States (n, ndof) at the ends of intervals as a `Run`; a row has the inputs of the interval that it ends.
+
+        paths: of driven coordinates that were sent on, at each row.
+        """
+        rows = []
+        for k, time in enumerate(t.tolist()):
+            system = self.system_at(u[k], None if paths is None else paths[k])
+            rows.append(system.forces(time, system.state(q[k], qd[k])))
+        forces, multipliers = map(np.array, zip(*rows, strict=True))
+        driven = dict(zip(self.driven_names, forces.T, strict=True))
+        specs = dict(zip(self.driven_names, self.system.driven.specs, strict=True))
+        method = f"{self.method_name} under held inputs"
+        options = {"method": method, "step": self.dt / self.substeps, "driven": specs}
+        return Run(self.robot, t, q, qd, u, multipliers, driven, {}, options, message)
 
     def derivative_record(self, rank: int) -> March:
         """A march for derivatives, beside one that moves; rank: of its loops."""

@@ -459,15 +459,5 @@ def like(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
 
 def run_of(steps: HeldSteps, t: Array, q: Array, qd: Array, held: Array, by: str) -> Run:
     """A motion under held inputs (N, n_actuators) as a `Run`: a row has the inputs of the interval that it ends."""
-    rows = []
     u = np.concatenate([held[:1] if len(held) else np.zeros((1, held.shape[1])), held])
-    for time, *state, one in zip(t.tolist(), q, qd, u, strict=True):
-        system = steps.system_at(one)
-        rows.append(system.forces(time, system.state(*state)))
-    forces, multipliers = map(np.array, zip(*rows, strict=True))
-    driven = dict(zip(steps.driven_names, forces.T, strict=True))
-    specs = dict(zip(steps.driven_names, steps.system.driven.specs, strict=True))
-    method = f"{steps.method_name} under held inputs"
-    options = {"method": method, "step": steps.dt / steps.substeps, "driven": specs}
-    message = f"{len(held)} intervals of {steps.dt:g} s by {by}"
-    return Run(steps.robot, t, q, qd, u, multipliers, driven, {}, options, message)
+    return steps.run(t, q, qd, u, f"{len(held)} intervals of {steps.dt:g} s by {by}")

@@ -1,0 +1,55 @@
+"""The command that shows a robot in the browser, to be driven and pulled at while it moves."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sorosim.cli import options as opt
+from sorosim.cli.compilation import compile_engine
+from sorosim.cli.console import err, line
+from sorosim.cli.inputs import pairs, signals
+from sorosim.cli.sources import load_robot
+from sorosim.options import LiveArguments
+
+_BOUNDS = "Range of an input or driven coordinate, as in 'cable1=0,10 N'; may come again."
+_HOST = "Address of the page; 127.0.0.1 is for this machine alone. Who reaches it may drive the robot and record."
+_OUT = "HDF5 file to record to, .h5, numbered where it is there; default: the robot's name and _live.h5, here."
+
+
+@opt.with_options(LiveArguments, "dt speed port")
+def live(
+    robot: opt.RobotArgument,
+    u: opt.SignalOption = None,
+    driven: opt.MotionOption = None,
+    bounds: Annotated[list[str] | None, typer.Option("--bounds", metavar="NAME=LOW,HIGH", help=_BOUNDS)] = None,
+    changes: opt.SetOption = None,
+    host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help=_HOST)] = "127.0.0.1",
+    *,
+    options: dict[str, Any],
+    output: Annotated[Path | None, opt.ResultFile(help=_OUT)] = None,
+) -> None:
+    """Show a robot in the browser, in real time: sliders drive it, the pointer pulls at it.
+
+    It needs the extra 'live'. The file is read again whenever it is saved. Ctrl-C ends it.
+
+    Example: sorosim live cable_manipulator --speed 0.5
+    """
+    import sorosim
+    from sorosim.interactive.page import require_viser
+
+    require_viser()
+    loaded = load_robot(robot, changes)
+    inputs, motions = signals(loaded, u, driven)
+    compile_engine(loaded, "generalized-alpha")
+    changed = opt.assignments(changes, "--set", "links.arm.rod.length=40cm")
+    shown = sorosim.live(
+        robot, u=inputs, driven=motions, bounds=pairs(bounds, "--bounds", "cable1=0,10N"), set=changed, host=host,
+        out=output, block=False, **options,
+    )  # fmt: skip
+    line(f"{shown.session.robot.name} moves at {shown.url}; Ctrl-C ends it", err)
+    with suppress(KeyboardInterrupt):
+        shown.wait()

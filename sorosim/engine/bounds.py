@@ -1,0 +1,22 @@
+"""Bounds that inputs and driven coordinates have by themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from sorosim.actuation.tendon import Tendon
+from sorosim.model.compile import Layout
+
+
+def natural_bounds(layout: Layout, actuators: Mapping[str, Any], name: str) -> tuple[float, float]:
+    """Bounds of an input, zero below where a tendon can only pull; of a coordinate, the stops of its joint."""
+    if name in actuators:
+        one = actuators[name]
+        return (0.0 if isinstance(one, Tendon) and one.only_pulls else -np.inf), np.inf
+    column = layout.coordinate(name, "free")
+    link = next(one for one in layout.links.values() if one.column <= column < one.column + one.n)
+    stops = link.link.joint.limits[column - link.column :] if column - link.column < link.n_joint else ()
+    return (float(stops[0].low), float(stops[0].high)) if stops and stops[0] is not None else (-np.inf, np.inf)

@@ -1,0 +1,152 @@
+"""What one can set while a robot moves: its inputs and driven coordinates, with ranges for sliders."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sorosim.arrays import Array
+from sorosim.engine.bounds import natural_bounds
+from sorosim.engine.inputs import driven_motion, driven_signals, input_motion
+from sorosim.errors import InputError, nearest
+from sorosim.interactive.pull import response
+from sorosim.robot import Robot
+from sorosim.signals import ConstantSignal
+from sorosim.units.quantity import interval
+from sorosim.units.table import DIMENSIONS
+from sorosim.viz.camera import round_up
+
+SAMPLES = 401
+LONGEST = 10.0  # s of a motion without an end that ranges are taken from
+MARGIN = 0.25  # beyond what a file prescribes
+# without anything else: of the size of the robot, by which an input moves a tip; and a driven length
+FAR, DRIVEN_LENGTH = 0.5, 0.25
+DRIVEN_NUMBER = 1.0
+
+
+class Control(NamedTuple):
+    """An input or a driven coordinate."""
+
+    name: str
+    dimension: str
+    low: float
+    high: float
+    start: float  # at t = 0
+    is_driven: bool
+
+    @property
+    def label(self) -> str:
+        """Name and unit."""
+        unit = DIMENSIONS[self.dimension].unit
+        return f"{self.name} [{unit}]" if unit else self.name
+
+
+class Controls:
+    """All controls of a robot, and the motion that its file prescribes for them.
+
+    Parameters
+    ----------
+    robot : Robot
+    u, driven : as in `simulate`
+    bounds : mapping of str to (low, high)
+        Ranges by name.
+
+    Attributes
+    ----------
+    all : dict of str to Control
+    moves : bool
+        Whether anything is prescribed that moves.
+    """
+
+    def __init__(self, robot: Robot, u: Any, driven: Any, bounds: Mapping[str, Any]) -> None:
+        block, self._robot = robot.description.simulate, robot
+        self._inputs = input_motion(robot.input_dimensions, block.get("u") if u is None else u)
+        layout = robot.engine.layout
+        signals = driven_signals(layout, block.get("driven") if driven is None else driven)
+        self._driven, self._driven_names = driven_motion(signals), tuple(signals)
+        prescribed = [*self._inputs.signals, *self._driven.signals]
+        self.moves = not all(isinstance(signal, ConstantSignal) for signal in prescribed)
+        dimensions = {**robot.input_dimensions}
+        dimensions |= {name: layout.dimensions[layout.coordinate(name, "driven")] for name in signals}
+        if not isinstance(bounds, Mapping):
+            raise InputError("bounds", "a mapping of names to pairs (low, high)", f"{bounds!r}"[:60])
+        for name in bounds:
+            if name not in dimensions:
+                expected = "the name of an input or a driven coordinate"
+                raise InputError("bounds", expected, f"'{name}'", nearest(str(name), dimensions))
+        end = block.get("t_end") or LONGEST
+        times = np.linspace(0.0, end, SAMPLES)
+        tables = np.hstack([self._inputs.sample(times), *(s.sample(times)[:, None] for s in self._driven.signals)])
+        guesses = self._guesses(tables)
+        self.all: dict[str, Control] = {}
+        for (name, dimension), values, guess in zip(dimensions.items(), tables.T, guesses, strict=True):
+            span = natural_bounds(layout, robot.description.actuators, name)
+            if name in bounds:
+                given = interval(f"bounds.{name}", bounds[name], dimension)
+                span = max(span[0], given[0]), min(span[1], given[1])
+            low, high = np.where(np.isfinite(span), span, np.clip(guess, *span))
+            low, high = min(float(low), float(values[0])), max(float(high), float(values[0]))
+            if not low < high:
+                raise InputError(f"bounds.{name}", "a range", f"{low:g} to {high:g}")
+            self.all[name] = Control(name, dimension, low, high, float(values[0]), name in signals)
+
+    def _guesses(self, tables: Array) -> list[tuple[float, float]]:
+        """Ranges where nobody gives any: around what is prescribed, else by what moves the robot visibly."""
+        robot, rows = self._robot, list[tuple[float, float]]()
+        size = extent(robot)
+        inputs = self._input_ranges(size)
+        for k, values in enumerate(tables.T):
+            low, high, is_input = float(values.min()), float(values.max()), k < len(inputs)
+            if high - low > 1e-9 * max(abs(low), abs(high)):
+                room, low_sign, high_sign = MARGIN * (high - low), low < 0.0, high > 0.0
+                low, high = low - room, high + room
+                rows.append((low * low_sign, high * high_sign) if is_input else (low, high))
+            elif is_input:
+                rows.append((-inputs[k], inputs[k]) if low == 0.0 else (min(0.0, 2.0 * low), max(0.0, 2.0 * low)))
+            else:
+                dimension = robot.engine.layout.dimensions[self._column(k - len(inputs))]
+                reach = {"length": DRIVEN_LENGTH * size, "angle": 0.5 * np.pi}.get(dimension, DRIVEN_NUMBER)
+                rows.append((low - reach, high + reach))
+        return rows
+
+    def _column(self, k: int) -> int:
+        return self._robot.engine.layout.coordinate(self._driven_names[k], "driven")
+
+    def _input_ranges(self, size: float) -> list[float]:
+        """Round inputs that move some link by a part of the robot's size, or turn it as far."""
+        robot, q = self._robot, self._robot.initial_q
+        n = robot.engine.n_actuators
+        if not n:
+            return []
+        free = np.ones(robot.ndof, dtype=bool)
+        free[[self._column(k) for k in range(len(self._driven_names))]] = False
+        B = robot.engine.internal(q, np.zeros_like(q), robot.inputs(None), True).B
+        nodes = np.array([link.nodes[-1] for link in robot.engine.layout.links.values()])
+        J = robot.engine.jacobians(nodes, q, np.zeros_like(q), False)[2]
+        moved = J @ response(robot, q, free) @ B
+        most = np.maximum(np.linalg.norm(moved[:, 3:], axis=1), size * np.linalg.norm(moved[:, :3], axis=1)).max(axis=0)
+        return [round_up(FAR * size / one) if one > 0.0 else 1.0 for one in most.tolist()]
+
+    @property
+    def starts(self) -> dict[str, float]:
+        """Values at t = 0 by name."""
+        return {name: control.start for name, control in self.all.items()}
+
+    def prescribed(self, t: float) -> dict[str, float]:
+        """Values that the file prescribes at a time, by name."""
+        return dict(zip(self.all, [*self._inputs.value(t).tolist(), *self._driven.value(t).tolist()], strict=True))
+
+    def split(self, values: Mapping[str, float]) -> tuple[Array, dict[str, float]]:
+        """Inputs (n_actuators,) and driven coordinates of values by name."""
+        inputs = np.array([values[name] for name, one in self.all.items() if not one.is_driven])
+        return inputs, {name: values[name] for name, one in self.all.items() if one.is_driven}
+
+
+def extent(robot: Robot) -> float:
+    """Largest extent of a robot in its initial state [m], 1 where it has none."""
+    engine = robot.engine
+    nodes = np.arange(len(engine.tree.segment))
+    positions = engine.poses(nodes, robot.initial_q, np.zeros(robot.ndof))[0][:, :3, 3]
+    return float(np.ptp(np.vstack([np.zeros(3), positions]), axis=0).max()) or 1.0

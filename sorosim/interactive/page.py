@@ -1,0 +1,286 @@
+"""The page in the browser: a thin view of a `Session`, by viser. All pages that are open show and do the same."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
+from functools import partial
+from io import StringIO
+from typing import Any
+
+import numpy as np
+
+from sorosim.arrays import Array
+from sorosim.errors import InputError, SorosimError
+from sorosim.interactive.scene import RobotScene
+from sorosim.interactive.session import MODES, MOTION, STATICS, LiveState, Session
+from sorosim.viz.motion import TINTS
+from sorosim.viz.options import CENTRE_OF_MASS, CONTACTS, FORCES, LOADS
+
+NOBODY = "nothing"
+KEY_PART = 0.05  # of a control's range, by which a key changes it
+TEXT_TIME, PLOT_TIME = 0.25, 0.1  # s between changes of texts and plots
+UNTOUCHED = 0.5  # s since a slider was moved, after which it shows what others set
+WINDOW = 10.0  # s that plots show
+MOST_LINES = 6  # in a plot
+STRENGTHS = (-2.0, 2.0)  # powers of ten
+SPEEDS = (0.05, 4.0)
+STEPS = 200  # of a slider
+PLOT_HEIGHT = 180  # pixels
+SHOWN = {LOADS: "loads", CONTACTS: "contacts", "joints": "joints and motors", "gravity": "weight"}
+KEYS = "space: pause; N: one step; R: reset; M: motion or statics; V: record; 1 to 9: raise a slider, with shift lower"
+
+
+class Page:
+    """The page of a session, which is served until `stop`.
+
+    Attributes
+    ----------
+    url : str
+    rate : float
+        Frames per second that were sent lately.
+    """
+
+    def __init__(self, session: Session, host: str, port: int) -> None:
+        viser = require_viser()
+        free = _free_port(host, port)
+        self.session = session
+        with redirect_stdout(StringIO()):  # it announces itself
+            self._server = viser.ViserServer(host=host, port=free, label=session.robot.name, verbose=False)
+        if self._server.get_port() != free:  # taken in the meantime
+            self._server.stop()
+            raise _taken(port)
+        self.url = f"http://{'localhost' if host in ('127.0.0.1', '0.0.0.0') else host}:{free}"
+        self.rate = 0.0
+        self._gui, self._uplot = self._server.gui, viser.uplot
+        self._gui.configure_theme(show_logo=False, show_share_button=False, control_width="medium")
+        self._built: LiveState | None = None
+        self._stopping = threading.Event()
+        self._build(session.state)
+        self._thread = threading.Thread(target=self._run, name="sorosim page", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the page."""
+        self._stopping.set()
+        self._thread.join()
+        with redirect_stdout(StringIO()):
+            self._server.stop()
+
+    def _run(self) -> None:
+        state, sent = self.session.state, deque[float](maxlen=60)
+        while not self._stopping.is_set():
+            newer = self.session.wait_for_frame(state)
+            if newer is state:
+                continue
+            state = newer
+            if self._built is None or state.generation != self._built.generation:
+                self._build(state)
+            with self._server.atomic():
+                self._show(state)
+            sent.append(time.perf_counter())
+            self.rate = (len(sent) - 1) / (sent[-1] - sent[0]) if len(sent) > 1 else 0.0
+
+    # -- what is in the page -------------------------------------------------------------------------------------------
+
+    def _build(self, state: LiveState) -> None:
+        """All of it, for a robot."""
+        self._gui.reset()
+        self._gui.set_panel_label(state.robot.name)
+        self._scene = RobotScene(self._server, state, self._dragged)
+        gui = self._gui
+        self._status, self._message = gui.add_markdown(""), gui.add_markdown("")
+        self._buttons = gui.add_button_group("", ("pause", "step", "reset"), hint=KEYS)
+        self._buttons.on_click(lambda event: self._press(event.target.value))
+        self._mode = self._dropdown("mode", MODES, self.session.set_mode)
+        self._slider("speed", *SPEEDS, 0.05, state.speed, self.session.set_speed)
+        self._record = gui.add_button("record", icon=None)
+        self._record.on_click(lambda _: self._press("record"))
+        with gui.add_folder("Controls"):
+            self._source = self._dropdown("follow", self.session.sources, self.session.follow)
+            self._sliders, self._touched = dict[str, Any](), dict[str, float]()
+            for name, one in state.controls.all.items():
+                x, step = float(np.clip(state.values[name], one.low, one.high)), (one.high - one.low) / STEPS
+                self._sliders[name] = self._slider(one.label, one.low, one.high, step, x, partial(self._set, name))
+        with gui.add_folder("Forces", expand_by_default=False):
+            self._gravity = gui.add_vector3("gravity [m/s²]", tuple(state.gravity.tolist()))
+            self._gravity.on_update(self._called(self.session.set_gravity))
+            self._slider("pull, power of 10", *STRENGTHS, 0.1, 0.0, lambda x: self.session.set_strength(10.0**x))
+        with gui.add_folder("Picture", expand_by_default=False):
+            self._shown = {kind: gui.add_checkbox(SHOWN[kind], kind == CONTACTS) for kind in FORCES}
+            self._arrow_label = gui.add_markdown("")
+            names = [NOBODY, CENTRE_OF_MASS, *(link.name for link in state.robot.links)]
+            self._follow = gui.add_dropdown("camera follows", names)
+        with gui.add_folder("Plot"):
+            self._plotted = gui.add_dropdown("of", list(self._plots(state)))
+            self._plotted.on_update(lambda _: self._clear_plot())
+            self._history = deque[tuple[float, Array]]()
+            self._chart: Any = None
+            self._clear_plot()
+        buttons = {"space": "pause", "N": "step", "R": "reset", "V": "record"}
+        keys: dict[tuple[Any, Any], tuple[str, Callable[[], None]]]
+        keys = {(key, None): (button, partial(self._press, button)) for key, button in buttons.items()}
+        keys["M", None] = "motion or statics", self._change_mode
+        for k, name in enumerate([*state.controls.all][:9]):
+            keys[str(k + 1), None] = f"raise {name}", partial(self.session.nudge, k, KEY_PART)
+            keys[str(k + 1), "shift"] = f"lower {name}", partial(self.session.nudge, k, -KEY_PART)
+        for (key, modifier), (label, action) in keys.items():
+            command = gui.add_command(label, hotkey=key, modifier=modifier)
+            command.on_trigger(partial(_without_event, action))
+        self._built, self._texts_at, self._plotted_at = state, 0.0, 0.0
+
+    def _slider(self, label: str, low: float, high: float, step: float, x: float, change: Callable[[Any], None]) -> Any:
+        slider = self._gui.add_slider(label, low, high, step, x)
+        slider.on_update(self._called(change))
+        return slider
+
+    def _dropdown(self, label: str, names: Sequence[str], change: Callable[[Any], None]) -> Any:
+        dropdown = self._gui.add_dropdown(label, names)
+        dropdown.on_update(self._called(change))
+        return dropdown
+
+    def _called(self, change: Callable[[Any], None]) -> Callable[[Any], None]:
+        """What a page does to a value, but for values that follow the session."""
+
+        def called(event: Any) -> None:
+            if event.client is not None:
+                try:
+                    change(event.target.value)
+                except SorosimError as error:
+                    event.client.add_notification("refused", str(error), color="red", auto_close_seconds=10.0)
+
+        return called
+
+    def _set(self, name: str, x: float) -> None:
+        self._touched[name] = time.monotonic()
+        self.session.set(**{name: x})
+
+    def _press(self, button: str) -> None:
+        session = self.session
+        if button == "pause":
+            session.pause(not session.state.paused)
+        elif button == "record":
+            session.record(not session.state.recorded)
+        else:
+            getattr(session, button)()
+
+    def _change_mode(self) -> None:
+        self.session.set_mode(MOTION if self.session.state.mode == STATICS else STATICS)
+
+    async def _dragged(self, event: Any) -> None:
+        """A pointer drags the robot; a coroutine, for these come in order."""
+        state, session = self.session.state, self.session
+        if event.phase == "end":
+            session.release()
+            return
+        if event.phase == "start":
+            point = np.array(event.start_position)
+            link, s = self._scene.nearest(state.q, point)
+            session.grab(link, s=s, point=point)
+        session.aim(event.end_position)
+
+    # -- what changes --------------------------------------------------------------------------------------------------
+
+    def _show(self, state: LiveState) -> None:
+        kinds = [kind for kind, box in self._shown.items() if box.value]
+        self._scene.show(state, kinds, None if self._follow.value == NOBODY else self._follow.value)
+        now = time.monotonic()
+        if now >= self._texts_at + TEXT_TIME:
+            self._texts_at = now
+            self._show_texts(state)
+        if now >= self._plotted_at + PLOT_TIME:
+            self._plotted_at = now
+            self._show_plot(state)
+
+    def _show_texts(self, state: LiveState) -> None:
+        pace = "paused" if state.paused else f"{state.factor:.2f} times real time"
+        if not state.paused and state.mode == MOTION and state.factor < 0.9 * state.speed:
+            pace += f" (slower than {state.speed:g})"
+        self._status.content = f"**t = {state.t:.2f} s**, {'statics' if state.mode == STATICS else pace}"
+        self._message.content = state.message
+        self._arrow_label.content = self._scene.arrow_label
+        self._record.label = f"end recording ({state.recorded} states)" if state.recorded else "record"
+        self._mode.value, self._source.value = state.mode, state.source
+        for name, slider in self._sliders.items():
+            x = float(np.clip(state.values[name], slider.min, slider.max))
+            if x != slider.value and time.monotonic() > self._touched.get(name, 0.0) + UNTOUCHED:
+                slider.value = x
+
+    @staticmethod
+    def _plots(state: LiveState) -> dict[str, list[str]]:
+        """What can be plotted, and the labels of its lines."""
+        plots = {f"tip of {state.robot.tip_link} [m]": ["x", "y", "z"]}
+        if state.controls.all:
+            plots["controls"] = [one.label for one in state.controls.all.values()][:MOST_LINES]
+        for name, reader in state.robot.instruments.readers.items():
+            plots[f"sensor {name}"] = list(reader.channels)[:MOST_LINES]
+        return plots
+
+    def _readings(self, state: LiveState) -> Array:
+        what = self._plotted.value
+        if what.startswith("tip of "):
+            return state.robot.pose(state.q, state.robot.tip_link)[:3, 3]
+        if what == "controls":
+            return np.array(list(state.values.values()))[:MOST_LINES]
+        readings = state.robot.measure(state.q, state.qd, u=state.u, t=state.t)
+        return np.ravel(readings[what.removeprefix("sensor ")])[:MOST_LINES]
+
+    def _clear_plot(self) -> None:
+        self._history.clear()
+        labels = self._plots(self.session.state)[self._plotted.value]
+        series = [self._uplot.Series(label="t [s]")]
+        series += [self._uplot.Series(label=label, stroke=TINTS[k], width=2) for k, label in enumerate(labels)]
+        data = tuple(np.zeros(1) for _ in series)
+        if self._chart is not None:
+            self._chart.remove()
+        scales = {"x": self._uplot.Scale(time=False)}
+        self._chart = self._gui.add_uplot(data, tuple(series), scales=scales, height=PLOT_HEIGHT)
+
+    def _show_plot(self, state: LiveState) -> None:
+        history = self._history
+        if history and state.t <= history[-1][0]:
+            if state.t == history[-1][0] and state.mode == MOTION:
+                return
+            history.clear()
+        history.append((state.t, self._readings(state)))
+        while history[0][0] < state.t - WINDOW:
+            history.popleft()
+        times, rows = np.array([t for t, _ in history]), np.array([row for _, row in history])
+        if rows.shape[1] + 1 == len(self._chart.data):
+            self._chart.data = (times, *rows.T)
+
+
+def _without_event(action: Callable[[], None], _: Any) -> None:
+    action()
+
+
+def require_viser() -> Any:
+    """The package, which the extra `live` brings (InputError)."""
+    try:
+        import viser
+    except ImportError:
+        hint = "pip install 'sorosim[live]'"
+        raise InputError("live", "the package viser", "none that can be imported", hint) from None
+    return viser
+
+
+def _free_port(host: str, port: int) -> int:
+    """The port if it is free, or one that is if it is 0."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            if isinstance(error, socket.gaierror) or "assign" in (error.strerror or ""):
+                expected = "a name or an address of this machine"
+                raise InputError("host", expected, f"'{host}'", "127.0.0.1 is for this machine alone") from None
+            raise _taken(port) from None
+        return int(probe.getsockname()[1])
+
+
+def _taken(port: int) -> InputError:
+    return InputError("port", "one that is free", f"{port}, which is taken", "port 0 takes one that is free")

@@ -1,0 +1,502 @@
+"""A robot that moves in the time of the clock under the hands of a user: the model of `sorosim.live`, without a page.
+
+A thread of its own moves the robot and publishes a `LiveState` for each frame. Commands are put in a queue, which that
+thread works off between steps; so they may come from any thread.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+import numpy as np
+
+from sorosim.arrays import Array
+from sorosim.equilibria.statics import statics
+from sorosim.errors import InputError, SorosimError, nearest
+from sorosim.interactive.controls import Controls, extent
+from sorosim.interactive.pull import Pull
+from sorosim.interactive.recording import Recording, pull_load
+from sorosim.options import LiveArguments, checked
+from sorosim.results.result import Equilibrium
+from sorosim.robot import Robot, check_robot
+from sorosim.stepping.stepper import Stepper, StepState
+from sorosim.units.quantity import amount
+from sorosim.validation import Number, choice, flag, vector
+
+MOTION, STATICS = MODES = ("motion", "statics")
+SLIDERS, FILE, CONTROLLER = SOURCES = ("sliders", "file", "controller")
+FRAME_TIME = 1.0 / 30.0  # s between frames
+BUSY = 0.8  # part of it for steps, at most
+SETTLING = 0.1  # s, time constant with which driven coordinates follow what was set
+LONGEST_LAG = 0.25  # s on the clock that a frame makes up for, at most
+NOTED = 10.0  # s that a note is shown
+WATCHED = 0.5  # s between looks at the robot's file
+
+
+@dataclass(frozen=True)
+class LiveState:
+    """A robot between two steps, and what there is to say about it.
+
+    Attributes
+    ----------
+    generation : int
+        Changes with the robot.
+    robot : Robot
+    controls : Controls
+    t, q, qd, u
+        As of a `StepState`.
+    values : dict of str to float
+        Of all controls by name.
+    gravity : (3,) ndarray
+        [m/s^2]
+    pull : (point, target, force) or None
+        Three (3,) arrays, world frame [m, m, N].
+    mode : {"motion", "statics"}
+    source : {"sliders", "file", "controller"}
+        Where inputs come from.
+    paused : bool
+    message : str
+        Why it stopped, what was refused, what was written; "" if there is nothing to say.
+    speed, factor : float
+        Seconds of the motion per second: those asked for, and those reached.
+    recorded : int
+        Rows of the recording that is under way; 0: none is.
+    """
+
+    generation: int
+    robot: Robot
+    controls: Controls
+    t: float
+    q: Array
+    qd: Array
+    u: Array
+    values: dict[str, float]
+    gravity: Array
+    pull: tuple[Array, Array, Array] | None
+    mode: str
+    source: str
+    paused: bool
+    message: str
+    speed: float
+    factor: float
+    recorded: int
+
+
+class Session:
+    """A robot under the hands of a user; see `sorosim.live` for the arguments.
+
+    Parameters
+    ----------
+    reload : callable, optional
+        Gives the robot of the file `watched` anew.
+    """
+
+    def __init__(
+        self, robot: Robot, *, u: Any = None, driven: Any = None, bounds: Mapping[str, Any] | None = None,
+        controller: Any = None, dt: Number | None = None, speed: Number | None = None, out: str | Path | None = None,
+        watched: Path | None = None, reload: Callable[[], Robot] | None = None,
+    ) -> None:  # fmt: skip
+        options = checked(LiveArguments, {"dt": dt, "speed": speed})
+        self.dt, self._speed = float(options["dt"]), float(options["speed"])
+        self._control = _control_law(controller)
+        self._prescribed = u, driven, bounds or {}
+        self._out, self._watched, self._reload = out, watched, reload
+        self._saved_at, self._looked = _time_of(watched), 0.0
+        self._inbox: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self._mode, self._source = MOTION, CONTROLLER if self._control else SLIDERS
+        self._paused, self._halted, self._strength = False, "", 1.0
+        self._note = "", 0.0  # what is to be told, and since when
+        self._lag, self._clock, self._factor = 0.0, [(0.0, 0.0)], 0.0
+        self._recording: Recording | None = None
+        self._equilibrium: Equilibrium | None = None  # the last one, by statics
+        self._stale = True  # whether another one is to be found
+        self._generation = 0
+        self._thread: threading.Thread | None = None
+        self._stopping = threading.Event()
+        self._published = threading.Condition()
+        self._take(check_robot(robot))
+        self._publish()
+
+    # -- what anyone may call ------------------------------------------------------------------------------------------
+
+    def set(self, **values: Number) -> None:
+        """Set inputs and driven coordinates by name: numbers in SI units, or texts with units."""
+        known = self.state.controls.all
+        for name in values:
+            if name not in known:
+                expected = "the name of an input or a driven coordinate"
+                raise InputError("set", expected, f"'{name}'", nearest(name, known))
+        numbers = {name: amount(name, value, known[name].dimension) for name, value in values.items()}
+
+        def change() -> None:
+            self._wanted.update((name, x) for name, x in numbers.items() if name in self._wanted)
+            self._source, self._stale = SLIDERS, True
+
+        self._inbox.put(change)
+
+    def nudge(self, index: int, part: float) -> None:
+        """Change the control of an index by a part of its range, within the range."""
+
+        def change() -> None:
+            if index < len(self._wanted):
+                one = list(self.controls.all.values())[index]
+                x = self._wanted[one.name] + part * (one.high - one.low)
+                self._wanted[one.name] = float(np.clip(x, one.low, one.high))
+                self._source, self._stale = SLIDERS, True
+
+        self._inbox.put(change)
+
+    def follow(self, source: str) -> None:
+        """Take inputs from "sliders", the "file" or the "controller"."""
+        choice("source", source, self.sources)
+        self._inbox.put(lambda: self._set_source(source))
+
+    def grab(self, link: str, *, s: float = 1.0, point: Any = None) -> None:
+        """Take hold of a link, at a place s of a rod, or of the point of it that lies at `point` (3,) [m]."""
+        self.state.robot.engine.layout.link(link)
+        place = None if point is None else vector("point", point, 3)
+        self._inbox.put(lambda: self._grab(link, place, amount("s", s, "number")))
+
+    def aim(self, target: Any) -> None:
+        """Pull what is held towards a target (3,) in the world [m]."""
+        place = vector("target", target, 3)
+
+        def change() -> None:
+            self._stale = True
+            self._pull.aim(place, self._now.q)
+
+        self._inbox.put(change)
+
+    def release(self) -> None:
+        """Let it go."""
+        self._inbox.put(self._release)
+
+    def set_strength(self, strength: Number) -> None:
+        """Multiply the stiffness of pulls; 1 is about as stiff as what is pulled."""
+        number = amount("strength", strength, "number")
+        if not number > 0.0:
+            raise InputError("strength", "a number greater than 0", f"{number:g}")
+        self._inbox.put(lambda: setattr(self, "_strength", number))
+
+    def set_gravity(self, gravity: Any) -> None:
+        """Change gravity (3,) [m/s^2]; water keeps its surface."""
+        vector_ = vector("gravity", gravity, 3)
+        self._inbox.put(lambda: self._set_gravity(vector_))
+
+    def set_mode(self, mode: str) -> None:
+        """Let it move ("motion"), or be in equilibrium at any time ("statics")."""
+        choice("mode", mode, MODES)
+        self._inbox.put(lambda: self._set_mode(mode))
+
+    def set_speed(self, speed: Number) -> None:
+        """Seconds of the motion per second."""
+        number = float(checked(LiveArguments, {"speed": speed})["speed"])
+        self._inbox.put(lambda: setattr(self, "_speed", number))
+
+    def pause(self, paused: bool = True) -> None:
+        """Stop the motion, or let it go on."""
+        flag("paused", paused)
+        self._inbox.put(lambda: self._pause(paused))
+
+    def step(self) -> None:
+        """Move by one step, and pause."""
+        self._inbox.put(self._single_step)
+
+    def reset(self) -> None:
+        """Back to the start at t = 0, controls too."""
+        self._inbox.put(lambda: self._restart(None, None, 0.0))
+
+    def record(self, on: bool = True) -> None:
+        """Begin to record, or end and write the result; in statics, write the equilibrium."""
+        flag("on", on)
+        self._inbox.put(self._record if on else self._write)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Where inputs can come from."""
+        there = {SLIDERS: True, FILE: self.controls.moves, CONTROLLER: self._control is not None}
+        return tuple(name for name in SOURCES if there[name])
+
+    def wait_for_frame(self, after: LiveState, timeout: float = 1.0) -> LiveState:
+        """The newest state; waits for one that is newer than another, at most for a while [s]."""
+        with self._published:
+            self._published.wait_for(lambda: self.state is not after, timeout)
+            return self.state
+
+    def start(self) -> None:
+        """Move in a thread of its own, in the time of the clock, until `stop`."""
+        self._stopping.clear()
+        self._thread = threading.Thread(target=self._run, name="sorosim live", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread; what is recorded is written."""
+        self._stopping.set()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+        self._inbox.put(self._write)
+        self._obey()
+
+    def frame(self, elapsed: float, busy: float = np.inf) -> LiveState:
+        """Obey commands, and move by what a time on the clock [s] is, computing for no longer than `busy` [s]."""
+        self._obey()
+        if self._mode == STATICS:
+            if self._stale and not self._paused:
+                self._balance()
+        elif not self._paused:
+            begin = time.perf_counter()
+            self._lag += elapsed * self._speed
+            while self._lag >= self.dt * (1.0 - 1e-9) and not self._paused:
+                self._lag -= self.dt
+                self._advance()
+                if time.perf_counter() - begin > busy:
+                    self._lag = min(self._lag, self.dt)  # slower than asked for
+        return self._publish()
+
+    # -- in the thread that moves --------------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        before = time.perf_counter()
+        while not self._stopping.is_set():
+            self._look_at_file()
+            now = time.perf_counter()
+            self.frame(min(now - before, LONGEST_LAG), BUSY * FRAME_TIME)
+            self._measure_speed(now)
+            before = now
+            self._stopping.wait(max(0.1 * FRAME_TIME, FRAME_TIME - (time.perf_counter() - now)))
+
+    def _obey(self) -> None:
+        while not self._inbox.empty():
+            command = self._inbox.get()
+            try:
+                command()
+            except SorosimError as error:
+                self._say(str(error))
+
+    def _take(self, robot: Robot, q: Array | None = None, qd: Array | None = None) -> None:
+        """Go on with a robot; nothing changes if it cannot start."""
+        known = vars(self).copy()
+        try:
+            self.robot, self._pull = robot, Pull(robot)
+            self.controls = Controls(robot, *self._prescribed)
+            self._gravity, self._size = np.array(robot.description.gravity), extent(robot)
+            wanted = known.get("_wanted", {})
+            kept = {name: x for name, x in wanted.items() if name in self.controls.all} if q is not None else {}
+            self._restart(q, qd, 0.0 if q is None else known["_now"].t, kept)
+        except SorosimError:
+            vars(self).update(known)
+            raise
+        self._generation += 1
+
+    def _restart(self, q: Any, qd: Any, t: float, kept: Mapping[str, float] | None = None) -> None:
+        """Begin anew at a state; None: that of the file."""
+        self._write()
+        wanted = self.controls.starts | dict(kept or {})
+        robot, layout = self._pull.robot, self.robot.engine.layout
+        if q is not None:
+            wanted |= {name: float(q[layout.coordinate(name, "driven")]) for name, one in self.controls.all.items()
+                       if one.is_driven}  # fmt: skip
+        u, driven = self.controls.split(wanted)
+        stepper = Stepper(robot, self.dt, driven=driven)
+        start = robot.description.simulate.get("q0") if q is None else q
+        self._release()
+        self._now = stepper.reset(start, qd, t, u=u)
+        self._stepper, self._wanted, self._driven, self._start = stepper, wanted, dict(driven), driven
+        self._rates = dict.fromkeys(driven, 0.0)
+        self._lag, self._halted, self._stale, self._equilibrium = 0.0, "", True, None
+
+    def _advance(self) -> None:
+        """One step; where there is none, pause."""
+        try:
+            u, driven = self._next_inputs(self._now)
+            self._now = self._stepper.step(u, driven)
+        except SorosimError as error:
+            self._pause(True)
+            self._halted = f"paused at t = {self._now.t:.4g} s: {error}"
+            return
+        if self._recording is not None:
+            grip = self._pull.grip
+            force = None if grip is None else self._pull.force(self._now.q, self._now.qd)
+            self._recording.add(self._now, grip, force)
+
+    def _next_inputs(self, now: StepState) -> tuple[Array, dict[str, float]]:
+        """Inputs over the next step, and where driven coordinates are at its end."""
+        if self._source == FILE:
+            u, _ = self.controls.split(self.controls.prescribed(now.t))
+            self._wanted = self.controls.prescribed(now.t + self.dt)
+            _, driven = self.controls.split(self._wanted)
+            self._rates = {name: (x - self._driven[name]) / self.dt for name, x in driven.items()}
+            self._driven = driven
+            return u, driven
+        u, targets = self.controls.split(self._wanted)
+        if self._source == CONTROLLER and self._control is not None:
+            u = self._controlled(now)
+            self._wanted |= dict(zip(self.robot.actuator_names, u.tolist(), strict=True))
+        tau = max(SETTLING, 4.0 * self.dt)
+        for name, target in targets.items():  # critically damped
+            away, rate = target - self._driven[name], self._rates[name]
+            self._rates[name] = rate + self.dt * (away / tau - 2.0 * rate) / tau
+            self._driven[name] += self.dt * self._rates[name]
+        return u, self._driven
+
+    def _controlled(self, now: StepState) -> Array:
+        assert self._control is not None
+        try:
+            return self.robot.inputs(self._control(now.t, now.q.copy(), now.qd.copy()), "controller")
+        except SorosimError:
+            raise
+        except Exception as error:  # of a user's code
+            raise InputError("controller", "inputs", f"{type(error).__name__}: {error}") from error
+
+    def _balance(self) -> None:
+        """Find the equilibrium under what is set."""
+        u, driven = self.controls.split(self._wanted)
+        self._stale, self._equilibrium = False, None
+        try:
+            found = statics(self._pull.robot, u, driven=driven, q0=self._now.q)
+        except SorosimError as error:
+            self._halted = f"no equilibrium: {error}"
+            return
+        self._equilibrium, self._halted = found, "" if found.stable else f"not stable: {found.stability}"
+        self._now = StepState(self._now.t, found.q, np.zeros_like(found.q), u)
+
+    def _grab(self, link: str, point: Array | None, s: float) -> None:
+        q = self._now.q
+        self._release()
+        layout, free = self.robot.engine.layout, np.ones(self.robot.ndof, dtype=bool)
+        free[[layout.coordinate(name, "driven") for name in self._driven]] = False
+        self._pull.grab(self._pull.at(q, link, point, s), q, free, self._strength, self._size)
+
+    def _release(self) -> None:
+        self._pull.release()
+        self._stale = True
+
+    def _pause(self, paused: bool) -> None:
+        self._paused, self._lag = paused, 0.0
+        if not paused:
+            self._halted = ""
+
+    def _single_step(self) -> None:
+        self._pause(False)
+        if self._mode == MOTION:
+            self._advance()
+            self._pause(True)
+
+    def _set_source(self, source: str) -> None:
+        if source == FILE:  # from its begin on, for motions must not jump
+            self._restart(None, None, 0.0)
+            self._mode = MOTION
+        self._source, self._stale = source, True
+
+    def _set_gravity(self, gravity: Array) -> None:
+        if self._recording is not None:
+            raise InputError("gravity", "the same while a motion is recorded", "another", "end the recording first")
+        self._gravity, self._stale = gravity, True
+        self._pull.robot.engine.gravity[:] = gravity  # that of all its steps and equilibria
+
+    def _set_mode(self, mode: str) -> None:
+        if mode == self._mode:
+            return
+        self._write()
+        if mode == MOTION:
+            self._restart(self._now.q, self._now.qd, self._now.t, self._wanted)
+        self._mode, self._stale, self._paused = mode, True, False
+
+    def _record(self) -> None:
+        if self._mode == MOTION:
+            if self._recording is None:
+                self._recording = Recording(self.robot, self._gravity, self._now, self.dt, self._start)
+        elif (found := self._equilibrium) is not None:
+            robot = Robot(replace(self.robot.description, gravity=tuple(self._gravity.tolist())))
+            if self._pull.grip is not None:
+                force = self._pull.force(found.q, np.zeros_like(found.q))
+                robot = robot.with_loads(**{self._pull.name: pull_load(self._pull.grip, force.tolist())})
+            self._save(replace(found, robot=robot))
+
+    def _write(self) -> None:
+        """End a recording, if one is under way, and write it."""
+        recording, self._recording = getattr(self, "_recording", None), None
+        if recording is not None:
+            self._save(recording.run())
+
+    def _save(self, result: Any) -> None:
+        path = Path(self._out) if self._out is not None else Path(f"{self.robot.name}_live.h5")
+        names = (path.with_stem(f"{path.stem}{k}") for k in range(2, 10_000))
+        free = path if not path.exists() else next(name for name in names if not name.exists())
+        result.save(free)
+        self._say(f"written: {free}")
+
+    def _say(self, text: str) -> None:
+        self._note = text, time.monotonic()
+
+    def _look_at_file(self) -> None:
+        """Take the robot of its file when that was saved; with mistakes in it the old one goes on."""
+        now = time.monotonic()
+        if self._watched is None or self._reload is None or now < self._looked + WATCHED:
+            return
+        self._looked, saved = now, _time_of(self._watched)
+        if saved == self._saved_at or saved is None:
+            return
+        self._saved_at = saved
+        try:
+            robot = self._reload()
+            alike = robot.coordinate_names == self.robot.coordinate_names
+            try:
+                self._take(robot, *((self._now.q, self._now.qd) if alike else ()))
+            except SorosimError:
+                self._take(robot)  # its old state fits it no longer
+            self._say(f"{self._watched.name} was read again")
+        except SorosimError as error:
+            self._say(f"{self._watched.name} was not taken: {error}")
+
+    def _measure_speed(self, now: float) -> None:
+        self._clock = [
+            *(one for one in self._clock if now - one[0] < 1.0 and one[1] <= self._now.t),
+            (now, self._now.t),
+        ]
+        (begin, t), (end, t_end) = self._clock[0], self._clock[-1]
+        self._factor = (t_end - t) / (end - begin) if end > begin else 0.0
+
+    def _publish(self) -> LiveState:
+        now, pull = self._now, None
+        if self._pull.grip is not None:
+            pull = self._pull.point(now.q), self._pull.target.copy(), self._pull.force(now.q, now.qd)
+        note, since = self._note
+        message = "\n\n".join(filter(None, (self._halted, note if time.monotonic() < since + NOTED else "")))
+        recorded = 0 if self._recording is None else len(self._recording)
+        state = LiveState(
+            self._generation, self._pull.robot, self.controls, now.t, now.q, now.qd, now.u, dict(self._wanted),
+            self._gravity, pull, self._mode, self._source, self._paused, message, self._speed, self._factor,
+            recorded,
+        )  # fmt: skip
+        with self._published:
+            self.state = state
+            self._published.notify_all()
+        return state
+
+
+def _control_law(controller: Any) -> Callable[[float, Array, Array], Any] | None:
+    """A controller as a function of t, q and qd."""
+    if controller is None:
+        return None
+    if hasattr(controller, "step"):
+        return lambda t, q, qd: controller.step(q, qd)
+    if not callable(controller):
+        expected = "a function (t, q, qd) -> u, or an object with a method step(q, qd)"
+        raise InputError("controller", expected, type(controller).__name__)
+    return controller  # type: ignore[no-any-return]
+
+
+def _time_of(path: Path | None) -> int | None:
+    """When a file was saved [ns], None where there is none."""
+    try:
+        return None if path is None else path.stat().st_mtime_ns
+    except OSError:
+        return None

@@ -1,0 +1,33 @@
+"""A headless Chromium that looks at pages with WebGL, where the machine has one."""
+
+import shutil
+import tempfile
+from contextlib import contextmanager
+
+FLAGS = (
+    "headless=new", "no-sandbox", "disable-gpu", "use-gl=angle", "use-angle=swiftshader", "enable-unsafe-swiftshader",
+    "disable-quic", "no-first-run", "disable-background-networking", "disable-component-update", "disable-sync",
+    "window-size=1280,800",
+)  # fmt: skip
+
+
+def has_browser():
+    return bool(shutil.which("chromium") and shutil.which("chromedriver"))
+
+
+@contextmanager
+def browser():
+    """A driver of selenium, with a profile of its own."""
+    from selenium import webdriver
+
+    with tempfile.TemporaryDirectory() as profile:
+        options = webdriver.ChromeOptions()
+        options.binary_location = shutil.which("chromium")
+        for flag in (*FLAGS, f"user-data-dir={profile}"):
+            options.add_argument(f"--{flag}")
+        driver = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
+        driver.set_page_load_timeout(120)
+        try:
+            yield driver
+        finally:
+            driver.quit()

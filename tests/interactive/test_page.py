@@ -1,0 +1,251 @@
+"""The page of a session: what it shows and does, without a browser and, where there is one, in it."""
+
+import asyncio
+import re
+import socket
+import sys
+import time
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from helpers.browser import browser, has_browser
+from typer.testing import CliRunner
+
+import sorosim
+from sorosim.cli.main import app
+from sorosim.errors import InputError
+from sorosim.interactive.page import Page
+from sorosim.interactive.session import Session
+from sorosim.viz.options import FORCES
+
+pytest.importorskip("viser")
+
+
+@pytest.fixture
+def page(request, tmp_path):
+    session = Session(sorosim.load(getattr(request, "param", "cable_manipulator")), out=tmp_path / "run.h5")
+    page = Page(session, "127.0.0.1", 0)
+    page._stopping.set()  # its thread: states are shown by hand
+    page._thread.join()
+    yield page
+    page._server.stop()
+
+
+def event(value, client=True):
+    noted = SimpleNamespace(add_notification=lambda *args, **kwargs: noted.said.append(args[1]), said=[])
+    return SimpleNamespace(target=SimpleNamespace(value=value), client=noted if client else None)
+
+
+def shown(page, elapsed=0.0):
+    state = page.session.frame(elapsed)
+    page._texts_at = page._plotted_at = 0.0
+    page._show(state)
+    return state
+
+
+@pytest.mark.parametrize("page", ["cable_manipulator", "gripper_grasps_sphere", "puma560"], indirect=True)
+def test_what_is_drawn_is_the_robot(page):
+    state = shown(page, 0.1)
+    geometry = page._scene.visual.geometry
+    known = geometry.at(state.q).points
+    drawn = np.zeros_like(known)
+    for mesh, own in page._scene._soft:
+        drawn[own] = mesh.vertices
+    bodies = [part for part in geometry.parts if part.kind == "body"]
+    for (mesh, _), part in zip(page._scene._rigid, bodies, strict=True):
+        w, x, y, z = mesh.wxyz
+        turn = np.cross(np.array([x, y, z]), v := np.asarray(mesh.vertices))
+        drawn[part.points] = v + 2.0 * (w * turn + np.cross([x, y, z], turn)) + mesh.position
+    np.testing.assert_allclose(drawn, known, rtol=0.0, atol=1e-6)  # single precision
+    assert "t = 0.10 s" in page._status.content
+
+
+def test_a_drag_pulls_and_shows_its_force(page):
+    state = shown(page)
+    tip = state.robot.pose(state.q, "arm")[:3, 3]
+    for phase, end in (("start", tip), ("update", tip + np.array([0.0, 0.05, 0.0]))):
+        asyncio.run(page._dragged(SimpleNamespace(phase=phase, start_position=tip, end_position=end)))
+    state = shown(page, 0.1)
+    assert np.linalg.norm(state.pull[2]) > 0.01
+    assert page._scene._force_label.text == f"{np.linalg.norm(state.pull[2]):.3g} N"
+    assert page._scene._arrows["pull", 1][0].visible
+    asyncio.run(page._dragged(SimpleNamespace(phase="end")))
+    assert shown(page).pull is None
+    assert not page._scene._arrows["pull", 1][0].visible
+
+
+def test_sliders_set_and_follow(page):
+    slider, one = page._sliders["cable1"], page.session.controls.all["cable1"]
+    assert (slider.min, slider.max, slider.label) == (one.low, one.high, "cable1 [N]")
+    page._called(lambda x: page._set("cable1", x))(event(3.0))
+    assert shown(page).values["cable1"] == 3.0
+    page._touched.clear()
+    page.session.nudge(0, 0.1)
+    shown(page)
+    assert slider.value == pytest.approx(3.0 + 0.1 * (one.high - one.low))
+    page._called(page.session.set_speed)(event(9.0, client=False))  # set by the page itself: no command
+    assert shown(page).speed == 1.0
+
+
+def test_mistakes_are_notified(page):
+    refused = event(0.0)
+    page._called(page.session.set_strength)(refused)
+    assert "greater than 0" in refused.client.said[0]
+
+
+@pytest.mark.parametrize("page", ["gripper_grasps_sphere", "underwater_vehicle"], indirect=True)
+def test_arrows_of_all_kinds_are_drawn_and_hidden(page):
+    for kind in FORCES:
+        page._shown[kind].value = True
+    shown(page, 0.2)
+    drawn = {kind for (kind, _), (mesh, _) in page._scene._arrows.items() if mesh.visible and kind in FORCES}
+    assert drawn
+    assert "arrows:" in page._scene.arrow_label
+    for kind in FORCES:
+        page._shown[kind].value = False
+    shown(page)
+    assert not any(mesh.visible for mesh, _ in page._scene._arrows.values())
+
+
+@pytest.mark.parametrize("page", ["cable_manipulator", "puma560"], indirect=True)
+def test_plots_scroll(page):
+    for name in page._plots(page.session.state):
+        page._plotted.value = name
+        page._clear_plot()
+        for _ in range(3):
+            state = shown(page, 0.05)
+        assert len(page._chart.data[0]) == 3
+        assert page._chart.data[0][-1] == state.t
+        assert all(np.isfinite(line).all() for line in page._chart.data)
+
+
+def test_buttons_record(page, tmp_path):
+    page._press("record")
+    shown(page, 0.1)
+    assert re.match(r"end recording \(\d+ states\)", page._record.label)
+    page._press("record")
+    page._press("pause")
+    state = shown(page, 0.1)
+    assert state.paused
+    assert "run.h5" in page._message.content
+    assert len(sorosim.open(tmp_path / "run.h5")) > 5
+
+
+def test_another_robot_takes_the_page(page):
+    page.session._take(sorosim.load("soft_gripper"))
+    page._build(page.session.frame(0.0))
+    assert list(page._sliders) == list(page.session.controls.all)
+    shown(page, 0.1)
+
+
+# -- what is refused ---------------------------------------------------------------------------------------------------
+
+
+def test_a_taken_port_is_refused():
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        with pytest.raises(InputError, match=rf"port: expected one that is free, got {port}, which is taken"):
+            sorosim.live("pendulum", port=port, block=False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"host": "no.such.address.invalid", "port": 0}, "an address of this machine"),
+        ({"host": 3}, "a name or an address"),
+        ({"port": 70_000}, "port"),
+        ({"bounds": {"x": (0, 1)}}, "bounds"),
+    ],
+)
+def test_wrong_arguments_are_refused(arguments, words):
+    with pytest.raises(InputError, match=words):
+        sorosim.live("pendulum", block=False, **arguments)
+
+
+def test_without_viser_one_line_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "viser", None)
+    with pytest.raises(InputError, match=r"pip install 'sorosim\[live\]'"):
+        sorosim.live("pendulum", block=False)
+    assert isinstance(CliRunner().invoke(app, ["live", "pendulum"]).exception, InputError)
+
+
+# -- in a browser ------------------------------------------------------------------------------------------------------
+
+
+def until(condition, what, seconds=60.0):
+    end = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < end, f"no {what}"
+        time.sleep(0.1)
+    return found
+
+
+def pixel_of(client, canvas, point):
+    """Where a point of the world is, from the middle of the canvas."""
+    import viser.transforms as transforms
+
+    camera = client.camera
+    x, y, z = transforms.SO3(camera.wxyz).as_matrix().T @ (point - camera.position)
+    focal = 0.5 * canvas.size["height"] / np.tan(0.5 * camera.fov)
+    return int(focal * x / z), int(focal * y / z)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not has_browser(), reason="no chromium and chromedriver")
+def test_a_person_in_a_browser_moves_pulls_and_records(tmp_path):
+    pytest.importorskip("selenium")
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.common.keys import Keys
+
+    out = tmp_path / "run.h5"
+    with sorosim.live("cable_manipulator", port=0, block=False, out=out) as live, browser() as driver:
+        session = live.session
+        driver.get(live.url)
+        (client,) = until(lambda: list(live._page._server.get_clients().values()), "client")
+        canvas = until(lambda: driver.find_elements(By.TAG_NAME, "canvas"), "canvas")[0]
+        until(lambda: "cable1 [N]" in driver.page_source, "slider")
+
+        def press(label):
+            buttons = driver.find_elements(By.TAG_NAME, "button")
+            next(button for button in buttons if button.text.startswith(label)).click()
+
+        # a slider moves the robot, by the keys of the browser
+        press("record")
+        until(lambda: session.state.recorded, "recording")
+        before = session.state.robot.pose(session.state.q, "arm")[:3, 3]
+        thumbs = driver.find_elements(By.CSS_SELECTOR, "[role=slider]")
+        names = [thumb.find_element(By.XPATH, "./ancestor::*[contains(., 'cable')][1]").text for thumb in thumbs[1:2]]
+        assert "cable1" in names[0]
+        thumbs[1].send_keys(Keys.END)
+        until(lambda: session.state.values["cable1"] == session.controls.all["cable1"].high, "input")
+        until(lambda: np.linalg.norm(session.state.robot.pose(session.state.q, "arm")[:3, 3] - before) > 0.01, "motion")
+
+        # a drag of the pointer pulls at it, once it is at rest
+        until(lambda: np.abs(session.state.qd).max() < 1e-2, "rest")
+        x, y = pixel_of(client, canvas, session.state.robot.pose(session.state.q, "arm", s=0.9)[:3, 3])
+        drag = ActionChains(driver, duration=100).move_to_element_with_offset(canvas, x, y).click_and_hold()
+        for _ in range(8):
+            drag = drag.move_by_offset(-8, -8)
+        drag.perform()
+        state = until(lambda: session.state if session.state.pull is not None else None, "pull")
+        until(lambda: np.linalg.norm(session.state.pull[2]) > 0.01, "force")
+        assert session._pull.grip.link == "arm"
+        assert session._pull.grip.s > 0.7
+        assert state.message == ""
+        ActionChains(driver).release().perform()
+        until(lambda: session.state.pull is None, "release")
+
+        # the keyboard pauses, the button ends the recording
+        press("end recording")
+        until(out.exists, "file")
+        ActionChains(driver).move_to_element_with_offset(canvas, -300, 250).click().send_keys(" ").perform()
+        until(lambda: session.state.paused, "pause")
+    result = CliRunner().invoke(app, ["info", str(out)])
+    assert result.exit_code == 0
+    run = sorosim.open(out)
+    assert list(run.robot.description.loads) == ["pull1"]
+    assert run.u[-1, 0] > 0.0

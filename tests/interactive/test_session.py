@@ -1,0 +1,409 @@
+"""A session without a page: what moves, what is pulled, what is recorded, what is refused."""
+
+import os
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import sorosim
+from sorosim.errors import InputError, ModelError
+from sorosim.interactive import session as module
+from sorosim.interactive.controls import Controls
+from sorosim.interactive.pull import FREQUENCY, Pull, response
+from sorosim.interactive.session import MOTION, STATICS, Session
+from sorosim.results.result import Equilibrium, Run
+
+FINGER = """\
+sorosim: 1
+name: finger
+materials:
+  silicone: {young: 1 MPa, poisson: 0.5, density: 1000 kg/m^3, damping: 10 kPa*s}
+links:
+  finger:
+    joint: fixed
+    rod:
+      length: 12 cm
+      section: {circle: {radius: [8 mm, 4 mm]}}
+      material: silicone
+      strain: {bending: 2, elongation: 0}
+actuators:
+  tendon: {tendon: {rod: finger, y: 0, z: 0.8*r}}
+simulate: {t_end: 2, u: {tendon: "2*smoothstep(t)"}}
+"""
+DT = 5e-3
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "finger.yaml"
+    path.write_text(FINGER)
+    return path
+
+
+@pytest.fixture
+def robot(file):
+    return sorosim.load(file)
+
+
+@pytest.fixture
+def session(robot, tmp_path):
+    return Session(robot, out=tmp_path / "run.h5")
+
+
+def pulled(session, target=(0.02, 0.03, 0.0), s=0.6):
+    """The session, whose finger is pulled towards a place beside where it was held."""
+    session.grab("finger", s=s)
+    state = session.frame(0.0)
+    session.aim(state.pull[0] + target)
+    return session.frame(0.0)
+
+
+# -- motion ------------------------------------------------------------------------------------------------------------
+
+
+def test_sliders_are_the_inputs_of_the_steps(session, robot):
+    session.set(tendon="1.5 N")
+    state = session.frame(0.2)
+    stepper = sorosim.Stepper(robot, DT)
+    stepper.reset(u=[0.0])
+    for _ in range(40):
+        known = stepper.step([1.5])
+    assert state.t == pytest.approx(0.2)
+    assert_allclose(state.q, known.q, rtol=0.0, atol=1e-12)  # the load of the pull adds zeros
+    assert state.values == {"tendon": 1.5}
+
+
+def test_speed_pause_step_and_reset(session):
+    session.set_speed(0.5)
+    assert session.frame(0.2).t == pytest.approx(0.1)
+    session.pause()
+    assert session.frame(0.2).t == pytest.approx(0.1)
+    session.step()
+    state = session.frame(0.2)
+    assert (state.t, state.paused) == (pytest.approx(0.1 + DT), True)
+    session.pause(False)
+    assert session.frame(0.2).t == pytest.approx(0.2 + DT)
+    session.set(tendon=1.0)
+    session.reset()
+    state = session.frame(0.0)
+    assert state.t == 0.0
+    assert state.values == {"tendon": 0.0}
+    assert_array_equal(state.q, 0.0)
+
+
+def test_the_file_can_be_played_from_its_begin(session, robot):
+    session.frame(0.3)
+    session.follow("file")
+    state = session.frame(0.5)
+    stepper = sorosim.Stepper(robot, DT)
+    stepper.reset()
+    for k in range(100):
+        known = stepper.step([session.controls.prescribed(k * DT)["tendon"]])
+    assert_allclose(state.q, known.q, rtol=0.0, atol=1e-12)
+    session.set(tendon=0.3)  # whoever moves a slider takes over
+    assert session.frame(0.0).source == "sliders"
+
+
+@pytest.mark.parametrize("kind", ["function", "object"])
+def test_a_controller_drives(robot, kind):
+    class Law:
+        def step(self, q, qd):
+            return {"tendon": "0.5 N"}
+
+    controller = Law() if kind == "object" else lambda t, q, qd: [0.5]
+    state = Session(robot, controller=controller).frame(0.05)
+    assert state.source == "controller"
+    assert_array_equal(state.u, [0.5])
+
+
+def test_a_controller_that_raises_pauses_and_is_quoted(robot):
+    def law(t, q, qd):
+        raise ZeroDivisionError("no gain")
+
+    state = Session(robot, controller=law).frame(0.05)
+    assert state.paused
+    assert "ZeroDivisionError: no gain" in state.message
+
+
+def test_a_step_without_solution_pauses_and_says_why(session):
+    session.set(tendon="1e9 N")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # overflows on the way
+        state = session.frame(1.0)
+    assert state.paused
+    assert "paused at t = " in state.message
+    session.reset()
+    session.pause(False)
+    assert session.frame(0.1).t == pytest.approx(0.1)
+
+
+def test_driven_coordinates_go_smoothly_to_where_they_are_set():
+    session = Session(sorosim.load("soft_gripper"))
+    palm = session.robot.engine.layout.coordinate("palm", "driven")
+    session.set(palm="5 cm")
+    rates = [session.frame(DT).qd[palm] for _ in range(400)]
+    assert session.state.q[palm] == pytest.approx(0.05, abs=1e-6)
+    assert max(rates) < 1.1 * 0.05 / (np.e * module.SETTLING)  # of a critically damped oscillator
+
+
+def test_statics_follows_the_sliders(session, robot):
+    session.set_mode(STATICS)
+    session.set(tendon=1.0)
+    state = session.frame(0.1)
+    assert_allclose(state.q, sorosim.statics(robot, [1.0]).q, rtol=0.0, atol=1e-8)
+    session.set_mode(MOTION)
+    after = session.frame(0.5)  # at rest there
+    assert_allclose(after.q, state.q, rtol=0.0, atol=1e-6)
+
+
+def test_gravity_is_changed_for_steps_and_equilibria(session, robot):
+    session.set_mode(STATICS)
+    session.set_gravity([3.0, 0.0, 0.0])
+    known = sorosim.statics(robot.with_values({"gravity": [3.0, 0.0, 0.0]}), [0.0])
+    assert_allclose(session.frame(0.0).q, known.q, rtol=0.0, atol=1e-8)
+
+
+def test_the_thread_moves_and_ends(session):
+    session.start()
+    state = session.state
+    for _ in range(3):
+        state = session.wait_for_frame(state, 10.0)
+    session.stop()
+    assert state.t > 0.0
+
+
+# -- pulls -------------------------------------------------------------------------------------------------------------
+
+
+def test_an_equilibrium_under_a_pull_is_that_of_a_spring(session, robot):
+    session.set_mode(STATICS)
+    state, pull = pulled(session), session._pull
+    anchor = {"link": "finger", "at": {"s": pull.grip.s, "position": pull.grip.offset.tolist()}}
+    spring = sorosim.Spring(anchor, {"at": {"position": pull.target.tolist()}}, stiffness=pull.stiffness)
+    known = sorosim.statics(robot.with_loads(spring=spring), [0.0])
+    assert_allclose(state.q, known.q, rtol=0.0, atol=1e-8)
+    assert np.linalg.norm(state.q) > 0.1
+    assert_allclose(state.pull[2], pull.stiffness * (state.pull[1] - state.pull[0]), rtol=1e-12)
+
+
+def test_steps_under_a_pull_have_exact_derivatives(session):
+    pulled(session)
+    state = session.frame(0.05)
+    sim, n, h = sorosim.Stepper(session._pull.robot, DT, tolerance=1e-12), session.robot.ndof, 1e-6
+
+    def step(x):
+        sim.reset(q=x[:n], qd=x[n:], t=state.t, u=state.u)
+        after = sim.step()
+        return np.concatenate([after.q, after.qd])
+
+    x = np.concatenate([state.q, state.qd])
+    A_fd = np.stack([(step(x + h * d) - step(x - h * d)) / (2.0 * h) for d in np.eye(2 * n)], axis=1)
+    step(x)
+    assert_allclose(sim.linearize()[0], A_fd, rtol=0.0, atol=1e-7 * np.abs(A_fd).max())
+
+
+def test_the_force_of_a_pull_is_what_the_robot_feels(session, rng):
+    pulled(session)
+    pull, n = session._pull, session.robot.ndof
+    q, qd = 0.3 * rng.standard_normal(n), rng.standard_normal(n)
+    with_pull = pull.robot.inverse_dynamics(q, qd, qdd=np.zeros(n))
+    without = session.robot.inverse_dynamics(q, qd, qdd=np.zeros(n))
+    engine, node = pull.robot.engine, np.array([pull.grip.node])
+    g, _, (J,), _ = engine.jacobians(node, q, qd, False)
+    world = g[0, :3, :3] @ (J[3:] - np.cross(pull.grip.offset[:, None], J[:3], axis=0))
+    assert_allclose(without - with_pull, world.T @ pull.force(q, qd), rtol=0.0, atol=1e-12)
+
+
+def test_a_released_pull_does_nothing(session, robot):
+    state = pulled(session)
+    q, zero = np.full(len(state.q), 0.2), np.zeros(len(state.q))
+    assert np.abs(session._pull.robot.inverse_dynamics(q, zero, qdd=zero)
+                  - robot.inverse_dynamics(q, zero, qdd=zero)).max() > 1e-4  # fmt: skip
+    session.release()
+    assert session.frame(0.0).pull is None
+    assert_array_equal(
+        session._pull.robot.inverse_dynamics(q, zero, qdd=zero), robot.inverse_dynamics(q, zero, qdd=zero)
+    )
+
+
+def test_no_pull_is_too_far_for_a_step(session):
+    session.set_strength(100.0)
+    state = pulled(session, (1e6, -1e6, 0.0), s=1.0)
+    farthest = np.linalg.norm(state.pull[1] - state.pull[0])
+    assert farthest == pytest.approx(0.12)  # as far as the robot is long
+    state = session.frame(1.0)
+    assert not state.paused, state.message
+    assert state.t == pytest.approx(1.0)
+
+
+def test_strength_multiplies_the_stiffness(session):
+    pulled(session)
+    before = session._pull.stiffness
+    session.set_strength(10.0)
+    session.reset()
+    pulled(session)
+    assert session._pull.stiffness == pytest.approx(10.0 * before)
+
+
+def test_the_stiffness_of_a_pull_is_that_of_the_point(robot):
+    pull, q, free = Pull(robot), np.zeros(robot.ndof), np.ones(robot.ndof, dtype=bool)
+    pull.grab(pull.at(q, "finger"), q, free, 1.0, 1.0)
+    # the tip, moved slowly by a force along each axis, against springs and against its inertia at a frequency
+    K = -robot.internal_force_derivatives(q, q).dtau_dq + (2 * np.pi * FREQUENCY) ** 2 * robot.mass_matrix(q)
+    J = robot.jacobian(q, "finger")[3:]
+    assert 1.0 / pull.stiffness == pytest.approx(np.trace(J @ np.linalg.solve(K, J.T)) / 3.0)
+
+
+def test_what_gives_way_keeps_loops_closed():
+    robot = sorosim.load("hybrid_parallel")
+    q = robot.initial_q
+    R, A = response(robot, q, np.ones(robot.ndof, dtype=bool)), robot.loop_rows(q).A
+    assert np.abs(R).max() > 0.0
+    assert_allclose(A @ R, 0.0, atol=1e-9 * np.abs(A).max() * np.abs(R).max())
+
+
+def test_what_is_driven_cannot_be_pulled():
+    session = Session(sorosim.load("soft_gripper"))
+    session.grab("palm")
+    assert "a point that a force can move" in session.frame(0.0).message
+
+
+# -- records -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_recorded_motion_with_pulls_can_be_simulated_again(robot, tmp_path):
+    session = Session(robot, out=tmp_path / "run.h5", dt="1 ms")
+    session.set(tendon=0.5)
+    session.record()
+    session.frame(0.1)
+    pulled(session)
+    session.frame(0.2)
+    pulled(session, (0.0, -0.02, 0.0), s=1.0)
+    assert session.frame(0.1).recorded == 42  # each 10 ms, and where pulls begin
+    session.release()
+    last = session.frame(0.2)
+    session.record(False)
+    assert "run.h5" in session.frame(0.0).message
+    run = sorosim.open(tmp_path / "run.h5")
+    assert isinstance(run, Run)
+    assert_array_equal(run.q[-1], last.q)
+    assert list(run.robot.description.loads) == ["pull1", "pull2"]
+    again = sorosim.simulate(run.robot, run.t[-1], u=[0.5], dt_out="1 ms", rtol=1e-6, atol=1e-8)
+    tip = np.stack([np.interp(run.t, again.t, x) for x in again.tip().T], axis=1)
+    error, size = np.abs(run.tip() - tip).max(), np.abs(run.tip() - run.tip()[0]).max()
+    assert error < 1e-3 * size  # 1e-4 to 2e-4; 7e-4 in steps of 2 ms, 5e-3 in those of 5 ms
+
+
+def test_an_equilibrium_is_recorded(session, tmp_path):
+    session.set_mode(STATICS)
+    state = pulled(session)
+    session.record()
+    session.frame(0.0)
+    found = sorosim.open(tmp_path / "run.h5")
+    assert isinstance(found, Equilibrium)
+    assert_array_equal(found.q, state.q)
+    again = sorosim.statics(found.robot, found.u, q0=found.q)
+    assert_allclose(again.q, found.q, rtol=0.0, atol=1e-6)
+
+
+def test_recordings_do_not_replace_files_and_end_at_a_reset(session, tmp_path):
+    for _ in range(2):
+        session.record()
+        session.frame(0.05)
+        session.reset()
+        session.frame(0.0)
+    assert sorted(path.name for path in tmp_path.glob("*.h5")) == ["run.h5", "run2.h5"]
+
+
+def test_gravity_stays_while_a_motion_is_recorded(session):
+    session.record()
+    session.set_gravity([0.0, 0.0, 0.0])
+    state = session.frame(0.0)
+    assert "end the recording first" in state.message
+    assert_array_equal(state.gravity, session.robot.description.gravity)
+
+
+# -- files -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_saved_file_is_taken_and_one_with_mistakes_is_not(file, monkeypatch):
+    monkeypatch.setattr(module, "WATCHED", 0.0)
+    session = Session(sorosim.load(file), watched=file, reload=lambda: sorosim.load(file))
+    session.set(tendon=0.7)
+    before = session.frame(0.1)
+
+    def save(text, nanoseconds):
+        file.write_text(text)
+        os.utime(file, ns=(nanoseconds, nanoseconds))
+        session._look_at_file()
+        return session.frame(0.0)
+
+    wrong = save(FINGER.replace("12 cm", "-12 cm"), 10**18)
+    assert "length" in wrong.message
+    assert "-12 cm" in wrong.message
+    assert wrong.generation == before.generation
+    right = save(FINGER.replace("12 cm", "15 cm"), 2 * 10**18)
+    assert right.generation > before.generation
+    assert right.robot.links[0].rod.length == 0.15
+    assert_array_equal(right.q, before.q)
+    assert right.values == {"tendon": 0.7}
+    other = save(FINGER.replace("bending: 2", "bending: 3"), 3 * 10**18)  # other coordinates: from the start
+    assert other.t == 0.0
+
+
+# -- controls ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name", ["cable_manipulator", "soft_gripper", "underwater_vehicle", "pendulum", "hybrid_serial"]
+)
+def test_ranges_contain_the_start_and_what_the_file_prescribes(name):
+    robot = sorosim.load(name)
+    controls = Controls(robot, None, None, {})
+    assert [one.name for one in controls.all.values() if not one.is_driven] == list(robot.actuator_names)
+    for t in np.linspace(0.0, robot.description.simulate["t_end"], 50):
+        for name, x in controls.prescribed(t).items():
+            assert controls.all[name].low <= x <= controls.all[name].high
+
+
+def test_a_range_without_any_hint_moves_the_robot_visibly(robot):
+    still = Controls(robot, {"tendon": 0.0}, None, {}).all["tendon"]
+    assert still.low == 0.0  # a tendon only pulls
+    tip = sorosim.statics(robot, [still.high]).tip()
+    assert 0.02 < np.linalg.norm(tip - sorosim.statics(robot, [0.0]).tip()) < 0.25
+
+
+def test_given_ranges_are_taken(robot):
+    given = Controls(robot, None, None, {"tendon": ("1 N", "3 N")}).all["tendon"]
+    assert (given.low, given.high) == (0.0, 3.0)  # the start is within
+    assert given.label == "tendon [N]"
+
+
+# -- what is refused ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda s: s.set(tenon=1.0), InputError, "tendon"),
+        (lambda s: s.set(tendon="1 m"), InputError, "force"),
+        (lambda s: s.set_mode("dynamics"), InputError, "motion"),
+        (lambda s: s.follow("controller"), InputError, "sliders"),
+        (lambda s: s.grab("fingr"), ModelError, "finger"),
+        (lambda s: s.aim([0.0, 1.0]), InputError, "3 numbers"),
+        (lambda s: s.set_gravity(9.81), InputError, "3 numbers"),
+        (lambda s: s.set_speed(0.0), InputError, "greater than 0"),
+        (lambda s: s.set_strength(-1.0), InputError, "greater than 0"),
+        (lambda s: s.pause("yes"), InputError, "paused"),
+        (lambda s: Session(s.robot, bounds={"tendon": 3.0}), InputError, "a pair"),
+        (lambda s: Session(s.robot, bounds={"tenon": (0, 1)}), InputError, "tendon"),
+        (lambda s: Session(s.robot, controller=3.0), InputError, "step"),
+        (lambda s: Session(s.robot, dt=0.0), InputError, "dt"),
+        (lambda s: Session("finger.yaml"), InputError, "a Robot"),
+    ],
+)
+def test_mistakes_are_refused_at_once(session, call, error, words):
+    with pytest.raises(error, match=words):
+        call(session)
