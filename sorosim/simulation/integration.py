@@ -274,7 +274,7 @@ class Integration:
 
     def implausible(self, t: float, x: Array) -> str:
         """Implausible values of a state of a slow run, in words; "" if there are none."""
-        cause = implausible(self.system.robot, self.system.coordinates(t, x)[0])
+        cause = implausible(self.system, self.system.coordinates(t, x)[0])
         return cause or ("" if self.marching is None else self.marching.limitation())
 
     def edges_of_signals(self) -> Edges:
