@@ -320,7 +320,7 @@ class CheckContext:
 
     @cached_property
     def oscillations(self) -> tuple[Oscillation, ...]:
-        """Natural modes above rounding, by rising frequency: without those of floating parts as a whole, if others are."""
+        """Natural modes above rounding, by rising frequency; those of floating parts as a whole if no others."""
         if self.linearization is None or not len(self.frequencies):
             return ()
         linear, slowest = self.linearization, float(self.frequencies.min())
