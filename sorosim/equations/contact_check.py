@@ -121,7 +121,8 @@ def _touching_mass(robot: Robot, name: str, free: IntArray) -> float:
 
 def _hanging_masses(robot: Robot, free: IntArray) -> dict[str, float]:
     """Mass [kg] of what hangs together with each link that may move, in joints and loops, and is not held."""
-    moving, first = set(map(int, free)), {}  # link -> the link nearest to the ground with which it hangs together
+    moving = set(map(int, free))
+    first: dict[str, str] = {}  # link -> the link nearest to the ground with which it hangs together
     for name, layout in robot.engine.layout.links.items():  # parents first
         if (parent := layout.link.parent) in first:
             first[name] = first[parent]
