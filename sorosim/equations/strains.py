@@ -39,7 +39,7 @@ class Place(NamedTuple):
     def strains(self, q: Array) -> Array:
         """Strains (..., n, 6) beyond those of the unloaded rod at coordinates q (..., ndof), at `inside`."""
         own, basis = q[..., self.piece.column : self.piece.column + self.piece.n], self.division.basis(self.inside)
-        flat = own @ np.ascontiguousarray(np.swapaxes(basis, 0, 1)).reshape(self.piece.n, -1)
+        flat = own @ np.ascontiguousarray(np.swapaxes(basis, 0, 1)).reshape(self.piece.n, 6 * len(basis))
         return np.asarray(flat.reshape(*own.shape[:-1], len(basis), 6))
 
     def fibre_strains(self, q: Array) -> Array:

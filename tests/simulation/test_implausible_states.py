@@ -31,7 +31,8 @@ HINGES = read_text(
 sorosim: 1
 name: hinges
 links:
-  shoulder: {joint: {revolute: {axis: [0, 1, 0]}}, body: {box: {size: [20 cm, 3 cm, 3 cm]}, mass: 1 kg, at: {position: [10 cm, 0, 0]}}}
+  shoulder: {joint: {revolute: {axis: [0, 1, 0]}},
+             body: {box: {size: [20 cm, 3 cm, 3 cm]}, mass: 1 kg, at: {position: [10 cm, 0, 0]}}}
   elbow: {parent: shoulder, at: {position: [20 cm, 0, 0]}, joint: {revolute: {axis: [0, 1, 0]}},
           body: {box: {size: [20 cm, 3 cm, 3 cm]}, mass: 1 kg, at: {position: [10 cm, 0, 0]}}}
   wrist: {parent: elbow, at: {position: [20 cm, 0, 0]}, joint: {revolute: {axis: [0, 1, 0]}},
@@ -58,6 +59,19 @@ def test_sound_motions_and_equilibria_get_no_remark():
         assert sorosim.statics(robot, u).message == "hybr converged"
     assert remarks_of(sorosim.load(HINGES)) == []
     assert remarks_of(sorosim.load(BALL, set={"loads.floor.contact.stiffness": 2e4})) == []
+
+
+def test_a_rod_without_coordinates_has_no_strain():
+    tip = {
+        "parent": "arm",
+        "joint": {"revolute": {"axis": [0, 1, 0], "stiffness": "1 N*m/rad", "damping": "0.01 N*m*s/rad"}},
+    }
+    tip["body"] = {"sphere": {"radius": "1 cm"}, "mass": "10 g"}
+    content = changed(ARM, {"links.tip": tip, "links.arm.rod.strain": {}, "actuators": {}})
+    robot = sorosim.load(content)
+    assert robot.ndof == 1
+    assert sorosim.statics(robot).message.startswith("hybr converged")
+    assert remarks_of(robot) == []
 
 
 def test_strain_beyond_a_hundred_per_cent():
