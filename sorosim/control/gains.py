@@ -9,7 +9,7 @@ from scipy.linalg import solve_discrete_are
 
 from sorosim.arrays import Array
 from sorosim.control.problem import Problem
-from sorosim.control.solvers import Found, backward
+from sorosim.control.solvers import Solution, backward
 from sorosim.control.steps import DiscreteMotion
 
 # of the state, by which a step from the goal may change it where the goal is one of rest
@@ -69,7 +69,7 @@ class Gains:
         return np.asarray(np.clip(u, *self.bounds))
 
 
-def gains_of(problem: Problem, found: Found, goal: Array | None) -> Gains:
+def gains_of(problem: Problem, found: Solution, goal: Array | None) -> Gains:
     """Gains of the quadratic problem about the solution, and at the goal."""
     problem.roll(found.U.copy())
     quadratic = problem.expand(found.X, found.U, smoothness=False)

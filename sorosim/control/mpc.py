@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from sorosim.arrays import Array
 from sorosim.control.optimal import first_guess, problem_of
-from sorosim.control.solvers import Found, ddp
+from sorosim.control.solvers import Solution, ddp
 from sorosim.errors import InputError
 from sorosim.kernels.restarted import Feedback
 from sorosim.options import ControlOptions, checked
@@ -74,7 +74,7 @@ class MPC:
     def reset(self, t: Number = 0.0) -> None:
         """Begin anew, with the first guess, at a time [s]."""
         self.t, self.failures = amount("t", t, "time"), 0
-        self._plan: Found | None = None
+        self._plan: Solution | None = None
         self._before: Array | None = None  # inputs of the tick before
 
     def step(self, q: Values, qd: ArrayLike) -> Array:

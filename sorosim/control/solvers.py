@@ -15,7 +15,7 @@ from sorosim.errors import InputError
 from sorosim.kernels.restarted import Feedback
 
 
-class Found(NamedTuple):
+class Solution(NamedTuple):
     """Where a solver ended."""
 
     U: Array
@@ -42,7 +42,7 @@ CONVERGED = "converged"
 
 def ddp(
     problem: Problem, U: Array, iterations: int, tolerance: float, rolled: tuple[Array, float] | None = None
-) -> Found:  # fmt: skip
+) -> Solution:  # fmt: skip
     """Box-constrained DDP with Gauss-Newton Hessians (Tassa, Mansard and Todorov, 2014), single shooting.
 
     Feedback along the motion keeps trials near to it, so unstable robots do not run away. rolled: states and cost under
@@ -61,11 +61,11 @@ def ddp(
         if step is None:
             damping = max(10.0 * damping, LEAST_DAMPING)
             if damping > MOST_DAMPING:
-                return Found(U, X, J, k, False, "the quadratic problem is not convex", gain)
+                return Solution(U, X, J, k, False, "the quadratic problem is not convex", gain)
             continue
         change, gain, decrease = step
         if decrease <= 0.1 * tolerance * J:
-            return Found(U, X, J, k, True, CONVERGED, gain)
+            return Solution(U, X, J, k, True, CONVERGED, gain)
         states, part = problem.states(X, U), 1.0
         for _ in range(HALVINGS):
             trial = U + part * change
@@ -78,14 +78,14 @@ def ddp(
             damping = max(16.0 * damping, LEAST_DAMPING)
             if damping > MOST_DAMPING:
                 words = "no step lowers the cost" + ("; steps of the motion fail: more substeps" if failed else "")
-                return Found(U, X, J, k, decrease < tolerance * J, words, gain)
+                return Solution(U, X, J, k, decrease < tolerance * J, words, gain)
             continue
         n_small = n_small + 1 if J - value < tolerance * J else 0
         X, U, J, quadratic = moved, trial, value, None
         if n_small == 3:
-            return Found(U, X, J, k + 1, True, CONVERGED, gain)
+            return Solution(U, X, J, k + 1, True, CONVERGED, gain)
         damping *= 0.25 if part > 0.5 else 4.0 if part < 0.1 else 1.0
-    return Found(U, X, J, iterations, False, "", gain)
+    return Solution(U, X, J, iterations, False, "", gain)
 
 
 def backward(quadratic: Quadratic, bounds: Array, damping: Array) -> tuple[Array, Array, float] | None:
@@ -153,7 +153,7 @@ def quadratic_program(H: Array, g: Array, low: Array, high: Array) -> Array:
 # -- SciPy -------------------------------------------------------------------------------------------------------------
 
 
-def l_bfgs_b(problem: Problem, U: Array, iterations: int, tolerance: float) -> Found:
+def l_bfgs_b(problem: Problem, U: Array, iterations: int, tolerance: float) -> Solution:
     """L-BFGS-B of SciPy on the gradient by the discrete adjoint."""
     from scipy.optimize import minimize
 
@@ -176,13 +176,13 @@ def l_bfgs_b(problem: Problem, U: Array, iterations: int, tolerance: float) -> F
     start = (np.clip(U, *problem.bounds) / scale).ravel()
     search: Any = minimize
     done = search(evaluate, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-    return Found(best[1], best[2], best[0], int(done.nit), done.status == 0, CONVERGED if done.status == 0 else "")
+    return Solution(best[1], best[2], best[0], int(done.nit), done.status == 0, CONVERGED if done.status == 0 else "")
 
 
 # -- crocoddyl ---------------------------------------------------------------------------------------------------------
 
 
-def fddp(problem: Problem, U: Array, iterations: int, tolerance: float) -> Found:
+def fddp(problem: Problem, U: Array, iterations: int, tolerance: float) -> Solution:
     """Box-FDDP of crocoddyl (Mastalli et al., 2022)."""
     crocoddyl = _crocoddyl()
     X, _ = problem.roll(np.clip(U, *problem.bounds))
@@ -199,7 +199,7 @@ def fddp(problem: Problem, U: Array, iterations: int, tolerance: float) -> Found
     X, value = problem.roll(U)
     if X is None or X.shape[1] != n:
         raise problem.motion.failure("a step of the motion that crocoddyl found")
-    return Found(U, X, value, int(solver.iter), bool(converged), CONVERGED if converged else "")
+    return Solution(U, X, value, int(solver.iter), bool(converged), CONVERGED if converged else "")
 
 
 def _crocoddyl() -> Any:
@@ -253,7 +253,7 @@ def _node(crocoddyl: Any, problem: Problem, k: int) -> Any:
     return Node()
 
 
-Solver = Callable[[Problem, Array, int, float], Found]
+Solver = Callable[[Problem, Array, int, float], Solution]
 SOLVERS: dict[str, Solver] = {"ddp": ddp, "fddp": fddp, "l-bfgs-b": l_bfgs_b}
 # without a guess the weights at the end rise in these stages: whole at once they make robots that swing run wild
 STAGES = (1e-3, 1e-2, 1e-1, 1.0)
@@ -261,7 +261,7 @@ STAGES = (1e-3, 1e-2, 1e-1, 1.0)
 MULTIPLIER_UPDATES, REACHED, SLOW = 30, 1e-6, 0.25
 
 
-def solve(solver: str, problem: Problem, U: Array | None, iterations: int, tolerance: float) -> Found:
+def solve(solver: str, problem: Problem, U: Array | None, iterations: int, tolerance: float) -> Solution:
     """Solve, in stages where there is no guess U; then, where the goal is to be met exactly, by multipliers."""
     terms, total, improve = problem.terms, 0, SOLVERS[solver]
     guess = np.zeros((problem.N, problem.motion.n_inputs)) if U is None else U

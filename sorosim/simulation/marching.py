@@ -162,7 +162,7 @@ class Marching:
         rows.q[0], rows.qd[0], _ = system.coordinates(t0, problem.x0)
         rows.qdd[0] = state.state[m.QDD]
         rows.multiplier[0] = state.multiplier[m.L]
-        self.active = _MarchRun(self, problem, model, state, rows, inputs)
+        self.active = _MarchRun(self, problem, model, state, rows)
         return self.active.run()
 
     def begin(self, state: March, problem: OdeProblem, t0: float, end: float, external: bool) -> bool:
@@ -243,10 +243,10 @@ class _MarchRun:
     """An integration under way."""
 
     def __init__(
-        self, method: Marching, problem: OdeProblem, model: Model, state: March, rows: Rows, inputs: Motion
+        self, method: Marching, problem: OdeProblem, model: Model, state: March, rows: Rows
     ) -> None:  # fmt: skip
         self.method, self.problem, self.model, self.state, self.rows = method, problem, model, state, rows
-        self.inputs, self.engine = inputs, method.system.robot.engine
+        self.engine = method.system.robot.engine
         self.reported, self.steps = 0, [self.step_state()]
         self.is_row = np.isin(rows.t, problem.t_out)
         self.stops = (1 + np.flatnonzero(np.isin(rows.t[1:-1], problem.samples))).tolist()  # rows at samples
