@@ -110,6 +110,12 @@ def rigid_bodies() -> None:
     write(picture(gripper, [sorosim.statics(gripper).q])[0], "gripper")
 
 
+def actuators() -> None:
+    """The wire with discs, one of its tendons pulled."""
+    wire = robots("actuators.md")[1]
+    write(picture(wire, [sorosim.statics(wire, {"a": 3.0}).q], [[3.0, 0.0, 0.0]])[0], "wire")
+
+
 def sensors() -> None:
     """What the IMU at the tip of the finger gives."""
     run = sorosim.simulate(robots("sensors.md")[0])

@@ -56,9 +56,11 @@ from .model.anchor import Anchor as Anchor
 from .model.basis import ReferenceStrain as ReferenceStrain
 from .model.basis import Strain as Strain
 from .model.body import Assembly as Assembly
+from .model.body import PointMass as PointMass
 from .model.body import RigidBody as RigidBody
 from .model.body import Solid as Solid
 from .model.description import Description as Description
+from .model.discs import Discs as Discs
 from .model.joints import Joint as Joint
 from .model.joints import Limit as Limit
 from .model.joints.cylindrical import Cylindrical as Cylindrical

@@ -69,7 +69,7 @@ def blocks(document):
 
 
 NUMBER = re.compile(r"[-+]?\d+\.?\d*(?:e[-+]?\d+)?")
-VARIES = re.compile(r"real time|evaluations|residual|energy balance|balance off|error \d|^ *tip at the end")
+VARIES = re.compile(r"real time|evaluations|residual|energy balance|balance off|error \d|^ *tip of .* at the end")
 
 
 def same_text(got, wanted):

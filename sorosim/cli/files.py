@@ -117,7 +117,7 @@ def robots(json: JsonOption = False) -> None:
 
     Example: sorosim robots
     """
-    from sorosim.io import bundled_robots, robot_words
+    from sorosim.io.bundled import bundled_robots, robot_words
 
     descriptions = {name: robot_words(name) for name in bundled_robots()}
     if json:

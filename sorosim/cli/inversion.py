@@ -74,7 +74,11 @@ def inverse(
             result = found = sorosim.inverse(loaded, _targets(loaded, targets), **common)
             names = ("message", "reached", "error", "stable", "active", "u", "driven", "q")
             content = {"robot": loaded.name} | {name: getattr(found, name) for name in names} | {"file": output}
-            rows = {"search": found.message} | _values(found) | {"tip": position(found.equilibrium.tip())}
+            rows = (
+                {"search": found.message}
+                | _values(found)
+                | {f"tip of {loaded.tip_link}": position(found.equilibrium.tip())}
+            )
         if output:
             result.save(output)
     as_json(content) if json else facts(loaded.name, rows | ({"written": str(output)} if output else {}))

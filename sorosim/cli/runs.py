@@ -166,12 +166,15 @@ def statics(
     if json:
         names = ("message", "n_evaluations", "residual_norm", "stable", "stability")
         content = {"robot": loaded.name} | {name: getattr(result, name) for name in names}
-        as_json(content | {"tip": result.tip(), "q": result.q, "driven": result.driven, "file": output})
+        as_json(
+            content
+            | {"tip": result.tip(), "tip_link": loaded.tip_link, "q": result.q, "driven": result.driven, "file": output}
+        )
         return
     rows = {
         "solver": f"{result.message}, {result.n_evaluations} evaluations",
         "residual": f"{result.residual_norm:.2g}",
         "stable": "yes" if result.stable else f"no: {result.stability}",
-        "tip": position(result.tip()),
+        f"tip of {loaded.tip_link}": position(result.tip()),
     }
     facts(loaded.name, rows | driven_facts(result) | ({"written": str(output)} if output else {}))

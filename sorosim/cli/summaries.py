@@ -41,6 +41,7 @@ def run_summary(run: Any, path: Path | None) -> dict[str, Any]:
         "energy_error": float(np.abs(energy.balance).max(initial=0.0)),
         "energy_moved": energy.turnover,
         "tip": run.tip()[-1] if len(run.t) else None,
+        "tip_link": run.robot.tip_link,
         "driven": {name: float(force[-1]) for name, force in driven.items()},
         "driven_largest": {name: float(np.abs(force).max()) for name, force in driven.items()},
         "driven_units": dict(zip(run.driven, run.robot.driven_units(run.driven), strict=True)),
@@ -64,7 +65,7 @@ def run_facts(summary: Mapping[str, Any]) -> dict[str, str]:
     if loads := [f"{force:.4g} {units[name]} at {name}" for name, force in summary["driven_largest"].items()]:
         rows["driven"] = "needed at most " + ", ".join(loads)
     if summary["tip"] is not None:
-        rows["tip at the end"] = position(summary["tip"])
+        rows[f"tip of {summary['tip_link']} at the end"] = position(summary["tip"])
     if summary["file"]:
         rows["written"] = summary["file"]
     return rows

@@ -66,6 +66,8 @@ def _route(context: CheckContext, where: str, actuator: Tendon | Chamber) -> Ite
                 continue
             d, _ = run.route(link, place.piece, X)
             half = 0.5 * place.thickness.max(axis=1)
+            if place.division.discs is not None:
+                half = np.maximum(half, place.division.discs.radius)
             away = max(away, float((np.linalg.norm(d, axis=1) / half).max()))
             if isinstance(actuator, Chamber):
                 area = actuator.area

@@ -12,7 +12,7 @@ from sorosim.doctor.context import CheckContext
 from sorosim.doctor.findings import NOTE, ODD, Finding, finding, judged
 from sorosim.loads.fluid import Fluid
 from sorosim.model.anchor import Anchor
-from sorosim.model.body import Assembly, RigidBody, Solid
+from sorosim.model.body import Assembly, PointMass, RigidBody, Solid
 from sorosim.model.link import WORLD
 from sorosim.model.mesh import Mesh
 from sorosim.robot import Robot
@@ -57,7 +57,8 @@ def bodies(context: CheckContext) -> Iterator[Finding]:
             spread = float(np.sqrt(max(body.inertia[:3]) / body.mass))
             for what, size in (("centre is", float(np.linalg.norm(body.centre))), ("radius of gyration is", spread)):
                 yield from judged("body.far", where, size, size / extent, what=what, extent=extent)
-            yield from judged("body.point", where, spread, spread / extent, extent=extent)
+            if not isinstance(body, PointMass):
+                yield from judged("body.point", where, spread, spread / extent, extent=extent)
 
 
 def _solid(solid: Solid, where: str, airborne: bool) -> Iterator[Finding]:

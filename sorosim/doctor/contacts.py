@@ -32,7 +32,7 @@ def contacts(context: CheckContext) -> Iterator[Finding]:
     reach = AWAY * context.extent
     for name, contact in bound.items():
         where = f"loads.{name}"
-        yield _stiffness(robot, name)
+        yield _stiffness(context, name)
         yield from _law(context, where, robot.description.loads[name].law, contact)
         if rods := _not_round(robot, name):
             yield finding("contact.not_round", where, rods=", ".join(rods))
@@ -83,8 +83,8 @@ def _floors(context: CheckContext) -> Iterator[Finding]:
         yield finding("contact.no_weight", f"loads.{name}", pressed[name], words=words, gravity=gravity)
 
 
-def _stiffness(robot: Robot, name: str) -> Finding:
-    k, where = estimate(robot, name), f"loads.{name}"
+def _stiffness(context: CheckContext, name: str) -> Finding:
+    k, where = estimate(context.robot, name, context.free), f"loads.{name}"
     unit, reach = f"N/m^{k.exponent:g}", f"from {k.least:.2g}"
     if k.most > k.least and np.isfinite(k.most):
         reach += f" to {k.most:.2g}"

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from sorosim.arrays import Array, Mask
+from sorosim.arrays import Array, IntArray, Mask
 from sorosim.engine.inputs import Partition, driven_motion, input_motion
 from sorosim.equations.contact_check import total_mass
 from sorosim.equations.strains import Place, largest_strain, places
@@ -30,6 +30,7 @@ Part = TypeVar("Part")
 ROUNDING = 1e-12  # rank tolerance: stiffnesses below this part of the largest count as zero
 SAMPLES = 401  # of signals over a run
 RUN = 1.0  # s, the length of a run where the file does not say
+HALF = 0.5  # of the energy of a mode: beyond it a mode is that of the part that has it
 EARTH = 9.81  # m/s^2
 INPUT_SIZES = {"Pa": 1e4}  # of random inputs, by their unit; 1 for others
 
@@ -45,6 +46,14 @@ class Coordinate(NamedTuple):
     effort: str  # unit of the generalised force
     wrong_unit: str  # in which values are often meant
     wrong_effort: str
+
+
+class Oscillation(NamedTuple):
+    """A natural mode."""
+
+    frequency: float  # [rad/s]
+    damping_ratio: float  # of critical damping, by Rayleigh's quotient: exact for a mode by itself
+    of_rods: float  # part of its energy that bends rods, 0 to 1
 
 
 class CheckContext:
@@ -179,11 +188,18 @@ class CheckContext:
 
     # -- as it is run ----------------------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def driven_motions(self) -> Mapping[str, Any]:
-        """Driven coordinates of the file's run."""
-        driven: Mapping[str, Any] = self.robot.description.simulate.get("driven") or {}
-        return driven
+        """Driven coordinates of the file's run, and those of its equilibrium that the run leaves free."""
+        coordinate = self.robot.engine.layout.coordinate
+        run, rest = (getattr(self.robot.description, name).get("driven") or {} for name in ("simulate", "statics"))
+        in_run = {coordinate(name, "driven") for name in run}
+        return {**run, **{name: value for name, value in rest.items() if coordinate(name, "driven") not in in_run}}
+
+    @cached_property
+    def free(self) -> IntArray:
+        """Numbers of the coordinates that are not driven."""
+        return np.setdiff1d(np.arange(self.robot.ndof), self.driven_coordinates)
 
     @cached_property
     def driven_coordinates(self) -> list[int]:
@@ -291,7 +307,9 @@ class CheckContext:
                 if not isinstance(state := self.equilibrium, str):
                     return self.robot.linearize(state.q, state.u, free=state.free)
                 robot = variant(self.robot, gravity=(0.0, 0.0, 0.0)) if self.floating_link else self.robot
-                return robot.linearize(robot.initial_q)
+                q = robot.initial_q
+                q[self.driven_coordinates] = list(self.driven_start.values())
+                return robot.linearize(q, free=self.free)
             except (SorosimError, np.linalg.LinAlgError):
                 return None
 
@@ -301,15 +319,36 @@ class CheckContext:
         return np.zeros(0) if self.linearization is None else above_rounding(self.linearization.frequencies)
 
     @cached_property
-    def damping_ratio(self) -> float:
-        """Of the slowest oscillation, 0 to 1."""
+    def oscillations(self) -> tuple[Oscillation, ...]:
+        """Natural modes above rounding, by rising frequency; those of floating parts as a whole if no others."""
         if self.linearization is None or not len(self.frequencies):
-            return 0.0
-        w = 2.0 * np.pi * float(self.frequencies.min())
-        values = self.linearization.eigenvalues
-        near = values[(np.abs(values) > 0.5 * w) & (np.abs(values) < 2.0 * w)]
-        # an overdamped oscillation is a pair of real poles, one slow and one fast
-        return float((-near.real / np.abs(near)).min()) if len(near) else 1.0
+            return ()
+        linear, slowest = self.linearization, float(self.frequencies.min())
+        x = linear.modes if len(linear.lam) else linear.Z @ linear.modes  # phi^T M phi = 1
+        momentum = self._evaluate(task.MASS, linear.q).mass @ x
+        z, K = linear.Z.T @ x, self.elastic_stiffness(linear.q)[np.ix_(self._of_rods, self._of_rods)]
+        found: list[Oscillation] = []
+        whole: list[Oscillation] = []
+        for k in np.flatnonzero(linear.frequencies >= slowest):
+            w, shape = 2.0 * np.pi * float(linear.frequencies[k]), x[:, k]
+            floats, rods = float(shape[self._floating] @ momentum[self._floating, k]), shape[self._of_rods]
+            mode = Oscillation(w, float(z[:, k] @ linear.D @ z[:, k]) / (2.0 * w), float(rods @ K @ rods) / w**2)
+            (whole if floats > HALF else found).append(mode)
+        return tuple(found or whole)
+
+    @cached_property
+    def _floating(self) -> IntArray:
+        """Coordinates of free joints."""
+        links = self.robot.engine.layout.links.values()
+        some = [np.arange(x.column, x.column + x.n_joint) for x in links if x.link.joint.kind == "free"]
+        return np.concatenate([np.zeros(0, dtype=np.int64), *some])
+
+    @cached_property
+    def _of_rods(self) -> IntArray:
+        """Coordinates of rods."""
+        links = self.robot.engine.layout.links.values()
+        some = [np.arange(x.column + x.n_joint, x.column + x.n) for x in links]
+        return np.concatenate([np.zeros(0, dtype=np.int64), *some])
 
 
 def elastic(K: Array) -> Mask:

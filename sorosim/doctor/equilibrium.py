@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.arrays import Array
-from sorosim.doctor.context import CheckContext
+from sorosim.doctor.context import HALF, CheckContext
 from sorosim.doctor.findings import NOTE, ODD, Finding, finding, judged
 from sorosim.equations.strains import Place
 from sorosim.linear import Linearization
@@ -60,7 +60,7 @@ def _none(context: CheckContext, why: str) -> Finding:
 def _tip(context: CheckContext, state: Equilibrium) -> str:
     rounding = DIGITS * context.extent
     tip = ", ".join(f"{1e3 * x if abs(x) > rounding else 0.0:.4g}" for x in state.tip())
-    return f"without inputs the tip rests at {tip} mm"
+    return f"without inputs the tip of '{context.robot.tip_link}' rests at {tip} mm"
 
 
 def _unstable(context: CheckContext, state: Equilibrium) -> Finding:
@@ -182,12 +182,12 @@ def motions(context: CheckContext) -> Iterator[Finding]:
 
 
 def _damping(context: CheckContext, low: float, values: NDArray[np.complex128]) -> Iterator[Finding]:
-    if any(p.division.material.damping or p.division.material.stiffness_damping for p in context.places):
-        ratio = context.damping_ratio
+    of_rods = [mode for mode in context.oscillations if mode.of_rods > HALF]
+    if of_rods and any(p.division.material.damping or p.division.material.stiffness_damping for p in context.places):
+        ratio, slowest = of_rods[0].damping_ratio, of_rods[0].frequency / (2.0 * np.pi)
         periods, factor = (x / max(ratio, 1e-300) for x in (0.5 / np.pi, 0.01))
-        if ratio >= 0.0:
-            words = {"low": low, "percent": 100.0 * ratio, "periods": periods, "factor": factor}
-            yield from judged("motion.rings", "damping", ratio, **words)
+        words = {"low": slowest, "percent": 100.0 * ratio, "periods": periods, "factor": factor}
+        yield from judged("motion.rings", "damping", ratio, **words)
     if isinstance(context.equilibrium, str) or not context.equilibrium.stable or not context.places:
         return  # a rigid-body mode does not come back at all
     # overdamped: a real pole much slower than the oscillation would be

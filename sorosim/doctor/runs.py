@@ -50,7 +50,7 @@ def runs(context: CheckContext) -> Iterator[Finding]:
     else:
         rows = t_end / dt_out
         yield from judged("run.rows", "simulate.dt_out", dt_out, rows, rows=rows, usual=1e-3 * t_end)
-    if len(context.frequencies):
+    if context.oscillations:
         yield from _periods(context, options, t_end, dt_out)
     for name, sensor in context.robot.description.sensors.items():
         if rate := getattr(sensor, "rate", None):
@@ -61,18 +61,18 @@ def runs(context: CheckContext) -> Iterator[Finding]:
 
 def _periods(context: CheckContext, options: Mapping[str, Any], t_end: float, dt_out: float) -> Iterator[Finding]:
     """Outputs, end and steps against the slowest period."""
-    longest = 1.0 / float(context.frequencies.min())
+    slowest, periods = context.oscillations[0], [2.0 * np.pi / mode.frequency for mode in context.oscillations]
+    longest = periods[0]
     if longest / ROWS_NOTE < dt_out <= t_end:
-        level = ODD if dt_out > longest / ROWS_ODD and context.damping_ratio < SWINGS else NOTE
+        level = ODD if dt_out > longest / ROWS_ODD and slowest.damping_ratio < SWINGS else NOTE
         words = {"rows": longest / dt_out, "period": longest, "usual": longest / 20.0}
         yield finding("run.coarse", "simulate.dt_out", dt_out, level, **words)
     if t_end < SHORT * longest:
-        middle = 1.0 / float(np.median(context.frequencies))
         # what touches may be free to roll, as slowly as one likes
-        level = NOTE if context.robot.engine.loading.touches or t_end > middle else ODD
+        level = NOTE if context.robot.engine.loading.touches or t_end > np.median(periods) else ODD
         yield finding("run.short", "simulate.t_end", t_end, level, period=longest, usual=3.0 * longest)
-    periods = t_end / longest
-    yield from judged("run.long", "simulate.t_end", t_end, periods, periods=periods, period=longest, ms=1e-3 * t_end)
+    lasts = t_end / longest
+    yield from judged("run.long", "simulate.t_end", t_end, lasts, periods=lasts, period=longest, ms=1e-3 * t_end)
     step = options.get("step")
     if step is not None and options["method"] in MARCHES and float(step) > longest / STEPS_A_PERIOD:
         yield finding("run.step", "simulate.step", step, steps=longest / float(step), usual=longest / 50.0)
@@ -95,7 +95,7 @@ def signals(context: CheckContext) -> Iterator[Finding]:
 
 def _varying(context: CheckContext) -> Iterator[tuple[str, Callable[[Array], Array]]]:
     """Name of each signal, and its values at times (n,). A user's function is not called before its time."""
-    robot, driven = context.robot, context.driven_motions
+    robot, driven = context.robot, context.robot.description.simulate.get("driven") or {}
     inputs = input_motion(robot.input_dimensions, robot.description.simulate.get("u"))
     motions = (("u", robot.actuator_names, inputs), ("driven", driven, driven_motion(driven)))
     pairs = [

@@ -19,7 +19,7 @@ from sorosim.compiled import prepare
 from sorosim.complex_step import number_type
 from sorosim.constraints.loop import Loop, compile_loops
 from sorosim.engine.inputs import has_length_inputs
-from sorosim.engine.loading import Loading, SlipState, StickState
+from sorosim.engine.loading import DeepContact, Loading, SlipState, StickState
 from sorosim.engine.records import Contacts
 from sorosim.errors import ModelError
 from sorosim.kernels import evaluate as task
@@ -262,6 +262,11 @@ class Engine:
         """Contacts in a state, and how they stick."""
         self.sweep(q, qd, POSES)
         return self.loading.contacts(self.external, self.workspace, stuck), self.loading.stuck(self.external)
+
+    def deepest_contact(self, q: Array) -> DeepContact | None:
+        """The contact whose penetration is the largest part of its rounding; None where nothing touches."""
+        self.sweep(q, self.zero_rates, POSES)
+        return self.loading.deepest(self.external, self.workspace)
 
     def contact_gaps(self, q: Array, reach: float) -> dict[str, float]:
         """Smallest gap of each contact by name, up to `reach`; negative where surfaces touch."""

@@ -27,6 +27,7 @@ from sorosim.kernels.external import (
 from sorosim.kernels.load_laws import WEIGHTLESS, LoadLaws, add_load_laws
 from sorosim.kernels.rod_actuators import RodActuators, make_actuator_workspace, section_strain
 from sorosim.kernels.signals import signal_workspace
+from sorosim.kernels.solids import BOWL, BOX, CYLINDER, HALF_SPACE, HEIGHT_FIELD, HOLE, POLYHEDRON
 from sorosim.kernels.surfaces import make_contact_workspace
 from sorosim.kernels.tree import Tree, Workspace
 from sorosim.loads.base import BoundLoad, Load, bind_checked, evaluate_checked
@@ -39,6 +40,9 @@ from sorosim.model.link import WORLD
 FEWEST_CONTACTS, CONTACTS_EACH = 32, 4
 # friction is full, but for a two-hundredth, at this many times the slip speed
 FULL_FRICTION = 10.0
+# solids that are seen from one side, and where among the values of others the rounding of their edges is
+ONE_SIDED = HALF_SPACE, HOLE, BOWL, HEIGHT_FIELD
+AT_ROUNDING = {BOX: 3, CYLINDER: 2, POLYHEDRON: 1}
 
 
 class Points(NamedTuple):
@@ -59,6 +63,15 @@ class RelativeKinematics(NamedTuple):
     g_w: Array  # (n, 4, 3) poses in the world, rotation and position
     V: Array  # (n, 6) world twists of the nodes of the points
     V_other: Array  # (n, 6) and of the nodes of the reference bodies
+
+
+class DeepContact(NamedTuple):
+    """A contact, and how deep surfaces may enter each other before the nearest way out may change sides."""
+
+    a: str  # what touches
+    b: str  # what it touches
+    depth: float  # [m]
+    rounding: float  # [m]
 
 
 class StickState(NamedTuple):
@@ -235,13 +248,7 @@ class Loading:
 
     def contacts(self, external: ExternalForces, ws: Workspace, stuck: StickState | None = None) -> Contacts:
         """Contacts after a sweep of poses, ordered by their groups and surfaces; `stuck`: how they stuck before."""
-        clear_external(external)
-        self.set_stick_state(external, stuck, stuck is not None)
-        self.add_contacts(self.packed, external, ws, tangents=False)
-        self.set_stick_state(external, None)
-        contact = external.contact
-        n = int(contact.counts[sf.ACTIVE])
-        entry, value = contact.entry[:n], contact.value[:n]
+        entry, value = self._touching(external, ws, stuck)
         order = np.lexsort((entry[:, sf.OTHER], entry[:, sf.CORE], entry[:, sf.GROUP]))
         entry, value = entry[order], value[order].copy()
         cores, parts = self._surface_names
@@ -251,6 +258,50 @@ class Loading:
             value[:, sf.AT_POINT : sf.AT_POINT + 3], value[:, sf.NORMAL : sf.NORMAL + 3], value[:, sf.DISTANCE],
             value[:, sf.FORCE : sf.FORCE + 3], value[:, sf.SLIP : sf.SLIP + 3], value[:, sf.PRESSURE],
         )  # fmt: skip
+
+    def _touching(self, external: ExternalForces, ws: Workspace, stuck: StickState | None) -> tuple[IntArray, Array]:
+        """Entries (n, 8) and values (n, 14) of the contacts after a sweep of poses: views of the workspace."""
+        clear_external(external)
+        self.set_stick_state(external, stuck, stuck is not None)
+        self.add_contacts(self.packed, external, ws, tangents=False)
+        self.set_stick_state(external, None)
+        n = int(external.contact.counts[sf.ACTIVE])
+        return external.contact.entry[:n], external.contact.value[:n]
+
+    def deepest(self, external: ExternalForces, ws: Workspace) -> DeepContact | None:
+        """The contact whose penetration is the largest part of its rounding, after a sweep of poses."""
+        entry, value = self._touching(external, ws, None)
+        if not len(entry):
+            return None
+        core_rounding, solid_rounding, thickness = self._roundings
+        core, other, solids = entry[:, sf.CORE], entry[:, sf.OTHER], self.packed.laws.surfaces.solid
+        rounding = core_rounding[core] + np.where(other >= 0, core_rounding[other], 0.0)
+        on_solid = np.flatnonzero(other < 0)
+        if len(on_solid):
+            solid = -1 - other[on_solid]
+            # what is seen from one side only has one way out: there it matters where the other is below it as a whole
+            one_sided = np.isin(solids[solid, sf.SOLID_KIND], ONE_SIDED)
+            rounded = rounding[on_solid] + solid_rounding[solid]
+            rounding[on_solid] = np.where(one_sided, thickness[core[on_solid]], rounded)
+        worst = int(np.argmax(-value[:, sf.DISTANCE] / rounding))
+        cores, parts = self._surface_names
+        b = int(other[worst])
+        names = cores[core[worst]], cores[b] if b >= 0 else parts[-1 - b]
+        return DeepContact(*names, float(-value[worst, sf.DISTANCE]), float(rounding[worst]))
+
+    @cached_property
+    def _roundings(self) -> tuple[Array, Array, Array]:
+        """Radii of cores and of the edges of solids, and half of the thickness of the surface of each core [m]."""
+        surfaces = self.packed.laws.surfaces
+        thick = [skin.thickness for law in self.compiled.values() for group in law.contacts for skin in group.skins]
+        thickness = np.array(thick)[surfaces.core[:, sf.CORE_SURFACE]]
+        at, form = surfaces.core[:, sf.CORE_AT], surfaces.core[:, sf.FORM]
+        first = surfaces.value[at + sf.RADIUS_0]
+        last = surfaces.value[at + np.where(form == sf.SEGMENT, sf.RADIUS_1, sf.RADIUS_0)]
+        radius = np.where(form == sf.ELLIPSOID, thickness, np.maximum(first, last))
+        places = [(row[sf.SOLID_AT], AT_ROUNDING.get(int(row[sf.SOLID_KIND]))) for row in surfaces.solid]
+        of_edges = [0.0 if column is None else surfaces.value[start + column] for start, column in places]
+        return radius, np.array(of_edges), thickness
 
     def set_stick_state(self, external: ExternalForces, stuck: StickState | None, at_rest: bool = False) -> None:
         """Set which contacts stuck before; None: none did. `at_rest`: their rates are those of statics."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 
-from sorosim.arrays import Array
+from sorosim.arrays import Array, IntArray
 from sorosim.equations.system import elastic_weight, mass_weight
 from sorosim.kernels import evaluate as task
 from sorosim.loads.contact import BoundContact
@@ -62,30 +62,32 @@ def deep_contacts(robot: Robot, q: Array) -> list[str]:
     return words
 
 
-def estimate(robot: Robot, name: str) -> Stiffness:
-    """Range of suitable stiffness of a contact, from the weight of the robot and from its own stiffness.
+def estimate(robot: Robot, name: str, free: IntArray | None = None) -> Stiffness:
+    """Range of suitable stiffness of a contact, from the weight and the stiffness of what touches.
 
     The force k d^p is to carry the weight at the depth d, a hundredth of the thickness of what touches, and p k d^(p-1)
     to be ten times the stiffness with which the robot yields at the median of its places. Above the most, the square of
     the frequency p k d^(p-1)/m of the lightest place, of the effective mass m, exceeds that of the stiffest motion.
+    Coordinates that are not `free` (default: all are) are driven: they carry what hangs on them.
     """
     contact = contacts_of(robot)[name]
     law, nodes = robot.description.loads[name].law, contact.nodes
+    free = np.arange(robot.ndof) if free is None else free
     radius = thinnest(contact)
     depth = SHARE * 2.0 * (radius if np.isfinite(radius) else 0.01)
     q, p = robot.engine.elastic.rest.copy(), law.exponent
-    free = np.arange(robot.ndof)
     mass = robot.engine.evaluate(task.MASS, q, np.zeros_like(q), np.zeros_like(q), robot.inputs(None)).mass
-    weight = total_mass(robot) * (float(np.linalg.norm(robot.description.gravity)) or 9.81)
+    weight = _touching_mass(robot, name, free) * (float(np.linalg.norm(robot.description.gravity)) or 9.81)
     _, _, J, _ = robot.engine.jacobians(nodes, q, np.zeros_like(q), False)
     U, V = elastic_weight(robot, q, free), mass_weight(robot, q, free)
-    yields = [_largest(J[k, 3:], U) for k in range(len(nodes))]
-    moves = [_largest(J[k, 3:], V) for k in range(len(nodes))]
+    yields = [_largest(J[k, 3:, free].T, U) for k in range(len(nodes))]
+    moves = [_largest(J[k, 3:, free].T, V) for k in range(len(nodes))]
     soft = float(np.median([1.0 / y for y in yields if y > 0.0] or [0.0]))
     K = -robot.engine.evaluate(
         task.INTERNAL_DERIVATIVES, q, np.zeros_like(q), np.zeros_like(q), robot.inputs(None)
     ).by_q
-    fastest = float(scipy.linalg.eigh(0.5 * (K + K.T), mass, eigvals_only=True).max(initial=0.0)) if robot.ndof else 0.0
+    K, mass = (0.5 * (X + X.T)[np.ix_(free, free)] for X in (K, mass))
+    fastest = float(scipy.linalg.eigh(K, mass, eigvals_only=True).max(initial=0.0)) if len(free) else 0.0
     lightest = 1.0 / max([m for m in moves if m > 0.0] or [np.inf])
     steep = p * depth ** (p - 1.0)
     least = max(weight / depth**p, HARD * soft / steep)
@@ -93,9 +95,9 @@ def estimate(robot: Robot, name: str) -> Stiffness:
     return Stiffness(law.stiffness, p, least, most, depth, weight, float((weight / law.stiffness) ** (1.0 / p)))
 
 
-def needlessly_stiff(robot: Robot) -> str:
+def needlessly_stiff(robot: Robot, free: IntArray) -> str:
     """The contact that is stiffest beyond any need, by a factor of 1e4 or more, in words; "" if none is."""
-    estimates = [(name, estimate(robot, name)) for name in contacts_of(robot)]
+    estimates = [(name, estimate(robot, name, free)) for name in contacts_of(robot)]
     needs = [max(k.least, k.most if np.isfinite(k.most) else 0.0) for _, k in estimates]
     ratios = [k.given / need for (_, k), need in zip(estimates, needs, strict=True)]
     if not max(ratios, default=0.0) > NEEDLESS:
@@ -103,6 +105,37 @@ def needlessly_stiff(robot: Robot) -> str:
     worst = int(np.argmax(ratios))
     (name, k), unit = estimates[worst], f"N/m^{estimates[worst][1].exponent:g}"
     return f"loads.{name}: stiffness {k.given:.2g} {unit} makes steps short, about {needs[worst]:.1g} {unit} is enough"
+
+
+def _touching_mass(robot: Robot, name: str, free: IntArray) -> float:
+    """Mass [kg] that a contact may have to carry: of its two sides the lighter one.
+
+    That of a link is all that hangs together with it, behind the driven coordinates; what is held presses nothing.
+    """
+    contact = robot.description.loads[name]
+    masses = _hanging_masses(robot, free)
+    sides = [contact.between, contact.others or contact.between]
+    heaviest = [max((masses.get(surface.link, np.inf) for surface in side), default=np.inf) for side in sides]
+    return min(heaviest) if np.isfinite(min(heaviest)) else 0.0
+
+
+def _hanging_masses(robot: Robot, free: IntArray) -> dict[str, float]:
+    """Mass [kg] of what hangs together with each link that may move, in joints and loops, and is not held."""
+    moving = set(map(int, free))
+    first: dict[str, str] = {}  # link -> the link nearest to the ground with which it hangs together
+    for name, layout in robot.engine.layout.links.items():  # parents first
+        if (parent := layout.link.parent) in first:
+            first[name] = first[parent]
+        elif moving & set(range(layout.column, layout.column + layout.n)):
+            first[name] = name
+    for joined in robot.engine.layout.joined:
+        a, *rest = sorted({first[name] for name in joined if name in first})[:2] or [""]
+        if rest:
+            first = {name: a if of in rest else of for name, of in first.items()}
+    inertia, totals = robot.engine.gravitational_inertia[:, 3, 3], dict.fromkeys(first.values(), 0.0)
+    for name, of in first.items():
+        totals[of] += float(inertia[robot.engine.layout.links[name].nodes].sum())
+    return {name: totals[of] for name, of in first.items()}
 
 
 def _largest(J: Array, U: Array) -> float:

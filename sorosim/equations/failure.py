@@ -366,14 +366,15 @@ def _fastest(system: OdeSystem, t: float, x: Array, tolerances: tuple[float, flo
 # -- runs that stall
 
 
-def implausible(robot: Robot, q: Array) -> str:
+def implausible(system: OdeSystem, q: Array) -> str:
     """Implausible values of a state, an absurd strain or a needlessly stiff contact, in words; "" if there are none."""
+    robot = system.robot
     if not np.isfinite(q).all():
         return ""
     strain, place = largest_strain(robot, q)
     if place is not None and strain > IMPLAUSIBLE_STRAIN:
         return f"'{place.link.name}' is strained by {100.0 * strain:.3g} %"
-    return needlessly_stiff(robot)
+    return needlessly_stiff(robot, system.partition.free)
 
 
 def limiting_motion(system: OdeSystem, t: float, x: Array, tolerances: tuple[float, float]) -> tuple[str, str] | None:

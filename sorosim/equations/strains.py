@@ -1,4 +1,4 @@
-"""Strains of rods in a state: how far the rod_actuators of their sections are stretched."""
+"""Strains of rods in a state: how far the fibres of their sections are stretched."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from sorosim.model.compile import Piece
 from sorosim.model.link import Link
 from sorosim.model.rod import Division
 from sorosim.robot import Robot
-
-N_SAMPLES = 19  # along each division
 
 
 class Place(NamedTuple):
@@ -31,18 +29,30 @@ class Place(NamedTuple):
     @property
     def inside(self) -> Array:
         """Arclengths (n,) in the division [m] at which its section is sampled: not the ends, which may be points."""
-        return np.linspace(0.05, 0.95, N_SAMPLES) * self.division.length
+        return self.division.samples[0]
 
     @property
     def thickness(self) -> Array:
         """Diameters (n, 2) along y and z of the round sections with the same radii of gyration [m]."""
-        a = self.division.section.properties(self.inside, self.division.length)
-        return np.asarray(4.0 * np.sqrt(np.stack([a.Iz, a.Iy], axis=-1) / a.A[:, None]))
+        return self.division.samples[1]
 
     def strains(self, q: Array) -> Array:
-        """Strains (n, 6) beyond those of the unloaded rod, at `inside`."""
-        own = q[self.piece.column : self.piece.column + self.piece.n]
-        return np.asarray(np.einsum("kir,i->kr", self.division.basis(self.inside), own))
+        """Strains (..., n, 6) beyond those of the unloaded rod at coordinates q (..., ndof), at `inside`."""
+        own, basis = q[..., self.piece.column : self.piece.column + self.piece.n], self.division.basis(self.inside)
+        flat = own @ np.ascontiguousarray(np.swapaxes(basis, 0, 1)).reshape(self.piece.n, 6 * len(basis))
+        return np.asarray(flat.reshape(*own.shape[:-1], len(basis), 6))
+
+    def fibre_strains(self, q: Array) -> Array:
+        """The largest strain (...) of any fibre: by curvature times half the thickness, and stretch."""
+        xi, half = np.abs(self.strains(q)), 0.5 * self.thickness
+        bent = xi[..., 1] * half[:, 1] + xi[..., 2] * half[:, 0]
+        sheared = xi[..., 0] * half.max(axis=1) + np.hypot(xi[..., 4], xi[..., 5])
+        return np.asarray(np.maximum(bent + xi[..., 3], sheared).max(axis=-1, initial=0.0))
+
+    def least_stretch(self, q: Array) -> Array:
+        """Least length (...) of a piece of the centreline, over its unloaded one."""
+        reference = self.division.reference.values(self.inside, self.division.length)[:, 3]
+        return np.asarray((1.0 + self.strains(q)[..., 3] / reference).min(axis=-1))
 
 
 def places(robot: Robot) -> Iterator[Place]:
@@ -54,13 +64,10 @@ def places(robot: Robot) -> Iterator[Place]:
 
 
 def largest_strain(robot: Robot, q: Array) -> tuple[float, Place | None]:
-    """The largest strain of any fibre: by curvature times half the thickness, and stretch; and of which rod."""
+    """The largest strain of any fibre, and of which rod."""
     worst: tuple[float, Place | None] = 0.0, None
     for place in places(robot):
-        xi, half = place.strains(q), 0.5 * place.thickness
-        bent = np.abs(xi[:, 1]) * half[:, 1] + np.abs(xi[:, 2]) * half[:, 0]
-        sheared = np.abs(xi[:, 0]) * half.max(axis=1) + np.hypot(xi[:, 4], xi[:, 5])
-        strain = float(np.maximum(bent + np.abs(xi[:, 3]), sheared).max(initial=0.0))
+        strain = float(place.fibre_strains(q))
         if not strain <= worst[0]:
             worst = strain, place
     return worst

@@ -15,6 +15,7 @@ from sorosim.engine.loading import StickState
 from sorosim.equations import failure
 from sorosim.equations.callbacks import StaticCallbacks
 from sorosim.equations.contact_check import contacts_of, thinnest, total_mass
+from sorosim.equations.plausibility import implausible_states, left_free
 from sorosim.equations.system import StaticSystem
 from sorosim.equilibria.assembly import close_if_possible, open_loops
 from sorosim.errors import ConvergenceError, InputError, ModelError
@@ -90,9 +91,10 @@ def statics(
     equilibrium, or one that the forces cannot reach from the start, a descent of the potential leads to a stable one:
     Newton's method in a trust region, which uses negative curvature. Robots with contacts descend from the start at
     once, in steps so short that surfaces do not pass through each other. Under friction (`sticking`), and where the
-    equilibrium flutters, the first one stays. `message` reports all this, and whether the equilibrium is neutral,
-    unstable or far from the start. Loops that are open in the unloaded state close as the load rises. Source:
-    docs/theory.md, 4, 6, 7, 9 and 12.
+    equilibrium flutters, the first one stays. `message` reports all this, whether the equilibrium is neutral,
+    unstable or far from the start, and what is implausible in it: strains beyond 100 %, crushed rods, slack tendons,
+    contacts deeper than surfaces are rounded, and joints that were left free. Loops that are open in the unloaded state
+    close as the load rises. Source: docs/theory.md, 4, 6, 7, 9 and 12.
     """
     check_robot(robot)
     options = checked(StaticsArguments, {"stable": stable, "jacobian": jacobian}, robot.description.statics)
@@ -141,7 +143,8 @@ def statics(
             solution, course=solution.course + _far_from_start(robot, start, system.q(solution.x)) + jumped
         )
     q = system.q(solution.x)
-    equilibrium = Equilibrium(**state_of(system, solution), message=solution.message, sliding=system.sliding(q))
+    message = "; ".join([solution.message, *_remarks(system, q)]) if solution.success else solution.message
+    equilibrium = Equilibrium(**state_of(system, solution), message=message, sliding=system.sliding(q))
     still_open = open_loops(robot, q, LOOP_TOLERANCE) if solution.success else ""
     if solution.success and not still_open:
         return equilibrium
@@ -176,6 +179,13 @@ def state_of(system: StaticSystem, solution: StaticSolution) -> dict[str, Any]:
         "residual_norm": float(np.abs(residual[:n]).max(initial=0.0)), "tangent_stiffness": solution.jacobian[:n, :n],
         "n_evaluations": solution.n_residual + solution.n_jacobian, "free": system.partition.free,
     }  # fmt: skip
+
+
+def _remarks(system: StaticSystem, q: Array) -> list[str]:
+    """What is implausible in an equilibrium, a line each."""
+    robot, driven = system.robot, system.partition.driven
+    free = left_free(robot, driven, robot.description.simulate.get("driven") or {})
+    return [*implausible_states(robot, q[None], system.u[None]), *filter(None, [free])]
 
 
 def _remedy(robot: Robot, inputs: Array, driven_values: Mapping[str, float], folds: int) -> str:

@@ -6,11 +6,11 @@ import json
 import re
 from collections.abc import Mapping
 from difflib import get_close_matches
-from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sorosim.errors import FileError, InputError, nearest
+from sorosim.io.bundled import bundled_file, bundled_robots
 
 if TYPE_CHECKING:
     from sorosim.robot import Robot
@@ -153,30 +153,6 @@ def format_page() -> str:
     return page()
 
 
-def bundled_robots() -> tuple[str, ...]:
-    """Names of the robots that come with sorosim; `load` takes them."""
-    folder = _robots_folder()
-    return tuple(sorted(file.stem for file in folder.glob("*.yaml"))) if folder else ()
-
-
-def robot_words(name: str) -> str:
-    """What a bundled robot is: the first sentence of its file."""
-    folder = _robots_folder()
-    assert folder is not None  # it has bundled robots
-    lines = (folder / f"{name}.yaml").read_text(encoding="utf-8").splitlines()
-    comment = " ".join(line.lstrip("# ") for line in takewhile(lambda line: line.startswith("#"), lines))
-    return re.split(r"(?<=[\w)])\.(?=\s|$)", comment)[0].strip()
-
-
-def _robots_folder() -> Path | None:
-    package = Path(__file__).resolve().parents[1]
-    if (package / "_robots").is_dir():
-        return package / "_robots"
-    # an editable install or a clone: the folder of the repository
-    repository = package.parent
-    return repository / "robots" if (repository / "pyproject.toml").is_file() else None
-
-
 def _robots_in(folder: Path) -> list[str]:
     """Names of files in a folder that may be robots."""
     try:
@@ -198,7 +174,7 @@ def _find(source: Any) -> Path:
         if path.is_file():
             return path
         if isinstance(source, str) and re.fullmatch(r"[\w-]+", source) and source in bundled_robots():
-            return _robots_folder() / f"{source}.yaml"  # type: ignore[operator]  # it has bundled robots
+            return bundled_file(source)
         is_folder = path.is_dir()
     except OSError as error:
         raise FileError(text, f"cannot be read: {error.strerror or error}") from None

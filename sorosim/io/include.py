@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
 
+from sorosim.declare import At, Scope
 from sorosim.errors import ModelError, nearest
+from sorosim.io.bundled import bundled_file, bundled_robots
 from sorosim.io.imports import Importer
-from sorosim.io.nodes import Mistakes, Node, joined, mapping, nodes_of, refusal
-from sorosim.io.robot_file import Version
+from sorosim.io.nodes import Mistake, Mistakes, Node, joined, mapping, nodes_of, plain, refusal
+from sorosim.io.robot_file import OF_ONE_ROBOT, Inclusion, Inclusions, Version
 from sorosim.io.yaml_reader import read_file
 from sorosim.problems import Place, shown
 
 MAX_FILES, MAX_TOTAL_BYTES = 50, 4_000_000
 MERGED = ("parameters", "materials", "prefabs", "links", "parts", "loops", "actuators", "loads", "sensors")
-NOT_MERGED = ("gravity", "initial", "simulate", "statics")  # which belong to the robot that includes
 OWN = ("sorosim", "name", "include", "import")  # keys that an included file may have for itself
 
 
@@ -36,10 +37,8 @@ class Includer:
             return root
         blocks: dict[str, Node] = {}
         for entry in given.items if given is not None else ():
-            if not isinstance(entry.value, str) or not entry.value.strip():
-                self.mistakes.note(entry.place, "the path of a file", shown(entry.outline))
-                continue
-            found = self.file(entry, folder, chain)
+            inclusion, place = self.inclusion(entry)
+            found = None if inclusion is None else self.file(inclusion, place, folder, chain)
             if found is not None:
                 self.bring(blocks, found)
         if robots is not None:
@@ -49,32 +48,46 @@ class Includer:
         out = {name: blocks.get(name, node) for name, node in entries.items()}
         return Node({**out, **{name: node for name, node in blocks.items() if name not in out}}, root.place, root.key)
 
-    def file(self, entry: Node, folder: FilePath | None, chain: tuple[str, ...]) -> Node | None:
+    def inclusion(self, entry: Node) -> tuple[Inclusion | None, Place]:
+        """What an entry of `include` says, and where its file stands; None if it is wrong."""
+        data, places = plain(entry)
+        own = Inclusions().read(data, At(scope := Scope(data, is_file=True), (), data))
+        self.mistakes += [Mistake(places.place(p.path, p.at_key), replace(p, path=(*entry.place.path, *p.path)))
+                          for p in scope.problems]  # fmt: skip
+        return (None if scope.problems else own), entry.entries.get("file", entry).place
+
+    def file(
+        self, inclusion: Inclusion, place: Place, folder: FilePath | None, chain: tuple[str, ...]
+    ) -> Node | None:  # fmt: skip
         """An included file with all it includes itself; None if it is there already, or wrong."""
         if folder is None:
-            raise refusal(entry.place, "a description in one piece", "an include", "included files are not kept here")
-        path = folder / entry.value
+            raise refusal(place, "a description in one piece", "an include", "included files are not kept here")
+        path = folder / inclusion.file
         if not os.path.isfile(path):  # False for impossible names too
-            hint = "relative paths begin in the folder of the file that includes"
-            self.mistakes.note(entry.place, "a file", f"{shown(entry.value)}, which does not exist", hint)
-            return None
+            if inclusion.file not in bundled_robots():
+                hint = "relative paths begin in the folder of the file that includes"
+                self.mistakes.note(place, "a file", f"{shown(inclusion.file)}, which does not exist", hint)
+                return None
+            path = bundled_file(inclusion.file)
         real = os.path.realpath(path)
         if real in chain:
             loop = joined(os.path.basename(name) for name in [*chain[chain.index(real) :], real])
-            self.mistakes.note(entry.place, "files that do not include themselves", loop)
+            self.mistakes.note(place, "files that do not include themselves", loop)
             return None
         if real in self.done:
             return None
         self.done.add(real)
         if len(self.done) > MAX_FILES:
-            raise refusal(entry.place, f"at most {MAX_FILES} included files", "more")
+            raise refusal(place, f"at most {MAX_FILES} included files", "more")
         self.total += os.path.getsize(path)
         if self.total > MAX_TOTAL_BYTES:
             hint = "keep measured data in CSV files"
-            raise refusal(entry.place, f"at most {MAX_TOTAL_BYTES // 10**6} MB of included files", "more", hint)
+            raise refusal(place, f"at most {MAX_TOTAL_BYTES // 10**6} MB of included files", "more", hint)
         label = str(path)
-        document = read_file(path, label, keys=(*MERGED, "sorosim", "include", "import", *NOT_MERGED))
+        document = read_file(path, label, keys=(*MERGED, "sorosim", "include", "import", *OF_ONE_ROBOT))
         root = nodes_of(document.data, label, document.positions)
+        if isinstance(root.value, dict):
+            root = replace(root, value={k: node for k, node in root.value.items() if k not in inclusion.without})
         return self.merged(self.brought_by(root), path.parent, (*chain, real))
 
     def brought_by(self, root: Node) -> Node:
@@ -88,8 +101,8 @@ class Includer:
         for name, node in root.value.items():
             if name not in known:
                 hint = nearest(name, known)
-                if name in NOT_MERGED:
-                    hint = "it belongs into the file that includes"
+                if name in OF_ONE_ROBOT:
+                    hint = f"it belongs into the file that includes; without: [{name}] leaves it behind"
                 self.mistakes.note(
                     node.key or node.place, f"a block to include: {', '.join(MERGED)}", shown(name), hint
                 )

@@ -10,7 +10,22 @@ from typing import Any
 import numpy as np
 
 from sorosim.constraints.loop import Loop
-from sorosim.declare import At, Boolean, Choice, Declared, Given, ListOf, MapOf, OneOf, Part, Text, Type, Vector, key
+from sorosim.declare import (
+    At,
+    Boolean,
+    Choice,
+    Declared,
+    Either,
+    Given,
+    ListOf,
+    MapOf,
+    OneOf,
+    Part,
+    Text,
+    Type,
+    Vector,
+    key,
+)
 from sorosim.declare.base import Define
 from sorosim.declare.types import MAX_NAME
 from sorosim.errors import ModelError
@@ -115,6 +130,44 @@ class Initial(Type):
 
 
 # -- what is expanded before the rest is read: values that end in links are open here, and checked there -----------
+
+
+# blocks that an included file may have, and may be left behind: the first four belong to the robot that includes
+OF_ONE_ROBOT = ("gravity", "initial", "simulate", "statics")
+LEFT_BEHIND = (*OF_ONE_ROBOT, "actuators", "loads", "sensors")
+
+
+@dataclass(frozen=True)
+class Inclusion(Declared, title="Included files"):
+    """A file whose blocks are brought into another one."""
+
+    file: str = key(
+        Text("the path of a file, or the name of a bundled robot"),
+        "Path, relative to the file that includes, or the name of a bundled robot.", "ur5_with_soft_gripper",
+    )  # fmt: skip
+    _: KW_ONLY
+    without: tuple[str, ...] = key(
+        ListOf(Choice(LEFT_BEHIND)), "Blocks of it that are left behind.", "[simulate, statics]", default=()
+    )
+
+
+class Inclusions(Type):
+    """One included file or several, each a path or a mapping."""
+
+    def read(self, value: Any, at: At) -> Any:
+        if isinstance(value, list):
+            return [self._one(entry, at / i) for i, entry in enumerate(value)]
+        return self._one(value, at)
+
+    def _one(self, value: Any, at: At) -> Any:
+        if isinstance(value, Mapping):
+            return Inclusion.read(value, at)
+        is_path = isinstance(value, str) and value.strip()
+        return Inclusion(value) if is_path else at.fail("the path of a file", shown(value))
+
+    def shapes(self) -> tuple[Type, ...]:
+        path_or_more = Either(Text("the path of a file"), Part(Inclusion), lambda value: isinstance(value, Mapping))
+        return path_or_more, ListOf(path_or_more)
 
 
 @dataclass(frozen=True)
@@ -233,8 +286,8 @@ class RobotFile(Declared, title="The file"):
     _: KW_ONLY
     name: Any = key(Text("a name"), "Name of the robot; without it, that of the file.", "soft hand", default=None)
     include: Any = key(
-        Open(), "Other files whose blocks are brought into this one; paths relative to this file.", "[common.yaml]",
-        default=None,
+        Inclusions(), "Other files whose blocks are brought into this one; paths relative to this file, or names of "
+        "bundled robots.", "[common.yaml]", default=None,
     )  # fmt: skip
     imports: Any = key(
         Imports(),

@@ -9,6 +9,7 @@ from sorosim.errors import ModelError
 from sorosim.model.compile import Layout
 
 N_SAMPLES = 101  # places of a division
+THIN = 3.0  # a route so many times as far from the axis as the section goes is hardly meant to be in it
 TOLERANCE = 1e-9  # of the largest size: a route may run on the surface
 
 
@@ -33,9 +34,18 @@ def check_inside(run: RouteSegment, layout: Layout) -> None:
         d, _ = run.route(link, piece, piece.start + x)
         far, limit, name = section.edge(d[:, 1:].real, x, piece.division.length)
         limit = limit.real  # where the description is differentiated, its numbers are complex
+        if (discs := piece.division.discs) is not None and np.all(np.real(discs.radius) > limit):
+            far, limit, name = (
+                np.hypot(*d[:, 1:].real.T),
+                np.full(N_SAMPLES, np.real(discs.radius)),
+                "the radius of its discs",
+            )
         excess = far - limit
         worst = int(np.argmax(excess))
         if excess[worst] > TOLERANCE * float(np.max(limit)):
             s = (piece.start + x[worst]) / rod.length
             got = f"{far[worst]:.6g} m from the axis at s = {s:.4g}, where {name} is {limit[worst]:.6g} m"
-            raise ModelError("", f"a route inside the section of rod '{run.rod}'", got)
+            example = f"{{count: 10, radius: {1e3 * far[worst]:.3g} mm, thickness: 2 mm}}"
+            hint = f"discs of the rod lead it there: discs: {example}"
+            is_thin = discs is None and far[worst] > THIN * limit[worst]
+            raise ModelError("", f"a route inside the section of rod '{run.rod}'", got, hint if is_thin else "")

@@ -20,14 +20,16 @@ from sorosim.registry import SHAPES
 
 # a moment above its bound by less than this part of it may have been rounded
 ROUNDED = 0.05
+# a moment below zero by less than this part of the largest is zero
+NEGATIVE = 1e-12
 
 
 @dataclass(frozen=True)
 class RigidBody(Declared, title="Rigid bodies by numbers"):
     """A rigid body by its mass properties, in the frame of its link.
 
-    The inertia is positive definite, and every principal moment at most the sum of the other two: no distribution of
-    mass has other values.
+    No principal moment of the inertia is negative, or larger than the sum of the other two: no distribution of mass has
+    such values. Without any it is a point mass.
     """
 
     label = "body"
@@ -52,8 +54,8 @@ class RigidBody(Declared, title="Rigid bodies by numbers"):
             self._set(inertia=(*self.inertia, 0.0, 0.0, 0.0))
         moments = np.linalg.eigvalsh(self.rotational_inertia)
         shown = "principal moments " + ", ".join(f"{m:.6g}" for m in moments)
-        if moments[0] <= 0.0:
-            raise ModelError("inertia", "a positive definite matrix", shown)
+        if moments[0] < -NEGATIVE * moments[2]:
+            raise ModelError("inertia", "no negative principal moment", shown)
         # a flat body meets the bound exactly: leave room for rounding
         largest = moments[0] + moments[1]
         if moments[2] > largest * (1.0 + 1e-9):
@@ -94,6 +96,23 @@ def _body_of(mass: float, centre: Array, inertia: Array) -> RigidBody:
     rows, columns = [0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]
     entries = 0.5 * (inertia + inertia.T)[rows, columns]
     return RigidBody(mass, centre=tuple(centre.tolist()), inertia=tuple(entries.tolist()))
+
+
+@dataclass(frozen=True)
+class PointMass(RigidBody, title="Point masses"):
+    """A mass in one point, without rotational inertia; a joint that turns it about itself moves no mass."""
+
+    label = "body"
+    mass: float = key(Quantity("mass", above=0.0), "Mass.", "5 g", name="point_mass")
+    _: KW_ONLY
+    inertia: tuple[float, ...] = field(init=False)
+    at: Any = field(init=False)
+
+    def validate(self) -> None:
+        self._set(inertia=(0.0,) * 6, at=None)
+
+    def data(self, writer: Writer) -> Any:
+        return Declared.data(self, writer)
 
 
 AT_KEY = ("Pose of the shape in the frame of the link.", "{position: [0, 0, 1 cm]}")
@@ -144,6 +163,11 @@ def _amount(both: bool) -> ModelError:
     return ModelError("", "one of density and mass", got, hint)
 
 
+def _is_point(value: Any) -> bool:
+    """Whether a part is a point mass."""
+    return "point_mass" in value if isinstance(value, Mapping) else isinstance(value, PointMass)
+
+
 def _is_by_numbers(value: Any) -> bool:
     """Whether a part is given by numbers, also if a key of it is wrong."""
     if not isinstance(value, Mapping):
@@ -154,7 +178,7 @@ def _is_by_numbers(value: Any) -> bool:
     )  # fmt: skip
 
 
-PART = Either(Part(Solid), Part(RigidBody), _is_by_numbers)
+PART = Either(Either(Part(Solid), Part(RigidBody), _is_by_numbers), Part(PointMass), _is_point)
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,8 +225,8 @@ class BodyType(Type):
     def read(self, value: Any, at: At) -> Any:
         if isinstance(value, RigidBody):
             return value
-        if isinstance(value, Mapping) and _is_by_numbers(value):
-            return RigidBody.read(value, at)
+        if isinstance(value, Mapping) and (_is_point(value) or _is_by_numbers(value)):
+            return (PointMass if _is_point(value) else RigidBody).read(value, at)
         if isinstance(value, list):
             parts = ListOf(PART, "one part or several").read(value, at)
         else:

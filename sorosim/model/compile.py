@@ -321,7 +321,10 @@ def compile_tree(links: tuple[Link, ...], places: Iterable[tuple[str, float]] = 
         if isinstance(body, Rod):
             for i, (division, start) in enumerate(zip(body.divisions, body.starts, strict=True)):
                 grid, w, gauss = division.gauss_points()
-                own = [x - start for x in wanted[link.name] if 0.0 < x - start < division.length]
+                discs, of_disc = np.zeros(0), np.zeros(6)
+                if division.discs is not None:
+                    discs, of_disc = division.discs.places(division.length), division.discs.inertia
+                own = [x - start for x in (*wanted[link.name], *(start + discs)) if 0.0 < x - start < division.length]
                 grid, w, gauss = _with_places(grid, w, gauss, own, body.length)
                 n = division.strain.count
                 K, D = division.matrices()
@@ -330,8 +333,11 @@ def compile_tree(links: tuple[Link, ...], places: Iterable[tuple[str, float]] = 
                 builder.begin_block(node, rows, K, D, [0.0] * n)
                 density = division.line_inertia(grid)
                 strains = segment_strains(division, grid)
+                inertia_of_nodes = (w[:, None] * density).astype(number_type())
+                for x in discs:
+                    inertia_of_nodes[np.argmin(np.abs(grid - x))] += of_disc
                 for a in range(1, len(grid)):
-                    node = builder.add_segment(node, GENERAL, strains[a - 1], np.diag(w[a] * density[a]))
+                    node = builder.add_segment(node, GENERAL, strains[a - 1], np.diag(inertia_of_nodes[a]))
                     nodes.append(node)
                     X.append(start + grid[a])
                     weight.append(w[a])

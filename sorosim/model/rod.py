@@ -16,6 +16,7 @@ from sorosim.declare.base import Define
 from sorosim.declare.composite import PartsOrKeys
 from sorosim.errors import ModelError
 from sorosim.model.basis import ReferenceStrain, Strain
+from sorosim.model.discs import Discs
 from sorosim.model.material import Material
 from sorosim.model.quadrature import MAX_N_GAUSS, check_n_gauss, default_n_gauss, gauss_panels
 from sorosim.model.section import Section
@@ -23,6 +24,8 @@ from sorosim.problems import shown
 from sorosim.registry import SECTIONS
 
 Array = NDArray[Any]
+
+N_SAMPLES = 19  # of a section along its division, where strains are judged
 
 
 class MaterialOf(Type):
@@ -61,6 +64,10 @@ class Division(Declared, title="Rods"):
         Part(ReferenceStrain), "Strain of the unloaded rod, for one that is curved or twisted.", "{bending_y: 2 1/m}",
         default=ReferenceStrain(),
     )  # fmt: skip
+    discs: Discs | None = key(
+        Part(Discs), "Spacer discs, which lead tendons outside of the section.",
+        "{count: 10, radius: 8 mm, thickness: 2 mm, mass: 0.5 g}", default=None,
+    )  # fmt: skip
     quadrature: int | None = key(
         Integer(1, MAX_N_GAUSS), "Gauss points (between the kinks of basis and section); by default as many as needed.",
         "6", default=None,
@@ -79,6 +86,13 @@ class Division(Declared, title="Rods"):
     def n_gauss(self) -> int:
         """Gauss points in each panel between the kinks of the strain basis and of the section's tables."""
         return default_n_gauss(self.strain) if self.quadrature is None else self.quadrature
+
+    @cached_property
+    def samples(self) -> tuple[Array, Array]:
+        """Arclengths (n,) inside [m]; diameters (n, 2) along y and z [m] of round sections of its radii of gyration."""
+        X = np.linspace(0.05, 0.95, N_SAMPLES) * self.length
+        a = self.section.properties(X, self.length)
+        return X, np.asarray(4.0 * np.sqrt(np.stack([a.Iz, a.Iy], axis=-1) / a.A[:, None]))
 
     @property
     def breakpoints(self) -> tuple[float, ...]:

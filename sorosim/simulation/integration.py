@@ -15,6 +15,7 @@ from sorosim.arrays import Array
 from sorosim.engine.inputs import ZeroOrderHold
 from sorosim.equations.callbacks import OdeCallbacks
 from sorosim.equations.failure import Failure, append_last_state, diagnose_motion, implausible
+from sorosim.equations.plausibility import implausible_states, left_free, unresolved
 from sorosim.equations.system import OdeSystem
 from sorosim.errors import ConvergenceError, FileError, InputError, Interrupted, ModelError, PlugInError, SorosimWarning
 from sorosim.interrupts import deferring_signals, uninterrupted
@@ -197,20 +198,30 @@ class Integration:
         if not (solution.success or attempt.interrupted):
             solution = append_last_state(self.system, solution, self.options["dt_out"])
         run = self.assembled(solution)
-        if energy_error := imbalance(run) if solution.success else "":
-            run = replace(run, message=f"{run.message}; {energy_error}")
+        remarks = self.remarks(run) if solution.success else []
+        run = replace(run, message="; ".join([run.message, *remarks]))
         if solution.success and (open_loop := self.system.loop_monitor.open_loop):
             solution = replace(solution, success=False, message=open_loop)
             hint = "drive less if that leaves it no freedom, or ask for a smaller rtol"
             run = replace(run, message=f"{run.message}, but {open_loop}")
         self.finish(run)
-        if energy_error:  # last: it may be an error
-            warnings.warn(f"simulate '{run.robot.name}': {energy_error}", SorosimWarning, stacklevel=4)
+        for remark in remarks:  # last: they may be errors
+            warnings.warn(f"simulate '{run.robot.name}': {remark}", SorosimWarning, stacklevel=4)
         if attempt.interrupted:
             raise Interrupted(run.message, run)
         if not solution.success:
             raise self.failure(solution, run, hint, attempt.described, attempt.by_user)
         return run
+
+    def remarks(self, run: Run) -> list[str]:
+        """What makes a run doubtful, a line each."""
+        robot, partition, options = run.robot, self.system.partition, self.options
+        blocks = robot.description.statics, robot.description.simulate
+        driven = {name: motion for block in blocks for name, motion in (block.get("driven") or {}).items()}
+        found = [imbalance(run), left_free(robot, partition.driven, driven)]
+        if len(run.t) and options["method"] in MARCHES and options["step"] is not None and not found[0]:
+            found.append(unresolved(robot, run.q[0], partition, options["step"]))
+        return [*filter(None, found), *implausible_states(robot, run.q, run.u, run.t)]
 
     def attempt(self) -> Attempt:
         """Call the integrator; interrupts and errors on the way end the solution early."""
@@ -290,7 +301,7 @@ class Integration:
 
     def implausible(self, t: float, x: Array) -> str:
         """Implausible values of a state of a slow run, in words; "" if there are none."""
-        cause = implausible(self.system.robot, self.system.coordinates(t, x)[0])
+        cause = implausible(self.system, self.system.coordinates(t, x)[0])
         return cause or ("" if self.marching is None else self.marching.limitation())
 
     def edges_of_signals(self) -> Edges:

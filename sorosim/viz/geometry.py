@@ -17,9 +17,10 @@ from sorosim.actuation.tendon import Tendon
 from sorosim.arrays import Array, IntArray
 from sorosim.errors import InputError
 from sorosim.model.compile import LinkLayout, Piece
+from sorosim.model.shape import Cylinder
 from sorosim.robot import Robot
 from sorosim.viz.camera import farthest
-from sorosim.viz.surfaces import link_surfaces
+from sorosim.viz.surfaces import link_surfaces, shape_surface
 
 ROD, BODY, TENDON = "rod", "body", "tendon"
 
@@ -27,6 +28,8 @@ EDGE_ANGLE = np.deg2rad(40.0)  # an outline that turns by more at a point has an
 TENDON_SIZE = 0.045  # radius of a drawn tendon, in sizes of the thickest section that it runs through
 TENDON_AROUND = 8
 LEAST_STATIONS = 8  # of each division of a rod
+# the z axis of a cylinder along the x axis of a rod
+ALONG_X = np.array([[0.0, 0.0, 1.0, 0.0], [1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
 
 
 class Part(NamedTuple):
@@ -101,6 +104,7 @@ class Geometry:
                 tables = _add_rod(build, layout, n_stations, n_around)
                 self.centrelines[link.name], self.rings[link.name] = tables
                 build.end_part(ROD, link.name)
+                _add_discs(build, layout, n_around)
                 continue
             for surface in link_surfaces(link, n_around):
                 index = build.points(self.frames[link.name], surface.points, surface.normals)
@@ -328,6 +332,19 @@ def _add_rod(build: _Builder, layout: LinkLayout, n_stations: int, n_around: int
     return np.concatenate(lines), np.concatenate(rings)
 
 
+def _add_discs(build: _Builder, layout: LinkLayout, n_around: int) -> None:
+    """Add the spacer discs of a rod, each as a rigid part on its station."""
+    length = float(layout.X[-1])
+    for piece in layout.pieces:
+        if (discs := piece.division.discs) is None:
+            continue
+        disc = shape_surface(Cylinder(discs.radius, discs.thickness), n_around).transformed(ALONG_X)
+        for station in build.stations(layout.link.name, (piece.start + discs.places(piece.division.length)) / length):
+            index = build.points(station, disc.points, disc.normals)
+            build.triangles(*index[disc.faces.T])
+            build.end_part(BODY, layout.link.name, disc.convex)
+
+
 def _continue(before: Array | None, after: Array | None) -> bool:
     """Whether one outline goes on where another ends; None: there is no hole."""
     if before is None or after is None:
@@ -381,7 +398,8 @@ def _add_tendon(build: _Builder, robot: Robot, tendon: Tendon, n_stations: int) 
 
 
 def _size(piece: Piece) -> float:
-    """Largest radius of a division's section [m]."""
+    """Largest radius of a division's section, or of its discs [m]."""
     division = piece.division
     outline = division.section.outline(np.linspace(0.0, division.length, 9), division.length, 16)
-    return float(np.linalg.norm(outline, axis=-1).max())
+    radius = float(np.linalg.norm(outline, axis=-1).max())
+    return radius if division.discs is None else max(radius, division.discs.radius)

@@ -77,7 +77,7 @@ def equilibrium_html(eq: Any) -> str:
     rows = [("solver", eq.message), ("residual", f"{eq.residual_norm:.2g}"), ("inputs", _inputs(eq.robot, eq.u))]
     with suppress(Exception):
         rows.append(("stable", "yes" if eq.stable else f"no: {eq.stability}"))
-    rows.append(("tip", _position(eq.tip())))
+    rows.append((f"tip of {eq.robot.tip_link}", _position(eq.tip())))
     return _page(f"{eq.robot.name}: equilibrium", rows, _picture(eq.robot, [np.zeros(eq.robot.ndof), eq.q]))
 
 
@@ -92,5 +92,5 @@ def run_html(run: Any) -> str:
         rows.append(("method", str(run.options["method"]) + ("" if wall is None else f", computed in {wall:.2f} s")))
     some = np.unique(np.linspace(0, len(run.t) - 1, min(len(run.t), 150)).astype(int))
     path = np.stack([run.robot.pose(run.q[k], run.robot.tip_link)[:3, 3] for k in some])
-    rows += [("integrator", run.message), ("tip at the end", _position(path[-1]))]
+    rows += [("integrator", run.message), (f"tip of {run.robot.tip_link} at the end", _position(path[-1]))]
     return _page(f"{run.robot.name}: run", rows, _picture(run.robot, [run.q[0], run.q[-1]], path))

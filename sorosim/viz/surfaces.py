@@ -19,6 +19,7 @@ from sorosim.model.shape import Capsule, Cone, Cylinder, Ellipsoid, Shape, Spher
 from sorosim.robot import Robot
 
 FLATTEST = 0.03  # of a body's ellipsoid, in its longest axes: a flat body is still visible
+STEEL = 7850.0  # kg/m^3: point masses are drawn as balls of it
 TIP_ROWS = 6  # of points along a cone
 EDGE_ANGLE = np.deg2rad(35.0)  # triangles that meet at a larger angle have an edge between them
 
@@ -55,6 +56,11 @@ def link_surfaces(link: Link, n_around: int) -> Iterator[Triangles]:
 
 def _body_surfaces(body: RigidBody, n_around: int) -> Iterator[Triangles]:
     if not isinstance(body, Assembly):
+        if not np.any(body.inertia):
+            g = np.eye(4)
+            g[:3, 3] = body.centre
+            yield _ball(n_around).scaled(np.full(3, _steel_radius(body.mass))).transformed(g)
+            return
         yield inertia_ellipsoid(body, n_around)
         return
     for part in body.parts:
@@ -62,6 +68,11 @@ def _body_surfaces(body: RigidBody, n_around: int) -> Iterator[Triangles]:
             yield shape_surface(part.shape, n_around).transformed(part.at)
         else:
             yield from _body_surfaces(part, n_around)
+
+
+def _steel_radius(mass: float) -> float:
+    """Radius of a ball of steel, as which a point mass is drawn [m]."""
+    return float(np.cbrt(3.0 * mass / (4.0 * np.pi * STEEL)))
 
 
 def inertia_ellipsoid(body: RigidBody, n_around: int) -> Triangles:

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +12,9 @@ import yaml
 import sorosim
 from sorosim.actuation.joint_force import JointForce
 from sorosim.doctor import NOTE, ODD, OK, WRONG, examine
+from sorosim.doctor.context import CheckContext
 from sorosim.doctor.quadrature import missed
+from sorosim.equations.contact_check import estimate
 from sorosim.equations.failure import diagnose_statics
 from sorosim.equations.system import StaticSystem
 from sorosim.loads.base import LoadValues
@@ -205,6 +208,70 @@ def test_a_load_with_a_short_pulse_is_no_mistake():
     loads = {"hit": {"wrench": {"link": "arm", "force": [0, 0, pulse]}}}
     found = examine(sorosim.load({**SOUND, "loads": loads, "simulate": {"t_end": "2 s", "dt_out": "1 ms"}}))
     assert {f.level for f in found if f.where == "loads.hit"} <= {OK, NOTE}
+
+
+PRACTICAL = yaml.safe_load((Path(__file__).parent / "practical.yaml").read_text(encoding="utf-8"))
+
+
+def practical(name, **changes):
+    return examine(sorosim.load({"name": name, **PRACTICAL[name]}, set=changes))
+
+
+def test_a_contact_is_judged_by_what_it_carries_and_not_by_the_driven_arm():
+    """A ball of 50 g against fingers of 15 kg of arm; a floor below a vehicle carries all that hangs together."""
+    found = {f.where: f for f in practical("ball of 50 g beside a driven arm") if f.code.startswith("contact.")}
+    weights = {where: float(re.search(r"the weight of (\S+) N", f.what)[1]) for where, f in found.items()}
+    finger = 1080 * np.pi * 0.1 * (9e-3**2 + 9e-3 * 6e-3 + 6e-3**2) / 3 * 9.81
+    assert weights["loads.table"] == pytest.approx(0.05 * 9.81, rel=1e-2)
+    assert weights["loads.grip"] == pytest.approx(min(finger, 0.05 * 9.81), rel=1e-2)
+    assert {f.level for f in found.values()} == {OK}
+    (soft,) = [f for f in practical("ball of 50 g beside a driven arm", **{"loads.table.contact.stiffness": 0.1})
+               if f.code == "contact.soft"]  # fmt: skip
+    assert (soft.where, soft.level) == ("loads.table", ODD)
+
+
+def test_what_loops_join_presses_together():
+    weights = {}
+    for loops in ({}, {"pin": {"from": {"link": "left"}, "to": {"link": "right"}, "joint": "spherical"}}):
+        links = {
+            name: {"at": {"position": [0, y, 0.11]}, "joint": {"prismatic": {"axis": [0, 0, 1]}},
+                   "body": {"sphere": {"radius": 0.1}, "mass": mass}}
+            for name, y, mass in (("left", 0.0, 1.0), ("right", 0.0, 2.0))
+        }  # fmt: skip
+        floor = {"contact": {"between": "left", "and": {"half_space": {}}, "stiffness": "1e5 N/m^1.5"}}
+        robot = sorosim.load({"sorosim": 1, "name": "two", "links": links, "loads": {"floor": floor}, "loops": loops})
+        weights[bool(loops)] = estimate(robot, "floor").weight
+    assert weights == {False: pytest.approx(9.81), True: pytest.approx(3 * 9.81)}
+
+
+def test_driven_coordinates_of_the_statics_block_are_held():
+    found = practical("arm whose equilibrium is driven")
+    assert not [f for f in found if "elbow.revolute" in f.what]
+    (rests,) = [f for f in found if f.code == "equilibrium.found"]
+    assert rests.level == OK
+
+
+def test_damping_of_materials_is_judged_by_the_oscillations_of_rods():
+    """The slowest oscillation is that of a pendulum without friction, which no damping of the tail ends."""
+    name = "pendulum that carries a soft tail"
+    assert not [f for f in practical(name) if f.code == "motion.rings"]
+    (rings,) = [f for f in practical(name, **{"materials.silicone.damping": "1 mPa*s"}) if f.code == "motion.rings"]
+    slowest = float(re.search(r"rods, (\S+) Hz", rings.what)[1])
+    assert slowest > 3.0  # the pendulum has 0.86 Hz
+    factor = float(re.search(r"needs (\S+) times", rings.remedy)[1])
+    better = {"materials.silicone.damping": 1e-3 * factor}
+    context = CheckContext(sorosim.load({"name": name, **PRACTICAL[name]}, set=better))
+    (mode, *_) = [mode for mode in context.oscillations if mode.of_rods > 0.5]
+    assert mode.damping_ratio == pytest.approx(0.01, rel=0.1)
+
+
+def test_runs_are_not_measured_by_how_what_floats_moves_as_a_whole():
+    found = practical("moored platform with an arm")
+    assert not [f for f in found if f.where.startswith("simulate")]
+    (short,) = [f for f in practical("moored platform with an arm", **{"simulate.t_end": 0.001})
+                if f.code == "run.short"]  # fmt: skip
+    period = float(re.search(r"period, (\S+) s", short.what)[1])
+    assert period < 1.0  # that of the arm, and not the minutes of the rope
 
 
 def test_findings_are_plain_data(tmp_path):

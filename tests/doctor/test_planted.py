@@ -49,7 +49,7 @@ LINES = {  # three rods side by side: siblings
 
 ROBOTS = {"arm": ARM, "three arms": LINES, **written("robots")}
 PLANTED = written("planted") | written("slips")
-UNUSUAL = written("unusual")
+UNUSUAL = written("unusual") | written("practical")
 _before = {}
 
 

@@ -128,4 +128,5 @@ def test_damping_by_the_factor_of_the_remedy_rings_as_long_as_it_says():
     better = load("arm", {**little, "materials.rubber.damping": 1e-3 * factor})
     from sorosim.doctor.context import CheckContext
 
-    assert CheckContext(better).damping_ratio == pytest.approx(0.01, rel=0.1)
+    slowest = next(mode for mode in CheckContext(better).oscillations if mode.of_rods > 0.5)
+    assert slowest.damping_ratio == pytest.approx(0.01, rel=0.1)

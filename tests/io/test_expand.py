@@ -380,7 +380,13 @@ def test_mistakes_of_an_included_file_name_it(tmp_path):
          "robot.yaml:4:3: links.arm: expected names that differ, got 'arm' twice; the first is at DIR/common.yaml:2:9"),
         ("common.yaml", RUBBER + "gravity: [0, 0, 0]\n",
          "common.yaml:2:1: gravity: expected a block to include: parameters, materials, prefabs, links, parts, loops, "
-         "actuators, loads, sensors, got 'gravity'; it belongs into the file that includes"),
+         "actuators, loads, sensors, got 'gravity'; it belongs into the file that includes; without: [gravity] "
+         "leaves it behind"),
+        ("{file: common.yaml, without: [gravty]}", RUBBER,
+         "robot.yaml:2:40: include.without[0]: expected gravity, initial, simulate, statics, actuators, loads or sensors, "
+         "got 'gravty'; did you mean gravity?"),
+        ("[{without: [gravity]}]", RUBBER, "robot.yaml:2:11: include[0]: expected the key 'file', got nothing; for instance "
+                                           "file: ur5_with_soft_gripper"),
         ("common.yaml", RUBBER + "material: 1\n", "common.yaml:2:1: material: expected a block to include: parameters, materials, "
                                          "prefabs, links, parts, loops, actuators, loads, sensors, got 'material'; did you mean "
                                          "materials?"),
@@ -408,6 +414,41 @@ def test_included_files_are_bounded(tmp_path, monkeypatch):
     monkeypatch.setattr("sorosim.io.include.MAX_TOTAL_BYTES", 10)
     with pytest.raises(FileError, match="MB of included files, got more"):
         load(file)
+
+
+def test_blocks_of_one_robot_are_left_behind_on_request(tmp_path):
+    common = RUBBER + (
+        "gravity: [0, 0, 0]\nsimulate: {t_end: 3}\nloads: {push: {wrench: {link: arm, force: [0, 0, 1]}}}\n"
+    )
+    file = write(
+        tmp_path, robot="sorosim: 1\ninclude: {file: common.yaml, without: [gravity, simulate]}\n" + ARM, common=common
+    )
+    robot = load(file)
+    assert robot.description.gravity == (0.0, 0.0, -9.81)
+    assert (robot.description.simulate, list(robot.description.loads)) == ({}, ["push"])
+    file = write(
+        tmp_path, robot="sorosim: 1\ninclude: [{file: common.yaml, without: [gravity, simulate, loads]}]\n" + ARM,
+        common=common,
+    )  # fmt: skip
+    assert load(file).description.loads == {}
+
+
+def test_a_bundled_robot_is_extended(tmp_path):
+    """Its name is no path; a file of that name beside the robot comes first."""
+    include = "include: {file: ur5_with_soft_gripper, without: [simulate, statics]}"
+    weight = "links: {weight: {parent: palm, body: {point_mass: 0.2 kg, centre: [0, 0, 5 cm]}}}"
+    robot = load(write(tmp_path, robot=f"sorosim: 1\n{include}\n{weight}\nsimulate: {{t_end: 1}}\n"))
+    own = load("ur5_with_soft_gripper")
+    assert {link.name for link in robot.links} == {link.name for link in own.links} | {"weight"}
+    assert robot.actuator_names == own.actuator_names
+    assert robot.description.simulate == {"t_end": 1.0}
+    assert not robot.description.statics
+    # the text of the robot stands alone
+    again = load_text(robot.to_yaml(), "again")
+    assert np.array_equal(again.mass_matrix(np.zeros(again.ndof)), robot.mass_matrix(np.zeros(robot.ndof)))
+    nearby = write(tmp_path, robot=f"sorosim: 1\n{include}\n{ARM}", ur5_with_soft_gripper=RUBBER)
+    (tmp_path / "ur5_with_soft_gripper.yaml").rename(tmp_path / "ur5_with_soft_gripper")
+    assert [link.name for link in load(nearby).links] == ["arm"]
 
 
 def test_a_text_without_a_folder_includes_nothing():

@@ -1,0 +1,149 @@
+"""States that are hardly meant: strains beyond the linear law, slack tendons, deep contacts, joints left free."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from sorosim.actuation.joint_force import JointForce
+from sorosim.arrays import Array, IntArray
+from sorosim.engine.inputs import Partition
+from sorosim.equations.strains import places
+from sorosim.kernels import evaluate as task
+from sorosim.kernels.rod_actuators import LENGTH_INPUT, MODE, TENDON_LENGTH, TENSION_INPUT
+from sorosim.robot import Robot
+
+STRAIN = 1.0  # of a fibre: there the stress of a linear law has nothing to do with that of any material
+CRUSHED = 0.2  # of its length: what a rod may be shortened to
+SLACK = 0.5  # of the time that a tendon may be slack although it is to pull
+N_ROWS = 33  # of a run, at which contacts and tendons are looked at
+LEAST_STEPS = 4.0  # of fixed size, in a period that they show
+SWINGS = 0.5  # damping ratio below which there is an oscillation to be shown
+ROUNDING = 1e-12  # stiffnesses below this part of the largest count as zero
+
+
+def implausible_states(robot: Robot, q: Array, u: Array, t: Array | None = None) -> list[str]:
+    """What is implausible in states q (n, ndof) under inputs u (n, n_actuators) at times t (n,), a line each."""
+    if not len(q):
+        return []
+    rows = np.unique(np.linspace(0, len(q) - 1, min(len(q), N_ROWS)).round().astype(int))
+    return [
+        *_strained(robot, q, t),
+        *_slack(robot, q[rows], u[rows]),
+        *_deep(robot, q[rows], None if t is None else t[rows]),
+    ]
+
+
+def _at(t: Array | None, row: int) -> str:
+    return "" if t is None else f" at t = {t[row]:.3g} s"
+
+
+def _strained(robot: Robot, q: Array, t: Array | None) -> Iterator[str]:
+    """The rod that is crushed most, or else strained most."""
+    worst, words = 0.0, ""
+    for place in places(robot):
+        name = place.link.name
+        if (least := place.least_stretch(q)).min() < CRUSHED:
+            row = int(least.argmin())
+            yield f"'{name}' is crushed: to {100.0 * max(least[row], 0.0):.2g} % of its length{_at(t, row)}"
+            return
+        strain = place.fibre_strains(q)
+        row = int(strain.argmax())
+        if strain[row] > max(worst, STRAIN):
+            worst = float(strain[row])
+            words = f"'{name}' is strained by {100.0 * worst:.3g} %{_at(t, row)}, where no material is linear"
+    if words:
+        yield words
+
+
+def _slack(robot: Robot, q: Array, u: Array) -> Iterator[str]:
+    """Tendons that are to pull and are slack most of the time."""
+    inputs = robot.engine.rod_actuators.input
+    by_length = inputs[:, MODE] == LENGTH_INPUT
+    slack = (inputs[:, MODE] == TENSION_INPUT) & (u < 0.0)
+    if by_length.any():
+        lengths = np.array([robot.engine.tendon_lengths(row) for row in q])
+        slack |= by_length & (u > 0.0) & (lengths - inputs[:, TENDON_LENGTH] + u <= 0.0)
+    for j in np.flatnonzero(slack.mean(axis=0) > SLACK):
+        share = 100.0 * float(slack[:, j].mean())
+        often = f" for {share:.0f} % of the time" if len(q) > 1 else ""
+        why = "it is longer than what is wound up" if by_length[j] else "its tension is negative"
+        yield f"tendon '{robot.actuator_names[j]}' is slack{often}: {why}"
+
+
+def _deep(robot: Robot, q: Array, t: Array | None) -> Iterator[str]:
+    """The contact that is deepest for its rounding, if it is deeper."""
+    if not robot.engine.loading.touches:
+        return
+    found = [(contact, row) for row, x in enumerate(q) if (contact := robot.engine.deepest_contact(x)) is not None]
+    contact, row = max(found, key=lambda one: one[0].depth / one[0].rounding, default=(None, 0))
+    if contact is not None and contact.depth > contact.rounding:
+        deep, most = 1e3 * contact.depth, 1e3 * contact.rounding
+        where = f"{contact.a} is {deep:.3g} mm inside {contact.b}{_at(t, row)}"
+        yield f"{where}, deeper than they are rounded ({most:.2g} mm): the contact is too soft"
+
+
+# -- joints that nothing holds -----------------------------------------------------------------------------------------
+
+
+def loose_joints(robot: Robot, driven: IntArray) -> list[str]:
+    """Coordinates of joints that no spring, damper, stop, motor, motion or loop holds; free joints are meant to be."""
+    layout, acted = robot.engine.layout, set(map(int, driven))
+    for actuator in robot.description.actuators.values():
+        if isinstance(actuator, JointForce):
+            acted.add(layout.links[actuator.link].column + actuator.index(layout))
+    names = []
+    loops = np.abs(robot.loop_rows(robot.initial_q).A).max(axis=0, initial=0.0) > 0.0 if robot.loop_names else None
+    for link in layout.links.values():
+        joint = link.link.joint
+        for i in range(link.n_joint if joint.kind != "free" else 0):
+            column = link.column + i
+            laws = (joint.stiffness, joint.damping, joint.friction)
+            held = any(np.broadcast_to(law, joint.n)[i] for law in laws) or (
+                joint.limits and joint.limits[i] is not None
+            )
+            if not (held or column in acted or (loops is not None and loops[column])):
+                names.append(layout.coordinate_names[column])
+    return names
+
+
+def left_free(robot: Robot, driven: IntArray, motions: Mapping[str, Any]) -> str:
+    """The joint that was left free by mistake, in words: the file drives it, or all others but for it; "" if none."""
+    loose, layout = loose_joints(robot, driven), robot.engine.layout
+    if not loose:
+        return ""
+    columns = {layout.coordinate_names.index(name): name for name in loose}
+    remedy = "give it a motion (driven), a motor, a spring or damping"
+    for name in motions:
+        if (column := layout.coordinate(name, "driven")) in columns:
+            return f"nothing holds '{columns[column]}', which the file drives: {remedy}"
+    n_held = len(driven) + sum(isinstance(actuator, JointForce) for actuator in robot.description.actuators.values())
+    return f"nothing holds '{loose[0]}', and all other joints are driven: {remedy}" if len(loose) == 1 < n_held else ""
+
+
+# -- steps of fixed size -----------------------------------------------------------------------------------------------
+
+
+def unresolved(robot: Robot, q: Array, partition: Partition, step: float) -> str:
+    """Why steps of fixed size show no oscillation of what is elastic, in words; "" if they do, or there is none."""
+    free, zero = partition.free, np.zeros_like(q)
+    K, D = (-getattr(robot.engine.evaluate(task.INTERNAL_DERIVATIVES, q, zero, zero.copy(), robot.inputs(None)), name)
+            for name in ("by_q", "by_qd"))  # fmt: skip
+    M = robot.engine.evaluate(task.MASS, q, zero, zero.copy(), robot.inputs(None)).mass
+    K, D, M = (0.5 * (X + X.T)[np.ix_(free, free)] for X in (K, D, M))
+    try:
+        squares, shapes = scipy.linalg.eigh(K, M)
+    except np.linalg.LinAlgError:
+        return ""
+    elastic = np.flatnonzero(squares > ROUNDING * squares.max(initial=0.0))
+    if not len(elastic):
+        return ""
+    w, z = float(np.sqrt(squares[elastic[0]])), shapes[:, elastic[0]]
+    steps = 2.0 * np.pi / (w * step)
+    if steps >= LEAST_STEPS or z @ D @ z > 2.0 * SWINGS * w:
+        return ""
+    hertz = w / (2.0 * np.pi)
+    return f"steps of {step:g} s show no oscillation: the slowest, {hertz:.3g} Hz, has {steps:.2g} of them in a period"
