@@ -62,15 +62,15 @@ class Division(Declared, title="Rods"):
     _: KW_ONLY
     reference: ReferenceStrain = key(
         Part(ReferenceStrain), "Strain of the unloaded rod, for one that is curved or twisted.", "{bending_y: 2 1/m}",
-        default=ReferenceStrain(),
+        default=ReferenceStrain(), without="straight",
     )  # fmt: skip
     discs: Discs | None = key(
         Part(Discs), "Spacer discs, which lead tendons outside of the section.",
         "{count: 10, radius: 8 mm, thickness: 2 mm, mass: 0.5 g}", default=None,
     )  # fmt: skip
     quadrature: int | None = key(
-        Integer(1, MAX_N_GAUSS), "Gauss points (between the kinks of basis and section); by default as many as needed.",
-        "6", default=None,
+        Integer(1, MAX_N_GAUSS), "Gauss points (between the kinks of basis and section).",
+        "6", default=None, without="as many as needed",
     )  # fmt: skip
 
     def validate(self) -> None:
