@@ -20,8 +20,8 @@ HEAD = """\
 <!-- written by `python docs/make_reference.py`; do not edit -->
 # Reference in brief
 
-Names, arguments and results with their units, a line each; all of it stands in the docstrings: `help(sorosim.simulate)`. Frames, letters
-and shapes are those of the [conventions](conventions.md). A number of an argument is in SI units, a text may have a unit: `"2 s"`.
+Names, arguments and results with their units, a line each; all of it stands in the docstrings: `help(sorosim.simulate)`.
+Frames, letters and shapes are those of the [conventions](conventions.md). A number is in SI units, a text may have a unit: `"2 s"`.
 Every argument is checked: a wrong length, name or value raises one of the [errors](errors.md).
 """
 UNIT = re.compile(r"\[[^\[\]]+\]\.?$")
@@ -95,7 +95,8 @@ def fields(cls: type) -> list[str]:
     """Fields of a record with what their comments say of shapes and units; those of declared parts have a page."""
     if issubclass(cls, Declared) or not (dataclasses.is_dataclass(cls) or hasattr(cls, "_fields")):
         return []
-    found = re.findall(r"^    ([a-z]\w*): [^#\n]*?(?:  # (.*))?$", inspect.getsource(cls).partition("    def ")[0], re.M)
+    source = inspect.getsource(cls).partition("    def ")[0]
+    found = re.findall(r"^    ([a-z]\w*): [^#\n]*?(?:  # (.*))?$", source, re.MULTILINE)
     return [f"- `{name}`: {told}" if told else f"- `{name}`" for name, told in found]
 
 
