@@ -20,8 +20,9 @@ HEAD = """\
 <!-- written by `python docs/make_reference.py`; do not edit -->
 # Reference in brief
 
-Names, arguments and results with their units, a line each; all of it stands in the docstrings: `help(sorosim.simulate)`.
-Frames, letters and shapes are those of the [conventions](conventions.md). A number is in SI units, a text may have a unit: `"2 s"`.
+Names, arguments and results with their units, a line each; all of it is in the docstrings: `help(sorosim.simulate)`.
+Frames, letters and shapes are those of the [conventions](conventions.md). A number is in
+SI units, a text may have a unit: `"2 s"`.
 Every argument is checked: a wrong length, name or value raises one of the [errors](errors.md).
 """
 UNIT = re.compile(r"\[[^\[\]]+\]\.?$")

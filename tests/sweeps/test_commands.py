@@ -277,7 +277,7 @@ def test_a_single_run_has_summaries_too(here, call):
     assert told["summary_units"] == {"late": "m", "speed": "m/s"}
     code, out, _ = call("info", "run.h5", *asked)
     assert code == 0
-    assert re.search(rf"speed +{told['summary']['speed']:.6g} m/s\n", out)
+    assert re.search(rf"speed +{told['summary']['speed']:.6g} m/s *\n", out)
     for source, wrong, message in (
         ("run.h5", "late={mean: arm.z, after: 1 s}", "--summary.late.after: expected a time before the end of the run"),
         ("run.h5", "late={mean: arms.z}", "--summary.late.mean: expected a quantity of a run, got 'arms.z'"),
