@@ -97,7 +97,7 @@ def fields(cls: type) -> list[str]:
     if issubclass(cls, Declared) or not (dataclasses.is_dataclass(cls) or hasattr(cls, "_fields")):
         return []
     source = inspect.getsource(cls).partition("    def ")[0]
-    found = re.findall(r"^    ([a-z]\w*): [^#\n]*?(?:  # (.*))?$", source, re.MULTILINE)
+    found = re.findall(r"^    ([A-Za-z]\w*): [^#\n]*?(?:  # (.*))?$", source, re.MULTILINE)
     return [f"- `{name}`: {told}" if told else f"- `{name}`" for name, told in found]
 
 

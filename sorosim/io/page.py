@@ -123,7 +123,7 @@ def _family(title: str) -> str:
 
 
 def _section(cls: type[Declared]) -> str:
-    about = " ".join((cls.__doc__ or "").partition("\n\n")[0].split())
+    about = summary(cls).replace("``", "`")
     where = f" Its key is `{cls.kind}`." if cls.kind else ""
     lines = [f"## {cls.title or cls.__name__}", "", f"{about}{where}", ""]
     lines += ["| key | meaning | unit | default | example |", "|---|---|---|---|---|"]
