@@ -19,6 +19,8 @@ CENTRE_OF_MASS = "centre of mass"
 STRAINS = ("torsion", "bending_y", "bending_z", "elongation", "shear_y", "shear_z")
 UNITS = {TENSION: "N"} | {name: "rad/m" if k < 3 else "-" for k, name in enumerate(STRAINS)}
 
+OCCLUSION_RADIUS = 0.08  # within which things darken others, relative to the size of the robot
+
 
 @dataclass(frozen=True)
 class DrawingOptions:

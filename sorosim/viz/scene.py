@@ -20,9 +20,8 @@ from sorosim.viz.checks import LARGEST_SIDE, PICTURES, PathLike, check_size, wri
 from sorosim.viz.colours import AXIS_COLOURS
 from sorosim.viz.motion import MotionGroup, motion_of, sample
 from sorosim.viz.offscreen import load_pyvista
-from sorosim.viz.options import UNITS, DrawingOptions
+from sorosim.viz.options import OCCLUSION_RADIUS, UNITS, DrawingOptions
 from sorosim.viz.visuals import RobotVisual, Stage, arrow_scale, visuals_of
-from sorosim.viz.wrenches import centre_of_mass
 
 Image = NDArray[np.uint8]
 
@@ -41,8 +40,7 @@ PLACES: dict[str, tuple[float, float, float, str, str]] = {
 FLOOR, LINES = "#f6f7f9", "#c3c8cf"
 # lights that go with the camera: position (right, up, towards us), intensity
 LIGHTS = (((-1.0, 1.6, 1.2), 0.68), ((1.5, -0.8, 1.0), 0.32), ((-0.8, -1.5, 1.0), 0.16), ((0.0, 0.0, 1.0), 0.14))
-# ambient occlusion: within a distance, not below another (relative to the size of the robot), by samples around a pixel
-OCCLUSION_RADIUS, OCCLUSION_BIAS, OCCLUSION_SAMPLES = 0.08, 0.002, 16
+OCCLUSION_BIAS, OCCLUSION_SAMPLES = 0.002, 16  # what is nearer darkens nothing, relative to the size; around a pixel
 AXES_CORNER = (0.0, 0.0, 0.15, 0.24)  # left, bottom, right, top, as parts of the picture
 ORBIT_STEPS = 24  # of a turn, at which an orbiting camera must see everything
 
@@ -162,9 +160,9 @@ class Scene:
         if not self.options.occlusion:
             self.plotter.disable_ssao()
             return
-        size = self._size / self.options.zoom  # of what is seen
-        reach = {"radius": OCCLUSION_RADIUS * size, "bias": OCCLUSION_BIAS * size}
-        self.plotter.enable_ssao(kernel_size=OCCLUSION_SAMPLES, blur=True, **reach)
+        # what is seen gets smaller by a zoom, but not the steps of the depth buffer
+        reach, bias = OCCLUSION_RADIUS * self._size / self.options.zoom**0.5, OCCLUSION_BIAS * self._size
+        self.plotter.enable_ssao(radius=reach, bias=bias, kernel_size=OCCLUSION_SAMPLES, blur=True)
 
     def show_robots(self, visible: bool) -> None:
         """Show the robots, or only what stands around them."""
@@ -242,9 +240,7 @@ class Scene:
         self._framed = np.concatenate([points, stage.floor.shadow(points)]) if self.options.floor else points
         if self.options.follow is not None:
             # the robot beside what is followed, at all times
-            followed = np.stack([self._followed(q) for q in states[0]])
-            relative = stage.extents[0].reshape(len(states[0]), -1, 3) - followed[:, None]
-            self._framed = relative.reshape(-1, 3)
+            self._framed = stage.relative(np.stack([self._followed(q) for q in states[0]]))
             self._size = float(np.ptp(self._framed, axis=0).max()) or 1.0
         elif self.options.contacts:
             self._framed = np.concatenate([self._framed, stage.framed])
@@ -310,14 +306,7 @@ class Scene:
     # -- the camera ------------------------------------------------------------------------------------------------
 
     def _followed(self, q: Array) -> Array:
-        """The point that the camera follows [m]; the world's origin if none."""
-        name = self.options.follow
-        if name is None:
-            return np.zeros(3)
-        if name in self.robots[0].visual.geometry.frames:  # a link may be called like the centre of mass
-            at: Array = self.robot.pose(q, name, s=0.5)[:3, 3]
-            return at
-        return centre_of_mass(self.robot, q)[0]
+        return self.robots[0].visual.followed(q, self.options.follow)
 
     def _camera_target(self) -> tuple[Array, float]:
         """The point that the camera follows now, and the angle of its orbit [rad]."""
