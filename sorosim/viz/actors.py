@@ -23,8 +23,8 @@ MATT = {"ambient": 0.22, "diffuse": 0.9, "specular": 0.12, "specular_power": 14.
 DATA = {"ambient": 0.5, "diffuse": 0.55}  # colours that show values are shaded less
 FRAMES_ALONG = 9  # of a rod
 FRAME_LENGTH = 0.07  # relative to the size of the robot
-# in steps of the depth buffer: of what is drawn over all else, and of parts whose surfaces coincide, one before another
-ON_TOP, LAYER = 60000.0, 4000.0
+# in parts of 65 000 of the depth in sight: of what is drawn over all else, and of one of parts whose surfaces coincide
+ON_TOP, LAYER = 60000.0, 15.0
 SHADOW_GAP = 0.0002  # how much lower the shadow of each further robot lies, relative to the size of the floor
 
 

@@ -333,7 +333,7 @@ class Viewer {
     gl.uniform1f(uniforms.uniformValue, uniformValue);
     // of parts whose surfaces coincide one is drawn before the other
     const layer = { rod: 1, body: 2 + this.layers.indexOf(part.colour) }[part.kind] || 0;
-    gl.polygonOffset(0, -LAYER * layer);
+    gl.polygonOffset(0, -LAYER * (shadow ? -1 : layer)); // shadows lie below the grid
     gl.uniform1f(uniforms.shadow, shadow ? 1 : 0);
     gl.uniform1f(uniforms.lit, shadow || !lit ? 0 : 1);
     gl.drawElements(gl.TRIANGLES, part.indexCount, gl.UNSIGNED_INT, 4 * part.firstIndex);
@@ -395,6 +395,7 @@ class Viewer {
       gl.bufferData(gl.ARRAY_BUFFER, new Float32Array(values), gl.DYNAMIC_DRAW);
       gl.drawArrays(kind, 0, values.length / 6);
     }
+    gl.depthFunc(gl.LEQUAL);
   }
 }
 
