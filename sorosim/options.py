@@ -100,8 +100,8 @@ class Option(Key):
     in_files: bool = True
 
 
-def _option(type: Type, doc: str, example: str, fallback: Any = None, in_files: bool = True) -> Any:
-    option = Option(type, doc, example, default=None, fallback=fallback, in_files=in_files)
+def _option(type: Type, doc: str, example: str, fallback: Any = None, in_files: bool = True, without: str = "") -> Any:
+    option = Option(type, doc, example, default=None, without=without, fallback=fallback, in_files=in_files)
     return field(default=None, kw_only=True, metadata={"key": option})
 
 
@@ -116,8 +116,8 @@ class RunOptions(Declared):
         Start(),
         "Start: equilibrium, that under the inputs at t = 0; assembled, the initial block with its loops closed; or a "
         "list of coordinates.",
-        "equilibrium",
-    )
+        "equilibrium", without="the initial block",
+    )  # fmt: skip
     method: str | None = _option(
         Choice(METHODS), f"Integrator: {', '.join(METHODS[:-1])} or {METHODS[-1]}.", "bdf", "bdf"
     )

@@ -265,6 +265,16 @@ def test_the_page_of_the_command_line_tells_every_command_and_option():
         assert f"| `{name}` |" in page[: page.index(program["BEGIN"])], f"{name} is not in the table of commands"
 
 
+def test_the_reference_in_brief_is_that_of_the_docstrings():
+    program = runpy.run_path(str(REPO / "docs" / "make_reference.py"))
+    page = (REPO / "docs" / "reference.md").read_text(encoding="utf-8")
+    assert page == program["reference"](), "python docs/make_reference.py writes it anew"
+    # each public name with what is said of it, a function with its arguments
+    for name in set(sorosim.__all__) - {"__version__"}:
+        assert re.search(rf"^(### sorosim\.{name}$|- `sorosim\.{name}\b.*`: \w)", page, re.MULTILINE), name
+    assert "- `t_end` (float or str): End [s].\n" in page[page.index("### sorosim.simulate") :]
+
+
 def test_the_reference_names_what_there_is():
     module, missing = "sorosim", []
     absent = tuple(f"sorosim.{name}" for name in ("torch", "jax") if importlib.util.find_spec(name) is None)

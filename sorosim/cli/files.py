@@ -8,7 +8,17 @@ from typing import Annotated, Any
 
 from sorosim.cli import control, fitting, summaries
 from sorosim.cli.console import as_json, facts, line, out
-from sorosim.cli.options import Argument, Flag, JsonOption, OutputFile, ResultArgument, RobotArgument, SetOption
+from sorosim.cli.inputs import summaries_of
+from sorosim.cli.options import (
+    Argument,
+    Flag,
+    JsonOption,
+    OutputFile,
+    ResultArgument,
+    RobotArgument,
+    SetOption,
+    SummaryOption,
+)
 from sorosim.cli.parsers import file_with, new_file
 from sorosim.cli.sources import is_result, load_robot, result_kind
 from sorosim.errors import FileError, InputError
@@ -56,6 +66,7 @@ def export(
 def info(
     source: Annotated[str, Argument(metavar="SOURCE", help="A result file, or a robot.")],
     changes: SetOption = None,
+    summary: SummaryOption = None,
     json: JsonOption = False,
 ) -> None:
     """Show the content of a robot's file or of a result.
@@ -65,8 +76,10 @@ def info(
     if is_result(source):
         if changes:
             raise InputError("--set", "a robot beside it", f"the result '{source}'", "its robot is that of the run")
-        _result_info(source, json)
+        _result_info(source, summaries_of(summary), json)
         return
+    if summary:
+        raise InputError("--summary", "a run beside it", f"the robot '{source}'", "`sorosim simulate` takes it too")
     robot = load_robot(source, changes)
     if json:
         content = {"robot": robot.name, "ndof": robot.ndof, "n_points": robot.n_points}
@@ -78,12 +91,14 @@ def info(
         line("coordinates: " + ", ".join(robot.coordinate_names))
 
 
-def _result_info(source: str, json: bool) -> None:
+def _result_info(source: str, numbers: dict[str, Any], json: bool) -> None:
     import sorosim
     from sorosim.io.results import read
 
     result: Any = sorosim.open(source)
     kind, _ = result_kind(result)
+    if numbers and kind != "a run":
+        raise InputError("--summary", "a run beside it", kind)
     if kind == "a fit":
         as_json(fitting.summary(result)) if json else line(result.summary())
         return
@@ -101,7 +116,7 @@ def _result_info(source: str, json: bool) -> None:
     if kind == "a sweep":
         summary, rows = summaries.sweep_summary(result), summaries.sweep_facts(result)
     elif kind == "a run":
-        summary = summaries.run_summary(result, Path(source)) | {"options": result.options}
+        summary = summaries.run_summary(result, Path(source), numbers) | {"options": result.options}
         rows = summaries.run_facts(summary) | {"message": result.message}
     else:
         summary = {"robot": result.robot.name, "message": result.message, "q": result.q, "driven": result.driven}

@@ -8,7 +8,7 @@ from typing import Any
 from sorosim.cli.options import assignments
 from sorosim.errors import InputError
 
-U, DRIVEN = "--u", "--driven"
+U, DRIVEN, SUMMARY = "--u", "--driven", "--summary"
 
 Parser = Callable[[str, Any, str], Any]  # of an option, its text, and the dimension that it must have
 
@@ -41,6 +41,22 @@ def resumed(run: Any, u: list[str] | None) -> dict[str, Any] | None:
     if missing:
         raise InputError(U, f"the input '{missing[0]}' too", "none", "it was a Python function, which no file keeps")
     return {name: as_signal(spec, name, unit_factor) for name, spec in old.items()} | new
+
+
+def summaries_of(summary: list[str] | None) -> dict[str, Any]:
+    """Summaries as a file writes them: NAME={mean: QUANTITY, after: TIME}."""
+    from sorosim.io.yaml_reader import read_text
+
+    given = assignments(summary, SUMMARY, "'speed={rate: arm.x, after: 2 s}'") or {}
+    return {name: read_text(f"x: {text}\n", SUMMARY).data["x"] for name, text in given.items()}
+
+
+def check_summaries(robot: Any, given: Mapping[str, Any], driven: Any, t_end: float | None) -> None:
+    """Refuse summaries of what a run of the robot does not have, before it is computed."""
+    from sorosim.results.quantities import quantities, summaries_of, tips
+
+    names = robot.description.simulate.get("driven", {}) if driven is None else driven
+    summaries_of(SUMMARY, given, quantities(robot, tuple(names), tips(robot)), t_end)
 
 
 def frame(where: str, text: str) -> Any:

@@ -61,6 +61,14 @@ OverlayOption = Annotated[bool, Flag("--overlay", help="Draw several runs over e
 NamesOption = Annotated[
     str | None, Names(help="What several runs are called, with commas; default: the names of the files.")
 ]
+SummaryOption = Annotated[
+    list[str] | None,
+    Assignment(
+        "--summary",
+        help="A number that the run comes down to, as in --summary 'speed={rate: arm.x, after: 2 s}', by one of last, "
+        "min, max, mean, rms, range, amplitude and rate; may come again.",
+    ),
+]
 JsonOption = Annotated[bool, Flag("--json", help="Print one JSON object, for scripts.")]
 ResultOption = Annotated[Path | None, ResultFile(help="HDF5 file to write, .h5; default: none.")]
 

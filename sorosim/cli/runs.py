@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 from sorosim.cli import options as opt
 from sorosim.cli.compilation import compile_engine
 from sorosim.cli.console import as_json, err, facts, line, progress
-from sorosim.cli.inputs import resumed, signals, values
+from sorosim.cli.inputs import check_summaries, resumed, signals, summaries_of, values
 from sorosim.cli.sources import at_rest, load_robot, result_kind
 from sorosim.cli.summaries import driven_facts, position, run_facts, run_summary
 from sorosim.errors import ConvergenceError, InputError, Interrupted
@@ -19,8 +19,8 @@ _PROGRESS = "t = {done:.4g} of {total:g} s, {rate:.2g} times real time"
 _FROM_FILE = "that of the file"
 
 
-def _report(run: Any, path: Path, json: bool) -> None:
-    summary = run_summary(run, path)
+def _report(run: Any, path: Path, json: bool, numbers: Mapping[str, Any] | None = None) -> None:
+    summary = run_summary(run, path, numbers)
     as_json(summary) if json else facts(run.robot.name, run_facts(summary))
 
 
@@ -36,7 +36,10 @@ def _save_start(error: Any, robot: Any, path: Path) -> None:
     line(f"where it stopped is in {saved}; `sorosim play {saved}` shows it", err)
 
 
-def _integrate(run: Callable[[Any], Any], robot: Any, path: Path, json: bool, t_end: float | None) -> None:
+def _integrate(
+    run: Callable[[Any], Any], robot: Any, path: Path, json: bool, t_end: float | None,
+    numbers: Mapping[str, Any] | None = None,
+) -> None:  # fmt: skip
     """Call `run(progress)`; report the content of the file, also after an error."""
     from sorosim.results.result import Run
 
@@ -54,7 +57,7 @@ def _integrate(run: Callable[[Any], Any], robot: Any, path: Path, json: bool, t_
                 _report(partial, path, json)
             line(f"what there is, up to t = {partial.t[-1]:g} s, is in {path}", err)
         raise
-    _report(result, path, json)
+    _report(result, path, json, numbers)
 
 
 @opt.with_options(
@@ -76,6 +79,7 @@ def simulate(
             help="HDF5 file to write, .h5; default: the name of the robot's file, here. One that is there is replaced."
         ),
     ] = None,
+    summary: opt.SummaryOption = None,
     json: opt.JsonOption = False,
 ) -> None:
     """Move a robot and write the result.
@@ -90,10 +94,12 @@ def simulate(
     path = output or Path(f"{Path(robot).stem}.h5")
     inputs, motions = signals(loaded, u, driven)
     block = loaded.description.simulate
+    t_end, numbers = options["t_end"] or block.get("t_end"), summaries_of(summary)
+    check_summaries(loaded, numbers, motions, t_end)
     compile_engine(loaded, options["method"] or block.get("method"))
     _integrate(
         lambda report: sorosim.simulate(loaded, u=inputs, driven=motions, progress=report, out=path, **options),
-        loaded, path, json, options["t_end"] or block.get("t_end"),
+        loaded, path, json, t_end, numbers,
     )  # fmt: skip
 
 

@@ -28,9 +28,11 @@ def position(p: Any) -> str:
     return ", ".join(f"{round(1e3 * x, 3) + 0.0:.3f}" for x in p) + " mm"  # no minus before zeros
 
 
-def run_summary(run: Any, path: Path | None) -> dict[str, Any]:
-    """A run as plain data."""
-    energy = run.energy()
+def run_summary(run: Any, path: Path | None, numbers: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """A run as plain data; `numbers` are the summaries that were asked for."""
+    from sorosim.results.quantities import summarized
+
+    energy, found = run.energy(), summarized(run, "--summary", numbers or {})
     driven = {name: force for name, force in run.driven.items() if len(force)}
     return {
         "robot": run.robot.name,
@@ -45,6 +47,8 @@ def run_summary(run: Any, path: Path | None) -> dict[str, Any]:
         "driven": {name: float(force[-1]) for name, force in driven.items()},
         "driven_largest": {name: float(np.abs(force).max()) for name, force in driven.items()},
         "driven_units": dict(zip(run.driven, run.robot.driven_units(run.driven), strict=True)),
+        "summary": {name: number for name, (number, _) in found.items()},
+        "summary_units": {name: unit for name, (_, unit) in found.items()},
         "file": str(path) if path else None,
     }
 
@@ -66,6 +70,8 @@ def run_facts(summary: Mapping[str, Any]) -> dict[str, str]:
         rows["driven"] = "needed at most " + ", ".join(loads)
     if summary["tip"] is not None:
         rows[f"tip of {summary['tip_link']} at the end"] = position(summary["tip"])
+    of = summary["summary_units"]
+    rows |= {name: f"{value:.6g} {of[name]}".rstrip(" -") for name, value in summary["summary"].items()}
     if summary["file"]:
         rows["written"] = summary["file"]
     return rows

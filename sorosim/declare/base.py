@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path as FilePath
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 from sorosim.errors import ExpressionError, InputError, ModelError, nearest
 from sorosim.problems import Path, Problem, close, dotted, failure, locate, shown, split_where
@@ -197,9 +197,9 @@ class Type:
         """The declaration for one of the owner's kinds."""
         return given
 
-    def described(self, key: Key, define: Define) -> dict[str, tuple[str, str, Any]]:
-        """Meaning, example and JSON Schema of each of its keys."""
-        return {key.name: (key.doc, key.example, self.schema(define))}
+    def described(self, key: Key, define: Define) -> dict[str, Described]:
+        """Meaning, example, JSON Schema and declaration of each of its keys."""
+        return {key.name: Described(key.doc, key.example, self.schema(define), key)}
 
     def take(self, data: Mapping[str, Any], key: Key, at: At) -> Any:
         """Read the key in a mapping; MISSING if it is not there."""
@@ -218,6 +218,15 @@ class Type:
 NOTHING = ("a value", "nothing", "write one after the colon")
 
 
+class Described(NamedTuple):
+    """What a page or a schema says of a key."""
+
+    doc: str
+    example: str
+    schema: Any  # JSON Schema
+    key: Key  # that declares it
+
+
 @dataclass(frozen=True)
 class Key:
     """A key of a file: the declaration of a field."""
@@ -229,6 +238,7 @@ class Key:
     default: Any = field(default_factory=lambda: MISSING)
     nullable: bool = False
     stated: bool = False  # whether a file has to have it, though there is a default
+    without: str = ""  # what holds where a file does not have it, if the default does not say so
 
     @property
     def required(self) -> bool:
@@ -238,7 +248,7 @@ class Key:
 
 def key(
     type: Type, doc: str, example: str = "", *, name: str = "", default: Any = MISSING, kw_only: Any = MISSING,
-    nullable: bool = False, stated: bool = False, compare: bool = True,
+    nullable: bool = False, stated: bool = False, compare: bool = True, without: str = "",
 ) -> Any:  # fmt: skip
     """Declare a field.
 
@@ -260,8 +270,10 @@ def key(
         Whether a file has to have it, though Python has a default.
     compare : bool
         As of `dataclasses.field`.
+    without : str, optional
+        What holds where a file does not have it, for the page of the format, if the default does not say so.
     """
-    given = {"key": Key(type, doc, example, name, default, nullable, stated)}
+    given = {"key": Key(type, doc, example, name, default, nullable, stated, without)}
     if default is not MISSING and default.__class__.__hash__ is None:  # dataclasses take it for one that may change
         return field(default_factory=lambda: default, kw_only=kw_only, compare=compare, metadata=given)
     return field(default=default, kw_only=kw_only, compare=compare, metadata=given)

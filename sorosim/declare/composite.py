@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sorosim.declare.base import INVALID, MISSING, NOTHING, At, Declared, Define, Key, Type, Writer
+from sorosim.declare.base import INVALID, MISSING, NOTHING, At, Declared, Define, Described, Key, Type, Writer
 from sorosim.declare.types import Name, Text, inexpressible, is_list
 from sorosim.errors import ModelError, nearest
 from sorosim.problems import close, listed, shown
@@ -84,7 +84,7 @@ class PartsOrKeys(ListOf):
     def at_name(self, key: Key, name: str) -> Type | None:
         return self if name == key.name else self.type.within(name)
 
-    def described(self, key: Key, define: Define) -> dict[str, tuple[str, str, Any]]:
+    def described(self, key: Key, define: Define) -> dict[str, Described]:
         return described(self.type.cls, define) | super().described(key, define)
 
     def read(self, value: Any, at: At) -> Any:
@@ -358,9 +358,9 @@ class Inline(Type):
     def at_name(self, key: Key, name: str) -> Type | None:
         return Part(self.kind(name))
 
-    def described(self, key: Key, define: Define) -> dict[str, tuple[str, str, Any]]:
+    def described(self, key: Key, define: Define) -> dict[str, Described]:
         kinds = {name: self.kind(name) for name in self.known}
-        return {name: (summary(kind), kind.example(), define(kind)) for name, kind in kinds.items()}
+        return {name: Described(summary(kind), kind.example(), define(kind), key) for name, kind in kinds.items()}
 
 
 @dataclass(frozen=True)
@@ -372,7 +372,7 @@ class Flat(Type):
     def names(self, key: Key) -> tuple[str, ...]:
         return tuple(self.cls.key_names())
 
-    def described(self, key: Key, define: Define) -> dict[str, tuple[str, str, Any]]:
+    def described(self, key: Key, define: Define) -> dict[str, Described]:
         return described(self.cls, define)
 
     def at_name(self, key: Key, name: str) -> Type | None:
@@ -395,8 +395,8 @@ def summary(kind: type) -> str:
     return " ".join((kind.__doc__ or "").partition("\n\n")[0].split())
 
 
-def described(cls: type[Declared], define: Define) -> dict[str, tuple[str, str, Any]]:
-    """Meaning, example and JSON Schema of each key of a part."""
+def described(cls: type[Declared], define: Define) -> dict[str, Described]:
+    """Meaning, example, JSON Schema and declaration of each key of a part."""
     return {name: own for key in cls.declaration().values() for name, own in key.type.described(key, define).items()}
 
 

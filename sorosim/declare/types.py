@@ -386,7 +386,8 @@ class SignalFile(Declared, title="A signal from a CSV file"):
     """A column of a CSV file over its times."""
 
     csv: str = key(Text("the path of a CSV file"), "Path, relative to this file.", "pull.csv")
-    column: Any = key(Given("the name or the number of a column"), "Name or number of the column.", "1", default=None)
+    column: Any = key(Given("the name or the number of a column"), "Name or number of the column.", "1", default=None,
+                      without="the only one beside the times")  # fmt: skip
     interpolation: str = key(
         Choice(INTERPOLATIONS), "How values between the given ones are found.", "linear", default="linear"
     )

@@ -5,15 +5,18 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
 from typing import Any
 
-from sorosim.declare import Declared
-from sorosim.declare.composite import described, summary
+from sorosim.declare import Declared, Key, Writer
+from sorosim.declare.base import Described
+from sorosim.declare.composite import Inline, described, summary
 from sorosim.io.robot_file import RobotFile
 from sorosim.io.schema import ABOUT, unit_of
 from sorosim.io.yaml_writer import inline
+from sorosim.options import Option
 from sorosim.registry import ACTUATORS, JOINTS, LOADS, SECTIONS, SENSORS
 
 BASE = """\
@@ -97,8 +100,8 @@ def parts() -> list[type[Declared]]:
     return [cls for cls in found if cls.key_names()]
 
 
-def keys_of(cls: type[Declared]) -> dict[str, tuple[str, str, Any]]:
-    """Meaning, example and JSON Schema of each key of a part."""
+def keys_of(cls: type[Declared]) -> dict[str, Described]:
+    """Meaning, example, JSON Schema and declaration of each key of a part."""
     return described(cls, lambda other: {})
 
 
@@ -120,24 +123,49 @@ def _family(title: str) -> str:
 
 
 def _section(cls: type[Declared]) -> str:
-    keys = {one.name: one for one in cls.declaration().values()}
     about = " ".join((cls.__doc__ or "").partition("\n\n")[0].split())
     where = f" Its key is `{cls.kind}`." if cls.kind else ""
     lines = [f"## {cls.title or cls.__name__}", "", f"{about}{where}", ""]
     lines += ["| key | meaning | unit | default | example |", "|---|---|---|---|---|"]
-    for name, (doc, example, schema) in keys_of(cls).items():
-        own = keys.get(name)
-        fallback = None if own is None else getattr(own, "fallback", own.default)
-        default = "required" if own is not None and own.required else _default(fallback)
-        meaning, shown = doc.replace("|", r"\|"), f"`{example}`" if example else ""
-        lines.append(f"| `{name}` | {meaning} | {unit_of(schema)} | {default} | {shown} |")
+    for name, own in keys_of(cls).items():
+        meaning, shown = own.doc.replace("|", r"\|"), f"`{own.example}`" if own.example else ""
+        lines.append(f"| `{name}` | {meaning} | {unit_of(own.schema)} | {default_of(cls, name)} | {shown} |")
     return "\n".join([*lines, ""])
 
 
-def _default(value: Any) -> str:
-    if isinstance(value, str):
-        return f"`{value}`" if value else ""
-    return f"`{inline(value)}`" if isinstance(value, bool | int | float) and abs(value) < 1e300 else ""
+def default_of(cls: type[Declared], name: str) -> str:
+    """What holds where a file does not have a key: its default as code, or in words."""
+    key = keys_of(cls)[name].key
+    if instead := _instead(cls, name):
+        return f"or {instead}"
+    if key.without:
+        return key.without
+    if isinstance(key.type, Inline):
+        return "none" if key.type.optional else "one shape"
+    if key.required:
+        return "required"
+    written = key.fallback if isinstance(key, Option) else _written(key)
+    return "none" if written in NOTHING_WRITTEN else f"`{written if isinstance(written, str) else inline(written)}`"
+
+
+# what no key has to say: no text, no entries, no bound
+NOTHING_WRITTEN: tuple[Any, ...] = (None, "", [], math.inf, -math.inf)
+
+
+def _written(key: Key) -> Any:
+    """The default of a key as the data of a file."""
+    empty = key.default is None or (isinstance(key.default, str | float) and key.default in NOTHING_WRITTEN)
+    return None if empty else key.type.write(key.default, Writer())
+
+
+def _instead(cls: type[Declared], name: str) -> str:
+    """The keys that may stand in the place of one."""
+    for group in cls.alternatives:
+        members = [(one,) if isinstance(one, str) else one for one in group]
+        if any(name in member for member in members):
+            others = (" and ".join(f"`{one}`" for one in member) for member in members if name not in member)
+            return ", ".join(others)
+    return ""
 
 
 if __name__ == "__main__":

@@ -29,6 +29,7 @@ from sorosim.declare import (
 from sorosim.declare.base import Define
 from sorosim.declare.types import MAX_NAME
 from sorosim.errors import ModelError
+from sorosim.model.description import STANDARD_GRAVITY
 from sorosim.model.link import Link
 from sorosim.model.material import Material
 from sorosim.model.pose import Pose
@@ -90,8 +91,8 @@ def _named(type: Type, doc: str, example: str) -> Any:
 class InitialCoordinate(Declared, title="Initial coordinates"):
     """Value and rate of one coordinate."""
 
-    value: Any = key(Given(), "Value of the coordinate, zero where it is not given.", "10 deg", default=None)
-    rate: Any = key(Given(), "Its rate, rad/s or m/s, zero where it is not given.", "2 rad/s", default=None)
+    value: Any = key(Given(), "Value of the coordinate.", "10 deg", default=None, without="`0`")
+    rate: Any = key(Given(), "Its rate, rad/s or m/s.", "2 rad/s", default=None, without="`0`")
 
     @classmethod
     def check_keys(cls, data: Mapping[str, Any]) -> None:
@@ -108,9 +109,14 @@ class InitialPose(Pose, title="Initial poses"):
         "Velocity of the origin, in the axes of the frame on the parent.",
         "[0, 0, 1 m/s]",
         default=None,
+        without="`[0, 0, 0]`",
     )
     angular_velocity: Any = key(
-        Vector("angular speed"), "Angular velocity, in the same axes.", "[0, 90 deg/s, 0]", default=None
+        Vector("angular speed"),
+        "Angular velocity, in the same axes.",
+        "[0, 90 deg/s, 0]",
+        default=None,
+        without="`[0, 0, 0]`",
     )
 
 
@@ -193,13 +199,13 @@ class Import(Declared, title="Robots from URDF"):
     joint: Any = key(Open(), "How its root moves there.", "free", default="fixed")
     limits: Any = key(
         Part(UrdfLimits),
-        "Stiffness of the end stops that its limits become. Without it they are left out: URDF says where limits are, "
-        "not how stiff.", "{revolute: 500 N*m/rad}", default=None,
+        "Stiffness of the end stops that its limits become; URDF says where limits are, not how stiff.",
+        "{revolute: 500 N*m/rad}", default=None, without="left out",
     )  # fmt: skip
     mimic: Any = key(
         Choice(("free", "fixed")),
         "What becomes of joints that follow others: free, with a coordinate of their own, or fixed where their leader "
-        "is at zero. Without it they are refused.", "fixed", default=None,
+        "is at zero.", "fixed", default=None, without="refused",
     )  # fmt: skip
     visual: bool = key(Boolean(), "Whether what is drawn is read: true or false.", "false", default=True)
     package_dirs: Any = key(
@@ -284,7 +290,7 @@ class RobotFile(Declared, title="The file"):
 
     sorosim: Any = key(Version(), "Version of the file format.", "1")
     _: KW_ONLY
-    name: Any = key(Text("a name"), "Name of the robot; without it, that of the file.", "soft hand", default=None)
+    name: Any = key(Text("a name"), "Name of the robot.", "soft hand", default=None, without="that of the file")
     include: Any = key(
         Inclusions(), "Other files whose blocks are brought into this one; paths relative to this file, or names of "
         "bundled robots.", "[common.yaml]", default=None,
@@ -298,7 +304,11 @@ class RobotFile(Declared, title="The file"):
         _PARAMETERS, "Values by name; $name stands for them in any value.", "{length: 10 cm, n: 3}", default=None
     )
     gravity: Any = key(
-        Vector("acceleration"), "Acceleration of gravity in the axes of the world.", "[0, 0, -9.81]", default=None
+        Vector("acceleration"),
+        "Acceleration of gravity in the axes of the world.",
+        "[0, 0, -9.81]",
+        default=None,
+        without=f"`{list(STANDARD_GRAVITY)}`",
     )
     materials: Any = _named(
         Part(Material), "Materials by name.", "{steel: {young: 210 GPa, poisson: 0.3, density: 7850 kg/m^3}}"

@@ -57,7 +57,7 @@ class _Definitions:
     def part(self, cls: type[Declared]) -> dict[str, Any]:
         """Title, keys and what is required of a part."""
         properties = {}
-        for name, (doc, example, schema) in described(cls, self.define).items():
+        for name, (doc, example, schema, _) in described(cls, self.define).items():
             unit = unit_of(schema)
             about: dict[str, Any] = {"title": name, "description": f"{doc} [{unit}]" if unit else doc}
             if example:

@@ -19,7 +19,6 @@ from sorosim.declare import (
     Integer,
     ListOf,
     MapOf,
-    Name,
     Part,
     Scope,
     Text,
@@ -34,13 +33,13 @@ from sorosim.io.robot_file import Open, Version
 from sorosim.io.yaml_reader import read_file
 from sorosim.options import RunOptions
 from sorosim.problems import Problem, failure, listed, plain_data, shown
+from sorosim.results.quantities import SUMMARIES
 
 FIRST_LINE = "sorosim_sweep: 1"
 FORMAT_VERSION = 1
 MAX_POINTS = 1_000_000
 MAX_BLOCK = 10_000
 STARTS = ("warm", "cold", "follow")
-REDUCTIONS = ("last", "min", "max", "mean", "rms", "range")
 COMMANDS = ("statics", "simulate")
 ABOUT = (
     "Version 1 of the format of sorosim's sweeps. What varies has the name u.NAME (the input of an actuator), "
@@ -178,24 +177,6 @@ class SweptMotion(Declared, title="Motions"):
     simulate: SweptRun = key(Part(SweptRun), "Motions, with options of sorosim.simulate.", "{t_end: 2 s}")
 
 
-class Reduction(Type):
-    """How a quantity of a run becomes a number, and which: {max: arm.z}."""
-
-    def check(self, value: Any) -> tuple[str, str]:
-        expected = "a mapping of one of " + ", ".join(REDUCTIONS) + " to a quantity"
-        if not isinstance(value, Mapping) or len(value) != 1:
-            raise ModelError("", expected, shown(value), "as in {max: arm.z}")
-        ((how, what),) = value.items()
-        if how not in REDUCTIONS:
-            raise ModelError("", expected, shown(how), nearest(str(how), REDUCTIONS))
-        return str(how), Text("a quantity, such as arm.z").check(what)
-
-    def schema(self, define: Define) -> dict[str, Any]:
-        one = {"type": "string", "minLength": 1}
-        return {"type": "object", "minProperties": 1, "maxProperties": 1, "additionalProperties": False,
-                "properties": dict.fromkeys(REDUCTIONS, one)}  # fmt: skip
-
-
 @dataclass(frozen=True)
 class PlaceOfOutput(Declared, title="A place on a link"):
     """A place on a link."""
@@ -242,8 +223,8 @@ class SweepFile(Declared, title="Sweep of sorosim"):
         default=None,
     )  # fmt: skip
     summary: Any = key(
-        MapOf(Reduction(), Name()), "Numbers that each run comes down to, by name.", "{highest: {max: arm.z}}",
-        default=None,
+        SUMMARIES, "Numbers that each run comes down to, by name.",
+        "{highest: {max: arm.z}, level: {mean: arm.z, after: 2 s}}", default=None,
     )  # fmt: skip
     start: str = key(
         Choice(STARTS),

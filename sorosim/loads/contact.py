@@ -80,7 +80,7 @@ class Surface(Declared, title="Surfaces of contacts"):
         Reference("links", "the name of a link", others=(WORLD,)),
         "Link that it moves with; without it the shape is in the world.", "knob", default=WORLD,
     )  # fmt: skip
-    shape: Any = key(_Touching(), "Its shape; by default that of the link.", default=None)
+    shape: Any = key(_Touching(), "Its shape; by default that of the link.", default=None, without="that of the link")
     _: KW_ONLY
     at: Array = key(
         PoseType(), "Pose of the shape in the frame of the link, or in the world.", "{position: [0, 0, -10 cm]}",
@@ -88,11 +88,12 @@ class Surface(Declared, title="Surfaces of contacts"):
     )  # fmt: skip
     radius: float | None = key(
         Quantity("length", above=0.0),
-        "Of a rod, in place of its own; one that is not round has half of its thickness.", "5 mm", default=None,
+        "Of a rod, in place of its own; one that is not round has half of its thickness.",
+        "5 mm", default=None, without="its own",
     )  # fmt: skip
     pieces: int | None = key(
         Integer(1, 10000), "Into how many equal pieces a rod is cut for contact, in place of its points.", "20",
-        default=None,
+        default=None, without="its points",
     )  # fmt: skip
 
     @classmethod
@@ -193,6 +194,8 @@ class Contact(DeclaredLoad, kind="contact", title="Contacts"):
     -----
     Source: docs/theory.md, 12. Flat shapes meet each other by their corners and edges.
     """
+
+    alternatives = ((("between", "and"), "among"),)
 
     between: tuple[Surface, ...] = key(_SURFACES, f"The one side: {_SIDE}", "arm", default=())
     others: tuple[Surface, ...] | None = key(

@@ -82,16 +82,16 @@ class Fluid(DeclaredLoad, kind="fluid", title="Fluids"):
         "[0.2 m/s, 0, (0.1 m/s)*sin(t)]", default=(0.0, 0.0, 0.0),
     )  # fmt: skip
     height: float | None = key(
-        Quantity("length"), "Height of its surface along `up`; without it the fluid is everywhere.", "0", default=None
+        Quantity("length"), "Height of its surface along `up`.", "0", default=None, without="everywhere"
     )
     up: tuple[float, ...] | None = key(
-        _Upward(), "Direction in which heights are measured; against gravity where it is not given.", "[0, 0, 1]",
-        default=None,
+        _Upward(), "Direction in which heights are measured.", "[0, 0, 1]",
+        default=None, without="against gravity",
     )  # fmt: skip
     links: Mapping[str, Immersed] | None = key(
         _Immersions(Part(Immersed)),
-        "What is in it, by the names of links; by default all links, whose bodies then have to have shapes.",
-        "{arm: {}, knob: {drag: 0.4}}", default=None,
+        "What is in it, by the names of links. Without it all links are, and their bodies have to have shapes.",
+        "{arm: {}, knob: {drag: 0.4}}", default=None, without="all links",
     )  # fmt: skip
 
     def validate(self) -> None:

@@ -83,19 +83,25 @@ class Immersed(Declared, title="Links in a fluid"):
         _Coefficients(),
         "Drag coefficients, of a rod [along, y, z], of a body along the axes of its shapes; or one for all.",
         "[0.01, 1.1, 1.1]", default=None,
+        without=f"of a rod `[{FRICTION}, {ROUND_DRAG}, {ROUND_DRAG}]`, of a flat one `{FLAT_DRAG}` across; "
+        "of a body that of its shape",
     )  # fmt: skip
     lift: float = key(Quantity("number"), "Of a rod, coefficient of the force across flow and rod.", "0.1", default=0.0)
     rotary_drag: Any = key(
-        _Coefficients(), "Of a body: coefficients of the moments against its rotation.", "0.1", default=None
+        _Coefficients(),
+        "Of a body: coefficients of the moments against its rotation.",
+        "0.1",
+        default=None,
+        without="by its shape and drag",
     )
     added_mass: Any = key(
         _Coefficients(),
         "Added mass, of a rod [along, y, z] in units of a cylinder of its width, of a body in units of the fluid it "
-        "displaces; or one for all.", "[0, 1, 1]", default=None,
+        "displaces; or one for all.", "[0, 1, 1]", default=None, without="by the shape",
     )  # fmt: skip
     shape: PlacedShape | None = key(
         Part(PlacedShape), "Of a body: its shape in the fluid, where it is made of numbers or has another one.",
-        "{sphere: {radius: 2 cm}}", default=None,
+        "{sphere: {radius: 2 cm}}", default=None, without="its own",
     )  # fmt: skip
 
 

@@ -198,7 +198,7 @@ class _BasisName(Text):
 
 def _strain(doc: str, example: str) -> Any:
     return key(Order(), f"{doc} Order of its basis, or {{basis, order}}; a strain that is left out is locked.", example,
-               default=None, kw_only=True)  # fmt: skip
+               default=None, kw_only=True, without="locked")  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from sorosim.declare import (
     Writer,
     key,
 )
-from sorosim.declare.base import Define
+from sorosim.declare.base import Define, Described
 from sorosim.errors import ModelError, nearest
 from sorosim.model.body import BodyType, RigidBody, Solid
 from sorosim.model.denavit_hartenberg import DHRow, row_of
@@ -70,13 +70,13 @@ class LinkBody(Type):
     def at_name(self, key: Key, name: str) -> Type | None:
         return self.types[name]
 
-    def described(self, key: Key, define: Define) -> dict[str, tuple[str, str, Any]]:
+    def described(self, key: Key, define: Define) -> dict[str, Described]:
         rod = (
             "The link is a soft rod, from the joint along x.",
             "{length: 10 cm, section: {circle: {radius: 1 cm}}, material: rubber, strain: {bending: 1}}",
         )
         texts = {"rod": rod, "body": (key.doc, key.example)}
-        return {name: (*texts[name], kind.schema(define)) for name, kind in self.types.items()}
+        return {name: Described(*texts[name], kind.schema(define), key) for name, kind in self.types.items()}
 
 
 class ParentType(Reference):

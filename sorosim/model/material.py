@@ -30,6 +30,7 @@ class Material(Declared, title="Materials"):
     """
 
     is_named = True
+    alternatives = (("poisson", "shear"),)
 
     young: float = key(Quantity("pressure", above=0.0), "Young's modulus.", "1 MPa")
     _: KW_ONLY

@@ -45,8 +45,8 @@ class Pipe(Obstacle, kind="pipe", title="Pipes"):
 
     radius: float = key(_LENGTH, "Of the hole.", "15 cm")
     length: float | None = key(
-        _LENGTH, "Of the hole, beyond which the block around it ends; without it the hole has no ends.", "1 m",
-        default=None,
+        _LENGTH, "Of the hole, beyond which the block around it ends.", "1 m",
+        default=None, without="no ends",
     )  # fmt: skip
 
 

@@ -93,7 +93,7 @@ class Rotation(Declared, title="Rotations"):
     quaternion: Any = key(Vector("number", (4,)), "[w, x, y, z] of any length.", "[1, 0, 0, 1]", default=None)
     matrix: Any = key(ListOf(_THREE), "Rotation matrix by rows.", "[[0, -1, 0], [1, 0, 0], [0, 0, 1]]", default=None)
 
-    FORMS = ({"axis", "angle"}, {"rpy"}, {"quaternion"}, {"matrix"})
+    alternatives = ((("axis", "angle"), "rpy", "quaternion", "matrix"),)
 
     @classmethod
     def expected(cls) -> str:
@@ -101,7 +101,8 @@ class Rotation(Declared, title="Rotations"):
 
     @classmethod
     def check_keys(cls, data: Mapping[str, Any]) -> None:
-        if set(data) <= set(cls.key_names()) and set(data) not in cls.FORMS:
+        forms = [{form} if isinstance(form, str) else set(form) for form in cls.alternatives[0]]
+        if set(data) <= set(cls.key_names()) and set(data) not in forms:
             raise ModelError("", cls.expected(), shown(data))
 
     @property
@@ -181,7 +182,7 @@ class PoseOnLink(Pose, title="Poses"):
     """A pose on a link: seen from a place on a rod, or from a named frame of a rigid link."""
 
     s: float | None = key(
-        Fraction(), "Place on a parent rod, 0 at its base, 1 at its tip (the default).", "0.5", default=None
+        Fraction(), "Place on a parent rod, 0 at its base, 1 at its tip.", "0.5", default=None, without="`1`, the tip"
     )
     frame: str | None = key(
         Name(), "Name of one of the parent's frames; position and rotation are seen from it.", "top", default=None

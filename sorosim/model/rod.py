@@ -62,15 +62,15 @@ class Division(Declared, title="Rods"):
     _: KW_ONLY
     reference: ReferenceStrain = key(
         Part(ReferenceStrain), "Strain of the unloaded rod, for one that is curved or twisted.", "{bending_y: 2 1/m}",
-        default=ReferenceStrain(),
+        default=ReferenceStrain(), without="straight",
     )  # fmt: skip
     discs: Discs | None = key(
         Part(Discs), "Spacer discs, which lead tendons outside of the section.",
         "{count: 10, radius: 8 mm, thickness: 2 mm, mass: 0.5 g}", default=None,
     )  # fmt: skip
     quadrature: int | None = key(
-        Integer(1, MAX_N_GAUSS), "Gauss points (between the kinks of basis and section); by default as many as needed.",
-        "6", default=None,
+        Integer(1, MAX_N_GAUSS), "Gauss points (between the kinks of basis and section).",
+        "6", default=None, without="as many as needed",
     )  # fmt: skip
 
     def validate(self) -> None:
@@ -152,9 +152,12 @@ def _basis(strain: Strain, length: float, kind: np.dtype[Any], places: bytes) ->
 _panels = lru_cache(maxsize=128)(gauss_panels)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Rod(Declared, title="Rods of several pieces"):
-    """A soft body: divisions one after the other, each continuing the frame of the one before."""
+    """A soft body: divisions one after the other, each continuing the frame of the one before.
+
+    ``Rod(length, section, material, strain, ...)`` takes what one `Division` takes, ``Rod([first, second])`` several.
+    """
 
     divisions: tuple[Division, ...] = key(
         PartsOrKeys(Part(Division), "one division or several"),
@@ -163,6 +166,13 @@ class Rod(Declared, title="Rods of several pieces"):
     )
 
     alternatives = ((("length", "section", "material", "strain"), "divisions"),)
+
+    def __init__(self, *pieces: Any, **keys: Any) -> None:
+        if not pieces and set(keys) == {"divisions"}:
+            pieces, keys = (keys["divisions"],), {}
+        is_whole = len(pieces) == 1 and not keys
+        self._set(divisions=pieces[0] if is_whole else (Division(*pieces, **keys),))
+        self.__post_init__()
 
     @classmethod
     def read(cls, data: Any, at: At) -> Any:

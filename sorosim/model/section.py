@@ -329,10 +329,14 @@ class Properties(Section, kind="properties", title="Sections by their integrals"
     Iy: SizeLike = key(Size("area moment"), "Second moment about the y axis.", "1 cm^4")
     Iz: SizeLike = key(Size("area moment"), "Second moment about the z axis.", "1 cm^4")
     J: SizeLike | None = key(
-        Size("area moment"), "Torsion constant; left out with torsion polar.", "2 cm^4", default=None
+        Size("area moment"),
+        "Torsion constant; left out with torsion polar.",
+        "2 cm^4",
+        default=None,
+        without="required, but with torsion `polar`",
     )
     polar: SizeLike | None = key(
-        Size("area moment"), "Polar moment of the mass; Iy + Iz if it is not given.", "2 cm^4", default=None
+        Size("area moment"), "Polar moment of the mass.", "2 cm^4", default=None, without="Iy + Iz"
     )
 
     has_outline = False

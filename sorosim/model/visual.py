@@ -71,7 +71,7 @@ class Visual(Declared, title="What is drawn of a link"):
     at: Array = key(PoseType(), *AT_KEY, default=IDENTITY)
     colour: str = key(
         Colour(), "black, grey, white, red, orange, yellow, green, blue, purple, brown, or a code in quotes.",
-        "'#e58a2e'", default="",
+        "'#e58a2e'", default="", without="that of rigid bodies",
     )  # fmt: skip
 
     @property

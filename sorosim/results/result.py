@@ -17,6 +17,7 @@ from sorosim.engine.loading import SlipState, StickState
 from sorosim.engine.records import ContactHistory, Contacts
 from sorosim.errors import InputError, nearest
 from sorosim.linear import Linearization
+from sorosim.results.quantities import summarized
 from sorosim.results.readings import Readings, readings_along
 from sorosim.robot import Robot
 from sorosim.signals import as_signal
@@ -287,6 +288,26 @@ class Run(Drawable):
         if not self.t[0] <= (time := amount("t", t, "time")) <= end:
             raise InputError("t", f"a time from {self.t[0]:g} to {end:g}", f"{t}")
         return self.dense(time)
+
+    def summarize(self, summary: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
+        """Quantities of the run as one number each.
+
+        Parameters
+        ----------
+        summary : mapping of names to {reduction: quantity, "after": time}
+            As those of sweeps (docs: sweeps): ``{"speed": {"rate": "fish.x", "after": "2 s"}}``. Reductions are last,
+            min, max, mean, rms, range, amplitude and rate. Places are the tips of links.
+
+        Returns
+        -------
+        dict of name to number, in SI units
+
+        Raises
+        ------
+        InputError
+            A summary is none, or begins after the end of the run.
+        """
+        return {name: number for name, (number, _) in summarized(self, "summary", summary).items()}
 
     def energy(self) -> EnergyHistory:
         """Energies, work and dissipation along the run [J]."""

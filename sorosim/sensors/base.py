@@ -109,7 +109,7 @@ class Sensor(Declared):
     _: KW_ONLY
     rate: float | None = key(
         Quantity("frequency", above=0.0),
-        "Samples are taken at the multiples of 1/rate; without it, at every row of a run.", "200 Hz", default=None,
+        "Samples are taken at the multiples of 1/rate.", "200 Hz", default=None, without="every row of a run",
     )  # fmt: skip
     noise: float | tuple[float, ...] = key(
         Errors(0.0), "Standard deviation of Gaussian noise: one for all channels, or a list with one for each.", "0.02",
@@ -117,9 +117,9 @@ class Sensor(Declared):
     )  # fmt: skip
     bias: float | tuple[float, ...] = key(Errors(), "What is added to every sample, as the noise.", "0.02", default=0.0)
     seed: int | None = key(
-        Integer(0, MAX_SEED), "Whole number that the noise is drawn by; without it, one that follows from the name.",
+        Integer(0, MAX_SEED), "Whole number that the noise is drawn by.",
         "7",
-        default=None,
+        default=None, without="by its name",
     )  # fmt: skip
 
     delay: float = key(

@@ -17,6 +17,7 @@ from sorosim.io.sweep_file import PlaceOfOutput, SweepDocument, SweepFile, Swept
 from sorosim.options import given
 from sorosim.problems import Collector
 from sorosim.problems import Path as Place
+from sorosim.results.quantities import Output, Summary, quantities, tips, too_late
 from sorosim.robot import Robot
 from sorosim.sweeps.file_values import FileValues
 from sorosim.sweeps.parameters import (
@@ -30,9 +31,8 @@ from sorosim.sweeps.parameters import (
     settings_of,
 )
 from sorosim.sweeps.points import PointReader
-from sorosim.sweeps.quantities import quantities
 from sorosim.sweeps.samples import Samples, Value, visiting_order
-from sorosim.sweeps.task import SIMULATE, STATICS, Job, Output
+from sorosim.sweeps.task import SIMULATE, STATICS, Job
 
 # names that summaries may not have: other columns, and what `to_xarray` calls its arrays and their dimensions
 COLUMNS = ("status", "message", "t", "n_evaluations", "q", "lam", "position", "rotation", "point", "coordinate",
@@ -52,7 +52,7 @@ class Plan:
     command: str
     options: Mapping[str, Any]  # of simulate
     outputs: tuple[Output, ...]
-    summary: Mapping[str, tuple[str, str]]
+    summary: Mapping[str, Summary]
     start: str
     block: int
     keep_runs: bool = False
@@ -110,7 +110,7 @@ class Plan:
             "task": self.command,
             "options": {name: list(x) if isinstance(x, tuple) else x for name, x in self.options.items()},
             "outputs": [list(place) for place in self.outputs],
-            "summary": {name: list(what) for name, what in self.summary.items()},
+            "summary": {name: _summary_data(one) for name, one in self.summary.items()},
             "start": self.start,
             "block": self.block,
             "keep_runs": self.keep_runs,
@@ -126,6 +126,15 @@ def driven_names(robot: Robot, command: str, parameters: Sequence[Parameter]) ->
     return (*(name for name in block.get("driven", {}) if coordinate(name, "driven") not in taken), *own)
 
 
+def _summary_data(one: Summary) -> list[Any]:
+    """A summary as JSON data; without `after` as sweeps before there was one had it, which can be resumed."""
+    return [one.how, one.quantity, *((one.after,) if one.after else ())]
+
+
+def _summary(how: str, what: str, after: float = 0.0) -> Summary:
+    return Summary(**{how: what}, after=after)
+
+
 def plan_from_data(robot: Robot, data: Mapping[str, Any], text: str) -> Plan:
     """The plan that `Plan.as_data` has written."""
     points, timed = data["points"], data["task"] == SIMULATE
@@ -137,7 +146,7 @@ def plan_from_data(robot: Robot, data: Mapping[str, Any], text: str) -> Plan:
     return Plan(
         robot, tuple(parameter(robot, name, timed) for name in samples.names), samples, tuple(data["units"]), constants,
         data["task"], options, tuple(Output(*place) for place in data["outputs"]),
-        {name: (how, what) for name, (how, what) in data["summary"].items()}, data["start"], data["block"],
+        {name: _summary(*what) for name, what in data["summary"].items()}, data["start"], data["block"],
         data["keep_runs"], text,
     )  # fmt: skip
 
@@ -193,7 +202,8 @@ class _Reader:
         driven = driven_names(self.robot, self.command, prescribed)
         layout, motors = self.robot.engine.layout, self.robot.description.actuators
         self.collector.attempt(("points",), partial(Partition.of, layout, dict.fromkeys(driven), motors))
-        self._check_summary(driven, outputs, points.samples.names)
+        t_end = None if "simulate.t_end" in varied else block.get("t_end")
+        self._check_summary(driven, outputs, points.samples.names, t_end)
         q0, ndof = self.options.get("q0"), self.robot.ndof
         if isinstance(q0, tuple) and len(q0) != ndof:
             self.collector.add(("task", SIMULATE, "q0"), f"{ndof} coordinates", f"{len(q0)}")
@@ -231,8 +241,7 @@ class _Reader:
     def _outputs(self) -> tuple[Output, ...]:
         names = [link.name for link in self.robot.links]
         if self.spec.outputs is None:
-            with_body = [link.name for link in self.robot.links if link.rod is not None or link.body is not None]
-            return tuple(Output(name, name, 1.0) for name in with_body)
+            return tips(self.robot)
         found = []
         for i, block in enumerate(self.spec.outputs):
             name, s = (block.link, block.s) if isinstance(block, PlaceOfOutput) else (block, 1.0)
@@ -242,16 +251,20 @@ class _Reader:
                 found.append(Output(name if s == 1.0 else f"{name}({written})", name, s))
         return tuple(dict.fromkeys(found))
 
-    def _check_summary(self, driven: Sequence[str], outputs: Sequence[Output], varied: Sequence[str]) -> None:
+    def _check_summary(
+        self, driven: Sequence[str], outputs: Sequence[Output], varied: Sequence[str], t_end: float | None
+    ) -> None:
         if self.spec.summary and self.command == STATICS:
             self.collector.add(
                 ("summary",), "task: {simulate: ...} beside it", "statics", "an equilibrium has no history"
             )
             return
         known = quantities(self.robot, driven, outputs)
-        for name, (how, what) in self.spec.summary.items():
+        for name, one in self.spec.summary.items():
             if name in COLUMNS or name in varied:
                 self.collector.add(("summary", name), "a name that no other column has", f"'{name}'", at_key=True)
-            if what not in known:
-                hint = nearest(what, known)
-                self.collector.add(("summary", name, how), "a quantity of a run", f"'{what}'", hint)
+            if one.quantity not in known:
+                hint = nearest(one.quantity, known)
+                self.collector.add(("summary", name, one.how), "a quantity of a run", f"'{one.quantity}'", hint)
+            if t_end is not None and not one.after < t_end:
+                self.collector.add(("summary", name, "after"), *too_late(one, t_end))

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from sorosim.errors import InputError
 from sorosim.io.writing import write_whole
 from sorosim.sensors.quaternion import quaternion_of
-from sorosim.sweeps.quantities import force_name, units_of
 from sorosim.sweeps.task import ENERGIES, STATICS
+from sorosim.sweeps.units import force_name, units_of
 
 POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
 

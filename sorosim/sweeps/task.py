@@ -21,25 +21,17 @@ from sorosim import __version__
 from sorosim.arrays import Array
 from sorosim.equilibria.statics import statics
 from sorosim.errors import ConvergenceError, InputError, ModelError, SorosimError, SorosimWarning
+from sorosim.results.quantities import Output, Summary, quantities
 from sorosim.results.result import Equilibrium, Run
 from sorosim.robot import Robot
 from sorosim.simulation.simulate import simulate
 from sorosim.solvers.base import one_blas_thread
 from sorosim.sweeps.parameters import DRIVEN, INPUT, Parameter, settings_of
-from sorosim.sweeps.quantities import quantities, reduced
 from sorosim.sweeps.samples import Value
 
 STATICS, SIMULATE = "statics", "simulate"
 PENDING, OK, FAILED = 0, 1, 2
 ENERGIES = ("kinetic", "elastic", "gravity")
-
-
-class Output(NamedTuple):
-    """A place on a link whose pose is kept."""
-
-    label: str
-    link: str
-    s: float
 
 
 @dataclass(frozen=True)
@@ -53,7 +45,7 @@ class Job:
     command: str
     options: Mapping[str, Any]
     outputs: tuple[Output, ...]
-    summary: Mapping[str, tuple[str, str]]
+    summary: Mapping[str, Summary]
     start: str  # "warm", "cold" or "follow"
     n_driven: int
     n_readings: int
@@ -189,7 +181,7 @@ def _run_cells(job: Job, run: Run) -> dict[str, Any]:
     robot, q, qd, last = run.robot, run.q[-1], run.qd[-1], run[-1]
     readings = {name: reading.values[-1] for name, reading in run.readings.items()}
     known = quantities(robot, tuple(last.driven), job.outputs)
-    values = [reduced(how, *known[what].history(run)) for how, what in job.summary.values()]
+    values = [one.number(*known[one.quantity].history(run)) for one in job.summary.values()]
     return {
         "q": q, "qd": qd, "lam": run.lam[-1], "driven": np.array([force[0] for force in last.driven.values()]),
         "t": run.t[-1], "n_evaluations": run.stats.get("n_rhs", 0), "poses": _poses(job, robot, q),

@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 
 from sorosim.arrays import Array
 from sorosim.errors import InputError
-from sorosim.sweeps.quantities import units_of
+from sorosim.sweeps.units import units_of
 from sorosim.viz.checks import PathLike, check_name
 from sorosim.viz.figures import PALETTE, axes_3d, legend_beside, new_figure, stacked
 

@@ -1,21 +1,26 @@
 """The JSON Schema and the page about the format: complete, up to date, and every example runs."""
 
+import re
 from pathlib import Path
 
 import jsonschema
+import numpy as np
 import pytest
 
 from sorosim.declare import At, Part, Scope
 from sorosim.io import bundled_robots, dump, format_page, json_schema, load
 from sorosim.io.expand import expand
 from sorosim.io.nodes import nodes_of
-from sorosim.io.page import BASE, keys_of, parts
+from sorosim.io.page import BASE, default_of, keys_of, parts
 from sorosim.io.robot_file import RobotFile
 from sorosim.io.schema import ABOUT, data
 from sorosim.io.yaml_reader import read_text
+from sorosim.model.material import Material
+from sorosim.model.pose import PlaceType, Rotation
+from sorosim.options import SimulateOptions
 
 REPO = Path(__file__).resolve().parents[2]
-SCHEMA = json_schema()
+SCHEMA, PAGE = json_schema(), format_page()
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
 
@@ -27,7 +32,7 @@ def complaints(data):
 
 
 def test_the_page_is_up_to_date():
-    assert (REPO / "docs" / "file_format.md").read_text("utf-8") == format_page(), (
+    assert (REPO / "docs" / "file_format.md").read_text("utf-8") == PAGE, (
         "run python -m sorosim.io.page docs/file_format.md"
     )
 
@@ -39,7 +44,7 @@ def test_the_schema_is_one():
 
 @pytest.mark.parametrize(("cls", "name"), KEYS, ids=lambda x: getattr(x, "__name__", x))
 def test_every_key_has_a_meaning_and_an_example_that_is_valid(cls, name):
-    doc, example, _ = keys_of(cls)[name]
+    doc, example, *_ = keys_of(cls)[name]
     assert doc
     if not example:
         assert not Part(cls).within(name).cls.key_names()  # a plane has no sizes
@@ -50,7 +55,38 @@ def test_every_key_has_a_meaning_and_an_example_that_is_valid(cls, name):
     block = SCHEMA if cls is RobotFile else SCHEMA["$defs"][cls.__name__]
     entry = {**block["properties"][name], "$defs": SCHEMA["$defs"]}
     assert [error.message for error in jsonschema.Draft202012Validator(entry).iter_errors(value)] == []
-    assert f"| `{name}` | {doc.replace('|', '/')}" in format_page()
+    assert f"| `{name}` | {doc.replace('|', '/')}" in PAGE
+
+
+@pytest.mark.parametrize("cls", parts(), ids=lambda cls: cls.__name__)
+def test_every_key_has_a_default_and_a_file_that_says_it_means_the_same(cls):
+    for name, (*_, key) in keys_of(cls).items():
+        told = default_of(cls, name)
+        assert told, name
+        if not (code := re.fullmatch(r"`([^`]*)`", told)):
+            continue
+        value, scope = data(code[1]), Scope(is_file=True)
+        own = Part(cls).within(name).read(value, At(scope, (name,), {name: value}))
+        assert scope.problems == [], name
+        if key.default is not None:  # else another place says what holds: an option, or a joint
+            np.testing.assert_equal(own[0] if isinstance(key.type, PlaceType) else own, key.default, name)
+
+
+def test_defaults_are_those_that_a_robot_without_the_key_has(tmp_path):
+    (tmp_path / "bob.yaml").write_text(
+        "sorosim: 1\nlinks:\n  bob: {joint: {revolute: {axis: [0, 0, 1]}}, body: {point_mass: 1 kg}}\n"
+    )
+    bob = load(tmp_path / "bob.yaml")
+    (joint,) = (link.joint for link in bob.links)
+    assert default_of(RobotFile, "name") == "that of the file"
+    assert bob.name == "bob"
+    assert data(default_of(RobotFile, "gravity").strip("`")) == list(bob.description.gravity)
+    for name in ("stiffness", "damping", "rest", "friction"):
+        assert (data(default_of(type(joint), name).strip("`")),) == getattr(joint, name)
+    assert default_of(type(joint), "creep").startswith(f"{joint.creep[0]:g} rad/s")
+    assert default_of(SimulateOptions, "rtol") == "`1e-3`"
+    assert default_of(Material, "poisson") == "or `shear`"
+    assert default_of(Rotation, "rpy") == "or `axis` and `angle`, `quaternion`, `matrix`"
 
 
 def test_keys_with_a_dimension_have_their_unit():

@@ -103,3 +103,19 @@ def test_all_fields_of_a_mesh_are_checked(given, message):
     with pytest.raises(ModelError) as caught:
         sorosim.Mesh(*tetrahedron, **given)
     assert str(caught.value) == message
+
+
+def test_a_rod_of_one_piece_takes_what_its_division_takes():
+    rubber = sorosim.Material("1 MPa", poisson=0.5, density="1000 kg/m^3")
+    given = ("10 cm", sorosim.Circle("5 mm"), rubber, sorosim.Strain(bending=3))
+    whole = sorosim.Rod([sorosim.Division(*given, quadrature=6)])
+    assert sorosim.Rod(*given, quadrature=6) == whole
+    keys = dict(zip(("length", "section", "material", "strain"), given, strict=True))
+    assert sorosim.Rod(**keys, quadrature=6) == whole == sorosim.Rod(divisions=whole.divisions)
+    for wrong, message in (
+        ((3,), "expected a list, got 3"),
+        (([],), "divisions"),
+        (("10 m", *given[1:3], 3), "strain"),
+    ):
+        with pytest.raises(sorosim.ModelError, match=message):
+            sorosim.Rod(*wrong)

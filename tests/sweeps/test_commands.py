@@ -1,6 +1,7 @@
 """sorosim sweep and its kin on the command line; what is said of mistakes in sweep files; pictures."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -142,7 +143,14 @@ MISTAKES = [
     ("points:", "task: {simulate: {t_end: 1}}\nsummary: {a: {max: arm.zz}}\npoints:",
      "4:20: summary.a.max: expected a quantity of a run, got 'arm.zz'; did you mean arm.z"),
     ("points:", "task: {simulate: {t_end: 1}}\nsummary: {a: {top: arm.z}}\npoints:",
-     "4:14: summary.a: expected a mapping of one of last, min, max, mean, rms, range to a quantity, got 'top'"),
+     "4:14: summary.a: expected a mapping of one of last, min, max, mean, rms, range, amplitude, rate "
+     "to a quantity, got 'top'"),
+    ("points:", "task: {simulate: {t_end: 1}}\nsummary: {a: {mean: arm.z, max: arm.z}}\npoints:",
+     "to a quantity, got max and mean"),
+    ("points:", "task: {simulate: {t_end: 1}}\nsummary: {a: {mean: arm.z, after: 2 s}}\npoints:",
+     "4:35: summary.a.after: expected a time before the end of the run, 1 s, got 2 s"),
+    ("points:", "task: {simulate: {t_end: 1}}\nsummary: {a: {mean: arm.z, after: 2 N}}\npoints:",
+     "4:35: summary.a.after"),
     ("points:", "task: {simulate: {t_end: 1}}\nsummary: {t: {max: arm.z}}\npoints:",
      "4:11: summary.t: expected a name that no other column has, got 't'"),
     ("points:", "task: {simulate: {t_end: 1, q0: [0, 1]}}\npoints:", "task.simulate.q0: expected 7 coordinates, got 2"),
@@ -256,3 +264,26 @@ def test_lines_are_the_columns(here):
     (axes,) = plot_sweep(sweep, y="moment(turn)").axes
     assert axes.get_ylabel() == "moment(turn) [N m]"
     assert np.array_equal(axes.lines[0].get_xydata(), np.column_stack([[0, 2, 1], sweep.driven["turn"]]))
+
+
+def test_a_single_run_has_summaries_too(here, call):
+    asked = ("--summary", "late={mean: arm.z, after: 20 ms}", "--summary", "speed={rate: arm.z}")
+    driven = ("--driven", "turn=0.1*t")
+    code, out, err = call("simulate", "arm.yaml", *driven, "--t-end", "0.05", "--out", "run.h5", "--json", *asked)
+    assert (code, err) == (0, "")
+    told = json.loads(out)
+    run = sorosim.open("run.h5")
+    assert told["summary"] == run.summarize({"late": {"mean": "arm.z", "after": 0.02}, "speed": {"rate": "arm.z"}})
+    assert told["summary_units"] == {"late": "m", "speed": "m/s"}
+    code, out, _ = call("info", "run.h5", *asked)
+    assert code == 0
+    assert re.search(rf"speed +{told['summary']['speed']:.6g} m/s *\n", out)
+    for source, wrong, message in (
+        ("run.h5", "late={mean: arm.z, after: 1 s}", "--summary.late.after: expected a time before the end of the run"),
+        ("run.h5", "late={mean: arms.z}", "--summary.late.mean: expected a quantity of a run, got 'arms.z'"),
+        ("run.h5", "{mean: arm.z}", "--summary: expected NAME=VALUE"),
+        ("arm.yaml", "late={mean: arm.z}", "--summary: expected a run beside it, got the robot 'arm.yaml'"),
+    ):
+        code, out, err = call("info", source, "--summary", wrong)
+        assert (code, out) == (2, "")
+        assert message in err

@@ -332,23 +332,29 @@ class MovingJoint(Joint):
         "Stiffness of a spring in the joint.",
         "2 N*m/rad; 100 N/m",
         default=None,
+        without="`0`",
         kw_only=True,
     )
     damping: Values = key(
         PerCoordinate("damping"), "Damping of a damper in the joint, which acts on the relative motion.",
-        "0.1 N*m*s/rad; 2 N*s/m", default=None, kw_only=True,
+        "0.1 N*m*s/rad; 2 N*s/m", default=None, without="`0`", kw_only=True,
     )  # fmt: skip
     rest: Values = key(
-        PerCoordinate("rest"), "Coordinate at which the spring is relaxed.", "10 deg; 1 cm", default=None, kw_only=True
+        PerCoordinate("rest"),
+        "Coordinate at which the spring is relaxed.",
+        "10 deg; 1 cm",
+        default=None,
+        without="`0`",
+        kw_only=True,
     )
     friction: Values = key(
         PerCoordinate("friction"), "Coulomb friction; coordinates of one dimension share it.", "0.1 N*m; 0.5 N",
-        default=None, kw_only=True,
+        default=None, without="`0`", kw_only=True,
     )  # fmt: skip
     creep: Values = key(
         PerCoordinate("creep"),
-        "Rate at which friction has come to 71 % of its size; 0.01 rad/s and 1 mm/s where it is not given.",
-        "0.01 rad/s; 1 mm/s", default=None, kw_only=True,
+        "Rate at which friction has come to 71 % of its size.",
+        "0.01 rad/s; 1 mm/s", default=None, without=f"{CREEP['angle']:g} rad/s, {CREEP['length']:g} m/s", kw_only=True,
     )  # fmt: skip
     limits: tuple[Limit | None, ...] = key(
         Limits("limits"), "End stops: beyond them a spring pushes back.",

@@ -23,9 +23,8 @@ class Universal(MovingJoint, kind="universal", title="Universal joints"):
     axis: Any = axis_key("Direction of the first axis in the joint's frame, of any length.", "[1, 0, 0]")
     second_axis: Any = key(
         Direction(),
-        "Direction of the second axis in the frame that the first one moves; y where it is not given, or x if the "
-        "first one is y.",
-        "[0, 1, 0]", default=None, kw_only=True,
+        "Direction of the second axis in the frame that the first one moves.",
+        "[0, 1, 0]", default=None, without="`[0, 1, 0]`, or `[1, 0, 0]` if the first one is y", kw_only=True,
     )  # fmt: skip
 
     coordinates = (("first", "angle"), ("second", "angle"))
