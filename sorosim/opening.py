@@ -2,24 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from sorosim.bifurcation.diagram import Continuation, read_continuation
+from sorosim.bifurcation.diagram import Continuation, continuation_from_stored
 from sorosim.control.optimal import KIND as OPTIMAL
-from sorosim.control.optimal import open_motion
+from sorosim.control.optimal import motion_from_stored
+from sorosim.errors import FileError
 from sorosim.fitting.fit import KIND as FIT
-from sorosim.fitting.fit import open_fit
-from sorosim.io.results import read
-from sorosim.io.sweep_store import KIND, kind_of
-from sorosim.results.stored import result_from_stored
+from sorosim.fitting.fit import fit_from_stored
+from sorosim.io.results import read, read_result
+from sorosim.io.sweep_store import KIND as SWEEP
+from sorosim.io.sweep_store import kind_of
+from sorosim.results.stored import result_from_stored, robot_from_stored
 from sorosim.sweeps.result import open_sweep
 
 if TYPE_CHECKING:
     from sorosim.control.optimal import OptimalMotion
     from sorosim.fitting.fit import Fit
     from sorosim.results.result import Equilibrium, Run
+    from sorosim.robot import Robot
     from sorosim.sweeps.result import SweepResult
+
+# kind of a file: how it is read, and how the result is made of its robot and contents
+FROM_STORED: Mapping[
+    str,
+    tuple[
+        Callable[[str | Path], dict[str, Any]],
+        Callable[[Robot, Mapping[str, Any]], Continuation | Fit | OptimalMotion],
+    ],
+] = {
+    "continuation": (read, continuation_from_stored),
+    FIT: (read_result, fit_from_stored),
+    OPTIMAL: (read_result, motion_from_stored),
+}
 
 
 def open(path: str | Path) -> Run | Equilibrium | Continuation | SweepResult | Fit | OptimalMotion:
@@ -33,11 +50,14 @@ def open(path: str | Path) -> Run | Equilibrium | Continuation | SweepResult | F
         It cannot be read, is no result file, or is damaged.
     """
     kind = kind_of(path)
-    if kind == KIND:
+    if kind == SWEEP:
         return open_sweep(path)
-    if kind == FIT:
-        return open_fit(path)
-    if kind == OPTIMAL:
-        return open_motion(path)
-    stored = read(path)
-    return read_continuation(stored, path) if stored["kind"] == "continuation" else result_from_stored(stored, path)
+    if kind not in FROM_STORED:
+        return result_from_stored(read(path), path)
+    reader, made_of = FROM_STORED[kind]
+    stored = reader(path)
+    robot = robot_from_stored(stored, path)
+    try:
+        return made_of(robot, stored)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise FileError(str(path), f"expected a complete {kind}, got a damaged one: {error!r}") from None

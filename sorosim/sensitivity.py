@@ -104,13 +104,15 @@ class Sensitivities:
         The scalars.
     values : (n,) ndarray
         What they are [SI].
+    engines : tuple of VariedEngine
+        The robot's engine, with each of them carrying a derivative.
     """
 
     def __init__(self, robot: Robot, names: Sequence[str]) -> None:
         self.robot, self.names = robot, tuple(names)
-        file = scalars_of(robot)
-        self.values = np.array([file.value(name) for name in self.names])
-        self._engines = [varied_engine(robot, file, name) for name in self.names]
+        file = scalars_of(robot) if self.names else None  # not every robot can be a file
+        self.values = np.array([file.value(name) for name in self.names] if file else [])
+        self.engines = tuple(varied_engine(robot, file, name) for name in self.names) if file else ()
 
     def __reduce__(self) -> tuple[Any, ...]:  # copies and pickles hold the names; arrays are made anew
         return Sensitivities, (self.robot, self.names)
@@ -178,7 +180,7 @@ class Sensitivities:
         Body-frame twists (6, n), as `Robot.jacobian` has them by q; s is a fraction of the rod's length.
         """
         position, place = self.robot.coordinates(q), (arguments.place(self.robot.engine, link, s),)
-        return self._columns([one.motion(position, place)[0] for one in self._engines], 6)
+        return self._columns([one.motion(position, place)[0] for one in self.engines], 6)
 
     # -- equilibria ------------------------------------------------------------------------------------------------
 
@@ -209,7 +211,7 @@ class Sensitivities:
     def _vary(
         self, q: Array, qd: Array, qdd: Array, u: Array, t: float, multiplier: Array | None = None
     ) -> list[Variation]:  # fmt: skip
-        variations = [one.vary(q, qd, qdd, u, self.robot._time(t), multiplier) for one in self._engines]
+        variations = [one.vary(q, qd, qdd, u, self.robot._time(t), multiplier) for one in self.engines]
         for name, one in zip(self.names, variations, strict=True):
             if not all(np.isfinite(part).all() for part in one):
                 raise InputError(

@@ -19,13 +19,12 @@ from sorosim.bifurcation.equilibrium_family import EquilibriumFamily
 from sorosim.bifurcation.parameter_path import ParameterPath
 from sorosim.bifurcation.parameters import unit_of
 from sorosim.bifurcation.tracing import SpecialPoint, switched
-from sorosim.errors import ConvergenceError, FileError, InputError
+from sorosim.errors import ConvergenceError, InputError
 from sorosim.io.results import save_curve
 from sorosim.io.writing import write_whole
 from sorosim.linear.growth import Growth
 from sorosim.options import ContinuationArguments, checked
 from sorosim.results.result import Equilibrium
-from sorosim.results.stored import robot_from_stored
 from sorosim.robot import Robot
 from sorosim.solvers.base import one_blas_thread
 from sorosim.solvers.continuation import TracedCurve
@@ -332,15 +331,11 @@ class Continuation:
 # -- reading -----------------------------------------------------------------------------------------------------------
 
 
-def read_continuation(stored: Mapping[str, Any], path: str | Path) -> Continuation:
-    """The continuation in the content of a result file."""
-    robot = robot_from_stored(stored, path)
-    try:
-        options, along = dict(stored["options"]), stored["along"]
-        options |= {"range": list(options["range"]), "until": list(options["until"]), "stop": None}
-        return _read(robot, stored["curve"], along, options)
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        raise FileError(str(path), f"expected a complete continuation, got a damaged one: {error!r}") from None
+def continuation_from_stored(robot: Robot, stored: Mapping[str, Any]) -> Continuation:
+    """A continuation from the contents of a file and its robot."""
+    options = dict(stored["options"])
+    options |= {"range": list(options["range"]), "until": list(options["until"]), "stop": None}
+    return _read(robot, stored["curve"], stored["along"], options)
 
 
 def _read(robot: Robot, curve: Mapping[str, Any], along: Mapping[str, Any], options: dict[str, Any]) -> Continuation:

@@ -41,6 +41,9 @@ def fit(
     noise: Annotated[list[str] | None, typer.Option("--noise", metavar="SD", help=_NOISE)] = None,
     loss: Annotated[str, opt.Name(help="linear, soft_l1, huber or cauchy; the last three bound outliers.")] = "linear",
     starts: Annotated[int, opt.Count(help="From how many starts to search.")] = 1,
+    profile: Annotated[
+        bool, opt.Flag("--profile", help="Intervals by profile likelihood, some thirty more simulations a number.")
+    ] = False,
     gaps: Annotated[bool, opt.Flag("--gaps", help="Leave empty cells out.")] = False,
     changes: opt.SetOption = None,
     picture: Annotated[
@@ -74,29 +77,30 @@ def fit(
             )  # fmt: skip
         except ConvergenceError as error:
             if isinstance(error.partial, sorosim.Fit):
-                _report(error.partial, output, picture, json)
+                _report(error.partial, output, picture, json, False)
             raise
-        _report(result, output, picture, json)
+        _report(result, output, picture, json, profile)
 
 
-def _report(result: Any, output: Path | None, picture: Path | None, json: bool) -> None:
+def _report(result: Any, output: Path | None, picture: Path | None, json: bool, profile: bool) -> None:
     written = [str(path) for path in (output, picture) if path]
     if output:
         result.save(output)
     if picture:
         result.plot(picture)
     if json:
-        as_json(summary(result) | {"files": written})
+        as_json(summary(result, profile) | {"files": written})
     else:
-        line(result.summary() + (f"\nwritten: {', '.join(written)}" if written else ""))
+        line(result.summary(profile) + (f"\nwritten: {', '.join(written)}" if written else ""))
 
 
-def summary(result: Any) -> dict[str, Any]:
-    """A fit as plain data."""
+def summary(result: Any, profile: bool = False) -> dict[str, Any]:
+    """A fit as plain data; intervals by profile likelihood if asked for."""
     return {
         "robot": result.robot.name, "values": result.values,
         "units": dict(zip(result.names, result.units, strict=True)),
-        "initial": result.initial, "standard_errors": result.standard_errors, "interval_95": result.interval(0.95),
+        "initial": result.initial, "standard_errors": result.standard_errors,
+        "interval_95": result.interval(0.95, profile), "nonlinearity": result.nonlinearity,
         "identifiable": result.identifiable, "null_directions": list(result.null_directions), "noise": result.noise,
         "rms": result.errors.rms, "rms_before": result.errors_before.rms, "message": result.message,
     }  # fmt: skip

@@ -20,11 +20,11 @@ from sorosim.control.steps import DiscreteMotion
 from sorosim.control.terms import Terms
 from sorosim.declare import Part
 from sorosim.engine.inputs import by_name, dimension_of, input_motion
-from sorosim.errors import FileError, InputError
-from sorosim.io.results import content_of, names_of, read_result, versions, write_result
+from sorosim.errors import InputError
+from sorosim.io.results import content_of, names_of, versions, write_result
 from sorosim.options import ControlOptions, StepOptions, checked
 from sorosim.results.result import Equilibrium, InitialState, Run
-from sorosim.results.stored import robot_from_stored, run_from_stored
+from sorosim.results.stored import run_from_stored
 from sorosim.robot import Robot, check_robot
 from sorosim.simulation.simulate import starting_state
 from sorosim.stepping.inputs import Inputs, held_inputs
@@ -252,25 +252,13 @@ class OptimalMotion:
         return f"<OptimalMotion of '{self.robot.name}': cost {self.cost:.4g}, {self.message}>"
 
 
-def open_motion(path: str | Path) -> OptimalMotion:
-    """Read the result of `optimal_control`.
-
-    Raises
-    ------
-    FileError
-        It cannot be read, or its robot cannot be built again.
-    """
-    stored = read_result(path)
-    try:
-        robot = robot_from_stored(stored, path)
-        arrays = {name: np.asarray(stored[name]) for name in ("t", "q", "qd", "u")}
-        if arrays["q"].shape[1:] != (robot.ndof,) or arrays["u"].shape[1:] != (len(robot.actuator_names),):
-            raise ValueError("arrays of another robot")
-        run = run_from_stored(robot, stored["run"])
-        return OptimalMotion(
-            robot, **arrays, cost=float(stored["cost"]), gains=Gains(**stored["gains"]),
-            converged=bool(stored["converged"]), iterations=int(stored["iterations"]), message=str(stored["message"]),
-            run=run,
-        )  # fmt: skip
-    except (KeyError, TypeError, ValueError) as error:
-        raise FileError(str(path), f"expected the result of an optimisation, got a damaged one: {error}") from None
+def motion_from_stored(robot: Robot, stored: Mapping[str, Any]) -> OptimalMotion:
+    """The result of `optimal_control` from the contents of a file and its robot."""
+    arrays = {name: np.asarray(stored[name]) for name in ("t", "q", "qd", "u")}
+    if arrays["q"].shape[1:] != (robot.ndof,) or arrays["u"].shape[1:] != (len(robot.actuator_names),):
+        raise ValueError("arrays of another robot")
+    return OptimalMotion(
+        robot, **arrays, cost=float(stored["cost"]), gains=Gains(**stored["gains"]),
+        converged=bool(stored["converged"]), iterations=int(stored["iterations"]), message=str(stored["message"]),
+        run=run_from_stored(robot, stored["run"]),
+    )  # fmt: skip

@@ -1,10 +1,10 @@
-"""Least squares and their statistics: robust losses, scale of the noise, covariance, null space, profile."""
+"""Least squares and their statistics: robust losses, scale of the noise, covariance, null space."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg, optimize, stats
@@ -44,6 +44,13 @@ LOSSES: dict[str, tuple[float, Loss]] = {
     "huber": (1.345, _huber),
     "cauchy": (2.385, lambda z: (np.log1p(z), 1.0 / (1.0 + z), -1.0 / (1.0 + z) ** 2)),
 }
+
+
+class Inefficiency(NamedTuple):
+    """What a robust loss does to the statistics of least squares (Huber, Robust Statistics, 1981, 7.6); 1 without."""
+
+    covariance: float  # (J^T J)^-1 times this is the covariance
+    deviance: float  # excess of the cost over this is that of least squares
 
 
 @dataclass
@@ -97,11 +104,18 @@ class Problem:
             rows[k], by[k, i] = (p - mean) / sd, unknowns[i].slope(p) / sd
         return rows, by
 
-    def minimise(self, z: Array, scale: float, max_evaluations: int, free: Mask | None = None) -> Any:
+    @property
+    def bounds(self) -> tuple[Array, Array]:
+        """Least and greatest z (n_unknowns,)."""
+        low, high = zip(*((one.z(one.low), one.z(one.high)) for one in self.model.unknowns), strict=True)
+        return np.array(low), np.array(high)
+
+    def minimise(
+        self, z: Array, scale: float, max_evaluations: int, free: Mask | None = None, ftol: float = FTOL
+    ) -> Any:
         """Least squares from a start, noise of this scale assumed; only `free` unknowns change."""
         chosen = np.ones(len(z), dtype=bool) if free is None else free
-        low, high = (np.array([one.z(x) for one, x in zip(self.model.unknowns, bounds, strict=True)]) for bounds in zip(
-            *((one.low, one.high) for one in self.model.unknowns), strict=True))  # fmt: skip
+        low, high = self.bounds
         n, (constant, loss) = self.n, LOSSES[self.loss]
 
         # without it unknowns of which only a product is identified would drift far
@@ -137,7 +151,7 @@ class Problem:
 
         robust: Any = "linear" if self.loss == "linear" else rho
         return optimize.least_squares(
-            rows, z[chosen], by, (low[chosen], high[chosen]), xtol=XTOL, ftol=FTOL, gtol=None, x_scale="jac",
+            rows, z[chosen], by, (low[chosen], high[chosen]), xtol=XTOL, ftol=ftol, gtol=None, x_scale="jac",
             loss=robust, max_nfev=max_evaluations,
         )  # fmt: skip
 
@@ -151,6 +165,28 @@ class Problem:
         """What is minimal, of residuals over the scale of the noise: twice least_squares' own."""
         constant, loss = LOSSES[self.loss]
         return float(constant**2 * loss((r / constant) ** 2)[0].sum())
+
+    def quadratic(self, z: Array, scale: float, part: float) -> tuple[Array, Array]:
+        """Slope (n,) and curvature (n, n) of half the cost at z: that of the data over `part`, with that of priors.
+
+        The curvature is that of reweighted least squares, which is never less than that of the loss.
+        """
+        constant, loss = LOSSES[self.loss]
+        r, J = self.residuals(self.trial(z)) / scale, self.jacobian(z) / scale
+        weight = loss((r / constant) ** 2)[1] / part
+        prior, P = self.prior_rows(z)
+        return J.T @ (weight * r) + P.T @ prior, J.T @ (weight[:, None] * J) + P.T @ P
+
+    def inefficiency(self, r: Array, dof: float) -> Inefficiency:
+        """That of the loss, from residuals over the scale of the noise."""
+        if self.loss == "linear":
+            return Inefficiency(1.0, 1.0)
+        constant, loss = LOSSES[self.loss]
+        z = (r / constant) ** 2
+        _, first, second = loss(z)
+        free = dof if np.isfinite(dof) else len(r)
+        square, slope = len(r) / free * np.mean((first * r) ** 2), np.mean(first + 2.0 * z * second)
+        return Inefficiency(float(square / slope**2), float(square / slope))
 
 
 @dataclass(frozen=True)
@@ -195,7 +231,7 @@ def estimate(problem: Problem, z0: Array, max_evaluations: int) -> Estimate:
             break
     assert found is not None
     dof = np.inf if problem.known else problem.n - p_data
-    J = J / (scale * np.sqrt(_inefficiency(problem, r / scale, dof)))
+    J = J / (scale * np.sqrt(problem.inefficiency(r / scale, dof).covariance))
     covariance, null = _covariance(np.vstack([J, P]))
     message = f"{found.message.rstrip('.')} after {evaluations} evaluations"
     if problem.failures:
@@ -234,18 +270,6 @@ def _column_norms(J: Array) -> Array:
     return np.where(norm <= NEGLIGIBLE * norm.max(initial=0.0), np.inf, norm)
 
 
-def _inefficiency(problem: Problem, r: Array, dof: float) -> float:
-    """By how much a robust loss widens the covariance (Huber, Robust Statistics, 1981, 7.6)."""
-    if problem.loss == "linear":
-        return 1.0
-    constant, loss = LOSSES[problem.loss]
-    z = (r / constant) ** 2
-    _, first, second = loss(z)
-    n = len(r)
-    free = dof if np.isfinite(dof) else n
-    return float((n / free) * np.mean((first * r) ** 2) / np.mean(first + 2.0 * z * second) ** 2)
-
-
 def _covariance(J: Array) -> tuple[Array, Array]:
     """Covariance of the unknowns, and the directions that are not identified, of rows over their deviations."""
     n, norm = J.shape[1], _column_norms(J)
@@ -275,17 +299,3 @@ def _sparse(null: Any) -> Array:
     largest = [row[np.argmax(np.abs(row))] for row in null]
     scaled = null / np.array(largest)[:, None] if len(null) else null
     return np.where(np.abs(scaled) > SHARE, scaled, 0.0)
-
-
-def profile(problem: Problem, best: Estimate, i: int, z: Array, max_evaluations: int) -> Array:
-    """How much more the cost is at values of one unknown, the others being fitted anew; outwards from the best."""
-    out, free = np.zeros(len(z)), np.arange(len(best.z)) != i
-    for side in (np.flatnonzero(z >= best.z[i]), np.flatnonzero(z < best.z[i])[::-1]):
-        start = best.z.copy()
-        for k in side:
-            start[i] = z[k]
-            if free.any():
-                start[free] = problem.minimise(start, best.scale, max_evaluations, free).x
-            r, prior = problem.residuals(problem.trial(start)), problem.prior_rows(start)[0]
-            out[k] = problem.cost(r / best.scale) + float(prior @ prior) - best.cost
-    return out

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, get_type_hints
 
@@ -16,21 +15,26 @@ from scipy import stats
 
 from sorosim.arrays import Array
 from sorosim.declare.types import Integer
-from sorosim.errors import ConvergenceError, FileError, InputError, SorosimWarning
-from sorosim.fitting.estimate import LOSSES, Estimate, Problem, best_of, profile
+from sorosim.errors import ConvergenceError, InputError, SorosimWarning
+from sorosim.fitting.estimate import LOSSES, Estimate, Problem, best_of
+from sorosim.fitting.likelihood import Likelihood, ProfiledCost
 from sorosim.fitting.measurements import BoundData, Measurements, deviations, restored
 from sorosim.fitting.model import Model
 from sorosim.fitting.units import doubtful_units
 from sorosim.fitting.unknowns import Unknown, by_unknown, unknowns_of, values_of
-from sorosim.io.results import names_of, read_result, versions, write_result
-from sorosim.results.stored import robot_from_stored
+from sorosim.io.results import names_of, versions, write_result
 from sorosim.robot import Robot, check_robot
 from sorosim.units.quantity import amount
-from sorosim.validation import choice, counted, describe, number
+from sorosim.validation import choice, counted, describe, flag, number
 
 KIND = "fit"
 KNOWN = "known"  # noise: the standard deviations of the measurements are
 MAX_STARTS, MAX_EVALUATIONS, MAX_VALUES = 1000, 10**6, 10_000
+# of the intervals in summaries; how far their ends may be off, of half their width, before these say so: with one end
+# too near by so much and the other one too far, they hold 94.5 %
+LEVEL, LINEAR = 0.95, 0.1
+# of a profile: how far it is drawn beyond the ends of its interval
+BEYOND = 1.5
 # further starts are between these parts of a number, or this part of its scale away, where bounds are farther
 SPREAD, NEAR = 3.0, 0.5
 Data = Measurements | Sequence[Measurements]
@@ -54,7 +58,7 @@ class Profile(NamedTuple):
 
     values: Array  # (n,) rising
     deviance: Array  # (n,) how much the cost, squares of residuals over the scale of the noise, exceeds the least
-    interval: tuple[float, float]  # in which the deviance is below that of the level; infinite if it is not left
+    interval: tuple[float, float]  # in which the deviance is below that of the level; to the bounds if it is not left
 
 
 def fit(
@@ -289,24 +293,44 @@ class Fit:
         the measurements themselves [SI]. 1 where the noise was given."""
         return self._estimate.scale
 
-    def interval(self, level: float = 0.95) -> dict[str, tuple[float, float]]:
-        """Confidence intervals [SI]: by Student's t where the noise is estimated, of logarithms where these are fitted.
+    def interval(self, level: float = LEVEL, profile: bool = False) -> dict[str, tuple[float, float]]:
+        """Confidence intervals [SI], by Student's t where the noise is estimated.
+
+        Parameters
+        ----------
+        level : float
+            Probability with which an interval holds the true number.
+        profile : bool
+            By profile likelihood: the other numbers are fitted anew at several values of each, some thirty simulations
+            a number. Default: by the covariance, of logarithms where these are fitted; `nonlinearity` tells how far
+            these are off.
 
         What is not identified has an infinite one.
         """
-        q = self._quantile(level)
+        q, profile, known = self._quantile(level), flag("profile", profile), self._likelihood
         out = {}
-        sd = np.sqrt(np.diag(self._estimate.covariance))
-        for one, p, error in zip(self._unknowns, self._estimate.trial.p, sd, strict=True):
-            if not np.isfinite(error):
+        for i, one in enumerate(self._unknowns):
+            if not known.identified[i]:
                 out[one.name] = 0.0 if one.logarithm else -np.inf, np.inf
-            elif one.logarithm:
-                out[one.name] = float(p * np.exp(-q * error)), float(p * np.exp(q * error))
-            else:
-                out[one.name] = float(p - q * error * one.scale), float(p + q * error * one.scale)
+                continue
+            z, half = self._estimate.z[i], q * known.sd[i]
+            out[one.name] = one.interval(*(ProfiledCost(known, i).interval(q) if profile else (z - half, z + half)))
         return out
 
-    def profile(self, name: str, n: int = 15, level: float = 0.95) -> Profile:
+    @cached_property
+    def nonlinearity(self) -> dict[str, float]:
+        """How far the ends of the 95 % intervals by the covariance are off, as a part of their half widths.
+
+        They are those of a model that is linear in what is fitted. One simulation an end, with derivatives, tells how
+        many standard errors away it is: the profile likelihood after one step of Gauss and Newton.
+        """
+        return dict(zip(self.names, self._likelihood.nonlinearity(self._quantile(LEVEL)).tolist(), strict=True))
+
+    @cached_property
+    def _likelihood(self) -> Likelihood:
+        return Likelihood(self._problem, self._estimate, self._max_evaluations)
+
+    def profile(self, name: str, n: int = 15, level: float = LEVEL) -> Profile:
         """Profile likelihood of a number, which shows how far its interval is from that of a parabola.
 
         Parameters
@@ -314,26 +338,18 @@ class Fit:
         name : str
             One of `names`.
         n : int
-            Number of values, at least 5, up to four standard errors to either side.
+            Number of values, at least 5, to somewhat beyond the ends of the interval.
         level : float
             Of the interval.
         """
         i, n = self._index(name), Integer(5, MAX_VALUES).argument("n", n)
-        one, best, error = self._unknowns[i], self._estimate, np.sqrt(self._estimate.covariance[i, i])
-        if not np.isfinite(error):
-            error = np.log(2.0) if one.logarithm else 0.1
-        low, high = one.z(one.low), one.z(one.high)
-        z = np.unique(np.clip(best.z[i] + error * np.linspace(-4.0, 4.0, n), low, high))
-        deviance = profile(self._problem, best, i, z, self._max_evaluations)
-        least = self._quantile(level) ** 2
-        ends = []
-        for side in (z <= best.z[i], z >= best.z[i]):
-            order = np.argsort(np.abs(z[side] - best.z[i]))
-            x, y = np.append(best.z[i], z[side][order]), np.append(0.0, deviance[side][order])
-            ends.append(_crossing(x, y, least))
-        interval = (one.value(ends[0]) if np.isfinite(ends[0]) else one.low,
-                    one.value(ends[1]) if np.isfinite(ends[1]) else one.high)  # fmt: skip
-        return Profile(np.array([one.value(x) for x in z]), deviance, interval)
+        one, cost, best = self._unknowns[i], ProfiledCost(self._likelihood, i), self._estimate.z[i]
+        q, known = self._quantile(level), self._likelihood
+        ends = np.array(cost.interval(q) if known.identified[i] else (-np.inf, np.inf))
+        reach = BEYOND * np.where(np.isfinite(ends), ends - best, np.array([-q, q]) * known.sd[i])
+        z = best + np.interp(np.linspace(-1.0, 1.0, n), (-1.0, 0.0, 1.0), (reach[0], 0.0, reach[1]))
+        z = np.unique(np.clip(z, known.low[i], known.high[i]))
+        return Profile(np.array([one.value(x) for x in z]), cost.values(z.tolist()), one.interval(*ends))
 
     def _quantile(self, level: float) -> float:
         level = number("level", level, "a probability between 0 and 1", above=0.0, upto=1.0 - 1e-12)
@@ -390,10 +406,10 @@ class Fit:
         model = Model(robot, _bound(robot, data), self._unknowns)
         return _errors(model, model.at(self._estimate.trial.p).simulated)
 
-    def summary(self) -> str:
-        """A table of the numbers, what is not identified, and errors before and after."""
-        level = self.interval(0.95)
-        head = ("number", "start", "value", "standard error", "95 % interval", "unit")
+    def summary(self, profile: bool = False) -> str:
+        """A table of the numbers, what is not identified, and errors before and after; `profile` as in `interval`."""
+        level = self.interval(LEVEL, profile)
+        head = ("number", "start", "value", "standard error", f"{100.0 * LEVEL:g} % interval", "unit")
         rows = [head] + [
             (one.name, f"{one.start:.5g}", f"{p:.5g}", _short(self.standard_errors[one.name]),
              f"{_short(level[one.name][0])} to {_short(level[one.name][1])}", one.unit)
@@ -405,6 +421,10 @@ class Fit:
         given = "as given" if self._problem.known else f"{self.noise:.3g} estimated"
         lines.append(f"{n}; scale of the noise {given}; {self.message}")
         lines += [f"not identified: {_direction(one)}" for one in self.null_directions]
+        if rough := [] if profile else [name for name, off in self.nonlinearity.items() if off > LINEAR]:
+            most = 100.0 * max(self.nonlinearity[name] for name in rough)
+            off = f"approximate, with ends off by up to {most:.2g} % of half their width"
+            lines.append(f"intervals of {', '.join(rough)} are {off}; profile=True (--profile) corrects them")
         units = {x: u for bound in self._problem.model.data for x, u in zip(bound.names, bound.units, strict=True)}
         for key, rms in self.errors.rms.items():
             before = self.errors_before.rms[key]
@@ -458,32 +478,21 @@ class Fit:
         return self.names.index(choice("name", name, self.names))
 
 
-def open_fit(path: str | Path) -> Fit:
-    """Read the result of a fit.
-
-    Raises
-    ------
-    FileError
-        It cannot be read, or its robot cannot be built again.
-    """
-    stored = read_result(path)
-    try:
-        robot = robot_from_stored(stored, path)
-        kinds = get_type_hints(Unknown)
-        stored_unknowns = stored["unknowns"].values()
-        unknowns = [Unknown(**{key: kinds[key](x) for key, x in one.items()}) for one in stored_unknowns]
-        sources = [restored({k: x for k, x in one.items() if k != "deviation"}) for one in stored["data"].values()]
-        model = Model(robot, [one.bind(robot) for one in sources], unknowns)
-        sd = tuple(np.asarray(one["deviation"]) for one in stored["data"].values())
-        priors = [(int(i), float(mean), float(sd)) for i, mean, sd in stored["priors"]]
-        problem = Problem(model, sd, priors, stored["loss"], bool(stored["known"]))
-        found = dict(stored["estimate"])
-        z = np.asarray(found.pop("z"))
-        found = {key: float(x) if key in ("scale", "dof", "cost") else x for key, x in found.items()}
-        found["null"] = np.asarray(found["null"]).reshape(-1, len(unknowns))
-        best = Estimate(z, model.at(values_of(unknowns, z)), converged=True, **found)
-    except (KeyError, TypeError, ValueError) as error:
-        raise FileError(str(path), f"expected the result of a fit, got a damaged one: {error}") from None
+def fit_from_stored(robot: Robot, stored: Mapping[str, Any]) -> Fit:
+    """A fit from the contents of a file and its robot."""
+    kinds = get_type_hints(Unknown)
+    stored_unknowns = stored["unknowns"].values()
+    unknowns = [Unknown(**{key: kinds[key](x) for key, x in one.items()}) for one in stored_unknowns]
+    sources = [restored({k: x for k, x in one.items() if k != "deviation"}) for one in stored["data"].values()]
+    model = Model(robot, [one.bind(robot) for one in sources], unknowns)
+    sd = tuple(np.asarray(one["deviation"]) for one in stored["data"].values())
+    priors = [(int(i), float(mean), float(sd)) for i, mean, sd in stored["priors"]]
+    problem = Problem(model, sd, priors, stored["loss"], bool(stored["known"]))
+    found = dict(stored["estimate"])
+    z = np.asarray(found.pop("z"))
+    found = {key: float(x) if key in ("scale", "dof", "cost") else x for key, x in found.items()}
+    found["null"] = np.asarray(found["null"]).reshape(-1, len(unknowns))
+    best = Estimate(z, model.at(values_of(unknowns, z)), converged=True, **found)
     return Fit(problem, best, int(stored["max_evaluations"]))
 
 
@@ -503,15 +512,6 @@ def _errors(model: Model, simulated: Sequence[Array]) -> Errors:
     joined = {name: np.concatenate(parts) for name, parts in distance.items()}
     every = joined | {name: np.concatenate(parts) for name, parts in channels.items()}
     return Errors(joined, {name: float(np.sqrt(np.mean(x**2))) if len(x) else np.nan for name, x in every.items()})
-
-
-def _crossing(x: Array, y: Array, level: float) -> float:
-    """Where a profile, from the best value outwards, first exceeds a level; infinite if it does not."""
-    for (x0, y0), (x1, y1) in pairwise(zip(x, y, strict=True)):
-        if y1 > level >= y0:  # the root of the deviance is nearly straight
-            a, b, c = (float(np.sqrt(max(v, 0.0))) for v in (y0, y1, level))
-            return float(x0 + (x1 - x0) * (c - a) / (b - a))
-    return float(np.inf)
 
 
 def _short(x: float) -> str:

@@ -19,7 +19,7 @@ from sorosim.kernels.loops import ERROR
 from sorosim.lie.se3 import Ad_inv
 from sorosim.results.result import Equilibrium
 from sorosim.robot import Robot
-from sorosim.sensitivity import equilibrium_by_inputs, scalars_of, sensitivities, varied_engine
+from sorosim.sensitivity import Sensitivities, equilibrium_by_inputs, scalars_of, sensitivities
 from sorosim.stepping.rollout import Rollout, rollout
 
 # of readings: steps of their differences, relative to a number's scale, and the formulas of fourth order
@@ -46,10 +46,15 @@ class Trial(NamedTuple):
     """A robot with trial values of the unknowns, and what it shows."""
 
     p: Array
-    robot: Robot
+    by: Sensitivities  # to the numbers of the robot's file
     states: tuple[States, ...]  # of each of the data
     rows: tuple[Array, ...]  # (n, n_outputs) at the rows' own times
     simulated: tuple[Array, ...]  # the same at the times at which they were measured
+
+    @property
+    def robot(self) -> Robot:
+        """The robot."""
+        return self.by.robot
 
 
 class Model:
@@ -67,14 +72,14 @@ class Model:
         self.paths = [one.target for one in unknowns if one.kind == FILE]
         self._file = [i for i, one in enumerate(unknowns) if one.kind == FILE]
         try:
-            sensitivities(robot, self.paths)
+            by = sensitivities(robot, self.paths)
         except InputError as error:
             raise InputError("free", error.expected, error.got, error.hint) from None
-        self._moving = [self._moves(robot, path) for path in self.paths]
+        self._moving = [self._moves(by, j) for j in range(len(self.paths))]
         # p, q and dq/dp of the last iterate
         self._start: list[tuple[Array, Array, Array] | None] = [None] * len(self.data)
         for bound in self.data:
-            self._check_start(bound)
+            self._check_start(bound, by)
         self.valid = tuple(bound.valid & self._in_time(bound)[:, None] for bound in self.data)
 
     # -- the robot with trial values ---------------------------------------------------------------------------------
@@ -121,17 +126,17 @@ class Model:
         ModelError
             There is no such robot.
         """
-        robot = self.robot_at(p)
+        by = sensitivities(robot := self.robot_at(p), self.paths)
         states, outputs = [], []
         for k, bound in enumerate(self.data):
             frames = LinkFrames(robot.description, robot.engine, bound.bases)
-            found = self._equilibria(k, robot, p) if bound.source.t is None else self._motion(k, robot, p)
+            found = self._equilibria(k, robot, p) if bound.source.t is None else self._motion(k, by, p)
             offsets = self.offsets(bound, p)
             rows = [self._outputs(robot, bound, frames, offsets, found, i) for i in range(bound.source.n)]
             states.append(found)
             outputs.append(np.array(rows))
         shifted = [self._shifted(bound, rows, p) for bound, rows in zip(self.data, outputs, strict=True)]
-        return Trial(p, robot, tuple(states), tuple(outputs), tuple(shifted))
+        return Trial(p, by, tuple(states), tuple(outputs), tuple(shifted))
 
     def _equilibria(self, k: int, robot: Robot, p: Array) -> States:
         bound, u = self.data[k], self.inputs(self.data[k], p)
@@ -154,22 +159,23 @@ class Model:
                     raise ConvergenceError(f"fit, {_name(bound)}{row}: {error}", error.partial, error.report) from None
         raise AssertionError("there is a guess")
 
-    def _motion(self, k: int, robot: Robot, p: Array) -> States:
+    def _motion(self, k: int, by: Sensitivities, p: Array) -> States:
         bound, u = self.data[k], self.inputs(self.data[k], p)
         at_rest = isinstance(bound.source.q0, str)
-        start = self._equilibrium(k, 0, robot, u[0], p) if at_rest else None
-        motion = self._rollout(bound, robot, u, bound.source.q0 if start is None else start.q)
+        start = self._equilibrium(k, 0, by.robot, u[0], p) if at_rest else None
+        motion = self._rollout(bound, by, u, bound.source.q0 if start is None else start.q)
         return States(motion.q, motion.qd, u, () if start is None else (start,), motion)
 
-    def _rollout(self, bound: BoundData, robot: Robot, u: Array, q0: Any) -> Rollout:
+    @staticmethod
+    def _rollout(bound: BoundData, by: Sensitivities, u: Array, q0: Any) -> Rollout:
         source, t = bound.source, bound.source.t
         assert t is not None
         driven = {
             name: {"times": t, "values": column, "interpolation": "cubic"} for name, column in bound.driven.items()
         }
-        qd0 = np.zeros(robot.ndof) if source.qd0 is None else source.qd0
+        qd0 = np.zeros(by.robot.ndof) if source.qd0 is None else source.qd0
         return rollout(
-            robot, u[:-1], source.dt, q0, qd0, float(t[0]), self.paths, substeps=source.substeps, driven=driven or None
+            by.robot, u[:-1], source.dt, q0, qd0, float(t[0]), by, substeps=source.substeps, driven=driven or None
         )
 
     def _outputs(
@@ -203,23 +209,16 @@ class Model:
 
     def jacobian(self, trial: Trial) -> tuple[Array, ...]:
         """Derivatives (n, n_outputs, n_unknowns) of what a trial shows; the next trials are searched from this one."""
-        by = sensitivities(trial.robot, self.paths)
-        file = scalars_of(trial.robot) if any(self._moving) else None
-        movers = [
-            (self._file[j], varied_engine(trial.robot, file, path), path)
-            for j, path in enumerate(self.paths)
-            if self._moving[j] and file is not None
-        ]
         out = []
         for k, (bound, states) in enumerate(zip(self.data, trial.states, strict=True)):
-            q_by = self._start_by(states, bound, by)
+            q_by = self._start_by(states, bound, trial.by)
             self._start[k] = trial.p, np.array([eq.q for eq in states.equilibria]), q_by
             qd_by = np.zeros_like(q_by)
             if states.motion is not None:
                 q_by, qd_by = self._motion_by(bound, states, q_by)
             rows = np.zeros((*bound.values.shape, len(self.unknowns)))
             n_places = 3 * len(bound.markers)
-            rows[:, :n_places] = self._places_by(trial, bound, states, q_by, movers)
+            rows[:, :n_places] = self._places_by(trial, bound, states, q_by)
             if bound.channels:
                 rows[:, n_places:] = self._readings_by(trial, bound, states, q_by, qd_by)
             rows = self._shifted(bound, rows, trial.p)
@@ -232,7 +231,7 @@ class Model:
         """Which unknowns shift the time of some measurements."""
         return [i for i, one in enumerate(self.unknowns) if self._shifts(one, bound)]
 
-    def _start_by(self, states: States, bound: BoundData, by: Any) -> Array:
+    def _start_by(self, states: States, bound: BoundData, by: Sensitivities) -> Array:
         """Derivatives (n_equilibria, ndof, n_unknowns) of the equilibria of some measurements."""
         out = np.zeros((len(states.equilibria), self.robot.ndof, len(self.unknowns)))
         scaled = [i for i, one in enumerate(self.unknowns) if one.kind == SCALE]
@@ -266,22 +265,21 @@ class Model:
             q_by[:, :, i], qd_by[:, :, i] = tangents.q, tangents.qd
         return q_by, qd_by
 
-    def _places_by(
-        self, trial: Trial, bound: BoundData, states: States, q_by: Array, movers: Sequence[tuple[int, Any, str]]
-    ) -> Array:
+    def _places_by(self, trial: Trial, bound: BoundData, states: States, q_by: Array) -> Array:
         """Derivatives (n, 3 k, n_unknowns) of the positions of markers."""
         n, k, size = bound.source.n, len(bound.markers), len(self.unknowns)
         out, offsets = np.zeros((n, k, 3, size)), self.offsets(bound, trial.p)
         frames = LinkFrames(trial.robot.description, trial.robot.engine, bound.bases)
         places = tuple((base.link, base.s) for base in bound.bases)
-        mounts = {i: [_mount_by(trial.robot, path, base) for base in bound.bases] for i, _, path in movers}
+        movers = [j for j, moves in enumerate(self._moving) if moves]
+        mounts = {j: [_mount_by(trial.robot, self.paths[j], base) for base in bound.bases] for j in movers}
         for row in range(n) if k else ():
             g, J = frames.jacobians(states.q[row])
             V = J @ q_by[row]
-            for i, varied, _ in movers:
-                motion = varied.motion(states.q[row], places)
-                for m, (X, own) in enumerate(mounts[i]):
-                    V[m, :, i] += X @ motion[m] + own
+            for j in movers:
+                motion = trial.by.engines[j].motion(states.q[row], places)
+                for m, (X, own) in enumerate(mounts[j]):
+                    V[m, :, self._file[j]] += X @ motion[m] + own
             turned = np.cross(V[:, :3], offsets[:, :, None], axis=1)
             out[row] = np.einsum("kab,kbi->kai", g[:, :3, :3], V[:, 3:] + turned)
             for i, one in enumerate(self.unknowns):
@@ -314,24 +312,22 @@ class Model:
 
     # -- checks at the begin -----------------------------------------------------------------------------------------
 
-    def _moves(self, robot: Robot, path: str) -> bool:
-        """Whether a number moves places while coordinates stay."""
-        varied, rng = varied_engine(robot, scalars_of(robot), path), np.random.default_rng(0)
-        q = 0.1 * rng.standard_normal(robot.ndof)
+    def _moves(self, by: Sensitivities, j: int) -> bool:
+        """Whether a number of the file moves places while coordinates stay."""
+        q = 0.1 * np.random.default_rng(0).standard_normal(by.robot.ndof)
         places = tuple(dict.fromkeys((base.link, base.s) for bound in self.data for base in bound.bases))
-        mounts = [_mount_by(robot, path, base)[1] for bound in self.data for base in bound.bases]
-        return bool(places) and bool(varied.motion(q, places).any() or any(own.any() for own in mounts))
+        mounts = [_mount_by(by.robot, by.names[j], base)[1] for bound in self.data for base in bound.bases]
+        return bool(places) and bool(by.engines[j].motion(q, places).any() or any(own.any() for own in mounts))
 
-    def _check_start(self, bound: BoundData) -> None:
+    def _check_start(self, bound: BoundData, by: Sensitivities) -> None:
         """Refuse a start whose loops open with the numbers."""
         source, robot = bound.source, self.robot
         if source.t is None:
             return
         if not isinstance(source.q0, str) and robot.n_multipliers:
             zero, lam, q0 = np.zeros(robot.ndof), np.zeros(robot.n_multipliers), robot.coordinates(source.q0, "q0")
-            for path in self.paths:
-                change = varied_engine(robot, scalars_of(robot), path).vary(q0, zero, zero, bound.u[0], 0.0, lam)
-                if change.loops[ERROR].any():
+            for path, engine in zip(by.names, by.engines, strict=True):
+                if engine.vary(q0, zero, zero, bound.u[0], 0.0, lam).loops[ERROR].any():
                     raise InputError("q0", "'equilibrium', whose loops stay closed", f"coordinates, and '{path}' free")
 
     def _in_time(self, bound: BoundData) -> Mask:

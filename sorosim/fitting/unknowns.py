@@ -58,6 +58,10 @@ class Unknown:
             return 1.0 + (value - self.start) / self.scale
         return 1.0 + float(np.log(value / self.start)) if value > 0.0 else -np.inf
 
+    def interval(self, low: float, high: float) -> tuple[float, float]:
+        """The interval of the number between two z; infinite ones are the bounds."""
+        return (self.value(low) if np.isfinite(low) else self.low, self.value(high) if np.isfinite(high) else self.high)
+
     def slope(self, value: float) -> float:
         """Derivative of the number by z."""
         return value if self.logarithm else self.scale

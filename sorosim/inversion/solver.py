@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, cast
@@ -19,7 +19,9 @@ from sorosim.equations.system import StaticSystem
 from sorosim.equilibria.assembly import close_if_possible
 from sorosim.equilibria.statics import prescribed, start_point, statics, tunnelling_test
 from sorosim.errors import ConvergenceError, InputError, ModelError, nearest
-from sorosim.inversion.search import Outcome, Point, Search, norm
+from sorosim.inversion.manifold import Manifold, Point
+from sorosim.inversion.quadratic import norm
+from sorosim.inversion.search import Outcome, Search
 from sorosim.inversion.targets import Targets
 from sorosim.kernels.rod_actuators import LENGTH_INPUT, MODE, TENDON_LENGTH
 from sorosim.options import EFFORTS, InverseArguments, checked
@@ -171,14 +173,14 @@ class InverseSolver:
             system.scale_constraints(*errors)
         nodes = robot.engine.poses(np.arange(len(robot.engine.tree.inertia)), q, np.zeros(robot.ndof))[0][:, :3, 3]
         self.extent = float(np.ptp(np.vstack([np.zeros(3), nodes]), axis=0).max()) or 1.0
-        self._search = Search(
-            system, self._inputs, self._driven, self.low, self.high, np.ones(len(self.names)),
-            self._elastic if options["effort"] == EFFORTS[1] else None,
-            *((self._at_rest, tunnelling_test(system)) if robot.engine.loading.touches else ()),
-        )  # fmt: skip
+        touches, of_energy = robot.engine.loading.touches, options["effort"] == EFFORTS[1]
+        self._manifold = Manifold(
+            system, self._inputs, self._driven, self._elastic if of_energy else None, self._at_rest if touches else None
+        )
+        self._search = Search(self._manifold, self.low, self.high, tunnelling_test(system) if touches else None)
         self._is_scaled, self._targets = False, cast(Targets | None, None)
         self._of_effort = cast(Array | None, None)
-        self._q, self._x, self._p = q, cast(Array | None, None), np.clip(self._search.parameters(), self.low, self.high)
+        self._q, self._x, self._p = q, cast(Array | None, None), np.clip(self._manifold.parameters(), self.low, self.high)
         self._take_up_slack(q)
 
     def _dimension(self, name: str) -> str:
@@ -252,9 +254,11 @@ class InverseSolver:
 
     def _limit(self, rates: Mapping[str, Any]) -> None:
         """Bounds of this search."""
-        most = self.checked_rates(rates)
-        self._search.low = np.maximum(self.low, self._p - most)
-        self._search.high = np.minimum(self.high, self._p + most)
+        self._search.low, self._search.high = self.low, self.high
+        if rates:
+            most = self.checked_rates(rates)
+            self._search.low = np.maximum(self.low, self._p - most)
+            self._search.high = np.minimum(self.high, self._p + most)
 
     def checked_rates(self, rates: Mapping[str, Any]) -> Array:
         """Most changes of all that is free, in the order of `names` (else InputError)."""
@@ -284,12 +288,12 @@ class InverseSolver:
                 except (ModelError, ConvergenceError):  # none to end in
                     continue
                 if self._good(found[-1]):
-                    return replace(found[-1], steps=sum(one.steps for one in found))
+                    return found[-1]._replace(steps=sum(one.steps for one in found))
         if not found:
             hint = "start nearer to the targets (q0, u), or give bounds"
             raise ConvergenceError(f"inverse: no equilibrium of '{self.robot.name}' was found to begin from; {hint}")
         best = min(found, key=lambda one: (not one.reached, not self._good(one), one.distance))
-        return replace(best, steps=sum(one.steps for one in found))
+        return best._replace(steps=sum(one.steps for one in found))
 
     def _good(self, outcome: Outcome) -> bool:
         return outcome.reached and (outcome.stable or not self.stable)
@@ -306,13 +310,13 @@ class InverseSolver:
 
     def _start(self, q: Array, p: Array) -> tuple[Array, Array]:
         """Unknowns at coordinates, and the parameters."""
-        self._search.set(p)
-        return self._search.system.start(q), p
+        self._manifold.set(p)
+        return self._manifold.system.start(q), p
 
     def _rest(self, p: Array, x: Array | None, stable: bool = True) -> Equilibrium:
         """An equilibrium under parameters, near unknowns; None: near the coordinates of the start."""
-        self._search.set(p)
-        system = self._search.system
+        self._manifold.set(p)
+        system = self._manifold.system
         q = self._q if x is None else system.q(x)
         return statics(self.robot, system.u.copy(), driven=self._driven_values(), q0=q, stable=stable)
 
@@ -321,7 +325,7 @@ class InverseSolver:
         return self._start(self._rest(p, x, stable=False).q, p)[0]
 
     def _driven_values(self) -> dict[str, float]:
-        values = self._search.system.driven_values
+        values = self._manifold.system.driven_values
         return dict(zip(self._driven_names, map(float, values), strict=True))
 
     def _scale(self, targets: Targets, x: Array, p: Array) -> None:
@@ -331,7 +335,7 @@ class InverseSolver:
         scale = 0.5 * (self.high - self.low)
         open_ = ~np.isfinite(scale)
         if open_.any():
-            point = self._search.linearise(targets, x, p)
+            point = self._manifold.point(targets, x, p)
             if point is None:
                 raise ModelError("q0", "a state with a regular tangent stiffness", "another one")
             effect = np.linalg.norm(point.J, axis=0)
@@ -341,44 +345,42 @@ class InverseSolver:
             same = np.array([one == kind for one in self._dimensions])
             usable = same & np.isfinite(scale) & ~fixed
             scale[same] = np.median(scale[usable]) if usable.any() else 1.0
-        self._search.scale, self._is_scaled = scale, True
+        self._manifold.scale, self._is_scaled = scale, True
 
     def _others(self, targets: Targets) -> list[tuple[Array, Array]]:
         """Unknowns and parameters from which to search else: of states spread over the ranges the nearest ones."""
-        search, low, high = self._search, self.low, self.high
+        manifold, low, high = self._manifold, self.low, self.high
         begin = (
-            search.linearise(targets, *self._start(self._rest(self._p, self._x).q, self._p)) if self.starts else None
+            manifold.point(targets, *self._start(self._rest(self._p, self._x).q, self._p)) if self.starts else None
         )
         if begin is None:
             return []
-        low = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high - 2.0 * search.scale, -search.scale))
-        high = np.where(np.isfinite(high), high, low + 2.0 * search.scale)
+        low = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high - 2.0 * manifold.scale, -manifold.scale))
+        high = np.where(np.isfinite(high), high, low + 2.0 * manifold.scale)
         found: list[tuple[float, int, Point]] = []
         statics_left = self.starts
         for share in Halton(len(self.names), scramble=False).random(CANDIDATES * self.starts + 1)[1:]:
             p = low + np.clip(0.5 + SPREAD * (share - 0.5), 0.0, 1.0) * (high - low)
             # where surfaces may touch, statics sees to it that they do not pass through each other
-            point = None if self.robot.engine.loading.touches else search.follow(targets, begin, p)
-            if point is None or (self.stable and not search.stable(point)):
+            point = None if self.robot.engine.loading.touches else manifold.follow(targets, begin, p)
+            if point is None or (self.stable and not manifold.stable(point)):
                 if (statics_left := statics_left - 1) < 0:
                     continue
                 try:
                     rest = self._rest(p, begin.x if point is None else point.x)
                 except (ConvergenceError, ModelError):
                     continue
-                point = search.linearise(targets, *self._start(rest.q, p))
+                point = manifold.point(targets, *self._start(rest.q, p))
             if point is not None:
                 found.append((norm(point.error), len(found), point))
         return [(point.x, point.p) for _, _, point in sorted(found)[: self.starts]]
 
     def _result(self, targets: Targets, found: Outcome) -> Inverse:
-        search, point = self._search, found.point
-        search.set(point.p)
-        errors, active = targets.sizes(point.error), {}
-        for k, name in enumerate(self.names):
-            for bound in (self.low[k], self.high[k]):
-                if abs(point.p[k] - bound) <= AT_BOUND * search.scale[k]:
-                    active[name] = float(bound)
+        manifold, point = self._manifold, found.point
+        manifold.set(point.p)
+        errors, near = targets.sizes(point.error), AT_BOUND * manifold.scale
+        bound = np.where(point.p <= self.low + near, self.low, np.where(point.p >= self.high - near, self.high, np.nan))
+        active = {name: at for name, at in zip(self.names, bound.tolist(), strict=True) if at == at}
         message = f"reached in {found.steps} steps"
         if not found.reached:
             pairs = zip(targets.keys, targets.labels, strict=True)
@@ -387,7 +389,7 @@ class InverseSolver:
             message += f"; at their bounds: {', '.join(active)}" if active else ""
         message += "" if found.stable else "; the equilibrium is unstable"
         return Inverse(
-            self.robot, search.system.q(point.x), search.system.u.copy(), self._driven_values(), found.distance, errors,
+            self.robot, manifold.system.q(point.x), manifold.system.u.copy(), self._driven_values(), found.distance, errors,
             found.reached, active, found.stable, found.steps, message,
         )  # fmt: skip
 

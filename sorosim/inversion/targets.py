@@ -59,6 +59,8 @@ class Targets:
         self._weights = {key: amount(f"weights.{labels[key]}", weights.get(key, 1.0), "number") for key in self.keys}
         if low := [labels[key] for key, weight in self._weights.items() if not weight > 0.0]:
             raise InputError(f"weights.{low[0]}", "a number greater than 0", f"{weights[low[0]]}")
+        # what the state of the last call reaches: it, poses, twists by its parameters, readings and their derivatives
+        self._reached: tuple[StaticState, Array, Array, dict[Any, tuple[Array, Array]]] | None = None
         self.set(targets)
 
     def set(self, targets: Mapping[Any, Any]) -> None:
@@ -67,6 +69,8 @@ class Targets:
             raise InputError("targets", "the same places and sensors as before", f"{targets!r}"[:60])
         self.parts = [self._part(key, label, targets[key]) for key, label in zip(self.keys, self.labels, strict=True)]
         self.scale = np.concatenate([scale for *_, scale in self.parts])
+        ends = np.cumsum([len(scale) for *_, scale in self.parts]).tolist()
+        self._rows = [slice(end - len(scale), end) for end, (*_, scale) in zip(ends, self.parts, strict=True)]
 
     def _part(self, key: Any, label: str, value: Any) -> tuple[int, Array, Any, Array]:
         """Kind, value, entries that count, and factor of each of these, of one target."""
@@ -115,28 +119,31 @@ class Targets:
 
     def errors(self, state: StaticState) -> tuple[Array, Array]:
         """Errors (n_rows,) and their derivatives (n_rows, n) by the parameters of the state."""
-        g, J = self._frames.jacobians(state.q)
-        values, slopes = [], []
-        for key, (kind, value, chosen, _) in zip(self.keys, self.parts, strict=True):
+        if self._reached is None or self._reached[0] is not state:  # values may have changed since
+            g, J = self._frames.jacobians(state.q)
+            readings = {key: self._reading(key, state) for key in self.keys if key not in self._frame_of}
+            self._reached = state, g, J @ state.q_by, readings
+        _, g, motion, readings = self._reached
+        errors, slopes = np.empty(len(self.scale)), np.empty((len(self.scale), state.q_by.shape[1]))
+        for key, (kind, value, chosen, _), rows in zip(self.keys, self.parts, self._rows, strict=True):
             if kind == READING:
-                error, slope = self._reading(key, state)
-                error -= value
+                error, slope = readings[key][0] - value, readings[key][1]
+            elif kind == POSITION:
+                k = self._frame_of[key]
+                error, slope = g[k, :3, 3] - value, g[k, :3, :3] @ motion[k, 3:]
             else:
                 k = self._frame_of[key]
-                motion = J[k] @ state.q_by
-                if kind == POSITION:
-                    error, slope = g[k, :3, 3] - value, g[k, :3, :3] @ motion[3:]
-                else:
-                    error = log_se3(inverse(value) @ g[k])
-                    slope = tangent_inv(-error) @ motion  # a twist in the moved frame
-            values.append(error[chosen])
-            slopes.append(slope[chosen])
-        return self.scale * np.concatenate(values), self.scale[:, None] * np.concatenate(slopes)
+                error = log_se3(inverse(value) @ g[k])
+                slope = tangent_inv(-error) @ motion[k]  # a twist in the moved frame
+            errors[rows], slopes[rows] = error[chosen], slope[chosen]
+        errors *= self.scale
+        slopes *= self.scale[:, None]
+        return errors, slopes
 
     def sizes(self, error: Array) -> dict[Any, Array]:
         """What an error is for each target: lengths [m], twists [rad, m] or readings."""
-        ends = np.cumsum([len(scale) for *_, scale in self.parts])[:-1]
-        return dict(zip(self.keys, np.split(error / self.scale, ends), strict=True))
+        natural = error / self.scale
+        return {key: natural[rows] for key, rows in zip(self.keys, self._rows, strict=True)}
 
     def _reading(self, name: str, state: StaticState) -> tuple[Array, Array]:
         """A reading, and its derivatives by differences of fourth order along those of the state."""

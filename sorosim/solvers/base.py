@@ -20,7 +20,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -126,14 +127,23 @@ class Reporter:
             self.report(times, states(times))
 
 
-def one_blas_thread() -> Any:
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
     """Context in which BLAS uses one thread: more only cost time on the small matrices here."""
     global _blas
     if _blas is None:
         from threadpoolctl import ThreadpoolController
 
-        _blas = ThreadpoolController()
-    return _blas.limit(limits=1, user_api="blas")
+        _blas = ThreadpoolController().select(user_api="blas").lib_controllers
+    # threadpoolctl's own context describes all libraries first, which takes longer than many a task here
+    limited = [(library, n) for library in _blas if (n := library.get_num_threads()) != 1]
+    for library, _ in limited:
+        library.set_num_threads(1)
+    try:
+        yield
+    finally:
+        for library, n in limited:
+            library.set_num_threads(n)
 
 
-_blas: Any = None
+_blas: list[Any] | None = None

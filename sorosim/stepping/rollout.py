@@ -23,7 +23,7 @@ from sorosim.kernels.newmark import March, Rows
 from sorosim.model.chart import FARTHEST
 from sorosim.results.result import Equilibrium, Run
 from sorosim.robot import Robot, check_robot
-from sorosim.sensitivity import equilibrium_by_inputs, scalars_of, sensitivities, varied_engine
+from sorosim.sensitivity import Sensitivities, equilibrium_by_inputs, scalars_of
 from sorosim.simulation.marching import STEPS_AT_ONCE
 from sorosim.stepping.held_steps import DONE, ROLLOUT_TOLERANCE, ChartChange, HeldSteps
 from sorosim.stepping.inputs import Inputs, held_inputs
@@ -58,8 +58,9 @@ class _Segment(NamedTuple):
 
 def rollout(
     robot: Robot, u: Inputs, dt: Number, q0: Any = None, qd0: Values | None = None,
-    t0: Number = 0.0, numbers: Sequence[str] | None = None, *, method: str | None = None, substeps: int | None = None,
-    spectral_radius: float | None = None, tolerance: float | None = None, driven: Mapping[str, Any] | None = None,
+    t0: Number = 0.0, numbers: Sequence[str] | Sensitivities | None = None, *, method: str | None = None,
+    substeps: int | None = None, spectral_radius: float | None = None, tolerance: float | None = None,
+    driven: Mapping[str, Any] | None = None,
 ) -> Rollout:  # fmt: skip
     """Move a robot in equal steps under a sequence of inputs.
 
@@ -75,8 +76,9 @@ def rollout(
         with them. Any other start is held.
     t0 : float or str
         Time at the start [s].
-    numbers : sequence of str
-        Numbers of the robot's file by whose paths, as `sensitivities` takes them, derivatives are wanted.
+    numbers : sequence of str, or what `sensitivities` makes of them
+        Numbers of the robot's file by whose paths derivatives are wanted. Several motions of a robot may share the
+        same `sensitivities`.
     tolerance : float
         Of Newton's method, relative to 1 + |q|. Default: 1e-11.
     method, substeps, spectral_radius, driven
@@ -99,7 +101,7 @@ def rollout(
         tolerance=ROLLOUT_TOLERANCE if tolerance is None else tolerance,
     )  # fmt: skip
     inputs, time = held_inputs(robot, u, {"N": None}), amount("t0", t0, "time")
-    paths, march, equilibrium = number_paths(robot, numbers or ()), steps.record(), None
+    by, march, equilibrium = _by_numbers(robot, numbers or ()), steps.record(), None
     first = inputs[0] if len(inputs) else np.zeros(inputs.shape[1])
     if isinstance(q0, str) and q0 == "equilibrium":
         names, motion = steps.driven_names, steps.system.driven.jets(time)
@@ -109,7 +111,7 @@ def rollout(
             what = f"rollout of '{robot.name}': there is no equilibrium to start from: {error}"
             raise ConvergenceError(what, error.partial, error.report) from None
     steps.begin(march, q0, qd0, time, first, names=("q0", "qd0"))
-    return Rollout(steps, march, inputs, time, paths, equilibrium=equilibrium, varied=varied_engines(robot, paths))
+    return Rollout(steps, march, inputs, time, by.names, equilibrium=equilibrium, by=by)
 
 
 class Rollout:
@@ -131,17 +133,17 @@ class Rollout:
     def __init__(
         self, steps: HeldSteps, march: March, u: Array, t0: float, numbers: tuple[str, ...] = (), before: int = 0,
         what: str = "a step", stop: Event | None = None, equilibrium: Equilibrium | None = None,
-        varied: list[VariedEngine] | None = None,
+        by: Sensitivities | None = None,
     ) -> None:  # fmt: skip
         """Move a march.
 
         before : how many intervals lie between t0 and the first of these; what : a step in messages; stop : set where
-        the motion is not wanted any more; equilibrium : that it starts from, if derivatives are to count it; varied :
-        engines for derivatives by the numbers, if they are known already.
+        the motion is not wanted any more; equilibrium : that it starts from, if derivatives are to count it; by :
+        derivatives by the numbers, if they are known already.
         """
         self.robot, self.u, self.numbers, self._steps, self._equilibrium = steps.robot, u, numbers, steps, equilibrium
-        if varied is not None:
-            self._varied = varied
+        if by is not None:
+            self._by = by
         n, ndof = len(u), steps.engine.ndof
         steps.check_motions(march, n)
         self.t: Array = t0 + steps.dt * np.arange(float(before), before + n + 0.5)
@@ -169,11 +171,11 @@ class Rollout:
         return f"<Rollout of '{self.robot.name}': {len(self.u)} steps of {self._steps.dt:g} s>"
 
     def __getstate__(self) -> dict[str, Any]:  # without what is made anew for derivatives
-        return {name: value for name, value in vars(self).items() if name != "_varied"} | {"_derivatives": None}
+        return {name: value for name, value in vars(self).items() if name != "_by"} | {"_derivatives": None}
 
     @cached_property
-    def _varied(self) -> list[VariedEngine]:
-        return varied_engines(self.robot, self.numbers)
+    def _by(self) -> Sensitivities:
+        return _by_numbers(self.robot, self.numbers)
 
     def vjp(self, q_bar: ArrayLike | None = None, qd_bar: ArrayLike | None = None) -> Cotangents:
         """Derivatives of a scalar f of the motion, by those of f by its rows.
@@ -214,7 +216,7 @@ class Rollout:
             inputs = self.u[first:last]
             adjoint = empty_adjoint(self._steps, last - first if len(numbers) else 0)
             self._derive(held.pull_back, segment, inputs, True, local, cotangent, u_cotangent[first:last], adjoint)
-            numbers += [self._by_number(one, segment, adjoint) for one in self._varied]
+            numbers += [self._by_number(one, segment, adjoint) for one in self._by.engines]
             cotangent[held.QDD :] = 0.0
             if segment.change is not None:
                 cotangent[: held.QDD] = segment.change.pull(cotangent[: held.QDD])
@@ -233,9 +235,7 @@ class Rollout:
     def _by_equilibrium(self) -> tuple[Array, Array]:
         """Derivatives of the start by the first inputs (ndof, n_actuators) and by numbers (ndof, n_numbers)."""
         eq: Any = self._equilibrium
-        none = np.zeros((self.robot.ndof, 0))
-        by_numbers = sensitivities(self.robot, self.numbers).equilibrium(eq).q if self.numbers else none
-        return equilibrium_by_inputs(eq), by_numbers
+        return equilibrium_by_inputs(eq), self._by.equilibrium(eq).q
 
     def place_vjp(
         self, place: Any, s: float = 1.0, *, position: ArrayLike | None = None, pose: ArrayLike | None = None
@@ -397,7 +397,7 @@ class Rollout:
         adjoint, inputs, ndof = empty_adjoint(steps, n), self.u[segment.first : segment.last], steps.engine.ndof
         zero = np.zeros((2, n + 1, ndof)), np.zeros((held.N_VECTORS, ndof)), np.zeros_like(inputs)
         self._derive(held.pull_back, segment, inputs, True, *zero, adjoint)  # accelerations at begins
-        varying = [(tangent, one) for tangent, one in zip(change, self._varied, strict=True) if tangent]
+        varying = [(tangent, one) for tangent, one in zip(change, self._by.engines, strict=True) if tangent]
         parts = [[tangent * part for part in self._vary(one, segment, adjoint.equations)] for tangent, one in varying]
         return Equations._make(sum(row[1:], row[0]) for row in zip(*parts, strict=True))
 
@@ -420,13 +420,14 @@ def number_paths(robot: Robot, numbers: Sequence[str]) -> tuple[str, ...]:
     return tuple(numbers)
 
 
-def varied_engines(robot: Robot, numbers: Sequence[str]) -> list[VariedEngine]:
-    """Engines that carry derivatives by numbers, if there are any (else InputError)."""
-    if not numbers:  # not every robot can be a file
-        return []
-    file = scalars_of(robot)
+def _by_numbers(robot: Robot, numbers: Sequence[str] | Sensitivities) -> Sensitivities:
+    """Derivatives by numbers of a robot's file (else InputError)."""
+    if isinstance(numbers, Sensitivities):
+        if numbers.robot is not robot:
+            raise InputError("numbers", f"sensitivities of '{robot.name}'", f"those of another, '{numbers.robot.name}'")
+        return numbers
     try:
-        return [varied_engine(robot, file, name) for name in numbers]
+        return Sensitivities(robot, number_paths(robot, numbers))
     except InputError as error:
         raise InputError("numbers", error.expected, error.got, error.hint) from error
 

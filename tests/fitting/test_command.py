@@ -36,7 +36,7 @@ def run(monkeypatch, capsys, *words):
 
 
 def test_a_table_is_fitted_and_written(folder, monkeypatch, capsys):
-    words = "--free materials.rubber.young --place tip=arm --out fit.h5 --plot fit.png --bounds"
+    words = "--free materials.rubber.young --place tip=arm --profile --out fit.h5 --plot fit.png --bounds"
     code, said = run(monkeypatch, capsys, *words.split(), "materials.rubber.young=0.5MPa,")
     assert code == 0
     assert "materials.rubber.young" in said.out
