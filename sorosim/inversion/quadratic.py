@@ -74,7 +74,7 @@ def negative_eigenvalues(S: Array) -> int | None:
 
 def norm(x: Array) -> float:
     """Euclidean norm of a vector."""
-    return sqrt(x.dot(x))
+    return float(sqrt(x.dot(x)))
 
 
 def clipped(x: Array, low: Array, high: Array) -> Array:
@@ -84,4 +84,4 @@ def clipped(x: Array, low: Array, high: Array) -> Array:
 
 def largest(x: Array) -> float:
     """Largest absolute value of a vector."""
-    return max(map(abs, x.tolist()))
+    return float(max(map(abs, x.tolist())))

@@ -155,7 +155,7 @@ class Search:
         return (trial if self._improves(point, trial, step, toward) else None), growth
 
     def _corrected(self, targets: Targets, point: Point, step: Array, tolerance: float) -> Point | None:
-        """The targets after a short step and corrections of it, by the derivatives before it; None if they do not do."""
+        """The targets after a short step, corrected by the derivatives before it; None if these do not do."""
         size, n, dp = norm(point.error), self.manifold.system.n_free, self.manifold.scale * step
         if point.tangent.p is not point.p or largest(step) > NEARBY:
             return None

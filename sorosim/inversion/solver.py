@@ -180,7 +180,8 @@ class InverseSolver:
         self._search = Search(self._manifold, self.low, self.high, tunnelling_test(system) if touches else None)
         self._is_scaled, self._targets = False, cast(Targets | None, None)
         self._of_effort = cast(Array | None, None)
-        self._q, self._x, self._p = q, cast(Array | None, None), np.clip(self._manifold.parameters(), self.low, self.high)
+        self._q, self._x = q, cast(Array | None, None)
+        self._p = np.clip(self._manifold.parameters(), self.low, self.high)
         self._take_up_slack(q)
 
     def _dimension(self, name: str) -> str:
@@ -350,9 +351,7 @@ class InverseSolver:
     def _others(self, targets: Targets) -> list[tuple[Array, Array]]:
         """Unknowns and parameters from which to search else: of states spread over the ranges the nearest ones."""
         manifold, low, high = self._manifold, self.low, self.high
-        begin = (
-            manifold.point(targets, *self._start(self._rest(self._p, self._x).q, self._p)) if self.starts else None
-        )
+        begin = manifold.point(targets, *self._start(self._rest(self._p, self._x).q, self._p)) if self.starts else None
         if begin is None:
             return []
         low = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high - 2.0 * manifold.scale, -manifold.scale))
@@ -389,8 +388,8 @@ class InverseSolver:
             message += f"; at their bounds: {', '.join(active)}" if active else ""
         message += "" if found.stable else "; the equilibrium is unstable"
         return Inverse(
-            self.robot, manifold.system.q(point.x), manifold.system.u.copy(), self._driven_values(), found.distance, errors,
-            found.reached, active, found.stable, found.steps, message,
+            self.robot, manifold.system.q(point.x), manifold.system.u.copy(), self._driven_values(), found.distance,
+            errors, found.reached, active, found.stable, found.steps, message,
         )  # fmt: skip
 
     def _size(self, key: Any, error: Array) -> str:
