@@ -166,17 +166,6 @@ class Problem:
         constant, loss = LOSSES[self.loss]
         return float(constant**2 * loss((r / constant) ** 2)[0].sum())
 
-    def quadratic(self, z: Array, scale: float, part: float) -> tuple[Array, Array]:
-        """Slope (n,) and curvature (n, n) of half the cost at z: that of the data over `part`, with that of priors.
-
-        The curvature is that of reweighted least squares, which is never less than that of the loss.
-        """
-        constant, loss = LOSSES[self.loss]
-        r, J = self.residuals(self.trial(z)) / scale, self.jacobian(z) / scale
-        weight = loss((r / constant) ** 2)[1] / part
-        prior, P = self.prior_rows(z)
-        return J.T @ (weight * r) + P.T @ prior, J.T @ (weight[:, None] * J) + P.T @ P
-
     def inefficiency(self, r: Array, dof: float) -> Inefficiency:
         """That of the loss, from residuals over the scale of the noise."""
         if self.loss == "linear":

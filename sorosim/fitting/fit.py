@@ -314,21 +314,24 @@ class Fit:
                 out[one.name] = 0.0 if one.logarithm else -np.inf, np.inf
                 continue
             z, half = self._estimate.z[i], q * known.sd[i]
-            out[one.name] = one.interval(*(ProfiledCost(known, i).interval(q) if profile else (z - half, z + half)))
+            out[one.name] = one.interval(*(self._profiled(i).interval(q) if profile else (z - half, z + half)))
         return out
 
     @cached_property
     def nonlinearity(self) -> dict[str, float]:
         """How far the ends of the 95 % intervals by the covariance are off, as a part of their half widths.
 
-        They are those of a model that is linear in what is fitted. One simulation an end, with derivatives, tells how
-        many standard errors away it is: the profile likelihood after one step of Gauss and Newton.
+        They are those of a model that is linear in what is fitted. At most three simulations an end tell how many
+        standard errors away it is by the profile likelihood.
         """
         return dict(zip(self.names, self._likelihood.nonlinearity(self._quantile(LEVEL)).tolist(), strict=True))
 
     @cached_property
     def _likelihood(self) -> Likelihood:
-        return Likelihood(self._problem, self._estimate, self._max_evaluations)
+        return Likelihood(self._problem, self._estimate)
+
+    def _profiled(self, i: int) -> ProfiledCost:
+        return ProfiledCost(self._likelihood, i, self._max_evaluations)
 
     def profile(self, name: str, n: int = 15, level: float = LEVEL) -> Profile:
         """Profile likelihood of a number, which shows how far its interval is from that of a parabola.
@@ -343,7 +346,7 @@ class Fit:
             Of the interval.
         """
         i, n = self._index(name), Integer(5, MAX_VALUES).argument("n", n)
-        one, cost, best = self._unknowns[i], ProfiledCost(self._likelihood, i), self._estimate.z[i]
+        one, cost, best = self._unknowns[i], self._profiled(i), self._estimate.z[i]
         q, known = self._quantile(level), self._likelihood
         ends = np.array(cost.interval(q) if known.identified[i] else (-np.inf, np.inf))
         reach = BEYOND * np.where(np.isfinite(ends), ends - best, np.array([-q, q]) * known.sd[i])

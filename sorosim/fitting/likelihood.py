@@ -15,6 +15,8 @@ from sorosim.fitting.estimate import Estimate, Problem
 END, FARTHEST, MOST_FITS = 2e-3, 10.0, 30
 # of fits along a profile: relative change of the cost; the root of the deviance is then exact to a tenth of END
 FTOL = 1e-5
+# simulations at the end of a linear interval that tell how far it is off
+FEW = 3
 # of linear intervals that are shorter than this part of a number: curvature cannot show, only rounding
 SHORT = 1e-6
 # standard error in z that is assumed for a profile of what is not identified
@@ -28,8 +30,8 @@ class Likelihood:
     square of Student's t (Bates and Watts, Nonlinear Regression Analysis, 1988, 6.1).
     """
 
-    def __init__(self, problem: Problem, best: Estimate, max_evaluations: int) -> None:
-        self.problem, self.best, self.max_evaluations = problem, best, max_evaluations
+    def __init__(self, problem: Problem, best: Estimate) -> None:
+        self.problem, self.best = problem, best
         self._rows = problem.residuals(best.trial) / best.scale
         self._widening = problem.inefficiency(self._rows, best.dof).deviance
         variance = np.diag(best.covariance)
@@ -58,8 +60,8 @@ class Likelihood:
     def nonlinearity(self, quantile: float) -> Array:
         """How far the ends of linear intervals are off (n_unknowns,), as a part of their half widths.
 
-        At each end the others are fitted by one step of Gauss and Newton; the root of what is left of the deviance is
-        how many standard errors away that end is. 0 for what is not identified.
+        At each end the others are fitted in a few steps; the root of the deviance is how many standard errors away that
+        end is. 0 for what is not identified.
         """
         out = np.zeros(len(self.sd))
         for i in np.flatnonzero(self.identified & (quantile * self.sd > SHORT)).tolist():
@@ -67,24 +69,16 @@ class Likelihood:
                 z_i = float(np.clip(end, self.low[i], self.high[i]))
                 distance = abs(z_i - self.best.z[i]) / self.sd[i]
                 if distance > SHORT * quantile:
-                    z = self.along(i, self.best.z, z_i)
-                    root = np.sqrt(max(self.deviance(z) - self._gain(z, i), 0.0))
+                    root = np.sqrt(max(ProfiledCost(self, i, FEW)(z_i), 0.0))
                     out[i] = max(out[i], abs(distance / root - 1.0) if root else np.inf)
         return out
-
-    def _gain(self, z: Array, i: int) -> float:
-        """By how much a step of the others lowers the deviance."""
-        others = self.identified & (np.arange(len(z)) != i)
-        slope, curvature = self.problem.quadratic(z, self.best.scale, self._widening)
-        g, H = slope[others], curvature[np.ix_(others, others)]
-        return float(g @ np.linalg.lstsq(H, g)[0])
 
 
 class ProfiledCost:
     """Deviance by one unknown, the others being fitted anew."""
 
-    def __init__(self, likelihood: Likelihood, i: int) -> None:
-        self.likelihood, self.i = likelihood, i
+    def __init__(self, likelihood: Likelihood, i: int, max_evaluations: int) -> None:
+        self.likelihood, self.i, self.max_evaluations = likelihood, i, max_evaluations
         self._points = {float(likelihood.best.z[i]): likelihood.best.z}
 
     def __call__(self, z_i: float) -> float:
@@ -95,7 +89,7 @@ class ProfiledCost:
             z, others = one.along(i, self._points[nearest], z_i), np.arange(len(one.sd)) != i
             if others.any():
                 try:
-                    z[others] = one.problem.minimise(z, one.best.scale, one.max_evaluations, others, FTOL).x
+                    z[others] = one.problem.minimise(z, one.best.scale, self.max_evaluations, others, FTOL).x
                 except SorosimError as error:
                     unknown = one.problem.model.unknowns[i]
                     what = f"profile of '{unknown.name}' at {unknown.value(z_i):.5g}: {error}"

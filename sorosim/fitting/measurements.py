@@ -122,7 +122,10 @@ class Measurements:
             self.dt = _interval(self.t)
 
     @classmethod
-    def from_csv(cls, path: str | Path, **options: Any) -> Measurements:
+    def from_csv(
+        cls, path: str | Path, *, places: Mapping[str, Any] | None = None, sd: Any = None, q0: Any = None,
+        qd0: Any = None, substeps: int = 1, gaps: bool = False, name: str | None = None,
+    ) -> Measurements:  # fmt: skip
         """Read a table, whose first line has the names of its columns, units in brackets.
 
         Parameters
@@ -132,26 +135,26 @@ class Measurements:
             motion, ``u.tendon1 [N]``, ``driven.lid [deg]``, ``tip.x [mm]``, ``tip.y [mm]``, ``tip.z [mm]`` of a
             marker, ``sensor.gauge.bending_y [1/m]`` of a channel. Without brackets numbers are in SI units. Empty cells
             are gaps.
-        options
-            ``places``, ``sd``, ``q0``, ``qd0``, ``substeps``, ``gaps`` and ``name``, as above.
+        places, sd, q0, qd0, substeps, gaps, name
+            As above. Default of the name: that of the file.
 
         Raises
         ------
         FileError
             What is wrong with the file, and in which line and column.
         """
-        csv, columns = _Csv.read(path, flag("gaps", options.get("gaps", False)))
+        csv, columns = _Csv.read(path, flag("gaps", gaps))
         t, u, driven = None, dict[str, Array](), dict[str, Array]()
         positions: dict[str, dict[str, Array]] = {}
         readings: dict[str, dict[str, Array]] = {}
         for key, column in columns.items():
-            block, _, name = key.partition(".")
+            block, _, own = key.partition(".")
             if key == "t":
                 t = column * csv.factor(key, "time")
             elif block in ("u", "driven"):  # units of these and of readings are looked at when the robot is known
-                (u if block == "u" else driven)[name] = column
+                (u if block == "u" else driven)[own] = column
             elif block == "sensor":
-                sensor, _, channel = name.rpartition(".")
+                sensor, _, channel = own.rpartition(".")
                 readings.setdefault(sensor, {})[channel] = column
             else:
                 marker, _, axis = key.rpartition(".")
@@ -163,10 +166,12 @@ class Measurements:
         if t is not None:
             with csv.at("t", _uneven(t)):
                 _interval(t)
-        places = {name: np.column_stack([axes[axis] for axis in "xyz"]) for name, axes in positions.items()}
+        markers = {marker: np.column_stack([axes[axis] for axis in "xyz"]) for marker, axes in positions.items()}
         with csv.at():
-            given = {"name": Path(path).stem, **options}
-            out = cls(u, driven=driven, positions=places, readings=readings, t=t, **given)
+            out = cls(
+                u, positions=markers, readings=readings, t=t, driven=driven, places=places, sd=sd, q0=q0, qd0=qd0,
+                substeps=substeps, gaps=gaps, name=Path(path).stem if name is None else name,
+            )  # fmt: skip
         out._csv = csv
         return out
 

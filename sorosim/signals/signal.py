@@ -320,7 +320,7 @@ def csv_rows(path: str | Path) -> list[tuple[int, list[str]]]:
         with open(path, encoding="utf-8-sig", newline="") as file:
             lines = file.read().splitlines()
     except (OSError, ValueError, TypeError) as error:
-        raise FileError(str(path), f"cannot be read: {error}") from None
+        raise FileError(str(path), f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
     content = [(i, line) for i, line in enumerate(lines, 1) if line.strip() and not line.lstrip().startswith("#")]
     separator = next((sign for sign in ";\t," if content and sign in content[0][1]), ",")
     rows = []

@@ -269,19 +269,19 @@ def test_outliers_survive_with_a_robust_loss(beam, rng, loss):
     assert robust.noise < 1e-3 < plain.noise
 
 
-@pytest.mark.parametrize("loss", ["linear", "huber"])
+@pytest.mark.parametrize("loss", ["linear", "soft_l1"])
 def test_profile_of_a_nearly_linear_number_is_its_interval(beam, rng, loss):
-    """For robust losses the deviance has a scale of its own, without which intervals were 7 % too wide."""
+    """For robust losses the deviance has a scale of its own, without which intervals were 20 % too wide."""
     tensions = np.array([[x, y] for x in range(0, 8, 2) for y in range(0, 8, 2)], dtype=float)
     data = sorosim.Measurements(
         tensions, positions={"beam": tips(beam, tensions) + 1e-4 * rng.standard_normal((16, 3))}
     )
     fit = sorosim.fit(beam, data, [E, RHO], loss=loss)
     profile, best = fit.profile(E, n=9), fit.values[E]
-    assert profile.interval == fit.interval(0.95, profile=True)[E]
+    assert profile.interval == pytest.approx(fit.interval(0.95, profile=True)[E], rel=1e-9)
     half = np.array(fit.interval(0.95)[E]) - best
-    assert_allclose(np.array(profile.interval) - best, half, rtol=5e-3 if loss == "linear" else 0.05)
-    assert max(fit.nonlinearity.values()) < (5e-3 if loss == "linear" else 0.05)
+    assert_allclose(np.array(profile.interval) - best, half, rtol=5e-3 if loss == "linear" else 0.12)
+    assert max(fit.nonlinearity.values()) < (5e-3 if loss == "linear" else 0.12)
     assert (profile.deviance >= -1e-9).all()
     assert len(profile.values) == 9
 
@@ -291,7 +291,7 @@ def test_intervals_by_profile_likelihood_end_where_the_deviance_is_that_of_the_l
     true = beam.with_values(TRUE | {DAMPING: 30e3})
     t, u = 0.01 * np.arange(21), np.column_stack([3.0 * (1.0 - np.cos(w * 0.01 * np.arange(21))) for w in (9.0, 10.0)])
     x = sorosim.rollout(true, u[:-1], 0.01, q0="equilibrium").positions("beam")
-    data = sorosim.Measurements(u, t=t, positions={"beam": x + 1e-3 * rng.standard_normal(x.shape)})
+    data = sorosim.Measurements(u, t=t, positions={"beam": x + 3e-3 * rng.standard_normal(x.shape)})
     fit = sorosim.fit(true, data, [E, RHO, DAMPING])
     linear, exact = fit.interval(), fit.interval(profile=True)
     least = scipy.stats.t.ppf(0.975, 60) ** 2
@@ -304,7 +304,7 @@ def test_intervals_by_profile_likelihood_end_where_the_deviance_is_that_of_the_l
             excess = (others.residuals @ others.residuals - fit.residuals @ fit.residuals) / fit.noise**2
             assert excess == pytest.approx(least, rel=0.02)
             off = np.log(end / best) / np.log(wrong / best) - 1.0
-            assert abs(off) < 1.7 * fit.nonlinearity[name] + 0.02  # one step of Gauss and Newton tells about how far
+            assert abs(off) < 1.7 * fit.nonlinearity[name] + 0.02  # which is the first step of the search for the end
         assert fit.nonlinearity[name] > 0.1
     assert f"intervals of {E}, {RHO}" in fit.summary()
     assert "profile=True (--profile)" in fit.summary()
