@@ -371,6 +371,69 @@ class Robot:
         chosen = forward.choose_algorithm(self.engine, algorithm, table, forward.FASTEST_DERIVATIVES)
         return table[chosen](self.engine, position, rates, qdd, self.inputs(u), self._time(t), known)
 
+    def forward_dynamics_jvp(
+        self, q: Values, qd: Values, u: Values | None = None, dq: Values | None = None, dqd: Values | None = None,
+        du: Values | None = None, *, t: Number = 0.0, driven_qdd: Mapping[str, Number] | None = None,
+    ) -> records.ForwardDynamicsJvp:  # fmt: skip
+        """Accelerations and how they change along a direction, O(n): no matrix is formed (docs/theory.md, 17).
+
+        Loops need the matrices of `forward_dynamics_derivatives`, and take their time.
+
+        Parameters
+        ----------
+        q, qd : (ndof,) array_like or mapping
+            Coordinates and rates.
+        u : array_like, or mapping of actuator name to float or str
+            Inputs; missing ones are zero.
+        dq, dqd : (ndof,) array_like or mapping
+            Change of the coordinates and of the rates. Default: zero.
+        du : array_like, or mapping of actuator name to float or str
+            Change of the inputs. Default: zero.
+        t, driven_qdd
+            See `forward_dynamics`; accelerations of driven coordinates do not change.
+
+        Returns
+        -------
+        ForwardDynamicsJvp
+            qdd (ndof,), and dqdd (ndof,) = dqdd/dq dq + dqdd/dqd dqd + dqdd/du du.
+
+        Raises
+        ------
+        ModelError
+            The mass matrix is singular: a coordinate moves no mass.
+        """
+        (position, rates), qdd, known = self._state_and_driven(q, qd, t, driven_qdd)
+        change = self.coordinates({} if dq is None else dq, "dq")
+        change_of_rates = self.coordinates({} if dqd is None else dqd, "dqd", order=1)
+        state = position, rates, qdd, self.inputs(u), self._time(t), known
+        return forward.forward_jvp(self.engine, *state, change, change_of_rates, self.inputs(du, "du"))
+
+    def forward_dynamics_vjp(
+        self, q: Values, qd: Values, u: Values | None, qdd_bar: ArrayLike, *, t: Number = 0.0,
+        driven_qdd: Mapping[str, Number] | None = None,
+    ) -> records.ForwardDynamicsVjp:  # fmt: skip
+        """Accelerations, and the gradient of qdd_bar . qdd by coordinates, rates and inputs; see the other, `_jvp`.
+
+        Parameters
+        ----------
+        q, qd : (ndof,) array_like or mapping
+            Coordinates and rates.
+        u : array_like, or mapping of actuator name to float or str, or None
+            Inputs; missing ones are zero.
+        qdd_bar : (ndof,) array_like
+            What the accelerations are multiplied by: their cotangents. Those of driven coordinates do not matter.
+        t, driven_qdd
+            See `forward_dynamics`.
+
+        Returns
+        -------
+        ForwardDynamicsVjp
+            qdd (ndof,), and by_q, by_qd (ndof,), by_u (n_actuators,): the transposed derivatives times qdd_bar.
+        """
+        (position, rates), qdd, known = self._state_and_driven(q, qd, t, driven_qdd)
+        state = position, rates, qdd, self.inputs(u), self._time(t), known
+        return forward.forward_vjp(self.engine, *state, vector("qdd_bar", qdd_bar, self.ndof))
+
     def solve_mass(self, q: Values, b: ArrayLike, *, algorithm: str | None = None) -> Array:
         """M(q)^{-1} b, M the mass matrix of the tree: loops are left open, and nothing is driven (docs/theory.md, 5).
 
