@@ -43,6 +43,10 @@ from sorosim.kernels.tree import (
 )
 
 
+# a pivot below this part of the terms that were summed up to its column is rounding
+ROUNDING = 1e-13
+
+
 @by_reference
 class Tangent(NamedTuple):
     """Factors of a tangent, block by block, in the letters of docs/theory.md, 17."""
@@ -112,6 +116,17 @@ def add_node(tree, k, loaded, ws, tangent, n, J, Z, A, C, W):
                 out[12 + s] += f * own[0, r, s]
 
 
+@kernel_in_place
+def add_sizes(J, W, n, terms):
+    """terms (n,) += sizes of the terms that a column of J^T W is summed from; J, W (6 n,)."""
+    for r in range(6):
+        largest = 0.0
+        for j in range(n):
+            largest = max(largest, abs(J[r * n + j]))
+        for j in range(n):
+            terms[j] += largest * abs(W[r * n + j])
+
+
 @kernel_lazy("local tangent")
 def factor_tangent(tree, known, rate, acceleration, moving, loaded, ws, tangent) -> int:
     """Factors of T = R_q + v R_qd + s R_qdd from the tips to the base, after evaluate's task LINEARISE.
@@ -130,8 +145,13 @@ def factor_tangent(tree, known, rate, acceleration, moving, loaded, ws, tangent)
         first, size, square = tree.block[b, FIRST], 6 * n, tree.block[b, SQUARE]
         A = tangent.A[square : square + n * n].reshape(n, n)
         C, V, W = tangent.C[c0 : c0 + n], tangent.V[c0 : c0 + n], ws.wide[0, :size]
-        for i in range(n * n):
-            tangent.A[square + i] = -(ws.internal[0, square + i] + rate * ws.internal[1, square + i])
+        terms = ws.wide[6, :n]
+        clear(terms)
+        for i in range(n):
+            for j in range(n):
+                at = square + i * n + j
+                A[i, j] = -(ws.internal[0, at] + rate * ws.internal[1, at])
+                terms[j] = max(terms[j], abs(A[i, j]))
         clear_matrix(C)
         clear_matrix(V)
         for k in range(first, tree.block[b, END]):
@@ -150,6 +170,7 @@ def factor_tangent(tree, known, rate, acceleration, moving, loaded, ws, tangent)
                     if hangs:
                         keep_columns(known[c0 : c0 + n], Z, tangent.Z[tangent.place[k] : tangent.place[k] + 3 * size])
                 add_transposed_product(J, n, W, n, 1.0, A, 0, 0)
+                add_sizes(J, W, n, terms)
                 for j in range(n):
                     for r in range(6):
                         V[j, r] += W[r * n + j]
@@ -168,9 +189,13 @@ def factor_tangent(tree, known, rate, acceleration, moving, loaded, ws, tangent)
                 isolate(A, i)
                 clear(C[i])
                 clear(V[i])
+                terms[i] = 1.0
         failed = lu_factor(A, tangent.pivot[c0 : c0 + n])
         if failed >= 0:
             return c0 + failed
+        for j in range(n):
+            if not abs(A[j, j]) > ROUNDING * terms[j]:
+                return c0 + j
         lu_solve(A, tangent.pivot[c0 : c0 + n], C)
         if base < 0:
             continue
