@@ -6,15 +6,15 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 import numpy as np
 
 from benchmarks import scaling
+from sorosim.compiled import entry
 from sorosim.engine.inputs import Motion
 from sorosim.equations.system import OdeSystem
 from sorosim.kernels import newmark
-from sorosim.kernels.evaluate import LINEARISE, RESIDUAL_DERIVATIVES
+from sorosim.kernels.evaluate import LINEARISE, RESIDUAL, RESIDUAL_DERIVATIVES
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
 from sorosim.model.joints.revolute import Revolute
@@ -31,7 +31,7 @@ AT_LEAST = 0.05  # of a round [s]
 def hinges(n: int) -> Robot:
     """A chain of n thin links on hinges about two axes in turn."""
     body = RigidBody(0.01, centre=(0.05, 0.0, 0.0), inertia=(1e-6, 1e-5, 1e-5))
-    joints = [Revolute(axis=axis, stiffness=0.1, damping=1e-3) for axis in ((0, 1, 0), (0, 0, 1))]
+    joints = [Revolute(axis=axis, stiffness=(0.1,), damping=(1e-3,)) for axis in ((0, 1, 0), (0, 0, 1))]
     ahead = np.eye(4)
     ahead[0, 3] = 0.1
     links = [
@@ -55,19 +55,27 @@ def seconds(robot: Robot, on_tree: bool) -> tuple[float, float]:
     march, model, ws = method.state(Motion([]), on_tree), method.model(Motion([])), robot.engine.workspace
     rng = np.random.default_rng(0)
     number, state = march.number, march.state
-    number[[newmark.STEP, newmark.LAST_STEP, newmark.PREVIOUS, newmark.RTOL, newmark.ATOL]] = STEP, STEP, STEP, 1e-6, 1e-8
+    number[[newmark.STEP, newmark.LAST_STEP, newmark.PREVIOUS, newmark.RTOL, newmark.ATOL]] = (
+        STEP,
+        STEP,
+        STEP,
+        1e-6,
+        1e-8,
+    )
     number[newmark.ALPHA_M : newmark.BETA_OLD + 1] = method.coefficients
     number[newmark.PART] = 1.0
     start = 0.01 * rng.normal(size=(2, robot.ndof))
+    derivatives = LINEARISE if on_tree else RESIDUAL_DERIVATIVES
+    evaluate_at = entry(newmark.evaluate_at, model, march, ws, derivatives)
+    factor, correct = entry(newmark.factor_step, model, march, ws), entry(newmark.correct, model, march)
 
     def correction(new: bool) -> None:
         state[newmark.Q_NEW], state[newmark.QD_NEW] = start
         state[newmark.SCALE] = 1.0
-        derivatives = LINEARISE if on_tree else RESIDUAL_DERIVATIVES
-        newmark.evaluate_at(model, march, ws, derivatives if new else newmark.RESIDUAL)
-        if new and not newmark.factor_step(model, march, ws):
+        evaluate_at(model, march, ws, derivatives if new else RESIDUAL)
+        if new and not factor(model, march, ws):
             raise ArithmeticError("a singular step")
-        newmark.correct(model, march)
+        correct(model, march)
 
     return tuple(_median(lambda new=new: correction(new)) for new in (True, False))  # type: ignore[return-value,misc]
 
@@ -120,16 +128,3 @@ def plot(measured: dict[str, dict[str, list[list[float]]]], path: str | Path) ->
     axes.grid(alpha=0.3)
     axes.legend(frameon=False)
     figure.savefig(path, dpi=110)
-
-
-NUMBERS = 24, 48, 96, 192, 384, 768, 1536, 5000, 20000
-
-
-def study(folder: Path) -> None:
-    """Corrections of implicit steps of chains of rods and of hinges, 24 to 20 000 coordinates."""
-    measured = measure(NUMBERS, lambda text: print(text, flush=True))
-    for name, ways in measured.items():
-        print(f"{name}: exponent {exponent(ways['tree'], 384):.2f} along the tree")
-    path = folder / "implicit_steps.png"
-    plot(measured, path)
-    print(f"written: {path}")

@@ -271,7 +271,11 @@ class OdeSystem:
         # of loops depend on each other there, so that the multipliers may not be the smallest
         self.rows: dict[float, tuple[Array, Array, bool]] = {}
         self.loop_monitor = LoopMonitor(robot)
-        self._shifted_unit = np.eye(2 * self.n_free, k=self.n_free)  # [0 1; 0 0]
+
+    @cached_property
+    def _shifted_unit(self) -> Array:
+        """[0 1; 0 0], what Jacobians begin with."""
+        return np.eye(2 * self.n_free, k=self.n_free)
 
     def state(self, q: Array, qd: Array) -> Array:
         """x from coordinates and rates."""

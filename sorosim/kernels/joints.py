@@ -146,7 +146,7 @@ def add_friction(tree, law, value, q, qd, derivatives, ws, tau):
 
 @kernel_in_place
 def add_friction_tangents(P, n, rates, general, scratch, dq, dqd):
-    """Derivatives (n, n) of `add_friction`, by what it left in scratch; `general`: motions of the joint do not commute."""
+    """Derivatives (n, n) of `add_friction`, by what it left in scratch; `general`: its motions do not commute."""
     At, slope, AtS, turned, X = scratch[2], scratch[3], scratch[4], scratch[5], scratch[6]
     y, Omega, twist, wrench, C = scratch[7, 1], scratch[7, 2], scratch[7, 3], scratch[7, 4], scratch[8].reshape(36)[:10]
     for i in range(n):

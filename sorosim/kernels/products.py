@@ -86,8 +86,12 @@ def add_local_wrench(tree, external, ws, node):
         if A < 0 or B < 0:
             continue
         for r in range(6):
-            node[A, WRENCH + r] -= along(external.pair_K[p, 0, r], node[B]) + along(external.pair_D[p, 0, r], node[B, 6:])
-            node[B, WRENCH + r] -= along(external.pair_K[p, 1, r], node[A]) + along(external.pair_D[p, 1, r], node[A, 6:])
+            node[A, WRENCH + r] -= along(external.pair_K[p, 0, r], node[B]) + along(
+                external.pair_D[p, 0, r], node[B, 6:]
+            )
+            node[B, WRENCH + r] -= along(external.pair_K[p, 1, r], node[A]) + along(
+                external.pair_D[p, 1, r], node[A, 6:]
+            )
     contact = external.contact
     for slot in range(contact.counts[sf.LINKED]):
         k = contact.linked[slot]

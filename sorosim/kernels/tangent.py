@@ -42,7 +42,6 @@ from sorosim.kernels.tree import (
     Tree,
 )
 
-
 # a pivot below this part of the terms that were summed up to its column is rounding
 ROUNDING = 1e-13
 

@@ -37,7 +37,7 @@ MOST_STEPS = 10**15
 # part of a short time over which the start looks how accelerations change
 JERK_STEP = 1e-6
 # coordinates plus joints and rods from which on steps solve along the tree, as measured (docs/architecture.md)
-ON_TREE = 72
+ON_TREE = 200
 FINEST_RTOL = 1e-12  # relative tolerance for which methods of order 2 take millions of steps
 MULTIPLIER_SWING = 1.0  # error of multipliers, relative to them, beyond which Newmark's method has lost them
 
@@ -139,7 +139,8 @@ class Marching:
             State(state[q], state[qd], u, engine.gravity, self.system.partition.mask, closing)
             for q, qd in ((m.Q, m.QD), (m.Q_NEW, m.QD_NEW))
         )
-        matrices = *(np.zeros((full, full)) for _ in range(3)), np.zeros((full, n_inputs))
+        square = full, full
+        matrices = np.zeros(square), np.zeros(square), np.zeros(square), np.zeros((full, n_inputs))
         if not on_tree:
             tree = tree._replace(segment=tree.segment[:0], block=tree.block[:0], rows=tree.rows[:0])
         closure, saddle = engine.make_closure()

@@ -76,7 +76,7 @@ def agree(robot, q, qd, u, rng, driven=None, t=0.0):
     assert WORST.note("jvp", error / bound) <= 1.0
     bar = weight * rng.normal(size=len(q))
     back = robot.forward_dynamics_vjp(q, qd, u, bar, **options)
-    for name, X, ours in zip("q qd u".split(), matrices, back[1:], strict=True):
+    for name, X, ours in zip(["q", "qd", "u"], matrices, back[1:], strict=True):
         error = np.abs(ours - X.T @ bar).max(initial=0.0) / max((np.abs(X).T @ np.abs(bar)).max(initial=0.0), 1e-300)
         assert WORST.note(f"vjp by {name}", error / bound) <= 1.0
     return D

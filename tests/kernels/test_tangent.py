@@ -7,8 +7,8 @@ from helpers.robots import random_state, varied_tree
 
 import sorosim
 from sorosim.kernels import evaluate as task
-from sorosim.kernels.tree import BLOCK, BLOCK_COLUMN, BLOCK_N, BLOCK_PARENT
 from sorosim.kernels.tangent import factor_tangent, make_tangent, solve_tangent
+from sorosim.kernels.tree import BLOCK, BLOCK_COLUMN, BLOCK_N, BLOCK_PARENT
 
 WORST = Worst()
 # v and s of R_q + v R_qd + s R_qdd: statics, a long step, a short one, and no method's
