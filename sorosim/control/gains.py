@@ -70,17 +70,9 @@ class Gains:
 
 
 def gains_of(problem: Problem, found: Solution, goal: Array | None) -> Gains:
-    """Gains of the quadratic problem about the solution, and at the goal.
-
-    A distance from the motion's end costs there what the regulator at the goal then needs beside.
-    """
-    at_goal, words = None, "no goal was given"
-    if goal is not None:
-        at_goal, words = regulator(problem, goal)
-    hold, u_goal, to_go = at_goal or (None, None, 0.0)
+    """Gains of the quadratic problem about the solution, and at the goal."""
     problem.roll(found.U.copy())
     quadratic = problem.expand(found.X, found.U, smoothness=False)
-    quadratic.cost.xx[-1] += to_go
     scale = found.value + np.finfo(float).tiny
     step = None
     for damping in 10.0 ** np.arange(-9.0, 3.0):  # without effort nothing bounds them
@@ -88,14 +80,18 @@ def gains_of(problem: Problem, found: Solution, goal: Array | None) -> Gains:
         if step is not None:
             break
     K = np.zeros((*found.U.shape, problem.motion.n_states)) if step is None else step[1]
+    at_goal, words = None, "no goal was given"
+    if goal is not None:
+        at_goal, words = regulator(problem, goal)
+    hold, u_goal = at_goal or (None, None)
     return Gains(
         problem.times[:-1], problem.terms.dt, found.X[:-1], found.U, K, problem.bounds, hold,
         None if hold is None else goal, u_goal, words,
     )  # fmt: skip
 
 
-def regulator(problem: Problem, goal: Array) -> tuple[tuple[Array, Array, Array] | None, str]:
-    """Gains of the linear-quadratic regulator at a goal, the inputs there and its cost to go; or None, and why.
+def regulator(problem: Problem, goal: Array) -> tuple[tuple[Array, Array] | None, str]:
+    """Gains of the linear-quadratic regulator of the held steps at a goal, and the inputs there; or None, and why.
 
     Its weights are those of the end, else those along the motion, over the largest, and 1 / range^2 of inputs.
     """
@@ -114,7 +110,7 @@ def regulator(problem: Problem, goal: Array) -> tuple[tuple[Array, Array, Array]
         P = solve_discrete_are(A, B, np.diag(weights / weights.max()), R)
     except (np.linalg.LinAlgError, ValueError):
         return None, "no feedback stabilises the robot at the goal"
-    return (np.asarray(-np.linalg.solve(R + B.T @ P @ B, B.T @ P @ A), dtype=float), u, P), ""
+    return (np.asarray(-np.linalg.solve(R + B.T @ P @ B, B.T @ P @ A), dtype=float), u), ""
 
 
 def input_at(motion: DiscreteMotion, goal: Array, t: float) -> tuple[Array, Array, Array] | None:

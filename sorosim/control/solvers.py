@@ -259,7 +259,7 @@ SOLVERS: dict[str, Solver] = {"ddp": ddp, "fddp": fddp, "l-bfgs-b": l_bfgs_b}
 STAGES = (1e-3, 1e-2, 1e-1, 1.0)
 # of exact goals: most updates of multipliers, distance [SI] that is none, and decrease below which weights rise tenfold
 MULTIPLIER_UPDATES, REACHED, SLOW = 30, 1e-6, 0.25
-# before the last solution: tolerance of the cost over that asked for, and its change from one of multipliers to the next
+# tolerance of the cost, over that asked for, until multipliers change, and by what it falls at each change
 LOOSE, TIGHTER = 1e2, 0.1
 
 

@@ -21,8 +21,8 @@ from sorosim.robot import Robot
 FIRST_LINE = "sorosim_task: 1"
 FORMAT_VERSION = 1
 ABOUT = (
-    "Version 1 of the format of sorosim's tasks of optimal control: arguments of sorosim.optimal_control. Numbers are in "
-    "SI units unless a text gives a unit."
+    "Version 1 of the format of sorosim's tasks of optimal control: arguments of sorosim.optimal_control. Numbers are "
+    "in SI units unless a text gives a unit."
 )
 _BY_COORDINATE = MapOf(Given(), Text("the name of a coordinate or a link"))
 
