@@ -59,6 +59,10 @@ LOADS = {
 }
 
 
+def change_along(along):
+    return dict(zip(("dq", "dqd", "du"), along, strict=True))
+
+
 def agree(robot, q, qd, u, rng, driven=None, t=0.0):
     """Both products against the matrices, relative to the terms of their sums."""
     options = {"t": t, "driven_qdd": {} if driven is None else driven}
@@ -68,14 +72,14 @@ def agree(robot, q, qd, u, rng, driven=None, t=0.0):
     weight = np.sqrt(np.diag(M))
     bound = EXACT + CONDITION * np.linalg.cond(M / weight / weight[:, None])
     along = [rng.normal(size=len(x)) for x in (q, qd, u)]
-    found = robot.forward_dynamics_jvp(q, qd, u, *along, **options)
+    found = robot.forward_dynamics_jvp(q, qd, u=u, **change_along(along), **options)
     size = sum(np.abs(X) @ np.abs(x) for X, x in zip(matrices, along, strict=True))
     expected = sum(X @ x for X, x in zip(matrices, along, strict=True))
     assert_allclose(found.qdd, D.qdd, atol=bound * np.abs(weight * D.qdd).max() / weight.min(), rtol=0)
     error = np.abs(weight * (found.dqdd - expected)).max() / max((weight * size).max(), 1e-300)
     assert WORST.note("jvp", error / bound) <= 1.0
     bar = weight * rng.normal(size=len(q))
-    back = robot.forward_dynamics_vjp(q, qd, u, bar, **options)
+    back = robot.forward_dynamics_vjp(q, qd, u=u, qdd_bar=bar, **options)
     for name, X, ours in zip(["q", "qd", "u"], matrices, back[1:], strict=True):
         error = np.abs(ours - X.T @ bar).max(initial=0.0) / max((np.abs(X).T @ np.abs(bar)).max(initial=0.0), 1e-300)
         assert WORST.note(f"vjp by {name}", error / bound) <= 1.0
@@ -113,8 +117,8 @@ def test_driven_coordinates_do_not_change():
     q, qd = 0.1 * rng.normal(size=robot.ndof), rng.normal(size=robot.ndof)
     agree(robot, q, qd, np.zeros(0), rng, driven={"leg": 2.0})
     along = rng.normal(size=robot.ndof)
-    i = robot.coordinate_names.index("leg.angle") if "leg.angle" in robot.coordinate_names else 0
-    found = robot.forward_dynamics_jvp(q, qd, None, along, along, driven_qdd={robot.coordinate_names[i]: 2.0})
+    i = robot.engine.layout.coordinate("leg", "driven")
+    found = robot.forward_dynamics_jvp(q, qd, dq=along, dqd=along, driven_qdd={"leg": 2.0})
     assert found.qdd[i] == 2.0
     assert found.dqdd[i] == 0.0
 
@@ -128,9 +132,9 @@ def test_products_under_loops_are_those_of_the_matrices():
     D = robot.forward_dynamics_derivatives(q, qd, u=u)
     along = [rng.normal(size=len(x)) for x in (q, qd, u)]
     expected = D.dqdd_dq @ along[0] + D.dqdd_dqd @ along[1] + D.dqdd_du @ along[2]
-    assert_allclose(robot.forward_dynamics_jvp(q, qd, u, *along).dqdd, expected, rtol=1e-12)
+    assert_allclose(robot.forward_dynamics_jvp(q, qd, u=u, **change_along(along)).dqdd, expected, rtol=1e-12)
     bar = rng.normal(size=len(q))
-    back = robot.forward_dynamics_vjp(q, qd, u, bar)
+    back = robot.forward_dynamics_vjp(q, qd, u=u, qdd_bar=bar)
     for ours, X in zip(back[1:], D[1:], strict=True):
         assert_allclose(ours, X.T @ bar, rtol=1e-12, atol=1e-12 * np.abs(X).max())
 
