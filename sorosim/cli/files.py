@@ -10,6 +10,7 @@ from sorosim.cli import control, fitting, summaries
 from sorosim.cli.console import as_json, facts, line, out
 from sorosim.cli.inputs import summaries_of
 from sorosim.cli.options import (
+    SUMMARY,
     Argument,
     Flag,
     JsonOption,
@@ -79,7 +80,7 @@ def info(
         _result_info(source, summaries_of(summary), json)
         return
     if summary:
-        raise InputError("--summary", "a run beside it", f"the robot '{source}'", "`sorosim simulate` takes it too")
+        raise InputError(SUMMARY, "a run beside it", f"the robot '{source}'", "`sorosim simulate` takes it too")
     robot = load_robot(source, changes)
     if json:
         content = {"robot": robot.name, "ndof": robot.ndof, "n_points": robot.n_points}
@@ -98,7 +99,7 @@ def _result_info(source: str, numbers: dict[str, Any], json: bool) -> None:
     result: Any = sorosim.open(source)
     kind, _ = result_kind(result)
     if numbers and kind != "a run":
-        raise InputError("--summary", "a run beside it", kind)
+        raise InputError(SUMMARY, "a run beside it", kind)
     if kind == "a fit":
         as_json(fitting.summary(result)) if json else line(result.summary())
         return

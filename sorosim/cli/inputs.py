@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sorosim.cli.options import assignments
+from sorosim.cli.options import SUMMARY, assignments
 from sorosim.errors import InputError
 
-U, DRIVEN, SUMMARY = "--u", "--driven", "--summary"
+U, DRIVEN = "--u", "--driven"
 
 Parser = Callable[[str, Any, str], Any]  # of an option, its text, and the dimension that it must have
 

@@ -61,10 +61,11 @@ OverlayOption = Annotated[bool, Flag("--overlay", help="Draw several runs over e
 NamesOption = Annotated[
     str | None, Names(help="What several runs are called, with commas; default: the names of the files.")
 ]
+SUMMARY = "--summary"
 SummaryOption = Annotated[
     list[str] | None,
     Assignment(
-        "--summary",
+        SUMMARY,
         help="A number that the run comes down to, as in --summary 'speed={rate: arm.x, after: 2 s}', by one of last, "
         "min, max, mean, rms, range, amplitude and rate; may come again.",
     ),

@@ -11,6 +11,7 @@ import numpy as np
 from rich.table import Table
 
 from sorosim.cli.console import err, facts, line, out
+from sorosim.cli.options import SUMMARY
 from sorosim.errors import SorosimError, SorosimWarning
 from sorosim.validation import counted
 
@@ -32,7 +33,7 @@ def run_summary(run: Any, path: Path | None, numbers: Mapping[str, Any] | None =
     """A run as plain data; `numbers` are the summaries that were asked for."""
     from sorosim.results.quantities import summarized
 
-    energy, found = run.energy(), summarized(run, "--summary", numbers or {})
+    energy, found = run.energy(), summarized(run, SUMMARY, numbers or {})
     driven = {name: force for name, force in run.driven.items() if len(force)}
     return {
         "robot": run.robot.name,

@@ -13,6 +13,7 @@ import numpy as np
 from sorosim.arrays import Array, IntArray, Mask
 from sorosim.engine.inputs import Partition, driven_motion, input_motion
 from sorosim.equations.contact_check import total_mass
+from sorosim.equations.failure import ROUNDING
 from sorosim.equations.strains import Place, largest_strain, places
 from sorosim.equilibria.statics import statics
 from sorosim.errors import ConvergenceError, ExpressionError, InputError, SorosimError, SorosimWarning
@@ -27,7 +28,6 @@ from sorosim.robot import Robot
 
 Part = TypeVar("Part")
 
-ROUNDING = 1e-12  # rank tolerance: stiffnesses below this part of the largest count as zero
 SAMPLES = 401  # of signals over a run
 RUN = 1.0  # s, the length of a run where the file does not say
 HALF = 0.5  # of the energy of a mode: beyond it a mode is that of the part that has it

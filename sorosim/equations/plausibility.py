@@ -11,6 +11,7 @@ import scipy.linalg
 from sorosim.actuation.joint_force import JointForce
 from sorosim.arrays import Array, IntArray
 from sorosim.engine.inputs import Partition
+from sorosim.equations.failure import ROUNDING
 from sorosim.equations.strains import places
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.rod_actuators import LENGTH_INPUT, MODE, TENDON_LENGTH, TENSION_INPUT
@@ -22,7 +23,6 @@ SLACK = 0.5  # of the time that a tendon may be slack although it is to pull
 N_ROWS = 33  # of a run, at which contacts and tendons are looked at
 LEAST_STEPS = 4.0  # of fixed size, in a period that they show
 SWINGS = 0.5  # damping ratio below which there is an oscillation to be shown
-ROUNDING = 1e-12  # stiffnesses below this part of the largest count as zero
 
 
 def implausible_states(robot: Robot, q: Array, u: Array, t: Array | None = None) -> list[str]:

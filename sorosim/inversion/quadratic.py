@@ -74,7 +74,7 @@ def negative_eigenvalues(S: Array) -> int | None:
 
 def norm(x: Array) -> float:
     """Euclidean norm of a vector."""
-    return float(sqrt(x.dot(x)))
+    return sqrt(x.dot(x))
 
 
 def clipped(x: Array, low: Array, high: Array) -> Array:
