@@ -55,13 +55,8 @@ def seconds(robot: Robot, on_tree: bool) -> tuple[float, float]:
     march, model, ws = method.state(Motion([]), on_tree), method.model(Motion([])), robot.engine.workspace
     rng = np.random.default_rng(0)
     number, state = march.number, march.state
-    number[[newmark.STEP, newmark.LAST_STEP, newmark.PREVIOUS, newmark.RTOL, newmark.ATOL]] = (
-        STEP,
-        STEP,
-        STEP,
-        1e-6,
-        1e-8,
-    )
+    number[[newmark.STEP, newmark.LAST_STEP, newmark.PREVIOUS]] = STEP
+    number[newmark.RTOL], number[newmark.ATOL] = 1e-6, 1e-8
     number[newmark.ALPHA_M : newmark.BETA_OLD + 1] = method.coefficients
     number[newmark.PART] = 1.0
     start = 0.01 * rng.normal(size=(2, robot.ndof))

@@ -46,6 +46,8 @@ from sorosim.model.compile import MERGE, compile_tree, is_rigid, segment_strain
 from sorosim.model.link import Link
 
 T = TypeVar("T")
+# coordinates plus joints and rods from which on equations are solved along the tree, as measured (docs/architecture.md)
+ON_TREE = 200
 
 
 class Places(NamedTuple):
@@ -157,7 +159,7 @@ class Engine:
             "rod actuators": len(self.rod_actuators.row), "joint laws": len(self.elastic.laws.row),
             "loops": len(self.loops.row),
             "loads": bool(self.loading), "pairs": len(self.external.pair), "contacts": self.loading.touches,
-            "local tangent": self.has_local_tangent,
+            "local tangent": self.solves_along_tree,
         }  # fmt: skip
         return frozenset(name for name, count in has.items() if count)
 
@@ -401,6 +403,11 @@ class Engine:
         """Whether the linearised equations couple joints and rods along the tree only (docs/theory.md, 17)."""
         couples = len(self.loops.row), self.loading.touches, len(self.loading.pairs), len(self.rod_actuators.capstan)
         return not (any(couples) or self.has_length_inputs)
+
+    @property
+    def solves_along_tree(self) -> bool:
+        """Whether implicit steps and statics solve block by block, without matrices."""
+        return self.has_local_tangent and self.ndof + self.n_blocks >= ON_TREE
 
     @cached_property
     def n_blocks(self) -> int:

@@ -36,8 +36,6 @@ STEPS_AT_ONCE = 100
 MOST_STEPS = 10**15
 # part of a short time over which the start looks how accelerations change
 JERK_STEP = 1e-6
-# coordinates plus joints and rods from which on steps solve along the tree, as measured (docs/architecture.md)
-ON_TREE = 200
 FINEST_RTOL = 1e-12  # relative tolerance for which methods of order 2 take millions of steps
 MULTIPLIER_SWING = 1.0  # error of multipliers, relative to them, beyond which Newmark's method has lost them
 
@@ -107,12 +105,6 @@ class Marching:
             engine.gravity, self.exchanges.passive, self.exchanges.dampers,
         )  # fmt: skip
 
-    @property
-    def is_large(self) -> bool:
-        """Whether steps solve block by block along the tree, without matrices."""
-        engine = self.system.robot.engine
-        return engine.has_local_tangent and engine.ndof + engine.n_blocks >= ON_TREE
-
     def state(self, inputs: Motion, on_tree: bool = False) -> March:
         """State and workspace; on_tree: without matrices."""
         engine = self.system.robot.engine
@@ -164,7 +156,7 @@ class Marching:
             inputs = inputs.from_sample(t0)
         loading = engine.loading
         external = bool(inputs.callables or loading.packed.signals.callables or loading.others or loading.actuators)
-        state = self.state(inputs, self.is_large)
+        state = self.state(inputs, self.system.robot.engine.solves_along_tree)
         model = self.model(inputs)
         with np.errstate(all="ignore"):  # inputs may be absurd: then the first step fails
             if not self.begin(state, problem, t0, end, external):

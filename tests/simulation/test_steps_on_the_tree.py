@@ -9,9 +9,9 @@ import sorosim
 from sorosim.actuation.route import RouteSegment
 from sorosim.actuation.servo import Servo
 from sorosim.actuation.tendon import Tendon
+from sorosim.engine import engine
 from sorosim.loads.fluid import Fluid
 from sorosim.loads.wrench import Wrench
-from sorosim.simulation import marching
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def both(monkeypatch, robot, **options):
     """The same run along the tree and with matrices."""
     runs = []
     for least in (0, 10**9):
-        monkeypatch.setattr(marching, "ON_TREE", least)
+        monkeypatch.setattr(engine, "ON_TREE", least)
         runs.append(sorosim.simulate(robot, dt_out=0.01, **options))
     return runs
 
