@@ -187,7 +187,7 @@ class RobotActors:
         for layer, (colour, body) in enumerate(self._bodies.items(), 2):
             self._add(f"bodies {colour}", body.mesh, layer, color=colour, scalars=None, **MATT)
         if self._tendons is not None:
-            style = {"cmap": colour_map(TENSION), "ambient": 0.6, "diffuse": 0.5}
+            style: dict[str, Any] = {"cmap": colour_map(TENSION), "ambient": 0.6, "diffuse": 0.5}
             self._add("tendons", self._tendons.mesh, scalars="value", **style).prop.color = colours.CORD
         if self._shaded is not None:
             self._add("shadow", self._shaded.mesh, color=colours.SHADOW, lighting=False, scalars=None)
@@ -268,7 +268,7 @@ class RobotActors:
         meshes = dict(_arrow_meshes(scale, frame.wrenches)) if scale is not None else {}
         for name in ("forces", "moments"):
             if name in meshes:
-                _bring_forward(self._add(name, meshes[name], scalars="colour", rgb=True, **(MATT | DATA)), ON_TOP)
+                _bring_forward(self._add(name, meshes[name], 0, scalars="colour", rgb=True, **(MATT | DATA)), ON_TOP)
             else:
                 self.plotter.remove_actor(self._named(name), render=False)
 

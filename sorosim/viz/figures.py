@@ -268,7 +268,8 @@ def showing_eye(robot: Robot, points: Array, motion: Array) -> Array:
 def axes_3d(figure: Figure, where: Any, robot: Robot, points: Array, eye: Array | None = None) -> Any:
     """Axes of equal scale around points (n, 3), with the same step of ticks, the robot's vertical upright.
 
-    They are seen from an eye (3,), a unit vector in the world. `fill_places` makes them fill the place of empty axes, their `placeholder`, times `enlarged`.
+    They are seen from an eye (3,), a unit vector in the world. `fill_places` makes them fill the place of empty axes,
+    their `placeholder`, times `enlarged`.
     """
     vertical = int(np.argmax(np.abs(up_axis(robot.engine.gravity))))
     placeholder = figure.add_subplot(where)

@@ -78,7 +78,7 @@ class Geometry:
     local, normal : (n_points, 3) arrays
         Each point and its normal in the frame of its station [m]; the true normal of a tube is `Shape.normals`.
     growth : (n_points, 3) array
-        By how much each point moves, in the frame of its station, where its rod or tendon gets a half-width larger by 1.
+        By how much each point moves, in the frame of its station, where the half-width of its rod or tendon grows by 1.
     half_width : (n_points,) array
         Half of the least width of the section of that rod or tendon [m]; infinite of all other points.
     centrelines : dict of str to (n,) array

@@ -33,8 +33,8 @@ from sorosim.viz.camera import LEAST_WIDTH
 from sorosim.viz.checks import PathLike, check_name
 from sorosim.viz.colours import part_colour
 from sorosim.viz.figures import PALETTE, line_style, mark
-from sorosim.viz.motion import as_group, run_times, sample
 from sorosim.viz.geometry import Geometry
+from sorosim.viz.motion import as_group, run_times, sample
 from sorosim.viz.options import STRAINS
 from sorosim.viz.visuals import FINE
 

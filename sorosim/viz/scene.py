@@ -330,7 +330,7 @@ class Scene:
     @property
     def camera_moved(self) -> bool:
         """Whether the camera was moved, by hand, since the robots were drawn."""
-        return not np.array_equal(self._camera, self._drawn_from)
+        return self._drawn_from is None or not np.array_equal(self._camera, self._drawn_from)
 
     def _least_half_width(self, g: Array) -> Array:
         """Half-widths (n,) [m] that rods and tendons have at least at poses g (n, 4, 4), so that they are visible."""
