@@ -80,7 +80,8 @@ def fmu(
     *,
     options: dict[str, Any],
     output: Annotated[
-        Path | None, OutputFile(parser=file_with((".fmu",)), help="File to write, .fmu; default: the robot's name, here.")
+        Path | None,
+        OutputFile(parser=file_with((".fmu",)), help="File to write, .fmu; default: the robot's name, here."),
     ] = None,
 ) -> None:
     """Write a robot as a functional mock-up unit (FMU) that other programs simulate together with their models.

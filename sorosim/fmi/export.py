@@ -8,6 +8,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,12 @@ except ImportError as error:
 
 class SorosimUnit(RobotSlave, Fmi{version}Slave):
     fmi, fmi_version = fmi, {version}
+    _namespaces = []
+
+    def __init__(self, **given):
+        # {package} drops a reference to these globals for each instance, which it never took
+        self._namespaces.append(globals())
+        super().__init__(**given)
 '''
 
 
@@ -87,7 +94,7 @@ def export_fmu(
     check_robot(robot)
     if fmi not in PACKAGES:
         raise InputError("fmi", "2 or 3, a version of the standard", f"{fmi!r}")
-    builder = _builder(fmi)
+    _builder(fmi)
     options = {"dt": dt, "method": method, "spectral_radius": spectral_radius, "tolerance": tolerance}
     given = {name: value for name, value in checked(FmuArguments, options).items() if value is not None}
     target = Path(f"{robot.name}.fmu" if path is None else path)
@@ -101,24 +108,39 @@ def export_fmu(
         "identifier": identifier, "sorosim": __version__, "parameters": list(parameters), "dt": given.pop("dt"),
         "options": given,
     }  # fmt: skip
-    before = list(sys.path)
-    with tempfile.TemporaryDirectory() as folder:
+    script = f"sorosim_fmi{fmi}"
+    with tempfile.TemporaryDirectory() as folder, _imported_anew(PACKAGES[fmi], script):
         source, made = Path(folder) / "unit", Path(folder) / "made"
         source.mkdir()
-        script = source / f"sorosim_fmi{fmi}.py"
-        script.write_text(
-            SCRIPT.format(package=PACKAGES[fmi], version=fmi, sorosim=__version__), encoding="utf-8"
-        )  # fmt: skip
+        text = SCRIPT.format(package=PACKAGES[fmi], version=fmi, sorosim=__version__)
+        (source / f"{script}.py").write_text(text, encoding="utf-8")
         (source / SETTINGS_FILE).write_text(json.dumps(settings, indent=1), encoding="utf-8")
         files = [source / SETTINGS_FILE, source / ROBOT_FILE, *_write_robot(robot, source)]
         flags = dict.fromkeys((*STATES[fmi], "canHandleVariableCommunicationStepSize"), True)
-        try:
-            unit = builder.build_FMU(script, made, files, **flags)
-        finally:  # the builder leaves its folder there, and the module
-            sys.path[:] = before
-            sys.modules.pop(script.stem, None)
+        unit = _builder(fmi).build_FMU(source / f"{script}.py", made, files, **flags)
         write_whole(target, Path(unit).read_bytes())
     return target
+
+
+@contextmanager
+def _imported_anew(*names: str) -> Iterator[None]:
+    """Modules of these names are imported anew inside, and stand as before afterwards.
+
+    A unit that runs in this process puts its folder, with copies of them, on the path; so does the builder.
+    """
+
+    def loaded() -> list[str]:
+        return [module for module in sys.modules if module.partition(".")[0] in names]
+
+    path, before = list(sys.path), {module: sys.modules.pop(module) for module in loaded()}
+    sys.path[:] = [entry for entry in path if not (Path(entry) / SETTINGS_FILE).is_file()]
+    try:
+        yield
+    finally:
+        for module in loaded():
+            del sys.modules[module]
+        sys.modules.update(before)
+        sys.path[:] = path
 
 
 def _builder(version: int) -> Any:
@@ -127,7 +149,7 @@ def _builder(version: int) -> Any:
         return import_module(f"{package}.builder").FmuBuilder
     except ImportError:
         hint = "pip install 'sorosim[fmu]'"
-        raise InputError("fmu", f"the package {package}", "none that can be imported", hint) from None
+        raise InputError("fmi", f"the package {package}", "none that can be imported", hint) from None
 
 
 def _write_robot(robot: Robot, folder: Path) -> list[Path]:

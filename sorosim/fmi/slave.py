@@ -58,7 +58,7 @@ class RobotSlave:
     fmi_version: int
     # of the other base
     resources: str
-    modelName: str  # noqa: N815
+    modelName: str
     register_variable: Any
     log: Any
 
@@ -175,7 +175,7 @@ class RobotSlave:
         except SorosimError as error:
             self._change_size(size)
             self._ready().state = before
-            self.log(str(error), getattr(self.fmi, f"Fmi{self.fmi_version}Status").error)
+            self.log(str(error), getattr(self.fmi.enums, f"Fmi{self.fmi_version}Status").error)
             return False
         finally:
             self._readings = {}
@@ -201,7 +201,9 @@ class RobotSlave:
     def _build(self, size: float) -> None:
         """Make the robot of its parameters, and a stepper that no one has reset."""
         numbers, own = self._of(PARAMETER), self._starts()
-        changed = {name: value for name, value in numbers.items() if value != own[Variable(PARAMETER, name, "", "").name]}
+        changed = {
+            name: value for name, value in numbers.items() if value != own[Variable(PARAMETER, name, "", "").name]
+        }
         self._robot = self._base.with_values(changed) if changed else self._base
         self._set_size(size)
 
@@ -254,8 +256,10 @@ class RobotSlave:
         root: Element = super().to_xml(*given)  # type: ignore[misc]
         root.set("generationTool", f"sorosim {__version__}, {root.get('generationTool')}")
         root.set("variableNamingConvention", naming_convention(self._variables))
-        definitions, found, structure = unit_definitions(self._variables), root.find("CoSimulation"), root.find(
-            "ModelStructure"
+        definitions, found, structure = (
+            unit_definitions(self._variables),
+            root.find("CoSimulation"),
+            root.find("ModelStructure"),
         )
         assert found is not None
         assert structure is not None

@@ -1,4 +1,4 @@
-"""What other programs see of a robot: inputs and numbers that they set, coordinates, tips and sensors that they read."""
+"""What other programs see of a robot: inputs and numbers to set, coordinates, tips and sensors to read."""
 
 from __future__ import annotations
 
