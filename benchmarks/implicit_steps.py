@@ -1,4 +1,8 @@
-"""How the cost of an implicit step grows with the number of coordinates: along the tree and with dense matrices."""
+"""How the cost of implicit steps and of statics grows with the number of coordinates: along the tree and dense.
+
+The robots are the same at any number of coordinates, of ever more parts: a rope of 2 m that is clamped level and bends
+under its weight, as rods and as links on hinges, and a tree of such ropes.
+"""
 
 from __future__ import annotations
 
@@ -6,34 +10,48 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
+from unittest import mock
 
 import numpy as np
 
-from benchmarks import scaling
+import sorosim
 from sorosim.compiled import entry
+from sorosim.engine import engine
 from sorosim.engine.inputs import Motion
 from sorosim.equations.system import OdeSystem
 from sorosim.kernels import newmark
 from sorosim.kernels.evaluate import LINEARISE, RESIDUAL, RESIDUAL_DERIVATIVES
+from sorosim.lie.so3 import exp_so3 as rotation
+from sorosim.model.basis import Strain
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
 from sorosim.model.joints.revolute import Revolute
 from sorosim.model.link import WORLD, Link
+from sorosim.model.material import Material
+from sorosim.model.rod import Division, Rod
+from sorosim.model.section import Circle
 from sorosim.robot import Robot
 from sorosim.simulation.marching import Marching
 
 STEP = 1e-3  # [s]
-LARGEST_DENSE = 1600
+LARGEST_DENSE = {"step": 1600, "statics": 400}
 ROUNDS = 5
 AT_LEAST = 0.05  # of a round [s]
 
 
+LENGTH, RADIUS, YOUNG, DENSITY = 2.0, 5e-3, 20e6, 1100.0
+MATERIAL = Material(YOUNG, poisson=0.45, density=DENSITY, damping=1e4)
+
+
 def hinges(n: int) -> Robot:
-    """A chain of n thin links on hinges about two axes in turn."""
-    body = RigidBody(0.01, centre=(0.05, 0.0, 0.0), inertia=(1e-6, 1e-5, 1e-5))
-    joints = [Revolute(axis=axis, stiffness=(0.1,), damping=(1e-3,)) for axis in ((0, 1, 0), (0, 0, 1))]
+    """The rope as n thin links on hinges about two axes in turn."""
+    part, area = LENGTH / n, np.pi * RADIUS**2
+    mass, bending = DENSITY * area * part, 0.25 * YOUNG * area * RADIUS**2 / (2.0 * part)
+    turning = mass * part * part / 12.0
+    body = RigidBody(mass, centre=(0.5 * part, 0.0, 0.0), inertia=(0.5 * mass * RADIUS**2, turning, turning))
+    joints = [Revolute(axis=axis, stiffness=(bending,), damping=(1e-3 * bending,)) for axis in ((0, 1, 0), (0, 0, 1))]
     ahead = np.eye(4)
-    ahead[0, 3] = 0.1
+    ahead[0, 3] = part
     links = [
         Link(f"link{i}", body, joint=joints[i % 2], parent=f"link{i - 1}" if i else WORLD, at=ahead if i else np.eye(4))
         for i in range(n)
@@ -42,11 +60,39 @@ def hinges(n: int) -> Robot:
 
 
 def rods(n: int) -> Robot:
-    """A chain of rods of six coordinates each, n in all or a few more."""
-    return scaling.chain(-(-n // 6))
+    """The rope as rods of constant strain, six coordinates each, n in all or a few more."""
+    k = -(-n // 6)
+    rod = _rod(LENGTH / k)
+    links = [Link(f"rod{i}", rod, parent=f"rod{i - 1}" if i else WORLD) for i in range(k)]
+    return Robot(Description("rods", tuple(links)))
 
 
-CHAINS: dict[str, Callable[[int], Robot]] = {"rods": rods, "hinges": hinges}
+def tree(n: int) -> Robot:
+    """A stem with two branches, each with two more: seven ropes of 0.5 m of rods, n coordinates in all or some more."""
+    k = -(-n // 42)
+    rod = _rod(0.5 / k)
+    links: list[Link] = []
+    for rope in range(7):
+        foot = f"rope{(rope - 1) // 2}_{k - 1}" if rope else WORLD
+        for i in range(k):
+            aside = np.eye(4)
+            if i == 0 and rope:
+                aside[:3, :3] = rotation(np.array([0.0, 0.0, 0.4 if rope % 2 else -0.4]))
+            links.append(Link(f"rope{rope}_{i}", rod, parent=f"rope{rope}_{i - 1}" if i else foot, at=aside))
+    return Robot(Description("tree", tuple(links)))
+
+
+def _rod(length: float) -> Rod:
+    return Rod(Division(length, Circle(RADIUS), MATERIAL, Strain(torsion=0, bending=0, elongation=0, shear=0)))
+
+
+ROBOTS: dict[str, Callable[[int], Robot]] = {"rods": rods, "hinges": hinges, "tree": tree}
+
+
+def statics_seconds(robot: Robot, on_tree: bool) -> float:
+    """Processor time [s] of the search for its equilibrium from the straight shape."""
+    with mock.patch.object(engine, "ON_TREE", 0 if on_tree else 10**9):
+        return _median(lambda: sorosim.statics(robot))
 
 
 def seconds(robot: Robot, on_tree: bool) -> tuple[float, float]:
@@ -75,7 +121,7 @@ def seconds(robot: Robot, on_tree: bool) -> tuple[float, float]:
     return tuple(_median(lambda new=new: correction(new)) for new in (True, False))  # type: ignore[return-value,misc]
 
 
-def _median(function: Callable[[], None]) -> float:
+def _median(function: Callable[[], object]) -> float:
     function()
     samples = []
     for _ in range(ROUNDS):
@@ -87,39 +133,48 @@ def _median(function: Callable[[], None]) -> float:
     return median(samples)
 
 
-def measure(numbers: Sequence[int], note: Callable[[str], None]) -> dict[str, dict[str, list[list[float]]]]:
-    """Rows (coordinates, time with new factors, time with old ones [s]) of each chain, along the tree and dense."""
-    out: dict[str, dict[str, list[list[float]]]] = {}
-    for name, make in CHAINS.items():
-        out[name] = {"tree": [], "dense": []}
+Rows = list[list[float]]
+
+
+def measure(numbers: Sequence[int], note: Callable[[str], None]) -> dict[str, dict[str, dict[str, Rows]]]:
+    """Rows (coordinates, time [s]) of each task, robot and way; tasks are corrections of steps and statics."""
+    out: dict[str, dict[str, dict[str, Rows]]] = {
+        name: {robot: {"tree": [], "dense": []} for robot in ROBOTS} for name in LARGEST_DENSE
+    }
+    for name, make in ROBOTS.items():
         for n in numbers:
             robot = make(n)
-            for way, rows in out[name].items():
-                if way == "tree" or n <= LARGEST_DENSE:
-                    rows.append([robot.ndof, *seconds(robot, way == "tree")])
-                    note(f"{name:7} {way:6} {robot.ndof:6d}  {1e3 * rows[-1][1]:9.3f}  {1e3 * rows[-1][2]:9.3f} ms")
+            for way in ("tree", "dense"):
+                times: dict[str, tuple[float, ...]] = {}
+                if way == "tree" or n <= LARGEST_DENSE["step"]:
+                    times["step"] = seconds(robot, way == "tree")
+                if way == "tree" or n <= LARGEST_DENSE["statics"]:
+                    times["statics"] = (statics_seconds(robot, way == "tree"),)
+                for what, found in times.items():
+                    out[what][name][way].append([robot.ndof, found[0]])
+                    note(f"{what:7} {name:7} {way:6} {robot.ndof:6d}  " + "  ".join(f"{1e3 * t:9.3f}" for t in found))
     return out
 
 
-def exponent(rows: Sequence[Sequence[float]], least: float) -> float:
-    """Slope of the time with new factors in a plot of both logarithms, over those of at least so many coordinates."""
-    chosen = np.log([row[:2] for row in rows if row[0] >= least])
+def exponent(rows: Rows, least: float) -> float:
+    """Slope of the time in a plot of both logarithms, over rows of at least so many coordinates."""
+    chosen = np.log([row for row in rows if row[0] >= least])
     return float(np.polyfit(chosen[:, 0], chosen[:, 1], 1)[0])
 
 
-def plot(measured: dict[str, dict[str, list[list[float]]]], path: str | Path) -> None:
+def plot(measured: dict[str, dict[str, dict[str, Rows]]], path: str | Path) -> None:
     """Figure of the times against the number of coordinates (matplotlib)."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(5.6, 4.0), layout="constrained")
-    axes = figure.add_subplot()
-    for (name, ways), marker in zip(measured.items(), "os", strict=True):
-        for way, style in (("tree", "-"), ("dense", "--")):
-            x, y, _ = np.array(ways[way]).T
-            colour = "#1f77b4" if way == "tree" else "#d95f02"
-            label = f"{name}, {'along the tree' if way == 'tree' else 'dense'}"
-            axes.loglog(x, 1e3 * y, style, marker=marker, markersize=4, color=colour, label=label)
-    axes.set(xlabel="coordinates", ylabel="correction of a step, factors new [ms]")
-    axes.grid(alpha=0.3)
+    figure = Figure(figsize=(9.0, 4.0), layout="constrained")
+    titles = {"step": "correction of a step, factors new", "statics": "statics"}
+    for axes, (what, robots) in zip(figure.subplots(1, 2), measured.items(), strict=True):
+        for (name, ways), marker in zip(robots.items(), "os^", strict=True):
+            for way, style, colour in (("tree", "-", "#1f77b4"), ("dense", "--", "#d95f02")):
+                x, y = np.array(ways[way]).T
+                label = f"{name}, {'along the tree' if way == 'tree' else 'dense'}"
+                axes.loglog(x, 1e3 * y, style, marker=marker, markersize=4, color=colour, label=label)
+        axes.set(xlabel="coordinates", ylabel="ms", title=titles[what])
+        axes.grid(alpha=0.3)
     axes.legend(frameon=False)
     figure.savefig(path, dpi=110)

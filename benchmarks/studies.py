@@ -49,13 +49,14 @@ def mass_matrix_by_size(folder: Path) -> None:
 
 
 def implicit_steps_by_size(folder: Path) -> None:
-    """Corrections of implicit steps of chains of rods and of hinges, along the tree and with dense matrices."""
-    print("chain, way, coordinates, ms with new factors and with those from before")
+    """Corrections of implicit steps, and statics, of chains of rods and of hinges and of a tree, sparse and dense."""
+    print("task, robot, way, coordinates, ms; of steps with new factors and with those from before")
     with one_blas_thread():
         measured = implicit_steps.measure(COORDINATES, lambda row: print(row, flush=True))
     implicit_steps.plot(measured, folder / "implicit_steps.png")
-    for name, ways in measured.items():
-        print(f"{name}: n^{implicit_steps.exponent(ways['tree'], 384):.2f} along the tree from 384 coordinates on")
+    for what, robots in measured.items():
+        for name, ways in robots.items():
+            print(f"{what}, {name}: n^{implicit_steps.exponent(ways['tree'], 500):.2f} along the tree from 500 on")
 
 
 def rigid_trees_by_size(folder: Path) -> None:

@@ -237,7 +237,7 @@ def equilibrium_by_inputs(eq: Equilibrium) -> Array:
 
 def _check_equilibrium(robot: Robot, eq: Equilibrium) -> None:
     """Refuse what is no equilibrium of a robot, or has no derivatives (InputError)."""
-    if not hasattr(eq, "tangent_stiffness"):
+    if not hasattr(eq, "residual_norm"):
         raise InputError("eq", "an equilibrium, as sorosim.statics returns it", type(eq).__name__)
     if eq.robot is not robot:
         raise InputError("eq", f"an equilibrium of '{robot.name}'", f"one of another robot, '{eq.robot.name}'")

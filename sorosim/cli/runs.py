@@ -169,8 +169,9 @@ def statics(
             raise
         if output:
             result.save(output)
+    is_large = result.stiffness is None  # then the solver tells of stability
     if json:
-        names = ("message", "n_evaluations", "residual_norm", "stable", "stability")
+        names = ("message", "n_evaluations", "residual_norm", *(() if is_large else ("stable", "stability")))
         content = {"robot": loaded.name} | {name: getattr(result, name) for name in names}
         as_json(
             content
@@ -180,7 +181,7 @@ def statics(
     rows = {
         "solver": f"{result.message}, {result.n_evaluations} evaluations",
         "residual": f"{result.residual_norm:.2g}",
-        "stable": "yes" if result.stable else f"no: {result.stability}",
+        **({} if is_large else {"stable": "yes" if result.stable else f"no: {result.stability}"}),
         f"tip of {loaded.tip_link}": position(result.tip()),
     }
     facts(loaded.name, rows | driven_facts(result) | ({"written": str(output)} if output else {}))

@@ -95,6 +95,8 @@ def stability(state: Any) -> str:
         try:
             if left := open_loops(state.robot, state.q, 1e3 * LOOP_TOLERANCE):
                 return f"no equilibrium, {left} open"
+            if state.stiffness is None:
+                return f"not computed: {state.message}"
             return "yes" if state.stable else f"no: {state.stability}"
         except (SorosimWarning, SorosimError):
             return "no equilibrium, the search for one stopped here"

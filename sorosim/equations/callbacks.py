@@ -101,7 +101,7 @@ class StaticCallbacks:
         def step_measure(x: Array) -> Array:
             nonlocal extent
             g, _, J, _ = robot.engine.jacobians(nodes, system.q(x), zero, False)
-            extent = extent or max(np.ptp(np.vstack([np.zeros(3), g[:, :3, 3]]), axis=0).max(), _gyration(robot)) or 1.0
+            extent = extent or _extent(robot, g)
             rows = J[:, :, free] * (np.repeat([1.0, 1.0 / extent], 3) / LONGEST_STEP)[:, None]
             return rows.reshape(2 * len(nodes), 3, system.n_free)
 
@@ -118,6 +118,18 @@ class StaticCallbacks:
             return STABLE
         growth = growing(linear.M, linear.D, linear.K)
         return DIVERGES if growth.buckling or not growth.flutter else FLUTTERS
+
+
+def extent_of(robot: Robot, q: Array) -> float:
+    """Size of a robot and its way from the world's origin in a state [m]; 1 of one without size."""
+    nodes = np.arange(len(robot.engine.tree.inertia))
+    return _extent(robot, robot.engine.poses(nodes, q, np.zeros(robot.ndof))[0])
+
+
+def _extent(robot: Robot, g: Array) -> float:
+    """The same from the poses (n, 4, 4) of all nodes."""
+    size = np.ptp(np.vstack([np.zeros(3), g[:, :3, 3]]), axis=0).max()
+    return float(max(size, _gyration(robot)) or 1.0)
 
 
 def _gyration(robot: Robot) -> float:

@@ -17,6 +17,7 @@ from sorosim.equations.callbacks import StaticCallbacks
 from sorosim.equations.contact_check import contacts_of, thinnest, total_mass
 from sorosim.equations.plausibility import implausible_states, left_free
 from sorosim.equations.system import StaticSystem
+from sorosim.equilibria.along_tree import solve_along_tree
 from sorosim.equilibria.assembly import close_if_possible, open_loops
 from sorosim.errors import ConvergenceError, InputError, ModelError
 from sorosim.options import StaticsArguments, checked
@@ -90,7 +91,9 @@ def statics(
     driven displacements together) is raised from zero along the curve of equilibria, through folds. From an unstable
     equilibrium, or one that the forces cannot reach from the start, a descent of the potential leads to a stable one:
     Newton's method in a trust region, which uses negative curvature. Robots with contacts descend from the start at
-    once, in steps so short that surfaces do not pass through each other. Under friction (`sticking`), and where the
+    once, in steps so short that surfaces do not pass through each other. Large trees without contacts and loops descend
+    from the start at once, too, in time and memory that grow linearly (docs/theory.md, 17); of them `tangent_stiffness`
+    and `stable` are formed when they are asked for. Under friction (`sticking`), and where the
     equilibrium flutters, the first one stays. `message` reports all this, whether the equilibrium is neutral,
     unstable or far from the start, and what is implausible in it: strains beyond 100 %, crushed rods, slack tendons,
     contacts deeper than surfaces are rounded, and joints that were left free. Loops that are open in the unloaded state
@@ -101,7 +104,6 @@ def statics(
     inputs, driven_numbers = prescribed(robot, u, driven)
     start, begin = start_point(robot, q0)
     follow_curve = begin is not None
-    stable = options["stable"]
     system = StaticSystem(
         robot, inputs, driven_numbers, _stick_state(robot, sticking), None if begin is None else (start, begin)
     )
@@ -120,24 +122,10 @@ def statics(
             and may_tunnel(requested_start[free], 1.0, start[free], 1.0)
         ):
             jumped = "; closing the loops moved what may touch far, perhaps through each other: look at the start (q0)"
-    callbacks = StaticCallbacks(system)
-    x0 = system.start(start, 0.0 if follow_curve else 1.0)
-    unloaded = x0 if follow_curve else np.concatenate([system.unloaded, np.zeros(len(system.rows))])
-    problem = StaticProblem(
-        callbacks.residual, callbacks.jacobian, unloaded, options["jacobian"] == "analytic",
-        follow_curve=follow_curve or (q0 is None and touches),
-        descent=callbacks.descent(),
-        stable=stable,
-        stability=callbacks.stability,
-        # surfaces must not pass through each other on the way
-        descend_first=stable and touches and not follow_curve and sticking is None,
-        may_tunnel=tunnelling_test(system) if touches else None,
-        rounding=_rounding_of_weight(system, start),
-    )  # fmt: skip
-    solution = solve_equilibrium(problem, x0)
-    solution = _without_turns(system, problem, solution, start)
-    if sticking is None:  # sticking friction has no potential
-        solution = _without_turns(system, problem, stabilise_equilibrium(problem, solution, x0), start)
+    if robot.engine.solves_along_tree and sticking is None and options["jacobian"] == "analytic":
+        solution, no_forces = solve_along_tree(system, start, follow_curve, options["stable"])
+    else:
+        solution, no_forces = _solve_by_matrices(system, start, options, q0 is not None)
     if not follow_curve:
         solution = replace(
             solution, course=solution.course + _far_from_start(robot, start, system.q(solution.x)) + jumped
@@ -148,7 +136,7 @@ def statics(
     still_open = open_loops(robot, q, LOOP_TOLERANCE) if solution.success else ""
     if solution.success and not still_open:
         return equilibrium
-    report = failure.diagnose_statics(system, solution.x)
+    report = failure.diagnose_statics(system, solution.x) if solution.has_jacobian else failure.NO_FAILURE
     if open_at_start:
         raise ConvergenceError(f"statics: {open_at_start}", equilibrium, report)
     if still_open:
@@ -156,8 +144,33 @@ def statics(
     else:
         why, hint = solution.message, _remedy(robot, inputs, driven_numbers, solution.folds)
     hint = f"{report.advice}; or {hint}" if report.advice else hint
-    why += callbacks.why + (system.dependence(q) if robot.n_multipliers else "")
+    why += no_forces + (system.dependence(q) if robot.n_multipliers else "")
     raise ConvergenceError(f"statics of '{robot.name}': {why}{report.words}; {hint}", equilibrium, report)
+
+
+def _solve_by_matrices(
+    system: StaticSystem, start: Array, options: Mapping[str, Any], given: bool
+) -> tuple[StaticSolution, str]:
+    """Equilibrium from coordinates (ndof,), and why a state had no forces, in words; given: whether q0 chose them."""
+    follow_curve, touches = system.begin is not None, system.robot.engine.loading.touches
+    callbacks, stable, sticks = StaticCallbacks(system), options["stable"], system.sticking is not None
+    x0 = system.start(start, 0.0 if follow_curve else 1.0)
+    unloaded = x0 if follow_curve else np.concatenate([system.unloaded, np.zeros(len(system.rows))])
+    problem = StaticProblem(
+        callbacks.residual, callbacks.jacobian, unloaded, options["jacobian"] == "analytic",
+        follow_curve=follow_curve or (not given and touches),
+        descent=callbacks.descent(),
+        stable=stable,
+        stability=callbacks.stability,
+        # surfaces must not pass through each other on the way
+        descend_first=stable and touches and not follow_curve and not sticks,
+        may_tunnel=tunnelling_test(system) if touches else None,
+        rounding=_rounding_of_weight(system, start),
+    )  # fmt: skip
+    solution = _without_turns(system, problem, solve_equilibrium(problem, x0), start)
+    if not sticks:  # sticking friction has no potential
+        solution = _without_turns(system, problem, stabilise_equilibrium(problem, solution, x0), start)
+    return solution, callbacks.why
 
 
 def prescribed(robot: Robot, u: Values | None, driven: Mapping[str, Number] | None) -> tuple[Array, dict[str, float]]:
@@ -173,10 +186,11 @@ def state_of(system: StaticSystem, solution: StaticSolution) -> dict[str, Any]:
     forces = map(float, system.full_residual(q, multiplier)[system.partition.driven])
     # of a failure the residual is that of a lower load
     residual = solution.residual if solution.success else system.residual(solution.x, 1.0)
+    K = solution.jacobian[:n, :n] if solution.has_jacobian else None
     return {
         "robot": system.robot, "q": q, "u": system.u, "lam": system.smallest(q, multiplier),
         "driven": dict(zip(system.partition.names, forces, strict=True)),
-        "residual_norm": float(np.abs(residual[:n]).max(initial=0.0)), "tangent_stiffness": solution.jacobian[:n, :n],
+        "residual_norm": float(np.abs(residual[:n]).max(initial=0.0)), "stiffness": K,
         "n_evaluations": solution.n_residual + solution.n_jacobian, "free": system.partition.free,
     }  # fmt: skip
 

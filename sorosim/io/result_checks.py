@@ -12,8 +12,8 @@ from sorosim.errors import FileError
 KINDS = {  # kind: what a file of it must have
     "run": ("t", "q", "qd", "u", "lam", "driven", "stats", "options", "message", "text"),  # and what `_extras` adds
     "equilibrium": (
-        "q", "u", "lam", "driven", "residual_norm", "tangent_stiffness", "n_evaluations", "message", "free", "text",
-    ),
+        "q", "u", "lam", "driven", "residual_norm", "n_evaluations", "message", "free", "text",
+    ),  # and the tangent stiffness, if the search formed it
     "continuation": ("along", "curve", "options", "text"),
 }  # fmt: skip
 TYPES: dict[str, type] = {

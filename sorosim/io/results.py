@@ -199,12 +199,15 @@ def _extras(run: Any) -> dict[str, Any]:
 
 
 def _rest(equilibrium: Any) -> dict[str, Any]:
-    """Contacts of an equilibrium, and what their friction resisted."""
-    contacts = {"contacts": _contacts(equilibrium.contacts)} if equilibrium.robot.engine.loading.touches else {}
-    if (sliding := equilibrium.sliding) is None:
-        return contacts
-    stuck = {} if sliding.stuck is None else sliding.stuck._asdict()
-    return {**contacts, "sliding": {"rates": sliding.rates, **stuck}}
+    """Tangent stiffness of an equilibrium, if it was formed, contacts, and what their friction resisted."""
+    rest: dict[str, Any] = {}
+    if equilibrium.stiffness is not None:
+        rest["tangent_stiffness"] = equilibrium.stiffness
+    if equilibrium.robot.engine.loading.touches:
+        rest["contacts"] = _contacts(equilibrium.contacts)
+    if (sliding := equilibrium.sliding) is not None:
+        rest["sliding"] = {"rates": sliding.rates, **({} if sliding.stuck is None else sliding.stuck._asdict())}
+    return rest
 
 
 def _contacts(contacts: Any) -> dict[str, Any]:

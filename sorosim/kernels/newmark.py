@@ -174,7 +174,8 @@ def factor_step(model, march, ws):
     moving = not (is_zero(march.end.qd) and is_zero(march.out.qdd))
     loaded = march.external.wrench.shape[0] > 0
     march.number[FACTORED_RATIO], march.counts[FACTORED] = ratio, 1
-    return factor_tangent(model.system.tree, model.known, rate_ratio, ratio, moving, loaded, ws, march.tangent) < 0
+    tree, known = model.system.tree, model.known
+    return factor_tangent(tree, known, rate_ratio, ratio, moving, loaded, False, ws, march.tangent) < 0
 
 
 @kernel_in_place

@@ -1,11 +1,12 @@
 """Linear systems of implicit steps and of statics on the tree, O(n): articulated bodies for the tangent.
 
-T dq = r with T = R_q + v R_qd + s R_qdd, R the residual (docs/theory.md, 17). `factor_tangent` goes on from evaluate's
-task LINEARISE, `solve_tangent` from its factors alone. A block is a joint or a division of a rod.
+T dq = r with T = R_q + v R_qd + s R_qdd, R the residual (docs/theory.md, 17). All but `solve_tangent`, which needs the
+factors alone, go on from evaluate's task LINEARISE. A block is a joint or a division of a rod.
 """
 
 from __future__ import annotations
 
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy
 from sorosim.kernels.dense_lu import lu_factor, lu_solve, lu_solve_vector
 from sorosim.kernels.derivatives import add_coupling, coupling_maps
+from sorosim.kernels.linalg import cholesky
 from sorosim.kernels.single import along
 from sorosim.kernels.small import (
     add,
@@ -58,6 +60,7 @@ class Tangent(NamedTuple):
     place: np.ndarray  # (n_segments,) int: offset of a node in Z, -1: nothing hangs there
     hanging: np.ndarray  # (n_segments, 3, 6, 6) [M, N, K] that blocks hand on to the node, eliminated
     node: np.ndarray  # (n_segments + 1, 18) scratch: wrenches p, then x
+    square: np.ndarray  # (n_most^2,) scratch of a block
 
 
 def make_tangent(tree: Tree) -> Tangent:
@@ -70,7 +73,7 @@ def make_tangent(tree: Tree) -> Tangent:
     return Tangent(
         np.zeros(int((tree.block[:, BLOCK_N] ** 2).sum())), np.zeros(ndof, dtype=np.int64), np.zeros((ndof, 18)),
         np.zeros((ndof, 6)), np.zeros(int(size.sum())), place, np.zeros((n_segments, 3, 6, 6)),
-        np.zeros((n_segments + 1, 18)),
+        np.zeros((n_segments + 1, 18)), np.zeros(int(tree.block[:, BLOCK_N].max(initial=0)) ** 2),
     )  # fmt: skip
 
 
@@ -126,13 +129,30 @@ def add_sizes(J, W, n, terms):
             terms[j] += largest * abs(W[r * n + j])
 
 
+@kernel_in_place
+def is_definite(A, terms, square):
+    """Whether the symmetric part of A (n, n) is positive definite beyond rounding of the terms (n,) of its columns."""
+    n = A.shape[0]
+    half = square[: n * n].reshape(n, n)
+    for i in range(n):
+        for j in range(n):
+            half[i, j] = 0.5 * (A[i, j] + A[j, i])
+    if cholesky(half) >= 0:
+        return False
+    for i in range(n):
+        if not half[i, i] * half[i, i] > ROUNDING * terms[i]:
+            return False
+    return True
+
+
 @kernel_lazy("local tangent")
-def factor_tangent(tree, known, rate, acceleration, moving, loaded, ws, tangent) -> int:
+def factor_tangent(tree, known, rate, acceleration, moving, loaded, definite, ws, tangent) -> int:
     """Factors of T = R_q + v R_qd + s R_qdd from the tips to the base, after evaluate's task LINEARISE.
 
     known (ndof,): coordinates with the rows and columns of the unit matrix; rate, acceleration : v and s; moving :
-    whether anything moves, and J' is known; loaded : whether nodes have K_w. Returns -1, or a coordinate of the block
-    whose equations are singular.
+    whether anything moves, and J' is known; loaded : whether nodes have K_w; definite : whether the symmetric part of
+    the equations of every block must be positive definite, as they are if that of T is. Returns -1, or a coordinate of
+    the block whose equations are singular or not definite.
     """
     H, Y_1, Y_2 = ws.scratch[10:14], ws.wide[1], ws.wide[2]
     for k in range(tree.segment.shape[0]):
@@ -189,6 +209,8 @@ def factor_tangent(tree, known, rate, acceleration, moving, loaded, ws, tangent)
                 clear(C[i])
                 clear(V[i])
                 terms[i] = 1.0
+        if definite and not is_definite(A, terms, tangent.square):
+            return c0
         failed = lu_factor(A, tangent.pivot[c0 : c0 + n])
         if failed >= 0:
             return c0 + failed
@@ -283,3 +305,29 @@ def mass_product(tree, ws, x, node, out) -> None:
                 out[c0 + j] += ws.column[1, work + r * n + j] * F[r]
         if base >= 0:
             add(F, node[base, 6:12])
+
+
+@kernel_lazy("local tangent")
+def longest_displacement(tree, ws, node, extent) -> float:
+    """Largest turn [rad] or displacement over `extent` of any node, after `mass_product` with the same `node`."""
+    most = 0.0
+    for k in range(tree.segment.shape[0]):
+        a, p = node[k], ws.pose[k, 3]
+        x = a[3] + a[1] * p[2] - a[2] * p[1]
+        y = a[4] + a[2] * p[0] - a[0] * p[2]
+        z = a[5] + a[0] * p[1] - a[1] * p[0]
+        turn, move = a[0] * a[0] + a[1] * a[1] + a[2] * a[2], (x * x + y * y + z * z) / (extent * extent)
+        if not (turn <= most and move <= most):
+            most = max(turn, move)
+    return sqrt(most)
+
+
+@kernel_lazy("local tangent")
+def wrench_terms(tree, ws, out) -> None:
+    """out (ndof,) += sizes of the terms that forces of inverse dynamics are summed from: |S|^T |FC|."""
+    for k in range(tree.segment.shape[0]):
+        n, work, c0 = tree.segment[k, N_COLUMNS], tree.segment[k, COLUMN_OFFSET], tree.segment[k, COLUMN]
+        for r in range(6):
+            f = abs(ws.twist[k, 2, r])
+            for j in range(n):
+                out[c0 + j] += f * abs(ws.column[0, work + r * n + j])

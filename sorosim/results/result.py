@@ -94,11 +94,19 @@ class Equilibrium(Drawable):
     lam: Array  # (n_multipliers,) of loops, see `loop_wrench`
     driven: dict[str, float]  # driven coordinate -> generalised force it needs [N m or N], see `Robot.joint_wrench`
     residual_norm: float  # largest entry of the residual of the free coordinates [N m, N, or J for strains]
-    tangent_stiffness: Array  # (n_free, n_free) its derivative by the free coordinates, multipliers held
+    stiffness: Array | None  # `tangent_stiffness` as the search formed it; None: of a large tree, where it did not
     n_evaluations: int  # of residual and Jacobian together
     message: str  # what the solver did
     free: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # free coordinates
     sliding: SlipState | None = None  # what friction resisted, see `statics`
+
+    @cached_property
+    def tangent_stiffness(self) -> Array:
+        """Derivative (n_free, n_free) of the residual by the free coordinates, multipliers held.
+
+        Of a large tree it is formed when it is asked for, as are the matrices of `linearize` and `stable`.
+        """
+        return self.robot.linearize(self.q, self.u, free=self.free).K if self.stiffness is None else self.stiffness
 
     @cached_property
     def contact_state(self) -> tuple[Contacts, StickState]:

@@ -48,8 +48,9 @@ def robot_from_stored(stored: Mapping[str, Any], path: str | Path) -> Robot:
 
 
 def _equilibrium(robot: Robot, stored: Mapping[str, Any]) -> Equilibrium:
-    names = ("q", "u", "lam", "driven", "residual_norm", "tangent_stiffness", "n_evaluations", "message", "free")
-    return Equilibrium(robot, **{name: stored[name] for name in names}, sliding=_sliding(stored.get("sliding")))
+    names = ("q", "u", "lam", "driven", "residual_norm", "n_evaluations", "message", "free")
+    given, stiffness = {name: stored[name] for name in names}, stored.get("tangent_stiffness")
+    return Equilibrium(robot, **given, stiffness=stiffness, sliding=_sliding(stored.get("sliding")))
 
 
 def _sliding(stored: Mapping[str, Any] | None) -> SlipState | None:

@@ -58,7 +58,7 @@ class StaticSolution:
 
     x: Array
     residual: Array
-    jacobian: Array  # (n, n) at x
+    jacobian: Array  # (n, n) at x; (0, 0) where it was not formed
     success: bool
     course: str  # of the search, in words
     n_residual: int
@@ -69,6 +69,11 @@ class StaticSolution:
     released: bool = False  # whether the forces led there from the start
     neutral: bool = False  # whether it moves without a force in some direction
     folds: int = 0  # limit loads that the load continuation passed
+
+    @property
+    def has_jacobian(self) -> bool:
+        """Whether it was formed."""
+        return len(self.jacobian) == len(self.x)
 
     @property
     def message(self) -> str:

@@ -76,7 +76,8 @@ def equilibrium_html(eq: Any) -> str:
     """An equilibrium: inputs, tip, residual, and its shape beside that at q = 0."""
     rows = [("solver", eq.message), ("residual", f"{eq.residual_norm:.2g}"), ("inputs", _inputs(eq.robot, eq.u))]
     with suppress(Exception):
-        rows.append(("stable", "yes" if eq.stable else f"no: {eq.stability}"))
+        if eq.stiffness is not None:  # of a large tree it would be formed for this
+            rows.append(("stable", "yes" if eq.stable else f"no: {eq.stability}"))
     rows.append((f"tip of {eq.robot.tip_link}", _position(eq.tip())))
     return _page(f"{eq.robot.name}: equilibrium", rows, _picture(eq.robot, [np.zeros(eq.robot.ndof), eq.q]))
 

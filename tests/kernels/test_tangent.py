@@ -2,12 +2,20 @@
 
 import numpy as np
 import pytest
+import scipy.linalg
 from helpers.differences import Worst
 from helpers.robots import random_state, varied_tree
+from numpy.testing import assert_allclose
 
 import sorosim
 from sorosim.kernels import evaluate as task
-from sorosim.kernels.tangent import factor_tangent, make_tangent, solve_tangent
+from sorosim.kernels.tangent import (
+    factor_tangent,
+    longest_displacement,
+    make_tangent,
+    mass_product,
+    solve_tangent,
+)
 from sorosim.kernels.tree import BLOCK, BLOCK_COLUMN, BLOCK_N, BLOCK_PARENT
 
 WORST = Worst()
@@ -21,12 +29,13 @@ def _report():
     print(WORST.table("tangent along the tree against the dense matrix"))
 
 
-def solve(engine, q, qd, qdd, u, known, rate, acceleration, right):
-    """T^-1 right (ndof, m) along the tree; the coordinate at which T is singular, or -1."""
+def solve(engine, q, qd, qdd, u, known, rate, acceleration, right, definite=False):
+    """T^-1 right (ndof, m) along the tree; the coordinate at which T is singular, or not definite, or -1."""
     engine.evaluate(task.LINEARISE, q, qd, qdd, u)
     tangent, loaded = make_tangent(engine.tree), bool(engine.loading)
     moving = bool(qd.any() or qdd.any())
-    failed = factor_tangent(engine.tree, known, rate, acceleration, moving, loaded, engine.workspace, tangent)
+    arguments = known, rate, acceleration, moving, loaded, definite, engine.workspace, tangent
+    failed = factor_tangent(engine.tree, *arguments)
     out = np.ascontiguousarray(right.T.copy())
     for x in out if failed < 0 else ():
         solve_tangent(engine.tree, tangent, x)
@@ -100,3 +109,31 @@ def test_a_block_without_pivot_is_named():
     known = np.zeros(robot.ndof, dtype=bool)
     _, failed = solve(weightless, none, none, none, np.zeros(0), known, 0.0, 0.0, np.ones((robot.ndof, 1)))
     assert failed == 0
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_blocks_are_definite_where_the_matrix_is(seed):
+    robot = varied_tree(seed)
+    engine, rng = robot.engine.unloaded, np.random.default_rng(seed)
+    q, _, _, u = random_state(rng, robot)
+    none, known = np.zeros(robot.ndof), np.zeros(robot.ndof, dtype=bool)
+    K, M = dense(engine, q, none, none, u, known, 0.0, 0.0), robot.mass_matrix(q)
+    assert np.abs(K - K.T).max() <= 1e-9 * np.abs(K).max()
+    curvature = scipy.linalg.eigh(0.5 * (K + K.T), M, eigvals_only=True)[0]
+    for damping, definite in ((-curvature + 1e-3 * abs(curvature), True), (-curvature - 1e-3 * abs(curvature), False)):
+        failed = solve(engine, q, none, none, u, known, 0.0, damping, np.zeros((robot.ndof, 0)), definite=True)[1]
+        assert (failed < 0) == definite
+
+
+def test_the_longest_displacement_is_that_of_the_jacobians():
+    robot = varied_tree(3)
+    engine, rng = robot.engine.unloaded, np.random.default_rng(3)
+    q, none = rng.normal(size=robot.ndof), np.zeros(robot.ndof)
+    engine.evaluate(task.LINEARISE, q, none, none, np.zeros(engine.n_actuators))
+    dq, out, node = rng.normal(size=robot.ndof), np.zeros(robot.ndof), make_tangent(engine.tree).node
+    mass_product(engine.tree, engine.workspace, dq, node, out)
+    assert_allclose(out, robot.mass_matrix(q) @ dq, rtol=1e-10, atol=1e-12 * np.abs(out).max())
+    found = longest_displacement(engine.tree, engine.workspace, node, 0.3)
+    moved = engine.jacobians(np.arange(len(engine.tree.inertia)), q, none, False)[2] @ dq
+    by_node = np.maximum(np.linalg.norm(moved[:, :3], axis=1), np.linalg.norm(moved[:, 3:], axis=1) / 0.3)
+    assert_allclose(found, by_node.max(), rtol=1e-12)
