@@ -47,7 +47,7 @@ def hinges(n: int) -> Robot:
     """The rope as n thin links on hinges about two axes in turn."""
     part, area = LENGTH / n, np.pi * RADIUS**2
     mass, bending = DENSITY * area * part, 0.25 * YOUNG * area * RADIUS**2 / (2.0 * part)
-    turning = mass * part * part / 12.0
+    turning = mass * (part * part / 12.0 + 0.25 * RADIUS**2)
     body = RigidBody(mass, centre=(0.5 * part, 0.0, 0.0), inertia=(0.5 * mass * RADIUS**2, turning, turning))
     joints = [Revolute(axis=axis, stiffness=(bending,), damping=(1e-3 * bending,)) for axis in ((0, 1, 0), (0, 0, 1))]
     ahead = np.eye(4)

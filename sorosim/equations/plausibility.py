@@ -115,7 +115,8 @@ def left_free(robot: Robot, driven: IntArray, motions: Mapping[str, Any]) -> str
     loose, layout = loose_joints(robot, driven), robot.engine.layout
     if not loose:
         return ""
-    columns = {layout.coordinate_names.index(name): name for name in loose}
+    names = set(loose)
+    columns = {i: name for i, name in enumerate(layout.coordinate_names) if name in names}
     remedy = "give it a motion (driven), a motor, a spring or damping"
     for name in motions:
         if (column := layout.coordinate(name, "driven")) in columns:
@@ -128,7 +129,12 @@ def left_free(robot: Robot, driven: IntArray, motions: Mapping[str, Any]) -> str
 
 
 def unresolved(robot: Robot, q: Array, partition: Partition, step: float) -> str:
-    """Why steps of fixed size show no oscillation of what is elastic, in words; "" if they do, or there is none."""
+    """Why steps of fixed size show no oscillation of what is elastic, in words; "" if they do, or there is none.
+
+    Of large trees, whose matrices are never formed, it is not known: "".
+    """
+    if robot.engine.solves_along_tree:
+        return ""
     free, zero = partition.free, np.zeros_like(q)
     K, D = (-getattr(robot.engine.evaluate(task.INTERNAL_DERIVATIVES, q, zero, zero.copy(), robot.inputs(None)), name)
             for name in ("by_q", "by_qd"))  # fmt: skip

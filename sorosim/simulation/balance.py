@@ -100,8 +100,8 @@ def imbalance(run: Run) -> str:
         internal = engine.unactuated.internal(q, zero, none).tau.copy()
         # at rest all forces balance, and the energy changes all the same where loads do work
         for one in (engine, engine.unloaded):
-            evaluation = one.evaluate(task.MASS, q, zero, zero.copy(), none)
-            slope = max(slope, float(np.abs(evaluation.tau - internal).sum() + np.abs(evaluation.mass @ qd).sum()))
+            rest, momentum = (one.evaluate(task.INVERSE, q, zero, qdd, none).tau for qdd in (zero, qd))
+            slope = max(slope, float(np.abs(rest - internal).sum() + np.abs(momentum - rest).sum()))
     if not error > SAFETY * (np.sqrt(rtol) * known + atol / np.sqrt(rtol) * slope):
         return ""
     size = f"the energy balance is off by {error:.2g} J of {turnover:.2g} J moved"

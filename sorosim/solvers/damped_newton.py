@@ -130,10 +130,9 @@ class DampedNewton:
         """
         load, part, steps = 0.0, 1.0, 0
         while load < 1.0 and part >= SMALLEST_PART:
-            r = self.linearise(x, load)
             self.n_residual += 1
-            slope = (self.system.residual(x, load + LOAD_DIFFERENCE) - r) / LOAD_DIFFERENCE
-            self.linearise(x, load)
+            ahead = self.system.residual(x, load + LOAD_DIFFERENCE)
+            slope = (ahead - self.linearise(x, load)) / LOAD_DIFFERENCE
             if not (np.isfinite(slope).all() and self.system.factor(0.0, False)):
                 break
             tangent, end = self.system.solve(-slope), None

@@ -89,18 +89,18 @@ def test_the_next_equilibrium_is_followed_from_the_last(monkeypatch):
 
 
 def test_an_upright_pendulum_falls_if_it_is_to_be_stable():
-    up = {"link0": -0.5 * np.pi}
+    up = {"link0.revolute": -0.5 * np.pi}
     robot = hinges(1, 0.0, initial=up)
     assert_allclose(np.sin(sorosim.statics(robot).q), 1.0, atol=1e-12)
     kept = sorosim.statics(robot, stable=False)
-    assert_allclose(kept.q, up["link0"], atol=1e-9)
+    assert_allclose(kept.q, up["link0.revolute"], atol=1e-9)
     assert "unstable" in kept.message
     assert not kept.stable
 
 
 def test_what_moves_without_a_force_is_neutral():
     """A weight on a ball joint may turn about the vertical."""
-    robot = sorosim.Robot(Description("bob", (Link("bob", BODY, joint=Spherical()),), initial={"bob.y": 1.0}))
+    robot = sorosim.Robot(Description("bob", (Link("bob", BODY, joint=Spherical()),), initial={"bob.spherical.ry": 1.0}))
     found = sorosim.statics(robot)
     assert found.residual_norm <= 1e-12
     assert "neutral" in found.message
