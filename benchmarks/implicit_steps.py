@@ -166,7 +166,7 @@ def plot(measured: dict[str, dict[str, dict[str, Rows]]], path: str | Path) -> N
     """Figure of the times against the number of coordinates (matplotlib)."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(9.0, 4.0), layout="constrained")
+    figure = Figure(figsize=(10.5, 4.0), layout="constrained")
     titles = {"step": "correction of a step, factors new", "statics": "statics"}
     for axes, (what, robots) in zip(figure.subplots(1, 2), measured.items(), strict=True):
         for (name, ways), marker in zip(robots.items(), "os^", strict=True):
@@ -176,5 +176,5 @@ def plot(measured: dict[str, dict[str, dict[str, Rows]]], path: str | Path) -> N
                 axes.loglog(x, 1e3 * y, style, marker=marker, markersize=4, color=colour, label=label)
         axes.set(xlabel="coordinates", ylabel="ms", title=titles[what])
         axes.grid(alpha=0.3)
-    axes.legend(frameon=False)
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside right center", frameon=False)
     figure.savefig(path, dpi=110)

@@ -100,7 +100,9 @@ def test_an_upright_pendulum_falls_if_it_is_to_be_stable():
 
 def test_what_moves_without_a_force_is_neutral():
     """A weight on a ball joint may turn about the vertical."""
-    robot = sorosim.Robot(Description("bob", (Link("bob", BODY, joint=Spherical()),), initial={"bob.spherical.ry": 1.0}))
+    robot = sorosim.Robot(
+        Description("bob", (Link("bob", BODY, joint=Spherical()),), initial={"bob.spherical.ry": 1.0})
+    )
     found = sorosim.statics(robot)
     assert found.residual_norm <= 1e-12
     assert "neutral" in found.message
@@ -128,3 +130,11 @@ def test_a_chain_of_thousands_of_links_comes_to_rest(monkeypatch):
     # the chain but for its bend at the top hangs straight down
     assert_allclose(found.q[200:], 0.0, atol=1e-6)
     assert found.stiffness is None
+
+
+def test_files_have_no_matrix_that_was_never_formed(tmp_path):
+    found = sorosim.statics(hinges(8, 0.3))
+    found.save(tmp_path / "eq.h5")
+    opened = sorosim.open(tmp_path / "eq.h5")
+    assert opened.stiffness is None
+    assert_allclose(opened.tangent_stiffness, found.tangent_stiffness, atol=1e-12)
