@@ -55,6 +55,15 @@ class Course(Type):
         return self.signals.schema(define)
 
 
+class Place(Type):
+    """A place on a link, as `LinkFrames` takes one."""
+
+    def schema(self, define: Define) -> dict[str, Any]:
+        section = {"type": "array", "prefixItems": [{"type": "string"}, {"type": "number", "minimum": 0, "maximum": 1}],
+                   "minItems": 2, "maxItems": 2}  # fmt: skip
+        return {"anyOf": [{"type": "string"}, section]}
+
+
 class Poses(Type):
     """A pose (4, 4), poses (N + 1, 4, 4), or a function of t that gives one."""
 
@@ -97,7 +106,7 @@ class StateWeights(Declared, title="Weights of a state"):
 class PlaceCost(Declared, title="Costs of places"):
     """A frame on a link that is to reach or follow a position or a pose."""
 
-    place: Any = key(Type(), "Name of a link or of a frame, [link, s], in Python also an Anchor.", "arm")
+    place: Any = key(Place(), "Name of a link or of a frame, [link, s], in Python also an Anchor.", "arm")
     _: KW_ONLY
     position: Any = key(
         Course(), "Where it is to be: lengths or expressions of t; in Python also an array (N + 1, 3) or a function.",
@@ -121,7 +130,7 @@ class PlaceCost(Declared, title="Costs of places"):
 class Obstacle(Declared, title="Obstacles"):
     """A ball, or a box along the axes of the world, from which places keep away: w/2 max(0, clearance - distance)^2."""
 
-    places: tuple[Any, ...] = key(ListOf(Type(), "at least one place"), "Places, as `place`.", "[arm, [arm, 0.5]]")
+    places: tuple[Any, ...] = key(ListOf(Place(), "at least one place"), "Places, as `place`.", "[arm, [arm, 0.5]]")
     centre: tuple[float, ...] = key(Vector("length"), "Its centre.", "[30 cm, 0, 0]")
     _: KW_ONLY
     radius: float | None = key(Quantity("length", above=0.0), "Of a ball.", "5 cm", default=None)

@@ -12,6 +12,7 @@ from sorosim.declare import INVALID, At, Given, ListOf, MapOf, Name, Part, Scope
 from sorosim.errors import FileError
 from sorosim.io.nodes import nodes_of, plain
 from sorosim.io.robot_file import Version
+from sorosim.io.schema import file_schema
 from sorosim.io.yaml_reader import read_file
 from sorosim.options import ByName, ControlOptions, StepOptions, given
 from sorosim.problems import failure, shown
@@ -19,6 +20,10 @@ from sorosim.robot import Robot
 
 FIRST_LINE = "sorosim_task: 1"
 FORMAT_VERSION = 1
+ABOUT = (
+    "Version 1 of the format of sorosim's tasks of optimal control: arguments of sorosim.optimal_control. Numbers are "
+    "in SI units unless a text gives a unit."
+)
 _BY_COORDINATE = MapOf(Given(), Text("the name of a coordinate or a link"))
 
 
@@ -72,3 +77,8 @@ def read_task(path: str | Path) -> TaskFile:
     if found is INVALID:
         raise failure(scope.problems, places)
     return found  # type: ignore[no-any-return]
+
+
+def task_schema() -> dict[str, Any]:
+    """JSON Schema of task files."""
+    return file_schema(TaskFile, ABOUT)

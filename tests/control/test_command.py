@@ -3,10 +3,12 @@
 import json
 
 import pytest
+from jsonschema import Draft202012Validator
 
 import sorosim
-from sorosim.control.task import TaskFile, read_task
+from sorosim.control.task import TaskFile, read_task, task_schema
 from sorosim.errors import FileError
+from sorosim.io.yaml_reader import read_text
 
 TASK = """sorosim_task: 1
 horizon: 0.2 s
@@ -83,3 +85,19 @@ def test_mistakes_have_a_place(tmp_path, old, new, words):
         return
     with pytest.raises(FileError, match=words):
         read_task(path)
+
+
+def test_schema_takes_right_tasks_and_the_example_of_every_key(call):
+    schema = task_schema()
+    Draft202012Validator.check_schema(schema)
+    validator, data = Draft202012Validator(schema), read_text(TASK, "task").data
+    assert not list(validator.iter_errors(data))
+    assert list(validator.iter_errors({**data, "horizn": "1 s"}))
+    assert list(validator.iter_errors({**data, "cost": {"finale": {"q": 1}}}))
+    for key, block in schema["properties"].items():
+        assert not list(validator.iter_errors({**data, key: block["examples"][0]})), key
+    for key, block in schema["$defs"]["Cost"]["properties"].items():
+        for example in block.get("examples", []):
+            assert not list(validator.iter_errors({**data, "cost": {key: example}})), key
+    assert json.loads(call("schema", "--task")[1]) == schema
+    assert call("schema", "--task", "--sweep")[0] != 0
