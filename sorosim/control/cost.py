@@ -1,7 +1,7 @@
 """What a motion costs, declared by names: sums of squares, whose derivatives are exact.
 
 J = sum_k dt/2 |r(t_k, x_k, u_k)|^2 + 1/2 |r_N(x_N)|^2, x = [q; qd]. Second derivatives are those of Gauss and Newton,
-J_r^T J_r. Source: docs/theory.md, 15.
+J_r^T J_r. Source: docs/theory.md, 16.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Solvers of optimal control problems: each improves inputs from a first guess on (docs/theory.md, 15)."""
+"""Solvers of optimal control problems: each improves inputs from a first guess on (docs/theory.md, 16)."""
 
 from __future__ import annotations
 
