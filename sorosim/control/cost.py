@@ -6,7 +6,7 @@ J_r^T J_r. Source: docs/theory.md, 16.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -16,7 +16,8 @@ from sorosim.arrays import Array
 from sorosim.declare import At, Boolean, Declared, ListOf, Part, Quantity, Type, Vector, key
 from sorosim.declare.base import Define
 from sorosim.declare.types import SignalVector, is_list
-from sorosim.errors import ModelError
+from sorosim.errors import InputError, ModelError, SorosimError
+from sorosim.model.pose import check_pose
 from sorosim.problems import shown
 from sorosim.signals import as_signal
 
@@ -68,7 +69,7 @@ class Poses(Type):
     """A pose (4, 4), poses (N + 1, 4, 4), or a function of t that gives one."""
 
     def check(self, value: Any) -> Any:
-        return value if callable(value) else _finite(value, (4, 4) if np.ndim(value) == 2 else (None, 4, 4))
+        return value if callable(value) else _rigid(_finite(value, (4, 4) if np.ndim(value) == 2 else (None, 4, 4)))
 
 
 class Functions(Type):
@@ -92,6 +93,13 @@ def _finite(value: Any, shape: tuple[int | None, ...]) -> Array:
     if not np.isfinite(out).all():
         raise ModelError("", "finite numbers", "others")
     return out
+
+
+def _rigid(poses: Array) -> Array:
+    """Poses, if they are some."""
+    for k, pose in enumerate(poses.reshape(-1, 4, 4)):
+        check_pose(f"[{k}]" if poses.ndim == 3 else "", pose)
+    return poses
 
 
 @dataclass(frozen=True)
@@ -199,16 +207,27 @@ class Cost(Declared, title="Costs"):
         return bool(self.goal or self.final or self.exact)
 
 
+def called(where: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    """What a user's function gives."""
+    try:
+        return function(*arguments)
+    except SorosimError:
+        raise
+    except Exception as error:
+        raise InputError(where, "a function without errors", f"{type(error).__name__}: {error}") from error
+
+
 def course(value: Any, times: Array, shape: tuple[int, ...], where: str) -> Array:
     """References at times: (n, 3) or (n, 4, 4)."""
     if isinstance(value, tuple):
         return np.stack([as_signal(one, where).sample(times) for one in value], axis=-1)
     if callable(value):
+        rows = [called(where, value, float(t)) for t in times]
         try:
-            out = _finite([value(float(t)) for t in times], (None, *shape))
+            out = _finite(rows, (None, *shape))
+            return out if shape == (3,) else _rigid(out)
         except ModelError as error:
             raise error.inside(where) from None
-        return out
     if value.ndim == len(shape):
         return np.broadcast_to(value, (len(times), *shape))
     if len(value) != len(times):

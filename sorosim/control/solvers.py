@@ -271,9 +271,11 @@ def solve(solver: str, problem: Problem, U: Array | None, iterations: int, toler
     terms, total, improve = problem.terms, 0, SOLVERS[solver]
     exact, loose = terms.cost.exact, LOOSE * tolerance
     guess = np.zeros((problem.N, problem.motion.n_inputs)) if U is None else U
-    for stage in STAGES if U is None and terms.has_end else STAGES[-1:]:
+    stages = STAGES[-iterations:] if U is None and terms.has_end else STAGES[-1:]
+    for k, stage in enumerate(stages, start=1):
         terms.final_scale = stage
-        found = improve(problem, guess, max(iterations - total, 1), tolerance if stage == 1.0 and not exact else loose)
+        left = iterations - total - (len(stages) - k)  # one for each stage that follows
+        found = improve(problem, guess, left, tolerance if stage == 1.0 and not exact else loose)
         guess, total = found.U, total + found.iterations
     size, before = 0.0, np.inf
     for _ in range(MULTIPLIER_UPDATES if exact else 0):
@@ -288,7 +290,7 @@ def solve(solver: str, problem: Problem, U: Array | None, iterations: int, toler
         found = improve(problem, found.U, iterations - total, loose)
         total += found.iterations
     reached = size <= REACHED
-    words = found.message or f"not converged after {total} iterations"
+    words = found.message or "not converged"
     if not reached:
         words += f"; the end misses the goal by {size:.2g}"
     return found._replace(iterations=total, converged=found.converged and reached, message=words)

@@ -171,7 +171,7 @@ def test_gradient_of_all_terms_matches_differences_in_every_regime(robots, rng, 
             {"place": link, "position": [f"{p[0] + 0.1}+0.1*sin(3*t)", p[1], p[2]], "weight": 10.0, "final": 100.0},
             {"place": link, "pose": np.eye(4), "weight": 5.0, "final": 7.0},
         ],
-        "obstacles": [{"places": [link], "centre": p + [0.01, 0.02, 0.0], "radius": 0.05, "clearance": 0.1}],
+        "obstacles": [{"places": [link], "centre": p + np.array([0.01, 0.02, 0.0]), "radius": 0.05, "clearance": 0.1}],
     }  # fmt: skip
     U = rng.uniform(*between, (3, len(robot.actuator_names)))
     problem = problem_for(robot, cost, 3, dt, goal=x0[:n] + 0.1, **options)
@@ -340,6 +340,15 @@ def test_every_solver_is_an_option():
     assert tuple(SOLVERS) == declared
 
 
+@pytest.mark.parametrize("most", [1, 3, 10])
+def test_iterations_are_no_more_than_asked_for(robots, most):
+    for solver in ("ddp", "l-bfgs-b"):
+        oc = sorosim.optimal_control(robots[CART], 0.4, 0.02, GOOD, goal=UPRIGHT, iterations=most, solver=solver)
+        assert oc.iterations <= most
+        assert not oc.converged
+        assert oc.message == "not converged"
+
+
 def test_trials_that_fail_are_left_and_said(robots, monkeypatch):
     problem = problem_for(robots["mass"], {"final": {"q": 1.0}}, dt=0.1, goal=[1.0])
     U = np.zeros((8, 1))
@@ -378,6 +387,8 @@ def test_where_a_goal_cannot_be_held_the_gains_say_why(robots):
     )  # fmt: skip
     assert "bounds" in weak.gains.message
     assert np.isfinite(weak.gains(10.0, weak.q[-1], weak.qd[-1])).all()
+    with pytest.raises(InputError, match="Gains: expected a state of 8 numbers"):
+        tilted.gains(0.0, weak.q[-1], weak.qd[-1])
 
 
 # motor's bound, link that is to stand, substeps
@@ -437,6 +448,8 @@ def test_damaged_files_are_said(robots, tmp_path):
     [
         ({"horizon": "10 kg"}, "horizon: expected a time"),
         ({"horizon": 0.055}, "horizon: expected a multiple of dt"),
+        ({"dt": 0.2}, "horizon: expected a multiple of dt"),
+        ({"horizon": 1e6}, "horizon: expected at most 7812500 steps"),
         ({"dt": float("nan")}, "dt: expected"),
         ({"cost": {}}, "cost: expected something to reach"),
         ({"cost": {"finale": {"q": 1}}}, "cost.*expected a known key"),
@@ -451,7 +464,22 @@ def test_damaged_files_are_said(robots, tmp_path):
         ({"cost": {"places": [{"place": "pole", "position": np.zeros((3, 3)), "final": 1}]}}, "11 rows"),
         ({"cost": {"places": [{"place": "pole", "pose": np.eye(3), "final": 1}]}}, "pose: expected an array"),
         ({"cost": GOOD | {"obstacles": [{"places": ["pole"], "centre": [0, 0, 0]}]}}, "obstacles.*a radius"),
+        ({"cost": {"places": [{"place": "pole", "pose": 2 * np.eye(4), "final": 1}]}}, "pose: expected a rotation"),
+        (
+            {"cost": {"places": [{"place": "pole", "pose": lambda t: np.ones((4, 4)), "final": 1}]}},
+            "pose.0.: expected a r",
+        ),
+        (
+            {"cost": {"places": [{"place": "pole", "position": lambda t: 1 / 0, "final": 1}]}},
+            "position: .*ZeroDivision",
+        ),
         ({"cost": {"functions": [1]}}, "functions: expected a function"),
+        (
+            {"cost": {"functions": [lambda t, q: q]}},
+            r"functions\[0\]: expected a function without errors, got TypeError",
+        ),
+        ({"cost": {"functions": [lambda t, q, qd, u: "abcd"]}}, r"functions\[0\]: expected 4 arrays"),
+        ({"cost": {"functions": [lambda t, q, qd, u: ("a", q, q, u)]}}, r"functions\[0\]: expected arrays of numbers"),
         ({"cost": {"functions": [lambda t, q, qd, u: 1.0]}}, r"functions\[0\]: expected 4 arrays"),
         ({"cost": {"functions": [lambda t, q, qd, u: (q, q, q, q)]}}, r"functions\[0\]: expected derivatives"),
         ({"goal": None}, "goal: expected coordinates"),
