@@ -28,6 +28,8 @@ NO_STEP = 1e-10
 NEARBY, CORRECTIONS, LEFT_OVER = 5e-3, 3, 0.1
 # of scaled parameters, where nothing is left to improve: of the distance, and of the effort beside it
 STATIONARY, LEAST_EFFORT = 1e-7, 1e-3
+# the same, from which on one step is enough for the effort, whose excess is the square: then only the targets are left
+NEARLY_LEAST = 1e-2
 # least part of the decrease of the error that was predicted; how far targets may be off the prediction where a step is
 # for the effort's sake, as a part of what a step of that length may move them
 DECREASE, OFF_COURSE = 0.1, 0.2
@@ -130,8 +132,12 @@ class Search:
                 continue
             if longest > NO_STEP:
                 change = (trial.J - point.J).T
-                curvature = secant(curvature, step, change @ trial.error)
                 of_effort = secant(of_effort, step, change @ steps.multipliers)
+                if steps.for_effort <= NEARLY_LEAST and (back := self._back(trial)) is not None:
+                    corrected = self._corrected(targets, trial, back, tolerance)
+                    if corrected is not None:
+                        return Outcome(corrected, True, k + 2, "", of_effort)
+                curvature = secant(curvature, step, change @ trial.error)
             trust = max(trust, longest * min(TYPICAL / max(growth, 1e-300), 4.0))
             point = trial
         return Outcome(point, False, MAX_STEPS, f"{MAX_STEPS} steps were not enough", of_effort)
@@ -171,12 +177,17 @@ class Search:
                 return trial
             if norm(trial.error) > LEFT_OVER * size or norm(trial.correction[:n]) > CONTRACTION * norm(dx[:n]):
                 return None
-            J = np.where((p > self.low) & (p < self.high), trial.J, 0.0)
-            _, solved, failed = dposv(J @ J.T, trial.error)
-            if failed:
+            back = self._back(trial)
+            if back is None:
                 return None
-            point, size, dp = trial, max(norm(trial.error), tolerance), -self.manifold.scale * (J.T @ solved)
+            point, size, dp = trial, max(norm(trial.error), tolerance), self.manifold.scale * back
         return None
+
+    def _back(self, point: Point) -> Array | None:
+        """The shortest step of the scaled parameters to the targets, at bounds none; None where there is none."""
+        J = np.where((point.p > self.low) & (point.p < self.high), point.J, 0.0)
+        _, solved, failed = dposv(J @ J.T, point.error)
+        return None if failed else -(J.T @ solved)
 
     def _passes(self, x: Array, y: Array) -> bool:
         """Whether surfaces may have passed through each other between two unknowns."""
