@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import sqrt
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 from scipy.linalg.lapack import dposv
@@ -103,9 +103,11 @@ class Search:
         point = self.manifold.point(targets, x, p)
         if point is None:
             raise ModelError("q0", "a state with a regular tangent stiffness", "one where it is singular or infinite")
-        trust, curvature = np.inf, np.zeros((len(p), len(p)))
+        trust, curvature, best = np.inf, np.zeros((len(p), len(p))), cast(Point | None, None)
         for k in range(MAX_STEPS):
             size = norm(point.error)
+            if point.balanced and (best is None or size <= norm(best.error)):
+                best = point
             steps = self._steps(point, trust, curvature, of_effort, tolerance)
             step = steps.least_effort
             if steps.for_effort <= LEAST_EFFORT:
@@ -125,10 +127,10 @@ class Search:
                 if k == 0 and growth > 1.0 and not point.balanced:
                     return Outcome(point, False, k, "the start is far from an equilibrium", of_effort)
                 trust = min(trust, longest) * min(max(TYPICAL / max(growth, 1e-300), 0.1), 0.5)
-                if trust < LEAST_TRUST:
-                    if point.balanced:
-                        return Outcome(point, False, k, NO_WAY, of_effort)
-                    point, trust = self.manifold.settled(targets, point), np.inf
+                if not point.balanced:  # what is left of its error without the correction may be another
+                    point = self._at_rest(targets, point, best)
+                elif trust < LEAST_TRUST:
+                    return Outcome(self._at_rest(targets, point, best), False, k, NO_WAY, of_effort)
                 continue
             if longest > NO_STEP:
                 change = (trial.J - point.J).T
@@ -140,7 +142,18 @@ class Search:
                 curvature = secant(curvature, step, change @ trial.error)
             trust = max(trust, longest * min(TYPICAL / max(growth, 1e-300), 4.0))
             point = trial
+        point = self._at_rest(targets, point, best)
         return Outcome(point, False, MAX_STEPS, f"{MAX_STEPS} steps were not enough", of_effort)
+
+    def _at_rest(self, targets: Targets, point: Point, best: Point | None) -> Point:
+        """The equilibrium of a point, or the best one before if it is nearer to the targets, or the only one."""
+        try:
+            settled = self.manifold.settled(targets, point)
+        except ModelError:
+            if best is None:
+                raise
+            return best
+        return settled if best is None or norm(settled.error) <= norm(best.error) else best
 
     def _trial(self, targets: Targets, point: Point, step: Array, toward: Array) -> tuple[Point | None, float]:
         """The point after a step of the scaled parameters, None if it is refused; how nonlinear the way was."""
