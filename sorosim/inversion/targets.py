@@ -52,6 +52,8 @@ class Targets:
         labels = dict(zip(framed, self._frames.names, strict=True)) | {key: key for key in sensors}
         self.labels = tuple(labels[key] for key in self.keys)
         self._frame_of = {key: k for k, key in enumerate(framed)}
+        if not isinstance(weights, Mapping):
+            raise InputError("weights", "a mapping of targets to weights", f"{weights!r}"[:60])
         unknown = [key for key in weights if key not in targets]
         if unknown:
             raise InputError("weights", "weights of targets", f"{unknown[0]!r}")
@@ -133,12 +135,17 @@ class Targets:
                 raise InputError(where, "numbers, at least one of them not None", f"{value!r}"[:60])
             return out
         try:
+            # a copy: users may change theirs, and None in an array or a pose becomes NaN
+            if value is None or np.asarray(value).dtype.kind not in "iufO":
+                raise TypeError
             out = np.array(value, dtype=float)
         except (TypeError, ValueError):
             expected = f"{len(dimensions)} numbers, or an array"
             raise InputError(where, expected, f"{value!r}"[:60]) from None
         if not np.isfinite(out).all():
-            raise InputError(where, "finite numbers", f"{out[~np.isfinite(out)][0]}", "None leaves an entry out")
+            raise InputError(
+                where, "finite numbers", f"{out[~np.isfinite(out)][0]}", "None in a list of numbers leaves one out"
+            )
         return out
 
     def errors(self, state: StaticState) -> tuple[Array, Array]:
