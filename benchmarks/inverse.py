@@ -34,7 +34,7 @@ RADIUS, HEIGHT, STEPS, HOLD = 0.04, -0.283, 200, 8.0
 # distance by which it has to be nearer to count; how far targets are that are out of reach, over the robot's extent
 COARSE, FINE, STARTS, NEARER, FAR = 200, 2000, 5, 1e-5, (1.2, 2.0)
 FEW = 200, 40
-METHODS: dict[str, dict[str, Any]] = {"trust-constr": {"gtol": 1e-8}, "SLSQP": {"ftol": 1e-14}}
+METHODS: dict[Any, Any] = {"trust-constr": {"gtol": 1e-8}, "SLSQP": {"ftol": 1e-14}}
 
 
 def _cold(context: Context) -> Action:

@@ -34,7 +34,7 @@ from sorosim.validation import Number, Values
 
 # where a search from the start does not reach the targets: candidates for each other start; how far they are spread, in
 # turn: at 4 three quarters of their inputs lie at a bound, as most do where far targets are nearest
-CANDIDATES, SPREADS = 8, (4.0, 4.0, 1.0)
+CANDIDATES, SPREADS = 12, (4.0, 4.0, 2.0, 1.0)
 # of the range of a parameter: it is at its bound
 AT_BOUND = 1e-9
 

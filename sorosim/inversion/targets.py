@@ -64,7 +64,7 @@ class Targets:
         self._reached: tuple[StaticState, Array, Array, dict[Any, tuple[Array, Array]]] | None = None
         n = len(framed)
         self._goal, self._is_pose = np.tile(np.eye(4), (n, 1, 1)), np.zeros(n, dtype=bool)
-        self._layout: list[tuple[int, Array | tuple[int, ...]]] = []
+        self._layout: list[tuple[int, tuple[int, ...]]] = []
         self.set(targets)
 
     def set(self, targets: Mapping[Any, Any]) -> None:
