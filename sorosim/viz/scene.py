@@ -40,7 +40,8 @@ PLACES: dict[str, tuple[float, float, float, str, str]] = {
 FLOOR, LINES = "#f6f7f9", "#c3c8cf"
 # lights that go with the camera: position (right, up, towards us), intensity
 LIGHTS = (((-1.0, 1.6, 1.2), 0.68), ((1.5, -0.8, 1.0), 0.32), ((-0.8, -1.5, 1.0), 0.16), ((0.0, 0.0, 1.0), 0.14))
-OCCLUSION_BIAS, OCCLUSION_SAMPLES = 0.002, 16  # what is nearer darkens nothing, relative to the size; around a pixel
+# what is nearer darkens nothing, relative to the size; samples around a pixel
+OCCLUSION_BIAS, OCCLUSION_SAMPLES, OCCLUSION_STRENGTH = 0.002, 32, 1.5
 AXES_CORNER = (0.0, 0.0, 0.15, 0.24)  # left, bottom, right, top, as parts of the picture
 ORBIT_STEPS = 24  # of a turn, at which an orbiting camera must see everything
 
@@ -143,7 +144,8 @@ class Scene:
         """Change options, see `sorosim.viz.options.DrawingOptions`. A new view moves the camera."""
         before, self.options = self.options, self.options.changed(self.robot, options)
         self._apply_options()
-        self._set_occlusion()
+        if options.keys() & {"occlusion", "zoom"}:
+            self._set_occlusion()
         if self.options.colour_of(self.robot) != before.colour_of(self.robot):
             self._set_colours()
         if self.options.forces != before.forces:
@@ -157,12 +159,13 @@ class Scene:
     def _set_occlusion(self) -> None:
         if self._stage is None:
             return
+        self.plotter.disable_ssao()  # one that there is does not change
         if not self.options.occlusion:
-            self.plotter.disable_ssao()
             return
         # what is seen gets smaller by a zoom, but not the steps of the depth buffer
         reach, bias = OCCLUSION_RADIUS * self._size / self.options.zoom**0.5, OCCLUSION_BIAS * self._size
         self.plotter.enable_ssao(radius=reach, bias=bias, kernel_size=OCCLUSION_SAMPLES, blur=True)
+        self.plotter.renderer.GetPass().SetIntensityScale(OCCLUSION_STRENGTH)
 
     def show_robots(self, visible: bool) -> None:
         """Show the robots, or only what stands around them."""
@@ -281,7 +284,8 @@ class Scene:
                 rows = sample(motion, np.array([motion.t[0] if t is None else t]))
                 position, inputs = rows[0][0], rows[1][0]
             frame = robot.visual.frame(position, inputs, t, self.options.forces)
-            robot.update(frame, self.options, self._stage.floor, self.arrow_scale, self._least_half_width(frame.g))
+            least, eye = self._least_half_width(frame.g), self._camera.position
+            robot.update(frame, self.options, self._stage.floor, self.arrow_scale, least, eye)
         self.annotations.write("clock", "" if t is None else f"t = {t:.2f} s")
         self._drawn_from = self._camera
         # near and far planes follow the robot, else they cut it
