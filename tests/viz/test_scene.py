@@ -233,8 +233,6 @@ def test_what_is_followed_is_in_the_middle_and_can_be_near():
     assert_allclose(sizes[1] / sizes[0], 3.0, rtol=0.05)
 
 
-
-
 SLEEVE = """
 sorosim: 1
 name: sleeve
