@@ -63,10 +63,8 @@ class Parameter:
 
     def unit(self, written: Sequence[Any]) -> str:
         """Unit of its values, "" where none is known; `written` is how they were given."""
-        dimension = self.dimension or next(
-            (name for value in written if (name := unit_dimension(str(value)))), "number"
-        )
-        return DIMENSIONS[dimension].unit
+        said = (name for value in written if (name := unit_dimension(str(value))))
+        return DIMENSIONS[self.dimension or next(said, "number")].unit
 
 
 def _number_or_word(value: Any) -> Value:

@@ -43,10 +43,8 @@ Colour = tuple[float, ...] | Callable[[Part], tuple[float, ...]]
 # directions to the eye: to the right, to the back, up; to the light: to the right, upwards, to the eye
 EYE, LIGHT = (0.49, -0.79, 0.37), (-0.59, 0.60, 0.54)
 SPATIAL = 0.1  # part of a motion that a figure along the direction of least motion may hide
-TALL, STEEP = (
-    3.0,
-    0.8,
-)  # how much a robot's height speaks against a view from above; cosine of what is nearly from above
+# how much a robot's height speaks against a view from above; cosine to the vertical of what is nearly from above
+TALL, STEEP = 3.0, 0.8
 ROUNDING = 1e-9  # what changes by less than this part of the others, or of what is usual, does not change
 
 GAP = 5.0  # between the line of an axis, its numbers and its name [points]

@@ -61,7 +61,7 @@ def _image(png: bytes | None) -> str:
 
 
 def _position(p: Array) -> str:
-    return ", ".join(f"{1e3 * x:.1f}" for x in p) + " mm"
+    return ", ".join(f"{round(1e3 * x, 1) + 0.0:.1f}" for x in p) + " mm"  # no -0.0
 
 
 def _inputs(robot: Robot, u: Array) -> str:

@@ -196,9 +196,9 @@ def test_formulas_of_another_kind_are_refused(text, dimension, message):
 @pytest.mark.parametrize(
     ("text", "dimension"),
     [
-        ("2 Hz", "frequency"), ("3 kHz", "frequency"), ("0.5 1/s", "rate"), ("2 1/min", "rate"), ("30 rpm", "angular speed"),
-        ("2 rad/s", "angular speed"), ("1 rev/min", "angular speed"), ("3 cm", "length"), ("90 deg", "angle"),
-        ("3", None), ("fast", None),
+        ("2 Hz", "frequency"), ("3 kHz", "frequency"), ("0.5 1/s", "rate"), ("2 1/min", "rate"),
+        ("30 rpm", "angular speed"), ("2 rad/s", "angular speed"), ("1 rev/min", "angular speed"),
+        ("3 cm", "length"), ("90 deg", "angle"), ("3", None), ("fast", None),
     ],
 )  # fmt: skip
 def test_the_dimension_of_a_text_is_that_of_its_words(text, dimension):
