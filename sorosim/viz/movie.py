@@ -201,6 +201,7 @@ def movie(
         times = t[0] + np.arange(int((t[-1] - t[0]) / speed * rate + 1e-6) + 1) * speed / rate
         with Scene(group, size=even, **options) as scene:
             scene.fit_motions()
+            scene.occlude_if_fast()
             write(draft, _images(scene, group, times, progress), rate, even)
 
 

@@ -42,6 +42,7 @@ FLOOR, LINES = "#f6f7f9", "#c3c8cf"
 LIGHTS = (((-1.0, 1.6, 1.2), 0.68), ((1.5, -0.8, 1.0), 0.32), ((-0.8, -1.5, 1.0), 0.16), ((0.0, 0.0, 1.0), 0.14))
 # what is nearer darkens nothing, relative to the size; samples around a pixel
 OCCLUSION_BIAS, OCCLUSION_SAMPLES, OCCLUSION_STRENGTH = 0.002, 32, 1.5
+BY_PROCESSOR = ("llvmpipe", "softpipe", "swrast", "swiftshader", "software")  # renderers of OpenGL
 AXES_CORNER = (0.0, 0.0, 0.15, 0.24)  # left, bottom, right, top, as parts of the picture
 ORBIT_STEPS = 24  # of a turn, at which an orbiting camera must see everything
 
@@ -166,6 +167,19 @@ class Scene:
         reach, bias = OCCLUSION_RADIUS * self._size / self.options.zoom**0.5, OCCLUSION_BIAS * self._size
         self.plotter.enable_ssao(radius=reach, bias=bias, kernel_size=OCCLUSION_SAMPLES, blur=True)
         self.plotter.renderer.GetPass().SetIntensityScale(OCCLUSION_STRENGTH)
+
+    @property
+    def renderer_name(self) -> str:
+        """What draws, in the words of OpenGL: a graphics card, or a program such as llvmpipe."""
+        window = self.plotter.render_window
+        window.Render()  # there is no context before
+        return str(window.GetState().GetRenderer())
+
+    def occlude_if_fast(self) -> None:
+        """Turn ambient occlusion on if the options leave it open and a graphics card draws."""
+        if self.options.occlusion is None:
+            name = self.renderer_name.lower()
+            self.change(occlusion=bool(name) and not any(program in name for program in BY_PROCESSOR))
 
     def show_robots(self, visible: bool) -> None:
         """Show the robots, or only what stands around them."""

@@ -274,6 +274,33 @@ def test_occlusion_darkens_what_is_near_to_something_and_nothing_else():
     assert dark[(at < 0.3) | (at > 0.6)].max() == 0
 
 
+@pytest.mark.parametrize(
+    ("name", "option", "occluded"),
+    [
+        ("NVIDIA RTX A2000", None, True),
+        ("llvmpipe (LLVM 15)", None, False),
+        ("", None, False),
+        ("NVIDIA", False, False),
+    ],
+)
+def test_a_graphics_card_occludes_films_too(name, option, occluded, run, tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(Scene, "renderer_name", name)
+
+    def image(scene):
+        asked.append(scene.options.occlusion)
+        return np.zeros((240, 320, 3), np.uint8)
+
+    monkeypatch.setattr(Scene, "image", image)
+    movie(run, tmp_path / "film.gif", fps=20, size=SMALL, occlusion=option)
+    assert set(asked) == {occluded}
+
+
+def test_what_draws_is_known(run):
+    with Scene(run.robot, size=SMALL) as scene:
+        assert scene.renderer_name
+
+
 def test_still_in_another_size_leaves_the_scene_as_it_was(run, tmp_path):
     with Scene(run.robot, size=SMALL) as scene:
         before = scene.image()
