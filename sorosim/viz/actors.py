@@ -191,9 +191,10 @@ class RobotActors:
             self._add("tendons", self._tendons.mesh, scalars="value", **style).prop.color = colours.CORD
         if self._shaded is not None:
             self._add("shadow", self._shaded.mesh, color=colours.SHADOW, lighting=False, scalars=None)
-        every = [(self._rods, 0), (self._tendons, 0), *((one, k) for k, one in enumerate(self._bodies.values(), 1))]
+        soft = [one for one in (self._rods, self._tendons) if one is not None]
         # with layers: of surfaces that coincide that of the highest is seen
-        self.surfaces = [(one, layer) for one, layer in every if one is not None]
+        self.surfaces = [(one, 0) for one in soft]
+        self.surfaces += [(one, layer) for layer, one in enumerate(self._bodies.values(), int(bool(soft)))]
 
     # -- how they are drawn ----------------------------------------------------------------------------------------
 

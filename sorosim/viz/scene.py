@@ -408,12 +408,17 @@ class Scene:
         """The picture (height, width, 3)."""
         return self.reduced(self.fine_image())
 
-    def fine_image(self) -> Image:
-        """The picture as it is drawn, finer than its size."""
+    def fine_image(self, occluded: bool = True) -> Image:
+        """The picture as it is drawn, finer than its size; or without ambient occlusion, whatever the options say."""
         if self._stage is None:
             self.update(self.robot.initial_q)
+        if not occluded:
+            self.plotter.disable_ssao()
         self.plotter.render()
-        return np.asarray(self.plotter.screenshot(return_img=True))
+        image = np.asarray(self.plotter.screenshot(return_img=True))
+        if not occluded:
+            self._set_occlusion()
+        return image
 
     def reduced(self, fine: Image) -> Image:
         """A picture of the scene's size from a finer one."""
