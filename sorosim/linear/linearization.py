@@ -274,6 +274,16 @@ class Linearization:
 
         return plot_modes(self, path, modes, style)
 
+    def _repr_html_(self) -> str | None:
+        from sorosim.viz.notebook import linearization_html
+
+        return linearization_html(self)
+
+    def _repr_png_(self) -> bytes | None:
+        from sorosim.viz.notebook import linearization_png
+
+        return linearization_png(self)
+
     def _of_robot(self, what: str) -> Any:
         if self.robot is None:
             raise InputError(what, "the motion of a robot", "matrices alone", "Robot.linearize knows the robot")

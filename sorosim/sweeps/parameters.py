@@ -16,6 +16,7 @@ from sorosim.robot import Robot
 from sorosim.sensitivity import scalars_of
 from sorosim.sweeps.samples import Value
 from sorosim.units.table import DIMENSIONS, Exponents, WrongText, combined, split
+from sorosim.units.table import dimension_of as unit_dimension
 from sorosim.validation import as_real
 
 INPUT, DRIVEN, FILE = "u", "driven", "file"
@@ -62,11 +63,8 @@ class Parameter:
 
     def unit(self, written: Sequence[Any]) -> str:
         """Unit of its values, "" where none is known; `written` is how they were given."""
-        from sorosim.units.table import DIMENSIONS
-
-        if self.dimension:
-            return DIMENSIONS[self.dimension].unit
-        return next((unit for value in written if (unit := _unit(value))), "")
+        said = (name for value in written if (name := unit_dimension(str(value))))
+        return DIMENSIONS[self.dimension or next(said, "number")].unit
 
 
 def _number_or_word(value: Any) -> Value:
@@ -88,18 +86,6 @@ def exponents_of(value: Any) -> Exponents | None:
         return combined(words, DIMENSIONS["number"].exponents)[2] if words else None
     except WrongText:
         return None
-
-
-def _unit(value: Any) -> str:
-    """SI unit of a quantity of any kind; "" of a bare number or a word."""
-    from sorosim.units.table import DIMENSIONS
-
-    exponents = exponents_of(value)
-    if exponents is None:
-        return ""
-    if not any(exponents):
-        return "rad"
-    return next((DIMENSIONS[name].unit for name, known in DIMENSIONS.items() if known.exponents == exponents), "")
 
 
 def parameter(robot: Robot, name: str, timed: bool = False) -> Parameter:

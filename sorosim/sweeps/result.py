@@ -233,6 +233,16 @@ class SweepResult:
 
         return plot_sweep(self, path, y, output, style)
 
+    def _repr_html_(self) -> str | None:
+        from sorosim.viz.notebook import sweep_html
+
+        return sweep_html(self)
+
+    def _repr_png_(self) -> bytes | None:
+        from sorosim.viz.notebook import sweep_png
+
+        return sweep_png(self)
+
     def __repr__(self) -> str:
         counts = {word: int(np.sum(self.arrays["status"] == code)) for code, word in STATUS.items()}
         summary = ", ".join(f"{n} {word}" for word, n in counts.items() if n)

@@ -274,14 +274,19 @@ def kind_of(exponents: Exponents | None) -> str:
 
 
 def dimension_of(text: str) -> str | None:
-    """Name of the dimension of a number with a unit; None of anything else."""
+    """Name of the dimension of a number with a unit; None of anything else. Hz is a frequency, rpm an angular speed."""
     try:
         words = split(text)[1]
         exponents = combined(words, DIMENSIONS["number"].exponents)[2] if words else None
     except WrongText:
         return None
-    known = [name for name, dimension in DIMENSIONS.items() if dimension.exponents == exponents and name != "number"]
-    return known[0] if known else None
+    if exponents == DIMENSIONS["frequency"].exponents:
+        names = [word for word, _ in words]
+        if any(name.lower().endswith(("hz", "hertz")) for name in names):
+            return "frequency"
+        turns = any(name == "rpm" or _TABLE[name].exponents == _NONE for name in names)
+        return "angular speed" if turns else "rate"
+    return next((name for name, one in DIMENSIONS.items() if one.exponents == exponents and name != "number"), None)
 
 
 def _similar(word: str, wanted: Exponents | None) -> str:

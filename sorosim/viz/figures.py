@@ -43,6 +43,8 @@ Colour = tuple[float, ...] | Callable[[Part], tuple[float, ...]]
 # directions to the eye: to the right, to the back, up; to the light: to the right, upwards, to the eye
 EYE, LIGHT = (0.49, -0.79, 0.37), (-0.59, 0.60, 0.54)
 SPATIAL = 0.1  # part of a motion that a figure along the direction of least motion may hide
+# how much a robot's height speaks against a view from above; cosine to the vertical of what is nearly from above
+TALL, STEEP = 3.0, 0.8
 ROUNDING = 1e-9  # what changes by less than this part of the others, or of what is usual, does not change
 
 GAP = 5.0  # between the line of an axis, its numbers and its name [points]
@@ -252,16 +254,17 @@ def showing_eye(robot: Robot, points: Array, motion: Array) -> Array:
     """Unit vector towards an eye that sees most of how points (n, 3) of a robot move, by vectors (n, 3).
 
     It looks along the direction of least motion, or as other figures do where the points move in all directions.
+    Where several directions have little motion, it looks across the robot, rather from the usual side.
     """
-    usual = eye_direction(robot)
-    spreads = [x.T @ x / max(float((x**2).sum()), 1e-300) for x in (motion, points - points.mean(axis=0))]
-    up = up_axis(robot.engine.gravity)
-    above = min(10.0 * float(up @ spreads[1] @ up), 0.9)  # of a tall robot little is visible from above
-    # where several directions have little motion: across the robot, rather from the usual side
-    weights = spreads[0] + spreads[1] + above * np.outer(up, up) - 0.05 * np.outer(usual, usual)
+    usual, up = eye_direction(robot), up_axis(robot.engine.gravity)
+    moves, extends = (x.T @ x / max(float((x**2).sum()), 1e-300) for x in (motion, points - points.mean(axis=0)))
+    above = min(TALL * float(up @ extends @ up), 0.9)  # of a tall robot little is visible from above
+    weights = moves + extends + above * np.outer(up, up) - 0.05 * np.outer(usual, usual)
     direction = np.linalg.eigh(weights)[1][:, 0]
-    if direction @ spreads[0] @ direction > SPATIAL:
+    if direction @ moves @ direction > SPATIAL:
         return usual
+    if abs(direction @ up) > STEEP:  # straight from above: what is level is level in the picture
+        return np.asarray(up)
     return np.asarray(direction if direction @ usual >= 0.0 else -direction)
 
 
@@ -280,7 +283,8 @@ def axes_3d(figure: Figure, where: Any, robot: Robot, points: Array, eye: Array 
     axes.patch.set_visible(False)
     # matplotlib counts its angles in axes rolled so that the vertical comes last
     x, y, z = np.roll(eye_direction(robot) if eye is None else eye, 2 - vertical)
-    elevation, azimuth = np.rad2deg([np.arcsin(np.clip(z, -1.0, 1.0)), np.arctan2(y, x)])
+    level = np.hypot(x, y) < 1e-9  # from above the first horizontal axis points to the right
+    elevation, azimuth = np.rad2deg([np.arcsin(np.clip(z, -1.0, 1.0)), -0.5 * np.pi if level else np.arctan2(y, x)])
     axes.view_init(elev=elevation, azim=azimuth, vertical_axis="xyz"[vertical])
     low, high = points.min(axis=0), points.max(axis=0)
     # flat things get a box deep enough for its letters

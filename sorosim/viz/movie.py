@@ -115,21 +115,26 @@ def _snapshots(scene: Scene, group: MotionGroup, times: Array, ghosts: str) -> I
     else:
         opacity, clock = opacities(len(times)), f"t = {', '.join(f'{t:.4g}' for t in times)} s"
 
-    def layer(k: int) -> Image:
+    def drawn() -> tuple[Image, Image]:
+        """The picture, and one by which to tell what is empty: occlusion darkens the surroundings a little."""
+        picture = scene.fine_image()
+        return picture, scene.fine_image(occluded=False) if scene.options.occlusion else picture
+
+    def layer(k: int) -> tuple[Image, Image]:
         if ghosts == TIME:
             scene.tint(colours[k])
         scene.update(*group.state(float(times[k])))
         scene.annotations.write("clock", clock)
-        return scene.fine_image()
+        return drawn()
 
     last = layer(len(times) - 1)
     scene.show_robots(False)
-    empty = scene.fine_image().astype(float)
+    whole, empty = drawn()
     scene.show_robots(True)
-    out = empty.copy()
+    out = whole.astype(float)
     for k in range(len(times)):
-        picture = (layer(k) if k < len(times) - 1 else last).astype(float)
-        changed = np.any(picture != empty, axis=2, keepdims=True)
+        picture, outline = layer(k) if k < len(times) - 1 else last
+        changed = np.any(outline != empty, axis=2, keepdims=True)
         out += np.where(changed, opacity[k] * (picture - out), 0.0)
     return scene.reduced(np.asarray(np.rint(out), dtype=np.uint8))
 
@@ -201,6 +206,7 @@ def movie(
         times = t[0] + np.arange(int((t[-1] - t[0]) / speed * rate + 1e-6) + 1) * speed / rate
         with Scene(group, size=even, **options) as scene:
             scene.fit_motions()
+            scene.occlude_if_fast()
             write(draft, _images(scene, group, times, progress), rate, even)
 
 

@@ -1,12 +1,14 @@
-"""Robots and results in notebooks: a small table beside a side view."""
+"""Robots and results in notebooks: a small table beside a side view or a figure."""
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import wraps
 from html import escape
-from typing import Any
+from io import BytesIO
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -15,14 +17,16 @@ from sorosim.robot import Robot
 from sorosim.viz.side_view import side_view
 
 MOST_LINKS = 12  # in a table, and as many loops
-Show = Callable[[Any], str | None]
+MOST_MODES, DRAWN_MODES = 6, 3
+DPI = 80  # of figures
+T = TypeVar("T")
 
 
-def _or_none(make: Show) -> Show:
+def _or_none(make: Callable[[Any], T]) -> Callable[[Any], T | None]:
     """Return None instead of an error: the notebook then shows the plain text."""
 
     @wraps(make)
-    def representation(thing: Any) -> str | None:
+    def representation(thing: Any) -> T | None:
         try:
             return make(thing)
         except Exception:
@@ -46,8 +50,18 @@ def _picture(robot: Robot, states: list[Array], path: Array | None = None) -> st
     return ""
 
 
+def _png(figure: Any) -> bytes:
+    memory = BytesIO()
+    figure.savefig(memory, format="png", dpi=DPI)
+    return memory.getvalue()
+
+
+def _image(png: bytes | None) -> str:
+    return "" if png is None else f'<img alt="" src="data:image/png;base64,{b64encode(png).decode()}"/>'
+
+
 def _position(p: Array) -> str:
-    return ", ".join(f"{1e3 * x:.1f}" for x in p) + " mm"
+    return ", ".join(f"{round(1e3 * x, 1) + 0.0:.1f}" for x in p) + " mm"  # no -0.0
 
 
 def _inputs(robot: Robot, u: Array) -> str:
@@ -95,3 +109,47 @@ def run_html(run: Any) -> str:
     path = np.stack([run.robot.pose(run.q[k], run.robot.tip_link)[:3, 3] for k in some])
     rows += [("integrator", run.message), (f"tip of {run.robot.tip_link} at the end", _position(path[-1]))]
     return _page(f"{run.robot.name}: run", rows, _picture(run.robot, [run.q[0], run.q[-1]], path))
+
+
+@_or_none
+def sweep_png(sweep: Any) -> bytes:
+    """The figure of a sweep."""
+    return _png(sweep.plot())
+
+
+@_or_none
+def sweep_html(sweep: Any) -> str:
+    """A sweep: what was computed at how many points, what varied, between which places the outputs are; its figure."""
+    rows = [("computed", f"{sweep.plan.command} at {len(sweep)} points, {int(sweep.ok.sum())} with a result")]
+    for name, unit, column in zip(sweep.names, sweep.units, sweep.plan.samples.columns, strict=True):
+        values = sorted(set(column))
+        words = any(isinstance(value, str) for value in values)
+        span = ", ".join(map(str, values)) if words else f"{values[0]:.4g} to {values[-1]:.4g} {unit}".rstrip()
+        rows.append((name, f"{span}, {len(values)} values"))
+    if sweep.ok.any():
+        for label, poses in sweep.poses.items():
+            low, high = (f(poses[sweep.ok, :3, 3], axis=0) for f in (np.min, np.max))
+            rows.append((f"tip of {label}", f"{_position(low)} to {_position(high)}"))
+    for i, why in list(sweep.failed.items())[:1]:
+        rows.append((f"failed: point {i}", why))
+    return _page(f"{sweep.robot.name}: sweep", rows, _image(sweep_png(sweep)))
+
+
+@_or_none
+def linearization_png(lin: Any) -> bytes:
+    """The figure of the first modes of a linearised motion."""
+    return _png(lin.plot(modes=range(1, min(DRAWN_MODES, len(lin.damped)) + 1)))
+
+
+@_or_none
+def linearization_html(lin: Any) -> str:
+    """A linearised motion: whether it is stable, its first modes and their figure."""
+    from sorosim.results.modes import describe
+
+    about = "a steady motion" if lin.qd.any() else "an equilibrium"
+    rows = [("about", f"{about}, {len(lin.names)} coordinates are free"), ("stability", lin.stability)]
+    rows += [(f"mode {k}", describe(lin, k)) for k in range(1, min(MOST_MODES, len(lin.damped)) + 1)]
+    if len(lin.damped) > MOST_MODES:
+        rows.append(("...", f"{len(lin.damped) - MOST_MODES} more modes"))
+    name = "" if lin.robot is None else f"{lin.robot.name}: "
+    return _page(f"{name}linearised motion", rows, _image(linearization_png(lin)))

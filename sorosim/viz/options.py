@@ -60,7 +60,7 @@ class DrawingOptions:
         [rad/s], such as "20 deg/s".
     occlusion : bool, optional
         Whether what is near to something else is darker there (ambient occlusion). Without a graphics card a picture
-        takes some five times as long. Default: in stills and pages.
+        takes some five times as long. Default: in stills and pages, with a graphics card also in films and windows.
     title : str, optional
         Default: the robot's name.
     """

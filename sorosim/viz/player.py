@@ -240,6 +240,7 @@ class Player:
         self.scene.margin_below, margin_right = 0.14 if self.state.timed else 0.06, self.scene.margin_bar
         self.scene.margin_right = margin_right * narrowness(self.scene.size)
         self.scene.fit_motions()
+        self.scene.occlude_if_fast()
         self.slider = self._add_slider() if self.state.timed else None
         if self.slider is not None:
             self.scene.annotations.move_to("scale", 0.11)  # above its line

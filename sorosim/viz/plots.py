@@ -418,7 +418,9 @@ def plot_modes(
         for i, (k, run) in enumerate(zip(chosen, runs, strict=True)):
             states = (lin.q, *_extremes(run))
             shapes = [geometry.at(q, thin) for q in states]
-            eye = figures.showing_eye(lin.robot, shapes[0].points, shapes[-1].points - shapes[0].points)
+            # between both extremes there is nothing of second order in the amplitude
+            motion = shapes[-1].points - shapes[len(shapes) - 2].points
+            eye = figures.showing_eye(lin.robot, shapes[0].points, motion)
             colours = (REST, BACK, OUT) if len(shapes) == 3 else (REST, OUT)
             where = grid[i // columns, i % columns]
             axes = figures.solid_axes(figure, where, geometry, zip(shapes, colours, strict=True), eye=eye)

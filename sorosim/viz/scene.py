@@ -40,7 +40,9 @@ PLACES: dict[str, tuple[float, float, float, str, str]] = {
 FLOOR, LINES = "#f6f7f9", "#c3c8cf"
 # lights that go with the camera: position (right, up, towards us), intensity
 LIGHTS = (((-1.0, 1.6, 1.2), 0.68), ((1.5, -0.8, 1.0), 0.32), ((-0.8, -1.5, 1.0), 0.16), ((0.0, 0.0, 1.0), 0.14))
-OCCLUSION_BIAS, OCCLUSION_SAMPLES = 0.002, 16  # what is nearer darkens nothing, relative to the size; around a pixel
+# what is nearer darkens nothing, relative to the size; samples around a pixel
+OCCLUSION_BIAS, OCCLUSION_SAMPLES, OCCLUSION_STRENGTH = 0.002, 32, 1.5
+BY_PROCESSOR = ("llvmpipe", "softpipe", "swrast", "swiftshader", "software")  # renderers of OpenGL
 AXES_CORNER = (0.0, 0.0, 0.15, 0.24)  # left, bottom, right, top, as parts of the picture
 ORBIT_STEPS = 24  # of a turn, at which an orbiting camera must see everything
 
@@ -143,7 +145,8 @@ class Scene:
         """Change options, see `sorosim.viz.options.DrawingOptions`. A new view moves the camera."""
         before, self.options = self.options, self.options.changed(self.robot, options)
         self._apply_options()
-        self._set_occlusion()
+        if options.keys() & {"occlusion", "zoom"}:
+            self._set_occlusion()
         if self.options.colour_of(self.robot) != before.colour_of(self.robot):
             self._set_colours()
         if self.options.forces != before.forces:
@@ -157,12 +160,26 @@ class Scene:
     def _set_occlusion(self) -> None:
         if self._stage is None:
             return
+        self.plotter.disable_ssao()  # one that there is does not change
         if not self.options.occlusion:
-            self.plotter.disable_ssao()
             return
         # what is seen gets smaller by a zoom, but not the steps of the depth buffer
         reach, bias = OCCLUSION_RADIUS * self._size / self.options.zoom**0.5, OCCLUSION_BIAS * self._size
         self.plotter.enable_ssao(radius=reach, bias=bias, kernel_size=OCCLUSION_SAMPLES, blur=True)
+        self.plotter.renderer.GetPass().SetIntensityScale(OCCLUSION_STRENGTH)
+
+    @property
+    def renderer_name(self) -> str:
+        """What draws, in the words of OpenGL: a graphics card, or a program such as llvmpipe."""
+        window = self.plotter.render_window
+        window.Render()  # there is no context before
+        return str(window.GetState().GetRenderer())
+
+    def occlude_if_fast(self) -> None:
+        """Turn ambient occlusion on if the options leave it open and a graphics card draws."""
+        if self.options.occlusion is None:
+            name = self.renderer_name.lower()
+            self.change(occlusion=bool(name) and not any(program in name for program in BY_PROCESSOR))
 
     def show_robots(self, visible: bool) -> None:
         """Show the robots, or only what stands around them."""
@@ -281,7 +298,8 @@ class Scene:
                 rows = sample(motion, np.array([motion.t[0] if t is None else t]))
                 position, inputs = rows[0][0], rows[1][0]
             frame = robot.visual.frame(position, inputs, t, self.options.forces)
-            robot.update(frame, self.options, self._stage.floor, self.arrow_scale, self._least_half_width(frame.g))
+            least, eye = self._least_half_width(frame.g), self._camera.position
+            robot.update(frame, self.options, self._stage.floor, self.arrow_scale, least, eye)
         self.annotations.write("clock", "" if t is None else f"t = {t:.2f} s")
         self._drawn_from = self._camera
         # near and far planes follow the robot, else they cut it
@@ -390,12 +408,17 @@ class Scene:
         """The picture (height, width, 3)."""
         return self.reduced(self.fine_image())
 
-    def fine_image(self) -> Image:
-        """The picture as it is drawn, finer than its size."""
+    def fine_image(self, occluded: bool = True) -> Image:
+        """The picture as it is drawn, finer than its size; or without ambient occlusion, whatever the options say."""
         if self._stage is None:
             self.update(self.robot.initial_q)
+        if not occluded:
+            self.plotter.disable_ssao()
         self.plotter.render()
-        return np.asarray(self.plotter.screenshot(return_img=True))
+        image = np.asarray(self.plotter.screenshot(return_img=True))
+        if not occluded:
+            self._set_occlusion()
+        return image
 
     def reduced(self, fine: Image) -> Image:
         """A picture of the scene's size from a finer one."""

@@ -87,7 +87,10 @@ def inertia_ellipsoid(body: RigidBody, n_around: int) -> Triangles:
 
 
 def shape_surface(shape: Shape, n_around: int) -> Triangles:
-    """The surface of a shape in its own frame; round ones have `n_around` points around."""
+    """The surface of a shape in its own frame; round ones have `n_around` points around.
+
+    Cylinders have twice as many: their outlines show the corners, and coaxial ones touch.
+    """
     if isinstance(shape, Mesh):
         return _mesh(shape)
     if isinstance(shape, Sphere):
@@ -112,7 +115,7 @@ def shape_surface(shape: Shape, n_around: int) -> Triangles:
         left = np.append(0.5 ** np.arange(TIP_ROWS), 0.0)[:, None]
         lines = [base, left * [r, -2.0 * h] + [0.0, h]]
     else:
-        lines = [base, np.array([[r, -h], [r, h]]), np.array([[r, h], [0.0, h]])]
+        lines, n_around = [base, np.array([[r, -h], [r, h]]), np.array([[r, h], [0.0, h]])], 2 * n_around
     return revolved([(line, _across(line)) for line in lines], n_around)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib import colormaps
 from matplotlib.cm import ScalarMappable
-from matplotlib.colors import BoundaryNorm, Normalize
+from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
@@ -34,7 +34,8 @@ def plot_sweep(
     path : path-like, optional
         Where it is written.
     y : str, optional
-        A column to draw. Default: the position of an output.
+        A column to draw. Default: the position of an output, in a workspace its colour: the first summary of the sweep,
+        or else the distance from where the output is initially.
     output : str, optional
         Whose position is drawn. Default: the last one.
     style : str or path-like, optional
@@ -65,7 +66,7 @@ def plot_sweep(
     elif shape is not None and len(shape) == 2 and min(shape) > 1:
         size, draw = (1.0 + 4.3 * len(shown), 4.2), partial(_draw_maps, shown=shown)
     else:
-        size, draw = (8.6, 6.0), partial(_draw_workspace, colour=y or sweep.names[0], output=output)
+        size, draw = (8.6, 6.0), partial(_draw_workspace, y=y, output=output)
     with new_figure(*size, path, style) as figure:
         draw(figure, sweep)
     return figure
@@ -133,17 +134,18 @@ def _draw_maps(figure: Figure, sweep: Any, shown: list[str]) -> None:
     figure.suptitle(sweep.robot.name)
 
 
-def _draw_workspace(figure: Figure, sweep: Any, colour: str, output: str | None) -> None:
-    """Positions of an output at all points, coloured by a column."""
-    tips, ok, table = sweep.tip(output), sweep.ok, _numeric(sweep)
-    words = colour not in table
-    values = sweep.values[:, sweep.names.index(colour)] if words else table[colour]
+def _draw_workspace(figure: Figure, sweep: Any, y: str | None, output: str | None) -> None:
+    """Positions of an output at all points, coloured by a column, or by their distance from where it is initially."""
+    tips, ok = sweep.tip(output), sweep.ok
+    name = output or sweep.plan.outputs[-1].label
+    colour = y or next(iter(sweep.plan.summary), None)
+    if colour is None:
+        values, label = np.linalg.norm(tips - _start(sweep, name), axis=1), "distance from the initial place [m]"
+    else:
+        values, label = _numeric(sweep)[colour], f"{colour}{_unit(sweep, colour)}"
     axes = axes_3d(figure, 111, sweep.robot, tips[ok])
-    levels = np.unique(values[ok])
-    cmap = colormaps[COLOURS]
-    scale: Any = Normalize(levels[0], levels[-1] if levels[-1] > levels[0] else levels[0] + 1.0)
-    if words:
-        scale = BoundaryNorm(np.arange(len(levels) + 1) - 0.5, cmap.N)
+    cmap, low, high = colormaps[COLOURS], float(values[ok].min()), float(values[ok].max())
+    scale = Normalize(low, high if high > low else low + 1.0)
     size = float(np.clip(1200.0 / max(ok.sum(), 1), 4.0, 30.0))
     stable = np.asarray(sweep.columns.get("stable", ok), dtype=bool)
     settled, loose = ok & stable, ok & ~stable
@@ -155,13 +157,14 @@ def _draw_workspace(figure: Figure, sweep: Any, colour: str, output: str | None)
         handles = [Line2D([], [], linestyle="", marker="x", color="black", label="unstable")]
     if sweep.plan.samples.ordered and ok.all():
         axes.plot(*tips.T, color="black", linewidth=0.6, alpha=0.5)
-    bar = figure.colorbar(
-        ScalarMappable(scale, cmap), ax=axes.placeholder, label=f"{colour}{_unit(sweep, colour)}", shrink=0.7
-    )
-    if words:
-        bar.set_ticks(levels.tolist(), labels=list(dict.fromkeys(sweep.columns[colour].tolist())))
+    figure.colorbar(ScalarMappable(scale, cmap), ax=axes.placeholder, label=label, shrink=0.7)
     if handles:
         figure.legend(handles=handles, loc="outside lower left")
-    name = output or sweep.plan.outputs[-1].label
     missing = f", {len(sweep) - int(ok.sum())} without result" if not ok.all() else ""
     figure.suptitle(f"{sweep.robot.name}: {name} at {int(ok.sum())} points{missing}")
+
+
+def _start(sweep: Any, label: str) -> Array:
+    """Where an output (its label) is initially (3,) [m]."""
+    place = next(one for one in sweep.plan.outputs if one.label == label)
+    return np.asarray(sweep.robot.pose(sweep.robot.initial_q, place.link, s=place.s)[:3, 3])

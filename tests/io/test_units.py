@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sorosim.declare import formula_or_quantity
 from sorosim.errors import ExpressionError, ModelError
 from sorosim.units.quantity import is_quantity, quantity
-from sorosim.units.table import DIMENSIONS, MAX_TEXT, unit_factor
+from sorosim.units.table import DIMENSIONS, MAX_TEXT, dimension_of, unit_factor
 
 
 @pytest.mark.parametrize(
@@ -191,6 +191,18 @@ def test_formulas_of_another_kind_are_refused(text, dimension, message):
     with pytest.raises((ModelError, ExpressionError)) as caught:
         formula_or_quantity(text, dimension, LENGTHS)
     assert str(caught.value).removeprefix(": ") == message
+
+
+@pytest.mark.parametrize(
+    ("text", "dimension"),
+    [
+        ("2 Hz", "frequency"), ("3 kHz", "frequency"), ("0.5 1/s", "rate"), ("2 1/min", "rate"),
+        ("30 rpm", "angular speed"), ("2 rad/s", "angular speed"), ("1 rev/min", "angular speed"),
+        ("3 cm", "length"), ("90 deg", "angle"), ("3", None), ("fast", None),
+    ],
+)  # fmt: skip
+def test_the_dimension_of_a_text_is_that_of_its_words(text, dimension):
+    assert dimension_of(text) == dimension
 
 
 def test_factors_for_expressions():

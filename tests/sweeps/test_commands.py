@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
+from numpy.testing import assert_allclose
 
 import sorosim
-from sorosim.io import sweep_schema
+from sorosim.io import load_text, sweep_schema
 from sorosim.io.yaml_reader import read_file
 from sorosim.viz.sweep_plot import plot_sweep
 
@@ -257,6 +258,29 @@ def test_pictures_of_sweeps(here, points, panels):
     figure = sweep.plot("sweep.png")
     assert len(figure.axes) == panels
     assert (here / "sweep.png").stat().st_size > 10_000
+
+
+def test_a_workspace_is_coloured_by_distance_or_by_what_was_asked_for(here):
+    robot = sorosim.load("arm.yaml")
+    points = {"grid": {"driven.turn": ["0 deg", "90 deg"], "u.side": [0, 1], "u.tendon": [0, 1, 2]}}
+    sweep = sorosim.sweep(robot, points)
+    start = robot.pose(robot.initial_q, "arm")[:3, 3]
+    figure = sweep.plot()
+    (cloud,) = (axes.collections[0] for axes in figure.axes if axes.name == "3d")
+    assert_allclose(np.sort(cloud.get_array()), np.sort(np.linalg.norm(sweep.tip() - start, axis=1)))
+    assert "distance from the initial place [m]" in [axes.get_ylabel() for axes in figure.axes]
+    (cloud,) = (axes.collections[0] for axes in sweep.plot(y="u.side").axes if axes.name == "3d")
+    assert set(cloud.get_array()) == {0.0, 1.0}
+
+
+def test_hertz_stay_hertz(here):
+    text = (here / "arm.yaml").read_text().replace("links:", "parameters: {f: 1 Hz, w: 60 rpm}\nlinks:", 1)
+    robot = load_text(
+        text.replace("{turn: 0}", "{turn: 'sin(2*pi*$f*t) + sin($w*t)'}").replace("statics", "simulate"), "a"
+    )
+    sweep = sorosim.sweep(robot, {"grid": {"parameters.f": ["1 Hz", "2 Hz"], "parameters.w": ["30 rpm"]}},
+                          task={"simulate": {"t_end": 0.01}})  # fmt: skip
+    assert sweep.units == ("Hz", "rad/s")
 
 
 def test_lines_are_the_columns(here):

@@ -2,6 +2,8 @@
 
 import subprocess
 import sys
+from base64 import b64decode
+from dataclasses import replace
 from types import SimpleNamespace
 from xml.etree import ElementTree
 
@@ -15,6 +17,7 @@ from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
 from sorosim.model.joints import Joint
 from sorosim.model.link import Link
+from sorosim.results.modes import describe
 from sorosim.robot import Robot
 from sorosim.viz import notebook as html
 from sorosim.viz.side_view import HEIGHT, WIDTH, _hull, side_view
@@ -63,6 +66,39 @@ def test_results_show_their_numbers(results):
     words = texts(run._repr_html_())
     for part in ("0 to 0.05 s, 6 states", "bdf", run.message, f"{1e3 * run.tip()[-1, 0]:.1f}"):
         assert part in words
+
+
+def png_of(page):
+    source = ElementTree.fromstring(page).find("img").get("src")
+    return b64decode(source.removeprefix("data:image/png;base64,"))
+
+
+def test_a_sweep_shows_what_varied_and_its_figure(robot):
+    points = {"grid": {"u.cable1": ["0 N", "5 N"], "u.cable2": ["0 N", "3 N", "6 N"]}}
+    sweep = sorosim.sweep(robot, points)
+    page = sweep._repr_html_()
+    words = texts(page)
+    low, high = 1e3 * sweep.tip().min(axis=0), 1e3 * sweep.tip().max(axis=0)
+    for part in ("sweep", "statics at 6 points, 6 with a result", "0 to 5 N, 2 values", "u.cable2", "3 values",
+                 f"{low[0]:.1f}", f"{high[2]:.1f} mm"):  # fmt: skip
+        assert part in words
+    assert png_of(page) == sweep._repr_png_()
+    assert sweep._repr_png_().startswith(b"\x89PNG")
+
+
+def test_a_linearised_motion_shows_its_modes(results):
+    lin = results[0].linearize()
+    page = lin._repr_html_()
+    words = texts(page)
+    assert lin.stability in words
+    for k in range(1, 7):
+        assert describe(lin, k) in words
+    assert f"{len(lin.damped) - 6} more modes" in words
+    assert png_of(page) == lin._repr_png_()
+    # matrices alone have no figure, but a table
+    alone = replace(lin, robot=None)
+    assert alone._repr_png_() is None
+    assert describe(lin, 1) in texts(alone._repr_html_())
 
 
 @pytest.mark.parametrize("seed", range(6))

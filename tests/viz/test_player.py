@@ -230,7 +230,7 @@ def test_several_runs_play_together_by_one_clock(run, opened):
     player.state.seek(0.35)
     player.draw()
     robot = player.scene.robots[1]
-    surface, points = robot.surfaces[0], robot.visual.geometry.at(short.q[-1]).points + robot.visual.offset
+    surface, points = robot.surfaces[0][0], robot.visual.geometry.at(short.q[-1]).points + robot.visual.offset
     np.testing.assert_allclose(surface.mesh.points, points[surface.index], atol=1e-6)
     before = player.scene.image()
     hit(player, "c")  # colours tell them apart, and stay

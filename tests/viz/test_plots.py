@@ -10,6 +10,7 @@ import imageio.v3 as iio
 import numpy as np
 import pytest
 from helpers.robots import cable_manipulator, varied_tree
+from matplotlib.figure import Figure
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 from numpy.testing import assert_allclose
 
@@ -27,6 +28,7 @@ from sorosim.model.section import Circle
 from sorosim.model.shape import Box, Sphere
 from sorosim.model.visual import Visual
 from sorosim.robot import Robot
+from sorosim.viz.figures import ignore_rounding
 from sorosim.viz.plots import (
     PLOTS,
     plot_all,
@@ -242,6 +244,29 @@ def test_coordinates_have_a_panel_for_each_strain_and_kind_of_joint(run):
     assert [axes.get_title() for axes in figure.axes] == ["joints: revolute", "arm: bending y", "arm: bending z"]
     assert [text.get_text() for text in figure.axes[0].get_legend().texts] == ["h$1", "h$2"]
     legends_cover_nothing(figure)
+
+
+def test_axes_ignore_rounding():
+    """What a planar motion leaves of 1e-16 across its plane is a straight line, on the scale of the other panels."""
+    robot = planar()
+    made = motion(robot, np.linspace(0.0, 2.0, 21))
+    across = [i for i, name in enumerate(robot.coordinate_names) if "bending_z" in name]
+    made.q[:, across] = 1e-16 * np.random.default_rng(1).normal(size=(21, len(across)))
+    spans = {axes.get_ylabel(): np.ptp(axes.get_ylim()) for axes in panels_of(plot_tip(made))}
+    assert spans["y [m]"] == pytest.approx(max(spans["x [m]"], spans["z [m]"]), rel=0.2)  # but for margins
+    panels = {axes.get_title(): np.ptp(axes.get_ylim()) for axes in plot_coordinates(made).axes}
+    assert panels["arm: bending z"] > 0.1
+    # and nothing is hidden that is more than rounding
+    made.q[:, across] *= 1e10
+    assert np.ptp(plot_coordinates(made).axes[2].get_ylim()) < 1e-4
+
+
+def test_a_straight_line_alone_has_a_scale():
+    figure = Figure()
+    axes = figure.subplots()
+    axes.plot([0.0, 1.0, 2.0], [0.5, 0.5 + 1e-16, 0.5 - 1e-16])
+    ignore_rounding([axes])
+    assert_allclose(axes.get_ylim(), (0.475, 0.525))
 
 
 def test_angles_and_lengths_have_units_of_their_own():

@@ -13,6 +13,7 @@ import pytest
 from helpers.robots import cable_manipulator
 from numpy.testing import assert_allclose, assert_array_equal
 from PIL import Image
+from scipy import ndimage
 
 from sorosim.errors import FileError, InputError, SorosimError
 from sorosim.io import load_text
@@ -36,6 +37,7 @@ except SorosimError as error:
     pytest.skip(str(error), allow_module_level=True)
 
 SMALL = (320, 240)
+BARE = {"floor": False, "axes": False, "title": ""}
 
 
 @dataclass
@@ -181,6 +183,122 @@ def test_rigid_bodies_and_frames_are_drawn():
         red, green, blue = np.moveaxis(scene.image().astype(int), 2, 0)
     assert ((blue - red > 10) & (blue - red < 60) & (blue > 60)).mean() > 0.01  # slate
     assert ((green - red > 80) & (green - blue > 20)).any()  # a frame's y axis
+
+
+def test_a_thin_rod_is_one_line_without_gaps():
+    rod = Rod((Division(1.0, Circle(1e-4), Material(1e6, poisson=0.5, density=1e3), Strain(bending=0)),))
+    hair = Robot(Description("hair", (Link("hair", rod),)))
+    with Scene(hair, view="side", size=(800, 400), **BARE) as scene:
+        scene.update([0.02, 0.1])
+        ink = (255.0 - scene.image()).max(axis=2) / 255.0
+    columns = np.flatnonzero(ink.max(axis=0) > 0.05)
+    assert_array_equal(np.diff(columns), 1)
+    assert len(columns) > 500
+    # 1.5 pixels high, as dark as the rod: a hundredth of that without a least width
+    assert ink[:, columns[10:-10]].sum(axis=0).min() > 0.5
+
+
+BLOCKS = """
+sorosim: 1
+name: blocks
+gravity: [0, 0, 0]
+parameters: {slide: {prismatic: {axis: [1, 0, 0]}}, cube: {box: {size: [10 cm, 10 cm, 10 cm]}, mass: 1 kg}}
+links:
+  block: {joint: $slide, body: $cube}
+  far: {joint: $slide, body: $cube, at: {position: [2 m, 0, 0]}}
+"""
+
+
+def blocks(**options):
+    """Where a picture along y shows one of the blocks."""
+    with Scene(load_text(BLOCKS, "blocks.yaml"), size=(640, 360), view="side", **BARE, **options) as scene:
+        scene.update([0.0, 0.0])
+        return (scene.image() < 250).any(axis=2)
+
+
+def test_zoom_magnifies_the_middle():
+    once, twice = (np.flatnonzero(blocks(zoom=zoom).any(axis=0)) for zoom in (1.0, 2.0))
+    assert once[0] > 3
+    assert once[-1] < 636
+    assert len(twice) == 0  # both blocks are beyond the sides
+
+
+def test_what_is_followed_is_in_the_middle_and_can_be_near():
+    sizes = []
+    for zoom in (2.0, 6.0):
+        rows, columns = np.nonzero(blocks(follow="block", zoom=zoom))
+        assert abs(columns.min() + columns.max() - 639) <= 2
+        assert abs(rows.min() + rows.max() - 359) <= 2
+        sizes.append(np.ptp(columns) + 1)
+    assert_allclose(sizes[1] / sizes[0], 3.0, rtol=0.05)
+
+
+SLEEVE = """
+sorosim: 1
+name: sleeve
+gravity: [0, 0, 0]
+parameters: {turned: {rotation: {axis: [0, 1, 0], angle: 90 deg}}}
+links:
+  shaft: {visual: [{cylinder: {length: 40 cm, radius: 4 cm}, colour: blue, at: $turned}]}
+  sleeve:
+    at: {rotation: {axis: [1, 0, 0], angle: 2.5 deg}}
+    visual: [{cylinder: {length: 20 cm, radius: 4 cm}, colour: red, at: $turned}]
+"""
+
+
+@pytest.mark.parametrize("occlusion", [False, True])
+def test_surfaces_that_coincide_do_not_flicker(occlusion):
+    with Scene(load_text(SLEEVE, "sleeve.yaml"), size=(640, 360), occlusion=occlusion, **BARE) as scene:
+        scene.update([])
+        image = scene.image().astype(int)
+    red, blue = image[..., 0] - image[..., 2] > 25, image[..., 2] - image[..., 0] > 25
+    labels, n = ndimage.label(red)
+    assert red.sum() > 5000
+    # one band, but for single pixels at its edges, without holes
+    assert (ndimage.sum_labels(red, labels, np.arange(1, n + 1)) > 4).sum() == 1
+    assert not (ndimage.binary_closing(red, iterations=4) & blue).any()
+
+
+def test_occlusion_darkens_what_is_near_to_something_and_nothing_else():
+    """Of two blocks the gap between them is dark, their far ends are not."""
+    shades = []
+    for occlusion in (False, True):
+        robot = load_text(BLOCKS.replace("2 m", "11 cm"), "blocks.yaml")
+        with Scene(robot, size=(640, 360), occlusion=occlusion, **BARE) as scene:
+            scene.update([0.0, 0.0])
+            shades.append(scene.image().astype(int).sum(axis=2))
+    columns = np.flatnonzero((shades[0] < 720).any(axis=0))
+    at = (columns - columns[0]) / np.ptp(columns)
+    dark = (shades[0] - shades[1] > 60)[:, columns].sum(axis=0)  # pixels of each column
+    assert dark[(at > 0.3) & (at < 0.6)].max() > 50
+    assert dark[(at < 0.3) | (at > 0.6)].max() == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "occluded"),
+    [
+        ("NVIDIA RTX A2000", None, True),
+        ("llvmpipe (LLVM 15)", None, False),
+        ("", None, False),
+        ("NVIDIA", False, False),
+    ],
+)
+def test_a_graphics_card_occludes_films_too(name, option, occluded, run, tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(Scene, "renderer_name", name)
+
+    def image(scene):
+        asked.append(scene.options.occlusion)
+        return np.zeros((240, 320, 3), np.uint8)
+
+    monkeypatch.setattr(Scene, "image", image)
+    movie(run, tmp_path / "film.gif", fps=20, size=SMALL, occlusion=option)
+    assert set(asked) == {occluded}
+
+
+def test_what_draws_is_known(run):
+    with Scene(run.robot, size=SMALL) as scene:
+        assert scene.renderer_name
 
 
 def test_still_in_another_size_leaves_the_scene_as_it_was(run, tmp_path):

@@ -96,14 +96,23 @@ def test_every_moment_is_in_the_picture_and_earlier_ones_are_paler(run, tmp_path
 
 def test_the_last_moment_is_drawn_as_if_it_were_alone(run, tmp_path):
     shown = MotionGroup((motion_of(run),))
-    with Scene(shown, size=SMALL, occlusion=True, **BARE) as scene:  # as stills are
+    with Scene(shown, size=SMALL, **BARE) as scene:
         scene.fit_motions(np.array([0.0, 2.0]))
         scene.update(*shown.state(2.0))
         alone = scene.image().astype(int)
     last = dark(alone)
     last[:40] = False  # the clock
-    image = picture(run, tmp_path, t=[0.0, 2.0], **BARE)
+    image = picture(run, tmp_path, t=[0.0, 2.0], occlusion=False, **BARE)
     assert np.abs(image - alone)[last].max() <= 2
+
+
+def test_occlusion_leaves_no_seams_around_moments(run, tmp_path):
+    """Occlusion darkens empty places a little: they are empty all the same, and hide no earlier moment."""
+    times = [0.0, 0.2, 0.4]  # that overlap
+    with_it, without = (
+        picture(run, tmp_path, t=times, ghosts="time", occlusion=occlusion, **BARE) for occlusion in (True, False)
+    )
+    assert not ((with_it - without).max(axis=2) > 20).any()  # it only darkens
 
 
 def test_colours_of_times_are_those_of_the_legend(run, tmp_path):
@@ -198,7 +207,7 @@ def test_one_clock_a_short_run_stays_at_its_end(robot, run):
         scene.update(*shown.state(1.7))
         drawn = scene.robots[1]
         expected = drawn.visual.geometry.at(short.q[-1]).points
-        surface = drawn.surfaces[0]
+        surface, _ = drawn.surfaces[0]
         assert_allclose(surface.mesh.points, expected[surface.index], atol=1e-6)  # meshes hold single precision
 
 

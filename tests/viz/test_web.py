@@ -96,6 +96,30 @@ def test_points_of_the_page_are_those_of_the_robot(run, tmp_path):
             assert_allclose(R.apply(normal), shape.normals, atol=0.005)
 
 
+def test_the_page_knows_how_thin_parts_grow(run, tmp_path):
+    """Points of the page, grown as its shader does it, are those of the robot with a least half-width."""
+    page, geometry = written(run, tmp_path, fps=5.0), Geometry(run.robot, *FINE)
+    local = page.array("localPoints").reshape(-1, 3).astype(float)
+    growth = 2.0**0.5 * page.array("growth").reshape(-1, 4)[:, :3] / 127.0
+    missing = np.maximum(0.05 - page.array("halfWidths"), 0.0)[:, None]
+    assert (missing > 0.0).any()
+    position, _, turn = poses_of(page)
+    station = page.array("pointStations")
+    points = Rotation.from_quat(turn[2][station]).apply(local + missing * growth) + position[2][station]
+    assert_allclose(points, geometry.at(run.q[2], 0.05).points, atol=0.05 * 0.5 * 2.0**1.5 / 127.0)  # in whole 127ths
+
+
+def test_the_page_knows_what_is_followed(run, tmp_path):
+    page = written(run, tmp_path, fps=5.0, follow="arm", zoom=3.0)
+    wanted = [run.robot.pose(q, "arm", s=0.5)[:3, 3] for q in run.q]
+    assert_allclose(page.array("followed").reshape(-1, 3), wanted, atol=1e-6)
+    assert (page.motion["near"], page.motion["zoom"]) == (True, 3.0)
+    page = written(run, tmp_path, fps=5.0)
+    assert_array_equal(page.array("followed"), 0.0)
+    assert page.motion["occlusion"] > 0.0
+    assert written(run, tmp_path, fps=5.0, occlusion=False).motion["occlusion"] == 0.0
+
+
 def test_triangles_and_parts_of_the_page_are_those_of_the_robot(run, tmp_path):
     page = written(run, tmp_path)
     geometry, faces = Geometry(run.robot, *FINE), page.array("faces")
@@ -383,6 +407,16 @@ def test_the_script_blends_poses_between_stored_times(run, tmp_path):
     assert_allclose(got[0], shapes[0], atol=5e-7)  # before the start: the start
     assert_allclose(got[1], 0.75 * shapes[0] + 0.25 * shapes[1], atol=2e-6)  # the blend is even to second order
     assert_allclose(got[2], shapes[1], atol=5e-7)
+
+
+@needs_node
+def test_the_script_zooms_and_follows(tmp_path):
+    got = run_script(
+        tmp_path,
+        "console.log(JSON.stringify([v.viewAngle(1), v.viewAngle(4), v.pointAt([0, 0, 0, 2, 4, 6], [0, 1], 0.25)]));",
+    )
+    assert np.tan(got[0] / 2.0) == pytest.approx(4.0 * np.tan(got[1] / 2.0))
+    assert got[2] == [0.5, 1.0, 1.5]
 
 
 @needs_node
