@@ -12,7 +12,6 @@ import numpy as np
 
 from sorosim.arrays import Array
 from sorosim.interactive.session import LiveState
-from sorosim.results.result import Run
 from sorosim.viz.arrows import COLOURS, ArrowScale, arrow_shape, arrow_triangles
 from sorosim.viz.camera import VIEW_ANGLE, fit_camera, largest, up_axis
 from sorosim.viz.colours import part_colour, rgb
@@ -129,9 +128,7 @@ class RobotScene:
     def _show_wrenches(self, now: LiveState, kinds: Collection[str]) -> None:
         acting = Wrenches.of(())
         if kinds:
-            zero = np.zeros(now.robot.n_multipliers)
-            row = Run(now.robot, np.array([now.t]), now.q[None], now.qd[None], now.u[None], zero[None], {}, {}, {}, "")
-            self.visual.motion = motion_of(row)
+            self.visual.motion = motion_of(now.run())
             acting = self.visual.wrenches(now.q, now.u, now.t, kinds)
             self._rescale(acting)
         drawn = {key: (np.zeros((0, 3)),) * 2 for key in self._arrows if key[0] in FORCES}
