@@ -22,7 +22,7 @@ from helpers.browser import browser, close_notices  # noqa: E402
 from make_pictures import write  # noqa: E402
 
 ROBOT, WIDTH = "cable_manipulator", 840  # pixels
-PULLED = (0.0, -0.06, 0.09)  # relative to the size of the robot
+PULLED = (0.0, -0.25, 0.35)  # relative to the size of the robot
 MOVED, PATIENCE = 3.0, 600.0  # s of motion before the picture, s on the clock until it has moved
 
 
@@ -36,7 +36,7 @@ def photograph(name: str) -> Image.Image:
         session.grab(session.controls.tip)
         _wait(lambda: session.state.pull is not None)
         begin, point = session.state.t, session.state.pull[0]
-        session.aim(point + session._size * np.array(PULLED))
+        session.aim(point + session.size * np.array(PULLED))
         _wait(lambda: session.state.t > begin + MOVED or session.state.paused)
         time.sleep(1.0)  # the picture of the browser comes behind
         return Image.open(io.BytesIO(driver.get_screenshot_as_png()))

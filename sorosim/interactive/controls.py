@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sorosim.arrays import Array, Mask
+from sorosim.arrays import Array
 from sorosim.engine.bounds import natural_bounds
 from sorosim.engine.inputs import driven_motion, driven_signals, input_motion
 from sorosim.errors import InputError, nearest

@@ -18,7 +18,6 @@ from sorosim.options import LiveArguments, checked
 from sorosim.robot import Robot
 from sorosim.validation import Number, describe
 
-
 LOCAL = ("127.0.0.1", "localhost", "::1")
 
 
@@ -85,7 +84,8 @@ def live(
     Parameters
     ----------
     robot : Robot, or name of a file or of a bundled robot
-        A file is read again whenever it, or one that it takes in, is saved; with a mistake in it, the robot before goes on.
+        A file is read again whenever it, or one that it takes in, is saved; with a mistake in it, the robot before goes
+        on.
     u, driven : as in `simulate`
         Inputs and motions that begin the sliders and can be played. Default: those of the file.
     bounds : mapping of str to (low, high)
@@ -129,6 +129,7 @@ def live(
     options = checked(LiveArguments, {"dt": dt, "speed": speed, "port": port})
     if not isinstance(host, str):
         raise InputError("host", "a name or an address", describe(host))
+
     def read() -> Robot:
         return robot if isinstance(robot, Robot) else load(robot, set=set)
 

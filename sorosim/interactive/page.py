@@ -18,7 +18,7 @@ from sorosim.arrays import Array
 from sorosim.errors import InputError, SorosimError
 from sorosim.interactive.controls import ROUNDING, Control
 from sorosim.interactive.scene import RobotScene
-from sorosim.interactive.session import MODES, STATICS, LiveState, Session
+from sorosim.interactive.session import MODES, MOTION, STATICS, LiveState, Session
 from sorosim.viz.motion import TINTS
 from sorosim.viz.options import CENTRE_OF_MASS, CONTACTS, FORCES, LOADS
 
@@ -86,16 +86,15 @@ class Page:
                     self._build(state)
                 with self._server.atomic():
                     self._show(state)
-                failed = ""
             except Exception as error:  # the page must say what it cannot show
                 failed = self._fail(error, failed)
             sent.append(time.perf_counter())
             self.rate = (len(sent) - 1) / (sent[-1] - sent[0]) if len(sent) > 1 else 0.0
 
     def _fail(self, error: Exception, before: str = "") -> str:
-        """Pause the motion, say what was raised, and return it; it is no news if it was raised before."""
+        """Pause the motion, say what was raised, and return it; what was raised before is no news in the pause."""
         what = f"{type(error).__name__}: {error}"
-        if what != before:
+        if what != before or not self.session.state.paused:
             self.session.fail(error)
         self._message.content = self.session.state.message or what
         return what

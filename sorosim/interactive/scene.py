@@ -104,7 +104,8 @@ class RobotScene:
         scene, robot = self._scene, self.visual.robot
         room = 0.0 if robot.engine.loading.touches else ROOM * self._size
         points = np.concatenate([self._extent, self._extent - room * up])
-        floor, framed = Floor.below(points, up), [points]
+        floor = Floor.below(points, up)
+        framed = [points, (floor.lines @ floor.axes).reshape(-1, 3)]
         scene.set_up_direction(up)
         scene.add_line_segments(
             "/floor", floor.lines @ floor.axes, GRID_COLOUR, thickness=GRID_THICKNESS, thickness_units="screen"

@@ -120,6 +120,16 @@ class Session:
         Files that the robot was read from.
     reload : callable, optional
         Reads it again.
+
+    Attributes
+    ----------
+    state : LiveState
+        The newest.
+    robot : Robot
+        Without pulls.
+    controls : Controls
+    size : float
+        Largest extent of the robot [m].
     """
 
     def __init__(
@@ -370,7 +380,7 @@ class Session:
         try:
             self.robot, self._pull = robot, Pull(robot)
             self.controls = Controls(robot, *self._prescribed)
-            self._gravity, self._size = np.array(robot.description.gravity), extent(robot)
+            self._gravity, self.size = np.array(robot.description.gravity), extent(robot)
             wanted = known.get("_wanted", {})
             kept = {name: x for name, x in wanted.items() if name in self.controls.all} if q is not None else {}
             self._restart(q, qd, 0.0 if q is None else known["_now"].t, kept)
@@ -465,7 +475,7 @@ class Session:
         q = self._now.q
         self._release()
         grip = self._pull.at(q, link, point, s)
-        self._pull.grab(grip, q, self.controls.free, self._strength, self._size)
+        self._pull.grab(grip, q, self.controls.free, self._strength, self.size)
 
     def _release(self) -> None:
         self._pull.release()

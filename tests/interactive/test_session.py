@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import sorosim
 from sorosim.errors import InputError, ModelError
+from sorosim.files_read import noting_files
 from sorosim.interactive import session as module
 from sorosim.interactive.controls import Controls
 from sorosim.interactive.pull import FREQUENCY, Pull, response
@@ -35,6 +36,14 @@ actuators:
   tendon: {tendon: {rod: finger, y: 0, z: 0.8*r}}
 simulate: {t_end: 2, u: {tendon: "2*smoothstep(t)"}}
 """
+WITH_OTHERS = """\
+sorosim: 1
+include: [base.yaml]
+links:
+  tool: {parent: finger, joint: fixed, visual: [{mesh: {file: body.off}}]}
+simulate: {t_end: 2, u: {tendon: {csv: u.csv}}}
+"""
+TETRAHEDRON = "OFF\n4 4 0\n0 0 0\n0.02 0 0\n0 0.02 0\n0 0 0.02\n3 0 2 1\n3 0 1 3\n3 0 3 2\n3 1 2 3\n"
 DT = 5e-3
 
 
@@ -434,35 +443,31 @@ def save_as_later(path, text, seconds):
 
 def test_files_that_the_file_takes_in_are_watched(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "WATCHED", 0.0)
-    write_stl(tmp_path / "body.stl", 0.01)
-    (tmp_path / "base.yaml").write_text(FINGER)
+    base, main, mesh = FINGER[: FINGER.index("simulate")], tmp_path / "main.yaml", tmp_path / "body.off"
+    (tmp_path / "base.yaml").write_text(base)
     (tmp_path / "u.csv").write_text("t, tendon\n0, 0\n1, 1\n")
-    body = "{mass: 10 g, visual: [{mesh: {file: body.stl}}]}"
-    main = tmp_path / "main.yaml"
+    mesh.write_text(TETRAHEDRON)
     main.write_text(WITH_OTHERS)
     with noting_files() as files:
         robot = sorosim.load(main)
     session = Session(robot, watched=files, reload=lambda: sorosim.load(main))
-    assert {path.name for path in session._saved_at} == {"main.yaml", "base.yaml", "u.csv", "body.stl"}
+    assert {path.name for path in session._saved_at} == {"main.yaml", "base.yaml", "u.csv", "body.off"}
 
     def seen(path, text, seconds):
         save_as_later(tmp_path / path, text, seconds)
         session._look_at_file()
         return session.frame(0.0)
 
-    state = seen("base.yaml", FINGER.replace("12 cm", "15 cm"), 10**9)
+    state = seen("base.yaml", base.replace("12 cm", "15 cm"), 1)
     assert state.robot.links[0].rod.length == 0.15
     assert "base.yaml" in state.message
-    seen("u.csv", "t, tendon\n0, 0\n1, 3\n", 10**9)
+    seen("u.csv", "t, tendon\n0, 0\n1, 3\n", 1)
     assert session.controls.prescribed(1.0) == {"tendon": 3.0}
-    write_stl(tmp_path / "body.stl", 0.02)
-    os.utime(tmp_path / "body.stl", ns=(10**18, 10**18))
-    session._look_at_file()
-    assert "body.stl" in session.frame(0.0).message
-    # one that is included while another has a mistake
-    bad = seen("base.yaml", FINGER.replace("12 cm", "-12 cm"), 2 * 10**9)
-    assert "-12 cm" in bad.message
-    assert seen("base.yaml", FINGER, 3 * 10**9).robot.links[0].rod.length == 0.12
+    larger = seen("body.off", TETRAHEDRON.replace("0.02", "0.04"), 1)
+    assert np.ptp(larger.robot.links[1].visual[0].shape.vertices, axis=0).max() == 0.04
+    # whatever is mended is seen, though the others were not reached
+    assert "-12 cm" in seen("base.yaml", base.replace("12 cm", "-12 cm"), 2).message
+    assert seen("base.yaml", base, 3).robot.links[0].rod.length == 0.12
 
 
 # -- controls ----------------------------------------------------------------------------------------------------------
