@@ -31,7 +31,7 @@ ROOM = 0.3  # below a robot that nothing bears, relative to its size: it may sin
 
 
 class RobotScene:
-    """One robot in a scene of viser.
+    """One robot in a scene of viser; `ends` (n, 3) are those of the lines of its floor.
 
     Parameters
     ----------
@@ -105,7 +105,8 @@ class RobotScene:
         room = 0.0 if robot.engine.loading.touches else ROOM * self._size
         points = np.concatenate([self._extent, self._extent - room * up])
         floor = Floor.below(points, up)
-        framed = [points, (floor.lines @ floor.axes).reshape(-1, 3)]
+        self.ends = (floor.lines @ floor.axes).reshape(-1, 3)
+        framed = [points, self.ends]
         scene.set_up_direction(up)
         scene.add_line_segments(
             "/floor", floor.lines @ floor.axes, GRID_COLOUR, thickness=GRID_THICKNESS, thickness_units="screen"

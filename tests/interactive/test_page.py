@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from helpers.browser import browser, has_browser
+from helpers.browser import browser, close_notices, has_browser
 from typer.testing import CliRunner
 
 import sorosim
@@ -19,6 +19,7 @@ from sorosim.cli.main import app
 from sorosim.errors import InputError, SorosimWarning
 from sorosim.interactive.controls import Control
 from sorosim.interactive.page import Page, _on_slider, _pace
+from sorosim.interactive.scene import ASPECT
 from sorosim.interactive.session import Session
 from sorosim.viz.options import FORCES
 
@@ -89,6 +90,23 @@ def test_sliders_set_and_follow(page):
     assert slider.value == pytest.approx(3.0 + 0.1 * (one.high - one.low))
     page._called(page.session.set_speed)(event(9.0, client=False))  # set by the page itself: no command
     assert shown(page).speed == 1.0
+
+
+@pytest.mark.parametrize("page", ["cable_manipulator", "hybrid_parallel", "underwater_vehicle"], indirect=True)
+def test_the_floor_is_in_sight_of_the_first_camera(page):
+    first = page._server.initial_camera
+    ahead = first.look_at - first.position
+    distance = np.linalg.norm(ahead)
+    ahead = ahead / distance
+    right = np.cross(ahead, first.up)
+    right /= np.linalg.norm(right)
+    upwards = np.cross(right, ahead)
+    from_eye = page._scene.ends - first.position
+    depth = from_eye @ ahead
+    assert (depth > first.near).all()
+    half = np.tan(0.5 * first.fov)
+    assert (np.abs(from_eye @ upwards) < half * depth).all()
+    assert (np.abs(from_eye @ right) < ASPECT * half * depth).all()
 
 
 def test_sliders_show_round_numbers(page):
@@ -260,6 +278,8 @@ def test_a_person_in_a_browser_moves_pulls_and_records(tmp_path):
         (client,) = until(lambda: list(live._page._server.get_clients().values()), "client")
         canvas = until(lambda: driver.find_elements(By.TAG_NAME, "canvas"), "canvas")[0]
         until(lambda: "cable1 [N]" in driver.page_source, "slider")
+        until(lambda: session.state.t > 0.0, "motion", 600.0)  # after the compilation
+        close_notices(driver)
 
         def press(label):
             buttons = driver.find_elements(By.TAG_NAME, "button")
