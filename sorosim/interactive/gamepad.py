@@ -25,7 +25,7 @@ Bindings = Mapping[str, str]
 
 class _Binding(NamedTuple):
     kind: str  # AXIS or BUTTON
-    index: int
+    number: int
     target: str  # a control or a command
     sign: float
 
@@ -73,13 +73,13 @@ class Gamepad:
         """Read it once, and change controls by what a time [s] makes of it."""
         self._pump()
         names = list(self._session.controls.all)
-        pressed = {one.index for one in self._bindings if one.kind == BUTTON and self._joystick.get_button(one.index)}
+        pressed = {one.number for one in self._bindings if one.kind == BUTTON and self._joystick.get_button(one.number)}
         for one in self._bindings:
             if one.target in COMMANDS:
-                if one.index in pressed - self._pressed:
+                if one.number in pressed - self._pressed:
                     self._session.press(one.target)
             elif one.target in names:  # it may have gone with the robot of a file that was read again
-                deflection = self._joystick.get_axis(one.index) if one.kind == AXIS else float(one.index in pressed)
+                deflection = self._joystick.get_axis(one.number) if one.kind == AXIS else float(one.number in pressed)
                 if abs(deflection) > DEAD:
                     self._session.nudge(names.index(one.target), one.sign * deflection * RATE * elapsed)
         self._pressed = pressed
