@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sorosim.interactive.live import live
-from sorosim.interactive.session import LiveState, Session
+from sorosim.interactive.session import Session
+from sorosim.interactive.state import LiveState
 
 ROBOTS = (
     "cable_manipulator",

@@ -129,4 +129,4 @@ def test_the_study_of_live_pages_pulls_and_measures(monkeypatch):
     (pace,) = live.study(said.append, ["cable_manipulator"])
     assert min(pace.rate, pace.factor, pace.grab, pace.busy) > 0.0
     assert said[1].startswith("cable_manipulator: ")
-    assert len(said[0].split(",")) == len(said[1].split(","))
+    assert len(said[0].split(", ")) == len(said[1].replace(":", ",").split(", "))

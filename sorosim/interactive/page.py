@@ -18,7 +18,8 @@ from sorosim.arrays import Array
 from sorosim.errors import InputError, SorosimError
 from sorosim.interactive.controls import ROUNDING, Control
 from sorosim.interactive.scene import RobotScene
-from sorosim.interactive.session import MODES, MOTION, STATICS, LiveState, Session
+from sorosim.interactive.session import MODES, MOTION, STATICS, Session
+from sorosim.interactive.state import LiveState
 from sorosim.viz.motion import TINTS
 from sorosim.viz.options import CENTRE_OF_MASS, CONTACTS, FORCES, LOADS
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sorosim.arrays import Array
-from sorosim.interactive.session import LiveState
+from sorosim.interactive.state import LiveState
 from sorosim.viz.arrows import COLOURS, ArrowScale, arrow_shape, arrow_triangles
 from sorosim.viz.camera import VIEW_ANGLE, fit_camera, largest, up_axis
 from sorosim.viz.colours import part_colour, rgb

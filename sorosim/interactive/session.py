@@ -12,7 +12,7 @@ import time
 import traceback
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
@@ -27,8 +27,9 @@ from sorosim.files_read import noting_files
 from sorosim.interactive.controls import Controls, extent
 from sorosim.interactive.pull import Pull
 from sorosim.interactive.recording import Recording, pull_load
+from sorosim.interactive.state import LiveState
 from sorosim.options import LiveArguments, checked
-from sorosim.results.result import Equilibrium, Run
+from sorosim.results.result import Equilibrium
 from sorosim.robot import Robot, check_robot
 from sorosim.stepping.stepper import Stepper, StepState
 from sorosim.units.quantity import amount
@@ -48,67 +49,6 @@ NOTED = 10.0  # s that a note is shown
 COMPILING = "compiling ..."
 SHARE_WEIGHT = 0.02  # of the newest step in the mean share of a controller
 WATCHED = 0.5  # s between looks at the robot's files
-
-
-@dataclass(frozen=True)
-class LiveState:
-    """A robot between two steps, and what there is to say about it.
-
-    Attributes
-    ----------
-    generation : int
-        Changes with the robot.
-    robot : Robot
-    controls : Controls
-    t, q, qd, u
-        As of a `StepState`.
-    values : dict of str to float
-        Of all controls by name.
-    gravity : (3,) ndarray
-        [m/s^2]
-    pull : (point, target, force) or None
-        Three (3,) arrays, world frame [m, m, N].
-    mode : {"motion", "statics"}
-    source : {"sliders", "file", "controller"}
-        Where inputs come from.
-    paused : bool
-    message : str
-        Why it stopped, what was refused, what was written; "" if there is nothing to say.
-    speed, factor : float
-        Seconds of the motion per second: those asked for, and those reached.
-    recorded : int
-        Rows of the recording that is under way; 0: none is.
-    compiling : str
-        What is being compiled before the motion begins; "": nothing.
-    controller_share : float
-        Part of the time of steps that the controller takes.
-    """
-
-    generation: int
-    robot: Robot
-    controls: Controls
-    t: float
-    q: Array
-    qd: Array
-    u: Array
-    values: dict[str, float]
-    gravity: Array
-    pull: tuple[Array, Array, Array] | None
-    mode: str
-    source: str
-    paused: bool
-    message: str
-    speed: float
-    factor: float
-    recorded: int
-    compiling: str
-    controller_share: float
-
-    def run(self) -> Run:
-        """A run of this state alone, as drawings take it."""
-        zero = np.zeros((1, self.robot.n_multipliers))
-        rows = self.q[None], self.qd[None], self.u[None], zero
-        return Run(self.robot, np.array([self.t]), *rows, {}, {}, {}, "")
 
 
 class Session:
