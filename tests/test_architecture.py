@@ -53,6 +53,7 @@ LAYERS = (
     "io",
     "sensitivity",
     "stepping",
+    "fmi",
     "differentiable",
     "torch",
     "jax",
