@@ -10,6 +10,7 @@ from benchmarks import (
     implicit_steps,
     inverse,
     learning,
+    live,
     mass_matrix,
     rigid_tree_plots,
     rigid_trees,
@@ -18,6 +19,7 @@ from benchmarks import (
     steps,
     work_precision,
 )
+from sorosim.errors import InputError
 from sorosim.solvers.base import one_blas_thread
 
 RODS = (1, 2, 5, 10, 20, 50, 100, 200)
@@ -102,6 +104,14 @@ def steps_and_gradients(_: Path) -> None:
         steps.study()
 
 
+def live_pages(_: Path) -> None:
+    """Frames per second and real-time factors of six robots that are pulled at; a minute or two."""
+    try:
+        live.study()
+    except InputError as error:
+        print(error)
+
+
 def inverse_statics(_: Path) -> None:
     """Inverse statics of five robots: targets in reach, along paths, and out of reach beside SLSQP; many minutes."""
     with one_blas_thread():
@@ -132,5 +142,6 @@ STUDIES: Mapping[str, Callable[[Path], None]] = {
     "steps": steps_and_gradients,
     "implicit steps": implicit_steps_by_size,
     "inverse": inverse_statics,
+    "live": live_pages,
     "fits": fits_to_measurements,
 }

@@ -20,6 +20,7 @@ PACKAGE = REPO / "sorosim"
 LAYERS = (
     "errors",
     "interrupts",
+    "files_read",
     "arrays",
     "complex_step",
     "problems",

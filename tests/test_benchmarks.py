@@ -118,3 +118,15 @@ def test_the_command_says_where_the_benchmarks_are_when_there_is_no_repository(c
     assert code == 2
     assert "python -m benchmarks" in errors
     assert len(errors.splitlines()) == 1
+
+
+def test_the_study_of_live_pages_pulls_and_measures(monkeypatch):
+    pytest.importorskip("viser")
+    from benchmarks import live
+
+    monkeypatch.setattr(live, "SECONDS", 0.5)
+    said = []
+    (pace,) = live.study(said.append, ["cable_manipulator"])
+    assert min(pace.rate, pace.factor, pace.grab, pace.busy) > 0.0
+    assert said[1].startswith("cable_manipulator: ")
+    assert len(said[0].split(", ")) == len(said[1].replace(":", ",").split(", "))

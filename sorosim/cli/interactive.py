@@ -16,6 +16,8 @@ from sorosim.cli.sources import load_robot
 from sorosim.options import LiveArguments
 
 _BOUNDS = "Range of an input or driven coordinate, as in 'cable1=0,10 N'; may come again."
+_GAMEPAD = "Axis or button of a gamepad and what it drives, as in axis0=cable1, axis1=-cable2 (lowers it) or "
+_GAMEPAD += "button0=pause; may come again. 'default': axes in the order of the sliders. It needs the extra 'gamepad'."
 _HOST = "Address of the page; 127.0.0.1 is for this machine alone. Who reaches it may drive the robot and record."
 _OUT = "HDF5 file to record to, .h5, numbered where it is there; default: the robot's name and _live.h5, here."
 
@@ -26,6 +28,7 @@ def live(
     u: opt.SignalOption = None,
     driven: opt.MotionOption = None,
     bounds: Annotated[list[str] | None, typer.Option("--bounds", metavar="NAME=LOW,HIGH", help=_BOUNDS)] = None,
+    gamepad: Annotated[list[str] | None, typer.Option("--gamepad", metavar="AXIS=NAME", help=_GAMEPAD)] = None,
     changes: opt.SetOption = None,
     host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help=_HOST)] = "127.0.0.1",
     *,
@@ -34,22 +37,28 @@ def live(
 ) -> None:
     """Show a robot in the browser, in real time: sliders drive it, the pointer pulls at it.
 
-    It needs the extra 'live'. The file is read again whenever it is saved. Ctrl-C ends it.
+    It needs the extra 'live'. The file is read again whenever it, or one that it takes in, is saved. Ctrl-C ends it.
 
     Example: sorosim live cable_manipulator --speed 0.5
     """
     import sorosim
     from sorosim.interactive.page import require_viser
+    from sorosim.interactive.pull import Pull
 
     require_viser()
     loaded = load_robot(robot, changes)
     inputs, motions = signals(loaded, u, driven)
-    compile_engine(loaded, "generalized-alpha")
+    compile_engine(Pull(loaded).robot, "generalized-alpha")
     changed = opt.assignments(changes, "--set", "links.arm.rod.length=40cm")
     shown = sorosim.live(
         robot, u=inputs, driven=motions, bounds=pairs(bounds, "--bounds", "cable1=0,10N"), set=changed, host=host,
-        out=output, block=False, **options,
+        gamepad=_bindings(gamepad), out=output, block=False, **options,
     )  # fmt: skip
     line(f"{shown.session.robot.name} moves at {shown.url}; Ctrl-C ends it", err)
     with suppress(KeyboardInterrupt):
         shown.wait()
+
+
+def _bindings(texts: list[str] | None) -> Any:
+    """What a gamepad drives, as `sorosim.live` takes it."""
+    return texts[0] if texts == ["default"] else opt.assignments(texts, "--gamepad", "axis0=cable1")

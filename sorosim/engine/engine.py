@@ -180,6 +180,8 @@ class Engine:
 
     def sweep(self, q: Array, qd: Array, depth: int) -> bool:
         """Forward sweep of positions and rates; returns whether anything moves."""
+        # read-only arrays, as those of a `StepState`, are another type to numba, and would be compiled for anew
+        q, qd = (x if x.flags.writeable else x.copy() for x in (q, qd))
         zero = np.zeros(self.ndof)
         return bool(forward_sweep(self.tree, q, qd, zero, self.gravity, depth, self.workspace))
 

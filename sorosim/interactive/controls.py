@@ -24,6 +24,9 @@ MARGIN = 0.25  # beyond what a file prescribes
 # without anything else: of the size of the robot, by which an input moves a tip; and a driven length
 FAR, DRIVEN_LENGTH = 0.5, 0.25
 DRIVEN_NUMBER = 1.0
+STEPS, PARTS = 200, 20  # of a slider at most, and of the round steps by which its ends are given
+ROUNDING = 1e-9  # relative to a round step
+STILL = 1e-6  # what gives way less than that part of the softest tip is held
 
 
 class Control(NamedTuple):
@@ -35,6 +38,11 @@ class Control(NamedTuple):
     high: float
     start: float  # at t = 0
     is_driven: bool
+
+    @property
+    def step(self) -> float:
+        """A round step of a slider."""
+        return round_up((self.high - self.low) / STEPS)
 
     @property
     def label(self) -> str:
@@ -58,6 +66,11 @@ class Controls:
     all : dict of str to Control
     moves : bool
         Whether anything is prescribed that moves.
+    free : (ndof,) ndarray of bool
+        Coordinates that are not driven.
+    tip : str
+        `Robot.tip_link` if its end can move, else that of the links with moving ends that is the most moving parts
+        from the ground.
     """
 
     def __init__(self, robot: Robot, u: Any, driven: Any, bounds: Mapping[str, Any]) -> None:
@@ -79,24 +92,48 @@ class Controls:
         end = block.get("t_end") or LONGEST
         times = np.linspace(0.0, end, SAMPLES)
         tables = np.hstack([self._inputs.sample(times), *(s.sample(times)[:, None] for s in self._driven.signals)])
-        guesses = self._guesses(tables)
+        self.free = np.ones(robot.ndof, dtype=bool)
+        self.free[[self._column(k) for k in range(len(self._driven_names))]] = False
+        J = self._jacobians_of_ends()
+        moved = J @ response(robot, robot.initial_q, self.free)
+        self.tip = self._moving_tip(J, moved)
+        guesses = self._guesses(tables, moved)
         self.all: dict[str, Control] = {}
         for (name, dimension), values, guess in zip(dimensions.items(), tables.T, guesses, strict=True):
             span = natural_bounds(layout, robot.description.actuators, name)
             if name in bounds:
                 given = interval(f"bounds.{name}", bounds[name], dimension)
                 span = max(span[0], given[0]), min(span[1], given[1])
+            step = round_up((guess[1] - guess[0]) / PARTS)
+            guess = step * np.floor(guess[0] / step + ROUNDING), step * np.ceil(guess[1] / step - ROUNDING)
             low, high = np.where(np.isfinite(span), span, np.clip(guess, *span))
             low, high = min(float(low), float(values[0])), max(float(high), float(values[0]))
             if not low < high:
                 raise InputError(f"bounds.{name}", "a range", f"{low:g} to {high:g}")
             self.all[name] = Control(name, dimension, low, high, float(values[0]), name in signals)
 
-    def _guesses(self, tables: Array) -> list[tuple[float, float]]:
+    def _jacobians_of_ends(self) -> Array:
+        """Body Jacobians (n_links, 6, ndof) of the ends of links in the initial state."""
+        robot, q = self._robot, self._robot.initial_q
+        nodes = np.array([link.nodes[-1] for link in robot.engine.layout.links.values()])
+        return robot.engine.jacobians(nodes, q, np.zeros_like(q), False)[2]
+
+    def _moving_tip(self, J: Array, moved: Array) -> str:
+        compliance = np.einsum("nij,nij->n", moved[:, 3:], J[:, 3:])  # of ends, all directions together
+        robot, depth = self._robot, {"world": 0}  # moving parts from the ground on
+        for link in robot.links:
+            depth[link.name] = depth[link.parent] + bool(robot.engine.layout.link(link.name).n)
+        moving = compliance > STILL * compliance.max()
+        ends = dict(zip(robot.engine.layout.links, zip(moving, compliance, strict=True), strict=True))
+        if ends[robot.tip_link][0] or not moving.any():
+            return robot.tip_link
+        return max((name for name in ends if ends[name][0]), key=lambda name: (depth[name], ends[name][1]))
+
+    def _guesses(self, tables: Array, moved: Array) -> list[tuple[float, float]]:
         """Ranges where nobody gives any: around what is prescribed, else by what moves the robot visibly."""
         robot, rows = self._robot, list[tuple[float, float]]()
         size = extent(robot)
-        inputs = self._input_ranges(size)
+        inputs = self._input_ranges(size, moved)
         for k, values in enumerate(tables.T):
             low, high, is_input = float(values.min()), float(values.max()), k < len(inputs)
             if high - low > 1e-9 * max(abs(low), abs(high)):
@@ -114,18 +151,15 @@ class Controls:
     def _column(self, k: int) -> int:
         return self._robot.engine.layout.coordinate(self._driven_names[k], "driven")
 
-    def _input_ranges(self, size: float) -> list[float]:
-        """Round inputs that move some link by a part of the robot's size, or turn it as far."""
+    def _input_ranges(self, size: float, moved: Array) -> list[float]:
+        """Round inputs that move some link by a part of the robot's size, or turn it as far.
+
+        moved : (n_links, 6, ndof), ends of links by generalised forces
+        """
         robot, q = self._robot, self._robot.initial_q
-        n = robot.engine.n_actuators
-        if not n:
+        if not robot.engine.n_actuators:
             return []
-        free = np.ones(robot.ndof, dtype=bool)
-        free[[self._column(k) for k in range(len(self._driven_names))]] = False
-        B = robot.engine.internal(q, np.zeros_like(q), robot.inputs(None), True).B
-        nodes = np.array([link.nodes[-1] for link in robot.engine.layout.links.values()])
-        J = robot.engine.jacobians(nodes, q, np.zeros_like(q), False)[2]
-        moved = J @ response(robot, q, free) @ B
+        moved = moved @ robot.engine.internal(q, np.zeros_like(q), robot.inputs(None), True).B
         most = np.maximum(np.linalg.norm(moved[:, 3:], axis=1), size * np.linalg.norm(moved[:, :3], axis=1)).max(axis=0)
         return [round_up(FAR * size / one) if one > 0.0 else 1.0 for one in most.tolist()]
 

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sorosim.errors import InputError
+from sorosim.errors import InputError, SorosimWarning
+from sorosim.files_read import noting_files
+from sorosim.interactive.gamepad import Bindings, Gamepad
 from sorosim.interactive.page import Page, require_viser
 from sorosim.interactive.session import Session
 from sorosim.io import load
 from sorosim.options import LiveArguments, checked
 from sorosim.robot import Robot
 from sorosim.validation import Number, describe
+
+LOCAL = ("127.0.0.1", "localhost", "::1")
 
 
 class Live:
@@ -27,10 +32,12 @@ class Live:
         Of its page.
     """
 
-    def __init__(self, session: Session, host: str, port: int) -> None:
-        self.session, self._page = session, Page(session, host, port)
+    def __init__(self, session: Session, host: str, port: int, gamepad: Gamepad | None = None) -> None:
+        self.session, self._page, self._gamepad = session, Page(session, host, port), gamepad
         self.url = self._page.url
         session.start()
+        if gamepad is not None:
+            gamepad.start()
 
     @property
     def rate(self) -> float:
@@ -46,6 +53,8 @@ class Live:
 
     def stop(self) -> None:
         """End the motion and its page; a recording is written."""
+        if self._gamepad is not None:
+            self._gamepad.stop()
         self.session.stop()
         self._page.stop()
 
@@ -66,7 +75,7 @@ def live(
     robot: Robot | str | Path, *, u: Any = None, driven: Mapping[str, Any] | None = None,
     bounds: Mapping[str, Any] | None = None, controller: Any = None, dt: Number | None = None,
     speed: Number | None = None, out: str | Path | None = None, set: Mapping[str, Any] | None = None,
-    host: str = "127.0.0.1", port: int | None = None, block: bool | None = None,
+    gamepad: str | Bindings | None = None, host: str = "127.0.0.1", port: int | None = None, block: bool | None = None,
 ) -> Live:  # fmt: skip
     """Show a robot in the browser, moving in real time, to be driven by sliders and pulled at by the pointer.
 
@@ -75,7 +84,8 @@ def live(
     Parameters
     ----------
     robot : Robot, or name of a file or of a bundled robot
-        A file is read again whenever it is saved; with a mistake in it, the robot before goes on.
+        A file is read again whenever it, or one that it takes in, is saved; with a mistake in it, the robot before goes
+        on.
     u, driven : as in `simulate`
         Inputs and motions that begin the sliders and can be played. Default: those of the file.
     bounds : mapping of str to (low, high)
@@ -92,6 +102,9 @@ def live(
         folder.
     set : mapping
         Values of the file, as `sorosim.load` takes them.
+    gamepad : "default" or mapping of str to str
+        Drive by the gamepad that is connected to this machine, by the extra `gamepad`: {"axis0": "cable1", "axis1":
+        "-cable2", "button0": "pause"}, where a minus lowers. Default: none.
     host : str
         Address at which the page is served: 127.0.0.1 for this machine alone. Who reaches it may drive the robot and
         record.
@@ -108,7 +121,7 @@ def live(
     Raises
     ------
     InputError
-        The extra is missing, a port is taken, a name or value is wrong.
+        An extra or a gamepad is missing, a port is taken, a name or value is wrong.
     ConvergenceError
         The file asks to start from an equilibrium, and there is none.
     """
@@ -116,16 +129,21 @@ def live(
     options = checked(LiveArguments, {"dt": dt, "speed": speed, "port": port})
     if not isinstance(host, str):
         raise InputError("host", "a name or an address", describe(host))
-    watched = None if isinstance(robot, Robot) else Path(robot)
 
     def read() -> Robot:
         return robot if isinstance(robot, Robot) else load(robot, set=set)
 
+    with noting_files() as files:
+        first = read()
     session = Session(
-        read(), u=u, driven=driven, bounds=bounds, controller=controller, dt=dt, speed=speed, out=out,
-        watched=watched if watched is not None and watched.is_file() else None, reload=read,
+        first, u=u, driven=driven, bounds=bounds, controller=controller, dt=dt, speed=speed, out=out,
+        watched=files, reload=None if isinstance(robot, Robot) else read,
     )  # fmt: skip
-    shown = Live(session, host, int(options["port"]))
+    pad = None if gamepad is None else Gamepad(session, gamepad)
+    shown = Live(session, host, int(options["port"]), pad)
+    if host not in LOCAL:
+        said = f"whoever reaches {shown.url} may drive '{session.robot.name}' and record; nothing asks for a password"
+        warnings.warn(said, SorosimWarning, stacklevel=2)
     if block if block is not None else not _is_interactive():
         shown.wait()
     return shown

@@ -16,8 +16,10 @@ import numpy as np
 
 from sorosim.arrays import Array
 from sorosim.errors import InputError, SorosimError
+from sorosim.interactive.controls import ROUNDING, Control
 from sorosim.interactive.scene import RobotScene
-from sorosim.interactive.session import MODES, MOTION, STATICS, LiveState, Session
+from sorosim.interactive.session import MODES, MOTION, STATICS, Session
+from sorosim.interactive.state import LiveState
 from sorosim.viz.motion import TINTS
 from sorosim.viz.options import CENTRE_OF_MASS, CONTACTS, FORCES, LOADS
 
@@ -29,9 +31,11 @@ WINDOW = 10.0  # s that plots show
 MOST_LINES = 6  # in a plot
 STRENGTHS = (-2.0, 2.0)  # powers of ten
 SPEEDS = (0.05, 4.0)
-STEPS = 200  # of a slider
-PLOT_HEIGHT = 180  # pixels
+PLOT_HEIGHT = 130  # pixels
+SLOWER = 0.9  # of the speed that was asked for, from which on the page says so
+NOTABLE = 0.2  # share of a controller in the time of slow steps that it says, too
 SHOWN = {LOADS: "loads", CONTACTS: "contacts", "joints": "joints and motors", "gravity": "weight"}
+COMMAND_KEYS = {"space": "pause", "N": "step", "R": "reset", "V": "record", "M": "mode"}
 KEYS = "space: pause; N: one step; R: reset; M: motion or statics; V: record; 1 to 9: raise a slider, with shift lower"
 
 
@@ -72,18 +76,29 @@ class Page:
             self._server.stop()
 
     def _run(self) -> None:
-        state, sent = self.session.state, deque[float](maxlen=60)
+        state, sent, failed = self.session.state, deque[float](maxlen=60), ""
         while not self._stopping.is_set():
             newer = self.session.wait_for_frame(state)
             if newer is state:
                 continue
             state = newer
-            if self._built is None or state.generation != self._built.generation:
-                self._build(state)
-            with self._server.atomic():
-                self._show(state)
+            try:
+                if self._built is None or state.generation != self._built.generation:
+                    self._build(state)
+                with self._server.atomic():
+                    self._show(state)
+            except Exception as error:  # the page must say what it cannot show
+                failed = self._fail(error, failed)
             sent.append(time.perf_counter())
             self.rate = (len(sent) - 1) / (sent[-1] - sent[0]) if len(sent) > 1 else 0.0
+
+    def _fail(self, error: Exception, before: str = "") -> str:
+        """Pause the motion, say what was raised, and return it; what was raised before is no news in the pause."""
+        what = f"{type(error).__name__}: {error}"
+        if what != before or not self.session.state.paused:
+            self.session.fail(error)
+        self._message.content = self.session.state.message or what
+        return what
 
     # -- what is in the page -------------------------------------------------------------------------------------------
 
@@ -95,17 +110,21 @@ class Page:
         gui = self._gui
         self._status, self._message = gui.add_markdown(""), gui.add_markdown("")
         self._buttons = gui.add_button_group("", ("pause", "step", "reset"), hint=KEYS)
-        self._buttons.on_click(lambda event: self._press(event.target.value))
+        self._buttons.on_click(lambda event: self.session.press(event.target.value))
         self._mode = self._dropdown("mode", MODES, self.session.set_mode)
         self._slider("speed", *SPEEDS, 0.05, state.speed, self.session.set_speed)
         self._record = gui.add_button("record", icon=None)
-        self._record.on_click(lambda _: self._press("record"))
-        with gui.add_folder("Controls"):
-            self._source = self._dropdown("follow", self.session.sources, self.session.follow)
-            self._sliders, self._touched = dict[str, Any](), dict[str, float]()
-            for name, one in state.controls.all.items():
-                x, step = float(np.clip(state.values[name], one.low, one.high)), (one.high - one.low) / STEPS
-                self._sliders[name] = self._slider(one.label, one.low, one.high, step, x, partial(self._set, name))
+        self._record.on_click(lambda _: self.session.press("record"))
+        self._plotted = gui.add_dropdown("plot", list(self._plots(state)))
+        self._plotted.on_update(lambda _: self._clear_plot())
+        self._history = deque[tuple[float, Array]]()
+        self._chart: Any = gui.add_markdown("")  # where the plot is to be
+        self._clear_plot()
+        self._source: Any = None
+        self._sliders, self._touched = dict[str, Any](), dict[str, float]()
+        if state.controls.all:
+            with gui.add_folder("Controls"):
+                self._build_controls(state)
         with gui.add_folder("Forces", expand_by_default=False):
             self._gravity = gui.add_vector3("gravity [m/s²]", tuple(state.gravity.tolist()))
             self._gravity.on_update(self._called(self.session.set_gravity))
@@ -115,16 +134,8 @@ class Page:
             self._arrow_label = gui.add_markdown("")
             names = [NOBODY, CENTRE_OF_MASS, *(link.name for link in state.robot.links)]
             self._follow = gui.add_dropdown("camera follows", names)
-        with gui.add_folder("Plot"):
-            self._plotted = gui.add_dropdown("of", list(self._plots(state)))
-            self._plotted.on_update(lambda _: self._clear_plot())
-            self._history = deque[tuple[float, Array]]()
-            self._chart: Any = None
-            self._clear_plot()
-        buttons = {"space": "pause", "N": "step", "R": "reset", "V": "record"}
         keys: dict[tuple[Any, Any], tuple[str, Callable[[], None]]]
-        keys = {(key, None): (button, partial(self._press, button)) for key, button in buttons.items()}
-        keys["M", None] = "motion or statics", self._change_mode
+        keys = {(key, None): (name, partial(self.session.press, name)) for key, name in COMMAND_KEYS.items()}
         for k, name in enumerate([*state.controls.all][:9]):
             keys[str(k + 1), None] = f"raise {name}", partial(self.session.nudge, k, KEY_PART)
             keys[str(k + 1), "shift"] = f"lower {name}", partial(self.session.nudge, k, -KEY_PART)
@@ -132,6 +143,14 @@ class Page:
             command = gui.add_command(label, hotkey=key, modifier=modifier)
             command.on_trigger(partial(_without_event, action))
         self._built, self._texts_at, self._plotted_at = state, 0.0, 0.0
+
+    def _build_controls(self, state: LiveState) -> None:
+        if len(self.session.sources) > 1:
+            self._source = self._dropdown("follow", self.session.sources, self.session.follow)
+        for name, one in state.controls.all.items():
+            low, high = (_rounded(x, one.step, up) for x, up in ((one.low, True), (one.high, False)))
+            x = _on_slider(one, state.values[name])
+            self._sliders[name] = self._slider(one.label, low, high, one.step, x, partial(self._set, name))
 
     def _slider(self, label: str, low: float, high: float, step: float, x: float, change: Callable[[Any], None]) -> Any:
         slider = self._gui.add_slider(label, low, high, step, x)
@@ -152,24 +171,14 @@ class Page:
                     change(event.target.value)
                 except SorosimError as error:
                     event.client.add_notification("refused", str(error), color="red", auto_close_seconds=10.0)
+                except Exception as error:
+                    self.session.fail(error)
 
         return called
 
     def _set(self, name: str, x: float) -> None:
         self._touched[name] = time.monotonic()
         self.session.set(**{name: x})
-
-    def _press(self, button: str) -> None:
-        session = self.session
-        if button == "pause":
-            session.pause(not session.state.paused)
-        elif button == "record":
-            session.record(not session.state.recorded)
-        else:
-            getattr(session, button)()
-
-    def _change_mode(self) -> None:
-        self.session.set_mode(MOTION if self.session.state.mode == STATICS else STATICS)
 
     async def _dragged(self, event: Any) -> None:
         """A pointer drags the robot; a coroutine, for these come in order."""
@@ -197,23 +206,22 @@ class Page:
             self._show_plot(state)
 
     def _show_texts(self, state: LiveState) -> None:
-        pace = "paused" if state.paused else f"{state.factor:.2f} times real time"
-        if not state.paused and state.mode == MOTION and state.factor < 0.9 * state.speed:
-            pace += f" (slower than {state.speed:g})"
-        self._status.content = f"**t = {state.t:.2f} s**, {'statics' if state.mode == STATICS else pace}"
+        self._status.content = state.compiling or f"**t = {state.t:.2f} s**, {_pace(state)}"
         self._message.content = state.message
         self._arrow_label.content = self._scene.arrow_label
         self._record.label = f"end recording ({state.recorded} states)" if state.recorded else "record"
-        self._mode.value, self._source.value = state.mode, state.source
+        self._mode.value = state.mode
+        if self._source is not None:
+            self._source.value = state.source
         for name, slider in self._sliders.items():
-            x = float(np.clip(state.values[name], slider.min, slider.max))
+            x = _on_slider(state.controls.all[name], state.values[name])
             if x != slider.value and time.monotonic() > self._touched.get(name, 0.0) + UNTOUCHED:
                 slider.value = x
 
     @staticmethod
     def _plots(state: LiveState) -> dict[str, list[str]]:
         """What can be plotted, and the labels of its lines."""
-        plots = {f"tip of {state.robot.tip_link} [m]": ["x", "y", "z"]}
+        plots = {f"tip of {state.controls.tip} [m]": ["x", "y", "z"]}
         if state.controls.all:
             plots["controls"] = [one.label for one in state.controls.all.values()][:MOST_LINES]
         for name, reader in state.robot.instruments.readers.items():
@@ -223,7 +231,7 @@ class Page:
     def _readings(self, state: LiveState) -> Array:
         what = self._plotted.value
         if what.startswith("tip of "):
-            return state.robot.pose(state.q, state.robot.tip_link)[:3, 3]
+            return state.robot.pose(state.q, state.controls.tip)[:3, 3]
         if what == "controls":
             return np.array(list(state.values.values()))[:MOST_LINES]
         readings = state.robot.measure(state.q, state.qd, u=state.u, t=state.t)
@@ -234,11 +242,10 @@ class Page:
         labels = self._plots(self.session.state)[self._plotted.value]
         series = [self._uplot.Series(label="t [s]")]
         series += [self._uplot.Series(label=label, stroke=TINTS[k], width=2) for k, label in enumerate(labels)]
-        data = tuple(np.zeros(1) for _ in series)
-        if self._chart is not None:
-            self._chart.remove()
+        data, order = tuple(np.zeros(1) for _ in series), self._chart.order
+        self._chart.remove()
         scales = {"x": self._uplot.Scale(time=False)}
-        self._chart = self._gui.add_uplot(data, tuple(series), scales=scales, height=PLOT_HEIGHT)
+        self._chart = self._gui.add_uplot(data, tuple(series), scales=scales, height=PLOT_HEIGHT, order=order)
 
     def _show_plot(self, state: LiveState) -> None:
         history = self._history
@@ -252,6 +259,35 @@ class Page:
         times, rows = np.array([t for t, _ in history]), np.array([row for _, row in history])
         if rows.shape[1] + 1 == len(self._chart.data):
             self._chart.data = (times, *rows.T)
+
+
+def _pace(state: LiveState) -> str:
+    """How fast a state moves."""
+    if state.paused or state.mode == STATICS:
+        return "paused" if state.paused else STATICS
+    pace = f"{state.factor:.2f} times real time"
+    if state.factor < SLOWER * state.speed:
+        share = state.controller_share
+        pace += f" (slower than {state.speed:g}"
+        pace += f"; {share:.0%} of the time is the controller's)" if share > NOTABLE else ")"
+    return pace
+
+
+def _rounded(x: float, step: float, up: bool) -> float:
+    """The next multiple of a round step, upwards or downwards."""
+    count = np.ceil(x / step - ROUNDING) if up else np.floor(x / step + ROUNDING)
+    return _multiple(int(count), step)
+
+
+def _multiple(count: int, step: float) -> float:
+    """A multiple of a round step, without the rounding noise of the product."""
+    return round(count * step, max(0, -int(np.floor(np.log10(step)))))
+
+
+def _on_slider(one: Control, x: float) -> float:
+    """A value as a slider shows it."""
+    low, high = _rounded(one.low, one.step, True), _rounded(one.high, one.step, False)
+    return min(max(_multiple(round(x / one.step), one.step), low), high)
 
 
 def _without_event(action: Callable[[], None], _: Any) -> None:

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from sorosim.arrays import Array
-from sorosim.interactive.session import LiveState
-from sorosim.results.result import Run
+from sorosim.interactive.state import LiveState
 from sorosim.viz.arrows import COLOURS, ArrowScale, arrow_shape, arrow_triangles
 from sorosim.viz.camera import VIEW_ANGLE, fit_camera, largest, up_axis
 from sorosim.viz.colours import part_colour, rgb
@@ -32,7 +31,7 @@ ROOM = 0.3  # below a robot that nothing bears, relative to its size: it may sin
 
 
 class RobotScene:
-    """One robot in a scene of viser.
+    """One robot in a scene of viser; `ends` (n, 3) are those of the lines of its floor.
 
     Parameters
     ----------
@@ -105,7 +104,9 @@ class RobotScene:
         scene, robot = self._scene, self.visual.robot
         room = 0.0 if robot.engine.loading.touches else ROOM * self._size
         points = np.concatenate([self._extent, self._extent - room * up])
-        floor, framed = Floor.below(points, up), [points]
+        floor = Floor.below(points, up)
+        self.ends = (floor.lines @ floor.axes).reshape(-1, 3)
+        framed = [points, self.ends]
         scene.set_up_direction(up)
         scene.add_line_segments(
             "/floor", floor.lines @ floor.axes, GRID_COLOUR, thickness=GRID_THICKNESS, thickness_units="screen"
@@ -129,9 +130,7 @@ class RobotScene:
     def _show_wrenches(self, now: LiveState, kinds: Collection[str]) -> None:
         acting = Wrenches.of(())
         if kinds:
-            zero = np.zeros(now.robot.n_multipliers)
-            row = Run(now.robot, np.array([now.t]), now.q[None], now.qd[None], now.u[None], zero[None], {}, {}, {}, "")
-            self.visual.motion = motion_of(row)
+            self.visual.motion = motion_of(now.run())
             acting = self.visual.wrenches(now.q, now.u, now.t, kinds)
             self._rescale(acting)
         drawn = {key: (np.zeros((0, 3)),) * 2 for key in self._arrows if key[0] in FORCES}

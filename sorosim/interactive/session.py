@@ -6,10 +6,13 @@ thread works off between steps; so they may come from any thread.
 
 from __future__ import annotations
 
+import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+import traceback
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
@@ -17,75 +20,35 @@ from typing import Any
 import numpy as np
 
 from sorosim.arrays import Array
+from sorosim.compiled import reporting
 from sorosim.equilibria.statics import statics
 from sorosim.errors import InputError, SorosimError, nearest
+from sorosim.files_read import noting_files
 from sorosim.interactive.controls import Controls, extent
 from sorosim.interactive.pull import Pull
 from sorosim.interactive.recording import Recording, pull_load
+from sorosim.interactive.state import LiveState
 from sorosim.options import LiveArguments, checked
 from sorosim.results.result import Equilibrium
 from sorosim.robot import Robot, check_robot
 from sorosim.stepping.stepper import Stepper, StepState
 from sorosim.units.quantity import amount
 from sorosim.validation import Number, choice, flag, vector
+from sorosim.viz.motion import motion_of
+from sorosim.viz.options import FORCES
+from sorosim.viz.wrenches import wrenches_at
 
 MOTION, STATICS = MODES = ("motion", "statics")
 SLIDERS, FILE, CONTROLLER = SOURCES = ("sliders", "file", "controller")
+COMMANDS = ("pause", "step", "reset", "record", "mode")  # of buttons and keys
 FRAME_TIME = 1.0 / 30.0  # s between frames
 BUSY = 0.8  # part of it for steps, at most
 SETTLING = 0.1  # s, time constant with which driven coordinates follow what was set
 LONGEST_LAG = 0.25  # s on the clock that a frame makes up for, at most
 NOTED = 10.0  # s that a note is shown
-WATCHED = 0.5  # s between looks at the robot's file
-
-
-@dataclass(frozen=True)
-class LiveState:
-    """A robot between two steps, and what there is to say about it.
-
-    Attributes
-    ----------
-    generation : int
-        Changes with the robot.
-    robot : Robot
-    controls : Controls
-    t, q, qd, u
-        As of a `StepState`.
-    values : dict of str to float
-        Of all controls by name.
-    gravity : (3,) ndarray
-        [m/s^2]
-    pull : (point, target, force) or None
-        Three (3,) arrays, world frame [m, m, N].
-    mode : {"motion", "statics"}
-    source : {"sliders", "file", "controller"}
-        Where inputs come from.
-    paused : bool
-    message : str
-        Why it stopped, what was refused, what was written; "" if there is nothing to say.
-    speed, factor : float
-        Seconds of the motion per second: those asked for, and those reached.
-    recorded : int
-        Rows of the recording that is under way; 0: none is.
-    """
-
-    generation: int
-    robot: Robot
-    controls: Controls
-    t: float
-    q: Array
-    qd: Array
-    u: Array
-    values: dict[str, float]
-    gravity: Array
-    pull: tuple[Array, Array, Array] | None
-    mode: str
-    source: str
-    paused: bool
-    message: str
-    speed: float
-    factor: float
-    recorded: int
+COMPILING = "compiling ..."
+SHARE_WEIGHT = 0.02  # of the newest step in the mean share of a controller
+WATCHED = 0.5  # s between looks at the robot's files
 
 
 class Session:
@@ -93,21 +56,32 @@ class Session:
 
     Parameters
     ----------
+    watched : paths, optional
+        Files that the robot was read from.
     reload : callable, optional
-        Gives the robot of the file `watched` anew.
+        Reads it again.
+
+    Attributes
+    ----------
+    state : LiveState
+        The newest.
+    robot : Robot
+        Without pulls.
+    controls : Controls
+    size : float
+        Largest extent of the robot [m].
     """
 
     def __init__(
         self, robot: Robot, *, u: Any = None, driven: Any = None, bounds: Mapping[str, Any] | None = None,
         controller: Any = None, dt: Number | None = None, speed: Number | None = None, out: str | Path | None = None,
-        watched: Path | None = None, reload: Callable[[], Robot] | None = None,
+        watched: Collection[Path] = (), reload: Callable[[], Robot] | None = None,
     ) -> None:  # fmt: skip
         options = checked(LiveArguments, {"dt": dt, "speed": speed})
         self.dt, self._speed = float(options["dt"]), float(options["speed"])
         self._control = _control_law(controller)
         self._prescribed = u, driven, bounds or {}
-        self._out, self._watched, self._reload = out, watched, reload
-        self._saved_at, self._looked = _time_of(watched), 0.0
+        self._out, self._reload, self._looked = out, reload, 0.0
         self._inbox: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._mode, self._source = MOTION, CONTROLLER if self._control else SLIDERS
         self._paused, self._halted, self._strength = False, "", 1.0
@@ -117,10 +91,14 @@ class Session:
         self._equilibrium: Equilibrium | None = None  # the last one, by statics
         self._stale = True  # whether another one is to be found
         self._generation = 0
+        self._compiled: set[str] | None = None  # features of robots that kernels were compiled for; None: not even one
+        self._compiling, self._share = "", 0.0
         self._thread: threading.Thread | None = None
         self._stopping = threading.Event()
         self._published = threading.Condition()
-        self._take(check_robot(robot))
+        with noting_files() as files:  # of tables that inputs are taken from
+            self._take(check_robot(robot))
+        self._saved_at = _times_of({*watched, *files})
         self._publish()
 
     # -- what anyone may call ------------------------------------------------------------------------------------------
@@ -210,7 +188,24 @@ class Session:
 
     def reset(self) -> None:
         """Back to the start at t = 0, controls too."""
-        self._inbox.put(lambda: self._restart(None, None, 0.0))
+        self._inbox.put(self._reset)
+
+    def press(self, command: str) -> None:
+        """Do what a button does: pause or go on, record or end it, take the other mode."""
+        choice("command", command, COMMANDS)
+        if command == "pause":
+            self.pause(not self.state.paused)
+        elif command == "record":
+            self.record(not self.state.recorded)
+        elif command == "mode":
+            self.set_mode(MOTION if self.state.mode == STATICS else STATICS)
+        else:
+            getattr(self, command)()
+
+    def fail(self, error: Exception) -> None:
+        """Pause, print the traceback of an error that nobody foresaw, and let `message` say it."""
+        traceback.print_exception(error)
+        self._inbox.put(lambda: self._halt(error))
 
     def record(self, on: bool = True) -> None:
         """Begin to record, or end and write the result; in statics, write the equilibrium."""
@@ -265,12 +260,51 @@ class Session:
     def _run(self) -> None:
         before = time.perf_counter()
         while not self._stopping.is_set():
-            self._look_at_file()
             now = time.perf_counter()
-            self.frame(min(now - before, LONGEST_LAG), BUSY * FRAME_TIME)
-            self._measure_speed(now)
+            try:
+                self._look_at_file()
+                if self._compiled is None or not self._pull.robot.engine.features <= self._compiled:
+                    self._rehearse()
+                    before = now = time.perf_counter()
+                self.frame(min(now - before, LONGEST_LAG), BUSY * FRAME_TIME)
+                self._measure_speed(now)
+            except Exception as error:  # nobody else sees it: a frozen page would say nothing
+                traceback.print_exception(error)
+                self._halt(error)
             before = now
             self._stopping.wait(max(0.1 * FRAME_TIME, FRAME_TIME - (time.perf_counter() - now)))
+
+    def _rehearse(self) -> None:
+        """Do in a session beside this one, on the same robot, what a user may, so that he waits for no compilation."""
+        self._compiled = (self._compiled or set()) | self._pull.robot.engine.features  # whatever comes of it
+        self._report_compilation(COMPILING)
+        u, driven, bounds = self._prescribed
+        try:
+            with tempfile.TemporaryDirectory() as folder, reporting(self._report_compilation):
+                path = Path(folder, "run.h5")
+                other = Session(self.robot, u=u, driven=driven, bounds=bounds, dt=self.dt, out=path)
+                other.record()
+                other.grab(self.controls.tip)
+                state = other.frame(2.0 * self.dt)
+                wrenches_at(state.robot, motion_of(state.run()), state.q, state.u, state.t, FORCES)
+                other.record(False)
+                other.frame(0.0)
+        finally:
+            self._report_compilation("")
+
+    def _report_compilation(self, line: str) -> None:
+        """Publish what is being compiled; lines of compilers are empty at their ends."""
+        self._compiling = line
+        self._publish()
+
+    def _halt(self, error: Exception) -> None:
+        """Pause since something was raised that nobody foresaw, and say so."""
+        with suppress(Exception):  # whatever it was, the page must hear of it
+            self._release()
+        self._pause(True)
+        what = f"{type(error).__name__}: {error}".removesuffix(": ")
+        self._halted = f"paused at t = {self._now.t:.4g} s: {what}; the terminal shows where. Reset begins anew"
+        self._publish()
 
     def _obey(self) -> None:
         while not self._inbox.empty():
@@ -286,7 +320,7 @@ class Session:
         try:
             self.robot, self._pull = robot, Pull(robot)
             self.controls = Controls(robot, *self._prescribed)
-            self._gravity, self._size = np.array(robot.description.gravity), extent(robot)
+            self._gravity, self.size = np.array(robot.description.gravity), extent(robot)
             wanted = known.get("_wanted", {})
             kept = {name: x for name, x in wanted.items() if name in self.controls.all} if q is not None else {}
             self._restart(q, qd, 0.0 if q is None else known["_now"].t, kept)
@@ -312,11 +346,21 @@ class Session:
         self._rates = dict.fromkeys(driven, 0.0)
         self._lag, self._halted, self._stale, self._equilibrium = 0.0, "", True, None
 
+    def _reset(self) -> None:
+        halted = self._paused and bool(self._halted)
+        self._restart(None, None, 0.0)
+        if halted:  # else it stays as it was
+            self._paused = False
+
     def _advance(self) -> None:
         """One step; where there is none, pause."""
         try:
+            begin = time.perf_counter()
             u, driven = self._next_inputs(self._now)
+            controlled = time.perf_counter()
             self._now = self._stepper.step(u, driven)
+            share = (controlled - begin) / (time.perf_counter() - begin) if self._source == CONTROLLER else 0.0
+            self._share += SHARE_WEIGHT * (share - self._share)
         except SorosimError as error:
             self._pause(True)
             self._halted = f"paused at t = {self._now.t:.4g} s: {error}"
@@ -370,9 +414,8 @@ class Session:
     def _grab(self, link: str, point: Array | None, s: float) -> None:
         q = self._now.q
         self._release()
-        layout, free = self.robot.engine.layout, np.ones(self.robot.ndof, dtype=bool)
-        free[[layout.coordinate(name, "driven") for name in self._driven]] = False
-        self._pull.grab(self._pull.at(q, link, point, s), q, free, self._strength, self._size)
+        grip = self._pull.at(q, link, point, s)
+        self._pull.grab(grip, q, self.controls.free, self._strength, self.size)
 
     def _release(self) -> None:
         self._pull.release()
@@ -437,24 +480,28 @@ class Session:
         self._note = text, time.monotonic()
 
     def _look_at_file(self) -> None:
-        """Take the robot of its file when that was saved; with mistakes in it the old one goes on."""
+        """Take the robot anew when one of its files was saved; with mistakes in it the old one goes on."""
         now = time.monotonic()
-        if self._watched is None or self._reload is None or now < self._looked + WATCHED:
+        if self._reload is None or now < self._looked + WATCHED:
             return
-        self._looked, saved = now, _time_of(self._watched)
-        if saved == self._saved_at or saved is None:
+        self._looked, saved = now, _times_of(self._saved_at)
+        changed = [path.name for path, when in saved.items() if when is not None and when != self._saved_at[path]]
+        if not changed:
             return
-        self._saved_at = saved
-        try:
-            robot = self._reload()
-            alike = robot.coordinate_names == self.robot.coordinate_names
+        self._saved_at, names = saved, ", ".join(changed)
+        with noting_files() as files:
             try:
-                self._take(robot, *((self._now.q, self._now.qd) if alike else ()))
-            except SorosimError:
-                self._take(robot)  # its old state fits it no longer
-            self._say(f"{self._watched.name} was read again")
-        except SorosimError as error:
-            self._say(f"{self._watched.name} was not taken: {error}")
+                robot = self._reload()
+                alike = robot.coordinate_names == self.robot.coordinate_names
+                try:
+                    self._take(robot, *((self._now.q, self._now.qd) if alike else ()))
+                except SorosimError:
+                    self._take(robot)  # its old state fits it no longer
+                self._say(f"read again: {names}")
+            except SorosimError as error:
+                self._say(f"not taken: {names}: {error}")
+        # while there are mistakes, a file may not have been reached
+        self._saved_at = _times_of(files - saved.keys()) | self._saved_at
 
     def _measure_speed(self, now: float) -> None:
         self._clock = [
@@ -474,7 +521,7 @@ class Session:
         state = LiveState(
             self._generation, self._pull.robot, self.controls, now.t, now.q, now.qd, now.u, dict(self._wanted),
             self._gravity, pull, self._mode, self._source, self._paused, message, self._speed, self._factor,
-            recorded,
+            recorded, self._compiling, self._share,
         )  # fmt: skip
         with self._published:
             self.state = state
@@ -494,9 +541,13 @@ def _control_law(controller: Any) -> Callable[[float, Array, Array], Any] | None
     return controller  # type: ignore[no-any-return]
 
 
-def _time_of(path: Path | None) -> int | None:
-    """When a file was saved [ns], None where there is none."""
-    try:
-        return None if path is None else path.stat().st_mtime_ns
-    except OSError:
-        return None
+def _times_of(paths: Iterable[Path]) -> dict[Path, int | None]:
+    """When files were saved [ns], None where there are none."""
+
+    def saved(path: Path) -> int | None:
+        try:
+            return path.stat().st_mtime_ns
+        except OSError:
+            return None
+
+    return {path: saved(path) for path in paths}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from sorosim.errors import FileError
+from sorosim.files_read import note_file
 
 
 def read_bounded(path: str | Path, file: str, most: int, hint: str = "") -> bytes:
@@ -26,6 +27,7 @@ def read_bounded(path: str | Path, file: str, most: int, hint: str = "") -> byte
         It cannot be read, or is larger.
     """
     try:
+        note_file(path)
         with open(path, "rb") as stream:
             content = stream.read(most + 1)
     except (OSError, ValueError) as error:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from sorosim.errors import FileError, ModelError
+from sorosim.files_read import note_file
 from sorosim.model.body import Assembly, Solid
 from sorosim.model.link import Link
 from sorosim.model.mesh import Mesh
@@ -54,6 +55,7 @@ def mesh_of(path: str | os.PathLike[str], scale: float | Sequence[float] = 1.0) 
         endings = listed([f".{known}" for known in FORMATS])
         raise ModelError("", f"a mesh that ends in {endings}", shown(FilePath(path).name))
     try:
+        note_file(path)
         with open(path, "rb") as stream:
             content = stream.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:

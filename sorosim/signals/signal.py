@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 
 from sorosim.arrays import Array, IntArray
 from sorosim.errors import FileError, InputError, nearest
+from sorosim.files_read import note_file
 from sorosim.kernels.signals import (
     CONSTANT_SIGNAL,
     EXTERNAL_SIGNAL,
@@ -315,6 +316,7 @@ def _from_csv(path: str | Path, column: str | int | None, interpolation: str) ->
 def csv_rows(path: str | Path) -> list[tuple[int, list[str]]]:
     """Line number and cells of every row that is neither empty nor a comment."""
     try:
+        note_file(path)
         if Path(path).stat().st_size > MAX_CSV_BYTES:
             raise FileError(str(path), f"expected at most {MAX_CSV_BYTES // 10**6} MB, got more")
         with open(path, encoding="utf-8-sig", newline="") as file:

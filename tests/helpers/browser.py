@@ -31,3 +31,12 @@ def browser():
             yield driver
         finally:
             driver.quit()
+
+
+def close_notices(driver):
+    """Close notices, as viser's that a browser draws without a graphics card; returns whether the page is there."""
+    from selenium.webdriver.common.by import By
+
+    for button in driver.find_elements(By.CSS_SELECTOR, ".mantine-Notification-closeButton"):
+        driver.execute_script("arguments[0].click()", button)
+    return bool(driver.find_elements(By.TAG_NAME, "canvas"))

@@ -4,18 +4,22 @@ import asyncio
 import re
 import socket
 import sys
+import threading
 import time
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from helpers.browser import browser, has_browser
+from helpers.browser import browser, close_notices, has_browser
 from typer.testing import CliRunner
 
 import sorosim
 from sorosim.cli.main import app
-from sorosim.errors import InputError
-from sorosim.interactive.page import Page
+from sorosim.errors import InputError, SorosimWarning
+from sorosim.interactive.controls import Control
+from sorosim.interactive.page import Page, _on_slider, _pace
+from sorosim.interactive.scene import ASPECT
 from sorosim.interactive.session import Session
 from sorosim.viz.options import FORCES
 
@@ -88,6 +92,67 @@ def test_sliders_set_and_follow(page):
     assert shown(page).speed == 1.0
 
 
+@pytest.mark.parametrize("page", ["cable_manipulator", "hybrid_parallel", "underwater_vehicle"], indirect=True)
+def test_the_floor_is_in_sight_of_the_first_camera(page):
+    first = page._server.initial_camera
+    ahead = first.look_at - first.position
+    distance = np.linalg.norm(ahead)
+    ahead = ahead / distance
+    right = np.cross(ahead, first.up)
+    right /= np.linalg.norm(right)
+    upwards = np.cross(right, ahead)
+    from_eye = page._scene.ends - first.position
+    depth = from_eye @ ahead
+    assert (depth > first.near).all()
+    half = np.tan(0.5 * first.fov)
+    assert (np.abs(from_eye @ upwards) < half * depth).all()
+    assert (np.abs(from_eye @ right) < ASPECT * half * depth).all()
+
+
+def test_sliders_show_round_numbers(page):
+    one = Control("angle", "angle", -np.pi, 0.12345, 0.1, True)
+    slider = {x: _on_slider(one, x) for x in (-9.0, -np.pi, 0.1, 0.061728, 9.0)}
+    assert one.step == 0.02
+    assert list(slider.values()) == [-3.14, -3.14, 0.1, 0.06, 0.12]
+    page.session.set(cable1=1.23456789)
+    shown(page)
+    assert page._sliders["cable1"].value == 1.2
+    assert page.session.state.values["cable1"] == 1.23456789
+
+
+@pytest.mark.parametrize("page", ["double_pendulum"], indirect=True)
+def test_without_controls_there_is_no_folder_for_them(page):
+    assert page._sliders == {}
+    assert page._source is None
+    assert "t = 0.10 s" in (shown(page, 0.1), page._status.content)[1]
+
+
+def test_the_status_says_what_is_compiled_and_what_is_slow(page):
+    page.session._report_compilation("compiling ...")
+    page._texts_at = 0.0
+    page._show(page.session.state)
+    assert page._status.content == "compiling ..."
+    page.session._report_compilation("")
+    slow = replace(page.session.state, factor=0.4, controller_share=0.81)
+    assert _pace(slow) == "0.40 times real time (slower than 1; 81% of the time is the controller's)"
+    assert _pace(replace(slow, controller_share=0.0)) == "0.40 times real time (slower than 1)"
+    assert _pace(replace(slow, factor=1.0)) == "1.00 times real time"
+
+
+def test_what_the_page_cannot_show_pauses_and_is_said(page, monkeypatch, capsys):
+    monkeypatch.setattr(page._scene, "show", lambda *_: [][0])
+    page._stopping.clear()
+    page._thread = threading.Thread(target=page._run)
+    page._thread.start()
+    page.session.frame(0.0)
+    until(lambda: "IndexError" in page._message.content, "message")
+    page.session.frame(0.0)
+    assert page.session.state.paused
+    page._stopping.set()
+    page._thread.join()
+    assert capsys.readouterr().err.count("Traceback") == 1
+
+
 def test_mistakes_are_notified(page):
     refused = event(0.0)
     page._called(page.session.set_strength)(refused)
@@ -121,11 +186,11 @@ def test_plots_scroll(page):
 
 
 def test_buttons_record(page, tmp_path):
-    page._press("record")
+    page.session.press("record")
     shown(page, 0.1)
     assert re.match(r"end recording \(\d+ states\)", page._record.label)
-    page._press("record")
-    page._press("pause")
+    page.session.press("record")
+    page.session.press("pause")
     state = shown(page, 0.1)
     assert state.paused
     assert "run.h5" in page._message.content
@@ -163,6 +228,11 @@ def test_a_taken_port_is_refused():
 def test_wrong_arguments_are_refused(arguments, words):
     with pytest.raises(InputError, match=words):
         sorosim.live("pendulum", block=False, **arguments)
+
+
+def test_an_address_for_others_is_warned_of():
+    with pytest.warns(SorosimWarning, match=r"whoever reaches .* may drive"):
+        sorosim.live("double_pendulum", host="0.0.0.0", port=0, block=False).stop()
 
 
 def test_without_viser_one_line_names_the_extra(monkeypatch):
@@ -208,6 +278,8 @@ def test_a_person_in_a_browser_moves_pulls_and_records(tmp_path):
         (client,) = until(lambda: list(live._page._server.get_clients().values()), "client")
         canvas = until(lambda: driver.find_elements(By.TAG_NAME, "canvas"), "canvas")[0]
         until(lambda: "cable1 [N]" in driver.page_source, "slider")
+        until(lambda: session.state.t > 0.0, "motion", 600.0)  # after the compilation
+        close_notices(driver)
 
         def press(label):
             buttons = driver.find_elements(By.TAG_NAME, "button")

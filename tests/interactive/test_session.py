@@ -1,6 +1,7 @@
 """A session without a page: what moves, what is pulled, what is recorded, what is refused."""
 
 import os
+import time
 import warnings
 
 import numpy as np
@@ -9,10 +10,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import sorosim
 from sorosim.errors import InputError, ModelError
+from sorosim.files_read import noting_files
 from sorosim.interactive import session as module
 from sorosim.interactive.controls import Controls
 from sorosim.interactive.pull import FREQUENCY, Pull, response
 from sorosim.interactive.session import MOTION, STATICS, Session
+from sorosim.kernels.exchange import tree_exchange
+from sorosim.kernels.kinematics import forward_sweep, read_jacobians, read_poses
 from sorosim.results.result import Equilibrium, Run
 
 FINGER = """\
@@ -32,6 +36,14 @@ actuators:
   tendon: {tendon: {rod: finger, y: 0, z: 0.8*r}}
 simulate: {t_end: 2, u: {tendon: "2*smoothstep(t)"}}
 """
+WITH_OTHERS = """\
+sorosim: 1
+include: [base.yaml]
+links:
+  tool: {parent: finger, joint: fixed, visual: [{mesh: {file: body.off}}]}
+simulate: {t_end: 2, u: {tendon: {csv: u.csv}}}
+"""
+TETRAHEDRON = "OFF\n4 4 0\n0 0 0\n0.02 0 0\n0 0.02 0\n0 0 0.02\n3 0 2 1\n3 0 1 3\n3 0 3 2\n3 1 2 3\n"
 DT = 5e-3
 
 
@@ -167,11 +179,82 @@ def test_gravity_is_changed_for_steps_and_equilibria(session, robot):
 
 def test_the_thread_moves_and_ends(session):
     session.start()
-    state = session.state
-    for _ in range(3):
-        state = session.wait_for_frame(state, 10.0)
+    state = frame_with(session, lambda state: state.t > 0.0)
     session.stop()
-    assert state.t > 0.0
+    assert session.wait_for_frame(state, 0.2) is session.state
+
+
+def frame_with(session, condition, seconds=600.0):
+    """The first frame of a condition; kernels may have to be compiled before."""
+    state, end = session.state, time.monotonic() + seconds
+    while not condition(state):
+        assert time.monotonic() < end
+        state = session.wait_for_frame(state, 1.0)
+    return state
+
+
+# -- what is compiled, and what fails ----------------------------------------------------------------------------------
+
+
+def test_nothing_is_compiled_at_the_first_grab(session, monkeypatch):
+    published, publish = [], session._publish
+    monkeypatch.setattr(session, "_publish", lambda: published.append(session._compiling) or publish())
+    session._rehearse()
+    assert published[0] == module.COMPILING
+    assert published[-1] == session.state.compiling == ""
+    assert session.state.t == 0.0  # it was another session that moved
+    assert session._pull.grip is None
+
+    def versions():
+        kernels = (forward_sweep, read_poses, read_jacobians, tree_exchange)
+        return [len(getattr(kernel, "dispatcher", kernel).signatures) for kernel in kernels]
+
+    known = versions()
+    assert all(known)
+    session.record()
+    pulled(session)
+    session.frame(0.05)
+    session.record(False)
+    session.set_mode(STATICS)
+    session.frame(0.0)
+    assert versions() == known
+
+
+def test_coordinates_that_are_read_only_are_no_other_type(robot):
+    q, qd = np.full((2, robot.ndof), 0.1)
+    node = np.array([robot.engine.layout.link("finger").nodes[-1]])
+    known = robot.engine.poses(node, q, qd)
+    before = len(forward_sweep.dispatcher.signatures)
+    for array in (q, qd):
+        array.setflags(write=False)
+    assert_array_equal(robot.engine.poses(node, q, qd)[0], known[0])
+    assert len(forward_sweep.dispatcher.signatures) == before
+
+
+def test_whatever_is_raised_pauses_and_is_said(session, monkeypatch, capsys):
+    session._compiled = set(session._pull.robot.engine.features)  # nothing to compile
+    monkeypatch.setattr(session._stepper, "step", lambda *_: [][0])
+    session.start()
+    state = frame_with(session, lambda state: state.paused)
+    assert "IndexError: list index out of range; the terminal shows where" in state.message
+    assert "Traceback" in capsys.readouterr().err
+    session.reset()  # with a stepper of its own
+    frame_with(session, lambda state: state.t > 0.0 and state.message == "")
+    session.stop()
+
+
+def test_the_share_of_a_slow_controller_is_known(robot):
+    def law(t, q, qd):
+        time.sleep(0.02)
+        return [0.0]
+
+    session = Session(robot, controller=law)
+    state = session.frame(1.0)
+    assert 0.5 < state.controller_share <= 1.0
+    session.set(tendon=0.0)  # sliders drive
+    for _ in range(10):
+        state = session.frame(0.2)
+    assert state.controller_share < 0.5
 
 
 # -- pulls -------------------------------------------------------------------------------------------------------------
@@ -330,7 +413,7 @@ def test_gravity_stays_while_a_motion_is_recorded(session):
 
 def test_a_saved_file_is_taken_and_one_with_mistakes_is_not(file, monkeypatch):
     monkeypatch.setattr(module, "WATCHED", 0.0)
-    session = Session(sorosim.load(file), watched=file, reload=lambda: sorosim.load(file))
+    session = Session(sorosim.load(file), watched=[file], reload=lambda: sorosim.load(file))
     session.set(tendon=0.7)
     before = session.frame(0.1)
 
@@ -353,6 +436,40 @@ def test_a_saved_file_is_taken_and_one_with_mistakes_is_not(file, monkeypatch):
     assert other.t == 0.0
 
 
+def save_as_later(path, text, seconds):
+    path.write_text(text)
+    os.utime(path, ns=(seconds * 10**9, seconds * 10**9))
+
+
+def test_files_that_the_file_takes_in_are_watched(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "WATCHED", 0.0)
+    base, main, mesh = FINGER[: FINGER.index("simulate")], tmp_path / "main.yaml", tmp_path / "body.off"
+    (tmp_path / "base.yaml").write_text(base)
+    (tmp_path / "u.csv").write_text("t, tendon\n0, 0\n1, 1\n")
+    mesh.write_text(TETRAHEDRON)
+    main.write_text(WITH_OTHERS)
+    with noting_files() as files:
+        robot = sorosim.load(main)
+    session = Session(robot, watched=files, reload=lambda: sorosim.load(main))
+    assert {path.name for path in session._saved_at} == {"main.yaml", "base.yaml", "u.csv", "body.off"}
+
+    def seen(path, text, seconds):
+        save_as_later(tmp_path / path, text, seconds)
+        session._look_at_file()
+        return session.frame(0.0)
+
+    state = seen("base.yaml", base.replace("12 cm", "15 cm"), 1)
+    assert state.robot.links[0].rod.length == 0.15
+    assert "base.yaml" in state.message
+    seen("u.csv", "t, tendon\n0, 0\n1, 3\n", 1)
+    assert session.controls.prescribed(1.0) == {"tendon": 3.0}
+    larger = seen("body.off", TETRAHEDRON.replace("0.02", "0.04"), 1)
+    assert np.ptp(larger.robot.links[1].visual[0].shape.vertices, axis=0).max() == 0.04
+    # whatever is mended is seen, though the others were not reached
+    assert "-12 cm" in seen("base.yaml", base.replace("12 cm", "-12 cm"), 2).message
+    assert seen("base.yaml", base, 3).robot.links[0].rod.length == 0.12
+
+
 # -- controls ----------------------------------------------------------------------------------------------------------
 
 
@@ -373,6 +490,23 @@ def test_a_range_without_any_hint_moves_the_robot_visibly(robot):
     assert still.low == 0.0  # a tendon only pulls
     tip = sorosim.statics(robot, [still.high]).tip()
     assert 0.02 < np.linalg.norm(tip - sorosim.statics(robot, [0.0]).tip()) < 0.25
+
+
+@pytest.mark.parametrize(("name", "tip"), [("hybrid_parallel", "plate"), ("cable_manipulator", "arm")])
+def test_the_tip_of_pulls_and_plots_can_move(name, tip):
+    robot = sorosim.load(name)
+    controls = Controls(robot, None, None, {})
+    assert controls.tip == tip
+    pull = Pull(robot)
+    pull.grab(pull.at(robot.initial_q, tip), robot.initial_q, controls.free, 1.0, 1.0)
+    assert np.isfinite(pull.stiffness)
+
+
+def test_guessed_ranges_are_round(robot):
+    still, moving = (Controls(robot, {"tendon": u}, None, {}).all["tendon"] for u in (0.0, "1.2345678*sin(7*t)^2"))
+    assert (moving.low, moving.high) == (0.0, 1.6)  # a quarter beyond 1.2345678 is 1.543
+    assert moving.step == 0.01
+    assert float(f"{still.high:.2g}") == still.high
 
 
 def test_given_ranges_are_taken(robot):

@@ -1,0 +1,71 @@
+"""Photograph the page of `sorosim live` for docs/live.md: python docs/make_live_pictures.py
+
+Needs the extras `live` and `test`, chromium and chromedriver. Names of robots photograph their pages instead, into the
+folder that is named by --to: python docs/make_live_pictures.py fin_ray soft_gripper --to /tmp
+"""
+
+import argparse
+import io
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+import sorosim
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "docs"), str(ROOT / "tests")]
+from helpers.browser import browser, close_notices  # noqa: E402
+from make_pictures import write  # noqa: E402
+
+ROBOT, WIDTH = "cable_manipulator", 840  # pixels
+PULLED = (0.0, -0.25, 0.35)  # relative to the size of the robot
+MOVED, PATIENCE = 3.0, 600.0  # s of motion before the picture, s on the clock until it has moved
+
+
+def photograph(name: str) -> Image.Image:
+    """The page of a robot that has moved for a while and is pulled at; its plot is filled."""
+    with sorosim.live(name, port=0, block=False) as live, browser() as driver:
+        session = live.session
+        driver.get(live.url)
+        _wait(lambda: session.state.t > 0.0 and close_notices(driver))
+        session.set(**{one.name: one.low + 0.4 * (one.high - one.low) for one in _first(session.controls, 1)})
+        session.grab(session.controls.tip)
+        _wait(lambda: session.state.pull is not None)
+        begin, point = session.state.t, session.state.pull[0]
+        session.aim(point + session.size * np.array(PULLED))
+        _wait(lambda: session.state.t > begin + MOVED or session.state.paused)
+        time.sleep(1.0)  # the picture of the browser comes behind
+        return Image.open(io.BytesIO(driver.get_screenshot_as_png()))
+
+
+def _first(controls: Any, n: int) -> list[Any]:
+    return list(controls.all.values())[:n]
+
+
+def _wait(condition: Any) -> None:
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        if time.monotonic() > end:
+            raise TimeoutError("the page does not come to it")
+        time.sleep(0.1)
+
+
+def main() -> None:
+    """Photograph what is named."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("names", nargs="*")
+    options.add_argument("--to", type=Path, default=Path.cwd())
+    chosen = options.parse_args()
+    for name in chosen.names:
+        photograph(name).save(chosen.to / f"live_{name}.png")
+    if not chosen.names:
+        image = photograph(ROBOT)
+        write(image.resize((WIDTH, round(WIDTH * image.height / image.width)), Image.Resampling.LANCZOS), "live")
+
+
+if __name__ == "__main__":
+    main()
