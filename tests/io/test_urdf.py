@@ -15,7 +15,7 @@ import sorosim
 from sorosim import cli
 from sorosim.errors import FileError, ModelError
 from sorosim.io import dump, load, load_text
-from sorosim.io.urdf.document import MAX_BYTES, MAX_NESTING
+from sorosim.io.rigid.document import MAX_BYTES, MAX_NESTING
 
 pytestmark = pytest.mark.skipif(find_spec("yourdfpy") is None, reason="the extra urdf is not installed")
 
