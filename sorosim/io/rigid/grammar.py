@@ -88,7 +88,7 @@ URDF = Grammar("URDF", {
 
 _AXIS = Rule(needs=("xyz",), takes=("limit", "dynamics", "mimic", "use_parent_model_frame"))
 SDF = Grammar("SDF", {
-    "sdf": Rule(may={"version": 1}, several=("model", "world")),
+    "sdf": Rule({"version": TEXT}, several=("model", "world")),
     "world": Rule(takes=("gravity",), several=("model",)),
     "model": Rule({"name": TEXT}, {"canonical_link": TEXT, "placement_frame": TEXT}, takes=("static", "pose"),
                   several=("link", "joint", "frame", "model")),

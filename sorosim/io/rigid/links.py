@@ -290,7 +290,8 @@ class _Importer:
     def visuals(self, name: str) -> Iterator[Node]:
         """Shapes of a link, in the frame of what carries it."""
         for visual in self.robot.links[name].visuals:
-            shape = self.mesh(visual.shape["mesh"], visual.place) if "mesh" in visual.shape else visual.shape
+            mesh = visual.shape.get("mesh", {})
+            shape = self.mesh(mesh, visual.place) if "file" in mesh else visual.shape
             if shape is None:
                 continue
             at = pose_data(self.carrier[name][1] @ visual.pose)

@@ -27,7 +27,7 @@ def mesh_file(name: str, robot: FilePath, package_dirs: Sequence[FilePath]) -> M
     the folder is in.
     """
     files = (
-        MeshFile(path, _is_inside(path, folder)) for folder, path in _candidates(name, robot.absolute(), package_dirs)
+        MeshFile(path, is_inside(path, folder)) for folder, path in _candidates(name, robot.absolute(), package_dirs)
     )
     return min(filter(lambda file: _is_file(file.path), files), key=lambda file: not file.inside, default=None)
 
@@ -46,7 +46,7 @@ def _candidates(name: str, robot: FilePath, package_dirs: Sequence[FilePath]) ->
         yield folder / package_name, folder / package_name / rest.lstrip("/")
 
 
-def _is_inside(path: FilePath, folder: FilePath) -> bool:
+def is_inside(path: FilePath, folder: FilePath) -> bool:
     """By their names: links of the file system are the user's own."""
     return FilePath(os.path.abspath(path)).is_relative_to(os.path.abspath(folder))
 
