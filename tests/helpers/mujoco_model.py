@@ -101,6 +101,11 @@ class MujocoRobot:
         mujoco.mj_fwdVelocity(self.model, self.data)
         return A.T @ self.data.qfrc_passive
 
+    def kind_of(self, name: str) -> str:
+        """Whether a body or a site has a name; "" for neither."""
+        kinds = {"body": mujoco.mjtObj.mjOBJ_BODY, "site": mujoco.mjtObj.mjOBJ_SITE}
+        return next((kind for kind, of in kinds.items() if mujoco.mj_name2id(self.model, of, name) >= 0), "")
+
     def pose(self, q: Array, kind: str, name: str) -> Array:
         """Pose (4, 4) of a body or a site."""
         self.set(q, 0.0 * q, 0.0 * q)

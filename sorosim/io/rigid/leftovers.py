@@ -12,14 +12,15 @@ from sorosim.problems import Place, shown
 
 MAX_NAMES = 4
 
+# of groups without which a robot moves otherwise: what they are, and what to have instead
 WHAT = {
-    "armature": "inertia of rotors in joints",
-    "springs": "springs and dampers that are not linear, or not along one coordinate",
-    "fluid": "forces of a medium; `loads` of a robot's file have a fluid",
-    "gravity": "bodies that gravity does not pull at",
-    "tendons": "tendons that pull by themselves; `actuators` and `loads` of a robot's file have tendons and springs",
-    "constraints": "constraints between bodies and joints; `loops` of a robot's file close chains",
-    "deformables": "deformable bodies; rods of a robot's file are",
+    "armature": ("armature, inertia of rotors in joints", ""),
+    "springs": ("springs and dampers but linear ones along the coordinates of a joint", ""),
+    "fluid": ("forces of a medium", "`loads` of a robot's file have a fluid"),
+    "gravity": ("bodies that gravity does not pull at", ""),
+    "tendons": ("tendons", "`loads` and `actuators` of a robot's file have springs and tendons"),
+    "constraints": ("constraints between bodies or joints", "`loops` of a robot's file close chains"),
+    "deformables": ("deformable bodies", "soft links of a robot's file are rods"),
 }
 
 
@@ -47,10 +48,12 @@ class Leftovers:
         """Note what may not be left out, and warn of the rest."""
         for group, things in self.found.items():
             if group in MOTION:
-                hint = f"{WHAT[group]} cannot be imported: without: [{group}] in the `import` block leaves them out"
-                mistakes.note(things[0][1], f"a robot without {group.replace('_', ' ')}", _listed(things), hint)
+                what, instead = WHAT[group]
+                hint = f"without: [{group}] in the `import` block leaves out what cannot be imported"
+                hint += f"; {instead}" if instead else ""
+                mistakes.note(things[0][1], f"no {what}", _listed(things), hint)
         rest = {group: things for group, things in self.found.items() if group not in MOTION}
-        if rest:
+        if rest and not mistakes:
             parts = [f"{group} ({_listed(things)}, line {things[0][1].line})" for group, things in rest.items()]
             meant = f"without: [{', '.join(rest)}] in the `import` block says that this is meant"
             warnings.warn(f"{self.file}: left out: {'; '.join(parts)}; {meant}", SorosimWarning, stacklevel=2)

@@ -240,7 +240,8 @@ class _Importer:
         geometry = {"axis": joint.axis, "second_axis": joint.second_axis, "through": joint.through}
         for key, value in geometry.items():
             if value is not None and joint.kind not in ("free", "spherical") and (key != "through" or value.any()):
-                entries[key] = _node(value.tolist(), element.place_of("axis"))
+                where = element.place_of("axis2" if key == "second_axis" else "axis")
+                entries[key] = _node(value.tolist(), where)
         if joint.pitch:
             entries["pitch"] = _node(joint.pitch, element.place_of("axis"))
         entries |= {key: _node(value, element.place_of("dynamics")) for key, value in joint.acting.items()}

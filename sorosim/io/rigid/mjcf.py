@@ -31,8 +31,14 @@ MAX_FILES = 50
 NAMED = ("body", "joint", "freejoint", "geom", "site", "mesh")  # elements whose names begin paths
 DRAWN_GROUPS = 3  # groups of geoms that MuJoCo's viewer shows
 # what stands in blocks of its own, by the group that it is left out with
-BLOCKS = {"actuator": "actuators", "sensor": "sensors", "keyframe": "keyframes", "tendon": "tendons",
-          "deformable": "deformables", "contact": "contacts"}  # fmt: skip
+BLOCKS = {"actuator": "actuators", "sensor": "sensors", "keyframe": "keyframes", "contact": "contacts",
+          "tendon": "tendons", "deformable": "deformables"}  # fmt: skip
+PULL = ("stiffness", "damping", "frictionloss", "armature", "limited")  # what makes a tendon pull by itself
+# of newer versions of MuJoCo, by joint or coordinate: zero where springs and dampers are linear
+NOT_LINEAR = ("jnt_stiffnesspoly", "jnt_springyield", "dof_dampingpoly")
+AT_ELEMENT = re.compile(  # where a mistake is, at the end of a message of MuJoCo
+    r"Element (?:'(?P<tag>\w+)'|name '(?P<name>.*?)', id -?\d+), line (?P<line>\d+)$"
+)
 KINDS = ("free", "spherical", "prismatic", "revolute")  # by mujoco.mjtJoint
 
 
@@ -49,6 +55,9 @@ def read_mjcf(path: FilePath, leftovers: Leftovers, *, visual: bool = True, outs
     if root.tag != "mujoco":
         place = root.place
         raise FileError(str(path), f"expected MJCF, whose root is <mujoco>, got <{root.tag}>", place.line, place.column)
+    for element in root.walk():  # which MuJoCo takes for none
+        if element.tag == "inertial" and (mass := element.attributes.get("mass", "")).strip().startswith("-"):
+            files.mistakes.note(element.place, "a mass of 0 or more", mass.strip())
     files.mistakes.raise_if_any(str(path))
     return _Reader(path, root, _compiled(path, root), leftovers).tree(visual)
 
@@ -105,13 +114,19 @@ def _compiled(path: FilePath, root: Element) -> Any:
         text = " ".join(str(error).split())
     finally:
         mujoco.set_mju_user_warning(before)
-    found = re.search(r"(?:Element (?:'(\w+)'|name '.*?', id -?\d+)|XMLElement name=(\w+)).*?line (\d+)|$", text)
-    line = int(found[3] or 0) if found else 0
-    what = re.sub(r"^(XML )?(Error: )*|Element ('\w+'|name '.*?', id -?\d+), line \d+$", "", text).strip(" .")
-    missing = re.search(r"'([^']+)'$", what)
-    here = [e for e in root.walk() if (e.place.line == line and (not found or e.tag == (found[1] or e.tag)))]
-    if missing and not here:  # a mesh or another file that is not there is told without a line
-        here = [e for e in root.walk() if FilePath(e.attributes.get("file", "/")).name == FilePath(missing[1]).name]
+    what = AT_ELEMENT.sub("", text).strip(" .")
+    what = re.sub(r"^(XML )?(Error: )*", "", what)
+    at, missing = AT_ELEMENT.search(text), re.search(r"'([^']+)'$", what)
+    if at:
+        here = [e for e in root.walk() if e.place.line == int(at["line"]) and e.tag == (at["tag"] or e.tag)]
+        if at["line"] == "0":  # in an included file: what has the word that is told, if that is one element only
+            word = missing[1] if missing else ""
+            here = [e for e in root.walk() if e.tag == at["tag"] and word in (*e.attributes, *e.attributes.values())]
+            here = here if len(here) == 1 else []
+        here.sort(key=lambda e: e.attributes.get("name", "") != (at["name"] or ""))
+    else:  # a file that is not there is told without a line
+        file = FilePath(missing[1]).name if missing else ""
+        here = [e for e in root.walk() if file and FilePath(e.attributes.get("file", "")).name == file]
     tag = f"<{here[0].tag}>: " if here else ""
     message = f"expected MJCF that MuJoCo compiles, got a mistake in it: {tag}{what}"
     place = here[0].place if here else root.place
@@ -186,7 +201,7 @@ class _Reader:
         if not n:
             self.joints.append(RigidJoint(f"{name}_fixed", "fixed", parent, name, element, pose))
         if m.body_mocapid[i] >= 0:
-            self.leftovers.add("keyframes", f"mocap {name}", element.place)
+            self.leftovers.add("actuators", f"mocap {name}", element.place)
         if m.body_gravcomp[i]:
             self.leftovers.add("gravity", name, element.place)
         for k in range(n):
@@ -220,9 +235,8 @@ class _Reader:
                 acting |= {"rest": rest} if single and rest else {}
         if armature:
             self.leftovers.add("armature", name, element.place)
-        for poly in ("jnt_stiffnesspoly", "dof_dampingpoly"):  # of newer versions
-            if np.any(getattr(m, poly, np.zeros(m.nv))[j if poly[0] == "j" else dof]):
-                self.leftovers.add("springs", name, element.place)
+        if any(np.any(getattr(m, key)[j if key.startswith("jnt") else dof]) for key in NOT_LINEAR if hasattr(m, key)):
+            self.leftovers.add("springs", name, element.place)
         limits = None
         if m.jnt_limited[j] and single:
             low, high = (m.jnt_range[j] - m.qpos0[at]).tolist()
@@ -307,8 +321,9 @@ class _Reader:
     def leave_out(self) -> None:
         """Note what there is beside bodies and joints."""
         m = self.model
+        pulls = any(np.any(getattr(m, f"tendon_{key}", 0.0)) for key in PULL)
         for block in self.root.children:
-            for element in block.children if block.tag in BLOCKS else ():
+            for element in block.children if block.tag in BLOCKS and (pulls or block.tag != "tendon") else ():
                 if element.tag not in ("exclude", "skin"):
                     name = element.attributes.get("name") or element.tag
                     self.leftovers.add(BLOCKS[block.tag], name, element.place)

@@ -32,6 +32,7 @@ from sorosim.io.rigid.tree import (
     made_tree,
     roots_of,
 )
+from sorosim.lie import inverse
 from sorosim.model.pose import WORLD, Rotation
 from sorosim.problems import listed, shown
 
@@ -91,7 +92,7 @@ class _Reader:
         self.model, self.leftovers, self.mistakes, self.visual, self.old = model, leftovers, mistakes, visual, old
         self.frames: dict[str, Element] = {MODEL: model}  # all that poses are relative to
         self.scope: dict[str, str] = {MODEL: ""}  # of each: the prefix of names in the model where it stands
-        self.poses: dict[str, Array] = {MODEL: np.eye(4), WORLD: np.linalg.inv(self.raw(model))}
+        self.poses: dict[str, Array] = {MODEL: np.eye(4), WORLD: inverse(self.raw(model))}
         self.ring: list[str] = []  # frames whose poses are being looked for
         self.enter(model, "")
 
@@ -228,7 +229,7 @@ class _Reader:
     def tree(self, gravity: Array | None) -> RigidTree | None:
         """The tree; None where mistakes were noted."""
         links, joints = self.of("link"), self.of("joint")
-        edges = {name: self.edge(name, joint) for name, joint in joints.items()}
+        edges = {name: edge for name, joint in joints.items() if (edge := self.edge(name, joint)) is not None}
         on_world = any(edge.parent == WORLD for edge in edges.values())
         tops = roots_of(self.model, {WORLD: self.model, **links} if on_world else links, edges, self.mistakes)
         if self.mistakes:
@@ -253,22 +254,24 @@ class _Reader:
 
     def between(self, parent: str, child: str) -> Array:
         """Pose (4, 4) of a frame in another one."""
-        g = np.asarray(np.linalg.inv(self.pose(parent)) @ self.pose(child))
-        g[np.abs(g) < ROUNDING] = 0.0
+        g = np.asarray(inverse(self.pose(parent)) @ self.pose(child))
+        g[:3, 3][np.abs(g[:3, 3]) < ROUNDING] = 0.0
+        if np.abs(g[:3, :3] - np.eye(3)).max() < ROUNDING:
+            g[:3, :3] = np.eye(3)
         return g
 
-    def edge(self, name: str, joint: Element) -> Edge:
-        ends, places = [], []
+    def edge(self, name: str, joint: Element) -> Edge | None:
+        """The links that a joint connects; None where it names no links, which is noted."""
+        n, ends = len(self.mistakes), []
         for tag in ("parent", "child"):
             end = joint.first(tag)
             assert end is not None  # checked
             whole = self.known(end.text.strip(), self.scope[name], end, "link")
             if tag == "child" and whole == WORLD:
                 self.mistakes.note(end.place, "the name of a link", "'world'", "exchange the parent and the child")
-                whole = MODEL
-            ends.append(self.carrier(whole))
-            places.append(end.place)
-        return Edge(joint, ends[0], ends[1], places[0], places[1])
+            ends.append((self.carrier(whole), end.place))
+        (parent, parent_place), (child, child_place) = ends
+        return Edge(joint, parent, child, parent_place, child_place) if len(self.mistakes) == n else None
 
     def joint(self, name: str, element: Element, edge: Edge) -> RigidJoint:
         """One joint; its frame stands in that of the child, as its axes and the point that they pass."""
