@@ -14,13 +14,13 @@ from typing import Any
 from sorosim.declare import At, Scope
 from sorosim.errors import FileError
 from sorosim.io.nodes import Mistake, Mistakes, Node, plain, refusal
-from sorosim.io.robot_file import Imports, is_one
 from sorosim.io.rigid.document import read_document
 from sorosim.io.rigid.leftovers import Leftovers
 from sorosim.io.rigid.links import Imported, Options, imported
 from sorosim.io.rigid.mjcf import read_mjcf
 from sorosim.io.rigid.sdf import read_sdf
 from sorosim.io.rigid.urdf import read_urdf
+from sorosim.io.robot_file import Imports, is_one
 from sorosim.problems import Place, listed, shown
 
 MOUNT = ("parent", "at", "joint")  # keys that the root gets as they are

@@ -211,7 +211,8 @@ class Import(Declared, title="Imported robots"):
         Open(), "Where on it: a pose, a place s on a rod, a named frame; as for links.", "{frame: top}", default=None
     )
     joint: Any = key(
-        Open(), "How its root moves there.", "free", default=None, without="`fixed`; `free` where an SDF file holds it by nothing and neither `parent` nor `at` is given",
+        Open(), "How its root moves there.", "free", default=None,
+        without="`fixed`; `free` where nothing holds the model of an SDF file and neither `parent` nor `at` is given",
     )  # fmt: skip
     limits: Any = key(
         Part(ImportedLimits),

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import mujoco
 import numpy as np
-from helpers.pinocchio_model import twist_jets
 from numpy.typing import NDArray
 from scipy.linalg import block_diag
 
+from helpers.pinocchio_model import twist_jets
 from sorosim.lie import exp_se3
 from sorosim.robot import Robot
 
@@ -46,7 +46,11 @@ class MujocoRobot:
     def joint_of(self, link: str) -> int:
         """Index of the joint above a link, whose name is that of the body and, where that has several, of the joint."""
         for body in range(1, self.model.nbody):
-            name, first, n = self.model.body(body).name or f"body_{body}", self.model.body_jntadr[body], self.model.body_jntnum[body]
+            name, first, n = (
+                self.model.body(body).name or f"body_{body}",
+                self.model.body_jntadr[body],
+                self.model.body_jntnum[body],
+            )
             for k in range(n):
                 own = name if k == n - 1 else f"{name}_{self.model.joint(first + k).name}"
                 if link in (own, f"{own}_spherical"):

@@ -24,7 +24,8 @@ def _text(numbers):
 
 def _written(g, form, attributes=""):
     if form == "quaternion":
-        return f'<pose rotation_format="quat_xyzw"{attributes}>{_text([*g[:3, 3], *Rotation.from_matrix(g[:3, :3]).as_quat()])}</pose>'
+        quaternion = Rotation.from_matrix(g[:3, :3]).as_quat()
+        return f'<pose rotation_format="quat_xyzw"{attributes}>{_text([*g[:3, 3], *quaternion])}</pose>'
     degrees = form == "degrees"
     angles = Rotation.from_matrix(g[:3, :3]).as_euler("xyz", degrees=degrees)
     unit = ' degrees="true"' if degrees else ""
@@ -65,10 +66,7 @@ def sdf_of(path: Path, version: str, form: str = "radians") -> str:
     for name, joint in ((joint.get("name"), joint) for joint in robot.findall("joint")):
         parent, child = (joint.find(end).get("link") for end in ("parent", "child"))
         kind = joint.get("type")
-        if minor >= 7:
-            pose = _written(_pose(joint), form, f" relative_to='{parent}'")
-        else:
-            pose = ""
+        pose = _written(_pose(joint), form, f" relative_to='{parent}'") if minor >= 7 else ""
         axis = ""
         if kind != "fixed":
             xyz = joint.find("axis")
@@ -82,5 +80,7 @@ def sdf_of(path: Path, version: str, form: str = "radians") -> str:
             axis = f"<axis><xyz>{_text(xyz)}</xyz><limit>{ends}</limit><dynamics>{acting}</dynamics></axis>"
         if kind == "continuous" and minor < 7:
             kind = "revolute"
-        parts.append(f"<joint name='{name}' type='{kind}'>{pose}<parent>{parent}</parent><child>{child}</child>{axis}</joint>")
+        parts.append(
+            f"<joint name='{name}' type='{kind}'>{pose}<parent>{parent}</parent><child>{child}</child>{axis}</joint>"
+        )
     return f"<sdf version='{version}'><model name='{robot.get('name')}'>{''.join(parts)}</model></sdf>"

@@ -51,8 +51,16 @@ def links_of(robot):
 def test_several_joints_of_a_body_are_links_without_mass_between():
     robot = load(DATA / "arm.xml", set=STOPS)
     links = links_of(robot)
-    assert [name for name in links if name.startswith("upper")] == ["upper_shoulder_pan", "upper_shoulder_lift", "upper"]
-    assert [links[name].body is None for name in ("upper_shoulder_pan", "upper_shoulder_lift", "upper")] == [True, True, False]
+    assert [name for name in links if name.startswith("upper")] == [
+        "upper_shoulder_pan",
+        "upper_shoulder_lift",
+        "upper",
+    ]
+    assert [links[name].body is None for name in ("upper_shoulder_pan", "upper_shoulder_lift", "upper")] == [
+        True,
+        True,
+        False,
+    ]
     assert robot.coordinate_names == (
         "column.revolute", "upper_shoulder_pan.revolute", "upper_shoulder_lift.revolute", "upper.prismatic",
         "forearm.revolute",
@@ -116,7 +124,10 @@ def test_the_text_of_a_robot_stands_alone_and_is_the_same_robot(name):
 def test_meshes_are_drawn_where_mujoco_has_them():
     import mujoco
 
-    robot, model = load(DATA / "meshes.xml", set={"import.mimic": "free"}), mujoco.MjModel.from_xml_path(str(DATA / "meshes.xml"))
+    robot, model = (
+        load(DATA / "meshes.xml", set={"import.mimic": "free"}),
+        mujoco.MjModel.from_xml_path(str(DATA / "meshes.xml")),
+    )
     q, data = np.array([0.3, 0.1, 0.05]), mujoco.MjData(model)
     data.qpos[:] = q
     mujoco.mj_kinematics(model, data)
@@ -130,7 +141,9 @@ def test_meshes_are_drawn_where_mujoco_has_them():
         order = [np.lexsort(v.round(5).T) for v in (ours, theirs + data.geom_xpos[geom])]
         # MuJoCo keeps vertices in single precision
         assert_allclose(ours[order[0]], (theirs + data.geom_xpos[geom])[order[1]], rtol=0, atol=1e-6)
-    assert links_of(load(DATA / "meshes.xml", set={"import.mimic": "fixed", "import.visual": False}))["arm"].visual is None
+    assert (
+        links_of(load(DATA / "meshes.xml", set={"import.mimic": "fixed", "import.visual": False}))["arm"].visual is None
+    )
 
 
 def test_an_equality_of_joints_is_a_joint_that_mimics():
@@ -147,8 +160,8 @@ def test_what_does_not_move_the_robot_is_remarked_on_until_it_is_meant(folder):
     with pytest.warns(SorosimWarning) as caught:
         load(path)
     assert str(caught[0].message).replace(f"{folder}/", "") == (
-        "arm.xml: left out: actuators ('m', line 32); sensors ('jointpos', line 32); keyframes ('home', line 32); without: "
-        "[actuators, sensors, keyframes] in the `import` block says that this is meant"
+        "arm.xml: left out: actuators ('m', line 32); sensors ('jointpos', line 32); keyframes ('home', line 32); "
+        "without: [actuators, sensors, keyframes] in the `import` block says that this is meant"
     )
     assert len(caught) == 1
     with warnings.catch_warnings():
@@ -161,8 +174,8 @@ def test_armature_is_left_out_on_request(folder):
     plain = load(DATA / "arm.xml")
     q = np.full(plain.ndof, 0.2)
     assert_array_equal(load(path, set={"import.without": "[armature]"}).mass_matrix(q), plain.mass_matrix(q))
-    with pytest.raises(FileError, match=r"arm.yaml:2:35: import.without\[0\]: expected armature, springs, .* got 'rotors'"):
-        (folder / "arm.yaml").write_text("sorosim: 1\nimport: {mjcf: arm.xml, without: [rotors]}\n")
+    (folder / "arm.yaml").write_text("sorosim: 1\nimport: {mjcf: arm.xml, without: [rotors]}\n")
+    with pytest.raises(FileError, match=r"arm.yaml:2:35: import.without\[0\]: expected armature, .* got 'rotors'"):
         load(folder / "arm.yaml")
 
 
@@ -205,18 +218,24 @@ def test_an_ending_of_xml_is_of_any_format(folder):
     if find_spec("yourdfpy") is not None:
         assert load(folder / "urdf.xml").ndof == 5
     (folder / "other.xml").write_text("<html/>")
-    with pytest.raises(FileError, match=r"other.xml:1:1: expected a robot, whose root is <robot>, <mujoco> or <sdf>, got <html>"):
+    with pytest.raises(
+        FileError, match=r"other.xml:1:1: expected a robot, whose root is <robot>, <mujoco> or <sdf>, got <html>"
+    ):
         load(folder / "other.xml")
 
 
 def test_included_files_are_read_from_the_folder_and_their_lines_are_told(folder):
     changed(folder, 'range="-60 60"', 'range="-60 x"', "walker_defaults.xml")
-    with pytest.raises(FileError, match=r"walker_defaults.xml:5:7: expected MJCF that MuJoCo compiles, got a mistake in it: <joint>"):
+    with pytest.raises(
+        FileError, match=r"walker_defaults.xml:5:7: expected MJCF that MuJoCo compiles, got a mistake in it: <joint>"
+    ):
         load(folder / "walker.xml")
     shutil.copytree(DATA, folder / "deep")
     shutil.move(folder / "deep" / "walker_defaults.xml", folder / "walker_defaults.xml")
     changed(folder / "deep", 'file="walker_defaults.xml"', 'file="../walker_defaults.xml"', "walker.xml")
-    with pytest.raises(FileError, match=r"walker.xml:3:3: .* in the folder of the MJCF file, got '../walker.* allow_outside"):
+    with pytest.raises(
+        FileError, match=r"walker.xml:3:3: .* in the folder of the MJCF file, got '../walker.* allow_outside"
+    ):
         load(folder / "deep" / "walker.xml")
     assert load(folder / "deep" / "walker.xml", set={"import.allow_outside": True}).ndof == 6 + 4 + 6
 

@@ -123,14 +123,16 @@ def test_what_does_not_move_the_robot_is_remarked_on_until_it_is_meant(folder):
     with pytest.warns(SorosimWarning) as caught:
         load(path, set=FIXED)
     assert str(caught[0].message).replace(f"{folder}/", "") == (
-        "rig.sdf: left out: plugins ('p', line 33); sensors ('s', line 33); without: [plugins, sensors] in the `import` "
-        "block says that this is meant"
+        "rig.sdf: left out: plugins ('p', line 33); sensors ('s', line 33); without: [plugins, sensors] in the "
+        "`import` block says that this is meant"
     )
     assert load(path, set=FIXED | {"import.without": "[plugins, sensors]"}).ndof == 8
 
 
 def test_forces_of_a_medium_are_left_out_on_request(folder):
-    path = changed(folder, '<link name="boom">', '<link name="boom"><velocity_decay><linear>0.1</linear></velocity_decay>')
+    path = changed(
+        folder, '<link name="boom">', '<link name="boom"><velocity_decay><linear>0.1</linear></velocity_decay>'
+    )
     assert load(path, set=FIXED | {"import.without": "[fluid]"}).ndof == 8
 
 

@@ -29,9 +29,7 @@ def check(agrees, kind, ours, theirs):
     agrees(f"robots from MJCF: {kind}", ours, theirs, rtol=AGREE, source="MuJoCo, from the same files")
 
 
-@pytest.mark.parametrize(
-    ("name", "ndof"), [("arm", 5), ("balls", 11), ("walker", 16), ("meshes", 3), ("cart", 3)]
-)
+@pytest.mark.parametrize(("name", "ndof"), [("arm", 5), ("balls", 11), ("walker", 16), ("meshes", 3), ("cart", 3)])
 def test_own_files(agrees, name, ndof):
     path = DATA / f"{name}.xml"
     friction = {"links.column.joint.revolute.friction": 0.0} if name == "arm" else {}

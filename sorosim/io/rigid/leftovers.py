@@ -1,4 +1,4 @@
-"""What a robot of another format has that links have not: refused where it moves otherwise without, else remarked on."""
+"""What a robot of another format has that links have not: refused where it matters to the motion, else remarked on."""
 
 from __future__ import annotations
 

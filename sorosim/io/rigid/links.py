@@ -19,7 +19,7 @@ from sorosim.arrays import Array
 from sorosim.errors import nearest
 from sorosim.io.nodes import Mistakes, Node
 from sorosim.io.parameters import escaped
-from sorosim.io.rigid.inertia import Inertia, moved, total
+from sorosim.io.rigid.inertia import moved, total
 from sorosim.io.rigid.meshes import mesh_file
 from sorosim.io.rigid.tree import RigidJoint, RigidTree
 from sorosim.lie import exp_se3
@@ -90,7 +90,9 @@ class _Importer:
             own = own if re.match(r"\w", own) else f"_{own}"
             if own in found.values():
                 hint = "signs that a name here cannot have become _"
-                self.mistakes.note(self.robot.links[name].element.place, "names of links that differ", f"{shown(own)} twice", hint)
+                self.mistakes.note(
+                    self.robot.links[name].element.place, "names of links that differ", f"{shown(own)} twice", hint
+                )
             found[name] = own
         return found
 

@@ -21,10 +21,10 @@ class MeshFile(NamedTuple):
 def mesh_file(name: str, robot: FilePath, package_dirs: Sequence[FilePath]) -> MeshFile | None:
     """The file of a mesh; None if there is none.
 
-    ``package://name/rest``, or ``model://``, is looked for in the given folders, each a package of that name or one that
-    has it inside, then so in all folders above the robot's file; the file should be inside the package. Other names are
-    paths, relative ones from the folder of the robot's file; the file should be inside this folder, or the package that
-    the folder is in.
+    ``package://name/rest``, or ``model://``, is looked for in the given folders, each a package of that name or one
+    that has it inside, then so in all folders above the robot's file; the file should be inside the package. Other
+    names are paths, relative ones from the folder of the robot's file; the file should be inside this folder, or the
+    package that the folder is in.
     """
     files = (
         MeshFile(path, is_inside(path, folder)) for folder, path in _candidates(name, robot.absolute(), package_dirs)

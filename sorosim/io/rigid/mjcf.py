@@ -59,7 +59,7 @@ def read_mjcf(path: FilePath, leftovers: Leftovers, *, visual: bool = True, outs
         if element.tag == "inertial" and (mass := element.attributes.get("mass", "")).strip().startswith("-"):
             files.mistakes.note(element.place, "a mass of 0 or more", mass.strip())
     files.mistakes.raise_if_any(str(path))
-    return _Reader(path, root, _compiled(path, root), leftovers).tree(visual)
+    return _Reader(root, _compiled(path, root), leftovers).tree(visual)
 
 
 @dataclass
@@ -136,8 +136,8 @@ def _compiled(path: FilePath, root: Element) -> Any:
 class _Reader:
     """Makes a tree of one model."""
 
-    def __init__(self, path: FilePath, root: Element, model: Any, leftovers: Leftovers) -> None:
-        self.path, self.root, self.model, self.leftovers = path, root, model, leftovers
+    def __init__(self, root: Element, model: Any, leftovers: Leftovers) -> None:
+        self.root, self.model, self.leftovers = root, model, leftovers
         self.names = [WORLD, *(model.body(i).name or f"body_{i}" for i in range(1, model.nbody))]
         self.bodies = self.written_bodies()
         self.sites: list[RigidLink] = []
@@ -163,7 +163,7 @@ class _Reader:
         surroundings = RigidLink("surroundings", self.bodies[0])
         for i in range(m.ngeom if visual else 0):
             link = bodies[m.geom_bodyid[i]] if m.geom_bodyid[i] else surroundings
-            link.visuals += self.drawn(i, link.element)
+            link.visuals.extend(self.drawn(i, link.element))
         if surroundings.visuals:
             links.append(surroundings)
             self.fix(WORLD, surroundings, np.eye(4))
@@ -215,12 +215,12 @@ class _Reader:
 
     def joint(self, j: int, name: str, parent: str, child: str, element: Element, pose: Array) -> RigidJoint:
         """One joint, with what acts in it."""
-        m, kind, dof, at = self.model, KINDS[self.model.jnt_type[j]], self.model.jnt_dofadr[j], self.model.jnt_qposadr[j]
-        dofs, single = slice(dof, dof + (6, 3, 1, 1)[m.jnt_type[j]]), kind in ("prismatic", "revolute")
-        off = m.opt.disableflags
+        m, kind = self.model, KINDS[self.model.jnt_type[j]]
+        dof, at = m.jnt_dofadr[j], m.jnt_qposadr[j]
+        single, off = kind in ("prismatic", "revolute"), m.opt.disableflags
         acting: dict[str, Any] = {}
-        # of all coordinates of a joint the same, but for those that a keyframe of the program set
-        damping, friction, armature = (float(a[dofs].max()) for a in (m.dof_damping, m.dof_frictionloss, m.dof_armature))
+        # one value for all coordinates of a joint
+        damping, friction, armature = (float(a[dof]) for a in (m.dof_damping, m.dof_frictionloss, m.dof_armature))
         stiffness = float(m.jnt_stiffness[j])
         if damping and not off & (self.flag("DAMPER") | self.flag("PASSIVE")):
             acting["damping"] = [damping] * 6 if kind == "free" else damping
@@ -285,7 +285,9 @@ class _Reader:
         if start >= 0:
             file = m.paths[start : m.paths.index(b"\0", start)].decode()
         name = m.mesh(i).name
-        written = [e for e in self.root.walk() if e.tag == "mesh" and name in (e.attributes.get("name"), FilePath(file).stem)]
+        written = [
+            e for e in self.root.walk() if e.tag == "mesh" and name in (e.attributes.get("name"), FilePath(file).stem)
+        ]
         moved = any({"refpos", "refquat"} & set(element.attributes) for element in written)
         if not moved and FilePath(file).suffix.lower().removeprefix(".") in FORMATS:
             return {"mesh": {"file": file, "scale": m.mesh_scale[i].tolist()}}

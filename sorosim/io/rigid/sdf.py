@@ -301,9 +301,9 @@ class _Reader:
         if word in ("revolute", "prismatic") and axes:
             joint.limits = self.limits(axes[0])
         if len(axes) == 1 and (mimic := axes[0].first("mimic")) is not None:
-            factor, offset, reference = (_number(mimic, tag, d) for tag, d in (("multiplier", 1), ("offset", 0), ("reference", 0)))  # fmt: skip
+            factor, offset = _number(mimic, "multiplier", 1.0), _number(mimic, "offset", 0.0)
             leader = self.known(mimic.attributes["joint"], self.scope[name], mimic, "joint")
-            joint.mimic = Mimic(leader, factor, offset - factor * reference)
+            joint.mimic = Mimic(leader, factor, offset - factor * _number(mimic, "reference", 0.0))
         if word == "screw":
             if element.first("screw_thread_pitch") is None:
                 self.mistakes.note(element.place, "an element <screw_thread_pitch> in it, m per turn", "none")
@@ -358,7 +358,9 @@ class _Reader:
             diffuse = material.first("diffuse") if material is not None else None
             colour = ""
             if diffuse is not None and not (are_numbers(diffuse.text, 4) or are_numbers(diffuse.text, 3)):
-                self.mistakes.note(diffuse.place, "red, green, blue and alpha in <diffuse>", shown(diffuse.text.strip()))
+                self.mistakes.note(
+                    diffuse.place, "red, green, blue and alpha in <diffuse>", shown(diffuse.text.strip())
+                )
             elif diffuse is not None:
                 colour = colour_code(_numbers(diffuse)[:3])
             if block:

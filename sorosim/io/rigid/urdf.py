@@ -84,7 +84,8 @@ def _materials(read: Any) -> Iterator[Any]:
 
 def _edge(joint: Element) -> Edge:
     parent, child = joint.first("parent"), joint.first("child")
-    assert parent is not None and child is not None  # checked
+    assert parent is not None  # checked, as the child
+    assert child is not None
     return Edge(joint, parent.attributes["link"], child.attributes["link"], parent.place, child.place)
 
 
