@@ -175,7 +175,7 @@ def _attributes(element: Element, rule: Rule, grammar: Grammar, mistakes: Mistak
         if count:
             _check_value(given[name], name, count, element, mistakes)
     for name in given:
-        if name not in found and rule.closed:
+        if name not in known and rule.closed:
             mistakes.note(element.place, f"no attributes but {listed(known)}", shown(name))
         elif name in misspelt:
             mistakes.note(element.place, f"attributes of {grammar.name}, perhaps '{misspelt[name]}'", shown(name))

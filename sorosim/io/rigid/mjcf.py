@@ -37,7 +37,7 @@ PULL = ("stiffness", "damping", "frictionloss", "armature", "limited")  # what m
 # of newer versions of MuJoCo, by joint or coordinate: zero where springs and dampers are linear
 NOT_LINEAR = ("jnt_stiffnesspoly", "jnt_springyield", "dof_dampingpoly")
 AT_ELEMENT = re.compile(  # where a mistake is, at the end of a message of MuJoCo
-    r"Element (?:'(?P<tag>\w+)'|name '(?P<name>.*?)', id -?\d+), line (?P<line>\d+)$"
+    r"Element (?:'(?P<tag>\w+)'|name '(?P<name>.*?)', id -?\d+)(?:, line (?P<line>\d+))?$"
 )
 KINDS = ("free", "spherical", "prismatic", "revolute")  # by mujoco.mjtJoint
 
@@ -114,19 +114,18 @@ def _compiled(path: FilePath, root: Element) -> Any:
         text = " ".join(str(error).split())
     finally:
         mujoco.set_mju_user_warning(before)
-    what = AT_ELEMENT.sub("", text).strip(" .")
-    what = re.sub(r"^(XML )?(Error: )*", "", what)
-    at, missing = AT_ELEMENT.search(text), re.search(r"'([^']+)'$", what)
-    if at:
-        here = [e for e in root.walk() if e.place.line == int(at["line"]) and e.tag == (at["tag"] or e.tag)]
-        if at["line"] == "0":  # in an included file: what has the word that is told, if that is one element only
-            word = missing[1] if missing else ""
-            here = [e for e in root.walk() if e.tag == at["tag"] and word in (*e.attributes, *e.attributes.values())]
-            here = here if len(here) == 1 else []
+    what = re.sub(r"^(XML )?(Error: )*", "", AT_ELEMENT.sub("", text)).strip(" .")
+    at, quoted = AT_ELEMENT.search(text), re.search(r"'([^']+)'", what)
+    line, word = int((at and at["line"]) or 0), quoted[1] if quoted else ""
+    if at and line:
+        here = [e for e in root.walk() if e.place.line == line and e.tag == (at["tag"] or e.tag)]
         here.sort(key=lambda e: e.attributes.get("name", "") != (at["name"] or ""))
-    else:  # a file that is not there is told without a line
-        file = FilePath(missing[1]).name if missing else ""
-        here = [e for e in root.walk() if file and FilePath(e.attributes.get("file", "")).name == file]
+    elif at and at["tag"]:  # in an included file: what has the word that is told, if that is one element only
+        here = [e for e in root.walk() if e.tag == at["tag"] and word in (*e.attributes, *e.attributes.values())]
+        here = here if len(here) == 1 else []
+    else:  # the last one of a name, or a file that is not there
+        named = ([e.attributes.get("name"), FilePath(e.attributes.get("file", "")).name] for e in root.walk())
+        here = [e for e, own in zip(root.walk(), named, strict=True) if word and FilePath(word).name in own][-1:]
     tag = f"<{here[0].tag}>: " if here else ""
     message = f"expected MJCF that MuJoCo compiles, got a mistake in it: {tag}{what}"
     place = here[0].place if here else root.place
