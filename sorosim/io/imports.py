@@ -34,6 +34,7 @@ class Importer:
 
     mistakes: Mistakes = field(default_factory=Mistakes)
     found: Imported = field(default_factory=Imported)
+    gravities: list[Node] = field(default_factory=list)
 
     def links(self, given: Node, folder: FilePath | None) -> dict[str, Node]:
         """Links of all robots of an ``import`` block.
@@ -60,17 +61,18 @@ class Importer:
             out |= made.links
             self.found.frames |= made.frames
             self.found.bare |= made.bare
-            self.join_gravity(made.gravity)
+            self.gravities += [] if made.gravity is None else [made.gravity]
         return out
 
-    def join_gravity(self, own: Node | None) -> None:
-        """Keep the gravity that the file of a robot says; a second one must be the same."""
-        first = self.found.gravity
-        if first is not None and own is not None and plain(first)[0] != plain(own)[0]:
-            hint = "import robots of one world, or say which gravity holds in the robot that has the other one"
-            self.mistakes.note(own.place, f"the gravity of {first.place.file}, {plain(first)[0]}", shown(plain(own)[0]),
-                               hint)  # fmt: skip
-        self.found.gravity = first or own
+    def gravity(self) -> Node | None:
+        """The gravity that the files of robots say, if any does; several must say the same."""
+        for own in self.gravities[1:]:
+            first, second = plain(self.gravities[0])[0], plain(own)[0]
+            if first != second:
+                hint = "write `gravity` into the file that imports them"
+                expected = f"the gravity of {self.gravities[0].place.file}, {shown(first)}"
+                self.mistakes.note(own.place, expected, shown(second), hint)
+        return next(iter(self.gravities), None)
 
     def robot(self, name: str, block: Node, folder: FilePath | None) -> Imported:
         """The links of one robot; none if it is wrong."""

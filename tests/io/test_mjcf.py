@@ -109,8 +109,13 @@ def test_a_body_floats_where_the_file_says_so(folder):
 
 def test_gravity_must_be_one(folder):
     (folder / "robot.yaml").write_text("sorosim: 1\nimport: {a: {mjcf: walker.xml}, b: {mjcf: arm.xml}}\n")
-    with pytest.raises(FileError, match=r"expected the gravity of .*walker.xml, \[0.0, 0.0, -9.81\], got \[0.3"):
+    with pytest.raises(
+        FileError, match=r"expected the gravity of .*walker.xml, \[0, 0, -9.81\], got \[0.3, -0.2, -9.7\]; write"
+    ):
         load(folder / "robot.yaml")
+    text = (folder / "robot.yaml").read_text()
+    (folder / "robot.yaml").write_text(text + "gravity: [0, 0, -1]\n")
+    assert load(folder / "robot.yaml").description.gravity == (0, 0, -1)
 
 
 @pytest.mark.parametrize("name", ["arm", "balls", "walker", "meshes", "cart"])

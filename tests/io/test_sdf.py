@@ -118,6 +118,20 @@ def test_the_text_of_a_robot_stands_alone_and_is_the_same_robot():
         assert_array_equal(a, b)
 
 
+def test_long_chains_of_poses_are_no_recursion(folder):
+    mass = "<inertial><mass>1</mass></inertial>"
+    links = [f"<link name='l{i}'><pose relative_to='j{i}'/>{mass}</link>" for i in range(600)]
+    joints = [
+        f"<joint name='j{i}' type='fixed'><pose relative_to='l{i - 1}'>0 0 0.1 0 0 0</pose><parent>l{i - 1}</parent>"
+        f"<child>l{i}</child></joint>"
+        for i in range(1, 600)
+    ]
+    links[0] = f"<link name='l0'>{mass}</link>"
+    path = folder / "chain.sdf"
+    path.write_text(f"<sdf version='1.9'><model name='m'>{''.join(reversed(links + joints))}</model></sdf>")
+    assert_allclose(load(path).links[0].frames["l599"][2, 3], 59.9)
+
+
 def test_what_does_not_move_the_robot_is_remarked_on_until_it_is_meant(folder):
     path = changed(folder, '<link name="boom">', '<plugin name="p"/><link name="boom"><sensor name="s" type="imu"/>')
     with pytest.warns(SorosimWarning) as caught:

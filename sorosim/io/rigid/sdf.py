@@ -93,7 +93,6 @@ class _Reader:
         self.frames: dict[str, Element] = {MODEL: model}  # all that poses are relative to
         self.scope: dict[str, str] = {MODEL: ""}  # of each: the prefix of names in the model where it stands
         self.poses: dict[str, Array] = {MODEL: np.eye(4), WORLD: inverse(self.raw(model))}
-        self.ring: list[str] = []  # frames whose poses are being looked for
         self.enter(model, "")
 
     def enter(self, model: Element, prefix: str) -> None:
@@ -179,23 +178,27 @@ class _Reader:
             way.append(name)
         return name
 
+    def base(self, name: str) -> str:
+        """The frame that the pose of another one is written in."""
+        element = self.frames[name]
+        written = element.first("pose")
+        if written is not None and (given := written.attributes.get("relative_to")):
+            return self.known(given, self.scope[name], written, "frame")
+        return self.attached(name) if element.tag in ("joint", "frame") else self.own_model(name)
+
     def pose(self, name: str) -> Array:
         """Pose (4, 4) of a frame in that of the outermost model, all coordinates at zero."""
-        if name in self.poses:
-            return self.poses[name]
-        element = self.frames[name]
-        if name in self.ring:
-            self.mistakes.note(element.place, "poses relative to other frames", f"{shown(name)} in a ring of them")
-            return np.eye(4)
-        self.ring.append(name)
-        written = element.first("pose")
-        given = written.attributes.get("relative_to") if written is not None else None
-        if given and written is not None:
-            base = self.known(given, self.scope[name], written, "frame")
-        else:
-            base = self.attached(name) if element.tag in ("joint", "frame") else self.own_model(name)
-        self.poses[name] = self.pose(base) @ self.raw(element)
-        self.ring.pop()
+        way: dict[str, str] = {}  # frames and what their poses are written in, towards one that is known
+        at = name
+        while at not in self.poses:
+            if at in way:
+                got = f"{shown(at)} in a ring of them"
+                self.mistakes.note(self.frames[at].place, "poses relative to other frames", got)
+                return np.eye(4)
+            way[at] = self.base(at)
+            at = way[at]
+        for at, base in reversed(way.items()):
+            self.poses[at] = self.poses[base] @ self.raw(self.frames[at])
         return self.poses[name]
 
     def raw(self, element: Element) -> Array:
