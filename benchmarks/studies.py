@@ -7,6 +7,7 @@ from pathlib import Path
 
 from benchmarks import (
     fitting,
+    implicit_steps,
     inverse,
     learning,
     mass_matrix,
@@ -21,6 +22,7 @@ from sorosim.solvers.base import one_blas_thread
 
 RODS = (1, 2, 5, 10, 20, 50, 100, 200)
 RIGID_LINKS = (2, 10, 50, 100)
+COORDINATES = (24, 48, 96, 192, 384, 768, 1536, 5000, 20_000)
 MANY_LINKS = (1, 2, 5, 10, 20, 50, 100, 200, 400, 1000, 2000, 5000, 10_000)
 
 
@@ -44,6 +46,16 @@ def mass_matrix_by_size(folder: Path) -> None:
     for name, line in times.items():
         row = ", ".join(f"{n}: {1e3 * t:.3g}" for n, t in line.items())
         print(f"{name}: {row}; n^{mass_matrix.slope(line):.2f}")
+
+
+def implicit_steps_by_size(folder: Path) -> None:
+    """Corrections of implicit steps of chains of rods and of hinges, along the tree and with dense matrices."""
+    print("chain, way, coordinates, ms with new factors and with those from before")
+    with one_blas_thread():
+        measured = implicit_steps.measure(COORDINATES, lambda row: print(row, flush=True))
+    implicit_steps.plot(measured, folder / "implicit_steps.png")
+    for name, ways in measured.items():
+        print(f"{name}: n^{implicit_steps.exponent(ways['tree'], 384):.2f} along the tree from 384 coordinates on")
 
 
 def rigid_trees_by_size(folder: Path) -> None:
@@ -117,6 +129,7 @@ STUDIES: Mapping[str, Callable[[Path], None]] = {
     "soromox": batches_beside_soromox,
     "learn reach": learn_to_reach,
     "steps": steps_and_gradients,
+    "implicit steps": implicit_steps_by_size,
     "inverse": inverse_statics,
     "fits": fits_to_measurements,
 }

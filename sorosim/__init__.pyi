@@ -34,6 +34,7 @@ from .errors import SorosimWarning as SorosimWarning
 from .fitting.fit import Fit as Fit
 from .fitting.fit import fit as fit
 from .fitting.measurements import Measurements as Measurements
+from .fmi.export import export_fmu as export_fmu
 from .interactive.live import live as live
 from .inversion.inverse import InversePath as InversePath
 from .inversion.inverse import inverse as inverse

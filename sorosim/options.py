@@ -220,6 +220,13 @@ class StepArguments(StepOptions):
 
 
 @dataclass(frozen=True)
+class FmuArguments(StepArguments):
+    """Arguments of `sorosim.export_fmu` that are numbers and choices."""
+
+    dt: float | None = _option(_SECONDS, "Longest step of the integrator.", "2 ms", "5 ms", False)
+
+
+@dataclass(frozen=True)
 class LiveArguments(Declared):
     """Arguments of `sorosim.live` that are numbers."""
 

@@ -16,7 +16,7 @@ from sorosim.actuation.tendon import Tendon
 from sorosim.arrays import Array, IntArray, Mask
 from sorosim.declare import Quantity
 from sorosim.dynamics import arguments, energies, forward
-from sorosim.dynamics.constraints import least_squares_multipliers
+from sorosim.dynamics.constraints import complete_motion
 from sorosim.dynamics.contact_event import ContactEvent
 from sorosim.dynamics.joint_wrench import joint_wrench
 from sorosim.dynamics.linearization import linearize
@@ -371,6 +371,27 @@ class Robot:
         chosen = forward.choose_algorithm(self.engine, algorithm, table, forward.FASTEST_DERIVATIVES)
         return table[chosen](self.engine, position, rates, qdd, self.inputs(u), self._time(t), known)
 
+    def forward_dynamics_jvp(
+        self, q: Values, qd: Values, *, u: Values | None = None, dq: Values | None = None, dqd: Values | None = None,
+        du: Values | None = None, t: Number = 0.0, driven_qdd: Mapping[str, Number] | None = None,
+    ) -> records.ForwardDynamicsJvp:  # fmt: skip
+        """Accelerations and their change (ndof,) along (dq, dqd, du), by default zero; see `forward_dynamics`.
+
+        O(n), no matrix is formed (docs/theory.md, 17); with loops by those of `forward_dynamics_derivatives`."""
+        (position, rates), qdd, known = self._state_and_driven(q, qd, t, driven_qdd)
+        state = position, rates, qdd, self.inputs(u), self._time(t), known
+        change = arguments.variation(self.engine, dq, dqd, du, self.input_dimensions)
+        return forward.forward_jvp(self.engine, *state, *change)
+
+    def forward_dynamics_vjp(
+        self, q: Values, qd: Values, *, qdd_bar: ArrayLike, u: Values | None = None, t: Number = 0.0,
+        driven_qdd: Mapping[str, Number] | None = None,
+    ) -> records.ForwardDynamicsVjp:  # fmt: skip
+        """Accelerations and the gradient of qdd_bar . qdd (both (ndof,)) by q, qd, u; as `forward_dynamics_jvp`."""
+        (position, rates), qdd, known = self._state_and_driven(q, qd, t, driven_qdd)
+        state = position, rates, qdd, self.inputs(u), self._time(t), known
+        return forward.forward_vjp(self.engine, *state, vector("qdd_bar", qdd_bar, self.ndof))
+
     def solve_mass(self, q: Values, b: ArrayLike, *, algorithm: str | None = None) -> Array:
         """M(q)^{-1} b, M the mass matrix of the tree: loops are left open, and nothing is driven (docs/theory.md, 5).
 
@@ -565,19 +586,11 @@ class Robot:
             Name of a sensor -> channels (n,); `instruments.readers[name]` has their names and units.
         """
         (position, rates), time, inputs = arguments.state_or_rest(self.engine, q, qd), self._time(t), self.inputs(u)
-        if qdd is None:
-            _, given, known = self._state_and_driven(position, rates, time, driven_qdd)
-            evaluation = self.engine.evaluate(task.FORWARD, position, rates, given, inputs, time, known=known)
-            accelerations, fitting = evaluation.qdd, evaluation.closure.multiplier
-        else:
-            accelerations, partition = self.coordinates(qdd, "qdd", order=2), self._driven[0]
-            if driven_qdd is not None:
-                partition = Partition.of(self.engine.layout, driven_qdd, self.description.actuators)
-            motion = position, rates, accelerations, inputs, time
-            fitting = least_squares_multipliers(self.engine, *motion, partition.free) if lam is None else np.zeros(0)
-        multipliers = fitting if lam is None else vector("lam", lam, self.n_multipliers)
-        state = State(self.instruments.sites, time, position, rates, accelerations, inputs, multipliers)
-        return dict(self.instruments.measured(state))
+        (_, given, known), sites = self._state_and_driven(position, rates, time, driven_qdd), self.instruments.sites
+        accelerations = None if qdd is None else self.coordinates(qdd, "qdd", order=2)
+        multipliers = None if lam is None else vector("lam", lam, self.n_multipliers)
+        motion = complete_motion(self.engine, position, rates, inputs, time, given, known, accelerations, multipliers)
+        return dict(self.instruments.measured(State(sites, time, position, rates, motion[0], inputs, motion[1])))
 
 
 def check_robot(robot: Any) -> Robot:
@@ -585,13 +598,3 @@ def check_robot(robot: Any) -> Robot:
     if not isinstance(robot, Robot):
         raise InputError("robot", "a Robot", type(robot).__name__, "sorosim.load reads one from a file")
     return robot
-
-
-def redescribed(robot: Robot, description: Description) -> Robot:
-    """The same robot, whose description differs by no more than its start, its defaults and its document."""
-    out = object.__new__(Robot)  # a copy makes its arrays anew
-    vars(out).update(vars(robot))
-    vars(out).pop("_driven", None)  # made anew of the new defaults
-    out.description = description
-    out._initial = out._start()
-    return out

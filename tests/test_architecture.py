@@ -52,6 +52,7 @@ LAYERS = (
     "io",
     "sensitivity",
     "stepping",
+    "fmi",
     "differentiable",
     "torch",
     "jax",

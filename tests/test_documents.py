@@ -42,7 +42,7 @@ DOCUMENTS = [REPO / "README.md", REPO / "CHANGELOG.md", *sorted((REPO / "docs").
 GENERATED = {"file_format.md", "gallery/index.rst"}  # written by programs, may not be there
 HEAVY = {"movie", "bench", "play"}  # too slow: only their words are checked
 # blocks that import one are left out where it is not there
-EXTRAS = re.compile(r"^(?:import|from) (torch|jax|stable_baselines3)\b", re.MULTILINE)
+EXTRAS = re.compile(r"^(?:import|from) (torch|jax|stable_baselines3|fmpy|rclpy)\b", re.MULTILINE)
 
 FENCE = re.compile(
     r"^```(?P<kind>\S*|\{code-block\} \w+)\n(?P<options>(?::[^\n]*\n)*\n?)(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE

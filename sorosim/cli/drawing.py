@@ -8,11 +8,13 @@ from typing import Annotated, Any
 
 import typer
 
-from sorosim.cli.options import Command, Flag, Name, Names, inserted, split_names
+from sorosim.cli.options import Command, Flag, Name, Names, Number, inserted, split_names
 from sorosim.errors import InputError
 
 _COLOUR = "What colours show: tension, bending_y, ... or plain; default: tension, if any."
 _ORBIT = "How fast the camera goes round, in simulated time, as in --orbit '20 deg/s'."
+_ZOOM = "How many times as large as fits everything is drawn; what the camera follows is then in the middle."
+_OCCLUSION = "Darken what is near to something else; default: in stills and pages, for films take long with it."
 _TIPS = "Links that leave trails, with commas; default: those that carry no other."
 
 # option -> its type, help and default
@@ -20,9 +22,11 @@ DRAWING: dict[str, tuple[Any, Any]] = {
     "view": (Annotated[str, Name(help="Camera: iso, front, side, top, or x, y, z.")], "iso"),
     "colour": (Annotated[str | None, Name(help=_COLOUR)], None),
     "follow": (Annotated[str | None, Name(help="Link that the camera follows, or 'centre of mass'.")], None),
+    "zoom": (Annotated[float, Number(help=_ZOOM)], 1.0),
     "orbit": (Annotated[str, typer.Option(metavar="RATE", help=_ORBIT)], "0 deg/s"),
     "trails": (Annotated[bool, Flag("--trails", help="Draw the paths of the tips.")], False),
     "tips": (Annotated[str | None, Names(help=_TIPS)], None),
+    "occlusion": (Annotated[bool | None, Flag("--occlusion/--no-occlusion", help=_OCCLUSION)], None),
     "frames": (Annotated[bool, Flag("--frames", help="Draw frames along the robot.")], False),
     "loads": (Annotated[bool, Flag("--loads", help="Draw loads as arrows.")], False),
     "joints": (Annotated[bool, Flag("--joints", help="Draw forces in loops and joints as arrows.")], False),

@@ -12,17 +12,21 @@ from sorosim.cli.inputs import summaries_of
 from sorosim.cli.options import (
     SUMMARY,
     Argument,
+    Count,
     Flag,
     JsonOption,
+    Name,
     OutputFile,
     ResultArgument,
     RobotArgument,
     SetOption,
     SummaryOption,
+    with_options,
 )
 from sorosim.cli.parsers import file_with, new_file
 from sorosim.cli.sources import is_result, load_robot, result_kind
 from sorosim.errors import FileError, InputError
+from sorosim.options import FmuArguments
 
 YAML = (".yaml", ".yml")
 
@@ -62,6 +66,34 @@ def export(
         raise InputError("--out", f"a file name that ends in {' or '.join(suffixes)}", f"'{output}'")
     getattr(opened, writers[output.suffix])(output)
     out.print(str(output))
+
+
+@with_options(FmuArguments, "dt method spectral_radius tolerance")
+def fmu(
+    robot: RobotArgument,
+    changes: SetOption = None,
+    version: Annotated[int, Count("--fmi", help="Version of the standard, 2 or 3.")] = 2,
+    parameters: Annotated[
+        list[str] | None,
+        Name("--parameter", metavar="PATH", help="A number of the robot's file that others may set; may come again."),
+    ] = None,
+    *,
+    options: dict[str, Any],
+    output: Annotated[
+        Path | None,
+        OutputFile(parser=file_with((".fmu",)), help="File to write, .fmu; default: the robot's name, here."),
+    ] = None,
+) -> None:
+    """Write a robot as a functional mock-up unit (FMU) that other programs simulate together with their models.
+
+    It needs the extra 'fmu' here, and sorosim in the Python of the machine that runs the unit.
+
+    Example: sorosim fmu cable_manipulator --parameter materials.silicone.young
+    """
+    from sorosim.fmi.export import export_fmu
+
+    path = export_fmu(load_robot(robot, changes), output, fmi=version, parameters=parameters or (), **options)
+    out.print(str(path))
 
 
 def info(

@@ -28,7 +28,7 @@ app = typer.Typer(
 for command in (
     runs.simulate, runs.resume, runs.statics, analyses.sweep, analyses.continuation, analyses.modes, inversion.inverse,
     fitting.fit, control.optimise, interactive.live,
-    pictures.play, pictures.still, pictures.plot, pictures.movie, pictures.web, pictures.gltf, files.export,
+    pictures.play, pictures.still, pictures.plot, pictures.movie, pictures.web, pictures.gltf, files.export, files.fmu,
     checks.check, files.info, files.convert, files.robots, files.new, files.schema, checks.bench,
 ):  # fmt: skip
     app.command()(command)

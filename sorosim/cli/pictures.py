@@ -155,7 +155,7 @@ def _times(text: str | None) -> list[float] | None:
         raise InputError("--t", "a time in s, or several as in 0,1,2", f"'{text}'") from None
 
 
-@with_drawing_options("view", "colour", "trails", "tips", "loads", "joints", "gravity")
+@with_drawing_options("view", "colour", "follow", "zoom", "occlusion", "trails", "tips", "loads", "joints", "gravity")
 def web(
     sources: opt.SourcesArgument,
     fps: Annotated[float, opt.Number(help="States a second of the run; fewer if the file would get too large.")] = 30,

@@ -40,7 +40,7 @@ class DiscreteMotion:
         first = u[0] if len(u) else np.zeros(self.n_inputs)
         steps.begin_at(march, x[:n], x[n:], t, first)
         steps.at_first_row(march)
-        workspace = steps.engine.workspace_of_derivatives
+        workspace = steps.engine.workspace
         arguments = steps.model, march, workspace, self.rows, u, steps.substeps, feedback or self._open
         if int(steps.engine.prepared(roll_restarted, arguments)(*arguments)) not in DONE:
             return None

@@ -62,8 +62,22 @@ def state_or_rest(engine: Engine, q: Values, qd: Values | None) -> tuple[Array, 
     return coordinates(engine, q), engine.zero_rates if qd is None else coordinates(engine, qd, "qd", 1)
 
 
-def actuator_inputs(engine: Engine, u: Values | None, dimensions: Mapping[str, str], where: str) -> Array:
-    """Inputs in the order of the actuators, whose dimensions are given; missing ones are zero."""
+def variation(
+    engine: Engine, dq: Values | None, dqd: Values | None, du: Values | None, dimensions: Mapping[str, str]
+) -> tuple[Array, Array, Array]:
+    """Changes of coordinates, rates and inputs; None: zero."""
+    by_q, by_qd = ({} if part is None else part for part in (dq, dqd))
+    inputs = actuator_inputs(engine, du, dimensions, "du", is_change=True)
+    return coordinates(engine, by_q, "dq"), coordinates(engine, by_qd, "dqd", 1), inputs
+
+
+def actuator_inputs(
+    engine: Engine, u: Values | None, dimensions: Mapping[str, str], where: str, is_change: bool = False
+) -> Array:
+    """Inputs in the order of the actuators, whose dimensions are given; missing ones are zero.
+
+    is_change : of inputs, which has no bounds.
+    """
     if u is None:
         return np.zeros(engine.n_actuators)
     is_array = type(u) is np.ndarray and u.dtype == np.float64  # most are
@@ -76,7 +90,7 @@ def actuator_inputs(engine: Engine, u: Values | None, dimensions: Mapping[str, s
             values[names.index(name)] = amount(f"{where}.{name}", value, dimension)
     else:
         values = vector(where, u, engine.n_actuators)
-    if engine.has_length_inputs:
+    if engine.has_length_inputs and not is_change:
         check_length_inputs(engine.rod_actuators, engine.actuator_names, values, where)
     return values
 

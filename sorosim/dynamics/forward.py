@@ -17,8 +17,15 @@ from sorosim.arrays import Array, Mask
 from sorosim.dynamics import reference
 from sorosim.dynamics.articulation import Articulation
 from sorosim.dynamics.inertia import check_inertia
+from sorosim.dynamics.products import ForwardProducts
 from sorosim.engine.engine import Engine
-from sorosim.engine.records import ForwardDynamicsDerivatives, HybridDynamics, HybridDynamicsDerivatives
+from sorosim.engine.records import (
+    ForwardDynamicsDerivatives,
+    ForwardDynamicsJvp,
+    ForwardDynamicsVjp,
+    HybridDynamics,
+    HybridDynamicsDerivatives,
+)
 from sorosim.errors import InputError
 from sorosim.kernels import evaluate as task
 from sorosim.validation import choice
@@ -54,6 +61,26 @@ def derivatives_by_articulated(
     articulation.solve_in_place(known, -1.0, out.by_q, out.by_qd)
     articulation.solve_in_place(known, 1.0, out.B)
     return ForwardDynamicsDerivatives(qdd, out.by_q, out.by_qd, out.B)
+
+
+def forward_jvp(
+    engine: Engine, q: Array, qd: Array, qdd: Array, u: Array, t: float, known: Mask, dq: Array, dqd: Array, du: Array
+) -> ForwardDynamicsJvp:
+    """Change of the accelerations along (dq, dqd, du): O(n) for trees; with loops by the matrices."""
+    if len(engine.loops.row):
+        D = derivatives_by_composite(engine, q, qd, qdd, u, t, known)
+        return ForwardDynamicsJvp(D.qdd, D.dqdd_dq @ dq + D.dqdd_dqd @ dqd + D.dqdd_du @ du)
+    return engine.companion(ForwardProducts).jvp(q, qd, qdd, u, t, known, dq, dqd, du)
+
+
+def forward_vjp(
+    engine: Engine, q: Array, qd: Array, qdd: Array, u: Array, t: float, known: Mask, qdd_bar: Array
+) -> ForwardDynamicsVjp:
+    """Transposed derivatives times qdd_bar (ndof,): O(n) for trees; with loops by the matrices."""
+    if len(engine.loops.row):
+        D = derivatives_by_composite(engine, q, qd, qdd, u, t, known)
+        return ForwardDynamicsVjp(D.qdd, *(part.T @ qdd_bar for part in D[1:]))
+    return engine.companion(ForwardProducts).vjp(q, qd, qdd, u, t, known, qdd_bar)
 
 
 # -- M x = b -----------------------------------------------------------------------------------------------------------

@@ -40,12 +40,14 @@ from sorosim.kernels.loops import ERROR, Closure, make_closure
 from sorosim.kernels.probe import probe_places
 from sorosim.kernels.rod_actuators import RodActuators, tendon_lengths, tensions
 from sorosim.kernels.saddle import Saddle, make_saddle
-from sorosim.kernels.tree import BLOCK_N, MASSLESS_END, RIGID, Workspace, make_workspace, with_matrices
+from sorosim.kernels.tree import BLOCK_N, MASSLESS_END, RIGID, Workspace, make_workspace
 from sorosim.loads.base import Load
 from sorosim.model.compile import MERGE, compile_tree, is_rigid, segment_strain
 from sorosim.model.link import Link
 
 T = TypeVar("T")
+# coordinates plus joints and rods from which on equations are solved along the tree, as measured (docs/architecture.md)
+ON_TREE = 200
 
 
 class Places(NamedTuple):
@@ -127,14 +129,8 @@ class Engine:
 
     @property
     def workspace(self) -> Workspace:
-        """Workspace of this thread; it has room for derivatives once any were computed."""
+        """Workspace of this thread."""
         return self._of_thread("workspace", lambda: make_workspace(self.tree))
-
-    @property
-    def workspace_of_derivatives(self) -> Workspace:
-        """Workspace of this thread, with room for derivatives."""
-        self._local.workspace = with_matrices(self.workspace)
-        return self.workspace
 
     def make_closure(self) -> tuple[Closure, Saddle]:
         """Arrays for the loops that evaluations fill."""
@@ -163,6 +159,7 @@ class Engine:
             "rod actuators": len(self.rod_actuators.row), "joint laws": len(self.elastic.laws.row),
             "loops": len(self.loops.row),
             "loads": bool(self.loading), "pairs": len(self.external.pair), "contacts": self.loading.touches,
+            "local tangent": self.solves_along_tree,
         }  # fmt: skip
         return frozenset(name for name, count in has.items() if count)
 
@@ -296,11 +293,10 @@ class Engine:
             closure = closure._replace(multiplier=np.zeros(self.loop_layout.m), value=value, matrix=matrix)
             if multiplier is not None:
                 closure.multiplier[:] = multiplier
-        if what & task.DERIVATIVES:
+        if what & task.DERIVATIVES and not what & task.KINEMATICS:
             matrices = np.empty((n, n)), np.empty((n, n)), np.empty((n, n)), np.empty((n, m))
-            workspace = self.workspace_of_derivatives
         else:
-            none, workspace = self._no_matrix, self.workspace
+            none = self._no_matrix
             matrices = np.empty((n, n)) if what & task.COMPOSITE else none, none, none, self._no_columns
         out = Evaluation(np.empty(n), *matrices, qdd, closure, saddle)
         if tau is not None:
@@ -313,7 +309,7 @@ class Engine:
             self.loading.actuate(external, self.tree, q, qd, u, self.actuator_names)
         known, closing = self.none_known if known is None else known, self._no_closing if closing is None else closing
         state = State(q, qd, u, gravity, known, closing)
-        arguments = self.system, what, state, external, workspace, out
+        arguments = self.system, what, state, external, self.workspace, out
         status = self.prepared(evaluate, arguments)(*arguments)
         if status != task.DONE:
             raise self.singular_mass_error(status)
@@ -401,6 +397,17 @@ class Engine:
     def has_length_inputs(self) -> bool:
         """Whether the input of any tendon is a length."""
         return has_length_inputs(self.rod_actuators)
+
+    @cached_property
+    def has_local_tangent(self) -> bool:
+        """Whether the linearised equations couple joints and rods along the tree only (docs/theory.md, 17)."""
+        couples = len(self.loops.row), self.loading.touches, len(self.loading.pairs), len(self.rod_actuators.capstan)
+        return not (any(couples) or self.has_length_inputs)
+
+    @property
+    def solves_along_tree(self) -> bool:
+        """Whether implicit steps and statics solve block by block, without matrices."""
+        return self.has_local_tangent and self.ndof + self.n_blocks >= ON_TREE
 
     @cached_property
     def n_blocks(self) -> int:

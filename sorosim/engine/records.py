@@ -48,6 +48,22 @@ class ForwardDynamicsDerivatives(NamedTuple):
     dqdd_du: Array  # (ndof, n_actuators)
 
 
+class ForwardDynamicsJvp(NamedTuple):
+    """Forward dynamics, and its change along a direction."""
+
+    qdd: Array  # (ndof,)
+    dqdd: Array  # (ndof,)
+
+
+class ForwardDynamicsVjp(NamedTuple):
+    """Forward dynamics, and its transposed derivatives times a vector."""
+
+    qdd: Array  # (ndof,)
+    by_q: Array  # (ndof,)
+    by_qd: Array  # (ndof,)
+    by_u: Array  # (n_actuators,)
+
+
 class Energy(NamedTuple):
     """Energy of a robot [J]; that of gravity is zero at the world's origin."""
 

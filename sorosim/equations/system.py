@@ -14,6 +14,7 @@ import scipy.linalg
 
 from sorosim.arrays import Array, IntArray
 from sorosim.dynamics.constraints import RANK_TOLERANCE
+from sorosim.dynamics.forward import FASTEST, FORWARD, choose_algorithm, forward_by_articulated
 from sorosim.engine.engine import Engine
 from sorosim.engine.inputs import Motion, Partition, ZeroOrderHold, driven_motion
 from sorosim.engine.loading import SlipState, StickState
@@ -270,7 +271,11 @@ class OdeSystem:
         # of loops depend on each other there, so that the multipliers may not be the smallest
         self.rows: dict[float, tuple[Array, Array, bool]] = {}
         self.loop_monitor = LoopMonitor(robot)
-        self._shifted_unit = np.eye(2 * self.n_free, k=self.n_free)  # [0 1; 0 0]
+
+    @cached_property
+    def _shifted_unit(self) -> Array:
+        """[0 1; 0 0], what Jacobians begin with."""
+        return np.eye(2 * self.n_free, k=self.n_free)
 
     def state(self, q: Array, qd: Array) -> Array:
         """x from coordinates and rates."""
@@ -341,6 +346,10 @@ class OdeSystem:
     def forward(self, what: int, t: float, q: Array, qd: Array, qdd: Array) -> Evaluation:
         """Forward dynamics at the prescribed accelerations in qdd; the others are filled in."""
         u, known, engine = self.inputs.value(t), self.partition.mask, self.robot.engine
+        if what == task.FORWARD and choose_algorithm(engine, None, FORWARD, FASTEST) == "articulated":
+            none, n = np.empty((0, 0)), engine.ndof
+            qdd[:] = forward_by_articulated(engine, q, qd, qdd, u, t, known)
+            return Evaluation(np.empty(n), none, none, none, none, qdd, *engine.closure)
         evaluation = engine.evaluate(what, q, qd, qdd, u, t, known=known, closing=self.closing)
         if self.robot.n_multipliers:
             self.loop_monitor.check_rank(t, engine.closure[1])

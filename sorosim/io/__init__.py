@@ -71,9 +71,8 @@ def _robot(
     expanded: Any, folder: Path | None, file: str = "", text: str = "", name: str = "robot", like: Robot | None = None
 ) -> Robot:
     """The robot of a file, which keeps its document."""
-    from sorosim.io.build import robot_from
+    from sorosim.io.build import redescribed, robot_from
     from sorosim.io.document import document_of
-    from sorosim.robot import redescribed
 
     robot, scope = robot_from(expanded, folder=folder, name=name, like=like)
     document = document_of(expanded, scope.embedded, robot.name, file, text, folder)

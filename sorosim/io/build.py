@@ -35,7 +35,7 @@ from sorosim.model.link import ordered_links
 from sorosim.model.mesh import Mesh, MeshFile
 from sorosim.options import given
 from sorosim.problems import Path, at_path, close, failure, is_same, locate, shown
-from sorosim.robot import Robot, redescribed
+from sorosim.robot import Robot
 from sorosim.signals import TableSignal
 from sorosim.units.quantity import quantity
 from sorosim.units.table import OF_INPUT
@@ -442,3 +442,13 @@ def _in_rods(description: Description) -> Iterator[tuple[str, str, Tendon | Cham
     for name, actuator in description.actuators.items():
         if isinstance(actuator, Tendon | Chamber):
             yield name, actuator.kind, actuator
+
+
+def redescribed(robot: Robot, description: Description) -> Robot:
+    """The same robot, whose description differs by no more than its start, its defaults and its document."""
+    out = object.__new__(Robot)  # a copy makes its arrays anew
+    vars(out).update(vars(robot))
+    vars(out).pop("_driven", None)  # made anew of the new defaults
+    out.description = description
+    out._initial = out._start()
+    return out

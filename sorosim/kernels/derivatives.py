@@ -79,9 +79,9 @@ def coupling_maps(tree, k, ws, FC, H):
 
 
 @kernel_in_place
-def add_coupling(tree, k, H, n, Y_1, Y_2, out, c0):
-    """out[c0:, c0:] += sum_ab P_a^T H_ab P_b of segment k; Y_1, Y_2 (6 n,) are scratch."""
-    at = tree.segment[k, tr.STRAIN] + tr.BASIS
+def add_coupling(tree, k, H, n, Y_1, Y_2, out):
+    """out (n, n) += sum_ab P_a^T H_ab P_b of segment k; Y_1, Y_2 (6 n,) are scratch."""
+    at, c0 = tree.segment[k, tr.STRAIN] + tr.BASIS, tree.segment[k, tr.COLUMN]
     P_1, P_2 = tree.strain[at : at + 6 * n].reshape(n, 6), tree.strain[at + 6 * n : at + 12 * n].reshape(n, 6)
     rows, Z_1, Z_2 = tree.rows[c0 : c0 + n], Y_1.reshape(6, n), Y_2.reshape(6, n)
     clear(Y_1)
@@ -93,7 +93,7 @@ def add_coupling(tree, k, H, n, Y_1, Y_2, out, c0):
                 Z_1[i, j] += H[0, i, r] * a + H[1, i, r] * b
                 Z_2[i, j] += H[2, i, r] * a + H[3, i, r] * b
     for i in range(n):
-        row = out[c0 + i, c0 : c0 + n]
+        row = out[i]
         for r in range(rows[i, 0], rows[i, 1]):
             a, b, y_1, y_2 = P_1[i, r], P_2[i, r], Z_1[r], Z_2[r]
             for j in range(n):
@@ -204,7 +204,7 @@ def derivative_sweep(tree, moving, loaded, with_mass, ws, tau, dq, dqd, dqdd) ->
                 add_transposed_product(S, n, Wm, n, 1.0, dqdd, c0, c0)
             if tree.segment[k, tr.KIND] == tr.GENERAL:
                 coupling_maps(tree, k, ws, FC, H)
-                add_coupling(tree, k, H, n, Y_1, Y_2, dq, c0)
+                add_coupling(tree, k, H, n, Y_1, Y_2, dq[c0 : c0 + n, c0 : c0 + n])
 
             # sum S_w^T MC, NC, KC, transposed
             if base >= 0:

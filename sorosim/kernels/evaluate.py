@@ -17,11 +17,12 @@ from sorosim.kernels.contacts import contact_matrices
 from sorosim.kernels.derivatives import derivative_sweep
 from sorosim.kernels.dynamics import composite_mass_matrix, point_quantities, project_wrenches
 from sorosim.kernels.external import pair_matrices
-from sorosim.kernels.forces import Internal, internal_forces
+from sorosim.kernels.forces import Internal, add_blocks, internal_forces
 from sorosim.kernels.kinematics import forward_sweep
 from sorosim.kernels.linalg import cholesky, cholesky_solve, cholesky_solve_vector
 from sorosim.kernels.loop_joint import Loops
 from sorosim.kernels.mass_rank import singular_coordinate
+from sorosim.kernels.rod_actuators import couple_tendons
 from sorosim.kernels.saddle import Saddle, factor_constraints, solve_constrained, solve_constrained_columns
 from sorosim.kernels.small import clear, clear_matrix, copy, isolate
 from sorosim.kernels.surfaces import LINKED
@@ -34,7 +35,7 @@ LOOPS = 4  # errors, forces and constraints of loops; without: loops left open
 COMPOSITE = 8  # the mass matrix
 ACCELERATIONS = 16  # accelerations that are not known, and multipliers
 DERIVATIVES = 32
-KINEMATICS = 64  # the workspace for kernels.articulated, with the accelerations that are known
+KINEMATICS = 64  # the workspace, for kernels that go on from there
 
 # tasks, and the outputs they fill
 INTERNAL = FORCES  # tau: the internal force
@@ -50,7 +51,9 @@ FORWARD = RESIDUAL | COMPOSITE | ACCELERATIONS  # qdd and multipliers; mass hold
 FORWARD_DERIVATIVES = FORWARD | DERIVATIVES
 HYBRID = MOTION | COMPOSITE | ACCELERATIONS  # as FORWARD, with the forces in tau in the place of internal forces
 HYBRID_DERIVATIVES = HYBRID | DERIVATIVES  # as FORWARD_DERIVATIVES, without B
-PREPARE = FORCES | KINEMATICS  # tau: the internal force
+PREPARE = FORCES | KINEMATICS  # tau: the internal force; for kernels.articulated, with the accelerations that are known
+# tau: the residual, loops left open; for kernels.products and kernels.tangent
+LINEARISE = FORCES | MOTION | DERIVATIVES | KINEMATICS
 # rows of known accelerations are zero in these derivatives, and those of the unit matrix in the factor
 
 DONE = -1
@@ -177,6 +180,16 @@ def acceleration_derivatives(system, state, by_inputs, looped, out):
             cholesky_solve(out.mass, out.B)
 
 
+@kernel_in_place
+def add_internal(system, state, scale, ws, external, out):
+    """Add scale times the derivatives of internal forces to out.by_q and by_qd; out.B becomes that by inputs."""
+    tree, actuators = system.tree, system.internal.rod_actuators
+    add_blocks(tree, ws.internal[0], scale, out.by_q)
+    add_blocks(tree, ws.internal[1], scale, out.by_qd)
+    if actuators.row.shape[0] > 0:
+        couple_tendons(tree, actuators, state.q, state.u, ws, external, scale, out.by_q, out.B)
+
+
 @kernel_lazy()
 def evaluate(system, task, state, external, ws, out) -> int:
     """Internal forces, inverse or forward dynamics of a tree, with or without derivatives, by `task`.
@@ -203,22 +216,22 @@ def evaluate(system, task, state, external, ws, out) -> int:
     tree, loops, closure, q, qd, u = system.tree, system.loops, out.closure, state.q, state.qd, state.u
     tau, mass, dq, dqd, B, qdd = out.tau, out.mass, out.by_q, out.by_qd, out.B, out.qdd
     n = q.shape[0]
-    internal, dq_internal, dqd_internal = ws.vector[0], ws.matrix[0], ws.matrix[1]
+    internal = ws.vector[0]
     forces, motion, forward, derivatives = (
         task & FORCES != 0, task & MOTION != 0, task & ACCELERATIONS != 0, task & DERIVATIVES != 0
     )  # fmt: skip
     if forces and not motion:
-        internal_forces(tree, system.internal, q, qd, u, derivatives, ws, external, tau, dq, dqd, B)
+        internal_forces(tree, system.internal, q, qd, u, derivatives, ws, external, tau, B)
+        if derivatives:
+            clear_matrix(dq)
+            clear_matrix(dqd)
+            add_internal(system, state, 1.0, ws, external, out)
         if task != PREPARE:
             return DONE
     elif forces:
-        internal_forces(
-            tree, system.internal, q, qd, u, derivatives, ws, external, internal, dq_internal, dqd_internal, B
-        )
+        internal_forces(tree, system.internal, q, qd, u, derivatives, ws, external, internal, B)
     elif forward:
         copy(tau, internal)
-        clear_matrix(dq_internal)
-        clear_matrix(dqd_internal)
     looped = loops.row.shape[0] > 0 and task & LOOPS != 0
     if forward:
         clear_free(state.known, qdd)
@@ -229,6 +242,11 @@ def evaluate(system, task, state, external, ws, out) -> int:
         moving = forward_sweep(tree, q, qd, qdd, state.gravity, 2 if jets else 0, ws)
         point_quantities(tree, external, moving, jets, looped, ws)
         if task == PREPARE:
+            return DONE
+        if task == LINEARISE:
+            project_wrenches(tree, ws, tau)
+            for i in range(n):
+                tau[i] -= internal[i]
             return DONE
         if looped:
             if forward and stage == 0:
@@ -257,12 +275,12 @@ def evaluate(system, task, state, external, ws, out) -> int:
     if forces and not forward:
         for i in range(n):
             tau[i] -= internal[i]
-    if derivatives and (forces or forward):
-        sign = -1.0 if forward else 1.0
+    if forward and derivatives:
         for i in range(n):
             for j in range(n):
-                dq[i, j] = sign * (dq[i, j] - dq_internal[i, j])
-                dqd[i, j] = sign * (dqd[i, j] - dqd_internal[i, j])
+                dq[i, j], dqd[i, j] = -dq[i, j], -dqd[i, j]
+    if derivatives and forces and motion:
+        add_internal(system, state, 1.0 if forward else -1.0, ws, external, out)
     if forward and derivatives:
         acceleration_derivatives(system, state, forces, looped, out)
     return DONE

@@ -18,12 +18,12 @@ def tree_exchange(tree, active, dampers, q, qd, u, ws, external, work, loss) -> 
     active, dampers : Internal: motors of joints and actuators inside rods without stiffness and damping; damping alone
     q, qd, work, loss : (k, ndof); u : (k, n_actuators)
     """
-    n, unused = q.shape[1], ws.matrix[0]
+    n, unused = q.shape[1], ws.internal
     for k in range(q.shape[0]):
         forces = work[k, :n]
-        internal_forces(tree, active, q[k], qd[k], u[k], False, ws, external, forces, unused, unused, unused)
+        internal_forces(tree, active, q[k], qd[k], u[k], False, ws, external, forces, unused)
         forces = loss[k, :n]
-        internal_forces(tree, dampers, q[k], qd[k], u[k], False, ws, external, forces, unused, unused, unused)
+        internal_forces(tree, dampers, q[k], qd[k], u[k], False, ws, external, forces, unused)
         for i in range(n):
             loss[k, i] = -loss[k, i]
 

@@ -10,7 +10,7 @@ from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy
 from sorosim.kernels.joints import Laws, joint_laws, stop_energy
 from sorosim.kernels.rod_actuators import RodActuators, actuator_forces
 from sorosim.kernels.small import clear, clear_matrix
-from sorosim.kernels.tree import BLOCK_COLUMN, BLOCK_N
+from sorosim.kernels.tree import BLOCK_COLUMN, BLOCK_N, SQUARE
 
 
 @by_reference
@@ -60,33 +60,32 @@ def elastic_energy(tree, elastic, q):
     return energy
 
 
-@kernel_in_place
-def elastic_matrices(tree, elastic, dq, dqd):
-    """dq -= K, dqd -= D; both (ndof, ndof)."""
-    at = 0
-    for b in range(tree.block.shape[0]):
-        n, c0 = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN]
-        for i in range(n):
-            K, D = elastic.stiffness[at : at + n], elastic.damping[at : at + n]
-            row, row_d = dq[c0 + i, c0 : c0 + n], dqd[c0 + i, c0 : c0 + n]
-            for j in range(n):
-                row[j] -= K[j]
-                row_d[j] -= D[j]
-            at += n
-
-
 @kernel_lazy()
-def internal_forces(tree, internal, q, qd, u, derivatives, ws, external, tau, dq, dqd, B) -> None:
-    """tau (ndof,) = B u - K (q - rest) - D qd; if `derivatives` also dq, dqd (ndof, ndof) and B (ndof, n_actuators)."""
+def internal_forces(tree, internal, q, qd, u, derivatives, ws, external, tau, B) -> None:
+    """tau (ndof,) = B u - K (q - rest) - D qd; if `derivatives` those by q and qd in ws.internal, and B as well.
+
+    ws.internal has the derivatives inside blocks, at constant tensions; `couple_tendons` adds what tensions change
+    by, and makes B, here by tensions, that by inputs. B (ndof, n_actuators); (0, n_actuators): not wanted.
+    """
     elastic, rod_actuators = internal.elastic, internal.rod_actuators
     clear(tau)
     elastic_force(tree, elastic, q, qd, tau)
     if derivatives:
-        clear_matrix(dq)
-        clear_matrix(dqd)
         clear_matrix(B)
-        elastic_matrices(tree, elastic, dq, dqd)
+        for i in range(elastic.stiffness.shape[0]):
+            ws.internal[0, i], ws.internal[1, i] = -elastic.stiffness[i], -elastic.damping[i]
     if elastic.laws.row.shape[0] > 0:
-        joint_laws(tree, elastic.laws, q, qd, u, derivatives, ws.scratch, tau, dq, dqd, B)
+        joint_laws(tree, elastic.laws, q, qd, u, derivatives, ws, tau, B)
     if rod_actuators.row.shape[0] > 0:
-        actuator_forces(tree, rod_actuators, q, u, derivatives, ws, external, tau, dq, dqd, B)
+        actuator_forces(tree, rod_actuators, q, u, derivatives, ws, external, tau, B)
+
+
+@kernel_in_place
+def add_blocks(tree, blocks, scale, out):
+    """out (ndof, ndof) += scale X of a matrix X that is stored block by block, flat."""
+    for b in range(tree.block.shape[0]):
+        n, c0, at = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN], tree.block[b, SQUARE]
+        for i in range(n):
+            row, part = out[c0 + i, c0 : c0 + n], blocks[at + i * n : at + (i + 1) * n]
+            for j in range(n):
+                row[j] += scale * part[j]

@@ -12,7 +12,7 @@ import numpy as np
 
 from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy
 from sorosim.kernels.small import clear, clear_matrix, dual_expand_transposed
-from sorosim.kernels.tree import BASIS, BLOCK_COLUMN, BLOCK_N, FIRST, GENERAL, KIND, STRAIN
+from sorosim.kernels.tree import BASIS, BLOCK_COLUMN, BLOCK_N, FIRST, GENERAL, KIND, SQUARE, STRAIN
 from sorosim.lie.analytic import tanh
 from sorosim.lie.so3 import coefficients
 from sorosim.lie.tangent import tangent_into, tangent_transpose_derivative_into
@@ -79,15 +79,15 @@ def friction_force(value, nu, n, y, slope):
 
 
 @kernel_in_place
-def add_projected(P, n, X, scale, out, c0):
-    """out[c0:, c0:] += scale P^T X P; P (n, 6) by columns, X (6, 6)."""
+def add_projected(P, n, X, scale, out):
+    """out[:n, :n] += scale P^T X P; P (n, 6) by columns, X (6, 6)."""
     for i in range(n):
         for j in range(n):
             total = 0.0
             for r in range(6):
                 for s in range(6):
                     total += P[i, r] * X[r, s] * P[j, s]
-            out[c0 + i, c0 + j] += scale * total
+            out[i, j] += scale * total
 
 
 @kernel_in_place
@@ -115,12 +115,13 @@ def moved_frame(tree, b, P, n, q, scratch, Omega, C, At):
     coefficients(Omega[0] * Omega[0] + Omega[1] * Omega[1] + Omega[2] * Omega[2], C)
     tangent_into(Omega, C, T)
     dual_expand_transposed(T, Tt)
-    add_projected(P, n, Tt, 1.0, At, 0)
+    add_projected(P, n, Tt, 1.0, At)
 
 
 @kernel_in_place
-def add_friction(tree, law, value, q, qd, derivatives, scratch, tau, dq, dqd):
-    """tau -= A^T y(A qd) of one joint; if `derivatives` dq and dqd likewise."""
+def add_friction(tree, law, value, q, qd, derivatives, ws, tau):
+    """tau -= A^T y(A qd) of one joint; if `derivatives` those in ws.internal likewise."""
+    scratch = ws.scratch
     b = law[LAW_BLOCK]
     n, c0, at = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN], tree.segment[tree.block[b, FIRST], STRAIN] + BASIS
     P = tree.strain[at : at + 6 * n].reshape(n, 6)
@@ -138,12 +139,14 @@ def add_friction(tree, law, value, q, qd, derivatives, scratch, tau, dq, dqd):
             tau[c0 + i] -= At[i, j] * y[j]
     if derivatives:
         general = tree.segment[tree.block[b, FIRST], KIND] == GENERAL
-        add_friction_tangents(P, n, c0, rates, general, scratch, dq, dqd)
+        first, end = tree.block[b, SQUARE], tree.block[b, SQUARE] + n * n
+        by_q, by_qd = ws.internal[0, first:end].reshape(n, n), ws.internal[1, first:end].reshape(n, n)
+        add_friction_tangents(P, n, rates, general, scratch, by_q, by_qd)
 
 
 @kernel_in_place
-def add_friction_tangents(P, n, c0, rates, general, scratch, dq, dqd):
-    """Derivatives of `add_friction`, from what it left in scratch; `general`: motions of the joint do not commute."""
+def add_friction_tangents(P, n, rates, general, scratch, dq, dqd):
+    """Derivatives (n, n) of `add_friction`, by what it left in scratch; `general`: its motions do not commute."""
     At, slope, AtS, turned, X = scratch[2], scratch[3], scratch[4], scratch[5], scratch[6]
     y, Omega, twist, wrench, C = scratch[7, 1], scratch[7, 2], scratch[7, 3], scratch[7, 4], scratch[8].reshape(36)[:10]
     for i in range(n):
@@ -154,13 +157,13 @@ def add_friction_tangents(P, n, c0, rates, general, scratch, dq, dqd):
     for i in range(n):
         for j in range(n):
             for k in range(n):
-                dqd[c0 + i, c0 + j] -= AtS[i, k] * At[j, k]
+                dqd[i, j] -= AtS[i, k] * At[j, k]
     if not general:
         return
     # d(A^T y)/dq = -P^T X(Omega; P y) P; row i of d(A qd)/dq is -(P qd)^T X(Omega; P_i) P
     combined(P, n, y, wrench)
     tangent_transpose_derivative_into(Omega, C, wrench, X)
-    add_projected(P, n, X, 1.0, dq, c0)
+    add_projected(P, n, X, 1.0, dq)
     combined(P, n, rates, twist)
     for i in range(n):
         tangent_transpose_derivative_into(Omega, C, P[i], X)
@@ -172,12 +175,13 @@ def add_friction_tangents(P, n, c0, rates, general, scratch, dq, dqd):
     for i in range(n):
         for j in range(n):
             for k in range(n):
-                dq[c0 + i, c0 + j] -= AtS[i, k] * turned[k, j]
+                dq[i, j] -= AtS[i, k] * turned[k, j]
 
 
 @kernel_in_place
-def add_motor(tree, law, q, u, derivatives, scratch, tau, dq, B):
-    """tau += A^T e_i u, the wrench u along direction i of the moved frame; if `derivatives` dq and B likewise."""
+def add_motor(tree, law, q, u, derivatives, ws, tau, B):
+    """tau += A^T e_i u, the wrench u along direction i of the moved frame; if `derivatives` the rest likewise."""
+    scratch = ws.scratch
     b, index, actuator = law[LAW_BLOCK], law[INDEX], law[ACTUATOR]
     n, c0, at = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN], tree.segment[tree.block[b, FIRST], STRAIN] + BASIS
     P = tree.strain[at : at + 6 * n].reshape(n, 6)
@@ -185,51 +189,63 @@ def add_motor(tree, law, q, u, derivatives, scratch, tau, dq, B):
     moved_frame(tree, b, P, n, q, scratch, Omega, C, At)
     for i in range(n):
         tau[c0 + i] += At[i, index] * u[actuator]
-        if derivatives:
+        if derivatives and B.shape[0] > 0:
             B[c0 + i, actuator] += At[i, index]
     if derivatives and u[actuator] != 0.0:
         tangent_transpose_derivative_into(Omega, C, P[index], X)
-        add_projected(P, n, X, -u[actuator], dq, c0)
+        first = tree.block[b, SQUARE]
+        add_projected(P, n, X, -u[actuator], ws.internal[0, first : first + n * n].reshape(n, n))
 
 
 @kernel_in_place
-def add_servo(law, value, q, qd, u, derivatives, tau, dq, dqd, B):
-    """tau += L tanh((k (u - q) - d qd)/L) of one coordinate, L the largest effort; if `derivatives` the rest too."""
-    i, actuator, k, d, most = law[INDEX], law[ACTUATOR], value[0], value[1], value[2]
-    effort, slope = k * (u[actuator] - q[i]) - d * qd[i], 1.0
+def servo_effort(law, value, q, qd, u):
+    """L tanh((k (u - q) - d qd)/L), L the largest effort, and its slope by what stands in the brackets times L."""
+    i, k, d, most = law[INDEX], value[0], value[1], value[2]
+    effort, slope = k * (u[law[ACTUATOR]] - q[i]) - d * qd[i], 1.0
     if most.real < np.inf:
         part = tanh(effort / most)
         effort, slope = most * part, 1.0 - part * part
-    tau[i] += effort
-    if derivatives:
-        dq[i, i] -= slope * k
-        dqd[i, i] -= slope * d
-        B[i, actuator] += slope * k
+    return effort, slope
+
+
+@kernel_in_place
+def diagonal_place(tree, b, i):
+    """Where in ws.internal[0] and [1] the diagonal has coordinate i of block b."""
+    return tree.block[b, SQUARE] + (i - tree.block[b, BLOCK_COLUMN]) * (tree.block[b, BLOCK_N] + 1)
 
 
 @kernel_lazy("joint laws")
-def joint_laws(tree, laws, q, qd, u, derivatives, scratch, tau, dq, dqd, B) -> None:
-    """tau += dampers, stops, motors and servos of all joints; if `derivatives` dq, dqd and B likewise."""
+def joint_laws(tree, laws, q, qd, u, derivatives, ws, tau, B) -> None:
+    """tau += dampers, stops, motors and servos of all joints; if `derivatives` ws.internal and B likewise."""
+    by_q, by_qd, by_u = ws.internal[0], ws.internal[1], derivatives and B.shape[0] > 0
     for k in range(laws.row.shape[0]):
         law = laws.row[k]
         if law[LAW] == JOINT_FRICTION:
-            add_friction(tree, law, laws.value[law[AT] :], q, qd, derivatives, scratch, tau, dq, dqd)
+            add_friction(tree, law, laws.value[law[AT] :], q, qd, derivatives, ws, tau)
         elif law[LAW] == MOTOR and tree.segment[tree.block[law[LAW_BLOCK], FIRST], KIND] != GENERAL:
             i, actuator = tree.block[law[LAW_BLOCK], BLOCK_COLUMN] + law[INDEX], law[ACTUATOR]
             tau[i] += u[actuator]  # A = 1
-            if derivatives:
+            if by_u:
                 B[i, actuator] += 1.0
         elif law[LAW] == MOTOR:
-            add_motor(tree, law, q, u, derivatives, scratch, tau, dq, B)
+            add_motor(tree, law, q, u, derivatives, ws, tau, B)
         elif law[LAW] == SERVO:
-            add_servo(law, laws.value[law[AT] :], q, qd, u, derivatives, tau, dq, dqd, B)
+            i, value, actuator = law[INDEX], laws.value[law[AT] :], law[ACTUATOR]
+            effort, slope = servo_effort(law, value, q, qd, u)
+            tau[i] += effort
+            if derivatives:
+                at = diagonal_place(tree, law[LAW_BLOCK], i)
+                by_q[at] -= slope * value[0]
+                by_qd[at] -= slope * value[1]
+            if by_u:
+                B[i, actuator] += slope * value[0]
         else:
             i, value = law[INDEX], laws.value[law[AT] : law[AT] + 4]
             below, slope_below, _ = stop_force(value[0] - q[i], value[2], value[3])
             above, slope_above, _ = stop_force(q[i] - value[1], value[2], value[3])
             tau[i] += below - above
             if derivatives:
-                dq[i, i] -= slope_below + slope_above
+                by_q[diagonal_place(tree, law[LAW_BLOCK], i)] -= slope_below + slope_above
 
 
 @kernel_in_place

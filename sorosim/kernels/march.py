@@ -11,7 +11,7 @@ import numpy as np
 
 from sorosim.compiled import kernel_in_place, kernel_lazy
 from sorosim.kernels import newmark as nm
-from sorosim.kernels.evaluate import RESIDUAL, RESIDUAL_DERIVATIVES
+from sorosim.kernels.evaluate import LINEARISE, RESIDUAL, RESIDUAL_DERIVATIVES
 from sorosim.kernels.loops import ERROR
 from sorosim.kernels.small import copy
 
@@ -85,7 +85,8 @@ def iterate(model, march, ws):
     """Evaluate at the guess and correct it. Returns one of CONVERGED, CONTINUES, NO_CONVERGENCE, NOT_FINITE."""
     number, count, state, closure = march.number, march.counts, march.state, march.out.closure
     derive = count[nm.REFACTOR] == ONCE or count[nm.REFACTOR] == ALWAYS
-    nm.evaluate_at(model, march, ws, RESIDUAL_DERIVATIVES if derive else RESIDUAL)
+    derivatives = LINEARISE if nm.on_tree(march) else RESIDUAL_DERIVATIVES
+    nm.evaluate_at(model, march, ws, derivatives if derive else RESIDUAL)
     count[nm.N_RESIDUAL] += 1
     gap, k = 0.0, count[nm.ITERATION]
     count[nm.ITERATION] += 1
@@ -98,8 +99,7 @@ def iterate(model, march, ws):
         count[nm.N_JACOBIAN] += 1
         if count[nm.REFACTOR] == ONCE:
             count[nm.REFACTOR] = DONE
-        nm.step_matrix(model, march)
-        if not nm.factor(model, march):
+        if not nm.factor_step(model, march, ws):
             return NOT_FINITE
     size = nm.correct(model, march)
     if k > 0:
@@ -126,10 +126,10 @@ def iterate(model, march, ws):
 
 
 @kernel_in_place
-def error_test(model, march, rows):
+def error_test(model, march, ws, rows):
     """Whether the step is accurate enough; chooses the size of the next one, or of this one anew."""
     number, count = march.number, march.counts
-    error = nm.error_of(model, march)
+    error = nm.error_of(model, march, ws)
     wanted = SAFETY / max(error, 1e-6) ** (1.0 / 3.0)
     if not error <= 1.0:
         count[nm.N_REJECTED] += 1
@@ -197,7 +197,7 @@ def march(model, march, ws, rows, max_steps) -> int:
         else:
             count[nm.PHASE] = BEGIN
             count[nm.RESIZE] = 0
-            if count[nm.FIXED] == 0 and not error_test(model, march, rows):
+            if count[nm.FIXED] == 0 and not error_test(model, march, ws, rows):
                 if not number[nm.STEP] > number[nm.MIN_STEP]:
                     return TOO_SMALL
                 continue

@@ -9,7 +9,8 @@ e(q') = 0, with
 beta_old is 1/2 - beta; backward Euler's method has beta = gamma = 1 and beta_old = 0.
 
 All is scaled by q'dd per q' (the factor `ratio` ~ 1/h^2), so that small steps lose no digits: [S -A^T; E 0] [dq; dl /
-ratio] = -[R / ratio; e] with S = M + (velocity ratio C + K) / ratio.
+ratio] = -[R / ratio; e] with S = M + (velocity ratio C + K) / ratio. Large trees in which only blocks couple solve with
+ratio S block by block (docs/theory.md, 17), and have no matrices.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from sorosim.kernels.dense_lu import lu_factor, lu_solve, lu_solve_vector, rank_
 from sorosim.kernels.evaluate import MASS, RESIDUAL, Evaluation, State, System, evaluate
 from sorosim.kernels.external import ExternalForces, clear_external
 from sorosim.kernels.forces import Internal, internal_forces
-from sorosim.kernels.kinematics import POSES, forward_sweep
+from sorosim.kernels.kinematics import POSES, forward_sweep, is_zero
 from sorosim.kernels.linalg import cholesky
 from sorosim.kernels.load_laws import LoadLaws, add_load_laws
 from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q, RATE, evaluate_loops, loop_matrices
@@ -33,6 +34,7 @@ from sorosim.kernels.saddle import factor_constraints, loop_norms, rank_toleranc
 from sorosim.kernels.signals import SignalArrays, evaluate_signals
 from sorosim.kernels.small import copy, isolate
 from sorosim.kernels.surfaces import NO_TANGENTS, OVERFLOW
+from sorosim.kernels.tangent import Tangent, factor_tangent, mass_product, solve_tangent
 
 # March.number
 TIME, STEP, LAST_STEP, ALPHA_M, ALPHA_F, BETA, GAMMA, BETA_OLD, RTOL, ATOL, MAX_STEP, MIN_STEP = range(12)
@@ -74,11 +76,12 @@ class March(NamedTuple):
     prescribed: np.ndarray  # (n_driven, 3) of the driven coordinates
     varying: np.ndarray  # (n_load_signals, 3) of the loads
     path: np.ndarray  # (n_driven, 6) motion under held inputs: 1, or 0 for signals; begin; cubic by the time since
-    S: np.ndarray  # (ndof, ndof) factors
+    S: np.ndarray  # (ndof, ndof) factors; (0, 0): `tangent` has them
     pivot: np.ndarray  # (ndof,) int
     columns: np.ndarray  # (ndof, m) S^-1 A^T
     G: np.ndarray  # (m, m) factors of E S^-1 A^T
     order: np.ndarray  # (2, m) int
+    tangent: Tangent
     begin: State  # of the step: rows of `state`, and inputs at its end
     end: State
     out: Evaluation  # at the end of the step
@@ -153,6 +156,36 @@ def evaluate_at(model, march, ws, what) -> None:
     copy(march.out.tau, state[RESIDUE])
     if external.contact.counts[OVERFLOW] != 0:
         state[RESIDUE, 0] = nan
+
+
+@kernel_in_place
+def on_tree(march):
+    """Whether the factors of the step are those of `march.tangent`."""
+    return march.S.shape[0] < march.state.shape[1]
+
+
+@kernel_in_place
+def factor_step(model, march, ws):
+    """Factors of the step from what was evaluated last, with derivatives. Returns whether they are regular."""
+    if not on_tree(march):
+        step_matrix(model, march)
+        return factor(model, march)
+    ratio, rate_ratio = ratios(march.number)
+    moving = not (is_zero(march.end.qd) and is_zero(march.out.qdd))
+    loaded = march.external.wrench.shape[0] > 0
+    march.number[FACTORED_RATIO], march.counts[FACTORED] = ratio, 1
+    return factor_tangent(model.system.tree, model.known, rate_ratio, ratio, moving, loaded, ws, march.tangent) < 0
+
+
+@kernel_in_place
+def solve_step(model, march, x):
+    """Overwrite x (ndof,) with S^-1 x; with loops as `solve`."""
+    if not on_tree(march):
+        solve(march, x)
+        return
+    for i in range(x.shape[0]):
+        x[i] *= march.number[FACTORED_RATIO]
+    solve_tangent(model.system.tree, march.tangent, x)
 
 
 @kernel_in_place
@@ -333,7 +366,7 @@ def correct(model, march) -> float:
         x[i] = 0.0 if model.known[i] else -state[RESIDUE, i] / ratio
     for i in range(march.G.shape[0]):
         march.multiplier[L_RIGHT, i] = -march.out.closure.value[ERROR, i]
-    solve(march, x)
+    solve_step(model, march, x)
     a_ratio, part, total = 1.0 / (number[BETA] * number[STEP] * number[STEP]), number[PART], 0.0
     for i in range(n):
         if model.known[i]:
@@ -350,7 +383,7 @@ def correct(model, march) -> float:
 
 
 @kernel_lazy()
-def error_of(model, march) -> float:
+def error_of(model, march, ws) -> float:
     """Estimate of the error of this step in q, relative to the tolerance (root mean square).
 
     The first term left out, (beta + delta / 2 - 1/6) h^3 dddq/dt, from the change of a over the step, delta = alpha_m -
@@ -361,17 +394,25 @@ def error_of(model, march) -> float:
     h = number[STEP]
     c = (number[BETA] + 0.5 * (number[ALPHA_M] - number[ALPHA_F]) - 1.0 / 6.0) * h * h
     x, known, mass, by_q = state[WORK], model.known, march.out.mass, march.out.closure.matrix[ERROR_BY_Q]
-    for i in range(n):
+    if on_tree(march):
+        change = march.out.tau  # the residual is copied
+        for i in range(n):
+            change[i] = 0.0 if known[i] else c * (state[A_NEW, i] - state[A, i])
+        mass_product(model.system.tree, ws, change, march.tangent.node, x)
+    for i in range(march.out.mass.shape[0]):
         total = 0.0
         for j in range(n):
             if not known[j]:
                 total += mass[i, j] * (state[A_NEW, j] - state[A, j])
-        x[i] = 0.0 if known[i] else c * total
+        x[i] = c * total
+    for i in range(n):
+        if known[i]:
+            x[i] = 0.0
     for i in range(march.G.shape[0]):
         march.multiplier[L_RIGHT, i] = 0.0
         for j in range(n):
             march.multiplier[L_RIGHT, i] += c * by_q[i, j] * (state[A_NEW, j] - state[A, j])
-    solve(march, x)
+    solve_step(model, march, x)
     total = 0.0
     for i in range(n):
         if not model.known[i]:
@@ -402,9 +443,7 @@ def actuator_forces(model, march, ws) -> None:
 def tree_forces(model, internal, q, qd, march, ws):
     """Fill march.out.tau with some of the internal forces."""
     out, u = march.out, march.end.u
-    internal_forces(
-        model.system.tree, internal, q, qd, u, False, ws, march.external, out.tau, out.by_q, out.by_qd, out.B
-    )
+    internal_forces(model.system.tree, internal, q, qd, u, False, ws, march.external, out.tau, out.B)
 
 
 @kernel_lazy()

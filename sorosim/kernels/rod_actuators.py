@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy
-from sorosim.kernels.small import clear, clear_matrix
-from sorosim.kernels.tree import BLOCK_COLUMN, BLOCK_N
+from sorosim.kernels.small import clear, clear_matrix, copy
+from sorosim.kernels.tree import BLOCK_COLUMN, BLOCK_N, SQUARE
 from sorosim.lie.triples import cross, dot, head, plus, store
 
 # columns of RodActuators.row; GIVEN: number among the rows that Python computes
@@ -55,16 +55,22 @@ class ActuatorWorkspace(NamedTuple):
 
     tension: np.ndarray  # (2, n_actuators): tension, and its slope by the length
     transmission: np.ndarray  # (n_rows,) part of the tension at the pulled end that friction leaves, Euler-Eytelwein
+    unit: np.ndarray  # (n_rows, 6) internal wrench of a row at unit tension, its weight included
     # (n_line, 16) of each entry of `line`: v, kappa, gradients of the rate of turning by dv/dX, kappa and v, the rate
     capstan: np.ndarray
     gamma: np.ndarray  # (n_most, 6)
+    input: np.ndarray  # (n_actuators,)
+    rate: np.ndarray  # (n_most,) of turning
 
 
 def make_actuator_workspace(actuators: RodActuators) -> ActuatorWorkspace:
     """Allocate."""
     most = int(actuators.capstan[:, CAPSTAN_N].max(initial=0))
     tension, transmission = np.zeros((2, len(actuators.input))), np.ones(len(actuators.row))
-    return ActuatorWorkspace(tension, transmission, np.zeros((len(actuators.line), 16)), np.zeros((most, 6)))
+    return ActuatorWorkspace(
+        tension, transmission, np.zeros((len(actuators.row), 6)), np.zeros((len(actuators.line), 16)),
+        np.zeros((most, 6)), np.zeros(len(actuators.input)), np.zeros(most),
+    )  # fmt: skip
 
 
 @kernel_in_place
@@ -207,8 +213,8 @@ def add_by_strain(tree, actuators, row, scale, gamma, out):
 
 
 @kernel_in_place
-def capstan_derivatives(tree, actuators, q, u, scratch, workspace, dq):
-    """dq += what friction changes of tensions, from what `capstan_friction` recorded."""
+def capstan_derivatives(tree, actuators, q, u, scratch, workspace, factor, dq):
+    """dq += factor times what friction changes of tensions, from what `capstan_friction` recorded."""
     xi, f, x = scratch[0, 0], scratch[0, 1], scratch[0, 2]
     for k in range(actuators.capstan.shape[0]):
         line = actuators.capstan[k]
@@ -230,7 +236,7 @@ def capstan_derivatives(tree, actuators, q, u, scratch, workspace, dq):
             for i in range(3):
                 x[i] /= length
             route_wrench(value, x, f)
-            scale = value[WEIGHT] * value[GAIN] * tension * mu * workspace.transmission[row]
+            scale = factor * value[WEIGHT] * value[GAIN] * tension * mu * workspace.transmission[row]
             b, basis = actuators.row[row, ROW_BLOCK], actuators.row[row, ROW_BASIS]
             c0 = tree.block[b, BLOCK_COLUMN]
             for i in range(tree.block[b, BLOCK_N]):
@@ -256,15 +262,15 @@ def add_route_tangent(value, f, scale, E, H):
 
 
 @kernel_in_place
-def add_section_matrix(P, rows, n, c0, H, HP, out):
-    """out[c0:, c0:] += P^T (H P); P (n, 6), rows (n, 2) of P in use, HP (6, n) scratch."""
+def add_section_matrix(P, rows, n, H, HP, out):
+    """out (n, n) += P^T (H P); P (n, 6), rows (n, 2) of P in use, HP (6, n) scratch."""
     clear_matrix(HP)
     for j in range(n):
         for c in range(rows[j, 0], rows[j, 1]):
             for r in range(6):
                 HP[r, j] += H[r, c] * P[j, c]
     for i in range(n):
-        line = out[c0 + i, c0 : c0 + n]
+        line = out[i]
         for r in range(rows[i, 0], rows[i, 1]):
             a, row = P[i, r], HP[r]
             for j in range(n):
@@ -272,10 +278,10 @@ def add_section_matrix(P, rows, n, c0, H, HP, out):
 
 
 @kernel_lazy("rod actuators")
-def actuator_forces(tree, actuators, q, u, derivatives, ws, external, tau, dq, dqd, B) -> None:
-    """tau += forces of all actuators in rods; if `derivatives` dq and dqd likewise, and B their columns by the inputs.
+def actuator_forces(tree, actuators, q, u, derivatives, ws, external, tau, B) -> None:
+    """tau += forces of all actuators in rods; if `derivatives` ws.internal likewise, and B columns by their tensions.
 
-    u (n_actuators,); B (ndof, n_actuators), dq, dqd (ndof, ndof). `external` has what Python computed.
+    u (n_actuators,); B (ndof, n_actuators), or (0, n_actuators). `external` has what Python computed.
     """
     xi, t, f, total = ws.scratch[0, 0], ws.scratch[0, 1, :3], ws.scratch[0, 2], ws.scratch[0, 3]
     H, E, damped, workspace = ws.scratch[1], ws.scratch[2, :3], ws.scratch[3], external.actuators
@@ -328,7 +334,8 @@ def actuator_forces(tree, actuators, q, u, derivatives, ws, external, tau, dq, d
                         H[r, c] += weight * external.section_K[given, r, c]
                         damped[r, c] += weight * external.section_D[given, r, c]
                         damping = damping or external.section_D[given, r, c] != 0.0
-            if derivatives:
+            copy(f, workspace.unit[row])
+            if derivatives and B.shape[0] > 0:
                 column = B[c0 : c0 + n, actuator]
                 for j in range(n):
                     p = P[j]
@@ -338,29 +345,36 @@ def actuator_forces(tree, actuators, q, u, derivatives, ws, external, tau, dq, d
             for r in range(rows[j, 0], rows[j, 1]):
                 tau[c0 + j] += P[j, r] * total[r]
         if derivatives:
-            HP = ws.wide[0, : 6 * n].reshape(6, n)
-            add_section_matrix(P, rows, n, c0, H, HP, dq)
+            HP, square = ws.wide[0, : 6 * n].reshape(6, n), tree.block[b, SQUARE]
+            add_section_matrix(P, rows, n, H, HP, ws.internal[0, square : square + n * n].reshape(n, n))
             if damping:
-                add_section_matrix(P, rows, n, c0, damped, HP, dqd)
-    if derivatives:
-        chain_tension_derivatives(actuators, u, workspace, dq, B)
-        if actuators.capstan.shape[0] > 0:
-            capstan_derivatives(tree, actuators, q, u, ws.scratch, workspace, dq)
+                add_section_matrix(P, rows, n, damped, HP, ws.internal[1, square : square + n * n].reshape(n, n))
 
 
 @kernel_in_place
-def chain_tension_derivatives(actuators, u, workspace, dq, B):
-    """Where tensions depend on lengths, whose gradients are the columns of -B: dq -= slope B B^T and B *= dT/du."""
-    n = dq.shape[0]
+def tension_by_input(actuators, workspace, u, a):
+    """Derivative of the tension of an actuator by its input, after `tensions`."""
+    if actuators.input[a, MODE] == LENGTH_INPUT:
+        return workspace.tension[1, a]
+    return 0.0 if actuators.input[a, MODE] == TENSION_INPUT and u[a] < 0.0 else 1.0
+
+
+@kernel_lazy("rod actuators")
+def couple_tendons(tree, actuators, q, u, ws, external, scale, dq, B) -> None:
+    """dq (ndof, ndof) += scale times what tensions change by: those that lengths set, and friction. B *= dT/du.
+
+    After `actuator_forces` with derivatives. The gradients of lengths are the columns of -B.
+    """
+    n, workspace = dq.shape[0], external.actuators
     for a in range(u.shape[0]):
-        mode, slope = actuators.input[a, MODE], workspace.tension[1, a]
-        if mode == LENGTH_INPUT:
+        slope, by_input = workspace.tension[1, a], tension_by_input(actuators, workspace, u, a)
+        if slope != 0.0:
             for i in range(n):
-                if slope != 0.0 and B[i, a] != 0.0:
+                if B[i, a] != 0.0:
                     for j in range(n):
-                        dq[i, j] -= slope * B[i, a] * B[j, a]
+                        dq[i, j] -= scale * slope * B[i, a] * B[j, a]
+        if by_input != 1.0:
             for i in range(n):
-                B[i, a] *= slope
-        elif mode == TENSION_INPUT and u[a] < 0.0:
-            for i in range(n):
-                B[i, a] = 0.0
+                B[i, a] *= by_input
+    if actuators.capstan.shape[0] > 0:
+        capstan_derivatives(tree, actuators, q, u, ws.scratch, workspace, scale, dq)

@@ -17,10 +17,11 @@ from sorosim.compiled import by_reference, kernel_inline
 # columns of Tree.segment
 PARENT, BLOCK, COLUMN, N_COLUMNS, KIND, STRAIN, COLUMN_OFFSET, OFFSET, MASSLESS_END, RIGID = range(10)
 # columns of Tree.block
-FIRST, END, BLOCK_COLUMN, BLOCK_N, BLOCK_PARENT, N_BEFORE = range(6)
+FIRST, END, BLOCK_COLUMN, BLOCK_N, BLOCK_PARENT, N_BEFORE, SQUARE = range(7)
 # COLUMN_OFFSET: where the columns of the segment's Jacobian begin in `Workspace.column`. MASSLESS_END: nothing has mass
 # at the node, and nothing hangs on it. RIGID: the inertia there is that of a rigid body. N_BEFORE: how many coordinates
-# the blocks on the way from the world have
+# the blocks on the way from the world have. SQUARE: where the block's own n_i^2 numbers begin in arrays of one matrix a
+# block, such as `Elastic.stiffness`
 # kinds of segment: no motion; motions that commute, along constant screws (no tangent operator needed); anything else
 FIXED, COMMUTING, GENERAL = range(3)
 # layout of one segment in Tree.strain
@@ -32,7 +33,7 @@ class Tree(NamedTuple):
     """Tree of segments as arrays."""
 
     segment: np.ndarray  # (n_segments, 10) int: columns named above
-    block: np.ndarray  # (n_blocks, 6) int: columns named above
+    block: np.ndarray  # (n_blocks, 7) int: columns named above
     rows: np.ndarray  # (ndof, 2) int: rows of a coordinate's basis column that can differ from zero, first and end
     offset: np.ndarray  # (n_segments, 4, 4) fixed transform from the parent node to the start of the segment
     inertia: np.ndarray  # (n_segments, 6, 6) inertia at the node, body frame, quadrature weight included
@@ -55,11 +56,11 @@ class Workspace(NamedTuple):
     scratch: np.ndarray  # (24, 6, 6) scratch of one segment
     vector: np.ndarray  # (24, ndof) forces in forward dynamics, then all ancestors of a block, see kernels.ancestors
     place: np.ndarray  # (2, ndof) int: nodes and coordinates of these ancestors
-    matrix: np.ndarray  # (2, ndof, ndof) scratch of derivatives; (2, 0, 0) until there are any, see `with_matrices`
+    internal: np.ndarray  # (2, sum n_i^2) derivatives of internal forces by q and qd, a matrix (n_i, n_i) a block
 
 
 def make_workspace(tree: Tree) -> Workspace:
-    """Allocate the workspace of a tree, O(ndof): without room for derivatives."""
+    """Allocate the workspace of a tree."""
     n, ndof = tree.segment.shape[0], tree.rows.shape[0]
     n_columns = int(tree.segment[:, N_COLUMNS].sum())
     n_max = int(tree.block[:, BLOCK_N].max(initial=1))
@@ -76,14 +77,8 @@ def make_workspace(tree: Tree) -> Workspace:
         scratch=np.zeros((24, 6, 6), dtype=kind),
         vector=np.zeros((24, ndof), dtype=kind),
         place=np.zeros((2, ndof), dtype=np.int64),
-        matrix=np.zeros((2, 0, 0), dtype=kind),
+        internal=np.zeros((2, int((tree.block[:, BLOCK_N] ** 2).sum())), dtype=kind),
     )
-
-
-def with_matrices(ws: Workspace) -> Workspace:
-    """The same workspace with room for derivatives, O(ndof^2)."""
-    ndof = ws.vector.shape[1]
-    return ws if ws.matrix.shape[1] == ndof else ws._replace(matrix=np.zeros((2, ndof, ndof)))
 
 
 @kernel_inline

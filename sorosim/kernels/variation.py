@@ -26,7 +26,7 @@ def vary_rows(
     (ndof,): complex workspace. Filled are inverse (n, ndof) of inverse dynamics less the forces of loops, internal
     (n, ndof) of the internal force, and loops (n, 3, m) of the errors of loops, their rates and accelerations.
     """
-    tree, none = system.tree, ws.matrix[0]
+    tree, none = system.tree, ws.internal
     looped = multiplier.shape[1] > 0
     for k in range(q.shape[0]):
         moving = forward_sweep(tree, q[k], qd[k], qdd[k], gravity, COLUMNS, ws)
@@ -38,7 +38,7 @@ def vary_rows(
             apply_loops(system.loops, False, ws, closure)
         project_wrenches(tree, ws, tau)
         imaginary(tau, factor, inverse[k])
-        internal_forces(tree, system.internal, q[k], qd[k], u[k], False, ws, external, tau, none, none, none)
+        internal_forces(tree, system.internal, q[k], qd[k], u[k], False, ws, external, tau, none)
         imaginary(tau, factor, internal[k])
         for row in range(3):
             imaginary(closure.value[row], factor, loops[k, row])

@@ -201,14 +201,14 @@ class _Builder:
         self.rest: list[float] = []
         self.laws: list[tuple[int, ...]] = []
         self.law_values: list[float] = []
-        self._strain_size = self._work = 0
+        self._strain_size = self._work = self._squares = 0
 
     def begin_block(self, parent: int, rows: list[tuple[int, int]], K: Array, D: Array, rest: list[float]) -> None:
         n = len(rows)
-        before = self.blocks[self.segments[parent][BLOCK]] if parent >= 0 else [0] * 6
-        self.blocks.append(
-            [len(self.segments), len(self.segments), len(self.rows), n, parent, before[N_BEFORE] + before[BLOCK_N]]
-        )
+        before = self.blocks[self.segments[parent][BLOCK]] if parent >= 0 else [0] * 7
+        n_before, first = before[N_BEFORE] + before[BLOCK_N], len(self.segments)
+        self.blocks.append([first, first, len(self.rows), n, parent, n_before, self._squares])
+        self._squares += n * n
         self.rows += rows
         self.stiffness.append(K.ravel())
         self.damping.append(D.ravel())
@@ -274,7 +274,7 @@ class _Builder:
 
         tree = Tree(
             segment=np.array(self.segments, dtype=np.int64).reshape(-1, 10),
-            block=np.array(self.blocks, dtype=np.int64).reshape(-1, 6),
+            block=np.array(self.blocks, dtype=np.int64).reshape(-1, 7),
             rows=np.array(self.rows, dtype=np.int64).reshape(-1, 2),
             offset=np.array(self.offsets, dtype=kind),
             inertia=np.array(self.inertia, dtype=kind),

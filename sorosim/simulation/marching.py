@@ -27,6 +27,7 @@ from sorosim.kernels.march import march
 from sorosim.kernels.newmark import March, Model, Rows
 from sorosim.kernels.signals import DATA_BEGIN, signal_workspace
 from sorosim.kernels.surfaces import OVERFLOW
+from sorosim.kernels.tangent import make_tangent
 from sorosim.simulation.balance import WorkIntegral
 from sorosim.solvers.base import OdeProblem, OdeSolution, Reporter, by_event, crosses, without_rate
 
@@ -104,9 +105,11 @@ class Marching:
             engine.gravity, self.exchanges.passive, self.exchanges.dampers,
         )  # fmt: skip
 
-    def state(self, inputs: Motion) -> March:
+    def state(self, inputs: Motion, on_tree: bool = False) -> March:
+        """State and workspace; on_tree: without matrices."""
         engine = self.system.robot.engine
         n, n_rows, n_inputs = engine.ndof, engine.loop_layout.m, engine.n_actuators
+        full, tree = 0 if on_tree else n, engine.tree
         loading = engine.loading
         signals = [inputs, self.system.driven, loading.packed.signals]
         depth = max([loading.depth, *(signal_workspace(motion.arrays).shape[0] for motion in signals)])
@@ -115,7 +118,7 @@ class Marching:
         shapes = (
             (m.N_NUMBERS,), (m.N_COUNTS,), (m.N_STATES, n), (5, n_rows), (len(inputs.signals), 3),
             (len(self.system.driven.signals), 3), (len(loading.packed.signals.signals), 3),
-            (len(self.system.partition.driven), 6), (n, n), (n,), (n, n_rows), (n_rows, n_rows), (2, n_rows),
+            (len(self.system.partition.driven), 6), (full, full), (full,), (n, n_rows), (n_rows, n_rows), (2, n_rows),
             (n_inputs,), (3,), (5, n_rows, n),
         )  # fmt: skip
         memory = np.zeros(sum(map(prod, shapes)))
@@ -128,12 +131,16 @@ class Marching:
             State(state[q], state[qd], u, engine.gravity, self.system.partition.mask, closing)
             for q, qd in ((m.Q, m.QD), (m.Q_NEW, m.QD_NEW))
         )
-        matrices = np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n_inputs))
+        square = full, full
+        matrices = np.zeros(square), np.zeros(square), np.zeros(square), np.zeros((full, n_inputs))
+        if not on_tree:
+            tree = tree._replace(segment=tree.segment[:0], block=tree.block[:0], rows=tree.rows[:0])
         closure, saddle = engine.make_closure()
         out = Evaluation(np.zeros(n), *matrices, state[m.QDD_NEW], closure._replace(matrix=matrix), saddle)
         own: Any = (part.copy() for part in matrices)
         return March._make((
-            *parts[:13], begin, end, out, out._replace(mass=np.zeros((n, n)), qdd=state[m.QDD]),
+            *parts[:13], make_tangent(tree), begin, end, out,
+            out._replace(mass=np.zeros((full, full)), qdd=state[m.QDD]),
             Evaluation._make((np.zeros(n), *own, state[m.QDD_BEGIN], *engine.make_closure())),
             external, np.zeros((depth, 3)), memory,
         ))  # fmt: skip
@@ -149,7 +156,7 @@ class Marching:
             inputs = inputs.from_sample(t0)
         loading = engine.loading
         external = bool(inputs.callables or loading.packed.signals.callables or loading.others or loading.actuators)
-        state = self.state(inputs)
+        state = self.state(inputs, self.system.robot.engine.solves_along_tree)
         model = self.model(inputs)
         with np.errstate(all="ignore"):  # inputs may be absurd: then the first step fails
             if not self.begin(state, problem, t0, end, external):
@@ -235,7 +242,7 @@ def compile_march(features: frozenset[str]) -> None:
     method, engine = Marching(system, "newmark", None, 1.0), system.robot.engine
     states: Any = (np.zeros((0, engine.ndof)) for _ in range(3))
     rows = Rows._make((np.zeros(0), *states, np.zeros((0, 0)), np.zeros((0, 2))))
-    arguments = method.model(Motion([])), method.state(Motion([])), engine.workspace_of_derivatives
+    arguments = method.model(Motion([])), method.state(Motion([])), engine.workspace
     prepare(march, (*arguments, rows, STEPS_AT_ONCE), features)
 
 
@@ -265,7 +272,7 @@ class _MarchRun:
 
     def advance(self, max_steps: int) -> int:
         """Some steps; Python computes inputs and loads where the march returns for them."""
-        arguments = self.model, self.state, self.engine.workspace_of_derivatives, self.next_rows, max_steps
+        arguments = self.model, self.state, self.engine.workspace, self.next_rows, max_steps
         advance = self.engine.prepared(march, arguments)
         while (code := int(advance(*arguments))) == codes.NEEDS_PYTHON:
             number, s = self.state.number, self.state.state
@@ -302,7 +309,7 @@ class _MarchRun:
             state.end.u[:] = u
             self.evaluate_python(t, q, qd)
             state.end.u[:] = before
-        arguments = self.model, state, self.engine.workspace_of_derivatives
+        arguments = self.model, state, self.engine.workspace
         if self.engine.prepared(hold, arguments)(*arguments) != task.DONE:
             return codes.NOT_FINITE
         state.state[m.ACTUATION] = self.method.exchanges.of_tree(q[None], qd[None], u[None])[0][0]

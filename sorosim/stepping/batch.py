@@ -305,7 +305,7 @@ class Batch:
         def roll(part: IntArray) -> None:
             one = self._members[part[0]]
             like = Member(one._steps.model, one._march, one._rows)
-            workspace = one._steps.engine.workspace_of_derivatives
+            workspace = one._steps.engine.workspace
             arguments = self._addresses, like, workspace, inputs, part, one._steps.substeps, results
             self.robot.engine.prepared(held.roll_members, arguments)(*arguments)
 

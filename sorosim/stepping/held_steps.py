@@ -216,7 +216,7 @@ class HeldSteps:
 
     def advance(self, march: March, rows: Rows, inputs: Array) -> int:
         """Steps to the last of the rows under inputs (N, n_actuators); a code of kernels.march."""
-        workspace = self.engine.workspace_of_derivatives
+        workspace = self.engine.workspace
         if self.in_python:
             return self._advance_in_python(march, rows, inputs)
         arguments = self.model, march, workspace, rows, inputs, self.substeps
@@ -245,7 +245,7 @@ class HeldSteps:
 
     def _advance_in_python(self, march: March, rows: Rows, inputs: Array) -> int:
         """As `held_inputs.roll`, for loads and actuators that Python computes."""
-        workspace, number, s = self.engine.workspace_of_derivatives, march.number, march.state
+        workspace, number, s = self.engine.workspace, march.number, march.state
         hold_arguments = self.model, march, workspace
         hold = self.engine.prepared(held.hold, hold_arguments)
         arguments = self.model, march, workspace, rows, 1
@@ -357,7 +357,7 @@ class HeldSteps:
         if self.in_python:
             raise InputError("derivatives of steps", "loads and actuators that are compiled",
                              f"some of '{self.robot.name}' that Python computes")  # fmt: skip
-        workspace = self.engine.workspace_of_derivatives
+        workspace = self.engine.workspace
         call = (self.model, march, workspace, rows, inputs, self.substeps, *arguments)
         if not self.engine.prepared(kernel, call)(*call):
             raise ConvergenceError(f"derivatives of steps of '{self.robot.name}': a step has a singular matrix")

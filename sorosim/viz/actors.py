@@ -23,7 +23,8 @@ MATT = {"ambient": 0.22, "diffuse": 0.9, "specular": 0.12, "specular_power": 14.
 DATA = {"ambient": 0.5, "diffuse": 0.55}  # colours that show values are shaded less
 FRAMES_ALONG = 9  # of a rod
 FRAME_LENGTH = 0.07  # relative to the size of the robot
-ON_TOP = 60000.0  # in steps of the depth buffer
+# in parts of 65 000 of the depth in sight: of what is drawn over all else, and of one of parts whose surfaces coincide
+ON_TOP, LAYER = 60000.0, 15.0
 SHADOW_GAP = 0.0002  # how much lower the shadow of each further robot lies, relative to the size of the floor
 
 
@@ -139,7 +140,7 @@ class RobotActors:
         lines = visual.geometry.centrelines.values()
         along = [line[np.linspace(0, len(line) - 1, FRAMES_ALONG).astype(int)] for line in lines]
         self.triads = Triads(np.unique(np.concatenate([list(visual.geometry.frames.values()), *along])))
-        _draw_on_top(self._add_lines("frames", self.triads.mesh))
+        _bring_forward(self._add_lines("frames", self.triads.mesh), ON_TOP)
 
     # -- actors ----------------------------------------------------------------------------------------------------
 
@@ -150,12 +151,14 @@ class RobotActors:
         """The actor of a name, None where there is none."""
         return self.plotter.actors.get(self._named(name))
 
-    def _add(self, name: str, mesh: Any, **style: Any) -> Any:
+    def _add(self, name: str, mesh: Any, layer: int = 0, **style: Any) -> Any:
         actor = self.plotter.add_mesh(
             mesh, name=self._named(name), reset_camera=False, show_scalar_bar=False, render=False, **style
         )
         # meshes have normals of their own; pyvista's smooth shading would work on a copy
         actor.prop.interpolation = "phong"
+        if layer:
+            _bring_forward(actor, layer * LAYER)
         return actor
 
     def _add_lines(self, name: str, mesh: Any) -> Any:
@@ -175,16 +178,16 @@ class RobotActors:
             # rods in which tendons are visible: a translucent outside before the pale inside of the far wall
             mesh = self._rods.mesh
             self._add("inside", mesh, color=colours.SOFT_INSIDE, lighting=False, culling="front", scalars=None)
-            self._add("outside", mesh, scalars="value", cmap=colour_map(STRAINS[0]), culling="back", **MATT)
+            self._add("outside", mesh, 1, scalars="value", cmap=colour_map(STRAINS[0]), culling="back", **MATT)
         bodies: dict[str, list[Part]] = {}
         for part in parts:
             if part.kind == BODY:
                 bodies.setdefault(part.colour or colours.RIGID, []).append(part)
         self._bodies = {colour: Surface(some, n_points) for colour, some in bodies.items()}
-        for colour, body in self._bodies.items():
-            self._add(f"bodies {colour}", body.mesh, color=colour, scalars=None, **MATT)
+        for layer, (colour, body) in enumerate(self._bodies.items(), 2):
+            self._add(f"bodies {colour}", body.mesh, layer, color=colour, scalars=None, **MATT)
         if self._tendons is not None:
-            style = {"cmap": colour_map(TENSION), "ambient": 0.6, "diffuse": 0.5}
+            style: dict[str, Any] = {"cmap": colour_map(TENSION), "ambient": 0.6, "diffuse": 0.5}
             self._add("tendons", self._tendons.mesh, scalars="value", **style).prop.color = colours.CORD
         if self._shaded is not None:
             self._add("shadow", self._shaded.mesh, color=colours.SHADOW, lighting=False, scalars=None)
@@ -244,9 +247,11 @@ class RobotActors:
 
     # -- colours and state -----------------------------------------------------------------------------------------
 
-    def update(self, frame: Frame, options: DrawingOptions, floor: Floor | None, scale: ArrowScale | None) -> None:
-        """Show a frame."""
-        shape = self.visual.geometry.shape(frame.g)
+    def update(
+        self, frame: Frame, options: DrawingOptions, floor: Floor | None, scale: ArrowScale | None, least: Array
+    ) -> None:
+        """Show a frame, rods and tendons with a least half-width at each station (n_stations,) [m]."""
+        shape = self.visual.geometry.shape(frame.g, least)
         for surface in self.surfaces:
             if surface is not self._tendons or options.tendons:
                 surface.update(shape.points, shape.normals)
@@ -263,7 +268,7 @@ class RobotActors:
         meshes = dict(_arrow_meshes(scale, frame.wrenches)) if scale is not None else {}
         for name in ("forces", "moments"):
             if name in meshes:
-                _draw_on_top(self._add(name, meshes[name], scalars="colour", rgb=True, **(MATT | DATA)))
+                _bring_forward(self._add(name, meshes[name], 0, scalars="colour", rgb=True, **(MATT | DATA)), ON_TOP)
             else:
                 self.plotter.remove_actor(self._named(name), render=False)
 
@@ -279,8 +284,8 @@ def _arrow_meshes(scale: ArrowScale, wrenches: Wrenches) -> Iterator[tuple[str, 
         yield ("forces", "moments")[heads - 1], mesh
 
 
-def _draw_on_top(actor: Any) -> None:
-    """Draw lines or triangles over what they lie in: frames and arrows begin inside of rods and bodies."""
+def _bring_forward(actor: Any, steps: float) -> None:
+    """Draw lines or triangles as if they were nearer: frames and arrows begin inside of rods and bodies."""
     actor.mapper.SetResolveCoincidentTopologyToPolygonOffset()
-    actor.mapper.SetRelativeCoincidentTopologyLineOffsetParameters(0.0, -ON_TOP)
-    actor.mapper.SetRelativeCoincidentTopologyPolygonOffsetParameters(0.0, -ON_TOP)
+    actor.mapper.SetRelativeCoincidentTopologyLineOffsetParameters(0.0, -steps)
+    actor.mapper.SetRelativeCoincidentTopologyPolygonOffsetParameters(0.0, -steps)

@@ -15,7 +15,18 @@ VIEW_ANGLE = 28.0  # vertical [deg]
 # direction from the robot to the camera: along the first horizontal axis, to the back, up
 VIEWS = {"iso": (0.75, -1.35, 0.75), "front": (1.0, 0.0, 0.0), "side": (0.0, -1.0, 0.0), "top": (0.0, 0.0, 1.0)}
 DIRECTIONS = 200  # in which the farthest points are sought
+LEAST_WIDTH, LEAST_PIXELS = 0.003, 1.5  # of rods and tendons: part of the picture's height, and pixels
 AXES = "xyz"  # also names of views: along these axes of the world
+
+
+def view_angle(zoom: float) -> float:
+    """Vertical angle [deg] that a lens sees under which everything is so many times as large as without zoom."""
+    return float(np.rad2deg(2.0 * np.arctan(np.tan(np.deg2rad(VIEW_ANGLE) / 2.0) / zoom)))
+
+
+def least_width(height: float) -> float:
+    """Width that rods and tendons have at least in a picture of a height [pixels], as a part of the height."""
+    return max(LEAST_WIDTH, LEAST_PIXELS / height)
 
 
 class Camera(NamedTuple):
@@ -33,6 +44,12 @@ class Camera(NamedTuple):
     def shifted(self, by: Array) -> Camera:
         """The same displaced."""
         return Camera(self.position + by, self.focus + by, self.up)
+
+    def aimed(self, point: Array) -> Camera:
+        """The same displaced across its line of sight, so that a point is in the middle of the picture."""
+        sight = self.focus - self.position
+        sight /= np.linalg.norm(sight)
+        return Camera(point - ((point - self.position) @ sight) * sight, point, self.up)
 
 
 def up_axis(gravity: Array) -> Array:

@@ -40,8 +40,10 @@ DASHES = ("-", "--", ":", "-.")
 FORMATS = ("png", "pdf", "svg", "jpg", "tif")
 Colour = tuple[float, ...] | Callable[[Part], tuple[float, ...]]
 
-# directions to the eye and to the light: to the right, to the back, up
-EYE, LIGHT = (0.49, -0.79, 0.37), (-0.35, -0.55, 0.76)
+# directions to the eye: to the right, to the back, up; to the light: to the right, upwards, to the eye
+EYE, LIGHT = (0.49, -0.79, 0.37), (-0.59, 0.60, 0.54)
+SPATIAL = 0.1  # part of a motion that a figure along the direction of least motion may hide
+ROUNDING = 1e-9  # what changes by less than this part of the others, or of what is usual, does not change
 
 GAP = 5.0  # between the line of an axis, its numbers and its name [points]
 TICK_OFFSET, LABEL_OFFSET = 8.0, 21.0  # matplotlib's own, beside pads
@@ -172,6 +174,30 @@ def plot_lines(axes: Any, t: Array, lines: Mapping[str, Array], label: str) -> N
     axes.margins(x=0.0)
 
 
+def ignore_rounding(panels: Iterable[Any], typical: float = 0.0) -> None:
+    """Draw as a straight line, on the scale of the others, what rounding alone moves in panels of one quantity.
+
+    Parameters
+    ----------
+    panels : iterable of axes
+        Those of the same quantity, with the lines in them.
+    typical : float, optional
+        Usual size of the quantity, in its unit; the largest value that is drawn counts where it is larger.
+    """
+    drawn = []
+    for axes in panels:
+        values = np.concatenate([np.zeros(0), *(np.asarray(line.get_ydata(), dtype=float) for line in axes.lines)])
+        values = values[np.isfinite(values)]
+        if len(values):
+            drawn.append((axes, float(values.min()), float(values.max())))
+    size = max([typical, *(max(-low, high) for _, low, high in drawn)])
+    widest = max((high - low for _, low, high in drawn), default=0.0)
+    span = widest if widest > ROUNDING * size else 0.1 * size
+    for axes, low, high in drawn:
+        if high - low <= ROUNDING * size and span > 0.0:
+            axes.set_ylim(0.5 * (low + high - span), 0.5 * (low + high + span))
+
+
 def legend_beside(axes: Any, ncols: int = 1) -> None:
     """A legend at the right of axes."""
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), ncols=ncols)
@@ -204,17 +230,46 @@ def kind_of_inputs(robot: Robot, indices: Sequence[int]) -> str:
 # -- robots in three dimensions: axes of equal scale that fill their place, shaded solids ------------------------
 
 
-def _direction(robot: Robot, parts: tuple[float, float, float]) -> Array:
-    """Unit vector in the world from its parts to the right, to the back and up, as the robot's vertical has them."""
+def eye_direction(robot: Robot) -> Array:
+    """Unit vector in the world towards the eye of figures."""
     up = np.abs(up_axis(robot.engine.gravity))
-    direction = np.array(parts) @ np.stack([*level_axes(up), up])
+    direction = np.array(EYE) @ np.stack([*level_axes(up), up])
     return np.asarray(direction / np.linalg.norm(direction))
 
 
-def axes_3d(figure: Figure, where: Any, robot: Robot, points: Array) -> Any:
+def _light(robot: Robot, eye: Array) -> Array:
+    """Unit vector towards the light, which is above and at the left of an eye (3,)."""
+    up = np.abs(up_axis(robot.engine.gravity))
+    right = np.cross(up, eye)
+    if np.linalg.norm(right) < 1e-6:
+        right = level_axes(up)[0]
+    right /= np.linalg.norm(right)
+    direction = np.array(LIGHT) @ np.stack([right, np.cross(eye, right), eye])
+    return np.asarray(direction / np.linalg.norm(direction))
+
+
+def showing_eye(robot: Robot, points: Array, motion: Array) -> Array:
+    """Unit vector towards an eye that sees most of how points (n, 3) of a robot move, by vectors (n, 3).
+
+    It looks along the direction of least motion, or as other figures do where the points move in all directions.
+    """
+    usual = eye_direction(robot)
+    spreads = [x.T @ x / max(float((x**2).sum()), 1e-300) for x in (motion, points - points.mean(axis=0))]
+    up = up_axis(robot.engine.gravity)
+    above = min(10.0 * float(up @ spreads[1] @ up), 0.9)  # of a tall robot little is visible from above
+    # where several directions have little motion: across the robot, rather from the usual side
+    weights = spreads[0] + spreads[1] + above * np.outer(up, up) - 0.05 * np.outer(usual, usual)
+    direction = np.linalg.eigh(weights)[1][:, 0]
+    if direction @ spreads[0] @ direction > SPATIAL:
+        return usual
+    return np.asarray(direction if direction @ usual >= 0.0 else -direction)
+
+
+def axes_3d(figure: Figure, where: Any, robot: Robot, points: Array, eye: Array | None = None) -> Any:
     """Axes of equal scale around points (n, 3), with the same step of ticks, the robot's vertical upright.
 
-    `fill_places` makes them fill the place of empty axes, their `placeholder`, times `enlarged`.
+    They are seen from an eye (3,), a unit vector in the world. `fill_places` makes them fill the place of empty axes,
+    their `placeholder`, times `enlarged`.
     """
     vertical = int(np.argmax(np.abs(up_axis(robot.engine.gravity))))
     placeholder = figure.add_subplot(where)
@@ -224,8 +279,8 @@ def axes_3d(figure: Figure, where: Any, robot: Robot, points: Array) -> Any:
     axes.set_in_layout(False)
     axes.patch.set_visible(False)
     # matplotlib counts its angles in axes rolled so that the vertical comes last
-    x, y, z = np.roll(_direction(robot, EYE), 2 - vertical)
-    elevation, azimuth = np.rad2deg([np.arcsin(z), np.arctan2(y, x)])
+    x, y, z = np.roll(eye_direction(robot) if eye is None else eye, 2 - vertical)
+    elevation, azimuth = np.rad2deg([np.arcsin(np.clip(z, -1.0, 1.0)), np.arctan2(y, x)])
     axes.view_init(elev=elevation, azim=azimuth, vertical_axis="xyz"[vertical])
     low, high = points.min(axis=0), points.max(axis=0)
     # flat things get a box deep enough for its letters
@@ -306,23 +361,27 @@ def _set_pads(axes: Any, axis: Any, renderer: Any, middle: Array) -> None:
 
 
 def solid_axes(
-    figure: Figure, where: Any, geometry: Geometry, shapes: Iterable[tuple[Shape, Colour]], *points: Array
-) -> Any:
+    figure: Figure, where: Any, geometry: Geometry, shapes: Iterable[tuple[Shape, Colour]], *points: Array,
+    eye: Array | None = None,
+) -> Any:  # fmt: skip
     """As `axes_3d`, around shapes, later ones drawn over earlier ones in their colours, and further points (n, 3)."""
     rows = list(shapes)
     every = np.concatenate([*points, *(visible_points(geometry, shape) for shape, _ in rows)])
-    axes = axes_3d(figure, where, geometry.robot, every)
+    axes = axes_3d(figure, where, geometry.robot, every, eye)
     for k, (shape, colour) in enumerate(rows):
-        draw_solid(axes, geometry, shape, colour, 10 + k)
+        draw_solid(axes, geometry, shape, colour, 10 + k, eye)
     return axes
 
 
-def draw_solid(axes: Any, geometry: Geometry, shape: Shape, colour: Colour, layer: int) -> None:
+def draw_solid(
+    axes: Any, geometry: Geometry, shape: Shape, colour: Colour, layer: int, eye: Array | None = None
+) -> None:
     """Draw a shape over what has a lower layer.
 
     Its colour is one (a fourth number is its opacity), or a function that gives that of each part.
     """
-    eye, light = _direction(geometry.robot, EYE), _direction(geometry.robot, LIGHT)
+    eye = eye_direction(geometry.robot) if eye is None else eye
+    light = _light(geometry.robot, eye)
     parts = [part for part in geometry.parts if part.kind != TENDON]
     if not parts:
         return

@@ -77,6 +77,10 @@ class Geometry:
         Station of each point.
     local, normal : (n_points, 3) arrays
         Each point and its normal in the frame of its station [m]; the true normal of a tube is `Shape.normals`.
+    growth : (n_points, 3) array
+        By how much each point moves, in the frame of its station, where the half-width of its rod or tendon grows by 1.
+    half_width : (n_points,) array
+        Half of the least width of the section of that rod or tendon [m]; infinite of all other points.
     centrelines : dict of str to (n,) array
         Stations of each rod, base to tip.
     rings : dict of str to (n, n_around) array
@@ -121,17 +125,26 @@ class Geometry:
         self.station = np.concatenate([np.zeros(0, dtype=np.int64), *build.station])
         self.local = np.concatenate([np.zeros((0, 3)), *build.local])
         self.normal = np.concatenate([np.zeros((0, 3)), *build.normal])
+        self.growth = np.concatenate([np.zeros((0, 3)), *build.growth])
+        self.half_width = np.concatenate([np.zeros(0), *build.half_width])
         self._grid = np.concatenate([np.zeros((0, 5), dtype=np.int64), *build.grid])
         self._tiny = 1e-9 * float(np.abs(self.local).max(initial=0.0))
         self._look = robot.engine.places(self.places)
 
-    def at(self, q: ArrayLike) -> Shape:
-        """The robot at coordinates q (ndof,)."""
-        return self.shape(self.poses(q))
+    def at(self, q: ArrayLike, least: ArrayLike = 0.0) -> Shape:
+        """The robot at coordinates q (ndof,); for `least` see `shape`."""
+        return self.shape(self.poses(q), least)
 
-    def shape(self, g: Array) -> Shape:
-        """The robot with its stations at poses g (n_stations, 4, 4)."""
-        points = _placed(g[self.station], self.local)
+    def shape(self, g: Array, least: ArrayLike = 0.0) -> Shape:
+        """The robot with its stations at poses g (n_stations, 4, 4).
+
+        Sections of rods and tendons that are thinner grow to a half-width `least`: one, or one for each station [m].
+        """
+        missing = np.broadcast_to(least, len(g))[self.station] - self.half_width
+        local = self.local
+        if (missing > 0.0).any():
+            local = local + np.maximum(missing, 0.0)[:, None] * self.growth
+        points = _placed(g[self.station], local)
         normals = np.einsum("kij,kj->ki", g[self.station, :3, :3], self.normal)
 
         # a tube's normal is across its two families of lines, as taper, bend and shear incline them; at a pointed tip
@@ -194,6 +207,8 @@ class _Builder:
         self.station: list[IntArray] = []
         self.local: list[Array] = []
         self.normal: list[Array] = []
+        self.growth: list[Array] = []
+        self.half_width: list[Array] = []
         self.grid: list[IntArray] = []  # rows: point, its neighbours around (two) and along (two)
         self.parts: list[Part] = []
         self.size = 0
@@ -210,13 +225,17 @@ class _Builder:
         places = [(link, float(value)) for value in np.clip(np.atleast_1d(np.asarray(s, dtype=float)), 0.0, 1.0)]
         return np.array([self.places.setdefault(place, len(self.places)) for place in places], dtype=np.int64)
 
-    def points(self, station: ArrayLike, local: Array, normal: Array) -> IntArray:
-        """Add points of shape (..., 3); returns their indices (...)."""
+    def points(
+        self, station: ArrayLike, local: Array, normal: Array, growth: ArrayLike = 0.0, half_width: ArrayLike = np.inf
+    ) -> IntArray:
+        """Add points of shape (..., 3), of something with half a width (...); returns their indices (...)."""
         shape = local.shape[:-1]
         count = int(np.prod(shape))
         self.station.append(np.broadcast_to(station, shape).reshape(count).astype(np.int64))
         self.local.append(local.reshape(count, 3))
         self.normal.append(np.broadcast_to(normal, local.shape).reshape(count, 3))
+        self.growth.append(np.broadcast_to(growth, local.shape).reshape(count, 3))
+        self.half_width.append(np.broadcast_to(half_width, shape).reshape(count))
         self.size += count
         return np.arange(self.size - count, self.size, dtype=np.int64).reshape(shape)
 
@@ -262,7 +281,22 @@ def _columns(outline: Array) -> _Columns:
     return _Columns(table[:, 0], table[:, 1], table[:, 2], np.stack([joined, joined + 1], axis=1))
 
 
-def _add_tube(build: _Builder, stations: IntArray, outline: Array, outwards: bool) -> IntArray:
+def _growth(outline: Array) -> tuple[Array, Array]:
+    """How points of sections (n, n_around, 2) move as these get thicker (n_around, 2), and least half-widths (n,).
+
+    A section grows along its two principal axes, by the same length at its outermost points.
+    """
+    widest = outline[np.argmax(np.ptp(outline, axis=1).max(axis=1))]
+    axes = np.linalg.svd(widest - widest.mean(axis=0))[2]
+    along = widest @ axes.T
+    low, high = along.min(axis=0), along.max(axis=0)
+    relative = (along - 0.5 * (low + high)) / np.maximum(0.5 * (high - low), 1e-300)
+    return relative @ axes, 0.5 * np.ptp(outline @ axes.T, axis=1).min(axis=1)
+
+
+def _add_tube(
+    build: _Builder, stations: IntArray, outline: Array, outwards: bool, growth: Array, half_width: Array
+) -> IntArray:
     """Add the surface through outlines (n, n_around, 2) at stations (n,); returns its points' indices (n, n_around)."""
     rows = np.arange(len(stations))
     widest = outline[np.argmax(np.ptp(outline, axis=1).max(axis=1))]
@@ -272,7 +306,8 @@ def _add_tube(build: _Builder, stations: IntArray, outline: Array, outwards: boo
     t = t / np.maximum(np.linalg.norm(t, axis=1), 1e-300)[:, None]
     normal = sign * np.stack([np.zeros(len(t)), t[:, 1], -t[:, 0]], axis=1)
     local = np.insert(outline[:, columns.outline], 0, 0.0, axis=2)
-    index = build.points(stations[:, None], local, normal)
+    outer = np.insert(growth[columns.outline], 0, 0.0, axis=1)
+    index = build.points(stations[:, None], local, normal, outer, half_width[:, None])
     sides = (columns.left, columns.right) if outwards else (columns.right, columns.left)
     neighbours = [index[:, side] for side in sides]
     neighbours += [index[np.maximum(rows - 1, 0)], index[np.minimum(rows + 1, rows[-1])]]
@@ -282,11 +317,14 @@ def _add_tube(build: _Builder, stations: IntArray, outline: Array, outwards: boo
     return index[:, first]
 
 
-def _add_cap(build: _Builder, station: int, outer: Array, inner: Array | None, tip: bool) -> None:
+def _add_cap(
+    build: _Builder, station: int, outer: Array, inner: Array | None, tip: bool, growth: Array, half_width: float
+) -> None:
     """Close a tube at a station: a disk, or a ring around the hole; outlines (n_around, 2)."""
     normal = np.array([1.0 if tip else -1.0, 0.0, 0.0])
     rings = [outer, np.broadcast_to(outer.mean(axis=0), outer.shape) if inner is None else inner]
-    index = build.points(station, np.insert(np.stack(rings), 0, 0.0, axis=2), normal)
+    grown = np.insert(np.stack([growth, np.zeros_like(growth)]), 0, 0.0, axis=2)
+    index = build.points(station, np.insert(np.stack(rings), 0, 0.0, axis=2), normal, grown, half_width)
     k = np.arange(outer.shape[0])
     following = np.roll(k, -1)
     # around crossed with inwards points to the base: reversed at the tip
@@ -304,12 +342,14 @@ def _add_rod(build: _Builder, layout: LinkLayout, n_stations: int, n_around: int
         outer = np.concatenate([piece[1] for piece in pending])
         holes = [piece[2] for piece in pending if piece[2] is not None]
         inner = np.concatenate(holes) if holes else None
+        growth, half_width = _growth(outer)
         lines.append(stations)
-        rings.append(_add_tube(build, stations, outer, True))
+        rings.append(_add_tube(build, stations, outer, True, growth, half_width))
         if inner is not None:
-            _add_tube(build, stations, inner, False)
+            _add_tube(build, stations, inner, False, np.zeros_like(growth), half_width)
         for k, tip in ((0, False), (-1, True)):
-            _add_cap(build, int(stations[k]), outer[k], None if inner is None else inner[k], tip)
+            hole = None if inner is None else inner[k]
+            _add_cap(build, int(stations[k]), outer[k], hole, tip, growth, float(half_width[k]))
         pending.clear()
 
     length = float(layout.X[-1])
@@ -391,7 +431,10 @@ def _add_tendon(build: _Builder, robot: Robot, tendon: Tendon, n_stations: int) 
     radius[[0, -1]] = 0.0
     normal = across[rows]
     normal[0], normal[-1] = -tangent[0], tangent[-1]
-    index = build.points(at[rows][:, None], d[rows][:, None] + radius[:, None, None] * across[rows], normal)
+    local = d[rows][:, None] + radius[:, None, None] * across[rows]
+    growth = across[rows]
+    growth[[0, -1]] = 0.0
+    index = build.points(at[rows][:, None], local, normal, growth, TENDON_SIZE * size)
     k = np.arange(TENDON_AROUND)
     build.strips(index, np.stack([k, np.roll(k, -1)], axis=1))
     return at, d

@@ -51,7 +51,7 @@ def still(
         Width and height [pixels].
     **options
         Of `sorosim.viz.options.DrawingOptions`: view, colour, tendons, floor, axes, frames, trails, tips, contacts,
-        loads, joints, gravity, follow, orbit, title. A side view knows trails and tips only.
+        loads, joints, gravity, follow, zoom, orbit, occlusion, title. A side view knows trails and tips only.
 
     Raises
     ------
@@ -69,6 +69,8 @@ def still(
     if str(path).lower().endswith(SIDE_VIEW):
         _write_side_view(group, path, times, ghosts, options)
         return
+    if checked.occlusion is None:
+        options["occlusion"] = True
     many = len(times) > 1
     for name in ("follow", "orbit"):
         if many and getattr(checked, name):
@@ -173,7 +175,7 @@ def movie(
         Called as ``progress(done, total)`` after each picture.
     **options
         Of `sorosim.viz.options.DrawingOptions`: view, colour, tendons, floor, axes, frames, trails, tips, contacts,
-        loads, joints, gravity, follow, orbit, title.
+        loads, joints, gravity, follow, zoom, orbit, occlusion, title.
 
     Raises
     ------

@@ -10,7 +10,7 @@ from sorosim.actuation.tendon import Tendon
 from sorosim.errors import InputError
 from sorosim.robot import Robot
 from sorosim.units.quantity import amount
-from sorosim.validation import describe, flag
+from sorosim.validation import describe, flag, positive
 from sorosim.viz.camera import check_view
 from sorosim.viz.checks import check_name
 
@@ -18,6 +18,8 @@ PLAIN, TENSION = "plain", "tension"
 CENTRE_OF_MASS = "centre of mass"
 STRAINS = ("torsion", "bending_y", "bending_z", "elongation", "shear_y", "shear_z")
 UNITS = {TENSION: "N"} | {name: "rad/m" if k < 3 else "-" for k, name in enumerate(STRAINS)}
+
+OCCLUSION_RADIUS = 0.08  # within which things darken others, relative to the size of the robot
 
 
 @dataclass(frozen=True)
@@ -51,9 +53,14 @@ class DrawingOptions:
         The weight as an arrow at the centre of mass.
     follow : str, optional
         Name of a link that the camera follows, or "centre of mass".
+    zoom : float
+        How many times as large as fits everything is drawn. With `follow`, what is followed is then in the middle.
     orbit : float or str
         Angle by which the camera goes round what it sees in each second of the motion, counter-clockwise from above
         [rad/s], such as "20 deg/s".
+    occlusion : bool, optional
+        Whether what is near to something else is darker there (ambient occlusion). Without a graphics card a picture
+        takes some five times as long. Default: in stills and pages.
     title : str, optional
         Default: the robot's name.
     """
@@ -71,7 +78,9 @@ class DrawingOptions:
     joints: bool = False
     gravity: bool = False
     follow: str | None = None
+    zoom: float = 1.0
     orbit: float = 0.0
+    occlusion: bool | None = None
     title: str | None = None
 
     def changed(self, robot: Robot, options: Mapping[str, Any], links: Sequence[str] | None = None) -> DrawingOptions:
@@ -87,10 +96,11 @@ class DrawingOptions:
         names = [field.name for field in fields(self)]
         for name, value in options.items():
             check_name("options", name, names, "the name of an option")
-            if name in TOGGLES:
+            if name in TOGGLES or (name == "occlusion" and value is not None):
                 flag(name, value)
         orbit = amount("orbit", options.get("orbit", self.orbit), "angular speed")
-        new = DrawingOptions(**(asdict(self) | dict(options) | {"orbit": orbit}))
+        zoom = positive("zoom", options.get("zoom", self.zoom))
+        new = DrawingOptions(**(asdict(self) | dict(options) | {"orbit": orbit, "zoom": zoom}))
         check_view(new.view)
         if new.colour is not None:
             _check_colour(robot, new.colour)

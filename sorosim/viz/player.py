@@ -197,7 +197,7 @@ def play(
         Width and height of the window [pixels].
     **options
         Of `sorosim.viz.options.DrawingOptions`: view, colour, tendons, floor, axes, frames, trails, tips, contacts,
-        loads, joints, gravity, follow, orbit, title.
+        loads, joints, gravity, follow, zoom, orbit, occlusion, title.
 
     Raises
     ------
@@ -310,8 +310,10 @@ class Player:
         passed, self._last = (0.0 if self._last is None else now - self._last), now
         if self.state.playing:
             self.state.tick(passed)
-            self.draw()
-            self.scene.plotter.render()
+        elif not self.scene.camera_moved:  # thin rods and tendons suit the camera
+            return
+        self.draw()
+        self.scene.plotter.render()
 
     def screenshot(self) -> Path:
         """Write the picture, without help and slider, into the present folder; returns the new file."""

@@ -29,11 +29,14 @@ from sorosim.results.modes import ModeRun, format_shares, mode, shares
 from sorosim.robot import Robot
 from sorosim.validation import describe
 from sorosim.viz import figures
+from sorosim.viz.camera import LEAST_WIDTH
 from sorosim.viz.checks import PathLike, check_name
 from sorosim.viz.colours import part_colour
 from sorosim.viz.figures import PALETTE, line_style, mark
+from sorosim.viz.geometry import Geometry
 from sorosim.viz.motion import as_group, run_times, sample
 from sorosim.viz.options import STRAINS
+from sorosim.viz.visuals import FINE
 
 TIME_COLOURS = "viridis"
 SNAPSHOTS = 6
@@ -79,6 +82,7 @@ def plot_tip(run: Any, link: str | None = None, path: PathLike | None = None) ->
             axes.margins(x=0.0)
             first = first or axes
         axes.set_xlabel("t [s]")
+        figures.ignore_rounding(figure.axes, _size(run.robot))
         figure.align_ylabels()
         space = figures.axes_3d(figure, grid[:, 1], run.robot, tip)
         pieces = np.stack([tip[:-1], tip[1:]], axis=1) if len(tip) > 1 else np.repeat(tip, 2, axis=0)[None]
@@ -136,7 +140,7 @@ def plot_coordinates(run: Any, path: PathLike | None = None) -> Figure:
     rows = [row[k : k + columns] for row in rows for k in range(0, len(row), columns)]
     with figures.new_figure(3.5 * columns, 0.8 + 2.0 * len(rows), path) as figure:
         grid = figure.add_gridspec(len(rows), columns)
-        most = 0
+        most, groups = 0, dict[tuple[str, bool], list[Any]]()
         for r, row in enumerate(rows):
             for c, (owner, what) in enumerate(row):
                 axes, shown = figure.add_subplot(grid[r, c]), panels[owner, what]
@@ -144,6 +148,7 @@ def plot_coordinates(run: Any, path: PathLike | None = None) -> Figure:
                     after = gaps.get(i, [])
                     times, values = (np.insert(x, after, np.nan) for x in (t, q[:, i]))
                     axes.plot(times, values, label=joints.get(i), **line_style(k), **mark(t))
+                groups.setdefault((dimensions[shown[0]], what in STRAINS[:3]), []).append(axes)
                 axes.set_title(f"{owner}: {what.replace('_', ' ')}")
                 axes.set_ylabel(f"q [{figures.UNITS[dimensions[shown[0]]]}]")
                 axes.margins(x=0.0)
@@ -152,11 +157,20 @@ def plot_coordinates(run: Any, path: PathLike | None = None) -> Figure:
                     figures.legend_beside(axes, 1 + len(shown) // 9)
                 else:
                     most = max(most, len(shown))
+        for (dimension, _), alike in groups.items():
+            figures.ignore_rounding(alike, _size(run.robot) if dimension == "length" else 1.0)
         if most > 1:
             handles = [Line2D([], [], label=f"{k}", **line_style(k)) for k in range(most)]
             title = "index of the strain's coordinate"
             figure.legend(handles=handles, loc="outside lower center", ncols=min(most, 12), title=title)
     return figure
+
+
+def _size(robot: Robot) -> float:
+    """Largest distance between links of a robot, or the length of a rod [m]."""
+    rods = [float(layout.X[-1]) for layout in robot.engine.layout.links.values() if layout.pieces]
+    places = np.stack([robot.pose(np.zeros(robot.ndof), link.name)[:3, 3] for link in robot.links])
+    return max(rods, default=0.0) or float(np.ptp(places, axis=0).max()) or 1.0
 
 
 def _chart_changes(run: Any) -> dict[int, Any]:
@@ -221,6 +235,7 @@ def plot_energy(run: Any, path: PathLike | None = None) -> Figure:
             missing = curves["total"] - curves["total"][0] + curves["dissipated"] - curves["work"]
             axes.plot(t, missing, color=line_style(1)["color"], **mark(t))
             axes.set_ylabel("unaccounted [J]")
+        figures.ignore_rounding(panels)
         axes.set_xlabel("t [s]")
         figure.align_ylabels()
     return figure
@@ -240,6 +255,8 @@ def plot_sensor(run: Any, name: str, path: PathLike | None = None) -> Figure:
             figures.plot_lines(axes, readings.t, lines, label)
             if len(lines) > 1:
                 figures.legend_beside(axes, 1 + len(lines) // 13)
+        for unit in {label.rpartition("[")[2] for label in panels}:
+            figures.ignore_rounding(a for a, label in zip(figure.axes, panels, strict=True) if label.endswith(unit))
         axes.set_xlabel("t [s]")
         figure.align_ylabels()
         figure.suptitle(f"{name}: {sensor.kind.replace('_', ' ')} {sensor.target}")
@@ -357,6 +374,7 @@ def plot_equilibrium(eq: Any, path: PathLike | None = None, style: PathLike | No
             curves = {STRAINS[j].replace("_", " "): xi[:, j] for j in range(first, first + 3)}
             figures.plot_lines(panel, X, curves, f"{what} strain\n[{unit}]")
             panel.set_xlabel(f"X on {rods[-1]} [m]")
+            figures.ignore_rounding([panel], 1.0 / float(X[-1]) if what == "angular" else 1.0)
             figures.legend_beside(panel)
         figure.align_ylabels()
         figure.suptitle(f"{robot.name}: equilibrium (grey: q = 0)")
@@ -392,17 +410,21 @@ def plot_modes(
     if not 0 < len(chosen) <= MOST_MODES:
         raise InputError("modes", f"numbers of 1 to {MOST_MODES} modes", f"{len(chosen)} of them")
     runs = [mode(lin, k, amplitude=AMPLITUDE) for k in chosen]
-    geometry = figures.coarse_geometry(lin.robot)
+    geometry = Geometry(lin.robot, *FINE, tendons=False)
+    thin = LEAST_WIDTH * float(np.ptp(figures.visible_points(geometry, geometry.at(lin.q)), axis=0).max())
     columns = min(3, len(runs))
     with figures.new_figure(3.6 * columns, 0.5 + 3.2 * -(-len(runs) // columns), path, style) as figure:
         grid = figure.add_gridspec(-(-len(runs) // columns), columns)
         for i, (k, run) in enumerate(zip(chosen, runs, strict=True)):
-            shapes = [geometry.at(q) for q in (lin.q, *_extremes(run))]
+            states = (lin.q, *_extremes(run))
+            shapes = [geometry.at(q, thin) for q in states]
+            eye = figures.showing_eye(lin.robot, shapes[0].points, shapes[-1].points - shapes[0].points)
             colours = (REST, BACK, OUT) if len(shapes) == 3 else (REST, OUT)
             where = grid[i // columns, i % columns]
-            axes = figures.solid_axes(figure, where, geometry, zip(shapes, colours, strict=True))
+            axes = figures.solid_axes(figure, where, geometry, zip(shapes, colours, strict=True), eye=eye)
             axes.set_axis_off()
-            axes.enlarged = CLOSER  # with room for the letters of axes that are not drawn
+            if np.array_equal(eye, figures.eye_direction(lin.robot)):
+                axes.enlarged = CLOSER  # with room for the letters of axes that are not drawn
             axes.placeholder.set_title(f"{run.message}\n{_wrapped(format_shares(shares(lin, k)))}", fontsize=9.0)
         turning = "steady motion" if lin.qd.any() else "equilibrium"
         figure.suptitle(f"{lin.robot.name}: modes (grey: {turning})")

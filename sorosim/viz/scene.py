@@ -15,14 +15,13 @@ from sorosim.arrays import Array
 from sorosim.robot import Robot
 from sorosim.viz.actors import FRAME_LENGTH, RobotActors, floor_meshes, obstacle_mesh
 from sorosim.viz.arrows import ArrowScale
-from sorosim.viz.camera import VIEW_ANGLE, Camera, fit_camera, turned, up_axis
+from sorosim.viz.camera import Camera, fit_camera, least_width, turned, up_axis, view_angle
 from sorosim.viz.checks import LARGEST_SIDE, PICTURES, PathLike, check_size, written
 from sorosim.viz.colours import AXIS_COLOURS
 from sorosim.viz.motion import MotionGroup, motion_of, sample
 from sorosim.viz.offscreen import load_pyvista
-from sorosim.viz.options import UNITS, DrawingOptions
+from sorosim.viz.options import OCCLUSION_RADIUS, UNITS, DrawingOptions
 from sorosim.viz.visuals import RobotVisual, Stage, arrow_scale, visuals_of
-from sorosim.viz.wrenches import centre_of_mass
 
 Image = NDArray[np.uint8]
 
@@ -41,6 +40,7 @@ PLACES: dict[str, tuple[float, float, float, str, str]] = {
 FLOOR, LINES = "#f6f7f9", "#c3c8cf"
 # lights that go with the camera: position (right, up, towards us), intensity
 LIGHTS = (((-1.0, 1.6, 1.2), 0.68), ((1.5, -0.8, 1.0), 0.32), ((-0.8, -1.5, 1.0), 0.16), ((0.0, 0.0, 1.0), 0.14))
+OCCLUSION_BIAS, OCCLUSION_SAMPLES = 0.002, 16  # what is nearer darkens nothing, relative to the size; around a pixel
 AXES_CORNER = (0.0, 0.0, 0.15, 0.24)  # left, bottom, right, top, as parts of the picture
 ORBIT_STEPS = 24  # of a turn, at which an orbiting camera must see everything
 
@@ -58,7 +58,7 @@ class Scene:
         Pictures (default), or a window.
     **options
         As for `sorosim.viz.options.DrawingOptions`: view, colour, tendons, floor, axes, frames, trails, tips,
-        contacts, loads, joints, gravity, follow, orbit, title.
+        contacts, loads, joints, gravity, follow, zoom, orbit, occlusion, title.
     """
 
     # free below and beside the robot, as parts of the picture; beside a bar of colours there is always as much
@@ -85,6 +85,7 @@ class Scene:
         self.arrow_scale: ArrowScale | None = None
         self._obstacles: list[Any] = []
         self._lines: dict[str, tuple[Any, float]] = {}  # actors' properties, widths in a picture 720 pixels high
+        self._drawn_from: Camera | None = None
         self._camera_at = (np.zeros(3), 0.0)  # the point that the camera follows, and the angle of its orbit [rad]
         self.plotter = load_pyvista().Plotter(off_screen=off_screen, window_size=self._window(), lighting=None)
         self._set_up()
@@ -142,15 +143,26 @@ class Scene:
         """Change options, see `sorosim.viz.options.DrawingOptions`. A new view moves the camera."""
         before, self.options = self.options, self.options.changed(self.robot, options)
         self._apply_options()
+        self._set_occlusion()
         if self.options.colour_of(self.robot) != before.colour_of(self.robot):
             self._set_colours()
         if self.options.forces != before.forces:
             self._set_arrows()
+        if options.keys() & {"view", "zoom"}:
+            self.place_camera()
         if self._now is not None:
             self.update(*self._now)
-        if "view" in options:
-            self.place_camera()
         self._scale()
+
+    def _set_occlusion(self) -> None:
+        if self._stage is None:
+            return
+        if not self.options.occlusion:
+            self.plotter.disable_ssao()
+            return
+        # what is seen gets smaller by a zoom, but not the steps of the depth buffer
+        reach, bias = OCCLUSION_RADIUS * self._size / self.options.zoom**0.5, OCCLUSION_BIAS * self._size
+        self.plotter.enable_ssao(radius=reach, bias=bias, kernel_size=OCCLUSION_SAMPLES, blur=True)
 
     def show_robots(self, visible: bool) -> None:
         """Show the robots, or only what stands around them."""
@@ -228,9 +240,7 @@ class Scene:
         self._framed = np.concatenate([points, stage.floor.shadow(points)]) if self.options.floor else points
         if self.options.follow is not None:
             # the robot beside what is followed, at all times
-            followed = np.stack([self._followed(q) for q in states[0]])
-            relative = stage.extents[0].reshape(len(states[0]), -1, 3) - followed[:, None]
-            self._framed = relative.reshape(-1, 3)
+            self._framed = stage.relative(np.stack([self._followed(q) for q in states[0]]))
             self._size = float(np.ptp(self._framed, axis=0).max()) or 1.0
         elif self.options.contacts:
             self._framed = np.concatenate([self._framed, stage.framed])
@@ -248,6 +258,7 @@ class Scene:
         self._set_colours()
         self._set_arrows()
         self._apply_options()
+        self._set_occlusion()
         self.place_camera()
         self._scale()
 
@@ -262,6 +273,7 @@ class Scene:
             self.fit(position, inputs)
         assert self._stage is not None
         self._now = (q, u, t)
+        self._move_camera()
         for k, robot in enumerate(self.robots):
             if k > 0:
                 motion = robot.visual.motion
@@ -269,9 +281,9 @@ class Scene:
                 rows = sample(motion, np.array([motion.t[0] if t is None else t]))
                 position, inputs = rows[0][0], rows[1][0]
             frame = robot.visual.frame(position, inputs, t, self.options.forces)
-            robot.update(frame, self.options, self._stage.floor, self.arrow_scale)
+            robot.update(frame, self.options, self._stage.floor, self.arrow_scale, self._least_half_width(frame.g))
         self.annotations.write("clock", "" if t is None else f"t = {t:.2f} s")
-        self._move_camera()
+        self._drawn_from = self._camera
         # near and far planes follow the robot, else they cut it
         self.plotter.reset_camera_clipping_range()
 
@@ -287,19 +299,14 @@ class Scene:
         self.size = size
         self.plotter.window_size = self._window()
         self.place_camera()
+        if self._now is not None:
+            self.update(*self._now)
         self._scale()
 
     # -- the camera ------------------------------------------------------------------------------------------------
 
     def _followed(self, q: Array) -> Array:
-        """The point that the camera follows [m]; the world's origin if none."""
-        name = self.options.follow
-        if name is None:
-            return np.zeros(3)
-        if name in self.robots[0].visual.geometry.frames:  # a link may be called like the centre of mass
-            at: Array = self.robot.pose(q, name, s=0.5)[:3, 3]
-            return at
-        return centre_of_mass(self.robot, q)[0]
+        return self.robots[0].visual.followed(q, self.options.follow)
 
     def _camera_target(self) -> tuple[Array, float]:
         """The point that the camera follows now, and the angle of its orbit [rad]."""
@@ -312,13 +319,36 @@ class Scene:
         (at, angle), (before, turn) = self._camera_target(), self._camera_at
         if np.array_equal(at, before) and angle == turn:
             return
-        camera, self._camera_at = self.plotter.camera, (at, angle)
-        now = Camera(*(np.array(x) for x in (camera.position, camera.focal_point, camera.up)))
-        self._aim(now.turned(self._middle + before, self._up, angle - turn).shifted(at - before))
+        self._camera_at = (at, angle)
+        self._aim(self._camera.turned(self._middle + before, self._up, angle - turn).shifted(at - before))
+
+    @property
+    def _camera(self) -> Camera:
+        camera = self.plotter.camera
+        return Camera(*(np.array(x) for x in (camera.position, camera.focal_point, camera.up)))
+
+    @property
+    def camera_moved(self) -> bool:
+        """Whether the camera was moved, by hand, since the robots were drawn."""
+        return self._drawn_from is None or not np.array_equal(self._camera, self._drawn_from)
+
+    def _least_half_width(self, g: Array) -> Array:
+        """Half-widths (n,) [m] that rods and tendons have at least at poses g (n, 4, 4), so that they are visible."""
+        camera = self._camera
+        sight = (camera.focus - camera.position) / np.linalg.norm(camera.focus - camera.position)
+        half = least_width(self.size[1]) * np.tan(np.deg2rad(self.plotter.camera.view_angle) / 2.0)
+        return np.asarray(half * np.maximum((g[:, :3, 3] - camera.position) @ sight, 0.0))
+
+    @property
+    def _near(self) -> bool:
+        """Whether what the camera follows is in the middle of the picture, however far the rest reaches."""
+        return self.options.follow is not None and self.options.zoom != 1.0
 
     @property
     def _middle(self) -> Array:
         """The centre of orbits, beside the point that is followed."""
+        if self._near:
+            return np.zeros(3)
         return np.asarray(0.5 * (self._framed.min(axis=0) + self._framed.max(axis=0)))
 
     def _aim(self, where: Camera) -> None:
@@ -335,9 +365,11 @@ class Scene:
             angles = 2.0 * np.pi * np.arange(ORBIT_STEPS) / ORBIT_STEPS
             points = np.concatenate([turned(some, self._middle, self._up, angle) for angle in angles])
         where = fit_camera(points, self._up, self.options.view, self.size[0] / self.size[1], margins)
+        if self._near:
+            where = where.aimed(np.zeros(3))
         at, angle = self._camera_at = self._camera_target()
         self._aim(where.turned(self._middle, self._up, angle).shifted(at))
-        self.plotter.camera.view_angle = VIEW_ANGLE
+        self.plotter.camera.view_angle = view_angle(self.options.zoom)
         self.plotter.reset_camera_clipping_range()
 
     def _scale(self) -> None:

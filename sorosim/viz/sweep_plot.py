@@ -16,10 +16,9 @@ from sorosim.arrays import Array
 from sorosim.errors import InputError
 from sorosim.sweeps.units import units_of
 from sorosim.viz.checks import PathLike, check_name
-from sorosim.viz.figures import PALETTE, axes_3d, legend_beside, new_figure, stacked
+from sorosim.viz.figures import PALETTE, ROUNDING, axes_3d, ignore_rounding, legend_beside, new_figure, stacked
 
 COLOURS = "viridis"
-ROUNDING = 1e-9  # what changes by less than this part of the others does not change
 UNSTABLE, FAILED = PALETTE[1], "#9aa0a6"
 
 
@@ -100,6 +99,8 @@ def _draw_lines(figure: Figure, sweep: Any, shown: list[str]) -> None:
         for at in x[sweep.status == "failed"]:
             axes.axvline(at, color=FAILED, linestyle=":", linewidth=1.0)
         axes.set_ylabel(f"{column}{_unit(sweep, column)}")
+    for unit in dict.fromkeys(_unit(sweep, column) for column in shown):
+        ignore_rounding(a for a, column in zip(figure.axes, shown, strict=True) if _unit(sweep, column) == unit)
     axes.set_xlabel(f"{name}{_unit(sweep, name)}" + (", dotted: failed" if sweep.failed else ""))
     if words:
         column = sweep.columns[name]

@@ -1,5 +1,7 @@
 // The viewer of a page: what it draws, and what it does with mouse, fingers and keys. See viewer_numbers.js.
 
+const LAYER = 16; // between parts whose surfaces coincide, in steps of the depth buffer
+
 class Viewer {
   constructor(page, motion) {
     this.page = page;
@@ -12,6 +14,8 @@ class Viewer {
     this.tensions = decode(motion.tensions);
     this.rows = Math.max(1, Math.ceil((2 * motion.stationCount) / TEXELS)); // of the texture
     this.now = new Float32Array(4 * TEXELS * this.rows);
+    this.followed = decode(motion.followed);
+    this.angle = viewAngle(motion.zoom);
     this.t = motion.times[0];
     this.playing = false;
     this.prepare();
@@ -40,6 +44,12 @@ class Viewer {
     fill(gl.ARRAY_BUFFER, decode(motion.pointStations));
     gl.enableVertexAttribArray(2);
     gl.vertexAttribIPointer(2, 1, gl.UNSIGNED_SHORT, 0, 0);
+    fill(gl.ARRAY_BUFFER, decode(motion.growth));
+    gl.enableVertexAttribArray(3);
+    gl.vertexAttribPointer(3, 3, gl.BYTE, true, 4, 0);
+    fill(gl.ARRAY_BUFFER, decode(motion.halfWidths));
+    gl.enableVertexAttribArray(4);
+    gl.vertexAttribPointer(4, 1, gl.FLOAT, false, 0, 0);
     fill(gl.ELEMENT_ARRAY_BUFFER, decode(motion.faces));
     this.prepareArrows(fill);
     this.lines = gl.createVertexArray();
@@ -50,12 +60,17 @@ class Viewer {
       gl.enableVertexAttribArray(at);
       gl.vertexAttribPointer(at, 3, gl.FLOAT, false, 24, offset);
     }
-    this.textures = [this.texture(gl.NEAREST), this.texture(gl.LINEAR)];
+    this.textures = [this.texture(gl.NEAREST), this.texture(gl.LINEAR), this.texture(gl.NEAREST)];
+    this.depths = gl.createFramebuffer();
+    const bodies = motion.parts.filter((part) => part.kind === "body");
+    this.layers = [...new Set(bodies.map((part) => part.colour))];
+    gl.bindTexture(gl.TEXTURE_2D, this.textures[1]);
     const colours = decode(motion.colourMap);
     gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA, colours.length / 4, 1, 0, gl.RGBA, gl.UNSIGNED_BYTE, colours);
     gl.bindTexture(gl.TEXTURE_2D, this.textures[0]);
     gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA32F, TEXELS, this.rows, 0, gl.RGBA, gl.FLOAT, null);
     gl.enable(gl.DEPTH_TEST);
+    gl.enable(gl.POLYGON_OFFSET_FILL);
     gl.depthFunc(gl.LEQUAL);
   }
 
@@ -86,7 +101,9 @@ class Viewer {
 
   look(name) {
     const [azimuth, elevation] = VIEWS[name], { clientWidth, clientHeight } = this.canvas, { motion } = this;
-    this.camera = { azimuth, elevation, focus: [...motion.centre], distance: 1 };
+    this.target = pointAt(this.followed, motion.times, this.t);
+    const focus = motion.near ? this.target : plus(motion.centre, this.target);
+    this.camera = { azimuth, elevation, focus, distance: 1 };
     const { direction } = eyeOf(this.camera, motion.worldAxes);
     this.camera.distance = fitted(motion.halfExtents, direction, motion.worldAxes[2], clientWidth, clientHeight);
   }
@@ -175,7 +192,7 @@ class Viewer {
   shift(dx, dy) {
     const { direction } = eyeOf(this.camera, this.motion.worldAxes), up = this.motion.worldAxes[2];
     const right = unit(cross(up, direction)), upwards = cross(direction, right);
-    const scale = (2 * this.camera.distance * Math.tan(VIEW_ANGLE / 2)) / this.canvas.clientHeight;
+    const scale = (2 * this.camera.distance * Math.tan(this.angle / 2)) / this.canvas.clientHeight;
     this.camera.focus = plus(plus(this.camera.focus, right, -dx * scale), upwards, dy * scale);
   }
 
@@ -212,11 +229,16 @@ class Viewer {
   draw() {
     const { gl, canvas, motion } = this, ratio = Math.min(globalThis.devicePixelRatio || 1, 2);
     const [width, height] = [canvas.clientWidth, canvas.clientHeight].map((n) => Math.max(1, Math.round(ratio * n)));
+    const target = pointAt(this.followed, motion.times, this.t);
+    this.camera.focus = plus(this.camera.focus, plus(target, this.target, -1));
+    this.target = target;
     const { azimuth, elevation, distance, focus } = this.camera;
     const state = [this.t, this.playing, azimuth, elevation, distance, ...focus, width, height].join();
     if (state === this.shown) return; // the picture stands
     this.shown = state;
     if (canvas.width !== width || canvas.height !== height) [canvas.width, canvas.height] = [width, height];
+    const resized = this.fine !== `${width},${height}`;
+    this.fine = `${width},${height}`;
     gl.viewport(0, 0, width, height);
     gl.clearColor(1, 1, 1, 1);
     gl.depthMask(true);
@@ -231,10 +253,19 @@ class Viewer {
     const up = motion.worldAxes[2], { eye, direction } = eyeOf(this.camera, motion.worldAxes);
     const far = this.camera.distance + 8 * motion.radius;
     const near = Math.max(this.camera.distance - 4 * motion.radius, 0.004 * far);
-    const view = project(eye, this.camera.focus, up, width / height, near, far), right = unit(cross(up, direction));
+    const view = project(eye, this.camera.focus, up, width / height, near, far, this.angle);
+    const right = unit(cross(up, direction)), half = Math.tan(this.angle / 2);
+    const glassy = motion.parts.some((part) => part.kind === "tendon") && motion.colouredKind !== "rod";
+    const rods = motion.parts.filter((part) => part.kind === "rod"), clear = glassy ? rods : [];
+    const panes = motion.parts.filter((part) => part.kind === "obstacle" && part.opacity < 1);
+    const through = [...clear, ...panes], opaque = motion.parts.filter((part) => !through.includes(part));
     this.drawLines(view);
     gl.useProgram(this.solid.handle);
-    const { uniforms } = this.solid;
+    const { uniforms } = this.solid, [part, pixels] = motion.leastWidth;
+    gl.uniform1f(uniforms.least, half * Math.max(part, (ratio * pixels) / height));
+    gl.uniform4fv(uniforms.lens, [half, width / height, near, far]);
+    gl.uniform1f(uniforms.reach, motion.occlusion);
+    gl.uniform1i(uniforms.depths, 2);
     gl.uniform1i(uniforms.poses, 0);
     gl.uniform1i(uniforms.colourMap, 1);
     gl.uniformMatrix4fv(uniforms.view, false, view);
@@ -243,9 +274,7 @@ class Viewer {
     gl.uniform3fv(uniforms.right, right);
     gl.uniform3fv(uniforms.up, cross(direction, right));
     gl.bindVertexArray(this.mesh);
-    const glassy = motion.parts.some((part) => part.kind === "tendon") && motion.colouredKind !== "rod";
-    const rods = motion.parts.filter((part) => part.kind === "rod"), clear = glassy ? rods : [];
-    const panes = motion.parts.filter((part) => part.kind === "obstacle" && part.opacity < 1);
+    if (motion.occlusion) this.drawDepths(opaque, width, height, resized);
     const casts = (part) => part.kind !== "tendon" && part.kind !== "obstacle";
     gl.disable(gl.BLEND);
     gl.disable(gl.CULL_FACE);
@@ -257,8 +286,7 @@ class Viewer {
     gl.cullFace(gl.FRONT); // where tendons show: the pale inside of the far wall first
     for (const part of clear) this.drawPart(part, "#f3c9b6", 1, false, false);
     gl.cullFace(gl.BACK);
-    const through = [...clear, ...panes];
-    for (const part of motion.parts) if (!through.includes(part)) this.drawPart(part, part.colour, 1);
+    for (const part of opaque) this.drawPart(part, part.colour, 1);
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA);
     for (const part of clear) this.drawPart(part, part.colour, 0.4);
@@ -270,6 +298,25 @@ class Viewer {
     this.page.getElementById("time").value = this.t;
     this.page.getElementById("play").textContent = this.playing ? "pause" : "play";
     this.page.getElementById("clock").textContent = motion.times.length > 1 ? `t = ${this.t.toFixed(2)} s` : "";
+  }
+
+  // depths of what is opaque, by which the shader finds what is near to what
+  drawDepths(opaque, width, height, resized) {
+    const gl = this.gl, [, , depths] = this.textures;
+    gl.activeTexture(gl.TEXTURE2);
+    gl.bindTexture(gl.TEXTURE_2D, null); // what is drawn into is not read
+    gl.bindFramebuffer(gl.FRAMEBUFFER, this.depths);
+    if (resized) {
+      gl.bindTexture(gl.TEXTURE_2D, depths);
+      gl.texImage2D(gl.TEXTURE_2D, 0, gl.DEPTH_COMPONENT24, width, height, 0, gl.DEPTH_COMPONENT, gl.UNSIGNED_INT, null);
+      gl.framebufferTexture2D(gl.FRAMEBUFFER, gl.DEPTH_ATTACHMENT, gl.TEXTURE_2D, depths, 0);
+      gl.drawBuffers([gl.NONE]);
+      gl.bindTexture(gl.TEXTURE_2D, null);
+    }
+    gl.clear(gl.DEPTH_BUFFER_BIT);
+    for (const part of opaque) this.drawPart(part, part.colour, 1, false, false);
+    gl.bindFramebuffer(gl.FRAMEBUFFER, null);
+    gl.bindTexture(gl.TEXTURE_2D, depths);
   }
 
   drawPart(part, colour, opacity, shadow = false, lit = true) {
@@ -284,6 +331,9 @@ class Viewer {
     gl.uniform4fv(uniforms.colour, [...rgb(colour), opacity]);
     gl.uniform2fv(uniforms.colourRange, painted ? motion.colourRange : [0, 0]);
     gl.uniform1f(uniforms.uniformValue, uniformValue);
+    // of parts whose surfaces coincide one is drawn before the other
+    const layer = { rod: 1, body: 2 + this.layers.indexOf(part.colour) }[part.kind] || 0;
+    gl.polygonOffset(0, -LAYER * (shadow ? -1 : layer)); // shadows lie below the grid
     gl.uniform1f(uniforms.shadow, shadow ? 1 : 0);
     gl.uniform1f(uniforms.lit, shadow || !lit ? 0 : 1);
     gl.drawElements(gl.TRIANGLES, part.indexCount, gl.UNSIGNED_INT, 4 * part.firstIndex);
@@ -299,6 +349,9 @@ class Viewer {
     gl.useProgram(handle);
     gl.uniformMatrix4fv(uniforms.view, false, view);
     for (const [name, value] of [["eye", eye], ["right", right], ["up", up]]) gl.uniform3fv(uniforms[name], value);
+    gl.polygonOffset(0, 0);
+    gl.uniform1f(uniforms.reach, 0);
+    gl.uniform1i(uniforms.depths, 2);
     gl.uniform1f(uniforms.lit, 0.55); // colours that mean something are shaded less
     gl.uniform1f(uniforms.uniformValue, -2e30);
     gl.uniform2fv(uniforms.colourRange, [0, 0]);
@@ -342,6 +395,7 @@ class Viewer {
       gl.bufferData(gl.ARRAY_BUFFER, new Float32Array(values), gl.DYNAMIC_DRAW);
       gl.drawArrays(kind, 0, values.length / 6);
     }
+    gl.depthFunc(gl.LEQUAL);
   }
 }
 

@@ -6,6 +6,7 @@ const TEXELS = 512; // in a row of the texture of poses; a station takes two: po
 const KINDS = { f4: Float32Array, u4: Uint32Array, u2: Uint16Array, u1: Uint8Array, i1: Int8Array };
 const SLIDER = 50; // pixels
 const VIEW_ANGLE = (28 * Math.PI) / 180;
+const viewAngle = (zoom) => 2 * Math.atan(Math.tan(VIEW_ANGLE / 2) / zoom);
 
 function decode(block) {
   const text = atob(block.base64), bytes = new Uint8Array(text.length);
@@ -67,10 +68,16 @@ const cross = (a, b) => [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a
 const plus = (a, b, s = 1) => [a[0] + s * b[0], a[1] + s * b[1], a[2] + s * b[2]];
 const unit = (a) => a.map((x) => x / (Math.hypot(...a) || 1));
 
+// point at a time of those (three numbers each) of stored moments
+function pointAt(points, times, t) {
+  const [low, high, weight] = between(times, t);
+  return [0, 1, 2].map((i) => points[3 * low + i] + weight * (points[3 * high + i] - points[3 * low + i]));
+}
+
 // matrix of the projection and the view, column by column, as WebGL takes it
-function project(eye, focus, up, aspect, near, far) {
+function project(eye, focus, up, aspect, near, far, angle = VIEW_ANGLE) {
   const z = unit(plus(eye, focus, -1)), x = unit(cross(up, z)), y = cross(z, x);
-  const f = 1 / Math.tan(VIEW_ANGLE / 2), a = (near + far) / (near - far), b = (2 * near * far) / (near - far);
+  const f = 1 / Math.tan(angle / 2), a = (near + far) / (near - far), b = (2 * near * far) / (near - far);
   const rows = [[...x.map((v) => (f / aspect) * v), (-f / aspect) * dot(x, eye)],
     [...y.map((v) => f * v), -f * dot(y, eye)],
     [...z.map((v) => a * v), -a * dot(z, eye) + b], [...z.map((v) => -v), dot(z, eye)]];
@@ -104,5 +111,5 @@ const VIEWS = { iso: [Math.atan2(-1.35, 0.75), Math.atan2(0.75, Math.hypot(0.75,
   side: [-Math.PI / 2, 0], top: [-Math.PI / 2, Math.PI / 2 - 1e-4] };
 
 if (typeof module !== "undefined") {
-  module.exports = { decode, between, posesAt, arrowsAt, rotate, place, project, eyeOf, fitted, VIEWS, TEXELS };
+  module.exports = { decode, between, pointAt, viewAngle, posesAt, arrowsAt, rotate, place, project, eyeOf, fitted, VIEWS, TEXELS };
 }

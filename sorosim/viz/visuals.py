@@ -20,7 +20,7 @@ from sorosim.viz.geometry import TENDON, Geometry
 from sorosim.viz.motion import OVERLAY, Motion, MotionGroup, sample
 from sorosim.viz.options import CONTACTS, PLAIN, STRAINS, TENSION, DrawingOptions
 from sorosim.viz.surfaces import obstacles
-from sorosim.viz.wrenches import Wrenches, wrenches_at
+from sorosim.viz.wrenches import Wrenches, centre_of_mass, wrenches_at
 
 FINE, COARSE = (40, 32), (20, 20)  # sections along each rod, at least, and points around: of pictures, of files
 FITTED_STATES = 60  # of a motion, for camera, floor and colours
@@ -114,6 +114,14 @@ class RobotVisual:
         resting = ((None, q, None) for q in self.states)
         rows = resting if self.motion is None else zip(*self.motion.samples(SCALED_STATES), strict=True)
         yield from (self.wrenches(q, u, t, kinds) for t, q, u in rows)
+
+    def followed(self, q: Array, name: str | None) -> Array:
+        """The point (3,) that a camera follows [m]: of a link, or the centre of mass; None: the world's origin."""
+        if name is None:
+            return np.zeros(3)
+        if name in self.geometry.frames:  # a link may be called like the centre of mass
+            return np.asarray(self.robot.pose(q, name, s=0.5)[:3, 3] + self.offset)
+        return np.asarray(centre_of_mass(self.robot, q)[0] + self.offset)
 
     def extent(self, states: Array) -> Array:
         """Points (m n, 3) by which a picture knows what it must hold: m of each of n states (n, ndof)."""
@@ -229,6 +237,10 @@ class Stage:
             for visual, points in zip(visuals, self.extents, strict=True)
             for obstacle in obstacles(visual.robot, points - visual.offset)
         ]
+
+    def relative(self, followed: Array) -> Array:
+        """Points of the first robot beside that which a camera follows (n, 3), at all of n times."""
+        return np.asarray((self.extents[0].reshape(len(followed), -1, 3) - followed[:, None]).reshape(-1, 3))
 
     @property
     def framed(self) -> Array:

@@ -20,22 +20,24 @@ from numpy.typing import NDArray
 from sorosim.arrays import Array
 from sorosim.errors import InputError
 from sorosim.viz.arrows import ArrowScale, ArrowTracks, arrow_shape, arrow_tracks, colour_code
-from sorosim.viz.camera import level_view
+from sorosim.viz.camera import LEAST_PIXELS, LEAST_WIDTH, level_view
 from sorosim.viz.checks import FPS, PathLike, written
 from sorosim.viz.colours import StrainField, colour_map, part_colour
 from sorosim.viz.geometry import ROD, TENDON
 from sorosim.viz.motion import MotionGroup, as_group
-from sorosim.viz.options import PLAIN, STRAINS, TENSION, UNITS, DrawingOptions
+from sorosim.viz.options import OCCLUSION_RADIUS, PLAIN, STRAINS, TENSION, UNITS, DrawingOptions
 from sorosim.viz.surfaces import Obstacle
-from sorosim.viz.visuals import COARSE, Floor, Frame, RobotVisual, Stage, arrow_scale, quaternions, visuals_of
+from sorosim.viz.visuals import COARSE, FINE, Floor, Frame, RobotVisual, Stage, arrow_scale, quaternions, visuals_of
 
 PAGES = (".html", ".htm")
 MOST_BYTES = 8_000_000  # of poses; in the page they take a third more
 MOST_STATIONS = 65_536  # what two bytes can count
 N_COLOURS = 256  # of a colour map
 OBSTACLE = "obstacle"
+MOST_WIDTH = 1e30  # of what is not a rod or a tendon [m]
 VIEWER = ("viewer.html", "viewer_numbers.js", "viewer_shaders.js", "viewer.js")
-NOT_IN_PAGES = ("floor", "axes", "frames", "follow", "orbit")  # options of pictures
+GROWTH = 2.0**0.5  # the most that a component of the growth of a section can be
+NOT_IN_PAGES = ("floor", "axes", "frames", "orbit")  # options of pictures
 KINDS = {"<f4": "f4", "<u4": "u4", "<u2": "u2", "|u1": "u1", "|i1": "i1"}
 
 
@@ -55,7 +57,7 @@ def export_html(result: Any, path: PathLike, *, fps: float = 30.0, **options: An
         evenly fewer where poses and arrows would take more than 8 MB, so that a page has some 11 MB beside its meshes.
     **options
         Of `sorosim.viz.options.DrawingOptions`: view, colour, tendons, trails, tips, contacts, loads, joints,
-        gravity, title.
+        gravity, follow, zoom, occlusion, title.
 
     Raises
     ------
@@ -85,10 +87,14 @@ def page(group: MotionGroup, fps: float, options: DrawingOptions) -> str:
     return re.sub("@(TITLE|SCRIPT|MOTION)@", lambda found: parts[found[1]], frame)
 
 
-def describe_motion(group: MotionGroup, fps: float, options: DrawingOptions) -> dict[str, Any]:
-    """What `viewer.js` takes: numbers, and arrays as base64."""
-    visuals = visuals_of(group, options.view, COARSE, options.tendons and not group.several)
+def describe_motion(
+    group: MotionGroup, fps: float, options: DrawingOptions, resolution: tuple[int, int] = FINE
+) -> dict[str, Any]:
+    """What `viewer.js` takes: numbers, and arrays as base64. Rods are as smooth as in pictures, if there is room."""
+    visuals = visuals_of(group, options.view, resolution, options.tendons and not group.several)
     n = sum(len(visual.geometry.places) for visual in visuals) + 1  # one more: the world
+    if resolution == FINE and 32 * n * (group.t[-1] - group.t[0]) * fps > MOST_BYTES:
+        return describe_motion(group, fps, options, COARSE)
     if n > MOST_STATIONS:
         raise InputError("run", f"robots of fewer than {MOST_STATIONS} drawn sections", f"{n - 1}")
     stage = Stage(visuals, [visual.fit() for visual in visuals], group.up)
@@ -98,7 +104,7 @@ def describe_motion(group: MotionGroup, fps: float, options: DrawingOptions) -> 
     arrows = arrow_tracks(scale, [[frame.wrenches for frame in frames] for frames in robots], len(times))
     fewer = MOST_BYTES // (32 * n + 24 * len(arrows.tracks))
     if len(times) > max(fewer, 2):
-        return describe_motion(group, (fewer - 1) / (times[-1] - times[0]), options)
+        return describe_motion(group, (fewer - 1) / (times[-1] - times[0]), options, resolution)
 
     robot, first = visuals[0], robots[0]
     quantity = robot.quantity(options)
@@ -109,7 +115,10 @@ def describe_motion(group: MotionGroup, fps: float, options: DrawingOptions) -> 
     if quantity in STRAINS:
         poses[:, : len(robot.geometry.places), 3] = [StrainField(robot.geometry, quantity).table @ f.q for f in first]
     obstacles = stage.obstacles if options.contacts else []
-    framed = [*stage.extents, ends, *(one.points for one in obstacles if one.framed)]
+    framed = np.concatenate([*stage.extents, ends, *(one.points for one in obstacles if one.framed)])
+    if options.follow is not None:
+        framed = stage.relative(np.stack([robot.followed(q, options.follow) for q in robot.states]))
+    followed = np.stack([robot.followed(frame.q, options.follow) for frame in first])
     return {
         "title": options.title if options.title is not None else "" if group.several else group.robot.name,
         "view": level_view(options.view, group.up),
@@ -123,7 +132,12 @@ def describe_motion(group: MotionGroup, fps: float, options: DrawingOptions) -> 
         "trails": _trails(visuals, options),
         "legend": [*(zip(group.names, group.tints, strict=True) if group.several else ()), *scale.kinds],
         "arrows": _arrows(scale, arrows),
-        **_surroundings(stage.floor, np.concatenate(framed)),
+        **_surroundings(stage.floor, framed),
+        "zoom": options.zoom,
+        "near": options.follow is not None and options.zoom != 1.0,
+        "followed": _block(followed, "<f4"),
+        "occlusion": 0.0 if options.occlusion is False else OCCLUSION_RADIUS * stage.size,
+        "leastWidth": [LEAST_WIDTH, LEAST_PIXELS],
         "poses": _block(poses, "<f4"),
         "tensions": _block(np.stack([frame.tensions for frame in first]), "<f4"),
         "colourMap": _block(_colour_map(quantity), "|u1"),
@@ -135,7 +149,7 @@ def _meshes(visuals: Sequence[RobotVisual], first: Sequence[Frame], obstacles: S
 
     Normals are those of the first frame: where a rod bends they incline a little.
     """
-    pieces: list[tuple[Array, Array, NDArray[Any]]] = []  # points, normals, stations
+    pieces: list[tuple[NDArray[Any], ...]] = []  # points, normals, stations, growth, half-widths
     faces: list[NDArray[Any]] = [np.zeros((0, 3), dtype=int)]
     parts: list[dict[str, Any]] = []
     n_points = station = corner = 0
@@ -148,22 +162,26 @@ def _meshes(visuals: Sequence[RobotVisual], first: Sequence[Frame], obstacles: S
                 {"kind": part.kind, "name": part.name, "colour": colour, "indexCount": part.faces.size, **tendons}
             )
             faces.append(part.faces + n_points)
-        pieces.append((geometry.local, geometry.local_normals(frame.g), geometry.station + station))
+        thin = geometry.growth, np.minimum(geometry.half_width, MOST_WIDTH)
+        pieces.append((geometry.local, geometry.local_normals(frame.g), geometry.station + station, *thin))
         n_points, station = n_points + geometry.n_points, station + len(geometry.places)
     for obstacle in obstacles:
         style = {"colour": obstacle.colour, "opacity": obstacle.opacity}
         parts.append({"kind": OBSTACLE, "name": "", "indexCount": obstacle.faces.size, **style})
         faces.append(obstacle.faces + n_points)
-        pieces.append((obstacle.points, obstacle.normals, np.full(len(obstacle.points), station)))
-        n_points += len(obstacle.points)
+        count = len(obstacle.points)
+        thick = np.zeros((count, 3)), np.full(count, MOST_WIDTH)
+        pieces.append((obstacle.points, obstacle.normals, np.full(count, station), *thick))
+        n_points += count
     for entry in parts:
         entry["firstIndex"], corner = corner, corner + entry["indexCount"]
-    local, normal, at = (np.concatenate(tables) for tables in zip(*pieces, strict=True))
+    local, normal, at, growth, half_width = (np.concatenate(tables) for tables in zip(*pieces, strict=True))
     return {
         "parts": parts,
         "localPoints": _block(local, "<f4"),
-        # four bytes each, as graphics cards like it
-        "localNormals": _block(np.rint(127.0 * np.pad(normal, ((0, 0), (0, 1)))), "|i1"),
+        "localNormals": _bytes(normal),
+        "growth": _bytes(growth / GROWTH),
+        "halfWidths": _block(half_width, "<f4"),
         "pointStations": _block(at, "<u2"),
         "faces": _block(np.concatenate(faces), "<u4"),
     }
@@ -196,6 +214,11 @@ def _arrows(scale: ArrowScale, arrows: ArrowTracks) -> dict[str, Any]:
 
 def _block(values: NDArray[Any], kind: str) -> dict[str, str]:
     return {"kind": KINDS[kind], "base64": b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode()}
+
+
+def _bytes(vectors: Array) -> dict[str, str]:
+    """Vectors (n, 3) of at most 1, four bytes each, as graphics cards like it."""
+    return _block(np.rint(127.0 * np.pad(vectors, ((0, 0), (0, 1)))), "|i1")
 
 
 def _colour_map(quantity: str) -> NDArray[np.uint8]:

@@ -9,6 +9,10 @@ import sorosim
 from sorosim.dynamics.reference import unit_columns
 from sorosim.errors import ModelError
 from sorosim.kernels import evaluate as task
+from sorosim.model.body import RigidBody
+from sorosim.model.description import Description
+from sorosim.model.joints.revolute import Revolute
+from sorosim.model.link import WORLD, Link
 
 EPS = np.finfo(float).eps
 
@@ -211,18 +215,15 @@ def test_unknown_algorithms_are_refused():
         robot.forward_dynamics([0], [0], algorithm="featherstone")
 
 
-def test_room_for_derivatives_is_made_when_there_are_any():
-    robot = tree(1)
-    q, qd, _, _, u, _ = state(robot, 1)
-    shape = (2, robot.ndof, robot.ndof)
-    first = robot.forward_dynamics(q, qd, u=u)
-    assert robot.engine.workspace.matrix.shape == (2, 0, 0)
-    pose = robot.engine.workspace.pose
-    found = robot.forward_dynamics_derivatives(q, qd, u=u)
-    assert robot.engine.workspace.matrix.shape == shape
-    assert robot.engine.workspace.pose is pose  # all else is the same room
-    np.testing.assert_array_equal(robot.forward_dynamics(q, qd, u=u), first)
-    np.testing.assert_allclose(found.qdd, first, rtol=1e-12, atol=1e-12 * np.abs(first).max())
+def test_derivatives_leave_no_room_behind_that_grows_with_the_square_of_coordinates():
+    sizes = []
+    for n in (20, 40):
+        body = RigidBody(1.0, inertia=(1.0, 1.0, 1.0))
+        links = [Link(f"{i}", body, joint=Revolute(), parent=f"{i - 1}" if i else WORLD) for i in range(n)]
+        robot = sorosim.Robot(Description("chain", tuple(links)))
+        robot.forward_dynamics_derivatives(robot.initial_q, robot.initial_q)
+        sizes.append(sum(array.size for array in robot.engine.workspace))
+    assert sizes[1] < 2.0 * sizes[0]
 
 
 def test_ready_gives_the_internal_force():

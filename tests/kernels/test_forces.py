@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 
 from sorosim.actuation.joint_force import JointForce
 from sorosim.actuation.tendon import Tendon
-from sorosim.kernels.forces import elastic_force, elastic_matrices
+from sorosim.kernels.forces import add_blocks, elastic_force
 from sorosim.kernels.rod_actuators import N_ROW_VALUES, ROUTE, SLOPE, route_vector, tendon_lengths
 from sorosim.lie.so3 import skew
 from sorosim.model.description import Description
@@ -78,7 +78,8 @@ def test_elastic_forces(tree):
     elastic_force(arrays.tree, arrays.elastic, q, qd, tau)
     assert relative_error(1.0 - tau, K @ (q - rest) + D @ qd) < 1e-13
     dq, dqd = np.ones((n, n)), np.ones((n, n))
-    elastic_matrices(arrays.tree, arrays.elastic, dq, dqd)
+    add_blocks(arrays.tree, arrays.elastic.stiffness, -1.0, dq)
+    add_blocks(arrays.tree, arrays.elastic.damping, -1.0, dqd)
     assert relative_error(1.0 - dq, K) < 1e-14 * (1.0 + 1.0 / np.abs(K).max())
     assert relative_error(1.0 - dqd, D) < 1e-14 * (1.0 + 1.0 / max(np.abs(D).max(), 1e-6))
 

@@ -10,7 +10,7 @@ from sorosim.kernels import evaluate as task
 from sorosim.kernels.ancestors import COORDINATE, PATH_J, gather_ancestors
 from sorosim.kernels.kinematics import COLUMNS, forward_sweep
 from sorosim.kernels.single import is_single
-from sorosim.kernels.tree import BLOCK_COLUMN, BLOCK_N, BLOCK_PARENT, COMMUTING, GENERAL, KIND, RIGID
+from sorosim.kernels.tree import BLOCK_COLUMN, BLOCK_N, BLOCK_PARENT, COMMUTING, GENERAL, KIND, N_BEFORE, RIGID
 from sorosim.model.compile import is_rigid
 
 EPS = np.finfo(float).eps
@@ -86,7 +86,7 @@ def test_coordinates_before_a_block_are_those_of_its_ancestors():
         while node >= 0:
             above = tree.block[tree.segment[node, 1]]
             before, node = before + above[BLOCK_N], above[BLOCK_PARENT]
-        assert row[-1] == before
+        assert row[N_BEFORE] == before
         assert 0 <= row[BLOCK_COLUMN] <= len(tree.rows)
 
 

@@ -96,7 +96,7 @@ def test_every_moment_is_in_the_picture_and_earlier_ones_are_paler(run, tmp_path
 
 def test_the_last_moment_is_drawn_as_if_it_were_alone(run, tmp_path):
     shown = MotionGroup((motion_of(run),))
-    with Scene(shown, size=SMALL, **BARE) as scene:
+    with Scene(shown, size=SMALL, occlusion=True, **BARE) as scene:  # as stills are
         scene.fit_motions(np.array([0.0, 2.0]))
         scene.update(*shown.state(2.0))
         alone = scene.image().astype(int)

@@ -25,7 +25,7 @@ from sorosim.viz.arrows import arrow_tracks
 from sorosim.viz.geometry import Geometry
 from sorosim.viz.motion import TINTS, motion_group, motion_of
 from sorosim.viz.options import LOADS
-from sorosim.viz.visuals import COARSE, arrow_scale, visuals_of
+from sorosim.viz.visuals import FINE, arrow_scale, visuals_of
 from sorosim.viz.web import export_html
 from sorosim.viz.wrenches import wrenches_at
 
@@ -87,7 +87,7 @@ def test_points_of_the_page_are_those_of_the_robot(run, tmp_path):
     position, _, turn = poses_of(page)
     local, station = page.array("localPoints").reshape(-1, 3).astype(float), page.array("pointStations")
     normal = page.array("localNormals").reshape(-1, 4)[:, :3] / 127.0
-    geometry = Geometry(run.robot, *COARSE)
+    geometry = Geometry(run.robot, *FINE)
     assert_allclose(page.motion["times"], run.t)
     for k in range(len(run.t)):
         shape, R = geometry.at(run.q[k]), Rotation.from_quat(turn[k][station])
@@ -98,7 +98,7 @@ def test_points_of_the_page_are_those_of_the_robot(run, tmp_path):
 
 def test_triangles_and_parts_of_the_page_are_those_of_the_robot(run, tmp_path):
     page = written(run, tmp_path)
-    geometry, faces = Geometry(run.robot, *COARSE), page.array("faces")
+    geometry, faces = Geometry(run.robot, *FINE), page.array("faces")
     assert len(page.motion["parts"]) == len(geometry.parts)
     for part, entry in zip(geometry.parts, page.motion["parts"], strict=True):
         assert (entry["kind"], entry["name"]) == (part.kind, part.name)
@@ -118,7 +118,7 @@ def test_colours_show_tensions_by_default_and_strains_if_asked_for(run, tmp_path
     assert (page.motion["colouredKind"], page.motion["quantity"]) == ("rod", "bending z [rad/m]")
     _, value, _ = poses_of(page)
     division = run.robot.links[0].rod.divisions[0]
-    geometry = Geometry(run.robot, *COARSE)
+    geometry = Geometry(run.robot, *FINE)
     for k, (_, s) in enumerate(geometry.places[:10]):
         assert_allclose(value[:, k], run.q @ division.basis([0.5 * s])[0, :, 2], rtol=1e-5, atol=1e-6)
     assert page.array("colourMap").shape == (4 * web.N_COLOURS,)
@@ -196,7 +196,9 @@ def test_wrong_options_are_told(run, tmp_path):
         ({"colour": "bendings_y"}, "did you mean bending_y"),
         ({"fps": -1.0}, "fps"),
         ({"trails": 1}, "trails: expected True or False"),
-        ({"follow": "arm"}, "options: expected what a page can show, got 'follow'"),
+        ({"frames": True}, "options: expected what a page can show, got 'frames'"),
+        ({"follow": "nobody"}, "follow"),
+        ({"zoom": 0.0}, "zoom"),
         ({"load": True}, "did you mean loads"),
     ):
         with pytest.raises(InputError) as caught:
@@ -236,7 +238,7 @@ def test_several_runs_have_colours_names_and_one_clock(run, tmp_path):
     assert_allclose(page.motion["times"], [0.0, 0.25, 0.5, 0.75, 1.0])
     position, _, turn = poses_of(page)
     local, station = page.array("localPoints").reshape(-1, 3).astype(float), page.array("pointStations")
-    arm, block = (Geometry(one.robot, *COARSE, tendons=False) for one in (run, short))
+    arm, block = (Geometry(one.robot, *FINE, tendons=False) for one in (run, short))
     for k, t in enumerate(page.motion["times"]):
         q = np.stack([np.interp(t, run.t, column) for column in run.q.T])
         wanted = [arm.at(q).points, block.at([0.4 * min(t, 0.5)]).points]
@@ -362,7 +364,7 @@ const points = (t) => {
 def test_the_script_puts_points_where_the_robot_has_them(run, tmp_path):
     written(run, tmp_path, fps=5.0)
     got = run_script(tmp_path, READ + "console.log(JSON.stringify(m.times.map(points)));")
-    geometry = Geometry(run.robot, *COARSE)
+    geometry = Geometry(run.robot, *FINE)
     for k, points in enumerate(got):
         assert_allclose(points, geometry.at(run.q[k]).points[::7], atol=5e-7)
 
@@ -377,7 +379,7 @@ def test_the_script_blends_poses_between_stored_times(run, tmp_path):
     )
     written(near, tmp_path, fps=1.0)
     got = run_script(tmp_path, READ + "console.log(JSON.stringify([1, 2.25, 9].map(points)));")
-    shapes = [Geometry(run.robot, *COARSE).at(q).points[::7] for q in near.q]
+    shapes = [Geometry(run.robot, *FINE).at(q).points[::7] for q in near.q]
     assert_allclose(got[0], shapes[0], atol=5e-7)  # before the start: the start
     assert_allclose(got[1], 0.75 * shapes[0] + 0.25 * shapes[1], atol=2e-6)  # the blend is even to second order
     assert_allclose(got[2], shapes[1], atol=5e-7)
@@ -453,8 +455,8 @@ def test_the_whole_script_draws_and_answers_in_a_page_that_is_a_stand_in(run, tm
     assert said["context"]["alpha"] is False  # else glassy rods are blended with the page behind the canvas
     assert said["clocks"] == ["t = 0.00 s", "t = 0.40 s", "t = 0.60 s", "t = 0.40 s", "t = 0.90 s", "t = 1.00 s"]
     assert said["buttons"] == ["play", "play", "play", "play", "pause", "play"]
-    # floor, axes and trail; shadow of the rod; inside, outside; tendons
-    assert said["drawn"] == {"lines": 3, "triangles": 1 + 2 + 5}
+    # floor, axes and trail; depths of the tendons; shadow of the rod; inside, outside; tendons
+    assert said["drawn"] == {"lines": 3, "triangles": 5 + 1 + 2 + 5}
     assert said["again"] == 0
     assert said["slider"] == pytest.approx(0.6)
     assert said["zoomed"] == pytest.approx(np.exp(0.15), rel=1e-9)
@@ -470,6 +472,6 @@ def test_the_whole_script_draws_arrows_and_names(tmp_path):
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)
     assert said["trouble"] == ""
-    # shadows and bodies; a weight, a force and a moment on each
-    assert said["drawn"] == {"lines": 2, "triangles": 2 + 2 + 6}
+    # depths, shadows and bodies; a weight, a force and a moment on each
+    assert said["drawn"] == {"lines": 2, "triangles": 2 + 2 + 2 + 6}
     assert said["names"] == ["a ", "<b> ", "loads ", "weight "]

@@ -1,0 +1,280 @@
+"""What runs in a functional mock-up unit: a robot that a `Stepper` moves, behind the interface of pythonfmu."""
+
+from __future__ import annotations
+
+import json
+import math
+import pickle
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+from xml.etree.ElementTree import Element
+
+import numpy as np
+
+from sorosim import __version__
+from sorosim.arrays import Array
+from sorosim.engine.inputs import driven_motion, driven_signals, input_motion
+from sorosim.errors import InputError, SorosimError
+from sorosim.fmi.variables import (
+    DRIVEN,
+    INPUT,
+    PARAMETER,
+    POSITION,
+    RATE,
+    SENSOR,
+    TIME,
+    TIP,
+    Variable,
+    naming_convention,
+    unit_definitions,
+    variables_of,
+)
+from sorosim.io import load
+from sorosim.io.vary import Scalars
+from sorosim.robot import Robot
+from sorosim.stepping.stepper import Stepper, StepState
+
+ROBOT_FILE, SETTINGS_FILE = "robot.yaml", "settings.json"
+SAME_STEP = 1e-9  # relative difference of step sizes that is rounding
+
+
+class UnitState(NamedTuple):
+    """A state of a unit, which its environment may keep, write and give back."""
+
+    values: dict[str, float]  # of inputs, parameters and start values, by the names of variables
+    size: float
+    state: StepState
+
+
+class RobotSlave:
+    """The part of a unit that no version of FMI differs in; ``Fmi2Slave`` or ``Fmi3Slave`` is its other base.
+
+    A subclass says which package that is by ``fmi``, and its version by ``version``. The folder ``resources`` has the
+    robot's file and the settings.
+    """
+
+    fmi: Any
+    fmi_version: int
+    # of the other base
+    resources: str
+    modelName: str
+    register_variable: Any
+    log: Any
+
+    _robot: Robot
+    _stepper: Any  # Stepper, None before it is needed
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        folder = Path(self.resources)
+        self._settings = json.loads((folder / SETTINGS_FILE).read_text(encoding="utf-8"))
+        self._base = load(folder / ROBOT_FILE)
+        self.modelName = self._settings["identifier"]
+        self.description = f"{self._base.name}, simulated by sorosim"
+        self.default_experiment = self.fmi.DefaultExperiment(
+            start_time=0.0, stop_time=self._base.description.simulate.get("t_end"), step_size=self._settings["dt"]
+        )
+        self._variables = variables_of(self._base, self._settings["parameters"])
+        if self.fmi_version > 2:  # which asks for it
+            self._variables.insert(0, Variable(TIME, "", "time", "Time"))
+        self._values = self._starts()
+        self._given: dict[str, float] = {}  # start values of coordinates that the environment has set
+        self._start_time, self._initialised = 0.0, False
+        self._size, self._stepper = 0.0, None
+        self._readings: dict[str, Array] = {}
+        for variable in self._variables:
+            self._register(variable)
+
+    def _starts(self) -> dict[str, float]:
+        """Values of inputs and parameters that the file says, by the names of variables."""
+        robot, block = self._base, self._base.description.simulate
+        signals = driven_signals(robot.engine.layout, block.get("driven"))
+        inputs = input_motion(robot.input_dimensions, block.get("u")).value(0.0).tolist()
+        values = [*inputs, *driven_motion(signals).value(0.0).tolist()]
+        document = robot.description.document
+        assert document is not None  # it was read
+        file = Scalars(document)
+        values += [file.value(name) for name in self._settings["parameters"]]
+        settable = [one.name for one in self._variables if one.kind in (INPUT, DRIVEN, PARAMETER)]
+        return dict(zip(settable, map(float, values), strict=True))
+
+    # -- variables -----------------------------------------------------------------------------------------------------
+
+    def _register(self, one: Variable) -> None:
+        """Register a variable with the other base."""
+
+        def word(what: str, name: str) -> Any:
+            return getattr(getattr(self.fmi, f"Fmi{self.fmi_version}{what}"), name)
+
+        words = {
+            TIME: ("independent", "continuous", None),
+            INPUT: ("input", "continuous", None), DRIVEN: ("input", "continuous", None),
+            PARAMETER: ("parameter", "fixed", "exact"),
+            POSITION: ("output", "continuous", "exact"), RATE: ("output", "continuous", "exact"),
+        }.get(one.kind, ("output", "continuous", "calculated"))  # fmt: skip
+        causality, variability, initial = words
+        real = self.fmi.Real if self.fmi_version == 2 else self.fmi.Float64
+        self.register_variable(
+            real(
+                one.name, description=one.description, causality=word("Causality", causality),
+                variability=word("Variability", variability), initial=initial and word("Initial", initial),
+                getter=partial(self._get, one), setter=partial(self._set, one),
+            ), nested=False,
+        )  # fmt: skip
+
+    def _get(self, one: Variable) -> float:
+        """Value of a variable."""
+        if one.kind in (INPUT, DRIVEN, PARAMETER):
+            return self._values[one.name]
+        sim = self._ready()
+        if one.kind == TIME:
+            return sim.state.t
+        if one.kind in (POSITION, RATE):
+            return float((sim.state.q if one.kind == POSITION else sim.state.qd)[one.index])
+        if not self._readings:
+            self._readings = {f"{SENSOR}.{name}": channels for name, channels in sim.measure().items()}
+            for tip in {other.of for other in self._variables if other.kind == TIP}:
+                self._readings[f"{TIP}.{tip}"] = self._robot.pose(sim.state.q, tip)[:3, 3]
+        return float(self._readings[f"{one.kind}.{one.of}"][one.index])
+
+    def _set(self, one: Variable, value: float) -> None:
+        """Take a value of the environment."""
+        if one.kind in (INPUT, DRIVEN):
+            self._values[one.name] = value
+        elif self._initialised or one.kind in (TIME, TIP, SENSOR):
+            raise InputError(one.name, "an input", "a value that is set in the midst of the simulation")
+        elif one.kind == PARAMETER:
+            self._values[one.name] = value
+        else:
+            self._given[one.name] = value
+        if not self._initialised:
+            self._stepper = None
+            self._readings = {}
+
+    def _of(self, kind: str) -> dict[str, float]:
+        """Values of a kind by the names of what they are of."""
+        return {one.of: self._values[one.name] for one in self._variables if one.kind == kind}
+
+    # -- time ----------------------------------------------------------------------------------------------------------
+
+    def setup_experiment(self, start_time: float, *_: Any) -> None:
+        """Take the time of the start; FMI 2 gives two more values, which mean nothing here."""
+        self._start_time, self._stepper = start_time, None
+
+    def exit_initialization_mode(self) -> None:
+        """Put the robot to its start; parameters and start values are fixed from then on."""
+        self._ready()
+        self._initialised = True
+
+    def do_step(self, current_time: float, step_size: float) -> bool:
+        """Move over a communication step, in equal steps of at most dt; False and a message where that fails."""
+        before, size = self._ready().state, self._size
+        try:
+            self._advance(step_size)
+        except SorosimError as error:
+            self._change_size(size)
+            self._ready().state = before
+            self.log(str(error), getattr(self.fmi.enums, f"Fmi{self.fmi_version}Status").error)
+            return False
+        finally:
+            self._readings = {}
+        return True
+
+    def _advance(self, interval: float) -> None:
+        n = max(1, math.ceil(interval / self._settings["dt"] * (1.0 - SAME_STEP)))
+        self._change_size(interval / n)
+        sim, inputs, targets = self._ready(), np.array(list(self._of(INPUT).values())), self._of(DRIVEN)
+        layout = self._robot.engine.layout
+        begins = {name: float(sim.state.q[layout.coordinate(name, "driven")]) for name in targets}
+        for k in range(1, n + 1):
+            sim.step(inputs, {name: begins[name] + (end - begins[name]) * k / n for name, end in targets.items()})
+
+    def _ready(self) -> Stepper:
+        """The robot in its state, at the start where nothing has moved it yet."""
+        if self._stepper is None:
+            self._build(self._settings["dt"])
+            self._begin()
+        sim: Stepper = self._stepper
+        return sim
+
+    def _build(self, size: float) -> None:
+        """Make the robot of its parameters, and a stepper that no one has reset."""
+        numbers, own = self._of(PARAMETER), self._starts()
+        changed = {
+            name: value for name, value in numbers.items() if value != own[Variable(PARAMETER, name, "", "").name]
+        }
+        self._robot = self._base.with_values(changed) if changed else self._base
+        self._set_size(size)
+
+    def _set_size(self, size: float) -> None:
+        self._size = size
+        self._stepper = Stepper(self._robot, size, driven=self._of(DRIVEN), **self._settings["options"])
+
+    def _begin(self) -> None:
+        """Put the robot where the file says, or where the environment has set coordinates and rates."""
+        block, inputs, sim = self._robot.description.simulate, self._of(INPUT), self._stepper
+        state = sim.reset(block.get("q0"), block.get("qd0"), self._start_time, u=inputs)
+        if self._given:
+            q, qd = state.q.copy(), state.qd.copy()
+            for one in self._variables:
+                if one.name in self._given:
+                    (q if one.kind == POSITION else qd)[one.index] = self._given[one.name]
+            sim.reset(q, qd, self._start_time, u=inputs)
+
+    def _change_size(self, size: float) -> None:
+        """Go on with steps of another size."""
+        if abs(size - self._size) > SAME_STEP * size:
+            before = self._ready().state
+            self._set_size(size)
+            self._stepper.state = before
+
+    # -- states of the unit --------------------------------------------------------------------------------------------
+
+    def _get_fmu_state(self) -> UnitState:
+        sim = self._ready()
+        return UnitState({**self._values}, self._size, sim.state)
+
+    def _set_fmu_state(self, state: UnitState) -> None:
+        self._values, self._readings = {**state.values}, {}
+        self._build(state.size)
+        self._stepper.state = state.state
+
+    @staticmethod
+    def _fmu_state_to_bytes(state: UnitState) -> bytes:
+        return pickle.dumps(state)
+
+    @staticmethod
+    def _fmu_state_from_bytes(state: bytes) -> UnitState:
+        found: UnitState = pickle.loads(state)
+        return found
+
+    # -- the model description -----------------------------------------------------------------------------------------
+
+    def to_xml(self, *given: Any) -> Element:
+        """The description of the other base, with units, start values and who made it."""
+        root: Element = super().to_xml(*given)  # type: ignore[misc]
+        root.set("generationTool", f"sorosim {__version__}, {root.get('generationTool')}")
+        root.set("variableNamingConvention", naming_convention(self._variables))
+        definitions, found, structure = (
+            unit_definitions(self._variables),
+            root.find("CoSimulation"),
+            root.find("ModelStructure"),
+        )
+        assert found is not None
+        assert structure is not None
+        if len(definitions):
+            root.insert(list(root).index(found) + 1, definitions)
+        elements = root.find("ModelVariables")
+        assert elements is not None
+        for variable, element in zip(self._variables, elements, strict=True):
+            if variable.unit:
+                (element[0] if self.fmi_version == 2 else element).set("unit", variable.unit)
+        if self.fmi_version == 2:  # which pythonfmu leaves out
+            unknowns = Element("InitialUnknowns")
+            for i, variable in enumerate(self._variables):
+                if variable.kind in (TIP, SENSOR):
+                    unknowns.append(Element("Unknown", index=str(i + 1)))
+            if len(unknowns):
+                structure.append(unknowns)
+        return root

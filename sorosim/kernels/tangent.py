@@ -1,0 +1,285 @@
+"""Linear systems of implicit steps and of statics on the tree, O(n): articulated bodies for the tangent.
+
+T dq = r with T = R_q + v R_qd + s R_qdd, R the residual (docs/theory.md, 17). `factor_tangent` goes on from evaluate's
+task LINEARISE, `solve_tangent` from its factors alone. A block is a joint or a division of a rod.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy
+from sorosim.kernels.dense_lu import lu_factor, lu_solve, lu_solve_vector
+from sorosim.kernels.derivatives import add_coupling, coupling_maps
+from sorosim.kernels.single import along
+from sorosim.kernels.small import (
+    add,
+    add_coadbar_columns,
+    add_matrix_columns,
+    add_scaled,
+    add_transposed_product,
+    clear,
+    clear_matrix,
+    copy,
+    isolate,
+)
+from sorosim.kernels.tree import (
+    BLOCK,
+    BLOCK_COLUMN,
+    BLOCK_N,
+    BLOCK_PARENT,
+    COLUMN,
+    COLUMN_OFFSET,
+    END,
+    FIRST,
+    GENERAL,
+    KIND,
+    MASSLESS_END,
+    N_COLUMNS,
+    SQUARE,
+    Tree,
+)
+
+# a pivot below this part of the terms that were summed up to its column is rounding
+ROUNDING = 1e-13
+
+
+@by_reference
+class Tangent(NamedTuple):
+    """Factors of a tangent, block by block, in the letters of docs/theory.md, 17."""
+
+    A: np.ndarray  # flat, per block (n, n): LU factors
+    pivot: np.ndarray  # (ndof,) int
+    C: np.ndarray  # (ndof, 18) A^-1 C
+    V: np.ndarray  # (ndof, 6) V^T
+    Z: np.ndarray  # flat, per node on which blocks hang (18, n)
+    place: np.ndarray  # (n_segments,) int: offset of a node in Z, -1: nothing hangs there
+    hanging: np.ndarray  # (n_segments, 3, 6, 6) [M, N, K] that blocks hand on to the node, eliminated
+    node: np.ndarray  # (n_segments + 1, 18) scratch: wrenches p, then x
+
+
+def make_tangent(tree: Tree) -> Tangent:
+    """Allocate for a tree, O(ndof)."""
+    n_segments, ndof = len(tree.segment), len(tree.rows)
+    branches = np.unique(tree.block[tree.block[:, BLOCK_PARENT] >= 0, BLOCK_PARENT])
+    size = 18 * tree.segment[branches, N_COLUMNS]
+    place = np.full(n_segments, -1, dtype=np.int64)
+    place[branches] = np.cumsum(size) - size
+    return Tangent(
+        np.zeros(int((tree.block[:, BLOCK_N] ** 2).sum())), np.zeros(ndof, dtype=np.int64), np.zeros((ndof, 18)),
+        np.zeros((ndof, 6)), np.zeros(int(size.sum())), place, np.zeros((n_segments, 3, 6, 6)),
+        np.zeros((n_segments + 1, 18)),
+    )  # fmt: skip
+
+
+@kernel_in_place
+def implicit_columns(moving, rate, acceleration, J, Jd, Jdd, Z):
+    """Z (18 n,) = [J; J' + v J; J'' + 2 v J' + s J]; J, J', J'' (6 n,) of a block, v and s the two factors."""
+    size = J.shape[0]
+    Z_b, Z_c = Z[size : 2 * size], Z[2 * size :]
+    for i in range(size):
+        Z[i], Z_b[i], Z_c[i] = J[i], rate * J[i], Jdd[i] + acceleration * J[i]
+    if moving:
+        for i in range(size):
+            Z_b[i] += Jd[i]
+            Z_c[i] += 2.0 * rate * Jd[i]
+
+
+@kernel_in_place
+def add_node(tree, k, loaded, ws, tangent, n, J, Z, A, C, W):
+    """Add what the wrench at node k and of what hangs there does: A += J^T L Z, C += J^T L, W += L Z."""
+    M, N, K, own, size = ws.tensor[k, 0], ws.tensor[k, 1], ws.tensor[k, 2], ws.scratch[15:18], 6 * n
+    hangs = tangent.place[k] >= 0
+    for r in range(6):
+        copy(M[r], own[0, r])
+        copy(N[r], own[1, r])
+        clear(own[2, r])
+        if loaded:
+            copy(K[r], own[2, r])
+        if hangs:
+            for tensor in range(3):
+                add(tangent.hanging[k, tensor, r], own[tensor, r])
+    add_matrix_columns(own[0], Z[2 * size :], n, 1.0, W)
+    add_matrix_columns(own[1], Z[size : 2 * size], n, 1.0, W)
+    if loaded or hangs:
+        add_matrix_columns(own[2], Z[:size], n, -1.0, W)
+    for r in range(6):
+        row = J[r * n : (r + 1) * n]
+        for j in range(n):
+            f, out = row[j], C[j]
+            for s in range(6):
+                out[s] -= f * own[2, r, s]
+                out[6 + s] += f * own[1, r, s]
+                out[12 + s] += f * own[0, r, s]
+
+
+@kernel_in_place
+def add_sizes(J, W, n, terms):
+    """terms (n,) += sizes of the terms that a column of J^T W is summed from; J, W (6 n,)."""
+    for r in range(6):
+        largest = 0.0
+        for j in range(n):
+            largest = max(largest, abs(J[r * n + j]))
+        for j in range(n):
+            terms[j] += largest * abs(W[r * n + j])
+
+
+@kernel_lazy("local tangent")
+def factor_tangent(tree, known, rate, acceleration, moving, loaded, ws, tangent) -> int:
+    """Factors of T = R_q + v R_qd + s R_qdd from the tips to the base, after evaluate's task LINEARISE.
+
+    known (ndof,): coordinates with the rows and columns of the unit matrix; rate, acceleration : v and s; moving :
+    whether anything moves, and J' is known; loaded : whether nodes have K_w. Returns -1, or a coordinate of the block
+    whose equations are singular.
+    """
+    H, Y_1, Y_2 = ws.scratch[10:14], ws.wide[1], ws.wide[2]
+    for k in range(tree.segment.shape[0]):
+        if tangent.place[k] >= 0:
+            for tensor in range(3):
+                clear_matrix(tangent.hanging[k, tensor])
+    for b in range(tree.block.shape[0] - 1, -1, -1):
+        n, c0, base = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_PARENT]
+        first, size, square = tree.block[b, FIRST], 6 * n, tree.block[b, SQUARE]
+        A = tangent.A[square : square + n * n].reshape(n, n)
+        C, V, W = tangent.C[c0 : c0 + n], tangent.V[c0 : c0 + n], ws.wide[0, :size]
+        terms = ws.wide[6, :n]
+        clear(terms)
+        for i in range(n):
+            for j in range(n):
+                at = square + i * n + j
+                A[i, j] = -(ws.internal[0, at] + rate * ws.internal[1, at])
+                terms[j] = max(terms[j], abs(A[i, j]))
+        clear_matrix(C)
+        clear_matrix(V)
+        for k in range(first, tree.block[b, END]):
+            hangs = tangent.place[k] >= 0
+            if n > 0:
+                work = tree.segment[k, COLUMN_OFFSET]
+                S, J = ws.column[0, work : work + size], ws.column[1, work : work + size]
+                Z = ws.wide.reshape(-1)[3 * ws.wide.shape[1] : 3 * ws.wide.shape[1] + 3 * size]
+                # of the wrench that the segment hands on: J^T adbar_FC S
+                clear(W)
+                add_coadbar_columns(ws.twist[k, 2], S, n, 1.0, W)
+                if loaded or hangs or tree.segment[k, MASSLESS_END] == 0:
+                    Jd, Jdd = ws.column[2, work : work + size], ws.column[3, work : work + size]
+                    implicit_columns(moving, rate, acceleration, J, Jd, Jdd, Z)
+                    add_node(tree, k, loaded, ws, tangent, n, J, Z, A, C, W)
+                    if hangs:
+                        keep_columns(known[c0 : c0 + n], Z, tangent.Z[tangent.place[k] : tangent.place[k] + 3 * size])
+                add_transposed_product(J, n, W, n, 1.0, A, 0, 0)
+                add_sizes(J, W, n, terms)
+                for j in range(n):
+                    for r in range(6):
+                        V[j, r] += W[r * n + j]
+                if tree.segment[k, KIND] == GENERAL:
+                    coupling_maps(tree, k, ws, ws.twist[k, 2], H)
+                    add_coupling(tree, k, H, n, Y_1[:size], Y_2[:size], A)
+            if base >= 0:
+                for tensor in range(3):
+                    for r in range(6):
+                        if tensor < 2 or loaded:
+                            add(ws.tensor[k, tensor, r], tangent.hanging[base, tensor, r])
+                        if hangs:
+                            add(tangent.hanging[k, tensor, r], tangent.hanging[base, tensor, r])
+        for i in range(n):
+            if known[c0 + i]:
+                isolate(A, i)
+                clear(C[i])
+                clear(V[i])
+                terms[i] = 1.0
+        failed = lu_factor(A, tangent.pivot[c0 : c0 + n])
+        if failed >= 0:
+            return c0 + failed
+        for j in range(n):
+            if not abs(A[j, j]) > ROUNDING * terms[j]:
+                return c0 + j
+        lu_solve(A, tangent.pivot[c0 : c0 + n], C)
+        if base < 0:
+            continue
+        M, N, K = tangent.hanging[base, 0], tangent.hanging[base, 1], tangent.hanging[base, 2]
+        for j in range(n):
+            row = C[j]
+            for r in range(6):
+                f = V[j, r]
+                for s in range(6):
+                    K[r, s] += f * row[s]
+                    N[r, s] -= f * row[6 + s]
+                    M[r, s] -= f * row[12 + s]
+    return -1
+
+
+@kernel_in_place
+def keep_columns(known, Z, out):
+    """out (18 n,) = Z, but for the columns of known coordinates, which are zero."""
+    n = known.shape[0]
+    for r in range(18):
+        for j in range(n):
+            out[r * n + j] = 0.0 if known[j] else Z[r * n + j]
+
+
+@kernel_lazy("local tangent")
+def solve_tangent(tree, tangent, x) -> None:
+    """Overwrite x (ndof,) with T^-1 x, by the factors of `factor_tangent`."""
+    node = tangent.node
+    clear_matrix(node)
+    for b in range(tree.block.shape[0] - 1, -1, -1):
+        n, c0, base = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_PARENT]
+        own, above, square = x[c0 : c0 + n], node[base], tree.block[b, SQUARE]
+        for k in range(tree.block[b, FIRST], tree.block[b, END]):
+            at, p = tangent.place[k], node[k]
+            if at < 0:
+                continue
+            for r in range(6):
+                J = tangent.Z[at + r * n : at + (r + 1) * n]
+                for j in range(n):
+                    own[j] -= J[j] * p[r]
+                if base >= 0:
+                    above[r] += p[r]
+        lu_solve_vector(tangent.A[square : square + n * n].reshape(n, n), tangent.pivot[c0 : c0 + n], own)
+        if base >= 0:
+            for j in range(n):
+                add_scaled(own[j], tangent.V[c0 + j], above[:6])
+
+    for b in range(tree.block.shape[0]):
+        n, c0, base = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_PARENT]
+        own, above = x[c0 : c0 + n], node[base]
+        if base >= 0:
+            for j in range(n):
+                C = tangent.C[c0 + j]
+                own[j] -= along(C, above) + along(C[6:], above[6:]) + along(C[12:], above[12:])
+        for k in range(tree.block[b, FIRST], tree.block[b, END]):
+            at, moved = tangent.place[k], node[k]
+            if at < 0:
+                continue
+            for r in range(18):
+                total, Z = above[r], tangent.Z[at + r * n : at + (r + 1) * n]
+                for j in range(n):
+                    total += Z[j] * own[j]
+                moved[r] = total
+
+
+@kernel_lazy("local tangent")
+def mass_product(tree, ws, x, node, out) -> None:
+    """out (ndof,) = M x, by the columns and inertias of the last evaluation; node (n_segments + 1, 18): scratch."""
+    clear(node[tree.segment.shape[0]])
+    clear(out)
+    for k in range(tree.segment.shape[0]):
+        n, work, c0 = tree.segment[k, N_COLUMNS], tree.segment[k, COLUMN_OFFSET], tree.segment[k, COLUMN]
+        base, a = node[tree.block[tree.segment[k, BLOCK], BLOCK_PARENT]], node[k]
+        for r in range(6):
+            total = base[r]
+            for j in range(n):
+                total += ws.column[1, work + r * n + j] * x[c0 + j]
+            a[r], a[6 + r] = total, 0.0
+    for k in range(tree.segment.shape[0] - 1, -1, -1):
+        n, work, c0 = tree.segment[k, N_COLUMNS], tree.segment[k, COLUMN_OFFSET], tree.segment[k, COLUMN]
+        base, a, F, M = tree.block[tree.segment[k, BLOCK], BLOCK_PARENT], node[k], node[k, 6:12], ws.tensor[k, 0]
+        # F has what hangs on the node already
+        for r in range(6):
+            F[r] += along(M[r], a)
+            for j in range(n):
+                out[c0 + j] += ws.column[1, work + r * n + j] * F[r]
+        if base >= 0:
+            add(F, node[base, 6:12])

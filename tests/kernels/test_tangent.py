@@ -1,0 +1,102 @@
+"""Linear systems of implicit steps and of statics solved along the tree, against the dense matrix."""
+
+import numpy as np
+import pytest
+from helpers.differences import Worst
+from helpers.robots import random_state, varied_tree
+
+import sorosim
+from sorosim.kernels import evaluate as task
+from sorosim.kernels.tangent import factor_tangent, make_tangent, solve_tangent
+from sorosim.kernels.tree import BLOCK, BLOCK_COLUMN, BLOCK_N, BLOCK_PARENT
+
+WORST = Worst()
+# v and s of R_q + v R_qd + s R_qdd: statics, a long step, a short one, and no method's
+FACTORS = {"statics": (0.0, 0.0), "long step": (20.0, 400.0), "short step": (2e4, 4e8), "any": (-3.0, 0.5)}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _report():
+    yield
+    print(WORST.table("tangent along the tree against the dense matrix"))
+
+
+def solve(engine, q, qd, qdd, u, known, rate, acceleration, right):
+    """T^-1 right (ndof, m) along the tree; the coordinate at which T is singular, or -1."""
+    engine.evaluate(task.LINEARISE, q, qd, qdd, u)
+    tangent, loaded = make_tangent(engine.tree), bool(engine.loading)
+    moving = bool(qd.any() or qdd.any())
+    failed = factor_tangent(engine.tree, known, rate, acceleration, moving, loaded, engine.workspace, tangent)
+    out = np.ascontiguousarray(right.T.copy())
+    for x in out if failed < 0 else ():
+        solve_tangent(engine.tree, tangent, x)
+    return out.T, failed
+
+
+def dense(engine, q, qd, qdd, u, known, rate, acceleration):
+    """The same matrix from the derivatives of the residual."""
+    out = engine.evaluate(task.RESIDUAL_DERIVATIVES, q, qd, qdd, u)
+    T = out.by_q + rate * out.by_qd + acceleration * out.mass
+    T[known], T[:, known] = 0.0, 0.0
+    T[known, known] = 1.0
+    return T
+
+
+@pytest.mark.parametrize("seed", range(16))
+@pytest.mark.parametrize("name", FACTORS)
+def test_solutions_are_those_of_the_dense_matrix(seed, name):
+    robot, rng = varied_tree(seed), np.random.default_rng(seed)
+    engine = robot.engine
+    if not engine.has_local_tangent:
+        engine = engine.unloaded
+    q, qd, qdd, u = random_state(rng, robot)
+    if name == "statics":
+        qd, qdd = 0.0 * qd, 0.0 * qdd
+    known = rng.random(robot.ndof) < 0.1 * (seed % 3)
+    T = dense(engine, q, qd, qdd, u, known, *FACTORS[name])
+    exact = rng.normal(size=(robot.ndof, 3))
+    found, failed = solve(engine, q, qd, qdd, u, known, *FACTORS[name], T @ exact)
+    parts = [subtree(engine, b) for b in range(len(engine.tree.block))]
+    conditions = [scaled_condition(T[np.ix_(part, part)]) for part in parts if len(part)]
+    if failed >= 0:
+        # with the base held the part beyond it is singular, T as a whole may be regular
+        assert name == "statics"
+        part = subtree(engine, block_of(engine, failed))
+        assert np.linalg.svd(T[np.ix_(part, part)], compute_uv=False)[-1] <= 1e-12 * np.abs(T).max()
+        return
+    # what is eliminated beyond a base that is held has a condition of its own
+    error, condition = np.abs(found - exact).max() / np.abs(exact).max(), max(*conditions, np.linalg.cond(T))
+    assert WORST.note(f"{name}, over the condition number", error / condition) <= 1e-14
+    WORST.note(name, error)
+
+
+def block_of(engine, coordinate):
+    first, n = engine.tree.block[:, BLOCK_COLUMN], engine.tree.block[:, BLOCK_N]
+    return int(np.flatnonzero((first <= coordinate) & (coordinate < first + n))[0])
+
+
+def subtree(engine, block):
+    """Coordinates of a block and of all that hangs on it."""
+    tree, inside = engine.tree, {block}
+    for b in range(block + 1, len(tree.block)):
+        parent = tree.block[b, BLOCK_PARENT]
+        if parent >= 0 and int(tree.segment[parent, BLOCK]) in inside:
+            inside.add(b)
+    ranges = [np.arange(tree.block[b, BLOCK_N]) + tree.block[b, BLOCK_COLUMN] for b in sorted(inside)]
+    return np.concatenate(ranges).astype(int)
+
+
+def scaled_condition(T):
+    """Condition number after rows and columns are divided by their largest entries."""
+    rows = np.maximum(np.abs(T).max(axis=1), 1e-300)
+    T = T / rows[:, None]
+    return np.linalg.cond(T / np.maximum(np.abs(T).max(axis=0), 1e-300))
+
+
+def test_a_block_without_pivot_is_named():
+    robot = sorosim.load("pendulum")
+    engine, none = robot.engine, np.zeros(robot.ndof)
+    weightless = engine.replace(gravity=np.zeros(3))
+    known = np.zeros(robot.ndof, dtype=bool)
+    _, failed = solve(weightless, none, none, none, np.zeros(0), known, 0.0, 0.0, np.ones((robot.ndof, 1)))
+    assert failed == 0
