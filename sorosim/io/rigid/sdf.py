@@ -163,19 +163,20 @@ class _Reader:
             inner = "" if name == MODEL else f"{name}::"
             if given := element.attributes.get("canonical_link"):
                 return self.known(given, inner, element, "link")
-            return next((link for link in self.of("link") if link.startswith(inner)), name)
+            inside = (own for own, e in self.frames.items() if e.tag == "link" and own.startswith(inner))
+            return next(inside, name)
         return name if element.tag == "link" else self.own_model(name)
 
     def carrier(self, name: str) -> str:
         """The link that a frame moves with."""
-        way = [name]
+        way = {name: None}  # a set in order
         while name != WORLD and self.frames[name].tag != "link":
             name = self.attached(name)
             if name in way:
-                place = self.frames[way[0]].place
+                place = self.frames[next(iter(way))].place
                 self.mistakes.note(place, "a frame on a link", f"frames in a ring: {', '.join(way)}")
                 return WORLD
-            way.append(name)
+            way[name] = None
         return name
 
     def base(self, name: str) -> str:
