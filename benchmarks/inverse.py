@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import cycle, islice
+from typing import Any
 
 import numpy as np
 import scipy.optimize
@@ -33,6 +34,7 @@ RADIUS, HEIGHT, STEPS, HOLD = 0.04, -0.283, 200, 8.0
 # distance by which it has to be nearer to count; how far targets are that are out of reach, over the robot's extent
 COARSE, FINE, STARTS, NEARER, FAR = 200, 2000, 5, 1e-5, (1.2, 2.0)
 FEW = 200, 40
+METHODS: dict[Any, Any] = {"trust-constr": {"gtol": 1e-8}, "SLSQP": {"ftol": 1e-14}}
 
 
 def _cold(context: Context) -> Action:
@@ -121,9 +123,9 @@ class Subject:
         scale = np.repeat([1.0, 1.0 / self.extent], 3)
         return scale * error, scale[:, None] * (tangent_inv(-error) @ J)
 
-    def remaining(self, u: Array, q: Array, goal: Array) -> float:
-        """Error of the equilibrium under inputs, computed anew from coordinates near it."""
-        eq = statics(self.robot, u, q0=q, stable=False)
+    def remaining(self, u: Array, near: Any, goal: Array) -> float:
+        """Error of the stable equilibrium under inputs, computed anew from coordinates or an equilibrium near it."""
+        eq = statics(self.robot, u, q0=near)
         return float(np.linalg.norm(self.error(eq.q, goal)[0]))
 
 
@@ -204,7 +206,7 @@ def _along(subject: Subject, n: int) -> str:
 
 
 def _out_of_reach(subject: Subject) -> str:
-    """Targets out of reach, and how near SLSQP comes from several starts."""
+    """Targets out of reach, and how near a second optimiser comes from several starts."""
     seconds: list[float] = []
     farther, nearer, alone = [], 0, 0
     goals, rng = subject.far(np.random.default_rng(2)), np.random.default_rng(3)
@@ -216,26 +218,30 @@ def _out_of_reach(subject: Subject) -> str:
         if found.reached:
             continue
         seconds.append(elapsed)
-        best = min(_nearest(subject, goal, rng.uniform(0.0, subject.high, len(subject.bounds))) for _ in range(STARTS))
-        excess = found.error / best - 1.0 if np.isfinite(best) else 0.0
-        alone += not np.isfinite(best)
-        nearer += excess < -NEARER
+        starts = rng.uniform(0.0, 1.0, (STARTS, len(subject.bounds)))
+        excess = found.error / min(nearest(subject, goal, start) for start in starts) - 1.0
+        alone += excess == -1.0
+        nearer += -1.0 < excess < -NEARER
         if excess > NEARER:
             farther.append(excess)
     worst = f", by {100.0 * max(farther):.2g} % at most" if farther else ""
     return (
-        f"out of reach: {len(seconds)}; {_figures(np.array(seconds))}; SLSQP from {STARTS} starts is nearer in "
+        f"out of reach: {len(seconds)}; {_figures(np.array(seconds))}; trust-constr from {STARTS} starts is nearer in "
         f"{len(farther)}{worst}, farther in {nearer}, without an equilibrium in {alone}"
     )
 
 
-def _nearest(subject: Subject, goal: Array, start: Array) -> float:
-    """The least error that SLSQP finds over the tensions, with equilibria of `statics`; inf where it has none."""
-    robot, n, near = subject.robot, len(start), None
+def nearest(subject: Subject, goal: Array, share: Array) -> float:
+    """The least error over the tensions that SciPy finds from a start (shares of their bounds); inf where it has none.
+
+    By trust-constr, whose barrier keeps it off the bounds, so SLSQP goes on from where it stops. Equilibria are those
+    of `statics`, gradients exact.
+    """
+    robot, eq = subject.robot, None
 
     def half_square(share: Array) -> tuple[float, Array]:
-        nonlocal near
-        eq = near = statics(robot, subject.high * share, q0=near)
+        nonlocal eq
+        eq = statics(robot, subject.high * share, q0=eq, stable=False)
         system = StaticSystem(robot, eq.u.copy(), {})
         if robot.loop_names:
             rows = robot.loop_rows(eq.q)
@@ -245,14 +251,15 @@ def _nearest(subject: Subject, goal: Array, start: Array) -> float:
         error, slope = subject.error(eq.q, goal)
         return 0.5 * float(error @ error), subject.high * (error @ slope @ q_by)
 
+    bounds = scipy.optimize.Bounds(0.0, 1.0, keep_feasible=True)
     try:
-        found = scipy.optimize.minimize(
-            half_square, start / subject.high, jac=True, method="SLSQP", bounds=[(0.0, 1.0)] * n,
-            options={"maxiter": 100, "ftol": 1e-13},
-        )  # fmt: skip
+        for method, options in METHODS.items():
+            share = scipy.optimize.minimize(
+                half_square, share, jac=True, method=method, bounds=bounds, options=options
+            ).x.clip(0.0, 1.0)
+        return subject.remaining(subject.high * share, eq, goal)
     except ConvergenceError:
         return float("inf")
-    return float(np.sqrt(2.0 * found.fun))
 
 
 def _figures(seconds: Array) -> str:

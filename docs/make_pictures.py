@@ -187,14 +187,15 @@ def pictures() -> None:
 
 
 def inverse_statics() -> None:
-    """A letter that an arm draws."""
+    """A letter that an arm draws, and a finger that touches pins."""
+    runs = {}
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-        run = runpy.run_path(str(DOCS.parent / "examples" / "draw_a_letter.py"))["run"]
+        for name in ("draw_a_letter", "touch_three_pins"):
+            runs[name] = runpy.run_path(str(DOCS.parent / "examples" / f"{name}.py"))["run"]
+    run = runs["draw_a_letter"]
     still(run, "inverse_letter", t=run.t[[5, 40, -1]], trails=True, tips=["upper"], ghosts="time")
-    text = (DOCS / "inverse_statics.md").read_text(encoding="utf-8")
-    names: dict[str, Any] = {"sorosim": sorosim}
-    exec(re.search(r"^finger = (?:.|\n)*?(?=^print)", text, re.MULTILINE)[0], names)
-    still(names["touching"].equilibrium, "inverse_finger", view="z")
+    run = runs["touch_three_pins"]
+    still(run, "inverse_finger", t=[run.t[-1]], view="z")
 
 
 def optimal_control() -> None:

@@ -208,7 +208,10 @@ JOINTS = Registry(
     check=_makes_things,
 )
 LOADS = Registry(
-    "sorosim.loads", "load", modules=_modules("loads", "wrench line_load spring fluid contact"), check=_makes_things
+    "sorosim.loads",
+    "load",
+    modules=_modules("loads", "wrench line_load spring fluid contact magnet"),
+    check=_makes_things,
 )
 ACTUATORS = Registry(
     "sorosim.actuators",

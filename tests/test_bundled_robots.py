@@ -18,7 +18,7 @@ COORDINATES = {
     "contact_cylinder": 24, "finray_grasp": 78, "gripper_grasps_sphere": 40, "rod_pile": 132, "snake_on_plane": 27,
     "particle": 2, "jumping_lamp": 5, "soft_cart_pole": 6, "two_segment_arm": 20,
     "swing_up_cart_pole": 4, "soft_furuta": 4, "soft_pendubot": 6,
-    "polypeptide": 24,
+    "polypeptide": 24, "magnetic_catheter": 20,
     "puma560": 6, "ur5_with_soft_gripper": 33,
 }  # fmt: skip
 LOOPS = {"fin_ray": 6, "hybrid_parallel": 2, "soft_gripper_parallel": 6, "stewart_soft": 6, "soft_ring": 1,

@@ -38,6 +38,14 @@ print(f"{robot.name}: the tip goes round, over {1e3 * np.ptp(run.tip()[-200:, 0]
 run.still("pneumatic_bellow.png", t=[2.0, 2.5, 3.0, 3.5], trails=True, **LOOK)
 
 # %%
+# A catheter whose tip is magnetised follows a field that turns. How far does the tip go for 25 mT?
+
+robot = sorosim.load("magnetic_catheter")
+run = sorosim.simulate(robot)
+print(f"{robot.name}: the tip goes round, over {1e3 * np.ptp(run.tip()[-200:, 0]):.0f} mm")
+run.still("magnetic_catheter.png", t=[2.0, 2.5, 3.0, 3.5], trails=True, **LOOK)
+
+# %%
 # A UR5 by its published Denavit-Hartenberg rows, with three soft fingers on its flange.
 
 robot = sorosim.load("ur5_with_soft_gripper")

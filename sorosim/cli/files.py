@@ -192,14 +192,18 @@ def new(
 
 def schema(
     sweep: Annotated[bool, Flag("--sweep", help="Print that of sweep files instead.")] = False,
+    task: Annotated[bool, Flag("--task", help="Print that of task files of optimal control instead.")] = False,
 ) -> None:
     """Print the JSON Schema of robot files, for editors that complete and check while you type.
 
     Example: sorosim schema > sorosim.schema.json
     """
+    from sorosim.control.task import task_schema
     from sorosim.io import json_schema, sweep_schema
 
-    as_json(sweep_schema() if sweep else json_schema())
+    if sweep and task:
+        raise InputError("schema", "--sweep or --task", "both")
+    as_json(task_schema() if task else sweep_schema() if sweep else json_schema())
 
 
 def convert(

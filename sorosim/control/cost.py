@@ -1,12 +1,12 @@
 """What a motion costs, declared by names: sums of squares, whose derivatives are exact.
 
 J = sum_k dt/2 |r(t_k, x_k, u_k)|^2 + 1/2 |r_N(x_N)|^2, x = [q; qd]. Second derivatives are those of Gauss and Newton,
-J_r^T J_r. Source: docs/theory.md, 15.
+J_r^T J_r. Source: docs/theory.md, 16.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -16,7 +16,8 @@ from sorosim.arrays import Array
 from sorosim.declare import At, Boolean, Declared, ListOf, Part, Quantity, Type, Vector, key
 from sorosim.declare.base import Define
 from sorosim.declare.types import SignalVector, is_list
-from sorosim.errors import ModelError
+from sorosim.errors import InputError, ModelError, SorosimError
+from sorosim.model.pose import check_pose
 from sorosim.problems import shown
 from sorosim.signals import as_signal
 
@@ -55,11 +56,20 @@ class Course(Type):
         return self.signals.schema(define)
 
 
+class Place(Type):
+    """A place on a link, as `LinkFrames` takes one."""
+
+    def schema(self, define: Define) -> dict[str, Any]:
+        section = {"type": "array", "prefixItems": [{"type": "string"}, {"type": "number", "minimum": 0, "maximum": 1}],
+                   "minItems": 2, "maxItems": 2}  # fmt: skip
+        return {"anyOf": [{"type": "string"}, section]}
+
+
 class Poses(Type):
     """A pose (4, 4), poses (N + 1, 4, 4), or a function of t that gives one."""
 
     def check(self, value: Any) -> Any:
-        return value if callable(value) else _finite(value, (4, 4) if np.ndim(value) == 2 else (None, 4, 4))
+        return value if callable(value) else _rigid(_finite(value, (4, 4) if np.ndim(value) == 2 else (None, 4, 4)))
 
 
 class Functions(Type):
@@ -85,6 +95,13 @@ def _finite(value: Any, shape: tuple[int | None, ...]) -> Array:
     return out
 
 
+def _rigid(poses: Array) -> Array:
+    """Poses, if they are some."""
+    for k, pose in enumerate(poses.reshape(-1, 4, 4)):
+        check_pose(f"[{k}]" if poses.ndim == 3 else "", pose)
+    return poses
+
+
 @dataclass(frozen=True)
 class StateWeights(Declared, title="Weights of a state"):
     """Weights of the distance from the goal."""
@@ -97,7 +114,7 @@ class StateWeights(Declared, title="Weights of a state"):
 class PlaceCost(Declared, title="Costs of places"):
     """A frame on a link that is to reach or follow a position or a pose."""
 
-    place: Any = key(Type(), "Name of a link or of a frame, [link, s], in Python also an Anchor.", "arm")
+    place: Any = key(Place(), "Name of a link or of a frame, [link, s], in Python also an Anchor.", "arm")
     _: KW_ONLY
     position: Any = key(
         Course(), "Where it is to be: lengths or expressions of t; in Python also an array (N + 1, 3) or a function.",
@@ -121,7 +138,7 @@ class PlaceCost(Declared, title="Costs of places"):
 class Obstacle(Declared, title="Obstacles"):
     """A ball, or a box along the axes of the world, from which places keep away: w/2 max(0, clearance - distance)^2."""
 
-    places: tuple[Any, ...] = key(ListOf(Type(), "at least one place"), "Places, as `place`.", "[arm, [arm, 0.5]]")
+    places: tuple[Any, ...] = key(ListOf(Place(), "at least one place"), "Places, as `place`.", "[arm, [arm, 0.5]]")
     centre: tuple[float, ...] = key(Vector("length"), "Its centre.", "[30 cm, 0, 0]")
     _: KW_ONLY
     radius: float | None = key(Quantity("length", above=0.0), "Of a ball.", "5 cm", default=None)
@@ -190,16 +207,27 @@ class Cost(Declared, title="Costs"):
         return bool(self.goal or self.final or self.exact)
 
 
+def called(where: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    """What a user's function gives."""
+    try:
+        return function(*arguments)
+    except SorosimError:
+        raise
+    except Exception as error:
+        raise InputError(where, "a function without errors", f"{type(error).__name__}: {error}") from error
+
+
 def course(value: Any, times: Array, shape: tuple[int, ...], where: str) -> Array:
     """References at times: (n, 3) or (n, 4, 4)."""
     if isinstance(value, tuple):
         return np.stack([as_signal(one, where).sample(times) for one in value], axis=-1)
     if callable(value):
+        rows = [called(where, value, float(t)) for t in times]
         try:
-            out = _finite([value(float(t)) for t in times], (None, *shape))
+            out = _finite(rows, (None, *shape))
+            return out if shape == (3,) else _rigid(out)
         except ModelError as error:
             raise error.inside(where) from None
-        return out
     if value.ndim == len(shape):
         return np.broadcast_to(value, (len(times), *shape))
     if len(value) != len(times):

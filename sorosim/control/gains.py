@@ -11,6 +11,7 @@ from sorosim.arrays import Array
 from sorosim.control.problem import Problem
 from sorosim.control.solvers import Solution, backward
 from sorosim.control.steps import DiscreteMotion
+from sorosim.errors import InputError
 
 # of the state, by which a step from the goal may change it where the goal is one of rest
 AT_REST = 1e-6
@@ -61,6 +62,8 @@ class Gains:
     def __call__(self, t: float, q: Array, qd: Array) -> Array:
         """Inputs (n_actuators,) at a time and state."""
         k, x = int((t - self.t[0]) / self.dt + ROUNDING), np.concatenate([q, qd])
+        if len(x) != self.x.shape[1]:
+            raise InputError("Gains", f"a state of {self.x.shape[1]} numbers, [q; qd]", f"{len(x)}, of another robot")
         if k >= len(self.t) and self.hold is not None:
             u = self.u_goal + self.hold @ (x - self.goal)
         else:

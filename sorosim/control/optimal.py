@@ -35,6 +35,8 @@ from sorosim.validation import Number, Values, choice
 KIND = "optimal motion"
 # of a step: a horizon is a whole number of steps up to rounding
 WHOLE = 1e-6
+# of derivatives of steps: 4 GB
+MOST_NUMBERS = 500_000_000
 
 
 def optimal_control(
@@ -59,7 +61,7 @@ def optimal_control(
         Coordinates at rest, from which `Cost.goal`, `Cost.final` and `Cost.exact` count the distance; what a mapping
         leaves out is zero.
     u0 : as `u` of `rollout`, or mapping of actuator name to expression of t
-        First guess. Default: zero, and the weights at the end rise in four stages.
+        First guess, moved into the bounds. Default: zero, and the weights at the end rise in four stages.
     solver : {"ddp", "fddp", "l-bfgs-b"}
         Differential dynamic programming; box-FDDP of crocoddyl (extra `crocoddyl`); L-BFGS-B of SciPy. Default: ddp.
     iterations : int
@@ -127,6 +129,10 @@ def problem_of(
     target = None if goal is None else np.concatenate([_coordinates(robot, goal), np.zeros(robot.ndof)])
     if target is None and spec.needs_goal:
         raise InputError("goal", "coordinates, since the cost counts the distance from a goal", "none")
+    if (most := MOST_NUMBERS // (2 * robot.ndof) ** 2) < n_steps:
+        raise InputError(
+            "horizon", f"at most {most} steps of dt, whose derivatives fit into memory", f"{n_steps} steps"
+        )
     motion = DiscreteMotion(robot, chosen["dt"], **options)
     terms = Terms(spec, robot, chosen["dt"], target)
     return Problem(motion, terms, input_bounds(robot, u_bounds), np.zeros(2 * robot.ndof), n_steps), target

@@ -1,4 +1,4 @@
-"""Solvers of optimal control problems: each improves inputs from a first guess on (docs/theory.md, 15)."""
+"""Solvers of optimal control problems: each improves inputs from a first guess on (docs/theory.md, 16)."""
 
 from __future__ import annotations
 
@@ -259,32 +259,38 @@ SOLVERS: dict[str, Solver] = {"ddp": ddp, "fddp": fddp, "l-bfgs-b": l_bfgs_b}
 STAGES = (1e-3, 1e-2, 1e-1, 1.0)
 # of exact goals: most updates of multipliers, distance [SI] that is none, and decrease below which weights rise tenfold
 MULTIPLIER_UPDATES, REACHED, SLOW = 30, 1e-6, 0.25
+# tolerance of the cost, over that asked for, until multipliers change, and by what it falls at each change
+LOOSE, TIGHTER = 1e2, 0.1
 
 
 def solve(solver: str, problem: Problem, U: Array | None, iterations: int, tolerance: float) -> Solution:
-    """Solve, in stages where there is no guess U; then, where the goal is to be met exactly, by multipliers."""
+    """Solve, in stages where there is no guess U; where the goal is to be met exactly, by multipliers.
+
+    Multipliers are updated from the first loose solution on (the inexact method of multipliers).
+    """
     terms, total, improve = problem.terms, 0, SOLVERS[solver]
+    exact, loose = terms.cost.exact, LOOSE * tolerance
     guess = np.zeros((problem.N, problem.motion.n_inputs)) if U is None else U
-    for stage in STAGES if U is None and terms.has_end else STAGES[-1:]:
+    stages = STAGES[-iterations:] if U is None and terms.has_end else STAGES[-1:]
+    for k, stage in enumerate(stages, start=1):
         terms.final_scale = stage
-        loose = tolerance if stage == 1.0 else 1e2 * tolerance
-        found = improve(problem, guess, max(iterations - total, 1), loose)
+        left = iterations - total - (len(stages) - k)  # one for each stage that follows
+        found = improve(problem, guess, left, tolerance if stage == 1.0 and not exact else loose)
         guess, total = found.U, total + found.iterations
-    miss, before = np.zeros(0), np.inf
-    if terms.cost.exact:
-        for _ in range(MULTIPLIER_UPDATES):
-            miss = np.where(terms.final > 0.0, found.X[-1] - terms.goal, 0.0)
-            size = float(np.abs(miss).max())
-            if size <= REACHED or total >= iterations:
-                break
-            terms.shift += miss
-            if size > SLOW * before:
-                terms.final, terms.shift = 10.0 * terms.final, terms.shift / 10.0
-            before = size
-            found = improve(problem, found.U, iterations - total, 1e-2 * tolerance)
-            total += found.iterations
-        miss = miss[np.abs(miss) > REACHED]
-    words = found.message or f"not converged after {total} iterations"
-    if len(miss):
-        words += f"; the end misses the goal by {np.abs(miss).max():.2g}"
-    return found._replace(iterations=total, converged=found.converged and not len(miss), message=words)
+    size, before = 0.0, np.inf
+    for _ in range(MULTIPLIER_UPDATES if exact else 0):
+        miss = np.where(terms.final > 0.0, found.X[-1] - terms.goal, 0.0)
+        size = float(np.abs(miss).max())
+        if (size <= REACHED and loose <= tolerance) or total >= iterations:
+            break
+        terms.shift += miss
+        if size > SLOW * before:
+            terms.final, terms.shift = 10.0 * terms.final, terms.shift / 10.0
+        before, loose = size, max(tolerance, TIGHTER * loose)
+        found = improve(problem, found.U, iterations - total, loose)
+        total += found.iterations
+    reached = size <= REACHED
+    words = found.message or "not converged"
+    if not reached:
+        words += f"; the end misses the goal by {size:.2g}"
+    return found._replace(iterations=total, converged=found.converged and reached, message=words)

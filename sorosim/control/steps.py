@@ -1,4 +1,4 @@
-"""The discrete motion x' = f(t, x, u) of a robot, x = [q; qd], and its derivatives (docs/theory.md, 15)."""
+"""The discrete motion x' = f(t, x, u) of a robot, x = [q; qd], and its derivatives (docs/theory.md, 16)."""
 
 from __future__ import annotations
 

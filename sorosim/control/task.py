@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any
@@ -9,16 +10,21 @@ from typing import Any
 from sorosim.control.cost import Cost
 from sorosim.control.optimal import OptimalMotion, optimal_control
 from sorosim.declare import INVALID, At, Given, ListOf, MapOf, Name, Part, Scope, Text, key
-from sorosim.errors import FileError
+from sorosim.errors import FileError, InputError, ModelError
 from sorosim.io.nodes import nodes_of, plain
 from sorosim.io.robot_file import Version
+from sorosim.io.schema import file_schema
 from sorosim.io.yaml_reader import read_file
 from sorosim.options import ByName, ControlOptions, StepOptions, given
-from sorosim.problems import failure, shown
+from sorosim.problems import Located, failure, locate, shown
 from sorosim.robot import Robot
 
 FIRST_LINE = "sorosim_task: 1"
 FORMAT_VERSION = 1
+ABOUT = (
+    "Version 1 of the format of sorosim's tasks of optimal control: arguments of sorosim.optimal_control. Numbers are "
+    "in SI units unless a text gives a unit."
+)
 _BY_COORDINATE = MapOf(Given(), Text("the name of a coordinate or a link"))
 
 
@@ -49,12 +55,34 @@ class TaskFile(ControlOptions, StepOptions, title="Task of optimal control"):
         "Motions of driven coordinates; without it those of the robot's file.", "{lid: 30 deg*t}", default=None,
     )  # fmt: skip
 
+    def validate(self) -> None:
+        for name in ("horizon", "dt"):
+            if getattr(self, name) is None:
+                example = self.declaration()[name].example
+                raise ModelError("", f"the key '{name}'", "nothing", f"for instance {name}: {example}")
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task that was read: what it says, and where in its file that stands."""
+
+    spec: TaskFile
+    data: Mapping[str, Any]
+    places: Located
+
     def solve(self, robot: Robot) -> OptimalMotion:
-        """The motion of least cost of a robot."""
-        return optimal_control(robot, **{name: value for name, value in given(self).items() if name != "sorosim_task"})
+        """The motion of least cost of a robot (FileError: the task does not fit it)."""
+        arguments = {name: value for name, value in given(self.spec).items() if name != "sorosim_task"}
+        try:
+            return optimal_control(robot, **arguments)
+        except InputError as error:
+            problem = locate(error, (), self.data)
+            if not problem.path:  # the robot is wrong, not the task
+                raise
+            raise failure([problem], self.places) from None
 
 
-def read_task(path: str | Path) -> TaskFile:
+def read_task(path: str | Path) -> Task:
     """Read and check a task file.
 
     Raises
@@ -71,4 +99,9 @@ def read_task(path: str | Path) -> TaskFile:
     found = TaskFile.read(data, At(scope))
     if found is INVALID:
         raise failure(scope.problems, places)
-    return found  # type: ignore[no-any-return]
+    return Task(found, data, places)
+
+
+def task_schema() -> dict[str, Any]:
+    """JSON Schema of task files."""
+    return file_schema(TaskFile, ABOUT)

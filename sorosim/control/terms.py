@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sorosim.arrays import Array
-from sorosim.control.cost import Cost, StateWeights, course
+from sorosim.control.cost import Cost, StateWeights, called, course
 from sorosim.dynamics.link_frames import LinkFrames
 from sorosim.errors import InputError, ModelError, nearest
 from sorosim.lie.so3 import log_so3, skew
@@ -145,7 +145,7 @@ class Terms:
         by_x, by_u = np.hstack([of_q, np.zeros_like(of_q)]), np.zeros((len(of_q), m))
         for j, function in enumerate(cost.final_functions if last else cost.functions):
             where = f"cost.{'final_' if last else ''}functions[{j}]"
-            given = function(float(times[k]), q, X[k, n:], *(() if last else (U[k],)))
+            given = called(where, function, float(times[k]), q, X[k, n:], *(() if last else (U[k],)))
             parts = _checked(where, given, (n, n) if last else (n, n, m))
             value = np.concatenate([value, parts[0]])
             by_x = np.vstack([by_x, np.hstack(parts[1:3])])
@@ -176,9 +176,13 @@ def _checked(where: str, given: Any, columns: tuple[int, ...]) -> list[Array]:
     if not isinstance(given, tuple | list) or len(given) != count:
         names = "r, dr/dq, dr/dqd" + ("" if count == 3 else ", dr/du")
         raise InputError(where, f"{count} arrays: {names}", type(given).__name__)
-    out = [np.atleast_1d(np.asarray(given[0], dtype=float))]
-    for part, n in zip(given[1:], columns, strict=True):
-        rows = np.asarray(part, dtype=float).reshape(-1, n) if np.size(part) == len(out[0]) * n else np.zeros((0, n))
+    try:
+        first, *parts = (np.asarray(part, dtype=float) for part in given)
+    except (TypeError, ValueError) as error:
+        raise InputError(where, "arrays of numbers", str(error)) from None
+    out = [np.atleast_1d(first)]
+    for part, n in zip(parts, columns, strict=True):
+        rows = part.reshape(-1, n) if np.size(part) == len(out[0]) * n else np.zeros((0, n))
         if len(rows) != len(out[0]):
             raise InputError(where, f"derivatives of shape ({len(out[0])}, {n})", f"one of shape {np.shape(part)}")
         out.append(rows)

@@ -521,21 +521,22 @@ class SignalOf(Type):
 
 @dataclass(frozen=True)
 class SignalVector(Type):
-    """A list of three signals of one dimension."""
+    """A list of three signals of one dimension, or of another number."""
 
     dimension: str
     variables: tuple[str, ...] = ("t",)
     _: KW_ONLY
     functions: bool = True
+    count: int = 3
 
     @property
-    def one(self) -> SignalOf:
+    def one(self) -> Type:
         """Type of an entry."""
         return SignalOf(self.dimension, self.variables, functions=self.functions)
 
     def read(self, value: Any, at: At) -> Any:
-        if not is_list(value) or len(value) != 3:
-            return at.fail(f"a list of 3, each {DIMENSIONS[self.dimension].label}", shown(value))
+        if not is_list(value) or len(value) != self.count:
+            return at.fail(f"a list of {self.count}, each {DIMENSIONS[self.dimension].label}", shown(value))
         found = tuple(self.one.read(entry, at / i) for i, entry in enumerate(value))
         return INVALID if any(entry is INVALID for entry in found) else found
 
@@ -550,10 +551,21 @@ class SignalVector(Type):
 
     def schema(self, define: Define) -> dict[str, Any]:
         unit = DIMENSIONS[self.dimension].unit
-        return {"type": "array", "items": self.one.schema(define), "minItems": 3, "maxItems": 3, "x-unit": unit}
+        n = self.count
+        return {"type": "array", "items": self.one.schema(define), "minItems": n, "maxItems": n, "x-unit": unit}
 
     def within(self, part: str | int) -> Type | None:
         return self.one if isinstance(part, int) else None
+
+
+@dataclass(frozen=True)
+class FormulaVector(SignalVector):
+    """A list of three quantities or expressions of variables."""
+
+    @property
+    def one(self) -> Type:
+        """Type of an entry."""
+        return Formula(self.dimension, self.variables)
 
 
 def _is_text_table(value: Any) -> bool:

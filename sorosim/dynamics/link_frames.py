@@ -87,7 +87,7 @@ def as_anchor(description: Description, frame: Any, where: str = "place") -> Anc
         link, s = frame
         if link not in links:
             raise InputError(where, "the name of a link", f"'{link}'", nearest(link, links))
-        if not isinstance(s, int | float | np.number) or not 0.0 <= float(s) <= 1.0:
+        if not isinstance(s, int | float | np.number) or isinstance(s, bool) or not 0.0 <= float(s) <= 1.0:
             raise InputError(f"{where}.{link}", "a fraction of the rod's length from 0 to 1", f"{s!r}")
         return Anchor(link, s=float(s))
     raise InputError(where, "a link, (link, s), a frame or an Anchor", f"{frame!r}"[:60])

@@ -37,7 +37,7 @@ from sorosim.kernels.kinematics import (
 )
 from sorosim.kernels.loop_joint import N_LAWS
 from sorosim.kernels.loops import ERROR, Closure, make_closure
-from sorosim.kernels.probe import probe_places
+from sorosim.kernels.probe import probe
 from sorosim.kernels.rod_actuators import RodActuators, tendon_lengths, tensions
 from sorosim.kernels.saddle import Saddle, make_saddle
 from sorosim.kernels.tree import BLOCK_N, MASSLESS_END, RIGID, Workspace, make_workspace
@@ -226,11 +226,13 @@ class Engine:
 
     def poses_at(self, places: Places, q: Array, jacobian: bool = False) -> tuple[Array, Array]:
         """Poses (n, 4, 4) and, with `jacobian`, body Jacobians (n, 6, ndof) at places."""
-        self.sweep(q, self.zero_rates, COLUMNS if jacobian else POSES)
         n = len(places.pieces)
         kind = self.gravity.dtype
         g, J = np.empty((n, 4, 4), dtype=kind), np.zeros((n if jacobian else 0, 6, self.ndof), dtype=kind)
-        probe_places(self.tree._replace(strain=places.strain), places.pieces, jacobian, q, self.workspace, g, J)
+        q = np.ascontiguousarray(q, dtype=kind)  # what `entry` relies on
+        pieces, rest = self.tree._replace(strain=places.strain), np.zeros(self.ndof)
+        arguments = self.tree, pieces, places.pieces, jacobian, q, rest, self.gravity, self.workspace, g, J
+        self.prepared(probe, arguments)(*arguments)
         return g, J
 
     @property

@@ -69,6 +69,8 @@ class StaticSystem:
 
     def q(self, x: Array, load: float = 1.0) -> Array:
         """All coordinates from the free ones; driven ones move in with the load."""
+        if self.n_free == self.robot.ndof:
+            return x[: self.n_free].copy()
         q = np.empty(self.robot.ndof)
         q[self.partition.free] = x[: self.n_free]
         rest = (self.robot.engine.elastic.rest if self.begin is None else self.begin[0])[self.partition.driven]
@@ -90,6 +92,8 @@ class StaticSystem:
     def multipliers(self, x: Array) -> Array:
         """All multipliers (m,)."""
         out = np.zeros(len(self.weight))
+        if not len(out):
+            return out
         out[self.rows] = self.weight[self.rows] * x[self.n_free :]
         return out
 
@@ -160,10 +164,11 @@ class StaticSystem:
         return self._assembled(evaluation, load)
 
     def _assembled(self, evaluation: Evaluation, load: float) -> Array:
+        tau = evaluation.tau if self.n_free == self.robot.ndof else evaluation.tau[self.partition.free]
         if not self.robot.n_multipliers:
-            return evaluation.tau[self.partition.free]
+            return tau
         errors = self.weight * (evaluation.closure.value[ERROR] - (1.0 - load) * self._gap)
-        return np.concatenate([evaluation.tau[self.partition.free], errors[self.rows]])
+        return np.concatenate([tau, errors[self.rows]])
 
     def full_residual(self, q: Array, multiplier: Array) -> Array:
         """Residual (ndof,); at equilibrium it is the force that the driven coordinates need, and zero elsewhere."""
@@ -177,6 +182,8 @@ class StaticSystem:
     def linearised(self, x: Array) -> tuple[Array, Array, Array]:
         """Residual of the unknowns, its derivative by them, and by all inputs and driven coordinates."""
         residual, K, by_q, B = self._linearised(x, 1.0)
+        if len(residual) == self.robot.ndof == self.n_free:  # neither loops nor driven coordinates
+            return residual, K, -B
         n = B.shape[1]
         by = np.zeros((len(residual), n + len(self.partition.driven)))
         by[: self.n_free, :n] = -B[self.partition.free]

@@ -311,7 +311,7 @@ class _Csv:
                 raise FileError(file, f"expected {len(header)} columns, got {len(cells)}", i)
             for k, (key, cell) in enumerate(zip(csv.columns, cells, strict=True)):
                 may_be_empty = gaps and key != "t" and not key.startswith(("u.", "driven."))
-                hint = "" if key == "t" or key.startswith(("u.", "driven.")) else GAPS
+                hint = "" if gaps or key == "t" or key.startswith(("u.", "driven.")) else GAPS
                 with csv.at(key, row):
                     out[key][row] = _number(header[k].strip(), cell.strip(), may_be_empty, hint)
         return csv, out

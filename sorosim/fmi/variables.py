@@ -12,7 +12,7 @@ from sorosim.errors import InputError
 from sorosim.io.document import Document
 from sorosim.io.vary import Scalars
 from sorosim.robot import Robot
-from sorosim.units.table import DIMENSIONS, OF_COORDINATE
+from sorosim.units.table import BASE, DIMENSIONS, OF_COORDINATE
 
 # kinds, which are the first words of the names, too
 TIME, INPUT, DRIVEN, PARAMETER = "time", "u", "driven", "parameters"
@@ -94,7 +94,7 @@ def unit_definitions(variables: Iterable[Variable]) -> Element:
     out = Element("UnitDefinitions")
     for dimension in {one.unit: one.dimension for one in variables if one.unit}.values():
         entry = DIMENSIONS[dimension]
-        powers = dict(zip(("m", "kg", "s"), entry.exponents, strict=True))
+        powers = dict(zip(BASE, entry.exponents, strict=True))
         powers["rad"] = 1 if entry.unit.startswith("rad") else -entry.unit.endswith("/rad")
         base = {name: str(power) for name, power in powers.items() if power}
         SubElement(SubElement(out, "Unit", name=entry.unit), "BaseUnit", base)

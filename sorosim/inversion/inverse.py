@@ -190,7 +190,8 @@ def inverse_path(
         try:
             states.append(solver.solve(targets, rates=rates if states else None, stay=bool(states)))
         except InputError as error:
-            raise InputError(f"targets_along[{k}]", error.expected, error.got, error.hint) from None
+            where = error.where.removeprefix("targets") if error.where.startswith("targets") else ""
+            raise InputError(f"targets_along[{k}]{where}", error.expected, error.got, error.hint) from None
     return InversePath(robot, tuple(states))
 
 
@@ -199,7 +200,7 @@ def _one_by_one(targets_along: Any) -> list[Mapping[Any, Any]]:
     if isinstance(targets_along, Mapping):
         lengths = {key: len(values) if hasattr(values, "__len__") else -1 for key, values in targets_along.items()}
         if not lengths or min(lengths.values()) < 1 or len(set(lengths.values())) > 1:
-            got = ", ".join(f"{n} of {key!r}" for key, n in lengths.items()) or "none"
+            got = ", ".join(f"{n if n >= 0 else 'no list'} of {key!r}" for key, n in lengths.items()) or "none"
             raise InputError("targets_along", "as many values of each target, one or more", got)
         n = next(iter(lengths.values()))
         return [{key: values[k] for key, values in targets_along.items()} for k in range(n)]

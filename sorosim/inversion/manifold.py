@@ -96,7 +96,9 @@ class Manifold:
     def set(self, p: Array) -> None:
         """Let the system have these parameters."""
         n = len(self.inputs)
-        self.system.u[self.inputs], self.system.driven_values[self.driven] = p[:n], p[n:]
+        self.system.u[self.inputs] = p[:n]
+        if n < len(p):
+            self.system.driven_values[self.driven] = p[n:]
 
     def parameters(self) -> Array:
         """Those of the system."""
@@ -110,7 +112,7 @@ class Manifold:
         near : point whose derivatives of the equations of equilibrium are taken over.
         """
         self.set(p)
-        if self._solved is None or self._solved.x is not x or not np.array_equal(self._solved.p, p):
+        if self._solved is None or self._solved.x is not x or not (self._solved.p == p).all():
             try:
                 self._solved = self._solve(x, p) if near is None else self._solve_by(near, x, p)
             except ModelError:
@@ -145,7 +147,7 @@ class Manifold:
 
     def _solve_by(self, near: Point, x: Array, p: Array) -> Solved:
         """The equations of a point, linearised as nearby."""
-        solved = np.empty((len(x), 1 + len(p)))
+        solved = np.empty((len(x), 1 + len(p)), order="F")
         solved[:, 0] = -dgetrs(near.tangent.lu, near.tangent.pivots, self.system.residual(x, 1.0))[0] if len(x) else 0.0
         solved[:, 1:] = near.by
         return Solved(x, p, near.tangent, solved, self._state(x, solved))
@@ -153,13 +155,14 @@ class Manifold:
     def _state(self, x: Array, solved: Array) -> StaticState:
         """A state with its derivatives by a step to the equilibrium and by the parameters."""
         system, n = self.system, self.system.n_free
-        q_by = solved[:n]
-        if n < system.robot.ndof:
-            q_by = np.zeros((system.robot.ndof, solved.shape[1]))
+        if n == system.robot.ndof:
+            q_by = np.asfortranarray(solved[:n])
+        else:
+            q_by = np.zeros((system.robot.ndof, solved.shape[1]), order="F")
             q_by[system.partition.free] = solved[:n]
             q_by[self._driven_rows, 1 + len(self.inputs) + np.arange(len(self.driven))] = 1.0
         multiplier_by = np.zeros((len(system.weight), solved.shape[1]))
-        if len(system.rows):
+        if len(multiplier_by):
             multiplier_by[system.rows] = system.weight[system.rows, None] * solved[n:]
         return StaticState(system.q(x), system.u, system.multipliers(x), q_by, self._u_by, multiplier_by)
 

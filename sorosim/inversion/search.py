@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import sqrt
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 from scipy.linalg.lapack import dposv
@@ -28,6 +28,8 @@ NO_STEP = 1e-10
 NEARBY, CORRECTIONS, LEFT_OVER = 5e-3, 3, 0.1
 # of scaled parameters, where nothing is left to improve: of the distance, and of the effort beside it
 STATIONARY, LEAST_EFFORT = 1e-7, 1e-3
+# the same, from which on one step is enough for the effort, whose excess is the square: then only the targets are left
+NEARLY_LEAST = 1e-2
 # least part of the decrease of the error that was predicted; how far targets may be off the prediction where a step is
 # for the effort's sake, as a part of what a step of that length may move them
 DECREASE, OFF_COURSE = 0.1, 0.2
@@ -101,9 +103,11 @@ class Search:
         point = self.manifold.point(targets, x, p)
         if point is None:
             raise ModelError("q0", "a state with a regular tangent stiffness", "one where it is singular or infinite")
-        trust, curvature = np.inf, np.zeros((len(p), len(p)))
+        trust, curvature, best = np.inf, np.zeros((len(p), len(p))), cast(Point | None, None)
         for k in range(MAX_STEPS):
             size = norm(point.error)
+            if point.balanced and (best is None or size <= norm(best.error)):
+                best = point
             steps = self._steps(point, trust, curvature, of_effort, tolerance)
             step = steps.least_effort
             if steps.for_effort <= LEAST_EFFORT:
@@ -123,18 +127,33 @@ class Search:
                 if k == 0 and growth > 1.0 and not point.balanced:
                     return Outcome(point, False, k, "the start is far from an equilibrium", of_effort)
                 trust = min(trust, longest) * min(max(TYPICAL / max(growth, 1e-300), 0.1), 0.5)
-                if trust < LEAST_TRUST:
-                    if point.balanced:
-                        return Outcome(point, False, k, NO_WAY, of_effort)
-                    point, trust = self.manifold.settled(targets, point), np.inf
+                if not point.balanced:  # what is left of its error without the correction may be another
+                    point = self._at_rest(targets, point, best)
+                elif trust < LEAST_TRUST:
+                    return Outcome(self._at_rest(targets, point, best), False, k, NO_WAY, of_effort)
                 continue
             if longest > NO_STEP:
                 change = (trial.J - point.J).T
-                curvature = secant(curvature, step, change @ trial.error)
                 of_effort = secant(of_effort, step, change @ steps.multipliers)
+                if steps.for_effort <= NEARLY_LEAST and (back := self._back(trial)) is not None:
+                    corrected = self._corrected(targets, trial, back, tolerance)
+                    if corrected is not None:
+                        return Outcome(corrected, True, k + 2, "", of_effort)
+                curvature = secant(curvature, step, change @ trial.error)
             trust = max(trust, longest * min(TYPICAL / max(growth, 1e-300), 4.0))
             point = trial
+        point = self._at_rest(targets, point, best)
         return Outcome(point, False, MAX_STEPS, f"{MAX_STEPS} steps were not enough", of_effort)
+
+    def _at_rest(self, targets: Targets, point: Point, best: Point | None) -> Point:
+        """The equilibrium of a point, or the best one before if it is nearer to the targets, or the only one."""
+        try:
+            settled = self.manifold.settled(targets, point)
+        except ModelError:
+            if best is None:
+                raise
+            return best
+        return settled if best is None or norm(settled.error) <= norm(best.error) else best
 
     def _trial(self, targets: Targets, point: Point, step: Array, toward: Array) -> tuple[Point | None, float]:
         """The point after a step of the scaled parameters, None if it is refused; how nonlinear the way was."""
@@ -171,12 +190,17 @@ class Search:
                 return trial
             if norm(trial.error) > LEFT_OVER * size or norm(trial.correction[:n]) > CONTRACTION * norm(dx[:n]):
                 return None
-            J = np.where((p > self.low) & (p < self.high), trial.J, 0.0)
-            _, solved, failed = dposv(J @ J.T, trial.error)
-            if failed:
+            back = self._back(trial)
+            if back is None:
                 return None
-            point, size, dp = trial, max(norm(trial.error), tolerance), -self.manifold.scale * (J.T @ solved)
+            point, size, dp = trial, max(norm(trial.error), tolerance), self.manifold.scale * back
         return None
+
+    def _back(self, point: Point) -> Array | None:
+        """The shortest step of the scaled parameters to the targets, at bounds none; None where there is none."""
+        J = np.where((point.p > self.low) & (point.p < self.high), point.J, 0.0)
+        _, solved, failed = dposv(J @ J.T, point.error)
+        return None if failed else -(J.T @ solved)
 
     def _passes(self, x: Array, y: Array) -> bool:
         """Whether surfaces may have passed through each other between two unknowns."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import cycle
 from pathlib import Path
 from typing import Any, cast
 
@@ -31,9 +32,9 @@ from sorosim.solvers.base import one_blas_thread
 from sorosim.units.quantity import amount, interval
 from sorosim.validation import Number, Values
 
-# where a search from the start does not reach the targets: candidates for each other start; how far they are spread:
-# many lie at bounds, where the nearest points of far targets are
-CANDIDATES, SPREAD = 4, 2.0
+# where a search from the start does not reach the targets: candidates for each other start; how far they are spread, in
+# turn: at 4 three quarters of their inputs lie at a bound, as most do where far targets are nearest
+CANDIDATES, SPREADS = 12, (4.0, 4.0, 2.0, 1.0)
 # of the range of a parameter: it is at its bound
 AT_BOUND = 1e-9
 
@@ -358,8 +359,9 @@ class InverseSolver:
         high = np.where(np.isfinite(high), high, low + 2.0 * manifold.scale)
         found: list[tuple[float, int, Point]] = []
         statics_left = self.starts
-        for share in Halton(len(self.names), scramble=False).random(CANDIDATES * self.starts + 1)[1:]:
-            p = low + np.clip(0.5 + SPREAD * (share - 0.5), 0.0, 1.0) * (high - low)
+        shares = Halton(len(self.names), scramble=False).random(CANDIDATES * self.starts + 1)[1:]
+        for share, spread in zip(shares, cycle(SPREADS), strict=False):
+            p = low + np.clip(0.5 + spread * (share - 0.5), 0.0, 1.0) * (high - low)
             # where surfaces may touch, statics sees to it that they do not pass through each other
             point = None if self.robot.engine.loading.touches else manifold.follow(targets, begin, p)
             if point is None or (self.stable and not manifold.stable(point)):

@@ -10,8 +10,7 @@ import numpy as np
 from sorosim.arrays import Array
 from sorosim.dynamics.link_frames import LinkFrames
 from sorosim.errors import InputError
-from sorosim.lie.se3 import inverse, log_se3
-from sorosim.lie.tangent import tangent_inv
+from sorosim.kernels.frame_errors import frame_errors
 from sorosim.robot import Robot
 from sorosim.sensors.state import State
 from sorosim.units.quantity import amount
@@ -28,7 +27,7 @@ class StaticState(NamedTuple):
     q: Array  # (ndof,)
     u: Array  # (n_actuators,)
     multiplier: Array  # (m,)
-    q_by: Array  # (ndof, n)
+    q_by: Array  # (ndof, n), in Fortran's order
     u_by: Array  # (n_actuators, n)
     multiplier_by: Array  # (m, n)
 
@@ -53,28 +52,58 @@ class Targets:
         labels = dict(zip(framed, self._frames.names, strict=True)) | {key: key for key in sensors}
         self.labels = tuple(labels[key] for key in self.keys)
         self._frame_of = {key: k for k, key in enumerate(framed)}
+        if not isinstance(weights, Mapping):
+            raise InputError("weights", "a mapping of targets to weights", f"{weights!r}"[:60])
         unknown = [key for key in weights if key not in targets]
         if unknown:
             raise InputError("weights", "weights of targets", f"{unknown[0]!r}")
         self._weights = {key: amount(f"weights.{labels[key]}", weights.get(key, 1.0), "number") for key in self.keys}
         if low := [labels[key] for key, weight in self._weights.items() if not weight > 0.0]:
             raise InputError(f"weights.{low[0]}", "a number greater than 0", f"{weights[low[0]]}")
-        # what the state of the last call reaches: it, poses, twists by its parameters, readings and their derivatives
+        # the state of the last call; poses and Jacobians of its frames, readings and their derivatives
         self._reached: tuple[StaticState, Array, Array, dict[Any, tuple[Array, Array]]] | None = None
+        n = len(framed)
+        self._goal, self._is_pose = np.tile(np.eye(4), (n, 1, 1)), np.zeros(n, dtype=bool)
+        self._layout: list[tuple[int, tuple[int, ...]]] = []
         self.set(targets)
 
     def set(self, targets: Mapping[Any, Any]) -> None:
         """Take other values of the same targets."""
         if not isinstance(targets, Mapping) or tuple(targets) != self.keys:
             raise InputError("targets", "the same places and sensors as before", f"{targets!r}"[:60])
-        self.parts = [self._part(key, label, targets[key]) for key, label in zip(self.keys, self.labels, strict=True)]
-        self.scale = np.concatenate([scale for *_, scale in self.parts])
-        ends = np.cumsum([len(scale) for *_, scale in self.parts]).tolist()
-        self._rows = [slice(end - len(scale), end) for end, (*_, scale) in zip(ends, self.parts, strict=True)]
+        parts = [self._part(key, label, targets[key]) for key, label in zip(self.keys, self.labels, strict=True)]
+        layout = [(kind, chosen) for kind, _, chosen in parts]
+        if layout != self._layout:
+            self._lay_out(layout)
+        self._readings = []
+        for key, rows, (kind, value, chosen) in zip(self.keys, self._rows, parts, strict=True):
+            if kind == READING:
+                reading = value[list(chosen)]
+                self.scale[rows] = self._weights[key] / (float(np.abs(reading).max()) or 1.0)
+                self._readings.append((key, rows, chosen, reading))
+            elif kind == POSITION:
+                self._goal[self._frame_of[key], :3, 3] = value
+            else:
+                self._goal[self._frame_of[key]] = value
 
-    def _part(self, key: Any, label: str, value: Any) -> tuple[int, Array, Any, Array]:
-        """Kind, value, entries that count, and factor of each of these, of one target."""
-        where, weight = f"targets.{label}", self._weights[key]
+    def _lay_out(self, layout: list[tuple[int, tuple[int, ...]]]) -> None:
+        """Which rows of the errors belong to which target, and their factors but for those of readings."""
+        ends = np.cumsum([len(chosen) for _, chosen in layout]).tolist()
+        self._rows = [slice(end - len(chosen), end) for end, (_, chosen) in zip(ends, layout, strict=True)]
+        self.scale, index = np.empty(ends[-1]), []
+        for key, rows, (kind, chosen) in zip(self.keys, self._rows, layout, strict=True):
+            if kind == READING:
+                continue
+            k, components = self._frame_of[key], np.array(chosen) + (3 if kind == POSITION else 0)
+            self._is_pose[k] = kind == POSE
+            self.scale[rows] = self._weights[key] / np.where(components < 3, 1.0, self.extent)
+            index += [(k, component, row) for row, component in enumerate(components.tolist(), rows.start)]
+        self._index = np.array(index, dtype=np.int64).reshape(-1, 3)
+        self._layout = layout
+
+    def _part(self, key: Any, label: str, value: Any) -> tuple[int, Array, tuple[int, ...]]:
+        """Kind, value, and entries that count, of one target."""
+        where = f"targets.{label}"
         if key not in self._frame_of:
             groups = self.robot.instruments.readers[key].groups
             channels = [(name, group.dimension) for group in groups for name in group.names]
@@ -82,13 +111,10 @@ class Targets:
             if reading.shape != (len(channels),):
                 expected = f"{len(channels)} numbers: {', '.join(name for name, _ in channels)}"
                 raise InputError(where, expected, f"an array of shape {reading.shape}")
-            chosen = np.flatnonzero(~np.isnan(reading))
-            size = float(np.abs(reading[chosen]).max()) or 1.0
-            return READING, reading, chosen, np.full(len(chosen), weight / size)
+            return READING, reading, _given(reading)
         g = self._values(where, value, ["length"] * 3)
         if g.shape == (3,):
-            chosen = np.flatnonzero(~np.isnan(g))
-            return POSITION, g, chosen, np.full(len(chosen), weight / self.extent)
+            return POSITION, g, _given(g)
         if g.shape != (4, 4):
             raise InputError(where, "a position (3,) or a pose (4, 4)", f"an array of shape {g.shape}")
         R = g[:3, :3]
@@ -96,7 +122,7 @@ class Targets:
             raise InputError(where, "a pose, whose upper left part is a rotation", "another matrix")
         if np.abs(g[3] - [0.0, 0.0, 0.0, 1.0]).max() > 0.0:
             raise InputError(where, "a pose, whose last row is 0, 0, 0, 1", f"{g[3]}")
-        return POSE, g, np.arange(6), np.repeat([weight, weight / self.extent], 3)
+        return POSE, g, (0, 1, 2, 3, 4, 5)
 
     @staticmethod
     def _values(where: str, value: Any, dimensions: list[str]) -> Array:
@@ -109,35 +135,32 @@ class Targets:
                 raise InputError(where, "numbers, at least one of them not None", f"{value!r}"[:60])
             return out
         try:
+            # a copy: users may change theirs, and None in an array or a pose becomes NaN
+            if value is None or np.asarray(value).dtype.kind not in "iufO":
+                raise TypeError
             out = np.array(value, dtype=float)
         except (TypeError, ValueError):
             expected = f"{len(dimensions)} numbers, or an array"
             raise InputError(where, expected, f"{value!r}"[:60]) from None
         if not np.isfinite(out).all():
-            raise InputError(where, "finite numbers", f"{out[~np.isfinite(out)][0]}", "None leaves an entry out")
+            raise InputError(
+                where, "finite numbers", f"{out[~np.isfinite(out)][0]}", "None in a list of numbers leaves one out"
+            )
         return out
 
     def errors(self, state: StaticState) -> tuple[Array, Array]:
         """Errors (n_rows,) and their derivatives (n_rows, n) by the parameters of the state."""
         if self._reached is None or self._reached[0] is not state:  # values may have changed since
             g, J = self._frames.jacobians(state.q)
-            readings = {key: self._reading(key, state) for key in self.keys if key not in self._frame_of}
-            self._reached = state, g, J @ state.q_by, readings
-        _, g, motion, readings = self._reached
+            readings = {key: self._reading(key, state) for key, *_ in self._readings}
+            self._reached = state, g, J, readings
+        _, g, J, readings = self._reached
         errors, slopes = np.empty(len(self.scale)), np.empty((len(self.scale), state.q_by.shape[1]))
-        for key, (kind, value, chosen, _), rows in zip(self.keys, self.parts, self._rows, strict=True):
-            if kind == READING:
-                error, slope = readings[key][0] - value, readings[key][1]
-            elif kind == POSITION:
-                k = self._frame_of[key]
-                error, slope = g[k, :3, 3] - value, g[k, :3, :3] @ motion[k, 3:]
-            else:
-                k = self._frame_of[key]
-                error = log_se3(inverse(value) @ g[k])
-                slope = tangent_inv(-error) @ motion[k]  # a twist in the moved frame
-            errors[rows], slopes[rows] = error[chosen], slope[chosen]
-        errors *= self.scale
-        slopes *= self.scale[:, None]
+        frame_errors(self._goal, self._is_pose, self._index, self.scale, g, J, state.q_by, errors, slopes)
+        for key, rows, chosen, wanted in self._readings:
+            reading, slope = readings[key]
+            errors[rows] = self.scale[rows] * (reading[list(chosen)] - wanted)
+            slopes[rows] = self.scale[rows, None] * slope[list(chosen)]
         return errors, slopes
 
     def sizes(self, error: Array) -> dict[Any, Array]:
@@ -160,3 +183,8 @@ class Targets:
             near, far = ((read(i, x) - read(i, -x)) / (2.0 * x) for x in (h, 2.0 * h))
             columns.append((4.0 * near - far) / 3.0)
         return read(0, 0.0), np.stack(columns, axis=1)
+
+
+def _given(values: Array) -> tuple[int, ...]:
+    """Which entries of a target count: those that are not NaN."""
+    return tuple([i for i, value in enumerate(values.tolist()) if value == value])

@@ -111,7 +111,7 @@ def is_alike(one: Material, other: Material) -> bool:
 
 
 def named_materials(used: Sequence[Material]) -> dict[str, Material]:
-    """Materials by names in a file: their own, or material, material2, ...; equal ones once."""
+    """Materials by names in a file: their own, or material, material2, ...; equal ones once, by first use."""
     found: dict[str, Material] = {}
     for material in sorted(used, key=lambda one: not one.name):  # one without a name may equal one that has a name
         if any(is_alike(material, other) for other in found.values()):
@@ -119,7 +119,11 @@ def named_materials(used: Sequence[Material]) -> dict[str, Material]:
         base = re.sub(r"[^\w-]+", "_", material.name).lstrip("-")[: MAX_NAME - 3] or "material"
         names = (f"{base}{k}" if k > 1 else base for k in count(1))
         found[next(name for name in names if name not in found)] = material
-    return found
+
+    def first_use(entry: tuple[str, Material]) -> int:
+        return next(i for i, material in enumerate(used) if is_alike(material, entry[1]))
+
+    return dict(sorted(found.items(), key=first_use))
 
 
 def _block(block: str, parts: Mapping[str, Any], write: Any) -> dict[str, Any]:

@@ -32,7 +32,12 @@ def robot_schema() -> dict[str, Any]:
 
 def sweep_schema() -> dict[str, Any]:
     """What `sorosim.io.sweep_schema` returns."""
-    return _Definitions(parametric=False).schema(SweepFile) | {"description": SWEEP_ABOUT}
+    return file_schema(SweepFile, SWEEP_ABOUT)
+
+
+def file_schema(root: type[Declared], about: str) -> dict[str, Any]:
+    """The schema of a kind of file without parameters, and what is to be said of the whole."""
+    return _Definitions(parametric=False).schema(root) | {"description": about}
 
 
 class _Definitions:

@@ -61,7 +61,7 @@ def read_file(path: str | FilePath, label: str = "", what: str = ROBOT, keys: Se
     Where `keys` are given, a file that has none of them as a key of its own is refused, and no message quotes it.
     """
     file = label or str(path)
-    text = _decoded(read_bounded(path, file, MAX_BYTES, TOO_LARGE), file)
+    text = _decoded(read_bounded(path, file, MAX_BYTES, TOO_LARGE), file, what)
     margin = re.search(r"^ *(?=[^\s#])", text, re.MULTILINE)
     if keys and margin is not None:
         first = rf"""^(?:{margin.group()}|\s*\{{\s*|\s*(?="))["']?(?:{"|".join(keys)})["']?\s*:"""
@@ -244,13 +244,13 @@ def _place(text: str, index: int) -> Position:
     return text.count("\n", 0, index) + 1, index - text.rfind("\n", 0, index)
 
 
-def _decoded(content: bytes, file: str) -> str:
+def _decoded(content: bytes, file: str, what: str) -> str:
     if content.startswith(b"\x89HDF"):
-        raise FileError(file, "expected a robot in YAML, got an HDF5 file; sorosim.open reads results")
+        raise FileError(file, f"expected {what}, got an HDF5 file; sorosim.open reads results")
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise FileError(file, "expected UTF-8, got UTF-16; save the file as UTF-8")
     if b"\0" in content:
-        raise FileError(file, "expected a robot in YAML, got a binary file")
+        raise FileError(file, f"expected {what}, got a binary file")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -8,7 +8,15 @@ import numpy as np
 
 from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy
 from sorosim.kernels.external import add_load, world_wrench
-from sorosim.kernels.fluid import N_FLOW, N_FLUID_VALUES, Media, evaluate_flow, fluid_wrench, into_body
+from sorosim.kernels.fluid import (
+    N_FLOW,
+    N_FLUID_VALUES,
+    Media,
+    evaluate_flow,
+    fluid_wrench,
+    gradient_into_body,
+    into_body,
+)
 from sorosim.kernels.kinematics import compose_into
 from sorosim.kernels.signals import SignalArrays
 from sorosim.kernels.small import add, add_coadbar, add_scaled, clear_matrix, copy, matrix_vector, world_inertia
@@ -22,10 +30,13 @@ from sorosim.kernels.wrenches import add_between, add_dead, add_turned, point_ve
 LOADED_NODE, LOAD_LAW, LOAD_AT, LOAD_FRAME, OTHER_NODE, OTHER_FRAME, PAIR, MEDIUM, ENTRY = range(9)
 N_ROW = ENTRY + 6
 # a wrench with fixed directions in the world, one that turns with the body, one whose place is fixed in the world
-# too; damping of the body's twist; a spring with a damper between two points; added mass, without weight; a fluid
-DEAD, FOLLOWER, FIXED_LINE, TWIST_DAMPING, SPRING, WEIGHTLESS, FLUID = range(7)
-# layout of the values of a spring
+# too; damping of the body's twist; a spring with a damper between two points; added mass, without weight; a fluid; a
+# dipole in a uniform magnetic field, and in one that grows from a centre by a constant gradient
+DEAD, FOLLOWER, FIXED_LINE, TWIST_DAMPING, SPRING, WEIGHTLESS, FLUID, DIPOLE, DIPOLE_IN_GRADIENT = range(9)
+# layout of the values of a spring; of a field (three numbers) or its gradient (five), then of its dipole and its centre
 STIFFNESS, DAMPING, REST = range(3)
+MAGNETIC_MOMENT, CENTRE, N_DIPOLE = 6, 9, 12
+GRADIENT = ("xx", "yy", "xy", "xz", "yz")  # entries of the gradient, whose zz is -xx - yy
 
 
 @by_reference
@@ -33,7 +44,9 @@ class LoadLaws(NamedTuple):
     """Loads with compiled laws."""
 
     row: np.ndarray  # (n, 14) int: columns named above
-    value: np.ndarray  # flat: six numbers of a wrench, three of a spring, (6, 3) of a weight, those of a fluid
+    value: (
+        np.ndarray
+    )  # flat: six numbers of a wrench, three of a spring, (6, 3) of a weight, those of a fluid or dipole
     frame: np.ndarray  # (n_frames, 4, 3) poses on nodes
     signals: SignalArrays  # of time
     media: Media
@@ -110,6 +123,46 @@ def add_twist_damping(coefficients, g, V, scratch, f, wrench, D_w):
         add_scaled(-1.0, scratch[2, r], D_w[r])
 
 
+@kernel_in_place
+def dipole_wrench(field, is_gradient, m, centre, g, scratch, f, K):
+    """Fill wrench and tangent, in the axes of the frame g, of a dipole m fixed to it (docs/theory.md, 18).
+
+    moment = m x b, force = G m, with the field b and its symmetric gradient G in these axes.
+    """
+    b, force, at = scratch[0, 0, :3], scratch[0, 1, :3], scratch[0, 2, :3]
+    gradient, G = scratch[1].reshape(36)[:9], scratch[2, :3, :3]
+    clear_matrix(G)
+    if is_gradient:
+        gradient[0], gradient[4], gradient[8] = field[0], field[1], -field[0] - field[1]
+        gradient[1], gradient[2], gradient[5] = field[2], field[3], field[4]
+        gradient[3], gradient[6], gradient[7] = field[2], field[3], field[4]
+        for i in range(3):
+            x, y, z = g[3, 0] - centre[0], g[3, 1] - centre[1], g[3, 2] - centre[2]
+            at[i] = gradient[3 * i] * x + gradient[3 * i + 1] * y + gradient[3 * i + 2] * z
+        into_body(g, at, b)
+        gradient_into_body(g, gradient, G)
+    else:
+        into_body(g, field[:3], b)
+    clear_matrix(K)
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        force[i] = G[i, 0] * m[0] + G[i, 1] * m[1] + G[i, 2] * m[2]
+        f[i] = m[j] * b[k] - m[k] * b[j]
+        f[3 + i] = force[i]
+    along = m[0] * b[0] + m[1] * b[1] + m[2] * b[2]
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        for c in range(3):
+            c1, c2 = (c + 1) % 3, (c + 2) % 3
+            # b m^T - (m . b) 1 and m^ G; force^ - G m^
+            K[i, c] = b[i] * m[c]
+            K[i, 3 + c] = m[j] * G[k, c] - m[k] * G[j, c]
+            K[3 + i, c] = G[i, c2] * m[c1] - G[i, c1] * m[c2]
+        K[i, i] -= along
+        K[3 + i, j] -= force[k]
+        K[3 + i, k] += force[j]
+
+
 @kernel_lazy("loads")
 def add_load_laws(laws, t, varying, gravity, ws, stack, external) -> None:
     """Add the wrenches and tangents of all laws to those of `external`, after a sweep of poses.
@@ -154,6 +207,11 @@ def add_load_laws(laws, t, varying, gravity, ws, stack, external) -> None:
         elif kind == FIXED_LINE:
             add(values, external.wrench[node])
             add_coadbar(values, -1.0, external.K[node])
+        elif kind == DIPOLE or kind == DIPOLE_IN_GRADIENT:
+            m, centre = laws.value[at + MAGNETIC_MOMENT : at + CENTRE], laws.value[at + CENTRE : at + N_DIPOLE]
+            dipole_wrench(values, kind == DIPOLE_IN_GRADIENT, m, centre, g, scratch, f, K)
+            clear_matrix(D)
+            add_load(node, g, f, K, D, external)
         elif kind == TWIST_DAMPING:
             add_twist_damping(values, g, V, scratch, f, external.wrench[node], external.D[node])
         else:

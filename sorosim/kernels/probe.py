@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
-from sorosim.compiled import kernel_in_place
-from sorosim.kernels.kinematics import body_columns, combine, compose_into, homogeneous, magnus_step, write_columns
+from sorosim.compiled import kernel_in_place, kernel_lazy
+from sorosim.kernels.kinematics import (
+    COLUMNS,
+    POSES,
+    body_columns,
+    combine,
+    compose_into,
+    forward_sweep,
+    homogeneous,
+    magnus_step,
+    write_columns,
+)
 from sorosim.kernels.small import add, copy, dual_transform
 from sorosim.kernels.tree import BLOCK, BLOCK_PARENT, COLUMN, COLUMN_OFFSET, LENGTH, MAGNUS, N_COLUMNS
 from sorosim.lie.tangent import tangent_into
@@ -11,6 +21,13 @@ from sorosim.lie.tangent import tangent_into
 # columns of the index of places: node where the piece starts, segment it is a piece of (-1: the place is the node),
 # offset of its data, laid out as in Tree.strain
 NODE, SEGMENT, PIECE = range(3)
+
+
+@kernel_lazy()
+def probe(tree, pieces, index, with_jacobian, q, rest, gravity, ws, g, J) -> None:
+    """`probe_places` with the forward sweep before it; rest (ndof,): zeros; pieces: the tree that it is given."""
+    forward_sweep(tree, q, rest, rest, gravity, COLUMNS if with_jacobian else POSES, ws)
+    probe_places(pieces, index, with_jacobian, q, ws, g, J)
 
 
 @kernel_in_place

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from sorosim.kernels.load_laws import DEAD, FOLLOWER
 from sorosim.loads.base import DeclaredLoad
 from sorosim.loads.compiled import BoundLaw, CompiledLaw, LawRow, split_entries
 from sorosim.loads.wrench import NONE, check_effect
-from sorosim.model.compile import Layout, LinkLayout
+from sorosim.model.compile import Layout
 from sorosim.model.span import RodName, check_span, end_key, start_key
 from sorosim.signals import ExpressionSignal, Signal
 from sorosim.signals.expressions import Expression
@@ -27,11 +27,46 @@ VARIABLES = ("X", "s", "L", "t")
 _ENTRY = "each entry a number, an expression of X, s, L and t, a table or a CSV file of time"
 
 
+class Section(NamedTuple):
+    """A Gauss point of a loaded rod."""
+
+    node: int
+    X: Any  # arclength
+    weight: Any  # of the quadrature
+    length: Any  # of the rod
+    area: Any
+
+
 @dataclass(frozen=True)
-class LineLoad(DeclaredLoad, kind="line", title="Loads along rods"):
-    """Moment and force per length along a rod, between two places. It is integrated by the Gauss points of the rod."""
+class RodLoad(DeclaredLoad):
+    """What acts along a rod, between two places. It is integrated by the Gauss points of the rod."""
 
     rod: str = key(RodName(), "Name of the link.", "arm")
+    _: KW_ONLY
+    start: float = start_key()
+    end: float = end_key()
+
+    def validate(self) -> None:
+        check_span(self)
+
+    def sections(self, layout: Layout) -> Iterator[Section]:
+        """Gauss points of its part of the rod."""
+        link = layout.links.get(self.rod)
+        if link is None or link.link.rod is None:
+            rods = [name for name, other in layout.links.items() if other.link.rod is not None]
+            got = f"'{self.rod}'" + (", which has none" if link is not None else "")
+            raise ModelError("rod", "the name of a link with a rod", got, nearest(self.rod, rods))
+        for piece in link.spanned(self.kind, self.start, self.end):
+            inside = np.flatnonzero(piece.gauss(link))
+            areas = piece.division.section.properties(link.X[inside] - piece.start, piece.division.length).A
+            for k, area in zip(inside, areas, strict=True):
+                yield Section(int(link.nodes[k]), link.X[k], link.weight[k], link.X[-1], area)
+
+
+@dataclass(frozen=True)
+class LineLoad(RodLoad, kind="line", title="Loads along rods"):
+    """Moment and force per length along a rod, between two places. It is integrated by the Gauss points of the rod."""
+
     _: KW_ONLY
     moment: tuple[Any, ...] = key(
         SignalVector("line moment", VARIABLES), f"Moment per length of the unstrained rod; {_ENTRY}.",
@@ -45,15 +80,10 @@ class LineLoad(DeclaredLoad, kind="line", title="Loads along rods"):
         Choice(("world", "body")), "Axes: world (directions stay) or body (they turn with the sections).", "body",
         default="world",
     )  # fmt: skip
-    start: float = start_key()
-    end: float = end_key()
 
     @classmethod
     def check_keys(cls, data: Mapping[str, Any]) -> None:
         check_effect(data, "rod", "force: [0, 0, -2 N/m]")
-
-    def validate(self) -> None:
-        check_span(self)
 
     @property
     def wrench(self) -> tuple[Any, ...]:
@@ -62,28 +92,18 @@ class LineLoad(DeclaredLoad, kind="line", title="Loads along rods"):
 
     def bind(self, layout: Layout) -> BoundLaw:
         """Collect the Gauss points, each with its share of the load."""
-        link = layout.links.get(self.rod)
-        if link is None or link.link.rod is None:
-            rods = [name for name, other in layout.links.items() if other.link.rod is not None]
-            got = f"'{self.rod}'" + (", which has none" if link is not None else "")
-            raise ModelError("rod", "the name of a link with a rod", got, nearest(self.rod, rods))
-        rows = [row for piece in link.spanned("line", self.start, self.end) for row in self._rows(link, piece)]
+        kind, rows = DEAD if self.frame == "world" else FOLLOWER, []
+        for point in self.sections(layout):
+            entries = [entry_at(entry, point.X, point.length) for entry in self.wrench]
+            values, varying = split_entries(entries, point.weight)
+            if not np.isfinite(values).all():
+                got = f"NaN or infinity at s = {point.X / point.length:.4g} of rod '{self.rod}'"
+                raise ModelError("line.wrench", "a finite load", got)
+            rows.append(LawRow(kind, point.node, values, varying))
         return BoundLaw(CompiledLaw(rows))
 
-    def _rows(self, link: LinkLayout, piece: Any) -> list[LawRow]:
-        kind, length, rows = DEAD if self.frame == "world" else FOLLOWER, link.X[-1], []
-        for k in np.flatnonzero(piece.gauss(link)):
-            X = link.X[k]
-            entries = [_at(entry, X, length) for entry in self.wrench]
-            values, varying = split_entries(entries, link.weight[k])
-            if not np.isfinite(values).all():
-                got = f"NaN or infinity at s = {X / length:.4g} of rod '{self.rod}'"
-                raise ModelError("line.wrench", "a finite load", got)
-            rows.append(LawRow(kind, int(link.nodes[k]), values, varying))
-        return rows
 
-
-def _at(entry: float | Expression | Signal, X: float, L: float) -> float | Signal:
+def entry_at(entry: float | Expression | Signal, X: float, L: float) -> float | Signal:
     """An entry at a place: a number, or a signal of time."""
     if not isinstance(entry, Expression):
         return entry

@@ -32,11 +32,8 @@ def check_effect(data: Mapping[str, Any], where: str, example: str) -> None:
 
 
 @dataclass(frozen=True)
-class Wrench(DeclaredLoad, kind="wrench", title="Point wrenches"):
-    """Moment and force at one point.
-
-    In Python an Anchor may stand in the place of the link.
-    """
+class PointLoad(DeclaredLoad):
+    """What acts on one point of a link. In Python an Anchor may stand in the place of the link."""
 
     link: str = key(LinkOrAnchor("links", "the name of a link"), "Link that it acts on.", "arm")
     s: float = key(PlaceOnRod(), "Place on a rod, 0 to 1 (the tip, the default).", "0.5", default=1.0)
@@ -45,27 +42,7 @@ class Wrench(DeclaredLoad, kind="wrench", title="Point wrenches"):
         PlaceType(), "Pose of its point on the link, by one of its frames or by numbers; a list of poses is one after "
         "the other.", "{position: [0, 0, 1 cm]}", default=IDENTITY, compare=False,
     )  # fmt: skip
-    moment: tuple[Any, ...] = key(SignalVector("moment"), f"Moment; {ANY_TIME}.", "[0, 0, 5 N*cm]", default=NONE)
-    force: tuple[Any, ...] = key(
-        SignalVector("force"), "Force, as the moment.",
-        "['2 N*smoothstep(t)', 0, {times: [0, 1 s], values: [0, 1 N]}]", default=NONE,
-    )  # fmt: skip
-    frame: str = key(
-        Choice(FRAMES), "Axes: world (directions stay), body (they turn with the point), or line (the line of the "
-        "force stays where it is in the world).", "body", default="world",
-    )  # fmt: skip
-    through: tuple[float, ...] | None = key(
-        Vector("length"), "For frame line: a point of the world on the line of the force.", "[0, 0, 1 m]", default=None
-    )
     anchor: Anchor = field(init=False, repr=False)
-
-    @classmethod
-    def check_keys(cls, data: Mapping[str, Any]) -> None:
-        if data.get("frame") == "line" and "through" not in data:
-            raise ModelError("", "the key 'through'", "nothing", "a point of the world on the line of the force")
-        if data.get("frame", "world") in ("world", "body") and "through" in data:
-            raise ModelError("through", "frame: line beside it", "another frame")
-        check_effect(data, "link", "force: [0, 0, 5 N]")
 
     def validate(self) -> None:
         if isinstance(self.link, Anchor):
@@ -78,9 +55,6 @@ class Wrench(DeclaredLoad, kind="wrench", title="Point wrenches"):
             anchor = Anchor.make({"link": self.link, "s": self.s, "at": self.at})
         if isinstance(anchor.at, str):
             raise ModelError("at", "a pose", f"'{anchor.at}'", "only the end of a loop may be taken as built")
-        if (self.through is not None) != (self.frame == "line"):
-            got = "none" if self.through is None else "one of another frame"
-            raise ModelError("through", "a point for frame line, and for no other", got)
         at = OnLink(anchor.at, None, anchor.frame) if anchor.frame else anchor.at
         self._set(anchor=anchor, link=anchor.link, s=anchor.s, at=at)
 
@@ -91,19 +65,56 @@ class Wrench(DeclaredLoad, kind="wrench", title="Point wrenches"):
         return {"link": self.link, **s, **({"at": at} if at else {}), **out}
 
     @property
-    def wrench(self) -> tuple[Any, ...]:
-        """All six entries, [moment; force]."""
-        return (*self.moment, *self.force)
-
-    @property
     def places(self) -> Sequence[tuple[str, float]]:
         """The one place it acts on."""
         return ((self.anchor.link, self.anchor.s),)
 
+    def pose(self, layout: Layout) -> Any:
+        """Pose (4, 4) of its point on its node."""
+        return self.anchor.pose_on_node(self.kind, {name: link.link for name, link in layout.links.items()})
+
+
+@dataclass(frozen=True)
+class Wrench(PointLoad, kind="wrench", title="Point wrenches"):
+    """Moment and force at one point."""
+
+    _: KW_ONLY
+    moment: tuple[Any, ...] = key(SignalVector("moment"), f"Moment; {ANY_TIME}.", "[0, 0, 5 N*cm]", default=NONE)
+    force: tuple[Any, ...] = key(
+        SignalVector("force"), "Force, as the moment.",
+        "['2 N*smoothstep(t)', 0, {times: [0, 1 s], values: [0, 1 N]}]", default=NONE,
+    )  # fmt: skip
+    frame: str = key(
+        Choice(FRAMES), "Axes: world (directions stay), body (they turn with the point), or line (the line of the "
+        "force stays where it is in the world).", "body", default="world",
+    )  # fmt: skip
+    through: tuple[float, ...] | None = key(
+        Vector("length"), "For frame line: a point of the world on the line of the force.", "[0, 0, 1 m]", default=None
+    )
+
+    @classmethod
+    def check_keys(cls, data: Mapping[str, Any]) -> None:
+        if data.get("frame") == "line" and "through" not in data:
+            raise ModelError("", "the key 'through'", "nothing", "a point of the world on the line of the force")
+        if data.get("frame", "world") in ("world", "body") and "through" in data:
+            raise ModelError("through", "frame: line beside it", "another frame")
+        check_effect(data, "link", "force: [0, 0, 5 N]")
+
+    def validate(self) -> None:
+        super().validate()
+        if (self.through is not None) != (self.frame == "line"):
+            got = "none" if self.through is None else "one of another frame"
+            raise ModelError("through", "a point for frame line, and for no other", got)
+
+    @property
+    def wrench(self) -> tuple[Any, ...]:
+        """All six entries, [moment; force]."""
+        return (*self.moment, *self.force)
+
     def bind(self, layout: Layout) -> BoundLaw:
         """Look the node up."""
         node = self.anchor.node(layout)
-        pose = self.anchor.pose_on_node("wrench", {name: link.link for name, link in layout.links.items()})
+        pose = self.pose(layout)
         values, varying = split_entries(self.wrench)
         rows = [LawRow(KINDS[self.frame], node, values, varying, pose)]
         if self.through is not None:

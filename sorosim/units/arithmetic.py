@@ -15,14 +15,24 @@ from typing import NamedTuple
 from sorosim.errors import ExpressionError, ModelError
 from sorosim.kernels import tape
 from sorosim.signals.parser import ARITY, CONSTANTS, FUNCTIONS, MAX_TEXT, Parser, Token
-from sorosim.units.table import MAX_POWER, Exponents, find_unit, kind_of, no_unit_hint, unit_factor
+from sorosim.units.table import (
+    DIMENSIONS,
+    MAX_POWER,
+    Exponents,
+    exponents_of,
+    find_unit,
+    kind_of,
+    no_unit_hint,
+    unit_factor,
+)
 
-NUMBER: Exponents = (0, 0, 0)
-LENGTH: Exponents = (1, 0, 0)
+NUMBER: Exponents = DIMENSIONS["number"].exponents
+LENGTH: Exponents = DIMENSIONS["length"].exponents
 TIME = "t"
 # variables of formulas and routes by name; sections add their sizes
 VARIABLES: dict[str, Exponents] = {
-    "X": LENGTH, "s": NUMBER, "L": LENGTH, "r": LENGTH, TIME: (0, 0, 1), "x": LENGTH, "y": LENGTH, "z": LENGTH,
+    "X": LENGTH, "s": NUMBER, "L": LENGTH, "r": LENGTH, "x": LENGTH, "y": LENGTH, "z": LENGTH,
+    TIME: DIMENSIONS["time"].exponents,
 }  # fmt: skip
 
 
@@ -117,7 +127,7 @@ class DimensionParser(Parser):
 
 
 def _product(a: Kind, b: Kind) -> Kind:
-    exponents = (a[0][0] + b[0][0], a[0][1] + b[0][1], a[0][2] + b[0][2])
+    exponents = exponents_of([m + n for m, n in zip(a.exponents, b.exponents, strict=True)])
     if max(map(abs, exponents)) > 1000:
         return _BARE
     loose = a.loose and b.loose
@@ -132,7 +142,7 @@ def _power(base: Kind, power: float) -> Kind:
     powers = [n * power for n in base.exponents]
     if not all(abs(n) <= 1000 and n == int(n) for n in powers):
         return Kind(NUMBER, True, base.varies)
-    return Kind((int(powers[0]), int(powers[1]), int(powers[2])), base.loose, base.varies)
+    return Kind(exponents_of(powers), base.loose, base.varies)
 
 
 def mismatch(text: str, variables: tuple[str, ...], wanted: Exponents) -> str:

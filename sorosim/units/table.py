@@ -10,11 +10,13 @@ import difflib
 import math
 import re
 import unicodedata
+from collections.abc import Sequence
 from typing import NamedTuple
 
 MAX_TEXT, MAX_POWER = 100, 9
 
-Exponents = tuple[int, int, int]  # of metre, kilogram, second; a radian is 1
+BASE = ("m", "kg", "s", "A")  # units of SI
+Exponents = tuple[int, int, int, int]  # of these; a radian is 1
 
 
 class Dimension(NamedTuple):
@@ -27,33 +29,37 @@ class Dimension(NamedTuple):
 
 
 DIMENSIONS = {
-    "number": Dimension("a number", (0, 0, 0), "", ""),
-    "angle": Dimension("an angle", (0, 0, 0), "45 deg", "rad"),
-    "length": Dimension("a length", (1, 0, 0), "3 cm", "m"),
-    "area": Dimension("an area", (2, 0, 0), "2 cm^2", "m^2"),
-    "area moment": Dimension("a second moment of area", (4, 0, 0), "5 mm^4", "m^4"),
-    "curvature": Dimension("a curvature", (-1, 0, 0), "2 1/m", "1/m"),
-    "mass": Dimension("a mass", (0, 1, 0), "200 g", "kg"),
-    "density": Dimension("a density", (-3, 1, 0), "1000 kg/m^3", "kg/m^3"),
-    "inertia": Dimension("a moment of inertia", (2, 1, 0), "3 kg*cm^2", "kg*m^2"),
-    "time": Dimension("a time", (0, 0, 1), "10 s", "s"),
-    "rate": Dimension("a rate", (0, 0, -1), "0.5 1/s", "1/s"),
-    "frequency": Dimension("a rate", (0, 0, -1), "100 Hz", "Hz"),
-    "speed": Dimension("a speed", (1, 0, -1), "3 cm/s", "m/s"),
-    "inverse speed": Dimension("an inverse speed", (-1, 0, 1), "0.5 s/m", "s/m"),
-    "angular speed": Dimension("an angular speed", (0, 0, -1), "2 rad/s", "rad/s"),
-    "acceleration": Dimension("an acceleration", (1, 0, -2), "9.81 m/s^2", "m/s^2"),
-    "angular acceleration": Dimension("an angular acceleration", (0, 0, -2), "2 rad/s^2", "rad/s^2"),
-    "force": Dimension("a force", (1, 1, -2), "5 N", "N"),
-    "moment": Dimension("a moment", (2, 1, -2), "5 N*cm", "N*m"),
-    "pressure": Dimension("a pressure or modulus", (-1, 1, -2), "1 MPa", "Pa"),
-    "viscosity": Dimension("a viscosity", (-1, 1, -1), "10 kPa*s", "Pa*s"),
-    "stiffness": Dimension("a stiffness", (0, 1, -2), "100 N/m", "N/m"),
-    "damping": Dimension("a damping", (0, 1, -1), "2 N*s/m", "N*s/m"),
-    "rotary stiffness": Dimension("a rotary stiffness", (2, 1, -2), "2 N*m/rad", "N*m/rad"),
-    "rotary damping": Dimension("a rotary damping", (2, 1, -1), "0.1 N*m*s/rad", "N*m*s/rad"),
-    "line force": Dimension("a force per length", (0, 1, -2), "2 N/m", "N/m"),
-    "line moment": Dimension("a moment per length", (1, 1, -2), "0.1 N*m/m", "N"),
+    "number": Dimension("a number", (0, 0, 0, 0), "", ""),
+    "angle": Dimension("an angle", (0, 0, 0, 0), "45 deg", "rad"),
+    "length": Dimension("a length", (1, 0, 0, 0), "3 cm", "m"),
+    "area": Dimension("an area", (2, 0, 0, 0), "2 cm^2", "m^2"),
+    "area moment": Dimension("a second moment of area", (4, 0, 0, 0), "5 mm^4", "m^4"),
+    "curvature": Dimension("a curvature", (-1, 0, 0, 0), "2 1/m", "1/m"),
+    "mass": Dimension("a mass", (0, 1, 0, 0), "200 g", "kg"),
+    "density": Dimension("a density", (-3, 1, 0, 0), "1000 kg/m^3", "kg/m^3"),
+    "inertia": Dimension("a moment of inertia", (2, 1, 0, 0), "3 kg*cm^2", "kg*m^2"),
+    "time": Dimension("a time", (0, 0, 1, 0), "10 s", "s"),
+    "rate": Dimension("a rate", (0, 0, -1, 0), "0.5 1/s", "1/s"),
+    "frequency": Dimension("a rate", (0, 0, -1, 0), "100 Hz", "Hz"),
+    "speed": Dimension("a speed", (1, 0, -1, 0), "3 cm/s", "m/s"),
+    "inverse speed": Dimension("an inverse speed", (-1, 0, 1, 0), "0.5 s/m", "s/m"),
+    "angular speed": Dimension("an angular speed", (0, 0, -1, 0), "2 rad/s", "rad/s"),
+    "acceleration": Dimension("an acceleration", (1, 0, -2, 0), "9.81 m/s^2", "m/s^2"),
+    "angular acceleration": Dimension("an angular acceleration", (0, 0, -2, 0), "2 rad/s^2", "rad/s^2"),
+    "force": Dimension("a force", (1, 1, -2, 0), "5 N", "N"),
+    "moment": Dimension("a moment", (2, 1, -2, 0), "5 N*cm", "N*m"),
+    "pressure": Dimension("a pressure or modulus", (-1, 1, -2, 0), "1 MPa", "Pa"),
+    "viscosity": Dimension("a viscosity", (-1, 1, -1, 0), "10 kPa*s", "Pa*s"),
+    "stiffness": Dimension("a stiffness", (0, 1, -2, 0), "100 N/m", "N/m"),
+    "damping": Dimension("a damping", (0, 1, -1, 0), "2 N*s/m", "N*s/m"),
+    "rotary stiffness": Dimension("a rotary stiffness", (2, 1, -2, 0), "2 N*m/rad", "N*m/rad"),
+    "rotary damping": Dimension("a rotary damping", (2, 1, -1, 0), "0.1 N*m*s/rad", "N*m*s/rad"),
+    "line force": Dimension("a force per length", (0, 1, -2, 0), "2 N/m", "N/m"),
+    "magnetic field": Dimension("a magnetic flux density", (0, 1, -2, -1), "20 mT", "T"),
+    "field gradient": Dimension("a gradient of magnetic flux density", (-1, 1, -2, -1), "1 T/m", "T/m"),
+    "magnetisation": Dimension("a magnetisation", (-1, 0, 0, 1), "100 kA/m", "A/m"),
+    "magnetic moment": Dimension("a magnetic moment", (2, 0, 0, 1), "0.5 A*m^2", "A*m^2"),
+    "line moment": Dimension("a moment per length", (1, 1, -2, 0), "0.1 N*m/m", "N"),
 }
 
 
@@ -75,8 +81,9 @@ class Unit(NamedTuple):
     exponents: Exponents
 
 
-_LENGTH, _MASS, _TIME, _NONE = (1, 0, 0), (0, 1, 0), (0, 0, 1), (0, 0, 0)
-_SPEED, _FORCE, _PRESSURE, _VOLUME, _ENERGY = (1, 0, -1), (1, 1, -2), (-1, 1, -2), (3, 0, 0), (2, 1, -2)
+_LENGTH, _MASS, _TIME, _NONE = (1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 0)
+_SPEED, _FORCE, _PRESSURE, _VOLUME, _ENERGY = (1, 0, -1, 0), (1, 1, -2, 0), (-1, 1, -2, 0), (3, 0, 0, 0), (2, 1, -2, 0)
+_CURRENT, _FIELD = (0, 0, 0, 1), (0, 1, -2, -1)
 _PREFIXES = {
     "p": ("pico", 1.0, 1e12), "n": ("nano", 1.0, 1e9), "u": ("micro", 1.0, 1e6), "\u00b5": ("", 1.0, 1e6),
     "\u03bc": ("", 1.0, 1e6), "m": ("milli", 1.0, 1e3), "c": ("centi", 1.0, 1e2), "d": ("deci", 1.0, 10.0),
@@ -87,7 +94,7 @@ _PREFIXED = {
     "m": (("meter", "metre"), Unit(1.0, 1.0, _LENGTH)), "g": (("gram",), Unit(1.0, 1e3, _MASS)),
     "s": (("second",), Unit(1.0, 1.0, _TIME)), "N": (("newton",), Unit(1.0, 1.0, _FORCE)),
     "Pa": (("pascal",), Unit(1.0, 1.0, _PRESSURE)), "J": (("joule",), Unit(1.0, 1.0, _ENERGY)),
-    "W": (("watt",), Unit(1.0, 1.0, (2, 1, -3))), "Hz": (("hertz",), Unit(1.0, 1.0, (0, 0, -1))),
+    "W": (("watt",), Unit(1.0, 1.0, (2, 1, -3, 0))), "Hz": (("hertz",), Unit(1.0, 1.0, (0, 0, -1, 0))),
     "rad": (("radian",), Unit(1.0, 1.0, _NONE)), "L": (("liter", "litre"), Unit(1.0, 1e3, _VOLUME)),
     "bar": ((), Unit(1e5, 1.0, _PRESSURE)),
 }  # fmt: skip
@@ -96,7 +103,7 @@ _OTHERS = {
     "sec": Unit(1.0, 1.0, _TIME), "day": Unit(86400.0, 1.0, _TIME),
     "deg degree \u00b0": Unit(math.pi, 180.0, _NONE), "arcmin": Unit(math.pi, 10800.0, _NONE),
     "arcsec": Unit(math.pi, 648000.0, _NONE), "gon": Unit(math.pi, 200.0, _NONE),
-    "rev revolution turn": Unit(2.0 * math.pi, 1.0, _NONE), "rpm": Unit(2.0 * math.pi, 60.0, (0, 0, -1)),
+    "rev revolution turn": Unit(2.0 * math.pi, 1.0, _NONE), "rpm": Unit(2.0 * math.pi, 60.0, (0, 0, -1, 0)),
     "in inch": Unit(254.0, 1e4, _LENGTH), "ft foot": Unit(3048.0, 1e4, _LENGTH), "yd yard": Unit(9144.0, 1e4, _LENGTH),
     "mi mile": Unit(1609344.0, 1e3, _LENGTH), "thou": Unit(254.0, 1e7, _LENGTH), "micron": Unit(1.0, 1e6, _LENGTH),
     "angstrom": Unit(1.0, 1e10, _LENGTH), "lb lbm pound": Unit(0.45359237, 1.0, _MASS),
@@ -106,11 +113,13 @@ _OTHERS = {
     "gf": Unit(9.80665, 1e3, _FORCE), "dyn dyne": Unit(1.0, 1e5, _FORCE),
     "psi": Unit(6894.757293168361, 1.0, _PRESSURE), "ksi": Unit(6894757.293168361, 1.0, _PRESSURE),
     "atm": Unit(101325.0, 1.0, _PRESSURE), "torr": Unit(101325.0, 760.0, _PRESSURE),
-    "mmHg": Unit(133.322387415, 1.0, _PRESSURE), "cP": Unit(1.0, 1e3, (-1, 1, -1)),
+    "mmHg": Unit(133.322387415, 1.0, _PRESSURE), "cP": Unit(1.0, 1e3, (-1, 1, -1, 0)),
     "kph kmh": Unit(1e3, 3600.0, _SPEED), "mph": Unit(1609.344, 3600.0, _SPEED),
     "knot": Unit(1852.0, 3600.0, _SPEED), "ml": Unit(1.0, 1e6, _VOLUME),
     "erg": Unit(1.0, 1e7, _ENERGY), "cal calorie": Unit(4.184, 1.0, _ENERGY), "kcal": Unit(4184.0, 1.0, _ENERGY),
-    "hp": Unit(745.6998715822702, 1.0, (2, 1, -3)),
+    "hp": Unit(745.6998715822702, 1.0, (2, 1, -3, 0)),
+    "A ampere": Unit(1.0, 1.0, _CURRENT), "mA": Unit(1.0, 1e3, _CURRENT), "kA": Unit(1e3, 1.0, _CURRENT),
+    "T tesla": Unit(1.0, 1.0, _FIELD), "mT": Unit(1.0, 1e3, _FIELD), "uT": Unit(1.0, 1e6, _FIELD),
 }  # fmt: skip
 _PLURALS = {"foot": "feet", "inch": "inches", "hertz": "hertz"}
 _SYMBOLS = {
@@ -127,10 +136,16 @@ _WORDS = {
 } | {word: unit for names, unit in _OTHERS.items() for word in names.split()[1:]}
 _TABLE = {_PLURALS.get(word, f"{word}s"): unit for word, unit in _WORDS.items() if len(word) > 3} | _WORDS | _SYMBOLS
 _OFFSET = {"degC", "degF", "celsius", "fahrenheit", "dB"}
-_NOT_MECHANICS = {"A", "ampere", "C", "coulomb", "F", "farad", "V", "volt", "ohm", "H", "henry", "K", "kelvin", "mol"}
+_NOT_MECHANICS = {"C", "coulomb", "F", "farad", "V", "volt", "ohm", "H", "henry", "K", "kelvin", "mol"}
 
 _NUMBER = re.compile(r"\s*([-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?)")
 _TOKEN = re.compile(r"\s*(?:(?P<word>[^\W\d]\w*|\u00b0\w*)|(?P<integer>[-+]?[0-9]+)|(?P<sign>\*\*|[*/^()]))")
+
+
+def exponents_of(powers: Sequence[float]) -> Exponents:
+    """Exponents of whole numbers."""
+    m, kg, s, a = map(int, powers)
+    return m, kg, s, a
 
 
 def unit_factor(name: str) -> float | None:
@@ -235,7 +250,7 @@ def no_unit_hint(word: str, wanted: Exponents | None = None) -> str:
 
 def combined(words: list[tuple[str, int]], wanted: Exponents) -> tuple[float, float, Exponents]:
     """Numerator, denominator and exponents of a product of unit words; `wanted` helps to guess a misspelt one."""
-    times, over, total = 1.0, 1.0, [0, 0, 0]
+    times, over, total = 1.0, 1.0, [0] * len(BASE)
     for word, power in words:
         unit = find_unit(word)
         if unit is None:
@@ -246,7 +261,7 @@ def combined(words: list[tuple[str, int]], wanted: Exponents) -> tuple[float, fl
         except OverflowError:
             raise WrongText("it has to be finite") from None
         total = [a + power * b for a, b in zip(total, unit.exponents, strict=True)]
-    return times, over, (total[0], total[1], total[2])
+    return times, over, exponents_of(total)
 
 
 def kind_of(exponents: Exponents | None) -> str:
@@ -254,7 +269,7 @@ def kind_of(exponents: Exponents | None) -> str:
     for dimension in list(DIMENSIONS.values())[1:]:
         if dimension.exponents == exponents:
             return dimension.label
-    powers = zip(("m", "kg", "s"), exponents or _NONE, strict=True)
+    powers = zip(BASE, exponents or _NONE, strict=True)
     return "in " + "*".join(unit if n == 1 else f"{unit}^{n}" for unit, n in powers if n)
 
 

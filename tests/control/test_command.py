@@ -1,12 +1,15 @@
 """The command `sorosim optimise` and its task files."""
 
 import json
+import re
 
 import pytest
+from jsonschema import Draft202012Validator
 
 import sorosim
-from sorosim.control.task import TaskFile, read_task
+from sorosim.control.task import TaskFile, read_task, task_schema
 from sorosim.errors import FileError
+from sorosim.io.yaml_reader import read_text
 
 TASK = """sorosim_task: 1
 horizon: 0.2 s
@@ -74,12 +77,49 @@ def test_task_files_say_what_python_does(tmp_path):
         ("weight: 1}", "weigth: 1}", "a known key.*weight"),
         ("radius: 10 cm", "radius: -10 cm", "task.yaml:15.*radius: expected"),
         ("  final: {q: 10, qd: 1}\n", "", ""),
+        ("horizon: 0.2 s\n", "", "task.yaml:1:1: expected the key 'horizon', got nothing; for instance horizon: 3 s"),
+        ("cost:\n", "costs:\n", "task.yaml:10:1: costs: expected a known key.*cost"),
     ],
 )
 def test_mistakes_have_a_place(tmp_path, old, new, words):
     path = task(tmp_path, TASK.replace(old, new))
     if not words:
-        assert read_task(path).cost.final is None
+        assert read_task(path).spec.cost.final is None
         return
     with pytest.raises(FileError, match=words):
         read_task(path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("dt: 20 ms", "dt: 30 ms", "task.yaml:2:10: horizon: expected a multiple of dt, 0.03 s"),
+        ("goal: {pole: 180 deg}", "goal: {poel: 180 deg}", "task.yaml:5:7: goal: .*'poel'; did you mean pole?"),
+        ("q0: {pole: 170 deg}", "q0: {pole: 170 mm}", "task.yaml:6:12: q0.pole: expected an angle.*'170 mm', a length"),
+        ("[-50 N, 50 N]", "[50 N, -50 N]", "task.yaml:7:19: u_bounds.motor: expected a low bound"),
+        ("u0: {motor: 1 N*sin(4*t)}", "u0: {motor: 1 N*sin(x)}", "task.yaml:8:13: u0.motor: expected a variable"),
+        ("effort: {motor: 1e-4}", "effort: {moter: 1e-4}", "task.yaml:13:11: cost.effort: .*did you mean motor?"),
+        ("[pole, 0.5]", "[pol, 0.5]", "task.yaml:14:11: cost.places: expected the name of a link, got 'pol'"),
+    ],
+)
+def test_what_does_not_fit_the_robot_has_a_place_too(call, tmp_path, old, new, words):
+    code, _, said = call("optimise", "swing_up_cart_pole", str(task(tmp_path, TASK.replace(old, new))))
+    assert code == 2
+    assert re.search(words, said)
+    assert said.count("\n") == 1
+
+
+def test_schema_takes_right_tasks_and_the_example_of_every_key(call):
+    schema = task_schema()
+    Draft202012Validator.check_schema(schema)
+    validator, data = Draft202012Validator(schema), read_text(TASK, "task").data
+    assert not list(validator.iter_errors(data))
+    assert list(validator.iter_errors({**data, "horizn": "1 s"}))
+    assert list(validator.iter_errors({**data, "cost": {"finale": {"q": 1}}}))
+    for key, block in schema["properties"].items():
+        assert not list(validator.iter_errors({**data, key: block["examples"][0]})), key
+    for key, block in schema["$defs"]["Cost"]["properties"].items():
+        for example in block.get("examples", []):
+            assert not list(validator.iter_errors({**data, "cost": {key: example}})), key
+    assert json.loads(call("schema", "--task")[1]) == schema
+    assert call("schema", "--task", "--sweep")[0] != 0

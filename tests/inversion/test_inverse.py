@@ -2,12 +2,14 @@
 
 import warnings
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 
 import sorosim
+from benchmarks.inverse import SUBJECTS, nearest
 from sorosim.equations.system import StaticSystem
 from sorosim.inversion.manifold import Manifold
 from sorosim.inversion.targets import Targets
@@ -288,6 +290,20 @@ def test_nearest_point_of_targets_out_of_reach(robots, name, n, starts):
     assert max(farther, default=0.0) <= 0.01
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("make", "which"), [(SUBJECTS[2], (22, 24)), (SUBJECTS[3], (5, 9))], ids=["contact", "loops"])
+def test_nearest_point_with_contact_and_with_loops(make, which):
+    """Targets of the study, at which searches lead over kinks of contacts, and beyond folds to no state of rest."""
+    subject = make()
+    goals = list(islice(subject.far(np.random.default_rng(2)), which[-1] + 1))
+    for k in which:
+        found = sorosim.inverse(subject.robot, {subject.link: goals[k]}, bounds=subject.bounds)
+        assert not found.reached
+        assert found.error == pytest.approx(subject.remaining(found.u, found.q, goals[k]), rel=1e-6)
+        starts = np.random.default_rng(3).uniform(0.0, 1.0, (3, len(subject.bounds)))
+        assert found.error <= min(nearest(subject, goals[k], start) for start in starts) * (1.0 + 1e-5)
+
+
 # -- paths
 
 
@@ -337,7 +353,11 @@ def test_one_search_is_an_equilibrium_on_file(robots, tmp_path):
             "targets.arm: expected a position (3,) or a pose (4, 4), got an array of shape (2,)",
         ),
         ({"targets": {"arm": [0, np.nan, 0]}}, "targets.arm[1]: expected"),
-        ({"targets": {"arm": np.array([0, np.nan, 0])}}, "None leaves an entry out"),
+        ({"targets": {"arm": np.array([0, np.nan, 0])}}, "None in a list of numbers leaves one out"),
+        ({"targets": {"arm": np.array([0, 1j, 0])}}, "targets.arm: expected 3 numbers, or an array"),
+        ({"targets": {"arm": None}}, "targets.arm: expected 3 numbers, or an array, got None"),
+        ({"targets": {("arm", True): [0, 0, 0]}}, "a fraction of the rod's length from 0 to 1, got True"),
+        ({"targets": {"world": [0, 0, 0]}}, "a link, or a frame on one, got 'world'; known: arm"),
         ({"targets": {"arm": [None, None, None]}}, "at least one of them not None"),
         ({"targets": {"arm": ["3 N", 0, 0]}}, "targets.arm[0]: expected a length"),
         ({"targets": {"arm": 2.0 * np.eye(4)}}, "a pose, whose upper left part is a rotation"),
@@ -352,6 +372,7 @@ def test_one_search_is_an_equilibrium_on_file(robots, tmp_path):
         ({"free": ["cable9"]}, "free: expected the name of an input or a coordinate, got 'cable9'; did you mean cable"),
         ({"free": ["cable1", "cable1"]}, "every name once, got 'cable1' again"),
         ({"weights": {"leg": 1.0}}, "weights: expected weights of targets, got 'leg'"),
+        ({"weights": [1.0]}, "weights: expected a mapping of targets to weights, got [1.0]"),
         ({"weights": {"arm": 0.0}}, "weights.arm: expected a number greater than 0"),
         ({"effort": "force"}, "effort: expected"),
         ({"tolerance": 0.0}, "tolerance: expected a number greater than 0"),
@@ -370,7 +391,9 @@ def test_mistakes_along_a_path(robots):
     for targets, words in [
         ([], "a list of targets"),
         ({"arm": [[0, 0, 0]], ("arm", 0.5): [[0, 0, 0]] * 2}, "as many values of each target"),
-        ([{"arm": [0.4, 0, 0]}, {"arm": [0.4, 0]}], "targets_along[1]: expected a position (3,)"),
+        ({"arm": 0.4}, "as many values of each target, one or more, got no list of 'arm'"),
+        ([{"arm": [0.4, 0, 0]}, {"arm": [0.4, 0]}], "targets_along[1].arm: expected a position (3,)"),
+        ([{"arm": [0.4, 0, 0]}, [0.4, 0, 0]], "targets_along[1]: expected a mapping of places or sensors to values"),
     ]:
         with pytest.raises(sorosim.InputError, match=r".") as caught:
             sorosim.inverse_path(robots[ARM], targets)

@@ -160,9 +160,9 @@ def test_malformed_texts_are_refused_in_one_sentence(text, expected):
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        (b"\x89HDF\r\n\x1a\n", " expected a robot in YAML, got an HDF5 file; sorosim.open reads results"),
+        (b"\x89HDF\r\n\x1a\n", " expected a robot, got an HDF5 file; sorosim.open reads results"),
         ("a: 1".encode("utf-16"), " expected UTF-8, got UTF-16; save the file as UTF-8"),
-        (b"\x7fELF\x00\x01", " expected a robot in YAML, got a binary file"),
+        (b"\x7fELF\x00\x01", " expected a robot, got a binary file"),
         ("sorosim: 1\nname: gr\u00fcn".encode("latin-1"),
          "2:9: expected UTF-8, got the byte 0xFC; save the file as UTF-8"),
         (b"a" * (MAX_BYTES + 1), " expected at most 1 MB, got more; keep measured data in CSV files"),
