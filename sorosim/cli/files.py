@@ -213,7 +213,7 @@ def convert(
         Path | None, OutputFile(parser=file_with(YAML), help="File to write, .yaml; default: beside the robot's.")
     ] = None,
 ) -> None:
-    """Write a robot as one YAML file that needs no other: from URDF, or with all that it includes and imports.
+    """Write a robot as one YAML file that needs no other: from URDF, MJCF or SDF, or with all it includes and imports.
 
     Meshes of more than some thousand triangles stay in their own files.
 

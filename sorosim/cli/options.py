@@ -29,7 +29,9 @@ Assignment = partial(typer.Option, metavar="NAME=VALUE")
 OutputFile = partial(typer.Option, "--out", metavar="FILE")
 ResultFile = partial(OutputFile, parser=result_file)
 
-RobotArgument = Annotated[str, Argument(metavar="ROBOT", help="A YAML or URDF file, or the name of a bundled robot.")]
+RobotArgument = Annotated[
+    str, Argument(metavar="ROBOT", help="A YAML, URDF, MJCF or SDF file, or the name of a bundled robot.")
+]
 ResultArgument = Annotated[Path, Argument(metavar="RESULT", help="A result file.")]
 SourcesArgument = Annotated[
     list[str],

@@ -15,6 +15,8 @@ from sorosim.io.bundled import bundled_file, bundled_robots
 if TYPE_CHECKING:
     from sorosim.robot import Robot
 
+IMPORTED = (".urdf", ".sdf", ".xml")  # endings of files in other formats; .xml is of any of them
+
 __all__ = ["bundled_robots", "dump", "format_page", "json_schema", "load", "load_text", "sweep_schema"]
 
 
@@ -24,8 +26,8 @@ def load(source: str | Path | Mapping[str, Any], *, set: Mapping[str, Any] | Non
     Parameters
     ----------
     source : path, name of a bundled robot, or mapping
-        A YAML file (docs: the file format), one of `bundled_robots`, or the same data as a dict. A URDF file is the
-        robot of a file that imports it and says nothing else.
+        A YAML file (docs: the file format), one of `bundled_robots`, or the same data as a dict. A URDF, MJCF or SDF
+        file is the robot of a file that imports it and says nothing else.
     set : mapping, optional
         Values of the file to replace, by their paths: ``{"links.arm.rod.length": "40 cm", "gravity[2]": 0}``. They take
         effect before parameters are replaced and parts are made. Texts are read as YAML.
@@ -54,7 +56,7 @@ def load(source: str | Path | Mapping[str, Any], *, set: Mapping[str, Any] | Non
         text = json.dumps(data, indent=1, ensure_ascii=False) + "\n"  # JSON is YAML too
         return _robot(expand(nodes_of(data, ""), "", Path(), set), Path(), text=text)
     path = _find(source)
-    if path.suffix.lower() == ".urdf":
+    if path.suffix.lower() in IMPORTED:
         from sorosim.io.imports import document_of
 
         expanded = expand(document_of(path), str(path), path.parent, set, str(path))
@@ -155,7 +157,7 @@ def format_page() -> str:
 def _robots_in(folder: Path) -> list[str]:
     """Names of files in a folder that may be robots."""
     try:
-        return [file.name for file in folder.iterdir() if file.suffix.lower() in (".yaml", ".yml", ".urdf")]
+        return [file.name for file in folder.iterdir() if file.suffix.lower() in (".yaml", ".yml", *IMPORTED)]
     except OSError:
         return []
 

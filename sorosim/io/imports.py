@@ -1,4 +1,4 @@
-"""`import`: rigid robots from URDF become links of this file.
+"""`import`: rigid robots from URDF, MJCF and SDF become links of this file.
 
 They are links like all others, so that overrides reach into them, and soft links, actuators and sensors stand on them.
 A robot that is imported under a name has it before the names of its links, as parts do.
@@ -9,24 +9,32 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
+from typing import Any
 
 from sorosim.declare import At, Scope
+from sorosim.errors import FileError
 from sorosim.io.nodes import Mistake, Mistakes, Node, plain, refusal
+from sorosim.io.rigid.document import read_document
+from sorosim.io.rigid.leftovers import Leftovers
+from sorosim.io.rigid.links import Imported, Options, imported
+from sorosim.io.rigid.mjcf import read_mjcf
+from sorosim.io.rigid.sdf import read_sdf
+from sorosim.io.rigid.urdf import read_urdf
 from sorosim.io.robot_file import Imports, is_one
-from sorosim.io.urdf.links import Imported, Options, imported
-from sorosim.io.urdf.robot import read_urdf
-from sorosim.problems import Place, shown
+from sorosim.problems import Place, listed, shown
 
 MOUNT = ("parent", "at", "joint")  # keys that the root gets as they are
 KEY = "import"
+ROOTS = {"robot": "urdf", "mujoco": "mjcf", "sdf": "sdf"}  # key of ``import`` by the root element of a file
 
 
 @dataclass
 class Importer:
-    """Brings robots from URDF into files."""
+    """Brings robots of other formats into files."""
 
     mistakes: Mistakes = field(default_factory=Mistakes)
     found: Imported = field(default_factory=Imported)
+    gravities: list[Node] = field(default_factory=list)
 
     def links(self, given: Node, folder: FilePath | None) -> dict[str, Node]:
         """Links of all robots of an ``import`` block.
@@ -53,30 +61,53 @@ class Importer:
             out |= made.links
             self.found.frames |= made.frames
             self.found.bare |= made.bare
+            self.gravities += [] if made.gravity is None else [made.gravity]
         return out
+
+    def gravity(self) -> Node | None:
+        """The gravity that the files of robots say, if any does; several must say the same."""
+        for own in self.gravities[1:]:
+            first, second = plain(self.gravities[0])[0], plain(own)[0]
+            if first != second:
+                hint = "write `gravity` into the file that imports them"
+                expected = f"the gravity of {self.gravities[0].place.file}, {shown(first)}"
+                self.mistakes.note(own.place, expected, shown(second), hint)
+        return next(iter(self.gravities), None)
 
     def robot(self, name: str, block: Node, folder: FilePath | None) -> Imported:
         """The links of one robot; none if it is wrong."""
         entries = block.entries
-        file = entries["urdf"]
+        key = next(key for key in ROOTS.values() if key in entries)
+        file, language = entries[key], key.upper()
         if folder is None:
             raise refusal(file.place, "a description in one piece", "an import", "other files are not kept here")
         path = folder / file.value
         if not os.path.isfile(path):  # False for impossible names too
             hint = "relative paths begin in the folder of the file that imports"
-            self.mistakes.note(file.place, "a URDF file", f"{shown(file.value)}, which does not exist", hint)
+            self.mistakes.note(file.place, f"a {language} file", f"{shown(file.value)}, which does not exist", hint)
             return Imported()
-        folders = entries["package_dirs"].items if "package_dirs" in entries else []
+
+        def value(key: str, default: Any) -> Any:
+            return plain(entries[key])[0] if key in entries else default
+
         options = Options(
+            language,
             prefix=f"{name}_" if name else "",
             mount={key: entries[key] for key in MOUNT if key in entries},
             stops=dict(entries["limits"].entries) if "limits" in entries else {},
-            mimic=entries["mimic"].value if "mimic" in entries else "",
-            package_dirs=tuple((folder / entry.value).absolute() for entry in folders),
-            allow_outside="allow_outside" in entries and entries["allow_outside"].value,
+            mimic=value("mimic", ""),
+            package_dirs=tuple((folder / one).absolute() for one in value("package_dirs", [])),
+            allow_outside=value("allow_outside", False),
         )
-        robot = read_urdf(path, visual=entries["visual"].value if "visual" in entries else True)
-        return imported(robot, path, options, self.mistakes)
+        visual, leftovers = value("visual", True), Leftovers(str(path), tuple(value("without", [])))
+        if key == "urdf":
+            tree = read_urdf(path, self.mistakes, visual=visual)
+        elif key == "mjcf":
+            tree = read_mjcf(path, leftovers, visual=visual, outside=options.allow_outside)
+        else:
+            tree = read_sdf(path, leftovers, visual=visual)
+        leftovers.finish(self.mistakes)
+        return imported(tree, path, options, self.mistakes)
 
     def reparented(self, root: Node) -> Node:
         """A file whose links name what carries the frame that they hang on; nothing may hang loose."""
@@ -125,7 +156,21 @@ class Importer:
 
 
 def document_of(path: FilePath) -> Node:
-    """The file that imports a URDF file and nothing else."""
+    """The file that imports a file of another format and nothing else.
+
+    Raises
+    ------
+    FileError
+        It is a file in XML of none of the formats.
+    """
+    key = path.suffix.lower().removeprefix(".")
+    if key == "xml":
+        root = read_document(path, "MJCF, SDF or URDF")
+        if root.tag not in ROOTS:
+            known = listed([f"<{tag}>" for tag in ROOTS])
+            at = root.place
+            raise FileError(str(path), f"expected a robot, whose root is {known}, got <{root.tag}>", at.line, at.column)
+        key = ROOTS[root.tag]
     place = Place(str(path))
-    block = Node({"urdf": Node(path.name, place, place)}, place, place)
+    block = Node({key: Node(path.name, place, place)}, place, place)
     return Node({"sorosim": Node(1, place, place), KEY: block}, place)

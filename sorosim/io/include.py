@@ -46,6 +46,8 @@ class Includer:
         self.bring(blocks, mapping({name: entries[name] for name in MERGED if name in entries}, [root]))
         # keys in the order of the file, then those that only included files have
         out = {name: blocks.get(name, node) for name, node in entries.items()}
+        if len(chain) < 2 and "gravity" not in out and (gravity := self.importer.gravity()) is not None:
+            out["gravity"] = gravity
         return Node({**out, **{name: node for name, node in blocks.items() if name not in out}}, root.place, root.key)
 
     def inclusion(self, entry: Node) -> tuple[Inclusion | None, Place]:

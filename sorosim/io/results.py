@@ -22,6 +22,7 @@ import numpy as np
 
 from sorosim import __version__
 from sorosim.errors import FileError, InputError, ModelError
+from sorosim.io import IMPORTED
 from sorosim.io.journal import is_journal, read_journal
 from sorosim.io.meshes import checksums
 from sorosim.io.result_checks import KINDS, check_stored
@@ -93,7 +94,7 @@ def read(path: str | Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise FileError(file, f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
     if not is_hdf5:
-        described = file.endswith((".yaml", ".yml", ".urdf"))
+        described = file.endswith((".yaml", ".yml", *IMPORTED))
         got = "a description; simulate, statics or sweep makes results of one" if described else "another kind of file"
         raise FileError(file, f"expected a result file of sorosim (HDF5), got {got}")
     out = read_result(path)

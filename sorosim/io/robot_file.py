@@ -177,8 +177,8 @@ class Inclusions(Type):
 
 
 @dataclass(frozen=True)
-class UrdfLimits(Declared, title="Limits from URDF"):
-    """Stiffness of the end stops that limits of URDF become, by kind of joint."""
+class ImportedLimits(Declared, title="End stops of imported robots"):
+    """Stiffness of the end stops that limits of an imported robot become, by kind of joint."""
 
     revolute: Any = key(
         Open(), "Of revolute joints, those that turn without limits excepted.", "500 N*m/rad", default=None
@@ -186,20 +186,37 @@ class UrdfLimits(Declared, title="Limits from URDF"):
     prismatic: Any = key(Open(), "Of prismatic joints.", "50 kN/m", default=None)
 
 
-@dataclass(frozen=True)
-class Import(Declared, title="Robots from URDF"):
-    """A rigid robot from a URDF file."""
+# what other formats have and links have not: left out on request only, since a robot without it moves otherwise; and
+# left out with a remark
+MOTION = ("armature", "springs", "fluid", "gravity", "tendons", "constraints", "deformables")
+REMARKED = ("actuators", "sensors", "contacts", "keyframes", "plugins")
 
-    urdf: str = key(Text("the path of a URDF file"), "Path of a URDF file, relative to this file.", "arm.urdf")
+
+def _path(language: str, ending: str) -> Any:
+    return key(
+        Text(f"the path of {language}"), f"Path of {language}, relative to this file.", f"arm.{ending}", default=None
+    )
+
+
+@dataclass(frozen=True)
+class Import(Declared, title="Imported robots"):
+    """A rigid robot from a URDF, MJCF or SDF file."""
+
     _: KW_ONLY
+    urdf: Any = _path("a URDF file", "urdf")
+    mjcf: Any = _path("an MJCF file", "xml")
+    sdf: Any = _path("an SDF file", "sdf")
     parent: Any = key(Open(), "What its root hangs on: a link or world.", "lid", default="world")
     at: Any = key(
         Open(), "Where on it: a pose, a place s on a rod, a named frame; as for links.", "{frame: top}", default=None
     )
-    joint: Any = key(Open(), "How its root moves there.", "free", default="fixed")
+    joint: Any = key(
+        Open(), "How its root moves there.", "free", default=None,
+        without="`fixed`; `free` where nothing holds the model of an SDF file and neither `parent` nor `at` is given",
+    )  # fmt: skip
     limits: Any = key(
-        Part(UrdfLimits),
-        "Stiffness of the end stops that its limits become; URDF says where limits are, not how stiff.",
+        Part(ImportedLimits),
+        "Stiffness of the end stops that its limits become; its file says where limits are, not how stiff.",
         "{revolute: 500 N*m/rad}", default=None, without="left out",
     )  # fmt: skip
     mimic: Any = key(
@@ -207,17 +224,31 @@ class Import(Declared, title="Robots from URDF"):
         "What becomes of joints that follow others: free, with a coordinate of their own, or fixed where their leader "
         "is at zero.", "fixed", default=None, without="refused",
     )  # fmt: skip
+    without: tuple[str, ...] = key(
+        ListOf(Choice((*MOTION, *REMARKED))),
+        f"What is left out of an MJCF or SDF file and is meant to be: {', '.join(MOTION)}, which are refused else; "
+        f"{', '.join(REMARKED)}, which are remarked on else.", "[armature, actuators]", default=(),
+    )  # fmt: skip
     visual: bool = key(Boolean(), "Whether what is drawn is read: true or false.", "false", default=True)
     package_dirs: Any = key(
         ListOf(Text("the path of a folder")),
-        "Folders in which package:// looks for packages first, relative to this file; then it looks in all above the "
-        "URDF file.", "[meshes]", default=(),
+        "Folders in which package:// and model:// look for packages first, relative to this file; then they look in "
+        "all above the robot's file.", "[meshes]", default=(),
     )  # fmt: skip
     allow_outside: bool = key(
         Boolean(),
-        "Whether meshes may be outside the folder of the URDF file, or the package that it is in: true or false.",
+        "Whether meshes may be outside the folder of the robot's file, or the package that it is in: true or false.",
         "true", default=False,
     )  # fmt: skip
+
+    alternatives = (("urdf", "mjcf", "sdf"),)
+
+    @classmethod
+    def check_keys(cls, data: Mapping[str, Any]) -> None:
+        files = [name for name in cls.alternatives[0] if name in data]
+        if len(files) != 1:
+            got = " and ".join(files) or "none"
+            raise ModelError("", "one of the keys urdf, mjcf and sdf", got, "for instance urdf: arm.urdf")
 
 
 def is_one(value: Any) -> bool:
@@ -297,8 +328,8 @@ class RobotFile(Declared, title="The file"):
     )  # fmt: skip
     imports: Any = key(
         Imports(),
-        "Rigid robots from URDF, whose links become links of this file: one, or several by name. Links of import `a` "
-        "begin with `a_`.", "{urdf: arm.urdf}", name="import", default=None,
+        "Rigid robots from URDF, MJCF and SDF, whose links become links of this file: one, or several by name. Links "
+        "of import `a` begin with `a_`.", "{urdf: arm.urdf}", name="import", default=None,
     )  # fmt: skip
     parameters: Any = key(
         _PARAMETERS, "Values by name; $name stands for them in any value.", "{length: 10 cm, n: 3}", default=None

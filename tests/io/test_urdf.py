@@ -15,7 +15,7 @@ import sorosim
 from sorosim import cli
 from sorosim.errors import FileError, ModelError
 from sorosim.io import dump, load, load_text
-from sorosim.io.urdf.document import MAX_BYTES, MAX_NESTING
+from sorosim.io.rigid.document import MAX_BYTES, MAX_NESTING
 
 pytestmark = pytest.mark.skipif(find_spec("yourdfpy") is None, reason="the extra urdf is not installed")
 
@@ -379,10 +379,13 @@ MOUNTED = "import: {urdf: serial_arm.urdf, parent: world}\n"
         ("urdf: serial_arm.urdf", "urdf: 3",
          "robot.yaml:2:16: import.urdf: expected the path of a URDF file, got 3; put it in quotes"),
         ("urdf: serial_arm.urdf, ", "",
-         "robot.yaml:2:9: import: expected the key 'urdf', got nothing; for instance urdf: arm.urdf"),
+         "robot.yaml:2:9: import: expected one of the keys urdf, mjcf and sdf, got none; for instance urdf: arm.urdf"),
         ("{urdf: serial_arm.urdf, parent: world}", "serial_arm.urdf",
-         "robot.yaml:2:9: import: expected a mapping with the keys urdf, parent, at, joint, limits, mimic, visual, "
-         "package_dirs, allow_outside, got 'serial_arm.urdf'"),
+         "robot.yaml:2:9: import: expected a mapping with the keys urdf, mjcf, sdf, parent, at, joint, limits, mimic, "
+         "without, visual, package_dirs, allow_outside, got 'serial_arm.urdf'"),
+        ("urdf: serial_arm.urdf", "urdf: serial_arm.urdf, sdf: arm.sdf",
+         "robot.yaml:2:9: import: expected one of the keys urdf, mjcf and sdf, got urdf and sdf; for instance urdf: "
+         "arm.urdf"),
         ("parent: world", "parant: world",
          "robot.yaml:2:33: import.parant: expected a known key, got 'parant'; did you mean parent?"),
         ("parent: world", "parent: moon",

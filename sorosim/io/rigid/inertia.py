@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,15 +17,11 @@ class Inertia(NamedTuple):
     inertia: Array  # (3, 3) about the centre [kg m^2]
 
 
-def inertia_of(inertial: Any, g: Array) -> Inertia | None:
-    """Mass properties of a link of yourdfpy in a frame where it has the pose g (4, 4); None without any."""
-    if inertial is None or (inertial.mass == 0.0 and not inertial.inertia.any()):
-        return None
-    own = np.eye(4) if inertial.origin is None else inertial.origin
-    pose = g @ own
-    R = pose[:3, :3]
-    turned = inertial.inertia if np.array_equal(R, np.eye(3)) else R @ inertial.inertia @ R.T
-    return Inertia(float(inertial.mass), pose[:3, 3], 0.5 * (turned + turned.T))
+def moved(own: Inertia, g: Array) -> Inertia:
+    """Mass properties seen from another frame, in which the own one has the pose g (4, 4)."""
+    R = g[:3, :3]
+    turned = own.inertia if np.array_equal(R, np.eye(3)) else R @ own.inertia @ R.T
+    return Inertia(own.mass, R @ own.centre + g[:3, 3], 0.5 * (turned + turned.T))
 
 
 def total(parts: list[Inertia]) -> Inertia:

@@ -16,16 +16,18 @@ from sorosim.io.bounded import read_bounded
 from sorosim.problems import Path, Place, shown
 
 MAX_BYTES, MAX_NESTING, MAX_ELEMENTS = 4_000_000, 60, 50_000
+OTHER_NAMES = {"origin": ("pose",)}  # of the same thing in other languages than URDF
 
 
 @dataclass
 class Element:
-    """An element and where it is written; texts between elements mean nothing here."""
+    """An element and where it is written."""
 
     tag: str
     attributes: dict[str, str]
     place: Place
     children: list[Element] = field(default_factory=list)
+    text: str = ""  # between its tags, but for that of its children
 
     def all(self, tag: str) -> Iterator[Element]:
         """Its children of a tag."""
@@ -35,9 +37,31 @@ class Element:
         """Its first child of a tag."""
         return next(self.all(tag), None)
 
+    def walk(self) -> Iterator[Element]:
+        """Itself and all that is in it, in the order of the file."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
 
-def read_document(path: FilePath) -> Element:
+    def place_of(self, *inside: str) -> Place:
+        """Where something in it is written: elements one inside the other; what there is none of is left out."""
+        element = self
+        for tag in inside:
+            tags = (tag, *OTHER_NAMES.get(tag, ()))
+            element = next((found for found in element.walk() if found.tag in tags and found is not element), element)
+        return element.place
+
+
+def read_document(path: FilePath, language: str, starts: tuple[str, ...] = ()) -> Element:
     """The root element of a file.
+
+    Parameters
+    ----------
+    path : Path
+    language : str
+        What it is written in, for messages.
+    starts : tuple of str
+        Tags at whose names paths begin, beside those in the root.
 
     Raises
     ------
@@ -45,25 +69,28 @@ def read_document(path: FilePath) -> Element:
         It cannot be read, is too large, or is no XML; also a document type, and what xacro still has to expand.
     """
     file = str(path)
-    return _Reader(file).read(read_bounded(path, file, MAX_BYTES))
+    return _Reader(file, language, starts).read(read_bounded(path, file, MAX_BYTES))
 
 
 class _Reader:
     """Builds elements while the parser goes through a file."""
 
-    def __init__(self, file: str) -> None:
-        self.file, self.open, self.count = file, list[Element](), 0
+    def __init__(self, file: str, language: str, starts: tuple[str, ...]) -> None:
+        self.file, self.language, self.starts = file, language, starts
+        self.open, self.count = list[Element](), 0
         self.root: Element | None = None
         self.parser = expat.ParserCreate()
         self.parser.StartElementHandler = self.start
         self.parser.EndElementHandler = self.end
+        self.parser.CharacterDataHandler = self.text
+        self.parser.buffer_text = True
         self.parser.StartDoctypeDeclHandler = self.doctype
 
     def read(self, content: bytes) -> Element:
         try:
             self.parser.Parse(content, True)
         except expat.ExpatError as error:
-            message = f"expected URDF, which is XML, got a mistake in it: {expat.ErrorString(error.code)}"
+            message = f"expected {self.language}, which is XML, got a mistake in it: {expat.ErrorString(error.code)}"
             raise FileError(self.file, message, error.lineno, error.offset + 1) from None
         assert self.root is not None  # the parser refuses a document without one
         return self.root
@@ -76,7 +103,7 @@ class _Reader:
         return self.parser.CurrentLineNumber, self.parser.CurrentColumnNumber + 1
 
     def doctype(self, *_: object) -> None:
-        raise self.refuse("expected URDF without a document type, got a DOCTYPE; leave it out")
+        raise self.refuse(f"expected {self.language} without a document type, got a DOCTYPE; leave it out")
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         self.count += 1
@@ -85,8 +112,9 @@ class _Reader:
         if len(self.open) >= MAX_NESTING:
             raise self.refuse(f"expected at most {MAX_NESTING} levels of nesting, got more")
         if tag.startswith("xacro:"):
-            hint = "expand it first: xacro robot.urdf.xacro > robot.urdf"
-            raise self.refuse(f"expected URDF, got an element of xacro, {shown(tag)}; {hint}")
+            ending = self.language.lower()
+            hint = f"expand it first: xacro robot.{ending}.xacro > robot.{ending}"
+            raise self.refuse(f"expected {self.language}, got an element of xacro, {shown(tag)}; {hint}")
         line, column = self.position
         element = Element(tag, attributes, Place(self.file, line, column, self.path(tag, attributes)))
         if self.open:
@@ -97,9 +125,14 @@ class _Reader:
 
     def path(self, tag: str, attributes: dict[str, str]) -> Path:
         """``link.forearm.inertial``: elements by their tags, links and joints by their names too."""
-        if len(self.open) <= 1:
-            return (tag, attributes["name"]) if self.open and attributes.get("name") else (tag,)
+        named = attributes.get("name")
+        if len(self.open) <= 1 or (named and tag in self.starts):
+            return (tag, named) if self.open and named else (tag,)
         return (*self.open[-1].place.path, tag)
+
+    def text(self, text: str) -> None:
+        if self.open:
+            self.open[-1].text += text
 
     def end(self, tag: str) -> None:
         self.open.pop()

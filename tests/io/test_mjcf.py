@@ -1,0 +1,283 @@
+"""Robots from MJCF: what becomes of their parts, what is left out, what wrong files are told."""
+
+import os
+import shutil
+import sys
+import warnings
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+from helpers.robots import arrays_of
+from numpy.testing import assert_allclose, assert_array_equal
+
+from sorosim import cli
+from sorosim.errors import FileError, ModelError, SorosimWarning
+from sorosim.io import load, load_text
+
+pytestmark = pytest.mark.skipif(find_spec("mujoco") is None, reason="the extra mjcf is not installed")
+
+HERE = Path(__file__).parent
+DATA = HERE.parent / "data" / "mjcf"
+STOPS = {"import.limits": "{revolute: 100, prismatic: 1000}"}
+
+
+def blocks(name):
+    """Mistakes of a list: what is replaced, by what, the message."""
+    for block in (HERE / name).read_text("utf-8").split("\n\n"):
+        lines = [line for line in block.splitlines() if not line.startswith("#")]
+        if lines:
+            yield tuple("\n".join(line[2:] for line in lines if line[0] == sign) for sign in "-+=")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    shutil.copytree(DATA, tmp_path, dirs_exist_ok=True)
+    return tmp_path
+
+
+def changed(folder, old, new, name="arm.xml"):
+    text = (folder / name).read_text("utf-8")
+    assert old in text
+    (folder / name).write_text(text.replace(old, new, 1), encoding="utf-8")
+    return folder / name
+
+
+def links_of(robot):
+    return {link.name: link for link in robot.links}
+
+
+def test_several_joints_of_a_body_are_links_without_mass_between():
+    robot = load(DATA / "arm.xml", set=STOPS)
+    links = links_of(robot)
+    assert [name for name in links if name.startswith("upper")] == [
+        "upper_shoulder_pan",
+        "upper_shoulder_lift",
+        "upper",
+    ]
+    assert [links[name].body is None for name in ("upper_shoulder_pan", "upper_shoulder_lift", "upper")] == [
+        True,
+        True,
+        False,
+    ]
+    assert robot.coordinate_names == (
+        "column.revolute", "upper_shoulder_pan.revolute", "upper_shoulder_lift.revolute", "upper.prismatic",
+        "forearm.revolute",
+    )  # fmt: skip
+    waist, lift, reach = (links[name].joint for name in ("column", "upper_shoulder_lift", "upper"))
+    assert_allclose(waist.axis, np.array([0, 0.2, 1]) / np.hypot(0.2, 1))
+    assert waist.through == (0.02, 0.01, -0.1)
+    # coordinates begin at the references of the file
+    stop = waist.limits[0]
+    assert_allclose((stop.low, stop.high, stop.stiffness), (np.deg2rad(-160), np.deg2rad(80), 100))
+    assert (waist.damping, waist.friction) == ((0.3,), (0.04,))
+    assert_allclose((lift.stiffness[0], lift.rest[0], lift.damping[0]), (4, np.deg2rad(30), 0.05))
+    assert_allclose((reach.stiffness[0], reach.rest[0], reach.damping[0]), (120, -0.02, 7))
+    assert_allclose((reach.limits[0].low, reach.limits[0].high), (-0.12, 0.28))
+    assert robot.description.gravity == (0.3, -0.2, -9.7)
+
+
+def test_bodies_without_joints_and_sites_are_frames_and_geoms_are_drawn():
+    links = links_of(load(DATA / "arm.xml"))
+    assert set(links["forearm"].frames) == {"tool", "tip"}
+    assert set(links["upper"].frames) == {"elbow_site"}
+    assert [(v.shape.kind, v.colour) for v in links["surroundings"].visual] == [("box", "#664d33")]
+    assert [(v.shape.kind, v.colour) for v in links["upper"].visual] == [("capsule", "#3366cc")]
+    assert links["upper"].visual[0].shape.radius == 0.03
+
+
+def test_a_ball_joint_beside_the_origin_moves_a_frame_there():
+    links = links_of(load(DATA / "balls.xml"))
+    assert_allclose(links["trunk_spherical"].frames["trunk"][:3, 3], [-0.03, 0.02, -0.1])
+    assert links["left"].joint.kind == "spherical"
+    assert links["left"].parent == "trunk_spherical"
+
+
+def test_a_body_floats_where_the_file_says_so(folder):
+    links = links_of(load(DATA / "walker.xml"))
+    assert [links[name].joint.kind for name in ("hull", "ball")] == ["free", "free"]
+    assert links["ball"].joint.damping == (0.2,) * 6
+    (folder / "robot.yaml").write_text("sorosim: 1\nimport: {mjcf: walker.xml, joint: free}\n")
+    with pytest.raises(FileError, match=r"no joint to move it by, got a robot that has joints there already"):
+        load(folder / "robot.yaml")
+    (folder / "robot.yaml").write_text("sorosim: 1\ngravity: [0, 0, -1]\nimport: {w: {mjcf: walker.xml}}\n")
+    robot = load(folder / "robot.yaml")
+    assert robot.description.gravity == (0, 0, -1)
+    assert next(iter(links_of(robot))) == "w_world"
+
+
+def test_gravity_must_be_one(folder):
+    (folder / "robot.yaml").write_text("sorosim: 1\nimport: {a: {mjcf: walker.xml}, b: {mjcf: arm.xml}}\n")
+    with pytest.raises(
+        FileError, match=r"expected the gravity of .*walker.xml, \[0, 0, -9.81\], got \[0.3, -0.2, -9.7\]; write"
+    ):
+        load(folder / "robot.yaml")
+    text = (folder / "robot.yaml").read_text()
+    (folder / "robot.yaml").write_text(text + "gravity: [0, 0, -1]\n")
+    assert load(folder / "robot.yaml").description.gravity == (0, 0, -1)
+
+
+@pytest.mark.parametrize("name", ["arm", "balls", "walker", "meshes", "cart"])
+def test_the_text_of_a_robot_stands_alone_and_is_the_same_robot(name):
+    robot = load(DATA / f"{name}.xml", set={"import.mimic": "free"})
+    assert "mjcf" not in robot.description.text
+    for a, b in zip(arrays_of(robot), arrays_of(load_text(robot.description.text, "text.yaml")), strict=True):
+        assert_array_equal(a, b)
+
+
+def test_meshes_are_drawn_where_mujoco_has_them():
+    import mujoco
+
+    robot, model = (
+        load(DATA / "meshes.xml", set={"import.mimic": "free"}),
+        mujoco.MjModel.from_xml_path(str(DATA / "meshes.xml")),
+    )
+    q, data = np.array([0.3, 0.1, 0.05]), mujoco.MjData(model)
+    data.qpos[:] = q
+    mujoco.mj_kinematics(model, data)
+    for geom, name in ((1, "arm"), (2, "finger"), (3, "thumb")):
+        mesh = model.geom_dataid[geom]
+        start = model.mesh_vertadr[mesh]
+        theirs = model.mesh_vert[start : start + model.mesh_vertnum[mesh]] @ data.geom_xmat[geom].reshape(3, 3).T
+        visual = links_of(robot)[name].visual[0]
+        g = robot.pose(q, name) @ visual.at
+        ours = visual.shape.vertices @ g[:3, :3].T + g[:3, 3]
+        order = [np.lexsort(v.round(5).T) for v in (ours, theirs + data.geom_xpos[geom])]
+        # MuJoCo keeps vertices in single precision
+        assert_allclose(ours[order[0]], (theirs + data.geom_xpos[geom])[order[1]], rtol=0, atol=1e-6)
+    assert (
+        links_of(load(DATA / "meshes.xml", set={"import.mimic": "fixed", "import.visual": False}))["arm"].visual is None
+    )
+
+
+def test_an_equality_of_joints_is_a_joint_that_mimics():
+    held = links_of(load(DATA / "meshes.xml", set={"import.mimic": "fixed"}))
+    assert_allclose(held["arm"].frames["thumb"][:3, 3], [0.3, 0.1 - 0.01, 0])
+
+
+# -- what is left out
+
+
+def test_what_does_not_move_the_robot_is_remarked_on_until_it_is_meant(folder):
+    more = '<actuator><motor name="m" joint="waist"/></actuator><sensor><jointpos joint="waist"/></sensor>'
+    path = changed(folder, "</worldbody>", f"</worldbody>\n{more}<keyframe><key name='home'/></keyframe>")
+    with pytest.warns(SorosimWarning) as caught:
+        load(path)
+    assert str(caught[0].message).replace(f"{folder}/", "") == (
+        "arm.xml: left out: actuators ('m', line 32); sensors ('jointpos', line 32); keyframes ('home', line 32); "
+        "without: [actuators, sensors, keyframes] in the `import` block says that this is meant"
+    )
+    assert len(caught) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        load(path, set={"import.without": "[actuators, sensors, keyframes]"})
+
+
+def test_armature_is_left_out_on_request(folder):
+    path = changed(folder, '<joint damping="0.3"/>', '<joint damping="0.3" armature="0.1"/>')
+    plain = load(DATA / "arm.xml")
+    q = np.full(plain.ndof, 0.2)
+    assert_array_equal(load(path, set={"import.without": "[armature]"}).mass_matrix(q), plain.mass_matrix(q))
+    (folder / "arm.yaml").write_text("sorosim: 1\nimport: {mjcf: arm.xml, without: [rotors]}\n")
+    with pytest.raises(FileError, match=r"arm.yaml:2:35: import.without\[0\]: expected armature, .* got 'rotors'"):
+        load(folder / "arm.yaml")
+
+
+def test_tendons_without_springs_are_left_out(folder):
+    path = changed(
+        folder, "</worldbody>", "</worldbody><tendon><fixed name='t'><joint joint='waist' coef='1'/></fixed></tendon>"
+    )
+    assert load(path).ndof == 5
+
+
+def test_flags_turn_off_gravity_and_dampers(folder):
+    path = changed(folder, '<flag gravity="enable" contact="disable"/>', '<flag gravity="disable" passive="disable"/>',
+                   "cart.xml")  # fmt: skip
+    try:
+        robot = load(path)
+    except FileError:  # MuJoCo since 3.4 has two flags in its place
+        text = path.read_text("utf-8").replace('passive="disable"', 'spring="disable" damper="disable"')
+        path.write_text(text, encoding="utf-8")
+        robot = load(path)
+    assert robot.description.gravity == (0, 0, 0)
+    assert not robot.internal_force(np.ones(3), np.ones(3)).any()
+
+
+def test_nothing_is_written_where_the_program_runs(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    before = sorted(os.listdir())
+    changed(folder, '<compiler autolimits="true"/>', '<compiler settotalmass="5"/>', "cart.xml")
+    load("cart.xml")
+    assert sorted(os.listdir()) == before
+
+
+# -- files
+
+
+def test_an_ending_of_xml_is_of_any_format(folder):
+    shutil.copy(DATA.parent / "sdf" / "rig.sdf", folder / "rig.xml")
+    shutil.copytree(DATA.parent / "sdf" / "shapes", folder / "shapes", dirs_exist_ok=True)
+    shutil.copy(DATA.parent / "urdf" / "serial_arm.urdf", folder / "urdf.xml")
+    assert load(folder / "rig.xml", set={"import.mimic": "free"}).ndof == 1 + 3 + 2 + 3
+    if find_spec("yourdfpy") is not None:
+        assert load(folder / "urdf.xml").ndof == 5
+    (folder / "other.xml").write_text("<html/>")
+    with pytest.raises(
+        FileError, match=r"other.xml:1:1: expected a robot, whose root is <robot>, <mujoco> or <sdf>, got <html>"
+    ):
+        load(folder / "other.xml")
+
+
+def test_included_files_are_read_from_the_folder_and_their_lines_are_told(folder):
+    changed(folder, 'range="-60 60"', 'range="-60 x"', "walker_defaults.xml")
+    with pytest.raises(
+        FileError, match=r"walker_defaults.xml:5:7: expected MJCF that MuJoCo compiles, got a mistake in it: <joint>"
+    ):
+        load(folder / "walker.xml")
+    shutil.copytree(DATA, folder / "deep")
+    shutil.move(folder / "deep" / "walker_defaults.xml", folder / "walker_defaults.xml")
+    changed(folder / "deep", 'file="walker_defaults.xml"', 'file="../walker_defaults.xml"', "walker.xml")
+    with pytest.raises(
+        FileError, match=r"walker.xml:3:3: .* in the folder of the MJCF file, got '../walker.* allow_outside"
+    ):
+        load(folder / "deep" / "walker.xml")
+    assert load(folder / "deep" / "walker.xml", set={"import.allow_outside": True}).ndof == 6 + 4 + 6
+
+
+def test_a_file_that_includes_itself_is_refused(folder):
+    (folder / "ring.xml").write_text("<mujoco><include file='ring.xml'/></mujoco>")
+    with pytest.raises(FileError, match="at most 50 files that include each other, got more"):
+        load(folder / "ring.xml")
+
+
+def test_reading_needs_no_package_of_users_who_do_not_import(monkeypatch):
+    monkeypatch.setitem(sys.modules, "mujoco", None)
+    with pytest.raises(FileError) as caught:
+        load(DATA / "arm.xml")
+    assert str(caught.value).endswith(
+        "expected the package mujoco, which reads MJCF, got none; install it: pip install 'sorosim[mjcf]'"
+    )
+
+
+def test_commands_take_the_file_as_a_robot(folder, monkeypatch, capsys):
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "argv", ["sorosim", "convert", "arm.xml"])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert (ended.value.code, capsys.readouterr().out) == (0, "arm.yaml\n")
+    a, b = load("arm.xml"), load("arm.yaml")
+    assert_array_equal(b.mass_matrix(np.ones(5)), a.mass_matrix(np.ones(5)))
+
+
+@pytest.mark.parametrize(("old", "new", "message"), list(blocks("mistakes_of_mjcf.txt")))
+def test_a_mistake_is_one_sentence_with_position_object_and_remedy(old, new, message, folder):
+    path = changed(folder, old, new)
+    with pytest.raises((FileError, ModelError)) as caught:
+        load(path, set=STOPS)
+    got, expected = str(caught.value), "\n".join(f"{path}:{line}" for line in message.splitlines())
+    if expected.endswith("..."):
+        assert got.startswith(expected.removesuffix("..."))
+        assert len(got) > len(expected)
+    else:
+        assert got == expected

@@ -1,0 +1,164 @@
+"""Robots from SDF: what becomes of their parts, what is left out, what wrong files are told."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from helpers.robots import arrays_of
+from numpy.testing import assert_allclose, assert_array_equal
+
+from sorosim.errors import FileError, SorosimWarning
+from sorosim.io import load, load_text
+
+HERE = Path(__file__).parent
+DATA = HERE.parent / "data" / "sdf"
+FIXED = {"import.mimic": "fixed", "import.limits": "{revolute: 100, prismatic: 1000}"}
+PENDULUM = """<sdf version='1.7'><model name='pendulum'>{more}
+  <link name='bob'><pose>0 0 -1 0 0 0</pose>
+    <inertial><mass>2</mass><inertia><ixx>1</ixx><iyy>1</iyy><izz>1</izz></inertia></inertial></link>
+</model></sdf>
+"""
+
+
+def blocks():
+    """Mistakes of the list: what is replaced, by what, the message."""
+    for block in (HERE / "mistakes_of_sdf.txt").read_text("utf-8").split("\n\n"):
+        lines = [line for line in block.splitlines() if not line.startswith("#")]
+        if lines:
+            yield tuple("\n".join(line[2:] for line in lines if line[0] == sign) for sign in "-+=")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    shutil.copytree(DATA, tmp_path, dirs_exist_ok=True)
+    return tmp_path
+
+
+def changed(folder, old, new):
+    text = (folder / "rig.sdf").read_text("utf-8")
+    assert old in text
+    (folder / "rig.sdf").write_text(text.replace(old, new, 1), encoding="utf-8")
+    return folder / "rig.sdf"
+
+
+def links_of(robot):
+    return {link.name: link for link in robot.links}
+
+
+def test_a_model_becomes_links_by_hand():
+    robot = load(DATA / "rig.sdf", set=FIXED)
+    links = links_of(robot)
+    assert list(links) == ["mast", "boom", "load_spherical", "gripper__palm", "gripper__left", "gripper__bolt"]
+    assert robot.description.gravity == (0, 0, -3.7)
+    # the model is turned by 90 deg about z, 2 m up; the mast is fixed half a metre above
+    assert_allclose(links["mast"].at, [[0, -1, 0, 0], [1, 0, 0, 0], [0, 0, 1, 2.5], [0, 0, 0, 1]], atol=1e-15)
+    assert links["mast"].joint.kind == "fixed"
+    assert (links["mast"].body.mass, links["mast"].body.centre) == (2, (0, 0, 0.1))
+    assert links["mast"].body.inertia == (0.02, 0.03, 0.04, 0.001, 0, 0)
+    # relative to the frame at the top, 0.3 m up; turned by 90 deg about y
+    boom = links["boom"]
+    assert_allclose(boom.at, [[0, 0, 1, 0], [0, 1, 0, 0], [-1, 0, 0, 0.4], [0, 0, 0, 1]], atol=1e-15)
+    # the axis is z of the model, which is -x of the boom; the joint stands 2 cm beside it
+    assert_allclose(boom.joint.axis, [-1, 0, 0], atol=1e-15)
+    assert boom.joint.through == (0, 0.02, 0)
+    joint = boom.joint
+    assert (joint.damping, joint.friction, joint.stiffness, joint.rest) == ((0.4,), (0.1,), (5,), (0.2,))
+    assert (joint.limits[0].low, joint.limits[0].high, joint.limits[0].stiffness) == (-1, np.inf, 100)
+
+
+def test_joints_of_several_coordinates_and_screws():
+    links = links_of(load(DATA / "rig.sdf", set=FIXED))
+    # the ball is 5 cm from the origin of its link, which is a frame of what moves there; 1 kg and 1 kg m^2 by default
+    ball = links["load_spherical"]
+    assert_allclose(ball.at[:3, 3], [0, 0, 0.45])
+    assert_allclose(ball.frames["load"][:3, 3], [0, 0, -0.05])
+    assert (ball.body.mass, ball.body.inertia) == (1, (1, 1, 1, 0, 0, 0))
+    palm = links["gripper__palm"].joint
+    assert (palm.kind, palm.axis, palm.second_axis, palm.damping) == ("universal", (1, 0, 0), (0, 1, 0), (0.1, 0.2))
+    bolt = links["gripper__bolt"].joint
+    assert (bolt.kind, bolt.axis) == ("helical", (0, 0, 1))
+    assert_allclose(bolt.pitch, 0.002 / (2 * np.pi))
+
+
+def test_a_joint_that_mimics_is_held_where_its_leader_is_at_zero():
+    links = links_of(load(DATA / "rig.sdf", set=FIXED))
+    # 1 * (0 - 0.002) + 0.01 along -y, from 3 cm beside the palm
+    assert_allclose(links["gripper__palm"].frames["gripper__right"][:3, 3], [0, -0.03 - 0.008, 0.05])
+    assert load(DATA / "rig.sdf", set={"import.mimic": "free"}).ndof == 9
+
+
+def test_shapes_are_drawn_and_planes_are_not():
+    links = links_of(load(DATA / "rig.sdf", set=FIXED))
+    assert [(v.shape.kind, v.colour) for v in links["mast"].visual] == [("cylinder", "#ff0000")]
+    assert [v.shape.kind for v in links["boom"].visual] == ["capsule", "ellipsoid"]
+    assert links["boom"].visual[1].shape.radii == (0.1, 0.2, 0.3)
+    assert np.ptp(links["load_spherical"].visual[0].shape.vertices) == pytest.approx(0.3)
+    assert links_of(load(DATA / "rig.sdf", set=FIXED | {"import.visual": False}))["mast"].visual is None
+
+
+def test_a_model_that_nothing_holds_floats_unless_it_is_mounted(folder):
+    path = folder / "pendulum.sdf"
+    path.write_text(PENDULUM.format(more="<pose>0 0 3 0 0 0</pose>"))
+    bob = load(path).links[0]
+    assert (bob.joint.kind, bob.at[2, 3]) == ("free", 2)
+    for settings, height in (({"import.joint": "fixed"}, 2), ({"import.at": "{position: [0, 0, 7]}"}, 7)):
+        bob = load(path, set=settings).links[0]
+        assert (bob.joint.kind, bob.at[2, 3]) == ("fixed", height)
+    path.write_text(PENDULUM.format(more="<static>true</static>"))
+    assert load(path).links[0].joint.kind == "fixed"
+    path.write_text(PENDULUM.format(more="<link name='other'/>"))
+    assert [link.joint.kind for link in load(path).links] == ["free", "free"]
+
+
+def test_the_text_of_a_robot_stands_alone_and_is_the_same_robot():
+    robot = load(DATA / "rig.sdf", set=FIXED)
+    assert "sdf" not in robot.description.text
+    for a, b in zip(arrays_of(robot), arrays_of(load_text(robot.description.text, "text.yaml")), strict=True):
+        assert_array_equal(a, b)
+
+
+def test_long_chains_of_poses_are_no_recursion(folder):
+    mass = "<inertial><mass>1</mass></inertial>"
+    links = [f"<link name='l{i}'><pose relative_to='j{i}'/>{mass}</link>" for i in range(600)]
+    joints = [
+        f"<joint name='j{i}' type='fixed'><pose relative_to='l{i - 1}'>0 0 0.1 0 0 0</pose><parent>l{i - 1}</parent>"
+        f"<child>l{i}</child></joint>"
+        for i in range(1, 600)
+    ]
+    links[0] = f"<link name='l0'>{mass}</link>"
+    path = folder / "chain.sdf"
+    path.write_text(f"<sdf version='1.9'><model name='m'>{''.join(reversed(links + joints))}</model></sdf>")
+    assert_allclose(load(path).links[0].frames["l599"][2, 3], 59.9)
+
+
+def test_what_does_not_move_the_robot_is_remarked_on_until_it_is_meant(folder):
+    path = changed(folder, '<link name="boom">', '<plugin name="p"/><link name="boom"><sensor name="s" type="imu"/>')
+    with pytest.warns(SorosimWarning) as caught:
+        load(path, set=FIXED)
+    assert str(caught[0].message).replace(f"{folder}/", "") == (
+        "rig.sdf: left out: plugins ('p', line 33); sensors ('s', line 33); without: [plugins, sensors] in the "
+        "`import` block says that this is meant"
+    )
+    assert load(path, set=FIXED | {"import.without": "[plugins, sensors]"}).ndof == 8
+
+
+def test_forces_of_a_medium_are_left_out_on_request(folder):
+    path = changed(
+        folder, '<link name="boom">', '<link name="boom"><velocity_decay><linear>0.1</linear></velocity_decay>'
+    )
+    assert load(path, set=FIXED | {"import.without": "[fluid]"}).ndof == 8
+
+
+def test_meshes_of_models_are_looked_for_upwards(folder):
+    shutil.copytree(folder / "shapes", folder / "wedges" / "meshes")
+    path = changed(folder, "shapes/wedge.obj", "model://wedges/meshes/wedge.obj")
+    assert links_of(load(path, set=FIXED))["load_spherical"].visual[0].shape.faces.shape == (4, 3)
+
+
+@pytest.mark.parametrize(("old", "new", "message"), list(blocks()))
+def test_a_mistake_is_one_sentence_with_position_object_and_remedy(old, new, message, folder):
+    path = changed(folder, old, new)
+    with pytest.raises(FileError) as caught:
+        load(path, set=FIXED)
+    assert str(caught.value) == "\n".join(f"{path}:{line}" for line in message.splitlines())
