@@ -36,7 +36,7 @@ class InField(DeclaredLoad):
     )  # fmt: skip
     gradient: tuple[Any, ...] = key(
         SignalVector("field gradient", count=len(GRADIENT)), "Its derivatives "
-        f"{', '.join(f'dB{a}/d{b}' for a, b in GRADIENT)}; the others follow, since div B = 0 and rot B = 0.",
+        f"{', '.join(f'dB{ab[0]}/d{ab[1]}' for ab in GRADIENT)}; the others follow, since div B = 0 and rot B = 0.",
         "[0.5 T/m, -0.25 T/m, 0, 0, 0]", default=NO_GRADIENT,
     )  # fmt: skip
     centre: tuple[float, ...] = key(
