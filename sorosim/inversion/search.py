@@ -21,6 +21,8 @@ TYPICAL = 0.35
 # of the targets' displacement, relative to the size of the robot, in the first step
 FIRST_STEP = 0.5
 LEAST_TRUST = 1e-6
+# of scaled parameters: how far beyond a fold the equilibria of other branches are looked for
+BEYOND = 1e-2
 # of scaled parameters: a step of the equilibrium alone
 NO_STEP = 1e-10
 # of scaled parameters: so short is a step to the targets that is corrected by the derivatives before it; how often, and
@@ -54,6 +56,8 @@ class Outcome(NamedTuple):
     stable: bool = True
     # before the last correction: the state from which another search begins without a new evaluation
     last: Point | None = None
+    # parameters beyond the fold where the search ended, if it did
+    beyond: Array | None = None
 
     @property
     def distance(self) -> float:
@@ -104,6 +108,7 @@ class Search:
         if point is None:
             raise ModelError("q0", "a state with a regular tangent stiffness", "one where it is singular or infinite")
         trust, curvature, best = np.inf, np.zeros((len(p), len(p))), cast(Point | None, None)
+        returned = cast(Point | None, None)  # the best one, to which the search came back from no equilibrium
         for k in range(MAX_STEPS):
             size = norm(point.error)
             if point.balanced and (best is None or size <= norm(best.error)):
@@ -128,9 +133,14 @@ class Search:
                     return Outcome(point, False, k, "the start is far from an equilibrium", of_effort)
                 trust = min(trust, longest) * min(max(TYPICAL / max(growth, 1e-300), 0.1), 0.5)
                 if not point.balanced:  # what is left of its error without the correction may be another
-                    point = self._at_rest(targets, point, best)
+                    off, point = point, self._at_rest(targets, point, best)
+                    if point is best:
+                        if point is returned:
+                            return Outcome(point, False, k, NO_WAY, of_effort, beyond=self._beyond(point, off, step))
+                        returned = point
                 elif trust < LEAST_TRUST:
-                    return Outcome(self._at_rest(targets, point, best), False, k, NO_WAY, of_effort)
+                    found = self._at_rest(targets, point, best)
+                    return Outcome(found, False, k, NO_WAY, of_effort, beyond=self._beyond(found, point, step))
                 continue
             if longest > NO_STEP:
                 change = (trial.J - point.J).T
@@ -154,6 +164,11 @@ class Search:
                 raise
             return best
         return settled if best is None or norm(settled.error) <= norm(best.error) else best
+
+    def _beyond(self, point: Point, off: Point, step: Array) -> Array:
+        """Parameters a little way from a point towards those that a step from another one was refused at."""
+        way = off.p / self.manifold.scale + step - point.p / self.manifold.scale
+        return clipped(point.p + self.manifold.scale * (BEYOND / max(largest(way), 1e-300)) * way, self.low, self.high)
 
     def _trial(self, targets: Targets, point: Point, step: Array, toward: Array) -> tuple[Point | None, float]:
         """The point after a step of the scaled parameters, None if it is refused; how nonlinear the way was."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import cycle
@@ -35,6 +35,7 @@ from sorosim.validation import Number, Values
 # where a search from the start does not reach the targets: candidates for each other start; how far they are spread, in
 # turn: at 4 three quarters of their inputs lie at a bound, as most do where far targets are nearest
 CANDIDATES, SPREADS = 12, (4.0, 4.0, 2.0, 1.0)
+States = list[tuple[Array, Array]]  # unknowns and parameters
 # of the range of a parameter: it is at its bound
 AT_BOUND = 1e-9
 
@@ -273,11 +274,9 @@ class InverseSolver:
         return most
 
     def _best(self, targets: Targets, alone: bool) -> Outcome:
-        """The first search that succeeds, from here, from the equilibrium here, from other ones; else the best."""
+        """The first search that succeeds; else the best."""
         found: list[Outcome] = []
-        searches: list[Callable[[], list[tuple[Array, Array]]]] = [self._here, self._equilibrium_here]
-        searches += [] if alone else [partial(self._others, targets)]
-        for begins in searches:
+        for begins in self._begins(targets, alone, found):
             try:
                 states = begins()
             except (ModelError, ConvergenceError):  # no state to begin from
@@ -294,19 +293,43 @@ class InverseSolver:
         if not found:
             hint = "start nearer to the targets (q0, u), or give bounds"
             raise ConvergenceError(f"inverse: no equilibrium of '{self.robot.name}' was found to begin from; {hint}")
-        best = min(found, key=lambda one: (not one.reached, not self._good(one), one.distance))
-        return best._replace(steps=sum(one.steps for one in found))
+        return min(found, key=self._order)._replace(steps=sum(one.steps for one in found))
+
+    def _begins(self, targets: Targets, alone: bool, found: list[Outcome]) -> Iterator[Callable[[], States]]:
+        """Where to begin in turn: here, at the equilibrium here, at other ones, and from what was found by these."""
+        yield self._here
+        yield self._equilibrium_here
+        if alone:
+            return
+        yield partial(self._others, targets)
+        # nearer equilibria may be on branches that no way along this one leads to: the robot jumps there at a fold
+        direct, left = len(found), list(found)
+        for _ in range(self.starts):
+            left = sorted((one for one in left if self._beyond(one) is not None), key=lambda one: one.distance)
+            if not left:
+                break
+            n = len(found)
+            yield partial(self._other_branch, left.pop(0))
+            left += found[n:]
+        if found:
+            best = min(found, key=self._order)
+            if any(best is one for one in found[direct:]):
+                yield partial(self._spread, targets, best.last or best.point, 0)
+
+    def _order(self, outcome: Outcome) -> tuple[bool, bool, float]:
+        """The best outcome is the least."""
+        return not outcome.reached, self.stable and not outcome.stable, outcome.distance
 
     def _good(self, outcome: Outcome) -> bool:
         return outcome.reached and (outcome.stable or not self.stable)
 
-    def _here(self) -> list[tuple[Array, Array]]:
+    def _here(self) -> States:
         """Where the search before ended; else the start, unless surfaces may touch, which begin at rest."""
         if self._x is not None:
             return [(self._x, self._p)]
         return [] if self.robot.engine.loading.touches else [self._start(self._q, self._p)]
 
-    def _equilibrium_here(self) -> list[tuple[Array, Array]]:
+    def _equilibrium_here(self) -> States:
         """The equilibrium under the parameters of the start."""
         return [self._start(self._rest(self._p, self._x).q, self._p)] if self._x is None else []
 
@@ -349,16 +372,19 @@ class InverseSolver:
             scale[same] = np.median(scale[usable]) if usable.any() else 1.0
         self._manifold.scale, self._is_scaled = scale, True
 
-    def _others(self, targets: Targets) -> list[tuple[Array, Array]]:
+    def _others(self, targets: Targets) -> States:
         """Unknowns and parameters from which to search else: of states spread over the ranges the nearest ones."""
-        manifold, low, high = self._manifold, self.low, self.high
-        begin = manifold.point(targets, *self._start(self._rest(self._p, self._x).q, self._p)) if self.starts else None
-        if begin is None:
+        if not self.starts:
             return []
+        begin = self._manifold.point(targets, *self._start(self._rest(self._p, self._x).q, self._p))
+        return [] if begin is None else self._spread(targets, begin, self.starts)
+
+    def _spread(self, targets: Targets, begin: Point, statics_left: int) -> States:
+        """The same from one equilibrium; `statics_left`: how many may be found by statics where the way is lost."""
+        manifold, low, high = self._manifold, self.low, self.high
         low = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high - 2.0 * manifold.scale, -manifold.scale))
         high = np.where(np.isfinite(high), high, low + 2.0 * manifold.scale)
         found: list[tuple[float, int, Point]] = []
-        statics_left = self.starts
         shares = Halton(len(self.names), scramble=False).random(CANDIDATES * self.starts + 1)[1:]
         for share, spread in zip(shares, cycle(SPREADS), strict=False):
             p = low + np.clip(0.5 + spread * (share - 0.5), 0.0, 1.0) * (high - low)
@@ -375,6 +401,15 @@ class InverseSolver:
             if point is not None:
                 found.append((norm(point.error), len(found), point))
         return [(point.x, point.p) for _, _, point in sorted(found)[: self.starts]]
+
+    def _beyond(self, outcome: Outcome) -> Array | None:
+        """Parameters under which a robot leaves the state where a search ended for another branch; None: it stays."""
+        return outcome.point.p if self.stable and not outcome.stable else outcome.beyond
+
+    def _other_branch(self, outcome: Outcome) -> States:
+        """The equilibrium to which it goes then."""
+        p = self._beyond(outcome)
+        return [] if p is None else [self._start(self._rest(p, outcome.point.x).q, p)]
 
     def _result(self, targets: Targets, found: Outcome) -> Inverse:
         manifold, point = self._manifold, found.point
