@@ -291,14 +291,22 @@ def test_nearest_point_of_targets_out_of_reach(robots, name, n, starts):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("make", "which"), [(SUBJECTS[2], (22, 24)), (SUBJECTS[3], (5, 9))], ids=["contact", "loops"])
-def test_nearest_point_with_contact_and_with_loops(make, which):
-    """Targets of the study, at which searches lead over kinks of contacts, and beyond folds to no state of rest."""
+@pytest.mark.parametrize(
+    ("make", "seed", "which"),
+    [(SUBJECTS[2], 2, (22, 24)), (SUBJECTS[3], 2, (5, 9)), (SUBJECTS[4], 102, (4, 17))],
+    ids=["contact", "loops", "branches"],
+)
+def test_nearest_point_with_contact_and_with_loops(make, seed, which):
+    """Targets of the study, at which searches lead over kinks of contacts, and beyond folds to no state of rest.
+
+    The last are nearest on branches of equilibria that are reached by a jump only.
+    """
     subject = make()
-    goals = list(islice(subject.far(np.random.default_rng(2)), which[-1] + 1))
+    goals = list(islice(subject.far(np.random.default_rng(seed)), which[-1] + 1))
     for k in which:
         found = sorosim.inverse(subject.robot, {subject.link: goals[k]}, bounds=subject.bounds)
         assert not found.reached
+        assert found.stable
         assert found.error == pytest.approx(subject.remaining(found.u, found.q, goals[k]), rel=1e-6)
         starts = np.random.default_rng(3).uniform(0.0, 1.0, (3, len(subject.bounds)))
         assert found.error <= min(nearest(subject, goals[k], start) for start in starts) * (1.0 + 1e-5)
