@@ -38,7 +38,7 @@ def photograph(name: str) -> Image.Image:
         begin, point = session.state.t, session.state.pull[0]
         session.aim(point + session.size * np.array(PULLED))
         _wait(lambda: session.state.t > begin + MOVED or session.state.paused)
-        time.sleep(1.0)  # the picture of the browser comes behind
+        time.sleep(8.0)  # without a graphics card the browser comes seconds behind
         return Image.open(io.BytesIO(driver.get_screenshot_as_png()))
 
 

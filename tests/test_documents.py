@@ -209,7 +209,13 @@ def test_every_bundled_robot_is_in_the_gallery():
     assert not [name for name in bundled_robots() if f'sorosim.load("{name}")' not in shown]
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda p: p.stem)
+# they take half a minute or more
+LONG = {"fit_modulus_and_damping", "contact_and_grippers", "closed_chains", "swing_up", "draw_a_letter"}
+
+
+@pytest.mark.parametrize(
+    "example", [pytest.param(p, marks=[pytest.mark.slow] if p.stem in LONG else [], id=p.stem) for p in EXAMPLES]
+)
 def test_example_runs(example, tmp_path):
     done = subprocess.run(
         [sys.executable, example], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False

@@ -129,7 +129,8 @@ def test_mistakes_in_plug_ins_are_those_of_the_file(site, tmp_path):
     changes = {
         ("{gust: {link: plate", "{gusts: {link: plate"):
             "20:10: loads.wind.gusts: expected {wrench: ...}, {line: ...}, {spring: ...}, {fluid: ...}, "
-            "{contact: ...}, {compiled_gust: ...} or {gust: ...}, got 'gusts'; did you mean gust?",
+            "{contact: ...}, {magnet: ...}, {magnetised_rod: ...}, {compiled_gust: ...} or {gust: ...}, got 'gusts'; "
+            "did you mean gust?",
         ("duration: 0.5 s, ", ""):
             "20:16: loads.wind.gust: expected the key 'duration', got nothing",
         ("duration: 0.5 s", "durration: 0.5 s"):

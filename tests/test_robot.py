@@ -58,6 +58,11 @@ VECTORS = {
     "internal_force_derivatives": (lambda r, *x: r.internal_force_derivatives(*x), ("q", "qd")),
     "forward_dynamics": (lambda r, *x: r.forward_dynamics(*x), ("q", "qd")),
     "forward_dynamics_derivatives": (lambda r, *x: r.forward_dynamics_derivatives(*x), ("q", "qd")),
+    "forward_dynamics_jvp": (
+        lambda r, q, qd, dq, dqd: r.forward_dynamics_jvp(q, qd, dq=dq, dqd=dqd),
+        ("q", "qd", "dq", "dqd"),
+    ),
+    "forward_dynamics_vjp": (lambda r, q, qd, w: r.forward_dynamics_vjp(q, qd, qdd_bar=w), ("q", "qd", "qdd_bar")),
     "hybrid_dynamics": (
         lambda r, q, qd, qdd, tau: r.hybrid_dynamics(q, qd, qdd=qdd, tau=tau, known=[1]),
         ("q", "qd", "qdd", "tau"),
@@ -160,7 +165,9 @@ def test_wrong_vectors_are_refused(arm, method, kind):
         assert caught.value.expected.startswith(expected)
 
 
-@pytest.mark.parametrize("method", [m for m in VECTORS if m not in ("kinematics", "loop_rows", "measure")])
+@pytest.mark.parametrize(
+    "method", [m for m in VECTORS if m not in ("kinematics", "loop_rows", "measure", "forward_dynamics_jvp")]
+)
 def test_none_is_no_vector(arm, method):
     call, names = VECTORS[method]
     with pytest.raises(InputError, match=f"^{names[-1]}: "):
