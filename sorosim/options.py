@@ -295,7 +295,8 @@ class InverseArguments(Declared):
         _POSITIVE, "Error, over the size of the robot, that counts as reached.", "1e-6", "1e-8"
     )
     starts: int | None = _option(
-        Integer(0, 1000), "From how many other states to search where the first search does not reach the targets.",
+        Integer(0, 1000), "From how many other states to search where the first search does not reach the targets, and "
+        "then from how many to which the robot jumps at a fold.",
         "10", 8,
     )  # fmt: skip
     stable: bool | None = _option(
