@@ -126,8 +126,8 @@ class InverseSolver:
     tolerance : float
         Error, over the size of the robot, that counts as reached. Default: 1e-8.
     starts : int
-        From how many other states to search where the first search does not reach the targets, and then from how many to
-        which the robot jumps at a fold. Default: 8.
+        From how many other states to search where the first search does not reach the targets, and then from how many
+        to which the robot jumps at a fold. Default: 8.
     stable : bool
         Whether to look for another equilibrium where the one found is unstable. Default: True.
 
