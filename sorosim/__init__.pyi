@@ -51,6 +51,8 @@ from .loads.fluid import Fluid as Fluid
 from .loads.immersion import Immersed as Immersed
 from .loads.immersion import PlacedShape as PlacedShape
 from .loads.line_load import LineLoad as LineLoad
+from .loads.magnet import Magnet as Magnet
+from .loads.magnet import MagnetisedRod as MagnetisedRod
 from .loads.spring import Spring as Spring
 from .loads.wrench import Wrench as Wrench
 from .model.anchor import Anchor as Anchor
