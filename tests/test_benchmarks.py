@@ -84,6 +84,7 @@ def test_compiled_loop_makes_every_call_of_every_step():
     assert sums.tolist() == [0.0 + 1.0 + 2.0 + 4.0 + 6.0 + 9.0]
 
 
+@pytest.mark.slow
 def test_timings_of_rigid_trees_have_every_operation():
     found = time_tree(tree(3))
     assert set(found.kernel) == set(found.prepared)

@@ -209,8 +209,11 @@ def test_every_bundled_robot_is_in_the_gallery():
     assert not [name for name in bundled_robots() if f'sorosim.load("{name}")' not in shown]
 
 
-# they take half a minute or more
-LONG = {"fit_modulus_and_damping", "contact_and_grippers", "closed_chains", "swing_up", "draw_a_letter"}
+# they take a quarter of a minute or more
+LONG = {
+    "fit_modulus_and_damping", "contact_and_grippers", "closed_chains", "swing_up", "draw_a_letter", "manipulators",
+    "free_and_flying",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(

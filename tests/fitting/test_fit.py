@@ -286,6 +286,7 @@ def test_profile_of_a_nearly_linear_number_is_its_interval(beam, rng, loss):
     assert len(profile.values) == 9
 
 
+@pytest.mark.slow
 def test_intervals_by_profile_likelihood_end_where_the_deviance_is_that_of_the_level(beam, rng):
     """A short motion determines little: its linear intervals are off, and the summary says so."""
     true = beam.with_values(TRUE | {DAMPING: 30e3})

@@ -153,6 +153,7 @@ def swimmers(current, gravity_still, **options):
     return flowing, still
 
 
+@pytest.mark.slow
 def test_a_swimmer_in_a_steady_current_is_one_in_still_water_seen_from_a_bank_that_moves():
     U = np.array([0.3, -0.2, 0.1])
     flowing, still = swimmers(tuple(U), (1.0, 2.0, -9.0))

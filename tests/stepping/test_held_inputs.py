@@ -71,6 +71,7 @@ def test_steps_of_a_soft_arm_come_to_the_motion_under_a_sampled_controller():
     assert errors[1] < 5e-3 * np.abs(exact.q).max()
 
 
+@pytest.mark.slow
 def test_single_steps_of_10_ms_keep_the_tip_of_a_soft_arm():
     robot, dt, n = sorosim.load("cable_manipulator"), 0.01, 200
     u = 1.0 - np.cos(2.0 * np.pi * dt * np.arange(n)[:, None] + np.arange(5))
