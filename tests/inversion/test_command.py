@@ -11,6 +11,12 @@ from sorosim.cli import main
 ARM = "two_segment_arm"
 
 
+@pytest.fixture(scope="module", autouse=True)
+def compiled():
+    """The command says when it compiles, which these tests do not expect."""
+    sorosim.inverse(sorosim.load(ARM), {"upper": [0.04, 0.03, -0.28]})
+
+
 @pytest.fixture
 def call(capsys, monkeypatch, tmp_path):
     def run(*words):
