@@ -78,7 +78,8 @@ class RobotSlave:
         self._variables = variables_of(self._base, self._settings["parameters"])
         if self.fmi_version > 2:  # which asks for it
             self._variables.insert(0, Variable(TIME, "", "time", "Time"))
-        self._values = self._starts()
+        self._declared = self._starts()
+        self._values = {**self._declared}
         self._given: dict[str, float] = {}  # start values of coordinates that the environment has set
         self._start_time, self._initialised = 0.0, False
         self._size, self._stepper = 0.0, None
@@ -200,9 +201,9 @@ class RobotSlave:
 
     def _build(self, size: float) -> None:
         """Make the robot of its parameters, and a stepper that no one has reset."""
-        numbers, own = self._of(PARAMETER), self._starts()
+        numbers = [one for one in self._variables if one.kind == PARAMETER]
         changed = {
-            name: value for name, value in numbers.items() if value != own[Variable(PARAMETER, name, "", "").name]
+            one.of: self._values[one.name] for one in numbers if self._values[one.name] != self._declared[one.name]
         }
         self._robot = self._base.with_values(changed) if changed else self._base
         self._set_size(size)

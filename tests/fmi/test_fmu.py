@@ -157,12 +157,15 @@ def test_states_are_kept_written_and_given_back(tmp_path):
 
 def test_one_process_begins_a_unit_many_times(tmp_path):
     # the reference that pythonfmu drops for each instance once crashed the second one
-    _, path = exported(tmp_path, "cable_manipulator")
-    slave = Slave(path, tmp_path / "unit")
+    robot, path = exported(tmp_path, "cable_manipulator")
+    slave, ends = Slave(path, tmp_path / "unit"), []
     for _ in range(8):
         slave.end()
         slave.begin()
         slave.unit.doStep(0.0, 0.01)
+        ends.append(slave.get(*outputs_of(robot)))
+    assert ends == 8 * ends[:1]
+    assert any(ends[0])
     slave.end()
     exported(tmp_path, "pneumatic_bellow")  # and writes others in between
 
