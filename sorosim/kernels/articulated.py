@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.compiled import by_reference, kernel_in_place, kernel_inline
+from sorosim.compiled import by_reference, kernel_in_place, kernel_inline, kernel_lazy
 from sorosim.kernels.ancestors import add_pairs
 from sorosim.kernels.linalg import back_substitute, cholesky, forward_substitute
 from sorosim.kernels.mass_rank import ROUNDING, inertia_bound, pivot_is_rounding
@@ -18,11 +18,27 @@ from sorosim.kernels.single import along, is_single, push
 from sorosim.kernels.small import (
     add_matrix,
     add_matrix_columns,
+    add_scaled,
     add_transposed_product,
     clear,
     clear_matrix,
+    copy,
 )
-from sorosim.kernels.tree import BLOCK_COLUMN, BLOCK_N, BLOCK_PARENT, COLUMN_OFFSET, END, FIRST, MASSLESS_END, Tree
+from sorosim.kernels.spans import local_mass
+from sorosim.kernels.tree import (
+    BLOCK_COLUMN,
+    BLOCK_N,
+    BLOCK_PARENT,
+    COLUMN_OFFSET,
+    END,
+    FIRST,
+    IS_LOCAL,
+    LOCAL,
+    MASSLESS_END,
+    N_LOCAL,
+    PARENT,
+    Tree,
+)
 
 
 @by_reference
@@ -98,19 +114,29 @@ def articulate(tree, known, ws, parts):
         clear_matrix(D)
         clear_matrix(IA_S)
         clear_matrix(MC)
+        is_local = tree.block[b, IS_LOCAL] != 0
+        if is_local:
+            local_mass(tree, b, ws, MC, D)
+            for j in range(n):
+                for r in range(6):
+                    IA_S[j, r] = W[r * n + j]
         for k in range(tree.block[b, FIRST], tree.block[b, END]):
             M, condensed = ws.tensor[k, 0], parts.condensed[k]
-            add_matrix(M, MC)
+            if not is_local:
+                add_matrix(M, MC)
             turning, moving = turning + condensed[0], moving + condensed[1]
             if n == 0 or (tree.segment[k, MASSLESS_END] != 0 and not parts.has_children[k]):
                 continue
             work = tree.segment[k, COLUMN_OFFSET]
             J = ws.column[1, work : work + 6 * n]
+            for j in range(n):
+                shift_inertia[j] += inertia_bound(M, condensed, J, n, j)
+            if is_local:
+                continue
             clear(W)
             add_matrix_columns(M, J, n, 1.0, W)
             add_transposed_product(J, n, W, n, 1.0, D, 0, 0)
             for j in range(n):
-                shift_inertia[j] += inertia_bound(M, condensed, J, n, j)
                 for r in range(6):
                     IA_S[j, r] += W[r * n + j]
         for i in range(n):
@@ -184,6 +210,39 @@ def unfold_single(tree, b, known, wanted, parts, ws, P, x):
             out[j] = above[j] + f * x[j]
 
 
+@kernel_lazy("spans")
+def take_wrenches(tree, b, ws, P, x) -> None:
+    """x (n, m) -= sum J^T P over the nodes of block b, as sums of S^T P towards its base, which gets P."""
+    base, m = tree.block[b, BLOCK_PARENT], x.shape[1]
+    n, total = x.shape[0], ws.wide.reshape(-1)[: 6 * m].reshape(6, m)
+    clear_matrix(total)
+    for k in range(tree.block[b, END] - 1, tree.block[b, FIRST] - 1, -1):
+        work, local = tree.segment[k, COLUMN_OFFSET], tree.segment[k, LOCAL]
+        add_matrix(P[k], total)
+        for i in range(tree.segment[k, N_LOCAL]):
+            j = tree.local[local + i]
+            for r in range(6):
+                add_scaled(-ws.column[0, work + r * n + j], total[r], x[j])
+    if base >= 0:
+        add_matrix(total, P[base])
+
+
+@kernel_lazy("spans")
+def move_nodes(tree, b, known, ws, P, x) -> None:
+    """P (6, m) of every node of block b: that of the one before, and what the free coordinates x (n, m) add."""
+    c0, n = tree.block[b, BLOCK_COLUMN], x.shape[0]
+    for k in range(tree.block[b, FIRST], tree.block[b, END]):
+        work, local, out = tree.segment[k, COLUMN_OFFSET], tree.segment[k, LOCAL], P[k]
+        before = P[tree.segment[k, PARENT]]
+        for r in range(6):
+            copy(before[r], out[r])
+        for i in range(tree.segment[k, N_LOCAL]):
+            j = tree.local[local + i]
+            if not known[c0 + j]:
+                for r in range(6):
+                    add_scaled(ws.column[0, work + r * n + j], x[j], out[r])
+
+
 @kernel_in_place
 def eliminate_forces(tree, everywhere, parts, ws, P, X):
     """From the tips to the base: what remains of X at each block, and the wrenches P that bases get from there."""
@@ -196,8 +255,11 @@ def eliminate_forces(tree, everywhere, parts, ws, P, X):
         n, c0, base = (tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_PARENT])
         factor = parts.factor[parts.at[b] : parts.at[b + 1]].reshape(n, n)
         x, U_IA_S = X[c0 : c0 + n], parts.U_IA_S[c0 : c0 + n]
+        is_local = tree.block[b, IS_LOCAL] != 0
+        if is_local:
+            take_wrenches(tree, b, ws, P, x)
         for k in range(tree.block[b, FIRST], tree.block[b, END]):
-            if not (everywhere or parts.has_children[k]):
+            if is_local or not (everywhere or parts.has_children[k]):
                 continue
             work = tree.segment[k, COLUMN_OFFSET]
             for r in range(6):
@@ -242,8 +304,11 @@ def expand_accelerations(tree, known, everywhere, parts, ws, P, X):
                 for c in range(m):
                     out[c] -= f * row[c]
         back_substitute(factor, x)
+        is_local = tree.block[b, IS_LOCAL] != 0
+        if is_local:
+            move_nodes(tree, b, known, ws, P, x)
         for k in range(tree.block[b, FIRST], tree.block[b, END]):
-            if not (everywhere or parts.has_children[k]):
+            if is_local or not (everywhere or parts.has_children[k]):
                 continue
             work = tree.segment[k, COLUMN_OFFSET]
             for r in range(6):
