@@ -26,6 +26,7 @@ from sorosim.kernels.small import (
 )
 from sorosim.kernels.spans import local_mass
 from sorosim.kernels.tree import (
+    BLOCK,
     BLOCK_COLUMN,
     BLOCK_N,
     BLOCK_PARENT,
@@ -52,6 +53,8 @@ class Articulated(NamedTuple):
     IA_S: np.ndarray  # (ndof, 6) sum J^T M
     U_IA_S: np.ndarray  # (ndof, 6) R^-T IA_S, R the factor; zero for known coordinates
     condensed: np.ndarray  # (n_segments, 2) per node: traces that elimination took off, rotation and translation
+    root: np.ndarray  # (n_blocks,) int: the block on the world from which a block hangs
+    acts: np.ndarray  # (n_blocks,) bool: whether any force acts on what hangs from its root; else it is left out
 
 
 def make_articulated(tree: Tree) -> Articulated:
@@ -60,10 +63,14 @@ def make_articulated(tree: Tree) -> Articulated:
     at = np.concatenate([[0], np.cumsum(n * n)]).astype(np.int64)
     has_children = np.zeros(len(tree.segment), dtype=np.bool_)
     has_children[tree.block[tree.block[:, BLOCK_PARENT] >= 0, BLOCK_PARENT]] = True
+    root = np.arange(len(tree.block))
+    for b, parent in enumerate(tree.block[:, BLOCK_PARENT]):
+        if parent >= 0:
+            root[b] = root[tree.segment[parent, BLOCK]]
     ndof, size = len(tree.rows), int(at[-1])
     return Articulated(
         at, has_children, np.zeros(size), np.zeros(size), np.zeros((ndof, 6)), np.zeros((ndof, 6)),
-        np.zeros((len(tree.segment), 2)),
+        np.zeros((len(tree.segment), 2)), root, np.ones(len(tree.block), dtype=np.bool_),
     )  # fmt: skip
 
 
@@ -248,6 +255,8 @@ def eliminate_forces(tree, everywhere, parts, ws, P, X):
     """From the tips to the base: what remains of X at each block, and the wrenches P that bases get from there."""
     m = X.shape[1]
     for b in range(tree.block.shape[0] - 1, -1, -1):
+        if not parts.acts[b]:
+            continue
         if is_single(tree, b):
             acts = everywhere or parts.has_children[tree.block[b, FIRST]]
             fold_single(tree, b, acts, parts, ws, P, X[tree.block[b, BLOCK_COLUMN]])
@@ -288,6 +297,8 @@ def expand_accelerations(tree, known, everywhere, parts, ws, P, X):
     """From the base to the tips: accelerations of free coordinates, forces of known ones, delta of the nodes in P."""
     m = X.shape[1]
     for b in range(tree.block.shape[0]):
+        if not parts.acts[b]:
+            continue
         if is_single(tree, b):
             wanted = everywhere or parts.has_children[tree.block[b, FIRST]]
             unfold_single(tree, b, known, wanted, parts, ws, P, X[tree.block[b, BLOCK_COLUMN]])
@@ -398,10 +409,29 @@ def solve_columns(tree, known, ws, parts, P, part, scale, X):
                 out[j] = factor * row[j]
             for j in range(n, width):
                 out[j] = 0.0
+        find_acting(tree, part, parts)
         solve_articulated(tree, known, False, parts, ws, P, part)
         for i in range(X.shape[0]):
             row, out = part[i], X[i, first : first + n]
             factor = 0.0 if known[i] else 1.0
             for j in range(n):
                 out[j] = factor * row[j]
+    for b in range(tree.block.shape[0]):
+        parts.acts[b] = True
     return X.shape[1]
+
+
+@kernel_in_place
+def find_acting(tree, X, parts):
+    """Fill parts.acts for forces X (ndof, m): trees on which none acts do not move."""
+    n_blocks = tree.block.shape[0]
+    for b in range(n_blocks):
+        parts.acts[b] = False
+    for b in range(n_blocks):
+        for i in range(tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_COLUMN] + tree.block[b, BLOCK_N]):
+            for value in X[i]:
+                if value != 0.0:
+                    parts.acts[parts.root[b]] = True
+                    break
+    for b in range(n_blocks):
+        parts.acts[b] = parts.acts[parts.root[b]]
