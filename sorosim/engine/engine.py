@@ -40,7 +40,7 @@ from sorosim.kernels.loops import ERROR, Closure, make_closure
 from sorosim.kernels.probe import probe
 from sorosim.kernels.rod_actuators import ROW_KIND, STIFFNESS_ROW, RodActuators, tendon_lengths, tensions
 from sorosim.kernels.saddle import Saddle, make_saddle
-from sorosim.kernels.tree import BLOCK_N, MASSLESS_END, RIGID, Workspace, make_workspace
+from sorosim.kernels.tree import BLOCK_N, IS_LOCAL, MASSLESS_END, RIGID, Workspace, make_workspace
 from sorosim.loads.base import Load
 from sorosim.model.compile import MERGE, compile_tree, is_rigid, segment_strain
 from sorosim.model.link import Link
@@ -160,7 +160,7 @@ class Engine:
             "rod actuators": len(self.rod_actuators.row), "joint laws": len(self.elastic.laws.row),
             "section laws": len(self.elastic.sections.row), "loops": len(self.loops.row),
             "loads": bool(self.loading), "pairs": len(self.external.pair), "contacts": self.loading.touches,
-            "local tangent": self.solves_along_tree,
+            "local tangent": self.solves_along_tree, "spans": self.tree.block[:, IS_LOCAL].any(),
         }  # fmt: skip
         return frozenset(name for name, count in has.items() if count)
 

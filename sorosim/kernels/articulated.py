@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.compiled import by_reference, kernel_in_place, kernel_inline
+from sorosim.compiled import by_reference, kernel_in_place, kernel_inline, kernel_lazy
 from sorosim.kernels.ancestors import add_pairs
 from sorosim.kernels.linalg import back_substitute, cholesky, forward_substitute
 from sorosim.kernels.mass_rank import ROUNDING, inertia_bound, pivot_is_rounding
@@ -18,11 +18,28 @@ from sorosim.kernels.single import along, is_single, push
 from sorosim.kernels.small import (
     add_matrix,
     add_matrix_columns,
+    add_scaled,
     add_transposed_product,
     clear,
     clear_matrix,
+    copy,
 )
-from sorosim.kernels.tree import BLOCK_COLUMN, BLOCK_N, BLOCK_PARENT, COLUMN_OFFSET, END, FIRST, MASSLESS_END, Tree
+from sorosim.kernels.spans import local_mass
+from sorosim.kernels.tree import (
+    BLOCK,
+    BLOCK_COLUMN,
+    BLOCK_N,
+    BLOCK_PARENT,
+    COLUMN_OFFSET,
+    END,
+    FIRST,
+    IS_LOCAL,
+    LOCAL,
+    MASSLESS_END,
+    N_LOCAL,
+    PARENT,
+    Tree,
+)
 
 
 @by_reference
@@ -36,6 +53,8 @@ class Articulated(NamedTuple):
     IA_S: np.ndarray  # (ndof, 6) sum J^T M
     U_IA_S: np.ndarray  # (ndof, 6) R^-T IA_S, R the factor; zero for known coordinates
     condensed: np.ndarray  # (n_segments, 2) per node: traces that elimination took off, rotation and translation
+    root: np.ndarray  # (n_blocks,) int: the block on the world from which a block hangs
+    acts: np.ndarray  # (n_blocks,) bool: whether any force acts on what hangs from its root; else it is left out
 
 
 def make_articulated(tree: Tree) -> Articulated:
@@ -44,10 +63,14 @@ def make_articulated(tree: Tree) -> Articulated:
     at = np.concatenate([[0], np.cumsum(n * n)]).astype(np.int64)
     has_children = np.zeros(len(tree.segment), dtype=np.bool_)
     has_children[tree.block[tree.block[:, BLOCK_PARENT] >= 0, BLOCK_PARENT]] = True
+    root = np.arange(len(tree.block))
+    for b, parent in enumerate(tree.block[:, BLOCK_PARENT]):
+        if parent >= 0:
+            root[b] = root[tree.segment[parent, BLOCK]]
     ndof, size = len(tree.rows), int(at[-1])
     return Articulated(
         at, has_children, np.zeros(size), np.zeros(size), np.zeros((ndof, 6)), np.zeros((ndof, 6)),
-        np.zeros((len(tree.segment), 2)),
+        np.zeros((len(tree.segment), 2)), root, np.ones(len(tree.block), dtype=np.bool_),
     )  # fmt: skip
 
 
@@ -98,19 +121,29 @@ def articulate(tree, known, ws, parts):
         clear_matrix(D)
         clear_matrix(IA_S)
         clear_matrix(MC)
+        is_local = tree.block[b, IS_LOCAL] != 0
+        if is_local:
+            local_mass(tree, b, ws, MC, D)
+            for j in range(n):
+                for r in range(6):
+                    IA_S[j, r] = W[r * n + j]
         for k in range(tree.block[b, FIRST], tree.block[b, END]):
             M, condensed = ws.tensor[k, 0], parts.condensed[k]
-            add_matrix(M, MC)
+            if not is_local:
+                add_matrix(M, MC)
             turning, moving = turning + condensed[0], moving + condensed[1]
             if n == 0 or (tree.segment[k, MASSLESS_END] != 0 and not parts.has_children[k]):
                 continue
             work = tree.segment[k, COLUMN_OFFSET]
             J = ws.column[1, work : work + 6 * n]
+            for j in range(n):
+                shift_inertia[j] += inertia_bound(M, condensed, J, n, j)
+            if is_local:
+                continue
             clear(W)
             add_matrix_columns(M, J, n, 1.0, W)
             add_transposed_product(J, n, W, n, 1.0, D, 0, 0)
             for j in range(n):
-                shift_inertia[j] += inertia_bound(M, condensed, J, n, j)
                 for r in range(6):
                     IA_S[j, r] += W[r * n + j]
         for i in range(n):
@@ -184,11 +217,46 @@ def unfold_single(tree, b, known, wanted, parts, ws, P, x):
             out[j] = above[j] + f * x[j]
 
 
+@kernel_lazy("spans")
+def take_wrenches(tree, b, ws, P, x) -> None:
+    """x (n, m) -= sum J^T P over the nodes of block b, as sums of S^T P towards its base, which gets P."""
+    base, m = tree.block[b, BLOCK_PARENT], x.shape[1]
+    n, total = x.shape[0], ws.wide.reshape(-1)[: 6 * m].reshape(6, m)
+    clear_matrix(total)
+    for k in range(tree.block[b, END] - 1, tree.block[b, FIRST] - 1, -1):
+        work, local = tree.segment[k, COLUMN_OFFSET], tree.segment[k, LOCAL]
+        add_matrix(P[k], total)
+        for i in range(tree.segment[k, N_LOCAL]):
+            j = tree.local[local + i]
+            for r in range(6):
+                add_scaled(-ws.column[0, work + r * n + j], total[r], x[j])
+    if base >= 0:
+        add_matrix(total, P[base])
+
+
+@kernel_lazy("spans")
+def move_nodes(tree, b, known, ws, P, x) -> None:
+    """P (6, m) of every node of block b: that of the one before, and what the free coordinates x (n, m) add."""
+    c0, n = tree.block[b, BLOCK_COLUMN], x.shape[0]
+    for k in range(tree.block[b, FIRST], tree.block[b, END]):
+        work, local, out = tree.segment[k, COLUMN_OFFSET], tree.segment[k, LOCAL], P[k]
+        before = P[tree.segment[k, PARENT]]
+        for r in range(6):
+            copy(before[r], out[r])
+        for i in range(tree.segment[k, N_LOCAL]):
+            j = tree.local[local + i]
+            if not known[c0 + j]:
+                for r in range(6):
+                    add_scaled(ws.column[0, work + r * n + j], x[j], out[r])
+
+
 @kernel_in_place
 def eliminate_forces(tree, everywhere, parts, ws, P, X):
     """From the tips to the base: what remains of X at each block, and the wrenches P that bases get from there."""
     m = X.shape[1]
     for b in range(tree.block.shape[0] - 1, -1, -1):
+        if not parts.acts[b]:
+            continue
         if is_single(tree, b):
             acts = everywhere or parts.has_children[tree.block[b, FIRST]]
             fold_single(tree, b, acts, parts, ws, P, X[tree.block[b, BLOCK_COLUMN]])
@@ -196,8 +264,11 @@ def eliminate_forces(tree, everywhere, parts, ws, P, X):
         n, c0, base = (tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_PARENT])
         factor = parts.factor[parts.at[b] : parts.at[b + 1]].reshape(n, n)
         x, U_IA_S = X[c0 : c0 + n], parts.U_IA_S[c0 : c0 + n]
+        is_local = tree.block[b, IS_LOCAL] != 0
+        if is_local:
+            take_wrenches(tree, b, ws, P, x)
         for k in range(tree.block[b, FIRST], tree.block[b, END]):
-            if not (everywhere or parts.has_children[k]):
+            if is_local or not (everywhere or parts.has_children[k]):
                 continue
             work = tree.segment[k, COLUMN_OFFSET]
             for r in range(6):
@@ -226,6 +297,8 @@ def expand_accelerations(tree, known, everywhere, parts, ws, P, X):
     """From the base to the tips: accelerations of free coordinates, forces of known ones, delta of the nodes in P."""
     m = X.shape[1]
     for b in range(tree.block.shape[0]):
+        if not parts.acts[b]:
+            continue
         if is_single(tree, b):
             wanted = everywhere or parts.has_children[tree.block[b, FIRST]]
             unfold_single(tree, b, known, wanted, parts, ws, P, X[tree.block[b, BLOCK_COLUMN]])
@@ -242,8 +315,11 @@ def expand_accelerations(tree, known, everywhere, parts, ws, P, X):
                 for c in range(m):
                     out[c] -= f * row[c]
         back_substitute(factor, x)
+        is_local = tree.block[b, IS_LOCAL] != 0
+        if is_local:
+            move_nodes(tree, b, known, ws, P, x)
         for k in range(tree.block[b, FIRST], tree.block[b, END]):
-            if not (everywhere or parts.has_children[k]):
+            if is_local or not (everywhere or parts.has_children[k]):
                 continue
             work = tree.segment[k, COLUMN_OFFSET]
             for r in range(6):
@@ -333,10 +409,29 @@ def solve_columns(tree, known, ws, parts, P, part, scale, X):
                 out[j] = factor * row[j]
             for j in range(n, width):
                 out[j] = 0.0
+        find_acting(tree, part, parts)
         solve_articulated(tree, known, False, parts, ws, P, part)
         for i in range(X.shape[0]):
             row, out = part[i], X[i, first : first + n]
             factor = 0.0 if known[i] else 1.0
             for j in range(n):
                 out[j] = factor * row[j]
+    for b in range(tree.block.shape[0]):
+        parts.acts[b] = True
     return X.shape[1]
+
+
+@kernel_in_place
+def find_acting(tree, X, parts):
+    """Fill parts.acts for forces X (ndof, m): trees on which none acts do not move."""
+    n_blocks = tree.block.shape[0]
+    for b in range(n_blocks):
+        parts.acts[b] = False
+    for b in range(n_blocks):
+        for i in range(tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_COLUMN] + tree.block[b, BLOCK_N]):
+            for value in X[i]:
+                if value != 0.0:
+                    parts.acts[parts.root[b]] = True
+                    break
+    for b in range(n_blocks):
+        parts.acts[b] = parts.acts[parts.root[b]]

@@ -19,6 +19,19 @@ from sorosim.kernels.small import (
     copy,
     dual_transpose_vector,
 )
+from sorosim.kernels.spans import (
+    BEFORE,
+    OWN_J,
+    OWN_JD,
+    OWN_JDD,
+    S_W,
+    SPAN_COLUMNS,
+    SPAN_MATRICES,
+    SPAN_SUMS,
+    gather,
+    join_span,
+    span_begin,
+)
 from sorosim.lie.tangent import tangent_transpose_derivative_into
 from sorosim.lie.triples import cross, head, rows, store, sum2, tail, transposed_times
 
@@ -79,24 +92,26 @@ def coupling_maps(tree, k, ws, FC, H):
 
 
 @kernel_in_place
-def add_coupling(tree, k, H, n, Y_1, Y_2, out):
-    """out (n, n) += sum_ab P_a^T H_ab P_b of segment k; Y_1, Y_2 (6 n,) are scratch."""
-    at, c0 = tree.segment[k, tr.STRAIN] + tr.BASIS, tree.segment[k, tr.COLUMN]
+def add_coupling(tree, k, H, Y_1, Y_2, out):
+    """out (m, m) += sum_ab P_a^T H_ab P_b of segment k, which m coordinates move; Y_1, Y_2 (6 m,) are scratch."""
+    at, c0, n = tree.segment[k, tr.STRAIN] + tr.BASIS, tree.segment[k, tr.COLUMN], tree.segment[k, tr.N_COLUMNS]
+    local, m = tree.segment[k, tr.LOCAL], tree.segment[k, tr.N_LOCAL]
     P_1, P_2 = tree.strain[at : at + 6 * n].reshape(n, 6), tree.strain[at + 6 * n : at + 12 * n].reshape(n, 6)
-    rows, Z_1, Z_2 = tree.rows[c0 : c0 + n], Y_1.reshape(6, n), Y_2.reshape(6, n)
+    rows, Z_1, Z_2 = tree.rows[c0 : c0 + n], Y_1.reshape(6, m), Y_2.reshape(6, m)
     clear(Y_1)
     clear(Y_2)
-    for j in range(n):
-        for r in range(rows[j, 0], rows[j, 1]):
-            a, b = P_1[j, r], P_2[j, r]
+    for j in range(m):
+        p = j if local < 0 else tree.local[local + j]
+        for r in range(rows[p, 0], rows[p, 1]):
+            a, b = P_1[p, r], P_2[p, r]
             for i in range(6):
                 Z_1[i, j] += H[0, i, r] * a + H[1, i, r] * b
                 Z_2[i, j] += H[2, i, r] * a + H[3, i, r] * b
-    for i in range(n):
-        row = out[i]
-        for r in range(rows[i, 0], rows[i, 1]):
-            a, b, y_1, y_2 = P_1[i, r], P_2[i, r], Z_1[r], Z_2[r]
-            for j in range(n):
+    for i in range(m):
+        row, p = out[i], i if local < 0 else tree.local[local + i]
+        for r in range(rows[p, 0], rows[p, 1]):
+            a, b, y_1, y_2 = P_1[p, r], P_2[p, r], Z_1[r], Z_2[r]
+            for j in range(m):
                 row[j] += a * y_1[j] + b * y_2[j]
 
 
@@ -150,68 +165,98 @@ def derivative_sweep(tree, moving, loaded, with_mass, ws, tau, dq, dqd, dqdd) ->
             filled = single_derivatives(tree, b, moving, loaded, with_mass, filled, ws, tau, dq, dqd, dqdd)
             continue
         n, c0, base = tree.block[b, tr.BLOCK_N], tree.block[b, tr.BLOCK_COLUMN], tree.block[b, tr.BLOCK_PARENT]
-        size = 6 * n
-        W, Wd, Wm = ws.wide[0, :size], ws.wide[1, :size], ws.wide[2, :size]
-        XM, XN, XK = ws.wide[3, :size], ws.wide[4, :size], ws.wide[5, :size]
-        row, Y_1, Y_2 = ws.wide[6, :size], ws.wide[7, :size], ws.wide[8, :size]
+        is_local, first_of_block, end = tree.block[b, tr.IS_LOCAL] != 0, tree.block[b, tr.FIRST], tree.block[b, tr.END]
         for array in range(6):
-            clear(ws.wide[array, :size])
+            clear(ws.wide[array, : 6 * n])
         clear_matrix(MC)
         clear_matrix(NC)
         clear_matrix(KC)
         clear(FC)
-        first = tree.block[b, tr.FIRST]
-        for k in range(tree.block[b, tr.END] - 1, first - 1, -1):
-            M, N, K, F = ws.tensor[k, 0], ws.tensor[k, 1], ws.tensor[k, 2], ws.twist[k, 2]
-            add_matrix(M, MC)
-            add_matrix(N, NC)
-            add(F, FC)
-            if loaded:
-                add_matrix(K, KC)
-            if n == 0:
-                continue
-            work = tree.segment[k, tr.COLUMN_OFFSET]
-            S, J = ws.column[0, work : work + size], ws.column[1, work : work + size]
-            Jd, Jdd = ws.column[2, work : work + size], ws.column[3, work : work + size]
+        while end > first_of_block:
+            # one span, or all of the block: m coordinates move it
+            first, m = span_begin(tree, b, end), tree.segment[end - 1, tr.N_LOCAL]
+            size, sums, own_q, own_qd, own_qdd, at = 6 * m, 0, dq, dqd, dqdd, c0
+            if is_local:
+                sums, at = SPAN_SUMS, 0
+                own_q = ws.wide[SPAN_MATRICES, : m * m].reshape(m, m)
+                own_qd = ws.wide[SPAN_MATRICES + 1, : m * m].reshape(m, m)
+                own_qdd = ws.wide[SPAN_MATRICES + 2, : m * m].reshape(m, m)
+                for array in range(6):
+                    clear(ws.wide[sums + array, :size])
+                for array in range(3):
+                    clear(ws.wide[SPAN_MATRICES + array, : m * m])
+            W, Wd, Wm = ws.wide[sums, :size], ws.wide[sums + 1, :size], ws.wide[sums + 2, :size]
+            XM, XN, XK = ws.wide[sums + 3, :size], ws.wide[sums + 4, :size], ws.wide[sums + 5, :size]
+            row, Y_1, Y_2 = ws.wide[sums + 6, :size], ws.wide[sums + 7, :size], ws.wide[sums + 8, :size]
+            for k in range(end - 1, first - 1, -1):
+                M, N, K, F = ws.tensor[k, 0], ws.tensor[k, 1], ws.tensor[k, 2], ws.twist[k, 2]
+                add_matrix(M, MC)
+                add_matrix(N, NC)
+                add(F, FC)
+                if loaded:
+                    add_matrix(K, KC)
+                if m == 0:
+                    continue
+                work = tree.segment[k, tr.COLUMN_OFFSET]
+                S, J = ws.column[0, work : work + size], ws.column[1, work : work + size]
+                Jd, Jdd = ws.column[2, work : work + size], ws.column[3, work : work + size]
+                before = ws.column[1, work - size : work] if k > first_of_block else J
+                if is_local:
+                    S, J = ws.wide[SPAN_COLUMNS + S_W, :size], ws.wide[SPAN_COLUMNS + OWN_J, :size]
+                    Jd, Jdd = ws.wide[SPAN_COLUMNS + OWN_JD, :size], ws.wide[SPAN_COLUMNS + OWN_JDD, :size]
+                    before = ws.wide[SPAN_COLUMNS + BEFORE, :size]
+                    gather(tree, k, 0, first, ws, S)
+                    gather(tree, k, 1, first, ws, J)
+                    gather(tree, k, 3, first, ws, Jdd)
+                    if moving:
+                        gather(tree, k, 2, first, ws, Jd)
+                    for i in range(size):
+                        before[i] = J[i] - S[i]
+                    if k == end - 1:
+                        # what lies beyond the span acts there
+                        M, N, K, F = MC, NC, KC, FC
 
-            # dF of this node and what hangs on it, by own columns
-            if loaded or tree.segment[k, tr.MASSLESS_END] == 0:
-                add_coadbar_columns(F, J, n, 1.0, W)
-                add_matrix_columns(M, Jdd, n, 1.0, W)
-                if with_mass:
-                    add_matrix_columns(M, J, n, 1.0, Wm)
-                if moving:
-                    add_matrix_columns(N, Jd, n, 1.0, W)
-                    add_matrix_columns(M, Jd, n, 2.0, Wd)
+                # dF of this node and what hangs on it, by own columns
+                if loaded or tree.segment[k, tr.MASSLESS_END] == 0:
+                    add_coadbar_columns(F, J, m, 1.0, W)
+                    add_matrix_columns(M, Jdd, m, 1.0, W)
+                    if with_mass:
+                        add_matrix_columns(M, J, m, 1.0, Wm)
+                    if moving:
+                        add_matrix_columns(N, Jd, m, 1.0, W)
+                        add_matrix_columns(M, Jd, m, 2.0, Wd)
+                    if moving or loaded:
+                        add_matrix_columns(N, J, m, 1.0, Wd)
+                    if loaded:
+                        add_matrix_columns(K, J, m, -1.0, W)
+
+                # own x own
+                for j in range(m):
+                    total = 0.0
+                    for r in range(6):
+                        total += S[r * m + j] * FC[r]
+                    tau[c0 + j if not is_local else c0 + tree.local[tree.segment[k, tr.LOCAL] + j]] += total
+                copy(W, row)
+                if k > first:
+                    add_coadbar_columns(FC, before, m, -1.0, row)
+                add_transposed_product(S, m, row, m, 1.0, own_q, at, at)
                 if moving or loaded:
-                    add_matrix_columns(N, J, n, 1.0, Wd)
-                if loaded:
-                    add_matrix_columns(K, J, n, -1.0, W)
+                    add_transposed_product(S, m, Wd, m, 1.0, own_qd, at, at)
+                if with_mass:
+                    add_transposed_product(S, m, Wm, m, 1.0, own_qdd, at, at)
+                if tree.segment[k, tr.KIND] == tr.GENERAL:
+                    coupling_maps(tree, k, ws, FC, H)
+                    add_coupling(tree, k, H, Y_1, Y_2, own_q[at : at + m, at : at + m])
 
-            # own x own
-            for j in range(n):
-                total = 0.0
-                for r in range(6):
-                    total += S[r * n + j] * FC[r]
-                tau[c0 + j] += total
-            copy(W, row)
-            if k > first:
-                add_coadbar_columns(FC, ws.column[1, work - size : work], n, -1.0, row)
-            add_transposed_product(S, n, row, n, 1.0, dq, c0, c0)
-            if moving or loaded:
-                add_transposed_product(S, n, Wd, n, 1.0, dqd, c0, c0)
-            if with_mass:
-                add_transposed_product(S, n, Wm, n, 1.0, dqdd, c0, c0)
-            if tree.segment[k, tr.KIND] == tr.GENERAL:
-                coupling_maps(tree, k, ws, FC, H)
-                add_coupling(tree, k, H, n, Y_1, Y_2, dq[c0 : c0 + n, c0 : c0 + n])
-
-            # sum S_w^T MC, NC, KC, transposed
-            if base >= 0:
-                add_matrix_columns(MC, S, n, 1.0, XM)
-                add_matrix_columns(NC.T, S, n, 1.0, XN)
-                if loaded:
-                    add_matrix_columns(KC.T, S, n, 1.0, XK)
+                # sum S_w^T MC, NC, KC, transposed
+                if base >= 0 or is_local:
+                    add_matrix_columns(MC, S, m, 1.0, XM)
+                    add_matrix_columns(NC.T, S, m, 1.0, XN)
+                    if loaded:
+                        add_matrix_columns(KC.T, S, m, 1.0, XK)
+            if is_local:
+                join_span(tree, b, first, moving, loaded, with_mass, ws, dq, dqd, dqdd)
+            end = first
 
         if base < 0:
             continue

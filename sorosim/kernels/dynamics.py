@@ -19,6 +19,7 @@ from sorosim.kernels.small import (
     matrix_vector,
     world_inertia,
 )
+from sorosim.kernels.spans import local_mass
 
 
 @kernel_inline
@@ -78,10 +79,15 @@ def project_wrenches(tree, ws, tau):
     for k in range(tree.segment.shape[0] - 1, -1, -1):
         F = ws.twist[k, 2]
         n, work, first = tree.segment[k, tr.N_COLUMNS], tree.segment[k, tr.COLUMN_OFFSET], tree.segment[k, tr.COLUMN]
+        local, n_local = tree.segment[k, tr.LOCAL], tree.segment[k, tr.N_LOCAL]
         for r in range(6):
             S = ws.column[0, work + r * n : work + r * n + n]
-            for j in range(n):
-                tau[first + j] += S[j] * F[r]
+            if local < 0:
+                for j in range(n):
+                    tau[first + j] += S[j] * F[r]
+            else:
+                for i in range(n_local):
+                    tau[first + tree.local[local + i]] += S[tree.local[local + i]] * F[r]
         parent = tree.segment[k, tr.PARENT]
         if parent >= 0:
             add(F, ws.twist[parent, 2])
@@ -101,7 +107,13 @@ def composite_mass_matrix(tree, ws, M) -> None:
         clear(W)
         clear(XM)
         clear_matrix(MC)
+        is_local = tree.block[b, tr.IS_LOCAL] != 0
+        if is_local:
+            local_mass(tree, b, ws, MC, M)
+            XM = W
         for k in range(tree.block[b, tr.END] - 1, tree.block[b, tr.FIRST] - 1, -1):
+            if is_local:
+                break
             add_matrix(ws.tensor[k, 0], MC)
             if n == 0:
                 continue

@@ -18,7 +18,7 @@ from sorosim.kernels.derivatives import derivative_sweep
 from sorosim.kernels.dynamics import composite_mass_matrix, point_quantities, project_wrenches
 from sorosim.kernels.external import pair_matrices
 from sorosim.kernels.forces import Internal, add_blocks, internal_forces
-from sorosim.kernels.kinematics import forward_sweep
+from sorosim.kernels.kinematics import COLUMN_JETS, COLUMNS, SCREWS, forward_sweep
 from sorosim.kernels.linalg import cholesky, cholesky_solve, cholesky_solve_vector
 from sorosim.kernels.loop_joint import Loops
 from sorosim.kernels.mass_rank import singular_coordinate
@@ -239,7 +239,9 @@ def evaluate(system, task, state, external, ws, out) -> int:
     # forward dynamics: bias and mass matrix first, which give qdd; then its derivatives, if wanted, at that qdd
     for stage in range(2 if forward and derivatives else 1):
         jets = derivatives and (stage == 1 or not forward)
-        moving = forward_sweep(tree, q, qd, qdd, state.gravity, 2 if jets else 0, ws)
+        needs_columns = forward or looped or task & (COMPOSITE | KINEMATICS) != 0
+        depth = COLUMN_JETS if jets else COLUMNS if needs_columns else SCREWS
+        moving = forward_sweep(tree, q, qd, qdd, state.gravity, depth, ws)
         point_quantities(tree, external, moving, jets, looped, ws)
         if task == PREPARE:
             return DONE

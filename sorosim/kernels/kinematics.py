@@ -28,6 +28,8 @@ from sorosim.lie.triples import cross, head, plus, scaled, store, store_row, tai
 
 # how much a sweep computes: poses and twists only, or the own columns J, J', J'' as well
 POSES, COLUMNS, COLUMN_RATES, COLUMN_JETS = -1, 0, 1, 2
+# S_w alone: of the columns what inverse dynamics needs; J is filled only where that costs nothing
+SCREWS = 3
 
 
 @kernel_in_place
@@ -86,6 +88,46 @@ def write_columns(tree, at, n, first, map_1, map_2, out):
             s5 += map_1[r, 5] * a + map_2[r, 5] * b
         out[j], out[n + j], out[2 * n + j] = s0, s1, s2
         out[3 * n + j], out[4 * n + j], out[5 * n + j] = s3, s4, s5
+
+
+@kernel_inline
+def add_local_columns(tree, at, n, first, local, n_local, map_1, map_2, out):
+    """out (6 n,) += map_1 P_1 + map_2 P_2, as `write_columns`, in the coordinates of a span."""
+    at_1 = at + tr.BASIS
+    at_2 = at_1 + 6 * n
+    for i in range(n_local):
+        j = tree.local[local + i]
+        for r in range(tree.rows[first + j, 0], tree.rows[first + j, 1]):
+            a, b = tree.strain[at_1 + 6 * j + r], tree.strain[at_2 + 6 * j + r]
+            for s in range(6):
+                out[s * n + j] += map_1[r, s] * a + map_2[r, s] * b
+
+
+@kernel_in_place
+def write_local_screws(tree, k, map_1, map_2, ws):
+    """S_w of segment k of a span; its other columns are zero, and stay so."""
+    n, work = tree.segment[k, tr.N_COLUMNS], tree.segment[k, tr.COLUMN_OFFSET]
+    local, n_local = tree.segment[k, tr.LOCAL], tree.segment[k, tr.N_LOCAL]
+    S = ws.column[0, work : work + 6 * n]
+    for i in range(n_local):
+        for r in range(6):
+            S[r * n + tree.local[local + i]] = 0.0
+    add_local_columns(tree, tree.segment[k, tr.STRAIN], n, tree.segment[k, tr.COLUMN], local, n_local, map_1, map_2, S)
+
+
+@kernel_in_place
+def write_local_columns(tree, k, order, map_1, map_2, ws):
+    """J, J' or J'' of node k, which ends a segment of a span: those of the node before, and what the segment adds."""
+    n, work = tree.segment[k, tr.N_COLUMNS], tree.segment[k, tr.COLUMN_OFFSET]
+    local, n_local = tree.segment[k, tr.LOCAL], tree.segment[k, tr.N_LOCAL]
+    total = ws.column[order + 1, work : work + 6 * n]
+    if k > tree.block[tree.segment[k, tr.BLOCK], tr.FIRST]:
+        copy(ws.column[order + 1, work - 6 * n : work], total)
+    else:
+        clear(total)
+    add_local_columns(
+        tree, tree.segment[k, tr.STRAIN], n, tree.segment[k, tr.COLUMN], local, n_local, map_1, map_2, total
+    )
 
 
 @kernel_in_place
@@ -188,16 +230,17 @@ def tangent_maps(kind, moving, depth, Omega, rate, rate_2, C, R, p, V, Acc, dual
 
 
 @kernel_inline
-def magnus_step(tree, at, n, first, q, Omega, x_1, x_2, C, R, p):
-    """Relative motion (R, p) along the segment whose data start at tree.strain[at], n coordinates from `first` on.
+def magnus_step(tree, k, at, q, Omega, x_1, x_2, C, R, p):
+    """Relative motion (R, p) along segment k, or a part of it whose data start at tree.strain[at].
 
     A Magnus step over the strains at two collocation points; fills its twist Omega, the strains and C as well.
     """
     h, c = tree.strain[at + tr.LENGTH], tree.strain[at + tr.MAGNUS]
+    n, first = tree.segment[k, tr.N_COLUMNS], tree.segment[k, tr.COLUMN]
     for r in range(6):
         x_1[r] = tree.strain[at + tr.REFERENCE + r]
         x_2[r] = tree.strain[at + tr.REFERENCE + 6 + r]
-    add_strains(tree, at, n, first, q, x_1, x_2)
+    add_strains(tree, at, n, first, tree.segment[k, tr.LOCAL], tree.segment[k, tr.N_LOCAL], q, x_1, x_2)
     for r in range(6):
         Omega[r] = 0.5 * h * (x_1[r] + x_2[r])
     if c != 0.0:
@@ -212,9 +255,12 @@ def forward_sweep(tree, q, qd, qdd, gravity, depth, ws) -> bool:
 
     q, qd, qdd : (ndof,); gravity : (3,) [m/s^2]. With the world's acceleration set to -G, every A here is A - G and
     J'' is J'' - ad_G J: what the backward sweep needs. At rest (qd = qdd = 0) no tangent jets are computed and J' is
-    left as it was. Returns whether anything moves. Source: docs/theory.md, 2-3.
+    left as it was. SCREWS leaves J of spans as it was. Returns whether anything moves. Source: docs/theory.md, 2-3.
     """
     n_segments = tree.segment.shape[0]
+    only_screws = depth == SCREWS
+    if only_screws:
+        depth = COLUMNS
     moving = not (is_zero(qd) and is_zero(qdd))
 
     # the world: at rest, gravity as an upward acceleration
@@ -251,7 +297,7 @@ def forward_sweep(tree, q, qd, qdd, gravity, depth, ws) -> bool:
         h, c = tree.strain[at + tr.LENGTH], tree.strain[at + tr.MAGNUS]
         record = ws.segment[k]
         Omega, x_1, x_2, C = record[0:6], record[6:12], record[12:18], record[18:28]
-        magnus_step(tree, at, n, first, q, Omega, x_1, x_2, C, Re, pe)
+        magnus_step(tree, k, at, q, Omega, x_1, x_2, C, Re, pe)
         compose_into(R, p, Re, pe, ws.pose[k])
         if depth == POSES and not moving:
             continue
@@ -264,8 +310,9 @@ def forward_sweep(tree, q, qd, qdd, gravity, depth, ws) -> bool:
         if moving:
             for i in range(4):
                 clear(vectors[i])
-            add_strains(tree, at, n, first, qd, xd_1, xd_2)
-            add_strains(tree, at, n, first, qdd, xdd_1, xdd_2)
+            local, n_local = tree.segment[k, tr.LOCAL], tree.segment[k, tr.N_LOCAL]
+            add_strains(tree, at, n, first, local, n_local, qd, xd_1, xd_2)
+            add_strains(tree, at, n, first, local, n_local, qdd, xdd_1, xdd_2)
             for r in range(6):
                 rate[r] = 0.5 * h * (xd_1[r] + xd_2[r])
                 rate_2[r] = 0.5 * h * (xdd_1[r] + xdd_2[r])
@@ -289,6 +336,12 @@ def forward_sweep(tree, q, qd, qdd, gravity, depth, ws) -> bool:
                 continue
             combine(A, order, moving, h, c, x_2, xd_2, xdd_2, -1.0, map_1)
             combine(A, order, moving, h, c, x_1, xd_1, xdd_1, 1.0, map_2)
+            if tree.segment[k, tr.LOCAL] >= 0:
+                if order == 0:
+                    write_local_screws(tree, k, map_1, map_2, ws)
+                if not only_screws:
+                    write_local_columns(tree, k, order, map_1, map_2, ws)
+                continue
             total = ws.column[order + 1, work : work + size]
             write_columns(tree, at, n, first, map_1, map_2, total)
             if order == 0:

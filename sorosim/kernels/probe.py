@@ -52,7 +52,7 @@ def probe_places(tree, index, with_jacobian, q, ws, g, J):
                 copy(base[r], pose[r])
         else:
             n, first = tree.segment[segment, N_COLUMNS], tree.segment[segment, COLUMN]
-            magnus_step(tree, at, n, first, q, Omega, x_1, x_2, C, Re, pe)
+            magnus_step(tree, segment, at, q, Omega, x_1, x_2, C, Re, pe)
             compose_into(base[:3], base[3], Re, pe, pose)
         homogeneous(pose, g[i])
         if not with_jacobian:

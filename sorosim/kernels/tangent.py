@@ -19,6 +19,7 @@ from sorosim.kernels.single import along
 from sorosim.kernels.small import (
     add,
     add_coadbar_columns,
+    add_matrix,
     add_matrix_columns,
     add_scaled,
     add_transposed_product,
@@ -26,6 +27,21 @@ from sorosim.kernels.small import (
     clear_matrix,
     copy,
     isolate,
+)
+from sorosim.kernels.spans import (
+    OWN_J,
+    OWN_JD,
+    OWN_JDD,
+    PRODUCTS,
+    S_W,
+    SPAN_COLUMNS,
+    SPAN_MATRICES,
+    SPAN_SUMS,
+    add_column,
+    add_local_square,
+    add_row,
+    gather,
+    span_begin,
 )
 from sorosim.kernels.tree import (
     BLOCK,
@@ -37,9 +53,12 @@ from sorosim.kernels.tree import (
     END,
     FIRST,
     GENERAL,
+    IS_LOCAL,
     KIND,
+    LOCAL,
     MASSLESS_END,
     N_COLUMNS,
+    N_LOCAL,
     SQUARE,
     Tree,
 )
@@ -91,9 +110,9 @@ def implicit_columns(moving, rate, acceleration, J, Jd, Jdd, Z):
 
 
 @kernel_in_place
-def add_node(tree, k, loaded, ws, tangent, n, J, Z, A, C, W):
-    """Add what the wrench at node k and of what hangs there does: A += J^T L Z, C += J^T L, W += L Z."""
-    M, N, K, own, size = ws.tensor[k, 0], ws.tensor[k, 1], ws.tensor[k, 2], ws.scratch[15:18], 6 * n
+def node_tensors(tree, k, loaded, ws, tangent, own):
+    """own (3, 6, 6) = [M, N, K] at node k, with what hangs there."""
+    M, N, K = ws.tensor[k, 0], ws.tensor[k, 1], ws.tensor[k, 2]
     hangs = tangent.place[k] >= 0
     for r in range(6):
         copy(M[r], own[0, r])
@@ -104,9 +123,15 @@ def add_node(tree, k, loaded, ws, tangent, n, J, Z, A, C, W):
         if hangs:
             for tensor in range(3):
                 add(tangent.hanging[k, tensor, r], own[tensor, r])
+
+
+@kernel_in_place
+def add_node(own, stiff, n, J, Z, C, W):
+    """Add what the wrench of own = [M, N, K] does: C += J^T L, W += L Z. stiff : whether K may not be zero."""
+    size = 6 * n
     add_matrix_columns(own[0], Z[2 * size :], n, 1.0, W)
     add_matrix_columns(own[1], Z[size : 2 * size], n, 1.0, W)
-    if loaded or hangs:
+    if stiff:
         add_matrix_columns(own[2], Z[:size], n, -1.0, W)
     for r in range(6):
         row = J[r * n : (r + 1) * n]
@@ -127,6 +152,102 @@ def add_sizes(J, W, n, terms):
             largest = max(largest, abs(J[r * n + j]))
         for j in range(n):
             terms[j] += largest * abs(W[r * n + j])
+
+
+@kernel_lazy("spans")
+def local_equations(tree, b, known, rate, acceleration, moving, loaded, ws, tangent, terms) -> None:
+    """Sum the equations of a block span by span, see kernels.spans; the sums of `factor_tangent` over its segments."""
+    n, c0, square = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN], tree.block[b, SQUARE]
+    A, width, flat = tangent.A[square : square + n * n].reshape(n, n), ws.wide.shape[1], ws.wide.reshape(-1)
+    C, V, own, beyond, H = (
+        tangent.C[c0 : c0 + n],
+        tangent.V[c0 : c0 + n],
+        ws.scratch[15:18],
+        ws.scratch[18:21],
+        ws.scratch[10:14],
+    )
+    Z_all = flat[(SPAN_MATRICES + 1) * width : (SPAN_MATRICES + 1) * width + 18 * n]
+    for tensor in range(3):
+        clear_matrix(beyond[tensor])
+    end = tree.block[b, END]
+    while end > tree.block[b, FIRST]:
+        first, m, local = span_begin(tree, b, end), tree.segment[end - 1, N_LOCAL], tree.segment[end - 1, LOCAL]
+        size = 6 * m
+        W, W_sum, sizes = ws.wide[SPAN_SUMS, :size], ws.wide[SPAN_SUMS + 1, :size], ws.wide[SPAN_SUMS + 4, :m]
+        Y_1, Y_2 = ws.wide[SPAN_SUMS + 2, :size], ws.wide[SPAN_SUMS + 3, :size]
+        S, J = ws.wide[SPAN_COLUMNS + S_W, :size], ws.wide[SPAN_COLUMNS + OWN_J, :size]
+        Jd, Jdd = ws.wide[SPAN_COLUMNS + OWN_JD, :size], ws.wide[SPAN_COLUMNS + OWN_JDD, :size]
+        A_own, C_own = (
+            ws.wide[SPAN_MATRICES, : m * m].reshape(m, m),
+            ws.wide[SPAN_MATRICES + 4, : 18 * m].reshape(m, 18),
+        )
+        Z = flat[3 * width : 3 * width + 18 * m]
+        clear_matrix(A_own)
+        clear_matrix(C_own)
+        clear(W_sum)
+        clear(sizes)
+        for k in range(end - 1, first - 1, -1):
+            work = tree.segment[k, COLUMN_OFFSET]
+            gather(tree, k, 0, first, ws, S)
+            gather(tree, k, 1, first, ws, J)
+            gather(tree, k, 3, first, ws, Jdd)
+            if moving:
+                gather(tree, k, 2, first, ws, Jd)
+            node_tensors(tree, k, loaded, ws, tangent, own)
+            for tensor in range(3):
+                add_matrix(own[tensor], beyond[tensor])
+            clear(W)
+            add_coadbar_columns(ws.twist[k, 2], S, m, 1.0, W)
+            implicit_columns(moving, rate, acceleration, J, Jd, Jdd, Z)
+            # what lies beyond the span acts on its last node
+            add_node(beyond if k == end - 1 else own, True, m, J, Z, C_own, W)
+            add_transposed_product(J, m, W, m, 1.0, A_own, 0, 0)
+            add_sizes(J, W, m, sizes)
+            add(W, W_sum)
+            coupling_maps(tree, k, ws, ws.twist[k, 2], H)
+            add_coupling(tree, k, H, Y_1, Y_2, A_own)
+            if tangent.place[k] >= 0:
+                all_columns(tree, k, moving, rate, acceleration, ws, Z_all)
+                keep_columns(known[c0 : c0 + n], Z_all, tangent.Z[tangent.place[k] : tangent.place[k] + 18 * n])
+        add_local_square(tree, first, A_own, 0, A)
+        begun = first > tree.block[b, FIRST]
+        if begun:
+            work = tree.segment[first - 1, COLUMN_OFFSET]
+            J_begin, y = ws.column[1, work : work + 6 * n], ws.wide[SPAN_COLUMNS + PRODUCTS, :n]
+            all_columns(tree, first - 1, moving, rate, acceleration, ws, Z_all)
+            for r in range(18):
+                largest = 0.0
+                for i in range(m):
+                    largest = max(largest, abs(C_own[i, r]))
+                for j in range(n):
+                    terms[j] += largest * abs(Z_all[r * n + j])
+            for r in range(6):
+                largest = 0.0
+                for j in range(n):
+                    largest = max(largest, abs(J_begin[r * n + j]))
+                for i in range(m):
+                    sizes[i] += largest * abs(W_sum[r * m + i])
+        for i in range(m):
+            j = tree.local[local + i]
+            terms[j] += sizes[i]
+            for r in range(6):
+                V[j, r] += W_sum[r * m + i]
+            add(C_own[i], C[j])
+            if begun:
+                clear(y)
+                add_row(1.0, W_sum, m, i, J_begin, n, y)
+                add_column(y, 0, j, A)
+                for r in range(18):
+                    add_scaled(C_own[i, r], Z_all[r * n : (r + 1) * n], A[j])
+        end = first
+
+
+@kernel_in_place
+def all_columns(tree, k, moving, rate, acceleration, ws, Z):
+    """Z (18 n,) of all coordinates of its block at node k, see `implicit_columns`."""
+    n, work = tree.segment[k, N_COLUMNS], tree.segment[k, COLUMN_OFFSET]
+    J, Jd = ws.column[1, work : work + 6 * n], ws.column[2, work : work + 6 * n]
+    implicit_columns(moving, rate, acceleration, J, Jd, ws.column[3, work : work + 6 * n], Z)
 
 
 @kernel_in_place
@@ -173,9 +294,12 @@ def factor_tangent(tree, known, rate, acceleration, moving, loaded, definite, ws
                 terms[j] = max(terms[j], abs(A[i, j]))
         clear_matrix(C)
         clear_matrix(V)
+        is_local = tree.block[b, IS_LOCAL] != 0
+        if is_local:
+            local_equations(tree, b, known, rate, acceleration, moving, loaded, ws, tangent, terms)
         for k in range(first, tree.block[b, END]):
             hangs = tangent.place[k] >= 0
-            if n > 0:
+            if n > 0 and not is_local:
                 work = tree.segment[k, COLUMN_OFFSET]
                 S, J = ws.column[0, work : work + size], ws.column[1, work : work + size]
                 Z = ws.wide.reshape(-1)[3 * ws.wide.shape[1] : 3 * ws.wide.shape[1] + 3 * size]
@@ -185,7 +309,8 @@ def factor_tangent(tree, known, rate, acceleration, moving, loaded, definite, ws
                 if loaded or hangs or tree.segment[k, MASSLESS_END] == 0:
                     Jd, Jdd = ws.column[2, work : work + size], ws.column[3, work : work + size]
                     implicit_columns(moving, rate, acceleration, J, Jd, Jdd, Z)
-                    add_node(tree, k, loaded, ws, tangent, n, J, Z, A, C, W)
+                    node_tensors(tree, k, loaded, ws, tangent, ws.scratch[15:18])
+                    add_node(ws.scratch[15:18], loaded or hangs, n, J, Z, C, W)
                     if hangs:
                         keep_columns(known[c0 : c0 + n], Z, tangent.Z[tangent.place[k] : tangent.place[k] + 3 * size])
                 add_transposed_product(J, n, W, n, 1.0, A, 0, 0)
@@ -195,7 +320,7 @@ def factor_tangent(tree, known, rate, acceleration, moving, loaded, definite, ws
                         V[j, r] += W[r * n + j]
                 if tree.segment[k, KIND] == GENERAL:
                     coupling_maps(tree, k, ws, ws.twist[k, 2], H)
-                    add_coupling(tree, k, H, n, Y_1[:size], Y_2[:size], A)
+                    add_coupling(tree, k, H, Y_1[:size], Y_2[:size], A)
             if base >= 0:
                 for tensor in range(3):
                     for r in range(6):

@@ -4,6 +4,9 @@ Everything that moves is a segment (docs/theory.md, 2). A *block* is a chain of 
 a rigid joint is a block of one segment, a rod (or one division of it) a block with one segment between neighbouring
 points. A *node* is the frame where a segment ends; node k ends segment k. Parents come before their children. Index -1
 as a parent is the world: arrays over nodes have one row more, so that row -1 is the world's.
+
+A rod of finite elements is one block, in which a coordinate moves few segments. Its segments between two breakpoints
+are a *span*: one set of coordinates, its *local* ones, moves them. Every other block is one span.
 """
 
 from __future__ import annotations
@@ -15,13 +18,14 @@ import numpy as np
 from sorosim.compiled import by_reference, kernel_inline
 
 # columns of Tree.segment
-PARENT, BLOCK, COLUMN, N_COLUMNS, KIND, STRAIN, COLUMN_OFFSET, OFFSET, MASSLESS_END, RIGID = range(10)
+PARENT, BLOCK, COLUMN, N_COLUMNS, KIND, STRAIN, COLUMN_OFFSET, OFFSET, MASSLESS_END, RIGID, LOCAL, N_LOCAL = range(12)
 # columns of Tree.block
-FIRST, END, BLOCK_COLUMN, BLOCK_N, BLOCK_PARENT, N_BEFORE, SQUARE = range(7)
+FIRST, END, BLOCK_COLUMN, BLOCK_N, BLOCK_PARENT, N_BEFORE, SQUARE, IS_LOCAL = range(8)
 # COLUMN_OFFSET: where the columns of the segment's Jacobian begin in `Workspace.column`. MASSLESS_END: nothing has mass
 # at the node, and nothing hangs on it. RIGID: the inertia there is that of a rigid body. N_BEFORE: how many coordinates
 # the blocks on the way from the world have. SQUARE: where the block's own n_i^2 numbers begin in arrays of one matrix a
-# block, such as `Elastic.stiffness`
+# block, such as `Elastic.stiffness`. LOCAL: where the span's coordinates begin in `Tree.local`; -1: all of the block.
+# IS_LOCAL: whether the block has more spans than one
 # kinds of segment: no motion; motions that commute, along constant screws (no tangent operator needed); anything else
 FIXED, COMMUTING, GENERAL = range(3)
 # layout of one segment in Tree.strain
@@ -32,12 +36,13 @@ LENGTH, MAGNUS, REFERENCE, BASIS = 0, 1, 2, 14
 class Tree(NamedTuple):
     """Tree of segments as arrays."""
 
-    segment: np.ndarray  # (n_segments, 10) int: columns named above
-    block: np.ndarray  # (n_blocks, 7) int: columns named above
+    segment: np.ndarray  # (n_segments, 12) int: columns named above
+    block: np.ndarray  # (n_blocks, 8) int: columns named above
     rows: np.ndarray  # (ndof, 2) int: rows of a coordinate's basis column that can differ from zero, first and end
     offset: np.ndarray  # (n_segments, 4, 4) fixed transform from the parent node to the start of the segment
     inertia: np.ndarray  # (n_segments, 6, 6) inertia at the node, body frame, quadrature weight included
     strain: np.ndarray  # flat, per segment: h, c, xi*_1 (6), xi*_2 (6), P_1 (n, 6), P_2 (n, 6)
+    local: np.ndarray  # flat, per span: its coordinates, counted in the block
 
 
 @by_reference
@@ -52,7 +57,7 @@ class Workspace(NamedTuple):
     tensor: np.ndarray  # (n + 1, 3, 6, 6) per node: M, N - D_w, K_w, world frame
     column: np.ndarray  # (4, 6 n_columns) per segment (6, n_i): S_w, and J, J', J'' of its block at its node
     segment: np.ndarray  # (n, 46) per segment: Omega, xi_1, xi_2 (6 each), C_0..C_9, T as a dual matrix (2, 3, 3)
-    wide: np.ndarray  # (10, 6 n_max) scratch of one block
+    wide: np.ndarray  # (10, 6 n_max) scratch of one block; (30, 6 n_max) if one has several spans
     scratch: np.ndarray  # (24, 6, 6) scratch of one segment
     vector: np.ndarray  # (24, ndof) forces in forward dynamics, then all ancestors of a block, see kernels.ancestors
     place: np.ndarray  # (2, ndof) int: nodes and coordinates of these ancestors
@@ -73,7 +78,7 @@ def make_workspace(tree: Tree) -> Workspace:
         tensor=np.zeros((n + 1, 3, 6, 6), dtype=kind),
         column=np.zeros((4, 6 * max(n_columns, 1)), dtype=kind),
         segment=np.zeros((max(n, 1), 46), dtype=kind),
-        wide=np.zeros((10, 6 * max(n_max, 1)), dtype=kind),
+        wide=np.zeros((30 if tree.block[:, IS_LOCAL].any() else 10, 6 * max(n_max, 1)), dtype=kind),
         scratch=np.zeros((24, 6, 6), dtype=kind),
         vector=np.zeros((24, ndof), dtype=kind),
         place=np.zeros((2, ndof), dtype=np.int64),
@@ -82,11 +87,15 @@ def make_workspace(tree: Tree) -> Workspace:
 
 
 @kernel_inline
-def add_strains(tree, at, n, first, q, x_1, x_2):
-    """x_a += P_a q at the two collocation points of the segment whose data start at tree.strain[at]; x_a (6,)."""
+def add_strains(tree, at, n, first, local, n_local, q, x_1, x_2):
+    """x_a += P_a q at the two collocation points of the segment whose data start at tree.strain[at]; x_a (6,).
+
+    local, n_local : as of the segment, see LOCAL.
+    """
     at_1 = at + BASIS
     at_2 = at_1 + 6 * n
-    for j in range(n):
+    for i in range(n_local):
+        j = i if local < 0 else tree.local[local + i]
         value = q[first + j]
         for r in range(tree.rows[first + j, 0], tree.rows[first + j, 1]):
             x_1[r] += tree.strain[at_1 + 6 * j + r] * value

@@ -14,7 +14,21 @@ from sorosim.errors import InputError, ModelError, nearest
 from sorosim.kernels.forces import Elastic
 from sorosim.kernels.joints import JOINT_FRICTION, STOP, Laws
 from sorosim.kernels.sections import SectionLaws
-from sorosim.kernels.tree import BLOCK, BLOCK_N, COMMUTING, FIXED, GENERAL, MASSLESS_END, N_BEFORE, Tree
+from sorosim.kernels.tree import (
+    BASIS,
+    BLOCK,
+    BLOCK_N,
+    COMMUTING,
+    FIRST,
+    FIXED,
+    GENERAL,
+    IS_LOCAL,
+    LOCAL,
+    MASSLESS_END,
+    N_BEFORE,
+    N_LOCAL,
+    Tree,
+)
 from sorosim.model.body import RigidBody
 from sorosim.model.joints import ONSET, Joint, Stage
 from sorosim.model.link import WORLD, Link, pose_on_parent
@@ -25,6 +39,8 @@ IntArray = NDArray[np.int64]
 
 # two places on a rod closer than this, relative to its length, are one
 MERGE = 1e-9
+# spans of a rod are worked with one by one from so many on, in sizes of their coordinates; docs/speed.md
+LEAST_SPANS = 3
 
 
 class Piece(NamedTuple):
@@ -200,6 +216,7 @@ class _Builder:
         self.stiffness: list[Array] = []
         self.damping: list[Array] = []
         self.rest: list[float] = []
+        self.local: list[int] = []
         self.laws: list[tuple[int, ...]] = []
         self.law_values: list[float] = []
         self.sections: list[tuple[int, int]] = []
@@ -209,9 +226,9 @@ class _Builder:
 
     def begin_block(self, parent: int, rows: list[tuple[int, int]], K: Array, D: Array, rest: list[float]) -> None:
         n = len(rows)
-        before = self.blocks[self.segments[parent][BLOCK]] if parent >= 0 else [0] * 7
+        before = self.blocks[self.segments[parent][BLOCK]] if parent >= 0 else [0] * 8
         n_before, first = before[N_BEFORE] + before[BLOCK_N], len(self.segments)
-        self.blocks.append([first, first, len(self.rows), n, parent, n_before, self._squares])
+        self.blocks.append([first, first, len(self.rows), n, parent, n_before, self._squares, 0])
         self._squares += n * n
         self.rows += rows
         self.stiffness.append(K.ravel())
@@ -224,7 +241,9 @@ class _Builder:
         has_offset = offset is not None and not np.array_equal(offset, np.eye(4))
         bare = not np.any(inertia)
         rigid = is_rigid(np.asarray(inertia))
-        self.segments.append([parent, block, column, n, kind, self._strain_size, self._work, has_offset, bare, rigid])
+        self.segments.append(
+            [parent, block, column, n, kind, self._strain_size, self._work, has_offset, bare, rigid, -1, n]
+        )
         self.offsets.append(np.eye(4) if offset is None else np.asarray(offset))
         self.inertia.append(inertia)
         self.strain.append(strain)
@@ -234,6 +253,22 @@ class _Builder:
         if parent >= 0 and self.blocks[block][0] == node:
             self.segments[parent][MASSLESS_END] = 0  # something hangs on the parent node
         return node
+
+    def divide_block(self, span: IntArray) -> None:
+        """Make spans of the block begun last: `span` numbers that of each of its segments, in order."""
+        block = self.blocks[-1]
+        first, n = block[FIRST], block[BLOCK_N]
+        bases = np.array([strain[BASIS:].reshape(2, n, 6) for strain in self.strain[first:]])
+        local = [np.flatnonzero((bases[span == one] != 0.0).any(axis=(0, 1, 3))) for one in range(span[-1] + 1)]
+        if n < LEAST_SPANS * max(map(len, local)) or 6 * n < max(map(len, local)) ** 2:
+            return
+        block[IS_LOCAL] = 1
+        begin = len(self.local) + np.cumsum([0, *map(len, local)])
+        for k, one in enumerate(span, first):
+            self.segments[k][LOCAL], self.segments[k][N_LOCAL] = int(begin[one]), len(local[one])
+        for k in first + np.flatnonzero(np.diff(span)):
+            self.segments[k][MASSLESS_END] = 0  # the next span hangs on it
+        self.local += [int(j) for own in local for j in own]
 
     def add_joint(self, parent: int, joint: Joint, inertia: Array, offset: Array) -> tuple[int, tuple[int, ...]]:
         """Blocks of one segment, one for each stage; the body is on the last. Returns its node, and the blocks."""
@@ -290,12 +325,13 @@ class _Builder:
             return np.concatenate([np.zeros(0, dtype=kind), *parts])
 
         tree = Tree(
-            segment=np.array(self.segments, dtype=np.int64).reshape(-1, 10),
-            block=np.array(self.blocks, dtype=np.int64).reshape(-1, 7),
+            segment=np.array(self.segments, dtype=np.int64).reshape(-1, 12),
+            block=np.array(self.blocks, dtype=np.int64).reshape(-1, 8),
             rows=np.array(self.rows, dtype=np.int64).reshape(-1, 2),
             offset=np.array(self.offsets, dtype=kind),
             inertia=np.array(self.inertia, dtype=kind),
             strain=flat(self.strain),
+            local=np.array(self.local, dtype=np.int64),
         )
         laws = Laws(np.array(self.laws, dtype=np.int64).reshape(-1, 5), np.array(self.law_values, dtype=kind))
         values = np.concatenate([np.zeros((0, 8), dtype=kind), *self.section_values])
@@ -362,6 +398,10 @@ def compile_tree(links: tuple[Link, ...], places: Iterable[tuple[str, float]] = 
                     X.append(start + grid[a])
                     weight.append(w[a])
                     counted.append(bool(gauss[a]))
+                if division.strain.breakpoints:
+                    kinks = np.array(division.strain.breakpoints) * division.length
+                    middles = (0.5 * (grid[:-1] + grid[1:])).real
+                    builder.divide_block(np.searchsorted(kinks.real, middles))
                 prefix = f"{link.name}." if len(body.divisions) == 1 else f"{link.name}.{i + 1}."
                 names += [prefix + name for name in division.strain.names]
                 dimensions += ["angle" if row < 3 else "number" for row in division.strain.rows]

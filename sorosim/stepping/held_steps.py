@@ -121,7 +121,11 @@ class HeldSteps:
         self.model = self.method.model(self.inputs)
         self.in_python = computed_in_python(robot)
         tree = self.engine.tree
-        self.shape = tree.segment.tobytes(), tree.block.tobytes()  # robots alike in it may share a workspace
+        self.shape = (
+            tree.segment.tobytes(),
+            tree.block.tobytes(),
+            tree.local.tobytes(),
+        )  # robots alike in it may share a workspace
         self.varies = any(not isinstance(one, ConstantSignal) for one in self.system.driven.signals)
         self._rough: dict[Any, tuple[str, str, float] | None] = {}
 

@@ -128,12 +128,14 @@ class RobotActors:
     ----------
     visual : RobotVisual
     surfaces : list of Surface
+    casts_shadow : bool
+        Whether a shadow on the floor is drawn.
     lines : dict
         Properties of the actors that are lines, and their widths in a picture 720 pixels high.
     """
 
     def __init__(self, plotter: Any, visual: RobotVisual, number: int = 0) -> None:
-        self.plotter, self.visual = plotter, visual
+        self.plotter, self.visual, self.casts_shadow = plotter, visual, True
         self.lines: dict[str, tuple[Any, float]] = {}
         self._number = number
         self._strain: StrainField | None = None
@@ -217,7 +219,7 @@ class RobotActors:
             self._show(f"bodies {colour}", visible)
         self._show("tendons", visible and options.tendons and not tint)
         self._show("frames", visible and options.frames)
-        self._show("shadow", visible and options.floor and floor)
+        self._show("shadow", visible and options.floor and floor and self.casts_shadow)
         motion = self.visual.motion
         if self._trails is None and motion is not None and motion.timed and (trails := self.visual.trails(options)):
             self._trails = Trails(self.visual, trails)
@@ -258,12 +260,12 @@ class RobotActors:
         towards = min(LAYER, NEAREST / max(len(self._bodies), 1)) * (eye - shape.points)
         for surface, layer in self.surfaces:
             if surface is not self._tendons or options.tendons:
-                surface.update(shape.points + layer * towards, shape.normals)
+                surface.update(shape.points + layer * towards if layer else shape.points, shape.normals)
         if options.frames:
             self.triads.update(frame.g)
         if options.trails and self._trails is not None and frame.t is not None:
             self._trails.update(frame.t, frame.g[self._trails.stations, :3, 3])
-        if options.floor and self._shaded is not None and floor is not None:
+        if options.floor and self.casts_shadow and self._shaded is not None and floor is not None:
             self._shaded.update(floor.shadow(shape.points, self._number * SHADOW_GAP))
         if self._strain is not None and self._rods is not None:
             self._rods.set_values(self._strain.at(frame.q))

@@ -20,6 +20,7 @@ from sorosim.model.compile import LinkLayout, Piece
 from sorosim.model.shape import Cylinder
 from sorosim.robot import Robot
 from sorosim.viz.camera import farthest
+from sorosim.viz.placing import place_points
 from sorosim.viz.surfaces import link_surfaces, shape_surface
 
 ROD, BODY, TENDON = "rod", "body", "tendon"
@@ -27,7 +28,8 @@ ROD, BODY, TENDON = "rod", "body", "tendon"
 EDGE_ANGLE = np.deg2rad(40.0)  # an outline that turns by more at a point has an edge there
 TENDON_SIZE = 0.045  # radius of a drawn tendon, in sizes of the thickest section that it runs through
 TENDON_AROUND = 8
-LEAST_STATIONS = 8  # of each division of a rod
+CAPPED = 8  # points around a rod from which on its ends are closed: where it has fewer it is a few pixels thick
+LEAST_STATIONS = 8  # of each division of a rod, unless fewer are wanted of a whole rod
 # the z axis of a cylinder along the x axis of a rod
 ALONG_X = np.array([[0.0, 0.0, 1.0, 0.0], [1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
 
@@ -140,21 +142,11 @@ class Geometry:
 
         Sections of rods and tendons that are thinner grow to a half-width `least`: one, or one for each station [m].
         """
-        missing = np.broadcast_to(least, len(g))[self.station] - self.half_width
-        local = self.local
-        if (missing > 0.0).any():
-            local = local + np.maximum(missing, 0.0)[:, None] * self.growth
-        points = _placed(g[self.station], local)
-        normals = np.einsum("kij,kj->ki", g[self.station, :3, :3], self.normal)
-
-        # a tube's normal is across its two families of lines, as taper, bend and shear incline them; at a pointed tip
-        # one of them vanishes and the section's own direction stays
-        at, left, right, behind, ahead = self._grid.T
-        along = points[ahead] - points[behind]
-        across = np.cross(points[right] - points[left], along)
-        length = np.linalg.norm(across, axis=1)
-        fine = length > self._tiny * np.linalg.norm(along, axis=1)
-        normals[at[fine]] = across[fine] / length[fine, None]
+        points, normals = np.empty((self.n_points, 3)), np.empty((self.n_points, 3))
+        place_points(
+            np.ascontiguousarray(g, dtype=float), self.station, self.local, self.normal, self.growth, self.half_width,
+            np.array(np.broadcast_to(least, len(g)), dtype=float), self._grid, self._tiny, points, normals,
+        )  # fmt: skip
         return Shape(g, points, normals)
 
     def local_normals(self, g: Array) -> Array:
@@ -347,7 +339,7 @@ def _add_rod(build: _Builder, layout: LinkLayout, n_stations: int, n_around: int
         rings.append(_add_tube(build, stations, outer, True, growth, half_width))
         if inner is not None:
             _add_tube(build, stations, inner, False, np.zeros_like(growth), half_width)
-        for k, tip in ((0, False), (-1, True)):
+        for k, tip in ((0, False), (-1, True)) if n_around >= CAPPED else ():
             hole = None if inner is None else inner[k]
             _add_cap(build, int(stations[k]), outer[k], hole, tip, growth, float(half_width[k]))
         pending.clear()
@@ -355,7 +347,7 @@ def _add_rod(build: _Builder, layout: LinkLayout, n_stations: int, n_around: int
     length = float(layout.X[-1])
     for piece in layout.pieces:
         division = piece.division
-        count = max(LEAST_STATIONS, int(np.ceil(n_stations * division.length / length)))
+        count = max(min(LEAST_STATIONS, n_stations), int(np.ceil(n_stations * division.length / length)))
         s = np.union1d(np.linspace(0.0, 1.0, count), division.section.breakpoints)
         X = s * division.length
         outer = division.section.outline(X, division.length, n_around)

@@ -235,7 +235,7 @@ class Player:
             check_size(size)
             require_screen()
         self._last: float | None = None  # when `tick` was called last
-        self.scene = Scene(self.group, size=size, off_screen=off_screen, **options)
+        self.scene = Scene(self.group, size=size, off_screen=off_screen, fast=True, **options)
         # room for the slider, and for the bar that a key may bring
         self.scene.margin_below, margin_right = 0.14 if self.state.timed else 0.06, self.scene.margin_bar
         self.scene.margin_right = margin_right * narrowness(self.scene.size)

@@ -18,10 +18,20 @@ from sorosim.viz.arrows import ArrowScale
 from sorosim.viz.camera import Camera, fit_camera, least_width, turned, up_axis, view_angle
 from sorosim.viz.checks import LARGEST_SIDE, PICTURES, PathLike, check_size, written
 from sorosim.viz.colours import AXIS_COLOURS
+from sorosim.viz.geometry import CAPPED
 from sorosim.viz.motion import MotionGroup, motion_of, sample
 from sorosim.viz.offscreen import load_pyvista
 from sorosim.viz.options import OCCLUSION_RADIUS, UNITS, DrawingOptions
-from sorosim.viz.visuals import RobotVisual, Stage, arrow_scale, visuals_of
+from sorosim.viz.visuals import (
+    FINE,
+    MOST_POINTS,
+    WINDOW_POINTS,
+    RobotVisual,
+    Stage,
+    arrow_scale,
+    coarsened,
+    visuals_of,
+)
 
 Image = NDArray[np.uint8]
 
@@ -34,6 +44,7 @@ PLACES: dict[str, tuple[float, float, float, str, str]] = {
     "status": (0.02, 0.870, 15.0, "left", "top"),
     "grid": (0.98, 0.025, 15.0, "right", "bottom"),
     "scale": (0.98, 0.06, 15.0, "right", "bottom"),
+    "detail": (0.02, 0.025, 15.0, "left", "bottom"),
     "note": (0.5, 0.025, 15.0, "center", "bottom"),
     "help": (0.035, 0.80, 15.0, "left", "top"),
 }
@@ -58,6 +69,9 @@ class Scene:
         Width and height of the picture [pixels].
     off_screen : bool
         Pictures (default), or a window.
+    fast : bool
+        Whether it must keep up with a motion: a picture of many rods then has fewer sections and sides, and no shadow,
+        and says so. Where there are thousands it has fewer anyway.
     **options
         As for `sorosim.viz.options.DrawingOptions`: view, colour, tendons, floor, axes, frames, trails, tips,
         contacts, loads, joints, gravity, follow, zoom, orbit, occlusion, title.
@@ -67,15 +81,20 @@ class Scene:
     margin_below, margin_right, margin_bar = 0.06, 0.05, 0.14
 
     def __init__(
-        self, drawn: Robot | MotionGroup, *, size: Sequence[int] = (1280, 720), off_screen: bool = True, **options: Any
-    ) -> None:
+        self, drawn: Robot | MotionGroup, *, size: Sequence[int] = (1280, 720), off_screen: bool = True,
+        fast: bool = False, **options: Any,
+    ) -> None:  # fmt: skip
+        most = WINDOW_POINTS if fast else MOST_POINTS
         if isinstance(drawn, MotionGroup):
             self.robot, self._up, self.options = drawn.robot, drawn.up, drawn.check_options(options)
-            visuals, several = visuals_of(drawn, self.options.view), drawn.several
+            robots = [motion.robot for motion in drawn.motions]
+            resolution = coarsened(robots, FINE, most)
+            visuals, several = visuals_of(drawn, self.options.view, resolution), drawn.several
         else:
             self.robot, self._up = drawn, up_axis(drawn.engine.gravity)
             self.options = DrawingOptions().changed(drawn, options)
-            visuals, several = [RobotVisual(drawn)], False
+            resolution = coarsened([drawn], FINE, most)
+            visuals, several = [RobotVisual(drawn, resolution=resolution)], False
         self.size, self._off_screen, self._visible = check_size(size), off_screen, True
         self._stage: Stage | None = None
         self._framed = np.zeros((0, 3))  # what the camera must see; where it follows, beside what it follows
@@ -94,6 +113,12 @@ class Scene:
         self.robots = [RobotActors(self.plotter, visual, k) for k, visual in enumerate(visuals)]
         self._add_axes()
         self.annotations = Annotations(self.plotter)
+        if resolution != FINE:
+            without = fast and resolution[1] < CAPPED
+            left_out = ", open, without shadows" if without else ""
+            self.annotations.write("detail", "{} sections a rod, {} sides".format(*resolution) + left_out)
+            for robot in self.robots:
+                robot.casts_shadow = not without
         name = "" if several else self.robot.name
         self.annotations.write("heading", name if self.options.title is None else self.options.title)
         self._apply_options()

@@ -111,6 +111,7 @@ class Viewer {
   write() {
     const { page, motion } = this, timed = motion.times.length > 1;
     page.getElementById("title").textContent = motion.title;
+    page.getElementById("detail").textContent = motion.detail;
     const scale = [motion.arrows.scaleLabel, `grid ${motion.floor.step} m; x orange, y green, z blue`];
     page.getElementById("scale").textContent = scale.filter((words) => words).join("\n");
     const make = (tag, parent, words = "") => {

@@ -24,6 +24,9 @@ from sorosim.viz.wrenches import Wrenches, centre_of_mass, wrenches_at
 
 FINE, COARSE = (40, 32), (20, 20)  # sections along each rod, at least, and points around: of pictures, of files
 FITTED_STATES = 60  # of a motion, for camera, floor and colours
+MOST_POINTS = 1_500_000  # of all robots in a picture or a film
+WINDOW_POINTS = 30_000  # of all robots in a window, which keeps up without a graphics card, see docs/pictures.md
+LEAST_ALONG, LEAST_AROUND = 5, 4
 SCALED_STATES = 500  # for the scale of arrows: forces may be short
 TRAIL_POINTS = 3000  # of a motion, at most
 GAP = 0.15  # between robots side by side, relative to the widest
@@ -155,6 +158,15 @@ class RobotVisual:
         some = np.unique(np.linspace(0, len(t) - 1, min(len(t), TRAIL_POINTS)).astype(int))
         places = self.robot.engine.places(tuple(self.geometry.places[k] for k in stations))
         return t[some], np.stack([self.robot.engine.poses_at(places, q[k])[0][:, :3, 3] for k in some]) + self.offset
+
+
+def coarsened(robots: Sequence[Robot], finest: tuple[int, int], most: int) -> tuple[int, int]:
+    """The finest resolution, or a coarser one with which rods have some `most` points in all."""
+    along, around = finest
+    rods = sum(1 for robot in robots for link in robot.links if link.rod is not None)
+    while rods * along * around > most and (along, around) != (LEAST_ALONG, LEAST_AROUND):
+        along, around = max(LEAST_ALONG, along * 7 // 8), max(LEAST_AROUND, around * 7 // 8)
+    return along, around
 
 
 def visuals_of(

@@ -27,10 +27,23 @@ from sorosim.viz.geometry import ROD, TENDON
 from sorosim.viz.motion import MotionGroup, as_group
 from sorosim.viz.options import OCCLUSION_RADIUS, PLAIN, STRAINS, TENSION, UNITS, DrawingOptions
 from sorosim.viz.surfaces import Obstacle
-from sorosim.viz.visuals import COARSE, FINE, Floor, Frame, RobotVisual, Stage, arrow_scale, quaternions, visuals_of
+from sorosim.viz.visuals import (
+    COARSE,
+    FINE,
+    WINDOW_POINTS,
+    Floor,
+    Frame,
+    RobotVisual,
+    Stage,
+    arrow_scale,
+    coarsened,
+    quaternions,
+    visuals_of,
+)
 
 PAGES = (".html", ".htm")
 MOST_BYTES = 8_000_000  # of poses; in the page they take a third more
+MOST_PARTS = 200  # each takes a call to be drawn; of more than so many, neighbours that look alike are one
 MOST_STATIONS = 65_536  # what two bytes can count
 N_COLOURS = 256  # of a colour map
 OBSTACLE = "obstacle"
@@ -54,7 +67,8 @@ def export_html(result: Any, path: PathLike, *, fps: float = 30.0, **options: An
         Ends in .html.
     fps : float
         States per second of the run; between them positions go straight and rotations by the shortest way. There are
-        evenly fewer where poses and arrows would take more than 8 MB, so that a page has some 11 MB beside its meshes.
+        evenly fewer where poses and arrows would take more than 8 MB, so that a page has some 11 MB beside its meshes;
+        rods then have fewer sections first, and the page says what it leaves out.
     **options
         Of `sorosim.viz.options.DrawingOptions`: view, colour, tendons, trails, tips, contacts, loads, joints,
         gravity, follow, zoom, occlusion, title.
@@ -88,9 +102,12 @@ def page(group: MotionGroup, fps: float, options: DrawingOptions) -> str:
 
 
 def describe_motion(
-    group: MotionGroup, fps: float, options: DrawingOptions, resolution: tuple[int, int] = FINE
+    group: MotionGroup, fps: float, options: DrawingOptions, resolution: tuple[int, int] | None = None
 ) -> dict[str, Any]:
     """What `viewer.js` takes: numbers, and arrays as base64. Rods are as smooth as in pictures, if there is room."""
+    coarsest = coarsened([motion.robot for motion in group.motions], COARSE, WINDOW_POINTS)
+    if resolution is None:
+        resolution = FINE if coarsest == COARSE else coarsest
     visuals = visuals_of(group, options.view, resolution, options.tendons and not group.several)
     n = sum(len(visual.geometry.places) for visual in visuals) + 1  # one more: the world
     if resolution == FINE and 32 * n * (group.t[-1] - group.t[0]) * fps > MOST_BYTES:
@@ -106,7 +123,10 @@ def describe_motion(
     if len(times) > max(fewer, 2):
         return describe_motion(group, (fewer - 1) / (times[-1] - times[0]), options, resolution)
 
-    robot, first = visuals[0], robots[0]
+    robot, first, asked = visuals[0], robots[0], len(group.frame_times(fps, 10**9))
+    left_out = [f"{len(times)} of {asked} states"] if len(times) < asked else []
+    if resolution not in (FINE, COARSE):
+        left_out.append("{} sections a rod, {} sides".format(*resolution))
     quantity = robot.quantity(options)
     bounds = robot.colour_range(quantity)
     g = np.concatenate([np.stack([frame.g for frame in frames]) for frames in robots], axis=1)
@@ -121,6 +141,7 @@ def describe_motion(
     followed = np.stack([robot.followed(frame.q, options.follow) for frame in first])
     return {
         "title": options.title if options.title is not None else "" if group.several else group.robot.name,
+        "detail": ", ".join(left_out),
         "view": level_view(options.view, group.up),
         "times": times.tolist(),
         "stationCount": n,
@@ -173,6 +194,8 @@ def _meshes(visuals: Sequence[RobotVisual], first: Sequence[Frame], obstacles: S
         thick = np.zeros((count, 3)), np.full(count, MOST_WIDTH)
         pieces.append((obstacle.points, obstacle.normals, np.full(count, station), *thick))
         n_points += count
+    if len(parts) > MOST_PARTS:
+        parts = _merged(parts)
     for entry in parts:
         entry["firstIndex"], corner = corner, corner + entry["indexCount"]
     local, normal, at, growth, half_width = (np.concatenate(tables) for tables in zip(*pieces, strict=True))
@@ -185,6 +208,18 @@ def _meshes(visuals: Sequence[RobotVisual], first: Sequence[Frame], obstacles: S
         "pointStations": _block(at, "<u2"),
         "faces": _block(np.concatenate(faces), "<u4"),
     }
+
+
+def _merged(parts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Parts, of which neighbours that are drawn alike are one."""
+    merged: list[dict[str, Any]] = []
+    for part in parts:
+        alike = {**part, "name": "", "indexCount": 0}
+        if merged and part["kind"] != TENDON and {**merged[-1], "name": "", "indexCount": 0} == alike:
+            merged[-1]["indexCount"] += part["indexCount"]
+        else:
+            merged.append(dict(part))
+    return merged
 
 
 def _trails(visuals: Sequence[RobotVisual], options: DrawingOptions) -> list[dict[str, Any]]:
