@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy
+from sorosim.kernels.couplings import Couplings, add_couplings, make_couplings
 from sorosim.kernels.dense_lu import lu_factor, lu_solve, lu_solve_vector
 from sorosim.kernels.derivatives import add_coupling, coupling_maps
 from sorosim.kernels.linalg import cholesky
@@ -61,10 +62,11 @@ class Tangent(NamedTuple):
     hanging: np.ndarray  # (n_segments, 3, 6, 6) [M, N, K] that blocks hand on to the node, eliminated
     node: np.ndarray  # (n_segments + 1, 18) scratch: wrenches p, then x
     square: np.ndarray  # (n_most^2,) scratch of a block
+    couplings: Couplings
 
 
-def make_tangent(tree: Tree) -> Tangent:
-    """Allocate for a tree, O(ndof)."""
+def make_tangent(tree: Tree, couplings: Couplings | None = None) -> Tangent:
+    """Allocate for a tree, O(ndof); without couplings none can be eliminated."""
     n_segments, ndof = len(tree.segment), len(tree.rows)
     branches = np.unique(tree.block[tree.block[:, BLOCK_PARENT] >= 0, BLOCK_PARENT])
     size = 18 * tree.segment[branches, N_COLUMNS]
@@ -74,6 +76,7 @@ def make_tangent(tree: Tree) -> Tangent:
         np.zeros(int((tree.block[:, BLOCK_N] ** 2).sum())), np.zeros(ndof, dtype=np.int64), np.zeros((ndof, 18)),
         np.zeros((ndof, 6)), np.zeros(int(size.sum())), place, np.zeros((n_segments, 3, 6, 6)),
         np.zeros((n_segments + 1, 18)), np.zeros(int(tree.block[:, BLOCK_N].max(initial=0)) ** 2),
+        couplings if couplings is not None else make_couplings(tree, 0, False),
     )  # fmt: skip
 
 
@@ -149,19 +152,24 @@ def is_definite(A, terms, square):
 def factor_tangent(tree, known, rate, acceleration, moving, loaded, definite, ws, tangent) -> int:
     """Factors of T = R_q + v R_qd + s R_qdd from the tips to the base, after evaluate's task LINEARISE.
 
+    The equations of blocks that couplings keep are left as they are: A, C and V are no factors, but themselves.
+
     known (ndof,): coordinates with the rows and columns of the unit matrix; rate, acceleration : v and s; moving :
     whether anything moves, and J' is known; loaded : whether nodes have K_w; definite : whether the symmetric part of
     the equations of every block must be positive definite, as they are if that of T is. Returns -1, or a coordinate of
     the block whose equations are singular or not definite.
     """
-    H, Y_1, Y_2 = ws.scratch[10:14], ws.wide[1], ws.wide[2]
+    H, Y_1, Y_2, couplings = ws.scratch[10:14], ws.wide[1], ws.wide[2], tangent.couplings
     for k in range(tree.segment.shape[0]):
         if tangent.place[k] >= 0:
             for tensor in range(3):
                 clear_matrix(tangent.hanging[k, tensor])
+                if couplings.passed.shape[0] > 0:
+                    clear_matrix(couplings.passed[k, tensor])
     for b in range(tree.block.shape[0] - 1, -1, -1):
         n, c0, base = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_PARENT]
-        first, size, square = tree.block[b, FIRST], 6 * n, tree.block[b, SQUARE]
+        first, size, square, kept = tree.block[b, FIRST], 6 * n, tree.block[b, SQUARE], couplings.kept[b] != 0
+        hands_on = couplings.passed[base] if kept else tangent.hanging[base]
         A = tangent.A[square : square + n * n].reshape(n, n)
         C, V, W = tangent.C[c0 : c0 + n], tangent.V[c0 : c0 + n], ws.wide[0, :size]
         terms = ws.wide[6, :n]
@@ -200,15 +208,19 @@ def factor_tangent(tree, known, rate, acceleration, moving, loaded, definite, ws
                 for tensor in range(3):
                     for r in range(6):
                         if tensor < 2 or loaded:
-                            add(ws.tensor[k, tensor, r], tangent.hanging[base, tensor, r])
+                            add(ws.tensor[k, tensor, r], hands_on[tensor, r])
                         if hangs:
-                            add(tangent.hanging[k, tensor, r], tangent.hanging[base, tensor, r])
+                            add(tangent.hanging[k, tensor, r], hands_on[tensor, r])
+        if couplings.first[b] >= 0:
+            add_couplings(tree, known, b, rate, acceleration, moving, ws, couplings, A, C, V, hands_on, terms)
         for i in range(n):
             if known[c0 + i]:
                 isolate(A, i)
                 clear(C[i])
                 clear(V[i])
                 terms[i] = 1.0
+        if kept:
+            continue
         if definite and not is_definite(A, terms, tangent.square):
             return c0
         failed = lu_factor(A, tangent.pivot[c0 : c0 + n])
@@ -244,7 +256,14 @@ def keep_columns(known, Z, out):
 @kernel_lazy("local tangent")
 def solve_tangent(tree, tangent, x) -> None:
     """Overwrite x (ndof,) with T^-1 x, by the factors of `factor_tangent`."""
-    node = tangent.node
+    eliminate(tree, tangent, x)
+    substitute(tree, tangent, x)
+
+
+@kernel_lazy("local tangent")
+def eliminate(tree, tangent, x) -> None:
+    """From the tips to the base: x (ndof,) becomes z, of kept blocks what is left of their right-hand sides."""
+    node, kept = tangent.node, tangent.couplings.kept
     clear_matrix(node)
     for b in range(tree.block.shape[0] - 1, -1, -1):
         n, c0, base = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_PARENT]
@@ -259,15 +278,22 @@ def solve_tangent(tree, tangent, x) -> None:
                     own[j] -= J[j] * p[r]
                 if base >= 0:
                     above[r] += p[r]
+        if kept[b] != 0:
+            continue
         lu_solve_vector(tangent.A[square : square + n * n].reshape(n, n), tangent.pivot[c0 : c0 + n], own)
         if base >= 0:
             for j in range(n):
                 add_scaled(own[j], tangent.V[c0 + j], above[:6])
 
+
+@kernel_lazy("local tangent")
+def substitute(tree, tangent, x) -> None:
+    """From the base to the tips: x (ndof,) becomes dq; that of kept blocks is there already."""
+    node, kept = tangent.node, tangent.couplings.kept
     for b in range(tree.block.shape[0]):
         n, c0, base = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_PARENT]
         own, above = x[c0 : c0 + n], node[base]
-        if base >= 0:
+        if base >= 0 and kept[b] == 0:
             for j in range(n):
                 C = tangent.C[c0 + j]
                 own[j] -= along(C, above) + along(C[6:], above[6:]) + along(C[12:], above[12:])

@@ -1,0 +1,399 @@
+"""What couples distant coordinates of a tree, in its linearised equations (docs/theory.md, 17).
+
+A coupling changes the wrenches on its nodes by -left^T f, f = right a + rate b, a and b the displacements of these
+nodes and their rates: contacts, loads between two nodes, and the joints of loops. One whose nodes all belong to a block
+and the base of it is eliminated with that block. Of the others, their blocks and those before them are kept, with the
+displacement x and the wrench p of each base as unknowns of a sparse system.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy
+from sorosim.kernels import surfaces as sf
+from sorosim.kernels import tree as tr
+from sorosim.kernels.rod_actuators import LENGTH_INPUT, MODE, ROW_ACTUATOR, ROW_BLOCK, add_by_strain
+from sorosim.kernels.small import clear, clear_matrix, copy
+
+# rows of a coupling at most, nodes, and columns: six of each node
+N_ROWS, N_NODES, N_COLUMNS = 12, 4, 24
+# unknowns of a base: x = (a, b, c), and the wrench p
+N_X, N_BASE = 18, 24
+
+
+@by_reference
+class Couplings(NamedTuple):
+    """Couplings of one linearised state, where they stand in the sparse system, and scratch."""
+
+    node: np.ndarray  # (n, 4) int, -1: none
+    n_rows: np.ndarray  # (n,) int
+    map: np.ndarray  # (n, 3, 12, 24) left, right and rate
+    next: np.ndarray  # (n,) int: the next one of the same block, or -1; SPARSE: of several blocks
+    first: np.ndarray  # (n_blocks,) int: the first one of a block, or -1
+    kept: np.ndarray  # (n_blocks,) int: whether a block is kept
+    at: np.ndarray  # (n_blocks + n_segments + n,) int: where unknowns of blocks, bases and couplings begin, or -1
+    passed: np.ndarray  # (n_segments, 3, 6, 6) [M, N, K] that kept blocks hand on to a node, with its displacement
+    tendon: np.ndarray  # (ndof,) column of the actuation matrix of one tendon, zero between its uses
+    wide: np.ndarray  # (3, 18 n_most) scratch: Z, and what a coupling does in a block: left (12, n), right (12, n)
+    base: np.ndarray  # (12, 18) scratch: the same at its base, left (6) and right (12)
+
+
+SPARSE = -2
+
+
+def make_couplings(tree: tr.Tree, n: int, couples: bool = True) -> Couplings:
+    """Allocate for n couplings; couples : whether any blocks may be kept."""
+    n_blocks, n_segments = len(tree.block), len(tree.segment)
+    most, whole = int(tree.block[:, tr.BLOCK_N].max(initial=1)) if couples else 0, np.int64
+    return Couplings(
+        np.zeros((n, N_NODES), dtype=whole), np.zeros(n, dtype=whole), np.zeros((n, 3, N_ROWS, N_COLUMNS)),
+        np.zeros(n, dtype=whole), np.full(n_blocks, -1, dtype=whole), np.zeros(n_blocks, dtype=whole),
+        np.full(n_blocks + n_segments + n, -1, dtype=whole), np.zeros((n_segments if couples else 0, 3, 6, 6)),
+        np.zeros(len(tree.rows) if couples else 0), np.zeros((3, N_X * most)), np.zeros((N_ROWS, N_X)),
+    )  # fmt: skip
+
+
+@kernel_lazy("couplings")
+def gather_couplings(tree, external, couplings) -> int:
+    """Take over contacts between nodes and loads between two of them; returns how many."""
+    contact, n = external.contact, 0
+    for slot in range(contact.counts[sf.LINKED]):
+        entry, left, right, by_u = contact.entry[contact.linked[slot]], contact.left[slot], contact.right[slot], (
+            contact.rate[slot]
+        )
+        for j in range(N_NODES):
+            couplings.node[n, j] = entry[sf.ENTRY_NODE + j] if j < entry[sf.N_ENTRIES] else -1
+        row = 0
+        for r in range(sf.N_ROWS):
+            if is_zero_row(left[r]):
+                continue
+            copy(left[r], couplings.map[n, 0, row])
+            copy(right[r], couplings.map[n, 1, row])
+            for i in range(N_COLUMNS):
+                total = 0.0
+                if r < 3:
+                    for s in range(3):
+                        total += by_u[r, s] * left[s, i]
+                couplings.map[n, 2, row, i] = total
+            row += 1
+        couplings.n_rows[n] = row
+        n += 1
+    for p in range(external.pair.shape[0]):
+        A, B = external.pair[p, 0], external.pair[p, 1]
+        if A < 0 or B < 0:
+            continue
+        couplings.node[n, 0], couplings.node[n, 1], couplings.node[n, 2], couplings.node[n, 3] = A, B, -1, -1
+        for which in range(3):
+            clear_matrix(couplings.map[n, which])
+        for side in range(2):
+            for r in range(6):
+                row = 6 * side + r
+                couplings.map[n, 0, row, row] = 1.0
+                for i in range(6):
+                    other = 6 * (1 - side) + i
+                    couplings.map[n, 1, row, other] = external.pair_K[p, side, r, i]
+                    couplings.map[n, 2, row, other] = external.pair_D[p, side, r, i]
+        couplings.n_rows[n] = 12
+        n += 1
+    return n
+
+
+@kernel_in_place
+def is_zero_row(x):
+    """Whether all entries are zero."""
+    for i in range(x.shape[0]):
+        if x[i] != 0.0:
+            return False
+    return True
+
+
+@kernel_in_place
+def owner(tree, nodes):
+    """The block that a coupling on these nodes (4,) can be eliminated with, or -1."""
+    last = -1
+    for j in range(N_NODES):
+        if nodes[j] >= 0:
+            last = max(last, tree.segment[nodes[j], tr.BLOCK])
+    for j in range(N_NODES):
+        k = nodes[j]
+        if k >= 0 and tree.segment[k, tr.BLOCK] != last and k != tree.block[last, tr.BLOCK_PARENT]:
+            return -1
+    return last
+
+
+@kernel_in_place
+def keep(tree, b, couplings):
+    """Keep a block and all before it."""
+    while not couplings.kept[b]:
+        couplings.kept[b] = 1
+        base = tree.block[b, tr.BLOCK_PARENT]
+        if base < 0:
+            return
+        b = tree.segment[base, tr.BLOCK]
+
+
+@kernel_lazy("couplings")
+def place_couplings(tree, actuators, workspace, n, ws, couplings) -> bool:
+    """Sort n couplings, and tendons whose length is given, into those of blocks and others; whether there are such.
+
+    What a tendon within one block couples is added to the derivatives of internal forces of the workspace.
+    """
+    sparse = False
+    for b in range(tree.block.shape[0]):
+        couplings.first[b], couplings.kept[b] = -1, 0
+    for c in range(n):
+        b = owner(tree, couplings.node[c])
+        if b >= 0:
+            couplings.next[c] = couplings.first[b]
+            couplings.first[b] = c
+            continue
+        couplings.next[c], sparse = SPARSE, True
+        for j in range(N_NODES):
+            if couplings.node[c, j] >= 0:
+                keep(tree, tree.segment[couplings.node[c, j], tr.BLOCK], couplings)
+    for a in range(actuators.input.shape[0]):
+        slope = workspace.tension[1, a]
+        if actuators.input[a, MODE] != LENGTH_INPUT or slope == 0.0:
+            continue
+        first, last = tendon_column(tree, actuators, workspace, a, couplings.tendon)
+        if first == last:
+            size, c0, at = tree.block[first, tr.BLOCK_N], tree.block[first, tr.BLOCK_COLUMN], tree.block[first, tr.SQUARE]
+            for i in range(size):
+                for j in range(size):
+                    ws.internal[0, at + i * size + j] -= slope * couplings.tendon[c0 + i] * couplings.tendon[c0 + j]
+        elif last > first:
+            sparse = True
+            for row in range(actuators.row.shape[0]):
+                if actuators.row[row, ROW_ACTUATOR] == a:
+                    keep(tree, actuators.row[row, ROW_BLOCK], couplings)
+        clear_blocks(tree, first, last, couplings.tendon)
+    return sparse
+
+
+@kernel_in_place
+def tendon_column(tree, actuators, workspace, a, out):
+    """Add the forces of unit tension to out (ndof,); the first and last block that it acts on, (0, -1): none."""
+    first, last = tree.block.shape[0], -1
+    for row in range(actuators.row.shape[0]):
+        if actuators.row[row, ROW_ACTUATOR] == a:
+            add_by_strain(tree, actuators, row, 1.0, workspace.unit[row], out)
+            first, last = min(first, actuators.row[row, ROW_BLOCK]), max(last, actuators.row[row, ROW_BLOCK])
+    return (first, last) if last >= 0 else (0, -1)
+
+
+@kernel_in_place
+def clear_blocks(tree, first, last, x):
+    """Zero for the coordinates of these blocks."""
+    for b in range(first, last + 1):
+        c0 = tree.block[b, tr.BLOCK_COLUMN]
+        clear(x[c0 : c0 + tree.block[b, tr.BLOCK_N]])
+
+
+@kernel_in_place
+def add_products(X, at, n_rows, columns, n, out):
+    """out (n_rows n,) += X[:n_rows, at : at + 6] columns, columns (6 n,) row by row."""
+    for r in range(n_rows):
+        for i in range(6):
+            x = X[r, at + i]
+            if x != 0.0:
+                for j in range(n):
+                    out[r * n + j] += x * columns[i * n + j]
+
+
+@kernel_in_place
+def project_coupling(tree, known, ws, c, b, alone, rate, acceleration, moving, couplings):
+    """What coupling c does in block b: left and right by dq in couplings.wide[1:3], by x of its base in .base.
+
+    alone : whether it is eliminated with this block; then nodes at the base count as well.
+    """
+    n, c0, n_rows, base = tree.block[b, tr.BLOCK_N], tree.block[b, tr.BLOCK_COLUMN], couplings.n_rows[c], couplings.base
+    Z, left, right = couplings.wide[0], couplings.wide[1], couplings.wide[2]
+    clear(left[: n_rows * n])
+    clear(right[: n_rows * n])
+    for r in range(n_rows):
+        clear(base[r])
+    for e in range(N_NODES):
+        k, at, maps = couplings.node[c, e], 6 * e, couplings.map[c]
+        if k < 0:
+            continue
+        if tree.segment[k, tr.BLOCK] == b:
+            work, size = tree.segment[k, tr.COLUMN_OFFSET], 6 * n
+            J = ws.column[1, work : work + size]
+            add_products(maps[0], at, n_rows, J, n, left)
+            add_products(maps[1], at, n_rows, J, n, right)
+            for i in range(size):
+                Z[i] = rate * J[i] + (ws.column[2, work + i] if moving else 0.0)
+            add_products(maps[2], at, n_rows, Z[:size], n, right)
+        elif not (alone and k == tree.block[b, tr.BLOCK_PARENT]):
+            continue
+        for r in range(n_rows):
+            for i in range(6):
+                base[r, i] += maps[0, r, at + i]
+                base[r, 6 + i] += maps[1, r, at + i]
+                base[r, 12 + i] += maps[2, r, at + i]
+    for j in range(n):
+        if known[c0 + j]:
+            for r in range(n_rows):
+                left[r * n + j], right[r * n + j] = 0.0, 0.0
+
+
+@kernel_lazy("couplings")
+def add_couplings(tree, known, b, rate, acceleration, moving, ws, couplings, A, C, V, tensors, terms) -> None:
+    """Add the couplings of block b alone to its equations, and to what it hands on, tensors (3, 6, 6) [M, N, K]."""
+    n, base, c = tree.block[b, tr.BLOCK_N], couplings.base, couplings.first[b]
+    left, right = couplings.wide[1], couplings.wide[2]
+    while c >= 0:
+        project_coupling(tree, known, ws, c, b, True, rate, acceleration, moving, couplings)
+        for r in range(couplings.n_rows[c]):
+            own, change, largest = left[r * n : r * n + n], right[r * n : r * n + n], 0.0
+            for i in range(n):
+                x = own[i]
+                largest = max(largest, abs(x))
+                for j in range(n):
+                    A[i, j] -= x * change[j]
+                for s in range(12):
+                    C[i, s] -= x * base[r, 6 + s]
+            for j in range(n):
+                terms[j] += largest * abs(change[j])
+                for i in range(6):
+                    V[j, i] -= base[r, i] * change[j]
+            for i in range(6 if tree.block[b, tr.BLOCK_PARENT] >= 0 else 0):
+                for s in range(6):
+                    tensors[2, i, s] += base[r, i] * base[r, 6 + s]
+                    tensors[1, i, s] -= base[r, i] * base[r, 12 + s]
+        c = couplings.next[c]
+
+
+# -- the sparse system -------------------------------------------------------------------------------------------------
+
+
+@kernel_in_place
+def put(entries, rows, columns, count, i, j, x):
+    """Append an entry of a sparse matrix, unless it is zero or there is no room; returns how many there are."""
+    if x == 0.0:
+        return count
+    if count < entries.shape[0]:
+        entries[count], rows[count], columns[count] = x, i, j
+    return count + 1
+
+
+@kernel_in_place
+def number_unknowns(tree, n, couplings):
+    """Where the unknowns of kept blocks, of their bases and of couplings begin; returns how many there are."""
+    n_blocks, n_segments, size = tree.block.shape[0], tree.segment.shape[0], 0
+    at = couplings.at
+    for i in range(at.shape[0]):
+        at[i] = -1
+    for b in range(n_blocks):
+        if couplings.kept[b]:
+            base = tree.block[b, tr.BLOCK_PARENT]
+            if base >= 0 and at[n_blocks + base] < 0:
+                at[n_blocks + base] = size
+                size += N_BASE
+            at[b] = size
+            size += tree.block[b, tr.BLOCK_N]
+    for c in range(n):
+        if couplings.next[c] == SPARSE:
+            at[n_blocks + n_segments + c] = size
+            size += couplings.n_rows[c]
+    return size
+
+
+@kernel_lazy("couplings")
+def assemble(
+    tree, actuators, workspace, known, rate, acceleration, moving, n, ws, tangent, entries, rows, columns, size
+) -> int:
+    """Entries of the sparse system of what `factor_tangent` kept: how many, which may be more than there is room for.
+
+    n : number of couplings; size (1,) int: becomes the number of unknowns.
+    """
+    couplings, n_blocks, n_segments, count = tangent.couplings, tree.block.shape[0], tree.segment.shape[0], 0
+    at, base_map, left, right = couplings.at, couplings.base, couplings.wide[1], couplings.wide[2]
+    n_unknowns = number_unknowns(tree, n, couplings)
+    for b in range(n_blocks):
+        if not couplings.kept[b]:
+            continue
+        m, c0, base, square = (
+            tree.block[b, tr.BLOCK_N], tree.block[b, tr.BLOCK_COLUMN], tree.block[b, tr.BLOCK_PARENT],
+            tree.block[b, tr.SQUARE],
+        )  # fmt: skip
+        q, x = at[b], at[n_blocks + base] if base >= 0 else -1
+        for i in range(m):
+            for j in range(m):
+                count = put(entries, rows, columns, count, q + i, q + j, tangent.A[square + i * m + j])
+            if base >= 0:
+                for s in range(N_X):
+                    count = put(entries, rows, columns, count, q + i, x + s, tangent.C[c0 + i, s])
+                for r in range(6):
+                    count = put(entries, rows, columns, count, x + N_X + r, q + i, -tangent.V[c0 + i, r])
+        for k in range(tree.block[b, tr.FIRST], tree.block[b, tr.END]):
+            here = at[n_blocks + k]
+            if here < 0:
+                continue
+            Z = tangent.Z[tangent.place[k] : tangent.place[k] + N_X * m]
+            for s in range(N_X):
+                count = put(entries, rows, columns, count, here + s, here + s, 1.0)
+                if base >= 0:
+                    count = put(entries, rows, columns, count, here + s, x + s, -1.0)
+                for j in range(m):
+                    count = put(entries, rows, columns, count, here + s, q + j, -Z[s * m + j])
+            for r in range(6):
+                wrench = here + N_X + r
+                count = put(entries, rows, columns, count, wrench, wrench, 1.0)
+                if base >= 0:
+                    count = put(entries, rows, columns, count, x + N_X + r, wrench, -1.0)
+                for j in range(m):
+                    count = put(entries, rows, columns, count, q + j, wrench, Z[r * m + j])
+                for s in range(6):
+                    M, N, K = (
+                        couplings.passed[k, 0, r, s], couplings.passed[k, 1, r, s], couplings.passed[k, 2, r, s]
+                    )  # fmt: skip
+                    count = put(entries, rows, columns, count, wrench, here + s, K)
+                    count = put(entries, rows, columns, count, wrench, here + 6 + s, -N)
+                    count = put(entries, rows, columns, count, wrench, here + 12 + s, -M)
+    for c in range(n):
+        f = at[n_blocks + n_segments + c]
+        if f < 0:
+            continue
+        for r in range(couplings.n_rows[c]):
+            count = put(entries, rows, columns, count, f + r, f + r, 1.0)
+        for e in range(N_NODES):
+            b = tree.segment[couplings.node[c, e], tr.BLOCK] if couplings.node[c, e] >= 0 else -1
+            for other in range(e):
+                if couplings.node[c, other] >= 0 and tree.segment[couplings.node[c, other], tr.BLOCK] == b:
+                    b = -1
+            if b < 0:
+                continue
+            project_coupling(tree, known, ws, c, b, False, rate, acceleration, moving, couplings)
+            m, base = tree.block[b, tr.BLOCK_N], tree.block[b, tr.BLOCK_PARENT]
+            for r in range(couplings.n_rows[c]):
+                for j in range(m):
+                    count = put(entries, rows, columns, count, f + r, at[b] + j, -right[r * m + j])
+                    count = put(entries, rows, columns, count, at[b] + j, f + r, -left[r * m + j])
+                if base >= 0:
+                    x = at[n_blocks + base]
+                    for s in range(12):
+                        count = put(entries, rows, columns, count, f + r, x + s, -base_map[r, 6 + s])
+                    for s in range(6):
+                        count = put(entries, rows, columns, count, x + N_X + s, f + r, base_map[r, s])
+    for a in range(actuators.input.shape[0]):
+        slope = workspace.tension[1, a]
+        if actuators.input[a, MODE] != LENGTH_INPUT or slope == 0.0:
+            continue
+        first, last = tendon_column(tree, actuators, workspace, a, couplings.tendon)
+        if last > first:
+            count = put(entries, rows, columns, count, n_unknowns, n_unknowns, 1.0)
+            for b in range(first, last + 1):
+                c0 = tree.block[b, tr.BLOCK_COLUMN]
+                for j in range(tree.block[b, tr.BLOCK_N]):
+                    by_tension = 0.0 if known[c0 + j] else couplings.tendon[c0 + j]
+                    if by_tension != 0.0:
+                        count = put(entries, rows, columns, count, n_unknowns, at[b] + j, -slope * by_tension)
+                        count = put(entries, rows, columns, count, at[b] + j, n_unknowns, by_tension)
+            n_unknowns += 1
+        clear_blocks(tree, first, last, couplings.tendon)
+    size[0] = n_unknowns
+    return count
