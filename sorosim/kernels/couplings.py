@@ -3,7 +3,8 @@
 A coupling changes the wrenches on its nodes by -left^T f, f = right a + rate b, a and b the displacements of these
 nodes and their rates: contacts, loads between two nodes, and the joints of loops. One whose nodes all belong to a block
 and the base of it is eliminated with that block. Of the others, their blocks and those before them are kept, with the
-displacement x and the wrench p of each base as unknowns of a sparse system.
+displacement x and the wrench p of each base as unknowns of a sparse system, as are multipliers of loops: the last rows
+of a loop's coupling are its errors, which do no work (left = 0); their f is known, and multipliers stand in its place.
 """
 
 from __future__ import annotations
@@ -13,10 +14,13 @@ from typing import NamedTuple
 import numpy as np
 
 from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy
+from sorosim.kernels import loop_joint as lj
 from sorosim.kernels import surfaces as sf
 from sorosim.kernels import tree as tr
+from sorosim.kernels.kinematics import body_columns
+from sorosim.kernels.loop_joint import split_maps
 from sorosim.kernels.rod_actuators import LENGTH_INPUT, MODE, ROW_ACTUATOR, ROW_BLOCK, add_by_strain
-from sorosim.kernels.small import clear, clear_matrix, copy
+from sorosim.kernels.small import add_ad_columns, add_coadbar, clear, clear_matrix, copy
 
 # rows of a coupling at most, nodes, and columns: six of each node
 N_ROWS, N_NODES, N_COLUMNS = 12, 4, 24
@@ -30,8 +34,9 @@ class Couplings(NamedTuple):
 
     node: np.ndarray  # (n, 4) int, -1: none
     n_rows: np.ndarray  # (n,) int
+    loop: np.ndarray  # (n,) int: which loop it is, or -1
     map: np.ndarray  # (n, 3, 12, 24) left, right and rate
-    next: np.ndarray  # (n,) int: the next one of the same block, or -1; SPARSE: of several blocks
+    next: np.ndarray  # (n,) int: the next one of the same block, or -1; SPARSE: of several blocks, or a loop
     first: np.ndarray  # (n_blocks,) int: the first one of a block, or -1
     kept: np.ndarray  # (n_blocks,) int: whether a block is kept
     at: np.ndarray  # (n_blocks + n_segments + n,) int: where unknowns of blocks, bases and couplings begin, or -1
@@ -49,10 +54,11 @@ def make_couplings(tree: tr.Tree, n: int, couples: bool = True) -> Couplings:
     n_blocks, n_segments = len(tree.block), len(tree.segment)
     most, whole = int(tree.block[:, tr.BLOCK_N].max(initial=1)) if couples else 0, np.int64
     return Couplings(
-        np.zeros((n, N_NODES), dtype=whole), np.zeros(n, dtype=whole), np.zeros((n, 3, N_ROWS, N_COLUMNS)),
+        np.zeros((n, N_NODES), dtype=whole), np.zeros(n, dtype=whole), np.zeros(n, dtype=whole),
+        np.zeros((n, 3, N_ROWS, N_COLUMNS)),
         np.zeros(n, dtype=whole), np.full(n_blocks, -1, dtype=whole), np.zeros(n_blocks, dtype=whole),
         np.full(n_blocks + n_segments + n, -1, dtype=whole), np.zeros((n_segments if couples else 0, 3, 6, 6)),
-        np.zeros(len(tree.rows) if couples else 0), np.zeros((3, N_X * most)), np.zeros((N_ROWS, N_X)),
+        np.zeros(len(tree.rows) if couples else 0), np.zeros((3, N_X * max(most, 2))), np.zeros((N_ROWS, N_X)),
     )  # fmt: skip
 
 
@@ -79,7 +85,7 @@ def gather_couplings(tree, external, couplings) -> int:
                         total += by_u[r, s] * left[s, i]
                 couplings.map[n, 2, row, i] = total
             row += 1
-        couplings.n_rows[n] = row
+        couplings.n_rows[n], couplings.loop[n] = row, -1
         n += 1
     for p in range(external.pair.shape[0]):
         A, B = external.pair[p, 0], external.pair[p, 1]
@@ -96,9 +102,76 @@ def gather_couplings(tree, external, couplings) -> int:
                     other = 6 * (1 - side) + i
                     couplings.map[n, 1, row, other] = external.pair_K[p, side, r, i]
                     couplings.map[n, 2, row, other] = external.pair_D[p, side, r, i]
-        couplings.n_rows[n] = 12
+        couplings.n_rows[n], couplings.loop[n] = 12, -1
         n += 1
     return n
+
+
+@kernel_lazy("loops")
+def gather_loops(loops, closure, ws, inertia, n, couplings) -> None:
+    """Take over loops after n couplings, as kernels.loops evaluated them; inertia : their constraints alone.
+
+    The wrench on A, in frame B, is f = adbar_w P a_B + springs and dampers + Phi l, P = Ad_gB^-1, and rows of errors are
+    Phi^T (de/dnu) P (a_A - a_B).
+    """
+    P, moved, error_map, laws = closure.scratch[0], closure.scratch[1], closure.scratch[2], couplings.wide[2, :12].reshape(2, 6)
+    T_inv = couplings.wide[0, :18].reshape(2, 3, 3)
+    for k in range(loops.row.shape[0]):
+        row, value, log, c = loops.row[k], loops.value[k], closure.error_log[k], n + k
+        A, B = row[lj.NODE_A], row[lj.NODE_B]
+        left, right, rate = couplings.map[c, 0], couplings.map[c, 1], couplings.map[c, 2]
+        for which in range(3):
+            clear_matrix(couplings.map[c, which])
+        couplings.node[c, 0], couplings.node[c, 1], couplings.node[c, 2], couplings.node[c, 3] = A, B, -1, -1
+        couplings.n_rows[c], couplings.loop[c] = 6 + row[lj.N_ROWS], k
+        for i in range(6):
+            for j in range(6):
+                moved[i, j] = 1.0 if i == j else 0.0
+        body_columns(closure.pose[k, lj.POSE_B], moved.reshape(36), 6, 0, P)
+        split_maps(row, value, closure.pose[k], log[:6], log[6:], T_inv, error_map, laws)
+        for i in range(6):
+            for j in range(6):
+                left[i, j], left[i, 6 + j] = P[i, j], -P[i, j]
+        for j in range(row[lj.N_ROWS]):
+            phi = value[lj.PHI + 6 * j : lj.PHI + 6 * j + 6]
+            for i in range(6):
+                total = 0.0
+                for r in range(6):
+                    for s in range(6):
+                        by_r = (1.0 if r == s else 0.0) if inertia else error_map[r, s]
+                        total += phi[r] * by_r * P[s, i]
+                right[6 + j, i], right[6 + j, 6 + i] = total, -total
+        if inertia:
+            continue
+        clear_matrix(moved)
+        add_coadbar(closure.wrench[k], 1.0, moved)
+        for i in range(6):
+            for j in range(6):
+                for r in range(6):
+                    right[i, 6 + j] += moved[i, r] * P[r, j]
+        # P ad_VA, row by row, from that of the unit matrix
+        clear_matrix(moved)
+        turned, unit = couplings.wide[0, :36], couplings.wide[1, :36]
+        for i in range(36):
+            turned[i], unit[i] = 0.0, 1.0 if i % 7 == 0 else 0.0
+        add_ad_columns(ws.twist[A, 0], unit, 6, 1.0, turned)
+        for i in range(6):
+            for j in range(6):
+                for r in range(6):
+                    moved[i, j] += P[i, r] * turned[6 * r + j]
+        for law in range(row[lj.N_LAWS]):
+            along = value[lj.ALONG + 6 * law : lj.ALONG + 6 * law + 6]
+            stiffness, damping = value[lj.STIFFNESS + law], value[lj.DAMPING + law]
+            for j in range(6):
+                by_a, by_b = 0.0, 0.0
+                for r in range(6):
+                    by_a += damping * along[r] * moved[r, j] - stiffness * laws[law, r] * P[r, j]
+                    by_b -= damping * along[r] * P[r, j]
+                for i in range(6):
+                    right[i, j] += along[i] * by_a
+                    right[i, 6 + j] -= along[i] * by_a
+                    rate[i, j] += along[i] * by_b
+                    rate[i, 6 + j] -= along[i] * by_b
 
 
 @kernel_in_place
@@ -136,16 +209,17 @@ def keep(tree, b, couplings):
 
 
 @kernel_lazy("couplings")
-def place_couplings(tree, actuators, workspace, n, ws, couplings) -> bool:
+def place_couplings(tree, actuators, workspace, inertia, n, ws, couplings) -> bool:
     """Sort n couplings, and tendons whose length is given, into those of blocks and others; whether there are such.
 
-    What a tendon within one block couples is added to the derivatives of internal forces of the workspace.
+    What a tendon within one block couples is added to the derivatives of internal forces of the workspace; inertia :
+    tendons do not count.
     """
     sparse = False
     for b in range(tree.block.shape[0]):
         couplings.first[b], couplings.kept[b] = -1, 0
     for c in range(n):
-        b = owner(tree, couplings.node[c])
+        b = owner(tree, couplings.node[c]) if couplings.loop[c] < 0 else -1
         if b >= 0:
             couplings.next[c] = couplings.first[b]
             couplings.first[b] = c
@@ -156,7 +230,7 @@ def place_couplings(tree, actuators, workspace, n, ws, couplings) -> bool:
                 keep(tree, tree.segment[couplings.node[c, j], tr.BLOCK], couplings)
     for a in range(actuators.input.shape[0]):
         slope = workspace.tension[1, a]
-        if actuators.input[a, MODE] != LENGTH_INPUT or slope == 0.0:
+        if inertia or actuators.input[a, MODE] != LENGTH_INPUT or slope == 0.0:
             continue
         first, last = tendon_column(tree, actuators, workspace, a, couplings.tendon)
         if first == last:
@@ -304,11 +378,13 @@ def number_unknowns(tree, n, couplings):
 
 @kernel_lazy("couplings")
 def assemble(
-    tree, actuators, workspace, known, rate, acceleration, moving, n, ws, tangent, entries, rows, columns, size
+    tree, actuators, workspace, loops, independent, known, rate, acceleration, moving, inertia, n, ws, tangent, entries,
+    rows, columns, size
 ) -> int:
     """Entries of the sparse system of what `factor_tangent` kept: how many, which may be more than there is room for.
 
-    n : number of couplings; size (1,) int: becomes the number of unknowns.
+    independent (m,) int: rows of loops, the multipliers of the others are zero; inertia : the matrix is that of inertia,
+    and loops constrain accelerations; n : number of couplings; size (1,) int: becomes the number of unknowns.
     """
     couplings, n_blocks, n_segments, count = tangent.couplings, tree.block.shape[0], tree.segment.shape[0], 0
     at, base_map, left, right = couplings.at, couplings.base, couplings.wide[1], couplings.wide[2]
@@ -358,8 +434,18 @@ def assemble(
         f = at[n_blocks + n_segments + c]
         if f < 0:
             continue
+        loop, errors_at = couplings.loop[c], (12 if inertia else 0)
         for r in range(couplings.n_rows[c]):
-            count = put(entries, rows, columns, count, f + r, f + r, 1.0)
+            if loop < 0 or r < 6:
+                count = put(entries, rows, columns, count, f + r, f + r, 1.0)
+                continue
+            row = loops.row[loop, lj.FIRST_ROW] + r - 6
+            if independent[row] == 0:
+                count = put(entries, rows, columns, count, f + r, f + r, 1.0)
+                clear(couplings.map[c, 1, r])
+            for i in range(6 if independent[row] != 0 else 0):
+                phi = loops.value[loop, lj.PHI + 6 * (r - 6) + i]
+                count = put(entries, rows, columns, count, f + i, f + r, -phi)
         for e in range(N_NODES):
             b = tree.segment[couplings.node[c, e], tr.BLOCK] if couplings.node[c, e] >= 0 else -1
             for other in range(e):
@@ -374,14 +460,14 @@ def assemble(
                     count = put(entries, rows, columns, count, f + r, at[b] + j, -right[r * m + j])
                     count = put(entries, rows, columns, count, at[b] + j, f + r, -left[r * m + j])
                 if base >= 0:
-                    x = at[n_blocks + base]
-                    for s in range(12):
-                        count = put(entries, rows, columns, count, f + r, x + s, -base_map[r, 6 + s])
+                    x, shift = at[n_blocks + base], (errors_at if r >= 6 and loop >= 0 else 0)
+                    for s in range(12 - shift // 2):
+                        count = put(entries, rows, columns, count, f + r, x + shift + s, -base_map[r, 6 + s])
                     for s in range(6):
                         count = put(entries, rows, columns, count, x + N_X + s, f + r, base_map[r, s])
     for a in range(actuators.input.shape[0]):
         slope = workspace.tension[1, a]
-        if actuators.input[a, MODE] != LENGTH_INPUT or slope == 0.0:
+        if inertia or actuators.input[a, MODE] != LENGTH_INPUT or slope == 0.0:
             continue
         first, last = tendon_column(tree, actuators, workspace, a, couplings.tendon)
         if last > first:

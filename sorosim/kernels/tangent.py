@@ -81,13 +81,16 @@ def make_tangent(tree: Tree, couplings: Couplings | None = None) -> Tangent:
 
 
 @kernel_in_place
-def implicit_columns(moving, rate, acceleration, J, Jd, Jdd, Z):
-    """Z (18 n,) = [J; J' + v J; J'' + 2 v J' + s J]; J, J', J'' (6 n,) of a block, v and s the two factors."""
+def implicit_columns(moving, inertia, rate, acceleration, J, Jd, Jdd, Z):
+    """Z (18 n,) = [J; J' + v J; J'' + 2 v J' + s J]; J, J', J'' (6 n,) of a block, v and s the two factors.
+
+    inertia : without J' and J''.
+    """
     size = J.shape[0]
     Z_b, Z_c = Z[size : 2 * size], Z[2 * size :]
     for i in range(size):
-        Z[i], Z_b[i], Z_c[i] = J[i], rate * J[i], Jdd[i] + acceleration * J[i]
-    if moving:
+        Z[i], Z_b[i], Z_c[i] = J[i], rate * J[i], acceleration * J[i] + (0.0 if inertia else Jdd[i])
+    if moving and not inertia:
         for i in range(size):
             Z_b[i] += Jd[i]
             Z_c[i] += 2.0 * rate * Jd[i]
@@ -149,15 +152,16 @@ def is_definite(A, terms, square):
 
 
 @kernel_lazy("local tangent")
-def factor_tangent(tree, known, rate, acceleration, moving, loaded, definite, ws, tangent) -> int:
+def factor_tangent(tree, known, rate, acceleration, moving, loaded, definite, inertia, ws, tangent) -> int:
     """Factors of T = R_q + v R_qd + s R_qdd from the tips to the base, after evaluate's task LINEARISE.
 
     The equations of blocks that couplings keep are left as they are: A, C and V are no factors, but themselves.
 
     known (ndof,): coordinates with the rows and columns of the unit matrix; rate, acceleration : v and s; moving :
     whether anything moves, and J' is known; loaded : whether nodes have K_w; definite : whether the symmetric part of
-    the equations of every block must be positive definite, as they are if that of T is. Returns -1, or a coordinate of
-    the block whose equations are singular or not definite.
+    the equations of every block must be positive definite, as they are if that of T is; inertia : T = s R_qdd, without
+    the other two, with v = 0 and not loaded. Returns -1, or a coordinate of the block whose equations are singular or
+    not definite.
     """
     H, Y_1, Y_2, couplings = ws.scratch[10:14], ws.wide[1], ws.wide[2], tangent.couplings
     for k in range(tree.segment.shape[0]):
@@ -177,7 +181,7 @@ def factor_tangent(tree, known, rate, acceleration, moving, loaded, definite, ws
         for i in range(n):
             for j in range(n):
                 at = square + i * n + j
-                A[i, j] = -(ws.internal[0, at] + rate * ws.internal[1, at])
+                A[i, j] = 0.0 if inertia else -(ws.internal[0, at] + rate * ws.internal[1, at])
                 terms[j] = max(terms[j], abs(A[i, j]))
         clear_matrix(C)
         clear_matrix(V)
@@ -189,10 +193,11 @@ def factor_tangent(tree, known, rate, acceleration, moving, loaded, definite, ws
                 Z = ws.wide.reshape(-1)[3 * ws.wide.shape[1] : 3 * ws.wide.shape[1] + 3 * size]
                 # of the wrench that the segment hands on: J^T adbar_FC S
                 clear(W)
-                add_coadbar_columns(ws.twist[k, 2], S, n, 1.0, W)
+                if not inertia:
+                    add_coadbar_columns(ws.twist[k, 2], S, n, 1.0, W)
                 if loaded or hangs or tree.segment[k, MASSLESS_END] == 0:
                     Jd, Jdd = ws.column[2, work : work + size], ws.column[3, work : work + size]
-                    implicit_columns(moving, rate, acceleration, J, Jd, Jdd, Z)
+                    implicit_columns(moving, inertia, rate, acceleration, J, Jd, Jdd, Z)
                     add_node(tree, k, loaded, ws, tangent, n, J, Z, A, C, W)
                     if hangs:
                         keep_columns(known[c0 : c0 + n], Z, tangent.Z[tangent.place[k] : tangent.place[k] + 3 * size])
@@ -201,7 +206,7 @@ def factor_tangent(tree, known, rate, acceleration, moving, loaded, definite, ws
                 for j in range(n):
                     for r in range(6):
                         V[j, r] += W[r * n + j]
-                if tree.segment[k, KIND] == GENERAL:
+                if tree.segment[k, KIND] == GENERAL and not inertia:
                     coupling_maps(tree, k, ws, ws.twist[k, 2], H)
                     add_coupling(tree, k, H, n, Y_1[:size], Y_2[:size], A)
             if base >= 0:
