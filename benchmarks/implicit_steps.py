@@ -20,7 +20,7 @@ from sorosim.engine import engine
 from sorosim.engine.inputs import Motion
 from sorosim.equations.system import OdeSystem
 from sorosim.kernels import newmark
-from sorosim.kernels.evaluate import LINEARISE, RESIDUAL, RESIDUAL_DERIVATIVES
+from sorosim.kernels.evaluate import LINEARISE_CLOSED, RESIDUAL, RESIDUAL_DERIVATIVES
 from sorosim.lie.so3 import exp_so3 as rotation
 from sorosim.model.basis import Strain
 from sorosim.model.body import RigidBody
@@ -32,6 +32,7 @@ from sorosim.model.rod import Division, Rod
 from sorosim.model.section import Circle
 from sorosim.robot import Robot
 from sorosim.simulation.marching import Marching
+from sorosim.simulation.sparse_steps import SparseSteps
 
 STEP = 1e-3  # [s]
 LARGEST_DENSE = {"step": 1600, "statics": 400}
@@ -99,14 +100,17 @@ def seconds(robot: Robot, on_tree: bool) -> tuple[float, float]:
     """Processor time [s] of a correction with new factors, and of one with those from before; medians."""
     method = Marching(OdeSystem(robot, Motion([]), {}), "generalized-alpha", STEP, 0.8)
     march, model, ws = method.state(Motion([]), on_tree), method.model(Motion([])), robot.engine.workspace
+    sparse = SparseSteps(robot.engine)
+    if on_tree and not robot.engine.has_local_tangent:
+        sparse.start(model, march)
     rng = np.random.default_rng(0)
     number, state = march.number, march.state
     number[[newmark.STEP, newmark.LAST_STEP, newmark.PREVIOUS]] = STEP
     number[newmark.RTOL], number[newmark.ATOL] = 1e-6, 1e-8
     number[newmark.ALPHA_M : newmark.BETA_OLD + 1] = method.coefficients
     number[newmark.PART] = 1.0
-    start = 0.01 * rng.normal(size=(2, robot.ndof))
-    derivatives = LINEARISE if on_tree else RESIDUAL_DERIVATIVES
+    start = (0.01 if robot.engine.has_local_tangent else 1e-4) * rng.normal(size=(2, robot.ndof))
+    derivatives = LINEARISE_CLOSED if on_tree else RESIDUAL_DERIVATIVES
     evaluate_at = entry(newmark.evaluate_at, model, march, ws, derivatives)
     factor, correct = entry(newmark.factor_step, model, march, ws), entry(newmark.correct, model, march)
 

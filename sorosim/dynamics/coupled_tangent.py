@@ -116,8 +116,9 @@ class CoupledTangent:
         )
         if failed >= 0 or not self._sparse:
             return bool(failed < 0)
-        state = known, rate, acceleration, moving, inertia, n, ws
-        system = tree, actuators, workspace, engine.loops, self.independent, *state, self.tangent
+        order = np.lexsort(couplings.block[:n].T).astype(np.int64)
+        state = known, rate, moving, inertia, n, order, ws, self.tangent
+        system = tree, actuators, workspace, engine.loops, self.independent, *state
         while (count := int(self._call(assemble, *system, *self._entries))) > len(self._entries.value):
             self._entries = _make_entries(int(GROWTH * count))
         self._number()

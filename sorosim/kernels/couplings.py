@@ -1,10 +1,11 @@
 """What couples distant coordinates of a tree, in its linearised equations (docs/theory.md, 17).
 
 A coupling changes the wrenches on its nodes by -left^T f, f = right a + rate b, a and b the displacements of these
-nodes and their rates: contacts, loads between two nodes, and the joints of loops. One whose nodes all belong to a block
-and the base of it is eliminated with that block. Of the others, their blocks and those before them are kept, with the
-displacement x and the wrench p of each base as unknowns of a sparse system, as are multipliers of loops: the last rows
-of a loop's coupling are its errors, which do no work (left = 0); their f is known, and multipliers stand in its place.
+nodes and their rates: contacts, loads between two nodes, and the joints of loops. It acts on blocks, by their dq and by
+the displacement x of the base of each. One of a single block is eliminated with it. Of the others, their blocks and
+those before them are kept, with x and the wrench p of each base as unknowns of a sparse system. So are f and multipliers
+of loops: the last rows of a loop are its errors, which do no work (left = 0); their f is known, and multipliers stand
+in its place.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ class Couplings(NamedTuple):
     """Couplings of one linearised state, where they stand in the sparse system, and scratch."""
 
     node: np.ndarray  # (n, 4) int, -1: none
+    block: np.ndarray  # (n, 4) int: by which block each node counts, its own one or one of which it is the base; or -1
     n_rows: np.ndarray  # (n,) int
     loop: np.ndarray  # (n,) int: which loop it is, or -1
     map: np.ndarray  # (n, 3, 12, 24) left, right and rate
@@ -44,9 +46,13 @@ class Couplings(NamedTuple):
     tendon: np.ndarray  # (ndof,) column of the actuation matrix of one tendon, zero between its uses
     wide: np.ndarray  # (3, 18 n_most) scratch: Z, and what a coupling does in a block: left (12, n), right (12, n)
     base: np.ndarray  # (12, 18) scratch: the same at its base, left (6) and right (12)
+    left: np.ndarray  # (12, 4 (n_most + 6)) scratch: the same in all of its blocks, one after the other
+    right: np.ndarray  # (12, 4 (n_most + 12)) scratch
+    product: np.ndarray  # (4 (n_most + 6), 4 (n_most + 12)) scratch: left^T right of couplings of the same blocks
 
 
 SPARSE = -2
+AT_REST = -2  # in Couplings.at: nodes that do not move
 
 
 def make_couplings(tree: tr.Tree, n: int, couples: bool = True) -> Couplings:
@@ -54,11 +60,14 @@ def make_couplings(tree: tr.Tree, n: int, couples: bool = True) -> Couplings:
     n_blocks, n_segments = len(tree.block), len(tree.segment)
     most, whole = int(tree.block[:, tr.BLOCK_N].max(initial=1)) if couples else 0, np.int64
     return Couplings(
-        np.zeros((n, N_NODES), dtype=whole), np.zeros(n, dtype=whole), np.zeros(n, dtype=whole),
+        np.zeros((n, N_NODES), dtype=whole), np.zeros((n, N_NODES), dtype=whole), np.zeros(n, dtype=whole),
+        np.zeros(n, dtype=whole),
         np.zeros((n, 3, N_ROWS, N_COLUMNS)),
         np.zeros(n, dtype=whole), np.full(n_blocks, -1, dtype=whole), np.zeros(n_blocks, dtype=whole),
         np.full(n_blocks + n_segments + n, -1, dtype=whole), np.zeros((n_segments if couples else 0, 3, 6, 6)),
         np.zeros(len(tree.rows) if couples else 0), np.zeros((3, N_X * max(most, 2))), np.zeros((N_ROWS, N_X)),
+        np.zeros((N_ROWS, N_NODES * (most + 6))), np.zeros((N_ROWS, N_NODES * (most + 12))),
+        np.zeros((N_NODES * (most + 6), N_NODES * (most + 12))),
     )  # fmt: skip
 
 
@@ -184,17 +193,21 @@ def is_zero_row(x):
 
 
 @kernel_in_place
-def owner(tree, nodes):
-    """The block that a coupling on these nodes (4,) can be eliminated with, or -1."""
-    last = -1
-    for j in range(N_NODES):
-        if nodes[j] >= 0:
-            last = max(last, tree.segment[nodes[j], tr.BLOCK])
+def choose_blocks(tree, nodes, blocks):
+    """Fill blocks (4,), see Couplings.block, of nodes (4,); returns the only one, or -1."""
+    only, several = -1, False
     for j in range(N_NODES):
         k = nodes[j]
-        if k >= 0 and tree.segment[k, tr.BLOCK] != last and k != tree.block[last, tr.BLOCK_PARENT]:
-            return -1
-    return last
+        blocks[j] = tree.segment[k, tr.BLOCK] if k >= 0 else -1
+        for i in range(N_NODES):
+            other = tree.segment[nodes[i], tr.BLOCK] if nodes[i] >= 0 else -1
+            if k >= 0 and other >= 0 and tree.block[other, tr.BLOCK_PARENT] == k:
+                blocks[j] = other
+                break
+        if blocks[j] >= 0:
+            several = several or (only >= 0 and blocks[j] != only)
+            only = blocks[j]
+    return -1 if several else only
 
 
 @kernel_in_place
@@ -219,15 +232,15 @@ def place_couplings(tree, actuators, workspace, inertia, n, ws, couplings) -> bo
     for b in range(tree.block.shape[0]):
         couplings.first[b], couplings.kept[b] = -1, 0
     for c in range(n):
-        b = owner(tree, couplings.node[c]) if couplings.loop[c] < 0 else -1
-        if b >= 0:
+        b = choose_blocks(tree, couplings.node[c], couplings.block[c])
+        if b >= 0 and couplings.loop[c] < 0:
             couplings.next[c] = couplings.first[b]
             couplings.first[b] = c
             continue
         couplings.next[c], sparse = SPARSE, True
         for j in range(N_NODES):
-            if couplings.node[c, j] >= 0:
-                keep(tree, tree.segment[couplings.node[c, j], tr.BLOCK], couplings)
+            if couplings.block[c, j] >= 0:
+                keep(tree, couplings.block[c, j], couplings)
     for a in range(actuators.input.shape[0]):
         slope = workspace.tension[1, a]
         if inertia or actuators.input[a, MODE] != LENGTH_INPUT or slope == 0.0:
@@ -278,11 +291,8 @@ def add_products(X, at, n_rows, columns, n, out):
 
 
 @kernel_in_place
-def project_coupling(tree, known, ws, c, b, alone, rate, acceleration, moving, couplings):
-    """What coupling c does in block b: left and right by dq in couplings.wide[1:3], by x of its base in .base.
-
-    alone : whether it is eliminated with this block; then nodes at the base count as well.
-    """
+def project_coupling(tree, known, ws, c, b, rate, moving, couplings):
+    """What coupling c does by block b: left and right by dq in couplings.wide[1:3], by x of its base in .base."""
     n, c0, n_rows, base = tree.block[b, tr.BLOCK_N], tree.block[b, tr.BLOCK_COLUMN], couplings.n_rows[c], couplings.base
     Z, left, right = couplings.wide[0], couplings.wide[1], couplings.wide[2]
     clear(left[: n_rows * n])
@@ -291,7 +301,7 @@ def project_coupling(tree, known, ws, c, b, alone, rate, acceleration, moving, c
         clear(base[r])
     for e in range(N_NODES):
         k, at, maps = couplings.node[c, e], 6 * e, couplings.map[c]
-        if k < 0:
+        if k < 0 or couplings.block[c, e] != b:
             continue
         if tree.segment[k, tr.BLOCK] == b:
             work, size = tree.segment[k, tr.COLUMN_OFFSET], 6 * n
@@ -301,8 +311,6 @@ def project_coupling(tree, known, ws, c, b, alone, rate, acceleration, moving, c
             for i in range(size):
                 Z[i] = rate * J[i] + (ws.column[2, work + i] if moving else 0.0)
             add_products(maps[2], at, n_rows, Z[:size], n, right)
-        elif not (alone and k == tree.block[b, tr.BLOCK_PARENT]):
-            continue
         for r in range(n_rows):
             for i in range(6):
                 base[r, i] += maps[0, r, at + i]
@@ -315,12 +323,12 @@ def project_coupling(tree, known, ws, c, b, alone, rate, acceleration, moving, c
 
 
 @kernel_lazy("couplings")
-def add_couplings(tree, known, b, rate, acceleration, moving, ws, couplings, A, C, V, tensors, terms) -> None:
+def add_couplings(tree, known, b, rate, moving, ws, couplings, A, C, V, tensors, terms) -> None:
     """Add the couplings of block b alone to its equations, and to what it hands on, tensors (3, 6, 6) [M, N, K]."""
     n, base, c = tree.block[b, tr.BLOCK_N], couplings.base, couplings.first[b]
     left, right = couplings.wide[1], couplings.wide[2]
     while c >= 0:
-        project_coupling(tree, known, ws, c, b, True, rate, acceleration, moving, couplings)
+        project_coupling(tree, known, ws, c, b, rate, moving, couplings)
         for r in range(couplings.n_rows[c]):
             own, change, largest = left[r * n : r * n + n], right[r * n : r * n + n], 0.0
             for i in range(n):
@@ -356,130 +364,233 @@ def put(entries, rows, columns, count, i, j, x):
 
 @kernel_in_place
 def number_unknowns(tree, n, couplings):
-    """Where the unknowns of kept blocks, of their bases and of couplings begin; returns how many there are."""
+    """Where the unknowns of kept blocks, of their bases and of loops begin; returns how many there are.
+
+    Nodes of blocks without coordinates share those of their base.
+    """
     n_blocks, n_segments, size = tree.block.shape[0], tree.segment.shape[0], 0
     at = couplings.at
     for i in range(at.shape[0]):
         at[i] = -1
     for b in range(n_blocks):
-        if couplings.kept[b]:
-            base = tree.block[b, tr.BLOCK_PARENT]
-            if base >= 0 and at[n_blocks + base] < 0:
-                at[n_blocks + base] = size
-                size += N_BASE
-            at[b] = size
-            size += tree.block[b, tr.BLOCK_N]
+        if not couplings.kept[b]:
+            continue
+        base, fixed = tree.block[b, tr.BLOCK_PARENT], tree.block[b, tr.BLOCK_N] == 0
+        if base >= 0 and at[n_blocks + base] == -1:
+            at[n_blocks + base] = size
+            size += N_BASE
+        at[b] = size
+        size += tree.block[b, tr.BLOCK_N]
+        for k in range(tree.block[b, tr.FIRST], tree.block[b, tr.END] if fixed else 0):
+            at[n_blocks + k] = at[n_blocks + base] if base >= 0 else AT_REST
     for c in range(n):
-        if couplings.next[c] == SPARSE:
+        if couplings.loop[c] >= 0:
             at[n_blocks + n_segments + c] = size
             size += couplings.n_rows[c]
     return size
 
 
+@kernel_in_place
+def first_of_base(tree, b, couplings):
+    """The first unknown of the base of a block, negative if it is at rest."""
+    base = tree.block[b, tr.BLOCK_PARENT]
+    return couplings.at[tree.block.shape[0] + base] if base >= 0 else AT_REST
+
+
+@kernel_in_place
+def same_blocks(couplings, c, d):
+    """Whether two couplings act on the same blocks, node by node."""
+    for j in range(N_NODES):
+        if couplings.block[c, j] != couplings.block[d, j]:
+            return False
+    return True
+
+
+@kernel_in_place
+def is_first(blocks, e):
+    """Whether entry e of blocks (4,) is one, and none before it is the same."""
+    for j in range(e):
+        if blocks[j] == blocks[e]:
+            return False
+    return blocks[e] >= 0
+
+
+@kernel_in_place
+def add_to_product(tree, known, ws, c, rate, moving, couplings):
+    """couplings.product += left^T right of coupling c, over dq and base of each of its blocks."""
+    left, right, product, n_rows = couplings.left, couplings.right, couplings.product, couplings.n_rows[c]
+    n_left, n_right = 0, 0
+    for e in range(N_NODES):
+        if not is_first(couplings.block[c], e):
+            continue
+        b = couplings.block[c, e]
+        n = tree.block[b, tr.BLOCK_N]
+        project_coupling(tree, known, ws, c, b, rate, moving, couplings)
+        for r in range(n_rows):
+            for j in range(n):
+                left[r, n_left + j] = couplings.wide[1, r * n + j]
+                right[r, n_right + j] = couplings.wide[2, r * n + j]
+            copy(couplings.base[r, :6], left[r, n_left + n : n_left + n + 6])
+            copy(couplings.base[r, 6:], right[r, n_right + n : n_right + n + 12])
+        n_left, n_right = n_left + n + 6, n_right + n + 12
+    for r in range(n_rows):
+        for i in range(n_left):
+            x, line, row = left[r, i], product[i], right[r]
+            if x != 0.0:
+                for j in range(n_right):
+                    line[j] += x * row[j]
+
+
+@kernel_in_place
+def put_product(tree, c, couplings, entries, rows, columns, count):
+    """Entries of couplings of the blocks of coupling c, and couplings.product = 0."""
+    blocks, product, i0 = couplings.block[c], couplings.product, 0
+    for e in range(N_NODES):
+        if not is_first(blocks, e):
+            continue
+        n, q, x = tree.block[blocks[e], tr.BLOCK_N], couplings.at[blocks[e]], first_of_base(tree, blocks[e], couplings)
+        j0 = 0
+        for d in range(N_NODES):
+            if not is_first(blocks, d):
+                continue
+            b = blocks[d]
+            m, other, base = tree.block[b, tr.BLOCK_N], couplings.at[b], first_of_base(tree, b, couplings)
+            for i in range(n if x < 0 else n + 6):
+                line, row = product[i0 + i], (q + i if i < n else x + N_X + i - n)
+                for j in range(m if base < 0 else m + 12):
+                    # dq: A dq - left^T f = r; base: p - ... + left^T f = 0
+                    value = -line[j0 + j] if i < n else line[j0 + j]
+                    count = put(entries, rows, columns, count, row, other + j if j < m else base + j - m, value)
+            j0 += m + 12
+        i0 += n + 6
+    for i in range(i0):
+        clear(product[i])
+    return count
+
+
 @kernel_lazy("couplings")
 def assemble(
-    tree, actuators, workspace, loops, independent, known, rate, acceleration, moving, inertia, n, ws, tangent, entries,
-    rows, columns, size
+    tree, actuators, workspace, loops, independent, known, rate, moving, inertia, n, order, ws, tangent, entries, rows,
+    columns, size,
 ) -> int:
     """Entries of the sparse system of what `factor_tangent` kept: how many, which may be more than there is room for.
 
     independent (m,) int: rows of loops, the multipliers of the others are zero; inertia : the matrix is that of inertia,
-    and loops constrain accelerations; n : number of couplings; size (1,) int: becomes the number of unknowns.
+    and loops constrain accelerations; n : number of couplings; order (n,) int: of them, with those of the same blocks
+    one after the other; size (1,) int: becomes the number of unknowns.
     """
-    couplings, n_blocks, n_segments, count = tangent.couplings, tree.block.shape[0], tree.segment.shape[0], 0
-    at, base_map, left, right = couplings.at, couplings.base, couplings.wide[1], couplings.wide[2]
-    n_unknowns = number_unknowns(tree, n, couplings)
-    for b in range(n_blocks):
-        if not couplings.kept[b]:
+    couplings = tangent.couplings
+    size[0] = number_unknowns(tree, n, couplings)
+    count = put_blocks(tree, tangent, entries, rows, columns)
+    for i in range(n):
+        c = order[i]
+        if couplings.next[c] != SPARSE:
             continue
-        m, c0, base, square = (
-            tree.block[b, tr.BLOCK_N], tree.block[b, tr.BLOCK_COLUMN], tree.block[b, tr.BLOCK_PARENT],
-            tree.block[b, tr.SQUARE],
-        )  # fmt: skip
-        q, x = at[b], at[n_blocks + base] if base >= 0 else -1
-        for i in range(m):
-            for j in range(m):
-                count = put(entries, rows, columns, count, q + i, q + j, tangent.A[square + i * m + j])
-            if base >= 0:
-                for s in range(N_X):
-                    count = put(entries, rows, columns, count, q + i, x + s, tangent.C[c0 + i, s])
-                for r in range(6):
-                    count = put(entries, rows, columns, count, x + N_X + r, q + i, -tangent.V[c0 + i, r])
-        for k in range(tree.block[b, tr.FIRST], tree.block[b, tr.END]):
-            here = at[n_blocks + k]
-            if here < 0:
-                continue
-            Z = tangent.Z[tangent.place[k] : tangent.place[k] + N_X * m]
-            for s in range(N_X):
-                count = put(entries, rows, columns, count, here + s, here + s, 1.0)
-                if base >= 0:
-                    count = put(entries, rows, columns, count, here + s, x + s, -1.0)
-                for j in range(m):
-                    count = put(entries, rows, columns, count, here + s, q + j, -Z[s * m + j])
-            for r in range(6):
-                wrench = here + N_X + r
-                count = put(entries, rows, columns, count, wrench, wrench, 1.0)
-                if base >= 0:
-                    count = put(entries, rows, columns, count, x + N_X + r, wrench, -1.0)
-                for j in range(m):
-                    count = put(entries, rows, columns, count, q + j, wrench, Z[r * m + j])
-                for s in range(6):
-                    M, N, K = (
-                        couplings.passed[k, 0, r, s], couplings.passed[k, 1, r, s], couplings.passed[k, 2, r, s]
-                    )  # fmt: skip
-                    count = put(entries, rows, columns, count, wrench, here + s, K)
-                    count = put(entries, rows, columns, count, wrench, here + 6 + s, -N)
-                    count = put(entries, rows, columns, count, wrench, here + 12 + s, -M)
-    for c in range(n):
-        f = at[n_blocks + n_segments + c]
-        if f < 0:
+        if couplings.loop[c] >= 0:
+            count = put_loop(
+                tree, loops, independent, known, rate, moving, inertia, c, ws, couplings, entries, rows, columns, count
+            )
             continue
-        loop, errors_at = couplings.loop[c], (12 if inertia else 0)
-        for r in range(couplings.n_rows[c]):
-            if loop < 0 or r < 6:
-                count = put(entries, rows, columns, count, f + r, f + r, 1.0)
-                continue
-            row = loops.row[loop, lj.FIRST_ROW] + r - 6
-            if independent[row] == 0:
-                count = put(entries, rows, columns, count, f + r, f + r, 1.0)
-                clear(couplings.map[c, 1, r])
-            for i in range(6 if independent[row] != 0 else 0):
-                phi = loops.value[loop, lj.PHI + 6 * (r - 6) + i]
-                count = put(entries, rows, columns, count, f + i, f + r, -phi)
-        for e in range(N_NODES):
-            b = tree.segment[couplings.node[c, e], tr.BLOCK] if couplings.node[c, e] >= 0 else -1
-            for other in range(e):
-                if couplings.node[c, other] >= 0 and tree.segment[couplings.node[c, other], tr.BLOCK] == b:
-                    b = -1
-            if b < 0:
-                continue
-            project_coupling(tree, known, ws, c, b, False, rate, acceleration, moving, couplings)
-            m, base = tree.block[b, tr.BLOCK_N], tree.block[b, tr.BLOCK_PARENT]
-            for r in range(couplings.n_rows[c]):
-                for j in range(m):
-                    count = put(entries, rows, columns, count, f + r, at[b] + j, -right[r * m + j])
-                    count = put(entries, rows, columns, count, at[b] + j, f + r, -left[r * m + j])
-                if base >= 0:
-                    x, shift = at[n_blocks + base], (errors_at if r >= 6 and loop >= 0 else 0)
-                    for s in range(12 - shift // 2):
-                        count = put(entries, rows, columns, count, f + r, x + shift + s, -base_map[r, 6 + s])
-                    for s in range(6):
-                        count = put(entries, rows, columns, count, x + N_X + s, f + r, base_map[r, s])
+        add_to_product(tree, known, ws, c, rate, moving, couplings)
+        last = i + 1 == n or couplings.loop[order[i + 1]] >= 0 or not same_blocks(couplings, c, order[i + 1])
+        if last or couplings.next[order[i + 1]] != SPARSE:
+            count = put_product(tree, c, couplings, entries, rows, columns, count)
     for a in range(actuators.input.shape[0]):
         slope = workspace.tension[1, a]
         if inertia or actuators.input[a, MODE] != LENGTH_INPUT or slope == 0.0:
             continue
         first, last = tendon_column(tree, actuators, workspace, a, couplings.tendon)
         if last > first:
-            count = put(entries, rows, columns, count, n_unknowns, n_unknowns, 1.0)
+            f = size[0]
+            count = put(entries, rows, columns, count, f, f, 1.0)
             for b in range(first, last + 1):
                 c0 = tree.block[b, tr.BLOCK_COLUMN]
                 for j in range(tree.block[b, tr.BLOCK_N]):
-                    by_tension = 0.0 if known[c0 + j] else couplings.tendon[c0 + j]
-                    if by_tension != 0.0:
-                        count = put(entries, rows, columns, count, n_unknowns, at[b] + j, -slope * by_tension)
-                        count = put(entries, rows, columns, count, at[b] + j, n_unknowns, by_tension)
-            n_unknowns += 1
+                    by_tension, q = 0.0 if known[c0 + j] else couplings.tendon[c0 + j], couplings.at[b] + j
+                    count = put(entries, rows, columns, count, f, q, -slope * by_tension)
+                    count = put(entries, rows, columns, count, q, f, by_tension)
+            size[0] += 1
         clear_blocks(tree, first, last, couplings.tendon)
-    size[0] = n_unknowns
+    return count
+
+
+@kernel_lazy("couplings")
+def put_blocks(tree, tangent, entries, rows, columns) -> int:
+    """Entries of the equations of kept blocks, and of the motions and wrenches at their bases; how many."""
+    couplings, n_blocks, count = tangent.couplings, tree.block.shape[0], 0
+    at, passed = couplings.at, couplings.passed
+    for b in range(n_blocks):
+        m, c0, square = tree.block[b, tr.BLOCK_N], tree.block[b, tr.BLOCK_COLUMN], tree.block[b, tr.SQUARE]
+        if not couplings.kept[b]:
+            continue
+        q, x = at[b], first_of_base(tree, b, couplings)
+        for i in range(m):
+            for j in range(m):
+                count = put(entries, rows, columns, count, q + i, q + j, tangent.A[square + i * m + j])
+            for s in range(N_X if x >= 0 else 0):
+                count = put(entries, rows, columns, count, q + i, x + s, tangent.C[c0 + i, s])
+            for r in range(6 if x >= 0 else 0):
+                count = put(entries, rows, columns, count, x + N_X + r, q + i, -tangent.V[c0 + i, r])
+        for k in range(tree.block[b, tr.FIRST], tree.block[b, tr.END]):
+            here = at[n_blocks + k]
+            if here < 0:
+                continue
+            for r in range(6):
+                wrench = here + N_X + r
+                for s in range(6):
+                    count = put(entries, rows, columns, count, wrench, here + s, passed[k, 2, r, s])
+                    count = put(entries, rows, columns, count, wrench, here + 6 + s, -passed[k, 1, r, s])
+                    count = put(entries, rows, columns, count, wrench, here + 12 + s, -passed[k, 0, r, s])
+            if m == 0:  # the unknowns of the base
+                continue
+            Z = tangent.Z[tangent.place[k] : tangent.place[k] + N_X * m]
+            for s in range(N_X):
+                count = put(entries, rows, columns, count, here + s, here + s, 1.0)
+                if x >= 0:
+                    count = put(entries, rows, columns, count, here + s, x + s, -1.0)
+                for j in range(m):
+                    count = put(entries, rows, columns, count, here + s, q + j, -Z[s * m + j])
+            for r in range(6):
+                wrench = here + N_X + r
+                count = put(entries, rows, columns, count, wrench, wrench, 1.0)
+                if x >= 0:
+                    count = put(entries, rows, columns, count, x + N_X + r, wrench, -1.0)
+                for j in range(m):
+                    count = put(entries, rows, columns, count, q + j, wrench, Z[r * m + j])
+    return count
+
+
+@kernel_lazy("loops")
+def put_loop(
+    tree, loops, independent, known, rate, moving, inertia, c, ws, couplings, entries, rows, columns, count
+) -> int:
+    """Append the entries of a loop, coupling c, whose unknowns are its wrench f and multipliers; how many there are."""
+    f, loop, n_rows = couplings.at[tree.block.shape[0] + tree.segment.shape[0] + c], couplings.loop[c], couplings.n_rows[c]
+    left, right, base = couplings.wide[1], couplings.wide[2], couplings.base
+    for r in range(n_rows):
+        row = loops.row[loop, lj.FIRST_ROW] + r - 6
+        if r < 6 or independent[row] == 0:
+            count = put(entries, rows, columns, count, f + r, f + r, 1.0)
+        if r >= 6 and independent[row] == 0:
+            clear(couplings.map[c, 1, r])
+        elif r >= 6:
+            for i in range(6):
+                phi = loops.value[loop, lj.PHI + 6 * (r - 6) + i]
+                count = put(entries, rows, columns, count, f + i, f + r, -phi)
+    for e in range(N_NODES):
+        if not is_first(couplings.block[c], e):
+            continue
+        b = couplings.block[c, e]
+        project_coupling(tree, known, ws, c, b, rate, moving, couplings)
+        m, q, x = tree.block[b, tr.BLOCK_N], couplings.at[b], first_of_base(tree, b, couplings)
+        for r in range(n_rows):
+            for j in range(m):
+                count = put(entries, rows, columns, count, f + r, q + j, -right[r * m + j])
+                count = put(entries, rows, columns, count, q + j, f + r, -left[r * m + j])
+            for s in range(6 if x >= 0 else 0):
+                # by inertia, errors are those of accelerations
+                a = 12 + s if inertia and r >= 6 else s
+                count = put(entries, rows, columns, count, f + r, x + a, -base[r, 6 + s])
+                count = put(entries, rows, columns, count, f + r, x + 6 + s, -base[r, 12 + s])
+                count = put(entries, rows, columns, count, x + N_X + s, f + r, base[r, s])
     return count

@@ -217,7 +217,7 @@ def factor_tangent(tree, known, rate, acceleration, moving, loaded, definite, in
                         if hangs:
                             add(tangent.hanging[k, tensor, r], hands_on[tensor, r])
         if couplings.first[b] >= 0:
-            add_couplings(tree, known, b, rate, acceleration, moving, ws, couplings, A, C, V, hands_on, terms)
+            add_couplings(tree, known, b, rate, moving, ws, couplings, A, C, V, hands_on, terms)
         for i in range(n):
             if known[c0 + i]:
                 isolate(A, i)
