@@ -49,7 +49,7 @@ T = TypeVar("T")
 # coordinates plus joints and rods from which on equations are solved along the tree, as measured (docs/architecture.md)
 ON_TREE = 200
 # and where distant parts are coupled, by sparse systems
-ON_SPARSE = 200
+ON_SPARSE = 400
 
 
 class Places(NamedTuple):
