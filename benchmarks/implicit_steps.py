@@ -1,7 +1,8 @@
 """How the cost of implicit steps and of statics grows with the number of coordinates: along the tree and dense.
 
 The robots are the same at any number of coordinates, of ever more parts: a rope of 2 m that is clamped level and bends
-under its weight, as rods and as links on hinges, and a tree of such ropes.
+under its weight, as rods and as links on hinges, and a tree of such ropes; two such ropes of rods, one of which lies on a
+plane and the other one on it; and a rope ladder, which loops close.
 """
 
 from __future__ import annotations
@@ -16,22 +17,28 @@ import numpy as np
 
 import sorosim
 from sorosim.compiled import entry
+from sorosim.constraints.loop import Begin, End, Loop
 from sorosim.engine import engine
 from sorosim.engine.inputs import Motion
 from sorosim.equations.system import OdeSystem
 from sorosim.kernels import newmark
-from sorosim.kernels.evaluate import LINEARISE, RESIDUAL, RESIDUAL_DERIVATIVES
+from sorosim.kernels.evaluate import LINEARISE_CLOSED, RESIDUAL, RESIDUAL_DERIVATIVES
 from sorosim.lie.so3 import exp_so3 as rotation
+from sorosim.loads.contact import Contact
+from sorosim.loads.contact_law import ContactLaw
 from sorosim.model.basis import Strain
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
+from sorosim.model.joints.free import Free
 from sorosim.model.joints.revolute import Revolute
+from sorosim.model.joints.spherical import Spherical
 from sorosim.model.link import WORLD, Link
 from sorosim.model.material import Material
 from sorosim.model.rod import Division, Rod
 from sorosim.model.section import Circle
 from sorosim.robot import Robot
 from sorosim.simulation.marching import Marching
+from sorosim.simulation.sparse_steps import SparseSteps
 
 STEP = 1e-3  # [s]
 LARGEST_DENSE = {"step": 1600, "statics": 400}
@@ -40,6 +47,9 @@ AT_LEAST = 0.05  # of a round [s]
 
 
 LENGTH, RADIUS, YOUNG, DENSITY = 2.0, 5e-3, 20e6, 1100.0
+# of what touches [m], and its law
+DEPTH = 5e-4
+LAW = ContactLaw(stiffness=1e4, damping=1.0, friction=0.3, slip_speed=0.01)
 MATERIAL = Material(YOUNG, poisson=0.45, density=DENSITY, damping=1e4)
 
 
@@ -86,7 +96,60 @@ def _rod(length: float) -> Rod:
     return Rod(Division(length, Circle(RADIUS), MATERIAL, Strain(torsion=0, bending=0, elongation=0, shear=0)))
 
 
-ROBOTS: dict[str, Callable[[int], Robot]] = {"rods": rods, "hinges": hinges, "tree": tree}
+def touching(n: int) -> Robot:
+    """Two of these ropes, clamped side by side at one end: the one lies on a plane and the other one on it."""
+    k, links = -(-n // 12), []
+    rod = _rod(LENGTH / k)
+    for rope, height in (("under", RADIUS - DEPTH), ("above", 3.0 * RADIUS - 2.0 * DEPTH)):
+        at = np.eye(4)
+        at[2, 3] = height
+        links += [
+            Link(f"{rope}{i}", rod, parent=f"{rope}{i - 1}" if i else WORLD, at=np.eye(4) if i else at)
+            for i in range(k)
+        ]
+    under, above = [f"under{i}" for i in range(k)], [f"above{i}" for i in range(k)]
+    ropes = Contact(under, above, law=LAW)
+    floor = Contact([*under, *above], {"half_space": {}}, law=LAW)
+    return Robot(Description("touching", tuple(links), loads={"ropes": ropes, "floor": floor}))
+
+
+def ladder(n: int) -> Robot:
+    """Two of these ropes, 10 cm apart, with a rung from each rod of the one to a ball joint on the other."""
+    k, loops = -(-n // 18), {}
+    rod, rung, aside, turned = _rod(LENGTH / k), _rod(0.1), np.eye(4), np.eye(4)
+    aside[1, 3], turned[:3, :3] = 0.1, rotation(np.array([0.0, 0.0, 0.5 * np.pi]))
+    links = [
+        Link(f"{side}{i}", rod, parent=f"{side}{i - 1}" if i else WORLD, at=np.eye(4) if i else foot)
+        for side, foot in (("left", np.eye(4)), ("right", aside))
+        for i in range(k)
+    ]
+    for i in range(k):
+        links.append(Link(f"rung{i}", rung, parent=f"left{i}", at=turned))
+        loops[f"knot{i}"] = Loop(Spherical(), Begin(f"rung{i}"), End(f"right{i}", {"as_built": True}))
+    return Robot(Description("ladder", tuple(links), loops=loops))
+
+
+def stack(n_rods: int) -> Robot:
+    """Layers of five rods of 20 cm, crosswise on each other and on a plane: rods that touch, each free to move."""
+    material = Material(1e6, poisson=0.45, density=DENSITY, damping=1e4)
+    rod = Rod(Division(0.2, Circle(0.01), material, Strain(bending=1, torsion=0)))
+    links = []
+    for i in range(n_rods):
+        layer, place = divmod(i, 5)
+        at, across = np.eye(4), 0.04 * (place - 2)
+        at[:3, :3] = rotation(np.array([0.0, 0.0, 0.5 * np.pi * (layer % 2)]))
+        at[:3, 3] = (across, -0.1, 0.0) if layer % 2 else (-0.1, across, 0.0)
+        at[2, 3] = 0.01 + 0.02 * layer - DEPTH
+        links.append(Link(f"rod{i}", rod, joint=Free(), at=at))
+    names = [link.name for link in links]
+    law = ContactLaw(stiffness="1e5 N/m^1.5", damping=2.0, friction=0.4, slip_speed=5e-3)
+    loads = {"touch": Contact(among=names, law=law), "floor": Contact(names, {"half_space": {}}, law=law)}
+    return Robot(Description("stack", tuple(links), loads=loads))
+
+
+ROBOTS: dict[str, Callable[[int], Robot]] = {
+    "rods": rods, "hinges": hinges, "tree": tree, "touching": touching, "ladder": ladder,
+}  # fmt: skip
 
 
 def statics_seconds(robot: Robot, on_tree: bool) -> float:
@@ -99,14 +162,17 @@ def seconds(robot: Robot, on_tree: bool) -> tuple[float, float]:
     """Processor time [s] of a correction with new factors, and of one with those from before; medians."""
     method = Marching(OdeSystem(robot, Motion([]), {}), "generalized-alpha", STEP, 0.8)
     march, model, ws = method.state(Motion([]), on_tree), method.model(Motion([])), robot.engine.workspace
+    sparse = SparseSteps(robot.engine)
+    if on_tree and not robot.engine.has_local_tangent:
+        sparse.start(model, march)
     rng = np.random.default_rng(0)
     number, state = march.number, march.state
     number[[newmark.STEP, newmark.LAST_STEP, newmark.PREVIOUS]] = STEP
     number[newmark.RTOL], number[newmark.ATOL] = 1e-6, 1e-8
     number[newmark.ALPHA_M : newmark.BETA_OLD + 1] = method.coefficients
     number[newmark.PART] = 1.0
-    start = 0.01 * rng.normal(size=(2, robot.ndof))
-    derivatives = LINEARISE if on_tree else RESIDUAL_DERIVATIVES
+    start = (0.01 if robot.engine.has_local_tangent else 1e-4) * rng.normal(size=(2, robot.ndof))
+    derivatives = LINEARISE_CLOSED if on_tree else RESIDUAL_DERIVATIVES
     evaluate_at = entry(newmark.evaluate_at, model, march, ws, derivatives)
     factor, correct = entry(newmark.factor_step, model, march, ws), entry(newmark.correct, model, march)
 

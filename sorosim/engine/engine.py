@@ -48,6 +48,8 @@ from sorosim.model.link import Link
 T = TypeVar("T")
 # coordinates plus joints and rods from which on equations are solved along the tree, as measured (docs/architecture.md)
 ON_TREE = 200
+# and where distant parts are coupled, by sparse systems
+ON_SPARSE = 400
 
 
 class Places(NamedTuple):
@@ -160,7 +162,9 @@ class Engine:
             "rod actuators": len(self.rod_actuators.row), "joint laws": len(self.elastic.laws.row),
             "section laws": len(self.elastic.sections.row), "loops": len(self.loops.row),
             "loads": bool(self.loading), "pairs": len(self.external.pair), "contacts": self.loading.touches,
-            "local tangent": self.solves_along_tree, "spans": self.tree.block[:, IS_LOCAL].any(),
+            "local tangent": self.steps_without_matrices,
+            "couplings": self.steps_without_matrices and not self.has_local_tangent,
+            "spans": self.tree.block[:, IS_LOCAL].any(),
         }  # fmt: skip
         return frozenset(name for name, count in has.items() if count)
 
@@ -413,6 +417,12 @@ class Engine:
     def solves_along_tree(self) -> bool:
         """Whether implicit steps and statics solve block by block, without matrices."""
         return self.has_local_tangent and self.ndof + self.n_blocks >= ON_TREE
+
+    @property
+    def steps_without_matrices(self) -> bool:
+        """Whether implicit steps solve along the tree, or sparse systems of what couples its parts."""
+        size = self.ndof + self.n_blocks
+        return self.solves_along_tree or (size >= ON_SPARSE and not len(self.rod_actuators.capstan))
 
     @cached_property
     def n_blocks(self) -> int:

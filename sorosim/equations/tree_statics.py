@@ -61,7 +61,8 @@ class TreeStatics:
         known, stiffness = self.system.partition.mask, self._engine.elastic.stiffness
         self._engine.workspace.internal[0] = self._internal - damping * stiffness
         arguments = (
-            self._engine.tree, known, 0.0, damping, False, self._loaded, definite, self._engine.workspace, self._tangent
+            self._engine.tree, known, 0.0, damping, False, self._loaded, definite, False, self._engine.workspace,
+            self._tangent,
         )  # fmt: skip
         return int(self._engine.prepared(factor_tangent, arguments)(*arguments)) < 0
 

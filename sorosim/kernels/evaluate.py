@@ -52,8 +52,9 @@ FORWARD_DERIVATIVES = FORWARD | DERIVATIVES
 HYBRID = MOTION | COMPOSITE | ACCELERATIONS  # as FORWARD, with the forces in tau in the place of internal forces
 HYBRID_DERIVATIVES = HYBRID | DERIVATIVES  # as FORWARD_DERIVATIVES, without B
 PREPARE = FORCES | KINEMATICS  # tau: the internal force; for kernels.articulated, with the accelerations that are known
-# tau: the residual, loops left open; for kernels.products and kernels.tangent
+# tau: the residual, loops left open or closed; for kernels.products and kernels.tangent
 LINEARISE = FORCES | MOTION | DERIVATIVES | KINEMATICS
+LINEARISE_CLOSED = LINEARISE | LOOPS
 # rows of known accelerations are zero in these derivatives, and those of the unit matrix in the factor
 
 DONE = -1
@@ -245,16 +246,16 @@ def evaluate(system, task, state, external, ws, out) -> int:
         point_quantities(tree, external, moving, jets, looped, ws)
         if task == PREPARE:
             return DONE
-        if task == LINEARISE:
-            project_wrenches(tree, ws, tau)
-            for i in range(n):
-                tau[i] -= internal[i]
-            return DONE
         if looped:
             if forward and stage == 0:
                 clear(closure.multiplier)
             lp.evaluate_loops(loops, ws, u, closure)
             lp.apply_loops(loops, jets, ws, closure)
+        if task & KINEMATICS != 0:
+            project_wrenches(tree, ws, tau)
+            for i in range(n):
+                tau[i] -= internal[i]
+            return DONE
         if jets:
             derivative_sweep(tree, moving, looped or external.wrench.shape[0] > 0, not forward, ws, tau, dq, dqd, mass)
             if external.pair.shape[0] > 0:

@@ -11,7 +11,7 @@ import numpy as np
 
 from sorosim.compiled import kernel_in_place, kernel_lazy
 from sorosim.kernels import newmark as nm
-from sorosim.kernels.evaluate import LINEARISE, RESIDUAL, RESIDUAL_DERIVATIVES
+from sorosim.kernels.evaluate import LINEARISE_CLOSED, RESIDUAL, RESIDUAL_DERIVATIVES
 from sorosim.kernels.loops import ERROR
 from sorosim.kernels.small import copy
 
@@ -85,7 +85,7 @@ def iterate(model, march, ws):
     """Evaluate at the guess and correct it. Returns one of CONVERGED, CONTINUES, NO_CONVERGENCE, NOT_FINITE."""
     number, count, state, closure = march.number, march.counts, march.state, march.out.closure
     derive = count[nm.REFACTOR] == ONCE or count[nm.REFACTOR] == ALWAYS
-    derivatives = LINEARISE if nm.on_tree(march) else RESIDUAL_DERIVATIVES
+    derivatives = LINEARISE_CLOSED if nm.on_tree(march) else RESIDUAL_DERIVATIVES
     nm.evaluate_at(model, march, ws, derivatives if derive else RESIDUAL)
     count[nm.N_RESIDUAL] += 1
     gap, k = 0.0, count[nm.ITERATION]
@@ -204,7 +204,7 @@ def march(model, march, ws, rows, max_steps) -> int:
             if count[nm.HELD] == 0:
                 nm.actuator_forces(model, march, ws)
             if count[nm.PROJECT] != 0:
-                nm.scale_drift(0.0, march.end, model, march, ws)
+                nm.project_rates(model, march, ws)
             if count[nm.HELD] == 0:
                 nm.add_work(model, march, ws)
             accept(march, rows)

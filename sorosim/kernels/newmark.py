@@ -9,8 +9,8 @@ e(q') = 0, with
 beta_old is 1/2 - beta; backward Euler's method has beta = gamma = 1 and beta_old = 0.
 
 All is scaled by q'dd per q' (the factor `ratio` ~ 1/h^2), so that small steps lose no digits: [S -A^T; E 0] [dq; dl /
-ratio] = -[R / ratio; e] with S = M + (velocity ratio C + K) / ratio. Large trees in which only blocks couple solve with
-ratio S block by block (docs/theory.md, 17), and have no matrices.
+ratio] = -[R / ratio; e] with S = M + (velocity ratio C + K) / ratio. Large trees solve with ratio S block by block and
+have no matrices; where more couples than neighbours do, Python does it (docs/theory.md, 17).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy
+from sorosim.compiled import by_reference, call_python, kernel_in_place, kernel_lazy
 from sorosim.kernels.contacts import add_contacts
 from sorosim.kernels.dense_lu import lu_factor, lu_solve, lu_solve_vector, rank_factor, rank_solve
 from sorosim.kernels.evaluate import MASS, RESIDUAL, Evaluation, State, System, evaluate
@@ -60,6 +60,10 @@ N_STATES = 18
 # March.multiplier
 L, L_NEW, L_STEP, L_RIGHT, L_SCALE = range(5)
 
+# what Python is asked for with `March.solver`: factors of the step, or to solve for that row of March.state; errors of
+# loops along March.tangent.node; rates that follow a change of the step, or are projected
+SOLVE_FACTORS, ERRORS_ALONG, CHANGE_RATES, PROJECT_RATES = -1, -2, -3, -4
+
 # rows of which no more is left depend on others for sure: it is rounding
 RANK_TOLERANCE = 1e-14
 
@@ -82,6 +86,7 @@ class March(NamedTuple):
     G: np.ndarray  # (m, m) factors of E S^-1 A^T
     order: np.ndarray  # (2, m) int
     tangent: Tangent
+    solver: np.ndarray  # (1,) int: address of a Callback that solves in the place of `tangent`, or 0
     begin: State  # of the step: rows of `state`, and inputs at its end
     end: State
     out: Evaluation  # at the end of the step
@@ -171,21 +176,29 @@ def factor_step(model, march, ws):
         step_matrix(model, march)
         return factor(model, march)
     ratio, rate_ratio = ratios(march.number)
+    if march.solver[0] != 0:
+        march.number[FACTORED_RATIO], march.counts[FACTORED] = ratio, 1
+        return call_python(march.solver[0], SOLVE_FACTORS) != 0
     moving = not (is_zero(march.end.qd) and is_zero(march.out.qdd))
     loaded = march.external.wrench.shape[0] > 0
     march.number[FACTORED_RATIO], march.counts[FACTORED] = ratio, 1
     tree, known = model.system.tree, model.known
-    return factor_tangent(tree, known, rate_ratio, ratio, moving, loaded, False, ws, march.tangent) < 0
+    return factor_tangent(tree, known, rate_ratio, ratio, moving, loaded, False, False, ws, march.tangent) < 0
 
 
 @kernel_in_place
-def solve_step(model, march, x):
-    """Overwrite x (ndof,) with S^-1 x; with loops as `solve`."""
+def solve_step(model, march, row):
+    """Overwrite a row x (ndof,) of march.state with S^-1 x; with loops as `solve`."""
+    x = march.state[row]
     if not on_tree(march):
         solve(march, x)
         return
     for i in range(x.shape[0]):
         x[i] *= march.number[FACTORED_RATIO]
+    if march.solver[0] != 0:
+        if call_python(march.solver[0], row) == 0:
+            x[0] = nan
+        return
     solve_tangent(model.system.tree, march.tangent, x)
 
 
@@ -275,8 +288,11 @@ def change_step(model, march, ws) -> None:
     """
     number, state = march.number, march.state
     h, last = number[STEP], number[LAST_STEP]
-    if march.G.shape[0] > 0 and march.counts[PROJECT] == 0:
-        scale_drift((h / last) ** 2, march.begin, model, march, ws)
+    if march.multiplier.shape[1] > 0 and march.counts[PROJECT] == 0:
+        if march.solver[0] != 0:
+            call_python(march.solver[0], CHANGE_RATES)
+        else:
+            scale_drift((h / last) ** 2, march.begin, model, march, ws)
     for k in range(state.shape[1]):
         state[A, k] = state[QDD, k] + (h / last) * (state[A, k] - state[QDD, k])
     number[LAST_STEP] = h
@@ -305,6 +321,15 @@ def scale_drift(part, state, model, march, ws) -> None:
     for i in range(n):
         if not model.known[i]:
             state.qd[i] += x[i]
+
+
+@kernel_in_place
+def project_rates(model, march, ws):
+    """Let the rates at the end of the step keep the loops closed."""
+    if march.solver[0] != 0:
+        call_python(march.solver[0], PROJECT_RATES)
+    else:
+        scale_drift(0.0, march.end, model, march, ws)
 
 
 @kernel_in_place
@@ -365,9 +390,9 @@ def correct(model, march) -> float:
     x = state[CORRECTION]
     for i in range(n):
         x[i] = 0.0 if model.known[i] else -state[RESIDUE, i] / ratio
-    for i in range(march.G.shape[0]):
+    for i in range(march.multiplier.shape[1]):
         march.multiplier[L_RIGHT, i] = -march.out.closure.value[ERROR, i]
-    solve_step(model, march, x)
+    solve_step(model, march, CORRECTION)
     a_ratio, part, total = 1.0 / (number[BETA] * number[STEP] * number[STEP]), number[PART], 0.0
     for i in range(n):
         if model.known[i]:
@@ -378,7 +403,7 @@ def correct(model, march) -> float:
         state[QD_NEW, i] += rate_ratio * x[i]
         state[QDD_NEW, i] += ratio * x[i]
         state[A_NEW, i] += a_ratio * x[i]
-    for i in range(march.G.shape[0]):
+    for i in range(march.multiplier.shape[1]):
         march.multiplier[L_NEW, i] += part * ratio * march.multiplier[L_STEP, i]
     return sqrt(total / max(n - model.driven.shape[0], 1))
 
@@ -400,6 +425,8 @@ def error_of(model, march, ws) -> float:
         for i in range(n):
             change[i] = 0.0 if known[i] else c * (state[A_NEW, i] - state[A, i])
         mass_product(model.system.tree, ws, change, march.tangent.node, x)
+        if march.multiplier.shape[1] > 0:
+            call_python(march.solver[0], ERRORS_ALONG)
     for i in range(march.out.mass.shape[0]):
         total = 0.0
         for j in range(n):
@@ -413,7 +440,7 @@ def error_of(model, march, ws) -> float:
         march.multiplier[L_RIGHT, i] = 0.0
         for j in range(n):
             march.multiplier[L_RIGHT, i] += c * by_q[i, j] * (state[A_NEW, j] - state[A, j])
-    solve_step(model, march, x)
+    solve_step(model, march, WORK)
     total = 0.0
     for i in range(n):
         if not model.known[i]:

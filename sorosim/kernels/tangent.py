@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy
+from sorosim.kernels.couplings import Couplings, add_couplings, make_couplings
 from sorosim.kernels.dense_lu import lu_factor, lu_solve, lu_solve_vector
 from sorosim.kernels.derivatives import add_coupling, coupling_maps
 from sorosim.kernels.linalg import cholesky
@@ -80,10 +81,11 @@ class Tangent(NamedTuple):
     hanging: np.ndarray  # (n_segments, 3, 6, 6) [M, N, K] that blocks hand on to the node, eliminated
     node: np.ndarray  # (n_segments + 1, 18) scratch: wrenches p, then x
     square: np.ndarray  # (n_most^2,) scratch of a block
+    couplings: Couplings
 
 
-def make_tangent(tree: Tree) -> Tangent:
-    """Allocate for a tree, O(ndof)."""
+def make_tangent(tree: Tree, couplings: Couplings | None = None) -> Tangent:
+    """Allocate for a tree, O(ndof); without couplings none can be eliminated."""
     n_segments, ndof = len(tree.segment), len(tree.rows)
     branches = np.unique(tree.block[tree.block[:, BLOCK_PARENT] >= 0, BLOCK_PARENT])
     size = 18 * tree.segment[branches, N_COLUMNS]
@@ -93,17 +95,21 @@ def make_tangent(tree: Tree) -> Tangent:
         np.zeros(int((tree.block[:, BLOCK_N] ** 2).sum())), np.zeros(ndof, dtype=np.int64), np.zeros((ndof, 18)),
         np.zeros((ndof, 6)), np.zeros(int(size.sum())), place, np.zeros((n_segments, 3, 6, 6)),
         np.zeros((n_segments + 1, 18)), np.zeros(int(tree.block[:, BLOCK_N].max(initial=0)) ** 2),
+        couplings if couplings is not None else make_couplings(tree, 0, False),
     )  # fmt: skip
 
 
 @kernel_in_place
-def implicit_columns(moving, rate, acceleration, J, Jd, Jdd, Z):
-    """Z (18 n,) = [J; J' + v J; J'' + 2 v J' + s J]; J, J', J'' (6 n,) of a block, v and s the two factors."""
+def implicit_columns(moving, inertia, rate, acceleration, J, Jd, Jdd, Z):
+    """Z (18 n,) = [J; J' + v J; J'' + 2 v J' + s J]; J, J', J'' (6 n,) of a block, v and s the two factors.
+
+    inertia : without J' and J''.
+    """
     size = J.shape[0]
     Z_b, Z_c = Z[size : 2 * size], Z[2 * size :]
     for i in range(size):
-        Z[i], Z_b[i], Z_c[i] = J[i], rate * J[i], Jdd[i] + acceleration * J[i]
-    if moving:
+        Z[i], Z_b[i], Z_c[i] = J[i], rate * J[i], acceleration * J[i] + (0.0 if inertia else Jdd[i])
+    if moving and not inertia:
         for i in range(size):
             Z_b[i] += Jd[i]
             Z_c[i] += 2.0 * rate * Jd[i]
@@ -155,7 +161,7 @@ def add_sizes(J, W, n, terms):
 
 
 @kernel_lazy("spans")
-def local_equations(tree, b, known, rate, acceleration, moving, loaded, ws, tangent, terms) -> None:
+def local_equations(tree, b, known, rate, acceleration, moving, loaded, inertia, ws, tangent, terms) -> None:
     """Sum the equations of a block span by span, see kernels.spans; the sums of `factor_tangent` over its segments."""
     n, c0, square = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN], tree.block[b, SQUARE]
     A, width, flat = tangent.A[square : square + n * n].reshape(n, n), ws.wide.shape[1], ws.wide.reshape(-1)
@@ -197,24 +203,26 @@ def local_equations(tree, b, known, rate, acceleration, moving, loaded, ws, tang
             for tensor in range(3):
                 add_matrix(own[tensor], beyond[tensor])
             clear(W)
-            add_coadbar_columns(ws.twist[k, 2], S, m, 1.0, W)
-            implicit_columns(moving, rate, acceleration, J, Jd, Jdd, Z)
+            if not inertia:
+                add_coadbar_columns(ws.twist[k, 2], S, m, 1.0, W)
+            implicit_columns(moving, inertia, rate, acceleration, J, Jd, Jdd, Z)
             # what lies beyond the span acts on its last node
             add_node(beyond if k == end - 1 else own, True, m, J, Z, C_own, W)
             add_transposed_product(J, m, W, m, 1.0, A_own, 0, 0)
             add_sizes(J, W, m, sizes)
             add(W, W_sum)
-            coupling_maps(tree, k, ws, ws.twist[k, 2], H)
-            add_coupling(tree, k, H, Y_1, Y_2, A_own)
+            if not inertia:
+                coupling_maps(tree, k, ws, ws.twist[k, 2], H)
+                add_coupling(tree, k, H, Y_1, Y_2, A_own)
             if tangent.place[k] >= 0:
-                all_columns(tree, k, moving, rate, acceleration, ws, Z_all)
+                all_columns(tree, k, moving, inertia, rate, acceleration, ws, Z_all)
                 keep_columns(known[c0 : c0 + n], Z_all, tangent.Z[tangent.place[k] : tangent.place[k] + 18 * n])
         add_local_square(tree, first, A_own, 0, A)
         begun = first > tree.block[b, FIRST]
         if begun:
             work = tree.segment[first - 1, COLUMN_OFFSET]
             J_begin, y = ws.column[1, work : work + 6 * n], ws.wide[SPAN_COLUMNS + PRODUCTS, :n]
-            all_columns(tree, first - 1, moving, rate, acceleration, ws, Z_all)
+            all_columns(tree, first - 1, moving, inertia, rate, acceleration, ws, Z_all)
             for r in range(18):
                 largest = 0.0
                 for i in range(m):
@@ -243,11 +251,11 @@ def local_equations(tree, b, known, rate, acceleration, moving, loaded, ws, tang
 
 
 @kernel_in_place
-def all_columns(tree, k, moving, rate, acceleration, ws, Z):
+def all_columns(tree, k, moving, inertia, rate, acceleration, ws, Z):
     """Z (18 n,) of all coordinates of its block at node k, see `implicit_columns`."""
     n, work = tree.segment[k, N_COLUMNS], tree.segment[k, COLUMN_OFFSET]
     J, Jd = ws.column[1, work : work + 6 * n], ws.column[2, work : work + 6 * n]
-    implicit_columns(moving, rate, acceleration, J, Jd, ws.column[3, work : work + 6 * n], Z)
+    implicit_columns(moving, inertia, rate, acceleration, J, Jd, ws.column[3, work : work + 6 * n], Z)
 
 
 @kernel_in_place
@@ -267,22 +275,28 @@ def is_definite(A, terms, square):
 
 
 @kernel_lazy("local tangent")
-def factor_tangent(tree, known, rate, acceleration, moving, loaded, definite, ws, tangent) -> int:
+def factor_tangent(tree, known, rate, acceleration, moving, loaded, definite, inertia, ws, tangent) -> int:
     """Factors of T = R_q + v R_qd + s R_qdd from the tips to the base, after evaluate's task LINEARISE.
+
+    The equations of blocks that couplings keep are left as they are: A, C and V are no factors, but themselves.
 
     known (ndof,): coordinates with the rows and columns of the unit matrix; rate, acceleration : v and s; moving :
     whether anything moves, and J' is known; loaded : whether nodes have K_w; definite : whether the symmetric part of
-    the equations of every block must be positive definite, as they are if that of T is. Returns -1, or a coordinate of
-    the block whose equations are singular or not definite.
+    the equations of every block must be positive definite, as they are if that of T is; inertia : T = s R_qdd, without
+    the other two, with v = 0 and not loaded. Returns -1, or a coordinate of the block whose equations are singular or
+    not definite.
     """
-    H, Y_1, Y_2 = ws.scratch[10:14], ws.wide[1], ws.wide[2]
+    H, Y_1, Y_2, couplings = ws.scratch[10:14], ws.wide[1], ws.wide[2], tangent.couplings
     for k in range(tree.segment.shape[0]):
         if tangent.place[k] >= 0:
             for tensor in range(3):
                 clear_matrix(tangent.hanging[k, tensor])
+                if couplings.passed.shape[0] > 0:
+                    clear_matrix(couplings.passed[k, tensor])
     for b in range(tree.block.shape[0] - 1, -1, -1):
         n, c0, base = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_PARENT]
-        first, size, square = tree.block[b, FIRST], 6 * n, tree.block[b, SQUARE]
+        first, size, square, kept = tree.block[b, FIRST], 6 * n, tree.block[b, SQUARE], couplings.kept[b] != 0
+        hands_on = couplings.passed[base] if kept else tangent.hanging[base]
         A = tangent.A[square : square + n * n].reshape(n, n)
         C, V, W = tangent.C[c0 : c0 + n], tangent.V[c0 : c0 + n], ws.wide[0, :size]
         terms = ws.wide[6, :n]
@@ -290,13 +304,13 @@ def factor_tangent(tree, known, rate, acceleration, moving, loaded, definite, ws
         for i in range(n):
             for j in range(n):
                 at = square + i * n + j
-                A[i, j] = -(ws.internal[0, at] + rate * ws.internal[1, at])
+                A[i, j] = 0.0 if inertia else -(ws.internal[0, at] + rate * ws.internal[1, at])
                 terms[j] = max(terms[j], abs(A[i, j]))
         clear_matrix(C)
         clear_matrix(V)
         is_local = tree.block[b, IS_LOCAL] != 0
         if is_local:
-            local_equations(tree, b, known, rate, acceleration, moving, loaded, ws, tangent, terms)
+            local_equations(tree, b, known, rate, acceleration, moving, loaded, inertia, ws, tangent, terms)
         for k in range(first, tree.block[b, END]):
             hangs = tangent.place[k] >= 0
             if n > 0 and not is_local:
@@ -305,10 +319,11 @@ def factor_tangent(tree, known, rate, acceleration, moving, loaded, definite, ws
                 Z = ws.wide.reshape(-1)[3 * ws.wide.shape[1] : 3 * ws.wide.shape[1] + 3 * size]
                 # of the wrench that the segment hands on: J^T adbar_FC S
                 clear(W)
-                add_coadbar_columns(ws.twist[k, 2], S, n, 1.0, W)
+                if not inertia:
+                    add_coadbar_columns(ws.twist[k, 2], S, n, 1.0, W)
                 if loaded or hangs or tree.segment[k, MASSLESS_END] == 0:
                     Jd, Jdd = ws.column[2, work : work + size], ws.column[3, work : work + size]
-                    implicit_columns(moving, rate, acceleration, J, Jd, Jdd, Z)
+                    implicit_columns(moving, inertia, rate, acceleration, J, Jd, Jdd, Z)
                     node_tensors(tree, k, loaded, ws, tangent, ws.scratch[15:18])
                     add_node(ws.scratch[15:18], loaded or hangs, n, J, Z, C, W)
                     if hangs:
@@ -318,22 +333,26 @@ def factor_tangent(tree, known, rate, acceleration, moving, loaded, definite, ws
                 for j in range(n):
                     for r in range(6):
                         V[j, r] += W[r * n + j]
-                if tree.segment[k, KIND] == GENERAL:
+                if tree.segment[k, KIND] == GENERAL and not inertia:
                     coupling_maps(tree, k, ws, ws.twist[k, 2], H)
                     add_coupling(tree, k, H, Y_1[:size], Y_2[:size], A)
             if base >= 0:
                 for tensor in range(3):
                     for r in range(6):
                         if tensor < 2 or loaded:
-                            add(ws.tensor[k, tensor, r], tangent.hanging[base, tensor, r])
+                            add(ws.tensor[k, tensor, r], hands_on[tensor, r])
                         if hangs:
-                            add(tangent.hanging[k, tensor, r], tangent.hanging[base, tensor, r])
+                            add(tangent.hanging[k, tensor, r], hands_on[tensor, r])
+        if couplings.first[b] >= 0:
+            add_couplings(tree, known, b, rate, moving, ws, couplings, A, C, V, hands_on, terms)
         for i in range(n):
             if known[c0 + i]:
                 isolate(A, i)
                 clear(C[i])
                 clear(V[i])
                 terms[i] = 1.0
+        if kept:
+            continue
         if definite and not is_definite(A, terms, tangent.square):
             return c0
         failed = lu_factor(A, tangent.pivot[c0 : c0 + n])
@@ -369,7 +388,14 @@ def keep_columns(known, Z, out):
 @kernel_lazy("local tangent")
 def solve_tangent(tree, tangent, x) -> None:
     """Overwrite x (ndof,) with T^-1 x, by the factors of `factor_tangent`."""
-    node = tangent.node
+    eliminate(tree, tangent, x)
+    substitute(tree, tangent, x)
+
+
+@kernel_lazy("local tangent")
+def eliminate(tree, tangent, x) -> None:
+    """From the tips to the base: x (ndof,) becomes z, of kept blocks what is left of their right-hand sides."""
+    node, kept = tangent.node, tangent.couplings.kept
     clear_matrix(node)
     for b in range(tree.block.shape[0] - 1, -1, -1):
         n, c0, base = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_PARENT]
@@ -384,15 +410,22 @@ def solve_tangent(tree, tangent, x) -> None:
                     own[j] -= J[j] * p[r]
                 if base >= 0:
                     above[r] += p[r]
+        if kept[b] != 0:
+            continue
         lu_solve_vector(tangent.A[square : square + n * n].reshape(n, n), tangent.pivot[c0 : c0 + n], own)
         if base >= 0:
             for j in range(n):
                 add_scaled(own[j], tangent.V[c0 + j], above[:6])
 
+
+@kernel_lazy("local tangent")
+def substitute(tree, tangent, x) -> None:
+    """From the base to the tips: x (ndof,) becomes dq; that of kept blocks is there already."""
+    node, kept = tangent.node, tangent.couplings.kept
     for b in range(tree.block.shape[0]):
         n, c0, base = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_PARENT]
         own, above = x[c0 : c0 + n], node[base]
-        if base >= 0:
+        if base >= 0 and kept[b] == 0:
             for j in range(n):
                 C = tangent.C[c0 + j]
                 own[j] -= along(C, above) + along(C[6:], above[6:]) + along(C[12:], above[12:])

@@ -29,6 +29,7 @@ from sorosim.kernels.signals import DATA_BEGIN, signal_workspace
 from sorosim.kernels.surfaces import OVERFLOW
 from sorosim.kernels.tangent import make_tangent
 from sorosim.simulation.balance import WorkIntegral
+from sorosim.simulation.sparse_steps import SparseSteps
 from sorosim.solvers.base import OdeProblem, OdeSolution, Reporter, by_event, crosses, without_rate
 
 # steps between two looks of Python: at reports, interrupts
@@ -85,6 +86,7 @@ class Marching:
         self.active: _MarchRun | None = None  # under way
         self.damps = method != "newmark"
         self.rtol = 1.0
+        self.sparse: SparseSteps | None = None  # where Python solves the linear systems of steps
 
     def limitation(self) -> str:
         """Why the method is unfit for this problem, in words; "" if it is not."""
@@ -109,7 +111,7 @@ class Marching:
         """State and workspace; on_tree: without matrices."""
         engine = self.system.robot.engine
         n, n_rows, n_inputs = engine.ndof, engine.loop_layout.m, engine.n_actuators
-        full, tree = 0 if on_tree else n, engine.tree
+        full, looped, tree = 0 if on_tree else n, 0 if on_tree else n_rows, engine.tree
         loading = engine.loading
         signals = [inputs, self.system.driven, loading.packed.signals]
         depth = max([loading.depth, *(signal_workspace(motion.arrays).shape[0] for motion in signals)])
@@ -118,8 +120,8 @@ class Marching:
         shapes = (
             (m.N_NUMBERS,), (m.N_COUNTS,), (m.N_STATES, n), (5, n_rows), (len(inputs.signals), 3),
             (len(self.system.driven.signals), 3), (len(loading.packed.signals.signals), 3),
-            (len(self.system.partition.driven), 6), (full, full), (full,), (n, n_rows), (n_rows, n_rows), (2, n_rows),
-            (n_inputs,), (3,), (5, n_rows, n),
+            (len(self.system.partition.driven), 6), (full, full), (full,), (full, looped), (looped, looped), (2, looped),
+            (n_inputs,), (3,), (5, n_rows, full),
         )  # fmt: skip
         memory = np.zeros(sum(map(prod, shapes)))
         ends = np.cumsum([prod(shape) for shape in shapes])[:-1]
@@ -139,7 +141,7 @@ class Marching:
         out = Evaluation(np.zeros(n), *matrices, state[m.QDD_NEW], closure._replace(matrix=matrix), saddle)
         own: Any = (part.copy() for part in matrices)
         return March._make((
-            *parts[:13], make_tangent(tree), begin, end, out,
+            *parts[:13], make_tangent(tree), np.zeros(1, dtype=np.int64), begin, end, out,
             out._replace(mass=np.zeros((full, full)), qdd=state[m.QDD]),
             Evaluation._make((np.zeros(n), *own, state[m.QDD_BEGIN], *engine.make_closure())),
             external, np.zeros((depth, 3)), memory,
@@ -156,8 +158,11 @@ class Marching:
             inputs = inputs.from_sample(t0)
         loading = engine.loading
         external = bool(inputs.callables or loading.packed.signals.callables or loading.others or loading.actuators)
-        state = self.state(inputs, self.system.robot.engine.solves_along_tree)
-        model = self.model(inputs)
+        on_tree = engine.steps_without_matrices
+        state, model = self.state(inputs, on_tree), self.model(inputs)
+        self.sparse = SparseSteps(engine) if on_tree and not engine.has_local_tangent else None
+        if self.sparse is not None:
+            self.sparse.start(model, state)
         with np.errstate(all="ignore"):  # inputs may be absurd: then the first step fails
             if not self.begin(state, problem, t0, end, external):
                 return without_rate(problem)
@@ -174,7 +179,7 @@ class Marching:
 
     def begin(self, state: March, problem: OdeProblem, t0: float, end: float, external: bool) -> bool:
         """Consistent accelerations and multipliers at the start, and the first step; False: there are none."""
-        system, number = self.system, state.number
+        system, number, engine = self.system, state.number, self.system.robot.engine
         q, qd, qdd = system.coordinates(t0, problem.x0)
         evaluation = system.forward(task.FORWARD, t0, q, qd, qdd)
         if not np.isfinite(evaluation.qdd).all():
@@ -199,6 +204,9 @@ class Marching:
         state.counts[m.STEPS_LEFT] = int(max(min(steps, MOST_STEPS), 1))  # accelerations may be absurd
         number[m.STEP] = number[m.LAST_STEP] = number[m.PREVIOUS] = left / state.counts[m.STEPS_LEFT]
         state.counts[m.MOST_RANK] = int(system.closing[2])
+        if self.sparse is not None and engine.loop_layout.m:
+            saddle = evaluation.saddle
+            self.sparse.choose_rows(saddle.order[: int(saddle.regularity[0])])
         a, v = self.starting_values(t0, problem.x0, number[m.STEP], evaluation)
         for row, values in ((m.Q, q), (m.QD, v), (m.QDD, evaluation.qdd), (m.A, a), (m.A_OLD, a)):
             state.state[row] = values
@@ -274,13 +282,19 @@ class _MarchRun:
         """Some steps; Python computes inputs and loads where the march returns for them."""
         arguments = self.model, self.state, self.engine.workspace, self.next_rows, max_steps
         advance = self.engine.prepared(march, arguments)
-        while (code := int(advance(*arguments))) == codes.NEEDS_PYTHON:
+        while (code := self.checked(advance(*arguments))) == codes.NEEDS_PYTHON:
             number, s = self.state.number, self.state.state
             t = float(number[m.TIME] + number[m.STEP])
             self.state.end.u[:] = self.method.system.inputs.value(t)
             self.evaluate_python(t, s[m.Q_NEW], s[m.QD_NEW])
         if code == codes.FINISHED and len(self.next_rows.t) < len(self.rows.t):
             return codes.AT_SAMPLE
+        return code
+
+    def checked(self, code: int) -> int:
+        """A code of kernels.march, if nothing was raised on the way."""
+        if self.method.sparse is not None:
+            self.method.sparse.callback.check()
         return int(code)
 
     def evaluate_python(self, t: float, q: Array, qd: Array) -> None:

@@ -36,7 +36,7 @@ def solve(engine, q, qd, qdd, u, known, rate, acceleration, right, definite=Fals
     engine.evaluate(task.LINEARISE, q, qd, qdd, u)
     tangent, loaded = make_tangent(engine.tree), bool(engine.loading)
     moving = bool(qd.any() or qdd.any())
-    arguments = known, rate, acceleration, moving, loaded, definite, engine.workspace, tangent
+    arguments = known, rate, acceleration, moving, loaded, definite, False, engine.workspace, tangent
     failed = factor_tangent(engine.tree, *arguments)
     out = np.ascontiguousarray(right.T.copy())
     for x in out if failed < 0 else ():

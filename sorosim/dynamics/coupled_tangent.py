@@ -1,0 +1,165 @@
+"""Linear systems of trees in which more couples than neighbours do: contacts, springs, loops (docs/theory.md, 17).
+
+What lies between couplings of several blocks is one sparse system, which SuperLU factors; the rest is eliminated along
+the tree.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csc_array
+from scipy.sparse.linalg import splu
+
+from sorosim.arrays import Array, IntArray, Mask
+from sorosim.engine.engine import Engine
+from sorosim.kernels.couplings import (
+    N_NODES,
+    assemble,
+    gather_couplings,
+    gather_loops,
+    make_couplings,
+    place_couplings,
+)
+from sorosim.kernels.external import ExternalForces
+from sorosim.kernels.loop_joint import FIRST_ROW
+from sorosim.kernels.loops import Closure
+from sorosim.kernels.surfaces import LINKED
+from sorosim.kernels.tangent import eliminate, factor_tangent, make_tangent, substitute
+from sorosim.kernels.tree import BLOCK_COLUMN, BLOCK_N
+
+# where there was no room, there is for more by this factor
+GROWTH = 1.5
+
+
+class Entries(NamedTuple):
+    """Room for the entries of a sparse matrix, and its size (1,)."""
+
+    value: Array
+    row: IntArray
+    column: IntArray
+    size: IntArray
+
+
+def _make_entries(n: int) -> Entries:
+    return Entries(np.zeros(n), np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64), np.zeros(1, dtype=np.int64))
+
+
+class SparseFactors:
+    """Factors of a sparse matrix; the order of its columns is found anew only where its pattern is another one."""
+
+    def __init__(self) -> None:
+        self._pattern: tuple[IntArray, IntArray] | None = None
+        self._lu: Any = None
+        self._place: IntArray | None = None  # of each column in the factored matrix, where that is ordered before
+
+    def factor(self, value: Array, row: IntArray, column: IntArray, size: int) -> bool:
+        """Factors of the sum of entries; whether the matrix is regular."""
+        if not np.isfinite(value).all():
+            return False
+        same = self._pattern is not None and all(map(np.array_equal, self._pattern, (row, column)))
+        if not same:
+            self._pattern, self._place = (row.copy(), column.copy()), None
+        elif self._place is None:
+            self._place = self._lu.perm_c.astype(np.int64)
+        if self._place is not None:
+            column = self._place[column]
+        try:
+            matrix = csc_array((value, (row, column)), shape=(size, size))
+            self._lu = splu(matrix, permc_spec="COLAMD" if self._place is None else "NATURAL")
+        except RuntimeError:  # exactly singular
+            self._pattern = None
+            return False
+        return True
+
+    def solve(self, right: Array) -> Array:
+        """Solution (n,)."""
+        x: Array = self._lu.solve(right)
+        return x if self._place is None else x[self._place]
+
+
+class CoupledTangent:
+    """T dq - A^T l = r, E dq = e of an engine; T = R_q + v R_qd + s R_qdd, A and E of its loops. By one thread."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine, self._factors = engine, SparseFactors()
+        self.tangent = make_tangent(engine.tree, make_couplings(engine.tree, 0))
+        self._entries = _make_entries(0)
+        self._sparse, self._first_loop = False, 0
+        self.independent = np.ones(engine.loop_layout.m, dtype=np.int64)  # rows of loops
+
+    def factor(
+        self, external: ExternalForces, closure: Closure, known: Mask, rate: float, acceleration: float, *,
+        moving: bool, definite: bool = False, inertia: bool = False,
+    ) -> bool:  # fmt: skip
+        """Factors, after evaluate's task LINEARISE_CLOSED with these arrays; whether the matrix is regular.
+
+        The other arguments are those of `kernels.tangent.factor_tangent`; under `inertia`, with s = 1, loops constrain
+        accelerations, A dq = e.
+        """
+        engine, tree, ws = self.engine, self.engine.tree, self.engine.workspace
+        n_loops = len(engine.loops.row)
+        most = int(external.contact.counts[LINKED]) + len(external.pair) + n_loops
+        if most > len(self.tangent.couplings.n_rows):
+            self.tangent = self.tangent._replace(couplings=make_couplings(tree, int(GROWTH * most)))
+        couplings = self.tangent.couplings
+        n = 0 if inertia else int(self._call(gather_couplings, tree, external, couplings))
+        if n_loops:
+            self._call(gather_loops, engine.loops, closure, ws, inertia, n, couplings)
+        self._first_loop, n = n, n + n_loops
+        actuators, workspace = engine.rod_actuators, external.actuators
+        self._sparse = bool(self._call(place_couplings, tree, actuators, workspace, inertia, n, ws, couplings))
+        loaded = not inertia and bool(len(external.wrench) or n_loops)
+        failed = self._call(
+            factor_tangent, tree, known, rate, acceleration, moving, loaded, definite, inertia, ws, self.tangent
+        )
+        if failed >= 0 or not self._sparse:
+            return bool(failed < 0)
+        order = np.lexsort(couplings.block[:n].T).astype(np.int64)
+        state = known, rate, moving, inertia, n, order, ws, self.tangent
+        system = tree, actuators, workspace, engine.loops, self.independent, *state
+        while (count := int(self._call(assemble, *system, *self._entries))) > len(self._entries.value):
+            self._entries = _make_entries(int(GROWTH * count))
+        self._number()
+        entries = self._entries
+        return self._factors.factor(
+            entries.value[:count], entries.row[:count], entries.column[:count], int(entries.size[0])
+        )
+
+    def _call(self, function: Any, *arguments: Any) -> Any:
+        return self.engine.prepared(function, arguments)(*arguments)
+
+    def _number(self) -> None:
+        """Where the coordinates of kept blocks, and the multipliers, are among the unknowns."""
+        tree, couplings, n_loops = self.engine.tree, self.tangent.couplings, len(self.engine.loops.row)
+        blocks = np.flatnonzero(couplings.kept)
+        size, first = tree.block[blocks, BLOCK_N], tree.block[blocks, BLOCK_COLUMN]
+        inside = np.arange(size.sum()) - np.repeat(np.cumsum(size) - size, size)
+        self._coordinates = np.repeat(first, size) + inside
+        self._unknowns = np.repeat(couplings.at[blocks], size) + inside
+        loops = slice(self._first_loop, self._first_loop + n_loops)
+        begin = couplings.at[len(tree.block) + len(tree.segment) :][loops] + 6 - self.engine.loops.row[:, FIRST_ROW]
+        self._multipliers = np.repeat(begin, couplings.n_rows[loops] - 6) + np.arange(len(self.independent))
+
+    def solve(self, x: Array, error: Array | None = None, multiplier: Array | None = None) -> None:
+        """Overwrite x (ndof,), the r above, with dq; with loops, e = error (m,), and multiplier (m,) becomes l."""
+        self._call(eliminate, self.engine.tree, self.tangent, x)
+        if self._sparse:
+            right = np.zeros(int(self._entries.size[0]))
+            right[self._unknowns] = x[self._coordinates]
+            if error is not None:
+                right[self._multipliers] = np.where(self.independent, -error, 0.0)
+            found = self._factors.solve(right)
+            x[self._coordinates] = found[self._unknowns]
+            if multiplier is not None:
+                multiplier[:] = found[self._multipliers]
+        self._call(substitute, self.engine.tree, self.tangent, x)
+
+    def errors_along(self, node: Array) -> Array:
+        """E dx (m,) from the displacements (n, 6 or more) of all nodes along dx."""
+        couplings, first = self.tangent.couplings, self._first_loop
+        loops = slice(first, first + len(self.engine.loops.row))
+        moved = np.where(couplings.node[loops, :, None] >= 0, node[couplings.node[loops], :6], 0.0)
+        rows = couplings.map[loops, 1] @ moved.reshape(-1, 6 * N_NODES, 1)
+        return np.concatenate([row[6:n, 0] for row, n in zip(rows, couplings.n_rows[loops], strict=True)])

@@ -1,0 +1,80 @@
+"""Linear systems of implicit steps of large robots whose distant parts are coupled (docs/theory.md, 17)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sorosim.arrays import IntArray
+from sorosim.compiled import Callback
+from sorosim.dynamics.coupled_tangent import CoupledTangent
+from sorosim.engine.engine import Engine
+from sorosim.kernels import newmark as m
+from sorosim.kernels.evaluate import LINEARISE_CLOSED, evaluate
+from sorosim.kernels.loops import RATE
+from sorosim.kernels.newmark import March, Model
+
+
+class SparseSteps:
+    """What compiled steps ask Python for: factors and solutions of their linear systems."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine, self.tangent = engine, CoupledTangent(engine)
+        # of inertia, for rates; made where loops want it
+        self.inertia = CoupledTangent(engine) if len(engine.loops.row) else self.tangent
+        self.callback = Callback(self._answer)
+        self.model: Model
+        self.march: March
+
+    def start(self, model: Model, march: March) -> None:
+        """The records of an integration; solvers are asked for by `march` from now on."""
+        self.model, self.march = model, march
+        march.solver[0] = self.callback.address
+
+    def choose_rows(self, independent: IntArray) -> None:
+        """Numbers of independent rows of loops; the multipliers of the others are zero."""
+        for tangent in (self.tangent, self.inertia):
+            tangent.independent[:] = 0
+            tangent.independent[independent] = 1
+        self.march.counts[m.RANK] = self.march.counts[m.MOST_RANK] = len(independent)
+
+    def _answer(self, what: int) -> bool:
+        march, number = self.march, self.march.number
+        if what == m.SOLVE_FACTORS:
+            return self._factor()
+        if what == m.ERRORS_ALONG:
+            march.multiplier[m.L_RIGHT] = self.tangent.errors_along(march.tangent.node)
+        elif what == m.CHANGE_RATES:
+            return self._scale_drift((number[m.STEP] / number[m.LAST_STEP]) ** 2, march.begin, march.state[m.QDD])
+        elif what == m.PROJECT_RATES:
+            return self._scale_drift(0.0, march.end, march.state[m.QDD_NEW])
+        else:
+            self.tangent.solve(march.state[what], march.multiplier[m.L_RIGHT], march.multiplier[m.L_STEP])
+            march.multiplier[m.L_STEP] /= number[m.FACTORED_RATIO]
+        return True
+
+    def _factor(self) -> bool:
+        """Factors of the step, from what was evaluated last."""
+        march = self.march
+        alpha_m, alpha_f, beta, gamma, _ = march.number[m.ALPHA_M : m.BETA_OLD + 1]
+        h, ratio = march.number[m.STEP], float(march.number[m.FACTORED_RATIO])
+        moving = bool(march.end.qd.any() or march.out.qdd.any())
+        return self.tangent.factor(
+            march.external, march.out.closure, self.model.known, float(gamma / (beta * h)), ratio, moving=moving
+        )
+
+    def _scale_drift(self, part: float, state: Any, qdd: Any) -> bool:
+        """As `kernels.newmark.scale_drift`."""
+        march, ws = self.march, self.engine.workspace
+        out = march.out._replace(qdd=qdd, tau=np.empty(len(qdd)))
+        arguments = self.model.system, LINEARISE_CLOSED, state, march.external, ws, out
+        self.engine.prepared(evaluate, arguments)(*arguments)
+        if not self.inertia.factor(
+            march.external, out.closure, self.model.known, 0.0, 1.0, moving=False, inertia=True
+        ):
+            return False
+        x, error = np.zeros(len(qdd)), (part - 1.0) * out.closure.value[RATE]
+        self.inertia.solve(x, error, np.empty(len(error)))
+        state.qd[~self.model.known] += x[~self.model.known]
+        return True
