@@ -275,7 +275,7 @@ class Engine:
         return self.loading.nearest(self.external, self.workspace, reach)
 
     def contact_clearance(self, q: Array, reach: float, loads: Container[str]) -> tuple[float, float]:
-        """Smallest gap of some loads up to `reach` [m], and how far middles of surfaces are passed, `Loading.inside`."""
+        """Smallest gap of some loads up to `reach` [m], and how far middles of surfaces are passed: `inside`."""
         gaps = self.contact_gaps(q, reach)
         gap = min(gap for name, gap in gaps.items() if name in loads)
         return min(gap, reach), self.loading.inside(self.external)
