@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from copy import copy
 from dataclasses import replace
 from functools import cached_property, lru_cache
@@ -278,6 +278,12 @@ class Engine:
         """Smallest gap of each contact by name, up to `reach`; negative where surfaces touch."""
         self.sweep(q, self.zero_rates, POSES)
         return self.loading.nearest(self.external, self.workspace, reach)
+
+    def contact_clearance(self, q: Array, reach: float, loads: Container[str]) -> tuple[float, float]:
+        """Smallest gap of some loads up to `reach` [m], and how far middles of surfaces are passed: `inside`."""
+        gaps = self.contact_gaps(q, reach)
+        gap = min(gap for name, gap in gaps.items() if name in loads)
+        return min(gap, reach), self.loading.inside(self.external)
 
     def evaluate(
         self, what: int, q: Array, qd: Array, qdd: Array, u: Array, t: float = 0.0, scale: float = 1.0,

@@ -341,6 +341,28 @@ class Loading:
             external.contact.reach[0] = 0.0
         return dict(zip(self._groups, map(float, external.contact.nearest), strict=True))
 
+    def inside(self, external: ExternalForces) -> float:
+        """The largest penetration of the contacts that were found last, over the one at which their middles meet.
+
+        A wall without thickness has its middle on its surface; what is seen from one side only has none.
+        """
+        n = int(external.contact.counts[sf.ACTIVE])
+        entry, gap = external.contact.entry[:n], external.contact.value[:n, sf.DISTANCE]
+        of_cores, of_solids = self._half_thicknesses
+        core, other = entry[:, sf.CORE], entry[:, sf.OTHER]
+        return float(np.max(-gap / (of_cores[core] + np.append(of_cores, of_solids[::-1])[other]), initial=0.0))
+
+    @cached_property
+    def _half_thicknesses(self) -> tuple[Array, Array]:
+        """Half of the thickness of each core and of each solid [m]; infinite for those that are seen from one side."""
+        surfaces = self.packed.laws.surfaces
+        skins = [skin for law in self.compiled.values() for group in law.contacts for skin in group.skins]
+        of_skins, is_rod = np.array([[skin.half_thickness, skin.is_rod] for skin in skins]).T
+        at, own = surfaces.core[:, sf.CORE_AT], surfaces.core[:, sf.CORE_SURFACE]
+        last = np.where(surfaces.core[:, sf.FORM] == sf.SEGMENT, sf.RADIUS_1, sf.RADIUS_0)
+        radius = 0.5 * (surfaces.value[at + sf.RADIUS_0] + surfaces.value[at + last])
+        return np.where(is_rod[own] > 0.0, radius, of_skins[own]), of_skins[surfaces.solid[:, sf.SOLID_SURFACE]]
+
     @cached_property
     def _groups(self) -> list[str]:
         """Name of the load of each group of surfaces."""

@@ -9,6 +9,7 @@ import scipy.linalg
 
 from sorosim.arrays import Array, IntArray
 from sorosim.equations.system import elastic_weight, mass_weight
+from sorosim.errors import ModelError
 from sorosim.kernels import evaluate as task
 from sorosim.loads.contact import BoundContact
 from sorosim.robot import Robot
@@ -19,6 +20,8 @@ SHARE = 0.01
 HARD = 10.0
 # stiffness over the necessary one, above which it is a mistake
 NEEDLESS = 1e4
+# surfaces whose middles are passed by this part pass through each other
+PASSING = 0.75
 # penetration above this part of half of the thickness of what touches is deep
 DEEP = 0.25
 
@@ -43,6 +46,71 @@ def contacts_of(robot: Robot) -> dict[str, BoundContact]:
 def thinnest(contact: BoundContact) -> float:
     """Half of the least thickness of the surfaces of a contact [m]; infinite if no surface has a thickness."""
     return min(skin.thickness for skin in contact.group.skins)
+
+
+class Passage:
+    """Whether surfaces of a robot pass through each other as it moves.
+
+    Motions are followed in parts so short that no surface gets from one side of another to the other unseen: on the way
+    the middles of both come closer than a quarter of their distance in contact.
+    """
+
+    def __init__(self, robot: Robot) -> None:
+        self._robot, contacts = robot, contacts_of(robot)
+        self._distance = {
+            name: distance for name, load in contacts.items() if np.isfinite(distance := load.group.least_distance)
+        }
+        nodes = [load.nodes for name, load in contacts.items() if name in self._distance]
+        self._nodes = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *nodes]))
+        self._unseen = (1.0 - PASSING) * min(self._distance.values(), default=np.inf)
+
+    def __bool__(self) -> bool:
+        """Whether any surfaces could."""
+        return bool(self._distance)
+
+    def happens(self, begin: Array, end: Array) -> bool:
+        """Whether they do, or may do, on the straight way between two coordinates (ndof,)."""
+        if not (np.isfinite(begin).all() and np.isfinite(end).all()):
+            return True
+        q, way, done, part = begin, end - begin, 0.0, 1.0
+        here, target = self._places(begin), self._places(end)
+        gap, inside = self._clearance(begin, _farthest(here, target))
+        allowed = max(PASSING, inside)
+        while gap < 2.0 * (left := _farthest(here, target)):
+            # both sides may move
+            longest, part = max(self._unseen, 0.5 * gap), min(part, 1.0 - done)
+            if left <= longest:
+                part = 1.0 - done
+            q = begin + (done + part) * way
+            while (moved := _farthest(here, there := self._places(q))) > longest:
+                part *= max(0.8 * longest / moved, 0.1)
+                q = begin + (done + part) * way
+            here, done, part = there, done + part, 2.0 * part
+            gap, inside = self._clearance(q, left)
+            if inside > allowed:
+                return True
+            if done >= 1.0:
+                break
+        return False
+
+    def _places(self, q: Array) -> Array:
+        return self._robot.engine.poses(self._nodes, q, np.zeros_like(q))[0][:, :3, 3]
+
+    def _clearance(self, q: Array, farthest: float) -> tuple[float, float]:
+        """Smallest gap, up to what matters, and how far middles are passed; infinite where it is not known."""
+        reach = 2.0 * farthest
+        while True:
+            try:
+                return self._robot.engine.contact_clearance(q, reach, self._distance)
+            except ModelError:  # too many contacts to evaluate
+                if reach <= self._unseen:
+                    return 0.0, np.inf
+                reach *= 0.25
+
+
+def _farthest(here: Array, there: Array) -> float:
+    """How far the place (n, 3) moves that moves farthest [m]."""
+    return float(np.linalg.norm(here - there, axis=1).max())
 
 
 def deep_contacts(robot: Robot, q: Array) -> list[str]:

@@ -14,12 +14,12 @@ from sorosim.dynamics.arguments import by_coordinate
 from sorosim.engine.loading import StickState
 from sorosim.equations import failure
 from sorosim.equations.callbacks import StaticCallbacks
-from sorosim.equations.contact_check import contacts_of, thinnest, total_mass
+from sorosim.equations.contact_check import Passage, total_mass
 from sorosim.equations.plausibility import implausible_states, left_free
 from sorosim.equations.system import StaticSystem
 from sorosim.equilibria.along_tree import solve_along_tree
 from sorosim.equilibria.assembly import close_if_possible, open_loops
-from sorosim.errors import ConvergenceError, InputError, ModelError
+from sorosim.errors import ConvergenceError, InputError
 from sorosim.options import StaticsArguments, checked
 from sorosim.results.result import Equilibrium, InitialState, Run
 from sorosim.robot import Robot, check_robot
@@ -91,7 +91,8 @@ def statics(
     driven displacements together) is raised from zero along the curve of equilibria, through folds. From an unstable
     equilibrium, or one that the forces cannot reach from the start, a descent of the potential leads to a stable one:
     Newton's method in a trust region, which uses negative curvature. Robots with contacts descend from the start at
-    once, in steps so short that surfaces do not pass through each other. Large trees without contacts and loops descend
+    once, in steps on whose way no surfaces pass through each other; where there are none such, or loops could be closed
+    only by passing, `message` says so. Large trees without contacts and loops descend
     from the start at once, too, in time and memory that grow linearly (docs/theory.md, 17); of them `tangent_stiffness`
     and `stable` are formed when they are asked for. Under friction (`sticking`), and where the
     equilibrium flutters, the first one stays. `message` reports all this, whether the equilibrium is neutral,
@@ -121,7 +122,7 @@ def statics(
             and (may_tunnel := tunnelling_test(system))
             and may_tunnel(requested_start[free], 1.0, start[free], 1.0)
         ):
-            jumped = "; closing the loops moved what may touch far, perhaps through each other: look at the start (q0)"
+            jumped = "; closing the loops moved surfaces through each other: start from closed loops (q0)"
     if robot.engine.solves_along_tree and sticking is None and options["jacobian"] == "analytic":
         solution, no_forces = solve_along_tree(system, start, follow_curve, options["stable"])
     else:
@@ -365,32 +366,10 @@ def follow(
 
 
 def tunnelling_test(system: Any) -> Callable[[Array, float, Array, float], bool] | None:
-    """A test whether a surface may have tunnelled through another between two states; None without contacts.
+    """A test whether surfaces pass through each other between two states; None where none can.
 
     `system` has a robot, and coordinates q(x, load).
     """
-    robot = system.robot
-    contacts = contacts_of(robot).values()
-    clearance = min((thinnest(contact) for contact in contacts), default=np.inf)
-    if not np.isfinite(clearance):
+    if not (passage := Passage(system.robot)):
         return None
-    nodes = np.unique(np.concatenate([contact.nodes for contact in contacts]))
-    zero = np.zeros(robot.ndof)
-
-    def may_tunnel(x: Array, load: float, y: Array, other_load: float) -> bool:
-        states = system.q(x, load), system.q(y, other_load)
-        if not all(np.isfinite(q).all() for q in states):
-            return True
-        a, b = (robot.engine.poses(nodes, q, zero)[0][:, :3, 3] for q in states)
-        displacement = float(np.linalg.norm(a - b, axis=1).max())
-        if displacement <= clearance:
-            return False
-        # surfaces farther apart than this cannot have met; both sides may have moved
-        try:
-            return any(
-                min(robot.engine.contact_gaps(q, 2.0 * displacement).values()) < 2.0 * displacement for q in states
-            )
-        except ModelError:  # too many contacts to evaluate
-            return True
-
-    return may_tunnel
+    return lambda x, load, y, other_load: passage.happens(system.q(x, load), system.q(y, other_load))

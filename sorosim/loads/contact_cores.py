@@ -75,6 +75,11 @@ class Skin:
         """Nodes that it is on, -1 the world."""
         return [node for core in self.cores for node in core.nodes] + [solid.node for solid in self.solids]
 
+    @property
+    def half_thickness(self) -> float:
+        """Distance from its surface to its middle [m]: zero of sheets, infinite of what is seen from one side."""
+        return 0.0 if any(solid.kind == solids.SHEET for solid in self.solids) else self.thickness
+
 
 @dataclass(frozen=True, eq=False)
 class ContactGroup:
@@ -115,6 +120,16 @@ class ContactGroup:
         if not meets:
             got = "none: those of one body, of links that a joint connects and what is `apart` do not meet"
             raise ModelError("contact", "two surfaces that can touch each other", got)
+
+    @property
+    def least_distance(self) -> float:
+        """Least distance of the middles of two surfaces that just touch [m]; infinite if none has another side."""
+        half = np.array([skin.half_thickness for skin in self.skins])
+        meet = self.apart == 0
+        if self.b is not None:
+            first = np.arange(len(half)) < len(self.a)
+            meet &= first[:, None] != first
+        return float(np.add.outer(half, half)[meet].min(initial=np.inf))
 
     @property
     def dissipates(self) -> bool:

@@ -157,7 +157,7 @@ def descend(
             if iterate.length <= retry_length:
                 retry_length = RETRY_FACTOR * iterate.length
                 end = settle(iterate.x, False)
-                if end is not None and iterate.is_near(end):
+                if end is not None and iterate.is_near(end) and not iterate.passes(end):
                     iterate.update(end, *jacobian(end))
                     if not iterate.spectrum.negative:
                         return end, came
@@ -168,7 +168,10 @@ def descend(
             if iterate.travelled > MAX_LENGTH:
                 return None, "it falls without end"
             if not iterate.step():
-                return None, f"no step leads down after {k}"
+                through = (
+                    ", but where surfaces pass through each other: the contact is too soft" if iterate.blocked else ""
+                )
+                return None, f"no step leads down after {k}{through}"
             marks.append(iterate.travelled)
             if k >= STALL_WINDOW and marks[-1] - marks[-1 - STALL_WINDOW] < STALL_TRAVEL:
                 return None, f"it hardly moves any more after {k} steps"
@@ -185,6 +188,7 @@ class _Iterate:
         may_tunnel: Callable[[Array, Array], bool] | None, towards: Array,
     ) -> None:  # fmt: skip
         self.jacobian, self.descent, self.may_tunnel, self.towards = jacobian, descent, may_tunnel, towards
+        self.blocked = False  # whether the last step failed since something would pass through something else
         self.U = descent.weight(x)
         self.n, self.radius, self.travelled = len(self.U), RADIUS, 0.0
         self.update(*self._with_best_multipliers(x, *jacobian(x)))
@@ -218,6 +222,10 @@ class _Iterate:
     def is_near(self, end: Array) -> bool:
         """Whether an end of the search is here, not anywhere else."""
         return self._length(end[: self.n] - self.x[: self.n]) <= 2.0 * NEWTON_RANGE
+
+    def passes(self, end: Array) -> bool:
+        """Whether something may pass through something else on the way to a state."""
+        return self.may_tunnel is not None and self.may_tunnel(self.x, end)
 
     def step(self) -> bool:
         """Go down, by as much as the curvatures are right; False where nothing leads down."""
@@ -298,7 +306,10 @@ class _Iterate:
         """Accept a step by its ratio of actual to predicted decrease; returns the ratio, 0 if it does not decrease."""
         n = self.n
         candidate = self._on_constraints(self.x + np.append(move, np.zeros(len(self.x) - n)))
-        if candidate is None or (self.may_tunnel is not None and self.may_tunnel(self.x, candidate[0])):
+        if candidate is None:
+            return 0.0
+        self.blocked = self.passes(candidate[0])
+        if self.blocked:
             return 0.0
         y, r, J = candidate
         dx = (y - self.x)[:n]

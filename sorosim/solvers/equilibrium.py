@@ -147,6 +147,8 @@ def _search(counter: Counter, x0: Array, near: bool) -> tuple[Point, str, bool]:
     point, load_course = _load_continuation(counter)
     course = f"hybr failed ({course}); load continuation from the unloaded state {load_course}"
     if point.converged:
+        if not problem.follow_curve and _may_tunnel(problem, x0, problem.x_unloaded):
+            course += "; between the start and the unloaded state surfaces pass through each other"
         return point, course, False
     last = newton(counter, x0, 1.0, MAX_NEWTON)
     if last.converged and not _may_tunnel(problem, x0, last.x):

@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+import yaml
 from scipy.optimize import brentq
 
 import sorosim
@@ -119,6 +120,28 @@ def catenary(length, span):
     return a * (np.cosh(0.5 * span / a) - 1.0)
 
 
+@pytest.mark.parametrize("young", ["1 MPa", "100 MPa"])
+@pytest.mark.parametrize("n", [10, 30, pytest.param(100, marks=pytest.mark.slow)])
+def test_a_rope_of_many_pieces_hangs_from_straight_and_from_an_arch(n, young):
+    piece = f"length: {0.6 / n}, section: {{circle: {{radius: 2 mm}}}}, material: rubber"
+    piece += ", strain: {bending: 0, torsion: 0, elongation: 0}"
+    pinned = robot(f"""
+links:
+  r: {{joint: spherical, rod: {{divisions: [{", ".join(n * [f"{{{piece}}}"])}]}}}}
+loops:
+  end: {{joint: spherical, from: r, to: {{at: {{position: [50 cm, 0, 0]}}}}}}
+""").with_values({"materials.rubber.young": young})
+    arch = np.zeros(pinned.ndof)
+    half_angle = brentq(lambda a: np.sin(a) / a - 5 / 6, 0.1, 3.0)
+    arch[pinned.coordinate_names.index("r.spherical.ry")] = -half_angle
+    arch[["bending_y" in name for name in pinned.coordinate_names]] = 2.0 * half_angle / n
+    assert pinned.pose(arch, "r", s=0.5)[2, 3] > 0.1
+    for q0 in (None, arch):
+        rest = sorosim.statics(pinned, q0=q0)
+        assert rest.stable
+        assert -pinned.pose(rest.q, "r", s=0.5)[2, 3] == pytest.approx(catenary(0.6, 0.5), abs=3e-3)
+
+
 @pytest.mark.parametrize(("force", "flutters"), [(0.2, False), (0.6, True)])
 def test_a_follower_beyond_the_load_of_beck_is_said_to_flutter(force, flutters):
     # 20.05 EI/L^2 = 0.40 N, with little inner damping 10.94 EI/L^2 = 0.22 N
@@ -191,11 +214,13 @@ def test_robots_on_loose_joints_rest_wherever_they_are(joint, start):
 # -- what touches ------------------------------------------------------------------------------------------------------
 
 
-def ropes(stiffness):
+def ropes(stiffness=None):
     rope = (
         "joint: spherical, rod: {{length: {}, section: {{circle: {{radius: 5 mm}}}}, material: rubber, "
         "strain: {{bending: 4, torsion: 1, elongation: 1}}}}"
     )
+    contact = f'contact: {{between: low, and: high, stiffness: "{stiffness}"}}'
+    touch = f"loads: {{touch: {{{contact}}}}}" if stiffness else ""
     return robot(f"""
 links:
   low: {{at: {{position: [-50 cm, 0, 0]}}, {rope.format("105 cm")}}}
@@ -203,13 +228,12 @@ links:
 loops:
   a: {{joint: spherical, from: low, to: {{at: {{position: [50 cm, 0, 0]}}}}}}
   b: {{joint: spherical, from: high, to: {{at: {{position: [0, 25 cm, 2 cm]}}}}}}
-loads:
-  touch: {{contact: {{between: low, and: high, stiffness: "{stiffness}"}}}}
+{touch}
 """)
 
 
 def test_a_rope_that_falls_on_another_one_lies_on_it():
-    both, apart = ropes("1e4 N/m^1.5"), ropes("1e-12 N/m^1.5")
+    both, apart = ropes("1e4 N/m^1.5"), ropes()
     hanging = sorosim.statics(apart).q
     half = both.ndof // 2
     heights = [both.pose(hanging, name, s=0.5)[2, 3] for name in ("low", "high")]
@@ -225,6 +249,72 @@ def test_a_rope_that_falls_on_another_one_lies_on_it():
     assert eq.contacts.n > 0
     # a diameter apart, less what surfaces give under the weight of a rope: (0.5 N/1e4 N/m^1.5)^(2/3) = 1.4 mm
     assert high[2] - low[2] > 0.01 - 0.0045
+
+
+def crossing(n, drop, stiffness="1e4 N/m^1.5"):
+    """Two ropes across each other, as n pieces each; the pins of `up` are lower by `drop`."""
+    piece = {
+        "length": 1.0 / n, "section": {"circle": {"radius": 0.005}}, "material": "rubber",
+        "strain": {"bending": 0, "torsion": 0, "elongation": 0},
+    }  # fmt: skip
+    rope = {"divisions": [piece] * n}
+    turned = {"axis": [0, 0, 1], "angle": "90 deg"}
+    return robot(yaml.safe_dump({
+        "links": {
+            "low": {"joint": "spherical", "at": {"position": [-0.4, 0, 0]}, "rod": rope},
+            "up": {"joint": "spherical", "at": {"position": [0, -0.4, -drop], "rotation": turned}, "rod": rope},
+        },
+        "loops": {
+            "a": {"joint": "spherical", "from": "low", "to": {"at": {"position": [0.4, 0, 0]}}},
+            "b": {"joint": "spherical", "from": "up", "to": {"at": {"position": [0, 0.4, -drop]}}},
+        },
+        "loads": {"touch": {"contact": {"between": "up", "and": "low", "stiffness": stiffness}}},
+    }))  # fmt: skip
+
+
+def arcs(crossed, n, half_angle=1.1311025856511006):
+    """Circular arcs from pin to pin: sin(a)/a = 0.8; `low` hangs, `up` stands."""
+    q = np.zeros(crossed.ndof)
+    for name, sign in (("low", 1.0), ("up", -1.0)):
+        q[crossed.coordinate_names.index(f"{name}.spherical.ry")] = sign * half_angle
+        for i, coordinate in enumerate(crossed.coordinate_names):
+            if coordinate.startswith(name) and "bending_y" in coordinate:
+                q[i] = -2.0 * sign * half_angle / n
+    return q
+
+
+def side(crossed, q):
+    """Height of `up` over `low` where they cross, seen from above: of chords between points."""
+    a, b = (np.array([crossed.pose(q, name, s=s)[:3, 3] for s in np.linspace(0, 1, 41)]) for name in ("low", "up"))
+    for i, j in np.ndindex(40, 40):
+        da, db = a[i + 1] - a[i], b[j + 1] - b[j]
+        s, t = np.linalg.solve(np.array([da[:2], -db[:2]]).T, (b[j] - a[i])[:2])
+        if 0.0 <= s <= 1.0 and 0.0 <= t <= 1.0:
+            return (b[j] + t * db)[2] - (a[i] + s * da)[2]
+    raise AssertionError("they do not cross")
+
+
+@pytest.mark.parametrize(("n", "drop"), [(9, 0.05), (14, 0.2)])
+def test_a_rope_lies_on_the_one_below_and_never_passes_through_it(n, drop):
+    crossed = crossing(n, drop)
+    q0 = arcs(crossed, n)
+    eq = sorosim.statics(crossed, q0=q0)
+    assert eq.stable
+    # pins are lower by many diameters: without contact it would hang below
+    assert 0.006 < side(crossed, eq.q) < 0.011 < side(crossed, q0)
+    assert "through" not in eq.message
+
+
+def test_where_ropes_had_to_pass_through_each_other_statics_says_so():
+    too_soft = crossing(9, 0.2, "10 N/m^1.5")
+    eq = sorosim.statics(too_soft, q0=arcs(too_soft, 9))
+    assert not eq.stable
+    assert side(too_soft, eq.q) > 0.0
+    assert "surfaces pass through each other: the contact is too soft" in eq.message
+    # straight ropes are not closed: the one above comes out below
+    eq = sorosim.statics(crossing(9, -0.1))
+    assert side(eq.robot, eq.q) < 0.0
+    assert "closing the loops moved surfaces through each other" in eq.message
 
 
 # -- the descent -------------------------------------------------------------------------------------------------------
