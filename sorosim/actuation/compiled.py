@@ -59,7 +59,7 @@ def compile_rod_actuators(
             entries = [(i, *own) for i, actuator in actuators.items() for own in _rows(actuator, link, piece, X)]
             if not entries:
                 continue
-            P = piece.division.basis(X - piece.start)
+            P = piece.block_basis(X - piece.start)
             xi = piece.division.reference.values(X - piece.start, piece.division.length)
             for k in range(len(X)):
                 for i, kind, of_point in entries:

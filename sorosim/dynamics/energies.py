@@ -13,7 +13,8 @@ from sorosim.kernels import evaluate as task
 from sorosim.kernels import forces
 from sorosim.kernels.exchange import load_wrenches, powers, tree_exchange
 from sorosim.kernels.forces import Internal
-from sorosim.kernels.joints import JOINT_FRICTION, LAW, MOTOR, SERVO, Laws
+from sorosim.kernels.flow import material_energies
+from sorosim.kernels.joints import JOINT_FRICTION, LAW, LENGTH_DAMPING, MOTOR, SERVO, Laws
 from sorosim.kernels.kinematics import POSES, energies
 from sorosim.kernels.loop_joint import N_LAWS, REST, STIFFNESS
 
@@ -22,6 +23,9 @@ def energy(engine: Engine, q: Array, qd: Array) -> tuple[float, float, float]:
     """Kinetic (with added mass), elastic (with that of contacts) and gravitational energy [J]."""
     engine.sweep(q, qd, POSES)
     kinetic, potential = energies(engine.tree, engine.gravitational_inertia, engine.gravity, engine.workspace)
+    if engine.flows:
+        own = material_energies(engine.tree, q, qd, engine.gravitational_inertia, engine.gravity, engine.workspace)
+        kinetic, potential = kinetic + own[0], potential + own[1]
     elastic = engine.loading.contact_energy(engine.external, engine.workspace) + elastic_energy(engine, q)
     return float(kinetic), elastic, float(potential)
 
@@ -58,7 +62,7 @@ class PowerEvaluator:
         self.engine, self.loading = engine, engine.loading
         elastic = engine.elastic
         kind, none = elastic.laws.row[:, LAW], np.zeros_like(elastic.stiffness)
-        motors, dampers = (kind == MOTOR) | (kind == SERVO), kind == JOINT_FRICTION
+        motors, dampers = (kind == MOTOR) | (kind == SERVO), (kind == JOINT_FRICTION) | (kind == LENGTH_DAMPING)
 
         def only(rows: Mask) -> Laws:
             return elastic.laws._replace(row=np.ascontiguousarray(elastic.laws.row[rows]))

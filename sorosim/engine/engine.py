@@ -158,7 +158,7 @@ class Engine:
         has = {
             "rod actuators": len(self.rod_actuators.row), "joint laws": len(self.elastic.laws.row),
             "loops": len(self.loops.row),
-            "loads": bool(self.loading), "pairs": len(self.external.pair), "contacts": self.loading.touches,
+            "flow": self.flows, "loads": bool(self.loading), "pairs": len(self.external.pair), "contacts": self.loading.touches,
             "local tangent": self.solves_along_tree,
         }  # fmt: skip
         return frozenset(name for name, count in has.items() if count)
@@ -220,7 +220,7 @@ class Engine:
             segment = int(link.nodes[k + 1])
             block = int(self.tree.segment[segment, 1])
             piece = next(p for p in link.pieces if p.block == block)
-            data = segment_strain(piece.division, link.X[k] - piece.start, X - piece.start)
+            data = segment_strain(piece, link.X[k] - piece.start, X - piece.start)
             index.append((node, segment, size))
             strain.append(data)
             size += len(data)
@@ -406,7 +406,12 @@ class Engine:
     def has_local_tangent(self) -> bool:
         """Whether the linearised equations couple joints and rods along the tree only (docs/theory.md, 17)."""
         couples = len(self.loops.row), self.loading.touches, len(self.loading.pairs), len(self.rod_actuators.capstan)
-        return not (any(couples) or self.has_length_inputs)
+        return not (any(couples) or self.has_length_inputs or self.flows)
+
+    @property
+    def flows(self) -> bool:
+        """Whether material flows through nodes of rods, whose length is a coordinate (docs/theory.md, 19)."""
+        return bool(len(self.tree.flow_node))
 
     @property
     def solves_along_tree(self) -> bool:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy
-from sorosim.kernels.joints import Laws, joint_laws, stop_energy
+from sorosim.kernels.joints import Laws, joint_laws, law_energy
 from sorosim.kernels.rod_actuators import RodActuators, actuator_forces
 from sorosim.kernels.small import clear, clear_matrix
 from sorosim.kernels.tree import BLOCK_COLUMN, BLOCK_N, SQUARE
@@ -48,8 +48,8 @@ def elastic_force(tree, elastic, q, qd, tau):
 
 @kernel_in_place
 def elastic_energy(tree, elastic, q):
-    """(q - rest)^T K (q - rest) / 2, and the energy of end stops [J]."""
-    energy, at = stop_energy(elastic.laws, q), 0
+    """(q - rest)^T K (q - rest) / 2, and the energy of laws of joints [J]."""
+    energy, at = law_energy(tree, elastic.laws, q), 0
     for b in range(tree.block.shape[0]):
         n, c0 = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN]
         x, rest = q[c0 : c0 + n], elastic.rest[c0 : c0 + n]
