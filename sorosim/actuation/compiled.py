@@ -93,6 +93,7 @@ def _rows(actuator: Any, link: LinkLayout, piece: Piece, X: Array) -> list[tuple
         return own
     if link.link.name not in actuator.rods:
         return []
+    piece.gauss_of_load(link)  # it computes with strains per length
     return [(kernel.PYTHON_ROW, np.zeros((len(X), kernel.N_ROW_VALUES), dtype=number_type()))]
 
 

@@ -61,6 +61,14 @@ class Piece(NamedTuple):
         """Which nodes of its link are Gauss points of it (m,)."""
         return (self.start < link.X) & (self.start + self.division.length > link.X) & (link.weight > 0.0)
 
+    def gauss_of_load(self, link: LinkLayout) -> NDArray[np.bool_]:
+        """`gauss`, for what acts per length; refuses a rod whose length is a coordinate."""
+        if self.length_column >= 0:
+            expected = "rods of given length, for what acts per length"
+            got = f"'{link.link.name}', whose joint is {link.link.joint.kind}"
+            raise ModelError("", expected, got, "let forces act at places of this rod, or give it another joint")
+        return self.gauss(link)
+
 
 @dataclass(frozen=True)
 class LinkLayout:
