@@ -151,4 +151,69 @@ def test_inverse_dynamics_is_lagrange_s_equation_of_the_particles_that_are_there
         for i in range(4)
     ]
     tau = robot.inverse_dynamics(y - [LENGTH, 0, 0, 0], yd, qdd=ydd)
-    assert_allclose(tau, force, rtol=0.0, atol=5e-7 * np.abs(force).max())
+    assert_allclose(tau, force, rtol=0.0, atol=1e-7 * np.abs(force).max())
+
+
+# -- equilibria --------------------------------------------------------------------------------------------------------
+
+SHAPES = {"bending": 4, "torsion": 3}
+PULL = {"pull": {"wrench": {"link": "rod", "force": [0.05, 0.1, 0.02], "moment": [2e-3, 0, 1e-3]}}}
+
+
+def cantilever(length: Any, joint: Any, **more: Any) -> so.Robot:
+    """A rod in its weight, with a dead load at its tip."""
+    return robot_of({"rod": {"joint": joint, "rod": rod(length, SHAPES, **more)}}, loads=PULL)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("reference", [{}, {"bending_y": 3, "torsion": 1}], ids=["straight", "curved"])
+def test_equilibria_are_those_of_a_rod_of_that_length(kind, reference):
+    whole = so.statics(cantilever(0.3, "fixed", reference=reference))
+    longer = so.statics(cantilever(0.2, kind, reference=reference), driven={f"rod.{kind}": "10 cm"})
+    assert_allclose(longer.q[1:], whole.q, rtol=0.0, atol=1e-9)
+    assert_allclose(longer.tip(), whole.tip(), rtol=0.0, atol=1e-9 * 0.3)
+    assert longer.stable
+
+
+@pytest.mark.parametrize("reference", [{}, {"bending_y": 3, "torsion": 1}], ids=["straight", "curved"])
+def test_the_force_that_feeds_is_the_slope_of_the_energy_of_equilibria(reference):
+    force = np.array([0.05, 0.1, 0.02])
+    robot = robot_of(
+        {"rod": {"joint": "feed", "rod": rod("20 cm", SHAPES, reference=reference, quadrature=40)}},
+        loads={"pull": {"wrench": {"link": "rod", "force": force.tolist()}}},
+    )  # fmt: skip
+
+    def energy(x: float) -> float:
+        eq = so.statics(robot, driven={"rod": 0.05 + x})
+        return sum(robot.energy(eq.q, np.zeros(robot.ndof))[1:3]) - force @ eq.tip()
+
+    found = so.statics(robot, driven={"rod": 0.05}).driven["rod"]
+    assert_allclose(found, slope(energy, 2e-3), rtol=3e-8)  # the quadrature, which is of fourth order
+
+
+def test_a_bent_rod_is_pushed_out_of_its_sheath_by_the_configurational_force():
+    # M^2/(2 E I), Bigoni, Dal Corso, Bosi and Misseroni (2015)
+    moment, stiffness = 0.01, 1e6 * np.pi / 4.0 * 0.008**4
+    links = {"rod": {"joint": "feed", "rod": rod("20 cm", {"bending_z": 2})}}
+    loads = {"turn": {"wrench": {"link": "rod", "moment": [0, 0, moment]}}}
+    eq = so.statics(robot_of(links, loads=loads, gravity=[0, 0, 0]), driven={"rod": "-5 cm"})
+    assert_allclose(eq.driven["rod"], -(moment**2) / (2.0 * stiffness), rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_straight_stiff_rod_moves_as_its_particles_do(kind):
+    # fed: all particles move alike; growing: none moves. The weight and the motor act along it
+    materials = {"steel": {"young": "1 TPa", "poisson": 0.3, "density": 8000}}
+    body = {**rod("20 cm", {"bending": 1}), "material": "steel"}
+    weight = {"parent": "rod", "body": {"mass": "100 g", "inertia": [1e-5, 1e-5, 1e-5]}}
+    robot = so.load({
+        "sorosim": 1, "materials": materials, "gravity": [-9.81, 0, 0], "actuators": {"push": {"joint": {"link": "rod"}}},
+        "links": {"rod": {"joint": kind, "rod": body}, "tip": weight},
+    })  # fmt: skip
+    q, qd = np.zeros(robot.ndof), np.zeros(robot.ndof)
+    q[0], qd[0] = 0.1, 0.7
+    line = 8000.0 * np.pi * 0.008**2
+    mass = 0.1 + (0.3 * line if kind == "feed" else 0.0)
+    accelerations = robot.forward_dynamics(q, qd, u={"push": "5 N"})
+    assert_allclose(accelerations[0], 5.0 / mass - 9.81, rtol=1e-9)
+    assert_allclose(robot.energy(q, qd).kinetic, 0.5 * mass * 0.49, rtol=1e-9)
