@@ -91,7 +91,7 @@ class PowerEvaluator:
     @property
     def outside_tree(self) -> bool:
         """Whether forces other than actuators and damping of the tree exchange energy."""
-        return self._loops or bool(self.loading.loads)
+        return self._loops or bool(self.loading.loads) or self.engine.flows
 
     def __call__(self, t: Array, q: Array, qd: Array, u: Array, reaction: Array | None = None) -> PowerTerms:
         """All of it at times (k,), q and qd (k, ndof), u (k, n_actuators).
@@ -130,6 +130,8 @@ class PowerEvaluator:
                 passive = self._of_loops(q[k], qd[k], none)
                 work[k] += self._of_loops(q[k], qd[k], u[k]) - passive
                 loss[k] += self._of_loops(q[k], rest, none) - passive
+        if self.engine.flows:
+            work += influx(self.engine, q, qd)
         if not self.loading.loads:
             return PowerTerms(work, loss, qd)
         shape = len(q), len(self.engine.tree.segment), 6
@@ -175,6 +177,25 @@ class PowerEvaluator:
     def _call(self, function: Any, *arguments: Any) -> None:
         """Call a kernel by its compiled code: arguments are of the same types each time."""
         self.engine.prepared(function, arguments)(*arguments)
+
+
+def influx(engine: Engine, q: Array, qd: Array) -> Array:
+    """Energy per length of the material that enters rods whose length is a coordinate, as forces (k, ndof) along it."""
+    out = np.zeros_like(q)
+    for link in engine.layout.links.values():
+        for piece in (piece for piece in link.pieces if piece.length_column >= 0):
+            joint, division, e = link.link.joint, piece.division, piece.length_column
+            tip = joint.material_rate(np.ones(1))[0] != 0.0  # where it enters: at the tip, or at the base
+            X, rate = (division.length, joint.material_rate(np.ones(1))[0]) if tip else (0.0, 1.0)
+            at, node = np.array([X]), link.nodes[[-1 if tip else 0]]
+            P, line = piece.block_basis(at)[0], division.line_inertia(at)[0]
+            reference, own = division.reference.values(at, division.length)[0], slice(e, e + 1 + piece.n)
+            for k in range(len(q)):
+                g, eta = engine.poses(node, q[k], qd[k])
+                passing = rate * qd[k, e] / piece.length_ratio(q[k]) * (reference + q[k, own] @ P)
+                moving = eta[0] + passing
+                out[k, e] = 0.5 * moving @ (line * moving) - line[3] * engine.gravity @ g[0, :3, 3]
+    return out
 
 
 def load_power(engine: Engine, name: str, t: float, q: Array, qd: Array, lost: bool = False) -> float:
