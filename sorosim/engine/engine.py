@@ -316,11 +316,15 @@ class Engine:
         arguments = self.system, what, state, external, self.workspace, out
         status = self.prepared(evaluate, arguments)(*arguments)
         if status != task.DONE:
-            raise self.singular_mass_error(status)
+            raise self.singular_mass_error(status, q)
         return out
 
-    def singular_mass_error(self, coordinate: int) -> ModelError:
+    def singular_mass_error(self, coordinate: int, q: Array) -> ModelError:
         """The mass matrix is singular, and this coordinate is one of those that make it so."""
+        name = self.layout.drawn_back(q)
+        if name:
+            hint = "end the motion before, or give its joint limits"
+            return ModelError(name, "a rod that has a length left", "one that its joint has drawn back wholly", hint)
         return ModelError(self.layout.coordinate_names[coordinate], "a coordinate that moves mass",
                           "none that others do not move as well",
                           "give the links that it moves mass, the rod fewer or orthogonal strain functions (basis "

@@ -224,6 +224,8 @@ def length_elastic(tree, law, value, q, derivatives, ws, tau):
     ratio, K, x = 1.0 + q[e] / L, value[2 : 2 + n * n], q[e + 1 : e + 1 + n]
     scale = 1.0 / (ratio * ratio * L)
     energy = quadratic(K, x, x, n)
+    if ratio.real <= 0.0:
+        tau[e] = np.nan  # no rod is left
     tau[e] += 0.5 * scale * energy + value[1]
     at = tree.block[b, SQUARE]
     for i in range(n):

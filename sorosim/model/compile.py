@@ -23,6 +23,7 @@ from sorosim.model.rod import Division, Rod
 Array = NDArray[Any]
 IntArray = NDArray[np.int64]
 
+NOTHING_LEFT = 0.02  # of the length of a rod in the file, where that is a coordinate
 # two places on a rod closer than this, relative to its length, are one
 MERGE = 1e-9
 
@@ -140,6 +141,12 @@ class Layout:
             for k in np.flatnonzero(link.nodes == node):
                 return f"'{name}'" if link.link.rod is None else f"s = {link.X[k] / link.X[-1]:.4g} of '{name}'"
         return "the world"
+
+    def drawn_back(self, q: Array) -> str:
+        """Name of a link of whose rod, whose length is a coordinate, nothing is left in a state; "" if there is none."""
+        found = (name for name, link in self.links.items() for piece in link.pieces
+                 if piece.length_ratio(q) < NOTHING_LEFT)  # fmt: skip
+        return next(found, "")
 
     def coordinate(self, name: str, where: str) -> int:
         """Index of a coordinate by its name, or by that of a link whose joint has just one (else InputError)."""
