@@ -164,7 +164,7 @@ class Engine:
             "loads": bool(self.loading), "pairs": len(self.external.pair), "contacts": self.loading.touches,
             "local tangent": self.steps_without_matrices,
             "couplings": self.steps_without_matrices and not self.has_local_tangent,
-            "spans": self.tree.block[:, IS_LOCAL].any(),
+            "flow": self.flows, "spans": self.tree.block[:, IS_LOCAL].any(),
         }  # fmt: skip
         return frozenset(name for name, count in has.items() if count)
 
@@ -225,7 +225,7 @@ class Engine:
             segment = int(link.nodes[k + 1])
             block = int(self.tree.segment[segment, 1])
             piece = next(p for p in link.pieces if p.block == block)
-            data = segment_strain(piece.division, link.X[k] - piece.start, X - piece.start)
+            data = segment_strain(piece, link.X[k] - piece.start, X - piece.start)
             index.append((node, segment, size))
             strain.append(data)
             size += len(data)
@@ -327,11 +327,15 @@ class Engine:
         arguments = self.system, what, state, external, self.workspace, out
         status = self.prepared(evaluate, arguments)(*arguments)
         if status != task.DONE:
-            raise self.singular_mass_error(status)
+            raise self.singular_mass_error(status, q)
         return out
 
-    def singular_mass_error(self, coordinate: int) -> ModelError:
+    def singular_mass_error(self, coordinate: int, q: Array | None = None) -> ModelError:
         """The mass matrix is singular, and this coordinate is one of those that make it so."""
+        name = "" if q is None else self.layout.drawn_back(q)
+        if name:
+            hint = "end the motion before, or give its joint limits"
+            return ModelError(name, "a rod that has a length left", "one that its joint has drawn back wholly", hint)
         return ModelError(self.layout.coordinate_names[coordinate], "a coordinate that moves mass",
                           "none that others do not move as well",
                           "give the links that it moves mass, the rod fewer or orthogonal strain functions (basis "
@@ -417,7 +421,12 @@ class Engine:
     def has_local_tangent(self) -> bool:
         """Whether the linearised equations couple joints and rods along the tree only (docs/theory.md, 17)."""
         couples = len(self.loops.row), self.loading.touches, len(self.loading.pairs), len(self.rod_actuators.capstan)
-        return not (any(couples) or self.has_length_inputs)
+        return not (any(couples) or self.has_length_inputs or self.flows)
+
+    @property
+    def flows(self) -> bool:
+        """Whether material flows through nodes of rods, whose length is a coordinate (docs/theory.md, 19)."""
+        return bool(len(self.tree.flow_node))
 
     @property
     def solves_along_tree(self) -> bool:
@@ -427,8 +436,8 @@ class Engine:
     @property
     def steps_without_matrices(self) -> bool:
         """Whether implicit steps solve along the tree, or sparse systems of what couples its parts."""
-        size = self.ndof + self.n_blocks
-        return self.solves_along_tree or (size >= ON_SPARSE and not len(self.rod_actuators.capstan))
+        size, refused = self.ndof + self.n_blocks, len(self.rod_actuators.capstan) or self.flows
+        return self.solves_along_tree or (size >= ON_SPARSE and not refused)
 
     @cached_property
     def n_blocks(self) -> int:

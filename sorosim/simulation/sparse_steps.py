@@ -70,9 +70,7 @@ class SparseSteps:
         out = march.out._replace(qdd=qdd, tau=np.empty(len(qdd)))
         arguments = self.model.system, LINEARISE_CLOSED, state, march.external, ws, out
         self.engine.prepared(evaluate, arguments)(*arguments)
-        if not self.inertia.factor(
-            march.external, out.closure, self.model.known, 0.0, 1.0, moving=False, inertia=True
-        ):
+        if not self.inertia.factor(march.external, out.closure, self.model.known, 0.0, 1.0, moving=False, inertia=True):
             return False
         x, error = np.zeros(len(qdd)), (part - 1.0) * out.closure.value[RATE]
         self.inertia.solve(x, error, np.empty(len(error)))
