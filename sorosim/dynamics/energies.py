@@ -12,8 +12,8 @@ from sorosim.engine.loading import pack
 from sorosim.kernels import evaluate as task
 from sorosim.kernels import forces
 from sorosim.kernels.exchange import load_wrenches, powers, tree_exchange
-from sorosim.kernels.forces import Internal
 from sorosim.kernels.flow import material_energies
+from sorosim.kernels.forces import Internal
 from sorosim.kernels.joints import JOINT_FRICTION, LAW, LENGTH_DAMPING, MOTOR, SERVO, Laws
 from sorosim.kernels.kinematics import POSES, energies
 from sorosim.kernels.loop_joint import N_LAWS, REST, STIFFNESS

@@ -158,7 +158,8 @@ class Engine:
         has = {
             "rod actuators": len(self.rod_actuators.row), "joint laws": len(self.elastic.laws.row),
             "loops": len(self.loops.row),
-            "flow": self.flows, "loads": bool(self.loading), "pairs": len(self.external.pair), "contacts": self.loading.touches,
+            "flow": self.flows, "loads": bool(self.loading),
+            "pairs": len(self.external.pair), "contacts": self.loading.touches,
             "local tangent": self.solves_along_tree,
         }  # fmt: skip
         return frozenset(name for name, count in has.items() if count)

@@ -140,7 +140,9 @@ def diagnose_motion(
             loops = _described(worst_loop(robot, robot.loop_rows(q).error), FAILED)
             singular = f"the loops {system.loop_monitor.singular}" if system.loop_monitor.singular else ""
     words = [
-        part for part in (short, _described(worst, UNBALANCED), *nan, *growing, rates, grows, strain, loops, singular) if part
+        part
+        for part in (short, _described(worst, UNBALANCED), *nan, *growing, rates, grows, strain, loops, singular)
+        if part
     ]
     if stalled and not (nan or growing) and (limiting := limiting_motion(system, t, x, tolerances)):
         fastest, rates = limiting

@@ -1,7 +1,7 @@
 """Rods whose length is a coordinate: the material that flows through their nodes (docs/theory.md, 19).
 
-The poses of such a rod are those of any other, with the length as a first coordinate of its block. Its material passes a
-node with the rate X' = (c/lambda) l', lambda = l/L. What has mass are the particles that are at the nodes.
+The poses of such a rod are those of any other, with the length as a first coordinate of its block. Its material passes
+a node with the rate X' = (c/lambda) l', lambda = l/L. What has mass are the particles that are at the nodes.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def material_motion(tree, k, at, q, qd, qdd, moving, Q, QX, ws, spare):
 
 @kernel_lazy("flow")
 def material_quantities(tree, q, qd, qdd, moving, tensors, ws) -> None:
-    """Motion of the material at all flowing nodes, and what it adds to M, N and F of these, after `point_quantities`."""
+    """Motion of the material at flowing nodes, and what it adds to M, N and F of these, after `point_quantities`."""
     rotated, own, rate, spare = ws.scratch[0], ws.scratch[1], ws.scratch[2], ws.scratch[3]
     H, row, F = ws.scratch[4, 0], ws.scratch[4, 1], ws.scratch[4, 2]
     for i in range(tree.flow_node.shape[0]):
@@ -210,7 +210,7 @@ def material_derivatives(tree, q, qd, qdd, moving, with_mass, ws, tau, dq, dqd, 
     rotated, M, N, spare = ws.scratch[0], ws.scratch[1], ws.scratch[2], ws.scratch[3]
     vectors = ws.scratch[4]
     a, b, x, y, H, row = vectors[0], vectors[1], vectors[2], vectors[3], vectors[4], vectors[5]
-    gamma, rate = spare[0], spare[2]
+    rate = spare[2]
     for i in range(tree.flow_node.shape[0]):
         k, at = tree.flow_node[i, FLOW_NODE], tree.flow_node[i, FLOW_AT]
         n, e = tree.segment[k, N_COLUMNS], tree.segment[k, COLUMN]
@@ -280,7 +280,11 @@ def material_derivatives(tree, q, qd, qdd, moving, with_mass, ws, tau, dq, dqd, 
         # all wrenches beyond the base of this segment feel X and Y, the length row feels everything
         node = k
         while node >= 0:
-            m, first, work = tree.segment[node, N_COLUMNS], tree.segment[node, COLUMN], tree.segment[node, COLUMN_OFFSET]
+            m, first, work = (
+                tree.segment[node, N_COLUMNS],
+                tree.segment[node, COLUMN],
+                tree.segment[node, COLUMN_OFFSET],
+            )
             J, Jd = ws.column[1, work : work + 6 * m], ws.column[2, work : work + 6 * m]
             Jdd, end = ws.column[3, work : work + 6 * m], first + m
             add_projected_columns(J, m, X, n, first, dq, e)
@@ -327,4 +331,3 @@ def material_energies(tree, q, qd, weight, gravity, ws):
             height = mass * g[3, r] + g[r, 0] * c0 + g[r, 1] * c1 + g[r, 2] * c2
             potential -= (ratio - 1.0) * gravity[r] * height
     return kinetic, potential
-

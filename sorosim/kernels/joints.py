@@ -22,8 +22,8 @@ from sorosim.lie.tangent import tangent_into, tangent_transpose_derivative_into
 LAW, LAW_BLOCK, AT, INDEX, ACTUATOR = range(5)
 # kinds of law. Values of friction, for each coordinate: damping, friction, creep, group of friction; of a stop: low,
 # high, stiffness, depth of the soft onset; of a servo: stiffness, damping, largest effort
-# What rods have whose length is a coordinate, INDEX: LENGTH_ELASTIC: length in the file, the force with which the sheath
-# drives the rod out, stiffness of the strains; LENGTH_DAMPING: length, friction, creep, three matrices
+# What rods have whose length is a coordinate, INDEX: LENGTH_ELASTIC: length in the file, the force with which the
+# sheath drives the rod out, stiffness of the strains; LENGTH_DAMPING: length, friction, creep, three matrices
 JOINT_FRICTION, STOP, MOTOR, SERVO, LENGTH_ELASTIC, LENGTH_DAMPING = range(6)
 
 
@@ -350,7 +350,11 @@ def law_energy(tree, laws, q):
             for depth in (laws.value[at] - q[i], q[i] - laws.value[at + 1]):
                 energy += stop_force(depth, laws.value[at + 2], laws.value[at + 3])[2]
         elif laws.row[k, LAW] == LENGTH_ELASTIC:
-            i, value, n = laws.row[k, INDEX], laws.value[laws.row[k, AT] :], tree.block[laws.row[k, LAW_BLOCK], BLOCK_N] - 1
+            i, value, n = (
+                laws.row[k, INDEX],
+                laws.value[laws.row[k, AT] :],
+                tree.block[laws.row[k, LAW_BLOCK], BLOCK_N] - 1,
+            )
             x = q[i + 1 : i + 1 + n]
             ratio = 1.0 + q[i] / value[0]
             energy += 0.5 * (1.0 / ratio - 1.0) * quadratic(value[2 : 2 + n * n], x, x, n) - value[1] * q[i]

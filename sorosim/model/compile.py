@@ -39,7 +39,7 @@ class Piece(NamedTuple):
     length_column: int = -1  # coordinate that is by how much it is longer than its division says; -1: none
 
     def block_basis(self, X: Array) -> Array:
-        """P^T at arclengths X (n_X,) of all coordinates of its block: of the length xi*/L, before those of the strains."""
+        """P^T at arclengths X (n_X,) of all coordinates of its block: that of the length, xi*/L, is the first."""
         division = self.division
         P = division.basis(X)
         if self.length_column < 0:
@@ -143,7 +143,7 @@ class Layout:
         return "the world"
 
     def drawn_back(self, q: Array) -> str:
-        """Name of a link of whose rod, whose length is a coordinate, nothing is left in a state; "" if there is none."""
+        """Link of whose rod, whose length is a coordinate, nothing is left in a state; "" if there is none."""
         found = (name for name, link in self.links.items() for piece in link.pieces
                  if piece.length_ratio(q) < NOTHING_LEFT)  # fmt: skip
         return next(found, "")
@@ -308,7 +308,7 @@ class _Builder:
         for out, of_joint, of_strains in zip(whole, (joint.stiffness, joint.damping), (K, D), strict=True):
             out[0, 0], out[1:, 1:] = of_joint[0], of_strains
         node = len(self.segments) - 1
-        self.begin_block(node, [rows, *own], *whole, [joint.rest[0], *[0.0] * n])
+        self.begin_block(node, [rows, *own], whole[0], whole[1], [joint.rest[0], *[0.0] * n])
         block, column, friction = len(self.blocks) - 1, self.blocks[-1][2], joint.friction[0]
         bent = np.concatenate([xi[:3], np.zeros(3)])
         drive = 0.5 * np.sum(bent * division.line_stiffness(np.zeros(1))[0] * bent) if joint.is_sheathed else 0.0
