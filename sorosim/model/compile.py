@@ -13,6 +13,7 @@ from sorosim.complex_step import derivative, is_varying, number_type
 from sorosim.errors import InputError, ModelError, nearest
 from sorosim.kernels.forces import Elastic
 from sorosim.kernels.joints import JOINT_FRICTION, LENGTH_DAMPING, LENGTH_ELASTIC, STOP, Laws
+from sorosim.kernels.sections import SectionLaws
 from sorosim.kernels.tree import BLOCK, BLOCK_N, COMMUTING, FIXED, FLOWING, GENERAL, MASSLESS_END, N_BEFORE, RIGID, Tree
 from sorosim.model.body import RigidBody
 from sorosim.model.joints import ONSET, Joint, Stage
@@ -63,9 +64,9 @@ class Piece(NamedTuple):
         return (self.start < link.X) & (self.start + self.division.length > link.X) & (link.weight > 0.0)
 
     def gauss_of_load(self, link: LinkLayout) -> NDArray[np.bool_]:
-        """`gauss`, for what acts per length; refuses a rod whose length is a coordinate."""
+        """`gauss`, for what acts per length or by strains; refuses a rod whose length is a coordinate."""
         if self.length_column >= 0:
-            expected = "rods of given length, for what acts per length"
+            expected = "rods of given length, for what acts per length or by strains"
             got = f"'{link.link.name}', whose joint is {link.link.joint.kind}"
             raise ModelError("", expected, got, "let forces act at places of this rod, or give it another joint")
         return self.gauss(link)
@@ -231,6 +232,9 @@ class _Builder:
         self.rest: list[float] = []
         self.laws: list[tuple[int, ...]] = []
         self.law_values: list[float] = []
+        self.sections: list[tuple[int, int]] = []
+        self.section_values: list[Array] = []
+        self.section_basis: list[Array] = []
         self.flow_nodes: list[tuple[int, int]] = []
         self.flow: list[Array] = []
         self._strain_size = self._work = self._squares = self._flow_size = 0
@@ -340,6 +344,19 @@ class _Builder:
         self.flow.append(np.concatenate(values))
         self._flow_size += len(self.flow[-1])
 
+    def add_sections(self, division: Division) -> None:
+        """Gauss points of the block begun last, where the material is not linear."""
+        if not division.material.is_hyperelastic:
+            return
+        X, w, is_gauss = division.gauss_points()
+        X, w = X[is_gauss], w[is_gauss]
+        P, size = division.basis(X), sum(len(part) for part in self.section_basis)
+        self.sections += [(len(self.blocks) - 1, size + k * P[0].size) for k in range(len(X))]
+        self.section_values.append(
+            np.column_stack([w, division.line_stiffness(X), np.full(len(X), division.material.second_share)])
+        )
+        self.section_basis.append(P.ravel())
+
     def arrays(self) -> tuple[Tree, Elastic]:
         kind = number_type()
 
@@ -357,7 +374,9 @@ class _Builder:
             flow=flat(self.flow),
         )
         laws = Laws(np.array(self.laws, dtype=np.int64).reshape(-1, 5), np.array(self.law_values, dtype=kind))
-        return tree, Elastic(flat(self.stiffness), flat(self.damping), np.array(self.rest, dtype=kind), laws)
+        values = np.concatenate([np.zeros((0, 8), dtype=kind), *self.section_values])
+        sections = SectionLaws(np.array(self.sections, dtype=np.int64).reshape(-1, 2), values, flat(self.section_basis))
+        return tree, Elastic(flat(self.stiffness), flat(self.damping), np.array(self.rest, dtype=kind), laws, sections)
 
 
 def compile_tree(links: tuple[Link, ...], places: Iterable[tuple[str, float]] = ()) -> tuple[Tree, Elastic, Layout]:
@@ -415,6 +434,7 @@ def compile_tree(links: tuple[Link, ...], places: Iterable[tuple[str, float]] = 
                 else:
                     piece = Piece(division, start, block, first, n)
                     builder.begin_block(node, rows, K, D, [0.0] * n)
+                    builder.add_sections(division)
                 pieces.append(piece)
                 density = division.line_inertia(grid)
                 strains = segment_strains(piece, grid)

@@ -347,6 +347,9 @@ def test_loads_per_length_and_algorithms_for_rods_of_given_length_are_refused():
     link = {"rod": {"joint": "feed", "rod": rod(0.2, {"bending": 1})}}
     with pytest.raises(so.SorosimError, match="rods of given length"):
         robot_of(link, loads={"wind": {"line": {"rod": "rod", "force": [0, 1, 0]}}})
+    braid = {"chamber": {"rod": "rod", "y": 0, "z": 0, "area": "1 cm^2", "stiffening": "0.5 1/bar"}}
+    with pytest.raises(so.SorosimError, match="rods of given length"):
+        robot_of(link, actuators={"jam": braid})
     robot = robot_of(link)
     with pytest.raises(so.InputError, match="composite"):
         robot.forward_dynamics(np.zeros(robot.ndof), np.zeros(robot.ndof), algorithm="articulated")
