@@ -50,7 +50,7 @@ def elastic_force(tree, elastic, q, qd, tau):
 
 @kernel_in_place
 def elastic_energy(tree, elastic, q, scratch):
-    """(q - rest)^T K (q - rest) / 2, and the energy of laws of joints and of sections [J]; scratch (2, 6, 6)."""
+    """(q - rest)^T K (q - rest) / 2, the energies of laws of joints and nonlinear sections [J]; scratch (2, 6, 6)."""
     energy, at = law_energy(tree, elastic.laws, q) + section_energy(tree, elastic.sections, q, scratch), 0
     for b in range(tree.block.shape[0]):
         n, c0 = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN]

@@ -58,7 +58,7 @@ class Piece(NamedTuple):
     length_column: int = -1  # coordinate that is by how much it is longer than its division says; -1: none
 
     def block_basis(self, X: Array) -> Array:
-        """P^T at arclengths X (n_X,) of all coordinates of its block: of the length xi*/L, before those of the strains."""
+        """P^T at arclengths X (n_X,) of all coordinates of its block: that of the length, xi*/L, is the first."""
         division = self.division
         P = division.basis(X)
         if self.length_column < 0:
@@ -82,9 +82,9 @@ class Piece(NamedTuple):
         return (self.start < link.X) & (self.start + self.division.length > link.X) & (link.weight > 0.0)
 
     def gauss_of_load(self, link: LinkLayout) -> NDArray[np.bool_]:
-        """`gauss`, for what acts per length; refuses a rod whose length is a coordinate."""
+        """`gauss`, for what acts per length or by strains; refuses a rod whose length is a coordinate."""
         if self.length_column >= 0:
-            expected = "rods of given length, for what acts per length"
+            expected = "rods of given length, for what acts per length or by strains"
             got = f"'{link.link.name}', whose joint is {link.link.joint.kind}"
             raise ModelError("", expected, got, "let forces act at places of this rod, or give it another joint")
         return self.gauss(link)
@@ -162,7 +162,7 @@ class Layout:
         return "the world"
 
     def drawn_back(self, q: Array) -> str:
-        """Name of a link of whose rod, whose length is a coordinate, nothing is left in a state; "" if there is none."""
+        """Link of whose rod, whose length is a coordinate, nothing is left in a state; "" if there is none."""
         found = (name for name, link in self.links.items() for piece in link.pieces
                  if piece.length_ratio(q) < NOTHING_LEFT)  # fmt: skip
         return next(found, "")
@@ -339,19 +339,6 @@ class _Builder:
                 self.laws.append((STOP, block, len(self.law_values), column + i - stage.first, 0))
                 self.law_values += [stop.low, stop.high, stop.stiffness, ONSET[joint.dimensions[i]]]
 
-    def add_sections(self, division: Division) -> None:
-        """Gauss points of the block begun last, where the material is not linear."""
-        if not division.material.is_hyperelastic:
-            return
-        X, w, is_gauss = division.gauss_points()
-        X, w = X[is_gauss], w[is_gauss]
-        P, size = division.basis(X), sum(len(part) for part in self.section_basis)
-        self.sections += [(len(self.blocks) - 1, size + k * P[0].size) for k in range(len(X))]
-        self.section_values.append(
-            np.column_stack([w, division.line_stiffness(X), np.full(len(X), division.material.second_share)])
-        )
-        self.section_basis.append(P.ravel())
-
     def add_length(self, joint: Joint, division: Division, K: Array, D: Array) -> None:
         """The coordinate of a rod's length, with the blocks of the joint and of its strains (docs/theory.md, 19)."""
         L, xi = division.length, division.reference.values(np.zeros(1), division.length)[0]
@@ -362,7 +349,7 @@ class _Builder:
         for out, of_joint, of_strains in zip(whole, (joint.stiffness, joint.damping), (K, D), strict=True):
             out[0, 0], out[1:, 1:] = of_joint[0], of_strains
         node = len(self.segments) - 1
-        self.begin_block(node, [rows, *own], *whole, [joint.rest[0], *[0.0] * n])
+        self.begin_block(node, [rows, *own], whole[0], whole[1], [joint.rest[0], *[0.0] * n])
         block, column, friction = len(self.blocks) - 1, self.blocks[-1][2], joint.friction[0]
         bent = np.concatenate([xi[:3], np.zeros(3)])
         drive = 0.5 * np.sum(bent * division.line_stiffness(np.zeros(1))[0] * bent) if joint.is_sheathed else 0.0
@@ -393,6 +380,19 @@ class _Builder:
         self.flow_nodes.append((node, self._flow_size))
         self.flow.append(np.concatenate(values))
         self._flow_size += len(self.flow[-1])
+
+    def add_sections(self, division: Division) -> None:
+        """Gauss points of the block begun last, where the material is not linear."""
+        if not division.material.is_hyperelastic:
+            return
+        X, w, is_gauss = division.gauss_points()
+        X, w = X[is_gauss], w[is_gauss]
+        P, size = division.basis(X), sum(len(part) for part in self.section_basis)
+        self.sections += [(len(self.blocks) - 1, size + k * P[0].size) for k in range(len(X))]
+        self.section_values.append(
+            np.column_stack([w, division.line_stiffness(X), np.full(len(X), division.material.second_share)])
+        )
+        self.section_basis.append(P.ravel())
 
     def arrays(self) -> tuple[Tree, Elastic]:
         kind = number_type()

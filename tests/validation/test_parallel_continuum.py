@@ -26,7 +26,7 @@ def holes() -> tuple[np.ndarray, np.ndarray]:
 
 
 def end_of_leg(start: np.ndarray, base: np.ndarray, length: float) -> tuple[np.ndarray, ...]:
-    """Position, rotation, force and moment at the end of a leg that starts with a force and a moment (6,), world axes."""
+    """Position, rotation, force and moment at the end of a leg that starts with a force and a moment (6,)."""
     stiffness = np.array([SHEAR * 2.0 * INERTIA, YOUNG * INERTIA, YOUNG * INERTIA])
 
     def slope(_: float, y: np.ndarray) -> np.ndarray:
