@@ -38,7 +38,7 @@ IntArray = NDArray[np.int64]
 
 # two places on a rod closer than this, relative to its length, are one
 MERGE = 1e-9
-# spans of a rod are worked with one by one from so many on, in sizes of their coordinates; docs/speed.md
+# spans of a rod are worked with one by one from so many on, in sizes of their coordinates; docs/theory.md, 4
 LEAST_SPANS = 3
 
 
