@@ -9,14 +9,13 @@ While a run is under way, there is its journal beside, see `sorosim.io.journal`.
 from __future__ import annotations
 
 import contextlib
-import io
 import json
 import platform
 import zlib
 from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -34,6 +33,7 @@ CHECKSUMS = "checksums"
 RESTORE = "restore it from a copy or compute it again"
 NAMES = ("text", "robot_name", "coordinate_names", "actuator_names")
 MAX_NESTING = 20
+BLOCK_BYTES = 1_000_000  # of a block of rows; smaller tables are stored as they are
 EXCHANGED = ["work [J]", "dissipated [J]"]  # last columns of a journal
 
 
@@ -271,14 +271,16 @@ def write_result(content: Mapping[str, Any], kind: str, path: str | Path) -> Non
     """
     import h5py
 
-    with reserved(path):
-        image, sums = io.BytesIO(), dict[str, int]()
-        with h5py.File(image, "w", track_order=True) as root:
+    def write(stream: BinaryIO) -> None:
+        sums: dict[str, int] = {}
+        with h5py.File(stream, "w", track_order=True) as root:
             root.attrs.update({"format": FORMAT, "format_version": FORMAT_VERSION})
             entries = {name: value for name, value in content.items() if name != CHECKSUMS}
             store(root, {**entries, "kind": kind}, sums)
             store(root, {CHECKSUMS: json.dumps(sums)}, {})
-        write_whole(path, image.getbuffer())
+
+    with reserved(path):
+        write_whole(path, write)
         # the journal of an older run would be opened in the place of this result
         with contextlib.suppress(OSError):
             journal_of(path).unlink(missing_ok=True)
@@ -309,8 +311,17 @@ def store(group: Any, content: Mapping[str, Any], sums: dict[str, int], depth: i
         if isinstance(kept, str | list):
             item = group.create_dataset(key, data=kept, dtype=h5py.string_dtype())
         else:
-            item = group.create_dataset(key, data=h5py.Empty("f8") if kept is None else kept)
+            item = group.create_dataset(key, data=h5py.Empty("f8") if kept is None else kept, **_layout(kept))
         sums[item.name[1:]] = checksum(kept)
+
+
+def _layout(value: Any) -> dict[str, Any]:
+    """How numbers are stored: large tables in blocks of rows, each compressed, which any reader of HDF5 takes."""
+    size = getattr(value, "nbytes", 0)
+    if size < BLOCK_BYTES or np.ndim(value) < 1:
+        return {}
+    rows = max(1, len(value) * BLOCK_BYTES // size)
+    return {"chunks": (rows, *np.shape(value)[1:]), "compression": "gzip", "compression_opts": 1, "shuffle": True}
 
 
 def _storable(value: Any) -> Any:

@@ -122,7 +122,7 @@ def unwritable(path: str | os.PathLike[str], error: OSError) -> FileError:
 def write_whole(path: str | Path, content: Any) -> None:
     """Write a file beside its place and move it there when it is on the disk: no failure leaves a part of it.
 
-    `content` is bytes, or an iterator of parts of them.
+    `content` is bytes, an iterator of parts of them, or a function that writes into the stream it is given.
     """
     check_path(path)
     target = Path(os.path.realpath(path))
@@ -130,9 +130,12 @@ def write_whole(path: str | Path, content: Any) -> None:
     try:
         check_target(target)
         mode = target.stat().st_mode & 0o777 if target.exists() else None
-        with open(beside, "xb") as stream:
-            for part in content if isinstance(content, Iterator) else (content,):
-                stream.write(part)
+        with open(beside, "x+b") as stream:
+            if callable(content):
+                content(stream)
+            else:
+                for part in content if isinstance(content, Iterator) else (content,):
+                    stream.write(part)
             stream.flush()
             os.fsync(stream.fileno())
         if mode is not None:

@@ -43,7 +43,7 @@ IntArray = NDArray[np.int64]
 NOTHING_LEFT = 0.02  # of the length of a rod in the file, where that is a coordinate
 # two places on a rod closer than this, relative to its length, are one
 MERGE = 1e-9
-# spans of a rod are worked with one by one from so many on, in sizes of their coordinates; docs/speed.md
+# spans of a rod are worked with one by one from so many on, in sizes of their coordinates; docs/theory.md, 4
 LEAST_SPANS = 3
 
 

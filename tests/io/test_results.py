@@ -14,7 +14,15 @@ import sorosim
 from sorosim import __version__
 from sorosim.errors import FileError, InputError
 from sorosim.io import load
-from sorosim.io.results import FORMAT_VERSION, read, read_result, save_equilibrium, save_run
+from sorosim.io.results import (
+    BLOCK_BYTES,
+    FORMAT_VERSION,
+    read,
+    read_result,
+    save_equilibrium,
+    save_run,
+    write_result,
+)
 
 
 @pytest.fixture
@@ -374,3 +382,14 @@ def test_what_is_no_path_is_refused(run, path):
     for call in (lambda: save_run(run, path), lambda: read(path), lambda: sorosim.open(path)):
         with pytest.raises(InputError, match=r"^path: expected a path, got "):
             call()
+
+
+def test_large_tables_are_compressed_blocks_of_rows_and_come_back_to_the_bit(tmp_path, rng):
+    large = np.cumsum(1e-3 * rng.normal(size=(400, 500)), axis=0)
+    write_result({"q": large, "t": np.arange(400.0)}, "run", tmp_path / "large.h5")
+    assert_array_equal(read_result(tmp_path / "large.h5")["q"], large)
+    with h5py.File(tmp_path / "large.h5") as file:
+        assert file["q"].compression == "gzip"
+        assert file["q"].chunks[0] * 500 * 8 <= BLOCK_BYTES
+        assert file["t"].chunks is None
+    assert (tmp_path / "large.h5").stat().st_size < large.nbytes

@@ -33,7 +33,8 @@ def test_few_rods_are_as_fine_as_ever_and_many_have_no_more_points_than_a_window
     assert coarsened([cable_manipulator()], FINE, WINDOW_POINTS) == FINE
     along, around = coarsened([many], FINE, WINDOW_POINTS)
     assert along * around * len(many.links) <= WINDOW_POINTS
-    assert along >= LEAST_ALONG and around >= LEAST_AROUND
+    assert along >= LEAST_ALONG
+    assert around >= LEAST_AROUND
     assert coarsened([many] * 100, FINE, WINDOW_POINTS) == (LEAST_ALONG, LEAST_AROUND)
 
 

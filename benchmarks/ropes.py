@@ -1,0 +1,391 @@
+"""The seven experiments of cosseratbench: sorosim beside PyElastica and MuJoCo, on one thread (docs/peers.md).
+
+`OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python -m benchmarks.ropes` prints a table; it needs the packages
+cosseratbench, pyelastica and mujoco before 4.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import statistics
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+import sorosim
+from sorosim.arrays import Array
+from sorosim.io import load_text
+from sorosim.robot import Robot
+
+# how each experiment is run here; those without an entry as DEFAULT
+DEFAULT: dict[str, Any] = {"divisions": 1, "penetration": 0.02, "strain": {"torsion": 0, "bending": 5, "elongation": 1}}
+CHOICES: dict[str, dict[str, Any]] = {
+    "cantilever": {"strain": {"bending": 1}},
+    "catenary": {"strain": {"bending": 7, "elongation": 2}},
+    "pendulum": {"strain": {"bending": 5, "elongation": 1}, "options": {"method": "newmark", "rtol": 1e-4}},
+    "twist": {"strain": {"torsion": 1, "bending": 7, "elongation": 0}, "options": {"rtol": 1e-4}},
+    "crossing": {"divisions": [0.4, 0.2, 0.4], "strain": {"bending": 4, "elongation": 1}, "pieces": 51},
+    "capstan": {"divisions": 6, "strain": {"bending": 1, "elongation": 1}, "pieces": 200, "penetration": 0.1},
+    "pile": {"divisions": 25, "strain": {"torsion": 0, "bending": 1, "elongation": 0}},
+}
+STEPS_OF_FIT, POINTS_OF_FIT, RANK_OF_FIT = 10, 201, 1e-5
+CLOSE = 1e-6  # distance of a rod from where it begins, in its lengths, that is near enough
+STOP = 0.05  # s in which a driven end comes to rest, before and after the scenario's time
+
+
+class SorosimSolver:
+    """Scenarios of cosseratbench as robots: few divisions of a higher order, whatever the number of elements."""
+
+    name = "sorosim"
+    backend_version = str(sorosim.__version__)
+
+    def __init__(self, experiment: str = "", **changes: Any) -> None:
+        from cosseratbench import Capability
+
+        self.capabilities = frozenset(Capability)
+        self.choice = {**DEFAULT, **CHOICES.get(experiment, {}), **changes}
+
+    def settings(self, scenario: Any, **_: Any) -> dict[str, Any]:
+        """Numerical choices, for the record."""
+        return {"method": "generalized-alpha", **self.choice}
+
+    def run(self, scenario: Any, *, n_elements: int, n_frames: int) -> Any:
+        """Motion of the rods of a scenario, at evenly spaced nodes and times."""
+        from cosseratbench import Diverged, Trajectory
+
+        robot, driven = robot_of(scenario, self.choice)
+        times = np.linspace(0.0, scenario.duration, n_frames)
+        q0 = initial_coordinates(robot, scenario)
+        moves = any(rod.motion(end) for rod in scenario.rods for end in ends())
+        try:
+            if scenario.quasi_static and not moves and not robot.engine.loading.touches:
+                states = [q0, *[sorosim.statics(robot, q0=q0).q] * (n_frames - 1)]
+            else:
+                options = {"method": "generalized-alpha", **self.choice.get("options", {})}
+                run = sorosim.simulate(robot, t_end=scenario.duration, dt_out=times[1], q0=q0, driven=driven, **options)
+                states = list(run.q)
+        except sorosim.SorosimError as error:
+            raise Diverged(str(error)) from None
+        positions, directors = [], []
+        nodes = np.linspace(0.0, 1.0, n_elements + 1)
+        for k, rod in enumerate(scenario.rods):
+            backwards = is_backwards(rod)
+            s = 1.0 - nodes if backwards else nodes
+            places = np.empty(2 * n_elements + 1)  # nodes and, between them, the middles of elements
+            places[::2], places[1::2] = s, 0.5 * (s[1:] + s[:-1])
+            g = [robot.poses(q, f"rod{k}", s=places) for q in states[:2]]
+            # at rest all states but the first are one
+            at_rest = len(states) > 2 and states[2] is states[1]
+            g += [g[1]] * (n_frames - 2) if at_rest else [robot.poses(q, f"rod{k}", s=places) for q in states[2:]]
+            poses = np.stack(g)
+            positions.append(poses[:, ::2, :3, 3])
+            directors.append(poses[:, 1::2, :3, 1])
+        return Trajectory(times, tuple(positions), tuple(directors))
+
+
+def ends() -> tuple[Any, Any]:
+    """Both ends of a rod."""
+    from cosseratbench import End
+
+    return End.START, End.END
+
+
+def is_backwards(rod: Any) -> bool:
+    """Whether the link begins at the rod's end: one that slides and turns is a joint of the tree, not of a loop."""
+    return rod.end_motion is not None
+
+
+def end_frame(rod: Any) -> Array:
+    """Pose (4, 4) of the section at which the link begins; x along it, y the material direction of the benchmark."""
+    n = max(len(rod.centerline) - 1, 1)
+    nodes, directors = rod.nodes(n), rod.directors(n)
+    along, y, position = nodes[1] - nodes[0], directors[0], nodes[0]
+    if is_backwards(rod):
+        along, y, position = nodes[-2] - nodes[-1], directors[-1], nodes[-1]
+    x = along / np.linalg.norm(along)
+    y = y - (y @ x) * x
+    y /= np.linalg.norm(y)
+    g = np.eye(4)
+    g[:3, 0], g[:3, 1], g[:3, 2], g[:3, 3] = x, y, np.cross(x, y), position
+    return g
+
+
+def pose(g: Array) -> dict[str, Any]:
+    """A pose as the file has it."""
+    from scipy.spatial.transform import Rotation
+
+    turn = Rotation.from_matrix(g[:3, :3]).as_rotvec()
+    angle = float(np.linalg.norm(turn))
+    out: dict[str, Any] = {"position": g[:3, 3].tolist()}
+    if angle > 0.0:
+        out["rotation"] = {"axis": (turn / angle).tolist(), "angle": angle}
+    return out
+
+
+def robot_of(scenario: Any, choice: dict[str, Any]) -> tuple[Robot, dict[str, Any]]:
+    """The robot of a scenario, and its driven coordinates: (times, values) by name."""
+    import yaml
+
+    strain, divisions = choice["strain"], choice["divisions"]
+    rods = range(len(scenario.rods))
+    data: dict[str, Any] = {"sorosim": 1, "name": "ropes", "gravity": list(map(float, scenario.gravity))}
+    data |= {"materials": {}, "links": {}, "loops": {}, "loads": {}}
+    driven: dict[str, Any] = {}
+    damping = 2.0 * scenario.slowest_frequency() if scenario.quasi_static else 0.0
+    for k, rod in enumerate(scenario.rods):
+        name = f"rod{k}"
+        material, radius = rod.material, float(rod.radius)
+        data["materials"][name] = {
+            "young": material.youngs_modulus, "shear": material.shear_modulus, "density": material.density,
+            "mass_damping": damping,
+        }  # fmt: skip
+        common = {"material": name, "section": {"circle": {"radius": radius}}, "strain": strain}
+        link: dict[str, Any] = {"at": pose(end_frame(rod)), "joint": joint(rod, end_frame(rod), driven, name)}
+        parts = divided(rod, divisions) if isinstance(divisions, int) else divisions
+        link["rod"] = {"divisions": [{"length": float(rod.length * part), **common} for part in parts]}
+        data["links"][name] = link
+        close(data, rod, name)
+        for i, load in enumerate(rod.loads):
+            at_end = load.at == ends()[1]
+            s = 0.0 if at_end == is_backwards(rod) else 1.0
+            data["loads"][f"load{k}_{i}"] = {
+                "wrench": {"link": name, "s": s, "force": list(load.force), "frame": "world"}
+            }
+    pieces = choice.get("pieces")
+    surfaces = [{"link": f"rod{k}", **({"pieces": pieces} if pieces else {})} for k in rods]
+    add_contacts(data, scenario, surfaces, choice["penetration"])
+    text = yaml.safe_dump({key: value for key, value in data.items() if value != {}}, sort_keys=False)
+    return load_text(text, "ropes.yaml"), driven
+
+
+def divided(rod: Any, most: int) -> list[float]:
+    """Parts of a rod's length, of `most` divisions and as many more as its curvature has jumps."""
+    n = min(len(rod.centerline) - 1, POINTS_OF_FIT)  # finer, the corners of the polyline would count
+    edge = np.diff(rod.nodes(n), axis=0)
+    x = edge / np.linalg.norm(edge, axis=1)[:, None]
+    bend = np.linalg.norm(np.cross(x[:-1], x[1:]), axis=1)
+    change = np.abs(np.diff(bend))
+    jumps = [0.0]
+    for k in np.flatnonzero(change > 0.5 * bend.max()) if n > 2 and bend.max() > 1e-3 else ():
+        if (k + 2) / n - jumps[-1] > 0.02:
+            jumps.append((k + 2) / n)
+    ends = [*jumps, 1.0]
+    out: list[float] = []
+    for a, b in itertools.pairwise(ends):
+        pieces = max(1, round(most * (b - a)))
+        out += [(b - a) / pieces] * pieces
+    return out if not is_backwards(rod) else out[::-1]
+
+
+def joint(rod: Any, g: Array, driven: dict[str, Any], name: str) -> Any:
+    """The joint at which the link begins."""
+    motion = rod.end_motion or rod.start_motion
+    condition = (rod.end if is_backwards(rod) else rod.start).value
+    if motion is None:
+        return {"free": "free", "pinned": {"universal": {"axis": [0, 1, 0], "second_axis": [0, 0, 1]}}}.get(
+            condition, "fixed"
+        )
+    t, moved, turned = np.array(motion.times), np.array(motion.displacement), np.array(motion.rotation)
+    if motion.slides_along is not None:
+        axis = g[:3, :3].T @ motion.axis
+        driven[f"{name}.cylindrical.angle"] = smooth(t, turned @ motion.axis)
+        return {"cylindrical": {"axis": axis.tolist()}}
+    direction = moved[-1] / np.linalg.norm(moved[-1])
+    driven[name] = smooth(*stopped(t, moved @ direction))
+    return {"prismatic": {"axis": (g[:3, :3].T @ direction).tolist()}}
+
+
+def smooth(t: Array, values: Array) -> dict[str, Any]:
+    """A motion through values at times, with continuous rates."""
+    return {"times": t.tolist(), "values": values.tolist(), "interpolation": "pchip" if len(t) < 20 else "cubic"}
+
+
+def stopped(t: Array, values: Array) -> tuple[Array, Array]:
+    """The same at many times, resting from the last one on; what moves at a constant rate comes to rest in STOP."""
+    fine = np.linspace(t[0], t[-1] + STOP, 400)
+    rate = (values[-1] - values[0]) / (t[-1] - t[0])
+    late = np.clip(fine - (t[-1] - STOP), 0.0, 2.0 * STOP)
+    way = values[0] + rate * (np.minimum(fine, t[-1] - STOP) - t[0] + late - late**2 / (4.0 * STOP))
+    return np.append(fine, 2.0 * t[-1]), np.append(way, way[-1])
+
+
+def close(data: dict[str, Any], rod: Any, name: str) -> None:
+    """Hold the other end, if anything does."""
+    backwards = is_backwards(rod)
+    condition = (rod.start if backwards else rod.end).value
+    place = rod.centerline[0 if backwards else -1]
+    if condition == "pinned":
+        data["loops"][f"{name}_end"] = {"from": name, "to": {"at": {"position": list(map(float, place))}},
+                                        "joint": "spherical"}  # fmt: skip
+    elif condition == "clamped":
+        data["loops"][f"{name}_end"] = {"from": name, "to": {"at": {"as_built": True}}, "joint": "fixed"}
+
+
+def add_contacts(data: dict[str, Any], scenario: Any, names: list[dict[str, Any]], penetration: float) -> None:
+    """Contacts with obstacles, between rods, and of rods with themselves."""
+    for i, obstacle in enumerate(scenario.obstacles):
+        z = obstacle.unit_axis if obstacle.kind == "cylinder" else obstacle.unit_normal
+        x = np.cross([0.0, 1.0, 0.0] if abs(z[1]) < 0.9 else [0.0, 0.0, 1.0], z)
+        g = np.eye(4)
+        g[:3, 0], g[:3, 2] = x / np.linalg.norm(x), z
+        g[:3, 1] = np.cross(g[:3, 2], g[:3, 0])
+        g[:3, 3] = obstacle.center if obstacle.kind == "cylinder" else obstacle.point
+        shape: dict[str, Any] = {"half_space": {}}
+        if obstacle.kind == "cylinder":
+            shape = {"cylinder": {"radius": obstacle.radius, "length": obstacle.length}}
+        data["loads"][f"obstacle{i}"] = {
+            "contact": {
+                "between": names,
+                "and": {**shape, "at": pose(g)},
+                **law(scenario, obstacle.friction, penetration),
+            }
+        }
+    friction = max(rod.friction for rod in scenario.rods)
+    if scenario.self_contact or len(names) > 1:
+        entry = {"among": names, **law(scenario, friction, penetration)}
+        data["loads"]["ropes"] = {"contact": entry}
+
+
+def law(scenario: Any, friction: float, penetration: float) -> dict[str, Any]:
+    """A contact that carries the weight of a tenth of a rod by a penetration, in its radii."""
+    rod = scenario.rods[0]
+    weight = rod.material.density * rod.area * rod.length * max(float(np.linalg.norm(scenario.gravity)), 1.0)
+    out: dict[str, Any] = {"stiffness": float(0.1 * weight / (penetration * rod.radius) ** 1.5)}
+    if friction > 0.0:
+        out |= {"friction": friction, "slip_speed": 1e-4}
+    return out
+
+
+def initial_coordinates(robot: Robot, scenario: Any) -> Array:
+    """Coordinates at which the rods are where the scenario has them: their strains, then Gauss-Newton on positions."""
+    q = robot.initial_q.copy()
+    for k, rod in enumerate(scenario.rods):
+        link = robot.engine.layout.link(f"rod{k}")
+        q[link.column + link.n_joint : link.column + link.n] = strains_of(rod, link)
+        s = np.linspace(0.0, 1.0, POINTS_OF_FIT)
+        target = rod.nodes(POINTS_OF_FIT - 1)
+        if is_backwards(rod):
+            target = target[::-1]
+        own = np.arange(link.column, link.column + link.n)
+        for _ in range(STEPS_OF_FIT):
+            g = robot.poses(q, f"rod{k}", s=s)
+            if np.abs(target - g[:, :3, 3]).max() < CLOSE * rod.length:
+                break
+            rows = [g[i, :3, :3] @ robot.jacobian(q, f"rod{k}", s=float(s[i]))[3:, own] for i in range(len(s))]
+            # what positions do not tell, such as torsion, stays
+            step = np.linalg.lstsq(np.concatenate(rows), (target - g[:, :3, 3]).ravel(), rcond=RANK_OF_FIT)[0]
+            q[own] += step
+            if np.abs(step).max() < 1e-6:
+                break
+    return sorosim.assemble(robot, q0=q).q if robot.loop_names else q
+
+
+def strains_of(rod: Any, link: Any) -> Array:
+    """Least-squares coordinates of the strains of a centreline whose material frames are not twisted."""
+    n = 10 * POINTS_OF_FIT
+    nodes, y = rod.nodes(n), rod.directors(n)
+    if is_backwards(rod):
+        nodes, y = nodes[::-1], y[::-1]
+    h = rod.length / n
+    edge = np.diff(nodes, axis=0)
+    stretch = np.linalg.norm(edge, axis=1) / h
+    x = edge / (stretch * h)[:, None]
+    bend = np.cross(x[:-1], x[1:]) / h
+    z, middle = np.cross(x, y), h * np.arange(1, n)
+    strain = np.zeros((n - 1, 6))
+    strain[:, 1], strain[:, 2] = (
+        np.sum(bend * (y[:-1] + y[1:]), axis=1) / 2,
+        np.sum(bend * (z[:-1] + z[1:]), axis=1) / 2,
+    )
+    strain[:, 3] = (stretch[:-1] + stretch[1:]) / 2 - 1.0
+    found = []
+    for piece in link.pieces:
+        inside = (middle > piece.start) & (middle < piece.start + piece.division.length)
+        P = piece.division.basis(middle[inside] - piece.start)
+        found.append(np.linalg.lstsq(np.moveaxis(P, 1, 2).reshape(-1, piece.n), strain[inside].ravel(), rcond=None)[0])
+    return np.concatenate(found)
+
+
+class Timed:
+    """A solver whose last run's processor time is kept: a busy machine stretches the time of the clock."""
+
+    def __init__(self, solver: Any) -> None:
+        self.solver, self.processor_time = solver, 0.0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.solver, name)
+
+    def run(self, scenario: Any, **options: Any) -> Any:
+        """The solver's run."""
+        begin = time.process_time()
+        trajectory = self.solver.run(scenario, **options)
+        self.processor_time = time.process_time() - begin
+        return trajectory
+
+
+SOLVERS = ("sorosim", "pyelastica", "mujoco")
+
+
+def errors_of(result: Any) -> dict[str, float]:
+    """What an experiment measured."""
+    return {name: float(value) for name, value in {**result.metrics, **result.observations}.items()}
+
+
+def rows(experiments: list[str], solvers: list[str], repeats: int, choices: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Measured times and errors: medians of runs one after the other."""
+    from cosseratbench import run
+    from cosseratbench.registry import load_experiment, load_solver
+
+    for name in experiments:
+        experiment = load_experiment(name)
+        for solver_name in solvers:
+            times = []
+            for _ in range(repeats):
+                solver = Timed(SorosimSolver(name, **choices) if solver_name == "sorosim" else load_solver(solver_name))
+                try:
+                    result = run(experiment, solver)
+                except (ValueError, RuntimeError) as error:  # another version of the library than the adapter's
+                    yield {
+                        "experiment": name,
+                        "solver": solver_name,
+                        "time": None,
+                        "errors": {},
+                        "failure": repr(error)[:200],
+                    }
+                    break
+                times.append((solver.processor_time, result.wall_time or 0.0))
+                if result.failure or result.missing:
+                    break
+            if not times:
+                continue
+            medians = [statistics.median(column) for column in zip(*times, strict=True)]
+            yield {
+                "experiment": name, "solver": solver_name, "time": medians,
+                "failure": result.failure or ", ".join(result.missing or ()),
+                "errors": errors_of(result) if result.metrics else {},
+            }  # fmt: skip
+
+
+def main(arguments: list[str]) -> None:
+    """Run and print."""
+    from cosseratbench.registry import EXPERIMENTS, names
+
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("experiments", nargs="*", help="names; default: all seven")
+    parser.add_argument("--solvers", default=",".join(SOLVERS))
+    parser.add_argument("--repeats", type=int, default=1)
+    parser.add_argument("--choice", type=json.loads, default={}, help="JSON that overrides CHOICES")
+    given = parser.parse_args(arguments)
+    for row in rows(given.experiments or names(EXPERIMENTS), given.solvers.split(","), given.repeats, given.choice):
+        shown = ", ".join(f"{name} {value:.2e}" for name, value in row["errors"].items())
+        took = "" if row["time"] is None else "{:.2f} s ({:.2f})".format(*row["time"])
+        print(f"{row['experiment']:11s} {row['solver']:11s} {took:>18s}  {row['failure'] or shown}", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
