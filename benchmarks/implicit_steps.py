@@ -1,8 +1,8 @@
 """How the cost of implicit steps and of statics grows with the number of coordinates: along the tree and dense.
 
 The robots are the same at any number of coordinates, of ever more parts: a rope of 2 m that is clamped level and bends
-under its weight, as rods and as links on hinges, and a tree of such ropes; two such ropes of rods, one of which lies on a
-plane and the other one on it; and a rope ladder, which loops close.
+under its weight, as rods and as links on hinges, and a tree of such ropes; two such ropes of rods, one of which lies on
+a plane and the other one on it; and a rope ladder, which loops close.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sorosim.equations.system import OdeSystem
 from sorosim.kernels import newmark
 from sorosim.kernels.evaluate import LINEARISE_CLOSED, RESIDUAL, RESIDUAL_DERIVATIVES
 from sorosim.lie.so3 import exp_so3 as rotation
-from sorosim.loads.contact import Contact
+from sorosim.loads.contact import Contact, Surface
 from sorosim.loads.contact_law import ContactLaw
 from sorosim.model.basis import Strain
 from sorosim.model.body import RigidBody
@@ -34,6 +34,7 @@ from sorosim.model.joints.revolute import Revolute
 from sorosim.model.joints.spherical import Spherical
 from sorosim.model.link import WORLD, Link
 from sorosim.model.material import Material
+from sorosim.model.obstacle import HalfSpace
 from sorosim.model.rod import Division, Rod
 from sorosim.model.section import Circle
 from sorosim.robot import Robot
@@ -48,7 +49,7 @@ AT_LEAST = 0.05  # of a round [s]
 
 LENGTH, RADIUS, YOUNG, DENSITY = 2.0, 5e-3, 20e6, 1100.0
 # of what touches [m], and its law
-DEPTH = 5e-4
+DEPTH, FLOOR = 5e-4, (Surface(shape=HalfSpace()),)
 LAW = ContactLaw(stiffness=1e4, damping=1.0, friction=0.3, slip_speed=0.01)
 MATERIAL = Material(YOUNG, poisson=0.45, density=DENSITY, damping=1e4)
 
@@ -107,9 +108,8 @@ def touching(n: int) -> Robot:
             Link(f"{rope}{i}", rod, parent=f"{rope}{i - 1}" if i else WORLD, at=np.eye(4) if i else at)
             for i in range(k)
         ]
-    under, above = [f"under{i}" for i in range(k)], [f"above{i}" for i in range(k)]
-    ropes = Contact(under, above, law=LAW)
-    floor = Contact([*under, *above], {"half_space": {}}, law=LAW)
+    under, above = (tuple(Surface(f"{rope}{i}") for i in range(k)) for rope in ("under", "above"))
+    ropes, floor = Contact(under, above, law=LAW), Contact(under + above, FLOOR, law=LAW)
     return Robot(Description("touching", tuple(links), loads={"ropes": ropes, "floor": floor}))
 
 
@@ -141,9 +141,9 @@ def stack(n_rods: int) -> Robot:
         at[:3, 3] = (across, -0.1, 0.0) if layer % 2 else (-0.1, across, 0.0)
         at[2, 3] = 0.01 + 0.02 * layer - DEPTH
         links.append(Link(f"rod{i}", rod, joint=Free(), at=at))
-    names = [link.name for link in links]
-    law = ContactLaw(stiffness="1e5 N/m^1.5", damping=2.0, friction=0.4, slip_speed=5e-3)
-    loads = {"touch": Contact(among=names, law=law), "floor": Contact(names, {"half_space": {}}, law=law)}
+    surfaces = tuple(Surface(link.name) for link in links)
+    law = ContactLaw(stiffness=1e5, damping=2.0, friction=0.4, slip_speed=5e-3)
+    loads = {"touch": Contact(among=surfaces, law=law), "floor": Contact(surfaces, FLOOR, law=law)}
     return Robot(Description("stack", tuple(links), loads=loads))
 
 

@@ -3,9 +3,9 @@
 A coupling changes the wrenches on its nodes by -left^T f, f = right a + rate b, a and b the displacements of these
 nodes and their rates: contacts, loads between two nodes, and the joints of loops. It acts on blocks, by their dq and by
 the displacement x of the base of each. One of a single block is eliminated with it. Of the others, their blocks and
-those before them are kept, with x and the wrench p of each base as unknowns of a sparse system. So are f and multipliers
-of loops: the last rows of a loop are its errors, which do no work (left = 0); their f is known, and multipliers stand
-in its place.
+those before them are kept, with x and the wrench p of each base as unknowns of a sparse system. So are f and
+multipliers of loops: the last rows of a loop are its errors, which do no work (left = 0); their f is known, and
+multipliers stand in its place.
 """
 
 from __future__ import annotations
@@ -78,8 +78,11 @@ def gather_couplings(tree, external, couplings) -> int:
     """Take over contacts between nodes and loads between two of them; returns how many."""
     contact, n = external.contact, 0
     for slot in range(contact.counts[sf.LINKED]):
-        entry, left, right, by_u = contact.entry[contact.linked[slot]], contact.left[slot], contact.right[slot], (
-            contact.rate[slot]
+        entry, left, right, by_u = (
+            contact.entry[contact.linked[slot]],
+            contact.left[slot],
+            contact.right[slot],
+            (contact.rate[slot]),
         )
         for j in range(N_NODES):
             couplings.node[n, j] = entry[sf.ENTRY_NODE + j] if j < entry[sf.N_ENTRIES] else -1
@@ -122,10 +125,15 @@ def gather_couplings(tree, external, couplings) -> int:
 def gather_loops(loops, closure, ws, inertia, n, couplings) -> None:
     """Take over loops after n couplings, as kernels.loops evaluated them; inertia : their constraints alone.
 
-    The wrench on A, in frame B, is f = adbar_w P a_B + springs and dampers + Phi l, P = Ad_gB^-1, and rows of errors are
-    Phi^T (de/dnu) P (a_A - a_B).
+    The wrench on A, in frame B, is f = adbar_w P a_B + springs and dampers + Phi l, P = Ad_gB^-1, and rows of errors
+    are Phi^T (de/dnu) P (a_A - a_B).
     """
-    P, moved, error_map, laws = closure.scratch[0], closure.scratch[1], closure.scratch[2], couplings.wide[2, :12].reshape(2, 6)
+    P, moved, error_map, laws = (
+        closure.scratch[0],
+        closure.scratch[1],
+        closure.scratch[2],
+        couplings.wide[2, :12].reshape(2, 6),
+    )
     T_inv = couplings.wide[0, :18].reshape(2, 3, 3)
     for k in range(loops.row.shape[0]):
         row, value, log, c = loops.row[k], loops.value[k], closure.error_log[k], n + k
@@ -249,7 +257,11 @@ def place_couplings(tree, actuators, workspace, inertia, n, ws, couplings) -> bo
             continue
         first, last = tendon_column(tree, actuators, workspace, a, couplings.tendon)
         if first == last:
-            size, c0, at = tree.block[first, tr.BLOCK_N], tree.block[first, tr.BLOCK_COLUMN], tree.block[first, tr.SQUARE]
+            size, c0, at = (
+                tree.block[first, tr.BLOCK_N],
+                tree.block[first, tr.BLOCK_COLUMN],
+                tree.block[first, tr.SQUARE],
+            )
             for i in range(size):
                 for j in range(size):
                     ws.internal[0, at + i * size + j] -= slope * couplings.tendon[c0 + i] * couplings.tendon[c0 + j]
@@ -519,14 +531,29 @@ def put_product(tree, c, couplings, entries, rows, columns, count):
 
 @kernel_lazy("couplings")
 def assemble(
-    tree, actuators, workspace, loops, independent, known, rate, moving, inertia, n, order, ws, tangent, entries, rows,
-    columns, size,
+    tree,
+    actuators,
+    workspace,
+    loops,
+    independent,
+    known,
+    rate,
+    moving,
+    inertia,
+    n,
+    order,
+    ws,
+    tangent,
+    entries,
+    rows,
+    columns,
+    size,
 ) -> int:
     """Entries of the sparse system of what `factor_tangent` kept: how many, which may be more than there is room for.
 
-    independent (m,) int: rows of loops, the multipliers of the others are zero; inertia : the matrix is that of inertia,
-    and loops constrain accelerations; n : number of couplings; order (n,) int: of them, with those of the same blocks
-    one after the other; size (1,) int: becomes the number of unknowns.
+    independent (m,) int: rows of loops, the multipliers of the others are zero; inertia : the matrix is that of
+    inertia, and loops constrain accelerations; n : number of couplings; order (n,) int: of them, with those of the
+    same blocks one after the other; size (1,) int: becomes the number of unknowns.
     """
     couplings = tangent.couplings
     size[0] = number_unknowns(tree, n, couplings)
@@ -660,7 +687,11 @@ def put_loop(
 ) -> int:
     """Append the entries of a loop, coupling c, whose unknowns are its wrench f and multipliers; how many there are."""
     couplings = tangent.couplings
-    f, loop, n_rows = couplings.at[tree.block.shape[0] + tree.segment.shape[0] + c], couplings.loop[c], couplings.n_rows[c]
+    f, loop, n_rows = (
+        couplings.at[tree.block.shape[0] + tree.segment.shape[0] + c],
+        couplings.loop[c],
+        couplings.n_rows[c],
+    )
     left, right, base = couplings.wide[1], couplings.wide[2], couplings.base
     for r in range(n_rows):
         row = loops.row[loop, lj.FIRST_ROW] + r - 6

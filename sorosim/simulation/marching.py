@@ -120,8 +120,8 @@ class Marching:
         shapes = (
             (m.N_NUMBERS,), (m.N_COUNTS,), (m.N_STATES, n), (5, n_rows), (len(inputs.signals), 3),
             (len(self.system.driven.signals), 3), (len(loading.packed.signals.signals), 3),
-            (len(self.system.partition.driven), 6), (full, full), (full,), (full, looped), (looped, looped), (2, looped),
-            (n_inputs,), (3,), (5, n_rows, full),
+            (len(self.system.partition.driven), 6), (full, full), (full,), (full, looped), (looped, looped),
+            (2, looped), (n_inputs,), (3,), (5, n_rows, full),
         )  # fmt: skip
         memory = np.zeros(sum(map(prod, shapes)))
         ends = np.cumsum([prod(shape) for shape in shapes])[:-1]
