@@ -1,4 +1,4 @@
-"""How the cost of implicit steps and of statics grows with the number of coordinates: along the tree and dense.
+"""How the cost of implicit steps and of statics grows with the number of coordinates: sparse and dense.
 
 The robots are the same at any number of coordinates, of ever more parts: a rope of 2 m that is clamped level and bends
 under its weight, as rods and as links on hinges, and a tree of such ropes; two such ropes of rods, one of which lies on
@@ -152,6 +152,10 @@ ROBOTS: dict[str, Callable[[int], Robot]] = {
 }  # fmt: skip
 
 
+COUPLED = "touching", "ladder"
+LARGEST_COUPLED = 10_000  # matrices of constraints, which forward dynamics has, are dense
+
+
 def statics_seconds(robot: Robot, on_tree: bool) -> float:
     """Processor time [s] of the search for its equilibrium from the straight shape."""
     with mock.patch.object(engine, "ON_TREE", 0 if on_tree else 10**9):
@@ -161,7 +165,7 @@ def statics_seconds(robot: Robot, on_tree: bool) -> float:
 def seconds(robot: Robot, on_tree: bool) -> tuple[float, float]:
     """Processor time [s] of a correction with new factors, and of one with those from before; medians."""
     method = Marching(OdeSystem(robot, Motion([]), {}), "generalized-alpha", STEP, 0.8)
-    march, model, ws = method.state(Motion([]), on_tree), method.model(Motion([])), robot.engine.workspace
+    march, model, ws = method.state(Motion([]), on_tree, False), method.model(Motion([])), robot.engine.workspace
     sparse = SparseSteps(robot.engine)
     if on_tree and not robot.engine.has_local_tangent:
         sparse.start(model, march)
@@ -207,14 +211,16 @@ def measure(numbers: Sequence[int], note: Callable[[str], None]) -> dict[str, di
     out: dict[str, dict[str, dict[str, Rows]]] = {
         name: {robot: {"tree": [], "dense": []} for robot in ROBOTS} for name in LARGEST_DENSE
     }
+    for robot in COUPLED:
+        del out["statics"][robot]  # is dense
     for name, make in ROBOTS.items():
-        for n in numbers:
+        for n in numbers if name not in COUPLED else [n for n in numbers if n <= LARGEST_COUPLED]:
             robot = make(n)
             for way in ("tree", "dense"):
                 times: dict[str, tuple[float, ...]] = {}
                 if way == "tree" or n <= LARGEST_DENSE["step"]:
                     times["step"] = seconds(robot, way == "tree")
-                if way == "tree" or n <= LARGEST_DENSE["statics"]:
+                if robot.engine.has_local_tangent and (way == "tree" or n <= LARGEST_DENSE["statics"]):
                     times["statics"] = (statics_seconds(robot, way == "tree"),)
                 for what, found in times.items():
                     out[what][name][way].append([robot.ndof, found[0]])
@@ -235,12 +241,12 @@ def plot(measured: dict[str, dict[str, dict[str, Rows]]], path: str | Path) -> N
     figure = Figure(figsize=(10.5, 4.0), layout="constrained")
     titles = {"step": "correction of a step, factors new", "statics": "statics"}
     for axes, (what, robots) in zip(figure.subplots(1, 2), measured.items(), strict=True):
-        for (name, ways), marker in zip(robots.items(), "os^", strict=True):
+        for (name, ways), marker in zip(robots.items(), "os^Dv", strict=False):
             for way, style, colour in (("tree", "-", "#1f77b4"), ("dense", "--", "#d95f02")):
                 x, y = np.array(ways[way]).T
-                label = f"{name}, {'along the tree' if way == 'tree' else 'dense'}"
+                label = f"{name}, {'sparse' if way == 'tree' else 'dense'}"
                 axes.loglog(x, 1e3 * y, style, marker=marker, markersize=4, color=colour, label=label)
         axes.set(xlabel="coordinates", ylabel="ms", title=titles[what])
         axes.grid(alpha=0.3)
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside right center", frameon=False)
+    figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside right center", frameon=False)
     figure.savefig(path, dpi=110)

@@ -144,8 +144,8 @@ def test_errors_along_a_motion_are_those_of_the_dense_rows():
     assert_allclose(tangent.errors_along(node), E @ dq, atol=1e-10 * np.abs(E).max())
 
 
-def test_a_spring_between_a_rod_and_its_base_is_eliminated_with_the_rod():
-    robot = limbs().with_loads(band=Spring(Anchor("base"), Anchor("arm"), stiffness=20.0, damping=0.5))
+def test_a_spring_between_points_of_a_rod_is_eliminated_with_it():
+    robot = limbs().with_loads(band=Spring(Anchor("arm", s=0.3), Anchor("arm", s=1.0), stiffness=20.0, damping=0.5))
     engine, rng, tangent = robot.engine, np.random.default_rng(0), CoupledTangent(robot.engine)
     for name, factors in FACTORS.items():
         check(engine, tangent, random_state(rng, robot), engine.none_known, factors, f"spring, {name}", rng)

@@ -86,6 +86,14 @@ def test_steps_of_rods_that_touch_are_those_with_matrices(monkeypatch):
     assert_allclose(sparse.q, dense.q, atol=1e-6 * np.abs(dense.q).max())
 
 
+def test_controllers_are_sampled_along_the_tree(monkeypatch, robot):
+    options = {"t_end": 0.03, "method": "generalized-alpha", "step": 1e-3, "dt_control": 0.01}
+    alone = with_actuators(robot, pull=robot.description.actuators["pull"])
+    tree, dense = both(monkeypatch, alone, controller=lambda t, q, qd: [2.0 * t - qd[0]], **options)
+    assert_allclose(tree.q, dense.q, atol=1e-6 * np.abs(dense.q).max())
+    assert_allclose(tree.u, dense.u, atol=1e-6 * np.abs(dense.u).max())
+
+
 def test_interrupts_of_the_sparse_solver_are_raised(monkeypatch):
     monkeypatch.setattr(engine, "ON_SPARSE", 0)
     monkeypatch.setattr(CoupledTangent, "factor", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt()))
