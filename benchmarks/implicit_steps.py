@@ -211,14 +211,14 @@ def measure(numbers: Sequence[int], note: Callable[[str], None]) -> dict[str, di
     out: dict[str, dict[str, dict[str, Rows]]] = {
         name: {robot: {"tree": [], "dense": []} for robot in ROBOTS} for name in LARGEST_DENSE
     }
-    for robot in COUPLED:
-        del out["statics"][robot]  # is dense
+    for name in COUPLED:
+        del out["statics"][name]  # is dense
     for name, make in ROBOTS.items():
         for n in numbers if name not in COUPLED else [n for n in numbers if n <= LARGEST_COUPLED]:
             robot = make(n)
             for way in ("tree", "dense"):
                 times: dict[str, tuple[float, ...]] = {}
-                if way == "tree" or n <= LARGEST_DENSE["step"]:
+                if way == "tree" or n <= (LARGEST_DENSE["step"] if name not in COUPLED else LARGEST_DENSE["statics"]):
                     times["step"] = seconds(robot, way == "tree")
                 if robot.engine.has_local_tangent and (way == "tree" or n <= LARGEST_DENSE["statics"]):
                     times["statics"] = (statics_seconds(robot, way == "tree"),)
