@@ -1,8 +1,8 @@
-"""How the cost of implicit steps and of statics grows with the number of coordinates: along the tree and dense.
+"""How the cost of implicit steps and of statics grows with the number of coordinates: sparse and dense.
 
 The robots are the same at any number of coordinates, of ever more parts: a rope of 2 m that is clamped level and bends
-under its weight, as rods and as links on hinges, and a tree of such ropes; two such ropes of rods, one of which lies on a
-plane and the other one on it; and a rope ladder, which loops close.
+under its weight, as rods and as links on hinges, and a tree of such ropes; two such ropes of rods, one of which lies on
+a plane and the other one on it; and a rope ladder, which loops close.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sorosim.equations.system import OdeSystem
 from sorosim.kernels import newmark
 from sorosim.kernels.evaluate import LINEARISE_CLOSED, RESIDUAL, RESIDUAL_DERIVATIVES
 from sorosim.lie.so3 import exp_so3 as rotation
-from sorosim.loads.contact import Contact
+from sorosim.loads.contact import Contact, Surface
 from sorosim.loads.contact_law import ContactLaw
 from sorosim.model.basis import Strain
 from sorosim.model.body import RigidBody
@@ -34,6 +34,7 @@ from sorosim.model.joints.revolute import Revolute
 from sorosim.model.joints.spherical import Spherical
 from sorosim.model.link import WORLD, Link
 from sorosim.model.material import Material
+from sorosim.model.obstacle import HalfSpace
 from sorosim.model.rod import Division, Rod
 from sorosim.model.section import Circle
 from sorosim.robot import Robot
@@ -48,7 +49,7 @@ AT_LEAST = 0.05  # of a round [s]
 
 LENGTH, RADIUS, YOUNG, DENSITY = 2.0, 5e-3, 20e6, 1100.0
 # of what touches [m], and its law
-DEPTH = 5e-4
+DEPTH, FLOOR = 5e-4, (Surface(shape=HalfSpace()),)
 LAW = ContactLaw(stiffness=1e4, damping=1.0, friction=0.3, slip_speed=0.01)
 MATERIAL = Material(YOUNG, poisson=0.45, density=DENSITY, damping=1e4)
 
@@ -107,9 +108,8 @@ def touching(n: int) -> Robot:
             Link(f"{rope}{i}", rod, parent=f"{rope}{i - 1}" if i else WORLD, at=np.eye(4) if i else at)
             for i in range(k)
         ]
-    under, above = [f"under{i}" for i in range(k)], [f"above{i}" for i in range(k)]
-    ropes = Contact(under, above, law=LAW)
-    floor = Contact([*under, *above], {"half_space": {}}, law=LAW)
+    under, above = (tuple(Surface(f"{rope}{i}") for i in range(k)) for rope in ("under", "above"))
+    ropes, floor = Contact(under, above, law=LAW), Contact(under + above, FLOOR, law=LAW)
     return Robot(Description("touching", tuple(links), loads={"ropes": ropes, "floor": floor}))
 
 
@@ -141,15 +141,19 @@ def stack(n_rods: int) -> Robot:
         at[:3, 3] = (across, -0.1, 0.0) if layer % 2 else (-0.1, across, 0.0)
         at[2, 3] = 0.01 + 0.02 * layer - DEPTH
         links.append(Link(f"rod{i}", rod, joint=Free(), at=at))
-    names = [link.name for link in links]
-    law = ContactLaw(stiffness="1e5 N/m^1.5", damping=2.0, friction=0.4, slip_speed=5e-3)
-    loads = {"touch": Contact(among=names, law=law), "floor": Contact(names, {"half_space": {}}, law=law)}
+    surfaces = tuple(Surface(link.name) for link in links)
+    law = ContactLaw(stiffness=1e5, damping=2.0, friction=0.4, slip_speed=5e-3)
+    loads = {"touch": Contact(among=surfaces, law=law), "floor": Contact(surfaces, FLOOR, law=law)}
     return Robot(Description("stack", tuple(links), loads=loads))
 
 
 ROBOTS: dict[str, Callable[[int], Robot]] = {
     "rods": rods, "hinges": hinges, "tree": tree, "touching": touching, "ladder": ladder,
 }  # fmt: skip
+
+
+COUPLED = "touching", "ladder"
+LARGEST_COUPLED = 10_000  # matrices of constraints, which forward dynamics has, are dense
 
 
 def statics_seconds(robot: Robot, on_tree: bool) -> float:
@@ -161,7 +165,7 @@ def statics_seconds(robot: Robot, on_tree: bool) -> float:
 def seconds(robot: Robot, on_tree: bool) -> tuple[float, float]:
     """Processor time [s] of a correction with new factors, and of one with those from before; medians."""
     method = Marching(OdeSystem(robot, Motion([]), {}), "generalized-alpha", STEP, 0.8)
-    march, model, ws = method.state(Motion([]), on_tree), method.model(Motion([])), robot.engine.workspace
+    march, model, ws = method.state(Motion([]), on_tree, False), method.model(Motion([])), robot.engine.workspace
     sparse = SparseSteps(robot.engine)
     if on_tree and not robot.engine.has_local_tangent:
         sparse.start(model, march)
@@ -207,14 +211,16 @@ def measure(numbers: Sequence[int], note: Callable[[str], None]) -> dict[str, di
     out: dict[str, dict[str, dict[str, Rows]]] = {
         name: {robot: {"tree": [], "dense": []} for robot in ROBOTS} for name in LARGEST_DENSE
     }
+    for name in COUPLED:
+        del out["statics"][name]  # is dense
     for name, make in ROBOTS.items():
-        for n in numbers:
+        for n in numbers if name not in COUPLED else [n for n in numbers if n <= LARGEST_COUPLED]:
             robot = make(n)
             for way in ("tree", "dense"):
                 times: dict[str, tuple[float, ...]] = {}
-                if way == "tree" or n <= LARGEST_DENSE["step"]:
+                if way == "tree" or n <= (LARGEST_DENSE["step"] if name not in COUPLED else LARGEST_DENSE["statics"]):
                     times["step"] = seconds(robot, way == "tree")
-                if way == "tree" or n <= LARGEST_DENSE["statics"]:
+                if robot.engine.has_local_tangent and (way == "tree" or n <= LARGEST_DENSE["statics"]):
                     times["statics"] = (statics_seconds(robot, way == "tree"),)
                 for what, found in times.items():
                     out[what][name][way].append([robot.ndof, found[0]])
@@ -235,12 +241,12 @@ def plot(measured: dict[str, dict[str, dict[str, Rows]]], path: str | Path) -> N
     figure = Figure(figsize=(10.5, 4.0), layout="constrained")
     titles = {"step": "correction of a step, factors new", "statics": "statics"}
     for axes, (what, robots) in zip(figure.subplots(1, 2), measured.items(), strict=True):
-        for (name, ways), marker in zip(robots.items(), "os^", strict=True):
+        for (name, ways), marker in zip(robots.items(), "os^Dv", strict=False):
             for way, style, colour in (("tree", "-", "#1f77b4"), ("dense", "--", "#d95f02")):
                 x, y = np.array(ways[way]).T
-                label = f"{name}, {'along the tree' if way == 'tree' else 'dense'}"
+                label = f"{name}, {'sparse' if way == 'tree' else 'dense'}"
                 axes.loglog(x, 1e3 * y, style, marker=marker, markersize=4, color=colour, label=label)
         axes.set(xlabel="coordinates", ylabel="ms", title=titles[what])
         axes.grid(alpha=0.3)
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside right center", frameon=False)
+    figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside right center", frameon=False)
     figure.savefig(path, dpi=110)

@@ -58,7 +58,7 @@ def implicit_steps_by_size(folder: Path) -> None:
     implicit_steps.plot(measured, folder / "implicit_steps.png")
     for what, robots in measured.items():
         for name, ways in robots.items():
-            print(f"{what}, {name}: n^{implicit_steps.exponent(ways['tree'], 500):.2f} along the tree from 500 on")
+            print(f"{what}, {name}: n^{implicit_steps.exponent(ways['tree'], 500):.2f} without matrices from 500 on")
 
 
 def rigid_trees_by_size(folder: Path) -> None:

@@ -7,6 +7,6 @@ from sorosim.compiled.decorators import entry, kernel, kernel_in_place, kernel_i
 from sorosim.compiled.references import Pinned, by_reference, digest, record_at
 
 __all__ = [
-    "ALL_FEATURES", "CACHE_FOLDER", "Callback", "Pinned", "by_reference", "call_python", "digest", "entry", "kernel", "kernel_in_place",
-    "kernel_inline", "kernel_lazy", "n_processors", "prepare", "record_at", "reporting",
+    "ALL_FEATURES", "CACHE_FOLDER", "Callback", "Pinned", "by_reference", "call_python", "digest", "entry", "kernel",
+    "kernel_in_place", "kernel_inline", "kernel_lazy", "n_processors", "prepare", "record_at", "reporting",
 ]  # fmt: skip

@@ -21,7 +21,8 @@ class Callback:
     """
 
     def __init__(self, function: Callable[[int], bool]) -> None:
-        self.function, self.error = function, None
+        self.function = function
+        self.error: BaseException | None = None
         self._code = _PROTOTYPE(self._call)
         self.address = int(ctypes.cast(self._code, ctypes.c_void_p).value or 0)
 
@@ -29,7 +30,7 @@ class Callback:
         try:
             return int(self.function(number))
         except BaseException as error:
-            self.error: BaseException | None = error
+            self.error = error
             return 0
 
     def check(self) -> None:

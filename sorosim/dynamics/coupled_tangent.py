@@ -14,17 +14,11 @@ from scipy.sparse.linalg import splu
 
 from sorosim.arrays import Array, IntArray, Mask
 from sorosim.engine.engine import Engine
-from sorosim.kernels.couplings import (
-    N_NODES,
-    assemble,
-    gather_couplings,
-    gather_loops,
-    make_couplings,
-    place_couplings,
-)
+from sorosim.kernels.couplings import N_NODES, gather_couplings, gather_loops, make_couplings, place_couplings
 from sorosim.kernels.external import ExternalForces
 from sorosim.kernels.loop_joint import FIRST_ROW
 from sorosim.kernels.loops import Closure
+from sorosim.kernels.sparse_tangent import assemble
 from sorosim.kernels.surfaces import LINKED
 from sorosim.kernels.tangent import eliminate, factor_tangent, make_tangent, substitute
 from sorosim.kernels.tree import BLOCK_COLUMN, BLOCK_N

@@ -135,10 +135,10 @@ class Engine:
         """Workspace of this thread."""
         return self._of_thread("workspace", lambda: make_workspace(self.tree))
 
-    def make_closure(self) -> tuple[Closure, Saddle]:
-        """Arrays for the loops that evaluations fill."""
-        m, most = self.loop_layout.m, max(self.ndof, self.n_actuators)
-        return make_closure(len(self.loop_layout.rows), m, self.ndof), make_saddle(m, self.ndof, most)
+    def make_closure(self, matrices: bool = True) -> tuple[Closure, Saddle]:
+        """Arrays for the loops that evaluations fill; without matrices, for those with KINEMATICS and for residuals."""
+        n, m = self.ndof if matrices else 0, self.loop_layout.m
+        return make_closure(len(self.loop_layout.rows), m, n), make_saddle(m, n, max(n, self.n_actuators))
 
     @property
     def closure(self) -> tuple[Closure, Saddle]:

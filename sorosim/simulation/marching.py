@@ -107,8 +107,8 @@ class Marching:
             engine.gravity, self.exchanges.passive, self.exchanges.dampers,
         )  # fmt: skip
 
-    def state(self, inputs: Motion, on_tree: bool = False) -> March:
-        """State and workspace; on_tree: without matrices."""
+    def state(self, inputs: Motion, on_tree: bool = False, sampled: bool = True) -> March:
+        """State and workspace; on_tree : without matrices, but for forward dynamics at samples of a controller."""
         engine = self.system.robot.engine
         n, n_rows, n_inputs = engine.ndof, engine.loop_layout.m, engine.n_actuators
         full, looped, tree = 0 if on_tree else n, 0 if on_tree else n_rows, engine.tree
@@ -120,8 +120,8 @@ class Marching:
         shapes = (
             (m.N_NUMBERS,), (m.N_COUNTS,), (m.N_STATES, n), (5, n_rows), (len(inputs.signals), 3),
             (len(self.system.driven.signals), 3), (len(loading.packed.signals.signals), 3),
-            (len(self.system.partition.driven), 6), (full, full), (full,), (full, looped), (looped, looped), (2, looped),
-            (n_inputs,), (3,), (5, n_rows, full),
+            (len(self.system.partition.driven), 6), (full, full), (full,), (full, looped), (looped, looped),
+            (2, looped), (n_inputs,), (3,), (5, n_rows, full),
         )  # fmt: skip
         memory = np.zeros(sum(map(prod, shapes)))
         ends = np.cumsum([prod(shape) for shape in shapes])[:-1]
@@ -137,13 +137,14 @@ class Marching:
         matrices = np.zeros(square), np.zeros(square), np.zeros(square), np.zeros((full, n_inputs))
         if not on_tree:
             tree = tree._replace(segment=tree.segment[:0], block=tree.block[:0], rows=tree.rows[:0])
-        closure, saddle = engine.make_closure()
+        closure, saddle = engine.make_closure(not on_tree)
         out = Evaluation(np.zeros(n), *matrices, state[m.QDD_NEW], closure._replace(matrix=matrix), saddle)
-        own: Any = (part.copy() for part in matrices)
+        large = n if sampled or not on_tree else 0
+        own: Any = (np.zeros(shape) for shape in ((large, large), square, square, (full, n_inputs)))
         return March._make((
             *parts[:13], make_tangent(tree), np.zeros(1, dtype=np.int64), begin, end, out,
             out._replace(mass=np.zeros((full, full)), qdd=state[m.QDD]),
-            Evaluation._make((np.zeros(n), *own, state[m.QDD_BEGIN], *engine.make_closure())),
+            Evaluation._make((np.zeros(n), *own, state[m.QDD_BEGIN], *engine.make_closure(large > 0))),
             external, np.zeros((depth, 3)), memory,
         ))  # fmt: skip
 
@@ -158,8 +159,9 @@ class Marching:
             inputs = inputs.from_sample(t0)
         loading = engine.loading
         external = bool(inputs.callables or loading.packed.signals.callables or loading.others or loading.actuators)
-        on_tree = engine.steps_without_matrices
-        state, model = self.state(inputs, on_tree), self.model(inputs)
+        sampled = len(problem.samples) > 0
+        on_tree = engine.steps_without_matrices and not (sampled and engine.loop_layout.m)
+        state, model = self.state(inputs, on_tree, sampled), self.model(inputs)
         self.sparse = SparseSteps(engine) if on_tree and not engine.has_local_tangent else None
         if self.sparse is not None:
             self.sparse.start(model, state)

@@ -57,11 +57,10 @@ class SparseSteps:
     def _factor(self) -> bool:
         """Factors of the step, from what was evaluated last."""
         march = self.march
-        alpha_m, alpha_f, beta, gamma, _ = march.number[m.ALPHA_M : m.BETA_OLD + 1]
-        h, ratio = march.number[m.STEP], float(march.number[m.FACTORED_RATIO])
+        h, beta, gamma, ratio = map(float, march.number[[m.STEP, m.BETA, m.GAMMA, m.FACTORED_RATIO]])
         moving = bool(march.end.qd.any() or march.out.qdd.any())
         return self.tangent.factor(
-            march.external, march.out.closure, self.model.known, float(gamma / (beta * h)), ratio, moving=moving
+            march.external, march.out.closure, self.model.known, gamma / (beta * h), ratio, moving=moving
         )
 
     def _scale_drift(self, part: float, state: Any, qdd: Any) -> bool:

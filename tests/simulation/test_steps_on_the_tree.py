@@ -9,6 +9,7 @@ import sorosim
 from sorosim.actuation.route import RouteSegment
 from sorosim.actuation.servo import Servo
 from sorosim.actuation.tendon import Tendon
+from sorosim.dynamics.coupled_tangent import CoupledTangent
 from sorosim.engine import engine
 from sorosim.loads.fluid import Fluid
 from sorosim.loads.wrench import Wrench
@@ -26,6 +27,7 @@ def both(monkeypatch, robot, **options):
     runs = []
     for least in (0, 10**9):
         monkeypatch.setattr(engine, "ON_TREE", least)
+        monkeypatch.setattr(engine, "ON_SPARSE", least)
         runs.append(sorosim.simulate(robot, dt_out=0.01, **options))
     return runs
 
@@ -50,7 +52,56 @@ def test_steps_by_tolerance_and_driven_joints(monkeypatch, robot):
     assert_allclose(tree.q[:, i], 0.5 * tree.t**2, atol=1e-12)
 
 
-def test_what_couples_distant_parts_keeps_its_matrices(robot):
+LINKAGE = {
+    "sorosim": 1, "name": "linkage", "gravity": [0, "-9.81", 0],
+    "materials": {"rubber": {"young": "1 MPa", "poisson": 0.45, "density": "1100 kg/m^3", "damping": "10 kPa*s"}},
+    "links": {
+        name: {"joint": {"revolute": {"axis": [0, 0, 1]}}, "at": {"position": at, "rotation": turn},
+               "rod": {"length": "20 cm", "section": {"circle": {"radius": "1 cm"}}, "material": "rubber",
+                       "strain": {"bending": 1, "torsion": 0, "elongation": 0}}}
+        for name, at, turn in (
+            ("left", [0, 0, 0], {"axis": [0, 0, 1], "angle": "-60 deg"}),
+            ("right", ["20 cm", 0, 0], {"axis": [0, 0, 1], "angle": "-120 deg"}),
+        )
+    },
+    "loops": {"pin": {"joint": {"revolute": {"axis": [0, 0, 1]}}, "from": "left", "to": {"link": "right", "at": {
+        "as_built": True}}}},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("projection", [False, True])
+def test_steps_under_loops_are_those_with_matrices(monkeypatch, projection):
+    closed = sorosim.load(LINKAGE)
+    assert closed.n_multipliers > 0
+    options = {"t_end": 0.05, "method": "generalized-alpha", "rtol": 1e-6, "atol": 1e-8, "projection": projection}
+    sparse, dense = both(monkeypatch, closed, **options)
+    assert_allclose(sparse.q, dense.q, atol=1e-5 * np.abs(dense.q).max())
+    assert abs(sparse.stats["n_steps"] - dense.stats["n_steps"]) <= 0.05 * dense.stats["n_steps"] + 1
+    assert_allclose(sparse.energy().balance, dense.energy().balance, atol=1e-6)
+
+
+def test_steps_of_rods_that_touch_are_those_with_matrices(monkeypatch):
+    pile = sorosim.load("rod_pile")
+    sparse, dense = both(monkeypatch, pile, t_end=0.06, method="newmark", step=1e-3)
+    assert_allclose(sparse.q, dense.q, atol=1e-6 * np.abs(dense.q).max())
+
+
+def test_controllers_are_sampled_along_the_tree(monkeypatch, robot):
+    options = {"t_end": 0.03, "method": "generalized-alpha", "step": 1e-3, "dt_control": 0.01}
+    alone = with_actuators(robot, pull=robot.description.actuators["pull"])
+    tree, dense = both(monkeypatch, alone, controller=lambda t, q, qd: [2.0 * t - qd[0]], **options)
+    assert_allclose(tree.q, dense.q, atol=1e-6 * np.abs(dense.q).max())
+    assert_allclose(tree.u, dense.u, atol=1e-6 * np.abs(dense.u).max())
+
+
+def test_interrupts_of_the_sparse_solver_are_raised(monkeypatch):
+    monkeypatch.setattr(engine, "ON_SPARSE", 0)
+    monkeypatch.setattr(CoupledTangent, "factor", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt()))
+    with pytest.raises(KeyboardInterrupt):
+        sorosim.simulate(sorosim.load(LINKAGE), t_end=0.01, method="newmark", step=1e-3)
+
+
+def test_what_couples_distant_parts_has_no_local_tangent(robot):
     assert robot.engine.has_local_tangent
     wound = with_actuators(robot, wound=Tendon(RouteSegment("arm", y=0.005, z=0.0), stiffness=100.0))
     rubs = with_actuators(robot, rubs=Tendon(RouteSegment("arm", y=0.0, z=0.005), friction=0.3))

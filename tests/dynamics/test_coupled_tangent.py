@@ -1,0 +1,201 @@
+"""Linear systems of trees with couplings - contacts, springs, loops, tendons - against dense matrices."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.linalg
+from helpers.differences import Worst
+from helpers.limbs import limbs, pose, with_actuators
+from helpers.robots import random_state, varied_tree, with_random_loops
+from numpy.testing import assert_allclose
+
+import sorosim
+from sorosim.actuation.route import RouteSegment
+from sorosim.actuation.tendon import Tendon
+from sorosim.dynamics.coupled_tangent import CoupledTangent
+from sorosim.kernels import evaluate as task
+from sorosim.kernels.couplings import SPARSE
+from sorosim.kernels.loops import CONSTRAINT, ERROR_BY_Q
+from sorosim.kernels.surfaces import LINKED
+from sorosim.kernels.tangent import make_tangent, mass_product
+from sorosim.loads.fluid import Fluid
+from sorosim.loads.spring import Spring
+from sorosim.model.anchor import Anchor
+from sorosim.model.basis import Strain
+from sorosim.model.description import Description
+from sorosim.model.joints.free import Free
+from sorosim.model.link import Link
+from sorosim.model.material import Material
+from sorosim.model.rod import Division, Rod
+from sorosim.model.section import Circle
+from sorosim.robot import Robot
+
+WORST = Worst()
+# v and s of R_q + v R_qd + s R_qdd: statics, a long step, a short one, and no method's
+FACTORS = {"statics": (0.0, 0.0), "long step": (20.0, 400.0), "short step": (2e4, 4e8), "any": (-3.0, 0.5)}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _report():
+    yield
+    print(WORST.table("sparse tangent against the dense matrix"))
+
+
+def coupled_tree(seed):
+    """A random tree with tendons of given length, springs between links, a fluid and, in two of three, loops."""
+    rng, robot = np.random.default_rng(seed), varied_tree(seed)
+    actuators = {
+        name: replace(one, stiffness=50.0, pushes=False) if isinstance(one, Tendon) else one
+        for name, one in robot.description.actuators.items()
+    }
+    robot = with_actuators(robot, **actuators)
+    names = [link.name for link in robot.description.links]
+    loads = dict(robot.description.loads)
+    for k in range(3):
+        a, b = rng.choice([*names, "world"], 2, replace=False)
+        at = pose(rng.normal(size=3), 0.1 * rng.normal(size=3))
+        loads[f"spring{k}"] = Spring(Anchor(str(a), at=at), Anchor(str(b)), stiffness=20.0, damping=0.5, rest=0.1)
+    rods = [link.name for link in robot.description.links if link.rod is not None]
+    loads["sea"] = Fluid(1000.0, current=(0.1, "0.2*y", "0.1*t"), links=rods)
+    robot = robot.with_loads(**loads)
+    return with_random_loops(rng, robot, n=1 + seed % 2) if seed % 3 else robot
+
+
+def dense(engine, q, qd, qdd, u, multiplier, known, rate, acceleration):
+    """T, A and E from the derivatives of the residual."""
+    out = engine.evaluate(task.RESIDUAL_DERIVATIVES, q, qd, qdd, u, multiplier=multiplier)
+    T = out.by_q + rate * out.by_qd + acceleration * out.mass
+    T[known], T[:, known], T[known, known] = 0.0, 0.0, 1.0
+    A, E = out.closure.matrix[[CONSTRAINT, ERROR_BY_Q]]
+    return T, np.where(known, 0.0, A), np.where(known, 0.0, E), out.mass
+
+
+def independent_rows(A):
+    if not len(A):
+        return np.zeros(0, dtype=int)
+    R, order = scipy.linalg.qr(A.T, mode="r", pivoting=True)
+    size = np.abs(np.diag(R))
+    return order[: np.count_nonzero(size > 1e-9 * size[0])]
+
+
+def check(engine, tangent, state, known, factors, label, rng):
+    """Solve T dq - A^T l = r, E dq = e for a known solution."""
+    q, qd, qdd, u = state
+    multiplier = rng.normal(size=engine.loop_layout.m)
+    T, A, E, mass = dense(engine, q, qd, qdd, u, multiplier, known, *factors)
+    rows = independent_rows(A)
+    tangent.independent[:] = np.isin(np.arange(len(A)), rows)
+    exact, force = rng.normal(size=len(q)), np.zeros(len(A))
+    force[rows] = np.abs(T).max() * rng.normal(size=len(rows))
+    K = np.block([[T, -A[rows].T], [E[rows], np.zeros((len(rows), len(rows)))]])
+    moving = bool(qd.any() or qdd.any())
+    # the second time the order of columns is known
+    for _ in range(2):
+        out = engine.evaluate(task.LINEARISE_CLOSED, q, qd, qdd, u, multiplier=multiplier)
+        assert tangent.factor(engine.external, out.closure, known, *factors, moving=moving)
+        x, found = T @ exact - A.T @ force, np.empty(len(A))
+        tangent.solve(x, E @ exact, found)
+        error = np.abs(x - exact).max() / np.abs(exact).max()
+        assert WORST.note(f"{label}, over the condition number", error / np.linalg.cond(K)) <= 1e-15
+        residual = np.abs(T @ x - A.T @ found - (T @ exact - A.T @ force)).max()
+        size = (np.abs(T) @ np.abs(exact) + np.abs(A.T) @ np.abs(force)).max()
+        assert WORST.note(f"{label}, residual", residual / size) <= 3e-14
+    return mass, A, rows, out
+
+
+@pytest.mark.parametrize("seed", range(9))
+@pytest.mark.parametrize("name", FACTORS)
+def test_solutions_are_those_of_the_dense_matrices(seed, name):
+    robot, rng = coupled_tree(seed), np.random.default_rng(seed)
+    engine, (q, qd, qdd, u) = robot.engine, random_state(rng, robot)
+    if name == "statics":
+        qd, qdd = 0.0 * qd, 0.0 * qdd
+    known = rng.random(robot.ndof) < 0.1 * (seed % 3)
+    tangent = CoupledTangent(engine)
+    check(engine, tangent, (q, qd, qdd, u), known, FACTORS[name], name, rng)
+    assert tangent.tangent.couplings.kept.any()
+
+
+@pytest.mark.parametrize("seed", [1, 2, 4])
+def test_accelerations_under_loops_are_those_of_forward_dynamics(seed):
+    robot, rng = coupled_tree(seed), np.random.default_rng(seed)
+    engine, (q, qd, qdd, u) = robot.engine, random_state(rng, robot)
+    known, tangent = engine.none_known, CoupledTangent(engine)
+    mass, A, rows, out = check(engine, tangent, (q, qd, qdd, u), known, (20.0, 400.0), "loops", rng)
+    assert tangent.factor(engine.external, out.closure, known, 0.0, 1.0, moving=False, inertia=True)
+    exact, force = rng.normal(size=robot.ndof), np.zeros(len(A))
+    force[rows] = np.abs(mass).max() * rng.normal(size=len(rows))
+    x, found = mass @ exact - A.T @ force, np.empty(len(A))
+    tangent.solve(x, A @ exact, found)
+    K = np.block([[mass, -A[rows].T], [A[rows], np.zeros((len(rows), len(rows)))]])
+    assert WORST.note("inertia", np.abs(x - exact).max() / np.linalg.cond(K)) <= 1e-15
+
+
+def test_errors_along_a_motion_are_those_of_the_dense_rows():
+    robot, rng = coupled_tree(1), np.random.default_rng(1)
+    engine, state, tangent = robot.engine, random_state(rng, robot), CoupledTangent(robot.engine)
+    known = engine.none_known
+    check(engine, tangent, state, known, (20.0, 400.0), "loops", rng)
+    E = np.array(dense(engine, *state, None, known, 0.0, 1.0)[2])
+    E[tangent.independent == 0] = 0.0
+    dq, node, out = rng.normal(size=robot.ndof), make_tangent(engine.tree).node, np.zeros(robot.ndof)
+    mass_product(engine.tree, engine.workspace, dq, node, out)
+    assert_allclose(tangent.errors_along(node), E @ dq, atol=1e-10 * np.abs(E).max())
+
+
+def test_a_spring_between_points_of_a_rod_is_eliminated_with_it():
+    robot = limbs().with_loads(band=Spring(Anchor("arm", s=0.3), Anchor("arm", s=1.0), stiffness=20.0, damping=0.5))
+    engine, rng, tangent = robot.engine, np.random.default_rng(0), CoupledTangent(robot.engine)
+    for name, factors in FACTORS.items():
+        check(engine, tangent, random_state(rng, robot), engine.none_known, factors, f"spring, {name}", rng)
+    assert not tangent.tangent.couplings.kept.any()
+    assert (tangent.tangent.couplings.first >= 0).any()
+
+
+def test_contacts_between_rods():
+    """The first of three rods lies on a plane, the second one across it, and the third one is apart."""
+    rod = Rod(Division(0.2, Circle(0.01), Material(1e6, poisson=0.5, density=1000.0, damping=1e3), Strain(bending=1)))
+    places = pose([0, 0, 0], [0, 0, 0.009]), pose([0, 0, 1.3], [0.1, -0.1, 0.028]), pose([0, 0, 0], [0, 1, 1])
+    links = tuple(Link(f"rod{i}", rod, joint=Free(), at=at) for i, at in enumerate(places))
+    law = sorosim.ContactLaw(1e4, friction=0.3, damping=1.0)
+    names = [link.name for link in links]
+    loads = {
+        "touch": sorosim.Contact(among=names, law=law),
+        "floor": sorosim.Contact(names, {"half_space": {}}, law=law),
+    }
+    robot = Robot(Description("rods", links, loads=loads))
+    engine, rng, tangent = robot.engine, np.random.default_rng(0), CoupledTangent(robot.engine)
+    q, qd, qdd = np.array([[1e-3], [0.1], [1.0]]) * rng.normal(size=(3, robot.ndof))
+    for name, factors in FACTORS.items():
+        check(engine, tangent, (q, qd, qdd, np.zeros(0)), engine.none_known, factors, f"contact, {name}", rng)
+    where = tangent.tangent.couplings.next[: int(engine.external.contact.counts[LINKED])]
+    assert (where == SPARSE).any()
+    # a rod that touches no other one is no part of the sparse system
+    assert tangent.tangent.couplings.kept.tolist() == [1, 1, 1, 1, 0, 0]
+
+
+@pytest.mark.parametrize("n_rods", [1, 3])
+def test_tendons_of_given_length_through_rods(n_rods):
+    strain = Strain(torsion=0, bending=1, elongation=0)
+    rod = Rod(Division(0.2, Circle(0.01), Material(1e6, poisson=0.5, density=1000.0), strain))
+    links = tuple(Link(f"rod{i}", rod, parent=f"rod{i - 1}" if i else "world") for i in range(n_rods))
+    path = tuple(RouteSegment(link.name, y=0.005, z=0.0) for link in links)
+    robot = Robot(Description("finger", links, actuators={"pull": Tendon(path, stiffness=100.0)}))
+    engine, rng = robot.engine, np.random.default_rng(0)
+    q, qd, qdd, _ = random_state(rng, robot)
+    tangent = CoupledTangent(engine)
+    for name, factors in FACTORS.items():
+        check(engine, tangent, (q, qd, qdd, np.array([0.05])), engine.none_known, factors, f"tendon, {name}", rng)
+    assert engine.external.actuators.tension[1, 0] > 0.0
+    assert tangent.tangent.couplings.kept.any() == (n_rods > 1)
+
+
+def test_a_singular_matrix_is_reported():
+    robot = sorosim.load("four_bar")
+    engine = robot.engine.replace(gravity=np.zeros(3))
+    none = np.zeros(robot.ndof)
+    tangent = CoupledTangent(engine)
+    tangent.independent[:] = 0
+    out = engine.evaluate(task.LINEARISE_CLOSED, none, none, none.copy(), np.zeros(0))
+    assert not tangent.factor(engine.external, out.closure, engine.none_known, 0.0, 0.0, moving=False)
