@@ -292,6 +292,7 @@ class Declared:
     registry: ClassVar[Registry]
     # groups of keys, or of sets of keys, of which a file gives one
     alternatives: ClassVar[tuple[tuple[str | tuple[str, ...], ...], ...]] = ()
+    alternatives_overlap: ClassVar[bool] = False  # whether several of them may be given
 
     def __init_subclass__(cls, kind: str = "", title: str = "", **options: Any) -> None:
         super().__init_subclass__(**options)

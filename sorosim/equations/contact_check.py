@@ -11,11 +11,11 @@ from sorosim.arrays import Array, IntArray
 from sorosim.equations.system import elastic_weight, mass_weight
 from sorosim.errors import ModelError
 from sorosim.kernels import evaluate as task
+from sorosim.kernels.surfaces import LAW_K
 from sorosim.loads.contact import BoundContact
+from sorosim.loads.contact_law import SHARE
 from sorosim.robot import Robot
 
-# penetration by which estimates go, relative to the thickness of what touches
-SHARE = 0.01
 # a contact is called hard where it is so many times stiffer than the robot is at the place
 HARD = 10.0
 # stiffness over the necessary one, above which it is a mistake
@@ -160,7 +160,8 @@ def estimate(robot: Robot, name: str, free: IntArray | None = None) -> Stiffness
     steep = p * depth ** (p - 1.0)
     least = max(weight / depth**p, HARD * soft / steep)
     most = lightest * fastest / steep if fastest > 0.0 else np.inf
-    return Stiffness(law.stiffness, p, least, most, depth, weight, float((weight / law.stiffness) ** (1.0 / p)))
+    given = float(contact.group.law[LAW_K])
+    return Stiffness(given, p, least, most, depth, weight, float((weight / given) ** (1.0 / p)))
 
 
 def needlessly_stiff(robot: Robot, free: IntArray) -> str:
@@ -181,29 +182,10 @@ def _touching_mass(robot: Robot, name: str, free: IntArray) -> float:
     That of a link is all that hangs together with it, behind the driven coordinates; what is held presses nothing.
     """
     contact = robot.description.loads[name]
-    masses = _hanging_masses(robot, free)
+    masses = robot.engine.layout.hanging_masses(set(map(int, free)))
     sides = [contact.between, contact.others or contact.between]
     heaviest = [max((masses.get(surface.link, np.inf) for surface in side), default=np.inf) for side in sides]
     return min(heaviest) if np.isfinite(min(heaviest)) else 0.0
-
-
-def _hanging_masses(robot: Robot, free: IntArray) -> dict[str, float]:
-    """Mass [kg] of what hangs together with each link that may move, in joints and loops, and is not held."""
-    moving = set(map(int, free))
-    first: dict[str, str] = {}  # link -> the link nearest to the ground with which it hangs together
-    for name, layout in robot.engine.layout.links.items():  # parents first
-        if (parent := layout.link.parent) in first:
-            first[name] = first[parent]
-        elif moving & set(range(layout.column, layout.column + layout.n)):
-            first[name] = name
-    for joined in robot.engine.layout.joined:
-        a, *rest = sorted({first[name] for name in joined if name in first})[:2] or [""]
-        if rest:
-            first = {name: a if of in rest else of for name, of in first.items()}
-    inertia, totals = robot.engine.gravitational_inertia[:, 3, 3], dict.fromkeys(first.values(), 0.0)
-    for name, of in first.items():
-        totals[of] += float(inertia[robot.engine.layout.links[name].nodes].sum())
-    return {name: totals[of] for name, of in first.items()}
 
 
 def _largest(J: Array, U: Array) -> float:

@@ -73,8 +73,9 @@ class _Definitions:
         out = {"title": cls.title or cls.__name__, "type": "object", "properties": properties,
                "additionalProperties": False}  # fmt: skip
         groups = [one.type.known for one in keys if isinstance(one.type, Inline) and not one.type.optional]
+        either = "anyOf" if cls.alternatives_overlap else "oneOf"
         alternatives = [
-            {"oneOf": [{"required": [one] if isinstance(one, str) else list(one)} for one in group]}
+            {either: [{"required": [one] if isinstance(one, str) else list(one)} for one in group]}
             for group in (*groups, *cls.alternatives)
         ]
         return out | ({"required": required} if required else {}) | ({"allOf": alternatives} if alternatives else {})

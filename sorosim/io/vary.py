@@ -25,8 +25,8 @@ BLOCKS = ("gravity", "parameters", "materials", "links", "loops", "actuators", "
 COUNTS = ("strain", "quadrature", "repeat", "visual", "times", "values", "faces")
 # blocks whose keys are names that a user chose
 NAMED = ("parameters", "materials", "links", "loops", "actuators", "loads", "prefabs", "parts", "with", "frames")
-# ends of line loads and tendons, which are boundaries of divisions, and places of tables
-PLACES: dict[str, Any] = {"from": (int, float, str), "to": (int, float, str), "s": list}
+# ends of line loads and tendons, which are boundaries of divisions, places of tables, numbers of divisions
+PLACES: dict[str, Any] = {"from": (int, float, str), "to": (int, float, str), "s": list, "divisions": (int, float, str)}
 RUNS = ("initial", "simulate", "statics", "sensors")
 _INDEX = re.compile(r"\.(\d+)(?=[.\[]|\Z)")
 

@@ -32,7 +32,7 @@ from sorosim.errors import ModelError, nearest
 from sorosim.loads.base import DeclaredLoad
 from sorosim.loads.compiled import CompiledLaw
 from sorosim.loads.contact_cores import SOLID_SHAPES, ContactGroup, Skin, skin_of
-from sorosim.loads.contact_law import ContactLaw
+from sorosim.loads.contact_law import AUTO, ContactLaw, carrying
 from sorosim.model.compile import Layout
 from sorosim.model.link import WORLD
 from sorosim.model.obstacle import Obstacle
@@ -42,6 +42,8 @@ from sorosim.problems import listed, shown
 from sorosim.registry import OBSTACLES, SHAPES
 
 RODS_AS = ("capsules", "spheres")
+# for estimates: gravity where there is none [m/s^2], thickness where nothing has one [m]
+EARTH, THICKNESS = 9.81, 0.02
 
 
 @dataclass(frozen=True)
@@ -221,7 +223,7 @@ class Contact(DeclaredLoad, kind="contact", title="Contacts"):
         given = set(data)
         if given & {"friction", "slip_speed"} and "stiffness" not in given:
             what = "the key 'stiffness': friction needs the pressure of the contact"
-            hint = "for instance stiffness: 1e5 N/m^1.5; `sorosim check` estimates one"
+            hint = "for instance stiffness: 1e5 N/m^1.5, or auto; `sorosim check` estimates one"
             raise ModelError("", what, "friction alone", hint)
         if {"among"} <= given and given & {"between", "and"}:
             raise ModelError("", "among, or between and `and`", "both")
@@ -287,9 +289,22 @@ class Contact(DeclaredLoad, kind="contact", title="Contacts"):
             for name, side in (("between", self.between), ("and", self.others or ()))
         ]
         a, b = sides
-        group = ContactGroup(a, b if self.others is not None else None, self.law.row, self._apart(layout, (*a, *b)))
+        law = self.law if self.law.stiffness != AUTO else self.law.changed(stiffness=self._carrying(layout, (*a, *b)))
+        group = ContactGroup(a, b if self.others is not None else None, law.row, self._apart(layout, (*a, *b)))
         group.check()
         return BoundContact(group)
+
+    def _carrying(self, layout: Layout, skins: Sequence[Skin]) -> float:
+        """The stiffness with which the lighter side is carried."""
+        masses = layout.hanging_masses(range(len(layout.coordinate_names)))
+        sides = [[masses.get(one.link, np.inf) for one in side] for side in (self.between, self.others or self.between)]
+        mass = min(max(side) for side in sides)
+        if not 0.0 < mass < np.inf:
+            got = "nothing that touches and moves has a mass"
+            raise ModelError("stiffness", "a number such as 1e5 N/m^1.5", f"auto, where {got}")
+        gravity = float(np.linalg.norm(np.real(layout.gravity))) or EARTH
+        thin = min(skin.thickness for skin in skins)
+        return carrying(mass * gravity, 2.0 * thin if np.isfinite(thin) else THICKNESS, self.law.exponent)
 
     def _skin(self, where: str, surface: Surface, layout: Layout) -> Skin:
         if surface.link != WORLD and surface.link not in layout.links:

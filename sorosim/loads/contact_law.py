@@ -21,6 +21,9 @@ from sorosim.validation import as_real
 
 ONSET_POINTS = 12
 ELASTIC, PLASTIC = 0.9999, 0.03
+# a stiffness that is chosen so that a weight enters by this part of the thickness of what touches, rounded to STEPS
+AUTO, SHARE = "auto", 0.01
+STEPS = (1.0, 2.0, 5.0, 10.0)
 
 
 class StiffnessOfContact(float):
@@ -41,9 +44,11 @@ _STIFFNESS = re.compile(
 
 @dataclass(frozen=True)
 class ContactStiffness(Type):
-    """Force per power of a length: a number, or a text such as 1e5 N/m^1.5."""
+    """Force per power of a length: a number, a text such as 1e5 N/m^1.5, or auto."""
 
-    def check(self, value: Any) -> float:
+    def check(self, value: Any) -> float | str:
+        if isinstance(value, str) and value.strip() == AUTO:
+            return AUTO
         number: Any = as_real(value)
         if isinstance(value, StiffnessOfContact):
             return value
@@ -60,12 +65,12 @@ class ContactStiffness(Type):
             except (ValueError, OverflowError):
                 number = None
         if number is None or not 0.0 < number.real < math.inf:
-            what = "a positive stiffness such as 1e5 N/m^1.5, or 20 N/mm for exponent 1"
+            what = "a positive stiffness such as 1e5 N/m^1.5, or 20 N/mm for exponent 1, or auto"
             raise ModelError("", what, shown(value))
         return number  # type: ignore[no-any-return]
 
     def write(self, value: Any, writer: Writer) -> Any:
-        return float(value)
+        return value if value == AUTO else float(value)
 
     def schema(self, define: Define) -> dict[str, Any]:
         return {"type": ["number", "string"], "exclusiveMinimum": 0.0}
@@ -78,8 +83,11 @@ class ContactLaw(Declared):
     d is the penetration of one contact; h = d - onset/2 beyond the onset, over which the force sets in smoothly.
     """
 
-    stiffness: float = key(
-        ContactStiffness(), "Force of one contact per penetration to the power of the exponent.", "1e5 N/m^1.5"
+    stiffness: float | str = key(
+        ContactStiffness(),
+        "Force of one contact per penetration to the power of the exponent; auto: the weight of the lighter side, with "
+        "all that hangs together with it, enters by a hundredth of the least thickness.",
+        "1e5 N/m^1.5",
     )
     _: KW_ONLY
     exponent: float = key(
@@ -134,6 +142,16 @@ class ContactLaw(Declared):
         """Its numbers in the arrays, see kernels.surfaces."""
         numbers = (self.stiffness, self.exponent, self.onset, self.hunt_crossley, self.friction, self.slip_speed, 0.0)
         return np.array(numbers)
+
+
+def carrying(weight: float, thickness: float, exponent: float) -> float:
+    """Stiffness [N/m^p] under which a weight [N] enters by less than a hundredth of a thickness [m]: 1, 2 or 5 10^n.
+
+    It is rounded up, so it does not change with small changes of a mass: derivatives take it as given.
+    """
+    needed = float(np.real(weight)) / (SHARE * float(np.real(thickness))) ** exponent
+    power = 10.0 ** math.floor(math.log10(needed))
+    return next(step * power for step in STEPS if step * power >= needed * (1.0 - 1e-12))
 
 
 def impact_damping(e: float) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -139,6 +139,23 @@ class Layout:
         if name not in self.links:
             raise ModelError("link", "the name of a link", f"'{name}'", nearest(name, self.links))
         return self.links[name]
+
+    def hanging_masses(self, moving: Container[int]) -> dict[str, float]:
+        """Mass [kg] of what hangs together with each link, in joints and loops, by coordinates that are `moving`."""
+        first: dict[str, str] = {}  # link -> the link nearest to the ground with which it hangs together
+        for name, layout in self.links.items():  # parents first
+            if (parent := layout.link.parent) in first:
+                first[name] = first[parent]
+            elif any(column in moving for column in range(layout.column, layout.column + layout.n)):
+                first[name] = name
+        for joined in self.joined:
+            a, *rest = sorted({first[name] for name in joined if name in first})[:2] or [""]
+            if rest:
+                first = {name: a if of in rest else of for name, of in first.items()}
+        totals = dict.fromkeys(first.values(), 0.0)
+        for name, of in first.items():
+            totals[of] += self.links[name].link.mass
+        return {name: totals[of] for name, of in first.items()}
 
     def has_rods_of(self, other: Layout) -> bool:
         """Whether all rods and their nodes are those of another one, but for what they are made of."""

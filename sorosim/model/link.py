@@ -212,6 +212,11 @@ class Link(Declared, title="Links"):
         return {name: out[name] for name in order if out.get(name, {}) != {}}
 
     @property
+    def mass(self) -> float:
+        """Mass of its body [kg]."""
+        return 0.0 if self.body is None else float(np.real(self.body.mass))
+
+    @property
     def rod(self) -> Rod | None:
         """The rod, None for a rigid link."""
         return self.body if isinstance(self.body, Rod) else None

@@ -12,19 +12,23 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sorosim.declare import INVALID, At, Declared, Integer, Name, OneOf, Part, Quantity, Type, Writer, key
-from sorosim.declare.base import Define
+from sorosim.declare.base import Define, Key
 from sorosim.declare.composite import PartsOrKeys
+from sorosim.declare.types import is_list
 from sorosim.errors import ModelError
 from sorosim.model.basis import ReferenceStrain, Strain
 from sorosim.model.discs import Discs
 from sorosim.model.material import Material
+from sorosim.model.profile import Constant
 from sorosim.model.quadrature import MAX_N_GAUSS, check_n_gauss, default_n_gauss, gauss_panels
 from sorosim.model.section import Section
 from sorosim.problems import shown
 from sorosim.registry import SECTIONS
+from sorosim.signals.expressions import Expression
 
 Array = NDArray[Any]
 
+N_DIVISIONS = Integer(1, 10_000)
 N_SAMPLES = 19  # of a section along its division, where strains are judged
 
 
@@ -136,6 +140,34 @@ class Division(Declared, title="Rods"):
         viscous = np.stack([a.Jt, 3.0 * a.Iy, 3.0 * a.Iz, 3.0 * a.A, a.ky * a.A, a.kz * a.A], axis=-1)
         return self.material.damping * viscous + self.material.stiffness_damping * self.line_stiffness(X)
 
+    @property
+    def mass(self) -> float:
+        """Mass, that of its discs included [kg]."""
+        X, w, _ = self.gauss_points()
+        discs = 0.0 if self.discs is None else self.discs.count * self.discs.mass
+        return float(np.real(w @ self.line_inertia(X)[:, 3] + discs))
+
+    def cut(self, n: int) -> tuple[Division, ...]:
+        """It as n equal pieces; ModelError where it is not the same all along."""
+        if n == 1:
+            return (self,)
+        if self.varies:
+            expected = "a rod that is the same all along, to be cut into equal divisions"
+            raise ModelError(
+                "divisions", expected, f"one whose {self.varies}", "list the divisions, each with its keys"
+            )
+        return (self.changed(length=self.length / n),) * n
+
+    @property
+    def varies(self) -> str:
+        """What is not the same all along, in words; "" if nothing is."""
+        for name in self.section.sizes:
+            if not isinstance(self.section.profile(name), Constant):
+                return f"{self.section.kind} has a {name} that varies"
+        if any(isinstance(one, Expression) for one in self.reference.entries):
+            return "reference strain varies"
+        return "" if self.discs is None else "discs stand apart from each other"
+
     def matrices(self) -> tuple[Array, Array]:
         """Stiffness and damping (n, n): quadrature of P^T diag P."""
         X, w, is_gauss = self.gauss_points()
@@ -158,33 +190,53 @@ def _basis(strain: Strain, length: float, kind: np.dtype[Any], places: bytes) ->
 _panels = lru_cache(maxsize=128)(gauss_panels)
 
 
+class _Divisions(PartsOrKeys):
+    """A list of divisions, or the keys of the only one, or those of all and their number."""
+
+    def schema(self, define: Define) -> dict[str, Any]:
+        return {"anyOf": [super().schema(define), N_DIVISIONS.schema(define)]}
+
+    def give(self, value: Any, key: Key, writer: Writer) -> dict[str, Any]:
+        first, n = value[0], len(value)
+        if n > 1 and all(one == first for one in value[1:]):
+            for length in (float(f"{n * first.length:.12g}"), n * first.length):
+                whole = first.changed(length=length)
+                if length / n == first.length and not whole.varies:
+                    return {**whole.data(writer), key.name: n}
+        return super().give(value, key, writer)
+
+
 @dataclass(frozen=True, init=False)
 class Rod(Declared, title="Rods of several pieces"):
     """A soft body: divisions one after the other, each continuing the frame of the one before.
 
-    ``Rod(length, section, material, strain, ...)`` takes what one `Division` takes, ``Rod([first, second])`` several.
+    ``Rod(length, section, material, strain, ...)`` takes what one `Division` takes, ``Rod([first, second])`` several;
+    ``Rod(length, ..., divisions=50)`` cuts one into equal ones.
     """
 
     divisions: tuple[Division, ...] = key(
-        PartsOrKeys(Part(Division), "one division or several"),
-        "Pieces one after the other, each with the keys of a rod.",
+        _Divisions(Part(Division), "one division or several"),
+        "Pieces one after the other, each with the keys of a rod; or, beside these keys, the number of equal ones.",
         "[{length: 10 cm, section: {circle: {radius: 1 cm}}, material: rubber, strain: {bending: 1}}]",
     )
 
     alternatives = ((("length", "section", "material", "strain"), "divisions"),)
+    alternatives_overlap = True
 
     def __init__(self, *pieces: Any, **keys: Any) -> None:
         if not pieces and set(keys) == {"divisions"}:
             pieces, keys = (keys["divisions"],), {}
         is_whole = len(pieces) == 1 and not keys
-        self._set(divisions=pieces[0] if is_whole else (Division(*pieces, **keys),))
+        n = N_DIVISIONS.argument("divisions", keys.pop("divisions", 1))
+        self._set(divisions=pieces[0] if is_whole else Division(*pieces, **keys).cut(n))
         self.__post_init__()
 
     @classmethod
     def read(cls, data: Any, at: At) -> Any:
-        if isinstance(data, Mapping) and "divisions" not in data:
-            one = Division.read_keys(data, at)
-            return INVALID if one is INVALID else cls.make({"divisions": (one,)}, at)
+        if isinstance(data, Mapping) and not is_list(given := data.get("divisions", 1)):
+            n = N_DIVISIONS.read(given, at / "divisions")
+            one = Division.read_keys({name: value for name, value in data.items() if name != "divisions"}, at)
+            return INVALID if INVALID in (one, n) else at.attempt(lambda: cls.make({"divisions": one.cut(n)}, at))
         return super().read(data, at)
 
     @classmethod
@@ -202,6 +254,11 @@ class Rod(Declared, title="Rods of several pieces"):
     def length(self) -> float:
         """Total length [m]."""
         return sum(d.length for d in self.divisions)
+
+    @property
+    def mass(self) -> float:
+        """Total mass [kg]."""
+        return sum(d.mass for d in self.divisions)
 
     @property
     def starts(self) -> tuple[float, ...]:
