@@ -29,7 +29,7 @@ CHOICES: dict[str, dict[str, Any]] = {
     "catenary": {"strain": {"bending": 7, "elongation": 2}},
     "pendulum": {"strain": {"bending": 5, "elongation": 1}, "options": {"method": "newmark", "rtol": 1e-4}},
     "twist": {"strain": {"torsion": 1, "bending": 7, "elongation": 0}, "options": {"rtol": 1e-4}},
-    "crossing": {"divisions": [0.4, 0.2, 0.4], "strain": {"bending": 4, "elongation": 1}, "pieces": 51},
+    "crossing": {"divisions": 2, "strain": {"torsion": 0, "bending": 6, "elongation": 2}},
     "capstan": {"divisions": 6, "strain": {"bending": 1, "elongation": 1}, "pieces": 200, "penetration": 0.1},
     "pile": {"divisions": 25, "strain": {"torsion": 0, "bending": 1, "elongation": 0}},
 }

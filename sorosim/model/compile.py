@@ -317,8 +317,8 @@ class _Builder:
         begin = len(self.local) + np.cumsum([0, *map(len, local)])
         for k, one in enumerate(span, first):
             self.segments[k][LOCAL], self.segments[k][N_LOCAL] = int(begin[one]), len(local[one])
-        for k in first + np.flatnonzero(np.diff(span)):
-            self.segments[k][MASSLESS_END] = 0  # the next span hangs on it
+        for last in np.flatnonzero(np.diff(span)):
+            self.segments[first + int(last)][MASSLESS_END] = 0  # the next span hangs on it
         self.local += [int(j) for own in local for j in own]
 
     def add_joint(self, parent: int, joint: Joint, inertia: Array, offset: Array) -> tuple[int, tuple[int, ...]]:

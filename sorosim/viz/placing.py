@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from math import sqrt
 
+from sorosim.arrays import Array, IntArray
 from sorosim.compiled import kernel_in_place
 
 
 @kernel_in_place
-def place_points(g, station, local, normal, growth, half_width, least, grid, tiny, points, normals):
+def place_points(
+    g: Array, station: IntArray, local: Array, normal: Array, growth: Array, half_width: Array, least: Array,
+    grid: IntArray, tiny: float, points: Array, normals: Array,
+) -> None:  # fmt: skip
     """Fill points and normals (n, 3) from poses g (n_stations, 4, 4); the other arrays as in `geometry.Geometry`.
 
     least (n_stations,): half-widths [m] that sections grow to; grid (m, 5): a point of a tube, its neighbours around
