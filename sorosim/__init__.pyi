@@ -4,6 +4,7 @@ from .actuation.chamber import Chamber as Chamber
 from .actuation.distributed_moment import DistributedMoment as DistributedMoment
 from .actuation.joint_force import JointForce as JointForce
 from .actuation.loop_force import LoopForce as LoopForce
+from .actuation.mckibben import Mckibben as Mckibben
 from .actuation.route import RouteSegment as RouteSegment
 from .actuation.servo import Servo as Servo
 from .actuation.tendon import Tendon as Tendon

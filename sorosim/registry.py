@@ -216,7 +216,7 @@ LOADS = Registry(
 ACTUATORS = Registry(
     "sorosim.actuators",
     "actuator",
-    modules=_modules("actuation", "tendon chamber distributed_moment joint_force servo loop_force"),
+    modules=_modules("actuation", "tendon chamber mckibben distributed_moment joint_force servo loop_force"),
     check=_makes_things,
 )
 SENSORS = Registry("sorosim.sensors", "sensor", modules=["sorosim.sensors.kinds"], check=_makes_things)

@@ -9,9 +9,10 @@ import numpy as np
 
 from sorosim.actuation.route import RoutedActuator, SectionFormula, place_values, route_values
 from sorosim.arrays import Array
-from sorosim.declare import key
+from sorosim.complex_step import number_type
+from sorosim.declare import Quantity, key
 from sorosim.errors import ModelError
-from sorosim.kernels.rod_actuators import ROUTE_ROW
+from sorosim.kernels.rod_actuators import N_ROW_VALUES, ROUTE_ROW, STIFFNESS_ROW, WRENCH
 from sorosim.model.compile import LinkLayout, Piece
 from sorosim.signals.expressions import Expression
 
@@ -24,6 +25,7 @@ class Chamber(RoutedActuator, kind="chamber", title="Chambers"):
     -----
     Its volume is the integral of area times stretch along the centre line, and the pressure works on the change of that
     volume: a push of pressure times area along the route. Left out is that a chamber swells across its route.
+    `stiffening` c multiplies the stiffness of the sections along the route by 1 + c p: layers or grains that jam.
     """
 
     _: KW_ONLY
@@ -31,10 +33,15 @@ class Chamber(RoutedActuator, kind="chamber", title="Chambers"):
         SectionFormula("area", above=0.0),
         "Cross-section of the chamber; an expression of the same variables as y.", "2 cm^2",
     )  # fmt: skip
+    stiffening: float = key(
+        Quantity("inverse pressure"),
+        "Part by which a unit of pressure raises the stiffness of its rods against all strains; negative for one that "
+        "a vacuum makes stiff.", "0.5 1/bar", default=0.0,
+    )  # fmt: skip
     unit: ClassVar[str] = "Pa"
 
     def rows(self, link: LinkLayout, piece: Piece, X: Array) -> list[tuple[int, Array]]:
-        """Kind and values (n, 14) of its rows at arclengths X (n,) in a division, without weights."""
+        """Kind and values (n, 15) of its rows at arclengths X (n,) in a division, without weights."""
         out = []
         for run in self.segments_in(link, piece):
             if isinstance(self.area, Expression):
@@ -47,4 +54,8 @@ class Chamber(RoutedActuator, kind="chamber", title="Chambers"):
                 got = f"{area[k]:.4g} m^2 at s = {X[k] / link.X[-1]:.4g} of rod '{run.rod}'"
                 raise ModelError("chamber.area", "an area greater than 0 everywhere", got)
             out.append((ROUTE_ROW, route_values(run.route(link, piece, X), -area)))
+            if self.stiffening != 0.0:
+                values = np.zeros((len(X), N_ROW_VALUES), dtype=number_type())
+                values[:, WRENCH : WRENCH + 6] = self.stiffening * piece.division.line_stiffness(X - piece.start)
+                out.append((STIFFNESS_ROW, values))
         return out

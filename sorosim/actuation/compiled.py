@@ -9,7 +9,7 @@ import numpy as np
 from numpy.polynomial import legendre
 
 from sorosim.actuation.base import BoundActuator, DeclaredActuator, SectionActuator, Sections
-from sorosim.actuation.route import rod_of
+from sorosim.actuation.route import rod_of, route_stretch
 from sorosim.actuation.tendon import Tendon
 from sorosim.arrays import Array, IntArray
 from sorosim.complex_step import number_type
@@ -70,7 +70,7 @@ def compile_rod_actuators(
                     values.append(of_point[k].copy())
                     values[-1][kernel.WEIGHT] = w[k]
                     # a wrench has six numbers where a route has its own
-                    values[-1][kernel.STRAIN_REFERENCE :] = xi[k]
+                    values[-1][kernel.STRAIN_REFERENCE : kernel.STRAIN_REFERENCE + 6] = xi[k]
                     places.append(_Place(link.link.name, X[k], link.link.rod.length, piece))
                 basis.append(P[k].ravel())
                 size += P[k].size
@@ -100,9 +100,8 @@ def rest_length(row: IntArray, value: Array, actuator: int) -> float:
     """Length of a route in the unstrained robot [m]."""
     own = value[(row[:, kernel.ROW_ACTUATOR] == actuator) & (row[:, kernel.ROW_KIND] == kernel.ROUTE_ROW)]
     d, slope = (own[:, at : at + 3] for at in (kernel.ROUTE, kernel.SLOPE))
-    xi = own[:, kernel.STRAIN_REFERENCE :]
-    v = xi[:, 3:] + np.cross(xi[:, :3], d) + slope
-    length: float = own[:, kernel.WEIGHT] @ np.sqrt(np.einsum("ki,ki->k", v, v))
+    xi = own[:, kernel.STRAIN_REFERENCE : kernel.STRAIN_REFERENCE + 6]
+    length: float = own[:, kernel.WEIGHT] @ route_stretch(d, slope, xi)
     return length
 
 

@@ -56,7 +56,7 @@ class DistributedMoment(DeclaredActuator, kind="moment", title="Moments inside r
         rod_of("moment.rod", self.rod, layout).spanned("moment", self.start, self.end)
 
     def rows(self, link: LinkLayout, piece: Piece, X: Array) -> list[tuple[int, Array]]:
-        """Kind and values (n, 14) of its rows at arclengths X (n,) in a division, without weights."""
+        """Kind and values (n, 15) of its rows at arclengths X (n,) in a division, without weights."""
         if link.link.name != self.rod or piece not in link.spanned("moment", self.start, self.end):
             return []
         values = np.zeros((len(X), N_ROW_VALUES), dtype=number_type())

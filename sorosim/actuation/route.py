@@ -135,12 +135,18 @@ class RoutedActuator(DeclaredActuator):
 
 
 def route_values(route: tuple[Array, Array], gain: Any) -> Array:
-    """Values (n, 14) of rows of a route and its slope."""
+    """Values (n, 15) of rows of a route and its slope."""
     out = np.zeros((len(route[0]), kernel.N_ROW_VALUES), dtype=number_type())
     out[:, kernel.GAIN] = gain
     for at, vector in zip((kernel.ROUTE, kernel.SLOPE), route, strict=True):
         out[:, at : at + 3] = vector
     return out
+
+
+def route_stretch(d: Array, slope: Array, xi: Array) -> Array:
+    """Length of a route by length of its rod (n,), d and its slope (n, 3), at strains xi (n, 6)."""
+    v = xi[:, 3:] + np.cross(xi[:, :3], d) + slope
+    return np.asarray(np.sqrt(np.einsum("ki,ki->k", v, v)))
 
 
 def rod_of(where: str, name: str, layout: Layout) -> LinkLayout:

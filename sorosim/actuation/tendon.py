@@ -60,7 +60,7 @@ class Tendon(RoutedActuator, kind="tendon", title="Tendons"):
         return "N" if self.stiffness is None else "m"
 
     def rows(self, link: LinkLayout, piece: Piece, X: Array) -> list[tuple[int, Array]]:
-        """Kind and values (n, 14) of its rows at arclengths X (n,) in a division, without weights."""
+        """Kind and values (n, 15) of its rows at arclengths X (n,) in a division, without weights."""
         return [(ROUTE_ROW, route_values(run.route(link, piece, X), 1.0)) for run in self.segments_in(link, piece)]
 
     def input(self, length: float) -> tuple[float, ...]:

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from sorosim.actuation.tendon import Tendon
 from sorosim.arrays import Array
 from sorosim.control.cost import Cost
 from sorosim.control.gains import Gains, gains_of
@@ -19,6 +18,7 @@ from sorosim.control.solvers import solve
 from sorosim.control.steps import DiscreteMotion
 from sorosim.control.terms import Terms
 from sorosim.declare import Part
+from sorosim.engine.bounds import only_pulls
 from sorosim.engine.inputs import by_name, dimension_of, input_motion
 from sorosim.errors import InputError
 from sorosim.io.results import content_of, names_of, versions, write_result
@@ -145,7 +145,7 @@ def _coordinates(robot: Robot, goal: Any) -> Array:
 def input_bounds(robot: Robot, given: Any) -> Array:
     """Bounds (2, n_actuators) of inputs."""
     actuators = robot.description.actuators.values()
-    pulls = [isinstance(one, Tendon) and one.only_pulls for one in actuators]
+    pulls = [only_pulls(one) for one in actuators]
     out = np.array([np.where(pulls, 0.0, -np.inf), np.full(len(pulls), np.inf)])
     if given is not None and not isinstance(given, Mapping):
         given = dict.fromkeys(robot.actuator_names, given)

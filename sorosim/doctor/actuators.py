@@ -10,7 +10,7 @@ import numpy as np
 
 from sorosim.actuation.chamber import Chamber
 from sorosim.actuation.joint_force import JointForce
-from sorosim.actuation.route import place_values
+from sorosim.actuation.route import RoutedActuator, place_values
 from sorosim.actuation.servo import Servo
 from sorosim.actuation.tendon import Tendon
 from sorosim.arrays import Array
@@ -45,17 +45,15 @@ def actuators(context: CheckContext) -> Iterator[Finding]:
     for i, j in sorted(combinations(range(len(names)), 2), key=lambda pair: pair[::-1]):
         if sizes[i] * sizes[j] > 0.0 and np.linalg.norm(B[:, i] / sizes[i] - B[:, j] / sizes[j]) < SAME:
             yield finding("actuator.same", paths[j], sizes[j] / sizes[i], other=names[i])
-    routed = [
-        (where, a) for where, a in zip(paths, all_of_them.values(), strict=True) if isinstance(a, Tendon | Chamber)
-    ]
+    routed = [(where, a) for where, a in zip(paths, all_of_them.values(), strict=True) if isinstance(a, RoutedActuator)]
     found = [one for where, actuator in routed for one in _route(context, where, actuator)]
     # where all of several run along the middle, it is meant so
     n_central = sum(one.code == "route.middle" for one in found)
     yield from (one for one in found if one.code != "route.middle" or len(routed) == 1 or n_central < len(routed))
 
 
-def _route(context: CheckContext, where: str, actuator: Tendon | Chamber) -> Iterator[Finding]:
-    """Where a tendon or a chamber runs in its rods: along the middle, in another unit, with more room than there is."""
+def _route(context: CheckContext, where: str, actuator: RoutedActuator) -> Iterator[Finding]:
+    """Where a route runs in its rods: along the middle, in another unit, with more room than there is."""
     away, section, filled = 0.0, 0.0, 0.0
     for run in actuator.path:
         for place in context.places:

@@ -58,6 +58,7 @@ class PowerEvaluator:
         self.engine, self.loading = engine, engine.loading
         elastic = engine.elastic
         kind, none = elastic.laws.row[:, LAW], np.zeros_like(elastic.stiffness)
+        linear = elastic.sections._replace(row=elastic.sections.row[:0])
         motors, dampers = (kind == MOTOR) | (kind == SERVO), kind == JOINT_FRICTION
 
         def only(rows: Mask) -> Laws:
@@ -65,8 +66,9 @@ class PowerEvaluator:
 
         no_actuators = engine.rod_actuators._replace(row=engine.rod_actuators.row[:0])
         self.passive = Internal(elastic._replace(laws=only(~motors)), no_actuators)
-        self.dampers = Internal(elastic._replace(stiffness=none, laws=only(dampers)), no_actuators)
-        self._active = Internal(elastic._replace(stiffness=none, damping=none, laws=only(motors)), engine.rod_actuators)
+        lossy = elastic._replace(stiffness=none, laws=only(dampers), sections=linear)
+        self.dampers = Internal(lossy, no_actuators)
+        self._active = Internal(lossy._replace(damping=none, laws=only(motors)), engine.rod_actuators)
         self._exchanges = bool(engine.n_actuators or np.any(elastic.damping) or np.any(dampers))
         self._loops = bool(np.any(engine.loops.row[:, N_LAWS]))
         if not self.loading.loads:
@@ -182,7 +184,7 @@ def load_power(engine: Engine, name: str, t: float, q: Array, qd: Array, lost: b
 
 def elastic_energy(engine: Engine, q: Array) -> float:
     """Elastic energy (q - rest)^T K (q - rest) / 2, and that of end stops and of springs in loops [J]."""
-    total, loops = float(forces.elastic_energy(engine.tree, engine.elastic, q)), engine.loops
+    total, loops = float(forces.elastic_energy(engine.tree, engine.elastic, q, engine.workspace.scratch)), engine.loops
     sprung = np.flatnonzero(loops.row[:, N_LAWS])
     if len(sprung):
         zero, none = engine.zero_rates, np.zeros(engine.n_actuators)

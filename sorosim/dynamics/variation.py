@@ -49,8 +49,9 @@ class VariedEngine:
         changed = [derivative(part).any() for part in (laws.value, laws.frame, laws.media.value, varied.gravity)]
         self.loads_change = bool(len(laws.row)) and any(changed)
         self.arrays = [
-            *varied.tree[3:], *varied.elastic[:3], varied.elastic.laws.value, *actuators[1:3], actuators.input,
-            *actuators[5:6], actuators.operators, varied.loops.value, laws.value, laws.frame, laws.media.value,
+            *varied.tree[3:], *varied.elastic[:3], varied.elastic.laws.value, *varied.elastic.sections[1:],
+            *actuators[1:3], actuators.input, *actuators[5:6], actuators.operators, varied.loops.value, laws.value,
+            laws.frame, laws.media.value,
         ]  # fmt: skip
         self._loaded = bool(engine.loading or varied.loading or engine.loading.actuators)
         self._vary: Callable[..., None] | None = None

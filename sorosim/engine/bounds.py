@@ -7,15 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from sorosim.actuation.tendon import Tendon
 from sorosim.model.compile import Layout
 
 
+def only_pulls(actuator: Any) -> bool:
+    """Whether negative inputs of an actuator do nothing."""
+    return bool(getattr(actuator, "only_pulls", False))
+
+
 def natural_bounds(layout: Layout, actuators: Mapping[str, Any], name: str) -> tuple[float, float]:
-    """Bounds of an input, zero below where a tendon can only pull; of a coordinate, the stops of its joint."""
+    """Bounds of an input, zero below where an actuator can only pull; of a coordinate, the stops of its joint."""
     if name in actuators:
-        one = actuators[name]
-        return (0.0 if isinstance(one, Tendon) and one.only_pulls else -np.inf), np.inf
+        return (0.0 if only_pulls(actuators[name]) else -np.inf), np.inf
     column = layout.coordinate(name, "free")
     link = next(one for one in layout.links.values() if one.column <= column < one.column + one.n)
     stops = link.link.joint.limits[column - link.column :] if column - link.column < link.n_joint else ()

@@ -38,7 +38,7 @@ from sorosim.kernels.kinematics import (
 from sorosim.kernels.loop_joint import N_LAWS
 from sorosim.kernels.loops import ERROR, Closure, make_closure
 from sorosim.kernels.probe import probe
-from sorosim.kernels.rod_actuators import RodActuators, tendon_lengths, tensions
+from sorosim.kernels.rod_actuators import ROW_KIND, STIFFNESS_ROW, RodActuators, tendon_lengths, tensions
 from sorosim.kernels.saddle import Saddle, make_saddle
 from sorosim.kernels.tree import BLOCK_N, MASSLESS_END, RIGID, Workspace, make_workspace
 from sorosim.loads.base import Load
@@ -116,7 +116,8 @@ class Engine:
         mine, theirs = self._in_rods, other._in_rods
         same = self.actuator_names == other.actuator_names and self.rod_actuators.value.dtype == float
         same = same and mine.keys() == theirs.keys() and all(mine[i] is theirs[i] for i in mine)
-        return same and self.layout.has_rods_of(other.layout)
+        of_material = bool(np.any(self.rod_actuators.row[:, ROW_KIND] == STIFFNESS_ROW))
+        return same and not of_material and self.layout.has_rods_of(other.layout)
 
     def _of_thread(self, name: str, make: Callable[[], T]) -> T:
         """An object of this thread, made at its first use."""
@@ -157,7 +158,7 @@ class Engine:
         """What this robot has, by which kernels are worth compiling ahead; see `compiled.kernel_lazy`."""
         has = {
             "rod actuators": len(self.rod_actuators.row), "joint laws": len(self.elastic.laws.row),
-            "loops": len(self.loops.row),
+            "section laws": len(self.elastic.sections.row), "loops": len(self.loops.row),
             "loads": bool(self.loading), "pairs": len(self.external.pair), "contacts": self.loading.touches,
             "local tangent": self.solves_along_tree,
         }  # fmt: skip

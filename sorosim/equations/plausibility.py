@@ -54,7 +54,9 @@ def _strained(robot: Robot, q: Array, t: Array | None) -> Iterator[str]:
         row = int(strain.argmax())
         if strain[row] > max(worst, STRAIN):
             worst = float(strain[row])
-            words = f"'{name}' is strained by {100.0 * worst:.3g} %{_at(t, row)}, where no material is linear"
+            hyperelastic = place.division.material.is_hyperelastic
+            beyond = "beyond the second order of its law" if hyperelastic else "where no material is linear"
+            words = f"'{name}' is strained by {100.0 * worst:.3g} %{_at(t, row)}, {beyond}"
     if words:
         yield words
 

@@ -43,11 +43,15 @@ class Place(NamedTuple):
         return np.asarray(flat.reshape(*own.shape[:-1], len(basis), 6))
 
     def fibre_strains(self, q: Array) -> Array:
-        """The largest strain (...) of any fibre: by curvature times half the thickness, and stretch."""
+        """The largest strain (...) of any fibre: by curvature times half the thickness, and stretch.
+
+        Of hyperelastic rods without the stretch, which their law has at any size.
+        """
         xi, half = np.abs(self.strains(q)), 0.5 * self.thickness
         bent = xi[..., 1] * half[:, 1] + xi[..., 2] * half[:, 0]
         sheared = xi[..., 0] * half.max(axis=1) + np.hypot(xi[..., 4], xi[..., 5])
-        return np.asarray(np.maximum(bent + xi[..., 3], sheared).max(axis=-1, initial=0.0))
+        stretch = 0.0 if self.division.material.is_hyperelastic else xi[..., 3]
+        return np.asarray(np.maximum(bent + stretch, sheared).max(axis=-1, initial=0.0))
 
     def least_stretch(self, q: Array) -> Array:
         """Least length (...) of a piece of the centreline, over its unloaded one."""

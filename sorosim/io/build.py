@@ -398,7 +398,12 @@ class _Reader:
             if len(scope.problems) == n:
                 scope.problems.append(locate(error, (), scope.data))
             return None
-        arrays = *robot.engine.tree, *robot.engine.elastic[:3], robot.engine.loops.value
+        arrays = (
+            *robot.engine.tree,
+            *robot.engine.elastic[:3],
+            robot.engine.elastic.sections.value,
+            robot.engine.loops.value,
+        )
         if not all(np.isfinite(array).all() for array in arrays):
             hint = "look for a wrong unit"
             At(scope, ("links",)).fail("sizes and stiffnesses that can be computed with", "an overflow", hint)

@@ -9,18 +9,20 @@ import numpy as np
 from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy
 from sorosim.kernels.joints import Laws, joint_laws, stop_energy
 from sorosim.kernels.rod_actuators import RodActuators, actuator_forces
+from sorosim.kernels.sections import SectionLaws, section_energy, section_forces
 from sorosim.kernels.small import clear, clear_matrix
 from sorosim.kernels.tree import BLOCK_COLUMN, BLOCK_N, SQUARE
 
 
 @by_reference
 class Elastic(NamedTuple):
-    """Stiffness and damping of each block of coordinates, one after the other, row by row; laws of joints."""
+    """Stiffness and damping of each block of coordinates, one after the other, row by row; laws of joints, sections."""
 
     stiffness: np.ndarray  # (sum n_i^2,)
     damping: np.ndarray  # (sum n_i^2,)
     rest: np.ndarray  # (ndof,) coordinates without elastic force
     laws: Laws
+    sections: SectionLaws
 
 
 @by_reference
@@ -47,9 +49,9 @@ def elastic_force(tree, elastic, q, qd, tau):
 
 
 @kernel_in_place
-def elastic_energy(tree, elastic, q):
-    """(q - rest)^T K (q - rest) / 2, and the energy of end stops [J]."""
-    energy, at = stop_energy(elastic.laws, q), 0
+def elastic_energy(tree, elastic, q, scratch):
+    """(q - rest)^T K (q - rest) / 2, the energy of end stops and that of nonlinear sections [J]; scratch (2, 6, 6)."""
+    energy, at = stop_energy(elastic.laws, q) + section_energy(tree, elastic.sections, q, scratch), 0
     for b in range(tree.block.shape[0]):
         n, c0 = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN]
         x, rest = q[c0 : c0 + n], elastic.rest[c0 : c0 + n]
@@ -74,6 +76,8 @@ def internal_forces(tree, internal, q, qd, u, derivatives, ws, external, tau, B)
         clear_matrix(B)
         for i in range(elastic.stiffness.shape[0]):
             ws.internal[0, i], ws.internal[1, i] = -elastic.stiffness[i], -elastic.damping[i]
+    if elastic.sections.row.shape[0] > 0:
+        section_forces(tree, elastic.sections, q, derivatives, ws, tau)
     if elastic.laws.row.shape[0] > 0:
         joint_laws(tree, elastic.laws, q, qd, u, derivatives, ws, tau, B)
     if rod_actuators.row.shape[0] > 0:

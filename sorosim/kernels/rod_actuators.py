@@ -18,13 +18,14 @@ from sorosim.lie.triples import cross, dot, head, plus, store
 
 # columns of RodActuators.row; GIVEN: number among the rows that Python computes
 ROW_ACTUATOR, ROW_BLOCK, ROW_BASIS, POINT, ROW_KIND, GIVEN_ROW = range(6)
-# kinds of row: a route with a tension, an internal wrench, one that Python computes
-ROUTE_ROW, WRENCH_ROW, PYTHON_ROW = range(3)
-# layout of a row of RodActuators.value; gain: tension per input, minus the area of a chamber. Of a wrench
-# it is at WRENCH
+# kinds of row: a route with a tension, an internal wrench, one that a stiffness gives, one that Python computes
+ROUTE_ROW, WRENCH_ROW, STIFFNESS_ROW, PYTHON_ROW = range(4)
+# layout of a row of RodActuators.value; gain: tension per input, minus the area of a chamber; a braid adds BRAID |v|^2.
+# A wrench, or the diagonal of a stiffness, is at WRENCH
 WEIGHT, GAIN, ROUTE, SLOPE, STRAIN_REFERENCE = 0, 1, 2, 5, 8
 WRENCH = 2
-N_ROW_VALUES = 14
+BRAID = 14
+N_ROW_VALUES = 15
 # what the input of an actuator is: a force of either sign, a tension (slack if negative), the length of tendon that is
 # pulled out at its end
 FORCE_INPUT, TENSION_INPUT, LENGTH_INPUT = range(3)
@@ -40,7 +41,7 @@ class RodActuators(NamedTuple):
     """Actuators at the quadrature points of the rods they run through, sorted by point."""
 
     row: np.ndarray  # (n, 6) int: columns named above
-    value: np.ndarray  # (n, 14): layout named above
+    value: np.ndarray  # (n, 15): layout named above
     basis: np.ndarray  # flat: P (n_i, 6) of each point
     input: np.ndarray  # (n_actuators, 4): columns named above
     capstan: np.ndarray  # (n, 4) int: tendons with friction
@@ -262,6 +263,14 @@ def add_route_tangent(value, f, scale, E, H):
 
 
 @kernel_in_place
+def add_square(f, scale, H):
+    """H (6, 6) += scale f f^T."""
+    for r in range(6):
+        for c in range(6):
+            H[r, c] += scale * f[r] * f[c]
+
+
+@kernel_in_place
 def add_section_matrix(P, rows, n, H, HP, out):
     """out (n, n) += P^T (H P); P (n, 6), rows (n, 2) of P in use, HP (6, n) scratch."""
     clear_matrix(HP)
@@ -315,9 +324,12 @@ def actuator_forces(tree, actuators, q, u, derivatives, ws, external, tau, B) ->
                 length = route_vector(value, xi, t)
                 t[0], t[1], t[2] = t[0] / length, t[1] / length, t[2] / length
                 route_wrench(value, t, f)
-                scale = weight * value[GAIN] * workspace.transmission[row]
+                share = weight * workspace.transmission[row]
+                scale = share * (value[GAIN] + value[BRAID] * length * length)
                 if derivatives and pull != 0.0:
                     add_route_tangent(value, f, scale * pull / length, E, H)
+                    if value[BRAID] != 0.0:
+                        add_square(f, -2.0 * share * value[BRAID] * length * pull, H)
                 for r in range(6):
                     f[r] *= -scale
                     total[r] += pull * f[r]
@@ -325,6 +337,12 @@ def actuator_forces(tree, actuators, q, u, derivatives, ws, external, tau, B) ->
                 for r in range(6):
                     f[r] = weight * value[WRENCH + r]
                     total[r] += pull * f[r]
+            elif kind == STIFFNESS_ROW:
+                for r in range(6):
+                    stiffness = weight * value[WRENCH + r]
+                    f[r] = -stiffness * (xi[r] - value[STRAIN_REFERENCE + r])
+                    total[r] += pull * f[r]
+                    H[r, r] -= pull * stiffness
             else:
                 given = actuators.row[row, GIVEN_ROW]
                 for r in range(6):

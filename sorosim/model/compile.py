@@ -13,6 +13,7 @@ from sorosim.complex_step import derivative, is_varying, number_type
 from sorosim.errors import InputError, ModelError, nearest
 from sorosim.kernels.forces import Elastic
 from sorosim.kernels.joints import JOINT_FRICTION, STOP, Laws
+from sorosim.kernels.sections import SectionLaws
 from sorosim.kernels.tree import BLOCK, BLOCK_N, COMMUTING, FIXED, GENERAL, MASSLESS_END, N_BEFORE, Tree
 from sorosim.model.body import RigidBody
 from sorosim.model.joints import ONSET, Joint, Stage
@@ -218,6 +219,9 @@ class _Builder:
         self.rest: list[float] = []
         self.laws: list[tuple[int, ...]] = []
         self.law_values: list[float] = []
+        self.sections: list[tuple[int, int]] = []
+        self.section_values: list[Array] = []
+        self.section_basis: list[Array] = []
         self._strain_size = self._work = self._squares = 0
 
     def begin_block(self, parent: int, rows: list[tuple[int, int]], K: Array, D: Array, rest: list[float]) -> None:
@@ -283,6 +287,19 @@ class _Builder:
                 self.laws.append((STOP, block, len(self.law_values), column + i - stage.first, 0))
                 self.law_values += [stop.low, stop.high, stop.stiffness, ONSET[joint.dimensions[i]]]
 
+    def add_sections(self, division: Division) -> None:
+        """Gauss points of the block begun last, where the material is not linear."""
+        if not division.material.is_hyperelastic:
+            return
+        X, w, is_gauss = division.gauss_points()
+        X, w = X[is_gauss], w[is_gauss]
+        P, size = division.basis(X), sum(len(part) for part in self.section_basis)
+        self.sections += [(len(self.blocks) - 1, size + k * P[0].size) for k in range(len(X))]
+        self.section_values.append(
+            np.column_stack([w, division.line_stiffness(X), np.full(len(X), division.material.second_share)])
+        )
+        self.section_basis.append(P.ravel())
+
     def arrays(self) -> tuple[Tree, Elastic]:
         kind = number_type()
 
@@ -298,7 +315,9 @@ class _Builder:
             strain=flat(self.strain),
         )
         laws = Laws(np.array(self.laws, dtype=np.int64).reshape(-1, 5), np.array(self.law_values, dtype=kind))
-        return tree, Elastic(flat(self.stiffness), flat(self.damping), np.array(self.rest, dtype=kind), laws)
+        values = np.concatenate([np.zeros((0, 8), dtype=kind), *self.section_values])
+        sections = SectionLaws(np.array(self.sections, dtype=np.int64).reshape(-1, 2), values, flat(self.section_basis))
+        return tree, Elastic(flat(self.stiffness), flat(self.damping), np.array(self.rest, dtype=kind), laws, sections)
 
 
 def compile_tree(links: tuple[Link, ...], places: Iterable[tuple[str, float]] = ()) -> tuple[Tree, Elastic, Layout]:
@@ -348,6 +367,7 @@ def compile_tree(links: tuple[Link, ...], places: Iterable[tuple[str, float]] = 
                 rows = [(int(r), int(r) + 1) for r in division.strain.rows]
                 pieces.append(Piece(division, start, len(builder.blocks), len(builder.rows), n))
                 builder.begin_block(node, rows, K, D, [0.0] * n)
+                builder.add_sections(division)
                 density = division.line_inertia(grid)
                 strains = segment_strains(division, grid)
                 inertia_of_nodes = (w[:, None] * density).astype(number_type())

@@ -1,11 +1,11 @@
-"""Materials: linear elastic, Kelvin-Voigt damped."""
+"""Materials: linear elastic or hyperelastic, Kelvin-Voigt damped."""
 
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-from sorosim.declare import Declared, Quantity, key
+from sorosim.declare import Choice, Declared, Quantity, key
 from sorosim.errors import ModelError
 from sorosim.problems import shown
 from sorosim.validation import number
@@ -23,10 +23,16 @@ def real_number(where: str, value: Any, expected: str = "a number", **bounds: An
 
 @dataclass(frozen=True)
 class Material(Declared, title="Materials"):
-    """A homogeneous linear elastic material with viscous damping.
+    """A homogeneous elastic material with viscous damping.
 
     Exactly one of ``poisson`` and ``shear`` is given; G is not tied to E: fibres and laminates have a G of their own.
     The damping of a section is eta diag(Jt, 3 Iy, 3 Iz, 3 A, A, A) (docs/theory.md, 6).
+
+    A neo-Hookean or Mooney-Rivlin solid keeps its volume: a rod of it gets thinner, and softer, as it is stretched.
+    ``young`` and the shear modulus are those of small strains, with E = 6 (C1 + C2) of Mooney and Rivlin's constants.
+    Stretch is exact, bending to fourth order in curvature times radius (of fibres under tension), twist and shear to
+    second.
+    Rotary inertia, drag, contact and pictures keep the section of the unstretched rod.
     """
 
     is_named = True
@@ -49,6 +55,13 @@ class Material(Declared, title="Materials"):
     stiffness_damping: float = key(
         Quantity("time", least=0.0), "Damping in proportion to the stiffness.", "1 ms", default=0.0
     )
+    elasticity: str = key(
+        Choice(("linear", "neo-hookean", "mooney-rivlin")), "Law of stress and strain.", "neo-hookean", default="linear"
+    )
+    second_share: float = key(
+        Quantity("number", least=0.0, upto=1.0), "Share C2/(C1 + C2) of the second term of a Mooney-Rivlin solid.",
+        "0.2", default=0.0,
+    )  # fmt: skip
     name: str = ""
 
     def validate(self) -> None:
@@ -58,6 +71,18 @@ class Material(Declared, title="Materials"):
             raise ModelError("", "one of poisson and shear", "neither", "nearly incompressible: poisson = 0.5")
         if self.poisson is not None and self.shear is not None:
             raise ModelError("", "one of poisson and shear", "both", "leave one of them out")
+        if self.is_hyperelastic and self.poisson not in (None, 0.5):
+            hint = f"a {self.elasticity} solid keeps its volume; a shear modulus of its own is given as shear"
+            raise ModelError("poisson", "0.5", shown(self.poisson), hint)
+        if (self.elasticity == "mooney-rivlin") != (self.second_share > 0.0):
+            expected = "elasticity: mooney-rivlin and second_share together"
+            got = f"{self.elasticity} with {self.second_share:g}"
+            raise ModelError("second_share", expected, got, "without a second term the solid is neo-hookean")
+
+    @property
+    def is_hyperelastic(self) -> bool:
+        """Whether stresses are not linear in strains."""
+        return self.elasticity != "linear"
 
     @property
     def shear_modulus(self) -> float:

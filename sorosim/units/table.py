@@ -49,6 +49,7 @@ DIMENSIONS = {
     "force": Dimension("a force", (1, 1, -2, 0), "5 N", "N"),
     "moment": Dimension("a moment", (2, 1, -2, 0), "5 N*cm", "N*m"),
     "pressure": Dimension("a pressure or modulus", (-1, 1, -2, 0), "1 MPa", "Pa"),
+    "inverse pressure": Dimension("a change by pressure", (1, -1, 2, 0), "0.5 1/bar", "1/Pa"),
     "viscosity": Dimension("a viscosity", (-1, 1, -1, 0), "10 kPa*s", "Pa*s"),
     "stiffness": Dimension("a stiffness", (0, 1, -2, 0), "100 N/m", "N/m"),
     "damping": Dimension("a damping", (0, 1, -1, 0), "2 N*s/m", "N*s/m"),

@@ -23,7 +23,6 @@ from matplotlib.transforms import Bbox
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 from mpl_toolkits.mplot3d.proj3d import proj_transform
 
-from sorosim.actuation.chamber import Chamber
 from sorosim.actuation.servo import Servo
 from sorosim.actuation.tendon import Tendon
 from sorosim.arrays import Array
@@ -223,10 +222,9 @@ def kind_of_inputs(robot: Robot, indices: Sequence[int]) -> str:
     if all(isinstance(actuator, Tendon) for actuator in actuators):
         lengths = [actuator.stiffness is not None for actuator in actuators]
         return "length wound up" if all(lengths) else "tension" if not any(lengths) else "input"
-    for kind, name in ((Chamber, "pressure"), (Servo, "set point")):
-        if all(isinstance(actuator, kind) for actuator in actuators):
-            return name
-    return "input"
+    if all(isinstance(actuator, Servo) for actuator in actuators):
+        return "set point"
+    return "pressure" if all(getattr(actuator, "unit", "") == "Pa" for actuator in actuators) else "input"
 
 
 # -- robots in three dimensions: axes of equal scale that fill their place, shaded solids ------------------------

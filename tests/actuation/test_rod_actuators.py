@@ -13,6 +13,7 @@ from sorosim import registry
 from sorosim.actuation.base import ActuatorValues, DeclaredActuator
 from sorosim.actuation.chamber import Chamber
 from sorosim.actuation.distributed_moment import DistributedMoment
+from sorosim.actuation.mckibben import Mckibben
 from sorosim.actuation.route import RouteSegment
 from sorosim.actuation.servo import Servo
 from sorosim.actuation.tendon import SLACK_PART, Tendon
@@ -67,6 +68,8 @@ ACTUATORS = {
     "friction, straight": (Tendon(STRAIGHT, friction=0.5), (5.0,)),
     "wound": (Tendon(HELIX, stiffness=2e3), (0.1, 0.2)),
     "chamber": (Chamber((HELIX,), area=place("1e-4*(1+s)")), (2e4, -1e4)),
+    "chamber that stiffens": (Chamber((HELIX,), area=1e-4, stiffening=2e-5), (2e4, -1e4)),
+    "mckibben": (Mckibben(HELIX, radius=0.004, braid=0.4), (2e5, 1e4)),
     "moment": (DistributedMoment("arm", bending_y=place("1-s"), torsion=0.2), (0.3,)),
     "servo": (Servo("leg", stiffness=2.0, damping=0.1, limit=0.5), (0.4, -3.0)),
     "servo without limit": (Servo("leg", stiffness=2.0), (0.4,)),
@@ -205,6 +208,65 @@ def test_a_chamber_on_the_axis_stretches_a_rod_as_its_pressure_says():
     for pressure in (1e5, -5e4):
         eq = sorosim.statics(robot, u={"a": pressure})
         assert_allclose(eq.tip()[0], 0.4 * (1.0 + pressure * 1e-4 / (1e6 * np.pi * 0.02**2)), rtol=1e-9)
+
+
+def stretching_rod(actuator, young=1e6):
+    """A rod of 0.4 m that only stretches."""
+    rod = Rod((Division(0.4, Circle(0.02), Material(young, poisson=0.5, density=1000.0),
+                        sorosim.model.basis.Strain(elongation=0)),))  # fmt: skip
+    return Robot(Description("rod", (Link("arm", rod),), gravity=(0, 0, 0), actuators={"a": actuator}))
+
+
+def test_a_mckibben_muscle_has_the_force_of_chou_and_hannaford():
+    # F = p pi r^2 (3 (1 - e)^2/tan^2 a - 1/sin^2 a) at the contraction e, and none where its volume is the largest
+    r, braid, p = 0.005, np.radians(25.0), 3e5
+    robot = stretching_rod(Mckibben(RouteSegment("arm", y=0.0, z=0.0), radius=r, braid=braid))
+    still = stretching_rod(Chamber((RouteSegment("arm", y=0.0, z=0.0),), area=1e-4))
+    neutral = 1.0 - np.tan(braid) / (np.sqrt(3.0) * np.sin(braid))
+    for contraction in (-0.1, 0.0, 0.15, 0.3, neutral):
+        q = [-contraction]
+        pull = -(robot.internal_force(q, [0.0], u=[p]) - still.internal_force(q, [0.0]))[0] / 0.4
+        law = p * np.pi * r**2 * (3.0 * (1.0 - contraction) ** 2 / np.tan(braid) ** 2 - 1.0 / np.sin(braid) ** 2)
+        assert_allclose(pull, law, rtol=1e-12, atol=1e-9)
+    assert_allclose(law, 0.0, atol=1e-9)
+    assert_allclose(robot.internal_force([0.1], [0.0], u=[-p]), robot.internal_force([0.1], [0.0], u=[0.0]))
+
+
+def test_a_mckibben_muscle_does_the_work_of_its_volume():
+    # fibres of constant length b wound n times: a cylinder of length l holds l (b^2 - l^2)/(4 pi n^2)
+    r, braid, p, L = 0.004, np.radians(30.0), 2e5, 0.4
+    way = RouteSegment("arm", y=0.005, z=0.002)
+    muscle = stretching_rod(Mckibben(way, radius=r, braid=braid))
+    fibre, turns = L / np.cos(braid), L * np.tan(braid) / (2.0 * np.pi * r)
+
+    def volume(x):
+        length = L * (1.0 + x)
+        return length * (fibre**2 - length**2) / (4.0 * np.pi * turns**2)
+
+    for x in (-0.2, 0.0, 0.1):
+        work = p * (volume(x + 1e-5) - volume(x - 1e-5)) / 2e-5
+        found = muscle.internal_force([x], [0.0], u=[p]) - muscle.internal_force([x], [0.0], u=[0.0])
+        assert_allclose(found[0], work, rtol=1e-8)
+
+
+def test_a_chamber_that_stiffens_makes_a_rod_of_another_modulus():
+    way = RouteSegment("arm", y=0.005, z=0.0)
+    chamber, plain = Chamber((way,), area=1e-4, stiffening=4e-6), Chamber((way,), area=1e-4)
+    for p in (1e5, -1e5):
+        one = stretching_rod(chamber).internal_force_derivatives([0.1], [0.0], u=[p])
+        two = stretching_rod(plain, 1e6 * (1.0 + 4e-6 * p)).internal_force_derivatives([0.1], [0.0], u=[p])
+        assert_allclose(one.tau, two.tau, rtol=1e-12)
+        assert_allclose(one.dtau_dq, two.dtau_dq, rtol=1e-12)
+
+
+def test_a_chamber_that_stiffens_follows_the_material():
+    robot = stretching_rod(Chamber((RouteSegment("arm", y=0.0, z=0.0),), area=1e-4, stiffening=4e-6))
+    name = next(name for name in sorosim.scalars(robot) if name.endswith(".young"))
+    other = robot.with_values({name: 3e6})
+    forces = [one.internal_force([0.1], [0.0], u=[1e5]) - 0.4 * 1e5 * 1e-4 for one in (robot, other)]
+    assert_allclose(forces[1], 3.0 * forces[0], rtol=1e-12)
+    by_young = sorosim.sensitivities(robot, [name]).internal_force([0.1], [0.0], u=[1e5])
+    assert_allclose(by_young[:, 0], (forces[1] - forces[0]) / 2e6, rtol=1e-12)
 
 
 def test_a_moment_along_a_rod_bends_it_as_it_says():
