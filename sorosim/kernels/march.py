@@ -13,18 +13,20 @@ from sorosim.compiled import kernel_in_place, kernel_lazy
 from sorosim.kernels import newmark as nm
 from sorosim.kernels.evaluate import LINEARISE_CLOSED, RESIDUAL, RESIDUAL_DERIVATIVES
 from sorosim.kernels.loops import ERROR
+from sorosim.kernels.newmark import ALWAYS, DONE, ONCE, REUSE
 from sorosim.kernels.small import copy
 
 # phases
 BEGIN, EVALUATE, TEST_ERROR = range(3)
-# factors of Newton's method: those from before, made at the begin of the step or to be so, made at every correction
-REUSE, ONCE, DONE, ALWAYS = range(4)
 # what `march` returns
 CONTINUES, FINISHED, NEEDS_PYTHON, NO_CONVERGENCE, TOO_SMALL, NOT_FINITE, CONVERGED = range(7)
 AT_SAMPLE = 7  # what Python makes of FINISHED where rows end at a sample of the controller
 
 MAX_ITERATIONS = 8
-MAX_NEWTON = 40  # where derivatives are new at every correction
+# where derivatives are new at every correction; the former where a smaller step is to be had, which costs less
+MAX_NEWTON_ADAPTIVE, MAX_NEWTON = 16, 40
+# steps after one at which Newton's method failed: the next, the largest, and by what this one grows with every step
+FAILED_FACTOR, SOLVABLE_FACTOR, RECOVERY = 0.25, 0.5, 1.1
 # there, corrections that do not shrink by this are applied in half, down to a least part: contacts and friction have
 # kinks between which Newton's method would jump
 STUCK, LEAST_PART = 0.9, 1.0 / 16.0
@@ -53,6 +55,7 @@ def accept(march, rows):
     count[nm.JUMPED] = 0
     count[nm.STEPS_LEFT] -= 1
     number[nm.PREVIOUS] = number[nm.STEP]
+    number[nm.SOLVABLE_STEP] *= RECOVERY
     number[nm.TIME] += number[nm.STEP]
     if count[nm.STEPS_LEFT] == 0:
         k = count[nm.ROW]
@@ -75,7 +78,8 @@ def choose_step(march, rows):
         count[nm.STEPS_LEFT] = 1
         return
     remaining = rows.t[count[nm.ROW]] - number[nm.TIME]
-    steps = ceil(remaining / min(number[nm.TARGET_STEP], number[nm.MAX_STEP]) * (1.0 - 1e-10))
+    most = min(number[nm.TARGET_STEP], number[nm.MAX_STEP], number[nm.SOLVABLE_STEP])
+    steps = ceil(remaining / most * (1.0 - 1e-10))
     count[nm.STEPS_LEFT] = max(steps, 1)
     number[nm.STEP] = remaining / count[nm.STEPS_LEFT]
 
@@ -122,7 +126,8 @@ def iterate(model, march, ws):
         if k == 0:
             number[nm.CONTRACTION] = 0.0  # nothing was slow
         return CONVERGED
-    return CONTINUES if k + 1 < (MAX_NEWTON if always else MAX_ITERATIONS) else NO_CONVERGENCE
+    most = MAX_ITERATIONS if not always else MAX_NEWTON if count[nm.FIXED] != 0 else MAX_NEWTON_ADAPTIVE
+    return CONTINUES if k + 1 < most else NO_CONVERGENCE
 
 
 @kernel_in_place
@@ -158,6 +163,7 @@ def march(model, march, ws, rows, max_steps) -> int:
                 return FINISHED
             if done >= max_steps:
                 return CONTINUES
+            count[nm.REFACTOR] = REUSE
             nm.begin_step(model, march, ws)
             count[nm.ITERATION], number[nm.PART] = 0, 1.0
             ratio, _ = nm.ratios(number)
@@ -174,12 +180,10 @@ def march(model, march, ws, rows, max_steps) -> int:
             elif code == CONTINUES:
                 if count[nm.EXTERNAL] != 0:
                     return NEEDS_PYTHON
-            elif count[nm.REFACTOR] == REUSE or (
-                count[nm.REFACTOR] == DONE and count[nm.FIXED] != 0 and code != NOT_FINITE
-            ):
-                # once more with new factors, or where no smaller step is left, with new ones at every correction
-                nm.begin_step(model, march, ws)
+            elif count[nm.REFACTOR] == REUSE or (count[nm.REFACTOR] == DONE and code != NOT_FINITE):
+                # once more with new factors, and then with new ones at every correction
                 count[nm.ITERATION], count[nm.REFACTOR] = 0, ONCE if count[nm.REFACTOR] == REUSE else ALWAYS
+                nm.begin_step(model, march, ws)
                 number[nm.CONTRACTION], number[nm.PART] = 0.0, 1.0
                 if count[nm.EXTERNAL] != 0:
                     return NEEDS_PYTHON
@@ -190,7 +194,8 @@ def march(model, march, ws, rows, max_steps) -> int:
                 count[nm.N_REJECTED] += 1
                 if count[nm.FIXED] != 0:
                     return code
-                number[nm.TARGET_STEP] = 0.25 * number[nm.STEP]
+                number[nm.SOLVABLE_STEP] = SOLVABLE_FACTOR * number[nm.STEP]
+                number[nm.TARGET_STEP] = FAILED_FACTOR * number[nm.STEP]
                 choose_step(march, rows)
                 if not number[nm.STEP] > number[nm.MIN_STEP]:
                     return TOO_SMALL if code == NO_CONVERGENCE else NOT_FINITE

@@ -41,7 +41,11 @@ TIME, STEP, LAST_STEP, ALPHA_M, ALPHA_F, BETA, GAMMA, BETA_OLD, RTOL, ATOL, MAX_
 FACTORED_RATIO, CONTRACTION, SIZE, LEAST_PIVOT, LEAST_PIVOT_TIME, PREVIOUS, TARGET_STEP, GAP, BEST_PIVOT = range(12, 21)
 WORK_DONE, DISSIPATED = range(21, 23)  # by actuators and by damping of the tree, since the start [J]
 PART = 23  # of the corrections by Newton's method that is applied
-N_NUMBERS = 24
+SOLVABLE_STEP = 24  # no step is larger: Newton's method failed at a larger one not long ago
+N_NUMBERS = 25
+# values of count REFACTOR, factors of Newton's method: those from before, made at the begin of the step or to be so,
+# made at every correction
+REUSE, ONCE, DONE, ALWAYS = range(4)
 # March.counts
 PHASE, FIXED, EXTERNAL, PROJECT, ITERATION, REFACTOR, FACTORED, ROW, RANK, STEPS_LEFT, LEAST_ROW, MOST_RANK, RESIZE = (
     range(13)
@@ -363,10 +367,14 @@ def begin_step(model, march, ws) -> None:
     beta_old = number[BETA_OLD]
     for i in range(state.shape[1]):
         a = state[A, i]
-        guess = a + h / number[PREVIOUS] * (a - state[A_OLD, i])
-        if march.counts[JUMPED] != 0 or (march.counts[HELD] != 0 and abs(a - state[A_OLD, i]) > abs(a)):
+        guess, rough = a + h / number[PREVIOUS] * (a - state[A_OLD, i]), abs(a - state[A_OLD, i]) > abs(a)
+        if march.counts[JUMPED] != 0 or (march.counts[HELD] != 0 and rough):
             # inputs that jump excite stiff parts, which do not go as far as that says: begin where they are
             guess = -(state[QD, i] / h + beta_old * a) / beta
+        elif rough and march.counts[REFACTOR] == ALWAYS:
+            # accelerations of stiff parts are noise, from which friction and contacts did not find back: begin with
+            # the rate that it has
+            guess = (1.0 - 1.0 / gamma) * a
         state[A_NEW, i] = guess
         state[QDD_NEW, i] = ((1.0 - alpha_m) * guess + alpha_m * a - alpha_f * state[QDD, i]) / (1.0 - alpha_f)
         state[QD_NEW, i] = state[QD, i] + h * ((1.0 - gamma) * a + gamma * guess)

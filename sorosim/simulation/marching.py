@@ -189,7 +189,7 @@ class Marching:
         span = end - t0
         number[[m.TIME, m.RTOL, m.ATOL]] = t0, problem.rtol, problem.atol
         number[m.ALPHA_M : m.BETA_OLD + 1] = self.coefficients
-        number[m.MAX_STEP] = min(problem.max_step, span)
+        number[m.MAX_STEP], number[m.SOLVABLE_STEP] = min(problem.max_step, span), np.inf
         number[m.MIN_STEP] = 1e-13 * max(span, abs(end))
         number[[m.LEAST_PIVOT, m.LEAST_PIVOT_TIME, m.FACTORED_RATIO]] = 1.0, t0, 1.0
         state.counts[[m.FIXED, m.EXTERNAL, m.PROJECT, m.ROW]] = self.step is not None, external, self.projection, 1
@@ -333,7 +333,8 @@ class _MarchRun:
         self.next_rows = self.rows_to_sample()
         number, row = state.number, int(state.counts[m.ROW])
         remaining = self.rows.t[row] - number[m.TIME]
-        steps = max(np.ceil(remaining / min(number[m.TARGET_STEP], number[m.MAX_STEP]) * (1.0 - 1e-10)), 1.0)
+        most = number[[m.TARGET_STEP, m.MAX_STEP, m.SOLVABLE_STEP]].min()
+        steps = max(np.ceil(remaining / most * (1.0 - 1e-10)), 1.0)
         state.counts[m.STEPS_LEFT], number[m.STEP] = int(min(steps, MOST_STEPS)), remaining / steps
         return codes.CONTINUES
 
