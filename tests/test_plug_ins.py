@@ -148,7 +148,8 @@ def test_mistakes_in_plug_ins_are_those_of_the_file(site, tmp_path):
         ("{braided_muscle: {rod: mast", "{braided_muscle: {rod: plate"):
             "18:28: actuators.muscle.braided_muscle: expected the name of a link with a rod, got 'plate'; known: mast",
         ("braid_angle: 25 deg", "braid_angle: 95 deg"):
-            "18:77: actuators.muscle.braided_muscle.braid_angle: expected an angle between 0 and 90 deg, got 1.65806 rad",
+            "18:77: actuators.muscle.braided_muscle.braid_angle: expected an angle between 0 and 90 deg, "
+            "got 1.65806 rad",
         ("basis: half_waves", "basis: half_wave"):
             "13:23: links.mast.rod.strain.basis: expected the name of a basis, got 'half_wave'; did you mean "
             "half_waves?",
