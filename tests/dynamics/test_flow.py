@@ -371,10 +371,10 @@ def test_products_and_mass_matrices_agree_with_matrices(rng):
 
 
 def test_derivatives_of_motions_under_held_inputs_agree_with_differences(rng):
-    robot, u, change = chain("feed"), rng.uniform(0.0, 1.0, (12, 2)), rng.normal(size=(12, 2))
+    robot, u, change = chain("feed"), rng.uniform(0.2, 1.0, (12, 2)), rng.normal(size=(12, 2))
 
     def end(x: float) -> np.ndarray:
         return so.rollout(robot, u + x * change, "5 ms", tolerance=1e-12).q[-1]
 
     tangent = so.rollout(robot, u, "5 ms", tolerance=1e-12).jvp(u=change)
-    assert relative_error(tangent.q[-1], slope(end, 1e-2)) < 1e-8
+    assert relative_error(tangent.q[-1], slope(end, 3e-3)) < 2e-8
