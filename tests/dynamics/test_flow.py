@@ -368,3 +368,13 @@ def test_products_and_mass_matrices_agree_with_matrices(rng):
         robot.forward_dynamics(q, qd, u=[0.5, 1.0], algorithm="unit"),
         robot.forward_dynamics(q, qd, u=[0.5, 1.0], algorithm="composite"), rtol=1e-7,
     )  # fmt: skip
+
+
+def test_derivatives_of_motions_under_held_inputs_agree_with_differences(rng):
+    robot, u, change = chain("feed"), rng.uniform(0.2, 1.0, (12, 2)), rng.normal(size=(12, 2))
+
+    def end(x: float) -> np.ndarray:
+        return so.rollout(robot, u + x * change, "5 ms", tolerance=1e-12).q[-1]
+
+    tangent = so.rollout(robot, u, "5 ms", tolerance=1e-12).jvp(u=change)
+    assert relative_error(tangent.q[-1], slope(end, 3e-3)) < 2e-8
