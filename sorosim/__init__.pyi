@@ -68,6 +68,8 @@ from .model.discs import Discs as Discs
 from .model.joints import Joint as Joint
 from .model.joints import Limit as Limit
 from .model.joints.cylindrical import Cylindrical as Cylindrical
+from .model.joints.feed import Feed as Feed
+from .model.joints.feed import Growth as Growth
 from .model.joints.fixed import Fixed as Fixed
 from .model.joints.free import Free as Free
 from .model.joints.helical import Helical as Helical

@@ -204,7 +204,9 @@ OBSTACLES = Registry("sorosim.obstacles", "obstacle", modules=["sorosim.model.ob
 JOINTS = Registry(
     "sorosim.joints",
     "joint",
-    modules=_modules("model.joints", "fixed revolute prismatic helical cylindrical universal planar spherical free"),
+    modules=_modules(
+        "model.joints", "fixed revolute prismatic helical cylindrical universal planar spherical free feed"
+    ),
     check=_makes_things,
 )
 LOADS = Registry(

@@ -59,7 +59,7 @@ def compile_rod_actuators(
             entries = [(i, *own) for i, actuator in actuators.items() for own in _rows(actuator, link, piece, X)]
             if not entries:
                 continue
-            P = piece.division.basis(X - piece.start)
+            P = piece.block_basis(X - piece.start)
             xi = piece.division.reference.values(X - piece.start, piece.division.length)
             for k in range(len(X)):
                 for i, kind, of_point in entries:
@@ -93,6 +93,7 @@ def _rows(actuator: Any, link: LinkLayout, piece: Piece, X: Array) -> list[tuple
         return own
     if link.link.name not in actuator.rods:
         return []
+    piece.gauss_of_load(link)  # it computes with strains per length
     return [(kernel.PYTHON_ROW, np.zeros((len(X), kernel.N_ROW_VALUES), dtype=number_type()))]
 
 

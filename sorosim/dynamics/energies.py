@@ -12,8 +12,9 @@ from sorosim.engine.loading import pack
 from sorosim.kernels import evaluate as task
 from sorosim.kernels import forces
 from sorosim.kernels.exchange import load_wrenches, powers, tree_exchange
+from sorosim.kernels.flow import material_energies
 from sorosim.kernels.forces import Internal
-from sorosim.kernels.joints import JOINT_FRICTION, LAW, MOTOR, SERVO, Laws
+from sorosim.kernels.joints import JOINT_FRICTION, LAW, LENGTH_DAMPING, MOTOR, SERVO, Laws
 from sorosim.kernels.kinematics import POSES, energies
 from sorosim.kernels.loop_joint import N_LAWS, REST, STIFFNESS
 
@@ -22,6 +23,9 @@ def energy(engine: Engine, q: Array, qd: Array) -> tuple[float, float, float]:
     """Kinetic (with added mass), elastic (with that of contacts) and gravitational energy [J]."""
     engine.sweep(q, qd, POSES)
     kinetic, potential = energies(engine.tree, engine.gravitational_inertia, engine.gravity, engine.workspace)
+    if engine.flows:
+        own = material_energies(engine.tree, q, qd, engine.gravitational_inertia, engine.gravity, engine.workspace)
+        kinetic, potential = kinetic + own[0], potential + own[1]
     elastic = engine.loading.contact_energy(engine.external, engine.workspace) + elastic_energy(engine, q)
     return float(kinetic), elastic, float(potential)
 
@@ -59,7 +63,7 @@ class PowerEvaluator:
         elastic = engine.elastic
         kind, none = elastic.laws.row[:, LAW], np.zeros_like(elastic.stiffness)
         linear = elastic.sections._replace(row=elastic.sections.row[:0])
-        motors, dampers = (kind == MOTOR) | (kind == SERVO), kind == JOINT_FRICTION
+        motors, dampers = (kind == MOTOR) | (kind == SERVO), (kind == JOINT_FRICTION) | (kind == LENGTH_DAMPING)
 
         def only(rows: Mask) -> Laws:
             return elastic.laws._replace(row=np.ascontiguousarray(elastic.laws.row[rows]))
@@ -89,7 +93,7 @@ class PowerEvaluator:
     @property
     def outside_tree(self) -> bool:
         """Whether forces other than actuators and damping of the tree exchange energy."""
-        return self._loops or bool(self.loading.loads)
+        return self._loops or bool(self.loading.loads) or self.engine.flows
 
     def __call__(self, t: Array, q: Array, qd: Array, u: Array, reaction: Array | None = None) -> PowerTerms:
         """All of it at times (k,), q and qd (k, ndof), u (k, n_actuators).
@@ -128,6 +132,8 @@ class PowerEvaluator:
                 passive = self._of_loops(q[k], qd[k], none)
                 work[k] += self._of_loops(q[k], qd[k], u[k]) - passive
                 loss[k] += self._of_loops(q[k], rest, none) - passive
+        if self.engine.flows:
+            work += influx(self.engine, q, qd)
         if not self.loading.loads:
             return PowerTerms(work, loss, qd)
         shape = len(q), len(self.engine.tree.segment), 6
@@ -173,6 +179,25 @@ class PowerEvaluator:
     def _call(self, function: Any, *arguments: Any) -> None:
         """Call a kernel by its compiled code: arguments are of the same types each time."""
         self.engine.prepared(function, arguments)(*arguments)
+
+
+def influx(engine: Engine, q: Array, qd: Array) -> Array:
+    """Energy per length of the material that enters rods whose length is a coordinate, as forces (k, ndof) along it."""
+    out = np.zeros_like(q)
+    for link in engine.layout.links.values():
+        for piece in (piece for piece in link.pieces if piece.length_column >= 0):
+            joint, division, e = link.link.joint, piece.division, piece.length_column
+            tip = joint.material_rate(np.ones(1))[0] != 0.0  # where it enters: at the tip, or at the base
+            X, rate = (division.length, joint.material_rate(np.ones(1))[0]) if tip else (0.0, 1.0)
+            at, node = np.array([X]), link.nodes[[-1 if tip else 0]]
+            P, line = piece.block_basis(at)[0], division.line_inertia(at)[0]
+            reference, own = division.reference.values(at, division.length)[0], slice(e, e + 1 + piece.n)
+            for k in range(len(q)):
+                g, eta = engine.poses(node, q[k], qd[k])
+                passing = rate * qd[k, e] / piece.length_ratio(q[k]) * (reference + q[k, own] @ P)
+                moving = eta[0] + passing
+                out[k, e] = 0.5 * moving @ (line * moving) - line[3] * engine.gravity @ g[0, :3, 3]
+    return out
 
 
 def load_power(engine: Engine, name: str, t: float, q: Array, qd: Array, lost: bool = False) -> float:

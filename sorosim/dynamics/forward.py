@@ -66,8 +66,8 @@ def derivatives_by_articulated(
 def forward_jvp(
     engine: Engine, q: Array, qd: Array, qdd: Array, u: Array, t: float, known: Mask, dq: Array, dqd: Array, du: Array
 ) -> ForwardDynamicsJvp:
-    """Change of the accelerations along (dq, dqd, du): O(n) for trees; with loops by the matrices."""
-    if len(engine.loops.row):
+    """Change of the accelerations along (dq, dqd, du): O(n) for trees of rods of given lengths; else by the matrices."""
+    if len(engine.loops.row) or engine.flows:
         D = derivatives_by_composite(engine, q, qd, qdd, u, t, known)
         return ForwardDynamicsJvp(D.qdd, D.dqdd_dq @ dq + D.dqdd_dqd @ dqd + D.dqdd_du @ du)
     return engine.companion(ForwardProducts).jvp(q, qd, qdd, u, t, known, dq, dqd, du)
@@ -76,8 +76,8 @@ def forward_jvp(
 def forward_vjp(
     engine: Engine, q: Array, qd: Array, qdd: Array, u: Array, t: float, known: Mask, qdd_bar: Array
 ) -> ForwardDynamicsVjp:
-    """Transposed derivatives times qdd_bar (ndof,): O(n) for trees; with loops by the matrices."""
-    if len(engine.loops.row):
+    """Transposed derivatives times qdd_bar (ndof,): O(n) for trees of rods of given lengths; else by the matrices."""
+    if len(engine.loops.row) or engine.flows:
         D = derivatives_by_composite(engine, q, qd, qdd, u, t, known)
         return ForwardDynamicsVjp(D.qdd, *(part.T @ qdd_bar for part in D[1:]))
     return engine.companion(ForwardProducts).vjp(q, qd, qdd, u, t, known, qdd_bar)
@@ -166,6 +166,8 @@ HYBRID = {"composite": hybrid_by_composite, "articulated": hybrid_by_articulated
 FASTEST = {0: "composite", 72: "articulated"}
 FASTEST_DERIVATIVES = {0: "composite", 120: "articulated"}
 FASTEST_HYBRID = {0: "articulated"}
+# those that know of material that moves along rods (docs/theory.md, 19)
+MATERIAL_FLOWS = {"composite", "unit"}
 
 
 def choose_algorithm(
@@ -174,8 +176,15 @@ def choose_algorithm(
     """The algorithm of that name, by default the fastest one; `closes`: whether loops stay closed (InputError)."""
     looped = closes and len(engine.loops.row) > 0
     if name is None:
-        return "composite" if looped else fastest[max(n for n in fastest if n <= engine.ndof + engine.n_blocks)]
+        return (
+            "composite"
+            if looped or engine.flows
+            else fastest[max(n for n in fastest if n <= engine.ndof + engine.n_blocks)]
+        )
     chosen = choice("algorithm", name, tuple(table))
     if chosen != "composite" and looped:
         raise InputError("algorithm", "composite: the others hold for trees", f"'{chosen}' for a robot with loops")
+    if engine.flows and chosen not in MATERIAL_FLOWS:
+        got = f"'{chosen}' for a robot with rods whose length is a coordinate"
+        raise InputError("algorithm", f"one of {', '.join(sorted(MATERIAL_FLOWS & set(table)))}", got)
     return chosen

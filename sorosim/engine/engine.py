@@ -158,7 +158,7 @@ class Engine:
         """What this robot has, by which kernels are worth compiling ahead; see `compiled.kernel_lazy`."""
         has = {
             "rod actuators": len(self.rod_actuators.row), "joint laws": len(self.elastic.laws.row),
-            "section laws": len(self.elastic.sections.row), "loops": len(self.loops.row),
+            "section laws": len(self.elastic.sections.row), "loops": len(self.loops.row), "flow": self.flows,
             "loads": bool(self.loading), "pairs": len(self.external.pair), "contacts": self.loading.touches,
             "local tangent": self.solves_along_tree,
         }  # fmt: skip
@@ -221,7 +221,7 @@ class Engine:
             segment = int(link.nodes[k + 1])
             block = int(self.tree.segment[segment, 1])
             piece = next(p for p in link.pieces if p.block == block)
-            data = segment_strain(piece.division, link.X[k] - piece.start, X - piece.start)
+            data = segment_strain(piece, link.X[k] - piece.start, X - piece.start)
             index.append((node, segment, size))
             strain.append(data)
             size += len(data)
@@ -317,11 +317,15 @@ class Engine:
         arguments = self.system, what, state, external, self.workspace, out
         status = self.prepared(evaluate, arguments)(*arguments)
         if status != task.DONE:
-            raise self.singular_mass_error(status)
+            raise self.singular_mass_error(status, q)
         return out
 
-    def singular_mass_error(self, coordinate: int) -> ModelError:
+    def singular_mass_error(self, coordinate: int, q: Array) -> ModelError:
         """The mass matrix is singular, and this coordinate is one of those that make it so."""
+        name = self.layout.drawn_back(q)
+        if name:
+            hint = "end the motion before, or give its joint limits"
+            return ModelError(name, "a rod that has a length left", "one that its joint has drawn back wholly", hint)
         return ModelError(self.layout.coordinate_names[coordinate], "a coordinate that moves mass",
                           "none that others do not move as well",
                           "give the links that it moves mass, the rod fewer or orthogonal strain functions (basis "
@@ -407,7 +411,12 @@ class Engine:
     def has_local_tangent(self) -> bool:
         """Whether the linearised equations couple joints and rods along the tree only (docs/theory.md, 17)."""
         couples = len(self.loops.row), self.loading.touches, len(self.loading.pairs), len(self.rod_actuators.capstan)
-        return not (any(couples) or self.has_length_inputs)
+        return not (any(couples) or self.has_length_inputs or self.flows)
+
+    @property
+    def flows(self) -> bool:
+        """Whether material flows through nodes of rods, whose length is a coordinate (docs/theory.md, 19)."""
+        return bool(len(self.tree.flow_node))
 
     @property
     def solves_along_tree(self) -> bool:

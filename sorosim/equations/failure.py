@@ -34,6 +34,7 @@ ROUNDING = 1e-12  # rank tolerance: stiffnesses below this part of the largest c
 FAST_GROWTH = 1e3  # 1/s: a motion that grows faster than within a millisecond
 UNITS = {"angle": "N m", "length": "N"}  # of other coordinates, work: J
 MAX_EIGENVALUES = 500  # most coordinates for which all eigenvalues are computed
+END_BEFORE = "end the motion before, or give the joint of the rod limits"
 IMPLAUSIBLE_STRAIN = 3.0  # strain that hardly any rod survives
 
 
@@ -120,32 +121,35 @@ def diagnose_motion(
     (t, x), robot, worst = last, system.robot, NO_FAILURE
     with np.errstate(all="ignore"):
         q = system.coordinates(t, x)[0]
-        places = [] if bad is None or bad[0] < t else [bad]  # that one was stepped over
+        tried = [] if bad is None or bad[0] < t else [bad]  # that one was stepped over
         if trial is not None:
             worst = _unbalanced_step(system, trial)
             if not np.isfinite([*np.concatenate(trial[1:]), worst.relative]).all():
-                places, worst = [*places, (trial.t, system.state(trial.q, trial.qd))], NO_FAILURE
-        places.append(last)
+                tried, worst = [*tried, (trial.t, system.state(trial.q, trial.qd))], NO_FAILURE
+        tried.append(last)
         if not (getattr(system.inputs, "callables", ()) or robot.engine.loading.packed.signals.callables):
             # not every method reports where it tried: an input may have no value from here on
-            places.append((t + LOOK_AHEAD * (t or 1.0), x))
+            tried.append((t + LOOK_AHEAD * (t or 1.0), x))
         # where steps became too many, coordinates of one that failed are no cause
-        nan, growing = _nonfinite(system, places, [] if stalled else places), list(_growing_inputs(system, t, x))
+        nan, growing = _nonfinite(system, tried, [] if stalled else tried), list(_growing_inputs(system, t, x))
         fastest, rates, grows = _fastest(system, t, x, tolerances)
-        strain = strained(robot, q)[0] if np.isfinite(q).all() else ""
+        strain, short = strained(robot, q)[0] if np.isfinite(q).all() else "", robot.engine.layout.drawn_back(q)
+        short = f"nothing is left of the length of '{short}'" if short else ""
         loops, singular = "", ""
         if robot.n_multipliers and np.isfinite(q).all():
             loops = _described(worst_loop(robot, robot.loop_rows(q).error), FAILED)
             singular = f"the loops {system.loop_monitor.singular}" if system.loop_monitor.singular else ""
     words = [
-        part for part in (_described(worst, UNBALANCED), *nan, *growing, rates, grows, strain, loops, singular) if part
+        part
+        for part in (short, _described(worst, UNBALANCED), *nan, *growing, rates, grows, strain, loops, singular)
+        if part
     ]
     if stalled and not (nan or growing) and (limiting := limiting_motion(system, t, x, tolerances)):
         fastest, rates = limiting
         words = [part for part in (rates, strain, loops, singular) if part]
     if worst.relative <= UNBALANCED:
         worst = NO_FAILURE._replace(where=fastest, link=link_of(robot, fastest))
-    advice = _advice(bool(nan), bool(growing), bool(singular), bool(strain), bool(grows))
+    advice = END_BEFORE if short else _advice(bool(nan), bool(growing), bool(singular), bool(strain), bool(grows))
     known = step if np.isfinite(step) else None
     text = "; there" + (f", at steps of {step:.2g} s, " if known else " ") + ", ".join(words) if words else ""
     return worst._replace(t=t, step=known, words=text, advice=advice)

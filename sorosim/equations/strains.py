@@ -40,7 +40,8 @@ class Place(NamedTuple):
         """Strains (..., n, 6) beyond those of the unloaded rod at coordinates q (..., ndof), at `inside`."""
         own, basis = q[..., self.piece.column : self.piece.column + self.piece.n], self.division.basis(self.inside)
         flat = own @ np.ascontiguousarray(np.swapaxes(basis, 0, 1)).reshape(self.piece.n, 6 * len(basis))
-        return np.asarray(flat.reshape(*own.shape[:-1], len(basis), 6))
+        strains = flat.reshape(*own.shape[:-1], len(basis), 6)
+        return np.asarray(strains / np.asarray(self.piece.length_ratio(q))[..., None, None])
 
     def fibre_strains(self, q: Array) -> Array:
         """The largest strain (...) of any fibre: by curvature times half the thickness, and stretch.

@@ -177,7 +177,18 @@ def prescribed(robot: Robot, u: Values | None, driven: Mapping[str, Number] | No
     """Inputs and values of driven coordinates of an equilibrium; what is None is that of the file."""
     block = robot.description.statics
     values = by_coordinate(robot.engine, block.get("driven") if driven is None else driven)
+    _check_lengths(robot, values)
     return robot.inputs(block.get("u") if u is None else u), values
+
+
+def _check_lengths(robot: Robot, values: Mapping[str, float]) -> None:
+    """Refuse driven lengths of which nothing is left."""
+    lengths = {p.length_column: p for link in robot.engine.layout.links.values() for p in link.pieces}
+    for name, value in values.items():
+        piece = lengths.get(robot.engine.layout.coordinate(name, "driven"))
+        if piece is not None and not value > -piece.division.length:
+            expected = f"more than {-piece.division.length:g} m, where the rod has no length"
+            raise InputError(f"driven.{name}", expected, f"{value:g} m")
 
 
 def state_of(system: StaticSystem, solution: StaticSolution) -> dict[str, Any]:

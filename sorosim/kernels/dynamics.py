@@ -50,6 +50,8 @@ def point_quantities(tree, external, moving, tensors, looped, ws) -> None:
             clear_matrix(N)
         if tree.inertia[k, 3, 3] == 0.0 and tree.inertia[k, 0, 0] == 0.0:
             clear_matrix(M)
+        elif tree.segment[k, tr.RIGID] == tr.FLOWING:
+            clear_matrix(M)  # kernels.flow adds what is there
         elif tree.segment[k, tr.RIGID] != 0:
             rigid_quantities(ws.pose[k], tree.inertia[k], V, ws.twist[k, 1], moving, tensors, M, N, F)
         else:

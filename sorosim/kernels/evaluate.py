@@ -17,6 +17,7 @@ from sorosim.kernels.contacts import contact_matrices
 from sorosim.kernels.derivatives import derivative_sweep
 from sorosim.kernels.dynamics import composite_mass_matrix, point_quantities, project_wrenches
 from sorosim.kernels.external import pair_matrices
+from sorosim.kernels.flow import material_derivatives, material_forces, material_mass, material_quantities
 from sorosim.kernels.forces import Internal, add_blocks, internal_forces
 from sorosim.kernels.kinematics import forward_sweep
 from sorosim.kernels.linalg import cholesky, cholesky_solve, cholesky_solve_vector
@@ -232,7 +233,7 @@ def evaluate(system, task, state, external, ws, out) -> int:
         internal_forces(tree, system.internal, q, qd, u, derivatives, ws, external, internal, B)
     elif forward:
         copy(tau, internal)
-    looped = loops.row.shape[0] > 0 and task & LOOPS != 0
+    looped, flows = loops.row.shape[0] > 0 and task & LOOPS != 0, tree.flow_node.shape[0] > 0
     if forward:
         clear_free(state.known, qdd)
 
@@ -241,6 +242,8 @@ def evaluate(system, task, state, external, ws, out) -> int:
         jets = derivatives and (stage == 1 or not forward)
         moving = forward_sweep(tree, q, qd, qdd, state.gravity, 2 if jets else 0, ws)
         point_quantities(tree, external, moving, jets, looped, ws)
+        if flows:
+            material_quantities(tree, q, qd, qdd, moving, jets, ws)
         if task == PREPARE:
             return DONE
         if task == LINEARISE:
@@ -255,16 +258,22 @@ def evaluate(system, task, state, external, ws, out) -> int:
             lp.apply_loops(loops, jets, ws, closure)
         if jets:
             derivative_sweep(tree, moving, looped or external.wrench.shape[0] > 0, not forward, ws, tau, dq, dqd, mass)
+            if flows:
+                material_derivatives(tree, q, qd, qdd, moving, not forward, ws, tau, dq, dqd, mass)
             if external.pair.shape[0] > 0:
                 pair_matrices(tree, external, moving, ws, dq, dqd)
             if external.contact.counts[LINKED] > 0:
                 contact_matrices(tree, external.contact, moving, ws, dq, dqd)
         else:
             project_wrenches(tree, ws, tau)
+            if flows:
+                material_forces(tree, q, ws, tau)
         if looped and (forward or jets):
             lp.loop_matrices(tree, loops, moving, jets, ws, closure, dq, dqd, B)
         if task & COMPOSITE != 0 and not jets:
             composite_mass_matrix(tree, ws, mass)
+            if flows:
+                material_mass(tree, q, ws, mass)
         if forward and stage == 0:
             failed = solve_forward(system, state, looped, ws, out)
             if failed >= 0:

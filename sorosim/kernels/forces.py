@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy
-from sorosim.kernels.joints import Laws, joint_laws, stop_energy
+from sorosim.kernels.joints import Laws, joint_laws, law_energy
 from sorosim.kernels.rod_actuators import RodActuators, actuator_forces
 from sorosim.kernels.sections import SectionLaws, section_energy, section_forces
 from sorosim.kernels.small import clear, clear_matrix
@@ -50,8 +50,8 @@ def elastic_force(tree, elastic, q, qd, tau):
 
 @kernel_in_place
 def elastic_energy(tree, elastic, q, scratch):
-    """(q - rest)^T K (q - rest) / 2, the energy of end stops and that of nonlinear sections [J]; scratch (2, 6, 6)."""
-    energy, at = stop_energy(elastic.laws, q) + section_energy(tree, elastic.sections, q, scratch), 0
+    """(q - rest)^T K (q - rest) / 2, the energy of laws of joints and that of nonlinear sections [J]; scratch (2, 6, 6)."""
+    energy, at = law_energy(tree, elastic.laws, q) + section_energy(tree, elastic.sections, q, scratch), 0
     for b in range(tree.block.shape[0]):
         n, c0 = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN]
         x, rest = q[c0 : c0 + n], elastic.rest[c0 : c0 + n]

@@ -12,7 +12,7 @@ import numpy as np
 
 from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy
 from sorosim.kernels.small import clear, clear_matrix, dual_expand_transposed
-from sorosim.kernels.tree import BASIS, BLOCK_COLUMN, BLOCK_N, FIRST, GENERAL, KIND, SQUARE, STRAIN
+from sorosim.kernels.tree import BASIS, BLOCK_COLUMN, BLOCK_N, END, FIRST, GENERAL, KIND, SQUARE, STRAIN
 from sorosim.lie.analytic import tanh
 from sorosim.lie.so3 import coefficients
 from sorosim.lie.tangent import tangent_into, tangent_transpose_derivative_into
@@ -22,7 +22,9 @@ from sorosim.lie.tangent import tangent_into, tangent_transpose_derivative_into
 LAW, LAW_BLOCK, AT, INDEX, ACTUATOR = range(5)
 # kinds of law. Values of friction, for each coordinate: damping, friction, creep, group of friction; of a stop: low,
 # high, stiffness, depth of the soft onset; of a servo: stiffness, damping, largest effort
-JOINT_FRICTION, STOP, MOTOR, SERVO = range(4)
+# What rods have whose length is a coordinate, INDEX: LENGTH_ELASTIC: length in the file, the force with which the sheath
+# drives the rod out, stiffness of the strains; LENGTH_DAMPING: length, friction, creep, three matrices
+JOINT_FRICTION, STOP, MOTOR, SERVO, LENGTH_ELASTIC, LENGTH_DAMPING = range(6)
 
 
 @by_reference
@@ -198,6 +200,92 @@ def add_motor(tree, law, q, u, derivatives, ws, tau, B):
 
 
 @kernel_in_place
+def is_exponential(tree, b):
+    """Whether block b is a joint whose motions do not commute. Those of a rod are several segments."""
+    first = tree.block[b, FIRST]
+    return tree.segment[first, KIND] == GENERAL and tree.block[b, END] - first == 1
+
+
+@kernel_in_place
+def quadratic(K, x, y, n):
+    """x^T K y; K flat, (n, n)."""
+    total = 0.0 * K[0]
+    for i in range(n):
+        for j in range(n):
+            total += x[i] * K[n * i + j] * y[j]
+    return total
+
+
+@kernel_in_place
+def length_elastic(tree, law, value, q, derivatives, ws, tau):
+    """What a length l != L changes of the elastic force: U = q^T K q/(2 lambda) - f l (docs/theory.md, 19)."""
+    b, e = law[LAW_BLOCK], law[INDEX]
+    n, L = tree.block[b, BLOCK_N] - 1, value[0]
+    ratio, K, x = 1.0 + q[e] / L, value[2 : 2 + n * n], q[e + 1 : e + 1 + n]
+    scale = 1.0 / (ratio * ratio * L)
+    energy = quadratic(K, x, x, n)
+    if ratio.real <= 0.0:
+        tau[e] = np.nan  # no rod is left
+    tau[e] += 0.5 * scale * energy + value[1]
+    at = tree.block[b, SQUARE]
+    for i in range(n):
+        force = 0.0 * ratio
+        for j in range(n):
+            force += K[n * i + j] * x[j]
+        tau[e + 1 + i] += (1.0 - 1.0 / ratio) * force
+        if derivatives:
+            for j in range(n):
+                ws.internal[0, at + (n + 1) * (i + 1) + j + 1] += (1.0 - 1.0 / ratio) * K[n * i + j]
+            ws.internal[0, at + i + 1] += scale * force
+            ws.internal[0, at + (n + 1) * (i + 1)] += scale * force
+    if derivatives:
+        ws.internal[0, at] -= scale * energy / (ratio * L)
+
+
+@kernel_in_place
+def length_damping(tree, law, value, q, qd, derivatives, ws, tau):
+    """What a length l != L, and its rate, change of the damping in a rod, and the friction where it is fed.
+
+    (P qd + mu G q)/lambda is the rate of the strain of the material, mu = l'/l, G = c L dP/dX - P; the matrices are the
+    integrals of P^T D P, P^T D G and G^T D G.
+    """
+    b, e = law[LAW_BLOCK], law[INDEX]
+    n, L, F, creep = tree.block[b, BLOCK_N] - 1, value[0], value[1], value[2]
+    size, at = n * n, tree.block[b, SQUARE]
+    D, D_1, D_2 = value[3 : 3 + size], value[3 + size : 3 + 2 * size], value[3 + 2 * size : 3 + 3 * size]
+    ratio, x, xd = 1.0 + q[e] / L, q[e + 1 : e + 1 + n], qd[e + 1 : e + 1 + n]
+    length, mu = ratio * L, qd[e] / (ratio * L)
+    scale = 1.0 / (ratio * length)
+    cross, own = quadratic(D_1, xd, x, n), quadratic(D_2, x, x, n)
+    tau[e] -= scale * (cross + mu * own)
+    if derivatives:
+        ws.internal[0, at] += scale / length * (2.0 * cross + 3.0 * mu * own)
+        ws.internal[1, at] -= scale / length * own
+    for i in range(n):
+        a, b_q, b_qd, c = 0.0 * ratio, 0.0 * ratio, 0.0 * ratio, 0.0 * ratio
+        for j in range(n):
+            a += D[n * i + j] * xd[j]
+            b_q += D_1[n * i + j] * x[j]
+            b_qd += D_1[n * j + i] * xd[j]
+            c += (D_2[n * i + j] + D_2[n * j + i]) * x[j]
+        tau[e + 1 + i] += (1.0 - 1.0 / ratio) * a - mu / ratio * b_q
+        if derivatives:
+            row, line = at + i + 1, at + (n + 1) * (i + 1)
+            for j in range(n):
+                ws.internal[0, line + j + 1] -= mu / ratio * D_1[n * i + j]
+                ws.internal[1, line + j + 1] += (1.0 - 1.0 / ratio) * D[n * i + j]
+            ws.internal[0, line] += scale * (a + 2.0 * mu * b_q)
+            ws.internal[1, line] -= scale * b_q
+            ws.internal[0, row] -= scale * (b_qd + mu * c)
+            ws.internal[1, row] -= scale * b_q
+    if F.real > 0.0:
+        phi = np.sqrt(qd[e] * qd[e] + creep * creep)
+        tau[e] -= F * qd[e] / phi
+        if derivatives:
+            ws.internal[1, at] -= F * creep * creep / (phi * phi * phi)
+
+
+@kernel_in_place
 def servo_effort(law, value, q, qd, u):
     """L tanh((k (u - q) - d qd)/L), L the largest effort, and its slope by what stands in the brackets times L."""
     i, k, d, most = law[INDEX], value[0], value[1], value[2]
@@ -222,7 +310,7 @@ def joint_laws(tree, laws, q, qd, u, derivatives, ws, tau, B) -> None:
         law = laws.row[k]
         if law[LAW] == JOINT_FRICTION:
             add_friction(tree, law, laws.value[law[AT] :], q, qd, derivatives, ws, tau)
-        elif law[LAW] == MOTOR and tree.segment[tree.block[law[LAW_BLOCK], FIRST], KIND] != GENERAL:
+        elif law[LAW] == MOTOR and not is_exponential(tree, law[LAW_BLOCK]):
             i, actuator = tree.block[law[LAW_BLOCK], BLOCK_COLUMN] + law[INDEX], law[ACTUATOR]
             tau[i] += u[actuator]  # A = 1
             if by_u:
@@ -239,6 +327,10 @@ def joint_laws(tree, laws, q, qd, u, derivatives, ws, tau, B) -> None:
                 by_qd[at] -= slope * value[1]
             if by_u:
                 B[i, actuator] += slope * value[0]
+        elif law[LAW] == LENGTH_ELASTIC:
+            length_elastic(tree, law, laws.value[law[AT] :], q, derivatives, ws, tau)
+        elif law[LAW] == LENGTH_DAMPING:
+            length_damping(tree, law, laws.value[law[AT] :], q, qd, derivatives, ws, tau)
         else:
             i, value = law[INDEX], laws.value[law[AT] : law[AT] + 4]
             below, slope_below, _ = stop_force(value[0] - q[i], value[2], value[3])
@@ -249,12 +341,21 @@ def joint_laws(tree, laws, q, qd, u, derivatives, ws, tau, B) -> None:
 
 
 @kernel_in_place
-def stop_energy(laws, q):
-    """Energy in the springs of all stops [J]."""
+def law_energy(tree, laws, q):
+    """Energy in the springs of all stops, and what a length l != L changes of that of rods [J]."""
     energy = 0.0
     for k in range(laws.row.shape[0]):
         if laws.row[k, LAW] == STOP:
             i, at = laws.row[k, INDEX], laws.row[k, AT]
             for depth in (laws.value[at] - q[i], q[i] - laws.value[at + 1]):
                 energy += stop_force(depth, laws.value[at + 2], laws.value[at + 3])[2]
+        elif laws.row[k, LAW] == LENGTH_ELASTIC:
+            i, value, n = (
+                laws.row[k, INDEX],
+                laws.value[laws.row[k, AT] :],
+                tree.block[laws.row[k, LAW_BLOCK], BLOCK_N] - 1,
+            )
+            x = q[i + 1 : i + 1 + n]
+            ratio = 1.0 + q[i] / value[0]
+            energy += 0.5 * (1.0 / ratio - 1.0) * quadratic(value[2 : 2 + n * n], x, x, n) - value[1] * q[i]
     return energy

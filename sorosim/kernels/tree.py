@@ -22,10 +22,19 @@ FIRST, END, BLOCK_COLUMN, BLOCK_N, BLOCK_PARENT, N_BEFORE, SQUARE = range(7)
 # at the node, and nothing hangs on it. RIGID: the inertia there is that of a rigid body. N_BEFORE: how many coordinates
 # the blocks on the way from the world have. SQUARE: where the block's own n_i^2 numbers begin in arrays of one matrix a
 # block, such as `Elastic.stiffness`
+# A node of a rod whose length is a coordinate has RIGID = FLOWING: its inertia is that at the length of the file, and
+# `kernels.flow` sees to it.
+FLOWING = 2
 # kinds of segment: no motion; motions that commute, along constant screws (no tangent operator needed); anything else
 FIXED, COMMUTING, GENERAL = range(3)
 # layout of one segment in Tree.strain
 LENGTH, MAGNUS, REFERENCE, BASIS = 0, 1, 2, 14
+# columns of Tree.flow_node: node, offset in Tree.flow, where is: length of the file, rate c of the material at the node
+# by that of the length, xi* (6), P (n, 6) and dP/dX (n, 6) there. The length is the first coordinate of its block
+FLOW_NODE, FLOW_AT = range(2)
+FLOW_LENGTH, FLOW_RATE, FLOW_REFERENCE, FLOW_BASIS = 0, 1, 2, 8
+# further rows of Workspace.twist at such nodes, of the material there: V, A - G, its tangent W by X, and F
+MATERIAL_TWIST, MATERIAL_ACCELERATION, TANGENT, MATERIAL_WRENCH = range(3, 7)
 
 
 @by_reference
@@ -38,6 +47,8 @@ class Tree(NamedTuple):
     offset: np.ndarray  # (n_segments, 4, 4) fixed transform from the parent node to the start of the segment
     inertia: np.ndarray  # (n_segments, 6, 6) inertia at the node, body frame, quadrature weight included
     strain: np.ndarray  # flat, per segment: h, c, xi*_1 (6), xi*_2 (6), P_1 (n, 6), P_2 (n, 6)
+    flow_node: np.ndarray  # (n_flowing, 2) int: nodes with mass of rods whose length is a coordinate: columns above
+    flow: np.ndarray  # flat: layout named above
 
 
 @by_reference
@@ -48,7 +59,7 @@ class Workspace(NamedTuple):
     """
 
     pose: np.ndarray  # (n + 1, 4, 3) per node: rotation (3 rows) and position, world frame
-    twist: np.ndarray  # (n + 1, 3, 6) per node: V, A - G, F, world frame
+    twist: np.ndarray  # (n + 1, 3, 6) per node: V, A - G, F, world frame; (n + 1, 7, 6) where material flows
     tensor: np.ndarray  # (n + 1, 3, 6, 6) per node: M, N - D_w, K_w, world frame
     column: np.ndarray  # (4, 6 n_columns) per segment (6, n_i): S_w, and J, J', J'' of its block at its node
     segment: np.ndarray  # (n, 46) per segment: Omega, xi_1, xi_2 (6 each), C_0..C_9, T as a dual matrix (2, 3, 3)
@@ -69,7 +80,7 @@ def make_workspace(tree: Tree) -> Workspace:
     pose[-1, :3] = np.eye(3)
     return Workspace(
         pose=pose,
-        twist=np.zeros((n + 1, 3, 6), dtype=kind),
+        twist=np.zeros((n + 1, 7 if len(tree.flow_node) else 3, 6), dtype=kind),
         tensor=np.zeros((n + 1, 3, 6, 6), dtype=kind),
         column=np.zeros((4, 6 * max(n_columns, 1)), dtype=kind),
         segment=np.zeros((max(n, 1), 46), dtype=kind),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sorosim.compiled import kernel_in_place, kernel_lazy
 from sorosim.kernels.dynamics import point_quantities, project_wrenches
+from sorosim.kernels.flow import material_forces, material_quantities
 from sorosim.kernels.forces import internal_forces
 from sorosim.kernels.kinematics import COLUMNS, forward_sweep
 from sorosim.kernels.loops import apply_loops, evaluate_loops
@@ -27,16 +28,20 @@ def vary_rows(
     (n, ndof) of the internal force, and loops (n, 3, m) of the errors of loops, their rates and accelerations.
     """
     tree, none = system.tree, ws.internal
-    looped = multiplier.shape[1] > 0
+    looped, flows = multiplier.shape[1] > 0, tree.flow_node.shape[0] > 0
     for k in range(q.shape[0]):
         moving = forward_sweep(tree, q[k], qd[k], qdd[k], gravity, COLUMNS, ws)
         point_quantities(tree, external, moving, False, looped, ws)
+        if flows:
+            material_quantities(tree, q[k], qd[k], qdd[k], moving, False, ws)
         if looped:
             for i in range(multiplier.shape[1]):
                 closure.multiplier[i] = multiplier[k, i]
             evaluate_loops(system.loops, ws, u[k], closure)
             apply_loops(system.loops, False, ws, closure)
         project_wrenches(tree, ws, tau)
+        if flows:
+            material_forces(tree, q[k], ws, tau)
         imaginary(tau, factor, inverse[k])
         internal_forces(tree, system.internal, q[k], qd[k], u[k], False, ws, external, tau, none)
         imaginary(tau, factor, internal[k])

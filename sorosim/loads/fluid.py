@@ -207,7 +207,7 @@ class _Binding:
             key = "shape" if given.shape is not None else "rotary_drag"
             raise ModelError(f"fluid.links.{name}.{key}", f"no {key} of a rod", "one")
         for piece in link.pieces:
-            gauss = np.flatnonzero(piece.gauss(link))
+            gauss = np.flatnonzero(piece.gauss_of_load(link))
             properties = section_fluid_properties(piece.division, link.X[gauss] - piece.start, given)
             for i, k in enumerate(gauss):
                 weight = link.weight[k]

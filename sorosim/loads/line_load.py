@@ -57,7 +57,7 @@ class RodLoad(DeclaredLoad):
             got = f"'{self.rod}'" + (", which has none" if link is not None else "")
             raise ModelError("rod", "the name of a link with a rod", got, nearest(self.rod, rods))
         for piece in link.spanned(self.kind, self.start, self.end):
-            inside = np.flatnonzero(piece.gauss(link))
+            inside = np.flatnonzero(piece.gauss_of_load(link))
             areas = piece.division.section.properties(link.X[inside] - piece.start, piece.division.length).A
             for k, area in zip(inside, areas, strict=True):
                 yield Section(int(link.nodes[k]), link.X[k], link.weight[k], link.X[-1], area)

@@ -24,8 +24,8 @@ class MassDamping:
         for link in layout.links.values():
             for piece in link.pieces:
                 alpha = piece.division.material.mass_damping
-                inside = piece.gauss(link)
                 if alpha != 0.0:
+                    inside = piece.gauss_of_load(link)
                     inertia = piece.division.line_inertia(link.X[inside] - piece.start)
                     values = alpha * link.weight[inside, None] * inertia
                     rows += [LawRow(TWIST_DAMPING, int(k), v) for k, v in zip(link.nodes[inside], values, strict=True)]

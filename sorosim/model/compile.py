@@ -12,17 +12,19 @@ from numpy.typing import NDArray
 from sorosim.complex_step import derivative, is_varying, number_type
 from sorosim.errors import InputError, ModelError, nearest
 from sorosim.kernels.forces import Elastic
-from sorosim.kernels.joints import JOINT_FRICTION, STOP, Laws
+from sorosim.kernels.joints import JOINT_FRICTION, LENGTH_DAMPING, LENGTH_ELASTIC, STOP, Laws
 from sorosim.kernels.sections import SectionLaws
-from sorosim.kernels.tree import BLOCK, BLOCK_N, COMMUTING, FIXED, GENERAL, MASSLESS_END, N_BEFORE, Tree
+from sorosim.kernels.tree import BLOCK, BLOCK_N, COMMUTING, FIXED, FLOWING, GENERAL, MASSLESS_END, N_BEFORE, RIGID, Tree
 from sorosim.model.body import RigidBody
 from sorosim.model.joints import ONSET, Joint, Stage
+from sorosim.model.joints.fixed import Fixed
 from sorosim.model.link import WORLD, Link, pose_on_parent
 from sorosim.model.rod import Division, Rod
 
 Array = NDArray[Any]
 IntArray = NDArray[np.int64]
 
+NOTHING_LEFT = 0.02  # of the length of a rod in the file, where that is a coordinate
 # two places on a rod closer than this, relative to its length, are one
 MERGE = 1e-9
 
@@ -33,8 +35,22 @@ class Piece(NamedTuple):
     division: Division
     start: float  # arclength on the rod where it starts [m]
     block: int
-    column: int
+    column: int  # first coordinate of its strains
     n: int
+    length_column: int = -1  # coordinate that is by how much it is longer than its division says; -1: none
+
+    def block_basis(self, X: Array) -> Array:
+        """P^T at arclengths X (n_X,) of all coordinates of its block: of the length xi*/L, before those of the strains."""
+        division = self.division
+        P = division.basis(X)
+        if self.length_column < 0:
+            return P
+        xi = division.reference.values(X, division.length) / division.length
+        return np.concatenate([xi[:, None, :], P], axis=1)
+
+    def length_ratio(self, q: Array) -> Any:
+        """Length in states q (..., ndof) over that of the file."""
+        return 1.0 + q[..., self.length_column] / self.division.length if self.length_column >= 0 else 1.0
 
     def has_geometry_of(self, other: Piece) -> bool:
         """Whether it differs by the material at most."""
@@ -46,6 +62,14 @@ class Piece(NamedTuple):
     def gauss(self, link: LinkLayout) -> NDArray[np.bool_]:
         """Which nodes of its link are Gauss points of it (m,)."""
         return (self.start < link.X) & (self.start + self.division.length > link.X) & (link.weight > 0.0)
+
+    def gauss_of_load(self, link: LinkLayout) -> NDArray[np.bool_]:
+        """`gauss`, for what acts per length; refuses a rod whose length is a coordinate."""
+        if self.length_column >= 0:
+            expected = "rods of given length, for what acts per length"
+            got = f"'{link.link.name}', whose joint is {link.link.joint.kind}"
+            raise ModelError("", expected, got, "let forces act at places of this rod, or give it another joint")
+        return self.gauss(link)
 
 
 @dataclass(frozen=True)
@@ -119,6 +143,12 @@ class Layout:
                 return f"'{name}'" if link.link.rod is None else f"s = {link.X[k] / link.X[-1]:.4g} of '{name}'"
         return "the world"
 
+    def drawn_back(self, q: Array) -> str:
+        """Name of a link of whose rod, whose length is a coordinate, nothing is left in a state; "" if there is none."""
+        found = (name for name, link in self.links.items() for piece in link.pieces
+                 if piece.length_ratio(q) < NOTHING_LEFT)  # fmt: skip
+        return next(found, "")
+
     def coordinate(self, name: str, where: str) -> int:
         """Index of a coordinate by its name, or by that of a link whose joint has just one (else InputError)."""
         link = self.links.get(name)
@@ -137,17 +167,17 @@ class Layout:
         raise InputError(where, "the name of a link with a joint, or of a coordinate", f"'{name}'", hint)
 
 
-def segment_strain(division: Division, X_start: float, X_end: float) -> Array:
+def segment_strain(piece: Piece, X_start: float, X_end: float) -> Array:
     """One segment of `Tree.strain`, between two places of a division."""
-    found: Array = segment_strains(division, np.array([X_start, X_end]))[0]
+    found: Array = segment_strains(piece, np.array([X_start, X_end]))[0]
     return found
 
 
-def segment_strains(division: Division, grid: Array) -> Array:
+def segment_strains(piece: Piece, grid: Array) -> Array:
     """Segments (m - 1, n) of `Tree.strain` between places (m,): h, c, xi* and P at the points h (1/2 -+ sqrt(3)/6)."""
     start, h = grid[:-1], grid[1:] - grid[:-1]
     X = (start[:, None] + h[:, None] * (0.5 + np.array([-1.0, 1.0]) * np.sqrt(3.0) / 6.0)).ravel()
-    xi, P = division.reference.values(X, division.length), division.basis(X)
+    xi, P = piece.division.reference.values(X, piece.division.length), piece.block_basis(X)
     head = np.stack([h, np.sqrt(3.0) * h**2 / 12.0], axis=-1)
     return np.hstack([head, xi.reshape(len(h), -1), P.reshape(len(h), -1)])
 
@@ -205,7 +235,9 @@ class _Builder:
         self.sections: list[tuple[int, int]] = []
         self.section_values: list[Array] = []
         self.section_basis: list[Array] = []
-        self._strain_size = self._work = self._squares = 0
+        self.flow_nodes: list[tuple[int, int]] = []
+        self.flow: list[Array] = []
+        self._strain_size = self._work = self._squares = self._flow_size = 0
 
     def begin_block(self, parent: int, rows: list[tuple[int, int]], K: Array, D: Array, rest: list[float]) -> None:
         n = len(rows)
@@ -283,6 +315,48 @@ class _Builder:
         )
         self.section_basis.append(P.ravel())
 
+    def add_length(self, joint: Joint, division: Division, K: Array, D: Array) -> None:
+        """The coordinate of a rod's length, with the blocks of the joint and of its strains (docs/theory.md, 19)."""
+        L, xi = division.length, division.reference.values(np.zeros(1), division.length)[0]
+        rows = (0, 6) if np.any(xi[:3]) else (3, 4)
+        own = [(int(r), int(r) + 1) for r in division.strain.rows]
+        n = len(own)
+        whole = np.zeros((2, n + 1, n + 1), dtype=number_type())
+        for out, of_joint, of_strains in zip(whole, (joint.stiffness, joint.damping), (K, D), strict=True):
+            out[0, 0], out[1:, 1:] = of_joint[0], of_strains
+        node = len(self.segments) - 1
+        self.begin_block(node, [rows, *own], *whole, [joint.rest[0], *[0.0] * n])
+        block, column, friction = len(self.blocks) - 1, self.blocks[-1][2], joint.friction[0]
+        bent = np.concatenate([xi[:3], np.zeros(3)])
+        drive = 0.5 * np.sum(bent * division.line_stiffness(np.zeros(1))[0] * bent) if joint.is_sheathed else 0.0
+        self.laws.append((LENGTH_ELASTIC, block, len(self.law_values), column, 0))
+        self.law_values += [L, drive, *K.ravel()]
+        if np.any(D) or friction != 0.0:
+            X, w, is_gauss = division.gauss_points()
+            X, w = X[is_gauss], w[is_gauss]
+            P, rate = division.basis(X), joint.material_rate(X / L) * L
+            G = rate[:, None, None] * division.basis_slope(X) - P
+            damping = w[:, None] * division.line_damping(X)
+            mixed, own_part = (np.einsum("kir,kr,kjr->ij", A, damping, G) for A in (P, G))
+            self.laws.append((LENGTH_DAMPING, block, len(self.law_values), column, 0))
+            self.law_values += [L, friction, joint.creep[0], *D.ravel(), *mixed.ravel(), *own_part.ravel()]
+        if (stop := joint.limits[0]) is not None:
+            self.laws.append((STOP, block, len(self.law_values), column, 0))
+            self.law_values += [stop.low, stop.high, stop.stiffness, ONSET["length"]]
+
+    def add_flow(self, node: int, joint: Joint, piece: Piece, X: float) -> None:
+        """Material flows through a node with mass at X of a rod whose length is a coordinate."""
+        division, at = piece.division, np.array([X])
+        P, slope = piece.block_basis(at)[0], division.basis_slope(at)[0]
+        values = [
+            [division.length], joint.material_rate(at / division.length),
+            division.reference.values(at, division.length)[0], P.ravel(), np.zeros(6), slope.ravel(),
+        ]  # fmt: skip
+        self.segments[node][RIGID] = FLOWING
+        self.flow_nodes.append((node, self._flow_size))
+        self.flow.append(np.concatenate(values))
+        self._flow_size += len(self.flow[-1])
+
     def arrays(self) -> tuple[Tree, Elastic]:
         kind = number_type()
 
@@ -296,6 +370,8 @@ class _Builder:
             offset=np.array(self.offsets, dtype=kind),
             inertia=np.array(self.inertia, dtype=kind),
             strain=flat(self.strain),
+            flow_node=np.array(self.flow_nodes, dtype=np.int64).reshape(-1, 2),
+            flow=flat(self.flow),
         )
         laws = Laws(np.array(self.laws, dtype=np.int64).reshape(-1, 5), np.array(self.law_values, dtype=kind))
         values = np.concatenate([np.zeros((0, 8), dtype=kind), *self.section_values])
@@ -333,7 +409,9 @@ def compile_tree(links: tuple[Link, ...], places: Iterable[tuple[str, float]] = 
         body = link.body
         inertia = body.spatial_inertia if isinstance(body, RigidBody) else np.zeros((6, 6))
         hung_on = None if link.parent == WORLD else layouts[link.parent].link
-        node, joint_blocks = builder.add_joint(parent, link.joint, inertia, pose_on_parent(link, hung_on))
+        flows = link.joint.changes_length  # its coordinate is one of the rod's block
+        joint = Fixed() if flows else link.joint
+        node, joint_blocks = builder.add_joint(parent, joint, inertia, pose_on_parent(link, hung_on))
         names += [f"{link.name}.{name}" for name in link.joint.names]
         dimensions += link.joint.dimensions
         nodes, X, weight, counted, pieces = [node], [0.0], [0.0], [True], []
@@ -348,16 +426,25 @@ def compile_tree(links: tuple[Link, ...], places: Iterable[tuple[str, float]] = 
                 n = division.strain.count
                 K, D = division.matrices()
                 rows = [(int(r), int(r) + 1) for r in division.strain.rows]
-                pieces.append(Piece(division, start, len(builder.blocks), len(builder.rows), n))
-                builder.begin_block(node, rows, K, D, [0.0] * n)
-                builder.add_sections(division)
+                first, block = len(builder.rows), len(builder.blocks)
+                if flows:
+                    joint_blocks = (block,)
+                    piece = Piece(division, start, block, first + 1, n, first)
+                    builder.add_length(link.joint, division, K, D)
+                else:
+                    piece = Piece(division, start, block, first, n)
+                    builder.begin_block(node, rows, K, D, [0.0] * n)
+                    builder.add_sections(division)
+                pieces.append(piece)
                 density = division.line_inertia(grid)
-                strains = segment_strains(division, grid)
+                strains = segment_strains(piece, grid)
                 inertia_of_nodes = (w[:, None] * density).astype(number_type())
                 for x in discs:
                     inertia_of_nodes[np.argmin(np.abs(grid - x))] += of_disc
                 for a in range(1, len(grid)):
                     node = builder.add_segment(node, GENERAL, strains[a - 1], np.diag(inertia_of_nodes[a]))
+                    if flows and w[a] > 0.0:
+                        builder.add_flow(node, link.joint, piece, grid[a])
                     nodes.append(node)
                     X.append(start + grid[a])
                     weight.append(w[a])

@@ -164,12 +164,38 @@ class Link(Declared, title="Links"):
             if self.joint.kind == "revolute":
                 own["through"] = tuple(row.through.tolist())
             self._set(at=row.at, joint=replace(self.joint, **own), dh=None)
+        if self.joint.changes_length:
+            self._check_length_joint()
         if self.rod is not None and self.frames:
             hint = "children of a rod say where on it they are: at: {s: 0.5}"
             raise ModelError("frames", "no frames on a rod", ", ".join(self.frames), hint)
         if self.rod is not None and self.visual is not None:
             hint = "hang a link without a body on it that has them"
             raise ModelError("visual", "no shapes on a rod, which is drawn as it is", "some", hint)
+
+    def _check_length_joint(self) -> None:
+        """Refuse what cannot change its length: all but uniform rods of one piece."""
+        where = f"joint.{self.joint.kind}"
+        if self.rod is None:
+            hint = "give the link a rod, or a prismatic joint"
+            raise ModelError(where, "a link with a rod, whose length it changes", "none", hint)
+        if len(self.rod.divisions) > 1:
+            got = f"{len(self.rod.divisions)} divisions"
+            raise ModelError(where, "a rod of one division", got, "make the others links that hang on its tip")
+        division = self.rod.divisions[0]
+        X = division.samples[0]
+        lines = [division.line_stiffness(X), division.line_inertia(X), division.reference.values(X, division.length)]
+        xi = lines[-1].real
+        if any(np.ptp(line.real, axis=0).max() > 1e-9 * np.abs(line).max() for line in lines):
+            hint = "the material moves along it, so that its size may not depend on the place"
+            raise ModelError(where, "a rod with the same section and reference strain everywhere", "others", hint)
+        if xi[0, 3] != 1.0 or np.any(xi[0, 4:] != 0.0):
+            raise ModelError(where, "a rod without reference elongation and shear", "others", "change its length")
+        if division.material.is_hyperelastic:
+            raise ModelError(where, "a linear elastic material", division.material.elasticity, "leave elasticity out")
+        if division.discs is not None:
+            hint = "hang links without joints of their own on it"
+            raise ModelError(where, "a rod without discs, which could not slide", "some", hint)
 
     def data(self, writer: Writer) -> Any:
         at, out = place_data(self, writer, self.parent), super().data(writer)

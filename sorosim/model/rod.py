@@ -113,6 +113,12 @@ class Division(Declared, title="Rods"):
         X = np.atleast_1d(np.asarray(X))
         return _basis(self.strain, self.length, X.dtype, X.tobytes())
 
+    def basis_slope(self, X: ArrayLike) -> Array:
+        """Derivative of the basis by X at arclengths X (n_X,): (n_X, n, 6)."""
+        s = (np.atleast_1d(np.asarray(X)) / self.length).real  # a scalar that is varied moves no place s
+        out: Array = _basis(self.strain, 1.0, np.dtype(complex), (s + 1e-30j).tobytes()).imag / 1e-30
+        return out * np.where(self.strain.rows < 3, self.length**-2, 1.0 / self.length)[None, :, None]
+
     def line_inertia(self, X: ArrayLike) -> Array:
         """Diagonal of the inertia per length (n_X, 6): rho (Jp, Iy, Iz, A, A, A) [kg m; kg/m]."""
         a = self.section.properties(X, self.length)

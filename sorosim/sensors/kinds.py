@@ -74,7 +74,7 @@ class StrainSensor(Sensor, kind="strain"):
         division, here = piece.division, np.clip([X - piece.start], 0.0, piece.division.length)
         rest, P = division.reference.values(here, division.length)[0], division.basis(here)[0]
         own = slice(piece.column, piece.column + piece.n)
-        return Reader(self.groups, lambda state: rest + state.q[own] @ P)
+        return Reader(self.groups, lambda state: rest + state.q[own] @ P / piece.length_ratio(state.q))
 
 
 @dataclass(frozen=True, eq=False)

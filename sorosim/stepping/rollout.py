@@ -101,6 +101,9 @@ def rollout(
         tolerance=ROLLOUT_TOLERANCE if tolerance is None else tolerance,
     )  # fmt: skip
     inputs, time = held_inputs(robot, u, {"N": None}), amount("t0", t0, "time")
+    if numbers and steps.engine.flows:
+        got, hint = "a robot with rods whose length is a coordinate", "`sensitivities` has derivatives of equations"
+        raise InputError("numbers", "rods of given lengths, for derivatives of motions by numbers", got, hint)
     by, march, equilibrium = _by_numbers(robot, numbers or ()), steps.record(), None
     first = inputs[0] if len(inputs) else np.zeros(inputs.shape[1])
     if isinstance(q0, str) and q0 == "equilibrium":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sorosim.arrays import Array
+from sorosim.model.compile import Piece
 from sorosim.viz.camera import grid_step
 from sorosim.viz.geometry import BODY, TENDON, Geometry, Part
 from sorosim.viz.options import STRAINS, TENSION
@@ -32,11 +33,15 @@ def colour_map(quantity: str) -> str:
 
 
 class StrainField:
-    """One strain at the drawn points, less that at q = 0: a matrix times q; `table` (n_stations, ndof)."""
+    """One strain at the drawn points, less that at q = 0: a matrix times q; `table` (n_stations, ndof).
+
+    Of rods whose length is a coordinate, `stretched` are the stations, and their pieces: there the strain is over l/L.
+    """
 
     def __init__(self, geometry: Geometry, strain: str) -> None:
         row, layouts = STRAINS.index(strain), geometry.robot.engine.layout.links
         self.table = np.zeros((len(geometry.places), geometry.robot.ndof))
+        self.stretched: list[tuple[int, Piece]] = []
         for k, (link, s) in enumerate(geometry.places):
             pieces = layouts[link].pieces
             if not pieces:
@@ -44,16 +49,25 @@ class StrainField:
             X = s * float(layouts[link].X[-1])
             piece = next((p for p in pieces if p.start + p.division.length * (1.0 + 1e-9) >= X), pieces[-1])
             columns = slice(piece.column, piece.column + piece.n)
+            if piece.length_column >= 0:
+                self.stretched.append((k, piece))
             self.table[k, columns] = piece.division.basis([X - piece.start])[0, :, row]
         self._station = geometry.station
 
     def at(self, q: Array) -> Array:
         """Values (n_points,) of the points; zero on what is not a rod."""
-        return np.asarray((self.table @ q)[self._station])
+        return np.asarray(self.strains(q)[self._station])
+
+    def strains(self, states: Array) -> Array:
+        """Values (..., n_stations) at states (..., ndof)."""
+        values = states @ self.table.T
+        for k, piece in self.stretched:
+            values[..., k] /= piece.length_ratio(states)
+        return values
 
     def range(self, states: Array) -> tuple[float, float]:
         """Least and greatest value at states (n, ndof)."""
-        values = states @ self.table.T
+        values = self.strains(states)
         return float(values.min(initial=0.0)), float(values.max(initial=0.0))
 
 

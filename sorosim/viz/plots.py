@@ -343,7 +343,8 @@ def _strains(robot: Robot, q: Array, rod: str) -> tuple[Array, Array]:
     for piece in robot.engine.layout.links[rod].pieces:
         at = np.linspace(0.0, piece.division.length, 60)
         X.append(piece.start + at)
-        xi.append(np.einsum("kij,i->kj", piece.division.basis(at), q[piece.column : piece.column + piece.n]))
+        own = q[piece.column : piece.column + piece.n] / piece.length_ratio(q)
+        xi.append(np.einsum("kij,i->kj", piece.division.basis(at), own))
     return np.concatenate(X), np.concatenate(xi)
 
 

@@ -113,7 +113,7 @@ def describe_motion(
     poses = np.zeros((len(times), n, 8))
     poses[:, :-1, :3], poses[:, :-1, 4:], poses[:, -1, 7] = g[..., :3, 3], quaternions(g), 1.0
     if quantity in STRAINS:
-        poses[:, : len(robot.geometry.places), 3] = [StrainField(robot.geometry, quantity).table @ f.q for f in first]
+        poses[:, : len(robot.geometry.places), 3] = [StrainField(robot.geometry, quantity).strains(f.q) for f in first]
     obstacles = stage.obstacles if options.contacts else []
     framed = np.concatenate([*stage.extents, ends, *(one.points for one in obstacles if one.framed)])
     if options.follow is not None:

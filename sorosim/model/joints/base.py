@@ -235,6 +235,8 @@ class Joint(Declared):
     6. ``periodic``: coordinates whose whole turns make no difference where no spring counts them.
     7. ``places``: whether its lengths say where in the world something is, so that any number may be meant.
     8. ``check_in_loop``: what it refuses where it closes a loop.
+    9. ``changes_length``: whether its coordinate is the length of the link's rod, see `model.joints.feed`;
+       ``material_rate`` and ``is_sheathed`` say how material moves then.
     """
 
     kind_: InitVar[str] = ""
@@ -244,6 +246,8 @@ class Joint(Declared):
     turn: ClassVar[int | None] = None
     periodic: ClassVar[tuple[int, ...]] = ()
     places: ClassVar[bool] = False
+    changes_length: ClassVar[bool] = False
+    is_sheathed: ClassVar[bool] = False  # whether the rod is held straight before its base
     in_row: ClassVar[bool] = False  # whether a row of a Denavit-Hartenberg table describes it
     # of joints that have none
     axis = cast(Any, (0.0, 0.0, 1.0))
@@ -313,6 +317,10 @@ class Joint(Declared):
     def along(self) -> Array:
         """Wrench on frame a (n, 6) of a unit force or moment along each direction that may have a spring or a motor."""
         return np.zeros((0, 6))
+
+    def material_rate(self, s: Array) -> Array:
+        """Rate of the material relative to the places s = X/L (n,) of the rod, by that of the length."""
+        raise NotImplementedError
 
     def check_in_loop(self) -> None:
         """Refuse values with which it cannot close a loop (ModelError)."""

@@ -1,0 +1,333 @@
+"""Rods whose length is a coordinate: the material that flows through their nodes (docs/theory.md, 19).
+
+The poses of such a rod are those of any other, with the length as a first coordinate of its block. Its material passes a
+node with the rate X' = (c/lambda) l', lambda = l/L. What has mass are the particles that are at the nodes.
+"""
+
+from __future__ import annotations
+
+from sorosim.compiled import kernel_in_place, kernel_lazy
+from sorosim.kernels.dynamics import add_inertia_rate
+from sorosim.kernels.kinematics import body_columns
+from sorosim.kernels.small import (
+    add,
+    add_ad,
+    add_coad,
+    add_coadbar,
+    add_matrix,
+    add_scaled,
+    clear,
+    clear_matrix,
+    copy,
+    matrix_vector,
+    world_inertia,
+)
+from sorosim.kernels.tree import (
+    BLOCK,
+    BLOCK_PARENT,
+    COLUMN,
+    COLUMN_OFFSET,
+    FLOW_AT,
+    FLOW_BASIS,
+    FLOW_LENGTH,
+    FLOW_NODE,
+    FLOW_RATE,
+    FLOW_REFERENCE,
+    MATERIAL_ACCELERATION,
+    MATERIAL_TWIST,
+    MATERIAL_WRENCH,
+    N_COLUMNS,
+    TANGENT,
+)
+
+
+@kernel_in_place
+def world_columns(g, P, n, out):
+    """out (6 n,) = Ad_g P^T of columns P (n, 6): R w, R v + p x R w."""
+    p = g[3]
+    for j in range(n):
+        x = P[j]
+        for i in range(3):
+            out[i * n + j] = g[i, 0] * x[0] + g[i, 1] * x[1] + g[i, 2] * x[2]
+            out[(3 + i) * n + j] = g[i, 0] * x[3] + g[i, 1] * x[4] + g[i, 2] * x[5]
+        a, b, c = out[j], out[n + j], out[2 * n + j]
+        out[3 * n + j] += p[1] * c - p[2] * b
+        out[4 * n + j] += p[2] * a - p[0] * c
+        out[5 * n + j] += p[0] * b - p[1] * a
+
+
+@kernel_in_place
+def combine_columns(columns, n, values, out):
+    """out (6,) = sum of columns (6 n,) times values (n,)."""
+    for r in range(6):
+        total = 0.0 * out[r]
+        for j in range(n):
+            total += columns[r * n + j] * values[j]
+        out[r] = total
+
+
+@kernel_in_place
+def length_ratio(tree, at, first, q):
+    """lambda = l/L of the rod of a flowing node."""
+    return 1.0 + q[first] / tree.flow[at + FLOW_LENGTH]
+
+
+@kernel_in_place
+def own_inertia(tree, k, ratio, ws, rotated, M):
+    """M (6, 6): inertia of the material of a node, world frame."""
+    world_inertia(ws.pose[k, :3], ws.pose[k, 3], tree.inertia[k], rotated, M)
+    for i in range(6):
+        for j in range(6):
+            M[i, j] *= ratio
+
+
+@kernel_in_place
+def material_motion(tree, k, at, q, qd, qdd, moving, Q, QX, ws, spare):
+    """Tangent W by X, twist and acceleration of the material at node k; its columns Q = Ad_g P and Ad_g dP/dX (6 n,).
+
+    In spare (4, 6), if `moving`: Gamma = Q qd, dW/dX, the total rate W', and scratch.
+    """
+    n, first = tree.segment[k, N_COLUMNS], tree.segment[k, COLUMN]
+    g, W, V, A = ws.pose[k], ws.twist[k, TANGENT], ws.twist[k, MATERIAL_TWIST], ws.twist[k, MATERIAL_ACCELERATION]
+    basis = at + FLOW_BASIS
+    world_columns(g, tree.flow[basis : basis + 6 * n].reshape(n, 6), n, Q)
+    world_columns(g, tree.flow[at + FLOW_REFERENCE : basis].reshape(1, 6), 1, W)
+    combine_columns(Q, n, q[first : first + n], spare[3])
+    add(spare[3], W)
+    copy(ws.twist[k, 0], V)
+    copy(ws.twist[k, 1], A)
+    if not moving:
+        return
+    gamma, by_X, rate = spare[0], spare[1], spare[2]
+    world_columns(g, tree.flow[basis + 6 * n : basis + 12 * n].reshape(n, 6), n, QX)
+    combine_columns(Q, n, qd[first : first + n], gamma)
+    combine_columns(QX, n, q[first : first + n], by_X)
+    L, c, ratio = tree.flow[at + FLOW_LENGTH], tree.flow[at + FLOW_RATE], length_ratio(tree, at, first, q)
+    u = c / ratio * qd[first]
+    u_rate = c / ratio * (qdd[first] - 2.0 * qd[first] * qd[first] / (ratio * L))
+    copy(gamma, rate)
+    add_ad(ws.twist[k, 0], W, 1.0, rate)
+    add_scaled(u, by_X, rate)
+    add_scaled(u, W, V)
+    add_scaled(u_rate, W, A)
+    add_scaled(u, rate, A)
+    add_scaled(u, gamma, A)
+
+
+@kernel_lazy("flow")
+def material_quantities(tree, q, qd, qdd, moving, tensors, ws) -> None:
+    """Motion of the material at all flowing nodes, and what it adds to M, N and F of these, after `point_quantities`."""
+    rotated, own, rate, spare = ws.scratch[0], ws.scratch[1], ws.scratch[2], ws.scratch[3]
+    H, row, F = ws.scratch[4, 0], ws.scratch[4, 1], ws.scratch[4, 2]
+    for i in range(tree.flow_node.shape[0]):
+        k, at = tree.flow_node[i, FLOW_NODE], tree.flow_node[i, FLOW_AT]
+        n = tree.segment[k, N_COLUMNS]
+        material_motion(tree, k, at, q, qd, qdd, moving, ws.wide[0, : 6 * n], ws.wide[1, : 6 * n], ws, spare)
+        V, A = ws.twist[k, MATERIAL_TWIST], ws.twist[k, MATERIAL_ACCELERATION]
+        own_inertia(tree, k, length_ratio(tree, at, tree.segment[k, COLUMN], q), ws, rotated, own)
+        matrix_vector(own, A, F)
+        if moving:
+            matrix_vector(own, V, H)
+            add_coad(V, H, 1.0, F)
+            if tensors:
+                clear_matrix(rate)
+                add_inertia_rate(V, own, row, rate)
+                add_coadbar(H, 1.0, rate)
+                add_matrix(rate, ws.tensor[k, 1])
+        add_matrix(own, ws.tensor[k, 0])
+        copy(F, ws.twist[k, MATERIAL_WRENCH])
+        add(F, ws.twist[k, 2])
+
+
+@kernel_lazy("flow")
+def material_forces(tree, q, ws, tau) -> None:
+    """tau += what acts on material that moves past its nodes, on the coordinates of the lengths."""
+    for i in range(tree.flow_node.shape[0]):
+        k, at = tree.flow_node[i, FLOW_NODE], tree.flow_node[i, FLOW_AT]
+        first = tree.segment[k, COLUMN]
+        h = tree.flow[at + FLOW_RATE] / length_ratio(tree, at, first, q)
+        for r in range(6):
+            tau[first] += h * ws.twist[k, TANGENT, r] * ws.twist[k, MATERIAL_WRENCH, r]
+
+
+@kernel_in_place
+def add_along(J, n, x, scale, out):
+    """out (n,) += scale J^T x; J (6 n,), x (6,)."""
+    for r in range(6):
+        factor = scale * x[r]
+        for j in range(n):
+            out[j] += J[r * n + j] * factor
+
+
+@kernel_lazy("flow")
+def material_mass(tree, q, ws, mass) -> None:
+    """Add to the mass matrix what material moves past its nodes, after `composite_mass_matrix`."""
+    rotated, own, y = ws.scratch[0], ws.scratch[1], ws.scratch[4, 0]
+    for i in range(tree.flow_node.shape[0]):
+        k, at = tree.flow_node[i, FLOW_NODE], tree.flow_node[i, FLOW_AT]
+        e = tree.segment[k, COLUMN]
+        ratio = length_ratio(tree, at, e, q)
+        h, W = tree.flow[at + FLOW_RATE] / ratio, ws.twist[k, TANGENT]
+        own_inertia(tree, k, ratio, ws, rotated, own)
+        matrix_vector(own, W, y)
+        node = k
+        while node >= 0:
+            n, c, work = tree.segment[node, N_COLUMNS], tree.segment[node, COLUMN], tree.segment[node, COLUMN_OFFSET]
+            J = ws.column[1, work : work + 6 * n]
+            add_along(J, n, y, h, mass[e, c : c + n])
+            add_along(J, n, y, h, mass[c : c + n, e])
+            node = tree.block[tree.segment[node, BLOCK], BLOCK_PARENT]
+        for r in range(6):
+            mass[e, e] += h * h * W[r] * y[r]
+
+
+@kernel_in_place
+def add_projected_columns(J, m, X, n, rows, out, first):
+    """out[rows + i, first + j] += J_i^T X_j; J (6 m,), X (6 n,)."""
+    for i in range(m):
+        line = out[rows + i]
+        for r in range(6):
+            a = J[r * m + i]
+            for j in range(n):
+                line[first + j] += a * X[r * n + j]
+
+
+@kernel_in_place
+def column_of(columns, n, j, out):
+    """out (6,) = column j of columns (6 n,)."""
+    for r in range(6):
+        out[r] = columns[r * n + j]
+
+
+@kernel_lazy("flow")
+def material_derivatives(tree, q, qd, qdd, moving, with_mass, ws, tau, dq, dqd, mass) -> None:
+    """Add to the derivatives of inverse dynamics what flowing material adds, after `derivative_sweep`; to tau as well.
+
+    X and Y: what the wrench of a node changes by with the own coordinates, and their rates, beyond the terms of nodes
+    that carry their mass along.
+    """
+    material_forces(tree, q, ws, tau)
+    rotated, M, N, spare = ws.scratch[0], ws.scratch[1], ws.scratch[2], ws.scratch[3]
+    vectors = ws.scratch[4]
+    a, b, x, y, H, row = vectors[0], vectors[1], vectors[2], vectors[3], vectors[4], vectors[5]
+    gamma, rate = spare[0], spare[2]
+    for i in range(tree.flow_node.shape[0]):
+        k, at = tree.flow_node[i, FLOW_NODE], tree.flow_node[i, FLOW_AT]
+        n, e = tree.segment[k, N_COLUMNS], tree.segment[k, COLUMN]
+        size = 6 * n
+        Q, QX, X, Y, mass_column = (
+            ws.wide[0, :size], ws.wide[1, :size], ws.wide[2, :size], ws.wide[3, :size], ws.wide[4, :6],
+        )  # fmt: skip
+        material_motion(tree, k, at, q, qd, qdd, moving, Q, QX, ws, spare)
+        W, V, F = ws.twist[k, TANGENT], ws.twist[k, MATERIAL_TWIST], ws.twist[k, MATERIAL_WRENCH]
+        L, c, ratio = tree.flow[at + FLOW_LENGTH], tree.flow[at + FLOW_RATE], length_ratio(tree, at, e, q)
+        h, length = c / ratio, ratio * L
+        own_inertia(tree, k, ratio, ws, rotated, M)
+        clear(X)
+        clear(Y)
+        # by the length: more mass
+        for r in range(6):
+            X[r * n] = F[r] / length
+        matrix_vector(M, W, a)
+        clear(b)
+        if moving:
+            matrix_vector(M, V, H)
+            clear_matrix(N)
+            add_inertia_rate(V, M, row, N)
+            add_coadbar(H, 1.0, N)
+            for r in range(6):
+                for s in range(6):
+                    b[s] += h * N[r, s] * W[r]
+            u, ld, ldd = h * qd[e], qd[e], qdd[e]
+            u_rate = h * (ldd - 2.0 * ld * ld / length)
+            for j in range(n):
+                # columns of the material beyond those of the node: J' by u Q, J'' by x
+                column_of(Q, n, j, H)
+                for r in range(6):
+                    x[r] = u_rate * H[r]
+                add_ad(ws.twist[k, 0], H, 2.0 * u, x)
+                add_ad(W, H, u * u, x)
+                for r in range(6):
+                    x[r] += u * u * QX[r * n + j]
+                if j == 0:  # and its own motion, whose rates depend on the length
+                    add_scaled(-2.0 * u / length, rate, x)
+                    add_scaled(h * (4.0 * ld * ld / length - ldd) / length, W, x)
+                matrix_vector(M, x, y)
+                for r in range(6):
+                    X[r * n + j] += y[r]
+                for r in range(6):
+                    x[r] = u * H[r]
+                if j == 0:
+                    add_scaled(-u / length, W, x)
+                matrix_vector(N, x, y)
+                for r in range(6):
+                    X[r * n + j] += y[r]
+                for r in range(6):
+                    x[r] = 2.0 * u * H[r]
+                if j == 0:
+                    add_scaled(2.0 * h, rate, x)
+                    add_scaled(-4.0 * h * ld / length, W, x)
+                matrix_vector(M, x, y)
+                for r in range(6):
+                    Y[r * n + j] += y[r]
+                if j == 0:
+                    matrix_vector(N, W, y)
+                    for r in range(6):
+                        Y[r * n + j] += h * y[r]
+        for r in range(6):
+            a[r] *= h
+            mass_column[r] = a[r]
+        # all wrenches beyond the base of this segment feel X and Y, the length row feels everything
+        node = k
+        while node >= 0:
+            m, first, work = (
+                tree.segment[node, N_COLUMNS],
+                tree.segment[node, COLUMN],
+                tree.segment[node, COLUMN_OFFSET],
+            )
+            J, Jd = ws.column[1, work : work + 6 * m], ws.column[2, work : work + 6 * m]
+            Jdd, end = ws.column[3, work : work + 6 * m], first + m
+            add_projected_columns(J, m, X, n, first, dq, e)
+            add_along(Jdd, m, a, 1.0, dq[e, first:end])
+            if with_mass:
+                add_projected_columns(J, m, mass_column, 1, first, mass, e)
+                add_along(J, m, a, 1.0, mass[e, first:end])
+            if moving:
+                add_projected_columns(J, m, Y, n, first, dqd, e)
+                add_along(Jd, m, b, 1.0, dq[e, first:end])
+                add_along(Jd, m, a, 2.0, dqd[e, first:end])
+                add_along(J, m, b, 1.0, dqd[e, first:end])
+            node = tree.block[tree.segment[node, BLOCK], BLOCK_PARENT]
+        add_along(X, n, W, h, dq[e, e : e + n])
+        add_along(Q, n, F, h, dq[e, e : e + n])
+        if moving:
+            add_along(Y, n, W, h, dqd[e, e : e + n])
+        if with_mass:
+            for r in range(6):
+                mass[e, e] += h * W[r] * a[r]
+        # the virtual displacement h W itself falls as the length rises
+        for r in range(6):
+            dq[e, e] -= h / length * W[r] * F[r]
+
+
+@kernel_in_place
+def material_energies(tree, q, qd, weight, gravity, ws):
+    """Kinetic and gravitational energy of the material at flowing nodes beyond those that `energies` counted."""
+    kinetic, potential = 0.0 * gravity[0], 0.0 * gravity[0]
+    eta, y, spare = ws.scratch[0, 0], ws.scratch[0, 1], ws.scratch[3]
+    for i in range(tree.flow_node.shape[0]):
+        k, at = tree.flow_node[i, FLOW_NODE], tree.flow_node[i, FLOW_AT]
+        n = tree.segment[k, N_COLUMNS]
+        ratio, g = length_ratio(tree, at, tree.segment[k, COLUMN], q), ws.pose[k]
+        material_motion(tree, k, at, q, qd, qd, True, ws.wide[0, : 6 * n], ws.wide[1, : 6 * n], ws, spare)
+        for part in range(2):
+            body_columns(g, ws.twist[k, MATERIAL_TWIST if part == 0 else 0], 1, 0, eta.reshape(6, 1))
+            matrix_vector(tree.inertia[k], eta, y)
+            for r in range(6):
+                kinetic += (ratio if part == 0 else -1.0) * 0.5 * eta[r] * y[r]
+        W = weight[k]
+        mass, c0, c1, c2 = W[3, 3], W[2, 4], W[0, 5], W[1, 3]
+        for r in range(3):
+            height = mass * g[3, r] + g[r, 0] * c0 + g[r, 1] * c1 + g[r, 2] * c2
+            potential -= (ratio - 1.0) * gravity[r] * height
+    return kinetic, potential

@@ -1,0 +1,219 @@
+"""Rods whose length is a coordinate (docs/theory.md, 19)."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import sorosim as so
+from tests.helpers.differences import relative_error, slope
+
+KINDS = ("feed", "growth")
+MATERIALS = {"rubber": {"young": "1 MPa", "poisson": 0.45, "density": 1100, "damping": "200 Pa*s"}}
+
+
+def rod(length: Any, strain: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """A round rod of rubber."""
+    return {"length": length, "section": {"circle": {"radius": "8 mm"}}, "material": "rubber", "strain": strain, **more}
+
+
+def robot_of(links: dict[str, Any], **more: Any) -> so.Robot:
+    """A robot with these links."""
+    return so.load({"sorosim": 1, "materials": MATERIALS, "links": links, **more})
+
+
+def chain(kind: str) -> so.Robot:
+    """A hinge, a rod with all strains and precurvature, hinge and body at its tip; weight, loads, motor, friction."""
+    ends = {"low": "-1 cm", "high": "2 cm", "stiffness": 100}
+    joint = {kind: {"friction": "0.2 N", "creep": "20 cm/s", "damping": 0.1, "stiffness": 3, "rest": "1 cm", "limits": ends}}
+    strain = {"bending": 2, "torsion": 1, "elongation": 1, "shear": 0}
+    reference = {"bending_y": 2, "torsion": 1}
+    small = {"mass": "50 g", "inertia": [1e-5, 2e-5, 2e-5]}
+    links = {
+        "base": {"joint": {"revolute": {"axis": [0, 1, 0.3]}}, "body": {"mass": 0.2, "inertia": [1e-3, 1e-3, 1e-3]}},
+        "leg": {
+            "parent": "base", "at": {"position": [0.05, 0.01, 0]}, "joint": joint,
+            "rod": rod("20 cm", strain, reference=reference),
+        },
+        "guide": {"parent": "leg", "at": {"s": 0.5}, "body": small},
+        "tip": {"parent": "leg", "joint": {"revolute": {"axis": [0, 0, 1], "stiffness": 0.2}}, "body": small},
+    }  # fmt: skip
+    loads = {
+        "pull": {"wrench": {"link": "tip", "force": [0.3, 0.1, 0.2]}},
+        "ring": {"wrench": {"link": "leg", "s": 0.3, "force": [0, 0.2, 0]}},
+    }
+    actuators = {"push": {"joint": {"link": "leg"}}, "cable": {"tendon": {"rod": "leg", "y": "5 mm", "z": "2 mm"}}}
+    return robot_of(links, loads=loads, actuators=actuators)
+
+
+def random_state(robot: so.Robot, rng: np.random.Generator) -> list[np.ndarray]:
+    """Coordinates, rates and accelerations of the size of what is usual."""
+    size = np.full(robot.ndof, 0.3)
+    for i, name in enumerate(robot.coordinate_names):
+        if name.endswith(KINDS) or "elongation" in name or "shear" in name:
+            size[i] = 0.04
+    return [scale * rng.normal(size=robot.ndof) * size for scale in (1.0, 3.0, 10.0)]
+
+
+@pytest.mark.parametrize("moving", [(0, 0), (1, 0), (0, 1), (1, 1)], ids=["rest", "rates", "accelerations", "all"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_derivatives_agree_with_differences(kind, moving, rng):
+    robot, u = chain(kind), [0.7, 2.0]
+    q, qd, qdd = random_state(robot, rng)
+    state = [q, moving[0] * qd, moving[1] * qdd]
+    inverse = robot.inverse_dynamics_derivatives(*state[:2], qdd=state[2])
+    internal = robot.internal_force_derivatives(*state[:2], u=u)
+
+    def moved(k: int, j: int, x: float) -> list[np.ndarray]:
+        out = [part.copy() for part in state]
+        out[k][j] += x
+        return out
+
+    def inverse_at(k: int, j: int, x: float) -> np.ndarray:
+        q, qd, qdd = moved(k, j, x)
+        return robot.inverse_dynamics(q, qd, qdd=qdd)
+
+    def internal_at(k: int, j: int, x: float) -> np.ndarray:
+        q, qd, _ = moved(k, j, x)
+        return robot.internal_force(q, qd, u=u)
+
+    for function, matrices in ((inverse_at, inverse[1:]), (internal_at, internal[1:3])):
+        for k, matrix in enumerate(matrices):
+            columns = [slope(lambda x, k=k, j=j, f=function: f(k, j, x), 2e-4) for j in range(robot.ndof)]
+            assert relative_error(np.stack(columns, axis=1), matrix) < 1e-9
+
+
+# -- Lagrange's equations of the particles, planar, formed from positions alone ----------------------------------------
+
+LENGTH, RADIUS, DENSITY = 0.2, 0.008, 1100.0
+AREA, INERTIA = np.pi * RADIUS**2, 0.25 * np.pi * RADIUS**4  # of the section
+X_GAUSS, W_GAUSS = (0.5 * (np.polynomial.legendre.leggauss(20)[0] + 1.0), 0.5 * np.polynomial.legendre.leggauss(20)[1])
+
+
+def planar(kind: str) -> so.Robot:
+    """A rod that bends in a plane through its weight."""
+    links = {"rod": {"joint": kind, "rod": rod(LENGTH, {"bending_z": 2}, quadrature=48)}}
+    return robot_of(links, gravity=[0.0, -9.81, 0.0])
+
+
+def place(sigma: Any, q: np.ndarray, length: Any) -> tuple[Any, Any, Any]:
+    """x, y and angle at a fraction of the length of a rod whose curvature has Legendre coefficients q/length."""
+
+    def angle(s: Any) -> Any:
+        x = 2.0 * s - 1.0  # integrals of P_0, P_1, P_2 from 0 on
+        return q[0] * s + q[1] * (x**2 - 1.0) / 4.0 + q[2] * (x**3 - x) / 4.0
+
+    inner = angle(sigma * X_GAUSS)
+    return length * sigma * (W_GAUSS @ np.cos(inner)), length * sigma * (W_GAUSS @ np.sin(inner)), angle(sigma)
+
+
+def label(kind: str, sigma: float, length: float) -> float:
+    """Material coordinate of what is at a fraction of the length: from the tip if it is fed, from the base if it grows."""
+    return length * (1.0 - sigma) if kind == "feed" else length * sigma
+
+
+def particle(kind: str, material: float, q: np.ndarray, length: Any) -> tuple[Any, Any, Any]:
+    """Where a particle is."""
+    return place(1.0 - material / length if kind == "feed" else material / length, q, length)
+
+
+def line_lagrangian(kind: str, material: float, y: np.ndarray, yd: np.ndarray) -> float:
+    """Kinetic less gravitational energy per length of a particle; y = [length; q]."""
+    step = 1e-30
+    z = y + 1j * step * yd
+    moved = particle(kind, material, z[1:], z[0])
+    vx, vy, rate = (part.imag / step for part in moved)
+    kinetic = 0.5 * DENSITY * (AREA * (vx**2 + vy**2) + INERTIA * rate**2)
+    return kinetic - DENSITY * AREA * 9.81 * moved[1].real
+
+
+def lagrangian(kind: str, y: np.ndarray, yd: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> float:
+    """That of all particles with these labels."""
+    return sum(w * line_lagrangian(kind, S, y, yd) for S, w in zip(labels, weights, strict=True))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_inverse_dynamics_is_lagrange_s_equation_of_the_particles_that_are_there(kind, rng):
+    robot = planar(kind)
+    y = np.concatenate([[0.25], rng.normal(size=3) * 0.5])
+    yd, ydd = rng.normal(size=4) * [0.3, 2.0, 2.0, 2.0], rng.normal(size=4) * [2.0, 20.0, 20.0, 20.0]
+    labels = np.array([label(kind, sigma, y[0]) for sigma in X_GAUSS])  # of those that are there now
+    weights, h = W_GAUSS * y[0], 1e-3
+
+    def momentum(i: int, t: float) -> float:
+        now, rates, e = y + t * yd + 0.5 * t * t * ydd, yd + t * ydd, np.eye(4)[i]
+        return float(slope(lambda x: lagrangian(kind, now, rates + x * e, labels, weights), h, 2))
+
+    force = [
+        slope(lambda t, i=i: momentum(i, t), h)
+        - slope(lambda x, i=i: lagrangian(kind, y + x * np.eye(4)[i], yd, labels, weights), h)
+        for i in range(4)
+    ]
+    tau = robot.inverse_dynamics(y - [LENGTH, 0, 0, 0], yd, qdd=ydd)
+    assert_allclose(tau, force, rtol=0.0, atol=1e-7 * np.abs(force).max())
+
+
+# -- equilibria --------------------------------------------------------------------------------------------------------
+
+SHAPES = {"bending": 4, "torsion": 3}
+PULL = {"pull": {"wrench": {"link": "rod", "force": [0.05, 0.1, 0.02], "moment": [2e-3, 0, 1e-3]}}}
+
+
+def cantilever(length: Any, joint: Any, **more: Any) -> so.Robot:
+    """A rod in its weight, with a dead load at its tip."""
+    return robot_of({"rod": {"joint": joint, "rod": rod(length, SHAPES, **more)}}, loads=PULL)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("reference", [{}, {"bending_y": 3, "torsion": 1}], ids=["straight", "curved"])
+def test_equilibria_are_those_of_a_rod_of_that_length(kind, reference):
+    whole = so.statics(cantilever(0.3, "fixed", reference=reference))
+    longer = so.statics(cantilever(0.2, kind, reference=reference), driven={f"rod.{kind}": "10 cm"})
+    assert_allclose(longer.q[1:], whole.q, rtol=0.0, atol=1e-9)
+    assert_allclose(longer.tip(), whole.tip(), rtol=0.0, atol=1e-9 * 0.3)
+    assert longer.stable
+
+
+@pytest.mark.parametrize("reference", [{}, {"bending_y": 3, "torsion": 1}], ids=["straight", "curved"])
+def test_the_force_that_feeds_is_the_slope_of_the_energy_of_equilibria(reference):
+    force = np.array([0.05, 0.1, 0.02])
+    robot = robot_of(
+        {"rod": {"joint": "feed", "rod": rod("20 cm", SHAPES, reference=reference, quadrature=40)}},
+        loads={"pull": {"wrench": {"link": "rod", "force": force.tolist()}}},
+    )  # fmt: skip
+
+    def energy(x: float) -> float:
+        eq = so.statics(robot, driven={"rod": 0.05 + x})
+        return sum(robot.energy(eq.q, np.zeros(robot.ndof))[1:3]) - force @ eq.tip()
+
+    found = so.statics(robot, driven={"rod": 0.05}).driven["rod"]
+    assert_allclose(found, slope(energy, 2e-3), rtol=3e-8)  # the quadrature, which is of fourth order
+
+
+def test_a_bent_rod_is_pushed_out_of_its_sheath_by_the_configurational_force():
+    # M^2/(2 E I), Bigoni, Dal Corso, Bosi and Misseroni (2015)
+    moment, stiffness = 0.01, 1e6 * np.pi / 4.0 * 0.008**4
+    links = {"rod": {"joint": "feed", "rod": rod("20 cm", {"bending_z": 2})}}
+    loads = {"turn": {"wrench": {"link": "rod", "moment": [0, 0, moment]}}}
+    eq = so.statics(robot_of(links, loads=loads, gravity=[0, 0, 0]), driven={"rod": "-5 cm"})
+    assert_allclose(eq.driven["rod"], -(moment**2) / (2.0 * stiffness), rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_straight_stiff_rod_moves_as_its_particles_do(kind):
+    # fed: all particles move alike; growing: none moves. The weight and the motor act along it
+    materials = {"steel": {"young": "1 TPa", "poisson": 0.3, "density": 8000}}
+    body = {**rod("20 cm", {"bending": 1}), "material": "steel"}
+    weight = {"parent": "rod", "body": {"mass": "100 g", "inertia": [1e-5, 1e-5, 1e-5]}}
+    robot = so.load({
+        "sorosim": 1, "materials": materials, "gravity": [-9.81, 0, 0], "actuators": {"push": {"joint": {"link": "rod"}}},
+        "links": {"rod": {"joint": kind, "rod": body}, "tip": weight},
+    })  # fmt: skip
+    q, qd = np.zeros(robot.ndof), np.zeros(robot.ndof)
+    q[0], qd[0] = 0.1, 0.7
+    line = 8000.0 * np.pi * 0.008**2
+    mass = 0.1 + (0.3 * line if kind == "feed" else 0.0)
+    accelerations = robot.forward_dynamics(q, qd, u={"push": "5 N"})
+    assert_allclose(accelerations[0], 5.0 / mass - 9.81, rtol=1e-9)
+    assert_allclose(robot.energy(q, qd).kinetic, 0.5 * mass * 0.49, rtol=1e-9)
