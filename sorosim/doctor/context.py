@@ -369,7 +369,9 @@ def variant(robot: Robot, **changes: Any) -> Robot:
 
 def with_divisions(robot: Robot, change: Callable[[Division], Division]) -> Robot:
     """The robot with other divisions of its rods."""
-    bodies = [link.body if link.rod is None else Rod(tuple(map(change, link.rod.divisions))) for link in robot.links]
+    bodies = [
+        Rod(tuple(map(change, link.rod.divisions))) if isinstance(link.rod, Rod) else link.body for link in robot.links
+    ]
     links = tuple(replace(link, body=body) for link, body in zip(robot.links, bodies, strict=True))
     return variant(robot, links=links)
 

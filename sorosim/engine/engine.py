@@ -158,7 +158,8 @@ class Engine:
         """What this robot has, by which kernels are worth compiling ahead; see `compiled.kernel_lazy`."""
         has = {
             "rod actuators": len(self.rod_actuators.row), "joint laws": len(self.elastic.laws.row),
-            "section laws": len(self.elastic.sections.row), "loops": len(self.loops.row), "flow": self.flows,
+            "section laws": len(self.elastic.sections.row), "tubes": len(self.elastic.tubes.stretch),
+            "loops": len(self.loops.row), "flow": self.flows,
             "loads": bool(self.loading), "pairs": len(self.external.pair), "contacts": self.loading.touches,
             "local tangent": self.solves_along_tree,
         }  # fmt: skip

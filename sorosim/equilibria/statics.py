@@ -20,6 +20,7 @@ from sorosim.equations.system import StaticSystem
 from sorosim.equilibria.along_tree import solve_along_tree
 from sorosim.equilibria.assembly import close_if_possible, open_loops
 from sorosim.errors import ConvergenceError, InputError, ModelError
+from sorosim.model.tubes import Tubes
 from sorosim.options import StaticsArguments, checked
 from sorosim.results.result import Equilibrium, InitialState, Run
 from sorosim.robot import Robot, check_robot
@@ -177,15 +178,28 @@ def prescribed(robot: Robot, u: Values | None, driven: Mapping[str, Number] | No
     """Inputs and values of driven coordinates of an equilibrium; what is None is that of the file."""
     block = robot.description.statics
     values = by_coordinate(robot.engine, block.get("driven") if driven is None else driven)
+    given = {robot.engine.layout.coordinate(name, "driven") for name in values}
+    values |= {name: 0.0 for name in robot.engine.layout.held if robot.engine.layout.coordinate(name, "") not in given}
     _check_lengths(robot, values)
     return robot.inputs(block.get("u") if u is None else u), values
 
 
 def _check_lengths(robot: Robot, values: Mapping[str, float]) -> None:
     """Refuse driven lengths of which nothing is left."""
-    lengths = {p.length_column: p for link in robot.engine.layout.links.values() for p in link.pieces}
+    layout = robot.engine.layout
+    at = {layout.coordinate(name, "driven"): value for name, value in values.items()}
+    for link in layout.links.values():
+        if isinstance(link.link.rod, Tubes):
+            first = link.column + link.n_joint
+            columns = (first + column for column in link.link.rod.block.insertion)
+            try:
+                link.link.rod.check_moved({i: at.get(column, 0.0) for i, column in enumerate(columns)})
+            except ModelError as error:
+                raise error.inside(f"driven.{link.link.name}") from None
+    fed = (link for link in layout.links.values() if link.link.joint.changes_length)
+    lengths = {piece.ends[0][0]: piece for link in fed for piece in link.pieces}
     for name, value in values.items():
-        piece = lengths.get(robot.engine.layout.coordinate(name, "driven"))
+        piece = lengths.get(layout.coordinate(name, "driven"))
         if piece is not None and not value > -piece.division.length:
             expected = f"more than {-piece.division.length:g} m, where the rod has no length"
             raise InputError(f"driven.{name}", expected, f"{value:g} m")

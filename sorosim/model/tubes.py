@@ -1,0 +1,414 @@
+"""Concentric tubes: one centreline where they overlap, each tube with a twist, curves and insertion of its own.
+
+The tubes are cut into sections where one of them ends, or a curve of one begins. All sections are one block of the tree
+of segments, whose coordinates `TubeBlock` lists (docs/theory.md, 20).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sorosim.arrays import Array
+from sorosim.complex_step import number_type
+from sorosim.declare import Choice, Declared, ListOf, MapOf, Part, Quantity, Writer, key
+from sorosim.declare.base import At, Define
+from sorosim.errors import ModelError
+from sorosim.model.basis import Strain
+from sorosim.model.material import Material
+from sorosim.model.rod import Division, MaterialOf
+from sorosim.model.section import HollowCircle, SectionProperties
+
+# degree of bending and twist over a section, as Legendre polynomials
+ORDER = 3
+# two places closer than this, relative to the length of all, are one
+MERGE = 1e-9
+
+
+@dataclass(frozen=True)
+class Curve(Declared, title="Curves of tubes"):
+    """A piece of a tube that is curved where no load acts, about axes that turn with the tube."""
+
+    label = "curve"
+
+    length: float = key(Quantity("length", above=0.0), "Length.", "5 cm")
+    _: KW_ONLY
+    bending_y: float = key(Quantity("curvature"), "Curvature about y.", "12 1/m", default=0.0)
+    bending_z: float = key(Quantity("curvature"), "Curvature about z.", "12 1/m", default=0.0)
+
+
+@dataclass(frozen=True)
+class Tube(Declared, title="Concentric tubes"):
+    """One of several concentric tubes: a round tube or, without a hole, a wire, straight but for its curves."""
+
+    label = "tube"
+
+    length: float = key(Quantity("length", above=0.0), "Length, from where it is held behind the plate.", "30 cm")
+    radius: float = key(Quantity("length", above=0.0), "Outer radius.", "1.2 mm")
+    inner_radius: float = key(Quantity("length", least=0.0), "Radius of the hole; that of a wire is 0.", "1 mm")
+    material: Material = key(MaterialOf(), "Name of its material.", "rubber")
+    _: KW_ONLY
+    insertion: float = key(
+        Quantity("length", above=0.0), "Length beyond the plate, where its coordinate is 0.", "20 cm", default=None,
+        without="its length",
+    )  # fmt: skip
+    curves: tuple[Curve, ...] = key(
+        ListOf(Part(Curve)), "Curved pieces, one after the other, the last one at the tip.",
+        "[{length: 5 cm, bending_y: 12 1/m}]", default=(), without="straight",
+    )  # fmt: skip
+    transmission: str = key(
+        Choice(("elastic", "rigid")), "Whether the part behind the plate, straight there, is twisted by what turns it; "
+        "of a tube that is inserted wholly nothing is.", "rigid", default="elastic",
+    )  # fmt: skip
+
+    def validate(self) -> None:
+        if self.insertion is None:
+            self._set(insertion=self.length)
+        if not self.inner_radius.real < self.radius.real:
+            got = f"{self.inner_radius.real:g} m of {self.radius.real:g} m"
+            raise ModelError("inner_radius", "a hole smaller than the tube", got)
+        if self.insertion.real > self.length.real * (1.0 + MERGE):
+            got = f"{self.insertion.real:g} m of {self.length.real:g} m"
+            raise ModelError("insertion", "no more than the length of the tube", got)
+        curved = sum(curve.length for curve in self.curves)
+        if curved.real > self.length.real * (1.0 + MERGE):
+            got = f"{curved.real:g} m of {self.length.real:g} m"
+            raise ModelError("curves", "curves no longer than the tube together", got)
+
+    @property
+    def behind(self) -> Any:
+        """Length behind the plate that may be twisted [m]; 0: none."""
+        left = self.length - self.insertion
+        return left if self.transmission == "elastic" and left.real > MERGE * self.length.real else 0.0
+
+    @cached_property
+    def properties(self) -> SectionProperties:
+        """Area integrals, numbers."""
+        r, hole = self.radius, self.inner_radius
+        area, moment = np.pi * (r**2 - hole**2), 0.25 * np.pi * (r**4 - hole**4)
+        return SectionProperties(area, moment, moment, 2.0 * moment, 2.0 * moment, 1.0, 1.0)
+
+    @property
+    def bending_stiffness(self) -> Any:
+        """E I [N m^2]."""
+        return self.material.young * self.properties.Iy
+
+    @property
+    def twist_stiffness(self) -> Any:
+        """G J [N m^2]."""
+        return self.material.shear_modulus * self.properties.Jt
+
+    @property
+    def marks(self) -> tuple[Any, ...]:
+        """Distances from the tip [m] at which it ends or its curvature jumps: 0 first, rising."""
+        marks = [0.0]
+        for curve in reversed(self.curves):
+            marks.append(marks[-1] + curve.length)
+        return tuple(marks)
+
+    def curvature(self, distance: float) -> tuple[Any, Any]:
+        """Curvature about y and z [1/m] at a distance from the tip [m] that is no mark."""
+        for curve, far in zip(reversed(self.curves), self.marks[1:], strict=True):
+            if distance < far.real:
+                return curve.bending_y, curve.bending_z
+        return 0.0, 0.0
+
+
+class End(NamedTuple):
+    """An end of a section: a mark of a tube, or the plate."""
+
+    tube: int  # -1: the plate
+    distance: Any  # from the tip of the tube [m]
+    place: Any  # beyond the plate [m]
+
+    def rates(self, sign: float) -> dict[int, float]:
+        """What a length that ends here changes by with the insertion of each tube."""
+        return {} if self.tube < 0 else {self.tube: sign}
+
+
+class TubeSection(Division):
+    """A section of concentric tubes, as a division of a rod: the frame is that of the innermost tube."""
+
+    tubes: tuple[Tube, ...] = ()  # that are there, the outermost first
+
+    @classmethod
+    def of(cls, length: Any, tubes: tuple[Tube, ...]) -> TubeSection:
+        """The section of a length where these tubes are."""
+        outer, inner = tubes[0], tubes[-1]
+        section = HollowCircle(radius=outer.radius, inner_radius=inner.inner_radius) if inner.inner_radius else (
+            HollowCircle(radius=outer.radius, inner_radius=1e-3 * inner.radius))  # fmt: skip
+        strain = Strain(torsion=ORDER, bending=ORDER)
+        made = {"length": length, "section": section, "material": outer.material, "strain": strain}
+        out = cls.make(made | {"quadrature": ORDER + 1})
+        out._set(tubes=tubes)
+        return out
+
+    def _sum(self, X: ArrayLike, line: Any) -> Array:
+        total = np.array([sum(values) for values in zip(*map(line, self.tubes), strict=True)])
+        return np.broadcast_to(total, (len(np.atleast_1d(np.asarray(X))), 6))
+
+    def line_inertia(self, X: ArrayLike) -> Array:
+        def line(tube: Tube) -> list[Any]:
+            a = tube.properties
+            return [tube.material.density * part for part in (a.Jp, a.Iy, a.Iz, a.A, a.A, a.A)]
+
+        return self._sum(X, line)
+
+    def line_stiffness(self, X: ArrayLike) -> Array:
+        def line(tube: Tube) -> list[Any]:
+            E, G, A = tube.material.young, tube.material.shear_modulus, tube.properties.A
+            return [tube.twist_stiffness, tube.bending_stiffness, tube.bending_stiffness, E * A, G * A, G * A]
+
+        return self._sum(X, line)
+
+    def line_damping(self, X: ArrayLike) -> Array:
+        return 0.0 * self.line_stiffness(X)
+
+
+@dataclass(frozen=True)
+class Tubes(Declared):
+    """Concentric tubes by name, the outermost first; without friction between them.
+
+    Where a tube is, the tubes inside of it are too. The frames of sections are those of the innermost tube, which
+    reaches the tip. Behind the plate the tubes are straight.
+    """
+
+    tubes: Mapping[str, Tube] = key(MapOf(Part(Tube)), "The tubes by name, the outermost first.")
+
+    def validate(self) -> None:
+        if not self.tubes:
+            raise ModelError("", "at least one tube", "none")
+        for (a, outer), (b, inner) in pairwise(self.tubes.items()):
+            if inner.radius.real >= outer.radius.real:
+                got = f"'{b}' of {inner.radius.real:g} m after '{a}' of {outer.radius.real:g} m"
+                raise ModelError(f"{b}.radius", "tubes in the order of their radii, the outermost first", got)
+            if inner.radius.real > outer.inner_radius.real:
+                got = f"{inner.radius.real:g} m in a hole of {outer.inner_radius.real:g} m"
+                raise ModelError(f"{b}.radius", f"a tube that fits into '{a}'", got)
+            if inner.insertion.real < outer.insertion.real * (1.0 - MERGE):
+                expected = f"at least that of '{a}', {outer.insertion.real:g} m, in which it is"
+                raise ModelError(f"{b}.insertion", expected, f"{inner.insertion.real:g} m")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names, the outermost first."""
+        return tuple(self.tubes)
+
+    @cached_property
+    def members(self) -> tuple[Tube, ...]:
+        """The tubes, the outermost first."""
+        return tuple(self.tubes.values())
+
+    @property
+    def length(self) -> Any:
+        """Length beyond the plate [m]."""
+        return self.members[-1].insertion
+
+    @property
+    def materials(self) -> tuple[Material, ...]:
+        """Of each tube."""
+        return tuple(tube.material for tube in self.members)
+
+    def with_materials(self, others: Mapping[int, Material]) -> Tubes:
+        """The same of other materials, by the `id` of those that they replace."""
+        made = {name: tube.changed(material=others.get(id(tube.material), tube.material))
+                for name, tube in self.tubes.items()}  # fmt: skip
+        return self.changed(tubes=made)
+
+    @cached_property
+    def marks(self) -> tuple[End, ...]:
+        """All marks of all tubes and the plate, by their place beyond the plate, which may be negative."""
+        marks = [End(-1, 0.0, 0.0)]
+        for i, tube in enumerate(self.members):
+            marks += [End(i, distance, tube.insertion - distance) for distance in tube.marks]
+        return tuple(sorted(marks, key=lambda mark: mark.place.real))
+
+    @cached_property
+    def ends(self) -> tuple[End, ...]:
+        """Ends of the sections, the plate first; of marks at one place the first."""
+        near = MERGE * self.length.real
+        ends = [End(-1, 0.0, 0.0)]
+        for mark in self.marks:
+            if mark.place.real > ends[-1].place.real + near:
+                ends.append(mark)
+        return tuple(ends)
+
+    @cached_property
+    def divisions(self) -> tuple[TubeSection, ...]:
+        """The sections from the plate on."""
+        return tuple(
+            TubeSection.of(b.place - a.place, tuple(t for t in self.members if t.insertion.real > a.place.real
+                                                    + 0.5 * (b.place - a.place).real))
+            for a, b in pairwise(self.ends)
+        )  # fmt: skip
+
+    @property
+    def starts(self) -> tuple[Any, ...]:
+        """Place beyond the plate [m] at which each section starts."""
+        return tuple(end.place for end in self.ends[:-1])
+
+    def check_moved(self, moves: Mapping[int, float]) -> None:
+        """Refuse insertions, by how much more than in the file [m], that change which tubes are in which section."""
+        near = MERGE * self.length.real
+        for i, move in moves.items():
+            tube, name = self.members[i], self.names[i]
+            reach = (tube.insertion + move).real
+            if not near < reach <= tube.length.real + near:
+                expected = f"an insertion of more than 0 and at most its length, {tube.length.real:g} m"
+                raise ModelError(f"{name}.insertion", expected, f"{reach:.6g} m")
+        placed = [mark._replace(place=mark.place.real + moves.get(mark.tube, 0.0)) for mark in self.marks]
+        for before, (a, b) in zip(pairwise(self.marks), pairwise(placed), strict=True):
+            apart, now = before[1].place.real - before[0].place.real, b.place - a.place
+            if abs(now) > near if apart <= near else now <= near:
+                expected = f"{self._words(a)} at the same place as" if apart <= near else f"{self._words(a)} before"
+                hint = "give a file other insertions where tubes end, or curves begin, in another order"
+                raise ModelError("insertion", f"{expected} {self._words(b)}", f"{1e3 * now:.4g} mm beyond", hint)
+
+    def _words(self, mark: End) -> str:
+        if mark.tube < 0:
+            return "the plate"
+        name = self.names[mark.tube]
+        return f"the end of '{name}'" if not mark.distance else f"'{name}' {mark.distance.real:.4g} m from its end"
+
+    @cached_property
+    def block(self) -> TubeBlock:
+        """The coordinates of all."""
+        return TubeBlock(self)
+
+
+class TubesOf(MapOf):
+    """Concentric tubes, in a file the tubes by their names."""
+
+    def __init__(self) -> None:
+        super().__init__(Part(Tube))
+
+    def read(self, value: Any, at: At) -> Any:
+        if isinstance(value, Tubes):
+            return value
+        found = super().read(value, at)
+        return at.attempt(lambda: Tubes.make({"tubes": found})) if isinstance(found, dict) else found
+
+    def write(self, value: Any, writer: Writer) -> Any:
+        return super().write(value.tubes, writer)
+
+    def schema(self, define: Define) -> dict[str, Any]:
+        return super().schema(define) | {"minProperties": 1}
+
+
+class SectionColumns(NamedTuple):
+    """Where the coordinates of a section stand in the block."""
+
+    first: int  # those of its division: torsion and bending about y and z
+    twist: dict[int, int]  # first one of the twist of each tube
+    ends: tuple[tuple[int, float], ...]  # what its length changes by with each coordinate
+
+
+class TubeBlock:
+    """The coordinates of concentric tubes, all in one block, and the rows of their laws (`kernels.tubes`).
+
+    First for each tube its rotation and insertion where it is held and, where it is twisted behind the plate, that
+    twist. Then for each section the strains of the innermost tube, as of any division of a rod, and the twist of the
+    others, the outermost first.
+    """
+
+    def __init__(self, tubes: Tubes) -> None:
+        self.tubes = tubes
+        members, frame, n = tubes.members, len(tubes.members) - 1, ORDER + 1
+        self.names: list[str] = []
+        self.dimensions: list[str] = []
+        self.rows: list[tuple[int, int]] = []
+        self.held: list[str] = []  # those that are driven, where nobody says how
+        self.insertion: list[int] = []
+        self.base: list[dict[int, float]] = []  # the angle of each tube at the plate
+        for i, (name, tube) in enumerate(tubes.tubes.items()):
+            about = (0, 1) if i == frame else (0, 0)
+            self.base.append({len(self.rows): 1.0})
+            self.insertion.append(len(self.rows) + 1)
+            self._add([f"{name}.rotation", f"{name}.insertion"], ["angle", "length"], [about, (3, 4)])
+            self.held += self.names[-2:]
+            if tube.behind:
+                self.base[i][len(self.rows)] = 1.0
+                self._add([f"{name}.transmission"], ["angle"], [about])
+        self.sections: list[SectionColumns] = []
+        for k, ((a, b), division) in enumerate(zip(pairwise(tubes.ends), tubes.divisions, strict=True)):
+            first, strain = len(self.rows), division.strain
+            there = frame + 1 - len(division.tubes)  # the outermost that is there
+            rows = [(int(r), int(r) + 1) for r in strain.rows]
+            self._add([f"{k + 1}.{name}" for name in strain.names], ["angle"] * len(rows), rows)
+            twist = {frame: first}
+            for i in range(there, frame):
+                twist[i] = len(self.rows)
+                names = [f"{k + 1}.{tubes.names[i]}.torsion[{j}]" for j in range(n)]
+                self._add(names, ["angle"] * n, [(0, 0)] * n)
+            rates = {} if a.tube == b.tube else a.rates(-1.0) | b.rates(1.0)
+            ends = tuple((self.insertion[i], rate) for i, rate in rates.items())
+            self.sections.append(SectionColumns(first, twist, ends))
+        self.n = len(self.rows)
+        self._laws()
+
+    def _add(self, names: list[str], dimensions: list[str], rows: list[tuple[int, int]]) -> None:
+        self.names += names
+        self.dimensions += dimensions
+        self.rows += rows
+
+    def _laws(self) -> None:
+        """Rows of the laws, and the diagonal of the stiffness at the lengths of the file."""
+        self.stretch: list[tuple[int, ...]] = []
+        self.bend: list[tuple[int, ...]] = []
+        self.value: list[Any] = []
+        self.index: list[int] = []
+        self.stiffness = np.zeros(self.n, dtype=number_type())
+        tubes, modes = self.tubes, 1.0 / (2.0 * np.arange(ORDER + 1) + 1.0)  # integrals of squares of the polynomials
+        for tube, base, insertion in zip(tubes.members, self.base, self.insertion, strict=True):
+            if tube.behind:
+                self._add_stretch(max(base), tube.behind, [tube.twist_stiffness], ((insertion, -1.0),))
+        points, weights = np.polynomial.legendre.leggauss(ORDER + 3)
+        points, weights = 0.5 * (points + 1.0), 0.5 * weights
+        for k, (columns, division) in enumerate(zip(self.sections, tubes.divisions, strict=True)):
+            bending = sum(tube.bending_stiffness for tube in division.tubes)
+            twists = [tubes.members[i].twist_stiffness for i in columns.twist]
+            own = [twists[0], bending, bending, *twists[1:]]
+            stiffness = np.concatenate([s * modes for s in own])
+            self._add_stretch(columns.first, division.length, stiffness, columns.ends)
+            basis = division.strain.functions("bending_y", points)
+            middle = (tubes.ends[k].place + 0.5 * division.length).real
+            for i in columns.twist:
+                tube = tubes.members[i]
+                curvature = np.array(tube.curvature(tube.insertion.real - middle))
+                if not np.any(curvature):
+                    continue
+                for x, w, phi in zip(points, weights, basis, strict=True):
+                    angle = self.angle(i, k, x)
+                    row = columns.first + ORDER + 1, ORDER + 1, len(angle), len(self.value), len(self.index)
+                    self.bend.append(row)
+                    self.value += [*(w * tube.bending_stiffness * curvature), *phi, *angle.values()]
+                    self.index += list(angle)
+
+    def _add_stretch(self, first: int, length: Any, stiffness: Any, ends: tuple[tuple[int, float], ...]) -> None:
+        self.stretch.append((first, len(stiffness), len(ends), len(self.value), len(self.index)))
+        self.stiffness[first : first + len(stiffness)] = np.array(stiffness) / length
+        self.value += [length, *stiffness, *(rate for _, rate in ends)]
+        self.index += [column for column, _ in ends]
+
+    def angle(self, i: int, k: int, x: float) -> dict[int, float]:
+        """Coordinates, with factors, whose sum is the angle of tube i from the innermost, at x in [0, 1] of section k."""
+        frame, total = len(self.base) - 1, dict[int, float]()
+        if i == frame:
+            return total
+        t, w = np.polynomial.legendre.leggauss(ORDER + 1)
+        functions = self.tubes.divisions[k].strain.functions("torsion", 0.5 * x * (t + 1.0))
+        inner = 0.5 * x * (w @ functions)
+        for tube, sign in ((i, 1.0), (frame, -1.0)):
+            for column, factor in self.base[tube].items():
+                total[column] = sign * factor
+            for before in self.sections[:k]:
+                total[before.twist[tube]] = sign
+            for j, factor in enumerate(inner):
+                total[self.sections[k].twist[tube] + j] = sign * float(factor)
+        return total
