@@ -92,6 +92,9 @@ from .model.pose import Rotation as Rotation
 from .model.profile import Table as Table
 from .model.rod import Division as Division
 from .model.rod import Rod as Rod
+from .model.tubes import Curve as Curve
+from .model.tubes import Tube as Tube
+from .model.tubes import Tubes as Tubes
 from .model.section import Circle as Circle
 from .model.section import Ellipse as Ellipse
 from .model.section import HollowCircle as HollowCircle
