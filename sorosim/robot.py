@@ -295,6 +295,7 @@ class Robot:
 
     def mass_matrix(self, q: Values) -> Array:
         """Mass matrix (ndof, ndof) at q."""
+        self.engine.check_motion()
         zero = np.zeros(self.ndof)
         return self.engine.evaluate(task.MASS, self.coordinates(q), zero, zero.copy(), self.inputs(None)).mass
 
@@ -316,12 +317,15 @@ class Robot:
             Conjugate to the coordinates. [N m, N]
         """
         state = self.coordinates(q), self.coordinates(qd, "qd", order=1), self.coordinates(qdd, "qdd", order=2)
+        if np.any(state[1:]):
+            self.engine.check_motion()
         return self.engine.evaluate(task.INVERSE, *state, self.inputs(None), self._time(t)).tau
 
     def inverse_dynamics_derivatives(
         self, q: Values, qd: Values, *, qdd: Values, t: Number = 0.0
     ) -> records.InverseDynamicsDerivatives:
         """Inverse dynamics and its derivatives by q, qd and qdd (the mass matrix); see `inverse_dynamics`."""
+        self.engine.check_motion()
         state = self.coordinates(q), self.coordinates(qd, "qd", order=1), self.coordinates(qdd, "qdd", order=2)
         out = self.engine.evaluate(task.INVERSE_DERIVATIVES, *state, self.inputs(None), self._time(t))
         return records.InverseDynamicsDerivatives(out.tau, out.by_q, out.by_qd, out.mass)
@@ -470,7 +474,10 @@ class Robot:
 
     def energy(self, q: Values, qd: Values) -> records.Energy:
         """Kinetic, elastic and gravitational energy [J]."""
-        return records.Energy(*energies.energy(self.engine, self.coordinates(q), self.coordinates(qd, "qd", order=1)))
+        state = self.coordinates(q), self.coordinates(qd, "qd", order=1)
+        if np.any(state[1]):
+            self.engine.check_motion()
+        return records.Energy(*energies.energy(self.engine, *state))
 
     def contacts(self, q: Values, qd: Values | None = None) -> records.Contacts:
         """Contacts in a state: where, how deep, with which force, sliding how fast.

@@ -44,6 +44,7 @@ from sorosim.kernels.tree import BLOCK_N, MASSLESS_END, RIGID, Workspace, make_w
 from sorosim.loads.base import Load
 from sorosim.model.compile import MERGE, compile_tree, is_rigid, segment_strain
 from sorosim.model.link import Link
+from sorosim.model.tubes import Tubes
 
 T = TypeVar("T")
 # coordinates plus joints and rods from which on equations are solved along the tree, as measured (docs/architecture.md)
@@ -331,6 +332,13 @@ class Engine:
                           "none that others do not move as well",
                           "give the links that it moves mass, the rod fewer or orthogonal strain functions (basis "
                           "legendre), or check that the state is finite")  # fmt: skip
+
+    def check_motion(self) -> None:
+        """Refuse robots whose motion the equations do not know, whose tubes turn in each other (ModelError)."""
+        for name, link in self.layout.links.items():
+            if isinstance(link.link.body, Tubes):
+                hint = "they have equilibria (statics, continuation, inverse) and small motions about these (modes)"
+                raise ModelError(name, "links without concentric tubes, for motion", "concentric tubes", hint)
 
     def loop_wrench(self, loop: int, q: Array, qd: Array, u: Array, multiplier: Array) -> Array:
         """Wrench (6,) of a loop on its frame A, in frame B."""

@@ -267,6 +267,7 @@ class OdeSystem:
     def __init__(
         self, robot: Robot, inputs: Motion | ZeroOrderHold, driven: Mapping[str, Any], closing_time: float = 0.01
     ) -> None:
+        robot.engine.check_motion()
         self.robot, self.inputs = robot, inputs
         self.closing = np.array([2.0 / closing_time, 1.0 / closing_time**2, -1.0])
         self.partition = Partition.of(robot.engine.layout, driven, robot.description.actuators)

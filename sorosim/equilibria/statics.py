@@ -20,6 +20,7 @@ from sorosim.equations.system import StaticSystem
 from sorosim.equilibria.along_tree import solve_along_tree
 from sorosim.equilibria.assembly import close_if_possible, open_loops
 from sorosim.errors import ConvergenceError, InputError, ModelError
+from sorosim.kernels import evaluate as task
 from sorosim.model.tubes import Tubes
 from sorosim.options import StaticsArguments, checked
 from sorosim.results.result import Equilibrium, InitialState, Run
@@ -163,6 +164,7 @@ def _solve_by_matrices(
         descent=callbacks.descent(),
         stable=stable,
         stability=callbacks.stability,
+        newton_first=bool(system.robot.engine.layout.held),  # a search by hybr takes three times as long
         # surfaces must not pass through each other on the way
         descend_first=stable and touches and not follow_curve and not sticks,
         may_tunnel=tunnelling_test(system) if touches else None,
@@ -295,7 +297,9 @@ def _rounding_of_weight(system: StaticSystem, q: Array) -> Array:
     robot, out = system.robot, np.zeros(system.n_free + len(system.rows))
     if not robot.description.loads:
         return out
-    inertia = np.diag(robot.mass_matrix(q))[system.partition.free]
+    zero = np.zeros_like(q)
+    mass = robot.engine.evaluate(task.MASS, q, zero, zero.copy(), robot.inputs(None)).mass
+    inertia = np.diag(mass)[system.partition.free]
     weight = float(np.linalg.norm(robot.engine.gravity)) * np.sqrt(total_mass(robot) * np.maximum(inertia, 0.0))
     out[: system.n_free] = ROUNDING * weight
     return out

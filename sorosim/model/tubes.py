@@ -26,7 +26,7 @@ from sorosim.model.rod import Division, MaterialOf
 from sorosim.model.section import HollowCircle, SectionProperties
 
 # degree of bending and twist over a section, as Legendre polynomials
-ORDER = 3
+ORDER = 2
 # two places closer than this, relative to the length of all, are one
 MERGE = 1e-9
 
