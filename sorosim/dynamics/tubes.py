@@ -13,30 +13,31 @@ from sorosim.model.tubes import Tubes
 def add_spin(engine: Engine, q: Array, rows: IntArray, mass: Array) -> None:
     """Add to the mass matrix (ndof, ndof) what turns each tube about its axis against the innermost one.
 
-    rho Jp ((w + alpha')^2 - w^2)/2 per length, w that of the innermost tube about the axis. Refuses insertions among the
-    free coordinates in rows (ModelError): material would move along the centreline.
+    rho Jp ((w + alpha')^2 - w^2)/2 per length, w that of the innermost tube about the axis. Refuses insertions among
+    the free coordinates, rows (ModelError): material would move along the centreline.
     """
-    free = {engine.layout.coordinate_names[i] for i in rows}
-    for name, link in engine.layout.links.items():
+    for link in engine.layout.links.values():
         tubes, first = link.link.body, link.column + link.n_joint
         if not isinstance(tubes, Tubes):
             continue
         block = tubes.block
         for column in block.insertion:
-            if (moved := engine.layout.coordinate_names[first + column]) in free:
+            if first + column in rows:
+                moved = engine.layout.coordinate_names[first + column]
                 raise ModelError(moved, "a driven insertion, for small motions", "a free one")
-        for k, (piece, columns) in enumerate(zip(link.pieces, block.sections, strict=True)):
+        own = mass[:, first : first + block.n]  # a view
+        for k, piece in enumerate(link.pieces):
             at = piece.gauss(link)
-            g, _, J, _ = engine.jacobians(link.nodes[at], q, np.zeros_like(q), False)
-            for x, w, along in zip((link.X[at] - piece.start) / piece.division.length, link.weight[at], J[:, 0], strict=True):
-                for i in list(columns.twist)[1:]:
-                    tube, turn = tubes.members[i], np.zeros(engine.ndof)
-                    for column, factor in block.angle(i, k, float(x)).items():
-                        turn[first + column] = factor
-                    density = w * tube.material.density * tube.properties.Jp
-                    mass += density * (np.outer(along + turn, along + turn) - np.outer(along, along))
+            along = engine.jacobians(link.nodes[at], q, engine.zero_rates, False)[2][:, 0]
+            for i in list(block.sections[k].twist)[1:]:
+                tube = tubes.members[i]
+                turn = block.angles(i, k, (link.X[at] - piece.start) / piece.division.length)
+                spin = tube.material.density * tube.properties.Jp * link.weight[at][:, None] * turn
+                own += along.T @ spin
+                mass[first : first + block.n] += spin.T @ along
+                own[first : first + block.n] += turn.T @ spin
         for tube, base in zip(tubes.members, block.base, strict=True):
             if tube.behind:  # at the distance x from where it is held it turns by rotation + x transmission/behind
-                own = [first + column for column in base]
+                at = np.array(base) + first
                 spin = tube.material.density * tube.properties.Jp * tube.behind
-                mass[np.ix_(own, own)] += spin * np.array([[1.0, 0.5], [0.5, 1.0 / 3.0]])
+                mass[np.ix_(at, at)] += spin * np.array([[1.0, 0.5], [0.5, 1.0 / 3.0]])

@@ -194,10 +194,15 @@ def _check_lengths(robot: Robot, values: Mapping[str, float]) -> None:
         if isinstance(link.link.rod, Tubes):
             first = link.column + link.n_joint
             columns = (first + column for column in link.link.rod.block.insertion)
+            moves = {i: at.get(column, 0.0) for i, column in enumerate(columns)}
             try:
-                link.link.rod.check_moved({i: at.get(column, 0.0) for i, column in enumerate(columns)})
+                link.link.rod.check_moved(moves)
             except ModelError as error:
                 raise error.inside(f"driven.{link.link.name}") from None
+            if np.any(robot.engine.gravity) and any(moves.values()):
+                expected = "tubes without weight, whose length beyond the plate changes"
+                hint = "set gravity to zero, or change the insertions in the file (robot.with_values)"
+                raise InputError(f"driven.{link.link.name}", expected, "gravity", hint)
     fed = (link for link in layout.links.values() if link.link.joint.changes_length)
     lengths = {piece.ends[0][0]: piece for link in fed for piece in link.pieces}
     for name, value in values.items():

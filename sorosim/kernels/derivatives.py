@@ -96,6 +96,8 @@ def add_coupling(tree, k, H, n, Y_1, Y_2, out):
         row = out[i]
         for r in range(rows[i, 0], rows[i, 1]):
             a, b, y_1, y_2 = P_1[i, r], P_2[i, r], Z_1[r], Z_2[r]
+            if a == 0.0 and b == 0.0:
+                continue
             for j in range(n):
                 row[j] += a * y_1[j] + b * y_2[j]
 

@@ -331,8 +331,7 @@ class _Builder:
         self.begin_block(node, block.rows, K, np.zeros_like(K), [0.0] * block.n)
         self.tubes.append((len(self.blocks) - 1, block))
         columns = np.zeros((block.n, 6))
-        for column, factor in block.base[-1].items():
-            columns[column, 0] = factor
+        columns[block.base[-1], 0] = 1.0
         return self.add_segment(node, GENERAL, joint_strain(columns), np.zeros((6, 6)))
 
     def tube_laws(self) -> TubeLaws:

@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.polynomial import legendre
 from numpy.typing import ArrayLike
 
 from sorosim.arrays import Array
@@ -325,15 +326,15 @@ class TubeBlock:
         self.rows: list[tuple[int, int]] = []
         self.held: list[str] = []  # those that are driven, where nobody says how
         self.insertion: list[int] = []
-        self.base: list[dict[int, float]] = []  # the angle of each tube at the plate
+        self.base: list[list[int]] = []  # coordinates whose sum is the angle of each tube at the plate
         for i, (name, tube) in enumerate(tubes.tubes.items()):
             about = (0, 1) if i == frame else (0, 0)
-            self.base.append({len(self.rows): 1.0})
+            self.base.append([len(self.rows)])
             self.insertion.append(len(self.rows) + 1)
             self._add([f"{name}.rotation", f"{name}.insertion"], ["angle", "length"], [about, (3, 4)])
             self.held += self.names[-2:]
             if tube.behind:
-                self.base[i][len(self.rows)] = 1.0
+                self.base[i].append(len(self.rows))
                 self._add([f"{name}.transmission"], ["angle"], [about])
         self.sections: list[SectionColumns] = []
         for k, ((a, b), division) in enumerate(zip(pairwise(tubes.ends), tubes.divisions, strict=True)):
@@ -367,8 +368,8 @@ class TubeBlock:
         tubes, modes = self.tubes, 1.0 / (2.0 * np.arange(ORDER + 1) + 1.0)  # integrals of squares of the polynomials
         for tube, base, insertion in zip(tubes.members, self.base, self.insertion, strict=True):
             if tube.behind:
-                self._add_stretch(max(base), tube.behind, [tube.twist_stiffness], ((insertion, -1.0),))
-        points, weights = np.polynomial.legendre.leggauss(ORDER + 3)
+                self._add_stretch(base[-1], tube.behind, [tube.twist_stiffness], ((insertion, -1.0),))
+        points, weights = legendre.leggauss(ORDER + 3)
         points, weights = 0.5 * (points + 1.0), 0.5 * weights
         for k, (columns, division) in enumerate(zip(self.sections, tubes.divisions, strict=True)):
             bending = sum(tube.bending_stiffness for tube in division.tubes)
@@ -383,12 +384,13 @@ class TubeBlock:
                 curvature = np.array(tube.curvature(tube.insertion.real - middle))
                 if not np.any(curvature):
                     continue
-                for x, w, phi in zip(points, weights, basis, strict=True):
-                    angle = self.angle(i, k, x)
-                    row = columns.first + ORDER + 1, ORDER + 1, len(angle), len(self.value), len(self.index)
+                angles = self.angles(i, k, points)
+                turning = np.flatnonzero(angles.any(axis=0))
+                for w, phi, angle in zip(weights, basis, angles[:, turning], strict=True):
+                    row = columns.first + ORDER + 1, ORDER + 1, len(turning), len(self.value), len(self.index)
                     self.bend.append(row)
-                    self.value += [*(w * tube.bending_stiffness * curvature), *phi, *angle.values()]
-                    self.index += list(angle)
+                    self.value += [*(w * tube.bending_stiffness * curvature), *phi, *angle]
+                    self.index += list(turning)
 
     def _add_stretch(self, first: int, length: Any, stiffness: Any, ends: tuple[tuple[int, float], ...]) -> None:
         self.stretch.append((first, len(stiffness), len(ends), len(self.value), len(self.index)))
@@ -396,19 +398,19 @@ class TubeBlock:
         self.value += [length, *stiffness, *(rate for _, rate in ends)]
         self.index += [column for column, _ in ends]
 
-    def angle(self, i: int, k: int, x: float) -> dict[int, float]:
-        """Coordinates, with factors, whose sum is the angle of tube i from the innermost, at x in [0, 1] of section k."""
-        frame, total = len(self.base) - 1, dict[int, float]()
-        if i == frame:
-            return total
-        t, w = np.polynomial.legendre.leggauss(ORDER + 1)
-        functions = self.tubes.divisions[k].strain.functions("torsion", 0.5 * x * (t + 1.0))
-        inner = 0.5 * x * (w @ functions)
+    def angles(self, i: int, k: int, x: Array) -> Array:
+        """Rows (n_x, n): the angle of tube i from the innermost at x in [0, 1] of section k is their product with q."""
+        out, frame = np.zeros((len(x), self.n)), len(self.base) - 1
         for tube, sign in ((i, 1.0), (frame, -1.0)):
-            for column, factor in self.base[tube].items():
-                total[column] = sign * factor
-            for before in self.sections[:k]:
-                total[before.twist[tube]] = sign
-            for j, factor in enumerate(inner):
-                total[self.sections[k].twist[tube] + j] = sign * float(factor)
-        return total
+            out[:, list(self.base[tube])] += sign
+            out[:, [before.twist[tube] for before in self.sections[:k]]] += sign
+            first = self.sections[k].twist[tube]
+            out[:, first : first + ORDER + 1] += sign * _integrals(x)
+        return out
+
+
+def _integrals(x: Array) -> Array:
+    """Integrals (n_x, ORDER + 1) of the polynomials of `Strain` from 0 to x: (P_{j+1} - P_{j-1})/(4 j + 2)."""
+    values = legendre.legvander(2.0 * x - 1.0, ORDER + 1)
+    before = np.concatenate([-np.ones((len(x), 1)), values[:, :ORDER]], axis=1)
+    return (values[:, 1:] - before) / (4.0 * np.arange(ORDER + 1) + 2.0)

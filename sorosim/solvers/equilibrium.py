@@ -161,13 +161,13 @@ def _search(counter: Counter, x0: Array, near: bool) -> tuple[Point, str, bool]:
 
 
 def _newton_steps(counter: Counter, x: Array) -> Point | None:
-    """A solution by Newton's steps, as long as they become shorter; None where they do not."""
+    """A solution by Newton's steps, as long as they do not grow; None where they do."""
     before = np.inf
     for _ in range(MAX_NEWTON):
         r, J = counter.jacobian(x, 1.0)
         step = solve_scaled(J, r)
         size = float(np.abs(step).max() / (1.0 + np.abs(x).max()))
-        if not size < before:
+        if not size < 2.0 * before:
             return None
         x, before = x - step, size
         if size <= FIRST_POLISH:
