@@ -221,8 +221,7 @@ class Engine:
                 index.append((node, -1, 0))
                 continue
             segment = int(link.nodes[k + 1])
-            block = int(self.tree.segment[segment, 1])
-            piece = next(p for p in link.pieces if p.block == block)
+            piece = next(p for p in reversed(link.pieces) if p.start <= link.X[k] + MERGE * link.X[-1])
             data = segment_strain(piece, link.X[k] - piece.start, X - piece.start)
             index.append((node, segment, size))
             strain.append(data)

@@ -391,10 +391,28 @@ class TubeBlock:
                     self.bend.append(row)
                     self.value += [*(w * tube.bending_stiffness * curvature), *phi, *angle]
                     self.index += list(turning)
+        self._add_guards()
+
+    def _add_guards(self) -> None:
+        """Sections without stiffness that end where others may not pass: then their length is NaN, and so are forces.
+
+        They are between marks at one place and behind the plate, and from the end of a tube to where it is held.
+        """
+        tubes, none, near = self.tubes, [0.0], MERGE * self.tubes.length.real
+        first = self.sections[0].first
+        for tube, insertion in zip(tubes.members, self.insertion, strict=True):
+            self._add_stretch(first, tube.length - tube.insertion + near, none, ((insertion, -1.0),))
+        for a, b in pairwise(tubes.marks):
+            gap, rates = b.place - a.place, a.rates(-1.0) | b.rates(1.0)
+            if a.tube == b.tube or (gap.real > near and a.place.real >= 0.0):
+                continue
+            for sign in (1.0,) if gap.real > near else (1.0, -1.0):
+                ends = tuple((self.insertion[i], sign * rate) for i, rate in rates.items())
+                self._add_stretch(first, gap + near, none, ends)
 
     def _add_stretch(self, first: int, length: Any, stiffness: Any, ends: tuple[tuple[int, float], ...]) -> None:
         self.stretch.append((first, len(stiffness), len(ends), len(self.value), len(self.index)))
-        self.stiffness[first : first + len(stiffness)] = np.array(stiffness) / length
+        self.stiffness[first : first + len(stiffness)] += np.array(stiffness) / length
         self.value += [length, *stiffness, *(rate for _, rate in ends)]
         self.index += [column for column, _ in ends]
 
