@@ -233,8 +233,8 @@ def test_relative_angle_at_the_tip_is_that_of_the_pendulum_equation(times: float
         return float(back.y[0, -1] - rotation)
 
     tip = brentq(at_base, max(turned - 0.05, 1e-6), turned + 0.05)
-    # one section with the angle as a cubic: the error of the angle is five times the largest seen
-    assert_allclose(turned, tip, atol=2e-2)
+    # one section, in which twists are of second degree: five times the largest error seen
+    assert_allclose(turned, tip, atol=1.3e-2)
 
 
 def is_minimum(case: Case, ends: np.ndarray) -> bool:
@@ -282,27 +282,28 @@ def is_minimum(case: Case, ends: np.ndarray) -> bool:
         return psi - case.behind * rate - case.rotation, signs
 
     tips = fsolve(lambda x: back(x)[0], ends, xtol=1e-8)
-    assert_allclose(tips, ends, atol=5e-2)  # the same equilibrium
+    assert_allclose(tips, ends, atol=3e-4)  # the same equilibrium
     return bool(np.all(np.array(back(tips)[1]) > 0.0))
 
 
-def test_stability_is_that_of_the_conjugate_points() -> None:
-    said, minima = [], []
-    for seed in range(10):
-        rng = np.random.default_rng(seed)
-        case = random_case(rng)
-        case = case._replace(
-            force=np.zeros(3), moment=np.zeros(3), gravity=np.zeros(3), curvature=rng.uniform(2.0, 3.5) * case.curvature,
-            rotation=case.rotation + [0.0, 2.0, 4.0],
-        )  # fmt: skip
-        found = so.statics(case.robot(), driven=case.driven, stable=False)
-        at = dict(zip(found.robot.coordinate_names, found.q, strict=True))
-        ends = case.rotation.copy()
-        for i, name in enumerate(NAMES):
-            ends[i] += at.get(f"tubes.{name}.transmission", 0.0)
-            own = ".torsion[0]" if name == "inner" else f".{name}.torsion[0]"
-            ends[i] += sum(at.get(f"tubes.{k}{own}", 0.0) for k in range(1, 7))
-        said.append(found.stable)
-        minima.append(is_minimum(case, ends))
-    assert said == minima
-    assert 2 <= sum(said) <= 8
+STABLE = (True, False, True, True, True, False, False, True, True, False)  # of the cases by seed
+
+
+@pytest.mark.parametrize(
+    "seed", [pytest.param(seed, marks=[pytest.mark.slow] if seed > 1 else []) for seed in range(len(STABLE))]
+)
+def test_stability_is_that_of_the_conjugate_points(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    case = random_case(rng)
+    none, curvature = np.zeros(3), rng.uniform(2.0, 3.5) * case.curvature
+    case = case._replace(
+        force=none, moment=none, gravity=none, curvature=curvature, rotation=case.rotation + [0.0, 2.0, 4.0]
+    )
+    found = so.statics(case.robot(), driven=case.driven, stable=False)
+    at = dict(zip(found.robot.coordinate_names, found.q, strict=True))
+    ends = case.rotation.copy()
+    for i, name in enumerate(NAMES):
+        ends[i] += at.get(f"tubes.{name}.transmission", 0.0)
+        own = ".torsion[0]" if name == "inner" else f".{name}.torsion[0]"
+        ends[i] += sum(at.get(f"tubes.{k}{own}", 0.0) for k in range(1, 7))
+    assert found.stable == STABLE[seed] == is_minimum(case, ends)
