@@ -20,6 +20,7 @@ from sorosim.dynamics.constraints import complete_motion
 from sorosim.dynamics.contact_event import ContactEvent
 from sorosim.dynamics.joint_wrench import joint_wrench
 from sorosim.dynamics.linearization import linearize
+from sorosim.dynamics.tubes import mass_matrix
 from sorosim.engine import records
 from sorosim.engine.engine import Engine
 from sorosim.engine.inputs import Motion, Partition, driven_motion, driven_signals
@@ -296,8 +297,7 @@ class Robot:
     def mass_matrix(self, q: Values) -> Array:
         """Mass matrix (ndof, ndof) at q."""
         self.engine.check_motion()
-        zero = np.zeros(self.ndof)
-        return self.engine.evaluate(task.MASS, self.coordinates(q), zero, zero.copy(), self.inputs(None)).mass
+        return mass_matrix(self.engine, self.coordinates(q))
 
     def inverse_dynamics(self, q: Values, qd: Values, *, qdd: Values, t: Number = 0.0) -> Array:
         """Generalised forces tau = M qdd - F that produce a motion, O(n) (docs/theory.md, 4).

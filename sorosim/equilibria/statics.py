@@ -11,6 +11,7 @@ import numpy as np
 from sorosim.arrays import Array
 from sorosim.declare import Integer
 from sorosim.dynamics.arguments import by_coordinate
+from sorosim.dynamics.tubes import mass_matrix
 from sorosim.engine.loading import StickState
 from sorosim.equations import failure
 from sorosim.equations.callbacks import StaticCallbacks
@@ -20,7 +21,6 @@ from sorosim.equations.system import StaticSystem
 from sorosim.equilibria.along_tree import solve_along_tree
 from sorosim.equilibria.assembly import close_if_possible, open_loops
 from sorosim.errors import ConvergenceError, InputError, ModelError
-from sorosim.kernels import evaluate as task
 from sorosim.model.tubes import Tubes
 from sorosim.options import StaticsArguments, checked
 from sorosim.results.result import Equilibrium, InitialState, Run
@@ -164,7 +164,7 @@ def _solve_by_matrices(
         descent=callbacks.descent(),
         stable=stable,
         stability=callbacks.stability,
-        newton_first=bool(system.robot.engine.layout.held),  # a search by hybr takes three times as long
+        newton_first=bool(system.robot.engine.layout.held) and not touches,  # hybr takes three times as long on tubes
         # surfaces must not pass through each other on the way
         descend_first=stable and touches and not follow_curve and not sticks,
         may_tunnel=tunnelling_test(system) if touches else None,
@@ -302,9 +302,7 @@ def _rounding_of_weight(system: StaticSystem, q: Array) -> Array:
     robot, out = system.robot, np.zeros(system.n_free + len(system.rows))
     if not robot.description.loads:
         return out
-    zero = np.zeros_like(q)
-    mass = robot.engine.evaluate(task.MASS, q, zero, zero.copy(), robot.inputs(None)).mass
-    inertia = np.diag(mass)[system.partition.free]
+    inertia = np.diag(mass_matrix(robot.engine, q))[system.partition.free]
     weight = float(np.linalg.norm(robot.engine.gravity)) * np.sqrt(total_mass(robot) * np.maximum(inertia, 0.0))
     out[: system.n_free] = ROUNDING * weight
     return out

@@ -320,7 +320,7 @@ class TubeBlock:
 
     def __init__(self, tubes: Tubes) -> None:
         self.tubes = tubes
-        members, frame, n = tubes.members, len(tubes.members) - 1, ORDER + 1
+        frame, n = len(tubes.members) - 1, ORDER + 1
         self.names: list[str] = []
         self.dimensions: list[str] = []
         self.rows: list[tuple[int, int]] = []

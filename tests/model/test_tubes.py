@@ -145,7 +145,9 @@ def test_motion_is_refused() -> None:
 def test_inverse_turns_and_inserts_tubes_to_a_target() -> None:
     one, names = robot(tubes()), ["r.inner.rotation", "r.inner.insertion", "r.outer.rotation"]
     start = so.statics(one, driven={"r.inner.rotation": 0.3})
-    target = so.statics(one, driven={"r.inner.rotation": 0.5, "r.inner.insertion": 0.01, "r.outer.rotation": -0.2}).tip()
+    target = so.statics(
+        one, driven={"r.inner.rotation": 0.5, "r.inner.insertion": 0.01, "r.outer.rotation": -0.2}
+    ).tip()
     found = so.inverse(one, {"r": target}, free=names, q0=start, driven={"r.inner.rotation": 0.3})
     assert_allclose(found.equilibrium.tip(), target, atol=1e-7)
 
@@ -154,7 +156,7 @@ def test_tubes_lean_on_obstacles() -> None:
     free = so.statics(robot(tubes()))
     p = free.robot.pose(free.q, "r", s=0.7)[:3, 3]
     place = np.eye(4)
-    place[:3, 3] = p + [np.copysign(4e-3, p[0]), 0.0, 0.0]
+    place[:3, 3] = p + np.array([np.copysign(4e-3, p[0]), 0.0, 0.0])
     ball = so.Surface(shape=so.Sphere(5e-3), at=place)
     post = so.Contact(["r"], [ball], law=so.ContactLaw(1e4))
     touched = so.statics(robot(tubes(), post=post))

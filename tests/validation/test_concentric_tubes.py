@@ -1,11 +1,13 @@
 """Concentric tubes against Rucker, Jones and Webster's equations (2010), closed forms and a condition of stability."""
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.integrate import solve_bvp
+from scipy.integrate import solve_bvp, solve_ivp
+from scipy.optimize import brentq, fsolve
 from scipy.spatial.transform import Rotation
 
 import sorosim as so
@@ -147,8 +149,7 @@ def boundary_value_problem(case: Case, guess: so.Equilibrium) -> np.ndarray:
             h[i] *= np.sign(h[i] @ before) or 1.0
             before = h[i]
         y[size * k : size * k + 3], y[size * k + 3 : size * k + 7] = g[:, :3, 3].T, h.T
-    q, names = guess.q, guess.robot.coordinate_names
-    at = {name: value for name, value in zip(names, q, strict=True)}
+    at = dict(zip(guess.robot.coordinate_names, guess.q, strict=True))
     twist = [at.get(f"tubes.{name}.transmission", 0.0) for name in NAMES]
     base = case.rotation + twist
     for k in range(n):
@@ -184,14 +185,16 @@ def opposed_tubes() -> tuple[str, float]:
 sorosim: 1
 name: opposed
 gravity: [0, 0, 0]
-parameters: {curvature: 4 1/m}
+parameters: {k: 4 1/m}
 materials:
   nitinol: {young: 50 GPa, shear: 19 GPa, density: 6450 kg/m^3}
 links:
   tubes:
     tubes:
-      outer: {length: 20 cm, radius: 1.2 mm, inner_radius: 1 mm, material: nitinol, curves: [{length: 20 cm, bending_y: $curvature}]}
-      inner: {length: 20 cm, radius: 0.9 mm, inner_radius: 0.7 mm, material: nitinol, curves: [{length: 20 cm, bending_y: $curvature}]}
+      outer:
+        {length: 20 cm, radius: 1.2 mm, inner_radius: 1 mm, material: nitinol, curves: [{length: 20 cm, bending_y: $k}]}
+      inner:
+        {length: 20 cm, radius: 0.9 mm, inner_radius: 0.7 mm, material: nitinol, curves: [{length: 20 cm, bending_y: $k}]}
 """
     moments = np.array([r**4 - hole**4 for r, hole in ((1.2e-3, 1e-3), (0.9e-3, 0.7e-3))])
     bending, twist = 50e9 * 0.25 * np.pi * moments, 19e9 * 0.5 * np.pi * moments
@@ -204,7 +207,7 @@ def test_opposed_tubes_bifurcate_where_theory_says(tmp_path) -> None:
     (tmp_path / "opposed.yaml").write_text(text)
     critical = 0.5 * np.pi / (0.2 * np.sqrt(factor))
     found = so.continuation(
-        so.load(tmp_path / "opposed.yaml"), "parameters.curvature", to=1.2 * critical, begin=0.7 * critical,
+        so.load(tmp_path / "opposed.yaml"), "parameters.k", to=1.2 * critical, begin=0.7 * critical,
         driven={"tubes.inner.rotation": np.pi},
     )  # fmt: skip
     (point,) = found.points
@@ -216,9 +219,6 @@ def test_opposed_tubes_bifurcate_where_theory_says(tmp_path) -> None:
 @pytest.mark.parametrize("times", [0.8, 1.25])
 def test_relative_angle_at_the_tip_is_that_of_the_pendulum_equation(times: float, tmp_path) -> None:
     """Quadrature: from the angle t at the tip, theta' = -sqrt(2 lambda (cos t - cos theta)) back to the base."""
-    from scipy.integrate import solve_ivp
-    from scipy.optimize import brentq
-
     text, factor = opposed_tubes()
     curvature = times * 0.5 * np.pi / (0.2 * np.sqrt(factor))
     (tmp_path / "opposed.yaml").write_text(text.replace("4 1/m", f"{curvature} 1/m"))
@@ -243,9 +243,6 @@ def is_minimum(case: Case, ends: np.ndarray) -> bool:
     ends (3,): angles of the tubes at their ends. From there the equations and their variation run back to the plate:
     GJ psi'' = dV/dpsi with V = -|sum B kappa exp(i psi)|^2/(2 sum B). The determinant of the variation must not vanish.
     """
-    from scipy.integrate import solve_ivp
-    from scipy.optimize import fsolve
-
     starts = case.insertion - case.curved
     places = np.unique(np.round(np.concatenate([[0.0], case.insertion, starts[starts > 0.0]]), 14))[::-1]
     kappa = case.curvature @ np.array([1.0, 1.0j])
@@ -253,13 +250,15 @@ def is_minimum(case: Case, ends: np.ndarray) -> bool:
     def back(tips: np.ndarray) -> tuple[np.ndarray, list[float]]:
         psi, rate, H, Hd = tips.copy(), np.zeros(3), np.eye(3), np.zeros((3, 3))
         signs = []
-        for b, a in zip(places[:-1], places[1:], strict=True):
+        for b, a in pairwise(places):
             middle = 0.5 * (a + b)
             there = case.insertion > middle
             B = np.where(there, case.bending, 0.0)
             strength = B * kappa * (starts < middle)
 
-            def slope(_: float, y: np.ndarray) -> np.ndarray:
+            def slope(
+                _: float, y: np.ndarray, B: np.ndarray = B, there: np.ndarray = there, strength: np.ndarray = strength
+            ) -> np.ndarray:
                 psi, rate, H, Hd = y[:3], y[3:6], y[6:15].reshape(3, 3), y[15:].reshape(3, 3)
                 e = strength * np.exp(1j * psi)
                 total = e.sum()
@@ -297,7 +296,7 @@ def test_stability_is_that_of_the_conjugate_points(seed: int) -> None:
     case = random_case(rng)
     none, curvature = np.zeros(3), rng.uniform(2.0, 3.5) * case.curvature
     case = case._replace(
-        force=none, moment=none, gravity=none, curvature=curvature, rotation=case.rotation + [0.0, 2.0, 4.0]
+        force=none, moment=none, gravity=none, curvature=curvature, rotation=case.rotation + np.array([0.0, 2.0, 4.0])
     )
     found = so.statics(case.robot(), driven=case.driven, stable=False)
     at = dict(zip(found.robot.coordinate_names, found.q, strict=True))
