@@ -78,7 +78,7 @@ with open("again.yaml", "w") as file:
 other = sorosim.load("again.yaml")
 print(dump(other) == text)
 print(np.array_equal(other.inverse_dynamics(q, qd, qdd=qdd, t=0.2), robot.inverse_dynamics(q, qd, qdd=qdd, t=0.2)))
-print([line for line in text.splitlines() if "gust" in line or "mckibben" in line or "half_waves" in line][:4])
+print([line for line in text.splitlines() if "gust" in line or "braided_muscle" in line or "half_waves" in line][:4])
 print(*(type(x).__module__ for x in [*robot.description.loads.values(), *robot.description.actuators.values()]))
 """
 
@@ -90,7 +90,7 @@ def test_a_robot_of_plug_ins_works_like_any_other(site, tmp_path):
         "('muscle',) ('Pa',) ['wind', 'breeze']", "True 0.1", "True sail", "True", "True", "True",
     ]  # fmt: skip
     assert printed[-1] == "sorosim_examples.gust sorosim_examples.gust sorosim_examples.muscle"
-    for name in ("gust:", "compiled_gust:", "mckibben:", "half_waves"):
+    for name in ("gust:", "compiled_gust:", "braided_muscle:", "half_waves"):
         assert name in printed[6], printed[6]
 
 
@@ -145,10 +145,10 @@ def test_mistakes_in_plug_ins_are_those_of_the_file(site, tmp_path):
             "20:16: loads.wind.gust: expected a mapping with link, velocity, duration, drag_area, density, s, got 3",
         ("link: plate, velocity", "link: plaite, velocity"):
             "20:23: loads.wind.gust.link: expected the name of a link, got 'plaite'; did you mean plate?",
-        ("{mckibben: {rod: mast", "{mckibben: {rod: plate"):
-            "18:22: actuators.muscle.mckibben: expected the name of a link with a rod, got 'plate'; known: mast",
+        ("{braided_muscle: {rod: mast", "{braided_muscle: {rod: plate"):
+            "18:28: actuators.muscle.braided_muscle: expected the name of a link with a rod, got 'plate'; known: mast",
         ("braid_angle: 25 deg", "braid_angle: 95 deg"):
-            "18:71: actuators.muscle.mckibben.braid_angle: expected an angle between 0 and 90 deg, got 1.65806 rad",
+            "18:77: actuators.muscle.braided_muscle.braid_angle: expected an angle between 0 and 90 deg, got 1.65806 rad",
         ("basis: half_waves", "basis: half_wave"):
             "13:23: links.mast.rod.strain.basis: expected the name of a basis, got 'half_wave'; did you mean "
             "half_waves?",

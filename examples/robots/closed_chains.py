@@ -44,6 +44,14 @@ print(f"{run.robot.name}: the plate tilts by {tilt.max():.0f} degrees; {closed(r
 run.still("stewart_soft.png", t=[0.0, 1.5], ghosts="fade", size=LOOK["size"])
 
 # %%
+# A plate on six thin rods, which motors feed through the base: a parallel continuum robot.
+
+run = sorosim.simulate(sorosim.load("continuum_stewart"), t_end=3.0)
+force = max(np.abs(force).max() for force in run.driven.values())
+print(f"{run.robot.name}: feeding takes {force:.1f} N at most; {closed(run)}")
+run.still("continuum_stewart.png", t=[1.5], size=LOOK["size"])
+
+# %%
 # A strip of rubber bent to a ring and glued end to end: it hangs, and what it was bent with is in the loop.
 
 eq = sorosim.statics(sorosim.load("soft_ring"))

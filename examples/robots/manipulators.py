@@ -86,3 +86,10 @@ robot = sorosim.load("soft_pendubot")
 run = sorosim.simulate(robot, "2 s")
 print(f"{robot.name}: the end of the lower link rises by {1e2 * np.ptp(run.tip('lower')[:, 2]):.0f} cm")
 run.still("soft_pendubot.png", t=[0.0, 0.5, 1.0, 1.5], view="side", **LOOK)
+
+# %%
+# A vine robot grows at its tip from 20 cm to 1.2 m; tendons steer it.
+
+run = sorosim.simulate(sorosim.load("vine"))
+print(f"{run.robot.name}: its tip comes {100 * np.linalg.norm(run.tip(), axis=1).max():.0f} cm away")
+run.still("vine.png", t=[0.0, 4.0, 8.0, 10.0], trails=True, **LOOK)

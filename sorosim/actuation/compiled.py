@@ -90,10 +90,12 @@ def compile_rod_actuators(
 def _rows(actuator: Any, link: LinkLayout, piece: Piece, X: Array) -> list[tuple[int, Array]]:
     if hasattr(actuator, "rows"):
         own: list[tuple[int, Array]] = actuator.rows(link, piece, X)
+        if any(kind == kernel.STIFFNESS_ROW or values[:, kernel.BRAID].any() for kind, values in own):
+            piece.gauss_of_load(link)  # their laws are those of strains
         return own
     if link.link.name not in actuator.rods:
         return []
-    piece.gauss_of_load(link)  # it computes with strains per length
+    piece.gauss_of_load(link)
     return [(kernel.PYTHON_ROW, np.zeros((len(X), kernel.N_ROW_VALUES), dtype=number_type()))]
 
 

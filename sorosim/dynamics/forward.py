@@ -66,7 +66,7 @@ def derivatives_by_articulated(
 def forward_jvp(
     engine: Engine, q: Array, qd: Array, qdd: Array, u: Array, t: float, known: Mask, dq: Array, dqd: Array, du: Array
 ) -> ForwardDynamicsJvp:
-    """Change of the accelerations along (dq, dqd, du): O(n) for trees of rods of given lengths; else by the matrices."""
+    """Change of accelerations along (dq, dqd, du): O(n) for trees of rods of given lengths; else by the matrices."""
     if len(engine.loops.row) or engine.flows:
         D = derivatives_by_composite(engine, q, qd, qdd, u, t, known)
         return ForwardDynamicsJvp(D.qdd, D.dqdd_dq @ dq + D.dqdd_dqd @ dqd + D.dqdd_du @ du)

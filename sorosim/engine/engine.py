@@ -321,9 +321,9 @@ class Engine:
             raise self.singular_mass_error(status, q)
         return out
 
-    def singular_mass_error(self, coordinate: int, q: Array) -> ModelError:
+    def singular_mass_error(self, coordinate: int, q: Array | None = None) -> ModelError:
         """The mass matrix is singular, and this coordinate is one of those that make it so."""
-        name = self.layout.drawn_back(q)
+        name = "" if q is None else self.layout.drawn_back(q)
         if name:
             hint = "end the motion before, or give its joint limits"
             return ModelError(name, "a rod that has a length left", "one that its joint has drawn back wholly", hint)

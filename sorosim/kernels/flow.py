@@ -1,7 +1,7 @@
 """Rods whose length is a coordinate: the material that flows through their nodes (docs/theory.md, 19).
 
-The poses of such a rod are those of any other, with the length as a first coordinate of its block. Its material passes a
-node with the rate X' = (c/lambda) l', lambda = l/L. What has mass are the particles that are at the nodes.
+The poses of such a rod are those of any other, with the length as a first coordinate of its block. Its material passes
+a node with the rate X' = (c/lambda) l', lambda = l/L. What has mass are the particles that are at the nodes.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def material_motion(tree, k, at, q, qd, qdd, moving, Q, QX, ws, spare):
 
 @kernel_lazy("flow")
 def material_quantities(tree, q, qd, qdd, moving, tensors, ws) -> None:
-    """Motion of the material at all flowing nodes, and what it adds to M, N and F of these, after `point_quantities`."""
+    """Motion of the material at flowing nodes, and what it adds to M, N and F of these, after `point_quantities`."""
     rotated, own, rate, spare = ws.scratch[0], ws.scratch[1], ws.scratch[2], ws.scratch[3]
     H, row, F = ws.scratch[4, 0], ws.scratch[4, 1], ws.scratch[4, 2]
     for i in range(tree.flow_node.shape[0]):
@@ -210,7 +210,7 @@ def material_derivatives(tree, q, qd, qdd, moving, with_mass, ws, tau, dq, dqd, 
     rotated, M, N, spare = ws.scratch[0], ws.scratch[1], ws.scratch[2], ws.scratch[3]
     vectors = ws.scratch[4]
     a, b, x, y, H, row = vectors[0], vectors[1], vectors[2], vectors[3], vectors[4], vectors[5]
-    gamma, rate = spare[0], spare[2]
+    rate = spare[2]
     for i in range(tree.flow_node.shape[0]):
         k, at = tree.flow_node[i, FLOW_NODE], tree.flow_node[i, FLOW_AT]
         n, e = tree.segment[k, N_COLUMNS], tree.segment[k, COLUMN]

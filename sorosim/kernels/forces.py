@@ -52,7 +52,7 @@ def elastic_force(tree, elastic, q, qd, tau):
 
 @kernel_in_place
 def elastic_energy(tree, elastic, q, scratch):
-    """(q - rest)^T K (q - rest) / 2, the energies of laws of joints, sections and tubes [J]; scratch (2, 6, 6)."""
+    """(q - rest)^T K (q - rest) / 2, energies of laws of joints, sections and tubes [J]; scratch (2, 6, 6)."""
     energy, at = law_energy(tree, elastic.laws, q) + section_energy(tree, elastic.sections, q, scratch), 0
     energy += tube_energy(tree, elastic.tubes, q)
     for b in range(tree.block.shape[0]):

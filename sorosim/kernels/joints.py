@@ -22,8 +22,8 @@ from sorosim.lie.tangent import tangent_into, tangent_transpose_derivative_into
 LAW, LAW_BLOCK, AT, INDEX, ACTUATOR = range(5)
 # kinds of law. Values of friction, for each coordinate: damping, friction, creep, group of friction; of a stop: low,
 # high, stiffness, depth of the soft onset; of a servo: stiffness, damping, largest effort
-# What rods have whose length is a coordinate, INDEX: LENGTH_ELASTIC: length in the file, the force with which the sheath
-# drives the rod out, stiffness of the strains; LENGTH_DAMPING: length, friction, creep, three matrices
+# What rods have whose length is a coordinate, INDEX: LENGTH_ELASTIC: length in the file, the force with which the
+# sheath drives the rod out, stiffness of the strains; LENGTH_DAMPING: length, friction, creep, three matrices
 JOINT_FRICTION, STOP, MOTOR, SERVO, LENGTH_ELASTIC, LENGTH_DAMPING = range(6)
 
 

@@ -72,9 +72,9 @@ class Piece(NamedTuple):
         return (self.start < link.X) & (self.start + self.division.length > link.X) & (link.weight > 0.0)
 
     def gauss_of_load(self, link: LinkLayout) -> NDArray[np.bool_]:
-        """`gauss`, for what acts per length; refuses a rod whose length is a coordinate."""
+        """`gauss`, for what acts per length or by strains; refuses a rod whose length is a coordinate."""
         if link.link.joint.changes_length:
-            expected = "rods of given length, for what acts per length"
+            expected = "rods of given length, for what acts per length or by strains"
             got = f"'{link.link.name}', whose joint is {link.link.joint.kind}"
             raise ModelError("", expected, got, "let forces act at places of this rod, or give it another joint")
         return self.gauss(link)
@@ -153,7 +153,7 @@ class Layout:
         return "the world"
 
     def drawn_back(self, q: Array) -> str:
-        """Name of a link of whose rod, whose length is a coordinate, nothing is left in a state; "" if there is none."""
+        """Link of whose rod, whose length is a coordinate, nothing is left in a state; "" if there is none."""
         found = (name for name, link in self.links.items() for piece in link.pieces
                  if piece.length_ratio(q) < NOTHING_LEFT)  # fmt: skip
         return next(found, "")
@@ -358,7 +358,7 @@ class _Builder:
         for out, of_joint, of_strains in zip(whole, (joint.stiffness, joint.damping), (K, D), strict=True):
             out[0, 0], out[1:, 1:] = of_joint[0], of_strains
         node = len(self.segments) - 1
-        self.begin_block(node, [rows, *own], *whole, [joint.rest[0], *[0.0] * n])
+        self.begin_block(node, [rows, *own], whole[0], whole[1], [joint.rest[0], *[0.0] * n])
         block, column, friction = len(self.blocks) - 1, self.blocks[-1][2], joint.friction[0]
         bent = np.concatenate([xi[:3], np.zeros(3)])
         drive = 0.5 * np.sum(bent * division.line_stiffness(np.zeros(1))[0] * bent) if joint.is_sheathed else 0.0

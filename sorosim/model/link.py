@@ -199,7 +199,8 @@ class Link(Declared, title="Links"):
         if xi[0, 3] != 1.0 or np.any(xi[0, 4:] != 0.0):
             raise ModelError(where, "a rod without reference elongation and shear", "others", "change its length")
         if division.material.is_hyperelastic:
-            raise ModelError(where, "a linear elastic material", division.material.elasticity, "leave elasticity out")
+            hint = "take a linear material: elasticity: linear"
+            raise ModelError(where, "a rod of a linear material", f"one that is {division.material.elasticity}", hint)
         if division.discs is not None:
             hint = "hang links without joints of their own on it"
             raise ModelError(where, "a rod without discs, which could not slide", "some", hint)

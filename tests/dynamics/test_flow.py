@@ -4,10 +4,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.differences import relative_error, slope
 from numpy.testing import assert_allclose
+from scipy.integrate import solve_ivp
 
 import sorosim as so
-from tests.helpers.differences import relative_error, slope
 
 KINDS = ("feed", "growth")
 MATERIALS = {"rubber": {"young": "1 MPa", "poisson": 0.45, "density": 1100, "damping": "200 Pa*s"}}
@@ -26,7 +27,9 @@ def robot_of(links: dict[str, Any], **more: Any) -> so.Robot:
 def chain(kind: str) -> so.Robot:
     """A hinge, a rod with all strains and precurvature, hinge and body at its tip; weight, loads, motor, friction."""
     ends = {"low": "-1 cm", "high": "2 cm", "stiffness": 100}
-    joint = {kind: {"friction": "0.2 N", "creep": "20 cm/s", "damping": 0.1, "stiffness": 3, "rest": "1 cm", "limits": ends}}
+    joint = {
+        kind: {"friction": "0.2 N", "creep": "20 cm/s", "damping": 0.1, "stiffness": 3, "rest": "1 cm", "limits": ends}
+    }
     strain = {"bending": 2, "torsion": 1, "elongation": 1, "shear": 0}
     reference = {"bending_y": 2, "torsion": 1}
     small = {"mass": "50 g", "inertia": [1e-5, 2e-5, 2e-5]}
@@ -109,7 +112,7 @@ def place(sigma: Any, q: np.ndarray, length: Any) -> tuple[Any, Any, Any]:
 
 
 def label(kind: str, sigma: float, length: float) -> float:
-    """Material coordinate of what is at a fraction of the length: from the tip if it is fed, from the base if it grows."""
+    """Material coordinate at a fraction of the length: from the tip if the rod is fed, from the base if it grows."""
     return length * (1.0 - sigma) if kind == "feed" else length * sigma
 
 
@@ -200,6 +203,32 @@ def test_a_bent_rod_is_pushed_out_of_its_sheath_by_the_configurational_force():
     assert_allclose(eq.driven["rod"], -(moment**2) / (2.0 * stiffness), rtol=1e-9)
 
 
+def test_continuation_by_the_length_finds_where_an_upright_rod_buckles_under_its_weight():
+    # rho A g l^3 = 7.8373 E I
+    upright = {"rotation": {"axis": [0, 1, 0], "angle": "-90 deg"}}
+    robot = robot_of({"rod": {"at": upright, "joint": "feed", "rod": rod("15 cm", {"bending_y": 5})}})
+    curve = so.continuation(robot, "driven.rod", begin=0.0, to=0.12)
+    critical = np.cbrt(7.837347 * 1e6 * INERTIA / (DENSITY * AREA * 9.81))
+    (point,) = [point for point in curve.points if "branch" in point.kind]
+    assert_allclose(0.15 + point.parameter, critical, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["links.leg.rod.length", "materials.rubber.young", "materials.rubber.damping",
+                                  "materials.rubber.density", "links.leg.joint.feed.friction",
+                                  "links.leg.rod.reference.bending_y"])  # fmt: skip
+def test_derivatives_by_numbers_of_the_file(name, rng):
+    robot = chain("feed")
+    q, qd, qdd = random_state(robot, rng)
+    value, by_number = dict(so.scalars(robot))[name], so.sensitivities(robot, [name])
+
+    def at(x: float) -> np.ndarray:
+        other = robot.with_values({name: float(value * (1.0 + x))})
+        return other.inverse_dynamics(q, qd, qdd=qdd) - other.internal_force(q, qd, u=[0.5, 1.0])
+
+    found = by_number.inverse_dynamics(q, qd, qdd=qdd) - by_number.internal_force(q, qd, u=[0.5, 1.0])
+    assert relative_error(found[:, 0] * value, slope(at, 1e-3)) < 1e-8
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_straight_stiff_rod_moves_as_its_particles_do(kind):
     # fed: all particles move alike; growing: none moves. The weight and the motor act along it
@@ -207,7 +236,8 @@ def test_a_straight_stiff_rod_moves_as_its_particles_do(kind):
     body = {**rod("20 cm", {"bending": 1}), "material": "steel"}
     weight = {"parent": "rod", "body": {"mass": "100 g", "inertia": [1e-5, 1e-5, 1e-5]}}
     robot = so.load({
-        "sorosim": 1, "materials": materials, "gravity": [-9.81, 0, 0], "actuators": {"push": {"joint": {"link": "rod"}}},
+        "sorosim": 1, "materials": materials, "gravity": [-9.81, 0, 0],
+        "actuators": {"push": {"joint": {"link": "rod"}}},
         "links": {"rod": {"joint": kind, "rod": body}, "tip": weight},
     })  # fmt: skip
     q, qd = np.zeros(robot.ndof), np.zeros(robot.ndof)
@@ -217,3 +247,124 @@ def test_a_straight_stiff_rod_moves_as_its_particles_do(kind):
     accelerations = robot.forward_dynamics(q, qd, u={"push": "5 N"})
     assert_allclose(accelerations[0], 5.0 / mass - 9.81, rtol=1e-9)
     assert_allclose(robot.energy(q, qd).kinetic, 0.5 * mass * 0.49, rtol=1e-9)
+
+
+# -- motions -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_rigid_pendulum_that_slides_out_of_its_hinge_moves_as_its_equations_say():
+    # the spaghetti problem: angle and length are free, a motor holds the rod back
+    links = {
+        "pivot": {"joint": {"revolute": {"axis": [0, 0, 1]}}},
+        "rod": {"parent": "pivot", "joint": "feed", "rod": rod(LENGTH, {})},
+    }
+    robot = robot_of(links, gravity=[9.81, 0, 0], actuators={"push": {"joint": {"link": "rod"}}})
+    start, rates, push = {"pivot": 1.0, "rod": 0.1}, {"pivot": 2.0, "rod": -0.5}, -2.0
+    run = so.simulate(robot, 0.6, q0=start, qd0=rates, u=[push], method="bdf", rtol=1e-10, atol=1e-11)
+
+    def slope(_: float, y: np.ndarray) -> list[float]:
+        angle, length, w, v = y
+        turning = -(length**2) * (v * w + 0.5 * 9.81 * np.sin(angle)) / (length**3 / 3.0 + length * RADIUS**2 / 4.0)
+        return [w, v, turning, 0.5 * length * w**2 + 9.81 * np.cos(angle) + push / (DENSITY * AREA * length)]
+
+    exact = solve_ivp(slope, (0.0, 0.6), [1.0, 0.1 + LENGTH, 2.0, -0.5], rtol=1e-11, atol=1e-12, method="DOP853")
+    assert_allclose(run.q[-1] + [0.0, LENGTH], exact.y[:2, -1], rtol=0.0, atol=1e-6)
+    assert np.abs(run.energy().balance).max() < 1e-7 * run.energy().turnover
+
+
+def swinging(kind: str, quadrature: int) -> so.Robot:
+    """A rod that falls from the horizontal."""
+    return robot_of({"rod": {"joint": kind, "rod": rod(LENGTH, {"bending": 2}, quadrature=quadrature)}})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_energy_with_that_of_what_enters_is_balanced_to_the_quadrature(kind):
+    worst = []
+    for n in (8, 16):
+        options = {"method": "bdf", "rtol": 1e-9, "atol": 1e-10}
+        run = so.simulate(swinging(kind, n), 0.6, driven={"rod": "0.15*(1-cos(pi*t))/2"}, **options)
+        worst.append(np.abs(run.energy().balance).max() / run.energy().turnover)
+    assert worst[0] < 5e-5
+    assert worst[0] / worst[1] > 8.0  # of fourth order: 16
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_steps_of_generalized_alpha_are_of_second_order(kind):
+    robot, driven = swinging(kind, 8), {"rod": "0.15*(1-cos(pi*t))/2"}
+    exact = so.simulate(robot, 0.3, driven=driven, method="bdf", rtol=1e-10, atol=1e-11).q[-1]
+    steps = {"method": "generalized-alpha", "rtol": 1e-10, "atol": 1e-12}
+    worst = [np.abs(so.simulate(robot, 0.3, driven=driven, step=h, **steps).q[-1] - exact).max() for h in (1e-3, 5e-4)]
+    assert 3.0 < worst[0] / worst[1] < 5.0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_rod_grows_from_5_to_50_cm_while_it_bends_alike_by_all_methods(kind):
+    thick = {**rod("5 cm", {"bending": 5, "torsion": 2}), "section": {"circle": {"radius": "12 mm"}}}
+    robot, driven = robot_of({"rod": {"joint": kind, "rod": thick}}), {"rod": "0.225*(1-cos(pi*t/2))"}
+    runs = [
+        so.simulate(robot, 2.0, driven=driven, method="bdf", rtol=1e-8, atol=1e-9),
+        so.simulate(robot, 2.0, driven=driven, method="generalized-alpha", step=1e-3),
+    ]
+    assert_allclose(runs[0].q[-1, 0], 0.45)
+    assert_allclose(runs[1].tip()[-1], runs[0].tip()[-1], rtol=0.0, atol=2e-3 * 0.5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_rod_that_is_drawn_out_comes_to_rest_at_the_equilibrium_of_its_length(kind):
+    robot = cantilever(LENGTH, kind).with_values({"materials.rubber.damping": "50 kPa*s"})
+    driven = {"rod": "0.1*smoothstep(t)"}
+    run = so.simulate(robot, 30.0, driven=driven, q0="equilibrium", method="generalized-alpha", rtol=1e-8, atol=1e-11)
+    still = so.statics(robot, driven={"rod": 0.1})
+    assert_allclose(run.q[-1], still.q, rtol=0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize("method", ["bdf", "generalized-alpha"])
+def test_a_motion_that_draws_a_rod_back_wholly_ends_with_one_error(method):
+    with pytest.raises(so.ConvergenceError, match=r"drawn back wholly|nothing is left of the length of 'rod'"):
+        so.simulate(swinging("feed", 8), 1.0, driven={"rod": "-0.25*t"}, method=method)
+    with pytest.raises(so.InputError, match=r"driven\.rod: expected more than -0\.2 m"):
+        so.statics(swinging("feed", 8), driven={"rod": "-25 cm"})
+
+
+# -- what it is not for ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("change", "words"), [
+    ({"rod": None, "body": {"mass": 1, "inertia": [1, 1, 1]}}, "a link with a rod"),
+    ({"rod": rod(0.2, {"bending": 1}, section={"circle": {"radius": ["2 cm", "1 cm"]}})}, "the same section"),
+    ({"rod": rod(0.2, {"bending": 1}, reference={"bending_y": "2*s"})}, "the same section and reference strain"),
+    ({"rod": rod(0.2, {"bending": 1}, reference={"elongation": 1.1})}, "without reference elongation"),
+    ({"rod": {"divisions": [rod(0.2, {"bending": 1})] * 2}}, "a rod of one division"),
+])  # fmt: skip
+def test_other_rods_are_refused(change, words):
+    link = {"joint": "feed", "rod": rod(0.2, {"bending": 1}), **change}
+    with pytest.raises(so.SorosimError, match=words):
+        robot_of({"rod": {name: value for name, value in link.items() if value is not None}})
+
+
+def test_loads_per_length_and_algorithms_for_rods_of_given_length_are_refused():
+    link = {"rod": {"joint": "feed", "rod": rod(0.2, {"bending": 1})}}
+    with pytest.raises(so.SorosimError, match="rods of given length"):
+        robot_of(link, loads={"wind": {"line": {"rod": "rod", "force": [0, 1, 0]}}})
+    braid = {"chamber": {"rod": "rod", "y": 0, "z": 0, "area": "1 cm^2", "stiffening": "0.5 1/bar"}}
+    with pytest.raises(so.SorosimError, match="rods of given length"):
+        robot_of(link, actuators={"jam": braid})
+    robot = robot_of(link)
+    with pytest.raises(so.InputError, match="composite"):
+        robot.forward_dynamics(np.zeros(robot.ndof), np.zeros(robot.ndof), algorithm="articulated")
+    with pytest.raises(so.InputError, match="rods of given lengths"):
+        so.rollout(robot, np.zeros((2, 0)), "1 ms", numbers=["materials.rubber.young"])
+
+
+def test_products_and_mass_matrices_agree_with_matrices(rng):
+    robot = chain("feed")
+    q, qd, _ = random_state(robot, rng)
+    D = robot.forward_dynamics_derivatives(q, qd, u=[0.5, 1.0])
+    dq, dqd, du = rng.normal(size=robot.ndof), rng.normal(size=robot.ndof), rng.normal(size=2)
+    product = robot.forward_dynamics_jvp(q, qd, u=[0.5, 1.0], dq=dq, dqd=dqd, du=du)
+    assert_allclose(product[1], D[1] @ dq + D[2] @ dqd + D[3] @ du, rtol=1e-12)
+    assert_allclose(
+        robot.forward_dynamics(q, qd, u=[0.5, 1.0], algorithm="unit"),
+        robot.forward_dynamics(q, qd, u=[0.5, 1.0], algorithm="composite"), rtol=1e-7,
+    )  # fmt: skip

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from helpers.kinds import BESIDE, CLOSING, COORDINATES, WITH_SPRINGS, WITHOUT_AXIS
+from helpers.kinds import BESIDE, CLOSING, COORDINATES, JOINT_KINDS, WITH_SPRINGS, WITHOUT_AXIS
 from helpers.robots import BASES, random_axis
 from sorosim.model.basis import get_basis
 from sorosim.simulation.simulate import METHODS
@@ -305,7 +305,7 @@ def _hang(draw: Draw, name: str, parent: str, kinds: Sequence[str] = ()) -> dict
         at = draw.pose(0.2)
     if at:
         out["at"] = at
-    kind = draw.pick(kinds or (["fixed"] * (6 if not parent else 3) + list(COORDINATES)))
+    kind = draw.pick(kinds or (["fixed"] * (6 if not parent else 3) + list(JOINT_KINDS)))
     if draw.links and kind == "free" and draw.chance(0.7):
         kind = "revolute"
     draw.joints[name] = kind

@@ -104,6 +104,14 @@ def touching(obstacle):
     return surface.map(lambda contact: with_parts(loads={"new": contact}))
 
 
+def beside(joint):
+    """What a link has beside a joint."""
+    if not joint.changes_length:
+        return {"body": None}
+    rod = Rod(0.2, sorosim.Circle(0.01), RUBBER, Strain(bending=1))
+    return {"body": rod, "frames": {}, "visual": None}
+
+
 def drawn(shape):
     return parts(shape, KNOWN).flatmap(lambda one: parts(Visual, KNOWN, shape=one)).map(lambda one: [one])
 
@@ -111,7 +119,7 @@ def drawn(shape):
 def robots(kind, name):
     """Robots with a part of a kind."""
     of = {
-        "joint": lambda: parts(JOINTS.get(name), KNOWN).flatmap(lambda one: link(joint=one, body=None)),
+        "joint": lambda: parts(JOINTS.get(name), KNOWN).flatmap(lambda one: link(joint=one, **beside(one))),
         "section": lambda: rod_of(parts(SECTIONS.get(name), KNOWN)).flatmap(
             lambda one: link(body=one, frames={}, visual=None)
         ),

@@ -26,7 +26,7 @@ def holes() -> tuple[np.ndarray, np.ndarray]:
 
 
 def end_of_leg(start: np.ndarray, base: np.ndarray, length: float) -> tuple[np.ndarray, ...]:
-    """Position, rotation, force and moment at the end of a leg that starts with a force and a moment (6,), world axes."""
+    """Position, rotation, force and moment at the end of a leg that starts with a force and a moment (6,)."""
     stiffness = np.array([SHEAR * 2.0 * INERTIA, YOUNG * INERTIA, YOUNG * INERTIA])
 
     def slope(_: float, y: np.ndarray) -> np.ndarray:
@@ -83,7 +83,10 @@ def shoot(lengths: np.ndarray, load: np.ndarray, height: float) -> np.ndarray:
 @pytest.mark.parametrize("case", range(3))
 def test_the_plate_is_where_kirchhoff_s_equations_have_it(case, rng):
     robot = so.load("continuum_stewart", set={"parameters.order": 9, "parameters.points": 80})
-    feeds, load = rng.uniform(-0.02, 0.04, 6), [np.zeros(3), np.array([0.0, 0.0, -1.5]), np.array([0.5, -0.3, 0.4])][case]
+    feeds, load = (
+        rng.uniform(-0.02, 0.04, 6),
+        [np.zeros(3), np.array([0.0, 0.0, -1.5]), np.array([0.5, -0.3, 0.4])][case],
+    )
     loaded = robot.with_loads(push=so.Wrench("plate", force=tuple(load)))
     eq = so.statics(loaded, driven=dict(zip(LEGS, map(float, feeds), strict=True)))
     found = shoot(LENGTH + feeds, load, eq.tip("plate")[2])

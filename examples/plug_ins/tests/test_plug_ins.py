@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sorosim_examples.gust import CompiledGust, Gust
-from sorosim_examples.muscle import McKibben
+from sorosim_examples.muscle import BraidedMuscle
 from sorosim_examples.waves import HalfWaves
 
 import sorosim
@@ -32,7 +32,7 @@ def test_without_wind_a_gust_is_drag_which_brakes_and_does_not_know_the_world(sa
 
 
 def test_a_muscle_keeps_the_contract_of_actuators(sail):
-    muscle = McKibben("mast", 5e-5, z=0.006, damping=0.5)
+    muscle = BraidedMuscle("mast", 5e-5, z=0.006, damping=0.5)
     assert check_actuator(muscle, sail, name="muscle", inputs=(0.0, 2e4)).worst < 1e-8
 
 
@@ -55,7 +55,7 @@ def test_a_gust_bends_the_mast_to_lee_and_is_over(sail):
 
 
 def test_a_muscle_bends_the_mast_to_its_side(sail):
-    straight = sorosim.load(SAIL, set={"actuators.muscle.mckibben.z": "-6 mm"})
+    straight = sorosim.load(SAIL, set={"actuators.muscle.braided_muscle.z": "-6 mm"})
     one, other = (sorosim.statics(robot, u={"muscle": 2e4}).tip("plate")[0] for robot in (sail, straight))
     assert one * other < 0.0
 

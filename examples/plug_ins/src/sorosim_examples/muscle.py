@@ -1,4 +1,4 @@
-"""An actuator inside rods: a McKibben muscle along a rod."""
+"""An actuator inside rods: a McKibben muscle along a rod, with friction in its braid."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -11,7 +11,7 @@ from sorosim.lie.so3 import skew
 
 
 @dataclass(frozen=True)
-class McKibben:
+class BraidedMuscle:
     """A braided tube beside the axis of a rod; its input is the pressure in it [Pa].
 
     Its tension is p A (3 lambda^2 / tan^2 a - 1 / sin^2 a) + c dlambda/dt (Chou and Hannaford, 1996), lambda its
@@ -56,11 +56,11 @@ class McKibben:
         # E xi is the tangent of the muscle by arclength of the rod, in the axes of the section
         E = np.hstack([-skew(np.array([0.0, self.y, self.z])), np.eye(3)])
         a, b = 3.0 / np.tan(self.braid_angle) ** 2, 1.0 / np.sin(self.braid_angle) ** 2
-        return BoundMcKibben(E, self.area * a, self.area * b, self.damping)
+        return BoundBraidedMuscle(E, self.area * a, self.area * b, self.damping)
 
 
 @dataclass(frozen=True, eq=False)
-class BoundMcKibben:
+class BoundBraidedMuscle:
     """The same at its sections."""
 
     E: np.ndarray  # (3, 6)
