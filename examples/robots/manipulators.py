@@ -93,3 +93,12 @@ run.still("soft_pendubot.png", t=[0.0, 0.5, 1.0, 1.5], view="side", **LOOK)
 run = sorosim.simulate(sorosim.load("vine"))
 print(f"{run.robot.name}: its tip comes {100 * np.linalg.norm(run.tip(), axis=1).max():.0f} cm away")
 run.still("vine.png", t=[0.0, 4.0, 8.0, 10.0], trails=True, **LOOK)
+
+# %%
+# Concentric tubes, turned and inserted at their bases, lean on a post. They have equilibria, no motion.
+
+robot = sorosim.load("concentric_tubes")
+turned = sorosim.statics(robot)
+inserted = sorosim.statics(robot, driven={"robot.inner.rotation": "90 deg", "robot.inner.insertion": "3 cm"})
+print(f"{robot.name}: turning and inserting moves the tip by {1e3 * np.linalg.norm(turned.tip() - inserted.tip()):.0f} mm")
+turned.still("concentric_tubes.png", **LOOK)

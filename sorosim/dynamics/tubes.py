@@ -45,12 +45,12 @@ def add_spin(engine: Engine, q: Array, mass: Array) -> None:
             for i in list(block.sections[k].twist)[1:]:
                 tube = tubes.members[i]
                 turn = block.angles(i, k, (link.X[at] - piece.start) / piece.division.length)
-                spin = tube.material.density * tube.properties.Jp * link.weight[at][:, None] * turn
+                spin = 2.0 * tube.material.density * tube.moment * link.weight[at][:, None] * turn
                 own += along.T @ spin
                 mass[first : first + block.n] += spin.T @ along
                 own[first : first + block.n] += turn.T @ spin
         for tube, base in zip(tubes.members, block.base, strict=True):
             if tube.behind:  # at the distance x from where it is held it turns by rotation + x transmission/behind
                 at = np.array(base) + first
-                spin = tube.material.density * tube.properties.Jp * tube.behind
+                spin = 2.0 * tube.material.density * tube.moment * tube.behind
                 mass[np.ix_(at, at)] += spin * np.array([[1.0, 0.5], [0.5, 1.0 / 3.0]])

@@ -17,7 +17,7 @@ from sorosim.kernels.tubes import TubeLaws, tube_energy, tube_forces
 
 @by_reference
 class Elastic(NamedTuple):
-    """Stiffness and damping of each block of coordinates, one after the other, row by row; laws of joints, sections, tubes."""
+    """Stiffness and damping of each block of coordinates, one after the other, row by row; laws of joints and rods."""
 
     stiffness: np.ndarray  # (sum n_i^2,)
     damping: np.ndarray  # (sum n_i^2,)

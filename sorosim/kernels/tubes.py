@@ -18,11 +18,11 @@ from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy
 from sorosim.kernels.tree import BLOCK_COLUMN, BLOCK_N, SQUARE
 
 # columns of TubeLaws.stretch: block, its first coordinate there, how many; how many move its ends; place in value and
-# in index. Values: length in the file, stiffness k of each coordinate [N m^2], what the length changes by each that
-# moves an end; index: of these
+# in columns. Values: length in the file, stiffness k of each coordinate [N m^2], what the length changes by each that
+# moves an end; columns: of these
 STRETCH_BLOCK, STRETCH_FIRST, STRETCH_N, STRETCH_ENDS, STRETCH_AT, STRETCH_INDEX = range(6)
 # columns of TubeLaws.bend: block, first coordinate of bending, how many for each axis; on how many the angle depends;
-# place in value and in index. Values: W B u* (2), basis of bending, what alpha changes by each; index: of these
+# place in value and in columns. Values: W B u* (2), basis of bending, what alpha changes by each; columns: of these
 BEND_BLOCK, BEND_FIRST, BEND_N, BEND_ANGLES, BEND_AT, BEND_INDEX = range(6)
 
 
@@ -33,7 +33,7 @@ class TubeLaws(NamedTuple):
     stretch: np.ndarray  # (n, 6) int: columns named above
     bend: np.ndarray  # (n, 6) int: columns named above
     value: np.ndarray  # flat
-    index: np.ndarray  # flat, int: coordinates of a block
+    columns: np.ndarray  # flat, int: coordinates of a block
 
 
 @kernel_in_place
@@ -43,7 +43,7 @@ def section_length(tree, laws, k, q):
     c0, at = tree.block[row[STRETCH_BLOCK], BLOCK_COLUMN], row[STRETCH_AT]
     rates, length = at + 1 + row[STRETCH_N], laws.value[at]
     for i in range(row[STRETCH_ENDS]):
-        length += laws.value[rates + i] * q[c0 + laws.index[row[STRETCH_INDEX] + i]]
+        length += laws.value[rates + i] * q[c0 + laws.columns[row[STRETCH_INDEX] + i]]
     return length if length.real > 0.0 else length * np.nan
 
 
@@ -58,7 +58,7 @@ def preferred_bending(tree, laws, k, q):
         w_y += laws.value[at + 2 + i] * q[first + i]
         w_z += laws.value[at + 2 + i] * q[first + n + i]
     for i in range(row[BEND_ANGLES]):
-        alpha += laws.value[angles + i] * q[c0 + laws.index[row[BEND_INDEX] + i]]
+        alpha += laws.value[angles + i] * q[c0 + laws.columns[row[BEND_INDEX] + i]]
     c, s, a, b = np.cos(alpha), np.sin(alpha), laws.value[at], laws.value[at + 1]
     return w_y, w_z, c * a - s * b, s * a + c * b
 
@@ -94,16 +94,16 @@ def add_stretch(tree, laws, k, q, derivatives, ws, tau):
         if derivatives:
             ws.internal[0, square + (own + i) * (size + 1)] -= softer * stiffness
             for j in range(ends):
-                e = laws.index[row[STRETCH_INDEX] + j]
+                e = laws.columns[row[STRETCH_INDEX] + j]
                 slope = laws.value[rates + j] * stiffness * x / (length * length)
                 ws.internal[0, square + (own + i) * size + e] += slope
                 ws.internal[0, square + e * size + own + i] += slope
     for i in range(ends):
-        e, rate = laws.index[row[STRETCH_INDEX] + i], laws.value[rates + i] / (length * length)
+        e, rate = laws.columns[row[STRETCH_INDEX] + i], laws.value[rates + i] / (length * length)
         tau[c0 + e] += 0.5 * rate * twice
         if derivatives:
             for j in range(ends):
-                other = laws.index[row[STRETCH_INDEX] + j]
+                other = laws.columns[row[STRETCH_INDEX] + j]
                 ws.internal[0, square + e * size + other] -= rate * laws.value[rates + j] * twice / length
 
 
@@ -123,18 +123,18 @@ def add_bend(tree, laws, k, q, derivatives, ws, tau):
         tau[c0 + z] += phi * e_z
         if derivatives:
             for j in range(angles):
-                a, slope = laws.index[index + j], phi * laws.value[slopes + j]
+                a, slope = laws.columns[index + j], phi * laws.value[slopes + j]
                 ws.internal[0, square + y * size + a] -= slope * e_z
                 ws.internal[0, square + a * size + y] -= slope * e_z
                 ws.internal[0, square + z * size + a] += slope * e_y
                 ws.internal[0, square + a * size + z] += slope * e_y
     for i in range(angles):
-        a = laws.index[index + i]
+        a = laws.columns[index + i]
         tau[c0 + a] += laws.value[slopes + i] * moment
         if derivatives:
             for j in range(angles):
                 slope = laws.value[slopes + i] * laws.value[slopes + j]
-                ws.internal[0, square + a * size + laws.index[index + j]] -= slope * energy
+                ws.internal[0, square + a * size + laws.columns[index + j]] -= slope * energy
 
 
 @kernel_lazy("tubes")

@@ -345,8 +345,8 @@ class _Builder:
                 rows += [(b, *row[:-2], row[-2] + len(value), row[-1] + len(index)) for row in own]
             value += block.value
             index += block.index
-        integers = [np.array(rows, dtype=np.int64).reshape(-1, 6) for rows in (stretch, bend)]
-        return TubeLaws(*integers, np.array(value, dtype=number_type()), np.array(index, dtype=np.int64))
+        rows_of = [np.array(rows, dtype=np.int64).reshape(-1, 6) for rows in (stretch, bend)]
+        return TubeLaws(rows_of[0], rows_of[1], np.array(value, dtype=number_type()), np.array(index, dtype=np.int64))
 
     def add_length(self, joint: Joint, division: Division, K: Array, D: Array) -> None:
         """The coordinate of a rod's length, with the blocks of the joint and of its strains (docs/theory.md, 19)."""

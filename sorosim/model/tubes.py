@@ -24,7 +24,7 @@ from sorosim.errors import ModelError
 from sorosim.model.basis import Strain
 from sorosim.model.material import Material
 from sorosim.model.rod import Division, MaterialOf
-from sorosim.model.section import HollowCircle, SectionProperties
+from sorosim.model.section import Circle, HollowCircle
 
 # degree of bending and twist over a section, as Legendre polynomials
 ORDER = 2
@@ -88,22 +88,25 @@ class Tube(Declared, title="Concentric tubes"):
         left = self.length - self.insertion
         return left if self.transmission == "elastic" and left.real > MERGE * self.length.real else 0.0
 
-    @cached_property
-    def properties(self) -> SectionProperties:
-        """Area integrals, numbers."""
-        r, hole = self.radius, self.inner_radius
-        area, moment = np.pi * (r**2 - hole**2), 0.25 * np.pi * (r**4 - hole**4)
-        return SectionProperties(area, moment, moment, 2.0 * moment, 2.0 * moment, 1.0, 1.0)
+    @property
+    def area(self) -> Any:
+        """Area of the section [m^2]."""
+        return np.pi * (self.radius**2 - self.inner_radius**2)
+
+    @property
+    def moment(self) -> Any:
+        """Second moment of area about an axis of the section [m^4], half the polar one."""
+        return 0.25 * np.pi * (self.radius**4 - self.inner_radius**4)
 
     @property
     def bending_stiffness(self) -> Any:
         """E I [N m^2]."""
-        return self.material.young * self.properties.Iy
+        return self.material.young * self.moment
 
     @property
     def twist_stiffness(self) -> Any:
         """G J [N m^2]."""
-        return self.material.shear_modulus * self.properties.Jt
+        return 2.0 * self.material.shear_modulus * self.moment
 
     @property
     def marks(self) -> tuple[Any, ...]:
@@ -142,8 +145,8 @@ class TubeSection(Division):
     def of(cls, length: Any, tubes: tuple[Tube, ...]) -> TubeSection:
         """The section of a length where these tubes are."""
         outer, inner = tubes[0], tubes[-1]
-        section = HollowCircle(radius=outer.radius, inner_radius=inner.inner_radius) if inner.inner_radius else (
-            HollowCircle(radius=outer.radius, inner_radius=1e-3 * inner.radius))  # fmt: skip
+        hole = inner.inner_radius
+        section = HollowCircle(radius=outer.radius, inner_radius=hole) if hole else Circle(radius=outer.radius)
         strain = Strain(torsion=ORDER, bending=ORDER)
         made = {"length": length, "section": section, "material": outer.material, "strain": strain}
         out = cls.make(made | {"quadrature": ORDER + 1})
@@ -156,14 +159,14 @@ class TubeSection(Division):
 
     def line_inertia(self, X: ArrayLike) -> Array:
         def line(tube: Tube) -> list[Any]:
-            a = tube.properties
-            return [tube.material.density * part for part in (a.Jp, a.Iy, a.Iz, a.A, a.A, a.A)]
+            own = 2.0 * tube.moment, tube.moment, tube.moment, tube.area, tube.area, tube.area
+            return [tube.material.density * part for part in own]
 
         return self._sum(X, line)
 
     def line_stiffness(self, X: ArrayLike) -> Array:
         def line(tube: Tube) -> list[Any]:
-            E, G, A = tube.material.young, tube.material.shear_modulus, tube.properties.A
+            E, G, A = tube.material.young, tube.material.shear_modulus, tube.area
             return [tube.twist_stiffness, tube.bending_stiffness, tube.bending_stiffness, E * A, G * A, G * A]
 
         return self._sum(X, line)
@@ -431,4 +434,4 @@ def _integrals(x: Array) -> Array:
     """Integrals (n_x, ORDER + 1) of the polynomials of `Strain` from 0 to x: (P_{j+1} - P_{j-1})/(4 j + 2)."""
     values = legendre.legvander(2.0 * x - 1.0, ORDER + 1)
     before = np.concatenate([-np.ones((len(x), 1)), values[:, :ORDER]], axis=1)
-    return (values[:, 1:] - before) / (4.0 * np.arange(ORDER + 1) + 2.0)
+    return np.asarray((values[:, 1:] - before) / (4.0 * np.arange(ORDER + 1) + 2.0))

@@ -194,7 +194,11 @@ links:
       outer:
         {length: 20 cm, radius: 1.2 mm, inner_radius: 1 mm, material: nitinol, curves: [{length: 20 cm, bending_y: $k}]}
       inner:
-        {length: 20 cm, radius: 0.9 mm, inner_radius: 0.7 mm, material: nitinol, curves: [{length: 20 cm, bending_y: $k}]}
+        length: 20 cm
+        radius: 0.9 mm
+        inner_radius: 0.7 mm
+        material: nitinol
+        curves: [{length: 20 cm, bending_y: $k}]
 """
     moments = np.array([r**4 - hole**4 for r, hole in ((1.2e-3, 1e-3), (0.9e-3, 0.7e-3))])
     bending, twist = 50e9 * 0.25 * np.pi * moments, 19e9 * 0.5 * np.pi * moments
