@@ -199,10 +199,12 @@ def _check_lengths(robot: Robot, values: Mapping[str, float]) -> None:
                 link.link.rod.check_moved(moves)
             except ModelError as error:
                 raise error.inside(f"driven.{link.link.name}") from None
-            if np.any(robot.engine.gravity) and any(moves.values()):
-                expected = "tubes without weight, whose length beyond the plate changes"
-                hint = "set gravity to zero, or change the insertions in the file (robot.with_values)"
-                raise InputError(f"driven.{link.link.name}", expected, "gravity", hint)
+            loads = (name for name, load in robot.description.loads.items() if _acts_along(load, link.link.name))
+            acting = "gravity" if np.any(robot.engine.gravity) else next(loads, "")
+            if acting and any(moves.values()):
+                expected = "nothing that acts per length of tubes whose length beyond the plate changes"
+                hint = "leave it out, or change the insertions in the file (robot.with_values)"
+                raise InputError(f"driven.{link.link.name}", expected, acting, hint)
     fed = (link for link in layout.links.values() if link.link.joint.changes_length)
     lengths = {piece.ends[0][0]: piece for link in fed for piece in link.pieces}
     for name, value in values.items():
@@ -210,6 +212,12 @@ def _check_lengths(robot: Robot, values: Mapping[str, float]) -> None:
         if piece is not None and not value > -piece.division.length:
             expected = f"more than {-piece.division.length:g} m, where the rod has no length"
             raise InputError(f"driven.{name}", expected, f"{value:g} m")
+
+
+def _acts_along(load: Any, rod: str) -> bool:
+    """Whether a load acts per length of a rod."""
+    links = getattr(load, "links", ())
+    return rod == getattr(load, "rod", "") or links is None or rod in links  # a fluid without links is around all
 
 
 def state_of(system: StaticSystem, solution: StaticSolution) -> dict[str, Any]:

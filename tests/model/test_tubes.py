@@ -114,7 +114,7 @@ def test_weight_is_that_of_all_tubes() -> None:
     area = [np.pi * (r**2 - hole**2) for r, hole in ((1.2e-3, 1e-3), (0.9e-3, 0.7e-3))]
     mass = 6450.0 * (0.13 * area[0] + 0.2 * area[1])
     assert float(one.engine.tree.inertia[:, 3, 3].sum()) == pytest.approx(mass, rel=1e-12)
-    with pytest.raises(so.InputError, match="tubes without weight"):
+    with pytest.raises(so.InputError, match="nothing that acts per length of tubes"):
         so.statics(one, driven={"r.inner.insertion": 0.01})
 
 
@@ -173,3 +173,16 @@ def test_a_file_says_the_same_when_it_is_written(tmp_path) -> None:
     changed = again.with_values({"materials.material.young": "60 GPa", "links.r.tubes.inner.insertion": "21 cm"})
     assert changed.links[0].rod.members[0].material.young == 60e9
     assert changed.links[0].rod.length == pytest.approx(0.21)
+
+
+def test_a_load_along_tubes_is_a_weight() -> None:
+    one = so.Tubes({"inner": so.Tube(0.3, 0.9e-3, 0.7e-3, NITINOL, curves=[so.Curve(0.1, bending_y=10.0)])})
+    line = 6450.0 * np.pi * (0.9e-3**2 - 0.7e-3**2)
+    loaded = robot(one, along=so.LineLoad(rod="r", force=(0.0, 0.0, -9.81 * line)))
+    assert_allclose(so.statics(loaded).tip(), so.statics(robot(one, gravity=-9.81)).tip(), atol=1e-12)
+
+
+def test_tendons_in_tubes_are_refused() -> None:
+    link = so.Link("r", tubes())
+    with pytest.raises(so.ModelError, match="a rod, for actuators inside"):
+        so.Robot(so.Description("r", (link,), actuators={"cable": so.Tendon("r", y=0.0, z=0.0)}))
