@@ -15,12 +15,11 @@ from sorosim.actuation.base import input_unit
 from sorosim.actuation.tendon import Tendon
 from sorosim.arrays import Array, IntArray, Mask
 from sorosim.declare import Quantity
-from sorosim.dynamics import arguments, energies, forward
+from sorosim.dynamics import arguments, energies, forward, tubes
 from sorosim.dynamics.constraints import complete_motion
 from sorosim.dynamics.contact_event import ContactEvent
 from sorosim.dynamics.joint_wrench import joint_wrench
 from sorosim.dynamics.linearization import linearize
-from sorosim.dynamics.tubes import mass_matrix
 from sorosim.engine import records
 from sorosim.engine.engine import Engine
 from sorosim.engine.inputs import Motion, Partition, driven_motion, driven_signals
@@ -297,7 +296,7 @@ class Robot:
     def mass_matrix(self, q: Values) -> Array:
         """Mass matrix (ndof, ndof) at q."""
         self.engine.check_motion()
-        return mass_matrix(self.engine, self.coordinates(q))
+        return tubes.mass_matrix(self.engine, self.coordinates(q))
 
     def inverse_dynamics(self, q: Values, qd: Values, *, qdd: Values, t: Number = 0.0) -> Array:
         """Generalised forces tau = M qdd - F that produce a motion, O(n) (docs/theory.md, 4).
@@ -317,15 +316,12 @@ class Robot:
             Conjugate to the coordinates. [N m, N]
         """
         state = self.coordinates(q), self.coordinates(qd, "qd", order=1), self.coordinates(qdd, "qdd", order=2)
-        if np.any(state[1:]):
-            self.engine.check_motion()
         return self.engine.evaluate(task.INVERSE, *state, self.inputs(None), self._time(t)).tau
 
     def inverse_dynamics_derivatives(
         self, q: Values, qd: Values, *, qdd: Values, t: Number = 0.0
     ) -> records.InverseDynamicsDerivatives:
         """Inverse dynamics and its derivatives by q, qd and qdd (the mass matrix); see `inverse_dynamics`."""
-        self.engine.check_motion()
         state = self.coordinates(q), self.coordinates(qd, "qd", order=1), self.coordinates(qdd, "qdd", order=2)
         out = self.engine.evaluate(task.INVERSE_DERIVATIVES, *state, self.inputs(None), self._time(t))
         return records.InverseDynamicsDerivatives(out.tau, out.by_q, out.by_qd, out.mass)
@@ -474,10 +470,7 @@ class Robot:
 
     def energy(self, q: Values, qd: Values) -> records.Energy:
         """Kinetic, elastic and gravitational energy [J]."""
-        state = self.coordinates(q), self.coordinates(qd, "qd", order=1)
-        if np.any(state[1]):
-            self.engine.check_motion()
-        return records.Energy(*energies.energy(self.engine, *state))
+        return records.Energy(*energies.energy(self.engine, self.coordinates(q), self.coordinates(qd, "qd", order=1)))
 
     def contacts(self, q: Values, qd: Values | None = None) -> records.Contacts:
         """Contacts in a state: where, how deep, with which force, sliding how fast.

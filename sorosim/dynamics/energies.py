@@ -21,6 +21,8 @@ from sorosim.kernels.loop_joint import N_LAWS, REST, STIFFNESS
 
 def energy(engine: Engine, q: Array, qd: Array) -> tuple[float, float, float]:
     """Kinetic (with added mass), elastic (with that of contacts) and gravitational energy [J]."""
+    if qd.any():
+        engine.check_motion()
     engine.sweep(q, qd, POSES)
     kinetic, potential = energies(engine.tree, engine.gravitational_inertia, engine.gravity, engine.workspace)
     if engine.flows:

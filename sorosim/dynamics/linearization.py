@@ -40,8 +40,6 @@ def linearize(engine: Engine, q: Array, qd: Array, u: Array, rows: IntArray, sti
 
     stiffness : (n_rows, n_rows) of the tree in place of its own; without it the balance of forces is checked.
     """
-    if qd.any():
-        engine.check_motion()
     out, multiplier = balanced(engine, q, qd, u, rows)
     check_inserted(engine, rows)
     add_spin(engine, q, out.mass)

@@ -289,6 +289,10 @@ class Engine:
 
         Raises ModelError naming the coordinate when forward dynamics meets a singular mass matrix.
         """
+        if self.layout.held and (
+            what & task.ACCELERATIONS or what == task.INVERSE_DERIVATIVES or qd.any() or qdd.any()
+        ):
+            self.check_motion()
         n, m = self.ndof, self.n_actuators
         # what `entry` relies on
         q, qd = np.ascontiguousarray(q, dtype=float), np.ascontiguousarray(qd, dtype=float)

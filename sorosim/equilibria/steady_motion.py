@@ -150,7 +150,6 @@ class SteadySystem(StaticSystem):
         self, robot: Robot, rest: Equilibrium, driven: Mapping[str, float], rates: Mapping[str, float]
     ) -> None:  # fmt: skip
         super().__init__(robot, rest.u, driven, begin=(rest.q, rest.u))
-        robot.engine.check_motion()
         self.rates = np.zeros(robot.ndof)
         for name, rate in rates.items():
             self.rates[robot.engine.layout.coordinate(name, "rates")] = rate

@@ -185,4 +185,4 @@ def test_a_load_along_tubes_is_a_weight() -> None:
 def test_tendons_in_tubes_are_refused() -> None:
     link = so.Link("r", tubes())
     with pytest.raises(so.ModelError, match="a rod, for actuators inside"):
-        so.Robot(so.Description("r", (link,), actuators={"cable": so.Tendon("r", y=0.0, z=0.0)}))
+        so.Robot(so.Description("r", (link,), actuators={"cable": so.Tendon((so.RouteSegment("r", y=0.0, z=0.0),))}))
