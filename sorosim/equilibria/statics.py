@@ -11,7 +11,6 @@ import numpy as np
 from sorosim.arrays import Array
 from sorosim.declare import Integer
 from sorosim.dynamics.arguments import by_coordinate
-from sorosim.dynamics.tubes import mass_matrix
 from sorosim.engine.loading import StickState
 from sorosim.equations import failure
 from sorosim.equations.callbacks import StaticCallbacks
@@ -21,6 +20,7 @@ from sorosim.equations.system import StaticSystem
 from sorosim.equilibria.along_tree import solve_along_tree
 from sorosim.equilibria.assembly import close_if_possible, open_loops
 from sorosim.errors import ConvergenceError, InputError, ModelError
+from sorosim.kernels import evaluate as task
 from sorosim.model.tubes import Tubes
 from sorosim.options import StaticsArguments, checked
 from sorosim.results.result import Equilibrium, InitialState, Run
@@ -308,9 +308,11 @@ def _rounding_of_weight(system: StaticSystem, q: Array) -> Array:
     By the inequality of Cauchy and Schwarz no part of a weight m g is larger than g sqrt(m M_ii).
     """
     robot, out = system.robot, np.zeros(system.n_free + len(system.rows))
-    if not robot.description.loads:
+    if not (robot.description.loads and np.any(robot.engine.gravity)):
         return out
-    inertia = np.diag(mass_matrix(robot.engine, q))[system.partition.free]
+    zero = np.zeros_like(q)
+    mass = robot.engine.evaluate(task.MASS, q, zero, zero.copy(), robot.inputs(None)).mass
+    inertia = np.diag(mass)[system.partition.free]
     weight = float(np.linalg.norm(robot.engine.gravity)) * np.sqrt(total_mass(robot) * np.maximum(inertia, 0.0))
     out[: system.n_free] = ROUNDING * weight
     return out
