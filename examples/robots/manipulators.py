@@ -93,3 +93,13 @@ run.still("soft_pendubot.png", t=[0.0, 0.5, 1.0, 1.5], view="side", **LOOK)
 run = sorosim.simulate(sorosim.load("vine"))
 print(f"{run.robot.name}: its tip comes {100 * np.linalg.norm(run.tip(), axis=1).max():.0f} cm away")
 run.still("vine.png", t=[0.0, 4.0, 8.0, 10.0], trails=True, **LOOK)
+
+# %%
+# Concentric tubes, turned and inserted at their bases, lean on a post. They have equilibria, no motion.
+
+robot = sorosim.load("concentric_tubes")
+turned = sorosim.statics(robot)
+inserted = sorosim.statics(robot, driven={"robot.inner.rotation": "90 deg", "robot.inner.insertion": "3 cm"})
+way = 1e3 * np.linalg.norm(turned.tip() - inserted.tip())
+print(f"{robot.name}: turning and inserting the inner one moves its tip by {way:.0f} mm")
+turned.still("concentric_tubes.png", **LOOK)

@@ -19,6 +19,7 @@ from sorosim.kernels import rod_actuators as kernel
 from sorosim.model.compile import MERGE, Layout, LinkLayout, Piece
 from sorosim.model.profile import place_jets
 from sorosim.model.span import RodName, check_span, end_key, start_key
+from sorosim.model.tubes import Tubes
 from sorosim.registry import SECTIONS
 from sorosim.signals.expressions import Expression
 
@@ -155,6 +156,8 @@ def rod_of(where: str, name: str, layout: Layout) -> LinkLayout:
     if link is None or link.link.rod is None:
         rods = [other for other, its in layout.links.items() if its.link.rod is not None]
         raise ModelError(where, "the name of a link with a rod", f"'{name}'", nearest(name, rods))
+    if isinstance(link.link.body, Tubes):
+        raise ModelError(where, "a rod, for actuators inside", f"the concentric tubes '{name}'")
     return link
 
 

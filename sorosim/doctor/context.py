@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from sorosim.arrays import Array, IntArray, Mask
+from sorosim.dynamics.tubes import mass_matrix
 from sorosim.engine.inputs import Partition, driven_motion, input_motion
 from sorosim.equations.contact_check import total_mass
 from sorosim.equations.failure import ROUNDING
@@ -68,8 +69,8 @@ class CheckContext:
 
     @cached_property
     def places(self) -> list[Place]:
-        """All divisions of all rods."""
-        return list(places(self.robot))
+        """All divisions of all rods; not of concentric tubes, whose sections and bases nobody chose."""
+        return [place for place in places(self.robot) if isinstance(place.link.body, Rod)]
 
     @cached_property
     def extent(self) -> float:
@@ -120,7 +121,7 @@ class CheckContext:
     @cached_property
     def mass_matrix(self) -> Array:
         """At the start (ndof, ndof)."""
-        return np.asarray(self._at_start(task.MASS).mass)
+        return mass_matrix(self.robot.engine, self.robot.initial_q)
 
     @cached_property
     def stiffness(self) -> Array:
@@ -325,7 +326,7 @@ class CheckContext:
             return ()
         linear, slowest = self.linearization, float(self.frequencies.min())
         x = linear.modes if len(linear.lam) else linear.Z @ linear.modes  # phi^T M phi = 1
-        momentum = self._evaluate(task.MASS, linear.q).mass @ x
+        momentum = mass_matrix(self.robot.engine, linear.q) @ x
         z, K = linear.Z.T @ x, self.elastic_stiffness(linear.q)[np.ix_(self._of_rods, self._of_rods)]
         found: list[Oscillation] = []
         whole: list[Oscillation] = []
@@ -369,7 +370,9 @@ def variant(robot: Robot, **changes: Any) -> Robot:
 
 def with_divisions(robot: Robot, change: Callable[[Division], Division]) -> Robot:
     """The robot with other divisions of its rods."""
-    bodies = [link.body if link.rod is None else Rod(tuple(map(change, link.rod.divisions))) for link in robot.links]
+    bodies = [
+        Rod(tuple(map(change, link.rod.divisions))) if isinstance(link.rod, Rod) else link.body for link in robot.links
+    ]
     links = tuple(replace(link, body=body) for link, body in zip(robot.links, bodies, strict=True))
     return variant(robot, links=links)
 

@@ -21,6 +21,8 @@ from sorosim.kernels.loop_joint import N_LAWS, REST, STIFFNESS
 
 def energy(engine: Engine, q: Array, qd: Array) -> tuple[float, float, float]:
     """Kinetic (with added mass), elastic (with that of contacts) and gravitational energy [J]."""
+    if qd.any():
+        engine.check_motion()
     engine.sweep(q, qd, POSES)
     kinetic, potential = energies(engine.tree, engine.gravitational_inertia, engine.gravity, engine.workspace)
     if engine.flows:
@@ -185,8 +187,8 @@ def influx(engine: Engine, q: Array, qd: Array) -> Array:
     """Energy per length of the material that enters rods whose length is a coordinate, as forces (k, ndof) along it."""
     out = np.zeros_like(q)
     for link in engine.layout.links.values():
-        for piece in (piece for piece in link.pieces if piece.length_column >= 0):
-            joint, division, e = link.link.joint, piece.division, piece.length_column
+        for piece in (piece for piece in link.pieces if link.link.joint.changes_length):
+            joint, division, e = link.link.joint, piece.division, piece.ends[0][0]
             tip = joint.material_rate(np.ones(1))[0] != 0.0  # where it enters: at the tip, or at the base
             X, rate = (division.length, joint.material_rate(np.ones(1))[0]) if tip else (0.0, 1.0)
             at, node = np.array([X]), link.nodes[[-1 if tip else 0]]

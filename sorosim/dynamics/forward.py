@@ -174,6 +174,7 @@ def choose_algorithm(
     engine: Engine, name: str | None, table: Mapping[str, object], fastest: Mapping[int, str], *, closes: bool = True
 ) -> str:
     """The algorithm of that name, by default the fastest one; `closes`: whether loops stay closed (InputError)."""
+    engine.check_motion()
     looped = closes and len(engine.loops.row) > 0
     if name is None:
         return (

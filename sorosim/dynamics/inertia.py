@@ -30,7 +30,8 @@ def check_inertia(engine: Engine, q: Array, rows: IntArray, mass: Array) -> None
         if failed:
             raise ModelError("mass matrix", "one that is positive definite with loops closed", "a singular one")
         return
-    if failed or (np.diag(factor) ** 2 <= CLEARLY_REGULAR * np.diag(mass)).any():
+    # the tree knows no inertia of tubes that turn in each other: here it has been added to the mass matrix
+    if not layout.held and (failed or (np.diag(factor) ** 2 <= CLEARLY_REGULAR * np.diag(mass)).any()):
         # names the coordinate, or finds none
         zero, none = engine.zero_rates, np.zeros(engine.n_actuators)
         engine.inertial.evaluate(task.FORWARD, q, zero, zero.copy(), none, known=known)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sorosim.model.compile import Layout
+from sorosim.model.tubes import Tubes
 
 
 def only_pulls(actuator: Any) -> bool:
@@ -21,5 +22,10 @@ def natural_bounds(layout: Layout, actuators: Mapping[str, Any], name: str) -> t
         return (0.0 if only_pulls(actuators[name]) else -np.inf), np.inf
     column = layout.coordinate(name, "free")
     link = next(one for one in layout.links.values() if one.column <= column < one.column + one.n)
+    if isinstance(link.link.body, Tubes):  # from the plate to where its tube is held
+        block, own = link.link.body.block, column - link.column - link.n_joint
+        if own in block.insertion:
+            tube = link.link.body.members[block.insertion.index(own)]
+            return -float(tube.insertion), float(tube.length - tube.insertion)
     stops = link.link.joint.limits[column - link.column :] if column - link.column < link.n_joint else ()
     return (float(stops[0].low), float(stops[0].high)) if stops and stops[0] is not None else (-np.inf, np.inf)

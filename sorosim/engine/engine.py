@@ -44,6 +44,7 @@ from sorosim.kernels.tree import BLOCK_N, IS_LOCAL, MASSLESS_END, RIGID, Workspa
 from sorosim.loads.base import Load
 from sorosim.model.compile import MERGE, compile_tree, is_rigid, segment_strain
 from sorosim.model.link import Link
+from sorosim.model.tubes import Tubes
 
 T = TypeVar("T")
 # coordinates plus joints and rods from which on equations are solved along the tree, as measured (docs/architecture.md)
@@ -160,7 +161,8 @@ class Engine:
         """What this robot has, by which kernels are worth compiling ahead; see `compiled.kernel_lazy`."""
         has = {
             "rod actuators": len(self.rod_actuators.row), "joint laws": len(self.elastic.laws.row),
-            "section laws": len(self.elastic.sections.row), "loops": len(self.loops.row),
+            "section laws": len(self.elastic.sections.row), "tubes": len(self.elastic.tubes.stretch),
+            "loops": len(self.loops.row),
             "loads": bool(self.loading), "pairs": len(self.external.pair), "contacts": self.loading.touches,
             "local tangent": self.steps_without_matrices,
             "couplings": self.steps_without_matrices and not self.has_local_tangent,
@@ -223,8 +225,7 @@ class Engine:
                 index.append((node, -1, 0))
                 continue
             segment = int(link.nodes[k + 1])
-            block = int(self.tree.segment[segment, 1])
-            piece = next(p for p in link.pieces if p.block == block)
+            piece = next(p for p in reversed(link.pieces) if p.start <= link.X[k] + MERGE * link.X[-1])
             data = segment_strain(piece, link.X[k] - piece.start, X - piece.start)
             index.append((node, segment, size))
             strain.append(data)
@@ -298,6 +299,10 @@ class Engine:
 
         Raises ModelError naming the coordinate when forward dynamics meets a singular mass matrix.
         """
+        if self.layout.held and (
+            what & task.ACCELERATIONS or what == task.INVERSE_DERIVATIVES or qd.any() or qdd.any()
+        ):
+            self.check_motion()
         n, m = self.ndof, self.n_actuators
         # what `entry` relies on
         q, qd = np.ascontiguousarray(q, dtype=float), np.ascontiguousarray(qd, dtype=float)
@@ -340,6 +345,13 @@ class Engine:
                           "none that others do not move as well",
                           "give the links that it moves mass, the rod fewer or orthogonal strain functions (basis "
                           "legendre), or check that the state is finite")  # fmt: skip
+
+    def check_motion(self) -> None:
+        """Refuse robots whose motion the equations do not know, whose tubes turn in each other (ModelError)."""
+        for name, link in self.layout.links.items():
+            if isinstance(link.link.body, Tubes):
+                hint = "they have equilibria (statics, continuation, inverse) and small motions about these (modes)"
+                raise ModelError(name, "links without concentric tubes, for motion", "concentric tubes", hint)
 
     def loop_wrench(self, loop: int, q: Array, qd: Array, u: Array, multiplier: Array) -> Array:
         """Wrench (6,) of a loop on its frame A, in frame B."""

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.linalg
 
 from sorosim.arrays import Array, IntArray
+from sorosim.dynamics.tubes import mass_matrix
 from sorosim.equations.system import elastic_weight, mass_weight
 from sorosim.errors import ModelError
 from sorosim.kernels import evaluate as task
@@ -144,7 +145,7 @@ def estimate(robot: Robot, name: str, free: IntArray | None = None) -> Stiffness
     radius = thinnest(contact)
     depth = SHARE * 2.0 * (radius if np.isfinite(radius) else 0.01)
     q, p = robot.engine.elastic.rest.copy(), law.exponent
-    mass = robot.engine.evaluate(task.MASS, q, np.zeros_like(q), np.zeros_like(q), robot.inputs(None)).mass
+    mass = mass_matrix(robot.engine, q)
     weight = _touching_mass(robot, name, free) * (float(np.linalg.norm(robot.description.gravity)) or 9.81)
     _, _, J, _ = robot.engine.jacobians(nodes, q, np.zeros_like(q), False)
     U, V = elastic_weight(robot, q, free), mass_weight(robot, q, free)

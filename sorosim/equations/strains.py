@@ -56,6 +56,8 @@ class Place(NamedTuple):
 
     def least_stretch(self, q: Array) -> Array:
         """Least length (...) of a piece of the centreline, over its unloaded one."""
+        if 3 not in self.division.strain.rows:
+            return np.ones(q.shape[:-1])
         reference = self.division.reference.values(self.inside, self.division.length)[:, 3]
         return np.asarray((1.0 + self.strains(q)[..., 3] / reference).min(axis=-1))
 

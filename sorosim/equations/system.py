@@ -15,6 +15,7 @@ import scipy.linalg
 from sorosim.arrays import Array, IntArray
 from sorosim.dynamics.constraints import RANK_TOLERANCE
 from sorosim.dynamics.forward import FASTEST, FORWARD, choose_algorithm, forward_by_articulated
+from sorosim.dynamics.tubes import mass_matrix
 from sorosim.engine.engine import Engine
 from sorosim.engine.inputs import Motion, Partition, ZeroOrderHold, driven_motion
 from sorosim.engine.loading import SlipState, StickState
@@ -243,8 +244,7 @@ def elastic_weight(robot: Robot, q: Array, free: IntArray) -> Array:
 
 def mass_weight(robot: Robot, q: Array, free: IntArray) -> Array:
     """Cholesky factor U of the mass matrix of the free coordinates; if that is singular, of its diagonal."""
-    M = robot.engine.evaluate(task.MASS, q, np.zeros_like(q), np.zeros_like(q), robot.inputs(None)).mass
-    M = M[np.ix_(free, free)]
+    M = mass_matrix(robot.engine, q)[np.ix_(free, free)]
     try:
         return np.asarray(scipy.linalg.cholesky(M))
     except np.linalg.LinAlgError:
@@ -267,6 +267,7 @@ class OdeSystem:
     def __init__(
         self, robot: Robot, inputs: Motion | ZeroOrderHold, driven: Mapping[str, Any], closing_time: float = 0.01
     ) -> None:
+        robot.engine.check_motion()
         self.robot, self.inputs = robot, inputs
         self.closing = np.array([2.0 / closing_time, 1.0 / closing_time**2, -1.0])
         self.partition = Partition.of(robot.engine.layout, driven, robot.description.actuators)

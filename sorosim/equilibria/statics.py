@@ -19,7 +19,9 @@ from sorosim.equations.plausibility import implausible_states, left_free
 from sorosim.equations.system import StaticSystem
 from sorosim.equilibria.along_tree import solve_along_tree
 from sorosim.equilibria.assembly import close_if_possible, open_loops
-from sorosim.errors import ConvergenceError, InputError
+from sorosim.errors import ConvergenceError, InputError, ModelError
+from sorosim.kernels import evaluate as task
+from sorosim.model.tubes import Tubes
 from sorosim.options import StaticsArguments, checked
 from sorosim.results.result import Equilibrium, InitialState, Run
 from sorosim.robot import Robot, check_robot
@@ -163,6 +165,7 @@ def _solve_by_matrices(
         descent=callbacks.descent(),
         stable=stable,
         stability=callbacks.stability,
+        newton_first=bool(system.robot.engine.layout.held) and not touches,  # hybr takes three times as long on tubes
         # surfaces must not pass through each other on the way
         descend_first=stable and touches and not follow_curve and not sticks,
         may_tunnel=tunnelling_test(system) if touches else None,
@@ -178,18 +181,44 @@ def prescribed(robot: Robot, u: Values | None, driven: Mapping[str, Number] | No
     """Inputs and values of driven coordinates of an equilibrium; what is None is that of the file."""
     block = robot.description.statics
     values = by_coordinate(robot.engine, block.get("driven") if driven is None else driven)
+    given = {robot.engine.layout.coordinate(name, "driven") for name in values}
+    values |= {name: 0.0 for name in robot.engine.layout.held if robot.engine.layout.coordinate(name, "") not in given}
     _check_lengths(robot, values)
     return robot.inputs(block.get("u") if u is None else u), values
 
 
 def _check_lengths(robot: Robot, values: Mapping[str, float]) -> None:
     """Refuse driven lengths of which nothing is left."""
-    lengths = {p.length_column: p for link in robot.engine.layout.links.values() for p in link.pieces}
+    layout = robot.engine.layout
+    at = {layout.coordinate(name, "driven"): value for name, value in values.items()}
+    for link in layout.links.values():
+        if isinstance(link.link.rod, Tubes):
+            first = link.column + link.n_joint
+            columns = (first + column for column in link.link.rod.block.insertion)
+            moves = {i: at.get(column, 0.0) for i, column in enumerate(columns)}
+            try:
+                link.link.rod.check_moved(moves)
+            except ModelError as error:
+                raise error.inside(f"driven.{link.link.name}") from None
+            loads = (name for name, load in robot.description.loads.items() if _acts_along(load, link.link.name))
+            acting = "gravity" if np.any(robot.engine.gravity) else next(loads, "")
+            if acting and any(moves.values()):
+                expected = "nothing that acts per length of tubes whose length beyond the plate changes"
+                hint = "leave it out, or change the insertions in the file (robot.with_values)"
+                raise InputError(f"driven.{link.link.name}", expected, acting, hint)
+    fed = (link for link in layout.links.values() if link.link.joint.changes_length)
+    lengths = {piece.ends[0][0]: piece for link in fed for piece in link.pieces}
     for name, value in values.items():
-        piece = lengths.get(robot.engine.layout.coordinate(name, "driven"))
+        piece = lengths.get(layout.coordinate(name, "driven"))
         if piece is not None and not value > -piece.division.length:
             expected = f"more than {-piece.division.length:g} m, where the rod has no length"
             raise InputError(f"driven.{name}", expected, f"{value:g} m")
+
+
+def _acts_along(load: Any, rod: str) -> bool:
+    """Whether a load acts per length of a rod."""
+    links = getattr(load, "links", ())
+    return rod == getattr(load, "rod", "") or links is None or rod in links  # a fluid without links is around all
 
 
 def state_of(system: StaticSystem, solution: StaticSolution) -> dict[str, Any]:
@@ -280,9 +309,11 @@ def _rounding_of_weight(system: StaticSystem, q: Array) -> Array:
     By the inequality of Cauchy and Schwarz no part of a weight m g is larger than g sqrt(m M_ii).
     """
     robot, out = system.robot, np.zeros(system.n_free + len(system.rows))
-    if not robot.description.loads:
+    if not (robot.description.loads and np.any(robot.engine.gravity)):
         return out
-    inertia = np.diag(robot.mass_matrix(q))[system.partition.free]
+    zero = np.zeros_like(q)
+    mass = robot.engine.evaluate(task.MASS, q, zero, zero.copy(), robot.inputs(None)).mass
+    inertia = np.diag(mass)[system.partition.free]
     weight = float(np.linalg.norm(robot.engine.gravity)) * np.sqrt(total_mass(robot) * np.maximum(inertia, 0.0))
     out[: system.n_free] = ROUNDING * weight
     return out

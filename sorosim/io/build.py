@@ -81,8 +81,7 @@ class Reading:
         if len(made) < len(changed) or None in made.values():
             return None
         others = {id(self.parts["materials"][key]): material for key, material in made.items()}
-        pieces = (d.changed(material=others.get(id(d.material), d.material)) for d in found.rod.divisions)
-        return found.changed(body=found.rod.changed(divisions=tuple(pieces)))
+        return found.changed(body=found.rod.with_materials(others))
 
     def stays(self, now: Reading, *path: str) -> bool:
         """Whether other data say the same at a path."""

@@ -86,8 +86,8 @@ class RobotWriter(Writer):
 
     def __init__(self, robot: Robot) -> None:
         self.rods = [link.name for link in robot.links if link.rod is not None]
-        divisions = [division for link in robot.links if link.rod is not None for division in link.rod.divisions]
-        self.materials = named_materials([division.material for division in divisions])
+        rods = [link.rod for link in robot.links if link.rod is not None]
+        self.materials = named_materials([material for rod in rods for material in rod.materials])
         self.dimensions = dimensions_by_name(robot)
         self._left, self._written = meshes.MAX_EMBEDDED, 0
 

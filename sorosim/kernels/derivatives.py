@@ -111,6 +111,8 @@ def add_coupling(tree, k, H, Y_1, Y_2, out):
         row, p = out[i], i if local < 0 else tree.local[local + i]
         for r in range(rows[p, 0], rows[p, 1]):
             a, b, y_1, y_2 = P_1[p, r], P_2[p, r], Z_1[r], Z_2[r]
+            if a == 0.0 and b == 0.0:
+                continue
             for j in range(m):
                 row[j] += a * y_1[j] + b * y_2[j]
 

@@ -12,17 +12,19 @@ from sorosim.kernels.rod_actuators import RodActuators, actuator_forces
 from sorosim.kernels.sections import SectionLaws, section_energy, section_forces
 from sorosim.kernels.small import clear, clear_matrix
 from sorosim.kernels.tree import BLOCK_COLUMN, BLOCK_N, SQUARE
+from sorosim.kernels.tubes import TubeLaws, tube_energy, tube_forces
 
 
 @by_reference
 class Elastic(NamedTuple):
-    """Stiffness and damping of each block of coordinates, one after the other, row by row; laws of joints, sections."""
+    """Stiffness and damping of each block of coordinates, one after the other, row by row; laws of joints and rods."""
 
     stiffness: np.ndarray  # (sum n_i^2,)
     damping: np.ndarray  # (sum n_i^2,)
     rest: np.ndarray  # (ndof,) coordinates without elastic force
     laws: Laws
     sections: SectionLaws
+    tubes: TubeLaws
 
 
 @by_reference
@@ -50,8 +52,9 @@ def elastic_force(tree, elastic, q, qd, tau):
 
 @kernel_in_place
 def elastic_energy(tree, elastic, q, scratch):
-    """(q - rest)^T K (q - rest) / 2, the energies of laws of joints and nonlinear sections [J]; scratch (2, 6, 6)."""
+    """(q - rest)^T K (q - rest) / 2, energies of laws of joints, sections and tubes [J]; scratch (2, 6, 6)."""
     energy, at = law_energy(tree, elastic.laws, q) + section_energy(tree, elastic.sections, q, scratch), 0
+    energy += tube_energy(tree, elastic.tubes, q)
     for b in range(tree.block.shape[0]):
         n, c0 = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN]
         x, rest = q[c0 : c0 + n], elastic.rest[c0 : c0 + n]
@@ -78,6 +81,8 @@ def internal_forces(tree, internal, q, qd, u, derivatives, ws, external, tau, B)
             ws.internal[0, i], ws.internal[1, i] = -elastic.stiffness[i], -elastic.damping[i]
     if elastic.sections.row.shape[0] > 0:
         section_forces(tree, elastic.sections, q, derivatives, ws, tau)
+    if elastic.tubes.stretch.shape[0] > 0:
+        tube_forces(tree, elastic.tubes, q, derivatives, ws, tau)
     if elastic.laws.row.shape[0] > 0:
         joint_laws(tree, elastic.laws, q, qd, u, derivatives, ws, tau, B)
     if rod_actuators.row.shape[0] > 0:

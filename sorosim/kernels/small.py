@@ -238,6 +238,9 @@ def add_transposed_product(X, n, Y, m, scale, out, i0, j0):
     for i in range(n):
         x0, x1, x2 = scale * X[i], scale * X[n + i], scale * X[2 * n + i]
         x3, x4, x5 = scale * X[3 * n + i], scale * X[4 * n + i], scale * X[5 * n + i]
+        # of a block of several rods most columns are zero at most nodes
+        if x0 == 0.0 and x1 == 0.0 and x2 == 0.0 and x3 == 0.0 and x4 == 0.0 and x5 == 0.0:
+            continue
         row = out[i0 + i, j0 : j0 + m]
         for j in range(m):
             row[j] += x0 * Y0[j] + x1 * Y1[j] + x2 * Y2[j] + x3 * Y3[j] + x4 * Y4[j] + x5 * Y5[j]

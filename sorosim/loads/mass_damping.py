@@ -35,6 +35,6 @@ class MassDamping:
 def all_loads(description: Description) -> dict[str, Load]:
     """Loads by name, and the damping of materials that is one."""
     loads: dict[str, Load] = dict(description.loads)
-    if any(d.material.mass_damping for link in description.links if link.rod for d in link.rod.divisions):
+    if any(material.mass_damping for link in description.links if link.rod for material in link.rod.materials):
         loads["mass damping"] = MassDamping()
     return loads

@@ -31,11 +31,13 @@ from sorosim.kernels.tree import (
     RIGID,
     Tree,
 )
+from sorosim.kernels.tubes import TubeLaws
 from sorosim.model.body import RigidBody
 from sorosim.model.joints import ONSET, Joint, Stage
 from sorosim.model.joints.fixed import Fixed
 from sorosim.model.link import WORLD, Link, pose_on_parent
-from sorosim.model.rod import Division, Rod
+from sorosim.model.rod import Division
+from sorosim.model.tubes import TubeBlock, Tubes
 
 Array = NDArray[Any]
 IntArray = NDArray[np.int64]
@@ -55,20 +57,26 @@ class Piece(NamedTuple):
     block: int
     column: int  # first coordinate of its strains
     n: int
-    length_column: int = -1  # coordinate that is by how much it is longer than its division says; -1: none
+    span: tuple[int, int] | None = None  # first coordinate of its block and how many, if there are others than its own
+    ends: tuple[tuple[int, float], ...] = ()  # coordinates that change its length, and by how much each
 
     def block_basis(self, X: Array) -> Array:
-        """P^T at arclengths X (n_X,) of all coordinates of its block: that of the length, xi*/L, is the first."""
+        """P^T at arclengths X (n_X,) of all coordinates of its block: xi*/L for a length, and its strains."""
         division = self.division
         P = division.basis(X)
-        if self.length_column < 0:
+        if self.span is None:
             return P
-        xi = division.reference.values(X, division.length) / division.length
-        return np.concatenate([xi[:, None, :], P], axis=1)
+        first, n = self.span
+        out = np.zeros((len(X), n, 6), dtype=number_type())
+        own = self.column - first
+        out[:, own : own + self.n] = P
+        for column, rate in self.ends:
+            out[:, column - first] = rate * division.reference.values(X, division.length) / division.length
+        return out
 
     def length_ratio(self, q: Array) -> Any:
         """Length in states q (..., ndof) over that of the file."""
-        return 1.0 + q[..., self.length_column] / self.division.length if self.length_column >= 0 else 1.0
+        return 1.0 + sum(rate * q[..., column] for column, rate in self.ends) / self.division.length
 
     def has_geometry_of(self, other: Piece) -> bool:
         """Whether it differs by the material at most."""
@@ -83,7 +91,7 @@ class Piece(NamedTuple):
 
     def gauss_of_load(self, link: LinkLayout) -> NDArray[np.bool_]:
         """`gauss`, for what acts per length or by strains; refuses a rod whose length is a coordinate."""
-        if self.length_column >= 0:
+        if link.link.joint.changes_length:
             expected = "rods of given length, for what acts per length or by strains"
             got = f"'{link.link.name}', whose joint is {link.link.joint.kind}"
             raise ModelError("", expected, got, "let forces act at places of this rod, or give it another joint")
@@ -131,6 +139,7 @@ class Layout:
     coordinate_names: tuple[str, ...]
     dimensions: tuple[str, ...]  # of each coordinate: angle, length or number
     points: IntArray  # (n_points,) nodes that count as points
+    held: tuple[str, ...] = ()  # coordinates that are driven, at 0 where nobody says how
     joined: frozenset[frozenset[str]] = frozenset()  # pairs of links that a loop connects
     gravity: tuple[float, ...] = (0.0, 0.0, -9.81)  # [m/s^2]
 
@@ -271,6 +280,7 @@ class _Builder:
         self.sections: list[tuple[int, int]] = []
         self.section_values: list[Array] = []
         self.section_basis: list[Array] = []
+        self.tubes: list[tuple[int, TubeBlock]] = []
         self.flow_nodes: list[tuple[int, int]] = []
         self.flow: list[Array] = []
         self._strain_size = self._work = self._squares = self._flow_size = 0
@@ -356,6 +366,42 @@ class _Builder:
                 self.laws.append((STOP, block, len(self.law_values), column + i - stage.first, 0))
                 self.law_values += [stop.low, stop.high, stop.stiffness, ONSET[joint.dimensions[i]]]
 
+    def add_sections(self, division: Division) -> None:
+        """Gauss points of the block begun last, where the material is not linear."""
+        if not division.material.is_hyperelastic:
+            return
+        X, w, is_gauss = division.gauss_points()
+        X, w = X[is_gauss], w[is_gauss]
+        P, size = division.basis(X), sum(len(part) for part in self.section_basis)
+        self.sections += [(len(self.blocks) - 1, size + k * P[0].size) for k in range(len(X))]
+        self.section_values.append(
+            np.column_stack([w, division.line_stiffness(X), np.full(len(X), division.material.second_share)])
+        )
+        self.section_basis.append(P.ravel())
+
+    def begin_tubes(self, node: int, block: TubeBlock) -> int:
+        """The block of concentric tubes, and its first segment, the rotation of the innermost at the plate."""
+        K = np.diag(block.stiffness)
+        self.begin_block(node, block.rows, K, np.zeros_like(K), [0.0] * block.n)
+        self.tubes.append((len(self.blocks) - 1, block))
+        columns = np.zeros((block.n, 6))
+        columns[block.base[-1], 0] = 1.0
+        return self.add_segment(node, GENERAL, joint_strain(columns), np.zeros((6, 6)))
+
+    def tube_laws(self) -> TubeLaws:
+        """Laws of all concentric tubes."""
+        stretch: list[tuple[int, ...]] = []
+        bend: list[tuple[int, ...]] = []
+        value: list[Any] = []
+        index: list[int] = []
+        for b, block in self.tubes:
+            for rows, own in ((stretch, block.stretch), (bend, block.bend)):
+                rows += [(b, *row[:-2], row[-2] + len(value), row[-1] + len(index)) for row in own]
+            value += block.value
+            index += block.index
+        rows_of = [np.array(rows, dtype=np.int64).reshape(-1, 6) for rows in (stretch, bend)]
+        return TubeLaws(rows_of[0], rows_of[1], np.array(value, dtype=number_type()), np.array(index, dtype=np.int64))
+
     def add_length(self, joint: Joint, division: Division, K: Array, D: Array) -> None:
         """The coordinate of a rod's length, with the blocks of the joint and of its strains (docs/theory.md, 19)."""
         L, xi = division.length, division.reference.values(np.zeros(1), division.length)[0]
@@ -398,19 +444,6 @@ class _Builder:
         self.flow.append(np.concatenate(values))
         self._flow_size += len(self.flow[-1])
 
-    def add_sections(self, division: Division) -> None:
-        """Gauss points of the block begun last, where the material is not linear."""
-        if not division.material.is_hyperelastic:
-            return
-        X, w, is_gauss = division.gauss_points()
-        X, w = X[is_gauss], w[is_gauss]
-        P, size = division.basis(X), sum(len(part) for part in self.section_basis)
-        self.sections += [(len(self.blocks) - 1, size + k * P[0].size) for k in range(len(X))]
-        self.section_values.append(
-            np.column_stack([w, division.line_stiffness(X), np.full(len(X), division.material.second_share)])
-        )
-        self.section_basis.append(P.ravel())
-
     def arrays(self) -> tuple[Tree, Elastic]:
         kind = number_type()
 
@@ -431,7 +464,8 @@ class _Builder:
         laws = Laws(np.array(self.laws, dtype=np.int64).reshape(-1, 5), np.array(self.law_values, dtype=kind))
         values = np.concatenate([np.zeros((0, 8), dtype=kind), *self.section_values])
         sections = SectionLaws(np.array(self.sections, dtype=np.int64).reshape(-1, 2), values, flat(self.section_basis))
-        return tree, Elastic(flat(self.stiffness), flat(self.damping), np.array(self.rest, dtype=kind), laws, sections)
+        return tree, Elastic(flat(self.stiffness), flat(self.damping), np.array(self.rest, dtype=kind), laws, sections,
+                             self.tube_laws())  # fmt: skip
 
 
 def compile_tree(links: tuple[Link, ...], places: Iterable[tuple[str, float]] = ()) -> tuple[Tree, Elastic, Layout]:
@@ -458,6 +492,7 @@ def compile_tree(links: tuple[Link, ...], places: Iterable[tuple[str, float]] = 
     layouts: dict[str, LinkLayout] = {}
     names: list[str] = []
     dimensions: list[str] = []
+    held: list[str] = []
     for link in links:
         parent = -1 if link.parent == WORLD else layouts[link.parent].node_at(link.s)
         column = len(builder.rows)
@@ -470,7 +505,16 @@ def compile_tree(links: tuple[Link, ...], places: Iterable[tuple[str, float]] = 
         names += [f"{link.name}.{name}" for name in link.joint.names]
         dimensions += link.joint.dimensions
         nodes, X, weight, counted, pieces = [node], [0.0], [0.0], [True], []
-        if isinstance(body, Rod):
+        tubes = body.block if isinstance(body, Tubes) else None
+        if tubes is not None:
+            first = len(builder.rows)
+            node = builder.begin_tubes(node, tubes)
+            nodes = [node]
+            names += [f"{link.name}.{name}" for name in tubes.names]
+            dimensions += tubes.dimensions
+            held += [f"{link.name}.{name}" for name in tubes.held]
+        if link.rod is not None:
+            body = link.rod
             for i, (division, start) in enumerate(zip(body.divisions, body.starts, strict=True)):
                 grid, w, gauss = division.gauss_points()
                 discs, of_disc = np.zeros(0), np.zeros(6)
@@ -481,10 +525,16 @@ def compile_tree(links: tuple[Link, ...], places: Iterable[tuple[str, float]] = 
                 n = division.strain.count
                 K, D = division.matrices()
                 rows = [(int(r), int(r) + 1) for r in division.strain.rows]
-                first, block = len(builder.rows), len(builder.blocks)
-                if flows:
+                if tubes is None:
+                    first = len(builder.rows)
+                block = len(builder.blocks)
+                if tubes is not None:
+                    own_columns = tubes.sections[i]
+                    ends = tuple((first + column, rate) for column, rate in own_columns.ends)
+                    piece = Piece(division, start, block - 1, first + own_columns.first, n, (first, tubes.n), ends)
+                elif flows:
                     joint_blocks = (block,)
-                    piece = Piece(division, start, block, first + 1, n, first)
+                    piece = Piece(division, start, block, first + 1, n, (first, n + 1), ((first, 1.0),))
                     builder.add_length(link.joint, division, K, D)
                 else:
                     piece = Piece(division, start, block, first, n)
@@ -504,6 +554,8 @@ def compile_tree(links: tuple[Link, ...], places: Iterable[tuple[str, float]] = 
                     X.append(start + grid[a])
                     weight.append(w[a])
                     counted.append(bool(gauss[a]))
+                if tubes is not None:
+                    continue
                 if division.strain.breakpoints and not flows:
                     kinks = np.array(division.strain.breakpoints) * division.length
                     middles = (0.5 * (grid[:-1] + grid[1:])).real
@@ -521,4 +573,4 @@ def compile_tree(links: tuple[Link, ...], places: Iterable[tuple[str, float]] = 
     points = [layout.nodes[layout.counted] for layout in layouts.values() if layout.link.body is not None]
     tree, elastic = builder.arrays()
     all_points = np.concatenate([np.zeros(0, dtype=np.int64), *points])
-    return tree, elastic, Layout(layouts, tuple(names), tuple(dimensions), all_points)
+    return tree, elastic, Layout(layouts, tuple(names), tuple(dimensions), all_points, tuple(held))

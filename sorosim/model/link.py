@@ -35,6 +35,7 @@ from sorosim.model.joints import Joint, JointType
 from sorosim.model.joints.fixed import Fixed
 from sorosim.model.pose import IDENTITY, WORLD, PlaceType, PoseType, place_data, place_fields
 from sorosim.model.rod import Rod
+from sorosim.model.tubes import Tubes, TubesOf
 from sorosim.model.visual import Visual, VisualType
 from sorosim.problems import shown
 
@@ -45,16 +46,16 @@ class LinkBody(Type):
     """What a link moves: the key `rod` or the key `body`."""
 
     def __init__(self) -> None:
-        self.types: dict[str, Type] = {"rod": Part(Rod), "body": BodyType()}
+        self.types: dict[str, Type] = {"rod": Part(Rod), "tubes": TubesOf(), "body": BodyType()}
 
     def names(self, key: Key) -> tuple[str, ...]:
         return tuple(self.types)
 
     def read(self, value: Any, at: At) -> Any:
-        if isinstance(value, Rod | RigidBody):
+        if isinstance(value, Rod | Tubes | RigidBody):
             return value
         hint = "put solids into an Assembly" if isinstance(value, Solid | list | tuple) else ""
-        return at.fail("a Rod, a RigidBody or None", shown(value), hint)
+        return at.fail("a Rod, Tubes, a RigidBody or None", shown(value), hint)
 
     def take(self, data: Mapping[str, Any], key: Key, at: At) -> Any:
         for name, kind in self.types.items():
@@ -64,7 +65,7 @@ class LinkBody(Type):
         return MISSING
 
     def give(self, value: Any, key: Key, writer: Writer) -> dict[str, Any]:
-        name = "rod" if isinstance(value, Rod) else "body"
+        name = "rod" if isinstance(value, Rod) else "tubes" if isinstance(value, Tubes) else "body"
         return {name: self.types[name].write(value, writer)}
 
     def at_name(self, key: Key, name: str) -> Type | None:
@@ -75,7 +76,12 @@ class LinkBody(Type):
             "The link is a soft rod, from the joint along x.",
             "{length: 10 cm, section: {circle: {radius: 1 cm}}, material: rubber, strain: {bending: 1}}",
         )
-        texts = {"rod": rod, "body": (key.doc, key.example)}
+        tubes = (
+            "The link is a set of concentric tubes, by names from the outermost on; the joint is their plate.",
+            "{outer: {length: 20 cm, radius: 1.2 mm, inner_radius: 1 mm, material: rubber}, "
+            "inner: {length: 30 cm, radius: 0.9 mm, inner_radius: 0, material: rubber}}",
+        )
+        texts = {"rod": rod, "tubes": tubes, "body": (key.doc, key.example)}
         return {name: Described(*texts[name], kind.schema(define), key) for name, kind in self.types.items()}
 
 
@@ -109,7 +115,7 @@ class Link(Declared, title="Links"):
     is_named = True
 
     name: str
-    body: Rod | RigidBody | None = key(
+    body: Rod | Tubes | RigidBody | None = key(
         LinkBody(), "The link is a rigid body: a shape, or numbers; a list of them are its parts. Without rod and body "
         "it is a massless frame.", "{mass: 200 g, inertia: [1e-4, 1e-4, 1e-4]}", default=None,
     )  # fmt: skip
@@ -140,8 +146,9 @@ class Link(Declared, title="Links"):
 
     @classmethod
     def check_keys(cls, data: Mapping[str, Any]) -> None:
-        if "rod" in data and "body" in data:
-            raise ModelError("", "a rod or a body", "both", "fix one link to the other by a fixed joint")
+        if len(given := [name for name in ("rod", "tubes", "body") if name in data]) > 1:
+            got = "both" if given == ["rod", "body"] else " and ".join(given)
+            raise ModelError("", "a rod or a body", got, "fix one link to the other by a fixed joint")
 
     @classmethod
     def read_keys(cls, data: Mapping[str, Any], at: At, **values: Any) -> Any:
@@ -176,7 +183,7 @@ class Link(Declared, title="Links"):
     def _check_length_joint(self) -> None:
         """Refuse what cannot change its length: all but uniform rods of one piece."""
         where = f"joint.{self.joint.kind}"
-        if self.rod is None:
+        if not isinstance(self.rod, Rod):
             hint = "give the link a rod, or a prismatic joint"
             raise ModelError(where, "a link with a rod, whose length it changes", "none", hint)
         if len(self.rod.divisions) > 1:
@@ -208,7 +215,7 @@ class Link(Declared, title="Links"):
             own = {name: value for name, value in joint.items() if name not in ("axis", "through")}
             out["joint"] = {self.joint.kind: own} if own else self.joint.kind
         out |= {"at": at, "dh": row}
-        order = ("parent", "at", "dh", "joint", "rod", "body", "visual", "frames")
+        order = ("parent", "at", "dh", "joint", "rod", "tubes", "body", "visual", "frames")
         return {name: out[name] for name in order if out.get(name, {}) != {}}
 
     @property
@@ -217,9 +224,9 @@ class Link(Declared, title="Links"):
         return 0.0 if self.body is None else float(np.real(self.body.mass))
 
     @property
-    def rod(self) -> Rod | None:
-        """The rod, None for a rigid link."""
-        return self.body if isinstance(self.body, Rod) else None
+    def rod(self) -> Rod | Tubes | None:
+        """The rod, or the concentric tubes, None for a rigid link."""
+        return self.body if isinstance(self.body, Rod | Tubes) else None
 
 
 def pose_on_parent(link: Link, parent: Link | None) -> Array:

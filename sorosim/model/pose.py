@@ -310,7 +310,7 @@ def _link_of(at: At, of: str) -> str:
 
 def is_rod(entry: Mapping[str, Any]) -> bool:
     """Whether a link of a file is a rod."""
-    return "rod" in entry
+    return "rod" in entry or "tubes" in entry
 
 
 def check_place(at: At, link: str) -> None:

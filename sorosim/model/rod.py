@@ -251,6 +251,16 @@ class Rod(Declared, title="Rods of several pieces"):
             raise ModelError("", "the key divisions alone", got, hint)
 
     @property
+    def materials(self) -> tuple[Material, ...]:
+        """Of each division."""
+        return tuple(division.material for division in self.divisions)
+
+    def with_materials(self, others: Mapping[int, Material]) -> Rod:
+        """The same of other materials, by the `id` of those that they replace."""
+        pieces = (d.changed(material=others.get(id(d.material), d.material)) for d in self.divisions)
+        return self.changed(divisions=tuple(pieces))
+
+    @property
     def length(self) -> float:
         """Total length [m]."""
         return sum(d.length for d in self.divisions)

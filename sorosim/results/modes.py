@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from sorosim.arrays import Array, IntArray
 from sorosim.declare import Integer
+from sorosim.dynamics.tubes import mass_matrix
 from sorosim.errors import InputError
 from sorosim.linear import Linearization
 from sorosim.results.result import Run
@@ -143,7 +144,7 @@ def shares(lin: Linearization, k: int) -> dict[str, float]:
         of coordinates: kinetic energy that the group would have alone.
     """
     robot, index = lin._of_robot("shares"), _mode_index(lin, k)
-    shape, M = lin.damped.shapes[:, index], robot.mass_matrix(lin.q)
+    shape, M = lin.damped.shapes[:, index], mass_matrix(robot.engine, lin.q)
     groups: dict[str, list[int]] = {}
     for i, name in enumerate(robot.coordinate_names):
         groups.setdefault(_group(robot, name), []).append(i)
@@ -194,7 +195,7 @@ def _largest(motions: Complex) -> float:
 
 def _project_onto_loops(robot: Robot, q: Array, qd: Array, free: IntArray) -> tuple[Array, Array]:
     """The nearest coordinates and rates with loops closed, in the metric of the mass matrix."""
-    L = scipy.linalg.cholesky(robot.mass_matrix(q)[np.ix_(free, free)], lower=True)
+    L = scipy.linalg.cholesky(mass_matrix(robot.engine, q)[np.ix_(free, free)], lower=True)
     q, qd, size = q.copy(), qd.copy(), robot.engine.loops.row_scale
 
     def step(A: Array, gap: Array) -> Array:

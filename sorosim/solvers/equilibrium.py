@@ -128,6 +128,8 @@ def _search(counter: Counter, x0: Array, near: bool) -> tuple[Point, str, bool]:
     """A solution, or the last point of the search; its course in words; whether it was a descent from the start."""
     problem = counter.problem
     point, course, released = (newton(counter, x0, 1.0, MAX_POLISH) if near else None), "hybr converged", ""
+    if point is None and problem.newton_first:
+        point, course = _newton_steps(counter, x0), "Newton's steps converged"
     if (point is None or not point.converged) and problem.descend_first:
         point, released = _descend_from(counter, x0)
         if point is not None:
@@ -158,6 +160,22 @@ def _search(counter: Counter, x0: Array, near: bool) -> tuple[Point, str, bool]:
         if end is not None:
             return end, f"{course}; descent of the potential from the start: {released}", True
     return point, course + f"; descent of the potential from the start: {released}" * bool(released), False
+
+
+def _newton_steps(counter: Counter, x: Array) -> Point | None:
+    """A solution by Newton's steps, as long as they do not grow; None where they do."""
+    before = np.inf
+    for _ in range(MAX_NEWTON):
+        r, J = counter.jacobian(x, 1.0)
+        step = solve_scaled(J, r)
+        size = float(np.abs(step).max() / (1.0 + np.abs(x).max()))
+        if not size < 2.0 * before:
+            return None
+        x, before = x - step, size
+        if size <= FIRST_POLISH:
+            point = newton(counter, x, 1.0, MAX_POLISH)
+            return point if point.converged and point.isolated else None
+    return None
 
 
 def _may_tunnel(problem: StaticProblem, x: Array, y: Array) -> bool:

@@ -49,7 +49,7 @@ class StrainField:
             X = s * float(layouts[link].X[-1])
             piece = next((p for p in pieces if p.start + p.division.length * (1.0 + 1e-9) >= X), pieces[-1])
             columns = slice(piece.column, piece.column + piece.n)
-            if piece.length_column >= 0:
+            if piece.ends:
                 self.stretched.append((k, piece))
             self.table[k, columns] = piece.division.basis([X - piece.start])[0, :, row]
         self._station = geometry.station

@@ -168,7 +168,7 @@ def test_colours_have_codes():
     ("make", "message"),
     [
         (lambda: Link("a", Solid(BALL, mass=1.0)),
-         "a.body: expected a Rod, a RigidBody or None, got Solid; put solids into an Assembly"),
+         "a.body: expected a Rod, Tubes, a RigidBody or None, got Solid; put solids into an Assembly"),
         (lambda: Link("a", ROD, frames={"tip": np.eye(4)}),
          "a.frames: expected no frames on a rod, got tip; children of a rod say where on it they are: at: {s: 0.5}"),
         (lambda: Link("a", ROD, visual=()),

@@ -1,0 +1,188 @@
+"""Concentric tubes: what is refused, derivatives, insertions and rotations, inertia, files."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import sorosim as so
+from sorosim.dynamics.energies import elastic_energy
+from sorosim.kernels import evaluate as task
+
+NITINOL = so.Material(50e9, shear=19e9, density=6450.0)
+
+
+def tubes(**inner) -> so.Tubes:
+    """A tube in a tube, with sections of three kinds."""
+    given = {"length": 0.3, "radius": 0.9e-3, "inner_radius": 0.7e-3, "material": NITINOL, "insertion": 0.2}
+    given |= {"curves": [so.Curve(0.08, bending_y=15.0), so.Curve(0.03, bending_z=10.0)]}
+    outer = so.Tube(0.2, 1.2e-3, 1e-3, NITINOL, insertion=0.13, curves=[so.Curve(0.06, bending_y=8.0)])
+    return so.Tubes({"outer": outer, "inner": so.Tube(**(given | inner))})
+
+
+def robot(body: so.Tubes, gravity: float = 0.0, **loads) -> so.Robot:
+    """The tubes upright."""
+    upright = np.array([[0.0, 0, -1, 0], [0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1]])
+    return so.Robot(so.Description("r", (so.Link("r", body, at=upright),), gravity=(0.0, 0.0, gravity), loads=loads))
+
+
+def random_state(one: so.Robot, rng: np.random.Generator) -> np.ndarray:
+    """Coordinates (ndof,), insertions of millimetres."""
+    is_length = np.array(one.engine.layout.dimensions) == "length"
+    return rng.normal(size=one.ndof) * np.where(is_length, 1e-3, 0.3)
+
+
+@pytest.mark.parametrize(
+    ("keys", "where", "expected"),
+    [
+        ({"radius": 1.3e-3}, "inner.radius", "in the order of their radii, the outermost first"),
+        ({"radius": 1.05e-3}, "inner.radius", "a tube that fits into 'outer'"),
+        ({"insertion": 0.12}, "inner.insertion", "at least that of 'outer', 0.13 m, in which it is"),
+        ({"insertion": 0.31}, "insertion", "no more than the length of the tube"),
+        ({"inner_radius": 0.9e-3}, "inner_radius", "a hole smaller than the tube"),
+        ({"curves": [so.Curve(0.31)]}, "curves", "curves no longer than the tube together"),
+    ],
+)
+def test_tubes_that_cannot_be_are_refused(keys: dict, where: str, expected: str) -> None:
+    with pytest.raises(so.ModelError) as caught:
+        tubes(**keys)
+    assert where in str(caught.value)
+    assert expected in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("driven", "expected"),
+    [
+        ({"r.inner.insertion": 0.11}, "at most its length, 0.3 m"),
+        ({"r.outer.insertion": -0.14}, "an insertion of more than 0"),
+        ({"r.inner.insertion": -0.03}, "'outer' 0.06 m from its end before 'inner' 0.11 m from its end"),
+        ({"r.inner.insertion": 0.05}, "'inner' 0.11 m from its end before the end of 'outer'"),
+    ],
+)
+def test_insertions_that_pass_an_end_are_one_error(driven: dict, expected: str) -> None:
+    with pytest.raises(so.ModelError, match=expected):
+        so.statics(robot(tubes()), driven=driven)
+
+
+def test_forces_are_those_of_the_energy(rng) -> None:
+    one = robot(tubes())
+    q, zero, none, h = random_state(one, rng), np.zeros(one.ndof), np.zeros(0), 1e-5
+    out, steps = one.engine.internal(q, zero, none, True), h * np.eye(one.ndof)
+    slope = [(elastic_energy(one.engine, q + d) - elastic_energy(one.engine, q - d)) / (2.0 * h) for d in steps]
+    assert_allclose(out.tau, -np.array(slope), atol=1e-8 * np.abs(out.by_q).max())
+    second = [(one.engine.internal(q + d, zero, none).tau - one.engine.internal(q - d, zero, none).tau) for d in steps]
+    assert_allclose(out.by_q, np.array(second).T / (2.0 * h), atol=1e-6 * np.abs(out.by_q).max())
+
+
+def test_residual_under_loads_has_its_derivatives(rng) -> None:
+    """By the insertions, too."""
+    one = robot(tubes(), tip=so.Wrench(link="r", s=1.0, force=(0.1, -0.2, 0.3), moment=(1e-3, 2e-3, -1e-3)))
+    q, zero, none, h = random_state(one, rng), np.zeros(one.ndof), np.zeros(0), 1e-5
+
+    def residual(x: np.ndarray) -> np.ndarray:
+        return one.engine.evaluate(task.RESIDUAL, x, zero, zero.copy(), none).tau
+
+    by_q = one.engine.evaluate(task.RESIDUAL_DERIVATIVES, q, zero, zero.copy(), none).by_q
+    differences = [(residual(q + d) - residual(q - d)) / (2.0 * h) for d in h * np.eye(one.ndof)]
+    assert_allclose(by_q, np.array(differences).T, atol=1e-6 * np.abs(by_q).max())
+
+
+def test_a_driven_insertion_is_that_of_the_file() -> None:
+    load, turns = so.Wrench(link="r", s=1.0, force=(0.1, -0.2, 0.3)), {"r.inner.rotation": 1.0}
+    moved = so.statics(robot(tubes(), tip=load), driven={"r.inner.insertion": 0.02, **turns})
+    given = so.statics(robot(tubes(insertion=0.22), tip=load), driven=turns)
+    assert_allclose(moved.tip(), given.tip(), atol=1e-12)
+    assert moved.driven["r.inner.rotation"] == pytest.approx(given.driven["r.inner.rotation"], abs=1e-12)
+
+
+def test_a_coinciding_end_may_not_be_left_behind() -> None:
+    with pytest.raises(so.ModelError, match="at the same place as"):
+        so.statics(robot(tubes(insertion=0.13)), driven={"r.inner.insertion": 0.01})
+
+
+def test_the_force_of_an_insertion_is_the_slope_of_the_energy() -> None:
+    one, h, turns = robot(tubes()), 1e-5, {"r.inner.rotation": 1.5}
+
+    def at(insertion: float) -> so.Equilibrium:
+        return so.statics(one, driven={"r.inner.insertion": insertion, **turns})
+
+    energies = [elastic_energy(one.engine, at(x).q) for x in (-h, h)]
+    assert at(0.0).driven["r.inner.insertion"] == pytest.approx((energies[1] - energies[0]) / (2.0 * h), rel=1e-6)
+
+
+def test_weight_is_that_of_all_tubes() -> None:
+    one = robot(tubes(), gravity=-9.81)
+    area = [np.pi * (r**2 - hole**2) for r, hole in ((1.2e-3, 1e-3), (0.9e-3, 0.7e-3))]
+    mass = 6450.0 * (0.13 * area[0] + 0.2 * area[1])
+    assert float(one.engine.tree.inertia[:, 3, 3].sum()) == pytest.approx(mass, rel=1e-12)
+    with pytest.raises(so.InputError, match="nothing that acts per length of tubes"):
+        so.statics(one, driven={"r.inner.insertion": 0.01})
+
+
+def test_straight_tubes_turn_in_each_other_as_shafts() -> None:
+    """Shafts that are held at one end: sqrt(G/rho) pi/(2 L); transmissions make them longer."""
+    other = so.Material(50e9, shear=8e9, density=4000.0)
+    body = so.Tubes({
+        "outer": so.Tube(0.15, 1.2e-3, 1e-3, NITINOL, insertion=0.1),
+        "inner": so.Tube(0.1, 0.9e-3, 0.7e-3, other),
+    })  # fmt: skip
+    found = so.statics(robot(body)).linearize().frequencies
+    for material, length in ((NITINOL, 0.15), (other, 0.1)):
+        shaft = np.sqrt(material.shear_modulus / material.density) / (4.0 * length)
+        assert np.abs(found - shaft).min() < 1e-3 * shaft
+
+
+def test_motion_is_refused() -> None:
+    one = robot(tubes())
+    zero = np.zeros(one.ndof)
+    with pytest.raises(so.ModelError, match="without concentric tubes, for motion"):
+        so.simulate(one, 1.0)
+    with pytest.raises(so.ModelError, match="without concentric tubes, for motion"):
+        one.forward_dynamics(zero, zero)
+    with pytest.raises(so.ModelError, match="without concentric tubes, for motion"):
+        one.mass_matrix(zero)
+
+
+def test_inverse_turns_and_inserts_tubes_to_a_target() -> None:
+    one, names = robot(tubes()), ["r.inner.rotation", "r.inner.insertion", "r.outer.rotation"]
+    start = so.statics(one, driven={"r.inner.rotation": 0.3})
+    target = so.statics(
+        one, driven={"r.inner.rotation": 0.5, "r.inner.insertion": 0.01, "r.outer.rotation": -0.2}
+    ).tip()
+    found = so.inverse(one, {"r": target}, free=names, q0=start, driven={"r.inner.rotation": 0.3})
+    assert_allclose(found.equilibrium.tip(), target, atol=1e-7)
+
+
+def test_tubes_lean_on_obstacles() -> None:
+    free = so.statics(robot(tubes()))
+    p = free.robot.pose(free.q, "r", s=0.7)[:3, 3]
+    place = np.eye(4)
+    place[:3, 3] = p + np.array([np.copysign(4e-3, p[0]), 0.0, 0.0])
+    ball = so.Surface(shape=so.Sphere(5e-3), at=place)
+    post = so.Contact(["r"], [ball], law=so.ContactLaw(1e4))
+    touched = so.statics(robot(tubes(), post=post))
+    assert len(touched.contacts.gap)
+    assert np.linalg.norm(touched.tip() - free.tip()) > 1e-3
+
+
+def test_a_file_says_the_same_when_it_is_written(tmp_path) -> None:
+    one = robot(tubes())
+    (tmp_path / "tubes.yaml").write_text(one.to_yaml())
+    again = so.load(tmp_path / "tubes.yaml")
+    assert again.coordinate_names == one.coordinate_names
+    assert_allclose(so.statics(again).tip(), so.statics(one).tip(), atol=1e-14)
+    changed = again.with_values({"materials.material.young": "60 GPa", "links.r.tubes.inner.insertion": "21 cm"})
+    assert changed.links[0].rod.members[0].material.young == 60e9
+    assert changed.links[0].rod.length == pytest.approx(0.21)
+
+
+def test_a_load_along_tubes_is_a_weight() -> None:
+    one = so.Tubes({"inner": so.Tube(0.3, 0.9e-3, 0.7e-3, NITINOL, curves=[so.Curve(0.1, bending_y=10.0)])})
+    line = 6450.0 * np.pi * (0.9e-3**2 - 0.7e-3**2)
+    loaded = robot(one, along=so.LineLoad(rod="r", force=(0.0, 0.0, -9.81 * line)))
+    assert_allclose(so.statics(loaded).tip(), so.statics(robot(one, gravity=-9.81)).tip(), atol=1e-12)
+
+
+def test_tendons_in_tubes_are_refused() -> None:
+    link = so.Link("r", tubes())
+    with pytest.raises(so.ModelError, match="a rod, for actuators inside"):
+        so.Robot(so.Description("r", (link,), actuators={"cable": so.Tendon((so.RouteSegment("r", y=0.0, z=0.0),))}))
