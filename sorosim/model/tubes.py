@@ -328,6 +328,7 @@ class TubeBlock:
 
     def __init__(self, tubes: Tubes) -> None:
         self.tubes = tubes
+        self._angles: dict[tuple[int, int, bytes], Array] = {}  # those that were asked for, by tube, section and places
         frame, n = len(tubes.members) - 1, ORDER + 1
         self.names: list[str] = []
         self.dimensions: list[str] = []
@@ -426,12 +427,15 @@ class TubeBlock:
 
     def angles(self, i: int, k: int, x: Array) -> Array:
         """Rows (n_x, n): the angle of tube i from the innermost at x in [0, 1] of section k is their product with q."""
+        if (known := self._angles.get((i, k, x.tobytes()))) is not None:
+            return known
         out, frame = np.zeros((len(x), self.n)), len(self.base) - 1
         for tube, sign in ((i, 1.0), (frame, -1.0)):
             out[:, list(self.base[tube])] += sign
             out[:, [before.twist[tube] for before in self.sections[:k]]] += sign
             first = self.sections[k].twist[tube]
             out[:, first : first + ORDER + 1] += sign * _integrals(x)
+        self._angles[i, k, x.tobytes()] = out
         return out
 
 

@@ -151,9 +151,13 @@ def boundary_value_problem(case: Case, guess: so.Equilibrium) -> np.ndarray:
         y[size * k : size * k + 3], y[size * k + 3 : size * k + 7] = g[:, :3, 3].T, h.T
     at = dict(zip(guess.robot.coordinate_names, guess.q, strict=True))
     twist = [at.get(f"tubes.{name}.transmission", 0.0) for name in NAMES]
-    base = case.rotation + twist
+    turned = case.rotation + twist
     for k in range(n):
-        y[size * k + 13 : size * k + 15] = np.where(there[k][:2], base[:2] - base[2], 0.0)[:, None]
+        middle = [at.get(f"tubes.{k + 1}{part}torsion[0]", 0.0) for part in (".outer.", ".middle.", ".")]
+        along = turned[:, None] + np.outer(middle, x)
+        y[size * k + 10 : size * k + 13] = np.array(middle)[:, None] / length[k]
+        y[size * k + 13 : size * k + 15] = np.where(there[k][:2, None], along[:2] - along[2], 0.0)
+        turned = along[:, -1]
     out = solve_bvp(rates, conditions, x, y, tol=1e-6, max_nodes=4000)
     assert out.success, out.message
     return out.y[-size : -size + 3, -1]
