@@ -132,10 +132,11 @@ def _driven_block(context: CheckContext, block: str, motions: Mapping[str, Any])
     for name, index, values in zip(partition.names, partition.driven, motion.sample(times).T, strict=True):
         c, here = context.coordinate(int(index)), f"{where}.{name}"
         far, least, most = float(np.abs(values).max(initial=0.0)), values.min(), values.max()
-        if far > (DRIVEN_TURNS if c.is_angle else FAR * context.extent):
+        link = next((link for link in robot.links if link.name == name), None)
+        lengthens = link is not None and link.joint.changes_length
+        if not lengthens and far > (DRIVEN_TURNS if c.is_angle else FAR * context.extent):
             radians = f" That is {np.radians(far):.3g} rad" if c.is_angle else ""
             yield finding("driven.far", here, far, unit=c.unit, meant=f"was it meant in {c.wrong_unit}?{radians}")
-        link = next((link for link in robot.links if link.name == name), None)
         stop = link.joint.limits[0] if link is not None and link.joint.n == 1 and link.joint.limits else None
         if stop is not None and not (stop.low <= least and most <= stop.high):
             ends = {"least": least, "most": most, "low": stop.low, "high": stop.high}

@@ -114,6 +114,8 @@ def _whole_lengths(context: CheckContext) -> dict[str, float]:
 
 
 def _slender(place: Place, whole: float) -> Iterator[Finding]:
+    if place.link.joint.changes_length:  # its length is that of a state
+        return
     division, d = place.division, np.maximum(place.thickness, np.finfo(float).tiny)
     counts = dict(zip(STRAINS, division.strain.count_per_strain, strict=True))
     # thick only where it bends: a leaf in its plane is as thin as it is
