@@ -253,7 +253,7 @@ def test_a_mechanism_driven_beyond_its_reach_names_the_loop(method):
     error = failed(sorosim.simulate, linkage(), 3.0, driven={"rocker": "1.5*smoothstep(t)"}, method=method)
     assert "came near to a singular configuration: loop 'pin'" in str(error)
     assert "no method passes a place where loops lock" in str(error)
-    assert error.report.link == "crank"  # the short one swings round at the dead point
+    assert error.report.link in ("crank", "coupler")  # both swing round at the dead point
     assert isinstance(error.partial, Run)
 
 
