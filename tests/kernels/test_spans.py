@@ -122,6 +122,6 @@ def test_the_tangent_along_the_tree_takes_spans(case, factors):
     engine.evaluate(task.LINEARISE, q, qd, qdd, u)
     tangent, found = make_tangent(engine.tree), T @ exact
     moving = bool(qd.any())
-    assert factor_tangent(engine.tree, known, *factors, moving, True, False, engine.workspace, tangent) == -1
+    assert factor_tangent(engine.tree, known, *factors, moving, True, False, False, engine.workspace, tangent) == -1
     solve_tangent(engine.tree, tangent, found)
     assert_allclose(found, exact, rtol=0, atol=50 * EPS * np.linalg.cond(T) * np.abs(exact).max())
