@@ -4,7 +4,7 @@ import sys
 
 import pytest
 from helpers.fuzz import CRASH, OK, describe, examine, main, outcomes, report, text_of
-from helpers.kinds import CLOSING, COORDINATES
+from helpers.kinds import CLOSING, JOINT_KINDS
 from helpers.random_documents import document
 
 from sorosim.io import load_text
@@ -37,7 +37,7 @@ def test_every_kind_of_part_is_drawn():
         return next(iter(joint)) if isinstance(joint, dict) else joint
 
     joints = {kind(link.get("joint", "fixed")) for tree in documents for link in tree["links"].values()}
-    assert joints == set(COORDINATES)
+    assert joints == set(JOINT_KINDS)
     assert {kind(loop["joint"]) for tree in documents for loop in tree.get("loops", {}).values()} == set(CLOSING)
     assert kinds("loads") == {"wrench", "line", "spring", "fluid", "contact"}
     assert kinds("actuators") == {"tendon", "chamber", "moment", "joint", "servo", "loop"}
