@@ -55,6 +55,8 @@ def test_a_meganewton_on_a_rubber_arm(method):
         assert "where forces of the load 'push' act most" in str(error) or "'arm' is strained" in str(error)
 
 
+# what ends may say that its energies do not balance: no error estimate sees what happens inside of such a contact
+@pytest.mark.filterwarnings("ignore:.*the energy balance is off")
 @every_method("cvode")
 def test_a_contact_of_1e12(method):
     robot = sorosim.load("jumping_lamp", set={"loads.ground.contact.stiffness": 1e12})
