@@ -64,7 +64,7 @@ class PowerEvaluator:
         self.engine, self.loading = engine, engine.loading
         elastic = engine.elastic
         kind, none = elastic.laws.row[:, LAW], np.zeros_like(elastic.stiffness)
-        linear = elastic.sections._replace(row=elastic.sections.row[:0])
+        no_sections = elastic.sections._replace(row=elastic.sections.row[:0])
         motors, dampers = (kind == MOTOR) | (kind == SERVO), (kind == JOINT_FRICTION) | (kind == LENGTH_DAMPING)
 
         def only(rows: Mask) -> Laws:
@@ -72,7 +72,7 @@ class PowerEvaluator:
 
         no_actuators = engine.rod_actuators._replace(row=engine.rod_actuators.row[:0])
         self.passive = Internal(elastic._replace(laws=only(~motors)), no_actuators)
-        lossy = elastic._replace(stiffness=none, laws=only(dampers), sections=linear)
+        lossy = elastic._replace(stiffness=none, laws=only(dampers), sections=no_sections)
         self.dampers = Internal(lossy, no_actuators)
         self._active = Internal(lossy._replace(damping=none, laws=only(motors)), engine.rod_actuators)
         self._exchanges = bool(engine.n_actuators or np.any(elastic.damping) or np.any(dampers))

@@ -176,12 +176,10 @@ def choose_algorithm(
     """The algorithm of that name, by default the fastest one; `closes`: whether loops stay closed (InputError)."""
     engine.check_motion()
     looped = closes and len(engine.loops.row) > 0
+    if name is None and (looped or engine.flows):
+        return "composite"
     if name is None:
-        return (
-            "composite"
-            if looped or engine.flows
-            else fastest[max(n for n in fastest if n <= engine.ndof + engine.n_blocks)]
-        )
+        return fastest[max(n for n in fastest if n <= engine.ndof + engine.n_blocks)]
     chosen = choice("algorithm", name, tuple(table))
     if chosen != "composite" and looped:
         raise InputError("algorithm", "composite: the others hold for trees", f"'{chosen}' for a robot with loops")

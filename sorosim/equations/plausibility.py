@@ -55,7 +55,7 @@ def _strained(robot: Robot, q: Array, t: Array | None) -> Iterator[str]:
         if strain[row] > max(worst, STRAIN):
             worst = float(strain[row])
             hyperelastic = place.division.material.is_hyperelastic
-            beyond = "beyond the second order of its law" if hyperelastic else "where no material is linear"
+            beyond = "where its law is an approximation" if hyperelastic else "where no material is linear"
             words = f"'{name}' is strained by {100.0 * worst:.3g} %{_at(t, row)}, {beyond}"
     if words:
         yield words

@@ -197,7 +197,7 @@ def _check_lengths(robot: Robot, values: Mapping[str, float]) -> None:
             columns = (first + column for column in link.link.rod.block.insertion)
             moves = {i: at.get(column, 0.0) for i, column in enumerate(columns)}
             try:
-                link.link.rod.check_moved(moves)
+                link.link.rod.check_insertions(moves)
             except ModelError as error:
                 raise error.inside(f"driven.{link.link.name}") from None
             loads = (name for name, load in robot.description.loads.items() if _acts_along(load, link.link.name))

@@ -262,7 +262,7 @@ class Tubes(Declared):
         """Place beyond the plate [m] at which each section starts."""
         return tuple(end.place for end in self.ends[:-1])
 
-    def check_moved(self, moves: Mapping[int, float]) -> None:
+    def check_insertions(self, moves: Mapping[int, float]) -> None:
         """Refuse insertions, by how much more than in the file [m], that change which tubes are in which section."""
         near = MERGE * self.length.real
         for i, move in moves.items():
