@@ -554,7 +554,8 @@ class Robot:
         matrices = linearize(self.engine, position, rates, inputs, rows, tangent)
         looped = self.engine.loop_layout.m > 0
         names = [f"z[{i}]" for i in range(matrices.Z.shape[1])] if looped else [self.coordinate_names[i] for i in rows]
-        return Linearization(*matrices[:5], position, rates, inputs, matrices.multiplier, rows, tuple(names), self)
+        state = position, rates, inputs, matrices.multiplier
+        return Linearization(*matrices[:5], *state, rows, tuple(names), self, matrices.relaxation)
 
     # -- sensors ---------------------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sorosim.complex_step import derivative, is_varying, number_type
 from sorosim.errors import InputError, ModelError, nearest
-from sorosim.kernels.forces import Elastic
+from sorosim.kernels.forces import Elastic, Maxwell
 from sorosim.kernels.joints import JOINT_FRICTION, LENGTH_DAMPING, LENGTH_ELASTIC, STOP, Laws
 from sorosim.kernels.sections import SectionLaws
 from sorosim.kernels.tree import (
@@ -283,6 +283,10 @@ class _Builder:
         self.tubes: list[tuple[int, TubeBlock]] = []
         self.flow_nodes: list[tuple[int, int]] = []
         self.flow: list[Array] = []
+        self.relaxing: list[tuple[int, int, int, int]] = []
+        self.long_term: list[Any] = []
+        self.maxwell: list[tuple[Any, Any]] = []
+        self.n_strains = 0
         self._strain_size = self._work = self._squares = self._flow_size = 0
 
     def begin_block(self, parent: int, rows: list[tuple[int, int]], K: Array, D: Array, rest: list[float]) -> None:
@@ -379,6 +383,17 @@ class _Builder:
         )
         self.section_basis.append(P.ravel())
 
+    def add_relaxation(self, division: Division) -> None:
+        """Maxwell elements of the block begun last, where the material relaxes."""
+        if (relaxation := division.material.relaxation) is None:
+            return
+        long_term, *ratios = relaxation.ratios
+        block = len(self.blocks) - 1
+        self.relaxing.append((block, len(self.maxwell), len(ratios), self.n_strains))
+        self.long_term.append(long_term)
+        self.maxwell += [(ratio, term.time) for ratio, term in zip(ratios, relaxation.terms, strict=True)]
+        self.n_strains += len(ratios) * self.blocks[block][BLOCK_N]
+
     def begin_tubes(self, node: int, block: TubeBlock) -> int:
         """The block of concentric tubes, and its first segment, the rotation of the innermost at the plate."""
         K = np.diag(block.stiffness)
@@ -464,8 +479,13 @@ class _Builder:
         laws = Laws(np.array(self.laws, dtype=np.int64).reshape(-1, 5), np.array(self.law_values, dtype=kind))
         values = np.concatenate([np.zeros((0, 8), dtype=kind), *self.section_values])
         sections = SectionLaws(np.array(self.sections, dtype=np.int64).reshape(-1, 2), values, flat(self.section_basis))
+        elements = np.array(self.maxwell, dtype=kind).reshape(-1, 2)
+        maxwell = Maxwell(
+            np.array(self.relaxing, dtype=np.int64).reshape(-1, 4), np.array(self.long_term, dtype=kind),
+            elements[:, 0].copy(), elements[:, 1].copy(),
+        )  # fmt: skip
         return tree, Elastic(flat(self.stiffness), flat(self.damping), np.array(self.rest, dtype=kind), laws, sections,
-                             self.tube_laws())  # fmt: skip
+                             self.tube_laws(), maxwell)  # fmt: skip
 
 
 def compile_tree(links: tuple[Link, ...], places: Iterable[tuple[str, float]] = ()) -> tuple[Tree, Elastic, Layout]:
@@ -540,6 +560,7 @@ def compile_tree(links: tuple[Link, ...], places: Iterable[tuple[str, float]] = 
                     piece = Piece(division, start, block, first, n)
                     builder.begin_block(node, rows, K, D, [0.0] * n)
                     builder.add_sections(division)
+                    builder.add_relaxation(division)
                 pieces.append(piece)
                 density = division.line_inertia(grid)
                 strains = segment_strains(piece, grid)

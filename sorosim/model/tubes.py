@@ -77,6 +77,8 @@ class Tube(Declared, title="Concentric tubes"):
         if self.insertion.real > self.length.real * (1.0 + MERGE):
             got = f"{self.insertion.real:g} m of {self.length.real:g} m"
             raise ModelError("insertion", "no more than the length of the tube", got)
+        if self.material.relaxation is not None:
+            raise ModelError("material", "an elastic material", "one that relaxes", "leave out its relaxation")
         curved = sum(curve.length for curve in self.curves)
         if curved.real > self.length.real * (1.0 + MERGE):
             got = f"{curved.real:g} m of {self.length.real:g} m"
