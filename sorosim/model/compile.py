@@ -514,7 +514,7 @@ def compile_tree(links: tuple[Link, ...], places: Iterable[tuple[str, float]] = 
             dimensions += tubes.dimensions
             held += [f"{link.name}.{name}" for name in tubes.held]
         if link.rod is not None:
-            body = link.rod
+            body, of_tubes = link.rod, [0]
             for i, (division, start) in enumerate(zip(body.divisions, body.starts, strict=True)):
                 grid, w, gauss = division.gauss_points()
                 discs, of_disc = np.zeros(0), np.zeros(6)
@@ -555,6 +555,7 @@ def compile_tree(links: tuple[Link, ...], places: Iterable[tuple[str, float]] = 
                     weight.append(w[a])
                     counted.append(bool(gauss[a]))
                 if tubes is not None:
+                    of_tubes += [i + 1] * (len(grid) - 1)
                     continue
                 if division.strain.breakpoints and not flows:
                     kinks = np.array(division.strain.breakpoints) * division.length
@@ -563,6 +564,8 @@ def compile_tree(links: tuple[Link, ...], places: Iterable[tuple[str, float]] = 
                 prefix = f"{link.name}." if len(body.divisions) == 1 else f"{link.name}.{i + 1}."
                 names += [prefix + name for name in division.strain.names]
                 dimensions += ["angle" if row < 3 else "number" for row in division.strain.rows]
+            if tubes is not None:
+                builder.divide_block(np.array(of_tubes))
             counted[-1] = True
             X[-1] = body.length
             _check_places(link.name, np.array(X), wanted[link.name])
