@@ -49,7 +49,7 @@ def _material(material: Material, where: str) -> Iterator[Finding]:
         yield from judged("material.shear", where, G, G / E, young=E, least=E / 3.0, most=E / 2.0)
     if material.poisson is not None:
         yield from judged("material.poisson", where, material.poisson)
-    if not (material.damping or material.mass_damping or material.stiffness_damping):
+    if not (material.damping or material.mass_damping or material.stiffness_damping or material.relaxation):
         yield finding("material.undamped", where, 0.0, usual=1e-2 * E)
     if not densities:
         # moduli and densities that go together in no material: one has the wrong unit, or is that of water
