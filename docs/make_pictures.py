@@ -198,6 +198,12 @@ def inverse_statics() -> None:
     still(run, "inverse_finger", t=[run.t[-1]], view="z")
 
 
+def viscoelastic() -> None:
+    """What a finger remembers of a pull."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        write_figure(runpy.run_path(str(DOCS.parent / "examples" / "relax_a_finger.py"))["figure"], "relaxing_finger")
+
+
 def optimal_control() -> None:
     """The three swing-ups of the page on optimal control, one beside the other."""
     example = ast.parse((DOCS.parent / "examples" / "swing_up.py").read_text(encoding="utf-8"))
@@ -305,4 +311,5 @@ if __name__ == "__main__":
     pictures()
     inverse_statics()
     optimal_control()
+    viscoelastic()
     fitting()

@@ -113,8 +113,8 @@ class HeldSteps:
         self, robot: Robot, dt: Any, driven: Mapping[str, Any] | None = None, *, keeps_strains: bool = False,
         **options: Any,
     ) -> None:  # fmt: skip
-        self.robot, self._driven, self._options = check_robot(robot), driven, options
-        self._options |= {"keeps_strains": keeps_strains}
+        self.robot, self._driven = check_robot(robot), driven
+        self._options = {**options, "keeps_strains": keeps_strains}
         chosen = checked(StepArguments, {"dt": dt, **options})
         if chosen["dt"] is None:
             raise InputError("dt", "a time [s]", "none")
