@@ -51,9 +51,9 @@ class TreeStatics:
         self._internal = np.zeros_like(engine.elastic.stiffness)
         self._elastic = _block_diagonal(engine.tree, engine.elastic.stiffness)
         self._extent = extent_of(system.robot, q)
-        self._closure = engine.closure[0]
+        self._closure, self._compliance = engine.closure[0], np.zeros(len(system.weight))
         if self._coupled is not None and len(system.weight):
-            self._coupled.compliance[:] = COMPLIANCE * self._compliance(q) / engine.loops.row_scale**2
+            self._compliance = COMPLIANCE * self._yielding(q) / engine.loops.row_scale**2
 
     @property
     def is_certain(self) -> bool:
@@ -87,6 +87,7 @@ class TreeStatics:
         engine, known = self._engine, self.system.partition.mask
         engine.workspace.internal[0] = self._internal - damping * engine.elastic.stiffness
         if self._coupled is not None:
+            self._coupled.compliance[:] = self._compliance / (1.0 + damping)  # of rows that yield so much less
             return self._coupled.factor(
                 engine.external, self._closure, known, 0.0, damping, moving=False, definite=definite
             )
@@ -129,8 +130,8 @@ class TreeStatics:
         """Whether the errors of all loops, the last of a residual, are rounding."""
         return bool((np.abs(residual[self.n :]) * self._engine.loops.row_scale <= CLOSED).all())
 
-    def _compliance(self, q: Array) -> float:
-        """Estimate of the displacement of a row under a unit multiplier, errors in rad: the median of one probe."""
+    def _yielding(self, q: Array) -> float:
+        """Estimate of the displacement of rows under unit multipliers, errors in rad: the mean of one probe."""
         engine, zero = self._engine, self._engine.zero_rates
         size, sign = engine.loops.row_scale, np.random.default_rng(2).choice([-1.0, 1.0], len(self.system.weight))
         forces = [self.system.evaluate(task.RESIDUAL, q, multiplier=one).tau for one in (0.0 * sign, size * sign)]
@@ -145,7 +146,7 @@ class TreeStatics:
         solution = engine.tree, self._tree, moved
         engine.prepared(solve_tangent, solution)(*solution)
         rate = engine.evaluate(task.RESIDUAL, q, METRIC * moved, zero, self.system.u).closure.value[RATE]
-        return float(np.median(np.abs(size * rate)))
+        return float(np.mean(np.abs(size * rate)))
 
     def _full(self, x: Array) -> Array:
         out = self._engine.zero_rates

@@ -129,8 +129,9 @@ def statics(
             jumped = "; closing the loops moved surfaces through each other: start from closed loops (q0)"
     if sparse:
         solution, no_forces = solve_along_tree(
-            system, start, follow_curve, options["stable"], may_tunnel, touches and options["stable"]
-        )
+            system, start, follow_curve, options["stable"], may_tunnel,
+            descend_first=options["stable"] and (touches or bool(robot.loop_names)),
+        )  # fmt: skip
     else:
         solution, no_forces = _solve_by_matrices(system, start, options, q0 is not None, may_tunnel)
     if not follow_curve:

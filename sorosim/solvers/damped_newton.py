@@ -35,8 +35,8 @@ MAX_NEWTON, MAX_STEPS = 20, 2000
 # step, and to a good one, and the least
 LONG, SHORT = 0.7, 0.1
 SHRINK, GROW, MIN_RADIUS = 0.25, 3.0, 1e-10
-# steps of this size, relative to the longest, are none
-AT_REST = 1e-10
+# steps of this size, relative to the longest, are none, as are forces of this part of the largest on the way
+AT_REST, NO_FORCE = 1e-10, 1e-11
 # a descent that has gone so many of the longest steps without an end falls
 MAX_LENGTH = 300.0
 # parts of the longest step along the softest motion at which it shows whether forces lead away; what lies on something
@@ -223,7 +223,10 @@ class DampedNewton:
             size = float(np.abs(step[: self.n]).max(initial=0.0) / (1.0 + np.abs(x[: self.n]).max(initial=0.0)))
             contracts = size < CONTRACTION * before
             if size <= last or (not contracts and (balanced or size <= STEP_TOLERANCE)):
-                return x, r
+                if len(x) == self.n:
+                    return x, r
+                x = np.append(x[: self.n], (x - step)[self.n :])
+                return x, self.linearise(x, load)
             if not contracts:
                 return None
             x, before = x - step, size
@@ -256,12 +259,14 @@ class DampedNewton:
     def descend(self, x: Array, stable: bool) -> Found:
         """Go down from x to an equilibrium; `stable`: an unstable one is left."""
         damping, retry_length, travelled, x = 0.0, NEWTON_RANGE, 0.0, self._with_best_multipliers(x)
-        self._radius = 1.0
+        self._radius, largest = 1.0, 0.0
         for k in range(MAX_STEPS):
             r = self.linearise(x)
             if not np.isfinite(r).all():
                 return Found(x, r, False, "it came to a state without forces")
-            balanced = bool((np.abs(r) <= self.system.rounding()).all())
+            size = float(np.abs(r).max(initial=0.0))
+            largest = max(largest, size)
+            balanced = size <= NO_FORCE * largest or bool((np.abs(r) <= self.system.rounding()).all())
             step = self._damped_step(r, damping)
             if step is None:
                 return Found(x, r, False, "it came to a state without derivatives")
