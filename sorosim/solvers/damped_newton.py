@@ -157,6 +157,7 @@ class DampedNewton:
             if not 0.0 < norm < np.inf:
                 break
             V[k], WV[k] = x / np.sqrt(norm), Wx / np.sqrt(norm)
+            H[k, k - 1 : k] = np.sqrt(norm)
             x = solved(WV[k])
             for _ in range(2):  # the second takes the rounding of the first away
                 part = WV[: k + 1] @ x
