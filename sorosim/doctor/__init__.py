@@ -21,7 +21,7 @@ from sorosim.doctor.findings import LEVELS, NOTE, NOTHING_ODD, ODD, OK, WRONG, F
 from sorosim.doctor.joints import driven, joints, loops
 from sorosim.doctor.loads import fluids, loads, springs
 from sorosim.doctor.quadrature import quadrature, sampled
-from sorosim.doctor.rods import beyond_numbers, materials, rods, siblings
+from sorosim.doctor.rods import beyond_numbers, materials, rods, shapes, siblings
 from sorosim.doctor.runs import runs, signals
 from sorosim.errors import InputError, ModelError
 from sorosim.robot import Robot, check_robot
@@ -31,8 +31,8 @@ __all__ = ["LEVELS", "NOTE", "NOTHING_ODD", "ODD", "OK", "WRONG", "Finding", "ex
 
 # of the description and of single states; and what computes equilibria, which need a robot that can move at all
 CHECKS = (
-    materials, rods, siblings, quadrature, gravity, bodies, placement, masses, joints, driven, loops, actuators, inputs,
-    loads, springs, fluids, contacts, sampled, signals, derivatives,
+    materials, rods, siblings, quadrature, gravity, bodies, placement, masses, joints, driven, shapes, loops, actuators,
+    inputs, loads, springs, fluids, contacts, sampled, signals, derivatives,
 )  # fmt: skip
 CHECKS_OF_MOTION = equilibrium, locked, motions, discretisation, runs
 
