@@ -214,7 +214,7 @@ class _Fit:
         K /= stiff.min() if len(stiff) else 1.0
         metric = DRIFT * np.eye(len(K) + len(self.sliding))
         metric[: len(K), : len(K)] += K
-        self.root: Array = np.linalg.cholesky(metric)
+        self.root: Array = np.asarray(np.linalg.cholesky(metric))
 
     # -- what no rod can do ----------------------------------------------------------------------------------------
 
