@@ -91,6 +91,8 @@ from .model.obstacle import Pole as Pole
 from .model.pose import Pose as Pose
 from .model.pose import Rotation as Rotation
 from .model.profile import Table as Table
+from .model.relaxation import Relaxation as Relaxation
+from .model.relaxation import RelaxationTerm as RelaxationTerm
 from .model.rod import Division as Division
 from .model.rod import Rod as Rod
 from .model.section import Circle as Circle

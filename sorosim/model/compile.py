@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sorosim.complex_step import derivative, is_varying, number_type
 from sorosim.errors import InputError, ModelError, nearest
-from sorosim.kernels.forces import Elastic, Maxwell
+from sorosim.kernels.forces import Elastic
 from sorosim.kernels.joints import JOINT_FRICTION, LENGTH_DAMPING, LENGTH_ELASTIC, STOP, Laws
 from sorosim.kernels.sections import SectionLaws
 from sorosim.kernels.tree import (
@@ -36,6 +36,7 @@ from sorosim.model.body import RigidBody
 from sorosim.model.joints import ONSET, Joint, Stage
 from sorosim.model.joints.fixed import Fixed
 from sorosim.model.link import WORLD, Link, pose_on_parent
+from sorosim.model.relaxation import Relaxation, maxwell_elements
 from sorosim.model.rod import Division, Rod
 from sorosim.model.tubes import TubeBlock, Tubes
 
@@ -283,10 +284,7 @@ class _Builder:
         self.tubes: list[tuple[int, TubeBlock]] = []
         self.flow_nodes: list[tuple[int, int]] = []
         self.flow: list[Array] = []
-        self.relaxing: list[tuple[int, int, int, int]] = []
-        self.long_term: list[Any] = []
-        self.maxwell: list[tuple[Any, Any]] = []
-        self.n_strains = 0
+        self.relaxing: list[tuple[int, int, Relaxation]] = []
         self.names: list[str] = []
         self.dimensions: list[str] = []
         self.held: list[str] = []
@@ -422,7 +420,8 @@ class _Builder:
             return Piece(division, start, len(self.blocks) - 1, first + 1, n, (first, n + 1), ((first, 1.0),))
         self.begin_block(node, [(int(r), int(r) + 1) for r in division.strain.rows], K, D, [0.0] * n)
         self.add_sections(division)
-        self.add_relaxation(division)
+        if (relaxation := division.material.relaxation) is not None:
+            self.relaxing.append((len(self.blocks) - 1, n, relaxation))
         return Piece(division, start, len(self.blocks) - 1, first, n)
 
     def add_joint(self, parent: int, joint: Joint, inertia: Array, offset: Array) -> tuple[int, tuple[int, ...]]:
@@ -472,17 +471,6 @@ class _Builder:
             np.column_stack([w, division.line_stiffness(X), np.full(len(X), division.material.second_share)])
         )
         self.section_basis.append(P.ravel())
-
-    def add_relaxation(self, division: Division) -> None:
-        """Maxwell elements of the block begun last, where the material relaxes."""
-        if (relaxation := division.material.relaxation) is None:
-            return
-        long_term, *ratios = relaxation.ratios
-        block = len(self.blocks) - 1
-        self.relaxing.append((block, len(self.maxwell), len(ratios), self.n_strains))
-        self.long_term.append(long_term)
-        self.maxwell += [(ratio, term.time) for ratio, term in zip(ratios, relaxation.terms, strict=True)]
-        self.n_strains += len(ratios) * self.blocks[block][BLOCK_N]
 
     def begin_tubes(self, node: int, block: TubeBlock) -> int:
         """The block of concentric tubes, and its first segment, the rotation of the innermost at the plate."""
@@ -569,13 +557,8 @@ class _Builder:
         laws = Laws(np.array(self.laws, dtype=np.int64).reshape(-1, 5), np.array(self.law_values, dtype=kind))
         values = np.concatenate([np.zeros((0, 8), dtype=kind), *self.section_values])
         sections = SectionLaws(np.array(self.sections, dtype=np.int64).reshape(-1, 2), values, flat(self.section_basis))
-        elements = np.array(self.maxwell, dtype=kind).reshape(-1, 2)
-        maxwell = Maxwell(
-            np.array(self.relaxing, dtype=np.int64).reshape(-1, 4), np.array(self.long_term, dtype=kind),
-            elements[:, 0].copy(), elements[:, 1].copy(),
-        )  # fmt: skip
         return tree, Elastic(flat(self.stiffness), flat(self.damping), np.array(self.rest, dtype=kind), laws, sections,
-                             self.tube_laws(), maxwell)  # fmt: skip
+                             self.tube_laws(), maxwell_elements(self.relaxing))  # fmt: skip
 
 
 def compile_tree(links: tuple[Link, ...], places: Iterable[tuple[str, float]] = ()) -> tuple[Tree, Elastic, Layout]:
