@@ -45,7 +45,7 @@ from sorosim.simulation.sparse_steps import SparseSteps
 STEP = 1e-3  # [s]
 LARGEST_DENSE = {"step": 1000, "statics": 1000}
 ROUNDS = 5
-AT_LEAST, LONG = 0.05, 3.0  # of a round [s]; a call that takes so long is made once
+AT_LEAST, LONG = 0.05, 3.0  # of a round [s]; a call that takes so long is timed once
 
 
 LENGTH, RADIUS, YOUNG, DENSITY = 2.0, 5e-3, 20e6, 1100.0
@@ -196,6 +196,7 @@ def seconds(robot: Robot, on_tree: bool) -> tuple[float, float]:
 
 
 def _median(function: Callable[[], object]) -> float:
+    function()  # may compile
     begin, samples = time.process_time(), list[float]()
     function()
     if (once := time.process_time() - begin) > LONG:
