@@ -45,7 +45,7 @@ from sorosim.simulation.sparse_steps import SparseSteps
 STEP = 1e-3  # [s]
 LARGEST_DENSE = {"step": 1000, "statics": 1000}
 ROUNDS = 5
-AT_LEAST, LONG = 0.05, 3.0  # of a round [s]; a call that takes so long is made once
+AT_LEAST, LONG = 0.05, 3.0  # of a round [s]; a call that takes so long is timed once
 
 
 LENGTH, RADIUS, YOUNG, DENSITY = 2.0, 5e-3, 20e6, 1100.0
@@ -165,13 +165,13 @@ def statics_seconds(robot: Robot, on_tree: bool) -> float:
         return _median(lambda: sorosim.statics(robot))
 
 
-def seconds(robot: Robot, on_tree: bool) -> tuple[float, float]:
-    """Processor time [s] of a correction with new factors, and of one with those from before; medians."""
+def correction(robot: Robot, sparse: bool) -> Callable[[bool], None]:
+    """A correction of a step, whose argument says whether with new factors or with those from before."""
     method = Marching(OdeSystem(robot, Motion([]), {}), "generalized-alpha", STEP, 0.8)
-    march, model, ws = method.state(Motion([]), on_tree, False), method.model(Motion([])), robot.engine.workspace
-    sparse = SparseSteps(robot.engine)
-    if on_tree and not robot.engine.has_local_tangent:
-        sparse.start(model, march)
+    march, model, ws = method.state(Motion([]), sparse, False), method.model(Motion([])), robot.engine.workspace
+    steps = SparseSteps(robot.engine)
+    if sparse and not robot.engine.has_local_tangent:
+        steps.start(model, march)
     rng = np.random.default_rng(0)
     number, state = march.number, march.state
     number[[newmark.STEP, newmark.LAST_STEP, newmark.PREVIOUS]] = STEP
@@ -180,22 +180,30 @@ def seconds(robot: Robot, on_tree: bool) -> tuple[float, float]:
     number[newmark.PART] = 1.0
     # ropes that touch go on touching
     start = (0.01 if robot.engine.has_local_tangent else 1e-7) * rng.normal(size=(2, robot.ndof))
-    derivatives = LINEARISE_CLOSED if on_tree else RESIDUAL_DERIVATIVES
+    derivatives = LINEARISE_CLOSED if sparse else RESIDUAL_DERIVATIVES
     evaluate_at = entry(newmark.evaluate_at, model, march, ws, derivatives)
     factor, correct = entry(newmark.factor_step, model, march, ws), entry(newmark.correct, model, march)
 
-    def correction(new: bool) -> None:
+    def correct_once(new: bool) -> None:
         state[newmark.Q_NEW], state[newmark.QD_NEW] = start
         state[newmark.SCALE] = 1.0
         evaluate_at(model, march, ws, derivatives if new else RESIDUAL)
         if new and not factor(model, march, ws):
             raise ArithmeticError("a singular step")
         correct(model, march)
+        steps.march = march  # whose records compiled code reaches by address
 
-    return tuple(_median(lambda new=new: correction(new)) for new in (True, False))  # type: ignore[return-value,misc]
+    return correct_once
+
+
+def seconds(robot: Robot, sparse: bool) -> tuple[float, float]:
+    """Processor time [s] of a correction with new factors, and of one with those from before; medians."""
+    correct_once = correction(robot, sparse)
+    return tuple(_median(lambda new=new: correct_once(new)) for new in (True, False))  # type: ignore[return-value,misc]
 
 
 def _median(function: Callable[[], object]) -> float:
+    function()  # may compile
     begin, samples = time.process_time(), list[float]()
     function()
     if (once := time.process_time() - begin) > LONG:
@@ -288,6 +296,7 @@ def plot(measured: dict[str, dict[str, dict[str, Rows]]], path: str | Path) -> N
         axes.grid(alpha=0.3)
     marks = zip(ROBOTS, "os^Dv", strict=True)
     entries = [Line2D([], [], color=colours[name], marker=marker, label=name) for name, marker in marks]
-    entries += [Line2D([], [], color="0.3", linestyle=a, label=b) for a, b in (("-", "sparse"), ("--", "dense"))]
+    entries.append(Line2D([], [], color="0.3", linestyle="-", label="sparse"))
+    entries.append(Line2D([], [], color="0.3", linestyle="--", label="dense"))
     figure.legend(handles=entries, loc="outside right center", frameon=False)
     figure.savefig(path, dpi=110)

@@ -31,8 +31,8 @@ FIRST_STEP = 0.1
 # each undamped step is smaller than the one before by this factor
 CONTRACTION = 0.7
 MAX_NEWTON, MAX_STEPS = 20, 2000
-# lengths of a step, relative to the radius, that need not become longer, and that is short; the radius relative to a bad
-# step, and to a good one, and the least
+# lengths of a step, relative to the radius, that need not become longer, and that is short; the radius relative to a
+# bad step, and to a good one, and the least
 LONG, SHORT = 0.7, 0.1
 SHRINK, GROW, MIN_RADIUS = 0.25, 3.0, 1e-10
 # steps of this size, relative to the longest, are none, as are forces of this part of the largest on the way

@@ -46,7 +46,8 @@ def ropes(n, strain):
         at = np.eye(4)
         at[2, 3] = height
         links += [
-            Link(f"{rope}{i}", rod, parent=f"{rope}{i - 1}" if i else WORLD, at=np.eye(4) if i else at) for i in range(n)
+            Link(f"{rope}{i}", rod, parent=f"{rope}{i - 1}" if i else WORLD, at=np.eye(4) if i else at)
+            for i in range(n)
         ]
     under, above = ([f"{rope}{i}" for i in range(n)] for rope in ("under", "above"))
     law = sorosim.ContactLaw(stiffness=1e4)
@@ -100,7 +101,7 @@ def test_a_rope_that_may_roll_off_another_one_does(monkeypatch):
 
 def test_loops_that_are_open_are_closed_along_the_tree(monkeypatch):
     robot = sorosim.load("four_bar")
-    q0 = robot.initial_q + [0.0, 0.05, -0.05]
+    q0 = robot.initial_q + np.array([0.0, 0.05, -0.05])
     found, other = both(monkeypatch, robot, q0=q0)
     assert_allclose(found.q, other.q, atol=1e-9)
 
