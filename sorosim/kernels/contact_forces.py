@@ -24,7 +24,7 @@ from sorosim.kernels.nearest import (
 )
 from sorosim.kernels.small import add_cross, copy, into_world
 from sorosim.kernels.solids import TOGETHER
-from sorosim.kernels.wrenches import add_dead
+from sorosim.kernels.wrenches import add_weighted_dead
 from sorosim.lie.triples import (
     cross,
     dot,
@@ -168,7 +168,8 @@ def nearest_on_core(surfaces, core, other, ws, contact):
     curved_a, curved_b = free_a and row[sf.ONE_BODY] == 0, free_b and other_row[sf.ONE_BODY] == 0
     axis_a = Axis(a, t_a, bends_a, mid_a, number[sf.SLOPE_A], free_a, curved_a)
     axis_b = Axis(b, t_b, bends_b, mid_b, slope_b, free_b, curved_b)
-    la, mb, in_a, in_b = nearest_of_axes(axis_a, axis_b, e, out)
+    reach = contact.reach[0] + number[sf.R_A] + r_b
+    la, mb, in_a, in_b = nearest_of_axes(axis_a, axis_b, reach, e, out)
     x_a, along_a, _ = place_on(axis_a, la)
     x_b, along_b, _ = place_on(axis_b, mb)
     store_row(x_a, vectors[sf.X_A])
@@ -332,23 +333,18 @@ def evaluate_pair(surfaces, group, core, other, ws, contact, external):
     record_contact(contact, k, group, core, other)
     for j in range(flag[sf.N_HERE]):
         if nodes[j] >= 0:
-            add_weighted(contact, j, nodes[j], external)
+            add_to_node(contact, j, nodes[j], external)
     if law[sf.LAW_DISSIPATIVE_ONLY] == 0.0 and contact.counts[sf.NO_TANGENTS] == 0:
         add_tangents(surfaces, core, k, ws, contact, external)
 
 
 @kernel_in_place
-def add_weighted(contact, j, node, external):
-    """Add the force times the weight of entry j to its node; its moment is (P + weight arm) x F."""
-    vectors, point, weight = contact.vectors, contact.entries[sf.P + j], contact.weights[sf.WEIGHT, j]
-    dead, origin = contact.wide[0, 0], contact.wide[0, 1, :3]
+def add_to_node(contact, j, node, external):
+    """Add the force, times the weight of entry j, to its node; its moment is (P + weight arm) x F."""
+    vectors, dead = contact.vectors, contact.wide[0, 0]
     force, arm = vector(vectors, sf.F), vector(vectors, sf.ARM_A if j < contact.flag[sf.FIRST_B] else sf.ARM_B)
-    # all of the force at P, and at the origin what is too much
-    store((0.0, 0.0, 0.0), force, dead)
-    add_dead(point, dead, 1.0, node, external)
-    store_row((0.0, 0.0, 0.0), origin)
-    store(scaled(weight, cross(arm, force)), scaled(weight - 1.0, force), dead)
-    add_dead(origin, dead, 1.0, node, external)
+    store(cross(arm, force), force, dead)
+    add_weighted_dead(contact.entries[sf.P + j], dead, contact.weights[sf.WEIGHT, j], node, external)
 
 
 @kernel_in_place

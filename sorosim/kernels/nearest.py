@@ -220,16 +220,27 @@ def nearest_of_curves(a, la, b, mb, e, out):
 
 
 @kernel_in_place
-def nearest_of_axes(a, b, e, out):
+def farthest_off(axis):
+    """How far a curve is off its chord at most."""
+    if not axis.is_curved:
+        return 0.0
+    b_0, b_1 = row(axis.bends, 0), row(axis.bends, 1)
+    return 4.0 / 27.0 * (sqrt(dot(b_0, b_0)) + sqrt(dot(b_1, b_1)))  # the most of x (1 - x)^2
+
+
+@kernel_in_place
+def nearest_of_axes(a, b, reach, e, out):
     """Places la, mb from 0 to 1 on two axes where they are nearest; fills e, out.
 
-    Returns la, mb and which of them are inside.
+    Returns la, mb and which of them are inside. Of curves that are more than `reach` apart it takes other places.
     """
     chord_a = Axis(a.begin, a.vector, a.bends, a.pull, a.slope, a.is_segment, False)
     chord_b = Axis(b.begin, b.vector, b.bends, b.pull, b.slope, b.is_segment, False)
     la, mb = nearest_of_chords(chord_a, chord_b, e, out)
     if a.is_curved or b.is_curved:
-        la, mb = nearest_of_curves(a, la, b, mb, e, out)
+        value = axes_distance(chord_a, la, chord_b, mb, e, out)
+        if value - farthest_off(a) - farthest_off(b) <= reach:
+            la, mb = nearest_of_curves(a, la, b, mb, e, out)
     axes_distance(a, la, b, mb, e, out)
     return la, mb, a.is_segment and 0.0 < la < 1.0, b.is_segment and 0.0 < mb < 1.0
 

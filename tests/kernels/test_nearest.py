@@ -42,7 +42,7 @@ def test_no_place_is_nearer(kind, steep, free, bent, rng):
         slopes, middle = rng.uniform(-steep, steep, 2) * free, MIDDLE * np.array(free)
         a = Axis(begin, t[0], bends[0], middle[0], slopes[0], free[0], bent and free[0])
         b = Axis(np.zeros(3), t[1], bends[1], middle[1], slopes[1], free[1], bent and free[1])
-        la, mb, inside_a, inside_b = nearest_of_axes(a, b, e, out)
+        la, mb, inside_a, inside_b = nearest_of_axes(a, b, np.inf, e, out)
         found = axes_distance(a, la, b, mb, e, out)
         x, y = np.meshgrid(GRID if free[0] else [0.0], GRID if free[1] else [0.0], indexing="ij")
         apart = np.linalg.norm(begin + cubic(x, t[0], bends[0]) - cubic(y, t[1], bends[1]), axis=2)
