@@ -147,6 +147,8 @@ TIMES = {
     "gripper_grasps_sphere": (0.0, 5.0),
     "snake_on_plane": (1.0, 5.0),
     "rod_pile": (0.0, 3.0),
+    "gripper_100": (0.0, 2.5),
+    "net": (0.0, 0.4),
     "particle": (0.0, 0.2, 0.4, 0.6, 0.8),
     "jumping_lamp": (0.0, 0.7, 0.8, 0.9, 1.0, 1.18),
     "polypeptide": (0.0, 4.0),
