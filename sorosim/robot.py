@@ -551,11 +551,10 @@ class Robot:
         rates, turning = arguments.steady_rates(self.engine, qd)
         rows = np.flatnonzero(~turning) if free is None else indices("free", free, self.ndof)
         tangent = None if stiffness is None else columns("stiffness", stiffness, len(rows), len(rows))
-        matrices = linearize(self.engine, position, rates, inputs, rows, tangent)
+        out = linearize(self.engine, position, rates, inputs, rows, tangent)
         looped = self.engine.loop_layout.m > 0
-        names = [f"z[{i}]" for i in range(matrices.Z.shape[1])] if looped else [self.coordinate_names[i] for i in rows]
-        state = position, rates, inputs, matrices.multiplier
-        return Linearization(*matrices[:5], *state, rows, tuple(names), self, matrices.relaxation)
+        names = [f"z[{i}]" for i in range(out.Z.shape[1])] if looped else [self.coordinate_names[i] for i in rows]
+        return Linearization(*out[:5], position, rates, inputs, out.multiplier, rows, tuple(names), self, out.relaxation)
 
     # -- sensors ---------------------------------------------------------------------------------------------------
 
