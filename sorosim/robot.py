@@ -547,14 +547,14 @@ class Robot:
         matrices and their sizes. The stiffness is Z^T K Z, K that of the tree under the multipliers of the equilibrium
         (docs/theory.md, 9): where forces balance, the curvature of the closed states adds nothing else.
         """
+        position, inputs = self.coordinates(q), self.inputs(u)
         rates, turning = arguments.steady_rates(self.engine, qd)
-        state = self.coordinates(q), rates, self.inputs(u)
         rows = np.flatnonzero(~turning) if free is None else indices("free", free, self.ndof)
         tangent = None if stiffness is None else columns("stiffness", stiffness, len(rows), len(rows))
-        found = linearize(self.engine, *state, rows, tangent)
-        z = [f"z[{i}]" for i in range(found.Z.shape[1])]
-        names = z if self.engine.loop_layout.m else [self.coordinate_names[i] for i in rows]
-        return Linearization(*found[:5], *state, found.multiplier, rows, tuple(names), self, found.relaxation)
+        M, D, K, F, Z, lam, relaxation = linearize(self.engine, position, rates, inputs, rows, tangent)
+        looped = self.engine.loop_layout.m > 0
+        names = [f"z[{i}]" for i in range(Z.shape[1])] if looped else [self.coordinate_names[i] for i in rows]
+        return Linearization(M, D, K, F, Z, position, rates, inputs, lam, rows, tuple(names), self, relaxation)
 
     # -- sensors ---------------------------------------------------------------------------------------------------
 

@@ -97,7 +97,8 @@ def _flutter(context: CheckContext, linear: Linearization, words: str) -> Findin
         if not growing(linear.M, linear.D + needed * K, linear.K).unstable:
             damping = f"; a damping of materials of {needed:.2g} s times their young ends it"
             break
-    level = ODD if any(place.division.material.damping for place in context.places) else NOTE
+    materials = [place.division.material for place in context.places]
+    level = ODD if any(one.damping or one.relaxation for one in materials) else NOTE
     return finding(
         "equilibrium.flutters", "equilibrium", growth, level, words=words, name=name, frequency=frequency,
         time=1.0 / growth, damping=damping,

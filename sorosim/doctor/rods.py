@@ -59,7 +59,8 @@ def _material(material: Material, where: str, has_motion: bool) -> Iterator[Find
         yield from judged("material.shear", where, G, G / E, young=E, least=E / 3.0, most=E / 2.0)
     if material.poisson is not None:
         yield from judged("material.poisson", where, material.poisson)
-    if has_motion and not (material.damping or material.mass_damping or material.stiffness_damping):
+    damped = material.damping or material.mass_damping or material.stiffness_damping or material.relaxation
+    if has_motion and not damped:
         yield finding("material.undamped", where, 0.0, usual=1e-2 * E)
     if not densities:
         # moduli and densities that go together in no material: one has the wrong unit, or is that of water

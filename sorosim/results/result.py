@@ -255,11 +255,6 @@ class Run(Drawable):
         some = (name for name in ("exchanged", "strain") if getattr(self, name) is not None)
         return ("t", "q", "qd", "u", "lam", *some)
 
-    @property
-    def strain_rows(self) -> Array:
-        """`strain`, (n, 0) without any."""
-        return np.zeros((len(self.t), 0)) if self.strain is None else self.strain
-
     def extended_by(self, later: Run) -> Run:
         """This run and a later one that resumed it, whose counts, options and message count."""
 
@@ -305,7 +300,7 @@ class Run(Drawable):
         specs = self.options.get("driven") or {}
         driven = stored_signals({name: specs.get(name) for name in self.driven}, "driven")
         return readings_along(
-            self.robot, self.t, (self.q, self.qd, self.u, self.lam, self.strain_rows), driven, self.options
+            self.robot, self.t, (self.q, self.qd, self.u, self.lam, strain_rows(self)), driven, self.options
         )
 
     @cached_property
@@ -422,6 +417,11 @@ class Run(Drawable):
     def __repr__(self) -> str:
         span = f"{self.t[0]:g} to {self.t[-1]:g} s, {len(self.t)} times" if len(self.t) else "empty"
         return f"<Run of '{self.robot.name}': {span}; {self.message}>"
+
+
+def strain_rows(run: Run) -> Array:
+    """Strains (n, n_strains) of Maxwell elements along a run, n_strains being 0 where there are none."""
+    return np.zeros((len(run.t), 0)) if run.strain is None else run.strain
 
 
 InitialState = Values | Equilibrium | Run  # from which a search or a run begins

@@ -19,7 +19,7 @@ from sorosim.equations.plausibility import implausible_states, left_free, unreso
 from sorosim.equations.system import NO_STRAINS, OdeSystem
 from sorosim.errors import ConvergenceError, FileError, InputError, Interrupted, ModelError, PlugInError, SorosimWarning
 from sorosim.interrupts import deferring_signals, uninterrupted
-from sorosim.results.result import Checkpoints, Run
+from sorosim.results.result import Checkpoints, Run, strain_rows
 from sorosim.signals.edges import Edges, edges
 from sorosim.simulation.balance import WorkIntegral, imbalance
 from sorosim.simulation.controllers import Controller, SampledController
@@ -155,7 +155,7 @@ class Integration:
         if (past := self.past) is None:
             self.system.begin(start.t, state)
         else:
-            self.system.begin(past.t[0], self.system.state(past.q[0], past.qd[0], past.strain_rows[0]))
+            self.system.begin(past.t[0], self.system.state(past.q[0], past.qd[0], strain_rows(past)[0]))
         times = output_times(options["t_end"], options["dt_out"])
         t_out = np.concatenate([[start.t], times[times > start.t]])
         self.exchanged = WorkIntegral(self.callbacks, t_out, start.exchanged)
@@ -458,7 +458,7 @@ class Integration:
         if past is not None:
             assert past.exchanged is not None  # see `_restart`
             driven = past.driven.values()
-            columns = past.t, past.q, past.qd, past.u, *driven, past.lam, past.strain_rows, past.exchanged
+            columns = past.t, past.q, past.qd, past.u, *driven, past.lam, strain_rows(past), past.exchanged
             self.journal.rows(np.column_stack(columns))
             if (points := past.checkpoints) is not None and points.exchanged is not None:
                 for k, t in enumerate(points.t):

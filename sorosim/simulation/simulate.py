@@ -27,7 +27,7 @@ from sorosim.equilibria.statics import statics
 from sorosim.errors import ConvergenceError, InputError, SorosimWarning
 from sorosim.model.chart import TURN
 from sorosim.options import STARTS, SimulateArguments, checked
-from sorosim.results.result import Equilibrium, InitialState, Run, stored_signals
+from sorosim.results.result import Equilibrium, InitialState, Run, stored_signals, strain_rows
 from sorosim.results.stored import open_run
 from sorosim.robot import Robot, check_robot
 from sorosim.simulation.controllers import Controller, takes_readings
@@ -325,7 +325,7 @@ def _restart(run: Run, t_end: float) -> tuple[Start, Run | None]:
         run = replace(run, checkpoints=points.first(k + 1))
     elif len(run.t):
         exchanged = np.array(np.zeros(2) if run.exchanged is None else run.exchanged[-1])
-        q, qd, strain = (part[-1].copy() for part in (run.q, run.qd, run.strain_rows))
+        q, qd, strain = (part[-1].copy() for part in (run.q, run.qd, strain_rows(run)))
         start = Start(float(run.t[-1]), q, qd, run.stats, exchanged, strain)
     else:
         raise InputError("run", "a run with at least one row", "an empty one", "simulate it anew")

@@ -128,3 +128,10 @@ def test_hyperelastic_materials_feeding_joints_and_tubes_refuse_it():
     assert "density: 6450 kg/m^3}" in tubes
     with pytest.raises(sorosim.SorosimError, match="an elastic material, got one that relaxes"):
         load_text(tubes.replace("density: 6450 kg/m^3}", f"density: 6450 kg/m^3, relaxation: {TERMS}}}"), "tubes.yaml")
+
+
+def test_the_doctor_counts_relaxation_as_damping():
+    elastic = FILE.replace(f"    relaxation: {TERMS}\n", "")
+    codes = [{one.code for one in sorosim.examine(load_text(text, "gel.yaml"))} for text in (FILE, elastic)]
+    assert "material.undamped" not in codes[0]
+    assert "material.undamped" in codes[1]
