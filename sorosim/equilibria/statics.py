@@ -96,9 +96,9 @@ def statics(
     equilibrium, or one that the forces cannot reach from the start, a descent of the potential leads to a stable one:
     Newton's method in a trust region, which uses negative curvature. Robots with contacts descend from the start at
     once, in steps on whose way no surfaces pass through each other; where there are none such, or loops could be closed
-    only by passing, `message` says so. Large trees without contacts and loops descend
-    from the start at once, too, in time and memory that grow linearly (docs/theory.md, 17); of them `tangent_stiffness`
-    and `stable` are formed when they are asked for. Under friction (`sticking`), and where the
+    only by passing, `message` says so. Of large robots the linear systems are solved
+    along the tree, or sparse, in time that grows linearly (docs/theory.md, 17), and `tangent_stiffness` and `stable`
+    are formed when they are asked for. Under friction (`sticking`), and where the
     equilibrium flutters, the first one stays. `message` reports all this, whether the equilibrium is neutral,
     unstable or far from the start, and what is implausible in it: strains beyond 100 %, crushed rods, slack tendons,
     contacts deeper than surfaces are rounded, and joints that were left free. Loops that are open in the unloaded state

@@ -27,7 +27,7 @@ from sorosim.simulation.index2 import StabilisedIndex2
 from sorosim.simulation.marching import Marching
 from sorosim.solvers import prescribed
 from sorosim.solvers.base import Event, OdeProblem, OdeSolution
-from sorosim.solvers.registry import MARCHES, integrator
+from sorosim.solvers.registry import MARCHES, WITH_NEWTON, integrator
 from sorosim.solvers.segments import integrate_with_restarts
 from sorosim.solvers.work_limit import WorkLimit
 from sorosim.validation import number
@@ -165,6 +165,7 @@ class Integration:
             self.callbacks.rhs, self.callbacks.jacobian if options["jacobian"] == "analytic" else None, state, t_out,
             options["rtol"], options["atol"], max_step, self.events, self.dense, self.report, self.work,
             self.exchanged, self.controller_times if self.samples_in_run else np.zeros(0), self.at_sample,
+            self.callbacks.newton if options["jacobian"] == "analytic" and options["method"] in WITH_NEWTON else None,
         )  # fmt: skip
 
     @property
