@@ -35,8 +35,11 @@ CHOICES: dict[str, dict[str, Any]] = {
     "twist": {"strain": {"torsion": 1, "bending": 7, "elongation": 0}, "options": {"rtol": 1e-4}},
     "crossing": {"divisions": 7, "strain": {"torsion": 0, "bending": 3, "elongation": 1}, "options": LOOSE},
     "capstan": {"divisions": 8, "strain": {"bending": 1, "elongation": 1}, "penetration": 0.1, "options": LOOSE},
-    "pile": {"divisions": 25, "strain": {"torsion": 0, "bending": 1, "elongation": 0}},
-}
+    "pile": {
+        "divisions": 12, "strain": {"torsion": 0, "bending": 2, "elongation": 0}, "penetration": 0.3, "damping": 5.0,
+        "slip_speed": 0.02, "options": {**LOOSE, "atol": 1e-3},
+    },
+}  # fmt: skip
 STEPS_OF_FIT, POINTS_OF_FIT, RANK_OF_FIT = 10, 201, 1e-5
 BENT = 1e-2  # rad by which a rod turns along its length; less is none
 CLOSE = 1e-6  # distance of a rod from where it begins, in its lengths, that is near enough
@@ -225,8 +228,9 @@ def smooth(t: Array, values: Array) -> dict[str, Any]:
 
 
 def stopped(t: Array, values: Array) -> tuple[Array, Array]:
-    """The same at many times, resting from the last one on; what moves at a constant rate comes to rest in STOP."""
-    fine = np.linspace(t[0], t[-1] + STOP, 400)
+    """The same, resting from the last one on; what moves at a constant rate comes to rest in STOP."""
+    # few times, so that `smooth` goes monotonically between them
+    fine = np.concatenate([[t[0]], np.linspace(t[-1] - STOP, t[-1] + STOP, 15)])
     rate = (values[-1] - values[0]) / (t[-1] - t[0])
     late = np.clip(fine - (t[-1] - STOP), 0.0, 2.0 * STOP)
     way = values[0] + rate * (np.minimum(fine, t[-1] - STOP) - t[0] + late - late**2 / (4.0 * STOP))
@@ -275,6 +279,8 @@ def law(scenario: Any, friction: float, choice: dict[str, Any]) -> dict[str, Any
     rod = scenario.rods[0]
     weight = rod.material.density * rod.area * rod.length * max(float(np.linalg.norm(scenario.gravity)), 1.0)
     out: dict[str, Any] = {"stiffness": float(0.1 * weight / (choice["penetration"] * rod.radius) ** 1.5)}
+    if choice.get("damping"):
+        out["damping"] = choice["damping"]
     if friction > 0.0:
         out |= {"friction": friction, "slip_speed": choice["slip_speed"]}
     return out
