@@ -17,6 +17,7 @@ COORDINATES = {
     "concentric_tubes": 84, "continuum_stewart": 84, "vine": 15, "four_bar": 3, "slider_crank": 3,
     "underwater_vehicle": 80, "tentacle_in_current": 17, "pneumatic_bellow": 16,
     "contact_cylinder": 24, "finray_grasp": 78, "gripper_grasps_sphere": 40, "rod_pile": 132, "snake_on_plane": 27,
+    "rope_pile": 170,
     "particle": 2, "jumping_lamp": 5, "soft_cart_pole": 6, "two_segment_arm": 20,
     "swing_up_cart_pole": 4, "soft_furuta": 4, "soft_pendubot": 6,
     "polypeptide": 24, "magnetic_catheter": 20,
@@ -30,7 +31,7 @@ DRIVEN = {"soft_gripper", "hybrid_serial", "fin_ray", "slider_crank", "gripper_g
           "gripper_100"}  # fmt: skip
 RESTING = {"concentric_tubes"}  # they have equilibria, no motion
 ROLLING = {"finray_grasp"}  # its cylinder may roll on the shelf
-FLOATING = {"flying_rod", "free_fall_rod", "underwater_vehicle", "rod_pile", "snake_on_plane", "particle"}
+FLOATING = {"flying_rod", "free_fall_rod", "underwater_vehicle", "rod_pile", "rope_pile", "snake_on_plane", "particle"}
 
 
 LARGE = {"net", "gripper_100"}  # their tests take seconds

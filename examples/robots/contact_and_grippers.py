@@ -66,3 +66,10 @@ snake.still("snake_on_plane.png", t=[0.0, 1.0, 2.0], **LOOK)
 pile = sorosim.simulate(sorosim.load("rod_pile"), t_end=0.4)
 print(f"{pile.robot.name}: {pile.contacts.at(len(pile) - 1).n} contacts after 0.4 s")
 pile.still("rod_pile.png", t=0.4, size=LOOK["size"])
+
+# %%
+# Five ropes that fall onto the floor and onto each other: they touch along their curves (`docs/theory.md`, 12).
+
+ropes = sorosim.simulate(sorosim.load("rope_pile"), t_end=0.5)
+print(f"{ropes.robot.name}: {ropes.contacts.at(len(ropes) - 1).n} contacts after 0.5 s")
+ropes.still("rope_pile.png", t=0.5, size=LOOK["size"])
