@@ -20,6 +20,7 @@ from sorosim.kernels import evaluate as task
 from sorosim.lie import exp_so3, inverse
 from sorosim.model.chart import coordinates_of, unwound
 from sorosim.model.compile import LinkLayout
+from sorosim.model.rod import Rod
 from sorosim.options import checked
 from sorosim.robot import Robot, check_robot
 from sorosim.solvers.base import one_blas_thread
@@ -35,6 +36,7 @@ WEIGHTS = (1e-6, 1e-9)
 DRIFT = 1e-6  # of it, a radian or a length of the rod of what has no stiffness
 # sums of squares of errors that are rounding; changes that end a search, as a part of them, if so many come in a row
 EXACT, ENOUGH, PATIENCE = 1e-24, 1e-2, 3
+ROUNDING = 1e-14  # of the largest entry of the stiffness
 SAMPLES = 400  # of the curve that a search begins from
 MAX_STEPS = 200
 
@@ -155,8 +157,8 @@ def fitted(robot: Robot, link: str, shape: InitialShape, q: Array, fixed: Collec
 
 
 def has_given_length(link: LinkLayout) -> bool:
-    """Whether a link is a rod whose length is no coordinate."""
-    return link.link.rod is not None and not link.link.joint.changes_length
+    """Whether a link is a rod, not a set of tubes, whose length is no coordinate."""
+    return isinstance(link.link.body, Rod) and not link.link.joint.changes_length
 
 
 def misses(robot: Robot, link: str, shape: InitialShape, q: Array) -> Array:
@@ -212,7 +214,7 @@ class _Fit:
         stiff = np.diag(K)[np.diag(K) > 0.0]
         # of unit energy where the softest coordinate is one radian; what has no stiffness is kept from drifting
         K /= stiff.min() if len(stiff) else 1.0
-        metric = DRIFT * np.eye(len(K) + len(self.sliding))
+        metric = (DRIFT + ROUNDING * np.diag(K).max(initial=0.0)) * np.eye(len(K) + len(self.sliding))
         metric[: len(K), : len(K)] += K
         self.root: Array = np.asarray(np.linalg.cholesky(metric))
 

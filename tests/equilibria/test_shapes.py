@@ -146,6 +146,17 @@ def test_a_shape_that_the_strains_do_not_have_is_refused():
 def test_only_rods_of_given_length_have_shapes():
     with pytest.raises(InputError, match="expected the name of a rod of given length, got 'tip'; rods: rope"):
         sorosim.fit_shape(rope(), "tip", [[0, 0, 0]])
+    with pytest.raises(InputError, match="expected the name of a rod of given length, got 'robot'"):
+        sorosim.fit_shape(sorosim.load("concentric_tubes"), "robot", [[0, 0, 0.1]])
+    with pytest.raises(InputError, match="expected the name of a rod of given length, got 'vine'"):
+        sorosim.fit_shape(sorosim.load("vine"), "vine", [[0.1, 0, 0]])
+
+
+def test_a_rigid_rod_turns_towards_its_points():
+    straight = rope("spherical", {"basis": "legendre"})
+    shape = sorosim.fit_shape(straight, "rope", [[0, 0, 0], [0.3, 0.4, 0], [0.6, 0.8, 0]])
+    assert_allclose(straight.pose(shape.q, "rope")[:3, 0], [0.6, 0.8, 0.0], atol=1e-9)
+    assert shape.missed.max() < 1e-9
 
 
 # -- in files ----------------------------------------------------------------------------------------------------------
