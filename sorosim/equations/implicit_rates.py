@@ -34,7 +34,7 @@ class ImplicitRates:
 
     @staticmethod
     def suits(system: OdeSystem) -> bool:
-        """Whether a system is large, has no internal strains, and neither loops nor tendons of given length couple it."""
+        """Whether a system is large, without internal strains, and no loops or tendons of given length couple it."""
         engine = system.robot.engine
         return engine.is_large and not (len(engine.loops.row) or engine.has_length_inputs or system.n_strains)
 
