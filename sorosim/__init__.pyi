@@ -21,6 +21,7 @@ from .control.optimal import OptimalMotion as OptimalMotion
 from .control.optimal import optimal_control as optimal_control
 from .doctor import examine as examine
 from .equilibria.assembly import assemble as assemble
+from .equilibria.shapes import fit_shape as fit_shape
 from .equilibria.statics import follow as follow
 from .equilibria.statics import statics as statics
 from .equilibria.steady_motion import steady as steady

@@ -66,22 +66,30 @@ class Trial(NamedTuple):
 NO_FAILURE = Failure("", "", 0.0, "", 0.0)
 
 
-def diagnose_statics(system: StaticSystem, x: Array) -> Failure:
+def diagnose_statics(system: StaticSystem, x: Array, *, matrices: bool = True) -> Failure:
     """The largest residual at full load where a search for an equilibrium, or a steady motion, stopped.
 
-    x: the unknowns there.
+    x: the unknowns there; matrices: whether to look for the weakest direction, by dense matrices.
     """
     robot, q, multiplier = system.robot, system.q(x), system.multipliers(x)
+    what = task.RESIDUAL_DERIVATIVES if matrices else task.RESIDUAL
     with np.errstate(all="ignore"):
         try:
-            evaluation = system.evaluate(task.RESIDUAL_DERIVATIVES, q, multiplier=multiplier)
+            evaluation = system.evaluate(what, q, multiplier=multiplier)
             acting = _acting(robot, q, system.rates, np.zeros_like(q), system.u, 0.0)
+            if len(multiplier):
+                acting += (
+                    np.abs(evaluation.closure.matrix[CONSTRAINT]).T @ np.abs(multiplier)
+                    if matrices
+                    else np.abs(evaluation.tau - system.evaluate(what, q).tau)
+                )
         except (ModelError, PlugInError) as error:
             return NO_FAILURE._replace(words=f"; where it stopped: {error}")
-        acting += np.abs(evaluation.closure.matrix[CONSTRAINT]).T @ np.abs(multiplier) if len(multiplier) else 0.0
-        forces = _unbalanced(robot, evaluation.tau, acting, _rounding(evaluation.by_q, q), system.partition.free)
+        rounding = _rounding(evaluation.by_q, q) if matrices else ROUNDING * acting
+        forces = _unbalanced(robot, evaluation.tau, acting, rounding, system.partition.free)
         loops = worst_loop(robot, evaluation.closure.value[ERROR]) if len(multiplier) else NO_FAILURE
-        (weak, opposed), (strain, strained_link) = _weakest_direction(system, evaluation.by_q), strained(robot, q)
+        weak, opposed = _weakest_direction(system, evaluation.by_q) if matrices else ("", True)
+        strain, strained_link = strained(robot, q)
     worst = max(forces, loops, key=lambda failure: failure.relative)
     if not worst.where:
         worst = worst._replace(link=strained_link)

@@ -165,9 +165,10 @@ class StaticSystem:
     def residual(self, x: Array, load: float) -> Array:
         """Residual of the unknowns."""
         evaluation = self.evaluate(task.RESIDUAL, self.q(x, load), load, self.multipliers(x))
-        return self._assembled(evaluation, load)
+        return self.assembled(evaluation, load)
 
-    def _assembled(self, evaluation: Evaluation, load: float) -> Array:
+    def assembled(self, evaluation: Evaluation, load: float) -> Array:
+        """Residual of the unknowns from that of all coordinates."""
         tau = evaluation.tau if self.n_free == self.robot.ndof else evaluation.tau[self.partition.free]
         if not self.robot.n_multipliers:
             return tau
@@ -209,7 +210,7 @@ class StaticSystem:
             K = np.hstack([by_q[:, free], np.vstack([-A[:, free].T, little])])
         elif self.n_free < self.robot.ndof:
             K = by_q[:, free]
-        return self._assembled(evaluation, load), K, by_q, evaluation.B
+        return self.assembled(evaluation, load), K, by_q, evaluation.B
 
     def without_turns(self, x: Array, start: Array) -> Array:
         """The same state with every angle that counts no turns nearest to that of `start`, rotations up to a half."""

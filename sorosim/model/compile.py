@@ -208,6 +208,7 @@ class Layout:
         for key, value in self.links.items():
             own = self.coordinate_names[value.column : value.column + value.n_joint]
             known += [key] if value.n_joint == 1 else own
+        known += self.held
         hint = nearest(str(name), known)
         raise InputError(where, "the name of a link with a joint, or of a coordinate", f"'{name}'", hint)
 

@@ -16,6 +16,7 @@ from sorosim.dynamics.energies import PowerEvaluator, energy
 from sorosim.dynamics.maxwell import MaxwellElements
 from sorosim.engine.loading import SlipState, StickState
 from sorosim.engine.records import ContactHistory, Contacts
+from sorosim.equations.neutral import NeutralMotion, neutral_motions
 from sorosim.errors import InputError, nearest
 from sorosim.linear import Linearization
 from sorosim.results.quantities import summarized
@@ -133,6 +134,15 @@ class Equilibrium(Drawable):
     def stability(self) -> str:
         """The same in words, which tell divergence from flutter; see `Linearization.stability`."""
         return self.linearize().stability
+
+    @cached_property
+    def neutral_motions(self) -> tuple[NeutralMotion, ...]:
+        """Motions along which the tangent stiffness is zero, as of a rope that spins about itself between ball joints.
+
+        Each by its coordinate with most kinetic energy, its shape (ndof,), and whether it `goes_on`: at the same
+        energy, to other equilibria; else a load is critical there, as one under which a column begins to buckle.
+        """
+        return neutral_motions(self.linearize(), self.q, self.u, self.free)
 
     def loop_wrench(self, name: str) -> Array:
         """Wrench (6,) [N m, N] of a loop's joint on its frame `a`, in the axes of `b`, moment about its origin."""

@@ -14,7 +14,7 @@ import numpy as np
 from sorosim.arrays import Array
 from sorosim.engine.inputs import ZeroOrderHold
 from sorosim.equations.callbacks import OdeCallbacks
-from sorosim.equations.failure import Failure, append_last_state, diagnose_motion, implausible
+from sorosim.equations.failure import END_BEFORE, Failure, append_last_state, diagnose_motion, implausible
 from sorosim.equations.plausibility import implausible_states, left_free, unresolved
 from sorosim.equations.system import NO_STRAINS, OdeSystem
 from sorosim.errors import ConvergenceError, FileError, InputError, Interrupted, ModelError, PlugInError, SorosimWarning
@@ -27,7 +27,7 @@ from sorosim.simulation.index2 import StabilisedIndex2
 from sorosim.simulation.marching import Marching
 from sorosim.solvers import prescribed
 from sorosim.solvers.base import Event, OdeProblem, OdeSolution
-from sorosim.solvers.registry import MARCHES, integrator
+from sorosim.solvers.registry import MARCHES, WITH_NEWTON, integrator
 from sorosim.solvers.segments import integrate_with_restarts
 from sorosim.solvers.work_limit import WorkLimit
 from sorosim.validation import number
@@ -165,6 +165,7 @@ class Integration:
             self.callbacks.rhs, self.callbacks.jacobian if options["jacobian"] == "analytic" else None, state, t_out,
             options["rtol"], options["atol"], max_step, self.events, self.dense, self.report, self.work,
             self.exchanged, self.controller_times if self.samples_in_run else np.zeros(0), self.at_sample,
+            self.callbacks.newton if options["jacobian"] == "analytic" and options["method"] in WITH_NEWTON else None,
         )  # fmt: skip
 
     @property
@@ -257,8 +258,12 @@ class Integration:
 
     def failure(self, solution: OdeSolution, run: Run, hint: str, described: bool, by_user: bool) -> ConvergenceError:
         """The error for an integrator that gave up; `described`: its message has the cause already."""
-        what = f"simulate '{self.system.robot.name}' by {self.options['method']}: {solution.message}"
+        what = f"simulate '{self.system.robot.name}' by {self.options['method']}: "
         report, reason = self.report_of(solution), ""
+        if len(run.q) and (spent := self.system.robot.engine.layout.drawn_back(run.q[-1])):
+            what += f"at t = {report.t:.6g} s nothing is left of the length of '{spent}'"
+            return ConvergenceError(f"{what}; {END_BEFORE}, and look at the motion so far (.partial)", run, report)
+        what += solution.message
         if not (self.why or described or self.work.why):
             reason = self.callbacks.failure_reason(report.t)
             what += reason

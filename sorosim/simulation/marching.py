@@ -162,7 +162,7 @@ class Marching:
         loading = engine.loading
         external = bool(inputs.callables or loading.packed.signals.callables or loading.others or loading.actuators)
         sampled = len(problem.samples) > 0
-        on_tree = engine.steps_without_matrices and not (sampled and engine.loop_layout.m)
+        on_tree = engine.is_large and not (sampled and engine.loop_layout.m)
         state, model = self.state(inputs, on_tree, sampled), self.model(inputs)
         self.sparse = SparseSteps(engine) if on_tree and not engine.has_local_tangent else None
         if self.sparse is not None:
