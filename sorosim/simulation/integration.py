@@ -324,7 +324,7 @@ class Integration:
     def integrator(self) -> Callable[[OdeProblem], OdeSolution]:
         """The function that integrates."""
         method = self.options["method"]
-        if self.system.n_free == self.system.size == 0:
+        if self.system.size == 0:
             return prescribed.integrate
         if method in MARCHES:
             options = (self.options.get(name) for name in ("step", "spectral_radius", "projection"))
