@@ -162,6 +162,7 @@ class Engine:
         has = {
             "rod actuators": len(self.rod_actuators.row), "joint laws": len(self.elastic.laws.row),
             "section laws": len(self.elastic.sections.row), "tubes": len(self.elastic.tubes.stretch),
+            "maxwell": len(self.elastic.maxwell.block),
             "loops": len(self.loops.row),
             "loads": bool(self.loading), "pairs": len(self.external.pair), "contacts": self.loading.touches,
             "local tangent": self.is_large,

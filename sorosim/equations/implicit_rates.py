@@ -34,15 +34,15 @@ class ImplicitRates:
 
     @staticmethod
     def suits(system: OdeSystem) -> bool:
-        """Whether a system is large, and neither loops nor tendons of given length couple it."""
+        """Whether a system is large, without internal strains, and no loops or tendons of given length couple it."""
         engine = system.robot.engine
-        return engine.is_large and not (len(engine.loops.row) or engine.has_length_inputs)
+        return engine.is_large and not (len(engine.loops.row) or engine.has_length_inputs or system.n_strains)
 
     def linearise(self, t: float, x: Array) -> None:
         """J is that of this state from now on; of one without rates it stays that of the last."""
-        q, qd, qdd = self.system.coordinates(t, x)
+        q, qd, qdd, strain = self.system.coordinates(t, x)
         try:
-            self.system.forward(task.FORWARD, t, q, qd, qdd)
+            self.system.forward(task.FORWARD, t, q, qd, qdd, strain)
             u = np.array(self.system.inputs.value(t), dtype=float)
             out = self._engine.evaluate(task.LINEARISE_CLOSED, q, qd, qdd, u, t)
         except ModelError:

@@ -11,6 +11,7 @@ import numpy as np
 from sorosim.arrays import Array
 from sorosim.declare import Integer
 from sorosim.dynamics.arguments import by_coordinate
+from sorosim.dynamics.maxwell import moduli_in_words
 from sorosim.engine.loading import StickState
 from sorosim.equations import failure
 from sorosim.equations.callbacks import StaticCallbacks
@@ -139,7 +140,8 @@ def statics(
             solution, course=solution.course + _far_from_start(robot, start, system.q(solution.x)) + jumped
         )
     q = system.q(solution.x)
-    message = "; ".join([solution.message, *_remarks(system, q)]) if solution.success else solution.message
+    remarks = _remarks(system, q) if solution.success else []
+    message = "; ".join([solution.message, *moduli_in_words(robot.engine), *remarks])
     equilibrium = Equilibrium(**state_of(system, solution), message=message, sliding=system.sliding(q))
     still_open = open_loops(robot, q, LOOP_TOLERANCE) if solution.success else ""
     if solution.success and not still_open:

@@ -1,7 +1,8 @@
 """One contact: nearest points and force (docs/theory.md, 12).
 
 It acts on up to four entries, nodes with a point and a weight: those of the core first, with positive weights, then
-those of the other core or of the solid.
+those of the other core or of the solid. On a piece of a rod weights are those of Hermite's cubic, and the points are
+ahead of the nodes along the rod, or behind.
 """
 
 from __future__ import annotations
@@ -12,14 +13,38 @@ from sorosim.compiled import kernel_in_place
 from sorosim.kernels import surfaces as sf
 from sorosim.kernels.contact_tangents import add_tangents
 from sorosim.kernels.kinematics import compose_into
-from sorosim.kernels.nearest import TO_MIDDLE, Axis, Solid, nearest_of_axes, nearest_of_segment, world_distance
-from sorosim.kernels.small import add_cross, copy, cross, into_world
+from sorosim.kernels.nearest import (
+    TO_MIDDLE,
+    Axis,
+    Solid,
+    nearest_of_axes,
+    nearest_of_segment,
+    place_on,
+    world_distance,
+)
+from sorosim.kernels.small import add_cross, copy, into_world
 from sorosim.kernels.solids import TOGETHER
-from sorosim.kernels.wrenches import add_dead, point_velocity
-from sorosim.lie.triples import dot, rows, times, transposed_times
+from sorosim.kernels.wrenches import add_weighted_dead
+from sorosim.lie.triples import (
+    cross,
+    dot,
+    head,
+    rows,
+    scaled,
+    store,
+    store_row,
+    sum2,
+    sum3,
+    tail,
+    times,
+    transposed_times,
+)
+from sorosim.lie.triples import row as vector
 
 # the factor of damping goes to zero smoothly where it would pull, within this band
 NO_PULL = 0.02
+# the middle of Hermite's cubic is off that of its chord by this part of the tangents' difference
+TO_CURVE = 0.125
 
 
 @kernel_in_place
@@ -46,13 +71,37 @@ def hertz(law, depth, rate):
 
 
 @kernel_in_place
-def set_entry(k, node, weight, p, ws, contact, entry):
-    """Entry k of a contact: a point p of a node with a weight."""
+def weighted_velocity(twist, weight, p):
+    """Velocity of a point of a node times its weight; p: the point times its weight."""
+    return sum2(weight, tail(twist), 1.0, cross(head(twist), p))
+
+
+@kernel_in_place
+def set_entry(k, node, weight, p, along, p_along, ws, contact, entry):
+    """Entry k of a contact: a point of a node with a weight, p their product; how both change along the segment."""
     entries, twist = contact.entries, ws.twist[node, 0]
-    entry[sf.ENTRY_NODE + k], contact.weights[k] = node, weight
-    copy(p, entries[sf.P + k])
-    point_velocity(twist, p, entries[sf.V + k])
-    copy(twist[:3], entries[sf.W + k])
+    entry[sf.ENTRY_NODE + k] = node
+    contact.weights[sf.WEIGHT, k], contact.weights[sf.WEIGHT_ALONG, k] = weight, along
+    store_row(p, entries[sf.P + k])
+    store_row(p_along, entries[sf.P_ALONG + k])
+    store_row(weighted_velocity(twist, weight, p), entries[sf.V + k])
+    store_row(weighted_velocity(twist, along, p_along), entries[sf.V_ALONG + k])
+    store_row(head(twist), entries[sf.W + k])
+
+
+@kernel_in_place
+def set_piece(k, nodes, sign, x, ends, tangents, on_curve, ws, contact, entry):
+    """Entries k, k + 1: place x of a piece of a rod, on its curve, or on its chord moved to the middle of the curve."""
+    y = 1.0 - x
+    w, along = (x * x * (3.0 - 2.0 * x), 6.0 * x * y) if on_curve else (x, 1.0)
+    a_0, a_1 = (x * y * y, -x * x * y) if on_curve else (TO_CURVE, -TO_CURVE)
+    b_0, b_1 = (y * (1.0 - 3.0 * x), x * (3.0 * x - 2.0)) if on_curve else (0.0, 0.0)
+    p, t = vector(ends, 0), vector(tangents, 0)
+    point, change = sum2(sign * (1.0 - w), p, sign * a_0, t), sum2(-sign * along, p, sign * b_0, t)
+    set_entry(k, nodes[0], sign * (1.0 - w), point, -sign * along, change, ws, contact, entry)
+    p, t = vector(ends, 1), vector(tangents, 1)
+    point, change = sum2(sign * w, p, sign * a_1, t), sum2(sign * along, p, sign * b_1, t)
+    set_entry(k + 1, nodes[1], sign * w, point, sign * along, change, ws, contact, entry)
 
 
 @kernel_in_place
@@ -66,8 +115,13 @@ def nearest_on_solid(surfaces, core, k, ws, contact):
     compose_into(pose[:3], pose[3], frame[:3], frame[3], g)
     solid = Solid(solid_row[sf.SOLID_KIND], surfaces.value[solid_row[sf.SOLID_AT] :], g)
     if row[sf.FORM] == sf.SEGMENT:
-        square = surfaces.value[row[sf.CORE_AT] + sf.SQUARE]
-        la, gap, haa = nearest_of_segment(solid, a, t_a, sqrt(square), number[sf.SLOPE_A], x, n, H, wide)
+        square, begin = surfaces.value[row[sf.CORE_AT] + sf.SQUARE], vectors[sf.E]
+        copy(a, begin)
+        if row[sf.ONE_BODY] == 0:
+            # the chord, moved to the middle of the curve: just one place on it is nearest
+            tangents = vectors[sf.TANGENTS_A :]
+            store_row(sum3(1.0, head(a), TO_CURVE, vector(tangents, 0), -TO_CURVE, vector(tangents, 1)), begin)
+        la, gap, haa = nearest_of_segment(solid, begin, t_a, sqrt(square), number[sf.SLOPE_A], x, n, H, wide)
         flag[sf.IN_A] = 0.0 < la < 1.0
         number[sf.LA], number[sf.HAA] = la, haa
         number[sf.R_A] += la * number[sf.SLOPE_A]
@@ -99,17 +153,29 @@ def nearest_on_core(surfaces, core, other, ws, contact):
     row, other_row = surfaces.core[core], surfaces.core[other]
     other_value = surfaces.value[other_row[sf.CORE_AT] : other_row[sf.CORE_AT] + sf.N_CORE_VALUES]
     free_a, free_b = row[sf.FORM] == sf.SEGMENT, other_row[sf.FORM] == sf.SEGMENT
-    into_world(ws.pose[other_row[sf.NODE_0]], other_value[sf.END_0 : sf.END_0 + 3], b)
     r_b, slope_b, mid_a, mid_b = other_value[sf.RADIUS_0], 0.0, 0.0, 0.0
     if free_a:
         mid_a = TO_MIDDLE * surfaces.value[row[sf.CORE_AT] + sf.DRAWN]
     if free_b:
-        into_world(ws.pose[other_row[sf.NODE_1]], other_value[sf.END_1 : sf.END_1 + 3], vectors[sf.B_1])
+        segment_ends(other_row, other_value, ws, vectors[sf.B_0 :], t_b, vectors[sf.TANGENTS_B :])
         slope_b, mid_b = other_value[sf.RADIUS_1] - r_b, TO_MIDDLE * other_value[sf.DRAWN]
-        for i in range(3):
-            t_b[i] = vectors[sf.B_1, i] - b[i]
-    axis_a, axis_b = Axis(a, t_a, mid_a, number[sf.SLOPE_A], free_a), Axis(b, t_b, mid_b, slope_b, free_b)
-    la, mb, in_a, in_b = nearest_of_axes(axis_a, axis_b, e, out)
+    else:
+        into_world(ws.pose[other_row[sf.NODE_0]], other_value[sf.END_0 : sf.END_0 + 3], b)
+    bends_a, bends_b = vectors[sf.BENDS_A :], vectors[sf.BENDS_B :]
+    for end in range(2):
+        store_row(sum2(1.0, vector(vectors, sf.TANGENTS_A + end), -1.0, head(t_a)), bends_a[end])
+        store_row(sum2(1.0, vector(vectors, sf.TANGENTS_B + end), -1.0, head(t_b)), bends_b[end])
+    curved_a, curved_b = free_a and row[sf.ONE_BODY] == 0, free_b and other_row[sf.ONE_BODY] == 0
+    axis_a = Axis(a, t_a, bends_a, mid_a, number[sf.SLOPE_A], free_a, curved_a)
+    axis_b = Axis(b, t_b, bends_b, mid_b, slope_b, free_b, curved_b)
+    reach = contact.reach[0] + number[sf.R_A] + r_b
+    la, mb, in_a, in_b = nearest_of_axes(axis_a, axis_b, reach, e, out)
+    x_a, along_a, _ = place_on(axis_a, la)
+    x_b, along_b, _ = place_on(axis_b, mb)
+    store_row(x_a, vectors[sf.X_A])
+    store_row(x_b, vectors[sf.X_B])
+    store_row(along_a, t_a)
+    store_row(along_b, t_b)
     d = out[0]
     flag[sf.IN_A], flag[sf.IN_B] = in_a, in_b
     number[sf.LA], number[sf.MB], number[sf.AXIAL] = la, mb, d
@@ -123,17 +189,26 @@ def nearest_on_core(surfaces, core, other, ws, contact):
     for i in range(3):
         if apart:
             n[i] = e[i] / d
-        vectors[sf.X_A, i] = a[i] + la * t_a[i]
-        vectors[sf.X_B, i] = b[i] + mb * t_b[i]
     for i in range(3):
         for j in range(3):
             vectors[sf.H_ROWS + i, j] = ((1.0 if i == j else 0.0) - n[i] * n[j]) / d if apart else 0.0
 
 
 @kernel_in_place
+def segment_ends(row, values, ws, ends, chord, tangents):
+    """Ends (2, 3) of a segment in the world, the vector between them, and tangents (2, 3) there if it has any."""
+    for end in range(2):
+        pose, first = ws.pose[row[sf.NODE_0 + end]], sf.END_0 if end == 0 else sf.END_1
+        into_world(pose, values[first : first + 3], ends[end])
+        if row[sf.ONE_BODY] == 0:
+            store_row(times(rows(pose), head(values[sf.TANGENT_0 + 3 * end :])), tangents[end])
+    store_row(sum2(1.0, vector(ends, 1), -1.0, vector(ends, 0)), chord)
+
+
+@kernel_in_place
 def across(t_a, t_b, n):
     """A normal for crossing axes or coincident points, whose nearest direction is undefined."""
-    cross(t_a, t_b, n)
+    store_row(cross(t_a, t_b), n)
     size = sqrt(dot(n, n))
     if not size > TOGETHER * sqrt(dot(t_a, t_a) * dot(t_b, t_b)):
         t = t_a if dot(t_a, t_a) > 0.0 else t_b
@@ -153,25 +228,27 @@ def set_entries(surfaces, core, other, ws, contact, entry):
     row = surfaces.core[core]
     flag[sf.TWO_A], flag[sf.TWO_B] = row[sf.FORM] == sf.SEGMENT and row[sf.ONE_BODY] == 0, 0
     if flag[sf.TWO_A]:
-        set_entry(0, row[sf.NODE_0], 1.0 - number[sf.LA], vectors[sf.A_0], ws, contact, entry)
-        set_entry(1, row[sf.NODE_1], number[sf.LA], vectors[sf.A_1], ws, contact, entry)
+        ends, tangents = vectors[sf.A_0 :], vectors[sf.TANGENTS_A :]
+        set_piece(0, row[sf.NODE_0 :], 1.0, number[sf.LA], ends, tangents, other >= 0, ws, contact, entry)
     else:
-        set_entry(0, row[sf.NODE_0], 1.0, vectors[sf.X_A], ws, contact, entry)
+        x, t = vector(vectors, sf.X_A), vector(vectors, sf.T_A)
+        set_entry(0, row[sf.NODE_0], 1.0, x, 0.0, t, ws, contact, entry)
     first = 2 if flag[sf.TWO_A] else 1
-    node = surfaces.solid[-1 - other, sf.SOLID_NODE] if other < 0 else surfaces.core[other, sf.NODE_0]
     if other >= 0 and surfaces.core[other, sf.FORM] == sf.SEGMENT and surfaces.core[other, sf.ONE_BODY] == 0:
         flag[sf.TWO_B] = 1
-        set_entry(first, node, number[sf.MB] - 1.0, vectors[sf.B_0], ws, contact, entry)
-        set_entry(first + 1, surfaces.core[other, sf.NODE_1], -number[sf.MB], vectors[sf.B_1], ws, contact, entry)
+        ends, tangents, nodes = vectors[sf.B_0 :], vectors[sf.TANGENTS_B :], surfaces.core[other, sf.NODE_0 :]
+        set_piece(first, nodes, -1.0, number[sf.MB], ends, tangents, True, ws, contact, entry)
     else:
-        set_entry(first, node, -1.0, vectors[sf.X_B], ws, contact, entry)
+        node = surfaces.solid[-1 - other, sf.SOLID_NODE] if other < 0 else surfaces.core[other, sf.NODE_0]
+        x, t = scaled(-1.0, vector(vectors, sf.X_B)), scaled(-1.0, vector(vectors, sf.T_B))
+        set_entry(first, node, -1.0, x, 0.0, t, ws, contact, entry)
     flag[sf.FIRST_B], flag[sf.N_HERE] = first, first + 1 + flag[sf.TWO_B]
 
 
 @kernel_in_place
 def contact_force(law, contact):
     """Relative velocity at the contact and the force there, with what its tangents need of the law."""
-    vectors, entries, weights, number = contact.vectors, contact.entries, contact.weights, contact.number
+    vectors, entries, weights, number = contact.vectors, contact.entries, contact.weights[sf.WEIGHT], contact.number
     n, u, u_t, force = vectors[sf.N], vectors[sf.U], vectors[sf.U_T], vectors[sf.F]
     arm_a, arm_b = vectors[sf.ARM_A], vectors[sf.ARM_B]
     for i in range(3):
@@ -181,7 +258,7 @@ def contact_force(law, contact):
     for j in range(contact.flag[sf.N_HERE]):
         side = vectors[sf.W_A] if j < contact.flag[sf.FIRST_B] else vectors[sf.W_B]
         for i in range(3):
-            u[i] += weights[j] * entries[sf.V + j, i]
+            u[i] += entries[sf.V + j, i]
             side[i] += abs(weights[j]) * entries[sf.W + j, i]
     add_cross(vectors[sf.W_A], arm_a, 1.0, u)
     add_cross(vectors[sf.W_B], arm_b, -1.0, u)
@@ -230,14 +307,13 @@ def evaluate_pair(surfaces, group, core, other, ws, contact, external):
         number[i] = 0.0
     flag[sf.FORM_HERE], flag[sf.IS_SOLID], flag[sf.IN_A], flag[sf.IN_B] = row[sf.FORM], other < 0, 0, 0
     number[sf.AXIAL], number[sf.R_A] = 1.0, values[sf.RADIUS_0]
-    into_world(ws.pose[row[sf.NODE_0]], values[sf.END_0 : sf.END_0 + 3], vectors[sf.A_0])
     for i in range(3):
         vectors[sf.T_A, i], vectors[sf.T_B, i] = 0.0, 0.0
     if row[sf.FORM] == sf.SEGMENT:
-        into_world(ws.pose[row[sf.NODE_1]], values[sf.END_1 : sf.END_1 + 3], vectors[sf.A_1])
         number[sf.SLOPE_A] = values[sf.RADIUS_1] - values[sf.RADIUS_0]
-        for i in range(3):
-            vectors[sf.T_A, i] = vectors[sf.A_1, i] - vectors[sf.A_0, i]
+        segment_ends(row, values, ws, vectors[sf.A_0 :], vectors[sf.T_A], vectors[sf.TANGENTS_A :])
+    else:
+        into_world(ws.pose[row[sf.NODE_0]], values[sf.END_0 : sf.END_0 + 3], vectors[sf.A_0])
     if other < 0:
         nearest_on_solid(surfaces, core, -1 - other, ws, contact)
     else:
@@ -255,14 +331,20 @@ def evaluate_pair(surfaces, group, core, other, ws, contact, external):
     previous_slip(contact, group, core, other)
     contact_force(law, contact)
     record_contact(contact, k, group, core, other)
-    force, dead = vectors[sf.F], contact.wide[0, 0]
     for j in range(flag[sf.N_HERE]):
         if nodes[j] >= 0:
-            cross(vectors[sf.ARM_A] if j < flag[sf.FIRST_B] else vectors[sf.ARM_B], force, dead)
-            copy(force, dead[3:])
-            add_dead(contact.entries[sf.P + j], dead, contact.weights[j], nodes[j], external)
+            add_to_node(contact, j, nodes[j], external)
     if law[sf.LAW_DISSIPATIVE_ONLY] == 0.0 and contact.counts[sf.NO_TANGENTS] == 0:
         add_tangents(surfaces, core, k, ws, contact, external)
+
+
+@kernel_in_place
+def add_to_node(contact, j, node, external):
+    """Add the force, times the weight of entry j, to its node; its moment is (P + weight arm) x F."""
+    vectors, dead = contact.vectors, contact.wide[0, 0]
+    force, arm = vector(vectors, sf.F), vector(vectors, sf.ARM_A if j < contact.flag[sf.FIRST_B] else sf.ARM_B)
+    store(cross(arm, force), force, dead)
+    add_weighted_dead(contact.entries[sf.P + j], dead, contact.weights[sf.WEIGHT, j], node, external)
 
 
 @kernel_in_place

@@ -25,19 +25,18 @@ from sorosim.lie.triples import (
 
 
 @kernel_in_place
-def velocity_difference(entries, first, arm):
-    """Difference of the velocities of two entries, at the contact."""
-    velocity = sum2(1.0, row(entries, sf.V + first + 1), -1.0, row(entries, sf.V + first))
-    turning = sum2(1.0, row(entries, sf.W + first + 1), -1.0, row(entries, sf.W + first))
+def velocity_along(contact, first, arm):
+    """How the velocity at the contact changes along the segment of entries `first` and the next."""
+    entries, along = contact.entries, contact.weights[sf.WEIGHT_ALONG]
+    velocity = plus(row(entries, sf.V_ALONG + first), row(entries, sf.V_ALONG + first + 1))
+    turning = sum2(along[first], row(entries, sf.W + first), along[first + 1], row(entries, sf.W + first + 1))
     return plus(velocity, cross(turning, arm))
 
 
 @kernel_in_place
-def length_rate(two, end, turn, t, move, n):
-    """n . dt, t the vector between the ends of a segment, when an end on a node of its own, or the body, moves."""
-    if two:
-        return dot(n, move) if end == 1 else -dot(n, move)
-    return dot(n, cross(turn, t))
+def moved(turn, shift, point, weight):
+    """By how much a point times its weight moves with a rotation about the origin and a translation."""
+    return sum2(1.0, cross(turn, point), weight, shift)
 
 
 @kernel_in_place
@@ -77,21 +76,22 @@ def force_by_velocity(contact, out):
 
 
 @kernel_in_place
-def places_change(contact, j, turn, move, xi, dn):
-    """By how much the places on both segments change when entry j moves: by its weight times, xi, and turns."""
+def places_change(contact, j, turn, shift, xi, dn):
+    """By how much the places on both segments change when entry j turns and shifts; xi: times its weight."""
     vectors, number, flag = contact.vectors, contact.number, contact.flag
     if not (flag[sf.IN_A] or flag[sf.IN_B]):
         return 0.0, 0.0
-    n, first, on_a, ra, rb = vectors[sf.N], flag[sf.FIRST_B], j < flag[sf.FIRST_B], 0.0, 0.0
+    n, on_a, ra, rb = vectors[sf.N], j < flag[sf.FIRST_B], 0.0, 0.0
+    along = dot(n, moved(turn, shift, row(contact.entries, sf.P_ALONG + j), contact.weights[sf.WEIGHT_ALONG, j]))
     drawn = dot(n, xi) / (number[sf.AXIAL] * number[sf.AXIAL])
     if flag[sf.IN_A]:
         ra = dot(dn, vectors[sf.T_A]) - drawn * number[sf.REG_A]
         if on_a:
-            ra += length_rate(flag[sf.TWO_A], j, turn, vectors[sf.T_A], move, n)
+            ra += along
     if flag[sf.IN_B]:
         rb = -dot(dn, vectors[sf.T_B]) - drawn * number[sf.REG_B]
         if not on_a:
-            rb -= length_rate(flag[sf.TWO_B], j - first, turn, vectors[sf.T_B], move, n)
+            rb += along
     haa, hab, hbb = number[sf.HAA], number[sf.HAB], number[sf.HBB]
     if flag[sf.IN_A] and flag[sf.IN_B]:
         det = haa * hbb - hab * hab
@@ -102,17 +102,17 @@ def places_change(contact, j, turn, move, xi, dn):
 
 
 @kernel_in_place
-def change_of_force(surfaces, core, ws, contact, j, turn, move, right, at):
-    """Column `at` of right: what changes when entry j moves by `move` and turns by `turn`, its twist carried along."""
+def change_of_force(surfaces, core, ws, contact, j, turn, shift, right, at):
+    """Column `at` of right: what changes when the node of entry j turns and shifts, its twist carried along."""
     vectors, number, flag, entries = contact.vectors, contact.number, contact.flag, contact.entries
     n, u, u_t, force = row(vectors, sf.N), row(vectors, sf.U), row(vectors, sf.U_T), row(vectors, sf.F)
-    H, on_a, weight = rows(vectors[sf.H_ROWS :]), j < flag[sf.FIRST_B], contact.weights[j]
+    H, on_a, weight = rows(vectors[sf.H_ROWS :]), j < flag[sf.FIRST_B], contact.weights[sf.WEIGHT, j]
     t_b, arm = row(vectors, sf.T_B), row(vectors, sf.ARM_A if on_a else sf.ARM_B)
-    xi = scaled(weight, move)
+    xi = moved(turn, shift, row(entries, sf.P + j), weight)
     dn = times(H, xi)
     if flag[sf.IS_SOLID] and not on_a:
         dn = plus(dn, cross(turn, n))
-    dla, dmb = places_change(contact, j, turn, move, xi, dn)
+    dla, dmb = places_change(contact, j, turn, shift, xi, dn)
     slide = scaled(dla, row(vectors, sf.T_A))
     if flag[sf.FORM_HERE] == sf.ELLIPSOID:
         node, first = surfaces.core[core, sf.NODE_0], surfaces.core[core, sf.CORE_AT] + sf.AXES
@@ -123,8 +123,8 @@ def change_of_force(surfaces, core, ws, contact, j, turn, move, right, at):
     dn = plus(dn, sum2(1.0, times(H, sum2(1.0, slide, -dmb, t_b)), -drawn, n))
     shrink = sum2(-number[sf.R_A], dn, -(number[sf.SLOPE_A] * dla), n)
     # of the relative velocity: points and twists turn with their node, places and arms change
-    du = plus(cross(turn, row(entries, sf.V + j)), cross(cross(turn, row(entries, sf.W + j)), arm))
-    du = sum3(weight, du, dla, row(vectors, sf.D_A), -dmb, row(vectors, sf.D_B))
+    du = sum2(1.0, cross(turn, row(entries, sf.V + j)), weight, cross(cross(turn, row(entries, sf.W + j)), arm))
+    du = sum3(1.0, du, dla, row(vectors, sf.D_A), dmb, row(vectors, sf.D_B))
     darm = sum2(1.0, shrink, 0.0 if flag[sf.TWO_A] else 1.0, slide)
     du = plus(du, cross(row(vectors, sf.W_A), darm))
     store_row(cross(darm, force), right[sf.BY_ARM :, at])
@@ -142,25 +142,28 @@ def change_of_force(surfaces, core, ws, contact, j, turn, move, right, at):
 
 
 @kernel_in_place
-def motion_at_contact(contact, j, c, move, left, at):
+def motion_at_contact(contact, j, c, turn, shift, left, at):
     """Column `at` of left: what rotation c (0 to 2) or translation (3 to 5) of the node of entry j moves there."""
-    flag, weight, on_a = contact.flag, contact.weights[j], j < contact.flag[sf.FIRST_B]
+    flag, entries, on_a = contact.flag, contact.entries, j < contact.flag[sf.FIRST_B]
+    weight, along = contact.weights[sf.WEIGHT, j], contact.weights[sf.WEIGHT_ALONG, j]
+    arm = row(contact.vectors, sf.ARM_A if on_a else sf.ARM_B)
     for i in range(sf.N_ROWS):
         left[i, at] = 0.0
     if c < 3:
         left[(sf.BY_ARM if on_a else sf.BY_OTHER_ARM) + c, at] = weight
-    store_row(scaled(weight, move), left[sf.BY_FORCE :, at])
-    power = dot(contact.vectors[sf.F], move)
+    store_row(moved(turn, shift, sum2(1.0, row(entries, sf.P + j), weight, arm), weight), left[sf.BY_FORCE :, at])
+    ahead = moved(turn, shift, sum2(1.0, row(entries, sf.P_ALONG + j), along, arm), along)
+    power = dot(contact.vectors[sf.F], ahead)
     if on_a and flag[sf.TWO_A]:
-        left[sf.BY_WEIGHT, at] = -power if j == 0 else power
+        left[sf.BY_WEIGHT, at] = power
     if not on_a and flag[sf.TWO_B]:
-        left[sf.BY_OTHER_WEIGHT, at] = power if j == flag[sf.FIRST_B] else -power
+        left[sf.BY_OTHER_WEIGHT, at] = power
 
 
 @kernel_in_place
 def add_tangents(surfaces, core, k, ws, contact, external):
     """Tangents of contact k: to its node if only one moves, else rows of `contact`."""
-    vectors, flag, entries, nodes = contact.vectors, contact.flag, contact.entries, contact.entry[k, sf.ENTRY_NODE :]
+    vectors, flag, nodes = contact.vectors, contact.flag, contact.entry[k, sf.ENTRY_NODE :]
     m, first = flag[sf.N_HERE], flag[sf.FIRST_B]
     linked = m > 2 or (nodes[0] >= 0 and nodes[1] >= 0)
     slot = contact.counts[sf.LINKED]  # one that needs no rows only borrows the next
@@ -168,20 +171,18 @@ def add_tangents(surfaces, core, k, ws, contact, external):
     for i in range(3):
         vectors[sf.D_A, i], vectors[sf.D_B, i] = 0.0, 0.0
     if flag[sf.TWO_A]:
-        store_row(velocity_difference(entries, 0, vectors[sf.ARM_A]), vectors[sf.D_A])
+        store_row(velocity_along(contact, 0, vectors[sf.ARM_A]), vectors[sf.D_A])
     if flag[sf.TWO_B]:
-        store_row(velocity_difference(entries, first, vectors[sf.ARM_B]), vectors[sf.D_B])
+        store_row(velocity_along(contact, first, vectors[sf.ARM_B]), vectors[sf.D_B])
     force_by_velocity(contact, by_u)
     for j in range(m):
         if nodes[j] < 0:
             continue
-        p, arm = row(entries, sf.P + j), row(vectors, sf.ARM_A if j < first else sf.ARM_B)
         for c in range(6):
             unit = (1.0 if c % 3 == 0 else 0.0, 1.0 if c % 3 == 1 else 0.0, 1.0 if c % 3 == 2 else 0.0)
             turn, shift = scaled(1.0 if c < 3 else 0.0, unit), scaled(0.0 if c < 3 else 1.0, unit)
-            move = plus(cross(turn, p), shift)
-            change_of_force(surfaces, core, ws, contact, j, turn, move, right, 6 * j + c)
-            motion_at_contact(contact, j, c, plus(cross(turn, plus(p, arm)), shift), left, 6 * j + c)
+            change_of_force(surfaces, core, ws, contact, j, turn, shift, right, 6 * j + c)
+            motion_at_contact(contact, j, c, turn, shift, left, 6 * j + c)
     if linked:
         contact.linked[slot] = k
         contact.counts[sf.LINKED] += 1

@@ -9,6 +9,7 @@ from sorosim.kernels import surfaces as sf
 from sorosim.kernels.contact_forces import evaluate_pair
 from sorosim.kernels.small import into_world
 from sorosim.kernels.tree import BLOCK, BLOCK_PARENT, COLUMN, COLUMN_OFFSET, N_COLUMNS
+from sorosim.lie.triples import dot, head, rows, sum3, times
 
 # up to so many elements all pairs are tested
 BRUTE_FORCE = 24
@@ -33,8 +34,16 @@ def bounding_spheres(surfaces, group, ws, contact):
             square = 0.0
             for r in range(3):
                 sphere[r] = 0.5 * (a[r] + b[r])
-                square += (a[r] - b[r]) ** 2
-            sphere[3] = max(sphere[3], surfaces.value[at + sf.RADIUS_1]) + 0.5 * sqrt(square)
+                square += 0.25 * (a[r] - b[r]) ** 2
+            if core[sf.ONE_BODY] == 0:
+                # a cubic is inside the hull of its ends and of points a third of its tangents ahead of them
+                for end in range(2):
+                    tangent = head(surfaces.value[at + sf.TANGENT_0 + 3 * end :])
+                    ahead = times(rows(ws.pose[core[sf.NODE_0 + end]]), tangent)
+                    sign, begin = (1.0, head(a)) if end == 0 else (-1.0, head(b))
+                    control = sum3(1.0, begin, sign / 3.0, ahead, -1.0, head(sphere))
+                    square = max(square, dot(control, control))
+            sphere[3] = max(sphere[3], surfaces.value[at + sf.RADIUS_1]) + sqrt(square)
     n = n_cores
     for k in range(row[sf.SOLIDS_A], row[sf.SOLIDS_END]):
         sphere, extent, frame = contact.sphere[n], surfaces.extent[k], surfaces.frame[k]

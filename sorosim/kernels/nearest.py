@@ -9,22 +9,27 @@ import numpy as np
 
 from sorosim.compiled import kernel_in_place
 from sorosim.kernels.solids import TOGETHER, solid_distance
-from sorosim.lie.triples import dot, product, rows, store_row, times, transposed_times
+from sorosim.lie.triples import dot, head, product, row, rows, store_row, sum2, sum3, times, transposed_times
 
 # nearest points of a segment are drawn to its middle by this part of its length, of two segments of their lengths and
 # radii, so that parallel ones have just one
 TO_MIDDLE = 1e-4
 MAX_NEAREST = 60
+# places on curves: the least part of a correction, and the size of one after which the next would be rounding; the
+# least curvature of the distance, relative to that across
+LEAST_PART, CONVERGED, FLAT = 1e-6, 1e-9, 1e-12
 
 
 class Axis(NamedTuple):
-    """A segment, or a point: a vector of zeros."""
+    """A segment, or a point: a vector of zeros; or a cubic curve between the ends of the vector, if it is curved."""
 
     begin: np.ndarray  # (3,)
     vector: np.ndarray  # (3,) to its end
+    bends: np.ndarray  # (2, 3) tangents at both ends, less the vector
     pull: float  # how much it draws to its middle
     slope: float  # change of the radius from begin to end
     is_segment: bool
+    is_curved: bool
 
 
 class Solid(NamedTuple):
@@ -36,29 +41,38 @@ class Solid(NamedTuple):
 
 
 @kernel_in_place
+def place_on(axis, x):
+    """Point of an axis at x from 0 to 1, and its first and second derivatives.
+
+    A curve is Hermite's cubic, begin + x t + x (1 - x)^2 b_0 - x^2 (1 - x) b_1.
+    """
+    t = head(axis.vector)
+    point = sum2(1.0, head(axis.begin), x, t)
+    if not axis.is_curved:
+        return point, t, (0.0, 0.0, 0.0)
+    y, b_0, b_1 = 1.0 - x, row(axis.bends, 0), row(axis.bends, 1)
+    along = sum3(1.0, t, y * (1.0 - 3.0 * x), b_0, x * (3.0 * x - 2.0), b_1)
+    return sum3(1.0, point, x * y * y, b_0, -x * x * y, b_1), along, sum2(6.0 * x - 4.0, b_0, 6.0 * x - 2.0, b_1)
+
+
+@kernel_in_place
 def axes_distance(a, la, b, mb, e, out):
     """Distance of two points of axes at la, mb, drawn to their middles, less their radii, up to a constant.
 
     Fills e, from b to a, and out: the distance, its derivatives by la and mb, and second ones by la la, la mb, mb mb.
     Returns the value.
     """
-    d, along_a, along_b, aa, ab, bb = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    for i in range(3):
-        t_a, t_b = a.vector[i], b.vector[i]
-        e[i] = a.begin[i] + la * t_a - b.begin[i] - mb * t_b
-        d += e[i] * e[i]
-        along_a += e[i] * t_a
-        along_b -= e[i] * t_b
-        aa += t_a * t_a
-        ab -= t_a * t_b
-        bb += t_b * t_b
-    along_a += a.pull * (la - 0.5)
-    along_b += b.pull * (mb - 0.5)
-    d = max(sqrt(d + a.pull * (la - 0.5) ** 2 + b.pull * (mb - 0.5) ** 2), TOGETHER)
+    x_a, t_a, k_a = place_on(a, la)
+    x_b, t_b, k_b = place_on(b, mb)
+    apart = sum2(1.0, x_a, -1.0, x_b)
+    store_row(apart, e)
+    along_a = dot(apart, t_a) + a.pull * (la - 0.5)
+    along_b = b.pull * (mb - 0.5) - dot(apart, t_b)
+    d = max(sqrt(dot(apart, apart) + a.pull * (la - 0.5) ** 2 + b.pull * (mb - 0.5) ** 2), TOGETHER)
     out[0], out[1], out[2] = d, along_a / d - a.slope, along_b / d - b.slope
-    out[3] = (aa + a.pull - along_a * along_a / (d * d)) / d
-    out[4] = (ab - along_a * along_b / (d * d)) / d
-    out[5] = (bb + b.pull - along_b * along_b / (d * d)) / d
+    out[3] = (dot(t_a, t_a) + dot(apart, k_a) + a.pull - along_a * along_a / (d * d)) / d
+    out[4] = (-dot(t_a, t_b) - along_a * along_b / (d * d)) / d
+    out[5] = (dot(t_b, t_b) - dot(apart, k_b) + b.pull - along_b * along_b / (d * d)) / d
     return d - la * a.slope - mb * b.slope
 
 
@@ -103,11 +117,10 @@ def least_inside(a, b, e, out):
 
 
 @kernel_in_place
-def nearest_of_axes(a, b, e, out):
-    """Places la, mb from 0 to 1 on two segments where they are nearest, in closed form; fills e, out.
+def nearest_of_chords(a, b, e, out):
+    """Places la, mb from 0 to 1 on two segments where they are nearest, in closed form.
 
-    The value is convex: its least is inside, or else the best of those along the four sides of the box. Returns la, mb
-    and which of them are inside.
+    The value is convex: its least is inside, or else the best of those along the four sides of the box.
     """
     la, mb = 0.0, 0.0
     if a.is_segment and b.is_segment:
@@ -125,6 +138,109 @@ def nearest_of_axes(a, b, e, out):
         la = least_along(a, 0.5, b, 0.0, True, e, out)
     elif b.is_segment:
         mb = least_along(a, 0.0, b, 0.5, False, e, out)
+    return la, mb
+
+
+@kernel_in_place
+def downhill(a, la, b, mb, out):
+    """Changes of places on axes that shorten the distance: those of Newton's method where it is convex.
+
+    Elsewhere curvatures count by their size. A place at an end stays there where the distance falls beyond. Returns the
+    changes, and whether they are whole: none goes beyond an end.
+    """
+    d, g_a, g_b = out[0], out[0] * out[1], out[0] * out[2]
+    free_a = a.is_segment and not ((la <= 0.0 and g_a >= 0.0) or (la >= 1.0 and g_a <= 0.0))
+    free_b = b.is_segment and not ((mb <= 0.0 and g_b >= 0.0) or (mb >= 1.0 and g_b <= 0.0))
+    if not free_a:
+        g_a = 0.0
+    if not free_b:
+        g_b = 0.0
+    # d times the second derivatives where the first ones vanish: regular where axes cross, too
+    p, q = out[1] + a.slope, out[2] + b.slope
+    aa, bb = d * out[3] + p * p - a.slope * a.slope, d * out[5] + q * q - b.slope * b.slope
+    ab = d * out[4] + p * q - a.slope * b.slope if free_a and free_b else 0.0
+    mean, half = 0.5 * (aa + bb), 0.5 * (aa - bb)
+    radius = sqrt(half * half + ab * ab)
+    least = FLAT * (abs(mean) + radius) + TOGETHER * TOGETHER
+    high, low = 1.0 / max(abs(mean + radius), least), 1.0 / max(abs(mean - radius), least)
+    across = 0.5 * (high - low) / radius if radius > 0.0 else 0.0
+    along = 0.5 * (high + low)
+    step_a, step_b = (
+        -(along + across * half) * g_a - across * ab * g_b,
+        -(along - across * half) * g_b - across * ab * g_a,
+    )
+    # a place at an end cannot go beyond: the other one alone does
+    if (la <= 0.0 and step_a < 0.0) or (la >= 1.0 and step_a > 0.0):
+        step_a, step_b = 0.0, -g_b / max(abs(bb), least)
+    elif (mb <= 0.0 and step_b < 0.0) or (mb >= 1.0 and step_b > 0.0):
+        step_a, step_b = -g_a / max(abs(aa), least), 0.0
+    # on the way to the first end only: beyond, the other place would go another way
+    part = min(1.0, room(la, step_a), room(mb, step_b))
+    return part * step_a, part * step_b, part == 1.0
+
+
+@kernel_in_place
+def snapped(x):
+    """x, or 0 or 1 if it is as near as rounding."""
+    return 0.0 if x < FLAT else (1.0 if x > 1.0 - FLAT else x)
+
+
+@kernel_in_place
+def room(x, step):
+    """Part of a step that leads from x to 0 or 1."""
+    return (1.0 - x) / step if step > 0.0 else (-x / step if step < 0.0 else inf)
+
+
+@kernel_in_place
+def nearest_of_curves(a, la, b, mb, e, out):
+    """Places la, mb on two axes where they are nearest, by Newton's method from the best of a few places.
+
+    These are the given ones, the ends and the middles.
+    """
+    value = axes_distance(a, la, b, mb, e, out)
+    for i in range(3 if a.is_segment else 1):
+        for j in range(3 if b.is_segment else 1):
+            here = axes_distance(a, 0.5 * i, b, 0.5 * j, e, out)
+            if here < value:
+                value, la, mb = here, 0.5 * i, 0.5 * j
+    for _ in range(MAX_NEAREST):
+        value = axes_distance(a, la, b, mb, e, out)
+        step_a, step_b, inside = downhill(a, la, b, mb, out)
+        highest, part, x, y, lower = value + 1e-14 * (out[0] + abs(value)), 1.0, la, mb, False
+        while not lower and part > LEAST_PART:
+            x, y = snapped(la + part * step_a), snapped(mb + part * step_b)
+            lower = axes_distance(a, x, b, y, e, out) <= highest
+            part *= 0.5
+        way = max(abs(x - la), abs(y - mb))
+        if lower:
+            la, mb = x, y
+        if not lower or (inside and way <= CONVERGED):
+            break
+    return la, mb
+
+
+@kernel_in_place
+def farthest_off(axis):
+    """How far a curve is off its chord at most."""
+    if not axis.is_curved:
+        return 0.0
+    b_0, b_1 = row(axis.bends, 0), row(axis.bends, 1)
+    return 4.0 / 27.0 * (sqrt(dot(b_0, b_0)) + sqrt(dot(b_1, b_1)))  # the most of x (1 - x)^2
+
+
+@kernel_in_place
+def nearest_of_axes(a, b, reach, e, out):
+    """Places la, mb from 0 to 1 on two axes where they are nearest; fills e, out.
+
+    Returns la, mb and which of them are inside. Of curves that are more than `reach` apart it takes other places.
+    """
+    chord_a = Axis(a.begin, a.vector, a.bends, a.pull, a.slope, a.is_segment, False)
+    chord_b = Axis(b.begin, b.vector, b.bends, b.pull, b.slope, b.is_segment, False)
+    la, mb = nearest_of_chords(chord_a, chord_b, e, out)
+    if a.is_curved or b.is_curved:
+        value = axes_distance(chord_a, la, chord_b, mb, e, out)
+        if value - farthest_off(a) - farthest_off(b) <= reach:
+            la, mb = nearest_of_curves(a, la, b, mb, e, out)
     axes_distance(a, la, b, mb, e, out)
     return la, mb, a.is_segment and 0.0 < la < 1.0, b.is_segment and 0.0 < mb < 1.0
 

@@ -1,8 +1,9 @@
 """Surfaces as arrays, and the workspace of their contacts (docs/theory.md, 12).
 
 A *core* is what a surface is a constant distance away from: a point or a segment, each with a radius, which varies
-linearly between the ends of a segment; or an ellipsoid. Its ends sit on one node or on two. It meets other cores, or
-solids, which their signed distance describes.
+linearly between the ends of a segment; or an ellipsoid. Its ends sit on one node or on two: then the segment is a piece
+of a rod, a cubic curve along its tangents there. It meets other cores, or solids, which their signed distance
+describes.
 """
 
 from __future__ import annotations
@@ -23,10 +24,12 @@ FORM, MEETS, NODE_0, NODE_1, ONE_BODY, CORE_AT, CORE_SURFACE = range(7)
 N_CORE = 7
 # layout of its values: of a point and a segment the ends (3) and radii in the frames of their nodes, the square of its
 # length at rest, where it begins and ends along its rod, its length times the lesser of length and radius; of an
-# ellipsoid its centre, a radius around, and the squares of its half axes as a matrix
+# ellipsoid its centre, a radius around, and the squares of its half axes as a matrix; last, of a segment on two nodes
+# its tangents there, as long as it is
 END_0, RADIUS_0, END_1, RADIUS_1, SQUARE, ARC_0, ARC_1, DRAWN = 0, 3, 4, 7, 8, 9, 10, 11
 AXES = 4
-N_CORE_VALUES = 13
+TANGENT_0, TANGENT_1 = 13, 16
+N_CORE_VALUES = 19
 # columns of Surfaces.solid: kind, node, offset of values, surface, which of the masks above it is
 SOLID_KIND, SOLID_NODE, SOLID_AT, SOLID_SURFACE, SOLID_CLASS = range(5)
 N_SOLID = 5
@@ -63,8 +66,15 @@ N_NUMBER = 17
     A_0, A_1, B_0, B_1, T_A, T_B, X_A, X_B, N, E, U, U_T, F, ARM_A, ARM_B, W_A, W_B, D_A, D_B,
 ) = range(19)  # fmt: skip
 H_ROWS, SOLID_POSE, STUCK = 19, 22, 26
-# and of ContactWorkspace.entries: points, their velocities, angular velocities of their nodes
-P, V, W = 0, 4, 8
+# rows of two each: tangents at the ends of the segments, and these without the vectors between the ends
+TANGENTS_A, TANGENTS_B, BENDS_A, BENDS_B = 27, 29, 31, 33
+N_VECTORS = 35
+# and of ContactWorkspace.entries: points times weights, their velocities, angular velocities of their nodes; by how
+# much points and velocities change along the segment
+P, V, W, P_ALONG, V_ALONG = 0, 4, 8, 12, 16
+N_ENTRIES_ROWS = 20
+# rows of ContactWorkspace.weights: weights, and how they change along the segment
+WEIGHT, WEIGHT_ALONG = 0, 1
 
 # capacity for pairs that may touch, per contact
 PAIRS_EACH = 8
@@ -99,9 +109,9 @@ class ContactWorkspace(NamedTuple):
     rate: np.ndarray  # (cap, 3, 3) how the force changes with the relative velocity
     flag: np.ndarray  # (8,) int
     number: np.ndarray  # (17,)
-    vectors: np.ndarray  # (27, 3)
-    entries: np.ndarray  # (12, 3)
-    weights: np.ndarray  # (4,) of the entries
+    vectors: np.ndarray  # (35, 3)
+    entries: np.ndarray  # (20, 3)
+    weights: np.ndarray  # (2, 4) of the entries
     wide: np.ndarray  # (4, 6, 6)
     columns: np.ndarray  # (5, 24 ndof) world columns of the entries, and products of rows
     member: np.ndarray  # (2, ndof) int
@@ -124,8 +134,9 @@ def make_contact_workspace(surfaces: Surfaces, ndof: int, capacity: int) -> Cont
         np.zeros(7, dtype=integers), np.zeros(1), np.zeros(len(surfaces.group)),
         np.zeros((size, N_ENTRY), dtype=integers), np.zeros((size, N_VALUE)), np.zeros(size, dtype=integers),
         np.zeros((size, N_ROWS, N_COLUMNS_OF_CONTACT)), np.zeros((size, N_ROWS, N_COLUMNS_OF_CONTACT)),
-        np.zeros((size, 3, 3)), np.zeros(8, dtype=integers), np.zeros(N_NUMBER), np.zeros((27, 3)), np.zeros((12, 3)),
-        np.zeros(4), np.zeros((4, 6, 6)), np.zeros((5, N_COLUMNS_OF_CONTACT * columns)),
+        np.zeros((size, 3, 3)), np.zeros(8, dtype=integers), np.zeros(N_NUMBER), np.zeros((N_VECTORS, 3)),
+        np.zeros((N_ENTRIES_ROWS, 3)), np.zeros((2, 4)), np.zeros((4, 6, 6)),
+        np.zeros((5, N_COLUMNS_OF_CONTACT * columns)),
         np.zeros((2, columns), dtype=integers), np.zeros((PAIRS_EACH * size, 3), dtype=integers),
         np.zeros((size, 3), dtype=integers), np.zeros((size, 3)), np.zeros((n, 4)), np.zeros((n, 3), dtype=integers),
         np.zeros(buckets + 2, dtype=integers), np.zeros(n, dtype=integers),

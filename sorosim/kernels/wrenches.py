@@ -9,14 +9,20 @@ from sorosim.lie.triples import cross, row, scaled
 @kernel_in_place
 def add_dead(p, f, sign, node, external):
     """Add sign times a wrench f (6,) in world axes at a point p (3,) of the world that moves with the node."""
+    add_weighted_dead(scaled(sign, p), f, sign, node, external)
+
+
+@kernel_in_place
+def add_weighted_dead(p, f, weight, node, external):
+    """As add_dead, `weight` times the wrench; p (3,): the point times the weight, which may be zero where p is not."""
     wrench, K = external.wrench[node], external.K[node]
-    m0, m1, m2, f0, f1, f2 = sign * f[0], sign * f[1], sign * f[2], sign * f[3], sign * f[4], sign * f[5]
+    m0, m1, m2, f0, f1, f2 = weight * f[0], weight * f[1], weight * f[2], f[3], f[4], f[5]
     wrench[0] += m0 + p[1] * f2 - p[2] * f1
     wrench[1] += m1 + p[2] * f0 - p[0] * f2
     wrench[2] += m2 + p[0] * f1 - p[1] * f0
-    wrench[3] += f0
-    wrench[4] += f1
-    wrench[5] += f2
+    wrench[3] += weight * f0
+    wrench[4] += weight * f1
+    wrench[5] += weight * f2
     # K_w = [[m^ + p^ f^, 0], [f^, 0]]
     dot = p[0] * f0 + p[1] * f1 + p[2] * f2
     for c in range(3):
@@ -30,12 +36,12 @@ def add_dead(p, f, sign, node, external):
     K[1, 2] -= m0
     K[2, 0] -= m1
     K[2, 1] += m0
-    K[3, 1] -= f2
-    K[3, 2] += f1
-    K[4, 0] += f2
-    K[4, 2] -= f0
-    K[5, 0] -= f1
-    K[5, 1] += f0
+    K[3, 1] -= weight * f2
+    K[3, 2] += weight * f1
+    K[4, 0] += weight * f2
+    K[4, 2] -= weight * f0
+    K[5, 0] -= weight * f1
+    K[5, 1] += weight * f0
 
 
 @kernel_in_place

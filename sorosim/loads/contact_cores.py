@@ -36,7 +36,7 @@ class Core(NamedTuple):
     form: int
     meets: int
     nodes: tuple[int, int]
-    values: Array  # (13,)
+    values: Array  # (19,)
     s: float | None = None  # where it is on its rod, its middle
 
 
@@ -149,24 +149,33 @@ class ContactGroup:
 
 def point(node: int, x: Any, radius: float, meets: int, s: float | None = None, arc: float = 0.0) -> Core:
     """A point of a node with a radius."""
-    return Core(surfaces.POINT, meets, (node, node), np.array([*x, radius, *x, radius, 0.0, arc, arc, 0, 0]), s)
+    return Core(surfaces.POINT, meets, (node, node), _values([*x, radius, *x, radius, 0.0, arc, arc]), s)
+
+
+def _values(values: Sequence[float], tangents: Sequence[float] = ()) -> Array:
+    row = np.zeros(surfaces.N_CORE_VALUES)
+    row[: len(values)] = values
+    row[surfaces.TANGENT_0 : surfaces.TANGENT_0 + len(tangents)] = tangents
+    return row
 
 
 def segment(
     nodes: tuple[int, int], a: Any, b: Any, radii: tuple[float, float], length: float, meets: int,
     s: float | None = None, arcs: tuple[float, float] = (0.0, 0.0),
 ) -> Core:  # fmt: skip
-    """A segment between points of two nodes, or of one."""
+    """A segment between points of one node; or of two, a piece of a rod, whose tangents are their axes x."""
     drawn = length * min(length, 0.5 * sum(radii))
-    return Core(surfaces.SEGMENT, meets, nodes, np.array([*a, radii[0], *b, radii[1], length**2, *arcs, drawn, 0]), s)
+    tangents = () if nodes[0] == nodes[1] else (length, 0.0, 0.0, length, 0.0, 0.0)
+    values = _values([*a, radii[0], *b, radii[1], length**2, *arcs, drawn], tangents)
+    return Core(surfaces.SEGMENT, meets, nodes, values, s)
 
 
 def ellipsoid(node: int, at: Array, squares: Sequence[float]) -> Core:
     """An ellipsoid at a pose (4, 4), by the squares of its half axes."""
     R = at[:3, :3]
     around = np.sqrt(max(squares))
-    return Core(surfaces.ELLIPSOID, PLANES, (node, node),
-                np.array([*at[:3, 3], around, *(R @ np.diag(squares) @ R.T).ravel()]))  # fmt: skip
+    values = _values([*at[:3, 3], around, *(R @ np.diag(squares) @ R.T).ravel()])
+    return Core(surfaces.ELLIPSOID, PLANES, (node, node), values)
 
 
 def solid(kind: int, node: int, at: Array, values: Sequence[float], radius: float, mask: int) -> SolidPart:

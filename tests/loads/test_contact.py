@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from helpers.differences import best_slope, relative_error
+from scipy.optimize import brentq
 from validation.contact_robots import at, body, floor, rod, touching
 
 import sorosim
@@ -137,6 +138,60 @@ def test_derivatives_of_self_contact_are_exact(rods, rng):
     by_q, by_qd = derivative_errors(robot, q, qd, rng)
     assert by_q < 1e-7
     assert by_qd < 1e-8
+
+
+CURVATURE = 6.0
+
+
+def bent(links, **contact):
+    """A robot whose rods of 0.2 m all have that curvature."""
+    robot = touching(links, **{**LAW, **contact})
+    q = np.zeros(robot.ndof)
+    q[[k for k, name in enumerate(robot.coordinate_names) if name.endswith("bending_z[0]")]] = CURVATURE * 0.2
+    return robot, q
+
+
+@pytest.mark.parametrize("other", ["ball", "capsule", "pole"])
+def test_a_bent_rod_touches_where_it_is_not_on_chords(other):
+    """Around the middle between two points chords are off by 0.5 mm or more."""
+    rods = {"a": rod(joint="fixed")}
+    points = touching({**rods, "b": ball((0, 0, 9))}, between="a", **{"and": "b"}).engine.layout.links["a"].X
+    piece = int(np.argmax(np.diff(points)))
+    length = points[piece + 1] - points[piece]
+    assert CURVATURE * length**2 / 8.0 > 5e-4
+    for part in (0.5, 0.4) if other != "pole" else (0.5,):  # a pole is met by a straight piece through the middle
+        s = CURVATURE * (points[piece] + part * length)
+        centre, way = np.array([0.0, 1.0 / CURVATURE, 0.0]), np.array([np.sin(s), -np.cos(s), 0.0])
+        outside = centre + (1.0 / CURVATURE + 0.0499) * way
+        if other == "pole":
+            robot, q = bent(rods, between="a", **{"and": {"pole": {"radius": 0.04}, **above(outside)}})
+        elif other == "ball":
+            robot, q = bent({**rods, "b": ball(outside)}, between="a", **{"and": "b"})
+        else:
+            across = body(outside, capsule={"radius": 0.04, "length": 0.2})
+            robot, q = bent({**rods, "b": across}, between="a", **{"and": "b"})
+        # rods of 1 cm radius: 0.1 mm inside; Hermite's cubic is off an arc by (kappa L)^4/(384 kappa) at most
+        assert robot.contact_gaps(q)["touch"] == pytest.approx(-1e-4, abs=(CURVATURE * length) ** 4 / 384.0 / CURVATURE)
+
+
+def test_contact_of_bent_rods_has_a_potential(rng):
+    lifted = {"prismatic": {"axis": [0, 0, 1]}}
+    links = {"a": rod(joint="fixed"), "b": rod((0.1, -0.1, 0.0), lifted, turn={"axis": [0, 0, 1], "angle": 1.4})}
+    # without friction and damping; the second one hardly presses
+    (robot, q), (without, _) = (
+        bent(links, between="a", **{"and": "b"}, friction=0.0, damping=0.0, stiffness=k) for k in (1e5, 1e-9)
+    )
+    still, lift = np.zeros(robot.ndof), robot.engine.layout.links["b"].column
+    q += 0.05 * rng.normal(size=robot.ndof)
+    q[lift] = brentq(lambda z: robot.contact_gaps(np.r_[q[:lift], z, q[lift + 1 :]], 0.2)["touch"] + 4e-4, 0.01, 0.08)
+
+    def stored(x):
+        return robot.energy(x, still).elastic - without.energy(x, still).elastic
+
+    force = robot.inverse_dynamics(q, still, qdd=still) - without.inverse_dynamics(q, still, qdd=still)
+    for _ in range(3):
+        d = rng.normal(size=robot.ndof)
+        assert relative_error(force @ d, best_slope(lambda h, d=d: stored(q + h * d), STEPS)) < 1e-6
 
 
 @pytest.mark.parametrize(("exponent", "onset"), [(1.0, 0.0), (1.0, 1e-4), (1.5, 0.0), (2.0, 0.0)])
