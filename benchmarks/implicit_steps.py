@@ -1,12 +1,13 @@
 """How the cost of implicit steps and of statics grows with the number of coordinates: sparse and dense.
 
 The robots are the same at any number of coordinates, of ever more parts: a rope of 2 m that is clamped level and bends
-under its weight, as rods and as links on hinges, a tree of such ropes, and a rope ladder, which loops close. Two ropes,
-one of which lies on a plane and the other one on it, become longer instead, so that contacts are as many a coordinate.
+under its weight, as rods and as links on hinges, a tree of such ropes, and a rope ladder, which loops close. Ropes of
+1 m that lie on each other become more instead, so that contacts are as many a coordinate.
 """
 
 from __future__ import annotations
 
+import itertools
 import resource
 import time
 from collections.abc import Callable, Sequence
@@ -49,8 +50,8 @@ AT_LEAST, LONG = 0.05, 3.0  # of a round [s]; a call that takes so long is timed
 
 
 LENGTH, RADIUS, YOUNG, DENSITY = 2.0, 5e-3, 20e6, 1100.0
-# of what touches [m], and its law
-DEPTH, FLOOR = 5e-4, (Surface(shape=HalfSpace()),)
+# parts of each rope that touches another one; how deep [m], and the law
+PARTS, DEPTH, FLOOR = 20, 5e-4, (Surface(shape=HalfSpace()),)
 LAW = ContactLaw(stiffness=1e4, damping=1.0, friction=0.3, slip_speed=0.01)
 MATERIAL = Material(YOUNG, poisson=0.45, density=DENSITY, damping=1e4)
 
@@ -99,17 +100,19 @@ def _rod(length: float) -> Rod:
 
 
 def touching(n: int) -> Robot:
-    """Two ropes of parts of 5 cm that bend up and down: the one lies on a plane and the other one on it."""
-    k, links = -(-n // 6), []
+    """Pairs of ropes of 1 m, of parts that bend up and down: the one lies on a plane and the other one on it."""
+    pairs, k = (-(-n // (6 * PARTS)), PARTS) if n > 6 * PARTS else (1, -(-n // 6))
     rod = Rod(Division(0.05, Circle(RADIUS), MATERIAL, Strain(bending_y=0, elongation=0, shear_z=0)))
-    for rope, height in (("under", RADIUS - DEPTH), ("above", 3.0 * RADIUS - 2.0 * DEPTH)):
+    links, layers = list[Link](), (("under", RADIUS - DEPTH), ("above", 3.0 * RADIUS - 2.0 * DEPTH))
+    for pair, (layer, height) in itertools.product(range(pairs), layers):
         at = np.eye(4)
-        at[2, 3] = height
+        at[1:3, 3] = 0.05 * pair, height
+        rope = f"{layer}{pair}_"
         links += [
             Link(f"{rope}{i}", rod, parent=f"{rope}{i - 1}" if i else WORLD, at=np.eye(4) if i else at)
             for i in range(k)
         ]
-    under, above = (tuple(Surface(f"{rope}{i}") for i in range(k)) for rope in ("under", "above"))
+    under, above = (tuple(Surface(link.name) for link in links if link.name.startswith(layer)) for layer, _ in layers)
     ropes, floor = Contact(under, above, law=LAW), Contact(under + above, FLOOR, law=LAW)
     return Robot(Description("touching", tuple(links), loads={"ropes": ropes, "floor": floor}))
 
