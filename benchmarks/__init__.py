@@ -17,6 +17,7 @@ from benchmarks.contacts import CONTACTS
 from benchmarks.context import Context, times
 from benchmarks.control import CONTROL
 from benchmarks.inverse import INVERSE
+from benchmarks.large import LARGE
 from benchmarks.loads import LOADS
 from benchmarks.loops import LOOPS
 from benchmarks.pinocchio import RIGID
@@ -38,7 +39,7 @@ __all__ = [
     "table",
 ]
 
-CASES = (*OPEN, *LOOPS, *LOADS, *CONTACTS, *SENSITIVITIES, *STEPS, *INVERSE, *CONTROL, *SWEEPS, *RIGID)
+CASES = (*OPEN, *LOOPS, *LOADS, *CONTACTS, *SENSITIVITIES, *STEPS, *INVERSE, *CONTROL, *SWEEPS, *LARGE, *RIGID)
 
 
 def time_case(case: Case, context: Context, quick: bool = False) -> Timed:

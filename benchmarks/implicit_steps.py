@@ -1,12 +1,13 @@
 """How the cost of implicit steps and of statics grows with the number of coordinates: sparse and dense.
 
 The robots are the same at any number of coordinates, of ever more parts: a rope of 2 m that is clamped level and bends
-under its weight, as rods and as links on hinges, and a tree of such ropes; two such ropes of rods, one of which lies on
-a plane and the other one on it; and a rope ladder, which loops close.
+under its weight, as rods and as links on hinges, a tree of such ropes, and a rope ladder, which loops close. Two ropes,
+one of which lies on a plane and the other one on it, become longer instead, so that contacts are as many a coordinate.
 """
 
 from __future__ import annotations
 
+import resource
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -42,9 +43,9 @@ from sorosim.simulation.marching import Marching
 from sorosim.simulation.sparse_steps import SparseSteps
 
 STEP = 1e-3  # [s]
-LARGEST_DENSE = {"step": 1600, "statics": 400}
+LARGEST_DENSE = {"step": 1000, "statics": 1000}
 ROUNDS = 5
-AT_LEAST = 0.05  # of a round [s]
+AT_LEAST, LONG = 0.05, 3.0  # of a round [s]; a call that takes so long is timed once
 
 
 LENGTH, RADIUS, YOUNG, DENSITY = 2.0, 5e-3, 20e6, 1100.0
@@ -98,9 +99,9 @@ def _rod(length: float) -> Rod:
 
 
 def touching(n: int) -> Robot:
-    """Two of these ropes, clamped side by side at one end: the one lies on a plane and the other one on it."""
-    k, links = -(-n // 12), []
-    rod = _rod(LENGTH / k)
+    """Two ropes of parts of 5 cm that bend up and down: the one lies on a plane and the other one on it."""
+    k, links = -(-n // 6), []
+    rod = Rod(Division(0.05, Circle(RADIUS), MATERIAL, Strain(bending_y=0, elongation=0, shear_z=0)))
     for rope, height in (("under", RADIUS - DEPTH), ("above", 3.0 * RADIUS - 2.0 * DEPTH)):
         at = np.eye(4)
         at[2, 3] = height
@@ -152,48 +153,61 @@ ROBOTS: dict[str, Callable[[int], Robot]] = {
 }  # fmt: skip
 
 
-COUPLED = "touching", "ladder"
-LARGEST_COUPLED = 10_000  # matrices of constraints, which forward dynamics has, are dense
+# robots with matrices of constraints, which are dense where a motion starts, and those whose dense search is slow
+LARGEST = {"ladder": 10_000, "touching": 10_000}
+LARGEST_DENSE_SEARCH = {"touching": 200}
 
 
 def statics_seconds(robot: Robot, on_tree: bool) -> float:
     """Processor time [s] of the search for its equilibrium from the straight shape."""
-    with mock.patch.object(engine, "ON_TREE", 0 if on_tree else 10**9):
+    least = 0 if on_tree else 10**9
+    with mock.patch.object(engine, "ON_TREE", least), mock.patch.object(engine, "ON_SPARSE", least):
         return _median(lambda: sorosim.statics(robot))
 
 
-def seconds(robot: Robot, on_tree: bool) -> tuple[float, float]:
-    """Processor time [s] of a correction with new factors, and of one with those from before; medians."""
+def correction(robot: Robot, sparse: bool) -> Callable[[bool], None]:
+    """A correction of a step, whose argument says whether with new factors or with those from before."""
     method = Marching(OdeSystem(robot, Motion([]), {}), "generalized-alpha", STEP, 0.8)
-    march, model, ws = method.state(Motion([]), on_tree, False), method.model(Motion([])), robot.engine.workspace
-    sparse = SparseSteps(robot.engine)
-    if on_tree and not robot.engine.has_local_tangent:
-        sparse.start(model, march)
+    march, model, ws = method.state(Motion([]), sparse, False), method.model(Motion([])), robot.engine.workspace
+    steps = SparseSteps(robot.engine)
+    if sparse and not robot.engine.has_local_tangent:
+        steps.start(model, march)
     rng = np.random.default_rng(0)
     number, state = march.number, march.state
     number[[newmark.STEP, newmark.LAST_STEP, newmark.PREVIOUS]] = STEP
     number[newmark.RTOL], number[newmark.ATOL] = 1e-6, 1e-8
     number[newmark.ALPHA_M : newmark.BETA_OLD + 1] = method.coefficients
     number[newmark.PART] = 1.0
-    start = (0.01 if robot.engine.has_local_tangent else 1e-4) * rng.normal(size=(2, robot.ndof))
-    derivatives = LINEARISE_CLOSED if on_tree else RESIDUAL_DERIVATIVES
+    # ropes that touch go on touching
+    start = (0.01 if robot.engine.has_local_tangent else 1e-7) * rng.normal(size=(2, robot.ndof))
+    derivatives = LINEARISE_CLOSED if sparse else RESIDUAL_DERIVATIVES
     evaluate_at = entry(newmark.evaluate_at, model, march, ws, derivatives)
     factor, correct = entry(newmark.factor_step, model, march, ws), entry(newmark.correct, model, march)
 
-    def correction(new: bool) -> None:
+    def correct_once(new: bool) -> None:
         state[newmark.Q_NEW], state[newmark.QD_NEW] = start
         state[newmark.SCALE] = 1.0
         evaluate_at(model, march, ws, derivatives if new else RESIDUAL)
         if new and not factor(model, march, ws):
             raise ArithmeticError("a singular step")
         correct(model, march)
+        steps.march = march  # whose records compiled code reaches by address
 
-    return tuple(_median(lambda new=new: correction(new)) for new in (True, False))  # type: ignore[return-value,misc]
+    return correct_once
+
+
+def seconds(robot: Robot, sparse: bool) -> tuple[float, float]:
+    """Processor time [s] of a correction with new factors, and of one with those from before; medians."""
+    correct_once = correction(robot, sparse)
+    return tuple(_median(lambda new=new: correct_once(new)) for new in (True, False))  # type: ignore[return-value,misc]
 
 
 def _median(function: Callable[[], object]) -> float:
+    function()  # may compile
+    begin, samples = time.process_time(), list[float]()
     function()
-    samples = []
+    if (once := time.process_time() - begin) > LONG:
+        return once
     for _ in range(ROUNDS):
         begin, count = time.process_time(), 0
         while count == 0 or time.process_time() - begin < AT_LEAST:
@@ -207,24 +221,29 @@ Rows = list[list[float]]
 
 
 def measure(numbers: Sequence[int], note: Callable[[str], None]) -> dict[str, dict[str, dict[str, Rows]]]:
-    """Rows (coordinates, time [s]) of each task, robot and way; tasks are corrections of steps and statics."""
+    """Rows (coordinates, time [s]) of each task, robot and way; tasks are corrections of steps and statics.
+
+    note : takes a line a measurement, with the most memory that the program had until then.
+    """
     out: dict[str, dict[str, dict[str, Rows]]] = {
-        name: {robot: {"tree": [], "dense": []} for robot in ROBOTS} for name in LARGEST_DENSE
+        name: {robot: {"sparse": [], "dense": []} for robot in ROBOTS} for name in LARGEST_DENSE
     }
-    for name in COUPLED:
-        del out["statics"][name]  # is dense
-    for name, make in ROBOTS.items():
-        for n in numbers if name not in COUPLED else [n for n in numbers if n <= LARGEST_COUPLED]:
+    for n in numbers:  # the largest last: memory is the most until then
+        for name, make in ROBOTS.items():
+            if n > LARGEST.get(name, n):
+                continue
             robot = make(n)
-            for way in ("tree", "dense"):
+            for way in ("sparse", "dense"):
                 times: dict[str, tuple[float, ...]] = {}
-                if way == "tree" or n <= (LARGEST_DENSE["step"] if name not in COUPLED else LARGEST_DENSE["statics"]):
-                    times["step"] = seconds(robot, way == "tree")
-                if robot.engine.has_local_tangent and (way == "tree" or n <= LARGEST_DENSE["statics"]):
-                    times["statics"] = (statics_seconds(robot, way == "tree"),)
+                if way == "sparse" or n <= LARGEST_DENSE["step"]:
+                    times["step"] = seconds(robot, way == "sparse")
+                if way == "sparse" or n <= LARGEST_DENSE_SEARCH.get(name, LARGEST_DENSE["statics"]):
+                    times["statics"] = (statics_seconds(robot, way == "sparse"),)
                 for what, found in times.items():
                     out[what][name][way].append([robot.ndof, found[0]])
-                    note(f"{what:7} {name:7} {way:6} {robot.ndof:6d}  " + "  ".join(f"{1e3 * t:9.3f}" for t in found))
+                    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+                    shown = "  ".join(f"{1e3 * t:9.3f}" for t in found)
+                    note(f"{what:7} {name:8} {way:6} {robot.ndof:6d}  {shown}  {most:.0f} MB")
     return out
 
 
@@ -234,19 +253,50 @@ def exponent(rows: Rows, least: float) -> float:
     return float(np.polyfit(chosen[:, 0], chosen[:, 1], 1)[0])
 
 
+def crossover(sparse: Rows, dense: Rows) -> float:
+    """Coordinates from which on the sparse way is the faster one, between two measurements on a straight line."""
+    ratios = np.log([[a[0], b[1] / a[1]] for a, b in zip(sparse, dense, strict=False)])
+    slower = np.flatnonzero(ratios[:, 1] < 0.0)
+    if not len(slower) or slower[-1] + 1 == len(ratios):
+        return float(np.exp(ratios[0, 0] if not len(slower) else np.inf))
+    (x, y), (x_next, y_next) = ratios[slower[-1]], ratios[slower[-1] + 1]
+    return float(np.exp(x - y * (x_next - x) / (y_next - y)))
+
+
+def summary(measured: dict[str, dict[str, dict[str, Rows]]]) -> list[str]:
+    """A line for each task and robot: exponent, crossover, and times at about a thousand coordinates."""
+    lines = []
+    for what, robots in measured.items():
+        for name, ways in robots.items():
+            sparse, dense = ways["sparse"], ways["dense"]
+            ratios = [f"{times / own:.3g} ({n:.0f})" for (n, own), (_, times) in zip(sparse, dense, strict=False)]
+            growth = f"n^{exponent(sparse, 500):.2f} from 500 on, faster from {crossover(sparse, dense):.0f} on"
+            lines.append(f"{what}, {name}: {growth}; times of dense over sparse: {', '.join(ratios)}")
+    return lines
+
+
 def plot(measured: dict[str, dict[str, dict[str, Rows]]], path: str | Path) -> None:
     """Figure of the times against the number of coordinates (matplotlib)."""
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
-    figure = Figure(figsize=(10.5, 4.0), layout="constrained")
+    figure = Figure(figsize=(10.5, 4.4), layout="constrained")
     titles = {"step": "correction of a step, factors new", "statics": "statics"}
+    colours = dict(zip(ROBOTS, ("#1f77b4", "#d95f02", "#2ca02c", "#7b3fa0", "#8c564b"), strict=True))
     for axes, (what, robots) in zip(figure.subplots(1, 2), measured.items(), strict=True):
-        for (name, ways), marker in zip(robots.items(), "os^Dv", strict=False):
-            for way, style, colour in (("tree", "-", "#1f77b4"), ("dense", "--", "#d95f02")):
+        for (name, ways), marker in zip(robots.items(), "os^Dv", strict=True):
+            for way, style in (("sparse", "-"), ("dense", "--")):
                 x, y = np.array(ways[way]).T
-                label = f"{name}, {'sparse' if way == 'tree' else 'dense'}"
-                axes.loglog(x, 1e3 * y, style, marker=marker, markersize=4, color=colour, label=label)
-        axes.set(xlabel="coordinates", ylabel="ms", title=titles[what])
+                axes.loglog(x, 1e3 * y, style, marker=marker, markersize=4, linewidth=1.3, color=colours[name])
+        low, high = 500.0, 20_000.0
+        foot = 0.5e3 * min(np.interp(low, *np.array(ways["sparse"]).T) for ways in robots.values())
+        axes.loglog([low, high], [foot, foot * high / low], ":", color="0.4", linewidth=1.2)
+        axes.annotate("n", (high, foot * high / low), color="0.4", va="top")
+        axes.set(xlabel="coordinates n", ylabel="processor time [ms]", title=titles[what])
         axes.grid(alpha=0.3)
-    figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside right center", frameon=False)
+    marks = zip(ROBOTS, "os^Dv", strict=True)
+    entries = [Line2D([], [], color=colours[name], marker=marker, label=name) for name, marker in marks]
+    entries.append(Line2D([], [], color="0.3", linestyle="-", label="sparse"))
+    entries.append(Line2D([], [], color="0.3", linestyle="--", label="dense"))
+    figure.legend(handles=entries, loc="outside right center", frameon=False)
     figure.savefig(path, dpi=110)

@@ -24,7 +24,7 @@ from sorosim.solvers.base import one_blas_thread
 
 RODS = (1, 2, 5, 10, 20, 50, 100, 200)
 RIGID_LINKS = (2, 10, 50, 100)
-COORDINATES = (24, 48, 96, 192, 384, 768, 1536, 5000, 20_000)
+COORDINATES = (24, 48, 96, 192, 384, 600, 1000, 2000, 5000, 10_000, 20_000)
 MANY_LINKS = (1, 2, 5, 10, 20, 50, 100, 200, 400, 1000, 2000, 5000, 10_000)
 
 
@@ -51,14 +51,12 @@ def mass_matrix_by_size(folder: Path) -> None:
 
 
 def implicit_steps_by_size(folder: Path) -> None:
-    """Corrections of implicit steps, and statics, of chains of rods and of hinges and of a tree, sparse and dense."""
-    print("task, robot, way, coordinates, ms; of steps with new factors and with those from before")
+    """Corrections of implicit steps, and statics, by size: along the tree or sparse, and dense; some ten minutes."""
+    print("task, robot, way, coordinates, ms, of steps with new factors and with those from before; MB")
     with one_blas_thread():
         measured = implicit_steps.measure(COORDINATES, lambda row: print(row, flush=True))
     implicit_steps.plot(measured, folder / "implicit_steps.png")
-    for what, robots in measured.items():
-        for name, ways in robots.items():
-            print(f"{what}, {name}: n^{implicit_steps.exponent(ways['tree'], 500):.2f} without matrices from 500 on")
+    print("\n".join(implicit_steps.summary(measured)))
 
 
 def rigid_trees_by_size(folder: Path) -> None:

@@ -147,6 +147,8 @@ TIMES = {
     "gripper_grasps_sphere": (0.0, 5.0),
     "snake_on_plane": (1.0, 5.0),
     "rod_pile": (0.0, 3.0),
+    "gripper_100": (0.0, 2.5),
+    "net": (0.0, 0.4),
     "particle": (0.0, 0.2, 0.4, 0.6, 0.8),
     "jumping_lamp": (0.0, 0.7, 0.8, 0.9, 1.0, 1.18),
     "polypeptide": (0.0, 4.0),
@@ -160,12 +162,17 @@ TIMES = {
 }
 
 
+LOOKS = {"gripper_100": {"contacts": False}}  # whose arrows would hide all else
+
+
 def bundled(names: list[str] | None = None) -> None:
     """A picture of each bundled robot."""
     for name in names or TIMES:
         run = sorosim.simulate(sorosim.load(name), t_end=max(TIMES[name][-1], 0.1))
         rows = [int(np.argmin(np.abs(run.t - t))) for t in TIMES[name]]
-        images = picture(run.robot, run.q[rows], run.u[rows], size=(480, 360), floor=False, tendons=True)
+        images = picture(
+            run.robot, run.q[rows], run.u[rows], size=(480, 360), floor=False, tendons=True, **LOOKS.get(name, {})
+        )
         shares = np.linspace(0.35, 1.0, len(images))
         layers = [255.0 - a * (255.0 - np.asarray(image, dtype=float)) for a, image in zip(shares, images, strict=True)]
         write(Image.fromarray(np.min(layers, axis=0).astype(np.uint8)), name)

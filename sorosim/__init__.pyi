@@ -21,6 +21,7 @@ from .control.optimal import OptimalMotion as OptimalMotion
 from .control.optimal import optimal_control as optimal_control
 from .doctor import examine as examine
 from .equilibria.assembly import assemble as assemble
+from .equilibria.shapes import fit_shape as fit_shape
 from .equilibria.statics import follow as follow
 from .equilibria.statics import statics as statics
 from .equilibria.steady_motion import steady as steady
@@ -90,6 +91,8 @@ from .model.obstacle import Pole as Pole
 from .model.pose import Pose as Pose
 from .model.pose import Rotation as Rotation
 from .model.profile import Table as Table
+from .model.relaxation import Relaxation as Relaxation
+from .model.relaxation import RelaxationTerm as RelaxationTerm
 from .model.rod import Division as Division
 from .model.rod import Rod as Rod
 from .model.section import Circle as Circle

@@ -551,10 +551,10 @@ class Robot:
         rates, turning = arguments.steady_rates(self.engine, qd)
         rows = np.flatnonzero(~turning) if free is None else indices("free", free, self.ndof)
         tangent = None if stiffness is None else columns("stiffness", stiffness, len(rows), len(rows))
-        matrices = linearize(self.engine, position, rates, inputs, rows, tangent)
+        M, D, K, F, Z, lam, relaxation = linearize(self.engine, position, rates, inputs, rows, tangent)
         looped = self.engine.loop_layout.m > 0
-        names = [f"z[{i}]" for i in range(matrices.Z.shape[1])] if looped else [self.coordinate_names[i] for i in rows]
-        return Linearization(*matrices[:5], position, rates, inputs, matrices.multiplier, rows, tuple(names), self)
+        names = [f"z[{i}]" for i in range(Z.shape[1])] if looped else [self.coordinate_names[i] for i in rows]
+        return Linearization(M, D, K, F, Z, position, rates, inputs, lam, rows, tuple(names), self, relaxation)
 
     # -- sensors ---------------------------------------------------------------------------------------------------
 

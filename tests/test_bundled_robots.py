@@ -21,18 +21,23 @@ COORDINATES = {
     "particle": 2, "jumping_lamp": 5, "soft_cart_pole": 6, "two_segment_arm": 20,
     "swing_up_cart_pole": 4, "soft_furuta": 4, "soft_pendubot": 6,
     "polypeptide": 24, "magnetic_catheter": 20,
+    "net": 168, "gripper_100": 407,
     "puma560": 6, "ur5_with_soft_gripper": 33,
 }  # fmt: skip
 LOOPS = {"fin_ray": 6, "hybrid_parallel": 2, "soft_gripper_parallel": 6, "stewart_soft": 6, "soft_ring": 1,
-         "continuum_stewart": 6, "four_bar": 1, "slider_crank": 1, "finray_grasp": 6}  # fmt: skip
+         "continuum_stewart": 6, "four_bar": 1, "slider_crank": 1, "finray_grasp": 6, "net": 15}  # fmt: skip
 DRIVEN = {"soft_gripper", "hybrid_serial", "fin_ray", "slider_crank", "gripper_grasps_sphere", "finray_grasp",
-          "puma560", "ur5_with_soft_gripper", "concentric_tubes", "continuum_stewart", "vine"}  # fmt: skip
+          "puma560", "ur5_with_soft_gripper", "concentric_tubes", "continuum_stewart", "vine",
+          "gripper_100"}  # fmt: skip
 RESTING = {"concentric_tubes"}  # they have equilibria, no motion
 ROLLING = {"finray_grasp"}  # its cylinder may roll on the shelf
 FLOATING = {"flying_rod", "free_fall_rod", "underwater_vehicle", "rod_pile", "rope_pile", "snake_on_plane", "particle"}
 
 
-@pytest.fixture(scope="module", params=NAMES)
+LARGE = {"net", "gripper_100"}  # their tests take seconds
+
+
+@pytest.fixture(scope="module", params=[pytest.param(n, marks=[pytest.mark.slow] * (n in LARGE)) for n in NAMES])
 def robot(request):
     return sorosim.load(request.param), request.param
 

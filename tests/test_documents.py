@@ -212,7 +212,7 @@ def test_every_bundled_robot_is_in_the_gallery():
 # they take a quarter of a minute or more
 LONG = {
     "fit_modulus_and_damping", "contact_and_grippers", "closed_chains", "swing_up", "draw_a_letter", "manipulators",
-    "free_and_flying",
+    "free_and_flying", "follow_a_figure_eight",
 }  # fmt: skip
 
 

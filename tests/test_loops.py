@@ -8,6 +8,7 @@ from helpers.kinds import CLOSING as KINDS
 from helpers.robots import moderate, random_state, varied_tree, with_random_loops
 from numpy.testing import assert_allclose
 
+import sorosim
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.loops import (
     ACCELERATION,
@@ -208,3 +209,45 @@ def test_derivatives_of_forward_dynamics(regular):
         assert WORST.note(name, np.abs(free.T @ (M @ found + force)).max(initial=0.0) / size) < 1e-11
         left, size = np.abs(rows[CONSTRAINT] @ found + error), np.abs(rows[CONSTRAINT]) @ np.abs(found) + np.abs(error)
         assert WORST.note(f"{name}, rows", left.max(initial=0.0) / size.max(initial=1e-300)) < 1e-11
+
+
+def test_the_driven_joint_of_a_loop_is_that_of_a_massless_link_as_if_it_belonged_to_the_tree():
+    bar = {"box": {"size": ["50 cm", "2 cm", "2 cm"]}, "density": 1000}
+    hinge, pin = {"revolute": {"axis": [0, 1, 0]}}, "60 deg + 30 deg*smoothstep(t)"
+    crank = {
+        "joint": hinge,
+        "body": {**bar, "at": {"position": [0.2, 0, 0]}},
+        "frames": {"end": {"position": [0.4, 0, 0]}},
+    }
+    rocker = {**crank, "at": {"position": [0.6, 0, 0]}}
+    on_crank = {"parent": "crank", "at": {"frame": "end"}, "joint": hinge, "frames": {"end": {"position": [0.5, 0, 0]}}}
+    on_rocker = {**on_crank, "parent": "rocker", "frames": {"end": {"position": [-0.5, 0, 0]}}}
+    body = {name: {**bar, "at": {"position": [x, 0, 0]}} for name, x in (("crank", 0.25), ("rocker", -0.25))}
+    begin = {"crank.revolute": "-60 deg"}
+
+    def run_of(links, loop, name):
+        data = {
+            "sorosim": 1,
+            "name": "linkage",
+            "links": {"crank": crank, "rocker": rocker, **links},
+            "loops": {"end": loop},
+        }
+        start = sorosim.assemble(sorosim.load({**data, "initial": begin}), driven={name: "60 deg"}).q
+        data["simulate"] = {"t_end": 0.9, "driven": {name: pin}}
+        return sorosim.simulate(sorosim.load(data), method="radau", rtol=1e-9, atol=1e-11, q0=start)
+
+    coupler = {"link": "coupler", "at": {"frame": "end"}}
+    massless = {"parent": "rocker", "at": {"frame": "end"}, "joint": hinge}
+    glued = run_of(
+        {"coupler": {**on_crank, "body": body["crank"]}, "pin": massless},
+        {"joint": "fixed", "from": coupler, "to": "pin"}, "pin",
+    )  # fmt: skip
+    in_tree = run_of(
+        {"coupler": {**on_rocker, "body": body["rocker"]}},
+        {"joint": hinge, "from": coupler, "to": {"link": "crank", "at": {"frame": "end"}}}, "coupler",
+    )  # fmt: skip
+    names = ("crank.revolute", "rocker.revolute")
+    for name in names:
+        one, other = (run.q[:, run.robot.coordinate_names.index(name)] for run in (glued, in_tree))
+        assert_allclose(one, other, atol=1e-6)  # 1e-7
+    assert_allclose(glued.driven["pin"], in_tree.driven["coupler"], atol=1e-5)

@@ -46,6 +46,17 @@ print(f"{ball.robot.name}: {ball.contacts.at(len(ball) - 1).n} contacts")
 ball.still("gripper_grasps_sphere.png", t=1.0, size=LOOK["size"])
 
 # %%
+# A hundred fingers close around a pipe and lift it; a ball falls into a net.
+
+comb = sorosim.simulate(sorosim.load("gripper_100"))
+print(f"{comb.robot.name}: {comb.robot.ndof} coordinates, the pipe is {1e3 * comb.positions('pipe')[-1, 2]:.0f} mm up")
+comb.still("gripper_100.png", t=comb.t[-1], size=LOOK["size"])
+
+net = sorosim.simulate(sorosim.load("net"), t_end=0.4)
+print(f"{net.robot.name}: {net.robot.ndof} coordinates, {len(net.robot.loop_names)} loops")
+net.still("net.png", t=0.4, size=LOOK["size"])
+
+# %%
 # A snake that winds sideways, and twelve rods that fall into a bowl.
 
 snake = sorosim.simulate(sorosim.load("snake_on_plane"), t_end=2.0)

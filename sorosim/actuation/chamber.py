@@ -25,6 +25,7 @@ class Chamber(RoutedActuator, kind="chamber", title="Chambers"):
     -----
     Its volume is the integral of area times stretch along the centre line, and the pressure works on the change of that
     volume: a push of pressure times area along the route. Left out is that a chamber swells across its route.
+    One input may fill chambers in rods that are apart, as a pump does through hoses: each is closed at its ends.
     `stiffening` c multiplies the stiffness of the sections along the route by 1 + c p: layers or grains that jam.
     """
 
@@ -39,6 +40,7 @@ class Chamber(RoutedActuator, kind="chamber", title="Chambers"):
         "a vacuum makes stiff.", "0.5 1/bar", default=0.0,
     )  # fmt: skip
     unit: ClassVar[str] = "Pa"
+    is_one_piece: ClassVar[bool] = False
 
     def rows(self, link: LinkLayout, piece: Piece, X: Array) -> list[tuple[int, Array]]:
         """Kind and values (n, 15) of its rows at arclengths X (n,) in a division, without weights."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -97,8 +97,10 @@ class RouteSegment(Declared, title="Ways through rods"):
 class RoutedActuator(DeclaredActuator):
     """An actuator along a way through rods."""
 
+    is_one_piece: ClassVar[bool] = True  # whether the rods have to follow each other
     path: tuple[RouteSegment, ...] = key(
-        PartsOrKeys(Part(RouteSegment), "one rod or several"), "Rods from base to tip, each fixed to the one before.",
+        PartsOrKeys(Part(RouteSegment), "one rod or several"),
+        "Rods from base to tip, each fixed to the one before; those of chambers may be apart.",
         "[{rod: arm, y: 0, z: 1 cm}]",
     )  # fmt: skip
 
@@ -121,7 +123,7 @@ class RoutedActuator(DeclaredActuator):
         """Refuse runs that do not fit the robot, or do not follow each other."""
         for run in self.path:
             rod_of(f"{self.kind}.rod", run.rod, layout).spanned(self.kind, run.start, run.end)
-        for before, after in pairwise(self.path):
+        for before, after in pairwise(self.path if self.is_one_piece else ()):
             whole = before.end > 1.0 - MERGE and after.start < MERGE
             if not whole or not _rigidly_follows(layout, before.rod, after.rod):
                 expected = f"rod '{after.rod}' fixed to the tip of rod '{before.rod}'"

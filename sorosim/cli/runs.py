@@ -11,7 +11,7 @@ from sorosim.cli.compilation import compile_engine
 from sorosim.cli.console import as_json, err, facts, line, progress
 from sorosim.cli.inputs import check_summaries, resumed, signals, summaries_of, values
 from sorosim.cli.sources import at_rest, load_robot, result_kind
-from sorosim.cli.summaries import driven_facts, position, run_facts, run_summary
+from sorosim.cli.summaries import driven_facts, position, run_facts, run_summary, stable_words
 from sorosim.errors import ConvergenceError, InputError, Interrupted
 from sorosim.options import SimulateArguments, StaticsArguments
 
@@ -181,7 +181,7 @@ def statics(
     rows = {
         "solver": f"{result.message}, {result.n_evaluations} evaluations",
         "residual": f"{result.residual_norm:.2g}",
-        **({} if is_large else {"stable": "yes" if result.stable else f"no: {result.stability}"}),
+        **({} if is_large else {"stable": stable_words(result)}),
         f"tip of {loaded.tip_link}": position(result.tip()),
     }
     facts(loaded.name, rows | driven_facts(result) | ({"written": str(output)} if output else {}))

@@ -85,6 +85,16 @@ def driven_facts(equilibrium: Any) -> dict[str, str]:
     return {f"needed at {name}": f"{force:.6g} {unit}" for (name, force), unit in zip(forces, units, strict=True)}
 
 
+def stable_words(equilibrium: Any) -> str:
+    """Whether it is stable, and which motions no force opposes."""
+    if not equilibrium.stable:
+        return f"no: {equilibrium.stability}"
+    motions = equilibrium.neutral_motions if equilibrium.stability == "neutral" else ()
+    free = ", ".join(f"'{one.name}'" for one in motions if one.goes_on)
+    critical = ", ".join(f"'{one.name}'" for one in motions if not one.goes_on)
+    return "yes" + f", but nothing holds {free}" * bool(free) + f", but critical in {critical}" * bool(critical)
+
+
 def stability(state: Any) -> str:
     """Whether an equilibrium is stable; a file may also hold where the search for one stopped."""
     from sorosim.equilibria.assembly import open_loops
@@ -97,7 +107,7 @@ def stability(state: Any) -> str:
                 return f"no equilibrium, {left} open"
             if state.stiffness is None:
                 return f"not computed: {state.message}"
-            return "yes" if state.stable else f"no: {state.stability}"
+            return stable_words(state)
         except (SorosimWarning, SorosimError):
             return "no equilibrium, the search for one stopped here"
 

@@ -368,6 +368,12 @@ class Listed(Type):
         return Given() if isinstance(part, int) else None
 
 
+def _rounding() -> Any:
+    doc = "Time over which corners of straight lines are rounded, at most half of the shortest step: the signal is "
+    doc += "twice differentiable then, and begins and ends at rest."
+    return key(Quantity("time", least=0.0), doc, "50 ms", default=0.0, without="not at all")
+
+
 @dataclass(frozen=True)
 class SignalTable(Declared, title="A signal by a table"):
     """Values at times, interpolated."""
@@ -379,6 +385,7 @@ class SignalTable(Declared, title="A signal by a table"):
     interpolation: str = key(
         Choice(INTERPOLATIONS), "How values between the given ones are found.", "pchip", default="linear"
     )
+    rounding: float = _rounding()
 
 
 @dataclass(frozen=True)
@@ -391,6 +398,7 @@ class SignalFile(Declared, title="A signal from a CSV file"):
     interpolation: str = key(
         Choice(INTERPOLATIONS), "How values between the given ones are found.", "linear", default="linear"
     )
+    rounding: float = _rounding()
 
 
 @dataclass(frozen=True)
@@ -470,7 +478,7 @@ class SignalOf(Type):
             if len(table.values) != len(table.times):
                 raise ModelError("values", f"as many values as times, {len(table.times)}", f"{len(table.values)}")
             values = [quantity(entry, self.dimension, f"values[{i}]") for i, entry in enumerate(table.values)]
-            return TableSignal(np.array(table.times), np.array(values), table.interpolation)
+            return TableSignal(np.array(table.times), np.array(values), table.interpolation, table.rounding)
 
         return at.attempt(make)
 
@@ -485,7 +493,7 @@ class SignalOf(Type):
         if not os.path.isfile(file):  # False for impossible names too
             hint = "relative paths begin in the folder of the robot's file"
             return (at / "csv").fail("a CSV file", f"{shown(block.csv)}, which does not exist", hint)
-        given = {"csv": file, "interpolation": block.interpolation}
+        given = {"csv": file, "interpolation": block.interpolation, "rounding": block.rounding}
         if block.column is not None:
             given["column"] = block.column
         try:
@@ -504,8 +512,7 @@ class SignalOf(Type):
         if not isinstance(value, Signal):
             return formula_data(value, self.dimension)
         if isinstance(value, TableSignal):
-            times = {"times": value.times.tolist(), "values": value.values.tolist()}
-            return {**times, "interpolation": value.interpolation}
+            return value.spec
         raise inexpressible("a number, an expression of t or a table", value)
 
     def schema(self, define: Define) -> dict[str, Any]:

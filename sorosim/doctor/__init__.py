@@ -21,8 +21,9 @@ from sorosim.doctor.findings import LEVELS, NOTE, NOTHING_ODD, ODD, OK, WRONG, F
 from sorosim.doctor.joints import driven, joints, loops
 from sorosim.doctor.loads import fluids, loads, springs
 from sorosim.doctor.quadrature import quadrature, sampled
-from sorosim.doctor.rods import beyond_numbers, materials, rods, siblings
+from sorosim.doctor.rods import beyond_numbers, materials, rods, shapes, siblings
 from sorosim.doctor.runs import runs, signals
+from sorosim.doctor.tubes import tube_sections, tubes
 from sorosim.errors import InputError, ModelError
 from sorosim.robot import Robot, check_robot
 from sorosim.solvers.base import one_blas_thread
@@ -31,10 +32,10 @@ __all__ = ["LEVELS", "NOTE", "NOTHING_ODD", "ODD", "OK", "WRONG", "Finding", "ex
 
 # of the description and of single states; and what computes equilibria, which need a robot that can move at all
 CHECKS = (
-    materials, rods, siblings, quadrature, gravity, bodies, placement, masses, joints, driven, loops, actuators, inputs,
-    loads, springs, fluids, contacts, sampled, signals, derivatives,
+    materials, rods, tubes, siblings, quadrature, gravity, bodies, placement, masses, joints, driven, shapes, loops,
+    actuators, inputs, loads, springs, fluids, contacts, sampled, signals, derivatives,
 )  # fmt: skip
-CHECKS_OF_MOTION = equilibrium, locked, motions, discretisation, runs
+CHECKS_OF_MOTION = equilibrium, locked, motions, discretisation, tube_sections, runs
 
 
 def examine(robot: Robot, *, progress: Callable[[str, int, int], None] | None = None) -> list[Finding]:

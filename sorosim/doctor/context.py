@@ -191,11 +191,14 @@ class CheckContext:
 
     @cached_property
     def driven_motions(self) -> Mapping[str, Any]:
-        """Driven coordinates of the file's run, and those of its equilibrium that the run leaves free."""
+        """Driven coordinates of the file's run, those of its equilibrium that the run leaves free, and tubes' bases."""
         coordinate = self.robot.engine.layout.coordinate
         run, rest = (getattr(self.robot.description, name).get("driven") or {} for name in ("simulate", "statics"))
-        in_run = {coordinate(name, "driven") for name in run}
-        return {**run, **{name: value for name, value in rest.items() if coordinate(name, "driven") not in in_run}}
+        found: dict[str, Any] = {}
+        for block in (run, rest, dict.fromkeys(self.robot.engine.layout.held, 0.0)):
+            known = {coordinate(name, "driven") for name in found}
+            found |= {name: value for name, value in block.items() if coordinate(name, "driven") not in known}
+        return found
 
     @cached_property
     def free(self) -> IntArray:

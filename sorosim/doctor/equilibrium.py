@@ -16,6 +16,7 @@ from sorosim.linear.growth import growing
 from sorosim.model.basis import STRAINS
 from sorosim.results.result import Equilibrium
 
+MOST_NAMES = 6  # of neutral motions
 DIGITS = 1e-9  # of the size of the robot, below which a place is zero
 SLOW = 1e-2  # 1/s: what grows no faster stands still within any run
 STRAIN = 0.3  # up to which a linear law is good
@@ -34,8 +35,12 @@ def equilibrium(context: CheckContext) -> Iterator[Finding]:
             yield _none(context, state)
         return
     if state.stable:
-        neutral = f", and anywhere that it drifts to: {mode}" if mode else ""
+        motions = state.neutral_motions if state.stability == "neutral" else ()
+        drifts = ", ".join([f"'{one.name}'" for one in motions if one.goes_on][:MOST_NAMES])
+        neutral = f", and anywhere that it drifts to: nothing holds {drifts}" if drifts else ""
         yield finding("equilibrium.found", "equilibrium", words=_tip(context, state) + neutral)
+        for name in (one.name for one in motions if not one.goes_on):
+            yield finding("equilibrium.critical", "equilibrium", name=name)
     if context.unstable_equilibrium is not None:
         yield _unstable(context, context.unstable_equilibrium)
     loads = "weight and loads" if context.gravity else "its loads"
@@ -92,7 +97,8 @@ def _flutter(context: CheckContext, linear: Linearization, words: str) -> Findin
         if not growing(linear.M, linear.D + needed * K, linear.K).unstable:
             damping = f"; a damping of materials of {needed:.2g} s times their young ends it"
             break
-    level = ODD if any(place.division.material.damping for place in context.places) else NOTE
+    materials = [place.division.material for place in context.places]
+    level = ODD if any(one.damping or one.relaxation for one in materials) else NOTE
     return finding(
         "equilibrium.flutters", "equilibrium", growth, level, words=words, name=name, frequency=frequency,
         time=1.0 / growth, damping=damping,

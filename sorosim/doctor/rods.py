@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 
 import numpy as np
 
 from sorosim.arrays import Array
+from sorosim.declare import At, Scope
 from sorosim.doctor.context import CheckContext
 from sorosim.doctor.findings import NOTE, ODD, OK, Finding, finding, judged, level_of
 from sorosim.equations.strains import Place
-from sorosim.model.basis import STRAINS
+from sorosim.equilibria.shapes import InitialShape, misses
+from sorosim.model.basis import STRAINS, ElementBasis, get_basis
 from sorosim.model.material import Material
 from sorosim.model.profile import Table
+from sorosim.model.rod import Rod
 from sorosim.model.section import Properties
+from sorosim.model.tubes import Tubes
 
 # Pa, and kg/m^3 that nothing so stiff goes below, as odd and as a note: polymer fibres, and anything
 STIFF_AND_LIGHT = {ODD: (150e9, 1500.0), NOTE: (30e9, 1300.0)}
@@ -23,6 +27,8 @@ SOFT = 1e9  # Pa
 THIN = 2e3  # thicknesses
 GAP = 1e-6  # of its length between one rod and another that it is taken for a part of
 STRAIGHT = 0.3  # rad between two rods in series, below which they count as one
+# so many equal divisions of so low an order may be fewer of a good one, with a third of the coordinates
+MANY, LOW, GOOD_ORDER, SAVES = 10, 1, 4, 3
 SLANTED = 1.0  # shear of an unloaded rod
 SHEAR_FACTOR = 0.9  # of a round section
 SPIKE, END = 3.0, 6.0  # an entry of a table by so many times what its neighbours say, inside and at its ends
@@ -35,11 +41,15 @@ def materials(context: CheckContext) -> Iterator[Finding]:
     first: dict[Material, str] = {}
     for place in context.places:
         first.setdefault(place.division.material, place.where)
+    for link in context.robot.links:
+        if isinstance(link.body, Tubes):
+            for name, tube in link.body.tubes.items():
+                first.setdefault(tube.material, f"links.{link.name}.tubes.{name}")
     for material, where in first.items():
-        yield from _material(material, f"material of {where}")
+        yield from _material(material, f"material of {where}", not context.robot.engine.layout.held)
 
 
-def _material(material: Material, where: str) -> Iterator[Finding]:
+def _material(material: Material, where: str, has_motion: bool) -> Iterator[Finding]:
     E, G, rho = material.young, material.shear_modulus, material.density
     yield from judged("material.soft", where, E, mega=1e6 * E, giga=1e9 * E)
     yield from judged("material.stiff", where, E, milli=1e-3 * E, micro=1e-6 * E)
@@ -49,7 +59,8 @@ def _material(material: Material, where: str) -> Iterator[Finding]:
         yield from judged("material.shear", where, G, G / E, young=E, least=E / 3.0, most=E / 2.0)
     if material.poisson is not None:
         yield from judged("material.poisson", where, material.poisson)
-    if not (material.damping or material.mass_damping or material.stiffness_damping):
+    damped = material.damping or material.mass_damping or material.stiffness_damping or material.relaxation
+    if has_motion and not damped:
         yield finding("material.undamped", where, 0.0, usual=1e-2 * E)
     if not densities:
         # moduli and densities that go together in no material: one has the wrong unit, or is that of water
@@ -83,6 +94,34 @@ def rods(context: CheckContext) -> Iterator[Finding]:
         yield from _section(place)
         yield from _tables(place)
         yield from _basis(place)
+    for link in context.robot.links:
+        if isinstance(link.body, Rod):
+            yield from _division(context, f"links.{link.name}.rod", link.body)
+
+
+def _division(context: CheckContext, where: str, rod: Rod) -> Iterator[Finding]:
+    """Orders against divisions: errors fall with a power of the order by divisions, and exponentially by order."""
+    n, first = len(rod.divisions), rod.divisions[0]
+    counts = [count for count in first.strain.count_per_strain if count]
+    if not counts:
+        return
+    order, same = max(counts) - 1, all(division == first for division in rod.divisions)
+    if any(isinstance(get_basis(getattr(first.strain, name)[0]), ElementBasis) for name, count in
+           zip(STRAINS, first.strain.count_per_strain, strict=True) if count):  # fmt: skip
+        return
+    if n == 1:
+        pieces = int(np.ceil((order + 1) / (GOOD_ORDER + 1)))
+        yield from judged("rod.order", where, order, pieces=pieces, better=GOOD_ORDER)
+    elif (
+        n >= MANY
+        and same
+        and order <= LOW
+        and not (first.discs or first.varies or context.robot.engine.loading.touches)
+    ):
+        fewer = int(np.ceil(n * (order + 1) / (SAVES * (GOOD_ORDER + 1))))
+        less = fewer * sum(min(count * n, GOOD_ORDER + 1) for count in counts)
+        words = {"order": order, "coordinates": n * sum(counts), "fewer": fewer, "better": GOOD_ORDER, "less": less}
+        yield finding("rod.divisions", where, n, **words)
 
 
 def beyond_numbers(context: CheckContext) -> Iterator[Finding]:
@@ -234,3 +273,18 @@ def siblings(context: CheckContext) -> Iterator[Finding]:
             words = {"name": name, "unit": unit, "factor": factor, "usual": usual, "side": side}
             reported.add(place.where)
             yield finding("rod.sibling", place.where, values[k], level, **words)
+
+
+def shapes(context: CheckContext) -> Iterator[Finding]:
+    """How near rods pass to the points of the file's initial shapes."""
+    robot, document = context.robot, context.robot.description.document
+    data = document.reading.data if document is not None and document.reading is not None else {}
+    q = robot.initial_q
+    q[context.driven_coordinates] = list(context.driven_start.values())
+    for name, entry in (data.get("initial") or {}).items():
+        if not isinstance(entry, Mapping) or "through" not in entry:
+            continue
+        shape = InitialShape.read(entry, At(Scope(is_file=True)))
+        missed = float(misses(robot, name, shape, q).max())
+        part = missed / robot.engine.layout.links[name].X[-1]
+        yield from judged("initial.missed", f"initial.{name}", missed, part, percent=100.0 * part)

@@ -74,14 +74,17 @@ class SparseFactors:
 
 
 class CoupledTangent:
-    """T dq - A^T l = r, E dq = e of an engine; T = R_q + v R_qd + s R_qdd, A and E of its loops. By one thread."""
+    """T dq - A^T l = r, E dq + C l = e of an engine; T = R_q + v R_qd + s R_qdd, A and E of its loops. By one thread.
+
+    C is diagonal, the compliance of loops: none, but where statics asks for some.
+    """
 
     def __init__(self, engine: Engine) -> None:
         self.engine, self._factors = engine, SparseFactors()
         self.tangent = make_tangent(engine.tree, make_couplings(engine.tree, 0))
         self._entries = _make_entries(0)
-        self._sparse, self._first_loop = False, 0
-        self.independent = np.ones(engine.loop_layout.m, dtype=np.int64)  # rows of loops
+        self.is_sparse, self._first_loop = False, 0  # whether any blocks were kept
+        self.compliance = np.zeros(engine.loop_layout.m)  # of rows of loops; infinite: their multipliers are zero
 
     def factor(
         self, external: ExternalForces, closure: Closure, known: Mask, rate: float, acceleration: float, *,
@@ -103,16 +106,16 @@ class CoupledTangent:
             self._call(gather_loops, engine.loops, closure, ws, inertia, n, couplings)
         self._first_loop, n = n, n + n_loops
         actuators, workspace = engine.rod_actuators, external.actuators
-        self._sparse = bool(self._call(place_couplings, tree, actuators, workspace, inertia, n, ws, couplings))
+        self.is_sparse = bool(self._call(place_couplings, tree, actuators, workspace, inertia, n, ws, couplings))
         loaded = not inertia and bool(len(external.wrench) or n_loops)
         failed = self._call(
             factor_tangent, tree, known, rate, acceleration, moving, loaded, definite, inertia, ws, self.tangent
         )
-        if failed >= 0 or not self._sparse:
+        if failed >= 0 or not self.is_sparse:
             return bool(failed < 0)
         order = np.lexsort(couplings.block[:n].T).astype(np.int64)
         state = known, rate, moving, inertia, n, order, ws, self.tangent
-        system = tree, actuators, workspace, engine.loops, self.independent, *state
+        system = tree, actuators, workspace, engine.loops, self.compliance, *state
         while (count := int(self._call(assemble, *system, *self._entries))) > len(self._entries.value):
             self._entries = _make_entries(int(GROWTH * count))
         self._number()
@@ -134,16 +137,16 @@ class CoupledTangent:
         self._unknowns = np.repeat(couplings.at[blocks], size) + inside
         loops = slice(self._first_loop, self._first_loop + n_loops)
         begin = couplings.at[len(tree.block) + len(tree.segment) :][loops] + 6 - self.engine.loops.row[:, FIRST_ROW]
-        self._multipliers = np.repeat(begin, couplings.n_rows[loops] - 6) + np.arange(len(self.independent))
+        self._multipliers = np.repeat(begin, couplings.n_rows[loops] - 6) + np.arange(len(self.compliance))
 
     def solve(self, x: Array, error: Array | None = None, multiplier: Array | None = None) -> None:
         """Overwrite x (ndof,), the r above, with dq; with loops, e = error (m,), and multiplier (m,) becomes l."""
         self._call(eliminate, self.engine.tree, self.tangent, x)
-        if self._sparse:
+        if self.is_sparse:
             right = np.zeros(int(self._entries.size[0]))
             right[self._unknowns] = x[self._coordinates]
             if error is not None:
-                right[self._multipliers] = np.where(self.independent, -error, 0.0)
+                right[self._multipliers] = np.where(np.isfinite(self.compliance), -error, 0.0)
             found = self._factors.solve(right)
             x[self._coordinates] = found[self._unknowns]
             if multiplier is not None:

@@ -11,12 +11,14 @@ import scipy.linalg
 from sorosim.arrays import Array, IntArray
 from sorosim.dynamics.constraints import RANK_TOLERANCE
 from sorosim.dynamics.inertia import check_inertia
+from sorosim.dynamics.maxwell import MaxwellElements
 from sorosim.dynamics.tubes import add_spin, check_inserted
 from sorosim.engine.engine import Engine
 from sorosim.errors import InputError, ModelError, SorosimWarning
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.evaluate import Evaluation
 from sorosim.kernels.loops import CONSTRAINT, RATE
+from sorosim.linear.eigenmodes import Relaxation
 
 # residuals of an equilibrium, over the largest force, and over the force that moves a coordinate by 1 rad or m
 OFF_BALANCE, NEGLIGIBLE = 1e-6, 1e-8
@@ -33,6 +35,7 @@ class LinearMatrices(NamedTuple):
     F: Array
     Z: Array  # (ndof, n)
     multiplier: Array  # (m,)
+    relaxation: Relaxation | None  # internal strains, where equilibria are those of relaxed materials
 
 
 def linearize(engine: Engine, q: Array, qd: Array, u: Array, rows: IntArray, stiffness: Array | None) -> LinearMatrices:
@@ -56,7 +59,8 @@ def linearize(engine: Engine, q: Array, qd: Array, u: Array, rows: IntArray, sti
         check_balance(engine, out, q, qd, u, rows, Z)
     if not all(np.isfinite(X).all() for X in (mass, out.by_qd, K, out.B)):
         raise ModelError("linearize", "a state at which all forces have derivatives", "one where some are infinite")
-    return LinearMatrices(mass, Z.T @ out.by_qd @ Z, Z.T @ K @ Z, Z.T @ out.B, Z, multiplier)
+    relaxation = engine.companion(MaxwellElements).linearised(Z)
+    return LinearMatrices(mass, Z.T @ out.by_qd @ Z, Z.T @ K @ Z, Z.T @ out.B, Z, multiplier, relaxation)
 
 
 def balanced(engine: Engine, q: Array, qd: Array, u: Array, rows: IntArray) -> tuple[Evaluation, Array]:

@@ -162,10 +162,11 @@ class Engine:
         has = {
             "rod actuators": len(self.rod_actuators.row), "joint laws": len(self.elastic.laws.row),
             "section laws": len(self.elastic.sections.row), "tubes": len(self.elastic.tubes.stretch),
+            "maxwell": len(self.elastic.maxwell.block),
             "loops": len(self.loops.row),
             "loads": bool(self.loading), "pairs": len(self.external.pair), "contacts": self.loading.touches,
-            "local tangent": self.steps_without_matrices,
-            "couplings": self.steps_without_matrices and not self.has_local_tangent,
+            "local tangent": self.is_large,
+            "couplings": self.is_large and not self.has_local_tangent,
             "flow": self.flows, "spans": self.tree.block[:, IS_LOCAL].any(),
         }  # fmt: skip
         return frozenset(name for name, count in has.items() if count)
@@ -309,7 +310,8 @@ class Engine:
         qdd, u = np.ascontiguousarray(qdd, dtype=float), np.ascontiguousarray(u, dtype=float)
         closure, saddle = self.closure
         if self.loop_layout.rows:
-            value, matrix = np.zeros((3, self.loop_layout.m)), np.zeros_like(closure.matrix)
+            # pages of zeros cost nothing until they are written
+            value, matrix = np.zeros((3, self.loop_layout.m)), np.zeros(closure.matrix.shape)
             closure = closure._replace(multiplier=np.zeros(self.loop_layout.m), value=value, matrix=matrix)
             if multiplier is not None:
                 closure.multiplier[:] = multiplier
@@ -446,8 +448,8 @@ class Engine:
         return self.has_local_tangent and self.ndof + self.n_blocks >= ON_TREE
 
     @property
-    def steps_without_matrices(self) -> bool:
-        """Whether implicit steps solve along the tree, or sparse systems of what couples its parts."""
+    def is_large(self) -> bool:
+        """Whether implicit steps and statics solve along the tree, or sparse systems of what couples its parts."""
         size, refused = self.ndof + self.n_blocks, len(self.rod_actuators.capstan) or self.flows
         return self.solves_along_tree or (size >= ON_SPARSE and not refused)
 

@@ -218,7 +218,7 @@ def check_smooth(driven: Mapping[str, Any], t_end: float, dt_out: float | None =
             hint = "smoothstep(x) rises smoothly from 0 at 0 to 1 at 1"
             if isinstance(signal, TableSignal):
                 t = signal.times
-                hint = "give interpolation: cubic or pchip"
+                hint = "give interpolation: cubic or pchip, or a rounding of its corners"
                 if rough[1] in (t[0], t[-1]) and (signal.interpolation != "linear" or len(t) == 2):
                     hint = "outside of a table its value is held: let it begin and end at rest, or outside of the run"
             got = f"{rough[0]} at t = {rough[1]:.6g} s"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 
 from sorosim.arrays import Array
+from sorosim.equations.implicit_rates import ImplicitRates
 from sorosim.equations.system import OdeSystem, StaticSystem, elastic_weight
 from sorosim.errors import ModelError
 from sorosim.linear.growth import growing
@@ -27,6 +29,11 @@ class OdeCallbacks:
         self.why: tuple[float, ModelError] | None = None  # when, and why, a finite state had no rate
         self.t, self.n_rhs = 0.0, 0
         self.window = -np.inf, np.inf  # times at which signals are as they are in this segment
+
+    @cached_property
+    def newton(self) -> ImplicitRates | None:
+        """Newton's matrix of a large system; None of others."""
+        return ImplicitRates(self.system) if ImplicitRates.suits(self.system) else None
 
     def rhs(self, t: float, x: Array) -> Array:
         """Rate (n,) of a state."""

@@ -12,7 +12,7 @@ import scipy.linalg
 from sorosim.arrays import Array, IntArray
 from sorosim.equations.contact_check import needlessly_stiff
 from sorosim.equations.strains import largest_strain
-from sorosim.equations.system import OdeSystem, StaticSystem
+from sorosim.equations.system import NO_STRAINS, OdeSystem, StaticSystem
 from sorosim.errors import ModelError, PlugInError, SorosimError
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.kinematics import POSES
@@ -60,27 +60,36 @@ class Trial(NamedTuple):
     qd: Array
     qdd: Array
     multiplier: Array  # (m,)
+    strain: Array = NO_STRAINS  # of Maxwell elements
 
 
 NO_FAILURE = Failure("", "", 0.0, "", 0.0)
 
 
-def diagnose_statics(system: StaticSystem, x: Array) -> Failure:
+def diagnose_statics(system: StaticSystem, x: Array, *, matrices: bool = True) -> Failure:
     """The largest residual at full load where a search for an equilibrium, or a steady motion, stopped.
 
-    x: the unknowns there.
+    x: the unknowns there; matrices: whether to look for the weakest direction, by dense matrices.
     """
     robot, q, multiplier = system.robot, system.q(x), system.multipliers(x)
+    what = task.RESIDUAL_DERIVATIVES if matrices else task.RESIDUAL
     with np.errstate(all="ignore"):
         try:
-            evaluation = system.evaluate(task.RESIDUAL_DERIVATIVES, q, multiplier=multiplier)
+            evaluation = system.evaluate(what, q, multiplier=multiplier)
             acting = _acting(robot, q, system.rates, np.zeros_like(q), system.u, 0.0)
+            if len(multiplier):
+                acting += (
+                    np.abs(evaluation.closure.matrix[CONSTRAINT]).T @ np.abs(multiplier)
+                    if matrices
+                    else np.abs(evaluation.tau - system.evaluate(what, q).tau)
+                )
         except (ModelError, PlugInError) as error:
             return NO_FAILURE._replace(words=f"; where it stopped: {error}")
-        acting += np.abs(evaluation.closure.matrix[CONSTRAINT]).T @ np.abs(multiplier) if len(multiplier) else 0.0
-        forces = _unbalanced(robot, evaluation.tau, acting, _rounding(evaluation.by_q, q), system.partition.free)
+        rounding = _rounding(evaluation.by_q, q) if matrices else ROUNDING * acting
+        forces = _unbalanced(robot, evaluation.tau, acting, rounding, system.partition.free)
         loops = worst_loop(robot, evaluation.closure.value[ERROR]) if len(multiplier) else NO_FAILURE
-        (weak, opposed), (strain, strained_link) = _weakest_direction(system, evaluation.by_q), strained(robot, q)
+        weak, opposed = _weakest_direction(system, evaluation.by_q) if matrices else ("", True)
+        strain, strained_link = strained(robot, q)
     worst = max(forces, loops, key=lambda failure: failure.relative)
     if not worst.where:
         worst = worst._replace(link=strained_link)
@@ -125,7 +134,7 @@ def diagnose_motion(
         if trial is not None:
             worst = _unbalanced_step(system, trial)
             if not np.isfinite([*np.concatenate(trial[1:]), worst.relative]).all():
-                tried, worst = [*tried, (trial.t, system.state(trial.q, trial.qd))], NO_FAILURE
+                tried, worst = [*tried, (trial.t, system.state(trial.q, trial.qd, trial.strain))], NO_FAILURE
         tried.append(last)
         if not (getattr(system.inputs, "callables", ()) or robot.engine.loading.packed.signals.callables):
             # not every method reports where it tried: an input may have no value from here on
@@ -280,7 +289,7 @@ def _unbalanced_step(system: OdeSystem, trial: Trial) -> Failure:
     """What Newton's method left unbalanced at the end of a step."""
     robot = system.robot
     try:
-        evaluation = system.residual(task.RESIDUAL_DERIVATIVES, trial.t, trial.q, trial.qd, trial.qdd, trial.multiplier)
+        evaluation = system.residual(task.RESIDUAL_DERIVATIVES, *trial)
         acting = _acting(robot, trial.q, trial.qd, trial.qdd, np.array(system.inputs.value(trial.t)), trial.t)
     except SorosimError:
         return NO_FAILURE
@@ -302,7 +311,7 @@ def _nonfinite(
 def _nonfinite_inputs(system: OdeSystem, t: float, x: Array) -> Iterator[str]:
     """Inputs, motions or loads that are infinite or NaN in a state; the first kind that explains the others."""
     robot, u = system.robot, np.asarray(system.inputs.value(t))
-    q, qd, _ = system.coordinates(t, x)
+    q, qd = system.coordinates(t, x)[:2]
     for name, value in zip(robot.actuator_names, u, strict=True):
         if not np.isfinite(value):
             yield f"the input of '{name}' is {value} at t = {t:.6g} s"
@@ -319,7 +328,7 @@ def _nonfinite_inputs(system: OdeSystem, t: float, x: Array) -> Iterator[str]:
 
 def _nonfinite_coordinate(system: OdeSystem, t: float, x: Array) -> list[str]:
     """The first coordinate that is infinite or NaN in a state."""
-    q, qd, _ = system.coordinates(t, x)
+    q, qd = system.coordinates(t, x)[:2]
     bad = np.flatnonzero(~(np.isfinite(q) & np.isfinite(qd)))
     return [f"'{system.robot.coordinate_names[k]}' became infinite or NaN" for k in bad[:1]]
 
@@ -338,7 +347,7 @@ def _growing_inputs(system: OdeSystem, t: float, x: Array) -> Iterator[str]:
     for name, unit, a, b in zip(system.robot.actuator_names, system.robot.actuator_units, now, before, strict=True):
         if np.isfinite(a) and a > BLOW_UP * b > 0.0:
             yield f"the input of '{name}' has grown to {a:.3g} {unit}".rstrip()
-    q, qd, _ = system.coordinates(t, x)
+    q, qd = system.coordinates(t, x)[:2]
     if np.isfinite(q).all() and np.isfinite(qd).all():
         for name in system.robot.description.loads:
             a, b = (_load(system.robot, name, moment, q, qd) for moment in (t, EARLIER_PART * t))  # in the same state
@@ -357,7 +366,7 @@ def _fastest(system: OdeSystem, t: float, x: Array, tolerances: tuple[float, flo
         values = np.linalg.eigvals(system.jacobian(t, x)) if n <= MAX_EIGENVALUES else np.zeros(0)
     except (SorosimError, np.linalg.LinAlgError):
         return "", "", ""
-    k = int(np.argmax(np.maximum(limits[:n], limits[n:])))
+    k = int(np.argmax(np.maximum(limits[:n], limits[n : 2 * n])))
     index = system.partition.free[k]
     name, dimension = robot.coordinate_names[index], robot.engine.layout.dimensions[index]
     unit = {"angle": "rad", "length": "m"}.get(dimension, "1")
@@ -397,7 +406,7 @@ def limiting_motion(system: OdeSystem, t: float, x: Array, tolerances: tuple[flo
     change = np.abs(values * parts) / (tolerances[1] + tolerances[0] * np.abs(x))[:, None]
     if not np.isfinite(change).all():
         return None
-    row, mode = np.unravel_index(int(np.argmax(change)), change.shape)
+    row, mode = np.unravel_index(int(np.argmax(change[: 2 * n])), change[: 2 * n].shape)
     index, value = int(system.partition.free[row % n]), values[mode]
     name = robot.coordinate_names[index]
     turn = 2.0 * np.pi / abs(value.imag) if value.imag else np.inf
@@ -409,7 +418,7 @@ def limiting_motion(system: OdeSystem, t: float, x: Array, tolerances: tuple[flo
 def _greatest_force(system: OdeSystem, t: float, x: Array, index: int) -> str:
     """The kind of force that dominates along a coordinate, in words."""
     robot, engine = system.robot, system.robot.engine
-    q, qd, qdd = system.coordinates(t, x)
+    q, qd, qdd, strain = system.coordinates(t, x)
     u, none, unit = np.asarray(system.inputs.value(t)), np.zeros(engine.n_actuators), np.zeros(robot.ndof)
     unit[index] = 1.0
     passive = engine.unactuated.internal(q, qd, none).tau[index]
@@ -424,7 +433,7 @@ def _greatest_force(system: OdeSystem, t: float, x: Array, index: int) -> str:
         engine.sweep(q, unit, POSES)
         forces[f"forces of the load '{name}'"] = float(np.sum(wrench * engine.workspace.twist[:-1, 0]))
     if robot.n_multipliers:
-        closure = system.forward(task.FORWARD, t, q, qd, qdd).closure
+        closure = system.forward(task.FORWARD, t, q, qd, qdd, strain).closure
         for name, rows in engine.loop_layout.rows.items():
             force = closure.matrix[CONSTRAINT][rows, index] @ closure.multiplier[rows]
             forces[f"forces of the loop '{name}'"] = force

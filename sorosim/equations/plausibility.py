@@ -97,8 +97,7 @@ def loose_joints(robot: Robot, driven: IntArray) -> list[str]:
     for actuator in robot.description.actuators.values():
         if isinstance(actuator, JointForce):
             acted.add(layout.links[actuator.link].column + actuator.index(layout))
-    names = []
-    loops = np.abs(robot.loop_rows(robot.initial_q).A).max(axis=0, initial=0.0) > 0.0 if robot.loop_names else None
+    columns = []
     for link in layout.links.values():
         joint = link.link.joint
         for i in range(link.n_joint if joint.kind != "free" else 0):
@@ -107,9 +106,12 @@ def loose_joints(robot: Robot, driven: IntArray) -> list[str]:
             held = any(np.broadcast_to(law, joint.n)[i] for law in laws) or (
                 joint.limits and joint.limits[i] is not None
             )
-            if not (held or column in acted or (loops is not None and loops[column])):
-                names.append(layout.coordinate_names[column])
-    return names
+            if not (held or column in acted):
+                columns.append(column)
+    if columns and robot.loop_names:
+        in_loops = np.abs(robot.loop_rows(robot.initial_q).A).max(axis=0) > 0.0
+        columns = [column for column in columns if not in_loops[column]]
+    return [layout.coordinate_names[column] for column in columns]
 
 
 def left_free(robot: Robot, driven: IntArray, motions: Mapping[str, Any]) -> str:

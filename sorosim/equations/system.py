@@ -15,6 +15,7 @@ import scipy.linalg
 from sorosim.arrays import Array, IntArray
 from sorosim.dynamics.constraints import RANK_TOLERANCE
 from sorosim.dynamics.forward import FASTEST, FORWARD, choose_algorithm, forward_by_articulated
+from sorosim.dynamics.maxwell import MaxwellElements
 from sorosim.dynamics.tubes import mass_matrix
 from sorosim.engine.engine import Engine
 from sorosim.engine.inputs import Motion, Partition, ZeroOrderHold, driven_motion
@@ -22,8 +23,9 @@ from sorosim.engine.loading import SlipState, StickState
 from sorosim.equations.loop_monitor import LoopMonitor
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.evaluate import Evaluation
+from sorosim.kernels.linalg import cholesky_solve
 from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q
-from sorosim.kernels.saddle import loop_norms, rank_tolerance
+from sorosim.kernels.saddle import loop_norms, rank_tolerance, solve_constrained_columns
 from sorosim.model.chart import FARTHEST, Charts, SingularityGuard
 from sorosim.robot import Robot
 
@@ -31,6 +33,7 @@ from sorosim.robot import Robot
 WEAK_ROW = 3e-2
 # regularisation of the Jacobian of statics where rows of loops are redundant, relative to the others
 REGULARISATION = 1e-6
+NO_STRAINS = np.zeros(0)  # of robots without Maxwell elements
 # time by which friction of statics divides displacements, to get rates [s]
 STICK_TIME = 0.01
 
@@ -162,9 +165,10 @@ class StaticSystem:
     def residual(self, x: Array, load: float) -> Array:
         """Residual of the unknowns."""
         evaluation = self.evaluate(task.RESIDUAL, self.q(x, load), load, self.multipliers(x))
-        return self._assembled(evaluation, load)
+        return self.assembled(evaluation, load)
 
-    def _assembled(self, evaluation: Evaluation, load: float) -> Array:
+    def assembled(self, evaluation: Evaluation, load: float) -> Array:
+        """Residual of the unknowns from that of all coordinates."""
         tau = evaluation.tau if self.n_free == self.robot.ndof else evaluation.tau[self.partition.free]
         if not self.robot.n_multipliers:
             return tau
@@ -206,7 +210,7 @@ class StaticSystem:
             K = np.hstack([by_q[:, free], np.vstack([-A[:, free].T, little])])
         elif self.n_free < self.robot.ndof:
             K = by_q[:, free]
-        return self._assembled(evaluation, load), K, by_q, evaluation.B
+        return self.assembled(evaluation, load), K, by_q, evaluation.B
 
     def without_turns(self, x: Array, start: Array) -> Array:
         """The same state with every angle that counts no turns nearest to that of `start`, rotations up to a half."""
@@ -259,7 +263,7 @@ def smallest_multipliers(robot: Robot, A: Array, multiplier: Array) -> Array:
 
 
 class OdeSystem:
-    """Motion of a robot as dx/dt = rhs(t, x), x = [q; qd] of the free coordinates.
+    """Motion of a robot as dx/dt = rhs(t, x), x = [q; qd; d]: free coordinates, rates, strains of Maxwell elements.
 
     Baumgarte stabilisation of time constant `closing_time` [s] keeps loops from drifting open (docs/theory.md, 9).
     """
@@ -275,6 +279,10 @@ class OdeSystem:
         self.charts = Charts(robot.engine.layout, self.partition.mask)
         self.turns = SingularityGuard(robot.engine.layout, self.partition.mask)
         self.n_free = len(self.partition.free)
+        self.maxwell = robot.engine.companion(MaxwellElements)
+        self.n_strains = self.maxwell.n
+        # with elements its rest is theirs, see `let_pull`
+        self.engine = self.maxwell.private_engine() if self.n_strains else robot.engine
         # what solvers with multipliers of their own found at rows: time -> accelerations, multipliers, and whether rows
         # of loops depend on each other there, so that the multipliers may not be the smallest
         self.rows: dict[float, tuple[Array, Array, bool]] = {}
@@ -282,78 +290,117 @@ class OdeSystem:
 
     @cached_property
     def _shifted_unit(self) -> Array:
-        """[0 1; 0 0], what Jacobians begin with."""
-        return np.eye(2 * self.n_free, k=self.n_free)
+        """What Jacobians begin with: [0 1; 0 0], and the rates of strains below."""
+        n, n_strains, driven = self.n_free, self.n_strains, self.partition.mask
+        out = np.eye(2 * n + n_strains, k=n)
+        if n_strains:
+            out[n:] = 0.0
+            along, own = self.maxwell.column, 2 * n + np.arange(n_strains)
+            numbers = np.cumsum(~driven) - 1  # of the free coordinates
+            out[own[~driven[along]], n + numbers[along[~driven[along]]]] = 1.0
+            out[own, own] = -1.0 / self.maxwell.time
+        return out
 
-    def state(self, q: Array, qd: Array) -> Array:
-        """x from coordinates and rates."""
-        return np.concatenate([q[self.partition.free], qd[self.partition.free]])
+    @property
+    def size(self) -> int:
+        """Length of x."""
+        return 2 * self.n_free + self.n_strains
 
-    def coordinates(self, t: float, x: Array) -> tuple[Array, Array, Array]:
-        """Coordinates, rates, and accelerations as far as they are prescribed (zero elsewhere)."""
+    def state(self, q: Array, qd: Array, strain: Array = NO_STRAINS) -> Array:
+        """x from coordinates, rates and strains of Maxwell elements."""
+        return np.concatenate([q[self.partition.free], qd[self.partition.free], strain])
+
+    def coordinates(self, t: float, x: Array) -> tuple[Array, Array, Array, Array]:
+        """Coordinates, rates, accelerations as far as they are prescribed (zero elsewhere), and strains."""
         # fresh arrays: integrators may pass read-only views, for which the kernels would be compiled anew
-        out = np.zeros((3, self.robot.ndof))
+        out, n = np.zeros((3, self.robot.ndof)), 2 * self.n_free
         if self.n_free == self.robot.ndof:
-            out[:2] = x.reshape(2, -1)
+            out[:2] = x[:n].reshape(2, -1)
         else:
-            out[:2, self.partition.free] = x.reshape(2, -1)
+            out[:2, self.partition.free] = x[:n].reshape(2, -1)
             out[:, self.partition.driven] = self.driven.jets(t).T
-        return out[0], out[1], out[2]
+        return out[0], out[1], out[2], np.array(x[n:])
 
     def begin(self, t: float, x: Array) -> None:
         """Determine the rank of the constraint rows, in a state with closed loops."""
-        q, qd, qdd = self.coordinates(t, x)
-        rank = int(self.forward(task.FORWARD, t, q, qd, qdd).regularity[0])
+        q, qd, qdd, strain = self.coordinates(t, x)
+        rank = int(self.forward(task.FORWARD, t, q, qd, qdd, strain).regularity[0])
         self.closing[2] = rank
         every = len(independent_rows(self.robot, self.robot.loop_rows(q).A)) if self.robot.n_multipliers else 0
         if rank < every:
             self.loop_monitor.expect_driven_conflict()
 
     def rhs(self, t: float, x: Array) -> Array:
-        """dx/dt (2 n_free,)."""
-        q, qd, qdd = self.coordinates(t, x)
-        self.forward(task.FORWARD, t, q, qd, qdd)
+        """dx/dt (size,)."""
+        q, qd, qdd, strain = self.coordinates(t, x)
+        self.forward(task.FORWARD, t, q, qd, qdd, strain)
         free = self.partition.free
-        return np.concatenate([qd[free], qdd[free]])
+        if not self.n_strains:
+            return np.concatenate([qd[free], qdd[free]])
+        return np.concatenate([qd[free], qdd[free], self.maxwell.rates(qd, strain)])
 
     def jacobian(self, t: float, x: Array) -> Array:
-        """d(dx/dt)/dx (2 n_free, 2 n_free)."""
-        q, qd, qdd = self.coordinates(t, x)
-        evaluation, n = self.forward(task.FORWARD_DERIVATIVES, t, q, qd, qdd), self.n_free
-        out = self._shifted_unit.copy()
+        """d(dx/dt)/dx (size, size)."""
+        q, qd, qdd, strain = self.coordinates(t, x)
+        evaluation, n = self.forward(task.FORWARD_DERIVATIVES, t, q, qd, qdd, strain), self.n_free
+        out, rows = self._shifted_unit.copy(), slice(n, 2 * n)
         if n == self.robot.ndof:
-            out[n:, :n], out[n:, n:] = evaluation.by_q, evaluation.by_qd
+            out[rows, :n], out[rows, rows] = evaluation.by_q, evaluation.by_qd
         else:
             free = np.ix_(self.partition.free, self.partition.free)
-            out[n:, :n], out[n:, n:] = evaluation.by_q[free], evaluation.by_qd[free]
+            out[rows, :n], out[rows, rows] = evaluation.by_q[free], evaluation.by_qd[free]
+        if self.n_strains:
+            compliance = self._acceleration_by_force(evaluation)[self.partition.free]
+            out[rows, 2 * n :] = -compliance @ self.maxwell.force_by_strain(self.partition.free)
         return out
+
+    def _acceleration_by_force(self, evaluation: Evaluation) -> Array:
+        """Derivative (ndof, n_free) of accelerations by forces along free coordinates, after FORWARD_DERIVATIVES."""
+        unit = np.eye(self.robot.ndof)
+        if self.robot.n_multipliers:
+            evaluation.saddle.right[:] = 0.0
+            solve_constrained_columns(self.engine.loops, evaluation.mass, evaluation.saddle, unit)
+        else:
+            cholesky_solve(evaluation.mass, unit)
+        return unit[:, self.partition.free]
+
+    def let_pull(self, strain: Array) -> None:
+        """Let Maxwell elements with these strains pull in `engine`."""
+        if self.n_strains:
+            self.maxwell.apply(strain, self.engine)
 
     def forces(self, t: float, x: Array) -> tuple[Array, Array]:
         """Forces (n_driven,) that the driven coordinates need, and multipliers (m,) of the loops."""
         if not (len(self.partition.driven) or self.robot.n_multipliers):
             return np.zeros(0), np.zeros(0)
-        q, qd, qdd = self.coordinates(t, x)
+        q, qd, qdd, strain = self.coordinates(t, x)
         if t in self.rows:
             qdd, multiplier, dependent = self.rows[t]
             if dependent:
-                evaluation = self.residual(task.RESIDUAL_DERIVATIVES, t, q, qd, qdd, multiplier)
+                evaluation = self.residual(task.RESIDUAL_DERIVATIVES, t, q, qd, qdd, multiplier, strain)
                 A = evaluation.closure.matrix[CONSTRAINT][:, self.partition.free]
                 multiplier = smallest_multipliers(self.robot, A, multiplier)
         else:
-            multiplier = self.forward(task.FORWARD, t, q, qd, qdd).closure.multiplier
-        evaluation = self.residual(task.RESIDUAL, t, q, qd, qdd, multiplier)
+            multiplier = self.forward(task.FORWARD, t, q, qd, qdd, strain).closure.multiplier
+        evaluation = self.residual(task.RESIDUAL, t, q, qd, qdd, multiplier, strain)
         if len(multiplier):
             self.loop_monitor.check_errors(t, evaluation)
         return evaluation.tau[self.partition.driven], multiplier
 
-    def residual(self, what: int, t: float, q: Array, qd: Array, qdd: Array, multiplier: Array) -> Evaluation:
+    def residual(
+        self, what: int, t: float, q: Array, qd: Array, qdd: Array, multiplier: Array, strain: Array = NO_STRAINS
+    ) -> Evaluation:
         """Residual of the equations of motion under given multipliers, with its derivatives by `what`."""
         u = self.inputs.value(t)
-        return self.robot.engine.evaluate(what, q, qd, qdd, u, t, multiplier=multiplier)
+        self.let_pull(strain)
+        return self.engine.evaluate(what, q, qd, qdd, u, t, multiplier=multiplier)
 
-    def forward(self, what: int, t: float, q: Array, qd: Array, qdd: Array) -> Evaluation:
+    def forward(
+        self, what: int, t: float, q: Array, qd: Array, qdd: Array, strain: Array = NO_STRAINS
+    ) -> Evaluation:  # fmt: skip
         """Forward dynamics at the prescribed accelerations in qdd; the others are filled in."""
-        u, known, engine = self.inputs.value(t), self.partition.mask, self.robot.engine
+        u, known, engine = self.inputs.value(t), self.partition.mask, self.engine
+        self.let_pull(strain)
         if what == task.FORWARD and choose_algorithm(engine, None, FORWARD, FASTEST) == "articulated":
             none, n = np.empty((0, 0)), engine.ndof
             qdd[:] = forward_by_articulated(engine, q, qd, qdd, u, t, known)
@@ -376,5 +423,5 @@ class OdeSystem:
 
     def rewound(self, t: float, x: Array) -> Array:
         """The same state with rotations of at most half a turn (docs/theory.md, 8)."""
-        q, qd, _ = self.coordinates(t, x)
-        return self.state(*self.charts.unwound(q, qd))
+        q, qd, _, strain = self.coordinates(t, x)
+        return self.state(*self.charts.unwound(q, qd), strain)

@@ -1,4 +1,4 @@
-"""Statics of a large tree, whose linear systems are solved along it in O(n) (docs/theory.md, 17)."""
+"""Statics of a large robot, whose linear systems are solved along its tree in O(n) (docs/theory.md, 17)."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from sorosim.arrays import Array
+from sorosim.dynamics.coupled_tangent import CoupledTangent
 from sorosim.equations.callbacks import LONGEST_STEP, extent_of
 from sorosim.equations.system import StaticSystem
 from sorosim.errors import ModelError
 from sorosim.kernels import evaluate as task
+from sorosim.kernels.loops import RATE
 from sorosim.kernels.tangent import (
     factor_tangent,
     longest_displacement,
@@ -21,23 +23,42 @@ from sorosim.kernels.tangent import (
 from sorosim.kernels.tree import BLOCK_COLUMN, BLOCK_N, Tree
 from sorosim.solvers.newton import ROUNDING
 
+# errors of loops that are rounding [rad], or parts of their extent
+CLOSED = 1e-12
+# compliance of rows of loops, relative to what they yield by: it picks the smallest of multipliers that depend on each
+# other
+COMPLIANCE = 1e-10
+# damping at which the metric is all that counts
+METRIC = 1e9
+
 
 class TreeStatics:
     """A static system as `solvers.damped_newton` wants it; forces are NaN at states where the model has none.
 
-    Its metric W is elastic stiffness, and inertia over 1 s^2, which regularises coordinates without stiffness.
+    Its unknowns are the free coordinates and the multipliers of the loops, in their own units. Its metric W is elastic
+    stiffness, and inertia over 1 s^2, which regularises coordinates without stiffness.
     """
 
-    def __init__(self, system: StaticSystem, x: Array) -> None:
-        """x (n,): where the search begins; its extent is the scale of displacements."""
-        self.system, self.why = system, ""
-        self._engine = system.robot.engine
-        self._tangent = make_tangent(self._engine.tree)
-        self._node = np.zeros_like(self._tangent.node)
-        self._loaded = bool(self._engine.loading)
-        self._internal = np.zeros_like(self._engine.elastic.stiffness)
-        self._elastic = _block_diagonal(self._engine.tree, self._engine.elastic.stiffness)
-        self._extent = extent_of(system.robot, system.q(x))
+    def __init__(self, system: StaticSystem, q: Array) -> None:
+        """q (ndof,): where the search begins; its extent is the scale of displacements."""
+        self.system, self.why, self.n = system, "", system.n_free
+        self._engine = engine = system.robot.engine
+        self._tree = make_tangent(engine.tree)
+        # where distant parts are coupled
+        self._coupled = None if engine.has_local_tangent else CoupledTangent(engine)
+        self._node = np.zeros_like(self._tree.node)
+        self._loaded = bool(engine.loading)
+        self._internal = np.zeros_like(engine.elastic.stiffness)
+        self._elastic = _block_diagonal(engine.tree, engine.elastic.stiffness)
+        self._extent = extent_of(system.robot, q)
+        self._closure, self._compliance = engine.closure[0], np.zeros(len(system.weight))
+        if self._coupled is not None and len(system.weight):
+            self._compliance = COMPLIANCE * self._yielding(q) / engine.loops.row_scale**2
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether `factor` knows for certain that a matrix is definite, by its factors."""
+        return self._coupled is None or not self._coupled.is_sparse
 
     def residual(self, x: Array, load: float) -> Array:
         """Residual (n,)."""
@@ -45,32 +66,45 @@ class TreeStatics:
 
     def linearise(self, x: Array, load: float) -> Array:
         """Residual (n,); the workspace has its derivatives."""
-        residual = self._evaluate(task.LINEARISE, x, load)
+        residual = self._evaluate(task.LINEARISE if self._coupled is None else task.LINEARISE_CLOSED, x, load)
         self._internal[:] = self._engine.workspace.internal[0]
         return residual
 
     def _evaluate(self, what: int, x: Array, load: float) -> Array:
         try:
-            return self.system.evaluate(what, self.system.q(x, load), load).tau[self.system.partition.free]
+            evaluation = self.system.evaluate(what, self.system.q(x, load), load, self.system.multipliers(x))
         except ModelError as error:
             self.why = f" ({error})"
             return np.full(len(x), np.nan)
+        self._closure = evaluation.closure
+        return self.system.assembled(evaluation, load)
 
     def factor(self, damping: float, definite: bool) -> bool:
-        """Factor K + damping W; whether it is regular, and positive definite if `definite` asks for it."""
-        known, stiffness = self.system.partition.mask, self._engine.elastic.stiffness
-        self._engine.workspace.internal[0] = self._internal - damping * stiffness
+        """Factor K + damping W; whether it is regular, and where `definite` asks for it, not seen to be indefinite.
+
+        That is certain of what is eliminated along the tree.
+        """
+        engine, known = self._engine, self.system.partition.mask
+        engine.workspace.internal[0] = self._internal - damping * engine.elastic.stiffness
+        if self._coupled is not None:
+            self._coupled.compliance[:] = self._compliance / (1.0 + damping)  # of rows that yield so much less
+            return self._coupled.factor(
+                engine.external, self._closure, known, 0.0, damping, moving=False, definite=definite
+            )
         arguments = (
-            self._engine.tree, known, 0.0, damping, False, self._loaded, definite, False, self._engine.workspace,
-            self._tangent,
+            engine.tree, known, 0.0, damping, False, self._loaded, definite, False, engine.workspace, self._tree,
         )  # fmt: skip
-        return int(self._engine.prepared(factor_tangent, arguments)(*arguments)) < 0
+        return int(engine.prepared(factor_tangent, arguments)(*arguments)) < 0
 
     def solve(self, right: Array) -> Array:
         """(K + damping W)^-1 right."""
-        arguments = self._engine.tree, self._tangent, self._full(right)
-        self._engine.prepared(solve_tangent, arguments)(*arguments)
-        return arguments[2][self.system.partition.free]
+        x, multiplier = self._full(right), np.empty(len(right) - self.n)
+        if self._coupled is not None:
+            self._coupled.solve(x, right[self.n :], multiplier)
+        else:
+            arguments = self._engine.tree, self._tree, x
+            self._engine.prepared(solve_tangent, arguments)(*arguments)
+        return np.concatenate([x[self.system.partition.free], multiplier])
 
     def weigh(self, dx: Array) -> tuple[Array, float]:
         """W dx, and the largest turn or displacement of a node over that of the longest step."""
@@ -81,19 +115,42 @@ class TreeStatics:
         length = tree, ws, self._node, self._extent
         longest = float(self._engine.prepared(longest_displacement, length)(*length))
         out += self._elastic @ full
-        return out[self.system.partition.free], longest / LONGEST_STEP
+        return np.append(out[self.system.partition.free], np.zeros(len(dx) - self.n)), longest / LONGEST_STEP
 
     def rounding(self) -> Array:
-        """Rounding errors (n,) of the residual: of the terms of inverse dynamics, and of internal forces."""
+        """Rounding errors (n,) of the residual: of inverse dynamics, internal forces, errors of loops."""
         ws = self._engine.workspace
         terms = np.abs(ws.vector[0])
         arguments = self._engine.tree, ws, terms
         self._engine.prepared(wrench_terms, arguments)(*arguments)
-        return np.asarray(ROUNDING * terms[self.system.partition.free])
+        forces = np.asarray(ROUNDING * terms[self.system.partition.free])
+        return np.append(forces, CLOSED / self._engine.loops.row_scale)
+
+    def is_closed(self, residual: Array) -> bool:
+        """Whether the errors of all loops, the last of a residual, are rounding."""
+        return bool((np.abs(residual[self.n :]) * self._engine.loops.row_scale <= CLOSED).all())
+
+    def _yielding(self, q: Array) -> float:
+        """Estimate of the displacement of rows under unit multipliers, errors in rad: the mean of one probe."""
+        engine, zero = self._engine, self._engine.zero_rates
+        size, sign = engine.loops.row_scale, np.random.default_rng(2).choice([-1.0, 1.0], len(self.system.weight))
+        forces = [self.system.evaluate(task.RESIDUAL, q, multiplier=one).tau for one in (0.0 * sign, size * sign)]
+        engine.evaluate(task.LINEARISE, q, zero, zero.copy(), self.system.u)
+        engine.workspace.internal[0] = -METRIC * engine.elastic.stiffness
+        arguments = (
+            engine.tree, self.system.partition.mask, 0.0, METRIC, False, False, False, False, engine.workspace,
+            self._tree,
+        )  # fmt: skip
+        engine.prepared(factor_tangent, arguments)(*arguments)
+        moved = self._full((forces[0] - forces[1])[self.system.partition.free])
+        solution = engine.tree, self._tree, moved
+        engine.prepared(solve_tangent, solution)(*solution)
+        rate = engine.evaluate(task.RESIDUAL, q, METRIC * moved, zero, self.system.u).closure.value[RATE]
+        return float(np.mean(np.abs(size * rate)))
 
     def _full(self, x: Array) -> Array:
         out = self._engine.zero_rates
-        out[self.system.partition.free] = x
+        out[self.system.partition.free] = x[: self.n]
         return out
 
 

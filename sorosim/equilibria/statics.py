@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,13 +11,14 @@ import numpy as np
 from sorosim.arrays import Array
 from sorosim.declare import Integer
 from sorosim.dynamics.arguments import by_coordinate
+from sorosim.dynamics.maxwell import moduli_in_words
 from sorosim.engine.loading import StickState
 from sorosim.equations import failure
 from sorosim.equations.callbacks import StaticCallbacks
 from sorosim.equations.contact_check import Passage, total_mass
 from sorosim.equations.plausibility import implausible_states, left_free
 from sorosim.equations.system import StaticSystem
-from sorosim.equilibria.along_tree import solve_along_tree
+from sorosim.equilibria.along_tree import close_along_tree, solve_along_tree
 from sorosim.equilibria.assembly import close_if_possible, open_loops
 from sorosim.errors import ConvergenceError, InputError, ModelError
 from sorosim.kernels import evaluate as task
@@ -25,6 +26,7 @@ from sorosim.model.tubes import Tubes
 from sorosim.options import StaticsArguments, checked
 from sorosim.results.result import Equilibrium, InitialState, Run
 from sorosim.robot import Robot, check_robot
+from sorosim.solvers.damped_newton import MayTunnel
 from sorosim.solvers.equilibrium import StaticSolution, solve_equilibrium, stabilise_equilibrium
 from sorosim.solvers.newton import FIRST_POLISH, ROUNDING, StaticProblem
 from sorosim.validation import Number, Values
@@ -94,9 +96,9 @@ def statics(
     equilibrium, or one that the forces cannot reach from the start, a descent of the potential leads to a stable one:
     Newton's method in a trust region, which uses negative curvature. Robots with contacts descend from the start at
     once, in steps on whose way no surfaces pass through each other; where there are none such, or loops could be closed
-    only by passing, `message` says so. Large trees without contacts and loops descend
-    from the start at once, too, in time and memory that grow linearly (docs/theory.md, 17); of them `tangent_stiffness`
-    and `stable` are formed when they are asked for. Under friction (`sticking`), and where the
+    only by passing, `message` says so. Of large robots the linear systems are solved
+    along the tree, or sparse, in time that grows linearly (docs/theory.md, 17), and `tangent_stiffness` and `stable`
+    are formed when they are asked for. Under friction (`sticking`), and where the
     equilibrium flutters, the first one stays. `message` reports all this, whether the equilibrium is neutral,
     unstable or far from the start, and what is implausible in it: strains beyond 100 %, crushed rods, slack tendons,
     contacts deeper than surfaces are rounded, and joints that were left free. Loops that are open in the unloaded state
@@ -111,35 +113,40 @@ def statics(
         robot, inputs, driven_numbers, _stick_state(robot, sticking), None if begin is None else (start, begin)
     )
     free, touches = system.partition.free, robot.engine.loading.touches
-    open_at_start = ""
+    open_at_start, may_tunnel = "", tunnelling_test(system) if touches else None
+    sparse = robot.engine.is_large and sticking is None and options["jacobian"] == "analytic"
     if not follow_curve:
         start = system.q(system.without_turns(start[system.partition.free], start[system.partition.free]))
     jumped = ""
     if robot.loop_names:
-        requested_start = start
-        start, errors, open_at_start = close_if_possible(robot, start, system.partition.free)
-        system.scale_constraints(*errors)
-        if (
-            touches
-            and (may_tunnel := tunnelling_test(system))
-            and may_tunnel(requested_start[free], 1.0, start[free], 1.0)
-        ):
+        requested_start, closed = start, close_along_tree(system, start) if sparse else None
+        if closed is not None:
+            start = closed
+        else:
+            start, errors, open_at_start = close_if_possible(robot, start, system.partition.free)
+            if not sparse:
+                system.scale_constraints(*errors)
+        if may_tunnel and may_tunnel(requested_start[free], 1.0, start[free], 1.0):
             jumped = "; closing the loops moved surfaces through each other: start from closed loops (q0)"
-    if robot.engine.solves_along_tree and sticking is None and options["jacobian"] == "analytic":
-        solution, no_forces = solve_along_tree(system, start, follow_curve, options["stable"])
+    if sparse:
+        solution, no_forces = solve_along_tree(
+            system, start, follow_curve, options["stable"], may_tunnel,
+            descend_first=options["stable"] and (touches or bool(robot.loop_names)),
+        )  # fmt: skip
     else:
-        solution, no_forces = _solve_by_matrices(system, start, options, q0 is not None)
+        solution, no_forces = _solve_by_matrices(system, start, options, q0 is not None, may_tunnel)
     if not follow_curve:
         solution = replace(
             solution, course=solution.course + _far_from_start(robot, start, system.q(solution.x)) + jumped
         )
     q = system.q(solution.x)
-    message = "; ".join([solution.message, *_remarks(system, q)]) if solution.success else solution.message
+    remarks = _remarks(system, q) if solution.success else []
+    message = "; ".join([solution.message, *moduli_in_words(robot.engine), *remarks])
     equilibrium = Equilibrium(**state_of(system, solution), message=message, sliding=system.sliding(q))
     still_open = open_loops(robot, q, LOOP_TOLERANCE) if solution.success else ""
     if solution.success and not still_open:
         return equilibrium
-    report = failure.diagnose_statics(system, solution.x) if solution.has_jacobian else failure.NO_FAILURE
+    report = failure.diagnose_statics(system, solution.x, matrices=not sparse)
     if open_at_start:
         raise ConvergenceError(f"statics: {open_at_start}", equilibrium, report)
     if still_open:
@@ -152,7 +159,7 @@ def statics(
 
 
 def _solve_by_matrices(
-    system: StaticSystem, start: Array, options: Mapping[str, Any], given: bool
+    system: StaticSystem, start: Array, options: Mapping[str, Any], given: bool, may_tunnel: MayTunnel | None
 ) -> tuple[StaticSolution, str]:
     """Equilibrium from coordinates (ndof,), and why a state had no forces, in words; given: whether q0 chose them."""
     follow_curve, touches = system.begin is not None, system.robot.engine.loading.touches
@@ -168,7 +175,7 @@ def _solve_by_matrices(
         newton_first=bool(system.robot.engine.layout.held) and not touches,  # hybr takes three times as long on tubes
         # surfaces must not pass through each other on the way
         descend_first=stable and touches and not follow_curve and not sticks,
-        may_tunnel=tunnelling_test(system) if touches else None,
+        may_tunnel=may_tunnel,
         rounding=_rounding_of_weight(system, start),
     )  # fmt: skip
     solution = _without_turns(system, problem, solve_equilibrium(problem, x0), start)
@@ -407,7 +414,7 @@ def follow(
     return equilibria
 
 
-def tunnelling_test(system: Any) -> Callable[[Array, float, Array, float], bool] | None:
+def tunnelling_test(system: Any) -> MayTunnel | None:
     """A test whether surfaces pass through each other between two states; None where none can.
 
     `system` has a robot, and coordinates q(x, load).

@@ -11,6 +11,7 @@ import numpy as np
 from sorosim.arrays import Array
 from sorosim.dynamics.arguments import by_coordinate
 from sorosim.dynamics.linearization import RATE_TOLERANCE
+from sorosim.dynamics.maxwell import moduli_in_words
 from sorosim.equations.callbacks import StaticCallbacks
 from sorosim.equations.failure import diagnose_statics
 from sorosim.equations.system import StaticSystem
@@ -122,7 +123,8 @@ def steady(
     solution = solve_equilibrium(problem, x0)
     state = state_of(system, solution)
     state["n_evaluations"] += rest.n_evaluations
-    motion = SteadyMotion(**state, message=solution.message, rates=rate_values)
+    message = "; ".join([solution.message, *moduli_in_words(robot.engine)])
+    motion = SteadyMotion(**state, message=message, rates=rate_values)
     if not solution.success:
         report = diagnose_statics(system, solution.x)
         what = f"steady motion of '{robot.name}': {solution.message}{callbacks.why}{report.words}"

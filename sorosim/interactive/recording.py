@@ -86,10 +86,13 @@ class Recording:
     def run(self) -> Run:
         """The motion; its robot bears the pulls as forces over time, so plots, energies and films know them."""
         robot = self._robot.with_loads(**dict(self._loads()))
-        steps = HeldSteps(robot, self._dt, self._driven)
+        steps = HeldSteps(robot, self._dt, self._driven, keeps_strains=True)
         t, q, qd, u = (np.array([getattr(row, name) for row in self._rows]) for name in ("t", "q", "qd", "u"))
         paths = [row.memory.path for row in self._rows if row.memory is not None]
-        return steps.run(t, q, qd, u, f"{len(t)} states recorded by sorosim.live", paths)
+        begin, strain = steps.system.maxwell.start, None
+        if steps.system.n_strains:
+            strain = np.array([begin(row.q) if row.strain is None else row.strain for row in self._rows])
+        return steps.run(t, q, qd, u, f"{len(t)} states recorded by sorosim.live", paths, strain)
 
     def _loads(self) -> Iterator[tuple[str, Wrench]]:
         names = (f"pull{k}" for k in range(1, len(self._pulls) + len(self._robot.description.loads) + 1))

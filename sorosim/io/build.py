@@ -22,6 +22,7 @@ from sorosim.actuation.loop_force import LoopForce
 from sorosim.actuation.tendon import Tendon
 from sorosim.constraints.loop import compile_loops
 from sorosim.declare import INVALID, At, Scope, SignalOf
+from sorosim.equilibria.shapes import InitialShape
 from sorosim.errors import ModelError
 from sorosim.io import meshes
 from sorosim.io.coordinates import CoordinateReader
@@ -330,6 +331,9 @@ class _Reader:
             At(scope, ("simulate", "q0")).fail(f"{robot.ndof} coordinates", f"{len(start)}")
         self.check_routes(robot)
         self.fail_if_wrong()
+        if reader.shapes:
+            reader.fit_shapes(robot, moved)
+            self.fail_if_wrong()
         changed: dict[str, Any] = {"initial": reader.values, "initial_rates": reader.rates}
         for block, own in (("simulate", moved), ("statics", held)):
             if driven[block]:
@@ -342,6 +346,8 @@ class _Reader:
         scope, old = self.scope, robot.description
         if scope.before is None or not all(scope.before.stays(scope.reading, block) for block in RUNS):
             return None
+        if any(isinstance(entry, InitialShape) for entry in (scope.read_block("initial") or {}).values()):
+            return None  # a shape depends on the rod
         runs = {block: getattr(old, block) for block in ("simulate", "statics", "initial", "initial_rates")}
         gravity = scope.read_block("gravity")
         for block in NAMED:

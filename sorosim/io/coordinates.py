@@ -11,13 +11,16 @@ import numpy as np
 
 from sorosim.arrays import Array
 from sorosim.declare import INVALID, At, SignalOf
-from sorosim.engine.inputs import Partition, check_smooth
-from sorosim.errors import ModelError
+from sorosim.engine.inputs import Partition, check_smooth, driven_motion
+from sorosim.equilibria.assembly import close
+from sorosim.equilibria.shapes import InitialShape, fitted, has_given_length
+from sorosim.errors import ConvergenceError, ModelError
 from sorosim.io.robot_file import InitialCoordinate, InitialPose
 from sorosim.model.chart import coordinates_of, rates_of
 from sorosim.model.compile import Layout
 from sorosim.model.joints import Joint
 from sorosim.problems import Path, dotted, shown
+from sorosim.robot import Robot
 from sorosim.signals import CallableSignal, Signal
 from sorosim.units.quantity import quantity
 from sorosim.units.table import OF_COORDINATE
@@ -38,6 +41,7 @@ class CoordinateReader:
     values: dict[str, float] = field(default_factory=dict)
     rates: dict[str, float] = field(default_factory=dict)
     said: dict[str, str] = field(default_factory=dict)  # coordinate -> key of the initial block that speaks of it
+    shapes: dict[str, InitialShape] = field(default_factory=dict)
 
     # -- the initial block -----------------------------------------------------------------------------------------
 
@@ -47,6 +51,10 @@ class CoordinateReader:
             path: Path = ("initial", name)
             if isinstance(block, InitialPose):
                 self.pose(path, name, block)
+            elif isinstance(block, InitialShape):
+                rods = [key for key, link in self.layout.links.items() if has_given_length(link)]
+                if At(self.scope, path).known("the name of a rod of given length", name, rods, at_key=True):
+                    self.shapes[name] = block
             else:
                 self.single(path, name, block)
 
@@ -115,6 +123,33 @@ class CoordinateReader:
             got = f"'{again}' again, beside '{self.said[again]}'"
             self.add(path, "every coordinate once", got, at_key=True)
         self.said.update(dict.fromkeys(names, key))
+
+    def fit_shapes(self, robot: Robot, driven: Mapping[str, Signal]) -> None:
+        """Coordinates of rods through points, what else is named staying as it is; loops are closed."""
+        names, known = robot.coordinate_names, {**self.values}
+        for name, signal in driven.items():
+            known[names[self.layout.coordinate(name, "driven")]] = float(driven_motion({name: signal}).jets(0.0)[0, 0])
+        q = robot.coordinates(known)
+        kept = {names.index(name) for name in (*self.said, *known)}
+        for name in self.layout.links:
+            if name not in self.shapes:
+                continue
+            at = At(self.scope, ("initial", name))
+            found = at.attempt(lambda: fitted(robot, name, self.shapes[name], q, kept))  # noqa: B023
+            if found is INVALID:
+                return
+            q = found.q
+        try:
+            free = np.array([i for i in range(robot.ndof) if i not in kept], dtype=np.int64)
+            q = close(robot, q, robot.engine.zero_rates, free).q
+        except ConvergenceError as error:
+            hint = "give the points between which its loops hold each rod"
+            At(self.scope, ("initial", next(iter(self.shapes)))).fail(
+                "shapes whose loops can be closed", f"{error}", hint
+            )
+            return
+        moved = {names[i] for i in np.flatnonzero(q)} - set(known)
+        self.values.update({name: value for name, value in zip(names, q.tolist(), strict=True) if name in moved})
 
     # -- driven coordinates ----------------------------------------------------------------------------------------
 

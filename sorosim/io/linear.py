@@ -70,7 +70,7 @@ def save(lin: Any, path: str | Path, outputs: Sequence[str | tuple[str, float]] 
 def _content(lin: Any, outputs: Any) -> tuple[dict[str, Any], dict[str, tuple[str, ...]]]:
     """Arrays, and names of their rows and columns."""
     named = lin.robot is not None
-    C, places = lin.positions(outputs) if named else (np.zeros((0, 2 * len(lin.M))), ())
+    C, places = lin.positions(outputs) if named else (np.zeros((0, len(lin.A))), ())
     damped = lin.damped
     arrays = {name: getattr(lin, name) for name in MATRICES if name != "C"}
     arrays |= {"C": C, "q": lin.q, "qd": lin.qd, "u": lin.u, "frequencies": lin.frequencies, "modes": lin.modes}

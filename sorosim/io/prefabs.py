@@ -23,6 +23,7 @@ MAX_LINKS, MAX_DEPTH, MAX_REPEAT = 5000, 10, 1000
 INDEX = "i"
 BLOCKS = ("links", "loops", "actuators", "loads", "sensors")
 ENDS = ("from", "to")  # of loops and springs
+SIDES = ("between", "and", "among")  # of contacts
 OF_LINKS = "links"  # a key of a load whose entries are named after links
 # keys whose texts are names of what is in these blocks
 REFERENCES = {
@@ -124,7 +125,8 @@ class PartMaker:
         names = {key: local[block] for block, keys in REFERENCES.items() for key in keys}
         out: Blocks = {}
         for block, entries in made.items():
-            known = names | dict.fromkeys(ENDS, local["links"]) if block in ("loops", "loads") else names
+            keys = {"loops": ENDS, "loads": (*ENDS, *SIDES)}.get(block, ())
+            known = names | dict.fromkeys(keys, local["links"])
             out[block] = {f"{name}_{key}": mapped(entry, known) for key, entry in entries.items()}
         for block, put in (("links", reparented), ("loops", retargeted), ("loads", retargeted_spring)):
             out[block] = {key: put(entry, given) for key, entry in out[block].items()}

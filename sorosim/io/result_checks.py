@@ -57,6 +57,8 @@ def check_stored(out: dict[str, Any], file: str) -> None:
             raise damaged(f"{label}, shape {wanted}", f"shape {shape}")
     if out.get("exchanged") is not None and np.shape(out["exchanged"]) != (rows, 2):
         raise damaged(f"work and dissipation at {rows} times", f"shape {np.shape(out['exchanged'])}")
+    if out.get("strain") is not None and (np.ndim(out["strain"]) != 2 or len(out["strain"]) != rows):
+        raise damaged(f"strains of Maxwell elements at {rows} times", f"shape {np.shape(out['strain'])}")
     for name, kept in out.get("readings", {}).items():
         _check_readings(name, kept, damaged)
     for name, force in out.get("driven", {}).items():

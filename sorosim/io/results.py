@@ -20,6 +20,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from sorosim import __version__
+from sorosim.dynamics.maxwell import MaxwellElements
 from sorosim.errors import FileError, InputError, ModelError
 from sorosim.io import IMPORTED
 from sorosim.io.journal import is_journal, read_journal
@@ -188,6 +189,7 @@ def _extras(run: Any) -> dict[str, Any]:
     return {
         "energy": energy._asdict() | {"balance": energy.balance},
         "exchanged": run.exchanged,
+        **({} if run.strain is None else {"strain": run.strain}),
         "events": {str(i): {"t": t, "q": q, "qd": qd} for i, (t, q, qd) in enumerate(run.events)},
         "checkpoints": None if run.checkpoints is None else run.checkpoints._asdict(),
         **({"readings": {name: kept._asdict() for name, kept in run.readings.items()}} if run.readings else {}),
@@ -222,8 +224,10 @@ def journal_head(
     names = robot.coordinate_names
     multipliers = [f"lam[{i}]" for i in range(robot.n_multipliers)]
     columns = ["t", *names, *(f"d({name})/dt" for name in names), *robot.actuator_names, *driven, *multipliers]
-    columns += EXCHANGED
+    n_strains = robot.engine.companion(MaxwellElements).n
+    columns += [*(f"strain[{i}]" for i in range(n_strains)), *EXCHANGED]
     head = {**names_of(robot), "options": options, "driven": list(driven), "versions": versions(), "columns": columns}
+    head |= {"n_strains": n_strains} if n_strains else {}
     return {"ndof": robot.ndof, **head, "events": [[part.tolist() for part in event] for event in events]}
 
 
@@ -234,15 +238,19 @@ def _from_journal(path: Path) -> dict[str, Any]:
     exchanged = None  # of an older version
     if found["columns"][-2:] == EXCHANGED:
         rows, exchanged = rows[:, :-2], rows[:, -2:]
-    t, q, qd, u, forces, lam = np.split(rows, np.cumsum([1, n, n, m, len(found["driven"])]), axis=1)
+    n_strains = found.get("n_strains", 0)
+    n_multipliers = rows.shape[1] - n_strains - (1 + 2 * n + m + len(found["driven"]))
+    ends = np.cumsum([1, n, n, m, len(found["driven"]), n_multipliers])
+    t, q, qd, u, forces, lam, strain = np.split(rows, ends, axis=1)
     end = f"t = {t[-1, 0]:g} s" if len(t) else "the start"
     stats = found["counts"][-1] if found["counts"] else {}
     points = None
     if found["options"].get("checkpoint") is not None:
-        states = found["checkpoints"].reshape(-1, 1 + 2 * n + (0 if exchanged is None else 2))
+        states = found["checkpoints"].reshape(-1, 1 + 2 * n + (0 if exchanged is None else 2) + n_strains)
         counts = {name: np.array([count.get(name, 0) for count in found["counts"]]) for name in stats}
         points = {"t": states[:, 0], "q": states[:, 1 : n + 1], "qd": states[:, n + 1 : 2 * n + 1], "stats": counts,
-                  "exchanged": None if exchanged is None else states[:, 2 * n + 1 :]}  # fmt: skip
+                  "exchanged": None if exchanged is None else states[:, 2 * n + 1 : 2 * n + 3],
+                  "strain": states[:, 2 * n + 3 :] if n_strains else None}  # fmt: skip
     events = {
         str(i): {"t": np.array(t), "q": np.reshape(q, (len(t), n)), "qd": np.reshape(qd, (len(t), n))}
         for i, (t, q, qd) in enumerate(found.get("events", []))
@@ -252,6 +260,7 @@ def _from_journal(path: Path) -> dict[str, Any]:
         "kind": "run", "t": t[:, 0], "q": q, "qd": qd, "u": u, "lam": lam, "stats": stats,
         "driven": dict(zip(found["driven"], forces.T, strict=True)), "checkpoints": points, "events": events,
         "message": f"unfinished: there is what was done up to {end}", "exchanged": exchanged,
+        "strain": strain if n_strains else None,
     }  # fmt: skip
 
 

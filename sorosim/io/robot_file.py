@@ -28,6 +28,7 @@ from sorosim.declare import (
 )
 from sorosim.declare.base import Define
 from sorosim.declare.types import MAX_NAME
+from sorosim.equilibria.shapes import InitialShape
 from sorosim.errors import ModelError
 from sorosim.model.description import STANDARD_GRAVITY
 from sorosim.model.link import Link
@@ -121,18 +122,20 @@ class InitialPose(Pose, title="Initial poses"):
 
 
 class Initial(Type):
-    """A number or a quantity, {value, rate}, or a pose."""
+    """A number or a quantity, {value, rate}, a pose, or a shape."""
 
     def read(self, value: Any, at: At) -> Any:
         if not isinstance(value, Mapping):
             plain = isinstance(value, int | float | str | np.number) and not isinstance(value, bool)
-            what = "a number, a quantity, {value, rate} or a pose"
+            what = "a number, a quantity, {value, rate}, a pose or {through}"
             return InitialCoordinate(value=value) if plain else at.fail(what, shown(value))
+        if any(close(str(name), known) for name in value for known in ("through", "arc_lengths")):
+            return InitialShape.read(value, at)
         is_pose = any(close(str(name), known) for name in value for known in InitialPose.key_names())
         return (InitialPose if is_pose else InitialCoordinate).read(value, at)
 
     def shapes(self) -> tuple[Type, ...]:
-        return Given(), Part(InitialCoordinate), Part(InitialPose)
+        return Given(), Part(InitialCoordinate), Part(InitialPose), Part(InitialShape)
 
 
 # -- what is expanded before the rest is read: values that end in links are open here, and checked there -----------
@@ -365,7 +368,8 @@ class RobotFile(Declared, title="The file"):
     )  # fmt: skip
     initial: Any = key(
         MapOf(Initial(), Text("the name of a coordinate or a link")),
-        "Where the robot starts: coordinates by name, poses of joints by link. What is not named is zero, and rests.",
+        "Where the robot starts: coordinates by name, poses of joints by link, shapes of rods by points. What is not "
+        "named is zero, and rests.",
         "{'arm.bending_y[0]': 0.1, ball: {rotation: {axis: [0, 0, 1], angle: 30 deg}}}", default=None,
     )  # fmt: skip
     simulate: Any = key(Part(SimulateOptions), "Default arguments of simulate.", "{t_end: 10 s}", default=None)

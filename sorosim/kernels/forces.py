@@ -14,10 +14,30 @@ from sorosim.kernels.small import clear, clear_matrix
 from sorosim.kernels.tree import BLOCK_COLUMN, BLOCK_N, SQUARE
 from sorosim.kernels.tubes import TubeLaws, tube_energy, tube_forces
 
+# columns of Maxwell.block: block of the tree, its first element and how many, its first strain
+MAXWELL_BLOCK, ELEMENT, N_ELEMENTS, STRAIN = range(4)
+
+
+@by_reference
+class Maxwell(NamedTuple):
+    """Blocks whose elasticity relaxes: a spring and Maxwell elements side by side (docs/theory.md, 21).
+
+    An element is a spring and a dashpot in series. The strains of its spring, one for each coordinate of the block,
+    follow d' = qd - d/time; it pulls with -ratio K d, and the spring beside with -long_term K (q - rest).
+    """
+
+    block: np.ndarray  # (n, 4) int: columns named above; strains of a block are in order of its elements
+    long_term: np.ndarray  # (n,)
+    ratio: np.ndarray  # (n_elements,)
+    time: np.ndarray  # (n_elements,) [s]
+
 
 @by_reference
 class Elastic(NamedTuple):
-    """Stiffness and damping of each block of coordinates, one after the other, row by row; laws of joints and rods."""
+    """Stiffness and damping of each block of coordinates, one after the other, row by row; laws of joints and rods.
+
+    Stiffness is that of equilibria; what relaxes is known to motions alone (kernels.newmark, `OdeSystem`).
+    """
 
     stiffness: np.ndarray  # (sum n_i^2,)
     damping: np.ndarray  # (sum n_i^2,)
@@ -25,6 +45,7 @@ class Elastic(NamedTuple):
     laws: Laws
     sections: SectionLaws
     tubes: TubeLaws
+    maxwell: Maxwell
 
 
 @by_reference

@@ -75,6 +75,8 @@ def accelerations(model, march, ws, task, before):
     Driven coordinates have the accelerations with which they came, if `before`; else those with which they go on.
     """
     state, path = march.state, march.path
+    if march.strain.shape[1] > 0:
+        nm.relax_blocks(model, march, 0.0)
     for i in range(state.shape[1]):
         state[nm.QDD_BEGIN, i] = state[nm.QDD, i] if model.known[i] else 0.0
     if not before:
@@ -148,6 +150,7 @@ def first_row(march, rows):
     copy(march.state[nm.Q], rows.q[0])
     copy(march.state[nm.QD], rows.qd[0])
     copy(march.state[nm.QDD], rows.qdd[0])
+    copy(march.strain[0], rows.strain[0])
 
 
 @kernel_lazy()

@@ -51,6 +51,7 @@ def accept(march, rows):
     for row in range(4):
         copy(state[nm.Q_NEW + row], state[nm.Q + row])
     copy(march.multiplier[nm.L_NEW], march.multiplier[nm.L])
+    copy(march.strain[1], march.strain[0])
     count[nm.N_STEPS] += 1
     count[nm.JUMPED] = 0
     count[nm.STEPS_LEFT] -= 1
@@ -64,6 +65,7 @@ def accept(march, rows):
         copy(state[nm.QD], rows.qd[k])
         copy(march.multiplier[nm.L], rows.multiplier[k])
         copy(state[nm.QDD], rows.qdd[k])
+        copy(march.strain[0], rows.strain[k])
         rows.work[k, 0], rows.work[k, 1] = number[nm.WORK_DONE], number[nm.DISSIPATED]
         count[nm.ROW] += 1
 
@@ -212,6 +214,8 @@ def march(model, march, ws, rows, max_steps) -> int:
                 nm.project_rates(model, march, ws)
             if count[nm.HELD] == 0:
                 nm.add_work(model, march, ws)
+            if march.strain.shape[1] > 0:
+                number[nm.DISSIPATED] += nm.advance_strains(model, march)
             accept(march, rows)
             if count[nm.RESIZE] != 0 or count[nm.STEPS_LEFT] == 0:
                 choose_step(march, rows)

@@ -15,7 +15,7 @@ have no matrices; where more couples than neighbours do, Python does it (docs/th
 
 from __future__ import annotations
 
-from math import nan, sqrt
+from math import exp, expm1, nan, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -25,7 +25,15 @@ from sorosim.kernels.contacts import add_contacts
 from sorosim.kernels.dense_lu import lu_factor, lu_solve, lu_solve_vector, rank_factor, rank_solve
 from sorosim.kernels.evaluate import MASS, RESIDUAL, Evaluation, State, System, evaluate
 from sorosim.kernels.external import ExternalForces, clear_external
-from sorosim.kernels.forces import Internal, internal_forces
+from sorosim.kernels.forces import (
+    ELEMENT,
+    MAXWELL_BLOCK,
+    N_ELEMENTS,
+    STRAIN,
+    Elastic,
+    Internal,
+    internal_forces,
+)
 from sorosim.kernels.kinematics import POSES, forward_sweep, is_zero
 from sorosim.kernels.linalg import cholesky
 from sorosim.kernels.load_laws import LoadLaws, add_load_laws
@@ -35,6 +43,7 @@ from sorosim.kernels.signals import SignalArrays, evaluate_signals
 from sorosim.kernels.small import copy, isolate
 from sorosim.kernels.surfaces import NO_TANGENTS, OVERFLOW
 from sorosim.kernels.tangent import Tangent, factor_tangent, mass_product, solve_tangent
+from sorosim.kernels.tree import BLOCK_COLUMN, BLOCK_N, SQUARE
 
 # March.number
 TIME, STEP, LAST_STEP, ALPHA_M, ALPHA_F, BETA, GAMMA, BETA_OLD, RTOL, ATOL, MAX_STEP, MIN_STEP = range(12)
@@ -89,6 +98,7 @@ class March(NamedTuple):
     columns: np.ndarray  # (ndof, m) S^-1 A^T
     G: np.ndarray  # (m, m) factors of E S^-1 A^T
     order: np.ndarray  # (2, m) int
+    strain: np.ndarray  # (2, n_strains) of Maxwell elements at both ends of the step
     tangent: Tangent
     solver: np.ndarray  # (1,) int: address of a Callback that solves in the place of `tangent`, or 0
     begin: State  # of the step: rows of `state`, and inputs at its end
@@ -103,9 +113,14 @@ class March(NamedTuple):
 
 @by_reference
 class Model(NamedTuple):
-    """What is integrated."""
+    """What is integrated.
+
+    Where blocks relax, `system`, `passive` and `dampers` share arrays of stiffness and rest of their own, which
+    `relax_blocks` fills for each step; `elastic` has those of equilibria.
+    """
 
     system: System
+    elastic: Elastic
     loads: LoadLaws
     inputs: SignalArrays
     motions: SignalArrays  # of the driven coordinates
@@ -126,6 +141,7 @@ class Rows(NamedTuple):
     qdd: np.ndarray  # (n, ndof)
     multiplier: np.ndarray  # (n, m)
     work: np.ndarray  # (n, 2) done by actuators, dissipated by damping of the tree [J]
+    strain: np.ndarray  # (n, n_strains) of Maxwell elements
 
 
 @kernel_in_place
@@ -347,11 +363,90 @@ def follow_path(path, t, prescribed):
             prescribed[k, 2] = 2.0 * c2 + 6.0 * x * c3
 
 
+@kernel_in_place
+def element_factors(time, h):
+    """Strain of a Maxwell element after a step h by that before, and by the change of the coordinate, at equal rate."""
+    return (1.0, 1.0) if h == 0.0 else (exp(-h / time), -expm1(-h / time) * time / h)
+
+
+@kernel_lazy("maxwell")
+def relax_blocks(model, march, h) -> None:
+    """Stiffness and rest with which blocks answer at the end of a step h, all their elements together.
+
+    The strain of an element is there a d + b (q' - q), so that the block pulls with -f K (q' - r), f = long_term + sum
+    ratio b and f r = long_term rest - sum ratio (a d - b q) (docs/theory.md, 21). h = 0: as it answers at once.
+    """
+    tree, elastic, now, maxwell = model.system.tree, model.elastic, model.system.internal.elastic, model.elastic.maxwell
+    q, strain = march.state[Q], march.strain[0]
+    for k in range(maxwell.block.shape[0]):
+        block, at = maxwell.block[k, MAXWELL_BLOCK], maxwell.block[k, STRAIN]
+        n, c0, square = tree.block[block, BLOCK_N], tree.block[block, BLOCK_COLUMN], tree.block[block, SQUARE]
+        factor = maxwell.long_term[k]
+        for i in range(n):
+            now.rest[c0 + i] = maxwell.long_term[k] * elastic.rest[c0 + i]
+        for e in range(maxwell.block[k, ELEMENT], maxwell.block[k, ELEMENT] + maxwell.block[k, N_ELEMENTS]):
+            a, b = element_factors(maxwell.time[e], h)
+            factor += maxwell.ratio[e] * b
+            for i in range(n):
+                now.rest[c0 + i] -= maxwell.ratio[e] * (a * strain[at + i] - b * q[c0 + i])
+            at += n
+        for i in range(n):
+            now.rest[c0 + i] /= factor
+        for i in range(n * n):
+            now.stiffness[square + i] = factor * elastic.stiffness[square + i]
+
+
+@kernel_lazy("maxwell")
+def add_strain_errors(model, march, x) -> None:
+    """Add to |x| (ndof,) displacements that balance what strains of Maxwell elements miss of rates that change.
+
+    A rate that goes from qd to q'd evenly moves a strain by (q'd - qd) (time (1 + a)/2 - b time) more than its mean.
+    """
+    tree, maxwell, state, h = model.system.tree, model.elastic.maxwell, march.state, march.number[STEP]
+    for k in range(maxwell.block.shape[0]):
+        block, first = maxwell.block[k, MAXWELL_BLOCK], maxwell.block[k, ELEMENT]
+        last, c0 = first + maxwell.block[k, N_ELEMENTS], tree.block[block, BLOCK_COLUMN]
+        factor, missed = maxwell.long_term[k], 0.0
+        for e in range(first, last):
+            a, b = element_factors(maxwell.time[e], h)
+            factor += maxwell.ratio[e] * b
+            missed += maxwell.ratio[e] * maxwell.time[e] * (0.5 * (1.0 + a) - b)
+        for i in range(c0, c0 + tree.block[block, BLOCK_N]):
+            x[i] = abs(x[i]) + abs(missed / factor * (state[QD_NEW, i] - state[QD, i]))
+
+
+@kernel_lazy("maxwell")
+def advance_strains(model, march) -> float:
+    """Strains of Maxwell elements at the end of the step; returns what their dashpots dissipate in it [J].
+
+    That is their mean forces along the change of q - d, so that energies balance as those of springs do.
+    """
+    tree, elastic, maxwell, h = model.system.tree, model.elastic, model.elastic.maxwell, march.number[STEP]
+    begin, end, total = march.strain[0], march.strain[1], 0.0
+    for k in range(maxwell.block.shape[0]):
+        block, at = maxwell.block[k, MAXWELL_BLOCK], maxwell.block[k, STRAIN]
+        n, c0, square = tree.block[block, BLOCK_N], tree.block[block, BLOCK_COLUMN], tree.block[block, SQUARE]
+        before, after = march.state[Q, c0 : c0 + n], march.state[Q_NEW, c0 : c0 + n]
+        for e in range(maxwell.block[k, ELEMENT], maxwell.block[k, ELEMENT] + maxwell.block[k, N_ELEMENTS]):
+            a, b = element_factors(maxwell.time[e], h)
+            for i in range(n):
+                end[at + i] = a * begin[at + i] + b * (after[i] - before[i])
+            for i in range(n):
+                path = after[i] - before[i] - (end[at + i] - begin[at + i])
+                for j in range(n):
+                    mean = 0.5 * maxwell.ratio[e] * (begin[at + j] + end[at + j])
+                    total += path * elastic.stiffness[square + i * n + j] * mean
+            at += n
+    return total
+
+
 @kernel_lazy()
 def begin_step(model, march, ws) -> None:
     """Signals at the end of the step, and a first guess of the state there."""
     number, state, multiplier = march.number, march.state, march.multiplier
     h, t = number[STEP], number[TIME] + number[STEP]
+    if march.strain.shape[1] > 0:
+        relax_blocks(model, march, h)
     evaluate_signals(model.motions, t, march.prescribed, march.stack)
     follow_path(march.path, t, march.prescribed)
     if march.counts[EXTERNAL] == 0:
@@ -422,7 +517,8 @@ def error_of(model, march, ws) -> float:
 
     The first term left out, (beta + delta / 2 - 1/6) h^3 dddq/dt, from the change of a over the step, delta = alpha_m -
     alpha_f; filtered by S^-1 M, which takes out of it what is so stiff that the method damps it. What the loops
-    determine is left in: coordinates are free of it, rates and multipliers are not.
+    determine is left in: coordinates are free of it, rates and multipliers are not. What strains of Maxwell elements
+    miss is added as the displacement that it makes.
     """
     state, number, n = march.state, march.number, march.state.shape[1]
     h = number[STEP]
@@ -449,6 +545,8 @@ def error_of(model, march, ws) -> float:
         for j in range(n):
             march.multiplier[L_RIGHT, i] += c * by_q[i, j] * (state[A_NEW, j] - state[A, j])
     solve_step(model, march, WORK)
+    if march.strain.shape[1] > 0:
+        add_strain_errors(model, march, x)
     total = 0.0
     for i in range(n):
         if not model.known[i]:

@@ -6,6 +6,8 @@ tensions change by. Couplings other than loops are put in, summed over those of 
 
 from __future__ import annotations
 
+import numpy as np
+
 from sorosim.compiled import kernel_in_place, kernel_lazy
 from sorosim.kernels import loop_joint as lj
 from sorosim.kernels import tree as tr
@@ -194,7 +196,7 @@ def assemble(
     actuators,
     workspace,
     loops,
-    independent,
+    compliance,
     known,
     rate,
     moving,
@@ -210,7 +212,7 @@ def assemble(
 ) -> int:
     """Entries of the sparse system of what `factor_tangent` kept: how many, which may be more than there is room for.
 
-    independent (m,) int: rows of loops, the multipliers of the others are zero; inertia : the matrix is that of
+    compliance (m,): of rows of loops, infinite where multipliers are zero; inertia : the matrix is that of
     inertia, and loops constrain accelerations; n : number of couplings; order (n,) int: of them, with those of the
     same blocks one after the other; size (1,) int: becomes the number of unknowns.
     """
@@ -223,7 +225,7 @@ def assemble(
             continue
         if couplings.loop[c] >= 0:
             count = put_loop(
-                tree, loops, independent, known, rate, moving, inertia, c, ws, tangent, entries, rows, columns, count
+                tree, loops, compliance, known, rate, moving, inertia, c, ws, tangent, entries, rows, columns, count
             )
             continue
         add_to_product(tree, known, ws, c, rate, moving, tangent)
@@ -342,7 +344,7 @@ def put_node(tree, b, k, x, tangent, entries, rows, columns, count):
 
 @kernel_lazy("loops")
 def put_loop(
-    tree, loops, independent, known, rate, moving, inertia, c, ws, tangent, entries, rows, columns, count
+    tree, loops, compliance, known, rate, moving, inertia, c, ws, tangent, entries, rows, columns, count
 ) -> int:
     """Append the entries of a loop, coupling c, whose unknowns are its wrench f and multipliers; how many there are."""
     couplings = tangent.couplings
@@ -354,11 +356,12 @@ def put_loop(
     left, right, base = couplings.wide[1], couplings.wide[2], couplings.base
     for r in range(n_rows):
         row = loops.row[loop, lj.FIRST_ROW] + r - 6
-        if r < 6 or independent[row] == 0:
+        if r < 6 or compliance[row] == np.inf:
             count = put(entries, rows, columns, count, f + r, f + r, 1.0)
-        if r >= 6 and independent[row] == 0:
+        if r >= 6 and compliance[row] == np.inf:
             clear(couplings.map[c, 1, r])
         elif r >= 6:
+            count = put(entries, rows, columns, count, f + r, f + r, -compliance[row])
             for i in range(6):
                 phi = loops.value[loop, lj.PHI + 6 * (r - 6) + i]
                 count = put(entries, rows, columns, count, f + i, f + r, -phi)

@@ -150,8 +150,9 @@ def add_node(own, stiff, n, J, Z, C, W):
 
 
 @kernel_in_place
-def add_sizes(J, W, n, terms):
-    """terms (n,) += sizes of the terms that a column of J^T W is summed from; J, W (6 n,)."""
+def add_square(J, W, n, A, terms):
+    """A (n, n) += J^T W, and terms (n,) += sizes of the terms that its columns are summed from; J, W (6 n,)."""
+    add_transposed_product(J, n, W, n, 1.0, A, 0, 0)
     for r in range(6):
         largest = 0.0
         for j in range(n):
@@ -208,8 +209,7 @@ def local_equations(tree, b, known, rate, acceleration, moving, loaded, inertia,
             implicit_columns(moving, inertia, rate, acceleration, J, Jd, Jdd, Z)
             # what lies beyond the span acts on its last node
             add_node(beyond if k == end - 1 else own, True, m, J, Z, C_own, W)
-            add_transposed_product(J, m, W, m, 1.0, A_own, 0, 0)
-            add_sizes(J, W, m, sizes)
+            add_square(J, W, m, A_own, sizes)
             add(W, W_sum)
             if not inertia:
                 coupling_maps(tree, k, ws, ws.twist[k, 2], H)
@@ -274,6 +274,45 @@ def is_definite(A, terms, square):
     return True
 
 
+@kernel_in_place
+def internal_equations(internal, square, rate, inertia, A, terms):
+    """A (n, n) and the sizes terms (n,) of its columns, of internal forces alone; zero under `inertia`."""
+    n = A.shape[0]
+    clear(terms)
+    for i in range(n):
+        for j in range(n):
+            at = square + i * n + j
+            A[i, j] = 0.0 if inertia else -(internal[0, at] + rate * internal[1, at])
+            terms[j] = max(terms[j], abs(A[i, j]))
+
+
+@kernel_in_place
+def factor_block(A, terms, definite, square, pivot):
+    """Factors of the equations A (n, n) of a block: -1, or where they are singular, or not definite, up to rounding."""
+    if definite and not is_definite(A, terms, square):
+        return 0
+    failed = lu_factor(A, pivot)
+    if failed >= 0:
+        return failed
+    for j in range(A.shape[0]):
+        if not abs(A[j, j]) > ROUNDING * terms[j]:
+            return j
+    return -1
+
+
+@kernel_in_place
+def hand_on(C, V, hanging):
+    """Subtract V A^-1 C, of an eliminated block, from L = [-K, N, M] of its base; C (n, 18) is A^-1 C."""
+    for j in range(C.shape[0]):
+        row = C[j]
+        for r in range(6):
+            f = V[j, r]
+            for s in range(6):
+                hanging[2, r, s] += f * row[s]
+                hanging[1, r, s] -= f * row[6 + s]
+                hanging[0, r, s] -= f * row[12 + s]
+
+
 @kernel_lazy("local tangent")
 def factor_tangent(tree, known, rate, acceleration, moving, loaded, definite, inertia, ws, tangent) -> int:
     """Factors of T = R_q + v R_qd + s R_qdd from the tips to the base, after evaluate's task LINEARISE.
@@ -298,14 +337,8 @@ def factor_tangent(tree, known, rate, acceleration, moving, loaded, definite, in
         first, size, square, kept = tree.block[b, FIRST], 6 * n, tree.block[b, SQUARE], couplings.kept[b] != 0
         hands_on = couplings.passed[base] if kept else tangent.hanging[base]
         A = tangent.A[square : square + n * n].reshape(n, n)
-        C, V, W = tangent.C[c0 : c0 + n], tangent.V[c0 : c0 + n], ws.wide[0, :size]
-        terms = ws.wide[6, :n]
-        clear(terms)
-        for i in range(n):
-            for j in range(n):
-                at = square + i * n + j
-                A[i, j] = 0.0 if inertia else -(ws.internal[0, at] + rate * ws.internal[1, at])
-                terms[j] = max(terms[j], abs(A[i, j]))
+        C, V, W, terms = tangent.C[c0 : c0 + n], tangent.V[c0 : c0 + n], ws.wide[0, :size], ws.wide[6, :n]
+        internal_equations(ws.internal, square, rate, inertia, A, terms)
         clear_matrix(C)
         clear_matrix(V)
         is_local = tree.block[b, IS_LOCAL] != 0
@@ -328,8 +361,7 @@ def factor_tangent(tree, known, rate, acceleration, moving, loaded, definite, in
                     add_node(ws.scratch[15:18], loaded or hangs, n, J, Z, C, W)
                     if hangs:
                         keep_columns(known[c0 : c0 + n], Z, tangent.Z[tangent.place[k] : tangent.place[k] + 3 * size])
-                add_transposed_product(J, n, W, n, 1.0, A, 0, 0)
-                add_sizes(J, W, n, terms)
+                add_square(J, W, n, A, terms)
                 for j in range(n):
                     for r in range(6):
                         V[j, r] += W[r * n + j]
@@ -353,26 +385,12 @@ def factor_tangent(tree, known, rate, acceleration, moving, loaded, definite, in
                 terms[i] = 1.0
         if kept:
             continue
-        if definite and not is_definite(A, terms, tangent.square):
-            return c0
-        failed = lu_factor(A, tangent.pivot[c0 : c0 + n])
+        failed = factor_block(A, terms, definite, tangent.square, tangent.pivot[c0 : c0 + n])
         if failed >= 0:
             return c0 + failed
-        for j in range(n):
-            if not abs(A[j, j]) > ROUNDING * terms[j]:
-                return c0 + j
         lu_solve(A, tangent.pivot[c0 : c0 + n], C)
-        if base < 0:
-            continue
-        M, N, K = tangent.hanging[base, 0], tangent.hanging[base, 1], tangent.hanging[base, 2]
-        for j in range(n):
-            row = C[j]
-            for r in range(6):
-                f = V[j, r]
-                for s in range(6):
-                    K[r, s] += f * row[s]
-                    N[r, s] -= f * row[6 + s]
-                    M[r, s] -= f * row[12 + s]
+        if base >= 0:
+            hand_on(C, V, tangent.hanging[base])
     return -1
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
@@ -113,8 +114,24 @@ def stiffness_rounding(K: Array) -> float:
     return FORM * EPS * float(np.abs(K).max(initial=0.0))
 
 
-def spectrum(D: Array, K: Array, squares: Array, shapes: Array) -> tuple[Complex, Complex]:
+class Relaxation(NamedTuple):
+    """Forces P d against coordinates z by internal strains d, which follow d' = S z' - d/time."""
+
+    pull: Array  # P (n, n_strains)
+    follow: Array  # S (n_strains, n)
+    time: Array  # (n_strains,) [s]
+
+    def transformed(self, T: Array) -> Relaxation:
+        """The same for coordinates y with z = T y."""
+        return Relaxation(T.T @ self.pull, self.follow @ T, self.time)
+
+
+def spectrum(
+    D: Array, K: Array, squares: Array, shapes: Array, relaxation: Relaxation | None = None
+) -> tuple[Complex, Complex]:
     """All 2 n eigenvalues of z'' + D z' + K z = 0, and their shapes (n, 2 n) by columns, of any length.
+
+    With internal strains z'' + D z' + K z + P d = 0, and there is one more of each for each of them.
 
     squares, shapes: of `natural`. Where K is symmetric the state is [W z; z'] in natural modes, W^2 = |squares|: the
     matrix is as large as the highest frequency, not its square, and skew where nothing is lost, so that slow modes keep
@@ -123,10 +140,13 @@ def spectrum(D: Array, K: Array, squares: Array, shapes: Array) -> tuple[Complex
     n = len(K)
     if not is_symmetric(K):
         unit = np.sqrt(np.abs(K).max(initial=0.0)) or 1.0
-        values, vectors = np.linalg.eig(np.block([[np.zeros((n, n)), unit * np.eye(n)], [-K / unit, -D]]))
+        S = np.block([[np.zeros((n, n)), unit * np.eye(n)], [-K / unit, -D]])
+        values, vectors = np.linalg.eig(_with_strains(S, n, relaxation))
         return values.astype(complex), vectors[:n].astype(complex)
     D = shapes.T @ D @ shapes
-    if _uncoupled(D):
+    if relaxation is not None:
+        relaxation = relaxation.transformed(shapes)
+    elif _uncoupled(D):
         losses = np.diag(D).copy()
         losses[(squares == 0.0) & (np.abs(losses) <= n * EPS * np.abs(losses).max(initial=0.0))] = 0.0  # drift
         values = np.concatenate(_quadratic(losses, squares))
@@ -136,8 +156,12 @@ def spectrum(D: Array, K: Array, squares: Array, shapes: Array) -> tuple[Complex
     r, k = n - len(stiff), len(stiff)
     W, sign = np.zeros((k, n)), np.sign(squares[stiff])
     W[np.arange(k), stiff] = np.sqrt(np.abs(squares[stiff]))
-    S = np.block([[np.zeros((k, k)), W], [-W.T * sign, -D]])
-    if (sign > 0.0).all() and np.abs(D + D.T).max(initial=0.0) <= SKEW * np.abs(D).max(initial=0.0):
+    S = _with_strains(np.block([[np.zeros((k, k)), W], [-W.T * sign, -D]]), k, relaxation)
+    if (
+        relaxation is None
+        and (sign > 0.0).all()
+        and np.abs(D + D.T).max(initial=0.0) <= SKEW * np.abs(D).max(initial=0.0)
+    ):
         turning, vectors = np.linalg.eigh(0.5j * (S - S.T))  # S y = -i turning y
         values = -1j * turning
     else:
@@ -146,8 +170,18 @@ def spectrum(D: Array, K: Array, squares: Array, shapes: Array) -> tuple[Complex
     if r:
         values[drift] = 0.0
     resting = np.flatnonzero(squares == 0.0)
-    modal = np.hstack([np.eye(n, dtype=complex)[:, resting], vectors[k:]])
+    modal = np.hstack([np.eye(n, dtype=complex)[:, resting], vectors[k : k + n]])
     return np.concatenate([np.zeros(r, dtype=complex), values]), shapes @ modal
+
+
+def _with_strains(S: Array, first: int, relaxation: Relaxation | None) -> Array:
+    """The matrix S of a state, whose rates z' begin at `first`, with internal strains below."""
+    if relaxation is None:
+        return S
+    P, F, time = relaxation
+    right, left = np.zeros((len(S), len(time))), np.zeros((len(time), len(S)))
+    right[first : first + len(P)], left[:, first : first + len(P)] = -P, F
+    return np.block([[S, right], [left, np.diag(-1.0 / time)]])
 
 
 def _uncoupled(D: Array) -> bool:

@@ -23,6 +23,7 @@ from sorosim.linear.eigenmodes import (
     NOISE,
     SKEW,
     Modes,
+    Relaxation,
     congruent,
     is_symmetric,
     natural,
@@ -39,7 +40,8 @@ class Linearization:
     """Motion about an equilibrium or a steady motion, M z'' + D z' + K z = F du; the coordinates move by dq = Z z.
 
     `Robot.linearize` makes it. Without loops z are the coordinates that are free; with loops, displacements along the
-    states in which they are closed.
+    states in which they are closed. Where materials relax, internal strains d of Maxwell elements belong to the state:
+    M z'' + D z' + K z + P d = F du, d' = S z' - d/time; K is the stiffness after a long time.
     """
 
     M: Array  # (n, n) mass
@@ -54,20 +56,29 @@ class Linearization:
     free: IntArray  # coordinates that may move
     names: tuple[str, ...]  # of z
     robot: Any = field(default=None, repr=False)
+    relaxation: Relaxation | None = None  # P, S and times of the n_strains internal strains
 
     # -- state space -----------------------------------------------------------------------------------------------
 
     @cached_property
     def A(self) -> Array:
-        """A (2 n, 2 n) of d/dt [z; z'] = A [z; z'] + B du."""
-        n = len(self.M)
-        lower = -scipy.linalg.cho_solve((self._U, False), np.hstack([self.K, self.D]))
-        return np.block([[np.zeros((n, n)), np.eye(n)], [lower]])
+        """A (2 n, 2 n) of d/dt [z; z'] = A [z; z'] + B du; with internal strains the state is [z; z'; d]."""
+        n, relaxation = len(self.M), self.relaxation
+        P, S, time = relaxation or Relaxation(np.zeros((n, 0)), np.zeros((0, n)), np.zeros(0))
+        lower = -scipy.linalg.cho_solve((self._U, False), np.hstack([self.K, self.D, P]))
+        upper = np.hstack([np.zeros((n, n)), np.eye(n), np.zeros_like(P)])
+        return np.vstack([upper, lower, np.hstack([np.zeros_like(S), S, np.diag(-1.0 / time)])])
+
+    @property
+    def n_strains(self) -> int:
+        """Number of internal strains, 0 where no material relaxes."""
+        return 0 if self.relaxation is None else len(self.relaxation.time)
 
     @cached_property
     def B(self) -> Array:
-        """B (2 n, n_actuators) of d/dt [z; z'] = A [z; z'] + B du."""
-        return np.vstack([np.zeros_like(self.F), scipy.linalg.cho_solve((self._U, False), self.F)])
+        """B (2 n, n_actuators) of d/dt [z; z'] = A [z; z'] + B du; with internal strains zero for them."""
+        none = np.zeros((self.n_strains, self.F.shape[1]))
+        return np.vstack([np.zeros_like(self.F), scipy.linalg.cho_solve((self._U, False), self.F), none])
 
     def positions(self, outputs: Sequence[str | tuple[str, float]] | None = None) -> tuple[Array, tuple[str, ...]]:
         """Output matrix C (3 n_outputs, 2 n) of positions in the world [m], and the names of its rows.
@@ -88,7 +99,7 @@ class Linearization:
             rows.append(g[:3, :3] @ J[3:] @ self.Z)
             names += [f"{link}.{axis}" if s == 1.0 else f"{link}({s:g}).{axis}" for axis in "xyz"]
         C = np.concatenate([np.zeros((0, len(self.M))), *rows])
-        return np.hstack([C, np.zeros_like(C)]), tuple(names)
+        return np.hstack([C, np.zeros((len(C), len(self.M) + self.n_strains))]), tuple(names)
 
     # -- modes -----------------------------------------------------------------------------------------------------
 
@@ -109,7 +120,7 @@ class Linearization:
 
     @property
     def eigenvalues(self) -> NDArray[np.complex128]:
-        """Eigenvalues (2 n,) of A [1/s], by falling real part."""
+        """Eigenvalues (2 n,) of A [1/s], by falling real part; with internal strains one more for each."""
         values = self._spectrum[0]
         return values[np.argsort(-values.real, kind="stable")]
 
@@ -193,8 +204,10 @@ class Linearization:
 
     @cached_property
     def _spectrum(self) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]:
-        K, D = self._scaled
-        return spectrum(D, K, *self._natural)
+        (K, D), relaxation = self._scaled, self.relaxation
+        if relaxation is not None:
+            relaxation = relaxation.transformed(scipy.linalg.solve_triangular(self._U, np.eye(len(K))))
+        return spectrum(D, K, *self._natural, relaxation)
 
     # -- exports ---------------------------------------------------------------------------------------------------
 
@@ -214,7 +227,9 @@ class Linearization:
         phi = scipy.linalg.solve_triangular(self._U, shapes[:, :n])
         M, D, K = (phi.T @ X @ phi for X in (self.M, self.D, self.K))
         names = tuple(f"mode {k + 1}" for k in range(n))
-        return replace(self, M=0.5 * (M + M.T), D=D, K=K, F=phi.T @ self.F, Z=self.Z @ phi, names=names)
+        relaxation = None if self.relaxation is None else self.relaxation.transformed(phi)
+        F, Z = phi.T @ self.F, self.Z @ phi
+        return replace(self, M=0.5 * (M + M.T), D=D, K=K, F=F, Z=Z, names=names, relaxation=relaxation)
 
     def to_control(self, outputs: Sequence[str | tuple[str, float]] | None = None) -> Any:
         """The motion as a `control.StateSpace` of the package python-control, with names, their dots as underscores.
@@ -236,6 +251,7 @@ class Linearization:
             raise InputError("to_control", "the package python-control", got, hint) from None
         C, names = self.positions(outputs)
         states = [*self.names, *(f"d({name})/dt" for name in self.names)]
+        states += [f"strain[{i}]" for i in range(self.n_strains)]
         inputs = list(self._of_robot("to_control").actuator_names)
         through = np.zeros((len(C), len(inputs)))
         # there a dot stands between a system and its signal

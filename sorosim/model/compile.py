@@ -36,7 +36,8 @@ from sorosim.model.body import RigidBody
 from sorosim.model.joints import ONSET, Joint, Stage
 from sorosim.model.joints.fixed import Fixed
 from sorosim.model.link import WORLD, Link, pose_on_parent
-from sorosim.model.rod import Division
+from sorosim.model.relaxation import Relaxation, maxwell_elements
+from sorosim.model.rod import Division, Rod
 from sorosim.model.tubes import TubeBlock, Tubes
 
 Array = NDArray[Any]
@@ -207,6 +208,7 @@ class Layout:
         for key, value in self.links.items():
             own = self.coordinate_names[value.column : value.column + value.n_joint]
             known += [key] if value.n_joint == 1 else own
+        known += self.held
         hint = nearest(str(name), known)
         raise InputError(where, "the name of a link with a joint, or of a coordinate", f"'{name}'", hint)
 
@@ -283,6 +285,10 @@ class _Builder:
         self.tubes: list[tuple[int, TubeBlock]] = []
         self.flow_nodes: list[tuple[int, int]] = []
         self.flow: list[Array] = []
+        self.relaxing: list[tuple[int, int, Relaxation]] = []
+        self.names: list[str] = []
+        self.dimensions: list[str] = []
+        self.held: list[str] = []
         self._strain_size = self._work = self._squares = self._flow_size = 0
 
     def begin_block(self, parent: int, rows: list[tuple[int, int]], K: Array, D: Array, rest: list[float]) -> None:
@@ -330,6 +336,94 @@ class _Builder:
         for last in np.flatnonzero(np.diff(span)):
             self.segments[first + int(last)][MASSLESS_END] = 0  # the next span hangs on it
         self.local += [int(j) for own in local for j in own]
+
+    def name(self, prefix: str, names: Iterable[str], dimensions: Iterable[str], held: Iterable[str] = ()) -> None:
+        """Name coordinates, in their order."""
+        self.names += [f"{prefix}.{name}" for name in names]
+        self.dimensions += dimensions
+        self.held += [f"{prefix}.{name}" for name in held]
+
+    def add_link(self, link: Link, parent: int, offset: Array, places: list[Any]) -> LinkLayout:
+        """The joint and the body of a link, on a node; places [m] on its rod that must be nodes."""
+        column, body, joint = len(self.rows), link.body, link.joint
+        inertia = body.spatial_inertia if isinstance(body, RigidBody) else np.zeros((6, 6))
+        # a length is a coordinate of the rod's block
+        node, blocks = self.add_joint(parent, Fixed() if joint.changes_length else joint, inertia, offset)
+        self.name(link.name, joint.names, joint.dimensions)
+        if isinstance(body, Tubes):
+            node = self.begin_tubes(node, body.block)
+            self.name(link.name, body.block.names, body.block.dimensions, body.block.held)
+        pieces: list[Piece] = []
+        X, weight, counted = np.zeros(1), np.zeros(1), np.ones(1, dtype=bool)
+        if link.rod is not None:
+            pieces, X, weight, counted = self.add_rod(link, link.rod, node, places)
+            _check_places(link.name, X, places)
+        if joint.changes_length:
+            blocks = (pieces[0].block,)
+        nodes = np.arange(node, node + len(X))
+        return LinkLayout(
+            link, column, joint.n, blocks, len(self.rows) - column, nodes, X, weight, counted, tuple(pieces)
+        )
+
+    def add_rod(
+        self, link: Link, rod: Rod | Tubes, node: int, places: list[Any]
+    ) -> tuple[list[Piece], Array, Array, NDArray[np.bool_]]:
+        """Segments of the rod of a link behind a node: its divisions, and of all nodes what `LinkLayout` has of them.
+
+        The nodes are numbered one after the other.
+        """
+        pieces, sections = [], [0]
+        X, weight, counted = [np.zeros(1)], [np.zeros(1)], [np.ones(1, dtype=bool)]
+        for i, (division, start) in enumerate(zip(rod.divisions, rod.starts, strict=True)):
+            grid, w, gauss = division.gauss_points()
+            discs, of_disc = np.zeros(0), np.zeros(6)
+            if division.discs is not None:
+                discs, of_disc = division.discs.places(division.length), division.discs.inertia
+            own = [x - start for x in (*places, *(start + discs)) if 0.0 < x - start < division.length]
+            grid, w, gauss = _with_places(grid, w, gauss, own, rod.length)
+            piece = self.begin_division(link, rod, node, i)
+            inertia = (w[:, None] * division.line_inertia(grid)).astype(number_type())
+            for x in discs:
+                inertia[np.argmin(np.abs(grid - x))] += of_disc
+            strains = segment_strains(piece, grid)
+            for k in range(1, len(grid)):
+                node = self.add_segment(node, GENERAL, strains[k - 1], np.diag(inertia[k]))
+                if link.joint.changes_length and w[k] > 0.0:
+                    self.add_flow(node, link.joint, piece, grid[k])
+            pieces.append(piece)
+            sections += [i + 1] * (len(grid) - 1)
+            X.append(start + grid[1:])
+            weight.append(w[1:])
+            counted.append(gauss[1:])
+            if division.strain.breakpoints and not link.joint.changes_length:
+                kinks = np.array(division.strain.breakpoints) * division.length
+                middles = (0.5 * (grid[:-1] + grid[1:])).real
+                self.divide_block(np.searchsorted(kinks.real, middles))
+        if isinstance(rod, Tubes):
+            self.divide_block(np.array(sections))
+        all_X, all_counted = np.concatenate(X), np.concatenate(counted)
+        all_X[-1], all_counted[-1] = rod.length, True
+        return pieces, all_X, np.concatenate(weight), all_counted
+
+    def begin_division(self, link: Link, rod: Rod | Tubes, node: int, i: int) -> Piece:
+        """Coordinates of division i of a rod behind a node: a block, or some of the one of all sections of tubes."""
+        division, start = rod.divisions[i], rod.starts[i]
+        first, n = len(self.rows), division.strain.count
+        if isinstance(rod, Tubes):
+            first, columns = first - rod.block.n, rod.block.sections[i]
+            ends = tuple((first + column, rate) for column, rate in columns.ends)
+            return Piece(division, start, len(self.blocks) - 1, first + columns.first, n, (first, rod.block.n), ends)
+        K, D = division.matrices()
+        names = (name if len(rod.divisions) == 1 else f"{i + 1}.{name}" for name in division.strain.names)
+        self.name(link.name, names, ["angle" if row < 3 else "number" for row in division.strain.rows])
+        if link.joint.changes_length:
+            self.add_length(link.joint, division, K, D)
+            return Piece(division, start, len(self.blocks) - 1, first + 1, n, (first, n + 1), ((first, 1.0),))
+        self.begin_block(node, [(int(r), int(r) + 1) for r in division.strain.rows], K, D, [0.0] * n)
+        self.add_sections(division)
+        if (relaxation := division.material.relaxation) is not None:
+            self.relaxing.append((len(self.blocks) - 1, n, relaxation))
+        return Piece(division, start, len(self.blocks) - 1, first, n)
 
     def add_joint(self, parent: int, joint: Joint, inertia: Array, offset: Array) -> tuple[int, tuple[int, ...]]:
         """Blocks of one segment, one for each stage; the body is on the last. Returns its node, and the blocks."""
@@ -465,7 +559,7 @@ class _Builder:
         values = np.concatenate([np.zeros((0, 8), dtype=kind), *self.section_values])
         sections = SectionLaws(np.array(self.sections, dtype=np.int64).reshape(-1, 2), values, flat(self.section_basis))
         return tree, Elastic(flat(self.stiffness), flat(self.damping), np.array(self.rest, dtype=kind), laws, sections,
-                             self.tube_laws())  # fmt: skip
+                             self.tube_laws(), maxwell_elements(self.relaxing))  # fmt: skip
 
 
 def compile_tree(links: tuple[Link, ...], places: Iterable[tuple[str, float]] = ()) -> tuple[Tree, Elastic, Layout]:
@@ -490,87 +584,12 @@ def compile_tree(links: tuple[Link, ...], places: Iterable[tuple[str, float]] = 
 
     builder = _Builder()
     layouts: dict[str, LinkLayout] = {}
-    names: list[str] = []
-    dimensions: list[str] = []
-    held: list[str] = []
     for link in links:
         parent = -1 if link.parent == WORLD else layouts[link.parent].node_at(link.s)
-        column = len(builder.rows)
-        body = link.body
-        inertia = body.spatial_inertia if isinstance(body, RigidBody) else np.zeros((6, 6))
         hung_on = None if link.parent == WORLD else layouts[link.parent].link
-        flows = link.joint.changes_length  # its coordinate is one of the rod's block
-        joint = Fixed() if flows else link.joint
-        node, joint_blocks = builder.add_joint(parent, joint, inertia, pose_on_parent(link, hung_on))
-        names += [f"{link.name}.{name}" for name in link.joint.names]
-        dimensions += link.joint.dimensions
-        nodes, X, weight, counted, pieces = [node], [0.0], [0.0], [True], []
-        tubes = body.block if isinstance(body, Tubes) else None
-        if tubes is not None:
-            first = len(builder.rows)
-            node = builder.begin_tubes(node, tubes)
-            nodes = [node]
-            names += [f"{link.name}.{name}" for name in tubes.names]
-            dimensions += tubes.dimensions
-            held += [f"{link.name}.{name}" for name in tubes.held]
-        if link.rod is not None:
-            body = link.rod
-            for i, (division, start) in enumerate(zip(body.divisions, body.starts, strict=True)):
-                grid, w, gauss = division.gauss_points()
-                discs, of_disc = np.zeros(0), np.zeros(6)
-                if division.discs is not None:
-                    discs, of_disc = division.discs.places(division.length), division.discs.inertia
-                own = [x - start for x in (*wanted[link.name], *(start + discs)) if 0.0 < x - start < division.length]
-                grid, w, gauss = _with_places(grid, w, gauss, own, body.length)
-                n = division.strain.count
-                K, D = division.matrices()
-                rows = [(int(r), int(r) + 1) for r in division.strain.rows]
-                if tubes is None:
-                    first = len(builder.rows)
-                block = len(builder.blocks)
-                if tubes is not None:
-                    own_columns = tubes.sections[i]
-                    ends = tuple((first + column, rate) for column, rate in own_columns.ends)
-                    piece = Piece(division, start, block - 1, first + own_columns.first, n, (first, tubes.n), ends)
-                elif flows:
-                    joint_blocks = (block,)
-                    piece = Piece(division, start, block, first + 1, n, (first, n + 1), ((first, 1.0),))
-                    builder.add_length(link.joint, division, K, D)
-                else:
-                    piece = Piece(division, start, block, first, n)
-                    builder.begin_block(node, rows, K, D, [0.0] * n)
-                    builder.add_sections(division)
-                pieces.append(piece)
-                density = division.line_inertia(grid)
-                strains = segment_strains(piece, grid)
-                inertia_of_nodes = (w[:, None] * density).astype(number_type())
-                for x in discs:
-                    inertia_of_nodes[np.argmin(np.abs(grid - x))] += of_disc
-                for a in range(1, len(grid)):
-                    node = builder.add_segment(node, GENERAL, strains[a - 1], np.diag(inertia_of_nodes[a]))
-                    if flows and w[a] > 0.0:
-                        builder.add_flow(node, link.joint, piece, grid[a])
-                    nodes.append(node)
-                    X.append(start + grid[a])
-                    weight.append(w[a])
-                    counted.append(bool(gauss[a]))
-                if tubes is not None:
-                    continue
-                if division.strain.breakpoints and not flows:
-                    kinks = np.array(division.strain.breakpoints) * division.length
-                    middles = (0.5 * (grid[:-1] + grid[1:])).real
-                    builder.divide_block(np.searchsorted(kinks.real, middles))
-                prefix = f"{link.name}." if len(body.divisions) == 1 else f"{link.name}.{i + 1}."
-                names += [prefix + name for name in division.strain.names]
-                dimensions += ["angle" if row < 3 else "number" for row in division.strain.rows]
-            counted[-1] = True
-            X[-1] = body.length
-            _check_places(link.name, np.array(X), wanted[link.name])
-        layouts[link.name] = LinkLayout(
-            link, column, link.joint.n, joint_blocks, len(builder.rows) - column, np.array(nodes, dtype=np.int64),
-            np.array(X), np.array(weight), np.array(counted), tuple(pieces),
-        )  # fmt: skip
+        layouts[link.name] = builder.add_link(link, parent, pose_on_parent(link, hung_on), wanted.get(link.name, []))
     points = [layout.nodes[layout.counted] for layout in layouts.values() if layout.link.body is not None]
     tree, elastic = builder.arrays()
     all_points = np.concatenate([np.zeros(0, dtype=np.int64), *points])
-    return tree, elastic, Layout(layouts, tuple(names), tuple(dimensions), all_points, tuple(held))
+    layout = Layout(layouts, tuple(builder.names), tuple(builder.dimensions), all_points, tuple(builder.held))
+    return tree, elastic, layout

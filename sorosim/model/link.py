@@ -201,6 +201,9 @@ class Link(Declared, title="Links"):
         if division.material.is_hyperelastic:
             hint = "take a linear material: elasticity: linear"
             raise ModelError(where, "a rod of a linear material", f"one that is {division.material.elasticity}", hint)
+        if division.material.relaxation is not None:
+            hint = "leave out its relaxation, or the joint"
+            raise ModelError(where, "a rod of an elastic material", "one that relaxes", hint)
         if division.discs is not None:
             hint = "hang links without joints of their own on it"
             raise ModelError(where, "a rod without discs, which could not slide", "some", hint)

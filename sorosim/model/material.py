@@ -1,12 +1,13 @@
-"""Materials: linear elastic or hyperelastic, Kelvin-Voigt damped."""
+"""Materials: linear elastic, hyperelastic or viscoelastic, Kelvin-Voigt damped."""
 
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-from sorosim.declare import Choice, Declared, Quantity, key
+from sorosim.declare import Choice, Declared, Part, Quantity, key
 from sorosim.errors import ModelError
+from sorosim.model.relaxation import Relaxation
 from sorosim.problems import shown
 from sorosim.validation import number
 
@@ -62,6 +63,10 @@ class Material(Declared, title="Materials"):
         Quantity("number", least=0.0, upto=1.0), "Share C2/(C1 + C2) of the second term of a Mooney-Rivlin solid.",
         "0.2", default=0.0,
     )  # fmt: skip
+    relaxation: Relaxation | None = key(
+        Part(Relaxation), "How moduli fall off with time (a Prony series).", "{terms: [{share: 0.3, time: 50 ms}]}",
+        default=None, without="elastic",
+    )  # fmt: skip
     name: str = ""
 
     def validate(self) -> None:
@@ -78,6 +83,9 @@ class Material(Declared, title="Materials"):
             expected = "elasticity: mooney-rivlin and second_share together"
             got = f"{self.elasticity} with {self.second_share:g}"
             raise ModelError("second_share", expected, got, "without a second term the solid is neo-hookean")
+        if self.is_hyperelastic and self.relaxation is not None:
+            hint = "leave out the relaxation, or take elasticity: linear"
+            raise ModelError("relaxation", "a linear material", f"one that is {self.elasticity}", hint)
 
     @property
     def is_hyperelastic(self) -> bool:

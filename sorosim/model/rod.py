@@ -129,9 +129,10 @@ class Division(Declared, title="Rods"):
         return self.material.density * np.stack([a.Jp, a.Iy, a.Iz, a.A, a.A, a.A], axis=-1)
 
     def line_stiffness(self, X: ArrayLike) -> Array:
-        """Diagonal of the stiffness (n_X, 6): G Jt, E Iy, E Iz, E A, ky G A, kz G A [N m^2; N]."""
-        a = self.section.properties(X, self.length)
-        E, G = self.material.young, self.material.shear_modulus
+        """Diagonal of the stiffness (n_X, 6) of equilibria: G Jt, E Iy, E Iz, E A, ky G A, kz G A [N m^2; N]."""
+        a, relaxation = self.section.properties(X, self.length), self.material.relaxation
+        ratio = 1.0 if relaxation is None else relaxation.equilibrium_ratio
+        E, G = ratio * self.material.young, ratio * self.material.shear_modulus
         return np.stack([G * a.Jt, E * a.Iy, E * a.Iz, E * a.A, G * a.ky * a.A, G * a.kz * a.A], axis=-1)
 
     def line_damping(self, X: ArrayLike) -> Array:

@@ -77,6 +77,8 @@ class Tube(Declared, title="Concentric tubes"):
         if self.insertion.real > self.length.real * (1.0 + MERGE):
             got = f"{self.insertion.real:g} m of {self.length.real:g} m"
             raise ModelError("insertion", "no more than the length of the tube", got)
+        if self.material.relaxation is not None:
+            raise ModelError("material", "an elastic material", "one that relaxes", "leave out its relaxation")
         curved = sum(curve.length for curve in self.curves)
         if curved.real > self.length.real * (1.0 + MERGE):
             got = f"{curved.real:g} m of {self.length.real:g} m"
@@ -275,15 +277,19 @@ class Tubes(Declared):
         for before, (a, b) in zip(pairwise(self.marks), pairwise(placed), strict=True):
             apart, now = before[1].place.real - before[0].place.real, b.place - a.place
             if abs(now) > near if apart <= near else now <= near:
-                expected = f"{self._words(a)} at the same place as" if apart <= near else f"{self._words(a)} before"
+                where = "at the same place as" if apart <= near else "beyond"
+                expected, away = f"{self._words(b)} {where} {self._words(a)}", "before it" if now < 0.0 else "beyond it"
                 hint = "give a file other insertions where tubes end, or curves begin, in another order"
-                raise ModelError("insertion", f"{expected} {self._words(b)}", f"{1e3 * now:.4g} mm beyond", hint)
+                moved = b.tube if moves.get(b.tube) else a.tube
+                raise ModelError(f"{self.names[moved]}.insertion", expected, f"{1e3 * abs(now):.4g} mm {away}", hint)
 
     def _words(self, mark: End) -> str:
         if mark.tube < 0:
             return "the plate"
         name = self.names[mark.tube]
-        return f"the end of '{name}'" if not mark.distance else f"'{name}' {mark.distance.real:.4g} m from its end"
+        if not mark.distance:
+            return f"the end of '{name}'"
+        return f"the curve of '{name}' that begins {1e3 * mark.distance.real:.4g} mm before its end"
 
     @cached_property
     def block(self) -> TubeBlock:

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from sorosim.arrays import Array, IntArray
 from sorosim.dynamics.constraints import least_squares_multipliers
+from sorosim.dynamics.maxwell import MaxwellElements
 from sorosim.engine.inputs import Partition, driven_motion
 from sorosim.errors import InputError, ModelError, PlugInError, nearest
 from sorosim.kernels import evaluate as task
@@ -55,8 +56,7 @@ class Readings(NamedTuple):
 
 
 def readings_along(
-    robot: Robot, t: Array, rows: tuple[Array, Array, Array, Array], driven: Mapping[str, Any],
-    options: Mapping[str, Any],
+    robot: Robot, t: Array, rows: tuple[Array, ...], driven: Mapping[str, Any], options: Mapping[str, Any],
 ) -> dict[str, Readings]:  # fmt: skip
     """Readings of all sensors along a run.
 
@@ -65,7 +65,7 @@ def readings_along(
     robot : Robot
     t : (n,) array
         Times of the rows [s].
-    rows : tuple of q, qd (n, ndof), u (n, n_actuators), lam (n, n_multipliers)
+    rows : tuple of q, qd (n, ndof), u (n, n_actuators), lam (n, n_multipliers), strain (n, n_strains)
     driven : mapping of str to signal
         Motions of the driven coordinates.
     options : mapping
@@ -118,11 +118,12 @@ class _Interpolant:
     """The motion of a run, interpolated between its rows."""
 
     def __init__(
-        self, robot: Robot, t: Array, rows: tuple[Array, Array, Array, Array], driven: Mapping[str, Any],
-        options: Mapping[str, Any],
+        self, robot: Robot, t: Array, rows: tuple[Array, ...], driven: Mapping[str, Any], options: Mapping[str, Any],
     ) -> None:  # fmt: skip
         self.robot, self.t = robot, t
-        self.q, self.qd, self.u, self.lam = rows
+        self.q, self.qd, self.u, self.lam, self.strain = rows
+        self.maxwell = robot.engine.companion(MaxwellElements)
+        self.engine = self.maxwell.private_engine() if self.maxwell.n else robot.engine
         self.partition = Partition.of(robot.engine.layout, driven, robot.description.actuators)
         self.motion = driven_motion(driven)
         held = [spec is None for spec in options.get("u", {}).values()]  # by a controller
@@ -145,7 +146,13 @@ class _Interpolant:
         if self.partition.names:
             qdd[self.partition.driven] = self.motion.jets(t)[:, 2]
         known = self.partition.mask
-        return self.robot.engine.evaluate(task.FORWARD, q, qd, qdd, u, t, known=known, closing=self.closing)
+        self._let_pull(self.strain[row])
+        return self.engine.evaluate(task.FORWARD, q, qd, qdd, u, t, known=known, closing=self.closing)
+
+    def _let_pull(self, strain: Array) -> None:
+        """Let Maxwell elements with these strains pull in the engine."""
+        if self.maxwell.n:
+            self.maxwell.apply(strain, self.engine)
 
     def accelerations(self, row: int, q: Array, qd: Array, u: Array) -> Array:
         """Accelerations (ndof,) at the time of a row."""
@@ -178,9 +185,9 @@ class _Interpolant:
         x = (t - self.t[i]) / h
         u = np.where(self.held, self.u[i], self.u[i] + x * (self.u[i + 1] - self.u[i]))
         knot = hermite(*self.knots(i), h, x)
-        return State(
-            sites, t, *knot, u, partial(least_squares_multipliers, self.robot.engine, *knot, u, t, self.partition.free)
-        )
+        self._let_pull(self.strain[i] + x * (self.strain[i + 1] - self.strain[i]))
+        multipliers = partial(least_squares_multipliers, self.engine, *knot, u, t, self.partition.free)
+        return State(sites, t, *knot, u, multipliers)
 
 
 def hermite(start: Knot, end: Knot, h: float, x: float) -> Knot:

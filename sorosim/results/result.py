@@ -13,8 +13,10 @@ import numpy as np
 
 from sorosim.arrays import Array, IntArray
 from sorosim.dynamics.energies import PowerEvaluator, energy
+from sorosim.dynamics.maxwell import MaxwellElements
 from sorosim.engine.loading import SlipState, StickState
 from sorosim.engine.records import ContactHistory, Contacts
+from sorosim.equations.neutral import NeutralMotion, neutral_motions
 from sorosim.errors import InputError, nearest
 from sorosim.linear import Linearization
 from sorosim.results.quantities import summarized
@@ -133,6 +135,15 @@ class Equilibrium(Drawable):
         """The same in words, which tell divergence from flutter; see `Linearization.stability`."""
         return self.linearize().stability
 
+    @cached_property
+    def neutral_motions(self) -> tuple[NeutralMotion, ...]:
+        """Motions along which the tangent stiffness is zero, as of a rope that spins about itself between ball joints.
+
+        Each by its coordinate with most kinetic energy, its shape (ndof,), and whether it `goes_on`: at the same
+        energy, to other equilibria; else a load is critical there, as one under which a column begins to buckle.
+        """
+        return neutral_motions(self.linearize(), self.q, self.u, self.free)
+
     def loop_wrench(self, name: str) -> Array:
         """Wrench (6,) [N m, N] of a loop's joint on its frame `a`, in the axes of `b`, moment about its origin."""
         return self.robot.engine.loop_wrench(_loop(self.robot, name), self.q, np.zeros_like(self.q), self.u, self.lam)
@@ -174,21 +185,24 @@ class Checkpoints(NamedTuple):
     qd: Array  # (m, ndof)
     stats: dict[str, Array]  # counts until then, each (m,)
     exchanged: Array | None = None  # (m, 2) work and dissipation until then [J]; None: of an older version
+    strain: Array | None = None  # (m, n_strains) of Maxwell elements; None: there are none
 
     @classmethod
     def of(cls, points: Sequence[tuple[float, Array, Mapping[str, Any]]], ndof: int) -> Checkpoints:
-        """From times, states [q; qd; work, dissipation] and counts."""
-        states = np.array([state for _, state, _ in points]).reshape(len(points), 2 * ndof + 2)
+        """From times, states [q; qd; work, dissipation; strains] and counts."""
+        states = np.array([state for _, state, _ in points])
+        states = states if len(points) else np.zeros((0, 2 * ndof + 2))
         names = points[-1][2] if points else {}
         stats = {name: np.array([counts.get(name, 0) for _, _, counts in points]) for name in names}
         t, q, qd = np.array([t for t, _, _ in points]), states[:, :ndof], states[:, ndof : 2 * ndof]
-        return cls(t, q, qd, stats, states[:, 2 * ndof :])
+        strain = states[:, 2 * ndof + 2 :]
+        return cls(t, q, qd, stats, states[:, 2 * ndof : 2 * ndof + 2], strain if strain.size else None)
 
     def first(self, n: int) -> Checkpoints:
         """The first n of them."""
-        exchanged = None if self.exchanged is None else self.exchanged[:n]
+        exchanged, strain = (None if part is None else part[:n] for part in (self.exchanged, self.strain))
         stats = {name: x[:n] for name, x in self.stats.items()}
-        return Checkpoints(self.t[:n], self.q[:n], self.qd[:n], stats, exchanged)
+        return Checkpoints(self.t[:n], self.q[:n], self.qd[:n], stats, exchanged, strain)
 
     def extended_by(self, later: Checkpoints) -> Checkpoints:
         """These and later ones."""
@@ -197,9 +211,11 @@ class Checkpoints(NamedTuple):
         none = np.zeros(len(self.t), dtype=int)
         stats = {name: np.concatenate([self.stats.get(name, none), x]) for name, x in later.stats.items()}
         t, q, qd = (np.concatenate([earlier, added]) for earlier, added in zip(self[:3], later[:3], strict=True))
-        earlier, added = self.exchanged, later.exchanged
-        both = None if earlier is None or added is None else np.concatenate([earlier, added])
-        return Checkpoints(t, q, qd, stats, both)
+        both = (
+            None if earlier is None or added is None else np.concatenate([earlier, added])
+            for earlier, added in zip(self[4:], later[4:], strict=True)
+        )
+        return Checkpoints(t, q, qd, stats, *both)
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,6 +236,8 @@ class Run(Drawable):
     dense: Callable[[float], tuple[Array, Array]] | None = field(default=None, repr=False)
     checkpoints: Checkpoints | None = field(default=None, repr=False)
     exchanged: Array | None = None  # (n, 2) work and dissipation [J] by the integrator's steps, see `energy`
+    # (n, n_strains) of Maxwell elements: of each rod that relaxes, term by term, as its coordinates; None: of none
+    strain: Array | None = None
 
     def __len__(self) -> int:
         return len(self.t)
@@ -234,7 +252,8 @@ class Run(Drawable):
     @property
     def _tables(self) -> tuple[str, ...]:
         """Names of the arrays that have a row for each time."""
-        return ("t", "q", "qd", "u", "lam", "exchanged")[: 5 if self.exchanged is None else 6]
+        some = (name for name in ("exchanged", "strain") if getattr(self, name) is not None)
+        return ("t", "q", "qd", "u", "lam", *some)
 
     def extended_by(self, later: Run) -> Run:
         """This run and a later one that resumed it, whose counts, options and message count."""
@@ -242,7 +261,7 @@ class Run(Drawable):
         def both(earlier: Array, added: Array) -> Array:
             return np.concatenate([earlier, added])
 
-        names = later._tables if self.exchanged is not None else self._tables
+        names = [name for name in later._tables if getattr(self, name) is not None]
         rows: dict[str, Any] = {name: both(getattr(self, name), getattr(later, name)) for name in names}
         events = later.events
         if len(self.events) == len(events):
@@ -280,7 +299,9 @@ class Run(Drawable):
         """What the sensors gave along the run, by name, with their rates, noise and bias (docs/sensors.md)."""
         specs = self.options.get("driven") or {}
         driven = stored_signals({name: specs.get(name) for name in self.driven}, "driven")
-        return readings_along(self.robot, self.t, (self.q, self.qd, self.u, self.lam), driven, self.options)
+        return readings_along(
+            self.robot, self.t, (self.q, self.qd, self.u, self.lam, strain_rows(self)), driven, self.options
+        )
 
     @cached_property
     def contacts(self) -> ContactHistory:
@@ -325,6 +346,8 @@ class Run(Drawable):
     def _energy(self) -> EnergyHistory:
         engine, n = self.robot.engine, len(self.t)
         parts = np.array([energy(engine, q, qd) for q, qd in zip(self.q, self.qd, strict=True)]).reshape(n, 3).T
+        if self.strain is not None:
+            parts[1] += engine.companion(MaxwellElements).energies(self.q, self.strain)
         if self.exchanged is not None:
             return EnergyHistory(parts[0], parts[1], parts[2], self.exchanged[:, 0], self.exchanged[:, 1])
         power_in, power_lost = PowerEvaluator(engine)(self.t, self.q, self.qd, self.u).powers().T
@@ -394,6 +417,11 @@ class Run(Drawable):
     def __repr__(self) -> str:
         span = f"{self.t[0]:g} to {self.t[-1]:g} s, {len(self.t)} times" if len(self.t) else "empty"
         return f"<Run of '{self.robot.name}': {span}; {self.message}>"
+
+
+def strain_rows(run: Run) -> Array:
+    """Strains (n, n_strains) of Maxwell elements along a run, n_strains being 0 where there are none."""
+    return np.zeros((len(run.t), 0)) if run.strain is None else run.strain
 
 
 InitialState = Values | Equilibrium | Run  # from which a search or a run begins

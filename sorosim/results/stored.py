@@ -65,7 +65,8 @@ def run_from_stored(robot: Robot, stored: Mapping[str, Any]) -> Run:
     points = stored.get("checkpoints")
     checkpoints = None if points is None else Checkpoints(**points)
     fields = {name: stored[name] for name in names}
-    run = Run(robot, **fields, events=events, checkpoints=checkpoints, exchanged=stored.get("exchanged"))
+    some: dict[str, Any] = {name: stored.get(name) for name in ("exchanged", "strain")}
+    run = Run(robot, **fields, events=events, checkpoints=checkpoints, **some)
     if "readings" in stored:  # the very ones that were saved: another numpy might draw other noise
         run.__dict__["readings"] = {name: Readings.of(**entry) for name, entry in stored["readings"].items()}
     return run

@@ -93,7 +93,7 @@ def edges(signals: Sequence[Signal], t_end: float, dt_out: float) -> Array:
 def _edges_of_table(table: TableSignal) -> list[float]:
     # before the first time and after the last one it is at rest
     still = np.concatenate([[True], ~table.coefficients[:, 1:].any(axis=1), [True]])
-    times = table.times.copy()
+    times = table.breaks.copy()
     times[-1] = np.nextafter(times[-1], np.inf)  # the last time still belongs to the piece before
     return [float(t) for t in times[still[1:] != still[:-1]]]
 
@@ -130,12 +130,12 @@ def rough_time(signal: Signal, times: Array) -> tuple[str, float] | None:
 
 
 def _rate_jump_of_table(table: TableSignal, begin: float, end: float) -> float | None:
-    c, h = table.coefficients, np.diff(table.times)
+    c, h = table.coefficients, np.diff(table.breaks)
     before = np.concatenate([[0.0], c[:, 1] + h * (2.0 * c[:, 2] + 3.0 * h * c[:, 3])])
     after = np.concatenate([c[:, 1], [0.0]])
-    share = EXACT if table.interpolation == "linear" else TABLE_JUMP
+    share = EXACT if table.interpolation == "linear" and not table.rounding else TABLE_JUMP
     jumps = np.abs(after - before) > share * np.maximum(np.abs(before), np.abs(after)).max()
-    discontinuities = table.times[jumps & (table.times > begin) & (table.times < end)]
+    discontinuities = table.breaks[jumps & (table.breaks > begin) & (table.breaks < end)]
     return float(discontinuities[0]) if len(discontinuities) else None
 
 

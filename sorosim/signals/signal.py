@@ -11,6 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -113,12 +114,17 @@ class TableSignal(Signal):
         Finite.
     interpolation : {"linear", "cubic", "pchip"}, optional
         Straight lines, the twice differentiable spline (not-a-knot ends), or the monotone one without overshoot.
+    rounding : float, optional
+        Time over which the corners of straight lines are rounded, at most half of the shortest step [s]: then the
+        signal is twice differentiable, and begins and ends at rest. Default: 0, not at all.
     """
 
     times: Array
     values: Array
     interpolation: str = "linear"
-    coefficients: Array = field(init=False, repr=False)  # (n - 1, 4), ascending powers
+    rounding: float = 0.0
+    breaks: Array = field(init=False, repr=False)  # (m,) ends of its pieces: the times, and those of rounded corners
+    coefficients: Array = field(init=False, repr=False)  # (m - 1, 4), ascending powers
 
     def __post_init__(self) -> None:
         times, values = _finite_array(self.times, "times"), _finite_array(self.values, "values")
@@ -133,8 +139,17 @@ class TableSignal(Signal):
             hint = nearest(self.interpolation, INTERPOLATIONS)
             raise InputError("interpolation", "linear, cubic or pchip", repr(self.interpolation), hint)
 
-        coefficients = _piecewise_coefficients(times, values, self.interpolation)
-        for name, array in (("times", times), ("values", values), ("coefficients", coefficients)):
+        rounding = number("rounding", self.rounding, "a time that is not negative", least=0.0)
+        if rounding and self.interpolation != "linear":
+            raise InputError("rounding", "straight lines, whose corners are rounded", f"{self.interpolation} ones")
+        if rounding > 0.5 * np.diff(times).min():
+            expected = f"at most half of the shortest step, {0.5 * np.diff(times).min():g} s"
+            raise InputError("rounding", expected, f"{rounding:g} s")
+        object.__setattr__(self, "rounding", rounding)
+        breaks, coefficients = times, _piecewise_coefficients(times, values, self.interpolation)
+        if rounding:
+            breaks, coefficients = _rounded(times, values, rounding)
+        for name, array in (("times", times), ("values", values), ("breaks", breaks), ("coefficients", coefficients)):
             array.setflags(write=False)
             object.__setattr__(self, name, array)
 
@@ -146,13 +161,14 @@ class TableSignal(Signal):
 
     @property
     def spec(self) -> Any:
-        return {"times": self.times.tolist(), "values": self.values.tolist(), "interpolation": self.interpolation}
+        table = {"times": self.times.tolist(), "values": self.values.tolist(), "interpolation": self.interpolation}
+        return table | ({"rounding": self.rounding} if self.rounding else {})
 
-    def _key(self) -> tuple[bytes, bytes, str]:
-        return self.times.tobytes(), self.values.tobytes(), self.interpolation
+    def _key(self) -> tuple[bytes, bytes, str, float]:
+        return self.times.tobytes(), self.values.tobytes(), self.interpolation, self.rounding
 
     def packed(self) -> tuple[int, IntArray, Array, int]:
-        return POLYNOMIAL_SIGNAL, _NO_CODE, np.concatenate([self.times, self.coefficients.ravel()]), 0
+        return POLYNOMIAL_SIGNAL, _NO_CODE, np.concatenate([self.breaks, self.coefficients.ravel()]), 0
 
 
 @dataclass(frozen=True)
@@ -273,22 +289,49 @@ def _piecewise_coefficients(times: Array, values: Array, kind: str) -> Array:
     return coefficients
 
 
+def _rounded(times: Array, values: Array, width: float) -> tuple[Array, Array]:
+    """Breaks and coefficients of straight lines with rounded corners, twice differentiable.
+
+    At a corner the second derivative is a hat of that width. At an end, where the signal rests, it has two of opposite
+    signs, by which the value comes to the line though the rate begins at 0.
+    """
+    slopes = np.diff(values) / np.diff(times)
+    bends = [(times[0], values[0], 0.0, width / 3.0, 6.0 * slopes[0] / width * np.array([0.0, 1.0, -0.5, 0.0]))]
+    for t, value, before, after in zip(times[1:-1], values[1:-1], slopes, slopes[1:], strict=False):
+        hat = 2.0 * (after - before) / width * np.array([0.0, 1.0, 0.0])
+        bends.append((t - 0.5 * width, value - 0.5 * width * before, before, 0.5 * width, hat))
+    end = -6.0 * slopes[-1] / width * np.array([0.0, -0.5, 1.0, 0.0])
+    bends.append((times[-1] - width, values[-1] - width * slopes[-1], slopes[-1], width / 3.0, end))
+    breaks, rows = [], []
+    for (t, value, slope, step, second), line in zip(bends, [*slopes, 0.0], strict=True):
+        for begin, after in pairwise(second):
+            breaks.append(t)
+            rows.append([value, slope, 0.5 * begin, (after - begin) / (6.0 * step)])
+            value += step * (slope + step * (begin / 3.0 + after / 6.0))
+            slope, t = slope + 0.5 * step * (begin + after), t + step
+        breaks.append(t)
+        rows.append([value, line, 0.0, 0.0])
+    breaks[-1] = times[-1]
+    pieces = np.diff(breaks) > 0.0  # no line is left between two corners that meet
+    return np.array(breaks)[np.append(pieces, True)], np.array(rows)[:-1][pieces]
+
+
 def _from_mapping(given: Mapping[str, Any]) -> TableSignal:
     required = ("csv",) if "csv" in given else ("times", "values")
-    known = (*required, *(("column",) if "csv" in given else ()), "interpolation")
+    known = (*required, *(("column",) if "csv" in given else ()), "interpolation", "rounding")
     for key in given:
         if key not in known:
             raise InputError("", f"only the keys {', '.join(known)}", repr(key), nearest(key, known))
     for key in required:
         if key not in given:
             raise InputError("", f"the key {key!r}", "a table without it", "or give a csv file and its column")
-    interpolation = given.get("interpolation", "linear")
+    shape = given.get("interpolation", "linear"), given.get("rounding", 0.0)
     if "csv" in given:
-        return _from_csv(given["csv"], given.get("column"), interpolation)
-    return TableSignal(given["times"], given["values"], interpolation)
+        return _from_csv(given["csv"], given.get("column"), *shape)
+    return TableSignal(given["times"], given["values"], *shape)
 
 
-def _from_csv(path: str | Path, column: str | int | None, interpolation: str) -> TableSignal:
+def _from_csv(path: str | Path, column: str | int | None, interpolation: str, rounding: float) -> TableSignal:
     """Table from two columns of a file separated by commas, semicolons or tabs; # starts a comment line."""
     rows = csv_rows(path)
     if not rows:
@@ -310,7 +353,7 @@ def _from_csv(path: str | Path, column: str | int | None, interpolation: str) ->
             raise FileError(str(path), f"expected strictly increasing times, got {times[-2]} then {times[-1]}", line)
     if len(times) < 2:
         raise FileError(str(path), f"expected at least two rows of numbers, got {len(times)}")
-    return TableSignal(np.array(times), np.array(values), interpolation)
+    return TableSignal(np.array(times), np.array(values), interpolation, rounding)
 
 
 def csv_rows(path: str | Path) -> list[tuple[int, list[str]]]:

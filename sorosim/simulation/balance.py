@@ -30,22 +30,24 @@ class WorkIntegral(StepIntegral):
 
     def exchange(self, t: Array, x: Array) -> PowerTerms:
         """What is exchanged at times (k,) in states (k, n)."""
-        system, times = self.system, np.clip(t, *self.callbacks.window)
+        system, times, reaction, n = self.system, np.clip(t, *self.callbacks.window), None, 2 * self.system.n_free
+        strain = x[:, n:]
         if not len(system.partition.driven):
-            q, qd = (np.ascontiguousarray(part) for part in np.split(x, 2, axis=1))
-            return self.exchanges(times, q, qd, system.inputs.sample(times))
-        q, qd, reaction = np.zeros((3, len(t), system.robot.ndof))
-        for k, time in enumerate(times):
-            q[k], qd[k], qdd = system.coordinates(float(t[k]), x[k])
-            multiplier = system.forward(task.FORWARD, float(time), q[k], qd[k], qdd).closure.multiplier
-            reaction[k] = self.reaction(float(time), q[k], qd[k], qdd, multiplier)
-        return self.exchanges(times, q, qd, system.inputs.sample(times), reaction)
+            q, qd = (np.ascontiguousarray(part) for part in np.split(x[:, :n], 2, axis=1))
+        else:
+            q, qd, reaction = np.zeros((3, len(t), system.robot.ndof))
+            for k, time in enumerate(times):
+                q[k], qd[k], qdd, _ = system.coordinates(float(t[k]), x[k])
+                multiplier = system.forward(task.FORWARD, float(time), q[k], qd[k], qdd, strain[k]).closure.multiplier
+                reaction[k] = self.reaction(float(time), q[k], qd[k], qdd, multiplier, strain[k])
+        terms = self.exchanges(times, q, qd, system.inputs.sample(times), reaction)
+        return system.maxwell.add_losses(terms, strain) if system.n_strains else terms
 
-    def reaction(self, t: float, q: Array, qd: Array, qdd: Array, multiplier: Array) -> Array:
+    def reaction(self, t: float, q: Array, qd: Array, qdd: Array, multiplier: Array, strain: Array) -> Array:
         """Generalised forces (ndof,) that drive coordinates."""
         driven = self.system.partition.driven
         out = np.zeros(self.system.robot.ndof)
-        out[driven] = self.system.residual(task.RESIDUAL, t, q, qd, qdd, multiplier).tau[driven]
+        out[driven] = self.system.residual(task.RESIDUAL, t, q, qd, qdd, multiplier, strain).tau[driven]
         return out
 
     @property

@@ -67,14 +67,14 @@ class SampledController:
         """When sensors are read [s]."""
         return np.unique(np.concatenate([np.zeros(0), *(one.times for one in self.sensors.values())]))
 
-    def measure(self, t: float, q: Array, qd: Array, qdd: Array) -> None:
+    def measure(self, t: float, q: Array, qd: Array, qdd: Array, strain: Array) -> None:
         """Take the samples of sensors that are due at t; qdd: accelerations as far as they are prescribed."""
         due = [one for one in self.sensors.values() if t in one.numbers_at]
         if not due:
             return
         robot, u, multiplier = self.system.robot, self.inputs.value(t), np.zeros(self.system.robot.n_multipliers)
         if any(one.sensor.accelerates for one in due):
-            evaluation = self.system.forward(task.FORWARD, t, q, qd, qdd)
+            evaluation = self.system.forward(task.FORWARD, t, q, qd, qdd, strain)
             qdd, multiplier = evaluation.qdd.copy(), evaluation.closure.multiplier.copy()
         state = State(robot.instruments.sites, t, q, qd, qdd, u, multiplier)
         for one in due:

@@ -16,6 +16,7 @@ import numpy as np
 from scipy.linalg import cho_solve
 
 from sorosim.arrays import Array
+from sorosim.dynamics.maxwell import refuse_relaxation
 from sorosim.equations.system import OdeSystem, elastic_weight, independent_rows
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q, RATE, RATE_BY_Q
@@ -27,6 +28,9 @@ class StabilisedIndex2:
     """The motion of a robot in this form; y = [q; v; l; mu] of free coordinates and k independent conditions."""
 
     def __init__(self, system: OdeSystem) -> None:
+        refuse_relaxation(
+            system.robot.engine, "method ida", "method='cvode', 'bdf' or 'generalized-alpha' simulates it"
+        )
         self.system, self.free, self.n = system, system.partition.free, system.n_free
         self.size = system.robot.engine.loops.row_scale[:, None]
         system.closing[:2] = 0.0  # nothing drifts here; at rows 1/closing_time^2 would only magnify gaps
@@ -38,7 +42,7 @@ class StabilisedIndex2:
     def integrate(self, problem: OdeProblem) -> OdeSolution:
         """Integrate by IDA; the contract is in `sorosim.solvers.base`."""
         t, n, free = float(problem.t_out[0]), self.n, self.free
-        q, qd, qdd = self.system.coordinates(t, problem.x0)
+        q, qd, qdd, _ = self.system.coordinates(t, problem.x0)
         evaluation = self.system.forward(task.FORWARD, t, q, qd, qdd)
         A = evaluation.closure.matrix[CONSTRAINT][:, free]
         self.rank = k = len(independent_rows(self.system.robot, A))
@@ -64,7 +68,7 @@ class StabilisedIndex2:
     def split(self, t: float, y: Array, yd: Array) -> tuple[Array, Array, Array, Array, Array]:
         """All coordinates, rates, accelerations, l, and mu."""
         n, k = self.n, self.rank
-        q, qd, qdd = self.system.coordinates(t, np.ascontiguousarray(y[: 2 * n]))
+        q, qd, qdd, _ = self.system.coordinates(t, np.ascontiguousarray(y[: 2 * n]))
         qdd[self.free] = yd[n : 2 * n]
         return q, qd, qdd, np.array(y[2 * n : 2 * n + k]), np.array(y[2 * n + k :])
 

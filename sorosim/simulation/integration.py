@@ -14,12 +14,12 @@ import numpy as np
 from sorosim.arrays import Array
 from sorosim.engine.inputs import ZeroOrderHold
 from sorosim.equations.callbacks import OdeCallbacks
-from sorosim.equations.failure import Failure, append_last_state, diagnose_motion, implausible
+from sorosim.equations.failure import END_BEFORE, Failure, append_last_state, diagnose_motion, implausible
 from sorosim.equations.plausibility import implausible_states, left_free, unresolved
-from sorosim.equations.system import OdeSystem
+from sorosim.equations.system import NO_STRAINS, OdeSystem
 from sorosim.errors import ConvergenceError, FileError, InputError, Interrupted, ModelError, PlugInError, SorosimWarning
 from sorosim.interrupts import deferring_signals, uninterrupted
-from sorosim.results.result import Checkpoints, Run
+from sorosim.results.result import Checkpoints, Run, strain_rows
 from sorosim.signals.edges import Edges, edges
 from sorosim.simulation.balance import WorkIntegral, imbalance
 from sorosim.simulation.controllers import Controller, SampledController
@@ -27,7 +27,7 @@ from sorosim.simulation.index2 import StabilisedIndex2
 from sorosim.simulation.marching import Marching
 from sorosim.solvers import prescribed
 from sorosim.solvers.base import Event, OdeProblem, OdeSolution
-from sorosim.solvers.registry import MARCHES, integrator
+from sorosim.solvers.registry import MARCHES, WITH_NEWTON, integrator
 from sorosim.solvers.segments import integrate_with_restarts
 from sorosim.solvers.work_limit import WorkLimit
 from sorosim.validation import number
@@ -87,6 +87,7 @@ class Start:
     qd: Array
     stats: Mapping[str, Any] = field(default_factory=dict)
     exchanged: Array = field(default_factory=lambda: np.zeros(2))  # work and dissipation until then [J]
+    strain: Array = field(default_factory=lambda: NO_STRAINS)  # of Maxwell elements
 
 
 class Attempt(NamedTuple):
@@ -148,11 +149,13 @@ class Integration:
         options, start = self.options, self.start
         self.callbacks.window = self.edges.window(start.t)
         self.system.turns.begin(start.q)
-        state = self.restart_state(start.t, self.system.state(start.q, start.qd))
+        state = self.restart_state(start.t, self.system.state(start.q, start.qd, start.strain))
         # a coordinate without inertia is an error of the model, to be raised as such; the rank of the loops is that at
         # the first row, also where the run is resumed
-        past = self.past
-        self.system.begin(*(start.t, state) if past is None else (past.t[0], self.system.state(past.q[0], past.qd[0])))
+        if (past := self.past) is None:
+            self.system.begin(start.t, state)
+        else:
+            self.system.begin(past.t[0], self.system.state(past.q[0], past.qd[0], strain_rows(past)[0]))
         times = output_times(options["t_end"], options["dt_out"])
         t_out = np.concatenate([[start.t], times[times > start.t]])
         self.exchanged = WorkIntegral(self.callbacks, t_out, start.exchanged)
@@ -162,12 +165,13 @@ class Integration:
             self.callbacks.rhs, self.callbacks.jacobian if options["jacobian"] == "analytic" else None, state, t_out,
             options["rtol"], options["atol"], max_step, self.events, self.dense, self.report, self.work,
             self.exchanged, self.controller_times if self.samples_in_run else np.zeros(0), self.at_sample,
+            self.callbacks.newton if options["jacobian"] == "analytic" and options["method"] in WITH_NEWTON else None,
         )  # fmt: skip
 
     @property
     def samples_in_run(self) -> bool:
         """Whether the integrator takes samples of a controller; else it is restarted there."""
-        return self.options["method"] in MARCHES and self.system.n_free > 0
+        return self.options["method"] in MARCHES and self.system.size > 0
 
     @property
     def controller_times(self) -> Array:
@@ -229,7 +233,7 @@ class Integration:
         if self.out is not None:
             self.open_journal(self.out)
         if self.past is None and options["checkpoint"] is not None:
-            self.add_checkpoint(start.t, start.q, start.qd, {})
+            self.add_checkpoint(start.t, start.q, start.qd, start.strain, {})
         between, restart_event = self.restarts()
         try:
             return Attempt(integrate_with_restarts(self.integrator(), problem, between, self.at_restart, restart_event))
@@ -254,8 +258,12 @@ class Integration:
 
     def failure(self, solution: OdeSolution, run: Run, hint: str, described: bool, by_user: bool) -> ConvergenceError:
         """The error for an integrator that gave up; `described`: its message has the cause already."""
-        what = f"simulate '{self.system.robot.name}' by {self.options['method']}: {solution.message}"
+        what = f"simulate '{self.system.robot.name}' by {self.options['method']}: "
         report, reason = self.report_of(solution), ""
+        if len(run.q) and (spent := self.system.robot.engine.layout.drawn_back(run.q[-1])):
+            what += f"at t = {report.t:.6g} s nothing is left of the length of '{spent}'"
+            return ConvergenceError(f"{what}; {END_BEFORE}, and look at the motion so far (.partial)", run, report)
+        what += solution.message
         if not (self.why or described or self.work.why):
             reason = self.callbacks.failure_reason(report.t)
             what += reason
@@ -288,7 +296,7 @@ class Integration:
         """Diagnosis of a failed integration."""
         last = solution.last
         if last is None:
-            start = self.start.t, self.system.state(self.start.q, self.start.qd)
+            start = self.start.t, self.system.state(self.start.q, self.start.qd, self.start.strain)
             last = (float(solution.t[-1]), solution.x[-1]) if len(solution.t) else start
         trial = None if self.marching is None else self.marching.trial
         tolerances = self.options["rtol"], self.options["atol"]
@@ -316,7 +324,7 @@ class Integration:
     def integrator(self) -> Callable[[OdeProblem], OdeSolution]:
         """The function that integrates."""
         method = self.options["method"]
-        if self.system.n_free == 0:
+        if self.system.n_free == self.system.size == 0:
             return prescribed.integrate
         if method in MARCHES:
             options = (self.options.get(name) for name in ("step", "spectral_radius", "projection"))
@@ -349,14 +357,14 @@ class Integration:
     def at_restart(self, t: float, x: Array, stats: dict[str, int]) -> Array | None:
         """Record a checkpoint if one is due; returns the state to continue from, None if there is none."""
         self.exchanged.evaluate()
-        q, qd, _ = self.system.coordinates(t, x)
+        q, qd, _, strain = self.system.coordinates(t, x)
         if name := self.system.turns.leave(q):
             kind = self.system.robot.engine.layout.links[name].link.joint.kind
             self.why = f"stopped at t = {t:.6g} s: the {kind} joint of '{name}' comes to a whole turn"
             self.why += ", where its coordinates are singular"
             return None
         if t in self.checkpoints:
-            self.add_checkpoint(t, q, qd, self.cumulative(stats))
+            self.add_checkpoint(t, q, qd, strain, self.cumulative(stats))
             self.system.turns.begin(q)
         self.callbacks.window = self.edges.window(t)
         return self.restart_state(t, x)
@@ -365,8 +373,8 @@ class Integration:
         """Sample sensors and the controller, as far as either is due."""
         if self.controller is None:
             return
-        q, qd, qdd = self.system.coordinates(t, x)
-        self.controller.measure(t, q, qd, qdd)
+        q, qd, qdd, strain = self.system.coordinates(t, x)
+        self.controller.measure(t, q, qd, qdd, strain)
         if t in self.samples or t == 0.0:
             self.system.rows.pop(t, None)  # computed with the inputs before the sample; a row has those after it
             self.controller.act(t, q, qd)
@@ -379,9 +387,9 @@ class Integration:
         return self.system.rewound(t, x) if self.system.rotation_excess(t, x) > -REWIND_MARGIN else x
 
     @uninterrupted()
-    def add_checkpoint(self, t: float, q: Array, qd: Array, counts: dict[str, Any]) -> None:
+    def add_checkpoint(self, t: float, q: Array, qd: Array, strain: Array, counts: dict[str, Any]) -> None:
         """Store the state of a checkpoint, and the counts so far."""
-        self.points.append((t, np.concatenate([q, qd, self.exchanged.at(t)]), counts))
+        self.points.append((t, np.concatenate([q, qd, self.exchanged.at(t), strain]), counts))
         if self.journal is not None:
             self.journal.checkpoint(np.concatenate([[t], self.points[-1][1]]), counts)
 
@@ -392,7 +400,7 @@ class Integration:
 
     def partial_solution(self, message: str = "") -> OdeSolution:
         """The rows so far, as a solution that failed."""
-        n = 2 * self.system.n_free
+        n = self.system.size
         t = np.concatenate([np.zeros(0), *(t for t, _ in self.rows)])
         x = np.concatenate([np.zeros((0, n)), *(x for _, x in self.rows)])
         stats = {"n_rhs": self.callbacks.n_rhs}
@@ -407,6 +415,10 @@ class Integration:
         shape = len(t), self.system.robot.ndof
         return np.array([q for q, _ in both]).reshape(shape), np.array([qd for _, qd in both]).reshape(shape)
 
+    def strains(self, x: Array) -> Array:
+        """Strains (n, n_strains) of Maxwell elements."""
+        return x[:, 2 * self.system.n_free :]
+
     def forces(self, t: Array, x: Array) -> tuple[Array, Array]:
         """Forces (n, n_driven) that driven joints need, and multipliers (n, m) of loops."""
         rows = [self.system.forces(*row) for row in zip(t, x, strict=True)]
@@ -415,9 +427,10 @@ class Integration:
         return driven, multipliers
 
     def table(self, t: Array, x: Array) -> Array:
-        """Rows of a journal: time, coordinates, rates, inputs, driven forces, multipliers, work, dissipation."""
-        inputs = self.system.inputs.sample(t)
-        return np.column_stack([t, *self.split(t, x), inputs, *self.forces(t, x), self.exchanged.of_rows(t)])
+        """Rows of a journal: time, coordinates, rates, inputs, driven forces, multipliers, strains, energies."""
+        inputs, forces = self.system.inputs.sample(t), self.forces(t, x)
+        exchanged = self.exchanged.of_rows(t)
+        return np.column_stack([t, *self.split(t, x), inputs, *forces, self.strains(x), exchanged])
 
     def assembled(self, solution: OdeSolution) -> Run:
         """The run from t = 0 on."""
@@ -434,7 +447,7 @@ class Integration:
             message, tuple((t, *self.split(t, x)) for t, x in zip(solution.t_events, solution.x_events, strict=True)),
             None if dense is None else lambda t: system.coordinates(t, dense(t))[:2],
             None if self.options["checkpoint"] is None else Checkpoints.of(self.points, robot.ndof),
-            self.exchanged.of_rows(t),
+            self.exchanged.of_rows(t), self.strains(x) if system.n_strains else None,
         )  # fmt: skip
         return run if past is None else past.extended_by(run)
 
@@ -449,12 +462,14 @@ class Integration:
         self.journal = Journal(out, journal_head(self.system.robot, self.options, names, events))
         if past is not None:
             assert past.exchanged is not None  # see `_restart`
-            columns = past.t, past.q, past.qd, past.u, *past.driven.values(), past.lam, past.exchanged
+            driven = past.driven.values()
+            columns = past.t, past.q, past.qd, past.u, *driven, past.lam, strain_rows(past), past.exchanged
             self.journal.rows(np.column_stack(columns))
             if (points := past.checkpoints) is not None and points.exchanged is not None:
                 for k, t in enumerate(points.t):
                     counts = {name: values[k].item() for name, values in points.stats.items()}
-                    row = [[t], points.q[k], points.qd[k], points.exchanged[k]]
+                    strain = NO_STRAINS if points.strain is None else points.strain[k]
+                    row = [[t], points.q[k], points.qd[k], points.exchanged[k], strain]
                     self.journal.checkpoint(np.concatenate(row), counts)
         self.journal.begin()
 
@@ -475,7 +490,7 @@ def _events(system: OdeSystem, functions: Any) -> list[Event]:
             raise InputError(where, "a function f(t, q, qd)", type(function).__name__)
 
         def of_state(t: float, x: Array) -> float:
-            q, qd, _ = system.coordinates(t, x)
+            q, qd = system.coordinates(t, x)[:2]
             return number(where, function(t, q, qd))
 
         direction = number(f"{where}.direction", getattr(function, "direction", 0.0))

@@ -81,7 +81,9 @@ class Marching:
     ) -> None:
         self.system, self.step, self.coefficients = system, step, coefficients(method, spectral_radius)
         self.projection = projection and bool(system.robot.loop_names)
-        self.exchanges = PowerEvaluator(system.robot.engine)
+        # steps have a stiffness and a rest of their own where materials relax
+        self.engine = system.maxwell.private_engine() if system.n_strains else system.robot.engine
+        self.exchanges = PowerEvaluator(self.engine)
         self.trial: Trial | None = None  # of a step that failed
         self.active: _MarchRun | None = None  # under way
         self.damps = method != "newmark"
@@ -100,11 +102,11 @@ class Marching:
     # -- arrays ----------------------------------------------------------------------------------------------------
 
     def model(self, inputs: Motion) -> Model:
-        engine, partition = self.system.robot.engine, self.system.partition
+        engine, partition = self.engine, self.system.partition
         laws = engine.loading.packed.laws
         return Model(
-            engine.system, laws, inputs.arrays, self.system.driven.arrays, partition.driven, partition.mask,
-            engine.gravity, self.exchanges.passive, self.exchanges.dampers,
+            engine.system, self.system.robot.engine.elastic, laws, inputs.arrays, self.system.driven.arrays,
+            partition.driven, partition.mask, engine.gravity, self.exchanges.passive, self.exchanges.dampers,
         )  # fmt: skip
 
     def state(self, inputs: Motion, on_tree: bool = False, sampled: bool = True) -> March:
@@ -121,14 +123,14 @@ class Marching:
             (m.N_NUMBERS,), (m.N_COUNTS,), (m.N_STATES, n), (5, n_rows), (len(inputs.signals), 3),
             (len(self.system.driven.signals), 3), (len(loading.packed.signals.signals), 3),
             (len(self.system.partition.driven), 6), (full, full), (full,), (full, looped), (looped, looped),
-            (2, looped), (n_inputs,), (3,), (5, n_rows, full),
+            (2, looped), (2, self.system.n_strains), (n_inputs,), (3,), (5, n_rows, full),
         )  # fmt: skip
         memory = np.zeros(sum(map(prod, shapes)))
         ends = np.cumsum([prod(shape) for shape in shapes])[:-1]
         parts = [part.reshape(shape) for part, shape in zip(np.split(memory, ends), shapes, strict=True)]
         for whole in (1, 9, 12):  # counts, pivots, order of rows
             parts[whole] = parts[whole].view(np.int64)
-        state, (u, closing, matrix) = parts[2], parts[13:]  # nothing drifts in residuals: closing stays zero
+        state, (u, closing, matrix) = parts[2], parts[14:]  # nothing drifts in residuals: closing stays zero
         begin, end = (
             State(state[q], state[qd], u, engine.gravity, self.system.partition.mask, closing)
             for q, qd in ((m.Q, m.QD), (m.Q_NEW, m.QD_NEW))
@@ -142,7 +144,7 @@ class Marching:
         large = n if sampled or not on_tree else 0
         own: Any = (np.zeros(shape) for shape in ((large, large), square, square, (full, n_inputs)))
         return March._make((
-            *parts[:13], make_tangent(tree), np.zeros(1, dtype=np.int64), begin, end, out,
+            *parts[:14], make_tangent(tree), np.zeros(1, dtype=np.int64), begin, end, out,
             out._replace(mass=np.zeros((full, full)), qdd=state[m.QDD]),
             Evaluation._make((np.zeros(n), *own, state[m.QDD_BEGIN], *engine.make_closure(large > 0))),
             external, np.zeros((depth, 3)), memory,
@@ -152,7 +154,7 @@ class Marching:
 
     def integrate(self, problem: OdeProblem) -> OdeSolution:
         """Integrate; the contract is in `sorosim.solvers.base`."""
-        system, engine, self.rtol = self.system, self.system.robot.engine, problem.rtol
+        system, engine, self.rtol = self.system, self.engine, problem.rtol
         t0, end = float(problem.t_out[0]), float(problem.t_out[-1])
         inputs = system.inputs
         if isinstance(inputs, ZeroOrderHold):  # a sample is a restart
@@ -160,7 +162,7 @@ class Marching:
         loading = engine.loading
         external = bool(inputs.callables or loading.packed.signals.callables or loading.others or loading.actuators)
         sampled = len(problem.samples) > 0
-        on_tree = engine.steps_without_matrices and not (sampled and engine.loop_layout.m)
+        on_tree = engine.is_large and not (sampled and engine.loop_layout.m)
         state, model = self.state(inputs, on_tree, sampled), self.model(inputs)
         self.sparse = SparseSteps(engine) if on_tree and not engine.has_local_tangent else None
         if self.sparse is not None:
@@ -172,8 +174,9 @@ class Marching:
         times = np.union1d(problem.t_out, samples)
         n_rows, n = len(times), engine.ndof
         states: Any = (np.zeros((n_rows, n)) for _ in range(3))
-        rows = Rows._make((times, *states, np.zeros((n_rows, engine.loop_layout.m)), np.zeros((n_rows, 2))))
-        rows.q[0], rows.qd[0], _ = system.coordinates(t0, problem.x0)
+        tables: Any = (np.zeros((n_rows, width)) for width in (engine.loop_layout.m, 2, system.n_strains))
+        rows = Rows._make((times, *states, *tables))
+        rows.q[0], rows.qd[0], _, rows.strain[0] = system.coordinates(t0, problem.x0)
         rows.qdd[0] = state.state[m.QDD]
         rows.multiplier[0] = state.multiplier[m.L]
         self.active = _MarchRun(self, problem, model, state, rows)
@@ -181,9 +184,9 @@ class Marching:
 
     def begin(self, state: March, problem: OdeProblem, t0: float, end: float, external: bool) -> bool:
         """Consistent accelerations and multipliers at the start, and the first step; False: there are none."""
-        system, number, engine = self.system, state.number, self.system.robot.engine
-        q, qd, qdd = system.coordinates(t0, problem.x0)
-        evaluation = system.forward(task.FORWARD, t0, q, qd, qdd)
+        system, number, engine = self.system, state.number, self.engine
+        q, qd, qdd, strain = system.coordinates(t0, problem.x0)
+        evaluation = system.forward(task.FORWARD, t0, q, qd, qdd, strain)
         if not np.isfinite(evaluation.qdd).all():
             return False
         span = end - t0
@@ -213,6 +216,7 @@ class Marching:
         for row, values in ((m.Q, q), (m.QD, v), (m.QDD, evaluation.qdd), (m.A, a), (m.A_OLD, a)):
             state.state[row] = values
         state.multiplier[m.L] = evaluation.closure.multiplier
+        state.strain[0] = strain
         tree = self.exchanges.of_tree(q[None], v[None], system.inputs.value(t0)[None])
         state.state[[m.ACTUATION, m.DAMPING]] = np.concatenate(tree)
         return True
@@ -226,10 +230,11 @@ class Marching:
         """
         system, free = self.system, self.system.partition.free
         alpha_m, alpha_f, beta, _, _ = self.coefficients
-        (q, qd, _), shift, a = system.coordinates(t, x), alpha_m - alpha_f, evaluation.qdd.copy()
+        (q, qd, _, strain), shift, a = system.coordinates(t, x), alpha_m - alpha_f, evaluation.qdd.copy()
         v = qd.copy()
         dt = JERK_STEP * min(h, 1.0)
-        later = system.state(q + dt * qd + 0.5 * dt**2 * evaluation.qdd, qd + dt * evaluation.qdd)
+        later = system.state(q + dt * qd + 0.5 * dt**2 * evaluation.qdd, qd + dt * evaluation.qdd,
+                             strain + dt * system.maxwell.rates(qd, strain))  # fmt: skip
         jerk = (system.forward(task.FORWARD, t + dt, *system.coordinates(t + dt, later)).qdd - a) / dt
         if h * np.linalg.norm(shift * jerk) > np.linalg.norm(a):
             return a, v
@@ -251,7 +256,7 @@ def compile_march(features: frozenset[str]) -> None:
     system = OdeSystem(load("pendulum"), Motion([]), {})
     method, engine = Marching(system, "newmark", None, 1.0), system.robot.engine
     states: Any = (np.zeros((0, engine.ndof)) for _ in range(3))
-    rows = Rows._make((np.zeros(0), *states, np.zeros((0, 0)), np.zeros((0, 2))))
+    rows = Rows._make((np.zeros(0), *states, np.zeros((0, 0)), np.zeros((0, 2)), np.zeros((0, 0))))
     arguments = method.model(Motion([])), method.state(Motion([])), engine.workspace
     prepare(march, (*arguments, rows, STEPS_AT_ONCE), features)
 
@@ -263,7 +268,7 @@ class _MarchRun:
         self, method: Marching, problem: OdeProblem, model: Model, state: March, rows: Rows
     ) -> None:  # fmt: skip
         self.method, self.problem, self.model, self.state, self.rows = method, problem, model, state, rows
-        self.engine = method.system.robot.engine
+        self.engine = method.engine
         self.reported, self.steps = 0, [self.step_state()]
         self.is_row = np.isin(rows.t, problem.t_out)
         self.stops = (1 + np.flatnonzero(np.isin(rows.t[1:-1], problem.samples))).tolist()  # rows at samples
@@ -275,10 +280,10 @@ class _MarchRun:
             self.work, self.followed = self.energy.value, 1  # but for that of the tree; rows
             self.exchange = self.exchange_beside() if self.work_outside_tree else None
 
-    def step_state(self) -> tuple[float, Array, Array]:
-        """Time, coordinates and rates now."""
+    def step_state(self) -> tuple[float, Array, Array, Array]:
+        """Time, coordinates, rates and strains of Maxwell elements now."""
         s = self.state.state
-        return float(self.state.number[m.TIME]), s[m.Q].copy(), s[m.QD].copy()
+        return float(self.state.number[m.TIME]), s[m.Q].copy(), s[m.QD].copy(), self.state.strain[0].copy()
 
     def advance(self, max_steps: int) -> int:
         """Some steps; Python computes inputs and loads where the march returns for them."""
@@ -313,9 +318,9 @@ class _MarchRun:
 
     def sample(self) -> int:
         """Let inputs jump at a sample, and accelerations with them (docs/theory.md, 14); a code of kernels.march."""
-        state, system, (t, q, qd) = self.state, self.method.system, self.step_state()
+        state, system, (t, q, qd, strain) = self.state, self.method.system, self.step_state()
         assert self.problem.sample is not None
-        self.problem.sample(t, system.state(q, qd))
+        self.problem.sample(t, system.state(q, qd, strain))
         u = system.inputs.value(t)
         if isinstance(system.inputs, ZeroOrderHold):
             table, data = self.model.inputs.table, self.model.inputs.data
@@ -375,12 +380,11 @@ class _MarchRun:
         self.record_regularity()
         ends: tuple[Any, float] = (None, float("nan"))
         if not success:
-            t, q, qd = self.step_state()
-            ends = (t, self.method.system.state(q, qd)), float(self.state.number[m.STEP])
+            t, *last = self.step_state()
+            ends = (t, self.method.system.state(*last)), float(self.state.number[m.STEP])
             self.method.trial = None if stop else self.trial()
         done = np.flatnonzero(self.is_row[: self.reported])
-        pairs = zip(self.rows.q[done], self.rows.qd[done], strict=True)
-        x = np.array([self.method.system.state(*row) for row in pairs])
+        x = self.states(done)
         count = self.state.counts
         stats = {"n_steps": int(count[m.N_STEPS]), "n_rhs": int(count[m.N_RESIDUAL]),
                  "n_jacobian": int(count[m.N_JACOBIAN]), "n_factorizations": int(count[m.N_JACOBIAN]),
@@ -405,14 +409,14 @@ class _MarchRun:
 
     def exchange_beside(self) -> PowerTerms:
         """Work and loss outside the tree in the present state."""
-        t, q, qd = self.step_state()
+        t, q, qd, strain = self.step_state()
         assert self.energy is not None
         reaction, system = None, self.method.system
         if len(self.model.driven):
             qdd, multiplier = self.state.state[m.QDD].copy(), self.state.multiplier[m.L].copy()
             if self.method.projection:  # its multipliers are of first order only
-                multiplier = system.forward(task.FORWARD, t, q, qd, qdd).closure.multiplier
-            reaction = self.energy.reaction(t, q, qd, qdd, multiplier)[None]
+                multiplier = system.forward(task.FORWARD, t, q, qd, qdd, strain).closure.multiplier
+            reaction = self.energy.reaction(t, q, qd, qdd, multiplier, strain)[None]
         u = system.inputs.value(t)[None]
         return self.energy.exchanges.beside(np.array([t]), q[None], qd[None], u, reaction)
 
@@ -425,9 +429,8 @@ class _MarchRun:
 
     def multiplier_error(self) -> float:
         """How far the multipliers are from those of forward dynamics, relative to these."""
-        t, q, qd = self.step_state()
-        system = self.method.system
-        evaluation = system.forward(task.FORWARD, t, q, qd, system.coordinates(t, system.state(q, qd))[2])
+        (t, *now), system = self.step_state(), self.method.system
+        evaluation = system.forward(task.FORWARD, t, *system.coordinates(t, system.state(*now)))
         own, exact = self.state.multiplier[m.L], evaluation.closure.multiplier
         return float(np.abs(own - exact).max(initial=0.0) / max(np.abs(exact).max(initial=0.0), 1e-300))
 
@@ -435,7 +438,9 @@ class _MarchRun:
         """The end of the last step as Newton's method left it."""
         s, t = self.state.state, float(self.state.number[m.TIME] + self.state.number[m.STEP])
         q, qd, qdd = (s[row].copy() for row in (m.Q_NEW, m.QD_NEW, m.QDD_NEW))
-        return Trial(t, q, qd, qdd, self.state.multiplier[m.L_NEW].copy())
+        h, (_, before, _, strain) = float(self.state.number[m.STEP]), self.step_state()
+        strain = self.method.system.maxwell.advanced(strain, q - before, h)
+        return Trial(t, q, qd, qdd, self.state.multiplier[m.L_NEW].copy(), strain)
 
     def record_regularity(self) -> None:
         """Tell where they were next to singular; pivots here are products of two rows."""
@@ -452,9 +457,7 @@ class _MarchRun:
         if ended is not None:
             done = int(np.searchsorted(self.rows.t[:done], ended, side="right"))
         if done > self.reported:
-            rows = self.rows
-            pairs = zip(rows.q[self.reported : done], rows.qd[self.reported : done], strict=True)
-            states = np.array([self.method.system.state(*pair) for pair in pairs])
+            rows, states = self.rows, self.states(slice(self.reported, done))
             # projected rates leave multipliers of first order only: then forward dynamics at the rows finds better ones
             dependent = bool(self.state.counts[m.RANK] < self.engine.loop_layout.m)
             # the first row is the start, which forward dynamics has found, or belongs to the segment before
@@ -462,6 +465,11 @@ class _MarchRun:
                 self.method.system.rows[float(rows.t[k])] = rows.qdd[k], rows.multiplier[k], dependent
             first, self.reported = self.reported, done
             self.reporter.passed(float(rows.t[done - 1]), lambda times: states[self.reporter_rows(times, first)])
+
+    def states(self, which: Any) -> Array:
+        """States (k, n) at some of the rows."""
+        rows = zip(self.rows.q[which], self.rows.qd[which], self.rows.strain[which], strict=True)
+        return np.array([self.method.system.state(*row) for row in rows])
 
     def reporter_rows(self, times: Array, first: int) -> IntArray:
         """Which of the states from row `first` on are at times of the reporter."""
@@ -490,13 +498,14 @@ class _MarchRun:
         return float(time)
 
     def dense(self, t: float) -> Array:
-        """State at a time within the steps so far, by cubic interpolation."""
+        """State at a time within the steps so far, by cubic interpolation; strains of elements lie on lines."""
         times = [step[0] for step in self.steps]
         k = min(max(int(np.searchsorted(times, t)), 1), len(times) - 1)
-        (t0, q0, v0), (t1, q1, v1) = self.steps[k - 1], self.steps[k]
+        (t0, q0, v0, d0), (t1, q1, v1, d1) = self.steps[k - 1], self.steps[k]
         h = t1 - t0
         if t in (t0, t1):
-            return self.method.system.state(*((q0, v0) if t == t0 else (q1, v1)))
-        s, c1, d0, d1 = (t - t0) / h, h * v0, q1 - q0 - h * v0, h * (v1 - v0)
-        c2, c3 = 3.0 * d0 - d1, d1 - 2.0 * d0
-        return self.method.system.state(q0 + s * (c1 + s * (c2 + s * c3)), (c1 + s * (2.0 * c2 + s * 3.0 * c3)) / h)
+            return self.method.system.state(*((q0, v0, d0) if t == t0 else (q1, v1, d1)))
+        s, c1, left, bend = (t - t0) / h, h * v0, q1 - q0 - h * v0, h * (v1 - v0)
+        c2, c3 = 3.0 * left - bend, bend - 2.0 * left
+        q, qd = q0 + s * (c1 + s * (c2 + s * c3)), (c1 + s * (2.0 * c2 + s * 3.0 * c3)) / h
+        return self.method.system.state(q, qd, d0 + s * (d1 - d0))

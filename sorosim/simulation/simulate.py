@@ -21,13 +21,13 @@ from sorosim.engine.inputs import (
     input_motion,
 )
 from sorosim.equations.contact_check import deep_contacts
-from sorosim.equations.system import OdeSystem
+from sorosim.equations.system import NO_STRAINS, OdeSystem
 from sorosim.equilibria.assembly import close, open_loops
 from sorosim.equilibria.statics import statics
 from sorosim.errors import ConvergenceError, InputError, SorosimWarning
 from sorosim.model.chart import TURN
 from sorosim.options import STARTS, SimulateArguments, checked
-from sorosim.results.result import Equilibrium, InitialState, Run, stored_signals
+from sorosim.results.result import Equilibrium, InitialState, Run, stored_signals, strain_rows
 from sorosim.results.stored import open_run
 from sorosim.robot import Robot, check_robot
 from sorosim.simulation.controllers import Controller, takes_readings
@@ -178,7 +178,8 @@ def simulate(
     if deep := deep_contacts(robot, q):
         hint = "begin apart, or leave the pair out (`apart`)"
         warnings.warn(f"{'; '.join(deep)} where the motion begins; {hint}", SorosimWarning, stacklevel=2)
-    return Integration(system, options, Start(0.0, q, qd), None, events, dense, progress, out, controller).run()
+    start = Start(0.0, q, qd, strain=system.maxwell.start(q))
+    return Integration(system, options, start, None, events, dense, progress, out, controller).run()
 
 
 def resume(
@@ -319,11 +320,13 @@ def _restart(run: Run, t_end: float) -> tuple[Start, Run | None]:
         k = max(int(np.sum((points.t < t_end) & is_before_end)) - 1, 0)
         counts = {name: values[k].item() for name, values in points.stats.items()}
         exchanged = np.array(np.zeros(2) if points.exchanged is None else points.exchanged[k])
-        start = Start(float(points.t[k]), points.q[k].copy(), points.qd[k].copy(), counts, exchanged)
+        strain = NO_STRAINS if points.strain is None else points.strain[k].copy()
+        start = Start(float(points.t[k]), points.q[k].copy(), points.qd[k].copy(), counts, exchanged, strain)
         run = replace(run, checkpoints=points.first(k + 1))
     elif len(run.t):
         exchanged = np.array(np.zeros(2) if run.exchanged is None else run.exchanged[-1])
-        start = Start(float(run.t[-1]), run.q[-1].copy(), run.qd[-1].copy(), run.stats, exchanged)
+        q, qd, strain = (part[-1].copy() for part in (run.q, run.qd, strain_rows(run)))
+        start = Start(float(run.t[-1]), q, qd, run.stats, exchanged, strain)
     else:
         raise InputError("run", "a run with at least one row", "an empty one", "simulate it anew")
     # events after the restart will be located again

@@ -35,8 +35,8 @@ class SparseSteps:
     def choose_rows(self, independent: IntArray) -> None:
         """Numbers of independent rows of loops; the multipliers of the others are zero."""
         for tangent in (self.tangent, self.inertia):
-            tangent.independent[:] = 0
-            tangent.independent[independent] = 1
+            tangent.compliance[:] = np.inf
+            tangent.compliance[independent] = 0.0
         self.march.counts[m.RANK] = self.march.counts[m.MOST_RANK] = len(independent)
 
     def _answer(self, what: int) -> bool:

@@ -6,7 +6,8 @@
    not finite, at a trial state, calls for a smaller step; where none helps it is a failure like others.
 3. `stats` counts n_steps, n_rhs, n_jacobian and n_factorizations as far as the library counts; calls of the rate for
    difference quotients are in n_rhs.
-4. The Jacobian of the problem is used when there is one; otherwise differences are taken.
+4. The Jacobian of the problem is used when there is one; otherwise differences are taken. An integrator may use
+   `newton` in its place, if that is given.
 5. `report` of the problem, if any, gets the rows of the solution while they come about: (k,) times and (k, n) states,
    in order, each once, no later than the integrator's next step after them.
 6. `work` of the problem counts the steps: its `steps` is called with the time, the state and how many steps were taken,
@@ -50,6 +51,19 @@ class Steps(Protocol):
         """A step ended at t."""
 
 
+class NewtonMatrix(Protocol):
+    """I - c J of a problem, J = d(rhs)/dx, whose linear systems are solved without forming it."""
+
+    def linearise(self, t: float, x: Array) -> None:
+        """J is that of this state from now on; of one without a rate it stays that of the last."""
+
+    def factor(self, c: float) -> bool:
+        """Factor it; whether it is regular."""
+
+    def solve(self, right: Array) -> Array:
+        """Its inverse times right (n,), by the last factors."""
+
+
 @dataclass(frozen=True)
 class OdeProblem:
     """dx/dt = rhs(t, x) from x0 at t_out[0]."""
@@ -68,6 +82,7 @@ class OdeProblem:
     steps: Steps | None = None
     samples: Array = field(default_factory=lambda: np.zeros(0))  # increasing
     sample: Callable[[float, Array], None] | None = None
+    newton: NewtonMatrix | None = None  # of a large problem: integrators that can use it, not the Jacobian
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,8 @@ from sorosim.solvers.base import OdeProblem, OdeSolution, without_rate
 
 # those that need the robot, not only a rate and its Jacobian, are in other modules
 MARCHES = ("newmark", "generalized-alpha")
+# those that use `OdeProblem.newton`
+WITH_NEWTON = ("bdf", "cvode")
 
 
 class _Methods(Sequence[str]):

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.integrate import BDF, LSODA, DenseOutput, Radau, solve_ivp
 from scipy.linalg import lu_factor, lu_solve
 from scipy.linalg.lapack import dgetrf, dgetrs
+from scipy.sparse import csc_matrix
 
 from sorosim.arrays import Array
 from sorosim.solvers.base import Event, OdeProblem, OdeSolution, Reporter, one_blas_thread
@@ -114,13 +115,61 @@ class _WatchedBDF(_Watched, BDF):
         self.nlu += 1
         return dgetrf(A, overwrite_a=True)
 
-    def correction(self, factors: Any, b: Array) -> Array:
+    def solved(self, factors: Any, b: Array) -> Array:
         x: Array = dgetrs(factors[0], factors[1], b)[0]
+        return x
+
+    def correction(self, factors: Any, b: Array) -> Array:
+        x = self.solved(factors, b)
         share = x / (self.atol + self.rtol * np.abs(self.y))
         # scipy judges by the rate of convergence alone, and rounding does not converge
         if share @ share < NEGLIGIBLE**2 * len(x):
             return np.zeros_like(x)
         return x
+
+
+class _JacobianBySymbol:
+    """J of `I - c * J`, which BDF forms before it asks for factors; c is all that these take."""
+
+    __array_ufunc__ = None  # NumPy's numbers leave products to it
+
+    def __rmul__(self, c: float) -> float:
+        return float(c)
+
+
+class _UnitBySymbol:
+    """I of the same."""
+
+    def __sub__(self, c: float) -> float:
+        return c
+
+
+class _LargeBDF(_WatchedBDF):
+    """BDF of a large problem, whose linear systems are solved by `OdeProblem.newton`."""
+
+    def __init__(self, *args: Any, log: _Log, **options: Any) -> None:
+        options["jac"] = lambda t, x: csc_matrix((len(x), len(x)))
+        super().__init__(*args, log=log, **options)
+        newton = log.problem.newton
+        assert newton is not None
+        self.newton, self.jac = newton, self.linearise
+        self.I: Any = _UnitBySymbol()
+        self.J = self.linearise(self.t, self.y)
+
+    def finite(self, J: Any) -> Any:
+        return J
+
+    def linearise(self, t: float, x: Array) -> _JacobianBySymbol:
+        self.njev += 1
+        self.newton.linearise(t, x)
+        return _JacobianBySymbol()
+
+    def factor(self, c: Any) -> Any:
+        self.nlu += 1
+        return self.newton.factor(c)
+
+    def solved(self, regular: Any, b: Array) -> Array:
+        return self.newton.solve(b) if regular else np.full_like(b, np.nan)
 
 
 class _WatchedRadau(_Watched, Radau):
@@ -191,9 +240,10 @@ def integrate(problem: OdeProblem, method: str) -> OdeSolution:
         warnings.filterwarnings("ignore", message="lsoda: ")  # the solution reports the failure
         warnings.filterwarnings("ignore", message="The following arguments have no effect")  # explicit ones: jac
         log = _Log(problem, Reporter(problem))
+        solver = _LargeBDF if method == "BDF" and problem.newton is not None else _METHODS[method]
         solve: Any = solve_ivp  # its stubs allow no options of other solvers
         result = solve(
-            rhs, span, problem.x0, method=_METHODS[method], log=log, t_eval=problem.t_out, jac=problem.jacobian,
+            rhs, span, problem.x0, method=solver, log=log, t_eval=problem.t_out, jac=problem.jacobian,
             rtol=problem.rtol, atol=problem.atol, max_step=problem.max_step, dense_output=problem.dense,
             events=[_as_scipy_event(event, span[0]) for event in problem.events] or None,
         )  # fmt: skip

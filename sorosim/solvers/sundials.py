@@ -10,7 +10,7 @@ from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
-from sksundae.cvode import CVODE
+from sksundae.cvode import CVODE, CVODEPrecond
 from sksundae.ida import IDA
 
 from sorosim.arrays import Array, IntArray
@@ -25,14 +25,30 @@ UNTESTED = 1e10
 
 
 def integrate(problem: OdeProblem) -> OdeSolution:
-    """Integrate with the BDF method of CVODE and a dense direct linear solver."""
+    """Integrate with the BDF method of CVODE and a dense direct linear solver.
+
+    Of a large problem its `newton` preconditions GMRES, whose products with the Jacobian are differences of the rate.
+    """
     jacobian, stepper, options = problem.jacobian, OutputStepper(problem, "cvode"), dict[str, Any]()
 
     def rhs(t: float, x: Array, xd: Array) -> None:
         stepper.count_rhs(t)
         xd[:] = problem.rhs(t, x)
 
-    if jacobian is not None:
+    if (newton := problem.newton) is not None:
+
+        def factor(t: float, x: Array, xd: Array, reusable: int, renewed: list[int], c: float) -> None:
+            if not reusable:
+                stepper.n_jacobian += 1
+                newton.linearise(t, x)
+            renewed[0] = not reusable
+            stepper.is_regular = newton.factor(c)
+
+        def solve(t: float, x: Array, xd: Array, r: Array, z: Array, c: float, delta: float, side: int) -> None:
+            z[:] = newton.solve(np.array(r)) if stepper.is_regular else np.nan
+
+        options |= {"linsolver": "gmres", "precond": CVODEPrecond(factor, solve)}
+    elif jacobian is not None:
 
         def fill_jacobian(t: float, x: Array, xd: Array, out: Array) -> None:
             stepper.n_jacobian += 1
@@ -100,6 +116,7 @@ class OutputStepper:
         self.problem, self.followed = problem, problem.steps is not None
         self.n_events = len(problem.events) + self.followed
         self.n_rhs = self.n_jacobian = self.n_tried = self.n_counted = 0
+        self.is_regular = True  # whether the last preconditioner is
         self.t_rhs = float("nan")
         self.reporter: Any = None
         self.target, self.end = float(problem.t_out[0]), float(problem.t_out[-1])  # of the library's steps
@@ -149,8 +166,8 @@ class OutputStepper:
         smallest = 1e-14 * span
         with one_blas_thread(), np.errstate(all="ignore"), suppress_prints():
             self.solver = solver(
-                function, linsolver="dense", rtol=problem.rtol, min_step=smallest,
-                max_step=max(min(problem.max_step, span), smallest), max_num_steps=problem.work.at_once, **options,
+                function, **{"linsolver": "dense"} | options, rtol=problem.rtol, min_step=smallest,
+                max_step=max(min(problem.max_step, span), smallest), max_num_steps=problem.work.at_once,
             )  # fmt: skip
             self.solver.init_step(float(problem.t_out[0]), *start)
             try:

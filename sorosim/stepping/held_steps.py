@@ -15,9 +15,10 @@ import numpy as np
 
 from sorosim.arrays import Array
 from sorosim.compiled import digest
+from sorosim.dynamics.maxwell import refuse_relaxation
 from sorosim.engine.inputs import Motion, ZeroOrderHold, driven_signals
 from sorosim.equations.failure import Trial, diagnose_motion
-from sorosim.equations.system import OdeSystem
+from sorosim.equations.system import NO_STRAINS, OdeSystem
 from sorosim.errors import ConvergenceError, InputError, SorosimWarning
 from sorosim.kernels import evaluate
 from sorosim.kernels import held_inputs as held
@@ -102,15 +103,26 @@ class ChartChange:
 
 
 class HeldSteps:
-    """Arrays and steps of one robot under held inputs."""
+    """Arrays and steps of one robot under held inputs.
 
-    def __init__(self, robot: Robot, dt: Any, driven: Mapping[str, Any] | None = None, **options: Any) -> None:
+    keeps_strains: whether the caller keeps strains of Maxwell elements; else robots with any are refused. Their steps
+    change the arrays of `model`, which no two threads may share.
+    """
+
+    def __init__(
+        self, robot: Robot, dt: Any, driven: Mapping[str, Any] | None = None, *, keeps_strains: bool = False,
+        **options: Any,
+    ) -> None:  # fmt: skip
         self.robot, self._driven, self._options = check_robot(robot), driven, options
+        self._options |= {"keeps_strains": keeps_strains}
         chosen = checked(StepArguments, {"dt": dt, **options})
         if chosen["dt"] is None:
             raise InputError("dt", "a time [s]", "none")
         self.dt, self.substeps = float(chosen["dt"]), int(chosen["substeps"])
         self.engine = robot.engine
+        if not keeps_strains:
+            hint = "sorosim.simulate and sorosim.Stepper know them"
+            refuse_relaxation(self.engine, "batches and derivatives of steps", hint)
         block = robot.description.simulate
         signals = driven_signals(self.engine.layout, block.get("driven") if driven is None else driven)
         self.inputs = Motion([ConstantSignal(0.0)] * self.engine.n_actuators)
@@ -127,6 +139,8 @@ class HeldSteps:
             tree.local.tobytes(),
         )  # robots alike in it may share a workspace
         self.varies = any(not isinstance(one, ConstantSignal) for one in self.system.driven.signals)
+        if self.system.n_strains:
+            _ = self.settings  # of the model as it is before any step
         self._rough: dict[Any, tuple[str, str, float] | None] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:  # copies and pickles hold the arguments; arrays are made anew
@@ -166,7 +180,8 @@ class HeldSteps:
         """Room for the states at the ends of steps."""
         n, ndof = n_intervals * self.substeps + 1, self.engine.ndof
         states: Any = (np.zeros((n, ndof)) for _ in range(3))
-        return Rows._make((np.zeros(n), *states, np.zeros((n, self.engine.loop_layout.m)), np.zeros((n, 2))))
+        tables: Any = (np.zeros((n, width)) for width in (self.engine.loop_layout.m, 2, self.system.n_strains))
+        return Rows._make((np.zeros(n), *states, *tables))
 
     def times(self, t: float, n_intervals: int, first: int = 0) -> Array:
         """Ends of steps of intervals from t on; `first`: how many intervals lie between t and the first of these."""
@@ -177,16 +192,19 @@ class HeldSteps:
 
     def begin(
         self, march: March, q: Any, qd: Any, t: float, u: Array, path: Array | None = None,
-        names: tuple[str, str] = ("q", "qd"),
+        names: tuple[str, str] = ("q", "qd"), strain: Array | None = None,
     ) -> None:  # fmt: skip
-        """Put a march to a start, which errors call by these names; path: of driven coordinates that were sent on."""
+        """Put a march to a start, which errors call by these names; path: of driven coordinates that were sent on.
+
+        strain: of Maxwell elements. Default: that with which motions begin.
+        """
         system = self.system_at(u, path)
         try:
             position, rates = starting_state(self.robot, system, q, qd, t)
         except InputError as error:
             where = re.sub(r"^qd?0\b", lambda found: names[found[0] == "qd0"], error.where)
             raise InputError(where, error.expected, error.got, error.hint) from None
-        self.begin_at(march, position, rates, t, u, path)
+        self.begin_at(march, position, rates, t, u, path, strain)
 
     def system_at(self, u: Array, path: Array | None = None) -> OdeSystem:
         """The equations of motion under these inputs, driven coordinates moving along a path where it has one."""
@@ -197,10 +215,14 @@ class HeldSteps:
             system.driven = DrivenPath(self.system.driven, path)
         return system
 
-    def begin_at(self, march: March, q: Array, qd: Array, t: float, u: Array, path: Array | None = None) -> None:
+    def begin_at(
+        self, march: March, q: Array, qd: Array, t: float, u: Array, path: Array | None = None,
+        strain: Array | None = None,
+    ) -> None:  # fmt: skip
         """Put a march to a state."""
         system, driven = self.system_at(u, path), self.system.partition.driven
-        system.begin(t, system.state(q, qd))
+        march.strain[0] = system.maxwell.start(q) if strain is None else strain
+        system.begin(t, system.state(q, qd, march.strain[0]))
         march.state[m.Q], march.state[m.QD], march.state[m.QDD] = q, qd, 0.0
         if len(driven):
             march.state[m.QDD, driven] = system.driven.jets(t)[:, 2]
@@ -320,21 +342,24 @@ class HeldSteps:
             "whole turn, where its coordinates are singular"
         )
 
-    def run(self, t: Array, q: Array, qd: Array, u: Array, message: str, paths: Sequence[Array] | None = None) -> Run:
+    def run(
+        self, t: Array, q: Array, qd: Array, u: Array, message: str, paths: Sequence[Array] | None = None,
+        strain: Array | None = None,
+    ) -> Run:  # fmt: skip
         """States (n, ndof) at the ends of intervals as a `Run`; a row has the inputs of the interval that it ends.
 
-        paths: of driven coordinates that were sent on, at each row.
+        paths: of driven coordinates that were sent on, at each row; strain (n, n_strains): of Maxwell elements.
         """
         rows = []
         for k, time in enumerate(t.tolist()):
             system = self.system_at(u[k], None if paths is None else paths[k])
-            rows.append(system.forces(time, system.state(q[k], qd[k])))
+            rows.append(system.forces(time, system.state(q[k], qd[k], NO_STRAINS if strain is None else strain[k])))
         forces, multipliers = map(np.array, zip(*rows, strict=True))
         driven = dict(zip(self.driven_names, forces.T, strict=True))
         specs = dict(zip(self.driven_names, self.system.driven.specs, strict=True))
         method = f"{self.method_name} under held inputs"
         options = {"method": method, "step": self.dt / self.substeps, "driven": specs}
-        return Run(self.robot, t, q, qd, u, multipliers, driven, {}, options, message)
+        return Run(self.robot, t, q, qd, u, multipliers, driven, {}, options, message, strain=strain)
 
     def derivative_record(self, rank: int) -> March:
         """A march for derivatives, beside one that moves; rank: of its loops."""
@@ -358,6 +383,7 @@ class HeldSteps:
 
     def derive(self, kernel: Any, march: March, rows: Rows, inputs: Array, *arguments: Any) -> None:
         """One of the passes of kernels.held_inputs over rows."""
+        refuse_relaxation(self.engine, "derivatives of steps", "differences of steps know it")
         if self.in_python:
             raise InputError("derivatives of steps", "loads and actuators that are compiled",
                              f"some of '{self.robot.name}' that Python computes")  # fmt: skip
@@ -370,8 +396,9 @@ class HeldSteps:
         """What a step that failed says; refined: whether smaller ones failed too."""
         s, t, h = march.state, float(march.number[m.TIME]), float(march.number[m.STEP])
         q, qd, qdd = (s[row].copy() for row in (m.Q_NEW, m.QD_NEW, m.QDD_NEW))
-        trial = Trial(t + h, q, qd, qdd, march.multiplier[m.L_NEW].copy())
-        last = t, self.system.state(s[m.Q], s[m.QD])
+        strain = self.system.maxwell.advanced(march.strain[0], q - s[m.Q], h)
+        trial = Trial(t + h, q, qd, qdd, march.multiplier[m.L_NEW].copy(), strain)
+        last = t, self.system.state(s[m.Q], s[m.QD], march.strain[0])
         system = self.system_at(march.end.u, march.path)
         report = diagnose_motion(system, last, h, trial, None, (self.tolerance, self.tolerance))
         smaller = f"; so do steps down to {h / 2**HALVINGS:.3g} s" if refined else ""

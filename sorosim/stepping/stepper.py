@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from sorosim.arrays import Array
 from sorosim.engine.inputs import by_name
+from sorosim.equations.system import NO_STRAINS
 from sorosim.errors import InputError
 from sorosim.kernels import held_inputs as held
 from sorosim.kernels import newmark as m
@@ -19,7 +21,7 @@ from sorosim.robot import Robot
 from sorosim.simulation.simulate import LOOP_CLOSURE_TOLERANCE
 from sorosim.stepping.held_steps import DONE, ROLLOUT_TOLERANCE, STEP_TOLERANCE, ChartChange, HeldSteps
 from sorosim.units.quantity import amount
-from sorosim.validation import Number, Values
+from sorosim.validation import Number, Values, vector
 
 __all__ = ["DONE", "ROLLOUT_TOLERANCE", "HeldSteps", "StepState", "Stepper", "rolling_back"]
 
@@ -32,7 +34,7 @@ class Memory(NamedTuple):
     path: Array  # of driven coordinates
     start: float  # time of the reset
     n_intervals: int  # since then
-    known: tuple[float, Array, Array, Array]  # t, q, qd and u of the state
+    known: tuple[float, Array, Array, Array, Array]  # t, q, qd, u and strain of the state
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +49,8 @@ class StepState:
         Coordinates and rates. Those of a stepper cannot be changed in place.
     u : (n_actuators,) ndarray
         Inputs of the last step.
+    strain : (n_strains,) ndarray or None
+        Of Maxwell elements, as in `Run`; None: as a motion begins with these coordinates.
     """
 
     t: float
@@ -54,6 +58,7 @@ class StepState:
     qd: Array
     u: Array
     memory: Memory | None = field(default=None, repr=False)
+    strain: Array | None = field(default=None, repr=False)
 
     def __setstate__(self, values: dict[str, Any]) -> None:  # copies and pickles of arrays can be changed in place
         vars(self).update(values)
@@ -65,7 +70,8 @@ class StepState:
         """Whether it is as a stepper gave it."""
         if self.memory is None:
             return False
-        given: Any = zip((self.t, self.q, self.qd, self.u), self.memory.known, strict=True)
+        strain = NO_STRAINS if self.strain is None else self.strain
+        given: Any = zip((self.t, self.q, self.qd, self.u, strain), self.memory.known, strict=True)
         return all(np.array_equal(*pair) for pair in given)
 
 
@@ -112,7 +118,8 @@ class Stepper:
         driven: Mapping[str, Any] | None = None,
     ) -> None:  # fmt: skip
         self._set_up(HeldSteps(
-            robot, dt, driven, method=method, substeps=substeps, spectral_radius=spectral_radius, tolerance=tolerance
+            robot, dt, driven, method=method, substeps=substeps, spectral_radius=spectral_radius, tolerance=tolerance,
+            keeps_strains=True,
         ))  # fmt: skip
 
     def _set_up(self, steps: HeldSteps, what: str = "a step") -> None:
@@ -209,7 +216,12 @@ class Stepper:
                     hint = "step(driven=...) sends it on"
                     raise InputError(f"state.{letter}, {name}", f"{there:.6g}, where its motion is", f"{x:.6g}", hint)
         with rolling_back([self]):
-            self._begin(q, qd, t, u, path, ("state.q", "state.qd"))
+            self._begin(q, qd, t, u, path, ("state.q", "state.qd"), self._strain_of(state))
+
+    def _strain_of(self, state: StepState) -> Array | None:
+        """Strains of Maxwell elements of a state from outside."""
+        n = self._march.strain.shape[1]
+        return None if state.strain is None or not n else vector("state.strain", state.strain, n)
 
     def copy(self) -> Stepper:
         """Another stepper of the same robot in the same state."""
@@ -281,10 +293,11 @@ class Stepper:
     # -- parts of a step, for batches too ----------------------------------------------------------------------------
 
     def _begin(
-        self, q: Any, qd: Any, t: float, u: Array, path: Array | None = None, names: tuple[str, str] = ("q", "qd")
-    ) -> None:
+        self, q: Any, qd: Any, t: float, u: Array, path: Array | None = None, names: tuple[str, str] = ("q", "qd"),
+        strain: Array | None = None,
+    ) -> None:  # fmt: skip
         """Begin anew, see `HeldSteps.begin`."""
-        self._steps.begin(self._march, q, qd, t, u, path, names)
+        self._steps.begin(self._march, q, qd, t, u, path, names, strain)
         self._start, self._count, self._last = t, 0, None
         self._keep()
 
@@ -345,10 +358,11 @@ class Stepper:
             march.begin.u.copy(),
         )
         record, path = march.memory.copy(), march.path.copy()
-        for array in (q, qd, u, record, path):
+        strain = march.strain[0].copy()
+        for array in (q, qd, u, record, path, strain):
             array.setflags(write=False)
-        memory = Memory(self._steps.settings, record, path, self._start, self._count, (t, q, qd, u))
-        self._state = StepState(t, q, qd, u, memory)
+        memory = Memory(self._steps.settings, record, path, self._start, self._count, (t, q, qd, u, strain))
+        self._state = StepState(t, q, qd, u, memory, strain if len(strain) else None)
 
     def _restore(self, state: StepState) -> None:
         """Be in a state of these steps again."""
@@ -361,7 +375,7 @@ class Stepper:
 def _stepper(steps: HeldSteps, what: str, state: StepState | None, refined: int) -> Stepper:
     """A stepper in a state of these steps."""
     out = object.__new__(Stepper)
-    out._set_up(steps, what)
+    out._set_up(copy(steps) if steps.system.n_strains else steps, what)
     if state is not None:
         out._restore(state)
     out.refined = refined

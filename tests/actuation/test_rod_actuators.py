@@ -20,7 +20,9 @@ from sorosim.actuation.tendon import SLACK_PART, Tendon
 from sorosim.declare import Quantity, key
 from sorosim.errors import InputError, ModelError, PlugInError
 from sorosim.lie.so3 import skew
+from sorosim.model.basis import Strain
 from sorosim.model.description import Description
+from sorosim.model.joints import Joint
 from sorosim.model.link import Link
 from sorosim.model.material import Material
 from sorosim.model.rod import Division, Rod
@@ -433,3 +435,17 @@ def test_work_of_actuators_is_accounted_for(name):
     energy = run.energy()
     assert np.abs(energy.work).max() > 1e-6
     assert np.abs(energy.balance).max() < 2e-4 * np.abs(energy.work).max()
+
+
+def test_a_chamber_in_rods_that_are_apart_is_one_in_each_at_the_same_pressure(rng):
+    runs = {name: RouteSegment(name, y=0.0, z=0.004) for name in ("left", "right")}
+    rod = Rod(0.2, Circle(radius=0.01), Material(1e6, poisson=0.5, density=1e3), Strain(bending=2, elongation=1))
+    links = [Link("left", rod), Link("right", rod, joint=Joint("revolute"))]
+    one = Robot(Description("one", links, actuators={"air": Chamber(tuple(runs.values()), area=1e-4)}))
+    each = {name: Chamber((run,), area=1e-4) for name, run in runs.items()}
+    two = Robot(Description("two", links, actuators=each))
+    q, qd = rng.normal(scale=0.1, size=(2, one.ndof))
+    assert_allclose(one.internal_force(q, qd, u=[3e4]), two.internal_force(q, qd, u=[3e4, 3e4]), rtol=1e-12, atol=1e-15)
+    for kind in (Tendon(tuple(runs.values())), Mckibben(tuple(runs.values()), radius=0.004, braid=0.4)):
+        with pytest.raises(ModelError, match="over fixed joints only"):
+            Robot(Description("apart", links, actuators={"pull": kind}))

@@ -85,7 +85,11 @@ def test_there_are_many_of_them():
     assert {case["level"] for case in PLANTED.values()} <= {NOTE, ODD, WRONG}
 
 
-@pytest.mark.parametrize("name", sorted({*bundled_robots(), *ROBOTS}))
+LARGE = {"net", "gripper_100"}
+NAMES = sorted({*bundled_robots(), *ROBOTS})
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in LARGE)) for n in NAMES])
 def test_nothing_is_odd_before(name):
     assert [f for f in before(name) if f.level in (ODD, WRONG)] == []
 

@@ -214,7 +214,7 @@ WRONG = [
      "'slide.cylindrical.slid'; did you mean slide.cylindrical.slide or slide.cylindrical.angle?"),
     ({"tip": "abs(t - 0.7)"}, "driven.tip: expected a motion with a continuous rate, got a rate that jumps at t = 0.7"),
     ({"tip": ([0, 0.5, 2], [0, 1, 0])}, "driven.tip: expected a motion with a continuous rate, got a rate that jumps "
-     "at t = 0.5 s; give interpolation: cubic or pchip"),
+     "at t = 0.5 s; give interpolation: cubic or pchip, or a rounding of its corners"),
 ]  # fmt: skip
 
 

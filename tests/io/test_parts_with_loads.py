@@ -31,6 +31,7 @@ TEXT = {
                 "knot": {"spring": {"from": {"link": "tip"}, "to": "hub", "stiffness": 3}},
                 "water": {"fluid": {"density": 1000, "links": {"rod": {}, "tip": {"drag": 0.4}}}},
                 "push": {"wrench": {"link": "tip", "force": [1, 0, 0]}},
+                "touch": {"contact": {"between": "rod", "and": ["hub"], "stiffness": 1e5}},
             },
         }
     },
@@ -46,6 +47,7 @@ def test_names_inside_a_part_are_its_own():
     assert list(loads["leg2_water"].links) == ["leg2_rod", "leg2_tip"]
     assert loads["leg2_water"].links["leg2_tip"].drag == (0.4, 0.4, 0.4)
     assert loads["leg1_push"].link == "leg1_tip"
+    assert [one.link for one in (*loads["leg2_touch"].between, *loads["leg2_touch"].others)] == ["leg2_rod", "hub"]
     assert actuators["leg2_air"].path[0].rod == "leg2_rod"
     assert actuators["leg2_muscle"].rod == "leg2_rod"
     assert actuators["leg1_hold"].link == "leg1_rod"

@@ -54,8 +54,8 @@ def test_tubes_that_cannot_be_are_refused(keys: dict, where: str, expected: str)
     [
         ({"r.inner.insertion": 0.11}, "at most its length, 0.3 m"),
         ({"r.outer.insertion": -0.14}, "an insertion of more than 0"),
-        ({"r.inner.insertion": -0.03}, "'outer' 0.06 m from its end before 'inner' 0.11 m from its end"),
-        ({"r.inner.insertion": 0.05}, "'inner' 0.11 m from its end before the end of 'outer'"),
+        ({"r.inner.insertion": -0.03}, "'inner' that begins 110 mm before its end beyond the curve of 'outer' that"),
+        ({"r.inner.insertion": 0.05}, "the end of 'outer' beyond the curve of 'inner' that begins 110 mm before"),
     ],
 )
 def test_insertions_that_pass_an_end_are_one_error(driven: dict, expected: str) -> None:

@@ -24,6 +24,7 @@ from sorosim.signals import (
     as_signal,
     compile_signals,
 )
+from sorosim.signals.edges import edges, rough_time
 from sorosim.signals.expressions import parse
 
 TIMES = np.array([0.0, 0.4, 1.0, 1.1, 2.5, 4.0])
@@ -283,12 +284,13 @@ def test_missing_csv_files_are_refused(path):
         ),
         (
             {"times": [0, 1], "value": [0, 1]},
-            "u: expected only the keys times, values, interpolation, got 'value'; did you mean values?",
+            "u: expected only the keys times, values, interpolation, rounding, got 'value'; did you mean values?",
         ),
         ({"times": [0, 1]}, "u: expected the key 'values', got a table without it; or give a csv file and its column"),
         (
             {"csv": "a.csv", "times": [0, 1]},
-            "u: expected only the keys csv, column, interpolation, got 'times'; known: csv, column, interpolation",
+            "u: expected only the keys csv, column, interpolation, rounding, got 'times'; "
+            "known: csv, column, interpolation, rounding",
         ),
         (
             parse("X*t", ["X", "t"]),
@@ -365,3 +367,58 @@ def test_no_signals_are_a_set_too():
     out = np.empty((0, 3))
     evaluate_signals(arrays, 0.0, out, signal_workspace(arrays))
     assert callables == ()
+
+
+# -- rounded corners
+
+
+ROUNDED = TableSignal([0.5, 1.5, 2.0, 4.0], [1.0, 3.0, 3.0, -1.0], rounding=0.2)
+
+
+def test_a_rounded_table_is_the_straight_one_but_for_its_corners():
+    plain = TableSignal(ROUNDED.times, ROUNDED.values)
+    away = np.array([0.0, 0.5, 0.7, 1.0, 1.4, 1.6, 1.9, 2.1, 3.0, 3.8, 4.0, 9.0])
+    assert_allclose(ROUNDED.sample(away), plain.sample(away), atol=1e-14)
+    line = jets(ROUNDED, away[(away > 0.7) & (away < 3.8)])
+    assert_allclose(line[:, 2], 0.0, atol=1e-12)
+
+
+def test_a_rounded_table_is_twice_differentiable():
+    t = np.linspace(0.3, 4.2, 3901)
+    f = jets(ROUNDED, t)
+    h = t[1] - t[0]
+    for k in (0, 1):
+        slope = (f[2:, k] - f[:-2, k]) / (2.0 * h)
+        size = np.abs(f[:, k + 1]).max()
+        assert np.abs(slope - f[1:-1, k + 1]).max() < 0.03 * size  # h over a sixth of the corner
+    assert np.abs(np.diff(f[:, 2])).max() < 0.05 * np.abs(f[:, 2]).max()
+    assert_allclose(f[[0, -1], 1:], 0.0)
+
+
+def test_integrators_restart_at_plateaus_of_a_rounded_table_only():
+    assert_allclose(edges([TableSignal([0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 3.0, 0.0], rounding=0.2)], 5.0, 0.01), [3.0])
+    # it comes to rest at 1.6, moves on from 1.9
+    assert_allclose(edges([ROUNDED], 5.0, 0.01), [0.5, 1.6, 1.9, 4.0], atol=1e-12)
+
+
+def test_rounded_tables_drive_and_come_back():
+    assert rough_time(ROUNDED, np.linspace(0.0, 5.0, 11)) is None
+    assert as_signal(ROUNDED.spec) == ROUNDED
+    assert as_signal({**ROUNDED.spec, "rounding": 0.1}) != ROUNDED
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"rounding": 0.3}, "rounding: expected at most half of the shortest step, 0.25 s, got 0.3 s"),
+        ({"rounding": -0.1}, "rounding: expected a time that is not negative, got -0.1"),
+        (
+            {"rounding": 0.1, "interpolation": "cubic"},
+            "rounding: expected straight lines, whose corners are rounded, got cubic ones",
+        ),
+    ],
+)
+def test_a_rounding_that_is_none_is_refused(more, message):
+    with pytest.raises(InputError) as error:
+        TableSignal(ROUNDED.times, ROUNDED.values, **more)
+    assert str(error.value) == message

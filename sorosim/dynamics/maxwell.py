@@ -1,0 +1,116 @@
+"""Strains of Maxwell elements as states of a motion, and the forces of their springs (docs/theory.md, 21)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from sorosim.arrays import Array
+from sorosim.dynamics.energies import PowerTerms
+from sorosim.engine.engine import Engine
+from sorosim.errors import InputError
+from sorosim.kernels.forces import ELEMENT, MAXWELL_BLOCK, N_ELEMENTS
+from sorosim.kernels.tree import BLOCK_COLUMN, BLOCK_N, SQUARE
+from sorosim.linear.eigenmodes import Relaxation
+from sorosim.model.relaxation import INSTANTANEOUS
+
+
+def refuse_relaxation(engine: Engine, where: str, hint: str) -> None:
+    """Refuse robots whose materials relax, for what does not know strains of Maxwell elements (InputError)."""
+    if len(engine.elastic.maxwell.block):
+        links = engine.layout.links.values()
+        name = next(one.link.name for one in links for piece in one.pieces if piece.division.material.relaxation)
+        raise InputError(where, "a robot whose materials do not relax", f"'{name}', whose material does", hint)
+
+
+def moduli_in_words(engine: Engine) -> list[str]:
+    """With which moduli equilibria are found, one text for each kind of materials that relax."""
+    links = engine.layout.links.values()
+    known = (piece.division.material.relaxation for link in links for piece in link.pieces)
+    return [f"{state} moduli" for state in sorted({one.equilibria for one in known if one is not None})]
+
+
+class MaxwellElements:
+    """All Maxwell elements of a robot; their n strains d follow d' = qd - d/time. Without any, n = 0."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine, block, elastic = engine, engine.tree.block, engine.elastic
+        maxwell, ndof = elastic.maxwell, engine.ndof
+        fresh = {
+            piece.block: piece.division.material.relaxation.equilibria == INSTANTANEOUS
+            for link in engine.layout.links.values() for piece in link.pieces if piece.division.material.relaxation
+        }  # fmt: skip
+        columns, times, pulls, matrices, begins = [], [], [], [], []
+        self.long_term = elastic.stiffness.copy()  # as Elastic.stiffness, of the springs beside the elements
+        for row, share in zip(maxwell.block, maxwell.long_term, strict=True):
+            own = block[row[MAXWELL_BLOCK]]
+            n, c0, square = own[BLOCK_N], own[BLOCK_COLUMN], slice(own[SQUARE], own[SQUARE] + own[BLOCK_N] ** 2)
+            K = elastic.stiffness[square].reshape(n, n)
+            self.long_term[square] *= share
+            for e in range(row[ELEMENT], row[ELEMENT] + row[N_ELEMENTS]):
+                columns.append(np.arange(c0, c0 + n))
+                times.append(np.full(n, maxwell.time[e]))
+                pulls.append(np.full(n, maxwell.ratio[e] / share))
+                matrices.append(maxwell.ratio[e] * K)
+                begins.append(np.full(n, float(fresh[row[MAXWELL_BLOCK]])))
+        none = np.zeros(0)
+        self.column = np.concatenate([none, *columns]).astype(np.int64)  # (n,) coordinate of each strain
+        self.time = np.concatenate([none, *times])  # (n,) [s]
+        self.n = len(self.column)
+        self._pull, self._begin = np.concatenate([none, *pulls]), np.concatenate([none, *begins])
+        # (n, n) forces of the springs by their strains, and the sum of forces along each coordinate
+        self.stiffness = scipy.sparse.csr_array(scipy.sparse.block_diag(matrices) if matrices else (0, 0))
+        places = np.ones(self.n), (self.column, np.arange(self.n))
+        self._gather = scipy.sparse.csr_array(places, shape=(ndof, self.n))
+
+    def start(self, q: Array) -> Array:
+        """Strains (n,) with which a motion begins, by what the materials say: at rest, or as much as the rod's."""
+        return np.asarray(self._begin * (q - self.engine.elastic.rest)[self.column])
+
+    def rates(self, qd: Array, strain: Array) -> Array:
+        """Rates (n,) of the strains."""
+        return np.asarray(qd[self.column] - strain / self.time)
+
+    def advanced(self, strain: Array, dq: Array, h: float) -> Array:
+        """Strains (n,) after a step h in which coordinates change by dq (ndof,) at equal rates."""
+        x = h / self.time
+        return np.asarray(np.exp(-x) * strain - np.expm1(-x) / x * dq[self.column])
+
+    def private_engine(self) -> Engine:
+        """The same robot with arrays of stiffness, of the springs beside the elements, and rest of its own."""
+        elastic = self.engine.elastic
+        own = elastic._replace(stiffness=self.long_term.copy(), rest=elastic.rest.copy())
+        return self.engine.replace(elastic=own)
+
+    def apply(self, strain: Array, engine: Engine) -> None:
+        """Move the rest of a `private_engine` so that elements with these strains pull."""
+        engine.elastic.rest[:] = self.engine.elastic.rest - self._gather @ (self._pull * strain)
+
+    def force_by_strain(self, rows: Any) -> Array:
+        """Derivative (n_rows, n) of the force against coordinates by the strains."""
+        return np.asarray((self._gather @ self.stiffness).toarray()[rows])
+
+    def linearised(self, Z: Array) -> Relaxation | None:
+        """Internal strains of small motions dq = Z z about equilibria of relaxed materials; None: there are none."""
+        own = np.flatnonzero(self._begin == 0.0)
+        if not len(own):
+            return None
+        return Relaxation(Z.T @ self.force_by_strain(slice(None))[:, own], Z[self.column[own]], self.time[own])
+
+    def energies(self, q: Array, strain: Array) -> Array:
+        """What elastic energies (k,) in states (k, ndof), (k, n) are beyond those of equilibria [J]."""
+        stored = 0.5 * np.einsum("kn,kn->k", strain, (self.stiffness @ strain.T).T)
+        moved, tree, engine = q - self.engine.elastic.rest, self.engine.tree, self.engine
+        for row, share in zip(engine.elastic.maxwell.block, engine.elastic.maxwell.long_term, strict=True):
+            own = tree.block[row[MAXWELL_BLOCK]]
+            n, c0, at = own[BLOCK_N], own[BLOCK_COLUMN], own[SQUARE]
+            K, e = engine.elastic.stiffness[at : at + n * n].reshape(n, n), moved[:, c0 : c0 + n]
+            stored += 0.5 * (share - 1.0) * np.einsum("ki,ij,kj->k", e, K, e)
+        return np.asarray(stored)
+
+    def add_losses(self, terms: PowerTerms, strain: Array) -> PowerTerms:
+        """`PowerTerms` in k states with those of dashpots, whose strains grow at the rates d/time; strain (k, n)."""
+        own = np.zeros_like(strain), (self.stiffness @ strain.T).T, strain / self.time
+        return PowerTerms._make(np.concatenate(pair, axis=1) for pair in zip(terms, own, strict=True))

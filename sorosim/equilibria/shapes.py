@@ -1,0 +1,477 @@
+"""Shapes of rods through points: from where a rod passes to the nearest strains, by least squares."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.interpolate import CubicSpline
+from scipy.linalg import solve_triangular
+from scipy.optimize import brentq
+
+from sorosim.arrays import Array, IntArray
+from sorosim.declare import Choice, Declared, ListOf, Vector, key
+from sorosim.declare.types import Numbers
+from sorosim.errors import InputError, ModelError
+from sorosim.kernels import evaluate as task
+from sorosim.lie import exp_so3, inverse
+from sorosim.model.chart import coordinates_of, unwound
+from sorosim.model.compile import LinkLayout
+from sorosim.model.rod import Rod
+from sorosim.options import checked
+from sorosim.robot import Robot, check_robot
+from sorosim.solvers.base import one_blas_thread
+from sorosim.validation import Values, counted
+
+JOINT, WORLD = FRAMES = ("joint", "world")
+# points may be apart by so much more than the rod between them is long, if it cannot be stretched: they are measured
+SLACK = 0.02
+# missed by more than this part of its length, points are not those of this rod; by less than that, no other is sought
+HOPELESS, NEAR = 0.2, 5e-3
+# weights of the elastic energy, one after the other: the first unrolls the rod, the last is rounding beside the points
+WEIGHTS = (1e-6, 1e-9)
+DRIFT = 1e-6  # of it, a radian or a length of the rod of what has no stiffness
+# sums of squares of errors that are rounding; changes that end a search, as a part of them, if so many come in a row
+EXACT, ENOUGH, PATIENCE = 1e-24, 1e-2, 3
+ROUNDING = 1e-14  # of the largest entry of the stiffness
+SAMPLES = 400  # of the curve that a search begins from
+MAX_STEPS = 200
+
+
+@dataclass(frozen=True)
+class InitialShape(Declared, title="Initial shapes"):
+    """Points that a rod passes through: where it starts is the nearest shape of about the least elastic energy."""
+
+    through: tuple[tuple[float, ...], ...] = key(
+        ListOf(Vector("length"), "a list of points"),
+        "Points on the centreline, from base to tip.", "[[0, 0, 0], [20 cm, 0, -5 cm], [40 cm, 0, 0]]",
+    )  # fmt: skip
+    _: KW_ONLY
+    arc_lengths: tuple[float, ...] | None = key(
+        Numbers("length", least=0.0), "Where on the unloaded rod each point is, from the base, increasing.",
+        "[0, 25 cm, 50 cm]", default=None,
+        without="the first one at the base where the joint lets it be there, the last one at the tip, others anywhere",
+    )  # fmt: skip
+    frame: str = key(
+        Choice(FRAMES), "Frame of the points: that of the joint on the parent, or the world.", "world", default=JOINT
+    )
+
+    def validate(self) -> None:
+        if self.arc_lengths is None:
+            return
+        if len(self.arc_lengths) != len(self.through):
+            expected = f"{counted(len(self.through), 'arc length')}, one a point"
+            raise ModelError("arc_lengths", expected, f"{len(self.arc_lengths)}")
+        if not all(a < b for a, b in zip(self.arc_lengths, self.arc_lengths[1:], strict=False)):
+            raise ModelError("arc_lengths", "arc lengths that increase", f"{list(self.arc_lengths)}"[:60])
+
+
+class FittedShape(NamedTuple):
+    """A shape of a rod that passes through points, or near them."""
+
+    q: Array  # (ndof,)
+    arc_lengths: Array  # (n,) of the unloaded rod where it passes each point [m]
+    missed: Array  # (n,) distance from each point [m]
+    message: str
+
+
+def fit_shape(
+    robot: Robot, link: str, through: ArrayLike, *, arc_lengths: Any = None, frame: str | None = None,
+    q0: Values | None = None, fixed: Sequence[str] = (),
+) -> FittedShape:  # fmt: skip
+    """Shape of a rod that passes through points, or as near as it can, with about the least elastic energy.
+
+    Coordinates of the rod and of its joint change; loops are not closed: `assemble` does that. `initial` of a file
+    takes the same points.
+
+    Parameters
+    ----------
+    robot : Robot
+    link : str
+        Name of a link with a rod of given length.
+    through : (n, 3) array_like
+        Points on the centreline, from base to tip [m, or texts with units].
+    arc_lengths : (n,) array_like, optional
+        Where on the unloaded rod each point is, from the base, increasing [m, or texts with units]. Default: the first
+        one at the base where the joint lets it be there, the last one at the tip, others anywhere.
+    frame : {"joint", "world"}
+        Frame of the points: that of the link's joint on its parent (default), or the world.
+    q0 : (ndof,) array_like or mapping
+        All other coordinates. Default: the file's `initial` block.
+    fixed : sequence of str
+        Coordinates of the link that keep their values, such as ``rope.torsion[0]``.
+
+    Returns
+    -------
+    FittedShape
+        Coordinates, and how far each point is missed [m].
+
+    Raises
+    ------
+    InputError
+        A wrong name or value; points that are farther apart than the rod between them is long, or that it misses by
+        more than a fifth of its length.
+
+    Notes
+    -----
+    Least squares of the distances on the rod's own kinematics, with the elastic energy as a small further term, by the
+    Levenberg-Marquardt method in the metric of that energy. It begins from the strains of a spline through the points,
+    which sags along gravity where the rod is longer.
+    """
+    check_robot(robot)
+    if isinstance(through, np.ndarray):
+        through = through.tolist()
+    given = {"through": through, "arc_lengths": arc_lengths, "frame": frame or JOINT}
+    try:
+        shape = InitialShape(**checked(InitialShape, given))
+    except ModelError as error:
+        raise InputError(error.where.removeprefix("initialshape."), error.expected, error.got, error.hint) from None
+    q = robot.initial_q if q0 is None else robot.coordinates(q0, "q0")
+    if isinstance(fixed, str):
+        raise InputError("fixed", "a list of names", f"'{fixed}'")
+    names = robot.coordinate_names
+    unknown = [name for name in fixed if name not in names]
+    if unknown:
+        raise InputError("fixed", "names of coordinates", f"'{unknown[0]}'")
+    return fitted(robot, link, shape, q, [names.index(name) for name in fixed])
+
+
+def fitted(robot: Robot, link: str, shape: InitialShape, q: Array, fixed: Collection[int]) -> FittedShape:
+    """As `fit_shape`, of arguments that are checked; `fixed` are indices of coordinates."""
+    layout = robot.engine.layout.links.get(link)
+    rods = [name for name, one in robot.engine.layout.links.items() if has_given_length(one)]
+    if layout is None or not has_given_length(layout):
+        raise InputError("through", "the name of a rod of given length", f"'{link}'", f"rods: {', '.join(rods)}"[:80])
+    with one_blas_thread(), np.errstate(all="ignore"):
+        fit = _Fit(robot, link, layout, shape, q, fixed)
+        fit.check_reach()
+        best = fit.best()
+        if not best.missed.max() <= HOPELESS * fit.length:
+            k = int(best.missed.argmax())
+            expected = f"points that '{link}' can pass through, as its strains and its joint are"
+            raise InputError(f"through[{k}]", expected, f"one that it misses by {best.missed[k]:.3g} m")
+        return best
+
+
+def has_given_length(link: LinkLayout) -> bool:
+    """Whether a link is a rod, not a set of tubes, whose length is no coordinate."""
+    return isinstance(link.link.body, Rod) and not link.link.joint.changes_length
+
+
+def misses(robot: Robot, link: str, shape: InitialShape, q: Array) -> Array:
+    """Distance (n,) [m] of the points from a rod at coordinates q."""
+    fit = _Fit(robot, link, robot.engine.layout.links[link], shape, q, ())
+    s = fit.s
+    if not fit.is_given:
+        grid = np.linspace(0.0, 1.0, SAMPLES + 1)
+        curve = robot.poses(q, link, s=grid)[:, :3, 3]
+        s = grid[np.linalg.norm(curve[:, None] - fit.points, axis=2).argmin(axis=0)]
+    return np.asarray(np.linalg.norm(robot.poses(q, link, s=s)[:, :3, 3] - fit.points, axis=1))
+
+
+class _Fit:
+    """The search: unknowns are the free coordinates of the rod and its joint, and the free places s of points."""
+
+    def __init__(
+        self, robot: Robot, name: str, link: LinkLayout, shape: InitialShape, q: Array, fixed: Collection[int]
+    ) -> None:
+        self.robot, self.name, self.link, self.q0 = robot, name, link, q.copy()
+        self.length = float(link.X[-1])
+        own = np.arange(link.column, link.column + link.n)
+        self.free: IntArray = np.array([i for i in own if i not in fixed], dtype=np.int64)
+        at_zero = q.copy()
+        at_zero[link.column : link.column + link.n_joint] = 0.0
+        self.base: Array = robot.pose(at_zero, name, s=0.0)  # of the joint on its parent, in the world
+        points = np.array(shape.through)
+        self.points = points if shape.frame == WORLD else points @ self.base[:3, :3].T + self.base[:3, 3]
+        joint = slice(link.column, link.column + link.n_joint)
+        self.is_free = not set(range(joint.start, joint.stop)) & set(fixed)  # its joint
+        self.moves = link.n_joint > 0 and self.is_free and _translates(link)
+        self.is_given = shape.arc_lengths is not None
+        if self.is_given:
+            self.s = np.array(shape.arc_lengths) / self.length
+            if self.s[-1] > 1.0 + 1e-9:
+                got = f"{shape.arc_lengths[-1]:.6g} m"  # type: ignore[index]
+                raise InputError("arc_lengths", f"places on '{name}', which is {self.length:.6g} m long", got)
+            self.s = np.minimum(self.s, 1.0)
+            self.sliding = np.zeros(0, dtype=np.int64)
+        else:
+            gap = 0.0 if self.moves else float(np.linalg.norm(self.points[0] - self.base[:3, 3]))
+            first = gap > SLACK * self.length  # the rod comes from elsewhere
+            chords = np.linalg.norm(np.diff(self.points, axis=0), axis=1)
+            along = np.concatenate([[gap if first else 0.0], chords]).cumsum()
+            n = len(self.points)
+            self.s = along / along[-1] if along[-1] > 0.0 else np.linspace(0.0 if n > 1 else 1.0, 1.0, n)
+            self.sliding = np.arange(0 if first else 1, n - 1)
+        K = -robot.engine.evaluate(
+            task.INTERNAL_DERIVATIVES, q, robot.engine.zero_rates, robot.engine.zero_rates, robot.inputs(None)
+        ).by_q[np.ix_(self.free, self.free)]
+        in_rod = self.free >= link.column + link.n_joint
+        K = np.asarray(0.5 * (K + K.T) * np.outer(in_rod, in_rod))
+        stiff = np.diag(K)[np.diag(K) > 0.0]
+        # of unit energy where the softest coordinate is one radian; what has no stiffness is kept from drifting
+        K /= stiff.min() if len(stiff) else 1.0
+        metric = (DRIFT + ROUNDING * np.diag(K).max(initial=0.0)) * np.eye(len(K) + len(self.sliding))
+        metric[: len(K), : len(K)] += K
+        self.root: Array = np.asarray(np.linalg.cholesky(metric))
+
+    # -- what no rod can do ----------------------------------------------------------------------------------------
+
+    def check_reach(self) -> None:
+        """Refuse points that are farther apart than the rod between them is long, if it cannot be stretched."""
+        if any(3 in piece.division.strain.rows for piece in self.link.pieces):
+            return
+        inside = [piece.division.reference.values(piece.division.samples[0], piece.division.length)[:, 3:]
+                  for piece in self.link.pieces]  # fmt: skip
+        stretch = max(float(np.linalg.norm(xi, axis=1).max()) for xi in inside)
+        begins = [] if self.moves else [self.base[:3, 3]]
+        points, s = np.vstack([*begins, self.points]), np.concatenate([[0.0] * len(begins), self.s])
+        apart = np.linalg.norm(np.diff(points, axis=0), axis=1)
+        rod = stretch * self.length * (np.diff(s) if self.is_given else np.array([1.0]))
+        over = apart - rod if self.is_given else np.array([apart.sum()]) - rod
+        if over.max(initial=0.0) > SLACK * self.length:
+            k = int(over.argmax())
+            if self.is_given:
+                got = f"{apart[k]:.4g} m apart with {rod[k]:.4g} m of the rod between them"
+                where = f"through[{max(k + 1 - len(begins), 0)}]"
+            else:
+                where, got = "through", f"points with {apart.sum():.4g} m between the first and the last"
+            hint = "look at the units, or let elongation vary"
+            raise InputError(where, f"points within the {self.length:.4g} m of '{self.name}'", got, hint)
+
+    # -- where the search begins -----------------------------------------------------------------------------------
+
+    def best(self) -> FittedShape:
+        """The first search that meets the points; else the one that misses them least."""
+        found: list[FittedShape] = []
+        gravity, R = np.array(self.robot.description.gravity), self.base[:3, :3]
+        starts: list[Array] = []
+        downs = [down / np.linalg.norm(down) for down in (gravity, R[:, 2], R[:, 1], -R[:, 2], -R[:, 1]) if down.any()]
+        for down, is_twisted in ((downs[0], False), (downs[0], True), *((down, False) for down in downs[1:])):
+            start = self.start(down, is_twisted)
+            if any(np.allclose(start, other, atol=1e-6) for other in starts):  # nothing sags
+                continue
+            starts.append(start)
+            found.append(self.search(start))
+            if found[-1].missed.max() <= NEAR * self.length:
+                break
+        return min(found, key=lambda one: float(np.linalg.norm(one.missed)))
+
+    def start(self, down: Array, is_twisted: bool) -> Array:
+        """Coordinates (ndof,) of about the spline through the points that sags along `down`.
+
+        Its sections turn with the tangent alone or, if it is twisted, with the plane in which it is bent as well: of a
+        helix bending and torsion are constants then.
+        """
+        X, p = self.curve(down)
+        q, link = self.q0.copy(), self.link
+        tangents = np.gradient(p, X, axis=0)
+        tangents /= np.maximum(np.linalg.norm(tangents, axis=1, keepdims=True), 1e-300)
+        R = _between(self.base[:3, 0], tangents[0]) @ self.base[:3, :3]
+        if link.n_joint and self.is_free and not link.link.joint.stages[0].commutes:
+            g = np.eye(4)
+            g[:3, :3], g[:3, 3] = R, p[0] if self.moves else self.base[:3, 3]
+            try:
+                own = coordinates_of(link.link.joint.stages[0].columns, inverse(self.base) @ g)
+                q[link.column : link.column + link.n_joint] = own
+            except ModelError:  # it does not allow this one
+                pass
+        middle, step = 0.5 * (X[1:] + X[:-1]), np.diff(X)
+        bending = np.zeros(len(middle), dtype=complex)  # about y and z
+        for k, h in enumerate(step):
+            rotation = np.cross(tangents[k], tangents[k + 1])
+            size = float(np.linalg.norm(rotation))
+            rotation *= np.arctan2(size, float(tangents[k] @ tangents[k + 1])) / max(size, 1e-300)
+            bending[k] = complex(*(R.T @ rotation)[1:]) / h
+            R = exp_so3(rotation) @ R
+        wanted = self.reference(middle)
+        if is_twisted:
+            turns = np.unwrap(np.angle(bending))
+            wanted[:, 0] = np.polyfit(middle, turns, 1, w=np.sqrt(np.abs(bending) + 1e-300))[0]
+        bending *= np.exp(-1j * np.cumsum(wanted[:, 0] * step))
+        wanted[:, 1], wanted[:, 2] = bending.real, bending.imag
+        for piece in link.pieces:
+            inside = (middle > piece.start) & (middle < piece.start + piece.division.length)
+            if not piece.n or not inside.any():
+                continue
+            P = piece.division.basis(middle[inside] - piece.start)[:, :, :3]
+            A = np.swapaxes(P, 0, 1).reshape(piece.n, -1).T
+            ridge = 1e-6 * max(np.abs(A).max(initial=0.0), 1e-300) * np.eye(piece.n)  # there may be few samples
+            b = (wanted - self.reference(middle))[inside, :3].ravel()
+            own = np.linalg.lstsq(np.vstack([A, ridge]), np.append(b, np.zeros(piece.n)), rcond=None)[0]
+            q[piece.column : piece.column + piece.n] = own
+        q_start = self.q0.copy()
+        q_start[self.free] = q[self.free]
+        return q_start
+
+    def curve(self, down: Array) -> tuple[Array, Array]:
+        """Arclengths (n,) on the rod and points (n, 3) of a spline, as long between the given ones as the rod is."""
+        points, s = self.points, self.s
+        if not self.moves and np.linalg.norm(points[0] - self.base[:3, 3]) > 1e-9 * self.length:
+            points, s = np.vstack([self.base[:3, 3], points]), np.concatenate([[0.0], s])
+            if s[1] <= 1e-9:  # the first one is meant to be the base
+                points, s = np.delete(points, 1, axis=0), np.delete(s, 1)
+        elif s[0] > 1e-9:
+            points, s = np.vstack([points[0] - (points[-1] - points[0]) * s[0], points]), np.concatenate([[0.0], s])
+        if len(points) < 2:
+            ahead = points[-1] + self.length * self.base[:3, 0]
+            points, s = np.vstack([points, ahead]), np.append(s[:1] * 0.0, 1.0)
+        chords = np.maximum(np.linalg.norm(np.diff(points, axis=0), axis=1), 1e-6 * self.length)
+        knots = np.concatenate([[0.0], chords.cumsum()])
+        spline = CubicSpline(knots, points)
+        X, p = [np.zeros(1)], [points[:1]]
+        per_span = max(SAMPLES // len(chords), 8)
+        for k in range(len(chords)):
+            part = np.linspace(0.0, 1.0, per_span + 1)[1:]
+            sigma = knots[k] + part * (knots[k + 1] - knots[k])
+            span = _sagged(spline(sigma), points[k], part, down, (s[k + 1] - s[k]) * self.length)
+            step = np.linalg.norm(np.diff(np.vstack([p[-1][-1:], span]), axis=0), axis=1)
+            share = step.cumsum() / max(step.sum(), 1e-300)
+            X.append((s[k] + share * (s[k + 1] - s[k])) * self.length)
+            p.append(span)
+        flat_X, flat_p = np.concatenate(X), np.concatenate(p)
+        keep = np.concatenate([[True], np.diff(flat_X) > 1e-12 * self.length])
+        flat_X, flat_p = flat_X[keep], flat_p[keep]
+        if flat_X[-1] < (1.0 - 1e-9) * self.length:  # straight on to the tip
+            end = flat_p[-1] - flat_p[-2]
+            rest = np.linspace(flat_X[-1], self.length, 20)[1:]
+            ahead = flat_p[-1] + np.outer(rest - flat_X[-1], end / np.linalg.norm(end))
+            flat_X, flat_p = np.append(flat_X, rest), np.vstack([flat_p, ahead])
+        return flat_X, flat_p
+
+    # -- least squares ---------------------------------------------------------------------------------------------
+
+    def reference(self, X: Array) -> Array:
+        """Strain (n, 6) of the unloaded rod."""
+        out = np.zeros((len(X), 6))
+        for piece in self.link.pieces:
+            inside = (piece.start <= X) & (piece.start + piece.division.length >= X)
+            out[inside] = piece.division.reference.values(X[inside] - piece.start, piece.division.length)
+        return out
+
+    def slopes(self, q: Array, s: Array) -> Array:
+        """Linear strains (n, 3) at places s: how the centreline goes on, in the frame of the section."""
+        X = s * self.length
+        xi = self.reference(X)
+        for piece in self.link.pieces:
+            inside = (piece.start <= X) & (piece.start + piece.division.length >= X)
+            own = q[piece.column : piece.column + piece.n]
+            xi[inside] += np.einsum("ijk,j->ik", piece.division.basis(X[inside] - piece.start), own)
+        return xi[:, 3:]
+
+    def parts(self, x: Array) -> tuple[Array, Array]:
+        """Coordinates (ndof,), and places (n,) of all points, of unknowns."""
+        q, s, n = self.q0.copy(), self.s.copy(), len(self.free)
+        q[self.free] = x[:n]
+        s[self.sliding] = np.clip(x[n:], 0.0, 1.0)
+        return q, s
+
+    def errors(self, x: Array) -> tuple[Array, Array]:
+        """Errors (3 n,), in lengths of the rod, and their derivative by the unknowns."""
+        (q, s), n = self.parts(x), len(self.free)
+        places = self.robot.engine.places(tuple((self.name, one) for one in s.tolist()))
+        g, J = self.robot.engine.poses_at(places, q, jacobian=True)
+        R, m = g[:, :3, :3], len(s)
+        D = np.zeros((m, 3, len(x)))
+        D[:, :, :n] = R @ J[:, 3:, self.free] / self.length
+        along = np.einsum("ijk,ik->ij", R, self.slopes(q, s))
+        D[self.sliding, :, n + np.arange(len(self.sliding))] = along[self.sliding]
+        return ((g[:, :3, 3] - self.points) / self.length).ravel(), D.reshape(3 * m, len(x))
+
+    def search(self, q: Array) -> FittedShape:
+        """From coordinates to the nearest shape."""
+        x = np.concatenate([q[self.free], self.s[self.sliding]])
+        at_rest = np.where(np.arange(len(x)) < len(self.free), 0.0, x)
+        in_joint = self.free < self.link.column + self.link.n_joint
+        at_rest[: len(self.free)][in_joint] = x[: len(self.free)][in_joint]
+        for weight in WEIGHTS:
+            x = self.descend(x, at_rest, weight)
+        x = self.descend(x, x, 0.0)  # onto the points, if they can be met
+        q, s = self.parts(x)
+        joint = self.link.link.joint
+        if self.link.n_joint and self.is_free and not (joint.counts_turns or joint.stages[0].commutes):
+            own = slice(self.link.column, self.link.column + self.link.n_joint)
+            q[own] = unwound(joint.stages[0].columns, q[own], 0.0 * q[own])[0]
+        missed = np.linalg.norm(self.errors(x)[0].reshape(-1, 3), axis=1) * self.length
+        message = f"'{self.name}' misses the points by {missed.max():.3g} m at most"
+        return FittedShape(q, s * self.length, missed, message)
+
+    def descend(self, x: Array, at_rest: Array, weight: float) -> Array:
+        """Least squares of the errors and, by a weight, of the energy, by Levenberg and Marquardt in its metric.
+
+        The steps (J^T J + c E) dx = -J^T e - w E (x - x0), E the metric, c = w + damping, are solved in the space of
+        the errors, which are few: (J E^-1 J^T + c I) is factored.
+        """
+
+        def cost(e: Array, x: Array) -> float:
+            return float(e @ e + weight * np.sum((self.root.T @ (x - at_rest)) ** 2))
+
+        e, J = self.errors(x)
+        damping, value, slow = 1e-6, cost(e, x), 0
+        for _ in range(MAX_STEPS):
+            if value <= EXACT:
+                break
+            A = solve_triangular(self.root, J.T, lower=True).T
+            gradient = A.T @ e + weight * (self.root.T @ (x - at_rest))
+            before = value
+            while damping < 1e6:
+                c = weight + damping
+                y = (gradient - A.T @ np.linalg.solve(A @ A.T + c * np.eye(len(A)), A @ gradient)) / c
+                trial = x - solve_triangular(self.root, y, trans="T", lower=True)
+                new = self.errors(trial)
+                if (better := cost(new[0], trial)) < value:
+                    x, (e, J), value, damping = trial, new, better, max(0.1 * damping, 1e-14)
+                    break
+                damping *= 10.0
+            else:
+                break
+            slow = slow + 1 if before - value <= ENOUGH * before else 0
+            if slow == PATIENCE:
+                break
+        return x
+
+
+def _translates(link: LinkLayout) -> bool:
+    """Whether a joint can take the base of its rod anywhere."""
+    P = link.link.joint.stages[0].columns
+    return bool(np.linalg.matrix_rank(P[:, 3:]) == 3)
+
+
+def _between(a: Array, b: Array) -> Array:
+    """The least rotation (3, 3) that takes one unit vector to another."""
+    axis = np.cross(a, b)
+    size = float(np.linalg.norm(axis))
+    if size < 1e-12:
+        if a @ b > 0.0:
+            return np.eye(3)
+        axis = np.cross(a, np.eye(3)[np.argmin(np.abs(a))])
+        size = float(np.linalg.norm(axis))
+        return np.asarray(exp_so3(np.pi * axis / size))
+    return np.asarray(exp_so3(np.arctan2(size, float(a @ b)) * axis / size))
+
+
+def _sagged(p: Array, begin: Array, part: Array, down: Array, length: float) -> Array:
+    """A span of a curve (n, 3), where the rod is longer with the arc of a circle along `down` instead of its chord."""
+    chord = p[-1] - begin
+    size = float(np.linalg.norm(chord))
+    arc = float(np.linalg.norm(np.diff(np.vstack([begin, p]), axis=0), axis=1).sum())
+    if arc > (1.0 - SLACK) * length:  # differences of the spline and the rod: the search finds them
+        return p
+    along = chord / size if size > 1e-9 * length else _across(down, np.zeros(3))
+    across = _across(along, down)
+    # half of the angle of the arc
+    half = brentq(lambda x: np.sinc(x / np.pi) - size / length, 1e-9, 3.5)
+    angle, radius = half * (2.0 * part - 1.0), 0.5 * length / half
+    beside = radius * np.sin(angle) - size * (part - 0.5)
+    return np.asarray(p + np.outer(beside, along) + np.outer(radius * (np.cos(angle) - np.cos(half)), across))
+
+
+def _across(a: Array, b: Array) -> Array:
+    """Unit vector at right angles to the unit vector a, towards b if that is not along it."""
+    c = b - (a @ b) * a
+    if np.linalg.norm(c) <= 1e-6 * max(float(np.linalg.norm(b)), 1e-300):
+        c = np.cross(a, np.eye(3)[np.argmin(np.abs(a))])
+    return np.asarray(c / np.linalg.norm(c))
