@@ -40,10 +40,11 @@ CHOICES: dict[str, dict[str, Any]] = {
         "slip_speed": 0.02, "options": {**LOOSE, "atol": 1e-3},
     },
 }  # fmt: skip
-STEPS_OF_FIT, POINTS_OF_FIT, RANK_OF_FIT = 10, 201, 1e-5
+# strains of a centreline from so many points, then Gauss-Newton on so many places
+POINTS_OF_FIT, PLACES_OF_FIT, STEPS_OF_FIT, RANK_OF_FIT = 201, 61, 10, 1e-5
 BENT = 1e-2  # rad by which a rod turns along its length; less is none
 CLOSE = 1e-6  # distance of a rod from where it begins, in its lengths, that is near enough
-SETTLING = 1.5  # s
+SETTLING = 1.0  # s
 STOP = 0.05  # s in which a driven end comes to rest, before and after the scenario's time
 
 
@@ -292,8 +293,8 @@ def initial_coordinates(robot: Robot, scenario: Any) -> Array:
     for k, rod in enumerate(scenario.rods):
         link = robot.engine.layout.link(f"rod{k}")
         q[link.column + link.n_joint : link.column + link.n] = strains_of(rod, link)
-        s = np.linspace(0.0, 1.0, POINTS_OF_FIT)
-        target = rod.nodes(POINTS_OF_FIT - 1)
+        s = np.linspace(0.0, 1.0, PLACES_OF_FIT)
+        target = rod.nodes(PLACES_OF_FIT - 1)
         if is_backwards(rod):
             target = target[::-1]
         own = np.arange(link.column, link.column + link.n)
