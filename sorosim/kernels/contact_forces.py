@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from math import sqrt
 
-from sorosim.compiled import kernel_in_place
+from sorosim.compiled import kernel_in_place, kernel_inline
 from sorosim.kernels import surfaces as sf
 from sorosim.kernels.contact_tangents import add_tangents
 from sorosim.kernels.kinematics import compose_into
@@ -105,6 +105,21 @@ def set_piece(k, nodes, sign, x, ends, tangents, on_curve, ws, contact, entry):
 
 
 @kernel_in_place
+def move_chord(begin, tangents, out):
+    """Where a piece of a rod begins, moved until its chord meets the middle of its curve: one place on it is nearest.
+
+    A curve around a solid or a ball may be as near to it in many places.
+    """
+    store_row(sum3(1.0, head(begin), TO_CURVE, vector(tangents, 0), -TO_CURVE, vector(tangents, 1)), out)
+
+
+@kernel_inline
+def is_piece(row):
+    """Whether a core is a piece of a rod, between two of its nodes."""
+    return row[sf.FORM] == sf.SEGMENT and row[sf.ONE_BODY] == 0
+
+
+@kernel_in_place
 def nearest_on_solid(surfaces, core, k, ws, contact):
     """Nearest points of a core and of solid k; fills x = X_A = X_B, the normal, its change H and the numbers."""
     vectors, wide, number, flag = contact.vectors, contact.wide, contact.number, contact.flag
@@ -118,9 +133,7 @@ def nearest_on_solid(surfaces, core, k, ws, contact):
         square, begin = surfaces.value[row[sf.CORE_AT] + sf.SQUARE], vectors[sf.E]
         copy(a, begin)
         if row[sf.ONE_BODY] == 0:
-            # the chord, moved to the middle of the curve: just one place on it is nearest
-            tangents = vectors[sf.TANGENTS_A :]
-            store_row(sum3(1.0, head(a), TO_CURVE, vector(tangents, 0), -TO_CURVE, vector(tangents, 1)), begin)
+            move_chord(a, vectors[sf.TANGENTS_A :], begin)
         la, gap, haa = nearest_of_segment(solid, begin, t_a, sqrt(square), number[sf.SLOPE_A], x, n, H, wide)
         flag[sf.IN_A] = 0.0 < la < 1.0
         number[sf.LA], number[sf.HAA] = la, haa
@@ -161,13 +174,21 @@ def nearest_on_core(surfaces, core, other, ws, contact):
         slope_b, mid_b = other_value[sf.RADIUS_1] - r_b, TO_MIDDLE * other_value[sf.DRAWN]
     else:
         into_world(ws.pose[other_row[sf.NODE_0]], other_value[sf.END_0 : sf.END_0 + 3], b)
+    # of straight pieces where they begin instead
     bends_a, bends_b = vectors[sf.BENDS_A :], vectors[sf.BENDS_B :]
     for end in range(2):
         store_row(sum2(1.0, vector(vectors, sf.TANGENTS_A + end), -1.0, head(t_a)), bends_a[end])
         store_row(sum2(1.0, vector(vectors, sf.TANGENTS_B + end), -1.0, head(t_b)), bends_b[end])
-    curved_a, curved_b = free_a and row[sf.ONE_BODY] == 0, free_b and other_row[sf.ONE_BODY] == 0
-    axis_a = Axis(a, t_a, bends_a, mid_a, number[sf.SLOPE_A], free_a, curved_a)
-    axis_b = Axis(b, t_b, bends_b, mid_b, slope_b, free_b, curved_b)
+    curved = is_piece(row) and is_piece(other_row)
+    begin_a, begin_b = a, b
+    if is_piece(row) and not curved:
+        begin_a = bends_a[0]
+        move_chord(a, vectors[sf.TANGENTS_A :], begin_a)
+    if is_piece(other_row) and not curved:
+        begin_b = bends_b[0]
+        move_chord(b, vectors[sf.TANGENTS_B :], begin_b)
+    axis_a = Axis(begin_a, t_a, bends_a, mid_a, number[sf.SLOPE_A], free_a, curved)
+    axis_b = Axis(begin_b, t_b, bends_b, mid_b, slope_b, free_b, curved)
     reach = contact.reach[0] + number[sf.R_A] + r_b
     la, mb, in_a, in_b = nearest_of_axes(axis_a, axis_b, reach, e, out)
     x_a, along_a, _ = place_on(axis_a, la)
@@ -226,18 +247,18 @@ def set_entries(surfaces, core, other, ws, contact, entry):
     """Points and weights of the nodes of the contact."""
     vectors, flag, number = contact.vectors, contact.flag, contact.number
     row = surfaces.core[core]
-    flag[sf.TWO_A], flag[sf.TWO_B] = row[sf.FORM] == sf.SEGMENT and row[sf.ONE_BODY] == 0, 0
+    flag[sf.TWO_A], flag[sf.TWO_B] = is_piece(row), other >= 0 and is_piece(surfaces.core[other])
+    on_curve = flag[sf.TWO_A] and flag[sf.TWO_B]
     if flag[sf.TWO_A]:
         ends, tangents = vectors[sf.A_0 :], vectors[sf.TANGENTS_A :]
-        set_piece(0, row[sf.NODE_0 :], 1.0, number[sf.LA], ends, tangents, other >= 0, ws, contact, entry)
+        set_piece(0, row[sf.NODE_0 :], 1.0, number[sf.LA], ends, tangents, on_curve, ws, contact, entry)
     else:
         x, t = vector(vectors, sf.X_A), vector(vectors, sf.T_A)
         set_entry(0, row[sf.NODE_0], 1.0, x, 0.0, t, ws, contact, entry)
     first = 2 if flag[sf.TWO_A] else 1
-    if other >= 0 and surfaces.core[other, sf.FORM] == sf.SEGMENT and surfaces.core[other, sf.ONE_BODY] == 0:
-        flag[sf.TWO_B] = 1
+    if flag[sf.TWO_B]:
         ends, tangents, nodes = vectors[sf.B_0 :], vectors[sf.TANGENTS_B :], surfaces.core[other, sf.NODE_0 :]
-        set_piece(first, nodes, -1.0, number[sf.MB], ends, tangents, True, ws, contact, entry)
+        set_piece(first, nodes, -1.0, number[sf.MB], ends, tangents, on_curve, ws, contact, entry)
     else:
         node = surfaces.solid[-1 - other, sf.SOLID_NODE] if other < 0 else surfaces.core[other, sf.NODE_0]
         x, t = scaled(-1.0, vector(vectors, sf.X_B)), scaled(-1.0, vector(vectors, sf.T_B))

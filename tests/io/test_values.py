@@ -50,7 +50,13 @@ def some_scalars(robot):
     return dict(list(chosen.values())[:12])
 
 
-@pytest.mark.parametrize("name", bundled_robots())
+# hundreds of links are read some twenty times
+LARGE = {"gripper_100"}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in LARGE)) for name in bundled_robots()]
+)
 def test_values_are_those_of_the_file_to_the_last_bit(name):
     robot = sorosim.load(name)
     for path, value in some_scalars(robot).items():
