@@ -182,11 +182,8 @@ def _touching_mass(robot: Robot, name: str, free: IntArray) -> float:
 
     That of a link is all that hangs together with it, behind the driven coordinates; what is held presses nothing.
     """
-    contact = robot.description.loads[name]
     masses = robot.engine.layout.hanging_masses(set(map(int, free)))
-    sides = [contact.between, contact.others or contact.between]
-    heaviest = [max((masses.get(surface.link, np.inf) for surface in side), default=np.inf) for side in sides]
-    return min(heaviest) if np.isfinite(min(heaviest)) else 0.0
+    return float(robot.description.loads[name].lighter_mass(masses))
 
 
 def _largest(J: Array, U: Array) -> float:

@@ -294,12 +294,20 @@ class Contact(DeclaredLoad, kind="contact", title="Contacts"):
         group.check()
         return BoundContact(group)
 
+    def lighter_mass(self, masses: Mapping[str, float]) -> float:
+        """Mass [kg] that this may have to carry, by those of links that move; zero where nothing does.
+
+        It is that of the lighter side; among all surfaces, of the heaviest that moves, since what is held may carry it.
+        """
+        held = 0.0 if self.others is None else np.inf
+        sides = [[masses.get(one.link, held) for one in side] for side in (self.between, self.others or self.between)]
+        mass = min(max(side, default=held) for side in sides)
+        return mass if mass < np.inf else 0.0
+
     def _carrying(self, layout: Layout, skins: Sequence[Skin]) -> float:
         """The stiffness with which the lighter side is carried."""
-        masses = layout.hanging_masses(range(len(layout.coordinate_names)))
-        sides = [[masses.get(one.link, np.inf) for one in side] for side in (self.between, self.others or self.between)]
-        mass = min(max(side) for side in sides)
-        if not 0.0 < mass < np.inf:
+        mass = self.lighter_mass(layout.hanging_masses(range(len(layout.coordinate_names))))
+        if not mass > 0.0:
             got = "nothing that touches and moves has a mass"
             raise ModelError("stiffness", "a number such as 1e5 N/m^1.5", f"auto, where {got}")
         gravity = float(np.linalg.norm(np.real(layout.gravity))) or EARTH

@@ -137,6 +137,12 @@ class Sensor(Declared):
         return {name: one for name, one in cls.declaration().items() if name not in SHARED}
 
     @classmethod
+    def example(cls) -> str:
+        """What a file says of one: the name of its target, or the keys that are required."""
+        own = list(cls.own_keys().values())
+        return own[0].example if len(own) == 1 else super().example()
+
+    @classmethod
     def read_own(cls, given: Mapping[str, Any], at: At) -> dict[str, Any]:
         """Fields from what stands under the key of the kind; INVALID among them where a mistake was noted."""
         own = cls.own_keys()

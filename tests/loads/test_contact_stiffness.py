@@ -5,7 +5,7 @@ import pytest
 import yaml
 
 import sorosim
-from sorosim.equations.contact_check import contacts_of
+from sorosim.equations.contact_check import contacts_of, estimate
 from sorosim.errors import SorosimError
 from sorosim.io import dump, load_text
 from sorosim.kernels.surfaces import LAW_K
@@ -52,6 +52,12 @@ def test_it_is_that_of_the_lighter_side_with_all_that_hangs_on_it():
     on_itself = robot({"rope": rope}, {"among": "rope"})
     assert stiffness(on_itself) == carrying(9.81 * 1000 * np.pi * 0.005**2, 0.01, 1.5)
     assert stiffness(on_itself) == 1e6
+
+
+def test_what_is_held_may_be_among_what_touches():
+    among = robot({"a": BALL, "b": {**BALL, "at": {"position": [0, 0, 0.1]}}}, {"among": ["a", "b", FLOOR]})
+    assert stiffness(among) == stiffness(robot({"a": BALL}, {"between": "a", "and": FLOOR}))
+    assert estimate(among, "touch", np.arange(2)).least > 0.0
 
 
 def test_without_gravity_it_is_that_of_the_earth():
