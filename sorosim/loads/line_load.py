@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sorosim.complex_step import derivative
-from sorosim.declare import Choice, SignalVector, key
+from sorosim.declare import Choice, SignalVector, Writer, key
 from sorosim.errors import ModelError, nearest
 from sorosim.kernels.load_laws import DEAD, FOLLOWER
 from sorosim.loads.base import DeclaredLoad
 from sorosim.loads.compiled import BoundLaw, CompiledLaw, LawRow, split_entries
-from sorosim.loads.wrench import NONE, check_effect
+from sorosim.loads.wrench import NONE, check_effect, with_effect
 from sorosim.model.compile import Layout
 from sorosim.model.span import RodName, check_span, end_key, start_key
 from sorosim.signals import ExpressionSignal, Signal
@@ -84,6 +84,9 @@ class LineLoad(RodLoad, kind="line", title="Loads along rods"):
     @classmethod
     def check_keys(cls, data: Mapping[str, Any]) -> None:
         check_effect(data, "rod", "force: [0, 0, -2 N/m]")
+
+    def data(self, writer: Writer) -> Any:
+        return with_effect(super().data(writer))
 
     @property
     def wrench(self) -> tuple[Any, ...]:

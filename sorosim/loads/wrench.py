@@ -31,6 +31,11 @@ def check_effect(data: Mapping[str, Any], where: str, example: str) -> None:
         raise ModelError("", "a moment or a force", "neither", f"for instance {example}")
 
 
+def with_effect(data: dict[str, Any]) -> dict[str, Any]:
+    """Data of a load that is written, with a force of zero where nothing else acts."""
+    return data if {"moment", "force"} & set(data) else data | {"force": list(NONE)}
+
+
 @dataclass(frozen=True)
 class PointLoad(DeclaredLoad):
     """What acts on one point of a link. In Python an Anchor may stand in the place of the link."""
@@ -99,6 +104,9 @@ class Wrench(PointLoad, kind="wrench", title="Point wrenches"):
         if data.get("frame", "world") in ("world", "body") and "through" in data:
             raise ModelError("through", "frame: line beside it", "another frame")
         check_effect(data, "link", "force: [0, 0, 5 N]")
+
+    def data(self, writer: Writer) -> Any:
+        return with_effect(super().data(writer))
 
     def validate(self) -> None:
         super().validate()

@@ -25,6 +25,12 @@ from sorosim.signals.expressions import parse
 
 BASE = (Path(__file__).parent / "robot.yaml").read_text("utf-8")
 
+BARE_ROD = """
+sorosim: 1
+materials: {m: {young: 1 MPa, poisson: 0.5, density: 1000}}
+links: {rod: {rod: {length: 20 cm, section: {circle: {radius: 1 cm}}, material: m, strain: {bending: 1}}}}
+"""
+
 
 def same(a, b):
     assert a.coordinate_names == b.coordinate_names
@@ -70,6 +76,12 @@ def test_all_kinds_of_loads_and_actuators_come_back():
 
 def test_the_text_is_readable():
     assert dump(load_text(BASE, "robot.yaml")) == (Path(__file__).parent / "dumped.yaml").read_text("utf-8")
+
+
+def test_loads_of_zero_come_back():
+    zero = "loads: {tip: {wrench: {link: rod, force: [0, 0, 0]}}, all: {line: {rod: rod, moment: [0, 0, 0]}}}"
+    robot = load_text(BARE_ROD + zero, "rod.yaml")
+    assert list(again(robot).description.loads) == ["tip", "all"]
 
 
 @pytest.mark.parametrize("seed", range(20))
