@@ -189,7 +189,8 @@ class _Fit:
         self.points = points if shape.frame == WORLD else points @ self.base[:3, :3].T + self.base[:3, 3]
         joint = slice(link.column, link.column + link.n_joint)
         self.is_free = not set(range(joint.start, joint.stop)) & set(fixed)  # its joint
-        self.moves = link.n_joint > 0 and self.is_free and _translates(link)
+        # as near to the first point as its translations take the base
+        self.begin = self.base[:3, 3] + self._translation() @ (self.points[0] - self.base[:3, 3])
         self.is_given = shape.arc_lengths is not None
         if self.is_given:
             self.s = np.array(shape.arc_lengths) / self.length
@@ -199,7 +200,7 @@ class _Fit:
             self.s = np.minimum(self.s, 1.0)
             self.sliding = np.zeros(0, dtype=np.int64)
         else:
-            gap = 0.0 if self.moves else float(np.linalg.norm(self.points[0] - self.base[:3, 3]))
+            gap = float(np.linalg.norm(self.points[0] - self.begin))
             first = gap > SLACK * self.length  # the rod comes from elsewhere
             chords = np.linalg.norm(np.diff(self.points, axis=0), axis=1)
             along = np.concatenate([[gap if first else 0.0], chords]).cumsum()
@@ -218,6 +219,13 @@ class _Fit:
         metric[: len(K), : len(K)] += K
         self.root: Array = np.asarray(np.linalg.cholesky(metric))
 
+    def _translation(self) -> Array:
+        """Projection (3, 3) on the directions in which the joint takes the base of the rod."""
+        if not (self.link.n_joint and self.is_free):
+            return np.zeros((3, 3))
+        moves = self.base[:3, :3] @ np.hstack([stage.columns[:, 3:].T for stage in self.link.link.joint.stages])
+        return np.asarray(moves @ np.linalg.pinv(moves))
+
     # -- what no rod can do ----------------------------------------------------------------------------------------
 
     def check_reach(self) -> None:
@@ -227,8 +235,7 @@ class _Fit:
         inside = [piece.division.reference.values(piece.division.samples[0], piece.division.length)[:, 3:]
                   for piece in self.link.pieces]  # fmt: skip
         stretch = max(float(np.linalg.norm(xi, axis=1).max()) for xi in inside)
-        begins = [] if self.moves else [self.base[:3, 3]]
-        points, s = np.vstack([*begins, self.points]), np.concatenate([[0.0] * len(begins), self.s])
+        points, s = np.vstack([self.begin, self.points]), np.append(0.0, self.s)
         apart = np.linalg.norm(np.diff(points, axis=0), axis=1)
         rod = stretch * self.length * (np.diff(s) if self.is_given else np.array([1.0]))
         over = apart - rod if self.is_given else np.array([apart.sum()]) - rod
@@ -236,7 +243,7 @@ class _Fit:
             k = int(over.argmax())
             if self.is_given:
                 got = f"{apart[k]:.4g} m apart with {rod[k]:.4g} m of the rod between them"
-                where = f"through[{max(k + 1 - len(begins), 0)}]"
+                where = f"through[{k}]"
             else:
                 where, got = "through", f"points with {apart.sum():.4g} m between the first and the last"
             hint = "look at the units, or let elongation vary"
@@ -273,7 +280,7 @@ class _Fit:
         R = _between(self.base[:3, 0], tangents[0]) @ self.base[:3, :3]
         if link.n_joint and self.is_free and not link.link.joint.stages[0].commutes:
             g = np.eye(4)
-            g[:3, :3], g[:3, 3] = R, p[0] if self.moves else self.base[:3, 3]
+            g[:3, :3], g[:3, 3] = R, self.begin
             try:
                 own = coordinates_of(link.link.joint.stages[0].columns, inverse(self.base) @ g)
                 q[link.column : link.column + link.n_joint] = own
@@ -310,8 +317,8 @@ class _Fit:
     def curve(self, down: Array) -> tuple[Array, Array]:
         """Arclengths (n,) on the rod and points (n, 3) of a spline, as long between the given ones as the rod is."""
         points, s = self.points, self.s
-        if not self.moves and np.linalg.norm(points[0] - self.base[:3, 3]) > 1e-9 * self.length:
-            points, s = np.vstack([self.base[:3, 3], points]), np.concatenate([[0.0], s])
+        if np.linalg.norm(points[0] - self.begin) > 1e-9 * self.length:
+            points, s = np.vstack([self.begin, points]), np.concatenate([[0.0], s])
             if s[1] <= 1e-9:  # the first one is meant to be the base
                 points, s = np.delete(points, 1, axis=0), np.delete(s, 1)
         elif s[0] > 1e-9:
@@ -432,12 +439,6 @@ class _Fit:
             if slow == PATIENCE:
                 break
         return x
-
-
-def _translates(link: LinkLayout) -> bool:
-    """Whether a joint can take the base of its rod anywhere."""
-    P = link.link.joint.stages[0].columns
-    return bool(np.linalg.matrix_rank(P[:, 3:]) == 3)
 
 
 def _between(a: Array, b: Array) -> Array:

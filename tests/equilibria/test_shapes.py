@@ -178,6 +178,20 @@ initial:
 """
 
 
+@pytest.mark.parametrize("arc_lengths", [None, [0.0, 0.3]])
+def test_a_joint_that_translates_along_one_axis_takes_the_base_there(arc_lengths):
+    rod = {"length": 0.3, "section": {"circle": {"radius": 0.01}}, "material": "m", "strain": {"bending": 3}}
+    robot = sorosim.load({
+        "sorosim": 1, "name": "slider", "materials": {"m": {"young": 1e6, "poisson": 0.5, "density": 1000}},
+        "links": {"a": {"joint": {"prismatic": {"axis": [0, 0, 1]}}, "rod": rod}},
+    })  # fmt: skip
+    found = sorosim.fit_shape(robot, "a", [[0, 0, 1.0], [0.2, 0, 1.1]], arc_lengths=arc_lengths)
+    assert found.missed.max() < 1e-9
+    assert found.q[0] == pytest.approx(1.0, abs=1e-9)
+    with pytest.raises(InputError, match=r"through"):
+        sorosim.fit_shape(robot, "a", [[1.0, 0, 1.0], [1.2, 0, 1.1]], arc_lengths=arc_lengths)
+
+
 def test_a_file_says_a_shape_and_its_loops_are_closed():
     robot = load_text(HUNG, "hung.yaml")
     assert robot.loop_gaps(robot.initial_q)["end"][0] < 1e-10
