@@ -154,6 +154,7 @@ def simulate(
 
     arguments = locals()
     check_robot(robot)
+    robot.engine.check_motion()
     check_writable(out)
     block = robot.description.simulate
     options = checked(SimulateArguments, arguments, block)
