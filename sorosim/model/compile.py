@@ -124,7 +124,10 @@ class LinkLayout:
                 expected = f"a boundary of the divisions of rod '{self.link.name}' ({shown})"
                 raise ModelError(f"{where}.{name}", expected, f"{value:g}", "cut the rod into divisions there")
         middles = ((piece, ((piece.start + 0.5 * piece.division.length) / length).real) for piece in self.pieces)
-        return [piece for piece, middle in middles if start < middle < end]
+        found = [piece for piece, middle in middles if start < middle < end]
+        if not found:  # both at one boundary, to rounding
+            raise ModelError(f"{where}.to", f"a place beyond the start, {start:g}", f"{end:g}")
+        return found
 
     def node_at(self, s: float) -> int:
         """Node at s; it must be one."""

@@ -449,3 +449,9 @@ def test_a_chamber_in_rods_that_are_apart_is_one_in_each_at_the_same_pressure(rn
     for kind in (Tendon(tuple(runs.values())), Mckibben(tuple(runs.values()), radius=0.004, braid=0.4)):
         with pytest.raises(ModelError, match="over fixed joints only"):
             Robot(Description("apart", links, actuators={"pull": kind}))
+
+
+def test_a_tendon_along_nothing_is_refused():
+    tendon = Tendon((RouteSegment("arm", y=0.005, z=0.0, start=0.0, end=1e-12),), friction=0.1)
+    with pytest.raises(ModelError, match=r"tendon\.to: expected a place beyond the start, 0, got 1e-12"):
+        planar_rod(tendon)
