@@ -51,7 +51,7 @@ def mass_matrix_by_size(folder: Path) -> None:
 
 
 def implicit_steps_by_size(folder: Path) -> None:
-    """Corrections of implicit steps, and statics, by size: along the tree or sparse, and dense; some ten minutes."""
+    """Corrections of implicit steps, and statics, by size: along the tree or sparse, and dense; half an hour."""
     print("task, robot, way, coordinates, ms, of steps with new factors and with those from before; MB")
     with one_blas_thread():
         measured = implicit_steps.measure(COORDINATES, lambda row: print(row, flush=True))

@@ -142,8 +142,8 @@ def fit_shape(
 def fitted(robot: Robot, link: str, shape: InitialShape, q: Array, fixed: Collection[int]) -> FittedShape:
     """As `fit_shape`, of arguments that are checked; `fixed` are indices of coordinates."""
     layout = robot.engine.layout.links.get(link)
-    rods = [name for name, one in robot.engine.layout.links.items() if has_given_length(one)]
-    if layout is None or not has_given_length(layout):
+    rods = [name for name, one in robot.engine.layout.links.items() if has_fixed_length(one)]
+    if layout is None or not has_fixed_length(layout):
         raise InputError("through", "the name of a rod of given length", f"'{link}'", f"rods: {', '.join(rods)}"[:80])
     with one_blas_thread(), np.errstate(all="ignore"):
         fit = _Fit(robot, link, layout, shape, q, fixed)
@@ -156,7 +156,7 @@ def fitted(robot: Robot, link: str, shape: InitialShape, q: Array, fixed: Collec
         return best
 
 
-def has_given_length(link: LinkLayout) -> bool:
+def has_fixed_length(link: LinkLayout) -> bool:
     """Whether a link is a rod, not a set of tubes, whose length is no coordinate."""
     return isinstance(link.link.body, Rod) and not link.link.joint.changes_length
 

@@ -13,7 +13,7 @@ from sorosim.arrays import Array
 from sorosim.declare import INVALID, At, SignalOf
 from sorosim.engine.inputs import Partition, check_smooth, driven_motion
 from sorosim.equilibria.assembly import close
-from sorosim.equilibria.shapes import InitialShape, fitted, has_given_length
+from sorosim.equilibria.shapes import InitialShape, fitted, has_fixed_length
 from sorosim.errors import ConvergenceError, ModelError
 from sorosim.io.robot_file import InitialCoordinate, InitialPose
 from sorosim.model.chart import coordinates_of, rates_of
@@ -52,7 +52,7 @@ class CoordinateReader:
             if isinstance(block, InitialPose):
                 self.pose(path, name, block)
             elif isinstance(block, InitialShape):
-                rods = [key for key, link in self.layout.links.items() if has_given_length(link)]
+                rods = [key for key, link in self.layout.links.items() if has_fixed_length(link)]
                 if At(self.scope, path).known("the name of a rod of given length", name, rods, at_key=True):
                     self.shapes[name] = block
             else:

@@ -1,8 +1,8 @@
 """One contact: nearest points and force (docs/theory.md, 12).
 
 It acts on up to four entries, nodes with a point and a weight: those of the core first, with positive weights, then
-those of the other core or of the solid. On a piece of a rod weights are those of Hermite's cubic, and the points are
-ahead of the nodes along the rod, or behind.
+those of the other core or of the solid. Where two pieces of rods meet, weights are those of Hermite's cubic, and the
+points are ahead of the nodes along the rod, or behind; where a piece meets a body, those of its moved chord.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ def nearest_on_core(surfaces, core, other, ws, contact):
         slope_b, mid_b = other_value[sf.RADIUS_1] - r_b, TO_MIDDLE * other_value[sf.DRAWN]
     else:
         into_world(ws.pose[other_row[sf.NODE_0]], other_value[sf.END_0 : sf.END_0 + 3], b)
-    # of straight pieces where they begin instead
+    # tangents less the chord; of a piece that is straight the first row is where its moved chord begins
     bends_a, bends_b = vectors[sf.BENDS_A :], vectors[sf.BENDS_B :]
     for end in range(2):
         store_row(sum2(1.0, vector(vectors, sf.TANGENTS_A + end), -1.0, head(t_a)), bends_a[end])
