@@ -28,6 +28,7 @@ from sorosim.kernels.saddle import Saddle, factor_constraints, solve_constrained
 from sorosim.kernels.small import clear, clear_matrix, copy, isolate
 from sorosim.kernels.surfaces import LINKED
 from sorosim.kernels.tree import Tree
+from sorosim.kernels.tube_motion import spin_derivatives, spin_forces, spin_mass, spin_quantities
 
 # what an evaluation works out; a task is a sum of these
 FORCES = 1  # the internal force
@@ -235,6 +236,8 @@ def evaluate(system, task, state, external, ws, out) -> int:
     elif forward:
         copy(tau, internal)
     looped, flows = loops.row.shape[0] > 0 and task & LOOPS != 0, tree.flow_node.shape[0] > 0
+    tubes = system.internal.elastic.tubes
+    spins = tubes.rotor.shape[0] > 0
     if forward:
         clear_free(state.known, qdd)
 
@@ -247,6 +250,8 @@ def evaluate(system, task, state, external, ws, out) -> int:
         point_quantities(tree, external, moving, jets, looped, ws)
         if flows:
             material_quantities(tree, q, qd, qdd, moving, jets, ws)
+        if spins and moving:
+            spin_quantities(tree, tubes, qd, qdd, jets, ws)
         if task == PREPARE:
             return DONE
         if looped:
@@ -263,6 +268,8 @@ def evaluate(system, task, state, external, ws, out) -> int:
             derivative_sweep(tree, moving, looped or external.wrench.shape[0] > 0, not forward, ws, tau, dq, dqd, mass)
             if flows:
                 material_derivatives(tree, q, qd, qdd, moving, not forward, ws, tau, dq, dqd, mass)
+            if spins:
+                spin_derivatives(tree, tubes, qdd, moving, not forward, ws, tau, dq, dqd, mass)
             if external.pair.shape[0] > 0:
                 pair_matrices(tree, external, moving, ws, dq, dqd)
             if external.contact.counts[LINKED] > 0:
@@ -271,12 +278,16 @@ def evaluate(system, task, state, external, ws, out) -> int:
             project_wrenches(tree, ws, tau)
             if flows:
                 material_forces(tree, q, ws, tau)
+            if spins and moving:
+                spin_forces(tree, tubes, qdd, ws, tau)
         if looped and (forward or jets):
             lp.loop_matrices(tree, loops, moving, jets, ws, closure, dq, dqd, B)
         if task & COMPOSITE != 0 and not jets:
             composite_mass_matrix(tree, ws, mass)
             if flows:
                 material_mass(tree, q, ws, mass)
+            if spins:
+                spin_mass(tree, tubes, ws, mass)
         if forward and stage == 0:
             failed = solve_forward(system, state, looped, ws, out)
             if failed >= 0:
