@@ -22,7 +22,7 @@ from sorosim.dynamics.joint_wrench import joint_wrench
 from sorosim.dynamics.linearization import linearize
 from sorosim.engine import records
 from sorosim.engine.engine import Engine
-from sorosim.engine.inputs import Motion, Partition, driven_motion, driven_signals
+from sorosim.engine.inputs import Motion, Partition, driven_motion, driven_signals, with_insertions
 from sorosim.errors import InputError
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.loops import CONSTRAINT, ERROR, RATE
@@ -219,7 +219,8 @@ class Robot:
     @cached_property
     def _driven(self) -> tuple[Partition, Motion]:
         """What the description drives in simulations."""
-        signals = driven_signals(self.engine.layout, self.description.simulate.get("driven"))
+        layout = self.engine.layout
+        signals = with_insertions(layout, driven_signals(layout, self.description.simulate.get("driven")))
         return Partition.of(self.engine.layout, signals, self.description.actuators), driven_motion(signals)
 
     # -- kinematics ------------------------------------------------------------------------------------------------

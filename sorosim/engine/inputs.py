@@ -200,6 +200,13 @@ def driven_signals(layout: Layout, driven: Any, begin: Array | None = None) -> d
     return out
 
 
+def with_insertions(layout: Layout, driven: Mapping[str, Signal]) -> dict[str, Signal]:
+    """Signals of driven coordinates, and of insertions of tubes that none drives: they stay."""
+    named = [layout.coordinate(name, "driven") for name in driven]
+    stay = (layout.coordinate_names[i] for i in insertions(layout) if i not in named)
+    return {**driven, **dict.fromkeys(stay, ConstantSignal(0.0))}
+
+
 def by_name(where: str, given: Any) -> Mapping[str, Any]:
     """Refuse anything but a mapping of names, or None."""
     if given is not None and not isinstance(given, Mapping):

@@ -18,7 +18,7 @@ from sorosim.dynamics.forward import FASTEST, FORWARD, choose_algorithm, forward
 from sorosim.dynamics.inertia import mass_matrix
 from sorosim.dynamics.maxwell import MaxwellElements
 from sorosim.engine.engine import Engine
-from sorosim.engine.inputs import Motion, Partition, ZeroOrderHold, driven_motion
+from sorosim.engine.inputs import Motion, Partition, ZeroOrderHold, driven_motion, with_insertions
 from sorosim.engine.loading import SlipState, StickState
 from sorosim.equations.loop_monitor import LoopMonitor
 from sorosim.kernels import evaluate as task
@@ -28,7 +28,6 @@ from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q
 from sorosim.kernels.saddle import loop_norms, rank_tolerance, solve_constrained_columns
 from sorosim.model.chart import FARTHEST, Charts, SingularityGuard
 from sorosim.robot import Robot
-from sorosim.signals import ConstantSignal
 
 # compliance of a row, relative to the largest of its loop, below which it is not scaled up any further
 WEAK_ROW = 3e-2
@@ -274,9 +273,7 @@ class OdeSystem:
     ) -> None:
         self.robot, self.inputs = robot, inputs
         layout = robot.engine.layout
-        named = [layout.coordinate(name, "driven") for name in driven]
-        stay = [layout.coordinate_names[i] for i in robot.engine.insertions if i not in named]
-        driven = {**driven, **dict.fromkeys(stay, ConstantSignal(0.0))}
+        driven = with_insertions(layout, driven)
         self.closing = np.array([2.0 / closing_time, 1.0 / closing_time**2, -1.0])
         self.partition = Partition.of(layout, driven, robot.description.actuators)
         self.driven = driven_motion(driven)

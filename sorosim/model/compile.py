@@ -488,18 +488,18 @@ class _Builder:
         tables: list[list[tuple[int, ...]]] = [[], [], [], []]
         value: list[Any] = []
         index: list[int] = []
-        for b, block in self.tubes:
+        for at, block in self.tubes:
             for rows, own in zip(tables, (block.stretch, block.bend, block.damp), strict=False):
-                rows += [(b, *row[:-2], row[-2] + len(value), row[-1] + len(index)) for row in own]
+                rows += [(at, *row[:-2], row[-2] + len(value), row[-1] + len(index)) for row in own]
             value += block.value
             index += block.index
-        for b, (node, inertia, slopes) in self.rotors:
+        for at, (node, inertia, slopes) in self.rotors:
             turning = np.flatnonzero(slopes)
-            tables[3].append((node, b, len(turning), len(value), len(index)))
+            tables[3].append((node, at, len(turning), len(value), len(index)))
             value += [inertia, *slopes[turning]]
             index += list(turning)
-        arrays = [np.array(rows, dtype=np.int64).reshape(-1, 6 - i // 3) for i, rows in enumerate(tables)]
-        return TubeLaws(*arrays, np.array(value, dtype=number_type()), np.array(index, dtype=np.int64))
+        a, b, c, d = (np.array(rows, dtype=np.int64).reshape(-1, 6 - i // 3) for i, rows in enumerate(tables))
+        return TubeLaws(a, b, c, d, np.array(value, dtype=number_type()), np.array(index, dtype=np.int64))
 
     def add_length(self, joint: Joint, division: Division, K: Array, D: Array) -> None:
         """The coordinate of a rod's length, with the blocks of the joint and of its strains (docs/theory.md, 19)."""

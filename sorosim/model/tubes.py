@@ -445,7 +445,7 @@ class TubeBlock:
                     self.index += list(turning)
         self._add_guards()
 
-    def _add_damping(self, k: int, modes: Array, points: Array, weights: Array) -> None:
+    def _add_damping(self, k: int, modes: Any, points: Any, weights: Any) -> None:
         """Damping of the bending and twist of section k, and of tubes that turn where it is bent."""
         columns, division = self.sections[k], self.tubes.divisions[k]
         bending = sum(tube.bending_damping for tube in division.tubes)
