@@ -17,6 +17,7 @@ from sorosim.kernels.forces import Internal
 from sorosim.kernels.joints import JOINT_FRICTION, LAW, LENGTH_DAMPING, MOTOR, SERVO, Laws
 from sorosim.kernels.kinematics import POSES, energies
 from sorosim.kernels.loop_joint import N_LAWS, REST, STIFFNESS
+from sorosim.kernels.tubes import more_energies
 
 
 def energy(engine: Engine, q: Array, qd: Array) -> tuple[float, float, float]:
@@ -27,6 +28,10 @@ def energy(engine: Engine, q: Array, qd: Array) -> tuple[float, float, float]:
     kinetic, potential = energies(engine.tree, engine.gravitational_inertia, engine.gravity, engine.workspace)
     if engine.flows:
         own = material_energies(engine.tree, q, qd, engine.gravitational_inertia, engine.gravity, engine.workspace)
+        kinetic, potential = kinetic + own[0], potential + own[1]
+    tubes = engine.elastic.tubes
+    if len(tubes.node):
+        own = more_energies(engine.tree, tubes, q, engine.gravitational_inertia, engine.gravity, engine.workspace)
         kinetic, potential = kinetic + own[0], potential + own[1]
     elastic = engine.loading.contact_energy(engine.external, engine.workspace) + elastic_energy(engine, q)
     return float(kinetic), elastic, float(potential)

@@ -435,7 +435,7 @@ class Engine:
     def has_local_tangent(self) -> bool:
         """Whether the linearised equations couple joints and rods along the tree only (docs/theory.md, 17)."""
         couples = len(self.loops.row), self.loading.touches, len(self.loading.pairs), len(self.rod_actuators.capstan)
-        return not (any(couples) or self.has_length_inputs or self.flows)
+        return not (any(couples) or self.has_length_inputs or self.flows or len(self.elastic.tubes.node))
 
     @property
     def flows(self) -> bool:
@@ -450,7 +450,8 @@ class Engine:
     @property
     def is_large(self) -> bool:
         """Whether implicit steps and statics solve along the tree, or sparse systems of what couples its parts."""
-        size, refused = self.ndof + self.n_blocks, len(self.rod_actuators.capstan) or self.flows
+        size = self.ndof + self.n_blocks
+        refused = len(self.rod_actuators.capstan) or self.flows or len(self.elastic.tubes.node)
         return self.solves_along_tree or (size >= ON_SPARSE and not refused)
 
     @cached_property

@@ -208,9 +208,8 @@ def _check_lengths(robot: Robot, values: Mapping[str, float]) -> None:
             except ModelError as error:
                 raise error.inside(f"driven.{link.link.name}") from None
             loads = (name for name, load in robot.description.loads.items() if _acts_along(load, link.link.name))
-            acting = "gravity" if np.any(robot.engine.gravity) else next(loads, "")
-            if acting and any(moves.values()):
-                expected = "nothing that acts per length of tubes whose length beyond the plate changes"
+            if any(moves.values()) and (acting := next(loads, "")):
+                expected = "no load per length of tubes whose length beyond the plate changes"
                 hint = "leave it out, or change the insertions in the file (robot.with_values)"
                 raise InputError(f"driven.{link.link.name}", expected, acting, hint)
     fed = (link for link in layout.links.values() if link.link.joint.changes_length)

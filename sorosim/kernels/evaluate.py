@@ -28,6 +28,7 @@ from sorosim.kernels.saddle import Saddle, factor_constraints, solve_constrained
 from sorosim.kernels.small import clear, clear_matrix, copy, isolate
 from sorosim.kernels.surfaces import LINKED
 from sorosim.kernels.tree import Tree
+from sorosim.kernels.tubes import tube_mass_derivatives, tube_quantities, tube_weights
 
 # what an evaluation works out; a task is a sum of these
 FORCES = 1  # the internal force
@@ -235,6 +236,7 @@ def evaluate(system, task, state, external, ws, out) -> int:
     elif forward:
         copy(tau, internal)
     looped, flows = loops.row.shape[0] > 0 and task & LOOPS != 0, tree.flow_node.shape[0] > 0
+    tubes, inserts = system.internal.elastic.tubes, system.internal.elastic.tubes.node.shape[0] > 0
     if forward:
         clear_free(state.known, qdd)
 
@@ -247,6 +249,8 @@ def evaluate(system, task, state, external, ws, out) -> int:
         point_quantities(tree, external, moving, jets, looped, ws)
         if flows:
             material_quantities(tree, q, qd, qdd, moving, jets, ws)
+        if inserts:
+            tube_quantities(tree, tubes, q, moving, jets, ws)
         if task == PREPARE:
             return DONE
         if looped:
@@ -263,6 +267,8 @@ def evaluate(system, task, state, external, ws, out) -> int:
             derivative_sweep(tree, moving, looped or external.wrench.shape[0] > 0, not forward, ws, tau, dq, dqd, mass)
             if flows:
                 material_derivatives(tree, q, qd, qdd, moving, not forward, ws, tau, dq, dqd, mass)
+            if inserts:
+                tube_mass_derivatives(tree, tubes, state.gravity, moving, ws, tau, dq)
             if external.pair.shape[0] > 0:
                 pair_matrices(tree, external, moving, ws, dq, dqd)
             if external.contact.counts[LINKED] > 0:
@@ -271,6 +277,8 @@ def evaluate(system, task, state, external, ws, out) -> int:
             project_wrenches(tree, ws, tau)
             if flows:
                 material_forces(tree, q, ws, tau)
+            if inserts:
+                tube_weights(tree, tubes, state.gravity, ws, tau)
         if looped and (forward or jets):
             lp.loop_matrices(tree, loops, moving, jets, ws, closure, dq, dqd, B)
         if task & COMPOSITE != 0 and not jets:

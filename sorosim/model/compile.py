@@ -31,14 +31,13 @@ from sorosim.kernels.tree import (
     RIGID,
     Tree,
 )
-from sorosim.kernels.tubes import TubeLaws
 from sorosim.model.body import RigidBody
 from sorosim.model.joints import ONSET, Joint, Stage
 from sorosim.model.joints.fixed import Fixed
 from sorosim.model.link import WORLD, Link, pose_on_parent
 from sorosim.model.relaxation import Relaxation, maxwell_elements
 from sorosim.model.rod import Division, Rod
-from sorosim.model.tubes import TubeBlock, Tubes
+from sorosim.model.tubes import TubeBlock, Tubes, tube_laws
 
 Array = NDArray[Any]
 IntArray = NDArray[np.int64]
@@ -286,6 +285,7 @@ class _Builder:
         self.section_values: list[Array] = []
         self.section_basis: list[Array] = []
         self.tubes: list[tuple[int, TubeBlock]] = []
+        self.tube_nodes: list[tuple[int, int, int]] = []
         self.flow_nodes: list[tuple[int, int]] = []
         self.flow: list[Array] = []
         self.relaxing: list[tuple[int, int, Relaxation]] = []
@@ -393,6 +393,8 @@ class _Builder:
                 node = self.add_segment(node, GENERAL, strains[k - 1], np.diag(inertia[k]))
                 if link.joint.changes_length and w[k] > 0.0:
                     self.add_flow(node, link.joint, piece, grid[k])
+                if isinstance(rod, Tubes) and piece.ends and w[k] > 0.0:
+                    self.tube_nodes.append((piece.block, node, i))
             pieces.append(piece)
             sections += [i + 1] * (len(grid) - 1)
             X.append(start + grid[1:])
@@ -485,20 +487,6 @@ class _Builder:
         columns[block.base[-1], 0] = 1.0
         return self.add_segment(node, GENERAL, joint_strain(columns), np.zeros((6, 6)))
 
-    def tube_laws(self) -> TubeLaws:
-        """Laws of all concentric tubes."""
-        stretch: list[tuple[int, ...]] = []
-        bend: list[tuple[int, ...]] = []
-        value: list[Any] = []
-        index: list[int] = []
-        for b, block in self.tubes:
-            for rows, own in ((stretch, block.stretch), (bend, block.bend)):
-                rows += [(b, *row[:-2], row[-2] + len(value), row[-1] + len(index)) for row in own]
-            value += block.value
-            index += block.index
-        rows_of = [np.array(rows, dtype=np.int64).reshape(-1, 6) for rows in (stretch, bend)]
-        return TubeLaws(rows_of[0], rows_of[1], np.array(value, dtype=number_type()), np.array(index, dtype=np.int64))
-
     def add_length(self, joint: Joint, division: Division, K: Array, D: Array) -> None:
         """The coordinate of a rod's length, with the blocks of the joint and of its strains (docs/theory.md, 19)."""
         L, xi = division.length, division.reference.values(np.zeros(1), division.length)[0]
@@ -562,7 +550,7 @@ class _Builder:
         values = np.concatenate([np.zeros((0, 8), dtype=kind), *self.section_values])
         sections = SectionLaws(np.array(self.sections, dtype=np.int64).reshape(-1, 2), values, flat(self.section_basis))
         return tree, Elastic(flat(self.stiffness), flat(self.damping), np.array(self.rest, dtype=kind), laws, sections,
-                             self.tube_laws(), maxwell_elements(self.relaxing))  # fmt: skip
+                             tube_laws(self.tubes, self.tube_nodes), maxwell_elements(self.relaxing))  # fmt: skip
 
 
 def compile_tree(links: tuple[Link, ...], places: Iterable[tuple[str, float]] = ()) -> tuple[Tree, Elastic, Layout]:

@@ -18,9 +18,11 @@ from numpy.typing import ArrayLike
 
 from sorosim.arrays import Array
 from sorosim.complex_step import number_type
-from sorosim.declare import Choice, Declared, ListOf, MapOf, Part, Quantity, Writer, key
+from sorosim.declare import Choice, Declared, Either, Integer, ListOf, MapOf, Part, Quantity, Vector, Writer, key
 from sorosim.declare.base import At, Define
+from sorosim.declare.types import is_list
 from sorosim.errors import ModelError
+from sorosim.kernels.tubes import TubeLaws
 from sorosim.model.basis import Strain
 from sorosim.model.material import Material
 from sorosim.model.rod import Division, MaterialOf
@@ -32,6 +34,11 @@ ORDER = 2
 MERGE = 1e-9
 
 
+def _curvature(about: str) -> Any:
+    doc = f"Curvature about {about}; two: where the curve begins and at its end, linear between."
+    return key(Either(Quantity("curvature"), Vector("curvature", (2,)), is_list), doc, "12 1/m", default=0.0)
+
+
 @dataclass(frozen=True)
 class Curve(Declared, title="Curves of tubes"):
     """A piece of a tube that is curved where no load acts, about axes that turn with the tube."""
@@ -40,8 +47,34 @@ class Curve(Declared, title="Curves of tubes"):
 
     length: float = key(Quantity("length", above=0.0), "Length.", "5 cm")
     _: KW_ONLY
-    bending_y: float = key(Quantity("curvature"), "Curvature about y.", "12 1/m", default=0.0)
-    bending_z: float = key(Quantity("curvature"), "Curvature about z.", "12 1/m", default=0.0)
+    bending_y: float | tuple[float, float] = _curvature("y")
+    bending_z: float | tuple[float, float] = _curvature("z")
+    torsion: float = key(
+        Quantity("curvature"), "How much its y and z turn about x per length, from its begin: the torsion of a helix.",
+        "90 deg/cm", default=0.0,
+    )  # fmt: skip
+    sections: int = key(
+        Integer(1, 100), "How many sections there are between two ends of tubes or curves in it.", "4", default=1,
+    )  # fmt: skip
+
+    @property
+    def curvatures(self) -> Array:
+        """Curvature (2, 2) [1/m] where it begins and at its end, about y and z there, if these did not turn."""
+        both = (entry if is_list(entry) else (entry, entry) for entry in (self.bending_y, self.bending_z))
+        return np.array(list(both)).T
+
+    @property
+    def changes(self) -> bool:
+        """Whether its curvature changes along it, in the axes of the tube."""
+        begin, end = self.curvatures
+        return bool(np.any(begin != end) or (self.torsion and np.any(begin)))
+
+    def curvature(self, x: Any) -> tuple[Array, Array]:
+        """Curvature about y and z (2,) [1/m] at x [m] beyond its begin, and its slope (2,) but for the torsion."""
+        begin, end = self.curvatures
+        slope, c, s = (end - begin) / self.length, np.cos(self.torsion * x), np.sin(self.torsion * x)
+        turn = np.array([[c, -s], [s, c]])
+        return turn @ (begin + slope * x), turn @ slope
 
 
 @dataclass(frozen=True)
@@ -118,24 +151,27 @@ class Tube(Declared, title="Concentric tubes"):
             marks.append(marks[-1] + curve.length)
         return tuple(marks)
 
-    def curvature(self, distance: float) -> tuple[Any, Any]:
-        """Curvature about y and z [1/m] at a distance from the tip [m] that is no mark."""
+    def curve(self, place: float) -> tuple[Curve, Any] | None:
+        """The curve at a place beyond the plate [m] that is no mark, and the place where it begins; None: straight."""
         for curve, far in zip(reversed(self.curves), self.marks[1:], strict=True):
-            if distance < far.real:
-                return curve.bending_y, curve.bending_z
-        return 0.0, 0.0
+            if self.insertion.real - place < far.real:
+                return curve, self.insertion - far
+        return None
 
 
-class End(NamedTuple):
-    """An end of a section: a mark of a tube, or the plate."""
+class Mark(NamedTuple):
+    """Where a tube ends or one of its curves begins, or the plate."""
 
     tube: int  # -1: the plate
     distance: Any  # from the tip of the tube [m]
     place: Any  # beyond the plate [m]
 
-    def rates(self, sign: float) -> dict[int, float]:
-        """What a length that ends here changes by with the insertion of each tube."""
-        return {} if self.tube < 0 else {self.tube: sign}
+
+class End(NamedTuple):
+    """An end of a section."""
+
+    place: Any  # beyond the plate [m]
+    rates: Array  # (n_tubes,) by the insertion of each tube
 
 
 class TubeSection(Division):
@@ -233,21 +269,28 @@ class Tubes(Declared):
         return self.changed(tubes=made)
 
     @cached_property
-    def marks(self) -> tuple[End, ...]:
+    def marks(self) -> tuple[Mark, ...]:
         """All marks of all tubes and the plate, by their place beyond the plate, which may be negative."""
-        marks = [End(-1, 0.0, 0.0)]
+        marks = [Mark(-1, 0.0, 0.0)]
         for i, tube in enumerate(self.members):
-            marks += [End(i, distance, tube.insertion - distance) for distance in tube.marks]
+            marks += [Mark(i, distance, tube.insertion - distance) for distance in tube.marks]
         return tuple(sorted(marks, key=lambda mark: mark.place.real))
 
     @cached_property
     def ends(self) -> tuple[End, ...]:
-        """Ends of the sections, the plate first; of marks at one place the first."""
-        near = MERGE * self.length.real
-        ends = [End(-1, 0.0, 0.0)]
+        """Ends of the sections, the plate first: marks, of those at one place the first, and equal parts between."""
+        near, each = MERGE * self.length.real, np.eye(len(self.members))
+        ends = [End(0.0, 0.0 * each[0])]
         for mark in self.marks:
-            if mark.place.real > ends[-1].place.real + near:
-                ends.append(mark)
+            last = ends[-1]
+            if mark.place.real <= last.place.real + near:
+                continue
+            middle, new = 0.5 * (last.place + mark.place).real, End(mark.place, each[mark.tube])
+            curves = (tube.curve(middle) for tube in self.members if tube.insertion.real > middle)
+            n = max((found[0].sections for found in curves if found), default=1)
+            ends += [End(*((1.0 - part) * a + part * b for a, b in zip(last, new, strict=True)))
+                     for part in np.arange(1, n) / n]  # fmt: skip
+            ends.append(new)
         return tuple(ends)
 
     @cached_property
@@ -283,7 +326,7 @@ class Tubes(Declared):
                 moved = b.tube if moves.get(b.tube) else a.tube
                 raise ModelError(f"{self.names[moved]}.insertion", expected, f"{1e3 * abs(now):.4g} mm {away}", hint)
 
-    def _words(self, mark: End) -> str:
+    def _words(self, mark: Mark) -> str:
         if mark.tube < 0:
             return "the plate"
         name = self.names[mark.tube]
@@ -362,9 +405,7 @@ class TubeBlock:
                 twist[i] = len(self.rows)
                 names = [f"{k + 1}.{tubes.names[i]}.torsion[{j}]" for j in range(n)]
                 self._add(names, ["angle"] * n, [(0, 0)] * n)
-            rates = {} if a.tube == b.tube else a.rates(-1.0) | b.rates(1.0)
-            ends = tuple((self.insertion[i], rate) for i, rate in rates.items())
-            self.sections.append(SectionColumns(first, twist, ends))
+            self.sections.append(SectionColumns(first, twist, self._moved_by(b.rates - a.rates)))
         self.n = len(self.rows)
         self._laws()
 
@@ -372,6 +413,10 @@ class TubeBlock:
         self.names += names
         self.dimensions += dimensions
         self.rows += rows
+
+    def _moved_by(self, rates: Array) -> tuple[tuple[int, float], ...]:
+        """Coordinates that change a length of these rates by insertions, and by how much each."""
+        return tuple((column, float(rate)) for column, rate in zip(self.insertion, rates, strict=True) if rate)
 
     def _laws(self) -> None:
         """Rows of the laws, and the diagonal of the stiffness at the lengths of the file."""
@@ -381,32 +426,42 @@ class TubeBlock:
         self.index: list[int] = []
         self.stiffness = np.zeros(self.n, dtype=number_type())
         tubes, modes = self.tubes, 1.0 / (2.0 * np.arange(ORDER + 1) + 1.0)  # integrals of squares of the polynomials
+        for columns, division in zip(self.sections, tubes.divisions, strict=True):
+            bending = sum(tube.bending_stiffness for tube in division.tubes)
+            twists = [tubes.members[i].twist_stiffness for i in columns.twist]
+            stiffness = np.concatenate([s * modes for s in [twists[0], bending, bending, *twists[1:]]])
+            self._add_stretch(columns.first, division.length, stiffness, columns.ends)
         for tube, base, insertion in zip(tubes.members, self.base, self.insertion, strict=True):
             if tube.behind:
                 self._add_stretch(base[-1], tube.behind, [tube.twist_stiffness], ((insertion, -1.0),))
-        points, weights = legendre.leggauss(ORDER + 3)
-        points, weights = 0.5 * (points + 1.0), 0.5 * weights
-        for k, (columns, division) in enumerate(zip(self.sections, tubes.divisions, strict=True)):
-            bending = sum(tube.bending_stiffness for tube in division.tubes)
-            twists = [tubes.members[i].twist_stiffness for i in columns.twist]
-            own = [twists[0], bending, bending, *twists[1:]]
-            stiffness = np.concatenate([s * modes for s in own])
-            self._add_stretch(columns.first, division.length, stiffness, columns.ends)
-            basis = division.strain.functions("bending_y", points)
-            middle = (tubes.ends[k].place + 0.5 * division.length).real
+        for k, columns in enumerate(self.sections):
             for i in columns.twist:
-                tube = tubes.members[i]
-                curvature = np.array(tube.curvature(tube.insertion.real - middle))
-                if not np.any(curvature):
-                    continue
-                angles = self.angles(i, k, points)
-                turning = np.flatnonzero(angles.any(axis=0))
-                for w, phi, angle in zip(weights, basis, angles[:, turning], strict=True):
-                    row = columns.first + ORDER + 1, ORDER + 1, len(turning), len(self.value), len(self.index)
-                    self.bend.append(row)
-                    self.value += [*(w * tube.bending_stiffness * curvature), *phi, *angle]
-                    self.index += list(turning)
+                self._add_bend(i, k)
         self._add_guards()
+
+    def _add_bend(self, i: int, k: int) -> None:
+        """Rows of the Gauss points of tube i in section k, if it is curved there."""
+        tube, (a, b), columns = self.tubes.members[i], self.tubes.ends[k : k + 2], self.sections[k]
+        division = self.tubes.divisions[k]
+        if (found := tube.curve(0.5 * (a.place + b.place).real)) is None or not found[0].curvatures.any():
+            return
+        (curve, begin), n = found, ORDER + 1
+        x, weights = legendre.leggauss(ORDER + 3)
+        x, weights = 0.5 * (x + 1.0), 0.5 * weights
+        angles = self.angles(i, k, x)
+        turning, basis = np.flatnonzero(angles.any(axis=0)).tolist(), division.strain.functions("bending_y", x)
+        for at, w, phi, angle in zip(x, weights, basis, angles[:, turning], strict=True):
+            # how far beyond the begin of the curve: the place less that of the begin
+            place, rates = (1.0 - at) * a.place + at * b.place, (1.0 - at) * a.rates + at * b.rates
+            rates = rates - np.eye(len(rates))[i]
+            slides = self._moved_by(rates) if curve.changes else ()
+            moving = [rate for _, rate in slides]
+            ustar, slope = w * tube.bending_stiffness * np.array(curve.curvature(place - begin))
+            row = columns.first + n, n, len(turning) + len(slides), len(slides), len(self.value), len(self.index)
+            self.bend.append(row)
+            self.value += [*ustar, *phi, *angle, *(curve.torsion * rate for rate in moving)]
+            self.value += [*slope, *moving] if slides else []
+            self.index += [*turning, *(column for column, _ in slides)]
 
     def _add_guards(self) -> None:
         """Sections without stiffness that end where others may not pass: then their length is NaN, and so are forces.
@@ -418,12 +473,12 @@ class TubeBlock:
         for tube, insertion in zip(tubes.members, self.insertion, strict=True):
             self._add_stretch(first, tube.length - tube.insertion + near, none, ((insertion, -1.0),))
         for a, b in pairwise(tubes.marks):
-            gap, rates = b.place - a.place, a.rates(-1.0) | b.rates(1.0)
+            gap, ends = b.place - a.place, [(mark.tube, rate) for mark, rate in ((a, -1.0), (b, 1.0)) if mark.tube >= 0]
             if a.tube == b.tube or (gap.real > near and a.place.real >= 0.0):
                 continue
             for sign in (1.0,) if gap.real > near else (1.0, -1.0):
-                ends = tuple((self.insertion[i], sign * rate) for i, rate in rates.items())
-                self._add_stretch(first, gap + near, none, ends)
+                moved_by = tuple((self.insertion[i], sign * rate) for i, rate in ends)
+                self._add_stretch(first, gap + near, none, moved_by)
 
     def _add_stretch(self, first: int, length: Any, stiffness: Any, ends: tuple[tuple[int, float], ...]) -> None:
         self.stretch.append((first, len(stiffness), len(ends), len(self.value), len(self.index)))
@@ -450,3 +505,25 @@ def _integrals(x: Array) -> Array:
     values = legendre.legvander(2.0 * x - 1.0, ORDER + 1)
     before = np.concatenate([-np.ones((len(x), 1)), values[:, :ORDER]], axis=1)
     return np.asarray((values[:, 1:] - before) / (4.0 * np.arange(ORDER + 1) + 2.0))
+
+
+def tube_laws(blocks: list[tuple[int, TubeBlock]], nodes: list[tuple[int, int, int]]) -> TubeLaws:
+    """Laws of the concentric tubes of a tree, by the numbers of their blocks.
+
+    nodes : (block, node, section) of the nodes with mass of sections whose length changes
+    """
+    stretch: list[tuple[int, ...]] = []
+    bend: list[tuple[int, ...]] = []
+    node: list[tuple[int, ...]] = []
+    value: list[Any] = []
+    index: list[int] = []
+    for b, block in blocks:
+        node += [(k, len(stretch) + section) for own, k, section in nodes if own == b]
+        for rows, own in ((stretch, block.stretch), (bend, block.bend)):
+            rows += [(b, *row[:-2], row[-2] + len(value), row[-1] + len(index)) for row in own]
+        value += block.value
+        index += block.index
+    tables = zip((stretch, bend, node), (6, 7, 2), strict=True)
+    arrays = [np.array(rows, dtype=np.int64).reshape(-1, n) for rows, n in tables]
+    arrays += [np.array(value, dtype=number_type()), np.array(index, dtype=np.int64)]
+    return TubeLaws._make(arrays)
