@@ -12,6 +12,7 @@ import numpy as np
 from sorosim.actuation.base import actuate_checked
 from sorosim.actuation.compiled import InPython
 from sorosim.arrays import Array, IntArray
+from sorosim.compiled import OfFirstTypes
 from sorosim.engine.inputs import Motion
 from sorosim.engine.records import Contacts
 from sorosim.errors import ModelError
@@ -123,6 +124,7 @@ class Loading:
         self.points = {name: self._points(load, pairs) for name, load in self.others.items()}
         self.pairs = np.array(pairs, dtype=np.int64).reshape(-1, 2)
         self.rod_actuators = rod_actuators
+        self._clear, self._add_laws = OfFirstTypes(clear_external), OfFirstTypes(add_load_laws)
         self.depth = 4 + max(
             signal_workspace(self.packed.laws.media.fields).shape[0],
             signal_workspace(self.packed.signals.arrays).shape[0],
@@ -178,7 +180,7 @@ class Loading:
 
     def fill(self, external: ExternalForces, t: float, gravity: Array, ws: Workspace, scale: float = 1.0) -> None:
         """All loads but contacts, after a sweep of poses, multiplied by `scale`."""
-        clear_external(external)
+        self._clear(external)
         self.add_packed(self.packed, external, t, gravity, ws)
         for name in self.others:
             self.add_python_load(name, external, t, ws)
@@ -202,7 +204,7 @@ class Loading:
         """Compiled laws."""
         if len(packed.laws.row):
             stack = np.zeros((self.depth, 3))
-            add_load_laws(packed.laws, float(t), packed.signals.jets(t), gravity, ws, stack, external)
+            self._add_laws(packed.laws, float(t), packed.signals.jets(t), gravity, ws, stack, external)
 
     def add_python_load(self, name: str, external: ExternalForces, t: float, ws: Workspace) -> None:
         """A load that Python computes."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -176,7 +177,7 @@ def _solve_by_matrices(
         # surfaces must not pass through each other on the way
         descend_first=stable and touches and not follow_curve and not sticks,
         may_tunnel=may_tunnel,
-        rounding=_rounding_of_weight(system, start),
+        rounding=cache(partial(_rounding_of_weight, system, start)),
     )  # fmt: skip
     solution = _without_turns(system, problem, solve_equilibrium(problem, x0), start)
     if not sticks:  # sticking friction has no potential

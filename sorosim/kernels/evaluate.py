@@ -37,6 +37,7 @@ COMPOSITE = 8  # the mass matrix
 ACCELERATIONS = 16  # accelerations that are not known, and multipliers
 DERIVATIVES = 32
 KINEMATICS = 64  # the workspace, for kernels that go on from there
+AT_REST = 128  # of the derivatives those by q alone, of a robot at rest
 
 # tasks, and the outputs they fill
 INTERNAL = FORCES  # tau: the internal force
@@ -46,6 +47,8 @@ INVERSE_DERIVATIVES = MOTION | DERIVATIVES  # tau, by_q, by_qd, mass
 RESIDUAL = FORCES | MOTION | LOOPS  # tau: inverse dynamics - internal force - forces of loops; errors of loops
 # tau; by_q, by_qd, mass its derivatives; B of the internal force; all of the closure
 RESIDUAL_DERIVATIVES = RESIDUAL | DERIVATIVES
+# tau; by_q; B and closure as of RESIDUAL_DERIVATIVES
+STATIC_DERIVATIVES = RESIDUAL_DERIVATIVES | AT_REST
 MASS = MOTION | COMPOSITE  # tau: inverse dynamics; mass
 FORWARD = RESIDUAL | COMPOSITE | ACCELERATIONS  # qdd and multipliers; mass holds the Cholesky factor
 # qdd; by_q, by_qd, B its derivatives by q, qd, u; mass holds the Cholesky factor
@@ -218,7 +221,7 @@ def evaluate(system, task, state, external, ws, out) -> int:
     tree, loops, closure, q, qd, u = system.tree, system.loops, out.closure, state.q, state.qd, state.u
     tau, mass, dq, dqd, B, qdd = out.tau, out.mass, out.by_q, out.by_qd, out.B, out.qdd
     n = q.shape[0]
-    internal = ws.vector[0]
+    internal, rates = ws.vector[0], task & AT_REST == 0
     forces, motion, forward, derivatives = (
         task & FORCES != 0, task & MOTION != 0, task & ACCELERATIONS != 0, task & DERIVATIVES != 0
     )  # fmt: skip
@@ -260,9 +263,11 @@ def evaluate(system, task, state, external, ws, out) -> int:
                 tau[i] -= internal[i]
             return DONE
         if jets:
-            derivative_sweep(tree, moving, looped or external.wrench.shape[0] > 0, not forward, ws, tau, dq, dqd, mass)
+            loaded = looped or external.wrench.shape[0] > 0
+            with_rates, with_mass = moving or (loaded and rates), not forward and rates
+            derivative_sweep(tree, moving, loaded, with_rates, with_mass, ws, tau, dq, dqd, mass)
             if flows:
-                material_derivatives(tree, q, qd, qdd, moving, not forward, ws, tau, dq, dqd, mass)
+                material_derivatives(tree, q, qd, qdd, moving, with_mass, ws, tau, dq, dqd, mass)
             if external.pair.shape[0] > 0:
                 pair_matrices(tree, external, moving, ws, dq, dqd)
             if external.contact.counts[LINKED] > 0:
