@@ -246,7 +246,7 @@ def evaluate(system, task, state, external, ws, out) -> int:
         moving = forward_sweep(tree, q, qd, qdd, state.gravity, depth, ws)
         point_quantities(tree, external, moving, jets, looped, ws)
         if flows:
-            material_quantities(tree, q, qd, qdd, moving, jets, ws)
+            material_quantities(tree, q, qd, qdd, external, moving, jets, ws)
         if task == PREPARE:
             return DONE
         if looped:
@@ -262,7 +262,7 @@ def evaluate(system, task, state, external, ws, out) -> int:
         if jets:
             derivative_sweep(tree, moving, looped or external.wrench.shape[0] > 0, not forward, ws, tau, dq, dqd, mass)
             if flows:
-                material_derivatives(tree, q, qd, qdd, moving, not forward, ws, tau, dq, dqd, mass)
+                material_derivatives(tree, q, qd, qdd, external, moving, not forward, ws, tau, dq, dqd, mass)
             if external.pair.shape[0] > 0:
                 pair_matrices(tree, external, moving, ws, dq, dqd)
             if external.contact.counts[LINKED] > 0:
@@ -270,13 +270,13 @@ def evaluate(system, task, state, external, ws, out) -> int:
         else:
             project_wrenches(tree, ws, tau)
             if flows:
-                material_forces(tree, q, ws, tau)
+                material_forces(tree, ws, tau)
         if looped and (forward or jets):
             lp.loop_matrices(tree, loops, moving, jets, ws, closure, dq, dqd, B)
         if task & COMPOSITE != 0 and not jets:
             composite_mass_matrix(tree, ws, mass)
             if flows:
-                material_mass(tree, q, ws, mass)
+                material_mass(tree, ws, mass)
         if forward and stage == 0:
             failed = solve_forward(system, state, looped, ws, out)
             if failed >= 0:
