@@ -99,7 +99,8 @@ class Engine:
                 inertia[node] += added
             segment = self.tree.segment.copy()
             segment[list(self.loading.added), MASSLESS_END] = 0
-            segment[list(self.loading.added), RIGID] = [is_rigid(inertia[node]) for node in self.loading.added]
+            for node in self.loading.added.keys() - self.layout.material_rows.keys():
+                segment[node, RIGID] = is_rigid(inertia[node])
             self.tree = self.tree._replace(inertia=inertia, segment=segment)
         self.ndof = int(self.tree.rows.shape[0])
         self.n_actuators = len(actuators)
@@ -464,7 +465,8 @@ class Engine:
         """Wrenches (n, 6) of a load on its nodes, see `Loading.nodes_of`, in their own frames."""
         nodes = self.loading.nodes_of(name)
         g = self.poses(nodes, q, qd)[0]
-        w = self.loading.load_external(name, self.ndof, t, self.gravity, self.workspace).wrench[nodes]
+        external = self.loading.load_external(name, self.ndof, t, self.gravity, self.workspace)
+        w = self.loading.on_nodes(external.wrench)[nodes]
         moment = w[:, :3] - np.cross(g[:, :3, 3], w[:, 3:])
         return np.concatenate([np.einsum("nji,nj->ni", g[:, :3, :3], x) for x in (moment, w[:, 3:])], axis=1)
 

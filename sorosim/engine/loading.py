@@ -30,7 +30,7 @@ from sorosim.kernels.rod_actuators import RodActuators, make_actuator_workspace,
 from sorosim.kernels.signals import signal_workspace
 from sorosim.kernels.solids import BOWL, BOX, CYLINDER, HALF_SPACE, HEIGHT_FIELD, HOLE, POLYHEDRON
 from sorosim.kernels.surfaces import make_contact_workspace
-from sorosim.kernels.tree import Tree, Workspace
+from sorosim.kernels.tree import MATERIAL_TWIST, Tree, Workspace
 from sorosim.loads.base import BoundLoad, Load, bind_checked, evaluate_checked
 from sorosim.loads.compiled import CompiledLaw, LawRow, compile_load_laws, compiled_law
 from sorosim.loads.contact_law import stored_energy
@@ -97,9 +97,9 @@ class Packed(NamedTuple):
     pairs: IntArray  # (n, 2)
 
 
-def pack(laws: Sequence[CompiledLaw]) -> Packed:
+def pack(laws: Sequence[CompiledLaw], layout: Layout) -> Packed:
     """Compile laws."""
-    packed, signals, pairs = compile_load_laws(laws)
+    packed, signals, pairs = compile_load_laws(laws, layout.material_rows)
     return Packed(packed, Motion(signals), np.array(pairs, dtype=np.int64).reshape(-1, 2))
 
 
@@ -117,9 +117,9 @@ class Loading:
         self._apart: dict[tuple[str, bool], Packed] = {}  # laws of single loads, or of what of them is lost
         self.added = self._added()
         weightless = CompiledLaw([
-            LawRow(WEIGHTLESS, node, inertia[:, 3:].ravel()) for node, inertia in self.added.items()
+            LawRow(WEIGHTLESS, node, inertia[:, 3:].ravel(), per_length=True) for node, inertia in self.added.items()
         ])  # fmt: skip
-        self.packed = pack([*self.compiled.values(), weightless])
+        self.packed = pack([*self.compiled.values(), weightless], layout)
         pairs = [tuple(pair) for pair in self.packed.pairs.tolist()]
         self.points = {name: self._points(load, pairs) for name, load in self.others.items()}
         self.pairs = np.array(pairs, dtype=np.int64).reshape(-1, 2)
@@ -168,14 +168,15 @@ class Loading:
     # -- evaluation ------------------------------------------------------------------------------------------------
 
     def make_external(self, n_nodes: int, ndof: int, packed: Packed | None = None) -> ExternalForces:
-        """Room for what acts on a robot, or for those laws of it that are packed apart."""
+        """Room for what acts on a robot of so many nodes, or for those laws of it that are packed apart."""
         n_rows = sum(len(actuator.rows) for actuator in self.actuators)
         between = self.pairs if packed is None else packed.pairs
         surfaces = (self.packed if packed is None else packed).laws.surfaces
         elements = len(surfaces.core) + len(surfaces.solid)
         contact = make_contact_workspace(surfaces, ndof, FEWEST_CONTACTS + CONTACTS_EACH * elements)
+        n = n_nodes + len(self.layout.material_rows) if self.loads else 0
         return make_external(
-            n_nodes if self.loads else 0, between, n_rows, make_actuator_workspace(self.rod_actuators), contact, ndof
+            n, between, n_rows, make_actuator_workspace(self.rod_actuators), contact, ndof
         )
 
     def fill(self, external: ExternalForces, t: float, gravity: Array, ws: Workspace, scale: float = 1.0) -> None:
@@ -240,6 +241,17 @@ class Loading:
             for mine, theirs in zip((external.section, external.section_K, external.section_D, external.section_B),
                                     found, strict=True):  # fmt: skip
                 mine[given] = theirs
+
+    def twists(self, ws: Workspace) -> Array:
+        """World twists (n, 6) along which the rows of `ExternalForces.wrench` act, after a sweep with rates."""
+        return np.concatenate([ws.twist[:-1, 0], ws.twist[list(self.layout.material_rows), MATERIAL_TWIST]])
+
+    def on_nodes(self, wrench: Array) -> Array:
+        """Wrenches (n_nodes, 6) on nodes and on what flows through them, from rows of `ExternalForces.wrench`."""
+        n = len(wrench) - len(self.layout.material_rows)
+        out = wrench[:n].copy()
+        out[list(self.layout.material_rows)] += wrench[n:]
+        return out
 
     def nodes_of(self, name: str) -> IntArray:
         """Nodes on which a load acts, each once, those of both bodies of a pair."""
@@ -395,7 +407,7 @@ class Loading:
         if name in self.compiled:
             law, key = self.compiled[name], (name, lost)
             if key not in self._apart:
-                self._apart[key] = pack([law.losses if lost else law])
+                self._apart[key] = pack([law.losses if lost else law], self.layout)
             packed = self._apart[key]
             external = self._workspace_of(name, lost, n, ndof, packed)
             self.add_packed(packed, external, t, gravity, ws)

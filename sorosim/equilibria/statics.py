@@ -214,8 +214,8 @@ def _check_lengths(robot: Robot, values: Mapping[str, float]) -> None:
                 expected = "nothing that acts per length of tubes whose length beyond the plate changes"
                 hint = "leave it out, or change the insertions in the file (robot.with_values)"
                 raise InputError(f"driven.{link.link.name}", expected, acting, hint)
-    fed = (link for link in layout.links.values() if link.link.joint.changes_length)
-    lengths = {piece.ends[0][0]: piece for link in fed for piece in link.pieces}
+    fed = (piece for link in layout.links.values() for piece in link.pieces if piece.flows)
+    lengths = {piece.ends[0][0]: piece for piece in fed}
     for name, value in values.items():
         piece = lengths.get(layout.coordinate(name, "driven"))
         if piece is not None and not value > -piece.division.length:

@@ -249,7 +249,7 @@ def evaluate(system, task, state, external, ws, out) -> int:
         moving = forward_sweep(tree, q, qd, qdd, state.gravity, depth, ws)
         point_quantities(tree, external, moving, jets, looped, ws)
         if flows:
-            material_quantities(tree, q, qd, qdd, moving, jets, ws)
+            material_quantities(tree, q, qd, qdd, external, moving, jets, ws)
         if task == PREPARE:
             return DONE
         if looped:
@@ -267,7 +267,7 @@ def evaluate(system, task, state, external, ws, out) -> int:
             with_rates, with_mass = moving or (loaded and rates), not forward and rates
             derivative_sweep(tree, moving, loaded, with_rates, with_mass, ws, tau, dq, dqd, mass)
             if flows:
-                material_derivatives(tree, q, qd, qdd, moving, with_mass, ws, tau, dq, dqd, mass)
+                material_derivatives(tree, q, qd, qdd, external, moving, with_mass, ws, tau, dq, dqd, mass)
             if external.pair.shape[0] > 0:
                 pair_matrices(tree, external, moving, ws, dq, dqd)
             if external.contact.counts[LINKED] > 0:
@@ -275,13 +275,13 @@ def evaluate(system, task, state, external, ws, out) -> int:
         else:
             project_wrenches(tree, ws, tau)
             if flows:
-                material_forces(tree, q, ws, tau)
+                material_forces(tree, ws, tau)
         if looped and (forward or jets):
             lp.loop_matrices(tree, loops, moving, jets, ws, closure, dq, dqd, B)
         if task & COMPOSITE != 0 and not jets:
             composite_mass_matrix(tree, ws, mass)
             if flows:
-                material_mass(tree, q, ws, mass)
+                material_mass(tree, ws, mass)
         if forward and stage == 0:
             failed = solve_forward(system, state, looped, ws, out)
             if failed >= 0:

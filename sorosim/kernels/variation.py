@@ -33,7 +33,7 @@ def vary_rows(
         moving = forward_sweep(tree, q[k], qd[k], qdd[k], gravity, COLUMNS, ws)
         point_quantities(tree, external, moving, False, looped, ws)
         if flows:
-            material_quantities(tree, q[k], qd[k], qdd[k], moving, False, ws)
+            material_quantities(tree, q[k], qd[k], qdd[k], external, moving, False, ws)
         if looped:
             for i in range(multiplier.shape[1]):
                 closure.multiplier[i] = multiplier[k, i]
@@ -41,7 +41,7 @@ def vary_rows(
             apply_loops(system.loops, False, ws, closure)
         project_wrenches(tree, ws, tau)
         if flows:
-            material_forces(tree, q[k], ws, tau)
+            material_forces(tree, ws, tau)
         imaginary(tau, factor, inverse[k])
         internal_forces(tree, system.internal, q[k], qd[k], u[k], False, ws, external, tau, none)
         imaginary(tau, factor, internal[k])

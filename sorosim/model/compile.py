@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +21,7 @@ from sorosim.kernels.tree import (
     COMMUTING,
     FIRST,
     FIXED,
+    FLOW_NODE,
     FLOWING,
     GENERAL,
     IS_LOCAL,
@@ -60,6 +61,7 @@ class Piece(NamedTuple):
     n: int
     span: tuple[int, int] | None = None  # first coordinate of its block and how many, if there are others than its own
     ends: tuple[tuple[int, float], ...] = ()  # coordinates that change its length, and by how much each
+    flows: bool = False  # whether its length is the coordinate of the joint: material flows through its nodes
 
     def block_basis(self, X: Array) -> Array:
         """P^T at arclengths X (n_X,) of all coordinates of its block: xi*/L for a length, and its strains."""
@@ -89,14 +91,6 @@ class Piece(NamedTuple):
     def gauss(self, link: LinkLayout) -> NDArray[np.bool_]:
         """Which nodes of its link are Gauss points of it (m,)."""
         return (self.start < link.X) & (self.start + self.division.length > link.X) & (link.weight > 0.0)
-
-    def gauss_of_load(self, link: LinkLayout) -> NDArray[np.bool_]:
-        """`gauss`, for what acts per length or by strains; refuses a rod whose length is a coordinate."""
-        if link.link.joint.changes_length:
-            expected = "rods of given length, for what acts per length or by strains"
-            got = f"'{link.link.name}', whose joint is {link.link.joint.kind}"
-            raise ModelError("", expected, got, "let forces act at places of this rod, or give it another joint")
-        return self.gauss(link)
 
 
 @dataclass(frozen=True)
@@ -146,6 +140,8 @@ class Layout:
     held: tuple[str, ...] = ()  # coordinates that are driven, at 0 where nobody says how
     joined: frozenset[frozenset[str]] = frozenset()  # pairs of links that a loop connects
     gravity: tuple[float, ...] = (0.0, 0.0, -9.81)  # [m/s^2]
+    # flowing node -> row of what acts on its material, in `ExternalForces`: beyond those of all nodes
+    material_rows: Mapping[int, int] = field(default_factory=dict)
 
     def link(self, name: str) -> LinkLayout:
         """The layout of a link by name."""
@@ -391,14 +387,14 @@ class _Builder:
             strains = segment_strains(piece, grid)
             for k in range(1, len(grid)):
                 node = self.add_segment(node, GENERAL, strains[k - 1], np.diag(inertia[k]))
-                if link.joint.changes_length and w[k] > 0.0:
+                if piece.flows and w[k] > 0.0:
                     self.add_flow(node, link.joint, piece, grid[k])
             pieces.append(piece)
             sections += [i + 1] * (len(grid) - 1)
             X.append(start + grid[1:])
             weight.append(w[1:])
             counted.append(gauss[1:])
-            if division.strain.breakpoints and not link.joint.changes_length:
+            if division.strain.breakpoints and not piece.flows:
                 kinks = np.array(division.strain.breakpoints) * division.length
                 middles = (0.5 * (grid[:-1] + grid[1:])).real
                 self.divide_block(np.searchsorted(kinks.real, middles))
@@ -419,9 +415,9 @@ class _Builder:
         K, D = division.matrices()
         names = (name if len(rod.divisions) == 1 else f"{i + 1}.{name}" for name in division.strain.names)
         self.name(link.name, names, ["angle" if row < 3 else "number" for row in division.strain.rows])
-        if link.joint.changes_length:
+        if link.joint.changes_length and i == 0:
             self.add_length(link.joint, division, K, D)
-            return Piece(division, start, len(self.blocks) - 1, first + 1, n, (first, n + 1), ((first, 1.0),))
+            return Piece(division, start, len(self.blocks) - 1, first + 1, n, (first, n + 1), ((first, 1.0),), True)
         self.begin_block(node, [(int(r), int(r) + 1) for r in division.strain.rows], K, D, [0.0] * n)
         self.add_sections(division)
         if (relaxation := division.material.relaxation) is not None:
@@ -594,5 +590,8 @@ def compile_tree(links: tuple[Link, ...], places: Iterable[tuple[str, float]] = 
     points = [layout.nodes[layout.counted] for layout in layouts.values() if layout.link.body is not None]
     tree, elastic = builder.arrays()
     all_points = np.concatenate([np.zeros(0, dtype=np.int64), *points])
-    layout = Layout(layouts, tuple(builder.names), tuple(builder.dimensions), all_points, tuple(builder.held))
+    flowing = {node: len(tree.segment) + i for i, node in enumerate(tree.flow_node[:, FLOW_NODE].tolist())}
+    layout = Layout(
+        layouts, tuple(builder.names), tuple(builder.dimensions), all_points, tuple(builder.held), material_rows=flowing
+    )
     return tree, elastic, layout
