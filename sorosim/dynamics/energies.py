@@ -17,17 +17,20 @@ from sorosim.kernels.forces import Internal
 from sorosim.kernels.joints import JOINT_FRICTION, LAW, LENGTH_DAMPING, MOTOR, SERVO, Laws
 from sorosim.kernels.kinematics import POSES, energies
 from sorosim.kernels.loop_joint import N_LAWS, REST, STIFFNESS
+from sorosim.kernels.tube_motion import spin_energy
 
 
 def energy(engine: Engine, q: Array, qd: Array) -> tuple[float, float, float]:
     """Kinetic (with added mass), elastic (with that of contacts) and gravitational energy [J]."""
-    if qd.any():
-        engine.check_motion()
+    if len(engine.insertions):
+        engine.check_insertions(q, qd, engine.zero_rates, None)
     engine.sweep(q, qd, POSES)
     kinetic, potential = energies(engine.tree, engine.gravitational_inertia, engine.gravity, engine.workspace)
     if engine.flows:
         own = material_energies(engine.tree, engine.gravitational_inertia, engine.gravity, engine.workspace)
         kinetic, potential = kinetic + own[0], potential + own[1]
+    if len(engine.elastic.tubes.rotor):
+        kinetic += spin_energy(engine.tree, engine.elastic.tubes, qd, engine.workspace)
     elastic = engine.loading.contact_energy(engine.external, engine.workspace) + elastic_energy(engine, q)
     return float(kinetic), elastic, float(potential)
 
@@ -64,7 +67,8 @@ class PowerEvaluator:
         self.engine, self.loading = engine, engine.loading
         elastic = engine.elastic
         kind, none = elastic.laws.row[:, LAW], np.zeros_like(elastic.stiffness)
-        no_sections = elastic.sections._replace(row=elastic.sections.row[:0])
+        no_sections, tubes = elastic.sections._replace(row=elastic.sections.row[:0]), elastic.tubes
+        only_damping = tubes._replace(stretch=tubes.stretch[:0], bend=tubes.bend[:0])
         motors, dampers = (kind == MOTOR) | (kind == SERVO), (kind == JOINT_FRICTION) | (kind == LENGTH_DAMPING)
 
         def only(rows: Mask) -> Laws:
@@ -72,9 +76,10 @@ class PowerEvaluator:
 
         no_actuators = engine.rod_actuators._replace(row=engine.rod_actuators.row[:0])
         self.passive = Internal(elastic._replace(laws=only(~motors)), no_actuators)
-        lossy = elastic._replace(stiffness=none, laws=only(dampers), sections=no_sections)
+        lossy = elastic._replace(stiffness=none, laws=only(dampers), sections=no_sections, tubes=only_damping)
         self.dampers = Internal(lossy, no_actuators)
-        self._active = Internal(lossy._replace(damping=none, laws=only(motors)), engine.rod_actuators)
+        active = lossy._replace(damping=none, laws=only(motors), tubes=only_damping._replace(damp=tubes.damp[:0]))
+        self._active = Internal(active, engine.rod_actuators)
         self._exchanges = bool(engine.n_actuators or np.any(elastic.damping) or np.any(dampers))
         self._loops = bool(np.any(engine.loops.row[:, N_LAWS]))
         if not self.loading.loads:

@@ -15,8 +15,8 @@ import scipy.linalg
 from sorosim.arrays import Array, IntArray
 from sorosim.dynamics.constraints import RANK_TOLERANCE
 from sorosim.dynamics.forward import FASTEST, FORWARD, choose_algorithm, forward_by_articulated
+from sorosim.dynamics.inertia import mass_matrix
 from sorosim.dynamics.maxwell import MaxwellElements
-from sorosim.dynamics.tubes import mass_matrix
 from sorosim.engine.engine import Engine
 from sorosim.engine.inputs import Motion, Partition, ZeroOrderHold, driven_motion
 from sorosim.engine.loading import SlipState, StickState
@@ -28,6 +28,7 @@ from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q
 from sorosim.kernels.saddle import loop_norms, rank_tolerance, solve_constrained_columns
 from sorosim.model.chart import FARTHEST, Charts, SingularityGuard
 from sorosim.robot import Robot
+from sorosim.signals import ConstantSignal
 
 # compliance of a row, relative to the largest of its loop, below which it is not scaled up any further
 WEAK_ROW = 3e-2
@@ -272,13 +273,16 @@ class OdeSystem:
     def __init__(
         self, robot: Robot, inputs: Motion | ZeroOrderHold, driven: Mapping[str, Any], closing_time: float = 0.01
     ) -> None:
-        robot.engine.check_motion()
         self.robot, self.inputs = robot, inputs
+        layout = robot.engine.layout
+        named = [layout.coordinate(name, "driven") for name in driven]
+        stay = [layout.coordinate_names[i] for i in robot.engine.insertions if i not in named]
+        driven = {**driven, **dict.fromkeys(stay, ConstantSignal(0.0))}
         self.closing = np.array([2.0 / closing_time, 1.0 / closing_time**2, -1.0])
-        self.partition = Partition.of(robot.engine.layout, driven, robot.description.actuators)
+        self.partition = Partition.of(layout, driven, robot.description.actuators)
         self.driven = driven_motion(driven)
-        self.charts = Charts(robot.engine.layout, self.partition.mask)
-        self.turns = SingularityGuard(robot.engine.layout, self.partition.mask)
+        self.charts = Charts(layout, self.partition.mask)
+        self.turns = SingularityGuard(layout, self.partition.mask)
         self.n_free = len(self.partition.free)
         self.maxwell = robot.engine.companion(MaxwellElements)
         self.n_strains = self.maxwell.n

@@ -28,6 +28,7 @@ from sorosim.kernels.saddle import Saddle, factor_constraints, solve_constrained
 from sorosim.kernels.small import clear, clear_matrix, copy, isolate
 from sorosim.kernels.surfaces import LINKED
 from sorosim.kernels.tree import Tree
+from sorosim.kernels.tube_motion import spin_derivatives, spin_forces, spin_mass, spin_quantities
 
 # what an evaluation works out; a task is a sum of these
 FORCES = 1  # the internal force
@@ -238,6 +239,8 @@ def evaluate(system, task, state, external, ws, out) -> int:
     elif forward:
         copy(tau, internal)
     looped, flows = loops.row.shape[0] > 0 and task & LOOPS != 0, tree.flow_node.shape[0] > 0
+    tubes = system.internal.elastic.tubes
+    spins = tubes.rotor.shape[0] > 0
     if forward:
         clear_free(state.known, qdd)
 
@@ -250,6 +253,8 @@ def evaluate(system, task, state, external, ws, out) -> int:
         point_quantities(tree, external, moving, jets, looped, ws)
         if flows:
             material_quantities(tree, q, qd, qdd, external, moving, jets, ws)
+        if spins and moving:
+            spin_quantities(tree, tubes, qd, qdd, jets, ws)
         if task == PREPARE:
             return DONE
         if looped:
@@ -268,6 +273,8 @@ def evaluate(system, task, state, external, ws, out) -> int:
             derivative_sweep(tree, moving, loaded, with_rates, with_mass, ws, tau, dq, dqd, mass)
             if flows:
                 material_derivatives(tree, q, qd, qdd, external, moving, with_mass, ws, tau, dq, dqd, mass)
+            if spins and (moving or with_mass):
+                spin_derivatives(tree, tubes, qdd, moving, with_mass, ws, tau, dq, dqd, mass)
             if external.pair.shape[0] > 0:
                 pair_matrices(tree, external, moving, ws, dq, dqd)
             if external.contact.counts[LINKED] > 0:
@@ -276,12 +283,16 @@ def evaluate(system, task, state, external, ws, out) -> int:
             project_wrenches(tree, ws, tau)
             if flows:
                 material_forces(tree, ws, tau)
+            if spins and moving:
+                spin_forces(tree, tubes, qdd, ws, tau)
         if looped and (forward or jets):
             lp.loop_matrices(tree, loops, moving, jets, ws, closure, dq, dqd, B)
         if task & COMPOSITE != 0 and not jets:
             composite_mass_matrix(tree, ws, mass)
             if flows:
                 material_mass(tree, ws, mass)
+            if spins:
+                spin_mass(tree, tubes, ws, mass)
         if forward and stage == 0:
             failed = solve_forward(system, state, looped, ws, out)
             if failed >= 0:

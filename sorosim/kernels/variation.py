@@ -8,6 +8,7 @@ from sorosim.kernels.flow import material_forces, material_quantities
 from sorosim.kernels.forces import internal_forces
 from sorosim.kernels.kinematics import COLUMNS, forward_sweep
 from sorosim.kernels.loops import apply_loops, evaluate_loops
+from sorosim.kernels.tube_motion import spin_forces, spin_quantities
 
 
 @kernel_in_place
@@ -29,11 +30,15 @@ def vary_rows(
     """
     tree, none = system.tree, ws.internal
     looped, flows = multiplier.shape[1] > 0, tree.flow_node.shape[0] > 0
+    tubes = system.internal.elastic.tubes
     for k in range(q.shape[0]):
         moving = forward_sweep(tree, q[k], qd[k], qdd[k], gravity, COLUMNS, ws)
         point_quantities(tree, external, moving, False, looped, ws)
         if flows:
             material_quantities(tree, q[k], qd[k], qdd[k], external, moving, False, ws)
+        spins = moving and tubes.rotor.shape[0] > 0
+        if spins:
+            spin_quantities(tree, tubes, qd[k], qdd[k], False, ws)
         if looped:
             for i in range(multiplier.shape[1]):
                 closure.multiplier[i] = multiplier[k, i]
@@ -42,6 +47,8 @@ def vary_rows(
         project_wrenches(tree, ws, tau)
         if flows:
             material_forces(tree, ws, tau)
+        if spins:
+            spin_forces(tree, tubes, qdd[k], ws, tau)
         imaginary(tau, factor, inverse[k])
         internal_forces(tree, system.internal, q[k], qd[k], u[k], False, ws, external, tau, none)
         imaginary(tau, factor, internal[k])

@@ -39,7 +39,7 @@ from sorosim.model.joints.fixed import Fixed
 from sorosim.model.link import WORLD, Link, pose_on_parent
 from sorosim.model.relaxation import Relaxation, maxwell_elements
 from sorosim.model.rod import Division, Rod
-from sorosim.model.tubes import TubeBlock, Tubes
+from sorosim.model.tubes import Rotor, TubeBlock, Tubes
 
 Array = NDArray[Any]
 IntArray = NDArray[np.int64]
@@ -282,6 +282,7 @@ class _Builder:
         self.section_values: list[Array] = []
         self.section_basis: list[Array] = []
         self.tubes: list[tuple[int, TubeBlock]] = []
+        self.rotors: list[tuple[int, Rotor]] = []
         self.flow_nodes: list[tuple[int, int]] = []
         self.flow: list[Array] = []
         self.relaxing: list[tuple[int, int, Relaxation]] = []
@@ -304,12 +305,8 @@ class _Builder:
     def add_segment(self, parent: int, kind: int, strain: Array, inertia: Array, offset: Array | None = None) -> int:
         node, block = len(self.segments), len(self.blocks) - 1
         column, n = self.blocks[block][2], self.blocks[block][3]
-        has_offset = offset is not None and not np.array_equal(offset, np.eye(4))
-        bare = not np.any(inertia)
-        rigid = is_rigid(np.asarray(inertia))
-        self.segments.append(
-            [parent, block, column, n, kind, self._strain_size, self._work, has_offset, bare, rigid, -1, n]
-        )
+        flags = offset is not None and not np.array_equal(offset, np.eye(4)), not np.any(inertia), is_rigid(inertia)
+        self.segments.append([parent, block, column, n, kind, self._strain_size, self._work, *flags, -1, n])
         self.offsets.append(np.eye(4) if offset is None else np.asarray(offset))
         self.inertia.append(inertia)
         self.strain.append(strain)
@@ -345,12 +342,12 @@ class _Builder:
     def add_link(self, link: Link, parent: int, offset: Array, places: list[Any]) -> LinkLayout:
         """The joint and the body of a link, on a node; places [m] on its rod that must be nodes."""
         column, body, joint = len(self.rows), link.body, link.joint
-        inertia = body.spatial_inertia if isinstance(body, RigidBody) else np.zeros((6, 6))
+        inertia = body.spatial_inertia if isinstance(body, RigidBody | Tubes) else np.zeros((6, 6))
         # a length is a coordinate of the rod's block
         node, blocks = self.add_joint(parent, Fixed() if joint.changes_length else joint, inertia, offset)
         self.name(link.name, joint.names, joint.dimensions)
         if isinstance(body, Tubes):
-            node = self.begin_tubes(node, body.block)
+            plate, node = node, self.begin_tubes(node, body.block)
             self.name(link.name, body.block.names, body.block.dimensions, body.block.held)
         pieces: list[Piece] = []
         X, weight, counted = np.zeros(1), np.zeros(1), np.ones(1, dtype=bool)
@@ -360,6 +357,8 @@ class _Builder:
         if joint.changes_length:
             blocks = (pieces[0].block,)
         nodes = np.arange(node, node + len(X))
+        if isinstance(body, Tubes):
+            self.rotors += [(pieces[0].block, one) for one in body.block.rotors(plate, nodes, X, weight)]
         return LinkLayout(
             link, column, joint.n, blocks, len(self.rows) - column, nodes, X, weight, counted, tuple(pieces)
         )
@@ -474,8 +473,7 @@ class _Builder:
 
     def begin_tubes(self, node: int, block: TubeBlock) -> int:
         """The block of concentric tubes, and its first segment, the rotation of the innermost at the plate."""
-        K = np.diag(block.stiffness)
-        self.begin_block(node, block.rows, K, np.zeros_like(K), [0.0] * block.n)
+        self.begin_block(node, block.rows, np.diag(block.stiffness), np.diag(block.damping), [0.0] * block.n)
         self.tubes.append((len(self.blocks) - 1, block))
         columns = np.zeros((block.n, 6))
         columns[block.base[-1], 0] = 1.0
@@ -483,17 +481,21 @@ class _Builder:
 
     def tube_laws(self) -> TubeLaws:
         """Laws of all concentric tubes."""
-        stretch: list[tuple[int, ...]] = []
-        bend: list[tuple[int, ...]] = []
+        tables: list[list[tuple[int, ...]]] = [[], [], [], []]
         value: list[Any] = []
         index: list[int] = []
         for b, block in self.tubes:
-            for rows, own in ((stretch, block.stretch), (bend, block.bend)):
+            for rows, own in zip(tables, (block.stretch, block.bend, block.damp), strict=False):
                 rows += [(b, *row[:-2], row[-2] + len(value), row[-1] + len(index)) for row in own]
             value += block.value
             index += block.index
-        rows_of = [np.array(rows, dtype=np.int64).reshape(-1, 6) for rows in (stretch, bend)]
-        return TubeLaws(rows_of[0], rows_of[1], np.array(value, dtype=number_type()), np.array(index, dtype=np.int64))
+        for b, (node, inertia, slopes) in self.rotors:
+            turning = np.flatnonzero(slopes)
+            tables[3].append((node, b, len(turning), len(value), len(index)))
+            value += [inertia, *slopes[turning]]
+            index += list(turning)
+        arrays = [np.array(rows, dtype=np.int64).reshape(-1, 6 - i // 3) for i, rows in enumerate(tables)]
+        return TubeLaws(*arrays, np.array(value, dtype=number_type()), np.array(index, dtype=np.int64))
 
     def add_length(self, joint: Joint, division: Division, K: Array, D: Array) -> None:
         """The coordinate of a rod's length, with the blocks of the joint and of its strains (docs/theory.md, 19)."""

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.polynomial import legendre
 from numpy.typing import ArrayLike
 
-from sorosim.arrays import Array
+from sorosim.arrays import Array, IntArray
 from sorosim.complex_step import number_type
 from sorosim.declare import Choice, Declared, ListOf, MapOf, Part, Quantity, Writer, key
 from sorosim.declare.base import At, Define
@@ -79,6 +79,9 @@ class Tube(Declared, title="Concentric tubes"):
             raise ModelError("insertion", "no more than the length of the tube", got)
         if self.material.relaxation is not None:
             raise ModelError("material", "an elastic material", "one that relaxes", "leave out its relaxation")
+        if self.material.mass_damping:
+            hint = "damping and stiffness_damping damp tubes in themselves"
+            raise ModelError("material", "one without mass_damping, that of a medium around", "one with it", hint)
         curved = sum(curve.length for curve in self.curves)
         if curved.real > self.length.real * (1.0 + MERGE):
             got = f"{curved.real:g} m of {self.length.real:g} m"
@@ -109,6 +112,16 @@ class Tube(Declared, title="Concentric tubes"):
     def twist_stiffness(self) -> Any:
         """G J [N m^2]."""
         return 2.0 * self.material.shear_modulus * self.moment
+
+    @property
+    def bending_damping(self) -> Any:
+        """3 eta I, and what is proportional to the stiffness [N m^2 s]."""
+        return 3.0 * self.material.damping * self.moment + self.material.stiffness_damping * self.bending_stiffness
+
+    @property
+    def twist_damping(self) -> Any:
+        """eta J, and what is proportional to the stiffness [N m^2 s]."""
+        return 2.0 * self.material.damping * self.moment + self.material.stiffness_damping * self.twist_stiffness
 
     @property
     def marks(self) -> tuple[Any, ...]:
@@ -174,7 +187,12 @@ class TubeSection(Division):
         return self._sum(X, line)
 
     def line_damping(self, X: ArrayLike) -> Array:
-        return 0.0 * self.line_stiffness(X)
+        def line(tube: Tube) -> list[Any]:
+            eta, b, A = tube.material.damping, tube.material.stiffness_damping, tube.area
+            stretch, shear = eta * 3.0 * A + b * tube.material.young * A, (eta + b * tube.material.shear_modulus) * A
+            return [tube.twist_damping, tube.bending_damping, tube.bending_damping, stretch, shear, shear]
+
+        return self._sum(X, line)
 
 
 @dataclass(frozen=True)
@@ -220,6 +238,13 @@ class Tubes(Declared):
     def mass(self) -> float:
         """Mass of what is beyond the plate [kg]."""
         return sum(section.mass for section in self.divisions)
+
+    @property
+    def spatial_inertia(self) -> Array:
+        """Inertia (6, 6) of the plate, of the turning of what may be twisted behind it [kg m^2]."""
+        out = np.zeros((6, 6), dtype=number_type())
+        out[0, 0] = sum(2.0 * tube.material.density * tube.moment * tube.behind for tube in self.members)
+        return out
 
     @property
     def materials(self) -> tuple[Material, ...]:
@@ -324,6 +349,14 @@ class SectionColumns(NamedTuple):
     ends: tuple[tuple[int, float], ...]  # what its length changes by with each coordinate
 
 
+class Rotor(NamedTuple):
+    """A piece of tube that turns against its node by `slopes` times the coordinates of the block."""
+
+    node: int
+    inertia: Any  # about the axis [kg m^2]
+    slopes: Array  # (n,)
+
+
 class TubeBlock:
     """The coordinates of concentric tubes, all in one block, and the rows of their laws (`kernels.tubes`).
 
@@ -374,16 +407,19 @@ class TubeBlock:
         self.rows += rows
 
     def _laws(self) -> None:
-        """Rows of the laws, and the diagonal of the stiffness at the lengths of the file."""
+        """Rows of the laws, and the diagonals of stiffness and damping at the lengths of the file."""
         self.stretch: list[tuple[int, ...]] = []
         self.bend: list[tuple[int, ...]] = []
+        self.damp: list[tuple[int, ...]] = []
         self.value: list[Any] = []
         self.index: list[int] = []
         self.stiffness = np.zeros(self.n, dtype=number_type())
+        self.damping = np.zeros(self.n, dtype=number_type())
         tubes, modes = self.tubes, 1.0 / (2.0 * np.arange(ORDER + 1) + 1.0)  # integrals of squares of the polynomials
         for tube, base, insertion in zip(tubes.members, self.base, self.insertion, strict=True):
             if tube.behind:
                 self._add_stretch(base[-1], tube.behind, [tube.twist_stiffness], ((insertion, -1.0),))
+                self.damping[base[-1]] = tube.twist_damping / tube.behind
         points, weights = legendre.leggauss(ORDER + 3)
         points, weights = 0.5 * (points + 1.0), 0.5 * weights
         for k, (columns, division) in enumerate(zip(self.sections, tubes.divisions, strict=True)):
@@ -392,6 +428,7 @@ class TubeBlock:
             own = [twists[0], bending, bending, *twists[1:]]
             stiffness = np.concatenate([s * modes for s in own])
             self._add_stretch(columns.first, division.length, stiffness, columns.ends)
+            self._add_damping(k, modes, points, weights)
             basis = division.strain.functions("bending_y", points)
             middle = (tubes.ends[k].place + 0.5 * division.length).real
             for i in columns.twist:
@@ -407,6 +444,23 @@ class TubeBlock:
                     self.value += [*(w * tube.bending_stiffness * curvature), *phi, *angle]
                     self.index += list(turning)
         self._add_guards()
+
+    def _add_damping(self, k: int, modes: Array, points: Array, weights: Array) -> None:
+        """Damping of the bending and twist of section k, and of tubes that turn where it is bent."""
+        columns, division = self.sections[k], self.tubes.divisions[k]
+        bending = sum(tube.bending_damping for tube in division.tubes)
+        twists = [self.tubes.members[i].twist_damping for i in columns.twist]
+        values = np.concatenate([d * modes / division.length for d in (twists[0], bending, bending, *twists[1:])])
+        self.damping[columns.first : columns.first + len(values)] = values
+        basis = division.strain.functions("bending_y", points)
+        for i in list(columns.twist)[1:]:
+            damping, angles = self.tubes.members[i].bending_damping / division.length, self.angles(i, k, points)
+            turning = np.flatnonzero(angles.any(axis=0))
+            for w, phi, angle in zip(weights, basis, angles[:, turning] if damping else (), strict=False):
+                row = columns.first + ORDER + 1, ORDER + 1, len(turning), len(self.value), len(self.index)
+                self.damp.append(row)
+                self.value += [w * damping, *phi, *angle]
+                self.index += list(turning)
 
     def _add_guards(self) -> None:
         """Sections without stiffness that end where others may not pass: then their length is NaN, and so are forces.
@@ -443,6 +497,22 @@ class TubeBlock:
             out[:, first : first + ORDER + 1] += sign * _integrals(x)
         self._angles[i, k, x.tobytes()] = out
         return out
+
+    def rotors(self, plate: int, nodes: IntArray, X: Array, weight: Array) -> list[Rotor]:
+        """All rotors: of tubes behind the plate, a node, and of the outer ones at nodes at X with these weights [m]."""
+        found, (points, weights) = [], legendre.leggauss(2)
+        for tube, base in zip(self.tubes.members, self.base, strict=True):
+            for x, w in zip(0.5 * (points + 1.0), 0.5 * weights * tube.behind, strict=True) if tube.behind else ():
+                slopes = np.zeros(self.n)
+                slopes[base] = 1.0, x
+                found.append(Rotor(plate, 2.0 * tube.material.density * tube.moment * w, slopes))
+        for k, (division, start) in enumerate(zip(self.tubes.divisions, self.tubes.starts, strict=True)):
+            at = np.flatnonzero((start < X) & (start + division.length > X) & (weight > 0.0))
+            for i in list(self.sections[k].twist)[1:]:
+                tube, turns = self.tubes.members[i], self.angles(i, k, ((X[at] - start) / division.length).real)
+                inertia = 2.0 * tube.material.density * tube.moment * weight[at]
+                found += [Rotor(int(nodes[j]), J, turn) for j, J, turn in zip(at, inertia, turns, strict=True)]
+        return found
 
 
 def _integrals(x: Array) -> Array:
