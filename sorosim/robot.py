@@ -15,7 +15,7 @@ from sorosim.actuation.base import input_unit
 from sorosim.actuation.tendon import Tendon
 from sorosim.arrays import Array, IntArray, Mask
 from sorosim.declare import Quantity
-from sorosim.dynamics import arguments, energies, forward, tubes
+from sorosim.dynamics import arguments, energies, forward, inertia
 from sorosim.dynamics.constraints import complete_motion
 from sorosim.dynamics.contact_event import ContactEvent
 from sorosim.dynamics.joint_wrench import joint_wrench
@@ -295,8 +295,7 @@ class Robot:
 
     def mass_matrix(self, q: Values) -> Array:
         """Mass matrix (ndof, ndof) at q."""
-        self.engine.check_motion()
-        return tubes.mass_matrix(self.engine, self.coordinates(q))
+        return inertia.mass_matrix(self.engine, self.coordinates(q))
 
     def inverse_dynamics(self, q: Values, qd: Values, *, qdd: Values, t: Number = 0.0) -> Array:
         """Generalised forces tau = M qdd - F that produce a motion, O(n) (docs/theory.md, 4).

@@ -8,6 +8,7 @@ import pytest
 import sorosim
 from sorosim.doctor import WRONG, examine
 from sorosim.io import bundled_robots, dump, load_text
+from sorosim.kernels import evaluate as task
 
 NAMES = bundled_robots()
 COORDINATES = {
@@ -74,6 +75,18 @@ def test_statics_where_something_holds_the_robot(robot):
     assert found.residual_norm < 1e-9
     assert (name in DRIVEN) == bool(found.driven)
     assert found.stable or name not in LOOPS or name in ROLLING
+
+
+def test_derivatives_at_rest_are_those_of_the_whole_residual(robot):
+    robot, _ = robot
+    rng, zero = np.random.default_rng(0), np.zeros(robot.ndof)
+    q = robot.initial_q + 1e-3 * rng.normal(size=robot.ndof)
+    arguments = q, zero, zero.copy(), rng.random(robot.engine.n_actuators)
+    whole = robot.engine.evaluate(task.RESIDUAL_DERIVATIVES, *arguments)
+    found = robot.engine.evaluate(task.STATIC_DERIVATIVES, *arguments)
+    for name in ("tau", "by_q", "B"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(whole, name))
+    np.testing.assert_array_equal(found.closure.matrix, whole.closure.matrix)
 
 
 def test_loops_stay_closed(robot):

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from sorosim.arrays import Array, IntArray, Mask
-from sorosim.dynamics.tubes import mass_matrix
+from sorosim.dynamics.inertia import mass_matrix
 from sorosim.engine.inputs import Partition, driven_motion, input_motion
 from sorosim.equations.contact_check import total_mass
 from sorosim.equations.failure import ROUNDING
@@ -388,6 +388,7 @@ def random_state(robot: Robot, seed: int = 1) -> tuple[Array, Array, Array, Arra
         rows = np.concatenate([np.zeros(0), *(piece.division.strain.rows for piece in layout.pieces)])
         first = layout.column + layout.n_joint
         scale[first : first + len(rows)] = np.where(rows < 3, 0.2, 0.02)
+    scale[robot.engine.insertions] = 0.0
     q, qd, qdd = (rng.uniform(-1.0, 1.0, robot.ndof) * scale for _ in range(3))
     sizes = np.array([INPUT_SIZES.get(unit, 1.0) for unit in robot.actuator_units])
     wound = robot.engine.rod_actuators.input[:, TENDON_LENGTH]

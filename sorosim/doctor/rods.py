@@ -46,10 +46,10 @@ def materials(context: CheckContext) -> Iterator[Finding]:
             for name, tube in link.body.tubes.items():
                 first.setdefault(tube.material, f"links.{link.name}.tubes.{name}")
     for material, where in first.items():
-        yield from _material(material, f"material of {where}", not context.robot.engine.layout.held)
+        yield from _material(material, f"material of {where}")
 
 
-def _material(material: Material, where: str, has_motion: bool) -> Iterator[Finding]:
+def _material(material: Material, where: str) -> Iterator[Finding]:
     E, G, rho = material.young, material.shear_modulus, material.density
     yield from judged("material.soft", where, E, mega=1e6 * E, giga=1e9 * E)
     yield from judged("material.stiff", where, E, milli=1e-3 * E, micro=1e-6 * E)
@@ -60,7 +60,7 @@ def _material(material: Material, where: str, has_motion: bool) -> Iterator[Find
     if material.poisson is not None:
         yield from judged("material.poisson", where, material.poisson)
     damped = material.damping or material.mass_damping or material.stiffness_damping or material.relaxation
-    if has_motion and not damped:
+    if not damped:
         yield finding("material.undamped", where, 0.0, usual=1e-2 * E)
     if not densities:
         # moduli and densities that go together in no material: one has the wrong unit, or is that of water

@@ -10,7 +10,8 @@ import numpy as np
 from sorosim.doctor.context import CheckContext
 from sorosim.doctor.findings import Finding, finding, judged
 from sorosim.errors import ModelError
-from sorosim.model.tubes import MERGE, ORDER, Tube, Tubes
+from sorosim.model.tube import MERGE, Tube
+from sorosim.model.tubes import ORDER, Tubes
 from sorosim.results.result import Equilibrium
 
 # error of a place, as a part of the length, over the square of the largest coefficient of highest degree [rad]:

@@ -104,8 +104,10 @@ def steady_rates(engine: Engine, qd: Values | None) -> tuple[Array, Mask]:
 
 
 def driven_accelerations(engine: Engine, given: Any, actuators: Mapping[str, Any]) -> tuple[Partition, Array]:
-    """Which coordinates are driven, and accelerations (ndof,), zero elsewhere."""
+    """Which coordinates are driven, as insertions of tubes always are, and accelerations (ndof,), zero elsewhere."""
     accelerations = by_coordinate(engine, given, "driven_qdd", 2)
+    named = [engine.layout.coordinate(name, "driven_qdd") for name in accelerations]
+    accelerations |= {engine.layout.coordinate_names[i]: 0.0 for i in engine.insertions if i not in named}
     partition, qdd = Partition.of(engine.layout, accelerations, actuators), engine.zero_rates
     qdd[partition.driven] = list(accelerations.values())
     return partition, qdd

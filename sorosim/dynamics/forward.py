@@ -67,7 +67,7 @@ def forward_jvp(
     engine: Engine, q: Array, qd: Array, qdd: Array, u: Array, t: float, known: Mask, dq: Array, dqd: Array, du: Array
 ) -> ForwardDynamicsJvp:
     """Change of accelerations along (dq, dqd, du): O(n) for trees of rods of given lengths; else by the matrices."""
-    if len(engine.loops.row) or engine.flows:
+    if len(engine.loops.row) or engine.adds_inertia:
         D = derivatives_by_composite(engine, q, qd, qdd, u, t, known)
         return ForwardDynamicsJvp(D.qdd, D.dqdd_dq @ dq + D.dqdd_dqd @ dqd + D.dqdd_du @ du)
     return engine.companion(ForwardProducts).jvp(q, qd, qdd, u, t, known, dq, dqd, du)
@@ -77,7 +77,7 @@ def forward_vjp(
     engine: Engine, q: Array, qd: Array, qdd: Array, u: Array, t: float, known: Mask, qdd_bar: Array
 ) -> ForwardDynamicsVjp:
     """Transposed derivatives times qdd_bar (ndof,): O(n) for trees of rods of given lengths; else by the matrices."""
-    if len(engine.loops.row) or engine.flows:
+    if len(engine.loops.row) or engine.adds_inertia:
         D = derivatives_by_composite(engine, q, qd, qdd, u, t, known)
         return ForwardDynamicsVjp(D.qdd, *(part.T @ qdd_bar for part in D[1:]))
     return engine.companion(ForwardProducts).vjp(q, qd, qdd, u, t, known, qdd_bar)
@@ -166,24 +166,24 @@ HYBRID = {"composite": hybrid_by_composite, "articulated": hybrid_by_articulated
 FASTEST = {0: "composite", 72: "articulated"}
 FASTEST_DERIVATIVES = {0: "composite", 120: "articulated"}
 FASTEST_HYBRID = {0: "articulated"}
-# those that know of material that moves along rods (docs/theory.md, 19)
-MATERIAL_FLOWS = {"composite", "unit"}
+# those that know of material that moves along rods, and of tubes that turn in each other (docs/theory.md, 19 and 20)
+WITH_ADDED_INERTIA = {"composite", "unit"}
 
 
 def choose_algorithm(
     engine: Engine, name: str | None, table: Mapping[str, object], fastest: Mapping[int, str], *, closes: bool = True
 ) -> str:
     """The algorithm of that name, by default the fastest one; `closes`: whether loops stay closed (InputError)."""
-    engine.check_motion()
     looped = closes and len(engine.loops.row) > 0
-    if name is None and (looped or engine.flows):
+    if name is None and (looped or engine.adds_inertia):
         return "composite"
     if name is None:
         return fastest[max(n for n in fastest if n <= engine.ndof + engine.n_blocks)]
     chosen = choice("algorithm", name, tuple(table))
     if chosen != "composite" and looped:
         raise InputError("algorithm", "composite: the others hold for trees", f"'{chosen}' for a robot with loops")
-    if engine.flows and chosen not in MATERIAL_FLOWS:
-        got = f"'{chosen}' for a robot with rods whose length is a coordinate"
-        raise InputError("algorithm", f"one of {', '.join(sorted(MATERIAL_FLOWS & set(table)))}", got)
+    if engine.adds_inertia and chosen not in WITH_ADDED_INERTIA:
+        whose = "rods whose length is a coordinate" if engine.flows else "concentric tubes"
+        got = f"'{chosen}' for a robot with {whose}"
+        raise InputError("algorithm", f"one of {', '.join(sorted(WITH_ADDED_INERTIA & set(table)))}", got)
     return chosen

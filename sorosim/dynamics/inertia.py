@@ -1,4 +1,4 @@
-"""Mass matrices that are singular: which coordinate makes them so."""
+"""The mass matrix, and which coordinate makes it singular."""
 
 from __future__ import annotations
 
@@ -16,6 +16,12 @@ from sorosim.model.chart import SingularityGuard
 AT_TURN = 1e-6
 
 
+def mass_matrix(engine: Engine, q: Array) -> Array:
+    """Mass matrix (ndof, ndof) at q; entries of insertions are those of nodes that carry their material along."""
+    zero = engine.zero_rates
+    return engine.evaluate(task.MASS, q, zero, zero.copy(), np.zeros(engine.n_actuators)).mass
+
+
 def check_inertia(engine: Engine, q: Array, rows: IntArray, mass: Array) -> None:
     """Refuse a singular mass matrix of the coordinates in rows, or of motions with loops closed (ModelError)."""
     layout, known = engine.layout, np.ones(engine.ndof, dtype=np.bool_)
@@ -30,8 +36,7 @@ def check_inertia(engine: Engine, q: Array, rows: IntArray, mass: Array) -> None
         if failed:
             raise ModelError("mass matrix", "one that is positive definite with loops closed", "a singular one")
         return
-    # the tree knows no inertia of tubes that turn in each other: here it has been added to the mass matrix
-    if not layout.held and (failed or (np.diag(factor) ** 2 <= CLEARLY_REGULAR * np.diag(mass)).any()):
+    if failed or (np.diag(factor) ** 2 <= CLEARLY_REGULAR * np.diag(mass)).any():
         # names the coordinate, or finds none
         zero, none = engine.zero_rates, np.zeros(engine.n_actuators)
         engine.inertial.evaluate(task.FORWARD, q, zero, zero.copy(), none, known=known)

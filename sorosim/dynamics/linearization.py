@@ -12,7 +12,6 @@ from sorosim.arrays import Array, IntArray
 from sorosim.dynamics.constraints import RANK_TOLERANCE
 from sorosim.dynamics.inertia import check_inertia
 from sorosim.dynamics.maxwell import MaxwellElements
-from sorosim.dynamics.tubes import add_spin, check_inserted
 from sorosim.engine.engine import Engine
 from sorosim.errors import InputError, ModelError, SorosimWarning
 from sorosim.kernels import evaluate as task
@@ -44,8 +43,9 @@ def linearize(engine: Engine, q: Array, qd: Array, u: Array, rows: IntArray, sti
     stiffness : (n_rows, n_rows) of the tree in place of its own; without it the balance of forces is checked.
     """
     out, multiplier = balanced(engine, q, qd, u, rows)
-    check_inserted(engine, rows)
-    add_spin(engine, q, out.mass)
+    if len(inserted := np.intersect1d(engine.insertions, rows)):
+        moved = engine.layout.coordinate_names[inserted[0]]
+        raise ModelError(moved, "a driven insertion, for small motions", "a free one")
     Z = np.eye(engine.ndof)[:, rows]
     if engine.loop_layout.m:
         Z = Z @ scipy.linalg.null_space(out.closure.matrix[CONSTRAINT][:, rows], rcond=RANK_TOLERANCE)

@@ -15,10 +15,10 @@ from sorosim.actuation.compiled import InPython, check_actuator, compile_rod_act
 from sorosim.actuation.joint_force import JointForce, compile_motors
 from sorosim.actuation.loop_force import LoopForce
 from sorosim.arrays import Array, IntArray, Mask
-from sorosim.compiled import prepare
+from sorosim.compiled import OfFirstTypes, prepare
 from sorosim.complex_step import number_type
 from sorosim.constraints.loop import Loop, compile_loops
-from sorosim.engine.inputs import has_length_inputs
+from sorosim.engine.inputs import has_length_inputs, insertions
 from sorosim.engine.loading import DeepContact, Loading, SlipState, StickState
 from sorosim.engine.records import Contacts
 from sorosim.errors import ModelError
@@ -44,7 +44,6 @@ from sorosim.kernels.tree import BLOCK_N, IS_LOCAL, MASSLESS_END, RIGID, Workspa
 from sorosim.loads.base import Load
 from sorosim.model.compile import MERGE, compile_tree, is_rigid, segment_strain
 from sorosim.model.link import Link
-from sorosim.model.tubes import Tubes
 
 T = TypeVar("T")
 # coordinates plus joints and rods from which on equations are solved along the tree, as measured (docs/architecture.md)
@@ -99,13 +98,14 @@ class Engine:
                 inertia[node] += added
             segment = self.tree.segment.copy()
             segment[list(self.loading.added), MASSLESS_END] = 0
-            segment[list(self.loading.added), RIGID] = [is_rigid(inertia[node]) for node in self.loading.added]
+            for node in self.loading.added.keys() - self.layout.material_rows.keys():
+                segment[node, RIGID] = is_rigid(inertia[node])
             self.tree = self.tree._replace(inertia=inertia, segment=segment)
         self.ndof = int(self.tree.rows.shape[0])
         self.n_actuators = len(actuators)
         self.none_known = np.zeros(self.ndof, dtype=np.bool_)
         self._no_closing = np.array([0.0, 0.0, -1.0])
-        self._local = threading.local()
+        self._local, self._sweep = threading.local(), OfFirstTypes(forward_sweep)
         self._companions: dict[Any, Any] = {}
         self._prepared: dict[Any, Callable[..., Any]] = {}
         self._no_matrix, self._no_columns = np.empty((0, self.ndof)), np.empty((0, self.n_actuators))
@@ -188,10 +188,11 @@ class Engine:
 
     def sweep(self, q: Array, qd: Array, depth: int) -> bool:
         """Forward sweep of positions and rates; returns whether anything moves."""
-        # read-only arrays, as those of a `StepState`, are another type to numba, and would be compiled for anew
-        q, qd = (x if x.flags.writeable else x.copy() for x in (q, qd))
-        zero = np.zeros(self.ndof)
-        return bool(forward_sweep(self.tree, q, qd, zero, self.gravity, depth, self.workspace))
+        # read-only arrays, as those of a `StepState`, are another type to numba
+        kind = self.gravity.dtype
+        q, qd = (x if x.flags.carray and x.dtype == kind else np.array(x, dtype=kind) for x in (q, qd))
+        zero = np.zeros(self.ndof, dtype=kind)
+        return bool(self._sweep(self.tree, q, qd, zero, self.gravity, depth, self.workspace))
 
     def poses(self, nodes: IntArray, q: Array, qd: Array) -> tuple[Array, Array]:
         """Poses (n, 4, 4) and body twists (n, 6) of nodes."""
@@ -300,10 +301,8 @@ class Engine:
 
         Raises ModelError naming the coordinate when forward dynamics meets a singular mass matrix.
         """
-        if self.layout.held and (
-            what & task.ACCELERATIONS or what == task.INVERSE_DERIVATIVES or qd.any() or qdd.any()
-        ):
-            self.check_motion()
+        if len(self.insertions):
+            self.check_insertions(q, qd, qdd, known if what & task.ACCELERATIONS else None)
         n, m = self.ndof, self.n_actuators
         # what `entry` relies on
         q, qd = np.ascontiguousarray(q, dtype=float), np.ascontiguousarray(qd, dtype=float)
@@ -316,7 +315,8 @@ class Engine:
             if multiplier is not None:
                 closure.multiplier[:] = multiplier
         if what & task.DERIVATIVES and not what & task.KINEMATICS:
-            matrices = np.empty((n, n)), np.empty((n, n)), np.empty((n, n)), np.empty((n, m))
+            mass = self._no_matrix if what & task.AT_REST else np.empty((n, n))
+            matrices = mass, np.empty((n, n)), np.empty((n, n)), np.empty((n, m))
         else:
             none = self._no_matrix
             matrices = np.empty((n, n)) if what & task.COMPOSITE else none, none, none, self._no_columns
@@ -348,12 +348,22 @@ class Engine:
                           "give the links that it moves mass, the rod fewer or orthogonal strain functions (basis "
                           "legendre), or check that the state is finite")  # fmt: skip
 
-    def check_motion(self) -> None:
-        """Refuse robots whose motion the equations do not know, whose tubes turn in each other (ModelError)."""
-        for name, link in self.layout.links.items():
-            if isinstance(link.link.body, Tubes):
-                hint = "they have equilibria (statics, continuation, inverse) and small motions about these (modes)"
-                raise ModelError(name, "links without concentric tubes, for motion", "concentric tubes", hint)
+    @cached_property
+    def insertions(self) -> IntArray:
+        """Coordinates by which concentric tubes are inserted."""
+        return insertions(self.layout)
+
+    def check_insertions(self, q: Array, qd: Array, qdd: Array, known: Mask | None) -> None:
+        """Refuse motions in which tubes are inserted (ModelError); known: those whose acceleration is prescribed."""
+        own, names = self.insertions, self.layout.coordinate_names
+        moving = np.zeros(len(own), dtype=bool) if known is None else ~known[own]
+        if (moving := moving | (qd[own] != 0.0) | (qdd[own] != 0.0)).any():
+            hint = "statics and follow insert tubes, from one equilibrium to the next"
+            raise ModelError(names[own[moving.argmax()]], "an insertion that stays, in motion", "one that moves", hint)
+        if q[own].any() and (known is not None or qd.any() or qdd.any()):
+            i = int(own[np.flatnonzero(q[own])[0]])
+            hint = "give the file that insertion: robot.with_values"
+            raise ModelError(names[i], "the insertion of the file, in motion", f"{q[i]:+.4g} m beside it", hint)
 
     def loop_wrench(self, loop: int, q: Array, qd: Array, u: Array, multiplier: Array) -> Array:
         """Wrench (6,) of a loop on its frame A, in frame B."""
@@ -435,12 +445,17 @@ class Engine:
     def has_local_tangent(self) -> bool:
         """Whether the linearised equations couple joints and rods along the tree only (docs/theory.md, 17)."""
         couples = len(self.loops.row), self.loading.touches, len(self.loading.pairs), len(self.rod_actuators.capstan)
-        return not (any(couples) or self.has_length_inputs or self.flows or len(self.elastic.tubes.node))
+        return not (any(couples) or self.has_length_inputs or self.adds_inertia)
 
     @property
     def flows(self) -> bool:
         """Whether material flows through nodes of rods, whose length is a coordinate (docs/theory.md, 19)."""
         return bool(len(self.tree.flow_node))
+
+    @property
+    def adds_inertia(self) -> bool:
+        """Whether inertia is added after the sweeps, which articulated bodies, products and tangents do not know."""
+        return self.flows or bool(len(self.elastic.tubes.rotor))
 
     @property
     def solves_along_tree(self) -> bool:
@@ -450,8 +465,7 @@ class Engine:
     @property
     def is_large(self) -> bool:
         """Whether implicit steps and statics solve along the tree, or sparse systems of what couples its parts."""
-        size = self.ndof + self.n_blocks
-        refused = len(self.rod_actuators.capstan) or self.flows or len(self.elastic.tubes.node)
+        size, refused = self.ndof + self.n_blocks, len(self.rod_actuators.capstan) or self.adds_inertia
         return self.solves_along_tree or (size >= ON_SPARSE and not refused)
 
     @cached_property
@@ -463,7 +477,8 @@ class Engine:
         """Wrenches (n, 6) of a load on its nodes, see `Loading.nodes_of`, in their own frames."""
         nodes = self.loading.nodes_of(name)
         g = self.poses(nodes, q, qd)[0]
-        w = self.loading.load_external(name, self.ndof, t, self.gravity, self.workspace).wrench[nodes]
+        external = self.loading.load_external(name, self.ndof, t, self.gravity, self.workspace)
+        w = self.loading.on_nodes(external.wrench)[nodes]
         moment = w[:, :3] - np.cross(g[:, :3, 3], w[:, 3:])
         return np.concatenate([np.einsum("nji,nj->ni", g[:, :3, :3], x) for x in (moment, w[:, 3:])], axis=1)
 

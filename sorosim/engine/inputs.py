@@ -12,7 +12,7 @@ import numpy as np
 
 from sorosim.actuation.joint_force import JointForce
 from sorosim.arrays import Array, IntArray, Mask
-from sorosim.compiled import entry
+from sorosim.compiled import OfFirstTypes
 from sorosim.declare import SignalOf
 from sorosim.errors import InputError, nearest
 from sorosim.kernels.rod_actuators import LENGTH_INPUT, MODE, TENDON_LENGTH, RodActuators
@@ -39,7 +39,7 @@ class Motion:
         self.signals = signals
         self.arrays, self.callables = compile_signals(signals)
         self._workspace_shape = signal_workspace(self.arrays).shape
-        self._evaluate: Any = None
+        self._evaluate = OfFirstTypes(evaluate_signals)
         self._constant = np.array([s.level for s in signals if isinstance(s, ConstantSignal)])
         self._is_constant = len(self._constant) == len(signals)
 
@@ -48,10 +48,7 @@ class Motion:
         out = np.zeros((len(self.signals), 3))
         for index, function in self.callables:
             out[index, 0] = function(t)
-        arguments = self.arrays, float(t), out, np.empty(self._workspace_shape)
-        if self._evaluate is None:
-            self._evaluate = entry(evaluate_signals, *arguments)
-        self._evaluate(*arguments)
+        self._evaluate(self.arrays, float(t), out, np.empty(self._workspace_shape))
         return out
 
     def value(self, t: float) -> Array:
@@ -171,10 +168,33 @@ def dimension_of(inputs: Mapping[str, str], name: str, where: str) -> str:
     return inputs[name]
 
 
-def driven_signals(layout: Layout, driven: Any) -> dict[str, Signal]:
-    """Signals of driven coordinates by the names that were given."""
-    dimensions = {name: layout.dimensions[layout.coordinate(name, "driven")] for name in by_name("driven", driven)}
-    return {name: signal_of(f"driven.{name}", driven[name], dimension) for name, dimension in dimensions.items()}
+def insertions(layout: Layout) -> IntArray:
+    """Coordinates by which concentric tubes are inserted; they stay where a robot moves (docs/theory.md, 20)."""
+    held = (layout.coordinate_names.index(name) for name in layout.held)
+    return np.array([i for i in held if layout.dimensions[i] == "length"], dtype=np.int64)
+
+
+def driven_signals(layout: Layout, driven: Any, begin: Array | None = None) -> dict[str, Signal]:
+    """Signals of driven coordinates by the names that were given, and of tubes that nobody turns: they stay.
+
+    begin (ndof,): where these are; default: 0. InputError: insertions of tubes other than those of the file.
+    """
+    given, stay = by_name("driven", driven), insertions(layout)
+    at = {name: layout.coordinate(name, "driven") for name in given}
+    out = {name: signal_of(f"driven.{name}", given[name], layout.dimensions[i]) for name, i in at.items()}
+    for name in (name for name, i in at.items() if i in stay):
+        signal, where = out[name], f"driven.{name}"
+        if not isinstance(signal, ConstantSignal):
+            hint = "statics and follow insert tubes, from one equilibrium to the next"
+            raise InputError(where, "an insertion that stays, in motion", "one that moves", hint)
+        if signal.level != 0.0:
+            hint = "give the file that insertion: robot.with_values"
+            raise InputError(where, "0, the insertion of the file, in motion", f"{signal.level:g} m", hint)
+    for name in layout.held:
+        i = layout.coordinate_names.index(name)
+        if i not in at.values() and i not in stay:
+            out[name] = ConstantSignal(0.0 if begin is None else float(begin[i]))
+    return out
 
 
 def by_name(where: str, given: Any) -> Mapping[str, Any]:

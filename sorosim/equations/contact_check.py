@@ -8,7 +8,7 @@ import numpy as np
 import scipy.linalg
 
 from sorosim.arrays import Array, IntArray
-from sorosim.dynamics.tubes import mass_matrix
+from sorosim.dynamics.inertia import mass_matrix
 from sorosim.equations.system import elastic_weight, mass_weight
 from sorosim.errors import ModelError
 from sorosim.kernels import evaluate as task

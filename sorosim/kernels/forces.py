@@ -12,6 +12,7 @@ from sorosim.kernels.rod_actuators import RodActuators, actuator_forces
 from sorosim.kernels.sections import SectionLaws, section_energy, section_forces
 from sorosim.kernels.small import clear, clear_matrix
 from sorosim.kernels.tree import BLOCK_COLUMN, BLOCK_N, SQUARE
+from sorosim.kernels.tube_motion import tube_damping
 from sorosim.kernels.tubes import TubeLaws, tube_energy, tube_forces
 
 # columns of Maxwell.block: block of the tree, its first element and how many, its first strain
@@ -104,6 +105,8 @@ def internal_forces(tree, internal, q, qd, u, derivatives, ws, external, tau, B)
         section_forces(tree, elastic.sections, q, derivatives, ws, tau)
     if elastic.tubes.stretch.shape[0] > 0:
         tube_forces(tree, elastic.tubes, q, derivatives, ws, tau)
+    if elastic.tubes.damp.shape[0] > 0:
+        tube_damping(tree, elastic.tubes, q, qd, derivatives, ws, tau)
     if elastic.laws.row.shape[0] > 0:
         joint_laws(tree, elastic.laws, q, qd, u, derivatives, ws, tau, B)
     if rod_actuators.row.shape[0] > 0:

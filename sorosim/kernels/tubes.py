@@ -39,17 +39,23 @@ STRETCH_BLOCK, STRETCH_FIRST, STRETCH_N, STRETCH_ENDS, STRETCH_AT, STRETCH_INDEX
 # basis of bending, what alpha changes by each, what u* changes by each of the last ones: W B du*/dx (2), then dx;
 # columns: of these
 BEND_BLOCK, BEND_FIRST, BEND_N, BEND_ANGLES, BEND_SLIDES, BEND_AT, BEND_INDEX = range(7)
+# columns of TubeLaws.damp are those of bend; values: W B^d/l, basis of bending, what alpha changes by each
 # columns of TubeLaws.node: a node with mass, and the row of `stretch` of its section
 TUBE_NODE, TUBE_SECTION = range(2)
+# columns of TubeLaws.rotor: node, block; on how many coordinates its angle depends; place in value and in columns.
+# Values: J, what the angle changes by each; columns: of these
+ROTOR_NODE, ROTOR_BLOCK, ROTOR_ANGLES, ROTOR_AT, ROTOR_INDEX = range(5)
 
 
 @by_reference
 class TubeLaws(NamedTuple):
-    """Concentric tubes: sections whose length changes, Gauss points of precurved tubes, and nodes of such sections."""
+    """Concentric tubes: sections whose length changes, Gauss points of precurved tubes, and `kernels.tube_motion`."""
 
     stretch: np.ndarray  # (n, 6) int: columns named above
     bend: np.ndarray  # (n, 7) int: columns named above
     node: np.ndarray  # (n, 2) int: columns named above
+    damp: np.ndarray  # (n, 7) int: columns named above
+    rotor: np.ndarray  # (n, 5) int: columns named above
     value: np.ndarray  # flat
     columns: np.ndarray  # flat, int: coordinates of a block
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +21,7 @@ from sorosim.kernels.tree import (
     COMMUTING,
     FIRST,
     FIXED,
+    FLOW_NODE,
     FLOWING,
     GENERAL,
     IS_LOCAL,
@@ -37,7 +38,7 @@ from sorosim.model.joints.fixed import Fixed
 from sorosim.model.link import WORLD, Link, pose_on_parent
 from sorosim.model.relaxation import Relaxation, maxwell_elements
 from sorosim.model.rod import Division, Rod
-from sorosim.model.tubes import TubeBlock, Tubes, tube_laws
+from sorosim.model.tubes import Rotor, TubeBlock, Tubes, tube_laws
 
 Array = NDArray[Any]
 IntArray = NDArray[np.int64]
@@ -59,6 +60,7 @@ class Piece(NamedTuple):
     n: int
     span: tuple[int, int] | None = None  # first coordinate of its block and how many, if there are others than its own
     ends: tuple[tuple[int, float], ...] = ()  # coordinates that change its length, and by how much each
+    flows: bool = False  # whether its length is the coordinate of the joint: material flows through its nodes
 
     def block_basis(self, X: Array) -> Array:
         """P^T at arclengths X (n_X,) of all coordinates of its block: xi*/L for a length, and its strains."""
@@ -88,14 +90,6 @@ class Piece(NamedTuple):
     def gauss(self, link: LinkLayout) -> NDArray[np.bool_]:
         """Which nodes of its link are Gauss points of it (m,)."""
         return (self.start < link.X) & (self.start + self.division.length > link.X) & (link.weight > 0.0)
-
-    def gauss_of_load(self, link: LinkLayout) -> NDArray[np.bool_]:
-        """`gauss`, for what acts per length or by strains; refuses a rod whose length is a coordinate."""
-        if link.link.joint.changes_length:
-            expected = "rods of given length, for what acts per length or by strains"
-            got = f"'{link.link.name}', whose joint is {link.link.joint.kind}"
-            raise ModelError("", expected, got, "let forces act at places of this rod, or give it another joint")
-        return self.gauss(link)
 
 
 @dataclass(frozen=True)
@@ -145,6 +139,8 @@ class Layout:
     held: tuple[str, ...] = ()  # coordinates that are driven, at 0 where nobody says how
     joined: frozenset[frozenset[str]] = frozenset()  # pairs of links that a loop connects
     gravity: tuple[float, ...] = (0.0, 0.0, -9.81)  # [m/s^2]
+    # flowing node -> row of what acts on its material, in `ExternalForces`: beyond those of all nodes
+    material_rows: Mapping[int, int] = field(default_factory=dict)
 
     def link(self, name: str) -> LinkLayout:
         """The layout of a link by name."""
@@ -286,6 +282,7 @@ class _Builder:
         self.section_basis: list[Array] = []
         self.tubes: list[tuple[int, TubeBlock]] = []
         self.tube_nodes: list[tuple[int, int, int]] = []
+        self.rotors: list[tuple[int, Rotor]] = []
         self.flow_nodes: list[tuple[int, int]] = []
         self.flow: list[Array] = []
         self.relaxing: list[tuple[int, int, Relaxation]] = []
@@ -308,12 +305,8 @@ class _Builder:
     def add_segment(self, parent: int, kind: int, strain: Array, inertia: Array, offset: Array | None = None) -> int:
         node, block = len(self.segments), len(self.blocks) - 1
         column, n = self.blocks[block][2], self.blocks[block][3]
-        has_offset = offset is not None and not np.array_equal(offset, np.eye(4))
-        bare = not np.any(inertia)
-        rigid = is_rigid(np.asarray(inertia))
-        self.segments.append(
-            [parent, block, column, n, kind, self._strain_size, self._work, has_offset, bare, rigid, -1, n]
-        )
+        flags = offset is not None and not np.array_equal(offset, np.eye(4)), not np.any(inertia), is_rigid(inertia)
+        self.segments.append([parent, block, column, n, kind, self._strain_size, self._work, *flags, -1, n])
         self.offsets.append(np.eye(4) if offset is None else np.asarray(offset))
         self.inertia.append(inertia)
         self.strain.append(strain)
@@ -349,12 +342,12 @@ class _Builder:
     def add_link(self, link: Link, parent: int, offset: Array, places: list[Any]) -> LinkLayout:
         """The joint and the body of a link, on a node; places [m] on its rod that must be nodes."""
         column, body, joint = len(self.rows), link.body, link.joint
-        inertia = body.spatial_inertia if isinstance(body, RigidBody) else np.zeros((6, 6))
+        inertia = body.spatial_inertia if isinstance(body, RigidBody | Tubes) else np.zeros((6, 6))
         # a length is a coordinate of the rod's block
         node, blocks = self.add_joint(parent, Fixed() if joint.changes_length else joint, inertia, offset)
         self.name(link.name, joint.names, joint.dimensions)
         if isinstance(body, Tubes):
-            node = self.begin_tubes(node, body.block)
+            plate, node = node, self.begin_tubes(node, body.block)
             self.name(link.name, body.block.names, body.block.dimensions, body.block.held)
         pieces: list[Piece] = []
         X, weight, counted = np.zeros(1), np.zeros(1), np.ones(1, dtype=bool)
@@ -364,6 +357,8 @@ class _Builder:
         if joint.changes_length:
             blocks = (pieces[0].block,)
         nodes = np.arange(node, node + len(X))
+        if isinstance(body, Tubes):
+            self.rotors += [(pieces[0].block, one) for one in body.block.rotors(plate, nodes, X, weight)]
         return LinkLayout(
             link, column, joint.n, blocks, len(self.rows) - column, nodes, X, weight, counted, tuple(pieces)
         )
@@ -391,7 +386,7 @@ class _Builder:
             strains = segment_strains(piece, grid)
             for k in range(1, len(grid)):
                 node = self.add_segment(node, GENERAL, strains[k - 1], np.diag(inertia[k]))
-                if link.joint.changes_length and w[k] > 0.0:
+                if piece.flows and w[k] > 0.0:
                     self.add_flow(node, link.joint, piece, grid[k])
                 if isinstance(rod, Tubes) and piece.ends and w[k] > 0.0:
                     self.tube_nodes.append((piece.block, node, i))
@@ -400,7 +395,7 @@ class _Builder:
             X.append(start + grid[1:])
             weight.append(w[1:])
             counted.append(gauss[1:])
-            if division.strain.breakpoints and not link.joint.changes_length:
+            if division.strain.breakpoints and not piece.flows:
                 kinks = np.array(division.strain.breakpoints) * division.length
                 middles = (0.5 * (grid[:-1] + grid[1:])).real
                 self.divide_block(np.searchsorted(kinks.real, middles))
@@ -421,9 +416,9 @@ class _Builder:
         K, D = division.matrices()
         names = (name if len(rod.divisions) == 1 else f"{i + 1}.{name}" for name in division.strain.names)
         self.name(link.name, names, ["angle" if row < 3 else "number" for row in division.strain.rows])
-        if link.joint.changes_length:
+        if link.joint.changes_length and i == 0:
             self.add_length(link.joint, division, K, D)
-            return Piece(division, start, len(self.blocks) - 1, first + 1, n, (first, n + 1), ((first, 1.0),))
+            return Piece(division, start, len(self.blocks) - 1, first + 1, n, (first, n + 1), ((first, 1.0),), True)
         self.begin_block(node, [(int(r), int(r) + 1) for r in division.strain.rows], K, D, [0.0] * n)
         self.add_sections(division)
         if (relaxation := division.material.relaxation) is not None:
@@ -480,8 +475,7 @@ class _Builder:
 
     def begin_tubes(self, node: int, block: TubeBlock) -> int:
         """The block of concentric tubes, and its first segment, the rotation of the innermost at the plate."""
-        K = np.diag(block.stiffness)
-        self.begin_block(node, block.rows, K, np.zeros_like(K), [0.0] * block.n)
+        self.begin_block(node, block.rows, np.diag(block.stiffness), np.diag(block.damping), [0.0] * block.n)
         self.tubes.append((len(self.blocks) - 1, block))
         columns = np.zeros((block.n, 6))
         columns[block.base[-1], 0] = 1.0
@@ -549,8 +543,9 @@ class _Builder:
         laws = Laws(np.array(self.laws, dtype=np.int64).reshape(-1, 5), np.array(self.law_values, dtype=kind))
         values = np.concatenate([np.zeros((0, 8), dtype=kind), *self.section_values])
         sections = SectionLaws(np.array(self.sections, dtype=np.int64).reshape(-1, 2), values, flat(self.section_basis))
-        return tree, Elastic(flat(self.stiffness), flat(self.damping), np.array(self.rest, dtype=kind), laws, sections,
-                             tube_laws(self.tubes, self.tube_nodes), maxwell_elements(self.relaxing))  # fmt: skip
+        tubes, maxwell = tube_laws(self.tubes, self.tube_nodes, self.rotors), maxwell_elements(self.relaxing)
+        rest = np.array(self.rest, dtype=kind)
+        return tree, Elastic(flat(self.stiffness), flat(self.damping), rest, laws, sections, tubes, maxwell)
 
 
 def compile_tree(links: tuple[Link, ...], places: Iterable[tuple[str, float]] = ()) -> tuple[Tree, Elastic, Layout]:
@@ -582,5 +577,8 @@ def compile_tree(links: tuple[Link, ...], places: Iterable[tuple[str, float]] = 
     points = [layout.nodes[layout.counted] for layout in layouts.values() if layout.link.body is not None]
     tree, elastic = builder.arrays()
     all_points = np.concatenate([np.zeros(0, dtype=np.int64), *points])
-    layout = Layout(layouts, tuple(builder.names), tuple(builder.dimensions), all_points, tuple(builder.held))
+    flowing = {node: len(tree.segment) + i for i, node in enumerate(tree.flow_node[:, FLOW_NODE].tolist())}
+    layout = Layout(
+        layouts, tuple(builder.names), tuple(builder.dimensions), all_points, tuple(builder.held), material_rows=flowing
+    )
     return tree, elastic, layout

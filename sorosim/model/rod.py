@@ -98,6 +98,14 @@ class Division(Declared, title="Rods"):
         a = self.section.properties(X, self.length)
         return X, np.asarray(4.0 * np.sqrt(np.stack([a.Iz, a.Iy], axis=-1) / a.A[:, None]))
 
+    @cached_property
+    def fibre_bounds(self) -> Array:
+        """No less (n,) than what any fibre is strained by for one of each coordinate, at the places of `samples`."""
+        X, thickness = self.samples
+        half, basis = 0.5 * thickness.max(axis=1), np.abs(self.basis(X))
+        linear = basis[:, :, 3:].sum(axis=-1) / np.minimum(self.reference.values(X, self.length)[:, 3:4], 1.0)
+        return np.asarray((basis[:, :, :3].sum(axis=-1) * half[:, None] + linear).max(axis=0))
+
     @property
     def breakpoints(self) -> tuple[float, ...]:
         """Interior places s where the strain basis or a size of the section has a kink."""

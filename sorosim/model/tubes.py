@@ -7,156 +7,29 @@ of segments, whose coordinates `TubeBlock` lists (docs/theory.md, 20).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.polynomial import legendre
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from sorosim.arrays import Array
+from sorosim.arrays import Array, IntArray
 from sorosim.complex_step import number_type
-from sorosim.declare import Choice, Declared, Either, Integer, ListOf, MapOf, Part, Quantity, Vector, Writer, key
+from sorosim.declare import Declared, MapOf, Part, Writer, key
 from sorosim.declare.base import At, Define
-from sorosim.declare.types import is_list
 from sorosim.errors import ModelError
 from sorosim.kernels.tubes import TubeLaws
 from sorosim.model.basis import Strain
 from sorosim.model.material import Material
-from sorosim.model.rod import Division, MaterialOf
+from sorosim.model.rod import Division
 from sorosim.model.section import Circle, HollowCircle
+from sorosim.model.tube import MERGE, Tube
 
 # degree of bending and twist over a section, as Legendre polynomials
 ORDER = 2
-# two places closer than this, relative to the length of all, are one
-MERGE = 1e-9
-
-
-def _curvature(about: str) -> Any:
-    doc = f"Curvature about {about}; two: where the curve begins and at its end, linear between."
-    return key(Either(Quantity("curvature"), Vector("curvature", (2,)), is_list), doc, "12 1/m", default=0.0)
-
-
-@dataclass(frozen=True)
-class Curve(Declared, title="Curves of tubes"):
-    """A piece of a tube that is curved where no load acts, about axes that turn with the tube."""
-
-    label = "curve"
-
-    length: float = key(Quantity("length", above=0.0), "Length.", "5 cm")
-    _: KW_ONLY
-    bending_y: float | tuple[float, float] = _curvature("y")
-    bending_z: float | tuple[float, float] = _curvature("z")
-    torsion: float = key(
-        Quantity("curvature"), "How much its y and z turn about x per length, from its begin: the torsion of a helix.",
-        "90 deg/cm", default=0.0,
-    )  # fmt: skip
-    sections: int = key(
-        Integer(1, 100), "How many sections there are between two ends of tubes or curves in it.", "4", default=1,
-    )  # fmt: skip
-
-    @property
-    def curvatures(self) -> Array:
-        """Curvature (2, 2) [1/m] where it begins and at its end, about y and z there, if these did not turn."""
-        both = (entry if is_list(entry) else (entry, entry) for entry in (self.bending_y, self.bending_z))
-        return np.array(list(both)).T
-
-    @property
-    def changes(self) -> bool:
-        """Whether its curvature changes along it, in the axes of the tube."""
-        begin, end = self.curvatures
-        return bool(np.any(begin != end) or (self.torsion and np.any(begin)))
-
-    def curvature(self, x: Any) -> tuple[Array, Array]:
-        """Curvature about y and z (2,) [1/m] at x [m] beyond its begin, and its slope (2,) but for the torsion."""
-        begin, end = self.curvatures
-        slope, c, s = (end - begin) / self.length, np.cos(self.torsion * x), np.sin(self.torsion * x)
-        turn = np.array([[c, -s], [s, c]])
-        return turn @ (begin + slope * x), turn @ slope
-
-
-@dataclass(frozen=True)
-class Tube(Declared, title="Concentric tubes"):
-    """One of several concentric tubes: a round tube or, without a hole, a wire, straight but for its curves."""
-
-    label = "tube"
-
-    length: float = key(Quantity("length", above=0.0), "Length, from where it is held behind the plate.", "30 cm")
-    radius: float = key(Quantity("length", above=0.0), "Outer radius.", "1.2 mm")
-    inner_radius: float = key(Quantity("length", least=0.0), "Radius of the hole; that of a wire is 0.", "1 mm")
-    material: Material = key(MaterialOf(), "Name of its material.", "rubber")
-    _: KW_ONLY
-    insertion: float = key(
-        Quantity("length", above=0.0), "Length beyond the plate, where its coordinate is 0.", "20 cm", default=None,
-        without="its length",
-    )  # fmt: skip
-    curves: tuple[Curve, ...] = key(
-        ListOf(Part(Curve)), "Curved pieces, one after the other, the last one at the tip.",
-        "[{length: 5 cm, bending_y: 12 1/m}]", default=(), without="straight",
-    )  # fmt: skip
-    transmission: str = key(
-        Choice(("elastic", "rigid")), "Whether the part behind the plate, straight there, is twisted by what turns it; "
-        "of a tube that is inserted wholly nothing is.", "rigid", default="elastic",
-    )  # fmt: skip
-
-    def validate(self) -> None:
-        if self.insertion is None:
-            self._set(insertion=self.length)
-        if not self.inner_radius.real < self.radius.real:
-            got = f"{self.inner_radius.real:g} m of {self.radius.real:g} m"
-            raise ModelError("inner_radius", "a hole smaller than the tube", got)
-        if self.insertion.real > self.length.real * (1.0 + MERGE):
-            got = f"{self.insertion.real:g} m of {self.length.real:g} m"
-            raise ModelError("insertion", "no more than the length of the tube", got)
-        if self.material.relaxation is not None:
-            raise ModelError("material", "an elastic material", "one that relaxes", "leave out its relaxation")
-        curved = sum(curve.length for curve in self.curves)
-        if curved.real > self.length.real * (1.0 + MERGE):
-            got = f"{curved.real:g} m of {self.length.real:g} m"
-            raise ModelError("curves", "curves no longer than the tube together", got)
-
-    @property
-    def behind(self) -> Any:
-        """Length behind the plate that may be twisted [m]; 0: none."""
-        left = self.length - self.insertion
-        return left if self.transmission == "elastic" and left.real > MERGE * self.length.real else 0.0
-
-    @property
-    def area(self) -> Any:
-        """Area of the section [m^2]."""
-        return np.pi * (self.radius**2 - self.inner_radius**2)
-
-    @property
-    def moment(self) -> Any:
-        """Second moment of area about an axis of the section [m^4], half the polar one."""
-        return 0.25 * np.pi * (self.radius**4 - self.inner_radius**4)
-
-    @property
-    def bending_stiffness(self) -> Any:
-        """E I [N m^2]."""
-        return self.material.young * self.moment
-
-    @property
-    def twist_stiffness(self) -> Any:
-        """G J [N m^2]."""
-        return 2.0 * self.material.shear_modulus * self.moment
-
-    @property
-    def marks(self) -> tuple[Any, ...]:
-        """Distances from the tip [m] at which it ends or its curvature jumps: 0 first, rising."""
-        marks = [0.0]
-        for curve in reversed(self.curves):
-            marks.append(marks[-1] + curve.length)
-        return tuple(marks)
-
-    def curve(self, place: float) -> tuple[Curve, Any] | None:
-        """The curve at a place beyond the plate [m] that is no mark, and the place where it begins; None: straight."""
-        for curve, far in zip(reversed(self.curves), self.marks[1:], strict=True):
-            if self.insertion.real - place < far.real:
-                return curve, self.insertion - far
-        return None
 
 
 class Mark(NamedTuple):
@@ -210,7 +83,12 @@ class TubeSection(Division):
         return self._sum(X, line)
 
     def line_damping(self, X: ArrayLike) -> Array:
-        return 0.0 * self.line_stiffness(X)
+        def line(tube: Tube) -> list[Any]:
+            eta, b, A = tube.material.damping, tube.material.stiffness_damping, tube.area
+            stretch, shear = eta * 3.0 * A + b * tube.material.young * A, (eta + b * tube.material.shear_modulus) * A
+            return [tube.twist_damping, tube.bending_damping, tube.bending_damping, stretch, shear, shear]
+
+        return self._sum(X, line)
 
 
 @dataclass(frozen=True)
@@ -256,6 +134,13 @@ class Tubes(Declared):
     def mass(self) -> float:
         """Mass of what is beyond the plate [kg]."""
         return sum(section.mass for section in self.divisions)
+
+    @property
+    def spatial_inertia(self) -> Array:
+        """Inertia (6, 6) of the plate, of the turning of what may be twisted behind it [kg m^2]."""
+        out = np.zeros((6, 6), dtype=number_type())
+        out[0, 0] = sum(2.0 * tube.material.density * tube.moment * tube.behind for tube in self.members)
+        return out
 
     @property
     def materials(self) -> tuple[Material, ...]:
@@ -367,6 +252,14 @@ class SectionColumns(NamedTuple):
     ends: tuple[tuple[int, float], ...]  # what its length changes by with each coordinate
 
 
+class Rotor(NamedTuple):
+    """A piece of tube that turns against its node by `slopes` times the coordinates of the block."""
+
+    node: int
+    inertia: Any  # about the axis [kg m^2]
+    slopes: Array  # (n,)
+
+
 class TubeBlock:
     """The coordinates of concentric tubes, all in one block, and the rows of their laws (`kernels.tubes`).
 
@@ -419,13 +312,16 @@ class TubeBlock:
         return tuple((column, float(rate)) for column, rate in zip(self.insertion, rates, strict=True) if rate)
 
     def _laws(self) -> None:
-        """Rows of the laws, and the diagonal of the stiffness at the lengths of the file."""
+        """Rows of the laws, and the diagonals of stiffness and damping at the lengths of the file."""
         self.stretch: list[tuple[int, ...]] = []
         self.bend: list[tuple[int, ...]] = []
+        self.damp: list[tuple[int, ...]] = []
         self.value: list[Any] = []
         self.index: list[int] = []
         self.stiffness = np.zeros(self.n, dtype=number_type())
-        tubes, modes = self.tubes, 1.0 / (2.0 * np.arange(ORDER + 1) + 1.0)  # integrals of squares of the polynomials
+        self.damping = np.zeros(self.n, dtype=number_type())
+        tubes = self.tubes
+        modes = np.asarray(1.0 / (2.0 * np.arange(ORDER + 1) + 1.0))  # integrals of squares of the polynomials
         for columns, division in zip(self.sections, tubes.divisions, strict=True):
             bending = sum(tube.bending_stiffness for tube in division.tubes)
             twists = [tubes.members[i].twist_stiffness for i in columns.twist]
@@ -434,7 +330,9 @@ class TubeBlock:
         for tube, base, insertion in zip(tubes.members, self.base, self.insertion, strict=True):
             if tube.behind:
                 self._add_stretch(base[-1], tube.behind, [tube.twist_stiffness], ((insertion, -1.0),))
+                self.damping[base[-1]] = tube.twist_damping / tube.behind
         for k, columns in enumerate(self.sections):
+            self._add_damping(k, modes)
             for i in columns.twist:
                 self._add_bend(i, k)
         self._add_guards()
@@ -446,8 +344,7 @@ class TubeBlock:
         if (found := tube.curve(0.5 * (a.place + b.place).real)) is None or not found[0].curvatures.any():
             return
         (curve, begin), n = found, ORDER + 1
-        x, weights = legendre.leggauss(ORDER + 3)
-        x, weights = 0.5 * (x + 1.0), 0.5 * weights
+        x, weights = _gauss_points()
         angles = self.angles(i, k, x)
         turning, basis = np.flatnonzero(angles.any(axis=0)).tolist(), division.strain.functions("bending_y", x)
         for at, w, phi, angle in zip(x, weights, basis, angles[:, turning], strict=True):
@@ -462,6 +359,24 @@ class TubeBlock:
             self.value += [*ustar, *phi, *angle, *(curve.torsion * rate for rate in moving)]
             self.value += [*slope, *moving] if slides else []
             self.index += [*turning, *(column for column, _ in slides)]
+
+    def _add_damping(self, k: int, modes: NDArray[Any]) -> None:
+        """Damping of the bending and twist of section k, and of tubes that turn where it is bent."""
+        columns, division = self.sections[k], self.tubes.divisions[k]
+        bending = sum(tube.bending_damping for tube in division.tubes)
+        twists = [self.tubes.members[i].twist_damping for i in columns.twist]
+        values = np.concatenate([d * modes / division.length for d in (twists[0], bending, bending, *twists[1:])])
+        self.damping[columns.first : columns.first + len(values)] = values
+        points, weights = _gauss_points()
+        basis = division.strain.functions("bending_y", points)
+        for i in list(columns.twist)[1:]:
+            damping, angles = self.tubes.members[i].bending_damping / division.length, self.angles(i, k, points)
+            turning = np.flatnonzero(angles.any(axis=0))
+            for w, phi, angle in zip(weights, basis, angles[:, turning] if damping else (), strict=False):
+                row = columns.first + ORDER + 1, ORDER + 1, len(turning), 0, len(self.value), len(self.index)
+                self.damp.append(row)
+                self.value += [w * damping, *phi, *angle]
+                self.index += list(turning)
 
     def _add_guards(self) -> None:
         """Sections without stiffness that end where others may not pass: then their length is NaN, and so are forces.
@@ -499,6 +414,28 @@ class TubeBlock:
         self._angles[i, k, x.tobytes()] = out
         return out
 
+    def rotors(self, plate: int, nodes: IntArray, X: Array, weight: Array) -> list[Rotor]:
+        """All rotors: of tubes behind the plate, a node, and of the outer ones at nodes at X with these weights [m]."""
+        found, (points, weights) = [], legendre.leggauss(2)
+        for tube, base in zip(self.tubes.members, self.base, strict=True):
+            for x, w in zip(0.5 * (points + 1.0), 0.5 * weights * tube.behind, strict=True) if tube.behind else ():
+                slopes = np.zeros(self.n)
+                slopes[base] = 1.0, x
+                found.append(Rotor(plate, 2.0 * tube.material.density * tube.moment * w, slopes))
+        for k, (division, start) in enumerate(zip(self.tubes.divisions, self.tubes.starts, strict=True)):
+            at = np.flatnonzero((start < X) & (start + division.length > X) & (weight > 0.0))
+            for i in list(self.sections[k].twist)[1:]:
+                tube, turns = self.tubes.members[i], self.angles(i, k, ((X[at] - start) / division.length).real)
+                inertia = 2.0 * tube.material.density * tube.moment * weight[at]
+                found += [Rotor(int(nodes[j]), J, turn) for j, J, turn in zip(at, inertia, turns, strict=True)]
+        return found
+
+
+def _gauss_points() -> tuple[Array, Array]:
+    """Places in [0, 1] and weights at which precurvature and damping of a section are taken."""
+    points, weights = legendre.leggauss(ORDER + 3)
+    return 0.5 * (points + 1.0), 0.5 * weights
+
 
 def _integrals(x: Array) -> Array:
     """Integrals (n_x, ORDER + 1) of the polynomials of `Strain` from 0 to x: (P_{j+1} - P_{j-1})/(4 j + 2)."""
@@ -507,23 +444,27 @@ def _integrals(x: Array) -> Array:
     return np.asarray((values[:, 1:] - before) / (4.0 * np.arange(ORDER + 1) + 2.0))
 
 
-def tube_laws(blocks: list[tuple[int, TubeBlock]], nodes: list[tuple[int, int, int]]) -> TubeLaws:
+def tube_laws(
+    blocks: list[tuple[int, TubeBlock]], nodes: list[tuple[int, int, int]], rotors: list[tuple[int, Rotor]]
+) -> TubeLaws:
     """Laws of the concentric tubes of a tree, by the numbers of their blocks.
 
     nodes : (block, node, section) of the nodes with mass of sections whose length changes
     """
-    stretch: list[tuple[int, ...]] = []
-    bend: list[tuple[int, ...]] = []
-    node: list[tuple[int, ...]] = []
+    tables: list[list[tuple[int, ...]]] = [[], [], [], [], []]
     value: list[Any] = []
     index: list[int] = []
     for b, block in blocks:
-        node += [(k, len(stretch) + section) for own, k, section in nodes if own == b]
-        for rows, own in ((stretch, block.stretch), (bend, block.bend)):
-            rows += [(b, *row[:-2], row[-2] + len(value), row[-1] + len(index)) for row in own]
+        tables[2] += [(node, len(tables[0]) + section) for own, node, section in nodes if own == b]
+        for i, rows in ((0, block.stretch), (1, block.bend), (3, block.damp)):
+            tables[i] += [(b, *row[:-2], row[-2] + len(value), row[-1] + len(index)) for row in rows]
         value += block.value
         index += block.index
-    tables = zip((stretch, bend, node), (6, 7, 2), strict=True)
-    arrays = [np.array(rows, dtype=np.int64).reshape(-1, n) for rows, n in tables]
+    for b, (node, inertia, slopes) in rotors:
+        turning = np.flatnonzero(slopes)
+        tables[4].append((node, b, len(turning), len(value), len(index)))
+        value += [inertia, *slopes[turning]]
+        index += list(turning)
+    arrays = [np.array(rows, dtype=np.int64).reshape(-1, n) for rows, n in zip(tables, (6, 7, 2, 7, 5), strict=True)]
     arrays += [np.array(value, dtype=number_type()), np.array(index, dtype=np.int64)]
     return TubeLaws._make(arrays)

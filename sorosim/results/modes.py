@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sorosim.arrays import Array, IntArray
 from sorosim.declare import Integer
-from sorosim.dynamics.tubes import mass_matrix
+from sorosim.dynamics.inertia import mass_matrix
 from sorosim.errors import InputError
 from sorosim.linear import Linearization
 from sorosim.results.result import Run

@@ -23,13 +23,14 @@ from sorosim.engine.inputs import (
 from sorosim.equations.contact_check import deep_contacts
 from sorosim.equations.system import NO_STRAINS, OdeSystem
 from sorosim.equilibria.assembly import close, open_loops
-from sorosim.equilibria.statics import statics
+from sorosim.equilibria.statics import prescribed, statics
 from sorosim.errors import ConvergenceError, InputError, SorosimWarning
 from sorosim.model.chart import TURN
 from sorosim.options import STARTS, SimulateArguments, checked
 from sorosim.results.result import Equilibrium, InitialState, Run, stored_signals, strain_rows
 from sorosim.results.stored import open_run
 from sorosim.robot import Robot, check_robot
+from sorosim.signals import Signal
 from sorosim.simulation.controllers import Controller, takes_readings
 from sorosim.simulation.integration import EventFunction, Integration, Start, output_times
 from sorosim.solvers.registry import INTEGRATED, MARCHES, METHODS
@@ -154,7 +155,6 @@ def simulate(
 
     arguments = locals()
     check_robot(robot)
-    robot.engine.check_motion()
     check_writable(out)
     block = robot.description.simulate
     options = checked(SimulateArguments, arguments, block)
@@ -174,8 +174,10 @@ def simulate(
     _check_sampling(controller, options)
 
     inputs = block.get("u") if u is None and controller is None else u
-    system = _system(robot, inputs, block.get("driven") if driven is None else driven, controller, options)
-    q, qd = starting_state(robot, system, block.get("q0") if q0 is None else q0, qd0)
+    q0 = block.get("q0") if q0 is None else q0
+    motions = driven_signals(robot.engine.layout, block.get("driven") if driven is None else driven, _begin(robot, q0))
+    system = _system(robot, inputs, motions, controller, options)
+    q, qd = starting_state(robot, system, q0, qd0)
     if deep := deep_contacts(robot, q):
         hint = "begin apart, or leave the pair out (`apart`)"
         warnings.warn(f"{'; '.join(deep)} where the motion begins; {hint}", SorosimWarning, stacklevel=2)
@@ -245,7 +247,8 @@ def resume(
         raise InputError("controller", "a function f(t, q, qd)", "one of readings, whose samples no file keeps", hint)
     stored = {name: one for name, one in options["u"].items() if controller is None or one is not None}
     inputs = stored_signals(stored, "u") if u is None else u
-    system = _system(run.robot, inputs, stored_signals(options["driven"], "driven"), controller, options)
+    motions = driven_signals(run.robot.engine.layout, stored_signals(options["driven"], "driven"))
+    system = _system(run.robot, inputs, motions, controller, options)
     start, past = _restart(run, options["t_end"])
     if start.t >= options["t_end"]:
         raise InputError("t_end", f"a time after {start.t:g} s, to which the run has come", f"{options['t_end']:g}")
@@ -336,10 +339,25 @@ def _restart(run: Run, t_end: float) -> tuple[Start, Run | None]:
     return start, past if len(past.t) else None
 
 
-def _system(robot: Robot, u: Any, driven: Any, controller: Controller | None, options: Mapping[str, Any]) -> OdeSystem:
+def _begin(robot: Robot, q0: Any) -> Array | None:
+    """Coordinates where a motion begins, as far as they are known: that tubes stay turned as they are."""
+    if not robot.engine.layout.held:
+        return None
+    q = robot.initial_q
+    if isinstance(q0, str):
+        for name, value in prescribed(robot, None, None)[1].items() if q0 == "equilibrium" else ():
+            q[robot.engine.layout.coordinate(name, "driven")] = value
+    elif q0 is not None:
+        q = q0.q if isinstance(q0, Equilibrium) else robot.coordinates(q0, "q0")
+    return q
+
+
+def _system(
+    robot: Robot, u: Any, driven: Mapping[str, Signal], controller: Controller | None, options: Mapping[str, Any]
+) -> OdeSystem:
     names = robot.actuator_names
     inputs = input_motion(robot.input_dimensions, u) if controller is None else _held_inputs(robot, u)
-    system = OdeSystem(robot, inputs, driven_signals(robot.engine.layout, driven), options["closing_time"])
+    system = OdeSystem(robot, inputs, driven, options["closing_time"])
     if isinstance(inputs, Motion) and not inputs.callables:  # a user's function is not called before its time
         check_length_inputs(
             robot.engine.rod_actuators, names, inputs.sample(np.linspace(0.0, options["t_end"], N_SAMPLES))

@@ -218,17 +218,6 @@ def test_straight_tubes_turn_in_each_other_as_shafts() -> None:
         assert np.abs(found - shaft).min() < 1e-3 * shaft
 
 
-def test_motion_is_refused() -> None:
-    one = robot(tubes())
-    zero = np.zeros(one.ndof)
-    with pytest.raises(so.ModelError, match="without concentric tubes, for motion"):
-        so.simulate(one, 1.0)
-    with pytest.raises(so.ModelError, match="without concentric tubes, for motion"):
-        one.forward_dynamics(zero, zero)
-    with pytest.raises(so.ModelError, match="without concentric tubes, for motion"):
-        one.mass_matrix(zero)
-
-
 def test_inverse_turns_and_inserts_tubes_to_a_target() -> None:
     one, names = robot(tubes()), ["r.inner.rotation", "r.inner.insertion", "r.outer.rotation"]
     start = so.statics(one, driven={"r.inner.rotation": 0.3})
