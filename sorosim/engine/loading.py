@@ -173,9 +173,7 @@ class Loading:
         elements = len(surfaces.core) + len(surfaces.solid)
         contact = make_contact_workspace(surfaces, ndof, FEWEST_CONTACTS + CONTACTS_EACH * elements)
         n = n_nodes + len(self.layout.material_rows) if self.loads else 0
-        return make_external(
-            n, between, n_rows, make_actuator_workspace(self.rod_actuators), contact, ndof
-        )
+        return make_external(n, between, n_rows, make_actuator_workspace(self.rod_actuators), contact, ndof)
 
     def fill(self, external: ExternalForces, t: float, gravity: Array, ws: Workspace, scale: float = 1.0) -> None:
         """All loads but contacts, after a sweep of poses, multiplied by `scale`."""
