@@ -240,7 +240,8 @@ class Loading:
 
     def twists(self, ws: Workspace) -> Array:
         """World twists (n, 6) along which the rows of `ExternalForces.wrench` act, after a sweep with rates."""
-        return np.concatenate([ws.twist[:-1, 0], ws.twist[list(self.layout.material_rows), MATERIAL_TWIST]])
+        twists, flowing = ws.twist[:-1, 0], list(self.layout.material_rows)
+        return np.concatenate([twists, ws.twist[flowing, MATERIAL_TWIST]]) if flowing else twists
 
     def on_nodes(self, wrench: Array) -> Array:
         """Wrenches (n_nodes, 6) on nodes and on what flows through them, from rows of `ExternalForces.wrench`."""
