@@ -175,9 +175,7 @@ class Loading:
         elements = len(surfaces.core) + len(surfaces.solid)
         contact = make_contact_workspace(surfaces, ndof, FEWEST_CONTACTS + CONTACTS_EACH * elements)
         n = n_nodes + len(self.layout.material_rows) if self.loads else 0
-        return make_external(
-            n, between, n_rows, make_actuator_workspace(self.rod_actuators), contact, ndof
-        )
+        return make_external(n, between, n_rows, make_actuator_workspace(self.rod_actuators), contact, ndof)
 
     def fill(self, external: ExternalForces, t: float, gravity: Array, ws: Workspace, scale: float = 1.0) -> None:
         """All loads but contacts, after a sweep of poses, multiplied by `scale`."""
@@ -244,7 +242,8 @@ class Loading:
 
     def twists(self, ws: Workspace) -> Array:
         """World twists (n, 6) along which the rows of `ExternalForces.wrench` act, after a sweep with rates."""
-        return np.concatenate([ws.twist[:-1, 0], ws.twist[list(self.layout.material_rows), MATERIAL_TWIST]])
+        twists, flowing = ws.twist[:-1, 0], list(self.layout.material_rows)
+        return np.concatenate([twists, ws.twist[flowing, MATERIAL_TWIST]]) if flowing else twists
 
     def on_nodes(self, wrench: Array) -> Array:
         """Wrenches (n_nodes, 6) on nodes and on what flows through them, from rows of `ExternalForces.wrench`."""

@@ -418,6 +418,7 @@ class _Builder:
         self.name(link.name, names, ["angle" if row < 3 else "number" for row in division.strain.rows])
         if link.joint.changes_length and i == 0:
             self.add_length(link.joint, division, K, D)
+            self.add_sections(division, division.length)
             return Piece(division, start, len(self.blocks) - 1, first + 1, n, (first, n + 1), ((first, 1.0),), True)
         self.begin_block(node, [(int(r), int(r) + 1) for r in division.strain.rows], K, D, [0.0] * n)
         self.add_sections(division)
@@ -460,17 +461,17 @@ class _Builder:
                 self.laws.append((STOP, block, len(self.law_values), column + i - stage.first, 0))
                 self.law_values += [stop.low, stop.high, stop.stiffness, ONSET[joint.dimensions[i]]]
 
-    def add_sections(self, division: Division) -> None:
-        """Gauss points of the block begun last, where the material is not linear."""
+    def add_sections(self, division: Division, length: Any = 0.0) -> None:
+        """Gauss points of the block begun last, where the material is not linear; `length`: which a joint changes."""
         if not division.material.is_hyperelastic:
             return
         X, w, is_gauss = division.gauss_points()
         X, w = X[is_gauss], w[is_gauss]
         P, size = division.basis(X), sum(len(part) for part in self.section_basis)
+        P = np.insert(P, 0, 0.0, axis=1) if length else P
         self.sections += [(len(self.blocks) - 1, size + k * P[0].size) for k in range(len(X))]
-        self.section_values.append(
-            np.column_stack([w, division.line_stiffness(X), np.full(len(X), division.material.second_share)])
-        )
+        numbers = np.tile(np.array([division.material.second_share, length]), (len(X), 1))
+        self.section_values.append(np.column_stack([w, division.line_stiffness(X), numbers]))
         self.section_basis.append(P.ravel())
 
     def begin_tubes(self, node: int, block: TubeBlock) -> int:
@@ -484,7 +485,7 @@ class _Builder:
     def add_length(self, joint: Joint, division: Division, K: Array, D: Array) -> None:
         """The coordinate of a rod's length, with the blocks of the joint and of its strains (docs/theory.md, 19)."""
         L, xi = division.length, division.reference.values(np.zeros(1), division.length)[0]
-        rows = (0, 6) if np.any(xi[:3]) else (3, 4)
+        rows = (0, 6) if np.any(xi[:3]) or division.material.is_hyperelastic else (3, 4)
         own = [(int(r), int(r) + 1) for r in division.strain.rows]
         n = len(own)
         whole = np.zeros((2, n + 1, n + 1), dtype=number_type())
@@ -493,8 +494,7 @@ class _Builder:
         node = len(self.segments) - 1
         self.begin_block(node, [rows, *own], whole[0], whole[1], [joint.rest[0], *[0.0] * n])
         block, column, friction = len(self.blocks) - 1, self.blocks[-1][2], joint.friction[0]
-        bent = np.concatenate([xi[:3], np.zeros(3)])
-        drive = 0.5 * np.sum(bent * division.line_stiffness(np.zeros(1))[0] * bent) if joint.is_sheathed else 0.0
+        drive = division.straightening_energy if joint.is_sheathed else 0.0
         self.laws.append((LENGTH_ELASTIC, block, len(self.law_values), column, 0))
         self.law_values += [L, drive, *K.ravel()]
         if np.any(D) or friction != 0.0:
@@ -541,7 +541,7 @@ class _Builder:
             flow=flat(self.flow),
         )
         laws = Laws(np.array(self.laws, dtype=np.int64).reshape(-1, 5), np.array(self.law_values, dtype=kind))
-        values = np.concatenate([np.zeros((0, 8), dtype=kind), *self.section_values])
+        values = np.concatenate([np.zeros((0, 9), dtype=kind), *self.section_values])
         sections = SectionLaws(np.array(self.sections, dtype=np.int64).reshape(-1, 2), values, flat(self.section_basis))
         tubes, maxwell = tube_laws(self.tubes, self.tube_nodes, self.rotors), maxwell_elements(self.relaxing)
         rest = np.array(self.rest, dtype=kind)

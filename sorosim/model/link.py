@@ -198,9 +198,6 @@ class Link(Declared, title="Links"):
             raise ModelError(where, "a rod with the same section and reference strain everywhere", "others", hint)
         if xi[0, 3] != 1.0 or np.any(xi[0, 4:] != 0.0):
             raise ModelError(where, "a rod without reference elongation and shear", "others", "change its length")
-        if division.material.is_hyperelastic:
-            hint = "take a linear material: elasticity: linear"
-            raise ModelError(where, "a rod of a linear material", f"one that is {division.material.elasticity}", hint)
         if division.material.relaxation is not None:
             hint = "leave out its relaxation, or the joint"
             raise ModelError(where, "a rod of an elastic material", "one that relaxes", hint)

@@ -143,6 +143,16 @@ class Division(Declared, title="Rods"):
         E, G = ratio * self.material.young, ratio * self.material.shear_modulus
         return np.stack([G * a.Jt, E * a.Iy, E * a.Iz, E * a.A, G * a.ky * a.A, G * a.kz * a.A], axis=-1)
 
+    @property
+    def straightening_energy(self) -> Any:
+        """Energy per length of a uniform rod that is held straight, by its reference curvature and torsion [J/m]."""
+        S, e = self.line_stiffness(np.zeros(1))[0], self.reference.values(np.zeros(1), self.length)[0]
+        bent = S[1] * e[1] ** 2 + S[2] * e[2] ** 2
+        energy = 0.5 * (S[0] * e[0] ** 2 + bent)
+        if self.material.is_hyperelastic:  # p at the stretch 1, docs/theory.md, 6
+            energy += (2.0 / 3.0 + self.material.second_share) * bent**2 / S[3]
+        return energy
+
     def line_damping(self, X: ArrayLike) -> Array:
         """Diagonal of the damping (n_X, 6): viscosity (Jt, 3 Iy, 3 Iz, 3 A, ky A, kz A), and stiffness-proportional."""
         a = self.section.properties(X, self.length)

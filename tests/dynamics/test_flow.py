@@ -12,7 +12,7 @@ from scipy.integrate import solve_ivp
 import sorosim as so
 
 
-def chain(kind: str) -> so.Robot:
+def chain(kind: str, material: str = "rubber") -> so.Robot:
     """A hinge, a rod with all strains and precurvature, hinge and body at its tip; weight, loads, motor, friction."""
     ends = {"low": "-1 cm", "high": "2 cm", "stiffness": 100}
     joint = {
@@ -25,7 +25,7 @@ def chain(kind: str) -> so.Robot:
         "base": {"joint": {"revolute": {"axis": [0, 1, 0.3]}}, "body": {"mass": 0.2, "inertia": [1e-3, 1e-3, 1e-3]}},
         "leg": {
             "parent": "base", "at": {"position": [0.05, 0.01, 0]}, "joint": joint,
-            "rod": rod("20 cm", strain, reference=reference),
+            "rod": rod("20 cm", strain, reference=reference, material=material),
         },
         "guide": {"parent": "leg", "at": {"s": 0.5}, "body": small},
         "tip": {"parent": "leg", "joint": {"revolute": {"axis": [0, 0, 1], "stiffness": 0.2}}, "body": small},
@@ -39,9 +39,9 @@ def chain(kind: str) -> so.Robot:
 
 
 @pytest.mark.parametrize("moving", [(0, 0), (1, 0), (0, 1), (1, 1)], ids=["rest", "rates", "accelerations", "all"])
-@pytest.mark.parametrize("kind", KINDS)
-def test_derivatives_agree_with_differences(kind, moving, rng):
-    robot, u = chain(kind), [0.7, 2.0]
+@pytest.mark.parametrize(("kind", "material"), [*((kind, "rubber") for kind in KINDS), ("feed", "soft")])
+def test_derivatives_agree_with_differences(kind, material, moving, rng):
+    robot, u = chain(kind, material), [0.7, 2.0]
     q, qd, qdd = random_state(robot, rng)
     state = [q, moving[0] * qd, moving[1] * qdd]
     inverse = robot.inverse_dynamics_derivatives(*state[:2], qdd=state[2])
@@ -143,24 +143,29 @@ PULL = {"pull": {"wrench": {"link": "rod", "force": [0.05, 0.1, 0.02], "moment":
 
 def cantilever(length: Any, joint: Any, **more: Any) -> so.Robot:
     """A rod in its weight, with a dead load at its tip."""
-    return robot_of({"rod": {"joint": joint, "rod": rod(length, SHAPES, **more)}}, loads=PULL)
+    return robot_of({"rod": {"joint": joint, "rod": rod(length, SHAPES | {"elongation": 0}, **more)}}, loads=PULL)
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("material", ["rubber", "soft"])
 @pytest.mark.parametrize("reference", [{}, {"bending_y": 3, "torsion": 1}], ids=["straight", "curved"])
-def test_equilibria_are_those_of_a_rod_of_that_length(kind, reference):
-    whole = so.statics(cantilever(0.3, "fixed", reference=reference))
-    longer = so.statics(cantilever(0.2, kind, reference=reference), driven={f"rod.{kind}": "10 cm"})
-    assert_allclose(longer.q[1:], whole.q, rtol=0.0, atol=1e-9)
+def test_equilibria_are_those_of_a_rod_of_that_length(kind, reference, material):
+    more = {"reference": reference, "material": material}
+    whole = so.statics(cantilever(0.3, "fixed", **more))
+    longer = so.statics(cantilever(0.2, kind, **more), driven={f"rod.{kind}": "10 cm"})
+    stretch = np.array([1.5 if "elongation" in name else 1.0 for name in whole.robot.coordinate_names])
+    assert_allclose(longer.q[1:], stretch * whole.q, rtol=0.0, atol=1e-9)
     assert_allclose(longer.tip(), whole.tip(), rtol=0.0, atol=1e-9 * 0.3)
     assert longer.stable
 
 
+@pytest.mark.parametrize("material", ["rubber", "soft"])
 @pytest.mark.parametrize("reference", [{}, {"bending_y": 3, "torsion": 1}], ids=["straight", "curved"])
-def test_the_force_that_feeds_is_the_slope_of_the_energy_of_equilibria(reference):
+def test_the_force_that_feeds_is_the_slope_of_the_energy_of_equilibria(reference, material):
     force = np.array([0.05, 0.1, 0.02])
+    more = {"reference": reference, "quadrature": 40, "material": material}
     robot = robot_of(
-        {"rod": {"joint": "feed", "rod": rod("20 cm", SHAPES, reference=reference, quadrature=40)}},
+        {"rod": {"joint": "feed", "rod": rod("20 cm", SHAPES | {"elongation": 0}, **more)}},
         loads={"pull": {"wrench": {"link": "rod", "force": force.tolist()}}},
     )  # fmt: skip
 

@@ -7,7 +7,11 @@ import numpy as np
 import sorosim as so
 
 KINDS = ("feed", "growth")
-MATERIALS = {"rubber": {"young": "1 MPa", "poisson": 0.45, "density": 1100, "damping": "200 Pa*s"}}
+COMMON = {"young": "1 MPa", "density": 1100, "damping": "200 Pa*s"}
+MATERIALS = {
+    "rubber": {**COMMON, "poisson": 0.45},
+    "soft": {**COMMON, "poisson": 0.5, "elasticity": "mooney-rivlin", "second_share": 0.3},
+}
 RADIUS, DENSITY = 0.008, 1100.0
 AREA, INERTIA = np.pi * RADIUS**2, 0.25 * np.pi * RADIUS**4  # of the section
 
