@@ -15,8 +15,11 @@ import numpy as np
 from benchmarks.context import FIRST_PICTURE, N_TENSIONS, Action, Array, Context, processor, start_python
 from sorosim.equilibria.statics import statics
 from sorosim.errors import ConvergenceError
+from sorosim.io import load
 from sorosim.kernels import evaluate as task
+from sorosim.loads.wrench import Wrench
 from sorosim.results.result import Run
+from sorosim.robot import Robot
 from sorosim.simulation.simulate import simulate
 
 # the machine for which the targets were set solves the 48 x 48 system in this time [s]
@@ -152,6 +155,22 @@ def _driven_statics(context: Context) -> Action:
     def action() -> tuple[list[int], int]:
         equilibria = [statics(context.robot, driven=dict(zip(names, row, strict=True))) for row in angles.tolist()]
         return [equilibrium.n_evaluations for equilibrium in equilibria], 0
+
+    return action
+
+
+def _tubes(context: Context) -> Action:
+    """Equilibria of the concentric tubes, without their post, at random rotations under random forces on the tip."""
+    robot, rng = load("concentric_tubes"), np.random.default_rng(100)
+    names = [name for name in robot.coordinate_names if name.endswith(".rotation")]
+    cases = []
+    for _ in range(N_TENSIONS):
+        loads = {"tip": Wrench("robot", force=tuple(rng.uniform(-0.2, 0.2, 3)))}
+        angles = dict(zip(names, rng.uniform(-np.pi, np.pi, len(names)).tolist(), strict=True))
+        cases.append((Robot(replace(robot.description, loads=loads)), angles))
+
+    def action() -> tuple[list[int], int]:
+        return [statics(one, driven=driven).n_evaluations for one, driven in cases], 0
 
     return action
 
@@ -298,6 +317,13 @@ CASES: tuple[Case, ...] = (
         Case(
             "10 s run, BDF without Jacobian", _motion("bdf", "finite-difference"), rounds=3,
             paper=7.08, remark=_motion_remark,
+        ),
+    ),
+    of_robot(
+        "concentric_tubes",
+        Case(
+            "statics under a force, mean", _tubes, rounds=5, per=N_TENSIONS,
+            target=seconds(2e-3, scaled=True), remark=_statics_remark,
         ),
     ),
     Case(

@@ -30,6 +30,8 @@ from sorosim.robot import Robot
 N, TENSION = 50, 20.0
 # a circle of the two-segment arm's tip: radius and height [m], steps around, tension [N]
 RADIUS, HEIGHT, STEPS, HOLD = 0.04, -0.283, 200, 8.0
+# and of the platform's plate [m]
+PLATE = 0.01
 # the study: targets on a closed path, when followed coarsely and finely; starts of the second optimiser; share of the
 # distance by which it has to be nearer to count; how far targets are that are out of reach, over the robot's extent
 COARSE, FINE, STARTS, NEARER, FAR = 200, 2000, 5, 1e-5, (1.2, 2.0)
@@ -64,11 +66,29 @@ def _warm(context: Context) -> Action:
     return solve
 
 
+def _plate(_: Context) -> Action:
+    robot = load("continuum_stewart")
+    legs = [name for name in robot.coordinate_names if name.endswith(".length")]
+    start = statics(robot)
+    solver = InverseSolver(robot, free=legs, bounds=dict.fromkeys(legs), q0=start)
+    angles, middle = 2.0 * np.pi * np.arange(STEPS) / STEPS, robot.pose(start.q, robot.tip_link)
+    poses = np.repeat(middle[None], STEPS, axis=0)
+    poses[:, :2, 3] += PLATE * np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    along = cycle(poses)
+
+    def solve() -> None:
+        for _ in range(STEPS):
+            solver.solve({robot.tip_link: next(along)})
+
+    return solve
+
+
 INVERSE: tuple[Case, ...] = (
     Case("inverse statics from rest, random positions in reach", _cold, rounds=5, per=N,
          target=Target(2e-3, "s where the yardstick is 17 us")),
     Case("inverse statics along a circle, two-segment arm", _warm, rounds=5, per=STEPS,
          target=Target(0.5e-3, "s where the yardstick is 17 us")),
+    Case("inverse statics along a circle, continuum Stewart platform", _plate, rounds=5, per=STEPS),
 )  # fmt: skip
 
 

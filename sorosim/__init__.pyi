@@ -106,8 +106,8 @@ from .model.shape import Cone as Cone
 from .model.shape import Cylinder as Cylinder
 from .model.shape import Ellipsoid as Ellipsoid
 from .model.shape import Sphere as Sphere
-from .model.tubes import Curve as Curve
-from .model.tubes import Tube as Tube
+from .model.tube import Curve as Curve
+from .model.tube import Tube as Tube
 from .model.tubes import Tubes as Tubes
 from .model.visual import Visual as Visual
 from .opening import open as open

@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 FROM_STORED: Mapping[
     str,
     tuple[
-        Callable[[str | Path], dict[str, Any]],
-        Callable[[Robot, Mapping[str, Any]], Continuation | Fit | OptimalMotion],
+        Callable[[str | Path], dict[str, Any]], Callable[[Robot, Mapping[str, Any]], Continuation | Fit | OptimalMotion]
     ],
 ] = {
     "continuation": (read, continuation_from_stored),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import lru_cache
@@ -17,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from sorosim.errors import ModelError, PlugInError, nearest
+from sorosim.errors import ModelError, PlugInError, SorosimWarning, nearest
 from sorosim.validation import describe
 
 
@@ -55,6 +56,7 @@ class Registry:
         self._order = list(modules)
         self._built_in: dict[str, Any] = {}
         self._registered: dict[str, Any] = {}
+        self._shadowed: set[str] = set()  # plug-ins with names of built-in kinds, of which was warned
         self._own_points = {name: metadata.EntryPoint(name, value, group) for name, value in points.items()}
 
     def add(self, name: str, kind: Any) -> None:
@@ -132,6 +134,13 @@ class Registry:
 
     def _points(self) -> list[metadata.EntryPoint]:
         points = _entry_points(metadata.entry_points, self.group, _installed())
+        for point in points:
+            own: Any = self._own_points.get(point.name) or self._built_in.get(point.name)
+            if own is not None and point.value not in self._shadowed:
+                self._shadowed.add(point.value)
+                built_in = own.value if point.name in self._own_points else f"{own.__module__}:{own.__qualname__}"
+                text = f"plug-in {point.value} is not used: '{point.name}' is the built-in {self.what} {built_in}"
+                warnings.warn(f"{text}; give the plug-in another name", SorosimWarning, stacklevel=2)
         return [point for point in points if point.name not in self._built_in]
 
     def _load(self, name: str) -> Any:

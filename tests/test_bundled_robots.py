@@ -8,6 +8,7 @@ import pytest
 import sorosim
 from sorosim.doctor import WRONG, examine
 from sorosim.io import bundled_robots, dump, load_text
+from sorosim.kernels import evaluate as task
 
 NAMES = bundled_robots()
 COORDINATES = {
@@ -76,12 +77,26 @@ def test_statics_where_something_holds_the_robot(robot):
     assert found.stable or name not in LOOPS or name in ROLLING
 
 
-def test_loops_stay_closed(robot):
+def test_derivatives_at_rest_are_those_of_the_whole_residual(robot):
+    robot, _ = robot
+    rng, zero = np.random.default_rng(0), np.zeros(robot.ndof)
+    q = robot.initial_q + 1e-3 * rng.normal(size=robot.ndof)
+    arguments = q, zero, zero.copy(), rng.random(robot.engine.n_actuators)
+    whole = robot.engine.evaluate(task.RESIDUAL_DERIVATIVES, *arguments)
+    found = robot.engine.evaluate(task.STATIC_DERIVATIVES, *arguments)
+    for name in ("tau", "by_q", "B"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(whole, name))
+    np.testing.assert_array_equal(found.closure.matrix, whole.closure.matrix)
+
+
+@pytest.mark.parametrize("part", [0.1, pytest.param(1.0, marks=pytest.mark.slow)])
+def test_loops_stay_closed(robot, part):
     robot, name = robot
     assert len(robot.loop_names) == LOOPS.get(name, 0)
     if name in LOOPS:
-        run = sorosim.simulate(robot)
-        assert run.t[-1] == robot.description.simulate["t_end"]
+        t_end = part * robot.description.simulate["t_end"]
+        run = sorosim.simulate(robot, t_end)
+        assert run.t[-1] == t_end
         assert max(gaps.max() for gaps in run.drift.values()) < 1e-9
 
 

@@ -172,7 +172,13 @@ def film_without_pictures(*arguments, **options):
 ORIGINAL_MOVIE = inspect.signature(films.movie)
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.stem)
+# each takes 5 s or more
+LONG_PAGES = {"optimal_control", "sweep_on_a_cluster", "fitting", "sweeps"}
+
+
+@pytest.mark.parametrize(
+    "document", [pytest.param(p, marks=[pytest.mark.slow] * (p.stem in LONG_PAGES), id=p.stem) for p in DOCUMENTS]
+)
 def test_blocks_of_the_document_work(document, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     reader = Reader(monkeypatch)
@@ -209,10 +215,11 @@ def test_every_bundled_robot_is_in_the_gallery():
     assert not [name for name in bundled_robots() if f'sorosim.load("{name}")' not in shown]
 
 
-# they take a quarter of a minute or more
+# the gallery runs all of them
 LONG = {
     "fit_modulus_and_damping", "contact_and_grippers", "closed_chains", "swing_up", "draw_a_letter", "manipulators",
-    "free_and_flying", "follow_a_figure_eight",
+    "free_and_flying", "follow_a_figure_eight", "relax_a_finger", "rigid_chains", "in_water", "touch_three_pins",
+    "pd_control", "buckling", "vibrations",
 }  # fmt: skip
 
 

@@ -100,6 +100,7 @@ def test_the_command_line_knows_the_plug_ins(site, tmp_path):
     assert "sail" in printed
 
 
+@pytest.mark.slow
 def test_the_package_passes_its_own_tests(site, tmp_path):
     shutil.copytree(PACKAGE / "tests", tmp_path / "tests")
     shutil.copy(PACKAGE / "sail.yaml", tmp_path)

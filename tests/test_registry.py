@@ -11,7 +11,7 @@ import pytest
 
 import sorosim
 from sorosim import registry
-from sorosim.errors import FileError, ModelError
+from sorosim.errors import FileError, ModelError, SorosimWarning
 from sorosim.io import dump, json_schema, load_text
 from sorosim.loads.base import LoadValues
 from sorosim.model.section import Circle
@@ -207,6 +207,23 @@ def test_files_have_the_built_in_kinds_of_the_registries():
 def test_names_of_the_built_in_loads_are_not_to_be_had(fresh, name):
     with pytest.raises(ModelError, match="expected a name that is not taken"):
         register_load(name, Breeze)
+
+
+@pytest.mark.parametrize(
+    ("one", "name", "built_in"),
+    [
+        (LOADS, "wrench", "load sorosim.loads.wrench:Wrench"),
+        (INTEGRATORS, "bdf", "integrator sorosim.solvers.scipy_ivp:bdf"),
+    ],
+)
+def test_a_plug_in_with_the_name_of_a_built_in_kind_is_warned_of_once(installed, monkeypatch, one, name, built_in):
+    monkeypatch.setattr(one, "_shadowed", set())
+    installed(one.group, name, Breeze, "winds:Breeze")
+    message = f"plug-in winds:Breeze is not used: '{name}' is the built-in {built_in}; give the plug-in another name"
+    with pytest.warns(SorosimWarning, match=re.escape(message)):
+        assert one.names().count(name) == 1
+    assert one.get(name) is not Breeze  # a second warning would be an error
+    assert name in one.names()
 
 
 @pytest.mark.parametrize("name", ["tendon", "chamber", "moment", "joint", "servo", "loop"])

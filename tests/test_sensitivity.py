@@ -50,7 +50,9 @@ def changed(source, name, value):
     return lambda x: sorosim.load(source, set={name: float(value + x)})
 
 
-@pytest.mark.parametrize("file", [pytest.param("joints", marks=pytest.mark.slow), "loads", "loops", "robot", "rows"])
+@pytest.mark.parametrize(
+    "file", ["robot", "rows", *(pytest.param(name, marks=pytest.mark.slow) for name in ("joints", "loads", "loops"))]
+)
 def test_every_scalar_of_a_file_against_differences(file):
     source = FILES / f"{file}.yaml"
     robot = sorosim.load(source)
@@ -104,7 +106,11 @@ SAMPLES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", SAMPLES)
+# their kinds of parts are those of the others
+LARGE = {"ur5_with_soft_gripper", "tree_of_rods", "hybrid_serial"}
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in LARGE)) for n in SAMPLES])
 def test_forward_and_hybrid_dynamics_against_differences(name):
     robot = sorosim.load(name)
     q, qd, qdd, u = state_of(robot)

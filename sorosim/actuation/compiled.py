@@ -91,12 +91,19 @@ def _rows(actuator: Any, link: LinkLayout, piece: Piece, X: Array) -> list[tuple
     if hasattr(actuator, "rows"):
         own: list[tuple[int, Array]] = actuator.rows(link, piece, X)
         if any(kind == kernel.STIFFNESS_ROW or values[:, kernel.BRAID].any() for kind, values in own):
-            piece.gauss_of_load(link)  # their laws are those of strains
+            _check_strains(link, piece)
         return own
     if link.link.name not in actuator.rods:
         return []
-    piece.gauss_of_load(link)
+    _check_strains(link, piece)
     return [(kernel.PYTHON_ROW, np.zeros((len(X), kernel.N_ROW_VALUES), dtype=number_type()))]
+
+
+def _check_strains(link: LinkLayout, piece: Piece) -> None:
+    """Refuse a rod whose length is a coordinate, for laws of strains (ModelError)."""
+    if piece.flows:
+        got = f"'{link.link.name}', whose joint is {link.link.joint.kind}"
+        raise ModelError("", "rods of given length, for what acts by strains", got, "give it another joint")
 
 
 def rest_length(row: IntArray, value: Array, actuator: int) -> float:

@@ -3,10 +3,11 @@
 from sorosim.compiled.ahead import ALL_FEATURES, n_processors, prepare, reporting
 from sorosim.compiled.cache import CACHE_FOLDER
 from sorosim.compiled.callbacks import Callback, call_python
-from sorosim.compiled.decorators import entry, kernel, kernel_in_place, kernel_inline, kernel_lazy
+from sorosim.compiled.decorators import OfFirstTypes, entry, kernel, kernel_in_place, kernel_inline, kernel_lazy
 from sorosim.compiled.references import Pinned, by_reference, digest, record_at
 
 __all__ = [
-    "ALL_FEATURES", "CACHE_FOLDER", "Callback", "Pinned", "by_reference", "call_python", "digest", "entry", "kernel",
-    "kernel_in_place", "kernel_inline", "kernel_lazy", "n_processors", "prepare", "record_at", "reporting",
+    "ALL_FEATURES", "CACHE_FOLDER", "Callback", "OfFirstTypes", "Pinned", "by_reference", "call_python", "digest",
+    "entry", "kernel", "kernel_in_place", "kernel_inline", "kernel_lazy", "n_processors", "prepare", "record_at",
+    "reporting",
 ]  # fmt: skip

@@ -68,6 +68,19 @@ def entry(function: Callable[..., Any], *examples: Any) -> Callable[..., Any]:
     return compiled
 
 
+class OfFirstTypes:
+    """A kernel whose calls all have arguments of the types of the first one: see `entry`."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.compiled: Callable[..., Any] | None = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        if self.compiled is None:
+            self.compiled = entry(self.function, *arguments)
+        return self.compiled(*arguments)
+
+
 # -- kernels that are compiled lazily ----------------------------------------------------------------------------------
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
+import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -279,7 +281,31 @@ def key(
     return field(default=default, kw_only=kw_only, compare=compare, metadata=given)
 
 
-class Declared:
+class DeclaredType(type):
+    """Lets a call with wrong arguments raise an error of the package, which names the argument that may be meant."""
+
+    @property
+    def __signature__(cls) -> inspect.Signature:
+        return _signature(cls)
+
+    def __call__(cls, *args: Any, **given: Any) -> Any:
+        kind: Any = cls
+        made = kind.__new__(kind, *args, **given)  # may be of a subclass
+        known: inspect.Signature = type(made).__signature__
+        try:
+            known.bind(*args, **given)
+        except TypeError as error:
+            names = [name for name in known.parameters if not name.endswith("_")]
+            for name in given:
+                if name not in known.parameters:
+                    raise ModelError(cls.__name__, "a known argument", f"'{name}'", nearest(name, names)) from None
+            got = re.sub("missing a required .*argument: ", "nothing for ", str(error))
+            raise ModelError(cls.__name__, f"({', '.join(names)})", got) from None
+        made.__init__(*args, **given)
+        return made
+
+
+class Declared(metaclass=DeclaredType):
     """A part of a robot whose fields are declared by `key`.
 
     Subclasses are frozen dataclasses. ``class Circle(Section, kind="circle")`` registers one under its key in files.
@@ -307,7 +333,7 @@ class Declared:
     @classmethod
     def declaration(cls) -> Mapping[str, Key]:
         """Keys by the names of fields."""
-        return _keys(cls)  # type: ignore[arg-type]  # classes are hashable
+        return _keys(cls)
 
     @classmethod
     def key_names(cls) -> list[str]:
@@ -425,7 +451,7 @@ class Declared:
     def make(cls, values: Mapping[str, Any], at: At | None = None) -> Self:
         """One of values that are checked already."""
         out = object.__new__(cls)
-        for name, default, factory in _defaults(cls):  # type: ignore[arg-type]
+        for name, default, factory in _defaults(cls):
             value = values.get(name, MISSING)
             if value is MISSING:
                 value = factory() if default is MISSING else default
@@ -435,7 +461,7 @@ class Declared:
 
     def changed(self, **values: Any) -> Self:
         """The same with other values of fields, which are checked already."""
-        return type(self).make({name: getattr(self, name) for name, _, _ in _defaults(type(self))} | values)  # type: ignore[arg-type]
+        return type(self).make({name: getattr(self, name) for name, _, _ in _defaults(type(self))} | values)
 
     # -- written to a file -------------------------------------------------------------------------------------------
 
@@ -461,6 +487,13 @@ def _keys(cls: type[Declared]) -> Mapping[str, Key]:
             if own.init:
                 found[own.name] = given.type.key_of(cls, dataclasses.replace(given, name=given.name or own.name))
     return found
+
+
+@cache
+def _signature(cls: type) -> inspect.Signature:
+    # of the class itself, not of an instance
+    own = inspect.signature(cls.__new__ if "__new__" in vars(cls) else cls.__init__)  # type: ignore[misc]
+    return own.replace(parameters=list(own.parameters.values())[1:])
 
 
 @cache

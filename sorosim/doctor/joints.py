@@ -135,8 +135,8 @@ def _driven_block(context: CheckContext, block: str, motions: Mapping[str, Any])
         link = next((link for link in robot.links if link.name == name), None)
         lengthens = link is not None and link.joint.changes_length
         rod = link.rod if link is not None and lengthens else None
-        if rod is not None and not least > -rod.length:
-            yield finding("driven.length", here, least, length=rod.length)
+        if rod is not None and not least > -rod.divisions[0].length:
+            yield finding("driven.length", here, least, length=rod.divisions[0].length)
         if not lengthens and far > (DRIVEN_TURNS if c.is_angle else FAR * context.extent):
             radians = f" That is {np.radians(far):.3g} rad" if c.is_angle else ""
             yield finding("driven.far", here, far, unit=c.unit, meant=f"was it meant in {c.wrong_unit}?{radians}")

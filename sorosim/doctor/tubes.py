@@ -10,11 +10,13 @@ import numpy as np
 from sorosim.doctor.context import CheckContext
 from sorosim.doctor.findings import Finding, finding, judged
 from sorosim.errors import ModelError
+from sorosim.model.tube import MERGE, Tube
 from sorosim.model.tubes import ORDER, Tubes
 from sorosim.results.result import Equilibrium
 
 # error of a place, as a part of the length, over the square of the largest coefficient of highest degree [rad]:
-# measured on tubes curved by 5 to 30 1/m over 20 cm, turned by 60 and 120 degrees, with loads up to 3 N
+# measured on tubes curved by 5 to 30 1/m over 20 cm, turned by 60 and 120 degrees, with loads up to 3 N; of helices it
+# holds up to a turn in a section
 ERROR = 1.0 / 70.0
 
 
@@ -29,12 +31,23 @@ def tubes(context: CheckContext) -> Iterator[Finding]:
             words = {"outer": name, "mm": 1e3 * room}
             yield from judged("tube.clearance", f"{where}.{inside}.radius", room, room / inner.radius, **words)
         for name, tube in link.body.tubes.items():
-            strain = max((np.hypot(c.bending_y, c.bending_z) * tube.radius for c in tube.curves), default=0.0)
+            strain = max((np.hypot(*c.curvatures.T).max() * tube.radius for c in tube.curves), default=0.0)
             yield from judged("tube.curved", f"{where}.{name}.curves", 100.0 * strain, strain)
+            yield from judged("tube.turns", f"{where}.{name}.curves", _turns(link.body, tube))
         members = link.body.members
-        if len(members) > 1 and not any(c.bending_y or c.bending_z for tube in members for c in tube.curves):
+        if len(members) > 1 and not any(c.curvatures.any() for tube in members for c in tube.curves):
             yield finding("tube.straight", where)
         yield from _insertions(context, link.name, link.body)
+
+
+def _turns(body: Tubes, tube: Tube) -> float:
+    """Most turns that the curvature of a tube makes in a section."""
+    most = 0.0
+    for a, b in pairwise(body.ends):
+        found = tube.curve(0.5 * (a.place + b.place)) if b.place <= tube.insertion * (1.0 + MERGE) else None
+        if found and found[0].curvatures.any():
+            most = max(most, abs(found[0].torsion) * (b.place - a.place) / (2.0 * np.pi))
+    return most
 
 
 def _insertions(context: CheckContext, link: str, body: Tubes) -> Iterator[Finding]:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from sorosim.arrays import Array, Mask
-from sorosim.compiled import entry
+from sorosim.compiled import OfFirstTypes
 from sorosim.engine.engine import Engine
 from sorosim.engine.records import HybridDynamics
 from sorosim.kernels import evaluate as task
@@ -40,8 +38,7 @@ class Articulation:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self._local = threading.local()
-        self._forward: Callable[..., int] | None = None
-        self._solve: Callable[..., int] | None = None
+        self._forward, self._solve = OfFirstTypes(forward_articulated), OfFirstTypes(solve_columns)
 
     @property
     def workspace(self) -> _Workspace:
@@ -62,12 +59,9 @@ class Articulation:
         known_qdd = np.where(known, qdd, 0.0)
         evaluation = engine.evaluate(task.PREPARE, q, qd, known_qdd, u, t)
         force = evaluation.tau if tau is None else np.array(tau, dtype=float)
-        arguments: tuple[Any, ...] = (
+        failed = self._forward(
             engine.tree, known, engine.workspace, workspace.parts, workspace.wrench, workspace.force, known_qdd, force
-        )  # fmt: skip
-        if self._forward is None:
-            self._forward = entry(forward_articulated, *arguments)
-        failed = self._forward(*arguments)
+        )
         if failed >= 0:
             raise engine.singular_mass_error(failed)
         return HybridDynamics(known_qdd, force)
@@ -82,9 +76,5 @@ class Articulation:
         """Overwrite matrices X (ndof, m), contiguous, with scale M_ff^-1 X; see `solve`."""
         engine, workspace = self.engine, self.workspace
         for X in matrices:
-            arguments: tuple[Any, ...] = (
-                engine.tree, known, engine.workspace, workspace.parts, *workspace.of_columns(X.shape[1]), scale, X
-            )  # fmt: skip
-            if self._solve is None:
-                self._solve = entry(solve_columns, *arguments)
-            self._solve(*arguments)
+            columns = workspace.of_columns(X.shape[1])
+            self._solve(engine.tree, known, engine.workspace, workspace.parts, *columns, scale, X)

@@ -18,6 +18,7 @@ from sorosim.kernels.joints import JOINT_FRICTION, LAW, LENGTH_DAMPING, MOTOR, S
 from sorosim.kernels.kinematics import POSES, energies
 from sorosim.kernels.loop_joint import N_LAWS, REST, STIFFNESS
 from sorosim.kernels.tube_motion import spin_energy
+from sorosim.kernels.tubes import more_energies
 
 
 def energy(engine: Engine, q: Array, qd: Array) -> tuple[float, float, float]:
@@ -27,10 +28,14 @@ def energy(engine: Engine, q: Array, qd: Array) -> tuple[float, float, float]:
     engine.sweep(q, qd, POSES)
     kinetic, potential = energies(engine.tree, engine.gravitational_inertia, engine.gravity, engine.workspace)
     if engine.flows:
-        own = material_energies(engine.tree, q, qd, engine.gravitational_inertia, engine.gravity, engine.workspace)
+        own = material_energies(engine.tree, engine.gravitational_inertia, engine.gravity, engine.workspace)
         kinetic, potential = kinetic + own[0], potential + own[1]
-    if len(engine.elastic.tubes.rotor):
-        kinetic += spin_energy(engine.tree, engine.elastic.tubes, qd, engine.workspace)
+    tubes = engine.elastic.tubes
+    if len(tubes.rotor):
+        kinetic += spin_energy(engine.tree, tubes, qd, engine.workspace)
+    if len(tubes.node):
+        own = more_energies(engine.tree, tubes, q, engine.gravitational_inertia, engine.gravity, engine.workspace)
+        kinetic, potential = kinetic + own[0], potential + own[1]
     elastic = engine.loading.contact_energy(engine.external, engine.workspace) + elastic_energy(engine, q)
     return float(kinetic), elastic, float(potential)
 
@@ -91,7 +96,7 @@ class PowerEvaluator:
             [law.losses for name, law in laws.items() if name not in stores],
             [law.losses for name, law in laws.items() if name in stores],
         )
-        self._packs = [pack(part) for part in packs]
+        self._packs = [pack(part, engine.layout) for part in packs]
         self._workspaces = [
             self.loading.make_external(len(engine.tree.segment), engine.ndof, part) for part in self._packs
         ]
@@ -143,8 +148,8 @@ class PowerEvaluator:
             work += influx(self.engine, q, qd)
         if not self.loading.loads:
             return PowerTerms(work, loss, qd)
-        shape = len(q), len(self.engine.tree.segment), 6
-        acting, lost, lost_by_contacts, twists = np.zeros((4, *shape))
+        n_rows = len(self.engine.tree.segment) + len(self.engine.layout.material_rows)
+        acting, lost, lost_by_contacts, twists = np.zeros((4, len(q), n_rows, 6))
         for k, wrenches in enumerate((acting, lost, lost_by_contacts)):
             self._add_wrenches(k, t, q, qd, wrenches, twists)
         for k in range(len(q) if self.loading.others else 0):
@@ -159,7 +164,7 @@ class PowerEvaluator:
         return self.engine.internal(q, qd, u).tau - self.engine.evaluate(task.INTERNAL, q, qd, zero, u).tau
 
     def _add_wrenches(self, k: int, t: Array, q: Array, qd: Array, wrenches: Array, twists: Array) -> None:
-        """World wrenches (k, n_nodes, 6) by the laws of one pack, and twists of nodes."""
+        """World wrenches (k, n, 6) by the laws of one pack, and the twists along which they act."""
         part, engine = self._packs[k], self.engine
         if not (len(part.laws.row) or len(part.laws.surfaces.group)):
             return
@@ -172,10 +177,10 @@ class PowerEvaluator:
         )  # fmt: skip
 
     def _add_others(self, t: float, q: Array, qd: Array, acting: Array, dissipated: Array, twists: Array) -> None:
-        """World wrenches (n_nodes, 6) of loads that Python computes, and twists of nodes."""
+        """World wrenches (n, 6) of loads that Python computes, and the twists along which they act."""
         engine = self.engine
         engine.sweep(q, qd, POSES)
-        twists[:] = engine.workspace.twist[:-1, 0]
+        twists[:] = self.loading.twists(engine.workspace)
         for name, load in self.loading.others.items():
             external = self.loading.make_external(len(engine.tree.segment), engine.ndof)
             self.loading.add_python_load(name, external, t, engine.workspace)
@@ -192,18 +197,21 @@ def influx(engine: Engine, q: Array, qd: Array) -> Array:
     """Energy per length of the material that enters rods whose length is a coordinate, as forces (k, ndof) along it."""
     out = np.zeros_like(q)
     for link in engine.layout.links.values():
-        for piece in (piece for piece in link.pieces if link.link.joint.changes_length):
+        for piece in (piece for piece in link.pieces if piece.flows):
             joint, division, e = link.link.joint, piece.division, piece.ends[0][0]
             tip = joint.material_rate(np.ones(1))[0] != 0.0  # where it enters: at the tip, or at the base
             X, rate = (division.length, joint.material_rate(np.ones(1))[0]) if tip else (0.0, 1.0)
             at, node = np.array([X]), link.nodes[[-1 if tip else 0]]
-            P, line = piece.block_basis(at)[0], division.line_inertia(at)[0]
+            P, line = piece.block_basis(at)[0], np.diag(division.line_inertia(at)[0])
+            # of fluid that moves along, of which each length has the same
+            gauss = np.flatnonzero(piece.gauss(link))[0]
+            fluid = engine.loading.added.get(int(link.nodes[gauss]), np.zeros((6, 6))) / link.weight[gauss]
             reference, own = division.reference.values(at, division.length)[0], slice(e, e + 1 + piece.n)
             for k in range(len(q)):
                 g, eta = engine.poses(node, q[k], qd[k])
                 passing = rate * qd[k, e] / piece.length_ratio(q[k]) * (reference + q[k, own] @ P)
                 moving = eta[0] + passing
-                out[k, e] = 0.5 * moving @ (line * moving) - line[3] * engine.gravity @ g[0, :3, 3]
+                out[k, e] = 0.5 * moving @ (line + fluid) @ moving - line[3, 3] * engine.gravity @ g[0, :3, 3]
     return out
 
 
@@ -211,7 +219,7 @@ def load_power(engine: Engine, name: str, t: float, q: Array, qd: Array, lost: b
     """Power of one load, or of that part of it that is lost [W]."""
     engine.sweep(q, qd, POSES)
     external = engine.loading.load_external(name, engine.ndof, t, engine.gravity, engine.workspace, lost)
-    return float(np.sum(external.wrench * engine.workspace.twist[:-1, 0]))
+    return float(np.sum(external.wrench * engine.loading.twists(engine.workspace)))
 
 
 def elastic_energy(engine: Engine, q: Array) -> float:

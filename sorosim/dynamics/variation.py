@@ -19,6 +19,7 @@ from sorosim.kernels.load_laws import LOAD_FRAME, MEDIUM
 from sorosim.kernels.loops import Closure, make_closure
 from sorosim.kernels.rod_actuators import PYTHON_ROW, ROW_KIND, make_actuator_workspace, section_strain
 from sorosim.kernels.surfaces import ENTRY_NODE, LINKED, N_ENTRIES, ContactWorkspace
+from sorosim.kernels.tree import LENGTH_RATIO
 from sorosim.kernels.variation import vary_rows
 
 T = TypeVar("T", bound=tuple[Any, ...])
@@ -142,17 +143,18 @@ class VariedEngine:
 
     def _make_external(self) -> ExternalForces:
         # what is zero in the description may have no rows in the real arrays, and has them in the varied ones
-        n = len(self.engine.tree.segment) if self.engine.loading or self.varied.loading else 0
+        n = len(self.engine.tree.segment)
         external: ExternalForces = _complex(self.varied.loading.make_external(n, self.varied.ndof))
+        rows = n + len(self.engine.layout.material_rows) if self.engine.loading or self.varied.loading else 0
         return external._replace(
-            wrench=np.zeros((n, 6), dtype=complex),
+            wrench=np.zeros((rows, 6), dtype=complex),
             actuators=_complex(make_actuator_workspace(self.varied.rod_actuators)),
         )
 
     def _carried(self, real: ExternalForces) -> Array:
-        """How wrenches (n, 6) change because their nodes move."""
-        n, ws = len(real.wrench), self.varied.workspace
-        J, Jd = _columns(ws.pose[:n], ws.twist[:n, 0])
+        """How wrenches (n, 6) change because their nodes move, or because there is more or less material there."""
+        ws, flowing = self.varied.workspace, list(self.varied.layout.material_rows)
+        J, Jd = _columns(np.concatenate([ws.pose[:-1], ws.pose[flowing]]), self.varied.loading.twists(ws))
         change: Array = _turned(real.wrench, J)
         change += np.einsum("kij,kj->ki", real.K, J) + np.einsum("kij,kj->ki", real.D, Jd)
         for k, (a, b) in enumerate(real.pair):
@@ -160,6 +162,9 @@ class VariedEngine:
                 change[a] += real.pair_K[k, 0] @ J[b] + real.pair_D[k, 0] @ Jd[b]
                 change[b] += real.pair_K[k, 1] @ J[a] + real.pair_D[k, 1] @ Jd[a]
         _add_touching(real.contact, J, Jd, change)
+        if flowing:
+            ratio = ws.twist[flowing, LENGTH_RATIO, :1]
+            change[-len(flowing) :] += real.wrench[-len(flowing) :] * derivative(ratio) / ratio.real
         return change
 
     def _changed(self, q: Array, qd: Array, t: float) -> Array | float:

@@ -15,7 +15,7 @@ from sorosim.actuation.compiled import InPython, check_actuator, compile_rod_act
 from sorosim.actuation.joint_force import JointForce, compile_motors
 from sorosim.actuation.loop_force import LoopForce
 from sorosim.arrays import Array, IntArray, Mask
-from sorosim.compiled import prepare
+from sorosim.compiled import OfFirstTypes, prepare
 from sorosim.complex_step import number_type
 from sorosim.constraints.loop import Loop, compile_loops
 from sorosim.engine.inputs import has_length_inputs, insertions
@@ -98,13 +98,14 @@ class Engine:
                 inertia[node] += added
             segment = self.tree.segment.copy()
             segment[list(self.loading.added), MASSLESS_END] = 0
-            segment[list(self.loading.added), RIGID] = [is_rigid(inertia[node]) for node in self.loading.added]
+            for node in self.loading.added.keys() - self.layout.material_rows.keys():
+                segment[node, RIGID] = is_rigid(inertia[node])
             self.tree = self.tree._replace(inertia=inertia, segment=segment)
         self.ndof = int(self.tree.rows.shape[0])
         self.n_actuators = len(actuators)
         self.none_known = np.zeros(self.ndof, dtype=np.bool_)
         self._no_closing = np.array([0.0, 0.0, -1.0])
-        self._local = threading.local()
+        self._local, self._sweep = threading.local(), OfFirstTypes(forward_sweep)
         self._companions: dict[Any, Any] = {}
         self._prepared: dict[Any, Callable[..., Any]] = {}
         self._no_matrix, self._no_columns = np.empty((0, self.ndof)), np.empty((0, self.n_actuators))
@@ -187,10 +188,11 @@ class Engine:
 
     def sweep(self, q: Array, qd: Array, depth: int) -> bool:
         """Forward sweep of positions and rates; returns whether anything moves."""
-        # read-only arrays, as those of a `StepState`, are another type to numba, and would be compiled for anew
-        q, qd = (x if x.flags.writeable else x.copy() for x in (q, qd))
-        zero = np.zeros(self.ndof)
-        return bool(forward_sweep(self.tree, q, qd, zero, self.gravity, depth, self.workspace))
+        # read-only arrays, as those of a `StepState`, are another type to numba
+        kind = self.gravity.dtype
+        q, qd = (x if x.flags.carray and x.dtype == kind else np.array(x, dtype=kind) for x in (q, qd))
+        zero = np.zeros(self.ndof, dtype=kind)
+        return bool(self._sweep(self.tree, q, qd, zero, self.gravity, depth, self.workspace))
 
     def poses(self, nodes: IntArray, q: Array, qd: Array) -> tuple[Array, Array]:
         """Poses (n, 4, 4) and body twists (n, 6) of nodes."""
@@ -313,7 +315,8 @@ class Engine:
             if multiplier is not None:
                 closure.multiplier[:] = multiplier
         if what & task.DERIVATIVES and not what & task.KINEMATICS:
-            matrices = np.empty((n, n)), np.empty((n, n)), np.empty((n, n)), np.empty((n, m))
+            mass = self._no_matrix if what & task.AT_REST else np.empty((n, n))
+            matrices = mass, np.empty((n, n)), np.empty((n, n)), np.empty((n, m))
         else:
             none = self._no_matrix
             matrices = np.empty((n, n)) if what & task.COMPOSITE else none, none, none, self._no_columns
@@ -474,7 +477,8 @@ class Engine:
         """Wrenches (n, 6) of a load on its nodes, see `Loading.nodes_of`, in their own frames."""
         nodes = self.loading.nodes_of(name)
         g = self.poses(nodes, q, qd)[0]
-        w = self.loading.load_external(name, self.ndof, t, self.gravity, self.workspace).wrench[nodes]
+        external = self.loading.load_external(name, self.ndof, t, self.gravity, self.workspace)
+        w = self.loading.on_nodes(external.wrench)[nodes]
         moment = w[:, :3] - np.cross(g[:, :3, 3], w[:, 3:])
         return np.concatenate([np.einsum("nji,nj->ni", g[:, :3, :3], x) for x in (moment, w[:, 3:])], axis=1)
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from sorosim.actuation.joint_force import JointForce
 from sorosim.arrays import Array, IntArray, Mask
-from sorosim.compiled import entry
+from sorosim.compiled import OfFirstTypes
 from sorosim.declare import SignalOf
 from sorosim.errors import InputError, nearest
 from sorosim.kernels.rod_actuators import LENGTH_INPUT, MODE, TENDON_LENGTH, RodActuators
@@ -39,7 +39,7 @@ class Motion:
         self.signals = signals
         self.arrays, self.callables = compile_signals(signals)
         self._workspace_shape = signal_workspace(self.arrays).shape
-        self._evaluate: Any = None
+        self._evaluate = OfFirstTypes(evaluate_signals)
         self._constant = np.array([s.level for s in signals if isinstance(s, ConstantSignal)])
         self._is_constant = len(self._constant) == len(signals)
 
@@ -48,10 +48,7 @@ class Motion:
         out = np.zeros((len(self.signals), 3))
         for index, function in self.callables:
             out[index, 0] = function(t)
-        arguments = self.arrays, float(t), out, np.empty(self._workspace_shape)
-        if self._evaluate is None:
-            self._evaluate = entry(evaluate_signals, *arguments)
-        self._evaluate(*arguments)
+        self._evaluate(self.arrays, float(t), out, np.empty(self._workspace_shape))
         return out
 
     def value(self, t: float) -> Array:

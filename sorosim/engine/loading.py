@@ -12,6 +12,7 @@ import numpy as np
 from sorosim.actuation.base import actuate_checked
 from sorosim.actuation.compiled import InPython
 from sorosim.arrays import Array, IntArray
+from sorosim.compiled import OfFirstTypes
 from sorosim.engine.inputs import Motion
 from sorosim.engine.records import Contacts
 from sorosim.errors import ModelError
@@ -29,7 +30,7 @@ from sorosim.kernels.rod_actuators import RodActuators, make_actuator_workspace,
 from sorosim.kernels.signals import signal_workspace
 from sorosim.kernels.solids import BOWL, BOX, CYLINDER, HALF_SPACE, HEIGHT_FIELD, HOLE, POLYHEDRON
 from sorosim.kernels.surfaces import make_contact_workspace
-from sorosim.kernels.tree import Tree, Workspace
+from sorosim.kernels.tree import MATERIAL_TWIST, Tree, Workspace
 from sorosim.loads.base import BoundLoad, Load, bind_checked, evaluate_checked
 from sorosim.loads.compiled import CompiledLaw, LawRow, compile_load_laws, compiled_law
 from sorosim.loads.contact_law import stored_energy
@@ -96,9 +97,9 @@ class Packed(NamedTuple):
     pairs: IntArray  # (n, 2)
 
 
-def pack(laws: Sequence[CompiledLaw]) -> Packed:
+def pack(laws: Sequence[CompiledLaw], layout: Layout) -> Packed:
     """Compile laws."""
-    packed, signals, pairs = compile_load_laws(laws)
+    packed, signals, pairs = compile_load_laws(laws, layout.material_rows)
     return Packed(packed, Motion(signals), np.array(pairs, dtype=np.int64).reshape(-1, 2))
 
 
@@ -116,13 +117,14 @@ class Loading:
         self._apart: dict[tuple[str, bool], Packed] = {}  # laws of single loads, or of what of them is lost
         self.added = self._added()
         weightless = CompiledLaw([
-            LawRow(WEIGHTLESS, node, inertia[:, 3:].ravel()) for node, inertia in self.added.items()
+            LawRow(WEIGHTLESS, node, inertia[:, 3:].ravel(), per_length=True) for node, inertia in self.added.items()
         ])  # fmt: skip
-        self.packed = pack([*self.compiled.values(), weightless])
+        self.packed = pack([*self.compiled.values(), weightless], layout)
         pairs = [tuple(pair) for pair in self.packed.pairs.tolist()]
         self.points = {name: self._points(load, pairs) for name, load in self.others.items()}
         self.pairs = np.array(pairs, dtype=np.int64).reshape(-1, 2)
         self.rod_actuators = rod_actuators
+        self._clear, self._add_laws = OfFirstTypes(clear_external), OfFirstTypes(add_load_laws)
         self.depth = 4 + max(
             signal_workspace(self.packed.laws.media.fields).shape[0],
             signal_workspace(self.packed.signals.arrays).shape[0],
@@ -166,19 +168,18 @@ class Loading:
     # -- evaluation ------------------------------------------------------------------------------------------------
 
     def make_external(self, n_nodes: int, ndof: int, packed: Packed | None = None) -> ExternalForces:
-        """Room for what acts on a robot, or for those laws of it that are packed apart."""
+        """Room for what acts on a robot of so many nodes, or for those laws of it that are packed apart."""
         n_rows = sum(len(actuator.rows) for actuator in self.actuators)
         between = self.pairs if packed is None else packed.pairs
         surfaces = (self.packed if packed is None else packed).laws.surfaces
         elements = len(surfaces.core) + len(surfaces.solid)
         contact = make_contact_workspace(surfaces, ndof, FEWEST_CONTACTS + CONTACTS_EACH * elements)
-        return make_external(
-            n_nodes if self.loads else 0, between, n_rows, make_actuator_workspace(self.rod_actuators), contact, ndof
-        )
+        n = n_nodes + len(self.layout.material_rows) if self.loads else 0
+        return make_external(n, between, n_rows, make_actuator_workspace(self.rod_actuators), contact, ndof)
 
     def fill(self, external: ExternalForces, t: float, gravity: Array, ws: Workspace, scale: float = 1.0) -> None:
         """All loads but contacts, after a sweep of poses, multiplied by `scale`."""
-        clear_external(external)
+        self._clear(external)
         self.add_packed(self.packed, external, t, gravity, ws)
         for name in self.others:
             self.add_python_load(name, external, t, ws)
@@ -202,7 +203,7 @@ class Loading:
         """Compiled laws."""
         if len(packed.laws.row):
             stack = np.zeros((self.depth, 3))
-            add_load_laws(packed.laws, float(t), packed.signals.jets(t), gravity, ws, stack, external)
+            self._add_laws(packed.laws, float(t), packed.signals.jets(t), gravity, ws, stack, external)
 
     def add_python_load(self, name: str, external: ExternalForces, t: float, ws: Workspace) -> None:
         """A load that Python computes."""
@@ -238,6 +239,18 @@ class Loading:
             for mine, theirs in zip((external.section, external.section_K, external.section_D, external.section_B),
                                     found, strict=True):  # fmt: skip
                 mine[given] = theirs
+
+    def twists(self, ws: Workspace) -> Array:
+        """World twists (n, 6) along which the rows of `ExternalForces.wrench` act, after a sweep with rates."""
+        twists, flowing = ws.twist[:-1, 0], list(self.layout.material_rows)
+        return np.concatenate([twists, ws.twist[flowing, MATERIAL_TWIST]]) if flowing else twists
+
+    def on_nodes(self, wrench: Array) -> Array:
+        """Wrenches (n_nodes, 6) on nodes and on what flows through them, from rows of `ExternalForces.wrench`."""
+        n = len(wrench) - len(self.layout.material_rows)
+        out = wrench[:n].copy()
+        out[list(self.layout.material_rows)] += wrench[n:]
+        return out
 
     def nodes_of(self, name: str) -> IntArray:
         """Nodes on which a load acts, each once, those of both bodies of a pair."""
@@ -393,7 +406,7 @@ class Loading:
         if name in self.compiled:
             law, key = self.compiled[name], (name, lost)
             if key not in self._apart:
-                self._apart[key] = pack([law.losses if lost else law])
+                self._apart[key] = pack([law.losses if lost else law], self.layout)
             packed = self._apart[key]
             external = self._workspace_of(name, lost, n, ndof, packed)
             self.add_packed(packed, external, t, gravity, ws)

@@ -121,9 +121,10 @@ class StaticCallbacks:
             linear = system.robot.linearize(system.q(x), system.u, free=system.partition.free)
         except ModelError:
             return STABLE  # not known
-        if linear.stable:
+        growth = None if linear.D.any() else growing(linear.M, linear.D, linear.K)
+        if linear.stable if growth is None else not growth.unstable:
             return STABLE
-        growth = growing(linear.M, linear.D, linear.K)
+        growth = growth or growing(linear.M, linear.D, linear.K)
         return DIVERGES if growth.buckling or not growth.flutter else FLUTTERS
 
 

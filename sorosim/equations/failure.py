@@ -431,7 +431,7 @@ def _greatest_force(system: OdeSystem, t: float, x: Array, index: int) -> str:
         engine.sweep(q, qd, POSES)
         wrench = engine.loading.load_external(name, engine.ndof, t, engine.gravity, engine.workspace).wrench.copy()
         engine.sweep(q, unit, POSES)
-        forces[f"forces of the load '{name}'"] = float(np.sum(wrench * engine.workspace.twist[:-1, 0]))
+        forces[f"forces of the load '{name}'"] = float(np.sum(wrench * engine.loading.twists(engine.workspace)))
     if robot.n_multipliers:
         closure = system.forward(task.FORWARD, t, q, qd, qdd, strain).closure
         for name, rows in engine.loop_layout.rows.items():

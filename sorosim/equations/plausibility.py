@@ -19,6 +19,7 @@ from sorosim.robot import Robot
 
 STRAIN = 1.0  # of a fibre: there the stress of a linear law has nothing to do with that of any material
 CRUSHED = 0.2  # of its length: what a rod may be shortened to
+BARELY = min(STRAIN, 1.0 - CRUSHED)
 SLACK = 0.5  # of the time that a tendon may be slack although it is to pull
 N_ROWS = 33  # of a run, at which contacts and tendons are looked at
 LEAST_STEPS = 4.0  # of fixed size, in a period that they show
@@ -46,6 +47,8 @@ def _strained(robot: Robot, q: Array, t: Array | None) -> Iterator[str]:
     worst, words = 0.0, ""
     for place in places(robot):
         name = place.link.name
+        if place.bound(q).max() < BARELY:
+            continue
         if (least := place.least_stretch(q)).min() < CRUSHED:
             row = int(least.argmin())
             yield f"'{name}' is crushed: to {100.0 * max(least[row], 0.0):.2g} % of its length{_at(t, row)}"

@@ -43,6 +43,11 @@ class Place(NamedTuple):
         strains = flat.reshape(*own.shape[:-1], len(basis), 6)
         return np.asarray(strains / np.asarray(self.piece.length_ratio(q))[..., None, None])
 
+    def bound(self, q: Array) -> Array:
+        """No less (...) than any strain of a fibre, and than any change of a length over what it was: quick."""
+        own = np.abs(q[..., self.piece.column : self.piece.column + self.piece.n])
+        return np.asarray(own @ self.division.fibre_bounds / self.piece.length_ratio(q))
+
     def fibre_strains(self, q: Array) -> Array:
         """The largest strain (...) of any fibre: by curvature times half the thickness, and stretch.
 

@@ -62,6 +62,7 @@ class StaticSystem:
         self.partition = Partition.of(robot.engine.layout, driven, robot.description.actuators)
         self.driven_values = np.array([float(v) for v in driven.values()])
         self.n_free = len(self.partition.free)
+        self._free_square = np.ix_(self.partition.free, self.partition.free)
         self.charts = Charts(robot.engine.layout, self.partition.mask)
         self.weight, self.rank = np.ones(robot.n_multipliers), robot.n_multipliers
         self.rows = np.arange(robot.n_multipliers)
@@ -106,7 +107,7 @@ class StaticSystem:
         free = self.partition.free
         if not self.robot.n_multipliers:
             return q[free]
-        evaluation = self.evaluate(task.RESIDUAL_DERIVATIVES, q, load)
+        evaluation = self.evaluate(task.STATIC_DERIVATIVES, q, load)
         A = (self.weight[:, None] * evaluation.closure.matrix[CONSTRAINT][:, free])[self.rows]
         return np.concatenate([q[free], scipy.linalg.lstsq(A.T, evaluation.tau[free], cond=RANK_TOLERANCE)[0]])
 
@@ -114,12 +115,12 @@ class StaticSystem:
         """The smallest multipliers with the same generalised forces."""
         if self.rank == len(multiplier):
             return multiplier
-        A = self.evaluate(task.RESIDUAL_DERIVATIVES, q).closure.matrix[CONSTRAINT][:, self.partition.free]
+        A = self.evaluate(task.STATIC_DERIVATIVES, q).closure.matrix[CONSTRAINT][:, self.partition.free]
         return smallest_multipliers(self.robot, A, multiplier)
 
     def dependence(self, q: Array) -> str:
         """How many rows of the loops are redundant, in words; "" if none is."""
-        A = self.evaluate(task.RESIDUAL_DERIVATIVES, q).closure.matrix[CONSTRAINT][:, self.partition.free]
+        A = self.evaluate(task.STATIC_DERIVATIVES, q).closure.matrix[CONSTRAINT][:, self.partition.free]
         rank = len(independent_rows(self.robot, A))
         return f"; of {len(A)} conditions of its loops {rank} are independent here" if rank < len(A) else ""
 
@@ -181,12 +182,12 @@ class StaticSystem:
 
     def jacobian(self, x: Array, load: float) -> tuple[Array, Array]:
         """Residual of the unknowns and its derivative by them."""
-        residual, K, _, _ = self._linearised(x, load)
+        residual, K, _, _ = self._linearised(x, load, False)
         return residual, K
 
     def linearised(self, x: Array) -> tuple[Array, Array, Array]:
         """Residual of the unknowns, its derivative by them, and by all inputs and driven coordinates."""
-        residual, K, by_q, B = self._linearised(x, 1.0)
+        residual, K, by_q, B = self._linearised(x, 1.0, True)
         if len(residual) == self.robot.ndof == self.n_free:  # neither loops nor driven coordinates
             return residual, K, -B
         n = B.shape[1]
@@ -195,21 +196,21 @@ class StaticSystem:
         by[:, n:] = by_q[:, self.partition.driven]
         return residual, K, by
 
-    def _linearised(self, x: Array, load: float) -> tuple[Array, Array, Array, Array]:
-        """Residual, and its derivatives by the unknowns, by all coordinates; and the actuation matrix (ndof, n_u)."""
+    def _linearised(self, x: Array, load: float, by_all: bool) -> tuple[Array, Array, Array, Array]:
+        """Residual, its derivatives by the unknowns and, if `by_all`, by all coordinates; and B (ndof, n_u)."""
         q, free = self.q(x, load), self.partition.free
-        evaluation = self.evaluate(task.RESIDUAL_DERIVATIVES, q, load, self.multipliers(x))
+        evaluation = self.evaluate(task.STATIC_DERIVATIVES, q, load, self.multipliers(x))
         by_q = self.tangent(evaluation, q)
-        by_q = by_q if self.n_free == self.robot.ndof else by_q[free]
         K = by_q
         if self.robot.n_multipliers:
             matrix, rows = evaluation.closure.matrix, self.rows
             A, E = ((self.weight[:, None] * matrix[block])[rows] for block in (CONSTRAINT, ERROR_BY_Q))
-            by_q = np.vstack([by_q, E])
+            by_q = np.vstack([by_q[free], E])
             little = (REGULARISATION if self.rank < len(rows) else 0.0) * np.eye(len(rows))
             K = np.hstack([by_q[:, free], np.vstack([-A[:, free].T, little])])
         elif self.n_free < self.robot.ndof:
-            K = by_q[:, free]
+            K = by_q[self._free_square]
+            by_q = by_q[free] if by_all else by_q
         return self.assembled(evaluation, load), K, by_q, evaluation.B
 
     def without_turns(self, x: Array, start: Array) -> Array:

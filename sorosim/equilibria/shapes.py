@@ -13,8 +13,7 @@ from scipy.linalg import solve_triangular
 from scipy.optimize import brentq
 
 from sorosim.arrays import Array, IntArray
-from sorosim.declare import Choice, Declared, ListOf, Vector, key
-from sorosim.declare.types import Numbers
+from sorosim.declare import Choice, Declared, ListOf, Quantity, Vector, key
 from sorosim.errors import InputError, ModelError
 from sorosim.kernels import evaluate as task
 from sorosim.lie import exp_so3, inverse
@@ -51,7 +50,7 @@ class InitialShape(Declared, title="Initial shapes"):
     )  # fmt: skip
     _: KW_ONLY
     arc_lengths: tuple[float, ...] | None = key(
-        Numbers("length", least=0.0), "Where on the unloaded rod each point is, from the base, increasing.",
+        ListOf(Quantity("length", least=0.0)), "Where on the unloaded rod each point is, from the base, increasing.",
         "[0, 25 cm, 50 cm]", default=None,
         without="the first one at the base where the joint lets it be there, the last one at the tip, others anywhere",
     )  # fmt: skip
@@ -322,7 +321,8 @@ class _Fit:
             if s[1] <= 1e-9:  # the first one is meant to be the base
                 points, s = np.delete(points, 1, axis=0), np.delete(s, 1)
         elif s[0] > 1e-9:
-            points, s = np.vstack([points[0] - (points[-1] - points[0]) * s[0], points]), np.concatenate([[0.0], s])
+            along = points[-1] - points[0] if len(points) > 1 else self.length * self.base[:3, 0]
+            points, s = np.vstack([points[0] - along * s[0], points]), np.concatenate([[0.0], s])
         if len(points) < 2:
             ahead = points[-1] + self.length * self.base[:3, 0]
             points, s = np.vstack([points, ahead]), np.append(s[:1] * 0.0, 1.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -176,7 +177,7 @@ def _solve_by_matrices(
         # surfaces must not pass through each other on the way
         descend_first=stable and touches and not follow_curve and not sticks,
         may_tunnel=may_tunnel,
-        rounding=_rounding_of_weight(system, start),
+        rounding=cache(partial(_rounding_of_weight, system, start)),
     )  # fmt: skip
     solution = _without_turns(system, problem, solve_equilibrium(problem, x0), start)
     if not sticks:  # sticking friction has no potential
@@ -208,13 +209,12 @@ def _check_lengths(robot: Robot, values: Mapping[str, float]) -> None:
             except ModelError as error:
                 raise error.inside(f"driven.{link.link.name}") from None
             loads = (name for name, load in robot.description.loads.items() if _acts_along(load, link.link.name))
-            acting = "gravity" if np.any(robot.engine.gravity) else next(loads, "")
-            if acting and any(moves.values()):
-                expected = "nothing that acts per length of tubes whose length beyond the plate changes"
+            if any(moves.values()) and (acting := next(loads, "")):
+                expected = "no load per length of tubes whose length beyond the plate changes"
                 hint = "leave it out, or change the insertions in the file (robot.with_values)"
                 raise InputError(f"driven.{link.link.name}", expected, acting, hint)
-    fed = (link for link in layout.links.values() if link.link.joint.changes_length)
-    lengths = {piece.ends[0][0]: piece for link in fed for piece in link.pieces}
+    fed = (piece for link in layout.links.values() for piece in link.pieces if piece.flows)
+    lengths = {piece.ends[0][0]: piece for piece in fed}
     for name, value in values.items():
         piece = lengths.get(layout.coordinate(name, "driven"))
         if piece is not None and not value > -piece.division.length:

@@ -14,15 +14,7 @@ from scipy.linalg import eigh, null_space
 
 from sorosim.arrays import Array, Mask
 from sorosim.errors import InputError
-from sorosim.kernels.load_laws import (
-    LOAD_AT,
-    LOAD_FRAME,
-    LOADED_NODE,
-    OTHER_FRAME,
-    SPRING,
-    STIFFNESS,
-    TWIST_DAMPING,
-)
+from sorosim.kernels.load_laws import LOAD_AT, LOAD_FRAME, LOADED_NODE, OTHER_FRAME, SPRING, STIFFNESS, TWIST_DAMPING
 from sorosim.loads.compiled import BoundLaw, CompiledLaw, LawRow
 from sorosim.model.compile import Layout
 from sorosim.robot import Robot

@@ -18,7 +18,7 @@ from sorosim.viz.colours import part_colour, rgb
 from sorosim.viz.geometry import BODY
 from sorosim.viz.motion import motion_of
 from sorosim.viz.options import CENTRE_OF_MASS, FORCES
-from sorosim.viz.surfaces import obstacles
+from sorosim.viz.surfaces import grounds, obstacles
 from sorosim.viz.visuals import COARSE, Floor, RobotVisual, quaternions
 from sorosim.viz.wrenches import Wrenches, centre_of_mass
 
@@ -104,7 +104,7 @@ class RobotScene:
         scene, robot = self._scene, self.visual.robot
         room = 0.0 if robot.engine.loading.touches else ROOM * self._size
         points = np.concatenate([self._extent, self._extent - room * up])
-        floor = Floor.below(points, up)
+        floor = Floor.below(points, up, grounds(robot, up))
         self.ends = (floor.lines @ floor.axes).reshape(-1, 3)
         framed = [points, self.ends]
         scene.set_up_direction(up)

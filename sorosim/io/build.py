@@ -332,7 +332,7 @@ class _Reader:
         self.check_routes(robot)
         self.fail_if_wrong()
         if reader.shapes:
-            reader.fit_shapes(robot, moved)
+            reader.fit_shapes(robot, moved, held)
             self.fail_if_wrong()
         changed: dict[str, Any] = {"initial": reader.values, "initial_rates": reader.rates}
         for block, own in (("simulate", moved), ("statics", held)):

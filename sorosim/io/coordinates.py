@@ -124,11 +124,18 @@ class CoordinateReader:
             self.add(path, "every coordinate once", got, at_key=True)
         self.said.update(dict.fromkeys(names, key))
 
-    def fit_shapes(self, robot: Robot, driven: Mapping[str, Signal]) -> None:
-        """Coordinates of rods through points, what else is named staying as it is; loops are closed."""
-        names, known = robot.coordinate_names, {**self.values}
-        for name, signal in driven.items():
-            known[names[self.layout.coordinate(name, "driven")]] = float(driven_motion({name: signal}).jets(0.0)[0, 0])
+    def fit_shapes(self, robot: Robot, driven: Mapping[str, Signal], held: Mapping[str, float]) -> None:
+        """Coordinates of rods through points, what else is named staying as it is; loops are closed.
+
+        Driven coordinates are where their motions begin; those that only equilibria hold begin where these hold them.
+        """
+        names = robot.coordinate_names
+        moving = {name: float(driven_motion({name: signal}).jets(0.0)[0, 0]) for name, signal in driven.items()}
+        at_start, in_equilibria = (
+            {names[self.layout.coordinate(name, "driven")]: value for name, value in values.items()}
+            for values in (moving, held)
+        )
+        known = {**in_equilibria, **self.values, **at_start}
         q = robot.coordinates(known)
         kept = {names.index(name) for name in (*self.said, *known)}
         for name in self.layout.links:
@@ -148,7 +155,7 @@ class CoordinateReader:
                 "shapes whose loops can be closed", f"{error}", hint
             )
             return
-        moved = {names[i] for i in np.flatnonzero(q)} - set(known)
+        moved = {names[i] for i in np.flatnonzero(q)} - set(at_start)
         self.values.update({name: value for name, value in zip(names, q.tolist(), strict=True) if name in moved})
 
     # -- driven coordinates ----------------------------------------------------------------------------------------

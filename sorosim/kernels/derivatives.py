@@ -118,7 +118,7 @@ def add_coupling(tree, k, H, Y_1, Y_2, out):
 
 
 @kernel_in_place
-def add_ancestors(tree, b, moving, loaded, with_mass, ws, dq, dqd, dqdd):
+def add_ancestors(tree, b, moving, loaded, with_rates, with_mass, ws, dq, dqd, dqdd):
     """Own x ancestors and ancestors x own of block b, by its sums in ws.wide; see `derivative_sweep`."""
     n, c0, node = tree.block[b, tr.BLOCK_N], tree.block[b, tr.BLOCK_COLUMN], tree.block[b, tr.BLOCK_PARENT]
     W, Wd, Wm = ws.wide[0, : 6 * n], ws.wide[1, : 6 * n], ws.wide[2, : 6 * n]
@@ -137,7 +137,7 @@ def add_ancestors(tree, b, moving, loaded, with_mass, ws, dq, dqd, dqdd):
             if moving:
                 add_transposed_product(XN, n, Jd, m, 1.0, dq, c0, c1)
                 add_transposed_product(XM, n, Jd, m, 2.0, dqd, c0, c1)
-            if moving or loaded:
+            if with_rates:
                 add_transposed_product(XN, n, J, m, 1.0, dqd, c0, c1)
                 add_transposed_product(J, m, Wd, n, 1.0, dqd, c1, c0)
             if loaded:
@@ -146,11 +146,12 @@ def add_ancestors(tree, b, moving, loaded, with_mass, ws, dq, dqd, dqdd):
 
 
 @kernel_lazy()
-def derivative_sweep(tree, moving, loaded, with_mass, ws, tau, dq, dqd, dqdd) -> None:
+def derivative_sweep(tree, moving, loaded, with_rates, with_mass, ws, tau, dq, dqd, dqdd) -> None:
     """Inverse dynamics tau (ndof,) and its derivatives by q, qd, qdd (ndof, ndof), in one tip-to-base sweep.
 
     Needs the columns up to J'' and F, M, N - D_w, K_w of every node; sums them towards the root. `loaded`: some node
-    has K_w. Without `with_mass` dqdd, the mass matrix, is not touched. Each block keeps only its own columns: own x own
+    has K_w. Without `with_mass` dqdd, the mass matrix, is not touched; without `with_rates`, for robots
+    at rest, dqd stays zero. Each block keeps only its own columns: own x own
     inside the block, own x ancestors and ancestors x own at its base, by the 6x6 sums MC, NC, KC and by W = sum dF.
     Source: docs/theory.md, 4.
     """
@@ -164,7 +165,7 @@ def derivative_sweep(tree, moving, loaded, with_mass, ws, tau, dq, dqd, dqdd) ->
     FC, filled = ws.scratch[3, 2], 0
     for b in range(tree.block.shape[0] - 1, -1, -1):
         if is_single(tree, b):
-            filled = single_derivatives(tree, b, moving, loaded, with_mass, filled, ws, tau, dq, dqd, dqdd)
+            filled = single_derivatives(tree, b, moving, loaded, with_rates, with_mass, filled, ws, tau, dq, dqd, dqdd)
             continue
         n, c0, base = tree.block[b, tr.BLOCK_N], tree.block[b, tr.BLOCK_COLUMN], tree.block[b, tr.BLOCK_PARENT]
         is_local, first_of_block, end = tree.block[b, tr.IS_LOCAL] != 0, tree.block[b, tr.FIRST], tree.block[b, tr.END]
@@ -227,7 +228,7 @@ def derivative_sweep(tree, moving, loaded, with_mass, ws, tau, dq, dqd, dqdd) ->
                     if moving:
                         add_matrix_columns(N, Jd, m, 1.0, W)
                         add_matrix_columns(M, Jd, m, 2.0, Wd)
-                    if moving or loaded:
+                    if with_rates:
                         add_matrix_columns(N, J, m, 1.0, Wd)
                     if loaded:
                         add_matrix_columns(K, J, m, -1.0, W)
@@ -242,7 +243,7 @@ def derivative_sweep(tree, moving, loaded, with_mass, ws, tau, dq, dqd, dqdd) ->
                 if k > first:
                     add_coadbar_columns(FC, before, m, -1.0, row)
                 add_transposed_product(S, m, row, m, 1.0, own_q, at, at)
-                if moving or loaded:
+                if with_rates:
                     add_transposed_product(S, m, Wd, m, 1.0, own_qd, at, at)
                 if with_mass:
                     add_transposed_product(S, m, Wm, m, 1.0, own_qdd, at, at)
@@ -253,11 +254,12 @@ def derivative_sweep(tree, moving, loaded, with_mass, ws, tau, dq, dqd, dqdd) ->
                 # sum S_w^T MC, NC, KC, transposed
                 if base >= 0 or is_local:
                     add_matrix_columns(MC, S, m, 1.0, XM)
-                    add_matrix_columns(NC.T, S, m, 1.0, XN)
+                    if with_rates:
+                        add_matrix_columns(NC.T, S, m, 1.0, XN)
                     if loaded:
                         add_matrix_columns(KC.T, S, m, 1.0, XK)
             if is_local:
-                join_span(tree, b, first, moving, loaded, with_mass, ws, dq, dqd, dqdd)
+                join_span(tree, b, first, moving, loaded, with_rates, with_mass, ws, dq, dqd, dqdd)
             end = first
 
         if base < 0:
@@ -269,4 +271,4 @@ def derivative_sweep(tree, moving, loaded, with_mass, ws, tau, dq, dqd, dqdd) ->
             add_matrix(KC, ws.tensor[base, 2])
 
         if n > 0:
-            add_ancestors(tree, b, moving, loaded, with_mass, ws, dq, dqd, dqdd)
+            add_ancestors(tree, b, moving, loaded, with_rates, with_mass, ws, dq, dqd, dqdd)

@@ -29,6 +29,7 @@ from sorosim.kernels.small import clear, clear_matrix, copy, isolate
 from sorosim.kernels.surfaces import LINKED
 from sorosim.kernels.tree import Tree
 from sorosim.kernels.tube_motion import spin_derivatives, spin_forces, spin_mass, spin_quantities
+from sorosim.kernels.tubes import tube_mass_derivatives, tube_quantities, tube_weights
 
 # what an evaluation works out; a task is a sum of these
 FORCES = 1  # the internal force
@@ -38,6 +39,7 @@ COMPOSITE = 8  # the mass matrix
 ACCELERATIONS = 16  # accelerations that are not known, and multipliers
 DERIVATIVES = 32
 KINEMATICS = 64  # the workspace, for kernels that go on from there
+AT_REST = 128  # of the derivatives those by q alone, of a robot at rest
 
 # tasks, and the outputs they fill
 INTERNAL = FORCES  # tau: the internal force
@@ -47,6 +49,8 @@ INVERSE_DERIVATIVES = MOTION | DERIVATIVES  # tau, by_q, by_qd, mass
 RESIDUAL = FORCES | MOTION | LOOPS  # tau: inverse dynamics - internal force - forces of loops; errors of loops
 # tau; by_q, by_qd, mass its derivatives; B of the internal force; all of the closure
 RESIDUAL_DERIVATIVES = RESIDUAL | DERIVATIVES
+# tau; by_q; B and closure as of RESIDUAL_DERIVATIVES
+STATIC_DERIVATIVES = RESIDUAL_DERIVATIVES | AT_REST
 MASS = MOTION | COMPOSITE  # tau: inverse dynamics; mass
 FORWARD = RESIDUAL | COMPOSITE | ACCELERATIONS  # qdd and multipliers; mass holds the Cholesky factor
 # qdd; by_q, by_qd, B its derivatives by q, qd, u; mass holds the Cholesky factor
@@ -219,7 +223,7 @@ def evaluate(system, task, state, external, ws, out) -> int:
     tree, loops, closure, q, qd, u = system.tree, system.loops, out.closure, state.q, state.qd, state.u
     tau, mass, dq, dqd, B, qdd = out.tau, out.mass, out.by_q, out.by_qd, out.B, out.qdd
     n = q.shape[0]
-    internal = ws.vector[0]
+    internal, rates = ws.vector[0], task & AT_REST == 0
     forces, motion, forward, derivatives = (
         task & FORCES != 0, task & MOTION != 0, task & ACCELERATIONS != 0, task & DERIVATIVES != 0
     )  # fmt: skip
@@ -237,7 +241,7 @@ def evaluate(system, task, state, external, ws, out) -> int:
         copy(tau, internal)
     looped, flows = loops.row.shape[0] > 0 and task & LOOPS != 0, tree.flow_node.shape[0] > 0
     tubes = system.internal.elastic.tubes
-    spins = tubes.rotor.shape[0] > 0
+    spins, inserts = tubes.rotor.shape[0] > 0, tubes.node.shape[0] > 0
     if forward:
         clear_free(state.known, qdd)
 
@@ -249,7 +253,9 @@ def evaluate(system, task, state, external, ws, out) -> int:
         moving = forward_sweep(tree, q, qd, qdd, state.gravity, depth, ws)
         point_quantities(tree, external, moving, jets, looped, ws)
         if flows:
-            material_quantities(tree, q, qd, qdd, moving, jets, ws)
+            material_quantities(tree, q, qd, qdd, external, moving, jets, ws)
+        if inserts:
+            tube_quantities(tree, tubes, q, moving, jets, ws)
         if spins and moving:
             spin_quantities(tree, tubes, qd, qdd, jets, ws)
         if task == PREPARE:
@@ -265,11 +271,15 @@ def evaluate(system, task, state, external, ws, out) -> int:
                 tau[i] -= internal[i]
             return DONE
         if jets:
-            derivative_sweep(tree, moving, looped or external.wrench.shape[0] > 0, not forward, ws, tau, dq, dqd, mass)
+            loaded = looped or external.wrench.shape[0] > 0
+            with_rates, with_mass = moving or (loaded and rates), not forward and rates
+            derivative_sweep(tree, moving, loaded, with_rates, with_mass, ws, tau, dq, dqd, mass)
             if flows:
-                material_derivatives(tree, q, qd, qdd, moving, not forward, ws, tau, dq, dqd, mass)
-            if spins:
-                spin_derivatives(tree, tubes, qdd, moving, not forward, ws, tau, dq, dqd, mass)
+                material_derivatives(tree, q, qd, qdd, external, moving, with_mass, ws, tau, dq, dqd, mass)
+            if inserts:
+                tube_mass_derivatives(tree, tubes, state.gravity, moving, ws, tau, dq)
+            if spins and (moving or with_mass):
+                spin_derivatives(tree, tubes, qdd, moving, with_mass, ws, tau, dq, dqd, mass)
             if external.pair.shape[0] > 0:
                 pair_matrices(tree, external, moving, ws, dq, dqd)
             if external.contact.counts[LINKED] > 0:
@@ -277,7 +287,9 @@ def evaluate(system, task, state, external, ws, out) -> int:
         else:
             project_wrenches(tree, ws, tau)
             if flows:
-                material_forces(tree, q, ws, tau)
+                material_forces(tree, ws, tau)
+            if inserts:
+                tube_weights(tree, tubes, state.gravity, ws, tau)
             if spins and moving:
                 spin_forces(tree, tubes, qdd, ws, tau)
         if looped and (forward or jets):
@@ -285,7 +297,7 @@ def evaluate(system, task, state, external, ws, out) -> int:
         if task & COMPOSITE != 0 and not jets:
             composite_mass_matrix(tree, ws, mass)
             if flows:
-                material_mass(tree, q, ws, mass)
+                material_mass(tree, ws, mass)
             if spins:
                 spin_mass(tree, tubes, ws, mass)
         if forward and stage == 0:

@@ -9,6 +9,7 @@ from sorosim.kernels.forces import internal_forces
 from sorosim.kernels.kinematics import POSES, forward_sweep
 from sorosim.kernels.load_laws import add_load_laws
 from sorosim.kernels.surfaces import NO_TANGENTS
+from sorosim.kernels.tree import FLOW_NODE, MATERIAL_TWIST
 
 
 @kernel_lazy()
@@ -30,10 +31,12 @@ def tree_exchange(tree, active, dampers, q, qd, u, ws, external, work, loss) -> 
 
 @kernel_lazy("loads")
 def load_wrenches(tree, laws, gravity, t, q, qd, varying, ws, external, stack, wrench, twist) -> None:
-    """World wrenches (k, n_nodes, 6) of loads, and twists of their nodes, in k states at times t (k,).
+    """World wrenches (k, n, 6) of loads, and the twists along which they act, in k states at times t (k,).
 
-    varying : (k, n_signals, 3) signals of the laws; external, stack : scratch, as of `add_load_laws`.
+    varying : (k, n_signals, 3) signals of the laws; external, stack : scratch, as of `add_load_laws`. Rows are those of
+    `ExternalForces.wrench`.
     """
+    n_nodes = tree.segment.shape[0]
     for k in range(q.shape[0]):
         clear_external(external)
         forward_sweep(tree, q[k], qd[k], qd[k], gravity, POSES, ws)
@@ -42,9 +45,10 @@ def load_wrenches(tree, laws, gravity, t, q, qd, varying, ws, external, stack, w
             external.contact.counts[NO_TANGENTS] = True
             add_contacts(laws.surfaces, ws, external)
         for i in range(wrench.shape[1]):
+            V = ws.twist[i, 0] if i < n_nodes else ws.twist[tree.flow_node[i - n_nodes, FLOW_NODE], MATERIAL_TWIST]
             for r in range(6):
                 wrench[k, i, r] = external.wrench[i, r]
-                twist[k, i, r] = ws.twist[i, 0, r]
+                twist[k, i, r] = V[r]
 
 
 @kernel_lazy()

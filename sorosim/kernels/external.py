@@ -23,7 +23,9 @@ class ExternalForces(NamedTuple):
     and the reverse are the blocks of its pair, 0 and 1.
     """
 
-    wrench: np.ndarray  # (n, 6); of length 0 where there are no loads, and so are the next two
+    # (n, 6) of nodes, then of the material at flowing nodes, in the order of `Tree.flow_node`; of length 0 where there
+    # are no loads, and so are the next two
+    wrench: np.ndarray
     K: np.ndarray  # (n, 6, 6) K_w
     D: np.ndarray  # (n, 6, 6) D_w
     pair: np.ndarray  # (n_pairs, 2) int: nodes A and B
@@ -43,7 +45,7 @@ class ExternalForces(NamedTuple):
 def make_external(
     n_nodes: int, pairs: np.ndarray, n_rows: int, actuators: ActuatorWorkspace, touch: ContactWorkspace, ndof: int
 ) -> ExternalForces:  # fmt: skip
-    """Allocate for nodes (0: no loads), pairs of nodes (n_pairs, 2) and rows of actuators in Python."""
+    """Allocate for nodes and flowing material (0: no loads), pairs (n_pairs, 2) and rows of actuators in Python."""
     n, m = len(pairs), ndof if len(pairs) else 0
     return ExternalForces(
         np.zeros((n_nodes, 6)), np.zeros((n_nodes, 6, 6)), np.zeros((n_nodes, 6, 6)),

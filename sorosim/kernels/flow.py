@@ -9,6 +9,7 @@ from __future__ import annotations
 from sorosim.compiled import kernel_in_place, kernel_lazy
 from sorosim.kernels.dynamics import add_inertia_rate
 from sorosim.kernels.kinematics import body_columns
+from sorosim.kernels.material import add_columns, world_columns
 from sorosim.kernels.small import (
     add,
     add_ad,
@@ -32,7 +33,7 @@ from sorosim.kernels.tree import (
     FLOW_LENGTH,
     FLOW_NODE,
     FLOW_RATE,
-    FLOW_REFERENCE,
+    LENGTH_RATIO,
     MATERIAL_ACCELERATION,
     MATERIAL_TWIST,
     MATERIAL_WRENCH,
@@ -42,39 +43,9 @@ from sorosim.kernels.tree import (
 
 
 @kernel_in_place
-def world_columns(g, P, n, out):
-    """out (6 n,) = Ad_g P^T of columns P (n, 6): R w, R v + p x R w."""
-    p = g[3]
-    for j in range(n):
-        x = P[j]
-        for i in range(3):
-            out[i * n + j] = g[i, 0] * x[0] + g[i, 1] * x[1] + g[i, 2] * x[2]
-            out[(3 + i) * n + j] = g[i, 0] * x[3] + g[i, 1] * x[4] + g[i, 2] * x[5]
-        a, b, c = out[j], out[n + j], out[2 * n + j]
-        out[3 * n + j] += p[1] * c - p[2] * b
-        out[4 * n + j] += p[2] * a - p[0] * c
-        out[5 * n + j] += p[0] * b - p[1] * a
-
-
-@kernel_in_place
-def combine_columns(columns, n, values, out):
-    """out (6,) = sum of columns (6 n,) times values (n,)."""
-    for r in range(6):
-        total = 0.0 * out[r]
-        for j in range(n):
-            total += columns[r * n + j] * values[j]
-        out[r] = total
-
-
-@kernel_in_place
-def length_ratio(tree, at, first, q):
-    """lambda = l/L of the rod of a flowing node."""
-    return 1.0 + q[first] / tree.flow[at + FLOW_LENGTH]
-
-
-@kernel_in_place
-def own_inertia(tree, k, ratio, ws, rotated, M):
+def own_inertia(tree, k, ws, rotated, M):
     """M (6, 6): inertia of the material of a node, world frame."""
+    ratio = ws.twist[k, LENGTH_RATIO, 0]
     world_inertia(ws.pose[k, :3], ws.pose[k, 3], tree.inertia[k], rotated, M)
     for i in range(6):
         for j in range(6):
@@ -82,51 +53,45 @@ def own_inertia(tree, k, ratio, ws, rotated, M):
 
 
 @kernel_in_place
-def material_motion(tree, k, at, q, qd, qdd, moving, Q, QX, ws, spare):
-    """Tangent W by X, twist and acceleration of the material at node k; its columns Q = Ad_g P and Ad_g dP/dX (6 n,).
-
-    In spare (4, 6), if `moving`: Gamma = Q qd, dW/dX, the total rate W', and scratch.
-    """
-    n, first = tree.segment[k, N_COLUMNS], tree.segment[k, COLUMN]
-    g, W, V, A = ws.pose[k], ws.twist[k, TANGENT], ws.twist[k, MATERIAL_TWIST], ws.twist[k, MATERIAL_ACCELERATION]
-    basis = at + FLOW_BASIS
-    world_columns(g, tree.flow[basis : basis + 6 * n].reshape(n, 6), n, Q)
-    world_columns(g, tree.flow[at + FLOW_REFERENCE : basis].reshape(1, 6), 1, W)
-    combine_columns(Q, n, q[first : first + n], spare[3])
-    add(spare[3], W)
-    copy(ws.twist[k, 0], V)
-    copy(ws.twist[k, 1], A)
-    if not moving:
-        return
-    gamma, by_X, rate = spare[0], spare[1], spare[2]
-    world_columns(g, tree.flow[basis + 6 * n : basis + 12 * n].reshape(n, 6), n, QX)
-    combine_columns(Q, n, qd[first : first + n], gamma)
-    combine_columns(QX, n, q[first : first + n], by_X)
-    L, c, ratio = tree.flow[at + FLOW_LENGTH], tree.flow[at + FLOW_RATE], length_ratio(tree, at, first, q)
-    u = c / ratio * qd[first]
-    u_rate = c / ratio * (qdd[first] - 2.0 * qd[first] * qd[first] / (ratio * L))
+def material_acceleration(tree, k, at, q, qd, qdd, ws, spare):
+    """A - G of the material at node k; spare (4, 6): Gamma, dW/dX, the total rate W', and scratch."""
+    n, first, basis = tree.segment[k, N_COLUMNS], tree.segment[k, COLUMN], at + FLOW_BASIS
+    gamma, by_X, rate, x = spare[0], spare[1], spare[2], spare[3]
+    W, A = ws.twist[k, TANGENT], ws.twist[k, MATERIAL_ACCELERATION]
+    clear(x)
+    add_columns(tree.flow[basis : basis + 6 * n], n, qd[first : first + n], x)
+    world_columns(ws.pose[k], x.reshape(1, 6), 1, gamma)
+    clear(x)
+    add_columns(tree.flow[basis + 6 * n : basis + 12 * n], n, q[first : first + n], x)
+    world_columns(ws.pose[k], x.reshape(1, 6), 1, by_X)
+    ratio, ld = ws.twist[k, LENGTH_RATIO, 0], qd[first]
+    h = tree.flow[at + FLOW_RATE] / ratio
+    u = h * ld
     copy(gamma, rate)
     add_ad(ws.twist[k, 0], W, 1.0, rate)
     add_scaled(u, by_X, rate)
-    add_scaled(u, W, V)
-    add_scaled(u_rate, W, A)
+    copy(ws.twist[k, 1], A)
+    add_scaled(h * (qdd[first] - 2.0 * ld * ld / (ratio * tree.flow[at + FLOW_LENGTH])), W, A)
     add_scaled(u, rate, A)
     add_scaled(u, gamma, A)
 
 
 @kernel_lazy("flow")
-def material_quantities(tree, q, qd, qdd, moving, tensors, ws) -> None:
-    """Motion of the material at flowing nodes, and what it adds to M, N and F of these, after `point_quantities`."""
+def material_quantities(tree, q, qd, qdd, external, moving, tensors, ws) -> None:
+    """Accelerations of the material at flowing nodes, and what it adds to M, N - D_w, K_w and F, after those of nodes.
+
+    F is kept as well: it acts along the material's own way too.
+    """
     rotated, own, rate, spare = ws.scratch[0], ws.scratch[1], ws.scratch[2], ws.scratch[3]
     H, row, F = ws.scratch[4, 0], ws.scratch[4, 1], ws.scratch[4, 2]
+    n_nodes, loaded = tree.segment.shape[0], external.wrench.shape[0] > 0
     for i in range(tree.flow_node.shape[0]):
-        k, at = tree.flow_node[i, FLOW_NODE], tree.flow_node[i, FLOW_AT]
-        n = tree.segment[k, N_COLUMNS]
-        material_motion(tree, k, at, q, qd, qdd, moving, ws.wide[0, : 6 * n], ws.wide[1, : 6 * n], ws, spare)
+        k, at, of_material = tree.flow_node[i, FLOW_NODE], tree.flow_node[i, FLOW_AT], n_nodes + i
         V, A = ws.twist[k, MATERIAL_TWIST], ws.twist[k, MATERIAL_ACCELERATION]
-        own_inertia(tree, k, length_ratio(tree, at, tree.segment[k, COLUMN], q), ws, rotated, own)
-        matrix_vector(own, A, F)
+        own_inertia(tree, k, ws, rotated, own)
         if moving:
+            material_acceleration(tree, k, at, q, qd, qdd, ws, spare)
+            matrix_vector(own, A, F)
             matrix_vector(own, V, H)
             add_coad(V, H, 1.0, F)
             if tensors:
@@ -134,20 +99,28 @@ def material_quantities(tree, q, qd, qdd, moving, tensors, ws) -> None:
                 add_inertia_rate(V, own, row, rate)
                 add_coadbar(H, 1.0, rate)
                 add_matrix(rate, ws.tensor[k, 1])
+        else:
+            copy(ws.twist[k, 1], A)
+            matrix_vector(own, A, F)
         add_matrix(own, ws.tensor[k, 0])
+        if loaded:
+            add_scaled(-1.0, external.wrench[of_material], F)
+            if tensors:
+                for r in range(6):
+                    add_scaled(-1.0, external.D[of_material, r], ws.tensor[k, 1, r])
+                    add(external.K[of_material, r], ws.tensor[k, 2, r])
         copy(F, ws.twist[k, MATERIAL_WRENCH])
         add(F, ws.twist[k, 2])
 
 
 @kernel_lazy("flow")
-def material_forces(tree, q, ws, tau) -> None:
+def material_forces(tree, ws, tau) -> None:
     """tau += what acts on material that moves past its nodes, on the coordinates of the lengths."""
     for i in range(tree.flow_node.shape[0]):
         k, at = tree.flow_node[i, FLOW_NODE], tree.flow_node[i, FLOW_AT]
-        first = tree.segment[k, COLUMN]
-        h = tree.flow[at + FLOW_RATE] / length_ratio(tree, at, first, q)
+        h = tree.flow[at + FLOW_RATE] / ws.twist[k, LENGTH_RATIO, 0]
         for r in range(6):
-            tau[first] += h * ws.twist[k, TANGENT, r] * ws.twist[k, MATERIAL_WRENCH, r]
+            tau[tree.segment[k, COLUMN]] += h * ws.twist[k, TANGENT, r] * ws.twist[k, MATERIAL_WRENCH, r]
 
 
 @kernel_in_place
@@ -160,15 +133,14 @@ def add_along(J, n, x, scale, out):
 
 
 @kernel_lazy("flow")
-def material_mass(tree, q, ws, mass) -> None:
+def material_mass(tree, ws, mass) -> None:
     """Add to the mass matrix what material moves past its nodes, after `composite_mass_matrix`."""
     rotated, own, y = ws.scratch[0], ws.scratch[1], ws.scratch[4, 0]
     for i in range(tree.flow_node.shape[0]):
         k, at = tree.flow_node[i, FLOW_NODE], tree.flow_node[i, FLOW_AT]
-        e = tree.segment[k, COLUMN]
-        ratio = length_ratio(tree, at, e, q)
-        h, W = tree.flow[at + FLOW_RATE] / ratio, ws.twist[k, TANGENT]
-        own_inertia(tree, k, ratio, ws, rotated, own)
+        e, W = tree.segment[k, COLUMN], ws.twist[k, TANGENT]
+        h = tree.flow[at + FLOW_RATE] / ws.twist[k, LENGTH_RATIO, 0]
+        own_inertia(tree, k, ws, rotated, own)
         matrix_vector(own, W, y)
         node = k
         while node >= 0:
@@ -200,44 +172,51 @@ def column_of(columns, n, j, out):
 
 
 @kernel_lazy("flow")
-def material_derivatives(tree, q, qd, qdd, moving, with_mass, ws, tau, dq, dqd, mass) -> None:
+def material_derivatives(tree, q, qd, qdd, external, moving, with_mass, ws, tau, dq, dqd, mass) -> None:
     """Add to the derivatives of inverse dynamics what flowing material adds, after `derivative_sweep`; to tau as well.
 
     X and Y: what the wrench of a node changes by with the own coordinates, and their rates, beyond the terms of nodes
-    that carry their mass along.
+    that carry their mass and loads along.
     """
-    material_forces(tree, q, ws, tau)
+    material_forces(tree, ws, tau)
     rotated, M, N, spare = ws.scratch[0], ws.scratch[1], ws.scratch[2], ws.scratch[3]
     vectors = ws.scratch[4]
     a, b, x, y, H, row = vectors[0], vectors[1], vectors[2], vectors[3], vectors[4], vectors[5]
-    rate = spare[2]
+    rate, turned = spare[2], ws.scratch[5, 0]
+    n_nodes, loaded = tree.segment.shape[0], external.wrench.shape[0] > 0
     for i in range(tree.flow_node.shape[0]):
         k, at = tree.flow_node[i, FLOW_NODE], tree.flow_node[i, FLOW_AT]
-        n, e = tree.segment[k, N_COLUMNS], tree.segment[k, COLUMN]
-        size = 6 * n
+        n, e, of_material = tree.segment[k, N_COLUMNS], tree.segment[k, COLUMN], n_nodes + i
+        size, basis = 6 * n, at + FLOW_BASIS
         Q, QX, X, Y, mass_column = (
             ws.wide[0, :size], ws.wide[1, :size], ws.wide[2, :size], ws.wide[3, :size], ws.wide[4, :6],
         )  # fmt: skip
-        material_motion(tree, k, at, q, qd, qdd, moving, Q, QX, ws, spare)
+        world_columns(ws.pose[k], tree.flow[basis : basis + size].reshape(n, 6), n, Q)
         W, V, F = ws.twist[k, TANGENT], ws.twist[k, MATERIAL_TWIST], ws.twist[k, MATERIAL_WRENCH]
-        L, c, ratio = tree.flow[at + FLOW_LENGTH], tree.flow[at + FLOW_RATE], length_ratio(tree, at, e, q)
-        h, length = c / ratio, ratio * L
-        own_inertia(tree, k, ratio, ws, rotated, M)
+        ratio = ws.twist[k, LENGTH_RATIO, 0]
+        h, length = tree.flow[at + FLOW_RATE] / ratio, ratio * tree.flow[at + FLOW_LENGTH]
+        own_inertia(tree, k, ws, rotated, M)
         clear(X)
         clear(Y)
-        # by the length: more mass
+        # by the length: more of it
         for r in range(6):
             X[r * n] = F[r] / length
         matrix_vector(M, W, a)
         clear(b)
-        if moving:
+        clear(turned)
+        clear_matrix(N)
+        if loaded:
+            for r in range(6):
+                add_scaled(-1.0, external.D[of_material, r], N[r])
+                add_scaled(-h * W[r], external.K[of_material, r], turned)
+        if moving or loaded:
+            world_columns(ws.pose[k], tree.flow[basis + size : basis + 2 * size].reshape(n, 6), n, QX)
+            material_acceleration(tree, k, at, q, qd, qdd, ws, spare)
             matrix_vector(M, V, H)
-            clear_matrix(N)
             add_inertia_rate(V, M, row, N)
             add_coadbar(H, 1.0, N)
             for r in range(6):
-                for s in range(6):
-                    b[s] += h * N[r, s] * W[r]
+                add_scaled(h * W[r], N[r], b)
             u, ld, ldd = h * qd[e], qd[e], qdd[e]
             u_rate = h * (ldd - 2.0 * ld * ld / length)
             for j in range(n):
@@ -289,18 +268,20 @@ def material_derivatives(tree, q, qd, qdd, moving, with_mass, ws, tau, dq, dqd, 
             Jdd, end = ws.column[3, work : work + 6 * m], first + m
             add_projected_columns(J, m, X, n, first, dq, e)
             add_along(Jdd, m, a, 1.0, dq[e, first:end])
+            add_along(J, m, turned, 1.0, dq[e, first:end])
             if with_mass:
                 add_projected_columns(J, m, mass_column, 1, first, mass, e)
                 add_along(J, m, a, 1.0, mass[e, first:end])
             if moving:
-                add_projected_columns(J, m, Y, n, first, dqd, e)
                 add_along(Jd, m, b, 1.0, dq[e, first:end])
                 add_along(Jd, m, a, 2.0, dqd[e, first:end])
+            if moving or loaded:
+                add_projected_columns(J, m, Y, n, first, dqd, e)
                 add_along(J, m, b, 1.0, dqd[e, first:end])
             node = tree.block[tree.segment[node, BLOCK], BLOCK_PARENT]
         add_along(X, n, W, h, dq[e, e : e + n])
         add_along(Q, n, F, h, dq[e, e : e + n])
-        if moving:
+        if moving or loaded:
             add_along(Y, n, W, h, dqd[e, e : e + n])
         if with_mass:
             for r in range(6):
@@ -311,15 +292,13 @@ def material_derivatives(tree, q, qd, qdd, moving, with_mass, ws, tau, dq, dqd, 
 
 
 @kernel_in_place
-def material_energies(tree, q, qd, weight, gravity, ws):
+def material_energies(tree, weight, gravity, ws):
     """Kinetic and gravitational energy of the material at flowing nodes beyond those that `energies` counted."""
     kinetic, potential = 0.0 * gravity[0], 0.0 * gravity[0]
-    eta, y, spare = ws.scratch[0, 0], ws.scratch[0, 1], ws.scratch[3]
+    eta, y = ws.scratch[0, 0], ws.scratch[0, 1]
     for i in range(tree.flow_node.shape[0]):
-        k, at = tree.flow_node[i, FLOW_NODE], tree.flow_node[i, FLOW_AT]
-        n = tree.segment[k, N_COLUMNS]
-        ratio, g = length_ratio(tree, at, tree.segment[k, COLUMN], q), ws.pose[k]
-        material_motion(tree, k, at, q, qd, qd, True, ws.wide[0, : 6 * n], ws.wide[1, : 6 * n], ws, spare)
+        k = tree.flow_node[i, FLOW_NODE]
+        ratio, g = ws.twist[k, LENGTH_RATIO, 0], ws.pose[k]
         for part in range(2):
             body_columns(g, ws.twist[k, MATERIAL_TWIST if part == 0 else 0], 1, 0, eta.reshape(6, 1))
             matrix_vector(tree.inertia[k], eta, y)

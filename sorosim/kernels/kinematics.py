@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sorosim.compiled import kernel_in_place, kernel_inline, kernel_lazy
 from sorosim.kernels import tree as tr
+from sorosim.kernels.material import material_twists
 from sorosim.kernels.single import is_single, single_motion, start_pose
 from sorosim.kernels.small import (
     add,
@@ -255,7 +256,8 @@ def forward_sweep(tree, q, qd, qdd, gravity, depth, ws) -> bool:
 
     q, qd, qdd : (ndof,); gravity : (3,) [m/s^2]. With the world's acceleration set to -G, every A here is A - G and
     J'' is J'' - ad_G J: what the backward sweep needs. At rest (qd = qdd = 0) no tangent jets are computed and J' is
-    left as it was. SCREWS leaves J of spans as it was. Returns whether anything moves. Source: docs/theory.md, 2-3.
+    left as it was. SCREWS leaves J of spans as it was. Where material flows, its twists are filled too. Returns whether
+    anything moves. Source: docs/theory.md, 2-3 and 19.
     """
     n_segments = tree.segment.shape[0]
     only_screws = depth == SCREWS
@@ -348,6 +350,8 @@ def forward_sweep(tree, q, qd, qdd, gravity, depth, ws) -> bool:
                 copy(total, ws.column[0, work : work + size])
             if k > first_segment:
                 add(ws.column[order + 1, work - size : work], total)
+    if tree.flow_node.shape[0] > 0:
+        material_twists(tree, q, qd, ws)
     return moving
 
 

@@ -22,12 +22,14 @@ from sorosim.kernels.signals import SignalArrays
 from sorosim.kernels.small import add, add_coadbar, add_scaled, clear_matrix, copy, matrix_vector, world_inertia
 from sorosim.kernels.solids import TOGETHER
 from sorosim.kernels.surfaces import Surfaces
+from sorosim.kernels.tree import LENGTH_RATIO, MATERIAL_TWIST
 from sorosim.kernels.wrenches import add_between, add_dead, add_turned, point_velocity
 
 # columns of LoadLaws.row: node, kind of law, offset in `value`, frame on the node (-1: its own); for loads between two
-# nodes the other one, its frame, and the number of the pair; the medium of a fluid; and the signals that six of the
-# values are multiplied by, -1 where there is none
-LOADED_NODE, LOAD_LAW, LOAD_AT, LOAD_FRAME, OTHER_NODE, OTHER_FRAME, PAIR, MEDIUM, ENTRY = range(9)
+# nodes the other one, its frame, and the number of the pair; the medium of a fluid; the row in `ExternalForces.wrench`
+# of the material that flows through the node, if that is what it acts on (-1: the node); and the signals that six of
+# the values are multiplied by, -1 where there is none
+LOADED_NODE, LOAD_LAW, LOAD_AT, LOAD_FRAME, OTHER_NODE, OTHER_FRAME, PAIR, MEDIUM, MATERIAL, ENTRY = range(10)
 N_ROW = ENTRY + 6
 # a wrench with fixed directions in the world, one that turns with the body, one whose place is fixed in the world
 # too; damping of the body's twist; a spring with a damper between two points; added mass, without weight; a fluid; a
@@ -43,7 +45,7 @@ GRADIENT = ("xx", "yy", "xy", "xz", "yz")  # entries of the gradient, whose zz i
 class LoadLaws(NamedTuple):
     """Loads with compiled laws."""
 
-    row: np.ndarray  # (n, 14) int: columns named above
+    row: np.ndarray  # (n, 15) int: columns named above
     value: (
         np.ndarray
     )  # flat: six numbers of a wrench, three of a spring, (6, 3) of a weight, those of a fluid or dipole
@@ -163,10 +165,21 @@ def dipole_wrench(field, is_gradient, m, centre, g, scratch, f, K):
         K[3 + i, k] += force[j]
 
 
+@kernel_in_place
+def scale_load(scale, f, K, D):
+    """Multiply a wrench and its tangents."""
+    for i in range(6):
+        f[i] *= scale
+        for j in range(6):
+            K[i, j] *= scale
+            D[i, j] *= scale
+
+
 @kernel_lazy("loads")
 def add_load_laws(laws, t, varying, gravity, ws, stack, external) -> None:
     """Add the wrenches and tangents of all laws to those of `external`, after a sweep of poses.
 
+    What acts on flowing material sees its twist, and grows with the length that there is of it (docs/theory.md, 19).
     t : time [s], for currents; varying (n_signals, 3): signals of the laws at that time; gravity (3,); stack (n, 3):
     scratch for tapes.
     """
@@ -178,12 +191,16 @@ def add_load_laws(laws, t, varying, gravity, ws, stack, external) -> None:
         row = laws.row[i]
         node, kind, at = row[LOADED_NODE], row[LOAD_LAW], row[LOAD_AT]
         frame_into(laws.frame, row[LOAD_FRAME], ws.pose[node], g)
-        V = ws.twist[node, 0]
+        target, V, scale = node, ws.twist[node, 0], 1.0
+        if row[MATERIAL] >= 0:
+            target, V, scale = row[MATERIAL], ws.twist[node, MATERIAL_TWIST], ws.twist[node, LENGTH_RATIO, 0]
         if kind == FLUID:
             m = row[MEDIUM]
             evaluate_flow(laws.media, m, t, g[3], varying, stack, flow)
             fluid_wrench(laws.media, m, laws.value[at : at + N_FLUID_VALUES], gravity, g, V, flow, scratch, f, K, D)
-            add_load(node, g, f, K, D, external)
+            if row[MATERIAL] >= 0:
+                scale_load(scale, f, K, D)
+            add_load(target, g, f, K, D, external)
             continue
         if kind == WEIGHTLESS:
             into_body(g, gravity, b)
@@ -193,27 +210,29 @@ def add_load_laws(laws, t, varying, gravity, ws, stack, external) -> None:
                 x0, x1, x2 = laws.value[at + 3 * r], laws.value[at + 3 * r + 1], laws.value[at + 3 * r + 2]
                 f[r] = -(x0 * b[0] + x1 * b[1] + x2 * b[2])
                 K[r, 0], K[r, 1], K[r, 2] = x2 * b[1] - x1 * b[2], x0 * b[2] - x2 * b[0], x1 * b[0] - x0 * b[1]
-            add_load(node, g, f, K, D, external)
+            if row[MATERIAL] >= 0:
+                scale_load(scale, f, K, D)
+            add_load(target, g, f, K, D, external)
             continue
         for r in range(6):
-            values[r] = laws.value[at + r]
+            values[r] = scale * laws.value[at + r]
             if row[ENTRY + r] >= 0:
                 values[r] *= varying[row[ENTRY + r], 0]
         if kind == DEAD:
-            add_dead(g[3], values, 1.0, node, external)
+            add_dead(g[3], values, 1.0, target, external)
         elif kind == FOLLOWER:
             world_wrench(g, values, f)
-            add(f, external.wrench[node])
+            add(f, external.wrench[target])
         elif kind == FIXED_LINE:
-            add(values, external.wrench[node])
-            add_coadbar(values, -1.0, external.K[node])
+            add(values, external.wrench[target])
+            add_coadbar(values, -1.0, external.K[target])
         elif kind == DIPOLE or kind == DIPOLE_IN_GRADIENT:
             m, centre = laws.value[at + MAGNETIC_MOMENT : at + CENTRE], laws.value[at + CENTRE : at + N_DIPOLE]
             dipole_wrench(values, kind == DIPOLE_IN_GRADIENT, m, centre, g, scratch, f, K)
             clear_matrix(D)
-            add_load(node, g, f, K, D, external)
+            add_load(target, g, f, K, D, external)
         elif kind == TWIST_DAMPING:
-            add_twist_damping(values, g, V, scratch, f, external.wrench[node], external.D[node])
+            add_twist_damping(values, g, V, scratch, f, external.wrench[target], external.D[target])
         else:
             other = row[OTHER_NODE]
             frame_into(laws.frame, row[OTHER_FRAME], ws.pose[other], g_B)

@@ -5,6 +5,7 @@ The energy per length of a section of an incompressible Mooney-Rivlin solid at t
     U = S_4 int n + (t S_1 e_1^2 + b Q + s (S_5 e_5^2 + S_6 e_6^2)) / 2 + p Q^2/S_4        Q = S_2 e_2^2 + S_3 e_3^2
 
 with the stiffness S of the linear section; n, t, b, s and p are functions of the stretch. Here is U less e^T S e / 2.
+Of rods whose length is a coordinate e = P q/lambda, and U counts lambda times (docs/theory.md, 19).
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ from sorosim.kernels.tree import BLOCK_COLUMN, BLOCK_N, SQUARE
 
 # columns of SectionLaws.row
 LAW_BLOCK, LAW_BASIS = range(2)
-# layout of a row of SectionLaws.value: quadrature weight, stiffness, share C2/(C1 + C2) of the second term
-LAW_WEIGHT, LAW_STIFFNESS, LAW_SHARE = 0, 1, 7
+# layout of a row of SectionLaws.value: quadrature weight, stiffness, share C2/(C1 + C2) of the second term, and the
+# length in the file where the first coordinate of the block is how much longer the rod is, else 0
+LAW_WEIGHT, LAW_STIFFNESS, LAW_SHARE, LAW_LENGTH = 0, 1, 7, 8
 
 
 @by_reference
@@ -29,21 +31,26 @@ class SectionLaws(NamedTuple):
     """Sections of nonlinear elasticity, at the Gauss points of their rods."""
 
     row: np.ndarray  # (n, 2) int: columns named above
-    value: np.ndarray  # (n, 8): layout named above
+    value: np.ndarray  # (n, 9): layout named above
     basis: np.ndarray  # flat: P (n_i, 6) of each point
 
 
 @kernel_in_place
 def law_strain(tree, laws, k, q, e):
-    """Strain e (6,) beyond the reference at the point of a row; returns the stretch, NaN where it is not positive."""
+    """Strain e (6,) beyond the reference at the point of a row; returns lambda, and the stretch or NaN if negative."""
     b, at = laws.row[k, LAW_BLOCK], laws.row[k, LAW_BASIS]
     c0 = tree.block[b, BLOCK_COLUMN]
     clear(e)
     for j in range(tree.block[b, BLOCK_N]):
         for r in range(tree.rows[c0 + j, 0], tree.rows[c0 + j, 1]):
             e[r] += laws.basis[at + 6 * j + r] * q[c0 + j]
+    length, ratio = laws.value[k, LAW_LENGTH], 1.0 + 0.0 * e[3]
+    if length.real > 0.0:
+        ratio += q[c0] / length
+        for r in range(6):
+            e[r] /= ratio
     stretch = 1.0 + e[3]
-    return stretch if stretch.real > 0.0 else stretch * np.nan
+    return ratio, stretch if stretch.real > 0.0 else stretch * np.nan
 
 
 @kernel_in_place
@@ -79,19 +86,35 @@ def softening_of(r):
 
 
 @kernel_in_place
+def line_energy(S, e, bent, f):
+    """Energy per length at the strain e (6,) of a section of stiffness S (6,), beyond the linear one; bent: Q."""
+    total = S[3] * (f[0, 2] - 0.5 * e[3] * e[3]) + f[4, 0] * bent * bent / S[3]
+    for r in range(6):
+        if r != 3:
+            total += 0.5 * S[r] * e[r] * e[r] * (f[softening_of(r), 0] - 1.0)
+    return total
+
+
+@kernel_in_place
+def strain_columns(basis, n, e, ratio, length, P):
+    """P (n, 6): derivatives of the strain by the coordinates, of which the first is how much longer the rod is."""
+    for j in range(n):
+        for r in range(6):
+            P[j, r] = basis[6 * j + r] / ratio
+    for r in range(6):
+        P[0, r] = -e[r] / (ratio * length)
+
+
+@kernel_in_place
 def section_energy(tree, laws, q, scratch):
     """What the laws add to the elastic energy [J]; scratch (2, 6, 6)."""
     e, f, energy = scratch[0, 0], scratch[1, :5, :3], 0.0
     for k in range(laws.row.shape[0]):
         S = laws.value[k, LAW_STIFFNESS : LAW_STIFFNESS + 6]
-        stretch = law_strain(tree, laws, k, q, e)
+        ratio, stretch = law_strain(tree, laws, k, q, e)
         softening(1.0 / stretch, laws.value[k, LAW_SHARE], f)
         bent = S[1] * e[1] * e[1] + S[2] * e[2] * e[2]
-        total = S[3] * (f[0, 2] - 0.5 * e[3] * e[3]) + f[4, 0] * bent * bent / S[3]
-        for r in range(6):
-            if r != 3:
-                total += 0.5 * S[r] * e[r] * e[r] * (f[softening_of(r), 0] - 1.0)
-        energy += laws.value[k, LAW_WEIGHT] * total
+        energy += ratio * laws.value[k, LAW_WEIGHT] * line_energy(S, e, bent, f)
     return energy
 
 
@@ -102,8 +125,9 @@ def section_forces(tree, laws, q, derivatives, ws, tau) -> None:
     for k in range(laws.row.shape[0]):
         b, at = laws.row[k, LAW_BLOCK], laws.row[k, LAW_BASIS]
         n, c0, square = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN], tree.block[b, SQUARE]
-        weight, S = laws.value[k, LAW_WEIGHT], laws.value[k, LAW_STIFFNESS : LAW_STIFFNESS + 6]
-        stretch = law_strain(tree, laws, k, q, e)
+        S, length = laws.value[k, LAW_STIFFNESS : LAW_STIFFNESS + 6], laws.value[k, LAW_LENGTH]
+        ratio, stretch = law_strain(tree, laws, k, q, e)
+        weight = ratio * laws.value[k, LAW_WEIGHT]
         softening(1.0 / stretch, laws.value[k, LAW_SHARE], f)
         bent = S[1] * e[1] * e[1] + S[2] * e[2] * e[2]
         y[3] = weight * (S[3] * (f[0, 0] - e[3]) + f[4, 1] * bent * bent / S[3])
@@ -115,9 +139,14 @@ def section_forces(tree, laws, q, derivatives, ws, tau) -> None:
         by_bending = 4.0 * weight * f[4, 0] * bent / S[3]
         for r in range(1, 3):
             y[r] += by_bending * S[r] * e[r]
+        P = laws.basis[at : at + 6 * n].reshape(n, 6)
+        if length.real > 0.0:
+            P = ws.wide[1, : 6 * n].reshape(n, 6)
+            strain_columns(laws.basis[at : at + 6 * n], n, e, ratio, length, P)
+            tau[c0] -= laws.value[k, LAW_WEIGHT] / length * line_energy(S, e, bent, f)
         for j in range(n):
             for r in range(tree.rows[c0 + j, 0], tree.rows[c0 + j, 1]):
-                tau[c0 + j] -= laws.basis[at + 6 * j + r] * y[r]
+                tau[c0 + j] -= P[j, r] * y[r]
         if not derivatives:
             continue
         clear_matrix(H)
@@ -135,6 +164,6 @@ def section_forces(tree, laws, q, derivatives, ws, tau) -> None:
                 H[r, c] -= 8.0 * weight * f[4, 0] * S[r] * e[r] * S[c] * e[c] / S[3]
         for r in range(6):
             H[3, r] = H[r, 3]
-        P, HP = laws.basis[at : at + 6 * n].reshape(n, 6), ws.wide[0, : 6 * n].reshape(6, n)
+        HP = ws.wide[0, : 6 * n].reshape(6, n)
         out = ws.internal[0, square : square + n * n].reshape(n, n)
         add_section_matrix(P, tree.rows[c0 : c0 + n], n, H, HP, out)

@@ -153,7 +153,7 @@ def rigid_quantities(g, inertia, V, A, moving, tensors, M, N, F):
 
 
 @kernel_inline
-def single_derivatives(tree, b, moving, loaded, with_mass, filled, ws, tau, dq, dqd, dqdd):
+def single_derivatives(tree, b, moving, loaded, with_rates, with_mass, filled, ws, tau, dq, dqd, dqdd):
     """Part of a joint of one coordinate in `derivatives.derivative_sweep`; filled: see `gather_ancestors`, returned."""
     k, i, base = tree.block[b, tr.FIRST], tree.block[b, tr.BLOCK_COLUMN], tree.block[b, tr.BLOCK_PARENT]
     M, N, K, F = ws.tensor[k, 0], ws.tensor[k, 1], ws.tensor[k, 2], ws.twist[k, 2]
@@ -169,7 +169,7 @@ def single_derivatives(tree, b, moving, loaded, with_mass, filled, ws, tau, dq, 
     for r in range(6):
         XM[r] = along(M[r], j)
         W[r] += along(M[r], jdd)
-    if moving or loaded:
+    if with_rates:
         for r in range(6):
             Wd[r], XN[r] = along(N[r], j), along(N[:, r], j)
     if moving:
@@ -185,7 +185,7 @@ def single_derivatives(tree, b, moving, loaded, with_mass, filled, ws, tau, dq, 
     # own x own
     tau[i] = along(J, F)
     dq[i, i] = along(J, W)
-    if moving or loaded:
+    if with_rates:
         dqd[i, i] = along(J, Wd)
     if with_mass:
         dqdd[i, i] = along(J, XM)
@@ -210,7 +210,7 @@ def single_derivatives(tree, b, moving, loaded, with_mass, filled, ws, tau, dq, 
     if with_mass:
         set_pairs(XM, Y, PATH_J, n, x)
         place_pairs(ws.place, n, i, x, x, dqdd)
-    if moving or loaded:
+    if with_rates:
         set_pairs(XN, Y, PATH_J, n, x)
         if moving:
             add_pairs(2.0, XM, Y, PATH_JD, n, x)

@@ -82,7 +82,7 @@ def add_column(x, at, j, out):
 
 
 @kernel_lazy("spans")
-def join_span(tree, b, first, moving, loaded, with_mass, ws, dq, dqd, dqdd) -> None:
+def join_span(tree, b, first, moving, loaded, with_rates, with_mass, ws, dq, dqd, dqdd) -> None:
     """Add what `derivative_sweep` has summed over the span that begins at segment `first` to its block.
 
     Own x own of the span, own x begun before and begun before x own, and the sums over the block.
@@ -97,7 +97,7 @@ def join_span(tree, b, first, moving, loaded, with_mass, ws, dq, dqd, dqdd) -> N
     for array in range(6):
         add_local(tree, first, sums[array], ws.wide[BLOCK_SUMS + array])
     add_local_square(tree, first, ws.wide[SPAN_MATRICES, :size].reshape(m, m), c0, dq)
-    if moving or loaded:
+    if with_rates:
         add_local_square(tree, first, ws.wide[SPAN_MATRICES + 1, :size].reshape(m, m), c0, dqd)
     if with_mass:
         add_local_square(tree, first, ws.wide[SPAN_MATRICES + 2, :size].reshape(m, m), c0, dqdd)
@@ -129,7 +129,7 @@ def join_span(tree, b, first, moving, loaded, with_mass, ws, dq, dqd, dqdd) -> N
             add_row(1.0, XN, m, i, Jd, n, row)
         if loaded:
             add_row(-1.0, XK, m, i, J, n, row)
-        if moving or loaded:
+        if with_rates:
             row = dqd[own, c0 : c0 + n]
             add_row(1.0, XN, m, i, J, n, row)
             if moving:

@@ -37,8 +37,9 @@ LENGTH, MAGNUS, REFERENCE, BASIS = 0, 1, 2, 14
 # by that of the length, xi* (6), P (n, 6) and dP/dX (n, 6) there. The length is the first coordinate of its block
 FLOW_NODE, FLOW_AT = range(2)
 FLOW_LENGTH, FLOW_RATE, FLOW_REFERENCE, FLOW_BASIS = 0, 1, 2, 8
-# further rows of Workspace.twist at such nodes, of the material there: V, A - G, its tangent W by X, and F
-MATERIAL_TWIST, MATERIAL_ACCELERATION, TANGENT, MATERIAL_WRENCH = range(3, 7)
+# further rows of Workspace.twist at such nodes, of the material there: V, A - G, its tangent W by X, F, and, as the
+# first number of the last row, lambda: by how much longer the rod is than in the file
+MATERIAL_TWIST, MATERIAL_ACCELERATION, TANGENT, MATERIAL_WRENCH, LENGTH_RATIO = range(3, 8)
 
 
 @by_reference
@@ -64,7 +65,7 @@ class Workspace(NamedTuple):
     """
 
     pose: np.ndarray  # (n + 1, 4, 3) per node: rotation (3 rows) and position, world frame
-    twist: np.ndarray  # (n + 1, 3, 6) per node: V, A - G, F, world frame; (n + 1, 7, 6) where material flows
+    twist: np.ndarray  # (n + 1, 3, 6) per node: V, A - G, F, world frame; (n + 1, 8, 6) where material flows
     tensor: np.ndarray  # (n + 1, 3, 6, 6) per node: M, N - D_w, K_w, world frame
     column: np.ndarray  # (4, 6 n_columns) per segment (6, n_i): S_w, and J, J', J'' of its block at its node
     segment: np.ndarray  # (n, 46) per segment: Omega, xi_1, xi_2 (6 each), C_0..C_9, T as a dual matrix (2, 3, 3)
@@ -85,7 +86,7 @@ def make_workspace(tree: Tree) -> Workspace:
     pose[-1, :3] = np.eye(3)
     return Workspace(
         pose=pose,
-        twist=np.zeros((n + 1, 7 if len(tree.flow_node) else 3, 6), dtype=kind),
+        twist=np.zeros((n + 1, 8 if len(tree.flow_node) else 3, 6), dtype=kind),
         tensor=np.zeros((n + 1, 3, 6, 6), dtype=kind),
         column=np.zeros((4, 6 * max(n_columns, 1)), dtype=kind),
         segment=np.zeros((max(n, 1), 46), dtype=kind),

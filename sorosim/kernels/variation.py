@@ -9,6 +9,7 @@ from sorosim.kernels.forces import internal_forces
 from sorosim.kernels.kinematics import COLUMNS, forward_sweep
 from sorosim.kernels.loops import apply_loops, evaluate_loops
 from sorosim.kernels.tube_motion import spin_forces, spin_quantities
+from sorosim.kernels.tubes import tube_quantities, tube_weights
 
 
 @kernel_in_place
@@ -35,7 +36,9 @@ def vary_rows(
         moving = forward_sweep(tree, q[k], qd[k], qdd[k], gravity, COLUMNS, ws)
         point_quantities(tree, external, moving, False, looped, ws)
         if flows:
-            material_quantities(tree, q[k], qd[k], qdd[k], moving, False, ws)
+            material_quantities(tree, q[k], qd[k], qdd[k], external, moving, False, ws)
+        if tubes.node.shape[0] > 0:
+            tube_quantities(tree, tubes, q[k], moving, False, ws)
         spins = moving and tubes.rotor.shape[0] > 0
         if spins:
             spin_quantities(tree, tubes, qd[k], qdd[k], False, ws)
@@ -46,7 +49,9 @@ def vary_rows(
             apply_loops(system.loops, False, ws, closure)
         project_wrenches(tree, ws, tau)
         if flows:
-            material_forces(tree, q[k], ws, tau)
+            material_forces(tree, ws, tau)
+        if tubes.node.shape[0] > 0:
+            tube_weights(tree, tubes, gravity, ws, tau)
         if spins:
             spin_forces(tree, tubes, qdd[k], ws, tau)
         imaginary(tau, factor, inverse[k])

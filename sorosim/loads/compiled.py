@@ -49,6 +49,7 @@ class LawRow(NamedTuple):
     frame: Array | None = None  # (4, 4) on the node
     other: int | None = None  # node of the other body, -1 the world
     other_frame: Array | None = None
+    per_length: bool = False  # whether it acts on the material of a rod, which may flow through the node
 
 
 @dataclass(frozen=True)
@@ -108,6 +109,7 @@ def compiled_law(load: BoundLoad | CompiledLoad) -> CompiledLaw | None:
 class _Packer:
     """Collects laws."""
 
+    material_rows: Mapping[int, int]  # as `Layout` has them
     rows: list[list[int]] = field(default_factory=list)
     values: list[Array] = field(default_factory=list)
     frames: list[Array] = field(default_factory=list)
@@ -155,15 +157,18 @@ class _Packer:
                 self.pairs.append((row.node, row.other))
             self.rows.append([
                 row.node, row.kind, self.size, self.frame(row.frame), other, self.frame(row.other_frame), pair,
-                medium if row.kind == FLUID else -1, *entries,
+                medium if row.kind == FLUID else -1,
+                self.material_rows.get(row.node, -1) if row.per_length else -1, *entries,
             ])  # fmt: skip
             self.values.append(np.asarray(row.values, dtype=number_type()).ravel())
             self.size += len(self.values[-1])
 
 
-def compile_load_laws(laws: Sequence[CompiledLaw]) -> tuple[LoadLaws, list[Signal], list[tuple[int, int]]]:
+def compile_load_laws(
+    laws: Sequence[CompiledLaw], material_rows: Mapping[int, int]
+) -> tuple[LoadLaws, list[Signal], list[tuple[int, int]]]:
     """Arrays of laws, the signals in them, and the pairs of nodes that some of them act between."""
-    packer, kind = _Packer(), number_type()
+    packer, kind = _Packer(material_rows), number_type()
     for law in laws:
         packer.add(law)
     media = fluid.Media(

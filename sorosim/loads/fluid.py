@@ -207,7 +207,7 @@ class _Binding:
             key = "shape" if given.shape is not None else "rotary_drag"
             raise ModelError(f"fluid.links.{name}.{key}", f"no {key} of a rod", "one")
         for piece in link.pieces:
-            gauss = np.flatnonzero(piece.gauss_of_load(link))
+            gauss = np.flatnonzero(piece.gauss(link))
             properties = section_fluid_properties(piece.division, link.X[gauss] - piece.start, given)
             for i, k in enumerate(gauss):
                 weight = link.weight[k]
@@ -222,7 +222,7 @@ class _Binding:
         values[ROTARY_DRAG : ROTARY_DRAG + 3] = rho * properties.rotary_drag
         values[ADDED_MASS : ADDED_MASS + 3] = rho * properties.added_mass
         values[DISPLACED], values[REACH] = rho * properties.volume, max(properties.reach, 1e-9)
-        self.rows.append(LawRow(FLUID, node, values, frame=pose))
+        self.rows.append(LawRow(FLUID, node, values, frame=pose, per_length=pose is None))
         inertia = rho * np.diag(np.concatenate([properties.added_inertia, properties.added_mass]))
         if pose is not None:
             X = Ad_inv(pose)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple
 
@@ -35,6 +35,7 @@ class Section(NamedTuple):
     weight: Any  # of the quadrature
     length: Any  # of the rod
     area: Any
+    flows: bool  # whether its material moves past it
 
 
 @dataclass(frozen=True)
@@ -57,10 +58,10 @@ class RodLoad(DeclaredLoad):
             got = f"'{self.rod}'" + (", which has none" if link is not None else "")
             raise ModelError("rod", "the name of a link with a rod", got, nearest(self.rod, rods))
         for piece in link.spanned(self.kind, self.start, self.end):
-            inside = np.flatnonzero(piece.gauss_of_load(link))
+            inside = np.flatnonzero(piece.gauss(link))
             areas = piece.division.section.properties(link.X[inside] - piece.start, piece.division.length).A
             for k, area in zip(inside, areas, strict=True):
-                yield Section(int(link.nodes[k]), link.X[k], link.weight[k], link.X[-1], area)
+                yield Section(int(link.nodes[k]), link.X[k], link.weight[k], link.X[-1], area, piece.flows)
 
 
 @dataclass(frozen=True)
@@ -97,13 +98,23 @@ class LineLoad(RodLoad, kind="line", title="Loads along rods"):
         """Collect the Gauss points, each with its share of the load."""
         kind, rows = DEAD if self.frame == "world" else FOLLOWER, []
         for point in self.sections(layout):
+            if point.flows:
+                refuse_places(self.wrench, {"X", "L"}, "line.wrench", "write it by s, the part of the length")
             entries = [entry_at(entry, point.X, point.length) for entry in self.wrench]
             values, varying = split_entries(entries, point.weight)
             if not np.isfinite(values).all():
                 got = f"NaN or infinity at s = {point.X / point.length:.4g} of rod '{self.rod}'"
                 raise ModelError("line.wrench", "a finite load", got)
-            rows.append(LawRow(kind, point.node, values, varying))
+            rows.append(LawRow(kind, point.node, values, varying, per_length=True))
         return BoundLaw(CompiledLaw(rows))
+
+
+def refuse_places(entries: Iterable[Any], names: set[str], where: str, hint: str) -> None:
+    """Refuse expressions of these variables, for rods whose length is a coordinate (ModelError)."""
+    for entry in entries:
+        if isinstance(entry, Expression) and names & set(entry.used):
+            expected = f"no expression of {' or '.join(sorted(names))} on a rod whose length is a coordinate"
+            raise ModelError(where, expected, f"{entry.text!r}", hint)
 
 
 def entry_at(entry: float | Expression | Signal, X: float, L: float) -> float | Signal:

@@ -14,7 +14,7 @@ from sorosim.errors import ModelError
 from sorosim.kernels.load_laws import DIPOLE, DIPOLE_IN_GRADIENT, GRADIENT
 from sorosim.loads.base import DeclaredLoad
 from sorosim.loads.compiled import BoundLaw, CompiledLaw, LawRow, split_entries
-from sorosim.loads.line_load import RodLoad, entry_at
+from sorosim.loads.line_load import RodLoad, entry_at, refuse_places
 from sorosim.loads.wrench import ANY_TIME, NONE, PointLoad
 from sorosim.model.compile import Layout
 from sorosim.model.profile import PLACE_VARIABLES
@@ -49,13 +49,16 @@ class InField(DeclaredLoad):
         if ({"link", "rod"} & set(data)) and not {"field", "gradient"} & set(data):
             raise ModelError("", "a field or a gradient", "neither", "for instance field: [0, 0, 20 mT]")
 
-    def rows(self, node: int, moment: Array, pose: Array | None = None) -> list[LawRow]:
-        """Rows of a dipole [A m^2], fixed to a frame on a node."""
+    def rows(
+        self, node: int, moment: Array, pose: Array | None = None, per_length: bool = False
+    ) -> list[LawRow]:  # fmt: skip
+        """Rows of a dipole [A m^2], fixed to a frame on a node, or that of its share of a rod."""
         out, rest = [], np.concatenate([moment, self.centre])
         for kind, entries in ((DIPOLE, self.field), (DIPOLE_IN_GRADIENT, self.gradient)):
             values, varying = split_entries(entries)
             if values.any():
-                out.append(LawRow(kind, node, np.concatenate([values, np.zeros(6 - len(values)), rest]), varying, pose))
+                numbers = np.concatenate([values, np.zeros(6 - len(values)), rest])
+                out.append(LawRow(kind, node, numbers, varying, pose, per_length=per_length))
         return out
 
 
@@ -92,10 +95,13 @@ class MagnetisedRod(InField, RodLoad, kind="magnetised_rod", title="Magnetised r
         """Collect the Gauss points, each with the moment of its share of the rod."""
         rows: list[LawRow] = []
         for point in self.sections(layout):
+            if point.flows:
+                hint = "its material moves past its places"
+                refuse_places(self.magnetisation, {"X", "s", "L"}, "magnetisation", hint)
             per_volume = [entry_at(entry, point.X, point.length) for entry in self.magnetisation]
             moment = np.array(per_volume) * (point.area * point.weight)
             if not np.isfinite(moment).all():
                 got = f"NaN or infinity at s = {np.real(point.X / point.length):.4g} of rod '{self.rod}'"
                 raise ModelError("magnetisation", "finite numbers", got)
-            rows += self.rows(point.node, moment)
+            rows += self.rows(point.node, moment, per_length=True)
         return BoundLaw(CompiledLaw(rows))

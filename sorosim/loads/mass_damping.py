@@ -25,10 +25,11 @@ class MassDamping:
             for piece in link.pieces:
                 alpha = piece.division.material.mass_damping
                 if alpha != 0.0:
-                    inside = piece.gauss_of_load(link)
+                    inside = piece.gauss(link)
                     inertia = piece.division.line_inertia(link.X[inside] - piece.start)
                     values = alpha * link.weight[inside, None] * inertia
-                    rows += [LawRow(TWIST_DAMPING, int(k), v) for k, v in zip(link.nodes[inside], values, strict=True)]
+                    pairs = zip(link.nodes[inside], values, strict=True)
+                    rows += [LawRow(TWIST_DAMPING, int(k), v, per_length=True) for k, v in pairs]
         return BoundLaw(CompiledLaw(rows, lost=rows))
 
 

@@ -26,12 +26,6 @@ TURN, REGULAR, SLACK = 0.1 * np.pi, 0.1, 0.02 * np.pi
 AT_END = 1e-6
 
 
-def pose_of(P: Array, q: Array) -> Array:
-    """Pose (4, 4) at coordinates q (n,)."""
-    found: Array = exp_se3(q @ P)
-    return found
-
-
 def coordinates_of(P: Array, g: Array) -> Array:
     """Coordinates (n,) of a pose, the rotation at most half a turn.
 

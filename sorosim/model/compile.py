@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +21,7 @@ from sorosim.kernels.tree import (
     COMMUTING,
     FIRST,
     FIXED,
+    FLOW_NODE,
     FLOWING,
     GENERAL,
     IS_LOCAL,
@@ -31,14 +32,13 @@ from sorosim.kernels.tree import (
     RIGID,
     Tree,
 )
-from sorosim.kernels.tubes import TubeLaws
 from sorosim.model.body import RigidBody
 from sorosim.model.joints import ONSET, Joint, Stage
 from sorosim.model.joints.fixed import Fixed
 from sorosim.model.link import WORLD, Link, pose_on_parent
 from sorosim.model.relaxation import Relaxation, maxwell_elements
 from sorosim.model.rod import Division, Rod
-from sorosim.model.tubes import Rotor, TubeBlock, Tubes
+from sorosim.model.tubes import Rotor, TubeBlock, Tubes, tube_laws
 
 Array = NDArray[Any]
 IntArray = NDArray[np.int64]
@@ -60,6 +60,7 @@ class Piece(NamedTuple):
     n: int
     span: tuple[int, int] | None = None  # first coordinate of its block and how many, if there are others than its own
     ends: tuple[tuple[int, float], ...] = ()  # coordinates that change its length, and by how much each
+    flows: bool = False  # whether its length is the coordinate of the joint: material flows through its nodes
 
     def block_basis(self, X: Array) -> Array:
         """P^T at arclengths X (n_X,) of all coordinates of its block: xi*/L for a length, and its strains."""
@@ -89,14 +90,6 @@ class Piece(NamedTuple):
     def gauss(self, link: LinkLayout) -> NDArray[np.bool_]:
         """Which nodes of its link are Gauss points of it (m,)."""
         return (self.start < link.X) & (self.start + self.division.length > link.X) & (link.weight > 0.0)
-
-    def gauss_of_load(self, link: LinkLayout) -> NDArray[np.bool_]:
-        """`gauss`, for what acts per length or by strains; refuses a rod whose length is a coordinate."""
-        if link.link.joint.changes_length:
-            expected = "rods of given length, for what acts per length or by strains"
-            got = f"'{link.link.name}', whose joint is {link.link.joint.kind}"
-            raise ModelError("", expected, got, "let forces act at places of this rod, or give it another joint")
-        return self.gauss(link)
 
 
 @dataclass(frozen=True)
@@ -146,6 +139,8 @@ class Layout:
     held: tuple[str, ...] = ()  # coordinates that are driven, at 0 where nobody says how
     joined: frozenset[frozenset[str]] = frozenset()  # pairs of links that a loop connects
     gravity: tuple[float, ...] = (0.0, 0.0, -9.81)  # [m/s^2]
+    # flowing node -> row of what acts on its material, in `ExternalForces`: beyond those of all nodes
+    material_rows: Mapping[int, int] = field(default_factory=dict)
 
     def link(self, name: str) -> LinkLayout:
         """The layout of a link by name."""
@@ -286,6 +281,7 @@ class _Builder:
         self.section_values: list[Array] = []
         self.section_basis: list[Array] = []
         self.tubes: list[tuple[int, TubeBlock]] = []
+        self.tube_nodes: list[tuple[int, int, int]] = []
         self.rotors: list[tuple[int, Rotor]] = []
         self.flow_nodes: list[tuple[int, int]] = []
         self.flow: list[Array] = []
@@ -390,14 +386,16 @@ class _Builder:
             strains = segment_strains(piece, grid)
             for k in range(1, len(grid)):
                 node = self.add_segment(node, GENERAL, strains[k - 1], np.diag(inertia[k]))
-                if link.joint.changes_length and w[k] > 0.0:
+                if piece.flows and w[k] > 0.0:
                     self.add_flow(node, link.joint, piece, grid[k])
+                if isinstance(rod, Tubes) and piece.ends and w[k] > 0.0:
+                    self.tube_nodes.append((piece.block, node, i))
             pieces.append(piece)
             sections += [i + 1] * (len(grid) - 1)
             X.append(start + grid[1:])
             weight.append(w[1:])
             counted.append(gauss[1:])
-            if division.strain.breakpoints and not link.joint.changes_length:
+            if division.strain.breakpoints and not piece.flows:
                 kinks = np.array(division.strain.breakpoints) * division.length
                 middles = (0.5 * (grid[:-1] + grid[1:])).real
                 self.divide_block(np.searchsorted(kinks.real, middles))
@@ -418,9 +416,10 @@ class _Builder:
         K, D = division.matrices()
         names = (name if len(rod.divisions) == 1 else f"{i + 1}.{name}" for name in division.strain.names)
         self.name(link.name, names, ["angle" if row < 3 else "number" for row in division.strain.rows])
-        if link.joint.changes_length:
+        if link.joint.changes_length and i == 0:
             self.add_length(link.joint, division, K, D)
-            return Piece(division, start, len(self.blocks) - 1, first + 1, n, (first, n + 1), ((first, 1.0),))
+            self.add_sections(division, division.length)
+            return Piece(division, start, len(self.blocks) - 1, first + 1, n, (first, n + 1), ((first, 1.0),), True)
         self.begin_block(node, [(int(r), int(r) + 1) for r in division.strain.rows], K, D, [0.0] * n)
         self.add_sections(division)
         if (relaxation := division.material.relaxation) is not None:
@@ -462,17 +461,17 @@ class _Builder:
                 self.laws.append((STOP, block, len(self.law_values), column + i - stage.first, 0))
                 self.law_values += [stop.low, stop.high, stop.stiffness, ONSET[joint.dimensions[i]]]
 
-    def add_sections(self, division: Division) -> None:
-        """Gauss points of the block begun last, where the material is not linear."""
+    def add_sections(self, division: Division, length: Any = 0.0) -> None:
+        """Gauss points of the block begun last, where the material is not linear; `length`: which a joint changes."""
         if not division.material.is_hyperelastic:
             return
         X, w, is_gauss = division.gauss_points()
         X, w = X[is_gauss], w[is_gauss]
         P, size = division.basis(X), sum(len(part) for part in self.section_basis)
+        P = np.insert(P, 0, 0.0, axis=1) if length else P
         self.sections += [(len(self.blocks) - 1, size + k * P[0].size) for k in range(len(X))]
-        self.section_values.append(
-            np.column_stack([w, division.line_stiffness(X), np.full(len(X), division.material.second_share)])
-        )
+        numbers = np.tile(np.array([division.material.second_share, length]), (len(X), 1))
+        self.section_values.append(np.column_stack([w, division.line_stiffness(X), numbers]))
         self.section_basis.append(P.ravel())
 
     def begin_tubes(self, node: int, block: TubeBlock) -> int:
@@ -483,28 +482,10 @@ class _Builder:
         columns[block.base[-1], 0] = 1.0
         return self.add_segment(node, GENERAL, joint_strain(columns), np.zeros((6, 6)))
 
-    def tube_laws(self) -> TubeLaws:
-        """Laws of all concentric tubes."""
-        tables: list[list[tuple[int, ...]]] = [[], [], [], []]
-        value: list[Any] = []
-        index: list[int] = []
-        for at, block in self.tubes:
-            for rows, own in zip(tables, (block.stretch, block.bend, block.damp), strict=False):
-                rows += [(at, *row[:-2], row[-2] + len(value), row[-1] + len(index)) for row in own]
-            value += block.value
-            index += block.index
-        for at, (node, inertia, slopes) in self.rotors:
-            turning = np.flatnonzero(slopes)
-            tables[3].append((node, at, len(turning), len(value), len(index)))
-            value += [inertia, *slopes[turning]]
-            index += list(turning)
-        a, b, c, d = (np.array(rows, dtype=np.int64).reshape(-1, 6 - i // 3) for i, rows in enumerate(tables))
-        return TubeLaws(a, b, c, d, np.array(value, dtype=number_type()), np.array(index, dtype=np.int64))
-
     def add_length(self, joint: Joint, division: Division, K: Array, D: Array) -> None:
         """The coordinate of a rod's length, with the blocks of the joint and of its strains (docs/theory.md, 19)."""
         L, xi = division.length, division.reference.values(np.zeros(1), division.length)[0]
-        rows = (0, 6) if np.any(xi[:3]) else (3, 4)
+        rows = (0, 6) if np.any(xi[:3]) or division.material.is_hyperelastic else (3, 4)
         own = [(int(r), int(r) + 1) for r in division.strain.rows]
         n = len(own)
         whole = np.zeros((2, n + 1, n + 1), dtype=number_type())
@@ -513,8 +494,7 @@ class _Builder:
         node = len(self.segments) - 1
         self.begin_block(node, [rows, *own], whole[0], whole[1], [joint.rest[0], *[0.0] * n])
         block, column, friction = len(self.blocks) - 1, self.blocks[-1][2], joint.friction[0]
-        bent = np.concatenate([xi[:3], np.zeros(3)])
-        drive = 0.5 * np.sum(bent * division.line_stiffness(np.zeros(1))[0] * bent) if joint.is_sheathed else 0.0
+        drive = division.straightening_energy if joint.is_sheathed else 0.0
         self.laws.append((LENGTH_ELASTIC, block, len(self.law_values), column, 0))
         self.law_values += [L, drive, *K.ravel()]
         if np.any(D) or friction != 0.0:
@@ -561,10 +541,11 @@ class _Builder:
             flow=flat(self.flow),
         )
         laws = Laws(np.array(self.laws, dtype=np.int64).reshape(-1, 5), np.array(self.law_values, dtype=kind))
-        values = np.concatenate([np.zeros((0, 8), dtype=kind), *self.section_values])
+        values = np.concatenate([np.zeros((0, 9), dtype=kind), *self.section_values])
         sections = SectionLaws(np.array(self.sections, dtype=np.int64).reshape(-1, 2), values, flat(self.section_basis))
-        return tree, Elastic(flat(self.stiffness), flat(self.damping), np.array(self.rest, dtype=kind), laws, sections,
-                             self.tube_laws(), maxwell_elements(self.relaxing))  # fmt: skip
+        tubes, maxwell = tube_laws(self.tubes, self.tube_nodes, self.rotors), maxwell_elements(self.relaxing)
+        rest = np.array(self.rest, dtype=kind)
+        return tree, Elastic(flat(self.stiffness), flat(self.damping), rest, laws, sections, tubes, maxwell)
 
 
 def compile_tree(links: tuple[Link, ...], places: Iterable[tuple[str, float]] = ()) -> tuple[Tree, Elastic, Layout]:
@@ -596,5 +577,8 @@ def compile_tree(links: tuple[Link, ...], places: Iterable[tuple[str, float]] = 
     points = [layout.nodes[layout.counted] for layout in layouts.values() if layout.link.body is not None]
     tree, elastic = builder.arrays()
     all_points = np.concatenate([np.zeros(0, dtype=np.int64), *points])
-    layout = Layout(layouts, tuple(builder.names), tuple(builder.dimensions), all_points, tuple(builder.held))
+    flowing = {node: len(tree.segment) + i for i, node in enumerate(tree.flow_node[:, FLOW_NODE].tolist())}
+    layout = Layout(
+        layouts, tuple(builder.names), tuple(builder.dimensions), all_points, tuple(builder.held), material_rows=flowing
+    )
     return tree, elastic, layout

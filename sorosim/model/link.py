@@ -181,14 +181,14 @@ class Link(Declared, title="Links"):
             raise ModelError("visual", "no shapes on a rod, which is drawn as it is", "some", hint)
 
     def _check_length_joint(self) -> None:
-        """Refuse what cannot change its length: all but uniform rods of one piece."""
+        """Refuse what cannot change its length: all but uniform rods, or first divisions of rods that are fed."""
         where = f"joint.{self.joint.kind}"
         if not isinstance(self.rod, Rod):
             hint = "give the link a rod, or a prismatic joint"
             raise ModelError(where, "a link with a rod, whose length it changes", "none", hint)
-        if len(self.rod.divisions) > 1:
-            got = f"{len(self.rod.divisions)} divisions"
-            raise ModelError(where, "a rod of one division", got, "make the others links that hang on its tip")
+        if len(self.rod.divisions) > 1 and not self.joint.is_sheathed:
+            hint = "let the division that grows be a link on the tip of the others"
+            raise ModelError(where, "a rod of one division, which grows", f"{len(self.rod.divisions)} divisions", hint)
         division = self.rod.divisions[0]
         X = division.samples[0]
         lines = [division.line_stiffness(X), division.line_inertia(X), division.reference.values(X, division.length)]
@@ -198,9 +198,6 @@ class Link(Declared, title="Links"):
             raise ModelError(where, "a rod with the same section and reference strain everywhere", "others", hint)
         if xi[0, 3] != 1.0 or np.any(xi[0, 4:] != 0.0):
             raise ModelError(where, "a rod without reference elongation and shear", "others", "change its length")
-        if division.material.is_hyperelastic:
-            hint = "take a linear material: elasticity: linear"
-            raise ModelError(where, "a rod of a linear material", f"one that is {division.material.elasticity}", hint)
         if division.material.relaxation is not None:
             hint = "leave out its relaxation, or the joint"
             raise ModelError(where, "a rod of an elastic material", "one that relaxes", hint)

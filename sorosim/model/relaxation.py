@@ -22,7 +22,7 @@ STATES = INSTANTANEOUS, RELAXED
 class RelaxationTerm(Declared, title="Terms of a relaxation"):
     """One term of a Prony series: an element of Maxwell, a spring and a dashpot one after the other."""
 
-    share: float = key(Quantity("number", above=0.0, upto=1.0), "Of the instantaneous modulus.", "0.3")
+    share: float = key(Quantity("number", above=0.0), "Of the instantaneous modulus.", "0.3")
     time: float = key(Quantity("time", above=0.0), "Relaxation time, viscosity over modulus.", "50 ms")
 
 

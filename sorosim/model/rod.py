@@ -98,6 +98,14 @@ class Division(Declared, title="Rods"):
         a = self.section.properties(X, self.length)
         return X, np.asarray(4.0 * np.sqrt(np.stack([a.Iz, a.Iy], axis=-1) / a.A[:, None]))
 
+    @cached_property
+    def fibre_bounds(self) -> Array:
+        """No less (n,) than what any fibre is strained by for one of each coordinate, at the places of `samples`."""
+        X, thickness = self.samples
+        half, basis = 0.5 * thickness.max(axis=1), np.abs(self.basis(X))
+        linear = basis[:, :, 3:].sum(axis=-1) / np.minimum(self.reference.values(X, self.length)[:, 3:4], 1.0)
+        return np.asarray((basis[:, :, :3].sum(axis=-1) * half[:, None] + linear).max(axis=0))
+
     @property
     def breakpoints(self) -> tuple[float, ...]:
         """Interior places s where the strain basis or a size of the section has a kink."""
@@ -134,6 +142,16 @@ class Division(Declared, title="Rods"):
         ratio = 1.0 if relaxation is None else relaxation.equilibrium_ratio
         E, G = ratio * self.material.young, ratio * self.material.shear_modulus
         return np.stack([G * a.Jt, E * a.Iy, E * a.Iz, E * a.A, G * a.ky * a.A, G * a.kz * a.A], axis=-1)
+
+    @property
+    def straightening_energy(self) -> Any:
+        """Energy per length of a uniform rod that is held straight, by its reference curvature and torsion [J/m]."""
+        S, e = self.line_stiffness(np.zeros(1))[0], self.reference.values(np.zeros(1), self.length)[0]
+        bent = S[1] * e[1] ** 2 + S[2] * e[2] ** 2
+        energy = 0.5 * (S[0] * e[0] ** 2 + bent)
+        if self.material.is_hyperelastic:  # p at the stretch 1, docs/theory.md, 6
+            energy += (2.0 / 3.0 + self.material.second_share) * bent**2 / S[3]
+        return energy
 
     def line_damping(self, X: ArrayLike) -> Array:
         """Diagonal of the damping (n_X, 6): viscosity (Jt, 3 Iy, 3 Iz, 3 A, ky A, kz A), and stiffness-proportional."""

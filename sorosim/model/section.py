@@ -92,17 +92,6 @@ class Section(Declared):
         """Each size by name: (n, 3) value, first and second derivative by arclength X [m] on a rod of length L [m]."""
         return {name: self.profile(name).jets(X, L) for name in self.sizes}
 
-    def radius_jets(self, X: ArrayLike, L: float) -> Array:
-        """Jets (n, 3) of the outer radius r [m; -; 1/m] by arclength; only round sections have one."""
-        if "radius" not in self.sizes:
-            raise ModelError(
-                self.kind,
-                "a round section, which has a radius r",
-                f"a section of {self.kind} shape",
-                "its own sizes: " + ", ".join(self.sizes),
-            )
-        return self.profile("radius").jets(X, L)
-
     def properties(self, X: ArrayLike, L: float) -> SectionProperties:
         """Area integrals at arclengths X (n,) [m] of a rod of length L [m]."""
         A, Iy, Iz, Jt, Jp = self._integrals(**{name: jets[:, 0] for name, jets in self.size_jets(X, L).items()})
@@ -185,11 +174,7 @@ def _half_sizes(section: Section, X: Array, L: float) -> Array:
 class Circle(Section, kind="circle", title="Circles"):
     """A solid round section."""
 
-    radius: SizeLike = key(
-        Size(),
-        "Radius.",
-        "[3 cm, 1.5 cm]",
-    )
+    radius: SizeLike = key(Size(), "Radius.", "[3 cm, 1.5 cm]")
 
     is_round = True
 
@@ -209,15 +194,9 @@ class Circle(Section, kind="circle", title="Circles"):
 class HollowCircle(Section, kind="hollow_circle", title="Tubes"):
     """A round tube."""
 
-    radius: SizeLike = key(
-        Size(),
-        "Outer radius.",
-        "3 cm",
-    )
+    radius: SizeLike = key(Size(), "Outer radius.", "3 cm")
     inner_radius: SizeLike = key(
-        Size(),
-        "Radius of the hole; equal to the outer one, if at all, at an end only.",
-        "2 cm - 1 cm*s",
+        Size(), "Radius of the hole; equal to the outer one, if at all, at an end only.", "2 cm - 1 cm*s"
     )
 
     is_round = True
@@ -249,11 +228,7 @@ class HollowCircle(Section, kind="hollow_circle", title="Tubes"):
 class Rectangle(Section, kind="rectangle", title="Rectangles"):
     """A solid rectangle."""
 
-    y: SizeLike = key(
-        Size(),
-        "Full length of the section along its y axis.",
-        "3 cm",
-    )
+    y: SizeLike = key(Size(), "Full length of the section along its y axis.", "3 cm")
     z: SizeLike = key(Size(), "Full length along its z axis.", "1 cm")
 
     is_flat = True
@@ -296,11 +271,7 @@ def _rectangle_torsion(y: Array, z: Array) -> Array:
 class Ellipse(Section, kind="ellipse", title="Ellipses"):
     """A solid ellipse."""
 
-    y: SizeLike = key(
-        Size(),
-        "Full axis (twice the semi-axis) of the section along y.",
-        "3 cm",
-    )
+    y: SizeLike = key(Size(), "Full axis (twice the semi-axis) of the section along y.", "3 cm")
     z: SizeLike = key(Size(), "Full axis along z.", "1 cm")
 
     def edge(self, d: Array, X: Array, L: float) -> tuple[Array, Array, str]:
@@ -321,11 +292,7 @@ class Ellipse(Section, kind="ellipse", title="Ellipses"):
 class Properties(Section, kind="properties", title="Sections by their integrals"):
     """Any section, by its area integrals. It is drawn as the ellipse with the same radii of gyration."""
 
-    area: SizeLike = key(
-        Size("area"),
-        "Area.",
-        "2 cm^2",
-    )
+    area: SizeLike = key(Size("area"), "Area.", "2 cm^2")
     Iy: SizeLike = key(Size("area moment"), "Second moment about the y axis.", "1 cm^4")
     Iz: SizeLike = key(Size("area moment"), "Second moment about the z axis.", "1 cm^4")
     J: SizeLike | None = key(

@@ -7,148 +7,44 @@ of segments, whose coordinates `TubeBlock` lists (docs/theory.md, 20).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.polynomial import legendre
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from sorosim.arrays import Array, IntArray
 from sorosim.complex_step import number_type
-from sorosim.declare import Choice, Declared, ListOf, MapOf, Part, Quantity, Writer, key
+from sorosim.declare import Declared, MapOf, Part, Writer, key
 from sorosim.declare.base import At, Define
 from sorosim.errors import ModelError
+from sorosim.kernels.tubes import TubeLaws
 from sorosim.model.basis import Strain
 from sorosim.model.material import Material
-from sorosim.model.rod import Division, MaterialOf
+from sorosim.model.rod import Division
 from sorosim.model.section import Circle, HollowCircle
+from sorosim.model.tube import MERGE, Tube
 
 # degree of bending and twist over a section, as Legendre polynomials
 ORDER = 2
-# two places closer than this, relative to the length of all, are one
-MERGE = 1e-9
 
 
-@dataclass(frozen=True)
-class Curve(Declared, title="Curves of tubes"):
-    """A piece of a tube that is curved where no load acts, about axes that turn with the tube."""
-
-    label = "curve"
-
-    length: float = key(Quantity("length", above=0.0), "Length.", "5 cm")
-    _: KW_ONLY
-    bending_y: float = key(Quantity("curvature"), "Curvature about y.", "12 1/m", default=0.0)
-    bending_z: float = key(Quantity("curvature"), "Curvature about z.", "12 1/m", default=0.0)
-
-
-@dataclass(frozen=True)
-class Tube(Declared, title="Concentric tubes"):
-    """One of several concentric tubes: a round tube or, without a hole, a wire, straight but for its curves."""
-
-    label = "tube"
-
-    length: float = key(Quantity("length", above=0.0), "Length, from where it is held behind the plate.", "30 cm")
-    radius: float = key(Quantity("length", above=0.0), "Outer radius.", "1.2 mm")
-    inner_radius: float = key(Quantity("length", least=0.0), "Radius of the hole; that of a wire is 0.", "1 mm")
-    material: Material = key(MaterialOf(), "Name of its material.", "rubber")
-    _: KW_ONLY
-    insertion: float = key(
-        Quantity("length", above=0.0), "Length beyond the plate, where its coordinate is 0.", "20 cm", default=None,
-        without="its length",
-    )  # fmt: skip
-    curves: tuple[Curve, ...] = key(
-        ListOf(Part(Curve)), "Curved pieces, one after the other, the last one at the tip.",
-        "[{length: 5 cm, bending_y: 12 1/m}]", default=(), without="straight",
-    )  # fmt: skip
-    transmission: str = key(
-        Choice(("elastic", "rigid")), "Whether the part behind the plate, straight there, is twisted by what turns it; "
-        "of a tube that is inserted wholly nothing is.", "rigid", default="elastic",
-    )  # fmt: skip
-
-    def validate(self) -> None:
-        if self.insertion is None:
-            self._set(insertion=self.length)
-        if not self.inner_radius.real < self.radius.real:
-            got = f"{self.inner_radius.real:g} m of {self.radius.real:g} m"
-            raise ModelError("inner_radius", "a hole smaller than the tube", got)
-        if self.insertion.real > self.length.real * (1.0 + MERGE):
-            got = f"{self.insertion.real:g} m of {self.length.real:g} m"
-            raise ModelError("insertion", "no more than the length of the tube", got)
-        if self.material.relaxation is not None:
-            raise ModelError("material", "an elastic material", "one that relaxes", "leave out its relaxation")
-        if self.material.mass_damping:
-            hint = "damping and stiffness_damping damp tubes in themselves"
-            raise ModelError("material", "one without mass_damping, that of a medium around", "one with it", hint)
-        curved = sum(curve.length for curve in self.curves)
-        if curved.real > self.length.real * (1.0 + MERGE):
-            got = f"{curved.real:g} m of {self.length.real:g} m"
-            raise ModelError("curves", "curves no longer than the tube together", got)
-
-    @property
-    def behind(self) -> Any:
-        """Length behind the plate that may be twisted [m]; 0: none."""
-        left = self.length - self.insertion
-        return left if self.transmission == "elastic" and left.real > MERGE * self.length.real else 0.0
-
-    @property
-    def area(self) -> Any:
-        """Area of the section [m^2]."""
-        return np.pi * (self.radius**2 - self.inner_radius**2)
-
-    @property
-    def moment(self) -> Any:
-        """Second moment of area about an axis of the section [m^4], half the polar one."""
-        return 0.25 * np.pi * (self.radius**4 - self.inner_radius**4)
-
-    @property
-    def bending_stiffness(self) -> Any:
-        """E I [N m^2]."""
-        return self.material.young * self.moment
-
-    @property
-    def twist_stiffness(self) -> Any:
-        """G J [N m^2]."""
-        return 2.0 * self.material.shear_modulus * self.moment
-
-    @property
-    def bending_damping(self) -> Any:
-        """3 eta I, and what is proportional to the stiffness [N m^2 s]."""
-        return 3.0 * self.material.damping * self.moment + self.material.stiffness_damping * self.bending_stiffness
-
-    @property
-    def twist_damping(self) -> Any:
-        """eta J, and what is proportional to the stiffness [N m^2 s]."""
-        return 2.0 * self.material.damping * self.moment + self.material.stiffness_damping * self.twist_stiffness
-
-    @property
-    def marks(self) -> tuple[Any, ...]:
-        """Distances from the tip [m] at which it ends or its curvature jumps: 0 first, rising."""
-        marks = [0.0]
-        for curve in reversed(self.curves):
-            marks.append(marks[-1] + curve.length)
-        return tuple(marks)
-
-    def curvature(self, distance: float) -> tuple[Any, Any]:
-        """Curvature about y and z [1/m] at a distance from the tip [m] that is no mark."""
-        for curve, far in zip(reversed(self.curves), self.marks[1:], strict=True):
-            if distance < far.real:
-                return curve.bending_y, curve.bending_z
-        return 0.0, 0.0
-
-
-class End(NamedTuple):
-    """An end of a section: a mark of a tube, or the plate."""
+class Mark(NamedTuple):
+    """Where a tube ends or one of its curves begins, or the plate."""
 
     tube: int  # -1: the plate
     distance: Any  # from the tip of the tube [m]
     place: Any  # beyond the plate [m]
 
-    def rates(self, sign: float) -> dict[int, float]:
-        """What a length that ends here changes by with the insertion of each tube."""
-        return {} if self.tube < 0 else {self.tube: sign}
+
+class End(NamedTuple):
+    """An end of a section."""
+
+    place: Any  # beyond the plate [m]
+    rates: Array  # (n_tubes,) by the insertion of each tube
 
 
 class TubeSection(Division):
@@ -258,21 +154,28 @@ class Tubes(Declared):
         return self.changed(tubes=made)
 
     @cached_property
-    def marks(self) -> tuple[End, ...]:
+    def marks(self) -> tuple[Mark, ...]:
         """All marks of all tubes and the plate, by their place beyond the plate, which may be negative."""
-        marks = [End(-1, 0.0, 0.0)]
+        marks = [Mark(-1, 0.0, 0.0)]
         for i, tube in enumerate(self.members):
-            marks += [End(i, distance, tube.insertion - distance) for distance in tube.marks]
+            marks += [Mark(i, distance, tube.insertion - distance) for distance in tube.marks]
         return tuple(sorted(marks, key=lambda mark: mark.place.real))
 
     @cached_property
     def ends(self) -> tuple[End, ...]:
-        """Ends of the sections, the plate first; of marks at one place the first."""
-        near = MERGE * self.length.real
-        ends = [End(-1, 0.0, 0.0)]
+        """Ends of the sections, the plate first: marks, of those at one place the first, and equal parts between."""
+        near, each = MERGE * self.length.real, np.eye(len(self.members))
+        ends = [End(0.0, 0.0 * each[0])]
         for mark in self.marks:
-            if mark.place.real > ends[-1].place.real + near:
-                ends.append(mark)
+            last = ends[-1]
+            if mark.place.real <= last.place.real + near:
+                continue
+            middle, new = 0.5 * (last.place + mark.place).real, End(mark.place, each[mark.tube])
+            curves = (tube.curve(middle) for tube in self.members if tube.insertion.real > middle)
+            n = max((found[0].sections for found in curves if found), default=1)
+            ends += [End(*((1.0 - part) * a + part * b for a, b in zip(last, new, strict=True)))
+                     for part in np.arange(1, n) / n]  # fmt: skip
+            ends.append(new)
         return tuple(ends)
 
     @cached_property
@@ -308,7 +211,7 @@ class Tubes(Declared):
                 moved = b.tube if moves.get(b.tube) else a.tube
                 raise ModelError(f"{self.names[moved]}.insertion", expected, f"{1e3 * abs(now):.4g} mm {away}", hint)
 
-    def _words(self, mark: End) -> str:
+    def _words(self, mark: Mark) -> str:
         if mark.tube < 0:
             return "the plate"
         name = self.names[mark.tube]
@@ -395,9 +298,7 @@ class TubeBlock:
                 twist[i] = len(self.rows)
                 names = [f"{k + 1}.{tubes.names[i]}.torsion[{j}]" for j in range(n)]
                 self._add(names, ["angle"] * n, [(0, 0)] * n)
-            rates = {} if a.tube == b.tube else a.rates(-1.0) | b.rates(1.0)
-            ends = tuple((self.insertion[i], rate) for i, rate in rates.items())
-            self.sections.append(SectionColumns(first, twist, ends))
+            self.sections.append(SectionColumns(first, twist, self._moved_by(b.rates - a.rates)))
         self.n = len(self.rows)
         self._laws()
 
@@ -405,6 +306,10 @@ class TubeBlock:
         self.names += names
         self.dimensions += dimensions
         self.rows += rows
+
+    def _moved_by(self, rates: Array) -> tuple[tuple[int, float], ...]:
+        """Coordinates that change a length of these rates by insertions, and by how much each."""
+        return tuple((column, float(rate)) for column, rate in zip(self.insertion, rates, strict=True) if rate)
 
     def _laws(self) -> None:
         """Rows of the laws, and the diagonals of stiffness and damping at the lengths of the file."""
@@ -415,49 +320,60 @@ class TubeBlock:
         self.index: list[int] = []
         self.stiffness = np.zeros(self.n, dtype=number_type())
         self.damping = np.zeros(self.n, dtype=number_type())
-        tubes, modes = self.tubes, 1.0 / (2.0 * np.arange(ORDER + 1) + 1.0)  # integrals of squares of the polynomials
+        tubes = self.tubes
+        modes = np.asarray(1.0 / (2.0 * np.arange(ORDER + 1) + 1.0))  # integrals of squares of the polynomials
+        for columns, division in zip(self.sections, tubes.divisions, strict=True):
+            bending = sum(tube.bending_stiffness for tube in division.tubes)
+            twists = [tubes.members[i].twist_stiffness for i in columns.twist]
+            stiffness = np.concatenate([s * modes for s in [twists[0], bending, bending, *twists[1:]]])
+            self._add_stretch(columns.first, division.length, stiffness, columns.ends)
         for tube, base, insertion in zip(tubes.members, self.base, self.insertion, strict=True):
             if tube.behind:
                 self._add_stretch(base[-1], tube.behind, [tube.twist_stiffness], ((insertion, -1.0),))
                 self.damping[base[-1]] = tube.twist_damping / tube.behind
-        points, weights = legendre.leggauss(ORDER + 3)
-        points, weights = 0.5 * (points + 1.0), 0.5 * weights
-        for k, (columns, division) in enumerate(zip(self.sections, tubes.divisions, strict=True)):
-            bending = sum(tube.bending_stiffness for tube in division.tubes)
-            twists = [tubes.members[i].twist_stiffness for i in columns.twist]
-            own = [twists[0], bending, bending, *twists[1:]]
-            stiffness = np.concatenate([s * modes for s in own])
-            self._add_stretch(columns.first, division.length, stiffness, columns.ends)
-            self._add_damping(k, modes, points, weights)
-            basis = division.strain.functions("bending_y", points)
-            middle = (tubes.ends[k].place + 0.5 * division.length).real
+        for k, columns in enumerate(self.sections):
+            self._add_damping(k, modes)
             for i in columns.twist:
-                tube = tubes.members[i]
-                curvature = np.array(tube.curvature(tube.insertion.real - middle))
-                if not np.any(curvature):
-                    continue
-                angles = self.angles(i, k, points)
-                turning = np.flatnonzero(angles.any(axis=0))
-                for w, phi, angle in zip(weights, basis, angles[:, turning], strict=True):
-                    row = columns.first + ORDER + 1, ORDER + 1, len(turning), len(self.value), len(self.index)
-                    self.bend.append(row)
-                    self.value += [*(w * tube.bending_stiffness * curvature), *phi, *angle]
-                    self.index += list(turning)
+                self._add_bend(i, k)
         self._add_guards()
 
-    def _add_damping(self, k: int, modes: Any, points: Any, weights: Any) -> None:
+    def _add_bend(self, i: int, k: int) -> None:
+        """Rows of the Gauss points of tube i in section k, if it is curved there."""
+        tube, (a, b), columns = self.tubes.members[i], self.tubes.ends[k : k + 2], self.sections[k]
+        division = self.tubes.divisions[k]
+        if (found := tube.curve(0.5 * (a.place + b.place).real)) is None or not found[0].curvatures.any():
+            return
+        (curve, begin), n = found, ORDER + 1
+        x, weights = _gauss_points()
+        angles = self.angles(i, k, x)
+        turning, basis = np.flatnonzero(angles.any(axis=0)).tolist(), division.strain.functions("bending_y", x)
+        for at, w, phi, angle in zip(x, weights, basis, angles[:, turning], strict=True):
+            # how far beyond the begin of the curve: the place less that of the begin
+            place, rates = (1.0 - at) * a.place + at * b.place, (1.0 - at) * a.rates + at * b.rates
+            rates = rates - np.eye(len(rates))[i]
+            slides = self._moved_by(rates) if curve.changes else ()
+            moving = [rate for _, rate in slides]
+            ustar, slope = w * tube.bending_stiffness * np.array(curve.curvature(place - begin))
+            row = columns.first + n, n, len(turning) + len(slides), len(slides), len(self.value), len(self.index)
+            self.bend.append(row)
+            self.value += [*ustar, *phi, *angle, *(curve.torsion * rate for rate in moving)]
+            self.value += [*slope, *moving] if slides else []
+            self.index += [*turning, *(column for column, _ in slides)]
+
+    def _add_damping(self, k: int, modes: NDArray[Any]) -> None:
         """Damping of the bending and twist of section k, and of tubes that turn where it is bent."""
         columns, division = self.sections[k], self.tubes.divisions[k]
         bending = sum(tube.bending_damping for tube in division.tubes)
         twists = [self.tubes.members[i].twist_damping for i in columns.twist]
         values = np.concatenate([d * modes / division.length for d in (twists[0], bending, bending, *twists[1:])])
         self.damping[columns.first : columns.first + len(values)] = values
+        points, weights = _gauss_points()
         basis = division.strain.functions("bending_y", points)
         for i in list(columns.twist)[1:]:
             damping, angles = self.tubes.members[i].bending_damping / division.length, self.angles(i, k, points)
             turning = np.flatnonzero(angles.any(axis=0))
             for w, phi, angle in zip(weights, basis, angles[:, turning] if damping else (), strict=False):
-                row = columns.first + ORDER + 1, ORDER + 1, len(turning), len(self.value), len(self.index)
+                row = columns.first + ORDER + 1, ORDER + 1, len(turning), 0, len(self.value), len(self.index)
                 self.damp.append(row)
                 self.value += [w * damping, *phi, *angle]
                 self.index += list(turning)
@@ -472,12 +388,12 @@ class TubeBlock:
         for tube, insertion in zip(tubes.members, self.insertion, strict=True):
             self._add_stretch(first, tube.length - tube.insertion + near, none, ((insertion, -1.0),))
         for a, b in pairwise(tubes.marks):
-            gap, rates = b.place - a.place, a.rates(-1.0) | b.rates(1.0)
+            gap, ends = b.place - a.place, [(mark.tube, rate) for mark, rate in ((a, -1.0), (b, 1.0)) if mark.tube >= 0]
             if a.tube == b.tube or (gap.real > near and a.place.real >= 0.0):
                 continue
             for sign in (1.0,) if gap.real > near else (1.0, -1.0):
-                ends = tuple((self.insertion[i], sign * rate) for i, rate in rates.items())
-                self._add_stretch(first, gap + near, none, ends)
+                moved_by = tuple((self.insertion[i], sign * rate) for i, rate in ends)
+                self._add_stretch(first, gap + near, none, moved_by)
 
     def _add_stretch(self, first: int, length: Any, stiffness: Any, ends: tuple[tuple[int, float], ...]) -> None:
         self.stretch.append((first, len(stiffness), len(ends), len(self.value), len(self.index)))
@@ -515,8 +431,40 @@ class TubeBlock:
         return found
 
 
+def _gauss_points() -> tuple[Array, Array]:
+    """Places in [0, 1] and weights at which precurvature and damping of a section are taken."""
+    points, weights = legendre.leggauss(ORDER + 3)
+    return 0.5 * (points + 1.0), 0.5 * weights
+
+
 def _integrals(x: Array) -> Array:
     """Integrals (n_x, ORDER + 1) of the polynomials of `Strain` from 0 to x: (P_{j+1} - P_{j-1})/(4 j + 2)."""
     values = legendre.legvander(2.0 * x - 1.0, ORDER + 1)
     before = np.concatenate([-np.ones((len(x), 1)), values[:, :ORDER]], axis=1)
     return np.asarray((values[:, 1:] - before) / (4.0 * np.arange(ORDER + 1) + 2.0))
+
+
+def tube_laws(
+    blocks: list[tuple[int, TubeBlock]], nodes: list[tuple[int, int, int]], rotors: list[tuple[int, Rotor]]
+) -> TubeLaws:
+    """Laws of the concentric tubes of a tree, by the numbers of their blocks.
+
+    nodes : (block, node, section) of the nodes with mass of sections whose length changes
+    """
+    tables: list[list[tuple[int, ...]]] = [[], [], [], [], []]
+    value: list[Any] = []
+    index: list[int] = []
+    for b, block in blocks:
+        tables[2] += [(node, len(tables[0]) + section) for own, node, section in nodes if own == b]
+        for i, rows in ((0, block.stretch), (1, block.bend), (3, block.damp)):
+            tables[i] += [(b, *row[:-2], row[-2] + len(value), row[-1] + len(index)) for row in rows]
+        value += block.value
+        index += block.index
+    for b, (node, inertia, slopes) in rotors:
+        turning = np.flatnonzero(slopes)
+        tables[4].append((node, b, len(turning), len(value), len(index)))
+        value += [inertia, *slopes[turning]]
+        index += list(turning)
+    arrays = [np.array(rows, dtype=np.int64).reshape(-1, n) for rows, n in zip(tables, (6, 7, 2, 7, 5), strict=True)]
+    arrays += [np.array(value, dtype=number_type()), np.array(index, dtype=np.int64)]
+    return TubeLaws._make(arrays)

@@ -23,7 +23,7 @@ from sorosim.declare import INVALID, MISSING, NOTHING, At, Declared, Integer, Ke
 from sorosim.declare.base import Define
 from sorosim.declare.composite import both
 from sorosim.declare.types import is_list
-from sorosim.errors import ModelError
+from sorosim.errors import ModelError, nearest
 from sorosim.problems import listed, shown
 from sorosim.registry import SENSORS, Registry
 from sorosim.sensors.state import SensorSites, State
@@ -147,7 +147,11 @@ class Sensor(Declared):
         """Fields from what stands under the key of the kind; INVALID among them where a mistake was noted."""
         own = cls.own_keys()
         known = [one.name for one in own.values()]
-        values = {name: INVALID for name in given if not (at / name).known("a known key", name, known, at_key=True)}
+        unknown = [name for name in given if name not in known]
+        for name in unknown:
+            beside = f"write it beside '{cls.kind}'" if name in SHARED else nearest(str(name), known)
+            (at / name).fail("a known key", shown(name), beside, at_key=True)
+        values = dict.fromkeys(unknown, INVALID)
         for name, one in own.items():
             value = one.type.take(given, one, at)
             if value is not MISSING:
@@ -239,10 +243,14 @@ class SensorType(OneOf):
         if isinstance(value, Sensor):
             return value
         kinds, names = SENSORS.names(), list(value) if isinstance(value, Mapping) else []
-        unknown = [name for name in names if not (at / name).known("a known key", name, (*kinds, *SHARED), at_key=True)]
+        given = [name for name in kinds if name in names]
+        own = {one.name: kind for kind in given for one in SENSORS.get(kind).own_keys().values()}
+        unknown = [name for name in names if name not in (*kinds, *SHARED)]
+        for name in unknown:
+            under = f"write it under '{own[name]}'" if name in own else nearest(str(name), (*kinds, *SHARED))
+            (at / name).fail("a known key", shown(name), under, at_key=True)
         if unknown:
             return INVALID
-        given = [name for name in kinds if name in names]
         if len(given) != 1:
             return at.fail("one kind of sensor: " + listed(kinds), both(given) if given else shown(value))
         return SENSORS.get(given[0]).read_sensor(value[given[0]], value, at)

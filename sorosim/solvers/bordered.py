@@ -16,6 +16,7 @@ RANK_TOLERANCE = 1e-6
 NEGLIGIBLE_SLOPE = 1e-6
 # rows below this part of the largest are rounding: those of rigid-body modes
 ROUNDING_ROW = 1e-12
+TINY = float(np.finfo(float).tiny)
 # a fold: the parameter changes by less than this in a scaled null vector
 FOLD_TOLERANCE = 1e-8
 
@@ -26,7 +27,7 @@ def scale(J: Array, unit: Array | None = None) -> Array:
     unit (n,): changes of the unknowns of length one, zero where they have none. Rounding in the row of a
     rigid-body mode is not made as large as the stiffness of others.
     """
-    most = np.maximum(np.abs(J).max(axis=1, initial=0.0), np.finfo(float).tiny)
+    most = np.maximum(np.abs(J).max(axis=1, initial=0.0), TINY)
     if unit is not None and (known := unit > 0.0).any():
         work = np.abs(J) * unit[:, None] * unit  # of steps of length one, which have comparable units
         free_rows = known & (work.max(axis=1) <= ROUNDING_ROW * work.max())

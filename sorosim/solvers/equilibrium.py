@@ -14,7 +14,7 @@ from sorosim.arrays import Array
 from sorosim.linear.eigenmodes import NOISE
 from sorosim.solvers.base import one_blas_thread
 from sorosim.solvers.bordered import equilibration, scale, solve_bordered
-from sorosim.solvers.descent import RANK_TOLERANCE, Descent, curvatures, descend
+from sorosim.solvers.descent import RANK_TOLERANCE, Curvatures, Descent, curvatures, descend
 from sorosim.solvers.newton import (
     FIRST_POLISH,
     MAX_NEWTON,
@@ -109,9 +109,10 @@ def stabilise_equilibrium(problem: StaticProblem, solution: StaticSolution, x0: 
     counter = Counter(problem)
     counter.first = solution.first
     with one_blas_thread(), np.errstate(all="ignore"):
-        point, course = _stabilised(counter, problem.descent, x0, solution)
-        x, J = (solution.x, solution.jacobian) if point is None else (point.x, point.jacobian)
-        neutral = not _is_positive_definite(J, problem.descent.n) and curvatures(J, problem.descent.weight(x)).neutral
+        local = _curvatures_unless_positive(solution, problem.descent)
+        point, course = _stabilised(counter, problem.descent, x0, solution, local)
+        end = local if point is None else _curvatures_unless_positive(point, problem.descent)
+        neutral = end is not None and end.neutral
     solution = replace(
         solution,
         course=solution.course + course,
@@ -183,15 +184,19 @@ def _may_tunnel(problem: StaticProblem, x: Array, y: Array) -> bool:
     return problem.may_tunnel is not None and problem.may_tunnel(x, 1.0, y, 1.0)
 
 
-def _stabilised(counter: Counter, descent: Descent, x0: Array, solution: StaticSolution) -> tuple[Point | None, str]:
-    """A stable solution below another one, None if there is none; and its course in words."""
+def _stabilised(
+    counter: Counter, descent: Descent, x0: Array, solution: StaticSolution, local: Curvatures | None
+) -> tuple[Point | None, str]:
+    """A stable solution below another one, None if there is none; and its course in words.
+
+    local: curvatures of the potential there; None where they are positive.
+    """
     problem = counter.problem
     gains_energy = problem.stable and not solution.released and _gains_energy(counter, descent.n, x0, solution)
     if gains_energy and (lower := _descend_from(counter, x0))[0] is not None:
         return lower[0], f", at more energy than at the start; let go there, {lower[1]}"
-    if _is_positive_definite(solution.jacobian, descent.n):
+    if local is None:
         return None, ""
-    local = curvatures(solution.jacobian, descent.weight(solution.x))
     grows = DIVERGES if local.negative else STABLE
     if not local.symmetric and problem.stability is not None:
         grows = problem.stability(solution.x)
@@ -244,6 +249,12 @@ def _is_positive_definite(J: Array, n: int) -> bool:
     d = scale(K)
     factor, info = dpotrf(d[:, None] * K * d)
     return info == 0 and bool((np.diag(factor) ** 2).min(initial=np.inf) > POSITIVE_PIVOT)
+
+
+def _curvatures_unless_positive(point: Point | StaticSolution, descent: Descent) -> Curvatures | None:
+    """Curvatures of the potential; None where the tangent stiffness is symmetric and positive definite."""
+    J = point.jacobian
+    return None if _is_positive_definite(J, descent.n) else curvatures(J, descent.weight(point.x))
 
 
 def _descend_from(counter: Counter, x: Array, towards: Array | None = None) -> tuple[Point | None, str]:

@@ -50,7 +50,8 @@ class StaticProblem:
     may_tunnel: Callable[[Array, float, Array, float], bool] | None = (
         None  # whether surfaces may pass through each other in a step
     )
-    rounding: Array | float = 0.0  # residuals that are nothing else, where forces that J does not show cancel; (n,)
+    # residuals (n,) that are nothing else, where forces that J does not show cancel
+    rounding: Callable[[], Array | float] = lambda: 0.0
     hybr_fallback: bool = True  # with `follow_curve`: whether hybr is tried where the curve ends
     raised: str = "load"  # what the continuation raises from 0 to 1, in words
 
@@ -95,14 +96,14 @@ def _solve_and_check(J: Array, r: Array) -> tuple[Array, bool]:
     """J^-1 r, NaN where J is singular, and whether J is regular beyond rounding."""
     d = scale(J)
     lu, _, y, info = dgesv(d[:, None] * J * d, d * r)
-    pivots = np.abs(np.diag(lu))
+    pivots = np.abs(lu.diagonal())
     regular = bool(pivots.min(initial=np.inf) > SINGULAR_PIVOT * pivots.max(initial=0.0))
     return (d * y if info == 0 else np.full_like(r, np.nan)), regular
 
 
 def is_rounding(counter: Counter, r: Array, J: Array, x: Array) -> bool:
     """Whether a residual r is no more than the rounding of the products J x, or of the problem's own residuals."""
-    return bool((np.abs(r) <= ROUNDING * (np.abs(J) @ (1.0 + np.abs(x))) + counter.problem.rounding).all())
+    return bool((np.abs(r) <= ROUNDING * (np.abs(J) @ (1.0 + np.abs(x))) + counter.problem.rounding()).all())
 
 
 def _shortest(J: Array, r: Array) -> tuple[Array, bool]:
@@ -129,14 +130,13 @@ def newton(counter: Counter, x: Array, load: float, max_steps: int) -> Point:
         r, J = counter.jacobian(x, load)
         if not (np.isfinite(r).all() and np.isfinite(J).all() and np.abs(x).max() < LARGEST):
             return Point(x, r, J, False)
-        rounding = is_rounding(counter, r, J, x)
         step, isolated = _shortest(J, r) if shortest else _solve_and_check(J, r)
         size = float(np.abs(step).max(initial=0.0) / (1.0 + np.abs(x).max(initial=0.0)))
         if (isolated or not shortest) and (
             size <= EXACT_STEP or (size <= STEP_TOLERANCE and size >= FAST_CONTRACTION * before)
         ):
             return Point(x, r, J, True, isolated)
-        if shortest and rounding:
+        if shortest and is_rounding(counter, r, J, x):
             return Point(x, r, J, True, isolated)
         if not shortest and not size < FAST_CONTRACTION * before:
             shortest, x, before, k = True, start, np.inf, 0

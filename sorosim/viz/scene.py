@@ -22,16 +22,7 @@ from sorosim.viz.geometry import CAPPED
 from sorosim.viz.motion import MotionGroup, motion_of, sample
 from sorosim.viz.offscreen import load_pyvista
 from sorosim.viz.options import OCCLUSION_RADIUS, UNITS, DrawingOptions
-from sorosim.viz.visuals import (
-    FINE,
-    MOST_POINTS,
-    WINDOW_POINTS,
-    RobotVisual,
-    Stage,
-    arrow_scale,
-    coarsened,
-    visuals_of,
-)
+from sorosim.viz.visuals import FINE, MOST_POINTS, WINDOW_POINTS, RobotVisual, Stage, arrow_scale, coarsened, visuals_of
 
 Image = NDArray[np.uint8]
 

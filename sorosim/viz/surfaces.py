@@ -192,6 +192,7 @@ def _sharp_edged(mesh: Any, convex: bool = True) -> Triangles:
 
 STONE, GLASS, GLASS_OPACITY = "#b9b29f", "#8fb3c9", 0.28
 OBSTACLE_AROUND = 72  # points around obstacles
+LEVEL = 1.0 - 1e-6  # cosine of the angle to the vertical of what is level
 FINE = 60  # points along the longer side of a height field
 
 
@@ -204,6 +205,13 @@ class Obstacle(NamedTuple):
     colour: str  # code
     opacity: float
     framed: bool  # whether a picture must show all of it
+
+
+def grounds(robot: Robot, up: Array) -> list[float]:
+    """Heights of the level half spaces that a robot may touch, along a vertical [m]."""
+    contacts = (load for load in robot.description.loads.values() if isinstance(load, Contact))
+    surfaces = (one for contact in contacts for one in contact.surfaces if isinstance(one.shape, HalfSpace))
+    return [float(one.at[:3, 3] @ up) for one in surfaces if one.link == WORLD and one.at[:3, 2] @ up > LEVEL]
 
 
 def obstacles(robot: Robot, points: Array) -> Iterator[Obstacle]:

@@ -19,10 +19,11 @@ from sorosim.viz.colours import TRAIL_COLOURS, StrainField, round_range
 from sorosim.viz.geometry import TENDON, Geometry
 from sorosim.viz.motion import OVERLAY, Motion, MotionGroup, sample
 from sorosim.viz.options import CONTACTS, PLAIN, STRAINS, TENSION, DrawingOptions
-from sorosim.viz.surfaces import obstacles
+from sorosim.viz.surfaces import grounds, obstacles
 from sorosim.viz.wrenches import Wrenches, centre_of_mass, wrenches_at
 
 FINE, COARSE = (40, 32), (20, 20)  # sections along each rod, at least, and points around: of pictures, of files
+HAIR = 0.001  # how far below a ground its floor is drawn, relative to the size of the floor
 FITTED_STATES = 60  # of a motion, for camera, floor and colours
 MOST_POINTS = 1_500_000  # of all robots in a picture or a film
 WINDOW_POINTS = 30_000  # of all robots in a window, which keeps up without a graphics card, see docs/pictures.md
@@ -207,13 +208,15 @@ class Floor(NamedTuple):
     lines: Array  # (n, 2 ends, 3)
 
     @classmethod
-    def below(cls, points: Array, up: Array) -> Floor:
-        """The floor below points (n, 3), across a vertical."""
+    def below(cls, points: Array, up: Array, grounds: Sequence[float] = ()) -> Floor:
+        """The floor below points (n, 3), across a vertical: a ground [m] that is near, else a little below them."""
         axes = np.stack([*level_axes(up), up])
         local = points @ axes.T
         least, most = local.min(axis=0), local.max(axis=0)
         size = float((most - least).max()) or 1.0
-        height, step = float(least[2]) - 0.04 * size, grid_step(size)
+        near = [height for height in grounds if abs(least[2] - height) <= size]
+        height = max(near) - HAIR * size if near else float(least[2]) - 0.04 * size
+        step = grid_step(size)
         first, last = np.floor(least[:2] / step - 0.3), np.ceil(most[:2] / step + 0.3)
         (x0, y0), (x1, y1) = step * first, step * last
         xs, ys = (step * np.arange(first[k], last[k] + 0.5) for k in range(2))
@@ -243,7 +246,8 @@ class Stage:
 
     def __init__(self, visuals: Sequence[RobotVisual], states: Sequence[Array], up: Array) -> None:
         self.extents = [visual.extent(rows) for visual, rows in zip(visuals, states, strict=True)]
-        self.size, self.floor = largest(self.extents), Floor.below(np.concatenate(self.extents), up)
+        heights = [height + float(visual.offset @ up) for visual in visuals for height in grounds(visual.robot, up)]
+        self.size, self.floor = largest(self.extents), Floor.below(np.concatenate(self.extents), up, heights)
         self.obstacles = [
             obstacle._replace(points=obstacle.points + visual.offset)
             for visual, points in zip(visuals, self.extents, strict=True)

@@ -279,12 +279,13 @@ def test_statics_beyond_a_limit_load_points_here():
 @pytest.mark.parametrize(
     ("blocks", "u"),
     [
-        ({}, {"motor": 20.0}),
-        ({"statics": {"u": {"motor": 20.0}}}, None),
-        ({"actuators": {"motor": {"joint": {"link": "crank"}}, "helper": {"joint": {"link": "crank"}}}},
-         {"motor": 12.0, "helper": 8.0}),
+        pytest.param({}, {"motor": 20.0}, id="input", marks=pytest.mark.slow),
+        pytest.param({"statics": {"u": {"motor": 20.0}}}, None, id="input of the file", marks=pytest.mark.slow),
+        pytest.param(
+            {"actuators": {"motor": {"joint": {"link": "crank"}}, "helper": {"joint": {"link": "crank"}}}},
+            {"motor": 12.0, "helper": 8.0}, id="two inputs",
+        ),
     ],
-    ids=["input", "input of the file", "two inputs"],
 )  # fmt: skip
 def test_what_statics_says_beyond_a_limit_load_can_be_called(blocks, u):
     robot = sprung_crank(0.6, **blocks)

@@ -52,7 +52,14 @@ def test_the_estimate_is_of_the_size_of_the_error(basis, order):
 
 
 @pytest.mark.parametrize(
-    "name", ["cable_manipulator", "hybrid_serial", "soft_gripper", "pneumatic_bellow", "soft_ring"]
+    "name",
+    [
+        "cable_manipulator",
+        "hybrid_serial",
+        "soft_gripper",
+        "pneumatic_bellow",
+        pytest.param("soft_ring", marks=pytest.mark.slow),
+    ],
 )
 def test_the_estimate_holds_for_bundled_robots(name):
     robot = sorosim.load(name)

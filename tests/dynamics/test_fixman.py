@@ -233,6 +233,7 @@ def test_all_driven_but_three_of_four_hundred():
     assert np.abs((found[free] - expected) / np.outer(d, d)).max() < 1e-9
 
 
+@pytest.mark.slow
 def test_ten_thousand_links_in_linear_room():
     robot = hinges(10_000, X, Y, Z)
     q = 0.1 * np.random.default_rng(0).normal(size=10_000)

@@ -5,26 +5,14 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers.differences import relative_error, slope
+from helpers.lengths import AREA, DENSITY, INERTIA, KINDS, RADIUS, random_state, robot_of, rod
 from numpy.testing import assert_allclose
 from scipy.integrate import solve_ivp
 
 import sorosim as so
 
-KINDS = ("feed", "growth")
-MATERIALS = {"rubber": {"young": "1 MPa", "poisson": 0.45, "density": 1100, "damping": "200 Pa*s"}}
 
-
-def rod(length: Any, strain: dict[str, Any], **more: Any) -> dict[str, Any]:
-    """A round rod of rubber."""
-    return {"length": length, "section": {"circle": {"radius": "8 mm"}}, "material": "rubber", "strain": strain, **more}
-
-
-def robot_of(links: dict[str, Any], **more: Any) -> so.Robot:
-    """A robot with these links."""
-    return so.load({"sorosim": 1, "materials": MATERIALS, "links": links, **more})
-
-
-def chain(kind: str) -> so.Robot:
+def chain(kind: str, material: str = "rubber") -> so.Robot:
     """A hinge, a rod with all strains and precurvature, hinge and body at its tip; weight, loads, motor, friction."""
     ends = {"low": "-1 cm", "high": "2 cm", "stiffness": 100}
     joint = {
@@ -37,7 +25,7 @@ def chain(kind: str) -> so.Robot:
         "base": {"joint": {"revolute": {"axis": [0, 1, 0.3]}}, "body": {"mass": 0.2, "inertia": [1e-3, 1e-3, 1e-3]}},
         "leg": {
             "parent": "base", "at": {"position": [0.05, 0.01, 0]}, "joint": joint,
-            "rod": rod("20 cm", strain, reference=reference),
+            "rod": rod("20 cm", strain, reference=reference, material=material),
         },
         "guide": {"parent": "leg", "at": {"s": 0.5}, "body": small},
         "tip": {"parent": "leg", "joint": {"revolute": {"axis": [0, 0, 1], "stiffness": 0.2}}, "body": small},
@@ -50,19 +38,10 @@ def chain(kind: str) -> so.Robot:
     return robot_of(links, loads=loads, actuators=actuators)
 
 
-def random_state(robot: so.Robot, rng: np.random.Generator) -> list[np.ndarray]:
-    """Coordinates, rates and accelerations of the size of what is usual."""
-    size = np.full(robot.ndof, 0.3)
-    for i, name in enumerate(robot.coordinate_names):
-        if name.endswith(KINDS) or "elongation" in name or "shear" in name:
-            size[i] = 0.04
-    return [scale * rng.normal(size=robot.ndof) * size for scale in (1.0, 3.0, 10.0)]
-
-
 @pytest.mark.parametrize("moving", [(0, 0), (1, 0), (0, 1), (1, 1)], ids=["rest", "rates", "accelerations", "all"])
-@pytest.mark.parametrize("kind", KINDS)
-def test_derivatives_agree_with_differences(kind, moving, rng):
-    robot, u = chain(kind), [0.7, 2.0]
+@pytest.mark.parametrize(("kind", "material"), [*((kind, "rubber") for kind in KINDS), ("feed", "soft")])
+def test_derivatives_agree_with_differences(kind, material, moving, rng):
+    robot, u = chain(kind, material), [0.7, 2.0]
     q, qd, qdd = random_state(robot, rng)
     state = [q, moving[0] * qd, moving[1] * qdd]
     inverse = robot.inverse_dynamics_derivatives(*state[:2], qdd=state[2])
@@ -89,8 +68,7 @@ def test_derivatives_agree_with_differences(kind, moving, rng):
 
 # -- Lagrange's equations of the particles, planar, formed from positions alone ----------------------------------------
 
-LENGTH, RADIUS, DENSITY = 0.2, 0.008, 1100.0
-AREA, INERTIA = np.pi * RADIUS**2, 0.25 * np.pi * RADIUS**4  # of the section
+LENGTH = 0.2
 X_GAUSS, W_GAUSS = (0.5 * (np.polynomial.legendre.leggauss(20)[0] + 1.0), 0.5 * np.polynomial.legendre.leggauss(20)[1])
 
 
@@ -165,24 +143,29 @@ PULL = {"pull": {"wrench": {"link": "rod", "force": [0.05, 0.1, 0.02], "moment":
 
 def cantilever(length: Any, joint: Any, **more: Any) -> so.Robot:
     """A rod in its weight, with a dead load at its tip."""
-    return robot_of({"rod": {"joint": joint, "rod": rod(length, SHAPES, **more)}}, loads=PULL)
+    return robot_of({"rod": {"joint": joint, "rod": rod(length, SHAPES | {"elongation": 0}, **more)}}, loads=PULL)
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("material", ["rubber", "soft"])
 @pytest.mark.parametrize("reference", [{}, {"bending_y": 3, "torsion": 1}], ids=["straight", "curved"])
-def test_equilibria_are_those_of_a_rod_of_that_length(kind, reference):
-    whole = so.statics(cantilever(0.3, "fixed", reference=reference))
-    longer = so.statics(cantilever(0.2, kind, reference=reference), driven={f"rod.{kind}": "10 cm"})
-    assert_allclose(longer.q[1:], whole.q, rtol=0.0, atol=1e-9)
+def test_equilibria_are_those_of_a_rod_of_that_length(kind, reference, material):
+    more = {"reference": reference, "material": material}
+    whole = so.statics(cantilever(0.3, "fixed", **more))
+    longer = so.statics(cantilever(0.2, kind, **more), driven={f"rod.{kind}": "10 cm"})
+    stretch = np.array([1.5 if "elongation" in name else 1.0 for name in whole.robot.coordinate_names])
+    assert_allclose(longer.q[1:], stretch * whole.q, rtol=0.0, atol=1e-9)
     assert_allclose(longer.tip(), whole.tip(), rtol=0.0, atol=1e-9 * 0.3)
     assert longer.stable
 
 
+@pytest.mark.parametrize("material", ["rubber", "soft"])
 @pytest.mark.parametrize("reference", [{}, {"bending_y": 3, "torsion": 1}], ids=["straight", "curved"])
-def test_the_force_that_feeds_is_the_slope_of_the_energy_of_equilibria(reference):
+def test_the_force_that_feeds_is_the_slope_of_the_energy_of_equilibria(reference, material):
     force = np.array([0.05, 0.1, 0.02])
+    more = {"reference": reference, "quadrature": 40, "material": material}
     robot = robot_of(
-        {"rod": {"joint": "feed", "rod": rod("20 cm", SHAPES, reference=reference, quadrature=40)}},
+        {"rod": {"joint": "feed", "rod": rod("20 cm", SHAPES | {"elongation": 0}, **more)}},
         loads={"pull": {"wrench": {"link": "rod", "force": force.tolist()}}},
     )  # fmt: skip
 
@@ -327,6 +310,56 @@ def test_a_motion_that_draws_a_rod_back_wholly_ends_with_one_error(method):
         so.statics(swinging("feed", 8), driven={"rod": "-25 cm"})
 
 
+# -- several divisions -------------------------------------------------------------------------------------------------
+
+
+def test_a_fed_rod_of_two_divisions_moves_as_one_with_another_on_its_tip(rng):
+    first = rod("20 cm", {"bending": 2, "torsion": 1}, reference={"bending_y": 2})
+    last = rod("15 cm", {"bending": 1, "elongation": 0}, section={"circle": {"radius": ["8 mm", "4 mm"]}})
+    more = {"loads": {"water": {"fluid": {"density": 700, "current": [0, 0.3, 0.1]}}}}
+    together = robot_of({"rod": {"joint": "feed", "rod": {"divisions": [first, last]}}}, **more)
+    apart = robot_of(
+        {"rod": {"joint": "feed", "rod": first}, "end": {"parent": "rod", "joint": "fixed", "rod": last}}, **more
+    )
+    assert together.coordinate_names[0] == "rod.feed"
+    q, qd, qdd = random_state(together, rng)
+    for a, b in zip(*(robot.inverse_dynamics_derivatives(q, qd, qdd=qdd) for robot in (together, apart)), strict=True):
+        assert_allclose(a, b, rtol=0.0, atol=1e-12 * np.abs(b).max())
+    for a, b in zip(*(robot.internal_force_derivatives(q, qd, u=[]) for robot in (together, apart)), strict=True):
+        assert_allclose(a, b, rtol=0.0, atol=1e-12 * np.abs(b).max(initial=0.0))
+    assert_allclose(together.energy(q, qd), apart.energy(q, qd), rtol=1e-12)
+    with pytest.raises(so.InputError, match=r"driven\.rod: expected more than -0\.2 m"):
+        so.statics(together, driven={"rod": "-21 cm"})
+
+
+def test_a_tendon_along_two_divisions_sees_the_first_get_longer(rng):
+    divisions = [rod("20 cm", {"bending": 2}), rod("15 cm", {"bending": 1})]
+    links = {"rod": {"joint": "feed", "rod": {"divisions": divisions}}}
+    robot = robot_of(links, actuators={"cable": {"tendon": {"rod": "rod", "y": "5 mm", "z": "2 mm"}}})
+    q, qd, _ = random_state(robot, rng)
+    internal = robot.internal_force_derivatives(q, qd, u=[2.0])
+
+    def at(j: int, x: float) -> np.ndarray:
+        return robot.internal_force(q + x * np.eye(robot.ndof)[j], qd, u=[2.0])
+
+    columns = [slope(lambda x, j=j: at(j, x), 2e-4) for j in range(robot.ndof)]
+    assert relative_error(np.stack(columns, axis=1), internal[1]) < 1e-9
+    straight = [robot.tendon_lengths(x * np.eye(robot.ndof)[0])["cable"] for x in (0.0, 0.1)]
+    assert_allclose(straight, [0.35, 0.45], rtol=1e-12)
+
+
+def test_what_grows_on_the_tip_of_others_is_a_link_of_its_own():
+    def vine(length: str, joint: str) -> so.Robot:
+        links = {
+            "stem": {"rod": rod("10 cm", SHAPES)},
+            "end": {"parent": "stem", "joint": joint, "rod": rod(length, SHAPES)},
+        }
+        return robot_of(links)
+
+    whole, grown = so.statics(vine("15 cm", "fixed")), so.statics(vine("10 cm", "growth"), driven={"end": "5 cm"})
+    assert_allclose(grown.tip(), whole.tip(), rtol=0.0, atol=1e-9 * 0.25)
+
+
 # -- what it is not for ------------------------------------------------------------------------------------------------
 
 
@@ -335,7 +368,7 @@ def test_a_motion_that_draws_a_rod_back_wholly_ends_with_one_error(method):
     ({"rod": rod(0.2, {"bending": 1}, section={"circle": {"radius": ["2 cm", "1 cm"]}})}, "the same section"),
     ({"rod": rod(0.2, {"bending": 1}, reference={"bending_y": "2*s"})}, "the same section and reference strain"),
     ({"rod": rod(0.2, {"bending": 1}, reference={"elongation": 1.1})}, "without reference elongation"),
-    ({"rod": {"divisions": [rod(0.2, {"bending": 1})] * 2}}, "a rod of one division"),
+    ({"joint": "growth", "rod": {"divisions": [rod(0.2, {"bending": 1})] * 2}}, "a rod of one division"),
 ])  # fmt: skip
 def test_other_rods_are_refused(change, words):
     link = {"joint": "feed", "rod": rod(0.2, {"bending": 1}), **change}
@@ -343,10 +376,8 @@ def test_other_rods_are_refused(change, words):
         robot_of({"rod": {name: value for name, value in link.items() if value is not None}})
 
 
-def test_loads_per_length_and_algorithms_for_rods_of_given_length_are_refused():
+def test_laws_of_strains_and_algorithms_for_rods_of_given_length_are_refused():
     link = {"rod": {"joint": "feed", "rod": rod(0.2, {"bending": 1})}}
-    with pytest.raises(so.SorosimError, match="rods of given length"):
-        robot_of(link, loads={"wind": {"line": {"rod": "rod", "force": [0, 1, 0]}}})
     braid = {"chamber": {"rod": "rod", "y": 0, "z": 0, "area": "1 cm^2", "stiffening": "0.5 1/bar"}}
     with pytest.raises(so.SorosimError, match="rods of given length"):
         robot_of(link, actuators={"jam": braid})

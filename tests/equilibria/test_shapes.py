@@ -98,6 +98,14 @@ def test_the_derivative_of_the_errors_is_that_of_differences(rng):
     assert_allclose(fit.errors(x)[1][:, robot.ndof :], difference[:, robot.ndof :], atol=1e-4)  # 2e-5
 
 
+@pytest.mark.parametrize("joint", ["free", "spherical"])
+def test_one_point_may_have_its_arc_length(joint):
+    robot, point = rope(joint), [0.1, 0.3, 0.2]
+    shape = sorosim.fit_shape(robot, "rope", [point], arc_lengths=["60 cm"])
+    assert_allclose(points_of(robot, shape.q, [0.6]), [point], atol=1e-9)
+    assert_allclose(shape.arc_lengths, [0.6])
+
+
 def test_named_coordinates_stay_and_frames_are_seen():
     robot = rope("spherical", {"torsion": 0, "bending": 2})
     q0 = {"rope.spherical.rx": 0.2}
@@ -217,6 +225,9 @@ def test_driven_and_named_coordinates_stay():
     q = driven.initial_q
     q[0] = np.deg2rad(40)
     assert_allclose(driven.pose(q, "rope")[:3, 3], [0.3, 0, 0.2], atol=1e-9)
+    held = load_text(text + "statics: {driven: {rope: 60 deg}}\n", "held.yaml")  # of the equilibrium that begins there
+    assert_allclose(held.initial_q[0], np.deg2rad(60), rtol=1e-12)
+    assert_allclose(held.pose(held.initial_q, "rope")[:3, 3], [0.3, 0, 0.2], atol=1e-9)
     named = load_text(text + "  rope.revolute: 70 deg\n", "named.yaml")
     assert_allclose(named.initial_q[0], np.deg2rad(70), rtol=1e-12)
     assert_allclose(named.pose(named.initial_q, "rope")[:3, 3], [0.3, 0, 0.2], atol=1e-9)
@@ -240,5 +251,5 @@ def test_the_doctor_says_how_far_points_are_missed():
 
 
 def test_python_objects_take_shapes_of_files_only():
-    with pytest.raises(ModelError, match="two values or more"):
-        InitialShape([[0, 0, 0]], arc_lengths=[0.5])
+    with pytest.raises(ModelError, match="2 arc lengths, one a point, got 1"):
+        InitialShape([[0, 0, 0], [1, 0, 0]], arc_lengths=[0.5])

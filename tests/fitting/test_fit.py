@@ -269,7 +269,7 @@ def test_outliers_survive_with_a_robust_loss(beam, rng, loss):
     assert robust.noise < 1e-3 < plain.noise
 
 
-@pytest.mark.parametrize("loss", ["linear", "soft_l1"])
+@pytest.mark.parametrize("loss", ["linear", pytest.param("soft_l1", marks=pytest.mark.slow)])
 def test_profile_of_a_nearly_linear_number_is_its_interval(beam, rng, loss):
     """For robust losses the deviance has a scale of its own, without which intervals were 20 % too wide."""
     tensions = np.array([[x, y] for x in range(0, 8, 2) for y in range(0, 8, 2)], dtype=float)

@@ -1,5 +1,6 @@
 """Whatever constructors of parts are given: a part, or one of our errors."""
 
+import inspect
 from dataclasses import fields, is_dataclass
 
 import numpy as np
@@ -119,3 +120,18 @@ def test_a_rod_of_one_piece_takes_what_its_division_takes():
     ):
         with pytest.raises(sorosim.ModelError, match=message):
             sorosim.Rod(*wrong)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: sorosim.Tendon(paht=[]), "Tendon: expected a known argument, got 'paht'; did you mean path?"),
+        (lambda: sorosim.Circle(0.1, 0.2), r"Circle: expected \(radius, .*\), got too many positional arguments"),
+        (lambda: sorosim.Circle(), r"Circle: expected \(radius, .*\), got nothing for 'radius'"),
+        (lambda: sorosim.Circle(0.1, radius=0.2), r"Circle: expected \(radius, .*\), got multiple values for .*radius"),
+    ],
+)
+def test_wrong_arguments_are_named_and_the_signature_is_that_of_the_fields(make, message):
+    with pytest.raises(ModelError, match=message):
+        make()
+    assert list(inspect.signature(sorosim.Circle).parameters) == ["radius", "shear_factor", "torsion"]

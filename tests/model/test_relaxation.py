@@ -97,7 +97,7 @@ def test_derivatives_by_its_numbers_match_differences(rng):
             8,
             "shares that sum to less than 1, got 1; what is left",
         ),
-        ("{terms: [{share: 1.2, time: 1 s}]}", 8, "share: expected"),
+        ("{terms: [{share: 1.2, time: 1 s}]}", 8, "shares that sum to less than 1, got 1.2"),
         ("{terms: [{share: 0, time: 1 s}]}", 8, "share: expected"),
         ("{terms: [{share: 0.3, time: -50 ms}]}", 8, "time: expected"),
         ("{terms: [{share: 0.3, time: 50 mm}]}", 8, "time: expected"),

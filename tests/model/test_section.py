@@ -282,8 +282,8 @@ def test_sizes_have_names_and_jets():
     jets = Rectangle([0.2, 0.1], 0.3).size_jets([0.0, 0.5], 0.5)
     assert list(jets) == ["y", "z"]
     assert_allclose(jets["y"], [[0.2, -0.2, 0], [0.1, -0.2, 0]])
-    assert_allclose(Circle([0.2, 0.1]).radius_jets([0.5], 0.5), [[0.1, -0.2, 0]])
-    assert_allclose(HollowCircle(0.2, 0.1).radius_jets([0.5], 0.5), [[0.2, 0, 0]])
+    assert_allclose(Circle([0.2, 0.1]).size_jets([0.5], 0.5)["radius"], [[0.1, -0.2, 0]])
+    assert_allclose(HollowCircle(0.2, 0.1).size_jets([0.5], 0.5)["radius"], [[0.2, 0, 0]])
 
 
 def enclosed_area(outline):
@@ -386,11 +386,6 @@ def test_sizes_may_be_texts_with_units():
         (
             lambda: Properties(1.0, None, 1.0, 1.0),
             "properties.Iy: expected a second moment of area such as 5 mm^4, got nothing",
-        ),
-        (
-            lambda: Rectangle(0.1, 0.2).radius_jets([0.0], 1.0),
-            "rectangle: expected a round section, which has a radius r, got a section of rectangle shape; "
-            "its own sizes: y, z",
         ),
         (
             lambda: Circle(0.1).profile("radios"),

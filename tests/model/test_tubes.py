@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.linalg import expm
 
 import sorosim as so
-from sorosim.dynamics.energies import elastic_energy
+from sorosim.dynamics.energies import elastic_energy, energy
 from sorosim.kernels import evaluate as task
 
 NITINOL = so.Material(50e9, shear=19e9, density=6450.0)
@@ -17,6 +18,21 @@ def tubes(**inner) -> so.Tubes:
     given |= {"curves": [so.Curve(0.08, bending_y=15.0), so.Curve(0.03, bending_z=10.0)]}
     outer = so.Tube(0.2, 1.2e-3, 1e-3, NITINOL, insertion=0.13, curves=[so.Curve(0.06, bending_y=8.0)])
     return so.Tubes({"outer": outer, "inner": so.Tube(**(given | inner))})
+
+
+def helices() -> so.Tubes:
+    """The tubes with curves that turn and change along them."""
+    curves = [so.Curve(0.08, bending_y=(15.0, 9.0), bending_z=4.0, torsion=20.0, sections=2),
+              so.Curve(0.03, bending_z=(10.0, 14.0))]  # fmt: skip
+    both = tubes(curves=curves).tubes
+    outer = both["outer"].changed(curves=[so.Curve(0.06, bending_y=8.0, torsion="-900 deg/m")])
+    return so.Tubes({"outer": outer, "inner": both["inner"]})
+
+
+def wire(curve: so.Curve, length: float = 0.2) -> so.Robot:
+    """A wire along x without weight."""
+    body = so.Tubes({"wire": so.Tube(length, 5e-4, 0.0, NITINOL, curves=[curve])})
+    return so.Robot(so.Description("w", (so.Link("w", body),), gravity=(0.0, 0.0, 0.0)))
 
 
 def robot(body: so.Tubes, gravity: float = 0.0, **loads) -> so.Robot:
@@ -50,6 +66,20 @@ def test_tubes_that_cannot_be_are_refused(keys: dict, where: str, expected: str)
 
 
 @pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        ({"bending_y": (1.0, 2.0, 3.0)}, "bending_y: expected a list of 2, each a curvature"),
+        ({"bending_z": (1.0, "2 m")}, r"bending_z\[1\]: expected a curvature"),
+        ({"torsion": "2 rad"}, "torsion: expected a curvature"),
+        ({"sections": 0}, "sections: expected a whole number from 1 to 100"),
+    ],
+)
+def test_curves_that_cannot_be_are_refused(keys: dict, expected: str) -> None:
+    with pytest.raises(so.ModelError, match=expected):
+        so.Curve(0.1, **keys)
+
+
+@pytest.mark.parametrize(
     ("driven", "expected"),
     [
         ({"r.inner.insertion": 0.11}, "at most its length, 0.3 m"),
@@ -63,8 +93,9 @@ def test_insertions_that_pass_an_end_are_one_error(driven: dict, expected: str) 
         so.statics(robot(tubes()), driven=driven)
 
 
-def test_forces_are_those_of_the_energy(rng) -> None:
-    one = robot(tubes())
+@pytest.mark.parametrize("body", [tubes, helices])
+def test_forces_are_those_of_the_energy(body, rng) -> None:
+    one = robot(body())
     q, zero, none, h = random_state(one, rng), np.zeros(one.ndof), np.zeros(0), 1e-5
     out, steps = one.engine.internal(q, zero, none, True), h * np.eye(one.ndof)
     slope = [(elastic_energy(one.engine, q + d) - elastic_energy(one.engine, q - d)) / (2.0 * h) for d in steps]
@@ -73,9 +104,15 @@ def test_forces_are_those_of_the_energy(rng) -> None:
     assert_allclose(out.by_q, np.array(second).T / (2.0 * h), atol=1e-6 * np.abs(out.by_q).max())
 
 
-def test_residual_under_loads_has_its_derivatives(rng) -> None:
-    """By the insertions, too."""
-    one = robot(tubes(), tip=so.Wrench(link="r", s=1.0, force=(0.1, -0.2, 0.3), moment=(1e-3, 2e-3, -1e-3)))
+@pytest.mark.parametrize("gravity", [(0.0, 0.0, 0.0), (30.0, -50.0, 20.0)])
+def test_residual_under_loads_has_its_derivatives(gravity, rng) -> None:
+    """By the insertions, too, of tubes whose plate turns and moves."""
+    load = so.Wrench(link="r", s=1.0, force=(0.1, -0.2, 0.3), moment=(1e-3, 2e-3, -1e-3))
+    links = (
+        so.Link("arm", so.Rod(0.1, so.Circle(1e-3), NITINOL, so.Strain(bending=1))),
+        so.Link("r", helices(), parent="arm"),
+    )
+    one = so.Robot(so.Description("r", links, gravity=gravity, loads={"tip": load}))
     q, zero, none, h = random_state(one, rng), np.zeros(one.ndof), np.zeros(0), 1e-5
 
     def residual(x: np.ndarray) -> np.ndarray:
@@ -86,12 +123,17 @@ def test_residual_under_loads_has_its_derivatives(rng) -> None:
     assert_allclose(by_q, np.array(differences).T, atol=1e-6 * np.abs(by_q).max())
 
 
-def test_a_driven_insertion_is_that_of_the_file() -> None:
+@pytest.mark.parametrize("body", [tubes, helices])
+@pytest.mark.parametrize("gravity", [0.0, -98.1])
+def test_a_driven_insertion_is_that_of_the_file(body, gravity: float) -> None:
     load, turns = so.Wrench(link="r", s=1.0, force=(0.1, -0.2, 0.3)), {"r.inner.rotation": 1.0}
-    moved = so.statics(robot(tubes(), tip=load), driven={"r.inner.insertion": 0.02, **turns})
-    given = so.statics(robot(tubes(insertion=0.22), tip=load), driven=turns)
+    one, move = robot(body(), gravity, tip=load), {"r.inner.insertion": 0.02, "r.outer.insertion": 0.005}
+    moved = so.statics(one, driven=move | turns)
+    given = so.statics(one.with_values({"links.r.tubes.inner.insertion": 0.22, "links.r.tubes.outer.insertion": 0.135}),
+                       driven=turns)  # fmt: skip
     assert_allclose(moved.tip(), given.tip(), atol=1e-12)
-    assert moved.driven["r.inner.rotation"] == pytest.approx(given.driven["r.inner.rotation"], abs=1e-12)
+    for name in ("r.inner.rotation", "r.inner.insertion", "r.outer.insertion"):
+        assert moved.driven[name] == pytest.approx(given.driven[name], abs=1e-10)
 
 
 def test_a_coinciding_end_may_not_be_left_behind() -> None:
@@ -99,14 +141,55 @@ def test_a_coinciding_end_may_not_be_left_behind() -> None:
         so.statics(robot(tubes(insertion=0.13)), driven={"r.inner.insertion": 0.01})
 
 
-def test_the_force_of_an_insertion_is_the_slope_of_the_energy() -> None:
-    one, h, turns = robot(tubes()), 1e-5, {"r.inner.rotation": 1.5}
+@pytest.mark.parametrize("tube", ["outer", "inner"])
+@pytest.mark.parametrize(("body", "gravity"), [(tubes, 0.0), (helices, -98.1)])
+def test_the_force_of_an_insertion_is_the_slope_of_the_energy(tube: str, body, gravity: float) -> None:
+    one, h, turns = robot(body(), gravity), 1e-5, {"r.inner.rotation": 1.5}
 
     def at(insertion: float) -> so.Equilibrium:
-        return so.statics(one, driven={"r.inner.insertion": insertion, **turns})
+        return so.statics(one, driven={f"r.{tube}.insertion": insertion, **turns})
 
-    energies = [elastic_energy(one.engine, at(x).q) for x in (-h, h)]
-    assert at(0.0).driven["r.inner.insertion"] == pytest.approx((energies[1] - energies[0]) / (2.0 * h), rel=1e-6)
+    energies = [sum(energy(one.engine, at(x).q, np.zeros(one.ndof))) for x in (2e-3 - h, 2e-3 + h)]
+    slope = (energies[1] - energies[0]) / (2.0 * h)
+    assert at(2e-3).driven[f"r.{tube}.insertion"] == pytest.approx(slope, rel=1e-6)
+
+
+def test_a_plate_that_is_lifted_carries_what_is_outside() -> None:
+    """And pays for what comes out of it."""
+    slider = so.Link("r", tubes(), joint=so.Prismatic(axis=(0, 0, 1)))
+    one = so.Robot(so.Description("r", (slider,), gravity=(0.0, 0.0, -9.81)))
+    found = so.statics(one, driven={"r": 0.3, "r.inner.insertion": 0.02, "r.outer.insertion": -0.01})
+    area = [np.pi * (r**2 - hole**2) for r, hole in ((1.2e-3, 1e-3), (0.9e-3, 0.7e-3))]
+    weight = 9.81 * 6450.0 * (0.12 * area[0] + 0.22 * area[1])
+    assert found.driven["r"] == pytest.approx(weight, rel=1e-12)
+    low = so.statics(one, driven={"r": 0.0, "r.inner.insertion": 0.02, "r.outer.insertion": -0.01})
+    assert low.driven["r.inner.insertion"] == pytest.approx(found.driven["r.inner.insertion"], abs=1e-12)
+
+
+def test_a_helical_wire_is_a_helix() -> None:
+    """In axes that turn with the helix its strain is constant: (torsion, curvature)."""
+    k, t, length = np.array([8.0, -6.0]), 40.0, 0.2
+    twist = np.zeros((4, 4))
+    twist[:3, :3] = np.cross(np.eye(3), np.array([t, *k]))
+    twist[0, 3] = 1.0
+    exact, errors = expm(length * twist)[:3, 3], []
+    for n in (4, 8, 16):
+        found = so.statics(wire(so.Curve(length, bending_y=k[0], bending_z=k[1], torsion=t, sections=n)))
+        errors.append(np.linalg.norm(found.tip() - exact) / length)
+    assert errors[2] < 1e-6
+    assert np.log2(errors[1] / errors[2]) == pytest.approx(4.0, abs=0.3)
+
+
+def test_a_wire_whose_curvature_grows_is_a_clothoid() -> None:
+    x, w = np.polynomial.legendre.leggauss(20)
+    s = 0.1 * (x + 1.0)
+    angle = 3.0 * s + 12.0 * s**2 / 0.4
+    exact, errors = 0.1 * np.array([w @ np.cos(angle), 0.0, -w @ np.sin(angle)]), []
+    for n in (4, 8):
+        found = so.statics(wire(so.Curve(0.2, bending_y=(3.0, "15 1/m"), sections=n)))
+        errors.append(np.linalg.norm(found.tip() - exact) / 0.2)
+    assert errors[1] < 1e-7
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(4.0, abs=0.1)
 
 
 def test_weight_is_that_of_all_tubes() -> None:
@@ -114,7 +197,11 @@ def test_weight_is_that_of_all_tubes() -> None:
     area = [np.pi * (r**2 - hole**2) for r, hole in ((1.2e-3, 1e-3), (0.9e-3, 0.7e-3))]
     mass = 6450.0 * (0.13 * area[0] + 0.2 * area[1])
     assert float(one.engine.tree.inertia[:, 3, 3].sum()) == pytest.approx(mass, rel=1e-12)
-    with pytest.raises(so.InputError, match="nothing that acts per length of tubes"):
+
+
+def test_loads_per_length_hold_for_the_insertions_of_the_file() -> None:
+    one = robot(tubes(), along=so.LineLoad(rod="r", force=(0.0, 0.0, 1.0)))
+    with pytest.raises(so.InputError, match="no load per length of tubes"):
         so.statics(one, driven={"r.inner.insertion": 0.01})
 
 
@@ -154,12 +241,14 @@ def test_tubes_lean_on_obstacles() -> None:
 
 
 def test_a_file_says_the_same_when_it_is_written(tmp_path) -> None:
-    one = robot(tubes())
+    one = robot(helices())
     (tmp_path / "tubes.yaml").write_text(one.to_yaml())
     again = so.load(tmp_path / "tubes.yaml")
     assert again.coordinate_names == one.coordinate_names
     assert_allclose(so.statics(again).tip(), so.statics(one).tip(), atol=1e-14)
-    changed = again.with_values({"materials.material.young": "60 GPa", "links.r.tubes.inner.insertion": "21 cm"})
+    changed = again.with_values({"materials.material.young": "60 GPa", "links.r.tubes.inner.insertion": "21 cm",
+                                 "links.r.tubes.inner.curves[0].bending_y[1]": "0.2 1/cm"})  # fmt: skip
+    assert changed.links[0].rod.members[1].curves[0].bending_y == (15.0, 20.0)
     assert changed.links[0].rod.members[0].material.young == 60e9
     assert changed.links[0].rod.length == pytest.approx(0.21)
 

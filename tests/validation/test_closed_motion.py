@@ -63,7 +63,7 @@ def away(name, method, **options):
     ("name", "method", "options", "most"),
     [
         ("fin_ray", "generalized-alpha", {"step": 0.01}, 2e-5),
-        ("fin_ray", "ida", {}, 2e-6),
+        pytest.param("fin_ray", "ida", {}, 2e-6, marks=pytest.mark.slow),
         ("fin_ray", "cvode", {}, 2e-5),
         ("hybrid_parallel", "bdf", {"rtol": 1e-6, "atol": 1e-9}, 1e-6),
         ("hybrid_parallel", "cvode", {"rtol": 1e-6, "atol": 1e-9}, 1e-6),
@@ -85,6 +85,7 @@ def test_errors_of_the_march_fall_with_the_square_of_the_step(name, near):
 MINUTE = 60.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CLOSED)
 def test_loops_stay_closed_for_a_minute(name):
     run = sorosim.simulate(robot_of(name), MINUTE, dt_out=0.1, method="generalized-alpha")

@@ -28,6 +28,9 @@ class Case(NamedTuple):
     force: np.ndarray  # (3,) at the tip [N]
     moment: np.ndarray  # (3,) at the tip [N m]
     gravity: np.ndarray  # (3,) [m/s^2]
+    at_tip: np.ndarray | None = None  # (3, 2) curvature at the tips; default: as where the curves begin
+    torsion: np.ndarray = np.zeros(3)  # (3,) of the curves [1/m]
+    sections: int = 1  # of a curve between two ends
 
     @property
     def bending(self) -> np.ndarray:
@@ -49,16 +52,28 @@ class Case(NamedTuple):
         tubes = {
             name: so.Tube(
                 length=a + b, radius=r, inner_radius=hole, material=NITINOL, insertion=a,
-                curves=[so.Curve(c, bending_y=k[0], bending_z=k[1])],
+                curves=[so.Curve(c, bending_y=k[0], bending_z=k[1], torsion=t, sections=self.sections)],
             )
-            for name, a, b, (r, hole), c, k in zip(
-                NAMES, self.insertion, self.behind, RADII, self.curved, self.curvature, strict=True
+            for name, a, b, (r, hole), c, k, t in zip(
+                NAMES, self.insertion, self.behind, RADII, self.curved, self.along, self.torsion, strict=True
             )
         }  # fmt: skip
         load = so.Wrench(link="tubes", s=1.0, force=tuple(self.force), moment=tuple(self.moment))
         return so.Robot(so.Description(
             "tubes", (so.Link("tubes", so.Tubes(tubes)),), gravity=tuple(self.gravity), loads={"tip": load}, **keys,
         ))  # fmt: skip
+
+    @property
+    def along(self) -> np.ndarray:
+        """Curvature (3, 2, 2) about y and z, where curves begin and at the tips."""
+        return np.stack([self.curvature, self.curvature if self.at_tip is None else self.at_tip], axis=2)
+
+    def preferred(self, s: np.ndarray) -> np.ndarray:
+        """Curvature (2, 3, n) about y and z of each tube in its own axes, at the places s (n,) of curves."""
+        x = s - (self.insertion - self.curved)[:, None]
+        k = self.along[:, :, :1] + (self.along[:, :, 1:] - self.along[:, :, :1]) * (x / self.curved[:, None])[:, None]
+        c, sine = np.cos(self.torsion[:, None] * x), np.sin(self.torsion[:, None] * x)
+        return np.stack([c * k[:, 0] - sine * k[:, 1], sine * k[:, 0] + c * k[:, 1]])
 
     @property
     def driven(self) -> dict[str, float]:
@@ -84,7 +99,11 @@ def boundary_value_problem(case: Case, guess: so.Equilibrium) -> np.ndarray:
     of the world, the twists of all tubes and the angles of two from the innermost.
     """
     starts = case.insertion - case.curved
-    ends = np.unique(np.round(np.concatenate([[0.0], case.insertion, starts[starts > 0.0]]), 14))
+    marks = np.unique(np.round(np.concatenate([[0.0], case.insertion, starts[starts > 0.0]]), 14))
+    curves = [np.any((starts < m) & (m < case.insertion)) for m in 0.5 * (marks[1:] + marks[:-1])]
+    cut = [np.linspace(*pair, case.sections if curve else 1, endpoint=False)
+           for pair, curve in zip(pairwise(marks), curves, strict=True)]  # fmt: skip
+    ends = np.concatenate([*cut, marks[-1:]])
     a, length = ends[:-1], np.diff(ends)
     there = case.insertion > a[:, None] + 0.5 * length[:, None]  # (sections, 3)
     bent = there & (starts <= a[:, None] + 0.5 * length[:, None])
@@ -99,7 +118,7 @@ def boundary_value_problem(case: Case, guess: so.Equilibrium) -> np.ndarray:
             h, m, v = z[3:7], z[7:10], z[10:13]
             R = Rotation.from_quat(h.T).as_matrix()
             angle = np.vstack([z[13:15], 0.0 * x])
-            ustar = (case.curvature[:, :, None] * bent[k][:, None, None]).transpose(1, 0, 2)  # (2, 3, 1)
+            ustar = case.preferred(a[k] + x * length[k]) * bent[k][:, None]
             c, s = np.cos(angle), np.sin(angle)
             preferred = np.stack([c * ustar[0] - s * ustar[1], s * ustar[0] + c * ustar[1]])  # (2, 3, n)
             EI = np.where(there[k], case.bending, 0.0)
@@ -168,6 +187,36 @@ def test_loaded_tubes_are_where_the_boundary_value_problem_says(seed: int) -> No
     case = random_case(np.random.default_rng(seed))
     found = so.statics(case.robot(), driven=case.driven)
     assert_allclose(found.tip(), boundary_value_problem(case, found), atol=1e-5 * case.insertion[-1])
+
+
+def curved_case(rng: np.random.Generator) -> Case:
+    """Helices, whose curvature changes along them."""
+    case = random_case(rng)
+    return case._replace(
+        at_tip=case.curvature * rng.uniform(0.3, 1.3, (3, 1)), torsion=rng.uniform(-25.0, 25.0, 3), sections=3
+    )
+
+
+def inserted(case: Case, rng: np.random.Generator) -> tuple[dict[str, float], Case]:
+    """Insertions beyond those of the file, by names, that leave the order of ends; the case with these."""
+    starts = case.insertion - case.curved
+    marks = np.unique(np.concatenate([[0.0], case.insertion, starts]))
+    moved = rng.uniform(-0.45, 0.45, 3) * np.diff(marks).min()
+    driven = {f"tubes.{name}.insertion": e for name, e in zip(NAMES, moved, strict=True)}
+    return driven, case._replace(insertion=case.insertion + moved, behind=case.behind - moved)
+
+
+@pytest.mark.parametrize(
+    "seed", [pytest.param(seed, marks=[pytest.mark.slow] if seed > 0 else []) for seed in range(20)]
+)
+def test_inserted_helices_are_where_the_boundary_value_problem_says(seed: int) -> None:
+    """Under gravity and at insertions that are not those of the file."""
+    rng = np.random.default_rng(1000 + seed)
+    case = curved_case(rng)
+    case = case._replace(behind=case.behind + 0.05)
+    driven, moved = inserted(case, rng)
+    found = so.statics(case.robot(), driven=case.driven | driven)
+    assert_allclose(found.tip(), boundary_value_problem(moved, found), atol=1e-5 * case.insertion[-1])
 
 
 @pytest.mark.slow

@@ -139,6 +139,7 @@ def tip_error(a, b):
     return float(np.linalg.norm(a.tip("arm") - b.tip("arm"), axis=1).max())
 
 
+@pytest.mark.slow
 def test_the_manipulator_hits_the_cylinder_and_all_methods_agree(cylinder):
     """10 s, nine impacts: with and without analytic Jacobian within the paper's 40 um, at rtol 1e-5."""
     options = {"rtol": 1e-5, "atol": 1e-8}
@@ -228,6 +229,7 @@ def test_the_snake_winds_sideways():
     assert abs(way[2]) < 0.02
 
 
+@pytest.mark.slow
 def test_a_pile_of_rods_comes_to_rest():
     robot = sorosim.load("rod_pile")
     run = sorosim.simulate(robot, 1.5, dt_out=0.05)

@@ -169,6 +169,7 @@ def flying(varying, joint, wrench, size, n_gauss, at=None):
     return Robot(Description("flying rod", (link,), gravity=NO_GRAVITY, loads=loads))
 
 
+@pytest.mark.slow
 def test_flying_rod_gets_the_impulse_and_the_work_of_its_end():
     # force and moment rise to t = 2.5 and fall to t = 5; the integrator starts anew there
     knots, sizes = [0.0, 2.5, 5.0], [0.0, 200.0, 0.0]
@@ -189,6 +190,7 @@ def test_flying_rod_gets_the_impulse_and_the_work_of_its_end():
     assert np.abs(run.q[:, 6:12]).max() > 1.0
 
 
+@pytest.mark.slow
 def test_flying_rod_converges_to_that_of_finite_elements():
     # in the plane, with a smooth pulse: a kink in time would run along the rod as a kink of its strains
     def size(t):

@@ -41,7 +41,7 @@ def motion(name, method, rtol=1e-3, atol=1e-6):
 @pytest.mark.parametrize(
     ("name", "method", "metres", "state"),
     [
-        ("hybrid_parallel", "bdf", 1.2e-4, 1.2e-3),
+        pytest.param("hybrid_parallel", "bdf", 1.2e-4, 1.2e-3, marks=pytest.mark.slow),
         ("hybrid_parallel", "generalized-alpha", 5e-5, 5e-4),
         ("hybrid_parallel", "cvode", 2e-4, 2e-3),
         ("underwater_vehicle", "bdf", 6e-5, 1e-3),

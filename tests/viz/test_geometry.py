@@ -26,6 +26,7 @@ from sorosim.robot import Robot
 from sorosim.viz.camera import VIEW_ANGLE, VIEWS, fit_camera, grid_step, level_axes, up_axis
 from sorosim.viz.geometry import BODY, ROD, TENDON, Geometry
 from sorosim.viz.surfaces import shape_surface
+from sorosim.viz.visuals import HAIR, RobotVisual, Stage
 
 SILICONE = Material(1e6, poisson=0.5, density=1000.0)
 SECTIONS = {
@@ -368,3 +369,24 @@ def test_a_shape_without_a_surface_of_its_own_is_drawn_as_a_box():
     for shape, size in ((Post(), 0.048), (Wedge(), 1.0 / 6.0)):
         drawn = shape_surface(shape, 12)
         assert np.linalg.det(drawn.points[drawn.faces]).sum() / 6.0 == pytest.approx(size)
+
+
+@pytest.mark.parametrize(
+    ("at", "height"),
+    [
+        ("position: [0, 0, -5 cm]", -0.05 - HAIR * 0.4),  # touched soon
+        ("position: [0, 0, 1 cm]", 0.01 - HAIR * 0.4),  # the rod, of 2 cm, is sunk in it
+        ("position: [0, 0, -50 cm]", -0.02 - 0.04 * 0.4),  # farther than the rod is long
+        ("position: [0, 0, -5 cm], rotation: {rpy: [10 deg, 0, 0]}", -0.02 - 0.04 * 0.4),
+    ],
+)
+def test_the_floor_is_that_which_a_robot_may_touch_if_it_is_level_and_near(at, height):
+    ground = f"{{contact: {{between: rod, and: {{half_space: {{}}, at: {{{at}}}}}, stiffness: 1 kN/m^1.5}}}}"
+    robot = load_text(
+        "sorosim: 1\nmaterials: {gel: {young: 1 MPa, poisson: 0.5, density: 1}}\nlinks:\n  rod: {rod: {length: 0.4, "
+        f"section: {{circle: {{radius: 2 cm}}}}, material: gel, strain: {{bending: 1}}}}}}\n"
+        f"loads: {{ground: {ground}}}",
+        "rod.yaml",
+    )
+    floor = Stage([RobotVisual(robot)], [robot.initial_q[None]], np.array([0.0, 0.0, 1.0])).floor
+    assert_allclose([floor.size, floor.height], [0.4, height], rtol=1e-3)
