@@ -39,12 +39,15 @@ STRETCH_BLOCK, STRETCH_FIRST, STRETCH_N, STRETCH_ENDS, STRETCH_AT, STRETCH_INDEX
 # basis of bending, what alpha changes by each, what u* changes by each of the last ones: W B du*/dx (2), then dx;
 # columns: of these
 BEND_BLOCK, BEND_FIRST, BEND_N, BEND_ANGLES, BEND_SLIDES, BEND_AT, BEND_INDEX = range(7)
-# columns of TubeLaws.damp are those of bend; values: W B^d/l, basis of bending, what alpha changes by each
+# columns of TubeLaws.damp: block, its first coordinate there, how many; on how many an angle depends; the row of
+# `stretch` of its section; place in value and in columns. Values, of the file: damping of each coordinate, or where
+# there is an angle W B^d/L, basis of bending, what alpha changes by each; columns: of these
+DAMP_BLOCK, DAMP_FIRST, DAMP_N, DAMP_ANGLES, DAMP_SECTION, DAMP_AT, DAMP_INDEX = range(7)
 # columns of TubeLaws.node: a node with mass, and the row of `stretch` of its section
 TUBE_NODE, TUBE_SECTION = range(2)
-# columns of TubeLaws.rotor: node, block; on how many coordinates its angle depends; place in value and in columns.
-# Values: J, what the angle changes by each; columns: of these
-ROTOR_NODE, ROTOR_BLOCK, ROTOR_ANGLES, ROTOR_AT, ROTOR_INDEX = range(5)
+# columns of TubeLaws.rotor: node, block, the row of `stretch` of its section; on how many coordinates its angle
+# depends; place in value and in columns. Values: J in the file, what the angle changes by each; columns: of these
+ROTOR_NODE, ROTOR_BLOCK, ROTOR_SECTION, ROTOR_ANGLES, ROTOR_AT, ROTOR_INDEX = range(6)
 
 
 @by_reference
@@ -55,7 +58,7 @@ class TubeLaws(NamedTuple):
     bend: np.ndarray  # (n, 7) int: columns named above
     node: np.ndarray  # (n, 2) int: columns named above
     damp: np.ndarray  # (n, 7) int: columns named above
-    rotor: np.ndarray  # (n, 5) int: columns named above
+    rotor: np.ndarray  # (n, 6) int: columns named above
     value: np.ndarray  # flat
     columns: np.ndarray  # flat, int: coordinates of a block
 
@@ -69,6 +72,12 @@ def section_length(tree, laws, k, q):
     for i in range(row[STRETCH_ENDS]):
         length += laws.value[rates + i] * q[c0 + laws.columns[row[STRETCH_INDEX] + i]]
     return length if length.real > 0.0 else length * np.nan
+
+
+@kernel_in_place
+def section_ratio(tree, laws, k, q):
+    """Length of a section over that of the file."""
+    return section_length(tree, laws, k, q) / laws.value[laws.stretch[k, STRETCH_AT]]
 
 
 @kernel_in_place
@@ -196,7 +205,7 @@ def tube_quantities(tree, laws, q, moving, tensors, ws) -> None:
     for i in range(laws.node.shape[0]):
         k, section = laws.node[i, TUBE_NODE], laws.node[i, TUBE_SECTION]
         M, N, V = ws.tensor[k, 0], ws.tensor[k, 1], ws.twist[k, 0]
-        more = section_length(tree, laws, section, q) / laws.value[laws.stretch[section, STRETCH_AT]] - 1.0
+        more = section_ratio(tree, laws, section, q) - 1.0
         for r in range(6):
             for s in range(6):
                 own[r, s] = more * M[r, s]
@@ -276,7 +285,7 @@ def more_energies(tree, laws, q, weight, gravity, ws):
     rotated, M = ws.scratch[1], ws.scratch[2]
     for i in range(laws.node.shape[0]):
         k, section, g = laws.node[i, TUBE_NODE], laws.node[i, TUBE_SECTION], ws.pose[laws.node[i, TUBE_NODE]]
-        more = section_length(tree, laws, section, q) / laws.value[laws.stretch[section, STRETCH_AT]] - 1.0
+        more = section_ratio(tree, laws, section, q) - 1.0
         world_inertia(g[:3], g[3], tree.inertia[k], rotated, M)
         matrix_vector(M, ws.twist[k, 0], y)
         for r in range(6):

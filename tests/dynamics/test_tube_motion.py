@@ -132,8 +132,8 @@ def discs(robot: so.Robot, link: str, q: np.ndarray) -> list[tuple[np.ndarray, n
             out.append((turned(base, turn), np.zeros(3), np.array([spin, 0.0, 0.0]), 0.0))
     for k, (start, section) in enumerate(zip(body.starts, body.divisions, strict=True)):
         there = names[len(names) - len(section.tubes) :]
-        twists = {name: [value[f"{link}.{k + 1}.{'' if name == names[-1] else name + '.'}torsion[{j}]"] for j in range(3)]
-                  for name in there}  # fmt: skip
+        own = {name: f"{link}.{k + 1}." + ("" if name == names[-1] else f"{name}.") for name in there}
+        twists = {name: [value[f"{prefix}torsion[{j}]"] for j in range(3)] for name, prefix in own.items()}
         for x, w in zip(*np.polynomial.legendre.leggauss(3), strict=True):
             g = robot.pose(q, link, s=(start + 0.5 * (x + 1.0) * section.length) / length)
             so_far = {name: angle[name] + 0.5 * legendre.legval(x, legendre.legint(twists[name], lbnd=-1.0))
