@@ -14,6 +14,7 @@ from sorosim.engine.loading import Loading
 from sorosim.engine.records import ContactHistory, Contacts
 from sorosim.kernels.kinematics import POSES
 from sorosim.kernels.loop_joint import FRAME_B
+from sorosim.kernels.tree import LENGTH_RATIO
 from sorosim.loads.contact import Contact
 from sorosim.robot import Robot
 from sorosim.viz.motion import Motion, MotionState, state_at
@@ -78,6 +79,10 @@ def centre_of_mass(robot: Robot, q: Array) -> tuple[Array, float]:
     engine = robot.engine
     engine.sweep(q, engine.zero_rates, POSES)
     inertia, pose = engine.gravitational_inertia, engine.workspace.pose[: len(engine.gravitational_inertia)]
+    if engine.flows:  # of rods whose length is a coordinate there is more or less
+        flowing = list(engine.layout.material_rows)
+        inertia = inertia.copy()
+        inertia[flowing] *= engine.workspace.twist[flowing, LENGTH_RATIO, :1, None]
     mass, skew = inertia[:, 3, 3], inertia[:, :3, 3:]  # m, and m times the cross product with the centre
     arm = np.stack([skew[:, 2, 1], skew[:, 0, 2], skew[:, 1, 0]], axis=1)
     total = float(mass.sum())

@@ -96,8 +96,9 @@ def test_the_mass_matrix_is_that_of_the_kinetic_energy_and_of_inverse_dynamics(r
     q, qd, qdd = random_state(robot, rng)
     M = robot.mass_matrix(q)
     assert_allclose(robot.energy(q, qd).kinetic, 0.5 * qd @ M @ qd, rtol=1e-13)
-    assert_allclose(M @ qdd, robot.inverse_dynamics(q, 0 * q, qdd=qdd) - robot.inverse_dynamics(q, 0 * q, qdd=0 * q),
-                    rtol=0.0, atol=1e-12 * np.abs(M @ qdd).max())  # fmt: skip
+    own = free(robot)  # what holds insertions is known at rest only
+    by_qdd = robot.inverse_dynamics(q, 0 * q, qdd=qdd) - robot.inverse_dynamics(q, 0 * q, qdd=0 * q)
+    assert_allclose((M @ qdd)[own], by_qdd[own], rtol=0.0, atol=1e-12 * np.abs(M @ qdd).max())
     turned = {"tubes.outer.rotation": 3.0, "tubes.middle.rotation": -2.0, "tubes.inner.rotation": 1.0}
     unlike = robot.forward_dynamics(q, qd, driven_qdd=turned, algorithm="unit")
     found = robot.forward_dynamics(q, qd, driven_qdd=turned)
@@ -285,7 +286,9 @@ def test_insertions_that_stay_are_those_of_a_file():
         runs.append(so.simulate(one, 0.03, q0=eq, driven=turn, method="newmark", step=1e-3))
     assert_allclose(frequencies[0], frequencies[1], rtol=1e-8)
     assert_allclose(runs[0].tip(), runs[1].tip(), rtol=0.0, atol=1e-14)
-    assert_allclose(*(run.energy().dissipated for run in runs), rtol=1e-12)
+    for name in ("kinetic", "dissipated", "balance"):
+        a, b = (getattr(run.energy(), name) for run in runs)
+        assert_allclose(a, b, rtol=0.0, atol=1e-10 * runs[0].energy().turnover)
 
 
 def test_a_turn_past_the_fold_snaps_to_the_other_branch():
@@ -313,9 +316,7 @@ def test_a_turn_past_the_fold_snaps_to_the_other_branch():
 def test_insertions_that_move_are_one_error():
     robot = robot_of({"r": two_tubes()})
     zero, moving = np.zeros(robot.ndof), np.eye(robot.ndof)[robot.engine.insertions[0]]
-    with pytest.raises(
-        so.InputError, match=r"driven\.r\.inner\.insertion: expected an insertion that stays, in motion"
-    ):
+    with pytest.raises(so.InputError, match=r"driven\.r\.inner\.insertion: expected an insertion that stays"):
         so.simulate(robot, 0.1, q0="equilibrium", driven={"r.inner.insertion": "1 mm*sin(t)"})
     with pytest.raises(so.ModelError, match="at most its length"):
         so.simulate(robot, 0.1, driven={"r.inner.insertion": "10 cm"})

@@ -315,7 +315,7 @@ def test_turned_points_go_round_the_vertical():
 
 def test_the_centre_of_mass_is_that_of_gravity(robot):
     rng = np.random.default_rng(4)
-    for name in ("cable_manipulator", "underwater_vehicle", None):
+    for name in ("cable_manipulator", "underwater_vehicle", "vine", None):
         arm = robot if name is None else sorosim.load(name)
         q = 0.3 * rng.normal(size=arm.ndof)
         centre, mass = centre_of_mass(arm, q)
