@@ -53,7 +53,7 @@ def test_coordinates_and_doctor(robot):
 
 
 def test_a_short_run_keeps_its_energy_balance(robot):
-    robot, name = robot
+    robot, _ = robot
     assert "t_end" in robot.description.simulate
     with warnings.catch_warnings():
         warnings.filterwarnings("error", ".*energy balance.*", sorosim.SorosimWarning)
