@@ -7,8 +7,11 @@ file. What acts on the material of tubes acts on insertions, by which it moves p
 from __future__ import annotations
 
 from sorosim.compiled import kernel_in_place, kernel_lazy
+from sorosim.kernels.dynamics import add_inertia_rate
 from sorosim.kernels.small import (
     add,
+    add_coad,
+    add_coadbar,
     add_matrix,
     add_scaled,
     clear,
@@ -39,22 +42,25 @@ from sorosim.kernels.tree import (
 
 @kernel_lazy("tubes")
 def inserted_quantities(tree, external, moving, tensors, ws) -> None:
-    """Bring M, N - D_w, K_w and F of nodes to the length of their sections, after `point_quantities`.
-
-    Where anything moves, insertions are those of the file.
-    """
-    own, y, before = ws.scratch[0], ws.scratch[1, 0], tree.segment.shape[0] + tree.flow_node.shape[0]
+    """Bring M, N - D_w, K_w and F of nodes to the length of their sections, after `point_quantities`."""
+    own, before = ws.scratch[0], tree.segment.shape[0] + tree.flow_node.shape[0]
+    y, H, row = ws.scratch[1, 0], ws.scratch[1, 1], ws.scratch[1, 2]
     loaded = external.wrench.shape[0] > 0
     for i in range(tree.inserted.shape[0]):
         k = tree.inserted[i, INSERTED_NODE]
         M, F, more = ws.tensor[k, 0], ws.twist[k, 2], ws.twist[k, LENGTH_RATIO, 0] - 1.0
-        if not moving:
-            for r in range(6):
-                for s in range(6):
-                    own[r, s] = more * M[r, s]
-            matrix_vector(own, ws.twist[k, 1], y)
-            add_matrix(own, M)
-            add(y, F)
+        for r in range(6):
+            for s in range(6):
+                own[r, s] = more * M[r, s]
+        matrix_vector(own, ws.twist[k, 1], y)
+        if moving:
+            matrix_vector(own, ws.twist[k, 0], H)
+            add_coad(ws.twist[k, 0], H, 1.0, y)
+            if tensors:
+                add_inertia_rate(ws.twist[k, 0], own, row, ws.tensor[k, 1])
+                add_coadbar(H, 1.0, ws.tensor[k, 1])
+        add_matrix(own, M)
+        add(y, F)
         if loaded:
             add_scaled(-1.0, external.wrench[before + i], F)
             if tensors:

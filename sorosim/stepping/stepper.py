@@ -340,8 +340,9 @@ class Stepper:
                 hint = "name it in Stepper(..., driven={name: value})"
                 raise InputError(f"driven.{name}", "a coordinate that is driven", "a free one", hint)
             targets[index] = amount(f"driven.{name}", value, layout.dimensions[index])
-            if index in self.robot.engine.insertions and targets[index] != 0.0:
-                raise InputError(f"driven.{name}", "0: insertions stay, in motion", f"{targets[index]:g} m")
+            if index in self.robot.engine.insertions and targets[index] != (stays := self._march.state[m.Q, index]):
+                expected = f"{stays:g} m: insertions stay, in motion"
+                raise InputError(f"driven.{name}", expected, f"{targets[index]:g} m")
         for k, index in enumerate(partition.driven):
             q, qd = self._march.state[m.Q, index], self._march.state[m.QD, index]
             if index in targets or path[k, 0] != 0.0:
