@@ -17,8 +17,8 @@ from sorosim.kernels.forces import Internal
 from sorosim.kernels.joints import JOINT_FRICTION, LAW, LENGTH_DAMPING, MOTOR, SERVO, Laws
 from sorosim.kernels.kinematics import POSES, energies
 from sorosim.kernels.loop_joint import N_LAWS, REST, STIFFNESS
+from sorosim.kernels.tree import INSERTED_NODE, LENGTH_RATIO
 from sorosim.kernels.tube_motion import spin_energy
-from sorosim.kernels.tubes import more_energies
 
 
 def energy(engine: Engine, q: Array, qd: Array) -> tuple[float, float, float]:
@@ -33,9 +33,9 @@ def energy(engine: Engine, q: Array, qd: Array) -> tuple[float, float, float]:
     tubes = engine.elastic.tubes
     if len(tubes.rotor):
         kinetic += spin_energy(engine.tree, tubes, qd, engine.workspace)
-    if len(tubes.node):
-        own = more_energies(engine.tree, tubes, q, engine.gravitational_inertia, engine.gravity, engine.workspace)
-        kinetic, potential = kinetic + own[0], potential + own[1]
+    if len(nodes := engine.tree.inserted[:, INSERTED_NODE]):
+        more, mass = engine.workspace.twist[nodes, LENGTH_RATIO, 0] - 1.0, engine.gravitational_inertia[nodes, 3, 3]
+        potential -= (more * mass) @ engine.workspace.pose[nodes, 3] @ engine.gravity
     elastic = engine.loading.contact_energy(engine.external, engine.workspace) + elastic_energy(engine, q)
     return float(kinetic), elastic, float(potential)
 

@@ -40,7 +40,7 @@ from sorosim.kernels.loops import ERROR, Closure, make_closure
 from sorosim.kernels.probe import probe
 from sorosim.kernels.rod_actuators import ROW_KIND, STIFFNESS_ROW, RodActuators, tendon_lengths, tensions
 from sorosim.kernels.saddle import Saddle, make_saddle
-from sorosim.kernels.tree import BLOCK_N, IS_LOCAL, MASSLESS_END, RIGID, Workspace, make_workspace
+from sorosim.kernels.tree import BLOCK_N, FLOWING, IS_LOCAL, MASSLESS_END, RIGID, Workspace, make_workspace
 from sorosim.loads.base import Load
 from sorosim.model.compile import MERGE, compile_tree, is_rigid, segment_strain
 from sorosim.model.link import Link
@@ -98,8 +98,9 @@ class Engine:
                 inertia[node] += added
             segment = self.tree.segment.copy()
             segment[list(self.loading.added), MASSLESS_END] = 0
-            for node in self.loading.added.keys() - self.layout.material_rows.keys():
-                segment[node, RIGID] = is_rigid(inertia[node])
+            for node in self.loading.added:
+                if segment[node, RIGID] != FLOWING:
+                    segment[node, RIGID] = is_rigid(inertia[node])
             self.tree = self.tree._replace(inertia=inertia, segment=segment)
         self.ndof = int(self.tree.rows.shape[0])
         self.n_actuators = len(actuators)
@@ -454,8 +455,8 @@ class Engine:
 
     @property
     def adds_inertia(self) -> bool:
-        """Whether inertia is added after the sweeps, which articulated bodies, products and tangents do not know."""
-        return self.flows or bool(len(self.elastic.tubes.rotor))
+        """Whether terms are added after the sweeps, which articulated bodies, products and tangents do not know."""
+        return self.flows or bool(len(self.tree.inserted))
 
     @property
     def solves_along_tree(self) -> bool:

@@ -27,6 +27,7 @@ from sorosim.model.tubes import Tubes
 from sorosim.options import StaticsArguments, checked
 from sorosim.results.result import Equilibrium, InitialState, Run
 from sorosim.robot import Robot, check_robot
+from sorosim.signals.expressions import Expression
 from sorosim.solvers.damped_newton import MayTunnel
 from sorosim.solvers.equilibrium import StaticSolution, solve_equilibrium, stabilise_equilibrium
 from sorosim.solvers.newton import FIRST_POLISH, ROUNDING, StaticProblem
@@ -208,10 +209,10 @@ def _check_lengths(robot: Robot, values: Mapping[str, float]) -> None:
                 link.link.rod.check_insertions(moves)
             except ModelError as error:
                 raise error.inside(f"driven.{link.link.name}") from None
-            loads = (name for name, load in robot.description.loads.items() if _acts_along(load, link.link.name))
+            loads = (name for name, load in robot.description.loads.items() if _by_place(load, link.link.name))
             if any(moves.values()) and (acting := next(loads, "")):
-                expected = "no load per length of tubes whose length beyond the plate changes"
-                hint = "leave it out, or change the insertions in the file (robot.with_values)"
+                expected = "no load by X, s or L along tubes that are not inserted as in the file"
+                hint = "give the file these insertions (robot.with_values)"
                 raise InputError(f"driven.{link.link.name}", expected, acting, hint)
     fed = (piece for link in layout.links.values() for piece in link.pieces if piece.flows)
     lengths = {piece.ends[0][0]: piece for piece in fed}
@@ -222,10 +223,11 @@ def _check_lengths(robot: Robot, values: Mapping[str, float]) -> None:
             raise InputError(f"driven.{name}", expected, f"{value:g} m")
 
 
-def _acts_along(load: Any, rod: str) -> bool:
-    """Whether a load acts per length of a rod."""
-    links = getattr(load, "links", ())
-    return rod == getattr(load, "rod", "") or links is None or rod in links  # a fluid without links is around all
+def _by_place(load: Any, rod: str) -> bool:
+    """Whether a load per length of a rod is an expression of places on it."""
+    entries = (*getattr(load, "wrench", ()), *getattr(load, "magnetisation", ()))
+    used = [set(entry.used) for entry in entries if isinstance(entry, Expression)]
+    return rod == getattr(load, "rod", "") and any({"X", "s", "L"} & names for names in used)
 
 
 def state_of(system: StaticSystem, solution: StaticSolution) -> dict[str, Any]:

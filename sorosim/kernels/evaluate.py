@@ -19,6 +19,7 @@ from sorosim.kernels.dynamics import composite_mass_matrix, point_quantities, pr
 from sorosim.kernels.external import pair_matrices
 from sorosim.kernels.flow import material_derivatives, material_forces, material_mass, material_quantities
 from sorosim.kernels.forces import Internal, add_blocks, internal_forces
+from sorosim.kernels.inserted import inserted_derivatives, inserted_forces, inserted_quantities
 from sorosim.kernels.kinematics import COLUMN_JETS, COLUMNS, SCREWS, forward_sweep
 from sorosim.kernels.linalg import cholesky, cholesky_solve, cholesky_solve_vector
 from sorosim.kernels.loop_joint import Loops
@@ -29,7 +30,6 @@ from sorosim.kernels.small import clear, clear_matrix, copy, isolate
 from sorosim.kernels.surfaces import LINKED
 from sorosim.kernels.tree import Tree
 from sorosim.kernels.tube_motion import spin_derivatives, spin_forces, spin_mass, spin_quantities
-from sorosim.kernels.tubes import tube_mass_derivatives, tube_quantities, tube_weights
 
 # what an evaluation works out; a task is a sum of these
 FORCES = 1  # the internal force
@@ -241,7 +241,7 @@ def evaluate(system, task, state, external, ws, out) -> int:
         copy(tau, internal)
     looped, flows = loops.row.shape[0] > 0 and task & LOOPS != 0, tree.flow_node.shape[0] > 0
     tubes = system.internal.elastic.tubes
-    spins, inserts = tubes.rotor.shape[0] > 0, tubes.node.shape[0] > 0
+    spins, inserts = tubes.rotor.shape[0] > 0, tree.inserted.shape[0] > 0
     if forward:
         clear_free(state.known, qdd)
 
@@ -255,7 +255,7 @@ def evaluate(system, task, state, external, ws, out) -> int:
         if flows:
             material_quantities(tree, q, qd, qdd, external, moving, jets, ws)
         if inserts:
-            tube_quantities(tree, tubes, q, moving, jets, ws)
+            inserted_quantities(tree, external, moving, jets, ws)
         if spins and moving:
             spin_quantities(tree, tubes, qd, qdd, jets, ws)
         if task == PREPARE:
@@ -276,8 +276,8 @@ def evaluate(system, task, state, external, ws, out) -> int:
             derivative_sweep(tree, moving, loaded, with_rates, with_mass, ws, tau, dq, dqd, mass)
             if flows:
                 material_derivatives(tree, q, qd, qdd, external, moving, with_mass, ws, tau, dq, dqd, mass)
-            if inserts:
-                tube_mass_derivatives(tree, tubes, state.gravity, moving, ws, tau, dq)
+            if inserts and not moving:
+                inserted_derivatives(tree, q, external, state.gravity, ws, tau, dq)
             if spins and (moving or with_mass):
                 spin_derivatives(tree, tubes, qdd, moving, with_mass, ws, tau, dq, dqd, mass)
             if external.pair.shape[0] > 0:
@@ -288,8 +288,8 @@ def evaluate(system, task, state, external, ws, out) -> int:
             project_wrenches(tree, ws, tau)
             if flows:
                 material_forces(tree, ws, tau)
-            if inserts:
-                tube_weights(tree, tubes, state.gravity, ws, tau)
+            if inserts and not moving:
+                inserted_forces(tree, q, external, state.gravity, ws, tau)
             if spins and moving:
                 spin_forces(tree, tubes, qdd, ws, tau)
         if looped and (forward or jets):

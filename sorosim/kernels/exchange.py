@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from sorosim.compiled import kernel_lazy
+from sorosim.compiled import kernel_in_place, kernel_lazy
 from sorosim.kernels.contacts import add_contacts
 from sorosim.kernels.external import clear_external
 from sorosim.kernels.forces import internal_forces
 from sorosim.kernels.kinematics import POSES, forward_sweep
 from sorosim.kernels.load_laws import add_load_laws
 from sorosim.kernels.surfaces import NO_TANGENTS
-from sorosim.kernels.tree import FLOW_NODE, MATERIAL_TWIST
+from sorosim.kernels.tree import FLOW_NODE, INSERTED_NODE, MATERIAL_TWIST
 
 
 @kernel_lazy()
@@ -29,6 +29,13 @@ def tree_exchange(tree, active, dampers, q, qd, u, ws, external, work, loss) -> 
             loss[k, i] = -loss[k, i]
 
 
+@kernel_in_place
+def material_node(tree, i):
+    """Node of row i beyond those of nodes in `ExternalForces.wrench`."""
+    n = tree.flow_node.shape[0]
+    return tree.flow_node[i, FLOW_NODE] if i < n else tree.inserted[i - n, INSERTED_NODE]
+
+
 @kernel_lazy("loads")
 def load_wrenches(tree, laws, gravity, t, q, qd, varying, ws, external, stack, wrench, twist) -> None:
     """World wrenches (k, n, 6) of loads, and the twists along which they act, in k states at times t (k,).
@@ -45,7 +52,7 @@ def load_wrenches(tree, laws, gravity, t, q, qd, varying, ws, external, stack, w
             external.contact.counts[NO_TANGENTS] = True
             add_contacts(laws.surfaces, ws, external)
         for i in range(wrench.shape[1]):
-            V = ws.twist[i, 0] if i < n_nodes else ws.twist[tree.flow_node[i - n_nodes, FLOW_NODE], MATERIAL_TWIST]
+            V = ws.twist[i, 0] if i < n_nodes else ws.twist[material_node(tree, i - n_nodes), MATERIAL_TWIST]
             for r in range(6):
                 wrench[k, i, r] = external.wrench[i, r]
                 twist[k, i, r] = V[r]

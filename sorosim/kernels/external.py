@@ -23,8 +23,8 @@ class ExternalForces(NamedTuple):
     and the reverse are the blocks of its pair, 0 and 1.
     """
 
-    # (n, 6) of nodes, then of the material at flowing nodes, in the order of `Tree.flow_node`; of length 0 where there
-    # are no loads, and so are the next two
+    # (n, 6) of nodes, then of the material at flowing nodes and at those of tubes, in the order of `Tree.flow_node` and
+    # `Tree.inserted`; of length 0 where there are no loads, and so are the next two
     wrench: np.ndarray
     K: np.ndarray  # (n, 6, 6) K_w
     D: np.ndarray  # (n, 6, 6) D_w

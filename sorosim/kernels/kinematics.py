@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sorosim.compiled import kernel_in_place, kernel_inline, kernel_lazy
 from sorosim.kernels import tree as tr
-from sorosim.kernels.material import material_twists
+from sorosim.kernels.material import inserted_lengths, material_twists
 from sorosim.kernels.single import is_single, single_motion, start_pose
 from sorosim.kernels.small import (
     add,
@@ -352,6 +352,8 @@ def forward_sweep(tree, q, qd, qdd, gravity, depth, ws) -> bool:
                 add(ws.column[order + 1, work - size : work], total)
     if tree.flow_node.shape[0] > 0:
         material_twists(tree, q, qd, ws)
+    if tree.inserted.shape[0] > 0:
+        inserted_lengths(tree, q, ws)
     return moving
 
 

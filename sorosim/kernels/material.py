@@ -12,9 +12,15 @@ from sorosim.kernels.tree import (
     FLOW_NODE,
     FLOW_RATE,
     FLOW_REFERENCE,
+    INSERTED_AT,
+    INSERTED_INDEX,
+    INSERTED_N,
+    INSERTED_NODE,
     LENGTH_RATIO,
     MATERIAL_TWIST,
     N_COLUMNS,
+    SECTION_LENGTH,
+    SECTION_RATES,
     TANGENT,
 )
 
@@ -57,3 +63,16 @@ def material_twists(tree, q, qd, ws) -> None:
         ws.twist[k, LENGTH_RATIO, 0] = ratio
         copy(ws.twist[k, 0], V)
         add_scaled(tree.flow[at + FLOW_RATE] / ratio * qd[first], W, V)
+
+
+@kernel_lazy("tubes")
+def inserted_lengths(tree, q, ws) -> None:
+    """Of nodes of concentric tubes l/L of their sections, and the twist of the material, of insertions that stay."""
+    for i in range(tree.inserted.shape[0]):
+        row = tree.inserted[i]
+        k, at, ratio = row[INSERTED_NODE], row[INSERTED_AT], 1.0 + 0.0 * q[0]
+        for j in range(row[INSERTED_N]):
+            moved = q[tree.segment[k, COLUMN] + tree.local[row[INSERTED_INDEX] + j]]
+            ratio += tree.flow[at + SECTION_RATES + j] * moved / tree.flow[at + SECTION_LENGTH]
+        ws.twist[k, LENGTH_RATIO, 0] = ratio
+        copy(ws.twist[k, 0], ws.twist[k, MATERIAL_TWIST])

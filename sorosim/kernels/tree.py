@@ -37,8 +37,14 @@ LENGTH, MAGNUS, REFERENCE, BASIS = 0, 1, 2, 14
 # by that of the length, xi* (6), P (n, 6) and dP/dX (n, 6) there. The length is the first coordinate of its block
 FLOW_NODE, FLOW_AT = range(2)
 FLOW_LENGTH, FLOW_RATE, FLOW_REFERENCE, FLOW_BASIS = 0, 1, 2, 8
-# further rows of Workspace.twist at such nodes, of the material there: V, A - G, its tangent W by X, F, and, as the
-# first number of the last row, lambda: by how much longer the rod is than in the file
+# columns of Tree.inserted: node, how many insertions its tubes have, offsets in Tree.flow and Tree.local. In the first
+# are the length of its section in the file, the mass of all tubes, the basis (3) of twist and bending, the rate of the
+# length by each insertion, and that of the innermost tube's material past the node; in the second the coordinates
+# of insertions, and the first one of twist
+INSERTED_NODE, INSERTED_N, INSERTED_AT, INSERTED_INDEX = range(4)
+SECTION_LENGTH, SECTION_MASS, SECTION_BASIS, SECTION_RATES = 0, 1, 2, 5
+# further rows of Workspace.twist at both, of the material there: V, A - G, its tangent W by X, F, and, as the first
+# number of the last row, lambda: by how much longer the rod is than in the file. Tubes have the first and the last
 MATERIAL_TWIST, MATERIAL_ACCELERATION, TANGENT, MATERIAL_WRENCH, LENGTH_RATIO = range(3, 8)
 
 
@@ -52,9 +58,10 @@ class Tree(NamedTuple):
     offset: np.ndarray  # (n_segments, 4, 4) fixed transform from the parent node to the start of the segment
     inertia: np.ndarray  # (n_segments, 6, 6) inertia at the node, body frame, quadrature weight included
     strain: np.ndarray  # flat, per segment: h, c, xi*_1 (6), xi*_2 (6), P_1 (n, 6), P_2 (n, 6)
-    local: np.ndarray  # flat, per span: its coordinates, counted in the block
+    local: np.ndarray  # flat, per span, then per node of tubes: coordinates, counted in the block
     flow_node: np.ndarray  # (n_flowing, 2) int: nodes with mass of rods whose length is a coordinate: columns above
-    flow: np.ndarray  # flat: layout named above
+    inserted: np.ndarray  # (n_inserted, 4) int: nodes with mass of concentric tubes: columns named above
+    flow: np.ndarray  # flat: layouts named above
 
 
 @by_reference
@@ -65,7 +72,7 @@ class Workspace(NamedTuple):
     """
 
     pose: np.ndarray  # (n + 1, 4, 3) per node: rotation (3 rows) and position, world frame
-    twist: np.ndarray  # (n + 1, 3, 6) per node: V, A - G, F, world frame; (n + 1, 8, 6) where material flows
+    twist: np.ndarray  # (n + 1, 3, 6) per node: V, A - G, F, world frame; (n + 1, 8, 6) with flowing nodes or tubes
     tensor: np.ndarray  # (n + 1, 3, 6, 6) per node: M, N - D_w, K_w, world frame
     column: np.ndarray  # (4, 6 n_columns) per segment (6, n_i): S_w, and J, J', J'' of its block at its node
     segment: np.ndarray  # (n, 46) per segment: Omega, xi_1, xi_2 (6 each), C_0..C_9, T as a dual matrix (2, 3, 3)
@@ -86,7 +93,7 @@ def make_workspace(tree: Tree) -> Workspace:
     pose[-1, :3] = np.eye(3)
     return Workspace(
         pose=pose,
-        twist=np.zeros((n + 1, 8 if len(tree.flow_node) else 3, 6), dtype=kind),
+        twist=np.zeros((n + 1, 8 if len(tree.flow_node) or len(tree.inserted) else 3, 6), dtype=kind),
         tensor=np.zeros((n + 1, 3, 6, 6), dtype=kind),
         column=np.zeros((4, 6 * max(n_columns, 1)), dtype=kind),
         segment=np.zeros((max(n, 1), 46), dtype=kind),

@@ -1,12 +1,11 @@
-"""Concentric tubes: elasticity beyond the linear stiffness of their block, and mass (docs/theory.md, 20).
+"""Elasticity of concentric tubes: what it adds to the linear stiffness of their block (docs/theory.md, 20).
 
 Over sections of the length l, L in the file, with the bending w and the twists t of all tubes in radians per section,
 
     U = sum k q^2/(2 l) - sum W B w . R(alpha) u*
 
 k q^2 over all coordinates of strains, W the weight of a Gauss point, B the bending stiffness of a tube there, u* its
-precurvature and alpha its angle from the tube that carries the frame. Here is U less sum k q^2/(2 L). Nodes of sections
-have l/L of the mass that they have in the file.
+precurvature and alpha its angle from the tube that carries the frame. Here is U less sum k q^2/(2 L).
 """
 
 from __future__ import annotations
@@ -16,19 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy
-from sorosim.kernels.dynamics import add_inertia_rate
-from sorosim.kernels.small import add, add_coad, add_coadbar, add_matrix, cross, matrix_vector, world_inertia
-from sorosim.kernels.tree import (
-    BLOCK,
-    BLOCK_COLUMN,
-    BLOCK_N,
-    BLOCK_PARENT,
-    COLUMN,
-    COLUMN_OFFSET,
-    FIRST,
-    N_COLUMNS,
-    SQUARE,
-)
+from sorosim.kernels.tree import BLOCK_COLUMN, BLOCK_N, SQUARE
 
 # columns of TubeLaws.stretch: block, its first coordinate there, how many; how many move its ends; place in value and
 # in columns. Values: length in the file, stiffness k of each coordinate [N m^2], what the length changes by each that
@@ -40,8 +27,6 @@ STRETCH_BLOCK, STRETCH_FIRST, STRETCH_N, STRETCH_ENDS, STRETCH_AT, STRETCH_INDEX
 # columns: of these
 BEND_BLOCK, BEND_FIRST, BEND_N, BEND_ANGLES, BEND_SLIDES, BEND_AT, BEND_INDEX = range(7)
 # columns of TubeLaws.damp are those of bend; values: W B^d/l, basis of bending, what alpha changes by each
-# columns of TubeLaws.node: a node with mass, and the row of `stretch` of its section
-TUBE_NODE, TUBE_SECTION = range(2)
 # columns of TubeLaws.rotor: node, block; on how many coordinates its angle depends; place in value and in columns.
 # Values: J, what the angle changes by each; columns: of these
 ROTOR_NODE, ROTOR_BLOCK, ROTOR_ANGLES, ROTOR_AT, ROTOR_INDEX = range(5)
@@ -53,7 +38,6 @@ class TubeLaws(NamedTuple):
 
     stretch: np.ndarray  # (n, 6) int: columns named above
     bend: np.ndarray  # (n, 7) int: columns named above
-    node: np.ndarray  # (n, 2) int: columns named above
     damp: np.ndarray  # (n, 7) int: columns named above
     rotor: np.ndarray  # (n, 5) int: columns named above
     value: np.ndarray  # flat
@@ -184,103 +168,3 @@ def tube_forces(tree, laws, q, derivatives, ws, tau) -> None:
         add_stretch(tree, laws, k, q, derivatives, ws, tau)
     for k in range(laws.bend.shape[0]):
         add_bend(tree, laws, k, q, derivatives, ws, tau)
-
-
-# -- mass --------------------------------------------------------------------------------------------------------------
-
-
-@kernel_lazy("tubes")
-def tube_quantities(tree, laws, q, moving, tensors, ws) -> None:
-    """Bring M, N and F of nodes to the mass that their sections have at their length, after `point_quantities`."""
-    own, y, H, row = ws.scratch[0], ws.scratch[1, 0], ws.scratch[1, 1], ws.scratch[1, 2]
-    for i in range(laws.node.shape[0]):
-        k, section = laws.node[i, TUBE_NODE], laws.node[i, TUBE_SECTION]
-        M, N, V = ws.tensor[k, 0], ws.tensor[k, 1], ws.twist[k, 0]
-        more = section_length(tree, laws, section, q) / laws.value[laws.stretch[section, STRETCH_AT]] - 1.0
-        for r in range(6):
-            for s in range(6):
-                own[r, s] = more * M[r, s]
-        matrix_vector(own, ws.twist[k, 1], y)
-        if moving:
-            matrix_vector(own, V, H)
-            add_coad(V, H, 1.0, y)
-            if tensors:
-                add_inertia_rate(V, own, row, N)
-                add_coadbar(H, 1.0, N)
-        add_matrix(own, M)
-        add(y, ws.twist[k, 2])
-
-
-@kernel_lazy("tubes")
-def tube_weights(tree, laws, gravity, ws, tau) -> None:
-    """tau += what insertions lift: more length of a section times the weight of it, above the plate."""
-    for i in range(laws.node.shape[0]):
-        k, row = laws.node[i, TUBE_NODE], laws.stretch[laws.node[i, TUBE_SECTION]]
-        b, at = row[STRETCH_BLOCK], row[STRETCH_AT]
-        c0, p, plate = tree.block[b, BLOCK_COLUMN], ws.pose[k, 3], ws.pose[tree.block[b, FIRST], 3]
-        lifted = 0.0 * p[0]
-        for r in range(3):
-            lifted -= tree.inertia[k, 3, 3] * gravity[r] * (p[r] - plate[r]) / laws.value[at]
-        for j in range(row[STRETCH_ENDS]):
-            tau[c0 + laws.columns[row[STRETCH_INDEX] + j]] += laws.value[at + 1 + row[STRETCH_N] + j] * lifted
-
-
-@kernel_lazy("tubes")
-def tube_mass_derivatives(tree, laws, gravity, moving, ws, tau, dq) -> None:
-    """Add to tau and dq what `tube_weights` adds, and what mass changes by with insertions, after the sweep."""
-    tube_weights(tree, laws, gravity, ws, tau)
-    rotated, M, vectors = ws.scratch[0], ws.scratch[1], ws.scratch[2]
-    F, H, weight, above = vectors[0], vectors[1], vectors[2], vectors[3, :3]
-    for i in range(laws.node.shape[0]):
-        k, row = laws.node[i, TUBE_NODE], laws.stretch[laws.node[i, TUBE_SECTION]]
-        b, at, index = row[STRETCH_BLOCK], row[STRETCH_AT], row[STRETCH_INDEX]
-        c0, g, plate = tree.block[b, BLOCK_COLUMN], ws.pose[k], ws.pose[tree.block[b, FIRST], 3]
-        # wrench of the mass of the file, per length; of its weight about the origin, then about the plate
-        world_inertia(g[:3], g[3], tree.inertia[k], rotated, M)
-        matrix_vector(M, ws.twist[k, 1], F)
-        if moving:
-            matrix_vector(M, ws.twist[k, 0], H)
-            add_coad(ws.twist[k, 0], H, 1.0, F)
-        for r in range(6):
-            F[r] /= laws.value[at]
-        for r in range(3):
-            weight[3 + r] = -tree.inertia[k, 3, 3] * gravity[r] / laws.value[at]
-            above[r] = g[3, r] - plate[r]
-        cross(g[3], weight[3:], weight[:3])
-        node = k
-        while node >= 0:
-            n, first = tree.segment[node, N_COLUMNS], tree.segment[node, COLUMN]
-            work = tree.segment[node, COLUMN_OFFSET]
-            J = ws.column[1, work : work + 6 * n]
-            for j in range(n):
-                by_mass, lifted = 0.0 * F[0], 0.0 * F[0]
-                for r in range(6):
-                    by_mass += J[r * n + j] * F[r]
-                    lifted += J[r * n + j] * weight[r]
-                for end in range(row[STRETCH_ENDS]):
-                    rate = laws.value[at + 1 + row[STRETCH_N] + end]
-                    e = c0 + laws.columns[index + end]
-                    dq[first + j, e] += rate * by_mass
-                    dq[e, first + j] += rate * lifted
-            if node == k:  # what is before the plate moves it along
-                cross(above, weight[3:], weight[:3])
-                for r in range(3):
-                    weight[3 + r] = 0.0
-            node = tree.block[tree.segment[node, BLOCK], BLOCK_PARENT]
-
-
-@kernel_in_place
-def more_energies(tree, laws, q, weight, gravity, ws):
-    """Kinetic and gravitational energy of the mass at nodes beyond that of the file; weight as of `energies`."""
-    kinetic, potential, y = 0.0 * gravity[0], 0.0 * gravity[0], ws.scratch[0, 0]
-    rotated, M = ws.scratch[1], ws.scratch[2]
-    for i in range(laws.node.shape[0]):
-        k, section, g = laws.node[i, TUBE_NODE], laws.node[i, TUBE_SECTION], ws.pose[laws.node[i, TUBE_NODE]]
-        more = section_length(tree, laws, section, q) / laws.value[laws.stretch[section, STRETCH_AT]] - 1.0
-        world_inertia(g[:3], g[3], tree.inertia[k], rotated, M)
-        matrix_vector(M, ws.twist[k, 0], y)
-        for r in range(6):
-            kinetic += 0.5 * more * ws.twist[k, 0, r] * y[r]
-        for r in range(3):
-            potential -= more * weight[k, 3, 3] * gravity[r] * g[3, r]
-    return kinetic, potential

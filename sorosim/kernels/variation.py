@@ -6,10 +6,10 @@ from sorosim.compiled import kernel_in_place, kernel_lazy
 from sorosim.kernels.dynamics import point_quantities, project_wrenches
 from sorosim.kernels.flow import material_forces, material_quantities
 from sorosim.kernels.forces import internal_forces
+from sorosim.kernels.inserted import inserted_forces, inserted_quantities
 from sorosim.kernels.kinematics import COLUMNS, forward_sweep
 from sorosim.kernels.loops import apply_loops, evaluate_loops
 from sorosim.kernels.tube_motion import spin_forces, spin_quantities
-from sorosim.kernels.tubes import tube_quantities, tube_weights
 
 
 @kernel_in_place
@@ -37,8 +37,8 @@ def vary_rows(
         point_quantities(tree, external, moving, False, looped, ws)
         if flows:
             material_quantities(tree, q[k], qd[k], qdd[k], external, moving, False, ws)
-        if tubes.node.shape[0] > 0:
-            tube_quantities(tree, tubes, q[k], moving, False, ws)
+        if tree.inserted.shape[0] > 0:
+            inserted_quantities(tree, external, moving, False, ws)
         spins = moving and tubes.rotor.shape[0] > 0
         if spins:
             spin_quantities(tree, tubes, qd[k], qdd[k], False, ws)
@@ -50,8 +50,8 @@ def vary_rows(
         project_wrenches(tree, ws, tau)
         if flows:
             material_forces(tree, ws, tau)
-        if tubes.node.shape[0] > 0:
-            tube_weights(tree, tubes, gravity, ws, tau)
+        if tree.inserted.shape[0] > 0 and not moving:
+            inserted_forces(tree, q[k], external, gravity, ws, tau)
         if spins:
             spin_forces(tree, tubes, qdd[k], ws, tau)
         imaginary(tau, factor, inverse[k])

@@ -24,6 +24,7 @@ from sorosim.kernels.tree import (
     FLOW_NODE,
     FLOWING,
     GENERAL,
+    INSERTED_NODE,
     IS_LOCAL,
     LOCAL,
     MASSLESS_END,
@@ -139,7 +140,7 @@ class Layout:
     held: tuple[str, ...] = ()  # coordinates that are driven, at 0 where nobody says how
     joined: frozenset[frozenset[str]] = frozenset()  # pairs of links that a loop connects
     gravity: tuple[float, ...] = (0.0, 0.0, -9.81)  # [m/s^2]
-    # flowing node -> row of what acts on its material, in `ExternalForces`: beyond those of all nodes
+    # flowing node, or one of tubes -> row of what acts on its material, in `ExternalForces`: beyond those of all nodes
     material_rows: Mapping[int, int] = field(default_factory=dict)
 
     def link(self, name: str) -> LinkLayout:
@@ -281,7 +282,7 @@ class _Builder:
         self.section_values: list[Array] = []
         self.section_basis: list[Array] = []
         self.tubes: list[tuple[int, TubeBlock]] = []
-        self.tube_nodes: list[tuple[int, int, int]] = []
+        self.inserted: list[tuple[int, int, int, int]] = []
         self.rotors: list[tuple[int, Rotor]] = []
         self.flow_nodes: list[tuple[int, int]] = []
         self.flow: list[Array] = []
@@ -388,8 +389,12 @@ class _Builder:
                 node = self.add_segment(node, GENERAL, strains[k - 1], np.diag(inertia[k]))
                 if piece.flows and w[k] > 0.0:
                     self.add_flow(node, link.joint, piece, grid[k])
-                if isinstance(rod, Tubes) and piece.ends and w[k] > 0.0:
-                    self.tube_nodes.append((piece.block, node, i))
+                if isinstance(rod, Tubes) and w[k] > 0.0:
+                    values, columns = rod.block.at_node(i, grid[k] / division.length, w[k])
+                    self.inserted.append((node, len(columns) - 1, self._flow_size, len(self.local)))
+                    self.flow.append(values)
+                    self.local += columns
+                    self._flow_size += len(values)
             pieces.append(piece)
             sections += [i + 1] * (len(grid) - 1)
             X.append(start + grid[1:])
@@ -538,12 +543,13 @@ class _Builder:
             strain=flat(self.strain),
             local=np.array(self.local, dtype=np.int64),
             flow_node=np.array(self.flow_nodes, dtype=np.int64).reshape(-1, 2),
+            inserted=np.array(self.inserted, dtype=np.int64).reshape(-1, 4),
             flow=flat(self.flow),
         )
         laws = Laws(np.array(self.laws, dtype=np.int64).reshape(-1, 5), np.array(self.law_values, dtype=kind))
         values = np.concatenate([np.zeros((0, 9), dtype=kind), *self.section_values])
         sections = SectionLaws(np.array(self.sections, dtype=np.int64).reshape(-1, 2), values, flat(self.section_basis))
-        tubes, maxwell = tube_laws(self.tubes, self.tube_nodes, self.rotors), maxwell_elements(self.relaxing)
+        tubes, maxwell = tube_laws(self.tubes, self.rotors), maxwell_elements(self.relaxing)
         rest = np.array(self.rest, dtype=kind)
         return tree, Elastic(flat(self.stiffness), flat(self.damping), rest, laws, sections, tubes, maxwell)
 
@@ -577,8 +583,14 @@ def compile_tree(links: tuple[Link, ...], places: Iterable[tuple[str, float]] = 
     points = [layout.nodes[layout.counted] for layout in layouts.values() if layout.link.body is not None]
     tree, elastic = builder.arrays()
     all_points = np.concatenate([np.zeros(0, dtype=np.int64), *points])
-    flowing = {node: len(tree.segment) + i for i, node in enumerate(tree.flow_node[:, FLOW_NODE].tolist())}
+    rows = [*tree.flow_node[:, FLOW_NODE].tolist(), *tree.inserted[:, INSERTED_NODE].tolist()]
+    material_rows = {node: len(tree.segment) + i for i, node in enumerate(rows)}
     layout = Layout(
-        layouts, tuple(builder.names), tuple(builder.dimensions), all_points, tuple(builder.held), material_rows=flowing
+        layouts,
+        tuple(builder.names),
+        tuple(builder.dimensions),
+        all_points,
+        tuple(builder.held),
+        material_rows=material_rows,
     )
     return tree, elastic, layout

@@ -414,6 +414,16 @@ class TubeBlock:
         self._angles[i, k, x.tobytes()] = out
         return out
 
+    def at_node(self, k: int, x: Any, weight: Any) -> tuple[Array, list[int]]:
+        """What `Tree.inserted` has, in `flow` and in `local`, of a node at x in [0, 1] of section k; weight [m]."""
+        (a, b), division = self.tubes.ends[k : k + 2], self.tubes.divisions[k]
+        mass = weight * sum(tube.material.density * tube.area for tube in division.tubes)
+        basis = division.strain.functions("bending_y", np.array([x]))[0]
+        past = np.eye(len(a.rates))[-1] - (1.0 - x) * a.rates - x * b.rates
+        return np.array([division.length, mass, *basis, *(b.rates - a.rates), *past]), [
+            *self.insertion, self.sections[k].first,
+        ]  # fmt: skip
+
     def rotors(self, plate: int, nodes: IntArray, X: Array, weight: Array) -> list[Rotor]:
         """All rotors: of tubes behind the plate, a node, and of the outer ones at nodes at X with these weights [m]."""
         found, (points, weights) = [], legendre.leggauss(2)
@@ -444,27 +454,21 @@ def _integrals(x: Array) -> Array:
     return np.asarray((values[:, 1:] - before) / (4.0 * np.arange(ORDER + 1) + 2.0))
 
 
-def tube_laws(
-    blocks: list[tuple[int, TubeBlock]], nodes: list[tuple[int, int, int]], rotors: list[tuple[int, Rotor]]
-) -> TubeLaws:
-    """Laws of the concentric tubes of a tree, by the numbers of their blocks.
-
-    nodes : (block, node, section) of the nodes with mass of sections whose length changes
-    """
-    tables: list[list[tuple[int, ...]]] = [[], [], [], [], []]
+def tube_laws(blocks: list[tuple[int, TubeBlock]], rotors: list[tuple[int, Rotor]]) -> TubeLaws:
+    """Laws of the concentric tubes of a tree, and rotors, by the numbers of their blocks."""
+    tables: list[list[tuple[int, ...]]] = [[], [], [], []]
     value: list[Any] = []
     index: list[int] = []
     for b, block in blocks:
-        tables[2] += [(node, len(tables[0]) + section) for own, node, section in nodes if own == b]
-        for i, rows in ((0, block.stretch), (1, block.bend), (3, block.damp)):
-            tables[i] += [(b, *row[:-2], row[-2] + len(value), row[-1] + len(index)) for row in rows]
+        for table, rows in zip(tables, (block.stretch, block.bend, block.damp), strict=False):
+            table += [(b, *row[:-2], row[-2] + len(value), row[-1] + len(index)) for row in rows]
         value += block.value
         index += block.index
     for b, (node, inertia, slopes) in rotors:
         turning = np.flatnonzero(slopes)
-        tables[4].append((node, b, len(turning), len(value), len(index)))
+        tables[3].append((node, b, len(turning), len(value), len(index)))
         value += [inertia, *slopes[turning]]
         index += list(turning)
-    arrays = [np.array(rows, dtype=np.int64).reshape(-1, n) for rows, n in zip(tables, (6, 7, 2, 7, 5), strict=True)]
+    arrays = [np.array(rows, dtype=np.int64).reshape(-1, n) for rows, n in zip(tables, (6, 7, 7, 5), strict=True)]
     arrays += [np.array(value, dtype=number_type()), np.array(index, dtype=np.int64)]
     return TubeLaws._make(arrays)

@@ -101,8 +101,9 @@ def rollout(
         tolerance=ROLLOUT_TOLERANCE if tolerance is None else tolerance,
     )  # fmt: skip
     inputs, time = held_inputs(robot, u, {"N": None}), amount("t0", t0, "time")
-    if numbers and steps.engine.flows:
-        got, hint = "a robot with rods whose length is a coordinate", "`sensitivities` has derivatives of equations"
+    if numbers and steps.engine.adds_inertia:
+        hint = "`sensitivities` has derivatives of equations"
+        got = "a robot with rods whose length is a coordinate, or with concentric tubes"
         raise InputError("numbers", "rods of given lengths, for derivatives of motions by numbers", got, hint)
     by, march, equilibrium = _by_numbers(robot, numbers or ()), steps.record(), None
     first = inputs[0] if len(inputs) else np.zeros(inputs.shape[1])

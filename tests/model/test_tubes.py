@@ -93,34 +93,50 @@ def test_insertions_that_pass_an_end_are_one_error(driven: dict, expected: str) 
         so.statics(robot(tubes()), driven=driven)
 
 
+def slopes(function, x: np.ndarray, h: float = 2e-5) -> np.ndarray:
+    """Derivative (..., n) of a function of x (n,), by differences of fourth order."""
+
+    def difference(step: np.ndarray) -> np.ndarray:
+        return (function(x + step) - function(x - step)) / (2.0 * h)
+
+    steps = h * np.eye(len(x))
+    return np.stack([(4.0 * difference(d) - difference(2.0 * d) / 2.0) / 3.0 for d in steps], axis=-1)
+
+
+def check_residual(one: so.Robot, q: np.ndarray) -> None:
+    """Compare derivatives of the residual of equilibria with differences, those by insertions by themselves, too."""
+    zero, none = np.zeros(one.ndof), np.zeros(0)
+    by_q = one.engine.evaluate(task.RESIDUAL_DERIVATIVES, q, zero, zero.copy(), none).by_q
+    differences = slopes(lambda x: one.engine.evaluate(task.RESIDUAL, x, zero, zero.copy(), none).tau, q)
+    assert_allclose(by_q, differences, atol=1e-9 * np.abs(by_q).max())
+    is_length = np.array(one.engine.layout.dimensions) == "length"
+    for ours, theirs in (
+        (by_q[is_length], differences[is_length]),
+        (by_q[:, is_length].T, differences[:, is_length].T),
+    ):
+        others = ours[:, ~is_length]
+        assert_allclose(others, theirs[:, ~is_length], atol=1e-7 * np.abs(others).max())
+
+
 @pytest.mark.parametrize("body", [tubes, helices])
 def test_forces_are_those_of_the_energy(body, rng) -> None:
     one = robot(body())
-    q, zero, none, h = random_state(one, rng), np.zeros(one.ndof), np.zeros(0), 1e-5
-    out, steps = one.engine.internal(q, zero, none, True), h * np.eye(one.ndof)
-    slope = [(elastic_energy(one.engine, q + d) - elastic_energy(one.engine, q - d)) / (2.0 * h) for d in steps]
-    assert_allclose(out.tau, -np.array(slope), atol=1e-8 * np.abs(out.by_q).max())
-    second = [(one.engine.internal(q + d, zero, none).tau - one.engine.internal(q - d, zero, none).tau) for d in steps]
-    assert_allclose(out.by_q, np.array(second).T / (2.0 * h), atol=1e-6 * np.abs(out.by_q).max())
+    q, zero, none = random_state(one, rng), np.zeros(one.ndof), np.zeros(0)
+    out = one.engine.internal(q, zero, none, True)
+    slope = slopes(lambda x: elastic_energy(one.engine, x), q)
+    assert_allclose(out.tau, -slope, atol=1e-9 * np.abs(out.by_q).max())
+    second = slopes(lambda x: one.engine.internal(x, zero, none).tau, q)
+    assert_allclose(out.by_q, second, atol=1e-9 * np.abs(out.by_q).max())
 
 
 @pytest.mark.parametrize("gravity", [(0.0, 0.0, 0.0), (30.0, -50.0, 20.0)])
 def test_residual_under_loads_has_its_derivatives(gravity, rng) -> None:
     """By the insertions, too, of tubes whose plate turns and moves."""
     load = so.Wrench(link="r", s=1.0, force=(0.1, -0.2, 0.3), moment=(1e-3, 2e-3, -1e-3))
-    links = (
-        so.Link("arm", so.Rod(0.1, so.Circle(1e-3), NITINOL, so.Strain(bending=1))),
-        so.Link("r", helices(), parent="arm"),
-    )
+    arm = so.Link("arm", so.Rod(0.1, so.Circle(1e-3), NITINOL, so.Strain(bending=1)))
+    links = arm, so.Link("r", helices(), parent="arm")
     one = so.Robot(so.Description("r", links, gravity=gravity, loads={"tip": load}))
-    q, zero, none, h = random_state(one, rng), np.zeros(one.ndof), np.zeros(0), 1e-5
-
-    def residual(x: np.ndarray) -> np.ndarray:
-        return one.engine.evaluate(task.RESIDUAL, x, zero, zero.copy(), none).tau
-
-    by_q = one.engine.evaluate(task.RESIDUAL_DERIVATIVES, q, zero, zero.copy(), none).by_q
-    differences = [(residual(q + d) - residual(q - d)) / (2.0 * h) for d in h * np.eye(one.ndof)]
-    assert_allclose(by_q, np.array(differences).T, atol=1e-6 * np.abs(by_q).max())
+    check_residual(one, random_state(one, rng))
 
 
 @pytest.mark.parametrize("body", [tubes, helices])
@@ -199,9 +215,50 @@ def test_weight_is_that_of_all_tubes() -> None:
     assert float(one.engine.tree.inertia[:, 3, 3].sum()) == pytest.approx(mass, rel=1e-12)
 
 
-def test_loads_per_length_hold_for_the_insertions_of_the_file() -> None:
-    one = robot(tubes(), along=so.LineLoad(rod="r", force=(0.0, 0.0, 1.0)))
-    with pytest.raises(so.InputError, match="no load per length of tubes"):
+ALONG = {
+    "line": so.LineLoad(rod="r", force=(0.3, -0.2, 0.4), moment=(1e-3, 2e-3, -1e-3)),
+    "follower": so.LineLoad(rod="r", force=(0.1, 0.2, 0.3), moment=(1e-3, 2e-3, -1e-3), frame="body"),
+    "magnet": so.MagnetisedRod(rod="r", magnetisation=(1e5, 4e4, 0.0), field=(0.02, 0.01, -0.03)),
+    "water": so.Fluid(density=1000.0),
+}
+
+
+@pytest.mark.parametrize("kind", ALONG)
+def test_loads_per_length_follow_the_insertions(kind: str, rng) -> None:
+    """As gravity: equilibria of a file with these insertions, and derivatives."""
+    one, turns = robot(helices(), -9.81, along=ALONG[kind]), {"r.inner.rotation": 1.0}
+    moved = so.statics(one, driven={"r.inner.insertion": 0.02, "r.outer.insertion": 0.005, **turns})
+    given = so.statics(one.with_values({"links.r.tubes.inner.insertion": 0.22, "links.r.tubes.outer.insertion": 0.135}),
+                       driven=turns)  # fmt: skip
+    assert_allclose(moved.tip(), given.tip(), atol=1e-11)
+    for name in ("r.inner.rotation", "r.inner.insertion", "r.outer.insertion"):
+        assert moved.driven[name] == pytest.approx(given.driven[name], abs=1e-9)
+    check_residual(one, random_state(one, rng))
+
+
+def test_a_load_along_a_straight_wire_is_borne_by_its_insertion() -> None:
+    body = so.Tubes({"wire": so.Tube(0.3, 5e-4, 0.0, NITINOL, insertion=0.2)})
+    found = so.statics(
+        robot(body, along=so.LineLoad(rod="r", force=(0.0, 0.0, 2.0))), driven={"r.wire.insertion": 0.05}
+    )
+    assert found.driven["r.wire.insertion"] == pytest.approx(-2.0 * 0.25, rel=1e-12)
+
+
+def test_a_uniform_load_is_a_weight_on_insertions_too() -> None:
+    """By the centreline, not by the potential: alike to the quadrature."""
+    one = so.Tubes({"inner": so.Tube(0.3, 0.9e-3, 0.7e-3, NITINOL, insertion=0.2,
+                                     curves=[so.Curve(0.1, bending_y=10.0, sections=2)])})  # fmt: skip
+    line = 6450.0 * np.pi * (0.9e-3**2 - 0.7e-3**2)
+    loaded = robot(one, along=so.LineLoad(rod="r", force=(0.0, 0.0, -9.81 * line)))
+    forces = [so.statics(x, driven={"r.inner.insertion": 0.03}).driven["r.inner.insertion"]
+              for x in (loaded, robot(one, -9.81))]  # fmt: skip
+    unloaded = so.statics(robot(one), driven={"r.inner.insertion": 0.03}).driven["r.inner.insertion"]
+    assert forces[0] - unloaded == pytest.approx(forces[1] - unloaded, rel=1e-5)
+
+
+def test_loads_by_place_hold_for_the_insertions_of_the_file() -> None:
+    one = robot(tubes(), along=so.LineLoad(rod="r", force=(0.0, 0.0, "(1 N/m)*s")))
+    with pytest.raises(so.InputError, match="no load by X, s or L along tubes"):
         so.statics(one, driven={"r.inner.insertion": 0.01})
 
 

@@ -1,0 +1,209 @@
+"""Concentric tubes at insertions other than those of their file: mass, weight, loads per length (docs/theory.md, 20).
+
+A section of the length l, L in the file, has l/L of the mass and of the loads per length that its nodes have in the
+file. What acts on the material of tubes acts on insertions, by which it moves past the nodes.
+"""
+
+from __future__ import annotations
+
+from sorosim.compiled import kernel_in_place, kernel_lazy
+from sorosim.kernels.small import (
+    add,
+    add_matrix,
+    add_scaled,
+    clear,
+    clear_matrix,
+    copy,
+    cross,
+    matrix_vector,
+    world_inertia,
+)
+from sorosim.kernels.tree import (
+    BLOCK,
+    BLOCK_PARENT,
+    COLUMN,
+    COLUMN_OFFSET,
+    FIRST,
+    INSERTED_AT,
+    INSERTED_INDEX,
+    INSERTED_N,
+    INSERTED_NODE,
+    LENGTH_RATIO,
+    N_COLUMNS,
+    SECTION_BASIS,
+    SECTION_LENGTH,
+    SECTION_MASS,
+    SECTION_RATES,
+)
+
+
+@kernel_lazy("tubes")
+def inserted_quantities(tree, external, moving, tensors, ws) -> None:
+    """Bring M, N - D_w, K_w and F of nodes to the length of their sections, after `point_quantities`.
+
+    Where anything moves, insertions are those of the file.
+    """
+    own, y, before = ws.scratch[0], ws.scratch[1, 0], tree.segment.shape[0] + tree.flow_node.shape[0]
+    loaded = external.wrench.shape[0] > 0
+    for i in range(tree.inserted.shape[0]):
+        k = tree.inserted[i, INSERTED_NODE]
+        M, F, more = ws.tensor[k, 0], ws.twist[k, 2], ws.twist[k, LENGTH_RATIO, 0] - 1.0
+        if not moving:
+            for r in range(6):
+                for s in range(6):
+                    own[r, s] = more * M[r, s]
+            matrix_vector(own, ws.twist[k, 1], y)
+            add_matrix(own, M)
+            add(y, F)
+        if loaded:
+            add_scaled(-1.0, external.wrench[before + i], F)
+            if tensors:
+                for r in range(6):
+                    add_scaled(-1.0, external.D[before + i, r], ws.tensor[k, 1, r])
+                    add(external.K[before + i, r], ws.tensor[k, 2, r])
+
+
+@kernel_in_place
+def node_wrenches(tree, i, external, gravity, ws):
+    """Wrenches on the material of a node, in rows of ws.scratch[2]: 0 weight in the file, with the other sign, 1 loads.
+
+    Loads are those at its length, less what takes back the weight of added mass, whose inertia is in ws.scratch[1].
+    """
+    rotated, M, weight, f, y = ws.scratch[0], ws.scratch[1], ws.scratch[2, 0], ws.scratch[2, 1], ws.scratch[2, 2]
+    k, added = tree.inserted[i, INSERTED_NODE], ws.scratch[3]
+    mass, p = tree.flow[tree.inserted[i, INSERTED_AT] + SECTION_MASS], ws.pose[k, 3]
+    if tree.inertia[k, 3, 3] == 0.0:
+        mass *= 0.0  # a robot that is evaluated without inertia
+    for r in range(3):
+        weight[3 + r] = -mass * gravity[r]
+    cross(p, weight[3:], weight[:3])
+    clear(f)
+    clear_matrix(M)
+    if external.wrench.shape[0] == 0:
+        return
+    clear(y)
+    for r in range(6):
+        copy(tree.inertia[k, r], added[r])
+    for r in range(3):
+        added[3 + r, 3 + r] -= mass
+        y[3 + r] = -gravity[r]
+    world_inertia(ws.pose[k, :3], p, added, rotated, M)
+    matrix_vector(M, y, f)
+    for r in range(6):
+        f[r] *= -ws.twist[k, LENGTH_RATIO, 0]
+    add(external.wrench[tree.segment.shape[0] + tree.flow_node.shape[0] + i], f)
+
+
+@kernel_in_place
+def node_tangent(tree, i, q, ws):
+    """Twist T (6,) of a frame that moves along the centreline at unit speed, in ws.scratch[2, 3], and the length l.
+
+    Its rotation in the frame of the node, times l, is in ws.scratch[2, 4, :3]: the twist and bending of the section.
+    """
+    T, w, turn = ws.scratch[2, 3], ws.scratch[2, 4], ws.scratch[2, 5]
+    k, at, index = tree.inserted[i, INSERTED_NODE], tree.inserted[i, INSERTED_AT], tree.inserted[i, INSERTED_INDEX]
+    first = tree.segment[k, COLUMN] + tree.local[index + tree.inserted[i, INSERTED_N]]
+    g, length = ws.pose[k], tree.flow[at + SECTION_LENGTH] * ws.twist[k, LENGTH_RATIO, 0]
+    for r in range(3):
+        w[r] = 0.0 * length
+        for j in range(3):
+            w[r] += tree.flow[at + SECTION_BASIS + j] * q[first + 3 * r + j]
+    for r in range(3):
+        T[r] = (g[r, 0] * w[0] + g[r, 1] * w[1] + g[r, 2] * w[2]) / length
+    cross(g[3], T[:3], turn[:3])
+    for r in range(3):
+        T[3 + r] = g[r, 0] + turn[r]
+    return length
+
+
+@kernel_lazy("tubes")
+def inserted_forces(tree, q, external, gravity, ws, tau) -> None:
+    """tau += what acts on insertions: weight by its potential, loads per length along the centreline."""
+    for i in range(tree.inserted.shape[0]):
+        row = tree.inserted[i]
+        k, n, at = row[INSERTED_NODE], row[INSERTED_N], row[INSERTED_AT]
+        plate, p = ws.pose[tree.block[tree.segment[k, BLOCK], FIRST], 3], ws.pose[k, 3]
+        node_wrenches(tree, i, external, gravity, ws)
+        node_tangent(tree, i, q, ws)
+        weight, f, T = ws.scratch[2, 0], ws.scratch[2, 1], ws.scratch[2, 3]
+        lifted, along = 0.0 * p[0], 0.0 * p[0]
+        for r in range(3):
+            lifted += weight[3 + r] * (p[r] - plate[r]) / tree.flow[at + SECTION_LENGTH]
+        for r in range(6):
+            along += T[r] * f[r]
+        for j in range(n):
+            e, rates = tree.segment[k, COLUMN] + tree.local[row[INSERTED_INDEX] + j], at + SECTION_RATES + j
+            tau[e] += tree.flow[rates] * lifted - tree.flow[rates + n] * along
+
+
+@kernel_lazy("tubes")
+def inserted_derivatives(tree, q, external, gravity, ws, tau, dq) -> None:
+    """Add to tau what `inserted_forces` adds, and to dq what depends on insertions, at rest, after the sweep.
+
+    Columns of insertions: more length of a section carries more weight and loads; rows: those of `inserted_forces`.
+    """
+    inserted_forces(tree, q, external, gravity, ws, tau)
+    by_length, turned, carried, moment = ws.scratch[4, 0], ws.scratch[4, 1], ws.scratch[4, 2], ws.scratch[4, 3]
+    above, before = ws.scratch[4, 4], tree.segment.shape[0] + tree.flow_node.shape[0]
+    for i in range(tree.inserted.shape[0]):
+        row = tree.inserted[i]
+        k, n, at, index = row[INSERTED_NODE], row[INSERTED_N], row[INSERTED_AT], row[INSERTED_INDEX]
+        c0, rates, g = tree.segment[k, COLUMN], at + SECTION_RATES, ws.pose[k]
+        L, ratio, plate = (
+            tree.flow[at],
+            ws.twist[k, LENGTH_RATIO, 0],
+            ws.pose[tree.block[tree.segment[k, BLOCK], FIRST], 3],
+        )
+        node_wrenches(tree, i, external, gravity, ws)
+        length = node_tangent(tree, i, q, ws)
+        weight, f, T, w = ws.scratch[2, 0], ws.scratch[2, 1], ws.scratch[2, 3], ws.scratch[2, 4]
+        matrix_vector(ws.scratch[1], T, carried)
+        clear(turned)
+        along = 0.0 * length
+        for r in range(6):
+            weight[r] /= L
+            by_length[r] = weight[r] - f[r] / length
+            along += T[r] * f[r]
+            carried[r] *= ratio
+            if external.wrench.shape[0] > 0:
+                add_scaled(-T[r], external.K[before + i, r], turned)
+        # what is before the plate moves it along: then weight acts at the distance from there
+        for r in range(3):
+            above[r] = g[3, r] - plate[r]
+        cross(g[3], f[3:], moment[:3])
+        for r in range(3):
+            moment[3 + r] = f[r] - moment[r]
+        node = k
+        while node >= 0:
+            m, first = tree.segment[node, N_COLUMNS], tree.segment[node, COLUMN]
+            work = tree.segment[node, COLUMN_OFFSET]
+            J, Jdd = ws.column[1, work : work + 6 * m], ws.column[3, work : work + 6 * m]
+            for column in range(m):
+                by_insertion, lifted, moved = 0.0 * length, 0.0 * length, 0.0 * length
+                for r in range(6):
+                    by_insertion += J[r * m + column] * by_length[r]
+                    lifted += J[r * m + column] * weight[r]
+                    moved += J[r * m + column] * turned[r] + Jdd[r * m + column] * carried[r]
+                for j in range(n):
+                    e = c0 + tree.local[index + j]
+                    dq[first + column, e] += tree.flow[rates + j] * by_insertion
+                    dq[e, first + column] += tree.flow[rates + j] * lifted + tree.flow[rates + n + j] * moved
+            if node == k:
+                cross(above, weight[3:], weight[:3])
+                for r in range(3):
+                    weight[3 + r] = 0.0 * length
+            node = tree.block[tree.segment[node, BLOCK], BLOCK_PARENT]
+        # the tangent turns with the strains of the section, and less as it gets longer
+        bent, strains = 0.0 * length, c0 + tree.local[index + n]
+        for r in range(3):
+            about = g[0, r] * moment[3] + g[1, r] * moment[4] + g[2, r] * moment[5]
+            bent += w[r] * about / length
+            for column in range(3):
+                slope = tree.flow[at + SECTION_BASIS + column] * about / length
+                for j in range(n):
+                    e = c0 + tree.local[index + j]
+                    dq[e, strains + 3 * r + column] -= tree.flow[rates + n + j] * slope
+        for j in range(n):
+            for other in range(n):
+                slope = tree.flow[rates + n + j] * tree.flow[rates + other] * (bent - along) / length
+                dq[c0 + tree.local[index + j], c0 + tree.local[index + other]] += slope
