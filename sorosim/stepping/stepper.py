@@ -90,7 +90,7 @@ class Stepper:
     spectral_radius : float
         What the generalized-alpha method leaves of too stiff motions after a step, 0 to 1. Default: 0.8.
     tolerance : float
-        Of Newton's method, relative to 1 + |q|. Default: 1e-8; derivatives of steps are as exact as that.
+        Of Newton's method, relative to ``1 + |q|``. Default: 1e-8; derivatives of steps are as exact as that.
     driven : mapping of link or coordinate name to float, str or signal
         Motions, as in `simulate`: `step` may replace them. Default: those of the robot's file.
 
