@@ -87,6 +87,7 @@ def _unbalanced(robot: Robot, q: Array, qd: Array, u: Array, qdd: Array) -> tupl
     """
     internal = robot.internal_force(q, qd, u=u)
     residual = robot.inverse_dynamics(q, qd, qdd=qdd) - internal
+    residual[robot.engine.insertions] = 0.0  # which are held
     if robot.n_multipliers:
         across = robot.loop_rows(q).A.T
         residual -= across @ np.linalg.lstsq(across, residual, rcond=None)[0]
