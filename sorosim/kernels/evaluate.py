@@ -276,7 +276,7 @@ def evaluate(system, task, state, external, ws, out) -> int:
             derivative_sweep(tree, moving, loaded, with_rates, with_mass, ws, tau, dq, dqd, mass)
             if flows:
                 material_derivatives(tree, q, qd, qdd, external, moving, with_mass, ws, tau, dq, dqd, mass)
-            if inserts and not moving:
+            if inserts:
                 inserted_derivatives(tree, q, external, state.gravity, ws, tau, dq)
             if spins and (moving or with_mass):
                 spin_derivatives(tree, tubes, qdd, moving, with_mass, ws, tau, dq, dqd, mass)
@@ -288,7 +288,7 @@ def evaluate(system, task, state, external, ws, out) -> int:
             project_wrenches(tree, ws, tau)
             if flows:
                 material_forces(tree, ws, tau)
-            if inserts and not moving:
+            if inserts:
                 inserted_forces(tree, q, external, state.gravity, ws, tau)
             if spins and moving:
                 spin_forces(tree, tubes, qdd, ws, tau)

@@ -41,7 +41,7 @@ from sorosim.kernels.tree import (
 def inserted_quantities(tree, external, moving, tensors, ws) -> None:
     """Bring M, N - D_w, K_w and F of nodes to the length of their sections, after `point_quantities`.
 
-    Where anything moves, insertions are those of the file.
+    Where anything moves, insertions are those of the file (docs/theory.md, 20).
     """
     own, y, before = ws.scratch[0], ws.scratch[1, 0], tree.segment.shape[0] + tree.flow_node.shape[0]
     loaded = external.wrench.shape[0] > 0
@@ -138,7 +138,7 @@ def inserted_forces(tree, q, external, gravity, ws, tau) -> None:
 
 @kernel_lazy("tubes")
 def inserted_derivatives(tree, q, external, gravity, ws, tau, dq) -> None:
-    """Add to tau what `inserted_forces` adds, and to dq what depends on insertions, at rest, after the sweep.
+    """Add to tau what `inserted_forces` adds, and to dq what depends on insertions, after the sweep.
 
     Columns of insertions: more length of a section carries more weight and loads; rows: those of `inserted_forces`.
     """
@@ -157,14 +157,17 @@ def inserted_derivatives(tree, q, external, gravity, ws, tau, dq) -> None:
         node_wrenches(tree, i, external, gravity, ws)
         length = node_tangent(tree, i, q, ws)
         weight, f, T, w = ws.scratch[2, 0], ws.scratch[2, 1], ws.scratch[2, 3], ws.scratch[2, 4]
+        # T^T times what the weight of added mass, f less the loads, changes by: M c = -M ad_G J
         matrix_vector(ws.scratch[1], T, carried)
         clear(turned)
+        cross(gravity, carried[3:], turned[:3])
+        for r in range(3):
+            turned[r] *= ratio
         along = 0.0 * length
         for r in range(6):
             weight[r] /= L
             by_length[r] = weight[r] - f[r] / length
             along += T[r] * f[r]
-            carried[r] *= ratio
             if external.wrench.shape[0] > 0:
                 add_scaled(-T[r], external.K[before + i, r], turned)
         # what is before the plate moves it along: then weight acts at the distance from there
@@ -177,13 +180,13 @@ def inserted_derivatives(tree, q, external, gravity, ws, tau, dq) -> None:
         while node >= 0:
             m, first = tree.segment[node, N_COLUMNS], tree.segment[node, COLUMN]
             work = tree.segment[node, COLUMN_OFFSET]
-            J, Jdd = ws.column[1, work : work + 6 * m], ws.column[3, work : work + 6 * m]
+            J = ws.column[1, work : work + 6 * m]
             for column in range(m):
                 by_insertion, lifted, moved = 0.0 * length, 0.0 * length, 0.0 * length
                 for r in range(6):
                     by_insertion += J[r * m + column] * by_length[r]
                     lifted += J[r * m + column] * weight[r]
-                    moved += J[r * m + column] * turned[r] + Jdd[r * m + column] * carried[r]
+                    moved += J[r * m + column] * turned[r]
                 for j in range(n):
                     e = c0 + tree.local[index + j]
                     dq[first + column, e] += tree.flow[rates + j] * by_insertion

@@ -50,7 +50,7 @@ def vary_rows(
         project_wrenches(tree, ws, tau)
         if flows:
             material_forces(tree, ws, tau)
-        if tree.inserted.shape[0] > 0 and not moving:
+        if tree.inserted.shape[0] > 0:
             inserted_forces(tree, q[k], external, gravity, ws, tau)
         if spins:
             spin_forces(tree, tubes, qdd[k], ws, tau)
