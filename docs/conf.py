@@ -23,6 +23,7 @@ exclude_patterns = ["_build", "gallery/*.ipynb", "gallery/*.py", "gallery/*.json
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 # the reference is written in RST, where autodoc lives; the pages in Markdown
 default_role = "py:obj"  # `simulate` in a docstring is a link where there is something to link to
+suppress_warnings = ["ref.python"]  # q is an attribute of several classes
 myst_enable_extensions = ["deflist", "fieldlist"]
 myst_heading_anchors = 3
 

@@ -30,7 +30,6 @@ LOOPS = {"fin_ray": 6, "hybrid_parallel": 2, "soft_gripper_parallel": 6, "stewar
 DRIVEN = {"soft_gripper", "hybrid_serial", "fin_ray", "slider_crank", "gripper_grasps_sphere", "finray_grasp",
           "puma560", "ur5_with_soft_gripper", "concentric_tubes", "continuum_stewart", "vine",
           "gripper_100"}  # fmt: skip
-RESTING = {"concentric_tubes"}  # they have equilibria, no motion
 ROLLING = {"finray_grasp"}  # its cylinder may roll on the shelf
 FLOATING = {"flying_rod", "free_fall_rod", "underwater_vehicle", "rod_pile", "rope_pile", "snake_on_plane", "particle"}
 
@@ -54,9 +53,7 @@ def test_coordinates_and_doctor(robot):
 
 
 def test_a_short_run_keeps_its_energy_balance(robot):
-    robot, name = robot
-    if name in RESTING:
-        pytest.skip("it has equilibria only")
+    robot, _ = robot
     assert "t_end" in robot.description.simulate
     with warnings.catch_warnings():
         warnings.filterwarnings("error", ".*energy balance.*", sorosim.SorosimWarning)

@@ -95,7 +95,7 @@ print(f"{run.robot.name}: its tip comes {100 * np.linalg.norm(run.tip(), axis=1)
 run.still("vine.png", t=[0.0, 4.0, 8.0, 10.0], trails=True, **LOOK)
 
 # %%
-# Concentric tubes, turned and inserted at their bases, lean on a post. They have equilibria, no motion.
+# Concentric tubes, turned and inserted at their bases, lean on a post.
 
 robot = sorosim.load("concentric_tubes")
 turned = sorosim.statics(robot)

@@ -174,8 +174,8 @@ class Cost(Declared, title="Costs"):
     """What a motion costs: half the sum of weighted squares, those along the motion integrated over time.
 
     A function ``f(t, q, qd, u)`` of `functions` gives residuals r (m,) and their derivatives dr/dq (m, ndof), dr/dqd,
-    dr/du (m, n_actuators); it costs dt |r|^2 / 2 at every step. ``f(t, q, qd)`` of `final_functions` gives r, dr/dq,
-    dr/dqd and costs |r|^2 / 2 at the end.
+    dr/du (m, n_actuators); it costs ``dt |r|^2 / 2`` at every step. ``f(t, q, qd)`` of `final_functions` gives r,
+    dr/dq, dr/dqd and costs ``|r|^2 / 2`` at the end.
     """
 
     _: KW_ONLY

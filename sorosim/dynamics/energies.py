@@ -19,12 +19,13 @@ from sorosim.kernels.kinematics import POSES, energies
 from sorosim.kernels.loop_joint import N_LAWS, REST, STIFFNESS
 from sorosim.kernels.tree import INSERTED_NODE, LENGTH_RATIO
 from sorosim.kernels.tube_motion import spin_energy
+from sorosim.kernels.tubes import STRETCH_AT, STRETCH_N, TubeLaws
 
 
 def energy(engine: Engine, q: Array, qd: Array) -> tuple[float, float, float]:
     """Kinetic (with added mass), elastic (with that of contacts) and gravitational energy [J]."""
     if len(engine.insertions):
-        engine.check_insertions(q, qd, engine.zero_rates, None)
+        engine.check_insertions(qd, engine.zero_rates)
     engine.sweep(q, qd, POSES)
     kinetic, potential = energies(engine.tree, engine.gravitational_inertia, engine.gravity, engine.workspace)
     if engine.flows:
@@ -32,10 +33,12 @@ def energy(engine: Engine, q: Array, qd: Array) -> tuple[float, float, float]:
         kinetic, potential = kinetic + own[0], potential + own[1]
     tubes = engine.elastic.tubes
     if len(tubes.rotor):
-        kinetic += spin_energy(engine.tree, tubes, qd, engine.workspace)
+        kinetic += spin_energy(engine.tree, tubes, q, qd, engine.workspace)
     if len(nodes := engine.tree.inserted[:, INSERTED_NODE]):
         more, mass = engine.workspace.twist[nodes, LENGTH_RATIO, 0] - 1.0, engine.gravitational_inertia[nodes, 3, 3]
         potential -= (more * mass) @ engine.workspace.pose[nodes, 3] @ engine.gravity
+        eta = engine.poses(nodes, q, qd)[1]
+        kinetic += 0.5 * np.einsum("k,ki,kij,kj", more, eta, engine.tree.inertia[nodes], eta)
     elastic = engine.loading.contact_energy(engine.external, engine.workspace) + elastic_energy(engine, q)
     return float(kinetic), elastic, float(potential)
 
@@ -73,7 +76,7 @@ class PowerEvaluator:
         elastic = engine.elastic
         kind, none = elastic.laws.row[:, LAW], np.zeros_like(elastic.stiffness)
         no_sections, tubes = elastic.sections._replace(row=elastic.sections.row[:0]), elastic.tubes
-        only_damping = tubes._replace(stretch=tubes.stretch[:0], bend=tubes.bend[:0])
+        only_damping = tubes._replace(bend=tubes.bend[:0], value=_without_stiffness(tubes))
         motors, dampers = (kind == MOTOR) | (kind == SERVO), (kind == JOINT_FRICTION) | (kind == LENGTH_DAMPING)
 
         def only(rows: Mask) -> Laws:
@@ -83,7 +86,8 @@ class PowerEvaluator:
         self.passive = Internal(elastic._replace(laws=only(~motors)), no_actuators)
         lossy = elastic._replace(stiffness=none, laws=only(dampers), sections=no_sections, tubes=only_damping)
         self.dampers = Internal(lossy, no_actuators)
-        active = lossy._replace(damping=none, laws=only(motors), tubes=only_damping._replace(damp=tubes.damp[:0]))
+        no_tubes = tubes._replace(stretch=tubes.stretch[:0], bend=tubes.bend[:0], damp=tubes.damp[:0])
+        active = lossy._replace(damping=none, laws=only(motors), tubes=no_tubes)
         self._active = Internal(active, engine.rod_actuators)
         self._exchanges = bool(engine.n_actuators or np.any(elastic.damping) or np.any(dampers))
         self._loops = bool(np.any(engine.loops.row[:, N_LAWS]))
@@ -191,6 +195,14 @@ class PowerEvaluator:
     def _call(self, function: Any, *arguments: Any) -> None:
         """Call a kernel by its compiled code: arguments are of the same types each time."""
         self.engine.prepared(function, arguments)(*arguments)
+
+
+def _without_stiffness(tubes: TubeLaws) -> Array:
+    """`TubeLaws.value` where sections have lengths, and no stiffness."""
+    out = tubes.value.copy()
+    for row in tubes.stretch:
+        out[row[STRETCH_AT] + 1 : row[STRETCH_AT] + 1 + row[STRETCH_N]] = 0.0
+    return out
 
 
 def influx(engine: Engine, q: Array, qd: Array) -> Array:

@@ -302,8 +302,9 @@ class Engine:
 
         Raises ModelError naming the coordinate when forward dynamics meets a singular mass matrix.
         """
+        known = self.none_known if known is None else known
         if len(self.insertions):
-            self.check_insertions(q, qd, qdd, known if what & task.ACCELERATIONS else None)
+            self.check_insertions(qd, qdd, known if what & task.ACCELERATIONS else None)
         n, m = self.ndof, self.n_actuators
         # what `entry` relies on
         q, qd = np.ascontiguousarray(q, dtype=float), np.ascontiguousarray(qd, dtype=float)
@@ -330,7 +331,7 @@ class Engine:
             self.load_values(q, qd, t, external, scale, sliding, bool(what & task.DERIVATIVES))
         if self.loading.actuators:
             self.loading.actuate(external, self.tree, q, qd, u, self.actuator_names)
-        known, closing = self.none_known if known is None else known, self._no_closing if closing is None else closing
+        closing = self._no_closing if closing is None else closing
         state = State(q, qd, u, gravity, known, closing)
         arguments = self.system, what, state, external, self.workspace, out
         status = self.prepared(evaluate, arguments)(*arguments)
@@ -354,17 +355,14 @@ class Engine:
         """Coordinates by which concentric tubes are inserted."""
         return insertions(self.layout)
 
-    def check_insertions(self, q: Array, qd: Array, qdd: Array, known: Mask | None) -> None:
-        """Refuse motions in which tubes are inserted (ModelError); known: those whose acceleration is prescribed."""
-        own, names = self.insertions, self.layout.coordinate_names
+    def check_insertions(self, qd: Array, qdd: Array, known: Mask | None = None) -> None:
+        """Refuse motions in which tubes are inserted (ModelError); known: whose acceleration is prescribed, if any."""
+        own = self.insertions
         moving = np.zeros(len(own), dtype=bool) if known is None else ~known[own]
         if (moving := moving | (qd[own] != 0.0) | (qdd[own] != 0.0)).any():
+            name = self.layout.coordinate_names[own[moving.argmax()]]
             hint = "statics and follow insert tubes, from one equilibrium to the next"
-            raise ModelError(names[own[moving.argmax()]], "an insertion that stays, in motion", "one that moves", hint)
-        if q[own].any() and (known is not None or qd.any() or qdd.any()):
-            i = int(own[np.flatnonzero(q[own])[0]])
-            hint = "give the file that insertion: robot.with_values"
-            raise ModelError(names[i], "the insertion of the file, in motion", f"{q[i]:+.4g} m beside it", hint)
+            raise ModelError(name, "an insertion that stays, in motion", "one that moves", hint)
 
     def loop_wrench(self, loop: int, q: Array, qd: Array, u: Array, multiplier: Array) -> Array:
         """Wrench (6,) of a loop on its frame A, in frame B."""

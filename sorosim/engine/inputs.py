@@ -175,24 +175,20 @@ def insertions(layout: Layout) -> IntArray:
 
 
 def driven_signals(layout: Layout, driven: Any, begin: Array | None = None) -> dict[str, Signal]:
-    """Signals of driven coordinates by the names that were given, and of tubes that nobody turns: they stay.
+    """Signals of driven coordinates by the names that were given, and of tubes that nobody turns or inserts: they stay.
 
-    begin (ndof,): where these are; default: 0. InputError: insertions of tubes other than those of the file.
+    begin (ndof,): where these are; default: 0, and insertions are left to `with_insertions`. InputError: insertions
+    that move.
     """
     given, stay = by_name("driven", driven), insertions(layout)
     at = {name: layout.coordinate(name, "driven") for name in given}
     out = {name: signal_of(f"driven.{name}", given[name], layout.dimensions[i]) for name, i in at.items()}
-    for name in (name for name, i in at.items() if i in stay):
-        signal, where = out[name], f"driven.{name}"
-        if not isinstance(signal, ConstantSignal):
-            hint = "statics and follow insert tubes, from one equilibrium to the next"
-            raise InputError(where, "an insertion that stays, in motion", "one that moves", hint)
-        if signal.level != 0.0:
-            hint = "give the file that insertion: robot.with_values"
-            raise InputError(where, "0, the insertion of the file, in motion", f"{signal.level:g} m", hint)
+    for name in (name for name, i in at.items() if i in stay and not isinstance(out[name], ConstantSignal)):
+        hint = "statics and follow insert tubes, from one equilibrium to the next"
+        raise InputError(f"driven.{name}", "an insertion that stays, in motion", "one that moves", hint)
     for name in layout.held:
         i = layout.coordinate_names.index(name)
-        if i not in at.values() and i not in stay:
+        if i not in at.values() and (begin is not None or i not in stay):
             out[name] = ConstantSignal(0.0 if begin is None else float(begin[i]))
     return out
 

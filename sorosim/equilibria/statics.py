@@ -192,11 +192,11 @@ def prescribed(robot: Robot, u: Values | None, driven: Mapping[str, Number] | No
     values = by_coordinate(robot.engine, block.get("driven") if driven is None else driven)
     given = {robot.engine.layout.coordinate(name, "driven") for name in values}
     values |= {name: 0.0 for name in robot.engine.layout.held if robot.engine.layout.coordinate(name, "") not in given}
-    _check_lengths(robot, values)
+    check_lengths(robot, values)
     return robot.inputs(block.get("u") if u is None else u), values
 
 
-def _check_lengths(robot: Robot, values: Mapping[str, float]) -> None:
+def check_lengths(robot: Robot, values: Mapping[str, float]) -> None:
     """Refuse driven lengths of which nothing is left."""
     layout = robot.engine.layout
     at = {layout.coordinate(name, "driven"): value for name, value in values.items()}

@@ -257,7 +257,7 @@ def evaluate(system, task, state, external, ws, out) -> int:
         if inserts:
             inserted_quantities(tree, external, moving, jets, ws)
         if spins and moving:
-            spin_quantities(tree, tubes, qd, qdd, jets, ws)
+            spin_quantities(tree, tubes, q, qd, qdd, jets, ws)
         if task == PREPARE:
             return DONE
         if looped:
@@ -276,10 +276,10 @@ def evaluate(system, task, state, external, ws, out) -> int:
             derivative_sweep(tree, moving, loaded, with_rates, with_mass, ws, tau, dq, dqd, mass)
             if flows:
                 material_derivatives(tree, q, qd, qdd, external, moving, with_mass, ws, tau, dq, dqd, mass)
-            if inserts:
+            if inserts and not moving:
                 inserted_derivatives(tree, q, external, state.gravity, ws, tau, dq)
             if spins and (moving or with_mass):
-                spin_derivatives(tree, tubes, qdd, moving, with_mass, ws, tau, dq, dqd, mass)
+                spin_derivatives(tree, tubes, q, qdd, moving, with_mass, ws, tau, dq, dqd, mass)
             if external.pair.shape[0] > 0:
                 pair_matrices(tree, external, moving, ws, dq, dqd)
             if external.contact.counts[LINKED] > 0:
@@ -288,10 +288,10 @@ def evaluate(system, task, state, external, ws, out) -> int:
             project_wrenches(tree, ws, tau)
             if flows:
                 material_forces(tree, ws, tau)
-            if inserts:
+            if inserts and not moving:
                 inserted_forces(tree, q, external, state.gravity, ws, tau)
             if spins and moving:
-                spin_forces(tree, tubes, qdd, ws, tau)
+                spin_forces(tree, tubes, q, qdd, ws, tau)
         if looped and (forward or jets):
             lp.loop_matrices(tree, loops, moving, jets, ws, closure, dq, dqd, B)
         if task & COMPOSITE != 0 and not jets:
@@ -299,7 +299,7 @@ def evaluate(system, task, state, external, ws, out) -> int:
             if flows:
                 material_mass(tree, ws, mass)
             if spins:
-                spin_mass(tree, tubes, ws, mass)
+                spin_mass(tree, tubes, q, ws, mass)
         if forward and stage == 0:
             failed = solve_forward(system, state, looped, ws, out)
             if failed >= 0:

@@ -7,8 +7,11 @@ file. What acts on the material of tubes acts on insertions, by which it moves p
 from __future__ import annotations
 
 from sorosim.compiled import kernel_in_place, kernel_lazy
+from sorosim.kernels.dynamics import add_inertia_rate
 from sorosim.kernels.small import (
     add,
+    add_coad,
+    add_coadbar,
     add_matrix,
     add_scaled,
     clear,
@@ -39,22 +42,25 @@ from sorosim.kernels.tree import (
 
 @kernel_lazy("tubes")
 def inserted_quantities(tree, external, moving, tensors, ws) -> None:
-    """Bring M, N - D_w, K_w and F of nodes to the length of their sections, after `point_quantities`.
-
-    Where anything moves, insertions are those of the file (docs/theory.md, 20).
-    """
-    own, y, before = ws.scratch[0], ws.scratch[1, 0], tree.segment.shape[0] + tree.flow_node.shape[0]
+    """Bring M, N - D_w, K_w and F of nodes to the length of their sections, after `point_quantities`."""
+    own, before = ws.scratch[0], tree.segment.shape[0] + tree.flow_node.shape[0]
+    y, H, row = ws.scratch[1, 0], ws.scratch[1, 1], ws.scratch[1, 2]
     loaded = external.wrench.shape[0] > 0
     for i in range(tree.inserted.shape[0]):
         k = tree.inserted[i, INSERTED_NODE]
         M, F, more = ws.tensor[k, 0], ws.twist[k, 2], ws.twist[k, LENGTH_RATIO, 0] - 1.0
-        if not moving:
-            for r in range(6):
-                for s in range(6):
-                    own[r, s] = more * M[r, s]
-            matrix_vector(own, ws.twist[k, 1], y)
-            add_matrix(own, M)
-            add(y, F)
+        for r in range(6):
+            for s in range(6):
+                own[r, s] = more * M[r, s]
+        matrix_vector(own, ws.twist[k, 1], y)
+        if moving:
+            matrix_vector(own, ws.twist[k, 0], H)
+            add_coad(ws.twist[k, 0], H, 1.0, y)
+            if tensors:
+                add_inertia_rate(ws.twist[k, 0], own, row, ws.tensor[k, 1])
+                add_coadbar(H, 1.0, ws.tensor[k, 1])
+        add_matrix(own, M)
+        add(y, F)
         if loaded:
             add_scaled(-1.0, external.wrench[before + i], F)
             if tensors:
@@ -138,7 +144,7 @@ def inserted_forces(tree, q, external, gravity, ws, tau) -> None:
 
 @kernel_lazy("tubes")
 def inserted_derivatives(tree, q, external, gravity, ws, tau, dq) -> None:
-    """Add to tau what `inserted_forces` adds, and to dq what depends on insertions, after the sweep.
+    """Add to tau what `inserted_forces` adds, and to dq what depends on insertions, at rest, after the sweep.
 
     Columns of insertions: more length of a section carries more weight and loads; rows: those of `inserted_forces`.
     """
@@ -157,17 +163,14 @@ def inserted_derivatives(tree, q, external, gravity, ws, tau, dq) -> None:
         node_wrenches(tree, i, external, gravity, ws)
         length = node_tangent(tree, i, q, ws)
         weight, f, T, w = ws.scratch[2, 0], ws.scratch[2, 1], ws.scratch[2, 3], ws.scratch[2, 4]
-        # T^T times what the weight of added mass, f less the loads, changes by: M c = -M ad_G J
         matrix_vector(ws.scratch[1], T, carried)
         clear(turned)
-        cross(gravity, carried[3:], turned[:3])
-        for r in range(3):
-            turned[r] *= ratio
         along = 0.0 * length
         for r in range(6):
             weight[r] /= L
             by_length[r] = weight[r] - f[r] / length
             along += T[r] * f[r]
+            carried[r] *= ratio
             if external.wrench.shape[0] > 0:
                 add_scaled(-T[r], external.K[before + i, r], turned)
         # what is before the plate moves it along: then weight acts at the distance from there
@@ -180,13 +183,13 @@ def inserted_derivatives(tree, q, external, gravity, ws, tau, dq) -> None:
         while node >= 0:
             m, first = tree.segment[node, N_COLUMNS], tree.segment[node, COLUMN]
             work = tree.segment[node, COLUMN_OFFSET]
-            J = ws.column[1, work : work + 6 * m]
+            J, Jdd = ws.column[1, work : work + 6 * m], ws.column[3, work : work + 6 * m]
             for column in range(m):
                 by_insertion, lifted, moved = 0.0 * length, 0.0 * length, 0.0 * length
                 for r in range(6):
                     by_insertion += J[r * m + column] * by_length[r]
                     lifted += J[r * m + column] * weight[r]
-                    moved += J[r * m + column] * turned[r]
+                    moved += J[r * m + column] * turned[r] + Jdd[r * m + column] * carried[r]
                 for j in range(n):
                     e = c0 + tree.local[index + j]
                     dq[first + column, e] += tree.flow[rates + j] * by_insertion

@@ -10,17 +10,25 @@ from sorosim.compiled import kernel_in_place, kernel_lazy
 from sorosim.kernels.small import add_coad, add_coadbar, clear
 from sorosim.kernels.tree import BLOCK, BLOCK_COLUMN, BLOCK_N, BLOCK_PARENT, COLUMN, COLUMN_OFFSET, N_COLUMNS, SQUARE
 from sorosim.kernels.tubes import (
-    BEND_ANGLES,
-    BEND_AT,
-    BEND_BLOCK,
-    BEND_FIRST,
-    BEND_INDEX,
-    BEND_N,
+    DAMP_ANGLES,
+    DAMP_AT,
+    DAMP_BLOCK,
+    DAMP_FIRST,
+    DAMP_INDEX,
+    DAMP_N,
+    DAMP_SECTION,
     ROTOR_ANGLES,
     ROTOR_AT,
     ROTOR_BLOCK,
     ROTOR_INDEX,
     ROTOR_NODE,
+    ROTOR_SECTION,
+    STRETCH_AT,
+    STRETCH_ENDS,
+    STRETCH_INDEX,
+    STRETCH_N,
+    section_length,
+    section_ratio,
 )
 
 
@@ -34,21 +42,27 @@ def angle_along(laws, n, at, index, first, x):
 
 
 @kernel_in_place
+def rotor_inertia(tree, laws, k, q):
+    """Inertia J of rotor k, at the length of its section."""
+    return laws.value[laws.rotor[k, ROTOR_AT]] * section_ratio(tree, laws, laws.rotor[k, ROTOR_SECTION], q)
+
+
+@kernel_in_place
 def rotor_along(tree, laws, k, x):
-    """J times what the angle of rotor k changes by along x (ndof,)."""
+    """What the angle of rotor k changes by along x (ndof,)."""
     row = laws.rotor[k]
-    first, at = tree.block[row[ROTOR_BLOCK], BLOCK_COLUMN], row[ROTOR_AT]
-    return laws.value[at] * angle_along(laws, row[ROTOR_ANGLES], at + 1, row[ROTOR_INDEX], first, x)
+    first = tree.block[row[ROTOR_BLOCK], BLOCK_COLUMN]
+    return angle_along(laws, row[ROTOR_ANGLES], row[ROTOR_AT] + 1, row[ROTOR_INDEX], first, x)
 
 
 @kernel_lazy("tubes")
-def spin_quantities(tree, laws, qd, qdd, tensors, ws) -> None:
+def spin_quantities(tree, laws, q, qd, qdd, tensors, ws) -> None:
     """What rotors add to F and, if `tensors`, to N of their nodes by their own spin, after `point_quantities`."""
     H = ws.scratch[0, 0]
     clear(H)
     for k in range(laws.rotor.shape[0]):
-        node = laws.rotor[k, ROTOR_NODE]
-        momentum, torque = rotor_along(tree, laws, k, qd), rotor_along(tree, laws, k, qdd)
+        node, J = laws.rotor[k, ROTOR_NODE], rotor_inertia(tree, laws, k, q)
+        momentum, torque = J * rotor_along(tree, laws, k, qd), J * rotor_along(tree, laws, k, qdd)
         F = ws.twist[node, 2]
         for i in range(3):
             H[i] = momentum * ws.pose[node, i, 0]
@@ -59,24 +73,25 @@ def spin_quantities(tree, laws, qd, qdd, tensors, ws) -> None:
 
 
 @kernel_lazy("tubes")
-def spin_forces(tree, laws, qdd, ws, tau) -> None:
+def spin_forces(tree, laws, q, qdd, ws, tau) -> None:
     """tau (ndof,) += forces on the angles of rotors, c J (w_x' + alpha'')."""
     for k in range(laws.rotor.shape[0]):
         row = laws.rotor[k]
         node, first, at = row[ROTOR_NODE], tree.block[row[ROTOR_BLOCK], BLOCK_COLUMN], row[ROTOR_AT]
         torque = rotor_along(tree, laws, k, qdd)
         for i in range(3):
-            torque += laws.value[at] * ws.pose[node, i, 0] * ws.twist[node, 1, i]
+            torque += ws.pose[node, i, 0] * ws.twist[node, 1, i]
+        torque *= rotor_inertia(tree, laws, k, q)
         for i in range(row[ROTOR_ANGLES]):
             tau[first + laws.columns[row[ROTOR_INDEX] + i]] += laws.value[at + 1 + i] * torque
 
 
 @kernel_in_place
-def add_rotor(tree, laws, k, moving, with_mass, ws, dq, dqd, mass):
+def add_rotor(tree, laws, k, q, moving, with_mass, ws, dq, dqd, mass):
     """Terms by the angle of rotor k in the derivatives of inverse dynamics; the mass matrix alone if not `moving`."""
     row = laws.rotor[k]
     node, n, at, index = row[ROTOR_NODE], row[ROTOR_ANGLES], row[ROTOR_AT], row[ROTOR_INDEX]
-    first, J, slope = tree.block[row[ROTOR_BLOCK], BLOCK_COLUMN], laws.value[at], at + 1
+    first, J, slope = tree.block[row[ROTOR_BLOCK], BLOCK_COLUMN], rotor_inertia(tree, laws, k, q), at + 1
     x0, x1, x2 = ws.pose[node, 0, 0], ws.pose[node, 1, 0], ws.pose[node, 2, 0]
     w0, w1, w2 = ws.twist[node, 0, 0], ws.twist[node, 0, 1], ws.twist[node, 0, 2]
     y0, y1, y2 = w1 * x2 - w2 * x1, w2 * x0 - w0 * x2, w0 * x1 - w1 * x0
@@ -113,73 +128,114 @@ def add_rotor(tree, laws, k, moving, with_mass, ws, dq, dqd, mass):
 
 
 @kernel_lazy("tubes")
-def spin_mass(tree, laws, ws, mass) -> None:
+def spin_mass(tree, laws, q, ws, mass) -> None:
     """Add rotors to the mass matrix, after `composite_mass_matrix`."""
     for k in range(laws.rotor.shape[0]):
-        add_rotor(tree, laws, k, False, True, ws, mass, mass, mass)
+        add_rotor(tree, laws, k, q, False, True, ws, mass, mass, mass)
 
 
 @kernel_lazy("tubes")
-def spin_derivatives(tree, laws, qdd, moving, with_mass, ws, tau, dq, dqd, mass) -> None:
+def spin_derivatives(tree, laws, q, qdd, moving, with_mass, ws, tau, dq, dqd, mass) -> None:
     """Add what rotors add to the derivatives of inverse dynamics, after `derivative_sweep`; to tau as well."""
     if moving:
-        spin_forces(tree, laws, qdd, ws, tau)
+        spin_forces(tree, laws, q, qdd, ws, tau)
     for k in range(laws.rotor.shape[0]):
-        add_rotor(tree, laws, k, moving, with_mass, ws, dq, dqd, mass)
+        add_rotor(tree, laws, k, q, moving, with_mass, ws, dq, dqd, mass)
 
 
 @kernel_in_place
-def spin_energy(tree, laws, qd, ws):
+def spin_energy(tree, laws, q, qd, ws):
     """Kinetic energy of rotors beyond that of their nodes [J], after a forward sweep."""
     energy = 0.0 * qd[0]
     for k in range(laws.rotor.shape[0]):
-        node, J = laws.rotor[k, ROTOR_NODE], laws.value[laws.rotor[k, ROTOR_AT]]
-        momentum = rotor_along(tree, laws, k, qd)
-        energy += 0.5 * momentum * momentum / J
+        node, rate = laws.rotor[k, ROTOR_NODE], rotor_along(tree, laws, k, qd)
+        turning = 0.5 * rate
         for i in range(3):
-            energy += momentum * ws.pose[node, i, 0] * ws.twist[node, 0, i]
+            turning += ws.pose[node, i, 0] * ws.twist[node, 0, i]
+        energy += rotor_inertia(tree, laws, k, q) * rate * turning
     return energy
+
+
+@kernel_in_place
+def add_by_length(tree, laws, r, q, i, force, ws):
+    """Add to ws.internal[0] what a force on coordinate i, in inverse proportion to the length of law r, changes by."""
+    row = laws.damp[r]
+    b, section = row[DAMP_BLOCK], laws.stretch[row[DAMP_SECTION]]
+    per_length = force / section_length(tree, laws, row[DAMP_SECTION], q)
+    rates = section[STRETCH_AT] + 1 + section[STRETCH_N]
+    for j in range(section[STRETCH_ENDS]):
+        e = laws.columns[section[STRETCH_INDEX] + j]
+        ws.internal[0, tree.block[b, SQUARE] + i * tree.block[b, BLOCK_N] + e] -= laws.value[rates + j] * per_length
+
+
+@kernel_in_place
+def add_own_damping(tree, laws, r, q, qd, derivatives, ws, tau):
+    """tau -= D (L/l - 1) qd with the diagonal D of law r, beside the linear damping D; if `derivatives` likewise."""
+    row = laws.damp[r]
+    b, first, at = row[DAMP_BLOCK], row[DAMP_FIRST], row[DAMP_AT]
+    c0, square, size = tree.block[b, BLOCK_COLUMN], tree.block[b, SQUARE], tree.block[b, BLOCK_N]
+    ratio = 1.0 / section_ratio(tree, laws, row[DAMP_SECTION], q)
+    for i in range(row[DAMP_N]):
+        D, rate = laws.value[at + i], qd[c0 + first + i]
+        tau[c0 + first + i] -= (ratio - 1.0) * D * rate
+        if derivatives:
+            ws.internal[1, square + (first + i) * (size + 1)] -= (ratio - 1.0) * D
+            add_by_length(tree, laws, r, q, first + i, -ratio * D * rate, ws)
+
+
+@kernel_in_place
+def add_turn_damping(tree, laws, r, q, qd, derivatives, ws, tau):
+    """tau -= d/dqd of k (|w' - alpha' S w|^2 - |w'|^2)/2 of law r; if `derivatives` ws.internal likewise."""
+    row = laws.damp[r]
+    b, first, at, n = row[DAMP_BLOCK], row[DAMP_FIRST], row[DAMP_AT], row[DAMP_N]
+    angles, index, slopes = row[DAMP_ANGLES], row[DAMP_INDEX], at + 1 + n
+    c0, square, size = tree.block[b, BLOCK_COLUMN], tree.block[b, SQUARE], tree.block[b, BLOCK_N]
+    k = laws.value[at] / section_ratio(tree, laws, row[DAMP_SECTION], q)
+    turn = angle_along(laws, angles, slopes, index, c0, qd)
+    w_y, w_z, v_y, v_z = 0.0 * turn, 0.0 * turn, 0.0 * turn, 0.0 * turn
+    for i in range(n):
+        phi, y, z = laws.value[at + 1 + i], c0 + first + i, c0 + first + n + i
+        w_y += phi * q[y]
+        w_z += phi * q[z]
+        v_y += phi * qd[y]
+        v_z += phi * qd[z]
+    squared = w_y * w_y + w_z * w_z
+    torque = k * (v_z * w_y - v_y * w_z - turn * squared)
+    for i in range(angles):
+        a, part = laws.columns[index + i], laws.value[slopes + i]
+        tau[c0 + a] += part * torque
+        if derivatives:
+            add_by_length(tree, laws, r, q, a, part * torque, ws)
+            for j in range(angles):
+                entry = k * squared * part * laws.value[slopes + j]
+                ws.internal[1, square + a * size + laws.columns[index + j]] -= entry
+    for i in range(n):
+        phi, y, z = k * laws.value[at + 1 + i], first + i, first + n + i
+        tau[c0 + y] -= phi * turn * w_z
+        tau[c0 + z] += phi * turn * w_y
+        if not derivatives:
+            continue
+        add_by_length(tree, laws, r, q, y, -phi * turn * w_z, ws)
+        add_by_length(tree, laws, r, q, z, phi * turn * w_y, ws)
+        for j in range(n):
+            mixed = phi * laws.value[at + 1 + j] * turn
+            ws.internal[0, square + y * size + first + n + j] -= mixed
+            ws.internal[0, square + z * size + first + j] += mixed
+        for j in range(angles):
+            a, part = laws.columns[index + j], phi * laws.value[slopes + j]
+            ws.internal[0, square + a * size + y] += part * (v_z - 2.0 * turn * w_y)
+            ws.internal[0, square + a * size + z] -= part * (v_y + 2.0 * turn * w_z)
+            ws.internal[1, square + a * size + y] -= part * w_z
+            ws.internal[1, square + y * size + a] -= part * w_z
+            ws.internal[1, square + a * size + z] += part * w_y
+            ws.internal[1, square + z * size + a] += part * w_y
 
 
 @kernel_lazy("tubes")
 def tube_damping(tree, laws, q, qd, derivatives, ws, tau) -> None:
-    """tau -= d/dqd of the sum of k (|w' - alpha' S w|^2 - |w'|^2)/2; if `derivatives` ws.internal likewise."""
+    """tau (ndof,) += forces of damping beyond the linear one of the file; if `derivatives` ws.internal likewise."""
     for r in range(laws.damp.shape[0]):
-        row = laws.damp[r]
-        b, at, n, angles, index = row[BEND_BLOCK], row[BEND_AT], row[BEND_N], row[BEND_ANGLES], row[BEND_INDEX]
-        c0, square, size = tree.block[b, BLOCK_COLUMN], tree.block[b, SQUARE], tree.block[b, BLOCK_N]
-        first, k, slopes = row[BEND_FIRST], laws.value[at], at + 1 + n
-        turn = angle_along(laws, angles, slopes, index, c0, qd)
-        w_y, w_z, v_y, v_z = 0.0 * turn, 0.0 * turn, 0.0 * turn, 0.0 * turn
-        for i in range(n):
-            phi, y, z = laws.value[at + 1 + i], c0 + first + i, c0 + first + n + i
-            w_y += phi * q[y]
-            w_z += phi * q[z]
-            v_y += phi * qd[y]
-            v_z += phi * qd[z]
-        squared = w_y * w_y + w_z * w_z
-        torque = k * (v_z * w_y - v_y * w_z - turn * squared)
-        for i in range(angles):
-            tau[c0 + laws.columns[index + i]] += laws.value[slopes + i] * torque
-        for i in range(n):
-            phi, y, z = k * laws.value[at + 1 + i], first + i, first + n + i
-            tau[c0 + y] -= phi * turn * w_z
-            tau[c0 + z] += phi * turn * w_y
-            if not derivatives:
-                continue
-            for j in range(n):
-                mixed = phi * laws.value[at + 1 + j] * turn
-                ws.internal[0, square + y * size + first + n + j] -= mixed
-                ws.internal[0, square + z * size + first + j] += mixed
-            for j in range(angles):
-                a, part = laws.columns[index + j], phi * laws.value[slopes + j]
-                ws.internal[0, square + a * size + y] += part * (v_z - 2.0 * turn * w_y)
-                ws.internal[0, square + a * size + z] -= part * (v_y + 2.0 * turn * w_z)
-                ws.internal[1, square + a * size + y] -= part * w_z
-                ws.internal[1, square + y * size + a] -= part * w_z
-                ws.internal[1, square + a * size + z] += part * w_y
-                ws.internal[1, square + z * size + a] += part * w_y
-        for i in range(angles if derivatives else 0):
-            a, part = laws.columns[index + i], k * squared * laws.value[slopes + i]
-            for j in range(angles):
-                ws.internal[1, square + a * size + laws.columns[index + j]] -= part * laws.value[slopes + j]
+        if laws.damp[r, DAMP_ANGLES] > 0:
+            add_turn_damping(tree, laws, r, q, qd, derivatives, ws, tau)
+        else:
+            add_own_damping(tree, laws, r, q, qd, derivatives, ws, tau)

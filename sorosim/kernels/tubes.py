@@ -26,10 +26,13 @@ STRETCH_BLOCK, STRETCH_FIRST, STRETCH_N, STRETCH_ENDS, STRETCH_AT, STRETCH_INDEX
 # basis of bending, what alpha changes by each, what u* changes by each of the last ones: W B du*/dx (2), then dx;
 # columns: of these
 BEND_BLOCK, BEND_FIRST, BEND_N, BEND_ANGLES, BEND_SLIDES, BEND_AT, BEND_INDEX = range(7)
-# columns of TubeLaws.damp are those of bend; values: W B^d/l, basis of bending, what alpha changes by each
-# columns of TubeLaws.rotor: node, block; on how many coordinates its angle depends; place in value and in columns.
-# Values: J, what the angle changes by each; columns: of these
-ROTOR_NODE, ROTOR_BLOCK, ROTOR_ANGLES, ROTOR_AT, ROTOR_INDEX = range(5)
+# columns of TubeLaws.damp: block, its first coordinate there, how many; on how many an angle depends; the row of
+# `stretch` of its section; place in value and in columns. Values, of the file: damping of each coordinate, or where
+# there is an angle W B^d/L, basis of bending, what alpha changes by each; columns: of these
+DAMP_BLOCK, DAMP_FIRST, DAMP_N, DAMP_ANGLES, DAMP_SECTION, DAMP_AT, DAMP_INDEX = range(7)
+# columns of TubeLaws.rotor: node, block, the row of `stretch` of its section; on how many coordinates its angle
+# depends; place in value and in columns. Values: J in the file, what the angle changes by each; columns: of these
+ROTOR_NODE, ROTOR_BLOCK, ROTOR_SECTION, ROTOR_ANGLES, ROTOR_AT, ROTOR_INDEX = range(6)
 
 
 @by_reference
@@ -39,7 +42,7 @@ class TubeLaws(NamedTuple):
     stretch: np.ndarray  # (n, 6) int: columns named above
     bend: np.ndarray  # (n, 7) int: columns named above
     damp: np.ndarray  # (n, 7) int: columns named above
-    rotor: np.ndarray  # (n, 5) int: columns named above
+    rotor: np.ndarray  # (n, 6) int: columns named above
     value: np.ndarray  # flat
     columns: np.ndarray  # flat, int: coordinates of a block
 
@@ -53,6 +56,12 @@ def section_length(tree, laws, k, q):
     for i in range(row[STRETCH_ENDS]):
         length += laws.value[rates + i] * q[c0 + laws.columns[row[STRETCH_INDEX] + i]]
     return length if length.real > 0.0 else length * np.nan
+
+
+@kernel_in_place
+def section_ratio(tree, laws, k, q):
+    """Length of a section over that of the file."""
+    return section_length(tree, laws, k, q) / laws.value[laws.stretch[k, STRETCH_AT]]
 
 
 @kernel_in_place

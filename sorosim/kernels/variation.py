@@ -41,7 +41,7 @@ def vary_rows(
             inserted_quantities(tree, external, moving, False, ws)
         spins = moving and tubes.rotor.shape[0] > 0
         if spins:
-            spin_quantities(tree, tubes, qd[k], qdd[k], False, ws)
+            spin_quantities(tree, tubes, q[k], qd[k], qdd[k], False, ws)
         if looped:
             for i in range(multiplier.shape[1]):
                 closure.multiplier[i] = multiplier[k, i]
@@ -50,10 +50,10 @@ def vary_rows(
         project_wrenches(tree, ws, tau)
         if flows:
             material_forces(tree, ws, tau)
-        if tree.inserted.shape[0] > 0:
+        if tree.inserted.shape[0] > 0 and not moving:
             inserted_forces(tree, q[k], external, gravity, ws, tau)
         if spins:
-            spin_forces(tree, tubes, qdd[k], ws, tau)
+            spin_forces(tree, tubes, q[k], qdd[k], ws, tau)
         imaginary(tau, factor, inverse[k])
         internal_forces(tree, system.internal, q[k], qd[k], u[k], False, ws, external, tau, none)
         imaginary(tau, factor, internal[k])

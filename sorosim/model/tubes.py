@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.polynomial import legendre
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sorosim.arrays import Array, IntArray
 from sorosim.complex_step import number_type
@@ -256,7 +256,8 @@ class Rotor(NamedTuple):
     """A piece of tube that turns against its node by `slopes` times the coordinates of the block."""
 
     node: int
-    inertia: Any  # about the axis [kg m^2]
+    section: int  # whose length its inertia follows, as a row of `TubeBlock.stretch`
+    inertia: Any  # about the axis, in the file [kg m^2]
     slopes: Array  # (n,)
 
 
@@ -329,10 +330,15 @@ class TubeBlock:
             self._add_stretch(columns.first, division.length, stiffness, columns.ends)
         for tube, base, insertion in zip(tubes.members, self.base, self.insertion, strict=True):
             if tube.behind:
+                self._add_damping(base[-1], np.array([tube.twist_damping]) / tube.behind, len(self.stretch))
                 self._add_stretch(base[-1], tube.behind, [tube.twist_stiffness], ((insertion, -1.0),))
-                self.damping[base[-1]] = tube.twist_damping / tube.behind
-        for k, columns in enumerate(self.sections):
-            self._add_damping(k, modes)
+        for k, (columns, division) in enumerate(zip(self.sections, tubes.divisions, strict=True)):
+            bending = sum(tube.bending_damping for tube in division.tubes)
+            twists = [tubes.members[i].twist_damping for i in columns.twist]
+            damping = np.concatenate([d * modes for d in (twists[0], bending, bending, *twists[1:])])
+            self._add_damping(columns.first, damping / division.length, k)
+            for i in list(columns.twist)[1:]:
+                self._add_turn_damping(i, k)
             for i in columns.twist:
                 self._add_bend(i, k)
         self._add_guards()
@@ -360,23 +366,23 @@ class TubeBlock:
             self.value += [*slope, *moving] if slides else []
             self.index += [*turning, *(column for column, _ in slides)]
 
-    def _add_damping(self, k: int, modes: NDArray[Any]) -> None:
-        """Damping of the bending and twist of section k, and of tubes that turn where it is bent."""
-        columns, division = self.sections[k], self.tubes.divisions[k]
-        bending = sum(tube.bending_damping for tube in division.tubes)
-        twists = [self.tubes.members[i].twist_damping for i in columns.twist]
-        values = np.concatenate([d * modes / division.length for d in (twists[0], bending, bending, *twists[1:])])
-        self.damping[columns.first : columns.first + len(values)] = values
-        points, weights = _gauss_points()
-        basis = division.strain.functions("bending_y", points)
-        for i in list(columns.twist)[1:]:
-            damping, angles = self.tubes.members[i].bending_damping / division.length, self.angles(i, k, points)
-            turning = np.flatnonzero(angles.any(axis=0))
-            for w, phi, angle in zip(weights, basis, angles[:, turning] if damping else (), strict=False):
-                row = columns.first + ORDER + 1, ORDER + 1, len(turning), 0, len(self.value), len(self.index)
-                self.damp.append(row)
-                self.value += [w * damping, *phi, *angle]
-                self.index += list(turning)
+    def _add_damping(self, first: int, damping: Array, section: int) -> None:
+        """Damping at the length of the file of coordinates that begin with `first`, and the row of its section."""
+        self.damping[first : first + len(damping)] = damping
+        if damping.any():
+            self.damp.append((first, len(damping), 0, section, len(self.value), len(self.index)))
+            self.value += list(damping)
+
+    def _add_turn_damping(self, i: int, k: int) -> None:
+        """Damping of tube i that turns where section k is bent."""
+        (points, weights), division = _gauss_points(), self.tubes.divisions[k]
+        damping, angles = self.tubes.members[i].bending_damping / division.length, self.angles(i, k, points)
+        turning, basis = np.flatnonzero(angles.any(axis=0)), division.strain.functions("bending_y", points)
+        for w, phi, angle in zip(weights, basis, angles[:, turning], strict=True) if damping else ():
+            first, n = self.sections[k].first + ORDER + 1, ORDER + 1
+            self.damp.append((first, n, len(turning), k, len(self.value), len(self.index)))
+            self.value += [w * damping, *phi, *angle]
+            self.index += list(turning)
 
     def _add_guards(self) -> None:
         """Sections without stiffness that end where others may not pass: then their length is NaN, and so are forces.
@@ -426,18 +432,19 @@ class TubeBlock:
 
     def rotors(self, plate: int, nodes: IntArray, X: Array, weight: Array) -> list[Rotor]:
         """All rotors: of tubes behind the plate, a node, and of the outer ones at nodes at X with these weights [m]."""
-        found, (points, weights) = [], legendre.leggauss(2)
+        found, (points, weights), section = [], legendre.leggauss(2), len(self.sections)
         for tube, base in zip(self.tubes.members, self.base, strict=True):
             for x, w in zip(0.5 * (points + 1.0), 0.5 * weights * tube.behind, strict=True) if tube.behind else ():
                 slopes = np.zeros(self.n)
                 slopes[base] = 1.0, x
-                found.append(Rotor(plate, 2.0 * tube.material.density * tube.moment * w, slopes))
+                found.append(Rotor(plate, section, 2.0 * tube.material.density * tube.moment * w, slopes))
+            section += 1 if tube.behind else 0
         for k, (division, start) in enumerate(zip(self.tubes.divisions, self.tubes.starts, strict=True)):
             at = np.flatnonzero((start < X) & (start + division.length > X) & (weight > 0.0))
             for i in list(self.sections[k].twist)[1:]:
                 tube, turns = self.tubes.members[i], self.angles(i, k, ((X[at] - start) / division.length).real)
                 inertia = 2.0 * tube.material.density * tube.moment * weight[at]
-                found += [Rotor(int(nodes[j]), J, turn) for j, J, turn in zip(at, inertia, turns, strict=True)]
+                found += [Rotor(int(nodes[j]), k, J, turn) for j, J, turn in zip(at, inertia, turns, strict=True)]
         return found
 
 
@@ -460,15 +467,17 @@ def tube_laws(blocks: list[tuple[int, TubeBlock]], rotors: list[tuple[int, Rotor
     value: list[Any] = []
     index: list[int] = []
     for b, block in blocks:
-        for table, rows in zip(tables, (block.stretch, block.bend, block.damp), strict=False):
+        first = len(tables[0])
+        damp = [(*row[:3], first + row[3], *row[4:]) for row in block.damp]
+        for table, rows in zip(tables, (block.stretch, block.bend, damp), strict=False):
             table += [(b, *row[:-2], row[-2] + len(value), row[-1] + len(index)) for row in rows]
         value += block.value
         index += block.index
-    for b, (node, inertia, slopes) in rotors:
-        turning = np.flatnonzero(slopes)
-        tables[3].append((node, b, len(turning), len(value), len(index)))
-        value += [inertia, *slopes[turning]]
-        index += list(turning)
-    arrays = [np.array(rows, dtype=np.int64).reshape(-1, n) for rows, n in zip(tables, (6, 7, 7, 5), strict=True)]
+        for node, section, inertia, slopes in (rotor for own, rotor in rotors if own == b):
+            turning = np.flatnonzero(slopes)
+            tables[3].append((node, b, first + section, len(turning), len(value), len(index)))
+            value += [inertia, *slopes[turning]]
+            index += list(turning)
+    arrays = [np.array(rows, dtype=np.int64).reshape(-1, n) for rows, n in zip(tables, (6, 7, 7, 6), strict=True)]
     arrays += [np.array(value, dtype=number_type()), np.array(index, dtype=np.int64)]
     return TubeLaws._make(arrays)

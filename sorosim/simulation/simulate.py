@@ -23,7 +23,7 @@ from sorosim.engine.inputs import (
 from sorosim.equations.contact_check import deep_contacts
 from sorosim.equations.system import NO_STRAINS, OdeSystem
 from sorosim.equilibria.assembly import close, open_loops
-from sorosim.equilibria.statics import prescribed, statics
+from sorosim.equilibria.statics import check_lengths, prescribed, statics
 from sorosim.errors import ConvergenceError, InputError, SorosimWarning
 from sorosim.model.chart import TURN
 from sorosim.options import STARTS, SimulateArguments, checked
@@ -177,6 +177,8 @@ def simulate(
     q0 = block.get("q0") if q0 is None else q0
     motions = driven_signals(robot.engine.layout, block.get("driven") if driven is None else driven, _begin(robot, q0))
     system = _system(robot, inputs, motions, controller, options)
+    own = [i for i, index in enumerate(system.partition.driven) if index in robot.engine.insertions]
+    check_lengths(robot, {system.partition.names[i]: float(system.driven.value(0.0)[i]) for i in own})
     q, qd = starting_state(robot, system, q0, qd0)
     if deep := deep_contacts(robot, q):
         hint = "begin apart, or leave the pair out (`apart`)"

@@ -80,7 +80,7 @@ def rollout(
         Numbers of the robot's file by whose paths derivatives are wanted. Several motions of a robot may share the
         same `sensitivities`.
     tolerance : float
-        Of Newton's method, relative to 1 + |q|. Default: 1e-11.
+        Of Newton's method, relative to ``1 + |q|``. Default: 1e-11.
     method, substeps, spectral_radius, driven
         As in `Stepper`.
 

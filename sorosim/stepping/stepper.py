@@ -90,7 +90,7 @@ class Stepper:
     spectral_radius : float
         What the generalized-alpha method leaves of too stiff motions after a step, 0 to 1. Default: 0.8.
     tolerance : float
-        Of Newton's method, relative to 1 + |q|. Default: 1e-8; derivatives of steps are as exact as that.
+        Of Newton's method, relative to ``1 + |q|``. Default: 1e-8; derivatives of steps are as exact as that.
     driven : mapping of link or coordinate name to float, str or signal
         Motions, as in `simulate`: `step` may replace them. Default: those of the robot's file.
 
@@ -340,8 +340,9 @@ class Stepper:
                 hint = "name it in Stepper(..., driven={name: value})"
                 raise InputError(f"driven.{name}", "a coordinate that is driven", "a free one", hint)
             targets[index] = amount(f"driven.{name}", value, layout.dimensions[index])
-            if index in self.robot.engine.insertions and targets[index] != 0.0:
-                raise InputError(f"driven.{name}", "0: insertions stay, in motion", f"{targets[index]:g} m")
+            if index in self.robot.engine.insertions and targets[index] != (stays := self._march.state[m.Q, index]):
+                expected = f"{stays:g} m: insertions stay, in motion"
+                raise InputError(f"driven.{name}", expected, f"{targets[index]:g} m")
         for k, index in enumerate(partition.driven):
             q, qd = self._march.state[m.Q, index], self._march.state[m.QD, index]
             if index in targets or path[k, 0] != 0.0:
