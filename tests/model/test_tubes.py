@@ -276,7 +276,7 @@ def test_straight_tubes_turn_in_each_other_as_shafts() -> None:
 
 
 def test_inverse_turns_and_inserts_tubes_to_a_target() -> None:
-    one, names = robot(tubes(), -9.81), ["r.inner.rotation", "r.inner.insertion", "r.outer.rotation"]
+    one, names = robot(tubes()), ["r.inner.rotation", "r.inner.insertion", "r.outer.rotation"]
     start = so.statics(one, driven={"r.inner.rotation": 0.3})
     target = so.statics(
         one, driven={"r.inner.rotation": 0.5, "r.inner.insertion": 0.01, "r.outer.rotation": -0.2}
