@@ -119,7 +119,10 @@ class RunOptions(Declared):
         "equilibrium", without="the initial block",
     )  # fmt: skip
     method: str | None = _option(
-        Choice(METHODS), f"Integrator: {', '.join(METHODS[:-1])} or {METHODS[-1]}.", "bdf", "bdf"
+        Choice(METHODS),
+        f"Integrator: {', '.join(METHODS[:-1])} or {METHODS[-1]}; of concentric tubes generalized-alpha by default.",
+        "bdf",
+        "bdf",
     )
     rtol: float | None = _option(Quantity("number", least=LEAST_RTOL), "Relative tolerance.", "1e-4", "1e-3")
     atol: float | None = _option(_POSITIVE, "Absolute tolerance.", "1e-7", "1e-6")

@@ -420,10 +420,14 @@ class Integration:
         return x[:, 2 * self.system.n_free :]
 
     def forces(self, t: Array, x: Array) -> tuple[Array, Array]:
-        """Forces (n, n_driven) that driven joints need, and multipliers (n, m) of loops."""
+        """Forces (n, n_driven) that driven joints need, and multipliers (n, m) of loops.
+
+        What holds the insertions of concentric tubes is NaN: their equations of motion leave it out.
+        """
         rows = [self.system.forces(*row) for row in zip(t, x, strict=True)]
         widths = len(self.system.partition.driven), self.system.robot.n_multipliers
         driven, multipliers = (np.array([row[i] for row in rows]).reshape(len(t), widths[i]) for i in range(2))
+        driven[:, np.isin(self.system.partition.driven, self.system.robot.engine.insertions)] = np.nan
         return driven, multipliers
 
     def table(self, t: Array, x: Array) -> Array:

@@ -82,7 +82,7 @@ def simulate(
         constraints; by name the others follow. Default: the file's `initial` block, others follow likewise.
     method : {"bdf", "radau", "lsoda", "cvode", "newmark", "generalized-alpha", "ida"}
         The last three solve for the multipliers of loops too; newmark and generalized-alpha close loops at every step.
-        Default: bdf.
+        Default: bdf; of concentric tubes generalized-alpha, which damps their fast twist.
     rtol, atol : float
         Tolerances of the integrator on coordinates and rates. Default: 1e-3 and 1e-6. rtol is at least 2.2e-14, a
         hundred times the rounding of a number.
@@ -157,7 +157,9 @@ def simulate(
     check_robot(robot)
     check_writable(out)
     block = robot.description.simulate
-    options = checked(SimulateArguments, arguments, block)
+    # tubes without damping twist to and fro for long, at frequencies that bdf would follow
+    usual = {"method": "generalized-alpha"} if len(robot.engine.insertions) else {}
+    options = checked(SimulateArguments, arguments, {**usual, **block})
     # options of the file belong to the method of the file: where another one is given they may be without effect
     for name in USED_BY:
         explicit = block.get(name) if arguments[name] is None and method is None else arguments[name]

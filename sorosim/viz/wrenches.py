@@ -79,8 +79,7 @@ def centre_of_mass(robot: Robot, q: Array) -> tuple[Array, float]:
     engine = robot.engine
     engine.sweep(q, engine.zero_rates, POSES)
     inertia, pose = engine.gravitational_inertia, engine.workspace.pose[: len(engine.gravitational_inertia)]
-    if engine.flows:  # of rods whose length is a coordinate there is more or less
-        flowing = list(engine.layout.material_rows)
+    if flowing := list(engine.layout.material_rows):  # of what is fed or inserted there is more or less
         inertia = inertia.copy()
         inertia[flowing] *= engine.workspace.twist[flowing, LENGTH_RATIO, :1, None]
     mass, skew = inertia[:, 3, 3], inertia[:, :3, 3:]  # m, and m times the cross product with the centre

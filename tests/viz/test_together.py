@@ -313,6 +313,16 @@ def test_turned_points_go_round_the_vertical():
     assert_allclose(turned(np.array([2.0, 5.0, 3.0]), centre, up, np.pi / 2), [1.0, 5.0, 2.0], atol=1e-15)
 
 
+def test_the_centre_of_mass_of_inserted_tubes_is_that_of_gravity():
+    tubes = sorosim.load("concentric_tubes", set={"gravity": [1.0, 2.0, -9.0]})
+    q = 0.1 * np.random.default_rng(4).normal(size=tubes.ndof)
+    q[tubes.engine.insertions] = 0.0, 0.01, 0.02
+    centre, mass = centre_of_mass(tubes, q)
+    assert mass > centre_of_mass(tubes, np.zeros(tubes.ndof))[1]
+    gravity = tubes.energy(q, np.zeros(tubes.ndof)).gravity
+    assert_allclose(gravity, -mass * tubes.engine.gravity @ centre, rtol=1e-12)
+
+
 def test_the_centre_of_mass_is_that_of_gravity(robot):
     rng = np.random.default_rng(4)
     for name in ("cable_manipulator", "underwater_vehicle", "vine", None):
