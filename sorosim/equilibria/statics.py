@@ -13,6 +13,7 @@ from sorosim.arrays import Array
 from sorosim.declare import Integer
 from sorosim.dynamics.arguments import by_coordinate
 from sorosim.dynamics.maxwell import moduli_in_words
+from sorosim.engine.bounds import check_lengths
 from sorosim.engine.loading import StickState
 from sorosim.equations import failure
 from sorosim.equations.callbacks import StaticCallbacks
@@ -21,13 +22,11 @@ from sorosim.equations.plausibility import implausible_states, left_free
 from sorosim.equations.system import StaticSystem
 from sorosim.equilibria.along_tree import close_along_tree, solve_along_tree
 from sorosim.equilibria.assembly import close_if_possible, open_loops
-from sorosim.errors import ConvergenceError, InputError, ModelError
+from sorosim.errors import ConvergenceError, InputError
 from sorosim.kernels import evaluate as task
-from sorosim.model.tubes import Tubes
 from sorosim.options import StaticsArguments, checked
 from sorosim.results.result import Equilibrium, InitialState, Run
 from sorosim.robot import Robot, check_robot
-from sorosim.signals.expressions import Expression
 from sorosim.solvers.damped_newton import MayTunnel
 from sorosim.solvers.equilibrium import StaticSolution, solve_equilibrium, stabilise_equilibrium
 from sorosim.solvers.newton import FIRST_POLISH, ROUNDING, StaticProblem
@@ -192,42 +191,8 @@ def prescribed(robot: Robot, u: Values | None, driven: Mapping[str, Number] | No
     values = by_coordinate(robot.engine, block.get("driven") if driven is None else driven)
     given = {robot.engine.layout.coordinate(name, "driven") for name in values}
     values |= {name: 0.0 for name in robot.engine.layout.held if robot.engine.layout.coordinate(name, "") not in given}
-    check_lengths(robot, values)
+    check_lengths(robot.engine.layout, robot.description.loads, values)
     return robot.inputs(block.get("u") if u is None else u), values
-
-
-def check_lengths(robot: Robot, values: Mapping[str, float]) -> None:
-    """Refuse driven lengths of which nothing is left."""
-    layout = robot.engine.layout
-    at = {layout.coordinate(name, "driven"): value for name, value in values.items()}
-    for link in layout.links.values():
-        if isinstance(link.link.rod, Tubes):
-            first = link.column + link.n_joint
-            columns = (first + column for column in link.link.rod.block.insertion)
-            moves = {i: at.get(column, 0.0) for i, column in enumerate(columns)}
-            try:
-                link.link.rod.check_insertions(moves)
-            except ModelError as error:
-                raise error.inside(f"driven.{link.link.name}") from None
-            loads = (name for name, load in robot.description.loads.items() if _by_place(load, link.link.name))
-            if any(moves.values()) and (acting := next(loads, "")):
-                expected = "no load by X, s or L along tubes that are not inserted as in the file"
-                hint = "give the file these insertions (robot.with_values)"
-                raise InputError(f"driven.{link.link.name}", expected, acting, hint)
-    fed = (piece for link in layout.links.values() for piece in link.pieces if piece.flows)
-    lengths = {piece.ends[0][0]: piece for piece in fed}
-    for name, value in values.items():
-        piece = lengths.get(layout.coordinate(name, "driven"))
-        if piece is not None and not value > -piece.division.length:
-            expected = f"more than {-piece.division.length:g} m, where the rod has no length"
-            raise InputError(f"driven.{name}", expected, f"{value:g} m")
-
-
-def _by_place(load: Any, rod: str) -> bool:
-    """Whether a load per length of a rod is an expression of places on it."""
-    entries = (*getattr(load, "wrench", ()), *getattr(load, "magnetisation", ()))
-    used = [set(entry.used) for entry in entries if isinstance(entry, Expression)]
-    return rod == getattr(load, "rod", "") and any({"X", "s", "L"} & names for names in used)
 
 
 def state_of(system: StaticSystem, solution: StaticSolution) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from sorosim.arrays import Array
+from sorosim.engine.bounds import check_lengths
 from sorosim.engine.inputs import (
     Motion,
     ZeroOrderHold,
@@ -23,7 +24,7 @@ from sorosim.engine.inputs import (
 from sorosim.equations.contact_check import deep_contacts
 from sorosim.equations.system import NO_STRAINS, OdeSystem
 from sorosim.equilibria.assembly import close, open_loops
-from sorosim.equilibria.statics import check_lengths, prescribed, statics
+from sorosim.equilibria.statics import prescribed, statics
 from sorosim.errors import ConvergenceError, InputError, SorosimWarning
 from sorosim.model.chart import TURN
 from sorosim.options import STARTS, SimulateArguments, checked
@@ -180,7 +181,8 @@ def simulate(
     motions = driven_signals(robot.engine.layout, block.get("driven") if driven is None else driven, _begin(robot, q0))
     system = _system(robot, inputs, motions, controller, options)
     own = [i for i, index in enumerate(system.partition.driven) if index in robot.engine.insertions]
-    check_lengths(robot, {system.partition.names[i]: float(system.driven.value(0.0)[i]) for i in own})
+    staying = {system.partition.names[i]: float(system.driven.value(0.0)[i]) for i in own}
+    check_lengths(robot.engine.layout, robot.description.loads, staying)
     q, qd = starting_state(robot, system, q0, qd0)
     if deep := deep_contacts(robot, q):
         hint = "begin apart, or leave the pair out (`apart`)"
