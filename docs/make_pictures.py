@@ -195,6 +195,12 @@ def pictures() -> None:
     still(pushed, "arrows", loads=True, joints=True)
 
 
+def concentric_tubes() -> None:
+    """The bundled tubes as the inner one is turned along the post."""
+    run = sorosim.simulate(sorosim.load("concentric_tubes"))
+    still(run, "tubes_turned", t=(0.0, 0.1, 0.2, 0.5), ghosts="time")
+
+
 def inverse_statics() -> None:
     """A letter that an arm draws, and a finger that touches pins."""
     runs = {}
@@ -318,6 +324,7 @@ if __name__ == "__main__":
     rigid_bodies()
     sensors()
     pictures()
+    concentric_tubes()
     inverse_statics()
     optimal_control()
     viscoelastic()
