@@ -26,9 +26,10 @@ def derivatives(context: CheckContext) -> Iterator[Finding]:
     """One state in motion, along a few directions."""
     robot = context.robot
     q, qd, qdd, u = random_state(robot)
+    held = dict.fromkeys(robot.engine.layout.held, 0.0)  # free they may move no inertia of their own
     try:
         inverse = robot.inverse_dynamics_derivatives(q, qd, qdd=qdd)
-        forward = robot.forward_dynamics_derivatives(q, qd, u=u, driven_qdd={})
+        forward = robot.forward_dynamics_derivatives(q, qd, u=u, driven_qdd=held)
     except ModelError as error:
         yield finding("derivatives.refused", "dynamics", words=str(error))
         return
@@ -87,7 +88,8 @@ def _unbalanced(robot: Robot, q: Array, qd: Array, u: Array, qdd: Array) -> tupl
     """
     internal = robot.internal_force(q, qd, u=u)
     residual = robot.inverse_dynamics(q, qd, qdd=qdd) - internal
-    residual[robot.engine.insertions] = 0.0  # which are held
+    layout = robot.engine.layout
+    residual[[layout.coordinate(name, "") for name in layout.held]] = 0.0
     if robot.n_multipliers:
         across = robot.loop_rows(q).A.T
         residual -= across @ np.linalg.lstsq(across, residual, rcond=None)[0]
