@@ -68,17 +68,17 @@ def _warm(context: Context) -> Action:
 
 def _plate(_: Context) -> Action:
     robot = load("continuum_stewart")
-    legs = [name for name in robot.coordinate_names if name.endswith(".length")]
-    start = statics(robot)
-    solver = InverseSolver(robot, free=legs, bounds=dict.fromkeys(legs), q0=start)
-    angles, middle = 2.0 * np.pi * np.arange(STEPS) / STEPS, robot.pose(start.q, robot.tip_link)
-    poses = np.repeat(middle[None], STEPS, axis=0)
-    poses[:, :2, 3] += PLATE * np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    start, legs = statics(robot), list(robot.description.statics["driven"])
+    solver = InverseSolver(robot, free=legs, q0=start)
+    angles = 2.0 * np.pi * np.arange(STEPS) / STEPS
+    poses = np.repeat(robot.pose(start.q, "plate")[None], STEPS, axis=0)
+    poses[:, :2, 3] += PLATE * np.stack([np.cos(angles) - 1.0, np.sin(angles)], axis=1)
     along = cycle(poses)
 
     def solve() -> None:
         for _ in range(STEPS):
-            solver.solve({robot.tip_link: next(along)})
+            found = solver.solve({"plate": next(along)})
+            assert found.reached, found.message
 
     return solve
 
