@@ -18,7 +18,7 @@ from sorosim.arrays import Array, IntArray, Mask
 from sorosim.compiled import OfFirstTypes, prepare
 from sorosim.complex_step import number_type
 from sorosim.constraints.loop import Loop, compile_loops
-from sorosim.engine.inputs import has_length_inputs, insertions
+from sorosim.engine.inputs import MOVING_INSERTION, has_length_inputs, insertions
 from sorosim.engine.loading import DeepContact, Loading, SlipState, StickState
 from sorosim.engine.records import Contacts
 from sorosim.errors import ModelError
@@ -361,8 +361,7 @@ class Engine:
         moving = np.zeros(len(own), dtype=bool) if known is None else ~known[own]
         if (moving := moving | (qd[own] != 0.0) | (qdd[own] != 0.0)).any():
             name = self.layout.coordinate_names[own[moving.argmax()]]
-            hint = "statics and follow insert tubes, from one equilibrium to the next"
-            raise ModelError(name, "an insertion that stays, in motion", "one that moves", hint)
+            raise ModelError(name, *MOVING_INSERTION)
 
     def loop_wrench(self, loop: int, q: Array, qd: Array, u: Array, multiplier: Array) -> Array:
         """Wrench (6,) of a loop on its frame A, in frame B."""

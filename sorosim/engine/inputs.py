@@ -30,6 +30,11 @@ from sorosim.signals.edges import rough_time
 
 # fewest and most samples of a motion in a run
 MIN_SAMPLES, MAX_SAMPLES = 4_000, 400_000
+# what was expected of an insertion in motion, what was found, and a hint
+MOVING_INSERTION = (
+    "an insertion that stays, in motion", "one that moves",
+    "statics and follow insert tubes, from one equilibrium to the next",
+)  # fmt: skip
 
 
 class Motion:
@@ -184,8 +189,7 @@ def driven_signals(layout: Layout, driven: Any, begin: Array | None = None) -> d
     at = {name: layout.coordinate(name, "driven") for name in given}
     out = {name: signal_of(f"driven.{name}", given[name], layout.dimensions[i]) for name, i in at.items()}
     for name in (name for name, i in at.items() if i in stay and not isinstance(out[name], ConstantSignal)):
-        hint = "statics and follow insert tubes, from one equilibrium to the next"
-        raise InputError(f"driven.{name}", "an insertion that stays, in motion", "one that moves", hint)
+        raise InputError(f"driven.{name}", *MOVING_INSERTION)
     for name in layout.held:
         i = layout.coordinate_names.index(name)
         if i not in at.values() and (begin is not None or i not in stay):

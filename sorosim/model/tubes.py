@@ -299,7 +299,7 @@ class TubeBlock:
                 twist[i] = len(self.rows)
                 names = [f"{k + 1}.{tubes.names[i]}.torsion[{j}]" for j in range(n)]
                 self._add(names, ["angle"] * n, [(0, 0)] * n)
-            self.sections.append(SectionColumns(first, twist, self._moved_by(b.rates - a.rates)))
+            self.sections.append(SectionColumns(first, twist, self._insertion_rates(b.rates - a.rates)))
         self.n = len(self.rows)
         self._laws()
 
@@ -308,7 +308,7 @@ class TubeBlock:
         self.dimensions += dimensions
         self.rows += rows
 
-    def _moved_by(self, rates: Array) -> tuple[tuple[int, float], ...]:
+    def _insertion_rates(self, rates: Array) -> tuple[tuple[int, float], ...]:
         """Coordinates that change a length of these rates by insertions, and by how much each."""
         return tuple((column, float(rate)) for column, rate in zip(self.insertion, rates, strict=True) if rate)
 
@@ -357,7 +357,7 @@ class TubeBlock:
             # how far beyond the begin of the curve: the place less that of the begin
             place, rates = (1.0 - at) * a.place + at * b.place, (1.0 - at) * a.rates + at * b.rates
             rates = rates - np.eye(len(rates))[i]
-            slides = self._moved_by(rates) if curve.changes else ()
+            slides = self._insertion_rates(rates) if curve.changes else ()
             moving = [rate for _, rate in slides]
             ustar, slope = w * tube.bending_stiffness * np.array(curve.curvature(place - begin))
             row = columns.first + n, n, len(turning) + len(slides), len(slides), len(self.value), len(self.index)
@@ -421,7 +421,10 @@ class TubeBlock:
         return out
 
     def at_node(self, k: int, x: Any, weight: Any) -> tuple[Array, list[int]]:
-        """What `Tree.inserted` has, in `flow` and in `local`, of a node at x in [0, 1] of section k; weight [m]."""
+        """What `Tree.inserted` has, in `flow` and in `local`, of a node at x in [0, 1] of section k; weight [m].
+
+        The mass is that of all tubes; loads per length act on the innermost one, whose rates past the node are last.
+        """
         (a, b), division = self.tubes.ends[k : k + 2], self.tubes.divisions[k]
         mass = weight * sum(tube.material.density * tube.area for tube in division.tubes)
         basis = division.strain.functions("bending_y", np.array([x]))[0]
