@@ -21,7 +21,7 @@ INSTALLED_ROBOTS := .venv/.installed_robots
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: demo demo-all test test-all test-machines validation fuzz bench docs lint clean help
+.PHONY: demo demo-all test test-all test-machines validation strangers fuzz bench docs lint clean help
 
 demo: $(INSTALLED) ## simulate the cable-driven manipulator, plot it, film it, find an equilibrium
 	@mkdir -p demo
@@ -56,7 +56,12 @@ test-machines: $(INSTALLED_TEST) ## run the tests of numbers as other processors
 validation: $(INSTALLED_ROBOTS) ## run the comparisons of docs/validation.md and write its tables anew
 	@mkdir -p build
 	$(PYTEST) tests/validation --agreements=build/agreements.json $(PYTEST_ARGS)
-	$(BIN)/python docs/make_validation.py build/agreements.json
+	$(BIN)/python docs/make_validation.py build/agreements.json validation_table.inc
+
+strangers: $(INSTALLED_ROBOTS) ## run the public problems of others, tests/strangers, and write their table anew
+	@mkdir -p build
+	$(PYTEST) tests/strangers --agreements=build/strangers.json $(PYTEST_ARGS)
+	$(BIN)/python docs/make_validation.py build/strangers.json strangers_table.inc
 
 fuzz: $(INSTALLED_TEST) ## statics and motion of 2000 random robots, an hour on two cores; FUZZ_ARGS="--count 100 --seed 1"
 	PYTHONPATH=tests $(BIN)/python -m helpers.fuzz $(FUZZ_ARGS)

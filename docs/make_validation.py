@@ -1,7 +1,7 @@
-"""Write the tables of docs/validation.md anew: make validation
+"""Write the tables of docs/validation.md anew: make validation, make strangers
 
 Reads what `pytest tests/validation --agreements FILE` wrote, and of other processors machines.json, from
-tests/machines.py: python docs/make_validation.py FILE
+tests/machines.py: python docs/make_validation.py FILE TABLE
 """
 
 import json
@@ -61,4 +61,4 @@ def table(rows: list[dict[str, Any]], machines: dict[str, Any]) -> str:
 if __name__ == "__main__":
     found = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     processors = json.loads((DOCS / "machines.json").read_text(encoding="utf-8"))
-    (DOCS / "validation_table.inc").write_text(table(found, processors), encoding="utf-8")
+    (DOCS / sys.argv[2]).write_text(table(found, processors), encoding="utf-8")
