@@ -66,7 +66,7 @@ def joint_pose(joint: Joint, q: Array) -> Array:
     for stage in joint.stages:
         w, v = np.split(q[stage.own] @ stage.columns, 2)
         X = np.zeros((4, 4))
-        X[:3, :3], X[:3, 3] = np.cross(np.eye(3), -w), v
+        X[:3, :3], X[:3, 3] = np.cross(np.eye(3), w), v
         g = g @ expm(X)
     return g
 

@@ -232,9 +232,7 @@ def test_plate_spins_and_slides_in_its_plane(coordinates):
     # exact: the centre of mass on a parabola, the rotation even
     axis, at = np.array([1.0, 2.0, 2.0]) / 3.0, pose(ASKEW, (0.1, 0.2, 0.3))
     body, joint = oblique_body(2.0, MOMENTS, CENTRE, ASKEW), Joint("planar", axis=axis, coordinates=coordinates)
-    robot = Robot(
-        Description("plate", (Link("plate", body, joint=joint, at=at),), gravity=(1.0, 2.0, -G))
-    )
+    robot = Robot(Description("plate", (Link("plate", body, joint=joint, at=at),), gravity=(1.0, 2.0, -G)))
     normal = ASKEW @ axis
     along = robot.description.gravity - normal * (normal @ robot.description.gravity)
     q, rate = np.array([0.3, -0.1, 2.0]), 9.0
