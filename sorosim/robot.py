@@ -267,7 +267,7 @@ class Robot:
 
         `Run.driven` and `Equilibrium.driven` hold generalised forces: work per change of a coordinate. For joints whose
         motions commute, and universal ones, they are the moment about and the force along an axis. For planar,
-        spherical and free joints, whose coordinates are exponential, they are so only where nothing is rotated:
+        spherical and free joints, whose directions the joint turns, they are so only where nothing is rotated:
         tau = A^T y (docs/theory.md, 6).
 
         Parameters

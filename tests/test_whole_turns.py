@@ -41,15 +41,35 @@ def test_a_joint_that_is_wound_up_ends_before_a_whole_turn(method):
     assert np.abs(mine - theirs).max() < (0.1 if method in ("newmark", "generalized-alpha") else 1e-2)
 
 
-@pytest.mark.parametrize("kind", ["planar", "free", "spherical"])
-def test_limits_and_other_kinds(kind):
+SCREW = {"coordinates": "screw"}
+# which coordinate turns, and one on which a stop makes it count its turns
+TURNING = [("spherical", {}, 0, 0), ("free", {}, 3, 3), ("free", SCREW, 3, 0), ("planar", SCREW, 2, 0)]
+
+
+@pytest.mark.parametrize(("kind", "options", "turns", "stopped_at"), TURNING)
+def test_limits_and_other_kinds(kind, options, turns, stopped_at):
     n = Joint(kind).n
-    robot = top(kind, limits=(Limit(high=100.0, stiffness=1.0), *[None] * (n - 1)))
+    limits = [Limit(high=100.0, stiffness=1.0) if i == stopped_at else None for i in range(n)]
+    robot = top(kind, limits=limits, **options)
     qd = np.zeros(n)
-    qd[0] = 8.0
+    qd[turns] = 8.0
     message, run = stopped(robot, qd0=qd)
     assert f"the {kind} joint of 'top' comes to a whole turn" in message
-    assert abs(run.q[-1, 0]) == pytest.approx(1.9 * np.pi, abs=0.1)
+    assert abs(run.q[-1, turns]) == pytest.approx(1.9 * np.pi, abs=0.1)
+
+
+@pytest.mark.parametrize(("kind", "turns"), [("free", 3), ("planar", 2)])
+def test_a_stop_or_spring_along_a_translation_counts_no_turns(kind, turns):
+    n = Joint(kind).n
+    robot = top(kind, limits=[Limit(high=100.0, stiffness=1.0), *[None] * (n - 1)], damping=(0.1,) * n)
+    qd = np.zeros(n)
+    qd[turns] = 30.0
+    run = sorosim.simulate(robot, 0.5, qd0=qd, rtol=1e-8, atol=1e-10)
+    inertia = 0.025 if kind == "planar" else 0.01  # about z, and about x
+    angle = 30.0 * inertia / 0.1 * (1.0 - np.exp(-0.1 / inertia * 0.5))
+    R = run.robot.pose(run.q[-1], "top")[:3, :3]
+    assert angle > 2.0
+    assert R[1, 1] == pytest.approx(np.cos(angle), abs=1e-6)
 
 
 def test_partly_driven_joints_end_there_too_unless_what_is_free_stays_regular():

@@ -28,12 +28,12 @@ def joint_kind(entry: Mapping[str, Any]) -> Any:
 def moves(entry: Mapping[str, Any]) -> bool:
     """Whether the joint of a link of a file has coordinates; true if its entry is wrong."""
     kind = joint_kind(entry)
-    return kind is None or bool(kind.coordinates)
+    return kind is None or bool(kind.directions)
 
 
 def check_direction(at: At, kind: Any, along: Any) -> bool:
     """Whether a direction is one of a kind of joint; if not, that is noted."""
-    own = [name for name, _ in kind.coordinates]
+    own = [name for name, _ in kind.directions]
     if len(own) == 1 and along is not None:
         (at / "along").fail("no direction", shown(along), f"a {kind.kind} joint has one coordinate")
     elif len(own) > 1 and along is None:
@@ -81,11 +81,11 @@ class Motor(DeclaredActuator):
 
     def unit_in(self, joint: Joint) -> str:
         """Unit of its input in a joint."""
-        return self.units[dict(joint.coordinates)[self.along]]
+        return self.units[dict(joint.directions)[self.along]]
 
     def index_in(self, joint: Joint) -> int:
         """Which coordinate of the joint it drives; refuses a name that is none of them."""
-        names = [name for name, _ in joint.coordinates]
+        names = [name for name, _ in joint.directions]
         if self.along not in names:
             expected = f"one of {', '.join(names)}" if len(names) > 1 else "nothing: the joint has one coordinate"
             raise ModelError("along", expected, f"'{self.along}'", nearest(self.along, names))
@@ -96,9 +96,9 @@ class Motor(DeclaredActuator):
 class JointForce(Motor, kind="joint", title="Motors in joints"):
     """A motor in a joint; its input is the moment [N m] or the force [N] on the link, its reaction acts on the parent.
 
-    `along` is ``angle`` or ``slide`` of a cylindrical joint, ``first`` or ``second`` of a universal one, ``angle``,
-    ``tx`` or ``ty`` of a planar one, ``rx``, ``ry`` or ``rz`` of a spherical one, these or ``tx``, ``ty`` or ``tz`` of
-    a free one. Of spherical, planar and free joints `along` is the direction of that name in the frame that the joint
+    `along` is ``angle`` or ``slide`` of a cylindrical joint, ``first`` or ``second`` of a universal one, ``tx``, ``ty``
+    or ``angle`` of a planar one, ``rx``, ``ry`` or ``rz`` of a spherical one, these or ``tx``, ``ty`` or ``tz`` of a
+    free one. Of spherical, planar and free joints `along` is the direction of that name in the frame that the joint
     moves.
     """
 
@@ -119,9 +119,10 @@ class JointForce(Motor, kind="joint", title="Motors in joints"):
     def law(self, layout: Layout, actuator: int, at: int) -> tuple[tuple[int, ...], list[float]]:
         """Row of kernels.joints.Laws, its values from `at` on, and these."""
         index, link = self.index(layout), layout.links[self.link]
-        stages = link.link.joint.stages
-        k = max(i for i, stage in enumerate(stages) if stage.first <= index)
-        return (MOTOR, link.joint_blocks[k], at, index - stages[k].first, actuator), []
+        joint, blocks = link.link.joint, link.joint_blocks
+        k = joint.stage_of(index)
+        turned = blocks[k + 1] if joint.turns_after(k) else -1
+        return (MOTOR, blocks[k], at, index - joint.stages[k].first, actuator, turned), []
 
 
 def compile_motors(motors: Mapping[int, JointForce], names: Sequence[str], layout: Layout, laws: Laws) -> Laws:
@@ -134,5 +135,5 @@ def compile_motors(motors: Mapping[int, JointForce], names: Sequence[str], layou
             raise error.inside(f"actuators.{names[actuator]}") from None
         rows.append(row)
         values += own
-    table = np.concatenate([laws.row, np.array(rows, dtype=np.int64).reshape(-1, 5)])
+    table = np.concatenate([laws.row, np.array(rows, dtype=np.int64).reshape(-1, 6)])
     return Laws(table, np.array(values, dtype=laws.value.dtype))

@@ -25,7 +25,7 @@ class OfJoint(Given):
         given = at.attempt(lambda: self.check(value))
         owner = at.owner if isinstance(at.owner, Mapping) else {}
         entry = at.scope.entry("links", owner.get("link", "")) if isinstance(owner.get("link"), str) else None
-        coordinates = dict(getattr(joint_kind(entry), "coordinates", ())) if entry is not None else {}
+        coordinates = dict(getattr(joint_kind(entry), "directions", ())) if entry is not None else {}
         dimension = coordinates.get(owner.get("along", next(iter(coordinates), "")))
         if given is INVALID or dimension is None:
             return given
@@ -72,8 +72,7 @@ class Servo(JointForce, kind="servo", title="Servos"):
         """Which coordinate of the joint it drives; refuses what does not fit the robot."""
         index = super().index(layout)
         joint = layout.links[self.link].link.joint
-        stage = next(stage for stage in reversed(joint.stages) if stage.first <= index)
-        if not stage.commutes:
+        if not joint.stages[joint.stage_of(index)].commutes:
             expected = "a joint whose coordinates are angles and lengths"
             hint = "a controller, see simulate, may act on its motors"
             raise ModelError("link", expected, f"a {joint.kind} joint", hint)
@@ -82,7 +81,8 @@ class Servo(JointForce, kind="servo", title="Servos"):
     def law(self, layout: Layout, actuator: int, at: int) -> tuple[tuple[int, ...], list[float]]:
         """Row of kernels.joints.Laws, its values from `at` on, and these."""
         index, link = self.index(layout), layout.links[self.link]
-        row = (SERVO, link.joint_blocks[0], at, link.column + index, actuator)
+        block = link.joint_blocks[link.link.joint.stage_of(index)]
+        row = (SERVO, block, at, link.column + index, actuator, -1)
         dimension = link.link.joint.dimensions[index]
         types = {name: one.type for name, one in self.declaration().items() if isinstance(one.type, OfJoint)}
         values = []

@@ -247,7 +247,7 @@ class CheckContext:
         if self.robot.loop_names:
             return ""
         free = (link for link in self.robot.links if link.parent == WORLD and link.joint.kind == "free")
-        return next((link.name for link in free if not link.joint.counts_turns), "")
+        return next((link.name for link in free if not link.joint.has_springs()), "")
 
     @cached_property
     def rigid_body_mode(self) -> str:

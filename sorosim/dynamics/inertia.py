@@ -10,7 +10,7 @@ from sorosim.engine.engine import Engine
 from sorosim.errors import ModelError
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.mass_rank import CLEARLY_REGULAR
-from sorosim.model.chart import SingularityGuard
+from sorosim.model.chart import SingularityGuard, exponential_stages
 
 # so near to a whole turn coordinates are singular [rad]
 AT_TURN = 1e-6
@@ -27,8 +27,8 @@ def check_inertia(engine: Engine, q: Array, rows: IntArray, mass: Array) -> None
     layout, known = engine.layout, np.ones(engine.ndof, dtype=np.bool_)
     known[rows] = False
     if link := SingularityGuard(layout, known, changeable=True).singular(q, AT_TURN):
-        own = slice(layout.links[link].column, layout.links[link].column + layout.links[link].n_joint)
-        first = next(name for name, fixed in zip(layout.coordinate_names[own], known[own], strict=True) if not fixed)
+        turning = (i for own, _ in exponential_stages(layout.links[link]) for i in range(own.start, own.stop))
+        first = next(layout.coordinate_names[i] for i in turning if not known[i])
         hint = "the same pose has other coordinates, without the turn"
         raise ModelError(first, "coordinates that are not singular", "a rotation by a whole turn", hint)
     factor, failed = dpotrf(mass)

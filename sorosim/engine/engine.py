@@ -26,7 +26,7 @@ from sorosim.kernels import evaluate as task
 from sorosim.kernels.evaluate import Evaluation, State, System, evaluate
 from sorosim.kernels.external import ExternalForces
 from sorosim.kernels.forces import Internal
-from sorosim.kernels.joints import LAW, MOTOR, SERVO
+from sorosim.kernels.joints import LAW, MOTOR, SERVO, TURNED
 from sorosim.kernels.kinematics import (
     COLUMN_RATES,
     COLUMNS,
@@ -443,7 +443,12 @@ class Engine:
     def has_local_tangent(self) -> bool:
         """Whether the linearised equations couple joints and rods along the tree only (docs/theory.md, 17)."""
         couples = len(self.loops.row), self.loading.touches, len(self.loading.pairs), len(self.rod_actuators.capstan)
-        return not (any(couples) or self.has_length_inputs or self.adds_inertia)
+        return not (any(couples) or self.has_length_inputs or self.adds_inertia or self.turns_forces)
+
+    @property
+    def turns_forces(self) -> bool:
+        """Whether a motor or unequal dampers act along translations that turn with the rotation of the same joint."""
+        return bool((self.elastic.laws.row[:, TURNED] >= 0).any())
 
     @property
     def flows(self) -> bool:
@@ -463,8 +468,8 @@ class Engine:
     @property
     def is_large(self) -> bool:
         """Whether implicit steps and statics solve along the tree, or sparse systems of what couples its parts."""
-        size, refused = self.ndof + self.n_blocks, len(self.rod_actuators.capstan) or self.adds_inertia
-        return self.solves_along_tree or (size >= ON_SPARSE and not refused)
+        refused = len(self.rod_actuators.capstan) or self.adds_inertia or self.turns_forces
+        return self.solves_along_tree or (self.ndof + self.n_blocks >= ON_SPARSE and not refused)
 
     @cached_property
     def n_blocks(self) -> int:

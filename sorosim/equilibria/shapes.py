@@ -17,7 +17,7 @@ from sorosim.declare import Choice, Declared, ListOf, Quantity, Vector, key
 from sorosim.errors import InputError, ModelError
 from sorosim.kernels import evaluate as task
 from sorosim.lie import exp_so3, inverse
-from sorosim.model.chart import coordinates_of, unwound
+from sorosim.model.chart import coordinates_of, exponential_stages, unwound
 from sorosim.model.compile import LinkLayout
 from sorosim.model.rod import Rod
 from sorosim.options import checked
@@ -277,11 +277,11 @@ class _Fit:
         tangents = np.gradient(p, X, axis=0)
         tangents /= np.maximum(np.linalg.norm(tangents, axis=1, keepdims=True), 1e-300)
         R = _between(self.base[:3, 0], tangents[0]) @ self.base[:3, :3]
-        if link.n_joint and self.is_free and not link.link.joint.stages[0].commutes:
+        if link.n_joint and self.is_free and link.link.joint.takes_pose:
             g = np.eye(4)
             g[:3, :3], g[:3, 3] = R, self.begin
             try:
-                own = coordinates_of(link.link.joint.stages[0].columns, inverse(self.base) @ g)
+                own = coordinates_of(link.link.joint, inverse(self.base) @ g)
                 q[link.column : link.column + link.n_joint] = own
             except ModelError:  # it does not allow this one
                 pass
@@ -398,10 +398,9 @@ class _Fit:
             x = self.descend(x, at_rest, weight)
         x = self.descend(x, x, 0.0)  # onto the points, if they can be met
         q, s = self.parts(x)
-        joint = self.link.link.joint
-        if self.link.n_joint and self.is_free and not (joint.counts_turns or joint.stages[0].commutes):
-            own = slice(self.link.column, self.link.column + self.link.n_joint)
-            q[own] = unwound(joint.stages[0].columns, q[own], 0.0 * q[own])[0]
+        for own, stage in exponential_stages(self.link) if self.is_free else ():
+            if not self.link.link.joint.has_springs(stage.own):
+                q[own] = unwound(stage.columns, q[own], 0.0 * q[own])[0]
         missed = np.linalg.norm(self.errors(x)[0].reshape(-1, 3), axis=1) * self.length
         message = f"'{self.name}' misses the points by {missed.max():.3g} m at most"
         return FittedShape(q, s * self.length, missed, message)

@@ -82,7 +82,7 @@ class CoordinateReader:
             self.add(path, "a value, a rate, or both", "a pose", "a pose is that of a link")
             return
         moving = {key: link.link.joint for key, link in self.layout.links.items() if link.n_joint}
-        posed = [key for key, joint in moving.items() if not joint.stages[0].commutes]
+        posed = [key for key, joint in moving.items() if joint.takes_pose]
         what = "the name of a link on a spherical, planar or free joint"
         if name not in moving and not At(self.scope, path).known(what, name, posed, at_key=True):
             return
@@ -94,21 +94,21 @@ class CoordinateReader:
             return
         self.say(path, name, names)
         g = At(self.scope, path).attempt(block.matrix)
-        q = None if g is INVALID else self.fitted(path, joint, lambda P: coordinates_of(P, g))
+        q = None if g is INVALID else self.fitted(path, joint, lambda: coordinates_of(joint, g))
         if g is INVALID or q is None:
             return
         self.values.update(zip(names, (q + 0.0).tolist(), strict=True))  # no -0
         if block.velocity is not None or block.angular_velocity is not None:
             # the model's rates are of the twist in the moved frame
             linear, angular = (np.array(v or (0.0,) * 3) @ g[:3, :3] for v in (block.velocity, block.angular_velocity))
-            qd = self.fitted(path, joint, lambda P: rates_of(P, q, np.concatenate([angular, linear])))
+            qd = self.fitted(path, joint, lambda: rates_of(joint, q, np.concatenate([angular, linear])))
             if qd is not None:
                 self.rates.update(zip(names, (qd + 0.0).tolist(), strict=True))
 
-    def fitted(self, path: Path, joint: Joint, make: Callable[[Array], Array]) -> Array | None:
-        """Coordinates or rates from the joint's unit twists; None if the joint cannot be or move so, which is noted."""
+    def fitted(self, path: Path, joint: Joint, make: Callable[[], Array]) -> Array | None:
+        """Coordinates or rates of a joint; None if the joint cannot be or move so, which is noted."""
         try:
-            found = make(joint.stages[0].columns)
+            found = make()
         except ModelError as error:
             self.add(path, error.expected, error.got, _FREEDOM.get(joint.kind, ""))
             return None

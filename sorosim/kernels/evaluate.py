@@ -20,6 +20,7 @@ from sorosim.kernels.external import pair_matrices
 from sorosim.kernels.flow import material_derivatives, material_forces, material_mass, material_quantities
 from sorosim.kernels.forces import Internal, add_blocks, internal_forces
 from sorosim.kernels.inserted import inserted_derivatives, inserted_forces, inserted_quantities
+from sorosim.kernels.joints import add_turned_tangents
 from sorosim.kernels.kinematics import COLUMN_JETS, COLUMNS, SCREWS, forward_sweep
 from sorosim.kernels.linalg import cholesky, cholesky_solve, cholesky_solve_vector
 from sorosim.kernels.loop_joint import Loops
@@ -193,6 +194,9 @@ def add_internal(system, state, scale, ws, external, out):
     tree, actuators = system.tree, system.internal.rod_actuators
     add_blocks(tree, ws.internal[0], scale, out.by_q)
     add_blocks(tree, ws.internal[1], scale, out.by_qd)
+    laws = system.internal.elastic.laws
+    if laws.row.shape[0] > 0:
+        add_turned_tangents(tree, laws, state.q, state.qd, state.u, scale, ws.scratch, out.by_q)
     if actuators.row.shape[0] > 0:
         couple_tendons(tree, actuators, state.q, state.u, ws, external, scale, out.by_q, out.B)
 

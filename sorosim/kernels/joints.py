@@ -2,6 +2,7 @@
 
 The relative twist of a joint in its moved frame is nu = A(q) qd, A = P^T T(-P q) P with the joint's unit twists P;
 where the joint's motions commute A = 1. A force y conjugate to nu is the generalised force A^T y (docs/theory.md, 6).
+Translations d_i that a rotation R follows in the same joint have A_ij = R d_i . d_j: their forces turn with it.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy
 from sorosim.kernels.small import clear, clear_matrix, dual_expand_transposed
 from sorosim.kernels.tree import BASIS, BLOCK_COLUMN, BLOCK_N, END, FIRST, GENERAL, KIND, SQUARE, STRAIN
 from sorosim.lie.analytic import tanh
-from sorosim.lie.so3 import coefficients
+from sorosim.lie.so3 import coefficients, rotation_into
 from sorosim.lie.tangent import tangent_into, tangent_transpose_derivative_into
+from sorosim.lie.triples import cross, dot, head, rows, tail, times
 
 # columns of Laws.row: kind, block, offset in Laws.value, and: STOP the coordinate; MOTOR the direction and the
-# actuator; SERVO the coordinate and the actuator
-LAW, LAW_BLOCK, AT, INDEX, ACTUATOR = range(5)
+# actuator; SERVO the coordinate and the actuator. TURNED: the block of the rotation with which the translations turn
+# along which motors and friction act; -1: there is none
+LAW, LAW_BLOCK, AT, INDEX, ACTUATOR, TURNED = range(6)
 # kinds of law. Values of friction, for each coordinate: damping, friction, creep, group of friction; of a stop: low,
 # high, stiffness, depth of the soft onset; of a servo: stiffness, damping, largest effort
 # What rods have whose length is a coordinate, INDEX: LENGTH_ELASTIC: length in the file, the force with which the
@@ -31,7 +34,7 @@ JOINT_FRICTION, STOP, MOTOR, SERVO, LENGTH_ELASTIC, LENGTH_DAMPING = range(6)
 class Laws(NamedTuple):
     """Laws of the joints of a tree."""
 
-    row: np.ndarray  # (n_laws, 5) int: columns named above
+    row: np.ndarray  # (n_laws, 6) int: columns named above
     value: np.ndarray  # flat
 
 
@@ -102,9 +105,34 @@ def combined(P, n, values, out):
 
 
 @kernel_in_place
-def moved_frame(tree, b, P, n, q, scratch, Omega, C, At):
-    """At = A^T of the joint that is block b, with the twists P (n, 6); fills Omega = -P q and its coefficients C."""
+def twists_at(tree, b):
+    """Where in tree.strain the unit twists P (n, 6) of the joint begin that is block b."""
+    return tree.segment[tree.block[b, FIRST], STRAIN] + BASIS
+
+
+@kernel_in_place
+def turned_frame(tree, P, n, rotation, q, R, Omega, C, At):
+    """At = A^T of translations P (n, 6), which block `rotation` turns by R; fills R, its Omega = P q and C."""
+    m, c0, at = tree.block[rotation, BLOCK_N], tree.block[rotation, BLOCK_COLUMN], twists_at(tree, rotation)
+    combined(tree.strain[at : at + 6 * m].reshape(m, 6), m, q[c0 : c0 + m], Omega)
+    coefficients(Omega[0] * Omega[0] + Omega[1] * Omega[1] + Omega[2] * Omega[2], C)
+    rotation_into(Omega, C, R)
+    for j in range(n):
+        for i in range(n):
+            At[j, i] = dot(tail(P[j]), times(rows(R), tail(P[i])))
+
+
+@kernel_in_place
+def moved_frame(tree, law, P, n, q, scratch, Omega, C, At):
+    """At = A^T of the block of a law, with the twists P (n, 6); fills Omega = -P q and its coefficients C.
+
+    Of translations that turn, R is left in scratch[0], with Omega and C of their rotation.
+    """
+    b = law[LAW_BLOCK]
     clear_matrix(At)
+    if law[TURNED] >= 0:
+        turned_frame(tree, P, n, law[TURNED], q, scratch[0, :3, :3], Omega, C, At)
+        return
     c0 = tree.block[b, BLOCK_COLUMN]
     if tree.segment[tree.block[b, FIRST], KIND] != GENERAL:
         for i in range(n):
@@ -121,21 +149,26 @@ def moved_frame(tree, b, P, n, q, scratch, Omega, C, At):
 
 
 @kernel_in_place
-def add_friction(tree, law, value, q, qd, derivatives, ws, tau):
-    """tau -= A^T y(A qd) of one joint; if `derivatives` those in ws.internal likewise."""
-    scratch = ws.scratch
-    b = law[LAW_BLOCK]
-    n, c0, at = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN], tree.segment[tree.block[b, FIRST], STRAIN] + BASIS
-    P = tree.strain[at : at + 6 * n].reshape(n, 6)
-    rates = qd[c0 : c0 + n]
+def friction_wrench(tree, law, value, P, n, q, rates, scratch):
+    """Leave A^T, dy/dnu, y, Omega and C of one joint in scratch[2], [3], [7, 1], [7, 2] and [8]."""
     At, slope, nu, y, Omega = scratch[2], scratch[3], scratch[7, 0], scratch[7, 1], scratch[7, 2]
-    C = scratch[8].reshape(36)[:10]
-    moved_frame(tree, b, P, n, q, scratch, Omega, C, At)
+    moved_frame(tree, law, P, n, q, scratch, Omega, scratch[8].reshape(36)[:10], At)
     for i in range(n):
         nu[i] = 0.0
         for j in range(n):
             nu[i] += At[j, i] * rates[j]
     friction_force(value, nu, n, y, slope)
+
+
+@kernel_in_place
+def add_friction(tree, law, value, q, qd, derivatives, ws, tau):
+    """tau -= A^T y(A qd) of one joint; if `derivatives` those in ws.internal likewise."""
+    scratch = ws.scratch
+    b = law[LAW_BLOCK]
+    n, c0, at = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN], twists_at(tree, b)
+    P, rates = tree.strain[at : at + 6 * n].reshape(n, 6), qd[c0 : c0 + n]
+    At, y = scratch[2], scratch[7, 1]
+    friction_wrench(tree, law, value, P, n, q, rates, scratch)
     for i in range(n):
         for j in range(n):
             tau[c0 + i] -= At[i, j] * y[j]
@@ -185,18 +218,89 @@ def add_motor(tree, law, q, u, derivatives, ws, tau, B):
     """tau += A^T e_i u, the wrench u along direction i of the moved frame; if `derivatives` the rest likewise."""
     scratch = ws.scratch
     b, index, actuator = law[LAW_BLOCK], law[INDEX], law[ACTUATOR]
-    n, c0, at = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN], tree.segment[tree.block[b, FIRST], STRAIN] + BASIS
+    n, c0, at = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN], twists_at(tree, b)
     P = tree.strain[at : at + 6 * n].reshape(n, 6)
     At, X, Omega, C = scratch[2], scratch[6], scratch[7, 2], scratch[8].reshape(36)[:10]
-    moved_frame(tree, b, P, n, q, scratch, Omega, C, At)
+    moved_frame(tree, law, P, n, q, scratch, Omega, C, At)
     for i in range(n):
         tau[c0 + i] += At[i, index] * u[actuator]
         if derivatives and B.shape[0] > 0:
             B[c0 + i, actuator] += At[i, index]
-    if derivatives and u[actuator] != 0.0:
+    if derivatives and u[actuator] != 0.0 and law[TURNED] < 0:
         tangent_transpose_derivative_into(Omega, C, P[index], X)
         first = tree.block[b, SQUARE]
         add_projected(P, n, X, -u[actuator], ws.internal[0, first : first + n * n].reshape(n, n))
+
+
+@kernel_in_place
+def turned_tangent(tree, law, value, q, qd, u, scratch, X):
+    """X (n, m) = dtau/dw of the n translations of a law that turn with m coordinates w of a rotation.
+
+    a_k, the angular velocity of the moved frame by the rate of w_k, changes A^T_ji by d_j . R (a_k x d_i).
+    """
+    b, rotation, index = law[LAW_BLOCK], law[TURNED], law[INDEX]
+    n, c0, m = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN], tree.block[rotation, BLOCK_N]
+    at, first, rates = twists_at(tree, b), twists_at(tree, rotation), qd[c0 : c0 + n]
+    P, turns = tree.strain[at : at + 6 * n].reshape(n, 6), tree.strain[first : first + 6 * m].reshape(m, 6)
+    R, T, At, slope, D = scratch[0, :3, :3], scratch[1, :3].reshape(2, 3, 3), scratch[2], scratch[3], scratch[4]
+    y, Omega, change, C = scratch[7, 1], scratch[7, 2], scratch[7, 3], scratch[8].reshape(36)[:10]
+    if law[LAW] == JOINT_FRICTION:
+        friction_wrench(tree, law, value, P, n, q, rates, scratch)
+        for i in range(n):
+            y[i] = -y[i]
+    else:
+        moved_frame(tree, law, P, n, q, scratch, Omega, C, At)
+        clear_matrix(slope)
+        clear(y)
+        y[index] = u[law[ACTUATOR]]
+    for r in range(6):
+        Omega[r] = -Omega[r]
+    tangent_into(Omega, C, T)
+    for k in range(m):
+        a = times(rows(T[0]), head(turns[k]))
+        for i in range(n):
+            moved = times(rows(R), cross(a, tail(P[i])))
+            change[i] = 0.0  # of nu
+            for j in range(n):
+                D[j, i] = dot(tail(P[j]), moved)
+                change[i] += D[j, i] * rates[j]
+        for j in range(n):
+            X[j, k] = 0.0
+            for i in range(n):
+                X[j, k] += D[j, i] * y[i]
+                for r in range(n):
+                    X[j, k] -= At[j, i] * slope[i, r] * change[r]
+
+
+@kernel_lazy("joint laws")
+def add_turned_tangents(tree, laws, q, qd, u, scale, scratch, by_q) -> None:
+    """by_q (ndof, ndof) += scale times what forces along translations change by as these turn."""
+    X = scratch[9]
+    for k in range(laws.row.shape[0]):
+        law = laws.row[k]
+        if law[TURNED] >= 0:
+            turned_tangent(tree, law, laws.value[law[AT] :], q, qd, u, scratch, X)
+            c0, first = tree.block[law[LAW_BLOCK], BLOCK_COLUMN], tree.block[law[TURNED], BLOCK_COLUMN]
+            for i in range(tree.block[law[LAW_BLOCK], BLOCK_N]):
+                for j in range(tree.block[law[TURNED], BLOCK_N]):
+                    by_q[c0 + i, first + j] += scale * X[i, j]
+
+
+@kernel_lazy("joint laws")
+def add_turned_products(tree, laws, q, qd, u, transposed, scale, x, scratch, out) -> None:
+    """out (ndof,) += scale X x, or X^T x, of the same X."""
+    X = scratch[9]
+    for k in range(laws.row.shape[0]):
+        law = laws.row[k]
+        if law[TURNED] >= 0:
+            turned_tangent(tree, law, laws.value[law[AT] :], q, qd, u, scratch, X)
+            c0, first = tree.block[law[LAW_BLOCK], BLOCK_COLUMN], tree.block[law[TURNED], BLOCK_COLUMN]
+            for i in range(tree.block[law[LAW_BLOCK], BLOCK_N]):
+                for j in range(tree.block[law[TURNED], BLOCK_N]):
+                    if transposed:
+                        out[first + j] += scale * X[i, j] * x[c0 + i]
+                    else:
+                        out[c0 + i] += scale * X[i, j] * x[first + j]
 
 
 @kernel_in_place
@@ -304,13 +408,16 @@ def diagonal_place(tree, b, i):
 
 @kernel_lazy("joint laws")
 def joint_laws(tree, laws, q, qd, u, derivatives, ws, tau, B) -> None:
-    """tau += dampers, stops, motors and servos of all joints; if `derivatives` ws.internal and B likewise."""
+    """tau += dampers, stops, motors and servos of all joints; if `derivatives` ws.internal and B likewise.
+
+    What forces change by as their directions turn with another block is left to `add_turned_tangents`.
+    """
     by_q, by_qd, by_u = ws.internal[0], ws.internal[1], derivatives and B.shape[0] > 0
     for k in range(laws.row.shape[0]):
         law = laws.row[k]
         if law[LAW] == JOINT_FRICTION:
             add_friction(tree, law, laws.value[law[AT] :], q, qd, derivatives, ws, tau)
-        elif law[LAW] == MOTOR and not is_exponential(tree, law[LAW_BLOCK]):
+        elif law[LAW] == MOTOR and law[TURNED] < 0 and not is_exponential(tree, law[LAW_BLOCK]):
             i, actuator = tree.block[law[LAW_BLOCK], BLOCK_COLUMN] + law[INDEX], law[ACTUATOR]
             tau[i] += u[actuator]  # A = 1
             if by_u:

@@ -18,8 +18,10 @@ from sorosim.kernels.joints import (
     LAW_BLOCK,
     MOTOR,
     SERVO,
+    add_turned_products,
     moved_frame,
     servo_effort,
+    twists_at,
 )
 from sorosim.kernels.rod_actuators import (
     CAPSTAN_ACTUATOR,
@@ -361,8 +363,8 @@ def add_motor_products(tree, laws, q, qd, u, transposed, scratch, by_input, forc
                 force[index] += factor * by_input[a]
         elif law[LAW] == MOTOR:
             n, c0 = tree.block[b, tr.BLOCK_N], tree.block[b, tr.BLOCK_COLUMN]
-            at = tree.segment[tree.block[b, tr.FIRST], tr.STRAIN] + tr.BASIS
-            moved_frame(tree, b, tree.strain[at : at + 6 * n].reshape(n, 6), n, q, scratch, Omega, C, At)
+            at = twists_at(tree, b)
+            moved_frame(tree, law, tree.strain[at : at + 6 * n].reshape(n, 6), n, q, scratch, Omega, C, At)
             for i in range(n):
                 if transposed:
                     by_input[a] += At[i, index] * force[c0 + i]
@@ -386,6 +388,9 @@ def residual_product(system, state, external, moving, dq, dqd, du, ws, node, out
     inverse_product(tree, external, moving, dq, dqd, still, ws, node, out)
     add_block_products(tree, ws.internal[0], False, -1.0, dq, out)
     add_block_products(tree, ws.internal[1], False, -1.0, dqd, out)
+    laws = internal.elastic.laws
+    if laws.row.shape[0] > 0:
+        add_turned_products(tree, laws, state.q, state.qd, state.u, False, -1.0, dq, ws.scratch, out)
     # internal forces are subtracted: what inputs add comes with the other sign
     force = still
     add_motor_products(tree, internal.elastic.laws, state.q, state.qd, state.u, False, ws.scratch, du, force)
@@ -410,6 +415,9 @@ def residual_product_transposed(system, state, external, moving, w, ws, node, by
     inverse_product_transposed(tree, external, moving, w, ws, node, by_q, by_qd)
     add_block_products(tree, ws.internal[0], True, -1.0, w, by_q)
     add_block_products(tree, ws.internal[1], True, -1.0, w, by_qd)
+    laws = internal.elastic.laws
+    if laws.row.shape[0] > 0:
+        add_turned_products(tree, laws, state.q, state.qd, state.u, True, -1.0, w, ws.scratch, by_q)
     if actuators.row.shape[0] > 0:
         add_length_product(tree, actuators, -1.0, workspace, w, xi, by_q)
         add_capstan_transposed(tree, actuators, -1.0, workspace, w, xi, by_q)

@@ -1,9 +1,9 @@
-"""Exponential coordinates of spherical, planar and free joints: poses, twists, and large rotations.
+"""Poses and twists of joints by their coordinates, and exponential coordinates of large rotations.
 
-The joint's pose is exp((P^T q)^) with orthonormal unit twists P (n, 6). Its coordinates are singular where the rotation
-is a whole turn, but every rotation has others: a whole turn less about the same axis, the other way round. Changing
-between the two beyond half a turn keeps every motion away from the singular points; poses and twists go on as they
-were (docs/theory.md, 8).
+The motion of a stage of a joint is exp((P^T q)^) with orthonormal unit twists P (n, 6). Where these do not commute, as
+of a spherical joint, its coordinates are singular where the rotation is a whole turn, but every rotation has others: a
+whole turn less about the same axis, the other way round. Changing between the two beyond half a turn keeps every motion
+away from the singular points; poses and twists go on as they were (docs/theory.md, 8).
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ import numpy as np
 
 from sorosim.arrays import Array, IntArray, Mask
 from sorosim.errors import ModelError
-from sorosim.lie import exp_se3, log_se3, tangent, tangent_inv
-from sorosim.model.compile import Layout
+from sorosim.lie import Ad, exp_se3, inverse, log_se3, tangent, tangent_inv
+from sorosim.model.compile import Layout, LinkLayout
+from sorosim.model.joints import Joint, Stage
 
 # a motion may go so far beyond half a turn before its coordinates are changed: not twice in a row near half a turn
 FARTHEST = 1.2 * np.pi
@@ -26,28 +27,53 @@ TURN, REGULAR, SLACK = 0.1 * np.pi, 0.1, 0.02 * np.pi
 AT_END = 1e-6
 
 
-def coordinates_of(P: Array, g: Array) -> Array:
-    """Coordinates (n,) of a pose, the rotation at most half a turn.
+def coordinates_of(joint: Joint, g: Array) -> Array:
+    """Coordinates (n,) of a pose (4, 4) of the moved frame in the fixed one, the rotation at most half a turn.
+
+    All stages of the joint but the last one are translations: spherical, planar and free joints are such.
 
     Raises
     ------
     ModelError
         The joint cannot take this pose.
     """
-    twist = log_se3(g)
-    q: Array = P @ twist
-    if np.abs(q @ P - twist).max() > MATCH * (1.0 + np.abs(twist).max()):
+    q, left = np.zeros(joint.n), g
+    *before, last = joint.stages
+    for stage in before:
+        q[stage.own] = stage.columns[:, 3:] @ left[:3, 3]
+        left = exp_se3(-(q[stage.own] @ stage.columns)) @ left
+    twist = log_se3(left)
+    q[last.own] = last.columns @ twist
+    if np.abs(q[last.own] @ last.columns - twist).max() > MATCH * (1.0 + np.abs(log_se3(g)).max()):
         raise ModelError("pose", "a pose that the joint can take", "one that it cannot")
     return q
 
 
+def pose_of(joint: Joint, q: Array) -> Array:
+    """Pose (4, 4) of the moved frame in the fixed one at coordinates (n,)."""
+    g = np.eye(4)
+    for stage in joint.stages:
+        g = g @ exp_se3(q[stage.own] @ stage.columns)
+    return g
+
+
 def twist_matrix(P: Array, q: Array) -> Array:
-    """A (n, n), with which A qd is the twist in the moved frame, along the joint's own directions."""
+    """A (n, n) of a stage, with which A qd is its twist in the frame that it moves, along its own directions."""
     found: Array = P @ tangent(-(q @ P)) @ P.T
     return found
 
 
-def rates_of(P: Array, q: Array, twist: Array) -> Array:
+def joint_jacobian(joint: Joint, q: Array) -> Array:
+    """J (6, n), with which J qd is the twist of the moved frame against the fixed one, in the axes of the moved one."""
+    J, behind = np.zeros((6, joint.n)), np.eye(4)
+    for stage in reversed(joint.stages):
+        own = q[stage.own]
+        J[:, stage.own] = Ad(inverse(behind)) @ tangent(-(own @ stage.columns)) @ stage.columns.T
+        behind = exp_se3(own @ stage.columns) @ behind
+    return J
+
+
+def rates_of(joint: Joint, q: Array, twist: Array) -> Array:
     """Rates (n,) at coordinates q of a twist (6,) in the moved frame, [angular; linear].
 
     Raises
@@ -55,10 +81,11 @@ def rates_of(P: Array, q: Array, twist: Array) -> Array:
     ModelError
         The joint cannot move so.
     """
-    along = P @ twist
-    if np.abs(along @ P - twist).max() > MATCH * (1.0 + np.abs(twist).max()):
+    J = joint_jacobian(joint, q)
+    qd: Array = np.linalg.lstsq(J, twist, rcond=None)[0]
+    if np.abs(J @ qd - twist).max() > MATCH * (1.0 + np.abs(twist).max()):
         raise ModelError("rates", "a motion that the joint allows", "one that it does not")
-    return np.asarray(np.linalg.solve(twist_matrix(P, q), along))
+    return qd
 
 
 def angle(P: Array, q: Array) -> float:
@@ -82,10 +109,16 @@ def turned_back(P: Array, q: Array, qd: Array, turns: float) -> tuple[Array, Arr
     return q_new, np.asarray(np.linalg.solve(twist_matrix(P, q_new), twist_matrix(P, q) @ qd))
 
 
-class Charts:
-    """The joints of a robot whose coordinates may be changed for others of the same pose.
+def exponential_stages(link: LinkLayout) -> list[tuple[slice, Stage]]:
+    """Stages of the joint of a link whose motions do not commute, and their coordinates in the robot."""
+    stages = (stage for stage in link.link.joint.stages if not stage.commutes)
+    return [(slice(link.column + stage.own.start, link.column + stage.own.stop), stage) for stage in stages]
 
-    Not among them: joints with springs or stops, whose force depends on the number of whole turns, and driven ones.
+
+class Charts:
+    """The stages of joints of a robot whose coordinates may be changed for others of the same pose.
+
+    Not among them: those with springs or stops, whose force depends on the number of whole turns, and driven ones.
 
     Parameters
     ----------
@@ -95,10 +128,10 @@ class Charts:
 
     def __init__(self, layout: Layout, driven: Mask) -> None:
         self.joints = [
-            (slice(link.column, link.column + link.n_joint), link.link.joint.stages[0].columns)
+            (own, stage.columns)
             for link in layout.links.values()
-            if not (link.link.joint.counts_turns or link.link.joint.stages[0].commutes)
-            and not driven[link.column : link.column + link.n_joint].any()
+            for own, stage in exponential_stages(link)
+            if not (link.link.joint.has_springs(stage.own) or driven[own].any())
         ]
 
     def largest_angle(self, q: Array) -> float:
@@ -152,11 +185,11 @@ class SingularityGuard:
     def __init__(self, layout: Layout, driven: Mask, *, changeable: bool = False) -> None:
         self.joints: list[tuple[str, slice, Array, Mask]] = []
         for name, link in layout.links.items():
-            own, joint = slice(link.column, link.column + link.n_joint), link.link.joint
-            free = ~driven[own]
-            kept = changeable or joint.counts_turns or not free.all()
-            if free.any() and kept and not joint.stages[0].commutes:
-                self.joints.append((name, own, joint.stages[0].columns, free))
+            for own, stage in exponential_stages(link):
+                free = ~driven[own]
+                kept = changeable or link.link.joint.has_springs(stage.own) or not free.all()
+                if free.any() and kept:
+                    self.joints.append((name, own, stage.columns, free))
         self.ranges: list[tuple[float, float]] = [(-np.inf, np.inf)] * len(self.joints)
 
     def singular(self, q: Array, near: float = TURN) -> str:

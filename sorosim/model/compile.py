@@ -441,29 +441,32 @@ class _Builder:
             n = len(stage.columns)
             own = slice(stage.first, stage.first + n)
             K, D, rest = (np.asarray(values)[own] for values in (joint.stiffness, joint.damping, joint.rest))
-            # a damper acts on the relative twist, which is qd only where motions commute
-            D, braked = (D, np.zeros(n)) if stage.commutes else (np.zeros(n), D)
+            # a damper acts on the relative twist in the moved frame; of translations qd serves where all have the same
+            is_linear = stage.commutes and not (joint.turns_after(i) and np.any(np.diff(D)))
+            D, braked = (D, np.zeros(n)) if is_linear else (np.zeros(n), D)
             blocks.append(len(self.blocks))
             self.begin_block(node, [(0, 6)] * n, np.diag(K), np.diag(D), list(rest))
-            self.add_laws(joint, stage, braked)
+            self.add_laws(joint, stage, braked, joint.turns_after(i))
             last = i == len(joint.stages) - 1
             kind = FIXED if n == 0 else COMMUTING if stage.commutes else GENERAL
             strain, body = joint_strain(stage.columns), inertia if last else np.zeros((6, 6))
             node = self.add_segment(node, kind, strain, body, offset if i == 0 else None)
         return node, tuple(blocks)
 
-    def add_laws(self, joint: Joint, stage: Stage, damping: Array) -> None:
-        """Brake and stops of the block begun last."""
+    def add_laws(self, joint: Joint, stage: Stage, damping: Array, turns: bool) -> None:
+        """Brake and stops of the block begun last; `turns`: which the next block turns."""
         block, column, n = len(self.blocks) - 1, self.blocks[-1][2], len(damping)
         own = range(stage.first, stage.first + n)
         friction, creep = (np.asarray(values)[list(own)] for values in (joint.friction, joint.creep))
         if damping.any() or friction.any():
             groups = [float(joint.dimensions[i] == "length") for i in own]
-            self.laws.append((JOINT_FRICTION, block, len(self.law_values), 0, 0))
+            # equal ones are the same along all axes
+            turned = block + 1 if turns and (damping.any() or np.any(np.diff(friction))) else -1
+            self.laws.append((JOINT_FRICTION, block, len(self.law_values), 0, 0, turned))
             self.law_values += np.stack([damping, friction, creep, groups], axis=-1).ravel().tolist()
         for i in own:
             if (stop := joint.limits[i]) is not None:
-                self.laws.append((STOP, block, len(self.law_values), column + i - stage.first, 0))
+                self.laws.append((STOP, block, len(self.law_values), column + i - stage.first, 0, -1))
                 self.law_values += [stop.low, stop.high, stop.stiffness, ONSET[joint.dimensions[i]]]
 
     def add_sections(self, division: Division, length: Any = 0.0) -> None:
@@ -500,7 +503,7 @@ class _Builder:
         self.begin_block(node, [rows, *own], whole[0], whole[1], [joint.rest[0], *[0.0] * n])
         block, column, friction = len(self.blocks) - 1, self.blocks[-1][2], joint.friction[0]
         drive = division.straightening_energy if joint.is_sheathed else 0.0
-        self.laws.append((LENGTH_ELASTIC, block, len(self.law_values), column, 0))
+        self.laws.append((LENGTH_ELASTIC, block, len(self.law_values), column, 0, -1))
         self.law_values += [L, drive, *K.ravel()]
         if np.any(D) or friction != 0.0:
             X, w, is_gauss = division.gauss_points()
@@ -509,10 +512,10 @@ class _Builder:
             G = rate[:, None, None] * division.basis_slope(X) - P
             damping = w[:, None] * division.line_damping(X)
             mixed, own_part = (np.einsum("kir,kr,kjr->ij", A, damping, G) for A in (P, G))
-            self.laws.append((LENGTH_DAMPING, block, len(self.law_values), column, 0))
+            self.laws.append((LENGTH_DAMPING, block, len(self.law_values), column, 0, -1))
             self.law_values += [L, friction, joint.creep[0], *D.ravel(), *mixed.ravel(), *own_part.ravel()]
         if (stop := joint.limits[0]) is not None:
-            self.laws.append((STOP, block, len(self.law_values), column, 0))
+            self.laws.append((STOP, block, len(self.law_values), column, 0, -1))
             self.law_values += [stop.low, stop.high, stop.stiffness, ONSET["length"]]
 
     def add_flow(self, node: int, joint: Joint, piece: Piece, X: float) -> None:
@@ -546,7 +549,7 @@ class _Builder:
             inserted=np.array(self.inserted, dtype=np.int64).reshape(-1, 4),
             flow=flat(self.flow),
         )
-        laws = Laws(np.array(self.laws, dtype=np.int64).reshape(-1, 5), np.array(self.law_values, dtype=kind))
+        laws = Laws(np.array(self.laws, dtype=np.int64).reshape(-1, 6), np.array(self.law_values, dtype=kind))
         values = np.concatenate([np.zeros((0, 9), dtype=kind), *self.section_values])
         sections = SectionLaws(np.array(self.sections, dtype=np.int64).reshape(-1, 2), values, flat(self.section_basis))
         tubes, maxwell = tube_laws(self.tubes, self.rotors), maxwell_elements(self.relaxing)

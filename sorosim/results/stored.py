@@ -44,6 +44,11 @@ def robot_from_stored(stored: Mapping[str, Any], path: str | Path) -> Robot:
 
     robot = load_text(stored["text"], str(path))
     check_unchanged(robot.links, stored.get("meshes", {}), str(path))
+    names, known = [str(name) for name in stored.get("coordinate_names", ())], list(robot.coordinate_names)
+    if names != known and sorted(names) == sorted(known):  # free and planar joints began with their rotation
+        k = next(i for i, name in enumerate(names) if name != known[i])
+        got = f"'{names[k]}' in the place of '{known[k]}', of an older version; compute the result anew"
+        raise FileError(str(path), f"expected the coordinates of the robot in their order, got {got}")
     return robot
 
 

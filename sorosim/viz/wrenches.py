@@ -153,7 +153,7 @@ def _loops(robot: Robot, now: MotionState) -> Iterator[Wrench]:
 def _joints(robot: Robot, now: MotionState) -> Iterator[Wrench]:
     """What motors and driven coordinates do to their links."""
     layout = robot.engine.layout
-    motors, driven = np.zeros((2, robot.ndof))
+    motors, driven = np.zeros((2, robot.ndof))  # along the moved frame's axes; generalised
     for k, actuator in enumerate(robot.description.actuators.values()):
         if isinstance(actuator, JointForce):
             at = layout.links[actuator.link].column + actuator.index(layout)
@@ -162,9 +162,11 @@ def _joints(robot: Robot, now: MotionState) -> Iterator[Wrench]:
                 effort = actuator.stiffness * (now.u[k] - now.q[at]) - actuator.damping * now.qd[at]
                 if np.isfinite(actuator.limit):
                     effort = actuator.limit * np.tanh(effort / actuator.limit)
-            motors[at] += effort
+                driven[at] += effort
+            else:
+                motors[at] += effort
     for name, force in now.driven.items():
-        driven[layout.coordinate(name, "driven")] = force
+        driven[layout.coordinate(name, "driven")] += force
     for name, link in layout.links.items():
         own = slice(link.column, link.column + link.n_joint)
         if not (np.any(motors[own]) or np.any(driven[own])):
@@ -173,8 +175,8 @@ def _joints(robot: Robot, now: MotionState) -> Iterator[Wrench]:
         if np.any(driven[own]):
             y = y + robot.joint_wrench(now.q, name, tau=driven[own])
         g, stages = robot.pose(now.q, name, s=0.0), link.link.joint.stages
-        if len(stages) == 1:
-            twists = stages[0].columns
+        if len(stages) == 1 or link.link.joint.takes_pose:
+            twists = np.vstack([stage.columns for stage in stages])
         else:  # the first axis of a universal joint is fixed in its cross, not in the link
             twists = robot.jacobian(now.q, name, s=0.0)[:, link.column : link.column + link.n_joint].T
         turns = np.any(twists[:, :3], axis=1)

@@ -149,7 +149,7 @@ def _(type: Name, key: Any, known: Known) -> Any:
 
 @values_of.register
 def _(type: Coordinate, key: Any, known: Known) -> Any:
-    own = {name for kind in JOINTS.declared().values() for name, _ in kind.coordinates}
+    own = {name for kind in JOINTS.declared().values() for name, _ in kind.directions}
     return st.sampled_from(sorted(own))
 
 

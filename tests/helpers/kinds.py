@@ -7,7 +7,7 @@ from sorosim.registry import JOINTS
 
 # those that move any body; `test_flow.py` has the others, which change the length of a rod
 JOINT_KINDS = tuple(name for name, kind in JOINTS.declared().items() if not kind.changes_length)
-COORDINATES = {name: kind.coordinates for name, kind in JOINTS.declared().items()}
+COORDINATES = {name: kind.directions for name, kind in JOINTS.declared().items()}
 WITHOUT_AXIS = tuple(name for name, kind in JOINTS.declared().items() if "axis" not in kind.declaration())
 # those that close loops, and those in which springs and motors may act there
 CLOSING = tuple(name for name, kind in JOINTS.declared().items() if kind.turn is not None)

@@ -1,7 +1,7 @@
 """What MuJoCo makes of an MJCF file, in the coordinates of the robot that sorosim makes of it.
 
 MuJoCo moves ball joints by the angular velocity in the moved frame, free joints by that and by the velocity of the
-origin in the axes of the world. With v = A qd the twists in the moved frame (`twist_jets`) and tau = A^T f.
+origin in the axes of the world. With v = A qd the twists in the moved frame (`joint_jets`) and tau = A^T f.
 """
 
 from pathlib import Path
@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import block_diag
 
-from helpers.pinocchio_model import twist_jets
-from sorosim.lie import exp_se3
+from helpers.pinocchio_model import directions_of, joint_jets, joint_pose
 from sorosim.robot import Robot
 
 Array = NDArray[np.float64]
@@ -66,14 +65,14 @@ class MujocoRobot:
                 d.qpos[at], d.qvel[dof], d.qacc[dof] = q[own][0] + m.qpos0[at], qd[own][0], qdd[own][0]
                 A[dof, own] = 1.0
                 continue
-            P = joint.stages[0].columns
-            T, Td, _ = twist_jets(P, q[own], qd[own], qdd[own])
-            v, vdot, g = T @ qd[own], T @ qdd[own] + Td @ qd[own], exp_se3(q[own] @ P)
-            quaternion, start = np.zeros(4), slice(at + 3, at + 7) if len(P) == 6 else slice(at, at + 4)
+            P, n, g = directions_of(joint), joint.n, joint_pose(joint, q[own])
+            T, Td, _ = joint_jets(joint, q[own], qd[own], qdd[own])
+            v, vdot = (T @ qd[own]) @ P, (T @ qdd[own] + Td @ qd[own]) @ P  # [angular; linear]
+            quaternion, start = np.zeros(4), slice(at + 3, at + 7) if n == 6 else slice(at, at + 4)
             mujoco.mju_mat2Quat(quaternion, np.ascontiguousarray(g[:3, :3]).ravel())
             mujoco.mju_mulQuat(d.qpos[start], m.qpos0[start].copy(), quaternion)
-            if len(P) == 3:
-                d.qvel[dof : dof + 3], d.qacc[dof : dof + 3], A[dof : dof + 3, own] = v, vdot, T
+            if n == 3:
+                d.qvel[dof : dof + 3], d.qacc[dof : dof + 3], A[dof : dof + 3, own] = v[:3], vdot[:3], T
                 continue
             R0, R = np.zeros(9), np.zeros(9)
             mujoco.mju_quat2Mat(R0, m.qpos0[start])
@@ -82,7 +81,7 @@ class MujocoRobot:
             d.qpos[at : at + 3] = m.qpos0[at : at + 3] + R0.reshape(3, 3) @ g[:3, 3]
             d.qvel[dof : dof + 6] = [*(R @ v[3:]), *v[:3]]
             d.qacc[dof : dof + 6] = [*(R @ (vdot[3:] + np.cross(v[:3], v[3:]))), *vdot[:3]]
-            A[dof : dof + 6, own] = block_diag(R, np.eye(3)) @ np.roll(T, 3, axis=0)
+            A[dof : dof + 6, own] = block_diag(R, np.eye(3)) @ T
         return A
 
     def mass_matrix(self, q: Array) -> Array:

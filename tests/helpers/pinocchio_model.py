@@ -1,7 +1,8 @@
 """Rigid robots as models of Pinocchio, a library for them; states, forces and derivatives carried over.
 
-Pinocchio moves spherical, planar and free joints by the twist v in the moved frame, ours have exponential coordinates.
-With A = P T(-P^T q) P^T for each such joint, P its directions, and A = 1 for all others (docs/theory.md, 2),
+Pinocchio moves spherical, planar and free joints by the twist v in the moved frame, along our directions P. Of one
+rotation, or one screw motion, A = P T(-P^T q) P^T; translations turn with the rotation behind them; A = 1 for all other
+joints (docs/theory.md, 2):
 
     v = A qd      vdot = A qdd + A' qd      dx = A dq of configurations x      tau = A^T f
 
@@ -35,8 +36,8 @@ pin = pytest.importorskip("pinocchio")  # there are no wheels for Windows
 
 Array = NDArray[np.float64]
 
-# joints with exponential coordinates: place of each among Pinocchio's velocities
-EXPONENTIAL = {"spherical": (0, 1, 2), "planar": (2, 0, 1), "free": (3, 4, 5, 0, 1, 2)}
+# joints that it moves by twists; their components are in our order
+BY_TWISTS = ("spherical", "planar", "free")
 # Pinocchio's twists are [linear; angular]
 SWAPPED = [3, 4, 5, 0, 1, 2]
 
@@ -52,6 +53,38 @@ def twist_jets(P: Array, q: Array, qd: Array, qdd: Array) -> Array:
     X = -sum(np.kron(place, ad(x @ P)) for place, x in parts)
     series = expm(np.block([[X, np.eye(18)], [np.zeros((18, 36))]]))[:6, 18:].reshape(6, 3, 6)
     return np.einsum("k,ai,ikj,bj->kab", [1.0, 1.0, 2.0], P, series, P)
+
+
+def directions_of(joint: Joint) -> Array:
+    """P (n, 6), directions of the coordinates."""
+    return np.vstack([stage.columns for stage in joint.stages])
+
+
+def joint_pose(joint: Joint, q: Array) -> Array:
+    """Pose (4, 4) of the moved frame in the fixed one."""
+    g = np.eye(4)
+    for stage in joint.stages:
+        w, v = np.split(q[stage.own] @ stage.columns, 2)
+        X = np.zeros((4, 4))
+        X[:3, :3], X[:3, 3] = np.cross(np.eye(3), w), v
+        g = g @ expm(X)
+    return g
+
+
+def joint_jets(joint: Joint, q: Array, qd: Array, qdd: Array) -> Array:
+    """A, A', A'' (3, n, n) of any joint in BY_TWISTS."""
+    if len(joint.stages) == 1:
+        return twist_jets(joint.stages[0].columns, q, qd, qdd)
+    slides, turns = joint.stages
+    own, D, W = turns.own, slides.columns[:, 3:], turns.columns[:, :3]
+    B = twist_jets(turns.columns, q[own], qd[own], qdd[own])
+    w = ad(np.append((B[0] @ qd[own]) @ W, np.zeros(3)))[:3, :3]
+    wd = ad(np.append((B[0] @ qdd[own] + B[1] @ qd[own]) @ W, np.zeros(3)))[:3, :3]
+    Rt = joint_pose(joint, q)[:3, :3].T
+    out = np.zeros((3, joint.n, joint.n))
+    for k, turned in enumerate((Rt, -w @ Rt, (w @ w - wd) @ Rt)):
+        out[k, slides.own, slides.own], out[k, own, own] = D @ turned @ D.T, B[k]
+    return out
 
 
 class MotionMap(NamedTuple):
@@ -101,8 +134,7 @@ class PinocchioRobot:
     def _add(self, link: Link, parent: int, g: Array) -> tuple[int, Array]:
         """Hang a link, its joint's frame at g on a joint; return the joint that moves it, and its pose there."""
         joints, turn = pinocchio_joints(link.joint, self.universal)
-        places = EXPONENTIAL.get(link.joint.kind, range(link.joint.n))
-        self.rows[self.own[link.name]] = [self.model.nv + place for place in places]
+        self.rows[self.own[link.name]] = self.model.nv + np.arange(link.joint.n)
         g = g @ turn
         for joint in joints:
             parent, g = self.model.addJoint(parent, joint, pin.SE3(g), f"{link.name}.{self.model.njoints}"), np.eye(4)
@@ -114,19 +146,20 @@ class PinocchioRobot:
 
     # -- the map -------------------------------------------------------------------------------------------------------
 
-    def exponential(self) -> Iterator[tuple[slice, Array]]:
-        """Coordinates and directions of the joints with exponential coordinates."""
+    def by_twists(self) -> Iterator[tuple[slice, Joint]]:
+        """The joints that Pinocchio moves by twists, and their coordinates."""
         for link in self.links:
-            if link.joint.kind in EXPONENTIAL:
-                yield self.own[link.name], link.joint.stages[0].columns
+            if link.joint.kind in BY_TWISTS:
+                yield self.own[link.name], link.joint
 
     def motion(self, q: Array, qd: Array, qdd: Array) -> MotionMap:
         A, Ad, Add = np.stack([np.eye(self.ndof), *np.zeros((2, self.ndof, self.ndof))])
         ad_v, ad_vdot = np.zeros((2, self.ndof, self.ndof))
-        for own, P in self.exponential():
-            A[own, own], Ad[own, own], Add[own, own] = twist_jets(P, q[own], qd[own], qdd[own])
+        for own, joint in self.by_twists():
+            A[own, own], Ad[own, own], Add[own, own] = joint_jets(joint, q[own], qd[own], qdd[own])
         v, vdot = A @ qd, A @ qdd + Ad @ qd
-        for own, P in self.exponential():
+        for own, joint in self.by_twists():
+            P = directions_of(joint)
             ad_v[own, own], ad_vdot[own, own] = (P @ ad(x[own] @ P) @ P.T for x in (v, vdot))
         dv_dq = Ad + ad_v @ A
         return MotionMap(v, vdot, A, Ad, dv_dq, Add + ad_vdot @ A + ad_v @ Ad, Ad + dv_dq)
@@ -134,8 +167,8 @@ class PinocchioRobot:
     def transposed_slope(self, q: Array, f: Array) -> Array:
         """d(A^T f)/dq with f held."""
         slope = np.zeros((self.ndof, self.ndof))
-        for own, P in self.exponential():
-            rates = [twist_jets(P, q[own], e, 0.0 * e)[1] for e in np.eye(len(P))]
+        for own, joint in self.by_twists():
+            rates = [joint_jets(joint, q[own], e, 0.0 * e)[1] for e in np.eye(joint.n)]
             slope[own, own] = np.stack([rate.T @ f[own] for rate in rates], axis=1)
         return slope
 
@@ -146,8 +179,12 @@ class PinocchioRobot:
         return found
 
     def configuration(self, q: Array) -> Array:
-        """Configuration of coordinates: exponential ones are what leads there from the neutral one."""
-        return pin.integrate(self.model, pin.neutral(self.model), self.there(q))
+        """Configuration of coordinates: from the neutral one along the logarithms of poses."""
+        x = np.array(q, dtype=float)
+        for own, joint in self.by_twists():
+            twist = pin.log6(pin.SE3(joint_pose(joint, q[own]))).vector
+            x[own] = directions_of(joint) @ twist[SWAPPED]
+        return pin.integrate(self.model, pin.neutral(self.model), self.there(x))
 
     def _state(self, q: Array, motion: MotionMap) -> tuple[pin.Model, pin.Data, Array, Array]:
         return self.model, self.data, self.configuration(q), self.there(motion.v)
@@ -231,7 +268,7 @@ def pinocchio_joints(joint: Joint, universal: bool) -> tuple[list[pin.JointModel
         return [], turn
     turn[:3, 3] = joint.through
     if joint.kind == "planar":  # its normal is z
-        angle, across_x, across_y = joint.stages[0].columns
+        across_x, across_y, angle = directions_of(joint)
         turn[:3, :3] = np.stack([across_x[3:], across_y[3:], angle[:3]], axis=1)
         return [pin.JointModelPlanar()], turn
     if joint.kind == "cylindrical":

@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from helpers.pinocchio_model import EXPONENTIAL, PinocchioRobot, pin
+from helpers.pinocchio_model import PinocchioRobot, pin
 from sorosim.robot import Robot
 
 
@@ -33,7 +33,7 @@ class PinocchioUrdf(PinocchioRobot):
         self.rows = np.zeros(self.ndof, dtype=int)
         for link in self.links:
             first = self.model.joints[self.model.getJointId(above.get(link.name, "root_joint"))].idx_v
-            self.rows[self.own[link.name]] = [first + k for k in EXPONENTIAL.get(link.joint.kind, (0,))]
+            self.rows[self.own[link.name]] = first + np.arange(link.joint.n)
         self.data = self.model.createData()
 
     def frame(self, q: np.ndarray, name: str) -> np.ndarray:

@@ -345,6 +345,8 @@ def _joint(draw: Draw, kind: str, a: float, loop: bool = False) -> Any:
             options["limits"] = stops if len(stops) > 1 else stops[0]
     if kind == "helical":
         options["pitch"] = draw.signed(0.3 * a)
+    if kind in ("free", "planar") and not loop and draw.chance(0.3):
+        options["coordinates"] = "screw"
     if kind in BESIDE and not loop and draw.chance(0.2):
         options["through"] = draw.vector(a)
     if not options:

@@ -203,6 +203,8 @@ def random_joint(rng: np.random.Generator, kinds: Sequence[str], *, bare: bool =
         options["pitch"] = float(0.05 * rng.normal())
     if kind == "universal":
         options["second_axis"] = random_axis(rng)
+    if kind in ("free", "planar"):
+        options["coordinates"] = str(rng.choice(["position", "screw"]))
     axis = random_axis(rng)
     return Joint(kind, **({} if kind in WITHOUT_AXIS else {"axis": axis}), **options)
 

@@ -65,9 +65,12 @@ def robot_with(joint, more=""):
          "limits: [null, {high: 90 deg, stiffness: 1}]}}",
          Joint("universal", axis=(1, 0, 0), second_axis=(0, 0, 1), damping=(1, 1), friction=(1, 2),
                limits=(None, Limit(high=90 * DEG, stiffness=1)))),
-        ("{planar: {axis: [0, 1, 0], creep: [1 deg/s, 1 cm/s, 2 cm/s]}}",
-         Joint("planar", axis=(0, 1, 0), creep=(DEG, 0.01, 0.02))),
-        ("{free: {damping: [1, 1, 1, 2 N*s/m, 2, 3]}}", Joint("free", damping=(1, 1, 1, 2, 2, 3))),
+        ("{planar: {axis: [0, 1, 0], creep: [1 cm/s, 2 cm/s, 1 deg/s]}}",
+         Joint("planar", axis=(0, 1, 0), creep=(0.01, 0.02, DEG))),
+        ("{planar: {axis: [0, 1, 0], coordinates: screw}}", Joint("planar", axis=(0, 1, 0), coordinates="screw")),
+        ("{free: {coordinates: screw}}", Joint("free", coordinates="screw")),
+        ("{free: {coordinates: position}}", Joint("free")),
+        ("{free: {damping: [1, 1, 1 N*s/m, 2, 2, 3]}}", Joint("free", damping=(1, 1, 1, 2, 2, 3))),
     ],
 )  # fmt: skip
 def test_a_joint_is_the_one_of_python(text, joint):
@@ -230,15 +233,18 @@ def number_list(values):
     return "[" + ", ".join(repr(float(x)) for x in values) + "]"
 
 
-@pytest.mark.parametrize("kind", ["free", "spherical", "planar"])
+@pytest.mark.parametrize(
+    ("kind", "chart"),
+    [("spherical", ""), *((kind, chart) for kind in ("free", "planar") for chart in ("position", "screw"))],
+)
 @pytest.mark.parametrize("angle", [0.0, 1e-9, 0.3, 1.0, 3.0, 180 * DEG, -2.0])
-def test_a_robot_starts_in_the_pose_and_motion_of_its_file(kind, angle):
+def test_a_robot_starts_in_the_pose_and_motion_of_its_file(kind, chart, angle):
     rng = np.random.default_rng(int(100 * abs(angle)))
     normal = np.array([2.0, -1.0, 2.0]) / 3.0
     axis, p, v, w = rng.normal(size=(4, 3))
-    joint = kind
+    joint = kind if not chart else f"{{{kind}: {{coordinates: {chart}}}}}"
     if kind == "planar":
-        joint = "{planar: {axis: [2, -1, 2]}}"
+        joint = f"{{planar: {{axis: [2, -1, 2], coordinates: {chart}}}}}"
         axis, w = normal, 0.7 * normal
         p, v = (x - (x @ normal) * normal for x in (p, v))
     elif kind == "spherical":
@@ -259,7 +265,11 @@ def test_a_robot_starts_in_the_pose_and_motion_of_its_file(kind, angle):
     twist = robot.jacobian(q, "hand") @ qd  # the base rests
     assert_allclose(R @ twist[:3], w, atol=1e-13)
     assert_allclose(R @ twist[3:], v, atol=1e-13)
-    assert np.linalg.norm(q[6:9] if kind != "planar" else q[6:7]) <= np.pi + 1e-14
+    turned = {"spherical": q[6:9], "planar": q[8:9], "free": q[9:]}[kind]
+    assert np.linalg.norm(turned) <= np.pi + 1e-14
+    if chart == "position":
+        along = robot.links[1].joint.stages[0].columns[:, 3:]
+        assert_allclose(q[6 : 6 + len(along)] @ along, p, atol=1e-14)
 
 
 def test_velocities_alone_start_at_the_origin():

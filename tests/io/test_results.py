@@ -23,6 +23,7 @@ from sorosim.io.results import (
     save_run,
     write_result,
 )
+from sorosim.results.stored import result_from_stored
 
 
 @pytest.fixture
@@ -393,3 +394,19 @@ def test_large_tables_are_compressed_blocks_of_rows_and_come_back_to_the_bit(tmp
         assert file["q"].chunks[0] * 500 * 8 <= BLOCK_BYTES
         assert file["t"].chunks is None
     assert (tmp_path / "large.h5").stat().st_size < large.nbytes
+
+
+def test_results_whose_coordinates_are_in_another_order_are_refused(tmp_path):
+    """Those of free joints began with their rotation once, and were those of a screw motion."""
+    links = {"ball": {"joint": "free", "body": {"sphere": {"radius": 0.1}, "mass": 1}}}
+    robot = sorosim.load({"sorosim": 1, "name": "ball", "links": links})
+    sorosim.simulate(robot, 0.1).save(tmp_path / "run.h5")
+    stored = dict(read(tmp_path / "run.h5"))
+    assert result_from_stored(stored, "run.h5").robot.coordinate_names == robot.coordinate_names
+    stored["coordinate_names"] = [*stored["coordinate_names"][3:], *stored["coordinate_names"][:3]]
+    with pytest.raises(FileError) as caught:
+        result_from_stored(stored, "run.h5")
+    assert str(caught.value) == (
+        "run.h5: expected the coordinates of the robot in their order, got 'ball.free.rx' in the place of "
+        "'ball.free.tx', of an older version; compute the result anew"
+    )

@@ -9,7 +9,7 @@ from helpers.robots import random_pose
 from sorosim.actuation.joint_force import JointForce
 from sorosim.kernels.joints import stop_force
 from sorosim.model.body import RigidBody
-from sorosim.model.chart import twist_matrix
+from sorosim.model.chart import joint_jacobian, twist_matrix
 from sorosim.model.description import Description
 from sorosim.model.joints import Joint, Limit
 from sorosim.model.link import Link
@@ -17,12 +17,18 @@ from sorosim.robot import Robot
 
 BALL = RigidBody(1.0, inertia=(0.1, 0.12, 0.15))
 MOVING = [kind for kind in JOINT_KINDS if kind != "fixed"]
+CHARTED = [*((kind, {}) for kind in MOVING), *((kind, {"coordinates": "screw"}) for kind in ("planar", "free"))]
 
 
 def robot_with(joint, **actuators):
     """One body on a joint."""
     link = Link("body", BALL, joint=joint, at=random_pose(np.random.default_rng(3)))
     return Robot(Description("joint", (link,), actuators=actuators))
+
+
+def moved_directions(joint, q):
+    """A (n, n): with A qd the twist along the joint's directions in the moved frame."""
+    return np.vstack([stage.columns for stage in joint.stages]) @ joint_jacobian(joint, q)
 
 
 def values(rng, n, size=1.0):
@@ -87,21 +93,21 @@ def test_friction_of_a_ball_joint_opposes_the_twist_with_its_full_size(rng):
         np.testing.assert_allclose(moment, -0.7 * (A @ qd) / np.hypot(np.linalg.norm(A @ qd), 1e-3), rtol=1e-12)
 
 
-def test_unequal_friction_is_an_ellipse_and_groups_do_not_mix(rng):
-    F, q, qd = np.array([1.0, 1.0, 1.0, 2.0, 5.0, 3.0]), 0.3 * rng.normal(size=6), rng.normal(size=6)
-    robot = robot_with(Joint("free", friction=tuple(F), creep=1e-6 * np.ones(6)))
-    P = robot.links[0].joint.stages[0].columns
-    A = twist_matrix(P, q)
+@pytest.mark.parametrize("coordinates", ["position", "screw"])
+def test_unequal_friction_is_an_ellipse_in_the_moved_frame_and_groups_do_not_mix(coordinates, rng):
+    F, q, qd = np.array([2.0, 5.0, 3.0, 1.0, 1.0, 1.0]), 0.3 * rng.normal(size=6), rng.normal(size=6)
+    robot = robot_with(Joint("free", friction=tuple(F), creep=1e-6 * np.ones(6), coordinates=coordinates))
+    A = moved_directions(robot.links[0].joint, q)
     wrench, nu = np.linalg.solve(A.T, robot.internal_force(q, qd)), A @ qd
     for group in (slice(0, 3), slice(3, 6)):
         expected = -(F[group] ** 2) * nu[group] / np.linalg.norm(F[group] * nu[group])
         np.testing.assert_allclose(wrench[group], expected, rtol=1e-9)
 
 
-@pytest.mark.parametrize("kind", MOVING)
-def test_dampers_and_friction_take_power_and_have_exact_derivatives(kind, rng):
+@pytest.mark.parametrize(("kind", "chart"), CHARTED)
+def test_dampers_and_friction_take_power_and_have_exact_derivatives(kind, chart, rng):
     n = len(COORDINATES[kind])
-    options = {"damping": values(rng, n, 0.3), "friction": values(rng, n), "creep": values(rng, n, 0.5)}
+    options = {**chart, "damping": values(rng, n, 0.3), "friction": values(rng, n), "creep": values(rng, n, 0.5)}
     robot = robot_with(oblique(kind, **options))
     for size in (0.3, 1.0):
         q, qd = size * rng.normal(size=n), rng.normal(size=n)
@@ -128,17 +134,16 @@ def test_a_damper_acts_on_the_twist_whatever_the_coordinates(rng):
 # -- motors
 
 
-@pytest.mark.parametrize("kind", MOVING)
-def test_motors_do_the_work_of_their_wrench_on_the_relative_twist(kind, rng):
+@pytest.mark.parametrize(("kind", "chart"), CHARTED)
+def test_motors_do_the_work_of_their_wrench_on_the_relative_twist(kind, chart, rng):
     """tau . qd = u nu_i for every motion, nu the twist along direction i of the moved frame."""
     names = [name for name, _ in COORDINATES[kind]]
     motors = {f"m{i}": JointForce("body", name) for i, name in enumerate(names)}
-    joint = oblique(kind, **({"pitch": 0.02} if kind == "helical" else {}))
+    joint = oblique(kind, **chart, **({"pitch": 0.02} if kind == "helical" else {}))
     robot, n = robot_with(joint, **motors), len(names)
     q, qd, u = rng.normal(size=n), rng.normal(size=n), rng.normal(size=n)
     # universal: each axis in its own frame, so that the rates are what the motors see
-    chart = joint.stages[0].columns if not joint.stages[0].commutes else None
-    nu = qd if chart is None else twist_matrix(chart, q) @ qd
+    nu = moved_directions(joint, q) @ qd if joint.takes_pose else qd
     assert robot.internal_force(q, 0.0 * q, u=u) @ qd == pytest.approx(u @ nu, rel=1e-12)
     ours = robot.internal_force_derivatives(q, qd, u=u)
     np.testing.assert_allclose(ours.B @ u, robot.internal_force(q, qd, u=u), atol=1e-15)
@@ -146,13 +151,14 @@ def test_motors_do_the_work_of_their_wrench_on_the_relative_twist(kind, rng):
     assert relative_error(ours.dtau_dq, by_q) < 1e-10 or np.abs(by_q).max() < 1e-12
 
 
-def test_the_motor_of_a_free_joint_is_a_wrench_on_the_body(rng):
+@pytest.mark.parametrize("coordinates", ["position", "screw"])
+def test_the_motor_of_a_free_joint_is_a_wrench_on_the_body(coordinates, rng):
     """It accelerates a body that floats as the same wrench does as a load in body axes."""
     from sorosim.loads.wrench import Wrench
 
     motors = {name: JointForce("body", name) for name, _ in COORDINATES["free"]}
-    robot, u = robot_with(Joint("free"), **motors), rng.normal(size=6)
-    pushed = robot.with_loads(push=Wrench("body", moment=(tuple(u))[:3], force=(tuple(u))[3:], frame="body"))
+    robot, u = robot_with(Joint("free", coordinates=coordinates), **motors), rng.normal(size=6)
+    pushed = robot.with_loads(push=Wrench("body", moment=(tuple(u))[3:], force=(tuple(u))[:3], frame="body"))
     q, qd = 0.5 * rng.normal(size=6), rng.normal(size=6)
     np.testing.assert_allclose(
         robot.forward_dynamics(q, qd, u=u), pushed.forward_dynamics(q, qd), rtol=1e-12, atol=1e-12

@@ -6,15 +6,18 @@ from helpers.kinds import COORDINATES, JOINT_KINDS, oblique
 
 from sorosim.actuation.joint_force import JointForce
 from sorosim.errors import ModelError
-from sorosim.lie import exp_se3, hat
+from sorosim.lie import exp_se3, exp_so3, hat
 from sorosim.model.body import RigidBody
-from sorosim.model.chart import angle, coordinates_of, rates_of, twist_matrix, unwound
+from sorosim.model.chart import angle, coordinates_of, joint_jacobian, pose_of, rates_of, twist_matrix, unwound
 from sorosim.model.description import Description
 from sorosim.model.joints import Joint, Limit
 from sorosim.model.link import Link, ordered_links
 from sorosim.robot import Robot
 
-CHARTS = ("spherical", "planar", "free")
+CHARTS = [
+    ("spherical", {}),
+    *((kind, {"coordinates": coordinates}) for kind in ("planar", "free") for coordinates in ("position", "screw")),
+]
 
 
 @pytest.mark.parametrize("kind", JOINT_KINDS)
@@ -39,10 +42,10 @@ def test_motions_of_a_stage_commute_exactly_if_it_says_so(kind):
 
 @pytest.mark.parametrize("axis", [(0, 0, 1), (0, 0, -1), (1, 0, 0), (1, -2, 3), (1e-9, 0, -1)])
 def test_directions_of_a_planar_joint_are_right_handed(axis):
-    P = Joint("planar", axis=axis).stages[0].columns
-    np.testing.assert_allclose(np.cross(P[1, 3:], P[2, 3:]), P[0, :3], atol=1e-15)
+    P = np.vstack([stage.columns for stage in Joint("planar", axis=axis).stages])
+    np.testing.assert_allclose(np.cross(P[0, 3:], P[1, 3:]), P[2, :3], atol=1e-15)
     if axis == (0, 0, 1):
-        np.testing.assert_array_equal(P[1:, 3:], np.eye(3)[:2])
+        np.testing.assert_array_equal(P[:2, 3:], np.eye(3)[:2])
 
 
 def test_values_are_one_or_one_for_each_coordinate():
@@ -68,8 +71,8 @@ WRONG = [
      "revolute: expected a key of a revolute joint, got 'second_axis'; known: axis, through, stiffness, damping, rest, "
      "friction, creep, limits"),
     (lambda: Joint("free", stiffness=1.0),
-     "free.stiffness: expected a list of 6, one for each coordinate (rx, ry, rz, tx, ty, tz), got 1; for instance "
-     "[2 N*m/rad, 2 N*m/rad, 2 N*m/rad, 100 N/m, 100 N/m, 100 N/m]"),
+     "free.stiffness: expected a list of 6, one for each coordinate (tx, ty, tz, rx, ry, rz), got 1; for instance "
+     "[100 N/m, 100 N/m, 100 N/m, 2 N*m/rad, 2 N*m/rad, 2 N*m/rad]"),
     (lambda: Joint("universal", damping=(1.0,)),
      "universal.damping: expected a list of 2, one for each coordinate (first, second), got [1]; for instance "
      "[0.1 N*m*s/rad, 0.1 N*m*s/rad]"),
@@ -97,22 +100,28 @@ def test_wrong_joints_are_refused(make, message):
 # -- exponential coordinates
 
 
-@pytest.mark.parametrize("kind", CHARTS)
-def test_poses_and_rates_are_those_of_their_coordinates(kind, rng):
-    P = oblique(kind).stages[0].columns
+@pytest.mark.parametrize(("kind", "options"), CHARTS)
+def test_poses_and_rates_are_those_of_their_coordinates(kind, options, rng):
+    joint, P = oblique(kind, **options), oblique(kind, **options).stages[-1].columns
     for _ in range(20):
-        q, qd = rng.normal(size=len(P)), rng.normal(size=len(P))
-        q *= min(1.0, 3.0 / angle(P, q))
-        np.testing.assert_allclose(coordinates_of(P, exp_se3(q @ P)), q, atol=1e-13)
-        h = 1e-5
-        slope = np.linalg.inv(exp_se3(q @ P)) @ (exp_se3((q + h * qd) @ P) - exp_se3((q - h * qd) @ P)) / (2 * h)
-        np.testing.assert_allclose(slope, hat(P.T @ twist_matrix(P, q) @ qd), atol=1e-8)
-        np.testing.assert_allclose(rates_of(P, q, P.T @ twist_matrix(P, q) @ qd), qd, atol=1e-13)
+        q, qd = rng.normal(size=joint.n), rng.normal(size=joint.n)
+        q *= min(1.0, 3.0 / angle(P, q[joint.stages[-1].own]))
+        np.testing.assert_allclose(coordinates_of(joint, pose_of(joint, q)), q, atol=1e-13)
+        h, eta = 1e-5, joint_jacobian(joint, q) @ qd
+        slope = np.linalg.inv(pose_of(joint, q)) @ (pose_of(joint, q + h * qd) - pose_of(joint, q - h * qd)) / (2 * h)
+        np.testing.assert_allclose(slope, hat(eta), atol=1e-8)
+        np.testing.assert_allclose(rates_of(joint, q, eta), qd, atol=1e-12)
 
 
-@pytest.mark.parametrize("kind", CHARTS)
-def test_coordinates_a_turn_away_are_of_the_same_pose_and_twist(kind, rng):
-    P = oblique(kind).stages[0].columns
+def test_the_position_of_a_free_joint_is_where_it_is_however_it_is_turned(rng):
+    joint, q = Joint("free"), rng.normal(size=6)
+    np.testing.assert_array_equal(pose_of(joint, q)[:3, 3], q[:3])
+    np.testing.assert_allclose(pose_of(joint, q)[:3, :3], exp_so3(q[3:]), atol=1e-15)
+
+
+@pytest.mark.parametrize(("kind", "options"), [one for one in CHARTS if one != ("planar", {"coordinates": "position"})])
+def test_coordinates_a_turn_away_are_of_the_same_pose_and_twist(kind, options, rng):
+    P = oblique(kind, **options).stages[-1].columns
     for size in (0.5, 3.1, 3.2, 3.77, 5.0, 8.0, 15.0):
         q, qd = rng.normal(size=len(P)), rng.normal(size=len(P))
         q *= size / angle(P, q)
@@ -124,11 +133,33 @@ def test_coordinates_a_turn_away_are_of_the_same_pose_and_twist(kind, rng):
 
 
 def test_poses_and_motions_that_a_joint_cannot_take_are_refused():
-    P = Joint("planar").stages[0].columns
-    with pytest.raises(ModelError, match="a pose that the joint can take"):
-        coordinates_of(P, exp_se3(np.array([0.1, 0.0, 0.0, 0.0, 0.0, 0.0])))
-    with pytest.raises(ModelError, match="a motion that the joint allows"):
-        rates_of(P, np.zeros(3), np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.0]))
+    for coordinates in ("position", "screw"):
+        joint = Joint("planar", coordinates=coordinates)
+        for twist in ([0.1, 0.0, 0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0, 0.0, 1e-3]):
+            with pytest.raises(ModelError, match="a pose that the joint can take"):
+                coordinates_of(joint, exp_se3(np.array(twist)))
+        with pytest.raises(ModelError, match="a motion that the joint allows"):
+            rates_of(joint, np.zeros(3), np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.0]))
+
+
+@pytest.mark.parametrize(
+    ("joint", "turns"),
+    [
+        (Joint("revolute", axis=(1, 2, 3), through=(0.1, 0.2, -0.3)), (0,)),
+        (Joint("prismatic"), ()),
+        (Joint("helical", pitch=1e-3), ()),
+        (Joint("cylindrical"), (0,)),
+        (Joint("universal", axis=(1, 0, 0)), (0, 1)),
+        (Joint("planar"), (2,)),
+        (Joint("planar", coordinates="screw"), ()),
+        (Joint("planar", stiffness=(0.0, 0.0, 1.0)), ()),
+        (Joint("planar", stiffness=(1.0, 0.0, 0.0)), (2,)),
+        (Joint("spherical"), ()),
+        (Joint("free"), ()),
+    ],
+)
+def test_turns_about_a_fixed_axis_make_no_difference_where_nothing_counts_them(joint, turns):
+    assert joint.free_turns == turns
 
 
 def test_a_link_on_itself_says_so():

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from helpers.differences import Worst, best_slope, jacobian, relative_error
 from helpers.kinds import JOINT_KINDS
-from helpers.pinocchio_model import EXPONENTIAL, PinocchioRobot, pin
+from helpers.pinocchio_model import BY_TWISTS, PinocchioRobot, directions_of, pin
 from helpers.robots import random_state, rigid_tree
 
 from sorosim.dynamics.forward import FORWARD, FORWARD_DERIVATIVES
-from sorosim.model.chart import twist_matrix
+from sorosim.model.chart import joint_jacobian
 
 # trees of 3 to 25 links: chains, chains with branches, bushes; and regular ones of two and five links on each
 SHAPES = {"chain": {"along": 1.0}, "branched": {"along": 0.7}, "bush": {"along": 0.2},
@@ -68,12 +68,12 @@ def test_configurations_move_with_the_mapped_velocities(agrees, rng):
     for name, rate in (("v", to.vdot), ("A", to.Ad)):
         by_t = best_slope(lambda t, name=name: getattr(other.motion(*at(t)), name), STEPS, 8)
         check(agrees, f"map: rate of {name} by differences", rate, by_t, DIFFERENCES)
-    for own, P in other.exponential():
-        check(agrees, "map: A", to.A[own, own], twist_matrix(P, q[own]))
+    for own, joint in other.by_twists():
+        check(agrees, "map: A", to.A[own, own], directions_of(joint) @ joint_jacobian(joint, q[own]))
 
 
 def test_derivatives_of_the_map(agrees, rng):
-    robot = rigid_tree(rng, 3, kinds=EXPONENTIAL)
+    robot = rigid_tree(rng, 3, kinds=BY_TWISTS)
     other, (q, qd, qdd, f) = PinocchioRobot(robot.description), random_state(rng, robot)
     to = other.motion(q, qd, qdd)
     for name, ours, of, x in (

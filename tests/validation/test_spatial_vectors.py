@@ -192,11 +192,11 @@ def test_one_rigid_body_obeys_newton_and_euler(seed):
     g = np.array([0.3, -0.5, -9.0])
     robot = sorosim.Robot(Description("body", (Link("body", body, joint=Joint("free")),), gravity=tuple(g)))
     omega, qdd = rng.normal(size=3), rng.normal(size=6)
-    # at q = 0 the rates of exponential coordinates are the twist, and their second rates its rate
-    found = robot.inverse_dynamics(np.zeros(6), np.concatenate([omega, np.zeros(3)]), qdd=qdd)
+    # at q = 0 the rates of a rotation vector are the angular velocity, and their second rates its rate
+    found = robot.inverse_dynamics(np.zeros(6), np.concatenate([np.zeros(3), omega]), qdd=qdd)
     inertia_tensor = np.diag(moments)
-    torque = inertia_tensor @ qdd[:3] + np.cross(omega, inertia_tensor @ omega)
-    np.testing.assert_allclose(found, np.concatenate([torque, 2.0 * (qdd[3:] - g)]), rtol=0, atol=100 * EPS)  # (2)
+    torque = inertia_tensor @ qdd[3:] + np.cross(omega, inertia_tensor @ omega)
+    np.testing.assert_allclose(found, np.concatenate([2.0 * (qdd[:3] - g), torque]), rtol=0, atol=100 * EPS)  # (2)
 
 
 # -- the lamp, section 1

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple, cast
 import numpy as np
 
 from sorosim.arrays import Array
-from sorosim.declare import INVALID, At, Declared, Given, Key, OneOf, Part, Quantity, Type, Vector, Writer, key
+from sorosim.declare import INVALID, At, Choice, Declared, Given, Key, OneOf, Part, Quantity, Type, Vector, Writer, key
 from sorosim.declare.base import Define
 from sorosim.declare.types import checked_each, is_list
 from sorosim.errors import ModelError, nearest
@@ -87,23 +87,28 @@ class Stage(NamedTuple):
     commutes: bool  # whether these motions commute: then the twist needs no tangent operator
     first: int  # its first coordinate in the joint
 
+    @property
+    def own(self) -> slice:
+        """Its coordinates in the joint."""
+        return slice(self.first, self.first + len(self.columns))
+
 
 @dataclass(frozen=True)
 class _OfCoordinates(Type):
-    """A type of values for the coordinates of a joint; `coordinates` are those of its kind."""
+    """A type of values for the coordinates of a joint; `directions` are those of its kind."""
 
     name: str
-    coordinates: tuple[tuple[str, str], ...] = ()
+    directions: tuple[tuple[str, str], ...] = ()
     kind: str = ""
 
     def key_of(self, owner: type[Declared], given: Key) -> Key:
         joint: Any = owner
-        return replace(given, type=replace(self, coordinates=joint.coordinates, kind=joint.kind))
+        return replace(given, type=replace(self, directions=joint.directions, kind=joint.kind))
 
     @property
     def each(self) -> str:
         """A list with an entry for each coordinate, in words."""
-        names = [name for name, _ in self.coordinates]
+        names = [name for name, _ in self.directions]
         return f"a list of {len(names)}, one for each coordinate ({', '.join(names)})"
 
 
@@ -115,7 +120,7 @@ class PerCoordinate(_OfCoordinates):
     def types(self) -> list[Quantity]:
         """Type of each entry."""
         dimensions, bounds = ACTING[self.name]
-        return [Quantity(dimensions[dimension], **bounds) for _, dimension in self.coordinates]  # type: ignore[arg-type]
+        return [Quantity(dimensions[dimension], **bounds) for _, dimension in self.directions]  # type: ignore[arg-type]
 
     @property
     def alike(self) -> bool:
@@ -124,13 +129,13 @@ class PerCoordinate(_OfCoordinates):
 
     def key_of(self, owner: type[Declared], given: Key) -> Key:
         found = super().key_of(owner, given)
-        own, n = found.type, len(owner.coordinates)  # type: ignore[attr-defined]
+        own, n = found.type, len(owner.directions)  # type: ignore[attr-defined]
         assert isinstance(own, PerCoordinate)  # for the type checker
         angle, length = given.example.split("; ")
-        examples = [angle if dimension == "angle" else length for _, dimension in own.coordinates]
+        examples = [angle if dimension == "angle" else length for _, dimension in own.directions]
         doc = given.doc
         if n > 1:
-            names = ", ".join(name for name, _ in own.coordinates)
+            names = ", ".join(name for name, _ in own.directions)
             doc += f" A list with an entry for each coordinate ({names}){', or a number for all' if own.alike else ''}."
         return replace(found, doc=doc, example=examples[0] if n == 1 or own.alike else f"[{', '.join(examples)}]")
 
@@ -174,24 +179,24 @@ class Limits(_OfCoordinates):
     def key_of(self, owner: type[Declared], given: Key) -> Key:
         found = super().key_of(owner, given)
         angle, length = given.example.split("; ")
-        examples = [angle if dimension == "angle" else length for _, dimension in owner.coordinates]  # type: ignore[attr-defined]
+        examples = [angle if dimension == "angle" else length for _, dimension in owner.directions]  # type: ignore[attr-defined]
         if len(examples) == 1:
             return replace(found, example=examples[0])
-        names = ", ".join(name for name, _ in owner.coordinates)  # type: ignore[attr-defined]
+        names = ", ".join(name for name, _ in owner.directions)  # type: ignore[attr-defined]
         doc = f"{given.doc} A list with an entry for each coordinate ({names}), null: none."
         return replace(found, doc=doc, example=f"[{', '.join(['null'] * (len(examples) - 1) + examples[-1:])}]")
 
     def read(self, value: Any, at: At) -> Any:
-        n = len(self.coordinates)
+        n = len(self.directions)
         if n == 1 and (not is_list(value) or at.scope.is_file):
-            found = self._one(value, self.coordinates[0][1], at)
+            found = self._one(value, self.directions[0][1], at)
             return INVALID if found is INVALID else (found,)
         if not is_list(value) or len(value) != n:
             hint = "null where there is none"
             return at.fail(self.each if n > 1 else "one limit", shown(value), hint if n > 1 else "")
         read = [
             None if entry is None else self._one(entry, dimension, at / i)
-            for i, (entry, (_, dimension)) in enumerate(zip(value, self.coordinates, strict=True))
+            for i, (entry, (_, dimension)) in enumerate(zip(value, self.directions, strict=True))
         ]
         return INVALID if any(entry is INVALID for entry in read) else tuple(read)
 
@@ -204,13 +209,13 @@ class Limits(_OfCoordinates):
     def write(self, value: Any, writer: Writer) -> Any:
         limits = [
             None if limit is None else limit.data_of(dimension, writer)
-            for limit, (_, dimension) in zip(value, self.coordinates, strict=True)
+            for limit, (_, dimension) in zip(value, self.directions, strict=True)
         ]
         return limits if len(limits) > 1 else limits[0]
 
     def schema(self, define: Define) -> dict[str, Any]:
         one = define(Limit)
-        if len(self.coordinates) == 1:
+        if len(self.directions) == 1:
             return one
         return {"type": "array", "items": {"anyOf": [one, {"type": "null"}]}}
 
@@ -227,24 +232,22 @@ class Joint(Declared):
 
     A kind of joint is a class in a file of its own, which says all that there is to say of it:
 
-    1. ``coordinates``: the end of the name of each, and its dimension, angle or length.
+    1. ``directions``: of each coordinate the end of its name, and its dimension, angle or length.
     2. ``stages``: the unit twists of its coordinates, in blocks whose motions commute or are exponential.
     3. ``turn``: how a loop that it closes measures its rotation (`kernels.loop_joint`); None if it closes none.
     4. ``constrained`` and ``sliding``: what it does not allow, for the rows of a loop; where frame a may slide.
     5. ``along``: directions of its springs, dampers and motors in a loop; none where motions do not commute.
-    6. ``periodic``: coordinates whose whole turns make no difference where no spring counts them.
-    7. ``places``: whether its lengths say where in the world something is, so that any number may be meant.
-    8. ``check_in_loop``: what it refuses where it closes a loop.
-    9. ``changes_length``: whether its coordinate is the length of the link's rod, see `model.joints.feed`;
+    6. ``places``: whether its lengths say where in the world something is, so that any number may be meant.
+    7. ``check_in_loop``: what it refuses where it closes a loop.
+    8. ``changes_length``: whether its coordinate is the length of the link's rod, see `model.joints.feed`;
        ``material_rate`` and ``is_sheathed`` say how material moves then.
     """
 
     kind_: InitVar[str] = ""
 
     registry: ClassVar[Registry] = JOINTS
-    coordinates: ClassVar[tuple[tuple[str, str], ...]] = ()
+    directions: ClassVar[tuple[tuple[str, str], ...]] = ()
     turn: ClassVar[int | None] = None
-    periodic: ClassVar[tuple[int, ...]] = ()
     places: ClassVar[bool] = False
     changes_length: ClassVar[bool] = False
     is_sheathed: ClassVar[bool] = False  # whether the rod is held straight before its base
@@ -276,32 +279,51 @@ class Joint(Declared):
     @property
     def n(self) -> int:
         """Number of coordinates."""
-        return len(self.coordinates)
+        return len(self.directions)
 
     @property
     def dimensions(self) -> tuple[str, ...]:
         """Dimension of each coordinate, angle or length."""
-        return tuple(dimension for _, dimension in self.coordinates)
+        return tuple(dimension for _, dimension in self.directions)
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the coordinates, such as ``revolute`` or ``free.rx``."""
-        return tuple(f"{self.kind}.{name}" if name else self.kind for name, _ in self.coordinates)
+        return tuple(f"{self.kind}.{name}" if name else self.kind for name, _ in self.directions)
 
-    @property
-    def counts_turns(self) -> bool:
-        """Whether a spring or a limit tells a turn from none."""
-        return bool(np.any(self.stiffness)) or any(limit is not None for limit in self.limits)
+    def has_springs(self, own: slice = slice(None)) -> bool:
+        """Whether springs or limits act on some of its coordinates: then they tell whole turns apart."""
+        return bool(np.any(self.stiffness[own])) or any(limit is not None for limit in self.limits[own])
 
     @cached_property
     def free_turns(self) -> tuple[int, ...]:
-        """Coordinates whose whole turns make no difference here."""
-        return tuple(i for i in self.periodic if not self.stiffness[i] and self.limits[i] is None)
+        """Coordinates whose whole turns make no difference: a turn about a fixed axis that no spring counts."""
+        return tuple(
+            stage.first + i
+            for stage in self.stages
+            for i, column in enumerate(stage.columns.real)
+            if stage.commutes and is_turn(column) and not self.has_springs(slice(stage.first + i, stage.first + i + 1))
+        )
+
+    @property
+    def takes_pose(self) -> bool:
+        """Whether a pose and a motion may say where it begins: it moves in a plane, in space, or about a point."""
+        return self.places or any(not stage.commutes for stage in self.stages)
+
+    def stage_of(self, i: int) -> int:
+        """Which stage coordinate i belongs to."""
+        return max(k for k, stage in enumerate(self.stages) if stage.first <= i)
 
     @property
     def stages(self) -> tuple[Stage, ...]:
         """Blocks of coordinates, from the parent on."""
         raise NotImplementedError
+
+    def turns_after(self, k: int) -> bool:
+        """Whether stage k is of translations, and the next one turns the frame along whose axes forces act."""
+        if not self.takes_pose or k + 1 >= len(self.stages):
+            return False
+        return not np.any(self.stages[k].columns[:, :3]) and not np.any(self.stages[k + 1].columns[:, 3:])
 
     @property
     def constrained(self) -> Array:
@@ -396,6 +418,18 @@ class MovingJoint(Joint):
         return out
 
 
+POSITION, SCREW = "position", "screw"
+
+
+def coordinates_key() -> Any:
+    """Declare what the coordinates of a joint that both turns and moves are."""
+    doc = (
+        "What its coordinates are: the position of the moved frame in the fixed one, and the rotation there; or those "
+        "of one screw motion, exp of their twist."
+    )
+    return key(Choice((POSITION, SCREW)), doc, "screw", default=POSITION, kw_only=True)
+
+
 def axis_key(
     doc: str = "Direction of the axis in the joint's frame, of any length.", example: str = "[0, 0, 1]"
 ) -> Any:
@@ -412,6 +446,12 @@ def through_key() -> Any:
 def turning(axis: Any, through: Any = (0.0, 0.0, 0.0)) -> Array:
     """Unit twist (6,) of turning about an axis that passes a point."""
     return np.concatenate([np.array(axis), np.cross(through, np.array(axis))])
+
+
+def is_turn(twist: Array) -> bool:
+    """Whether a unit twist (6,) turns about an axis without an advance along it."""
+    w, v = twist[:3], twist[3:]
+    return bool(w.any()) and abs(float(w @ v)) <= 1e-12 * float(np.linalg.norm(v))
 
 
 def sliding(axis: Any) -> Array:

@@ -18,9 +18,8 @@ class Cylindrical(MovingJoint, kind="cylindrical", title="Cylindrical joints"):
 
     axis: Any = axis_key()
 
-    coordinates = (("angle", "angle"), ("slide", "length"))
+    directions = (("angle", "angle"), ("slide", "length"))
     turn = AXIS_TURN
-    periodic = (0,)
 
     @property
     def stages(self) -> tuple[Stage, ...]:

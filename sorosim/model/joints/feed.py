@@ -14,7 +14,7 @@ from sorosim.model.joints.base import MovingJoint, Stage, sliding
 class LengthJoint(MovingJoint):
     """What joints share whose coordinate is by how much a rod is longer than in the file; it moves along x."""
 
-    coordinates = (("", "length"),)
+    directions = (("", "length"),)
     changes_length = True
 
     @property

@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from sorosim.model.joints.base import MovingJoint, Stage
+from sorosim.model.joints.base import SCREW, MovingJoint, Stage, coordinates_key
 
 
 @dataclass(frozen=True)
 class Free(MovingJoint, kind="free", title="Free joints"):
-    """No constraint; the pose is exp of the twist of its coordinates, angular ones first.
+    """No constraint; (tx, ty, tz) is the position of the link in the fixed frame, (rx, ry, rz) the rotation vector.
 
-    The rotation is by the vector (rx, ry, rz), and (tx, ty, tz) is the position only where nothing is rotated.
+    With ``coordinates: screw`` the pose is exp of the twist of all six instead, and (tx, ty, tz) is the position only
+    where nothing is rotated.
     """
 
+    coordinates: Any = coordinates_key()
+
     places = True
-    coordinates = (
-        *(("rx", "angle"), ("ry", "angle"), ("rz", "angle")),
+    directions = (
         *(("tx", "length"), ("ty", "length"), ("tz", "length")),
+        *(("rx", "angle"), ("ry", "angle"), ("rz", "angle")),
     )
 
     @property
     def stages(self) -> tuple[Stage, ...]:
-        return (Stage(np.eye(6), False, 0),)
+        turns, slides = np.eye(6)[:3], np.eye(6)[3:]
+        if self.coordinates == SCREW:
+            return (Stage(np.vstack([slides, turns]), False, 0),)
+        return Stage(slides, True, 0), Stage(turns, False, 3)

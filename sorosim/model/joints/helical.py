@@ -31,7 +31,7 @@ class Helical(MovingJoint, kind="helical", title="Helical joints"):
     through: Any = through_key()
     pitch: Any = key(Quantity("length"), "Advance per angle.", "5 mm/rev", default=0.0, kw_only=True, stated=True)
 
-    coordinates = (("", "angle"),)
+    directions = (("", "angle"),)
     turn = SCREW_TURN
 
     @property

@@ -8,24 +8,41 @@ from typing import Any
 import numpy as np
 
 from sorosim.arrays import Array
+from sorosim.errors import ModelError
 from sorosim.kernels.loop_joint import AXIS_TURN
-from sorosim.model.joints.base import MovingJoint, Stage, axis_key, directions_across, rows, turning
+from sorosim.model.joints.base import (
+    POSITION,
+    SCREW,
+    MovingJoint,
+    Stage,
+    axis_key,
+    coordinates_key,
+    directions_across,
+    rows,
+    turning,
+)
 
 
 @dataclass(frozen=True)
 class Planar(MovingJoint, kind="planar", title="Planar joints"):
-    """Rotation about the normal of a plane and translation in it; the pose is exp of the twist of its coordinates."""
+    """Translation in a plane, (tx, ty) in the fixed frame, and rotation about its normal.
+
+    With ``coordinates: screw`` the pose is exp of the twist of all three instead.
+    """
 
     axis: Any = axis_key("Normal of the plane, of any length.")
+    coordinates: Any = coordinates_key()
 
     places = True
-    coordinates = (("angle", "angle"), ("tx", "length"), ("ty", "length"))
+    directions = (("tx", "length"), ("ty", "length"), ("angle", "angle"))
     turn = AXIS_TURN
 
     @property
     def stages(self) -> tuple[Stage, ...]:
-        across = np.hstack([np.zeros((2, 3)), directions_across(self.axis)])
-        return (Stage(np.vstack([turning(self.axis), across]), False, 0),)
+        across, turn = np.hstack([np.zeros((2, 3)), directions_across(self.axis)]), turning(self.axis)[None]
+        if self.coordinates == SCREW:
+            return (Stage(np.vstack([across, turn]), False, 0),)
+        return Stage(across, True, 0), Stage(turn, True, 2)
 
     @property
     def constrained(self) -> Array:
@@ -34,3 +51,7 @@ class Planar(MovingJoint, kind="planar", title="Planar joints"):
     @property
     def sliding(self) -> Array:
         return np.eye(3) - np.outer(self.axis, self.axis)
+
+    def check_in_loop(self) -> None:
+        if self.coordinates != POSITION:
+            raise ModelError("coordinates", "no choice of coordinates in a loop, which has none", self.coordinates)

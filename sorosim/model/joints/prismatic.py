@@ -18,7 +18,7 @@ class Prismatic(MovingJoint, kind="prismatic", title="Prismatic joints"):
 
     axis: Any = axis_key()
 
-    coordinates = (("", "length"),)
+    directions = (("", "length"),)
     turn = NO_TURN
     in_row = True
 

@@ -19,9 +19,8 @@ class Revolute(MovingJoint, kind="revolute", title="Revolute joints"):
     axis: Any = axis_key()
     through: Any = through_key()
 
-    coordinates = (("", "angle"),)
+    directions = (("", "angle"),)
     turn = AXIS_TURN
-    periodic = (0,)
     in_row = True
 
     @property

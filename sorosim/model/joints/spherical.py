@@ -15,7 +15,7 @@ from sorosim.model.joints.base import MovingJoint, Stage, rows
 class Spherical(MovingJoint, kind="spherical", title="Spherical joints"):
     """A ball joint; its coordinates are the rotation vector (rx, ry, rz)."""
 
-    coordinates = (("rx", "angle"), ("ry", "angle"), ("rz", "angle"))
+    directions = (("rx", "angle"), ("ry", "angle"), ("rz", "angle"))
     turn = ANY_TURN
 
     @property

@@ -27,8 +27,7 @@ class Universal(MovingJoint, kind="universal", title="Universal joints"):
         "[0, 1, 0]", default=None, without="`[0, 1, 0]`, or `[1, 0, 0]` if the first one is y", kw_only=True,
     )  # fmt: skip
 
-    coordinates = (("first", "angle"), ("second", "angle"))
-    periodic = (0, 1)
+    directions = (("first", "angle"), ("second", "angle"))
 
     def validate(self) -> None:
         super().validate()

@@ -1,0 +1,205 @@
+"""Bodies that spin and travel: free and planar joints keep momentum, as sliders and a ball joint in series do."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from helpers.differences import jacobian, relative_error
+from numpy.testing import assert_allclose
+
+import sorosim
+from sorosim.model.chart import coordinates_of, rates_of
+from sorosim.model.joints import Joint
+
+BODIES = {
+    "ball": {"sphere": {"radius": "10 cm"}, "mass": "1 kg"},
+    "box": {"box": {"size": ["10 cm", "20 cm", "30 cm"]}, "mass": "1 kg"},
+    "drone": {"mass": "1.2 kg", "inertia": [0.01, 0.012, 0.02]},
+}
+# velocity [m/s] and angular velocity [rad/s] of balls, boxes and drones
+THROWN = [
+    ("ball", [2.0, 0.0, 0.0], [0.0, 20.0, 0.0]),
+    ("ball", [20.0, 0.0, 1.0], [0.0, 0.0, 314.0]),
+    ("box", [10.0, -3.0, 10.0], [3.0, 12.0, 4.0]),
+    ("drone", [10.0, 1.0, 0.0], [0.0, 0.0, 1.0]),
+]
+AXIS = (1.0, -2.0, 3.0)
+
+
+def free_body(body, joint="free", gravity=(0.0, 0.0, 0.0), **blocks):
+    links = {
+        "body": {"joint": joint, "body": body, "at": {"position": [0.3, 0.2, -0.1], "rotation": {"rpy": [1, 2, 3]}}}
+    }
+    return sorosim.load({"sorosim": 1, "name": "thrown", "gravity": list(gravity), "links": links, **blocks})
+
+
+def path(run, robot, link="body"):
+    return np.array([robot.pose(q, link)[:3, 3] for q in run.q])
+
+
+@pytest.mark.parametrize("method", ["bdf", "generalized-alpha", "radau", "cvode"])
+@pytest.mark.parametrize(("name", "v", "w"), THROWN)
+def test_a_body_that_spins_flies_straight_at_default_tolerances(name, v, w, method):
+    if method == "cvode":
+        pytest.importorskip("sksundae")
+    start = {"body": {"velocity": v, "angular_velocity": w}}
+    robot = free_body(BODIES[name], initial=start)
+    run = sorosim.simulate(robot, 2.0 if max(w) < 100.0 else 0.2, method=method)
+    p = path(run, robot)
+    straight = p[0] + run.t[:, None] * (robot.links[0].at[:3, :3] @ v)
+    # translation is a polynomial of first degree, which every method integrates exactly: rounding of sums is left
+    assert np.abs(p - straight).max() < 1e-9 * np.linalg.norm(v)
+
+
+def test_a_puck_slides_straight_however_often_it_turns():
+    start = {"body": {"velocity": [2.0, 1.0, 0.0], "angular_velocity": [0.0, 0.0, 30.0]}}
+    robot = free_body(BODIES["box"], {"planar": {"axis": [0, 0, 1]}}, initial=start)
+    for method in ("bdf", "generalized-alpha"):
+        run = sorosim.simulate(robot, 3.0, method=method)
+        assert_allclose(run.q, np.outer(run.t, [2.0, 1.0, 30.0]), rtol=1e-9, atol=1e-9)  # 14 whole turns are counted
+
+
+def test_a_thrown_box_falls_on_a_parabola():
+    start = {"body": {"velocity": [10.0, 0.0, 10.0], "angular_velocity": [3.0, 12.0, 4.0]}}
+    robot = free_body(BODIES["box"], gravity=(0.0, 0.0, -9.81), initial=start)
+    fall = robot.links[0].at[:3, :3].T @ [0.0, 0.0, -9.81]
+    for method in ("bdf", "generalized-alpha"):
+        run = sorosim.simulate(robot, 2.0, method=method)
+        exact = np.outer(run.t, [10.0, 0.0, 10.0]) + 0.5 * np.outer(run.t**2, fall)
+        # a polynomial of second degree: exact for generalized-alpha, for bdf but for steps of first order at the start
+        assert np.abs(run.q[:, :3] - exact).max() < (1e-9 if method == "generalized-alpha" else 1e-3)
+
+
+def test_a_ball_that_rolls_goes_on_at_its_speed():
+    floor = {"contact": {"between": "body", "and": {"half_space": {}}, "stiffness": 1e6, "damping": "0.3 s/m",
+                         "friction": 0.3, "slip_speed": "2 cm/s"}}  # fmt: skip
+    robot = sorosim.load({
+        "sorosim": 1, "name": "rolling", "links": {"body": {"joint": "free", "body": BODIES["ball"]}},
+        "loads": {"floor": floor},
+        "initial": {"body": {"position": [0, 0, "99.9543 mm"], "velocity": [2, 0, 0], "angular_velocity": [0, 20, 0]}},
+    })  # fmt: skip
+    for method in ("bdf", "generalized-alpha"):
+        run = sorosim.simulate(robot, 3.0, method=method)
+        velocity = (run.q[:, 0] - run.q[0, 0])[1:] / run.t[1:]
+        # it rolls on its radius less the depth, 0.05 % of it: there it slips by as much, and the floor evens that out
+        assert_allclose(velocity, 2.0, rtol=1e-3)
+        kinetic = run.energy().kinetic
+        assert_allclose(kinetic, kinetic[0], rtol=2e-3)
+
+
+# -- the same motions in other coordinates
+
+
+def in_series(body, joint):
+    """Sliders, and a ball joint or a hinge, in place of a free or a planar joint."""
+    planar = joint != "free"
+    axes = np.vstack([stage.columns for stage in Joint("planar", axis=AXIS).stages])[:2, 3:] if planar else np.eye(3)
+    at = {"position": [0.3, 0.2, -0.1], "rotation": {"rpy": [1, 2, 3]}}
+    links = {
+        f"slide{i}": {
+            "joint": {"prismatic": {"axis": axis.tolist()}},
+            **({"parent": f"slide{i - 1}"} if i else {"at": at}),
+        }
+        for i, axis in enumerate(axes)
+    }
+    turn = {"revolute": {"axis": list(AXIS)}} if planar else "spherical"
+    links["body"] = {"parent": f"slide{len(axes) - 1}", "joint": turn, "body": body}
+    return sorosim.load({"sorosim": 1, "name": "series", "links": links})
+
+
+ODD = {"mass": "2 kg", "centre": [0.1, -0.2, 0.05], "inertia": [0.2, 0.25, 0.3]}
+JOINTS = ("free", {"planar": {"axis": list(AXIS)}})
+
+
+def regimes(rng, n):
+    q, qd, qdd = 0.8 * rng.normal(size=n), rng.normal(size=n), rng.normal(size=n)
+    zero = np.zeros(n)
+    return (q, qd, qdd), (q, zero, zero), (zero, qd, qdd), (q, qd, zero)
+
+
+@pytest.mark.parametrize("joint", JOINTS, ids=["free", "planar"])
+def test_position_and_rotation_are_sliders_and_a_joint_that_turns(joint, rng):
+    robot, other = free_body(ODD, joint, (0.0, 0.0, -9.81)), in_series(ODD, joint)
+    for q, qd, qdd in regimes(rng, robot.ndof):
+        assert_allclose(robot.pose(q, "body"), other.pose(q, "body"), atol=1e-14)
+        assert relative_error(robot.mass_matrix(q), other.mass_matrix(q)) < 1e-12
+        ours, theirs = (x.inverse_dynamics_derivatives(q, qd, qdd=qdd) for x in (robot, other))
+        for a, b in zip(ours, theirs, strict=True):
+            assert relative_error(a, b) < 1e-12 or np.abs(b).max() < 1e-13
+        for a, b in zip(
+            robot.forward_dynamics_derivatives(q, qd), other.forward_dynamics_derivatives(q, qd), strict=True
+        ):
+            assert relative_error(a, b) < 1e-11 or np.abs(b).max() < 1e-12
+
+
+@pytest.mark.parametrize("coordinates", ["position", "screw"])
+@pytest.mark.parametrize("kind", ["free", "planar"])
+def test_derivatives_of_dynamics_are_those_of_differences(kind, coordinates, rng):
+    of = {"coordinates": coordinates, **({"axis": list(AXIS)} if kind == "planar" else {})}
+    robot = free_body(ODD, {kind: of}, (0.0, 3.0, -9.81))
+    for q, qd, qdd in regimes(rng, robot.ndof):
+        inverse = robot.inverse_dynamics_derivatives(q, qd, qdd=qdd)
+        forward = robot.forward_dynamics_derivatives(q, qd)
+        for got, of_q, of_qd in (
+            (inverse[1:3], lambda x, v=qd, a=qdd: robot.inverse_dynamics(x, v, qdd=a),
+             lambda v, x=q, a=qdd: robot.inverse_dynamics(x, v, qdd=a)),
+            (forward[1:3], lambda x, v=qd: robot.forward_dynamics(x, v), lambda v, x=q: robot.forward_dynamics(x, v)),
+        ):  # fmt: skip
+            wanted = jacobian(of_q, q, (0.04, 0.02, 0.01), 8), jacobian(of_qd, qd, (0.04, 0.02, 0.01), 8)
+            for a, b in zip(got, wanted, strict=True):
+                assert relative_error(a, b) < 1e-9 or np.abs(b).max() < 1e-11
+
+
+@pytest.mark.parametrize("kind", ["free", "planar"])
+def test_a_screw_motion_is_the_same_physics(kind, rng):
+    """Equal poses and twists: equal accelerations of the body, and equal motions."""
+    of = {"axis": list(AXIS)} if kind == "planar" else {}
+    robots = [free_body(ODD, {kind: {**of, "coordinates": x}}, (0.0, 3.0, -9.81)) for x in ("position", "screw")]
+    joints = [robot.links[0].joint for robot in robots]
+    P = np.vstack([stage.columns for stage in joints[0].stages])
+    start = free_body(ODD, {kind: of})
+    for _ in range(5):
+        q0, eta = 0.8 * rng.normal(size=len(P)), rng.normal(size=len(P)) @ P
+        g = np.linalg.inv(robots[0].links[0].at) @ start.pose(q0, "body")
+        states = [(coordinates_of(joint, g), joint) for joint in joints]
+        states = [(q, rates_of(joint, q, eta)) for q, joint in states]
+        found = []
+        for robot, (q, qd) in zip(robots, states, strict=True):
+            qdd, h = robot.forward_dynamics(q, qd), 1e-5
+            ends = [robot.jacobian(q + s * h * qd + 0.5 * h**2 * qdd, "body") @ (qd + s * h * qdd) for s in (1.0, -1.0)]
+            found.append((ends[0] - ends[1]) / (2.0 * h))
+        assert_allclose(*found, atol=1e-7 * np.abs(found[0]).max())
+    runs = [
+        sorosim.simulate(robot, 0.5, q0=q, qd0=qd, rtol=1e-10, atol=1e-12)
+        for robot, (q, qd) in zip(robots, states, strict=True)
+    ]
+    poses = [robot.pose(run.q[-1], "body") for robot, run in zip(robots, runs, strict=True)]
+    assert_allclose(*poses, atol=1e-7)
+
+
+@pytest.mark.parametrize("coordinates", ["position", "screw"])
+def test_thrust_and_moments_are_in_the_frame_of_the_body(coordinates):
+    """A drone that yaws and is pushed along its own x goes round in a circle, v = F/(m w) across the push."""
+    robot = free_body(
+        BODIES["drone"], {"free": {"coordinates": coordinates}},
+        actuators={"thrust": {"joint": {"link": "body", "along": "tx"}}},
+        initial={"body": {"velocity": [0, -5.0, 0], "angular_velocity": [0, 0, 2.0]}},
+    )  # fmt: skip
+    run = sorosim.simulate(robot, np.pi, u={"thrust": 1.2 * 5.0 * 2.0}, rtol=1e-9, atol=1e-11)
+    p = path(run, robot)
+    assert_allclose(p[-1], p[0], atol=1e-6)  # one turn
+    assert np.ptp(p @ robot.links[0].at[:3, 0]) == pytest.approx(5.0, rel=1e-3)  # twice v/w
+    # the thrust does no work: less than a millionth of force times path
+    assert abs(run.energy().work[-1]) < 1e-6 * 12.0 * 5.0 * np.pi
+
+
+def test_the_way_is_the_same_whatever_the_spin():
+    """Neither the steps nor the tolerances of a rotation reach the translation."""
+    runs = [
+        sorosim.simulate(
+            free_body(BODIES["ball"], initial={"body": {"velocity": [3, 0, 0], "angular_velocity": [0, w, 0]}}), 1.0
+        )
+        for w in (0.0, 1.0, 50.0)
+    ]
+    for a, b in pairwise(runs):
+        assert_allclose(a.q[:, :3], b.q[:, :3], atol=1e-10)
