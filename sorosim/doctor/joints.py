@@ -11,8 +11,8 @@ from sorosim.actuation.servo import Servo
 from sorosim.arrays import Array, IntArray
 from sorosim.doctor.context import CheckContext, Coordinate
 from sorosim.doctor.findings import Finding, finding, judged
+from sorosim.dynamics.constraints import IndependentRows
 from sorosim.engine.inputs import Partition, check_smooth, driven_motion
-from sorosim.equations.system import independent_rows
 from sorosim.equilibria.assembly import close, open_loops
 from sorosim.errors import ConvergenceError, ExpressionError, InputError
 from sorosim.model.joints import Joint
@@ -156,7 +156,7 @@ def _against_loops(context: CheckContext, where: str, partition: Partition) -> I
     if not robot.loop_names or not len(partition.driven):
         return
     A = robot.loop_rows(robot.initial_q).A
-    rank, rank_free = (len(independent_rows(robot, X)) for X in (A, A[:, partition.free]))
+    rank, rank_free = (IndependentRows(robot.engine, X).rank for X in (A, A[:, partition.free]))
     if rank == rank_free:
         return
     free = set(range(robot.ndof)) - set(partition.driven)
@@ -164,7 +164,7 @@ def _against_loops(context: CheckContext, where: str, partition: Partition) -> I
     blocked, accepted = [], list(partition.driven)
     for name, index in zip(names, partition.driven, strict=True):
         accepted.remove(index)
-        if len(independent_rows(robot, A[:, sorted([*free, *accepted])])) == rank:
+        if IndependentRows(robot.engine, A[:, sorted([*free, *accepted])]).rank == rank:
             break
         blocked.append(name)
     shown = ", ".join(f"'{name}'" for name in (blocked if len(blocked) < len(names) else names))
@@ -187,13 +187,13 @@ def loops(context: CheckContext) -> Iterator[Finding]:
     if words := open_loops(robot, robot.initial_q, OPEN):
         yield _open(context, words, free)
     A = robot.loop_rows(robot.initial_q).A
-    rank = len(independent_rows(robot, A[:, free]))
+    rank = IndependentRows(robot.engine, A[:, free]).rank
     rows = f"{len(A)} conditions of {counted(len(robot.loop_names), 'loop')}, {rank} of them independent at the start"
     dependent = ", ".join(f"{n} of '{name}'" for name, n in _redundant(context, A[:, free]).items())
     if dependent:
         yield finding("loops.redundant", "loops", len(A) - rank, rows=rows, dependent=dependent)
     if rank >= len(free):
-        driven_whole = bool(motions) and rank == len(independent_rows(robot, A))
+        driven_whole = bool(motions) and rank == IndependentRows(robot.engine, A).rank
         context_words = f" beside {len(motions)} that are driven" if motions else ""
         code = "loops.driven" if driven_whole else "loops.no_freedom"
         yield finding(code, "loops", 0.0, rows=rows, free=len(free), beside=context_words)
@@ -220,7 +220,7 @@ def _redundant(context: CheckContext, A: Array) -> dict[str, int]:
         rows = robot.engine.loop_layout.rows[name]
         # dependence is judged as for all loops: rows of later loops count as zero
         part = np.where((np.arange(len(A)) < rows.stop)[:, None], A, 0.0)
-        rank = len(independent_rows(robot, part))
+        rank = IndependentRows(robot.engine, part).rank
         if missing := rows.stop - rows.start - (rank - before):
             counts[name] = missing
         before = rank

@@ -130,12 +130,12 @@ def statics(
         if may_tunnel and may_tunnel(requested_start[free], 1.0, start[free], 1.0):
             jumped = "; closing the loops moved surfaces through each other: start from closed loops (q0)"
     if sparse:
-        solution, no_forces = solve_along_tree(
+        unbalanced, (solution, no_forces) = "", solve_along_tree(
             system, start, follow_curve, options["stable"], may_tunnel,
             descend_first=options["stable"] and (touches or bool(robot.loop_names)),
         )  # fmt: skip
     else:
-        solution, no_forces = _solve_by_matrices(system, start, options, q0 is not None, may_tunnel)
+        solution, no_forces, unbalanced = _solve_by_matrices(system, start, options, q0 is not None, may_tunnel)
     if not follow_curve:
         solution = replace(
             solution, course=solution.course + _far_from_start(robot, start, system.q(solution.x)) + jumped
@@ -145,13 +145,17 @@ def statics(
     message = "; ".join([solution.message, *moduli_in_words(robot.engine), *remarks])
     equilibrium = Equilibrium(**state_of(system, solution), message=message, sliding=system.sliding(q))
     still_open = open_loops(robot, q, LOOP_TOLERANCE) if solution.success else ""
-    if solution.success and not still_open:
+    unbalanced = system.unbalanced(q, equilibrium.lam) if solution.success else unbalanced
+    if solution.success and not (still_open or unbalanced):
         return equilibrium
     report = failure.diagnose_statics(system, solution.x, matrices=not sparse)
     if open_at_start:
         raise ConvergenceError(f"statics: {open_at_start}", equilibrium, report)
     if still_open:
         why, hint = f"the loops conflict, {still_open} stay open", "sorosim.assemble closes what can be closed"
+    elif unbalanced:
+        why = f"no equilibrium was found in which finite forces balance, {unbalanced}"
+        hint = "let the rods stretch (strain: elongation), or hold them with some slack"
     else:
         why, hint = solution.message, _remedy(robot, inputs, driven_numbers, solution.folds)
     hint = f"{report.advice}; or {hint}" if report.advice else hint
@@ -161,8 +165,11 @@ def statics(
 
 def _solve_by_matrices(
     system: StaticSystem, start: Array, options: Mapping[str, Any], given: bool, may_tunnel: MayTunnel | None
-) -> tuple[StaticSolution, str]:
-    """Equilibrium from coordinates (ndof,), and why a state had no forces, in words; given: whether q0 chose them."""
+) -> tuple[StaticSolution, str, str]:
+    """Equilibrium from coordinates (ndof,); given: whether q0 chose them.
+
+    Also why a state had no forces, and which one did not balance where a state was refused for it, in words.
+    """
     follow_curve, touches = system.begin is not None, system.robot.engine.loading.touches
     callbacks, stable, sticks = StaticCallbacks(system), options["stable"], system.sticking is not None
     x0 = system.start(start, 0.0 if follow_curve else 1.0)
@@ -178,11 +185,12 @@ def _solve_by_matrices(
         descend_first=stable and touches and not follow_curve and not sticks,
         may_tunnel=may_tunnel,
         rounding=cache(partial(_rounding_of_weight, system, start)),
+        balanced=callbacks.balanced if system.robot.n_multipliers else None,
     )  # fmt: skip
     solution = _without_turns(system, problem, solve_equilibrium(problem, x0), start)
     if not sticks:  # sticking friction has no potential
         solution = _without_turns(system, problem, stabilise_equilibrium(problem, solution, x0), start)
-    return solution, callbacks.why
+    return solution, callbacks.why, callbacks.unbalanced
 
 
 def prescribed(robot: Robot, u: Values | None, driven: Mapping[str, Number] | None) -> tuple[Array, dict[str, float]]:
@@ -197,16 +205,16 @@ def prescribed(robot: Robot, u: Values | None, driven: Mapping[str, Number] | No
 
 def state_of(system: StaticSystem, solution: StaticSolution) -> dict[str, Any]:
     """What an equilibrium, or a steady motion, has of the state in which a search ended."""
-    q, multiplier, n = system.q(solution.x), system.multipliers(solution.x), system.n_free
-    forces = map(float, system.full_residual(q, multiplier)[system.partition.driven])
-    # of a failure the residual is that of a lower load
-    residual = solution.residual if solution.success else system.residual(solution.x, 1.0)
+    q, n, partition = system.q(solution.x), system.n_free, system.partition
+    multiplier = system.smallest(q, system.multipliers(solution.x))
+    residual = system.full_residual(q, multiplier)
+    forces = map(float, residual[partition.driven])
     K = solution.jacobian[:n, :n] if solution.has_jacobian else None
     return {
-        "robot": system.robot, "q": q, "u": system.u, "lam": system.smallest(q, multiplier),
-        "driven": dict(zip(system.partition.names, forces, strict=True)),
-        "residual_norm": float(np.abs(residual[:n]).max(initial=0.0)), "stiffness": K,
-        "n_evaluations": solution.n_residual + solution.n_jacobian, "free": system.partition.free,
+        "robot": system.robot, "q": q, "u": system.u, "lam": multiplier,
+        "driven": dict(zip(partition.names, forces, strict=True)),
+        "residual_norm": float(np.abs(residual[partition.free]).max(initial=0.0)), "stiffness": K,
+        "n_evaluations": solution.n_residual + solution.n_jacobian, "free": partition.free,
     }  # fmt: skip
 
 
