@@ -147,17 +147,21 @@ def _driven_block(context: CheckContext, block: str, motions: Mapping[str, Any])
         initial = description.initial.get(c.name)
         if block == "simulate" and initial is not None and abs(initial - values[0]) > SAME_PLACE:
             yield finding("driven.initial", here, initial - values[0], start=values[0], initial=initial, unit=c.unit)
-    yield from _against_loops(context, where, partition)
+    yield from _against_loops(context, where, partition, motion.sample(times))
 
 
-def _against_loops(context: CheckContext, where: str, partition: Partition) -> Iterator[Finding]:
-    """Driven coordinates that the loops do not leave free: A qd = 0 has no solution for every rate of them."""
+def _against_loops(context: CheckContext, where: str, partition: Partition, motion: Array) -> Iterator[Finding]:
+    """Driven coordinates that the loops do not leave free: A qd = 0 has no solution for every rate of them.
+
+    A start may be singular, as that of a straight rod whose ends are both gripped: then the closed state decides to
+    which the motion (n_times, n_driven) leads.
+    """
     robot, names = context.robot, partition.names
     if not robot.loop_names or not len(partition.driven):
         return
     A = robot.loop_rows(robot.initial_q).A
     rank, rank_free = (IndependentRows(robot.engine, X).rank for X in (A, A[:, partition.free]))
-    if rank == rank_free:
+    if rank == rank_free or _free_on_the_way(robot, partition, motion):
         return
     free = set(range(robot.ndof)) - set(partition.driven)
     # one after the other: coordinates that can be driven together with those before
@@ -170,6 +174,19 @@ def _against_loops(context: CheckContext, where: str, partition: Partition) -> I
     shown = ", ".join(f"'{name}'" for name in (blocked if len(blocked) < len(names) else names))
     excess = rank - rank_free
     yield finding("driven.loops", where, excess, names=shown, possible=len(names) - excess)
+
+
+def _free_on_the_way(robot: Robot, partition: Partition, motion: Array) -> bool:
+    """Whether the loops close, and leave the driven coordinates free, where these are farthest from the start."""
+    q = np.array(robot.initial_q)
+    away = np.abs(motion - q[partition.driven]).max(axis=1)
+    q[partition.driven] = motion[int(away.argmax())]
+    try:
+        closed = close(robot, q, np.zeros(robot.ndof), partition.free).q
+    except ConvergenceError:
+        return False
+    A = robot.loop_rows(closed).A
+    return IndependentRows(robot.engine, A).rank == IndependentRows(robot.engine, A[:, partition.free]).rank
 
 
 # -- loops -------------------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from functools import cache, partial
 from typing import Any
 
 import numpy as np
+from scipy.sparse.csgraph import connected_components
 
 from sorosim.arrays import Array
 from sorosim.declare import Integer
@@ -27,6 +28,7 @@ from sorosim.kernels import evaluate as task
 from sorosim.options import StaticsArguments, checked
 from sorosim.results.result import Equilibrium, InitialState, Run
 from sorosim.robot import Robot, check_robot
+from sorosim.solvers.bordered import scale
 from sorosim.solvers.damped_newton import MayTunnel
 from sorosim.solvers.equilibrium import StaticSolution, solve_equilibrium, stabilise_equilibrium
 from sorosim.solvers.newton import FIRST_POLISH, ROUNDING, StaticProblem
@@ -39,6 +41,9 @@ LOOP_TOLERANCE = 1e-9
 # a point that moves by more than this many times the robot's size is far from the start: an arm that falls to its side
 # by a quarter of a turn moves by 1.4
 FAR_FROM_START = 1.5
+# scaled forces, and entries of a scaled Jacobian, below this part are rounding; and so far, relative to 1 + |x|, or
+# under such a part of the force that it took, a solution left the symmetry of its start
+NO_COUPLING, LEFT = 1e-9, 1e-4
 # steps of `follow` are halved down to this part of the first
 SMALLEST_PART = 1e-3
 
@@ -189,7 +194,11 @@ def _solve_by_matrices(
     )  # fmt: skip
     solution = _without_turns(system, problem, solve_equilibrium(problem, x0), start)
     if not sticks:  # sticking friction has no potential
+        first = solution.first
         solution = _without_turns(system, problem, stabilise_equilibrium(problem, solution, x0), start)
+        if solution.success and not follow_curve:
+            at_start = first[1:] if first and np.array_equal(first[0], x0) else callbacks.jacobian(x0, 1.0)
+            solution = replace(solution, course=solution.course + _left_symmetry(callbacks, x0, *at_start, solution.x))
     return solution, callbacks.why, callbacks.unbalanced
 
 
@@ -245,6 +254,34 @@ def _far_from_start(robot: Robot, start: Array, q: Array) -> str:
     worst = int(np.argmax(displacement))
     name = next((name for name, one in robot.engine.layout.links.items() if worst in one.nodes), "")
     return f"; far from the start: '{name}' moved by {displacement[worst]:.3g} m"
+
+
+def _left_symmetry(callbacks: StaticCallbacks, x0: Array, r: Array, J: Array, x: Array) -> str:
+    """Along which coordinates a solution x left the symmetry of its start x0, in words; "" if along none.
+
+    Coordinates that are coupled with each other alone, and along which nothing acts, neither at the start, of residual
+    r and Jacobian J, nor where all others are those of the solution, stay where they are in any motion from the start.
+    """
+    system, away = callbacks.system, np.abs(x - x0)
+    if not (np.isfinite(r).all() and np.isfinite(J).all()):
+        return ""
+    d, names = scale(J), []
+    acts = np.abs(d * r) > NO_COUPLING * np.abs(d * r).max(initial=0.0)
+    n_parts, part = connected_components(np.abs(d[:, None] * J * d) > NO_COUPLING, directed=False)
+    for k in range(n_parts):
+        own = np.flatnonzero(part == k)
+        moved = own[own < system.n_free]
+        if acts[own].any() or not away[moved].max(initial=0.0) > LEFT * (1.0 + np.abs(x0).max()):
+            continue
+        y = np.where(part == k, x0, x)
+        needed = np.abs(J[np.ix_(own, own)]) @ away[own]
+        if np.abs(callbacks.residual(y, 1.0)[own]).max() <= LEFT * needed.max():
+            names.append(system.robot.coordinate_names[system.partition.free[moved[int(away[moved].argmax())]]])
+    if not names:
+        return ""
+    along = ", ".join(f"'{name}'" for name in names)
+    stays = "a motion from the start that nothing disturbs stays in it (stable=False finds an equilibrium there)"
+    return f"; it left the symmetry of the start along {along}, where nothing acts in it: {stays}"
 
 
 def _without_turns(
