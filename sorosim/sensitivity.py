@@ -13,9 +13,9 @@ from scipy.linalg import lapack
 from sorosim.arrays import Array
 from sorosim.complex_step import varying
 from sorosim.dynamics import arguments
+from sorosim.dynamics.constraints import IndependentRows
 from sorosim.dynamics.variation import Variation, VariedEngine
 from sorosim.engine.engine import Engine
-from sorosim.equations.system import independent_rows
 from sorosim.errors import InputError, PlugInError, SorosimError
 from sorosim.io.document import Document
 from sorosim.io.vary import Scalars
@@ -296,7 +296,7 @@ def _check_surfaces(robot: Robot, file: Scalars, name: str) -> None:
 def _saddle(robot: Robot, K: Array, A: Array, E: Array, forces: Array, rows: Array) -> tuple[Array, Array]:
     """Solve K x - A^T y = forces, E x = rows for columns, with the independent rows of A alone."""
     y = np.zeros((len(A), forces.shape[1]))
-    chosen = independent_rows(robot, A)
+    chosen = IndependentRows(robot.engine, A).rows
     n, m = len(K), len(chosen)
     size = robot.engine.loops.row_scale[chosen, None]
     matrix = np.block([[K, -(size * A[chosen]).T], [size * E[chosen], np.zeros((m, m))]])

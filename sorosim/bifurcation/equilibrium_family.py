@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from sorosim.arrays import Array, IntArray
 from sorosim.bifurcation.parameter_path import ParameterPath, StaticEquations
-from sorosim.dynamics.constraints import RANK_TOLERANCE
+from sorosim.dynamics.constraints import RANK_TOLERANCE, IndependentRows
 from sorosim.engine.inputs import Partition
-from sorosim.equations.system import StaticSystem, independent_rows
+from sorosim.equations.system import StaticSystem
 from sorosim.equilibria.assembly import close_if_possible
 from sorosim.equilibria.statics import tunnelling_test
 from sorosim.errors import FileError, ModelError
@@ -47,7 +47,7 @@ class EquilibriumFamily:
         if robot.loop_names:
             _, (error, X), _ = close_if_possible(robot, q, self.free)
             self.system.scale_constraints(error, X)
-            self.system.rows = independent_rows(robot, X, error)
+            self.system.rows = IndependentRows(robot.engine, X, error).rows
         self.angles = self._angle_unknowns()
         self._last: tuple[Array, float, StaticEquations] | None = None
         self.metric = self._metric(q)
@@ -175,8 +175,8 @@ class EquilibriumFamily:
         """Coordinates (ndof,), multipliers (m,) of smallest norm, generalised forces (n_driven,) of what is driven."""
         q, multiplier, eqs = self.q(x, w), self.system.multipliers(x), self.equations(x, w)
         if len(self.system.rows) < len(multiplier):
-            size, A = self.robot.engine.loops.row_scale, eqs.constraint[:, self.free]
-            multiplier = size * scipy.linalg.lstsq((size[:, None] * A).T, A.T @ multiplier, cond=RANK_TOLERANCE)[0]
+            A = eqs.constraint[:, self.free]
+            multiplier = IndependentRows(self.robot.engine, A, eqs.error).multipliers(A.T @ multiplier)
         return q, multiplier, eqs.tau[self.partition.driven]
 
     def equilibrium(self, x: Array, w: float, message: str) -> Equilibrium:

@@ -73,5 +73,7 @@ def examine(robot: Robot, *, progress: Callable[[str, int, int], None] | None = 
                 hint = f"{error.hint}; or look" if error.hint else "look"
                 words = f"{error.got}: expected {error.expected}"
                 findings.append(finding("refused", error.where or name, words=words, hint=hint))
+            except np.linalg.LinAlgError as error:
+                findings.append(finding("not_checked", name, words=str(error).rstrip(".")))
     # NaN and infinity are left out: JSON has none
     return [f if f.value is None or np.isfinite(f.value) else f._replace(value=None) for f in findings]

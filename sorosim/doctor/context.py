@@ -282,8 +282,11 @@ class CheckContext:
 
     @cached_property
     def actuated_equilibrium(self) -> Equilibrium | str:
-        """The equilibrium of the file's `statics` block, else under the largest inputs of its run; or why not."""
-        if isinstance(self.equilibrium, str):
+        """The equilibrium of the file's `statics` block, else under the largest inputs of its run; or why not.
+
+        Of what floats: without weight, the links that float held where they start.
+        """
+        if isinstance(self.equilibrium, str) and not self.floating_link:
             return self.equilibrium
         if not self.robot.actuator_names:
             return ""
@@ -294,8 +297,13 @@ class CheckContext:
             u, driven = self.inputs[largest], self.driven_start
             if not np.any(u):
                 return ""
+        robot = self.robot
+        if self.floating_link:
+            robot = variant(robot, gravity=(0.0, 0.0, 0.0))
+            held = {robot.coordinate_names[i]: float(robot.initial_q[i]) for i in self._floating}
+            driven = {**held, **(driven or {})}
         try:
-            return statics(self.robot, u, driven=driven)
+            return statics(robot, u, driven=driven)
         except SorosimError as error:
             return str(error)
 
@@ -342,8 +350,8 @@ class CheckContext:
 
     @cached_property
     def _floating(self) -> IntArray:
-        """Coordinates of free joints."""
-        links = self.robot.engine.layout.links.values()
+        """Coordinates of free joints; none where loops may hold what they carry, as a platform on its legs."""
+        links = () if self.robot.loop_names else self.robot.engine.layout.links.values()
         some = [np.arange(x.column, x.column + x.n_joint) for x in links if x.link.joint.kind == "free"]
         return np.concatenate([np.zeros(0, dtype=np.int64), *some])
 

@@ -31,6 +31,8 @@ def equilibrium(context: CheckContext) -> Iterator[Finding]:
         if mode:
             words = state if context.floating_link else f"{mode}, and nothing balances the forces there"
             yield finding("equilibrium.free", "equilibrium", words=words)
+            if context.floating_link:
+                yield from _actuated(context)
         else:
             yield _none(context, state)
         return
@@ -46,12 +48,18 @@ def equilibrium(context: CheckContext) -> Iterator[Finding]:
     loads = "weight and loads" if context.gravity else "its loads"
     when = f"under {loads}" if context.robot.description.loads else "under its own weight"
     yield from _strain(context, state, when if context.gravity or context.robot.description.loads else "without inputs")
+    yield from _actuated(context)
+    yield from _start(context, state)
+
+
+def _actuated(context: CheckContext) -> Iterator[Finding]:
+    """Strains under the inputs of the file."""
     actuated = context.actuated_equilibrium
     if isinstance(actuated, Equilibrium):
-        yield from _strain(context, actuated, "under the inputs of the file")
+        held = f", '{context.floating_link}' held and without weight" if context.floating_link else ""
+        yield from _strain(context, actuated, f"under the inputs of the file{held}")
     elif actuated:
         yield finding("equilibrium.none_actuated", "equilibrium", words=actuated)
-    yield from _start(context, state)
 
 
 def _none(context: CheckContext, why: str) -> Finding:

@@ -11,8 +11,8 @@ from sorosim.actuation.servo import Servo
 from sorosim.arrays import Array, IntArray
 from sorosim.doctor.context import CheckContext, Coordinate
 from sorosim.doctor.findings import Finding, finding, judged
+from sorosim.dynamics.constraints import IndependentRows
 from sorosim.engine.inputs import Partition, check_smooth, driven_motion
-from sorosim.equations.system import independent_rows
 from sorosim.equilibria.assembly import close, open_loops
 from sorosim.errors import ConvergenceError, ExpressionError, InputError
 from sorosim.model.joints import Joint
@@ -147,29 +147,46 @@ def _driven_block(context: CheckContext, block: str, motions: Mapping[str, Any])
         initial = description.initial.get(c.name)
         if block == "simulate" and initial is not None and abs(initial - values[0]) > SAME_PLACE:
             yield finding("driven.initial", here, initial - values[0], start=values[0], initial=initial, unit=c.unit)
-    yield from _against_loops(context, where, partition)
+    yield from _against_loops(context, where, partition, motion.sample(times))
 
 
-def _against_loops(context: CheckContext, where: str, partition: Partition) -> Iterator[Finding]:
-    """Driven coordinates that the loops do not leave free: A qd = 0 has no solution for every rate of them."""
+def _against_loops(context: CheckContext, where: str, partition: Partition, motion: Array) -> Iterator[Finding]:
+    """Driven coordinates that the loops do not leave free: A qd = 0 has no solution for every rate of them.
+
+    A start may be singular, as that of a straight rod whose ends are both gripped: then the closed state decides to
+    which the motion (n_times, n_driven) leads.
+    """
     robot, names = context.robot, partition.names
     if not robot.loop_names or not len(partition.driven):
         return
     A = robot.loop_rows(robot.initial_q).A
-    rank, rank_free = (len(independent_rows(robot, X)) for X in (A, A[:, partition.free]))
-    if rank == rank_free:
+    rank, rank_free = (IndependentRows(robot.engine, X).rank for X in (A, A[:, partition.free]))
+    if rank == rank_free or _free_on_the_way(robot, partition, motion):
         return
     free = set(range(robot.ndof)) - set(partition.driven)
     # one after the other: coordinates that can be driven together with those before
     blocked, accepted = [], list(partition.driven)
     for name, index in zip(names, partition.driven, strict=True):
         accepted.remove(index)
-        if len(independent_rows(robot, A[:, sorted([*free, *accepted])])) == rank:
+        if IndependentRows(robot.engine, A[:, sorted([*free, *accepted])]).rank == rank:
             break
         blocked.append(name)
     shown = ", ".join(f"'{name}'" for name in (blocked if len(blocked) < len(names) else names))
     excess = rank - rank_free
     yield finding("driven.loops", where, excess, names=shown, possible=len(names) - excess)
+
+
+def _free_on_the_way(robot: Robot, partition: Partition, motion: Array) -> bool:
+    """Whether the loops close, and leave the driven coordinates free, where these are farthest from the start."""
+    q = np.array(robot.initial_q)
+    away = np.abs(motion - q[partition.driven]).max(axis=1)
+    q[partition.driven] = motion[int(away.argmax())]
+    try:
+        closed = close(robot, q, np.zeros(robot.ndof), partition.free).q
+    except ConvergenceError:
+        return False
+    A = robot.loop_rows(closed).A
+    return IndependentRows(robot.engine, A).rank == IndependentRows(robot.engine, A[:, partition.free]).rank
 
 
 # -- loops -------------------------------------------------------------------------------------------------------------
@@ -187,13 +204,13 @@ def loops(context: CheckContext) -> Iterator[Finding]:
     if words := open_loops(robot, robot.initial_q, OPEN):
         yield _open(context, words, free)
     A = robot.loop_rows(robot.initial_q).A
-    rank = len(independent_rows(robot, A[:, free]))
+    rank = IndependentRows(robot.engine, A[:, free]).rank
     rows = f"{len(A)} conditions of {counted(len(robot.loop_names), 'loop')}, {rank} of them independent at the start"
     dependent = ", ".join(f"{n} of '{name}'" for name, n in _redundant(context, A[:, free]).items())
     if dependent:
         yield finding("loops.redundant", "loops", len(A) - rank, rows=rows, dependent=dependent)
     if rank >= len(free):
-        driven_whole = bool(motions) and rank == len(independent_rows(robot, A))
+        driven_whole = bool(motions) and rank == IndependentRows(robot.engine, A).rank
         context_words = f" beside {len(motions)} that are driven" if motions else ""
         code = "loops.driven" if driven_whole else "loops.no_freedom"
         yield finding(code, "loops", 0.0, rows=rows, free=len(free), beside=context_words)
@@ -220,7 +237,7 @@ def _redundant(context: CheckContext, A: Array) -> dict[str, int]:
         rows = robot.engine.loop_layout.rows[name]
         # dependence is judged as for all loops: rows of later loops count as zero
         part = np.where((np.arange(len(A)) < rows.stop)[:, None], A, 0.0)
-        rank = len(independent_rows(robot, part))
+        rank = IndependentRows(robot.engine, part).rank
         if missing := rows.stop - rows.start - (rank - before):
             counts[name] = missing
         before = rank

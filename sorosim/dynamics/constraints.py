@@ -1,4 +1,4 @@
-"""Loop constraints of a state: rank tolerance, multipliers."""
+"""Loop constraints of a state: which conditions depend on each other, and multipliers."""
 
 from __future__ import annotations
 
@@ -8,10 +8,53 @@ import scipy.linalg
 from sorosim.arrays import Array, IntArray, Mask
 from sorosim.engine.engine import Engine
 from sorosim.kernels import evaluate as task
-from sorosim.kernels.loops import CONSTRAINT
+from sorosim.kernels.loops import CONSTRAINT, ERROR
+from sorosim.kernels.saddle import RANK_TOLERANCE as RANK_TOLERANCE  # that of closed loops
+from sorosim.kernels.saddle import loop_norms, rank_tolerance
 
-# rank tolerance of the constraint matrix, relative to its largest singular value
-RANK_TOLERANCE = 1e-9
+
+class IndependentRows:
+    """Which conditions A x = 0 of loops depend on each other: the judgement of `kernels.saddle`, in coordinates.
+
+    A^T is factored with pivoting, rows of A scaled to angles and relative to the largest of their loops. What has no
+    more than `rank_tolerance` of its own beside the others carries no force.
+
+    Parameters
+    ----------
+    engine : Engine
+    A : (m, n)
+        Constraint matrix, columns of the coordinates that may move.
+    error : (m,), optional
+        By how much the loops are open. Default: not at all.
+    """
+
+    def __init__(self, engine: Engine, A: Array, error: Array | None = None) -> None:
+        loops = engine.loops
+        self.size, self.scaled = loops.row_scale, loops.row_scale[:, None] * A
+        self.Q, self.rows = np.zeros((A.shape[1], 0)), np.zeros(0, dtype=np.int64)
+        if not A.size:
+            return
+        largest = np.linalg.norm(self.scaled, axis=1)
+        loop_norms(loops, largest)
+        Q, R, order = scipy.linalg.qr((self.scaled / largest[:, None]).T, mode="economic", pivoting=True)
+        least = rank_tolerance(loops, np.zeros(len(A)) if error is None else error, -1)
+        rank = int((np.abs(np.diag(R)) > least).sum())
+        self.Q, self.rows = Q[:, :rank], np.sort(order[:rank]).astype(np.int64)
+
+    @property
+    def rank(self) -> int:
+        """How many conditions are independent."""
+        return len(self.rows)
+
+    def motions(self) -> Array:
+        """Orthonormal basis (n, n - rank) of motions that keep the loops closed."""
+        return np.asarray(scipy.linalg.qr(self.Q)[0][:, self.rank :])
+
+    def multipliers(self, forces: Array) -> Array:
+        """The smallest multipliers (m,) for which A^T multipliers is nearest to forces (n,)."""
+        if not self.rank:
+            return np.zeros(len(self.size))
+        return np.asarray(self.size * np.linalg.lstsq((self.scaled @ self.Q).T, self.Q.T @ forces, rcond=None)[0])
 
 
 def least_squares_multipliers(
@@ -20,11 +63,11 @@ def least_squares_multipliers(
     """The smallest Lagrange multipliers (m,) under which the coordinates `free` move so, as well as they can."""
     if not engine.loop_layout.m:
         return np.zeros(0)
-    evaluation, size = engine.evaluate(task.RESIDUAL_DERIVATIVES, q, qd, qdd, u, t), engine.loops.row_scale
+    evaluation = engine.evaluate(task.RESIDUAL_DERIVATIVES, q, qd, qdd, u, t)
     if not np.isfinite(qdd).all():
         return np.full(engine.loop_layout.m, np.nan)
-    A = size[:, None] * evaluation.closure.matrix[CONSTRAINT][:, free]
-    return np.asarray(size * scipy.linalg.lstsq(A.T, evaluation.tau[free], cond=RANK_TOLERANCE)[0])
+    A, error = evaluation.closure.matrix[CONSTRAINT][:, free], evaluation.closure.value[ERROR]
+    return IndependentRows(engine, A, error).multipliers(evaluation.tau[free])
 
 
 def complete_motion(

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import scipy.linalg
-from scipy.linalg.lapack import dpotrf, dpotrs
+from scipy.linalg.lapack import dpotrs
 
 from sorosim.arrays import Array, Mask
 from sorosim.dynamics import reference
@@ -90,8 +90,7 @@ def solve_by_composite(engine: Engine, q: Array, B: Array) -> Array:
     """M^-1 B by the Cholesky factor of M."""
     zero = engine.zero_rates
     M = engine.evaluate(task.MASS, q, zero, zero.copy(), np.zeros(engine.n_actuators)).mass
-    check_inertia(engine, q, np.arange(engine.ndof), M)
-    return np.asarray(dpotrs(dpotrf(M)[0], B)[0])
+    return np.asarray(dpotrs(check_inertia(engine, q, np.arange(engine.ndof), M), B)[0])
 
 
 def solve_by_articulated(engine: Engine, q: Array, B: Array) -> Array:

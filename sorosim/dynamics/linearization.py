@@ -6,17 +6,16 @@ import warnings
 from typing import NamedTuple
 
 import numpy as np
-import scipy.linalg
 
 from sorosim.arrays import Array, IntArray
-from sorosim.dynamics.constraints import RANK_TOLERANCE
+from sorosim.dynamics.constraints import IndependentRows
 from sorosim.dynamics.inertia import check_inertia
 from sorosim.dynamics.maxwell import MaxwellElements
 from sorosim.engine.engine import Engine
 from sorosim.errors import InputError, ModelError, SorosimWarning
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.evaluate import Evaluation
-from sorosim.kernels.loops import CONSTRAINT, RATE
+from sorosim.kernels.loops import CONSTRAINT, ERROR, RATE
 from sorosim.linear.eigenmodes import Relaxation
 
 # residuals of an equilibrium, over the largest force, and over the force that moves a coordinate by 1 rad or m
@@ -42,13 +41,13 @@ def linearize(engine: Engine, q: Array, qd: Array, u: Array, rows: IntArray, sti
 
     stiffness : (n_rows, n_rows) of the tree in place of its own; without it the balance of forces is checked.
     """
-    out, multiplier = balanced(engine, q, qd, u, rows)
+    out, multiplier, independent = balanced(engine, q, qd, u, rows)
     if len(inserted := np.intersect1d(engine.insertions, rows)):
         moved = engine.layout.coordinate_names[inserted[0]]
         raise ModelError(moved, "a driven insertion, for small motions", "a free one")
     Z = np.eye(engine.ndof)[:, rows]
-    if engine.loop_layout.m:
-        Z = Z @ scipy.linalg.null_space(out.closure.matrix[CONSTRAINT][:, rows], rcond=RANK_TOLERANCE)
+    if independent is not None:
+        Z = Z @ independent.motions()
     mass = Z.T @ out.mass @ Z
     check_inertia(engine, q, rows, mass)
     K = out.by_q
@@ -63,25 +62,39 @@ def linearize(engine: Engine, q: Array, qd: Array, u: Array, rows: IntArray, sti
     return LinearMatrices(mass, Z.T @ out.by_qd @ Z, Z.T @ K @ Z, Z.T @ out.B, Z, multiplier, relaxation)
 
 
-def balanced(engine: Engine, q: Array, qd: Array, u: Array, rows: IntArray) -> tuple[Evaluation, Array]:
-    """Residual without accelerations, under the multipliers that balance it best in `rows`, and its derivatives."""
+def balanced(
+    engine: Engine, q: Array, qd: Array, u: Array, rows: IntArray
+) -> tuple[Evaluation, Array, IndependentRows | None]:
+    """Residual without accelerations, under the multipliers that balance it best in `rows`, and its derivatives.
+
+    With the multipliers, and which conditions of the loops are independent; None without loops.
+    """
     zero = engine.zero_rates
     out = engine.evaluate(task.RESIDUAL_DERIVATIVES, q, qd, zero, u)
     if not engine.loop_layout.m:
-        return out, np.zeros(0)
-    A = out.closure.matrix[CONSTRAINT][:, rows]
+        return out, np.zeros(0), None
+    A, error = out.closure.matrix[CONSTRAINT][:, rows], out.closure.value[ERROR]
     if (np.abs(engine.loops.row_scale * out.closure.value[RATE]) > RATE_TOLERANCE * np.abs(qd).max(initial=0.0)).any():
         got = f"up to {np.abs(out.closure.value[RATE]).max():.3g} m/s or rad/s"
         raise InputError("qd", "rates that keep the loops closed", got)
-    multiplier = scipy.linalg.lstsq(A.T, out.tau[rows], cond=RANK_TOLERANCE)[0]
-    return engine.evaluate(task.RESIDUAL_DERIVATIVES, q, qd, zero, u, multiplier=multiplier), multiplier
+    independent = IndependentRows(engine, A, error)
+    multiplier = independent.multipliers(out.tau[rows])
+    return engine.evaluate(task.RESIDUAL_DERIVATIVES, q, qd, zero, u, multiplier=multiplier), multiplier, independent
+
+
+def balance_tolerance(engine: Engine, out: Evaluation, q: Array, qd: Array, u: Array) -> tuple[float, float]:
+    """The largest force at work in a state, and up to which force what is left of it in a residual `out` is nothing.
+
+    The first is the largest generalised force of weight and loads, or of springs and actuators; without accelerations.
+    """
+    inverse = engine.evaluate(task.INVERSE, q, qd, engine.zero_rates, u)
+    size = max(float(np.abs(part.tau).max()) for part in (inverse, engine.internal(q, qd, u)))
+    return size, OFF_BALANCE * size + NEGLIGIBLE * float(np.abs(out.by_q).max())
 
 
 def check_balance(engine: Engine, out: Evaluation, q: Array, qd: Array, u: Array, rows: IntArray, Z: Array) -> None:
     """Warn where forces do not balance, or will not after a while of a steady motion."""
-    inverse = engine.evaluate(task.INVERSE, q, qd, engine.zero_rates, u)
-    size = max(float(np.abs(part.tau).max()) for part in (inverse, engine.internal(q, qd, u)))
-    least = OFF_BALANCE * size + NEGLIGIBLE * float(np.abs(out.by_q).max())
+    size, least = balance_tolerance(engine, out, q, qd, u)
     left = np.abs(out.tau[rows])
     if left.max() > least:
         worst = engine.layout.coordinate_names[rows[int(np.argmax(left))]]

@@ -83,6 +83,7 @@ class StaticCallbacks:
 
     def __init__(self, system: StaticSystem) -> None:
         self.system, self.why = system, ""
+        self.unbalanced = ""  # which force was left in a state that was refused for it, in words
 
     def residual(self, x: Array, load: float) -> Array:
         try:
@@ -97,6 +98,13 @@ class StaticCallbacks:
         except ModelError as error:
             self.why = f" ({error})"
             return np.full(len(x), np.nan), np.full((len(x), len(x)), np.nan)
+
+    def balanced(self, x: Array) -> bool:
+        """Whether the forces balance under the smallest multipliers of the loops."""
+        q = self.system.q(x)
+        words = self.system.unbalanced(q, self.system.smallest(q, self.system.multipliers(x)))
+        self.unbalanced = words or self.unbalanced
+        return not words
 
     def descent(self) -> Descent:
         """How states are compared on the way down: elastic energy and inertia; how nodes turn and move."""

@@ -137,7 +137,8 @@ def estimate(robot: Robot, name: str, free: IntArray | None = None) -> Stiffness
     The force k d^p is to carry the weight at the depth d, a hundredth of the thickness of what touches, and p k d^(p-1)
     to be ten times the stiffness with which the robot yields at the median of its places. Above the most, the square of
     the frequency p k d^(p-1)/m of the lightest place, of the effective mass m, exceeds that of the stiffest motion.
-    Coordinates that are not `free` (default: all are) are driven: they carry what hangs on them.
+    Coordinates that are not `free` (default: all are) are driven: they carry what hangs on them. Motions without
+    inertia have no frequency.
     """
     contact = contacts_of(robot)[name]
     law, nodes = robot.description.loads[name].law, contact.nodes
@@ -156,7 +157,7 @@ def estimate(robot: Robot, name: str, free: IntArray | None = None) -> Stiffness
         task.INTERNAL_DERIVATIVES, q, np.zeros_like(q), np.zeros_like(q), robot.inputs(None)
     ).by_q
     K, mass = (0.5 * (X + X.T)[np.ix_(free, free)] for X in (K, mass))
-    fastest = float(scipy.linalg.eigh(K, mass, eigvals_only=True).max(initial=0.0)) if len(free) else 0.0
+    fastest = _fastest(K, mass)
     lightest = 1.0 / max([m for m in moves if m > 0.0] or [np.inf])
     steep = p * depth ** (p - 1.0)
     least = max(weight / depth**p, HARD * soft / steep)
@@ -184,6 +185,16 @@ def _touching_mass(robot: Robot, name: str, free: IntArray) -> float:
     """
     masses = robot.engine.layout.hanging_masses(set(map(int, free)))
     return float(robot.description.loads[name].lighter_mass(masses))
+
+
+def _fastest(K: Array, mass: Array) -> float:
+    """The largest square of a frequency [1/s^2] of the motions that have inertia; 0 of none."""
+    diagonal = np.diag(mass)
+    d = np.where(diagonal > 0.0, 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0)), 0.0)
+    values, vectors = np.linalg.eigh(d[:, None] * mass * d)
+    some = values > len(mass) * np.finfo(float).eps * values.max(initial=0.0)  # the others are rounding
+    Z = d[:, None] * vectors[:, some] / np.sqrt(values[some])
+    return float(np.linalg.eigvalsh(Z.T @ K @ Z).max(initial=0.0))
 
 
 def _largest(J: Array, U: Array) -> float:

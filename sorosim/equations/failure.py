@@ -154,7 +154,7 @@ def diagnose_motion(
         if part
     ]
     if stalled and not (nan or growing) and (limiting := limiting_motion(system, t, x, tolerances)):
-        fastest, rates = limiting
+        fastest, rates, _ = limiting
         words = [part for part in (rates, strain, loops, singular) if part]
     if worst.relative <= UNBALANCED:
         worst = NO_FAILURE._replace(where=fastest, link=link_of(robot, fastest))
@@ -390,8 +390,20 @@ def implausible(system: OdeSystem, q: Array) -> str:
     return needlessly_stiff(robot, system.partition.free)
 
 
-def limiting_motion(system: OdeSystem, t: float, x: Array, tolerances: tuple[float, float]) -> tuple[str, str] | None:
-    """The coordinate that moves most in the motion which steps have to follow, and that motion in words.
+def burst(system: OdeSystem, q: Array) -> str:
+    """Which rod of a state is strained beyond what hardly any survives, in words; "" if none. Quick where none is."""
+    if not np.isfinite(q).all() or all(place.bound(q).max() <= IMPLAUSIBLE_STRAIN for place in places(system.robot)):
+        return ""
+    strain, place = largest_strain(system.robot, q)
+    return "" if place is None or strain <= IMPLAUSIBLE_STRAIN else f"'{place.link.name}' is strained by {strain:.2%}"
+
+
+def limiting_motion(
+    system: OdeSystem, t: float, x: Array, tolerances: tuple[float, float]
+) -> tuple[str, str, float] | None:
+    """The coordinate that moves most in the motion which steps have to follow, that motion in words, and its period.
+
+    The period is infinite of motions that hardly swing.
 
     Of the natural motions of the linearised equations it is the one whose rate changes most against the tolerances.
     """
@@ -410,9 +422,10 @@ def limiting_motion(system: OdeSystem, t: float, x: Array, tolerances: tuple[flo
     index, value = int(system.partition.free[row % n]), values[mode]
     name = robot.coordinate_names[index]
     turn = 2.0 * np.pi / abs(value.imag) if value.imag else np.inf
-    period = f"a period of {turn:.2g} s" if abs(value.imag) > abs(value.real) else f"a rate of {value.real:.2g} 1/s"
+    swings = abs(value.imag) > abs(value.real)
+    period = f"a period of {turn:.2g} s" if swings else f"a rate of {value.real:.2g} 1/s"
     words = f"steps follow a motion of '{name}' of '{link_of(robot, name)}' with {period}"
-    return name, f"{words}, where {_greatest_force(system, t, x, index)} act most"
+    return name, f"{words}, where {_greatest_force(system, t, x, index)} act most", turn if swings else np.inf
 
 
 def _greatest_force(system: OdeSystem, t: float, x: Array, index: int) -> str:

@@ -13,9 +13,10 @@ import numpy as np
 import scipy.linalg
 
 from sorosim.arrays import Array, IntArray
-from sorosim.dynamics.constraints import RANK_TOLERANCE
+from sorosim.dynamics.constraints import RANK_TOLERANCE, IndependentRows
 from sorosim.dynamics.forward import FASTEST, FORWARD, choose_algorithm, forward_by_articulated
 from sorosim.dynamics.inertia import mass_matrix
+from sorosim.dynamics.linearization import balance_tolerance
 from sorosim.dynamics.maxwell import MaxwellElements
 from sorosim.engine.engine import Engine
 from sorosim.engine.inputs import Motion, Partition, ZeroOrderHold, driven_motion, with_insertions
@@ -25,7 +26,7 @@ from sorosim.kernels import evaluate as task
 from sorosim.kernels.evaluate import Evaluation
 from sorosim.kernels.linalg import cholesky_solve
 from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q
-from sorosim.kernels.saddle import loop_norms, rank_tolerance, solve_constrained_columns
+from sorosim.kernels.saddle import loop_norms, solve_constrained_columns
 from sorosim.model.chart import FARTHEST, Charts, SingularityGuard
 from sorosim.robot import Robot
 
@@ -89,10 +90,10 @@ class StaticSystem:
         largest = own.copy()
         loop_norms(loops, largest)
         self.weight = loops.row_scale / np.maximum(own, WEAK_ROW * largest)
-        independent = independent_rows(self.robot, X, error)
-        self.rank = len(independent)
+        independent = IndependentRows(self.robot.engine, X, error)
+        self.rank = independent.rank
         if self.sticking is not None:  # contacts that stick may be so stiff that the identity would be no little
-            self.rows = independent
+            self.rows = independent.rows
 
     def multipliers(self, x: Array) -> Array:
         """All multipliers (m,)."""
@@ -111,18 +112,44 @@ class StaticSystem:
         A = (self.weight[:, None] * evaluation.closure.matrix[CONSTRAINT][:, free])[self.rows]
         return np.concatenate([q[free], scipy.linalg.lstsq(A.T, evaluation.tau[free], cond=RANK_TOLERANCE)[0]])
 
+    def independent(self, q: Array) -> tuple[IndependentRows, Array]:
+        """Which conditions of the loops depend on each other, and their matrix (m, n_free)."""
+        closure = self.evaluate(task.STATIC_DERIVATIVES, q).closure
+        A = closure.matrix[CONSTRAINT][:, self.partition.free]
+        return IndependentRows(self.robot.engine, A, closure.value[ERROR]), A
+
     def smallest(self, q: Array, multiplier: Array) -> Array:
-        """The smallest multipliers with the same generalised forces."""
-        if self.rank == len(multiplier):
+        """The smallest multipliers with the same generalised forces, as far as independent conditions carry them."""
+        if not len(multiplier):
             return multiplier
-        A = self.evaluate(task.STATIC_DERIVATIVES, q).closure.matrix[CONSTRAINT][:, self.partition.free]
-        return smallest_multipliers(self.robot, A, multiplier)
+        independent, A = self.independent(q)
+        return multiplier if independent.rank == len(A) else independent.multipliers(A.T @ multiplier)
 
     def dependence(self, q: Array) -> str:
         """How many rows of the loops are redundant, in words; "" if none is."""
-        A = self.evaluate(task.STATIC_DERIVATIVES, q).closure.matrix[CONSTRAINT][:, self.partition.free]
-        rank = len(independent_rows(self.robot, A))
-        return f"; of {len(A)} conditions of its loops {rank} are independent here" if rank < len(A) else ""
+        independent, A = self.independent(q)
+        less = f"; of {len(A)} conditions of its loops {independent.rank} are independent here"
+        return less if independent.rank < len(A) else ""
+
+    def unbalanced(self, q: Array, multiplier: Array) -> str:
+        """Which force is left under the smallest multipliers of an equilibrium, in words; "" if all balance.
+
+        A condition that depends on others, or has no effect, carries none: the force of a rod that cannot be stretched
+        and is held straight by its ends would be infinite.
+        """
+        if not len(multiplier) or (independent := self.independent(q)[0]).rank == len(multiplier):
+            return ""
+        out = self.evaluate(task.STATIC_DERIVATIVES, q, multiplier=multiplier)
+        size, least = balance_tolerance(self.robot.engine, out, q, self.rates, self.u)
+        left = np.abs(out.tau[self.partition.free])
+        if not left.max(initial=0.0) > least:
+            return ""
+        where = self.robot.coordinate_names[self.partition.free[int(np.argmax(left))]]
+        dependent = set(range(len(multiplier))) - set(independent.rows)
+        loops = self.robot.engine.loop_layout.rows.items()
+        held = ", ".join(f"'{name}'" for name, rows in loops if dependent & set(range(rows.start, rows.stop)))
+        share = f"at '{where}' a force of {left.max():.3g} is left of {size:.3g}"
+        return f"{share}, which no finite force of {held} balances"
 
     def evaluate(self, what: int, q: Array, load: float = 1.0, multiplier: Array | None = None) -> Evaluation:
         """Evaluate at rest; gravity, loads and inputs are multiplied by `load`."""
@@ -222,20 +249,6 @@ class StaticSystem:
         return np.concatenate([self.charts.unwound(q, np.zeros_like(q))[0][self.partition.free], x[self.n_free :]])
 
 
-def independent_rows(robot: Robot, A: Array, error: Array | None = None) -> IntArray:
-    """Rows of a constraint matrix A that do not depend on each other, as many as there are.
-
-    error (m,): by how much the loops are open, see kernels.saddle; default: not at all.
-    """
-    if not A.size:
-        return np.zeros(0, dtype=np.int64)
-    loops = robot.engine.loops
-    least = RANK_TOLERANCE if error is None else rank_tolerance(loops, error, -1)
-    R, order = scipy.linalg.qr((loops.row_scale[:, None] * A).T, mode="r", pivoting=True)
-    pivots = np.abs(np.diag(R))
-    return np.sort(order[: int((pivots > least * pivots[0]).sum())]).astype(np.int64)
-
-
 def elastic_weight(robot: Robot, q: Array, free: IntArray) -> Array:
     """Cholesky factor U of the metric K + M/(1 s)^2 = U^T U; inertia regularises coordinates without stiffness."""
     zero, none = np.zeros_like(q), robot.inputs(None)
@@ -255,12 +268,6 @@ def mass_weight(robot: Robot, q: Array, free: IntArray) -> Array:
     except np.linalg.LinAlgError:
         diagonal = np.diag(M)
         return np.diag(np.sqrt(np.maximum(diagonal, 1e-6 * diagonal.max(initial=0.0) + 1e-300)))
-
-
-def smallest_multipliers(robot: Robot, A: Array, multiplier: Array) -> Array:
-    """The smallest multipliers with the same generalised forces A^T multiplier."""
-    size = robot.engine.loops.row_scale
-    return np.asarray(size * scipy.linalg.lstsq((size[:, None] * A).T, A.T @ multiplier, cond=RANK_TOLERANCE)[0])
 
 
 class OdeSystem:
@@ -326,11 +333,12 @@ class OdeSystem:
     def begin(self, t: float, x: Array) -> None:
         """Determine the rank of the constraint rows, in a state with closed loops."""
         q, qd, qdd, strain = self.coordinates(t, x)
-        rank = int(self.forward(task.FORWARD, t, q, qd, qdd, strain).regularity[0])
-        self.closing[2] = rank
-        every = len(independent_rows(self.robot, self.robot.loop_rows(q).A)) if self.robot.n_multipliers else 0
-        if rank < every:
-            self.loop_monitor.expect_driven_conflict()
+        self.closing[2] = int(self.forward(task.FORWARD, t, q, qd, qdd, strain).regularity[0])
+        if self.robot.n_multipliers:
+            A = self.robot.loop_rows(q).A
+            moved, every = (IndependentRows(self.engine, X).rank for X in (A[:, self.partition.free], A))
+            if moved < every:
+                self.loop_monitor.expect_driven_conflict()
 
     def rhs(self, t: float, x: Array) -> Array:
         """dx/dt (size,)."""
@@ -381,7 +389,8 @@ class OdeSystem:
             if dependent:
                 evaluation = self.residual(task.RESIDUAL_DERIVATIVES, t, q, qd, qdd, multiplier, strain)
                 A = evaluation.closure.matrix[CONSTRAINT][:, self.partition.free]
-                multiplier = smallest_multipliers(self.robot, A, multiplier)
+                error = evaluation.closure.value[ERROR]
+                multiplier = IndependentRows(self.engine, A, error).multipliers(A.T @ multiplier)
         else:
             multiplier = self.forward(task.FORWARD, t, q, qd, qdd, strain).closure.multiplier
         evaluation = self.residual(task.RESIDUAL, t, q, qd, qdd, multiplier, strain)

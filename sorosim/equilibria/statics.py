@@ -8,6 +8,7 @@ from functools import cache, partial
 from typing import Any
 
 import numpy as np
+from scipy.sparse.csgraph import connected_components
 
 from sorosim.arrays import Array
 from sorosim.declare import Integer
@@ -27,6 +28,7 @@ from sorosim.kernels import evaluate as task
 from sorosim.options import StaticsArguments, checked
 from sorosim.results.result import Equilibrium, InitialState, Run
 from sorosim.robot import Robot, check_robot
+from sorosim.solvers.bordered import scale
 from sorosim.solvers.damped_newton import MayTunnel
 from sorosim.solvers.equilibrium import StaticSolution, solve_equilibrium, stabilise_equilibrium
 from sorosim.solvers.newton import FIRST_POLISH, ROUNDING, StaticProblem
@@ -39,6 +41,9 @@ LOOP_TOLERANCE = 1e-9
 # a point that moves by more than this many times the robot's size is far from the start: an arm that falls to its side
 # by a quarter of a turn moves by 1.4
 FAR_FROM_START = 1.5
+# scaled forces, and entries of a scaled Jacobian, below this part are rounding; and so far, relative to 1 + |x|, or
+# under such a part of the force that it took, a solution left the symmetry of its start
+NO_COUPLING, LEFT = 1e-9, 1e-4
 # steps of `follow` are halved down to this part of the first
 SMALLEST_PART = 1e-3
 
@@ -130,12 +135,12 @@ def statics(
         if may_tunnel and may_tunnel(requested_start[free], 1.0, start[free], 1.0):
             jumped = "; closing the loops moved surfaces through each other: start from closed loops (q0)"
     if sparse:
-        solution, no_forces = solve_along_tree(
+        unbalanced, (solution, no_forces) = "", solve_along_tree(
             system, start, follow_curve, options["stable"], may_tunnel,
             descend_first=options["stable"] and (touches or bool(robot.loop_names)),
         )  # fmt: skip
     else:
-        solution, no_forces = _solve_by_matrices(system, start, options, q0 is not None, may_tunnel)
+        solution, no_forces, unbalanced = _solve_by_matrices(system, start, options, q0 is not None, may_tunnel)
     if not follow_curve:
         solution = replace(
             solution, course=solution.course + _far_from_start(robot, start, system.q(solution.x)) + jumped
@@ -145,13 +150,17 @@ def statics(
     message = "; ".join([solution.message, *moduli_in_words(robot.engine), *remarks])
     equilibrium = Equilibrium(**state_of(system, solution), message=message, sliding=system.sliding(q))
     still_open = open_loops(robot, q, LOOP_TOLERANCE) if solution.success else ""
-    if solution.success and not still_open:
+    unbalanced = system.unbalanced(q, equilibrium.lam) if solution.success else unbalanced
+    if solution.success and not (still_open or unbalanced):
         return equilibrium
     report = failure.diagnose_statics(system, solution.x, matrices=not sparse)
     if open_at_start:
         raise ConvergenceError(f"statics: {open_at_start}", equilibrium, report)
     if still_open:
         why, hint = f"the loops conflict, {still_open} stay open", "sorosim.assemble closes what can be closed"
+    elif unbalanced:
+        why = f"no equilibrium was found in which finite forces balance, {unbalanced}"
+        hint = "let the rods stretch (strain: elongation), or hold them with some slack"
     else:
         why, hint = solution.message, _remedy(robot, inputs, driven_numbers, solution.folds)
     hint = f"{report.advice}; or {hint}" if report.advice else hint
@@ -161,8 +170,11 @@ def statics(
 
 def _solve_by_matrices(
     system: StaticSystem, start: Array, options: Mapping[str, Any], given: bool, may_tunnel: MayTunnel | None
-) -> tuple[StaticSolution, str]:
-    """Equilibrium from coordinates (ndof,), and why a state had no forces, in words; given: whether q0 chose them."""
+) -> tuple[StaticSolution, str, str]:
+    """Equilibrium from coordinates (ndof,); given: whether q0 chose them.
+
+    Also why a state had no forces, and which one did not balance where a state was refused for it, in words.
+    """
     follow_curve, touches = system.begin is not None, system.robot.engine.loading.touches
     callbacks, stable, sticks = StaticCallbacks(system), options["stable"], system.sticking is not None
     x0 = system.start(start, 0.0 if follow_curve else 1.0)
@@ -178,11 +190,16 @@ def _solve_by_matrices(
         descend_first=stable and touches and not follow_curve and not sticks,
         may_tunnel=may_tunnel,
         rounding=cache(partial(_rounding_of_weight, system, start)),
+        balanced=callbacks.balanced if system.robot.n_multipliers else None,
     )  # fmt: skip
     solution = _without_turns(system, problem, solve_equilibrium(problem, x0), start)
     if not sticks:  # sticking friction has no potential
+        first = solution.first
         solution = _without_turns(system, problem, stabilise_equilibrium(problem, solution, x0), start)
-    return solution, callbacks.why
+        if solution.success and not follow_curve:
+            at_start = first[1:] if first and np.array_equal(first[0], x0) else callbacks.jacobian(x0, 1.0)
+            solution = replace(solution, course=solution.course + _left_symmetry(callbacks, x0, *at_start, solution.x))
+    return solution, callbacks.why, callbacks.unbalanced
 
 
 def prescribed(robot: Robot, u: Values | None, driven: Mapping[str, Number] | None) -> tuple[Array, dict[str, float]]:
@@ -197,16 +214,16 @@ def prescribed(robot: Robot, u: Values | None, driven: Mapping[str, Number] | No
 
 def state_of(system: StaticSystem, solution: StaticSolution) -> dict[str, Any]:
     """What an equilibrium, or a steady motion, has of the state in which a search ended."""
-    q, multiplier, n = system.q(solution.x), system.multipliers(solution.x), system.n_free
-    forces = map(float, system.full_residual(q, multiplier)[system.partition.driven])
-    # of a failure the residual is that of a lower load
-    residual = solution.residual if solution.success else system.residual(solution.x, 1.0)
+    q, n, partition = system.q(solution.x), system.n_free, system.partition
+    multiplier = system.smallest(q, system.multipliers(solution.x))
+    residual = system.full_residual(q, multiplier)
+    forces = map(float, residual[partition.driven])
     K = solution.jacobian[:n, :n] if solution.has_jacobian else None
     return {
-        "robot": system.robot, "q": q, "u": system.u, "lam": system.smallest(q, multiplier),
-        "driven": dict(zip(system.partition.names, forces, strict=True)),
-        "residual_norm": float(np.abs(residual[:n]).max(initial=0.0)), "stiffness": K,
-        "n_evaluations": solution.n_residual + solution.n_jacobian, "free": system.partition.free,
+        "robot": system.robot, "q": q, "u": system.u, "lam": multiplier,
+        "driven": dict(zip(partition.names, forces, strict=True)),
+        "residual_norm": float(np.abs(residual[partition.free]).max(initial=0.0)), "stiffness": K,
+        "n_evaluations": solution.n_residual + solution.n_jacobian, "free": partition.free,
     }  # fmt: skip
 
 
@@ -237,6 +254,34 @@ def _far_from_start(robot: Robot, start: Array, q: Array) -> str:
     worst = int(np.argmax(displacement))
     name = next((name for name, one in robot.engine.layout.links.items() if worst in one.nodes), "")
     return f"; far from the start: '{name}' moved by {displacement[worst]:.3g} m"
+
+
+def _left_symmetry(callbacks: StaticCallbacks, x0: Array, r: Array, J: Array, x: Array) -> str:
+    """Along which coordinates a solution x left the symmetry of its start x0, in words; "" if along none.
+
+    Coordinates that are coupled with each other alone, and along which nothing acts, neither at the start, of residual
+    r and Jacobian J, nor where all others are those of the solution, stay where they are in any motion from the start.
+    """
+    system, away = callbacks.system, np.abs(x - x0)
+    if not (np.isfinite(r).all() and np.isfinite(J).all()):
+        return ""
+    d, names = scale(J), []
+    acts = np.abs(d * r) > NO_COUPLING * np.abs(d * r).max(initial=0.0)
+    n_parts, part = connected_components(np.abs(d[:, None] * J * d) > NO_COUPLING, directed=False)
+    for k in range(n_parts):
+        own = np.flatnonzero(part == k)
+        moved = own[own < system.n_free]
+        if acts[own].any() or not away[moved].max(initial=0.0) > LEFT * (1.0 + np.abs(x0).max()):
+            continue
+        y = np.where(part == k, x0, x)
+        needed = np.abs(J[np.ix_(own, own)]) @ away[own]
+        if np.abs(callbacks.residual(y, 1.0)[own]).max() <= LEFT * needed.max():
+            names.append(system.robot.coordinate_names[system.partition.free[moved[int(away[moved].argmax())]]])
+    if not names:
+        return ""
+    along = ", ".join(f"'{name}'" for name in names)
+    stays = "a motion from the start that nothing disturbs stays in it (stable=False finds an equilibrium there)"
+    return f"; it left the symmetry of the start along {along}, where nothing acts in it: {stays}"
 
 
 def _without_turns(

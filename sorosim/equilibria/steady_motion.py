@@ -118,8 +118,9 @@ def steady(
     x0 = system.start(rest.q, 0.0)
     callbacks = StaticCallbacks(system)
     problem = StaticProblem(
-        callbacks.residual, callbacks.jacobian, x0, follow_curve=True, hybr_fallback=False, raised="rate"
-    )
+        callbacks.residual, callbacks.jacobian, x0, follow_curve=True, hybr_fallback=False, raised="rate",
+        balanced=callbacks.balanced if robot.n_multipliers else None,
+    )  # fmt: skip
     solution = solve_equilibrium(problem, x0)
     state = state_of(system, solution)
     state["n_evaluations"] += rest.n_evaluations
@@ -127,7 +128,9 @@ def steady(
     motion = SteadyMotion(**state, message=message, rates=rate_values)
     if not solution.success:
         report = diagnose_statics(system, solution.x)
-        what = f"steady motion of '{robot.name}': {solution.message}{callbacks.why}{report.words}"
+        what = (
+            f"steady motion of '{robot.name}': {solution.message}{callbacks.why or callbacks.unbalanced}{report.words}"
+        )
         raise ConvergenceError(f"{what}; try lower rates first, and look at the units of the rates", motion, report)
     return motion
 

@@ -38,7 +38,7 @@ from sorosim.kernels.kinematics import POSES, forward_sweep, is_zero
 from sorosim.kernels.linalg import cholesky
 from sorosim.kernels.load_laws import LoadLaws, add_load_laws
 from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q, RATE, evaluate_loops, loop_matrices
-from sorosim.kernels.saddle import factor_constraints, loop_norms, rank_tolerance, solve_constrained
+from sorosim.kernels.saddle import RANK_TOLERANCE, factor_constraints, loop_norms, rank_tolerance, solve_constrained
 from sorosim.kernels.signals import SignalArrays, evaluate_signals
 from sorosim.kernels.small import copy, isolate
 from sorosim.kernels.surfaces import NO_TANGENTS, OVERFLOW
@@ -76,9 +76,6 @@ L, L_NEW, L_STEP, L_RIGHT, L_SCALE = range(5)
 # what Python is asked for with `March.solver`: factors of the step, or to solve for that row of March.state; errors of
 # loops along March.tangent.node; rates that follow a change of the step, or are projected
 SOLVE_FACTORS, ERRORS_ALONG, CHANGE_RATES, PROJECT_RATES = -1, -2, -3, -4
-
-# rows of which no more is left depend on others for sure: it is rounding
-RANK_TOLERANCE = 1e-14
 
 
 @by_reference
@@ -265,8 +262,9 @@ def factor(model, march) -> bool:
         loop_norms(loops, scale)
         for i in range(m):
             scale[i] = size[i] / scale[i]
-        beyond = rank_tolerance(loops, out.closure.value[ERROR], march.counts[MOST_RANK])
-        rank, least = rank_factor(march.G, march.order, scale, march.counts[MOST_RANK], RANK_TOLERANCE, beyond * beyond)
+        most = march.counts[MOST_RANK]
+        beyond = rank_tolerance(loops, out.closure.value[ERROR], most)
+        rank, least = rank_factor(march.G, march.order, scale, most, RANK_TOLERANCE**2, beyond**2)
         march.counts[RANK] = rank
         if rank < march.counts[MOST_RANK]:
             rank, least = rank + 1, 0.0

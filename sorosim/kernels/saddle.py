@@ -22,9 +22,13 @@ from sorosim.kernels.linalg import (
 from sorosim.kernels.loop_joint import FIRST_ROW, N_ROWS
 from sorosim.kernels.small import add_scaled
 
-# rank tolerances, relative to the largest row of a loop: of closed loops, growth with their gaps, largest. Where the
-# rank is known from closed loops, rows beyond it count by the second line only
-RANK_TOLERANCE, RANK_TOLERANCE_PER_GAP, RANK_TOLERANCE_OPEN = 1e-9, 10.0, 1e-4
+# A condition of second order, as c = x^2/2 of a straight rod that cannot be stretched, is closed up to a gap d by
+# rows x up to sqrt(2 d), which mean nothing: a row whose own part, relative to the largest row of its loop, is no
+# larger depends on the others. Rounding leaves gaps of some 20 eps of the loops' size. Of loops that are open, rows
+# above the third number count in any case. Where the rank is known from closed loops, rows beyond it count by the
+# second line only
+ROUNDING_GAP = 5e-15
+RANK_TOLERANCE, RANK_TOLERANCE_OPEN = sqrt(2.0 * ROUNDING_GAP), 1e-4
 RANK_TOLERANCE_KNOWN, RANK_TOLERANCE_KNOWN_PER_GAP = 1e-2, 100.0
 # rows of a loop without any effect, relative to the largest of all
 INEFFECTIVE_LOOP = 1e-12
@@ -88,7 +92,7 @@ def rank_tolerance(loops, error, known_rank):
         gap = max(gap, abs(error[i]) * loops.row_scale[i])
     if known_rank >= 0:
         return max(RANK_TOLERANCE_KNOWN, RANK_TOLERANCE_KNOWN_PER_GAP * gap)
-    return min(max(RANK_TOLERANCE, RANK_TOLERANCE_PER_GAP * gap), RANK_TOLERANCE_OPEN)
+    return min(sqrt(2.0 * (ROUNDING_GAP + gap)), RANK_TOLERANCE_OPEN)
 
 
 @kernel_lazy("loops")

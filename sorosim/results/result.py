@@ -278,9 +278,14 @@ class Run(Drawable):
         return self.positions(link, 1.0)
 
     def positions(self, link: str | None = None, s: float = 1.0) -> Array:
-        """Positions (n, 3) in the world [m] of the section at s of a link, or of a rigid link's frame."""
-        name = link or self.robot.tip_link
-        return np.stack([self.robot.pose(q, name, s=s)[:3, 3] for q in self.q]) if len(self.t) else np.zeros((0, 3))
+        """Positions (n, 3) in the world [m] of the section at s of a link, or of a rigid link's frame.
+
+        The last state of a run that stopped may be beyond what positions can be found of: there they are NaN.
+        """
+        engine = self.robot.engine
+        at = engine.places((arguments.place(engine, link or self.robot.tip_link, s),))
+        with np.errstate(all="ignore"):
+            return np.array([engine.poses_at(at, q)[0][0, :3, 3] for q in self.q]).reshape(len(self.q), 3)
 
     def loop_wrench(self, name: str) -> Array:
         """Wrenches (n, 6) [N m, N] of a loop's joint on its frame `a`, in the axes of `b`, moments about its origin."""

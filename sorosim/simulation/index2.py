@@ -16,8 +16,9 @@ import numpy as np
 from scipy.linalg import cho_solve
 
 from sorosim.arrays import Array
+from sorosim.dynamics.constraints import IndependentRows
 from sorosim.dynamics.maxwell import refuse_relaxation
-from sorosim.equations.system import OdeSystem, elastic_weight, independent_rows
+from sorosim.equations.system import OdeSystem, elastic_weight
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q, RATE, RATE_BY_Q
 from sorosim.solvers.base import OdeProblem, OdeSolution
@@ -45,7 +46,7 @@ class StabilisedIndex2:
         q, qd, qdd, _ = self.system.coordinates(t, problem.x0)
         evaluation = self.system.forward(task.FORWARD, t, q, qd, qdd)
         A = evaluation.closure.matrix[CONSTRAINT][:, free]
-        self.rank = k = len(independent_rows(self.system.robot, A))
+        self.rank = k = IndependentRows(self.system.robot.engine, A).rank
         self.near = np.linalg.svd(self.size * A)[0][:, :k]
         self.B = cho_solve((elastic_weight(self.system.robot, q, free), False), np.eye(n))
         multiplier = np.linalg.lstsq(A.T @ self.basis(A), A.T @ evaluation.closure.multiplier, rcond=None)[0]

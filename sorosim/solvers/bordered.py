@@ -35,10 +35,13 @@ def scale(J: Array, unit: Array | None = None) -> Array:
     return np.asarray(1.0 / np.sqrt(most))
 
 
-def equilibration(A: Array, axis: int = 1) -> Array:
-    """Factors that make all rows (axis 1) or columns (axis 0) of A of length one; zero for those that are rounding."""
+def equilibration(A: Array, axis: int = 1, least: float = ROUNDING_ROW) -> Array:
+    """Factors that make all rows (axis 1) or columns (axis 0) of A of length one; zero for those that are rounding.
+
+    least : that is rounding which is below this part of the largest.
+    """
     size = np.linalg.norm(A, axis=axis)
-    counts = size > ROUNDING_ROW * size.max(initial=0.0)
+    counts = size > least * size.max(initial=0.0)
     return np.asarray(np.where(counts, 1.0 / np.where(counts, size, 1.0), 0.0))
 
 

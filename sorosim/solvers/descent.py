@@ -17,6 +17,7 @@ import numpy as np
 import scipy.linalg
 
 from sorosim.arrays import Array
+from sorosim.dynamics.constraints import RANK_TOLERANCE as DEPENDENT
 from sorosim.linear.eigenmodes import EPS, FORM, congruent, is_symmetric
 from sorosim.solvers.bordered import equilibration
 
@@ -88,7 +89,7 @@ def curvatures(J: Array, U: Array) -> Curvatures:
     basis = np.eye(n)
     if len(J) > n:
         X = scipy.linalg.solve_triangular(U, J[n:, :n].T, trans="T").T
-        basis = scipy.linalg.null_space(equilibration(X)[:, None] * X, rcond=RANK_TOLERANCE)
+        basis = scipy.linalg.null_space(equilibration(X, least=DEPENDENT)[:, None] * X, rcond=RANK_TOLERANCE)
     reduced = basis.T @ scaled @ basis
     values, vectors = scipy.linalg.eigh(0.5 * (reduced + reduced.T))
     motions = scipy.linalg.solve_triangular(U, basis @ vectors)

@@ -14,7 +14,7 @@ from sorosim.arrays import Array
 from sorosim.linear.eigenmodes import NOISE
 from sorosim.solvers.base import one_blas_thread
 from sorosim.solvers.bordered import equilibration, scale, solve_bordered
-from sorosim.solvers.descent import RANK_TOLERANCE, Curvatures, Descent, curvatures, descend
+from sorosim.solvers.descent import DEPENDENT, RANK_TOLERANCE, Curvatures, Descent, curvatures, descend
 from sorosim.solvers.newton import (
     FIRST_POLISH,
     MAX_NEWTON,
@@ -239,7 +239,7 @@ def _is_positive_definite(J: Array, n: int) -> bool:
     if len(J) > n:
         d = scale(K)
         rows = J[n:, :n] * d
-        basis = null_space(equilibration(rows)[:, None] * rows, rcond=RANK_TOLERANCE)
+        basis = null_space(equilibration(rows, least=DEPENDENT)[:, None] * rows, rcond=RANK_TOLERANCE)
         K = basis.T @ (d[:, None] * K * d) @ basis
     largest = np.abs(K).max(initial=0.0)
     if not (
@@ -266,7 +266,7 @@ def _descend_from(counter: Counter, x: Array, towards: Array | None = None) -> t
     def settle(y: Array, at_rest: bool) -> Array | None:
         points.append(newton(counter, y, 1.0, MAX_POLISH))
         if at_rest and not points[-1].converged:
-            points.append(Point(y, *counter.jacobian(y, 1.0), True, False))
+            points.append(Point(y, *counter.jacobian(y, 1.0), counter.is_balanced(y, 1.0), False))
         return points[-1].x if points[-1].converged else None
 
     may_tunnel = None if problem.may_tunnel is None else (lambda a, b: _may_tunnel(problem, a, b))

@@ -54,6 +54,7 @@ class StaticProblem:
     rounding: Callable[[], Array | float] = lambda: 0.0
     hybr_fallback: bool = True  # with `follow_curve`: whether hybr is tried where the curve ends
     raised: str = "load"  # what the continuation raises from 0 to 1, in words
+    balanced: Callable[[Array], bool] | None = None  # whether forces without bounds do not make up a solution at load 1
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,11 @@ class Counter:
         if self.first is None and load == 1.0:
             self.first = x.copy(), r, J
         return r, J
+
+    def is_balanced(self, x: Array, load: float) -> bool:
+        """Whether a solution is one in forces, too."""
+        balanced = self.problem.balanced
+        return balanced is None or load != 1.0 or balanced(x)
 
 
 def solve_scaled(J: Array, r: Array) -> Array:
@@ -135,9 +141,9 @@ def newton(counter: Counter, x: Array, load: float, max_steps: int) -> Point:
         if (isolated or not shortest) and (
             size <= EXACT_STEP or (size <= STEP_TOLERANCE and size >= FAST_CONTRACTION * before)
         ):
-            return Point(x, r, J, True, isolated)
+            return Point(x, r, J, counter.is_balanced(x, load), isolated)
         if shortest and is_rounding(counter, r, J, x):
-            return Point(x, r, J, True, isolated)
+            return Point(x, r, J, counter.is_balanced(x, load), isolated)
         if not shortest and not size < FAST_CONTRACTION * before:
             shortest, x, before, k = True, start, np.inf, 0
             continue

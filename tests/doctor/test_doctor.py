@@ -17,6 +17,7 @@ from sorosim.doctor.quadrature import missed
 from sorosim.equations.contact_check import estimate
 from sorosim.equations.failure import diagnose_statics
 from sorosim.equations.system import StaticSystem
+from sorosim.io import load_text
 from sorosim.loads.base import LoadValues
 from tests.helpers.arms import rubber_arm
 
@@ -325,3 +326,45 @@ def test_each_check_is_told_before_it_begins():
     found = examine(sorosim.load(SOUND), progress=lambda *now: reported.append(now))
     assert [k for _, k, _ in reported] == list(range(1, reported[0][2] + 1))
     assert len(found) >= len(reported) > 20
+
+
+MASSLESS = """sorosim: 1
+name: turntable of a point mass
+links:
+  a: {joint: {revolute: {axis: [0, 0, 1]}}, body: {point_mass: 1 kg}}
+  b: {parent: a, joint: {revolute: {axis: [0, 1, 0]}}, body: {sphere: {radius: 1 cm}, mass: 10 g}}
+loads: {k: {contact: {between: b, and: {half_space: {}, at: {position: [0, 0, -10 cm]}}, stiffness: auto}}}
+"""
+GROWING = """sorosim: 1
+name: growing rod above a floor
+materials: {m: {young: 2 MPa, poisson: 0.5, density: 1100}}
+links:
+  v:
+    joint: growth
+    rod: {length: 30 cm, section: {circle: {radius: 1 cm}}, material: m, strain: {bending: 2, elongation: 1}}
+loads: {c: {contact: {between: v, and: {half_space: {}, at: {position: [0, 0, -10 cm]}}, stiffness: auto}}}
+"""
+
+
+@pytest.mark.parametrize(("text", "name"), [(GROWING, "v.growth")])
+def test_contacts_of_what_has_no_inertia_are_checked_without_a_traceback(text, name):
+    found = examine(load_text(text, "robot.yaml"))
+    assert any(one.code == "mass.no_inertia" and name in one.what for one in found)
+    assert any(one.code.startswith("contact") for one in found)
+
+
+def test_contact_stiffness_does_not_depend_on_motions_without_inertia():
+    with_them = load_text(MASSLESS, "robot.yaml")
+    without = load_text(MASSLESS.replace("  a: {joint: {revolute: {axis: [0, 0, 1]}}, body", "  a: {body"), "robot.yaml")
+    one, other = (estimate(robot, "k") for robot in (with_them, without))
+    np.testing.assert_allclose((one.least, one.most), (other.least, other.most), rtol=1e-6)
+
+
+def test_a_check_that_meets_a_singular_matrix_says_so(monkeypatch):
+    def fails(context):
+        raise np.linalg.LinAlgError("singular")
+        yield
+
+    monkeypatch.setattr(sorosim.doctor, "CHECKS", (fails,))
+    found = examine(sorosim.load(SOUND))
+    assert found[0].code == "not_checked" and found[0].level == ODD and "singular" in found[0].what
