@@ -125,7 +125,9 @@ class Fluid(DeclaredLoad, kind="fluid", title="Fluids"):
             raise ModelError("viscosity", "a viscosity, which drag by stokes goes by", "none", "1 mPa*s is water's")
         if self.drag != "stokes" and self.viscosity is not None:
             hint = "write drag: stokes, or leave the viscosity out"
-            raise ModelError("viscosity", f"none, since drag by {self.drag} does not use it", shown(self.viscosity), hint)
+            raise ModelError(
+                "viscosity", f"none, since drag by {self.drag} does not use it", shown(self.viscosity), hint
+            )
         for i, entry in enumerate(self.current):
             if isinstance(entry, Expression):
                 _check_finite(f"current[{i}]", entry)
@@ -242,7 +244,9 @@ class _Binding:
         for piece in link.pieces:
             gauss = np.flatnonzero(piece.gauss(link))
             X, L = link.X[gauss] - piece.start, body.length
-            properties = section_fluid_properties(f"fluid.links.{name}", piece.division, X, given, L if linear else None)
+            properties = section_fluid_properties(
+                f"fluid.links.{name}", piece.division, X, given, L if linear else None
+            )
             for i, k in enumerate(gauss):
                 weight = link.weight[k]
                 weighted = [weight * x[i] for x in properties[:-1]]

@@ -172,7 +172,10 @@ def _linear_drag(where: str, radius: Array, length: float, given: Immersed) -> t
     widest = 2.0 * radius.real.max(initial=0.0)
     if np.real(length) < SLENDER * widest:
         expected = f"a rod at least {SLENDER:g} times as long as wide, where drag is by stokes"
-        got, hint = f"{np.real(length):g} m by {widest:g} m", "give its coefficients: drag: [7, 10, 10], times the viscosity"
+        got, hint = (
+            f"{np.real(length):g} m by {widest:g} m",
+            "give its coefficients: drag: [7, 10, 10], times the viscosity",
+        )
         raise ModelError(f"{where}.drag", expected, got, hint)
     # a tip without width: the logarithm of twice the length over the smallest radius that is worth a number
     logarithm = np.log(2.0 * length / np.where(radius.real > 1e-9 * length, radius, 1e-9 * np.real(length)))

@@ -292,9 +292,12 @@ def test_a_viscous_fluid_resists_a_sphere_by_stokes_law(given, force, moment):
     zero = np.zeros(6)
     # rows of rotations about and of motions along the axes of the body, in their order
     difference = loaded.inverse_dynamics(zero, V, qdd=zero) - robot.inverse_dynamics(zero, V, qdd=zero)
-    with_the_mass = loaded.inverse_dynamics(zero, V, qdd=zero), robot.with_loads(
-        a=Fluid(RHO, links={"body": Immersed(drag=0.0, rotary_drag=0.0)})
-    ).inverse_dynamics(zero, V, qdd=zero)
+    with_the_mass = (
+        loaded.inverse_dynamics(zero, V, qdd=zero),
+        robot.with_loads(a=Fluid(RHO, links={"body": Immersed(drag=0.0, rotary_drag=0.0)})).inverse_dynamics(
+            zero, V, qdd=zero
+        ),
+    )
     assert np.abs(difference).max() > 0.0
     assert_allclose(with_the_mass[0] - with_the_mass[1], expected, rtol=1e-12, atol=1e-13)
 
@@ -339,7 +342,9 @@ def test_laws_of_drag_say_what_they_lack(robot, options, links, message):
 def test_thick_rods_have_no_coefficients_of_slender_ones():
     rubber = {"young": "1 MPa", "poisson": 0.5, "density": "1000 kg/m^3"}
     rod = {"length": "8 cm", "section": {"circle": {"radius": "1 cm"}}, "material": "rubber", "strain": {"bending": 1}}
-    robot = sorosim.load({"sorosim": 1, "name": "thick", "materials": {"rubber": rubber}, "links": {"arm": {"rod": rod}}})
+    robot = sorosim.load(
+        {"sorosim": 1, "name": "thick", "materials": {"rubber": rubber}, "links": {"arm": {"rod": rod}}}
+    )
     with pytest.raises(ModelError, match="5 times as long as wide"):
         robot.with_loads(a=Fluid(RHO, drag="stokes", viscosity=1.0))
     loaded = robot.with_loads(a=Fluid(RHO, drag="stokes", viscosity=1.0, links={"arm": Immersed(drag=(7, 10, 10))}))
