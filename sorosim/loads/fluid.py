@@ -84,7 +84,9 @@ class Fluid(DeclaredLoad, kind="fluid", title="Fluids"):
     Drag is that of v, relative to the fluid, in the axes of the section or body. By ``cross-flow`` a rod feels
     ``-rho/2 C A |v_t| v_t`` along its tangent and ``-rho/2 C A |v_n| v_n`` across it, each by its own speed (Hoerner
     1965); by ``speed`` both go by the whole speed, ``-rho/2 |v| C A v``, and so do rigid bodies by either. By
-    ``stokes`` drag is linear, ``-mu C v``, that of slender rods and of ellipsoids at low Reynolds numbers. Added mass moves with the body: it takes part in the robot's kinetic energy and mass matrix, and has no
+    ``stokes`` drag is linear, ``-mu C v``, that of slender rods and of ellipsoids at low Reynolds numbers.
+
+    Added mass moves with the body: it takes part in the robot's kinetic energy and mass matrix, and has no
     weight. Left out are the wake and what a trailing edge sheds, what bodies do to each other's flow, the gradient of
     the current across a body and the acceleration along it, the moment by which a floating body rights itself, waves,
     and that added mass ends at the surface.

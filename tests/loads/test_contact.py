@@ -74,7 +74,8 @@ CASES = {
     "end of a rod on box": ({"a": cube((0, 0, -0.05)), "b": hanging(-0.07, 0.005)}, {}),
     "end of a rod across the edge of a box": ({"a": cube((0, 0, -0.05)), "b": hanging(-0.07, 0.034)}, {}),
     "end of a rod on ball": ({"a": ball((0, 0, -0.04)), "b": hanging(-0.04, -0.01)}, {}),
-    "end of a rod on cylinder": ({"a": can((0, 0, -0.05), axis=[1, 0.2, 0], angle=1.5), "b": hanging(-0.07, 0.005)}, {}),
+    "end of a rod on cylinder": ({"a": can((0, 0, -0.05), axis=[1, 0.2, 0], angle=1.5),
+                                  "b": hanging(-0.07, 0.005)}, {}),
     "end of a rod on mesh": ({"a": body((0, 0, -0.03), mesh=TETRAHEDRON, turn={"rpy": [np.pi, 0, 0]}), "b": hanging(
         -0.055, -0.013)}, {}),
     "end of a rod on rod": ({"a": rod((0, -0.1, -0.01), turn={"axis": [0, 0, 1], "angle": 1.4}),
