@@ -124,7 +124,7 @@ class Fluid(DeclaredLoad, kind="fluid", title="Fluids"):
 
     def validate(self) -> None:
         if self.drag == "stokes" and self.viscosity is None:
-            raise ModelError("viscosity", "a viscosity, which drag by stokes goes by", "none", "1 mPa*s is water's")
+            raise ModelError("", "the key 'viscosity', which drag by stokes goes by", "none", "water has 1 mPa*s")
         if self.drag != "stokes" and self.viscosity is not None:
             hint = "write drag: stokes, or leave the viscosity out"
             raise ModelError(

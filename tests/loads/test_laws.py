@@ -329,7 +329,7 @@ def test_resistive_force_theory_agrees_with_long_spheroids():
 
 
 @pytest.mark.parametrize(("options", "links", "message"), [
-    ({"drag": "stokes"}, {}, "viscosity: expected a viscosity, which drag by stokes goes by"),
+    ({"drag": "stokes"}, {}, "expected the key 'viscosity', which drag by stokes goes by"),
     ({"viscosity": 1.0}, {}, "viscosity: expected none, since drag by cross-flow does not use it"),
     ({"drag": "stokes", "viscosity": 1.0}, {"leg": Immersed(lift=1.0)}, "no lift where drag is by stokes"),
     ({"drag": "stoke", "viscosity": 1.0}, {}, "stokes"),
