@@ -1,7 +1,9 @@
 """Simulate the robots of the paper and draw a set of figures of each: python docs/make_paper_robots.py
 
 Each run has the inputs of the robot's own file. Into demo/ROBOT go the result, a film, snapshots over time (as figures
-4, 8, 11, 13, 15 and 17 of Mathew et al. have them), plots in the style of papers, a page for browsers and a glTF file.
+4, 8, 11, 13, 15 and 17 of Mathew et al. have them), plots in the style of papers, a page for browsers and a glTF file;
+and mismatch.pdf, panels (b) to (e) of these figures: tips and states of two other methods against those of the run, and
+the derivatives of accelerations against forward differences.
 """
 
 import argparse
@@ -11,11 +13,19 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 import sorosim
 from sorosim.cli.options import pixels
+from sorosim.engine.inputs import input_motion
+from sorosim.equations.system import OdeSystem
 
 REPO = Path(__file__).resolve().parents[1]
 WIDE, TALL = (1280, 720), (900, 900)
+METHODS = "cvode", "generalized-alpha", "bdf"
+# of forward differences, and how many times of a run they are taken at (the paper: at every step)
+STEP, SAMPLES = 1e-6, 41
 
 
 class Figures(NamedTuple):
@@ -66,6 +76,8 @@ def draw(name: str, folder: Path, size: tuple[int, int], fps: float) -> Iterator
     yield done(folder / "snapshots_flat.svg")
     run.plot(folder / "figures", formats="pdf", style="paper")
     yield done(folder / "figures")
+    draw_mismatches(run, folder / "mismatch.pdf")
+    yield done(folder / "mismatch.pdf")
     arrows = {name: True for name in ("loads", "joints") if name in figures.look | dict(figures.film)}
     run.export_html(folder / "run.html", trails=True, tips=figures.look.get("tips"), **arrows)
     yield done(folder / "run.html")
@@ -73,6 +85,53 @@ def draw(name: str, folder: Path, size: tuple[int, int], fps: float) -> Iterator
     yield done(folder / "run.glb")
     run.movie(folder / "run.mp4", size=size, fps=fps, **(figures.look | dict(figures.film)))
     yield done(folder / "run.mp4")
+
+
+def mismatch(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Of rows (n, ...), equation (37): the norm of the difference over that of the mean."""
+    left, right = a.reshape(len(a), -1), b.reshape(len(b), -1)
+    return np.linalg.norm(left - right, axis=1) / np.maximum(np.linalg.norm(0.5 * (left + right), axis=1), 1e-300)
+
+
+def derivative_mismatch(run: sorosim.Run, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Of derivatives by q and by qd (2, n), analytic ones and forward differences, at rows of a run."""
+    robot, given = run.robot, run.robot.description.simulate
+    system = OdeSystem(robot, input_motion(robot.input_dimensions, given.get("u")), given.get("driven", {}))
+    n, found = system.n_free, []
+    for t, q, qd in zip(run.t[rows], run.q[rows], run.qd[rows], strict=True):
+        x = system.state(q, qd)
+        analytic, here = system.jacobian(t, x)[n:], system.rhs(t, x)[n:]
+        steps = STEP * np.eye(2 * n)
+        differences = np.transpose([(system.rhs(t, x + step)[n:] - here) / STEP for step in steps])
+        found.append([float(mismatch(*(X[None, :, part] for X in (analytic, differences)))[0])
+                      for part in (slice(0, n), slice(n, 2 * n))])  # fmt: skip
+    return np.array(found).T
+
+
+def draw_mismatches(run: sorosim.Run, path: Path) -> None:
+    """Panels (b) to (e)."""
+    from matplotlib.figure import Figure
+
+    robot, own = run.robot, run.options["method"]
+    tips = [link.name for link in robot.links if link.rod is not None]
+    figure = Figure(figsize=(7.0, 5.0), layout="constrained")
+    panels = figure.subplots(2, 2, sharex=True).ravel()
+    for method in [method for method in METHODS if method != own][:2]:
+        other = sorosim.simulate(robot, method=method)
+        n = min(len(run.t), len(other.t))
+        away = np.mean([np.linalg.norm(run.positions(k)[:n] - other.positions(k)[:n], axis=1) for k in tips], axis=0)
+        panels[0].semilogy(run.t[1:n], away[1:], label=f"{method} against {own}")
+        panels[1].semilogy(run.t[1:n], mismatch(run.q[1:n], other.q[1:n]))
+    rows = np.unique(np.linspace(1, len(run.t) - 1, SAMPLES).astype(int))
+    for panel, values in zip(panels[2:], derivative_mismatch(run, rows), strict=True):
+        panel.semilogy(run.t[rows], values)
+        panel.set_xlabel("time [s]")
+    panels[0].legend(fontsize="small")
+    titles = "(b) tips, mean [m]", "(c) coordinates", "(d) derivatives by q", "(e) derivatives by qd"
+    for panel, title in zip(panels, titles, strict=True):
+        panel.set_title(title, fontsize="medium")
+        panel.grid(alpha=0.3)
+    figure.savefig(path)
 
 
 def size_of(path: Path) -> float:

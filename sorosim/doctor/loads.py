@@ -27,6 +27,7 @@ IN_GRAMS = 1.0, 1.02, 1.025, 1.03  # of water and of the sea in g/cm^3
 LIQUID = 100.0  # kg/m^3
 CURRENT = {True: 10.0, False: 150.0}  # m/s that liquids, and gases, hardly reach
 COEFFICIENTS = "drag", "rotary_drag", "lift", "added_mass"
+BLUNT = 5.0  # length over width up to which bodies count as blunt
 SMALL = 5e-3  # m: drag coefficients of smaller parts are unbounded at low speed
 
 
@@ -139,9 +140,18 @@ def fluids(context: CheckContext) -> Iterator[Finding]:
             above = float((points @ up).min(initial=np.inf)) - fluid.height
             if above > context.extent:
                 yield finding("fluid.surface", where, above)
-        links = fluid.links.items() if hasattr(fluid.links, "items") else ()  # type: ignore[union-attr]
-        for link, immersed in links:
-            yield from _coefficients(f"{where}.links.{link}", immersed, _thickness(context, link))
+        links = dict(fluid.links) if fluid.links is not None else {}
+        for link, immersed in links.items():
+            yield from _coefficients(f"{where}.links.{link}", immersed, _thickness(context, link), fluid.drag)
+        wet = list(links) or [link.name for link in context.robot.links if link.body is not None]
+        if fluid.viscosity is not None:
+            widest = max(_thickness(context, name) for name in wet)
+            yield from judged("fluid.reynolds", where, fluid.density * speed * widest / fluid.viscosity)
+        elif fluid.drag == "cross-flow":
+            slender = {name: _slenderness(context, name) for name in wet}
+            for name, ratio in slender.items():
+                if ratio > BLUNT:
+                    yield finding("fluid.blunt", where, ratio, link=name)
 
 
 def _density(context: CheckContext, where: str, fluid: Fluid) -> Iterator[Finding]:
@@ -180,8 +190,18 @@ def _thickness(context: CheckContext, name: str) -> float:
     return max([*sizes, *(2.0 * float(part.shape.half_extents.max()) for part in parts)], default=1.0)
 
 
-def _coefficients(where: str, immersed: Immersed, thickness: float) -> Iterator[Finding]:
+def _slenderness(context: CheckContext, name: str) -> float:
+    """Length over width of the most slender solid of a rigid body; 0 without one."""
+    body = next((link.body for link in context.robot.links if link.name == name), None)
+    parts = [body] if isinstance(body, Solid) else list(body.parts) if isinstance(body, Assembly) else []
+    halves = [np.sort(part.shape.half_extents) for part in parts if isinstance(part, Solid)]
+    return max((float(half[2] / half[1]) for half in halves if half[1] > 0.0), default=0.0)
+
+
+def _coefficients(where: str, immersed: Immersed, thickness: float, law: str) -> Iterator[Finding]:
     for name in COEFFICIENTS:
+        if law == "stokes" and name.endswith("drag"):
+            continue
         values = np.abs(np.atleast_1d(np.asarray(getattr(immersed, name) or 0.0, dtype=float)))
         values, shown = values[values > 0.0], name.replace("_", " ")
         if not len(values):

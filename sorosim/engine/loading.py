@@ -311,7 +311,8 @@ class Loading:
         at, form = surfaces.core[:, sf.CORE_AT], surfaces.core[:, sf.FORM]
         first = surfaces.value[at + sf.RADIUS_0]
         last = surfaces.value[at + np.where(form == sf.SEGMENT, sf.RADIUS_1, sf.RADIUS_0)]
-        radius = np.where(form == sf.ELLIPSOID, thickness, np.maximum(first, last))
+        flat = (form == sf.ELLIPSOID) | (form == sf.DISC)
+        radius = np.where(flat, thickness, np.maximum(first, last))
         places = [(row[sf.SOLID_AT], AT_ROUNDING.get(int(row[sf.SOLID_KIND]))) for row in surfaces.solid]
         of_edges = [0.0 if column is None else surfaces.value[start + column] for start, column in places]
         return radius, np.array(of_edges), thickness
@@ -389,9 +390,8 @@ class Loading:
             for group in law.contacts:
                 for skin in group.skins:
                     link = "the world" if skin.link == WORLD else f"'{skin.link}'"
-                    for core in skin.cores:
-                        cores.append(f"s = {core.s:.4g} of {link}" if skin.is_rod else link)
-                    parts += [link] * len(skin.solids)
+                    cores += [f"s = {core.s:.4g} of {link}" if skin.is_rod else link for core in skin.cores]
+                    parts += [f"s = {part.s:.4g} of {link}" if skin.is_rod else link for part in skin.solids]
         return cores, parts
 
     # -- one load --------------------------------------------------------------------------------------------------

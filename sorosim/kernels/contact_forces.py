@@ -16,8 +16,10 @@ from sorosim.kernels.kinematics import compose_into
 from sorosim.kernels.nearest import (
     TO_MIDDLE,
     Axis,
+    Disc,
     Solid,
     nearest_of_axes,
+    nearest_of_disc,
     nearest_of_segment,
     place_on,
     world_distance,
@@ -142,9 +144,21 @@ def nearest_on_solid(surfaces, core, k, ws, contact):
     elif row[sf.FORM] == sf.POINT:
         copy(a, x)
         number[sf.GAP] = world_distance(solid, x, n, H, wide) - number[sf.R_A]
+    elif row[sf.FORM] == sf.DISC:
+        R_A, at, axes = ws.pose[row[sf.NODE_0]], row[sf.CORE_AT], vectors[sf.DISC_AXES : sf.DISC_AXES + 3]
+        for i in range(3):
+            axes[0, i], axes[1, i] = R_A[i, 1], R_A[i, 2]
+            axes[2, i] = surfaces.value[at + sf.OUTWARD] * R_A[i, 0]
+        disc = Disc(a, axes, surfaces.value[at + sf.RADIUS_0], surfaces.value[at + sf.DOME])
+        slide = vectors[sf.SLIDE : sf.SLIDE + 3]
+        number[sf.GAP] = nearest_of_disc(solid, disc, contact.reach[0], x, n, H, slide, wide)
+        number[sf.R_A] = 0.0
     else:
         # the point of an ellipsoid that is farthest against the normal of a plane: x = a - Q n / sqrt(n Q n)
-        above = world_distance(solid, a, n, H, wide)
+        inner, at = vectors[sf.E], row[sf.CORE_AT] + sf.INNER
+        into_world(ws.pose[row[sf.NODE_0]], surfaces.value[at : at + 3], inner)
+        above = world_distance(solid, inner, n, H, wide)
+        above += dot(n, sum2(1.0, head(a), -1.0, head(inner)))
         R_A, at = rows(ws.pose[row[sf.NODE_0]]), row[sf.CORE_AT] + sf.AXES
         own = transposed_times(R_A, n)
         y = times(surfaces.value[at : at + 9].reshape(3, 3), own)

@@ -119,6 +119,9 @@ def change_of_force(surfaces, core, ws, contact, j, turn, shift, right, at):
         own = sum2(1.0, dn, -1.0 if on_a else 0.0, cross(turn, n))
         Q = surfaces.value[first : first + 9].reshape(3, 3)
         slide = lowest_point(Q, rows(ws.pose[node]), n, number[sf.AXIAL], own)
+    if flag[sf.FORM_HERE] == sf.DISC:
+        own = sum2(1.0, dn, -1.0 if on_a else 0.0, cross(turn, n))
+        slide = scaled(-1.0, times(rows(vectors[sf.SLIDE :]), own))
     drawn = (number[sf.REG_A] * dla + number[sf.REG_B] * dmb) / (number[sf.AXIAL] * number[sf.AXIAL])
     dn = plus(dn, sum2(1.0, times(H, sum2(1.0, slide, -dmb, t_b)), -drawn, n))
     shrink = sum2(-number[sf.R_A], dn, -(number[sf.SLOPE_A] * dla), n)

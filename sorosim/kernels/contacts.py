@@ -8,6 +8,7 @@ from sorosim.compiled import kernel_in_place, kernel_inline, kernel_lazy
 from sorosim.kernels import surfaces as sf
 from sorosim.kernels.contact_forces import evaluate_pair
 from sorosim.kernels.small import into_world
+from sorosim.kernels.solids import END_ARC
 from sorosim.kernels.tree import BLOCK, BLOCK_PARENT, COLUMN, COLUMN_OFFSET, N_COLUMNS
 from sorosim.lie.triples import dot, head, rows, sum3, times
 
@@ -89,6 +90,12 @@ def add_candidate(surfaces, group, i, j, n_cores, contact):
     first = row[sf.SURFACE_0]
     if surfaces.apart[row[sf.APART] + (row_i[sf.CORE_SURFACE] - first) * row[sf.N_SURFACES] + surface - first] != 0:
         return
+    if other < 0 and surface == row_i[sf.CORE_SURFACE]:
+        # the end of a rod, and the rod itself
+        x, y = surfaces.value[row_i[sf.CORE_AT] :], surfaces.value[surfaces.solid[-1 - other, sf.SOLID_AT] :]
+        between = max(y[END_ARC] - x[sf.ARC_1], x[sf.ARC_0] - y[END_ARC])
+        if between <= 0.5 * pi * (x[sf.RADIUS_0] + y[0] + y[2]) * (1.0 + 1e-9):
+            return
     k = contact.counts[sf.PAIRS]
     if k >= contact.pair.shape[0]:
         contact.counts[sf.OVERFLOW] = 1

@@ -17,9 +17,12 @@ from sorosim.kernels.wrenches import point_velocity
 from sorosim.lie.triples import product, rows, store_row, transposed_times
 
 # layout of the values of a body: drag along x, y, z [kg/m], lift [kg/m], drag of rotations [kg m^2], added mass
-# [kg], mass of the displaced fluid [kg], half the depth over which it gets wet [m]
-DRAG, LIFT, ROTARY_DRAG, ADDED_MASS, DISPLACED, REACH = 0, 3, 4, 7, 10, 11
-N_FLUID_VALUES = 12
+# [kg], mass of the displaced fluid [kg], half the depth over which it gets wet [m], the law of drag; drag of Stokes'
+# law, and of rotations under it, is in kg/s and kg m^2/s
+DRAG, LIFT, ROTARY_DRAG, ADDED_MASS, DISPLACED, REACH, DRAG_LAW = 0, 3, 4, 7, 10, 11, 12
+N_FLUID_VALUES = 13
+# laws of drag: by the whole speed, by that along x and that across it, linear
+SPEED, CROSS_FLOW, STOKES = range(3)
 # currents: none, the same everywhere (three signals of time), a field (three tapes of x, y, z, t)
 STILL, UNIFORM, FIELD = range(3)
 # columns of Media.row
@@ -107,10 +110,38 @@ def wetted(depth, reach):
 
 
 @kernel_in_place
+def drag_speeds(law, v, speed, slope):
+    """Fill the speeds (3,) that drag along x, y and z goes by, and their derivatives (3, 3) by the velocity v (3,).
+
+    phi_i = -speed_i (B v)_i is C1: where a speed vanishes, its slope counts as zero, since B v vanishes there, too.
+    """
+    for i in range(3):
+        speed[i] = 0.0 * v[0] + (1.0 if law == STOKES else 0.0)
+        for j in range(3):
+            slope[i, j] = 0.0
+    if law == STOKES:
+        return
+    along = v[0] if v[0].real >= 0.0 else -v[0]
+    across = np.sqrt(v[1] * v[1] + v[2] * v[2])
+    whole = np.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
+    for i in range(3):
+        if law == SPEED:
+            size, first, end = whole, 0, 3
+        elif i == 0:
+            size, first, end = along, 0, 1
+        else:
+            size, first, end = across, 1, 3
+        speed[i] = size
+        if size.real > 0.0:
+            for j in range(first, end):
+                slope[i, j] = v[j] / size
+
+
+@kernel_in_place
 def fluid_wrench(media, m, value, gravity, g, V, flow, scratch, f, K, D):
     """Fill the wrench f (6,) and its tangents K, D (6, 6) of a body with pose g (4, 3) and world twist V (6,).
 
-    value (12,): of the body, layout above; flow (24,): of the current at its place; scratch (6, 6, 6).
+    value (13,): of the body, layout above; flow (24,): of the current at its place; scratch (6, 6, 6).
     """
     submerged_wrench(value, gravity, g, V, flow, media.row[m, CURRENT] != STILL, scratch, f, K, D)
     if media.row[m, HAS_SURFACE] == 0:
@@ -135,7 +166,7 @@ def submerged_wrench(value, gravity, g, V, flow, flows, scratch, f, K, D):
     clear_matrix(D)
     vectors = scratch[0]
     w, v, u, v_r, a, b = vectors[0, :3], vectors[1, :3], vectors[2, :3], vectors[3, :3], vectors[4, :3], vectors[5, :3]
-    pushed, impulse = vectors[0, 3:], vectors[1, 3:]
+    pushed, impulse, speed, slope = vectors[0, 3:], vectors[1, 3:], vectors[2, 3:], scratch[1, 3:, 3:]
     G, Gt, B, by_velocity = scratch[1, :3, :3], scratch[2, :3, :3], scratch[3, :3, :3], scratch[4, :3, :3]
     p, ma, displaced = g[3], value[ADDED_MASS : ADDED_MASS + 3], value[DISPLACED]
     into_body(g, V[:3], w)
@@ -144,13 +175,12 @@ def submerged_wrench(value, gravity, g, V, flow, flows, scratch, f, K, D):
     into_body(g, flow[FLOW : FLOW + 3], u)
     into_body(g, flow[RATE : RATE + 3], a)
     into_body(g, gravity, b)
-    speed = 0.0
     for i in range(3):
         v_r[i] = v[i] - u[i]
-        speed += v_r[i] * v_r[i]
-    speed = np.sqrt(speed)
+    law = int(value[DRAG_LAW].real)
+    drag_speeds(law, v_r, speed, slope)
 
-    # drag and lift: phi = -|v_r| B v_r; buoyancy and the pressure of an accelerated fluid
+    # drag and lift: phi_i = -speed_i (B v_r)_i; buoyancy and the pressure of an accelerated fluid
     for i in range(3):
         for j in range(3):
             B[i, j] = 0.0
@@ -159,10 +189,12 @@ def submerged_wrench(value, gravity, g, V, flow, flows, scratch, f, K, D):
     B[2, 1] += value[LIFT]
     for i in range(3):
         pushed[i] = B[i, 0] * v_r[0] + B[i, 1] * v_r[1] + B[i, 2] * v_r[2]
-        turning = value[ROTARY_DRAG + i] * (w[i] if w[i].real >= 0.0 else -w[i])
+        turning, order = value[ROTARY_DRAG + i] + 0.0 * w[i], 1.0
+        if law != STOKES:
+            turning, order = turning * (w[i] if w[i].real >= 0.0 else -w[i]), 2.0
         f[i] = -turning * w[i]
-        f[3 + i] = displaced * (a[i] - b[i]) - speed * pushed[i] + ma[i] * a[i]
-        D[i, i] -= 2.0 * turning
+        f[3 + i] = displaced * (a[i] - b[i]) - speed[i] * pushed[i] + ma[i] * a[i]
+        D[i, i] -= order * turning
     # added mass moves against the current, not against the world (theory.md, 11)
     impulse[0], impulse[1], impulse[2] = ma[0] * v_r[0], ma[1] * v_r[1], ma[2] * v_r[2]
     for i in range(3):
@@ -173,8 +205,7 @@ def submerged_wrench(value, gravity, g, V, flow, flows, scratch, f, K, D):
     # D: of drag, and of what added mass has to do with the current
     for i in range(3):
         for j in range(3):
-            by_speed = pushed[i] * v_r[j] / speed if speed.real > 0.0 else 0.0 * speed
-            by_velocity[i, j] = -(speed * B[i, j] + by_speed)
+            by_velocity[i, j] = -(speed[i] * B[i, j] + pushed[i] * slope[i, j])
             D[3 + i, 3 + j] += by_velocity[i, j]
     add_cross(impulse, 1.0, 0, 3, D)
     for i in range(3):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import inf, sqrt
+from math import cos, inf, pi, sin, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +15,8 @@ from sorosim.lie.triples import dot, head, product, row, rows, store_row, sum2, 
 # radii, so that parallel ones have just one
 TO_MIDDLE = 1e-4
 MAX_NEAREST = 60
+# places on the rim of a disc where its nearest point is looked for first; the longest step along it [rad]
+RIM_PLACES, RIM_STEP = 8, 0.5
 # places on curves: the least part of a correction, and the size of one after which the next would be rounding; the
 # least curvature of the distance, relative to that across
 LEAST_PART, CONVERGED, FLAT = 1e-6, 1e-9, 1e-12
@@ -30,6 +32,15 @@ class Axis(NamedTuple):
     slope: float  # change of the radius from begin to end
     is_segment: bool
     is_curved: bool
+
+
+class Disc(NamedTuple):
+    """A disc whose rim stays behind its centre: points centre + radius (y_0 p + y_1 q) - dome |y|^2 e, |y| <= 1."""
+
+    centre: np.ndarray  # (3,)
+    axes: np.ndarray  # (3, 3) p, q and e, outward, as rows
+    radius: float
+    dome: float
 
 
 class Solid(NamedTuple):
@@ -295,3 +306,110 @@ def nearest_of_segment(solid, a, t, length, slope, x, n, H, wide):
         if abs(new - la) <= 1e-15 or k == MAX_NEAREST:
             return here, drawn, curvature
         la, k = new, k + 1
+
+
+@kernel_in_place
+def disc_distance(solid, disc, y_0, y_1, x, n, H, wide):
+    """Signed distance from a solid of the point y of a disc; fills x, n, H there."""
+    fall = disc.dome * (y_0 * y_0 + y_1 * y_1)
+    for i in range(3):
+        across = y_0 * disc.axes[0, i] + y_1 * disc.axes[1, i]
+        x[i] = disc.centre[i] + disc.radius * across - fall * disc.axes[2, i]
+    return world_distance(solid, x, n, H, wide)
+
+
+@kernel_in_place
+def disc_slopes(disc, y_0, y_1, n, H):
+    """Tangents t_0, t_1 of a disc at y; the slopes and second derivatives of the distance by y, from n and H."""
+    p, q, e = row(disc.axes, 0), row(disc.axes, 1), row(disc.axes, 2)
+    t_0 = sum2(disc.radius, p, -2.0 * disc.dome * y_0, e)
+    t_1 = sum2(disc.radius, q, -2.0 * disc.dome * y_1, e)
+    bent = 2.0 * disc.dome * dot(n, e)
+    H_0, H_1 = times(rows(H), t_0), times(rows(H), t_1)
+    return t_0, t_1, dot(n, t_0), dot(n, t_1), dot(t_0, H_0) - bent, dot(t_0, H_1), dot(t_1, H_1) - bent
+
+
+@kernel_in_place
+def nearest_of_disc(solid, disc, reach, x, n, H, slide, wide):
+    """Signed distance of a disc from a solid; fills x, n, H at its nearest point.
+
+    slide (3, 3): the point moves by -slide dn where the normal there turns by dn against the disc. Newton's method goes
+    down from the best of the centre and eight points of the rim; along the rim where the distance falls beyond it. Of
+    discs farther away than `reach` a lower bound.
+    """
+    clear_rows(slide)
+    y_0, y_1 = 0.0, 0.0
+    value = disc_distance(solid, disc, y_0, y_1, x, n, H, wide)
+    around = sqrt(disc.radius * disc.radius + disc.dome * disc.dome)
+    if value - around > reach:
+        return value - around
+    for k in range(RIM_PLACES):
+        angle = 2.0 * pi * k / RIM_PLACES
+        here = disc_distance(solid, disc, cos(angle), sin(angle), x, n, H, wide)
+        if here < value:
+            value, y_0, y_1 = here, cos(angle), sin(angle)
+    for _ in range(MAX_NEAREST):
+        value = disc_distance(solid, disc, y_0, y_1, x, n, H, wide)
+        _, _, g_0, g_1, h_00, h_01, h_11 = disc_slopes(disc, y_0, y_1, n, H)
+        on_rim = y_0 * y_0 + y_1 * y_1 >= 1.0 - FLAT and g_0 * y_0 + g_1 * y_1 <= 0.0
+        turn, step_0, step_1 = 0.0, 0.0, 0.0
+        if on_rim:
+            slope = g_1 * y_0 - g_0 * y_1
+            bent = h_00 * y_1 * y_1 - 2.0 * h_01 * y_0 * y_1 + h_11 * y_0 * y_0 - g_0 * y_0 - g_1 * y_1
+            turn = -slope / max(abs(bent), FLAT * disc.radius)
+            turn = min(max(turn, -RIM_STEP), RIM_STEP)
+        else:
+            det = h_00 * h_11 - h_01 * h_01
+            if h_00 > 0.0 and det > FLAT * FLAT * disc.radius * disc.radius:
+                step_0, step_1 = (h_01 * g_1 - h_11 * g_0) / det, (h_01 * g_0 - h_00 * g_1) / det
+            else:
+                size = max(abs(h_00) + 2.0 * abs(h_01) + abs(h_11), FLAT * disc.radius)
+                step_0, step_1 = -g_0 / size, -g_1 / size
+        highest, part, lower, z_0, z_1 = value + 1e-14 * (around + abs(value)), 1.0, False, y_0, y_1
+        while not lower and part > LEAST_PART:
+            if on_rim:
+                c, s = cos(part * turn), sin(part * turn)
+                z_0, z_1 = c * y_0 - s * y_1, s * y_0 + c * y_1
+            else:
+                z_0, z_1 = y_0 + part * step_0, y_1 + part * step_1
+            size = sqrt(z_0 * z_0 + z_1 * z_1)
+            if on_rim or size > 1.0:
+                z_0, z_1 = z_0 / size, z_1 / size
+            lower = disc_distance(solid, disc, z_0, z_1, x, n, H, wide) <= highest
+            part *= 0.5
+        way = max(abs(z_0 - y_0), abs(z_1 - y_1))
+        if lower:
+            y_0, y_1 = z_0, z_1
+        if not lower or way <= CONVERGED:
+            break
+    value = disc_distance(solid, disc, y_0, y_1, x, n, H, wide)
+    t_0, t_1, g_0, g_1, h_00, h_01, h_11 = disc_slopes(disc, y_0, y_1, n, H)
+    if y_0 * y_0 + y_1 * y_1 >= 1.0 - FLAT and g_0 * y_0 + g_1 * y_1 <= 0.0:
+        along = sum2(-y_1, t_0, y_0, t_1)
+        bent = h_00 * y_1 * y_1 - 2.0 * h_01 * y_0 * y_1 + h_11 * y_0 * y_0 - g_0 * y_0 - g_1 * y_1
+        if bent > FLAT * disc.radius:
+            add_dyad(1.0 / bent, along, along, slide)
+        return value
+    det = h_00 * h_11 - h_01 * h_01
+    if h_00 > 0.0 and det > FLAT * FLAT * disc.radius * disc.radius:
+        add_dyad(h_11 / det, t_0, t_0, slide)
+        add_dyad(-h_01 / det, t_0, t_1, slide)
+        add_dyad(-h_01 / det, t_1, t_0, slide)
+        add_dyad(h_00 / det, t_1, t_1, slide)
+    return value
+
+
+@kernel_in_place
+def clear_rows(out):
+    """out (3, 3) = 0."""
+    for i in range(3):
+        for j in range(3):
+            out[i, j] = 0.0
+
+
+@kernel_in_place
+def add_dyad(scale, a, b, out):
+    """out (3, 3) += scale a b^T."""
+    for i in range(3):
+        for j in range(3):
+            out[i, j] += scale * a[i] * b[j]

@@ -11,6 +11,8 @@ from sorosim.lie.triples import cross
 # kinds, and what their values are: nothing twice; radius, half the length (infinite: a tube) of the hole in a block;
 # radius of a hollow ball; half edges and rounding; radius, half length, rounding; a grid of splines; triangles
 HALF_SPACE, SHEET, HOLE, BOWL, BOX, CYLINDER, HEIGHT_FIELD, POLYHEDRON = range(8)
+# of a cylinder that is the end of a rod, after these: where on the rod [m]
+END_ARC = 3
 # layout of a height field: numbers of coefficients along x and y, place of the first and spacing, then coefficients
 FIELD_NX, FIELD_NY, FIELD_X, FIELD_Y, FIELD_DX, FIELD_DY, FIELD_DATA = range(7)
 # layout of a polyhedron: number of triangles, rounding, then of each the outward normal and three corners

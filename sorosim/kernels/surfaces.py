@@ -1,9 +1,9 @@
 """Surfaces as arrays, and the workspace of their contacts (docs/theory.md, 12).
 
 A *core* is what a surface is a constant distance away from: a point or a segment, each with a radius, which varies
-linearly between the ends of a segment; or an ellipsoid. Its ends sit on one node or on two: then the segment is a piece
-of a rod, a cubic curve along its tangents there. It meets other cores, or solids, which their signed distance
-describes.
+linearly between the ends of a segment; or an ellipsoid; or the disc at the flat end of a rod. Its ends sit on one node
+or on two: then the segment is a piece of a rod, a cubic curve along its tangents there. It meets other cores, or
+solids, which their signed distance describes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from sorosim.compiled import by_reference
 
 # forms of cores
-POINT, SEGMENT, ELLIPSOID = range(3)
+POINT, SEGMENT, ELLIPSOID, DISC = range(4)
 # what a core can meet: cores, planes, other open solids, closed ones
 CORES, PLANES, OPEN, CLOSED = 1, 2, 4, 8
 # columns of Surfaces.core: form, what it can meet, nodes of its two ends, whether both move with one body, offset of
@@ -24,10 +24,12 @@ FORM, MEETS, NODE_0, NODE_1, ONE_BODY, CORE_AT, CORE_SURFACE = range(7)
 N_CORE = 7
 # layout of its values: of a point and a segment the ends (3) and radii in the frames of their nodes, the square of its
 # length at rest, where it begins and ends along its rod, its length times the lesser of length and radius; of an
-# ellipsoid its centre, a radius around, and the squares of its half axes as a matrix; last, of a segment on two nodes
-# its tangents there, as long as it is
+# ellipsoid its centre, a radius around, the squares of its half axes as a matrix, and a point that is on its side of a
+# sheet; of a disc its centre, its radius, whether it looks along x of its node (1) or against it (-1), and by how much
+# its rim stays behind its centre; last, of a segment on two nodes its tangents there, as long as it is
 END_0, RADIUS_0, END_1, RADIUS_1, SQUARE, ARC_0, ARC_1, DRAWN = 0, 3, 4, 7, 8, 9, 10, 11
-AXES = 4
+AXES, INNER = 4, 13
+OUTWARD, DOME = 4, 8
 TANGENT_0, TANGENT_1 = 13, 16
 N_CORE_VALUES = 19
 # columns of Surfaces.solid: kind, node, offset of values, surface, which of the masks above it is
@@ -69,6 +71,8 @@ H_ROWS, SOLID_POSE, STUCK = 19, 22, 26
 # rows of two each: tangents at the ends of the segments, and these without the vectors between the ends
 TANGENTS_A, TANGENTS_B, BENDS_A, BENDS_B = 27, 29, 31, 33
 N_VECTORS = 35
+# of a disc in their place: how its nearest point slides as the normal turns (3 rows), two axes across and its outward one
+SLIDE, DISC_AXES = 27, 31
 # and of ContactWorkspace.entries: points times weights, their velocities, angular velocities of their nodes; by how
 # much points and velocities change along the segment
 P, V, W, P_ALONG, V_ALONG = 0, 4, 8, 12, 16

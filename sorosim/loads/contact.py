@@ -41,7 +41,7 @@ from sorosim.model.shape import Shape
 from sorosim.problems import listed, shown
 from sorosim.registry import OBSTACLES, SHAPES
 
-RODS_AS = ("capsules", "spheres")
+RODS_AS, ENDS = ("capsules", "spheres"), ("flat", "round")
 # for estimates: gravity where there is none [m/s^2], thickness where nothing has one [m]
 EARTH, THICKNESS = 9.81, 0.02
 
@@ -214,6 +214,10 @@ class Contact(DeclaredLoad, kind="contact", title="Contacts"):
         Choice(RODS_AS), "A rod's surface: capsules from point to point, or spheres at its points.", "spheres",
         default=RODS_AS[0],
     )  # fmt: skip
+    ends: str | None = key(
+        Choice(ENDS), "Of rods as capsules: flat ends, or half a ball beyond them.", "round",
+        default=None, without="flat",
+    )  # fmt: skip
     apart: tuple[tuple[str, str], ...] = key(
         _Pairs(Type()), "Pairs of links that do not touch each other.", "[[arm, knob]]", default=()
     )
@@ -235,6 +239,8 @@ class Contact(DeclaredLoad, kind="contact", title="Contacts"):
             raise ModelError("", f"the key '{missing}'", "nothing", "or `among`, for surfaces that touch each other")
 
     def validate(self) -> None:
+        if self.ends == "flat" and self.rods == "spheres":
+            raise ModelError("ends", "no flat ends where rods are spheres", "flat", "leave it out, or `rods`")
         if self.among:
             if self.between or self.others is not None:
                 raise ModelError("", "among, or between and `and`", "both")
@@ -319,7 +325,7 @@ class Contact(DeclaredLoad, kind="contact", title="Contacts"):
             hint = nearest(surface.link, [*layout.links, WORLD])
             raise ModelError(where, "a link of this robot or 'world'", f"'{surface.link}'", hint)
         link = layout.links.get(surface.link)
-        return skin_of(where, surface, link, self.rods == "capsules")
+        return skin_of(where, surface, link, self.rods == "capsules", self.ends != "round")
 
     def _apart(self, layout: Layout, skins: Sequence[Skin]) -> IntArray:
         """Which of the surfaces cannot meet (n, n): those of one body, and of links that a joint connects."""

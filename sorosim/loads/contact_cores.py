@@ -23,6 +23,10 @@ from sorosim.model.shape import Box, Capsule, Cylinder, Ellipsoid, Sphere
 RIM = 24
 # the dome on the end of a cylinder that stands on a plane, relative to its radius: it has just one lowest point
 DOME = 1e-4
+# that on the flat end of a rod: it is behind the end at the rim by this part of the radius
+END_DOME = 0.01
+# the last capsule of a rod ends so many radii behind its flat end: the end presses, not the ball within it
+BEHIND = 1.1
 # edges of boxes, cylinders and meshes are rounded by this part of their smallest half extent
 ROUNDED = 0.02
 # a mesh is convex if it fills its hull up to this part
@@ -49,6 +53,7 @@ class SolidPart(NamedTuple):
     frame: Array  # (4, 4)
     extent: Array  # (4,)
     mask: int
+    s: float | None = None  # where it is on its rod
 
 
 class Part(NamedTuple):
@@ -111,7 +116,7 @@ class ContactGroup:
                     expected = "planes and half spaces opposite an ellipsoid"
                     got = f"the surface of '{other.link}'"
                     raise ModelError("contact", expected, got, "use a mesh, or spheres inside it")
-                if skin.solids and any(part.kind == solids.SHEET for part in other.solids):
+                if skin.solids and not skin.is_rod and any(part.kind == solids.SHEET for part in other.solids):
                     expected = "rounded shapes against a plane, which has no thickness of its own"
                     raise ModelError("contact", expected, f"the flat ones of '{skin.link}'", "use a half_space")
                 if not skin.cores and not other.cores:
@@ -170,12 +175,15 @@ def segment(
     return Core(surfaces.SEGMENT, meets, nodes, values, s)
 
 
-def ellipsoid(node: int, at: Array, squares: Sequence[float]) -> Core:
-    """An ellipsoid at a pose (4, 4), by the squares of its half axes."""
+def ellipsoid(
+    node: int, at: Array, squares: Sequence[float], inner: Any = None, s: float | None = None
+) -> Core:  # fmt: skip
+    """An ellipsoid at a pose (4, 4), by the squares of its half axes; `inner`: a point on its side of a sheet."""
     R = at[:3, :3]
     around = np.sqrt(max(squares))
     values = _values([*at[:3, 3], around, *(R @ np.diag(squares) @ R.T).ravel()])
-    return Core(surfaces.ELLIPSOID, PLANES, (node, node), values)
+    values[surfaces.INNER : surfaces.INNER + 3] = at[:3, 3] if inner is None else inner
+    return Core(surfaces.ELLIPSOID, PLANES, (node, node), values, s)
 
 
 def solid(kind: int, node: int, at: Array, values: Sequence[float], radius: float, mask: int) -> SolidPart:
@@ -323,10 +331,10 @@ _SKINS: dict[str, Callable[..., Part]] = {
 SOLID_SHAPES = tuple(_SKINS)
 
 
-def skin_of(where: str, surface: Any, link: LinkLayout | None, capsules: bool) -> Skin:
-    """The skin of a surface; `link`: None in the world."""
+def skin_of(where: str, surface: Any, link: LinkLayout | None, capsules: bool, flat: bool = True) -> Skin:
+    """The skin of a surface; `link`: None in the world; `flat`: whether rods of capsules have flat ends."""
     if surface.shape is None and link is not None and link.link.rod is not None:
-        return _rod(surface, link, capsules)
+        return _rod(surface, link, capsules, capsules and flat)
     if surface.radius is not None or surface.pieces is not None:
         raise ModelError(where, "a rod, to be given a radius or pieces", f"'{surface.link}'")
     node = -1 if link is None else int(link.nodes[0])
@@ -359,7 +367,49 @@ def _parts(where: str, surface: Any, link: LinkLayout) -> list[tuple[Any, Array]
     return parts
 
 
-def _rod(surface: Any, link: LinkLayout, capsules: bool) -> Skin:
+class _End(NamedTuple):
+    """A flat end of a rod."""
+
+    node: int
+    X: float
+    outward: float  # 1 at the tip, -1 at the base
+    radius: float
+    depth: float  # how far behind it the last capsule ends
+
+    @property
+    def inner(self) -> tuple[float, float, float]:
+        """Where the last capsule ends, in the frame of the node."""
+        return -self.outward * self.depth, 0.0, 0.0
+
+    def parts(self, length: float) -> tuple[list[Core], SolidPart]:
+        """What meets planes, what meets other solids; what others meet, a cylinder as long as it is deep."""
+        r, s, x = self.radius, self.X / length, np.eye(4)
+        x[0, 3] = -self.outward * END_DOME * r
+        on_planes = ellipsoid(self.node, x, ((END_DOME * r) ** 2, r * r, r * r), self.inner, s)
+        values = _values([0.0, 0.0, 0.0, r, self.outward, 0.0, 0.0, 0.0, END_DOME * r, self.X, self.X])
+        on_solids = Core(surfaces.DISC, OPEN | CLOSED, (self.node, self.node), values, s)
+        half, along = 0.5 * self.depth, np.array([[0.0, 0, 1, 0], [0, 1, 0, 0], [-1, 0, 0, 0], [0, 0, 0, 1]])
+        along[0, 3] = -self.outward * half
+        rounding = ROUNDED * min(r, half)
+        sizes = [r - rounding, half - rounding, rounding, self.X]
+        end = solid(solids.CYLINDER, self.node, along, sizes, float(np.hypot(r, half)), CLOSED)
+        return [on_planes, on_solids], end._replace(s=s)
+
+
+def _ends(nodes: IntArray, length: float, radius: Callable[[float], float]) -> list[_End]:
+    """Flat ends of a rod; none where it ends in a point."""
+    out = []
+    for node, X, outward in ((int(nodes[0]), 0.0, -1.0), (int(nodes[-1]), length, 1.0)):
+        # a ball no wider than the end and the rod there, so far behind the end that it just reaches it
+        s, before = radius(X), -1.0
+        while abs(s - before) > 1e-6 * s:
+            s, before = min(radius(X - outward * min(s, 0.5 * length)), s), s
+        if radius(X) > 1e-6 * length:
+            out.append(_End(node, X, outward, radius(X), min(BEHIND * s, 0.5 * length)))
+    return out
+
+
+def _rod(surface: Any, link: LinkLayout, capsules: bool, flat: bool) -> Skin:
     if not np.array_equal(surface.at, np.eye(4)):
         raise ModelError(f"{surface.link}.at", "no pose for a rod, which is where it is", "one")
     rod, length = link.link.rod, float(link.X[-1])
@@ -369,17 +419,39 @@ def _rod(surface: Any, link: LinkLayout, capsules: bool) -> Skin:
     else:
         chosen = np.array(sorted({int(np.argmin(np.abs(link.X - length * k / surface.pieces)))
                                   for k in range(surface.pieces + 1)}))  # fmt: skip
-    X, nodes = link.X[chosen], [int(node) for node in link.nodes[chosen]]
-    radii = [surface.radius or thickness(rod, float(x)) for x in X]
-    zero, name = np.zeros(3), surface.link
-    meets = PLANES | OPEN if capsules else EVERYTHING
-    cores = [point(node, zero, r, meets, x / length, x) for node, r, x in zip(nodes, radii, X, strict=True)]
+
+    def radius(X: float) -> float:
+        return float(surface.radius or thickness(rod, X))
+
+    X, nodes = link.X[chosen], link.nodes[chosen]
+    least, ends = min(r for x in X if (r := radius(float(x))) > 0.0), _ends(nodes, length, radius) if flat else []
+    cores, parts = [], []
+    # places of the axis: node, arc length, point in the frame of the node, radius
+    first, last = (0.0, length)
+    for end in ends:
+        made, part = end.parts(length)
+        cores += made
+        parts.append(part)
+        # points so near to a flat end that their balls would reach beyond it
+        if end.outward < 0.0:
+            first = end.depth + 0.25 * end.radius
+        else:
+            last = length - end.depth - 0.25 * end.radius
+    zero, meets = (0.0, 0.0, 0.0), PLANES | OPEN if capsules else EVERYTHING
+    places = [
+        (int(node), float(x), zero, radius(float(x))) for node, x in zip(nodes, X, strict=True) if first <= x <= last
+    ]
+    cores += [point(node, at, r, meets, x / length, x) for node, x, at, r in places]
+    for end in ends:
+        x = end.X - end.outward * end.depth
+        inner = (end.node, x, end.inner, min(radius(x), end.depth / BEHIND))
+        places = [inner, *places] if end.outward < 0.0 else [*places, inner]
     if capsules:
         cores += [
-            segment((m, n), zero, zero, (r, t), y - x, CORES | CLOSED, 0.5 * (x + y) / length, (x, y))
-            for (m, r, x), (n, t, y) in pairwise(zip(nodes, radii, X, strict=True))
-        ]
-    return Skin(name, True, tuple(cores), (), min(r for r in radii if r > 0.0))
+            segment((m, n), a, b, (r, t), y - x, CORES | CLOSED, 0.5 * (x + y) / length, (x, y))
+            for (m, x, a, r), (n, y, b, t) in pairwise(places) if y - x > 1e-9 * length
+        ]  # fmt: skip
+    return Skin(surface.link, True, tuple(cores), tuple(parts), least)
 
 
 def thickness(rod: Any, X: float) -> float:

@@ -10,9 +10,21 @@ import numpy as np
 
 from sorosim.arrays import Array
 from sorosim.complex_step import number_type
-from sorosim.declare import INVALID, At, MapOf, Part, Quantity, SignalVector, Vector, key
+from sorosim.declare import INVALID, At, Choice, MapOf, Part, Quantity, SignalVector, Vector, key
 from sorosim.errors import ModelError, nearest
-from sorosim.kernels.fluid import ADDED_MASS, DISPLACED, DRAG, LIFT, N_FLUID_VALUES, REACH, ROTARY_DRAG
+from sorosim.kernels.fluid import (
+    ADDED_MASS,
+    CROSS_FLOW,
+    DISPLACED,
+    DRAG,
+    DRAG_LAW,
+    LIFT,
+    N_FLUID_VALUES,
+    REACH,
+    ROTARY_DRAG,
+    SPEED,
+    STOKES,
+)
 from sorosim.kernels.load_laws import FLUID
 from sorosim.kernels.signals import TAPE_SIGNAL
 from sorosim.lie.se3 import Ad_inv
@@ -28,6 +40,8 @@ from sorosim.signals.expressions import Expression, parse
 
 # variables of a current: place in the world [m] and time [s]
 VARIABLES = ("x", "y", "z", "t")
+# laws of drag, by their names
+DRAG_LAWS = {"cross-flow": CROSS_FLOW, "speed": SPEED, "stokes": STOKES}
 # a current has to be finite at one of these at least when t = 0: it may have a pole, at the origin for instance
 PLACES = ((0.0, 0.0, 0.0), (1.0, 2.0, 3.0), (-2.0, -1.0, -3.0), (3.0, -1.0, 2.0))
 
@@ -67,8 +81,12 @@ class _Upward(Direction):
 class Fluid(DeclaredLoad, kind="fluid", title="Fluids"):
     """A fluid around the robot: buoyancy, drag, added mass.
 
-    Drag and lift of a section, and of a body, are ``-rho/2 |v| C A v``, v relative to the fluid, in its own
-    axes. Added mass moves with the body: it takes part in the robot's kinetic energy and mass matrix, and has no
+    Drag is that of v, relative to the fluid, in the axes of the section or body. By ``cross-flow`` a rod feels
+    ``-rho/2 C A |v_t| v_t`` along its tangent and ``-rho/2 C A |v_n| v_n`` across it, each by its own speed (Hoerner
+    1965); by ``speed`` both go by the whole speed, ``-rho/2 |v| C A v``, and so do rigid bodies by either. By
+    ``stokes`` drag is linear, ``-mu C v``, that of slender rods and of ellipsoids at low Reynolds numbers.
+
+    Added mass moves with the body: it takes part in the robot's kinetic energy and mass matrix, and has no
     weight. Left out are the wake and what a trailing edge sheds, what bodies do to each other's flow, the gradient of
     the current across a body and the acceleration along it, the moment by which a floating body rights itself, waves,
     and that added mass ends at the surface.
@@ -80,6 +98,16 @@ class Fluid(DeclaredLoad, kind="fluid", title="Fluids"):
         SignalVector("speed", VARIABLES, functions=False),
         "Velocity of the fluid; each entry a number, an expression of x, y, z and t, a table or a CSV file of time.",
         "[0.2 m/s, 0, (0.1 m/s)*sin(t)]", default=(0.0, 0.0, 0.0),
+    )  # fmt: skip
+    drag: str = key(
+        Choice(tuple(DRAG_LAWS)),
+        "Law of drag of rods: along and across the tangent each by its own speed (cross-flow principle), both by the "
+        "whole `speed`, or linear. Of bodies, quadratic in the whole speed, or linear.",
+        "stokes", default="cross-flow",
+    )  # fmt: skip
+    viscosity: float | None = key(
+        Quantity("viscosity", above=0.0), "Of drag by `stokes`, which needs it.", "1 mPa*s",
+        default=None, without="none",
     )  # fmt: skip
     height: float | None = key(
         Quantity("length"), "Height of its surface along `up`.", "0", default=None, without="everywhere"
@@ -95,6 +123,13 @@ class Fluid(DeclaredLoad, kind="fluid", title="Fluids"):
     )  # fmt: skip
 
     def validate(self) -> None:
+        if self.drag == "stokes" and self.viscosity is None:
+            raise ModelError("", "the key 'viscosity', which drag by stokes goes by", "none", "water has 1 mPa*s")
+        if self.drag != "stokes" and self.viscosity is not None:
+            hint = "write drag: stokes, or leave the viscosity out"
+            raise ModelError(
+                "viscosity", f"none, since drag by {self.drag} does not use it", shown(self.viscosity), hint
+            )
         for i, entry in enumerate(self.current):
             if isinstance(entry, Expression):
                 _check_finite(f"current[{i}]", entry)
@@ -114,7 +149,7 @@ class Fluid(DeclaredLoad, kind="fluid", title="Fluids"):
         links: Any = self.links
         if links is None:
             links = {name: Immersed() for name, link in layout.links.items() if link.link.body is not None}
-        bound = _Binding(self.density)
+        bound = _Binding(self.density, DRAG_LAWS[self.drag], self.viscosity)
         for name, immersed in links.items():
             if name not in layout.links:
                 hint = nearest(name, layout.links)
@@ -187,19 +222,21 @@ def _drag_only(values: Array) -> Array:
 class _Binding:
     """Rows of a fluid and added inertia, one of each for a point."""
 
-    def __init__(self, density: float) -> None:
-        self.density = density
+    def __init__(self, density: float, law: int, viscosity: float | None) -> None:
+        self.density, self.law, self.viscosity = density, law, viscosity
         self.rows: list[LawRow] = []
         self.inertia: list[Array] = []
 
     def add(self, name: str, link: LinkLayout, given: Immersed) -> None:
         """Add a link."""
-        body = link.link.body
+        body, linear = link.link.body, self.law == STOKES
+        if linear and given.lift:
+            raise ModelError(f"fluid.links.{name}.lift", "no lift where drag is by stokes", f"{given.lift:g}")
         if isinstance(body, RigidBody):
             if given.lift:
                 raise ModelError(f"fluid.links.{name}.lift", "no lift of a rigid body", f"{given.lift:g}")
-            for pose, properties in body_fluid_properties(f"fluid.links.{name}", body, given):
-                self.point(int(link.nodes[0]), pose, properties)
+            for pose, properties in body_fluid_properties(f"fluid.links.{name}", body, given, linear):
+                self.point(int(link.nodes[0]), pose, properties, STOKES if linear else SPEED)
             return
         if body is None:
             raise ModelError(f"fluid.links.{name}", "a link with a body", "a frame without one")
@@ -208,18 +245,23 @@ class _Binding:
             raise ModelError(f"fluid.links.{name}.{key}", f"no {key} of a rod", "one")
         for piece in link.pieces:
             gauss = np.flatnonzero(piece.gauss(link))
-            properties = section_fluid_properties(piece.division, link.X[gauss] - piece.start, given)
+            X, L = link.X[gauss] - piece.start, body.length
+            properties = section_fluid_properties(
+                f"fluid.links.{name}", piece.division, X, given, L if linear else None
+            )
             for i, k in enumerate(gauss):
                 weight = link.weight[k]
                 weighted = [weight * x[i] for x in properties[:-1]]
-                self.point(int(link.nodes[k]), None, FluidProperties._make([*weighted, properties.reach[i]]))
+                of_point = FluidProperties._make([*weighted, properties.reach[i]])
+                self.point(int(link.nodes[k]), None, of_point, self.law)
 
-    def point(self, node: int, pose: Array | None, properties: FluidProperties) -> None:
+    def point(self, node: int, pose: Array | None, properties: FluidProperties, law: int) -> None:
         """Add one point."""
         rho, values = self.density, np.zeros(N_FLUID_VALUES, dtype=number_type())
-        values[DRAG : DRAG + 3] = rho * properties.drag
-        values[LIFT] = rho * properties.lift
-        values[ROTARY_DRAG : ROTARY_DRAG + 3] = rho * properties.rotary_drag
+        resisting = self.viscosity if self.viscosity is not None else rho
+        values[DRAG : DRAG + 3] = resisting * properties.drag
+        values[LIFT], values[DRAG_LAW] = rho * properties.lift, law
+        values[ROTARY_DRAG : ROTARY_DRAG + 3] = resisting * properties.rotary_drag
         values[ADDED_MASS : ADDED_MASS + 3] = rho * properties.added_mass
         values[DISPLACED], values[REACH] = rho * properties.volume, max(properties.reach, 1e-9)
         self.rows.append(LawRow(FLUID, node, values, frame=pose, per_length=pose is None))

@@ -27,6 +27,9 @@ from sorosim.registry import SHAPES
 
 # drag of sections: along the rod by friction on the perimeter, across it by the width that faces the flow
 FRICTION, ROUND_DRAG, FLAT_DRAG = 0.01, 1.1, 2.0
+# a rod's length over its width from which on the coefficients of slender rods at low Reynolds numbers count: there that
+# along the rod is 6 % above the one of Tirado and Garcia de la Torre (1979) for cylinders, which counts their ends
+SLENDER = 5.0
 # added mass of a rectangle moving along one side, in that of a cylinder as wide as it: thickness over width -> factor
 _THICKNESS = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 _RECTANGLE = (1.0, 1.14, 1.21, 1.36, 1.51, 1.70, 1.98, 2.23)
@@ -75,7 +78,8 @@ class Immersed(Declared, title="Links in a fluid"):
 
     Drag of a rod is by its perimeter along the tangent, and by the width that faces the flow across it; of a body by
     the areas that face the flow. Rotary drag:
-    moment = rho/2 c V^(5/3) w^2, V the volume. Lift does no work.
+    moment = rho/2 c V^(5/3) w^2, V the volume. Lift does no work. Where drag is by ``stokes``, the force is mu c v per
+    length of a rod, mu c V^(1/3) v on a body, and the moment mu c V w.
     """
 
     _: KW_ONLY
@@ -84,7 +88,7 @@ class Immersed(Declared, title="Links in a fluid"):
         "Drag coefficients, of a rod [along, y, z], of a body along the axes of its shapes; or one for all.",
         "[0.01, 1.1, 1.1]", default=None,
         without=f"of a rod `[{FRICTION}, {ROUND_DRAG}, {ROUND_DRAG}]`, of a flat one `{FLAT_DRAG}` across; "
-        "of a body that of its shape",
+        "of a body that of its shape; by `stokes` those of a slender rod and of an ellipsoid",
     )  # fmt: skip
     lift: float = key(Quantity("number"), "Of a rod, coefficient of the force across flow and rod.", "0.1", default=0.0)
     rotary_drag: Any = key(
@@ -106,19 +110,21 @@ class Immersed(Declared, title="Links in a fluid"):
 
 
 class FluidProperties(NamedTuple):
-    """Fluid coefficients of a body, or of n sections per length, at density 1."""
+    """Fluid coefficients of a body, or of n sections per length, at density 1; of linear drag at viscosity 1."""
 
-    drag: Array  # (3,) rho/2 C A [m^2; m]
+    drag: Array  # (3,) rho/2 C A [m^2; m], of linear drag [m; 1]
     lift: Array  # ()
-    rotary_drag: Array  # (3,) [m^5]
+    rotary_drag: Array  # (3,) [m^5], of linear drag [m^3; m^2]
     added_mass: Array  # (3,) [m^3; m^2]
     added_inertia: Array  # (3,) [m^5]
     volume: Array  # () [m^3; m^2]
     reach: Array  # () half the depth over which it gets wet [m]
 
 
-def section_fluid_properties(piece: Division, X: ArrayLike, given: Immersed) -> FluidProperties:
-    """Sections at arclengths X (n,) of a division."""
+def section_fluid_properties(
+    where: str, piece: Division, X: ArrayLike, given: Immersed, slender: float | None = None
+) -> FluidProperties:
+    """Sections at arclengths X (n,) of a division; drag is linear if the length of the whole rod, `slender`, is given."""
     section, L = piece.section, piece.length
     # so many that the perimeter of a circle, as a polygon, is right to 3e-6
     outline = section.outline(X, L, 720)
@@ -143,10 +149,38 @@ def section_fluid_properties(piece: Division, X: ArrayLike, given: Immersed) -> 
         factors = 0.0, 1.0, 1.0
     added = np.stack([factor * area for factor, area in zip(factors, cylinders, strict=True)], axis=-1)
     mean = np.sqrt(wide_y * wide_z)
-    faces = np.stack([drag[0] * perimeter, drag[1] * wide_z, drag[2] * wide_y], axis=-1)
+    faces = np.stack([0.5 * drag[0] * perimeter, 0.5 * drag[1] * wide_z, 0.5 * drag[2] * wide_y], axis=-1)
     zeros = np.zeros((len(wide_y), 3))
+    turning = zeros
+    if slender is not None:
+        faces, turning = _linear_drag(where, 0.25 * (wide_y + wide_z), slender, given)
     area = section.properties(X, L).A
-    return FluidProperties(0.5 * faces, 0.5 * given.lift * mean, zeros, added, zeros, area, 0.5 * mean)
+    return FluidProperties(faces, 0.5 * given.lift * mean, turning, added, zeros, area, 0.5 * mean)
+
+
+def _linear_drag(where: str, radius: Array, length: float, given: Immersed) -> tuple[Array, Array]:
+    """Drag (n, 3) per length and speed at viscosity 1, and that (n, 3) of turning, of sections of a slender rod.
+
+    Of a straight cylinder by Cox, J. Fluid Mech. 44 (1970): 2 pi/(ln(2 L/r) - 3/2) along, 4 pi/(ln(2 L/r) - 1/2)
+    across; 4 pi r^2 as it turns about its axis. An ellipse has the radius (a + b)/2 (Batchelor, same volume).
+    """
+    n = len(radius)
+    turning = np.zeros((n, 3), dtype=number_type())
+    turning[:, 0] = 4.0 * np.pi * radius**2
+    if given.drag is not None:
+        return np.tile(np.asarray(given.drag, dtype=number_type()), (n, 1)), turning
+    widest = 2.0 * radius.real.max(initial=0.0)
+    if np.real(length) < SLENDER * widest:
+        expected = f"a rod at least {SLENDER:g} times as long as wide, where drag is by stokes"
+        got, hint = (
+            f"{np.real(length):g} m by {widest:g} m",
+            "give its coefficients: drag: [7, 10, 10], times the viscosity",
+        )
+        raise ModelError(f"{where}.drag", expected, got, hint)
+    # a tip without width: the logarithm of twice the length over the smallest radius that is worth a number
+    logarithm = np.log(2.0 * length / np.where(radius.real > 1e-9 * length, radius, 1e-9 * np.real(length)))
+    along, across = 2.0 * np.pi / (logarithm - 1.5), 4.0 * np.pi / (logarithm - 0.5)
+    return np.stack([along, across, across], axis=-1), turning
 
 
 def _of_rectangle(thickness: Array) -> Array:
@@ -162,7 +196,9 @@ def _of_rectangle(thickness: Array) -> Array:
     return np.asarray(found)
 
 
-def body_fluid_properties(where: str, body: RigidBody, given: Immersed) -> list[tuple[Array, FluidProperties]]:
+def body_fluid_properties(
+    where: str, body: RigidBody, given: Immersed, linear: bool = False
+) -> list[tuple[Array, FluidProperties]]:
     """Poses (4, 4) of the parts of a rigid body at their centroids, and their fluid properties."""
     solids: list[Solid | RigidBody]
     if given.shape is not None:
@@ -177,11 +213,11 @@ def body_fluid_properties(where: str, body: RigidBody, given: Immersed) -> list[
             raise ModelError(where, expected, f"'{name}', mass and inertia without a shape", hint)
         pose = np.array(solid.at)
         pose[:3, 3] += pose[:3, :3] @ solid.shape.moments.centroid
-        out.append((pose, _shape_fluid_properties(solid.shape, given)))
+        out.append((pose, _shape_fluid_properties(solid.shape, given, linear)))
     return out
 
 
-def _shape_fluid_properties(shape: Shape, given: Immersed) -> FluidProperties:
+def _shape_fluid_properties(shape: Shape, given: Immersed, linear: bool) -> FluidProperties:
     volume, _, _ = shape.moments
     half, faces = shape.half_extents, shape.faces_to_flow
     drag = np.array(shape.drag if given.drag is None else given.drag)
@@ -195,7 +231,14 @@ def _shape_fluid_properties(shape: Shape, given: Immersed) -> FluidProperties:
     else:
         rotary = _rotary_drag(shape, half, drag)
     reach = (volume / (4.0 / 3.0 * np.pi)) ** (1.0 / 3.0)
-    return FluidProperties(0.5 * drag * faces, np.zeros(()), rotary, mass, inertia, np.array(volume), np.array(reach))
+    force = 0.5 * drag * faces
+    if linear:
+        force, rotary = ellipsoid_linear_drag(radii)
+        if given.drag is not None:
+            force = np.array(given.drag) * volume ** (1.0 / 3.0)
+        if given.rotary_drag is not None:
+            rotary = np.array(given.rotary_drag) * volume
+    return FluidProperties(force, np.zeros(()), rotary, mass, inertia, np.array(volume), np.array(reach))
 
 
 def _rotary_drag(shape: Shape, half: Array, drag: Array) -> Array:
@@ -244,3 +287,32 @@ def ellipsoid_added_mass(radii: ArrayLike) -> tuple[Array, Array]:
         if abs(difference) > 1e-9 * total:
             inertia[i] = 0.2 * volume * difference**2 * gap / (2.0 * difference - total * gap)
     return mass, inertia
+
+
+def ellipsoid_linear_drag(radii: ArrayLike) -> tuple[Array, Array]:
+    """Drag (3,) and drag of rotations (3,) of an ellipsoid in a fluid of viscosity 1 at low Reynolds numbers.
+
+    Happel and Brenner, Low Reynolds Number Hydrodynamics (1965), 5-11: force = mu K v, moment = mu O w.
+
+    Parameters
+    ----------
+    radii : (3,) array_like
+        Half axes [m].
+
+    Returns
+    -------
+    (3,), (3,) ndarray
+        Along and about its axes [m; m^3].
+    """
+    from scipy.special import elliprd, elliprf
+
+    a = np.asarray(radii, dtype=number_type())
+    squares = a**2
+    # chi = int_0^inf dx / D, alpha_i = int_0^inf dx / ((a_i^2 + x) D), D = sqrt((a^2 + x)(b^2 + x)(c^2 + x))
+    chi = 2.0 * elliprf(squares[0], squares[1], squares[2])
+    alpha = np.array([2.0 / 3.0 * elliprd(squares[(i + 1) % 3], squares[(i + 2) % 3], squares[i]) for i in range(3)])
+    moved = squares * alpha
+    turned = [
+        (squares[j] + squares[k]) / (3.0 * (moved[j] + moved[k])) for j, k in ((1, 2), (2, 0), (0, 1))
+    ]  # fmt: skip
+    return 16.0 * np.pi / (chi + moved), 16.0 * np.pi * np.array(turned)

@@ -478,6 +478,10 @@ def _loads(draw: Draw) -> dict[str, Any]:
                 fluid: dict[str, Any] = {"density": draw.pick([1.2, 1000.0, 1000.0, 13500.0])}
                 drags = [{}, {"drag": draw.between(0, 2)}, {"drag": 1.0, "added_mass": draw.between(0, 1)}]
                 fluid["links"] = {n: dict(draw.pick(drags)) for n in wet}
+                if fluid["density"] > 1e4:
+                    fluid["drag"] = "speed"
+                elif all("drag" in link for link in fluid["links"].values()):
+                    fluid |= {"drag": "stokes", "viscosity": 0.5}
                 if draw.chance(0.4):
                     fluid["current"] = [draw.signed(0.5), 0, f"{draw.signed(0.3)}*sin({draw.size(1, 30)}*t)"]
                 if draw.chance(0.3):

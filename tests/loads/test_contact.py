@@ -41,6 +41,11 @@ def above(position=(0, 0, 0), **rotation):
     return {"at": at(position, **rotation)}
 
 
+def hanging(x, y=0.0):
+    """A rod whose tip is ahead, down, and near the plane z = 0."""
+    return rod((x, y, 0.185), turn={"axis": [0.1, 1, 0], "angle": 1.2})
+
+
 # links, contact; the last link is moved along z until it is 0.4 mm deep
 CASES = {
     "rod on plane": ({"b": rod()}, {"between": "b", "and": floor()}),
@@ -63,6 +68,24 @@ CASES = {
     "parallel rods": ({"a": rod(), "b": rod((0.01, 0, 0.02))}, {}),
     "tapered rods": ({"a": rod(radius=[0.012, 0.006]), "b": rod((0.1, -0.1, 0.03), radius=[0.012, 0.006], turn={
         "axis": [0, 0, 1], "angle": 1.4})}, {}),
+    "end of a rod on plane": ({"b": hanging(0.0)}, {"between": "b", "and": floor()}),
+    "end of a rod on a thin plane": ({"b": hanging(0.0)}, {"between": "b", "and": {"plane": {}}}),
+    "round end of a rod on plane": ({"b": hanging(0.0)}, {"between": "b", "and": floor(), "ends": "round"}),
+    "end of a rod on box": ({"a": cube((0, 0, -0.05)), "b": hanging(-0.07, 0.005)}, {}),
+    "end of a rod across the edge of a box": ({"a": cube((0, 0, -0.05)), "b": hanging(-0.07, 0.034)}, {}),
+    "end of a rod on ball": ({"a": ball((0, 0, -0.04)), "b": hanging(-0.04, -0.01)}, {}),
+    "end of a rod on cylinder": ({"a": can((0, 0, -0.05), axis=[1, 0.2, 0], angle=1.5),
+                                  "b": hanging(-0.07, 0.005)}, {}),
+    "end of a rod on mesh": ({"a": body((0, 0, -0.03), mesh=TETRAHEDRON, turn={"rpy": [np.pi, 0, 0]}), "b": hanging(
+        -0.055, -0.013)}, {}),
+    "end of a rod on rod": ({"a": rod((0, -0.1, -0.01), turn={"axis": [0, 0, 1], "angle": 1.4}),
+                             "b": hanging(-0.06, 0.004)}, {}),
+    "ends of two rods": ({"a": rod((-0.05, 0, -0.19), turn={"axis": [0, 1, 0], "angle": -1.3}),
+                          "b": hanging(-0.03, -0.0096)}, {}),
+    "end of a rod in bowl": ({"b": hanging(-0.07)}, {"between": "b", "and": {"bowl": {"radius": 0.4}, **above(
+        (0, 0, 0.4))}}),
+    "end of a rod on terrain": ({"b": hanging(-0.07)}, {"between": "b", "and": {
+        "height_field": {"heights": WAVES, "size": [0.6, 0.6]}}}),
     "ball on ball": ({"a": ball((0, 0, 0)), "b": ball((0.01, 0.02, 0.08))}, {}),
     "capsule on capsule": ({"a": body((0, 0, 0), capsule={"radius": 0.03, "length": 0.1}),
                             "b": body((0.01, 0.02, 0.1), capsule={"radius": 0.03, "length": 0.1})}, {}),
@@ -462,3 +485,111 @@ def test_self_contact_of_one_link_can_be_left_out():
     assert touching(links, among=["a", "b"], apart=[["a", "a"]]).contacts(q).n == 0
     with pytest.raises(sorosim.SorosimError, match="two surfaces that can touch each other"):
         touching(links, among="a", apart=[["a", "a"]])
+
+
+# -- ends of rods
+
+
+def pushed(radius, wall, length=0.1, **contact):
+    """A stiff rod on a slide along x, its tip at `length`, and something ahead of it."""
+    cart = {"joint": {"prismatic": {"axis": [1, 0, 0]}}}
+    finger = {"parent": "cart", **rod(joint="fixed", length=length, radius=radius)}
+    return touching({"cart": cart, "finger": finger}, between="finger", **{"and": wall}, **contact)
+
+
+def gap_of(robot, x=0.0):
+    q = np.zeros(robot.ndof)
+    q[0] = x
+    return robot.contact_gaps(q, 0.5)["touch"]
+
+
+AHEAD = {
+    "half space": {"half_space": {}, "at": at((0.12, 0, 0), axis=[0, 1, 0], angle=-np.pi / 2)},
+    "plane": {"plane": {}, "at": at((0.12, 0, 0), axis=[0, 1, 0], angle=-np.pi / 2)},
+    "box": {"box": {"size": [0.1, 0.2, 0.2]}, "at": at((0.17, 0, 0))},
+    "ball": {"sphere": {"radius": 0.05}, "at": at((0.17, 0, 0))},
+    "capsule": {"capsule": {"radius": 0.05, "length": 0.1}, "at": at((0.17, 0, 0))},
+    "pole": {"pole": {"radius": 0.05}, "at": at((0.17, 0, 0))},
+    "cylinder": {"cylinder": {"radius": 0.05, "length": 0.2}, "at": at((0.17, 0, 0))},
+    "bowl": {"bowl": {"radius": 0.2}, "at": at((-0.08, 0, 0))},
+}
+
+
+@pytest.mark.parametrize("radius", [0.005, 0.015, [0.02, 0.01], [0.01, 0.015]])
+@pytest.mark.parametrize("name", AHEAD)
+def test_a_rod_touches_what_is_ahead_of_it_with_its_end(name, radius):
+    exact, r = 0.02, radius if isinstance(radius, float) else radius[1]
+    if name == "bowl":
+        # the rim is nearer to the wall than the middle, which stands a hundredth of the radius before it
+        exact = 0.2 - np.hypot(0.18 - 0.01 * r, r)
+    # the middle of a flat end is at the tip
+    assert gap_of(pushed(radius, AHEAD[name])) == pytest.approx(exact, abs=1e-7)
+    assert gap_of(pushed(radius, AHEAD[name], ends="flat")) == pytest.approx(exact, abs=1e-7)
+    # what draws a capsule to its middle widens the gap by up to 2.5e-5 of its length
+    if name != "bowl":
+        assert gap_of(pushed(radius, AHEAD[name], ends="round")) == pytest.approx(0.02 - r, abs=2.5e-5 * 0.1)
+
+
+@pytest.mark.parametrize("tilt", [0.05, 0.3, 0.8, 1.4])
+@pytest.mark.parametrize("name", ["half space", "plane", "box"])
+def test_the_rim_of_an_end_meets_a_slanting_wall(name, tilt):
+    r = 0.01
+    if name == "box":
+        pose = at((0.15 + 0.05 * np.cos(tilt), 0, 0.05 * np.sin(tilt)), axis=[0, 1, 0], angle=-tilt)
+    else:
+        pose = at((0.15, 0, 0), axis=[0, 1, 0], angle=-np.pi / 2 - tilt)
+    gap = gap_of(pushed(r, AHEAD[name] | {"at": pose}))
+    # the wall's normal leans by the tilt: its distance from the tip's middle, less what the rim stands out
+    exact = 0.05 * np.cos(tilt) - r * np.sin(tilt)
+    # the rim is a hundredth of the radius behind the end
+    assert exact - 1e-9 < gap < exact + 0.011 * r
+
+
+def test_a_ball_beside_an_end_touches_the_side_of_the_cylinder_that_the_rod_is():
+    r, R = 0.01, 0.02
+    for x, y in ((0.05, 0.04), (0.095, 0.04), (0.0999, 0.04), (0.125, 0.0), (0.125, 0.02), (0.11, 0.03)):
+        one = pushed(r, {"sphere": {"radius": R}, "at": at((x, y, 0))})
+        across, along = max(y - r, 0.0), max(x - 0.1, 0.0)
+        # edges are rounded by a hundredth of the radius
+        assert gap_of(one) == pytest.approx(np.hypot(across, along) - R, abs=0.01 * r)
+
+
+def test_an_end_presses_with_one_force_until_the_ball_within_it_does():
+    robot = pushed(0.01, AHEAD["half space"])
+    q = np.zeros(robot.ndof)
+    for depth in (1e-4, 5e-4, 9e-4):
+        q[0] = 0.02 + depth
+        found = robot.contacts(q)
+        assert len(found.gap) == 1
+        assert found.force[0, 0] == pytest.approx(-1e6 * depth**1.5, rel=1e-9)
+        assert found.position[0] == pytest.approx([0.12 + depth, 0.0, 0.0], abs=1e-9)
+
+
+def test_an_end_does_not_pass_through_a_thin_plane_before_its_middle_is_a_radius_beyond():
+    robot = pushed(0.01, AHEAD["plane"])
+    assert gap_of(robot, 0.029) == pytest.approx(-0.009, abs=1e-9)
+
+
+def test_short_rods_are_cylinders_and_pointed_ones_end_in_points():
+    # a disc of 2 cm, shorter than wide
+    assert gap_of(pushed(0.03, AHEAD["half space"], length=0.02)) == pytest.approx(0.1, abs=1e-9)
+    side = {"half_space": {}, "at": at((0, 0, 0.05), axis=[1, 0, 0], angle=np.pi)}
+    assert gap_of(pushed(0.03, side, length=0.02)) == pytest.approx(0.02, abs=0.01 * 0.03)
+    assert gap_of(pushed([0.01, 0.0], AHEAD["half space"])) == pytest.approx(0.02, abs=1e-9)
+
+
+def test_a_rod_bent_to_a_ring_touches_its_own_end_where_the_ring_closes():
+    # 0.6 m: of radius 0.6/angle; the ends are 2 pi - angle of it apart
+    links = {"a": rod(joint="fixed", length=0.6, quadrature=16)}
+    flat, balls = touching(links, among="a"), touching(links, among="a", ends="round")
+    q = np.zeros(flat.ndof)
+    for angle, meets in ((0.0, ""), (3.0, ""), (6.0, ""), (6.2, "round"), (6.4, "flat round")):
+        q[flat.coordinate_names.index("a.bending_y[0]")] = angle
+        assert (len(flat.contacts(q).gap) > 0) == ("flat" in meets)
+        assert (len(balls.contacts(q).gap) > 0) == ("round" in meets)
+
+
+def test_spheres_have_no_flat_ends():
+    with pytest.raises(ModelError, match="no flat ends where rods are spheres"):
+        pushed(0.01, AHEAD["half space"], rods="spheres", ends="flat")
+    assert gap_of(pushed(0.01, AHEAD["half space"], rods="spheres")) == pytest.approx(0.01, abs=1e-12)

@@ -77,6 +77,8 @@ LOADS = {
         "arm": Immersed(drag=(0.1, 1, 2), added_mass=(0.1, 0.5, 2)),
         "base": Immersed(drag=2, rotary_drag=(1, 2, 3), added_mass=(0.5, 2, 1)),
     }),
+    "drag by the whole speed": Fluid(900.0, current=(0.3, 0, "1*t"), drag="speed"),
+    "viscous": Fluid(900.0, current=("0.3 + 1*y*t", "1*x", "0.2"), height=0.02, drag="stokes", viscosity=3.0),
     "pair": Pair(),
 }  # fmt: skip
 
@@ -100,7 +102,9 @@ def test_loads_that_do_not_know_the_world_do_not_change_with_it(robot, name):
 @pytest.mark.parametrize("load", [
     Spring("ball", ON_LEG, damping=2.0), Spring("ball", PEG, damping=2.0),
     Fluid(1e-3, links={"arm": Immersed(drag=1e4, lift=1e4, added_mass=0), "base": Immersed(drag=1e4, added_mass=0)}),
-], ids=["damper", "damper to the ground", "drag"])  # fmt: skip
+    Fluid(1e-3, drag="speed", links={"arm": Immersed(drag=1e4, lift=1e4, added_mass=0)}),
+    Fluid(1e-3, drag="stokes", viscosity=2.0, links={n: Immersed(added_mass=0) for n in ("arm", "leg", "base")}),
+], ids=["damper", "damper to the ground", "cross-flow", "speed", "stokes"])  # fmt: skip
 def test_brakes_never_drive(load):
     # without gravity: the fluid does not carry
     assert check_load(load, limbs((0, 0, 0)), n_states=4, passive=True).worst < 1e-9
