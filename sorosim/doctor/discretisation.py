@@ -133,7 +133,7 @@ def _tip(context: CheckContext, fine: Robot, T: Array, shift: Shift, words: str,
         if shift.percent > 100.0 * JUMPED:
             remedy += "; so far away may be another equilibrium"
     elif points.distance > MOST * shift.distance and shift.percent > 100.0 * AIM:
-        words += f", most of it for lack of points; quadrature: {points.order} in {points.where} leaves a sixteenth"
+        words += f", most of it for lack of points; try quadrature: {points.order} in {points.where}"
     mm = 1e3 * shift.distance
     return finding(code, where, shift.percent, level, link=shift.link, mm=mm, words=words, remedy=remedy)
 
@@ -194,7 +194,8 @@ def gain_by_points(robot: Robot, state: Equilibrium, shift: Shift) -> Gain:
     r, K = system.jacobian(system.start(state.q), 1.0)
     tip = fine.jacobian(state.q, shift.link)[3:, system.partition.free]
     g = fine.pose(state.q, shift.link)
-    moved = g[:3, :3].T @ (g[:3, 3] - state.tip(shift.link)) + _newton_step(K, r, system.n_free, np.eye(len(tip[0])), tip)
+    moved = _newton_step(K, r, system.n_free, np.eye(tip.shape[1]), tip)
+    moved += g[:3, :3].T @ (g[:3, 3] - state.tip(shift.link))
     return Gain(place.where, "quadrature", more, float(np.linalg.norm(moved)))
 
 

@@ -21,10 +21,10 @@ from sorosim.robot import Robot
 STRAIN = 1.0  # of a fibre: there the stress of a linear law has nothing to do with that of any material
 CRUSHED = 0.2  # of its length: what a rod may be shortened to
 BARELY = min(STRAIN, 1.0 - CRUSHED)
-OFF = 1e-3  # of the length that leads to a tip: what points may leave unsaid
-# from point to point [rad]: with less, k/n = 0.2/(pi/2) and w/n < 2 for functions of order p < n, and the part that is
+OFF = 0.01  # of the length that leads to a tip: what points may leave unsaid, as what the doctor notes
+# from point to point [rad]: with less, k/n = 0.5/(pi/2) and w/n < 2 for functions of order p < n, and the part that is
 # missing, 0.015 (k w/n^2)^2 (docs/theory.md, 2), is below that
-LEAST_TURN = 0.2
+LEAST_TURN = 0.5
 SLACK = 0.5  # of the time that a tendon may be slack although it is to pull
 N_ROWS = 33  # of a run, at which contacts and tendons are looked at
 LEAST_STEPS = 4.0  # of fixed size, in a period that they show
@@ -71,19 +71,21 @@ def _strained(robot: Robot, q: Array, t: Array | None) -> Iterator[str]:
 
 
 def _coarse(robot: Robot, q: Array, t: Array | None) -> Iterator[str]:
-    """The tip that is off most because a rod turns far between two of its points."""
+    """The tip that is off most because a rod turns far between two of its points, or the rod that turns half round."""
     most = np.zeros(len(q))
     for place in places(robot):
         if place.turn_bound(q).max() > LEAST_TURN:
             most = np.maximum(most, turn_between_points(robot, place, q))
-    found = ((points_error(robot, q[row]), row) for row in np.flatnonzero(most > LEAST_TURN))
-    # beyond half a turn from point to point nothing tells how often it turns
-    known = ((one, row) for one, row in found if one is not None and (one.part > OFF or one.turn > np.pi))
-    error, row = max(known, key=lambda one: one[0].part, default=(None, 0))
-    if error is not None:
-        where, n = error.place.where, error.place.division.n_gauss
-        yield (f"the tip of '{error.link}' is off by {1e3 * error.distance:.2g} mm or more{_at(t, row)}: {where} turns "
-               f"by {error.turn:.2g} rad between two of its {n} points; give it quadrature: {error.enough}")  # fmt: skip
+    found = [(error, row) for row in np.flatnonzero(most > LEAST_TURN) if (error := points_error(robot, q[row]))]
+    error, row = max(found, key=lambda one: one[0].part, default=(None, 0))
+    if error is None or not (error.part > OFF or error.turn > np.pi):
+        return
+    turns = f"{error.place.where} turns by {error.turn:.2g} rad between two of its points"
+    if error.part > OFF:
+        off = f"the tip of '{error.link}' is off by {1e3 * error.distance:.2g} mm or more{_at(t, row)}, since {turns}"
+    else:
+        off = f"{turns}{_at(t, row)}, which miss what acts on it from there to there"
+    yield f"{off}: give it quadrature: {error.enough} for {error.place.division.n_gauss}"
 
 
 def _slack(robot: Robot, q: Array, u: Array) -> Iterator[str]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from sorosim.arrays import Array
 from sorosim.equations.strains import Place, places
+from sorosim.model.compile import MERGE
 from sorosim.model.quadrature import MAX_N_GAUSS
 from sorosim.robot import Robot
 
@@ -46,7 +47,7 @@ def turn_between_points(robot: Robot, place: Place, q: Array) -> Array:
 def widest_interval(robot: Robot, place: Place) -> float:
     """The largest distance of two neighbouring nodes of a division [m]."""
     X, start, length = robot.engine.layout.links[place.link.name].X, place.piece.start, place.division.length
-    inside = X[(X > start - 1e-9 * length) & (X < start + (1.0 + 1e-9) * length)]
+    inside = X[np.abs(X - (start + 0.5 * length)) < (0.5 + MERGE) * length]
     return float(np.diff(inside).max(initial=0.0))
 
 

@@ -16,8 +16,9 @@ from sorosim.model.basis import STRAINS, Strain
 from sorosim.validation import describe
 
 MAX_N_GAUSS = 1000
-# so many nodes for each half turn leave 1e-5 of the length to the kinematics: 0.015 (k w)^2/n^4, docs/theory.md, 2
-MOST_A_HALF_TURN = 20
+# nodes for a half turn beyond a whole one: their widest interval, pi/2 times the mean, turns by pi^2/4 < pi
+FURTHER = 2
+ROUNDING = 1e-9
 
 
 def gauss_panels(n_gauss: int, breakpoints: Sequence[float] = ()) -> tuple[Array, Array, Mask]:
@@ -60,9 +61,9 @@ def default_n_gauss(strain: Strain, turn: float = 0.0) -> int:
     need some too, and never so few that the stiffness would be singular. For bases that are not polynomials p is the
     effective degree of the basis (`Basis.degree`).
 
-    Where the rod winds there are as many for each half turn, since the poses between nodes are of fourth order in the
-    turn from one to the next (docs/theory.md, 2): the error falls as orders rise, as it does for rods that do not wind.
-    They sample what turns with it as well: Legendre coefficients of exp(i turn s) vanish beyond turn/2 and a few.
+    Where the rod winds there are as many for each of the first two half turns, since what is missing from the poses is
+    of fourth order in the turn from one to the next (docs/theory.md, 2): it falls as orders rise, as it does for rods
+    that do not wind. Each further half turn has `FURTHER`: errors of one turn cancel those of the next.
 
     Parameters
     ----------
@@ -71,8 +72,9 @@ def default_n_gauss(strain: Strain, turn: float = 0.0) -> int:
         How far sections and routes turn in a panel, unloaded [rad].
     """
     n = max(5, strain.degree + 3, minimum_n_gauss(strain))
-    half_turns = turn / math.pi - 1e-9
-    return max(n, min(math.ceil(half_turns * min(n, MOST_A_HALF_TURN)), MAX_N_GAUSS)) if half_turns > 1.0 else n
+    half_turns = turn / math.pi
+    wound = n * min(half_turns, 2.0) + FURTHER * max(half_turns - 2.0, 0.0)
+    return max(n, min(math.ceil(wound - ROUNDING), MAX_N_GAUSS))
 
 
 @lru_cache(maxsize=256)

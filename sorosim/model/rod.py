@@ -93,9 +93,14 @@ class Division(Declared, title="Rods"):
         return self.default_points() if self.quadrature is None else self.quadrature
 
     def default_points(self, route_turn: float = 0.0) -> int:
-        """Gauss points in each panel where none are named, if routes through its sections turn so far in it [rad]."""
+        """Gauss points in each panel where none are named, if routes through its sections turn so far in it [rad].
+
+        Those that turn beyond 2 (p + 2) are not followed, as no strain functions of degree p can: there the harmonics
+        of a route have Legendre coefficients of higher degrees. Orders are what lacks, or its formula is in degrees.
+        """
         widest = float(np.diff([0.0, *self.breakpoints, 1.0]).max())
-        return default_n_gauss(self.strain, (self.turn + route_turn) * widest)
+        followed = route_turn * widest if route_turn * widest <= 2.0 * (self.strain.degree + 2) else 0.0
+        return default_n_gauss(self.strain, self.turn * widest + followed)
 
     @cached_property
     def turn(self) -> float:
@@ -122,7 +127,7 @@ class Division(Declared, title="Rods"):
 
     @cached_property
     def turn_bounds(self) -> tuple[Array, float]:
-        """No less (n,) than it turns from point to point for one of each coordinate, and than it does unloaded [rad]."""
+        """No less than it turns from point to point for one of each coordinate (n,), and unloaded [rad]."""
         X, widest = self.samples[0], np.pi / 2.0 * self.length / self.n_gauss  # Gauss points are dense at the ends
         unloaded = np.abs(self.reference.values(X, self.length)[:, :3]).sum(axis=-1).max()
         return widest * np.abs(self.basis(X)[:, :, :3]).sum(axis=-1).max(axis=0), float(widest * unloaded)
