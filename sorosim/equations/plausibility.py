@@ -76,7 +76,9 @@ def _coarse(robot: Robot, q: Array, t: Array | None) -> Iterator[str]:
     for place in places(robot):
         if place.turn_bound(q).max() > LEAST_TURN:
             most = np.maximum(most, turn_between_points(robot, place, q))
-    found = [(error, row) for row in np.flatnonzero(most > LEAST_TURN) if (error := points_error(robot, q[row]))]
+    known = ((points_error(robot, q[row], 0.0 if most[row] > np.pi else OFF), row)
+             for row in np.flatnonzero(most > LEAST_TURN))  # fmt: skip
+    found = ((error, row) for error, row in known if error is not None)
     error, row = max(found, key=lambda one: one[0].part, default=(None, 0))
     if error is None or not (error.part > OFF or error.turn > np.pi):
         return

@@ -40,8 +40,9 @@ def lengths(robot: Robot) -> dict[str, float]:
 
 def turn_between_points(robot: Robot, place: Place, q: Array) -> Array:
     """How far a division turns at most from a point to the next (...) [rad], in states q (..., ndof)."""
-    curvature = (place.strains(q) + place.division.reference.values(place.inside, place.division.length))[..., :3]
-    return np.asarray(np.linalg.norm(curvature, axis=-1).max(axis=-1) * widest_interval(robot, place))
+    curvature = (place.strains(q) + place.division.unloaded)[..., :3]
+    square = np.einsum("...i,...i->...", curvature, curvature).max(axis=-1)
+    return np.asarray(np.sqrt(square) * widest_interval(robot, place))
 
 
 def widest_interval(robot: Robot, place: Place) -> float:
@@ -51,8 +52,8 @@ def widest_interval(robot: Robot, place: Place) -> float:
     return float(np.diff(inside).max(initial=0.0))
 
 
-def points_error(robot: Robot, q: Array) -> PointsError | None:
-    """The tip that is off most, against the length that leads to it, at coordinates q (ndof,); None without rods.
+def points_error(robot: Robot, q: Array, least: float = 0.0) -> PointsError | None:
+    """The tip that is off most, against the length that leads to it, at coordinates q (ndof,); None if by less.
 
     By Richardson: against the poses of the same coordinates with twice as many steps between points. What a loop adds,
     or equilibrium, as points move what acts on them, is not in it.
@@ -61,8 +62,10 @@ def points_error(robot: Robot, q: Array) -> PointsError | None:
     if not reaches:
         return None
     mine, halved = robot.engine.ends(q), robot.engine.ends(q, halved=True)
-    off = {name: float(np.linalg.norm((mine[name][1] - halved[name][1])[:3, 3])) * HALVED for name in reaches}
+    off = {name: HALVED * math.dist(mine[name][1, :3, 3], halved[name][1, :3, 3]) for name in reaches}
     link = max(reaches, key=lambda name: off[name] / reaches[name])
+    if off[link] < least * reaches[link]:
+        return None
     tip, blamed, most = mine[link][1][:3, 3], "", -1.0
     name = link
     while name in layout.links:  # to the world
@@ -70,7 +73,7 @@ def points_error(robot: Robot, q: Array) -> PointsError | None:
             (a, b), (c, d) = mine[name], halved[name]
             apart = np.linalg.solve(np.linalg.solve(a, b), np.linalg.solve(c, d)) - np.eye(4)
             turned = np.linalg.norm(apart[:3, :3]) * np.linalg.norm(tip - b[:3, 3])
-            if (moved := float(np.linalg.norm(apart[:3, 3]) + turned)) > most:
+            if not (moved := float(np.linalg.norm(apart[:3, 3]) + turned)) <= most:  # nor if it is nan
                 blamed, most = name, moved
         name = layout.links[name].link.parent
     turns = ((float(turn_between_points(robot, one, q)), one) for one in places(robot) if one.link.name == blamed)

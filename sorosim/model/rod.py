@@ -75,7 +75,7 @@ class Division(Declared, title="Rods"):
     )  # fmt: skip
     quadrature: int | None = key(
         Integer(1, MAX_N_GAUSS), "Gauss points (between the kinks of basis and section).",
-        "6", default=None, without="order + 3, at least 5; as many for each half turn of reference and routes",
+        "6", default=None, without="order + 3, at least 5; more where reference or routes wind",
     )  # fmt: skip
 
     def validate(self) -> None:
@@ -126,10 +126,15 @@ class Division(Declared, title="Rods"):
         return np.asarray((basis[:, :, :3].sum(axis=-1) * half[:, None] + linear).max(axis=0))
 
     @cached_property
+    def unloaded(self) -> Array:
+        """Reference strain (n, 6) at the places of `samples`."""
+        return self.reference.values(self.samples[0], self.length)
+
+    @cached_property
     def turn_bounds(self) -> tuple[Array, float]:
         """No less than it turns from point to point for one of each coordinate (n,), and unloaded [rad]."""
         X, widest = self.samples[0], np.pi / 2.0 * self.length / self.n_gauss  # Gauss points are dense at the ends
-        unloaded = np.abs(self.reference.values(X, self.length)[:, :3]).sum(axis=-1).max()
+        unloaded = np.abs(self.unloaded[:, :3]).sum(axis=-1).max()
         return widest * np.abs(self.basis(X)[:, :, :3]).sum(axis=-1).max(axis=0), float(widest * unloaded)
 
     @property

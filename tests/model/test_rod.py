@@ -111,5 +111,5 @@ def test_gauss_points_follow_how_far_the_unloaded_rod_turns():
     assert gauss_points(rope(f", reference: {coil}, quadrature: 6")) == [6]
     # of a division, or a panel between kinks, what it turns itself
     assert gauss_points(rope(f", divisions: 5, reference: {coil}")) == [25]
-    tapered = "section: {circle: {radius: {at: [0, 0.5, 1], values: [5 mm, 4 mm, 3 mm]}}}"
+    tapered = "section: {circle: {radius: {table: {s: [0, 0.5, 1], value: [5 mm, 4 mm, 3 mm]}}}}"
     assert gauss_points(rope(f", reference: {coil}", tapered)) == [2 * 11]
