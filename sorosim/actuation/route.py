@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -17,7 +17,9 @@ from sorosim.declare.composite import PartsOrKeys
 from sorosim.errors import ModelError, nearest
 from sorosim.kernels import rod_actuators as kernel
 from sorosim.model.compile import MERGE, Layout, LinkLayout, Piece
+from sorosim.model.link import Link
 from sorosim.model.profile import place_jets
+from sorosim.model.rod import Rod
 from sorosim.model.span import RodName, check_span, end_key, start_key
 from sorosim.model.tubes import Tubes
 from sorosim.registry import SECTIONS
@@ -26,6 +28,7 @@ from sorosim.signals.expressions import Expression
 # variables of a route beside the sizes of the section: arclength, fraction and length of the rod, radius there
 PLACE_VARIABLES = ("X", "s", "L")
 RADIUS = "r"
+MIDDLES = (np.arange(128) + 0.5) / 128.0  # of pieces of a division, where the turn of a route is sampled
 
 
 def place_values(where: str, value: Expression, layout: LinkLayout, piece: Piece, X: Array) -> Array:
@@ -92,6 +95,12 @@ class RouteSegment(Declared, title="Ways through rods"):
             raise ModelError("tendon", "a route with finite places and slopes", f"none on rod '{self.rod}'")
         return d, slope
 
+    def turn(self, layout: LinkLayout, piece: Piece) -> float:
+        """How far it turns in a division [rad]: its way across the section by its largest distance from the axis."""
+        d = self.route(layout, piece, piece.start + piece.division.length * MIDDLES)[0].real
+        way, farthest = np.linalg.norm(np.diff(d, axis=0), axis=1).sum(), np.linalg.norm(d, axis=1).max()
+        return float(way / farthest) if farthest > 0.0 else 0.0
+
 
 @dataclass(frozen=True)
 class RoutedActuator(DeclaredActuator):
@@ -135,6 +144,26 @@ class RoutedActuator(DeclaredActuator):
         assert link.link.rod is not None  # for the type checker
         middle = (piece.start + 0.5 * piece.division.length) / link.link.rod.length
         return [run for run in self.path if run.rod == link.link.name and run.start < middle < run.end]
+
+
+def with_points_for_routes(actuators: Iterable[Any], layout: Layout) -> tuple[Link, ...]:
+    """The links, their rods with Gauss points for routes that wind where no `quadrature` is named."""
+    routed = [actuator for actuator in actuators if isinstance(actuator, RoutedActuator)]
+    return tuple(_with_points(routed, layout_of_link) for layout_of_link in layout.links.values())
+
+
+def _with_points(routed: Sequence[RoutedActuator], layout: LinkLayout) -> Link:
+    body, needed = layout.link.body, {}
+    if isinstance(body, Rod):
+        for i, piece in enumerate(layout.pieces):
+            runs = (run for actuator in routed for run in actuator.segments_in(layout, piece))
+            if not piece.division.quadrature and (turn := max((run.turn(layout, piece) for run in runs), default=0.0)):
+                needed[i] = piece.division.default_points(turn)
+    more = {i: n for i, n in needed.items() if n > layout.pieces[i].division.n_gauss}
+    if not more:
+        return layout.link
+    pieces = (d.changed(quadrature=more[i]) if i in more else d for i, d in enumerate(body.divisions))
+    return layout.link.changed(body=body.changed(divisions=tuple(pieces)))
 
 
 def route_values(route: tuple[Array, Array], gain: Any) -> Array:

@@ -380,10 +380,13 @@ def variant(robot: Robot, **changes: Any) -> Robot:
 
 
 def with_divisions(robot: Robot, change: Callable[[Division], Division]) -> Robot:
-    """The robot with other divisions of its rods."""
+    """The robot with other divisions of its rods, which have the Gauss points that it has."""
+    layouts = robot.engine.layout.links
     bodies = [
-        Rod(tuple(map(change, link.rod.divisions))) if isinstance(link.rod, Rod) else link.body for link in robot.links
-    ]
+        Rod(tuple(change(piece.division) for piece in layouts[link.name].pieces)) if isinstance(link.rod, Rod)
+        else link.body
+        for link in robot.links
+    ]  # fmt: skip
     links = tuple(replace(link, body=body) for link, body in zip(robot.links, bodies, strict=True))
     return variant(robot, links=links)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -11,13 +12,14 @@ import numpy as np
 from sorosim.arrays import Array
 from sorosim.doctor.context import CheckContext, above_rounding, with_divisions
 from sorosim.doctor.findings import OK, Finding, finding, level_of
+from sorosim.equations.points import AIM, lengths, points_error
 from sorosim.equations.strains import places
 from sorosim.equations.system import StaticSystem
 from sorosim.equilibria.statics import statics
 from sorosim.errors import ConvergenceError, ModelError, SorosimError
 from sorosim.linear import Linearization
 from sorosim.model.basis import STRAINS, ElementBasis, Strain, get_basis
-from sorosim.model.quadrature import default_n_gauss, minimum_n_gauss
+from sorosim.model.quadrature import MAX_N_GAUSS, minimum_n_gauss
 from sorosim.model.rod import Division
 from sorosim.results.result import Equilibrium
 from sorosim.robot import Robot
@@ -25,6 +27,9 @@ from sorosim.robot import Robot
 RICHER = 2  # orders
 SAME_SPACE = {"monomial": "legendre"}
 FURTHER = 0.1  # % by which a tip moves, where four orders are tried
+MOST = 0.5  # of the error, of which the larger part is told
+# times what points alone move at the same coordinates: equilibria of loads have moved up to ten times as far
+TOLD = 30.0
 JUMPED = 0.3  # of that length: the finer robot may have found another equilibrium
 SINGULAR = 1e-12
 
@@ -38,10 +43,10 @@ class Shift(NamedTuple):
 
 
 class Gain(NamedTuple):
-    """What raising the order of one strain alone would move, to first order."""
+    """What raising the order of one strain alone, or the number of Gauss points, would move, to first order."""
 
-    where: str  # of the strain of a division, or "" for more Gauss points alone
-    strain: str
+    where: str  # of the strain of a division
+    strain: str  # or quadrature
     order: int
     distance: float  # [m]
 
@@ -118,32 +123,27 @@ def largest_shift(coarse: Equilibrium, fine: Equilibrium) -> Shift:
     return largest
 
 
-def lengths(robot: Robot) -> dict[str, float]:
-    """Length of the rods from the world to the tip of each link with any [m]."""
-    own = {link.name: link.rod.length if link.rod is not None else 0.0 for link in robot.links}
-    base: dict[str, float] = {}
-    for link in robot.links:  # parents first
-        base[link.name] = base.get(link.parent, 0.0) + link.s * own.get(link.parent, 0.0)
-    return {name: base[name] + length for name, length in own.items() if base[name] + length > 0.0}
-
-
 def _tip(context: CheckContext, fine: Robot, T: Array, shift: Shift, words: str, state: Equilibrium) -> Finding:
     code, where, remedy = "discretisation.tip", "discretisation", ""
+    points = gain_by_points(context.robot, state, shift)
     if (level := level_of(code, shift.percent)) != OK:
         where = f"links.{shift.link}" if shift.link else where
-        remedy = _advice(gains(context.robot, fine, T, state, shift.link), 100.0 * shift.distance / shift.percent)
+        options = gains(context.robot, fine, T, state, shift.link)
+        remedy = _advice(options, points, 100.0 * shift.distance / shift.percent)
         if shift.percent > 100.0 * JUMPED:
             remedy += "; so far away may be another equilibrium"
+    elif points.distance > MOST * shift.distance and shift.percent > 100.0 * AIM:
+        words += f", most of it for lack of points; try quadrature: {points.order} in {points.where}"
     mm = 1e3 * shift.distance
     return finding(code, where, shift.percent, level, link=shift.link, mm=mm, words=words, remedy=remedy)
 
 
-def _advice(options: list[Gain], reach: float) -> str:
+def _advice(options: list[Gain], points: Gain, reach: float) -> str:
     """What to raise; by how much the tip moves then is first order, and shown if less than its reach [m]."""
-    best = max(options, key=lambda gain: gain.distance)
-    if not best.where:
-        return "more Gauss points (`quadrature`) matter most"
-    others = [gain for gain in options if gain.where and gain.distance > 0.5 * best.distance and gain is not best]
+    best = max([*options, points], key=lambda gain: gain.distance)
+    if best is points:
+        return f"more points matter most: quadrature: {best.order} in {best.where}"
+    others = [gain for gain in options if gain.distance > 0.5 * best.distance and gain is not best]
     words = f"order {best.order} for {best.strain} of {best.where} matters most"
     words += f" ({1e3 * best.distance:.2g} mm)" if best.distance < reach else ""
     return words + (f", then {others[0].strain} of {others[0].where}" if others else "")
@@ -164,7 +164,7 @@ def gains(robot: Robot, fine: Robot, T: Array, state: Equilibrium, link: str) ->
     coarse_free = np.setdiff1d(np.arange(robot.ndof), list(driven.values())).astype(np.int64)
     base = T[np.ix_(free, coarse_free)]
     before = _newton_step(K, r, n, base, tip)
-    out = [Gain("", "", 0, float(np.linalg.norm(before)))]
+    out = []
     for place, finer_place in zip(places(robot), places(fine), strict=True):
         for row, strain in enumerate(STRAINS):
             old, new = (p.piece.column + np.flatnonzero(p.division.strain.rows == row) for p in (place, finer_place))
@@ -175,6 +175,33 @@ def gains(robot: Robot, fine: Robot, T: Array, state: Equilibrium, link: str) ->
             order = getattr(finer_place.division.strain, strain)[1]
             out.append(Gain(place.where, strain, order, float(np.linalg.norm(raised - before))))
     return out
+
+
+def gain_by_points(robot: Robot, state: Equilibrium, shift: Shift) -> Gain:
+    """How far the tip would move with twice as many Gauss points, to first order, and the division to give them to.
+
+    One step of Newton's method with them; none where their poses are so near that no equilibrium can tell.
+    """
+    error = points_error(robot, state.q)
+    if error is None or not shift.link:
+        return Gain("", "", 0, 0.0)
+    place, more = error.place, max(2 * error.place.division.n_gauss, error.enough)
+    if error.distance * TOLD < shift.distance:
+        return Gain(place.where, "quadrature", more, 0.0)
+    fine = with_divisions(robot, lambda division: replace(division, quadrature=doubled(division.n_gauss)))
+    driven = _driven(robot, state)
+    system = StaticSystem(fine, state.u, {name: float(state.q[k]) for name, k in driven.items()})
+    r, K = system.jacobian(system.start(state.q), 1.0)
+    tip = fine.jacobian(state.q, shift.link)[3:, system.partition.free]
+    g = fine.pose(state.q, shift.link)
+    moved = _newton_step(K, r, system.n_free, np.eye(tip.shape[1]), tip)
+    moved += g[:3, :3].T @ (g[:3, 3] - state.tip(shift.link))
+    return Gain(place.where, "quadrature", more, float(np.linalg.norm(moved)))
+
+
+def doubled(n_gauss: int) -> int:
+    """Twice as many Gauss points."""
+    return min(2 * n_gauss, MAX_N_GAUSS)
 
 
 def _newton_step(K: Array, r: Array, n: int, Z: Array, tip: Array) -> Array:
@@ -220,12 +247,13 @@ def _lowest(linear: Linearization) -> float | None:
 
 
 def refined(robot: Robot, richer: int = RICHER) -> Robot:
-    """The robot with `richer` more orders in every free strain, elements split in two, and Gauss points for that."""
+    """The robot with `richer` more orders in every free strain, elements split in two, and twice as many points."""
 
     def finer_division(division: Division) -> Division:
-        strain = richer_basis(division.strain, richer)
-        n_gauss = max((division.n_gauss or 0) + richer, default_n_gauss(strain))
-        return replace(division, strain=strain, quadrature=n_gauss)
+        finer = replace(division, strain=richer_basis(division.strain, richer), quadrature=None)
+        panels = (len(finer.breakpoints) + 1) / (len(division.breakpoints) + 1)
+        n_gauss = max(division.n_gauss + richer, math.ceil(doubled(division.n_gauss) / panels), finer.default_points())
+        return replace(finer, quadrature=min(n_gauss, MAX_N_GAUSS))
 
     return with_divisions(robot, finer_division)
 

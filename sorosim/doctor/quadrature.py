@@ -13,7 +13,6 @@ from sorosim.arrays import Array
 from sorosim.doctor.context import CheckContext, elastic, random_state, with_divisions
 from sorosim.doctor.findings import NOTE, OK, RULES, Finding, finding, level_of
 from sorosim.loads.line_load import LineLoad
-from sorosim.model.quadrature import default_n_gauss
 from sorosim.model.rod import Division
 from sorosim.robot import Robot
 
@@ -45,7 +44,7 @@ def quadrature(context: CheckContext) -> Iterator[Finding]:
             integral = "stiffness along its stiffest shape (of what bends it, much less)"
         if level == OK:
             continue
-        n, safe = enough(division), default_n_gauss(division.strain)
+        n, safe = enough(division), division.default_points()
         yield finding(
             "quadrature.rod", f"{place.where}.quadrature", 100.0 * worst, level, points=division.n_gauss,
             panel=" in each panel" if division.breakpoints else "", integral=integral,
@@ -55,7 +54,7 @@ def quadrature(context: CheckContext) -> Iterator[Finding]:
 
 def missed(division: Division) -> Missed:
     """What the Gauss points of a division miss of its integrals."""
-    fine = replace(division, quadrature=min(EXACT * _points(division) + 10, 200))
+    fine = replace(division, quadrature=max(division.n_gauss, min(EXACT * division.n_gauss + 10, 200)))
     K, exact = division.matrices()[0], fine.matrices()[0]
     stiffness = compliance = 0.0
     if len(K):
@@ -67,11 +66,6 @@ def missed(division: Division) -> Missed:
             compliance = max(compliance, abs((scale * f) @ np.linalg.solve(K, scale * f) / work - 1.0))
     a, b = _mass_moments(division), _mass_moments(fine)
     return Missed(compliance, stiffness, float((np.abs(a - b) / b).max()))
-
-
-def _points(division: Division) -> int:
-    assert division.n_gauss is not None  # for the type checker: set by the robot
-    return division.n_gauss
 
 
 def _smooth_forces(division: Division) -> Iterator[Array]:
@@ -91,11 +85,11 @@ def _mass_moments(division: Division) -> Array:
 
 def enough(division: Division) -> int:
     """The fewest Gauss points without a finding."""
-    for n in range(_points(division), 200):
+    for n in range(division.n_gauss, 200):
         errors = missed(replace(division, quadrature=n))
         if level_of("quadrature.rod", max(errors.compliance, errors.mass)) == OK and errors.stiffness <= STIFFEST_NOTE:
             return n
-    return max(200, _points(division))
+    return max(200, division.n_gauss)
 
 
 def sampled(context: CheckContext) -> Iterator[Finding]:
@@ -105,7 +99,7 @@ def sampled(context: CheckContext) -> Iterator[Finding]:
     names += [where for where, _, _ in context.parts("loads", LineLoad)]
     if not names or not context.places:
         return
-    fewest = min(d.n_gauss or 0 for link in robot.links if link.rod is not None for d in link.rod.divisions)
+    fewest = min(place.division.n_gauss for place in context.places)
     if fewest >= MANY:
         return
     code, t = "quadrature.actuation", WHEN * float(context.times[-1])
@@ -128,7 +122,7 @@ def sampled(context: CheckContext) -> Iterator[Finding]:
 
 
 def _with_points(robot: Robot, n: int) -> Robot:
-    return with_divisions(robot, lambda division: replace(division, quadrature=max(n, division.n_gauss or 0)))
+    return with_divisions(robot, lambda division: replace(division, quadrature=max(n, division.n_gauss)))
 
 
 def _effect_errors(robot: Robot, exact: Robot, t: float) -> Array:

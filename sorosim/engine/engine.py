@@ -14,6 +14,7 @@ import numpy as np
 from sorosim.actuation.compiled import InPython, check_actuator, compile_rod_actuators
 from sorosim.actuation.joint_force import JointForce, compile_motors
 from sorosim.actuation.loop_force import LoopForce
+from sorosim.actuation.route import with_points_for_routes
 from sorosim.arrays import Array, IntArray, Mask
 from sorosim.compiled import OfFirstTypes, prepare
 from sorosim.complex_step import number_type
@@ -40,7 +41,7 @@ from sorosim.kernels.loops import ERROR, Closure, make_closure
 from sorosim.kernels.probe import probe
 from sorosim.kernels.rod_actuators import ROW_KIND, STIFFNESS_ROW, RodActuators, tendon_lengths, tensions
 from sorosim.kernels.saddle import Saddle, make_saddle
-from sorosim.kernels.tree import BLOCK_N, FLOWING, IS_LOCAL, MASSLESS_END, RIGID, Workspace, make_workspace
+from sorosim.kernels.tree import BLOCK_N, FLOWING, IS_LOCAL, MASSLESS_END, RIGID, Tree, Workspace, make_workspace
 from sorosim.loads.base import Load
 from sorosim.model.compile import MERGE, compile_tree, is_rigid, segment_strain
 from sorosim.model.link import Link
@@ -69,15 +70,18 @@ class Engine:
         places = [place for load in loads.values() for place in load.places]
         places += [(anchor.link, anchor.s) for loop in loops.values() for anchor in (loop.a, loop.b)]
         self.tree, elastic, layout = compile_tree(links, places)
-        joined = frozenset(frozenset((x.a.link, x.b.link)) for x in loops.values())
-        self.layout = replace(layout, joined=joined, gravity=tuple(gravity))
-        self.gravity = np.array(gravity, dtype=number_type())
-        self.actuator_names = tuple(actuators)
         motors = {i: actuator for i, actuator in enumerate(actuators.values()) if isinstance(actuator, JointForce)}
         loop_motors = {i: actuator for i, actuator in enumerate(actuators.values()) if isinstance(actuator, LoopForce)}
         in_rods = {i: a for i, a in enumerate(actuators.values()) if i not in motors and i not in loop_motors}
+        self.actuator_names = tuple(actuators)
         for i, actuator in in_rods.items():
-            check_actuator(self.actuator_names[i], actuator, self.layout)
+            check_actuator(self.actuator_names[i], actuator, layout)
+        finer = with_points_for_routes(in_rods.values(), layout)
+        if any(mine is not given for mine, given in zip(finer, links, strict=True)):
+            self.tree, elastic, layout = compile_tree(finer, places)
+        joined = frozenset(frozenset((x.a.link, x.b.link)) for x in loops.values())
+        self.layout = replace(layout, joined=joined, gravity=tuple(gravity))
+        self.gravity = np.array(gravity, dtype=number_type())
         self._in_rods = in_rods
         self.rod_actuators: RodActuators
         self.actuators_in_python: list[InPython]
@@ -202,6 +206,29 @@ class Engine:
         g, eta = np.empty((len(nodes), 4, 4), dtype=kind), np.empty((len(nodes), 6), dtype=kind)
         read_poses(nodes, self.workspace, g, eta)
         return g, eta
+
+    @cached_property
+    def _halved(self) -> tuple[Tree, dict[str, IntArray]]:
+        """The tree with a further node in the middle of any two of a rod, and base and tip in it of each link."""
+        links = self.layout.links
+        places = [(name, float(s)) for name, link in links.items() if link.pieces
+                  for s in np.concatenate([link.X, 0.5 * (link.X[1:] + link.X[:-1])]) / link.X[-1]]  # fmt: skip
+        tree, _, layout = compile_tree(tuple(link.link for link in links.values()), places)
+        return tree, {name: link.nodes[[0, -1]] for name, link in layout.links.items()}
+
+    def ends(self, q: Array, halved: bool = False) -> dict[str, Array]:
+        """Poses (2, 4, 4) of base and tip of each link; `halved`: by steps half as long (docs/theory.md, 2)."""
+        if halved:
+            tree, nodes = self._halved
+            workspace = make_workspace(tree)
+        else:
+            tree, workspace = self.tree, self.workspace
+            nodes = {name: link.nodes[[0, -1]] for name, link in self.layout.links.items()}
+        flat = np.concatenate(list(nodes.values()))
+        g, rest = np.empty((len(flat), 4, 4)), np.zeros(self.ndof)
+        self._sweep(tree, np.array(q, dtype=float), rest, rest, self.gravity, POSES, workspace)
+        read_poses(flat, workspace, g, np.empty((len(flat), 6)))
+        return {name: g[2 * i : 2 * i + 2] for i, name in enumerate(nodes)}
 
     def jacobians(self, nodes: IntArray, q: Array, qd: Array, rates: bool) -> tuple[Array, Array, Array, Array]:
         """Poses, body twists, body Jacobians (n, 6, ndof) and, with `rates`, their time derivatives, of nodes."""

@@ -12,6 +12,7 @@ from sorosim.actuation.joint_force import JointForce
 from sorosim.arrays import Array, IntArray
 from sorosim.engine.inputs import Partition
 from sorosim.equations.failure import ROUNDING
+from sorosim.equations.points import points_error, turn_between_points
 from sorosim.equations.strains import places
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.rod_actuators import LENGTH_INPUT, MODE, TENDON_LENGTH, TENSION_INPUT
@@ -20,6 +21,10 @@ from sorosim.robot import Robot
 STRAIN = 1.0  # of a fibre: there the stress of a linear law has nothing to do with that of any material
 CRUSHED = 0.2  # of its length: what a rod may be shortened to
 BARELY = min(STRAIN, 1.0 - CRUSHED)
+OFF = 0.01  # of the length that leads to a tip: what points may leave unsaid, as what the doctor notes
+# from point to point [rad]: with less, k/n = 0.5/(pi/2) and w/n < 2 for functions of order p < n, and the part that is
+# missing, 0.015 (k w/n^2)^2 (docs/theory.md, 2), is below that
+LEAST_TURN = 0.5
 SLACK = 0.5  # of the time that a tendon may be slack although it is to pull
 N_ROWS = 33  # of a run, at which contacts and tendons are looked at
 LEAST_STEPS = 4.0  # of fixed size, in a period that they show
@@ -33,6 +38,7 @@ def implausible_states(robot: Robot, q: Array, u: Array, t: Array | None = None)
     rows = np.unique(np.linspace(0, len(q) - 1, min(len(q), N_ROWS)).round().astype(int))
     return [
         *_strained(robot, q, t),
+        *_coarse(robot, q[rows], None if t is None else t[rows]),
         *_slack(robot, q[rows], u[rows]),
         *_deep(robot, q[rows], None if t is None else t[rows]),
     ]
@@ -62,6 +68,26 @@ def _strained(robot: Robot, q: Array, t: Array | None) -> Iterator[str]:
             words = f"'{name}' is strained by {100.0 * worst:.3g} %{_at(t, row)}, {beyond}"
     if words:
         yield words
+
+
+def _coarse(robot: Robot, q: Array, t: Array | None) -> Iterator[str]:
+    """The tip that is off most because a rod turns far between two of its points, or the rod that turns half round."""
+    most = np.zeros(len(q))
+    for place in places(robot):
+        if place.turn_bound(q).max() > LEAST_TURN:
+            most = np.maximum(most, turn_between_points(robot, place, q))
+    known = ((points_error(robot, q[row], 0.0 if most[row] > np.pi else OFF), row)
+             for row in np.flatnonzero(most > LEAST_TURN))  # fmt: skip
+    found = ((error, row) for error, row in known if error is not None)
+    error, row = max(found, key=lambda one: one[0].part, default=(None, 0))
+    if error is None or not (error.part > OFF or error.turn > np.pi):
+        return
+    turns = f"{error.place.where} turns by {error.turn:.2g} rad between two of its points"
+    if error.part > OFF:
+        off = f"the tip of '{error.link}' is off by {1e3 * error.distance:.2g} mm or more{_at(t, row)}, since {turns}"
+    else:
+        off = f"{turns}{_at(t, row)}, which miss what acts on it from there to there"
+    yield f"{off}: give it quadrature: {error.enough} for {error.place.division.n_gauss}"
 
 
 def _slack(robot: Robot, q: Array, u: Array) -> Iterator[str]:

@@ -48,6 +48,12 @@ class Place(NamedTuple):
         own = np.abs(q[..., self.piece.column : self.piece.column + self.piece.n])
         return np.asarray(own @ self.division.fibre_bounds / self.piece.length_ratio(q))
 
+    def turn_bound(self, q: Array) -> Array:
+        """No less (...) than the division turns from one of its points to the next [rad]: quick."""
+        own = np.abs(q[..., self.piece.column : self.piece.column + self.piece.n])
+        bounds, unloaded = self.division.turn_bounds
+        return np.asarray(own @ bounds / self.piece.length_ratio(q) + unloaded)
+
     def fibre_strains(self, q: Array) -> Array:
         """The largest strain (...) of any fibre: by curvature times half the thickness, and stretch.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -15,6 +16,9 @@ from sorosim.model.basis import STRAINS, Strain
 from sorosim.validation import describe
 
 MAX_N_GAUSS = 1000
+# nodes for a half turn beyond a whole one: their widest interval, pi/2 times the mean, turns by pi^2/4 < pi
+FURTHER = 2
+ROUNDING = 1e-9
 
 
 def gauss_panels(n_gauss: int, breakpoints: Sequence[float] = ()) -> tuple[Array, Array, Mask]:
@@ -49,15 +53,28 @@ def gauss_panels(n_gauss: int, breakpoints: Sequence[float] = ()) -> tuple[Array
     return np.append(x.ravel(), 1.0), np.append(weight.ravel(), 0.0), is_gauss
 
 
-def default_n_gauss(strain: Strain) -> int:
+def default_n_gauss(strain: Strain, turn: float = 0.0) -> int:
     """Gauss nodes a panel that are safe when the user names none.
 
     The stiffness of a linearly tapered round section is a polynomial of degree 4 along the rod, so with basis
     functions of degree p its integrand has degree 2 p + 4: p + 3 nodes are exact. At least 5, since mass and loads
     need some too, and never so few that the stiffness would be singular. For bases that are not polynomials p is the
     effective degree of the basis (`Basis.degree`).
+
+    Where the rod winds there are as many for each of the first two half turns, since what is missing from the poses is
+    of fourth order in the turn from one to the next (docs/theory.md, 2): it falls as orders rise, as it does for rods
+    that do not wind. Each further half turn has `FURTHER`: errors of one turn cancel those of the next.
+
+    Parameters
+    ----------
+    strain : Strain
+    turn : float
+        How far sections and routes turn in a panel, unloaded [rad].
     """
-    return max(5, strain.degree + 3, minimum_n_gauss(strain))
+    n = max(5, strain.degree + 3, minimum_n_gauss(strain))
+    half_turns = turn / math.pi
+    wound = n * min(half_turns, 2.0) + FURTHER * max(half_turns - 2.0, 0.0)
+    return max(n, min(math.ceil(wound - ROUNDING), MAX_N_GAUSS))
 
 
 @lru_cache(maxsize=256)

@@ -30,6 +30,7 @@ Array = NDArray[Any]
 
 N_DIVISIONS = Integer(1, 10_000)
 N_SAMPLES = 19  # of a section along its division, where strains are judged
+MIDDLES = (np.arange(64) + 0.5) / 64.0  # of equal pieces, over which the reference strain is integrated
 
 
 class MaterialOf(Type):
@@ -74,7 +75,7 @@ class Division(Declared, title="Rods"):
     )  # fmt: skip
     quadrature: int | None = key(
         Integer(1, MAX_N_GAUSS), "Gauss points (between the kinks of basis and section).",
-        "6", default=None, without="as many as needed",
+        "6", default=None, without="order + 3, at least 5; more where reference or routes wind",
     )  # fmt: skip
 
     def validate(self) -> None:
@@ -89,7 +90,25 @@ class Division(Declared, title="Rods"):
     @cached_property
     def n_gauss(self) -> int:
         """Gauss points in each panel between the kinks of the strain basis and of the section's tables."""
-        return default_n_gauss(self.strain) if self.quadrature is None else self.quadrature
+        return self.default_points() if self.quadrature is None else self.quadrature
+
+    def default_points(self, route_turn: float = 0.0) -> int:
+        """Gauss points in each panel where none are named, if routes through its sections turn so far in it [rad].
+
+        Those that turn beyond 2 (p + 2) are not followed, as no strain functions of degree p can: there the harmonics
+        of a route have Legendre coefficients of higher degrees. Orders are what lacks, or its formula is in degrees.
+        """
+        widest = float(np.diff([0.0, *self.breakpoints, 1.0]).max())
+        followed = route_turn * widest if route_turn * widest <= 2.0 * (self.strain.degree + 2) else 0.0
+        return default_n_gauss(self.strain, self.turn * widest + followed)
+
+    @cached_property
+    def turn(self) -> float:
+        """How far its sections turn from its base to its end, unloaded: the integral of curvature and twist [rad]."""
+        if not any(self.reference.entries[:3]):
+            return 0.0
+        curvature = self.reference.values(MIDDLES * np.real(self.length), self.length)[:, :3].real
+        return float(np.linalg.norm(curvature, axis=1).mean() * np.real(self.length))
 
     @cached_property
     def samples(self) -> tuple[Array, Array]:
@@ -105,6 +124,18 @@ class Division(Declared, title="Rods"):
         half, basis = 0.5 * thickness.max(axis=1), np.abs(self.basis(X))
         linear = basis[:, :, 3:].sum(axis=-1) / np.minimum(self.reference.values(X, self.length)[:, 3:4], 1.0)
         return np.asarray((basis[:, :, :3].sum(axis=-1) * half[:, None] + linear).max(axis=0))
+
+    @cached_property
+    def unloaded(self) -> Array:
+        """Reference strain (n, 6) at the places of `samples`."""
+        return self.reference.values(self.samples[0], self.length)
+
+    @cached_property
+    def turn_bounds(self) -> tuple[Array, float]:
+        """No less than it turns from point to point for one of each coordinate (n,), and unloaded [rad]."""
+        X, widest = self.samples[0], np.pi / 2.0 * self.length / self.n_gauss  # Gauss points are dense at the ends
+        unloaded = np.abs(self.unloaded[:, :3]).sum(axis=-1).max()
+        return widest * np.abs(self.basis(X)[:, :, :3]).sum(axis=-1).max(axis=0), float(widest * unloaded)
 
     @property
     def breakpoints(self) -> tuple[float, ...]:

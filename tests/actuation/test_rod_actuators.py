@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 from helpers.limbs import limbs, with_actuators
+from helpers.winding import helical_robot
 from numpy.testing import assert_allclose
 
 import sorosim
@@ -455,3 +456,33 @@ def test_a_tendon_along_nothing_is_refused():
     tendon = Tendon((RouteSegment("arm", y=0.005, z=0.0, start=0.0, end=1e-12),), friction=0.1)
     with pytest.raises(ModelError, match=r"tendon\.to: expected a place beyond the start, 0, got 1e-12"):
         planar_rod(tendon)
+
+
+def test_gauss_points_follow_routes_as_far_as_strain_functions_can():
+    def points(order, **keys):
+        robot = sorosim.load(helical_robot(order, **keys))
+        assert "quadrature" not in robot.to_yaml() or keys.get("quadrature")
+        return int((robot.engine.layout.links["rod"].weight > 0.0).sum())
+
+    assert points(4, turns=0.5) == 7
+    assert points(4, turns=1) == 14
+    assert points(8, turns=2) == 2 * 11 + 2 * 2
+    assert points(8, turns=2, quadrature=12) == 12
+    # 12 rad of order 4 at most: beyond, an order, or a formula in degrees, is what lacks
+    assert points(4, turns=1.9) == 14 + 4
+    assert points(4, turns=2) == points(4, turns=57) == 7
+
+
+@pytest.mark.parametrize(
+    ("y", "z", "turn"),
+    [("8 mm", "-2 mm", 0.0), ("8 mm*(1 - s)", "0", 1.0), ("8 mm*cos(3*s)", "8 mm*sin(3*s)", 3.0), ("0", "0", 0.0),
+     ("8 mm*sin(2*pi*s)", "0", 4.0)],
+)  # fmt: skip
+def test_the_turn_of_a_route_is_its_way_across_the_section_by_its_distance(y, z, turn):
+    content = helical_robot(3)
+    content["actuators"]["pull"]["tendon"] |= {"y": y, "z": z}
+    robot = sorosim.load(content)
+    layout = robot.engine.layout.links["rod"]
+    (run,) = robot.description.actuators["pull"].segments_in(layout, layout.pieces[0])
+    # half of a 128th at each end is left out, where some are fastest
+    assert_allclose(run.turn(layout, layout.pieces[0]), turn, rtol=0.02)

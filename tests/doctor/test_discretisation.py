@@ -1,5 +1,7 @@
 """The estimate of the discretisation error against the true one, that to a robot with eight more orders."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from sorosim.doctor.discretisation import discretisation, finer, gains, largest_
 from sorosim.doctor.findings import ODD, OK
 from sorosim.results.result import Equilibrium
 from tests.helpers.arms import changed, rubber_arm
+from tests.helpers.winding import LENGTH, helical_robot, helical_tip
 
 CANTILEVER = changed(
     rubber_arm(["1 cm", "5 mm"], "40 cm", bending=2),
@@ -164,3 +167,44 @@ def test_the_estimate_is_never_silent_about_random_rods(n):
     assert len(ratios) > 0.9 * n
     within = np.abs(np.log(ratios)) < np.log(2.0)
     assert (~within).sum() <= max(1, 0.02 * n)
+
+
+@pytest.mark.parametrize(
+    ("turns", "tension", "order", "points", "discs"),
+    [(1, 10, 8, 11, 0), (1, 10, 8, 11, 10), (1, 10, 10, 15, 10), (1, 10, 4, None, 10), (1, 10, 8, None, 0),
+     (0.5, 10, 8, None, 10), (2, 10, 8, 11, 0), (2, 3, 12, None, 0)],
+)  # fmt: skip
+def test_the_estimate_sees_points_as_well_as_orders(turns, tension, order, points, discs):
+    """Against the exact tip, where either may be what lacks."""
+    content = helical_robot(order, turns=turns, tension=tension, discs=discs, quadrature=points)
+    robot = sorosim.load(content)
+    stiffness = robot.links[0].rod.divisions[0].line_stiffness(np.zeros(1))[0]
+    exact = helical_tip(stiffness, turns, tension)
+    true = np.linalg.norm(sorosim.statics(robot).tip() - exact)
+    found = estimated(robot)
+    assert 0.5 < 0.01 * found.value * LENGTH / true < 1.5
+    if "lack of points" not in found.what:
+        assert points is None or turns == 2
+        return
+    n = int(re.search(r"quadrature: (\d+) in links.rod.rod", found.what).group(1))
+    mended = sorosim.load(content, set={"links.rod.rod.quadrature": n})
+    # of what points miss, more than half of all, no more than a quarter is left (a sixteenth, but for discs), beside
+    # what orders miss, less than half
+    assert np.linalg.norm(sorosim.statics(mended).tip() - exact) < 0.75 * true
+
+
+def test_points_are_what_lacks_where_a_moment_winds_a_straight_rod():
+    """A dead force across it moves the equilibrium by ten times what points miss of its poses."""
+    section = {"properties": {"area": 1.0, "Iy": 0.01, "Iz": 0.01, "J": 0.01}}
+    strain = {"bending": 8, "torsion": 8, "elongation": 8, "shear": 8}
+    rod = {"length": 10, "section": section, "material": "m", "strain": strain}
+    tip = {"link": "rod", "moment": [0, 0, 20.0 * np.pi], "force": [0, 0, 5.0]}
+    content = {"sorosim": 1, "gravity": [0, 0, 0], "materials": {"m": {"young": 1e4, "shear": 1e4, "density": 1.0}},
+               "links": {"rod": {"rod": rod}}, "loads": {"tip": {"wrench": tip}}}  # fmt: skip
+    # by shooting on the equations of a Cosserat rod with rtol 1e-10, z is -1.09173
+    exact = sorosim.statics(sorosim.load(content, set={"links.rod.rod.quadrature": 80})).tip()
+    assert exact[2] == pytest.approx(-1.09173, abs=2e-5)
+    robot = sorosim.load(content)
+    found, true = estimated(robot), np.linalg.norm(sorosim.statics(robot).tip() - exact)
+    assert 0.5 < 0.1 * found.value / true < 2.0
+    assert "most of it for lack of points; try quadrature: 22 in links.rod.rod" in found.what

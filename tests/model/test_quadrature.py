@@ -5,7 +5,7 @@ import pytest
 
 from sorosim.errors import ModelError
 from sorosim.model.basis import STRAINS, Strain
-from sorosim.model.quadrature import check_n_gauss, default_n_gauss, gauss_panels, minimum_n_gauss
+from sorosim.model.quadrature import MAX_N_GAUSS, check_n_gauss, default_n_gauss, gauss_panels, minimum_n_gauss
 from sorosim.model.section import Circle
 
 
@@ -79,6 +79,30 @@ def test_default_of_few_or_no_functions_is_five():
     assert default_n_gauss(Strain()) == 5
     assert default_n_gauss(Strain(bending=1)) == 5
     assert default_n_gauss(Strain(torsion=4, bending=4, elongation=2, shear=2)) == 7
+
+
+def test_default_follows_how_far_a_panel_turns():
+    made = Strain(bending=4)
+    # nothing until half a turn, as many for each of two half turns, two for each further one
+    assert [default_n_gauss(made, turn * np.pi) for turn in (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 20.0)] == [
+        7, 7, 7, 11, 14, 16, 50,
+    ]  # fmt: skip
+    assert default_n_gauss(made, 1e9) == MAX_N_GAUSS
+
+
+def test_default_samples_what_turns_with_the_rod():
+    """exp(i turn s) times a function of the strain, as of the weight of a coil, is integrated to 1 %."""
+    for order in range(9):
+        for turns in (0.5, 1.0, 2.0, 5.0, 10.0):
+            x, w, _ = gauss_panels(default_n_gauss(Strain(bending=order), 2.0 * np.pi * turns))
+            fine, fine_w, _ = gauss_panels(300)
+            sums = [
+                np.sum(
+                    weight * Strain(bending_y=order).functions("bending_y", at)[:, -1] * np.exp(2j * np.pi * turns * at)
+                )
+                for at, weight in ((x, w), (fine, fine_w))
+            ]
+            assert abs(sums[0] - sums[1]) < 1e-2, (order, turns)
 
 
 @pytest.mark.parametrize(

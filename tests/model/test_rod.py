@@ -96,3 +96,20 @@ def test_in_python_too():
         sorosim.Rod("1 m", sorosim.Circle("5 mm"), rubber, sorosim.Strain(bending=0), divisions="many")
     with pytest.raises(ModelError, match="radius that varies"):
         sorosim.Rod("1 m", sorosim.Circle(("5 mm", "1 mm")), rubber, sorosim.Strain(bending=0), divisions=2)
+
+
+def gauss_points(robot):
+    return [int((layout.weight > 0.0).sum()) for layout in robot.engine.layout.links.values()]
+
+
+def test_gauss_points_follow_how_far_the_unloaded_rod_turns():
+    coil = "{bending_y: 12 1/m, torsion: 5 1/m}"  # 13 rad: two turns, the fourth half of which has two points more
+    assert gauss_points(rope("")) == [5]
+    assert gauss_points(rope(", reference: {bending_y: 3 1/m}")) == [5]
+    assert gauss_points(rope(f", reference: {coil}")) == [15]
+    assert gauss_points(rope(", reference: {bending_y: (6 1/m)*cos(2*pi*s), bending_z: (6 1/m)*sin(2*pi*s)}")) == [10]
+    assert gauss_points(rope(f", reference: {coil}, quadrature: 6")) == [6]
+    # of a division, or a panel between kinks, what it turns itself
+    assert gauss_points(rope(f", divisions: 5, reference: {coil}")) == [25]
+    tapered = "section: {circle: {radius: {table: {s: [0, 0.5, 1], value: [5 mm, 4 mm, 3 mm]}}}}"
+    assert gauss_points(rope(f", reference: {coil}", tapered)) == [2 * 11]
