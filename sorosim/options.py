@@ -230,10 +230,9 @@ class FmuArguments(StepArguments):
 
 
 @dataclass(frozen=True)
-class LiveArguments(Declared):
-    """Arguments of `sorosim.live` that are numbers."""
+class LiveArguments(StepOptions):
+    """Arguments of `sorosim.live` that are numbers and choices."""
 
-    _: KW_ONLY
     dt: float | None = _option(_SECONDS, "Time over which inputs are held.", "2 ms", "5 ms", False)
     speed: float | None = _option(_POSITIVE, "Seconds of the motion per second.", "0.25", "1", False)
     port: int | None = _option(Integer(0, 65_535), "Port of the page; 0: one that is free.", "8081", 8080, False)

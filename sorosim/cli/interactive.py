@@ -22,7 +22,7 @@ _HOST = "Address of the page; 127.0.0.1 is for this machine alone. Who reaches i
 _OUT = "HDF5 file to record to, .h5, numbered where it is there; default: the robot's name and _live.h5, here."
 
 
-@opt.with_options(LiveArguments, "dt speed port")
+@opt.with_options(LiveArguments, "dt method substeps spectral_radius speed port")
 def live(
     robot: opt.RobotArgument,
     u: opt.SignalOption = None,

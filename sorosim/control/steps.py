@@ -26,7 +26,7 @@ class DiscreteMotion:
         self._march, self._derivatives = self.steps.record(), self.steps.derivative_record(0)
         self._open = Feedback(np.zeros((0, n_inputs, 2 * n)), np.zeros((0, 2 * n)), np.zeros((2, n_inputs)))
         self._room = np.zeros((2 * n + n_inputs, N_VECTORS, n)), np.zeros((2 * n + n_inputs, n_inputs))
-        self.rows = self.steps.rows(0)
+        self.rows, self._code = self.steps.rows(0), int(codes.FINISHED)
 
     def roll(self, x: Array, u: Array, t: float = 0.0, feedback: Feedback | None = None) -> Array | None:
         """States (N + 1, 2 ndof) from x on under inputs u (N, n_actuators); None where a step finds no solution.
@@ -42,7 +42,8 @@ class DiscreteMotion:
         steps.at_first_row(march)
         workspace = steps.engine.workspace
         arguments = steps.model, march, workspace, self.rows, u, steps.substeps, feedback or self._open
-        if int(steps.engine.prepared(roll_restarted, arguments)(*arguments)) not in DONE:
+        self._code = int(steps.engine.prepared(roll_restarted, arguments)(*arguments))
+        if self._code not in DONE:
             return None
         ends = slice(None, None, steps.substeps)
         X = np.hstack([self.rows.q[ends], self.rows.qd[ends]])
@@ -55,7 +56,9 @@ class DiscreteMotion:
         A, B = np.zeros((len(u), n, n)), np.zeros((len(u), n, self.n_inputs))
         rank, record = self._march.counts[m.MOST_RANK], self._derivatives
         record.begin.closing[2] = record.counts[m.MOST_RANK] = rank
-        steps.derive(linearize_restarted, record, self.rows, u, *self._room, steps.equations(0), A, B)
+        steps.derive(
+            linearize_restarted, record, self.rows, u, steps.ends(len(u)), *self._room, steps.equations(), A, B
+        )
         return A, B
 
     @property
@@ -65,4 +68,5 @@ class DiscreteMotion:
 
     def failure(self, what: str) -> ConvergenceError:
         """What the step says that failed last."""
-        return self.steps.failure(self._march, codes.NO_CONVERGENCE, what)
+        code = codes.NO_CONVERGENCE if self._code in DONE else self._code
+        return self.steps.failure(self._march, code, what, refined=False)

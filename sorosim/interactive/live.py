@@ -76,6 +76,7 @@ def live(
     bounds: Mapping[str, Any] | None = None, controller: Any = None, dt: Number | None = None,
     speed: Number | None = None, out: str | Path | None = None, set: Mapping[str, Any] | None = None,
     gamepad: str | Bindings | None = None, host: str = "127.0.0.1", port: int | None = None, block: bool | None = None,
+    method: str | None = None, substeps: int | None = None, spectral_radius: float | None = None,
 ) -> Live:  # fmt: skip
     """Show a robot in the browser, moving in real time, to be driven by sliders and pulled at by the pointer.
 
@@ -112,6 +113,8 @@ def live(
         Default: 8080; 0 takes one that is free.
     block : bool
         Whether to return when Ctrl-C is pressed only. Default: True but in notebooks and at the prompt.
+    method, substeps, spectral_radius
+        Of the steps, as in `Stepper`.
 
     Returns
     -------
@@ -126,7 +129,8 @@ def live(
         The file asks to start from an equilibrium, and there is none.
     """
     require_viser()
-    options = checked(LiveArguments, {"dt": dt, "speed": speed, "port": port})
+    steps = {"method": method, "substeps": substeps, "spectral_radius": spectral_radius}
+    options = checked(LiveArguments, {"dt": dt, "speed": speed, "port": port, **steps})
     if not isinstance(host, str):
         raise InputError("host", "a name or an address", describe(host))
 
@@ -137,7 +141,7 @@ def live(
         first = read()
     session = Session(
         first, u=u, driven=driven, bounds=bounds, controller=controller, dt=dt, speed=speed, out=out,
-        watched=files, reload=None if isinstance(robot, Robot) else read,
+        watched=files, reload=None if isinstance(robot, Robot) else read, **steps,
     )  # fmt: skip
     pad = None if gamepad is None else Gamepad(session, gamepad)
     shown = Live(session, host, int(options["port"]), pad)

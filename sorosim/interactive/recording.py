@@ -53,11 +53,15 @@ class Recording:
         Of the steps [s].
     driven : mapping of str to float
         Where driven coordinates were when the steps began.
+    steps : mapping of str to value
+        Options of the steps, as of `Stepper`.
     """
 
     def __init__(
-        self, robot: Robot, gravity: Array, first: StepState, dt: float, driven: Mapping[str, float]
+        self, robot: Robot, gravity: Array, first: StepState, dt: float, driven: Mapping[str, float],
+        steps: Mapping[str, Any] | None = None,
     ) -> None:  # fmt: skip
+        self._steps = dict(steps or {})
         self._robot = Robot(replace(robot.description, gravity=tuple(gravity.tolist())))
         self._dt, self._driven, self._every = dt, driven, max(1, round(SPACING / dt))
         self._rows: list[StepState] = []
@@ -86,7 +90,7 @@ class Recording:
     def run(self) -> Run:
         """The motion; its robot bears the pulls as forces over time, so plots, energies and films know them."""
         robot = self._robot.with_loads(**dict(self._loads()))
-        steps = HeldSteps(robot, self._dt, self._driven, keeps_strains=True)
+        steps = HeldSteps(robot, self._dt, self._driven, keeps_strains=True, **self._steps)
         t, q, qd, u = (np.array([getattr(row, name) for row in self._rows]) for name in ("t", "q", "qd", "u"))
         paths = [row.memory.path for row in self._rows if row.memory is not None]
         begin, strain = steps.system.maxwell.start, None

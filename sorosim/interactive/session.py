@@ -75,9 +75,11 @@ class Session:
     def __init__(
         self, robot: Robot, *, u: Any = None, driven: Any = None, bounds: Mapping[str, Any] | None = None,
         controller: Any = None, dt: Number | None = None, speed: Number | None = None, out: str | Path | None = None,
-        watched: Collection[Path] = (), reload: Callable[[], Robot] | None = None,
+        watched: Collection[Path] = (), reload: Callable[[], Robot] | None = None, method: str | None = None,
+        substeps: int | None = None, spectral_radius: float | None = None,
     ) -> None:  # fmt: skip
-        options = checked(LiveArguments, {"dt": dt, "speed": speed})
+        self._steps: dict[str, Any] = {"method": method, "substeps": substeps, "spectral_radius": spectral_radius}
+        options = checked(LiveArguments, {"dt": dt, "speed": speed, **self._steps})
         self.dt, self._speed = float(options["dt"]), float(options["speed"])
         self._control = _control_law(controller)
         self._prescribed = u, driven, bounds or {}
@@ -282,7 +284,7 @@ class Session:
         try:
             with tempfile.TemporaryDirectory() as folder, reporting(self._report_compilation):
                 path = Path(folder, "run.h5")
-                other = Session(self.robot, u=u, driven=driven, bounds=bounds, dt=self.dt, out=path)
+                other = Session(self.robot, u=u, driven=driven, bounds=bounds, dt=self.dt, out=path, **self._steps)
                 other.record()
                 other.grab(self.controls.tip)
                 state = other.frame(2.0 * self.dt)
@@ -338,7 +340,7 @@ class Session:
             wanted |= {name: float(q[layout.coordinate(name, "driven")]) for name, one in self.controls.all.items()
                        if one.is_driven}  # fmt: skip
         u, driven = self.controls.split(wanted)
-        stepper = Stepper(robot, self.dt, driven=driven)
+        stepper = Stepper(robot, self.dt, driven=driven, **self._steps)
         start = robot.description.simulate.get("q0") if q is None else q
         self._release()
         self._now = stepper.reset(start, qd, t, u=u)
@@ -455,7 +457,7 @@ class Session:
     def _record(self) -> None:
         if self._mode == MOTION:
             if self._recording is None:
-                self._recording = Recording(self.robot, self._gravity, self._now, self.dt, self._start)
+                self._recording = Recording(self.robot, self._gravity, self._now, self.dt, self._start, self._steps)
         elif (found := self._equilibrium) is not None:
             robot = Robot(replace(self.robot.description, gravity=tuple(self._gravity.tolist())))
             if self._pull.grip is not None:

@@ -16,7 +16,7 @@ from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy, record_
 from sorosim.kernels import march as mr
 from sorosim.kernels import newmark as nm
 from sorosim.kernels.evaluate import DONE, FORWARD, FORWARD_DERIVATIVES, RESIDUAL_DERIVATIVES, evaluate
-from sorosim.kernels.kinematics import POSES, forward_sweep
+from sorosim.kernels.kinematics import POSES, forward_sweep, to_body
 from sorosim.kernels.linalg import cholesky_solve_vector
 from sorosim.kernels.loops import CONSTRAINT, ERROR_BY_Q
 from sorosim.kernels.saddle import solve_constrained
@@ -140,7 +140,7 @@ def hold(model, march, ws) -> int:
     count[nm.JUMPED] = 1
     if fresh:
         copy(march.start.closure.multiplier, march.multiplier[nm.L])
-        count[nm.FRESH] = 0
+        count[nm.FRESH], march.number[nm.SPEED] = 0, 0.0
     return DONE
 
 
@@ -185,6 +185,12 @@ def roll_members(addresses, like, ws, held, chosen, substeps, codes) -> None:
 
 
 # -- derivatives -------------------------------------------------------------------------------------------------------
+
+
+@kernel_in_place
+def choose_interval(ends, k, dt, march):
+    """Let the steps be those of an interval: it goes from row ends[k] to row ends[k + 1]."""
+    march.number[nm.STEP] = dt / (ends[k + 1] - ends[k])
 
 
 @kernel_in_place
@@ -383,18 +389,6 @@ def end_push_hold(model, looped, fresh, dot):
         clear_known(model.known, dot[row])
 
 
-@kernel_in_place
-def to_body(pose, V, out):
-    """A twist in the frame of a node."""
-    R, p = pose[:3], pose[3]
-    v0 = V[3] + V[1] * p[2] - V[2] * p[1]
-    v1 = V[4] + V[2] * p[0] - V[0] * p[2]
-    v2 = V[5] + V[0] * p[1] - V[1] * p[0]
-    for i in range(3):
-        out[i] = R[0, i] * V[0] + R[1, i] * V[1] + R[2, i] * V[2]
-        out[3 + i] = R[0, i] * v0 + R[1, i] * v1 + R[2, i] * v2
-
-
 @kernel_lazy()
 def add_array_cotangents(model, ws, q, qd, w, adjoint) -> None:
     """Add what w^T R, R = inverse dynamics + K (q - rest) + D qd, is by arrays, after an evaluation in this state.
@@ -469,10 +463,10 @@ def push_forces(model, march, sign, varied, row, dot):
 
 
 @kernel_lazy()
-def pull_back(model, march, ws, rows, held, substeps, fresh, bars, bar, u_bar, adjoint) -> bool:
+def pull_back(model, march, ws, rows, held, ends, dt, fresh, bars, bar, u_bar, adjoint) -> bool:
     """Cotangents of the memory at the last row become those at the first, and those of inputs (N, n_actuators) arise.
 
-    bars (2, N + 1, ndof): cotangents of coordinates and rates at the ends of intervals, which are added on the way.
+    ends (N + 1,) int: rows at which intervals dt begin and end, each in steps of its own; bars (2, N + 1, ndof): cotangents of coordinates and rates at the ends of intervals, which are added on the way.
     `fresh`: whether the memory before the first row is empty; else its inputs are march.inputs.
     """
     equations = adjoint.equations
@@ -481,7 +475,8 @@ def pull_back(model, march, ws, rows, held, substeps, fresh, bars, bar, u_bar, a
         for i in range(bar.shape[1]):
             bar[Q, i] += bars[0, k + 1, i]
             bar[QD, i] += bars[1, k + 1, i]
-        for row in range((k + 1) * substeps, k * substeps, -1):
+        choose_interval(ends, k, dt, march)
+        for row in range(ends[k + 1], ends[k], -1):
             load_row(rows, row, held[k], march)
             if not factor_at_end(model, march, ws, True):
                 return False
@@ -493,14 +488,14 @@ def pull_back(model, march, ws, rows, held, substeps, fresh, bars, bar, u_bar, a
                 add_array_cotangents(model, ws, march.state[nm.Q], march.state[nm.QD], bar[SOLUTION], adjoint)
         empty = fresh and k == 0
         begin_pull_hold(model, bar)
-        load_row(rows, k * substeps, held[k], march)
+        load_row(rows, ends[k], held[k], march)
         if derive_accelerations(model, march, ws, False) != DONE:
             return False
         pull_accelerations(march, 1.0, bar, u_bar[k])
         if wanted:
             note_forces(model, march, ws, bar, 1.0, 2 * k, adjoint)
         if looped and not empty and k > 0:
-            load_row(rows, k * substeps, held[k - 1], march)
+            load_row(rows, ends[k], held[k - 1], march)
             if derive_accelerations(model, march, ws, True) != DONE:
                 return False
             pull_accelerations(march, -1.0, bar, u_bar[k - 1])
@@ -514,15 +509,16 @@ def pull_back(model, march, ws, rows, held, substeps, fresh, bars, bar, u_bar, a
 
 
 @kernel_lazy()
-def push_forward(model, march, ws, rows, held, substeps, fresh, before, dot, u_dot, varied, dots) -> bool:
+def push_forward(model, march, ws, rows, held, ends, dt, fresh, before, dot, u_dot, varied, dots) -> bool:
     """Tangents (K, 7, ndof) of the memory at the first row become those at the last, those of inputs being given.
 
-    u_dot (K, N, n_actuators); varied: tangents of the equations, the same for all K; dots (K, 2, N + 1, ndof): of
+    ends, dt: as in `pull_back`; u_dot (K, N, n_actuators); varied: tangents of the equations, the same for all K; dots (K, 2, N + 1, ndof): of
     coordinates and rates at the ends of intervals. `before` (n_actuators,): inputs before the first row.
     """
     looped, n_directions = march.G.shape[0] > 0, dot.shape[0]
     for k in range(held.shape[0]):
-        load_row(rows, k * substeps, held[k], march)
+        choose_interval(ends, k, dt, march)
+        load_row(rows, ends[k], held[k], march)
         if derive_accelerations(model, march, ws, False) != DONE:
             return False
         empty, wanted = fresh and k == 0, varied.residual.shape[0] > 0
@@ -532,7 +528,7 @@ def push_forward(model, march, ws, rows, held, substeps, fresh, before, dot, u_d
             if wanted:
                 push_forces(model, march, 1.0, varied, 2 * k, dot[d])
         if looped and not empty:
-            load_row(rows, k * substeps, held[k - 1] if k > 0 else before, march)
+            load_row(rows, ends[k], held[k - 1] if k > 0 else before, march)
             if derive_accelerations(model, march, ws, True) != DONE:
                 return False
             for d in range(n_directions):
@@ -545,7 +541,7 @@ def push_forward(model, march, ws, rows, held, substeps, fresh, before, dot, u_d
                     multiply(march.start.by_qd, dot[d, QD], -1.0, dot[d, SOLUTION])
         for d in range(n_directions):
             end_push_hold(model, looped, empty, dot[d])
-        for row in range(k * substeps + 1, (k + 1) * substeps + 1):
+        for row in range(ends[k] + 1, ends[k + 1] + 1):
             load_row(rows, row, held[k], march)
             if not factor_at_end(model, march, ws, False):
                 return False

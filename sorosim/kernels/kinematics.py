@@ -372,6 +372,18 @@ def body_columns(g, columns, n, first, out):
 
 
 @kernel_in_place
+def to_body(pose, V, out):
+    """A twist in the frame of a node."""
+    R, p = pose[:3], pose[3]
+    v0 = V[3] + V[1] * p[2] - V[2] * p[1]
+    v1 = V[4] + V[2] * p[0] - V[0] * p[2]
+    v2 = V[5] + V[0] * p[1] - V[1] * p[0]
+    for i in range(3):
+        out[i] = R[0, i] * V[0] + R[1, i] * V[1] + R[2, i] * V[2]
+        out[3 + i] = R[0, i] * v0 + R[1, i] * v1 + R[2, i] * v2
+
+
+@kernel_in_place
 def homogeneous(g, out):
     """out (4, 4) from a pose (4, 3) of the workspace."""
     for i in range(3):

@@ -20,6 +20,7 @@ from sorosim.kernels.small import copy
 BEGIN, EVALUATE, TEST_ERROR = range(3)
 # what `march` returns
 CONTINUES, FINISHED, NEEDS_PYTHON, NO_CONVERGENCE, TOO_SMALL, NOT_FINITE, CONVERGED = range(7)
+IMPLAUSIBLE = 8  # as NO_CONVERGENCE, at a root that forces do not lead to
 AT_SAMPLE = 7  # what Python makes of FINISHED where rows end at a sample of the controller
 
 MAX_ITERATIONS = 8
@@ -27,6 +28,7 @@ MAX_ITERATIONS = 8
 MAX_NEWTON_ADAPTIVE, MAX_NEWTON = 16, 40
 # steps after one at which Newton's method failed: the next, the largest, and by what this one grows with every step
 FAILED_FACTOR, SOLVABLE_FACTOR, RECOVERY = 0.25, 0.5, 1.1
+MOST_CUTS = 64  # steps of a given size that fail are halved, down to this part
 # there, corrections that do not shrink by this are applied in half, down to a least part: contacts and friction have
 # kinks between which Newton's method would jump
 STUCK, LEAST_PART = 0.9, 1.0 / 16.0
@@ -84,6 +86,13 @@ def choose_step(march, rows):
     steps = ceil(remaining / most * (1.0 - 1e-10))
     count[nm.STEPS_LEFT] = max(steps, 1)
     number[nm.STEP] = remaining / count[nm.STEPS_LEFT]
+
+
+@kernel_in_place
+def is_cut(march):
+    """Whether steps of a given size are shorter now, since one failed."""
+    number, count = march.number, march.counts
+    return count[nm.FIXED] != 0 and count[nm.HELD] == 0 and number[nm.SOLVABLE_STEP] < number[nm.TARGET_STEP]
 
 
 @kernel_in_place
@@ -177,6 +186,8 @@ def march(model, march, ws, rows, max_steps) -> int:
                 return NEEDS_PYTHON
         elif phase == EVALUATE:
             code = iterate(model, march, ws)
+            if code == CONVERGED and count[nm.FIXED] != 0 and not nm.is_plausible(model, march, ws):
+                code = IMPLAUSIBLE
             if code == CONVERGED:
                 count[nm.PHASE] = TEST_ERROR
             elif code == CONTINUES:
@@ -194,16 +205,17 @@ def march(model, march, ws, rows, max_steps) -> int:
                 count[nm.FACTORED] = 0
                 number[nm.CONTRACTION] = 0.0
                 count[nm.N_REJECTED] += 1
-                if count[nm.FIXED] != 0:
+                if count[nm.HELD] != 0:
                     return code
                 number[nm.SOLVABLE_STEP] = SOLVABLE_FACTOR * number[nm.STEP]
-                number[nm.TARGET_STEP] = FAILED_FACTOR * number[nm.STEP]
+                if count[nm.FIXED] == 0:
+                    number[nm.TARGET_STEP] = FAILED_FACTOR * number[nm.STEP]
                 choose_step(march, rows)
                 if not number[nm.STEP] > number[nm.MIN_STEP]:
-                    return TOO_SMALL if code == NO_CONVERGENCE else NOT_FINITE
+                    return code if count[nm.FIXED] != 0 or code == NOT_FINITE else TOO_SMALL
         else:
             count[nm.PHASE] = BEGIN
-            count[nm.RESIZE] = 0
+            count[nm.RESIZE] = is_cut(march) and 2.0 * number[nm.STEP] <= RECOVERY * number[nm.SOLVABLE_STEP]
             if count[nm.FIXED] == 0 and not error_test(model, march, ws, rows):
                 if not number[nm.STEP] > number[nm.MIN_STEP]:
                     return TOO_SMALL

@@ -18,6 +18,7 @@ from sorosim.kernels.held_inputs import (
     QD,
     SOLUTION,
     Q,
+    choose_interval,
     derive_accelerations,
     end_push_hold,
     factor_at_end,
@@ -76,10 +77,10 @@ def roll_restarted(model, march, ws, rows, inputs, substeps, feedback) -> int:
 
 
 @kernel_lazy()
-def linearize_restarted(model, march, ws, rows, inputs, substeps, dot, u_dot, varied, A, B) -> bool:
+def linearize_restarted(model, march, ws, rows, inputs, ends, dt, dot, u_dot, varied, A, B) -> bool:
     """Derivatives of the end [q; qd] of each interval by its begin, A (N, 2 ndof, 2 ndof), and by its inputs, B.
 
-    dot (2 ndof + n_actuators, 7, ndof), u_dot (2 ndof + n_actuators, n_actuators): workspace; varied: without rows.
+    ends, dt: as in `pull_back`; dot (2 ndof + n_actuators, 7, ndof), u_dot (2 ndof + n_actuators, n_actuators): workspace; varied: without rows.
     """
     n, n_inputs = dot.shape[2], u_dot.shape[1]
     looped = march.G.shape[0] > 0
@@ -94,14 +95,15 @@ def linearize_restarted(model, march, ws, rows, inputs, substeps, dot, u_dot, va
                 dot[d, QD, d - n] = 0.0 if model.known[d - n] else 1.0
             else:
                 u_dot[d, d - 2 * n] = 1.0
-        load_row(rows, k * substeps, inputs[k], march)
+        choose_interval(ends, k, dt, march)
+        load_row(rows, ends[k], inputs[k], march)
         if derive_accelerations(model, march, ws, False) != DONE:
             return False
         for d in range(dot.shape[0]):
             clear(dot[d, SOLUTION])
             push_accelerations(march, 1.0, dot[d], u_dot[d])
             end_push_hold(model, looped, True, dot[d])
-        for row in range(k * substeps + 1, (k + 1) * substeps + 1):
+        for row in range(ends[k] + 1, ends[k + 1] + 1):
             load_row(rows, row, inputs[k], march)
             if not factor_at_end(model, march, ws, False):
                 return False

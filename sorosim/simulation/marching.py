@@ -35,6 +35,7 @@ from sorosim.solvers.base import OdeProblem, OdeSolution, Reporter, by_event, cr
 # steps between two looks of Python: at reports, interrupts
 STEPS_AT_ONCE = 100
 MOST_STEPS = 10**15
+SAME_STEP = 1e-6  # part of a step that is rounding
 # part of a short time over which the start looks how accelerations change
 JERK_STEP = 1e-6
 FINEST_RTOL = 1e-12  # relative tolerance for which methods of order 2 take millions of steps
@@ -43,6 +44,7 @@ MULTIPLIER_SWING = 1.0  # error of multipliers, relative to them, beyond which N
 MESSAGES = {
     codes.NO_CONVERGENCE: "Newton's method does not converge: a smaller step",
     codes.TOO_SMALL: "the step became too small",
+    codes.IMPLAUSIBLE: "Newton's method finds only ends of the step that are faster than forces make it: a smaller step",
     codes.NOT_FINITE: "the state became infinite or NaN, or its matrix singular",
 }
 
@@ -194,6 +196,8 @@ class Marching:
         number[m.ALPHA_M : m.BETA_OLD + 1] = self.coefficients
         number[m.MAX_STEP], number[m.SOLVABLE_STEP] = min(problem.max_step, span), np.inf
         number[m.MIN_STEP] = 1e-13 * max(span, abs(end))
+        if self.step is not None:  # shorter ones fail
+            number[m.MIN_STEP] = max(number[m.MIN_STEP], self.step / codes.MOST_CUTS * (1.0 - SAME_STEP))
         number[[m.LEAST_PIVOT, m.LEAST_PIVOT_TIME, m.FACTORED_RATIO]] = 1.0, t0, 1.0
         state.counts[[m.FIXED, m.EXTERNAL, m.PROJECT, m.ROW]] = self.step is not None, external, self.projection, 1
         scale = problem.atol + problem.rtol * np.abs(q)

@@ -236,11 +236,6 @@ class Batch:
         Returns
         -------
         BatchRollout
-
-        Notes
-        -----
-        Its steps keep their size, since derivatives may be asked for: a member fails where `step` would go on in
-        smaller ones.
         """
         self._last = BatchRollout(self, held_inputs(self.robot, u, {"n": self.n, "N": None}, self.robots))
         return self._last
@@ -354,6 +349,7 @@ class BatchRollout:
                 with rolling_back([one]):
                     motion = Rollout(one._steps, one._march, u[i], *start)
                     one._count += u.shape[1]
+                    one.refined += motion.refined
                     one._last = None
                     one._steps.rewind(one._march)
                     one._keep()

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from sorosim.arrays import Array
+from sorosim.arrays import Array, IntArray
 from sorosim.compiled import digest
 from sorosim.dynamics.maxwell import refuse_relaxation
 from sorosim.engine.inputs import Motion, ZeroOrderHold, driven_signals
@@ -37,8 +37,6 @@ from sorosim.simulation.simulate import starting_state
 
 # of Newton's method where nothing else is said: in steps, and in motions whose derivatives are to be exact
 STEP_TOLERANCE, ROLLOUT_TOLERANCE = 1e-8, 1e-11
-# how often the steps of an interval that failed are halved
-HALVINGS = 6
 DONE = codes.FINISHED, codes.CONTINUES
 # of coordinates, by which changes of rotations are differentiated
 DIFFERENCE = 1e-3
@@ -251,11 +249,12 @@ class HeldSteps:
     def refine(self, march: March, begin: Array, t0: float, count: int, inputs: Array) -> tuple[HeldSteps, Rows] | None:
         """Move over an interval, whose steps failed, in smaller ones: these and their rows; None where all fail.
 
-        begin: memory of the march before. Where all fail, the march stays that of the first try.
+        begin: memory of the march before; count: how many intervals lie between t0 and this one. Where all fail, the
+        march stays that of the first try.
         """
         finer, first = object.__new__(HeldSteps), march.memory.copy()
         vars(finer).update(vars(self))
-        for _ in range(HALVINGS):
+        while finer.substeps < codes.MOST_CUTS * self.substeps:
             march.memory[:] = begin
             finer.substeps *= 2
             finer.set_step(march)
@@ -367,9 +366,13 @@ class HeldSteps:
         march.begin.closing[2] = march.counts[m.MOST_RANK] = rank
         return march
 
-    def equations(self, n: int) -> Equations:
-        """Room for what numbers change in the equations over n intervals; 0: nothing."""
-        ndof, n_loops, rows = self.engine.ndof, self.engine.loop_layout.m, n * self.substeps + 1 if n else 0
+    def ends(self, n: int) -> IntArray:
+        """Rows at which n intervals begin and end."""
+        return np.arange(n + 1) * self.substeps
+
+    def equations(self, n: int = 0, rows: int = 0) -> Equations:
+        """Room for what numbers change in the equations over n intervals and their rows; 0: nothing."""
+        ndof, n_loops = self.engine.ndof, self.engine.loop_layout.m
         shapes = (rows, ndof), (rows, n_loops), *((2 * n, ndof), (2 * n, n_loops)) * 2
         return Equations._make(map(np.zeros, shapes))
 
@@ -381,18 +384,20 @@ class HeldSteps:
                 f"{self.tolerance:.2g}; tolerance={tight:.0e} or less makes them tight", SorosimWarning, stacklevel=3,
             )  # fmt: skip
 
-    def derive(self, kernel: Any, march: March, rows: Rows, inputs: Array, *arguments: Any) -> None:
-        """One of the passes of kernels.held_inputs over rows."""
+    def derive(
+        self, kernel: Any, march: March, rows: Rows, inputs: Array, ends: IntArray, *arguments: Any
+    ) -> None:  # fmt: skip
+        """One of the passes of kernels.held_inputs over rows, of which `ends` are those of intervals."""
         refuse_relaxation(self.engine, "derivatives of steps", "differences of steps know it")
         if self.in_python:
             raise InputError("derivatives of steps", "loads and actuators that are compiled",
                              f"some of '{self.robot.name}' that Python computes")  # fmt: skip
         workspace = self.engine.workspace
-        call = (self.model, march, workspace, rows, inputs, self.substeps, *arguments)
+        call = (self.model, march, workspace, rows, inputs, ends, self.dt, *arguments)
         if not self.engine.prepared(kernel, call)(*call):
             raise ConvergenceError(f"derivatives of steps of '{self.robot.name}': a step has a singular matrix")
 
-    def failure(self, march: March, code: int, what: str, *, refined: bool = False) -> ConvergenceError:
+    def failure(self, march: March, code: int, what: str, *, refined: bool = True) -> ConvergenceError:
         """What a step that failed says; refined: whether smaller ones failed too."""
         s, t, h = march.state, float(march.number[m.TIME]), float(march.number[m.STEP])
         q, qd, qdd = (s[row].copy() for row in (m.Q_NEW, m.QD_NEW, m.QDD_NEW))
@@ -401,11 +406,12 @@ class HeldSteps:
         last = t, self.system.state(s[m.Q], s[m.QD], march.strain[0])
         system = self.system_at(march.end.u, march.path)
         report = diagnose_motion(system, last, h, trial, None, (self.tolerance, self.tolerance))
-        smaller = f"; so do steps down to {h / 2**HALVINGS:.3g} s" if refined else ""
-        hint = f"{report.advice}; or more" if report.advice else "more"
+        smaller = f"; so do steps down to {h / codes.MOST_CUTS:.3g} s" if refined else ""
+        advice = f"{report.advice}; or " if report.advice else ""
         return ConvergenceError(
-            f"{what} of '{self.robot.name}' at t = {t:.6g} s: {MESSAGES[code]}{report.words}{smaller}; {hint} "
-            f"substeps than {self.substeps} of {h:.3g} s", None, report,
+            f"{what} of '{self.robot.name}' at t = {t:.6g} s: {MESSAGES[code]}{report.words}{smaller}; "
+            f"{advice}more substeps than {self.substeps} of {h:.3g} s, or `simulate`, whose steps follow its tolerance",
+            None, report,
         )  # fmt: skip
 
 

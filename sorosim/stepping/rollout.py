@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sorosim.arrays import Array
+from sorosim.arrays import Array, IntArray
 from sorosim.dynamics.link_frames import LinkFrames
 from sorosim.dynamics.variation import VariedEngine
 from sorosim.equilibria.statics import statics
 from sorosim.errors import ConvergenceError, InputError
 from sorosim.kernels import held_inputs as held
+from sorosim.kernels import march as codes
 from sorosim.kernels import newmark as m
 from sorosim.kernels.held_inputs import Adjoint, Equations
 from sorosim.kernels.loops import ACCELERATION, ERROR
@@ -53,6 +54,7 @@ class _Segment(NamedTuple):
     first: int
     last: int
     rows: Rows
+    ends: IntArray  # (last - first + 1,) rows at which intervals begin and end
     change: ChartChange | None  # of the last state of the segment before, to its first one
 
 
@@ -91,7 +93,7 @@ def rollout(
     Raises
     ------
     ConvergenceError
-        A step found no solution, with the given substeps, or a joint came to a whole turn, where its coordinates are
+        A step found no solution, nor did smaller ones, or a joint came to a whole turn, where its coordinates are
         singular; ``partial`` is the motion up to there.
     InputError
         A wrong name, length or value.
@@ -132,6 +134,8 @@ class Rollout:
         Inputs.
     numbers : tuple of str
         Numbers of the file by which derivatives are wanted.
+    refined : int
+        How many intervals needed smaller steps, as in `Stepper`; derivatives are those of the steps that were taken.
     """
 
     def __init__(
@@ -152,15 +156,16 @@ class Rollout:
         steps.check_motions(march, n)
         self.t: Array = t0 + steps.dt * np.arange(float(before), before + n + 0.5)
         self.q, self.qd = np.zeros((n + 1, ndof)), np.zeros((n + 1, ndof))
-        self._rank = int(march.counts[m.MOST_RANK])
+        self._rank, self._t0 = int(march.counts[m.MOST_RANK]), t0
         self._segments: list[_Segment] = []
+        self.refined = 0
         self._derivatives: March | None = None
         self._start_change = change = steps.rewind(march)
         self.q[0], self.qd[0] = march.state[m.Q], march.state[m.QD]
         rows, k, change, error = steps.rows(n), 0, None, None
         rows.t[:] = steps.times(t0, n, before)
         while k < n and error is None:
-            segment, error = self._move(march, rows, k, change, what, stop)
+            segment, error = self._move(march, rows, k, before, change, what, stop)
             self._segments.append(segment)
             k = segment.last
             if error is None and k < n:
@@ -197,7 +202,7 @@ class Rollout:
         Notes
         -----
         Those by the start have inputs and numbers held. The discrete adjoint: exact for the steps that were computed,
-        up to the tolerance of Newton's method. Contacts and friction count as their laws are; where surfaces touch or
+        smaller ones included, up to the tolerance of Newton's method. Contacts and friction count as their laws are; where surfaces touch or
         slip for the first time the derivative jumps.
         """
         self._steps.warn_of_tolerance(ROLLOUT_TOLERANCE)
@@ -218,7 +223,8 @@ class Rollout:
             if last < n:
                 local[:, -1] = 0.0  # what is said of this row is said of it in the next chart
             inputs = self.u[first:last]
-            adjoint = empty_adjoint(self._steps, last - first if len(numbers) else 0)
+            size = (last - first, len(segment.rows.t)) if len(numbers) else ()
+            adjoint = empty_adjoint(self._steps, *size)
             self._derive(held.pull_back, segment, inputs, True, local, cotangent, u_cotangent[first:last], adjoint)
             numbers += [self._by_number(one, segment, adjoint) for one in self._by.engines]
             cotangent[held.QDD :] = 0.0
@@ -329,36 +335,77 @@ class Rollout:
     # -- segments ----------------------------------------------------------------------------------------------------
 
     def _move(
-        self, march: March, rows: Rows, first: int, change: ChartChange | None, what: str, stop: Event | None
-    ) -> tuple[_Segment, ConvergenceError | None]:
+        self, march: March, rows: Rows, first: int, before: int, change: ChartChange | None, what: str,
+        stop: Event | None,
+    ) -> tuple[_Segment, ConvergenceError | None]:  # fmt: skip
         """Intervals from `first` on, to the end or where rotations are to be changed, and why it ends before."""
-        steps, n, s = self._steps, len(self.u), self._steps.substeps
-        own = Rows._make(part[first * s :] for part in rows)
+        steps, n, s, u = self._steps, len(self.u), self._steps.substeps, self.u
+        parts: list[tuple[Rows, int]] = []  # rows of intervals that follow each other, and steps of each
+        charts, base, last, error, code = steps.system.charts, first, first, None, int(codes.FINISHED)
+        longest = 1 if charts.joints else STEPS_AT_ONCE  # charts change at ends of intervals
+        own, at_once = _between(rows, first * s, None), longest
         steps.at_first_row(march)
-        charts, last, error = steps.system.charts, first, None
-        at_once = 1 if charts.joints else STEPS_AT_ONCE  # charts change at ends of intervals
         while last < n and error is None and charts.largest_angle(march.state[m.Q]) <= FARTHEST:
             if stop is not None and stop.is_set():
                 raise KeyboardInterrupt
-            code = steps.advance(march, own, self.u[first : min(last + at_once, n)])
-            end = int(march.counts[m.ROW]) - 1
-            turn = steps.whole_turn(own, (last - first) * s, end, what)
-            if turn is not None:
-                end, error = turn[0] - 1, turn[1]
+            begin, end = march.memory.copy(), min(last + at_once, n)
+            code = steps.advance(march, own, u[base:end])
+            finer = None
+            if code not in DONE:  # the interval that failed
+                end = base + (int(march.counts[m.ROW]) - 1) // s
+                finer = self._refine(march, begin, own, last, end, base, before)
+                at_once = 1
+            last, error = self._check_turns(own, base, last, end, s, what)
+            if error is not None:
+                break
+            at_once = min(2 * at_once, longest)
+            if finer is not None:
+                other, smaller = finer
+                parts += [(_between(own, 0, (last - base) * s + 1), s), (smaller, other.substeps)]
+                end, error = self._check_turns(smaller, last, last, last + 1, other.substeps, what)
+                if error is not None:
+                    parts.pop()
+                self.refined += end - last
+                base = last = end
+                own = _between(rows, base * s, None)
+                steps.at_first_row(march)
             elif code not in DONE:
                 error = steps.failure(march, code, what)
-            last = first + end // s
-        length = (last - first) * s + 1
+        parts.append((_between(own, 0, (last - base) * s + 1), s))
+        own, ends = _joined(parts)
         if (first, last) != (0, n):  # the next segment begins in the last of these rows
-            own = Rows._make(part[:length].copy() for part in own)
-        self.q[first : last + 1], self.qd[first : last + 1] = own.q[::s], own.qd[::s]
-        return _Segment(first, last, own, change), error
+            own = Rows._make(part.copy() for part in own)
+        self.q[first : last + 1], self.qd[first : last + 1] = own.q[ends], own.qd[ends]
+        return _Segment(first, last, own, ends, change), error
+
+    def _refine(
+        self, march: March, begin: Array, rows: Rows, last: int, failed: int, base: int, before: int
+    ) -> tuple[HeldSteps, Rows] | None:  # fmt: skip
+        """The interval that failed in smaller steps; begin: memory of the march before the interval `last`.
+
+        rows: those of the intervals from `base` on. None where all fail: the march stays where it failed.
+        """
+        first = march.memory.copy()
+        march.memory[:] = begin
+        if failed > last:
+            self._steps.advance(march, rows, self.u[base:failed])
+        finer = self._steps.refine(march, march.memory.copy(), self._t0, before + failed, self.u[failed : failed + 1])
+        if finer is None:
+            march.memory[:] = first
+        return finer
+
+    def _check_turns(
+        self, rows: Rows, base: int, first: int, last: int, substeps: int, what: str
+    ) -> tuple[int, ConvergenceError | None]:
+        """The interval up to which no joint comes to a whole turn, and the error where one does."""
+        turn = self._steps.whole_turn(rows, (first - base) * substeps, (last - base) * substeps, what)
+        return (last, None) if turn is None else (base + (turn[0] - 1) // substeps, turn[1])
 
     def _derive(self, kernel: Any, segment: _Segment, inputs: Array, *arguments: Any) -> None:
         """One of the two passes over a segment."""
         if self._derivatives is None:
             self._derivatives = self._steps.derivative_record(self._rank)
-        self._steps.derive(kernel, self._derivatives, segment.rows, inputs, *arguments)
+        self._steps.derive(kernel, self._derivatives, segment.rows, inputs, segment.ends, *arguments)
 
     def _by_number(self, varied: VariedEngine, segment: _Segment, adjoint: Adjoint) -> float:
         """The part of a segment in a derivative by a number."""
@@ -374,17 +421,17 @@ class Rollout:
 
     def _vary(self, varied: VariedEngine, segment: _Segment, begins: Equations) -> Equations:
         """Derivatives of the equations of a segment by a number, accelerations at begins of intervals being known."""
-        rows, substeps, looped = segment.rows, self._steps.substeps, self._steps.engine.loop_layout.m > 0
+        rows, looped = segment.rows, self._steps.engine.loop_layout.m > 0
         n, u = segment.last - segment.first, self.u[segment.first : segment.last]
-        out = self._steps.equations(n)
-        ends, starts = slice(1, n * substeps + 1), slice(0, n * substeps, substeps)
+        out = self._steps.equations(n, len(rows.t))
+        ends, starts = slice(1, len(rows.t)), segment.ends[:-1]
 
-        def vary(at: slice, qdd: Array, u: Array, multiplier: Array) -> tuple[Array, Array]:
+        def vary(at: slice | IntArray, qdd: Array, u: Array, multiplier: Array) -> tuple[Array, Array]:
             state = rows.q[at], rows.qd[at], qdd, u, rows.t[at]
             one = varied.vary_rows(*state, multiplier if looped else None)
             return one.inverse - one.internal, one.loops
 
-        u_there = np.repeat(u, substeps, axis=0)
+        u_there = np.repeat(u, np.diff(segment.ends), axis=0)
         out.residual[1:], errors = vary(ends, rows.qdd[ends], u_there, rows.multiplier[ends])
         out.error[1:] = errors[:, ERROR]
         before = np.concatenate([u[:1], u[:-1]])
@@ -397,8 +444,12 @@ class Rollout:
         """What a change of the numbers changes in the equations of a segment."""
         steps, n = self._steps, segment.last - segment.first
         if not change.any():
-            return steps.equations(0)
-        adjoint, inputs, ndof = empty_adjoint(steps, n), self.u[segment.first : segment.last], steps.engine.ndof
+            return steps.equations()
+        adjoint, inputs, ndof = (
+            empty_adjoint(steps, n, len(segment.rows.t)),
+            self.u[segment.first : segment.last],
+            steps.engine.ndof,
+        )
         zero = np.zeros((2, n + 1, ndof)), np.zeros((held.N_VECTORS, ndof)), np.zeros_like(inputs)
         self._derive(held.pull_back, segment, inputs, True, *zero, adjoint)  # accelerations at begins
         varying = [(tangent, one) for tangent, one in zip(change, self._by.engines, strict=True) if tangent]
@@ -436,8 +487,27 @@ def _by_numbers(robot: Robot, numbers: Sequence[str] | Sensitivities) -> Sensiti
         raise InputError("numbers", error.expected, error.got, error.hint) from error
 
 
-def empty_adjoint(steps: HeldSteps, n: int) -> Adjoint:
-    """Room for the cotangents of numbers, of n intervals; 0: none are wanted."""
+def _between(rows: Rows, first: int, last: int | None) -> Rows:
+    return Rows._make(part[first:last] for part in rows)
+
+
+def _joined(parts: Sequence[tuple[Rows, int]]) -> tuple[Rows, IntArray]:
+    """Rows of intervals that follow each other as one, and the rows at which intervals begin and end.
+
+    parts: rows, each with that at which it begins, and the steps of each of its intervals.
+    """
+    steps = np.concatenate([np.full((len(rows.t) - 1) // n, n) for rows, n in parts])
+    ends = np.concatenate([[0], np.cumsum(steps)]).astype(int)
+    if len(parts) == 1:
+        return parts[0][0], ends
+    tables = zip(*(rows for rows, _ in parts), strict=True)
+    return Rows._make(
+        np.concatenate([one[:1], *(part[1:] for part in (one, *others))]) for one, *others in tables
+    ), ends
+
+
+def empty_adjoint(steps: HeldSteps, n: int = 0, rows: int = 0) -> Adjoint:
+    """Room for the cotangents of numbers, of n intervals and their rows; 0: none are wanted."""
     tree, elastic, ndof = steps.engine.tree, steps.engine.elastic, steps.engine.ndof
     return Adjoint(
         np.zeros_like(tree.inertia),
@@ -445,7 +515,7 @@ def empty_adjoint(steps: HeldSteps, n: int) -> Adjoint:
         np.zeros_like(elastic.damping),
         np.zeros(ndof),
         np.zeros(3),
-        steps.equations(n),
+        steps.equations(n, rows),
         np.zeros((len(tree.segment), 2, 6)),
         np.zeros(ndof),
     )

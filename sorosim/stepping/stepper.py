@@ -273,7 +273,7 @@ class Stepper:
             self._derivatives = self._steps.derivative_record(int(self._march.counts[m.MOST_RANK]))
         steps.set_step(self._derivatives)
         self._derivatives.path[:] = self._march.path
-        arguments = fresh, before, tangent, u_tangent, steps.equations(0), tangents
+        arguments = steps.ends(1), fresh, before, tangent, u_tangent, steps.equations(), tangents
         steps.derive(held.push_forward, self._derivatives, rows, inputs, *arguments)
         tangents = tangents[:, :, 1] if change is None else change.push(tangents[:, :, 1])
         columns = tangents.reshape(size, 2 * n).T
@@ -319,7 +319,7 @@ class Stepper:
             begin, march.memory[:] = march.memory.copy(), first
             finer = steps.refine(march, begin, self._start, self._count, self._u)
             if finer is None:
-                raise steps.failure(march, code, self._what, refined=True)
+                raise steps.failure(march, code, self._what)
             steps, rows = finer
             self.refined += 1
         if stop := steps.whole_turn(rows, 0, steps.substeps, self._what):

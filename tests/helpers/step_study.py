@@ -1,0 +1,180 @@
+"""Steps under held inputs of random robots: how many end in an error, and what speed they gain without a force.
+
+    PYTHONPATH=tests python -m helpers.step_study --count 1000 --t-end 10
+
+Robots of odd seeds are chains of joints without springs and dampers, those of even ones `random_documents`. What steps
+may gain is looked at by differences of energies and by public forward dynamics, not by the kernels that judge them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import sorosim
+from helpers.fuzz import text_of
+from helpers.kinds import JOINT_KINDS, WITHOUT_AXIS
+from helpers.random_documents import document, short
+from helpers.robots import random_axis
+from sorosim import Robot, SorosimError, Stepper
+from sorosim.io import load_text
+from sorosim.kernels.newmark import SPEED_ERROR
+
+STEPS = 0.02, 0.01, 0.005, 0.002  # s
+JUMPS = 0.25  # s between jumps of the inputs
+RELATIVE_STEP = 1e-6  # of the differences by which powers are found
+# beyond the bound of theory.md, 10: coordinates are known to the tolerance of Newton's method, powers to differences
+NOISE = 1e-3
+
+
+@dataclass
+class Outcome:
+    """How one robot moved in steps of one size."""
+
+    seed: int
+    dt: float
+    n: int = 0  # intervals that were moved
+    refined: int = 0  # of them in smaller steps
+    error: str = ""  # what ended the motion
+    beyond: float = 0.0  # largest speed that an interval gained, over what it may gain; 0: none was faster
+    energy: float = 0.0  # of a chain: largest gain since the start, over the kinetic energy that it had before
+    unstarted: bool = False
+
+
+def chain(seed: int) -> dict[str, Any]:
+    """A chain of 2 to 12 joints of every kind, mostly revolute, without springs and dampers, that starts askew."""
+    rng = np.random.default_rng(seed)
+    links: dict[str, Any] = {}
+    length, mass = short(rng.uniform(0.1, 0.6)), short(np.exp(rng.uniform(-3, 1)))
+    for i in range(int(rng.integers(2, 13))):
+        kinds = [kind for kind in JOINT_KINDS if kind != "fixed" and (kind != "free" or i == 0)]
+        kind = str(rng.choice(kinds)) if rng.random() < 0.4 else "revolute"
+        axis = [0, 1, 0] if rng.random() < 0.5 else [short(x) for x in random_axis(rng)]
+        options: dict[str, Any] = {} if kind in WITHOUT_AXIS else {"axis": axis}
+        if kind == "helical":
+            options["pitch"] = short(0.1 * length)
+        sizes = [short(x * mass * length**2) for x in (0.084, 0.084, 0.02)]
+        link: dict[str, Any] = {"joint": {kind: options} if options else kind}
+        if i:
+            link |= {"parent": f"link{i - 1}", "at": {"position": [0, 0, -length]}}
+        links[f"link{i}"] = link | {"body": {"mass": mass, "centre": [0, 0, -0.5 * length], "inertia": sizes}}
+    return {"sorosim": 1, "name": f"chain{seed}", "links": links}
+
+
+def robot_of(seed: int) -> Robot:
+    tree = chain(seed) if seed % 2 else document(seed)
+    tree.pop("simulate", None)
+    return load_text(text_of(tree), f"robot{seed}.yaml")
+
+
+def allowed(robot: Robot, before: Any, qdd: tuple[Any, Any], after: Any, h: float) -> tuple[float, float]:
+    """Speed after a step, and that which forces may give it.
+
+    qdd: accelerations at both ends.
+    """
+
+    def kinetic(q: Any, qd: Any) -> float:
+        return float(robot.energy(q, qd).kinetic)
+
+    def power(state: Any, a: Any) -> float:
+        e = RELATIVE_STEP
+        ends = (kinetic(state.q + s * e * state.qd, state.qd + s * e * a) for s in (1.0, -1.0))
+        return float(np.subtract(*ends)) / (2.0 * e)
+
+    speeds = [np.sqrt(2.0 * kinetic(one.q, one.qd)) for one in (before, after)]
+    rates = [power(one, a) / r for one, a, r in zip((before, after), qdd, speeds, strict=True) if r > 0.0]
+    rest = robot.forward_dynamics(before.q, np.zeros(robot.ndof), u=after.u, t=before.t)
+    rates.append(float(np.sqrt(rest @ robot.mass_matrix(before.q) @ rest)))
+    return float(speeds[1]), float(speeds[0] + h * max(rates))
+
+
+def move(robot: Robot, seed: int, dt: float, t_end: float, **options: Any) -> Outcome:
+    """Move a robot by steps, under inputs that jump."""
+    out, rng = Outcome(seed, dt), np.random.default_rng(seed)
+    forces = robot.description.statics.get("u", {}) if seed % 2 == 0 else {}
+    sim, u, free = Stepper(robot, dt, **options), {}, seed % 2 == 1
+    try:
+        state = sim.reset("assembled" if robot.loop_names else None, None if not free else rng.normal(size=robot.ndof))
+        start, turned = sum(robot.energy(state.q, state.qd)), 0.0
+    except SorosimError as error:
+        out.error, out.unstarted = str(error), True
+        return out
+    for k in range(round(t_end / dt)):
+        if k % max(round(JUMPS / dt), 1) == 0:
+            u = {name: float(x) * rng.choice([-1.0, 0.0, 1.0]) for name, x in forces.items()}
+        refined = sim.refined
+        try:
+            after = sim.step(u)
+        except SorosimError as error:
+            out.error = str(error)
+            break
+        out.n, out.refined = out.n + 1, sim.refined
+        if free:
+            now = robot.energy(after.q, after.qd)
+            turned = turned or now.kinetic
+            out.energy = max(out.energy, (sum(now) - start) / max(turned, 1e-12))
+            turned = max(turned, now.kinetic)
+            if sim.refined == refined and np.abs(after.qd).max() * dt > 1e-3:
+                pair = sim._last.rows.qdd[[0, -1]]
+                speed, most = allowed(robot, state, pair, after, dt)
+                out.beyond = max(out.beyond, (1.0 - SPEED_ERROR) * speed / most)
+        state = after
+    return out
+
+
+def study(seeds: range, t_end: float, steps: tuple[float, ...] = STEPS, **options: Any) -> Iterator[Outcome]:
+    """Of all robots and sizes of steps."""
+    for seed in seeds:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", sorosim.SorosimWarning)
+            try:
+                robot = robot_of(seed)
+            except SorosimError:
+                continue
+            for dt in steps:
+                yield move(robot, seed, dt, t_end, **options)
+
+
+def report(found: list[Outcome], took: float) -> str:
+    """A row for each size of steps."""
+    moved = [one for one in found if not one.unstarted]
+    lines = ["step [ms]  motions  ended in an error  intervals in smaller steps  largest speed over the bound  energy"]
+    for dt in sorted({one.dt for one in moved}, reverse=True):
+        own = [one for one in moved if one.dt == dt]
+        n, ended = sum(one.n for one in own), sum(bool(one.error) for one in own)
+        worst, energy = max(own, key=lambda one: one.beyond), max(own, key=lambda one: one.energy)
+        lines.append(
+            f"{1e3 * dt:9g}  {len(own):7d}  {ended:6d} = {100 * ended / len(own):.1f} %  "
+            f"{100 * sum(one.refined for one in own) / max(n, 1):12.2f} %  {worst.beyond:10.3f} (seed {worst.seed})"
+            f"  {energy.energy:.3g} (seed {energy.seed})"
+        )
+    kinds = Counter(one.error.split(": ")[1][:60] for one in moved if one.error and ": " in one.error)
+    return "\n".join([*lines, *(f"{n:4d} x {text}" for text, n in kinds.most_common(8)), f"{took:.0f} s"])
+
+
+def main(words: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="step_study", description="Steps under held inputs of random robots.")
+    parser.add_argument("--count", type=int, default=1000, help="robots")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the first one; the others follow")
+    parser.add_argument("--t-end", type=float, default=10.0, help="of each motion [s]")
+    parser.add_argument("--verbose", action="store_true", help="a line for each motion")
+    options = parser.parse_args(words)
+    begin, found = time.monotonic(), []
+    for one in study(range(options.seed, options.seed + options.count), options.t_end):
+        found.append(one)
+        if options.verbose:
+            print(one, flush=True)
+    print(report(found, time.monotonic() - begin))
+    return int(any(one.beyond > 1.0 + NOISE for one in found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
