@@ -26,6 +26,7 @@ from sorosim.kernels.evaluate import Evaluation
 from sorosim.kernels.linalg import cholesky_solve
 from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q
 from sorosim.kernels.saddle import loop_norms, rank_tolerance, solve_constrained_columns
+from sorosim.linear.eigenmodes import congruent
 from sorosim.model.chart import FARTHEST, Charts, SingularityGuard
 from sorosim.robot import Robot
 
@@ -236,13 +237,21 @@ def independent_rows(robot: Robot, A: Array, error: Array | None = None) -> IntA
     return np.sort(order[: int((pivots > least * pivots[0]).sum())]).astype(np.int64)
 
 
-def elastic_weight(robot: Robot, q: Array, free: IntArray) -> Array:
-    """Cholesky factor U of the metric K + M/(1 s)^2 = U^T U; inertia regularises coordinates without stiffness."""
+def elastic_weight(robot: Robot, q: Array, free: IntArray, *, softest: bool = False) -> Array:
+    """Cholesky factor U of the metric K + M/T^2 = U^T U; inertia regularises coordinates without stiffness.
+
+    T is 1 s; with `softest` it is no less than that in which the softest mode turns by one radian, so that inertia does
+    not outweigh stiffness.
+    """
     zero, none = np.zeros_like(q), robot.inputs(None)
     stiffness = -robot.engine.evaluate(task.INTERNAL_DERIVATIVES, q, zero, zero.copy(), none).by_q[np.ix_(free, free)]
-    U = mass_weight(robot, q, free)
+    K, U = 0.5 * (stiffness + stiffness.T), mass_weight(robot, q, free)
     try:
-        return np.asarray(scipy.linalg.cholesky(0.5 * (stiffness + stiffness.T) + U.T @ U))
+        if softest and K.any():
+            squares = np.linalg.eigvalsh(congruent(K, U))  # of the modes' frequencies
+            elastic = squares[squares > len(K) * np.finfo(float).eps * squares[-1]]
+            U = U * np.sqrt(min(1.0, elastic.min(initial=1.0)))
+        return np.asarray(scipy.linalg.cholesky(K + U.T @ U))
     except np.linalg.LinAlgError:
         return U
 
