@@ -38,6 +38,7 @@ DIFFERENCE, BESIDE, NUDGE = 1e-6, 0.1, 1e-2
 # curvatures below it, in the metric, are those of a saddle; vectors of Lanczos by which they are seen
 SADDLE, N_LANCZOS, MAX_SADDLES = 1e-3, 8, 3
 MOST_GRADIENTS = 30
+EPS = float(np.finfo(float).eps)
 
 
 class Point(NamedTuple):
@@ -135,7 +136,7 @@ class Nearest:
     def newton(self, p: Point) -> Point:
         """By the smallest of Newton's steps, each at least halving the errors; the last point."""
         for _ in range(MAX_NEWTON):
-            if not p.e.any():
+            if not p.e.any() or not p.is_finite:
                 break
             trial = self.at(p.z - smallest(p.X, p.e, _size(p)))
             if not (trial.is_finite and _size(trial) <= 0.5 * _size(p)):
@@ -149,29 +150,27 @@ class Nearest:
         def cost(p: Point) -> float:
             return float(p.e @ p.e + weight * np.sum((p.z - self.centre) ** 2))
 
-        damping, value, slow = max(weight, LEAST_WEIGHT), cost(p), 0
+        damping, value, slow = weight, cost(p), 0
         for _ in range(max_steps):
             _, size, V = scipy.linalg.svd(p.X, full_matrices=False, check_finite=False)
+            largest, before = float(size.max(initial=0.0) ** 2), value
             slope = p.X.T @ p.e + weight * (p.z - self.centre)
             within = V @ slope
-            before = value
-            while damping < 1.0 / LEAST_WEIGHT:
+            damping = max(damping, LEAST_WEIGHT * largest)
+            while damping <= largest / LEAST_WEIGHT:
                 c = weight + damping
                 step = -(V.T @ (within / (size**2 + c)) + (slope - V.T @ within) / c)
                 predicted = -float(2.0 * slope @ step + np.sum((p.X @ step) ** 2) + weight * step @ step)
+                if not predicted > EPS * value:
+                    return p
                 trial = self.at(p.z + step)
-                gain = (value - cost(trial)) / predicted if predicted > 0.0 and trial.is_finite else -1.0
+                gain = (value - cost(trial)) / predicted if trial.is_finite else -1.0
                 damping *= CHANGE if not gain > BAD_GAIN else 1.0 / CHANGE if gain > GOOD_GAIN else 1.0
                 if gain > 0.0:
                     p, value = trial, cost(trial)
                     break
-                if not predicted > np.finfo(float).eps * value:
-                    return p
-            else:
-                break
-            damping = max(damping, LEAST_WEIGHT * float(size[0] ** 2))
             slow = slow + 1 if before - value <= ENOUGH * before else 0
-            if slow == PATIENCE:
+            if slow == PATIENCE or before == value:
                 break
         return p
 
