@@ -26,6 +26,8 @@ from sorosim.validation import Number, Values
 CLOSED = 1e-10
 # and so are rates that open them by no more than this part of their size
 CLOSED_RATE = 1e-9
+# steps of joints that carry loops along [rad]: well below half a turn, beyond which a loop closes the other way round
+CARRY = 1.0
 
 
 class Assembly(NamedTuple):
@@ -81,25 +83,68 @@ def assemble(
     unmoved = {layout.coordinate(name, "fixed") for name in fixed}
     values = by_coordinate(robot.engine, driven)
     partition = Partition.of(layout, values, robot.description.actuators)
+    begin = None if open_loops(robot, q) else q.copy()
     q[partition.driven] = list(values.values())
     free = np.array([i for i in partition.free if i not in unmoved], dtype=np.int64)
-    return close(robot, q, qd, free)
+    return close(robot, q, qd, free, begin=begin)
 
 
 def close(
-    robot: Robot, q: Array, qd: Array, free: IntArray, free_rates: IntArray | None = None
-) -> Assembly:  # fmt: skip
-    """Close the loops of a robot by moving the free coordinates and rates, default: the same; see `assemble`."""
+    robot: Robot, q: Array, qd: Array, free: IntArray, free_rates: IntArray | None = None, begin: Array | None = None
+) -> Assembly:
+    """Close the loops of a robot by moving the free coordinates and rates, default: the same; see `assemble`.
+
+    begin (ndof,): a state from which the other coordinates come (`carried`). Default: where their angles are zero.
+    """
     if not robot.loop_names:
         return Assembly(q, qd, 0.0, "there are no loops")
     with one_blas_thread(), np.errstate(all="ignore"):
         closed_q, moved, how = q, 0.0, "was closed already"
         if open_loops(robot, q):
-            closing = _Closing(robot, q, free, elastic_weight(robot, q, free, softest=True))
-            z = closing.run()
-            closed_q, moved, how = closing.q(z), float(np.linalg.norm(z)), "closed"
+            start, remark = carried(robot, q, free, _unturned(robot, q, free) if begin is None else begin)
+            U = elastic_weight(robot, q, free, softest=True)
+            closed_q = _Closing(robot, start, free, U).closed()
+            moved = float(np.linalg.norm(U @ (closed_q - q)[free]))
+            how = f"closed, moved by {moved:.3g} sqrt(J){remark}"
         rates = _closed_rates(robot, closed_q, qd, free if free_rates is None else free_rates)
-        return Assembly(closed_q, rates, moved, f"{how}, moved by {moved:.3g} sqrt(J)")
+        return Assembly(closed_q, rates, moved, how)
+
+
+def carried(robot: Robot, q: Array, free: IntArray, begin: Array) -> tuple[Array, str]:
+    """The start q, or a closed state to which its held angles carry the loops from `begin`; and what is to be said.
+
+    They go in steps, and the loops are closed after each: so rods are twisted as far as the angles that are `turned`.
+    """
+    far = turned(robot, free, begin, q)
+    if not far:
+        return q, ""
+    x, n = begin.copy(), int(np.ceil(np.abs((q - begin)[far]).max() / CARRY))
+    held = np.setdiff1d(np.arange(robot.ndof), free)
+    try:
+        for k in range(1, n + 1):
+            x[held] = begin[held] + k / n * (q - begin)[held]
+            x = _Closing(robot, x, free, elastic_weight(robot, x, free, softest=True)).closed()
+    except ConvergenceError:
+        names = ", ".join(f"'{robot.coordinate_names[i]}'" for i in far)
+        return q, f"; whole turns of {names} are not counted by the loops"
+    return x, ""
+
+
+def turned(robot: Robot, free: IntArray, begin: Array, q: Array) -> list[int]:
+    """Held angles more than half a turn from those of a state `begin` with closed loops, while those of q are open.
+
+    A loop does not tell whole turns apart: closed at once, its rods would be twisted by less.
+    """
+    held = np.setdiff1d(np.arange(robot.ndof), free)
+    dimensions = robot.engine.layout.dimensions
+    far = [i for i in held.tolist() if dimensions[i] == "angle" and abs(q[i] - begin[i]) > np.pi]
+    return far if far and robot.loop_names and open_loops(robot, q) and not open_loops(robot, begin) else []
+
+
+def _unturned(robot: Robot, q: Array, free: IntArray) -> Array:
+    """The state with all angles zero that are not free."""
+    is_angle = np.array([dimension == "angle" for dimension in robot.engine.layout.dimensions])
+    return np.where(np.isin(np.arange(len(q)), free) | ~is_angle, q, 0.0)
 
 
 def close_if_possible(robot: Robot, q: Array, free: IntArray) -> tuple[Array, tuple[Array, Array], str]:
@@ -160,6 +205,10 @@ class _Closing:
         zero = np.zeros_like(self.start)
         residual = self.robot.engine.evaluate(task.RESIDUAL, self.start, zero, zero.copy(), self.robot.inputs(None)).tau
         return np.asarray(-scipy.linalg.solve_triangular(self.U, residual[self.free], trans="T"))
+
+    def closed(self) -> Array:
+        """The nearest closed state (ndof,)."""
+        return self.q(self.run())
 
     def run(self) -> Array:
         """The smallest z that closes the loops."""
