@@ -34,6 +34,8 @@ from sorosim.robot import Robot
 WEAK_ROW = 3e-2
 # regularisation of the Jacobian of statics where rows of loops are redundant, relative to the others
 REGULARISATION = 1e-6
+# inertia that regularises an elastic energy, as a part of the stiffness of the softest mode
+INERTIA = 1e-2
 NO_STRAINS = np.zeros(0)  # of robots without Maxwell elements
 # time by which friction of statics divides displacements, to get rates [s]
 STICK_TIME = 0.01
@@ -240,8 +242,8 @@ def independent_rows(robot: Robot, A: Array, error: Array | None = None) -> IntA
 def elastic_weight(robot: Robot, q: Array, free: IntArray, *, softest: bool = False) -> Array:
     """Cholesky factor U of the metric K + M/T^2 = U^T U; inertia regularises coordinates without stiffness.
 
-    T is 1 s; with `softest` it is no less than that in which the softest mode turns by one radian, so that inertia does
-    not outweigh stiffness.
+    T is 1 s; with `softest` it is at least so long that inertia counts for no more than the part `INERTIA` of the
+    stiffness of the softest mode.
     """
     zero, none = np.zeros_like(q), robot.inputs(None)
     stiffness = -robot.engine.evaluate(task.INTERNAL_DERIVATIVES, q, zero, zero.copy(), none).by_q[np.ix_(free, free)]
@@ -250,7 +252,7 @@ def elastic_weight(robot: Robot, q: Array, free: IntArray, *, softest: bool = Fa
         if softest and K.any():
             squares = np.linalg.eigvalsh(congruent(K, U))  # of the modes' frequencies
             elastic = squares[squares > len(K) * np.finfo(float).eps * squares[-1]]
-            U = U * np.sqrt(min(1.0, elastic.min(initial=1.0)))
+            U = U * np.sqrt(min(1.0, INERTIA * elastic.min(initial=np.inf)))
         return np.asarray(scipy.linalg.cholesky(K + U.T @ U))
     except np.linalg.LinAlgError:
         return U
