@@ -89,3 +89,33 @@ def largest_strain(robot: Robot, q: Array) -> tuple[float, Place | None]:
         if not strain <= worst[0]:
             worst = strain, place
     return worst
+
+
+class Turning:
+    """How far rods turn between neighbouring Gauss points: beyond a whole turn these no longer tell how a rod winds.
+
+    `limit` is that, or twice as far as rods turn in the state q (ndof,) or unloaded, where that is more.
+    """
+
+    def __init__(self, robot: Robot, q: Array) -> None:
+        rows, rest = [np.zeros((0, 3, robot.ndof))], [np.zeros((0, 3))]
+        for place in places(robot):
+            piece, division = place.piece, place.division
+            X, weight, is_gauss = division.gauss_points()
+            X, weight = X[is_gauss], weight[is_gauss, None]
+            row = np.zeros((len(X), 3, robot.ndof))
+            row[:, :, piece.column : piece.column + piece.n] = np.swapaxes(division.basis(X)[:, :, :3], 1, 2)
+            rows.append(row * weight[:, :, None])
+            rest.append(division.reference.values(X, division.length)[:, :3] * weight)
+        self.rest = np.concatenate(rest)
+        self.rows = np.concatenate(rows).reshape(-1, robot.ndof)
+        self.limit = 2.0 * max(np.pi, self.most(q), self.most(np.zeros_like(q)))
+
+    def most(self, q: Array) -> float:
+        """The largest of these rotations [rad] at coordinates q (ndof,)."""
+        turns = (self.rows @ q).reshape(-1, 3) + self.rest
+        return float(np.sqrt(np.sum(turns**2, axis=1).max(initial=0.0)))
+
+    def is_seen(self, q: Array) -> bool:
+        """Whether Gauss points tell how rods wind."""
+        return self.most(q) <= self.limit

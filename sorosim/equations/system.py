@@ -27,6 +27,7 @@ from sorosim.kernels.evaluate import Evaluation
 from sorosim.kernels.linalg import cholesky_solve
 from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q
 from sorosim.kernels.saddle import loop_norms, solve_constrained_columns
+from sorosim.linear.eigenmodes import congruent
 from sorosim.model.chart import FARTHEST, Charts, SingularityGuard
 from sorosim.robot import Robot
 
@@ -34,6 +35,8 @@ from sorosim.robot import Robot
 WEAK_ROW = 3e-2
 # regularisation of the Jacobian of statics where rows of loops are redundant, relative to the others
 REGULARISATION = 1e-6
+# inertia that regularises an elastic energy, as a part of the stiffness of the softest mode
+INERTIA = 1e-2
 NO_STRAINS = np.zeros(0)  # of robots without Maxwell elements
 # time by which friction of statics divides displacements, to get rates [s]
 STICK_TIME = 0.01
@@ -249,13 +252,21 @@ class StaticSystem:
         return np.concatenate([self.charts.unwound(q, np.zeros_like(q))[0][self.partition.free], x[self.n_free :]])
 
 
-def elastic_weight(robot: Robot, q: Array, free: IntArray) -> Array:
-    """Cholesky factor U of the metric K + M/(1 s)^2 = U^T U; inertia regularises coordinates without stiffness."""
+def elastic_weight(robot: Robot, q: Array, free: IntArray, *, softest: bool = False) -> Array:
+    """Cholesky factor U of the metric K + M/T^2 = U^T U; inertia regularises coordinates without stiffness.
+
+    T is 1 s; with `softest` it is at least so long that inertia counts for no more than the part `INERTIA` of the
+    stiffness of the softest mode.
+    """
     zero, none = np.zeros_like(q), robot.inputs(None)
     stiffness = -robot.engine.evaluate(task.INTERNAL_DERIVATIVES, q, zero, zero.copy(), none).by_q[np.ix_(free, free)]
-    U = mass_weight(robot, q, free)
+    K, U = 0.5 * (stiffness + stiffness.T), mass_weight(robot, q, free)
     try:
-        return np.asarray(scipy.linalg.cholesky(0.5 * (stiffness + stiffness.T) + U.T @ U))
+        if softest and K.any():
+            squares = np.linalg.eigvalsh(congruent(K, U))  # of the modes' frequencies
+            elastic = squares[squares > len(K) * np.finfo(float).eps * squares[-1]]
+            U = U * np.sqrt(min(1.0, INERTIA * elastic.min(initial=np.inf)))
+        return np.asarray(scipy.linalg.cholesky(K + U.T @ U))
     except np.linalg.LinAlgError:
         return U
 

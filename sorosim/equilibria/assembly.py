@@ -3,36 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
-from scipy.optimize import least_squares
 
 from sorosim.arrays import Array, IntArray
 from sorosim.dynamics.arguments import by_coordinate
-from sorosim.dynamics.constraints import RANK_TOLERANCE
 from sorosim.engine.inputs import Partition
 from sorosim.equations.failure import worst_loop
+from sorosim.equations.strains import Turning
 from sorosim.equations.system import elastic_weight, mass_weight
 from sorosim.errors import ConvergenceError, InputError
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q
 from sorosim.robot import Robot, check_robot
 from sorosim.solvers.base import one_blas_thread
+from sorosim.solvers.nearest import Nearest, smallest
 from sorosim.validation import Number, Values
 
 # loops that are open by no more than this part of their extent, or radians, are closed
 CLOSED = 1e-10
 # and so are rates that open them by no more than this part of their size
 CLOSED_RATE = 1e-9
-MAX_STEPS = 100
-# saddles of the sum of squares of all errors that are left, one after the other; how far beside one the search goes on,
-# in coordinates; and curvatures that are rounding, as a part of the largest
-MAX_SADDLES = 3
-BESIDE = 0.1
-SADDLE = 1e-6
-EPS = float(np.finfo(float).eps)
+# steps of joints that carry loops along [rad]: well below half a turn, beyond which a loop closes the other way round
+CARRY = 1.0
 
 
 class Assembly(NamedTuple):
@@ -88,23 +83,68 @@ def assemble(
     unmoved = {layout.coordinate(name, "fixed") for name in fixed}
     values = by_coordinate(robot.engine, driven)
     partition = Partition.of(layout, values, robot.description.actuators)
+    begin = None if open_loops(robot, q) else q.copy()
     q[partition.driven] = list(values.values())
     free = np.array([i for i in partition.free if i not in unmoved], dtype=np.int64)
-    return close(robot, q, qd, free)
+    return close(robot, q, qd, free, begin=begin)
 
 
 def close(
-    robot: Robot, q: Array, qd: Array, free: IntArray, free_rates: IntArray | None = None
-) -> Assembly:  # fmt: skip
-    """Close the loops of a robot by moving the free coordinates and rates, default: the same; see `assemble`."""
+    robot: Robot, q: Array, qd: Array, free: IntArray, free_rates: IntArray | None = None, begin: Array | None = None
+) -> Assembly:
+    """Close the loops of a robot by moving the free coordinates and rates, default: the same; see `assemble`.
+
+    begin (ndof,): a state from which the other coordinates come (`carried`). Default: where their angles are zero.
+    """
     if not robot.loop_names:
         return Assembly(q, qd, 0.0, "there are no loops")
     with one_blas_thread(), np.errstate(all="ignore"):
-        closing = _Closing(robot, q, free, elastic_weight(robot, q, free))
-        z, how = closing.run()
-        closed_q, moved = closing.q(z), float(np.linalg.norm(z))
+        closed_q, moved, how = q, 0.0, "was closed already"
+        if open_loops(robot, q):
+            start, remark = carried(robot, q, free, _unturned(robot, q, free) if begin is None else begin)
+            U = elastic_weight(robot, q, free, softest=True)
+            closed_q = _Closing(robot, start, free, U).closed()
+            moved = float(np.linalg.norm(U @ (closed_q - q)[free]))
+            how = f"closed, moved by {moved:.3g} sqrt(J){remark}"
         rates = _closed_rates(robot, closed_q, qd, free if free_rates is None else free_rates)
-        return Assembly(closed_q, rates, moved, f"{how}, moved by {moved:.3g} sqrt(J)")
+        return Assembly(closed_q, rates, moved, how)
+
+
+def carried(robot: Robot, q: Array, free: IntArray, begin: Array) -> tuple[Array, str]:
+    """The start q, or a closed state to which its held angles carry the loops from `begin`; and what is to be said.
+
+    They go in steps, and the loops are closed after each: so rods are twisted as far as the angles that are `turned`.
+    """
+    far = turned(robot, free, begin, q)
+    if not far:
+        return q, ""
+    x, n = begin.copy(), int(np.ceil(np.abs((q - begin)[far]).max() / CARRY))
+    held = np.setdiff1d(np.arange(robot.ndof), free)
+    try:
+        for k in range(1, n + 1):
+            x[held] = begin[held] + k / n * (q - begin)[held]
+            x = _Closing(robot, x, free, elastic_weight(robot, x, free, softest=True)).closed()
+    except ConvergenceError:
+        names = ", ".join(f"'{robot.coordinate_names[i]}'" for i in far)
+        return q, f"; whole turns of {names} are not counted by the loops"
+    return x, ""
+
+
+def turned(robot: Robot, free: IntArray, begin: Array, q: Array) -> list[int]:
+    """Held angles more than half a turn from those of a state `begin` with closed loops, while those of q are open.
+
+    A loop does not tell whole turns apart: closed at once, its rods would be twisted by less.
+    """
+    held = np.setdiff1d(np.arange(robot.ndof), free)
+    dimensions = robot.engine.layout.dimensions
+    far = [i for i in held.tolist() if dimensions[i] == "angle" and abs(q[i] - begin[i]) > np.pi]
+    return far if far and robot.loop_names and open_loops(robot, q) and not open_loops(robot, begin) else []
+
+
+def _unturned(robot: Robot, q: Array, free: IntArray) -> Array:
+    """The state with all angles zero that are not free."""
+    is_angle = np.array([dimension == "angle" for dimension in robot.engine.layout.dimensions])
+    return np.where(np.isin(np.arange(len(q)), free) | ~is_angle, q, 0.0)
 
 
 def close_if_possible(robot: Robot, q: Array, free: IntArray) -> tuple[Array, tuple[Array, Array], str]:
@@ -114,11 +154,11 @@ def close_if_possible(robot: Robot, q: Array, free: IntArray) -> tuple[Array, tu
     failed.
     """
     with one_blas_thread(), np.errstate(all="ignore"):
-        U = elastic_weight(robot, q, free)
+        U = elastic_weight(robot, q, free, softest=True)
         closing = _Closing(robot, q, free, U)
         z, why = np.zeros(len(free)), ""
         try:
-            z = closing.run()[0]
+            z = closing.run()
         except ConvergenceError as error:
             why = str(error)
         return closing.q(z), closing.jacobian(z), why
@@ -132,122 +172,55 @@ def open_loops(robot: Robot, q: Array, at_least: float = CLOSED) -> str:
     return ", ".join(f"'{name}' by {distance:.3g} m and {angle:.3g} rad" for name, (distance, angle) in gaps.items())
 
 
-def _smallest(X: Array, b: Array) -> Array:
-    """The smallest z with X z = b, or nearly so."""
-    z: Array = scipy.linalg.lstsq(X, b, cond=RANK_TOLERANCE, check_finite=False)[0]
-    return z
-
-
 class _Closing:
     """The search in z = U (q - q0) of the free coordinates: of all closed states the one with the smallest z."""
 
     def __init__(self, robot: Robot, q: Array, free: IntArray, U: Array) -> None:
         self.robot, self.start, self.free, self.U = robot, q, free, U
+        self.scale = robot.engine.loops.row_scale  # errors are angles
+        self.turning = Turning(robot, q)
 
     def q(self, z: Array) -> Array:
         q = self.start.copy()
         q[self.free] += scipy.linalg.solve_triangular(self.U, z)
         return q
 
-    def closure(self, z: Array, what: int = task.RESIDUAL) -> Any:
-        q = self.q(z)
-        zero = np.zeros_like(q)
-        return self.robot.engine.evaluate(what, q, zero, zero.copy(), self.robot.inputs(None)).closure
-
-    def errors(self, z: Array) -> Array:
-        """Errors (m,) of all loops."""
-        return np.asarray(self.closure(z).value[ERROR])
-
-    def slope(self, z: Array) -> Array:
-        """Their derivative (m, n_free)."""
-        return self.jacobian(z)[1]
-
     def jacobian(self, z: Array) -> tuple[Array, Array]:
         """Errors (m,) and their derivative by z (m, n_free)."""
-        closure = self.closure(z, task.RESIDUAL_DERIVATIVES)
+        q = self.q(z)
+        zero = np.zeros_like(q)
+        what = task.RESIDUAL_DERIVATIVES
+        closure = self.robot.engine.evaluate(what, q, zero, zero.copy(), self.robot.inputs(None)).closure
         by_q = closure.matrix[ERROR_BY_Q][:, self.free]
-        return closure.value[ERROR], scipy.linalg.solve_triangular(self.U, by_q.T, trans="T").T
+        return closure.value[ERROR].copy(), scipy.linalg.solve_triangular(self.U, by_q.T, trans="T").T
 
-    def run(self) -> tuple[Array, str]:
-        """z, and how it was found."""
-        n = len(self.free)
-        z = np.zeros(n)
-        if not n or np.abs(self.robot.engine.loops.row_scale * self.errors(z)).max(initial=0.0) <= CLOSED:
-            how = "was closed already"
-        else:
-            # about one coordinate, in any unit
-            z, how, scale = self.descend(z), "closed", float(np.linalg.norm(self.U) / np.sqrt(n))
-            for _ in range(MAX_SADDLES):
-                if not open_loops(self.robot, self.q(z)) or (away := self.below(z)) is None:
-                    break
-                z = self.descend(z + BESIDE * scale * away)
+    def scaled(self, z: Array) -> tuple[Array, Array]:
+        """As `jacobian`, of errors that are angles; infinite where Gauss points do not see how a rod winds."""
+        e, X = self.jacobian(z)
+        far = 1.0 if self.turning.is_seen(self.q(z)) else np.inf
+        return far * self.scale * e, self.scale[:, None] * X
+
+    def pull(self) -> Array:
+        """Where weight and loads pull from the start, in the metric."""
+        zero = np.zeros_like(self.start)
+        residual = self.robot.engine.evaluate(task.RESIDUAL, self.start, zero, zero.copy(), self.robot.inputs(None)).tau
+        return np.asarray(-scipy.linalg.solve_triangular(self.U, residual[self.free], trans="T"))
+
+    def closed(self) -> Array:
+        """The nearest closed state (ndof,)."""
+        return self.q(self.run())
+
+    def run(self) -> Array:
+        """The smallest z that closes the loops."""
+        z = np.zeros(len(self.free))
+        if len(z) and open_loops(self.robot, self.start):
+            z = Nearest(self.scaled, z, CLOSED).run(self.pull()).z
         q = self.q(z)
         if left := open_loops(self.robot, q):
             hint = "look at the frames, start nearer to a closed state, or hold fewer coordinates"
             what = f"the loops of '{self.robot.name}' cannot be closed"
             report = worst_loop(self.robot, self.robot.loop_rows(q).error)
             raise ConvergenceError(f"{what}: {left} at the best; {hint}", q, report)
-        return self.nearest(z) if z.any() else z, how
-
-    def descend(self, z: Array) -> Array:
-        """Where the sum of squares of the errors is least, or stationary, from z."""
-        tight = 1e-15
-        rough = least_squares(
-            self.errors, z, self.slope, method="trf", ftol=tight, xtol=tight, gtol=tight, max_nfev=MAX_STEPS,
-            # the first trust region
-            x_scale=max(np.linalg.norm(self.U) / np.sqrt(len(z)), 1e-300),
-        )  # fmt: skip
-        return self.polished(rough.x)
-
-    def below(self, z: Array) -> Array | None:
-        """Unit direction along which the sum of squares falls from a saddle, the one along which weight and loads pull.
-
-        A straight chain whose ends are to come nearer is on a saddle: no rotation of its links brings them nearer to
-        first order. None where there is no such direction.
-        """
-        step = np.sqrt(EPS) * float(np.linalg.norm(self.U) / np.sqrt(len(z)))
-
-        def slope(at: Array) -> Array:
-            e, X = self.jacobian(at)
-            return np.asarray(X.T @ e)
-
-        H = np.array([slope(z + step * axis) - slope(z - step * axis) for axis in np.eye(len(z))]) / (2.0 * step)
-        curvature, directions = np.linalg.eigh(0.5 * (H + H.T))
-        falling = directions[:, curvature < -SADDLE * np.abs(curvature).max()]
-        if not falling.size:
-            return None
-        zero, q = np.zeros_like(self.start), self.q(z)
-        residual = self.robot.engine.evaluate(task.RESIDUAL, q, zero, zero.copy(), self.robot.inputs(None)).tau
-        force = -scipy.linalg.solve_triangular(self.U, residual[self.free], trans="T")
-        away = falling @ (falling.T @ force)
-        size = np.linalg.norm(away)
-        return np.asarray(away / size if size > EPS * np.linalg.norm(force) else falling[:, 0])
-
-    def polished(self, z: Array) -> Array:
-        """After Newton's steps, as long as they close the loops further."""
-        for _ in range(3):
-            e, X = self.jacobian(z)
-            better = z - _smallest(X, e)
-            if not np.abs(self.errors(better)).max() < np.abs(e).max():
-                break
-            z = better
-        return z
-
-    def nearest(self, z: Array) -> Array:
-        """Along the closed states to the one nearest to the start; z is one of them."""
-        for _ in range(MAX_STEPS):
-            e, X = self.jacobian(z)
-            step, part = _smallest(X, X @ z - e) - z, 1.0
-            if np.linalg.norm(step) <= 1e-9 * np.linalg.norm(z):
-                break
-            while part > 1e-3:
-                better = self.polished(z + part * step)
-                if np.linalg.norm(better) < np.linalg.norm(z) and not open_loops(self.robot, self.q(better)):
-                    break
-                part *= 0.5
-            else:
-                break
-            z = better
         return z
 
 
@@ -260,7 +233,7 @@ def _closed_rates(robot: Robot, q: Array, qd: Array, free: IntArray) -> Array:
         return rates
     X = scipy.linalg.solve_triangular(U, A[:, free].T, trans="T").T
     for _ in range(2):  # the second takes the rounding of the first away
-        rates[free] -= scipy.linalg.solve_triangular(U, _smallest(X, A @ rates))
+        rates[free] -= scipy.linalg.solve_triangular(U, smallest(X, A @ rates))
     left = np.abs(A @ rates).max(initial=0.0)
     if left > CLOSED_RATE * (np.abs(A) @ np.abs(rates)).max(initial=0.0):
         torn = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple
@@ -14,30 +15,37 @@ from scipy.optimize import brentq
 
 from sorosim.arrays import Array, IntArray
 from sorosim.declare import Choice, Declared, ListOf, Quantity, Vector, key
+from sorosim.equations.strains import Turning
 from sorosim.errors import InputError, ModelError
 from sorosim.kernels import evaluate as task
-from sorosim.lie import exp_so3, inverse
-from sorosim.model.chart import coordinates_of, exponential_stages, unwound
+from sorosim.lie import exp_so3, skew
+from sorosim.model.chart import Charts
 from sorosim.model.compile import LinkLayout
 from sorosim.model.rod import Rod
 from sorosim.options import checked
 from sorosim.robot import Robot, check_robot
 from sorosim.solvers.base import one_blas_thread
+from sorosim.solvers.nearest import Nearest
 from sorosim.validation import Values, counted
 
 JOINT, WORLD = FRAMES = ("joint", "world")
 # points may be apart by so much more than the rod between them is long, if it cannot be stretched: they are measured
 SLACK = 0.02
-# missed by more than this part of its length, points are not those of this rod; by less than that, no other is sought
+# missed by more than this part of its length, points are not those of this rod; by less than that, it meets them
 HOPELESS, NEAR = 0.2, 5e-3
-# weights of the elastic energy, one after the other: the first unrolls the rod, the last is rounding beside the points
-WEIGHTS = (1e-6, 1e-9)
+# weights of the elastic energy, one after the other: the first keep the rod from winding, the last is rounding beside
+# the points. A search from a curve through the points begins by the second part, one from the unloaded rod by the first
+FIRST_WEIGHTS, WEIGHTS = (1.0, 0.1, 1e-2), (1e-3, 1e-4, 1e-5, 1e-6, 1e-9)
+# points are met more closely than by this weight only at less than twice the energy, missed distances counted in: rods
+# that stretch little would wind to and fro between points that are known to a part of a millimetre
+USUAL = 1e-6
 DRIFT = 1e-6  # of it, a radian or a length of the rod of what has no stiffness
-# sums of squares of errors that are rounding; changes that end a search, as a part of them, if so many come in a row
-EXACT, ENOUGH, PATIENCE = 1e-24, 1e-2, 3
+MET = 1e-10  # points missed by so little, in lengths of the rod, are met
+EQUAL = 0.05  # of shapes whose energies differ by no more than this part, the one whose weight hangs lowest is taken
 ROUNDING = 1e-14  # of the largest entry of the stiffness
 SAMPLES = 400  # of the curve that a search begins from
-MAX_STEPS = 200
+THIRD = 2.0 * np.pi / 3.0  # angles by which the base is tried, so that one is near to any
+ROLL = 0.1  # weight of how the section of the base is turned about its tangent, beside the tangent
 
 
 @dataclass(frozen=True)
@@ -181,6 +189,9 @@ class _Fit:
         self.length = float(link.X[-1])
         own = np.arange(link.column, link.column + link.n)
         self.free: IntArray = np.array([i for i in own if i not in fixed], dtype=np.int64)
+        self.in_joint = self.free < link.column + link.n_joint
+        self.turning = Turning(robot, q)
+        self.charts = Charts(robot.engine.layout, np.isin(np.arange(len(q)), self.free, invert=True))
         at_zero = q.copy()
         at_zero[link.column : link.column + link.n_joint] = 0.0
         self.base: Array = robot.pose(at_zero, name, s=0.0)  # of the joint on its parent, in the world
@@ -209,20 +220,32 @@ class _Fit:
         K = -robot.engine.evaluate(
             task.INTERNAL_DERIVATIVES, q, robot.engine.zero_rates, robot.engine.zero_rates, robot.inputs(None)
         ).by_q[np.ix_(self.free, self.free)]
-        in_rod = self.free >= link.column + link.n_joint
-        K = np.asarray(0.5 * (K + K.T) * np.outer(in_rod, in_rod))
-        stiff = np.diag(K)[np.diag(K) > 0.0]
-        # of unit energy where the softest coordinate is one radian; what has no stiffness is kept from drifting
-        K /= stiff.min() if len(stiff) else 1.0
+        K = np.asarray(0.5 * (K + K.T) * np.outer(~self.in_joint, ~self.in_joint))
+        # of unit energy where the rod, evenly bent or twisted, turns by one radian, the most easily; what has no
+        # stiffness is kept from drifting
+        even = [float(u @ K @ u) for u in self.evenly_turned()]
+        K /= min((one for one in even if one > ROUNDING * max(even)), default=1.0)
         metric = (DRIFT + ROUNDING * np.diag(K).max(initial=0.0)) * np.eye(len(K) + len(self.sliding))
         metric[: len(K), : len(K)] += K
         self.root: Array = np.asarray(np.linalg.cholesky(metric))
+
+    def evenly_turned(self) -> Array:
+        """Free coordinates (n, n_free) of the rod bent or twisted by one radian in all, about each axis that it can."""
+        out = np.zeros((3, len(self.q0)))
+        for piece in self.link.pieces:
+            if piece.n:
+                X = np.linspace(0.0, 1.0, piece.n + 2)[1:-1] * piece.division.length
+                A = np.swapaxes(piece.division.basis(X)[:, :, :3], 0, 1).reshape(piece.n, -1)
+                even = np.tile(np.eye(3) / self.length, len(X))
+                out[:, piece.column : piece.column + piece.n] = np.linalg.lstsq(A.T, even.T, rcond=None)[0].T
+        return out[:, self.free]
 
     def _translation(self) -> Array:
         """Projection (3, 3) on the directions in which the joint takes the base of the rod."""
         if not (self.link.n_joint and self.is_free):
             return np.zeros((3, 3))
-        moves = self.base[:3, :3] @ np.hstack([stage.columns[:, 3:].T for stage in self.link.link.joint.stages])
+        columns = np.vstack([stage.columns for stage in self.link.link.joint.stages])
+        moves = self.base[:3, :3] @ columns[~columns[:, :3].any(axis=1), 3:].T  # those of a screw turn it too
         return np.asarray(moves @ np.linalg.pinv(moves))
 
     # -- what no rod can do ----------------------------------------------------------------------------------------
@@ -251,20 +274,28 @@ class _Fit:
     # -- where the search begins -----------------------------------------------------------------------------------
 
     def best(self) -> FittedShape:
-        """The first search that meets the points; else the one that misses them least."""
-        found: list[FittedShape] = []
+        """Of the shapes that meet the points, the one of least energy; else the one that misses them least."""
         gravity, R = np.array(self.robot.description.gravity), self.base[:3, :3]
-        starts: list[Array] = []
         downs = [down / np.linalg.norm(down) for down in (gravity, R[:, 2], R[:, 1], -R[:, 2], -R[:, 1]) if down.any()]
-        for down, is_twisted in ((downs[0], False), (downs[0], True), *((down, False) for down in downs[1:])):
-            start = self.start(down, is_twisted)
-            if any(np.allclose(start, other, atol=1e-6) for other in starts):  # nothing sags
-                continue
-            starts.append(start)
-            found.append(self.search(start))
-            if found[-1].missed.max() <= NEAR * self.length:
+        found = [self.search(self.start(downs[0], is_twisted), WEIGHTS) for is_twisted in (False, True)]
+        unloaded = self.based(self.q0, self.robot.pose(found[0].q, self.name, s=0.0)[:3, :3])
+        found.append(self.search(unloaded, FIRST_WEIGHTS + WEIGHTS))
+        for down in downs[1:]:
+            if min(one.missed.max() for one in found) <= NEAR * self.length:
                 break
-        return min(found, key=lambda one: float(np.linalg.norm(one.missed)))
+            found.append(self.search(self.start(down, False), WEIGHTS))
+        least = min(float(np.linalg.norm(one.missed)) for one in found)
+        near = max(NEAR * self.length, 2.0 * least)
+        meeting = [one for one in found if np.linalg.norm(one.missed) <= near]
+        energies = [self.energies(one.q) for one in meeting]
+        enough = (1.0 + EQUAL) * min(elastic for elastic, _ in energies)
+        pairs = [pair for pair in zip(meeting, energies, strict=True) if pair[1][0] <= enough]
+        return min(pairs, key=lambda pair: pair[1][1])[0]
+
+    def energies(self, q: Array) -> tuple[float, float]:
+        """Elastic energy of the rod, in the unit of the search, and its energy of gravity."""
+        x = np.concatenate([np.where(self.in_joint, 0.0, q[self.free]), np.zeros(len(self.sliding))])
+        return float(np.sum((self.root.T @ x) ** 2)), float(self.robot.energy(q, np.zeros_like(q)).gravity)
 
     def start(self, down: Array, is_twisted: bool) -> Array:
         """Coordinates (ndof,) of about the spline through the points that sags along `down`.
@@ -276,15 +307,9 @@ class _Fit:
         q, link = self.q0.copy(), self.link
         tangents = np.gradient(p, X, axis=0)
         tangents /= np.maximum(np.linalg.norm(tangents, axis=1, keepdims=True), 1e-300)
-        R = _between(self.base[:3, 0], tangents[0]) @ self.base[:3, :3]
-        if link.n_joint and self.is_free and link.link.joint.takes_pose:
-            g = np.eye(4)
-            g[:3, :3], g[:3, 3] = R, self.begin
-            try:
-                own = coordinates_of(link.link.joint, inverse(self.base) @ g)
-                q[link.column : link.column + link.n_joint] = own
-            except ModelError:  # it does not allow this one
-                pass
+        q = self.based(q, _between(self.base[:3, 0], tangents[0]) @ self.base[:3, :3])
+        R = self.robot.pose(q, self.name, s=0.0)[:3, :3]
+        R = _between(R[:, 0], tangents[0]) @ R
         middle, step = 0.5 * (X[1:] + X[:-1]), np.diff(X)
         bending = np.zeros(len(middle), dtype=complex)  # about y and z
         for k, h in enumerate(step):
@@ -312,6 +337,31 @@ class _Fit:
         q_start = self.q0.copy()
         q_start[self.free] = q[self.free]
         return q_start
+
+    def based(self, q: Array, R: Array) -> Array:
+        """Coordinates (ndof,) with the base as near as its joint takes it to where the rod begins, and to R (3, 3)."""
+        own = self.free[self.in_joint]
+        if not len(own):
+            return q.copy()
+        wanted, weight = np.vstack([self.begin, R.T]), np.array([1.0 / self.length, 1.0, ROLL, ROLL])[:, None]
+        places = self.robot.engine.places(((self.name, 0.0),))
+
+        def errors(z: Array) -> tuple[Array, Array]:
+            x = q.copy()
+            x[own] = z
+            g, J = self.robot.engine.poses_at(places, x, jacobian=True)
+            there, J = g[0, :3, :3], J[0][:, own]
+            e = weight * (np.vstack([g[0, :3, 3], there.T]) - wanted)
+            D = np.stack([there @ J[3:], *(-there @ skew(axis) @ J[:3] for axis in np.eye(3))])
+            return e.ravel(), (weight[:, :, None] * D).reshape(12, len(own))
+
+        angles = [self.robot.engine.layout.dimensions[i] == "angle" for i in own]
+        turns = itertools.product(*((0.0, THIRD, -THIRD) if is_angle else (0.0,) for is_angle in angles))
+        search = Nearest(errors, q[own], MET)
+        start = min((search.at(q[own] + turn) for turn in turns), key=lambda p: float(p.e @ p.e))
+        q = q.copy()
+        q[own] = search.descend(start, WEIGHTS[-1]).z
+        return q
 
     def curve(self, down: Array) -> tuple[Array, Array]:
         """Arclengths (n,) on the rod and points (n, 3) of a spline, as long between the given ones as the rod is."""
@@ -386,58 +436,41 @@ class _Fit:
         D[:, :, :n] = R @ J[:, 3:, self.free] / self.length
         along = np.einsum("ijk,ik->ij", R, self.slopes(q, s))
         D[self.sliding, :, n + np.arange(len(self.sliding))] = along[self.sliding]
-        return ((g[:, :3, 3] - self.points) / self.length).ravel(), D.reshape(3 * m, len(x))
+        far = 1.0 if self.turning.is_seen(q) else np.inf  # Gauss points do not see how it winds
+        return far * ((g[:, :3, 3] - self.points) / self.length).ravel(), D.reshape(3 * m, len(x))
 
-    def search(self, q: Array) -> FittedShape:
-        """From coordinates to the nearest shape."""
+    def search(self, q: Array, weights: Sequence[float]) -> FittedShape:
+        """From coordinates to the nearest shape, by weights of the energy that fall."""
         x = np.concatenate([q[self.free], self.s[self.sliding]])
-        at_rest = np.where(np.arange(len(x)) < len(self.free), 0.0, x)
-        in_joint = self.free < self.link.column + self.link.n_joint
-        at_rest[: len(self.free)][in_joint] = x[: len(self.free)][in_joint]
-        for weight in WEIGHTS:
-            x = self.descend(x, at_rest, weight)
-        x = self.descend(x, x, 0.0)  # onto the points, if they can be met
-        q, s = self.parts(x)
-        for own, stage in exponential_stages(self.link) if self.is_free else ():
-            if not self.link.link.joint.has_springs(stage.own):
-                q[own] = unwound(stage.columns, q[own], 0.0 * q[own])[0]
-        missed = np.linalg.norm(self.errors(x)[0].reshape(-1, 3), axis=1) * self.length
+        at_rest = x.copy()
+        at_rest[: len(self.free)][~self.in_joint] = 0.0
+
+        def unknowns(z: Array) -> Array:
+            return np.asarray(solve_triangular(self.root, z, trans="T", lower=True))
+
+        def errors(z: Array) -> tuple[Array, Array]:
+            e, J = self.errors(unknowns(z))
+            return e, solve_triangular(self.root, J.T, lower=True).T
+
+        search = Nearest(errors, self.root.T @ at_rest, MET)
+        p, usual = search.at(self.root.T @ x), np.inf
+        while not p.is_finite:  # it winds too far
+            p = search.at(0.5 * (p.z + search.centre))
+        for weight in weights:
+            closer = search.descend(p, weight)
+            if weight == USUAL:
+                usual = 2.0 * (search.distance(closer) ** 2 + float(closer.e @ closer.e) / USUAL)
+            if search.distance(closer) ** 2 > usual:
+                break
+            p = closer
+        met = search.newton(p)
+        met = search.slide(met) if search.is_solution(met) else search.descend(p, 0.0)
+        p = met if search.distance(met) ** 2 <= usual else p
+        q, s = self.parts(unknowns(p.z))
+        q = self.charts.unwound(q, np.zeros_like(q))[0]
+        missed = np.linalg.norm(p.e.reshape(-1, 3), axis=1) * self.length
         message = f"'{self.name}' misses the points by {missed.max():.3g} m at most"
         return FittedShape(q, s * self.length, missed, message)
-
-    def descend(self, x: Array, at_rest: Array, weight: float) -> Array:
-        """Least squares of the errors and, by a weight, of the energy, by Levenberg and Marquardt in its metric.
-
-        The steps (J^T J + c E) dx = -J^T e - w E (x - x0), E the metric, c = w + damping, are solved in the space of
-        the errors, which are few: (J E^-1 J^T + c I) is factored.
-        """
-
-        def cost(e: Array, x: Array) -> float:
-            return float(e @ e + weight * np.sum((self.root.T @ (x - at_rest)) ** 2))
-
-        e, J = self.errors(x)
-        damping, value, slow = 1e-6, cost(e, x), 0
-        for _ in range(MAX_STEPS):
-            if value <= EXACT:
-                break
-            A = solve_triangular(self.root, J.T, lower=True).T
-            gradient = A.T @ e + weight * (self.root.T @ (x - at_rest))
-            before = value
-            while damping < 1e6:
-                c = weight + damping
-                y = (gradient - A.T @ np.linalg.solve(A @ A.T + c * np.eye(len(A)), A @ gradient)) / c
-                trial = x - solve_triangular(self.root, y, trans="T", lower=True)
-                new = self.errors(trial)
-                if (better := cost(new[0], trial)) < value:
-                    x, (e, J), value, damping = trial, new, better, max(0.1 * damping, 1e-14)
-                    break
-                damping *= 10.0
-            else:
-                break
-            slow = slow + 1 if before - value <= ENOUGH * before else 0
-            if slow == PATIENCE:
-                break
-        return x
 
 
 def _between(a: Array, b: Array) -> Array:

@@ -22,7 +22,7 @@ from sorosim.equations.contact_check import Passage, total_mass
 from sorosim.equations.plausibility import implausible_states, left_free
 from sorosim.equations.system import StaticSystem
 from sorosim.equilibria.along_tree import close_along_tree, solve_along_tree
-from sorosim.equilibria.assembly import close_if_possible, open_loops
+from sorosim.equilibria.assembly import close_if_possible, open_loops, turned
 from sorosim.errors import ConvergenceError, InputError
 from sorosim.kernels import evaluate as task
 from sorosim.options import StaticsArguments, checked
@@ -121,9 +121,19 @@ def statics(
     free, touches = system.partition.free, robot.engine.loading.touches
     open_at_start, may_tunnel = "", tunnelling_test(system) if touches else None
     sparse = robot.engine.is_large and sticking is None and options["jacobian"] == "analytic"
-    if not follow_curve:
-        start = system.q(system.without_turns(start[system.partition.free], start[system.partition.free]))
     jumped = ""
+    if not follow_curve:
+        given, start = start, system.q(system.without_turns(start[free], start[free]))
+        if far := turned(robot, free, given, start):
+            names = ", ".join(f"'{robot.coordinate_names[i]}'" for i in far)
+            here = {robot.coordinate_names[i]: float(given[i]) for i in system.partition.driven}
+            more: Any = {"stable": stable, "jacobian": jacobian, "sticking": sticking}
+            try:
+                before = statics(robot, inputs, driven=here, q0=given, **more)
+                found = statics(robot, inputs, driven=driven_numbers, q0=before, **more)
+                return replace(found, message=f"{found.message}; {names} carried the loops there, turn by turn")
+            except ConvergenceError:
+                jumped = f"; whole turns of {names} are not counted by the loops: start from an equilibrium (q0)"
     if robot.loop_names:
         requested_start, closed = start, close_along_tree(system, start) if sparse else None
         if closed is not None:
@@ -133,7 +143,7 @@ def statics(
             if not sparse:
                 system.scale_constraints(*errors)
         if may_tunnel and may_tunnel(requested_start[free], 1.0, start[free], 1.0):
-            jumped = "; closing the loops moved surfaces through each other: start from closed loops (q0)"
+            jumped += "; closing the loops moved surfaces through each other: start from closed loops (q0)"
     if sparse:
         unbalanced, (solution, no_forces) = "", solve_along_tree(
             system, start, follow_curve, options["stable"], may_tunnel,
