@@ -10,17 +10,20 @@ import scipy.linalg
 from numpy.typing import ArrayLike
 from scipy.linalg import lapack
 
-from sorosim.arrays import Array
+from sorosim.arrays import Array, IntArray
 from sorosim.complex_step import varying
 from sorosim.dynamics import arguments
+from sorosim.dynamics.constraints import RANK_TOLERANCE
+from sorosim.dynamics.link_frames import LinkFrames
 from sorosim.dynamics.variation import Variation, VariedEngine
 from sorosim.engine.engine import Engine
-from sorosim.equations.system import independent_rows
+from sorosim.equations.system import elastic_weight, independent_rows
 from sorosim.errors import InputError, PlugInError, SorosimError
 from sorosim.io.document import Document
 from sorosim.io.vary import Scalars
 from sorosim.kernels import evaluate as task
-from sorosim.kernels.loops import ACCELERATION, CONSTRAINT, ERROR, ERROR_BY_Q
+from sorosim.kernels.loops import ACCELERATION, CONSTRAINT, ERROR, ERROR_BY_Q, RATE, RATE_BY_Q
+from sorosim.linear.growth import is_neutral
 from sorosim.loads.contact import Contact
 from sorosim.loads.mass_damping import all_loads
 from sorosim.model.description import Description
@@ -31,6 +34,8 @@ if TYPE_CHECKING:
     from sorosim.results.result import Equilibrium
 
 
+# loops that a number opens close again up to rounding, or part of what it opens stays
+OPENED = 1e-6
 NOT_DIFFERENTIABLE = "code that uses it cannot carry a derivative"
 
 
@@ -49,6 +54,32 @@ class EquilibriumSensitivity(NamedTuple):
     driven: dict[str, Array]  # name of a driven coordinate -> derivatives (n,) of the force that it needs
 
 
+class MovingFrames:
+    """Frames on links, and how they move with scalars of the file while the coordinates stay.
+
+    What is said of places by coordinates and numbers, x(q(p), p), has both parts: J dq/dp, and this one.
+    """
+
+    def __init__(self, by: Sensitivities, frames: LinkFrames) -> None:
+        self.frames, self.shape = frames, (len(frames.names), 6, len(by.names))
+        # moduli and masses move none: that shows in any state that is no special one
+        q = 0.1 * np.random.default_rng(0).standard_normal(by.robot.ndof)
+        own = [frames.own_twists(one.links) for one in by.engines]
+        found = [one.motion(q, frames.places).any() for one in by.engines]
+        self._movers = [
+            (i, one, twists)
+            for i, (one, twists) in enumerate(zip(by.engines, own, strict=True))
+            if found[i] or twists.any()
+        ]
+
+    def twists(self, q: Array) -> Array:
+        """Twists (n_frames, 6, n) in the frames themselves, one column a scalar."""
+        out = np.zeros(self.shape)
+        for i, one, own in self._movers:
+            out[:, :, i] = self.frames.twists(one.motion(q, self.frames.places)) + own
+        return out
+
+
 def scalars(robot: Robot) -> dict[str, float]:
     """Numbers of a robot's file by which `sensitivities` may differentiate.
 
@@ -56,9 +87,10 @@ def scalars(robot: Robot) -> dict[str, float]:
     -------
     dict
         Path in the file -> value in SI units. Of a robot that was built in Python the file is what `to_yaml` writes.
+        A formula, such as ``2*s`` along a rod, is none; a parameter in it is one.
     """
     file = scalars_of(robot)
-    return {name: file.value(name) for name in file.paths}
+    return {name: file.value(name) for name in file.paths if not file.is_formula(name)}
 
 
 def sensitivities(robot: Robot, names: Sequence[str]) -> Sensitivities:
@@ -206,6 +238,56 @@ class Sensitivities:
         driven = {name: needed[robot.engine.layout.coordinate(name, "driven")] for name in eq.driven}
         return EquilibriumSensitivity(dq, dlam, driven)
 
+    # -- starts of motions -----------------------------------------------------------------------------------------
+
+    def closed_coordinates(self, q: Array, free: IntArray) -> Array:
+        """How coordinates (ndof, n) follow loops that scalars would open: by the least motion, as `assemble` finds it.
+
+        q : where loops are closed; free : the coordinates that may move.
+        """
+        robot, zero, m = self.robot, np.zeros_like(q), self.robot.n_multipliers
+        out = np.zeros((len(q), len(self.names)))
+        varied = self._vary(q, zero, zero, robot.inputs(None), 0.0, np.zeros(m))
+        opened = self._columns([one.loops[ERROR] for one in varied], m)
+        if not opened.any():
+            return out
+        U = elastic_weight(robot, q, free)
+        E = robot.engine.evaluate(task.RESIDUAL_DERIVATIVES, q, zero, zero.copy(), robot.inputs(None))
+        X = scipy.linalg.solve_triangular(U, E.closure.matrix[ERROR_BY_Q][:, free].T, trans="T").T
+        z = scipy.linalg.lstsq(X, -opened, cond=RANK_TOLERANCE)[0]
+        left = np.abs(X @ z + opened).max(axis=0)
+        for name, gap, size in zip(self.names, left, np.abs(opened).max(axis=0), strict=True):
+            if gap > OPENED * size:
+                raise InputError("numbers", "numbers with which loops still close", f"'{name}'")
+        out[free] = scipy.linalg.solve_triangular(U, z)
+        return out
+
+    def closed_rates(self, q: Array, qd: Array, given: Array, free: IntArray, q_by: Array) -> Array:
+        """Derivatives (ndof, k) of the rates that keep loops closed, the nearest to given ones in kinetic energy.
+
+        free : rates that may follow; q_by (ndof, k) : derivatives of q, the first n columns by the scalars, whose own
+        part counts too. With d = qd - given and multipliers l, M d + A^T l = 0 and A qd = 0 are differentiated: the
+        change of M d + A^T l is that of inverse dynamics at the accelerations d under the multipliers -l, less that at
+        none.
+        """
+        robot, engine, zero = self.robot, self.robot.engine, np.zeros_like(q)
+        d, u, m = np.zeros_like(q), robot.inputs(None), robot.n_multipliers
+        d[free], out = (qd - given)[free], np.zeros(q_by.shape)
+        if not (len(free) and (qd.any() or d.any())):
+            return out
+        M = robot.mass_matrix(q)[np.ix_(free, free)]
+        still = engine.evaluate(task.RESIDUAL_DERIVATIVES, q, zero, zero.copy(), u, multiplier=np.zeros(m)).by_q.copy()
+        moving = engine.evaluate(task.RESIDUAL_DERIVATIVES, q, qd, zero.copy(), u).closure.matrix
+        A, rate_by_q = moving[CONSTRAINT][:, free].copy(), moving[RATE_BY_Q].copy()
+        minus = scipy.linalg.lstsq(A.T, M @ d[free], cond=RANK_TOLERANCE)[0]
+        forces = (engine.evaluate(task.RESIDUAL_DERIVATIVES, q, zero, d, u, multiplier=minus).by_q - still) @ q_by
+        rows, n, none = rate_by_q @ q_by, len(self.names), np.zeros(m)
+        with_force, without = self._vary(q, zero, d, u, 0.0, minus), self._vary(q, zero, zero, u, 0.0, none)
+        forces[:, :n] += self._columns([a.inverse - b.inverse for a, b in zip(with_force, without, strict=True)])
+        rows[:, :n] += self._columns([one.loops[RATE] for one in self._vary(q, qd, zero, u, 0.0, none)], m)
+        out[free] = _saddle(robot, M, A, A, -forces[free], -rows)[0]
+        return out
+
     # -- parts -----------------------------------------------------------------------------------------------------
 
     def _vary(
@@ -243,6 +325,11 @@ def _check_equilibrium(robot: Robot, eq: Equilibrium) -> None:
         raise InputError("eq", f"an equilibrium of '{robot.name}'", f"one of another robot, '{eq.robot.name}'")
     if eq.sliding is not None:
         raise InputError("eq", "an equilibrium without friction", "one that depends on where its contacts stuck")
+    linear = eq.linearize()
+    if is_neutral(linear.M, linear.K):
+        hint = "hold what moves freely: drive it, or give it a spring"
+        got = "one whose tangent stiffness is singular: there are others nearby, or a fold"
+        raise InputError("eq", "an equilibrium that is isolated, so that it moves smoothly", got, hint)
 
 
 def varied_engine(robot: Robot, file: Scalars, name: str) -> VariedEngine:
@@ -264,7 +351,7 @@ def varied_engine(robot: Robot, file: Scalars, name: str) -> VariedEngine:
     _check_python_parts(robot, description, name)
     if robot.engine.loading.touches:
         _check_surfaces(robot, file, name)
-    out = VariedEngine(robot.engine, engine)
+    out = VariedEngine(robot.engine, engine, description.links)
     out.check(name)
     return out
 

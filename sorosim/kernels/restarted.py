@@ -95,7 +95,7 @@ def linearize_restarted(model, march, ws, rows, inputs, substeps, dot, u_dot, va
             else:
                 u_dot[d, d - 2 * n] = 1.0
         load_row(rows, k * substeps, inputs[k], march)
-        if derive_accelerations(model, march, ws, False) != DONE:
+        if derive_accelerations(model, march, ws, False, False) != DONE:
             return False
         for d in range(dot.shape[0]):
             clear(dot[d, SOLUTION])
