@@ -22,6 +22,7 @@ from sorosim.errors import InputError, PlugInError, SorosimError
 from sorosim.io.document import Document
 from sorosim.io.vary import Scalars
 from sorosim.kernels import evaluate as task
+from sorosim.kernels.evaluate import Evaluation
 from sorosim.kernels.loops import ACCELERATION, CONSTRAINT, ERROR, ERROR_BY_Q, RATE, RATE_BY_Q
 from sorosim.linear.growth import is_neutral
 from sorosim.loads.contact import Contact
@@ -228,6 +229,7 @@ class Sensitivities:
         _check_equilibrium(robot, eq)
         zero, free = np.zeros(robot.ndof), np.asarray(eq.free)
         out = robot.engine.evaluate(task.RESIDUAL_DERIVATIVES, eq.q, zero, zero, eq.u, multiplier=eq.lam)
+        _check_isolated(out, out.closure.matrix[CONSTRAINT][:, free], free)
         varied = self._vary(eq.q, zero, zero, eq.u, 0.0, eq.lam)
         A, E = (out.closure.matrix[block] for block in (CONSTRAINT, ERROR_BY_Q))
         forces = self._columns([one.inverse - one.internal for one in varied])
@@ -240,15 +242,19 @@ class Sensitivities:
 
     # -- starts of motions -----------------------------------------------------------------------------------------
 
+    def opened(self, q: Array) -> Array:
+        """By how much scalars open loops (m, n) that are closed, coordinates held."""
+        zero, m = np.zeros_like(q), self.robot.n_multipliers
+        varied = self._vary(q, zero, zero, self.robot.inputs(None), 0.0, np.zeros(m)) if m else []
+        return self._columns([one.loops[ERROR] for one in varied], m)
+
     def closed_coordinates(self, q: Array, free: IntArray) -> Array:
         """How coordinates (ndof, n) follow loops that scalars would open: by the least motion, as `assemble` finds it.
 
         q : where loops are closed; free : the coordinates that may move.
         """
-        robot, zero, m = self.robot, np.zeros_like(q), self.robot.n_multipliers
+        robot, zero, opened = self.robot, np.zeros_like(q), self.opened(q)
         out = np.zeros((len(q), len(self.names)))
-        varied = self._vary(q, zero, zero, robot.inputs(None), 0.0, np.zeros(m))
-        opened = self._columns([one.loops[ERROR] for one in varied], m)
         if not opened.any():
             return out
         U = elastic_weight(robot, q, free)
@@ -312,6 +318,7 @@ def equilibrium_by_inputs(eq: Equilibrium) -> Array:
     zero, free = np.zeros(robot.ndof), np.asarray(eq.free)
     out = robot.engine.evaluate(task.RESIDUAL_DERIVATIVES, eq.q, zero, zero, eq.u, multiplier=eq.lam)
     A, E = (out.closure.matrix[block][:, free] for block in (CONSTRAINT, ERROR_BY_Q))
+    _check_isolated(out, A, free)
     dq, rows = np.zeros_like(out.B), np.zeros((len(A), out.B.shape[1]))
     dq[free] = _saddle(robot, out.by_q[np.ix_(free, free)], A, E, out.B[free], rows)[0]
     return dq
@@ -325,11 +332,18 @@ def _check_equilibrium(robot: Robot, eq: Equilibrium) -> None:
         raise InputError("eq", f"an equilibrium of '{robot.name}'", f"one of another robot, '{eq.robot.name}'")
     if eq.sliding is not None:
         raise InputError("eq", "an equilibrium without friction", "one that depends on where its contacts stuck")
-    linear = eq.linearize()
-    if is_neutral(linear.M, linear.K):
+
+
+def _check_isolated(out: Evaluation, A: Array, free: IntArray) -> None:
+    """Refuse an equilibrium that a motion leaves without a force (InputError), by its mass and tangent stiffness."""
+    M, K = (X[np.ix_(free, free)] for X in (out.mass, out.by_q))
+    if len(A):
+        Z = scipy.linalg.null_space(A, rcond=RANK_TOLERANCE)
+        M, K = Z.T @ M @ Z, Z.T @ K @ Z
+    if is_neutral(M, K):
+        got = "one whose tangent stiffness is singular: there are others nearby, or it is at a fold"
         hint = "hold what moves freely: drive it, or give it a spring"
-        got = "one whose tangent stiffness is singular: there are others nearby, or a fold"
-        raise InputError("eq", "an equilibrium that is isolated, so that it moves smoothly", got, hint)
+        raise InputError("eq", "an equilibrium that is isolated, so that it changes smoothly", got, hint)
 
 
 def varied_engine(robot: Robot, file: Scalars, name: str) -> VariedEngine:

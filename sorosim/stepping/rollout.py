@@ -249,6 +249,9 @@ class Rollout:
         """Derivatives (2, ndof, n_numbers + n_actuators) of the start [q, qd] by numbers and the first inputs."""
         start, eq, n = self._start, self._equilibrium, len(self.numbers)
         out = np.zeros((2, self._steps.engine.ndof, n + self.u.shape[1]))
+        if start is None and n and self.robot.n_multipliers and self._by.opened(self.q[0]).any():
+            got, hint = "some that open them", "sorosim.rollout begins anew, and closes them"
+            raise InputError("numbers", "numbers that leave loops closed where a motion goes on", got, hint)
         if start is None or not out.size:
             return out
         if eq is not None:

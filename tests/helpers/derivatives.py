@@ -34,15 +34,23 @@ KINDS = {
     "stiffness": r"stiffness",
     "parameter": r"^parameters\.",
 }
+# what is refused, as the pages say: see docs/sensitivities.md
+DECLARED = (
+    "changes no surface that touches", "no signal of time and no current", "cannot carry a derivative",
+    "an equilibrium that is isolated", "an equilibrium without friction", "moves bodies in a current",
+    "rods of given lengths", "loads and actuators that are compiled", "materials without internal strains",
+    "arrays of the robot have derivatives", "a state in which derivatives are finite", "no difference",
+)  # fmt: skip
 TRIED = 3  # paths of a kind, until one can be differentiated
 N, DT = 4, 1e-3  # intervals of motions
 # of a difference: its step, relative to a number; what functions are right to, relative to their size, by how they are
-# found: directly, by factors of the mass matrix, by Newton's method. The difference shows no more than that over its step
+# found: directly, by factors of the mass matrix, by Newton's method. A difference shows no more than that over its step
 STEP = 2e-3
 DIRECT, FACTORS, NEWTON = 1e-13, 1e-11, 1e-10
 ROUNDING = {
     "inverse_dynamics": DIRECT, "internal_force": DIRECT, "jacobian": DIRECT, "forward_dynamics": FACTORS,
-    "hybrid_dynamics": FACTORS, "equilibrium": NEWTON, "rollout, place_vjp": NEWTON,
+    "hybrid_dynamics": FACTORS, "equilibrium": NEWTON, "rollout from a state": NEWTON,
+    "rollout from equilibrium": NEWTON,
 }  # fmt: skip
 
 
@@ -54,7 +62,7 @@ class Cell(NamedTuple):
     kind: str
     name: str  # of the number
     error: float  # of the derivative, relative to the largest entry of the difference
-    bound: float  # by which the difference itself may be wrong, in the same unit
+    bound: float  # by which the difference itself may be wrong, in the same unit; 1 where it is all rounding
 
 
 class Refused(NamedTuple):
@@ -65,6 +73,11 @@ class Refused(NamedTuple):
     kind: str
     why: str
 
+    @property
+    def declared(self) -> bool:
+        """Whether it is one of those that the pages name."""
+        return any(re.search(pattern, self.why) for pattern in DECLARED)
+
 
 class Slope(NamedTuple):
     """A difference quotient of the fourth order, and how far it may be off."""
@@ -74,7 +87,7 @@ class Slope(NamedTuple):
 
 
 def slope(f: Callable[[float], Array], h: float, rounding: float) -> Slope:
-    """df/dx at 0. From two steps of the second order comes one of the fourth; what that corrects is more than its error.
+    """df/dx at 0. Of two differences of the second order one of the fourth is made; what it corrects is its bound.
 
     rounding: of f, relative to its size.
     """
@@ -82,6 +95,13 @@ def slope(f: Callable[[float], Array], h: float, rounding: float) -> Slope:
     value = (4.0 * near - far) / 3.0
     size = np.abs(f(0.0)).max(initial=0.0)
     return Slope(value, float(np.abs(value - near).max(initial=0.0) + 4.0 * rounding * size / h))
+
+
+def compared(robot: str, route: str, kind: str, name: str, exact: Array, wanted: Slope) -> Cell:
+    """The cell of a derivative and its difference."""
+    off, size = float(np.abs(exact - wanted.value).max(initial=0.0)), float(np.abs(wanted.value).max(initial=0.0))
+    unit = max(size, wanted.error)
+    return Cell(robot, route, kind, name, off / unit if unit else off, wanted.error / unit if unit else 0.0)
 
 
 class Case:
@@ -100,6 +120,17 @@ class Case:
         self.weight, self.place_weight = rng.normal(size=(2, N + 1, n)), rng.normal(size=(N + 1, 3))
         self.directions = rng.normal(size=(3, n))
         self.u_direction = 1e-3 * rng.normal(size=(N, nu))
+        none = sorosim.rollout(robot, self.inputs[:0], DT, "assembled" if robot.loop_names else None)
+        names, jets = none._steps.driven_names, none._steps.system.driven.jets(0.0)
+        self.start = none.q[0], none.qd[0]
+        self.held = dict(zip(names, map(float, jets[:, 0]), strict=True))
+        if not robot.loop_names:
+            self.start = self.q, self.qd
+        else:
+            shaken = none.q[0] + 0.02 * rng.normal(size=n), none.qd[0] + 0.1 * rng.normal(size=n)
+            own = [robot.engine.layout.coordinate(key, "driven") for key in names]
+            shaken[1][own] = jets[:, 1]
+            self.start = self.closed(robot, *shaken)
         self.eq: Any = None
         self.why_not = ""
         try:
@@ -107,24 +138,29 @@ class Case:
         except SorosimError as error:
             self.why_not = str(error)
         if self.eq is not None:
-            layout = robot.engine.layout
-            self.driven = {key: float(self.eq.q[layout.coordinate(key, "driven")]) for key in self.eq.driven}
+            self.eq = sorosim.statics(robot, self.inputs[0], driven=self.held, q0=self.eq.q)
 
     # -- what is differentiated --------------------------------------------------------------------------------------
 
     def at_rest(self, robot: Robot) -> Any:
         """The equilibrium of a robot near to this one's."""
-        return sorosim.statics(robot, self.inputs[0], driven=self.driven, q0=self.eq.q)
+        return self.eq if robot is self.robot else self.rest(robot, self.inputs[0])
 
-    def start(self, robot: Robot) -> Any:
-        """Where motions begin."""
-        if self.eq is None:
-            return None
-        return AtRest(self.at_rest(robot)) if robot is not self.robot else AtRest(self.eq)
+    def rest(self, robot: Robot, u: Array) -> Any:
+        """The same under other inputs."""
+        return sorosim.statics(robot, u, driven=self.held, q0=self.eq.q)
 
-    def motion(self, robot: Robot, **options: Any) -> Any:
-        """A motion of a robot."""
-        return sorosim.rollout(robot, self.inputs, DT, self.start(robot), **options)
+    def closed(self, robot: Robot, q: Array, qd: Array) -> tuple[Array, Array]:
+        """The nearest state of a robot whose loops are closed."""
+        found = sorosim.assemble(robot, q, driven=self.held, qd0=qd)
+        return found.q, found.qd
+
+    def motion(self, robot: Robot, at_rest: bool, **options: Any) -> Any:
+        """A motion of a robot, from its equilibrium or from the state nearest to a given one."""
+        if at_rest:
+            return sorosim.rollout(robot, self.inputs, DT, AtRest(self.at_rest(robot)), **options)
+        start = self.start if robot is self.robot or not robot.loop_names else self.closed(robot, *self.start)
+        return sorosim.rollout(robot, self.inputs, DT, *start, **options)
 
     def values(self) -> dict[str, Callable[[Robot], Array]]:
         """Functions of a robot by route."""
@@ -135,8 +171,8 @@ class Case:
             found = r.hybrid_dynamics(q, qd, qdd=qdd, tau=tau, known=known)
             return np.concatenate([found.qdd, found.tau])
 
-        def moved(r: Robot) -> Array:
-            m = self.motion(r)
+        def moved(r: Robot, at_rest: bool) -> Array:
+            m = self.motion(r, at_rest)
             ends = np.array([r.pose(x, self.place)[:3, 3] for x in m.q])
             pulled = float((self.weight[0] * m.q + DT * self.weight[1] * m.qd).sum())
             return np.concatenate([m.q[-1], DT * m.qd[-1], [pulled, float((self.place_weight * ends).sum())]])
@@ -147,10 +183,12 @@ class Case:
             "forward_dynamics": lambda r: r.forward_dynamics(q, qd, u=u, driven_qdd={}),
             "hybrid_dynamics": hybrid,
             "jacobian": lambda r: r.pose(q, self.place)[:3].ravel(),
+            "rollout from a state": lambda r: moved(r, False),
         }
         if self.eq is not None:
             out["equilibrium"] = lambda r: self.at_rest(r).q
-        return out | {"rollout, place_vjp": moved}
+            out["rollout from equilibrium"] = lambda r: moved(r, True)
+        return out
 
     def derivatives(self, name: str) -> dict[str, Callable[[], Array]]:
         """The same functions' derivatives by a number of the file."""
@@ -167,13 +205,15 @@ class Case:
             turned = np.array([[0.0, -V[2], V[1]], [V[2], 0.0, -V[0]], [-V[1], V[0], 0.0]])
             return (R @ np.column_stack([turned, V[3:]])).ravel()
 
-        def moved() -> Array:
-            m = self.motion(robot, numbers=by)
+        def moved(at_rest: bool) -> Array:
+            m = self.motion(robot, at_rest, numbers=by)
             j = m.jvp(numbers=[1.0])
             w = self.weight
             pulled = m.vjp(w[0], DT * w[1]).numbers[0]
             pushed = (w[0] * j.q + DT * w[1] * j.qd).sum()
-            assert abs(pulled - pushed) <= 1e-6 * (np.abs(w[0] * j.q).sum() + DT * np.abs(w[1] * j.qd).sum()), "vjp, jvp"
+            assert abs(pulled - pushed) <= 1e-6 * (np.abs(w[0] * j.q).sum() + DT * np.abs(w[1] * j.qd).sum()), (
+                "vjp, jvp"
+            )
             at = m.place_vjp(self.place, position=self.place_weight).numbers[0]
             return np.concatenate([j.q[-1], DT * j.qd[-1], [pulled, at]])
 
@@ -183,10 +223,12 @@ class Case:
             "forward_dynamics": lambda: by.forward_dynamics(q, qd, u=u, driven_qdd={})[:, 0],
             "hybrid_dynamics": hybrid,
             "jacobian": place,
+            "rollout from a state": lambda: moved(False),
         }
         if self.eq is not None:
             out["equilibrium"] = lambda: by.equilibrium(self.eq).q[:, 0]
-        return out | {"rollout, place_vjp": moved}
+            out["rollout from equilibrium"] = lambda: moved(True)
+        return out
 
     def numbers(self) -> Iterator[tuple[str, list[str]]]:
         """Kinds of numbers that the robot's file has, and paths of them."""
@@ -232,25 +274,20 @@ class Case:
             except SorosimError as error:  # a number at the edge of what is allowed
                 yield Refused(self.name, route, kind, f"no difference: {error}")
                 continue
-            size = max(float(np.abs(wanted.value).max(initial=0.0)), 1e-300)
-            yield Cell(
-                self.name, route, kind, path, float(np.abs(found - wanted.value).max(initial=0.0)) / size,
-                wanted.error / size,
-            )  # fmt: skip
+            yield compared(self.name, route, kind, path, found, wanted)
 
     def by_state(self) -> Iterator[Cell | Refused]:
         """Cells of coordinates, rates and inputs: directional derivatives."""
         robot, (dq, dqd, dqdd), du = self.robot, self.directions, self.u_direction
         q, qd, qdd, u = self.q, self.qd, self.qdd, self.u
+
         def cell(route: str, exact: Callable[[], Array], f: Callable[[float], Array], rounding: float) -> Any:
             try:
                 found = np.asarray(exact())
             except InputError as error:
                 return Refused(self.name, route, "state and inputs", str(error))
             wanted = slope(lambda x: np.asarray(f(x)), STEP, rounding)
-            size = max(float(np.abs(wanted.value).max(initial=0.0)), 1e-300)
-            error = float(np.abs(found - wanted.value).max(initial=0.0)) / size
-            return Cell(self.name, route, "state and inputs", "", error, wanted.error / size)
+            return compared(self.name, route, "state and inputs", "", found, wanted)
 
         own = du[0]
         d, e = robot.inverse_dynamics_derivatives(q, qd, qdd=qdd), robot.internal_force_derivatives(q, qd, u=u)
@@ -278,21 +315,39 @@ class Case:
         )  # fmt: skip
         w = self.weight
 
-        def start(x: float) -> Any:
-            if self.eq is None or x == 0.0:
-                return self.start(robot)
-            return AtRest(sorosim.statics(robot, self.inputs[0] + x * du[0], driven=self.driven, q0=self.eq.q))
-
-        def rolled(x: float) -> Array:
-            m = sorosim.rollout(robot, self.inputs + x * du, DT, start(x))
+        def total(m: Any) -> Array:
             return np.append(m.q[-1], (w[0] * m.q + DT * w[1] * m.qd).sum())
 
-        def by_inputs() -> Array:
-            m = self.motion(robot)
+        def by_inputs(at_rest: bool) -> Array:
+            m = self.motion(robot, at_rest)
             return np.append(m.jvp(du).q[-1], (m.vjp(w[0], DT * w[1]).u * du).sum())
 
+        def under(x: float, at_rest: bool) -> Array:
+            inputs = self.inputs + x * du
+            start = (AtRest(self.rest(robot, inputs[0])),) if at_rest else self.start
+            return total(sorosim.rollout(robot, inputs, DT, *start))
+
         if robot.actuator_names:
-            yield cell("rollout", by_inputs, rolled, NEWTON)
+            for at_rest in (False, True)[: 1 if self.eq is None else 2]:
+                yield cell(
+                    f"rollout from {'equilibrium' if at_rest else 'a state'}", lambda a=at_rest: by_inputs(a),
+                    lambda x, a=at_rest: under(x, a), NEWTON,
+                )  # fmt: skip
+        if robot.loop_names:  # starts of which not every neighbour is closed
+            return
+        free = np.setdiff1d(np.arange(robot.ndof), [robot.engine.layout.coordinate(one, "q0") for one in self.held])
+        dq, dqd = (np.isin(np.arange(robot.ndof), free) * x for x in (dq, dqd))
+
+        def by_start() -> Array:
+            m = self.motion(robot, False)
+            back = m.vjp(w[0], DT * w[1])
+            return np.append(m.jvp(q0=dq, qd0=dqd).q[-1], back.q0 @ dq + back.qd0 @ dqd)
+
+        def beside(x: float) -> Array:
+            q0, qd0 = self.start
+            return total(sorosim.rollout(robot, self.inputs, DT, q0 + x * dq, qd0 + x * dqd))
+
+        yield cell("rollout by its start", by_start, beside, NEWTON)
 
 
 def matrix(names: list[str]) -> Iterator[Cell | Refused]:
