@@ -399,6 +399,8 @@ def _saddle(robot: Robot, K: Array, A: Array, E: Array, forces: Array, rows: Arr
     y = np.zeros((len(A), forces.shape[1]))
     chosen = independent_rows(robot, A)
     n, m = len(K), len(chosen)
+    if not n + m:  # all is driven
+        return np.zeros_like(forces), y
     size = robot.engine.loops.row_scale[chosen, None]
     matrix = np.block([[K, -(size * A[chosen]).T], [size * E[chosen], np.zeros((m, m))]])
     scale = 1.0 / np.sqrt(np.maximum(np.abs(matrix).max(axis=1, initial=0.0), np.finfo(float).tiny))
