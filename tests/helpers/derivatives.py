@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 import sorosim
 from sorosim.errors import InputError, SorosimError
+from sorosim.io import bundled_robots
 from sorosim.robot import Robot
 from sorosim.stepping.rollout import AtRest
 
@@ -45,6 +46,7 @@ TRIED = 6  # paths of a kind, until one can be differentiated
 N, DT = 4, 1e-3  # intervals of motions
 # of a difference: its step, relative to a number; what functions are right to, relative to their size, by how they are
 # found: directly, by factors of the mass matrix, by Newton's method. A difference shows no more than that over its step
+SHOWS = 1e-2  # a difference that may be off by more than this part shows nothing
 STEP, UNIT = 2e-3, 0.1  # the latter of numbers that are zero
 DIRECT, FACTORS, NEWTON = 1e-14, 1e-12, 1e-12
 ROUNDING = {
@@ -326,6 +328,45 @@ class Case:
             lambda: robot.forward_dynamics_jvp(q, qd, dq=dq, dqd=dqd, du=own, u=u, driven_qdd={}).dqdd,
             accelerations, FACTORS,
         )  # fmt: skip
+        given = np.ones(robot.ndof)
+        h = robot.hybrid_dynamics_derivatives(q, qd, qdd=qdd, tau=given, known=self.known)
+        along = np.where(np.isin(np.arange(robot.ndof), self.known), dqdd, dqdd[::-1])
+
+        def hybrid(x: float) -> Array:
+            state = q + x * dq, qd + x * dqd
+            found = robot.hybrid_dynamics(*state, qdd=qdd + x * along, tau=given + x * along, known=self.known)
+            return np.concatenate([found.qdd, found.tau])
+
+        yield cell(
+            "hybrid_dynamics_derivatives",
+            lambda: np.concatenate([
+                h.dqdd_dq @ dq + h.dqdd_dqd @ dqd + h.dqdd_dgiven @ along,
+                h.dtau_dq @ dq + h.dtau_dqd @ dqd + h.dtau_dgiven @ along,
+            ]),
+            hybrid, FACTORS,
+        )  # fmt: skip
+        bar = self.weight[0, 0]
+        back = robot.forward_dynamics_vjp(q, qd, qdd_bar=bar, u=u, driven_qdd={})
+        yield cell(
+            "forward_dynamics_vjp", lambda: np.array([back.by_q @ dq + back.by_qd @ dqd + back.by_u @ own]),
+            lambda x: np.array([bar @ accelerations(x)]), FACTORS,
+        )  # fmt: skip
+        R, twist = robot.pose(q, self.place)[:3, :3], robot.jacobian(q, self.place) @ dq
+        yield cell(
+            "jacobian", lambda: np.concatenate([R @ twist[3:], np.cross(R @ twist[:3], R, axisb=0).ravel()]),
+            lambda x: (lambda g: np.concatenate([g[:3, 3], g[:3, :3].T.ravel()]))(robot.pose(q + x * dq, self.place)),
+            DIRECT,
+        )  # fmt: skip
+        lengths = [name for name in robot.tendon_lengths(q) if name in robot.actuator_names]
+        if lengths:  # virtual work: a tension pulls along the way that shortens its tendon
+            which = [robot.actuator_names.index(name) for name in lengths]
+            B = robot.internal_force_derivatives(q, qd, u=u).B[:, which]
+            yield cell(
+                "tendon_lengths", lambda: -B.T @ dq,
+                lambda x: np.array([robot.tendon_lengths(q + x * dq)[name] for name in lengths]), DIRECT,
+            )  # fmt: skip
+        if self.eq is not None and self.eq.sliding is None and not robot.loop_names:
+            yield from self._by_linearization(cell)
         w = self.weight
 
         def total(m: Any) -> Array:
@@ -362,6 +403,34 @@ class Case:
 
         yield cell("rollout by its start", by_start, beside, NEWTON)
 
+        def step(x: float, derive: bool = False) -> Array:
+            stepper = sorosim.Stepper(robot, DT, tolerance=1e-11)
+            stepper.reset(self.start[0] + x * dq, self.start[1] + x * dqd)
+            state = stepper.step(self.inputs[0] + x * own)
+            if not derive:
+                return np.concatenate([state.q, DT * state.qd])
+            A, B = stepper.linearize()
+            change = A @ np.concatenate([dq, dqd]) + B @ own
+            return np.concatenate([change[: len(q)], DT * change[len(q) :]])
+
+        yield cell("Stepper.linearize", lambda: step(0.0, True), step, NEWTON)
+
+    def _by_linearization(self, cell: Any) -> Iterator[Cell | Refused]:
+        """The cell of the linearised motion about the equilibrium: M, D, K and F."""
+        robot, eq = self.robot, self.eq
+        lin = robot.linearize(eq.q, eq.u, free=eq.free)
+        if lin.n_strains:  # forces after a long time are not those at once
+            return
+        z, v, a = (x[: len(lin.M)] for x in self.directions)
+        du = self.u_direction[0]
+
+        def residual(x: float) -> Array:
+            q, qd, qdd = eq.q + x * lin.Z @ z, x * lin.Z @ v, x * lin.Z @ a
+            return lin.Z.T @ (robot.inverse_dynamics(q, qd, qdd=qdd) - robot.internal_force(q, qd, u=eq.u + x * du))
+
+        exact = lin.K @ z + lin.D @ v + lin.M @ a - lin.F @ du
+        yield cell("linearize", lambda: exact, residual, DIRECT)
+
 
 def matrix(names: list[str]) -> Iterator[Cell | Refused]:
     """All cells of some robots."""
@@ -373,6 +442,22 @@ def matrix(names: list[str]) -> Iterator[Cell | Refused]:
             yield from case.by_state()
 
 
-if __name__ == "__main__":
-    for one in matrix(sys.argv[1:]):
+def table(cells: list[Cell | Refused]) -> str:
+    """The worst cells by route, as a page has them."""
+    found = [one for one in cells if isinstance(one, Cell) and one.bound <= SHOWS]
+    lines = ["| route | cells | worst | of |", "|---|---|---|---|"]
+    for route in dict.fromkeys(one.route for one in found):
+        own = [one for one in found if one.route == route]
+        worst = max(own, key=lambda one: one.error)
+        of = f"`{worst.robot}` by {f'`{worst.name}`' if worst.name else worst.kind}"
+        lines.append(f"| `{route}` | {len(own)} | {worst.error:.0e} | {of} |")
+    refused = {(one.robot, one.route, one.kind) for one in cells if isinstance(one, Refused)}
+    return "\n".join([*lines, "", f"{len(found)} cells, {len(refused)} refused."])
+
+
+if __name__ == "__main__":  # python -m helpers.derivatives [robot ...], in tests
+    found = []
+    for one in matrix(sys.argv[1:] or list(bundled_robots())):
         print(one, flush=True)
+        found.append(one)
+    print(table(found))
