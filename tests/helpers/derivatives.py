@@ -106,6 +106,14 @@ def compared(robot: str, route: str, kind: str, name: str, exact: Array, wanted:
     return Cell(robot, route, kind, name, off / unit if unit else off, wanted.error / unit if unit else 0.0)
 
 
+def softness(robot: Robot) -> Array:
+    """How far coordinates move at equal elastic energy, 1 for the softest: thin rods are hardly stretched."""
+    zero = np.zeros(robot.ndof)
+    stiffness = np.maximum(-np.diag(robot.internal_force_derivatives(robot.initial_q, zero).dtau_dq), 0.0)
+    least = stiffness[stiffness > 0.0].min(initial=np.inf)
+    return 1.0 / np.sqrt(np.maximum(stiffness / least, 1.0))
+
+
 class Case:
     """A robot in a state and a motion, from which all derivatives are taken."""
 
@@ -113,15 +121,18 @@ class Case:
         self.name, self.robot = name, (robot := sorosim.load(name))
         rng = np.random.default_rng(seed)
         n, nu = robot.ndof, len(robot.actuator_names)
-        self.q = robot.initial_q + 0.05 * rng.normal(size=n)
-        self.qd, self.qdd = 0.2 * rng.normal(size=(2, n))
+        size = softness(robot)
+        self.q = robot.initial_q + 0.05 * size * rng.normal(size=n)
+        self.qd, self.qdd = 0.2 * size * rng.normal(size=(2, n))
         self.u = np.full(nu, 1e-3) * (1.0 + rng.uniform(size=nu))
         self.inputs = np.outer(1.0 + 0.5 * rng.uniform(size=N), self.u)
         self.known = np.arange(0, n, 2)
         self.place = robot.tip_link
         self.weight, self.place_weight = rng.normal(size=(2, N + 1, n)), rng.normal(size=(N + 1, 3))
-        self.directions = 0.1 * rng.normal(size=(3, n))
         self.u_direction = 1e-3 * rng.normal(size=(N, nu))
+        self.directions = 0.1 * size * rng.normal(size=(3, n))
+        for vectors in (self.qd[None], self.qdd[None], self.directions):
+            vectors[:, list(robot.engine.insertions)] = 0.0  # of tubes, which stay in motion
         none = sorosim.rollout(robot, self.inputs[:0], DT, "assembled" if robot.loop_names else None)
         names, jets = none._steps.driven_names, none._steps.system.driven.jets(0.0)
         self.start = none.q[0], none.qd[0]
@@ -129,7 +140,7 @@ class Case:
         if not robot.loop_names:
             self.start = self.q, self.qd
         else:
-            shaken = none.q[0] + 1e-3 * rng.normal(size=n), none.qd[0] + 1e-2 * rng.normal(size=n)
+            shaken = none.q[0] + 0.01 * size * rng.normal(size=n), none.qd[0] + 0.1 * size * rng.normal(size=n)
             own = [robot.engine.layout.coordinate(key, "driven") for key in names]
             shaken[1][own] = jets[:, 1]
             self.q, self.qd = self.start = self.closed(robot, *shaken)
