@@ -48,7 +48,7 @@ N, DT = 4, 1e-3  # intervals of motions
 # found: directly, by factors of the mass matrix, by Newton's method. A difference shows no more than that over its step
 SHOWS = 1e-2  # a difference that may be off by more than this part shows nothing
 STEP, UNIT = 2e-3, 0.1  # the latter of numbers that are zero
-DIRECT, FACTORS, NEWTON = 1e-14, 1e-11, 1e-12
+DIRECT, FACTORS, NEWTON = 1e-14, 1e-11, 1e-11
 ROUNDING = {
     "inverse_dynamics": DIRECT, "internal_force": DIRECT, "jacobian": DIRECT, "forward_dynamics": FACTORS,
     "hybrid_dynamics": FACTORS, "equilibrium": NEWTON, "rollout from a state": NEWTON,
