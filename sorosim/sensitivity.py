@@ -10,17 +10,21 @@ import scipy.linalg
 from numpy.typing import ArrayLike
 from scipy.linalg import lapack
 
-from sorosim.arrays import Array
+from sorosim.arrays import Array, IntArray
 from sorosim.complex_step import varying
 from sorosim.dynamics import arguments
-from sorosim.dynamics.constraints import IndependentRows
+from sorosim.dynamics.constraints import RANK_TOLERANCE, IndependentRows
+from sorosim.dynamics.link_frames import LinkFrames
 from sorosim.dynamics.variation import Variation, VariedEngine
 from sorosim.engine.engine import Engine
+from sorosim.equations.system import elastic_weight
 from sorosim.errors import InputError, PlugInError, SorosimError
 from sorosim.io.document import Document
 from sorosim.io.vary import Scalars
 from sorosim.kernels import evaluate as task
-from sorosim.kernels.loops import ACCELERATION, CONSTRAINT, ERROR, ERROR_BY_Q
+from sorosim.kernels.evaluate import Evaluation
+from sorosim.kernels.loops import ACCELERATION, CONSTRAINT, ERROR, ERROR_BY_Q, RATE, RATE_BY_Q
+from sorosim.linear.growth import is_neutral
 from sorosim.loads.contact import Contact
 from sorosim.loads.mass_damping import all_loads
 from sorosim.model.description import Description
@@ -31,6 +35,8 @@ if TYPE_CHECKING:
     from sorosim.results.result import Equilibrium
 
 
+# loops that a number opens close again up to rounding, or part of what it opens stays
+OPENED = 1e-6
 NOT_DIFFERENTIABLE = "code that uses it cannot carry a derivative"
 
 
@@ -49,6 +55,32 @@ class EquilibriumSensitivity(NamedTuple):
     driven: dict[str, Array]  # name of a driven coordinate -> derivatives (n,) of the force that it needs
 
 
+class MovingFrames:
+    """Frames on links, and how they move with scalars of the file while the coordinates stay.
+
+    What is said of places by coordinates and numbers, x(q(p), p), has both parts: J dq/dp, and this one.
+    """
+
+    def __init__(self, by: Sensitivities, frames: LinkFrames) -> None:
+        self.frames, self.shape = frames, (len(frames.names), 6, len(by.names))
+        # moduli and masses move none: that shows in any state that is no special one
+        q = 0.1 * np.random.default_rng(0).standard_normal(by.robot.ndof)
+        own = [frames.own_twists(one.links) for one in by.engines]
+        found = [one.motion(q, frames.places).any() for one in by.engines]
+        self._movers = [
+            (i, one, twists)
+            for i, (one, twists) in enumerate(zip(by.engines, own, strict=True))
+            if found[i] or twists.any()
+        ]
+
+    def twists(self, q: Array) -> Array:
+        """Twists (n_frames, 6, n) in the frames themselves, one column a scalar."""
+        out = np.zeros(self.shape)
+        for i, one, own in self._movers:
+            out[:, :, i] = self.frames.twists(one.motion(q, self.frames.places)) + own
+        return out
+
+
 def scalars(robot: Robot) -> dict[str, float]:
     """Numbers of a robot's file by which `sensitivities` may differentiate.
 
@@ -56,9 +88,10 @@ def scalars(robot: Robot) -> dict[str, float]:
     -------
     dict
         Path in the file -> value in SI units. Of a robot that was built in Python the file is what `to_yaml` writes.
+        A formula, such as ``2*s`` along a rod, is none; a parameter in it is one.
     """
     file = scalars_of(robot)
-    return {name: file.value(name) for name in file.paths}
+    return {name: file.value(name) for name in file.paths if not file.is_formula(name)}
 
 
 def sensitivities(robot: Robot, names: Sequence[str]) -> Sensitivities:
@@ -196,6 +229,7 @@ class Sensitivities:
         _check_equilibrium(robot, eq)
         zero, free = np.zeros(robot.ndof), np.asarray(eq.free)
         out = robot.engine.evaluate(task.RESIDUAL_DERIVATIVES, eq.q, zero, zero, eq.u, multiplier=eq.lam)
+        _check_isolated(out, out.closure.matrix[CONSTRAINT][:, free], free)
         varied = self._vary(eq.q, zero, zero, eq.u, 0.0, eq.lam)
         A, E = (out.closure.matrix[block] for block in (CONSTRAINT, ERROR_BY_Q))
         forces = self._columns([one.inverse - one.internal for one in varied])
@@ -205,6 +239,60 @@ class Sensitivities:
         needed = forces + out.by_q @ dq - A.T @ dlam
         driven = {name: needed[robot.engine.layout.coordinate(name, "driven")] for name in eq.driven}
         return EquilibriumSensitivity(dq, dlam, driven)
+
+    # -- starts of motions -----------------------------------------------------------------------------------------
+
+    def opened(self, q: Array) -> Array:
+        """By how much scalars open loops (m, n) that are closed, coordinates held."""
+        zero, m = np.zeros_like(q), self.robot.n_multipliers
+        varied = self._vary(q, zero, zero, self.robot.inputs(None), 0.0, np.zeros(m)) if m else []
+        return self._columns([one.loops[ERROR] for one in varied], m)
+
+    def closed_coordinates(self, q: Array, free: IntArray) -> Array:
+        """How coordinates (ndof, n) follow loops that scalars would open: by the least motion, as `assemble` finds it.
+
+        q : where loops are closed; free : the coordinates that may move.
+        """
+        robot, zero, opened = self.robot, np.zeros_like(q), self.opened(q)
+        out = np.zeros((len(q), len(self.names)))
+        if not opened.any():
+            return out
+        U = elastic_weight(robot, q, free)
+        E = robot.engine.evaluate(task.RESIDUAL_DERIVATIVES, q, zero, zero.copy(), robot.inputs(None))
+        X = scipy.linalg.solve_triangular(U, E.closure.matrix[ERROR_BY_Q][:, free].T, trans="T").T
+        z = scipy.linalg.lstsq(X, -opened, cond=RANK_TOLERANCE)[0]
+        left = np.abs(X @ z + opened).max(axis=0)
+        for name, gap, size in zip(self.names, left, np.abs(opened).max(axis=0), strict=True):
+            if gap > OPENED * size:
+                raise InputError("numbers", "numbers with which loops still close", f"'{name}'")
+        out[free] = scipy.linalg.solve_triangular(U, z)
+        return out
+
+    def closed_rates(self, q: Array, qd: Array, given: Array, free: IntArray, q_by: Array) -> Array:
+        """Derivatives (ndof, k) of the rates that keep loops closed, the nearest to given ones in kinetic energy.
+
+        free : rates that may follow; q_by (ndof, k) : derivatives of q, the first n columns by the scalars, whose own
+        part counts too. With d = qd - given and multipliers l, M d + A^T l = 0 and A qd = 0 are differentiated: the
+        change of M d + A^T l is that of inverse dynamics at the accelerations d under the multipliers -l, less that at
+        none.
+        """
+        robot, engine, zero = self.robot, self.robot.engine, np.zeros_like(q)
+        d, u, m = np.zeros_like(q), robot.inputs(None), robot.n_multipliers
+        d[free], out = (qd - given)[free], np.zeros(q_by.shape)
+        if not (len(free) and (qd.any() or d.any())):
+            return out
+        M = robot.mass_matrix(q)[np.ix_(free, free)]
+        still = engine.evaluate(task.RESIDUAL_DERIVATIVES, q, zero, zero.copy(), u, multiplier=np.zeros(m)).by_q.copy()
+        moving = engine.evaluate(task.RESIDUAL_DERIVATIVES, q, qd, zero.copy(), u).closure.matrix
+        A, rate_by_q = moving[CONSTRAINT][:, free].copy(), moving[RATE_BY_Q].copy()
+        minus = scipy.linalg.lstsq(A.T, M @ d[free], cond=RANK_TOLERANCE)[0]
+        forces = (engine.evaluate(task.RESIDUAL_DERIVATIVES, q, zero, d, u, multiplier=minus).by_q - still) @ q_by
+        rows, n, none = rate_by_q @ q_by, len(self.names), np.zeros(m)
+        with_force, without = self._vary(q, zero, d, u, 0.0, minus), self._vary(q, zero, zero, u, 0.0, none)
+        forces[:, :n] += self._columns([a.inverse - b.inverse for a, b in zip(with_force, without, strict=True)])
+        rows[:, :n] += self._columns([one.loops[RATE] for one in self._vary(q, qd, zero, u, 0.0, none)], m)
+        out[free] = _saddle(robot, M, A, A, -forces[free], -rows)[0]
+        return out
 
     # -- parts -----------------------------------------------------------------------------------------------------
 
@@ -230,6 +318,7 @@ def equilibrium_by_inputs(eq: Equilibrium) -> Array:
     zero, free = np.zeros(robot.ndof), np.asarray(eq.free)
     out = robot.engine.evaluate(task.RESIDUAL_DERIVATIVES, eq.q, zero, zero, eq.u, multiplier=eq.lam)
     A, E = (out.closure.matrix[block][:, free] for block in (CONSTRAINT, ERROR_BY_Q))
+    _check_isolated(out, A, free)
     dq, rows = np.zeros_like(out.B), np.zeros((len(A), out.B.shape[1]))
     dq[free] = _saddle(robot, out.by_q[np.ix_(free, free)], A, E, out.B[free], rows)[0]
     return dq
@@ -243,6 +332,18 @@ def _check_equilibrium(robot: Robot, eq: Equilibrium) -> None:
         raise InputError("eq", f"an equilibrium of '{robot.name}'", f"one of another robot, '{eq.robot.name}'")
     if eq.sliding is not None:
         raise InputError("eq", "an equilibrium without friction", "one that depends on where its contacts stuck")
+
+
+def _check_isolated(out: Evaluation, A: Array, free: IntArray) -> None:
+    """Refuse an equilibrium that a motion leaves without a force (InputError), by its mass and tangent stiffness."""
+    M, K = (X[np.ix_(free, free)] for X in (out.mass, out.by_q))
+    if len(A):
+        Z = scipy.linalg.null_space(A, rcond=RANK_TOLERANCE)
+        M, K = Z.T @ M @ Z, Z.T @ K @ Z
+    if is_neutral(M, K):
+        got = "one whose tangent stiffness is singular: there are others nearby, or it is at a fold"
+        hint = "hold what moves freely: drive it, or give it a spring"
+        raise InputError("eq", "an equilibrium that is isolated, so that it changes smoothly", got, hint)
 
 
 def varied_engine(robot: Robot, file: Scalars, name: str) -> VariedEngine:
@@ -264,7 +365,7 @@ def varied_engine(robot: Robot, file: Scalars, name: str) -> VariedEngine:
     _check_python_parts(robot, description, name)
     if robot.engine.loading.touches:
         _check_surfaces(robot, file, name)
-    out = VariedEngine(robot.engine, engine)
+    out = VariedEngine(robot.engine, engine, description.links)
     out.check(name)
     return out
 
@@ -298,6 +399,8 @@ def _saddle(robot: Robot, K: Array, A: Array, E: Array, forces: Array, rows: Arr
     y = np.zeros((len(A), forces.shape[1]))
     chosen = IndependentRows(robot.engine, A).rows
     n, m = len(K), len(chosen)
+    if not n + m:  # all is driven
+        return np.zeros_like(forces), y
     size = robot.engine.loops.row_scale[chosen, None]
     matrix = np.block([[K, -(size * A[chosen]).T], [size * E[chosen], np.zeros((m, m))]])
     scale = 1.0 / np.sqrt(np.maximum(np.abs(matrix).max(axis=1, initial=0.0), np.finfo(float).tiny))

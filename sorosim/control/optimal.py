@@ -99,7 +99,7 @@ def optimal_control(
     chosen = checked(ControlOptions, numbers)
     problem, target = problem_of(robot, chosen, cost, u_bounds, goal, options)
     steps = problem.motion.steps
-    q, qd = starting_state(robot, steps.system_at(np.zeros(problem.motion.n_inputs)), q0, qd0)
+    q, qd = starting_state(robot, steps.system_at(np.zeros(problem.motion.n_inputs)), q0, qd0)[:2]
     problem.begin(np.concatenate([q, qd]), 0.0)
     found = solve(chosen["solver"], problem, first_guess(problem, u0), chosen["iterations"], chosen["tolerance"])
     n = robot.ndof

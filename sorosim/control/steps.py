@@ -9,7 +9,6 @@ import numpy as np
 from sorosim.arrays import Array
 from sorosim.errors import ConvergenceError
 from sorosim.kernels import march as codes
-from sorosim.kernels import newmark as m
 from sorosim.kernels.held_inputs import N_VECTORS
 from sorosim.kernels.restarted import Feedback, linearize_restarted, roll_restarted
 from sorosim.robot import Robot
@@ -23,7 +22,7 @@ class DiscreteMotion:
         self.steps = HeldSteps(robot, dt, tolerance=ROLLOUT_TOLERANCE, **options)
         n, n_inputs = robot.ndof, robot.engine.n_actuators
         self.robot, self.n_states, self.n_inputs = robot, 2 * n, n_inputs
-        self._march, self._derivatives = self.steps.record(), self.steps.derivative_record(0)
+        self._march, self._derivatives = self.steps.record(), self.steps.record()
         self._open = Feedback(np.zeros((0, n_inputs, 2 * n)), np.zeros((0, 2 * n)), np.zeros((2, n_inputs)))
         self._room = np.zeros((2 * n + n_inputs, N_VECTORS, n)), np.zeros((2 * n + n_inputs, n_inputs))
         self.rows, self._code = self.steps.rows(0), int(codes.FINISHED)
@@ -54,10 +53,9 @@ class DiscreteMotion:
         """Derivatives A (N, 2 ndof, 2 ndof) and B (N, 2 ndof, n_actuators) of the steps that were rolled last."""
         n, steps = self.n_states, self.steps
         A, B = np.zeros((len(u), n, n)), np.zeros((len(u), n, self.n_inputs))
-        rank, record = self._march.counts[m.MOST_RANK], self._derivatives
-        record.begin.closing[2] = record.counts[m.MOST_RANK] = rank
+        steps.take_rank(self._derivatives, steps.rank_of(self._march))
         steps.derive(
-            linearize_restarted, record, self.rows, u, steps.ends(len(u)), *self._room, steps.equations(), A, B
+            linearize_restarted, self._derivatives, self.rows, u, steps.ends(len(u)), *self._room, steps.equations(), A, B
         )
         return A, B
 

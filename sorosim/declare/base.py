@@ -42,7 +42,9 @@ class Scope:
 
     data: Any = None
     problems: list[Problem] = field(default_factory=list)
-    dimensions: dict[Path, str] | None = None  # where given: it takes the dimension of every number that is read
+    # where given: they take the dimension of every number that is read, and of what it may be a formula
+    dimensions: dict[Path, str] | None = None
+    variables: dict[Path, tuple[str, ...]] = field(default_factory=dict)
     is_file: bool = False  # whether the data are those of a file
 
     def names(self, block: str) -> Collection[str] | None:
@@ -109,10 +111,10 @@ class At:
         self.scope.problems.append(problem)
         return INVALID
 
-    def number(self, dimension: str) -> None:
-        """Take notice of the dimension of the number here."""
+    def number(self, dimension: str, variables: tuple[str, ...] = ()) -> None:
+        """Take notice of the dimension of the number here, and of the variables of which it may be a formula."""
         if self.scope.dimensions is not None:
-            self.scope.dimensions[self.path] = dimension
+            self.scope.dimensions[self.path], self.scope.variables[self.path] = dimension, variables
 
     def known(self, what: str, name: str, names: Collection[str], at_key: bool = False) -> bool:
         """Whether a name is one of the names; if not, that is noted."""

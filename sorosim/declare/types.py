@@ -282,6 +282,9 @@ def _formula_or_quantity(value: Any, dimension: str, variables: tuple[str, ...])
     text = with_plain_units(value, variables)
     expression = parse(text, variables, unit_factor, "")
     if isinstance(value, SeededText):
+        if not is_quantity(value.written, variables):
+            hint = "make the number in it a parameter"
+            raise ModelError("", "a number", f"{shown(value.written)}, a formula of {', '.join(expression.used)}", hint)
         expression = value.expression(with_plain_units(value.formula, (*variables, SYMBOL)), variables)
     wanted = DIMENSIONS[dimension]
     if other := mismatch(text, variables, wanted.exponents):
@@ -323,7 +326,7 @@ class Formula(Type):
     above: float = -math.inf
 
     def read(self, value: Any, at: At) -> Any:
-        at.number(self.dimension)
+        at.number(self.dimension, self.variables)
         given = without_units(value, self.variables, at)
         return at.attempt(lambda: self.check(given))
 
@@ -415,7 +418,7 @@ class SignalOf(Type):
     functions: bool = True  # whether it may be a function of Python
 
     def read(self, value: Any, at: At) -> Any:
-        at.number(self.dimension)
+        at.number(self.dimension, self.variables)
         if not at.scope.is_file and isinstance(value, Mapping | list | tuple) and not _is_text_table(value):
             return at.attempt(lambda: as_signal(value, ""))
         if isinstance(value, Mapping):

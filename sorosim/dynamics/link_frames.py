@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from sorosim.arrays import Array
+from sorosim.complex_step import derivative, varying
 from sorosim.dynamics import arguments
 from sorosim.engine.engine import Engine
 from sorosim.errors import InputError, ModelError, nearest
 from sorosim.lie.se3 import Ad_inv
 from sorosim.model.anchor import Anchor
 from sorosim.model.description import Description
+from sorosim.model.link import Link
 
 
 class LinkFrames:
@@ -28,11 +30,13 @@ class LinkFrames:
     ----------
     names : tuple of str
         What they are called in messages, such as "arm" or "arm at s = 0.5".
+    places : tuple of (str, float)
+        The places (link, s) that carry them.
     """
 
     def __init__(self, description: Description, engine: Engine, frames: Sequence[Any], where: str = "place") -> None:
         self.engine = engine
-        anchors = [as_anchor(description, frame, where) for frame in frames]
+        self._anchors = anchors = [as_anchor(description, frame, where) for frame in frames]
         links = {link.name: link for link in description.links}
         places, mounts, names = [], [], []
         for anchor in anchors:
@@ -47,7 +51,8 @@ class LinkFrames:
             mounts.append(mount)
             names.append(_name(anchor))
         self.names = tuple(names)
-        self._places = engine.places(tuple(places))
+        self.places = tuple(places)
+        self._places = engine.places(self.places)
         self._mount = np.array(mounts).reshape(-1, 4, 4)
         self._mounted = [k for k, mount in enumerate(self._mount) if not np.array_equal(mount, np.eye(4))]
         self._to_mount = [Ad_inv(self._mount[k]) for k in self._mounted]
@@ -63,6 +68,23 @@ class LinkFrames:
             g[k] = g[k] @ self._mount[k]
             J[k] = X @ J[k]
         return g, J
+
+    def twists(self, moved: Array) -> Array:
+        """Twists (n, 6) of the frames, in themselves, where their places move by such twists."""
+        out = moved.copy()
+        for k, X in zip(self._mounted, self._to_mount, strict=True):
+            out[k] = X @ moved[k]
+        return out
+
+    def own_twists(self, links: Mapping[str, Link]) -> Array:
+        """Twists (n, 6) of the frames beside their places by the scalar that links carry (`complex_step.varying`)."""
+        with varying():
+            mounts = [np.asarray(anchor.pose_on_node("places", links), dtype=complex) for anchor in self._anchors]
+        change = derivative(np.array(mounts).reshape(-1, 4, 4))[:, :3]
+        Rt = self._mount[:, :3, :3].transpose(0, 2, 1)
+        W = Rt @ change[:, :, :3]
+        turned = np.stack([W[:, 2, 1], W[:, 0, 2], W[:, 1, 0]], axis=1)
+        return np.concatenate([turned, np.einsum("nij,nj->ni", Rt, change[:, :, 3])], axis=1)
 
 
 def as_anchor(description: Description, frame: Any, where: str = "place") -> Anchor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -21,6 +21,7 @@ from sorosim.kernels.rod_actuators import PYTHON_ROW, ROW_KIND, make_actuator_wo
 from sorosim.kernels.surfaces import ENTRY_NODE, LINKED, N_ENTRIES, ContactWorkspace
 from sorosim.kernels.tree import LENGTH_RATIO
 from sorosim.kernels.variation import vary_rows
+from sorosim.model.link import Link
 
 T = TypeVar("T", bound=tuple[Any, ...])
 
@@ -42,10 +43,12 @@ class VariedEngine:
         Of the robot.
     varied : Engine
         Made within `sorosim.complex_step.varying`; its arrays are complex.
+    links : sequence of Link
+        Those of the varied description.
     """
 
-    def __init__(self, engine: Engine, varied: Engine) -> None:
-        self.engine, self.varied = engine, varied
+    def __init__(self, engine: Engine, varied: Engine, links: Sequence[Link] = ()) -> None:
+        self.engine, self.varied, self.links = engine, varied, {link.name: link for link in links}
         laws, actuators = varied.loading.packed.laws, varied.rod_actuators
         changed = [derivative(part).any() for part in (laws.value, laws.frame, laws.media.value, varied.gravity)]
         self.loads_change = bool(len(laws.row)) and any(changed)

@@ -9,18 +9,16 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 
 from sorosim.arrays import Array, Mask
-from sorosim.complex_step import derivative, varying
 from sorosim.dynamics.link_frames import LinkFrames
 from sorosim.equilibria.statics import statics
 from sorosim.errors import ConvergenceError, InputError
 from sorosim.fitting.measurements import BoundData
 from sorosim.fitting.unknowns import FILE, OFFSET, SCALE, SHIFT, Unknown
 from sorosim.kernels.loops import ERROR
-from sorosim.lie.se3 import Ad_inv
 from sorosim.results.result import Equilibrium
 from sorosim.robot import Robot
-from sorosim.sensitivity import Sensitivities, equilibrium_by_inputs, scalars_of, sensitivities
-from sorosim.stepping.rollout import Rollout, rollout
+from sorosim.sensitivity import MovingFrames, Sensitivities, equilibrium_by_inputs, sensitivities
+from sorosim.stepping.rollout import AtRest, Rollout, rollout
 
 # of readings: steps of their differences, relative to a number's scale, and the formulas of fourth order
 DIFFERENCE = 1e-3
@@ -75,7 +73,6 @@ class Model:
             by = sensitivities(robot, self.paths)
         except InputError as error:
             raise InputError("free", error.expected, error.got, error.hint) from None
-        self._moving = [self._moves(by, j) for j in range(len(self.paths))]
         # p, q and dq/dp of the last iterate
         self._start: list[tuple[Array, Array, Array] | None] = [None] * len(self.data)
         for bound in self.data:
@@ -163,7 +160,7 @@ class Model:
         bound, u = self.data[k], self.inputs(self.data[k], p)
         at_rest = isinstance(bound.source.q0, str)
         start = self._equilibrium(k, 0, by.robot, u[0], p) if at_rest else None
-        motion = self._rollout(bound, by, u, bound.source.q0 if start is None else start.q)
+        motion = self._rollout(bound, by, u, bound.source.q0 if start is None else AtRest(start))
         return States(motion.q, motion.qd, u, () if start is None else (start,), motion)
 
     @staticmethod
@@ -215,7 +212,7 @@ class Model:
             self._start[k] = trial.p, np.array([eq.q for eq in states.equilibria]), q_by
             qd_by = np.zeros_like(q_by)
             if states.motion is not None:
-                q_by, qd_by = self._motion_by(bound, states, q_by)
+                q_by, qd_by = self._motion_by(bound, states)
             rows = np.zeros((*bound.values.shape, len(self.unknowns)))
             n_places = 3 * len(bound.markers)
             rows[:, :n_places] = self._places_by(trial, bound, states, q_by)
@@ -247,19 +244,18 @@ class Model:
                 out[row][:, i] = columns[:, a] * bound.u[row, a]
         return out
 
-    def _motion_by(self, bound: BoundData, states: States, start_by: Array) -> tuple[Array, Array]:
+    def _motion_by(self, bound: BoundData, states: States) -> tuple[Array, Array]:
         """Derivatives (n, ndof, n_unknowns) of coordinates and rates along a motion."""
         n, size, motion = bound.source.n, len(self.unknowns), states.motion
         assert motion is not None
         q_by, qd_by = (np.zeros((n, self.robot.ndof, size)) for _ in range(2))
         for i, one in enumerate(self.unknowns):
-            start = start_by[0][:, i] if len(start_by) else None
             if one.kind == FILE:
-                tangents = motion.jvp(numbers=1.0 * (np.array(self._file) == i), q0=start)
+                tangents = motion.jvp(numbers=1.0 * (np.array(self._file) == i))
             elif one.kind == SCALE:
                 u_dot, a = np.zeros_like(motion.u), self.robot.actuator_names.index(one.target)
                 u_dot[:, a] = bound.u[:-1, a]
-                tangents = motion.jvp(u_dot, q0=start)
+                tangents = motion.jvp(u_dot)
             else:
                 continue
             q_by[:, :, i], qd_by[:, :, i] = tangents.q, tangents.qd
@@ -270,16 +266,11 @@ class Model:
         n, k, size = bound.source.n, len(bound.markers), len(self.unknowns)
         out, offsets = np.zeros((n, k, 3, size)), self.offsets(bound, trial.p)
         frames = LinkFrames(trial.robot.description, trial.robot.engine, bound.bases)
-        places = tuple((base.link, base.s) for base in bound.bases)
-        movers = [j for j, moves in enumerate(self._moving) if moves]
-        mounts = {j: [_mount_by(trial.robot, self.paths[j], base) for base in bound.bases] for j in movers}
+        moving = MovingFrames(trial.by, frames)
         for row in range(n) if k else ():
             g, J = frames.jacobians(states.q[row])
             V = J @ q_by[row]
-            for j in movers:
-                motion = trial.by.engines[j].motion(states.q[row], places)
-                for m, (X, own) in enumerate(mounts[j]):
-                    V[m, :, self._file[j]] += X @ motion[m] + own
+            V[:, :, self._file] += moving.twists(states.q[row])
             turned = np.cross(V[:, :3], offsets[:, :, None], axis=1)
             out[row] = np.einsum("kab,kbi->kai", g[:, :3, :3], V[:, 3:] + turned)
             for i, one in enumerate(self.unknowns):
@@ -312,13 +303,6 @@ class Model:
 
     # -- checks at the begin -----------------------------------------------------------------------------------------
 
-    def _moves(self, by: Sensitivities, j: int) -> bool:
-        """Whether a number of the file moves places while coordinates stay."""
-        q = 0.1 * np.random.default_rng(0).standard_normal(by.robot.ndof)
-        places = tuple(dict.fromkeys((base.link, base.s) for bound in self.data for base in bound.bases))
-        mounts = [_mount_by(by.robot, by.names[j], base)[1] for bound in self.data for base in bound.bases]
-        return bool(places) and bool(by.engines[j].motion(q, places).any() or any(own.any() for own in mounts))
-
     def _check_start(self, bound: BoundData, by: Sensitivities) -> None:
         """Refuse a start whose loops open with the numbers."""
         source, robot = bound.source, self.robot
@@ -340,19 +324,6 @@ class Model:
         if not out.any():
             raise InputError(f"bounds.{shifts[0].name}", "a shift shorter than the motion", f"{low:g} to {high:g} s")
         return out
-
-
-def _mount_by(robot: Robot, path: str, base: Any) -> tuple[Array, Array]:
-    """How a twist (6,) of a place becomes that of a frame on it, and the frame's own twist by a number."""
-    links = {link.name: link for link in robot.links}
-    mount = base.pose_on_node("places", links)
-    with varying():
-        varied = {link.name: link for link in scalars_of(robot).varied(path).links}
-        change = derivative(np.asarray(base.pose_on_node("places", varied), dtype=complex))
-    R, own = mount[:3, :3], np.zeros(6)
-    W = R.T @ change[:3, :3]
-    own[:3], own[3:] = (W[2, 1], W[0, 2], W[1, 0]), R.T @ change[:3, 3]
-    return Ad_inv(mount), own
 
 
 def _name(bound: BoundData) -> str:

@@ -268,12 +268,15 @@ def description_from(expanded: Expanded, before: Reading | None = None) -> Descr
     return description
 
 
-def dimensions_of(expanded: Expanded) -> dict[Path, str]:
-    """Dimensions of the numbers in the data of a robot without mistakes, as its declarations know them."""
+def numbers_of(expanded: Expanded) -> tuple[dict[Path, str], dict[Path, tuple[str, ...]]]:
+    """Of the numbers in the data of a robot without mistakes: dimensions, and of which variables they may be formulas.
+
+    Its declarations know them.
+    """
     scope = FileScope(expanded, None)
     scope.dimensions = {}
     _Reader(scope, "robot").description({})
-    return scope.dimensions
+    return scope.dimensions, scope.variables
 
 
 class _Reader:

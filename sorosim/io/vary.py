@@ -9,13 +9,13 @@ from functools import cached_property
 from typing import Any
 
 from sorosim.errors import InputError, ModelError, SorosimError, nearest
-from sorosim.io.build import description_from, dimensions_of
+from sorosim.io.build import description_from, numbers_of
 from sorosim.io.document import Document
 from sorosim.io.expand import Expanded, expand
 from sorosim.io.nodes import Node
 from sorosim.model.description import Description
 from sorosim.problems import Path, shown
-from sorosim.units.quantity import in_si, quantity
+from sorosim.units.quantity import in_si, is_quantity, quantity
 from sorosim.units.seeded import SYMBOL, Seeded, seeded
 from sorosim.units.table import DIMENSIONS, dimension_of
 from sorosim.validation import as_real
@@ -71,13 +71,8 @@ class Scalars:
 
     def dimension(self, name: str) -> str | None:
         """Its dimension, one of `DIMENSIONS`: that of its unit or of the keys in which it stands; None if unknown."""
-        written = self.text(name)
-        root = _seeded(self.root, self.path(name), self.value(name))
-        try:
-            data = self._expanded(root).data
-        except SorosimError:  # it counts something
-            return None
-        uses = [(self._dimensions.get(path), use) for path, use in _seeded_uses(data, ())]
+        written, dimensions = self.text(name), self._declared[0]
+        uses = [(dimensions.get(path), use) for path, use in self._uses(name)]
         for dimension, use in uses:
             if dimension is not None and use.formula == SYMBOL:
                 return dimension
@@ -90,10 +85,25 @@ class Scalars:
                 return next((one for one in candidates if _fits(use.formula, one, dimension)), None)
         return None
 
+    def is_formula(self, name: str) -> bool:
+        """Whether it is the text of a formula where it is used: ``2*s`` along a rod is no 2 seconds."""
+        written, variables = self.text(name), self._declared[1]
+        if not isinstance(written, str) or is_quantity(written, tuple({x for own in variables.values() for x in own})):
+            return False
+        return any(not is_quantity(written, variables.get(path, ())) for path, _ in self._uses(name))
+
+    def _uses(self, name: str) -> list[tuple[Path, Seeded]]:
+        """What depends on it, and where that stands in the expanded file."""
+        try:
+            data = self._expanded(_seeded(self.root, self.path(name), self.value(name))).data
+        except SorosimError:  # it counts something
+            return []
+        return list(_seeded_uses(data, ()))
+
     @cached_property
-    def _dimensions(self) -> dict[Path, str]:
-        """Dimensions of all numbers of the expanded file."""
-        return dimensions_of(self._expanded(self.document.root))
+    def _declared(self) -> tuple[dict[Path, str], dict[Path, tuple[str, ...]]]:
+        """Dimensions and variables of all numbers of the expanded file."""
+        return numbers_of(self._expanded(self.document.root))
 
     def varied(self, name: str) -> Description:
         """Description in which the scalar carries the derivative 1; only within `varying`."""

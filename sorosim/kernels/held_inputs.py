@@ -69,10 +69,12 @@ class Adjoint(NamedTuple):
 
 
 @kernel_in_place
-def accelerations(model, march, ws, task, before):
+def accelerations(model, march, ws, task, before, jump):
     """Forward dynamics at the begin of the step: march.start. Returns DONE, or a coordinate that moves no mass.
 
     Driven coordinates have the accelerations with which they came, if `before`; else those with which they go on.
+    `jump`: whether the difference of two of them is wanted. What loops ask of both cancels in it, so a row that is all
+    but dependent divides nothing by its weakness, and counts as the state tells; else the rank of the start does.
     """
     state, path = march.state, march.path
     if march.strain.shape[1] > 0:
@@ -84,7 +86,12 @@ def accelerations(model, march, ws, task, before):
         for k in range(path.shape[0]):
             if path[k, 0] != 0.0:
                 state[nm.QDD_BEGIN, model.driven[k]] = march.prescribed[k, 2]
-    return evaluate(model.system, task, march.begin, march.external, ws, march.start)
+    closing, rank = march.begin.closing, march.begin.closing[2]
+    if jump:
+        closing[2] = -1.0
+    code = evaluate(model.system, task, march.begin, march.external, ws, march.start)
+    closing[2] = rank
+    return code
 
 
 @kernel_in_place
@@ -117,7 +124,7 @@ def hold(model, march, ws) -> int:
     loads_at_begin(model, march, ws, False)
     before, looped = state[nm.WORK], march.G.shape[0] > 0
     if looped and not fresh:
-        failed = accelerations(model, march, ws, FORWARD, True)
+        failed = accelerations(model, march, ws, FORWARD, True, True)
         if failed != DONE:
             return failed
         copy(state[nm.QDD_BEGIN], before)
@@ -125,7 +132,7 @@ def hold(model, march, ws) -> int:
         copy(state[nm.QDD], before)
     for i in range(u.shape[0]):
         u[i] = march.inputs[i, 0]
-    failed = accelerations(model, march, ws, FORWARD, False)
+    failed = accelerations(model, march, ws, FORWARD, False, looped and not fresh)
     if failed != DONE:
         return failed
     for i in range(state.shape[1]):
@@ -329,10 +336,10 @@ def push_step(model, march, dot, u_dot, varied, row):
 
 
 @kernel_lazy()
-def derive_accelerations(model, march, ws, before) -> int:
-    """Forward dynamics in the loaded state and its derivatives, in march.start."""
+def derive_accelerations(model, march, ws, before, jump) -> int:
+    """Forward dynamics in the loaded state and its derivatives, in march.start; before, jump: of `accelerations`."""
     loads_at_begin(model, march, ws, True)
-    return accelerations(model, march, ws, FORWARD_DERIVATIVES, before)
+    return accelerations(model, march, ws, FORWARD_DERIVATIVES, before, jump)
 
 
 @kernel_in_place
@@ -489,14 +496,14 @@ def pull_back(model, march, ws, rows, held, ends, dt, fresh, bars, bar, u_bar, a
         empty = fresh and k == 0
         begin_pull_hold(model, bar)
         load_row(rows, ends[k], held[k], march)
-        if derive_accelerations(model, march, ws, False) != DONE:
+        if derive_accelerations(model, march, ws, False, looped and not empty) != DONE:
             return False
         pull_accelerations(march, 1.0, bar, u_bar[k])
         if wanted:
             note_forces(model, march, ws, bar, 1.0, 2 * k, adjoint)
         if looped and not empty and k > 0:
             load_row(rows, ends[k], held[k - 1], march)
-            if derive_accelerations(model, march, ws, True) != DONE:
+            if derive_accelerations(model, march, ws, True, True) != DONE:
                 return False
             pull_accelerations(march, -1.0, bar, u_bar[k - 1])
             if wanted:
@@ -518,10 +525,10 @@ def push_forward(model, march, ws, rows, held, ends, dt, fresh, before, dot, u_d
     looped, n_directions = march.G.shape[0] > 0, dot.shape[0]
     for k in range(held.shape[0]):
         choose_interval(ends, k, dt, march)
-        load_row(rows, ends[k], held[k], march)
-        if derive_accelerations(model, march, ws, False) != DONE:
-            return False
         empty, wanted = fresh and k == 0, varied.residual.shape[0] > 0
+        load_row(rows, ends[k], held[k], march)
+        if derive_accelerations(model, march, ws, False, looped and not empty) != DONE:
+            return False
         for d in range(n_directions):
             clear(dot[d, SOLUTION])
             push_accelerations(march, 1.0, dot[d], u_dot[d, k])
@@ -529,7 +536,7 @@ def push_forward(model, march, ws, rows, held, ends, dt, fresh, before, dot, u_d
                 push_forces(model, march, 1.0, varied, 2 * k, dot[d])
         if looped and not empty:
             load_row(rows, ends[k], held[k - 1] if k > 0 else before, march)
-            if derive_accelerations(model, march, ws, True) != DONE:
+            if derive_accelerations(model, march, ws, True, True) != DONE:
                 return False
             for d in range(n_directions):
                 if wanted:

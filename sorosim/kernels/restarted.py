@@ -97,7 +97,7 @@ def linearize_restarted(model, march, ws, rows, inputs, ends, dt, dot, u_dot, va
                 u_dot[d, d - 2 * n] = 1.0
         choose_interval(ends, k, dt, march)
         load_row(rows, ends[k], inputs[k], march)
-        if derive_accelerations(model, march, ws, False) != DONE:
+        if derive_accelerations(model, march, ws, False, False) != DONE:
             return False
         for d in range(dot.shape[0]):
             clear(dot[d, SOLUTION])

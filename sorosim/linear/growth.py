@@ -66,6 +66,19 @@ def growing(M: Array, D: Array, K: Array) -> Growth:
     return Growth(int((grows & ~turns).sum()), int((grows & turns).sum()) // 2)
 
 
+def is_neutral(M: Array, K: Array) -> bool:
+    """Whether a motion without a force is left in K q: the equilibrium is not isolated, or at a fold.
+
+    K need not be symmetric. Scaled as in `growing`; a singular value is zero where it is no more than the rounding of K
+    along its motion, or lets the motion grow within days only.
+    """
+    if not len(K):
+        return False
+    d = 1.0 / np.sqrt(np.maximum((np.abs(K) + np.abs(M)).max(axis=1), np.finfo(float).tiny))
+    _, sizes, motions = np.linalg.svd(d[:, None] * K * d)
+    return bool((sizes <= NEUTRAL + stiffness_rounding(K) * np.sum((d * motions) ** 2, axis=1)).any())
+
+
 def eigenpairs(M: Array, D: Array, K: Array) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]:
     """Eigenvalues (2 n,) [1/s] of M qdd + D qd + K q = 0, and shapes (n, 2 n) of q.
 

@@ -142,14 +142,15 @@ def _nearest_rotation(rows: Any) -> Array:
         raise ModelError("matrix", "three rows of three numbers", f"{len(R)} rows")
     if not np.abs(R).max() <= 2.0 or np.abs(R @ R.T - np.eye(3)).max() > MATRIX_TOLERANCE:
         raise ModelError("matrix", "a rotation matrix", "rows that are not perpendicular unit vectors")
-    if np.linalg.det(R) < 0.0:
+    if np.linalg.det(R.real) < 0.0:
         raise ModelError("matrix", "a rotation matrix", "a reflection", "its determinant is -1")
-    if np.abs(R @ R.T - np.eye(3)).max() <= EXACT:
-        return R
-    if is_varying():
-        raise ModelError("matrix", "a rotation by axis and angle, rpy or quaternion", "a matrix that is rounded")
-    U, _, Vt = np.linalg.svd(R)
-    return np.array(U @ Vt)
+    U, sigma, Vt = np.linalg.svd(R.real)
+    nearest = R.real if np.abs(R @ R.T - np.eye(3)).max() <= EXACT else np.array(U @ Vt)
+    if not is_varying():
+        return nearest
+    # dR = U W V^T, W_ij = (Y_ij - Y_ji) / (sigma_i + sigma_j), Y = U^T dM V (polar factor, docs/theory.md, 13)
+    Y = U.T @ R.imag @ Vt.T
+    return np.array(nearest + 1j * (U @ ((Y - Y.T) / np.add.outer(sigma, sigma)) @ Vt))
 
 
 @dataclass(frozen=True)

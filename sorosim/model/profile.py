@@ -263,7 +263,7 @@ class Size(Type):
     dimension: str = "length"
 
     def read(self, value: Any, at: At) -> Any:
-        at.number(self.dimension)
+        at.number(self.dimension, PLACE_VARIABLES)
         if isinstance(value, Mapping):
             box = SizeTable.read(value, at)
             return INVALID if box is INVALID else at.attempt(lambda: self._table(box.table))

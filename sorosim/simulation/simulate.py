@@ -6,11 +6,11 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from sorosim.arrays import Array
+from sorosim.arrays import Array, IntArray
 from sorosim.engine.bounds import check_lengths
 from sorosim.engine.inputs import (
     Motion,
@@ -183,7 +183,7 @@ def simulate(
     own = [i for i, index in enumerate(system.partition.driven) if index in robot.engine.insertions]
     staying = {system.partition.names[i]: float(system.driven.value(0.0)[i]) for i in own}
     check_lengths(robot.engine.layout, robot.description.loads, staying)
-    q, qd = starting_state(robot, system, q0, qd0)
+    q, qd = starting_state(robot, system, q0, qd0)[:2]
     if deep := deep_contacts(robot, q):
         hint = "begin apart, or leave the pair out (`apart`)"
         warnings.warn(f"{'; '.join(deep)} where the motion begins; {hint}", SorosimWarning, stacklevel=2)
@@ -261,7 +261,17 @@ def resume(
     return Integration(system, options, start, past, events, False, progress, out, controller).run()
 
 
-def starting_state(robot: Robot, system: OdeSystem, q0: Any, qd0: Any, t: float = 0.0) -> tuple[Array, Array]:
+class StartingState(NamedTuple):
+    """Where a motion begins, and what the loops made of what was asked for."""
+
+    q: Array  # (ndof,)
+    qd: Array  # (ndof,)
+    given: Array  # (ndof,) rates before those that are free followed the loops
+    free: IntArray  # coordinates and rates that follow the loops; none without loops
+    free_rates: IntArray
+
+
+def starting_state(robot: Robot, system: OdeSystem, q0: Any, qd0: Any, t: float = 0.0) -> StartingState:
     """Coordinates and rates at a time; the driven ones are put on their motion, and what loops ask for is checked."""
     partition, motion = system.partition, system.driven.jets(t)
     qd = robot.initial_qd if qd0 is None else robot.coordinates(qd0, "qd0", order=1)
@@ -286,7 +296,8 @@ def starting_state(robot: Robot, system: OdeSystem, q0: Any, qd0: Any, t: float 
         what = "a start farther from a whole turn, where the coordinates of this joint are singular"
         raise InputError(f"q0, {name}", what, f"one less than {TURN:.2g} rad from it")
     if not robot.loop_names:
-        return q, qd
+        none = np.zeros(0, dtype=np.int64)
+        return StartingState(q, qd, qd, none, none)
     if not (isinstance(q0, str) and q0 == "assembled") and (still_open := open_loops(robot, q, LOOP_CLOSURE_TOLERANCE)):
         hint = "q0='assembled', or sorosim.assemble, finds the nearest start in which they are"
         raise InputError("q0", "a start in which all loops are closed", f"{still_open} open", hint)
@@ -307,7 +318,7 @@ def starting_state(robot: Robot, system: OdeSystem, q0: Any, qd0: Any, t: float 
         block = "of the `initial` block, " if qd0 is None else ""
         hint = f"{block}name the rates of fewer coordinates, the others follow"
         raise ConvergenceError(f"{error}; {hint}", error.partial) from None
-    return closed.q, closed.qd
+    return StartingState(closed.q, closed.qd, qd, free, unprescribed)
 
 
 def _restart(run: Run, t_end: float) -> tuple[Start, Run | None]:

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,7 +33,7 @@ from sorosim.robot import Robot, check_robot
 from sorosim.signals import ConstantSignal, Signal
 from sorosim.signals.edges import rough_time
 from sorosim.simulation.marching import MESSAGES, Marching
-from sorosim.simulation.simulate import starting_state
+from sorosim.simulation.simulate import StartingState, starting_state
 
 # of Newton's method where nothing else is said: in steps, and in motions whose derivatives are to be exact
 STEP_TOLERANCE, ROLLOUT_TOLERANCE = 1e-8, 1e-11
@@ -64,6 +64,13 @@ class DrivenPath(Motion):
                     2.0 * two + 6.0 * x * three,
                 )  # fmt: skip
         return out
+
+
+class Rank(NamedTuple):
+    """How many rows of loops were independent."""
+
+    start: float  # at the start
+    most: int  # at most along the motion
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,18 +198,19 @@ class HeldSteps:
     def begin(
         self, march: March, q: Any, qd: Any, t: float, u: Array, path: Array | None = None,
         names: tuple[str, str] = ("q", "qd"), strain: Array | None = None,
-    ) -> None:  # fmt: skip
+    ) -> StartingState:  # fmt: skip
         """Put a march to a start, which errors call by these names; path: of driven coordinates that were sent on.
 
-        strain: of Maxwell elements. Default: that with which motions begin.
+        strain: of Maxwell elements. Default: that with which motions begin. Returns the start.
         """
         system = self.system_at(u, path)
         try:
-            position, rates = starting_state(self.robot, system, q, qd, t)
+            start = starting_state(self.robot, system, q, qd, t)
         except InputError as error:
             where = re.sub(r"^qd?0\b", lambda found: names[found[0] == "qd0"], error.where)
             raise InputError(where, error.expected, error.got, error.hint) from None
-        self.begin_at(march, position, rates, t, u, path, strain)
+        self.begin_at(march, start.q, start.qd, t, u, path, strain)
+        return start
 
     def system_at(self, u: Array, path: Array | None = None) -> OdeSystem:
         """The equations of motion under these inputs, driven coordinates moving along a path where it has one."""
@@ -360,11 +368,15 @@ class HeldSteps:
         options = {"method": method, "step": self.dt / self.substeps, "driven": specs}
         return Run(self.robot, t, q, qd, u, multipliers, driven, {}, options, message, strain=strain)
 
-    def derivative_record(self, rank: int) -> March:
-        """A march for derivatives, beside one that moves; rank: of its loops."""
-        march = self.record()
-        march.begin.closing[2] = march.counts[m.MOST_RANK] = rank
-        return march
+    @staticmethod
+    def rank_of(march: March) -> Rank:
+        """How many rows of its loops counted in a march that has moved."""
+        return Rank(float(march.begin.closing[2]), int(march.counts[m.MOST_RANK]))
+
+    @staticmethod
+    def take_rank(march: March, rank: Rank) -> None:
+        """Let a march for derivatives count rows of loops as the one did that moved."""
+        march.begin.closing[2], march.counts[m.MOST_RANK] = rank
 
     def ends(self, n: int) -> IntArray:
         """Rows at which n intervals begin and end."""

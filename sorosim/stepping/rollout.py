@@ -24,8 +24,9 @@ from sorosim.kernels.newmark import March, Rows
 from sorosim.model.chart import FARTHEST
 from sorosim.results.result import Equilibrium, Run
 from sorosim.robot import Robot, check_robot
-from sorosim.sensitivity import Sensitivities, equilibrium_by_inputs, scalars_of
+from sorosim.sensitivity import MovingFrames, Sensitivities, equilibrium_by_inputs, scalars_of
 from sorosim.simulation.marching import STEPS_AT_ONCE
+from sorosim.simulation.simulate import StartingState
 from sorosim.stepping.held_steps import DONE, ROLLOUT_TOLERANCE, ChartChange, HeldSteps
 from sorosim.stepping.inputs import Inputs, held_inputs
 from sorosim.units.quantity import amount
@@ -46,6 +47,12 @@ class Tangents(NamedTuple):
 
     q: Array  # (N + 1, ndof)
     qd: Array  # (N + 1, ndof)
+
+
+class AtRest(NamedTuple):
+    """A start from an equilibrium under the first inputs that is known already, as "equilibrium" is."""
+
+    equilibrium: Equilibrium
 
 
 class _Segment(NamedTuple):
@@ -75,7 +82,8 @@ def rollout(
         Time over which inputs are held [s].
     q0, qd0 : as ``q`` and ``qd`` of `Stepper.reset`
         Start. "equilibrium" is that under the first inputs: derivatives by these and by numbers count how it changes
-        with them. Any other start is held.
+        with them. Any other start is held, but for loops that numbers would open: they close again by the least motion.
+        Rates that loops give to what the start leaves free follow both.
     t0 : float or str
         Time at the start [s].
     numbers : sequence of str, or what `sensitivities` makes of them
@@ -107,7 +115,8 @@ def rollout(
         hint = "`sensitivities` has derivatives of equations"
         got = "a robot with rods whose length is a coordinate, or with concentric tubes"
         raise InputError("numbers", "rods of given lengths, for derivatives of motions by numbers", got, hint)
-    by, march, equilibrium = _by_numbers(robot, numbers or ()), steps.record(), None
+    by, march = _by_numbers(robot, numbers or ()), steps.record()
+    equilibrium = q0.equilibrium if isinstance(q0, AtRest) else None
     first = inputs[0] if len(inputs) else np.zeros(inputs.shape[1])
     if isinstance(q0, str) and q0 == "equilibrium":
         names, motion = steps.driven_names, steps.system.driven.jets(time)
@@ -116,8 +125,8 @@ def rollout(
         except ConvergenceError as error:
             what = f"rollout of '{robot.name}': there is no equilibrium to start from: {error}"
             raise ConvergenceError(what, error.partial, error.report) from None
-    steps.begin(march, q0, qd0, time, first, names=("q0", "qd0"))
-    return Rollout(steps, march, inputs, time, by.names, equilibrium=equilibrium, by=by)
+    start = steps.begin(march, equilibrium or q0, qd0, time, first, names=("q0", "qd0"))
+    return Rollout(steps, march, inputs, time, by.names, start=start, equilibrium=equilibrium, by=by)
 
 
 class Rollout:
@@ -140,23 +149,24 @@ class Rollout:
 
     def __init__(
         self, steps: HeldSteps, march: March, u: Array, t0: float, numbers: tuple[str, ...] = (), before: int = 0,
-        what: str = "a step", stop: Event | None = None, equilibrium: Equilibrium | None = None,
-        by: Sensitivities | None = None,
+        what: str = "a step", stop: Event | None = None, start: StartingState | None = None,
+        equilibrium: Equilibrium | None = None, by: Sensitivities | None = None,
     ) -> None:  # fmt: skip
         """Move a march.
 
         before : how many intervals lie between t0 and the first of these; what : a step in messages; stop : set where
-        the motion is not wanted any more; equilibrium : that it starts from, if derivatives are to count it; by :
-        derivatives by the numbers, if they are known already.
+        the motion is not wanted any more; start, equilibrium : that it starts from, if derivatives are to count how
+        these change; by : derivatives by the numbers, if they are known already.
         """
-        self.robot, self.u, self.numbers, self._steps, self._equilibrium = steps.robot, u, numbers, steps, equilibrium
+        self.robot, self.u, self.numbers, self._steps = steps.robot, u, numbers, steps
+        self._start, self._equilibrium = start, equilibrium
         if by is not None:
             self._by = by
         n, ndof = len(u), steps.engine.ndof
         steps.check_motions(march, n)
         self.t: Array = t0 + steps.dt * np.arange(float(before), before + n + 0.5)
         self.q, self.qd = np.zeros((n + 1, ndof)), np.zeros((n + 1, ndof))
-        self._rank, self._t0 = int(march.counts[m.MOST_RANK]), t0
+        self._t0 = t0
         self._segments: list[_Segment] = []
         self.refined = 0
         self._derivatives: March | None = None
@@ -171,6 +181,7 @@ class Rollout:
             if error is None and k < n:
                 change = steps.rewind(march)
                 self.q[k], self.qd[k] = march.state[m.Q], march.state[m.QD]
+        self._rank = steps.rank_of(march)
         if error is not None:
             self.t, self.q, self.qd, self.u = self.t[: k + 1], self.q[: k + 1], self.qd[: k + 1], u[:k]
             error.partial = self
@@ -235,22 +246,35 @@ class Rollout:
         if self._start_change is not None:
             cotangent[: held.QDD] = self._start_change.pull(cotangent[: held.QDD])
         cotangent[: held.QDD, self._steps.system.partition.mask] = 0.0
-        if self._equilibrium is not None:
-            by_inputs, by_numbers = self._by_equilibrium
-            u_cotangent[:1] += cotangent[held.Q] @ by_inputs
-            numbers += cotangent[held.Q] @ by_numbers
+        by_start = np.tensordot(cotangent[: held.QDD], self._by_start, 2)
+        numbers += by_start[: len(numbers)]
+        u_cotangent[:1] += by_start[len(numbers) :]
         return Cotangents(u_cotangent, cotangent[held.Q].copy(), cotangent[held.QD].copy(), numbers)
 
     @cached_property
-    def _by_equilibrium(self) -> tuple[Array, Array]:
-        """Derivatives of the start by the first inputs (ndof, n_actuators) and by numbers (ndof, n_numbers)."""
-        eq: Any = self._equilibrium
-        return equilibrium_by_inputs(eq), self._by.equilibrium(eq).q
+    def _by_start(self) -> Array:
+        """Derivatives (2, ndof, n_numbers + n_actuators) of the start [q, qd] by numbers and the first inputs."""
+        start, eq, n = self._start, self._equilibrium, len(self.numbers)
+        out = np.zeros((2, self._steps.engine.ndof, n + self.u.shape[1]))
+        if start is None and n and self.robot.n_multipliers and self._by.opened(self.q[0]).any():
+            got, hint = "some that open them", "sorosim.rollout begins anew, and closes them"
+            raise InputError("numbers", "numbers that leave loops closed where a motion goes on", got, hint)
+        if start is None or not out.size:
+            return out
+        if eq is not None:
+            out[0] = np.hstack([self._by.equilibrium(eq).q, equilibrium_by_inputs(eq)])
+        elif n and len(start.free):
+            out[0, :, :n] = self._by.closed_coordinates(start.q, start.free)
+        if len(start.free_rates) and (eq is not None or n):
+            out[1] = self._by.closed_rates(start.q, start.qd, start.given, start.free_rates, out[0])
+        return out
 
     def place_vjp(
         self, place: Any, s: float = 1.0, *, position: ArrayLike | None = None, pose: ArrayLike | None = None
     ) -> Cotangents:
         """Derivatives of a scalar f of the motion of a place, by those of f by its positions or poses.
+
+        Those by numbers count both ways in which these move the place: through the coordinates, and while these stay.
 
         Parameters
         ----------
@@ -270,14 +294,19 @@ class Rollout:
         cotangent = np.zeros((n, 4, 4)) if pose is None else like("pose", pose, (n, 4, 4))
         if position is not None:
             cotangent[:, :3, 3] += like("position", position, (n, 3))
-        q_bar = np.zeros_like(self.q)
+        q_bar, own = np.zeros_like(self.q), np.zeros(len(self.numbers))
+        moving = MovingFrames(self._by, frames)
         for k, q in enumerate(self.q):
+            if not cotangent[k].any():
+                continue
             (g,), (J,) = frames.jacobians(q)
             R, one = g[:3, :3], cotangent[k, :3]
             W = R.T @ one[:, :3]
-            twist = [W[2, 1] - W[1, 2], W[0, 2] - W[2, 0], W[1, 0] - W[0, 1], *(R.T @ one[:, 3])]
-            q_bar[k] = J.T @ np.array(twist)
-        return self.vjp(q_bar)
+            twist = np.array([W[2, 1] - W[1, 2], W[0, 2] - W[2, 0], W[1, 0] - W[0, 1], *(R.T @ one[:, 3])])
+            q_bar[k] = J.T @ twist
+            own += twist @ moving.twists(q)[0]
+        found = self.vjp(q_bar)
+        return found._replace(numbers=found.numbers + own)
 
     def positions(self, link: str, s: float = 1.0) -> Array:
         """World positions (N + 1, 3) of a place [m]."""
@@ -306,9 +335,9 @@ class Rollout:
         free = ~self._steps.system.partition.mask
         start = [np.zeros(ndof) if x is None else like(name, x, (ndof,)) for name, x in (("q0", q0), ("qd0", qd0))]
         tangents[:, 0] = np.array(start) * free
-        if self._equilibrium is not None:
-            by_inputs, by_numbers = self._by_equilibrium
-            tangents[0, 0] += by_inputs @ u_tangent[:1].sum(axis=0) + by_numbers @ change
+        along = np.concatenate([change, u_tangent[:1].sum(axis=0)])
+        if along.any():
+            tangents[:, 0] += self._by_start @ along
         if self._start_change is not None:
             tangents[:, 0] = self._start_change.push(tangents[:, 0])
         tangent = np.zeros((1, held.N_VECTORS, ndof))
@@ -404,7 +433,8 @@ class Rollout:
     def _derive(self, kernel: Any, segment: _Segment, inputs: Array, *arguments: Any) -> None:
         """One of the two passes over a segment."""
         if self._derivatives is None:
-            self._derivatives = self._steps.derivative_record(self._rank)
+            self._derivatives = self._steps.record()
+            self._steps.take_rank(self._derivatives, self._rank)
         self._steps.derive(kernel, self._derivatives, segment.rows, inputs, segment.ends, *arguments)
 
     def _by_number(self, varied: VariedEngine, segment: _Segment, adjoint: Adjoint) -> float:

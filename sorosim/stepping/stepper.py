@@ -270,7 +270,8 @@ class Stepper:
             np.eye(n_inputs),
         )
         if self._derivatives is None:
-            self._derivatives = self._steps.derivative_record(int(self._march.counts[m.MOST_RANK]))
+            self._derivatives = self._steps.record()
+        steps.take_rank(self._derivatives, steps.rank_of(self._march))
         steps.set_step(self._derivatives)
         self._derivatives.path[:] = self._march.path
         arguments = steps.ends(1), fresh, before, tangent, u_tangent, steps.equations(), tangents

@@ -26,9 +26,11 @@ class SeededNumber(float, Seeded):
 class SeededText(str, Seeded):
     """A text."""
 
+    written: str  # what stands in the scalar's own place
+
     def inside(self, formula: str, of: Seeded) -> SeededText:
         """The same text as a formula of what depends on the scalar."""
-        self.formula, self.scalar = formula, of.scalar
+        self.formula, self.scalar, self.written = formula, of.scalar, str(getattr(of, "written", of.scalar))
         return self
 
     def expression(self, formula: str, variables: tuple[str, ...]) -> SeededExpression:
@@ -39,7 +41,12 @@ class SeededText(str, Seeded):
 
 def seeded(value: float | str, scalar: float) -> SeededNumber | SeededText:
     """A scalar as it was written, and its value in SI units."""
-    out = SeededText(value) if isinstance(value, str) else SeededNumber(value)
+    out: SeededNumber | SeededText
+    if isinstance(value, str):
+        out = SeededText(value)
+        out.written = value
+    else:
+        out = SeededNumber(value)
     out.scalar = scalar
     return out
 
