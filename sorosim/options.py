@@ -172,6 +172,11 @@ class SimulateOptions(RunOptions, title="Simulation"):
         "1e6",
     )
     max_wall_time: float | None = _option(_SECONDS, "Most time on the clock; without it there is no limit.", "1 h")
+    verify: bool | None = _option(
+        Boolean(),
+        "Whether a companion run by finer steps follows, which tells the error: run.error_estimate.",
+        "true", False,
+    )  # fmt: skip
 
 
 _JACOBIAN_DOC = f"Jacobian of the equations: {JACOBIANS[0]}, or for comparison {JACOBIANS[1]}."
