@@ -16,7 +16,7 @@ from sorosim.arrays import Array
 from sorosim.engine.inputs import ZeroOrderHold
 from sorosim.equations.callbacks import OdeCallbacks
 from sorosim.equations.failure import END_BEFORE, Failure, append_last_state, diagnose_motion, implausible
-from sorosim.equations.plausibility import implausible_states, left_free, unresolved
+from sorosim.equations.plausibility import implausible_states, left_free, locked, unresolved, unresolved_slip
 from sorosim.equations.system import NO_STRAINS, OdeSystem
 from sorosim.errors import ConvergenceError, FileError, InputError, Interrupted, ModelError, PlugInError, SorosimWarning
 from sorosim.interrupts import deferring_signals, uninterrupted
@@ -164,9 +164,11 @@ class Integration:
         self.exchanged = WorkIntegral(self.callbacks, t_out, start.exchanged)
         # free coordinates may rest while driven ones move: steps by their errors would not follow the work of these
         max_step = min(options["max_step"], options["dt_out"]) if self.system.partition.names else options["max_step"]
+        # the steps of the march are tested by coordinates alone
+        atol = options["atol"] if options["method"] in MARCHES else self.system.tolerances(options["atol"])
         return OdeProblem(
             self.callbacks.rhs, self.callbacks.jacobian if options["jacobian"] == "analytic" else None, state, t_out,
-            options["rtol"], options["atol"], max_step, self.events, self.dense, self.report, self.work,
+            options["rtol"], atol, max_step, self.events, self.dense, self.report, self.work,
             self.exchanged, self.controller_times if self.samples_in_run else np.zeros(0), self.at_sample,
             self.callbacks.newton if options["jacobian"] == "analytic" and options["method"] in WITH_NEWTON else None,
         )  # fmt: skip
@@ -228,8 +230,14 @@ class Integration:
         blocks = robot.description.statics, robot.description.simulate
         driven = {name: motion for block in blocks for name, motion in (block.get("driven") or {}).items()}
         found = [imbalance(run), left_free(robot, partition.driven, driven)]
-        if len(run.t) and options["method"] in MARCHES and options["step"] is not None and not found[0]:
-            found.append(unresolved(robot, run.q[0], partition, options["step"]))
+        if len(run.t):
+            found.append(locked(robot, run.q[0], partition))
+        if len(run.t) and options["method"] in MARCHES and options["step"] is not None:
+            found.append("" if found[0] else unresolved(robot, run.q[0], partition, options["step"]))
+        elif len(run.t):
+            found.append(unresolved_slip(robot, run.q, run.qd, options["rtol"], options["atol"]))
+        if (bounces := self.exchanged.bounces) is not None:
+            found.append(bounces.words)
         return [*filter(None, found), *implausible_states(robot, run.q, run.u, run.t)]
 
     def with_companion(self, run: Run) -> tuple[Run, bool, list[str]]:
