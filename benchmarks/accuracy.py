@@ -196,7 +196,9 @@ def summary(points: Sequence[Point], error: float = 1e-3) -> Iterator[str]:
     base = {p.robot: p.seconds for p in points if p.method == "bdf" and p.rtol == max(q.rtol for q in points)}
     for method in METHODS:
         for level in (error, 0.1 * error):
-            ratios = [seconds_at(points, robot, "bdf", level) / seconds_at(points, robot, method, level) for robot in robots]
+            ratios = [
+                seconds_at(points, robot, "bdf", level) / seconds_at(points, robot, method, level) for robot in robots
+            ]
             known = np.array([ratio for ratio in ratios if np.isfinite(ratio)])
             yield f"{method}: {np.median(known):.2f} times as fast as bdf at {level:g} in the median of {len(known)}"
         for rtol in sorted({point.rtol for point in points}, reverse=True):

@@ -76,7 +76,9 @@ def run_facts(summary: Mapping[str, Any]) -> dict[str, str]:
         "energy balance": f"off by at most {summary['energy_error']:.2g} J of {summary['energy_moved']:.2g} J moved",
     }
     if summary["accuracy"]:
-        rows["accuracy"] = "; ".join(filter(None, [summary["accuracy"]["words"], summary["accuracy"]["discretisation"]]))
+        rows["accuracy"] = "; ".join(
+            filter(None, [summary["accuracy"]["words"], summary["accuracy"]["discretisation"]])
+        )
     if summary["method"] in SHOWN:  # nothing was integrated, and its energy is none
         rows = {"shown": f"{end:g} s of {SHOWN[summary['method']]}"}
     units = summary["driven_units"]
