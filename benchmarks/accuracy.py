@@ -1,4 +1,4 @@
-"""What default tolerances are worth: work against precision of many robots, and true over estimated errors of motions."""
+"""What default tolerances are worth: work against precision of many robots; true over estimated errors of motions."""
 
 from __future__ import annotations
 
@@ -49,7 +49,8 @@ _SLOPE = "[1.6, 0, -9.7]"
 _ROD = """sorosim: 1
 name: {name}
 materials: {{stuff: {{young: {young}, poisson: 0.45, density: 1100 kg/m^3, damping: {damping}}}}}
-links: {{arm: {{{joint}rod: {{length: 40 cm, section: {{circle: {{radius: 1 cm}}}}, material: stuff, strain: {strain}}}}}}}
+links:
+  arm: {{{joint}rod: {{length: 40 cm, section: {{circle: {{radius: 1 cm}}}}, material: stuff, strain: {strain}}}}}
 """
 _FOUR_BAR = """sorosim: 1
 name: undamped four-bar
@@ -59,8 +60,8 @@ links:
     at: {rotation: {axis: [0, 0, 1], angle: 1.2}}}
   coupler: {parent: crank, at: {position: [0.2, 0, 0], rotation: {axis: [0, 0, 1], angle: -0.9}},
     joint: {revolute: {axis: [0, 0, 1]}}, body: {mass: 2 kg, centre: [25 cm, 0, 0], inertia: [1e-3, 4e-2, 4e-2]}}
-  rocker: {at: {position: [0.45, 0, 0], rotation: {axis: [0, 0, 1], angle: 1.4336}}, joint: {revolute: {axis: [0, 0, 1]}},
-    body: {mass: 1.5 kg, centre: [18 cm, 0, 0], inertia: [1e-3, 2e-2, 2e-2]}}
+  rocker: {at: {position: [0.45, 0, 0], rotation: {axis: [0, 0, 1], angle: 1.4336}},
+    joint: {revolute: {axis: [0, 0, 1]}}, body: {mass: 1.5 kg, centre: [18 cm, 0, 0], inertia: [1e-3, 2e-2, 2e-2]}}
 loops: {pin: {joint: {revolute: {axis: [0, 0, 1]}}, from: {link: coupler, at: {position: [0.5, 0, 0]}},
   to: {link: rocker, at: {position: [0.36, 0, 0]}}}}
 simulate: {q0: assembled}
@@ -70,27 +71,31 @@ OWN: Mapping[str, str] = {
     **{f"{n} hinges": hinges(n) for n in (1, 2, 4)},
     "hinges at rest below": hinges(3, start="l0.revolute: 10 deg"),
     "balls in a row": hinges(2, "spherical", "l0.spherical.rx: 20 deg, l0.spherical.ry: 50 deg"),
-    "universal joints": hinges(2, "{universal: {axis: [1, 0, 0], second_axis: [0, 1, 0]}}", "l0.universal.first: 20 deg, l0.universal.second: 50 deg"),
+    "universal joints": hinges(2, "{universal: {axis: [1, 0, 0], second_axis: [0, 1, 0]}}",
+                               "l0.universal.first: 20 deg, l0.universal.second: 50 deg"),
     "damped hinges": hinges(3, "{revolute: {axis: [0, 1, 0], damping: 0.05}}"),
     "hinges with friction": hinges(2, "{revolute: {axis: [0, 1, 0], friction: 0.1}}"),
     "hinges with springs": hinges(3, "{revolute: {axis: [0, 1, 0], stiffness: 20}}"),
-    "brick that tumbles": body("brick", f"joint: spherical, {_BRICK}", "", "initial: {body: {angular_velocity: [0.1, 9, 0.1]}}",
-                               "[0, 0, 0]"),
+    "brick that tumbles": body("brick", f"joint: spherical, {_BRICK}", "",
+                               "initial: {body: {angular_velocity: [0.1, 9, 0.1]}}", "[0, 0, 0]"),
     "brick in flight": body("flight", f"joint: free, {_BRICK}", "",
                             "initial: {body: {velocity: [2, 0, 5], angular_velocity: [1, 8, 3]}}"),
-    "mass on a spring": body("spring", "joint: {prismatic: {axis: [0, 0, 1], stiffness: 500}}, body: {sphere: {radius: 5 cm}, mass: 300 g}"),
+    "mass on a spring": body("spring", "joint: {prismatic: {axis: [0, 0, 1], stiffness: 500}}, "
+                                       "body: {sphere: {radius: 5 cm}, mass: 300 g}"),
     "ball that bounces": body("bounces", _BALL, "stiffness: 1e5", _HIGH),
     "ball that bounces stiffly": body("stiff", _BALL, "stiffness: 1e7", _HIGH),
     "ball that loses half": body("half", _BALL, "stiffness: 1e5, restitution: 0.5, impact_speed: 1 m/s", _HIGH),
     "puck on a slope": body("puck", "joint: free, body: {box: {size: [20 cm, 20 cm, 20 cm]}, mass: 1 kg}",
-                            "stiffness: 1e5, exponent: 1, onset: 0.1 mm, damping: 2 s/m, friction: 0.1, slip_speed: 1 mm/s",
+                            "stiffness: 1e5, exponent: 1, onset: 0.1 mm, damping: 2 s/m, friction: 0.1, "
+                            "slip_speed: 1 mm/s",
                             "initial: {body: {position: [0, 0, 99.9 mm]}}", _SLOPE),
     "ball that rolls": body("rolls", "joint: free, body: {sphere: {radius: 10 cm}, mass: 1 kg}",
                             "stiffness: 1e5, damping: 0.3 s/m, friction: 0.3, slip_speed: 2 cm/s",
                             "initial: {body: {position: [0, 0, 99.8 mm]}}", _SLOPE),
     "undamped four-bar": _FOUR_BAR,
     "rod, hardly damped": _ROD.format(name="rod", young="1 MPa", damping="10 Pa*s", joint="", strain="{bending: 4}"),
-    "rod, damped": _ROD.format(name="rod", young="1 MPa", damping="10 kPa*s", joint="", strain="{bending: 4, elongation: 1}"),
+    "rod, damped": _ROD.format(name="rod", young="1 MPa", damping="10 kPa*s", joint="",
+                               strain="{bending: 4, elongation: 1}"),
     "rod of all strains": _ROD.format(name="rod", young="500 kPa", damping="1 kPa*s", joint="",
                                       strain="{torsion: 2, bending: 4, elongation: 2, shear: 2}"),
     "stiff rod": _ROD.format(name="rod", young="1 GPa", damping="1 MPa*s", joint="", strain="{bending: 4}"),

@@ -124,8 +124,10 @@ class RunOptions(Declared):
         "bdf",
         "bdf",
     )
-    rtol: float | None = _option(Quantity("number", least=LEAST_RTOL), "Relative tolerance.", "1e-4", "1e-3")
-    atol: float | None = _option(_POSITIVE, "Absolute tolerance.", "1e-7", "1e-6")
+    rtol: float | None = _option(Quantity("number", least=LEAST_RTOL), "Relative tolerance.", "1e-4", "1e-5")
+    atol: float | None = _option(
+        _POSITIVE, "Absolute tolerance of coordinates; of rates it is a hundred times as large.", "1e-7", "1e-8"
+    )
     step: float | None = _option(
         _SECONDS,
         "Fixed step of methods newmark and generalized-alpha, which is chosen by the tolerances without it.",

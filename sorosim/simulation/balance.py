@@ -117,8 +117,8 @@ class Bounces:
         if not self.n_short:
             return ""
         what = f"{self.n_short} of {self.n} bounces" if self.n > 1 else "a bounce"
-        return (f"{what}, at t = {self.first:.4g} s first, took less than {LEAST_STATES} steps from touching to parting, "
-                "which tell little of the speed after it; try a smaller rtol or max_step")  # fmt: skip
+        when = f"at t = {self.first:.4g} s first, took less than {LEAST_STATES} steps from touching to parting"
+        return f"{what}, {when}, which tell little of the speed after it; try a smaller rtol or max_step"
 
 
 def imbalance(run: Run) -> str:

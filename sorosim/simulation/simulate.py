@@ -85,8 +85,8 @@ def simulate(
         The last three solve for the multipliers of loops too; newmark and generalized-alpha close loops at every step.
         Default: bdf; of concentric tubes generalized-alpha, which damps their fast twist.
     rtol, atol : float
-        Tolerances of the integrator on coordinates and rates. Default: 1e-3 and 1e-6. rtol is at least 2.2e-14, a
-        hundred times the rounding of a number.
+        Tolerances of the integrator on coordinates and rates; atol is that of coordinates, of rates it is a hundred
+        times as large [1/s]. Default: 1e-5 and 1e-8. rtol is at least 2.2e-14, a hundred times the rounding of a number.
     jacobian : {"analytic", "finite-difference"}
         The second is for comparison. Default: analytic.
     step : float or str

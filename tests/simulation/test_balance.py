@@ -24,8 +24,8 @@ links:
   crank: {joint: {revolute: {axis: [0, 0, 1]}}, body: {mass: 1 kg, centre: [10 cm, 0, 0], inertia: [1e-3, 4e-3, 4e-3]}}
   coupler: {parent: crank, at: {position: [0.2, 0, 0]}, joint: {revolute: {axis: [0, TILT, 1]}},
     body: {mass: 2 kg, centre: [20 cm, 0, 0], inertia: [1e-3, 4e-2, 4e-2]}}
-  rocker: {at: {position: [0.6, -0.3, 0], rotation: {axis: [0, 0, 1], angle: 90 deg}}, joint: {revolute: {axis: [0, 0, 1]}},
-    body: {mass: 1.5 kg, centre: [15 cm, 0, 0], inertia: [1e-3, 2e-2, 2e-2]}}
+  rocker: {at: {position: [0.6, -0.3, 0], rotation: {axis: [0, 0, 1], angle: 90 deg}},
+    joint: {revolute: {axis: [0, 0, 1]}}, body: {mass: 1.5 kg, centre: [15 cm, 0, 0], inertia: [1e-3, 2e-2, 2e-2]}}
 loops: {pin: {joint: {revolute: {axis: [0, 0, 1]}}, from: {link: coupler, at: {position: [0.4, 0, 0]}},
   to: {link: rocker, at: {position: [0.3, 0, 0]}}}}
 """
