@@ -83,7 +83,8 @@ def simulate(
         constraints; by name the others follow. Default: the file's `initial` block, others follow likewise.
     method : {"bdf", "radau", "lsoda", "cvode", "newmark", "generalized-alpha", "ida"}
         The last three solve for the multipliers of loops too; newmark and generalized-alpha close loops at every step.
-        Default: bdf; of concentric tubes generalized-alpha, which damps their fast twist.
+        Default: bdf; of rigid robots that touch nothing radau; of concentric tubes generalized-alpha, which damps their
+        fast twist.
     rtol, atol : float
         Tolerances of the integrator on coordinates and rates; atol is that of coordinates, of rates it is a hundred
         times as large [1/s]. Default: 1e-5 and 1e-8. rtol is at least 2.2e-14, a hundred times the rounding of a number.
@@ -164,9 +165,7 @@ def simulate(
     check_robot(robot)
     check_writable(out)
     block = robot.description.simulate
-    # tubes without damping twist to and fro for long, at frequencies that bdf would follow
-    usual = {"method": "generalized-alpha"} if len(robot.engine.insertions) else {}
-    options = checked(SimulateArguments, arguments, {**usual, **block})
+    options = checked(SimulateArguments, arguments, {"method": usual_method(robot), **block})
     # options of the file belong to the method of the file: where another one is given they may be without effect
     for name in USED_BY:
         explicit = block.get(name) if arguments[name] is None and method is None else arguments[name]
@@ -195,6 +194,20 @@ def simulate(
         warnings.warn(f"{'; '.join(deep)} where the motion begins; {hint}", SorosimWarning, stacklevel=2)
     start = Start(0.0, q, qd, strain=system.maxwell.start(q))
     return Integration(system, options, start, None, events, dense, progress, out, controller).run()
+
+
+def usual_method(robot: Robot) -> str:
+    """The method by which the motion of a robot is integrated where none is given.
+
+    Rigid robots move undamped: errors of bdf drain or feed them all the time, those of radau are a hundredth of these
+    at the same tolerance and hardly more time (docs/solvers.md). What bends is damped and stiff, what touches is met by
+    the shorter steps of bdf. Tubes without damping twist to and fro for long, at frequencies that bdf would follow.
+    """
+    engine = robot.engine
+    if len(engine.insertions):
+        return "generalized-alpha"
+    bends = any(piece.n for link in engine.layout.links.values() for piece in link.pieces)
+    return "bdf" if bends or engine.loading.touches or engine.is_large else "radau"
 
 
 def resume(
