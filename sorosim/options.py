@@ -120,8 +120,8 @@ class RunOptions(Declared):
     )  # fmt: skip
     method: str | None = _option(
         Choice(METHODS),
-        f"Integrator: {', '.join(METHODS[:-1])} or {METHODS[-1]}; of rigid robots that touch nothing radau by default, of "
-        "concentric tubes generalized-alpha.",
+        f"Integrator: {', '.join(METHODS[:-1])} or {METHODS[-1]}; by default of rigid robots that touch nothing "
+        "radau, of concentric tubes generalized-alpha.",
         "bdf",
         "bdf",
     )

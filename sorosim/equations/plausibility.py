@@ -151,8 +151,8 @@ def locked(robot: Robot, q: Array, partition: Partition) -> str:
 def unresolved_slip(robot: Robot, q: Array, qd: Array, rtol: float, atol: float) -> str:
     """Contacts that stick at slip speeds below what tolerances leave of the rates there, in words; "" if none does.
 
-    Friction is that of a slip speed v: what sticks slides slower. Errors within the tolerances of all rates, independent
-    of each other, make one of the slip; where it is larger than v in most states, creep is not told from sticking.
+    Friction is that of a slip speed v: what sticks slides slower. Errors within the tolerances of all rates, each by
+    itself, make one of the slip; where it is larger than v in most states, creep is not told from sticking.
     """
     if not robot.engine.loading.touches or robot.engine.is_large:
         return ""

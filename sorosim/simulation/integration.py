@@ -120,7 +120,7 @@ class Integration:
         self.samples = snapped(self.samples, self.checkpoints, options["dt_out"])
         self.edges = self.edges_of_signals()
         inputs, outputs = system.inputs, output_times(options["t_end"], options["dt_out"])
-        self.controller, self.companion_controller = None, deepcopy(controller) if options["verify"] else None
+        self.controller, self.companion_controller = None, _copied(controller) if options["verify"] else None
         if controller is not None and isinstance(inputs, ZeroOrderHold):
             marks = np.union1d(np.union1d(outputs, self.samples), self.checkpoints)
             self.controller = SampledController(system, inputs, controller, self.samples, marks)
@@ -234,7 +234,7 @@ class Integration:
             found.append(locked(robot, run.q[0], partition))
         if len(run.t) and options["method"] in MARCHES and options["step"] is not None:
             found.append("" if found[0] else unresolved(robot, run.q[0], partition, options["step"]))
-        elif len(run.t):
+        elif len(run.t) and options["method"] not in MARCHES:  # these have no tolerance of rates
             found.append(unresolved_slip(robot, run.q, run.qd, options["rtol"], options["atol"]))
         if (bounces := self.exchanged.bounces) is not None:
             found.append(bounces.words)
@@ -528,6 +528,14 @@ class Integration:
         except FileError as error:
             raise FileError(error.file, f"{error.message}; the run is kept in {self.journal.path}") from None
         self.journal.remove()
+
+
+def _copied(controller: Controller | None) -> Controller | None:
+    try:
+        return deepcopy(controller)
+    except Exception as error:  # of an object of the user
+        hint = "functions and objects of plain values can"
+        raise InputError("controller", "one that can be copied, for verify", f"{type(error).__name__}", hint) from None
 
 
 def _events(system: OdeSystem, functions: Any) -> list[Event]:

@@ -87,7 +87,7 @@ def simulate(
         fast twist.
     rtol, atol : float
         Tolerances of the integrator on coordinates and rates; atol is that of coordinates, of rates it is a hundred
-        times as large [1/s]. Default: 1e-5 and 1e-8. rtol is at least 2.2e-14, a hundred times the rounding of a number.
+        times as large [1/s]. Default: 1e-5 and 1e-8. rtol is at least 2.2e-14, a hundred times the rounding of numbers.
     jacobian : {"analytic", "finite-difference"}
         The second is for comparison. Default: analytic.
     step : float or str
