@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from benchmarks import (
+    accuracy,
     fitting,
     implicit_steps,
     inverse,
@@ -122,6 +123,11 @@ def fits_to_measurements(_: Path) -> None:
         fitting.study()
 
 
+def default_accuracy(folder: Path) -> None:
+    """Work against precision of many robots, and true over estimated errors of 200 motions; some twenty minutes."""
+    accuracy.study(folder, share=1.0, n=200)
+
+
 def learn_to_reach(folder: Path) -> None:
     """PPO of Stable-Baselines3 on the task of reaching, some ten minutes."""
     try:
@@ -135,6 +141,7 @@ STUDIES: Mapping[str, Callable[[Path], None]] = {
     "mass matrix": mass_matrix_by_size,
     "rigid trees": rigid_trees_by_size,
     "work precision": work_against_precision,
+    "accuracy": default_accuracy,
     "soromox": batches_beside_soromox,
     "learn reach": learn_to_reach,
     "steps": steps_and_gradients,

@@ -120,12 +120,15 @@ class RunOptions(Declared):
     )  # fmt: skip
     method: str | None = _option(
         Choice(METHODS),
-        f"Integrator: {', '.join(METHODS[:-1])} or {METHODS[-1]}; of concentric tubes generalized-alpha by default.",
+        f"Integrator: {', '.join(METHODS[:-1])} or {METHODS[-1]}; by default of rigid robots that touch nothing "
+        "radau, of concentric tubes generalized-alpha.",
         "bdf",
         "bdf",
     )
-    rtol: float | None = _option(Quantity("number", least=LEAST_RTOL), "Relative tolerance.", "1e-4", "1e-3")
-    atol: float | None = _option(_POSITIVE, "Absolute tolerance.", "1e-7", "1e-6")
+    rtol: float | None = _option(Quantity("number", least=LEAST_RTOL), "Relative tolerance.", "1e-4", "1e-5")
+    atol: float | None = _option(
+        _POSITIVE, "Absolute tolerance of coordinates; of rates it is a hundred times as large.", "1e-7", "1e-8"
+    )
     step: float | None = _option(
         _SECONDS,
         "Fixed step of methods newmark and generalized-alpha, which is chosen by the tolerances without it.",
@@ -172,6 +175,11 @@ class SimulateOptions(RunOptions, title="Simulation"):
         "1e6",
     )
     max_wall_time: float | None = _option(_SECONDS, "Most time on the clock; without it there is no limit.", "1 h")
+    verify: bool | None = _option(
+        Boolean(),
+        "Whether a companion run by finer steps follows, which tells the error: run.error_estimate.",
+        "true", False,
+    )  # fmt: skip
 
 
 _JACOBIAN_DOC = f"Jacobian of the equations: {JACOBIANS[0]}, or for comparison {JACOBIANS[1]}."

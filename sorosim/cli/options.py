@@ -78,7 +78,7 @@ ResultOption = Annotated[Path | None, ResultFile(help="HDF5 file to write, .h5; 
 Command = Callable[..., None]
 # flags of truth values
 SWITCHES = {"stable": "--stable/--any", "projection": "--projection/--no-projection", "both": "--both/--one-way",
-            "stability": "--stability/--no-stability"}  # fmt: skip
+            "stability": "--stability/--no-stability", "verify": "--verify/--no-verify"}  # fmt: skip
 
 
 def with_options(kind: type[Declared], names: str, before: str = "") -> Callable[[Command], Command]:

@@ -21,6 +21,10 @@ _FROM_FILE = "that of the file"
 
 def _report(run: Any, path: Path, json: bool, numbers: Mapping[str, Any] | None = None) -> None:
     summary = run_summary(run, path, numbers)
+    if summary["accuracy"]:  # of time; that of space beside it
+        from sorosim.doctor.discretisation import tip_words
+
+        summary["accuracy"]["discretisation"] = tip_words(run.robot)
     as_json(summary) if json else facts(run.robot.name, run_facts(summary))
 
 
@@ -63,7 +67,7 @@ def _integrate(
 @opt.with_options(
     SimulateArguments,
     "t_end dt_out q0 method rtol atol step max_step spectral_radius closing_time projection checkpoint max_steps "
-    "max_wall_time jacobian",
+    "max_wall_time jacobian verify",
     _FROM_FILE,
 )
 def simulate(

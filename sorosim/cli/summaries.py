@@ -43,6 +43,7 @@ def run_summary(run: Any, path: Path | None, numbers: Mapping[str, Any] | None =
         "stats": dict(run.stats),
         "energy_error": float(np.abs(energy.balance).max(initial=0.0)),
         "energy_moved": energy.turnover,
+        "accuracy": None if run.companion is None else _accuracy(run.accuracy),
         "tip": run.tip()[-1] if len(run.t) else None,
         "tip_link": run.robot.tip_link,
         "driven": {name: float(force[-1]) for name, force in driven.items()},
@@ -52,6 +53,16 @@ def run_summary(run: Any, path: Path | None, numbers: Mapping[str, Any] | None =
         "summary_units": {name: unit for name, (_, unit) in found.items()},
         "file": str(path) if path else None,
     }
+
+
+def _accuracy(accuracy: Any) -> dict[str, Any]:
+    """The same as plain data; the error of the discretisation is known to who checks the robot."""
+    known = accuracy.error[np.isfinite(accuracy.error)]
+    parts_at = accuracy.parts_at if np.isfinite(accuracy.parts_at) else None
+    return {
+        "error": float(known.max(initial=0.0)), "way": accuracy.way, "parts_at": parts_at, "against": accuracy.how,
+        "words": str(accuracy), "discretisation": "",
+    }  # fmt: skip
 
 
 def run_facts(summary: Mapping[str, Any]) -> dict[str, str]:
@@ -64,6 +75,10 @@ def run_facts(summary: Mapping[str, Any]) -> dict[str, str]:
         "integrator": ": ".join([summary["method"], *filter(None, [", ".join(counts)])]),
         "energy balance": f"off by at most {summary['energy_error']:.2g} J of {summary['energy_moved']:.2g} J moved",
     }
+    if summary["accuracy"]:
+        rows["accuracy"] = "; ".join(
+            filter(None, [summary["accuracy"]["words"], summary["accuracy"]["discretisation"]])
+        )
     if summary["method"] in SHOWN:  # nothing was integrated, and its energy is none
         rows = {"shown": f"{end:g} s of {SHOWN[summary['method']]}"}
     units = summary["driven_units"]

@@ -16,13 +16,14 @@ from sorosim.equations.points import AIM, lengths, points_error
 from sorosim.equations.strains import places
 from sorosim.equations.system import StaticSystem
 from sorosim.equilibria.statics import statics
-from sorosim.errors import ConvergenceError, ModelError, SorosimError
+from sorosim.errors import ConvergenceError, InputError, ModelError, SorosimError
 from sorosim.linear import Linearization
 from sorosim.model.basis import STRAINS, ElementBasis, Strain, get_basis
 from sorosim.model.quadrature import MAX_N_GAUSS, minimum_n_gauss
 from sorosim.model.rod import Division
 from sorosim.results.result import Equilibrium
 from sorosim.robot import Robot
+from sorosim.solvers.base import one_blas_thread
 
 RICHER = 2  # orders
 SAME_SPACE = {"monomial": "legendre"}
@@ -78,6 +79,16 @@ def discretisation(context: CheckContext) -> Iterator[Finding]:
     if worst is not None:
         yield _tip(context, fine, T, *worst)
     yield from _frequency(context, fine, T, fine_at_rest)
+
+
+def tip_words(robot: Robot) -> str:
+    """How far the tip that moves most is from that of a finer robot at rest, in words; "" if that is not known."""
+    try:
+        with one_blas_thread(), np.errstate(all="ignore"):
+            found = (one.what for one in discretisation(CheckContext(robot)) if one.code == "discretisation.tip")
+            return next(found, "")
+    except (ModelError, InputError):
+        return ""
 
 
 def _still_finer(robot: Robot, fine_state: Equilibrium) -> Equilibrium:

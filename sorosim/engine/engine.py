@@ -300,6 +300,11 @@ class Engine:
         self.sweep(q, qd, POSES)
         return self.loading.contacts(self.external, self.workspace, stuck), self.loading.stuck(self.external)
 
+    def touches(self, q: Array) -> bool:
+        """Whether any surfaces touch."""
+        self.sweep(q, self.zero_rates, POSES)
+        return self.loading.is_touching(self.external, self.workspace)
+
     def deepest_contact(self, q: Array) -> DeepContact | None:
         """The contact whose penetration is the largest part of its rounding; None where nothing touches."""
         self.sweep(q, self.zero_rates, POSES)

@@ -82,6 +82,10 @@ class ZeroOrderHold:
         self._n, self._following = n, dict(signals or {})
         self._indices, self._motion = list(self._following), Motion(list(self._following.values()))
 
+    def anew(self) -> ZeroOrderHold:
+        """The same before its first sample."""
+        return ZeroOrderHold(self._n, self._following)
+
     @property
     def signals(self) -> list[Signal]:
         """Of the inputs that no controller sets."""

@@ -281,6 +281,15 @@ class Loading:
         n = int(external.contact.counts[sf.ACTIVE])
         return external.contact.entry[:n], external.contact.value[:n]
 
+    def is_touching(self, external: ExternalForces, ws: Workspace) -> bool:
+        """Whether any surfaces touch, after a sweep of poses."""
+        return len(self._touching(external, ws, None)[0]) > 0
+
+    def slip_speeds(self, groups: Sequence[str]) -> tuple[Array, Array]:
+        """Speed at which friction is 0.7 of its limit [m/s], and Coulomb's coefficient, of contacts by their loads."""
+        law = self.packed.laws.surfaces.law[[self._groups.index(name) for name in groups]]
+        return law[:, sf.LAW_SLIP], law[:, sf.LAW_FRICTION]
+
     def deepest(self, external: ExternalForces, ws: Workspace) -> DeepContact | None:
         """The contact whose penetration is the largest part of its rounding, after a sweep of poses."""
         entry, value = self._touching(external, ws, None)

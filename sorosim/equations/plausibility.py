@@ -14,9 +14,11 @@ from sorosim.engine.inputs import Partition
 from sorosim.equations.failure import ROUNDING
 from sorosim.equations.points import points_error, turn_between_points
 from sorosim.equations.strains import places
+from sorosim.equations.system import RATE_TIME, independent_rows
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.rod_actuators import LENGTH_INPUT, MODE, TENDON_LENGTH, TENSION_INPUT
 from sorosim.robot import Robot
+from sorosim.validation import counted
 
 STRAIN = 1.0  # of a fibre: there the stress of a linear law has nothing to do with that of any material
 CRUSHED = 0.2  # of its length: what a rod may be shortened to
@@ -28,6 +30,7 @@ LEAST_TURN = 0.5
 SLACK = 0.5  # of the time that a tendon may be slack although it is to pull
 N_ROWS = 33  # of a run, at which contacts and tendons are looked at
 LEAST_STEPS = 4.0  # of fixed size, in a period that they show
+MOST_LOST = 0.5  # of the states in which a contact sticks: there its slip is less than the error of rates
 SWINGS = 0.5  # damping ratio below which there is an oscillation to be shown
 
 
@@ -156,6 +159,53 @@ def left_free(robot: Robot, driven: IntArray, motions: Mapping[str, Any]) -> str
             return f"nothing holds '{columns[column]}', which the file drives: {remedy}"
     n_held = len(driven) + sum(isinstance(actuator, JointForce) for actuator in robot.description.actuators.values())
     return f"nothing holds '{loose[0]}', and all other joints are driven: {remedy}" if len(loose) == 1 < n_held else ""
+
+
+def locked(robot: Robot, q: Array, partition: Partition) -> str:
+    """Loops that leave no freedom to any coordinate in a state, in words; "" where they do, or where any is driven."""
+    free = partition.free
+    if not robot.loop_names or len(partition.driven) or not len(free):
+        return ""
+    rank = len(independent_rows(robot, robot.loop_rows(q).A[:, free]))
+    if rank < len(free):
+        return ""
+    remedy = "free a joint or a strain, or let a joint of a loop be spherical: sorosim check tells more"
+    conditions = f"{rank} independent conditions on {counted(len(free), 'coordinate')}"
+    return f"the loops leave no freedom, so nothing moves: {conditions}; {remedy}"
+
+
+def unresolved_slip(robot: Robot, q: Array, qd: Array, rtol: float, atol: float) -> str:
+    """Contacts that stick at slip speeds below what tolerances leave of the rates there, in words; "" if none does.
+
+    Friction is that of a slip speed v: what sticks slides slower. Errors within the tolerances of all rates, each by
+    itself, make one of the slip; where it is larger than v in most states, creep is not told from sticking.
+    """
+    if not robot.engine.loading.touches or robot.engine.is_large:
+        return ""
+    rows = np.unique(np.linspace(0, len(q) - 1, min(len(q), N_ROWS)).round().astype(int))
+    seen: dict[str, list[tuple[bool, float, float]]] = {}
+    for place, rate in zip(q[rows], qd[rows], strict=True):
+        contacts = robot.engine.contacts(place, rate)[0]
+        speed, friction = robot.engine.loading.slip_speeds(contacts.load)
+        sticks = (friction > 0.0) & (np.linalg.norm(contacts.slip, axis=1) < speed)
+        if not sticks.any():
+            continue
+        error = np.zeros(contacts.n)
+        for i, tolerance in enumerate(atol / RATE_TIME + rtol * np.abs(rate)):
+            changed = rate.copy()
+            changed[i] += tolerance
+            slip = robot.engine.contacts(place, changed)[0].slip
+            error += np.sum((slip - contacts.slip) ** 2, axis=1)
+        error = np.sqrt(error)
+        for k in np.flatnonzero(sticks):
+            seen.setdefault(contacts.load[k], []).append((bool(error[k] > speed[k]), float(error[k]), float(speed[k])))
+    for name, found in seen.items():
+        late = [error for lost, error, _ in found if lost]
+        if len(late) > MOST_LOST * len(found):
+            mm = f"{1e3 * found[0][2]:.2g} mm/s, is slower than what tolerances leave of rates there"
+            remedy = f"rtol={rtol * found[0][2] / float(np.median(late)):.0e} tells, or a larger slip_speed"
+            return f"whether '{name}' sticks or creeps is not told: its slip_speed, {mm}; {remedy}"
+    return ""
 
 
 # -- steps of fixed size -----------------------------------------------------------------------------------------------

@@ -59,6 +59,12 @@ def check_stored(out: dict[str, Any], file: str) -> None:
         raise damaged(f"work and dissipation at {rows} times", f"shape {np.shape(out['exchanged'])}")
     if out.get("strain") is not None and (np.ndim(out["strain"]) != 2 or len(out["strain"]) != rows):
         raise damaged(f"strains of Maxwell elements at {rows} times", f"shape {np.shape(out['strain'])}")
+    if (companion := out.get("companion")) is not None:
+        parts = ("q", "qd", "strain", "how", "level", "factor", "parts_at")
+        if not isinstance(companion, dict) or set(companion) != set(parts):
+            raise damaged(f"a companion with {', '.join(parts)}", "others")
+        if not np.shape(companion["q"]) == np.shape(companion["qd"]) == np.shape(out["q"]):
+            raise damaged(f"a companion of shape {np.shape(out['q'])}", f"shape {np.shape(companion['q'])}")
     for name, kept in out.get("readings", {}).items():
         _check_readings(name, kept, damaged)
     for name, force in out.get("driven", {}).items():

@@ -190,6 +190,7 @@ def _extras(run: Any) -> dict[str, Any]:
         "energy": energy._asdict() | {"balance": energy.balance},
         "exchanged": run.exchanged,
         **({} if run.strain is None else {"strain": run.strain}),
+        **({} if run.companion is None else {"companion": run.companion._asdict()}),
         "events": {str(i): {"t": t, "q": q, "qd": qd} for i, (t, q, qd) in enumerate(run.events)},
         "checkpoints": None if run.checkpoints is None else run.checkpoints._asdict(),
         **({"readings": {name: kept._asdict() for name, kept in run.readings.items()}} if run.readings else {}),

@@ -16,6 +16,7 @@ from sorosim.dynamics.energies import PowerEvaluator, energy
 from sorosim.dynamics.maxwell import MaxwellElements
 from sorosim.engine.loading import SlipState, StickState
 from sorosim.engine.records import ContactHistory, Contacts
+from sorosim.equations.callbacks import extent_of
 from sorosim.equations.neutral import NeutralMotion, neutral_motions
 from sorosim.errors import InputError, nearest
 from sorosim.linear import Linearization
@@ -218,6 +219,54 @@ class Checkpoints(NamedTuple):
         return Checkpoints(t, q, qd, stats, *both)
 
 
+class Companion(NamedTuple):
+    """The motion of a run once more, by finer steps, at the same times; NaN where it did not come to."""
+
+    q: Array  # (n, ndof)
+    qd: Array  # (n, ndof)
+    strain: Array  # (n, n_strains)
+    how: str  # method and tolerances, or step
+    level: int  # how many times finer than the run
+    factor: float  # the error of the run over the distance between both, as the order of the method has it
+    parts_at: float  # time from which on motions of any tolerance part [s]; infinite where they do not
+
+    def at(self, rows: Any) -> Companion:
+        """It at some of the times only."""
+        return self._replace(q=self.q[rows], qd=self.qd[rows], strain=self.strain[rows])
+
+
+class Accuracy(NamedTuple):
+    """How far a run is from the motion itself, as its companion tells."""
+
+    t: Array  # (n,) [s]
+    error: Array  # (n,) estimated error of the place that is off most, see `apart` [m]; NaN: not known
+    way: float  # the longest extent of the way of any place [m]
+    parts_at: float  # time from which on only statistics are meaningful [s]; infinite where there is none
+    how: str  # what it was compared with
+
+    def __str__(self) -> str:
+        known = np.isfinite(self.error)
+        against = f"against {self.how}"
+        if not np.isfinite(self.parts_at):
+            error, end = float(self.error[known].max(initial=0.0)), float(self.t[known][-1])
+            words = f"to {_length(error)}, {100.0 * error / (self.way or 1.0):.2g} % of the way, {against}"
+            return words if known.all() else f"{words}, which came to {end:.4g} s; from there on it is not known"
+        before = known & (self.error <= CLOSE * self.way)
+        late = np.flatnonzero(~before)
+        exact = float(self.t[max(int(late[0]) - 1, 0)])
+        words = f"to {_length(CLOSE * self.way)} until {exact:.4g} s, {against}; from {self.parts_at:.4g} s on"
+        return f"{words} only statistics are meaningful: motions of neighbouring tolerances part"
+
+
+CLOSE = 1e-3  # of its way, to which a motion is to be right
+LEAST_WAY = 1e-3  # of the size of the robot
+
+
+def _length(value: float) -> str:
+    unit, factor = ("m", 1.0) if value >= 1.0 else ("mm", 1e3) if value >= 1e-5 else ("um", 1e6)
+    return f"{factor * value:.2g} {unit}"
+
+
 @dataclass(frozen=True, eq=False)
 class Run(Drawable):
     """A motion."""
@@ -238,6 +287,7 @@ class Run(Drawable):
     exchanged: Array | None = None  # (n, 2) work and dissipation [J] by the integrator's steps, see `energy`
     # (n, n_strains) of Maxwell elements: of each rod that relaxes, term by term, as its coordinates; None: of none
     strain: Array | None = None
+    companion: Companion | None = field(default=None, repr=False)  # of a run with `verify`
 
     def __len__(self) -> int:
         return len(self.t)
@@ -247,7 +297,9 @@ class Run(Drawable):
         if not isinstance(rows, slice) and np.ndim(rows) == 0:
             rows = [index(rows)]
         driven = {name: force[rows] for name, force in self.driven.items()}
-        return replace(self, **{name: getattr(self, name)[rows] for name in self._tables}, driven=driven)
+        companion = None if self.companion is None else self.companion.at(rows)
+        tables = {name: getattr(self, name)[rows] for name in self._tables}
+        return replace(self, **tables, driven=driven, companion=companion)
 
     @property
     def _tables(self) -> tuple[str, ...]:
@@ -286,6 +338,41 @@ class Run(Drawable):
         at = engine.places((arguments.place(engine, link or self.robot.tip_link, s),))
         with np.errstate(all="ignore"):
             return np.array([engine.poses_at(at, q)[0][0, :3, 3] for q in self.q]).reshape(len(self.q), 3)
+
+    def error_estimate(self, link: str | None = None, s: float = 1.0) -> Array:
+        """Estimated error (n,) of the place of a section at the times of the run [m].
+
+        It is the distance from a companion run by finer steps, see `sorosim.simulate`, `verify`. Where the error of the
+        companion is a part r of that of this run, the estimate is between 1 - r and 1 + r times the error; beyond
+        `accuracy.parts_at` neither motion is known, and it tells nothing but that. NaN where the companion stopped.
+
+        Parameters
+        ----------
+        link : str, optional
+            Default: the last link with a body.
+        s : float
+            Section of a rod, 0 at its base, 1 at its tip.
+
+        Raises
+        ------
+        InputError
+            The run has no companion.
+        """
+        companion = self._companion("error_estimate")
+        there = replace(self, q=companion.q).positions(link, s)
+        return np.asarray(companion.factor * np.linalg.norm(self.positions(link, s) - there, axis=1))
+
+    @cached_property
+    def accuracy(self) -> Accuracy:
+        """Estimated error of all links, and from when on the motion cannot be told; as text, in a line."""
+        companion = self._companion("accuracy")
+        error, way = apart(self.robot, self.q, companion.q)
+        return Accuracy(self.t, companion.factor * error, way, companion.parts_at, companion.how)
+
+    def _companion(self, what: str) -> Companion:
+        if self.companion is None:
+            raise InputError(what, "a run with a companion", "one without", "simulate(..., verify=True) makes one")
+        return self.companion
 
     def loop_wrench(self, name: str) -> Array:
         """Wrenches (n, 6) [N m, N] of a loop's joint on its frame `a`, in the axes of `b`, moments about its origin."""
@@ -427,6 +514,33 @@ class Run(Drawable):
 def strain_rows(run: Run) -> Array:
     """Strains (n, n_strains) of Maxwell elements along a run, n_strains being 0 where there are none."""
     return np.zeros((len(run.t), 0)) if run.strain is None else run.strain
+
+
+def apart(robot: Robot, q: Array, other: Array) -> tuple[Array, float]:
+    """Largest distance (n,) of a place between two motions [m], and the longest extent of the way of one in q [m].
+
+    Places are the tips of all links, and of each the ends of three arms along its axes that are as long as its body:
+    the frame of a rigid link may lie on the axis about which it turns. NaN where a motion is not known. An extent is
+    the diagonal of the box around a way, and at least a part of the size of the robot: what moves less is at rest.
+    """
+    engine, names = robot.engine, [link.name for link in robot.links]
+    places = engine.places(tuple((name, 1.0) for name in names))
+    inertia = engine.tree.inertia[[engine.layout.links[name].nodes[-1] for name in names]]
+    mass = np.maximum(inertia[:, 5, 5], np.finfo(float).tiny)
+    # m r^2 with r from the frame, centre and radius of gyration together
+    arm = np.sqrt(0.5 * np.trace(inertia[:, :3, :3], axis1=1, axis2=2) / mass)
+    known = np.isfinite(other).all(axis=1)
+
+    def positions(rows: Array) -> Array:
+        g = np.array([engine.poses_at(places, row)[0] for row in rows]).reshape(len(rows), len(names), 4, 4)
+        p = g[:, :, None, :3, 3]
+        ends = p + arm[:, None, None] * np.swapaxes(g[:, :, :3, :3], 2, 3)
+        return np.concatenate([p, ends], axis=2)
+
+    own, distance = positions(q), np.full(len(q), np.nan)
+    distance[known] = np.linalg.norm(own[known] - positions(other[known]), axis=3).max(axis=(1, 2), initial=0.0)
+    way = np.linalg.norm(np.ptp(own, axis=0), axis=2).max(initial=0.0) if len(q) else 0.0
+    return distance, max(float(way), LEAST_WAY * extent_of(robot, q[0]) if len(q) else 0.0)
 
 
 InitialState = Values | Equilibrium | Run  # from which a search or a run begins

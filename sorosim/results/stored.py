@@ -11,7 +11,7 @@ import numpy as np
 from sorosim.engine.loading import SlipState, StickState
 from sorosim.errors import FileError
 from sorosim.results.readings import Readings
-from sorosim.results.result import Checkpoints, Equilibrium, Run
+from sorosim.results.result import Checkpoints, Companion, Equilibrium, Run
 from sorosim.robot import Robot
 
 
@@ -71,7 +71,8 @@ def run_from_stored(robot: Robot, stored: Mapping[str, Any]) -> Run:
     checkpoints = None if points is None else Checkpoints(**points)
     fields = {name: stored[name] for name in names}
     some: dict[str, Any] = {name: stored.get(name) for name in ("exchanged", "strain")}
-    run = Run(robot, **fields, events=events, checkpoints=checkpoints, **some)
+    companion = None if stored.get("companion") is None else Companion(**stored["companion"])
+    run = Run(robot, **fields, events=events, checkpoints=checkpoints, **some, companion=companion)
     if "readings" in stored:  # the very ones that were saved: another numpy might draw other noise
         run.__dict__["readings"] = {name: Readings.of(**entry) for name, entry in stored["readings"].items()}
     return run

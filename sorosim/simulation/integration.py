@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +16,7 @@ from sorosim.arrays import Array
 from sorosim.engine.inputs import ZeroOrderHold
 from sorosim.equations.callbacks import OdeCallbacks
 from sorosim.equations.failure import END_BEFORE, Failure, append_last_state, diagnose_motion, implausible
-from sorosim.equations.plausibility import implausible_states, left_free, unresolved
+from sorosim.equations.plausibility import implausible_states, left_free, locked, unresolved, unresolved_slip
 from sorosim.equations.system import NO_STRAINS, OdeSystem
 from sorosim.errors import ConvergenceError, FileError, InputError, Interrupted, ModelError, PlugInError, SorosimWarning
 from sorosim.interrupts import deferring_signals, uninterrupted
@@ -25,6 +26,7 @@ from sorosim.simulation.balance import WorkIntegral, imbalance
 from sorosim.simulation.controllers import Controller, SampledController
 from sorosim.simulation.index2 import StabilisedIndex2
 from sorosim.simulation.marching import Marching
+from sorosim.simulation.verification import Finer, check_verifiable, verified
 from sorosim.solvers import prescribed
 from sorosim.solvers.base import Event, OdeProblem, OdeSolution
 from sorosim.solvers.registry import MARCHES, WITH_NEWTON, integrator
@@ -113,11 +115,12 @@ class Integration:
         options["u"] = dict(zip(system.robot.actuator_names, system.inputs.specs, strict=True))
         options["driven"] = dict(zip(system.partition.names, system.driven.specs, strict=True))
         self.callbacks, self.events, self.dense = OdeCallbacks(system, progress), _events(system, events), dense
+        check_verifiable(options, self.callbacks.newton is not None)
         self.checkpoints, self.samples = (restart_times(options, name) for name in ("checkpoint", "dt_control"))
         self.samples = snapped(self.samples, self.checkpoints, options["dt_out"])
         self.edges = self.edges_of_signals()
         inputs, outputs = system.inputs, output_times(options["t_end"], options["dt_out"])
-        self.controller = None
+        self.controller, self.companion_controller = None, _copied(controller) if options["verify"] else None
         if controller is not None and isinstance(inputs, ZeroOrderHold):
             marks = np.union1d(np.union1d(outputs, self.samples), self.checkpoints)
             self.controller = SampledController(system, inputs, controller, self.samples, marks)
@@ -161,9 +164,11 @@ class Integration:
         self.exchanged = WorkIntegral(self.callbacks, t_out, start.exchanged)
         # free coordinates may rest while driven ones move: steps by their errors would not follow the work of these
         max_step = min(options["max_step"], options["dt_out"]) if self.system.partition.names else options["max_step"]
+        # the steps of the march are tested by coordinates alone
+        atol = options["atol"] if options["method"] in MARCHES else self.system.tolerances(options["atol"])
         return OdeProblem(
             self.callbacks.rhs, self.callbacks.jacobian if options["jacobian"] == "analytic" else None, state, t_out,
-            options["rtol"], options["atol"], max_step, self.events, self.dense, self.report, self.work,
+            options["rtol"], atol, max_step, self.events, self.dense, self.report, self.work,
             self.exchanged, self.controller_times if self.samples_in_run else np.zeros(0), self.at_sample,
             self.callbacks.newton if options["jacobian"] == "analytic" and options["method"] in WITH_NEWTON else None,
         )  # fmt: skip
@@ -201,8 +206,10 @@ class Integration:
         self.write_pending()
         if not (solution.success or attempt.interrupted):
             solution = append_last_state(self.system, solution, self.options["dt_out"])
-        run = self.assembled(solution)
-        remarks = self.remarks(run) if solution.success else []
+        run, remarks, interrupted = self.assembled(solution), [], attempt.interrupted
+        if solution.success:
+            run, interrupted, remarks = self.with_companion(run)
+            remarks = [*self.remarks(run), *remarks]
         run = replace(run, message="; ".join([run.message, *remarks]))
         if solution.success and (open_loop := self.system.loop_monitor.open_loop):
             solution = replace(solution, success=False, message=open_loop)
@@ -211,7 +218,7 @@ class Integration:
         self.finish(run)
         for remark in remarks:  # last: they may be errors
             warnings.warn(f"simulate '{run.robot.name}': {remark}", SorosimWarning, stacklevel=4)
-        if attempt.interrupted:
+        if interrupted:
             raise Interrupted(run.message, run)
         if not solution.success:
             raise self.failure(solution, run, hint, attempt.described, attempt.by_user)
@@ -223,9 +230,44 @@ class Integration:
         blocks = robot.description.statics, robot.description.simulate
         driven = {name: motion for block in blocks for name, motion in (block.get("driven") or {}).items()}
         found = [imbalance(run), left_free(robot, partition.driven, driven)]
-        if len(run.t) and options["method"] in MARCHES and options["step"] is not None and not found[0]:
-            found.append(unresolved(robot, run.q[0], partition, options["step"]))
+        if len(run.t):
+            found.append(locked(robot, run.q[0], partition))
+        if len(run.t) and options["method"] in MARCHES and options["step"] is not None:
+            found.append("" if found[0] else unresolved(robot, run.q[0], partition, options["step"]))
+        elif len(run.t) and options["method"] not in MARCHES:  # these have no tolerance of rates
+            found.append(unresolved_slip(robot, run.q, run.qd, options["rtol"], options["atol"]))
+        if (bounces := self.exchanged.bounces) is not None:
+            found.append(bounces.words)
         return [*filter(None, found), *implausible_states(robot, run.q, run.u, run.t)]
+
+    def with_companion(self, run: Run) -> tuple[Run, bool, list[str]]:
+        """The run, verified if that is asked for; whether that was interrupted, and what there is to say."""
+        if not self.options["verify"] or len(run.t) < 2:
+            return run, False, []
+        interrupted, remembers = False, False
+
+        def follow(steps: Finer, row: int, begin: tuple[Array, Array, Array]) -> tuple[Run, str]:
+            nonlocal interrupted, remembers
+            system, options = self.system, self.options | steps.options
+            inputs = system.inputs.anew() if isinstance(system.inputs, ZeroOrderHold) else system.inputs
+            if isinstance(inputs, ZeroOrderHold) and row:
+                inputs.hold(float(run.t[row]), run.u[row])
+            driven = dict(zip(system.partition.names, system.driven.signals, strict=True))
+            other = OdeSystem(system.robot, inputs, driven, options["closing_time"])
+            options |= {"t_end": float(run.t[-1]), "checkpoint": None, "verify": False}
+            start, controller = Start(float(run.t[row]), begin[0], begin[1], strain=begin[2]), self.companion_controller
+            again = Integration(other, options, start, None, (), False, self.callbacks.progress, None, controller)
+            attempt = again.attempt()
+            later, interrupted = again.assembled(attempt.solution), attempt.interrupted
+            remembers = self.controller is not None and not row and not np.array_equal(later.u[0], run.u[0])
+            return later, "" if attempt.solution.success and not again.why else again.why or later.message
+
+        past = None if self.past is None else self.past.companion
+        known, words = verified(run, follow, self.callbacks.newton is not None, past)
+        if remembers:
+            why = "the controller remembers its calls, so there is no companion: an object that can be copied would do"
+            return run, interrupted, [why]
+        return known, interrupted, [words] if words else []
 
     def attempt(self) -> Attempt:
         """Call the integrator; interrupts and errors on the way end the solution early."""
@@ -486,6 +528,14 @@ class Integration:
         except FileError as error:
             raise FileError(error.file, f"{error.message}; the run is kept in {self.journal.path}") from None
         self.journal.remove()
+
+
+def _copied(controller: Controller | None) -> Controller | None:
+    try:
+        return deepcopy(controller)
+    except Exception as error:  # of an object of the user
+        hint = "functions and objects of plain values can"
+        raise InputError("controller", "one that can be copied, for verify", f"{type(error).__name__}", hint) from None
 
 
 def _events(system: OdeSystem, functions: Any) -> list[Event]:

@@ -54,7 +54,7 @@ def simulate(
     closing_time: Number | None = None, projection: bool | None = None, checkpoint: Number | None = None,
     max_steps: Number | None = None, max_wall_time: Number | None = None, events: Sequence[EventFunction] = (),
     dense: bool = False, controller: Controller | None = None, dt_control: Number | None = None,
-    progress: Callable[[float], None] | None = None, out: str | Path | None = None,
+    progress: Callable[[float], None] | None = None, out: str | Path | None = None, verify: bool | None = None,
 ) -> Run:  # fmt: skip
     """Motion of a robot from t = 0.
 
@@ -83,10 +83,11 @@ def simulate(
         constraints; by name the others follow. Default: the file's `initial` block, others follow likewise.
     method : {"bdf", "radau", "lsoda", "cvode", "newmark", "generalized-alpha", "ida"}
         The last three solve for the multipliers of loops too; newmark and generalized-alpha close loops at every step.
-        Default: bdf; of concentric tubes generalized-alpha, which damps their fast twist.
+        Default: bdf; of rigid robots that touch nothing radau; of concentric tubes generalized-alpha, which damps their
+        fast twist.
     rtol, atol : float
-        Tolerances of the integrator on coordinates and rates. Default: 1e-3 and 1e-6. rtol is at least 2.2e-14, a
-        hundred times the rounding of a number.
+        Tolerances of the integrator on coordinates and rates; atol is that of coordinates, of rates it is a hundred
+        times as large [1/s]. Default: 1e-5 and 1e-8. rtol is at least 2.2e-14, a hundred times the rounding of numbers.
     jacobian : {"analytic", "finite-difference"}
         The second is for comparison. Default: analytic.
     step : float or str
@@ -131,6 +132,12 @@ def simulate(
     out : path
         Result file (HDF5). During the run a journal is written beside it, which `sorosim.open` reads too, also
         after the process was killed.
+    verify : bool
+        Whether the motion is integrated once more by finer steps, which tells the error (`Run.error_estimate`,
+        `Run.accuracy`): of bdf, cvode and lsoda by radau at a tenth of the tolerances, else by the same method at a
+        hundredth, of newmark and generalized-alpha at a thirtieth or by half the `step`. It costs about as much as the
+        run once or twice more. Where both are far apart, a third run tells whether smaller tolerances would help or
+        neighbouring motions part. A controller is copied before the run and called anew. Default: False.
 
     Returns
     -------
@@ -158,9 +165,7 @@ def simulate(
     check_robot(robot)
     check_writable(out)
     block = robot.description.simulate
-    # tubes without damping twist to and fro for long, at frequencies that bdf would follow
-    usual = {"method": "generalized-alpha"} if len(robot.engine.insertions) else {}
-    options = checked(SimulateArguments, arguments, {**usual, **block})
+    options = checked(SimulateArguments, arguments, {"method": usual_method(robot), **block})
     # options of the file belong to the method of the file: where another one is given they may be without effect
     for name in USED_BY:
         explicit = block.get(name) if arguments[name] is None and method is None else arguments[name]
@@ -189,6 +194,20 @@ def simulate(
         warnings.warn(f"{'; '.join(deep)} where the motion begins; {hint}", SorosimWarning, stacklevel=2)
     start = Start(0.0, q, qd, strain=system.maxwell.start(q))
     return Integration(system, options, start, None, events, dense, progress, out, controller).run()
+
+
+def usual_method(robot: Robot) -> str:
+    """The method by which the motion of a robot is integrated where none is given.
+
+    Rigid robots move undamped: errors of bdf drain or feed them all the time, those of radau are a hundredth of these
+    at the same tolerance and hardly more time (docs/solvers.md). What bends is damped and stiff, what touches is met by
+    the shorter steps of bdf. Tubes without damping twist to and fro for long, at frequencies that bdf would follow.
+    """
+    engine = robot.engine
+    if len(engine.insertions):
+        return "generalized-alpha"
+    bends = any(piece.n for link in engine.layout.links.values() for piece in link.pieces)
+    return "bdf" if bends or engine.loading.touches or engine.is_large else "radau"
 
 
 def resume(

@@ -105,6 +105,8 @@ def run_html(run: Any) -> str:
     if "method" in run.options:
         wall = run.stats.get("wall_time")
         rows.append(("method", str(run.options["method"]) + ("" if wall is None else f", computed in {wall:.2f} s")))
+    if run.companion is not None:
+        rows.append(("accuracy", str(run.accuracy)))
     some = np.unique(np.linspace(0, len(run.t) - 1, min(len(run.t), 150)).astype(int))
     path = np.stack([run.robot.pose(run.q[k], run.robot.tip_link)[:3, 3] for k in some])
     rows += [("integrator", run.message), (f"tip of {run.robot.tip_link} at the end", _position(path[-1]))]

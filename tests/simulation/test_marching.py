@@ -347,7 +347,7 @@ def test_an_equilibrium_under_load_needs_no_exact_balance(method):
 def test_a_balance_that_is_not_explained_warns_and_says_what_to_try(tmp_path):
     """Steps a thousand periods long damp the energy away; those that are chosen by the tolerances keep it."""
     start = {"q0": [1e-3], "qd0": [0.0], "method": ALPHA}
-    told = r"balance is off by .* J of .* J moved: steps of 0.01 s are too large"
+    told = r"balance is off by .* J, where .* J move: steps of 0.01 s are too large"
     with pytest.warns(SorosimWarning, match=told) as caught:
         run = sorosim.simulate(oscillator(stiffness=2e12), 0.1, dt_out=0.01, step=0.01, **start)
     assert caught[0].filename == __file__

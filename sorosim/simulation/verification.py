@@ -1,0 +1,116 @@
+"""The error of a motion: the same motion once more by finer steps, and from when on no steps tell it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from math import ceil
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sorosim.arrays import Array
+from sorosim.errors import InputError, SorosimError
+from sorosim.results.result import CLOSE, Companion, Run, apart, strain_rows
+from sorosim.solvers.registry import MARCHES
+
+# of its way: a motion that is so far from a finer one is no longer its neighbour
+PARTED = 0.1
+LEAST_RTOL = 1e-12  # of a companion: below, rounding is larger than the difference between two tolerances
+# how many times smaller the tolerances of a companion are: then its error is a tenth or less of that of the run. The
+# error of a method of order p grows as rtol^(p/(p + 1)) at worst, of order 2 as rtol^(2/3); that of Radau's method is
+# smaller by more than 10 at the same tolerance already (docs/solvers.md, the figure), and grows as rtol^(5/6)
+BY_RADAU, SAME_METHOD, OF_ORDER_2 = 10.0, 100.0, 30.0
+OTHERS = ("bdf", "cvode", "lsoda")  # whose companion is by Radau's method: errors that two methods share go unseen
+
+
+class Finer(NamedTuple):
+    """How a companion is integrated."""
+
+    options: dict[str, Any]
+    how: str
+    factor: float  # of the distance to the error
+
+
+def finer(options: Mapping[str, Any], level: int, large: bool = False) -> Finer | None:
+    """Options of a companion of a run; None where its tolerances would be lost in rounding.
+
+    `level`: how many times finer it is; `large`: radau would solve with matrices that the method never forms.
+    """
+    method, rtol, step = (options[name] for name in ("method", "rtol", "step"))
+    if method in MARCHES and step is not None:
+        own = options["dt_out"] / ceil(options["dt_out"] / step * (1.0 - 1e-10))  # steps end at all rows
+        half = own / 2**level
+        # of order 2, so that half the step leaves a quarter of the error
+        return Finer({"step": half}, f"{method}, steps of {half:.4g} s", 1.0 / (1.0 - 0.25**level))
+    other = "radau" if method in OTHERS and not large else method
+    ratio = (OF_ORDER_2 if method in MARCHES else SAME_METHOD if other == method else BY_RADAU) ** level
+    if rtol / ratio < LEAST_RTOL:
+        return None
+    tolerances = {"rtol": rtol / ratio, "atol": options["atol"] / ratio}
+    return Finer({"method": other, **tolerances}, f"{other}, rtol {rtol / ratio:.2g}", 1.0)
+
+
+def check_verifiable(options: Mapping[str, Any], large: bool) -> None:
+    """Refuse tolerances of a run that leave no room for a companion."""
+    if options["verify"] and finer(options, 1, large) is None:
+        raise InputError("rtol", "larger tolerances, so that a companion run can be finer", f"{options['rtol']:g}")
+
+
+# integrate so from a row on, with coordinates, rates and strains there; and why that ended early, "" if it did not
+Follow = Callable[[Finer, int, tuple[Array, Array, Array]], tuple[Run, str]]
+
+
+def verified(run: Run, follow: Follow, large: bool, before: Companion | None = None) -> tuple[Run, str]:
+    """The run with its companion, and what its user is to know of its accuracy, in words; "" where it is good.
+
+    A motion that is far from its companion gets one that is finer still. As long as that stays near the first one the
+    tolerances of the run were too large, and the difference is its error. From where both part, neighbouring motions
+    part faster than tolerances tell, and differences are no errors. `before`: of the first rows of a run that was
+    resumed.
+    """
+    found, why = _companion(run, follow, large, before.level if before else 1, before)
+    if found is None:
+        return run, why
+    distance, way = apart(run.robot, run.q, found.q)
+    if found.parts_at == np.inf and (far := distance > PARTED * way).any():
+        finest, stopped = _companion(run, follow, large, found.level + 1, None)
+        if finest is None or stopped:
+            found = found._replace(parts_at=float(run.t[far][0]))
+        else:
+            part = far & (apart(run.robot, found.q, finest.q)[0] > PARTED * way)
+            found = finest._replace(parts_at=float(run.t[part][0]) if part.any() else np.inf)
+    run = replace(run, companion=found)
+    accuracy = run.accuracy
+    if why:
+        return run, f"its error is known until {run.t[np.isfinite(accuracy.error)][-1]:.4g} s only: {why}"
+    if found.parts_at < np.inf or not accuracy.error.max() > CLOSE * accuracy.way:
+        return run, f"right {accuracy}" if found.parts_at < np.inf else ""
+    fixed = run.options["method"] in MARCHES and run.options["step"] is not None
+    smaller = "a smaller step" if fixed else f"rtol={run.options['rtol'] / 10.0:.2g}"
+    return run, f"right {accuracy}; try {smaller}"
+
+
+def _companion(
+    run: Run, follow: Follow, large: bool, level: int, before: Companion | None
+) -> tuple[Companion | None, str]:  # fmt: skip
+    """The motion of a run once more, from its start, or on from where it is known; and why it ended early."""
+    steps = finer(run.options, level, large)
+    if steps is None:
+        return None, ""
+    tables = tuple(np.full_like(table, np.nan) for table in (run.q, run.qd, strain_rows(run)))
+    row, begin = 0, (run.q[0], run.qd[0], strain_rows(run)[0])
+    if before is not None:
+        row, begin = len(before.q) - 1, (before.q[-1], before.qd[-1], before.strain[-1])
+        for table, known in zip(tables, before[:3], strict=True):
+            table[: row + 1] = known
+    why = "the companion of the run before had stopped"
+    if np.isfinite(begin[0]).all():
+        try:
+            later, why = follow(steps, row, begin)
+        except SorosimError as error:
+            return None, f"there is no companion to tell its error: {error}"
+        n = min(len(later.t), len(run.t) - row)
+        for table, rows in zip(tables, (later.q, later.qd, strain_rows(later)), strict=True):
+            table[row : row + n] = rows[:n]
+    return Companion(*tables, steps.how, level, steps.factor, before.parts_at if before else np.inf), why

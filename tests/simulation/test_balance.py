@@ -1,0 +1,122 @@
+"""What a run says of its energy, of bounces, of friction that creeps and of linkages that are locked."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import sorosim
+from sorosim.errors import SorosimWarning
+from sorosim.io import load_text
+from sorosim.results.result import EnergyHistory
+from sorosim.simulation import balance
+
+SPRING = {"gravity": [0, 0, 0], "initial": {"ball.prismatic": "10 cm"},
+          "links": {"ball": {"joint": {"prismatic": {"axis": [1, 0, 0], "stiffness": "100 N/m", "damping": "2 N*s/m"}},
+                             "body": {"sphere": {"radius": "5 cm"}, "mass": "1 kg"}}}}  # fmt: skip
+BALL = {"initial": {"ball.prismatic": "35 cm"},
+        "links": {"ball": {"joint": {"prismatic": {"axis": [0, 0, 1]}},
+                           "body": {"sphere": {"radius": "5 cm"}, "mass": "0.3 kg"}}}}  # fmt: skip
+FOUR_BAR = """sorosim: 1
+name: four-bar
+gravity: [0, -9.81, 0]
+links:
+  crank: {joint: {revolute: {axis: [0, 0, 1]}}, body: {mass: 1 kg, centre: [10 cm, 0, 0], inertia: [1e-3, 4e-3, 4e-3]}}
+  coupler: {parent: crank, at: {position: [0.2, 0, 0]}, joint: {revolute: {axis: [0, TILT, 1]}},
+    body: {mass: 2 kg, centre: [20 cm, 0, 0], inertia: [1e-3, 4e-2, 4e-2]}}
+  rocker: {at: {position: [0.6, -0.3, 0], rotation: {axis: [0, 0, 1], angle: 90 deg}},
+    joint: {revolute: {axis: [0, 0, 1]}}, body: {mass: 1.5 kg, centre: [15 cm, 0, 0], inertia: [1e-3, 2e-2, 2e-2]}}
+loops: {pin: {joint: {revolute: {axis: [0, 0, 1]}}, from: {link: coupler, at: {position: [0.4, 0, 0]}},
+  to: {link: rocker, at: {position: [0.3, 0, 0]}}}}
+"""
+
+
+def made(parts, **more):
+    return sorosim.load({"sorosim": 1, "name": "robot", **parts, **more})
+
+
+def said(robot, *arguments, **options):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", SorosimWarning)
+        run = sorosim.simulate(robot, *arguments, **options)
+    return run, " ".join(str(one.message) for one in caught)
+
+
+def test_energy_that_appears_late_is_compared_with_what_moves_then(monkeypatch):
+    """The oscillator has lost all but 1e-4 of its energy in its second half: an error of that size counts there."""
+    run = sorosim.simulate(made(SPRING), 8.0, rtol=1e-6, atol=1e-12)
+    assert balance.imbalance(run) == ""
+    truth = EnergyHistory._make(run.energy())
+    late = np.where(run.t > 6.0, 0.5 * truth.kinetic[run.t > 6.0].max(), 0.0)
+    assert late.max() < 0.01 * balance.SAFETY * np.sqrt(1e-6) * truth.turnover
+    monkeypatch.setattr(type(run), "energy", lambda self: EnergyHistory(
+        *(np.interp(self.t, run.t, part + (extra if i == 0 else 0.0)) for i, (part, extra) in
+          enumerate(zip(truth, [late, 0, 0, 0, 0], strict=True)))))  # fmt: skip
+    words = balance.imbalance(run)
+    assert words.startswith("the energy balance is off by")
+    assert " from " in words
+
+
+def test_an_undamped_pendulum_that_gains_energy_is_told():
+    links = {"arm": {"joint": {"revolute": {"axis": [0, 1, 0]}},
+                     "body": {"mass": "1 kg", "centre": [0, 0, "-1 m"], "inertia": [1e-3, 1e-3, 1e-3]}}}  # fmt: skip
+    robot = made({"links": links, "initial": {"arm.revolute": 1.0}})
+    run, words = said(robot, 60.0, dt_out="0.05 s", rtol=1e-3, atol=1e-6)
+    off = np.abs(run.energy().balance).max() / run.energy().kinetic.max()
+    assert off > balance.SAFETY * np.sqrt(1e-3)
+    assert "the energy balance is off by" in words
+
+
+class Ground:
+    """Touches what is below zero."""
+
+    def touches(self, q):
+        return q[0] < 0.0
+
+
+@pytest.mark.parametrize(("n", "short"), [(2, True), (3, False)])
+def test_a_bounce_of_fewer_than_three_states_is_counted(n, short):
+    count = balance.Bounces(Ground())
+    q = np.concatenate([[1.0, 0.5], np.full(n, -0.1), [0.5, 1.0]])[:, None]
+    qd = np.concatenate([[-1.0, -1.0], np.zeros(n), [1.0, 1.0]])[:, None]
+    count.follow(0.1 * np.arange(len(q)), q, qd)
+    assert (count.n, count.n_short) == (1, int(short))
+    assert ("a bounce, at t = 0.1 s first" in count.words) == short
+
+
+def test_what_grazes_and_goes_on_is_no_bounce():
+    count = balance.Bounces(Ground())
+    count.follow(np.arange(3.0), np.array([[1.0], [-0.1], [1.0]]), np.full((3, 1), 2.0))
+    assert count.words == ""
+
+
+def test_a_ball_that_bounces_within_a_step_is_told():
+    """Of a spring of constant stiffness without an onset, whose force jumps in slope, Radau's method sees little."""
+    robot = made(BALL, loads={"floor": {"contact": {"between": "ball", "and": {"half_space": {}}, "stiffness": 1e6,
+                                                    "exponent": 1}}})  # fmt: skip
+    run, words = said(robot, 1.0, method="radau", rtol=1e-3, atol=1e-6)
+    energy = run.energy()
+    assert np.abs(energy.balance).max() > 0.2 * energy.kinetic.max()
+    assert "balance is off" in words
+    assert "took less than 3 steps from touching to parting" in words
+
+
+@pytest.mark.parametrize("tilt", [0.0, 1e-2])
+def test_a_linkage_that_is_locked_is_told(tilt):
+    """Hinges whose axes are not parallel leave a four-bar no freedom."""
+    robot = load_text(FOUR_BAR.replace("TILT", str(tilt)), "four_bar.yaml")
+    run, words = said(robot, 0.2)
+    assert (np.ptp(run.q, axis=0).max() < 1e-3) == bool(tilt)
+    assert ("the loops leave no freedom, so nothing moves" in words) == bool(tilt)
+
+
+@pytest.mark.parametrize(("rtol", "told"), [(1e-2, True), (1e-6, False)])
+def test_a_slip_below_the_tolerance_of_rates_is_told(rtol, told):
+    """A ball that rolls: errors of its rates are larger than the slip that carries it."""
+    ball = {"joint": {"planar": {"axis": [0, 1, 0]}}, "body": {"sphere": {"radius": "10 cm"}, "mass": "1 kg"},
+            "at": {"position": [0, 0, "99.9 mm"]}}  # fmt: skip
+    floor = {"between": "ball", "and": {"half_space": {}}, "stiffness": 1e5, "damping": 0.3, "friction": 0.5,
+             "slip_speed": "1 mm/s"}  # fmt: skip
+    robot = made({"links": {"ball": ball}, "gravity": [1.0, 0, -9.81], "loads": {"floor": {"contact": floor}}})
+    words = said(robot, 1.0, rtol=rtol, atol=1e-9)[1]
+    assert ("whether 'floor' sticks or creeps is not told: its slip_speed, 1 mm/s" in words) == told
