@@ -16,6 +16,7 @@ from sorosim.engine.inputs import Partition, check_smooth, driven_motion
 from sorosim.equilibria.assembly import close, open_loops
 from sorosim.errors import ConvergenceError, ExpressionError, InputError
 from sorosim.model.joints import Joint
+from sorosim.robot import Robot
 from sorosim.validation import counted
 
 TURNS = 4.0 * np.pi  # rad: more is probably meant in degrees

@@ -157,11 +157,11 @@ def estimate(robot: Robot, name: str, free: IntArray | None = None) -> Stiffness
         task.INTERNAL_DERIVATIVES, q, np.zeros_like(q), np.zeros_like(q), robot.inputs(None)
     ).by_q
     K, mass = (0.5 * (X + X.T)[np.ix_(free, free)] for X in (K, mass))
-    fastest = _fastest(K, mass)
+    quickest = fastest(K, mass)
     lightest = 1.0 / max([m for m in moves if m > 0.0] or [np.inf])
     steep = p * depth ** (p - 1.0)
     least = max(weight / depth**p, HARD * soft / steep)
-    most = lightest * fastest / steep if fastest > 0.0 else np.inf
+    most = lightest * quickest / steep if quickest > 0.0 else np.inf
     given = float(contact.group.law[LAW_K])
     return Stiffness(given, p, least, most, depth, weight, float((weight / given) ** (1.0 / p)))
 
@@ -187,7 +187,7 @@ def _touching_mass(robot: Robot, name: str, free: IntArray) -> float:
     return float(robot.description.loads[name].lighter_mass(masses))
 
 
-def _fastest(K: Array, mass: Array) -> float:
+def fastest(K: Array, mass: Array) -> float:
     """The largest square of a frequency [1/s^2] of the motions that have inertia; 0 of none."""
     diagonal = np.diag(mass)
     d = np.where(diagonal > 0.0, 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0)), 0.0)

@@ -11,7 +11,7 @@ import scipy.linalg
 
 from sorosim.arrays import Array, IntArray
 from sorosim.equations.contact_check import needlessly_stiff
-from sorosim.equations.strains import largest_strain
+from sorosim.equations.strains import largest_strain, places
 from sorosim.equations.system import NO_STRAINS, OdeSystem, StaticSystem
 from sorosim.errors import ModelError, PlugInError, SorosimError
 from sorosim.kernels import evaluate as task
@@ -395,7 +395,11 @@ def burst(system: OdeSystem, q: Array) -> str:
     if not np.isfinite(q).all() or all(place.bound(q).max() <= IMPLAUSIBLE_STRAIN for place in places(system.robot)):
         return ""
     strain, place = largest_strain(system.robot, q)
-    return "" if place is None or strain <= IMPLAUSIBLE_STRAIN else f"'{place.link.name}' is strained by {strain:.2%}"
+    return (
+        ""
+        if place is None or strain <= IMPLAUSIBLE_STRAIN
+        else f"'{place.link.name}' is strained by {100.0 * strain:.3g} %"
+    )
 
 
 def limiting_motion(

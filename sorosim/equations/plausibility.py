@@ -10,11 +10,12 @@ import scipy.linalg
 
 from sorosim.actuation.joint_force import JointForce
 from sorosim.arrays import Array, IntArray
+from sorosim.dynamics.constraints import IndependentRows
 from sorosim.engine.inputs import Partition
 from sorosim.equations.failure import ROUNDING
 from sorosim.equations.points import points_error, turn_between_points
 from sorosim.equations.strains import places
-from sorosim.equations.system import RATE_TIME, independent_rows
+from sorosim.equations.system import RATE_TIME
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.rod_actuators import LENGTH_INPUT, MODE, TENDON_LENGTH, TENSION_INPUT
 from sorosim.robot import Robot
@@ -166,7 +167,7 @@ def locked(robot: Robot, q: Array, partition: Partition) -> str:
     free = partition.free
     if not robot.loop_names or len(partition.driven) or not len(free):
         return ""
-    rank = len(independent_rows(robot, robot.loop_rows(q).A[:, free]))
+    rank = IndependentRows(robot.engine, robot.loop_rows(q).A[:, free]).rank
     if rank < len(free):
         return ""
     remedy = "free a joint or a strain, or let a joint of a loop be spherical: sorosim check tells more"

@@ -10,9 +10,10 @@ from itertools import takewhile
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import eigh, null_space
+from scipy.linalg import eigh
 
 from sorosim.arrays import Array, Mask
+from sorosim.dynamics.constraints import IndependentRows
 from sorosim.errors import InputError
 from sorosim.kernels.load_laws import LOAD_AT, LOAD_FRAME, LOADED_NODE, OTHER_FRAME, SPRING, STIFFNESS, TWIST_DAMPING
 from sorosim.loads.compiled import BoundLaw, CompiledLaw, LawRow
@@ -149,7 +150,8 @@ def response(robot: Robot, q: Array, free: Mask) -> Array:
     A = (2.0 * np.pi * FREQUENCY) ** 2 * robot.mass_matrix(q) + 0.5 * (K + K.T)
     basis = np.eye(robot.ndof)[:, free]
     if robot.loop_names:
-        basis = basis @ null_space(robot.loop_rows(q).A[:, free])
+        rows = robot.loop_rows(q)
+        basis = basis @ IndependentRows(robot.engine, rows.A[:, free], rows.error).motions()
     if not basis.shape[1]:
         return np.zeros_like(A)
     values, vectors = eigh(basis.T @ A @ basis)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sorosim.arrays import Array, IntArray
+from sorosim.dynamics import arguments
 from sorosim.dynamics.energies import PowerEvaluator, energy
 from sorosim.dynamics.maxwell import MaxwellElements
 from sorosim.engine.loading import SlipState, StickState

@@ -15,7 +15,15 @@ import numpy as np
 from sorosim.arrays import Array
 from sorosim.engine.inputs import ZeroOrderHold
 from sorosim.equations.callbacks import OdeCallbacks
-from sorosim.equations.failure import END_BEFORE, Failure, append_last_state, diagnose_motion, implausible
+from sorosim.equations.failure import (
+    END_BEFORE,
+    Failure,
+    append_last_state,
+    burst,
+    diagnose_motion,
+    implausible,
+    limiting_motion,
+)
 from sorosim.equations.plausibility import implausible_states, left_free, locked, unresolved, unresolved_slip
 from sorosim.equations.system import NO_STRAINS, OdeSystem
 from sorosim.errors import ConvergenceError, FileError, InputError, Interrupted, ModelError, PlugInError, SorosimWarning
@@ -39,6 +47,11 @@ EventFunction = Callable[[float, Array, Array], float]
 MAX_OUTPUTS = 10_000_000
 # a restart so near to where the coordinates of a rotation are changed changes them [rad]
 REWIND_MARGIN = 0.1
+# methods of many steps, whose formulas of order three and above are unstable near undamped motions: they follow each
+# oscillation of a stiff rod that has no damping. Said of runs of so many steps, shorter than so many periods
+FOLLOWS_OSCILLATIONS = ("bdf", "cvode", "lsoda", "ida")
+MANY_STEPS, PERIODS = 10_000, 1.0
+PASSES = "method='generalized-alpha' or 'radau' may pass over"
 FINE_TOLERANCES = 1e-9, 1e-15  # tolerances that rounding, or loops closed at every step, may not leave room for
 
 
@@ -125,6 +138,7 @@ class Integration:
             marks = np.union1d(np.union1d(outputs, self.samples), self.checkpoints)
             self.controller = SampledController(system, inputs, controller, self.samples, marks)
         self.why = ""  # reason for which it ends early
+        self.bursts = False  # whether a rod hardly survives what a controller does
         self.marching: Marching | None = None
         self.begin = time.perf_counter()
         fixed = options["step"] if options["method"] in MARCHES else None
@@ -238,6 +252,7 @@ class Integration:
             found.append(unresolved_slip(robot, run.q, run.qd, options["rtol"], options["atol"]))
         if (bounces := self.exchanged.bounces) is not None:
             found.append(bounces.words)
+        found.append(self.crawled(run))
         return [*filter(None, found), *implausible_states(robot, run.q, run.u, run.t)]
 
     def with_companion(self, run: Run) -> tuple[Run, bool, list[str]]:
@@ -268,6 +283,17 @@ class Integration:
             why = "the controller remembers its calls, so there is no companion: an object that can be copied would do"
             return run, interrupted, [why]
         return known, interrupted, [words] if words else []
+
+    def crawled(self, run: Run) -> str:
+        """Whether its steps followed an oscillation that hardly decays, in words; "" if not, or if they were few."""
+        method, n, options = self.options["method"], self.work.n, self.options
+        if method not in FOLLOWS_OSCILLATIONS or n < MANY_STEPS:
+            return ""
+        x = self.system.state(run.q[-1], run.qd[-1], strain_rows(run)[-1])
+        limiting = limiting_motion(self.system, float(run.t[-1]), x, (options["rtol"], options["atol"]))
+        if limiting is None or not (run.t[-1] - self.start.t) / n < PERIODS * limiting[2] < np.inf:
+            return ""
+        return f"{n} steps by {method}: {limiting[1]}; {PASSES} what hardly decays, with fewer steps"
 
     def attempt(self) -> Attempt:
         """Call the integrator; interrupts and errors on the way end the solution early."""
@@ -320,9 +346,17 @@ class Integration:
         options = self.options
         if self.work.stalled:
             other = "radau" if options["method"] == "generalized-alpha" else "generalized-alpha"
+            other += "' or 'radau" if options["method"] in FOLLOWS_OSCILLATIONS else ""
             return f"method='{other}' or larger tolerances may get on; max_steps=1e9 goes on all the same"
+        if self.work.why and self.bursts:
+            return "is the controlled motion unstable? Try lower gains, or a shorter time between samples"
         if self.work.why:
-            return "sorosim.resume goes on from there, with another max_steps or max_wall_time"
+            more = "sorosim.resume goes on from there, with another max_steps or max_wall_time"
+            return (
+                f"{more}; {PASSES} an undamped oscillation that limits its steps"
+                if options["method"] in FOLLOWS_OSCILLATIONS
+                else more
+            )
         other = "bdf" if options["method"] in ("radau", *MARCHES) else "radau"
         hint = f"try method='{other}' or a smaller max_step"
         if options["step"] is not None and options["method"] in MARCHES:
@@ -416,6 +450,8 @@ class Integration:
         if self.controller is None:
             return
         q, qd, qdd, strain = self.system.coordinates(t, x)
+        if cause := burst(self.system, q):
+            self.work.why, self.bursts = cause, True
         self.controller.measure(t, q, qd, qdd, strain)
         if t in self.samples or t == 0.0:
             self.system.rows.pop(t, None)  # computed with the inputs before the sample; a row has those after it

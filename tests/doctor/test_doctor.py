@@ -13,8 +13,9 @@ import sorosim
 from sorosim.actuation.joint_force import JointForce
 from sorosim.doctor import NOTE, ODD, OK, WRONG, examine
 from sorosim.doctor.context import CheckContext
+from sorosim.doctor.joints import driven
 from sorosim.doctor.quadrature import missed
-from sorosim.equations.contact_check import estimate
+from sorosim.equations.contact_check import estimate, fastest
 from sorosim.equations.failure import diagnose_statics
 from sorosim.equations.system import StaticSystem
 from sorosim.io import load_text
@@ -328,13 +329,6 @@ def test_each_check_is_told_before_it_begins():
     assert len(found) >= len(reported) > 20
 
 
-MASSLESS = """sorosim: 1
-name: turntable of a point mass
-links:
-  a: {joint: {revolute: {axis: [0, 0, 1]}}, body: {point_mass: 1 kg}}
-  b: {parent: a, joint: {revolute: {axis: [0, 1, 0]}}, body: {sphere: {radius: 1 cm}, mass: 10 g}}
-loads: {k: {contact: {between: b, and: {half_space: {}, at: {position: [0, 0, -10 cm]}}, stiffness: auto}}}
-"""
 GROWING = """sorosim: 1
 name: growing rod above a floor
 materials: {m: {young: 2 MPa, poisson: 0.5, density: 1100}}
@@ -342,22 +336,25 @@ links:
   v:
     joint: growth
     rod: {length: 30 cm, section: {circle: {radius: 1 cm}}, material: m, strain: {bending: 2, elongation: 1}}
+    at: {rotation: {axis: [0, 1, 0], angle: -80 deg}}
 loads: {c: {contact: {between: v, and: {half_space: {}, at: {position: [0, 0, -10 cm]}}, stiffness: auto}}}
 """
 
 
-@pytest.mark.parametrize(("text", "name"), [(GROWING, "v.growth")])
-def test_contacts_of_what_has_no_inertia_are_checked_without_a_traceback(text, name):
-    found = examine(load_text(text, "robot.yaml"))
-    assert any(one.code == "mass.no_inertia" and name in one.what for one in found)
+def test_contacts_of_what_has_no_inertia_are_checked_without_a_traceback():
+    found = examine(load_text(GROWING, "robot.yaml"))
+    assert any(one.code == "mass.no_inertia" and "'v.growth'" in one.what for one in found)
     assert any(one.code.startswith("contact") for one in found)
 
 
-def test_contact_stiffness_does_not_depend_on_motions_without_inertia():
-    with_them = load_text(MASSLESS, "robot.yaml")
-    without = load_text(MASSLESS.replace("  a: {joint: {revolute: {axis: [0, 0, 1]}}, body", "  a: {body"), "robot.yaml")
-    one, other = (estimate(robot, "k") for robot in (with_them, without))
-    np.testing.assert_allclose((one.least, one.most), (other.least, other.most), rtol=1e-6)
+def test_the_fastest_motion_is_one_that_has_inertia(rng):
+    A, B = rng.normal(size=(2, 5, 5))
+    K, M = A @ A.T, B @ B.T
+    np.testing.assert_allclose(fastest(K, M), np.linalg.eigvals(np.linalg.solve(M, K)).real.max(), rtol=1e-9)
+    without = np.zeros((6, 6))
+    without[:5, :5] = M
+    np.testing.assert_allclose(fastest(np.pad(K, (0, 1)) + np.eye(6), without), fastest(K + np.eye(5), M), rtol=1e-9)
+    assert fastest(np.eye(2), np.zeros((2, 2))) == 0.0
 
 
 def test_a_check_that_meets_a_singular_matrix_says_so(monkeypatch):
@@ -367,4 +364,66 @@ def test_a_check_that_meets_a_singular_matrix_says_so(monkeypatch):
 
     monkeypatch.setattr(sorosim.doctor, "CHECKS", (fails,))
     found = examine(sorosim.load(SOUND))
-    assert found[0].code == "not_checked" and found[0].level == ODD and "singular" in found[0].what
+    assert (found[0].code, found[0].level) == ("not_checked", ODD)
+    assert "singular" in found[0].what
+
+
+EEL = {
+    "sorosim": 1, "name": "eel", "gravity": [0, 0, 0],
+    "materials": {"m": {"young": 1e5, "poisson": 0.45, "density": 1000, "damping": 1e3}},
+    "links": {"r": {"joint": "free", "rod": {"length": 0.3, "section": {"circle": {"radius": 0.01}}, "material": "m",
+                    "strain": {"bending": 3, "elongation": 1}}}},
+    "actuators": {"t": {"tendon": {"rod": "r", "y": 0.0, "z": 0.005}}},
+    "simulate": {"t_end": 1.0, "u": {"t": "8*sin(3*t)^2"}},
+}  # fmt: skip
+
+
+def test_what_floats_is_strained_by_its_inputs_as_if_it_were_held():
+    held = {**EEL, "links": {"r": {**EEL["links"]["r"], "joint": "fixed"}}}
+    one, other = (
+        next(f for f in examine(sorosim.load(robot)) if f.code == "equilibrium.strain" and "inputs" in f.what)
+        for robot in (EEL, held)
+    )
+    np.testing.assert_allclose(one.value, other.value, rtol=1e-6)
+    assert "'r' held and without weight" in one.what
+
+
+GRIPPED = {
+    "sorosim": 1, "name": "gripped", "gravity": [0, 0, 0],
+    "materials": {"m": {"young": 1e6, "poisson": 0.45, "density": 1000, "damping": 1e3}},
+    "links": {
+        "x": {"joint": {"prismatic": {"axis": [1, 0, 0]}}},
+        "z": {"parent": "x", "joint": {"prismatic": {"axis": [0, 0, 1]}}},
+        "turn": {"parent": "z", "joint": {"revolute": {"axis": [0, 1, 0]}}},
+        "r": {"rod": {"length": 0.3, "section": {"circle": {"radius": 0.003}}, "material": "m",
+                      "strain": {"bending_y": 5}}},
+    },
+    "loops": {"grip": {"joint": "fixed", "from": "r", "to": {"link": "turn", "at": {"position": [0.3, 0, 0]}}}},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("x", "wrong"), [(-0.03, False), (0.02, True)], ids=["nearer", "farther than the rod is long"])
+def test_a_straight_rod_whose_grip_is_driven_is_judged_where_the_motion_leads(x, wrong):
+    robot = sorosim.load({**GRIPPED, "statics": {"driven": {"x": x, "z": 0.0, "turn": 0.0}}})
+    assert wrong == any(one.code == "driven.loops" for one in driven(CheckContext(robot)))
+
+
+def test_modes_of_a_platform_on_elastic_legs_are_not_rigid_ones():
+    def leg(x):
+        turned = {"position": [x, 0, 0], "rotation": {"axis": [0, 1, 0], "angle": "-90 deg"}}
+        rod = {"length": 0.2, "section": {"circle": {"radius": 0.002}}, "material": "m"}
+        return {"at": turned, "rod": {**rod, "strain": {"bending": 3, "torsion": 1, "elongation": 1}}}
+
+    def foot(name):
+        return {"joint": "fixed", "from": name, "to": {"link": "plate", "at": {"as_built": True}}}
+
+    plate = {"body": {"box": {"size": [0.3, 0.1, 0.01]}, "mass": 0.5}, "at": {"position": [0, 0, 0.2]}}
+    table = {
+        "sorosim": 1, "name": "table", "gravity": [0, 0, 0],
+        "materials": {"m": {"young": 2e9, "poisson": 0.3, "density": 1000, "damping": 1e5}},
+        "links": {"a": leg(-0.1), "b": leg(0.1), "plate": {"joint": "free", **plate}},
+        "loops": {"one": foot("a"), "two": foot("b")},
+    }  # fmt: skip
+    context = CheckContext(sorosim.load(table))
+    slowest = context.oscillations[0].frequency / (2.0 * np.pi)
+    np.testing.assert_allclose(slowest, context.frequencies.min(), rtol=1e-6)

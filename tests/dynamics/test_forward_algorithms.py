@@ -232,3 +232,16 @@ def test_ready_gives_the_internal_force():
     engine = robot.engine
     found = engine.evaluate(task.PREPARE, q, qd, np.zeros(robot.ndof), u)
     np.testing.assert_allclose(found.tau, robot.internal_force(q, qd, u=u), rtol=1e-14, atol=1e-14)
+
+
+def test_solve_mass_looks_for_joints_with_whole_turns_once(monkeypatch):
+    robot = sorosim.load("puma560")
+    q, b = np.random.default_rng(0).normal(size=(2, robot.ndof))
+    first = robot.solve_mass(q, b, algorithm="composite")
+
+    def searched_again(*arguments, **options):
+        raise AssertionError
+
+    monkeypatch.setattr("sorosim.dynamics.inertia.SingularityGuard", searched_again)
+    assert np.array_equal(robot.solve_mass(q, b, algorithm="composite"), first)
+    np.testing.assert_allclose(robot.mass_matrix(q) @ first, b, atol=1e-9 * np.abs(b).max())

@@ -103,3 +103,13 @@ def test_the_wrench_is_refused_where_it_cannot_be_told():
     q[4] = 2.0 * np.pi
     with pytest.raises(InputError, match=r"got a rotation of 'a' by 6\.28318531 rad, a whole turn; "):
         robot.joint_wrench(q, "a", tau=np.ones(6))
+
+
+def test_a_state_without_places_at_the_end_of_a_run_that_stopped_has_a_tip_of_nan():
+    run = sorosim.simulate(sorosim.load("cable_manipulator"), 0.02)
+    q = np.vstack([run.q, np.full(run.q.shape[1], 1e200)])
+    stopped = replace(run, t=np.append(run.t, 0.03), q=q, qd=np.vstack([run.qd, run.qd[-1:]]))
+    assert_allclose(stopped.tip()[:-1], run.tip(), rtol=0, atol=0)
+    assert stopped.tip().shape == (len(run.t) + 1, 3)
+    assert not np.isfinite(stopped.tip()[-1]).all()
+    assert_allclose(run.tip(), [run.robot.pose(one, run.robot.tip_link)[:3, 3] for one in run.q], atol=1e-15)

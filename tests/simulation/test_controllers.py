@@ -5,7 +5,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import sorosim
-from sorosim.errors import InputError
+from sorosim.errors import ConvergenceError, InputError
+from tests.helpers.arms import rubber_arm
 
 ARM = {
     "sorosim": 1,
@@ -213,3 +214,16 @@ def test_a_controller_of_readings_is_not_resumed():
     run = sorosim.simulate(robot, 0.2, controller=lambda t, y: [0.0, 0.0], dt_control=0.1)
     with pytest.raises(InputError, match=r"controller: expected a function f\(t, q, qd\), got one of readings"):
         sorosim.resume(run, 0.4, controller=lambda t, y: [0.0, 0.0])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_an_unstable_controller_ends_the_run_where_a_rod_would_burst(method):
+    chamber = {"chamber": {"rod": "arm", "y": 0, "z": 0, "area": 1e-4}}
+    robot = sorosim.load({**rubber_arm(elongation=1), "actuators": {"blow": chamber}})
+
+    def grows(t, q, qd):
+        return [1e4 * 1.5 ** (t / 0.01)]  # as the gain of an unstable loop has it
+
+    with pytest.raises(ConvergenceError, match=r"'arm' is strained by .* is the controlled motion unstable") as caught:
+        sorosim.simulate(robot, 1.0, controller=grows, dt_control=0.01, method=method)
+    assert 0.1 < caught.value.partial.t[-1] < 0.25  # three times its length: E A = 314 N at 9.4 MPa, met at 0.17 s

@@ -152,3 +152,32 @@ def test_a_looser_tolerance_does_not_crawl_where_friction_sets_in(spectral_radiu
     # steps that Newton's method could not solve were cut to a quarter and doubled twice, for ever: 3742 steps, not 622
     assert loose.stats["n_steps"] < 1.5 * tight.stats["n_steps"]
     assert loose.stats["n_rhs"] < 1.5 * tight.stats["n_rhs"]
+
+
+def stiff_shaft():
+    """Steel without damping that is shaken: its fast modes hardly decay."""
+    return sorosim.load({
+        "sorosim": 1, "name": "shaft", "gravity": [0, 0, 0],
+        "materials": {"steel": {"young": 2e11, "poisson": 0.0, "density": 100}},
+        "links": {
+            "drive": {"joint": {"revolute": {"axis": [0, 1, 0]}}},
+            "shaft": {"parent": "drive", "rod": {"length": 1, "section": {"rectangle": {"y": 0.01, "z": 0.01}},
+                      "material": "steel", "strain": {"bending": 3, "elongation": 1}}},
+        },
+    })  # fmt: skip
+
+
+@pytest.mark.parametrize("method", ["bdf", "cvode"])
+def test_a_method_of_many_steps_that_follows_an_undamped_rod_names_those_that_do_not(method, monkeypatch):
+    options = {"method": method, "driven": {"drive": "0.01*sin(30*t)"}}
+    with pytest.raises(ConvergenceError, match="method='generalized-alpha' or 'radau' may pass over"):
+        sorosim.simulate(stiff_shaft(), 1.0, **options, max_steps=300)
+    monkeypatch.setattr("sorosim.simulation.integration.MANY_STEPS", 200)
+    with pytest.warns(sorosim.SorosimWarning, match=r"steps follow a motion of .* with a period of .* or 'radau'"):
+        sorosim.simulate(stiff_shaft(), 0.02, **options, rtol=1e-6, atol=1e-9)
+
+
+def test_a_method_of_many_steps_says_nothing_where_motions_decay(monkeypatch, recwarn):
+    monkeypatch.setattr("sorosim.simulation.integration.MANY_STEPS", 10)
+    sorosim.simulate(sorosim.load(rubber_arm()), 0.2, u={"pull": 0.5}, method="bdf")
+    assert not [one for one in recwarn if "steps by bdf" in str(one.message)]
