@@ -97,7 +97,7 @@ class RouteSegment(Declared, title="Ways through rods"):
 
     def turn(self, layout: LinkLayout, piece: Piece) -> float:
         """How far it turns in a division [rad]: its way across the section by its largest distance from the axis."""
-        d = self.route(layout, piece, piece.start + piece.division.length * MIDDLES)[0].real
+        d = self.route(layout, piece, np.asarray(piece.start + piece.division.length * MIDDLES))[0].real
         way, farthest = np.linalg.norm(np.diff(d, axis=0), axis=1).sum(), np.linalg.norm(d, axis=1).max()
         return float(way / farthest) if farthest > 0.0 else 0.0
 
@@ -153,13 +153,15 @@ def with_points_for_routes(actuators: Iterable[Any], layout: Layout) -> tuple[Li
 
 
 def _with_points(routed: Sequence[RoutedActuator], layout: LinkLayout) -> Link:
-    body, needed = layout.link.body, {}
-    if isinstance(body, Rod):
-        for i, piece in enumerate(layout.pieces):
-            runs = (run for actuator in routed for run in actuator.segments_in(layout, piece))
-            if not piece.division.quadrature and (turn := max((run.turn(layout, piece) for run in runs), default=0.0)):
-                needed[i] = piece.division.default_points(turn)
-    more = {i: n for i, n in needed.items() if n > layout.pieces[i].division.n_gauss}
+    body = layout.link.body
+    if not isinstance(body, Rod):
+        return layout.link
+    more: dict[int, int] = {}
+    for i, piece in enumerate(layout.pieces):
+        runs = (run for actuator in routed for run in actuator.segments_in(layout, piece))
+        if piece.division.quadrature is None and (turn := max((run.turn(layout, piece) for run in runs), default=0.0)):
+            n = piece.division.default_points(turn)
+            more |= {i: n} if n > piece.division.n_gauss else {}
     if not more:
         return layout.link
     pieces = (d.changed(quadrature=more[i]) if i in more else d for i, d in enumerate(body.divisions))

@@ -13,7 +13,7 @@ from sorosim.arrays import Array, IntArray
 from sorosim.dynamics.constraints import IndependentRows
 from sorosim.engine.inputs import Partition
 from sorosim.equations.failure import ROUNDING
-from sorosim.equations.points import points_error, turn_between_points
+from sorosim.equations.points import FARTHEST, enough_points, points_error, turns_between_points
 from sorosim.equations.strains import places
 from sorosim.equations.system import RATE_TIME
 from sorosim.kernels import evaluate as task
@@ -76,22 +76,25 @@ def _strained(robot: Robot, q: Array, t: Array | None) -> Iterator[str]:
 
 def _coarse(robot: Robot, q: Array, t: Array | None) -> Iterator[str]:
     """The tip that is off most because a rod turns far between two of its points, or the rod that turns half round."""
-    most = np.zeros(len(q))
+    most, mean, winding = np.zeros(len(q)), np.zeros(len(q)), None
     for place in places(robot):
         if place.turn_bound(q).max() > LEAST_TURN:
-            most = np.maximum(most, turn_between_points(robot, place, q))
-    known = ((points_error(robot, q[row], 0.0 if most[row] > np.pi else OFF), row)
-             for row in np.flatnonzero(most > LEAST_TURN))  # fmt: skip
-    found = ((error, row) for error, row in known if error is not None)
-    error, row = max(found, key=lambda one: one[0].part, default=(None, 0))
-    if error is None or not (error.part > OFF or error.turn > np.pi):
-        return
-    turns = f"{error.place.where} turns by {error.turn:.2g} rad between two of its points"
-    if error.part > OFF:
-        off = f"the tip of '{error.link}' is off by {1e3 * error.distance:.2g} mm or more{_at(t, row)}, since {turns}"
-    else:
-        off = f"{turns}{_at(t, row)}, which miss what acts on it from there to there"
-    yield f"{off}: give it quadrature: {error.enough} for {error.place.division.n_gauss}"
+            at_most, on_average = turns_between_points(robot, place, q)
+            most = np.maximum(most, at_most)
+            if on_average.max() > max(np.pi, mean.max()):
+                mean, winding = on_average, place
+    rows = np.flatnonzero(most > LEAST_TURN).tolist()
+    found = [(error, row) for row in rows if (error := points_error(robot, q[row], OFF))]
+    error, row = max(found, key=lambda one: one[0].part, default=(None, int(mean.argmax())))
+    if error is not None:
+        where, n, enough = error.place.where, error.place.division.n_gauss, error.enough
+        off = f"the tip of '{error.link}' is off by {1e3 * error.distance:.2g} mm or more{_at(t, row)}, since {where}"
+        yield f"{off} turns by {error.turn:.2g} rad between two of its points: give it quadrature: {enough} for {n}"
+    elif winding is not None:
+        n, unseen = winding.division.n_gauss, "which miss what acts on it between them"
+        enough = enough_points(n, float(mean[row]) / FARTHEST)
+        yield (f"{winding.where} turns half round from point to point{_at(t, row)}, {unseen}: "
+               f"give it quadrature: {enough} for {n}")  # fmt: skip
 
 
 def _slack(robot: Robot, q: Array, u: Array) -> Iterator[str]:

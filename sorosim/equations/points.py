@@ -9,7 +9,6 @@ import numpy as np
 
 from sorosim.arrays import Array
 from sorosim.equations.strains import Place, places
-from sorosim.model.compile import MERGE
 from sorosim.model.quadrature import MAX_N_GAUSS
 from sorosim.robot import Robot
 
@@ -38,18 +37,15 @@ def lengths(robot: Robot) -> dict[str, float]:
     return {name: base[name] + length for name, length in own.items() if base[name] + length > 0.0}
 
 
-def turn_between_points(robot: Robot, place: Place, q: Array) -> Array:
-    """How far a division turns at most from a point to the next (...) [rad], in states q (..., ndof)."""
-    curvature = (place.strains(q) + place.division.unloaded)[..., :3]
-    square = np.einsum("...i,...i->...", curvature, curvature).max(axis=-1)
-    return np.asarray(np.sqrt(square) * widest_interval(robot, place))
-
-
-def widest_interval(robot: Robot, place: Place) -> float:
-    """The largest distance of two neighbouring nodes of a division [m]."""
-    X, start, length = robot.engine.layout.links[place.link.name].X, place.piece.start, place.division.length
-    inside = X[np.abs(X - (start + 0.5 * length)) < (0.5 + MERGE) * length]
-    return float(np.diff(inside).max(initial=0.0))
+def turns_between_points(robot: Robot, place: Place, q: Array) -> tuple[Array, Array]:
+    """How far a division turns from a point to the next (...) [rad], in states q (..., ndof): at most, on average."""
+    strains, division = (place.strains(q) + place.division.unloaded)[..., :3], place.division
+    curvature = np.sqrt(np.einsum("...i,...i->...", strains, strains))
+    X, inside = robot.engine.layout.links[place.link.name].X, place.piece.start + place.inside
+    after = np.searchsorted(X, inside)
+    most = (curvature * (X[after] - X[after - 1])).max(axis=-1)
+    n = division.n_gauss * (len(division.breakpoints) + 1)
+    return np.asarray(most), np.asarray(curvature.mean(axis=-1) * division.length / n)
 
 
 def points_error(robot: Robot, q: Array, least: float = 0.0) -> PointsError | None:
@@ -76,9 +72,15 @@ def points_error(robot: Robot, q: Array, least: float = 0.0) -> PointsError | No
             if not (moved := float(np.linalg.norm(apart[:3, 3]) + turned)) <= most:  # nor if it is nan
                 blamed, most = name, moved
         name = layout.links[name].link.parent
-    turns = ((float(turn_between_points(robot, one, q)), one) for one in places(robot) if one.link.name == blamed)
-    turn, place = max(turns, key=lambda pair: pair[0])
-    part, n = off[link] / reaches[link], place.division.n_gauss
-    factor = max((part / AIM) ** 0.25, turn / FARTHEST, 1.0)
-    enough = min(math.ceil(n * factor), MAX_N_GAUSS) if math.isfinite(factor) else MAX_N_GAUSS
+    of_rod = (place for place in places(robot) if place.link.name == blamed)
+    turn, place = max(
+        ((float(turns_between_points(robot, one, q)[0]), one) for one in of_rod), key=lambda pair: pair[0]
+    )
+    part = off[link] / reaches[link]
+    enough = enough_points(place.division.n_gauss, max((part / AIM) ** 0.25, turn / FARTHEST))
     return PointsError(link, off[link], part, place, turn, enough)
+
+
+def enough_points(n_gauss: int, factor: float) -> int:
+    """So many times as many Gauss points, no fewer."""
+    return min(math.ceil(n_gauss * max(factor, 1.0)), MAX_N_GAUSS) if math.isfinite(factor) else MAX_N_GAUSS
