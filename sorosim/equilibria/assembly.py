@@ -115,9 +115,12 @@ def carried(robot: Robot, q: Array, free: IntArray, begin: Array) -> tuple[Array
 
     They go in steps, and the loops are closed after each: so rods are twisted as far as the angles that are `turned`.
     """
-    far = turned(robot, free, begin, q)
-    if not far:
+    if not (far := turned(robot, free, begin, q)):
         return q, ""
+    names = ", ".join(f"'{robot.coordinate_names[i]}'" for i in far)
+    lost = f"; whole turns of {names} are not counted by the loops"
+    if open_loops(robot, begin):
+        return q, lost
     x, n = begin.copy(), int(np.ceil(np.abs((q - begin)[far]).max() / CARRY))
     held = np.setdiff1d(np.arange(robot.ndof), free)
     try:
@@ -125,20 +128,22 @@ def carried(robot: Robot, q: Array, free: IntArray, begin: Array) -> tuple[Array
             x[held] = begin[held] + k / n * (q - begin)[held]
             x = _Closing(robot, x, free, elastic_weight(robot, x, free, softest=True)).closed()
     except ConvergenceError:
-        names = ", ".join(f"'{robot.coordinate_names[i]}'" for i in far)
-        return q, f"; whole turns of {names} are not counted by the loops"
+        return q, lost
     return x, ""
 
 
 def turned(robot: Robot, free: IntArray, begin: Array, q: Array) -> list[int]:
-    """Held angles more than half a turn from those of a state `begin` with closed loops, while those of q are open.
+    """Held angles more than half a turn from those of a state `begin`, while the loops of q are open.
 
-    A loop does not tell whole turns apart: closed at once, its rods would be twisted by less.
+    A loop does not tell whole turns apart: closed at once, its rods would be twisted by less. Without rods no turn is
+    lost.
     """
+    if not any(link.pieces for link in robot.engine.layout.links.values()):
+        return []
     held = np.setdiff1d(np.arange(robot.ndof), free)
     dimensions = robot.engine.layout.dimensions
     far = [i for i in held.tolist() if dimensions[i] == "angle" and abs(q[i] - begin[i]) > np.pi]
-    return far if far and robot.loop_names and open_loops(robot, q) and not open_loops(robot, begin) else []
+    return far if far and robot.loop_names and open_loops(robot, q) else []
 
 
 def _unturned(robot: Robot, q: Array, free: IntArray) -> Array:

@@ -9,7 +9,7 @@ is positive along them (Nocedal and Wright 2006, chapter 12).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -22,14 +22,15 @@ from sorosim.arrays import Array
 RANK_TOLERANCE, PER_ERROR, AT_MOST = 1e-9, 10.0, 1e-4
 # each weight is this part of the one before, down to so little of the largest squared singular value of the derivative
 FACTOR, LEAST_WEIGHT = 0.1, 1e-14
-# decreases that end a search, as a part of the value, if so many come in a row
+SOFT = 1e-4  # of it, below which springs that draw no nearer have done what they can
+# decreases that end a search, as a part of the value, if so many come in a row; so do distances differ that are as good
 ENOUGH, PATIENCE = 1e-2, 3
 # gains, actual over predicted, above which the damping falls and below which it rises; and by how much
 GOOD_GAIN, BAD_GAIN, CHANGE = 0.75, 0.25, 4.0
 # a solution is near where Newton's method begins if it is no farther from where its first step leads than this part of
 # that step; and so is one that springs have drawn a point near to, as a part of the way
 WITHIN = 0.25
-PAIRS, MOST_PAIRS = 1, 2
+MOST_PAIRS = 2  # of starts of the springs, if none leads to a solution
 MAX_STEPS, MAX_NEWTON = 100, 10
 # slopes along the solutions that are none, and the least part of a step, relative
 STATIONARY, LEAST_PART = 1e-8, 1e-3
@@ -84,8 +85,9 @@ class Nearest:
     def run(self, towards: Array) -> Point:
         """The nearest solution, or where the errors are least; `towards` (n,) says which of two is taken if both are.
 
-        It is the one that Newton's method finds from the centre, if it is near and no saddle; else the nearer one of
-        those to which springs draw it from both sides of the centre.
+        It is the one that Newton's method finds from the centre, if it is near and no saddle; else the nearest one of
+        those to which springs draw it from beside the centre: on the side of `towards`, which is taken if others are
+        hardly nearer, and on any two.
         """
         start = self.at(self.centre.copy())
         if self.is_solution(start) or not start.is_finite:
@@ -96,26 +98,31 @@ class Nearest:
             aside = float(np.linalg.norm(direct.z - start.z - step))
             if aside <= WITHIN * np.linalg.norm(step) and self.falling(direct, towards) is None:
                 return direct
-        found: list[Point] = []
+        n = len(start.z)
+        pulled = towards / (np.linalg.norm(towards) or 1.0) + FACTOR * _direction(n, 0)  # no symmetry is left
+        found = [self.drawn(start, NUDGE * pulled)]
         for k in range(1, MOST_PAIRS + 1):
-            way = towards / (np.linalg.norm(towards) or 1.0) * float(k == 1)
-            way = way + (FACTOR if k == 1 else 1.0) * _direction(len(way), k)  # no symmetry is left
-            found += [self.drawn(start, way / np.linalg.norm(way), side) for side in (NUDGE, -NUDGE)]
+            found += [self.drawn(start, side * _direction(n, k)) for side in (1.0, -1.0)]
             closed = [self.lowest(p, towards) for p in found if self.is_solution(p)]
-            if closed and k >= PAIRS:
-                return min(closed, key=self.distance)
-        return min(found, key=_size)
+            if closed:
+                least = min(map(self.distance, closed))
+                return next(p for p in closed if self.distance(p) <= (1.0 + ENOUGH) * least)
+        return self.lowest(direct, towards) if self.is_solution(direct) else min(found, key=_size)
 
-    def drawn(self, start: Point, way: Array, part: float) -> Point:
-        """To where springs draw the start, which is first moved along a way, to see what is beside it."""
+    def drawn(self, start: Point, aside: Array) -> Point:
+        """To where springs draw the start from beside it; `aside` (n,) is a part of the way to the nearest solution."""
         stiffest = float(np.linalg.norm(start.X, 2)) or 1.0
-        p = self.at(start.z + part * _size(start) / stiffest * way)
-        weight = stiffest**2
+        p = self.at(start.z + _size(start) / stiffest * aside)
+        if not p.is_finite:
+            return start
+        end, weight = p, stiffest**2
         while weight > LEAST_WEIGHT * stiffest**2:
-            p = self.descend(p, weight)
+            before, p = _size(p), self.descend(p, weight)
             end = self.newton(p)
             if self.is_solution(end) and np.linalg.norm(end.z - p.z) <= WITHIN * self.distance(end):
-                return end
+                break
+            if weight < SOFT * stiffest**2 and _size(p) > (1.0 - ENOUGH) * before:  # they draw no nearer
+                break
             weight *= FACTOR
         return min(end, p, key=_size)
 
@@ -172,13 +179,6 @@ class Nearest:
             slow = slow + 1 if before - value <= ENOUGH * before else 0
             if slow == PATIENCE or before == value:
                 break
-        return p
-
-    def springs(self, z: Array, weights: Iterable[float]) -> Point:
-        """Where springs draw z, by one weight after the other."""
-        p = self.at(z)
-        for weight in weights:
-            p = self.descend(p, weight)
         return p
 
     def slide(self, p: Point) -> Point:
