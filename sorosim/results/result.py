@@ -360,8 +360,11 @@ class Run(Drawable):
             The run has no companion.
         """
         companion = self._companion("error_estimate")
-        there = replace(self, q=companion.q).positions(link, s)
-        return np.asarray(companion.factor * np.linalg.norm(self.positions(link, s) - there, axis=1))
+        known, distance = np.isfinite(companion.q).all(axis=1), np.full(len(self.t), np.nan)
+        here = self[known]
+        there = replace(here, q=companion.q[known]).positions(link, s)
+        distance[known] = np.linalg.norm(here.positions(link, s) - there, axis=1)
+        return companion.factor * distance
 
     @cached_property
     def accuracy(self) -> Accuracy:

@@ -6,6 +6,7 @@ import pytest
 import sorosim
 from benchmarks import accuracy
 from sorosim.errors import InputError, SorosimWarning
+from sorosim.io import load_text
 from sorosim.results.result import apart
 from sorosim.simulation.verification import finer
 
@@ -15,7 +16,7 @@ PENDULUM = {"links": {"arm": {"joint": {"revolute": {"axis": [0, 1, 0]}},
 SPRING = {"gravity": [0, 0, 0], "initial": {"ball.prismatic": "10 cm"},
           "links": {"ball": {"joint": {"prismatic": {"axis": [1, 0, 0], "stiffness": "100 N/m"}},
                              "body": {"sphere": {"radius": "5 cm"}, "mass": "1 kg"}}}}  # fmt: skip
-MOTOR = {"actuators": {"motor": {"joint_force": "arm"}}}
+MOTOR = {"actuators": {"motor": {"joint": {"link": "arm"}}}}
 quiet = pytest.mark.filterwarnings("ignore:.*right to:sorosim.SorosimWarning")
 
 
@@ -73,12 +74,22 @@ def test_a_companion_by_steps_halves_those_that_are_taken():
     assert finer(options, 2).factor == pytest.approx(16.0 / 15.0)
 
 
+@quiet
+def test_bars_that_swing_over_part_from_their_neighbours():
+    start = "l0.revolute: 150 deg, l1.revolute: 40 deg"
+    robot = load_text(accuracy.hinges(3, start=start), "bars")
+    run = sorosim.simulate(robot, 2.0, dt_out="20 ms", method="bdf", rtol=1e-3, atol=1e-6, verify=True)
+    assert 1.0 < run.accuracy.parts_at < 2.0
+    assert "only statistics are meaningful" in run.message
+
+
+@pytest.mark.slow
 def test_a_chaotic_motion_is_told_until_it_parts_from_its_neighbours():
     robot = sorosim.load("double_pendulum")
     with pytest.warns(
         SorosimWarning, match=r"right to 2.* mm until .* s.*; from .* s on only statistics are meaningful"
     ):
-        run = sorosim.simulate(robot, 10.0, rtol=1e-4, atol=1e-7, verify=True)
+        run = sorosim.simulate(robot, 10.0, method="bdf", rtol=1e-4, atol=1e-7, verify=True)
     parts_at = run.accuracy.parts_at
     assert 2.0 < parts_at < 10.0
     assert "only statistics are meaningful" in run.message
@@ -90,10 +101,11 @@ def test_a_chaotic_motion_is_told_until_it_parts_from_its_neighbours():
 
 
 def test_tolerances_that_are_too_large_for_a_regular_motion_are_no_chaos():
+    options = {"method": "bdf", "rtol": 3e-3, "atol": 1e-6}
     with pytest.warns(SorosimWarning, match=r"right to .* of the way, against radau, rtol .*; try rtol="):
-        run = sorosim.simulate(made(PENDULUM), 40.0, dt_out="0.1 s", rtol=3e-3, atol=1e-6, verify=True)
+        run = sorosim.simulate(made(PENDULUM), 25.0, dt_out="0.1 s", verify=True, **options)
     assert run.accuracy.parts_at == np.inf
-    exact = sorosim.simulate(made(PENDULUM), 40.0, dt_out="0.1 s", method="radau", rtol=1e-10, atol=1e-13)
+    exact = sorosim.simulate(made(PENDULUM), 25.0, dt_out="0.1 s", method="radau", rtol=1e-8, atol=1e-11)
     true, way = apart(run.robot, exact.q, run.q)
     assert true.max() > 0.1 * way
     assert run.accuracy.error.max() == pytest.approx(true.max(), rel=0.1)
@@ -136,11 +148,10 @@ def test_a_controller_that_remembers_is_copied_and_one_that_cannot_be_is_told():
 
 def test_a_companion_that_stops_leaves_the_rest_unknown():
     robot = made(SPRING)
-    steps = sorosim.simulate(robot, 2.0, rtol=1e-4, atol=1e-7).stats["n_steps"]
-    fine = sorosim.simulate(robot, 2.0, method="radau", rtol=1e-7, atol=1e-10).stats["n_steps"]
-    assert steps < fine
+    options = {"method": "radau", "rtol": 1e-4, "atol": 1e-7}
+    most = 1.5 * sorosim.simulate(robot, 2.0, **options).stats["n_steps"]  # a companion takes 100^(1/6) times as many
     with pytest.warns(SorosimWarning, match="its error is known until .* s only: .*max_steps"):
-        run = sorosim.simulate(robot, 2.0, rtol=1e-6, atol=1e-9, method="radau", max_steps=fine // 2, verify=True)
+        run = sorosim.simulate(robot, 2.0, max_steps=most, verify=True, **options)
     known = np.isfinite(run.error_estimate())
     assert known[0]
     assert not known[-1]
