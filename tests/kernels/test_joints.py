@@ -7,6 +7,8 @@ from helpers.kinds import COORDINATES, JOINT_KINDS, oblique
 from helpers.robots import random_pose
 
 from sorosim.actuation.joint_force import JointForce
+from sorosim.actuation.servo import Servo
+from sorosim.errors import ModelError
 from sorosim.kernels.joints import stop_force
 from sorosim.model.body import RigidBody
 from sorosim.model.chart import joint_jacobian, twist_matrix
@@ -163,3 +165,31 @@ def test_the_motor_of_a_free_joint_is_a_wrench_on_the_body(coordinates, rng):
     np.testing.assert_allclose(
         robot.forward_dynamics(q, qd, u=u), pushed.forward_dynamics(q, qd), rtol=1e-12, atol=1e-12
     )
+
+
+@pytest.mark.parametrize(
+    ("kind", "along"),
+    [("universal", "first"), ("universal", "second"), ("cylindrical", "slide"), ("planar", "ty"), ("planar", "angle"),
+     ("free", "tz")],
+)  # fmt: skip
+def test_a_servo_holds_one_coordinate_of_several(kind, along, rng):
+    robot = robot_with(oblique(kind), hold=Servo("body", along, stiffness=5.0, damping=0.3, limit=4.0))
+    names = [name for name, _ in COORDINATES[kind]]
+    i, n = names.index(along), len(names)
+    q, qd, u = 0.5 * rng.normal(size=n), rng.normal(size=n), np.array([0.7])
+    expected = np.zeros(n)
+    expected[i] = 4.0 * np.tanh((5.0 * (0.7 - q[i]) - 0.3 * qd[i]) / 4.0)
+    np.testing.assert_allclose(robot.internal_force(q, qd, u=u), expected, rtol=1e-14)
+    ours = robot.internal_force_derivatives(q, qd, u=u)
+    for got, of, x in (
+        (ours.dtau_dq, lambda x: robot.internal_force(x, qd, u=u), q),
+        (ours.dtau_dqd, lambda x: robot.internal_force(q, x, u=u), qd),
+    ):
+        assert relative_error(got, jacobian(of, x, (0.04, 0.02, 0.01), 8)) < 1e-10
+
+
+def test_servos_of_rotation_vectors_are_refused():
+    with pytest.raises(ModelError, match="expected a joint whose coordinates are angles and lengths, got a free joint"):
+        robot_with(Joint("free"), hold=Servo("body", "rx", stiffness=5.0))
+    with pytest.raises(ModelError, match="got a planar joint"):
+        robot_with(Joint("planar", coordinates="screw"), hold=Servo("body", "tx", stiffness=5.0))
