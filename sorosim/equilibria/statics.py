@@ -108,8 +108,8 @@ def statics(
     are formed when they are asked for. Under friction (`sticking`), and where the
     equilibrium flutters, the first one stays. `message` reports all this, whether the equilibrium is neutral,
     unstable, far from the start or beside its symmetry, and what is implausible in it: strains beyond 100 %, crushed
-    rods, slack tendons, contacts deeper than surfaces are rounded, and joints that were left free. Loops that are open in the unloaded state
-    close as the load rises. Source: docs/theory.md, 4, 6, 7, 9 and 12.
+    rods, slack tendons, contacts deeper than surfaces are rounded, and joints that were left free. Loops that are open
+    in the unloaded state close as the load rises. Source: docs/theory.md, 4, 6, 7, 9 and 12.
     """
     check_robot(robot)
     options = checked(StaticsArguments, {"stable": stable, "jacobian": jacobian}, robot.description.statics)
