@@ -92,7 +92,8 @@ def statics(
     Notes
     -----
     Loops are closed before the search begins, and stay so: their multipliers are unknowns. Of multipliers that
-    depend on each other the smallest are given.
+    depend on each other the smallest are given, and under these all forces balance: a straight rod that cannot be
+    stretched has no equilibrium between its ends under a load across it.
 
     Angles whose whole turns make no difference are nearest to the start; rotations of free and spherical joints are at
     most half a turn.
@@ -106,9 +107,9 @@ def statics(
     along the tree, or sparse, in time that grows linearly (docs/theory.md, 17), and `tangent_stiffness` and `stable`
     are formed when they are asked for. Under friction (`sticking`), and where the
     equilibrium flutters, the first one stays. `message` reports all this, whether the equilibrium is neutral,
-    unstable or far from the start, and what is implausible in it: strains beyond 100 %, crushed rods, slack tendons,
-    contacts deeper than surfaces are rounded, and joints that were left free. Loops that are open in the unloaded state
-    close as the load rises. Source: docs/theory.md, 4, 6, 7, 9 and 12.
+    unstable, far from the start or beside its symmetry, and what is implausible in it: strains beyond 100 %, crushed
+    rods, slack tendons, contacts deeper than surfaces are rounded, and joints that were left free. Loops that are open
+    in the unloaded state close as the load rises. Source: docs/theory.md, 4, 6, 7, 9 and 12.
     """
     check_robot(robot)
     options = checked(StaticsArguments, {"stable": stable, "jacobian": jacobian}, robot.description.statics)

@@ -11,10 +11,11 @@ from scipy.linalg.lapack import dpotrf
 from scipy.optimize import root
 
 from sorosim.arrays import Array
+from sorosim.dynamics.constraints import RANK_TOLERANCE as DEPENDENT
 from sorosim.linear.eigenmodes import NOISE
 from sorosim.solvers.base import one_blas_thread
 from sorosim.solvers.bordered import equilibration, scale, solve_bordered
-from sorosim.solvers.descent import DEPENDENT, RANK_TOLERANCE, Curvatures, Descent, curvatures, descend
+from sorosim.solvers.descent import RANK_TOLERANCE, Curvatures, Descent, curvatures, descend
 from sorosim.solvers.newton import (
     FIRST_POLISH,
     MAX_NEWTON,
