@@ -40,7 +40,7 @@ DECLARED = (
     "changes no surface that touches", "no signal of time and no current", "cannot carry a derivative",
     "an equilibrium that is isolated", "an equilibrium without friction", "moves bodies in a current",
     "rods of given lengths", "loads and actuators that are compiled", "materials without internal strains",
-    "arrays of the robot have derivatives", "a state in which derivatives are finite", "no difference",
+    "arrays of the robot have derivatives", "which is a node anyway", "a state in which derivatives are finite", "no difference",
 )  # fmt: skip
 TRIED = 6  # paths of a kind, until one can be differentiated
 N, DT = 4, 1e-3  # intervals of motions
@@ -458,12 +458,12 @@ def matrix(names: list[str]) -> Iterator[Cell | Refused]:
 def table(cells: list[Cell | Refused]) -> str:
     """The worst cells by route, as a page has them."""
     found = [one for one in cells if isinstance(one, Cell) and one.bound <= SHOWS]
-    lines = ["| route | cells | worst | of |", "|---|---|---|---|"]
+    lines = ["| route | cells | worst | of | the difference itself |", "|---|---|---|---|---|"]
     for route in dict.fromkeys(one.route for one in found):
         own = [one for one in found if one.route == route]
         worst = max(own, key=lambda one: one.error)
         of = f"`{worst.robot}` by {f'`{worst.name}`' if worst.name else worst.kind}"
-        lines.append(f"| `{route}` | {len(own)} | {worst.error:.0e} | {of} |")
+        lines.append(f"| `{route}` | {len(own)} | {worst.error:.0e} | {of} | {worst.bound:.0e} |")
     refused = {(one.robot, one.route, one.kind) for one in cells if isinstance(one, Refused)}
     return "\n".join([*lines, "", f"{len(found)} cells, {len(refused)} refused."])
 
