@@ -39,8 +39,9 @@ KINDS = {
 DECLARED = (
     "changes no surface that touches", "no signal of time and no current", "cannot carry a derivative",
     "an equilibrium that is isolated", "an equilibrium without friction", "moves bodies in a current",
-    "rods of given lengths", "loads and actuators that are compiled", "materials without internal strains",
-    "arrays of the robot have derivatives", "which is a node anyway", "a state in which derivatives are finite", "no difference",
+    "rods of given lengths", "loads and actuators that are compiled", "materials do not relax",
+    "arrays of the robot have derivatives", "which is a node anyway", "a state in which derivatives are finite",
+    "no difference",
 )  # fmt: skip
 TRIED = 6  # paths of a kind, until one can be differentiated
 N, DT = 4, 1e-3  # intervals of motions
