@@ -136,15 +136,17 @@ def largest_shift(coarse: Equilibrium, fine: Equilibrium) -> Shift:
 
 def _tip(context: CheckContext, fine: Robot, T: Array, shift: Shift, words: str, state: Equilibrium) -> Finding:
     code, where, remedy = "discretisation.tip", "discretisation", ""
-    points = gain_by_points(context.robot, state, shift)
-    if (level := level_of(code, shift.percent)) != OK:
-        where = f"links.{shift.link}" if shift.link else where
-        options = gains(context.robot, fine, T, state, shift.link)
-        remedy = _advice(options, points, 100.0 * shift.distance / shift.percent)
+    level = level_of(code, shift.percent)
+    if level != OK or shift.percent > 100.0 * AIM:
+        points = gain_by_points(context.robot, state, shift)
+        if level != OK:
+            where = f"links.{shift.link}" if shift.link else where
+            options = gains(context.robot, fine, T, state, shift.link)
+            remedy = _advice(options, points, 100.0 * shift.distance / shift.percent)
+        elif points.distance > MOST * shift.distance:
+            words += f", most of it for lack of points; try quadrature: {points.order} in {points.where}"
         if shift.percent > 100.0 * JUMPED:
             remedy += "; so far away may be another equilibrium"
-    elif points.distance > MOST * shift.distance and shift.percent > 100.0 * AIM:
-        words += f", most of it for lack of points; try quadrature: {points.order} in {points.where}"
     mm = 1e3 * shift.distance
     return finding(code, where, shift.percent, level, link=shift.link, mm=mm, words=words, remedy=remedy)
 

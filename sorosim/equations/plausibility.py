@@ -40,9 +40,12 @@ def implausible_states(robot: Robot, q: Array, u: Array, t: Array | None = None)
     if not len(q):
         return []
     rows = np.unique(np.linspace(0, len(q) - 1, min(len(q), N_ROWS)).round().astype(int))
+    strained = [*_strained(robot, q, t)]
+    # motions that are strained so far are beyond what more points would help
+    coarse = [] if strained and t is not None else [*_coarse(robot, q[rows], None if t is None else t[rows])]
     return [
-        *_strained(robot, q, t),
-        *_coarse(robot, q[rows], None if t is None else t[rows]),
+        *strained,
+        *coarse,
         *_slack(robot, q[rows], u[rows]),
         *_deep(robot, q[rows], None if t is None else t[rows]),
     ]

@@ -14,7 +14,7 @@ TWO_RODS = {
     "links": {
         name: {
             "parent": parent,
-            "rod": {"length": "30 cm", "section": {"circle": {"radius": "1 cm"}}, "material": "rubber",
+            "rod": {"length": "30 cm", "section": {"circle": {"radius": "5 mm"}}, "material": "rubber",
                     "strain": {"bending": 4, "torsion": 4}},
         }
         for name, parent in (("near", "world"), ("far", "near"))
