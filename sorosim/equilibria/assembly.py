@@ -202,8 +202,8 @@ class _Closing:
     def scaled(self, z: Array) -> tuple[Array, Array]:
         """As `jacobian`, of errors that are angles; infinite where Gauss points do not see how a rod winds."""
         e, X = self.jacobian(z)
-        far = 1.0 if self.turning.is_seen(self.q(z)) else np.inf
-        return far * self.scale * e, self.scale[:, None] * X
+        e = self.scale * e if self.turning.is_seen(self.q(z)) else np.full_like(e, np.inf)
+        return e, self.scale[:, None] * X
 
     def pull(self) -> Array:
         """Where weight and loads pull from the start, in the metric."""

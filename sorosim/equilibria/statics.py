@@ -173,8 +173,8 @@ def _from(system: StaticSystem, begin: Array, options: Mapping[str, Any]) -> Equ
     at_first = {names[i]: float(begin[i]) for i in system.partition.driven}
     driven = dict(zip(system.partition.names, system.driven_values.tolist(), strict=True))
     try:
-        return statics(robot, system.u, driven=driven, q0=statics(robot, system.u, driven=at_first, q0=begin, **options),
-                       **options)  # fmt: skip
+        first = statics(robot, system.u, driven=at_first, q0=begin, **options)
+        return statics(robot, system.u, driven=driven, q0=first, **options)
     except ConvergenceError:
         return None
 
