@@ -49,9 +49,12 @@ def assemble(
 ) -> Assembly:
     """Close the loops of a robot: the nearest state to a rough one.
 
-    Nearest means: the least d^T (K + M/(1 s)^2) d, K stiffness and M mass matrix at the start: the elastic energy of
-    the displacement, and the squared displacements of all points weighted by their mass; of the rates, the least
-    difference in kinetic energy.
+    Nearest means: the least d^T (K + M/T^2) d, K stiffness and M mass matrix at the start: the elastic energy of the
+    displacement, and the squared displacements of all points weighted by their mass. T is 1 s, or so long that inertia
+    is at most a hundredth of the stiffness of the softest mode. Of the rates, the least difference in kinetic energy.
+
+    Angles of driven and fixed coordinates count whole turns, of which loops see nothing, from q0 if its loops are
+    closed, else from zero if they are closed there: the loops are carried along (docs/theory.md, 9).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Shapes of rods through points: from where a rod passes to the nearest strains, by least squares."""
+"""Shapes of rods through points: from where a rod passes to the strains of least energy."""
 
 from __future__ import annotations
 
@@ -124,9 +124,9 @@ def fit_shape(
 
     Notes
     -----
-    Least squares of the distances on the rod's own kinematics, with the elastic energy as a small further term, by the
-    Levenberg-Marquardt method in the metric of that energy. It begins from the strains of a spline through the points,
-    which sags along gravity where the rod is longer.
+    The least elastic energy on the rod's own kinematics while the points are met: springs draw the rod to them, from a
+    spline through the points, which sags along gravity where the rod is longer, and from the unloaded rod. Points that
+    no smooth shape meets are missed a little rather than met at more than twice the energy. Source: docs/theory.md, 9.
     """
     check_robot(robot)
     if isinstance(through, np.ndarray):
