@@ -7,6 +7,7 @@ from pathlib import Path
 
 from benchmarks import (
     accuracy,
+    closings,
     fitting,
     implicit_steps,
     inverse,
@@ -128,6 +129,12 @@ def default_accuracy(folder: Path) -> None:
     accuracy.study(folder, share=1.0, n=200)
 
 
+def shapes_and_closings(_: Path) -> None:
+    """Rods through points and loops to be closed, on bases of every kind, beside known shapes; some ten minutes."""
+    with one_blas_thread():
+        closings.study(1000, 500)
+
+
 def learn_to_reach(folder: Path) -> None:
     """PPO of Stable-Baselines3 on the task of reaching, some ten minutes."""
     try:
@@ -149,4 +156,5 @@ STUDIES: Mapping[str, Callable[[Path], None]] = {
     "inverse": inverse_statics,
     "live": live_pages,
     "fits": fits_to_measurements,
+    "closings": shapes_and_closings,
 }

@@ -49,9 +49,12 @@ def assemble(
 ) -> Assembly:
     """Close the loops of a robot: the nearest state to a rough one.
 
-    Nearest means: the least d^T (K + M/(1 s)^2) d, K stiffness and M mass matrix at the start: the elastic energy of
-    the displacement, and the squared displacements of all points weighted by their mass; of the rates, the least
-    difference in kinetic energy.
+    Nearest means: the least d^T (K + M/T^2) d, K stiffness and M mass matrix at the start: the elastic energy of the
+    displacement, and the squared displacements of all points weighted by their mass. T is 1 s, or so long that inertia
+    is at most a hundredth of the stiffness of the softest mode. Of the rates, the least difference in kinetic energy.
+
+    Angles of driven and fixed coordinates count whole turns, of which loops see nothing, from q0 if its loops are
+    closed, else from zero if they are closed there: the loops are carried along (docs/theory.md, 9).
 
     Parameters
     ----------
@@ -202,8 +205,8 @@ class _Closing:
     def scaled(self, z: Array) -> tuple[Array, Array]:
         """As `jacobian`, of errors that are angles; infinite where Gauss points do not see how a rod winds."""
         e, X = self.jacobian(z)
-        far = 1.0 if self.turning.is_seen(self.q(z)) else np.inf
-        return far * self.scale * e, self.scale[:, None] * X
+        e = self.scale * e if self.turning.is_seen(self.q(z)) else np.full_like(e, np.inf)
+        return e, self.scale[:, None] * X
 
     def pull(self) -> Array:
         """Where weight and loads pull from the start, in the metric."""

@@ -95,6 +95,9 @@ def statics(
     depend on each other the smallest are given, and under these all forces balance: a straight rod that cannot be
     stretched has no equilibrium between its ends under a load across it.
 
+    Driven angles more than half a turn from those of the start, whose loops are closed, carry the loops there along
+    equilibria, so that rods in them are twisted by whole turns too.
+
     Angles whose whole turns make no difference are nearest to the start; rotations of free and spherical joints are at
     most half a turn.
 
@@ -183,8 +186,8 @@ def _from(system: StaticSystem, begin: Array, options: Mapping[str, Any]) -> Equ
     at_first = {names[i]: float(begin[i]) for i in system.partition.driven}
     driven = dict(zip(system.partition.names, system.driven_values.tolist(), strict=True))
     try:
-        return statics(robot, system.u, driven=driven, q0=statics(robot, system.u, driven=at_first, q0=begin, **options),
-                       **options)  # fmt: skip
+        first = statics(robot, system.u, driven=at_first, q0=begin, **options)
+        return statics(robot, system.u, driven=driven, q0=first, **options)
     except ConvergenceError:
         return None
 

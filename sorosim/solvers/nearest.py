@@ -99,7 +99,8 @@ class Nearest:
             if aside <= WITHIN * np.linalg.norm(step) and self.falling(direct, towards) is None:
                 return direct
         n = len(start.z)
-        pulled = towards / (np.linalg.norm(towards) or 1.0) + FACTOR * _direction(n, 0)  # no symmetry is left
+        pulled = _Along(self, start).project(towards)  # to where the errors stay as they are, as the middle of a rope
+        pulled = pulled / (np.linalg.norm(pulled) or 1.0) + FACTOR * _direction(n, 0)  # no symmetry is left
         found = [self.drawn(start, NUDGE * pulled)]
         for k in range(1, MOST_PAIRS + 1):
             found += [self.drawn(start, side * _direction(n, k)) for side in (1.0, -1.0)]
