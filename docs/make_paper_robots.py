@@ -90,7 +90,8 @@ def draw(name: str, folder: Path, size: tuple[int, int], fps: float) -> Iterator
 def mismatch(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
     """Of rows (n, ...), equation (37): the norm of the difference over that of the mean."""
     left, right = a.reshape(len(a), -1), b.reshape(len(b), -1)
-    return np.linalg.norm(left - right, axis=1) / np.maximum(np.linalg.norm(0.5 * (left + right), axis=1), 1e-300)
+    apart, mean = (np.linalg.norm(rows, axis=1) for rows in (left - right, 0.5 * (left + right)))
+    return np.asarray(apart / np.maximum(mean, 1e-300))
 
 
 def derivative_mismatch(run: sorosim.Run, rows: NDArray[np.int64]) -> NDArray[np.float64]:

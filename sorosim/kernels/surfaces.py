@@ -71,7 +71,7 @@ H_ROWS, SOLID_POSE, STUCK = 19, 22, 26
 # rows of two each: tangents at the ends of the segments, and these without the vectors between the ends
 TANGENTS_A, TANGENTS_B, BENDS_A, BENDS_B = 27, 29, 31, 33
 N_VECTORS = 35
-# of a disc in their place: how its nearest point slides as the normal turns (3 rows), two axes across and its outward one
+# of a disc in their place: how its nearest point slides as the normal turns (3 rows); two axes across, and outwards
 SLIDE, DISC_AXES = 27, 31
 # and of ContactWorkspace.entries: points times weights, their velocities, angular velocities of their nodes; by how
 # much points and velocities change along the segment

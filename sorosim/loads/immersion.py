@@ -124,7 +124,7 @@ class FluidProperties(NamedTuple):
 def section_fluid_properties(
     where: str, piece: Division, X: ArrayLike, given: Immersed, slender: float | None = None
 ) -> FluidProperties:
-    """Sections at arclengths X (n,) of a division; drag is linear if the length of the whole rod, `slender`, is given."""
+    """Sections at arclengths X (n,) of a division; `slender`, the length of the rod, makes drag linear."""
     section, L = piece.section, piece.length
     # so many that the perimeter of a circle, as a polygon, is right to 3e-6
     outline = section.outline(X, L, 720)

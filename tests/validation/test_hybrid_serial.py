@@ -23,7 +23,7 @@ def angles(rng):
 
 def test_it_is_the_robot_of_the_paper(robot):
     assert robot.ndof == 27
-    # of the paper's 22 points: one of two of each rigid link, all but that of the joint of the arm, 5 of Gauss and its ends
+    # of the paper's 22 points: one of two of each rigid link; of the arm 5 of Gauss and its ends, not that of its joint
     assert robot.n_points == 7 + 7
     # x and y by turns
     assert [link.joint.axis for link in robot.links[:7]] == [(1, 0, 0), (0, 1, 0)] * 3 + [(1, 0, 0)]
