@@ -203,7 +203,7 @@ def test_the_fin_ray_holds_a_cylinder_by_friction_in_statics(grasp):
 def test_the_fin_ray_holds_a_cylinder_by_friction_in_motion(grasp):
     run = sorosim.simulate(grasp, 3.9, dt_out=0.02)
     k, last = int(np.searchsorted(run.t, 3.2)), len(run) - 1
-    x, y = run.q[:, place(grasp)[0]], run.q[:, place(grasp)[1]]
+    x, y = run.q[:, place(grasp)[1]], run.q[:, place(grasp)[2]]
     # gripped it creeps: by less than the slip speed, 0.05 mm/s
     assert abs(y[last] - y[k]) < 0.05e-3 * (run.t[last] - run.t[k])
     assert abs(x[last] - x[k]) < 1e-5
