@@ -82,7 +82,7 @@ def rates_of(joint: Joint, q: Array, twist: Array) -> Array:
         The joint cannot move so.
     """
     J = joint_jacobian(joint, q)
-    qd: Array = np.linalg.lstsq(J, twist, rcond=None)[0]
+    qd: Array = np.asarray(np.linalg.lstsq(J, twist, rcond=None)[0], dtype=np.float64)
     if np.abs(J @ qd - twist).max() > MATCH * (1.0 + np.abs(twist).max()):
         raise ModelError("rates", "a motion that the joint allows", "one that it does not")
     return qd

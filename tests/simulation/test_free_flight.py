@@ -203,3 +203,31 @@ def test_the_way_is_the_same_whatever_the_spin():
     ]
     for a, b in pairwise(runs):
         assert_allclose(a.q[:, :3], b.q[:, :3], atol=1e-10)
+
+
+@pytest.mark.parametrize("kind", ["free", "planar"])
+def test_derivatives_of_steps_and_products_know_that_thrust_and_drag_turn(kind, rng):
+    of = {"axis": list(AXIS)} if kind == "planar" else {}
+    n = 3 if kind == "planar" else 6
+    drag = {"damping": rng.uniform(0.1, 1.0, n).tolist(), "friction": rng.uniform(0.1, 1.0, n).tolist()}
+    motors = {word: {"joint": {"link": "body", "along": word}} for word in ("tx", "ty")}
+    robot = free_body(ODD, {kind: {**of, **drag, "creep": [0.5] * n}}, actuators=motors)
+    q, qd, u = 0.8 * rng.normal(size=n), rng.normal(size=n), rng.normal(size=2)
+    whole = robot.forward_dynamics_derivatives(q, qd, u=u)
+    dq, dqd, du, w = (rng.normal(size=m) for m in (n, n, 2, n))
+    product = robot.forward_dynamics_jvp(q, qd, u=u, dq=dq, dqd=dqd, du=du)
+    assert relative_error(product[1], whole.dqdd_dq @ dq + whole.dqdd_dqd @ dqd + whole.dqdd_du @ du) < 1e-11
+    back = robot.forward_dynamics_vjp(q, qd, qdd_bar=w, u=u)
+    for got, wanted in zip(back[1:], (whole.dqdd_dq.T @ w, whole.dqdd_dqd.T @ w, whole.dqdd_du.T @ w), strict=True):
+        assert relative_error(got, wanted) < 1e-11
+    inputs = np.tile(u, (5, 1))
+
+    def end(x):
+        return sorosim.rollout(robot, inputs, "20 ms", q0=x[:n], qd0=x[n:], tolerance=1e-13).q[-1]
+
+    found = sorosim.rollout(robot, inputs, "20 ms", q0=q, qd0=qd, tolerance=1e-13)
+    q_bar = np.zeros_like(found.q)
+    q_bar[-1] = w
+    gradient = found.vjp(q_bar)
+    wanted = jacobian(end, np.concatenate([q, qd]), (2e-3, 1e-3), 6).T @ w
+    assert relative_error(np.concatenate([gradient.q0, gradient.qd0]), wanted) < 1e-6

@@ -116,13 +116,14 @@ def test_memory_of_a_motion_with_many_charts_is_that_of_its_states():
 def test_a_change_of_charts_is_differentiated_when_it_is_asked_for():
     robot, dt = sorosim.load("underwater_vehicle"), "20 ms"
     sim = sorosim.Stepper(robot, dt, substeps=4, tolerance=1e-11)
-    name = robot.coordinate_names[0]
+    name = robot.coordinate_names[3]
     sim.reset({name: 3.72}, {name: 6.0})
-    assert sim.step().q[0] < 0.0  # beyond 1.2 half turns
+    assert sim.step().q[3] < 0.0  # beyond 1.2 half turns
     change = sim._last.change
     assert "jacobian" not in vars(change)
     A, _ = sim.linearize()
-    # coordinates of all other joints stay as they are
+    # the position, and coordinates of all other joints, stay as they are
+    assert_array_equal(change.jacobian[:3], np.eye(160)[:3])
     assert_array_equal(change.jacobian[6:80, 6:80], np.eye(74))
     charts, x, h = sim._steps.system.charts, change.before.ravel(), 1e-5
     two = [np.array([charts.unwound(*(x + k * d).reshape(2, -1)) for d in np.eye(160)]) for k in (h, -h)]

@@ -44,9 +44,9 @@ def _report():
     print(WORST.table("hybrid rods"))
 
 
-def free_rod(varying=EVERYTHING, gravity=NO_GRAVITY, n_gauss=None, **material):
+def free_rod(varying=EVERYTHING, gravity=NO_GRAVITY, n_gauss=None, coordinates="position", **material):
     rubber = Material(2e5, poisson=0.5, density=RHO, **material)
-    joint = Joint("free")
+    joint = Joint("free", coordinates=coordinates)
     return cantilever(varying, section=Circle(0.02), material=rubber, n_gauss=n_gauss, gravity=gravity, joint=joint)
 
 
@@ -99,7 +99,7 @@ def test_rod_that_spins_across_its_axis_stretches_as_the_exact_rod():
     k = rate * np.sqrt(RHO / 2e5)
     exact, errors = 2.0 * np.tan(0.5 * k * LENGTH) / k, []
     for n_gauss in (10, 20, 40):
-        rod = free_rod(Strain(bending=1, elongation=order, shear=0), n_gauss=n_gauss)
+        rod = free_rod(Strain(bending=1, elongation=order, shear=0), n_gauss=n_gauss, coordinates="screw")
         own = [name.startswith("arm.elongation") for name in rod.coordinate_names]
         # turning steadily: elongations do not accelerate
         steady = fsolve(
@@ -110,7 +110,7 @@ def test_rod_that_spins_across_its_axis_stretches_as_the_exact_rod():
     assert exact > 1.1 * LENGTH
     # fourth order, as the steps between the points
     assert errors[2] < errors[1] / 12.0 < 1e-9
-    # it stays so while it turns; rates are constant, which any integrator follows to rounding
+    # it stays so while it turns; rates of a screw motion are constant, which any integrator follows to rounding
     start = across(rod, steady, rate)
     run = run_of(rod, 1.0, 0.01, start)
     g, R = poses_of(run, "arm"), turn(Z, rate * run.t)
