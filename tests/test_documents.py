@@ -71,7 +71,8 @@ def blocks(document):
 
 NUMBER = re.compile(r"[-+]?\d+\.?\d*(?:e[-+]?\d+)?")
 VARIES = re.compile(r"real time|evaluations|residual|energy balance|balance off|error \d|^ *tip of .* at the end")
-STOPPING = re.compile(r"(?:Both )?`[fgx]tol`(?: and `[fgx]tol`)? termination conditions? (?:is|are) satisfied")  # SciPy's
+# of SciPy's least squares
+STOPPING = re.compile(r"(?:Both )?`[fgx]tol`(?: and `[fgx]tol`)? termination conditions? (?:is|are) satisfied")
 
 
 def same_text(got, wanted):

@@ -431,6 +431,7 @@ def test_a_strip_is_stiff_about_one_axis_and_soft_about_the_other(agrees, along,
 
 
 def towed(order):
+    # the closed form knows no moment of added mass (Munk's), which turns the line by 3e-4 rad
     line = {
         "at": {"rotation": {"axis": [0, 1, 0], "angle": "90 deg"}},
         "joint": HINGE,
@@ -442,7 +443,13 @@ def towed(order):
             "materials": {"m": {"young": 1e7, "poisson": 0.5, "density": 1500, "damping": 1e5}},
             "links": {"line": line},
             "loads": {
-                "water": {"fluid": {"density": 1025, "current": [1, 0, 0], "links": {"line": {"drag": [0, 1.2, 1.2]}}}}
+                "water": {
+                    "fluid": {
+                        "density": 1025,
+                        "current": [1, 0, 0],
+                        "links": {"line": {"drag": [0, 1.2, 1.2], "added_mass": 0}},
+                    }
+                }
             },
             "sensors": {"top": {"joint_wrench": "line"}},
         }
