@@ -15,6 +15,7 @@ from sorosim.kernels.evaluate import LINEARISE_CLOSED, RESIDUAL, RESIDUAL_DERIVA
 from sorosim.kernels.loops import ERROR
 from sorosim.kernels.newmark import ALWAYS, DONE, ONCE, REUSE
 from sorosim.kernels.small import copy
+from sorosim.kernels.step_speed import is_plausible
 
 # phases
 BEGIN, EVALUATE, TEST_ERROR = range(3)
@@ -186,7 +187,7 @@ def march(model, march, ws, rows, max_steps) -> int:
                 return NEEDS_PYTHON
         elif phase == EVALUATE:
             code = iterate(model, march, ws)
-            if code == CONVERGED and count[nm.FIXED] != 0 and not nm.is_plausible(model, march, ws):
+            if code == CONVERGED and count[nm.FIXED] != 0 and not is_plausible(model, march, ws):
                 code = IMPLAUSIBLE
             if code == CONVERGED:
                 count[nm.PHASE] = TEST_ERROR

@@ -23,7 +23,7 @@ import numpy as np
 from sorosim.compiled import by_reference, call_python, kernel_in_place, kernel_lazy
 from sorosim.kernels.contacts import add_contacts
 from sorosim.kernels.dense_lu import lu_factor, lu_solve, lu_solve_vector, rank_factor, rank_solve
-from sorosim.kernels.evaluate import FORWARD, MASS, RESIDUAL, Evaluation, State, System, evaluate
+from sorosim.kernels.evaluate import MASS, RESIDUAL, Evaluation, State, System, evaluate
 from sorosim.kernels.external import ExternalForces, clear_external
 from sorosim.kernels.forces import (
     ELEMENT,
@@ -34,13 +34,13 @@ from sorosim.kernels.forces import (
     Internal,
     internal_forces,
 )
-from sorosim.kernels.kinematics import POSES, forward_sweep, is_zero, to_body
+from sorosim.kernels.kinematics import POSES, forward_sweep, is_zero
 from sorosim.kernels.linalg import cholesky
 from sorosim.kernels.load_laws import LoadLaws, add_load_laws
 from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q, RATE, evaluate_loops, loop_matrices
 from sorosim.kernels.saddle import RANK_TOLERANCE, factor_constraints, loop_norms, rank_tolerance, solve_constrained
 from sorosim.kernels.signals import SignalArrays, evaluate_signals
-from sorosim.kernels.small import copy, isolate, matrix_vector
+from sorosim.kernels.small import copy, isolate
 from sorosim.kernels.surfaces import NO_TANGENTS, OVERFLOW
 from sorosim.kernels.tangent import Tangent, factor_tangent, mass_product, solve_tangent
 from sorosim.kernels.tree import BLOCK_COLUMN, BLOCK_N, SQUARE
@@ -51,7 +51,7 @@ FACTORED_RATIO, CONTRACTION, SIZE, LEAST_PIVOT, LEAST_PIVOT_TIME, PREVIOUS, TARG
 WORK_DONE, DISSIPATED = range(21, 23)  # by actuators and by damping of the tree, since the start [J]
 PART = 23  # of the corrections by Newton's method that is applied
 SOLVABLE_STEP = 24  # no step is larger: Newton's method failed at a larger one not long ago
-SPEED = 25  # sqrt(2 T) at the begin of the step, or 0 where it is not known, see `is_plausible`
+SPEED = 25  # sqrt(2 T) at the begin of the step, or 0 where it is not known, see kernels.step_speed
 N_NUMBERS = 26
 # values of count REFACTOR, factors of Newton's method: those from before, made at the begin of the step or to be so,
 # made at every correction
@@ -77,10 +77,6 @@ L, L_NEW, L_STEP, L_RIGHT, L_SCALE = range(5)
 # what Python is asked for with `March.solver`: factors of the step, or to solve for that row of March.state; errors of
 # loops along March.tangent.node; rates that follow a change of the step, or are projected
 SOLVE_FACTORS, ERRORS_ALONG, CHANGE_RATES, PROJECT_RATES = -1, -2, -3, -4
-
-# of rates at the end of a step: corrections of q by 1e-3 of its tolerance are left, gamma / beta < 2.5 times that of
-# what moves by its tolerance in h; and what the method itself errs
-SPEED_ERROR = 1e-2
 
 
 @by_reference
@@ -509,85 +505,6 @@ def correct(model, march) -> float:
     for i in range(march.multiplier.shape[1]):
         march.multiplier[L_NEW, i] += part * ratio * march.multiplier[L_STEP, i]
     return sqrt(total / max(n - model.driven.shape[0], 1))
-
-
-@kernel_in_place
-def kinetic_products(tree, gravity, ws, accelerated):
-    """Sums over the nodes of V^T M V and, if `accelerated`, of V^T M A and A^T M A, after a sweep.
-
-    V, A: twists and accelerations of the nodes, without gravity; M: their inertias, in the frame of each.
-    """
-    speed, power, acceleration = 0.0, 0.0, 0.0
-    V, A, y = ws.scratch[0, 0], ws.scratch[0, 1], ws.scratch[0, 2]
-    for k in range(tree.segment.shape[0]):
-        M, g = tree.inertia[k], ws.pose[k]
-        if M[3, 3] == 0.0 and M[0, 0] == 0.0:
-            continue
-        to_body(g, ws.twist[k, 0], V)
-        matrix_vector(M, V, y)
-        for i in range(6):
-            speed += V[i] * y[i]
-        if accelerated:
-            copy(ws.twist[k, 1], V)
-            for i in range(3):
-                V[3 + i] += gravity[i]
-            to_body(g, V, A)
-            for i in range(6):
-                power += A[i] * y[i]
-            matrix_vector(M, A, y)
-            for i in range(6):
-                acceleration += A[i] * y[i]
-    return speed, power, acceleration
-
-
-@kernel_in_place
-def acceleration_from_rest(model, march, ws):
-    """sqrt(sum A^T M A) of the accelerations with which forces move what is not driven from rest, at the begin."""
-    state, tree, known = march.state, model.system.tree, model.known
-    copy(state[QD], state[WORK])
-    for i in range(state.shape[1]):
-        state[QD, i] = state[QD, i] if known[i] else 0.0
-        state[QDD_BEGIN, i] = state[QDD, i] if known[i] else 0.0
-    add_forces(model, march, ws, True, False)
-    evaluate(model.system, FORWARD, march.begin, march.external, ws, march.start)
-    forward_sweep(tree, state[Q], state[QD], state[QDD_BEGIN], model.gravity, POSES, ws)
-    copy(state[WORK], state[QD])
-    return sqrt(kinetic_products(tree, model.gravity, ws, True)[2])
-
-
-@kernel_lazy()
-def is_plausible(model, march, ws) -> bool:
-    """Whether forces can have brought the robot from the begin of a step to its end, which was evaluated last.
-
-    The speed r = sqrt(sum V^T M V) of a motion changes at the rate r' = sum V^T M A / r, the power of the forces over
-    r. Forces that do not depend on rates give it no more than the accelerations a from rest, r' <= sqrt(sum a^T M a);
-    others brake, or act at an end of the step. So a step raises the speed by h times the largest of r' at both ends
-    and that, at most (docs/theory.md, 10): what is faster is another root of the equations of the step. Loops do no
-    work, and rates by which no coordinate leaves its tolerance within the step count as rest.
-    """
-    number, state, tree, reached = march.number, march.state, model.system.tree, march.out.closure
-    h, moved = number[STEP], 0.0
-    for i in range(state.shape[1]):
-        moved = max(moved, abs(h * state[QD_NEW, i]) / state[SCALE, i])
-    speed = sqrt(kinetic_products(tree, model.gravity, ws, False)[0])
-    if speed > number[SPEED] and moved > 1.0:
-        _, power, _ = kinetic_products(tree, model.gravity, ws, True)
-        for i in range(march.multiplier.shape[1]):
-            power -= march.multiplier[L_NEW, i] * reached.value[RATE, i]
-        forward_sweep(tree, state[Q], state[QD], state[QDD], model.gravity, POSES, ws)
-        square, begin_power, acceleration = kinetic_products(tree, model.gravity, ws, True)
-        begin, rate = sqrt(square), power / speed
-        if square > 0.0:
-            rate = max(rate, begin_power / begin)
-        most = (1.0 - SPEED_ERROR) * speed - begin
-        if not most <= h * rate:
-            # without matrices: all accelerations, with those across the motion
-            dense = march.start.mass.shape[0] == state.shape[1]
-            rate = acceleration_from_rest(model, march, ws) if dense else sqrt(acceleration)
-            if not most <= h * rate:
-                return False
-    number[SPEED] = speed
-    return True
 
 
 @kernel_lazy()

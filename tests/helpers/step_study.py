@@ -26,7 +26,7 @@ from helpers.random_documents import document, short
 from helpers.robots import random_axis
 from sorosim import Robot, SorosimError, Stepper
 from sorosim.io import load_text
-from sorosim.kernels.newmark import SPEED_ERROR
+from sorosim.kernels.step_speed import SPEED_ERROR
 
 STEPS = 0.02, 0.01, 0.005, 0.002  # s
 JUMPS = 0.25  # s between jumps of the inputs

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import sorosim
 from sorosim.io import load_text
 from sorosim.kernels import march as codes
-from sorosim.kernels.newmark import SPEED_ERROR
+from sorosim.kernels.step_speed import SPEED_ERROR
 from sorosim.stepping.held_steps import HeldSteps
 
 # without damping: at 5 ms and more bodies turn by half a radian in a step, and its equations have other roots
