@@ -284,7 +284,7 @@ class CheckContext:
     def actuated_equilibrium(self) -> Equilibrium | str:
         """The equilibrium of the file's `statics` block, else under the largest inputs of its run; or why not.
 
-        Of what floats: without weight, the links that float held where they start.
+        Of what floats: without weight, what floats and joints without springs held where they start.
         """
         if isinstance(self.equilibrium, str) and not self.floating_link:
             return self.equilibrium
@@ -300,12 +300,14 @@ class CheckContext:
         robot = self.robot
         if self.floating_link:
             robot = variant(robot, gravity=(0.0, 0.0, 0.0))
-            held = {robot.coordinate_names[i]: float(robot.initial_q[i]) for i in self._floating}
+            names, fixed = robot.coordinate_names, set(self._floating)
+            loose = [i for i in range(robot.ndof) if i in fixed or not self.is_elastic(i)]
+            held = {names[i]: float(robot.initial_q[i]) for i in loose}
             driven = {**held, **(driven or {})}
         try:
             return statics(robot, u, driven=driven)
         except SorosimError as error:
-            return str(error)
+            return "" if self.floating_link else str(error)  # of motors that turn on there is none
 
     @cached_property
     def linearization(self) -> Linearization | None:
