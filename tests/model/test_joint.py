@@ -5,8 +5,10 @@ import pytest
 from helpers.kinds import COORDINATES, JOINT_KINDS, oblique
 
 from sorosim.actuation.joint_force import JointForce
+from sorosim.constraints.loop import Loop
 from sorosim.errors import ModelError
 from sorosim.lie import exp_se3, exp_so3, hat
+from sorosim.model.anchor import Anchor
 from sorosim.model.body import RigidBody
 from sorosim.model.chart import angle, coordinates_of, joint_jacobian, pose_of, rates_of, twist_matrix, unwound
 from sorosim.model.description import Description
@@ -194,3 +196,8 @@ def test_stages_have_a_twist_for_each_coordinate():
     body = RigidBody(1.0, inertia=(1.0, 1.0, 1.0))
     with pytest.raises(ModelError, match="expected stages with 1 twists in all, one for each coordinate, got 2"):
         Robot(Description("wheel", (Link("wheel", body, joint=Wheel()),)))
+
+
+def test_a_loop_has_no_coordinates_to_choose():
+    with pytest.raises(ModelError, match=r"^loop\.joint\.coordinates: expected no choice of coordinates in a loop"):
+        Loop(Joint("planar", coordinates="screw"), Anchor("a"), Anchor())
