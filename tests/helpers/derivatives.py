@@ -41,7 +41,7 @@ DECLARED = (
     "an equilibrium that is isolated", "an equilibrium without friction", "moves bodies in a current",
     "rods of given lengths", "loads and actuators that are compiled", "materials do not relax",
     "arrays of the robot have derivatives", "which is a node anyway", "a state in which derivatives are finite",
-    "no difference",
+    "no difference", "numbers with which loops still close",
 )  # fmt: skip
 TRIED = 6  # paths of a kind, until one can be differentiated
 N, INTERVALS = 4, (1e-3, 1e-4, 1e-5)  # intervals of motions, and how long they are: shorter where steps fail
