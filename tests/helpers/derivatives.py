@@ -158,6 +158,8 @@ class Case:
                 break
             except SorosimError:
                 continue
+        else:  # from the start of the file then
+            self.start, self.dt = (none.q[0], none.qd[0]), INTERVALS[0]
 
     # -- what is differentiated --------------------------------------------------------------------------------------
 
