@@ -41,7 +41,7 @@ DECLARED = (
     "an equilibrium that is isolated", "an equilibrium without friction", "moves bodies in a current",
     "rods of given lengths", "loads and actuators that are compiled", "materials do not relax",
     "arrays of the robot have derivatives", "which is a node anyway", "a state in which derivatives are finite",
-    "no difference",
+    "no difference", "numbers with which loops still close",
 )  # fmt: skip
 TRIED = 6  # paths of a kind, until one can be differentiated
 N, INTERVALS = 4, (1e-3, 1e-4, 1e-5)  # intervals of motions, and how long they are: shorter where steps fail
@@ -158,6 +158,8 @@ class Case:
                 break
             except SorosimError:
                 continue
+        else:  # from the start of the file then
+            self.start, self.dt = (none.q[0], none.qd[0]), INTERVALS[0]
 
     # -- what is differentiated --------------------------------------------------------------------------------------
 
