@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from benchmarks import (
+    closings,
     fitting,
     implicit_steps,
     inverse,
@@ -122,6 +123,12 @@ def fits_to_measurements(_: Path) -> None:
         fitting.study()
 
 
+def shapes_and_closings(_: Path) -> None:
+    """Rods through points and loops to be closed, on bases of every kind, beside known shapes; some ten minutes."""
+    with one_blas_thread():
+        closings.study(1000, 500)
+
+
 def learn_to_reach(folder: Path) -> None:
     """PPO of Stable-Baselines3 on the task of reaching, some ten minutes."""
     try:
@@ -142,4 +149,5 @@ STUDIES: Mapping[str, Callable[[Path], None]] = {
     "inverse": inverse_statics,
     "live": live_pages,
     "fits": fits_to_measurements,
+    "closings": shapes_and_closings,
 }

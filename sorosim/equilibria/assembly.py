@@ -49,9 +49,12 @@ def assemble(
 ) -> Assembly:
     """Close the loops of a robot: the nearest state to a rough one.
 
-    Nearest means: the least d^T (K + M/(1 s)^2) d, K stiffness and M mass matrix at the start: the elastic energy of
-    the displacement, and the squared displacements of all points weighted by their mass; of the rates, the least
-    difference in kinetic energy.
+    Nearest means: the least d^T (K + M/T^2) d, K stiffness and M mass matrix at the start: the elastic energy of the
+    displacement, and the squared displacements of all points weighted by their mass. T is 1 s, or so long that inertia
+    is at most a hundredth of the stiffness of the softest mode. Of the rates, the least difference in kinetic energy.
+
+    Angles of driven and fixed coordinates count whole turns, of which loops see nothing, from q0 if its loops are
+    closed, else from zero if they are closed there: the loops are carried along (docs/theory.md, 9).
 
     Parameters
     ----------
@@ -115,9 +118,12 @@ def carried(robot: Robot, q: Array, free: IntArray, begin: Array) -> tuple[Array
 
     They go in steps, and the loops are closed after each: so rods are twisted as far as the angles that are `turned`.
     """
-    far = turned(robot, free, begin, q)
-    if not far:
+    if not (far := turned(robot, free, begin, q)):
         return q, ""
+    names = ", ".join(f"'{robot.coordinate_names[i]}'" for i in far)
+    lost = f"; whole turns of {names} are not counted by the loops"
+    if open_loops(robot, begin):
+        return q, lost
     x, n = begin.copy(), int(np.ceil(np.abs((q - begin)[far]).max() / CARRY))
     held = np.setdiff1d(np.arange(robot.ndof), free)
     try:
@@ -125,20 +131,22 @@ def carried(robot: Robot, q: Array, free: IntArray, begin: Array) -> tuple[Array
             x[held] = begin[held] + k / n * (q - begin)[held]
             x = _Closing(robot, x, free, elastic_weight(robot, x, free, softest=True)).closed()
     except ConvergenceError:
-        names = ", ".join(f"'{robot.coordinate_names[i]}'" for i in far)
-        return q, f"; whole turns of {names} are not counted by the loops"
+        return q, lost
     return x, ""
 
 
 def turned(robot: Robot, free: IntArray, begin: Array, q: Array) -> list[int]:
-    """Held angles more than half a turn from those of a state `begin` with closed loops, while those of q are open.
+    """Held angles more than half a turn from those of a state `begin`, while the loops of q are open.
 
-    A loop does not tell whole turns apart: closed at once, its rods would be twisted by less.
+    A loop does not tell whole turns apart: closed at once, its rods would be twisted by less. Without rods no turn is
+    lost.
     """
+    if not any(link.pieces for link in robot.engine.layout.links.values()):
+        return []
     held = np.setdiff1d(np.arange(robot.ndof), free)
     dimensions = robot.engine.layout.dimensions
     far = [i for i in held.tolist() if dimensions[i] == "angle" and abs(q[i] - begin[i]) > np.pi]
-    return far if far and robot.loop_names and open_loops(robot, q) and not open_loops(robot, begin) else []
+    return far if far and robot.loop_names and open_loops(robot, q) else []
 
 
 def _unturned(robot: Robot, q: Array, free: IntArray) -> Array:
@@ -197,8 +205,8 @@ class _Closing:
     def scaled(self, z: Array) -> tuple[Array, Array]:
         """As `jacobian`, of errors that are angles; infinite where Gauss points do not see how a rod winds."""
         e, X = self.jacobian(z)
-        far = 1.0 if self.turning.is_seen(self.q(z)) else np.inf
-        return far * self.scale * e, self.scale[:, None] * X
+        e = self.scale * e if self.turning.is_seen(self.q(z)) else np.full_like(e, np.inf)
+        return e, self.scale[:, None] * X
 
     def pull(self) -> Array:
         """Where weight and loads pull from the start, in the metric."""

@@ -1,4 +1,4 @@
-"""Shapes of rods through points: from where a rod passes to the nearest strains, by least squares."""
+"""Shapes of rods through points: from where a rod passes to the strains of least energy."""
 
 from __future__ import annotations
 
@@ -124,9 +124,9 @@ def fit_shape(
 
     Notes
     -----
-    Least squares of the distances on the rod's own kinematics, with the elastic energy as a small further term, by the
-    Levenberg-Marquardt method in the metric of that energy. It begins from the strains of a spline through the points,
-    which sags along gravity where the rod is longer.
+    The least elastic energy on the rod's own kinematics while the points are met: springs draw the rod to them, from a
+    spline through the points, which sags along gravity where the rod is longer, and from the unloaded rod. Points that
+    no smooth shape meets are missed a little rather than met at more than twice the energy. Source: docs/theory.md, 9.
     """
     check_robot(robot)
     if isinstance(through, np.ndarray):
@@ -153,9 +153,13 @@ def fitted(robot: Robot, link: str, shape: InitialShape, q: Array, fixed: Collec
     if layout is None or not has_fixed_length(layout):
         raise InputError("through", "the name of a rod of given length", f"'{link}'", f"rods: {', '.join(rods)}"[:80])
     with one_blas_thread(), np.errstate(all="ignore"):
-        fit = _Fit(robot, link, layout, shape, q, fixed)
-        fit.check_reach()
-        best = fit.best()
+        try:
+            fit = _Fit(robot, link, layout, shape, q, fixed)
+            fit.check_reach()
+            best = fit.best()
+        except np.linalg.LinAlgError:
+            expected, got = "points, and a rod, that can be computed with", "an overflow"
+            raise InputError("through", expected, got, "look for a wrong unit") from None
         if not best.missed.max() <= HOPELESS * fit.length:
             k = int(best.missed.argmax())
             expected = f"points that '{link}' can pass through, as its strains and its joint are"
@@ -436,8 +440,10 @@ class _Fit:
         D[:, :, :n] = R @ J[:, 3:, self.free] / self.length
         along = np.einsum("ijk,ik->ij", R, self.slopes(q, s))
         D[self.sliding, :, n + np.arange(len(self.sliding))] = along[self.sliding]
-        far = 1.0 if self.turning.is_seen(q) else np.inf  # Gauss points do not see how it winds
-        return far * ((g[:, :3, 3] - self.points) / self.length).ravel(), D.reshape(3 * m, len(x))
+        e = ((g[:, :3, 3] - self.points) / self.length).ravel()
+        if not self.turning.is_seen(q):
+            e = np.full_like(e, np.inf)
+        return e, D.reshape(3 * m, len(x))
 
     def search(self, q: Array, weights: Sequence[float]) -> FittedShape:
         """From coordinates to the nearest shape, by weights of the energy that fall."""
@@ -454,7 +460,7 @@ class _Fit:
 
         search = Nearest(errors, self.root.T @ at_rest, MET)
         p, usual = search.at(self.root.T @ x), np.inf
-        while not p.is_finite:  # it winds too far
+        while not p.is_finite and np.any(p.z != search.centre):  # it winds too far
             p = search.at(0.5 * (p.z + search.centre))
         for weight in weights:
             closer = search.descend(p, weight)

@@ -89,6 +89,9 @@ def statics(
     Loops are closed before the search begins, and stay so: their multipliers are unknowns. Of multipliers that
     depend on each other the smallest are given.
 
+    Driven angles more than half a turn from those of the start, whose loops are closed, carry the loops there along
+    equilibria, so that rods in them are twisted by whole turns too.
+
     Angles whose whole turns make no difference are nearest to the start; rotations of free and spherical joints are at
     most half a turn.
 
@@ -121,14 +124,10 @@ def statics(
         given, start = start, system.q(system.without_turns(start[free], start[free]))
         if far := turned(robot, free, given, start):
             names = ", ".join(f"'{robot.coordinate_names[i]}'" for i in far)
-            here = {robot.coordinate_names[i]: float(given[i]) for i in system.partition.driven}
-            more: Any = {"stable": stable, "jacobian": jacobian, "sticking": sticking}
-            try:
-                before = statics(robot, inputs, driven=here, q0=given, **more)
-                found = statics(robot, inputs, driven=driven_numbers, q0=before, **more)
+            found = _from(system, given, {"stable": stable, "jacobian": jacobian, "sticking": sticking})
+            if found is not None:
                 return replace(found, message=f"{found.message}; {names} carried the loops there, turn by turn")
-            except ConvergenceError:
-                jumped = f"; whole turns of {names} are not counted by the loops: start from an equilibrium (q0)"
+            jumped = f"; whole turns of {names} are not counted by the loops: start from an equilibrium (q0)"
     if robot.loop_names:
         requested_start, closed = start, close_along_tree(system, start) if sparse else None
         if closed is not None:
@@ -167,6 +166,20 @@ def statics(
     hint = f"{report.advice}; or {hint}" if report.advice else hint
     why += no_forces + (system.dependence(q) if robot.n_multipliers else "")
     raise ConvergenceError(f"statics of '{robot.name}': {why}{report.words}; {hint}", equilibrium, report)
+
+
+def _from(system: StaticSystem, begin: Array, options: Mapping[str, Any]) -> Equilibrium | None:
+    """The equilibrium to which driven coordinates go from where they are in a state (ndof,) with closed loops."""
+    robot, names = system.robot, system.robot.coordinate_names
+    if open_loops(robot, begin):
+        return None
+    at_first = {names[i]: float(begin[i]) for i in system.partition.driven}
+    driven = dict(zip(system.partition.names, system.driven_values.tolist(), strict=True))
+    try:
+        first = statics(robot, system.u, driven=at_first, q0=begin, **options)
+        return statics(robot, system.u, driven=driven, q0=first, **options)
+    except ConvergenceError:
+        return None
 
 
 def _solve_by_matrices(

@@ -23,7 +23,7 @@ RANK_TOLERANCE, PER_ERROR, AT_MOST = 1e-9, 10.0, 1e-4
 # each weight is this part of the one before, down to so little of the largest squared singular value of the derivative
 FACTOR, LEAST_WEIGHT = 0.1, 1e-14
 SOFT = 1e-4  # of it, below which springs that draw no nearer have done what they can
-# decreases that end a search, as a part of the value, if so many come in a row
+# decreases that end a search, as a part of the value, if so many come in a row; so do distances differ that are as good
 ENOUGH, PATIENCE = 1e-2, 3
 # gains, actual over predicted, above which the damping falls and below which it rises; and by how much
 GOOD_GAIN, BAD_GAIN, CHANGE = 0.75, 0.25, 4.0
@@ -86,7 +86,8 @@ class Nearest:
         """The nearest solution, or where the errors are least; `towards` (n,) says which of two is taken if both are.
 
         It is the one that Newton's method finds from the centre, if it is near and no saddle; else the nearest one of
-        those to which springs draw it from beside the centre, on the side of `towards` and on any two.
+        those to which springs draw it from beside the centre: on the side of `towards`, which is taken if others are
+        hardly nearer, and on any two.
         """
         start = self.at(self.centre.copy())
         if self.is_solution(start) or not start.is_finite:
@@ -98,13 +99,15 @@ class Nearest:
             if aside <= WITHIN * np.linalg.norm(step) and self.falling(direct, towards) is None:
                 return direct
         n = len(start.z)
-        pulled = towards / (np.linalg.norm(towards) or 1.0) + FACTOR * _direction(n, 0)  # no symmetry is left
+        pulled = _Along(self, start).project(towards)  # to where the errors stay as they are, as the middle of a rope
+        pulled = pulled / (np.linalg.norm(pulled) or 1.0) + FACTOR * _direction(n, 0)  # no symmetry is left
         found = [self.drawn(start, NUDGE * pulled)]
         for k in range(1, MOST_PAIRS + 1):
             found += [self.drawn(start, side * _direction(n, k)) for side in (1.0, -1.0)]
             closed = [self.lowest(p, towards) for p in found if self.is_solution(p)]
             if closed:
-                return min(closed, key=self.distance)
+                least = min(map(self.distance, closed))
+                return next(p for p in closed if self.distance(p) <= (1.0 + ENOUGH) * least)
         return self.lowest(direct, towards) if self.is_solution(direct) else min(found, key=_size)
 
     def drawn(self, start: Point, aside: Array) -> Point:

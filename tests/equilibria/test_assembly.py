@@ -6,10 +6,14 @@ import numpy as np
 import pytest
 from helpers.differences import jacobian
 from numpy.testing import assert_allclose
+from scipy.optimize import minimize
 
 import sorosim
+from benchmarks.closings import BASES, MORE, closing
 from sorosim.constraints.loop import Anchor, Loop
 from sorosim.doctor import examine
+from sorosim.equations.system import elastic_weight
+from sorosim.equilibria.assembly import _Closing
 from sorosim.errors import ConvergenceError, InputError, ModelError
 from sorosim.model.basis import Strain
 from sorosim.model.body import RigidBody
@@ -311,3 +315,113 @@ def test_a_straight_chain_closes_to_a_shorter_distance(n):
     points = np.array([robot.pose(found.q, f"k{i}")[:3, 3] for i in range(n)] + [[0.6, 0.0, 0.0]])
     assert_allclose(points[:, 0] + points[::-1, 0], 0.6, atol=1e-7)
     assert_allclose(points[:, 2], points[::-1, 2], atol=1e-7)
+
+
+# -- rods -------------------------------------------------------------------------------------------------------------
+
+
+def pinned_rod(target, strain, radius=1e-3, joint=None):
+    """A straight rod of a metre along x on a hinge, whose tip is to come to another hinge."""
+    hinge = {"revolute": {"axis": [0, 1, 0]}}
+    return sorosim.load({
+        "sorosim": 1, "materials": {"m": {"young": 1e6, "poisson": 0.5, "density": 1000}},
+        "links": {"rod": {"joint": joint or hinge, "rod": {
+            "length": 1.0, "section": {"circle": {"radius": radius}}, "material": "m", "strain": strain}}},
+        "loops": {"end": {"joint": hinge, "from": "rod", "to": {"at": {"position": target}}}},
+    })  # fmt: skip
+
+
+def targets(n):
+    """Places within reach: 30 to 97 % of the length away, up to 60 degrees off the axis."""
+    rng = np.random.default_rng(0)
+    away, angle = rng.uniform([0.3, -np.pi / 3], [0.97, np.pi / 3], (n, 2)).T
+    return np.stack([away * np.cos(angle), 0.0 * away, away * np.sin(angle)], axis=1).tolist()
+
+
+def least_distance(robot, rng, size, tries=4):
+    """The least z of closed states by sequential quadratic programming from random starts."""
+    free = np.arange(robot.ndof)
+    U = elastic_weight(robot, robot.initial_q, free, softest=True)
+    closing = _Closing(robot, robot.initial_q, free, U)
+    rows = np.abs(closing.scaled(rng.normal(size=robot.ndof) * size)[1]).max(axis=1) > 1e-9  # not those of the plane
+    found = []
+    for _ in range(tries):
+        same = minimize(
+            lambda y: (y @ y, 2.0 * y), rng.normal(size=robot.ndof), jac=True, method="SLSQP",
+            options={"maxiter": 200, "ftol": 1e-12},
+            constraints={"type": "eq", "fun": lambda y: closing.scaled(y * size)[0][rows],
+                         "jac": lambda y: size * closing.scaled(y * size)[1][rows]},
+        )  # fmt: skip
+        if np.abs(closing.scaled(same.x * size)[0]).max() < 1e-6:
+            found.append(float(np.linalg.norm(same.x)) * size)
+    return min(found)
+
+
+@pytest.mark.parametrize("strain", [{}, {"elongation": 0}, {"elongation": 1}], ids=["stiff", "even", "linear"])
+@pytest.mark.parametrize(("radius", "n"), [(1e-3, 24), (2e-2, 6)])
+def test_rods_close_to_all_that_is_within_reach(strain, radius, n):
+    """A thin rod bends, since that costs little, however it could stretch."""
+    for target in targets(n):
+        robot = pinned_rod(target, {"bending_y": 4, **strain}, radius)
+        found = sorosim.assemble(robot)
+        assert robot.loop_gaps(found.q)["end"][0] < 1e-9
+        tangents = robot.poses(found.q, "rod", s=np.linspace(0.0, 1.0, 100))[:, :3, 0]
+        turn = np.arccos(np.clip(np.sum(tangents[1:] * tangents[:-1], axis=1), -1.0, 1.0)).sum()
+        assert turn < np.radians(280.0)  # an elastica whose ends are 0.3 of its length apart: 210 degrees, clamped 260
+
+
+@pytest.mark.parametrize("joint", [None, "fixed"])
+def test_of_closed_states_of_rods_the_nearest_is_found(joint, rng):
+    for target in targets(3):
+        robot = pinned_rod(target, {"bending_y": 4, "elongation": 1}, 1e-2, joint)
+        moved = sorosim.assemble(robot).moved
+        assert moved <= least_distance(robot, rng, moved) * (1.0 + 1e-2)
+
+
+def test_a_closed_rod_is_near_to_its_equilibrium_without_weight():
+    """Its elastic energy is about the least with closed loops: that of statics, which shares nothing with closing."""
+    for target in targets(4):
+        robot = pinned_rod(target, {"bending_y": 4, "elongation": 0}, 1e-2)
+        robot = Robot(replace(robot.description, gravity=(0, 0, 0)))
+        closed, eq = sorosim.assemble(robot).q, sorosim.statics(robot).q
+        energies = [robot.energy(q, 0.0 * q).elastic for q in (closed, eq)]
+        # inertia has a hundredth of the weight of the softest mode, of which the displacement is some parts
+        assert_allclose(*energies, rtol=0.02)
+
+
+@pytest.mark.parametrize("base", BASES)
+def test_a_loop_closes_with_no_more_energy_than_a_known_shape(base):
+    trial = closing(np.random.default_rng(1), base)
+    assert not trial.error
+    assert trial.missed < 1e-9
+    assert trial.energy < MORE * trial.known_energy
+
+
+def ring(**initial):
+    """A rod bent to a ring, whose tip is glued to a joint that turns about its tangent."""
+    return sorosim.load({
+        "sorosim": 1, "gravity": [0, 0, 0], "materials": {"m": {"young": 1e6, "poisson": 0.5, "density": 1000}},
+        "links": {
+            "ring": {"rod": {"length": 1.0, "section": {"circle": {"radius": 3e-3}}, "material": "m",
+                             "strain": {"bending": 8, "torsion": 8}}},
+            "turn": {"joint": {"revolute": {"axis": [1, 0, 0]}}},
+        },
+        "loops": {"closed": {"joint": "fixed", "from": "ring", "to": "turn"}},
+        "initial": {"ring.bending_z[0]": 2.0 * np.pi, **initial},
+    })  # fmt: skip
+
+
+def test_a_ring_is_twisted_by_whole_turns_too():
+    """Below Michell's twist, 2 pi sqrt(3) EI/GJ = 16.3 rad, the ring stays plane, and all of the turn is twist."""
+    robot = ring()
+    eq = sorosim.statics(robot, driven={"turn": 11.0})
+    assert_allclose(eq.q[robot.coordinate_names.index("ring.torsion[0]")], 11.0, rtol=5e-3)
+    assert "'turn.revolute' carried the loops there, turn by turn" in eq.message
+    assert max(max(gap) for gap in robot.loop_gaps(eq.q).values()) < 1e-9
+
+
+def test_whole_turns_that_cannot_be_carried_are_said():
+    """The loops of the start are open: nothing tells how the tip came round."""
+    found = sorosim.assemble(ring(**{"ring.bending_z[0]": 6.0}), driven={"turn": 11.0})
+    assert "carried" not in found.message
+    assert "whole turns of 'turn.revolute' are not counted by the loops" in found.message
