@@ -80,7 +80,8 @@ def roll_restarted(model, march, ws, rows, inputs, substeps, feedback) -> int:
 def linearize_restarted(model, march, ws, rows, inputs, ends, dt, dot, u_dot, varied, A, B) -> bool:
     """Derivatives of the end [q; qd] of each interval by its begin, A (N, 2 ndof, 2 ndof), and by its inputs, B.
 
-    ends, dt: as in `pull_back`; dot (2 ndof + n_actuators, 7, ndof), u_dot (2 ndof + n_actuators, n_actuators): workspace; varied: without rows.
+    ends, dt: as in `pull_back`; dot (2 ndof + n_actuators, 7, ndof), u_dot (2 ndof + n_actuators, n_actuators):
+    workspace; varied: without rows.
     """
     n, n_inputs = dot.shape[2], u_dot.shape[1]
     looped = march.G.shape[0] > 0
