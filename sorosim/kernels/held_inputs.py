@@ -474,8 +474,8 @@ def pull_back(model, march, ws, rows, held, ends, dt, fresh, bars, bar, u_bar, a
     """Cotangents of the memory at the last row become those at the first, and those of inputs (N, n_actuators) arise.
 
     ends (N + 1,) int: rows at which intervals dt begin and end, each in steps of its own; bars (2, N + 1, ndof):
-    cotangents of coordinates and rates at the ends of intervals, which are added on the way.
-    `fresh`: whether the memory before the first row is empty; else its inputs are march.inputs.
+    cotangents of coordinates and rates at the ends of intervals, which are added on the way. `fresh`: whether the
+    memory before the first row is empty; else its inputs are march.inputs.
     """
     equations = adjoint.equations
     looped, wanted = march.G.shape[0] > 0, equations.residual.shape[0] > 0
@@ -520,9 +520,9 @@ def pull_back(model, march, ws, rows, held, ends, dt, fresh, bars, bar, u_bar, a
 def push_forward(model, march, ws, rows, held, ends, dt, fresh, before, dot, u_dot, varied, dots) -> bool:
     """Tangents (K, 7, ndof) of the memory at the first row become those at the last, those of inputs being given.
 
-    ends, dt: as in `pull_back`; u_dot (K, N, n_actuators); varied: tangents of the equations, the same for all K;
-    dots (K, 2, N + 1, ndof): of coordinates and rates at the ends of intervals. `before` (n_actuators,): inputs before
-    the first row.
+    ends, dt: as in `pull_back`; u_dot (K, N, n_actuators); varied: tangents of the equations, the same for all K; dots
+    (K, 2, N + 1, ndof): of coordinates and rates at the ends of intervals. `before` (n_actuators,): inputs before the
+    first row.
     """
     looped, n_directions = march.G.shape[0] > 0, dot.shape[0]
     for k in range(held.shape[0]):

@@ -122,10 +122,9 @@ def move(robot: Robot, seed: int, dt: float, t_end: float, **options: Any) -> Ou
             turned = turned or now.kinetic
             out.energy = max(out.energy, (sum(now) - start) / max(turned, 1e-12))
             turned = max(turned, now.kinetic)
-            if sim.refined == refined and np.abs(after.qd).max() * dt > 1e-3:
-                pair = sim._last.rows.qdd[[0, -1]]
-                speed, most = allowed(robot, state, pair, after, dt)
-                out.beyond = max(out.beyond, (1.0 - SPEED_ERROR) * speed / most)
+        if sim.refined == refined and np.abs(after.qd).max(initial=0.0) * dt > 1e-3:
+            speed, most = allowed(robot, state, sim._last.rows.qdd[[0, -1]], after, dt)
+            out.beyond = max(out.beyond, (1.0 - SPEED_ERROR) * speed / most)
         state = after
     return out
 
