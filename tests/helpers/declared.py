@@ -235,7 +235,7 @@ def _(type: Limits, key: Any, known: Known) -> Any:
         one = st.builds(lambda a, b, k: Limit(-a, b, stiffness=k), low, high, stiff)
         return st.none() | one.filter(lambda x: not (x.low == -math.inf and x.high == math.inf))
 
-    return st.tuples(*(limit(dimension) for _, dimension in type.coordinates))
+    return st.tuples(*(limit(dimension) for _, dimension in type.directions))
 
 
 @values_of.register
