@@ -202,8 +202,8 @@ class Rollout:
         Notes
         -----
         Those by the start have inputs and numbers held. The discrete adjoint: exact for the steps that were computed,
-        smaller ones included, up to the tolerance of Newton's method. Contacts and friction count as their laws are; where surfaces touch or
-        slip for the first time the derivative jumps.
+        smaller ones included, up to the tolerance of Newton's method. Contacts and friction count as their laws are;
+        where surfaces touch or slip for the first time the derivative jumps.
         """
         self._steps.warn_of_tolerance(ROLLOUT_TOLERANCE)
         return self.pull(q_bar, qd_bar)
