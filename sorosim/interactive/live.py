@@ -129,7 +129,7 @@ def live(
         The file asks to start from an equilibrium, and there is none.
     """
     require_viser()
-    steps = {"method": method, "substeps": substeps, "spectral_radius": spectral_radius}
+    steps: dict[str, Any] = {"method": method, "substeps": substeps, "spectral_radius": spectral_radius}
     options = checked(LiveArguments, {"dt": dt, "speed": speed, "port": port, **steps})
     if not isinstance(host, str):
         raise InputError("host", "a name or an address", describe(host))

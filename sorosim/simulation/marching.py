@@ -44,7 +44,7 @@ MULTIPLIER_SWING = 1.0  # error of multipliers, relative to them, beyond which N
 MESSAGES = {
     codes.NO_CONVERGENCE: "Newton's method does not converge: a smaller step",
     codes.TOO_SMALL: "the step became too small",
-    codes.IMPLAUSIBLE: "Newton's method only finds ends of the step that are faster than forces make it: smaller steps",
+    codes.IMPLAUSIBLE: "Newton's method finds only ends of the step faster than forces make it: a smaller step",
     codes.NOT_FINITE: "the state became infinite or NaN, or its matrix singular",
 }
 

@@ -87,6 +87,17 @@ def test_sliders_are_the_inputs_of_the_steps(session, robot):
     assert state.values == {"tendon": 1.5}
 
 
+def test_steps_are_chosen_as_those_of_a_stepper(robot):
+    options = {"method": "euler", "substeps": 3}
+    one, sim = Session(robot, dt="5 ms", **options), sorosim.Stepper(robot, "5 ms", **options)
+    one.set(tendon=1.0)
+    state, same = one.frame(0.005), sim.reset()
+    same = sim.step([1.0])
+    assert_allclose(state.q, same.q, atol=1e-12)
+    with pytest.raises(InputError, match="substeps"):
+        Session(robot, substeps=0)
+
+
 def test_speed_pause_step_and_reset(session):
     session.set_speed(0.5)
     assert session.frame(0.2).t == pytest.approx(0.1)
