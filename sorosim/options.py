@@ -127,7 +127,10 @@ class RunOptions(Declared):
     )
     rtol: float | None = _option(Quantity("number", least=LEAST_RTOL), "Relative tolerance.", "1e-4", "1e-5")
     atol: float | None = _option(
-        _POSITIVE, "Absolute tolerance of coordinates; of rates it is a hundred times as large.", "1e-7", "1e-8"
+        _POSITIVE,
+        "Absolute tolerance of coordinates and rates; under loops that of rates is atol over closing_time.",
+        "1e-7",
+        "1e-8",
     )
     step: float | None = _option(
         _SECONDS,

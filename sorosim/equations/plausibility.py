@@ -15,7 +15,6 @@ from sorosim.engine.inputs import Partition
 from sorosim.equations.failure import ROUNDING
 from sorosim.equations.points import FARTHEST, enough_points, points_error, turns_between_points
 from sorosim.equations.strains import places
-from sorosim.equations.system import RATE_TIME
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.rod_actuators import LENGTH_INPUT, MODE, TENDON_LENGTH, TENSION_INPUT
 from sorosim.robot import Robot
@@ -182,7 +181,7 @@ def locked(robot: Robot, q: Array, partition: Partition) -> str:
 
 
 def unresolved_slip(robot: Robot, q: Array, qd: Array, rtol: float, atol: float) -> str:
-    """Contacts that stick at slip speeds below what tolerances leave of the rates there, in words; "" if none does.
+    """Contacts that stick at slip speeds below what tolerances of rates leave there, in words; "" if none does.
 
     Friction is that of a slip speed v: what sticks slides slower. Errors within the tolerances of all rates, each by
     itself, make one of the slip; where it is larger than v in most states, creep is not told from sticking.
@@ -198,7 +197,7 @@ def unresolved_slip(robot: Robot, q: Array, qd: Array, rtol: float, atol: float)
         if not sticks.any():
             continue
         error = np.zeros(contacts.n)
-        for i, tolerance in enumerate(atol / RATE_TIME + rtol * np.abs(rate)):
+        for i, tolerance in enumerate(atol + rtol * np.abs(rate)):
             changed = rate.copy()
             changed[i] += tolerance
             slip = robot.engine.contacts(place, changed)[0].slip

@@ -37,12 +37,18 @@ WEAK_ROW = 3e-2
 REGULARISATION = 1e-6
 # inertia that regularises an elastic energy, as a part of the stiffness of the softest mode
 INERTIA = 1e-2
-# slower than this vibrations are followed in coordinates and rates alike, faster ones in the coordinates only [s]: the
-# default interval of results, and the time in which loops close
-RATE_TIME = 0.01
 NO_STRAINS = np.zeros(0)  # of robots without Maxwell elements
 # time by which friction of statics divides displacements, to get rates [s]
 STICK_TIME = 0.01
+
+
+def rate_time(robot: Robot, closing_time: float) -> float:
+    """Absolute tolerance of coordinates over that of rates [s].
+
+    An error atol of the coordinates opens loops by as much, and the stabilisation closes them at rates of atol over the
+    closing time: to follow these would cost steps that the coordinates do not ask for.
+    """
+    return closing_time if robot.loop_names else 1.0
 
 
 class StaticSystem:
@@ -334,13 +340,9 @@ class OdeSystem:
         return np.concatenate([q[self.partition.free], qd[self.partition.free], strain])
 
     def tolerances(self, atol: float) -> Array:
-        """Absolute tolerances (size,) of a state, atol being that of coordinates.
-
-        A vibration of size a and rate w has rates of size w a: where it is too small to be followed in the coordinates
-        it need not be followed in the rates, either. Of those faster than 1/RATE_TIME just this much is asked.
-        """
+        """Absolute tolerances (size,) of a state, atol being that of coordinates."""
         out = np.full(self.size, atol)
-        out[self.n_free : 2 * self.n_free] /= RATE_TIME
+        out[self.n_free : 2 * self.n_free] /= rate_time(self.robot, 2.0 / float(self.closing[0]))
         return out
 
     def coordinates(self, t: float, x: Array) -> tuple[Array, Array, Array, Array]:

@@ -52,7 +52,7 @@ class Articulated(NamedTuple):
     factor: np.ndarray  # flat, per block: its Cholesky factor, that of the unit matrix where coordinates are known
     IA_S: np.ndarray  # (ndof, 6) sum J^T M
     U_IA_S: np.ndarray  # (ndof, 6) R^-T IA_S, R the factor; zero for known coordinates
-    condensed: np.ndarray  # (n_segments, 2) per node: traces that elimination took off, rotation and translation
+    condensed: np.ndarray  # (n_segments, 2) per node: traces taken off, rotation and translation, see `taken`
     root: np.ndarray  # (n_blocks,) int: the block on the world from which a block hangs
     acts: np.ndarray  # (n_blocks,) bool: whether any force acts on what hangs from its root; else it is left out
 
@@ -75,13 +75,27 @@ def make_articulated(tree: Tree) -> Articulated:
 
 
 @kernel_inline
+def taken(M, x, growth, first):
+    """Part of a trace of M that taking off x x^T makes inexact; growth: by how much more x is so than sqrt(M_rr).
+
+    x are momenta over the root of their pivot. Momenta are sums as large as the roots of M_rr and of `inertia_bound`,
+    and far from the origin their differences.
+    """
+    total = 0.0
+    for r in range(first, first + 3):
+        total += growth * abs(x[r]) * np.sqrt(abs(M[r, r]))
+    return total
+
+
+@kernel_inline
 def eliminate_single(tree, b, known, ws, parts):
     """Part of a joint of one coordinate in `articulate`; returns whether it moves mass or is known."""
     k, c, base = tree.block[b, FIRST], tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_PARENT]
     M, J, IA_S, U_IA_S = ws.tensor[k, 0], ws.column[1, tree.segment[k, COLUMN_OFFSET] :], parts.IA_S[c], parts.U_IA_S[c]
     push(M, J, IA_S)
     D, condensed = along(J, IA_S), parts.condensed[k]
-    if not (known[c] or ROUNDING * inertia_bound(M, condensed, J, 1, 0) < D):
+    bound = inertia_bound(M, condensed, J, 1, 0)
+    if not (known[c] or ROUNDING * bound < D):
         return False
     root = 1.0 if known[c] else np.sqrt(D)
     scale = 0.0 if known[c] else 1.0 / root
@@ -90,8 +104,9 @@ def eliminate_single(tree, b, known, ws, parts):
         U_IA_S[r] = scale * IA_S[r]
     if base >= 0:
         above, own = ws.tensor[base, 0], parts.condensed[base]
-        own[0] += condensed[0] + U_IA_S[0] * U_IA_S[0] + U_IA_S[1] * U_IA_S[1] + U_IA_S[2] * U_IA_S[2]
-        own[1] += condensed[1] + U_IA_S[3] * U_IA_S[3] + U_IA_S[4] * U_IA_S[4] + U_IA_S[5] * U_IA_S[5]
+        growth = scale * np.sqrt(bound)
+        own[0] += condensed[0] + taken(M, U_IA_S, growth, 0)
+        own[1] += condensed[1] + taken(M, U_IA_S, growth, 3)
         for r in range(6):
             h = U_IA_S[r]
             for c in range(6):
@@ -164,9 +179,12 @@ def articulate(tree, known, ws, parts):
             parts.condensed[base, 0] += turning
             parts.condensed[base, 1] += moving
             for j in range(n):
+                growth = np.sqrt(shift_inertia[j]) / factor[j, j] if not known[c0 + j] else 0.0
+                parts.condensed[base, 0] += taken(MC, U_IA_S[j], growth, 0)
+                parts.condensed[base, 1] += taken(MC, U_IA_S[j], growth, 3)
+            for j in range(n):
                 for r in range(6):
                     x = U_IA_S[j, r]
-                    parts.condensed[base, r // 3] += x * x
                     for s in range(6):
                         MC[r, s] -= x * U_IA_S[j, s]
             add_matrix(MC, ws.tensor[base, 0])

@@ -147,7 +147,8 @@ def hold(model, march, ws) -> int:
     count[nm.JUMPED] = 1
     if fresh:
         copy(march.start.closure.multiplier, march.multiplier[nm.L])
-        count[nm.FRESH], march.number[nm.SPEED] = 0, 0.0
+        count[nm.FRESH] = 0
+        march.number[nm.SPEED] = march.number[nm.SPEED_RATE] = 0.0
     return DONE
 
 

@@ -51,8 +51,9 @@ FACTORED_RATIO, CONTRACTION, SIZE, LEAST_PIVOT, LEAST_PIVOT_TIME, PREVIOUS, TARG
 WORK_DONE, DISSIPATED = range(21, 23)  # by actuators and by damping of the tree, since the start [J]
 PART = 23  # of the corrections by Newton's method that is applied
 SOLVABLE_STEP = 24  # no step is larger: Newton's method failed at a larger one not long ago
-SPEED = 25  # sqrt(2 T) at the begin of the step, or 0 where it is not known, see kernels.step_speed
-N_NUMBERS = 26
+# sqrt(2 T) at the begin of the step, or 0 where it is not known, and its rate, see kernels.step_speed
+SPEED, SPEED_RATE = range(25, 27)
+N_NUMBERS = 27
 # values of count REFACTOR, factors of Newton's method: those from before, made at the begin of the step or to be so,
 # made at every correction
 REUSE, ONCE, DONE, ALWAYS = range(4)
@@ -83,7 +84,7 @@ SOLVE_FACTORS, ERRORS_ALONG, CHANGE_RATES, PROJECT_RATES = -1, -2, -3, -4
 class March(NamedTuple):
     """State and workspace of an integration; m multipliers."""
 
-    number: np.ndarray  # (26,) named above
+    number: np.ndarray  # (27,) named above
     counts: np.ndarray  # (20,) int, named above
     state: np.ndarray  # (18, ndof) named above
     multiplier: np.ndarray  # (5, m) named above

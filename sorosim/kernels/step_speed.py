@@ -13,6 +13,7 @@ from sorosim.kernels.evaluate import FORWARD, evaluate
 from sorosim.kernels.kinematics import POSES, forward_sweep, to_body
 from sorosim.kernels.loops import RATE
 from sorosim.kernels.newmark import (
+    JUMPED,
     L_NEW,
     QD,
     QD_NEW,
@@ -20,6 +21,7 @@ from sorosim.kernels.newmark import (
     QDD_BEGIN,
     SCALE,
     SPEED,
+    SPEED_RATE,
     STEP,
     WORK,
     Q,
@@ -33,8 +35,8 @@ SPEED_ERROR = 1e-2
 
 
 @kernel_in_place
-def kinetic_products(tree, gravity, ws, accelerated):
-    """Sums over the nodes of V^T M V and, if `accelerated`, of V^T M A and A^T M A, after a sweep.
+def kinetic_products(tree, gravity, ws):
+    """Sums over the nodes of V^T M V, V^T M A and A^T M A, after a sweep.
 
     V, A: twists and accelerations of the nodes, without gravity; M: their inertias, in the frame of each.
     """
@@ -48,16 +50,15 @@ def kinetic_products(tree, gravity, ws, accelerated):
         matrix_vector(M, V, y)
         for i in range(6):
             speed += V[i] * y[i]
-        if accelerated:
-            copy(ws.twist[k, 1], V)
-            for i in range(3):
-                V[3 + i] += gravity[i]
-            to_body(g, V, A)
-            for i in range(6):
-                power += A[i] * y[i]
-            matrix_vector(M, A, y)
-            for i in range(6):
-                acceleration += A[i] * y[i]
+        copy(ws.twist[k, 1], V)
+        for i in range(3):
+            V[3 + i] += gravity[i]
+        to_body(g, V, A)
+        for i in range(6):
+            power += A[i] * y[i]
+        matrix_vector(M, A, y)
+        for i in range(6):
+            acceleration += A[i] * y[i]
     return speed, power, acceleration
 
 
@@ -73,7 +74,7 @@ def acceleration_from_rest(model, march, ws):
     evaluate(model.system, FORWARD, march.begin, march.external, ws, march.start)
     forward_sweep(tree, state[Q], state[QD], state[QDD_BEGIN], model.gravity, POSES, ws)
     copy(state[WORK], state[QD])
-    return sqrt(kinetic_products(tree, model.gravity, ws, True)[2])
+    return sqrt(kinetic_products(tree, model.gravity, ws)[2])
 
 
 @kernel_lazy()
@@ -90,22 +91,24 @@ def is_plausible(model, march, ws) -> bool:
     h, moved = number[STEP], 0.0
     for i in range(state.shape[1]):
         moved = max(moved, abs(h * state[QD_NEW, i]) / state[SCALE, i])
-    speed = sqrt(kinetic_products(tree, model.gravity, ws, False)[0])
-    if speed > number[SPEED] and moved > 1.0:
-        _, power, _ = kinetic_products(tree, model.gravity, ws, True)
-        for i in range(march.multiplier.shape[1]):
-            power -= march.multiplier[L_NEW, i] * reached.value[RATE, i]
+    square, power, _ = kinetic_products(tree, model.gravity, ws)
+    for i in range(march.multiplier.shape[1]):
+        power -= march.multiplier[L_NEW, i] * reached.value[RATE, i]
+    speed = sqrt(square)
+    rate, least = power / speed if speed > 0.0 else 0.0, (1.0 - SPEED_ERROR) * speed
+    # accelerations at the begin are those of the last step where inputs have not jumped
+    known = rate if march.counts[JUMPED] != 0 else max(rate, number[SPEED_RATE])
+    if not least <= number[SPEED] + h * max(known, 0.0) and moved > 1.0:
         forward_sweep(tree, state[Q], state[QD], state[QDD], model.gravity, POSES, ws)
-        square, begin_power, acceleration = kinetic_products(tree, model.gravity, ws, True)
-        begin, rate = sqrt(square), power / speed
+        square, power, acceleration = kinetic_products(tree, model.gravity, ws)
+        begin, most = sqrt(square), rate
         if square > 0.0:
-            rate = max(rate, begin_power / begin)
-        most = (1.0 - SPEED_ERROR) * speed - begin
-        if not most <= h * rate:
+            most = max(most, power / begin)
+        if not least <= begin + h * most:
             # without matrices: all accelerations, with those across the motion
             dense = march.start.mass.shape[0] == state.shape[1]
-            rate = acceleration_from_rest(model, march, ws) if dense else sqrt(acceleration)
-            if not most <= h * rate:
+            most = acceleration_from_rest(model, march, ws) if dense else sqrt(acceleration)
+            if not least <= begin + h * most:
                 return False
-    number[SPEED] = speed
+    number[SPEED], number[SPEED_RATE] = speed, rate
     return True

@@ -10,7 +10,7 @@ from sorosim.arrays import Array, IntArray
 from sorosim.dynamics.energies import PowerEvaluator, PowerTerms
 from sorosim.engine.engine import Engine
 from sorosim.equations.callbacks import OdeCallbacks
-from sorosim.equations.system import RATE_TIME
+from sorosim.equations.system import rate_time
 from sorosim.interrupts import uninterrupted
 from sorosim.kernels import evaluate as task
 from sorosim.results.result import Run
@@ -160,7 +160,7 @@ def imbalance(run: Run) -> str:
     return f"{what}; try rtol={rtol / 10:g}, method='{other}' or a smaller max_step"
 
 
-def _windows(n: int) -> Iterator[Array]:
+def _windows(n: int) -> Iterator[IntArray]:
     """All rows, and parts of them that overlap by half."""
     for part in range(PARTS):
         length = n if part == 0 else (n - 1) // 2**part + 1
@@ -172,12 +172,12 @@ def _windows(n: int) -> Iterator[Array]:
 
 def _slope(run: Run, rows: IntArray) -> float:
     """Largest change of the energy along a run by a unit of all coordinates, and of rates as their tolerance is."""
-    slope, engine = 0.0, run.robot.engine
+    slope, engine, seconds = 0.0, run.robot.engine, rate_time(run.robot, run.options["closing_time"])
     zero, none = np.zeros(engine.ndof), np.zeros(engine.n_actuators)
     for q, qd in zip(run.q[rows], run.qd[rows], strict=True):
         internal = engine.unactuated.internal(q, zero, none).tau.copy()
         # at rest all forces balance, and the energy changes all the same where loads do work
         for one in (engine, engine.unloaded):
             rest, momentum = (one.evaluate(task.INVERSE, q, zero, qdd, none).tau for qdd in (zero, qd))
-            slope = max(slope, float(np.abs(rest - internal).sum() + np.abs(momentum - rest).sum() / RATE_TIME))
+            slope = max(slope, float(np.abs(rest - internal).sum() + np.abs(momentum - rest).sum() / seconds))
     return slope

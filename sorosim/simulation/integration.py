@@ -25,7 +25,7 @@ from sorosim.equations.failure import (
     limiting_motion,
 )
 from sorosim.equations.plausibility import implausible_states, left_free, locked, unresolved, unresolved_slip
-from sorosim.equations.system import NO_STRAINS, OdeSystem
+from sorosim.equations.system import NO_STRAINS, OdeSystem, rate_time
 from sorosim.errors import ConvergenceError, FileError, InputError, Interrupted, ModelError, PlugInError, SorosimWarning
 from sorosim.interrupts import deferring_signals, uninterrupted
 from sorosim.results.result import Checkpoints, Run, strain_rows
@@ -178,8 +178,9 @@ class Integration:
         self.exchanged = WorkIntegral(self.callbacks, t_out, start.exchanged)
         # free coordinates may rest while driven ones move: steps by their errors would not follow the work of these
         max_step = min(options["max_step"], options["dt_out"]) if self.system.partition.names else options["max_step"]
-        # the steps of the march are tested by coordinates alone
-        atol = options["atol"] if options["method"] in MARCHES else self.system.tolerances(options["atol"])
+        # the march tests its steps by coordinates alone; ida finds the forces of loops with the rates
+        own = (*MARCHES, "ida")
+        atol = options["atol"] if options["method"] in own else self.system.tolerances(options["atol"])
         return OdeProblem(
             self.callbacks.rhs, self.callbacks.jacobian if options["jacobian"] == "analytic" else None, state, t_out,
             options["rtol"], atol, max_step, self.events, self.dense, self.report, self.work,
@@ -220,7 +221,8 @@ class Integration:
         self.write_pending()
         if not (solution.success or attempt.interrupted):
             solution = append_last_state(self.system, solution, self.options["dt_out"])
-        run, remarks, interrupted = self.assembled(solution), [], attempt.interrupted
+        run, interrupted = self.assembled(solution), attempt.interrupted
+        remarks: list[str] = []
         if solution.success:
             run, interrupted, remarks = self.with_companion(run)
             remarks = [*self.remarks(run), *remarks]
@@ -249,7 +251,8 @@ class Integration:
         if len(run.t) and options["method"] in MARCHES and options["step"] is not None:
             found.append("" if found[0] else unresolved(robot, run.q[0], partition, options["step"]))
         elif len(run.t) and options["method"] not in MARCHES:  # these have no tolerance of rates
-            found.append(unresolved_slip(robot, run.q, run.qd, options["rtol"], options["atol"]))
+            atol = options["atol"] / rate_time(robot, options["closing_time"])
+            found.append(unresolved_slip(robot, run.q, run.qd, options["rtol"], atol))
         if (bounces := self.exchanged.bounces) is not None:
             found.append(bounces.words)
         found.append(self.crawled(run))

@@ -86,8 +86,8 @@ def simulate(
         Default: bdf; of rigid robots that touch nothing radau; of concentric tubes generalized-alpha, which damps their
         fast twist.
     rtol, atol : float
-        Tolerances of the integrator on coordinates and rates; atol is that of coordinates, of rates it is a hundred
-        times as large [1/s]. Default: 1e-5 and 1e-8. rtol is at least 2.2e-14, a hundred times the rounding of numbers.
+        Tolerances of the integrator on coordinates and rates; under loops atol of rates is atol over `closing_time`.
+        Default: 1e-5 and 1e-8. rtol is at least 2.2e-14, a hundred times the rounding of a number.
     jacobian : {"analytic", "finite-difference"}
         The second is for comparison. Default: analytic.
     step : float or str

@@ -113,4 +113,5 @@ def _companion(
         n = min(len(later.t), len(run.t) - row)
         for table, rows in zip(tables, (later.q, later.qd, strain_rows(later)), strict=True):
             table[row : row + n] = rows[:n]
-    return Companion(*tables, steps.how, level, steps.factor, before.parts_at if before else np.inf), why
+    q, qd, strain = tables
+    return Companion(q, qd, strain, steps.how, level, steps.factor, before.parts_at if before else np.inf), why
