@@ -242,58 +242,6 @@ class Sensitivities:
 
     # -- starts of motions -----------------------------------------------------------------------------------------
 
-    def opened(self, q: Array) -> Array:
-        """By how much scalars open loops (m, n) that are closed, coordinates held."""
-        zero, m = np.zeros_like(q), self.robot.n_multipliers
-        varied = self._vary(q, zero, zero, self.robot.inputs(None), 0.0, np.zeros(m)) if m else []
-        return self._columns([one.loops[ERROR] for one in varied], m)
-
-    def closed_coordinates(self, q: Array, free: IntArray) -> Array:
-        """How coordinates (ndof, n) follow loops that scalars would open: by the least motion, as `assemble` finds it.
-
-        q : where loops are closed; free : the coordinates that may move.
-        """
-        robot, zero, opened = self.robot, np.zeros_like(q), self.opened(q)
-        out = np.zeros((len(q), len(self.names)))
-        if not opened.any():
-            return out
-        U = elastic_weight(robot, q, free)
-        E = robot.engine.evaluate(task.RESIDUAL_DERIVATIVES, q, zero, zero.copy(), robot.inputs(None))
-        X = scipy.linalg.solve_triangular(U, E.closure.matrix[ERROR_BY_Q][:, free].T, trans="T").T
-        z = scipy.linalg.lstsq(X, -opened, cond=RANK_TOLERANCE)[0]
-        left = np.abs(X @ z + opened).max(axis=0)
-        for name, gap, size in zip(self.names, left, np.abs(opened).max(axis=0), strict=True):
-            if gap > OPENED * size:
-                raise InputError("numbers", "numbers with which loops still close", f"'{name}'")
-        out[free] = scipy.linalg.solve_triangular(U, z)
-        return out
-
-    def closed_rates(self, q: Array, qd: Array, given: Array, free: IntArray, q_by: Array) -> Array:
-        """Derivatives (ndof, k) of the rates that keep loops closed, the nearest to given ones in kinetic energy.
-
-        free : rates that may follow; q_by (ndof, k) : derivatives of q, the first n columns by the scalars, whose own
-        part counts too. With d = qd - given and multipliers l, M d + A^T l = 0 and A qd = 0 are differentiated: the
-        change of M d + A^T l is that of inverse dynamics at the accelerations d under the multipliers -l, less that at
-        none.
-        """
-        robot, engine, zero = self.robot, self.robot.engine, np.zeros_like(q)
-        d, u, m = np.zeros_like(q), robot.inputs(None), robot.n_multipliers
-        d[free], out = (qd - given)[free], np.zeros(q_by.shape)
-        if not (len(free) and (qd.any() or d.any())):
-            return out
-        M = robot.mass_matrix(q)[np.ix_(free, free)]
-        still = engine.evaluate(task.RESIDUAL_DERIVATIVES, q, zero, zero.copy(), u, multiplier=np.zeros(m)).by_q.copy()
-        moving = engine.evaluate(task.RESIDUAL_DERIVATIVES, q, qd, zero.copy(), u).closure.matrix
-        A, rate_by_q = moving[CONSTRAINT][:, free].copy(), moving[RATE_BY_Q].copy()
-        minus = scipy.linalg.lstsq(A.T, M @ d[free], cond=RANK_TOLERANCE)[0]
-        forces = (engine.evaluate(task.RESIDUAL_DERIVATIVES, q, zero, d, u, multiplier=minus).by_q - still) @ q_by
-        rows, n, none = rate_by_q @ q_by, len(self.names), np.zeros(m)
-        with_force, without = self._vary(q, zero, d, u, 0.0, minus), self._vary(q, zero, zero, u, 0.0, none)
-        forces[:, :n] += self._columns([a.inverse - b.inverse for a, b in zip(with_force, without, strict=True)])
-        rows[:, :n] += self._columns([one.loops[RATE] for one in self._vary(q, qd, zero, u, 0.0, none)], m)
-        out[free] = _saddle(robot, M, A, A, -forces[free], -rows)[0]
-        return out
-
     # -- parts -----------------------------------------------------------------------------------------------------
 
     def _vary(
@@ -378,6 +326,63 @@ def _check_python_parts(robot: Robot, varied: Description, name: str) -> None:
     parts += [(old.actuators[key], varied.actuators[key]) for key in names]
     if any(before is not after and before != after for before, after in parts):
         raise InputError("parameters", "a scalar by which can be differentiated", f"'{name}' ({NOT_DIFFERENTIABLE})")
+
+
+def opened_loops(by: Sensitivities, q: Array) -> Array:
+    """By how much scalars open loops (m, n) that are closed, coordinates held."""
+    zero, m = np.zeros_like(q), by.robot.n_multipliers
+    varied = by._vary(q, zero, zero, by.robot.inputs(None), 0.0, np.zeros(m)) if m else []
+    return by._columns([one.loops[ERROR] for one in varied], m)
+
+
+def closed_coordinates(by: Sensitivities, q: Array, free: IntArray) -> Array:
+    """How coordinates (ndof, n) follow loops that scalars would open: by the least motion, as `assemble` finds it.
+
+    q : where loops are closed; free : the coordinates that may move.
+    """
+    robot, zero, opened = by.robot, np.zeros_like(q), opened_loops(by, q)
+    out = np.zeros((len(q), len(by.names)))
+    if not opened.any():
+        return out
+    U = elastic_weight(robot, q, free)
+    E = robot.engine.evaluate(task.RESIDUAL_DERIVATIVES, q, zero, zero.copy(), robot.inputs(None))
+    X = scipy.linalg.solve_triangular(U, E.closure.matrix[ERROR_BY_Q][:, free].T, trans="T").T
+    z = scipy.linalg.lstsq(X, -opened, cond=RANK_TOLERANCE)[0]
+    left = np.abs(X @ z + opened).max(axis=0)
+    for name, gap, size in zip(by.names, left, np.abs(opened).max(axis=0), strict=True):
+        if gap > OPENED * size:
+            raise InputError("numbers", "numbers with which loops still close", f"'{name}'")
+    out[free] = scipy.linalg.solve_triangular(U, z)
+    return out
+
+
+def closed_rates(
+    by: Sensitivities, q: Array, qd: Array, given: Array, free: IntArray, q_by: Array
+) -> Array:  # fmt: skip
+    """Derivatives (ndof, k) of the rates that keep loops closed, the nearest to given ones in kinetic energy.
+
+    free : rates that may follow; q_by (ndof, k) : derivatives of q, the first n columns by the scalars, whose own
+    part counts too. With d = qd - given and multipliers l, M d + A^T l = 0 and A qd = 0 are differentiated: the
+    change of M d + A^T l is that of inverse dynamics at the accelerations d under the multipliers -l, less that at
+    none.
+    """
+    robot, engine, zero = by.robot, by.robot.engine, np.zeros_like(q)
+    d, u, m = np.zeros_like(q), robot.inputs(None), robot.n_multipliers
+    d[free], out = (qd - given)[free], np.zeros(q_by.shape)
+    if not (len(free) and (qd.any() or d.any())):
+        return out
+    M = robot.mass_matrix(q)[np.ix_(free, free)]
+    still = engine.evaluate(task.RESIDUAL_DERIVATIVES, q, zero, zero.copy(), u, multiplier=np.zeros(m)).by_q.copy()
+    moving = engine.evaluate(task.RESIDUAL_DERIVATIVES, q, qd, zero.copy(), u).closure.matrix
+    A, rate_by_q = moving[CONSTRAINT][:, free].copy(), moving[RATE_BY_Q].copy()
+    minus = scipy.linalg.lstsq(A.T, M @ d[free], cond=RANK_TOLERANCE)[0]
+    forces = (engine.evaluate(task.RESIDUAL_DERIVATIVES, q, zero, d, u, multiplier=minus).by_q - still) @ q_by
+    rows, n, none = rate_by_q @ q_by, len(by.names), np.zeros(m)
+    with_force, without = by._vary(q, zero, d, u, 0.0, minus), by._vary(q, zero, zero, u, 0.0, none)
+    forces[:, :n] += by._columns([a.inverse - b.inverse for a, b in zip(with_force, without, strict=True)])
+    rows[:, :n] += by._columns([one.loops[RATE] for one in by._vary(q, qd, zero, u, 0.0, none)], m)
+    out[free] = _saddle(robot, M, A, A, -forces[free], -rows)[0]
+    return out
 
 
 def _check_surfaces(robot: Robot, file: Scalars, name: str) -> None:

@@ -223,14 +223,14 @@ class Integration:
             solution = append_last_state(self.system, solution, self.options["dt_out"])
         run, interrupted = self.assembled(solution), attempt.interrupted
         remarks: list[str] = []
-        if solution.success:
-            run, interrupted, remarks = self.with_companion(run)
-            remarks = [*self.remarks(run), *remarks]
-        run = replace(run, message="; ".join([run.message, *remarks]))
         if solution.success and (open_loop := self.system.loop_monitor.open_loop):
             solution = replace(solution, success=False, message=open_loop)
             hint = "drive less if that leaves it no freedom, or ask for a smaller rtol"
             run = replace(run, message=f"{run.message}, but {open_loop}")
+        if solution.success:
+            run, interrupted, remarks = self.with_companion(run)
+            remarks = [*self.remarks(run), *remarks]
+            run = replace(run, message="; ".join([run.message, *remarks]))
         self.finish(run)
         for remark in remarks:  # last: they may be errors
             warnings.warn(f"simulate '{run.robot.name}': {remark}", SorosimWarning, stacklevel=4)

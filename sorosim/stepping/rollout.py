@@ -24,7 +24,15 @@ from sorosim.kernels.newmark import March, Rows
 from sorosim.model.chart import FARTHEST
 from sorosim.results.result import Equilibrium, Run
 from sorosim.robot import Robot, check_robot
-from sorosim.sensitivity import MovingFrames, Sensitivities, equilibrium_by_inputs, scalars_of
+from sorosim.sensitivity import (
+    MovingFrames,
+    Sensitivities,
+    closed_coordinates,
+    closed_rates,
+    equilibrium_by_inputs,
+    opened_loops,
+    scalars_of,
+)
 from sorosim.simulation.marching import STEPS_AT_ONCE
 from sorosim.simulation.simulate import StartingState
 from sorosim.stepping.held_steps import DONE, ROLLOUT_TOLERANCE, ChartChange, HeldSteps
@@ -256,7 +264,7 @@ class Rollout:
         """Derivatives (2, ndof, n_numbers + n_actuators) of the start [q, qd] by numbers and the first inputs."""
         start, eq, n = self._start, self._equilibrium, len(self.numbers)
         out = np.zeros((2, self._steps.engine.ndof, n + self.u.shape[1]))
-        if start is None and n and self.robot.n_multipliers and self._by.opened(self.q[0]).any():
+        if start is None and n and self.robot.n_multipliers and opened_loops(self._by, self.q[0]).any():
             got, hint = "some that open them", "sorosim.rollout begins anew, and closes them"
             raise InputError("numbers", "numbers that leave loops closed where a motion goes on", got, hint)
         if start is None or not out.size:
@@ -264,9 +272,9 @@ class Rollout:
         if eq is not None:
             out[0] = np.hstack([self._by.equilibrium(eq).q, equilibrium_by_inputs(eq)])
         elif n and len(start.free):
-            out[0, :, :n] = self._by.closed_coordinates(start.q, start.free)
+            out[0, :, :n] = closed_coordinates(self._by, start.q, start.free)
         if len(start.free_rates) and (eq is not None or n):
-            out[1] = self._by.closed_rates(start.q, start.qd, start.given, start.free_rates, out[0])
+            out[1] = closed_rates(self._by, start.q, start.qd, start.given, start.free_rates, out[0])
         return out
 
     def place_vjp(

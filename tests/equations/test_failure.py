@@ -144,7 +144,8 @@ def test_too_large_a_fixed_step_names_what_newton_leaves(arm):
     error = failed(sorosim.simulate, arm, 1.0, dt_out=0.05, u={"pull": "5000*t"}, method="generalized-alpha", step=0.05)
     assert "Newton's method does not converge" in str(error)
     assert f"at steps of {error.report.step:.2g} s" in str(error)
-    assert error.report.step == pytest.approx(0.05)
+    # halved as far as a 64th, and into whole parts of what is left of the interval
+    assert 0.05 / 128 <= error.report.step <= 0.05 / 32
     assert f"'{error.report.where}' of 'arm' is" in str(error)
     assert error.report.relative > 0.01
 

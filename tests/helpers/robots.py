@@ -345,6 +345,20 @@ def rigid_tree(
     return Robot(Description("rigid tree", tuple(links), gravity=gravity, actuators=motors))
 
 
+def with_fixed_axes(robot: Robot) -> Robot:
+    """The robot, with the screw as coordinates of its free and planar joints if any force along them turns with them.
+
+    Such forces have derivatives by the rotation of their joint, which linear systems along the tree do not know.
+    """
+    if not robot.engine.turns_forces:
+        return robot
+    links = tuple(
+        replace(link, joint=replace(link.joint, coordinates="screw")) if link.joint.kind in ("free", "planar") else link
+        for link in robot.links
+    )
+    return Robot(replace(robot.description, links=links))
+
+
 def _random_tendons(rng: np.random.Generator, links: list[Link]) -> dict[str, Tendon]:
     tendons: dict[str, Tendon] = {}
     for link in links:

@@ -84,7 +84,7 @@ def test_defaults_are_those_that_a_robot_without_the_key_has(tmp_path):
     for name in ("stiffness", "damping", "rest", "friction"):
         assert (data(default_of(type(joint), name).strip("`")),) == getattr(joint, name)
     assert default_of(type(joint), "creep").startswith(f"{joint.creep[0]:g} rad/s")
-    assert default_of(SimulateOptions, "rtol") == "`1e-3`"
+    assert default_of(SimulateOptions, "rtol") == "`1e-5`"
     assert default_of(Material, "poisson") == "or `shear`"
     assert default_of(Rotation, "rpy") == "or `axis` and `angle`, `quaternion`, `matrix`"
 

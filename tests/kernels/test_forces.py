@@ -32,7 +32,11 @@ def elastic(robot):
     for link in robot.links:
         joint = link.joint
         K.append(np.diag(joint.stiffness))
-        D += [np.diag(joint.damping[x.first :][: len(x.columns)]) * x.commutes for x in joint.stages]
+        # a damper of rotation vectors, and unequal ones along axes that turn, are laws of their own
+        for k, stage in enumerate(joint.stages):
+            own = np.array(joint.damping[stage.own])
+            is_linear = stage.commutes and not (joint.turns_after(k) and np.ptp(own) > 0.0)
+            D.append(np.diag(own * is_linear))
         rest += joint.rest
         for division in link.rod.divisions if link.rod else ():
             stiffness, damping = division.matrices()

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 import scipy.linalg
 from helpers.differences import Worst
-from helpers.robots import random_state, varied_tree
+from helpers.robots import random_state, varied_tree, with_fixed_axes
 from numpy.testing import assert_allclose
 
 import sorosim
+from sorosim.engine import engine as engines
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.tangent import (
     factor_tangent,
@@ -56,7 +57,7 @@ def dense(engine, q, qd, qdd, u, known, rate, acceleration):
 @pytest.mark.parametrize("seed", range(16))
 @pytest.mark.parametrize("name", FACTORS)
 def test_solutions_are_those_of_the_dense_matrix(seed, name):
-    robot, rng = varied_tree(seed), np.random.default_rng(seed)
+    robot, rng = with_fixed_axes(varied_tree(seed)), np.random.default_rng(seed)
     engine = robot.engine
     if not engine.has_local_tangent:
         engine = engine.unloaded
@@ -79,6 +80,29 @@ def test_solutions_are_those_of_the_dense_matrix(seed, name):
     error, condition = np.abs(found - exact).max() / np.abs(exact).max(), max(*conditions, np.linalg.cond(T))
     assert WORST.note(f"{name}, over the condition number", error / condition) <= 1e-14
     WORST.note(name, error)
+
+
+@pytest.mark.parametrize("coordinates", ["position", "screw"])
+@pytest.mark.parametrize(("options", "motor", "turns"), [
+    ({}, "", False), ({}, "tx", True), ({}, "rx", False),
+    ({"damping": [3, 3, 3, 1, 2, 3]}, "", False), ({"damping": [3, 3, 2, 1, 1, 1]}, "", True),
+    ({"friction": [3, 3, 3, 1, 2, 3]}, "", False), ({"friction": [3, 3, 2, 1, 1, 1]}, "", True),
+], ids=str)  # fmt: skip
+def test_forces_that_turn_with_the_rotation_of_their_joint_are_left_to_dense_matrices(
+    options, motor, turns, coordinates, monkeypatch
+):
+    monkeypatch.setattr(engines, "ON_TREE", 0)
+    monkeypatch.setattr(engines, "ON_SPARSE", 0)
+    joint = {"free": {**options, "coordinates": coordinates}} if options or coordinates != "position" else "free"
+    robot = sorosim.load({
+        "sorosim": 1, "name": "body",
+        "links": {"body": {"joint": joint, "body": {"mass": 1, "inertia": [1, 2, 2]}}},
+        "actuators": {"push": {"joint": {"joint": "body", "direction": motor}}} if motor else {},
+    })  # fmt: skip
+    dense_only = turns and coordinates == "position"
+    for engine in (robot.engine, robot.engine.unloaded):
+        assert engine.has_local_tangent != dense_only
+        assert engine.is_large != dense_only
 
 
 def block_of(engine, coordinate):
@@ -115,7 +139,7 @@ def test_a_block_without_pivot_is_named():
 
 @pytest.mark.parametrize("seed", range(8))
 def test_blocks_are_definite_where_the_matrix_is(seed):
-    robot = varied_tree(seed)
+    robot = with_fixed_axes(varied_tree(seed))
     engine, rng = robot.engine.unloaded, np.random.default_rng(seed)
     q, _, _, u = random_state(rng, robot)
     none, known = np.zeros(robot.ndof), np.zeros(robot.ndof, dtype=bool)

@@ -107,12 +107,11 @@ CASES = {
 def brought_together(robot, rng, depth=4e-4):
     """A state in which the last link is a given depth inside what it touches."""
     q = 0.02 * rng.normal(size=robot.ndof)
-    link = list(robot.engine.layout.links.values())[-1]
-    free = link.column + link.n_joint
+    z_of_last = robot.coordinate_names.index(f"{robot.links[-1].name}.free.tz")
     q[[k for k, kind in enumerate(robot.engine.layout.dimensions) if kind == "length"]] = 0.0
 
     def deepest(z):
-        q[free - 1] = z
+        q[z_of_last] = z
         return -robot.contacts(q).gap.min(initial=0.0)
 
     low, high = -0.05, 0.08
@@ -120,7 +119,7 @@ def brought_together(robot, rng, depth=4e-4):
     for _ in range(60):
         middle = 0.5 * (low + high)
         low, high = (middle, high) if deepest(middle) > depth else (low, middle)
-    q[free - 1] = low
+    q[z_of_last] = low
     return q
 
 
@@ -226,7 +225,7 @@ def test_forward_dynamics_derivatives_across_onset(exponent, onset, rng):
     robot = touching({"b": rod()}, between="b", **{"and": floor(-0.01)}, exponent=exponent, onset=onset,
                      stiffness=1e3 if exponent == 1.0 else 1e5, friction=0.3, slip_speed=0.05)  # fmt: skip
     q = np.zeros(robot.ndof)
-    z = robot.engine.layout.links["b"].n_joint - 1
+    z = robot.coordinate_names.index("b.free.tz")
     for depth, n in ((-1e-6, 0), (1e-6, 6), (3e-4, 6)):
         q[z] = -depth
         qd = 0.1 * rng.normal(size=robot.ndof)

@@ -287,10 +287,10 @@ def test_a_viscous_fluid_resists_a_sphere_by_stokes_law(given, force, moment):
     mu, free = 2.0, {"joint": "free", "body": {"sphere": {"radius": 0.05}, "mass": 3.0}}
     robot = sorosim.load({"sorosim": 1, "name": "ball", "gravity": [0, 0, 0], "links": {"body": free}})
     loaded = robot.with_loads(a=Fluid(RHO, drag="stokes", viscosity=mu, links={"body": Immersed(**given)}))
-    V = np.array([0.3, -0.4, 0.0, 1.0, 0.2, -3.0])
-    expected = mu * np.concatenate([moment * V[:3], force * V[3:]])
+    V = np.array([1.0, 0.2, -3.0, 0.3, -0.4, 0.0])
+    expected = mu * np.concatenate([force * V[:3], moment * V[3:]])
     zero = np.zeros(6)
-    # rows of rotations about and of motions along the axes of the body, in their order
+    # rows of motions along and of rotations about the axes of the body, in their order
     difference = loaded.inverse_dynamics(zero, V, qdd=zero) - robot.inverse_dynamics(zero, V, qdd=zero)
     with_the_mass = (
         loaded.inverse_dynamics(zero, V, qdd=zero),
@@ -356,7 +356,7 @@ def test_added_mass_of_a_sphere_is_half_of_the_water_and_takes_part_in_the_mass_
     robot = sorosim.load({"sorosim": 1, "name": "ball", "links": links})
     V = 4.0 / 3.0 * np.pi * 0.1**3
     more = robot.with_loads(a=Fluid(RHO)).mass_matrix(np.zeros(6)) - robot.mass_matrix(np.zeros(6))
-    assert_allclose(more, np.diag([0, 0, 0, 0.5, 0.5, 0.5]) * RHO * V, atol=1e-12)
+    assert_allclose(more, np.diag([0.5, 0.5, 0.5, 0, 0, 0]) * RHO * V, atol=1e-12)
 
 
 # -- load continuation
