@@ -67,7 +67,7 @@ def check(kind, ours, theirs, tolerance=AGREE):
 
 def test_mass_matrix_and_inverse_dynamics_are_dalemberts_sums(tree):
     robot, (q, qd, qdd, _) = tree
-    slow, zero = SlowTree(robot.description), np.zeros(robot.ndof)
+    slow, zero = SlowTree(robot), np.zeros(robot.ndof)
     assert slow.n == robot.ndof
     check("M against sums", robot.mass_matrix(q), slow.mass_matrix(q))
     for regime, rates, accelerations in (("rest", zero, zero), ("rates", qd, zero), ("all", qd, qdd)):
@@ -80,7 +80,7 @@ def test_mass_matrix_and_inverse_dynamics_are_dalemberts_sums(tree):
 
 def test_kinematics_are_products_of_exponentials(tree):
     robot, (q, qd, _, _) = tree
-    slow = SlowTree(robot.description)
+    slow = SlowTree(robot)
     (g, J), Jd = slow.kinematics(q), slow.kinematics(q + 1j * STEP * qd)[1].imag / STEP
     ours, points = robot.kinematics(q, qd), robot.engine.layout.points
     check("poses against products", ours.g, g[points])
@@ -93,7 +93,7 @@ def test_kinematics_are_products_of_exponentials(tree):
 def test_inverse_dynamics_is_lagranges_equation(seed):
     robot = varied_tree(seed, loads=False, damping=False)
     q, qd, qdd, _ = random_state(np.random.default_rng(seed), robot)
-    ours, theirs = robot.inverse_dynamics(q, qd, qdd=qdd), SlowTree(robot.description).lagrange(q, qd, qdd)
+    ours, theirs = robot.inverse_dynamics(q, qd, qdd=qdd), SlowTree(robot).lagrange(q, qd, qdd)
     check("inverse dynamics against Lagrange", ours, theirs)
 
 
@@ -102,7 +102,7 @@ def test_inverse_dynamics_is_lagranges_equation(seed):
 
 def test_energies(tree):
     robot, (q, qd, _, _) = tree
-    slow, ours = SlowTree(robot.description), robot.energy(q, qd)
+    slow, ours = SlowTree(robot), robot.energy(q, qd)
     check("kinetic energy", ours.kinetic, 0.5 * qd @ slow.mass_matrix(q) @ qd)
     check("energy of gravity", ours.gravity, slow.potential(q))
     # the internal force of a passive robot at rest is minus the gradient of its elastic energy, quadratic in q
@@ -115,7 +115,7 @@ def test_energies(tree):
 
 def test_gravity_torque_is_the_gradient_of_its_energy(conservative):
     robot, (q, _, _, _) = conservative
-    slow, zero = SlowTree(robot.description), np.zeros(robot.ndof)
+    slow, zero = SlowTree(robot), np.zeros(robot.ndof)
     gradient = np.array([slow.potential(q + 1j * STEP * e).imag / STEP for e in np.eye(robot.ndof)])
     check("gravity torque", robot.inverse_dynamics(q, zero, qdd=zero), gradient)
 

@@ -56,17 +56,16 @@ def discretisation(context: CheckContext) -> Iterator[Finding]:
     """Tips at rest and under inputs, and the lowest natural frequency, against a finer robot."""
     if not any(place.division.strain.count for place in context.places):
         return
-    robot = context.robot
-    fine = refined(robot)
-    T = transfer(robot, fine)
     worst: tuple[Shift, str, Equilibrium] | None = None
     at_rest, fine_at_rest = "without inputs", None
     states = {at_rest: context.equilibrium, "under the inputs of the file": context.actuated_equilibrium}
     for words, state in states.items():
         if not isinstance(state, Equilibrium):
             continue
+        robot = state.robot  # of what floats one without weight
+        fine = refined(robot)
         try:
-            other = finer(robot, fine, T, state)
+            other = finer(robot, fine, transfer(robot, fine), state)
         except SorosimError as error:
             yield finding("discretisation.none", "discretisation", words=words, error=error)
             continue
@@ -77,8 +76,8 @@ def discretisation(context: CheckContext) -> Iterator[Finding]:
         if worst is None or shift.percent > worst[0].percent:
             worst = shift, words, state
     if worst is not None:
-        yield _tip(context, fine, T, *worst)
-    yield from _frequency(context, fine, T, fine_at_rest)
+        yield _tip(*worst)
+    yield from _frequency(context, fine_at_rest)
 
 
 def tip_words(robot: Robot) -> str:
@@ -134,14 +133,15 @@ def largest_shift(coarse: Equilibrium, fine: Equilibrium) -> Shift:
     return largest
 
 
-def _tip(context: CheckContext, fine: Robot, T: Array, shift: Shift, words: str, state: Equilibrium) -> Finding:
+def _tip(shift: Shift, words: str, state: Equilibrium) -> Finding:
     code, where, remedy = "discretisation.tip", "discretisation", ""
     level = level_of(code, shift.percent)
     if level != OK or shift.percent > 100.0 * AIM:
-        points = gain_by_points(context.robot, state, shift)
+        points = gain_by_points(state.robot, state, shift)
         if level != OK:
             where = f"links.{shift.link}" if shift.link else where
-            options = gains(context.robot, fine, T, state, shift.link)
+            fine = refined(state.robot)
+            options = gains(state.robot, fine, transfer(state.robot, fine), state, shift.link)
             remedy = _advice(options, points, 100.0 * shift.distance / shift.percent)
         elif points.distance > MOST * shift.distance:
             words += f", most of it for lack of points; try quadrature: {points.order} in {points.where}"
@@ -227,7 +227,7 @@ def _newton_step(K: Array, r: Array, n: int, Z: Array, tip: Array) -> Array:
     return np.asarray(-tip @ (Z @ y[: Z.shape[1]]))
 
 
-def _frequency(context: CheckContext, fine: Robot, T: Array, fine_at_rest: Equilibrium | None) -> Iterator[Finding]:
+def _frequency(context: CheckContext, fine_at_rest: Equilibrium | None) -> Iterator[Finding]:
     """The lowest natural frequency, of both robots about the same equilibrium, or unloaded where there is none."""
     robot, at_rest = context.robot, context.equilibrium
     try:
@@ -236,9 +236,9 @@ def _frequency(context: CheckContext, fine: Robot, T: Array, fine_at_rest: Equil
                 return  # a rigid-body mode is as slow as rounding has it
             a, b = (_lowest(e.robot.linearize(e.q, e.u, free=e.free)) for e in (at_rest, fine_at_rest))
         elif not robot.loop_names:
-            q = np.array(robot.engine.elastic.rest)
+            q, fine = np.array(robot.engine.elastic.rest), refined(robot)
             a = _lowest(robot.linearize(q, stiffness=context.stiffness))
-            b = _lowest(fine.linearize(T @ q, stiffness=CheckContext(fine).stiffness))
+            b = _lowest(fine.linearize(transfer(robot, fine) @ q, stiffness=CheckContext(fine).stiffness))
         else:
             return
     except (SorosimError, np.linalg.LinAlgError):

@@ -12,10 +12,12 @@ from sorosim.equations.contact_check import total_mass
 from sorosim.equations.system import StaticSystem
 from sorosim.linear import Linearization
 from sorosim.linear.eigenmodes import NEUTRAL
+from sorosim.robot import Robot
 
 # how far along a motion other equilibria are looked for [rad, m or strains], and what is left of that after corrections
 STEP, KEPT = 0.05, 0.5
 MAX_CORRECTIONS = 12
+MAX_HALVINGS = 8  # of a step that would press against what is not touched at the equilibrium
 # residuals that are rounding, as parts of the forces that a step changes; singular values that are, of the largest
 BALANCED, SINGULAR = 1e-7, 1e-10
 
@@ -48,8 +50,24 @@ def neutral_motions(linear: Linearization, q: Array, u: Array, free: IntArray) -
     for shape in _sparse(shapes).T:
         name = robot.coordinate_names[int(np.argmax(np.abs(shape) * np.sqrt(inertia)))]
         step = STEP / np.abs(shape).max() * shape
-        found.append(NeutralMotion(name, shape, all(_goes_on(system, q, part * step, least) for part in (0.5, 1.0))))
+        within = _within_play(robot, q, step)
+        found.append(NeutralMotion(name, shape, all(_goes_on(system, q, part * within, least) for part in (0.5, 1.0))))
     return tuple(found)
+
+
+def _within_play(robot: Robot, q: Array, step: Array) -> Array:
+    """The step, or the longest of its halves to either side that closes no contact; itself if none is so short.
+
+    What lies between two walls moves freely from one to the other, and no farther.
+    """
+    if not robot.engine.loading.touches:
+        return step
+    n = robot.contacts(q).n
+    for part in 0.5 ** np.arange(MAX_HALVINGS + 1):
+        for side in (part, -part):
+            if robot.contacts(q + side * step).n <= n:
+                return side * step
+    return step
 
 
 def _sparse(shapes: Array) -> Array:

@@ -92,8 +92,9 @@ class Nearest:
         start = self.at(self.centre.copy())
         if self.is_solution(start) or not start.is_finite:
             return start
-        step, direct = smallest(start.X, -start.e, _size(start)), self.newton(start)
-        if self.is_solution(direct):
+        first, direct = self.nearer(start), self.newton(start)
+        if first is not None and self.is_solution(direct):
+            step = first.z - start.z
             direct = self.slide(direct)
             aside = float(np.linalg.norm(direct.z - start.z - step))
             if aside <= WITHIN * np.linalg.norm(step) and self.falling(direct, towards) is None:
@@ -113,12 +114,16 @@ class Nearest:
     def drawn(self, start: Point, aside: Array) -> Point:
         """To where springs draw the start from beside it; `aside` (n,) is a part of the way to the nearest solution."""
         stiffest = float(np.linalg.norm(start.X, 2)) or 1.0
-        p = self.at(start.z + _size(start) / stiffest * aside)
+        beside = _size(start) / stiffest * aside
+        p = end = self.at(start.z + beside)
         if not p.is_finite:
             return start
-        end, weight = p, stiffest**2
+        weight = stiffest**2
         while weight > LEAST_WEIGHT * stiffest**2:
-            before, p = _size(p), self.descend(p, weight)
+            before = _size(p)
+            # strong springs draw back onto a symmetry, such as a straight rod's; off it, weaker ones draw aside
+            off = self.at(p.z + beside)
+            p = self.descend(off if off.is_finite else p, weight)
             end = self.newton(p)
             if self.is_solution(end) and np.linalg.norm(end.z - p.z) <= WITHIN * self.distance(end):
                 break
@@ -144,13 +149,22 @@ class Nearest:
     def newton(self, p: Point) -> Point:
         """By the smallest of Newton's steps, each at least halving the errors; the last point."""
         for _ in range(MAX_NEWTON):
-            if not p.e.any() or not p.is_finite:
-                break
-            trial = self.at(p.z - smallest(p.X, p.e, _size(p)))
-            if not (trial.is_finite and _size(trial) <= 0.5 * _size(p)):
+            if not p.e.any() or not p.is_finite or (trial := self.nearer(p)) is None:
                 break
             p = trial
         return p
+
+    def nearer(self, p: Point) -> Point | None:
+        """Where Newton's step leads, if that at least halves the errors; else None.
+
+        Small singular values count as none, which keeps steps small where equations are about to depend on each other;
+        but if that leads no nearer they are what an equation has: the length of a thin taut rod.
+        """
+        for error in (_size(p), 0.0):
+            trial = self.at(p.z - smallest(p.X, p.e, error))
+            if trial.is_finite and _size(trial) <= 0.5 * _size(p):
+                return trial
+        return None
 
     def descend(self, p: Point, weight: float, max_steps: int = MAX_STEPS) -> Point:
         """The least weight |z - c|^2 + |e|^2 from p, or about that."""

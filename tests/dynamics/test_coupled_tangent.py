@@ -100,7 +100,7 @@ def check(engine, tangent, state, known, factors, label, rng):
         assert WORST.note(f"{label}, over the condition number", error / np.linalg.cond(K)) <= 1e-15
         residual = np.abs(T @ x - A.T @ found - (T @ exact - A.T @ force)).max()
         size = (np.abs(T) @ np.abs(exact) + np.abs(A.T) @ np.abs(force)).max()
-        assert WORST.note(f"{label}, residual", residual / size) <= 3e-14
+        assert WORST.note(f"{label}, residual", residual / size) <= 1e-13
     return mass, A, rows, out
 
 
@@ -154,12 +154,12 @@ def test_a_spring_between_points_of_a_rod_is_eliminated_with_it():
 
 
 def test_contacts_between_rods():
-    """The first of three rods lies on a plane, the second one across it, and the third one hangs apart on springs."""
+    """On springs, the first of three rods lies on a plane, the second one across it, and the third one is apart."""
     rod = Rod(Division(0.2, Circle(0.01), Material(1e6, poisson=0.5, density=1000.0, damping=1e3), Strain(bending=1)))
     places = pose([0, 0, 0], [0, 0, 0.009]), pose([0, 0, 1.3], [0.1, -0.1, 0.028]), pose([0, 0, 0], [0, 1, 1])
-    # what floats apart has no equilibrium
-    joints = Free(), Free(), Free(stiffness=(10.0, 10.0, 10.0, 1.0, 1.0, 1.0))
-    links = tuple(Link(f"rod{i}", rod, joint=joint, at=at) for i, (joint, at) in enumerate(zip(joints, places, strict=True)))
+    # the tangent of statics is singular along the position of what nothing holds
+    held = Free(stiffness=(10.0, 10.0, 10.0, 1.0, 1.0, 1.0))
+    links = tuple(Link(f"rod{i}", rod, joint=held, at=at) for i, at in enumerate(places))
     law = sorosim.ContactLaw(1e4, friction=0.3, damping=1.0)
     names = [link.name for link in links]
     loads = {

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from scipy.linalg import expm
 
 from sorosim.loads.wrench import Wrench
-from sorosim.model.description import Description
 from sorosim.model.link import WORLD
+from sorosim.robot import Robot
 
 Array = NDArray[Any]
 STEP = 1e-30
@@ -58,7 +58,8 @@ class Point:
 class SlowTree:
     """Kinematics, dynamics and energies of a description without compiled code."""
 
-    def __init__(self, description: Description) -> None:
+    def __init__(self, robot: Robot) -> None:
+        description = robot.description
         self.gravity = np.array(description.gravity)
         self.loads: list[tuple[int, Wrench]] = []
         self.points: list[Point] = []
@@ -74,7 +75,7 @@ class SlowTree:
             return min(found[name], key=lambda entry: abs(entry[0] - s))[1]
 
         n = 0
-        for link in description.links:
+        for link in (layout.link for layout in robot.engine.layout.links.values()):  # with the points of routes
             parent = -1 if link.parent == WORLD else at(link.parent, link.s)
             offset = np.array(link.at)
             for stage in link.joint.stages:

@@ -38,8 +38,8 @@ def elastic(robot):
             is_linear = stage.commutes and not (joint.turns_after(k) and np.ptp(own) > 0.0)
             D.append(np.diag(own * is_linear))
         rest += joint.rest
-        for division in link.rod.divisions if link.rod else ():
-            stiffness, damping = division.matrices()
+        for piece in robot.engine.layout.links[link.name].pieces:  # with the points that routes ask for
+            stiffness, damping = piece.division.matrices()
             K.append(stiffness)
             D.append(damping)
             rest += [0.0] * len(stiffness)

@@ -97,7 +97,7 @@ def test_forces_that_turn_with_the_rotation_of_their_joint_are_left_to_dense_mat
     robot = sorosim.load({
         "sorosim": 1, "name": "body",
         "links": {"body": {"joint": joint, "body": {"mass": 1, "inertia": [1, 2, 2]}}},
-        "actuators": {"push": {"joint": {"joint": "body", "direction": motor}}} if motor else {},
+        "actuators": {"push": {"joint": {"link": "body", "along": motor}}} if motor else {},
     })  # fmt: skip
     dense_only = turns and coordinates == "position"
     for engine in (robot.engine, robot.engine.unloaded):

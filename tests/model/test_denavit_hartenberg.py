@@ -110,7 +110,7 @@ def test_dynamics_and_derivatives_are_those_of_poses_and_axes(chain, rng):
     lost = 1e-14 * np.linalg.cond(a.mass_matrix)
     assert_allclose(by_bodies, solved, rtol=0, atol=lost * np.abs(solved).max())
     # the whole motion of the tree again by complex numbers, from the twists of the joints
-    slow = SlowTree(robot.description)
+    slow = SlowTree(robot)
     assert_allclose(slow.mass_matrix(q), a.mass_matrix, rtol=0, atol=1e-12 * np.abs(a.mass_matrix).max())
     assert_allclose(slow.inverse_dynamics(q, qd, qdd=qdd), a.tau, rtol=0, atol=1e-12 * np.abs(a.tau).max())
 
