@@ -187,8 +187,11 @@ def march(model, march, ws, rows, max_steps) -> int:
                 return NEEDS_PYTHON
         elif phase == EVALUATE:
             code = iterate(model, march, ws)
-            if code == CONVERGED and count[nm.FIXED] != 0 and not is_plausible(model, march, ws):
-                code = IMPLAUSIBLE
+            if code == CONVERGED:
+                if count[nm.HELD] == 0:
+                    nm.actuator_forces(model, march, ws)
+                if count[nm.FIXED] != 0 and not is_plausible(model, march, ws):
+                    code = IMPLAUSIBLE
             if code == CONVERGED:
                 count[nm.PHASE] = TEST_ERROR
             elif code == CONTINUES:
@@ -221,8 +224,6 @@ def march(model, march, ws, rows, max_steps) -> int:
                 if not number[nm.STEP] > number[nm.MIN_STEP]:
                     return TOO_SMALL
                 continue
-            if count[nm.HELD] == 0:
-                nm.actuator_forces(model, march, ws)
             if count[nm.PROJECT] != 0:
                 nm.project_rates(model, march, ws)
             if count[nm.HELD] == 0:

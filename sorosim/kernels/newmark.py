@@ -463,7 +463,10 @@ def begin_step(model, march, ws) -> None:
     for i in range(state.shape[1]):
         a = state[A, i]
         guess, rough = a + h / number[PREVIOUS] * (a - state[A_OLD, i]), abs(a - state[A_OLD, i]) > abs(a)
-        if march.counts[JUMPED] != 0 or (rough and (march.counts[HELD] != 0 or march.counts[REFACTOR] == ALWAYS)):
+        if march.counts[JUMPED] != 0 and march.counts[REFACTOR] == ALWAYS:
+            # stiff parts with rates far from equilibrium do not go as far as these say: begin where they are
+            guess = -(state[QD, i] / h + beta_old * a) / beta
+        elif march.counts[JUMPED] != 0 or (rough and (march.counts[HELD] != 0 or march.counts[REFACTOR] == ALWAYS)):
             # inputs that jump excite stiff parts, whose accelerations are noise, from which friction and contacts did
             # not find back: begin with the rate that it has
             guess = (1.0 - 1.0 / gamma) * a
