@@ -257,7 +257,7 @@ class Sensitivities:
         out = np.zeros((len(q), len(self.names)))
         if not opened.any():
             return out
-        U = elastic_weight(robot, q, free)
+        U = elastic_weight(robot, q, free, softest=True)
         E = robot.engine.evaluate(task.RESIDUAL_DERIVATIVES, q, zero, zero.copy(), robot.inputs(None))
         X = scipy.linalg.solve_triangular(U, E.closure.matrix[ERROR_BY_Q][:, free].T, trans="T").T
         z = scipy.linalg.lstsq(X, -opened, cond=RANK_TOLERANCE)[0]
