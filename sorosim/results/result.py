@@ -325,7 +325,8 @@ class Run(Drawable):
         if self.checkpoints is not None and points is not None:
             points = self.checkpoints.extended_by(points)
         driven = {name: both(self.driven[name], force) for name, force in later.driven.items()}
-        return replace(later, **rows, driven=driven, events=events, checkpoints=points)
+        # a companion of the later one alone begins at its start: it tells nothing of the errors until there
+        return replace(later, **rows, driven=driven, events=events, checkpoints=points, companion=None)
 
     def tip(self, link: str | None = None) -> Array:
         """Positions (n, 3) of the tip of a link in the world [m]; default: the last link with a body."""

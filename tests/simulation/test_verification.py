@@ -135,6 +135,7 @@ def test_rows_of_a_run_tell_their_own_accuracy():
     assert "only statistics" not in str(parted[run.t < 0.5].accuracy)
     assert str(parted[run.t < 0.5].accuracy) == str(run[run.t < 0.5].accuracy)
     assert "not known" in str(run[:0].accuracy)
+    assert run[:50].extended_by(run[50:]).companion is None  # of the second part alone
 
 
 @quiet
