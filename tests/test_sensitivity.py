@@ -472,3 +472,29 @@ links:
             assert found.jacobian(q, "a")[:3, 0] == pytest.approx([W[2, 1], W[0, 2], W[1, 0]], abs=1e-9)
             torque = slope(lambda x, make=make: make(x).inverse_dynamics(q, q, qdd=q), 2e-5, order=4)
             assert found.inverse_dynamics(q, q, qdd=q)[:, 0] == pytest.approx(torque, abs=1e-8)
+
+
+def chain_on_a_pin(length, stiffness):
+    """Four bars on weak springs whose end is pinned to the world."""
+    links = {}
+    for i in range(4):
+        links[f"l{i}"] = {
+            "joint": {"revolute": {"axis": [0, 1, 0], "stiffness": stiffness * (1 + i), "rest": 0.2 + 0.1 * i}},
+            "body": {"mass": "1 kg", "centre": [0, 0, "-20 cm"], "inertia": [1e-2, 1e-2, 1e-2]},
+        }
+        if i:
+            links[f"l{i}"] |= {"parent": f"l{i - 1}", "at": {"position": [0, 0, -0.4 if i < 3 else -length]}}
+    pin = {"joint": {"revolute": {"axis": [0, 1, 0]}}, "from": {"link": "l3", "at": {"position": [0, 0, -0.4]}},
+           "to": {"at": {"position": [0.5, 0, -0.9]}}}  # fmt: skip
+    return sorosim.load({"sorosim": 1, "name": "chain", "links": links, "loops": {"pin": pin}})
+
+
+@pytest.mark.parametrize("stiffness", [1e-2, 1e2])
+def test_coordinates_follow_loops_that_a_number_opens_as_assembly_closes_them(stiffness):
+    """Also where inertia weighs more than soft springs: both have the same metric."""
+    robot, h = chain_on_a_pin(0.4, stiffness), 1e-4
+    q = sorosim.assemble(robot, q0=[0.9, -0.6, -0.7, 0.3]).q
+    by = sorosim.sensitivities(robot, ["links.l3.at.position[2]"])
+    found = by.closed_coordinates(q, np.arange(robot.ndof))[:, 0]
+    ends = [sorosim.assemble(chain_on_a_pin(0.4 + step, stiffness), q0=q).q for step in (-h, h)]
+    assert relative_error(found, (ends[0] - ends[1]) / (2.0 * h)) < 1e-5

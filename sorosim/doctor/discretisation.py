@@ -16,7 +16,7 @@ from sorosim.equations.points import AIM, lengths, points_error
 from sorosim.equations.strains import places
 from sorosim.equations.system import StaticSystem
 from sorosim.equilibria.statics import statics
-from sorosim.errors import ConvergenceError, InputError, ModelError, SorosimError
+from sorosim.errors import ConvergenceError, ModelError, SorosimError
 from sorosim.linear import Linearization
 from sorosim.model.basis import STRAINS, ElementBasis, Strain, get_basis
 from sorosim.model.quadrature import MAX_N_GAUSS, minimum_n_gauss
@@ -86,7 +86,7 @@ def tip_words(robot: Robot) -> str:
         with one_blas_thread(), np.errstate(all="ignore"):
             found = (one.what for one in discretisation(CheckContext(robot)) if one.code == "discretisation.tip")
             return next(found, "")
-    except (ModelError, InputError):
+    except (SorosimError, np.linalg.LinAlgError):
         return ""
 
 

@@ -419,7 +419,7 @@ def limiting_motion(
         parts = vectors * np.linalg.solve(vectors, system.rhs(t, x).astype(complex))
     except (SorosimError, np.linalg.LinAlgError):
         return None
-    change = np.abs(values * parts) / (tolerances[1] + tolerances[0] * np.abs(x))[:, None]
+    change = np.abs(values * parts) / (system.tolerances(tolerances[1]) + tolerances[0] * np.abs(x))[:, None]
     if not np.isfinite(change).all():
         return None
     row, mode = np.unravel_index(int(np.argmax(change[: 2 * n])), change[: 2 * n].shape)

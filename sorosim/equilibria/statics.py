@@ -98,9 +98,6 @@ def statics(
     Driven angles more than half a turn from those of the start, whose loops are closed, carry the loops there along
     equilibria, so that rods in them are twisted by whole turns too.
 
-    Driven angles more than half a turn from those of the start, whose loops are closed, carry the loops there along
-    equilibria, so that rods in them are twisted by whole turns too.
-
     Angles whose whole turns make no difference are nearest to the start; rotations of free and spherical joints are at
     most half a turn.
 

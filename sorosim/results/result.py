@@ -248,13 +248,14 @@ class Accuracy(NamedTuple):
     def __str__(self) -> str:
         known = np.isfinite(self.error)
         against = f"against {self.how}"
-        if not np.isfinite(self.parts_at):
-            error, end = float(self.error[known].max(initial=0.0)), float(self.t[known][-1])
+        if not known.any():
+            return f"to what is not known, {against}"
+        if not (self.t >= self.parts_at).any():  # rows of a run may end before
+            error, end = float(self.error[known].max()), float(self.t[known][-1])
             words = f"to {_length(error)}, {100.0 * error / (self.way or 1.0):.2g} % of the way, {against}"
-            return words if known.all() else f"{words}, which came to {end:.4g} s; from there on it is not known"
-        before = known & (self.error <= CLOSE * self.way)
-        late = np.flatnonzero(~before)
-        exact = float(self.t[max(int(late[0]) - 1, 0)])
+            return words if known[-1] else f"{words}, which came to {end:.4g} s; from there on it is not known"
+        far = np.flatnonzero(~(self.error <= CLOSE * self.way) & known | (self.t >= self.parts_at))
+        exact = float(self.t[max(int(far[0]) - 1, 0)])
         words = f"to {_length(CLOSE * self.way)} until {exact:.4g} s, {against}; from {self.parts_at:.4g} s on"
         return f"{words} only statistics are meaningful: motions of neighbouring tolerances part"
 
@@ -324,7 +325,8 @@ class Run(Drawable):
         if self.checkpoints is not None and points is not None:
             points = self.checkpoints.extended_by(points)
         driven = {name: both(self.driven[name], force) for name, force in later.driven.items()}
-        return replace(later, **rows, driven=driven, events=events, checkpoints=points)
+        # a companion of the later one alone begins at its start: it tells nothing of the errors until there
+        return replace(later, **rows, driven=driven, events=events, checkpoints=points, companion=None)
 
     def tip(self, link: str | None = None) -> Array:
         """Positions (n, 3) of the tip of a link in the world [m]; default: the last link with a body."""

@@ -92,7 +92,7 @@ class Bounces:
         self.engine = engine
         self.n = self.n_short = 0
         self.first = np.nan  # when the first short one begins [s]
-        self._touches, self._states = False, 0  # since when, in states
+        self._states = 0  # since it began to touch
         self._before: tuple[float, Array] | None = None  # when nothing touched last, and the rates
 
     def follow(self, t: Array, q: Array, qd: Array) -> None:

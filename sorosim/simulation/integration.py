@@ -133,7 +133,7 @@ class Integration:
         self.samples = snapped(self.samples, self.checkpoints, options["dt_out"])
         self.edges = self.edges_of_signals()
         inputs, outputs = system.inputs, output_times(options["t_end"], options["dt_out"])
-        self.controller, self.companion_controller = None, _copied(controller) if options["verify"] else None
+        self.controller, self.untouched = None, _copied(controller) if options["verify"] else None
         if controller is not None and isinstance(inputs, ZeroOrderHold):
             marks = np.union1d(np.union1d(outputs, self.samples), self.checkpoints)
             self.controller = SampledController(system, inputs, controller, self.samples, marks)
@@ -273,7 +273,7 @@ class Integration:
             driven = dict(zip(system.partition.names, system.driven.signals, strict=True))
             other = OdeSystem(system.robot, inputs, driven, options["closing_time"])
             options |= {"t_end": float(run.t[-1]), "checkpoint": None, "verify": False}
-            start, controller = Start(float(run.t[row]), begin[0], begin[1], strain=begin[2]), self.companion_controller
+            start, controller = Start(float(run.t[row]), begin[0], begin[1], strain=begin[2]), _copied(self.untouched)
             again = Integration(other, options, start, None, (), False, self.callbacks.progress, None, controller)
             attempt = again.attempt()
             later, interrupted = again.assembled(attempt.solution), attempt.interrupted

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sorosim.arrays import Array
+from sorosim.arrays import Array, IntArray
 from sorosim.errors import InputError, SorosimError
 from sorosim.results.result import CLOSE, Companion, Run, apart, strain_rows
 from sorosim.solvers.registry import MARCHES
@@ -21,6 +21,7 @@ LEAST_RTOL = 1e-12  # of a companion: below, rounding is larger than the differe
 # error of a method of order p grows as rtol^(p/(p + 1)) at worst, of order 2 as rtol^(2/3); that of Radau's method is
 # smaller by more than 10 at the same tolerance already (docs/solvers.md, the figure), and grows as rtol^(5/6)
 BY_RADAU, SAME_METHOD, OF_ORDER_2 = 10.0, 100.0, 30.0
+SAME_TIME = 1e-9  # of the interval of results, rounding of their times
 OTHERS = ("bdf", "cvode", "lsoda")  # whose companion is by Radau's method: errors that two methods share go unseen
 
 
@@ -84,7 +85,7 @@ def verified(run: Run, follow: Follow, large: bool, before: Companion | None = N
     accuracy = run.accuracy
     if why:
         return run, f"its error is known until {run.t[np.isfinite(accuracy.error)][-1]:.4g} s only: {why}"
-    if found.parts_at < np.inf or not accuracy.error.max() > CLOSE * accuracy.way:
+    if found.parts_at < np.inf or not np.nanmax(accuracy.error) > CLOSE * accuracy.way:
         return run, f"right {accuracy}" if found.parts_at < np.inf else ""
     fixed = run.options["method"] in MARCHES and run.options["step"] is not None
     smaller = "a smaller step" if fixed else f"rtol={run.options['rtol'] / 10.0:.2g}"
@@ -110,8 +111,15 @@ def _companion(
             later, why = follow(steps, row, begin)
         except SorosimError as error:
             return None, f"there is no companion to tell its error: {error}"
-        n = min(len(later.t), len(run.t) - row)
+        same, of_later = _same_times(run.t[row:], later.t, run.options["dt_out"])
         for table, rows in zip(tables, (later.q, later.qd, strain_rows(later)), strict=True):
-            table[row : row + n] = rows[:n]
+            table[row + same] = rows[of_later]
     q, qd, strain = tables
     return Companion(q, qd, strain, steps.how, level, steps.factor, before.parts_at if before else np.inf), why
+
+
+def _same_times(t: Array, other: Array, dt_out: float) -> tuple[IntArray, IntArray]:
+    """Rows of the same times in two runs: one that stopped and was resumed has a row where it did."""
+    k = np.clip(np.searchsorted(other, t - SAME_TIME * dt_out), 0, len(other) - 1)
+    same = np.flatnonzero(np.abs(other[k] - t) <= SAME_TIME * dt_out)
+    return same, k[same]

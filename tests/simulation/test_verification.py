@@ -1,11 +1,13 @@
 """Errors of motions: what a companion run tells of them, and from when on it tells nothing."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import sorosim
 from benchmarks import accuracy
-from sorosim.errors import InputError, SorosimWarning
+from sorosim.errors import ConvergenceError, InputError, SorosimWarning
 from sorosim.io import load_text
 from sorosim.results.result import apart
 from sorosim.simulation.verification import finer
@@ -125,6 +127,34 @@ def test_the_companion_is_saved_sliced_and_taken_up_again(tmp_path):
     assert 0.1 < true.max() / longer.error_estimate().max() < 10.0
 
 
+def test_rows_of_a_run_tell_their_own_accuracy():
+    """A chaotic run, cut where it has not parted yet, is right so far; of no rows nothing is known."""
+    run = sorosim.simulate(made(SPRING), 1.0, verify=True)
+    parted = replace(run, companion=run.companion._replace(parts_at=0.7))
+    assert "only statistics are meaningful" in str(parted.accuracy)
+    assert "only statistics" not in str(parted[run.t < 0.5].accuracy)
+    assert str(parted[run.t < 0.5].accuracy) == str(run[run.t < 0.5].accuracy)
+    assert "not known" in str(run[:0].accuracy)
+    assert run[:50].extended_by(run[50:]).companion is None  # of the second part alone
+
+
+@quiet
+def test_a_run_that_stopped_between_two_rows_and_was_resumed_is_compared_at_equal_times():
+    """It has a row where it stopped, which its companion has not."""
+    robot, options = made(PENDULUM), {"method": "bdf", "rtol": 1e-4, "atol": 1e-7}
+    with pytest.raises(ConvergenceError) as stopped:
+        sorosim.simulate(robot, 2.0, max_steps=40, verify=True, **options)
+    partial = stopped.value.partial
+    assert partial.t[-1] % 0.01 > 1e-6
+    run = sorosim.resume(partial, max_steps=1e6)
+    exact = sorosim.simulate(robot, 2.0, method="radau", rtol=1e-9, atol=1e-12)
+    known = np.isfinite(run.accuracy.error)
+    assert np.flatnonzero(~known) == len(partial.t) - 1
+    true = apart(robot, run[known].q, exact.q)[0]
+    assert 0.1 < true.max() / run.accuracy.error[known].max() < 10.0
+    assert "is not known" not in str(run.accuracy)
+
+
 class Counting:
     """A controller that remembers how often it was called."""
 
@@ -144,6 +174,15 @@ def test_a_controller_that_remembers_is_copied_and_one_that_cannot_be_is_told():
     with pytest.warns(SorosimWarning, match="the controller remembers its calls, so there is no companion"):
         run = sorosim.simulate(robot, 0.3, controller=lambda t, q, qd: counting(t, q, qd), dt_control=0.02, verify=True)
     assert run.companion is None
+
+
+@quiet
+@pytest.mark.filterwarnings("ignore:.*energy balance:sorosim.SorosimWarning")
+def test_each_companion_of_a_run_that_is_far_from_the_first_has_the_controller_as_it_was():
+    options = {"method": "bdf", "rtol": 3e-3, "atol": 1e-6, "dt_out": "0.5 s", "dt_control": 4.0, "verify": True}
+    run = sorosim.simulate(made(PENDULUM, **MOTOR), 24.0, controller=Counting(), **options)
+    assert run.companion.level == 2
+    assert run.accuracy.parts_at == np.inf
 
 
 def test_a_companion_that_stops_leaves_the_rest_unknown():
