@@ -77,15 +77,19 @@ def status_lines(first_after: float = 0.0) -> Iterator[StatusLines]:
 def progress(verb: str) -> Iterator[Report]:
     """A bar on a terminal; elsewhere a line now and then. Templates take done, total and rate (done per second)."""
     quiet = StatusLines(lambda text: line(text, err), QUIET_INTERVAL, QUIET_INTERVAL)
-    begin: list[float] = []  # progress and time at the first report
+    begin: list[float] = []  # progress and time at the first report; of the companion of a run anew
+    latest = 0.0
     columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[text]}"), TimeRemainingColumn()
     bar = Progress(*columns, TextColumn("left"), console=err, transient=True, disable=not err.is_terminal)
     with bar:
         task = bar.add_task(verb, total=None, text="", visible=False)
 
         def report(done: float, total: float, template: str) -> None:
+            nonlocal latest
             now = time.monotonic()
-            begin[:] = begin or (done, now)
+            if not begin or done < 0.5 * latest:
+                begin[:] = done, now
+            latest = done
             rate = (done - begin[0]) / max(now - begin[1], 1e-9)
             text = template.format(done=done, total=total, rate=rate)
             bar.update(task, completed=done, total=total, text=text, visible=True)

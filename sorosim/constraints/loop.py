@@ -221,14 +221,15 @@ def compile_loops(
 
 
 def extent(loop: Loop, links: Mapping[str, Link], layout: Layout, built: Callable[[int], Array]) -> float:
-    """The greatest distance of frame a from the ends of the links that the loop makes a ring; 1 m if there is none."""
+    """The greatest distance of frame a from the links that the loop makes a ring; 1 m if there is none."""
     chains: list[set[str]] = [set(), set()]
     for chain, anchor in zip(chains, (loop.a, loop.b), strict=True):
         name = anchor.link
         while name != WORLD:
             chain.add(name)
             name = links[name].parent
-    nodes = [loop.b.node(layout), *(layout.links[name].nodes[end] for name in chains[0] ^ chains[1] for end in (0, -1))]
+    ring = (chains[0] ^ chains[1]) or ({loop.a.link} - {WORLD})  # both frames may be those of one rod
+    nodes = [loop.b.node(layout), *(node for name in ring for node in layout.links[name].nodes)]
     origin = built(loop.a.node(layout))[:3, 3]
     largest = max(float(np.linalg.norm((built(int(node))[:3, 3] - origin).real)) for node in nodes)
     return largest if largest > 0.0 else 1.0

@@ -163,7 +163,10 @@ def fitted(robot: Robot, link: str, shape: InitialShape, q: Array, fixed: Collec
         if not best.missed.max() <= HOPELESS * fit.length:
             k = int(best.missed.argmax())
             expected = f"points that '{link}' can pass through, as its strains and its joint are"
-            raise InputError(f"through[{k}]", expected, f"one that it misses by {best.missed[k]:.3g} m")
+            way = float(np.linalg.norm(np.diff(fit.points, axis=0), axis=1).sum())
+            hint = f"the rod is {fit.length:.4g} m long, the way along the points {way:.4g} m"
+            hint = hint if way > fit.length else ""
+            raise InputError(f"through[{k}]", expected, f"one that it misses by {best.missed[k]:.3g} m", hint)
         return best
 
 

@@ -120,8 +120,8 @@ class CoordinateReader:
         """Keep which key speaks of coordinates; note what has been said already."""
         again = next((name for name in names if name in self.said), None)
         if again is not None:
-            got = f"'{again}' again, beside '{self.said[again]}'"
-            self.add(path, "every coordinate once", got, at_key=True)
+            got = f"'{again}' under '{self.said[again]}' and under '{key}'"
+            self.add(path, "every coordinate once", got, "leave one of them out", at_key=True)
         self.said.update(dict.fromkeys(names, key))
 
     def fit_shapes(self, robot: Robot, driven: Mapping[str, Signal], held: Mapping[str, float]) -> None:

@@ -241,7 +241,10 @@ def find_unit(word: str) -> Unit | None:
 def no_unit_hint(word: str, wanted: Exponents | None = None) -> str:
     """Why a word is no unit, and the unit, of the wanted dimension if one is similar, that was probably meant."""
     if product := re.fullmatch(r"([mkMG]?(?:N|Pa|J|W))(m|cm|mm|s|h)", word):
-        return "write {}*{}".format(*product.groups())
+        one, other = product.groups()
+        exponents = exponents_of([a + b for a, b in zip(_TABLE[one].exponents, _TABLE[other].exponents, strict=True)])
+        if wanted in (None, exponents) or not _similar(word, wanted):
+            return f"write {one}*{other}"
     if word in _OFFSET:
         return f"{word} has an offset or is logarithmic, use another unit"
     if word in _NOT_MECHANICS:

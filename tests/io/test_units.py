@@ -80,6 +80,8 @@ def test_units_of_engineers(value, dimension, expected):
         ("3 c", "speed", "a speed such as 3 cm/s, got '3 c'; c is not a known unit"),
         ("3 kg/m3", "density", "a density such as 1000 kg/m^3, got '3 kg/m3'; m3 is not a known unit, write m^3"),
         ("5 Nm", "moment", "a moment such as 5 N*cm, got '5 Nm'; write N*m"),
+        ("2 MPas", "pressure",
+         "a pressure or modulus such as 1 MPa, got '2 MPas'; MPas is not a known unit, did you mean MPa or Pa?"),
         ("5 N m", "moment", "a moment such as 5 N*cm, got '5 N m'; write * between units"),
         ("5 N\u00b7m", "moment", "a moment such as 5 N*cm, got '5 N\u00b7m'; write * between units"),
         ("20 degC", "length",
