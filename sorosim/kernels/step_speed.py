@@ -13,6 +13,7 @@ from sorosim.kernels.evaluate import FORWARD, evaluate
 from sorosim.kernels.kinematics import POSES, forward_sweep, to_body
 from sorosim.kernels.loops import RATE
 from sorosim.kernels.newmark import (
+    ACTUATION_NEW,
     L_NEW,
     QD,
     QD_NEW,
@@ -66,6 +67,7 @@ def acceleration_from_rest(model, march, ws):
     """sqrt(sum A^T M A) of the accelerations with which forces move what is not driven from rest, at the begin."""
     state, tree, known = march.state, model.system.tree, model.known
     copy(state[QD], state[WORK])
+    copy(ws.vector[0], state[ACTUATION_NEW])  # internal forces at the end of the step, for `newmark.actuator_forces`
     for i in range(state.shape[1]):
         state[QD, i] = state[QD, i] if known[i] else 0.0
         state[QDD_BEGIN, i] = state[QDD, i] if known[i] else 0.0
@@ -73,6 +75,7 @@ def acceleration_from_rest(model, march, ws):
     evaluate(model.system, FORWARD, march.begin, march.external, ws, march.start)
     forward_sweep(tree, state[Q], state[QD], state[QDD_BEGIN], model.gravity, POSES, ws)
     copy(state[WORK], state[QD])
+    copy(state[ACTUATION_NEW], ws.vector[0])
     return sqrt(kinetic_products(tree, model.gravity, ws, True)[2])
 
 
