@@ -254,7 +254,7 @@ class Accuracy(NamedTuple):
             return words if known.all() else f"{words}, which came to {end:.4g} s; from there on it is not known"
         before = known & (self.error <= CLOSE * self.way)
         late = np.flatnonzero(~before)
-        exact = float(self.t[max(int(late[0]) - 1, 0)])
+        exact = float(self.t[max(int(late[0]) - 1, 0)]) if len(late) else self.parts_at
         words = f"to {_length(CLOSE * self.way)} until {exact:.4g} s, {against}; from {self.parts_at:.4g} s on"
         return f"{words} only statistics are meaningful: motions of neighbouring tolerances part"
 
