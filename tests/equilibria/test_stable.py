@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import yaml
 from scipy.optimize import brentq
+from scipy.spatial.transform import Rotation
 
 import sorosim
 from sorosim.doctor import OK, examine

@@ -204,8 +204,9 @@ def test_projected_rates_keep_the_loops_closed(pendulum):
 def test_all_ways_agree(pendulum, exact_pendulum, method):
     (robot, q0), exact = pendulum, exact_pendulum
     run = sorosim.simulate(robot, 1.0, dt_out=0.1, q0=q0, method=method, rtol=1e-7, atol=1e-9)
-    for name, tolerance in (("q", 1e-4), ("qd", 1e-4), ("lam", 1e-2)):
-        assert_allclose(getattr(run, name), getattr(exact, name)[:11], rtol=0, atol=tolerance)
+    for name in ("q", "qd", "lam"):  # a method of order 2 leaves some rtol^(2/3) = 2e-5 of each
+        expected = getattr(exact, name)[:11]
+        assert_allclose(getattr(run, name), expected, rtol=0, atol=2e-4 * np.abs(expected).max())
 
 
 def pulled(**more):
@@ -268,9 +269,12 @@ def test_a_run_taken_up_again_repeats_the_bits(method, tmp_path):
 
 
 def test_restarts_leave_the_multipliers_alone(pendulum):
-    """The rates of a row tear the loops open already, as the method needs it: a start there must not do so twice."""
+    """The rates of a row tear the loops open already, as the method needs it: a start there must not do so twice.
+
+    Tolerances are so small that what Newton's method leaves of each step does not count.
+    """
     robot, q0 = pendulum
-    options = {"q0": q0, "method": ALPHA, "step": 1e-3}
+    options = {"q0": q0, "method": ALPHA, "step": 1e-3, "rtol": 1e-9, "atol": 1e-12}
     plain = sorosim.simulate(robot, 1.0, dt_out=0.01, **options)
     often = sorosim.simulate(robot, 1.0, dt_out=0.01, **options, checkpoint=0.02)
     for name, most in (("q", 1e-6), ("qd", 1e-5), ("lam", 1e-3)):

@@ -9,7 +9,7 @@ import sorosim
 from benchmarks import accuracy
 from sorosim.errors import ConvergenceError, InputError, SorosimWarning
 from sorosim.io import load_text
-from sorosim.results.result import apart
+from sorosim.results.result import Accuracy, apart
 from sorosim.simulation.verification import finer
 
 PENDULUM = {"links": {"arm": {"joint": {"revolute": {"axis": [0, 1, 0]}},
@@ -194,3 +194,9 @@ def test_a_companion_that_stops_leaves_the_rest_unknown():
     known = np.isfinite(run.error_estimate())
     assert known[0]
     assert not known[-1]
+
+
+def test_a_run_that_parts_from_its_first_companion_alone_is_told_until_then():
+    # near the finest one all the time, by chance: there is no row at which it is far
+    told = Accuracy(np.array([0.0, 1.0, 2.0]), np.zeros(3), 1.0, 1.5, "a finer run")
+    assert str(told).startswith("to 1 mm until 1.5 s, against a finer run; from 1.5 s on")

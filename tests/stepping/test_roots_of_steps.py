@@ -1,5 +1,7 @@
 """Steps of a given size end where forces lead, or are cut; derivatives are those of the steps that were taken."""
 
+import warnings
+
 import numpy as np
 import pytest
 from helpers.step_study import NOISE, allowed, report, study
@@ -70,6 +72,24 @@ def test_equal_steps_of_simulate_are_cut_where_they_find_no_end():
     energy = run.energy()
     assert run.stats["n_rejected"] > 0
     assert energy.total.max() < energy.total[0] + depth(3)
+
+
+SLIDER = """\
+sorosim: 1
+gravity: [0, 0, 0]
+links: {cart: {joint: {prismatic: {axis: [1, 0, 0], stiffness: 1 N/m}}, body: {mass: 1 kg, inertia: [1, 1, 1]}}}
+actuators: {motor: {joint: {link: cart}}}
+"""
+
+
+@pytest.mark.parametrize("step", [0.5, 1.0, 1.5, 3.0])
+def test_motors_do_the_work_of_their_forces_where_steps_are_compared_with_the_motion_from_rest(step):
+    # Newmark's method moves by h times the mean of both rates: a constant force f does f (x - x_0), but for rounding
+    options = {"u": [2.0], "q0": [1.0], "qd0": [0.3], "t_end": 30.0 * step, "dt_out": step, "step": step}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sorosim.SorosimWarning)  # steps are large for this motion
+        run = sorosim.simulate(load_text(SLIDER, "slider.yaml"), method="newmark", **options)
+    assert_allclose(run.exchanged[:, 0], 2.0 * (run.q[:, 0] - 1.0), atol=1e-12)
 
 
 def test_a_swimmer_moves_under_held_inputs_to_second_order():
