@@ -67,7 +67,6 @@ def acceleration_from_rest(model, march, ws):
     """sqrt(sum A^T M A) of the accelerations with which forces move what is not driven from rest, at the begin."""
     state, tree, known = march.state, model.system.tree, model.known
     copy(state[QD], state[WORK])
-    copy(ws.vector[0], state[ACTUATION_NEW])  # internal forces at the end of the step, for `newmark.actuator_forces`
     for i in range(state.shape[1]):
         state[QD, i] = state[QD, i] if known[i] else 0.0
         state[QDD_BEGIN, i] = state[QDD, i] if known[i] else 0.0

@@ -268,7 +268,8 @@ def drop(rng):
 
 @pytest.mark.filterwarnings("ignore:.* where the motion begins:sorosim.errors.SorosimWarning")  # some do
 @pytest.mark.filterwarnings("ignore:.* the energy balance is off by:sorosim.errors.SorosimWarning")
-@pytest.mark.filterwarnings("ignore:.* steps by (bdf|cvode). steps follow:sorosim.errors.SorosimWarning")  # hard surfaces
+# surfaces are hard
+@pytest.mark.filterwarnings("ignore:.* steps by (bdf|cvode). steps follow:sorosim.errors.SorosimWarning")
 @pytest.mark.parametrize("count", [3, pytest.param(100, marks=pytest.mark.slow)])
 def test_random_drops_get_through(count):
     rng = np.random.default_rng(5)
