@@ -18,6 +18,7 @@ from sorosim.robot import Robot
 STEP, KEPT = 0.05, 0.5
 MAX_CORRECTIONS = 12
 MAX_HALVINGS = 8  # of a step that would press against what is not touched at the equilibrium
+PLACES = (0.25, 0.5, 0.75, 1.0)  # of a step, where contacts are looked for: a long one may lead through a wall
 # residuals that are rounding, as parts of the forces that a step changes; singular values that are, of the largest
 BALANCED, SINGULAR = 1e-7, 1e-10
 
@@ -65,7 +66,7 @@ def _within_play(robot: Robot, q: Array, step: Array) -> Array:
     n = robot.contacts(q).n
     for part in 0.5 ** np.arange(MAX_HALVINGS + 1):
         for side in (part, -part):
-            if robot.contacts(q + side * step).n <= n:
+            if all(robot.contacts(q + side * way * step).n <= n for way in PLACES):
                 return side * step
     return step
 
