@@ -12,7 +12,7 @@ from sorosim.complex_step import is_varying
 from sorosim.errors import InputError, ModelError
 from sorosim.loads.wrench import Wrench
 from sorosim.model.material import Material
-from sorosim.sensitivity import equilibrium_by_inputs
+from sorosim.sensitivity import closed_coordinates, equilibrium_by_inputs
 
 FILES = Path(__file__).parent / "io"
 # differences of the fourth order over this part of a scalar (of 0.01 where it is less) are right to 1e-9 or so, but
@@ -495,6 +495,6 @@ def test_coordinates_follow_loops_that_a_number_opens_as_assembly_closes_them(st
     robot, h = chain_on_a_pin(0.4, stiffness), 1e-4
     q = sorosim.assemble(robot, q0=[0.9, -0.6, -0.7, 0.3]).q
     by = sorosim.sensitivities(robot, ["links.l3.at.position[2]"])
-    found = by.closed_coordinates(q, np.arange(robot.ndof))[:, 0]
+    found = closed_coordinates(by, q, np.arange(robot.ndof))[:, 0]
     ends = [sorosim.assemble(chain_on_a_pin(0.4 + step, stiffness), q0=q).q for step in (-h, h)]
     assert relative_error(found, (ends[0] - ends[1]) / (2.0 * h)) < 1e-5

@@ -342,7 +342,8 @@ class OdeSystem:
     def tolerances(self, atol: float) -> Array:
         """Absolute tolerances (size,) of a state, atol being that of coordinates."""
         out = np.full(self.size, atol)
-        out[self.n_free : 2 * self.n_free] /= rate_time(self.robot, 2.0 / float(self.closing[0]))
+        rate = float(self.closing[0])  # 0: multipliers keep loops closed, not accelerations
+        out[self.n_free : 2 * self.n_free] /= rate_time(self.robot, 2.0 / rate) if rate > 0.0 else 1.0
         return out
 
     def coordinates(self, t: float, x: Array) -> tuple[Array, Array, Array, Array]:
