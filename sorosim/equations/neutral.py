@@ -67,7 +67,7 @@ def _within_play(robot: Robot, q: Array, step: Array) -> Array:
     for part in 0.5 ** np.arange(MAX_HALVINGS + 1):
         for side in (part, -part):
             if all(robot.contacts(q + side * way * step).n <= n for way in PLACES):
-                return side * step
+                return np.asarray(side * step)
     return step
 
 
