@@ -62,6 +62,15 @@ class OdeCallbacks:
             self.note_failure(t, x, error)
             return np.full((len(x), len(x)), np.nan)
 
+    def differences(self, t: float, x: Array) -> Array:
+        """The same by forward differences, whose steps follow the state and not the tolerances of an integrator."""
+        rate, J = self.rhs(t, x), np.empty((len(x), len(x)))
+        for j, step in enumerate(np.sqrt(np.finfo(float).eps) * np.maximum(1.0, np.abs(x))):
+            moved = np.array(x)
+            moved[j] += step
+            J[:, j] = (self.rhs(t, moved) - rate) / (moved[j] - x[j])
+        return J
+
     def note_failure(self, t: float, x: Array, error: ModelError) -> None:
         """Note a state without a rate; errors of a state with NaN explain nothing."""
         if np.isfinite(x).all():

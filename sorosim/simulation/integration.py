@@ -181,11 +181,12 @@ class Integration:
         # the march tests its steps by coordinates alone; ida finds the forces of loops with the rates
         own = (*MARCHES, "ida")
         atol = options["atol"] if options["method"] in own else self.system.tolerances(options["atol"])
+        analytic = options["jacobian"] == "analytic"
         return OdeProblem(
-            self.callbacks.rhs, self.callbacks.jacobian if options["jacobian"] == "analytic" else None, state, t_out,
+            self.callbacks.rhs, self.callbacks.jacobian if analytic else self.callbacks.differences, state, t_out,
             options["rtol"], atol, max_step, self.events, self.dense, self.report, self.work,
             self.exchanged, self.controller_times if self.samples_in_run else np.zeros(0), self.at_sample,
-            self.callbacks.newton if options["jacobian"] == "analytic" and options["method"] in WITH_NEWTON else None,
+            self.callbacks.newton if analytic and options["method"] in WITH_NEWTON else None,
         )  # fmt: skip
 
     @property

@@ -38,7 +38,8 @@ from sorosim.solvers.registry import INTEGRATED, MARCHES, METHODS
 from sorosim.validation import Number, Values, choice
 
 # methods that have an option; others ignore it
-USED_BY = {"closing_time": INTEGRATED, "step": MARCHES, "spectral_radius": MARCHES[1:], "projection": MARCHES}
+USED_BY = {"closing_time": INTEGRATED, "step": MARCHES, "spectral_radius": MARCHES[1:], "projection": MARCHES,
+           "jacobian": INTEGRATED}
 # loops that are open at the start by more than this part of their extent, or radians, or drift so in a second, are
 # a mistake, less is corrected
 LOOP_CLOSURE_TOLERANCE = 1e-6
@@ -169,7 +170,7 @@ def simulate(
     # options of the file belong to the method of the file: where another one is given they may be without effect
     for name in USED_BY:
         explicit = block.get(name) if arguments[name] is None and method is None else arguments[name]
-        if explicit not in (None, False) and options["method"] not in USED_BY[name]:
+        if explicit not in (None, False, "analytic") and options["method"] not in USED_BY[name]:
             message = f"method {options['method']} has no {name} and leaves it out; with it: {', '.join(USED_BY[name])}"
             warnings.warn(message, SorosimWarning, stacklevel=2)
     if options["t_end"] is None:

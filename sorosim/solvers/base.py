@@ -5,7 +5,7 @@
    event or by failure, it has the rows up to there, and a message with time and reason. A rate or Jacobian that is
    not finite, at a trial state, calls for a smaller step; where none helps it is a failure like others.
 3. `stats` counts n_steps, n_rhs, n_jacobian and n_factorizations as far as the library counts; calls of the rate for
-   difference quotients are in n_rhs.
+   difference quotients of its own are in n_rhs.
 4. The Jacobian of the problem is used when there is one; otherwise differences are taken. An integrator may use
    `newton` in its place, if that is given.
 5. `report` of the problem, if any, gets the rows of the solution while they come about: (k,) times and (k, n) states,

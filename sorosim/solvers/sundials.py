@@ -83,13 +83,11 @@ def integrate_dae(problem: OdeProblem, dae: Dae) -> OdeSolution:
         stepper.count_rhs(t)
         out[:] = dae.residual(t, y, yd)
 
-    if problem.jacobian is not None:
+    def jacobian(t: float, y: Array, yd: Array, res: Array, c: float, out: Array) -> None:
+        stepper.n_jacobian += 1
+        out[:] = dae.jacobian(t, y, yd, c)
 
-        def jacobian(t: float, y: Array, yd: Array, res: Array, c: float, out: Array) -> None:
-            stepper.n_jacobian += 1
-            out[:] = dae.jacobian(t, y, yd, c)
-
-        options["jacfn"] = jacobian
+    options["jacfn"] = jacobian
     if stepper.n_events:
 
         def events(t: float, y: Array, yd: Array, out: Array) -> None:

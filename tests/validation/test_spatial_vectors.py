@@ -4,6 +4,7 @@ Spatial vectors are those of the paper here: motions [angular; linear] and force
 Numbers in brackets are its equations.
 """
 
+import warnings
 from itertools import pairwise
 
 import numpy as np
@@ -267,7 +268,9 @@ class Flight:
 
 @pytest.fixture(scope="module")
 def jump(lamp):
-    run = sorosim.simulate(lamp, t_end=1.6, dt_out=2e-3, method="cvode", rtol=1e-9, atol=1e-12)
+    with warnings.catch_warnings():  # how many steps that takes, some 10 000, is no matter here
+        warnings.filterwarnings("ignore", ".* steps by cvode")
+        run = sorosim.simulate(lamp, t_end=1.6, dt_out=2e-3, method="cvode", rtol=1e-9, atol=1e-12)
     return run, Flight(lamp, run)
 
 
