@@ -38,8 +38,13 @@ from sorosim.solvers.registry import INTEGRATED, MARCHES, METHODS
 from sorosim.validation import Number, Values, choice
 
 # methods that have an option; others ignore it
-USED_BY = {"closing_time": INTEGRATED, "step": MARCHES, "spectral_radius": MARCHES[1:], "projection": MARCHES,
-           "jacobian": INTEGRATED}
+USED_BY = {
+    "closing_time": INTEGRATED,
+    "step": MARCHES,
+    "spectral_radius": MARCHES[1:],
+    "projection": MARCHES,
+    "jacobian": INTEGRATED,
+}
 # loops that are open at the start by more than this part of their extent, or radians, or drift so in a second, are
 # a mistake, less is corrected
 LOOP_CLOSURE_TOLERANCE = 1e-6
