@@ -503,7 +503,7 @@ class Robot:
     def loop_rows(self, q: Values, qd: Values | None = None) -> records.LoopRows:
         """Errors of all loops, their rates, and the constraint matrix A, rate = A qd (docs/theory.md, 9)."""
         state, zero = arguments.state_or_rest(self.engine, q, qd), np.zeros(self.ndof)
-        closure = self.engine.evaluate(task.RESIDUAL_DERIVATIVES, *state, zero, self.inputs(None)).closure
+        closure = self.engine.evaluate(task.CLOSURE, *state, zero, self.inputs(None)).closure
         return records.LoopRows(closure.value[ERROR], closure.value[RATE], closure.matrix[CONSTRAINT])
 
     def linearize(

@@ -345,7 +345,7 @@ def closed_coordinates(by: Sensitivities, q: Array, free: IntArray) -> Array:
     if not opened.any():
         return out
     U = elastic_weight(robot, q, free, softest=True)
-    E = robot.engine.evaluate(task.RESIDUAL_DERIVATIVES, q, zero, zero.copy(), robot.inputs(None))
+    E = robot.engine.evaluate(task.CLOSURE, q, zero, zero, robot.inputs(None))
     X = scipy.linalg.solve_triangular(U, E.closure.matrix[ERROR_BY_Q][:, free].T, trans="T").T
     z = scipy.linalg.lstsq(X, -opened, cond=RANK_TOLERANCE)[0]
     left = np.abs(X @ z + opened).max(axis=0)

@@ -46,6 +46,17 @@ def residual(robot, q, qd, qdd, u, lam, what=task.RESIDUAL_DERIVATIVES):
     return robot.engine.evaluate(what, q, qd, qdd, u, multiplier=lam)
 
 
+def test_errors_and_their_derivatives_alone_are_those_of_the_whole_residual(case):
+    robot, q, qd, _, u, lam = case
+    whole, zero = residual(robot, q, qd, np.zeros(robot.ndof), u, lam).closure, np.zeros(robot.ndof)
+    alone, errors = (residual(robot, q, qd, zero, u, lam, what).closure for what in (task.CLOSURE, task.ERRORS))
+    for block in (CONSTRAINT, ERROR_BY_Q):
+        np.testing.assert_array_equal(alone.matrix[block], whole.matrix[block])
+    for closure in (alone, errors):
+        np.testing.assert_array_equal(closure.value, whole.value)
+        np.testing.assert_array_equal(closure.wrench, whole.wrench)
+
+
 def anchor_pose(robot, q, anchor):
     if anchor.link == "world":
         return anchor.at

@@ -240,7 +240,7 @@ def elastic_energy(engine: Engine, q: Array) -> float:
     sprung = np.flatnonzero(loops.row[:, N_LAWS])
     if len(sprung):
         zero, none = engine.zero_rates, np.zeros(engine.n_actuators)
-        reached = engine.evaluate(task.RESIDUAL, q, zero, zero.copy(), none).closure.law[sprung]
+        reached = engine.evaluate(task.ERRORS, q, zero, zero, none).closure.law[sprung]
         stiffness, rest = (loops.value[sprung, at : at + 2] for at in (STIFFNESS, REST))
         total += 0.5 * float(np.sum(stiffness * (reached - rest) ** 2))
     return total

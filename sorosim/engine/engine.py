@@ -348,7 +348,7 @@ class Engine:
             closure = closure._replace(multiplier=np.zeros(self.loop_layout.m), value=value, matrix=matrix)
             if multiplier is not None:
                 closure.multiplier[:] = multiplier
-        if what & task.DERIVATIVES and not what & task.KINEMATICS:
+        if what & task.DERIVATIVES and what != task.CLOSURE and not what & task.KINEMATICS:
             mass = self._no_matrix if what & task.AT_REST else np.empty((n, n))
             matrices = mass, np.empty((n, n)), np.empty((n, n)), np.empty((n, m))
         else:
@@ -397,7 +397,7 @@ class Engine:
 
     def loop_wrench(self, loop: int, q: Array, qd: Array, u: Array, multiplier: Array) -> Array:
         """Wrench (6,) of a loop on its frame A, in frame B."""
-        closure = self.evaluate(task.RESIDUAL, q, qd, self.zero_rates, u, multiplier=multiplier).closure
+        closure = self.evaluate(task.ERRORS, q, qd, self.zero_rates, u, multiplier=multiplier).closure
         return np.array(closure.wrench[loop])
 
     def transmitted(
@@ -427,7 +427,7 @@ class Engine:
         if not self.loop_layout.rows:
             return {}
         zero = self.zero_rates
-        error = self.evaluate(task.RESIDUAL, q, zero, zero.copy(), np.zeros(self.n_actuators)).closure.value[ERROR]
+        error = self.evaluate(task.ERRORS, q, zero, zero, np.zeros(self.n_actuators)).closure.value[ERROR]
         turns = self.loop_layout.turns
         return {
             name: tuple(float(np.linalg.norm(error[rows][turns[rows] == turn])) for turn in (False, True))  # type: ignore[misc]

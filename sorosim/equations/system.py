@@ -83,7 +83,7 @@ class StaticSystem:
         self.rates = self._zero  # of a steady motion
         self.unloaded = robot.engine.elastic.rest[self.partition.free]
         if robot.n_multipliers and begin is None:
-            self._gap = self.evaluate(task.RESIDUAL, self.q(self.unloaded, 0.0), 0.0).closure.value[ERROR]
+            self._gap = self.evaluate(task.ERRORS, self.q(self.unloaded, 0.0), 0.0).closure.value[ERROR]
 
     def q(self, x: Array, load: float = 1.0) -> Array:
         """All coordinates from the free ones; driven ones move in with the load."""

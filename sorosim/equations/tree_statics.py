@@ -145,7 +145,7 @@ class TreeStatics:
         moved = self._full((forces[0] - forces[1])[self.system.partition.free])
         solution = engine.tree, self._tree, moved
         engine.prepared(solve_tangent, solution)(*solution)
-        rate = engine.evaluate(task.RESIDUAL, q, METRIC * moved, zero, self.system.u).closure.value[RATE]
+        rate = engine.evaluate(task.ERRORS, q, METRIC * moved, zero, self.system.u).closure.value[RATE]
         return float(np.mean(np.abs(size * rate)))
 
     def _full(self, x: Array) -> Array:

@@ -197,8 +197,7 @@ class _Closing:
         """Errors (m,) and their derivative by z (m, n_free)."""
         q = self.q(z)
         zero = np.zeros_like(q)
-        what = task.RESIDUAL_DERIVATIVES
-        closure = self.robot.engine.evaluate(what, q, zero, zero.copy(), self.robot.inputs(None)).closure
+        closure = self.robot.engine.evaluate(task.CLOSURE, q, zero, zero, self.robot.inputs(None)).closure
         by_q = closure.matrix[ERROR_BY_Q][:, self.free]
         return closure.value[ERROR].copy(), scipy.linalg.solve_triangular(self.U, by_q.T, trans="T").T
 
@@ -235,7 +234,7 @@ class _Closing:
 def _closed_rates(robot: Robot, q: Array, qd: Array, free: IntArray) -> Array:
     """The rates nearest to qd that keep the loops closed, those that are not free as they are."""
     zero = np.zeros_like(q)
-    evaluation = robot.engine.evaluate(task.RESIDUAL_DERIVATIVES, q, zero, zero.copy(), robot.inputs(None))
+    evaluation = robot.engine.evaluate(task.CLOSURE, q, zero, zero, robot.inputs(None))
     A, U, rates = evaluation.closure.matrix[CONSTRAINT], mass_weight(robot, q, free), qd.copy()
     if not np.any(A @ qd):
         return rates

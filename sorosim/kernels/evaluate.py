@@ -43,6 +43,8 @@ KINEMATICS = 64  # the workspace, for kernels that go on from there
 AT_REST = 128  # of the derivatives those by q alone, of a robot at rest
 
 # tasks, and the outputs they fill
+ERRORS = LOOPS  # errors of loops and their rates
+CLOSURE = LOOPS | DERIVATIVES  # further the constraint matrix, and derivatives of the errors
 INTERNAL = FORCES  # tau: the internal force
 INTERNAL_DERIVATIVES = FORCES | DERIVATIVES  # tau, by_q, by_qd, B
 INVERSE = MOTION  # tau: inverse dynamics
@@ -246,15 +248,22 @@ def evaluate(system, task, state, external, ws, out) -> int:
     looped, flows = loops.row.shape[0] > 0 and task & LOOPS != 0, tree.flow_node.shape[0] > 0
     tubes = system.internal.elastic.tubes
     spins, inserts = tubes.rotor.shape[0] > 0, tree.inserted.shape[0] > 0
+    closing = task == ERRORS or task == CLOSURE
     if forward:
         clear_free(state.known, qdd)
 
     # forward dynamics: bias and mass matrix first, which give qdd; then its derivatives, if wanted, at that qdd
     for stage in range(2 if forward and derivatives else 1):
-        jets = derivatives and (stage == 1 or not forward)
-        needs_columns = forward or looped or task & (COMPOSITE | KINEMATICS) != 0
+        jets = derivatives and (stage == 1 or not forward) and not closing
+        needs_columns = forward or (looped and task != ERRORS) or task & (COMPOSITE | KINEMATICS) != 0
         depth = COLUMN_JETS if jets else COLUMNS if needs_columns else SCREWS
         moving = forward_sweep(tree, q, qd, qdd, state.gravity, depth, ws)
+        if closing:
+            if looped:
+                lp.evaluate_loops(loops, ws, u, closure)
+                if derivatives:
+                    lp.loop_matrices(tree, loops, moving, True, False, ws, closure, dq, dqd, B)
+            return DONE
         point_quantities(tree, external, moving, jets, looped, ws)
         if flows:
             material_quantities(tree, q, qd, qdd, external, moving, jets, ws)
@@ -297,7 +306,7 @@ def evaluate(system, task, state, external, ws, out) -> int:
             if spins and moving:
                 spin_forces(tree, tubes, q, qdd, ws, tau)
         if looped and (forward or jets):
-            lp.loop_matrices(tree, loops, moving, jets, ws, closure, dq, dqd, B)
+            lp.loop_matrices(tree, loops, moving, jets, True, ws, closure, dq, dqd, B)
         if task & COMPOSITE != 0 and not jets:
             composite_mass_matrix(tree, ws, mass)
             if flows:

@@ -144,11 +144,11 @@ def write_rows(row, value, columns, n, out):
 
 
 @kernel_lazy("loops")
-def loop_matrices(tree, loops, moving, derivatives, ws, closure, dq, dqd, B) -> None:
-    """Rows of the constraint matrix and, if `derivatives`, all their derivatives, after the sweeps.
+def loop_matrices(tree, loops, moving, derivatives, forces, ws, closure, dq, dqd, B) -> None:
+    """Rows of the constraint matrix and, if `derivatives`, those of the errors, after the sweeps.
 
-    If `derivatives`, dq, dqd and B get what a load between two bodies adds beside its two parts as loads fixed in the
-    world (docs/theory.md, 9).
+    If `forces` too, all other derivatives; and dq, dqd and B get what a load between two bodies adds beside its two
+    parts as loads fixed in the world (docs/theory.md, 9).
     """
     n = tree.rows.shape[0]
     D, C = closure.wide[0], closure.wide[4]
@@ -160,8 +160,9 @@ def loop_matrices(tree, loops, moving, derivatives, ws, closure, dq, dqd, B) -> 
         body_columns(closure.pose[k, POSE_B], D, n, 0, C.reshape(6, n))
         write_rows(row, loops.value[k], C.reshape(6, n), n, closure.matrix[CONSTRAINT])
         if derivatives:
-            rate_matrices(tree, loops, k, moving, ws, closure)
             error_matrix(loops, k, closure)
+        if derivatives and forces:
+            rate_matrices(tree, loops, k, moving, ws, closure)
             load_matrices(tree, loops, k, ws, closure, dq, dqd, B)
 
 

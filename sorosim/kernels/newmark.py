@@ -326,7 +326,7 @@ def scale_drift(part, state, model, march, ws) -> None:
     # with the mass matrix here: that of another state would turn the rest of the rates
     evaluate(model.system, MASS, state, march.external, ws, out)
     evaluate_loops(loops, ws, state.u, closure)
-    loop_matrices(model.system.tree, loops, True, False, ws, closure, out.by_q, out.by_qd, out.B)
+    loop_matrices(model.system.tree, loops, True, False, False, ws, closure, out.by_q, out.by_qd, out.B)
     for i in range(n):
         x[i] = 0.0
         if model.known[i]:

@@ -229,7 +229,8 @@ class Nearest:
             H.append(along.curve(Q[-1]))
             basis = np.array(Q)
             rest = H[-1] - basis.T @ (basis @ H[-1])
-            rest -= basis.T @ (basis @ rest)
+            # vectors grow short from one to the next, and what leads off the solutions would grow as much
+            rest = along.project(rest - basis.T @ (basis @ rest))
             norm = float(np.linalg.norm(rest))
             if not norm > STATIONARY * np.linalg.norm(H[-1]):
                 break
