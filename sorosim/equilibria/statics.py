@@ -291,11 +291,19 @@ def _left_symmetry(callbacks: StaticCallbacks, x0: Array, r: Array, J: Array, x:
         return ""
     d, names = scale(J), []
     acts = np.abs(d * r) > NO_COUPLING * np.abs(d * r).max(initial=0.0)
-    n_parts, part = connected_components(np.abs(d[:, None] * J * d) > NO_COUPLING, directed=False)
+    coupled = np.abs(d[:, None] * J * d) > NO_COUPLING
+    coupled |= coupled.T
+    n_reached = -1
+    while n_reached != (n_reached := np.count_nonzero(acts)):  # by what acts, on the way from one to the next
+        acts = acts | coupled[acts].any(axis=0)
+    bound = LEFT * (1.0 + np.abs(x0).max(initial=0.0))
+    if not (away > bound)[: system.n_free][~acts[: system.n_free]].any():
+        return ""
+    n_parts, part = connected_components(coupled, directed=False)
     for k in range(n_parts):
         own = np.flatnonzero(part == k)
         moved = own[own < system.n_free]
-        if acts[own].any() or not away[moved].max(initial=0.0) > LEFT * (1.0 + np.abs(x0).max()):
+        if acts[own].any() or not away[moved].max(initial=0.0) > bound:
             continue
         y = np.where(part == k, x0, x)
         needed = np.abs(J[np.ix_(own, own)]) @ away[own]
