@@ -40,7 +40,7 @@ block: 2
 """
 RUNS = """sorosim_sweep: 1
 robot: arm.yaml
-task: {simulate: {t_end: 1 s, method: cvode, rtol: 1e-6, atol: 1e-9}}
+task: {simulate: {t_end: 0.4 s, method: cvode, rtol: 1e-6, atol: 1e-9}}
 points: {grid: {u.tendon: {from: 0, to: 3 N, n: 30}}}
 summary: {highest: {max: arm.z}}
 """

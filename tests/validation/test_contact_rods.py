@@ -268,15 +268,16 @@ def drop(rng):
 
 @pytest.mark.filterwarnings("ignore:.* where the motion begins:sorosim.errors.SorosimWarning")  # some do
 @pytest.mark.filterwarnings("ignore:.* the energy balance is off by:sorosim.errors.SorosimWarning")
-# surfaces are hard
+# surfaces are hard, or soft
+@pytest.mark.filterwarnings("ignore:.* the contact is too soft:sorosim.errors.SorosimWarning")
 @pytest.mark.filterwarnings("ignore:.* steps by (bdf|cvode). steps follow:sorosim.errors.SorosimWarning")
-@pytest.mark.parametrize("count", [3, pytest.param(100, marks=pytest.mark.slow)])
-def test_random_drops_get_through(count):
+@pytest.mark.parametrize(("count", "t_end"), [(3, 0.5), pytest.param(100, 1.0, marks=pytest.mark.slow)])
+def test_random_drops_get_through(count, t_end):
     rng = np.random.default_rng(5)
     for k in range(count):
         robot = drop(rng)
         qd0 = rng.normal(size=robot.ndof)
         method = ("bdf", "generalized-alpha", "cvode")[k % 3]
-        run = sorosim.simulate(robot, 1.0, dt_out=0.01, qd0=qd0, method=method)
-        assert run.t[-1] == 1.0, f"drop {k} by {method}: {run.message}"
+        run = sorosim.simulate(robot, t_end, dt_out=0.01, qd0=qd0, method=method)
+        assert run.t[-1] == t_end, f"drop {k} by {method}: {run.message}"
         assert np.isfinite(run.q).all()
