@@ -352,7 +352,8 @@ class Loading:
         n = int(external.contact.counts[sf.ACTIVE])
         law = self.packed.laws.surfaces.law[external.contact.entry[:n, sf.GROUP]]
         k, p, onset = (law[:, column] for column in (sf.LAW_K, sf.LAW_P, sf.LAW_ONSET))
-        return float(stored_energy(k, p, onset, -external.contact.value[:n, sf.DISTANCE]).sum())
+        value = external.contact.value[:n]
+        return float(value[:, sf.OF_LAW] @ stored_energy(k, p, onset, -value[:, sf.DISTANCE]))
 
     def nearest(self, external: ExternalForces, ws: Workspace, reach: float) -> dict[str, float]:
         """Smallest gap of each contact by name, up to `reach`, after a sweep of poses."""
