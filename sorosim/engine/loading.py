@@ -303,8 +303,14 @@ class Loading:
             solid = -1 - other[on_solid]
             # what is seen from one side only has one way out: there it matters where the other is below it as a whole
             one_sided = np.isin(solids[solid, sf.SOLID_KIND], ONE_SIDED)
-            rounded = rounding[on_solid] + solid_rounding[solid]
-            rounding[on_solid] = np.where(one_sided, thickness[core[on_solid]], rounded)
+            rounded, own = rounding[on_solid] + solid_rounding[solid], thickness[core[on_solid]]
+            # the way out of a flat end turns at once at edges of meshes, and in the middle of what it is in; beyond
+            # that it is less deep again, so half of the way there counts
+            is_end = self.packed.laws.surfaces.core[core[on_solid], sf.FORM] == sf.DISC
+            turns = np.where(
+                solids[solid, sf.SOLID_KIND] == POLYHEDRON, solid_rounding[solid], 0.5 * self._middles[solid]
+            )
+            rounding[on_solid] = np.where(one_sided, own, np.where(is_end, np.minimum(own, turns), rounded))
         worst = int(np.argmax(-value[:, sf.DISTANCE] / rounding))
         cores, parts = self._surface_names
         b = int(other[worst])
@@ -325,6 +331,16 @@ class Loading:
         places = [(row[sf.SOLID_AT], AT_ROUNDING.get(int(row[sf.SOLID_KIND]))) for row in surfaces.solid]
         of_edges = [0.0 if column is None else surfaces.value[start + column] for start, column in places]
         return radius, np.array(of_edges), thickness
+
+    @cached_property
+    def _middles(self) -> Array:
+        """How deep the middle of each solid is [m]: half of the thickness of its surface, or of the end of a rod."""
+        surfaces = self.packed.laws.surfaces
+        at, is_end = surfaces.solid[:, sf.SOLID_AT], surfaces.solid[:, sf.SOLID_OF_ROD] != 0
+        out = self._half_thicknesses[1].copy()
+        radius, half, rounding = (surfaces.value[at[is_end] + column] for column in range(3))
+        out[is_end] = np.minimum(radius, half) + rounding
+        return out
 
     def set_stick_state(self, external: ExternalForces, stuck: StickState | None, at_rest: bool = False) -> None:
         """Set which contacts stuck before; None: none did. `at_rest`: their rates are those of statics."""
@@ -352,7 +368,8 @@ class Loading:
         n = int(external.contact.counts[sf.ACTIVE])
         law = self.packed.laws.surfaces.law[external.contact.entry[:n, sf.GROUP]]
         k, p, onset = (law[:, column] for column in (sf.LAW_K, sf.LAW_P, sf.LAW_ONSET))
-        return float(stored_energy(k, p, onset, -external.contact.value[:n, sf.DISTANCE]).sum())
+        value = external.contact.value[:n]
+        return float(value[:, sf.OF_LAW] @ stored_energy(k, p, onset, -value[:, sf.DISTANCE]))
 
     def nearest(self, external: ExternalForces, ws: Workspace, reach: float) -> dict[str, float]:
         """Smallest gap of each contact by name, up to `reach`, after a sweep of poses."""

@@ -136,10 +136,11 @@ def nearest_on_solid(surfaces, core, k, ws, contact):
         copy(a, begin)
         if row[sf.ONE_BODY] == 0:
             move_chord(a, vectors[sf.TANGENTS_A :], begin)
-        la, gap, haa = nearest_of_segment(solid, begin, t_a, sqrt(square), number[sf.SLOPE_A], x, n, H, wide)
+        reach, slope = contact.reach[0] + number[sf.R_A], number[sf.SLOPE_A]
+        la, gap, haa = nearest_of_segment(solid, begin, t_a, sqrt(square), slope, reach, x, n, H, wide)
         flag[sf.IN_A] = 0.0 < la < 1.0
         number[sf.LA], number[sf.HAA] = la, haa
-        number[sf.R_A] += la * number[sf.SLOPE_A]
+        number[sf.R_A] += la * slope
         number[sf.GAP] = gap - number[sf.R_A]
     elif row[sf.FORM] == sf.POINT:
         copy(a, x)
@@ -153,6 +154,8 @@ def nearest_on_solid(surfaces, core, k, ws, contact):
         slide = vectors[sf.SLIDE : sf.SLIDE + 3]
         number[sf.GAP] = nearest_of_disc(solid, disc, contact.reach[0], x, n, H, slide, wide)
         number[sf.R_A] = 0.0
+        if solid_row[sf.SOLID_OF_ROD] != 0:
+            number[sf.SHARE] = sf.EACH_END
     else:
         # the point of an ellipsoid that is farthest against the normal of a plane: x = a - Q n / sqrt(n Q n)
         inner, at = vectors[sf.E], row[sf.CORE_AT] + sf.INNER
@@ -299,23 +302,25 @@ def contact_force(law, contact):
     add_cross(vectors[sf.W_B], arm_b, -1.0, u)
     for i in range(3):
         u[i] += vectors[sf.STUCK, i]
-    closing = -dot(n, u)
+    closing, size = -dot(n, u), sqrt(dot(n, n))
     # in statics rates stand for displacements of what sticks
     approach = 0.0 if contact.counts[sf.AT_REST] != 0 else closing
     pressed, by_depth, by_rate, elastic = hertz(law, -number[sf.GAP], approach)
+    share = number[sf.SHARE]
+    pressed, by_depth, by_rate, elastic = share * pressed, share * by_depth, share * by_rate, share * elastic
     if contact.counts[sf.AT_REST] != 0:
         by_rate = 0.0
     mu, slow, speed, chi = law[sf.LAW_FRICTION], law[sf.LAW_SLIP], 0.0, 0.0
     for i in range(3):
-        u_t[i] = u[i] + closing * n[i]
+        u_t[i] = u[i] + closing / (size * size) * n[i]
         speed += u_t[i] * u_t[i]
     if mu > 0.0:
         chi = 1.0 / sqrt(speed + slow * slow)
     normal = pressed - (elastic if law[sf.LAW_DISSIPATIVE_ONLY] != 0.0 else 0.0)
     for i in range(3):
-        force[i] = normal * n[i] - mu * pressed * chi * u_t[i]
+        force[i] = normal * n[i] - mu * pressed * size * chi * u_t[i]
     number[sf.PRESSED], number[sf.BY_DEPTH], number[sf.BY_RATE] = pressed, by_depth, by_rate
-    number[sf.CLOSING], number[sf.CHI], number[sf.FRICTION] = closing, chi, mu
+    number[sf.CLOSING], number[sf.CHI], number[sf.FRICTION], number[sf.SIZE] = closing, chi, mu, size
 
 
 @kernel_in_place
@@ -341,7 +346,7 @@ def evaluate_pair(surfaces, group, core, other, ws, contact, external):
     for i in range(sf.N_NUMBER):
         number[i] = 0.0
     flag[sf.FORM_HERE], flag[sf.IS_SOLID], flag[sf.IN_A], flag[sf.IN_B] = row[sf.FORM], other < 0, 0, 0
-    number[sf.AXIAL], number[sf.R_A] = 1.0, values[sf.RADIUS_0]
+    number[sf.AXIAL], number[sf.R_A], number[sf.SHARE] = 1.0, values[sf.RADIUS_0], 1.0
     for i in range(3):
         vectors[sf.T_A, i], vectors[sf.T_B, i] = 0.0, 0.0
     if row[sf.FORM] == sf.SEGMENT:
@@ -385,8 +390,7 @@ def add_to_node(contact, j, node, external):
 @kernel_in_place
 def record_contact(contact, k, group, core, other):
     """Record a contact, with a unit normal."""
-    entry, value, vectors = contact.entry[k], contact.value[k], contact.vectors
-    size = sqrt(dot(vectors[sf.N], vectors[sf.N]))
+    entry, value, vectors, size = contact.entry[k], contact.value[k], contact.vectors, contact.number[sf.SIZE]
     entry[sf.GROUP], entry[sf.CORE], entry[sf.OTHER], entry[sf.N_ENTRIES] = group, core, other, contact.flag[sf.N_HERE]
     for i in range(3):
         value[sf.AT_POINT + i] = vectors[sf.X_A, i] + vectors[sf.ARM_A, i]
@@ -394,3 +398,4 @@ def record_contact(contact, k, group, core, other):
         value[sf.FORCE + i] = vectors[sf.F, i]
         value[sf.SLIP + i] = vectors[sf.U_T, i]
     value[sf.DISTANCE], value[sf.PRESSURE] = contact.number[sf.GAP], contact.number[sf.PRESSED] * size
+    value[sf.OF_LAW] = contact.number[sf.SHARE]

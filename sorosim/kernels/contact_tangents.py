@@ -66,12 +66,12 @@ def to_node(left, right, by_u, at, K, D):
 def force_by_velocity(contact, out):
     """out (3, 3): derivative of the force by the relative velocity."""
     number, n, u_t = contact.number, contact.vectors[sf.N], contact.vectors[sf.U_T]
-    chi, by_rate, mu, pressed = number[sf.CHI], number[sf.BY_RATE], number[sf.FRICTION], number[sf.PRESSED]
-    skewed = dot(u_t, n)  # zero, but for what draws segments to their middles
+    chi, by_rate, pressed, size = number[sf.CHI], number[sf.BY_RATE], number[sf.PRESSED], number[sf.SIZE]
+    mu = number[sf.FRICTION] * size
     for i in range(3):
         for j in range(3):
-            across = (1.0 if i == j else 0.0) - n[i] * n[j]
-            along = u_t[i] * (u_t[j] - skewed * n[j])
+            across = (1.0 if i == j else 0.0) - n[i] * n[j] / (size * size)
+            along = u_t[i] * u_t[j]
             out[i, j] = by_rate * n[j] * (mu * chi * u_t[i] - n[i]) - mu * pressed * chi * (across - chi * chi * along)
 
 
@@ -138,8 +138,11 @@ def change_of_force(surfaces, core, ws, contact, j, turn, shift, right, at):
     closing, chi, mu, pressed = number[sf.CLOSING], number[sf.CHI], number[sf.FRICTION], number[sf.PRESSED]
     opening = dot(dn, u) + dot(n, du)
     change = -number[sf.BY_DEPTH] * dot(n, xi) - number[sf.BY_RATE] * opening
-    dut = sum3(1.0, du, closing, dn, -opening, n)
-    friction = sum2(change, u_t, pressed, sum2(1.0, dut, -(chi * chi * dot(u_t, dut)), u_t))
+    size, longer = number[sf.SIZE], dot(n, dn)
+    square = size * size
+    dut = sum3(1.0, du, closing / square, dn, -(opening + 2.0 * closing * longer / square) / square, n)
+    turned = sum2(1.0, dut, -(chi * chi * dot(u_t, dut)), u_t)
+    friction = sum2(change * size + pressed * longer / size, u_t, pressed * size, turned)
     store_row(sum3(change, n, pressed, dn, -(mu * chi), friction), right[sf.BY_FORCE :, at])
     right[sf.BY_WEIGHT, at], right[sf.BY_OTHER_WEIGHT, at] = dla, dmb
 

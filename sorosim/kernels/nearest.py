@@ -271,10 +271,12 @@ def world_distance(solid, x, n, H, wide):
 
 
 @kernel_in_place
-def nearest_of_segment(solid, a, t, length, slope, x, n, H, wide):
+def nearest_of_segment(solid, a, t, length, slope, reach, x, n, H, wide):
     """Place la from 0 to 1 where a segment is nearest to a convex solid, drawn to its middle; fills x, n, H there.
 
-    Returns la, the distance drawn, and its second derivative by la.
+    Returns la, the distance drawn, and its second derivative by la. Of a segment that is farther away than `reach`, its
+    radius at la = 0 included, la is another place and the distance a lower bound: that of the convex function above its
+    tangent.
     """
     low, high, la, ends = 0.0, 1.0, 0.5, 0
     pull = TO_MIDDLE * length
@@ -291,6 +293,9 @@ def nearest_of_segment(solid, a, t, length, slope, x, n, H, wide):
             for j in range(3):
                 curvature += t[i] * H[i, j] * t[j]
         drawn = phi + pull * (here - 0.5) ** 2
+        above = drawn - abs(slope_here) * (high - here if slope_here < 0.0 else here - low)
+        if above - slope * here > reach:
+            return here, above, curvature
         if ends < 2:
             if (ends == 0 and slope_here >= 0.0) or (ends == 1 and slope_here <= 0.0):
                 return here, drawn, curvature

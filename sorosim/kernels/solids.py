@@ -41,6 +41,70 @@ def add_round(y, m, scale, n, H):
 
 
 @kernel_in_place
+def within_faces(a, b, c, rounding):
+    """The phi of sum max(p - phi, 0)^2 = rounding^2 over the distances p = a, b, c beyond faces that meet squarely.
+
+    It is the distance where one face counts, negative within its rounding from all. Its level sets are rounded as the
+    surface is: where faces are equally near its gradient, sum w grad p with w = max(p - phi, 0) over their sum, is
+    continuous, and shorter than 1.
+    """
+    high, low = max(a, b, c), min(a, b, c)
+    middle = max(min(a, b), min(max(a, b), c))
+    phi = high - rounding
+    if middle > phi:
+        phi = 0.5 * (high + middle) - sqrt(max(0.5 * rounding**2 - 0.25 * (high - middle) ** 2, 0.0))
+        if low > phi:
+            m = (high + middle + low) / 3.0
+            spread = (high - m) ** 2 + (middle - m) ** 2 + (low - m) ** 2
+            phi = m - sqrt(max((rounding**2 - spread) / 3.0, 0.0))
+    return phi
+
+
+@kernel_in_place
+def add_bend(excess, total, own, n, H):
+    """H += d d^T/total, d = own - n: what faces that meet bend where one of them is exceeded."""
+    if excess > 0.0:
+        for i in range(3):
+            for j in range(3):
+                H[i, j] += (own[i] - n[i]) * (own[j] - n[j]) / total
+
+
+@kernel_in_place
+def inside_box(f, y, n, H):
+    """Distance within a box, see `within_faces`."""
+    signs = (1.0 if y[0] >= 0.0 else -1.0, 1.0 if y[1] >= 0.0 else -1.0, 1.0 if y[2] >= 0.0 else -1.0)
+    p = (abs(y[0]) - f[0], abs(y[1]) - f[1], abs(y[2]) - f[2])
+    phi = within_faces(p[0], p[1], p[2], f[3])
+    excess = (max(p[0] - phi, 0.0), max(p[1] - phi, 0.0), max(p[2] - phi, 0.0))
+    total = excess[0] + excess[1] + excess[2]
+    for i in range(3):
+        n[i] = excess[i] / total * signs[i]
+    add_bend(excess[0], total, (signs[0], 0.0, 0.0), n, H)
+    add_bend(excess[1], total, (0.0, signs[1], 0.0), n, H)
+    add_bend(excess[2], total, (0.0, 0.0, signs[2]), n, H)
+    return phi
+
+
+@kernel_in_place
+def inside_cylinder(f, y, n, H):
+    """Distance within a cylinder, see `within_faces`."""
+    rho = radial_direction(y, n)
+    side, end, up = rho - f[0], abs(y[2]) - f[1], 1.0 if y[2] >= 0.0 else -1.0
+    phi = within_faces(side, end, -inf, f[2])
+    over_side, over_end = max(side - phi, 0.0), max(end - phi, 0.0)
+    total = over_side + over_end
+    outwards, t, around = (n[0], n[1], 0.0), (-n[1], n[0]), over_side / total / max(rho, TOGETHER)
+    for i in range(3):
+        n[i] = (over_side * outwards[i] + (over_end * up if i == 2 else 0.0)) / total
+    for i in range(2):
+        for j in range(2):
+            H[i, j] = around * t[min(i, j)] * t[max(i, j)]
+    add_bend(over_side, total, outwards, n, H)
+    add_bend(over_end, total, (0.0, 0.0, up), n, H)
+    return phi
+
+
+@kernel_in_place
 def box_distance(f, y, n, H):
     """Distance to a box with half edges and rounding in f."""
     total, nearest, least = 0.0, 0, -inf
@@ -51,6 +115,8 @@ def box_distance(f, y, n, H):
             total += q * q
         if q > least:
             least, nearest = q, i
+    if total < f[3] * f[3]:
+        return inside_box(f, y, n, H)
     if least <= 0.0:
         n[nearest] = 1.0 if y[nearest] >= 0.0 else -1.0
         return least - f[3]
@@ -333,6 +399,9 @@ def solid_distance(kind, f, y, n, H, scratch):
     if kind == BOX:
         return box_distance(f, y, n, H)
     if kind == CYLINDER:
+        side, end = max(sqrt(y[0] * y[0] + y[1] * y[1]) - f[0], 0.0), max(abs(y[2]) - f[1], 0.0)
+        if side * side + end * end < f[2] * f[2]:
+            return inside_cylinder(f, y, n, H)
         return round_distance(f, 1.0, y, n, H) - f[2]
     if kind == HEIGHT_FIELD:
         return height_distance(f, y, n, H, scratch)

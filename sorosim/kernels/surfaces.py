@@ -32,9 +32,12 @@ AXES, INNER = 4, 13
 OUTWARD, DOME = 4, 8
 TANGENT_0, TANGENT_1 = 13, 16
 N_CORE_VALUES = 19
-# columns of Surfaces.solid: kind, node, offset of values, surface, which of the masks above it is
-SOLID_KIND, SOLID_NODE, SOLID_AT, SOLID_SURFACE, SOLID_CLASS = range(5)
-N_SOLID = 5
+# columns of Surfaces.solid: kind, node, offset of values, surface, which of the masks above it is, whether it is the
+# flat end of a rod
+SOLID_KIND, SOLID_NODE, SOLID_AT, SOLID_SURFACE, SOLID_CLASS, SOLID_OF_ROD = range(6)
+N_SOLID = 6
+# two flat ends that meet do so twice, each as a disc on the other as a solid: each presses by half
+EACH_END = 0.5
 # columns of Surfaces.group: ranges of its cores and solids, those of its first side before those of the second; whether
 # there is a second; where what may not meet begins in `apart`, and its first surface and their number
 CORES_A, CORES_B, CORES_END, SOLIDS_A, SOLIDS_B, SOLIDS_END, AMONG, APART, SURFACE_0, N_SURFACES = range(10)
@@ -47,8 +50,8 @@ N_LAW = 7
 # columns of ContactWorkspace.entry and value
 GROUP, CORE, OTHER, N_ENTRIES, ENTRY_NODE = range(5)
 N_ENTRY = 8
-AT_POINT, NORMAL, FORCE, SLIP, DISTANCE, PRESSURE = 0, 3, 6, 9, 12, 13
-N_VALUE = 14
+AT_POINT, NORMAL, FORCE, SLIP, DISTANCE, PRESSURE, OF_LAW = 0, 3, 6, 9, 12, 13, 14
+N_VALUE = 15
 # rows of ContactWorkspace.left and right: force, moments by the arms on either side, weights along either segment
 BY_FORCE, BY_ARM, BY_OTHER_ARM, BY_WEIGHT, BY_OTHER_WEIGHT = 0, 3, 6, 9, 10
 N_ROWS, N_COLUMNS_OF_CONTACT = 11, 24
@@ -59,10 +62,10 @@ ACTIVE, LINKED, OVERFLOW, PAIRS, NO_TANGENTS, N_STUCK, AT_REST = range(7)
 # the form
 N_HERE, FIRST_B, TWO_A, TWO_B, IN_A, IN_B, IS_SOLID, FORM_HERE = range(8)
 # ContactWorkspace.number: places on segments, gap, distance of the axes, second derivatives by places, how the
-# middles draw, radius and its slope; the law
+# middles draw, radius and its slope; the law, and by which part it presses; the length of the normal
 LA, MB, GAP, AXIAL, HAA, HAB, HBB, REG_A, REG_B, R_A, SLOPE_A = range(11)
-PRESSED, BY_DEPTH, BY_RATE, CLOSING, CHI, FRICTION = range(11, 17)
-N_NUMBER = 17
+PRESSED, BY_DEPTH, BY_RATE, CLOSING, CHI, FRICTION, SHARE, SIZE = range(11, 19)
+N_NUMBER = 19
 # rows of ContactWorkspace.vectors: vectors of the contact under way
 (
     A_0, A_1, B_0, B_1, T_A, T_B, X_A, X_B, N, E, U, U_T, F, ARM_A, ARM_B, W_A, W_B, D_A, D_B,
@@ -90,7 +93,7 @@ class Surfaces(NamedTuple):
 
     core: np.ndarray  # (n_cores, 7) int
     value: np.ndarray  # flat
-    solid: np.ndarray  # (n_solids, 5) int
+    solid: np.ndarray  # (n_solids, 6) int
     frame: np.ndarray  # (n_solids, 4, 3) poses on nodes
     extent: np.ndarray  # (n_solids, 4) centre in its frame and radius of a bounding sphere, infinite if it has none
     group: np.ndarray  # (n_groups, 10) int
@@ -106,13 +109,13 @@ class ContactWorkspace(NamedTuple):
     reach: np.ndarray  # (1,) largest gap that is searched
     nearest: np.ndarray  # (n_groups,) smallest gap within reach
     entry: np.ndarray  # (cap, 8) int
-    value: np.ndarray  # (cap, 14)
+    value: np.ndarray  # (cap, 15)
     linked: np.ndarray  # (cap,) int: which contacts have rows
     left: np.ndarray  # (cap, 11, 24) how the nodes of the contact move what its rows are about
     right: np.ndarray  # (cap, 11, 24) how these rows change with the nodes
     rate: np.ndarray  # (cap, 3, 3) how the force changes with the relative velocity
     flag: np.ndarray  # (8,) int
-    number: np.ndarray  # (17,)
+    number: np.ndarray  # (19,)
     vectors: np.ndarray  # (35, 3)
     entries: np.ndarray  # (20, 3)
     weights: np.ndarray  # (2, 4) of the entries

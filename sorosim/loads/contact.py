@@ -298,7 +298,7 @@ class Contact(DeclaredLoad, kind="contact", title="Contacts"):
         law = self.law if self.law.stiffness != AUTO else self.law.changed(stiffness=self._carrying(layout, (*a, *b)))
         group = ContactGroup(a, b if self.others is not None else None, law.row, self._apart(layout, (*a, *b)))
         group.check()
-        return BoundContact(group)
+        return BoundContact(group.reduced)
 
     def lighter_mass(self, masses: Mapping[str, float]) -> float:
         """Mass [kg] that this may have to carry, by those of links that move; zero where nothing does.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -127,6 +127,18 @@ class ContactGroup:
             raise ModelError("contact", "two surfaces that can touch each other", got)
 
     @property
+    def reduced(self) -> ContactGroup:
+        """The same without cores and solids that nothing opposite can meet."""
+        kept = [_useful(skin, self._opposite(i)) for i, skin in enumerate(self.skins)]
+        n = len(self.a)
+        return ContactGroup(tuple(kept[:n]), None if self.b is None else tuple(kept[n:]), self.law, self.apart)
+
+    def _opposite(self, i: int) -> list[Skin]:
+        """Skins that may meet skin i."""
+        n, skins = len(self.a), enumerate(self.skins)
+        return [one for j, one in skins if not self.apart[i, j] and (self.b is None or (i < n) != (j < n))]
+
+    @property
     def least_distance(self) -> float:
         """Least distance of the middles of two surfaces that just touch [m]; infinite if none has another side."""
         half = np.array([skin.half_thickness for skin in self.skins])
@@ -147,6 +159,16 @@ class ContactGroup:
         law = self.law.copy()
         law[surfaces.LAW_DISSIPATIVE_ONLY] = 1.0
         return ContactGroup(self.a, self.b, law, self.apart)
+
+
+def _useful(skin: Skin, opposite: Sequence[Skin]) -> Skin:
+    """A skin without cores and solids that meet nothing of the opposite skins."""
+    there = {core.meets for other in opposite for core in other.cores}
+    # what a core may meet there: kinds of solids, and cores if any of them meets cores
+    met = {solid.mask for other in opposite for solid in other.solids} | {CORES for mask in there if mask & CORES}
+    cores = tuple(core for core in skin.cores if any(core.meets & mask for mask in met))
+    parts = tuple(part for part in skin.solids if any(part.mask & mask for mask in there))
+    return replace(skin, cores=cores, solids=parts)
 
 
 # -- cores ---------------------------------------------------------------------------------------------------------
@@ -481,7 +503,7 @@ def pack_surfaces(groups: Sequence[ContactGroup]) -> surfaces.Surfaces:
                     value.append(one.values)
                     size += len(one.values)
                 for part in skin.solids:
-                    parts.append([part.kind, part.node, size, n_surfaces, part.mask])
+                    parts.append([part.kind, part.node, size, n_surfaces, part.mask, part.s is not None])
                     frames.append(np.vstack([part.frame[:3, :3], part.frame[:3, 3]]))
                     extents.append(part.extent)
                     value.append(part.values)

@@ -7,8 +7,10 @@ from scipy.optimize import brentq
 from validation.contact_robots import at, body, floor, rod, touching
 
 import sorosim
+from sorosim.equations.plausibility import _deep
 from sorosim.equations.system import StaticSystem
 from sorosim.errors import ModelError
+from sorosim.kernels import surfaces
 from sorosim.loads.contact import Contact, Surface
 from sorosim.loads.contact_law import ContactLaw, impact_damping
 from sorosim.model.obstacle import HalfSpace, HeightField, Pipe
@@ -592,3 +594,106 @@ def test_spheres_have_no_flat_ends():
     with pytest.raises(ModelError, match="no flat ends where rods are spheres"):
         pushed(0.01, AHEAD["half space"], rods="spheres", ends="flat")
     assert gap_of(pushed(0.01, AHEAD["half space"], rods="spheres")) == pytest.approx(0.01, abs=1e-12)
+
+
+def press(links, q_of, **contact):
+    """Contact forces (ndof,) and the energy that contacts store, both of states, without friction and damping."""
+    robot, without = (touching(links, **contact, between="a", **{"and": "b"}, stiffness=k) for k in (1e6, 1e-9))
+    still = np.zeros(robot.ndof)
+
+    def force(x):
+        return robot.inverse_dynamics(x, still, qdd=still) - without.inverse_dynamics(x, still, qdd=still)
+
+    def stored(x):
+        return robot.energy(x, still).elastic - without.energy(x, still).elastic
+
+    q = still.copy()
+    for name, value in q_of.items():
+        q[robot.coordinate_names.index(name)] = value
+    return robot, q, force, stored
+
+
+DOWN = {"axis": [0, 1, 0], "angle": np.pi / 2}  # the rod's tip is 0.2 m below, tx leads down, tz along x
+
+
+@pytest.mark.parametrize("tilt", [0.0, 0.1])
+@pytest.mark.parametrize("depth", [3e-3, 5e-3])
+@pytest.mark.parametrize("name", ["box", "cylinder"])
+def test_a_flat_end_deep_across_an_edge_is_pressed_by_a_continuous_force(name, depth, tilt):
+    """The force is the gradient of what is stored, three and five times deeper than the edge is rounded."""
+    below = cube((0, 0, -0.05)) if name == "box" else can((0, 0, -0.05))
+    turned = {"b.free.rx": 0.3 * tilt, "b.free.ry": tilt}
+    links = {"a": below | {"joint": "fixed"}, "b": rod((0, 0, 0.2), turn=DOWN)}
+    robot, q, force, stored = press(links, turned)
+    down, along = (robot.coordinate_names.index(f"b.free.t{x}") for x in "xz")
+    q[down] = depth
+    for x in np.linspace(0.03, 0.055, 26):
+        q[along] = x
+        found, ways = force(q), np.eye(robot.ndof)[: along + 1]
+        slopes = [best_slope(lambda h, d=d: stored(q + h * d), STEPS) for d in ways]
+        size = np.linalg.norm(found)
+        assert size > 0.0
+        # curvatures, up to one over the rounding of a millimetre, may jump within the smallest step
+        np.testing.assert_allclose(found[: along + 1], slopes, atol=3e-7 / 1e-3 * size)
+        # ways out turn by no more than the path over the rounding of the rod's end, 2 % of its half length
+        step = 1e-7 * np.eye(robot.ndof)[along]
+        assert np.linalg.norm((force(q + step) - found)[: along + 1]) < 3.0 * 1e-7 / (0.02 * 5.5e-3) * size
+
+
+def test_friction_at_a_deep_edge_is_tangential_and_of_coulombs_size(rng):
+    links = {"a": cube((0, 0, -0.05)) | {"joint": "fixed"}, "b": rod((0, 0, 0.2), turn=DOWN)}
+    robot = touching(links, **(LAW | {"damping": 0.0}), between="a", **{"and": "b"})
+    q = np.zeros(robot.ndof)
+    for name, value in {"tx": 3e-3, "tz": 0.053, "ry": 0.002}.items():
+        q[robot.coordinate_names.index(f"b.free.{name}")] = value
+    shared = 0
+    for _ in range(20):
+        found = robot.contacts(q, rng.normal(size=robot.ndof))
+        for n, slip, f, gap in zip(found.normal, found.slip, found.force, found.gap, strict=True):
+            pressed, across = f @ n, f - (f @ n) * n
+            shared += pressed < 0.99 * 1e5 * abs(gap) ** 1.5
+            assert abs(slip @ n) < 1e-12 * np.linalg.norm(slip)
+            coulomb = -0.3 * pressed * slip / np.hypot(np.linalg.norm(slip), 0.05)
+            np.testing.assert_allclose(across, coulomb, atol=1e-9 * pressed)
+    assert shared  # where two faces share, the normal force is that of the gradient
+    by_q, by_qd = derivative_errors(robot, q, rng.normal(size=robot.ndof), rng)
+    assert by_q < 2e-6
+    assert by_qd < 1e-9
+
+
+@pytest.mark.parametrize("depth", [1e-4, 8e-4])
+def test_two_flat_ends_that_meet_press_as_one_end_on_a_wall(depth):
+    links = {"a": rod(joint="fixed"), "b": rod((0.4, 0, 0), turn={"axis": [0, 0, 1], "angle": np.pi})}
+    robot, q, force, stored = press(links, {"b.free.tx": depth})
+    found = robot.contacts(q)
+    assert len(found.gap) == 2
+    # one of either sign: each end is the disc once
+    assert np.abs(found.force[:, 0]).sum() == pytest.approx(1e6 * depth**1.5, rel=1e-9)
+    assert stored(q) == pytest.approx(0.4 * 1e6 * depth**2.5, rel=1e-6)
+    column = robot.coordinate_names.index("b.free.tx")
+    assert force(q)[column] == pytest.approx(1e6 * depth**1.5, rel=1e-6)
+
+
+def test_an_end_half_on_its_way_to_the_middle_of_what_it_is_in_is_called_deep():
+    """Beyond the middle it is less deep again, and pressed onwards."""
+    thin = body((0, 0, -0.002), "fixed", box={"size": [0.1, 0.1, 0.004]})
+    for below, most in (
+        (thin, 0.001),
+        (rod((0, 0, -0.2), "fixed", turn={"axis": [0, 1, 0], "angle": -np.pi / 2}), 0.00275),
+    ):
+        robot = touching({"a": below, "b": rod((0, 0, 0.2), turn=DOWN)}, between="a", **{"and": "b"})
+        for depth, told in ((0.98 * most, False), (1.02 * most, True), (1.9 * most, True)):
+            q = np.zeros(robot.ndof)
+            q[robot.coordinate_names.index("b.free.tx")] = depth
+            assert any("deeper than" in one for one in _deep(robot, q[None], None)) == told
+
+
+def test_what_nothing_opposite_can_meet_is_left_out():
+    """Points of rods meet planes and open solids, their pieces closed ones and each other."""
+    links = {"a": rod(joint="fixed"), "b": ball((0.1, 0, 0.2))}
+    flat = {surfaces.POINT, surfaces.ELLIPSOID}
+    for second, kept in (({"link": "b"}, {surfaces.SEGMENT, surfaces.POINT}), (floor(), flat)):
+        given = [second] if "link" in second else second
+        robot = touching(links, between="a", **{"and": given if "link" not in second else "b"})
+        forms = set(robot.engine.loading.packed.laws.surfaces.core[:, surfaces.FORM])
+        assert forms == kept
