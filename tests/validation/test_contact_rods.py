@@ -266,7 +266,7 @@ def drop(rng):
     )  # fmt: skip
 
 
-@pytest.mark.filterwarnings("ignore::sorosim.errors.SorosimWarning")  # random ones are too hard, too soft, or begin inside
+@pytest.mark.filterwarnings("ignore::sorosim.errors.SorosimWarning")  # too hard, too soft, or they begin inside
 @pytest.mark.parametrize(("count", "t_end"), [(3, 0.5), pytest.param(100, 1.0, marks=pytest.mark.slow)])
 def test_random_drops_get_through(count, t_end):
     rng = np.random.default_rng(5)
