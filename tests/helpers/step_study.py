@@ -14,7 +14,7 @@ import sys
 import time
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -161,7 +161,7 @@ def move(robot: Robot, seed: int, dt: float, t_end: float, **options: Any) -> Ou
     return out
 
 
-def study(seeds: range, t_end: float, steps: tuple[float, ...] = STEPS, **options: Any) -> Iterator[Outcome]:
+def study(seeds: Iterable[int], t_end: float, steps: tuple[float, ...] = STEPS, **options: Any) -> Iterator[Outcome]:
     """Of all robots and sizes of steps."""
     for seed in seeds:
         with warnings.catch_warnings():
