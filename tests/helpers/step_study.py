@@ -2,8 +2,9 @@
 
     PYTHONPATH=tests python -m helpers.step_study --count 1000 --t-end 10
 
-Robots of odd seeds are chains of joints without springs and dampers, those of even ones `random_documents`. What steps
-may gain is looked at by differences of energies and by public forward dynamics, not by the kernels that judge them.
+Robots of odd seeds are chains of joints without springs and dampers, some of them on free and planar bases, those of
+even ones `random_documents`: rods, bodies, loops, contacts, water. What steps may gain is looked at by differences of
+energies and by public forward dynamics, not by the kernels that judge them.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import sys
 import time
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +34,7 @@ JUMPS = 0.25  # s between jumps of the inputs
 RELATIVE_STEP = 1e-6  # of the differences by which powers are found
 # beyond the bound of theory.md, 10: coordinates are known to the tolerance of Newton's method, powers to differences
 NOISE = 1e-3
+LIMIT = 60.0  # processor time of a motion [s]: it is counted as one that was cut
 
 
 @dataclass
@@ -47,6 +49,8 @@ class Outcome:
     beyond: float = 0.0  # largest speed that an interval gained, over what it may gain; 0: none was faster
     energy: float = 0.0  # of a chain: largest gain since the start, over the kinetic energy that it had before
     unstarted: bool = False
+    cut: bool = False  # by the limit of processor time
+    kind: str = ""  # of the robot, see `kind_of`
 
 
 def chain(seed: int) -> dict[str, Any]:
@@ -69,10 +73,30 @@ def chain(seed: int) -> dict[str, Any]:
     return {"sorosim": 1, "name": f"chain{seed}", "links": links}
 
 
-def robot_of(seed: int) -> Robot:
+def tree_of(seed: int) -> dict[str, Any]:
     tree = chain(seed) if seed % 2 else document(seed)
     tree.pop("simulate", None)
-    return load_text(text_of(tree), f"robot{seed}.yaml")
+    return tree
+
+
+def robot_of(seed: int) -> Robot:
+    return load_text(text_of(tree_of(seed)), f"robot{seed}.yaml")
+
+
+def kind_of(seed: int) -> str:
+    """What decides how hard the steps of a robot are: its base, rods, loops, contacts and water."""
+    tree = tree_of(seed)
+    joints = [joint if isinstance(joint := link.get("joint", "fixed"), str) else next(iter(joint))
+              for link in tree["links"].values() if "parent" not in link]  # fmt: skip
+    loads = {name for load in tree.get("loads", {}).values() for name in load}
+    words = ["chain"] if seed % 2 else ["rods" if any("rod" in link for link in tree["links"].values()) else "bodies"]
+    words += ["floating"] if {"free", "planar"} & set(joints) else []
+    words += ["loops"] if "loops" in tree else []
+    return ", ".join([*words, *(name for name in ("contact", "fluid") if name in loads)])
+
+
+def speed_of(robot: Robot, state: Any) -> float:
+    return float(np.sqrt(2.0 * robot.energy(state.q, state.qd).kinetic))
 
 
 def allowed(robot: Robot, before: Any, qdd: tuple[Any, Any], after: Any, h: float) -> tuple[float, float]:
@@ -98,16 +122,21 @@ def allowed(robot: Robot, before: Any, qdd: tuple[Any, Any], after: Any, h: floa
 
 def move(robot: Robot, seed: int, dt: float, t_end: float, **options: Any) -> Outcome:
     """Move a robot by steps, under inputs that jump."""
-    out, rng = Outcome(seed, dt), np.random.default_rng(seed)
+    out, rng = Outcome(seed, dt, kind=kind_of(seed)), np.random.default_rng(seed)
     forces = robot.description.statics.get("u", {}) if seed % 2 == 0 else {}
     sim, u, free = Stepper(robot, dt, **options), {}, seed % 2 == 1
     try:
         state = sim.reset("assembled" if robot.loop_names else None, None if not free else rng.normal(size=robot.ndof))
         start, turned = sum(robot.energy(state.q, state.qd)), 0.0
+        before = speed_of(robot, state)
     except SorosimError as error:
         out.error, out.unstarted = str(error), True
         return out
+    begin = time.process_time()
     for k in range(round(t_end / dt)):
+        if time.process_time() - begin > LIMIT:
+            out.cut = True
+            break
         if k % max(round(JUMPS / dt), 1) == 0:
             u = {name: float(x) * rng.choice([-1.0, 0.0, 1.0]) for name, x in forces.items()}
         refined = sim.refined
@@ -117,19 +146,22 @@ def move(robot: Robot, seed: int, dt: float, t_end: float, **options: Any) -> Ou
             out.error = str(error)
             break
         out.n, out.refined = out.n + 1, sim.refined
+        now = robot.energy(after.q, after.qd)
+        reached = float(np.sqrt(2.0 * now.kinetic))
         if free:
-            now = robot.energy(after.q, after.qd)
             turned = turned or now.kinetic
             out.energy = max(out.energy, (sum(now) - start) / max(turned, 1e-12))
             turned = max(turned, now.kinetic)
-        if sim.refined == refined and np.abs(after.qd).max(initial=0.0) * dt > 1e-3:
+        # what is not faster than before by more than the error of speeds is within the bound, whatever the forces are
+        faster = (1.0 - SPEED_ERROR) * reached > before
+        if faster and sim.refined == refined and np.abs(after.qd).max(initial=0.0) * dt > 1e-3:
             speed, most = allowed(robot, state, sim._last.rows.qdd[[0, -1]], after, dt)
             out.beyond = max(out.beyond, (1.0 - SPEED_ERROR) * speed / most)
-        state = after
+        state, before = after, reached
     return out
 
 
-def study(seeds: range, t_end: float, steps: tuple[float, ...] = STEPS, **options: Any) -> Iterator[Outcome]:
+def study(seeds: Iterable[int], t_end: float, steps: tuple[float, ...] = STEPS, **options: Any) -> Iterator[Outcome]:
     """Of all robots and sizes of steps."""
     for seed in seeds:
         with warnings.catch_warnings():
@@ -150,11 +182,18 @@ def report(found: list[Outcome], took: float) -> str:
         own = [one for one in moved if one.dt == dt]
         n, ended = sum(one.n for one in own), sum(bool(one.error) for one in own)
         worst, energy = max(own, key=lambda one: one.beyond), max(own, key=lambda one: one.energy)
+        beyond = sum(one.beyond > 1.0 + NOISE for one in own)
         lines.append(
             f"{1e3 * dt:9g}  {len(own):7d}  {ended:6d} = {100 * ended / len(own):.1f} %  "
-            f"{100 * sum(one.refined for one in own) / max(n, 1):12.2f} %  {worst.beyond:10.3f} (seed {worst.seed})"
+            f"{100 * sum(one.refined for one in own) / max(n, 1):12.2f} %  {worst.beyond:10.3f} (seed {worst.seed}), "
+            f"{beyond} motions beyond, "
+            f"{sum(one.cut for one in own)} cut"
             f"  {energy.energy:.3g} (seed {energy.seed})"
         )
+    for kind in sorted({one.kind for one in moved}):
+        own = [one for one in moved if one.kind == kind]
+        ended = [sum(bool(one.error) for one in own if one.dt == dt) for dt in sorted({one.dt for one in own})[::-1]]
+        lines.append(f"  {kind}: {len({one.seed for one in own})} robots, ended in an error by step: {ended}")
     kinds = Counter(one.error.split(": ")[1][:60] for one in moved if one.error and ": " in one.error)
     return "\n".join([*lines, *(f"{n:4d} x {text}" for text, n in kinds.most_common(8)), f"{took:.0f} s"])
 
@@ -169,6 +208,9 @@ def main(words: list[str] | None = None) -> int:
     begin, found = time.monotonic(), []
     for one in study(range(options.seed, options.seed + options.count), options.t_end):
         found.append(one)
+        if one.dt == STEPS[-1] and one.seed % 20 == 0:  # a study that is cut has these
+            done = one.seed - options.seed + 1
+            print(f"{done} of {options.count} robots\n{report(found, time.monotonic() - begin)}\n", flush=True)
         if options.verbose:
             print(one, flush=True)
     print(report(found, time.monotonic() - begin))
