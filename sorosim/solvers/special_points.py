@@ -71,11 +71,11 @@ def special_points(curve: Curve, a: CurvePoint, b: CurvePoint, row: int, depth: 
         halves = (a, middle), (middle, b)
         return [special for half in halves for special in special_points(curve, *half, row, depth + 1)]
     points: list[LocatedPoint] = []
-    if fold and (point := _counted(curve, zero_between(curve, a, b, lambda p: float(p.tangent[-1])))) is not None:
+    if fold and (point := _noted(curve, a, b, zero_between(curve, a, b, lambda p: float(p.tangent[-1])))) is not None:
         points.append(LocatedPoint(FOLD, point, row, (point.tangent,), a.growth, b.growth))
     if branch:
         points += _branch(curve, a, b, row, abs(alone) if of_a_kind and not (fold or flutter) else 0)
-    if flutter and (point := _counted(curve, _count_change(curve, a, b, lambda p: p.growth.flutter))) is not None:
+    if flutter and (point := _noted(curve, a, b, _count_change(curve, a, b, lambda p: p.growth.flutter))) is not None:
         kind = STABILITY if exchanged else FLUTTER
         points.append(LocatedPoint(kind, point, row, (point.tangent,), a.growth, b.growth))
     return sorted(points, key=lambda special: special.point.s)
@@ -86,9 +86,11 @@ def _determinant_changes_sign(a: CurvePoint, b: CurvePoint) -> bool:
     return a.orientation * b.orientation < 0 and a.neutral_modes is None and b.neutral_modes is None
 
 
-def _counted(curve: Curve, point: CurvePoint | None) -> CurvePoint | None:
-    """The point; a missing one is counted."""
-    curve.n_missed += point is None
+def _noted(curve: Curve, a: CurvePoint, b: CurvePoint, point: CurvePoint | None) -> CurvePoint | None:
+    """The point between a and b; of a missing one it is noted where it would be."""
+    if point is None:
+        low, high = sorted((float(a.z[-1]), float(b.z[-1])))
+        curve.missed.append((low, high))
     return point
 
 
@@ -100,7 +102,7 @@ def _branch(curve: Curve, a: CurvePoint, b: CurvePoint, row: int, together: int)
     point = _determinant_zero(curve, a, b) if _determinant_changes_sign(a, b) else None
     if point is None:
         point = _count_change(curve, a, b, lambda p: p.growth.buckling)
-    if _counted(curve, point) is None or point is None:
+    if _noted(curve, a, b, point) is None or point is None:
         return []
     share, scales = (point.s - a.s) / (b.s - a.s), curve.scales(a)
     tangent = _tangent(curve, a, b, share)
