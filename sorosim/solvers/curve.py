@@ -19,6 +19,8 @@ STEP_TOLERANCE = 1e-9
 ROUNDING_FLOOR = 1e-6
 # residuals below this part of |J| (1 + |x|) are rounding
 ROUNDING = 1e-13
+# how far a point may be beside a branch point where three solutions meet, whose residual there is a cube
+PITCHFORK_ROUNDING = ROUNDING ** (1.0 / 3.0)
 MAX_CORRECTIONS = 12
 # pivots below this part of the largest: a mode that is neutral everywhere, not only near a branch point
 SINGULAR = 1e-12

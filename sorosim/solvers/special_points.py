@@ -17,7 +17,7 @@ from scipy.optimize import brentq
 from sorosim.arrays import Array
 from sorosim.linear.growth import Growth
 from sorosim.solvers.bordered import Border, Scales, null_vectors
-from sorosim.solvers.curve import Curve, CurvePoint
+from sorosim.solvers.curve import PITCHFORK_ROUNDING, Curve, CurvePoint
 
 FOLD, BRANCH, FLUTTER, STABILITY = "fold", "branch", "flutter", "stability"
 # points are located to this part of a step
@@ -35,6 +35,9 @@ ZERO_EVERYWHERE = 1e-9
 MAX_HALVINGS = 5
 # and so often where several motions become unstable; those left do so together, as of a round column
 MAX_HALVINGS_OF_A_KIND = 12
+# points of one curve are no farther apart than this times their part of the chord: a step turns by 1.2 rad at most, and
+# 1/cos(1.2) = 2.8
+MOST_APART = 3.0
 # part of a step that points to both sides of a branch point are apart from it
 SIDE_OFFSET = 0.02
 # step of the differences that give second derivatives along null vectors
@@ -147,9 +150,20 @@ def zero_between(curve: Curve, a: CurvePoint, b: CurvePoint, value: Callable[[Cu
 
     try:
         share = float(brentq(at, 0.0, 1.0, xtol=LOCATION_TOLERANCE, rtol=1e-14))
-        return known.get(share) or _between(curve, a, b, share)
+        at(share)
     except (ValueError, _NotOnCurve):
         return None
+    # neither side of it has leapt onto another curve
+    shares = sorted(known)
+    k, point = shares.index(share), known[share]
+    beside = [known[near] for near in shares[max(k - 1, 0) : k + 2]]
+    return point if all(_on_one_curve(curve, a, b, point, other) for other in beside) else None
+
+
+def _on_one_curve(curve: Curve, a: CurvePoint, b: CurvePoint, one: CurvePoint, other: CurvePoint) -> bool:
+    """Whether two points between a and b are as near to each other as their part of the way from a to b."""
+    part = abs(other.s - one.s) / (b.s - a.s)
+    return curve.length(other.z - one.z) <= MOST_APART * part * curve.length(b.z - a.z) + PITCHFORK_ROUNDING
 
 
 def _count_change(curve: Curve, a: CurvePoint, b: CurvePoint, count: Callable[[CurvePoint], int]) -> CurvePoint | None:
@@ -174,8 +188,9 @@ def _bracket(
             middle, width = _between(curve, low, high, 0.5), 0.5 * width
             low, high = (middle, high) if count(middle) == first else (low, middle)
     except _NotOnCurve:
-        return (low, high) if width < ACCEPTED_WIDTH else None
-    return low, high
+        if width >= ACCEPTED_WIDTH:
+            return None
+    return (low, high) if _on_one_curve(curve, a, b, low, high) else None
 
 
 class _NotOnCurve(Exception):
