@@ -83,10 +83,8 @@ def verified(run: Run, follow: Follow, large: bool, before: Companion | None = N
             found = finest._replace(parts_at=float(run.t[part][0]) if part.any() else np.inf)
         else:
             no_finer = stopped or "its tolerances would be lost in rounding"
-            begin = float(run.t[far][0])
-            undecided = (
-                f"; whether neighbouring motions part from {begin:.4g} s on is not known, for want of a third run: {no_finer}"
-            )
+            undecided = f"; whether neighbouring motions part from {run.t[far][0]:.4g} s on is not known, for want of "
+            undecided += f"a third run: {no_finer}"
     run = replace(run, companion=found)
     accuracy = run.accuracy
     if why:
