@@ -529,7 +529,7 @@ def apart(robot: Robot, q: Array, other: Array) -> tuple[Array, float]:
     """Largest distance (n,) of a place between two motions [m], and the longest extent of the way of one in q [m].
 
     Places are the tips of all links, and of each the ends of three arms along its axes that are as long as its body:
-    the frame of a rigid link may lie on the axis about which it turns; and the `SECTIONS` of rods. NaN where a motion is
+    the frame of a rigid link may lie on the axis about which it turns; and `SECTIONS` of rods. NaN where a motion is
     not known. An extent is the diagonal of the box around a way, and at least a part of the size of the robot: what
     moves less is at rest.
     """
