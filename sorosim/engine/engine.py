@@ -308,10 +308,29 @@ class Engine:
         self.sweep(q, qd, POSES)
         return self.loading.contacts(self.external, self.workspace, stuck), self.loading.stuck(self.external)
 
-    def touches(self, q: Array) -> bool:
-        """Whether any surfaces touch."""
-        self.sweep(q, self.zero_rates, POSES)
-        return self.loading.is_touching(self.external, self.workspace)
+    def touching(self, q: Array) -> set[tuple[int, ...]]:
+        """What touches, see `Loading.touching`, and coordinates (one number) beyond the stops of their joints."""
+        low, high = self._stops
+        beyond = {(k,) for k in np.flatnonzero((q < low) | (q > high)).tolist()}
+        if self.loading.touches:
+            self.sweep(q, self.zero_rates, POSES)
+            beyond |= self.loading.touching(self.external, self.workspace)
+        return beyond
+
+    @property
+    def may_bounce(self) -> bool:
+        """Whether there are surfaces that touch, or joints with stops."""
+        return bool(self.loading.touches or np.isfinite(self._stops).any())
+
+    @cached_property
+    def _stops(self) -> Array:
+        """Ends (2, ndof) of coordinates where their joints have stops; infinite where there are none."""
+        stops = np.tile([[-np.inf], [np.inf]], self.ndof)
+        for link in self.layout.links.values():
+            for k, limit in enumerate(link.link.joint.limits[: link.n_joint]):
+                if limit is not None:
+                    stops[:, link.column + k] = np.real(limit.low), np.real(limit.high)
+        return stops
 
     def deepest_contact(self, q: Array) -> DeepContact | None:
         """The contact whose penetration is the largest part of its rounding; None where nothing touches."""

@@ -280,6 +280,7 @@ class _MarchRun:
         self.reporter = Reporter(problem)
         self.energy = problem.steps if isinstance(problem.steps, WorkIntegral) else None
         self.work_outside_tree = self.energy is not None and self.energy.outside_tree
+        self.bounces = None if self.energy is None else self.energy.bounces
         if self.energy is not None:
             self.work, self.followed = self.energy.value, 1  # but for that of the tree; rows
             self.exchange = self.exchange_beside() if self.work_outside_tree else None
@@ -349,7 +350,7 @@ class _MarchRun:
 
     def run(self) -> OdeSolution:
         problem, events = self.problem, self.problem.events
-        each = bool(events) or problem.dense or self.work_outside_tree
+        each = bool(events) or problem.dense or self.work_outside_tree or self.bounces is not None
         hits: list[tuple[int, float, Array]] = []
         values = [event.function(self.steps[0][0], problem.x0) for event in events]
         code, ended, counted, stop = codes.CONTINUES, None, 0, ""
@@ -399,9 +400,12 @@ class _MarchRun:
         )  # fmt: skip
 
     def follow(self, t: float) -> None:
-        """Integrate work and loss until t; after each step if forces outside the tree do work."""
+        """Integrate work and loss until t; after each step if forces outside the tree do work, or if things bounce."""
         if self.energy is None:
             return
+        if self.bounces is not None:
+            _, q, qd, _ = self.step_state()
+            self.bounces.follow(np.array([t]), q[None], qd[None])
         if self.exchange is not None and t > self.steps[-1][0]:
             before, self.exchange = self.exchange, self.exchange_beside()
             self.work = self.work + before.until(self.exchange, t - self.steps[-1][0])[0]

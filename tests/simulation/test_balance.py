@@ -17,6 +17,10 @@ SPRING = {"gravity": [0, 0, 0], "initial": {"ball.prismatic": "10 cm"},
 BALL = {"initial": {"ball.prismatic": "35 cm"},
         "links": {"ball": {"joint": {"prismatic": {"axis": [0, 0, 1]}},
                            "body": {"sphere": {"radius": "5 cm"}, "mass": "0.3 kg"}}}}  # fmt: skip
+TWO_BALLS = {
+    "links": {name: {"at": {"position": [x, 0, 0]}, **BALL["links"]["ball"]} for name, x in (("a", 0), ("b", 1))}
+}
+ON_FLOOR = {"floor": {"contact": {"between": ["a", "b"], "and": {"half_space": {}}, "stiffness": 1e5}}}
 FOUR_BAR = """sorosim: 1
 name: four-bar
 gravity: [0, -9.81, 0]
@@ -70,8 +74,8 @@ def test_an_undamped_pendulum_that_gains_energy_is_told():
 class Ground:
     """Touches what is below zero."""
 
-    def touches(self, q):
-        return q[0] < 0.0
+    def touching(self, q):
+        return {(0, 0, -1)} if q[0] < 0.0 else set()
 
 
 @pytest.mark.parametrize(("n", "short"), [(2, True), (3, False)])
@@ -100,7 +104,39 @@ def test_a_ball_that_bounces_within_a_step_is_told():
     run, words = said(robot, 1.0, method="radau", rtol=1e-3, atol=1e-4)
     energy = run.energy()
     assert np.abs(energy.balance).max() > 0.2 * energy.kinetic.max()
-    assert "took less than 3 steps from touching to parting" in words
+    assert "showed in less than 3 states of the steps" in words
+
+
+def test_what_bounces_while_another_thing_rests_is_counted_by_itself():
+    count = balance.Bounces(made({**TWO_BALLS, "loads": ON_FLOOR}).engine)
+    z = np.array([0.02, 0.01, -1e-4, -1e-4, 0.01, 0.02])  # of the second; the first one rests in the floor
+    q = np.column_stack([np.full(6, 0.05 - 1e-5), 0.05 + z])
+    qd = np.column_stack([np.zeros(6), [-1.0, -1.0, 0.0, 0.0, 1.0, 1.0]])
+    times = 0.1 * np.arange(6)
+    for first, last in ((0, 3), (2, 6)):  # the end of a step is the start of the next one
+        count.follow(times[first:last], q[first:last], qd[first:last])
+    assert (count.n, count.n_short) == (1, 1)
+    assert count.first == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize(
+    "options", [{"method": "generalized-alpha", "step": "5 ms"}, {"method": "newmark", "step": "5 ms"}]
+)
+def test_bounces_within_steps_of_a_given_size_are_told(options):
+    """The bounce takes pi sqrt(m/k) = 5.4 ms."""
+    robot = made(BALL, loads={"floor": {"contact": {"between": "ball", "and": {"half_space": {}}, "stiffness": 1e5,
+                                                    "exponent": 1}}})  # fmt: skip
+    assert "showed in less than 3 states of the steps" in said(robot, 0.6, **options)[1]
+    assert "showed in less than 3" not in said(robot, 0.6, **{**options, "step": "0.5 ms"})[1]
+
+
+@pytest.mark.parametrize(("stiffness", "told"), [("1e7 N/m", True), ("1e3 N/m", False)])
+def test_a_joint_that_bounces_off_its_stop_within_a_step_is_told(stiffness, told):
+    """Steps of 4 ms step over pi sqrt(m/k) = 0.5 ms, and not over 54 ms."""
+    joint = {"prismatic": {"axis": [0, 0, 1], "limits": {"low": "5 cm", "stiffness": stiffness}}}
+    robot = made({"initial": BALL["initial"], "links": {"ball": {**BALL["links"]["ball"], "joint": joint}}})
+    for method in ("generalized-alpha", "newmark"):
+        assert ("showed in less than 3 states" in said(robot, 0.6, method=method, step="4 ms")[1]) == told
 
 
 @pytest.mark.parametrize("tilt", [0.0, 1e-2])
