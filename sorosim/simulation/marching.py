@@ -280,7 +280,9 @@ class _MarchRun:
         self.reporter = Reporter(problem)
         self.energy = problem.steps if isinstance(problem.steps, WorkIntegral) else None
         self.work_outside_tree = self.energy is not None and self.energy.outside_tree
-        self.bounces = None if self.energy is None else self.energy.bounces
+        # stops alone are not watched: to return to Python at each step takes several times as long as a small step
+        watched = self.energy is not None and self.engine.loading.touches
+        self.bounces = self.energy.bounces if watched and self.energy is not None else None
         if self.energy is not None:
             self.work, self.followed = self.energy.value, 1  # but for that of the tree; rows
             self.exchange = self.exchange_beside() if self.work_outside_tree else None
