@@ -311,7 +311,7 @@ class Engine:
     def touching(self, q: Array) -> set[tuple[int, ...]]:
         """What touches, see `Loading.touching`, and coordinates (one number) beyond the stops of their joints."""
         low, high = self._stops
-        beyond = {(k,) for k in np.flatnonzero((q < low) | (q > high)).tolist()}
+        beyond: set[tuple[int, ...]] = {(k,) for k in np.flatnonzero((q < low) | (q > high)).tolist()}
         if self.loading.touches:
             self.sweep(q, self.zero_rates, POSES)
             beyond |= self.loading.touching(self.external, self.workspace)
