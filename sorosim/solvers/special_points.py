@@ -164,7 +164,7 @@ def _on_one_curve(curve: Curve, a: CurvePoint, b: CurvePoint, one: CurvePoint, o
     """Whether two points between a and b are as near to each other as their part of the way from a to b."""
     part = abs(other.s - one.s) / (b.s - a.s)
     apart = curve.length(other.z - one.z)
-    return apart <= MOST_APART * part * curve.length(b.z - a.z) + PITCHFORK_ROUNDING
+    return bool(apart <= MOST_APART * part * curve.length(b.z - a.z) + PITCHFORK_ROUNDING)
 
 
 def _count_change(curve: Curve, a: CurvePoint, b: CurvePoint, count: Callable[[CurvePoint], int]) -> CurvePoint | None:
