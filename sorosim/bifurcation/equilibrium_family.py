@@ -68,8 +68,9 @@ class EquilibriumFamily:
         touches = self.robot.engine.loading.touches
         unwrapped = self.unwrapped if len(self.angles) else None
         return ContinuationProblem(
-            self.evaluate, self.metric, self.growth, tunnelling_test(self) if touches else None, unwrapped
-        )
+            self.evaluate, self.metric, self.growth, tunnelling_test(self) if touches else None, unwrapped,
+            self.scale,
+        )  # fmt: skip
 
     def _angle_unknowns(self) -> IntArray:
         """Unknowns that are angles modulo 2 pi."""

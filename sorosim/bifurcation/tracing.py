@@ -173,7 +173,7 @@ def _branch(
     """The branch through its first point, from the branch point on."""
     w = float(first[-1])
     onward = trace(family, family.q(first[:-1], w), w * family.scale, along, options)
-    if onward.message == INTERRUPTED:
+    if onward.message.startswith(INTERRUPTED):
         raise KeyboardInterrupt
     if not onward.points:
         return None

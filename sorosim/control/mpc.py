@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import ArrayLike
 from sorosim.arrays import Array
 from sorosim.control.optimal import first_guess, problem_of
 from sorosim.control.solvers import Solution, ddp
-from sorosim.errors import InputError
+from sorosim.errors import InputError, SorosimWarning
 from sorosim.kernels.restarted import Feedback
 from sorosim.options import ControlOptions, checked
 from sorosim.robot import Robot
@@ -41,7 +42,7 @@ class MPC:
         Time of the next tick [s].
     failures : int
         Ticks since the reset at which the model found no motion from the measured state: the plan of the tick before
-        went on.
+        went on, before the first plan the first guess. The first one is a `SorosimWarning` that says why.
 
     Notes
     -----
@@ -91,6 +92,10 @@ class MPC:
         U, rolled = self._begin()
         if rolled is None:
             self.failures += 1
+            if self.failures == 1:
+                goes_on = "the first guess is taken" if self._plan is None else "the plan of the tick before goes on"
+                words = f"MPC: {problem.motion.failure('a step of the plan')}; until then {goes_on} (.failures counts)"
+                warnings.warn(words, SorosimWarning, stacklevel=2)
             self._plan = None if self._plan is None else self._plan._replace(U=U)
             u = U[0]
         else:

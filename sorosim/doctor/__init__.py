@@ -24,7 +24,7 @@ from sorosim.doctor.quadrature import quadrature, sampled
 from sorosim.doctor.rods import beyond_numbers, materials, rods, shapes, siblings
 from sorosim.doctor.runs import runs, signals
 from sorosim.doctor.tubes import tube_sections, tubes
-from sorosim.errors import InputError, ModelError
+from sorosim.errors import InputError, ModelError, PlugInError, SorosimError
 from sorosim.robot import Robot, check_robot
 from sorosim.solvers.base import one_blas_thread
 
@@ -69,11 +69,11 @@ def examine(robot: Robot, *, progress: Callable[[str, int, int], None] | None = 
                 progress(name, k + 1, len(checks))
             try:
                 findings += list(check(context)) or [finding("nothing_odd", name)]
-            except (ModelError, InputError) as error:
+            except (ModelError, InputError, PlugInError) as error:
                 hint = f"{error.hint}; or look" if error.hint else "look"
                 words = f"{error.got}: expected {error.expected}"
                 findings.append(finding("refused", error.where or name, words=words, hint=hint))
-            except np.linalg.LinAlgError as error:
+            except (SorosimError, np.linalg.LinAlgError) as error:
                 findings.append(finding("not_checked", name, words=str(error).rstrip(".")))
     # NaN and infinity are left out: JSON has none
     return [f if f.value is None or np.isfinite(f.value) else f._replace(value=None) for f in findings]

@@ -12,7 +12,7 @@ import numpy as np
 from sorosim.arrays import Array
 from sorosim.doctor.context import CheckContext, above_rounding, with_divisions
 from sorosim.doctor.findings import OK, Finding, finding, level_of
-from sorosim.equations.points import AIM, lengths, points_error
+from sorosim.equations.points import AIM, SECTIONS, lengths, points_error, section_words
 from sorosim.equations.strains import places
 from sorosim.equations.system import StaticSystem
 from sorosim.equilibria.statics import statics
@@ -27,7 +27,7 @@ from sorosim.solvers.base import one_blas_thread
 
 RICHER = 2  # orders
 SAME_SPACE = {"monomial": "legendre"}
-FURTHER = 0.1  # % by which a tip moves, where four orders are tried
+FURTHER = 0.03  # % by which a section moves, where four orders are tried: two tell little of what converges in steps
 MOST = 0.5  # of the error, of which the larger part is told
 # times what points alone move at the same coordinates: equilibria of loads have moved up to ten times as far
 TOLD = 30.0
@@ -36,11 +36,12 @@ SINGULAR = 1e-12
 
 
 class Shift(NamedTuple):
-    """How far a tip moves by refinement."""
+    """How far a section moves by refinement."""
 
     link: str
+    s: float
     distance: float  # [m]
-    percent: float  # of the length of the rods from the world to it
+    percent: float  # of the length of the rods from the world to the tip of its link
 
 
 class Gain(NamedTuple):
@@ -53,7 +54,7 @@ class Gain(NamedTuple):
 
 
 def discretisation(context: CheckContext) -> Iterator[Finding]:
-    """Tips at rest and under inputs, and the lowest natural frequency, against a finer robot."""
+    """Sections at rest and under inputs, and the lowest natural frequency, against a finer robot."""
     if not any(place.division.strain.count for place in context.places):
         return
     worst: tuple[Shift, str, Equilibrium] | None = None
@@ -81,7 +82,7 @@ def discretisation(context: CheckContext) -> Iterator[Finding]:
 
 
 def tip_words(robot: Robot) -> str:
-    """How far the tip that moves most is from that of a finer robot at rest, in words; "" if that is not known."""
+    """How far the section that moves most is from that of a finer robot at rest, in words; "" if it is not known."""
     try:
         with one_blas_thread(), np.errstate(all="ignore"):
             found = (one.what for one in discretisation(CheckContext(robot)) if one.code == "discretisation.tip")
@@ -123,13 +124,17 @@ def _driven(robot: Robot, state: Equilibrium) -> dict[str, int]:
 
 
 def largest_shift(coarse: Equilibrium, fine: Equilibrium) -> Shift:
-    """The tip that moves most, against the length of the rods that lead to it."""
-    reaches = lengths(coarse.robot)
-    largest = Shift("", 0.0, 0.0)
+    """The section that moves most, against the length of the rods that lead to its tip."""
+    reaches, layout = lengths(coarse.robot), coarse.robot.engine.layout
+    largest = Shift("", 1.0, 0.0, 0.0)
     for name, reach in reaches.items():
-        distance = float(np.linalg.norm(coarse.tip(name) - fine.tip(name)))
+        s = np.array(SECTIONS if layout.links[name].pieces else SECTIONS[-1:])
+        before, after = (state.robot.poses(state.q, name, s=s)[:, :3, 3] for state in (coarse, fine))
+        distances = np.linalg.norm(before - after, axis=1)
+        k = int(distances.argmax())
+        distance = float(distances[k])
         if not 100.0 * distance / reach <= largest.percent:
-            largest = Shift(name, distance, 100.0 * distance / reach)
+            largest = Shift(name, float(s[k]), distance, 100.0 * distance / reach)
     return largest
 
 
@@ -141,18 +146,19 @@ def _tip(shift: Shift, words: str, state: Equilibrium) -> Finding:
         if level != OK:
             where = f"links.{shift.link}" if shift.link else where
             fine = refined(state.robot)
-            options = gains(state.robot, fine, transfer(state.robot, fine), state, shift.link)
+            options = gains(state.robot, fine, transfer(state.robot, fine), state, shift)
             remedy = _advice(options, points, 100.0 * shift.distance / shift.percent)
         elif points.distance > MOST * shift.distance:
             words += f", most of it for lack of points; try quadrature: {points.order} in {points.where}"
         if shift.percent > 100.0 * JUMPED:
             remedy += "; so far away may be another equilibrium"
     mm = 1e3 * shift.distance
-    return finding(code, where, shift.percent, level, link=shift.link, mm=mm, words=words, remedy=remedy)
+    what = section_words(shift.link, shift.s)
+    return finding(code, where, shift.percent, level, what=what, mm=mm, words=words, remedy=remedy)
 
 
 def _advice(options: list[Gain], points: Gain, reach: float) -> str:
-    """What to raise; by how much the tip moves then is first order, and shown if less than its reach [m]."""
+    """What to raise; by how much the section moves then is first order, and shown if less than its reach [m]."""
     best = max([*options, points], key=lambda gain: gain.distance)
     if best is points:
         return f"more points matter most: quadrature: {best.order} in {best.where}"
@@ -162,8 +168,8 @@ def _advice(options: list[Gain], points: Gain, reach: float) -> str:
     return words + (f", then {others[0].strain} of {others[0].where}" if others else "")
 
 
-def gains(robot: Robot, fine: Robot, T: Array, state: Equilibrium, link: str) -> list[Gain]:
-    """How far the tip of a link would move if one strain of one division had a higher order, to first order.
+def gains(robot: Robot, fine: Robot, T: Array, state: Equilibrium, shift: Shift) -> list[Gain]:
+    """How far a section would move if one strain of one division had a higher order, to first order.
 
     One step of Newton's method from the state, in the coordinates of the robot and the further ones of that strain.
     """
@@ -173,10 +179,10 @@ def gains(robot: Robot, fine: Robot, T: Array, state: Equilibrium, link: str) ->
     x = system.start(q)
     r, K = system.jacobian(x, 1.0)
     free, n = system.partition.free, system.n_free
-    tip = fine.jacobian(q, link)[3:, free]
+    here = fine.jacobian(q, shift.link, s=shift.s)[3:, free]
     coarse_free = np.setdiff1d(np.arange(robot.ndof), list(driven.values())).astype(np.int64)
     base = T[np.ix_(free, coarse_free)]
-    before = _newton_step(K, r, n, base, tip)
+    before = _newton_step(K, r, n, base, here)
     out = []
     for place, finer_place in zip(places(robot), places(fine), strict=True):
         for row, strain in enumerate(STRAINS):
@@ -184,14 +190,14 @@ def gains(robot: Robot, fine: Robot, T: Array, state: Equilibrium, link: str) ->
             if len(new) == len(old):
                 continue
             own = np.eye(fine.ndof)[free][:, new]
-            raised = _newton_step(K, r, n, np.hstack([base[:, ~np.isin(coarse_free, old)], own]), tip)
+            raised = _newton_step(K, r, n, np.hstack([base[:, ~np.isin(coarse_free, old)], own]), here)
             order = getattr(finer_place.division.strain, strain)[1]
             out.append(Gain(place.where, strain, order, float(np.linalg.norm(raised - before))))
     return out
 
 
 def gain_by_points(robot: Robot, state: Equilibrium, shift: Shift) -> Gain:
-    """How far the tip would move with twice as many Gauss points, to first order, and the division to give them to.
+    """How far the section would move with twice as many Gauss points, to first order, and the division to give them to.
 
     One step of Newton's method with them; none where their poses are so near that no equilibrium can tell.
     """
@@ -205,10 +211,10 @@ def gain_by_points(robot: Robot, state: Equilibrium, shift: Shift) -> Gain:
     driven = _driven(robot, state)
     system = StaticSystem(fine, state.u, {name: float(state.q[k]) for name, k in driven.items()})
     r, K = system.jacobian(system.start(state.q), 1.0)
-    tip = fine.jacobian(state.q, shift.link)[3:, system.partition.free]
-    g = fine.pose(state.q, shift.link)
-    moved = _newton_step(K, r, system.n_free, np.eye(tip.shape[1]), tip)
-    moved += g[:3, :3].T @ (g[:3, 3] - state.tip(shift.link))
+    here = fine.jacobian(state.q, shift.link, s=shift.s)[3:, system.partition.free]
+    g, before = (one.pose(state.q, shift.link, s=shift.s) for one in (fine, robot))
+    moved = _newton_step(K, r, system.n_free, np.eye(here.shape[1]), here)
+    moved += g[:3, :3].T @ (g[:3, 3] - before[:3, 3])
     return Gain(place.where, "quadrature", more, float(np.linalg.norm(moved)))
 
 
@@ -217,14 +223,14 @@ def doubled(n_gauss: int) -> int:
     return min(2 * n_gauss, MAX_N_GAUSS)
 
 
-def _newton_step(K: Array, r: Array, n: int, Z: Array, tip: Array) -> Array:
-    """Displacement (3,) of a tip by one Newton step within the columns of Z; multipliers of loops move freely."""
+def _newton_step(K: Array, r: Array, n: int, Z: Array, here: Array) -> Array:
+    """Displacement (3,) of a section by one Newton step within the columns of Z; multipliers of loops move freely."""
     m = len(r) - n
     W = np.block([[Z, np.zeros((n, m))], [np.zeros((m, Z.shape[1])), np.eye(m)]])
     A, b = W.T @ K @ W, W.T @ r
     d = 1.0 / np.sqrt(np.maximum(np.abs(A).max(axis=1), np.finfo(float).tiny))
     y = d * np.linalg.lstsq(d[:, None] * A * d, d * b, rcond=SINGULAR)[0]
-    return np.asarray(-tip @ (Z @ y[: Z.shape[1]]))
+    return np.asarray(-here @ (Z @ y[: Z.shape[1]]))
 
 
 def _frequency(context: CheckContext, fine_at_rest: Equilibrium | None) -> Iterator[Finding]:

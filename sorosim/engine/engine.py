@@ -43,7 +43,7 @@ from sorosim.kernels.rod_actuators import ROW_KIND, STIFFNESS_ROW, RodActuators,
 from sorosim.kernels.saddle import Saddle, make_saddle
 from sorosim.kernels.tree import BLOCK_N, FLOWING, IS_LOCAL, MASSLESS_END, RIGID, Tree, Workspace, make_workspace
 from sorosim.loads.base import Load
-from sorosim.model.compile import MERGE, compile_tree, is_rigid, segment_strain
+from sorosim.model.compile import MERGE, Layout, compile_tree, is_rigid, segment_strain
 from sorosim.model.link import Link
 
 T = TypeVar("T")
@@ -208,27 +208,35 @@ class Engine:
         return g, eta
 
     @cached_property
-    def _halved(self) -> tuple[Tree, dict[str, IntArray]]:
-        """The tree with a further node in the middle of any two of a rod, and base and tip in it of each link."""
+    def _halved(self) -> tuple[Tree, Layout]:
+        """The tree with a further node in the middle of any two of a rod."""
         links = self.layout.links
         places = [(name, float(s)) for name, link in links.items() if link.pieces
                   for s in np.concatenate([link.X, 0.5 * (link.X[1:] + link.X[:-1])]) / link.X[-1]]  # fmt: skip
         tree, _, layout = compile_tree(tuple(link.link for link in links.values()), places)
-        return tree, {name: link.nodes[[0, -1]] for name, link in layout.links.items()}
+        return tree, layout
 
-    def ends(self, q: Array, halved: bool = False) -> dict[str, Array]:
-        """Poses (2, 4, 4) of base and tip of each link; `halved`: by steps half as long (docs/theory.md, 2)."""
-        if halved:
-            tree, nodes = self._halved
-            workspace = make_workspace(tree)
-        else:
-            tree, workspace = self.tree, self.workspace
-            nodes = {name: link.nodes[[0, -1]] for name, link in self.layout.links.items()}
-        flat = np.concatenate(list(nodes.values()))
+    def near_sections(self, q: Array, s: tuple[float, ...], halved: bool = False) -> dict[str, tuple[Array, Array]]:
+        """Of each link s (k,) of its base and of the points next to sections s, and poses (k, 4, 4) there.
+
+        `halved`: by steps half as long (docs/theory.md, 2).
+        """
+        tree, layout = self._halved if halved else (self.tree, self.layout)
+        at, nodes = {}, {}
+        for name, link in self.layout.links.items():
+            if link.pieces:
+                part = link.X / link.X[-1]
+                at[name] = part[np.unique(np.abs(part[:, None] - (0.0, *s)).argmin(axis=0))]
+            else:  # a base and a tip at one place
+                at[name] = np.array([0.0, 1.0])
+            nodes[name] = [layout.links[name].node_at(x) for x in at[name]]
+        flat = np.array([node for of_link in nodes.values() for node in of_link])
         g, rest = np.empty((len(flat), 4, 4)), np.zeros(self.ndof)
+        workspace = make_workspace(tree) if halved else self.workspace
         self._sweep(tree, np.array(q, dtype=float), rest, rest, self.gravity, POSES, workspace)
         read_poses(flat, workspace, g, np.empty((len(flat), 6)))
-        return {name: g[2 * i : 2 * i + 2] for i, name in enumerate(nodes)}
+        ends = np.cumsum([len(of_link) for of_link in nodes.values()])
+        return {name: (at[name], poses) for name, poses in zip(at, np.split(g, ends[:-1]), strict=True)}
 
     def jacobians(self, nodes: IntArray, q: Array, qd: Array, rates: bool) -> tuple[Array, Array, Array, Array]:
         """Poses, body twists, body Jacobians (n, 6, ndof) and, with `rates`, their time derivatives, of nodes."""
@@ -300,10 +308,29 @@ class Engine:
         self.sweep(q, qd, POSES)
         return self.loading.contacts(self.external, self.workspace, stuck), self.loading.stuck(self.external)
 
-    def touches(self, q: Array) -> bool:
-        """Whether any surfaces touch."""
-        self.sweep(q, self.zero_rates, POSES)
-        return self.loading.is_touching(self.external, self.workspace)
+    def touching(self, q: Array) -> set[tuple[int, ...]]:
+        """What touches, see `Loading.touching`, and coordinates (one number) beyond the stops of their joints."""
+        low, high = self._stops
+        beyond: set[tuple[int, ...]] = {(k,) for k in np.flatnonzero((q < low) | (q > high)).tolist()}
+        if self.loading.touches:
+            self.sweep(q, self.zero_rates, POSES)
+            beyond |= self.loading.touching(self.external, self.workspace)
+        return beyond
+
+    @property
+    def may_bounce(self) -> bool:
+        """Whether there are surfaces that touch, or joints with stops."""
+        return bool(self.loading.touches or np.isfinite(self._stops).any())
+
+    @cached_property
+    def _stops(self) -> Array:
+        """Ends (2, ndof) of coordinates where their joints have stops; infinite where there are none."""
+        stops = np.tile([[-np.inf], [np.inf]], self.ndof)
+        for link in self.layout.links.values():
+            for k, limit in enumerate(link.link.joint.limits[: link.n_joint]):
+                if limit is not None:
+                    stops[:, link.column + k] = np.real(limit.low), np.real(limit.high)
+        return stops
 
     def deepest_contact(self, q: Array) -> DeepContact | None:
         """The contact whose penetration is the largest part of its rounding; None where nothing touches."""

@@ -281,9 +281,12 @@ class Loading:
         n = int(external.contact.counts[sf.ACTIVE])
         return external.contact.entry[:n], external.contact.value[:n]
 
-    def is_touching(self, external: ExternalForces, ws: Workspace) -> bool:
-        """Whether any surfaces touch, after a sweep of poses."""
-        return len(self._touching(external, ws, None)[0]) > 0
+    def touching(self, external: ExternalForces, ws: Workspace) -> set[tuple[int, ...]]:
+        """Numbers of contact, surface and other surface (below zero: part) of what touches, after a sweep of poses."""
+        entry, surface = self._touching(external, ws, None)[0], self.packed.laws.surfaces.core[:, sf.CORE_SURFACE]
+        other = entry[:, sf.OTHER]
+        others = np.where(other >= 0, surface[other], other)
+        return set(zip(entry[:, sf.GROUP].tolist(), surface[entry[:, sf.CORE]].tolist(), others.tolist(), strict=True))
 
     def slip_speeds(self, groups: Sequence[str]) -> tuple[Array, Array]:
         """Speed at which friction is 0.7 of its limit [m/s], and Coulomb's coefficient, of contacts by their loads."""

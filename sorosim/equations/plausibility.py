@@ -13,7 +13,7 @@ from sorosim.arrays import Array, IntArray
 from sorosim.dynamics.constraints import IndependentRows
 from sorosim.engine.inputs import Partition
 from sorosim.equations.failure import ROUNDING
-from sorosim.equations.points import FARTHEST, enough_points, points_error, turns_between_points
+from sorosim.equations.points import FARTHEST, enough_points, points_error, section_words, turns_between_points
 from sorosim.equations.strains import places
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.rod_actuators import LENGTH_INPUT, MODE, TENDON_LENGTH, TENSION_INPUT
@@ -90,7 +90,8 @@ def _coarse(robot: Robot, q: Array, t: Array | None) -> Iterator[str]:
     error, row = max(found, key=lambda one: one[0].part, default=(None, int(mean.argmax())))
     if error is not None:
         where, n, enough = error.place.where, error.place.division.n_gauss, error.enough
-        off = f"the tip of '{error.link}' is off by {1e3 * error.distance:.2g} mm or more{_at(t, row)}, since {where}"
+        section, mm = section_words(error.link, error.s), 1e3 * error.distance
+        off = f"{section} is off by {mm:.2g} mm or more{_at(t, row)}, since {where}"
         yield f"{off} turns by {error.turn:.2g} rad between two of its points: give it quadrature: {enough} for {n}"
     elif winding is not None:
         n, unseen = winding.division.n_gauss, "which miss what acts on it between them"

@@ -19,6 +19,7 @@ from sorosim.engine.loading import SlipState, StickState
 from sorosim.engine.records import ContactHistory, Contacts
 from sorosim.equations.callbacks import extent_of
 from sorosim.equations.neutral import NeutralMotion, neutral_motions
+from sorosim.equations.points import SECTIONS
 from sorosim.errors import InputError, nearest
 from sorosim.linear import Linearization
 from sorosim.results.quantities import summarized
@@ -377,7 +378,9 @@ class Run(Drawable):
 
     def _companion(self, what: str) -> Companion:
         if self.companion is None:
-            raise InputError(what, "a run with a companion", "one without", "simulate(..., verify=True) makes one")
+            asked = self.options.get("verify", False)
+            hint = "its message says why" if asked else "simulate(..., verify=True) makes one"
+            raise InputError(what, "a run with a companion", "one without", hint)
         return self.companion
 
     def loop_wrench(self, name: str) -> Array:
@@ -526,11 +529,14 @@ def apart(robot: Robot, q: Array, other: Array) -> tuple[Array, float]:
     """Largest distance (n,) of a place between two motions [m], and the longest extent of the way of one in q [m].
 
     Places are the tips of all links, and of each the ends of three arms along its axes that are as long as its body:
-    the frame of a rigid link may lie on the axis about which it turns. NaN where a motion is not known. An extent is
-    the diagonal of the box around a way, and at least a part of the size of the robot: what moves less is at rest.
+    the frame of a rigid link may lie on the axis about which it turns; and `SECTIONS` of rods. NaN where a motion is
+    not known. An extent is the diagonal of the box around a way, and at least a part of the size of the robot: what
+    moves less is at rest.
     """
     engine, names = robot.engine, [link.name for link in robot.links]
-    places = engine.places(tuple((name, 1.0) for name in names))
+    rods = [name for name in names if engine.layout.links[name].pieces]
+    along = [(name, s) for name in rods for s in SECTIONS[:-1]]
+    places, n = engine.places((*((name, 1.0) for name in names), *along)), len(names)
     inertia = engine.tree.inertia[[engine.layout.links[name].nodes[-1] for name in names]]
     mass = np.maximum(inertia[:, 5, 5], np.finfo(float).tiny)
     # m r^2 with r from the frame, centre and radius of gyration together
@@ -538,14 +544,14 @@ def apart(robot: Robot, q: Array, other: Array) -> tuple[Array, float]:
     known = np.isfinite(other).all(axis=1)
 
     def positions(rows: Array) -> Array:
-        g = np.array([engine.poses_at(places, row)[0] for row in rows]).reshape(len(rows), len(names), 4, 4)
-        p = g[:, :, None, :3, 3]
-        ends = p + arm[:, None, None] * np.swapaxes(g[:, :, :3, :3], 2, 3)
-        return np.concatenate([p, ends], axis=2)
+        g = np.array([engine.poses_at(places, row)[0] for row in rows]).reshape(len(rows), n + len(along), 4, 4)
+        p = g[:, :, :3, 3]
+        ends = p[:, :n, None] + arm[:, None, None] * np.swapaxes(g[:, :n, :3, :3], 2, 3)
+        return np.concatenate([p, ends.reshape(len(rows), 3 * n, 3)], axis=1)
 
     own, distance = positions(q), np.full(len(q), np.nan)
-    distance[known] = np.linalg.norm(own[known] - positions(other[known]), axis=3).max(axis=(1, 2), initial=0.0)
-    way = np.linalg.norm(np.ptp(own, axis=0), axis=2).max(initial=0.0) if len(q) else 0.0
+    distance[known] = np.linalg.norm(own[known] - positions(other[known]), axis=2).max(axis=1, initial=0.0)
+    way = np.linalg.norm(np.ptp(own, axis=0), axis=1).max(initial=0.0) if len(q) else 0.0
     return distance, max(float(way), LEAST_WAY * extent_of(robot, q[0]) if len(q) else 0.0)
 
 

@@ -52,6 +52,7 @@ REWIND_MARGIN = 0.1
 FOLLOWS_OSCILLATIONS = ("bdf", "cvode", "lsoda", "ida")
 MANY_STEPS, PERIODS = 10_000, 1.0
 PASSES = "method='generalized-alpha' or 'radau' may pass over"
+UNVERIFIED = "it was not verified, since it stopped: simulate to an earlier t_end, or resume it, to have its error"
 FINE_TOLERANCES = 1e-9, 1e-15  # tolerances that rounding, or loops closed at every step, may not leave room for
 
 
@@ -232,6 +233,8 @@ class Integration:
             run, interrupted, remarks = self.with_companion(run)
             remarks = [*self.remarks(run), *remarks]
             run = replace(run, message="; ".join([run.message, *remarks]))
+        elif self.options["verify"]:
+            run = replace(run, message=f"{run.message}; {UNVERIFIED}")
         self.finish(run)
         for remark in remarks:  # last: they may be errors
             warnings.warn(f"simulate '{run.robot.name}': {remark}", SorosimWarning, stacklevel=4)
@@ -343,6 +346,7 @@ class Integration:
             what += report.words
             hint = f"{report.advice}; or {hint}" if report.advice else hint
         hint = "the motion so far is in .partial" if by_user else f"{hint}, and look at the motion so far (.partial)"
+        hint += f"; {UNVERIFIED}" if self.options["verify"] else ""
         return ConvergenceError(f"{what}; {hint}", run, report)
 
     def remedy(self, why: str) -> str:

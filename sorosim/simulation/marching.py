@@ -280,6 +280,9 @@ class _MarchRun:
         self.reporter = Reporter(problem)
         self.energy = problem.steps if isinstance(problem.steps, WorkIntegral) else None
         self.work_outside_tree = self.energy is not None and self.energy.outside_tree
+        # stops alone are not watched: to return to Python at each step takes several times as long as a small step
+        watched = self.energy is not None and self.engine.loading.touches
+        self.bounces = self.energy.bounces if watched and self.energy is not None else None
         if self.energy is not None:
             self.work, self.followed = self.energy.value, 1  # but for that of the tree; rows
             self.exchange = self.exchange_beside() if self.work_outside_tree else None
@@ -349,7 +352,7 @@ class _MarchRun:
 
     def run(self) -> OdeSolution:
         problem, events = self.problem, self.problem.events
-        each = bool(events) or problem.dense or self.work_outside_tree
+        each = bool(events) or problem.dense or self.work_outside_tree or self.bounces is not None
         hits: list[tuple[int, float, Array]] = []
         values = [event.function(self.steps[0][0], problem.x0) for event in events]
         code, ended, counted, stop = codes.CONTINUES, None, 0, ""
@@ -399,9 +402,12 @@ class _MarchRun:
         )  # fmt: skip
 
     def follow(self, t: float) -> None:
-        """Integrate work and loss until t; after each step if forces outside the tree do work."""
+        """Integrate work and loss until t; after each step if forces outside the tree do work, or if things bounce."""
         if self.energy is None:
             return
+        if self.bounces is not None:
+            _, q, qd, _ = self.step_state()
+            self.bounces.follow(np.array([t]), q[None], qd[None])
         if self.exchange is not None and t > self.steps[-1][0]:
             before, self.exchange = self.exchange, self.exchange_beside()
             self.work = self.work + before.until(self.exchange, t - self.steps[-1][0])[0]

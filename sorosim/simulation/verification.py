@@ -67,29 +67,34 @@ def verified(run: Run, follow: Follow, large: bool, before: Companion | None = N
 
     A motion that is far from its companion gets one that is finer still. As long as that stays near the first one the
     tolerances of the run were too large, and the difference is its error. From where both part, neighbouring motions
-    part faster than tolerances tell, and differences are no errors. `before`: of the first rows of a run that was
-    resumed.
+    part faster than tolerances tell, and differences are no errors. Which of the two it is stays open where no finer
+    one comes so far. `before`: of the first rows of a run that was resumed.
     """
     found, why = _companion(run, follow, large, before.level if before else 1, before)
     if found is None:
         return run, why
     distance, way = apart(run.robot, run.q, found.q)
+    undecided = ""
     if found.parts_at == np.inf and (far := distance > PARTED * way).any():
         finest, stopped = _companion(run, follow, large, found.level + 1, None)
-        if finest is None or stopped:
-            found = found._replace(parts_at=float(run.t[far][0]))
-        else:
-            part = far & (apart(run.robot, found.q, finest.q)[0] > PARTED * way)
+        again = np.full(len(far), np.nan) if finest is None else apart(run.robot, found.q, finest.q)[0]
+        part = far & (again > PARTED * way)
+        if finest is not None and (part.any() or not np.isnan(again[far]).any()):
             found = finest._replace(parts_at=float(run.t[part][0]) if part.any() else np.inf)
+        else:
+            no_finer = stopped or "its tolerances would be lost in rounding"
+            undecided = f"; whether neighbouring motions part from {run.t[far][0]:.4g} s on is not known, for want of "
+            undecided += f"a third run: {no_finer}"
     run = replace(run, companion=found)
     accuracy = run.accuracy
     if why:
-        return run, f"its error is known until {run.t[np.isfinite(accuracy.error)][-1]:.4g} s only: {why}"
+        known = run.t[np.isfinite(accuracy.error)][-1]
+        return run, f"its error is known until {known:.4g} s only: {why}{undecided}"
     if found.parts_at < np.inf or not np.nanmax(accuracy.error) > CLOSE * accuracy.way:
         return run, f"right {accuracy}" if found.parts_at < np.inf else ""
     fixed = run.options["method"] in MARCHES and run.options["step"] is not None
     smaller = "a smaller step" if fixed else f"rtol={run.options['rtol'] / 10.0:.2g}"
-    return run, f"right {accuracy}; try {smaller}"
+    return run, f"right {accuracy}; try {smaller}{undecided}"
 
 
 def _companion(

@@ -72,8 +72,8 @@ class OdeProblem:
     jacobian: Callable[[float, Array], Array] | None  # (n, n)
     x0: Array  # (n,)
     t_out: Array  # (n_t,) increasing, at least two
-    rtol: float = 1e-3
-    atol: float | Array = 1e-6  # (n,) of each entry of x, or of all
+    rtol: float
+    atol: float | Array  # (n,) of each entry of x, or of all
     max_step: float = np.inf
     events: Sequence[Event] = ()
     dense: bool = False

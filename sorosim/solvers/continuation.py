@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -54,6 +55,7 @@ class TracedCurve:
     specials: list[LocatedPoint] = field(default_factory=list)
     message: str = ""
     complete: bool = False  # whether it ends where it should: at the end of the range, at a stop, at its start
+    passed: list[tuple[float, float]] = field(default_factory=list)  # w between which another curve is near
 
 
 def follow_curve(
@@ -104,20 +106,39 @@ def _follow(curve: Curve, start: CurvePoint, steps: StepOptions) -> TracedCurve:
 
 def _take_steps(curve: Curve, out: TracedCurve, steps: StepOptions) -> TracedCurve:
     current, step = out.points[0], min(steps.first, steps.largest)
+    leap: _Leap | None = None  # the last one, until steps are as long again
     while len(out.points) < steps.max_points:
         next_point = _step(curve, current, step, steps.largest)
         if next_point is None:
             step *= MIN_STEP_FACTOR
-            if step < steps.smallest:
+            if step >= steps.smallest:
+                continue
+            if leap is None:
                 return _with_message(curve, out, TOO_SMALL)
+            # shorter steps do not get past a point that cannot be located
+            current, step, leap = leap.take(curve, out), leap.step, None
             continue
         turn = _angle(curve, current.tangent, next_point.tangent)
         next_point, last = _ending(curve, out.points, next_point, steps)
-        out.specials += special_points(curve, current, next_point, len(out.points) - 1)
+        n_missed, row = len(curve.missed), len(out.points) - 1
+        found = special_points(curve, current, next_point, row)
+        if len(curve.missed) > n_missed and MIN_STEP_FACTOR * step >= steps.smallest:
+            # the curve has none: the step has leapt onto another one, as past an imperfect bifurcation
+            missed, curve.missed[n_missed:] = curve.missed[n_missed:], []
+            if leap is None:
+                leap = _Leap(next_point, found, missed, row, step)
+                out.passed.append(missed[0])
+            else:
+                out.passed[-1] = missed[0]
+            step *= MIN_STEP_FACTOR
+            continue
+        out.specials += found
         out.points.append(next_point)
         if last:
             out.complete = True
             return _with_message(curve, out, last)
+        if leap is not None and step >= leap.step:
+            leap = None
         factor = np.clip(TARGET_TURN / max(turn, 1e-12), MIN_STEP_FACTOR, MAX_STEP_FACTOR)
         if next_point.n_corrections > TARGET_CORRECTIONS:
             factor = min(factor, MIN_STEP_FACTOR)
@@ -125,11 +146,33 @@ def _take_steps(curve: Curve, out: TracedCurve, steps: StepOptions) -> TracedCur
     return _with_message(curve, out, f"stopped after {steps.max_points} points")
 
 
+class _Leap(NamedTuple):
+    """A step across a special point that could not be located."""
+
+    point: CurvePoint
+    specials: list[LocatedPoint]
+    missed: list[tuple[float, float]]
+    row: int  # it began there
+    step: float
+
+    def take(self, curve: Curve, out: TracedCurve) -> CurvePoint:
+        """Take it after all, instead of what was found by shorter ones."""
+        del out.points[self.row + 1 :], out.passed[-1]
+        out.specials = [special for special in out.specials if special.row < self.row] + self.specials
+        out.points.append(self.point)
+        curve.missed += self.missed
+        return self.point
+
+
 def _with_message(curve: Curve, out: TracedCurve, message: str) -> TracedCurve:
-    """The curve with a message how it ended."""
+    """The curve with a message how it ended, and what was not found on the way."""
+    scale = curve.problem.scale
+    for low, high in out.passed:
+        near = f"near another one between {low * scale:.5g} and {high * scale:.5g}"
+        message += f"; the curve passes {near}, as robots with imperfections do near a branch point"
+    for low, high in curve.missed:
+        message += f"; a special point between {low * scale:.5g} and {high * scale:.5g} could not be located"
     out.message = message
-    if curve.n_missed:
-        out.message += f"; {curve.n_missed} special points could not be located"
     return out
 
 

@@ -19,6 +19,8 @@ STEP_TOLERANCE = 1e-9
 ROUNDING_FLOOR = 1e-6
 # residuals below this part of |J| (1 + |x|) are rounding
 ROUNDING = 1e-13
+# how far a point may be beside a branch point where three solutions meet, whose residual there is a cube
+PITCHFORK_ROUNDING = ROUNDING ** (1.0 / 3.0)
 MAX_CORRECTIONS = 12
 # pivots below this part of the largest: a mode that is neutral everywhere, not only near a branch point
 SINGULAR = 1e-12
@@ -43,6 +45,7 @@ class ContinuationProblem:
     growth: Callable[[Array, float], Growth] | None = None  # unstable motions about a solution
     may_tunnel: Callable[[Array, float, Array, float], bool] | None = None  # whether a step is too long
     unwrapped: Callable[[Array, Array], Array] | None = None  # x with angles modulo 2 pi nearest to another x
+    scale: float = 1.0  # the parameter over w, for messages
 
 
 class CurvePoint(NamedTuple):
@@ -63,7 +66,8 @@ class Curve:
     """Geometry and corrector of the curve of solutions of a problem."""
 
     def __init__(self, problem: ContinuationProblem) -> None:
-        self.problem, self.n_evaluations, self.n_missed = problem, 0, 0
+        self.problem, self.n_evaluations = problem, 0
+        self.missed: list[tuple[float, float]] = []  # w between which a special point could not be located
         n = problem.metric.shape[1]
         self.gram = np.zeros((n + 1, n + 1))
         self.gram[:n, :n] = problem.metric.T @ problem.metric

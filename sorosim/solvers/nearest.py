@@ -16,10 +16,11 @@ import numpy as np
 import scipy.linalg
 
 from sorosim.arrays import Array
+from sorosim.dynamics.constraints import RANK_TOLERANCE
 
-# singular values of the derivative below this part of the largest are zero: where equations hold that depend on each
-# other; and where they do not hold yet, a part of the errors and at most
-RANK_TOLERANCE, PER_ERROR, AT_MOST = 1e-9, 10.0, 1e-4
+# singular values of the derivative below RANK_TOLERANCE of the largest are zero: where equations hold that depend on
+# each other; and where they do not hold yet, below a part of the errors and at most
+PER_ERROR, AT_MOST = 10.0, 1e-4
 # each weight is this part of the one before, down to so little of the largest squared singular value of the derivative
 FACTOR, LEAST_WEIGHT = 0.1, 1e-14
 SOFT = 1e-4  # of it, below which springs that draw no nearer have done what they can

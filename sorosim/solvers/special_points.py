@@ -17,7 +17,7 @@ from scipy.optimize import brentq
 from sorosim.arrays import Array
 from sorosim.linear.growth import Growth
 from sorosim.solvers.bordered import Border, Scales, null_vectors
-from sorosim.solvers.curve import Curve, CurvePoint
+from sorosim.solvers.curve import PITCHFORK_ROUNDING, Curve, CurvePoint
 
 FOLD, BRANCH, FLUTTER, STABILITY = "fold", "branch", "flutter", "stability"
 # points are located to this part of a step
@@ -35,6 +35,9 @@ ZERO_EVERYWHERE = 1e-9
 MAX_HALVINGS = 5
 # and so often where several motions become unstable; those left do so together, as of a round column
 MAX_HALVINGS_OF_A_KIND = 12
+# points of one curve are no farther apart than this times their part of the chord: a step turns by 1.2 rad at most, and
+# 1/cos(1.2) = 2.8
+MOST_APART = 3.0
 # part of a step that points to both sides of a branch point are apart from it
 SIDE_OFFSET = 0.02
 # step of the differences that give second derivatives along null vectors
@@ -71,11 +74,11 @@ def special_points(curve: Curve, a: CurvePoint, b: CurvePoint, row: int, depth: 
         halves = (a, middle), (middle, b)
         return [special for half in halves for special in special_points(curve, *half, row, depth + 1)]
     points: list[LocatedPoint] = []
-    if fold and (point := _counted(curve, zero_between(curve, a, b, lambda p: float(p.tangent[-1])))) is not None:
+    if fold and (point := _noted(curve, a, b, zero_between(curve, a, b, lambda p: float(p.tangent[-1])))) is not None:
         points.append(LocatedPoint(FOLD, point, row, (point.tangent,), a.growth, b.growth))
     if branch:
         points += _branch(curve, a, b, row, abs(alone) if of_a_kind and not (fold or flutter) else 0)
-    if flutter and (point := _counted(curve, _count_change(curve, a, b, lambda p: p.growth.flutter))) is not None:
+    if flutter and (point := _noted(curve, a, b, _count_change(curve, a, b, lambda p: p.growth.flutter))) is not None:
         kind = STABILITY if exchanged else FLUTTER
         points.append(LocatedPoint(kind, point, row, (point.tangent,), a.growth, b.growth))
     return sorted(points, key=lambda special: special.point.s)
@@ -86,9 +89,11 @@ def _determinant_changes_sign(a: CurvePoint, b: CurvePoint) -> bool:
     return a.orientation * b.orientation < 0 and a.neutral_modes is None and b.neutral_modes is None
 
 
-def _counted(curve: Curve, point: CurvePoint | None) -> CurvePoint | None:
-    """The point; a missing one is counted."""
-    curve.n_missed += point is None
+def _noted(curve: Curve, a: CurvePoint, b: CurvePoint, point: CurvePoint | None) -> CurvePoint | None:
+    """The point between a and b; of a missing one it is noted where it would be."""
+    if point is None:
+        low, high = sorted((float(a.z[-1]), float(b.z[-1])))
+        curve.missed.append((low, high))
     return point
 
 
@@ -100,7 +105,7 @@ def _branch(curve: Curve, a: CurvePoint, b: CurvePoint, row: int, together: int)
     point = _determinant_zero(curve, a, b) if _determinant_changes_sign(a, b) else None
     if point is None:
         point = _count_change(curve, a, b, lambda p: p.growth.buckling)
-    if _counted(curve, point) is None or point is None:
+    if _noted(curve, a, b, point) is None or point is None:
         return []
     share, scales = (point.s - a.s) / (b.s - a.s), curve.scales(a)
     tangent = _tangent(curve, a, b, share)
@@ -145,9 +150,21 @@ def zero_between(curve: Curve, a: CurvePoint, b: CurvePoint, value: Callable[[Cu
 
     try:
         share = float(brentq(at, 0.0, 1.0, xtol=LOCATION_TOLERANCE, rtol=1e-14))
-        return known.get(share) or _between(curve, a, b, share)
+        at(share)
     except (ValueError, _NotOnCurve):
         return None
+    # neither side of it has leapt onto another curve
+    shares = sorted(known)
+    k, point = shares.index(share), known[share]
+    beside = [known[near] for near in shares[max(k - 1, 0) : k + 2]]
+    return point if all(_on_one_curve(curve, a, b, point, other) for other in beside) else None
+
+
+def _on_one_curve(curve: Curve, a: CurvePoint, b: CurvePoint, one: CurvePoint, other: CurvePoint) -> bool:
+    """Whether two points between a and b are as near to each other as their part of the way from a to b."""
+    part = abs(other.s - one.s) / (b.s - a.s)
+    apart = curve.length(other.z - one.z)
+    return bool(apart <= MOST_APART * part * curve.length(b.z - a.z) + PITCHFORK_ROUNDING)
 
 
 def _count_change(curve: Curve, a: CurvePoint, b: CurvePoint, count: Callable[[CurvePoint], int]) -> CurvePoint | None:
@@ -172,8 +189,9 @@ def _bracket(
             middle, width = _between(curve, low, high, 0.5), 0.5 * width
             low, high = (middle, high) if count(middle) == first else (low, middle)
     except _NotOnCurve:
-        return (low, high) if width < ACCEPTED_WIDTH else None
-    return low, high
+        if width >= ACCEPTED_WIDTH:
+            return None
+    return (low, high) if _on_one_curve(curve, a, b, low, high) else None
 
 
 class _NotOnCurve(Exception):

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import sorosim
-from sorosim.errors import InputError
+from sorosim.errors import InputError, SorosimWarning
+from tests.helpers.flail import flail
 
 COST = {"goal": {"q": 1.0, "qd": 0.1}, "final": {"q": 100.0, "qd": 10.0}, "effort": 1e-4}
 GOAL = {"pole": "180 deg"}
@@ -79,7 +80,18 @@ def test_ticks_whose_motion_fails_go_on_with_the_plan(robot, monkeypatch):
     mpc.step([0, 3.0, 0, 0], np.zeros(4))
     planned = mpc.plan[2][1].copy()
     monkeypatch.setattr(mpc._problem.motion, "roll", lambda *_: None)
-    np.testing.assert_array_equal(mpc.step([0, 3.0, 0, 0], np.zeros(4)), planned)
+    with pytest.warns(SorosimWarning, match=r"a step of the plan .*; until then the plan of the tick before goes on"):
+        np.testing.assert_array_equal(mpc.step([0, 3.0, 0, 0], np.zeros(4)), planned)
+    assert mpc.failures == 1
+    mpc.step([0, 3.0, 0, 0], np.zeros(4))  # told once
+    assert mpc.failures == 2
+
+
+def test_a_first_tick_without_a_motion_says_so():
+    mpc = sorosim.MPC(flail(), 0.4, "20 ms", {"final": {"q": 1.0}, "effort": 1e-2}, goal=np.zeros(6), u0={"motor": 0.1})
+    with pytest.warns(SorosimWarning, match=r"a step of the plan of 'flail'.*: Newton's .* more substeps than 1"):
+        u = mpc.step(np.zeros(6), [0.0, 30.0, -60.0, 50.0, -40.0, 60.0])
+    assert u == pytest.approx([0.1])
     assert mpc.failures == 1
 
 

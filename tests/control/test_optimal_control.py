@@ -13,6 +13,7 @@ from sorosim.control.optimal import problem_of
 from sorosim.control.solvers import SOLVERS, box_newton, ddp, quadratic_program
 from sorosim.control.steps import DiscreteMotion
 from sorosim.errors import ConvergenceError, InputError
+from tests.helpers.flail import flail
 
 CART, ARM = "swing_up_cart_pole", "two_segment_arm"
 UPRIGHT, GOOD = {"pole": "180 deg"}, {"final": {"q": 1.0}}
@@ -512,3 +513,13 @@ def test_robots_without_actuators_and_motions_without_a_step_are_refused(robots)
         sorosim.optimal_control(sorosim.load("pendulum"), 0.1, 0.01, GOOD, goal=[0.0])
     with pytest.raises(ConvergenceError, match="first guess"):
         sorosim.optimal_control(robots["soft_furuta"], 1, 0.1, GOOD, goal=[0, 0, 0, 0], u0=np.full((10, 1), 1e4))
+
+
+def test_steps_that_forces_do_not_lead_to_are_refused_with_advice_that_helps():
+    """They are not cut, since a plan has its inputs' times; more substeps are what its error says."""
+    robot, cost = flail(), {"final": {"q": 1.0}, "effort": 1.0}
+    words = r"a step of the first guess of 'flail' at t = .* faster than forces make it.* more substeps than 1"
+    with pytest.raises(ConvergenceError, match=words):
+        sorosim.optimal_control(robot, 0.8, "20 ms", cost, goal=np.zeros(6), iterations=1)
+    found = sorosim.optimal_control(robot, 0.8, "20 ms", cost, goal=np.zeros(6), iterations=1, substeps=10)
+    assert np.isfinite(found.q).all()

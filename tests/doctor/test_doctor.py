@@ -18,6 +18,7 @@ from sorosim.doctor.quadrature import missed
 from sorosim.equations.contact_check import estimate, fastest
 from sorosim.equations.failure import diagnose_statics
 from sorosim.equations.system import StaticSystem
+from sorosim.errors import ConvergenceError
 from sorosim.io import load_text
 from sorosim.loads.base import LoadValues
 from tests.helpers.arms import rubber_arm
@@ -357,15 +358,41 @@ def test_the_fastest_motion_is_one_that_has_inertia(rng):
     assert fastest(np.eye(2), np.zeros((2, 2))) == 0.0
 
 
-def test_a_check_that_meets_a_singular_matrix_says_so(monkeypatch):
+@pytest.mark.parametrize("error", [np.linalg.LinAlgError("singular"), ConvergenceError("nothing was found")])
+def test_a_check_that_comes_to_no_end_says_so(monkeypatch, error):
     def fails(context):
-        raise np.linalg.LinAlgError("singular")
+        raise error
         yield
 
     monkeypatch.setattr(sorosim.doctor, "CHECKS", (fails,))
     found = examine(sorosim.load(SOUND))
     assert (found[0].code, found[0].level) == ("not_checked", ODD)
-    assert "singular" in found[0].what
+    assert str(error) in found[0].what
+
+
+@dataclass(frozen=True)
+class Raising:
+    """A load of a user that raises an error where the robot is bent, or everywhere."""
+
+    always: bool
+    nodes: object = field(default_factory=lambda: np.array([3]))
+    places: object = ()
+    dissipates = False
+
+    def bind(self, layout):
+        return self
+
+    def evaluate(self, t, g, eta):
+        if self.always or abs(g[0, 2, 3]) > 1e-12:
+            raise ZeroDivisionError("by nothing")
+        return LoadValues(np.zeros((1, 6)), np.zeros((1, 6, 6)), np.zeros((1, 6, 6)))
+
+
+@pytest.mark.parametrize("always", [True, False])
+def test_a_load_of_a_user_that_fails_is_named(always):
+    found = examine(sorosim.load(SOUND).with_loads(own=Raising(always)))
+    assert any(one.level == WRONG and "ZeroDivisionError: by nothing" in one.what for one in found)
+    assert any("loads.own" in one.where or "loads.own" in one.what for one in found)
 
 
 EEL = {

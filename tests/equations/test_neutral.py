@@ -6,6 +6,7 @@ from scipy.optimize import brentq
 
 import sorosim
 from sorosim.doctor import examine
+from sorosim.equations.neutral import STEP, _within_play
 from sorosim.io import load_text
 
 ROPE = """\
@@ -93,3 +94,55 @@ def test_the_doctor_names_what_nothing_holds(text):
     words = [one.what for one in examine(robot) if one.code == "equilibrium.found"]
     assert len(words) == 1
     assert "anywhere that it drifts to: nothing holds" in words[0]
+
+
+def between_walls(*gaps):
+    """A ball on a slider along x, walls at these distances from its surface, to the right and to the left."""
+    loads = {
+        name: {"contact": {"between": "ball", "stiffness": 1e5, "and": {
+            "half_space": {}, "at": {"position": [side * (0.05 + gap), 0, 0],
+                                     "rotation": {"axis": [0, 1, 0], "angle": -side * np.pi / 2}}}}}
+        for name, side, gap in zip(("right", "left"), (1.0, -1.0), gaps, strict=False)
+    }  # fmt: skip
+    ball = {"joint": {"prismatic": {"axis": [1, 0, 0]}}, "body": {"sphere": {"radius": 0.05}, "mass": 0.3}}
+    return sorosim.load({"sorosim": 1, "name": "ball", "gravity": [0, 0, 0], "links": {"ball": ball}, "loads": loads})
+
+
+@pytest.mark.parametrize("gap", [0.1, 2e-2, 3e-3, 5e-4])
+def test_a_ball_between_two_walls_moves_freely_as_far_as_they_are(gap):
+    robot = between_walls(gap, gap)
+    step = _within_play(robot, np.zeros(1), np.array([STEP]))
+    # halved until it fits, so more than half of the play is used
+    assert min(0.5 * gap, STEP) <= abs(step[0]) <= min(gap, STEP)
+    assert robot.contacts(step).n == 0
+    (motion,) = sorosim.statics(robot).neutral_motions
+    assert motion.goes_on
+
+
+@pytest.mark.parametrize(("gaps", "side"), [((3e-3, 1.0), -1.0), ((1.0, 3e-3), 1.0)])
+def test_play_is_looked_for_on_the_side_where_no_wall_is(gaps, side):
+    robot = between_walls(*gaps)
+    assert _within_play(robot, np.zeros(1), np.array([STEP]))[0] == side * STEP
+    (motion,) = sorosim.statics(robot).neutral_motions
+    assert motion.goes_on
+
+
+def test_a_step_through_a_thin_wall_is_none_within_the_play():
+    """A ball that would be beyond a plate at the end of the step has touched it on the way."""
+    robot = sorosim.load({
+        "sorosim": 1, "name": "ball", "gravity": [0, 0, 0],
+        "links": {"ball": {"joint": {"prismatic": {"axis": [1, 0, 0]}},
+                           "body": {"sphere": {"radius": 0.002}, "mass": 0.3}}},
+        "loads": {name: {"contact": {"between": "ball", "stiffness": 1e5, "and": {
+            "box": {"size": [2e-3, 0.1, 0.1]}, "at": {"position": [x, 0, 0]}}}}
+            for name, x in (("right", 0.0125), ("left", -0.0125))},
+    })  # fmt: skip
+    assert robot.contacts(np.array([STEP])).n == 0  # beyond it
+    step = _within_play(robot, np.zeros(1), np.array([STEP]))
+    assert 0.0 < abs(step[0]) < 0.0125
+
+
+def test_a_ball_without_play_has_the_step_that_was_asked_for():
+    robot = between_walls(0.0, 0.0)
+    step = np.array([STEP])
+    assert np.array_equal(_within_play(robot, np.zeros(1), step), step)

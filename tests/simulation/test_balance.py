@@ -17,6 +17,10 @@ SPRING = {"gravity": [0, 0, 0], "initial": {"ball.prismatic": "10 cm"},
 BALL = {"initial": {"ball.prismatic": "35 cm"},
         "links": {"ball": {"joint": {"prismatic": {"axis": [0, 0, 1]}},
                            "body": {"sphere": {"radius": "5 cm"}, "mass": "0.3 kg"}}}}  # fmt: skip
+TWO_BALLS = {
+    "links": {name: {"at": {"position": [x, 0, 0]}, **BALL["links"]["ball"]} for name, x in (("a", 0), ("b", 1))}
+}
+ON_FLOOR = {"floor": {"contact": {"between": ["a", "b"], "and": {"half_space": {}}, "stiffness": 1e5}}}
 FOUR_BAR = """sorosim: 1
 name: four-bar
 gravity: [0, -9.81, 0]
@@ -70,8 +74,8 @@ def test_an_undamped_pendulum_that_gains_energy_is_told():
 class Ground:
     """Touches what is below zero."""
 
-    def touches(self, q):
-        return q[0] < 0.0
+    def touching(self, q):
+        return {(0, 0, -1)} if q[0] < 0.0 else set()
 
 
 @pytest.mark.parametrize(("n", "short"), [(2, True), (3, False)])
@@ -100,7 +104,59 @@ def test_a_ball_that_bounces_within_a_step_is_told():
     run, words = said(robot, 1.0, method="radau", rtol=1e-3, atol=1e-4)
     energy = run.energy()
     assert np.abs(energy.balance).max() > 0.2 * energy.kinetic.max()
-    assert "took less than 3 steps from touching to parting" in words
+    assert "showed in less than 3 states of the steps" in words
+
+
+def test_what_bounces_while_another_thing_rests_is_counted_by_itself():
+    count = balance.Bounces(made({**TWO_BALLS, "loads": ON_FLOOR}).engine)
+    z = np.array([0.02, 0.01, -1e-4, -1e-4, 0.01, 0.02])  # of the second; the first one rests in the floor
+    q = np.column_stack([np.full(6, 0.05 - 1e-5), 0.05 + z])
+    qd = np.column_stack([np.zeros(6), [-1.0, -1.0, 0.0, 0.0, 1.0, 1.0]])
+    times = 0.1 * np.arange(6)
+    for first, last in ((0, 3), (2, 6)):  # the end of a step is the start of the next one
+        count.follow(times[first:last], q[first:last], qd[first:last])
+    assert (count.n, count.n_short) == (1, 1)
+    assert count.first == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize(
+    "options", [{"method": "generalized-alpha", "step": "5 ms"}, {"method": "newmark", "step": "5 ms"}]
+)
+def test_bounces_within_steps_of_a_given_size_are_told(options):
+    """The bounce takes pi sqrt(m/k) = 5.4 ms."""
+    robot = made(BALL, loads={"floor": {"contact": {"between": "ball", "and": {"half_space": {}}, "stiffness": 1e5,
+                                                    "exponent": 1}}})  # fmt: skip
+    assert "showed in less than 3 states of the steps" in said(robot, 0.6, **options)[1]
+    assert "showed in less than 3" not in said(robot, 0.6, **{**options, "step": "0.5 ms"})[1]
+
+
+@pytest.mark.parametrize(("n", "short"), [(2, True), (3, False)])
+def test_a_joint_that_bounces_off_its_stop_is_counted(n, short):
+    joint = {"prismatic": {"axis": [0, 0, 1], "limits": {"low": "5 cm", "high": "1 m", "stiffness": "1e5 N/m"}}}
+    free = {"prismatic": {"axis": [1, 0, 0]}}
+    ball = BALL["links"]["ball"]["body"]
+    engine = made(
+        {"links": {"guide": {"joint": free}, "ball": {"parent": "guide", "joint": joint, "body": ball}}}
+    ).engine
+    assert engine.may_bounce
+    z = np.concatenate([[0.07, 0.06], np.full(n, 0.05 - 1e-4), [0.06, 0.07]])
+    q = np.column_stack([-z, z])
+    qd = np.column_stack([np.full(n + 4, 10.0), np.concatenate([[-1.0, -1.0], np.zeros(n), [1.0, 1.0]])])
+    count = balance.Bounces(engine)
+    count.follow(0.1 * np.arange(n + 4), q, qd)  # however fast the guide moves
+    assert (count.n, count.n_short) == (1, int(short))
+    assert not made(BALL).engine.may_bounce
+
+
+@pytest.mark.parametrize("atol", [1e-4, 1e-3])
+def test_energy_that_a_stiff_bounce_makes_is_told_at_any_tolerance(atol):
+    """An error of atol at the height of the impact, 4 kN, may do so; it is no excuse."""
+    robot = made(BALL, loads={"floor": {"contact": {"between": "ball", "and": {"half_space": {}}, "stiffness": 1e7,
+                                                    "exponent": 1}}})  # fmt: skip
+    run, words = said(robot, 1.2, method="radau", rtol=1e-3, atol=atol)
+    energy = run.energy()
+    assert np.abs(energy.balance).max() > 5.0 * energy.kinetic[run.t < 0.2].max()
+    assert "the energy balance is off by" in words
 
 
 @pytest.mark.parametrize("tilt", [0.0, 1e-2])

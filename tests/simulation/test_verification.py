@@ -85,6 +85,23 @@ def test_bars_that_swing_over_part_from_their_neighbours():
     assert "only statistics are meaningful" in run.message
 
 
+@quiet
+@pytest.mark.parametrize("parts", [PENDULUM, None])
+def test_motions_that_are_far_from_their_companion_are_no_chaos_where_no_third_run_tells(monkeypatch, parts):
+    """Of a regular and of a chaotic motion, the same is known without a run that is finer still."""
+    monkeypatch.setattr("sorosim.simulation.verification.LEAST_RTOL", 1e-4)
+    start = "l0.revolute: 150 deg, l1.revolute: 40 deg"
+    robot = load_text(accuracy.hinges(3, start=start), "bars") if parts is None else made(parts)
+    t_end = 2.0 if parts is None else 25.0
+    run = sorosim.simulate(robot, t_end, dt_out="20 ms", method="bdf", rtol=3e-3, atol=1e-6, verify=True)
+    assert run.accuracy.parts_at == np.inf
+    assert np.isfinite(run.accuracy.error).all()
+    assert run.accuracy.error.max() > 0.1 * run.accuracy.way
+    assert "only statistics are meaningful" not in run.message
+    assert "neighbouring motions part from" in run.message
+    assert "for want of a third run: its tolerances would be lost in rounding" in run.message
+
+
 @pytest.mark.slow
 def test_a_chaotic_motion_is_told_until_it_parts_from_its_neighbours():
     robot = sorosim.load("double_pendulum")
@@ -146,6 +163,10 @@ def test_a_run_that_stopped_between_two_rows_and_was_resumed_is_compared_at_equa
         sorosim.simulate(robot, 2.0, max_steps=40, verify=True, **options)
     partial = stopped.value.partial
     assert partial.t[-1] % 0.01 > 1e-6
+    assert "it was not verified, since it stopped" in str(stopped.value)
+    assert "it was not verified, since it stopped" in partial.message
+    with pytest.raises(InputError, match="its message says why"):
+        partial.error_estimate()
     run = sorosim.resume(partial, max_steps=1e6)
     exact = sorosim.simulate(robot, 2.0, method="radau", rtol=1e-9, atol=1e-12)
     known = np.isfinite(run.accuracy.error)

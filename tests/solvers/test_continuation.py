@@ -94,6 +94,41 @@ def test_directions_of_pitchforks_and_crossings_are_exact(second):
     assert (special.before.buckling, special.after.buckling) == (0, 1)
 
 
+def imperfect(power, size):
+    """x^power - w x + size = 0, and another motion that nothing excites."""
+
+    def evaluate(z, w):
+        x, y = z
+        J = np.diag([power * x ** (power - 1) - w, 1.0])
+        return np.array([x**power - w * x + size, y]), J, np.array([-x, 0.0])
+
+    return ContinuationProblem(evaluate, np.eye(2), lambda z, w: Growth(int(evaluate(z, w)[1][0, 0] < 0.0)))
+
+
+@pytest.mark.parametrize("size", [1e-3, 1e-4, 1e-5, 1e-6, 1e-8])
+def test_an_imperfect_crossing_is_followed_to_its_fold_however_near_the_other_curve_is(size):
+    # x = w/2 -+ sqrt(w^2/4 - size) turns back at w = -2 sqrt(size)
+    found, _ = follow_curve(imperfect(2, size), np.zeros(2), -1.0, np.array([0, 0, 1.0]), StepOptions(low=-1.2, high=1))
+    (special,) = found.specials
+    assert special.kind == "fold"
+    assert special.point.z[2] == pytest.approx(-2.0 * np.sqrt(size), rel=1e-6)
+    assert found.points[-1].z[2] == -1.2
+    assert ("passes near another one" in found.message) == (size < 1e-3)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize("size", [1e-3, 1e-4, 1e-5, 1e-6, 1e-8])
+def test_an_imperfect_pitchfork_has_no_special_point_on_its_stable_curve(size, sign):
+    found, _ = follow_curve(
+        imperfect(3, sign * size), np.zeros(2), -1.0, np.array([0, 0, 1.0]), StepOptions(low=-1.2, high=1.0)
+    )
+    assert not found.specials
+    x, _, w = found.points[-1].z
+    assert w == 1.0
+    assert x == pytest.approx(-sign, abs=size)  # and not at rest near 0, where a steady step would leap
+    assert all(point.growth.unstable == 0 for point in found.points)
+
+
 def test_branch_points_that_two_branches_share_are_found_by_what_grows():
     # w x - x^3 twice: the determinant does not change its sign
     def evaluate(x, w):

@@ -13,13 +13,14 @@ from sorosim.solvers.registry import integrator
 
 METHODS = sorted(INTEGRATORS)
 OMEGA = 3.0  # rad/s
+ROUGH = {"rtol": 1e-3, "atol": 1e-6}  # tolerances where nothing else is said
 A = np.array([[0.0, 1.0], [-(OMEGA**2), 0.0]])
 
 
 def oscillator(t_out, **options):
     """x = cos(omega t), 1 at the start, at rest."""
     return OdeProblem(
-        lambda t, x: A @ x, lambda t, x: A, np.array([1.0, 0.0]), np.asarray(t_out, dtype=float), **options
+        lambda t, x: A @ x, lambda t, x: A, np.array([1.0, 0.0]), np.asarray(t_out, dtype=float), **ROUGH | options
     )
 
 
@@ -30,7 +31,7 @@ def van_der_pol(mu, t_end, **options):
     def jacobian(t, x):
         return np.array([[0.0, 1.0], [-2 * mu * x[0] * x[1] - 1, mu * (1 - x[0] ** 2)]])
 
-    return OdeProblem(rhs, jacobian, np.array([2.0, 0.0]), np.linspace(0, t_end, 21), **options)
+    return OdeProblem(rhs, jacobian, np.array([2.0, 0.0]), np.linspace(0, t_end, 21), **ROUGH | options)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -68,7 +69,7 @@ def test_differences_replace_a_missing_jacobian(method):
 
 def test_lsoda_fails_in_words_of_ours_and_without_scipys_warning():
     wrong = OdeProblem(
-        lambda t, x: -1e6 * (x - np.cos(t)), lambda t, x: np.array([[1e9]]), np.ones(1), np.linspace(0, 2, 3)
+        lambda t, x: -1e6 * (x - np.cos(t)), lambda t, x: np.array([[1e9]]), np.ones(1), np.linspace(0, 2, 3), **ROUGH
     )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -112,7 +113,9 @@ def test_a_zero_at_the_start_is_no_event(method, direction):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_solution_that_leaves_for_infinity_ends_with_what_there_was(method):
-    problem = OdeProblem(lambda t, x: x**2, lambda t, x: np.diag(2 * x), np.array([1.0]), np.linspace(0, 2, 21))
+    problem = OdeProblem(
+        lambda t, x: x**2, lambda t, x: np.diag(2 * x), np.array([1.0]), np.linspace(0, 2, 21), **ROUGH
+    )
     found = integrator(method)(problem)
     assert not found.success
     assert "stopped at t = " in found.message
@@ -129,7 +132,9 @@ def test_a_rate_that_turns_nan_ends_with_what_there_was(method):
     def rhs(t, x):
         return np.array([np.nan if t > 0.5 else 1.0])
 
-    found = integrator(method)(OdeProblem(rhs, lambda t, x: np.zeros((1, 1)), np.zeros(1), np.linspace(0, 1, 11)))
+    found = integrator(method)(
+        OdeProblem(rhs, lambda t, x: np.zeros((1, 1)), np.zeros(1), np.linspace(0, 1, 11), **ROUGH)
+    )
     assert not found.success
     assert 1 <= len(found.t) <= 6
     assert np.allclose(found.x[:, 0], found.t, atol=1e-3)
@@ -161,7 +166,9 @@ def test_no_step_is_longer_than_allowed(method):
         steps.append(t)
         return np.zeros(1)
 
-    integrator(method)(OdeProblem(rhs, lambda t, x: np.zeros((1, 1)), np.zeros(1), np.array([0.0, 1.0]), max_step=0.01))
+    integrator(method)(
+        OdeProblem(rhs, lambda t, x: np.zeros((1, 1)), np.zeros(1), np.array([0.0, 1.0]), **ROUGH, max_step=0.01)
+    )
     assert len(steps) >= 100
 
 
@@ -179,7 +186,7 @@ def test_counts_are_those_of_the_calls(method, analytic):
         return np.array([[0.0, 1.0], [-200.0 * x[0] * x[1] - 1, 100.0 * (1 - x[0] ** 2)]])
 
     times = np.linspace(0, 200, 3)
-    found = integrator(method)(OdeProblem(rhs, jacobian if analytic else None, np.array([2.0, 0.0]), times))
+    found = integrator(method)(OdeProblem(rhs, jacobian if analytic else None, np.array([2.0, 0.0]), times, **ROUGH))
     # one look at the start, before the integrator is asked; differences for a missing Jacobian are counted
     assert found.stats["n_rhs"] == calls["rhs"] - 1
     if analytic:
@@ -205,12 +212,12 @@ def test_an_error_of_the_problem_itself_is_passed_on(method):
         return -x
 
     with pytest.raises(ZeroDivisionError, match=r"^mine$"):
-        integrator(method)(OdeProblem(rhs, lambda t, x: -np.eye(1), np.ones(1), np.linspace(0, 1, 3)))
+        integrator(method)(OdeProblem(rhs, lambda t, x: -np.eye(1), np.ones(1), np.linspace(0, 1, 3), **ROUGH))
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_rate_that_is_no_number_at_the_start_is_a_failure_with_one_row(method):
-    found = integrator(method)(OdeProblem(lambda t, x: x * np.inf, None, np.ones(1), np.linspace(0, 1, 3)))
+    found = integrator(method)(OdeProblem(lambda t, x: x * np.inf, None, np.ones(1), np.linspace(0, 1, 3), **ROUGH))
     assert not found.success
     assert found.message == "stopped at t = 0 s: the rate there is infinite or NaN"
     assert np.array_equal(found.t, [0.0])
@@ -268,6 +275,6 @@ def test_cvode_gives_up_where_a_new_start_gets_no_farther():
     def rhs(t, x):
         return A @ x if t <= 0.5 else np.full(2, np.nan)
 
-    found = integrator("cvode")(OdeProblem(rhs, good.jacobian, good.x0, good.t_out, steps=_Followed()))
+    found = integrator("cvode")(OdeProblem(rhs, good.jacobian, good.x0, good.t_out, **ROUGH, steps=_Followed()))
     assert not found.success
     assert 0.4 <= found.t[-1] <= 0.5

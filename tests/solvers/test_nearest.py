@@ -104,3 +104,66 @@ def test_a_minimum_along_whose_solutions_all_curvatures_are_nearly_alike_is_no_s
     H = np.array([Z @ along.curve(z) for z in Z])
     assert np.linalg.eigvalsh(0.5 * (H + H.T))[0] > 0.9
     assert search.falling(p, rng.normal(size=len(free))) is None
+
+
+def least_distance(errors, derivative, centre, starts):
+    """Of Sequential Least Squares Programming from several starts: a second algorithm."""
+    best = np.inf
+    constraint = {"type": "eq", "fun": errors, "jac": derivative}
+    for start in starts:
+        found = minimize(
+            lambda z: np.sum((z - centre) ** 2), start, jac=lambda z: 2.0 * (z - centre), method="SLSQP",
+            constraints=constraint, options={"ftol": 1e-14, "maxiter": 500},
+        )  # fmt: skip
+        if np.abs(errors(found.x)).max() < 1e-8:
+            best = min(best, float(np.sqrt(found.fun)))
+    return best
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_quadratic_equations_are_met_at_the_nearest_point(seed):
+    rng = np.random.default_rng(seed)
+    n, m = 6, 2
+    Q = 0.5 * rng.normal(size=(m, n, n))
+    Q += np.swapaxes(Q, 1, 2)
+    A, b = rng.normal(size=(m, n)), rng.normal(size=m)
+
+    def errors(z):
+        return b + A @ z + 0.5 * np.einsum("ijk,j,k->i", Q, z, z)
+
+    centre = 0.1 * rng.normal(size=n)
+    search = Nearest(lambda z: (errors(z), A + Q @ z), centre, 1e-12)
+    found = search.run(rng.normal(size=n))
+    assert search.is_solution(found)
+    best = least_distance(errors, lambda z: A + Q @ z, centre, centre + rng.normal(size=(20, n)))
+    assert search.distance(found) == pytest.approx(best, rel=1e-5)
+
+
+HINGE = {"revolute": {"axis": [0, 1, 0]}}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_chain_closes_by_the_least_that_its_hinges_turn(seed):
+    rng = np.random.default_rng(seed)
+    names = [f"l{k}" for k in range(4)]
+    links = {
+        name: {"joint": HINGE, "body": {"mass": 1, "centre": [0.15, 0, 0], "inertia": [1e-3, 1e-2, 1e-2]},
+               **({"parent": names[k - 1], "at": {"position": [0.3, 0, 0]}} if k else {})}
+        for k, name in enumerate(names)
+    }  # fmt: skip
+    r, angle = rng.uniform(0.3, 1.0), rng.uniform(0.0, 2.0 * np.pi)
+    pin = {"joint": HINGE, "from": {"link": "l3", "at": {"position": [0.3, 0, 0]}},
+           "to": {"at": {"position": [r * np.cos(angle), 0, r * np.sin(angle)]}}}  # fmt: skip
+    robot = sorosim.load({"sorosim": 1, "name": "chain", "links": links, "loops": {"pin": pin}})
+
+    def errors(z):
+        return closing.jacobian(z)[0][in_plane]
+
+    def derivative(z):
+        return closing.jacobian(z)[1][in_plane]
+
+    closing = _Closing(robot, rng.normal(size=4), np.arange(4), np.eye(4))
+    z = closing.run()
+    in_plane = np.abs(closing.jacobian(z)[1]).max(axis=1) > 1e-9  # hinges cannot leave it
+    best = least_distance(errors, derivative, np.zeros(4), rng.normal(size=(20, 4)))
+    assert np.linalg.norm(z) == pytest.approx(best, rel=1e-5)

@@ -486,15 +486,14 @@ def test_a_towed_line_hangs_at_its_critical_angle(agrees, order):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("nu", "order", "points"), [(0.0, 12, 48), (0.5, 16, 96)])
-def test_a_ring_leaves_its_plane_at_michells_twist(agrees, nu, order, points):
-    # the rod is straight unloaded, so default points know nothing of its turn and its twist
+@pytest.mark.parametrize(("nu", "order"), [(0.0, 12), (0.5, 16)])
+def test_a_ring_leaves_its_plane_at_michells_twist(agrees, nu, order):
+    # points between which it turns far are imperfections: it leaves its plane at a fold
     ring = {
         "length": 1.0,
         "section": {"circle": {"radius": 3e-3}},
         "material": "m",
         "strain": {"bending": order, "torsion": order},
-        "quadrature": points,
     }
     robot = sorosim.load(
         {
@@ -506,13 +505,14 @@ def test_a_ring_leaves_its_plane_at_michells_twist(agrees, nu, order, points):
             "initial": {"ring.bending_z[0]": 2 * np.pi},
         }
     )
-    found = sorosim.continuation(robot, "driven.turn", begin=0.0, to=20.0, q0=robot.initial_q)
-    first = next(float(point.parameter) for point in found.points if point.kind == "stability")
+    found = sorosim.continuation(robot, "driven.turn", begin=0.0, to=20.0, q0=robot.initial_q, max_points=150)
+    first = next(float(point.parameter) for point in found.points if point.after.unstable > point.before.unstable)
+    assert "passes near another one" in found.message
     agrees(
         f"twisted ring, nu {nu}: twist at which it buckles",
         first,
         2 * np.pi * np.sqrt(3) * (1 + nu),
-        rtol=3e-3,
+        rtol=1e-3,
         source="Michell 1889",
         unit="rad",
         bound="orders and points",
