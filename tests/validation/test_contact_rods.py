@@ -150,7 +150,7 @@ def test_the_manipulator_hits_the_cylinder_and_all_methods_agree(cylinder):
     differences = sorosim.simulate(cylinder, method="bdf", jacobian="finite-difference", **options)
     assert tip_error(analytic, differences) < 40e-6  # measured 4.5 um
     assert tip_error(analytic, exact) < 40e-6  # measured 3.6 um
-    # at the tolerances by default, 1e-3 and 1e-6: 0.24, 0.28 and 0.14 mm
+    # methods at their default tolerances
     for method in ("bdf", "generalized-alpha", "cvode"):
         assert tip_error(sorosim.simulate(cylinder, method=method), exact) < 1e-3
 
