@@ -95,7 +95,9 @@ class RobotScene:
             local = geometry.local[own] if part.kind == BODY else shape.points[own]
             name, colour = f"/robot/{k}", rgb(part_colour(part))
             opacity = CLEAR if clear and part.kind == ROD else None
-            mesh = self._scene.add_mesh_simple(name, local, part.faces - own.start, color=colour, opacity=opacity, side="double")
+            mesh = self._scene.add_mesh_simple(
+                name, local, part.faces - own.start, color=colour, opacity=opacity, side="double"
+            )
             mesh.on_drag("left")(on_drag)
             if part.kind == BODY:
                 rigid.append((mesh, int(geometry.station[own.start])))

@@ -6,8 +6,8 @@ thread works off between steps; so they may come from any thread.
 
 from __future__ import annotations
 
-import tempfile
 import re
+import tempfile
 import threading
 import time
 import traceback

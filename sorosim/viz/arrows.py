@@ -122,8 +122,7 @@ class ArrowScale:
         force, moment = (value if value > NEGLIGIBLE * most else 0.0 for value in (largest[0] * size, largest[1]))
         self.largest = (float(force / size), float(moment))
         self.force, self.moment = (
-            scale_for(usual, size, peak)
-            for usual, peak in zip(self.largest, (peak_force, peak_moment), strict=True)
+            scale_for(usual, size, peak) for usual, peak in zip(self.largest, (peak_force, peak_moment), strict=True)
         )
         kinds = {one.kind[row] for one in wrenches for arrows in self.arrows(one) for row in arrows.rows}
         self.kinds = [(LABELS[kind], colour_code(kind)) for kind in COLOURS if kind in kinds]

@@ -267,7 +267,7 @@ def showing_eye(robot: Robot, points: Array, motion: Array) -> Array:
     return np.asarray(direction if direction @ usual >= 0.0 else -direction)
 
 
-def axes_3d(figure: Figure, where: Any, robot: Robot, points: Array, eye: Array | None = None) -> Any:
+def axes_3d(figure: Figure, where: Any, robot: Robot, points: Array, eye: Array | None = None, unit: str = "m") -> Any:
     """Axes of equal scale around points (n, 3), the robot's vertical upright; short ones have finer ticks.
 
     They are seen from an eye (3,), a unit vector in the world. `fill_places` makes them fill the place of empty axes,
@@ -295,7 +295,7 @@ def axes_3d(figure: Figure, where: Any, robot: Robot, points: Array, eye: Array 
         getattr(axes, f"{name}axis").set_major_locator(MultipleLocator(min(step, round_down(span[k] / LEAST_TICKS))))
         # their outlines close the box where it has no axis
         getattr(axes, f"{name}axis").pane.set(fill=False, edgecolor=rcParams["grid.color"], alpha=1.0, closed=True)
-        getattr(axes, f"set_{name}label")(f"{name} [m]")
+        getattr(axes, f"set_{name}label")(f"{name} [{unit}]")
         axes.tick_params(axis=name, labelsize=0.85 * rcParams["font.size"])
     axes.set_box_aspect(span)
     return axes
