@@ -156,12 +156,11 @@ class Controls:
         for k, (name, dimension) in enumerate(dimensions.items()):
             if name in actuators:
                 groups.setdefault((type(actuators[name]), dimension), []).append(k)
-        out = list(guesses)
+        out, largest = list(guesses), [max(abs(low), abs(high)) for low, high in guesses]
         for members in groups.values():
-            rest = sorted(members, key=lambda k: guesses[k][1] - guesses[k][0], reverse=True)
+            rest = sorted(members, key=lambda k: largest[k], reverse=True)
             while rest:
-                widest = guesses[rest[0]][1] - guesses[rest[0]][0]
-                same = [k for k in rest if ALIKE * (guesses[k][1] - guesses[k][0]) >= widest]
+                same = [k for k in rest if ALIKE * largest[k] >= largest[rest[0]]]
                 shared = min(guesses[k][0] for k in same), max(guesses[k][1] for k in same)
                 for k in same:
                     out[k] = shared

@@ -16,7 +16,7 @@ from matplotlib.lines import Line2D
 from sorosim.arrays import Array
 from sorosim.errors import InputError
 from sorosim.sweeps.units import units_of
-from sorosim.units.quantity import quantity
+from sorosim.units.quantity import amount
 from sorosim.units.table import DIMENSIONS
 from sorosim.validation import describe
 from sorosim.viz.checks import PathLike, check_name
@@ -100,7 +100,7 @@ class _InUnits:
         self._chosen: dict[str, tuple[float, str]] = {}  # by the SI unit that is replaced
         for dimension, unit in units.items():
             check_name("units", dimension, [name for name, known in DIMENSIONS.items() if known.unit], "a dimension")
-            size = quantity(f"1 {unit}", dimension, f"units.{dimension}")
+            size = amount(f"units.{dimension}", f"1 {unit}", dimension)
             self._chosen[DIMENSIONS[dimension].unit] = size, str(unit)
         self.length = self._chosen.get("m", (1.0, "m"))
 
