@@ -93,6 +93,7 @@ def plot(
     else:
         if what != "all":
             raise InputError("--what", f"all of {kind}", f"'{what}'", "it has one plot")
+        chosen: dict[str, Any] = {} if y is None else {"y": y}  # others know no y
         written = [place]
         if not one_file:
             try:
@@ -101,7 +102,7 @@ def plot(
                 raise FileError(str(place), f"expected a folder for the plots: {error.strerror or error}") from None
             written = [place / f"{result.stem}.{suffix}" for suffix in suffixes]
         for path in written:
-            opened.plot(path, style=style, **({} if y is None else {"y": y}))
+            opened.plot(path, style=style, **chosen)
     for path in written:
         out.print(str(path))
 
