@@ -172,6 +172,13 @@ def test_plot_draws_runs_and_equilibria(finger, call):
     call("statics", "finger.yaml", "--out", "eq.h5")
     code, out, _ = call("plot", "eq.h5", "--out", "pictures")
     assert (code, out.split()) == (0, ["pictures/eq.png"])
+    assert call("plot", "eq.h5", "--out", "one.svg") == (0, "one.svg\n", "")
+    assert call("plot", "run.h5", "--what", "tip", "--out", "tip.png") == (0, "tip.png\n", "")
+    assert (finger / "tip.png").read_bytes()[:4] == b"\x89PNG"
+    code, _, err = call("plot", "run.h5", "--out", "tip.png")
+    assert (code, "name one plot, as in --what tip" in err) == (2, True)
+    code, _, err = call("plot", "run.h5", "--what", "tip", "--format", "pdf", "--out", "tip.png")
+    assert (code, "whose suffix says it" in err) == (2, True)
 
 
 def test_movie_is_written(finger, call):
@@ -216,7 +223,6 @@ def test_robots_are_listed(call):
         (["sweep", "finger.yaml", "--jobs", "two"], "--jobs: expected a whole number, got 'two'"),
         (["modes", "finger.yaml", "--number", "0"], "--number: expected a number of modes greater than 0, got 0"),
         (["simulate", "finger.yaml", "--set", "gravity"], "--set: expected PATH=VALUE, got 'gravity'"),
-        (["plot", "run.h5", "--out", "figure.png"], "--out: expected a folder for the pictures, got 'figure.png'"),
         (["new", "no/mine.yaml"], "there is no folder no; make it first"),
         (["simulat"], "No such command 'simulat'"),
     ],
@@ -263,7 +269,7 @@ def test_an_equilibrium_to_start_from_that_is_not_found_is_kept_and_told_in_one_
 def test_a_file_where_a_folder_should_be(finger, call):
     call("statics", "finger.yaml", "--out", "eq.h5")
     code, _, err = call("plot", "eq.h5", "--out", "finger.yaml")
-    assert (code, err) == (2, "error: finger.yaml: expected a folder for the pictures: File exists\n")
+    assert (code, err) == (2, "error: finger.yaml: expected a folder for the plots: File exists\n")
 
 
 def test_simulate_goes_on_with_resume(finger, call):
@@ -408,6 +414,8 @@ def test_pictures_of_several_moments_and_results_pages_and_gltf(finger, call):
     for name, words in written.items():
         assert call(*words, "--out", name) == (0, f"{name}\n", ""), name
         assert (finger / name).stat().st_size > 1000
+    assert call("still", "run.h5", "--t", "0", "--t", "0.1", "--trails", "--out", "again.svg")[0] == 0
+    assert (finger / "again.svg").read_text() == (finger / "flat.svg").read_text()
     code, out, _ = call(
         "plot", "run.h5", "--what", "tip,energy", "--style", "paper", "--format", "pdf,svg", "--out", "figures"
     )

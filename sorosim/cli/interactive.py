@@ -19,7 +19,8 @@ _BOUNDS = "Range of an input or driven coordinate, as in 'cable1=0,10 N'; may co
 _GAMEPAD = "Axis or button of a gamepad and what it drives, as in axis0=cable1, axis1=-cable2 (lowers it) or "
 _GAMEPAD += "button0=pause; may come again. 'default': axes in the order of the sliders. It needs the extra 'gamepad'."
 _HOST = "Address of the page; 127.0.0.1 is for this machine alone. Who reaches it may drive the robot and record."
-_OUT = "HDF5 file to record to, .h5, numbered where it is there; default: the robot's name and _live.h5, here."
+_OUT = "HDF5 file to record to, .h5, numbered where it is there; "
+_OUT += "default: the robot's name, without spaces, and _live.h5, here."
 
 
 @opt.with_options(LiveArguments, "dt method substeps spectral_radius speed port")

@@ -88,10 +88,14 @@ def file_with(suffixes: Sequence[str], hint: str = "") -> Callable[[Any], Path]:
 result_file = file_with(RESULTS, "sorosim export writes tables of results")
 
 
+def folder_or_plot(text: Any) -> Path:
+    """A folder for plots, which need not be there yet, or the file of one plot."""
+    return new_file(text) if Path(text).suffix.lower() in PLOTS else folder(text)
+
+
 def folder(text: Any) -> Path:
-    """A folder for pictures, which need not be there yet."""
+    """A folder, which need not be there yet."""
     path = Path(text)
-    if path.suffix.lower() in (*PLOTS, *PICTURES):
-        hint = "the pictures in it have names of their own; --format and --what choose them"
-        raise mistake("a folder for the pictures", text, hint)
+    if path.suffix.lower() in PICTURES:
+        raise mistake("a folder, or a file that ends in " + ", ".join(PLOTS), text)
     return path

@@ -11,7 +11,7 @@ import typer
 from sorosim.cli import options as opt
 from sorosim.cli.console import out
 from sorosim.cli.drawing import with_drawing_options, without_defaults
-from sorosim.cli.parsers import FILMS, MODELS, PAGES, PICTURES, file_with, folder, seconds
+from sorosim.cli.parsers import FILMS, MODELS, PAGES, PICTURES, PLOTS, file_with, folder_or_plot, seconds
 from sorosim.cli.sources import open_to_draw, result_kind
 from sorosim.errors import FileError, InputError
 
@@ -49,14 +49,19 @@ def plot(
     result: opt.ResultArgument,
     what: Annotated[str, opt.Names(help=_PLOTS)] = "all",
     y: Annotated[str | None, opt.Name("--y", help=_Y)] = None,
-    formats: Annotated[str, opt.Names("--format", help="png, pdf, svg, jpg or tif; several with commas.")] = "png",
+    formats: Annotated[
+        str | None, opt.Names("--format", help="png, pdf, svg, jpg or tif; several with commas; default: png.")
+    ] = None,
     style: Annotated[
         str | None, opt.Name(help="paper, a style of matplotlib, or an .mplstyle file; default: ours.")
     ] = None,
     place: Annotated[
         Path,
         typer.Option(
-            "--out", metavar="FOLDER", parser=folder, help="Folder for the pictures, which is made if need be."
+            "--out",
+            metavar="PLACE",
+            parser=folder_or_plot,
+            help="Folder for the plots, which is made if need be; or, where there is one plot, its file, as tip.png.",
         ),
     ] = Path(),
 ) -> None:
@@ -66,24 +71,38 @@ def plot(
     """
     import sorosim
 
-    opened, suffixes = sorosim.open(result), opt.split_names(formats)
+    opened, suffixes = sorosim.open(result), opt.split_names(formats or "png")
     kind, _ = result_kind(opened)
+    one_file = place.suffix.lower() in PLOTS
+    if one_file and formats is not None:
+        raise InputError("--format", "no format beside a file, whose suffix says it", f"'{formats}'")
     if y is not None and kind not in ("a sweep", "a continuation"):
         raise InputError("--y", "the result of a sweep or a continuation beside it", f"that of {kind}")
     if kind == "a run":
-        from sorosim.viz.plots import plot_all
+        from sorosim.viz.plots import plot_all, plot_one
 
-        written = plot_all(opened, place, suffixes, what=opt.split_names(what), style=style)
+        names = opt.split_names(what)
+        if one_file:
+            if names == ["all"] or len(names) != 1:
+                hint = "name one plot, as in --what tip, or give a folder"
+                raise InputError("--out", "a folder for several plots", f"'{place}'", hint)
+            plot_one(opened, names[0], place, style=style)
+            written = [place]
+        else:
+            written = plot_all(opened, place, suffixes, what=names, style=style)
     else:
         if what != "all":
             raise InputError("--what", f"all of {kind}", f"'{what}'", "it has one plot")
-        try:
-            place.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise FileError(str(place), f"expected a folder for the pictures: {error.strerror or error}") from None
-        written = [place / f"{result.stem}.{suffix}" for suffix in suffixes]
+        chosen: dict[str, Any] = {} if y is None else {"y": y}  # others know no y
+        written = [place]
+        if not one_file:
+            try:
+                place.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise FileError(str(place), f"expected a folder for the plots: {error.strerror or error}") from None
+            written = [place / f"{result.stem}.{suffix}" for suffix in suffixes]
         for path in written:
-            opened.plot(path, style=style, **({} if y is None else {"y": y}))
+            opened.plot(path, style=style, **chosen)
     for path in written:
         out.print(str(path))
 
@@ -119,8 +138,8 @@ def movie(
 def still(
     sources: opt.SourcesArgument,
     t: Annotated[
-        str | None,
-        typer.Option("--t", metavar="TIMES", help="Time in the run, or several as in 0,1,2; default: its end."),
+        list[str] | None,
+        typer.Option("--t", metavar="TIMES", help="Time in the run; several: 0,1,2 or --t 0 --t 1; default: its end."),
     ] = None,
     ghosts: Annotated[
         str, opt.Name(help="How several times are told apart: fade (earlier ones are paler) or time (colours).")
@@ -148,9 +167,11 @@ def still(
     out.print(str(output))
 
 
-def _times(text: str | None) -> list[float] | None:
+def _times(given: list[str] | None) -> list[float] | None:
+    """Times of all options together."""
+    text = ",".join(given or [])
     try:
-        return None if text is None else [seconds(word) for word in text.split(",")]
+        return [seconds(word) for word in text.split(",")] if given else None
     except typer.BadParameter:
         raise InputError("--t", "a time in s, or several as in 0,1,2", f"'{text}'") from None
 

@@ -25,6 +25,7 @@ MARGIN = 0.25  # beyond what a file prescribes
 FAR, DRIVEN_LENGTH = 0.5, 0.25
 DRIVEN_NUMBER = 1.0
 STEPS, PARTS = 200, 20  # of a slider at most, and of the round steps by which its ends are given
+ALIKE = 5.0  # ranges of inputs of one kind that differ by a smaller factor are one
 ROUNDING = 1e-9  # relative to a round step
 STILL = 1e-6  # what gives way less than that part of the softest tip is held
 
@@ -97,7 +98,7 @@ class Controls:
         J = self._jacobians_of_ends()
         moved = J @ response(robot, robot.initial_q, self.free)
         self.tip = self._moving_tip(J, moved)
-        guesses = self._guesses(tables, moved)
+        guesses = self._alike(dimensions, self._guesses(tables, moved))
         self.all: dict[str, Control] = {}
         for (name, dimension), values, guess in zip(dimensions.items(), tables.T, guesses, strict=True):
             span = natural_bounds(layout, robot.description.actuators, name)
@@ -147,6 +148,24 @@ class Controls:
                 reach = {"length": DRIVEN_LENGTH * size, "angle": 0.5 * np.pi}.get(dimension, DRIVEN_NUMBER)
                 rows.append((low - reach, high + reach))
         return rows
+
+    def _alike(self, dimensions: Mapping[str, str], guesses: list[tuple[float, float]]) -> list[tuple[float, float]]:
+        """The same ranges for inputs of one kind of actuator: what holds all, where they are of one size (`ALIKE`)."""
+        actuators = self._robot.description.actuators
+        groups: dict[tuple[type, str], list[int]] = {}
+        for k, (name, dimension) in enumerate(dimensions.items()):
+            if name in actuators:
+                groups.setdefault((type(actuators[name]), dimension), []).append(k)
+        out, largest = list(guesses), [max(abs(low), abs(high)) for low, high in guesses]
+        for members in groups.values():
+            rest = sorted(members, key=lambda k: largest[k], reverse=True)
+            while rest:
+                same = [k for k in rest if ALIKE * largest[k] >= largest[rest[0]]]
+                shared = min(guesses[k][0] for k in same), max(guesses[k][1] for k in same)
+                for k in same:
+                    out[k] = shared
+                rest = [k for k in rest if k not in same]
+        return out
 
     def _column(self, k: int) -> int:
         return self._robot.engine.layout.coordinate(self._driven_names[k], "driven")

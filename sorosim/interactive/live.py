@@ -99,8 +99,8 @@ def live(
     speed : float
         Seconds of the motion per second. Where the machine is too slow for it, the page says so. Default: 1.
     out : path-like
-        File to record to, .h5; numbered where it is there. Default: the robot's name and _live.h5, in the working
-        folder.
+        File to record to, .h5; numbered where it is there. Default: the robot's name, without spaces, and
+        _live.h5, in the working folder.
     set : mapping
         Values of the file, as `sorosim.load` takes them.
     gamepad : "default" or mapping of str to str

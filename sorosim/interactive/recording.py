@@ -96,7 +96,12 @@ class Recording:
         begin, strain = steps.system.maxwell.start, None
         if steps.system.n_strains:
             strain = np.array([begin(row.q) if row.strain is None else row.strain for row in self._rows])
-        return steps.run(t, q, qd, u, f"{len(t)} states recorded by sorosim.live", paths, strain)
+        return steps.run(t, q, qd, u, f"{len(t)} states recorded by sorosim.live{self._pulled_at()}", paths, strain)
+
+    def _pulled_at(self) -> str:
+        """Such as ", pulled 3 times at arm, hand"; "" where nobody pulled."""
+        links, n = ", ".join(dict.fromkeys(pull.grip.link for pull in self._pulls)), len(self._pulls)
+        return f", pulled {n} time{'s' * (n > 1)} at {links}" if n else ""
 
     def _loads(self) -> Iterator[tuple[str, Wrench]]:
         names = (f"pull{k}" for k in range(1, len(self._pulls) + len(self._robot.description.loads) + 1))

@@ -15,7 +15,7 @@ from sorosim.interactive.state import LiveState
 from sorosim.viz.arrows import COLOURS, ArrowScale, arrow_shape, arrow_triangles
 from sorosim.viz.camera import VIEW_ANGLE, fit_camera, largest, up_axis
 from sorosim.viz.colours import part_colour, rgb
-from sorosim.viz.geometry import BODY
+from sorosim.viz.geometry import BODY, ROD, TENDON
 from sorosim.viz.motion import motion_of
 from sorosim.viz.options import CENTRE_OF_MASS, FORCES
 from sorosim.viz.surfaces import grounds, obstacles
@@ -25,6 +25,7 @@ from sorosim.viz.wrenches import Wrenches, centre_of_mass
 PULL_COLOUR = (214, 39, 140)
 GRID_COLOUR = (205, 208, 213)
 GRID_THICKNESS = 1.0  # pixels
+CLEAR = 0.4  # opacity of rods in which there are tendons
 PULL_WIDTH = 0.025  # of the arrow's head, relative to the size of the robot
 ASPECT, MARGINS = 1.6, (0.08, 0.3, 0.12, 0.14)  # of what the camera sees at first: the panel is at the right
 ROOM = 0.3  # below a robot that nothing bears, relative to its size: it may sink
@@ -88,11 +89,15 @@ class RobotScene:
         """Meshes of rods and tendons with their points, and of bodies with their stations."""
         geometry, shape = self.visual.geometry, self.visual.geometry.shape(g)
         soft, rigid = list[Any](), list[Any]()
+        clear = any(part.kind == TENDON for part in geometry.parts)
         for k, part in enumerate(geometry.parts):
             own = part.points
             local = geometry.local[own] if part.kind == BODY else shape.points[own]
             name, colour = f"/robot/{k}", rgb(part_colour(part))
-            mesh = self._scene.add_mesh_simple(name, local, part.faces - own.start, color=colour, side="double")
+            opacity = CLEAR if clear and part.kind == ROD else None
+            mesh = self._scene.add_mesh_simple(
+                name, local, part.faces - own.start, color=colour, opacity=opacity, side="double"
+            )
             mesh.on_drag("left")(on_drag)
             if part.kind == BODY:
                 rigid.append((mesh, int(geometry.station[own.start])))

@@ -6,6 +6,7 @@ thread works off between steps; so they may come from any thread.
 
 from __future__ import annotations
 
+import re
 import tempfile
 import threading
 import time
@@ -472,7 +473,7 @@ class Session:
             self._save(recording.run())
 
     def _save(self, result: Any) -> None:
-        path = Path(self._out) if self._out is not None else Path(f"{self.robot.name}_live.h5")
+        path = Path(self._out) if self._out is not None else Path(f"{file_stem(self.robot.name)}_live.h5")
         names = (path.with_stem(f"{path.stem}{k}") for k in range(2, 10_000))
         free = path if not path.exists() else next(name for name in names if not name.exists())
         result.save(free)
@@ -529,6 +530,11 @@ class Session:
             self.state = state
             self._published.notify_all()
         return state
+
+
+def file_stem(name: str) -> str:
+    """The name of a robot as that of a file, with underscores for spaces and what no file system or shell likes."""
+    return re.sub(r"[^\w.-]+", "_", name).strip("._") or "robot"
 
 
 def _control_law(controller: Any) -> Callable[[float, Array, Array], Any] | None:

@@ -227,11 +227,12 @@ class SweepResult:
         y: str | None = None,
         output: str | None = None,
         style: str | Path | None = None,
+        units: Mapping[str, str] | None = None,
     ) -> Any:
         """Picture (matplotlib), written to `path` if given; see `sorosim.viz.sweep_plot.plot_sweep`."""
         from sorosim.viz.sweep_plot import plot_sweep
 
-        return plot_sweep(self, path, y, output, style)
+        return plot_sweep(self, path, y, output, style, units)
 
     def _repr_html_(self) -> str | None:
         from sorosim.viz.notebook import sweep_html

@@ -200,8 +200,8 @@ class RobotActors:
 
     # -- how they are drawn ----------------------------------------------------------------------------------------
 
-    def apply(self, options: DrawingOptions, floor: bool, visible: bool = True) -> None:
-        """Follow the options; `floor`: whether there is one; `visible`: whether the robot itself is visible."""
+    def apply(self, options: DrawingOptions, visible: bool, shadow: bool) -> None:
+        """Follow the options; `visible`: whether the robot itself is; `shadow`: whether there is a floor for one."""
         tint = self.visual.tint
         strained = self.visual.quantity(options) in STRAINS
         translucent = self._tendons is not None and options.tendons and not strained and not tint
@@ -219,7 +219,7 @@ class RobotActors:
             self._show(f"bodies {colour}", visible)
         self._show("tendons", visible and options.tendons and not tint)
         self._show("frames", visible and options.frames)
-        self._show("shadow", visible and options.floor and floor and self.casts_shadow)
+        self._show("shadow", shadow and options.floor and self.casts_shadow)
         motion = self.visual.motion
         if self._trails is None and motion is not None and motion.timed and (trails := self.visual.trails(options)):
             self._trails = Trails(self.visual, trails)

@@ -18,6 +18,8 @@ LABELS = {LOADS: "loads", GRAVITY: "weight", JOINTS: "joints and loops", CONTACT
 COLOURS = {LOADS: (16, 48, 140), GRAVITY: (92, 99, 108), JOINTS: (136, 46, 114), CONTACTS: (192, 57, 43)}
 LONGEST = 0.25  # arrow of the largest force, relative to the size of the robot
 NEGLIGIBLE = 1e-4  # moments beside forces at the size of the robot, or the reverse
+USUAL = 0.95  # of the moments: larger peaks are impacts, which do not set the scale
+IMPACT = 3.0  # times what is usual, from which a peak is one
 LEAST = 0.01  # forces smaller than this part of the largest are not drawn
 THICK = 0.02  # width of heads, relative to the size of the robot
 HEAD, SHAFT = 1.25, 0.2  # length of a head and radius of a shaft, in widths of heads
@@ -43,25 +45,49 @@ class Scale(NamedTuple):
 
     length: float  # [m] of an arrow
     value: float  # [N, or N m] that it stands for
+    longest: float = np.inf  # [m] at which arrows are cut
+    peak: float = 0.0  # the largest value where arrows are cut, else 0
 
     def metres(self, values: Array) -> Array:
-        """Vectors of forces or moments as arrows [m]."""
-        return values * (self.length / self.value)
+        """Vectors of forces or moments (n, 3) as arrows [m]."""
+        vectors = np.asarray(values * (self.length / self.value))
+        if not self.peak:
+            return vectors
+        lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+        return np.asarray(vectors * np.minimum(1.0, self.longest / np.maximum(lengths, 1e-300)))
 
     def label(self, unit: str) -> str:
-        """Such as "5 cm = 2 N"."""
+        """Such as "5 cm = 2 N", or "5 cm = 2 N (impacts of up to 80 N are cut)"."""
         length = f"{100.0 * self.length:g} cm" if self.length < 0.995 else f"{self.length:g} m"
-        return f"{length} = {self.value:g} {unit}"
+        cut = f" (impacts of up to {self.peak:.3g} {unit} are cut)" if self.peak else ""
+        return f"{length} = {self.value:g} {unit}{cut}"
 
 
-def scale_for(largest: float, size: float) -> Scale | None:
-    """Round numbers such that the largest value gets the longest arrow up to `LONGEST` of a size; None: no arrows."""
+def usual_peak(values: Iterable[Array]) -> tuple[float, float]:
+    """What the largest of some vectors (n, 3) hardly exceeds in `USUAL` of the moments, and their largest of all.
+
+    Both are one where there is no impact: where the largest of all is not `IMPACT` times as large.
+    """
+    peaks = np.array([np.linalg.norm(one, axis=1).max(initial=0.0) for one in values])
+    acting = peaks[peaks > 0.0]  # a force that acts rarely and alone is no impact beside others
+    if not len(acting):
+        return 0.0, 0.0
+    usual, largest = float(np.quantile(acting, USUAL, method="higher")), float(acting.max())
+    return (usual if largest > IMPACT * usual else largest), largest
+
+
+def scale_for(largest: float, size: float, peak: float = 0.0) -> Scale | None:
+    """Round numbers such that the largest value gets the longest arrow up to `LONGEST` of a size; None: no arrows.
+
+    A peak that is larger is an impact, and its arrow is cut at `LONGEST` of the size.
+    """
     if not largest > 0.0:
         return None
     most, scales = LONGEST * size, list[Scale]()
+    cut = (most, peak) if peak > largest * (1.0 + 1e-9) else ()
     for step in (1.0, 2.0, 5.0):
         length = step * round_up(0.2 * most / step)
-        scales.append(Scale(length, round_up(largest * length / most)))
+        scales.append(Scale(length, round_up(largest * length / most), *cut))
     return max(scales, key=lambda scale: scale.length / scale.value)
 
 
@@ -79,6 +105,8 @@ class ArrowScale:
     ----------
     width : float
         Of heads [m].
+    largest : (float, float)
+        Of forces [N] and moments [N m], but for impacts: arrows of these are cut.
     force, moment : Scale or None
     kinds : list of (str, str)
         Labels of the kinds of arrows that are drawn, and the codes of their colours.
@@ -86,15 +114,16 @@ class ArrowScale:
 
     def __init__(self, wrenches: Sequence[Wrenches], size: float) -> None:
         self.width = THICK * size
-        largest = [
-            max((np.linalg.norm(values, axis=1).max(initial=0.0) for values in table), default=0.0)
-            for table in ([one.force for one in wrenches], [one.moment for one in wrenches])
-        ]
+        tables = [one.force for one in wrenches], [one.moment for one in wrenches]
+        (usual_force, peak_force), (usual_moment, peak_moment) = map(usual_peak, tables)
+        largest = usual_force, usual_moment
         # arrows that are rounding at the size of this picture are left out: 1e-9 N m beside 1 N
         most = max(largest[0] * size, largest[1])
         force, moment = (value if value > NEGLIGIBLE * most else 0.0 for value in (largest[0] * size, largest[1]))
         self.largest = (float(force / size), float(moment))
-        self.force, self.moment = scale_for(self.largest[0], size), scale_for(self.largest[1], size)
+        self.force, self.moment = (
+            scale_for(usual, size, peak) for usual, peak in zip(self.largest, (peak_force, peak_moment), strict=True)
+        )
         kinds = {one.kind[row] for one in wrenches for arrows in self.arrows(one) for row in arrows.rows}
         self.kinds = [(LABELS[kind], colour_code(kind)) for kind in COLOURS if kind in kinds]
 

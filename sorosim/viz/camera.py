@@ -146,6 +146,12 @@ def round_up(value: float) -> float:
     return float(power * next(k for k in (1.0, 2.0, 5.0, 10.0) if k * power >= value * (1.0 - 1e-9)))
 
 
+def round_down(value: float) -> float:
+    """The last round number, 1, 2 or 5 times a power of ten, up to a positive one."""
+    power = 10.0 ** np.floor(np.log10(value * (1.0 + 1e-9)))
+    return float(power * next(k for k in (5.0, 2.0, 1.0) if k * power <= value * (1.0 + 1e-9)))
+
+
 def grid_step(length: float) -> float:
     """A round step that divides a length into some eight parts."""
     return round_up(max(length, 1e-9) / 8.0)

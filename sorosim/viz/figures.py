@@ -29,7 +29,7 @@ from sorosim.arrays import Array
 from sorosim.errors import FileError, InputError, nearest
 from sorosim.robot import Robot
 from sorosim.validation import describe
-from sorosim.viz.camera import grid_step, level_axes, up_axis
+from sorosim.viz.camera import grid_step, level_axes, round_down, up_axis
 from sorosim.viz.checks import PathLike, written
 from sorosim.viz.geometry import TENDON, Geometry, Part, Shape
 
@@ -53,6 +53,7 @@ ROUNDS = 8  # after which nothing moves any more
 LONGEST_SIDE = 0.07  # of a drawn triangle, in sizes of the robot: they are sorted by the depth of their middles
 
 TALLEST = 60.0  # of a figure [inches]
+LEAST_TICKS = 3  # of each axis in three dimensions
 
 OURS, PAPER = "sorosim", "paper"
 SUFFIX = ".mplstyle"
@@ -266,8 +267,8 @@ def showing_eye(robot: Robot, points: Array, motion: Array) -> Array:
     return np.asarray(direction if direction @ usual >= 0.0 else -direction)
 
 
-def axes_3d(figure: Figure, where: Any, robot: Robot, points: Array, eye: Array | None = None) -> Any:
-    """Axes of equal scale around points (n, 3), with the same step of ticks, the robot's vertical upright.
+def axes_3d(figure: Figure, where: Any, robot: Robot, points: Array, eye: Array | None = None, unit: str = "m") -> Any:
+    """Axes of equal scale around points (n, 3), the robot's vertical upright; short ones have finer ticks.
 
     They are seen from an eye (3,), a unit vector in the world. `fill_places` makes them fill the place of empty axes,
     their `placeholder`, times `enlarged`.
@@ -290,10 +291,11 @@ def axes_3d(figure: Figure, where: Any, robot: Robot, points: Array, eye: Array 
     middle, step = 0.5 * (low + high), grid_step(1.3 * float(span.max()))
     for k, name in enumerate("xyz"):
         getattr(axes, f"set_{name}lim")(middle[k] - 0.5 * span[k], middle[k] + 0.5 * span[k])
-        getattr(axes, f"{name}axis").set_major_locator(MultipleLocator(step))
+        # an interval holds LEAST_TICKS multiples, wherever it begins, of what is at most that part of it
+        getattr(axes, f"{name}axis").set_major_locator(MultipleLocator(min(step, round_down(span[k] / LEAST_TICKS))))
         # their outlines close the box where it has no axis
         getattr(axes, f"{name}axis").pane.set(fill=False, edgecolor=rcParams["grid.color"], alpha=1.0, closed=True)
-        getattr(axes, f"set_{name}label")(f"{name} [m]")
+        getattr(axes, f"set_{name}label")(f"{name} [{unit}]")
         axes.tick_params(axis=name, labelsize=0.85 * rcParams["font.size"])
     axes.set_box_aspect(span)
     return axes

@@ -107,6 +107,7 @@ def _snapshots(scene: Scene, group: MotionGroup, times: Array, ghosts: str) -> I
     """The picture of several moments, later ones over earlier ones; the scene must be fitted.
 
     Layers of pictures, not translucent solids: of each moment only its outside is seen, and the last one is whole.
+    The floor and the shadows of all moments lie beneath all of them, since the shadow of a later moment hides nothing.
     """
     colours, opacity = time_colours(len(times)), np.ones(len(times))
     clock = ""
@@ -120,22 +121,27 @@ def _snapshots(scene: Scene, group: MotionGroup, times: Array, ghosts: str) -> I
         picture = scene.fine_image()
         return picture, scene.fine_image(occluded=False) if scene.options.occlusion else picture
 
-    def layer(k: int) -> tuple[Image, Image]:
+    def place(k: int, robots: bool, shadows: bool) -> None:
         if ghosts == TIME:
             scene.tint(colours[k])
         scene.update(*group.state(float(times[k])))
         scene.annotations.write("clock", clock)
-        return drawn()
+        scene.show_robots(robots, shadows)  # last: an update draws arrows anew
 
-    last = layer(len(times) - 1)
-    scene.show_robots(False)
+    place(0, robots=False, shadows=False)
     whole, empty = drawn()
-    scene.show_robots(True)
     out = whole.astype(float)
-    for k in range(len(times)):
-        picture, outline = layer(k) if k < len(times) - 1 else last
+
+    def lay(k: int, picture: Image, outline: Image) -> None:
         changed = np.any(outline != empty, axis=2, keepdims=True)
-        out += np.where(changed, opacity[k] * (picture - out), 0.0)
+        out[:] += np.where(changed, opacity[k] * (picture - out), 0.0)
+
+    for k in range(len(times) if scene.options.floor else 0):
+        place(k, robots=False, shadows=True)
+        lay(k, *[scene.fine_image(occluded=False)] * 2)
+    for k in range(len(times)):
+        place(k, robots=True, shadows=False)
+        lay(k, *drawn())
     return scene.reduced(np.asarray(np.rint(out), dtype=np.uint8))
 
 

@@ -49,6 +49,7 @@ REST, OUT, BACK = (0.66, 0.68, 0.72, 0.8), to_rgb(PALETTE[1]), (*to_rgb(PALETTE[
 CLOSER = 1.25
 LINE = 42  # letters of a line below the number of a mode
 ENERGIES = ("kinetic", "elastic", "gravity", "total", "work", "dissipated")
+OTHER_SCALE = 20.0  # a line so many times smaller than another is flat in its axes: some 5 pixels of 100
 SENSOR = "sensor_"  # what plots of sensors are called, and their names
 
 
@@ -205,14 +206,30 @@ def plot_driven(run: Any, path: PathLike | None = None) -> Figure:
 def _by_unit(
     t: Array, lines: Mapping[str, Array], units: Sequence[str], kinds: Mapping[str, str], path: PathLike | None
 ) -> Figure:
-    """Lines by name over time, a panel for each unit; `kinds` says what those of a unit are."""
-    with figures.new_figure(7.5, 0.6 + 2.8 * len(kinds), path) as figure:
-        for axes, (unit, kind) in zip(figures.stacked(figure, len(kinds), False), kinds.items(), strict=True):
-            shown = {name: line for (name, line), own in zip(lines.items(), units, strict=True) if own == unit}
-            figures.plot_lines(axes, t, shown, f"{kind} [{unit}]")
+    """Lines by name over time, a panel for each scale of each unit; `kinds` says what those of a unit are."""
+    panels = []
+    for unit, kind in kinds.items():
+        own = {name: line for (name, line), other in zip(lines.items(), units, strict=True) if other == unit}
+        panels += [(f"{kind} [{unit}]", shown) for shown in _by_scale(own)]
+    with figures.new_figure(7.5, 0.6 + 2.8 * len(panels), path) as figure:
+        for axes, (label, shown) in zip(figures.stacked(figure, len(panels), False), panels, strict=True):
+            figures.plot_lines(axes, t, shown, label)
             axes.set_xlabel("t [s]")
             figures.legend_beside(axes, 1 + len(shown) // 16)
     return figure
+
+
+def _by_scale(lines: Mapping[str, Array]) -> list[dict[str, Array]]:
+    """Lines by name in groups, the largest first, in each of which all can be seen; lines of zeros are in the last."""
+    sizes = {name: float(np.abs(line[np.isfinite(line)]).max(initial=0.0)) for name, line in lines.items()}
+    least, bounds = np.inf, list[float]()
+    for size in sorted((size for size in sizes.values() if size > 0.0), reverse=True):
+        if size * OTHER_SCALE < least:
+            least = size
+            bounds.append(size)
+    bounds = bounds or [0.0]
+    group = {name: max((k for k, most in enumerate(bounds) if size <= most), default=0) for name, size in sizes.items()}
+    return [{name: line for name, line in lines.items() if group[name] == k} for k in range(len(bounds))]
 
 
 def plot_energy(run: Any, path: PathLike | None = None) -> Figure:
@@ -324,6 +341,14 @@ def plot_run(
         drawn = {name: plots[name](run) for name in names}
         for name, suffix in product(names, suffixes if folder is not None else ()):
             figures.save(drawn[name], Path(str(folder)) / f"{name}.{suffix}")
+    return drawn
+
+
+def plot_one(run: Any, what: str, path: PathLike, *, style: PathLike | None = None) -> Figure:
+    """One plot of a run in a file; `what` and `style` as for `plot_run`."""
+    drawn = plot_run(run, what=what, style=style)[what]
+    with figures.chosen(style):
+        figures.save(drawn, path)
     return drawn
 
 

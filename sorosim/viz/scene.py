@@ -86,7 +86,8 @@ class Scene:
             self.options = DrawingOptions().changed(drawn, options)
             resolution = coarsened([drawn], FINE, most)
             visuals, several = [RobotVisual(drawn, resolution=resolution)], False
-        self.size, self._off_screen, self._visible = check_size(size), off_screen, True
+        self.size, self._off_screen = check_size(size), off_screen
+        self._visible = self._shadowed = True
         self._stage: Stage | None = None
         self._framed = np.zeros((0, 3))  # what the camera must see; where it follows, beside what it follows
         self._arrow_ends = np.zeros((0, 3))
@@ -197,9 +198,9 @@ class Scene:
             name = self.renderer_name.lower()
             self.change(occlusion=bool(name) and not any(program in name for program in BY_PROCESSOR))
 
-    def show_robots(self, visible: bool) -> None:
-        """Show the robots, or only what stands around them."""
-        self._visible = visible
+    def show_robots(self, visible: bool, shadows: bool) -> None:
+        """Show the robots or hide them, and their shadows on the floor likewise."""
+        self._visible, self._shadowed = visible, shadows
         self._apply_options()
         for robot in self.robots:
             robot.show_arrows(visible)
@@ -213,7 +214,7 @@ class Scene:
 
     def _apply_options(self) -> None:
         for robot in self.robots:
-            robot.apply(self.options, self._stage is not None, self._visible)
+            robot.apply(self.options, self._visible, self._shadowed and self._stage is not None)
         for name in ("floor", "grid"):
             if name in self.plotter.actors:
                 self.plotter.actors[name].visibility = self.options.floor

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -15,6 +16,9 @@ from matplotlib.lines import Line2D
 from sorosim.arrays import Array
 from sorosim.errors import InputError
 from sorosim.sweeps.units import units_of
+from sorosim.units.quantity import amount
+from sorosim.units.table import DIMENSIONS
+from sorosim.validation import describe
 from sorosim.viz.checks import PathLike, check_name
 from sorosim.viz.figures import PALETTE, ROUNDING, axes_3d, ignore_rounding, legend_beside, new_figure, stacked
 
@@ -24,7 +28,7 @@ UNSTABLE, FAILED = PALETTE[1], "#9aa0a6"
 
 def plot_sweep(
     sweep: Any, path: PathLike | None = None, y: str | None = None, output: str | None = None,
-    style: PathLike | None = None,
+    style: PathLike | None = None, units: Mapping[str, str] | None = None,
 ) -> Figure:  # fmt: skip
     """A sweep as lines along one parameter, as maps over the two of a grid, or as a workspace.
 
@@ -40,12 +44,15 @@ def plot_sweep(
         Whose position is drawn. Default: the last one.
     style : str or path-like, optional
         As for `sorosim.viz.plots.plot_run`.
+    units : mapping of dimension to unit, optional
+        In which columns and axes are shown, as in ``{"length": "mm", "pressure": "kPa"}``. Default: SI units.
 
     Raises
     ------
     InputError
-        A name that is not known, or no point with a result.
+        A name or a unit that is not known, or no point with a result.
     """
+    sweep = _InUnits(sweep, units or {})
     if not sweep.ok.any():
         hint = "none of them is done; --resume goes on" if (sweep.status == "pending").any() else "`failed` says why"
         raise InputError("sweep", "a point with a result", "none", hint)
@@ -72,18 +79,69 @@ def plot_sweep(
     return figure
 
 
-def _numeric(sweep: Any) -> dict[str, Array]:
+class _InUnits:
+    """A sweep whose numbers are in chosen units; what it does not know itself is that of the sweep.
+
+    Parameters
+    ----------
+    sweep : SweepResult
+    units : mapping of dimension to unit
+
+    Attributes
+    ----------
+    length : (float, str)
+        Metres of the unit of lengths, and its name.
+    """
+
+    def __init__(self, sweep: Any, units: Mapping[str, str]) -> None:
+        if not isinstance(units, Mapping):
+            raise InputError("units", 'a mapping such as {"length": "mm"}', describe(units))
+        self._sweep, self._columns = sweep, units_of(sweep.plan)
+        self._chosen: dict[str, tuple[float, str]] = {}  # by the SI unit that is replaced
+        for dimension, unit in units.items():
+            check_name("units", dimension, [name for name, known in DIMENSIONS.items() if known.unit], "a dimension")
+            size = amount(f"units.{dimension}", f"1 {unit}", dimension)
+            self._chosen[DIMENSIONS[dimension].unit] = size, str(unit)
+        self.length = self._chosen.get("m", (1.0, "m"))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._sweep, name)
+
+    def __len__(self) -> int:
+        return len(self._sweep)
+
+    def size(self, column: str) -> float:
+        """What the unit of a column is in its SI unit."""
+        return self._chosen.get(self._columns.get(column, ""), (1.0, ""))[0]
+
+    def unit(self, column: str) -> str:
+        """The unit of a column, "" where it has none."""
+        own = self._columns.get(column, "")
+        return self._chosen.get(own, (1.0, own))[1]
+
+    @property
+    def values(self) -> Array:
+        """Parameters (n, n_parameters) of all points."""
+        return np.asarray(self._sweep.values / np.array([self.size(name) for name in self._sweep.names]))
+
+    def tip(self, output: str | None) -> Array:
+        """Positions (n, 3) of an output."""
+        return np.asarray(self._sweep.tip(output)) / self.length[0]
+
+
+def _numeric(sweep: _InUnits) -> dict[str, Array]:
     """Columns that are numbers."""
-    return {name: np.asarray(x, dtype=float) for name, x in sweep.columns.items() if x.dtype.kind in "fiub"}
+    columns = {name: x for name, x in sweep.columns.items() if x.dtype.kind in "fiub"}
+    return {name: np.asarray(x, dtype=float) / sweep.size(name) for name, x in columns.items()}
 
 
-def _unit(sweep: Any, name: str) -> str:
+def _unit(sweep: _InUnits, name: str) -> str:
     """Unit of a column in brackets, "" where it has none."""
-    unit = units_of(sweep.plan).get(name, "")
+    unit = sweep.unit(name)
     return f" [{unit.replace('*', ' ')}]" if unit else ""
 
 
-def _draw_lines(figure: Figure, sweep: Any, shown: list[str]) -> None:
+def _draw_lines(figure: Figure, sweep: _InUnits, shown: list[str]) -> None:
     """Columns along the one parameter; a line is broken where points failed, rings are unstable equilibria."""
     name, table = sweep.names[0], _numeric(sweep)
     words = name not in table
@@ -110,7 +168,7 @@ def _draw_lines(figure: Figure, sweep: Any, shown: list[str]) -> None:
     figure.suptitle(sweep.robot.name)
 
 
-def _draw_maps(figure: Figure, sweep: Any, shown: list[str]) -> None:
+def _draw_maps(figure: Figure, sweep: _InUnits, shown: list[str]) -> None:
     """Columns over the two parameters of a grid; what failed is left empty, hatched is what is unstable."""
     table, shape = _numeric(sweep), sweep.shape
     grid = [sweep.values[:, k].reshape(shape) for k in range(2)]
@@ -134,16 +192,19 @@ def _draw_maps(figure: Figure, sweep: Any, shown: list[str]) -> None:
     figure.suptitle(sweep.robot.name)
 
 
-def _draw_workspace(figure: Figure, sweep: Any, y: str | None, output: str | None) -> None:
+def _draw_workspace(figure: Figure, sweep: _InUnits, y: str | None, output: str | None) -> None:
     """Positions of an output at all points, coloured by a column, or by their distance from where it is initially."""
     tips, ok = sweep.tip(output), sweep.ok
     name = output or sweep.plan.outputs[-1].label
     colour = y or next(iter(sweep.plan.summary), None)
     if colour is None:
-        values, label = np.linalg.norm(tips - _start(sweep, name), axis=1), "distance from the initial place [m]"
+        values, label = (
+            np.linalg.norm(tips - _start(sweep, name), axis=1),
+            f"distance from the initial place [{sweep.length[1]}]",
+        )
     else:
         values, label = _numeric(sweep)[colour], f"{colour}{_unit(sweep, colour)}"
-    axes = axes_3d(figure, 111, sweep.robot, tips[ok])
+    axes = axes_3d(figure, 111, sweep.robot, tips[ok], unit=sweep.length[1])
     cmap, low, high = colormaps[COLOURS], float(values[ok].min()), float(values[ok].max())
     scale = Normalize(low, high if high > low else low + 1.0)
     size = float(np.clip(1200.0 / max(ok.sum(), 1), 4.0, 30.0))
@@ -164,7 +225,7 @@ def _draw_workspace(figure: Figure, sweep: Any, y: str | None, output: str | Non
     figure.suptitle(f"{sweep.robot.name}: {name} at {int(ok.sum())} points{missing}")
 
 
-def _start(sweep: Any, label: str) -> Array:
-    """Where an output (its label) is initially (3,) [m]."""
+def _start(sweep: _InUnits, label: str) -> Array:
+    """Where an output (its label) is initially (3,), in the unit of lengths."""
     place = next(one for one in sweep.plan.outputs if one.label == label)
-    return np.asarray(sweep.robot.pose(sweep.robot.initial_q, place.link, s=place.s)[:3, 3])
+    return np.asarray(sweep.robot.pose(sweep.robot.initial_q, place.link, s=place.s)[:3, 3]) / sweep.length[0]

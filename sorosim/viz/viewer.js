@@ -106,6 +106,18 @@ class Viewer {
     this.camera = { azimuth, elevation, focus, distance: 1 };
     const { direction } = eyeOf(this.camera, motion.worldAxes);
     this.camera.distance = fitted(motion.halfExtents, direction, motion.worldAxes[2], clientWidth, clientHeight);
+    this.fittedTo = [clientWidth, clientHeight];
+  }
+
+  // in a window of another size everything is as far inside as before
+  refit() {
+    const { clientWidth, clientHeight } = this.canvas, { motion } = this, [width, height] = this.fittedTo;
+    if (clientWidth === width && clientHeight === height) return;
+    const { direction } = eyeOf(this.camera, motion.worldAxes), up = motion.worldAxes[2];
+    const [before, after] = [[width, height], [clientWidth, clientHeight]].map((size) =>
+      fitted(motion.halfExtents, direction, up, ...size));
+    this.camera.distance *= after / before;
+    this.fittedTo = [clientWidth, clientHeight];
   }
 
   write() {
@@ -228,6 +240,7 @@ class Viewer {
   }
 
   draw() {
+    this.refit();
     const { gl, canvas, motion } = this, ratio = Math.min(globalThis.devicePixelRatio || 1, 2);
     const [width, height] = [canvas.clientWidth, canvas.clientHeight].map((n) => Math.max(1, Math.round(ratio * n)));
     const target = pointAt(this.followed, motion.times, this.t);

@@ -62,6 +62,12 @@ heard["view.pointermove"]({ pointerId: 1, clientX: 20, clientY: 5, buttons: 2 })
 heard["view.pointerup"]({ pointerId: 1 });
 heard["camera.change"]({ target: { value: "top" } });
 next(now + 16);
+const wide = viewer.camera.distance;
+get("view").clientWidth = 160;
+next(now + 32);
+const narrow = viewer.camera.distance;
+viewer.look("top");
+const resized = { wide, narrow, anew: viewer.camera.distance };
 const [title, trouble] = ["title", "trouble"].map((id) => get(id).textContent);
 const names = get("names").children.map((row) => row.textContent);
-console.log(JSON.stringify({ slider, context, names, clocks, buttons, drawn, again, zoomed, azimuth, title, trouble }));
+console.log(JSON.stringify({ slider, context, names, clocks, buttons, drawn, again, zoomed, azimuth, resized, title, trouble }));

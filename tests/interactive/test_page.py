@@ -19,7 +19,7 @@ from sorosim.cli.main import app
 from sorosim.errors import InputError, SorosimWarning
 from sorosim.interactive.controls import Control
 from sorosim.interactive.page import Page, _on_slider, _pace
-from sorosim.interactive.scene import ASPECT
+from sorosim.interactive.scene import ASPECT, CLEAR
 from sorosim.interactive.session import Session
 from sorosim.viz.options import FORCES
 
@@ -46,6 +46,15 @@ def shown(page, elapsed=0.0):
     page._texts_at = page._plotted_at = 0.0
     page._show(state)
     return state
+
+
+@pytest.mark.parametrize("page", ["cable_manipulator", "gripper_grasps_sphere"], indirect=True)
+def test_tendons_are_seen_through_their_rods(page):
+    parts = page._scene.visual.geometry.parts
+    soft = [part for part in parts if part.kind != "body"]
+    clear = {part.kind: mesh.opacity for part, (mesh, _) in zip(soft, page._scene._soft, strict=True)}
+    assert clear["rod"] == (CLEAR if any(part.kind == "tendon" for part in parts) else None)
+    assert clear.get("tendon") is None
 
 
 @pytest.mark.parametrize("page", ["cable_manipulator", "gripper_grasps_sphere", "puma560"], indirect=True)

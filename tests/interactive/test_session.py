@@ -3,6 +3,7 @@
 import os
 import time
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -12,9 +13,9 @@ import sorosim
 from sorosim.errors import InputError, ModelError
 from sorosim.files_read import noting_files
 from sorosim.interactive import session as module
-from sorosim.interactive.controls import Controls
+from sorosim.interactive.controls import ALIKE, Controls
 from sorosim.interactive.pull import FREQUENCY, Pull, response
-from sorosim.interactive.session import MOTION, STATICS, Session
+from sorosim.interactive.session import MOTION, STATICS, Session, file_stem
 from sorosim.kernels.exchange import tree_exchange
 from sorosim.kernels.kinematics import forward_sweep, read_jacobians, read_poses
 from sorosim.results.result import Equilibrium, Run
@@ -384,6 +385,7 @@ def test_a_recorded_motion_with_pulls_can_be_simulated_again(robot, tmp_path):
     assert isinstance(run, Run)
     assert_array_equal(run.q[-1], last.q)
     assert list(run.robot.description.loads) == ["pull1", "pull2"]
+    assert run.message.endswith("states recorded by sorosim.live, pulled 2 times at finger")
     again = sorosim.simulate(run.robot, run.t[-1], u=[0.5], dt_out="1 ms", rtol=1e-6, atol=1e-8)
     tip = np.stack([np.interp(run.t, again.t, x) for x in again.tip().T], axis=1)
     error, size = np.abs(run.tip() - tip).max(), np.abs(run.tip() - run.tip()[0]).max()
@@ -518,6 +520,19 @@ def test_guessed_ranges_are_round(robot):
     assert (moving.low, moving.high) == (0.0, 1.6)  # a quarter beyond 1.2345678 is 1.543
     assert moving.step == 0.01
     assert float(f"{still.high:.2g}") == still.high
+
+
+@pytest.mark.parametrize("name", ["cable_manipulator", "two_segment_arm"])
+def test_inputs_of_one_kind_and_size_have_one_range(name):
+    controls = Session(sorosim.load(name)).controls.all.values()
+    largest = sorted({max(-one.low, one.high) for one in controls})
+    assert all(more > ALIKE * less for less, more in pairwise(largest))
+
+
+def test_names_of_recordings_have_no_spaces():
+    assert file_stem("cable manipulator") == "cable_manipulator"
+    assert file_stem("arm/leg: 2") == "arm_leg_2"
+    assert file_stem("..") == "robot"
 
 
 def test_given_ranges_are_taken(robot):

@@ -10,6 +10,7 @@ from jsonschema import Draft202012Validator
 from numpy.testing import assert_allclose
 
 import sorosim
+from sorosim.errors import InputError
 from sorosim.io import load_text, sweep_schema
 from sorosim.io.yaml_reader import read_file
 from sorosim.viz.sweep_plot import plot_sweep
@@ -271,6 +272,30 @@ def test_a_workspace_is_coloured_by_distance_or_by_what_was_asked_for(here):
     assert "distance from the initial place [m]" in [axes.get_ylabel() for axes in figure.axes]
     (cloud,) = (axes.collections[0] for axes in sweep.plot(y="u.side").axes if axes.name == "3d")
     assert set(cloud.get_array()) == {0.0, 1.0}
+
+
+def test_pictures_of_sweeps_are_in_the_units_that_were_asked_for(here):
+    robot, units = sorosim.load("arm.yaml"), {"length": "mm", "force": "mN"}
+    space = sorosim.sweep(robot, {"grid": {"driven.turn": [0, 1.5], "u.side": [0, 1], "u.tendon": [0, 1, 2]}})
+    drawn, plain = (
+        next(axes for axes in space.plot(units=chosen).axes if axes.name == "3d") for chosen in (units, None)
+    )
+    assert (drawn.get_xlabel(), plain.get_xlabel()) == ("x [mm]", "x [m]")
+    clouds = [np.stack(axes.collections[0]._offsets3d) for axes in (drawn, plain)]
+    assert_allclose(clouds[0], 1e3 * clouds[1], rtol=1e-12)
+    assert_allclose(drawn.collections[0].get_array(), 1e3 * plain.collections[0].get_array(), rtol=1e-12)
+    line = sorosim.sweep(robot, {"list": [{"u.tendon": x} for x in (0, 2, 1)]})
+    (axes,) = plot_sweep(line, y="arm.z", units=units).axes
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("u.tendon [mN]", "arm.z [mm]")
+    assert_allclose(axes.lines[0].get_xdata(), [0.0, 2000.0, 1000.0])
+    assert_allclose(axes.lines[0].get_ydata(), 1e3 * line.tip()[:, 2], rtol=1e-12)
+    for wrong, words in (
+        ({"lenght": "mm"}, "did you mean length"),
+        ({"length": "kPa"}, "units.length"),
+        ("mm", "mapping"),
+    ):
+        with pytest.raises(InputError, match=words):
+            line.plot(units=wrong)
 
 
 def test_hertz_stay_hertz(here):

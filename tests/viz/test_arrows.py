@@ -233,6 +233,22 @@ def test_scales_are_round_and_use_the_room(largest, size):
     assert scale_for(0.0, size) is None
 
 
+def test_one_impact_does_not_shrink_the_arrows_of_a_motion():
+    """Of 100 moments with 2 N one has 500 N: its arrow is cut, in its direction, and the label says so."""
+
+    def acting(force):
+        return Wrenches.of([Wrench(LOADS, "push", np.zeros(3), np.array(force), np.zeros(3))])
+
+    usual, impact = acting([0.0, 0.0, 2.0]), acting([300.0, 400.0, 0.0])
+    with_it, without = ArrowScale([usual] * 99 + [impact], 1.0), ArrowScale([usual] * 99, 1.0)
+    assert next(with_it.arrows(usual)).vectors.tolist() == next(without.arrows(usual)).vectors.tolist()
+    (arrows,) = with_it.arrows(impact)
+    assert_allclose(arrows.vectors, [[0.6 * LONGEST, 0.8 * LONGEST, 0.0]], rtol=1e-12)
+    assert with_it.label == f"{without.label} (impacts of up to 500 N are cut)"
+    # what acts often is no impact
+    assert ArrowScale([usual] * 9 + [impact], 1.0).largest[0] == pytest.approx(500.0)
+
+
 def test_arrows_of_contacts_end_where_they_act_and_small_ones_are_left_out():
     wrenches = [
         Wrench(CONTACTS, "floor", np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 8.0]), np.zeros(3)),

@@ -392,7 +392,7 @@ def test_loops_and_links_of_one_name_have_arrows_of_their_own(tmp_path, name):
 
 
 def test_arrows_have_one_scale_in_pictures_pages_and_files(tmp_path):
-    """Of the whole run: a peak of some milliseconds is in it, whatever moments are drawn."""
+    """Of the whole run: a peak of some milliseconds is told, whatever moments are drawn."""
     text = """
     sorosim: 1
     links:
@@ -411,4 +411,6 @@ def test_arrows_have_one_scale_in_pictures_pages_and_files(tmp_path):
         nodes = [node["name"] for node in Reader(tmp_path / "run.glb").json["nodes"]]
         said |= {node.removeprefix("arrows: ") for node in nodes if node.startswith("arrows: ")}
     assert len(said) == 1, said
-    assert float(re.search(r"= (\S+) N", said.pop())[1]) > 5.0
+    label = said.pop()
+    assert float(re.search(r"impacts of up to (\S+) N", label)[1]) == pytest.approx(31.0, abs=0.05)  # three digits
+    assert float(re.search(r"= (\S+) N", label)[1]) <= 1.0  # and arrows are as long as those of 1 N may be

@@ -28,9 +28,10 @@ from sorosim.model.section import Circle
 from sorosim.model.shape import Box, Sphere
 from sorosim.model.visual import Visual
 from sorosim.robot import Robot
-from sorosim.viz.figures import ignore_rounding
+from sorosim.viz.figures import LEAST_TICKS, axes_3d, ignore_rounding, new_figure
 from sorosim.viz.plots import (
     PLOTS,
+    _by_scale,
     plot_all,
     plot_coordinates,
     plot_driven,
@@ -313,6 +314,26 @@ def test_tensions_are_the_inputs(run):
     assert [text.get_text() for text in axes.get_legend().texts] == list(run.robot.actuator_names)
     for k, line in enumerate(axes.lines):
         assert_allclose(line.get_ydata(), run.u[:, k])
+
+
+def test_inputs_of_other_scales_have_axes_of_their_own():
+    t, size = np.linspace(0.0, 1.0, 5), {"a": 300.0, "b": 0.2, "c": 40.0, "d": 0.0, "e": 0.05}
+    groups = _by_scale({name: x * np.cos(t) for name, x in size.items()})
+    assert [list(group) for group in groups] == [["a", "c"], ["b", "d", "e"]]
+    assert [list(group) for group in _by_scale({"d": 0.0 * t})] == [["d"]]
+
+
+@pytest.mark.parametrize("extents", [(0.1, 0.1, 0.03), (0.5, 0.013, 0.2), (1e-3, 0.0, 9e-4)])
+def test_each_axis_in_three_dimensions_has_several_ticks_at_round_numbers(extents):
+    points = 0.037 + np.array(extents) * np.random.default_rng(0).uniform(size=(50, 3))
+    with new_figure(6.0, 5.0) as figure:
+        space = axes_3d(figure, 111, cable_manipulator(), points)
+    for axis in (space.xaxis, space.yaxis, space.zaxis):
+        places = np.array([tick.get_loc() for tick in shown_ticks(axis)])
+        assert LEAST_TICKS <= len(places) <= 14
+        mantissa = np.diff(places) / 10.0 ** np.floor(np.log10(np.diff(places)) + 1e-9)
+        assert_allclose(mantissa, mantissa[0])
+        assert min(abs(mantissa[0] - k) for k in (1.0, 2.0, 5.0)) < 1e-6
 
 
 def test_energy_with_and_without_a_balance(run):

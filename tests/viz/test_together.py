@@ -39,6 +39,13 @@ links:
 """
 
 
+LIFT = """
+sorosim: 1
+name: lift
+links: {block: {joint: {prismatic: {axis: [0, 0, 1]}}, body: {box: {size: [40 cm, 40 cm, 20 cm]}, mass: 1 kg}}}
+"""
+
+
 @pytest.fixture(scope="module")
 def robot():
     return load_text(SLED, "sled.yaml")
@@ -104,6 +111,34 @@ def test_the_last_moment_is_drawn_as_if_it_were_alone(run, tmp_path):
     last[:40] = False  # the clock
     image = picture(run, tmp_path, t=[0.0, 2.0], occlusion=False, **BARE)
     assert np.abs(image - alone)[last].max() <= 2
+
+
+def test_shadows_of_later_moments_hide_no_earlier_one(tmp_path):
+    """A block that is lifted: its shadow falls where it stood."""
+    t, times = np.linspace(0.0, 2.0, 9), [0.0, 1.0, 2.0]
+    near = SimpleNamespace(robot=load_text(LIFT, "lift.yaml"), t=t, q=0.5 * t[:, None], u=np.zeros((9, 0)))
+    standing = BARE | {"floor": True, "occlusion": False}
+    shown, bodies, shadows = MotionGroup((motion_of(near),)), [], []
+    with Scene(shown, size=SMALL, **standing) as scene:
+        scene.fit_motions(np.array(times))
+        for t in times:
+            scene.update(*shown.state(t))
+            scene.annotations.write("clock", "")
+            images = []
+            for what in ((False, False), (True, False), (False, True)):
+                scene.show_robots(*what)
+                images.append(scene.image().astype(int))
+            empty, body, shadow = images
+            bodies.append((np.abs(body - empty) > 40).any(axis=2))
+            shadows.append((np.abs(shadow - empty) > 4).any(axis=2))
+    in_shadow = bodies[0] & (shadows[1] | shadows[2]) & ~bodies[1] & ~bodies[2]
+    assert in_shadow.sum() > 200
+    seen = picture(near, tmp_path, t=times, ghosts="time", **standing)[in_shadow]
+    first = np.array(list(bytes.fromhex(time_colours(3)[0][1:])), dtype=float)
+    cosines = seen @ first / np.linalg.norm(seen, axis=1) / np.linalg.norm(first)
+    assert np.quantile(cosines, 0.1) > 0.97  # shadows are grey: their hue has a cosine of 0.91 or less
+    grey = np.ones(3) @ first / np.sqrt(3.0) / np.linalg.norm(first)
+    assert grey < 0.93
 
 
 def test_occlusion_leaves_no_seams_around_moments(run, tmp_path):

@@ -495,6 +495,9 @@ def test_the_whole_script_draws_and_answers_in_a_page_that_is_a_stand_in(run, tm
     assert said["slider"] == pytest.approx(0.6)
     assert said["zoomed"] == pytest.approx(np.exp(0.15), rel=1e-9)
     assert said["azimuth"] == pytest.approx(-0.08)
+    # a narrower window sees as much as one that was so narrow from the beginning
+    assert said["resized"]["narrow"] == pytest.approx(said["resized"]["anew"], rel=1e-12)
+    assert said["resized"]["narrow"] > 1.5 * said["resized"]["wide"]
 
 
 @needs_node
