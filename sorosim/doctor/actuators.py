@@ -10,14 +10,13 @@ import numpy as np
 
 from sorosim.actuation.chamber import Chamber
 from sorosim.actuation.joint_force import JointForce
-from sorosim.actuation.route import RoutedActuator, place_values
+from sorosim.actuation.route import RoutedActuator
 from sorosim.actuation.servo import Servo
 from sorosim.actuation.tendon import Tendon
 from sorosim.arrays import Array
 from sorosim.doctor.context import EARTH, CheckContext, random_state
 from sorosim.doctor.findings import ODD, WRONG, Finding, finding, judged
 from sorosim.model.basis import STRAINS
-from sorosim.signals.expressions import Expression
 
 NOTHING = 1e-12  # of the largest effect of any actuator
 SAME = 1e-9  # between the directions of two effects
@@ -68,8 +67,7 @@ def _route(context: CheckContext, where: str, actuator: RoutedActuator) -> Itera
                 half = np.maximum(half, place.division.discs.radius)
             away = max(away, float((np.linalg.norm(d, axis=1) / half).max()))
             if isinstance(actuator, Chamber):
-                area = actuator.area
-                values = place_values(where, area, link, place.piece, X)[:, 0] if isinstance(area, Expression) else area
+                values = actuator.area_at(run, link, place.piece, X)
                 within = place.division.section.properties(place.inside, place.division.length).A
                 worst = int(np.argmax(values / within))
                 filled, section = max((filled, section), (float((values / within)[worst]), float(within[worst])))
