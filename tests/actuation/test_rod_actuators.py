@@ -499,10 +499,11 @@ materials: {rubber: {young: 1 MPa, poisson: 0.5, density: 1000}}
 links:
   arm:
     rod:
+      divisions:
       - {length: 10 cm, section: {circle: {radius: 1 cm}}, material: rubber, strain: {bending: 2, elongation: 1}}
       - {length: 10 cm, section: {circle: {radius: 1 cm}}, material: rubber, strain: {bending: 2, elongation: 1}}
 actuators:
-  one: {tendon: {rod: arm, y: max(4 mm - (20 mm)*s*0.2, 2 mm), z: min(5 mm*s, 2.5 mm)}}
+  one: {tendon: {rod: arm, y: "max(4 mm - (20 mm)*s*0.2, 2 mm)", z: "min(5 mm*s, 2.5 mm)"}}
   two:
     tendon:
       path:
@@ -536,9 +537,8 @@ links:
   arm: {joint: feed, rod: {length: 10 cm, section: {circle: {radius: 1 mm}}, material: rubber, strain: {bending: 2}}}
 actuators:
   cord: {tendon: {rod: arm, y: 0, z: 0}}
-  hold: {joint: {link: arm}}
 """
     robot = load_text(text, "arm")
     assert sorosim.statics(robot, {"cord": 0.3}, driven={"arm": 0.02}).driven["arm"] == pytest.approx(0.3, rel=1e-9)
-    q = np.zeros(robot.ndof)
+    robot, q = load_text(text + "  hold: {joint: {link: arm}}\n", "arm"), np.zeros(robot.ndof)
     assert robot.internal_force(q, q, u={"cord": 0.3, "hold": 0.3})[0] == pytest.approx(0.0, abs=1e-12)

@@ -439,7 +439,7 @@ def test_a_solid_section_beside_chambers_is_told_by_how_much_it_is_too_stiff():
             "links": {"arm": {"rod": rod}},
             "actuators": {f"c{k}": {"chamber": chamber(k, angle)} for k, angle in enumerate(angles)},
         })  # fmt: skip
-        return [one for one in sorosim.check(robot).findings if one.code.startswith("chamber.")]
+        return [one for one in examine(robot) if one.code.startswith("chamber.")]
 
     def beside(k, angle, area="pi*(4 mm)^2"):
         return {"rod": "arm", "y": f"8.5 mm*cos({angle})", "z": f"8.5 mm*sin({angle})", "area": area}
