@@ -20,10 +20,11 @@ from sorosim.dynamics.constraints import complete_motion
 from sorosim.dynamics.contact_event import ContactEvent
 from sorosim.dynamics.joint_wrench import joint_wrench
 from sorosim.dynamics.linearization import linearize
+from sorosim.dynamics.state_quantities import StateQuantities
 from sorosim.engine import records
 from sorosim.engine.engine import Engine
 from sorosim.engine.inputs import Motion, Partition, driven_motion, driven_signals, with_insertions
-from sorosim.errors import InputError, nearest
+from sorosim.errors import InputError
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.loops import CONSTRAINT, ERROR, RATE
 from sorosim.linear import Linearization
@@ -39,7 +40,7 @@ from sorosim.units.table import OF_INPUT
 from sorosim.validation import Number, Values, columns, indices, vector
 
 
-class Robot:
+class Robot(StateQuantities):
     """A robot made of rigid and soft links. Made from a `Description`; usually by `sorosim.load`.
 
     It never changes, and may be shared between threads. Arrays that do not change are shared with the robot `like`.
@@ -191,10 +192,6 @@ class Robot:
 
     # -- checks of arguments ----------------------------------------------------------------------------------------
 
-    def coordinates(self, value: Values, where: str = "q", *, order: int = 0) -> Array:
-        """Return coordinates (order 0), rates (1) or accelerations (2) as a fresh (ndof,) array in SI units."""
-        return arguments.coordinates(self.engine, value, where, order)
-
     def inputs(self, u: Values | None, where: str = "u") -> Array:
         """Return inputs as an array in `actuator_names` order, in SI units; None: all are zero."""
         return arguments.actuator_inputs(self.engine, u, self.input_dimensions, where)
@@ -261,31 +258,6 @@ class Robot:
         _, J = self.engine.poses_at(places, self.coordinates(q), jacobian=True)
         body_J: Array = J[0]
         return body_J
-
-    def strain(self, q: Values, link: str, *, s: float = 1.0) -> Array:
-        """Strain (6,) of a rod at s (0: base, 1: tip): torsion, bending y, z [1/m], elongation (1: unstretched), shear.
-
-        It is that of the strain basis itself; where two divisions meet that of the second one.
-        """
-        name, place = arguments.place(self.engine, link, s)
-        layout = self.engine.layout.links[name]
-        if layout.link.rod is None:
-            rods = [other for other, its in self.engine.layout.links.items() if its.link.rod is not None]
-            raise InputError("link", "the name of a link with a rod", f"'{link}'", nearest(link, rods))
-        return layout.strain(self.coordinates(q), place)
-
-    @cached_property
-    def mass(self) -> float:
-        """Mass of all links [kg], with rods in the lengths of the file."""
-        return inertia.centre_of_mass(self.engine, np.zeros(self.ndof))[0]
-
-    def centre_of_mass(self, q: Values) -> Array:
-        """Centre of mass (3,) in the world [m]."""
-        return inertia.centre_of_mass(self.engine, self.coordinates(q))[1]
-
-    def centre_of_mass_jacobian(self, q: Values) -> Array:
-        """Derivatives (3, ndof) of the centre of mass by the coordinates [m per unit of a coordinate]."""
-        return inertia.centre_of_mass_jacobian(self.engine, self.coordinates(q))
 
     def joint_wrench(self, q: Values, link: str, *, tau: ArrayLike) -> Array:
         """Moments and forces along a joint's directions in its moved frame, from generalised forces.

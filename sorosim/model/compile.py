@@ -123,15 +123,6 @@ class LinkLayout:
             raise ModelError(f"{where}.to", f"a place beyond the start, {start:g}", f"{end:g}")
         return found
 
-    def strain(self, q: Array, s: float) -> Array:
-        """Strain (..., 6) of its rod at s in states q (..., ndof); where divisions meet that of the second one."""
-        X = s * self.X[-1]
-        piece = next(piece for piece in reversed(self.pieces) if piece.start <= X + MERGE * self.X[-1])
-        division, here = piece.division, np.clip([X - piece.start], 0.0, piece.division.length)
-        rest, P = division.reference.values(here, division.length)[0], division.basis(here)[0]
-        own = q[..., piece.column : piece.column + piece.n]
-        return np.asarray(rest + own @ P / np.asarray(piece.length_ratio(q))[..., None])
-
     def node_at(self, s: float) -> int:
         """Node at s; it must be one."""
         k = int(np.argmin(np.abs(self.X - s * self.X[-1])))

@@ -11,6 +11,7 @@ import numpy as np
 from sorosim.arrays import Array
 from sorosim.declare import At, Declared, MapOf, Name, Part, Text, key
 from sorosim.declare import Quantity as Number
+from sorosim.engine.quantities import rod_strain
 from sorosim.engine.records import force_name
 from sorosim.errors import InputError, ModelError, nearest
 from sorosim.model.basis import STRAINS
@@ -67,7 +68,7 @@ def quantities(robot: Robot, driven: Sequence[str], places: Sequence[Output]) ->
 
     def strain(place: Output, k: int) -> Callable[[Any], tuple[Array, Array]]:
         layout = robot.engine.layout.links[place.link]
-        return at_rows(lambda run: layout.strain(run.q, place.s)[:, k])
+        return at_rows(lambda run: rod_strain(layout, run.q, place.s)[:, k])
 
     rods = {link.name for link in robot.links if link.rod is not None}
     rows = [(f"{place.label}.{axis}", "m", position(place, k)) for place in places for k, axis in enumerate(AXES)]

@@ -11,7 +11,7 @@ import numpy as np
 from sorosim.actuation.joint_force import Coordinate, JointForce, MovingLink, joint_kind, moves
 from sorosim.arrays import Array
 from sorosim.declare import At, Fraction, Key, Reference, key
-from sorosim.dynamics.inertia import centre_of_mass, centre_of_mass_jacobian
+from sorosim.engine.quantities import centre_of_mass, centre_of_mass_jacobian
 from sorosim.errors import ModelError, nearest
 from sorosim.lie.so3 import skew
 from sorosim.model.anchor import Anchor, AnchorType

@@ -11,6 +11,7 @@ import numpy as np
 from sorosim.actuation.tendon import Tendon
 from sorosim.arrays import Array
 from sorosim.declare import At, Fraction, Reference, Writer, key
+from sorosim.engine.quantities import rod_strain
 from sorosim.errors import ModelError, nearest
 from sorosim.model.basis import STRAINS
 from sorosim.model.pose import IDENTITY, FrameOnLink, OnLink, PlaceOnRod, PlaceType, place_fields
@@ -67,7 +68,7 @@ class StrainSensor(Sensor, kind="strain"):
     def bind(self, sites: SensorSites) -> Reader:
         _index(self.link, [name for name, link in sites.links.items() if link.rod is not None], "link", " with a rod")
         layout = sites.layout(self.link)
-        return Reader(self.groups, lambda state: layout.strain(state.q, self.s))
+        return Reader(self.groups, lambda state: rod_strain(layout, state.q, self.s))
 
 
 @dataclass(frozen=True, eq=False)
