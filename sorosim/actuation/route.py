@@ -104,7 +104,7 @@ class RouteSegment(Declared, title="Ways through rods"):
         if self.hole >= len(voids):
             there = f"it has {len(voids)}, from 0 on" if voids else "it has none"
             raise ModelError("hole", f"a hole of the section of rod '{self.rod}'", f"number {self.hole}", there)
-        return voids[self.hole]  # type: ignore[no-any-return]
+        return voids[self.hole]
 
     def route(self, layout: LinkLayout, piece: Piece, X: Array) -> tuple[Array, Array]:
         """Route d = [0, y, z] and slope d' = dd/dX, each (n, 3), at arclengths X (n,) of the rod inside a division."""
@@ -114,7 +114,7 @@ class RouteSegment(Declared, title="Ways through rods"):
             return d, slope
         for axis, value in ((1, self.y), (2, self.z)):
             if not isinstance(value, Expression):
-                d[:, axis] = value  # type: ignore[call-overload]  # a number: there is no hole
+                d[:, axis] = value
                 continue
             jets = place_values(f"tendon.{'xyz'[axis]}", value, layout, piece, X)
             d[:, axis], slope[:, axis] = jets[:, 0], jets[:, 1]

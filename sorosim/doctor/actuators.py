@@ -92,7 +92,8 @@ def _solid_sections(context: CheckContext) -> Iterator[Finding]:
         link, piece, length = context.robot.engine.layout.links[place.link.name], place.piece, place.division.length
         if not place.division.section.has_outline:  # its integrals are those that were given
             continue
-        X, area, second = piece.start + place.inside, 0.0, 0.0
+        X = piece.start + place.inside
+        area, second = np.zeros((2, len(X)))
         for chamber in chambers:
             for run in chamber.segments_in(link, piece):
                 if run.hole is not None:
@@ -104,7 +105,7 @@ def _solid_sections(context: CheckContext) -> Iterator[Finding]:
         whole = 0.5 * (a.Iy + a.Iz)
         ratio = np.where(second < whole, whole / np.maximum(whole - second, 1e-300), 0.0)
         k = int(np.argmax(ratio))
-        if np.ndim(area) and ratio[k] > worst.get(place.link.name, (0.0, 0.0))[0]:
+        if area.any() and ratio[k] > worst.get(place.link.name, (0.0, 0.0))[0]:
             worst[place.link.name] = float(ratio[k]), float((area / a.A)[k])
     for name, (value, part) in worst.items():
         yield from judged("chamber.solid", f"links.{name}", value, part=part)

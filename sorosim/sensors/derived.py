@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from sorosim.lie.so3 import skew
 from sorosim.model.anchor import Anchor, AnchorType
 from sorosim.model.link import WORLD
 from sorosim.model.span import RodName
-from sorosim.sensors.base import Group, Reader, Sensor
+from sorosim.sensors.base import Errors, Group, Reader, Sensor
 from sorosim.sensors.kinds import ANGULAR_RATE, FORCE, MOMENT, POSITION, VELOCITY, MountedSensor
 from sorosim.sensors.state import SensorSites, State, cross
 
@@ -76,7 +76,7 @@ class BendingSensor(MountedSensor, kind="bending"):
             J = state.jacobians
             own = state.frames[tip].R @ J[tip, :3]
             turn = R.T @ (own if fixed is not None else own - R @ J[base, :3])
-            return _bend_slope(x) @ (-skew(x) @ turn)
+            return np.asarray(_bend_slope(x) @ (-skew(x) @ turn))
 
         return Reader(self.groups, lambda state: _bend(axes(state)[1]), by_q)
 
@@ -166,7 +166,7 @@ class Encoder(Sensor, kind="encoder"):
         dimension = directions.get(given.get("along", next(iter(directions), "")))
         groups = cls.groups_by_dimension.get(dimension or "", cls.groups)
         errors = {
-            name: replace(shared[name], type=replace(shared[name].type, groups=groups)) for name in ("noise", "bias")
+            name: replace(shared[name], type=replace(cast(Errors, shared[name].type), groups=groups)) for name in ("noise", "bias")
         }
         return shared | errors
 
