@@ -104,7 +104,7 @@ class RouteSegment(Declared, title="Ways through rods"):
         if self.hole >= len(voids):
             there = f"it has {len(voids)}, from 0 on" if voids else "it has none"
             raise ModelError("hole", f"a hole of the section of rod '{self.rod}'", f"number {self.hole}", there)
-        return voids[self.hole]
+        return voids[self.hole]  # type: ignore[no-any-return]
 
     def route(self, layout: LinkLayout, piece: Piece, X: Array) -> tuple[Array, Array]:
         """Route d = [0, y, z] and slope d' = dd/dX, each (n, 3), at arclengths X (n,) of the rod inside a division."""

@@ -166,7 +166,8 @@ class Encoder(Sensor, kind="encoder"):
         dimension = directions.get(given.get("along", next(iter(directions), "")))
         groups = cls.groups_by_dimension.get(dimension or "", cls.groups)
         errors = {
-            name: replace(shared[name], type=replace(cast(Errors, shared[name].type), groups=groups)) for name in ("noise", "bias")
+            name: replace(shared[name], type=replace(cast(Errors, shared[name].type), groups=groups))
+            for name in ("noise", "bias")
         }
         return shared | errors
 
