@@ -106,18 +106,28 @@ class SorosimWarning(UserWarning):
 
 
 KNOWN = "known: "  # how a list of all names begins, where none is near
+N_SHOWN = 12  # names of such a list
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return a hint that lists the nearest known names, or all of them if none is near."""
+    """Return a hint that lists the nearest known names, or, if none is near, all of them, the most alike first."""
     names = [str(k) for k in known]
     if not names:
         return "there are none"
     close = difflib.get_close_matches(str(name), names, n=3, cutoff=0.6)
     if close:
         return "did you mean " + " or ".join(close) + "?"
-    shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
+    first = sorted(names, key=lambda known: -_likeness(str(name), known))  # in their order where none is like it
+    shown = ", ".join(first[:N_SHOWN]) + (", ..." if len(names) > N_SHOWN else "")
     return f"{KNOWN}{shown}"
+
+
+def _likeness(name: str, known: str) -> float:
+    """How much a known name, or a word of it, is like another one: 0 for less than half, else up to 1."""
+    words = {known, *re.split(r"[^0-9A-Za-z]+", known)}
+    asked = {name, *re.split(r"[^0-9A-Za-z]+", name)} - {""}
+    best = max((difflib.SequenceMatcher(None, a, b).ratio() for a in asked for b in words), default=0.0)
+    return best if best > 0.5 else 0.0
 
 
 class Interrupted(KeyboardInterrupt):

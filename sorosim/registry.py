@@ -230,7 +230,7 @@ ACTUATORS = Registry(
     modules=_modules("actuation", "tendon chamber mckibben distributed_moment joint_force servo loop_force"),
     check=_makes_things,
 )
-SENSORS = Registry("sorosim.sensors", "sensor", modules=["sorosim.sensors.kinds"], check=_makes_things)
+SENSORS = Registry("sorosim.sensors", "sensor", modules=_modules("sensors", "kinds derived"), check=_makes_things)
 INTEGRATORS = Registry(
     "sorosim.integrators",
     "integrator",

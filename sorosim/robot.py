@@ -20,6 +20,7 @@ from sorosim.dynamics.constraints import complete_motion
 from sorosim.dynamics.contact_event import ContactEvent
 from sorosim.dynamics.joint_wrench import joint_wrench
 from sorosim.dynamics.linearization import linearize
+from sorosim.dynamics.state_quantities import StateQuantities
 from sorosim.engine import records
 from sorosim.engine.engine import Engine
 from sorosim.engine.inputs import Motion, Partition, driven_motion, driven_signals, with_insertions
@@ -39,7 +40,7 @@ from sorosim.units.table import OF_INPUT
 from sorosim.validation import Number, Values, columns, indices, vector
 
 
-class Robot:
+class Robot(StateQuantities):
     """A robot made of rigid and soft links. Made from a `Description`; usually by `sorosim.load`.
 
     It never changes, and may be shared between threads. Arrays that do not change are shared with the robot `like`.
@@ -190,10 +191,6 @@ class Robot:
         return Robot(replace(self.description, sensors={**self.description.sensors, **sensors}))
 
     # -- checks of arguments ----------------------------------------------------------------------------------------
-
-    def coordinates(self, value: Values, where: str = "q", *, order: int = 0) -> Array:
-        """Return coordinates (order 0), rates (1) or accelerations (2) as a fresh (ndof,) array in SI units."""
-        return arguments.coordinates(self.engine, value, where, order)
 
     def inputs(self, u: Values | None, where: str = "u") -> Array:
         """Return inputs as an array in `actuator_names` order, in SI units; None: all are zero."""

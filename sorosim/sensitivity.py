@@ -29,6 +29,7 @@ from sorosim.loads.contact import Contact
 from sorosim.loads.mass_damping import all_loads
 from sorosim.model.description import Description
 from sorosim.robot import Robot, check_robot
+from sorosim.sensors.state import State
 from sorosim.validation import Number, Values, indices
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 
 # loops that a number opens close again up to rounding, or part of what it opens stays
 OPENED = 1e-6
+# part of a number by which it is changed for readings: the error of fourth order is 1e-12, that of rounding too
+READING_STEP = 1e-3
 NOT_DIFFERENTIABLE = "code that uses it cannot carry a derivative"
 
 
@@ -239,6 +242,33 @@ class Sensitivities:
         needed = forces + out.by_q @ dq - A.T @ dlam
         driven = {name: needed[robot.engine.layout.coordinate(name, "driven")] for name in eq.driven}
         return EquilibriumSensitivity(dq, dlam, driven)
+
+    def readings(self, eq: Equilibrium) -> dict[str, Array]:
+        """Derivatives (n_channels, n) of what sensors read in an equilibrium, by name of the sensor.
+
+        Inputs and values of driven coordinates are held. A quantity is a function of the state and of the numbers: both
+        change at once, along those of `equilibrium`, and differences of fourth order are taken. Errors as there.
+        """
+        robot, found = self.robot, self.equilibrium(eq)
+        columns: dict[str, list[Array]] = {name: [] for name in robot.sensor_names}
+        for i, (name, value) in enumerate(zip(self.names, self.values, strict=True)):
+            h = READING_STEP * (abs(value) or 1e-3)
+            steps = {x: self._readings_at(name, eq, found, i, x * h) for x in (-2.0, -1.0, 1.0, 2.0)}
+            for sensor, column in columns.items():
+                near, far = ((steps[x][sensor] - steps[-x][sensor]) / (2.0 * x * h) for x in (1.0, 2.0))
+                column.append((4.0 * near - far) / 3.0)
+        channels = {name: len(reader.channels) for name, reader in robot.instruments.readers.items()}
+        return {name: self._columns(column, channels[name]) for name, column in columns.items()}
+
+    def _readings_at(
+        self, name: str, eq: Equilibrium, by: EquilibriumSensitivity, i: int, h: float
+    ) -> dict[str, Array]:  # fmt: skip
+        """Readings where a number is larger by h."""
+        other = self.robot.with_values({name: self.values[i] + h})
+        zero = np.zeros(other.ndof)
+        moved = eq.q + h * by.q[:, i], zero, zero, eq.u, eq.lam + h * by.lam[:, i]
+        sites = other.instruments.sites
+        return dict(other.instruments.measured(State(sites, 0.0, *moved)))
 
     # -- starts of motions -----------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sorosim.actuation.route import RoutedActuator, SectionFormula, place_values, route_values
+from sorosim.actuation.route import RoutedActuator, RouteSegment, SectionFormula, place_values, route_values
 from sorosim.arrays import Array
 from sorosim.complex_step import number_type
 from sorosim.declare import Quantity, key
@@ -30,9 +30,10 @@ class Chamber(RoutedActuator, kind="chamber", title="Chambers"):
     """
 
     _: KW_ONLY
-    area: float | Expression = key(
+    area: float | Expression | None = key(
         SectionFormula("area", above=0.0),
-        "Cross-section of the chamber; an expression of the same variables as y.", "2 cm^2",
+        "Cross-section of the chamber; an expression of the same variables as y. With `hole` that of the hole, "
+        "which it fills.", "2 cm^2", default=None, without="required, but with `hole`",
     )  # fmt: skip
     stiffening: float = key(
         Quantity("inverse pressure"),
@@ -42,14 +43,25 @@ class Chamber(RoutedActuator, kind="chamber", title="Chambers"):
     unit: ClassVar[str] = "Pa"
     is_one_piece: ClassVar[bool] = False
 
+    def validate(self) -> None:
+        if self.area is None and any(run.hole is None for run in self.path):
+            raise ModelError(
+                "area", "the key 'area'", "nothing", "for instance area: 2 cm^2; or name the hole it fills"
+            )
+
+    def area_at(self, run: RouteSegment, link: LinkLayout, piece: Piece, X: Array) -> Array:
+        """Its areas (n,) at arclengths X (n,) of the rod, on a stretch in a division."""
+        if isinstance(self.area, Expression):
+            return np.asarray(place_values("chamber.area", self.area, link, piece, X)[:, 0])
+        if self.area is None:
+            return np.asarray(run.void(piece).shape.properties(X - piece.start, piece.division.length).A)
+        return np.full(len(X), self.area)
+
     def rows(self, link: LinkLayout, piece: Piece, X: Array) -> list[tuple[int, Array]]:
         """Kind and values (n, 15) of its rows at arclengths X (n,) in a division, without weights."""
         out = []
         for run in self.segments_in(link, piece):
-            if isinstance(self.area, Expression):
-                area = place_values("chamber.area", self.area, link, piece, X)[:, 0]
-            else:
-                area = np.full(len(X), self.area)
+            area = self.area_at(run, link, piece, X)
             fine = np.isfinite(area) & (area > 0.0)
             if not fine.all():
                 k = int(np.argmin(fine))

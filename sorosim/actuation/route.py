@@ -12,7 +12,7 @@ import numpy as np
 from sorosim.actuation.base import DeclaredActuator
 from sorosim.arrays import Array
 from sorosim.complex_step import number_type
-from sorosim.declare import At, Declared, Formula, Part, key
+from sorosim.declare import At, Declared, Formula, Integer, Part, key
 from sorosim.declare.composite import PartsOrKeys
 from sorosim.errors import ModelError, nearest
 from sorosim.kernels import rod_actuators as kernel
@@ -20,6 +20,7 @@ from sorosim.model.compile import MERGE, Layout, LinkLayout, Piece
 from sorosim.model.link import Link
 from sorosim.model.profile import place_jets
 from sorosim.model.rod import Rod
+from sorosim.model.section import Void
 from sorosim.model.span import RodName, check_span, end_key, start_key
 from sorosim.model.tubes import Tubes
 from sorosim.registry import SECTIONS
@@ -28,6 +29,7 @@ from sorosim.signals.expressions import Expression
 # variables of a route beside the sizes of the section: arclength, fraction and length of the rod, radius there
 PLACE_VARIABLES = ("X", "s", "L")
 RADIUS = "r"
+ACROSS = 1e-6  # of the length of a rod: so far a route may step across between two stretches, by rounding in a file
 MIDDLES = (np.arange(128) + 0.5) / 128.0  # of pieces of a division, where the turn of a route is sampled
 
 
@@ -71,20 +73,45 @@ class RouteSegment(Declared, title="Ways through rods"):
 
     rod: str = key(RodName(), "Name of the link that it runs through.", "arm")
     _: KW_ONLY
-    y: float | Expression = key(
+    y: float | Expression | None = key(
         SectionFormula("length"),
-        "Place in the section. Expressions may use X, s, L, the radius r and the sizes of the section.", "0",
+        "Place in the section. Expressions may use X, s = X/L and L, of the whole rod, not of a division, the radius r "
+        "and the sizes of the section, and functions such as min, max, cos.", "0", default=None,
+        without="required, but with `hole`",
     )  # fmt: skip
-    z: float | Expression = key(SectionFormula("length"), "As y.", "1 cm*cos(2*pi*s)")
+    z: float | Expression | None = key(
+        SectionFormula("length"), "As y.", "1 cm*cos(2*pi*s)", default=None, without="required, but with `hole`"
+    )
+    hole: int | None = key(
+        Integer(0, 10_000), "In place of y and z: a hole of the section, counted from 0, copies one after the other.",
+        "0", default=None, without="none",
+    )  # fmt: skip
     start: float = start_key()
     end: float = end_key()
 
     def validate(self) -> None:
         check_span(self)
+        for name in ("y", "z"):
+            if (getattr(self, name) is None) == (self.hole is None):
+                got = "nothing" if self.hole is None else "both"
+                expected = f"the key '{name}'" if self.hole is None else f"{name} or hole, one of them"
+                raise ModelError(name, expected, got, f"for instance {name}: 1 cm" if self.hole is None else "")
+
+    def void(self, piece: Piece) -> Void:
+        """The hole through which it runs in a division."""
+        voids = getattr(piece.division.section, "voids", ())
+        assert self.hole is not None  # for the type checker: callers ask
+        if self.hole >= len(voids):
+            there = f"it has {len(voids)}, from 0 on" if voids else "it has none"
+            raise ModelError("hole", f"a hole of the section of rod '{self.rod}'", f"number {self.hole}", there)
+        return voids[self.hole]  # type: ignore[no-any-return]
 
     def route(self, layout: LinkLayout, piece: Piece, X: Array) -> tuple[Array, Array]:
         """Route d = [0, y, z] and slope d' = dd/dX, each (n, 3), at arclengths X (n,) of the rod inside a division."""
         d, slope = np.zeros((2, len(X), 3), dtype=number_type())
+        if self.hole is not None:
+            d[:, 1:] = self.void(piece).centre
+            return d, slope
         for axis, value in ((1, self.y), (2, self.z)):
             if not isinstance(value, Expression):
                 d[:, axis] = value
@@ -109,7 +136,8 @@ class RoutedActuator(DeclaredActuator):
     is_one_piece: ClassVar[bool] = True  # whether the rods have to follow each other
     path: tuple[RouteSegment, ...] = key(
         PartsOrKeys(Part(RouteSegment), "one rod or several"),
-        "Rods from base to tip, each fixed to the one before; those of chambers may be apart.",
+        "Stretches from base to tip, through rods each of which is fixed to the one before, or through one rod, each "
+        "going on where the one before ends; rods of chambers may be apart.",
         "[{rod: arm, y: 0, z: 1 cm}]",
     )  # fmt: skip
 
@@ -133,11 +161,28 @@ class RoutedActuator(DeclaredActuator):
         for run in self.path:
             rod_of(f"{self.kind}.rod", run.rod, layout).spanned(self.kind, run.start, run.end)
         for before, after in pairwise(self.path if self.is_one_piece else ()):
+            if before.rod == after.rod:
+                self._check_goes_on(layout.links[before.rod], before, after)
+                continue
             whole = before.end > 1.0 - MERGE and after.start < MERGE
             if not whole or not _rigidly_follows(layout, before.rod, after.rod):
                 expected = f"rod '{after.rod}' fixed to the tip of rod '{before.rod}'"
                 hint = f"a {self.kind} may pass from rod to rod over fixed joints only"
                 raise ModelError(self.kind, expected, "another connection", hint)
+
+    def _check_goes_on(self, link: LinkLayout, before: RouteSegment, after: RouteSegment) -> None:
+        """Refuse two stretches in one rod that leave a gap, or a step across."""
+        if abs(before.end - after.start) > MERGE:
+            got = f"one that ends at {before.end:g} and one that begins at {after.start:g}"
+            raise ModelError(self.kind, f"stretches in rod '{after.rod}' that go on from each other", got)
+        X = np.array([after.start * link.X[-1]])
+        last = max((one for one in link.pieces if one.start < X[0] * (1.0 - MERGE)), key=lambda one: one.start)
+        first = next(one for one in reversed(link.pieces) if one.start <= X[0] * (1.0 + MERGE))
+        step = before.route(link, last, X)[0] - after.route(link, first, X)[0]
+        apart = float(np.linalg.norm(step.real))
+        if apart > ACROSS * link.X[-1]:
+            expected = f"stretches that meet at s = {after.start:g} of rod '{after.rod}'"
+            raise ModelError(self.kind, expected, f"a step of {1e3 * apart:.3g} mm across")
 
     def segments_in(self, link: LinkLayout, piece: Piece) -> list[RouteSegment]:
         """The runs that pass a division."""

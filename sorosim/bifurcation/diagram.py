@@ -19,6 +19,7 @@ from sorosim.bifurcation.equilibrium_family import EquilibriumFamily
 from sorosim.bifurcation.parameter_path import ParameterPath
 from sorosim.bifurcation.parameters import unit_of
 from sorosim.bifurcation.tracing import SpecialPoint, switched
+from sorosim.engine.records import force_name
 from sorosim.errors import ConvergenceError, InputError
 from sorosim.io.results import save_curve
 from sorosim.io.writing import write_whole
@@ -299,9 +300,7 @@ class Continuation:
         generalised forces of driven coordinates, numbers of motions that buckle and that flutter.
         """
         robot, units = self.robot, self.robot.driven_units(self.driven)
-        forces = [
-            f"{'force' if unit == 'N' else 'moment'}({name})" for name, unit in zip(self.driven, units, strict=True)
-        ]
+        forces = map(force_name, self.driven, units)
         header = ["curve", "parameter", "arclength", *self.along, *robot.coordinate_names, *robot.actuator_names]
         header += [*forces, "buckling", "flutter"]
         rows = []

@@ -10,14 +10,13 @@ import numpy as np
 
 from sorosim.actuation.chamber import Chamber
 from sorosim.actuation.joint_force import JointForce
-from sorosim.actuation.route import RoutedActuator, place_values
+from sorosim.actuation.route import RoutedActuator
 from sorosim.actuation.servo import Servo
 from sorosim.actuation.tendon import Tendon
 from sorosim.arrays import Array
 from sorosim.doctor.context import EARTH, CheckContext, random_state
 from sorosim.doctor.findings import ODD, WRONG, Finding, finding, judged
 from sorosim.model.basis import STRAINS
-from sorosim.signals.expressions import Expression
 
 NOTHING = 1e-12  # of the largest effect of any actuator
 SAME = 1e-9  # between the directions of two effects
@@ -47,6 +46,7 @@ def actuators(context: CheckContext) -> Iterator[Finding]:
             yield finding("actuator.same", paths[j], sizes[j] / sizes[i], other=names[i])
     routed = [(where, a) for where, a in zip(paths, all_of_them.values(), strict=True) if isinstance(a, RoutedActuator)]
     found = [one for where, actuator in routed for one in _route(context, where, actuator)]
+    yield from _solid_sections(context)
     # where all of several run along the middle, it is meant so
     n_central = sum(one.code == "route.middle" for one in found)
     yield from (one for one in found if one.code != "route.middle" or len(routed) == 1 or n_central < len(routed))
@@ -54,7 +54,7 @@ def actuators(context: CheckContext) -> Iterator[Finding]:
 
 def _route(context: CheckContext, where: str, actuator: RoutedActuator) -> Iterator[Finding]:
     """Where a route runs in its rods: along the middle, in another unit, with more room than there is."""
-    away, section, filled = 0.0, 0.0, 0.0
+    away, section, filled, reach = 0.0, 0.0, 0.0, 0.0
     for run in actuator.path:
         for place in context.places:
             link = context.robot.engine.layout.links[place.link.name]
@@ -68,9 +68,11 @@ def _route(context: CheckContext, where: str, actuator: RoutedActuator) -> Itera
                 half = np.maximum(half, place.division.discs.radius)
             away = max(away, float((np.linalg.norm(d, axis=1) / half).max()))
             if isinstance(actuator, Chamber):
-                area = actuator.area
-                values = place_values(where, area, link, place.piece, X)[:, 0] if isinstance(area, Expression) else area
+                values = actuator.area_at(run, link, place.piece, X)
                 within = place.division.section.properties(place.inside, place.division.length).A
+                if run.hole is None:
+                    far, edge, _ = place.division.section.edge(d[:, 1:], place.inside, place.division.length)
+                    reach = max(reach, float(((far + np.sqrt(values / np.pi)) / edge).max()))
                 worst = int(np.argmax(values / within))
                 filled, section = max((filled, section), (float((values / within)[worst]), float(within[worst])))
     yield from judged("route.middle", where, away)
@@ -78,6 +80,35 @@ def _route(context: CheckContext, where: str, actuator: RoutedActuator) -> Itera
     if isinstance(actuator, Tendon):
         yield from judged("tendon.friction", where, actuator.friction)
     yield from judged("chamber.area", where, filled, section=section)
+    if filled <= 1.0:  # else it is the area that is wrong
+        yield from judged("chamber.outside", where, reach)
+
+
+def _solid_sections(context: CheckContext) -> Iterator[Finding]:
+    """Sections without holes beside chambers, by how much stiffer they bend, the worst place of each rod."""
+    worst: dict[str, tuple[float, float]] = {}
+    chambers = [one for one in context.robot.description.actuators.values() if isinstance(one, Chamber)]
+    for place in context.places if chambers else ():
+        link, piece, length = context.robot.engine.layout.links[place.link.name], place.piece, place.division.length
+        if not place.division.section.has_outline:  # its integrals are those that were given
+            continue
+        X = piece.start + place.inside
+        area, second = np.zeros((2, len(X)))
+        for chamber in chambers:
+            for run in chamber.segments_in(link, piece):
+                if run.hole is not None:
+                    continue
+                A, d = chamber.area_at(run, link, piece, X), run.route(link, piece, X)[0]
+                # of the circle of its area, the mean of both axes
+                area, second = area + A, second + A**2 / (4.0 * np.pi) + 0.5 * A * np.einsum("ni,ni->n", d, d)
+        a = place.division.section.properties(place.inside, length)
+        whole = 0.5 * (a.Iy + a.Iz)
+        ratio = np.where(second < whole, whole / np.maximum(whole - second, 1e-300), 0.0)
+        k = int(np.argmax(ratio))
+        if area.any() and ratio[k] > worst.get(place.link.name, (0.0, 0.0))[0]:
+            worst[place.link.name] = float(ratio[k]), float((area / a.A)[k])
+    for name, (value, part) in worst.items():
+        yield from judged("chamber.solid", f"links.{name}", value, part=part)
 
 
 def _input_matrix(context: CheckContext, seed: int) -> Array:

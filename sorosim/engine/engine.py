@@ -303,10 +303,10 @@ class Engine:
         self.loading.set_stick_state(external, None if sliding is None else sliding.stuck, sliding is not None)
         self.loading.add_contacts(self.loading.packed, external, self.workspace, tangents)
 
-    def contacts(self, q: Array, qd: Array, stuck: StickState | None = None) -> tuple[Contacts, StickState]:
-        """Contacts in a state, and how they stick."""
-        self.sweep(q, qd, POSES)
-        return self.loading.contacts(self.external, self.workspace, stuck), self.loading.stuck(self.external)
+    def contacts(self, q: Array, qd: Array, sliding: SlipState | None = None) -> tuple[Contacts, StickState]:
+        """Contacts in a state, and how they stick; in an equilibrium friction acts by `sliding`, not by rates."""
+        self.sweep(q, qd if sliding is None else sliding.rates, POSES)
+        return self.loading.contacts(self.external, self.workspace, sliding), self.loading.stuck(self.external)
 
     def touching(self, q: Array) -> set[tuple[int, ...]]:
         """What touches, see `Loading.touching`, and coordinates (one number) beyond the stops of their joints."""
@@ -428,13 +428,13 @@ class Engine:
         return np.array(closure.wrench[loop])
 
     def transmitted(
-        self, q: Array, qd: Array, qdd: Array, u: Array, t: float, multiplier: Array
+        self, q: Array, qd: Array, qdd: Array, u: Array, t: float, multiplier: Array, sliding: SlipState | None = None
     ) -> tuple[Array, Array]:  # fmt: skip
         """Poses (n, 4, 3) of all nodes, and the wrenches (n, 6) transmitted to each node and its subtree.
 
         World frame: inertia less gravity, loads and loops, as the backward sweep sums them.
         """
-        self.evaluate(task.RESIDUAL, q, qd, qdd, u, t, multiplier=multiplier)
+        self.evaluate(task.RESIDUAL, q, qd, qdd, u, t, multiplier=multiplier, sliding=sliding)
         return self.workspace.pose.copy(), self.workspace.twist[:, 2].copy()
 
     def internal(self, q: Array, qd: Array, u: Array, derivatives: bool = False) -> Evaluation:
@@ -535,11 +535,13 @@ class Engine:
         """Number of joints and rods that have coordinates."""
         return int(np.count_nonzero(self.tree.block[:, BLOCK_N]))
 
-    def load_wrenches(self, name: str, t: float, q: Array, qd: Array) -> Array:
+    def load_wrenches(self, name: str, t: float, q: Array, qd: Array, sliding: SlipState | None = None) -> Array:
         """Wrenches (n, 6) of a load on its nodes, see `Loading.nodes_of`, in their own frames."""
         nodes = self.loading.nodes_of(name)
-        g = self.poses(nodes, q, qd)[0]
-        external = self.loading.load_external(name, self.ndof, t, self.gravity, self.workspace)
+        if name not in self.loading.compiled or not self.loading.compiled[name].contacts:
+            sliding = None
+        g = self.poses(nodes, q, qd if sliding is None else sliding.rates)[0]
+        external = self.loading.load_external(name, self.ndof, t, self.gravity, self.workspace, sliding=sliding)
         w = self.loading.on_nodes(external.wrench)[nodes]
         moment = w[:, :3] - np.cross(g[:, :3, 3], w[:, 3:])
         return np.concatenate([np.einsum("nji,nj->ni", g[:, :3, :3], x) for x in (moment, w[:, 3:])], axis=1)

@@ -259,9 +259,9 @@ class Loading:
             nodes += [other for other in self.points[name].others if other >= 0]
         return np.array(list(dict.fromkeys(nodes)), dtype=np.int64)
 
-    def contacts(self, external: ExternalForces, ws: Workspace, stuck: StickState | None = None) -> Contacts:
-        """Contacts after a sweep of poses, ordered by their groups and surfaces; `stuck`: how they stuck before."""
-        entry, value = self._touching(external, ws, stuck)
+    def contacts(self, external: ExternalForces, ws: Workspace, sliding: SlipState | None = None) -> Contacts:
+        """Contacts after a sweep of poses, ordered by groups and surfaces; with `sliding`, of its rates."""
+        entry, value = self._touching(external, ws, sliding)
         order = np.lexsort((entry[:, sf.OTHER], entry[:, sf.CORE], entry[:, sf.GROUP]))
         entry, value = entry[order], value[order].copy()
         cores, parts = self._surface_names
@@ -272,10 +272,10 @@ class Loading:
             value[:, sf.FORCE : sf.FORCE + 3], value[:, sf.SLIP : sf.SLIP + 3], value[:, sf.PRESSURE],
         )  # fmt: skip
 
-    def _touching(self, external: ExternalForces, ws: Workspace, stuck: StickState | None) -> tuple[IntArray, Array]:
+    def _touching(self, external: ExternalForces, ws: Workspace, sliding: SlipState | None) -> tuple[IntArray, Array]:
         """Entries (n, 8) and values (n, 14) of the contacts after a sweep of poses: views of the workspace."""
         clear_external(external)
-        self.set_stick_state(external, stuck, stuck is not None)
+        self.set_stick_state(external, None if sliding is None else sliding.stuck, sliding is not None)
         self.add_contacts(self.packed, external, ws, tangents=False)
         self.set_stick_state(external, None)
         n = int(external.contact.counts[sf.ACTIVE])
@@ -426,9 +426,13 @@ class Loading:
     # -- one load --------------------------------------------------------------------------------------------------
 
     def load_external(
-        self, name: str, ndof: int, t: float, gravity: Array, ws: Workspace, lost: bool = False
+        self, name: str, ndof: int, t: float, gravity: Array, ws: Workspace, lost: bool = False,
+        sliding: SlipState | None = None,
     ) -> ExternalForces:  # fmt: skip
-        """What one load does, or that part of it whose work is lost, after a sweep of poses."""
+        """What one load does, or that part of it whose work is lost, after a sweep of poses.
+
+        sliding : of an equilibrium, whose rates the sweep took.
+        """
         if name not in self.loads:
             raise ModelError("load", "the name of a load", f"'{name}'")
         n = ws.pose.shape[0] - 1
@@ -439,12 +443,28 @@ class Loading:
             packed = self._apart[key]
             external = self._workspace_of(name, lost, n, ndof, packed)
             self.add_packed(packed, external, t, gravity, ws)
+            self.set_stick_state(external, self._stuck_in(name, sliding), sliding is not None)
             self.add_contacts(packed, external, ws)
+            self.set_stick_state(external, None)
             return external
         external = self.make_external(n, ndof)
         if not lost or self.others[name].dissipates:
             self.add_python_load(name, external, t, ws)
         return external
+
+    def _stuck_in(self, name: str, sliding: SlipState | None) -> StickState | None:
+        """How contacts of one load stuck before, by the numbers that groups, cores and solids have in it alone."""
+        if sliding is None or sliding.stuck is None:
+            return None
+        earlier = list(self.compiled)[: list(self.compiled).index(name)]
+        before = [group for other in earlier for group in self.compiled[other].contacts]
+        skins = [skin for group in before for skin in group.skins]
+        n_cores, n_solids = sum(len(skin.cores) for skin in skins), sum(len(skin.solids) for skin in skins)
+        pair, own = sliding.stuck.pair, self.compiled[name].contacts
+        mine = (pair[:, 0] >= len(before)) & (pair[:, 0] < len(before) + len(own))
+        chosen = pair[mine] - np.array([len(before), n_cores, 0])
+        chosen[:, 2] += np.where(chosen[:, 2] >= 0, -n_cores, n_solids)
+        return StickState(chosen, sliding.stuck.slip[mine])
 
     def _workspace_of(self, name: str, lost: bool, n_nodes: int, ndof: int, packed: Packed) -> ExternalForces:
         """Cleared room of this thread for a load."""

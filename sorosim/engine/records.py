@@ -12,6 +12,11 @@ from numpy.typing import NDArray
 from sorosim.arrays import Array, IntArray
 
 
+def force_name(name: str, unit: str) -> str:
+    """What the generalised force is called that a driven coordinate needs: in summaries, sweeps, diagrams, tables."""
+    return f"{'force' if unit == 'N' else 'moment'}({name})"
+
+
 class Kinematics(NamedTuple):
     """Motion of the points of a robot, body frames."""
 
@@ -129,11 +134,26 @@ class Contacts(NamedTuple):
         signs = [float(a.endswith(name)) - float(b.endswith(name)) for a, b in zip(self.a, self.b, strict=True)]
         return np.array(signs) @ self.force if signs else np.zeros(3)
 
+    def on(self, link: str, other: str | None = None) -> tuple[Contacts, Array]:
+        """Those of a link (or "world"), all or with another one, and their forces (n, 3) on it [N]."""
+        a, b = (np.array([_owner(text) for text in side], dtype=object) for side in (self.a, self.b))
+        first, second = (mine == link for mine in (a, b))
+        if other is not None:
+            first, second = first & (b == other), second & (a == other)
+        sign = np.where(first, 1.0, -1.0) * (first != second)  # what touches itself presses on itself
+        chosen = first | second
+        return self.rows(chosen), (sign[:, None] * self.force)[chosen]
+
     def rows(self, chosen: NDArray[Any]) -> Contacts:
         """Some of them, by a mask or by their numbers."""
         numbers = np.arange(self.n)[chosen]
         texts = [tuple(part[k] for k in numbers) for part in (self.load, self.a, self.b)]
         return Contacts._make([*texts, *(values[numbers] for values in self[3:])])
+
+
+def _owner(text: str) -> str:
+    """Name of the link that touches, of its words."""
+    return "world" if text.endswith("the world") else text.rpartition(" of ")[2].strip("'")
 
 
 class ContactHistory(NamedTuple):

@@ -17,8 +17,6 @@ from sorosim.units.quantity import amount
 
 POSITION, POSE, READING = range(3)
 ORTHONORMAL = 1e-6
-# of a reading, relative to its parameter: differences of fourth order
-DIFFERENCE = 1e-3
 
 
 class StaticState(NamedTuple):
@@ -169,20 +167,11 @@ class Targets:
         return {key: natural[rows] for key, rows in zip(self.keys, self._rows, strict=True)}
 
     def _reading(self, name: str, state: StaticState) -> tuple[Array, Array]:
-        """A reading, and its derivatives by differences of fourth order along those of the state."""
-        robot, zero = self.robot, np.zeros(self.robot.ndof)
-
-        def read(i: int, step: float) -> Array:
-            q = state.q + step * state.q_by[:, i]
-            u, lam = state.u + step * state.u_by[:, i], state.multiplier + step * state.multiplier_by[:, i]
-            return robot.instruments.readers[name].read(State(robot.instruments.sites, 0.0, q, zero, zero, u, lam))
-
-        columns = []
-        for i in range(state.q_by.shape[1]):
-            h = DIFFERENCE / max(np.abs(state.q_by[:, i]).max(initial=0.0), np.finfo(float).tiny)
-            near, far = ((read(i, x) - read(i, -x)) / (2.0 * x) for x in (h, 2.0 * h))
-            columns.append((4.0 * near - far) / 3.0)
-        return read(0, 0.0), np.stack(columns, axis=1)
+        """A reading, and its derivatives along those of the state."""
+        zero, instruments = np.zeros(self.robot.ndof), self.robot.instruments
+        at = State(instruments.sites, 0.0, state.q, zero, zero, state.u, state.multiplier)
+        reader = instruments.readers[name]
+        return reader.read(at), reader.slopes(at, state.q_by, state.u_by, state.multiplier_by)
 
 
 def _given(values: Array) -> tuple[int, ...]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from sorosim.engine.records import force_name
 from sorosim.errors import FileError, InputError, SorosimWarning
 from sorosim.io.writing import check_path, write_whole
 
@@ -28,7 +29,7 @@ def write_csv(run: Any, path: str | Path) -> None:
         *coordinates,
         *(f"d({name})/dt" for name in coordinates),
         *run.robot.actuator_names,
-        *(f"{'force' if unit == 'N' else 'moment'}({name})" for name, unit in zip(names, units, strict=True)),
+        *map(force_name, names, units),
         *(f"lam[{i}]" for i in range(run.lam.shape[1])),
     ]
     write_table(path, header, [run.t[:, None], run.q, run.qd, run.u, forces, run.lam])

@@ -6,17 +6,18 @@ A section lies in the local y-z plane, its centroid on the rod's axis, its princ
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sorosim.arrays import Array
-from sorosim.declare import Choice, Declared, Either, Quantity, Vector, key
+from sorosim.declare import Choice, Declared, Either, Inline, Integer, ListOf, Part, Quantity, Vector, key
 from sorosim.declare.types import is_list
 from sorosim.errors import ModelError, nearest
 from sorosim.model.profile import Profile, Size, SizeLike, stack
+from sorosim.model.torsion import Boundary, torsion_constant
 from sorosim.registry import SECTIONS, Registry
 from sorosim.units.arithmetic import add_variable
 from sorosim.units.table import DIMENSIONS
@@ -26,6 +27,8 @@ _TINY = 1e-300  # keeps 0/0 out of a point-like tip without a branch: x + _TINY 
 
 
 N_EDGE = 360  # points of an outline that stands for the edge
+# points of quadrature along a round outline and a side of a rectangle: for powers up to ORDER of `model.torsion`
+N_ROUND, N_SIDE = 192, 48
 
 
 class SectionProperties(NamedTuple):
@@ -69,8 +72,13 @@ class Section(Declared):
         if not isinstance(self.shear_factor, tuple):
             self._set(shear_factor=(self.shear_factor,) * 2)
         # formulas of X or L wait for the rod, which knows its length
-        if not any(self.profile(name).needs_length for name in self.sizes):
+        if not self.needs_length:
             self.check(1.0)
+
+    @property
+    def needs_length(self) -> bool:
+        """Whether a size at a given s depends on the length of the rod."""
+        return any(self.profile(name).needs_length for name in self.sizes)
 
     @property
     def sizes(self) -> tuple[str, ...]:
@@ -107,9 +115,9 @@ class Section(Declared):
             raise ModelError(f"{self.kind}.outline", "4 points or more", describe(n))
         return self._boundary(n, **{name: jets[:, 0] for name, jets in self.size_jets(X, L).items()})
 
-    def inner_outline(self, X: ArrayLike, L: float, n: int = 32) -> Array | None:
-        """As `outline`, of the hole; None where there is no hole."""
-        return None
+    def inner_outlines(self, X: ArrayLike, L: float, n: int = 32) -> tuple[Array, ...]:
+        """As `outline`, of each hole."""
+        return ()
 
     def edge(self, d: Array, X: Array, L: float) -> tuple[Array, Array, str]:
         """Where points d (n, 2), [y, z] at arclengths X (n,), are, and where the edge is beyond them; and its name.
@@ -170,9 +178,187 @@ def _half_sizes(section: Section, X: Array, L: float) -> Array:
     return np.stack([0.5 * section.profile(name).jets(X, L)[:, 0] for name in ("y", "z")], axis=-1)
 
 
+# by how much holes may put the centroid off the axis and turn the principal axes, as parts of the radius of gyration
+# and of the larger second moment: moments of chambers and bending are off by such a part
+OFF_AXIS = 1e-4
+# points along an outline at which it is asked whether holes overlap, and places along a rod
+N_APART, N_PLACES = 72, 21
+
+
 @dataclass(frozen=True)
-class Circle(Section, kind="circle", title="Circles"):
-    """A solid round section."""
+class Hole(Declared, title="Holes"):
+    """A hole along a rod: ``{circle: {radius: 3 mm}, y: 7 mm}``. `repeat` makes several, evenly around the axis."""
+
+    shape: Any = key(
+        Inline(SECTIONS, Section, "a hole has one shape", kinds=("circle", "ellipse", "rectangle")), "Its shape.",
+        "{circle: {radius: 3 mm}}",
+    )  # fmt: skip
+    _: KW_ONLY
+    y: float = key(Quantity("length"), "Place of its middle in the section.", "7 mm", default=0.0)
+    z: float = key(Quantity("length"), "As y.", "7 mm", default=0.0)
+    angle: float = key(Quantity("angle"), "By which it is turned about its middle, from y to z.", "30 deg", default=0.0)
+    repeat: int = key(
+        Integer(1, 360), "How many of it: copies, turned about the axis of the rod by equal parts of a turn.", "3",
+        default=1,
+    )  # fmt: skip
+
+    def validate(self) -> None:
+        if getattr(self.shape, "holes", ()):
+            raise ModelError("holes", "a hole without holes", "some")
+
+
+class Void(NamedTuple):
+    """One hole."""
+
+    shape: Section
+    centre: Array  # (2,) [m]
+    axes: Array  # (2, 2) its own axes as columns
+
+
+@dataclass(frozen=True)
+class Drilled(Section):
+    """A section that may have holes."""
+
+    holes: tuple[Hole, ...] = key(
+        ListOf(Part(Hole)),
+        "Holes along the rod, which keep its centroid on the axis and its principal axes along y and z.",
+        "[{circle: {radius: 3 mm}, y: 7 mm, repeat: 3}]", default=(), kw_only=True,
+    )  # fmt: skip
+
+    @property
+    def voids(self) -> tuple[Void, ...]:
+        """All holes, copies one after the other."""
+        out = []
+        for hole in self.holes:
+            for k in range(hole.repeat):
+                place, own = (_turn(angle) for angle in (2.0 * np.pi * k / hole.repeat, hole.angle))
+                out.append(Void(hole.shape, place @ np.array([hole.y, hole.z]), place @ own))
+        return tuple(out)
+
+    @property
+    def breakpoints(self) -> tuple[float, ...]:
+        own = (s for hole in self.holes for s in hole.shape.breakpoints)
+        return tuple(sorted({*super().breakpoints, *own}))
+
+    @property
+    def needs_length(self) -> bool:
+        return super().needs_length or any(hole.shape.needs_length for hole in self.holes)
+
+    def properties(self, X: ArrayLike, L: float) -> SectionProperties:
+        out = super().properties(X, L)
+        if not self.holes:
+            return out
+        A, _, S = self._moments(X, L)
+        Jp = S[:, 0, 0] + S[:, 1, 1]
+        Jt = Jp if self.torsion == "polar" else self._torsion(X, L, Jp)
+        return out._replace(A=A, Iy=S[:, 1, 1], Iz=S[:, 0, 0], Jt=Jt, Jp=Jp)
+
+    def _moments(self, X: ArrayLike, L: float) -> tuple[Array, Array, Array]:
+        """Area (n,), its first moments (n, 2) and second moments (n, 2, 2) by y and z, without the holes."""
+        whole = super().properties(X, L)
+        A, first = whole.A.copy(), np.zeros((len(whole.A), 2), dtype=whole.A.dtype)
+        second = stack(whole.Iz, 0.0, 0.0, whole.Iy).reshape(-1, 2, 2)
+        for void in self.voids:
+            a = void.shape.properties(X, L)
+            own = stack(a.Iz, 0.0, 0.0, a.Iy).reshape(-1, 2, 2)
+            A = A - a.A
+            first = first - np.multiply.outer(a.A, void.centre)
+            square = np.outer(void.centre, void.centre)
+            second = second - void.axes @ own @ void.axes.T - np.multiply.outer(a.A, square)
+        return A, first, second
+
+    def _torsion(self, X: ArrayLike, L: float, polar: Array) -> Array:
+        """Saint-Venant's torsion constant; once where all sections are the same."""
+        places = np.atleast_1d(np.asarray(X))
+        shapes = (self, *(hole.shape for hole in self.holes))
+        sizes = [jets[:, 0] for shape in shapes for jets in shape.size_jets(places, L).values()]
+        same = all((size == size[0]).all() for size in sizes) if len(places) else True
+        here, rows = (places[:1], polar[:1]) if same else (places, polar)
+        lines = [self._line(self, here, L, np.zeros(2), np.eye(2))]
+        lines += [self._line(void.shape, here, L, void.centre, void.axes) for void in self.voids]
+        return np.asarray(torsion_constant(lines[0], lines[1:], rows) + np.zeros_like(polar))
+
+    @staticmethod
+    def _line(shape: Any, X: Array, L: float, centre: Array, axes: Array) -> Boundary:
+        """The outline of a shape at a place, for integrals along it."""
+        sizes = {name: jets[:, 0] for name, jets in shape.size_jets(X, L).items()}
+        point, normal, size = shape._contour(**sizes)
+        return Boundary(point @ axes.T + centre, normal @ axes.T, np.zeros((len(X), 2)) + centre, size)
+
+    @abstractmethod
+    def _contour(self, **sizes: Any) -> tuple[Array, Array, Array]:
+        """Points (n_X, k, 2) of the outline, outward normals there times the weight, and its size (n_X,)."""
+
+    def inner_outlines(self, X: ArrayLike, L: float, n: int = 32) -> tuple[Array, ...]:
+        return tuple(void.shape.outline(X, L, n) @ void.axes.T + void.centre for void in self.voids)
+
+    def check(self, L: float) -> None:
+        """Refuse sizes, and holes that leave the section, overlap, or put its centroid or principal axes elsewhere."""
+        super().check(L)
+        if not self.holes:
+            return
+        for k, hole in enumerate(self.holes):
+            try:
+                hole.shape.check(L)
+            except ModelError as error:
+                raise error.inside(f"holes[{k}]") from None
+        s = np.union1d(np.linspace(0.0, 1.0, N_PLACES), self.breakpoints)
+        voids, owner = self.voids, [k for k, hole in enumerate(self.holes) for _ in range(hole.repeat)]
+        with np.errstate(all="ignore"):
+            outlines = [np.real(line) for line in self.inner_outlines(s * L, L, N_APART)]
+        X = np.repeat(s * L, N_APART)
+        for i, line in enumerate(outlines):
+            points = line.reshape(-1, 2)
+            far, edge, _ = self.edge(points, X, L)
+            self._refuse(f"holes[{owner[i]}]", "a hole inside of the section", np.real(far - edge), s, "the edge")
+            for j in range(i):
+                local = (points - np.real(voids[j].centre)) @ np.real(voids[j].axes)
+                far, edge, _ = voids[j].shape.edge(local, X, L)
+                what = "another hole" if owner[j] != owner[i] else "the next one"
+                self._refuse(f"holes[{owner[i]}]", "holes apart from each other", np.real(edge - far), s, what)
+        A, first, second = (np.real(x) for x in self._moments(s * L, L))
+        off = np.linalg.norm(first, axis=1) / A
+        radius = np.sqrt(np.maximum(second[:, 0, 0] + second[:, 1, 1], 0.0) / A)
+        worst = int(np.argmax(off - OFF_AXIS * radius))
+        hint = "holes around the axis, such as by repeat; or shift the rod by that and the holes back"
+        if off[worst] > OFF_AXIS * radius[worst]:
+            y, z = first[worst] / A[worst]
+            expected = "a section whose centroid is on the axis of the rod"
+            raise ModelError("holes", expected, f"one at y = {1e3 * y:.4g} mm, z = {1e3 * z:.4g} mm", hint)
+        mixed = np.abs(second[:, 0, 1]) / np.maximum(second[:, 0, 0], second[:, 1, 1])
+        if mixed.max() > OFF_AXIS:
+            angle = 0.5 * np.arctan2(2.0 * second[:, 0, 1], second[:, 0, 0] - second[:, 1, 1])[int(np.argmax(mixed))]
+            expected, got = "principal axes along y and z", f"axes turned by {np.rad2deg(angle):.3g} deg"
+            raise ModelError("holes", expected, got, "turn the rod about its axis, and the holes back")
+
+    @staticmethod
+    def _refuse(where: str, expected: str, beyond: Array, s: Array, what: str) -> None:
+        """Refuse outlines that pass something, (n_s n_points,) by how much."""
+        deepest = beyond.reshape(len(s), -1).max(axis=1)
+        k = int(np.argmax(deepest))
+        if not deepest[k] < 0.0:
+            got = f"one that meets {what} at s = {s[k]:.4g}, by {1e3 * deepest[k]:.3g} mm"
+            raise ModelError(where, expected, got, "leave a wall between")
+
+
+def _turn(angle: Any) -> Array:
+    """Rotation (2, 2) by an angle."""
+    c, s = np.cos(angle), np.sin(angle)
+    return np.array([[c, -s], [s, c]])
+
+
+def _round_contour(a: Array, b: Array) -> tuple[Array, Array, Array]:
+    """Of ellipses with semi-axes a, b (n,): the trapezoidal rule over the angle."""
+    angle = 2.0 * np.pi * np.arange(N_ROUND) / N_ROUND
+    c, s = np.cos(angle), np.sin(angle)
+    point = stack(np.multiply.outer(a, c), np.multiply.outer(b, s))
+    normal = stack(np.multiply.outer(b, c), np.multiply.outer(a, s)) * (2.0 * np.pi / N_ROUND)
+    return point, normal, np.where(np.real(a) > np.real(b), a, b)
+
+
+@dataclass(frozen=True)
+class Circle(Drilled, kind="circle", title="Circles"):
+    """A round section."""
 
     radius: SizeLike = key(Size(), "Radius.", "[3 cm, 1.5 cm]")
 
@@ -188,6 +374,9 @@ class Circle(Section, kind="circle", title="Circles"):
 
     def _boundary(self, n: int, **sizes: Any) -> Array:
         return _ring(n, sizes["radius"], sizes["radius"])
+
+    def _contour(self, **sizes: Any) -> tuple[Array, Array, Array]:
+        return _round_contour(sizes["radius"], sizes["radius"])
 
 
 @dataclass(frozen=True)
@@ -219,14 +408,14 @@ class HollowCircle(Section, kind="hollow_circle", title="Tubes"):
     def _boundary(self, n: int, **sizes: Any) -> Array:
         return _ring(n, sizes["radius"], sizes["radius"])
 
-    def inner_outline(self, X: ArrayLike, L: float, n: int = 32) -> Array | None:
+    def inner_outlines(self, X: ArrayLike, L: float, n: int = 32) -> tuple[Array, ...]:
         hole = self.profile("inner_radius").jets(X, L)[:, 0]
-        return _ring(n, hole, hole)
+        return (_ring(n, hole, hole),)
 
 
 @dataclass(frozen=True)
-class Rectangle(Section, kind="rectangle", title="Rectangles"):
-    """A solid rectangle."""
+class Rectangle(Drilled, kind="rectangle", title="Rectangles"):
+    """A rectangle."""
 
     y: SizeLike = key(Size(), "Full length of the section along its y axis.", "3 cm")
     z: SizeLike = key(Size(), "Full length along its z axis.", "1 cm")
@@ -251,6 +440,16 @@ class Rectangle(Section, kind="rectangle", title="Rectangles"):
         unit = np.concatenate([np.linspace(corners[k], corners[k + 1], m, endpoint=False) for k, m in enumerate(sides)])
         return unit * stack(sizes["y"], sizes["z"])[:, None, :]
 
+    def _contour(self, **sizes: Any) -> tuple[Array, Array, Array]:
+        y, z = sizes["y"], sizes["z"]
+        # at corners Gauss's rule, one a side
+        t, w = np.polynomial.legendre.leggauss(N_SIDE)
+        one, zero = np.ones(N_SIDE), np.zeros(N_SIDE)
+        unit = np.concatenate([stack(one, t), stack(-t, one), stack(-one, -t), stack(t, -one)])
+        out = np.concatenate([stack(w, zero), stack(zero, w), stack(-w, zero), stack(zero, -w)])
+        half = 0.5 * stack(y, z)[:, None, :]
+        return unit * half, out * half[:, :, ::-1], np.sqrt(y**2 + z**2) / 2.0
+
 
 # 1 - tanh(n pi a / 2 b) falls as exp(-n pi a / b) with a >= b: beyond n = 11 nothing is left above 1e-16
 _ODD = np.arange(1.0, 13.0, 2.0)
@@ -268,8 +467,8 @@ def _rectangle_torsion(y: Array, z: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Ellipse(Section, kind="ellipse", title="Ellipses"):
-    """A solid ellipse."""
+class Ellipse(Drilled, kind="ellipse", title="Ellipses"):
+    """An ellipse."""
 
     y: SizeLike = key(Size(), "Full axis (twice the semi-axis) of the section along y.", "3 cm")
     z: SizeLike = key(Size(), "Full axis along z.", "1 cm")
@@ -286,6 +485,9 @@ class Ellipse(Section, kind="ellipse", title="Ellipses"):
 
     def _boundary(self, n: int, **sizes: Any) -> Array:
         return _ring(n, sizes["y"] / 2.0, sizes["z"] / 2.0)
+
+    def _contour(self, **sizes: Any) -> tuple[Array, Array, Array]:
+        return _round_contour(sizes["y"] / 2.0, sizes["z"] / 2.0)
 
 
 @dataclass(frozen=True)

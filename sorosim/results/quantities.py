@@ -11,12 +11,16 @@ import numpy as np
 from sorosim.arrays import Array
 from sorosim.declare import At, Declared, MapOf, Name, Part, Text, key
 from sorosim.declare import Quantity as Number
+from sorosim.engine.quantities import rod_strain
+from sorosim.engine.records import force_name
 from sorosim.errors import InputError, ModelError, nearest
+from sorosim.model.basis import STRAINS
 from sorosim.problems import shown
 from sorosim.robot import Robot
 from sorosim.units.table import DIMENSIONS
 
 AXES = ("x", "y", "z")
+UNITS_OF_STRAINS = ("1/m",) * 3 + ("-",) * 3
 ENERGIES = ("kinetic", "elastic", "gravity", "total", "work", "dissipated")
 
 
@@ -62,14 +66,23 @@ def quantities(robot: Robot, driven: Sequence[str], places: Sequence[Output]) ->
     def reading(name: str, k: int) -> Callable[[Any], tuple[Array, Array]]:
         return lambda run: (run.readings[name].t, run.readings[name].values[:, k])
 
+    def strain(place: Output, k: int) -> Callable[[Any], tuple[Array, Array]]:
+        layout = robot.engine.layout.links[place.link]
+        return at_rows(lambda run: rod_strain(layout, run.q, place.s)[:, k])
+
+    rods = {link.name for link in robot.links if link.rod is not None}
     rows = [(f"{place.label}.{axis}", "m", position(place, k)) for place in places for k, axis in enumerate(AXES)]
+    rows += [
+        (f"{place.label}.{name}", UNITS_OF_STRAINS[k], strain(place, k))
+        for place in places for k, name in enumerate(STRAINS) if place.link in rods
+    ]  # fmt: skip
     units = (DIMENSIONS[dimension].unit for dimension in robot.engine.layout.dimensions)
     names = zip(robot.coordinate_names, units, strict=True)
     rows += [(name, unit, column("q", k)) for k, (name, unit) in enumerate(names)]
     inputs = zip(robot.actuator_names, robot.actuator_units, strict=True)
     rows += [(f"u.{name}", unit, column("u", k)) for k, (name, unit) in enumerate(inputs)]
     forces = zip(driven, robot.driven_units(driven), strict=True)
-    rows += [(f"driven.{name}", unit, force(name)) for name, unit in forces]
+    rows += [(force_name(name, unit), unit, force(name)) for name, unit in forces]
     rows += [(f"energy.{name}", "J", energy(name)) for name in ENERGIES]
     for name, reader in robot.instruments.readers.items():
         channels = zip(reader.channels, reader.units, strict=True)

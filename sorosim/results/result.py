@@ -25,6 +25,7 @@ from sorosim.linear import Linearization
 from sorosim.results.quantities import summarized
 from sorosim.results.readings import Readings, readings_along
 from sorosim.robot import Robot
+from sorosim.sensors.state import State
 from sorosim.signals import as_signal
 from sorosim.units.quantity import amount
 from sorosim.validation import Number, Values
@@ -116,7 +117,7 @@ class Equilibrium(Drawable):
     @cached_property
     def contact_state(self) -> tuple[Contacts, StickState]:
         """Where surfaces touch, and how they stick, for the next equilibrium."""
-        return self.robot.engine.contacts(self.q, *(self.sliding or (np.zeros(self.robot.ndof), None)))
+        return self.robot.engine.contacts(self.q, np.zeros(self.robot.ndof), self.sliding)
 
     @property
     def contacts(self) -> Contacts:
@@ -153,7 +154,9 @@ class Equilibrium(Drawable):
 
     def measure(self) -> dict[str, Array]:
         """What the sensors read, without noise and bias; see `Robot.measure`."""
-        return self.robot.measure(self.q, None, u=self.u, qdd=np.zeros_like(self.q), lam=self.lam)
+        zero, instruments = np.zeros_like(self.q), self.robot.instruments
+        state = State(instruments.sites, 0.0, self.q, zero, zero, self.u, self.lam, self.sliding)
+        return dict(instruments.measured(state))
 
     def tip(self, link: str | None = None) -> Array:
         """Position (3,) of the tip of a link in the world [m]; default: the last link with a body."""

@@ -44,6 +44,7 @@ class Reader:
 
     groups: tuple[Group, ...]
     read: Callable[[State], Array]  # (n_channels,)
+    by_q: Callable[[State], Array] | None = None  # derivatives (n_channels, ndof), of what rests on q alone
 
     @property
     def channels(self) -> tuple[str, ...]:
@@ -55,7 +56,28 @@ class Reader:
         """Unit of each channel."""
         return tuple(group.unit for group in self.groups for _ in group.names)
 
+    def slopes(self, state: State, q_by: Array, u_by: Array, lam_by: Array) -> Array:
+        """Derivatives (n_channels, n) along n changes of q, u and the multipliers of a state.
 
+        Exact where `by_q` is known, else differences of fourth order.
+        """
+        if self.by_q is not None:
+            return np.asarray(self.by_q(state) @ q_by)
+        columns = []
+        for i in range(q_by.shape[1]):
+            size = max(np.abs(change[:, i]).max(initial=0.0) for change in (q_by, u_by, lam_by))
+            h = DIFFERENCE / max(np.abs(q_by[:, i]).max(initial=0.0) or size, np.finfo(float).tiny)
+            near, far = (
+                (self.read(state.moved(x, q_by[:, i], u_by[:, i], lam_by[:, i]))
+                 - self.read(state.moved(-x, q_by[:, i], u_by[:, i], lam_by[:, i]))) / (2.0 * x)
+                for x in (h, 2.0 * h)
+            )  # fmt: skip
+            columns.append((4.0 * near - far) / 3.0)
+        return np.stack(columns, axis=1) if columns else np.zeros((len(self.channels), 0))
+
+
+# of coordinates [rad, m, 1], by which differences move a state
+DIFFERENCE = 1e-3
 MAX_SEED = 2**64 - 1
 
 
@@ -165,7 +187,7 @@ class Sensor(Declared):
     def read_sensor(cls, given: Any, data: Mapping[str, Any], at: At) -> Any:
         """A sensor from what stands under the key of its kind, and beside it."""
         own, here = cls.own_keys(), At(at.scope, (*at.path, cls.kind), data)
-        shared = {name: one.type.take(data, one, at) for name, one in cls.declaration().items() if name in SHARED}
+        shared = {name: one.type.take(data, one, at) for name, one in cls.shared_keys(given, at).items()}
         if given is None:
             return here.fail(*NOTHING)
         if len(own) == 1:  # a name
@@ -178,6 +200,11 @@ class Sensor(Declared):
             return INVALID
         values |= {name: value for name, value in shared.items() if value is not MISSING}
         return at.attempt(lambda: cls.make(values, at))
+
+    @classmethod
+    def shared_keys(cls, given: Any, at: At) -> dict[str, Key]:
+        """Keys beside that of the kind, by the names of fields."""
+        return {name: one for name, one in cls.declaration().items() if name in SHARED}
 
     @property
     def target(self) -> str:

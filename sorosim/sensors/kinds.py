@@ -11,9 +11,9 @@ import numpy as np
 from sorosim.actuation.tendon import Tendon
 from sorosim.arrays import Array
 from sorosim.declare import At, Fraction, Reference, Writer, key
+from sorosim.engine.quantities import rod_strain
 from sorosim.errors import ModelError, nearest
 from sorosim.model.basis import STRAINS
-from sorosim.model.compile import MERGE
 from sorosim.model.pose import IDENTITY, FrameOnLink, OnLink, PlaceOnRod, PlaceType, place_fields
 from sorosim.model.span import RodName
 from sorosim.sensors.base import Group, Reader, Sensor
@@ -68,13 +68,7 @@ class StrainSensor(Sensor, kind="strain"):
     def bind(self, sites: SensorSites) -> Reader:
         _index(self.link, [name for name, link in sites.links.items() if link.rod is not None], "link", " with a rod")
         layout = sites.layout(self.link)
-        X = self.s * layout.X[-1]
-        near = MERGE * layout.X[-1]
-        piece = next(piece for piece in reversed(layout.pieces) if piece.start <= X + near)
-        division, here = piece.division, np.clip([X - piece.start], 0.0, piece.division.length)
-        rest, P = division.reference.values(here, division.length)[0], division.basis(here)[0]
-        own = slice(piece.column, piece.column + piece.n)
-        return Reader(self.groups, lambda state: rest + state.q[own] @ P / piece.length_ratio(state.q))
+        return Reader(self.groups, lambda state: rod_strain(layout, state.q, self.s))
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +109,16 @@ class MountedSensor(Sensor):
 
     def bind(self, sites: SensorSites) -> Reader:
         site = sites.site(self.link, self.s, self.frame, self.at)
-        return Reader(self.groups, lambda state: self.reading(state, site))
+        is_of_q = type(self).slope is not MountedSensor.slope
+        return Reader(
+            self.groups,
+            lambda state: self.reading(state, site),
+            (lambda state: self.slope(state, site)) if is_of_q else None,
+        )
+
+    def slope(self, state: State, site: int) -> Array:
+        """Derivatives (n, ndof) of the channels by q, of kinds that rest on q alone."""
+        raise NotImplementedError
 
     def reading(self, state: State, site: int) -> Array:
         """Channels (n,) from the motion of the sensor's frame."""
@@ -138,6 +141,13 @@ class PoseSensor(MountedSensor, kind="pose"):
     def reading(self, state: State, site: int) -> Array:
         frame = state.frames[site]
         return np.concatenate([frame.p, quaternion_of(frame.R)])
+
+    def slope(self, state: State, site: int) -> Array:
+        frame, J = state.frames[site], state.jacobians[site]
+        w, x, y, z = quaternion_of(frame.R)
+        # dq = q (0, w) / 2, w in the axes of the frame
+        half = 0.5 * np.array([[-x, -y, -z], [w, -z, y], [z, w, -x], [-y, x, w]])
+        return np.vstack([frame.R @ J[3:], half @ J[:3]])
 
     def with_error(self, values: Array, error: Array) -> Array:
         """Readings with errors; the sign of a quaternion follows the one before."""

@@ -10,16 +10,21 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+from numpy.polynomial.legendre import legvander
 
 from sorosim.arrays import Array, IntArray
 from sorosim.engine.engine import Engine
+from sorosim.engine.loading import SlipState
+from sorosim.engine.records import Contacts
 from sorosim.errors import ModelError, nearest
 from sorosim.kernels.kinematics import POSES, forward_sweep
 from sorosim.kernels.tree import MASSLESS_END, OFFSET, PARENT, STRAIN, Workspace, make_workspace
-from sorosim.model.compile import LinkLayout
+from sorosim.lie.se3 import Ad_inv
+from sorosim.model.compile import MERGE, LinkLayout
 from sorosim.model.description import Description
 
 
@@ -74,10 +79,38 @@ class SensorSites:
         self._mounts.append(frames[frame] @ at if frame else at)
         return len(self._mounts) - 1
 
+    def parts_beyond(self, link: str, s: float) -> Array:
+        """Parts (n_nodes,) of what acts at the nodes that acts on what lies beyond a section of a rod at s.
+
+        What is spread between Gauss points is the polynomial through them; a force at the section itself is beyond it.
+        """
+        tree, layout = self.engine.tree, self.layout(link)
+        out = np.zeros(len(tree.segment))
+        X, far = s * layout.X[-1], MERGE * layout.X[-1]
+        out[layout.nodes[X - far <= layout.X]] = 1.0
+        for node in range(len(tree.segment)):  # what hangs on it
+            parent = tree.segment[node, PARENT]
+            if parent >= 0 and node not in layout.nodes:
+                out[node] = out[parent]
+        for piece in layout.pieces:
+            edges = piece.start + piece.division.length * np.array([0.0, *piece.division.breakpoints, 1.0])
+            for a, b in pairwise(edges.real):
+                inside = (np.clip(layout.X, a, b) == layout.X) & (layout.weight > 0.0)
+                if a < X < b:
+                    t = 2.0 * (layout.X[inside] - a) / (b - a) - 1.0
+                    out[layout.nodes[inside]] = _beyond(t, float(2.0 * (X - a) / (b - a) - 1.0))
+        return out
+
+    def jacobians(self, q: Array) -> Array:
+        """Jacobians (n, 6, ndof) of the twists of all sites, in their own axes."""
+        J = self.engine.poses_at(self.places, q, jacobian=True)[1]
+        return np.array([X @ own for X, own in zip(self._to_mounts, J, strict=True)]).reshape(J.shape)
+
     def close(self) -> None:
         """Add massless segments to the tree that end at the sites."""
         tree = self.engine.tree
-        places = self.engine.places(tuple(self._places))
+        places = self.places = self.engine.places(tuple(self._places))
+        self._to_mounts = [Ad_inv(np.ascontiguousarray(mount, dtype=float)) for mount in self._mounts]
         self._nodes = places.pieces[:, 0].copy()
         rows: list[IntArray] = []
         for i, (node, segment, at) in enumerate(places.pieces):
@@ -118,6 +151,18 @@ class SensorSites:
         return out
 
 
+def _beyond(t: Array, x: float) -> Array:
+    """Integrals from x to 1 of the Lagrange polynomials through the Gauss points t (n,), over their weights.
+
+    By Gauss's rule the polynomial of point k is w_k sum_j (j + 1/2) P_j(t_k) P_j, whose integrals are known.
+    """
+    n = len(t)
+    at_x = legvander(np.array([x]), n)[0]
+    integral = np.empty(n)
+    integral[0], integral[1:] = 1.0 - x, (at_x[: n - 1] - at_x[2:]) / (2.0 * np.arange(1, n) + 1.0)
+    return np.asarray(legvander(t, n - 1) @ ((np.arange(n) + 0.5) * integral))
+
+
 class State:
     """A robot at one time; what several sensors need is computed once.
 
@@ -130,14 +175,39 @@ class State:
     u : (n_actuators,) array
     lam : (n_multipliers,) array, or a function that gives it
         Multipliers of loops.
+    sliding : SlipState, optional
+        What friction resists in an equilibrium, in the place of rates.
     """
 
     def __init__(
-        self, sites: SensorSites, t: float, q: Array, qd: Array, qdd: Array, u: Array, lam: Array | Callable[[], Array]
+        self, sites: SensorSites, t: float, q: Array, qd: Array, qdd: Array, u: Array,
+        lam: Array | Callable[[], Array], sliding: SlipState | None = None,
     ) -> None:  # fmt: skip
-        self.sites, self.engine = sites, sites.engine
+        self.sites, self.engine, self.sliding = sites, sites.engine, sliding
         self.t, self.u, self._lam = t, u, lam
         self.q, self.qd, self.qdd = (np.ascontiguousarray(x, dtype=float) for x in (q, qd, qdd))
+
+    def moved(self, h: float, dq: Array, du: Array, dlam: Array) -> State:
+        """The state at q + h dq, u + h du and the multipliers + h dlam."""
+        lam = self.lam + h * dlam
+        return State(self.sites, self.t, self.q + h * dq, self.qd, self.qdd, self.u + h * du, lam, self.sliding)
+
+    @cached_property
+    def jacobians(self) -> Array:
+        """Jacobians (n, 6, ndof) of all sites, in their own axes."""
+        return self.sites.jacobians(self.q)
+
+    @cached_property
+    def contacts(self) -> Contacts:
+        """Where surfaces touch."""
+        return self.engine.contacts(self.q, self.qd, self.sliding)[0]
+
+    @cached_property
+    def node_wrenches(self) -> Array:
+        """Wrenches (n_nodes, 6) that inertia, gravity, loads and loops ask for at each node alone, in the world."""
+        own, parent = self._transmitted[1][: len(self.engine.tree.segment)].copy(), self.engine.tree.segment[:, PARENT]
+        np.subtract.at(own, parent[parent >= 0], self._transmitted[1][np.flatnonzero(parent >= 0)])
+        return own
 
     @cached_property
     def lam(self) -> Array:
@@ -156,7 +226,7 @@ class State:
 
     @cached_property
     def _transmitted(self) -> tuple[Array, Array]:
-        return self.engine.transmitted(self.q, self.qd, self.qdd, self.u, self.t, self.lam)
+        return self.engine.transmitted(self.q, self.qd, self.qdd, self.u, self.t, self.lam, self.sliding)
 
     @cached_property
     def tensions(self) -> Array:
@@ -175,4 +245,4 @@ class State:
 
     def load(self, name: str) -> Array:
         """Wrenches (n, 6) of a load on its nodes, in their frames."""
-        return self.engine.load_wrenches(name, self.t, self.q, self.qd)
+        return self.engine.load_wrenches(name, self.t, self.q, self.qd, self.sliding)

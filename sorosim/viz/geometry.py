@@ -310,11 +310,20 @@ def _add_tube(
 
 
 def _add_cap(
-    build: _Builder, station: int, outer: Array, inner: Array | None, tip: bool, growth: Array, half_width: float
+    build: _Builder, station: int, outer: Array, holes: list[Array], tip: bool, growth: Array, half_width: float
 ) -> None:
-    """Close a tube at a station: a disk, or a ring around the hole; outlines (n_around, 2)."""
+    """Close a tube at a station: a disk, a ring around a hole, or what several leave; outlines (n_around, 2)."""
     normal = np.array([1.0 if tip else -1.0, 0.0, 0.0])
-    rings = [outer, np.broadcast_to(outer.mean(axis=0), outer.shape) if inner is None else inner]
+    if len(holes) > 1 or any(np.abs(hole.mean(axis=0)).max() > 1e-9 * np.abs(outer).max() for hole in holes):
+        lines = [outer, *holes]
+        points = np.concatenate(lines)
+        grown = np.zeros((len(points), 3))
+        grown[: len(outer), 1:] = growth
+        index = build.points(station, np.insert(points, 0, 0.0, axis=1), normal, grown, half_width)
+        corners = _between(lines)
+        build.triangles(*index[corners if tip else corners[:, ::-1]].T)
+        return
+    rings = [outer, holes[0] if holes else np.broadcast_to(outer.mean(axis=0), outer.shape)]
     grown = np.insert(np.stack([growth, np.zeros_like(growth)]), 0, 0.0, axis=2)
     index = build.points(station, np.insert(np.stack(rings), 0, 0.0, axis=2), normal, grown, half_width)
     k = np.arange(outer.shape[0])
@@ -323,25 +332,41 @@ def _add_cap(
     build.strips(index, np.stack([k, following], axis=1), outwards=tip)
 
 
+def _between(lines: list[Array]) -> IntArray:
+    """Triangles (m, 3), counter-clockwise, of the points of an outline and of holes in it, all of them convex."""
+    from scipy.spatial import Delaunay
+
+    points = np.concatenate(lines)
+    corners = Delaunay(points).simplices
+    middle = points[corners].mean(axis=1)
+    for hole in lines[1:]:
+        side = np.roll(hole, -1, axis=0) - hole
+        to = middle[:, None] - hole
+        outside = (side[:, 0] * to[:, :, 1] - side[:, 1] * to[:, :, 0] < 0.0).any(axis=1)
+        corners, middle = corners[outside], middle[outside]
+    a, b, c = points[corners].swapaxes(0, 1)
+    turn = (b - a)[:, 0] * (c - a)[:, 1] - (b - a)[:, 1] * (c - a)[:, 0]
+    return np.where(turn[:, None] > 0.0, corners, corners[:, ::-1]).astype(np.int64)
+
+
 def _add_rod(build: _Builder, layout: LinkLayout, n_stations: int, n_around: int) -> tuple[IntArray, IntArray]:
     """Add a rod as closed tubes between the jumps of its section; returns the tables of its stations and rings."""
     lines: list[IntArray] = []
     rings: list[IntArray] = []
-    pending: list[tuple[IntArray, Array, Array | None]] = []
+    pending: list[tuple[IntArray, Array, list[Array]]] = []
 
     def close() -> None:
         stations = np.concatenate([piece[0] for piece in pending])
         outer = np.concatenate([piece[1] for piece in pending])
-        holes = [piece[2] for piece in pending if piece[2] is not None]
-        inner = np.concatenate(holes) if holes else None
+        holes = [np.concatenate(parts) for parts in zip(*(piece[2] for piece in pending), strict=True)]
         growth, half_width = _growth(outer)
         lines.append(stations)
         rings.append(_add_tube(build, stations, outer, True, growth, half_width))
-        if inner is not None:
+        for inner in holes:
             _add_tube(build, stations, inner, False, np.zeros_like(growth), half_width)
         for k, tip in ((0, False), (-1, True)) if n_around >= CAPPED else ():
-            hole = None if inner is None else inner[k]
-            _add_cap(build, int(stations[k]), outer[k], hole, tip, growth, float(half_width[k]))
+            cut = [inner[k] for inner in holes]
+            _add_cap(build, int(stations[k]), outer[k], cut, tip, growth, float(half_width[k]))
         pending.clear()
 
     length = float(layout.X[-1])
@@ -351,15 +376,17 @@ def _add_rod(build: _Builder, layout: LinkLayout, n_stations: int, n_around: int
         s = np.union1d(np.linspace(0.0, 1.0, count), division.section.breakpoints)
         X = s * division.length
         outer = division.section.outline(X, division.length, n_around)
-        inner = division.section.inner_outline(X, division.length, n_around)
+        holes = division.section.inner_outlines(X, division.length, n_around)
         first = 0
         if pending:
-            if _continue(pending[-1][1], outer) and _continue(pending[-1][2], inner):
+            before = pending[-1][2]
+            same = len(before) == len(holes) and all(map(_continue, before, holes))
+            if same and _continue(pending[-1][1], outer):
                 first = 1
             else:
                 close()
         stations = build.stations(layout.link.name, (piece.start + X[first:]) / length)
-        pending.append((stations, outer[first:], None if inner is None else inner[first:]))
+        pending.append((stations, outer[first:], [inner[first:] for inner in holes]))
     close()
     return np.concatenate(lines), np.concatenate(rings)
 
@@ -377,10 +404,8 @@ def _add_discs(build: _Builder, layout: LinkLayout, n_around: int) -> None:
             build.end_part(BODY, layout.link.name, disc.convex)
 
 
-def _continue(before: Array | None, after: Array | None) -> bool:
-    """Whether one outline goes on where another ends; None: there is no hole."""
-    if before is None or after is None:
-        return before is after
+def _continue(before: Array, after: Array) -> bool:
+    """Whether one outline goes on where another ends."""
     return bool(np.allclose(before[-1], after[0], rtol=0.0, atol=1e-9 * float(np.abs(before).max())))
 
 

@@ -19,7 +19,8 @@ from sorosim.actuation.route import RouteSegment
 from sorosim.actuation.servo import Servo
 from sorosim.actuation.tendon import SLACK_PART, Tendon
 from sorosim.declare import Quantity, key
-from sorosim.errors import InputError, ModelError, PlugInError
+from sorosim.errors import FileError, InputError, ModelError, PlugInError
+from sorosim.io import load_text
 from sorosim.lie.so3 import skew
 from sorosim.model.basis import Strain
 from sorosim.model.description import Description
@@ -486,3 +487,58 @@ def test_the_turn_of_a_route_is_its_way_across_the_section_by_its_distance(y, z,
     (run,) = robot.description.actuators["pull"].segments_in(layout, layout.pieces[0])
     # half of a 128th at each end is left out, where some are fastest
     assert_allclose(run.turn(layout, layout.pieces[0]), turn, rtol=0.02)
+
+
+# -- several stretches in one rod
+
+
+TWO_PARTS = """
+sorosim: 1
+gravity: [0, 0, 0]
+materials: {rubber: {young: 1 MPa, poisson: 0.5, density: 1000}}
+links:
+  arm:
+    rod:
+      divisions:
+      - {length: 10 cm, section: {circle: {radius: 1 cm}}, material: rubber, strain: {bending: 2, elongation: 1}}
+      - {length: 10 cm, section: {circle: {radius: 1 cm}}, material: rubber, strain: {bending: 2, elongation: 1}}
+actuators:
+  one: {tendon: {rod: arm, y: "max(4 mm - (20 mm)*s*0.2, 2 mm)", z: "min(5 mm*s, 2.5 mm)"}}
+  two:
+    tendon:
+      path:
+        - {rod: arm, y: 4 mm - (20 mm)*s*0.2, z: 5 mm*s, from: 0, to: 0.5}
+        - {rod: arm, y: 2 mm, z: 2.5 mm, from: 0.5, to: 1}
+"""
+
+
+def test_a_path_of_two_stretches_in_one_rod_is_that_of_min_and_max():
+    robot = load_text(TWO_PARTS, "arm")
+    q = 0.1 * np.cos(np.arange(robot.ndof))
+    lengths = robot.tendon_lengths(q)
+    assert lengths["one"] == pytest.approx(lengths["two"], rel=1e-13)
+    B = robot.internal_force_derivatives(q, 0 * q, u=[1.0, 1.0]).B
+    assert_allclose(B[:, 0], B[:, 1], atol=1e-13)
+
+
+def test_stretches_that_leave_a_gap_or_a_step_are_refused():
+    with pytest.raises(FileError, match=r"go on from each other, got one that ends at 0\.5 and one that begins"):
+        load_text(TWO_PARTS.replace("from: 0.5, to: 1", "from: 0, to: 1"), "arm")
+    with pytest.raises(FileError, match=r"stretches that meet at s = 0\.5 of rod 'arm', got a step of 1 mm"):
+        load_text(TWO_PARTS.replace("y: 2 mm", "y: 3 mm"), "arm")
+
+
+def test_a_tendon_pulls_a_fed_rod_back_by_its_tension():
+    text = """
+sorosim: 1
+gravity: [0, 0, 0]
+materials: {rubber: {young: 50 MPa, poisson: 0.4, density: 1000}}
+links:
+  arm: {joint: feed, rod: {length: 10 cm, section: {circle: {radius: 1 mm}}, material: rubber, strain: {bending: 2}}}
+actuators:
+  cord: {tendon: {rod: arm, y: 0, z: 0}}
+"""
+    robot = load_text(text, "arm")
+    assert sorosim.statics(robot, {"cord": 0.3}, driven={"arm": 0.02}).driven["arm"] == pytest.approx(0.3, rel=1e-9)
+    robot, q = load_text(text + "  hold: {joint: {link: arm}}\n", "arm"), np.zeros(robot.ndof)
+    assert robot.internal_force(q, q, u={"cord": 0.3, "hold": 0.3})[0] == pytest.approx(0.0, abs=1e-12)

@@ -454,3 +454,29 @@ def test_modes_of_a_platform_on_elastic_legs_are_not_rigid_ones():
     context = CheckContext(sorosim.load(table))
     slowest = context.oscillations[0].frequency / (2.0 * np.pi)
     np.testing.assert_allclose(slowest, context.frequencies.min(), rtol=1e-6)
+
+
+def test_a_solid_section_beside_chambers_is_told_by_how_much_it_is_too_stiff():
+    def found(section, chamber):
+        rod = {"length": "5 cm", "section": section, "material": "rubber", "strain": {"bending": 2, "shear": 1}}
+        angles = ("0", "2*pi/3", "4*pi/3")
+        robot = sorosim.load({
+            "sorosim": 1, "name": "arm",
+            "materials": {"rubber": {"young": "1 MPa", "poisson": 0.49, "density": 1000, "damping": "1 kPa*s"}},
+            "links": {"arm": {"rod": rod}},
+            "actuators": {f"c{k}": {"chamber": chamber(k, angle)} for k, angle in enumerate(angles)},
+        })  # fmt: skip
+        return [one for one in examine(robot) if one.code.startswith("chamber.")]
+
+    def beside(k, angle, area="pi*(4 mm)^2"):
+        return {"rod": "arm", "y": f"8.5 mm*cos({angle})", "z": f"8.5 mm*sin({angle})", "area": area}
+
+    (one,) = found({"circle": {"radius": "12.5 mm"}}, beside)
+    # solid pi/4 R^4, the holes 3 (pi/4 r^4 + pi r^2 c^2/2)
+    solid, holes = 12.5**4 / 4, 3 * (4.0**4 / 4 + 16 * 8.5**2 / 2)
+    assert (one.code, one.level) == ("chamber.solid", "note")
+    assert f"{solid / (solid - holes):.3g} times as stiff" in one.what
+    drilled = {"circle": {"radius": "12.5 mm", "holes": [{"circle": {"radius": "3 mm"}, "y": "8 mm", "repeat": 3}]}}
+    assert found(drilled, lambda k, angle: {"rod": "arm", "hole": k}) == []
+    codes = {one.code for one in found({"circle": {"radius": "11 mm"}}, beside)}
+    assert codes == {"chamber.solid", "chamber.outside"}

@@ -35,6 +35,9 @@ def test_sensors_are_read_with_their_units():
     assert_array_equal(spin.at[:3, 3], [0.01, 0, 0])
     assert_array_equal(shake.at[:3, 3], [0, 0.01, 0])
     assert found["pier"].noise == (1e-3,) * 6
+    assert (found["bend"].noise, found["bend"].origin.s) == (np.pi / 180, 0.1)
+    assert found["hub"].noise == (0.1 * np.pi / 180, 1.0)
+    assert (found["press"].link, found["press"].other, found["middle"].link) == ("lid", "world", "world")
 
 
 def test_sensors_of_parts_look_at_what_is_in_the_part():

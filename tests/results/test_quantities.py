@@ -49,7 +49,7 @@ def test_what_begins_between_rows_does_not_depend_on_them():
 def test_a_run_comes_down_to_numbers():
     run = sorosim.simulate(load_text(SLIDER, "slider.yaml"))
     found = run.summarize({
-        "speed": {"rate": "a.z", "after": "20 ms"}, "effort": {"mean": "driven.a"}, "seen": {"range": "tip.z"},
+        "speed": {"rate": "a.z", "after": "20 ms"}, "effort": {"mean": "force(a)"}, "seen": {"range": "tip.z"},
         "work": {"last": "energy.work"},
     })  # fmt: skip
     assert_allclose(found["speed"], 0.1 * (0.05**2 - 0.02**2) / 0.03, rtol=1e-9)

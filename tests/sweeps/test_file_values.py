@@ -181,7 +181,7 @@ def test_every_number_has_its_unit(tmp_path):
     data = yaml.safe_load(FINGER)
     data["sensors"] = {"tip": {"pose": {"link": "finger"}}, "imu": {"imu": {"link": "finger"}}}
     summary = {"top": {"max": "finger.z"}, "turned": {"rms": "turn.revolute"}, "pulled": {"mean": "u.tendon"},
-               "effort": {"max": "driven.turn"}, "lost": {"last": "energy.dissipated"},
+               "effort": {"max": "moment(turn)"}, "lost": {"last": "energy.dissipated"},
                "spin": {"max": "imu.w_y"}}  # fmt: skip
     sweep = sorosim.sweep(sorosim.load(data), {"grid": {"u.tendon": [0, 1]}}, task={"simulate": {"t_end": 0.02}},
                           summary=summary)  # fmt: skip

@@ -20,7 +20,7 @@ from sorosim.model.link import Link
 from sorosim.model.material import Material
 from sorosim.model.profile import Table
 from sorosim.model.rod import Division, Rod
-from sorosim.model.section import Circle, Ellipse, HollowCircle, Properties, Rectangle
+from sorosim.model.section import Circle, Ellipse, Hole, HollowCircle, Properties, Rectangle
 from sorosim.model.shape import Shape
 from sorosim.robot import Robot
 from sorosim.viz.camera import VIEW_ANGLE, VIEWS, fit_camera, grid_step, level_axes, up_axis
@@ -38,6 +38,8 @@ SECTIONS = {
     "flat ellipse": Ellipse(0.05, 0.02),
     "very flat ellipse": Ellipse(0.05, 0.001),
     "hollow circle": HollowCircle((0.03, 0.02), 0.01),
+    "three holes": Circle(0.02, holes=[Hole(Circle((0.005, 0.003)), y=0.012, repeat=3)]),
+    "two slots": Rectangle(0.04, 0.02, holes=[Hole(Rectangle(0.01, 0.006), y=0.01, repeat=2)]),
     "properties": Properties(1e-3, 2e-7, 1e-7, J=3e-7),
 }
 
@@ -74,8 +76,7 @@ def drawn_volume(section, length, n_around):
     X = np.concatenate([a + (b - a) * (s + 1.0) / 2.0 for a, b in pairwise(edges)]) * length
     weight = np.concatenate([(b - a) * w / 2.0 for a, b in pairwise(edges)]) * length
     area = polygon_area(section.outline(X, length, n_around))
-    hole = section.inner_outline(X, length, n_around)
-    return weight @ (area if hole is None else area - polygon_area(hole))
+    return weight @ (area - sum(polygon_area(hole) for hole in section.inner_outlines(X, length, n_around)))
 
 
 @pytest.mark.parametrize("name", SECTIONS)
