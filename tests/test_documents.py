@@ -202,12 +202,11 @@ def test_robot_of_the_readme_bends_towards_its_tendon(tmp_path):
     assert sorosim.statics(finger, u={"tendon": 2.0}).tip()[2] > sorosim.statics(finger, u={}).tip()[2] + 0.01
 
 
-def test_the_table_of_the_readme_has_every_robot_with_its_number_of_coordinates():
-    table = re.findall(r"^\| (`.*) \|$", (REPO / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
-    told = {}
-    for row in table:
-        what, *_, counts = row.split(" | ")
-        told |= dict(zip(re.findall(r"`(\w+)`", what), map(int, counts.split(",")), strict=True))
+def test_the_page_of_robots_has_each_with_its_picture_and_its_number_of_coordinates():
+    page = (REPO / "docs" / "robots.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| !\[(\w+)\]\(images/(\w+)\.png\) \| `(\w+)`: .* \| (\d+) \|$", page, re.MULTILINE)
+    assert all(shown == file == name for shown, file, name, _ in rows)
+    told = {name: int(count) for *_, name, count in rows}
     assert told == {name: sorosim.load(name).ndof for name in bundled_robots()}
 
 
