@@ -221,7 +221,9 @@ def concentric_tubes() -> None:
 def sweeps() -> None:
     """Where the tip of the bundled arm rests, by three of its cables."""
     cables = {f"u.cable{k}": np.linspace(0.0, 10.0, 7).tolist() for k in (1, 2, 3)}
-    write_figure(sorosim.sweep("cable_manipulator", {"grid": cables}, outputs=["arm"]).plot(), "workspace")
+    write_figure(
+        sorosim.sweep(sorosim.load("cable_manipulator"), {"grid": cables}, outputs=["arm"]).plot(), "workspace"
+    )
 
 
 def sensitivities() -> None:
