@@ -12,17 +12,25 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 import numba
+from numba.core import event as numba_events
 
 from sorosim.compiled.cache import CACHE_FOLDER, READ_ONLY, Specialization, callees_of, file_lock
 from sorosim.compiled.decorators import LazyKernel, find_kernel
 
 Report = Callable[[str], None]  # gets a line of text now and then; "" at the end
+HowFar = Callable[[int, int, float], None]  # gets how many are done, how many are known, and the time since the begin
+# features of kernels, see `kernel_lazy`, in words of those who use robots
+FOR_USERS = {
+    "couplings": "large trees", "flow": "fluids", "joint laws": "laws of joints", "local tangent": "large trees",
+    "maxwell": "materials that relax", "pairs": "forces between places", "rod actuators": "tendons and chambers",
+    "section laws": "laws of materials", "spans": "rods of changing length", "tubes": "concentric tubes",
+}  # fmt: skip
 _IS_WORKER = "SOROSIM_COMPILES"  # set in processes that compile for another one
 START_TIMEOUT = 60.0  # [s] for a worker process to start: sys.executable may be no Python
 ALL_FEATURES = frozenset({"*"})
@@ -69,14 +77,17 @@ def compile_ahead(calls: list[Specialization], features: frozenset[str]) -> None
 
 
 def _compile_missing(calls: list[Specialization], features: frozenset[str]) -> None:
+    say_how_far = _Progress({find_kernel(name).feature for name, _ in _uncompiled(calls, features)})
     n_workers = 1 if getattr(sys, "frozen", False) or not sys.executable else min(n_processors(), 8)
     with ExitStack() as stack:
         say = stack.enter_context(_progress_lines())
+        _compilation.on_start()
+        stack.callback(_compilation.on_end)
         stack.enter_context(file_lock("ahead", lambda: say("waiting for another process that compiles the engine")))
         if n_workers > 1:
-            _Pool(n_workers, features, say).run(calls)
+            _Pool(n_workers, features, lambda *how_far: say(say_how_far(*how_far))).run(calls)
         else:
-            _compile_here(calls, features, say)
+            _compile_here(calls, features, lambda *how_far: say(say_how_far(*how_far)))
 
 
 def _uncompiled(calls: Iterable[Specialization], features: frozenset[str]) -> Iterator[Specialization]:
@@ -106,11 +117,11 @@ def n_processors() -> int:
     return os.cpu_count() or 1
 
 
-def _compile_here(calls: list[Specialization], features: frozenset[str], say: Report) -> None:
+def _compile_here(calls: list[Specialization], features: frozenset[str], report: HowFar) -> None:
     begin, done = time.monotonic(), set[Specialization]()
     while missing := [call for call in _uncompiled(calls, features) if call not in done]:
         for name, argument_types in missing:
-            say(_progress(len(done), len(done) + len(missing), time.monotonic() - begin))
+            report(len(done), len(done) + len(missing), time.monotonic() - begin)
             find_kernel(name).compile(argument_types)
             done.add((name, argument_types))
 
@@ -118,8 +129,8 @@ def _compile_here(calls: list[Specialization], features: frozenset[str], say: Re
 class _Pool:
     """Processes that compile, each driven by a thread."""
 
-    def __init__(self, n: int, features: frozenset[str], say: Report) -> None:
-        self.n, self.features, self.say = n, features, say
+    def __init__(self, n: int, features: frozenset[str], report: HowFar) -> None:
+        self.n, self.features, self.report = n, features, report
         self.local, self.workers = threading.local(), list[subprocess.Popen[bytes]]()
         self.ended = False
 
@@ -137,7 +148,7 @@ class _Pool:
                             running.add(threads.submit(self.compile, call))
                     if not running:
                         return
-                    self.say(_progress(done, len(known), time.monotonic() - begin))
+                    self.report(done, len(known), time.monotonic() - begin)
                     finished, running = wait(running, timeout=0.5, return_when=FIRST_COMPLETED)
                     done += len(finished)
             finally:
@@ -178,11 +189,52 @@ class _Pool:
         return worker
 
 
-def _progress(done: int, known: int, elapsed: float) -> str:
-    if done < 2:  # the first say how many there are
-        return "compiling the engine, once after each installation"
-    left = elapsed * (known - done) / done
-    return f"compiling the engine: {done} of {known} kernels, about {left:.0f} s left"
+class _Progress:
+    """Lines that say what is compiled, and how far that is.
+
+    Kernels of one robot depend on what it has, and each kind of robot that is new to a machine may need further ones:
+    so the lines name what asks for them, not the engine as if it were done then.
+    """
+
+    def __init__(self, features: Set[str]) -> None:
+        names = sorted({FOR_USERS.get(name, name) for name in features - {""}})
+        listed = " and ".join([", ".join(names[:-1]), *names[-1:]] if len(names) > 1 else names)
+        self.what = "the engine" if "" in features or not names else f"what {listed} need"
+
+    def __call__(self, done: int, known: int, elapsed: float) -> str:
+        if done < 2:  # the first say how many there are
+            return f"compiling {self.what}, once on this machine"
+        left = elapsed * (known - done) / done
+        return f"compiling {self.what}, about {left:.0f} s left, once on this machine: {done} of {known} kernels"
+
+
+# -- time that compilation takes ---------------------------------------------------------------------------------------
+
+
+class _CompilationTime(numba_events.Listener):  # type: ignore[misc]
+    """Time [s] that this process has compiled or waited for compilation."""
+
+    def __init__(self) -> None:
+        self.depth, self.since, self.total = 0, 0.0, 0.0
+
+    def on_start(self, event: Any = None) -> None:
+        if not self.depth:
+            self.since = time.monotonic()
+        self.depth += 1
+
+    def on_end(self, event: Any = None) -> None:
+        self.depth -= 1
+        if not self.depth:
+            self.total += time.monotonic() - self.since
+
+
+_compilation = _CompilationTime()
+numba_events.register("numba:compile", _compilation)
+
+
+def working_time() -> float:
+    """A clock [s] that stands while this process compiles: `time.monotonic` less the time that compilation takes."""
+    return (_compilation.since if _compilation.depth else time.monotonic()) - _compilation.total
 
 
 @contextmanager
