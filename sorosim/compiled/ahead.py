@@ -25,11 +25,14 @@ from sorosim.compiled.decorators import LazyKernel, find_kernel
 
 Report = Callable[[str], None]  # gets a line of text now and then; "" at the end
 HowFar = Callable[[int, int, float], None]  # gets how many are done, how many are known, and the time since the begin
-# features of kernels, see `kernel_lazy`, in words of those who use robots
-FOR_USERS = {
-    "couplings": "large trees", "flow": "fluids", "joint laws": "laws of joints", "local tangent": "large trees",
-    "maxwell": "materials that relax", "pairs": "forces between places", "rod actuators": "tendons and chambers",
-    "section laws": "laws of materials", "spans": "rods of changing length", "tubes": "concentric tubes",
+# features of kernels, see `kernel_lazy`: words for those who use robots, and the processor time [s] that they took to
+# compile where it was measured; that of the engine depends on what is called
+FEATURES = {
+    "contacts": ("contacts", 39), "couplings": ("large trees", 2), "flow": ("fluids", 17),
+    "joint laws": ("laws of joints", 24), "loads": ("loads", 12), "local tangent": ("large trees", 16),
+    "loops": ("loops", 30), "maxwell": ("materials that relax", 16), "pairs": ("forces between places", 2),
+    "rod actuators": ("tendons and chambers", 18), "section laws": ("laws of materials", 5),
+    "spans": ("rods of changing length", 8), "tubes": ("concentric tubes", 33),
 }  # fmt: skip
 _IS_WORKER = "SOROSIM_COMPILES"  # set in processes that compile for another one
 START_TIMEOUT = 60.0  # [s] for a worker process to start: sys.executable may be no Python
@@ -77,8 +80,8 @@ def compile_ahead(calls: list[Specialization], features: frozenset[str]) -> None
 
 
 def _compile_missing(calls: list[Specialization], features: frozenset[str]) -> None:
-    say_how_far = _Progress({find_kernel(name).feature for name, _ in _uncompiled(calls, features)})
     n_workers = 1 if getattr(sys, "frozen", False) or not sys.executable else min(n_processors(), 8)
+    say_how_far = _Progress({find_kernel(name).feature for name, _ in _uncompiled(calls, features)}, n_workers)
     with ExitStack() as stack:
         say = stack.enter_context(_progress_lines())
         _compilation.on_start()
@@ -196,14 +199,17 @@ class _Progress:
     so the lines name what asks for them, not the engine as if it were done then.
     """
 
-    def __init__(self, features: Set[str]) -> None:
-        names = sorted({FOR_USERS.get(name, name) for name in features - {""}})
+    def __init__(self, features: Set[str], n_processors: int) -> None:
+        names = sorted({FEATURES.get(name, (name, 0))[0] for name in features - {""}})
         listed = " and ".join([", ".join(names[:-1]), *names[-1:]] if len(names) > 1 else names)
-        self.what = "the engine" if "" in features or not names else f"what {listed} need"
+        seconds = sum(FEATURES.get(name, ("", 0))[1] for name in features) / n_processors
+        self.what, self.first = "the engine", ""
+        if names and "" not in features:
+            self.what, self.first = f"what {listed} need", f", about {max(seconds, 1.0):.0f} s" if seconds else ""
 
     def __call__(self, done: int, known: int, elapsed: float) -> str:
         if done < 2:  # the first say how many there are
-            return f"compiling {self.what}, once on this machine"
+            return f"compiling {self.what}{self.first}, once on this machine"
         left = elapsed * (known - done) / done
         return f"compiling {self.what}, about {left:.0f} s left, once on this machine: {done} of {known} kernels"
 

@@ -1,7 +1,9 @@
 """What is said of compilation, and the clock that leaves it out."""
 
+import inspect
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -15,21 +17,20 @@ from sorosim.engine.engine import Engine
 
 
 def test_lines_name_what_asks_for_the_kernels():
-    say = ahead._Progress({"contacts"})
-    assert say(0, 0, 0.0) == "compiling what contacts need, once on this machine"
-    assert say(3, 12, 6.0) == ("compiling what contacts need, about 18 s left, once on this machine: 3 of 12 kernels")
-    assert ahead._Progress({"contacts", "loops", "tubes"})(0, 0, 0.0).startswith(
-        "compiling what concentric tubes, contacts and loops need"
-    )
+    say = ahead._Progress({"contacts"}, 2)
+    about = round(0.5 * ahead.FEATURES["contacts"][1])
+    assert say(0, 0, 0.0) == f"compiling what contacts need, about {about} s, once on this machine"
+    assert say(3, 12, 6.0) == "compiling what contacts need, about 18 s left, once on this machine: 3 of 12 kernels"
+    three = ahead._Progress({"contacts", "loops", "tubes"}, 1)
+    assert three(0, 0, 0.0).startswith("compiling what concentric tubes, contacts and loops need, about ")
     # what every robot needs is the engine, whatever else is compiled beside it
-    assert ahead._Progress({"", "contacts"})(0, 0, 0.0) == "compiling the engine, once on this machine"
+    assert ahead._Progress({"", "contacts"}, 2)(0, 0, 0.0) == "compiling the engine, once on this machine"
+    assert ahead._Progress({"new"}, 2)(0, 0, 0.0) == "compiling what new need, once on this machine"
 
 
-def test_words_for_users_are_those_of_features_that_there_are():
-    import inspect
-
-    features = inspect.getsource(Engine.features.fget)
-    assert [name for name in ahead.FOR_USERS if f'"{name}"' not in features] == []
+def test_features_with_words_are_those_that_robots_have():
+    declared = inspect.getsource(Engine.features.fget)
+    assert set(re.findall(r'"([a-z ]+)":', declared)) == set(ahead.FEATURES)
 
 
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
