@@ -262,14 +262,23 @@ def test_links_and_pictures_of_the_document_exist(document):
             assert anchor in anchors(file), f"{document.name}: {target}"
 
 
-def test_every_page_is_in_the_table_of_contents():
-    index = (REPO / "docs" / "index.md").read_text(encoding="utf-8")
-    listed = set(re.findall(r"^([\w/]+)$", index, re.MULTILINE))
-    pages = {path.stem for path in (REPO / "docs").iterdir() if path.suffix in (".md", ".rst")} - {"index"}
-    assert pages <= listed
-    recipes = REPO / "docs" / "how_to"
-    listed = set(re.findall(r"^(\w+)$", (recipes / "index.md").read_text(encoding="utf-8"), re.MULTILINE))
-    assert {path.stem for path in recipes.glob("*.md")} - {"index"} <= listed
+def contents_of(page):
+    """Pages that the tables of contents of a page name, by their paths without an ending; the gallery is built."""
+    text = page.read_text(encoding="utf-8")
+    for table in re.findall(r"^```\{toctree\}\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
+        for name in re.findall(r"^([\w/.]+)$", table, re.MULTILINE):
+            if name != "gallery/index":
+                yield (page.parent / name).resolve()
+
+
+def test_every_page_stands_behind_one_of_the_four_doors():
+    docs = REPO / "docs"
+    doors = list(contents_of(docs / "index.md"))
+    assert [str(door.relative_to(docs)) for door in doors] == ["tutorials", "how_to/index", "lookup", "explanation"]
+    behind = [page for door in doors for page in contents_of(door.with_suffix(".md"))]
+    assert len(behind) == len(set(behind)), "a page behind two doors"
+    files = [*docs.glob("*.md"), *docs.glob("*.rst"), *docs.glob("how_to/*.md")]
+    assert {file.with_suffix("") for file in files} - {docs / "index", *doors} == set(behind)
 
 
 # -- lists of everything
