@@ -177,7 +177,7 @@ ORIGINAL_MOVIE = inspect.signature(films.movie)
 
 
 # each takes 5 s or more
-LONG_PAGES = {"optimal_control", "sweep_on_a_cluster", "fitting", "sweeps"}
+LONG_PAGES = {"optimal_control", "sweep_on_a_cluster", "fitting", "sweeps", "grasp"}
 
 
 @pytest.mark.parametrize(
