@@ -49,7 +49,7 @@ class Sb3VecEnv(VecEnv):  # type: ignore[misc]
         observations, _ = self.env.reset(
             seed=None if any(one is None for one in seeds) else [int(one) for one in seeds]
         )
-        self.reset_infos = [{} for _ in range(self.num_envs)]
+        self.reset_infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         self._reset_seeds()
         self._reset_options()
         return observations
