@@ -69,7 +69,10 @@ def test_ppo_takes_it(arm):
     model = PPO("MlpPolicy", many, n_steps=STEPS, batch_size=16, n_epochs=1, seed=0, device="cpu")
     before = [one.detach().clone() for one in model.policy.parameters()]
     model.learn(total_timesteps=8 * STEPS)
-    assert any(not np.array_equal(a.numpy(), b.detach().numpy()) for a, b in zip(before, model.policy.parameters(), strict=True))
+    assert any(
+        not np.array_equal(a.numpy(), b.detach().numpy())
+        for a, b in zip(before, model.policy.parameters(), strict=True)
+    )
 
 
 def test_what_is_no_vector_environment_is_refused(arm):
