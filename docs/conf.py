@@ -18,18 +18,22 @@ author = "The sorosim developers"
 project_copyright = author
 version = release = sorosim.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_gallery.gen_gallery"]
+extensions = [
+    "myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_design", "sphinx_gallery.gen_gallery",
+]  # fmt: skip
 exclude_patterns = ["_build", "gallery/*.ipynb", "gallery/*.py", "gallery/*.json"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 # the reference is written in RST, where autodoc lives; the pages in Markdown
 default_role = "py:obj"  # `simulate` in a docstring is a link where there is something to link to
 suppress_warnings = ["ref.python"]  # q is an attribute of several classes
-myst_enable_extensions = ["deflist", "fieldlist"]
+myst_enable_extensions = ["colon_fence", "deflist", "fieldlist"]
 myst_heading_anchors = 3
 
 html_theme = "furo"
 html_title = f"sorosim {release}"
 html_show_sphinx = False
+html_static_path = ["_static"]
+html_css_files = ["pages.css"]
 pygments_style = "friendly"
 
 autodoc_member_order = "bysource"

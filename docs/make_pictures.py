@@ -78,6 +78,15 @@ def beside(images: list[Image.Image]) -> Image.Image:
     return row
 
 
+def readme() -> None:
+    """The finger of the README at five tensions of its tendon, the last one the darkest."""
+    finger = robots("../README.md")[0]
+    tensions = [0.0, 0.5, 1.0, 1.5, 2.0]
+    states = [sorosim.statics(finger, u={"tendon": tension}).q for tension in tensions]
+    look: dict[str, Any] = {"size": (640, 300), "floor": False, "view": "side", "tendons": True}
+    write(over_each_other(picture(finger, states, [[tension] for tension in tensions], **look)), "finger")
+
+
 def getting_started() -> None:
     """The bundled arm."""
     run = sorosim.simulate(sorosim.load("cable_manipulator"), t_end=2.0)
@@ -122,6 +131,13 @@ def sensors() -> None:
     write_figure(run.plot(what="sensor_tip")["sensor_tip"], "sensor_tip")
 
 
+def over_each_other(images: list[Image.Image]) -> Image.Image:
+    """Pictures one over the other, the last one the darkest."""
+    shares = np.linspace(0.35, 1.0, len(images))
+    layers = [255.0 - a * (255.0 - np.asarray(image, dtype=float)) for a, image in zip(shares, images, strict=True)]
+    return Image.fromarray(np.min(layers, axis=0).astype(np.uint8))
+
+
 # bundled robot -> times of its run [s], which are drawn one over the other, the last one the darkest
 TIMES = {
     "hybrid_serial": (0.0, 1.5, 3.0, 4.5),
@@ -161,6 +177,9 @@ TIMES = {
     "soft_pendubot": (0.0, 0.4, 0.8),
     "puma560": (0.0, 1.6, 4.0),
     "ur5_with_soft_gripper": (0.0, 2.0, 4.0),
+    "concentric_tubes": (0.0, 0.2, 0.5),
+    "continuum_stewart": (0.0, 1.5, 4.5),
+    "magnetic_catheter": (0.5, 1.0, 2.0),
 }
 
 
@@ -175,9 +194,7 @@ def bundled(names: list[str] | None = None) -> None:
         images = picture(
             run.robot, run.q[rows], run.u[rows], size=(480, 360), floor=False, tendons=True, **LOOKS.get(name, {})
         )
-        shares = np.linspace(0.35, 1.0, len(images))
-        layers = [255.0 - a * (255.0 - np.asarray(image, dtype=float)) for a, image in zip(shares, images, strict=True)]
-        write(Image.fromarray(np.min(layers, axis=0).astype(np.uint8)), name)
+        write(over_each_other(images), name)
 
 
 def still(run: Any, name: str, **options: Any) -> None:
@@ -199,6 +216,22 @@ def concentric_tubes() -> None:
     """The bundled tubes as the inner one is turned along the post."""
     run = sorosim.simulate(sorosim.load("concentric_tubes"))
     still(run, "tubes_turned", t=(0.0, 0.1, 0.2, 0.5), ghosts="time")
+
+
+def sweeps() -> None:
+    """Where the tip of the bundled arm rests, by three of its cables."""
+    cables = {f"u.cable{k}": np.linspace(0.0, 10.0, 7).tolist() for k in (1, 2, 3)}
+    write_figure(
+        sorosim.sweep(sorosim.load("cable_manipulator"), {"grid": cables}, outputs=["arm"]).plot(), "workspace"
+    )
+
+
+def sensitivities() -> None:
+    """The lightest arm of the page beside the one that it began as."""
+    first = robots("sensitivities.md")[0]
+    best = first.with_values({"parameters.length": 0.37881, "parameters.base": 0.01483, "parameters.tip": 0.003})
+    images = [picture(arm, [sorosim.statics(arm).q], size=(420, 330), view="side")[0] for arm in (first, best)]
+    write(beside(images), "lightest_arm")
 
 
 def inverse_statics() -> None:
@@ -315,6 +348,7 @@ def buckling() -> None:
 
 if __name__ == "__main__":
     IMAGES.mkdir(exist_ok=True)
+    readme()
     modes()
     buckling()
     solvers()
@@ -325,6 +359,8 @@ if __name__ == "__main__":
     sensors()
     pictures()
     concentric_tubes()
+    sweeps()
+    sensitivities()
     inverse_statics()
     optimal_control()
     viscoelastic()

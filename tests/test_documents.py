@@ -177,7 +177,7 @@ ORIGINAL_MOVIE = inspect.signature(films.movie)
 
 
 # each takes 5 s or more
-LONG_PAGES = {"optimal_control", "sweep_on_a_cluster", "fitting", "sweeps"}
+LONG_PAGES = {"optimal_control", "sweep_on_a_cluster", "fitting", "sweeps", "grasp"}
 
 
 @pytest.mark.parametrize(
@@ -202,12 +202,11 @@ def test_robot_of_the_readme_bends_towards_its_tendon(tmp_path):
     assert sorosim.statics(finger, u={"tendon": 2.0}).tip()[2] > sorosim.statics(finger, u={}).tip()[2] + 0.01
 
 
-def test_the_table_of_the_readme_has_every_robot_with_its_number_of_coordinates():
-    table = re.findall(r"^\| (`.*) \|$", (REPO / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
-    told = {}
-    for row in table:
-        what, *_, counts = row.split(" | ")
-        told |= dict(zip(re.findall(r"`(\w+)`", what), map(int, counts.split(",")), strict=True))
+def test_the_page_of_robots_has_each_with_its_picture_and_its_number_of_coordinates():
+    page = (REPO / "docs" / "robots.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| !\[(\w+)\]\(images/(\w+)\.png\) \| `(\w+)`: .* \| (\d+) \|$", page, re.MULTILINE)
+    assert all(shown == file == name for shown, file, name, _ in rows)
+    told = {name: int(count) for *_, name, count in rows}
     assert told == {name: sorosim.load(name).ndof for name in bundled_robots()}
 
 
@@ -263,14 +262,23 @@ def test_links_and_pictures_of_the_document_exist(document):
             assert anchor in anchors(file), f"{document.name}: {target}"
 
 
-def test_every_page_is_in_the_table_of_contents():
-    index = (REPO / "docs" / "index.md").read_text(encoding="utf-8")
-    listed = set(re.findall(r"^([\w/]+)$", index, re.MULTILINE))
-    pages = {path.stem for path in (REPO / "docs").iterdir() if path.suffix in (".md", ".rst")} - {"index"}
-    assert pages <= listed
-    recipes = REPO / "docs" / "how_to"
-    listed = set(re.findall(r"^(\w+)$", (recipes / "index.md").read_text(encoding="utf-8"), re.MULTILINE))
-    assert {path.stem for path in recipes.glob("*.md")} - {"index"} <= listed
+def contents_of(page):
+    """Pages that the tables of contents of a page name, by their paths without an ending; the gallery is built."""
+    text = page.read_text(encoding="utf-8")
+    for table in re.findall(r"^```\{toctree\}\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
+        for name in re.findall(r"^([\w/.]+)$", table, re.MULTILINE):
+            if name != "gallery/index":
+                yield (page.parent / name).resolve()
+
+
+def test_every_page_stands_behind_one_of_the_four_doors():
+    docs = REPO / "docs"
+    doors = list(contents_of(docs / "index.md"))
+    assert [str(door.relative_to(docs)) for door in doors] == ["tutorials", "how_to/index", "lookup", "explanation"]
+    behind = [page for door in doors for page in contents_of(door.with_suffix(".md"))]
+    assert len(behind) == len(set(behind)), "a page behind two doors"
+    files = [*docs.glob("*.md"), *docs.glob("*.rst"), *docs.glob("how_to/*.md")]
+    assert {file.with_suffix("") for file in files} - {docs / "index", *doors} == set(behind)
 
 
 # -- lists of everything

@@ -76,17 +76,22 @@ def status_lines(first_after: float = 0.0) -> Iterator[StatusLines]:
 @contextmanager
 def progress(verb: str) -> Iterator[Report]:
     """A bar on a terminal; elsewhere a line now and then. Templates take done, total and rate (done per second)."""
+    from sorosim.compiled import working_time
+
     quiet = StatusLines(lambda text: line(text, err), QUIET_INTERVAL, QUIET_INTERVAL)
-    begin: list[float] = []  # progress and time at the first report; of the companion of a run anew
+    # progress and time at the first report, that of compilation left out; of the companion of a run anew
+    begin: list[float] = []
     latest = 0.0
     columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[text]}"), TimeRemainingColumn()
-    bar = Progress(*columns, TextColumn("left"), console=err, transient=True, disable=not err.is_terminal)
+    bar = Progress(
+        *columns, TextColumn("left"), console=err, transient=True, disable=not err.is_terminal, get_time=working_time
+    )
     with bar:
         task = bar.add_task(verb, total=None, text="", visible=False)
 
         def report(done: float, total: float, template: str) -> None:
             nonlocal latest
-            now = time.monotonic()
+            now = working_time()
             if not begin or done < 0.5 * latest:
                 begin[:] = done, now
             latest = done

@@ -101,7 +101,8 @@ def summary(result: Any, profile: bool = False) -> dict[str, Any]:
         "units": dict(zip(result.names, result.units, strict=True)),
         "initial": result.initial, "standard_errors": result.standard_errors,
         "interval_95": result.interval(0.95, profile), "nonlinearity": result.nonlinearity,
-        "identifiable": result.identifiable, "null_directions": list(result.null_directions), "noise": result.noise,
+        "identifiable": result.identifiable, "weak": result.weak, "null_directions": list(result.null_directions),
+        "correlation": result.correlation, "noise": result.noise,
         "rms": result.errors.rms, "rms_before": result.errors_before.rms, "message": result.message,
     }  # fmt: skip
 

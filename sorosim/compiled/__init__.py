@@ -1,6 +1,6 @@
 """Compiled code: decorators for kernels, their cache on disk, and compilation ahead of its use in several processes."""
 
-from sorosim.compiled.ahead import ALL_FEATURES, n_processors, prepare, reporting
+from sorosim.compiled.ahead import ALL_FEATURES, n_processors, prepare, reporting, working_time
 from sorosim.compiled.cache import CACHE_FOLDER
 from sorosim.compiled.callbacks import Callback, call_python
 from sorosim.compiled.decorators import OfFirstTypes, entry, kernel, kernel_in_place, kernel_inline, kernel_lazy
@@ -9,5 +9,5 @@ from sorosim.compiled.references import Pinned, by_reference, digest, record_at
 __all__ = [
     "ALL_FEATURES", "CACHE_FOLDER", "Callback", "OfFirstTypes", "Pinned", "by_reference", "call_python", "digest",
     "entry", "kernel", "kernel_in_place", "kernel_inline", "kernel_lazy", "n_processors", "prepare", "record_at",
-    "reporting",
+    "reporting", "working_time",
 ]  # fmt: skip

@@ -12,17 +12,28 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 import numba
+from numba.core import event as numba_events
 
 from sorosim.compiled.cache import CACHE_FOLDER, READ_ONLY, Specialization, callees_of, file_lock
 from sorosim.compiled.decorators import LazyKernel, find_kernel
 
 Report = Callable[[str], None]  # gets a line of text now and then; "" at the end
+HowFar = Callable[[int, int, float], None]  # gets how many are done, how many are known, and the time since the begin
+# features of kernels, see `kernel_lazy`: words for those who use robots, and the processor time [s] that they took to
+# compile where it was measured; that of the engine depends on what is called
+FEATURES = {
+    "contacts": ("contacts", 39), "couplings": ("large trees", 2), "flow": ("fluids", 17),
+    "joint laws": ("laws of joints", 24), "loads": ("loads", 12), "local tangent": ("large trees", 16),
+    "loops": ("loops", 30), "maxwell": ("materials that relax", 16), "pairs": ("forces between places", 2),
+    "rod actuators": ("tendons and chambers", 18), "section laws": ("laws of materials", 5),
+    "spans": ("rods of changing length", 8), "tubes": ("concentric tubes", 33),
+}  # fmt: skip
 _IS_WORKER = "SOROSIM_COMPILES"  # set in processes that compile for another one
 START_TIMEOUT = 60.0  # [s] for a worker process to start: sys.executable may be no Python
 ALL_FEATURES = frozenset({"*"})
@@ -70,13 +81,16 @@ def compile_ahead(calls: list[Specialization], features: frozenset[str]) -> None
 
 def _compile_missing(calls: list[Specialization], features: frozenset[str]) -> None:
     n_workers = 1 if getattr(sys, "frozen", False) or not sys.executable else min(n_processors(), 8)
+    say_how_far = _Progress({find_kernel(name).feature for name, _ in _uncompiled(calls, features)}, n_workers)
     with ExitStack() as stack:
         say = stack.enter_context(_progress_lines())
+        _compilation.on_start()
+        stack.callback(_compilation.on_end)
         stack.enter_context(file_lock("ahead", lambda: say("waiting for another process that compiles the engine")))
         if n_workers > 1:
-            _Pool(n_workers, features, say).run(calls)
+            _Pool(n_workers, features, lambda *how_far: say(say_how_far(*how_far))).run(calls)
         else:
-            _compile_here(calls, features, say)
+            _compile_here(calls, features, lambda *how_far: say(say_how_far(*how_far)))
 
 
 def _uncompiled(calls: Iterable[Specialization], features: frozenset[str]) -> Iterator[Specialization]:
@@ -106,11 +120,11 @@ def n_processors() -> int:
     return os.cpu_count() or 1
 
 
-def _compile_here(calls: list[Specialization], features: frozenset[str], say: Report) -> None:
+def _compile_here(calls: list[Specialization], features: frozenset[str], report: HowFar) -> None:
     begin, done = time.monotonic(), set[Specialization]()
     while missing := [call for call in _uncompiled(calls, features) if call not in done]:
         for name, argument_types in missing:
-            say(_progress(len(done), len(done) + len(missing), time.monotonic() - begin))
+            report(len(done), len(done) + len(missing), time.monotonic() - begin)
             find_kernel(name).compile(argument_types)
             done.add((name, argument_types))
 
@@ -118,8 +132,8 @@ def _compile_here(calls: list[Specialization], features: frozenset[str], say: Re
 class _Pool:
     """Processes that compile, each driven by a thread."""
 
-    def __init__(self, n: int, features: frozenset[str], say: Report) -> None:
-        self.n, self.features, self.say = n, features, say
+    def __init__(self, n: int, features: frozenset[str], report: HowFar) -> None:
+        self.n, self.features, self.report = n, features, report
         self.local, self.workers = threading.local(), list[subprocess.Popen[bytes]]()
         self.ended = False
 
@@ -137,7 +151,7 @@ class _Pool:
                             running.add(threads.submit(self.compile, call))
                     if not running:
                         return
-                    self.say(_progress(done, len(known), time.monotonic() - begin))
+                    self.report(done, len(known), time.monotonic() - begin)
                     finished, running = wait(running, timeout=0.5, return_when=FIRST_COMPLETED)
                     done += len(finished)
             finally:
@@ -178,11 +192,55 @@ class _Pool:
         return worker
 
 
-def _progress(done: int, known: int, elapsed: float) -> str:
-    if done < 2:  # the first say how many there are
-        return "compiling the engine, once after each installation"
-    left = elapsed * (known - done) / done
-    return f"compiling the engine: {done} of {known} kernels, about {left:.0f} s left"
+class _Progress:
+    """Lines that say what is compiled, and how far that is.
+
+    Kernels of one robot depend on what it has, and each kind of robot that is new to a machine may need further ones:
+    so the lines name what asks for them, not the engine as if it were done then.
+    """
+
+    def __init__(self, features: Set[str], n_processors: int) -> None:
+        names = sorted({FEATURES.get(name, (name, 0))[0] for name in features - {""}})
+        listed = " and ".join([", ".join(names[:-1]), *names[-1:]] if len(names) > 1 else names)
+        seconds = sum(FEATURES.get(name, ("", 0))[1] for name in features) / n_processors
+        self.what, self.first = "the engine", ""
+        if names and "" not in features:
+            self.what, self.first = f"what {listed} need", f", about {max(seconds, 1.0):.0f} s" if seconds else ""
+
+    def __call__(self, done: int, known: int, elapsed: float) -> str:
+        if done < 2:  # the first say how many there are
+            return f"compiling {self.what}{self.first}, once on this machine"
+        left = elapsed * (known - done) / done
+        return f"compiling {self.what}, about {left:.0f} s left, once on this machine: {done} of {known} kernels"
+
+
+# -- time that compilation takes ---------------------------------------------------------------------------------------
+
+
+class _CompilationTime(numba_events.Listener):  # type: ignore[misc]
+    """Time [s] that this process has compiled or waited for compilation."""
+
+    def __init__(self) -> None:
+        self.depth, self.since, self.total = 0, 0.0, 0.0
+
+    def on_start(self, event: Any = None) -> None:
+        if not self.depth:
+            self.since = time.monotonic()
+        self.depth += 1
+
+    def on_end(self, event: Any = None) -> None:
+        self.depth -= 1
+        if not self.depth:
+            self.total += time.monotonic() - self.since
+
+
+_compilation = _CompilationTime()
+numba_events.register("numba:compile", _compilation)
+
+
+def working_time() -> float:
+    """A clock [s] that stands while this process compiles: `time.monotonic` less the time that compilation takes."""
+    return (_compilation.since if _compilation.depth else time.monotonic()) - _compilation.total
 
 
 @contextmanager

@@ -33,6 +33,10 @@ MAX_STARTS, MAX_EVALUATIONS, MAX_VALUES = 1000, 10**6, 10_000
 # of the intervals in summaries; how far their ends may be off, of half their width, before these say so: with one end
 # too near by so much and the other one too far, they hold 94.5 %
 LEVEL, LINEAR = 0.95, 0.1
+# a number is weak if its interval reaches farther than this to one side: of a positive number from half to twice of it
+WEAK = float(np.log(2.0))
+# correlations beyond this are told: less than an eighth of the variance is left where the other number is known
+CORRELATED = 0.9354
 # of a profile: how far it is drawn beyond the ends of its interval
 BEYOND = 1.5
 # further starts are between these parts of a number, or this part of its scale away, where bounds are farther
@@ -44,7 +48,9 @@ class Errors(NamedTuple):
     """How far a simulation is off measurements."""
 
     distance: dict[str, Array]  # marker -> distances [m], row by row, of the measured axes; gaps left out
-    rms: dict[str, float]  # marker, or channel of a sensor -> root of the mean square: of distances [m], or in SI units
+    # marker, or channel of a sensor -> root of the mean square of the measured numbers' errors, a marker's coordinates
+    # one by one [SI]: what a noise is given as
+    rms: dict[str, float]
 
     @property
     def mean_distance(self) -> float:
@@ -278,6 +284,13 @@ class Fit:
         return {name: not bool(x) for name, x in zip(self.names, lost, strict=True)}
 
     @property
+    def weak(self) -> dict[str, bool]:
+        """Whether each number is identified, but to no better than a factor of two, or 0.7 of its scale, at 95 %."""
+        reach = self._quantile(LEVEL) * self._likelihood.sd
+        pairs = zip(self.names, self._likelihood.identified & (reach > WEAK), strict=True)
+        return {name: bool(x) for name, x in pairs}
+
+    @property
     def null_directions(self) -> tuple[dict[str, float], ...]:
         """Changes that nothing that was measured shows, or none beyond the noise.
 
@@ -292,6 +305,13 @@ class Fit:
         """Estimated scale of the noise: a factor of the standard deviations, or where none were given the deviation of
         the measurements themselves [SI]. 1 where the noise was given."""
         return self._estimate.scale
+
+    @property
+    def _noise_unit(self) -> str:
+        """Unit of `noise`, "" where it is a factor of given standard deviations."""
+        data = self._problem.model.data
+        given = any((~np.isnan(bound.sd)).any() for bound in data)
+        return "" if given or self._problem.known else data[0].units[0]
 
     def interval(self, level: float = LEVEL, profile: bool = False) -> dict[str, tuple[float, float]]:
         """Confidence intervals [SI], by Student's t where the noise is estimated.
@@ -421,18 +441,21 @@ class Fit:
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(x.ljust(w) for x, w in zip(row, widths, strict=True)).rstrip() for row in rows]
         n = counted(self._problem.n, "measured number")
-        given = "as given" if self._problem.known else f"{self.noise:.3g} estimated"
+        given = "as given" if self._problem.known else f"{_told(self.noise, self._noise_unit, 3)} estimated"
         lines.append(f"{n}; scale of the noise {given}; {self.message}")
         lines += [f"not identified: {_direction(one)}" for one in self.null_directions]
+        if weak := [name for name, is_weak in self.weak.items() if is_weak]:
+            lines.append(f"weak: {', '.join(weak)}, which may be half of it or twice as much")
+        for i, k in zip(*np.nonzero(np.triu(np.abs(self.correlation) > CORRELATED, 1)), strict=True):
+            lines.append(f"correlated: {self.names[i]} and {self.names[k]}, {_correlation(self.correlation[i, k])}")
         if rough := [] if profile else [name for name, off in self.nonlinearity.items() if off > LINEAR]:
             most = 100.0 * max(self.nonlinearity[name] for name in rough)
             off = f"approximate, with ends off by up to {most:.2g} % of half their width"
             lines.append(f"intervals of {', '.join(rough)} are {off}; profile=True (--profile) corrects them")
         units = {x: u for bound in self._problem.model.data for x, u in zip(bound.names, bound.units, strict=True)}
         for key, rms in self.errors.rms.items():
-            before = self.errors_before.rms[key]
-            unit, factor = ("mm", 1e3) if key in self.errors.distance else (units[key], 1.0)
-            before_and_after = (f"{factor * x:.4g} {unit}".rstrip() for x in (before, rms))
+            unit = "m" if key in self.errors.distance else units[key]
+            before_and_after = (_told(x, unit, 4) for x in (self.errors_before.rms[key], rms))
             lines.append("{}: rms error {} before, {} after".format(key, *before_and_after))
         if len(self.errors.distance) > 1:
             mean = 1e3 * self.errors_before.mean_distance, 1e3 * self.errors.mean_distance
@@ -509,16 +532,29 @@ def _errors(model: Model, simulated: Sequence[Array]) -> Errors:
             if owner in bound.markers:
                 whole = valid[:, own].all(axis=1)
                 distance.setdefault(owner, []).append(np.linalg.norm(off[whole][:, own], axis=1))
+                channels.setdefault(owner, []).append(off[:, own][valid[:, own]])
             else:
                 for k in np.flatnonzero(own):
                     channels.setdefault(bound.names[k], []).append(off[valid[:, k], k])
     joined = {name: np.concatenate(parts) for name, parts in distance.items()}
-    every = joined | {name: np.concatenate(parts) for name, parts in channels.items()}
+    every = {name: np.concatenate(parts) for name, parts in channels.items()}
     return Errors(joined, {name: float(np.sqrt(np.mean(x**2))) if len(x) else np.nan for name, x in every.items()})
 
 
 def _short(x: float) -> str:
     return f"{x:.4g}"
+
+
+def _told(x: float, unit: str, digits: int) -> str:
+    """A size with its unit; lengths in mm."""
+    factor, unit = (1e3, "mm") if unit == "m" else (1.0, unit)
+    return f"{factor * x:.{digits}g} {unit}".rstrip()
+
+
+def _correlation(x: float) -> str:
+    """A correlation with two digits of what is missing to 1."""
+    missing = max(1.0 - abs(x), 1e-15)
+    return f"{x:.{max(2, 1 - int(np.floor(np.log10(missing))))}f}"
 
 
 def _direction(parts: Mapping[str, float]) -> str:

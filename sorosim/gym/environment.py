@@ -43,8 +43,9 @@ class Pictures:
             scene = self._scene = Scene(self.robot, size=PICTURE, **options)
             scene.fit([self.robot.initial_q, *map(self.robot.coordinates, self.task.in_sight)])
         scene.update(state.q, state.u, state.t)
-        if isinstance(state.goal, np.ndarray) and state.goal.shape == (3,):
-            ball = load_pyvista().Sphere(radius=GOAL_SIZE * scene.plotter.length, center=state.goal)
+        goal = state.goal(state.t) if callable(state.goal) else state.goal
+        if isinstance(goal, np.ndarray) and goal.shape == (3,):
+            ball = load_pyvista().Sphere(radius=GOAL_SIZE * scene.plotter.length, center=goal)
             scene.plotter.add_mesh(ball, color=GOAL_COLOUR, name="goal", reset_camera=False)
         return scene.image()
 

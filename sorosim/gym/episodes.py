@@ -11,7 +11,7 @@ from gymnasium.spaces import Box
 
 from sorosim.arrays import Array
 from sorosim.errors import InputError
-from sorosim.gym.task import Random, State, Task
+from sorosim.gym.task import Random, State, Task, coordinates_and_rates
 from sorosim.robot import Robot, check_robot
 from sorosim.sensitivity import scalars
 from sorosim.stepping.batch import Batch, one_or_more
@@ -43,20 +43,35 @@ class Episodes:
         self.batch = Batch(robot, n, task.dt if dt is None else dt, numbers, threads, **task.options)
         self.steps = math.ceil(amount("task.duration", task.duration, "time") / self.batch.dt - 1e-9)
         self.count, self.goals = np.zeros(n, dtype=np.int64), [None] * n
+        self.drawn: list[dict[str, float]] = [{} for _ in range(n)]
         self.u, self.action = np.zeros((n, len(robot.actuator_names))), np.zeros((n, len(self.chosen)))
         self.size: int | None = None  # of observations
         self.begin(range(1), [np.random.default_rng(0)])
         self.size = self.observe(range(1)).shape[1]
         self.batch.forget(0)
-        self.observations = Box(-np.inf, np.inf, (self.size,), OBSERVATIONS)
+        self.observations = Box(*self._observation_bounds(self.size), dtype=OBSERVATIONS)
         self.actions = Box(-1.0, 1.0, (len(self.chosen),), ACTIONS)
+
+    def _observation_bounds(self, size: int) -> tuple[Any, Any]:
+        """Bounds (size,) of what is observed: those of readings, and of inputs where the task says nothing else."""
+        readers = self.robot.instruments.readers.values() if self.task.sensors else ()
+        groups = [group for reader in readers for group in reader.groups for _ in group.names]
+        low, high = np.full(size, -np.inf), np.full(size, np.inf)
+        low[size - len(groups) :] = [group.low for group in groups]
+        high[size - len(groups) :] = [group.high for group in groups]
+        if self.task.observe is coordinates_and_rates:
+            own = slice(2 * self.robot.ndof, size - len(groups))  # zero until the first step
+            low[own], high[own] = 0.0, 0.0
+            low[own][self.chosen], high[own][self.chosen] = np.minimum(self.low, 0.0), np.maximum(self.high, 0.0)
+        return low.astype(OBSERVATIONS), high.astype(OBSERVATIONS)
 
     def begin(self, members: Sequence[int], generators: Sequence[Random]) -> None:
         """Begin episodes of some members; each draws from its own generator, in the order numbers, start, goal."""
         for i, random in zip(members, generators, strict=True):
             if self.paths:
                 drawn = random.uniform(self.least, self.most)
-                self.batch.replace(i, dict(zip(self.paths, drawn.tolist(), strict=True)))
+                self.drawn[i] = dict(zip(self.paths, drawn.tolist(), strict=True))
+                self.batch.replace(i, self.drawn[i])
             start = {} if self.task.start is None else self.task.start(random)
             if not isinstance(start, Mapping):
                 raise InputError("task.start", "a mapping with q and qd", describe(start))
@@ -97,7 +112,8 @@ class Episodes:
         batch = self.batch
         q, qd = batch.state(i)
         t = float(self.count[i]) * batch.dt
-        return State(batch.robots[i], t, q, qd, self.u[i].copy(), self.action[i].copy(), self.goals[i])
+        return State(batch.robots[i], t, q, qd, self.u[i].copy(), self.action[i].copy(), self.goals[i],
+                     self.drawn[i].copy())  # fmt: skip
 
     def observe(self, members: Sequence[int] | None = None) -> Any:
         """Observations (k, size) of members, of all where none are named."""

@@ -38,6 +38,8 @@ class State:
         The last action, within -1 and 1; zero at the begin.
     goal
         What the task drew for this episode.
+    numbers : mapping of str to float
+        Numbers of the robot's file that were drawn for this episode, by path [SI].
     """
 
     robot: Robot
@@ -47,6 +49,7 @@ class State:
     u: Array
     action: Array
     goal: Any
+    numbers: Mapping[str, float] = field(default_factory=dict)
 
     def position(self, link: str, s: float = 1.0) -> Array:
         """World position (3,) of a link's frame, or of a rod at s of its length [m]."""
@@ -87,7 +90,7 @@ class Task:
     start : function of Generator to mapping, optional
         Draws ``q`` and ``qd`` of an episode's start, as `Stepper.reset` takes them. Default: that of the robot's file.
     goal : function of Generator, optional
-        Draws a goal.
+        Draws a goal. A position (3,) is drawn in pictures; so is one that moves, a function of the time to positions.
     ends : function of State to bool, optional
         Whether the episode is over before its time.
     success : function of State to bool, optional

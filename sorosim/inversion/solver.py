@@ -24,6 +24,7 @@ from sorosim.inversion.manifold import Manifold, Point
 from sorosim.inversion.quadratic import norm
 from sorosim.inversion.search import Outcome, Search
 from sorosim.inversion.targets import Targets
+from sorosim.inversion.unheld import neutral_directions, unheld_motors, without_motors
 from sorosim.kernels.rod_actuators import LENGTH_INPUT, MODE, TENDON_LENGTH
 from sorosim.options import EFFORTS, InverseArguments, checked
 from sorosim.results.result import Equilibrium, InitialState
@@ -133,7 +134,9 @@ class InverseSolver:
 
     Notes
     -----
-    Contacts have no friction. Source: docs/theory.md, 15.
+    Contacts have no friction. Where a free motor acts on a coordinate that nothing else holds, as along the rails of a
+    gantry, any place is an equilibrium under one force: the coordinate is found, and the motor's force follows. Bounds
+    of such a force are not searched within, but `reached` is false where it passes them. Source: docs/theory.md, 15.
 
     Examples
     --------
@@ -147,14 +150,25 @@ class InverseSolver:
         weights: Mapping[Any, float] | None = None, effort: str | None = None, tolerance: Number | None = None,
         starts: int | None = None, stable: bool | None = None,
     ) -> None:  # fmt: skip
-        self.robot = check_robot(robot)
+        self._whole = self.robot = check_robot(robot)
         given = {"effort": effort, "tolerance": tolerance, "starts": starts, "stable": stable}
         options = checked(InverseArguments, given)
         self.tolerance, self.starts, self.stable = (options[name] for name in ("tolerance", "starts", "stable"))
         self._weights = weights or {}
         inputs, values = prescribed(robot, u, driven)
         q = start_point(robot, q0)[0]
-        names, known = _free_names(robot, free), robot.actuator_names
+        names = _free_names(robot, free)
+        self._whole_inputs, self._kept = inputs, np.arange(len(inputs))
+        # motors on coordinates that nothing else holds -> these coordinates, which are found in their place
+        self._held = unheld_motors(robot, inputs, values, names, q)
+        self._held_bounds = dict.fromkeys(self._held, (-np.inf, np.inf))
+        if self._held:
+            bounds = self._without_held(bounds or {})
+            self.robot = robot = without_motors(robot, list(self._held))
+            self._kept = np.array([k for k, name in enumerate(self._whole.actuator_names) if name not in self._held])
+            inputs = inputs[self._kept.astype(np.int64)]
+            names = [robot.coordinate_names[self._held[name]] if name in self._held else name for name in names]
+        known = robot.actuator_names
         self._inputs = np.array([known.index(name) for name in names if name in known], dtype=np.int64)
         moved = [name for name in names if name not in known]
         column = {name: robot.engine.layout.coordinate(name, "free") for name in (*values, *moved)}
@@ -200,6 +214,15 @@ class InverseSolver:
             k = self.names.index(name)
             out[:, k] = interval(f"bounds.{name}", pair, self._dimensions[k])
         return out[0], out[1]
+
+    def _without_held(self, bounds: Mapping[str, Any]) -> dict[str, Any]:
+        """Bounds without those of motors that hold a coordinate alone, which are kept apart."""
+        left = dict(bounds) if isinstance(bounds, Mapping) else bounds
+        for name in self._held:
+            if isinstance(left, dict) and name in left:
+                kind = dimension_of(self._whole.input_dimensions, name, "bounds")
+                self._held_bounds[name] = interval(f"bounds.{name}", left.pop(name), kind)
+        return left
 
     def _by_name(self, where: str, given: Any) -> Mapping[str, Any]:
         """A mapping by names of what is free (else InputError)."""
@@ -293,8 +316,16 @@ class InverseSolver:
                     return found[-1]._replace(steps=sum(one.steps for one in found))
         if not found:
             hint = "start nearer to the targets (q0, u), or give bounds"
+            if loose := self._loose():
+                hint = f"nothing holds {', '.join(loose)}: drive them (driven, or free), or give them springs or motors"
             raise ConvergenceError(f"inverse: no equilibrium of '{self.robot.name}' was found to begin from; {hint}")
         return min(found, key=self._order)._replace(steps=sum(one.steps for one in found))
+
+    def _loose(self) -> list[str]:
+        """Coordinates that move most in directions in which no force changes."""
+        self._manifold.set(self._p)
+        null = neutral_directions(self._manifold.system, self._q)
+        return sorted({self.robot.coordinate_names[k] for k in np.abs(null).argmax(axis=1)})
 
     def _begins(self, targets: Targets, alone: bool, found: list[Outcome]) -> Iterator[Callable[[], States]]:
         """Where to begin in turn: here, at the equilibrium here, at other ones, and from what was found by these."""
@@ -425,10 +456,42 @@ class InverseSolver:
             message = f"not reached, {found.message or 'this is the nearest that was found'}: {misses}"
             message += f"; at their bounds: {', '.join(active)}" if active else ""
         message += "" if found.stable else "; the equilibrium is unstable"
+        q, u, driven, reached = (
+            manifold.system.q(point.x),
+            manifold.system.u.copy(),
+            self._driven_values(),
+            found.reached,
+        )
+        if self._held:
+            u, beyond = self._held_forces(point, q, u)
+            driven = {name: x for name, x in driven.items() if name not in self._held_names}
+            active = {name: at for name, at in active.items() if name not in self._held_names} | beyond
+            message += f"; nothing but their motors holds {', '.join(self._held_names)}"
+            if beyond:
+                reached = False
+                message += f", and these would press beyond their bounds: {', '.join(beyond)}"
         return Inverse(
-            self.robot, manifold.system.q(point.x), manifold.system.u.copy(), self._driven_values(), found.distance,
-            errors, found.reached, active, found.stable, found.steps, message,
-        )  # fmt: skip
+            self._whole, q, u, driven, found.distance, errors, reached, active, found.stable, found.steps, message
+        )
+
+    @property
+    def _held_names(self) -> list[str]:
+        """Coordinates that motors hold alone."""
+        return [self.robot.coordinate_names[column] for column in self._held.values()]
+
+    def _held_forces(self, point: Point, q: Array, u: Array) -> tuple[Array, dict[str, float]]:
+        """All inputs, with the forces of motors that hold a coordinate alone; bounds that these pass."""
+        system, beyond = self._manifold.system, dict[str, float]()
+        needed = system.full_residual(q, system.multipliers(point.x))
+        whole = self._whole_inputs.copy()
+        whole[self._kept.astype(np.int64)] = u
+        for name, column in self._held.items():
+            force, (low, high) = float(needed[column]), self._held_bounds[name]
+            whole[self._whole.actuator_names.index(name)] = force
+            slack = AT_BOUND * (abs(force) + (high - low if np.isfinite(high - low) else 0.0))
+            if not low - slack <= force <= high + slack:
+                beyond[name] = low if force < low else high
+        return whole, beyond
 
     def _size(self, key: Any, error: Array) -> str:
         """An error of a target in words."""

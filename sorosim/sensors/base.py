@@ -36,6 +36,9 @@ class Group(NamedTuple):
     unit: str
     dimension: str  # as files call it
     names: tuple[str, ...]
+    # between which readings lie, whatever the robot does
+    low: float = -np.inf
+    high: float = np.inf
 
 
 @dataclass(frozen=True)

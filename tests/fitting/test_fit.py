@@ -6,6 +6,7 @@ import scipy.stats
 from numpy.testing import assert_allclose
 
 import sorosim
+from sorosim.fitting.fit import _correlation
 from sorosim.fitting.model import Model
 from sorosim.fitting.unknowns import SHIFT, unknowns_of
 
@@ -489,3 +490,44 @@ def test_no_equilibrium_at_the_start_is_told_with_its_row(beam):
     data = sorosim.Measurements([[0.0, 0.0], [1e9, 0.0]], positions={"beam": np.zeros((2, 3))}, name="rest")
     with pytest.raises(sorosim.ConvergenceError, match="fit, rest, row 1"):
         sorosim.fit(beam, data, [E])
+
+
+def test_rms_errors_are_those_of_the_measured_numbers_as_the_noise_is(beam):
+    noise, x = 2e-4, np.array(tips(beam.with_values(TRUE)))
+    x += noise * np.random.default_rng(5).standard_normal(x.shape)
+    fit = sorosim.fit(beam, sorosim.Measurements(TENSIONS, positions={"beam": x}), [E, RHO])
+    assert fit.errors.rms["beam"] == pytest.approx(np.sqrt(np.mean(fit.residuals**2)), rel=1e-12)
+    distances = fit.errors.distance["beam"]
+    assert fit.errors.rms["beam"] == pytest.approx(np.sqrt(np.mean(distances**2) / 3.0), rel=1e-12)
+    # with n numbers and 2 unknowns: s^2 (n - 2) = rms^2 n
+    assert fit.noise == pytest.approx(fit.errors.rms["beam"] * np.sqrt(x.size / (x.size - 2)), rel=1e-12)
+    assert f"scale of the noise {1e3 * fit.noise:.3g} mm" in fit.summary()
+
+
+def test_rms_errors_of_a_marker_with_gaps_count_what_was_seen(beam):
+    x = np.array(tips(beam.with_values(TRUE))) + 1e-3
+    x[0, 1] = np.nan
+    fit = sorosim.fit(beam, sorosim.Measurements(TENSIONS, positions={"beam": x}, gaps=True), [E])
+    assert len(fit.residuals) == x.size - 1
+    assert fit.errors.rms["beam"] == pytest.approx(np.sqrt(np.mean(fit.residuals**2)), rel=1e-12)
+
+
+def test_numbers_within_a_factor_of_two_are_not_weak(beam):
+    x = np.array(tips(beam.with_values(TRUE)))
+    data = sorosim.Measurements(TENSIONS, positions={"beam": x})
+    sure = sorosim.fit(beam, data, [E, RHO], noise="0.1 mm")
+    assert sure.weak == {E: False, RHO: False}
+    assert "weak" not in sure.summary()
+    # standard errors are in proportion to the noise: the modulus reaches just beyond a factor of two, or just not
+    reach = 1.96 * sure.standard_errors[E] / sure.values[E]
+    for factor, weak in ((0.95, False), (1.05, True)):
+        noise = 1e-4 * factor * np.log(2.0) / reach
+        fit = sorosim.fit(beam, data, [E, RHO], noise=noise)
+        assert fit.weak[E] is weak
+        assert fit.identifiable[E]
+
+
+@pytest.mark.parametrize(("x", "told"), [(0.5, "0.50"), (0.99534585, "0.9953"), (-0.9999871, "-0.999987"), (1.0, "1.")])
+def test_a_correlation_has_digits_of_what_is_missing_to_one(x, told):
+    assert _correlation(x).startswith(told)
+    assert _correlation(x) not in ("0.9", "1.0", "1.00")

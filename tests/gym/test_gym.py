@@ -304,3 +304,56 @@ def test_lift_raises_the_ball_by_closing_first():
         up = np.clip((k - 40) / 15.0 - 1.0, -1.0, 0.9)
         *_, info = env.step(np.array([grip, grip, grip, up], dtype=np.float32))
     assert info["success"]
+
+
+def test_observations_have_the_bounds_of_sensors_and_inputs():
+    content = sorosim.load("cable_manipulator").description
+    from sorosim.sensors.kinds import PoseSensor, TendonSensor
+
+    robot = sorosim.Robot(replace(content, sensors={"eye": PoseSensor("arm"), "cord": TendonSensor("cable1")}))
+    env = sorosim.gym.RobotEnv(robot, pull(sensors=True, bounds={"cable1": ("1 N", "10 N"), "cable3": ("0 N", "5 N")}))
+    low, high, n = env.observation_space.low, env.observation_space.high, robot.ndof
+    assert np.isinf(low[: 2 * n]).all()
+    assert np.isinf(high[: 2 * n]).all()
+    # inputs are zero before the first step; those that are no actions stay so
+    assert np.array_equal(low[2 * n : 2 * n + 5], np.zeros(5, dtype=np.float32))
+    assert np.array_equal(high[2 * n : 2 * n + 5], np.array([10, 0, 5, 0, 0], dtype=np.float32))
+    assert np.array_equal(low[-9:], np.array([*[-np.inf] * 3, *[-1.0] * 4, 0.0, -np.inf], dtype=np.float32))
+    assert np.array_equal(high[-9:], np.array([*[np.inf] * 3, *[1.0] * 4, np.inf, np.inf], dtype=np.float32))
+    assert env.reset(seed=0)[0] in env.observation_space
+    for action in ([1.0, -1.0], [-1.0, 1.0]):
+        assert env.step(np.array(action, dtype=np.float32))[0] in env.observation_space
+
+
+def test_an_observation_of_a_task_has_no_bounds_of_its_own(arm):
+    env = sorosim.gym.RobotEnv(arm, pull(observe=lambda state: state.u))
+    assert np.isinf(env.observation_space.low).all()
+
+
+def test_numbers_that_were_drawn_are_those_of_the_robot(arm):
+    path = "materials.silicone.young"
+    env = sorosim.gym.RobotEnv(arm, pull(numbers={path: ("0.8 MPa", "1.3 MPa")}))
+    drawn = set()
+    for seed in (1, 2):
+        env.reset(seed=seed)
+        assert env.state.numbers == {path: pytest.approx(sorosim.scalars(env.state.robot)[path])}
+        drawn.add(env.state.numbers[path])
+    assert len(drawn) == 2
+
+
+def test_pictures_show_a_goal_that_moves(arm):
+    moving = lambda random: lambda t: np.array([0.4, 0.0, -0.15 + 2.0 * t])  # noqa: E731
+    still = lambda random: lambda t: np.array([0.4, 0.0, -0.15])  # noqa: E731
+    pictures = []
+    for goal in (still, moving):
+        env = sorosim.gym.RobotEnv(arm, pull(goal=goal), render_mode="rgb_array")
+        env.reset(seed=1)
+        first = env.render()
+        env.step(np.zeros(1, dtype=np.float32))
+        second = env.render()
+        env.close()
+        red = [(one[..., 0] > 150) & (one[..., 1] < 60) & (one[..., 2] < 60) for one in (first, second)]
+        pictures.append([np.argwhere(mask)[:, 0].mean() for mask in red])
+    assert abs(pictures[0][1] - pictures[0][0]) < 1.0
+    # up: 10 cm in a step of 50 ms
+    assert pictures[1][1] < pictures[1][0] - 5.0
