@@ -31,6 +31,7 @@ from sorosim.loads.base import Load, check_places
 from sorosim.loads.mass_damping import all_loads
 from sorosim.model.description import Description
 from sorosim.model.link import Link
+from sorosim.public import public
 from sorosim.sensors.base import Sensor
 from sorosim.sensors.instruments import Instruments, summary
 from sorosim.sensors.state import State
@@ -39,6 +40,7 @@ from sorosim.units.table import OF_INPUT
 from sorosim.validation import Number, Values, columns, indices, vector
 
 
+@public
 class Robot:
     """A robot made of rigid and soft links. Made from a `Description`; usually by `sorosim.load`.
 

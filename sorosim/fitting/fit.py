@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -15,7 +14,7 @@ from scipy import stats
 
 from sorosim.arrays import Array
 from sorosim.declare.types import Integer
-from sorosim.errors import ConvergenceError, InputError, SorosimWarning
+from sorosim.errors import ConvergenceError, InputError, warn
 from sorosim.fitting.estimate import LOSSES, Estimate, Problem, best_of
 from sorosim.fitting.likelihood import Likelihood, ProfiledCost
 from sorosim.fitting.measurements import BoundData, Measurements, deviations, restored
@@ -23,6 +22,7 @@ from sorosim.fitting.model import Model
 from sorosim.fitting.units import doubtful_units
 from sorosim.fitting.unknowns import Unknown, by_unknown, unknowns_of, values_of
 from sorosim.io.results import names_of, versions, write_result
+from sorosim.public import public
 from sorosim.robot import Robot, check_robot
 from sorosim.units.quantity import amount
 from sorosim.validation import choice, counted, describe, flag, number
@@ -61,6 +61,7 @@ class Profile(NamedTuple):
     interval: tuple[float, float]  # in which the deviance is below that of the level; to the bounds if it is not left
 
 
+@public
 def fit(
     robot: Robot, data: Data, free: Sequence[str], bounds: Mapping[str, Any] | None = None, noise: Any = None, *,
     priors: Mapping[str, Any] | None = None, loss: str = "linear", starts: int = 1, max_evaluations: int = 200,
@@ -146,7 +147,7 @@ def fit(
         text = f"fit of '{robot.name}': {best.message}; more max_evaluations, another start or fewer unknowns"
         raise ConvergenceError(text, result)
     if doubts:
-        warnings.warn(f"fit of '{robot.name}': {doubts}", SorosimWarning, stacklevel=2)
+        warn(f"fit of '{robot.name}': {doubts}")
     return result
 
 
@@ -198,6 +199,7 @@ def _starts(unknowns: Sequence[Unknown], n: int) -> list[Array]:
     return [first, *(low + points * (high - low))]
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class Fit:
     """Numbers of a robot that were fitted to measurements; made by `fit`."""

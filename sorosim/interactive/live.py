@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sorosim.errors import InputError, SorosimWarning
+from sorosim.errors import InputError, warn
 from sorosim.files_read import noting_files
 from sorosim.interactive.gamepad import Bindings, Gamepad
 from sorosim.interactive.page import Page, require_viser
 from sorosim.interactive.session import Session
 from sorosim.io import load
 from sorosim.options import LiveArguments, checked
+from sorosim.public import public
 from sorosim.robot import Robot
 from sorosim.validation import Number, describe
 
@@ -71,6 +71,7 @@ class Live:
         return f"<Live '{self.session.robot.name}' at {self.url}>"
 
 
+@public
 def live(
     robot: Robot | str | Path, *, u: Any = None, driven: Mapping[str, Any] | None = None,
     bounds: Mapping[str, Any] | None = None, controller: Any = None, dt: Number | None = None,
@@ -147,7 +148,7 @@ def live(
     shown = Live(session, host, int(options["port"]), pad)
     if host not in LOCAL:
         said = f"whoever reaches {shown.url} may drive '{session.robot.name}' and record; nothing asks for a password"
-        warnings.warn(said, SorosimWarning, stacklevel=2)
+        warn(said)
     if block if block is not None else not _is_interactive():
         shown.wait()
     return shown

@@ -29,6 +29,7 @@ from sorosim.interactive.pull import Pull
 from sorosim.interactive.recording import Recording, pull_load
 from sorosim.interactive.state import LiveState
 from sorosim.options import LiveArguments, checked
+from sorosim.public import public
 from sorosim.results.result import Equilibrium
 from sorosim.robot import Robot, check_robot
 from sorosim.stepping.stepper import Stepper, StepState
@@ -51,6 +52,7 @@ SHARE_WEIGHT = 0.02  # of the newest step in the mean share of a controller
 WATCHED = 0.5  # s between looks at the robot's files
 
 
+@public
 class Session:
     """A robot under the hands of a user; see `sorosim.live` for the arguments.
 

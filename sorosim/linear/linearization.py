@@ -13,6 +13,7 @@ import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg.lapack import dpotrf
 
+from sorosim.public import public
 from sorosim.arrays import Array, IntArray, Mask
 from sorosim.declare import Integer
 from sorosim.errors import InputError
@@ -35,6 +36,7 @@ from sorosim.linear.growth import Growth
 from sorosim.validation import columns, describe
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class Linearization:
     """Motion about an equilibrium or a steady motion, M z'' + D z' + K z = F du; the coordinates move by dq = Z z.

@@ -17,6 +17,7 @@ from sorosim.errors import InputError
 from sorosim.kernels import held_inputs as held
 from sorosim.kernels import newmark as m
 from sorosim.kernels.newmark import March, Rows
+from sorosim.public import public
 from sorosim.robot import Robot
 from sorosim.simulation.simulate import LOOP_CLOSURE_TOLERANCE
 from sorosim.stepping.held_steps import DONE, ROLLOUT_TOLERANCE, STEP_TOLERANCE, ChartChange, HeldSteps
@@ -75,6 +76,7 @@ class StepState:
         return all(np.array_equal(*pair) for pair in given)
 
 
+@public
 class Stepper:
     """A robot that moves in equal steps, under inputs that are held over each.
 

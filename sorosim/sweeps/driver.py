@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import BrokenExecutor
 from contextlib import closing
@@ -13,12 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sorosim.errors import FileError, InputError, Interrupted, SorosimWarning
+from sorosim.errors import FileError, InputError, Interrupted, warn
 from sorosim.io import load
 from sorosim.io.results import names_of, versions
 from sorosim.io.sweep_file import SweepDocument, read_sweep, sweep_of
 from sorosim.io.sweep_store import KIND, SweepJournal, head_of, kind_of
 from sorosim.io.writing import check_path, check_writable, journal_of
+from sorosim.public import public
 from sorosim.robot import Robot, check_robot
 from sorosim.sweeps.plan import Plan, plan_of
 from sorosim.sweeps.pool import ClusterLost, computed_blocks
@@ -31,6 +31,7 @@ Progress = Callable[[int, int, int], None]
 Blocks = dict[int, tuple[Any, list[str]]]
 
 
+@public
 def sweep(
     source: Robot | str | Path,
     points: Mapping[str, Any] | None = None,
@@ -190,7 +191,7 @@ def _check_same(plan: Plan, old: SweepResult, file: str) -> None:
         message = (
             f"{file}: begun with {', '.join(changed_versions)}; results may differ in their last digits from here on"
         )
-        warnings.warn(message, SorosimWarning, stacklevel=3)
+        warn(message)
 
 
 class _Sweep:
