@@ -87,7 +87,7 @@ def _misfit(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[s
             several = {f"{name}[{i}]": entry for i, entry in enumerate(value)}
         for where, entry in several.items():
             if not _fits(entry, kind, function.__globals__):
-                return InputError(where, _in_words(kind), _shown(entry))
+                return InputError(where, _in_words(kind), describe(entry))
     return None
 
 
@@ -107,8 +107,6 @@ def _fits(value: Any, kind: ast.expr, names: Mapping[str, Any]) -> bool:
                 _fits(x, inner[0], names) and _fits(y, inner[1], names) for x, y in value.items()
             )
         if name in ("Sequence", "Iterable", "Collection", "list", "tuple"):
-            if isinstance(value, np.ndarray):
-                return value.ndim > 0
             if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
                 return False
             alike = name != "tuple" or (len(inner) == 2 and ast.unparse(inner[1]) == "...")
@@ -166,10 +164,3 @@ def _in_words(kind: ast.expr) -> str:
         return _in_words(ast.parse(_ALIASES[name], mode="eval").body)
     return _WORDS.get(name, "anything" if name == "Any" else f"a {name}")
 
-
-def _shown(value: Any) -> str:
-    """A value for a message: texts of strangers may raise, and those of large integers do."""
-    try:
-        return describe(value)
-    except Exception:
-        return f"a {type(value).__name__} that cannot be printed"

@@ -13,7 +13,6 @@ import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg.lapack import dpotrf
 
-from sorosim.public import public
 from sorosim.arrays import Array, IntArray, Mask
 from sorosim.declare import Integer
 from sorosim.errors import InputError
@@ -33,6 +32,7 @@ from sorosim.linear.eigenmodes import (
     stiffness_rounding,
 )
 from sorosim.linear.growth import Growth
+from sorosim.public import public
 from sorosim.validation import columns, describe
 
 

@@ -1,4 +1,7 @@
-"""Calls of public functions with one wrong argument, drawn by a seed: PYTHONPATH=tests python -m helpers.wrong_calls --count 5000."""
+"""Calls of public functions with one wrong argument, drawn by a seed.
+
+More of them: PYTHONPATH=tests python -m helpers.wrong_calls --count 5000 --seed 1.
+"""
 
 import argparse
 import inspect
@@ -14,7 +17,6 @@ import numpy as np
 
 import sorosim
 from sorosim.errors import SorosimError
-from sorosim.sweeps.result import SweepResult
 
 ARM = {
     "sorosim": 1,
@@ -43,8 +45,8 @@ class Unprintable:
 
 
 WRONG = (
-    3, -1, 0, 2.5, True, None, "", "x", "3 N", "a\0b", "\ud800", b"x", float("nan"), float("inf"), 10**400, -(10**400), 1j,
-    [], (), {}, set(), [1, "x"], [[1.0], [1.0, 2.0]], [None], {"x": 1}, {1: 2}, {"cable": "x"}, {"cable": object()},
+    3, -1, 0, 2.5, True, None, "", "x", "3 N", "a\0b", "\ud800", b"x", float("nan"), float("inf"), 10**400, -(10**400),
+    1j, [], (), {}, set(), [1, "x"], [[1.0], [1.0, 2.0]], [None], {"x": 1}, {1: 2}, {"cable": "x"}, {"cable": object()},
     object(), Unprintable(), len, lambda: 1, int, Path("nowhere"), slice(None), np.array([]), np.zeros((0, 3)),
     np.array(3), np.zeros((2, 2, 2)), np.array(["a"]), np.array([None]), np.array([np.nan, 1.0]),
     np.ma.masked_array([1.0, 2.0], [True, False]), np.ma.masked_all(3), np.datetime64("2020-01-01"),
@@ -92,6 +94,8 @@ def foreign(n, seed):
             continue
         chosen = [*parameters][draw.integers(len(parameters))]
         wrong = WRONG[draw.integers(len(WRONG))]
+        if callable(wrong) and "Callable" in str(parameters[chosen].annotation):
+            continue  # what a function of the caller raises is its own affair
         given = {name: right.get(name) for name, one in parameters.items() if one.default is one.empty}
         try:
             with warnings.catch_warnings():
@@ -103,7 +107,9 @@ def foreign(n, seed):
             text = object.__repr__(wrong) if isinstance(wrong, Unprintable) else f"{type(wrong).__name__} {wrong!s:.40}"
             where = traceback.extract_tb(error.__traceback__)[-1]
             here = f"{Path(where.filename).name}:{where.lineno}"
-            found.append((f"{getattr(function, '__qualname__', function)}({chosen}={text})", f"{error!r:.150} at {here}"))
+            found.append(
+                (f"{getattr(function, '__qualname__', function)}({chosen}={text})", f"{error!r:.150} at {here}")
+            )
     return found
 
 
