@@ -163,4 +163,3 @@ def _in_words(kind: ast.expr) -> str:
     if name in _ALIASES:
         return _in_words(ast.parse(_ALIASES[name], mode="eval").body)
     return _WORDS.get(name, "anything" if name == "Any" else f"a {name}")
-

@@ -14,7 +14,7 @@ from scipy import stats
 
 from sorosim.arrays import Array
 from sorosim.declare.types import Integer
-from sorosim.errors import ConvergenceError, InputError, warn
+from sorosim.errors import ConvergenceError, InputError, SorosimError, warn
 from sorosim.fitting.estimate import LOSSES, Estimate, Problem, best_of
 from sorosim.fitting.likelihood import Likelihood, ProfiledCost
 from sorosim.fitting.measurements import BoundData, Measurements, deviations, restored
@@ -308,25 +308,46 @@ class Fit:
             these are off.
 
         What is not identified has an infinite one.
+
+        Raises
+        ------
+        ConvergenceError
+            A profile leads to numbers that are no possible robot; `summary` shows the other ones.
         """
-        q, profile, known = self._quantile(level), flag("profile", profile), self._likelihood
-        out = {}
+        found, failed = self._intervals(level, flag("profile", profile))
+        for why in failed.values():
+            raise ConvergenceError(why)
+        return found
+
+    def _intervals(self, level: float, profile: bool) -> tuple[dict[str, tuple[float, float]], dict[str, str]]:
+        """Intervals that there are, and why there are no others."""
+        q, known = self._quantile(level), self._likelihood
+        out, failed = {}, {}
         for i, one in enumerate(self._unknowns):
             if not known.identified[i]:
                 out[one.name] = 0.0 if one.logarithm else -np.inf, np.inf
                 continue
             z, half = self._estimate.z[i], q * known.sd[i]
-            out[one.name] = one.interval(*(self._profiled(i).interval(q) if profile else (z - half, z + half)))
-        return out
+            try:
+                out[one.name] = one.interval(*(self._profiled(i).interval(q) if profile else (z - half, z + half)))
+            except SorosimError as error:
+                failed[one.name] = str(error)
+        return out, failed
 
     @cached_property
     def nonlinearity(self) -> dict[str, float]:
         """How far the ends of the 95 % intervals by the covariance are off, as a part of their half widths.
 
         They are those of a model that is linear in what is fitted. At most three simulations an end tell how many
-        standard errors away it is by the profile likelihood.
+        standard errors away it is by the profile likelihood. Infinite where an end is no possible robot.
         """
-        return dict(zip(self.names, self._likelihood.nonlinearity(self._quantile(LEVEL)).tolist(), strict=True))
+        return self._nonlinearity[0]
+
+    @cached_property
+    def _nonlinearity(self) -> tuple[dict[str, float], dict[str, str]]:
+        """`nonlinearity`, and why there is none."""
+        off, failed = self._likelihood.nonlinearity(self._quantile(LEVEL))
+        return dict(zip(self.names, off.tolist(), strict=True)), {self.names[i]: why for i, why in failed.items()}
 
     @cached_property
     def _likelihood(self) -> Likelihood:
@@ -413,11 +434,11 @@ class Fit:
 
     def summary(self, profile: bool = False) -> str:
         """A table of the numbers, what is not identified, and errors before and after; `profile` as in `interval`."""
-        level = self.interval(LEVEL, profile)
+        level, cut = self._intervals(LEVEL, profile)
         head = ("number", "start", "value", "standard error", f"{100.0 * LEVEL:g} % interval", "unit")
         rows = [head] + [
             (one.name, f"{one.start:.5g}", f"{p:.5g}", _short(self.standard_errors[one.name]),
-             f"{_short(level[one.name][0])} to {_short(level[one.name][1])}", one.unit)
+             f"{_short(level[one.name][0])} to {_short(level[one.name][1])}" if one.name in level else "none", one.unit)
             for one, p in zip(self._unknowns, self._estimate.trial.p, strict=True)
         ]  # fmt: skip
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -426,7 +447,9 @@ class Fit:
         given = "as given" if self._problem.known else f"{self.noise:.3g} estimated"
         lines.append(f"{n}; scale of the noise {given}; {self.message}")
         lines += [f"not identified: {_direction(one)}" for one in self.null_directions]
-        if rough := [] if profile else [name for name, off in self.nonlinearity.items() if off > LINEAR]:
+        cut = cut or {} if profile else self._nonlinearity[1]
+        lines += [f"interval of {name} passes what the robot can be: {why}" for name, why in cut.items()]
+        if rough := [] if profile else [name for name, off in self._nonlinearity[0].items() if LINEAR < off < np.inf]:
             most = 100.0 * max(self.nonlinearity[name] for name in rough)
             off = f"approximate, with ends off by up to {most:.2g} % of half their width"
             lines.append(f"intervals of {', '.join(rough)} are {off}; profile=True (--profile) corrects them")
