@@ -110,11 +110,11 @@ def sweep(
     check_writable(out)
     if resume and (force or out is None):
         raise InputError("resume", "the path `out` of what to go on with", "`force` too" if force else "none")
+    if out is not None and not (resume or force):
+        check_vacant(out)
     # worker processes start while the robot is loaded
     prewarming = prewarm(jobs) if jobs > 1 and scheduler is None and isinstance(source, str | os.PathLike) else None
     robot, document = _document(source, {name: value for name, value in arguments.items() if value is not None})
-    if out is not None and not (resume or force):
-        _check_vacant(out)
     plan = plan_of(document, robot)
     if progress is not None and not callable(progress):
         raise InputError("progress", "a function of the numbers of points", type(progress).__name__)
@@ -152,7 +152,7 @@ def _jobs(jobs: Any) -> int:
     return int(cpu_count())
 
 
-def _check_vacant(out: str | Path) -> None:
+def check_vacant(out: str | Path) -> None:
     """Refuse to overwrite a result or a journal at the path: a sweep takes long."""
     check_path(out)
     if Path(out).exists() or journal_of(out).exists():
