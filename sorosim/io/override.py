@@ -94,8 +94,9 @@ class _Setting:
         if path in _PARTS and name not in known:
             if not tail and isinstance(self.value, dict):  # a whole part is made
                 return name, tail
-            hint = nearest(name, entries) + f"; a new one is set as a whole: {path[0]}.{name}: {{...}}"
-            raise self.fail(f"one of {path[0]} that the file has", repr(name), hint)
+            hint = nearest(name, entries)
+            new = "" if hint.startswith("did") else f"; a new one is set as a whole: {path[0]}.{name}: {{...}}"
+            raise self.fail("a known key", repr(name), hint + new)
         if name not in known and not isinstance(kind, OfPlugIn) and not (path and path[-1] in _OPEN):
             raise self.fail("a known key", repr(name), nearest(name, dict.fromkeys([*entries, *known])))
         return name, rest[len(name) :].removeprefix(".")
