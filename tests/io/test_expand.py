@@ -621,7 +621,8 @@ def test_blocks_of_a_robot_are_included_however_they_are_written(text, tmp_path)
 
 
 def test_an_override_makes_a_whole_part_in_a_block_that_the_file_does_not_have():
-    pendulum = {"sorosim": 1, "links": {"a": {"joint": {"revolute": {"axis": [0, 1, 0]}}, "body": {"mass": 1}}}}
+    body = {"mass": 1, "inertia": [1, 1, 1]}
+    pendulum = {"sorosim": 1, "links": {"a": {"joint": {"revolute": {"axis": [0, 1, 0]}}, "body": body}}}
     push = {"wrench": {"link": "a", "force": [1, 0, 0]}}
     robot = load(pendulum, set={"loads.push": push})
     assert list(robot.description.loads) == ["push"]
