@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import difflib
 import re
+import sys
+import warnings
 from collections.abc import Iterable
 from typing import Any
 
@@ -103,6 +105,14 @@ class ConvergenceError(SorosimError):
 
 class SorosimWarning(UserWarning):
     """A result can be computed, but the input is probably a mistake: given by `warnings.warn`."""
+
+
+def warn(message: str) -> None:
+    """Give a `SorosimWarning` that names the line which called the package, however deep in it this is."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == __package__:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, SorosimWarning, stacklevel=level)
 
 
 KNOWN = "known: "  # how a list of all names begins, where none is near

@@ -15,6 +15,7 @@ from sorosim.fitting.fit import fit_from_stored
 from sorosim.io.results import read, read_result
 from sorosim.io.sweep_store import KIND as SWEEP
 from sorosim.io.sweep_store import kind_of
+from sorosim.public import public
 from sorosim.results.stored import result_from_stored, robot_from_stored
 from sorosim.sweeps.result import open_sweep
 
@@ -38,6 +39,7 @@ FROM_STORED: Mapping[
 }
 
 
+@public
 def open(path: str | Path) -> Run | Equilibrium | Continuation | SweepResult | Fit | OptimalMotion:
     """Read a result file: a run, an equilibrium, a continuation, a sweep, a fit or an optimal motion.
 

@@ -32,6 +32,7 @@ from sorosim.loads.base import Load, check_places
 from sorosim.loads.mass_damping import all_loads
 from sorosim.model.description import Description
 from sorosim.model.link import Link
+from sorosim.public import public
 from sorosim.sensors.base import Sensor
 from sorosim.sensors.instruments import Instruments, summary
 from sorosim.sensors.state import State
@@ -40,6 +41,7 @@ from sorosim.units.table import OF_INPUT
 from sorosim.validation import Number, Values, columns, indices, vector
 
 
+@public
 class Robot(StateQuantities):
     """A robot made of rigid and soft links. Made from a `Description`; usually by `sorosim.load`.
 
@@ -47,14 +49,12 @@ class Robot(StateQuantities):
 
     Methods take numbers in SI units, and texts with units: `t` as 2.0 or "2 s"; `u` as [3.0] or {"cable1": "3 N"};
     ``q``, `qd` and `qdd` as arrays, or by the names of coordinates, or of links whose joint has one; what a mapping
-    does not name is zero. InputError: vectors of a wrong length, entries that are not finite, unknown names, wrong
-    units.
+    does not name is zero. InputError: vectors of a wrong length, entries that are not finite, unknown names or units.
     """
 
     def __init__(self, description: Description, *, like: Robot | None = None) -> None:
         if not isinstance(description, Description):
-            hint = "sorosim.load reads files and dicts"
-            raise InputError("Robot", "a Description", type(description).__name__, hint)
+            raise InputError("Robot", "a Description", type(description).__name__, "sorosim.load reads files and dicts")
         self.description = description
         for name, load in description.loads.items():
             check_places(name, load, [link.name for link in description.links])

@@ -28,6 +28,7 @@ from sorosim.linear.growth import is_neutral
 from sorosim.loads.contact import Contact
 from sorosim.loads.mass_damping import all_loads
 from sorosim.model.description import Description
+from sorosim.public import public
 from sorosim.robot import Robot, check_robot
 from sorosim.sensors.state import State
 from sorosim.validation import Number, Values, indices
@@ -84,6 +85,7 @@ class MovingFrames:
         return out
 
 
+@public
 def scalars(robot: Robot) -> dict[str, float]:
     """Numbers of a robot's file by which `sensitivities` may differentiate.
 
@@ -97,6 +99,7 @@ def scalars(robot: Robot) -> dict[str, float]:
     return {name: file.value(name) for name in file.paths if not file.is_formula(name)}
 
 
+@public
 def sensitivities(robot: Robot, names: Sequence[str]) -> Sensitivities:
     """Derivatives of a robot's motion and equilibria by scalars of its file.
 
@@ -130,6 +133,7 @@ def scalars_of(robot: Robot) -> Scalars:
     return Scalars(robot.description.document or Document(robot.name, robot.to_yaml()))
 
 
+@public
 class Sensitivities:
     """Derivatives by scalars of a robot's file, one column each; made by `sensitivities`.
 

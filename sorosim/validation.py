@@ -93,7 +93,10 @@ def describe(value: Any) -> str:
         return "nothing"
     if isinstance(value, np.generic):
         value = value.item()
-    text = " ".join(repr(value).split())
+    try:
+        text = " ".join(repr(value).split())
+    except Exception as error:  # of a class of the caller, or of an integer with too many digits
+        return f"a {type(value).__name__} that cannot be printed ({type(error).__name__})"
     return text if len(text) <= 60 else text[:57] + "..."
 
 

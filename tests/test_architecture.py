@@ -25,6 +25,7 @@ LAYERS = (
     "complex_step",
     "problems",
     "validation",
+    "public",
     "compiled",
     "lie",
     "kernels",

@@ -241,3 +241,16 @@ def test_every_obstacle_is_drawn(obstacle):
         scene.fit(np.zeros((1, 6)))
         scene.update(np.zeros(6))
         assert "obstacle0" in scene.plotter.actors
+
+
+def test_contacts_are_arrays_that_names_choose_from():
+    robot = sorosim.load("gripper_grasps_sphere")
+    run = sorosim.simulate(robot, t_end=0.02, dt_out=0.01)
+    found = run.contacts.contacts if hasattr(run.contacts, "contacts") else run.contacts
+    at = found.rows(slice(None))
+    assert all(len(values) == at.n for values in at)
+    for name in dict.fromkeys(at.load.tolist()):
+        mask = at.load == name
+        np.testing.assert_array_equal(at.of(name).force, at.force[mask])
+        assert mask.sum() == at.of(name).n > 0
+    assert at.of("nothing").n == 0

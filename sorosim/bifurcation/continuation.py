@@ -20,6 +20,7 @@ from sorosim.equations.system import StaticSystem
 from sorosim.equilibria.statics import prescribed, statics
 from sorosim.errors import ConvergenceError, InputError, Interrupted
 from sorosim.options import ContinuationArguments, checked
+from sorosim.public import public
 from sorosim.results.result import Equilibrium, InitialState
 from sorosim.robot import Robot, check_robot
 from sorosim.solvers.continuation import INTERRUPTED, TOO_SMALL
@@ -33,6 +34,7 @@ Stop = Callable[[float, Array], bool]
 SAME_POINT = 1e-4, 1e-6
 
 
+@public
 def continuation(
     robot: Robot, along: str | Mapping[str, Number | Sequence[Number]], *, to: Number | None = None,
     begin: Number | None = None, u: Values | None = None, driven: Mapping[str, Number] | None = None,

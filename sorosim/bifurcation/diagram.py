@@ -25,6 +25,7 @@ from sorosim.io.results import save_curve
 from sorosim.io.writing import write_whole
 from sorosim.linear.growth import Growth
 from sorosim.options import ContinuationArguments, checked
+from sorosim.public import public
 from sorosim.results.result import Equilibrium
 from sorosim.robot import Robot
 from sorosim.solvers.base import one_blas_thread
@@ -41,6 +42,7 @@ ROWS = ("parameter", "arclength", "q", "u", "lam", "driven", "buckling", "flutte
 OF_POINT = ("kind", "parameter", "q", "arclength", "row", "tangent", "directions", "frequency")
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class Continuation:
     """Equilibria along a curve."""

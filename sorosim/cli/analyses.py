@@ -257,9 +257,12 @@ def sweep(
     Example: sorosim sweep workspace.yaml --jobs 2
     """
     import sorosim
+    from sorosim.sweeps.driver import check_vacant
     from sorosim.sweeps.processes import prewarm
 
     begin, path = time.monotonic(), output or Path(f"{Path(file).stem}.h5")
+    if not (resume or force):
+        check_vacant(path)  # before anything is compiled
     if jobs > 1 and scheduler is None and Path(file).is_file():
         prewarm(jobs)  # the workers import while this process does
     if compile_engine(sorosim.load("pendulum")):

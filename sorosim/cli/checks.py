@@ -43,7 +43,8 @@ def check(robot: RobotArgument, changes: SetOption = None, json: JsonOption = Fa
             text = finding.what + (f"; {finding.remedy}" if finding.remedy else "")
             alike.setdefault((finding.level, text), []).append(finding.where)
         for (level, text), places in alike.items():
-            where = places[0] if len(places) == 1 else f"{places[0]} and {len(places) - 1} more"
+            few = len(places) == 1 or level == "ok"  # what is as it should be is told of few parts
+            where = ", ".join(places) if few else f"{places[0]} and {len(places) - 1} more"
             table.add_row(MARKS[level], escape(where), escape(text))
         if passed:
             table.add_row(MARKS["ok"], "", f"{NOTHING_ODD}: {', '.join(passed)}")

@@ -100,7 +100,7 @@ def summary(result: Any, profile: bool = False) -> dict[str, Any]:
         "robot": result.robot.name, "values": result.values,
         "units": dict(zip(result.names, result.units, strict=True)),
         "initial": result.initial, "standard_errors": result.standard_errors,
-        "interval_95": result.interval(0.95, profile), "nonlinearity": result.nonlinearity,
+        "interval_95": result._intervals(0.95, profile)[0], "nonlinearity": result.nonlinearity,
         "identifiable": result.identifiable, "weak": result.weak, "null_directions": list(result.null_directions),
         "correlation": result.correlation, "noise": result.noise,
         "rms": result.errors.rms, "rms_before": result.errors_before.rms, "message": result.message,

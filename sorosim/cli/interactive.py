@@ -18,7 +18,9 @@ from sorosim.options import LiveArguments
 _BOUNDS = "Range of an input or driven coordinate, as in 'cable1=0,10 N'; may come again."
 _GAMEPAD = "Axis or button of a gamepad and what it drives, as in axis0=cable1, axis1=-cable2 (lowers it) or "
 _GAMEPAD += "button0=pause; may come again. 'default': axes in the order of the sliders. It needs the extra 'gamepad'."
-_HOST = "Address of the page; 127.0.0.1 is for this machine alone. Who reaches it may drive the robot and record."
+_HOST = "Address of the page; 127.0.0.1 is for this machine alone. "
+_HOST += "Who knows the address that is printed may drive the robot and record."
+_ORIGIN = "Origin of pages that may open it beside its own, as in https://hub.example of a proxy; may come again."
 _OUT = "HDF5 file to record to, .h5, numbered where it is there; "
 _OUT += "default: the robot's name, without spaces, and _live.h5, here."
 
@@ -32,6 +34,7 @@ def live(
     gamepad: Annotated[list[str] | None, typer.Option("--gamepad", metavar="AXIS=NAME", help=_GAMEPAD)] = None,
     changes: opt.SetOption = None,
     host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help=_HOST)] = "127.0.0.1",
+    origin: Annotated[list[str] | None, typer.Option("--origin", metavar="URL", help=_ORIGIN)] = None,
     *,
     options: dict[str, Any],
     output: Annotated[Path | None, opt.ResultFile(help=_OUT)] = None,
@@ -53,7 +56,7 @@ def live(
     changed = opt.assignments(changes, "--set", "links.arm.rod.length=40cm")
     shown = sorosim.live(
         robot, u=inputs, driven=motions, bounds=pairs(bounds, "--bounds", "cable1=0,10N"), set=changed, host=host,
-        gamepad=_bindings(gamepad), out=output, block=False, **options,
+        gamepad=_bindings(gamepad), out=output, block=False, origins=origin or (), **options,
     )  # fmt: skip
     line(f"{shown.session.robot.name} moves at {shown.url}; Ctrl-C ends it", err)
     with suppress(KeyboardInterrupt):

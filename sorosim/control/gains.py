@@ -12,6 +12,7 @@ from sorosim.control.problem import Problem
 from sorosim.control.solvers import Solution, backward
 from sorosim.control.steps import DiscreteMotion
 from sorosim.errors import InputError
+from sorosim.public import public
 
 # of the state, by which a step from the goal may change it where the goal is one of rest
 AT_REST = 1e-6
@@ -19,6 +20,7 @@ AT_REST = 1e-6
 ROUNDING = 1e-6
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class Gains:
     """Feedback that keeps a robot on a motion, and then at its goal; a controller of `sorosim.simulate`.

@@ -14,12 +14,14 @@ from sorosim.control.solvers import Solution, ddp
 from sorosim.errors import InputError, SorosimWarning
 from sorosim.kernels.restarted import Feedback
 from sorosim.options import ControlOptions, checked
+from sorosim.public import public
 from sorosim.robot import Robot
 from sorosim.stepping.inputs import Inputs
 from sorosim.units.quantity import amount
 from sorosim.validation import Number, Values
 
 
+@public
 class MPC:
     """A controller that plans anew at every tick: a receding horizon.
 

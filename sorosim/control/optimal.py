@@ -23,6 +23,7 @@ from sorosim.engine.inputs import by_name, dimension_of, input_motion
 from sorosim.errors import InputError
 from sorosim.io.results import content_of, names_of, versions, write_result
 from sorosim.options import ControlOptions, StepOptions, checked
+from sorosim.public import public
 from sorosim.results.result import Equilibrium, InitialState, Run
 from sorosim.results.stored import run_from_stored
 from sorosim.robot import Robot, check_robot
@@ -39,6 +40,7 @@ WHOLE = 1e-6
 MOST_NUMBERS = 500_000_000
 
 
+@public
 def optimal_control(
     robot: Robot, horizon: Number, dt: Number, cost: Any, u_bounds: Any = None, q0: InitialState | None = None,
     qd0: Values | None = None, goal: Any = None, *, u0: Inputs | None = None, solver: str | None = None,
@@ -166,6 +168,7 @@ def first_guess(problem: Problem, u0: Any) -> Array | None:
     return held_inputs(robot, u0, {"N": problem.N}, where="u0")
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class OptimalMotion:
     """A motion of least cost; made by `optimal_control`.

@@ -25,6 +25,7 @@ from sorosim.doctor.rods import beyond_numbers, materials, rods, shapes, sibling
 from sorosim.doctor.runs import runs, signals
 from sorosim.doctor.tubes import tube_sections, tubes
 from sorosim.errors import InputError, ModelError, PlugInError, SorosimError
+from sorosim.public import public
 from sorosim.robot import Robot, check_robot
 from sorosim.solvers.base import one_blas_thread
 
@@ -38,6 +39,7 @@ CHECKS = (
 CHECKS_OF_MOTION = equilibrium, locked, motions, discretisation, tube_sections, runs
 
 
+@public
 def examine(robot: Robot, *, progress: Callable[[str, int, int], None] | None = None) -> list[Finding]:
     """Look a robot over.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +11,7 @@ from sorosim.dynamics.constraints import IndependentRows
 from sorosim.dynamics.inertia import check_inertia
 from sorosim.dynamics.maxwell import MaxwellElements
 from sorosim.engine.engine import Engine
-from sorosim.errors import InputError, ModelError, SorosimWarning
+from sorosim.errors import InputError, ModelError, warn
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.evaluate import Evaluation
 from sorosim.kernels.loops import CONSTRAINT, ERROR, RATE
@@ -100,7 +99,7 @@ def check_balance(engine: Engine, out: Evaluation, q: Array, qd: Array, u: Array
         worst = engine.layout.coordinate_names[rows[int(np.argmax(left))]]
         what, finds = ("steady motion", "steady finds") if qd.any() else ("equilibrium", "statics finds")
         message = f"linearize: q is no {what}, at '{worst}' a force of {left.max():.3g} is left of {size:.3g}"
-        warnings.warn(f"{message}; sorosim.{finds} one", SorosimWarning, stacklevel=5)
+        warn(f"{message}; sorosim.{finds} one")
     elif qd.any():
         # a radian, or a metre, further on
         later = balanced(engine, q + qd / np.abs(qd).max(), qd, u, rows)[0]
@@ -113,4 +112,4 @@ def check_balance(engine: Engine, out: Evaluation, q: Array, qd: Array, u: Array
         if change > CHANGES * whole or np.abs(later.tau[rows]).max() > least:
             message = "linearize: the motion is not steady, what acts on the robot changes as it turns on; "
             message += "frequencies hold for this moment only (is there gravity across the axis?)"
-            warnings.warn(message, SorosimWarning, stacklevel=5)
+            warn(message)

@@ -266,8 +266,9 @@ class Loading:
         entry, value = entry[order], value[order].copy()
         cores, parts = self._surface_names
         return Contacts(
-            tuple(self._groups[k] for k in entry[:, sf.GROUP]), tuple(cores[k] for k in entry[:, sf.CORE]),
-            tuple(cores[k] if k >= 0 else parts[-1 - k] for k in entry[:, sf.OTHER]),
+            np.array([self._groups[k] for k in entry[:, sf.GROUP]], dtype=str),
+            np.array([cores[k] for k in entry[:, sf.CORE]], dtype=str),
+            np.array([cores[k] if k >= 0 else parts[-1 - k] for k in entry[:, sf.OTHER]], dtype=str),
             value[:, sf.AT_POINT : sf.AT_POINT + 3], value[:, sf.NORMAL : sf.NORMAL + 3], value[:, sf.DISTANCE],
             value[:, sf.FORCE : sf.FORCE + 3], value[:, sf.SLIP : sf.SLIP + 3], value[:, sf.PRESSURE],
         )  # fmt: skip

@@ -113,9 +113,9 @@ class LoopRows(NamedTuple):
 class Contacts(NamedTuple):
     """Contacts of a robot at one moment, n of them; world frame."""
 
-    load: tuple[str, ...]  # (n,) names of the loads that they belong to
-    a: tuple[str, ...]  # (n,) what touches, such as "s = 0.3 of 'arm'"
-    b: tuple[str, ...]  # (n,) and what it touches
+    load: NDArray[np.str_]  # (n,) names of the loads that they belong to
+    a: NDArray[np.str_]  # (n,) what touches, such as "s = 0.3 of 'arm'"
+    b: NDArray[np.str_]  # (n,) and what it touches
     position: Array  # (n, 3) [m]
     normal: Array  # (n, 3) from b to a
     gap: Array  # (n,) negative: penetration [m]
@@ -146,9 +146,11 @@ class Contacts(NamedTuple):
 
     def rows(self, chosen: NDArray[Any]) -> Contacts:
         """Some of them, by a mask or by their numbers."""
-        numbers = np.arange(self.n)[chosen]
-        texts = [tuple(part[k] for k in numbers) for part in (self.load, self.a, self.b)]
-        return Contacts._make([*texts, *(values[numbers] for values in self[3:])])
+        return Contacts._make(values[np.arange(self.n)[chosen]] for values in self)
+
+    def of(self, load: str) -> Contacts:
+        """Those of a load, by its name; none where it touches nothing."""
+        return self.rows(self.load == load)
 
 
 def _owner(text: str) -> str:
@@ -174,7 +176,7 @@ class ContactHistory(NamedTuple):
     def of(cls, found: Sequence[Contacts]) -> ContactHistory:
         """From the contacts of each row."""
         rows = np.repeat(np.arange(len(found)), [one.n for one in found]).astype(np.int64)
-        names = (tuple(name for one in found for name in one[part]) for part in range(3))
-        empty = [np.zeros((0, 3)), np.zeros((0, 3)), np.zeros(0), np.zeros((0, 3)), np.zeros((0, 3)), np.zeros(0)]
-        values = (np.concatenate([none, *(one[3 + part] for one in found)]) for part, none in enumerate(empty))
-        return cls(rows, Contacts._make([*names, *values]), len(found))
+        names, three, one_each = np.zeros(0, dtype=str), np.zeros((0, 3)), np.zeros(0)
+        empty = [names, names, names, three, three, one_each, three, three, one_each]
+        values = (np.concatenate([none, *(one[part] for one in found)]) for part, none in enumerate(empty))
+        return cls(rows, Contacts._make(values), len(found))

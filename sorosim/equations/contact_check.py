@@ -121,7 +121,7 @@ def deep_contacts(robot: Robot, q: Array) -> list[str]:
     contacts, known = robot.contacts(q), contacts_of(robot)
     words = []
     for name, contact in known.items():
-        rows = np.flatnonzero([load == name for load in contacts.load])
+        rows = np.flatnonzero(contacts.load == name)
         if not len(rows):
             continue
         worst = int(rows[np.argmin(contacts.gap[rows])])

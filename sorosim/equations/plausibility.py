@@ -205,7 +205,9 @@ def unresolved_slip(robot: Robot, q: Array, qd: Array, rtol: float, atol: float)
             error += np.sum((slip - contacts.slip) ** 2, axis=1)
         error = np.sqrt(error)
         for k in np.flatnonzero(sticks):
-            seen.setdefault(contacts.load[k], []).append((bool(error[k] > speed[k]), float(error[k]), float(speed[k])))
+            seen.setdefault(str(contacts.load[k]), []).append(
+                (bool(error[k] > speed[k]), float(error[k]), float(speed[k]))
+            )
     for name, found in seen.items():
         late = [error for lost, error, _ in found if lost]
         if len(late) > MOST_LOST * len(found):

@@ -17,6 +17,7 @@ from sorosim.equations.system import elastic_weight, mass_weight
 from sorosim.errors import ConvergenceError, InputError
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q
+from sorosim.public import public
 from sorosim.robot import Robot, check_robot
 from sorosim.solvers.base import one_blas_thread
 from sorosim.solvers.nearest import Nearest, smallest
@@ -39,6 +40,7 @@ class Assembly(NamedTuple):
     message: str
 
 
+@public
 def assemble(
     robot: Robot,
     q0: Values | None = None,

@@ -23,6 +23,7 @@ from sorosim.model.chart import Charts
 from sorosim.model.compile import LinkLayout
 from sorosim.model.rod import Rod
 from sorosim.options import checked
+from sorosim.public import public
 from sorosim.robot import Robot, check_robot
 from sorosim.solvers.base import one_blas_thread
 from sorosim.solvers.nearest import Nearest
@@ -85,6 +86,7 @@ class FittedShape(NamedTuple):
     message: str
 
 
+@public
 def fit_shape(
     robot: Robot, link: str, through: ArrayLike, *, arc_lengths: Any = None, frame: str | None = None,
     q0: Values | None = None, fixed: Sequence[str] = (),

@@ -26,6 +26,7 @@ from sorosim.equilibria.assembly import close_if_possible, open_loops, turned
 from sorosim.errors import ConvergenceError, InputError
 from sorosim.kernels import evaluate as task
 from sorosim.options import StaticsArguments, checked
+from sorosim.public import public
 from sorosim.results.result import Equilibrium, InitialState, Run
 from sorosim.robot import Robot, check_robot
 from sorosim.solvers.bordered import scale
@@ -48,6 +49,7 @@ NO_COUPLING, LEFT = 1e-9, 1e-4
 SMALLEST_PART = 1e-3
 
 
+@public
 def statics(
     robot: Robot, u: Values | None = None, *, driven: Mapping[str, Number] | None = None,
     q0: InitialState | None = None, stable: bool | None = None, jacobian: str | None = None,
@@ -394,6 +396,7 @@ def _stick_state(robot: Robot, sticking: Any) -> tuple[Array, StickState | None]
     return None if sticking is None else (robot.coordinates(sticking, "sticking"), None)
 
 
+@public
 def follow(
     robot: Robot,
     start: Equilibrium | Run,

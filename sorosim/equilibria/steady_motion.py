@@ -20,6 +20,7 @@ from sorosim.equilibria.statics import prescribed, state_of, statics
 from sorosim.errors import ConvergenceError, InputError, nearest
 from sorosim.kernels.evaluate import Evaluation
 from sorosim.linear import Linearization
+from sorosim.public import public
 from sorosim.results.result import Equilibrium, InitialState
 from sorosim.robot import Robot, check_robot
 from sorosim.solvers.equilibrium import solve_equilibrium
@@ -27,6 +28,7 @@ from sorosim.solvers.newton import StaticProblem
 from sorosim.validation import Number, Values
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class SteadyMotion(Equilibrium):
     """A relative equilibrium, in a frame that turns with the robot; q is the state at one moment."""
@@ -64,6 +66,7 @@ class SteadyMotion(Equilibrium):
         return f"<SteadyMotion of '{self.robot.name}': residual {self.residual_norm:.2g}, {self.message}>"
 
 
+@public
 def steady(
     robot: Robot,
     rates: Mapping[str, Number],

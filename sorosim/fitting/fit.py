@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -15,7 +14,7 @@ from scipy import stats
 
 from sorosim.arrays import Array
 from sorosim.declare.types import Integer
-from sorosim.errors import ConvergenceError, InputError, SorosimWarning
+from sorosim.errors import ConvergenceError, InputError, SorosimError, warn
 from sorosim.fitting.estimate import LOSSES, Estimate, Problem, best_of
 from sorosim.fitting.likelihood import Likelihood, ProfiledCost
 from sorosim.fitting.measurements import BoundData, Measurements, deviations, restored
@@ -23,6 +22,7 @@ from sorosim.fitting.model import Model
 from sorosim.fitting.units import doubtful_units
 from sorosim.fitting.unknowns import Unknown, by_unknown, unknowns_of, values_of
 from sorosim.io.results import names_of, versions, write_result
+from sorosim.public import public
 from sorosim.robot import Robot, check_robot
 from sorosim.units.quantity import amount
 from sorosim.validation import choice, counted, describe, flag, number
@@ -67,6 +67,7 @@ class Profile(NamedTuple):
     interval: tuple[float, float]  # in which the deviance is below that of the level; to the bounds if it is not left
 
 
+@public
 def fit(
     robot: Robot, data: Data, free: Sequence[str], bounds: Mapping[str, Any] | None = None, noise: Any = None, *,
     priors: Mapping[str, Any] | None = None, loss: str = "linear", starts: int = 1, max_evaluations: int = 200,
@@ -152,7 +153,7 @@ def fit(
         text = f"fit of '{robot.name}': {best.message}; more max_evaluations, another start or fewer unknowns"
         raise ConvergenceError(text, result)
     if doubts:
-        warnings.warn(f"fit of '{robot.name}': {doubts}", SorosimWarning, stacklevel=2)
+        warn(f"fit of '{robot.name}': {doubts}")
     return result
 
 
@@ -204,6 +205,7 @@ def _starts(unknowns: Sequence[Unknown], n: int) -> list[Array]:
     return [first, *(low + points * (high - low))]
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class Fit:
     """Numbers of a robot that were fitted to measurements; made by `fit`."""
@@ -326,25 +328,46 @@ class Fit:
             these are off.
 
         What is not identified has an infinite one.
+
+        Raises
+        ------
+        ConvergenceError
+            A profile leads to numbers that are no possible robot; `summary` shows the other ones.
         """
-        q, profile, known = self._quantile(level), flag("profile", profile), self._likelihood
-        out = {}
+        found, failed = self._intervals(level, flag("profile", profile))
+        for why in failed.values():
+            raise ConvergenceError(why)
+        return found
+
+    def _intervals(self, level: float, profile: bool) -> tuple[dict[str, tuple[float, float]], dict[str, str]]:
+        """Intervals that there are, and why there are no others."""
+        q, known = self._quantile(level), self._likelihood
+        out, failed = {}, {}
         for i, one in enumerate(self._unknowns):
             if not known.identified[i]:
                 out[one.name] = 0.0 if one.logarithm else -np.inf, np.inf
                 continue
             z, half = self._estimate.z[i], q * known.sd[i]
-            out[one.name] = one.interval(*(self._profiled(i).interval(q) if profile else (z - half, z + half)))
-        return out
+            try:
+                out[one.name] = one.interval(*(self._profiled(i).interval(q) if profile else (z - half, z + half)))
+            except SorosimError as error:
+                failed[one.name] = str(error)
+        return out, failed
 
     @cached_property
     def nonlinearity(self) -> dict[str, float]:
         """How far the ends of the 95 % intervals by the covariance are off, as a part of their half widths.
 
         They are those of a model that is linear in what is fitted. At most three simulations an end tell how many
-        standard errors away it is by the profile likelihood.
+        standard errors away it is by the profile likelihood. Infinite where an end is no possible robot.
         """
-        return dict(zip(self.names, self._likelihood.nonlinearity(self._quantile(LEVEL)).tolist(), strict=True))
+        return self._nonlinearity[0]
+
+    @cached_property
+    def _nonlinearity(self) -> tuple[dict[str, float], dict[str, str]]:
+        """`nonlinearity`, and why there is none."""
+        off, failed = self._likelihood.nonlinearity(self._quantile(LEVEL))
+        return dict(zip(self.names, off.tolist(), strict=True)), {self.names[i]: why for i, why in failed.items()}
 
     @cached_property
     def _likelihood(self) -> Likelihood:
@@ -431,11 +454,11 @@ class Fit:
 
     def summary(self, profile: bool = False) -> str:
         """A table of the numbers, what is not identified, and errors before and after; `profile` as in `interval`."""
-        level = self.interval(LEVEL, profile)
+        level, cut = self._intervals(LEVEL, profile)
         head = ("number", "start", "value", "standard error", f"{100.0 * LEVEL:g} % interval", "unit")
         rows = [head] + [
             (one.name, f"{one.start:.5g}", f"{p:.5g}", _short(self.standard_errors[one.name]),
-             f"{_short(level[one.name][0])} to {_short(level[one.name][1])}", one.unit)
+             f"{_short(level[one.name][0])} to {_short(level[one.name][1])}" if one.name in level else "none", one.unit)
             for one, p in zip(self._unknowns, self._estimate.trial.p, strict=True)
         ]  # fmt: skip
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -448,7 +471,9 @@ class Fit:
             lines.append(f"weak: {', '.join(weak)}, which may be half of it or twice as much")
         for i, k in zip(*np.nonzero(np.triu(np.abs(self.correlation) > CORRELATED, 1)), strict=True):
             lines.append(f"correlated: {self.names[i]} and {self.names[k]}, {_correlation(self.correlation[i, k])}")
-        if rough := [] if profile else [name for name, off in self.nonlinearity.items() if off > LINEAR]:
+        cut = cut or {} if profile else self._nonlinearity[1]
+        lines += [f"interval of {name} passes what the robot can be: {why}" for name, why in cut.items()]
+        if rough := [] if profile else [name for name, off in self._nonlinearity[0].items() if LINEAR < off < np.inf]:
             most = 100.0 * max(self.nonlinearity[name] for name in rough)
             off = f"approximate, with ends off by up to {most:.2g} % of half their width"
             lines.append(f"intervals of {', '.join(rough)} are {off}; profile=True (--profile) corrects them")

@@ -57,21 +57,25 @@ class Likelihood:
 
     # -- how far linear intervals are off ----------------------------------------------------------------------------
 
-    def nonlinearity(self, quantile: float) -> Array:
-        """How far the ends of linear intervals are off (n_unknowns,), as a part of their half widths.
+    def nonlinearity(self, quantile: float) -> tuple[Array, dict[int, str]]:
+        """How far the ends of linear intervals are off (n_unknowns,), as a part of their half widths, and why not.
 
         At each end the others are fitted in a few steps; the root of the deviance is how many standard errors away that
-        end is. 0 for what is not identified.
+        end is. 0 for what is not identified, infinite with a reason where an end is no possible robot.
         """
-        out = np.zeros(len(self.sd))
+        out, failed = np.zeros(len(self.sd)), dict[int, str]()
         for i in np.flatnonzero(self.identified & (quantile * self.sd > SHORT)).tolist():
             for end in self.best.z[i] + np.array([-quantile, quantile]) * self.sd[i]:
                 z_i = float(np.clip(end, self.low[i], self.high[i]))
                 distance = abs(z_i - self.best.z[i]) / self.sd[i]
                 if distance > SHORT * quantile:
-                    root = np.sqrt(max(ProfiledCost(self, i, FEW)(z_i), 0.0))
+                    try:
+                        root = np.sqrt(max(ProfiledCost(self, i, FEW)(z_i), 0.0))
+                    except SorosimError as error:
+                        out[i], failed[i] = np.inf, str(error)
+                        continue
                     out[i] = max(out[i], abs(distance / root - 1.0) if root else np.inf)
-        return out
+        return out, failed
 
 
 class ProfiledCost:

@@ -17,6 +17,7 @@ from sorosim.dynamics.link_frames import LinkFrames, as_anchor
 from sorosim.engine.inputs import dimension_of
 from sorosim.errors import FileError, InputError, nearest
 from sorosim.model.anchor import Anchor
+from sorosim.public import public
 from sorosim.robot import Robot
 from sorosim.signals import csv_rows
 from sorosim.units.quantity import amount
@@ -34,6 +35,7 @@ _HEADER = (
 GAPS = "gaps=True (--gaps) leaves gaps out"
 
 
+@public
 class Measurements:
     """What was measured of a robot: n equilibria, or n rows of one motion.
 

@@ -22,6 +22,7 @@ from sorosim.io.nodes import plain
 from sorosim.io.writing import check_path, write_whole
 from sorosim.io.yaml_writer import as_written, to_yaml
 from sorosim.options import FmuArguments, checked
+from sorosim.public import public
 from sorosim.robot import Robot, check_robot
 from sorosim.validation import Number
 
@@ -53,6 +54,7 @@ class SorosimUnit(RobotSlave, Fmi{version}Slave):
 '''
 
 
+@public
 def export_fmu(
     robot: Robot, path: str | Path | None = None, *, fmi: int = 2, parameters: Sequence[str] = (),
     dt: Number | None = None, method: str | None = None, spectral_radius: float | None = None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-import pickle
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,9 +33,10 @@ from sorosim.fmi.variables import (
 from sorosim.io import load
 from sorosim.io.vary import Scalars
 from sorosim.robot import Robot
-from sorosim.stepping.stepper import Stepper, StepState
+from sorosim.stepping.stepper import Memory, Stepper, StepState
 
 ROBOT_FILE, SETTINGS_FILE = "robot.yaml", "settings.json"
+STATE_KIND = "state of a sorosim unit, 1"
 SAME_STEP = 1e-9  # relative difference of step sizes that is rounding
 
 
@@ -239,16 +240,18 @@ class RobotSlave:
     def _set_fmu_state(self, state: UnitState) -> None:
         self._values, self._readings = {**state.values}, {}
         self._build(state.size)
+        memory, settings = state.state.memory, self._stepper._steps.settings
+        if memory is not None and memory.settings == (repr(settings),):  # of a state that was read
+            state = state._replace(state=replace(state.state, memory=memory._replace(settings=settings)))
         self._stepper.state = state.state
 
     @staticmethod
     def _fmu_state_to_bytes(state: UnitState) -> bytes:
-        return pickle.dumps(state)
+        return _written(state)
 
     @staticmethod
     def _fmu_state_from_bytes(state: bytes) -> UnitState:
-        found: UnitState = pickle.loads(state)
-        return found
+        return _read(state)
 
     # -- the model description -----------------------------------------------------------------------------------------
 
@@ -279,3 +282,56 @@ class RobotSlave:
             if len(unknowns):
                 structure.append(unknowns)
         return root
+
+
+def _written(state: UnitState) -> bytes:
+    """A state as JSON, in which numbers have all their digits and nothing is code."""
+    now, kept = state.state, state.state.memory
+    content: dict[str, Any] = {
+        "kind": STATE_KIND, "values": state.values, "size": state.size, "t": now.t,
+        **{name: getattr(now, name).tolist() for name in ("q", "qd", "u")},
+        "strain": None if now.strain is None else now.strain.tolist(),
+    }  # fmt: skip
+    if kept is not None:
+        content["memory"] = {
+            "settings": repr(kept.settings), "record": kept.record.tolist(), "path": kept.path.tolist(),
+            "shapes": [kept.record.shape, kept.path.shape], "start": kept.start, "n_intervals": kept.n_intervals,
+            "known": [kept.known[0], *(array.tolist() for array in kept.known[1:])],
+        }  # fmt: skip
+    return json.dumps(content).encode()
+
+
+def _read(written: bytes) -> UnitState:
+    """A state that was written; InputError if it is none."""
+
+    def floats(numbers: Any, shape: Any = -1) -> Array:
+        out = np.array(numbers, dtype=np.float64).reshape(shape)
+        out.setflags(write=False)
+        return out
+
+    try:
+        content = json.loads(bytes(written))
+        if content["kind"] != STATE_KIND:
+            raise ValueError(content["kind"])
+        memory, strain = None, content["strain"]
+        if kept := content.get("memory"):
+            record, path = (
+                floats(kept[key], shape) for key, shape in zip(("record", "path"), kept["shapes"], strict=True)
+            )
+            known = float(kept["known"][0]), *map(floats, kept["known"][1:])
+            memory = Memory(
+                (kept["settings"],),
+                record,
+                path,
+                float(kept["start"]),
+                int(kept["n_intervals"]),
+                known,  # type: ignore[arg-type]
+            )
+        now = StepState(
+            float(content["t"]), *(floats(content[name]) for name in ("q", "qd", "u")), memory,
+            None if strain is None else floats(strain),
+        )  # fmt: skip
+        values = {str(name): float(x) for name, x in content["values"].items()}
+        return UnitState(values, float(content["size"]), now)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
+        raise InputError("state", "a state of this unit that sorosim wrote", f"another one: {error!r}"[:80]) from None

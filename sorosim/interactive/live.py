@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import sys
-import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from sorosim.errors import InputError, SorosimWarning
+from sorosim.errors import InputError, warn
 from sorosim.files_read import noting_files
 from sorosim.interactive.gamepad import Bindings, Gamepad
 from sorosim.interactive.page import Page, require_viser
 from sorosim.interactive.session import Session
 from sorosim.io import load
 from sorosim.options import LiveArguments, checked
+from sorosim.public import public
 from sorosim.robot import Robot
 from sorosim.validation import Number, describe
 
@@ -32,8 +32,10 @@ class Live:
         Of its page.
     """
 
-    def __init__(self, session: Session, host: str, port: int, gamepad: Gamepad | None = None) -> None:
-        self.session, self._page, self._gamepad = session, Page(session, host, port), gamepad
+    def __init__(
+        self, session: Session, host: str, port: int, gamepad: Gamepad | None = None, origins: Collection[str] = ()
+    ) -> None:
+        self.session, self._page, self._gamepad = session, Page(session, host, port, origins), gamepad
         self.url = self._page.url
         session.start()
         if gamepad is not None:
@@ -71,12 +73,14 @@ class Live:
         return f"<Live '{self.session.robot.name}' at {self.url}>"
 
 
+@public
 def live(
     robot: Robot | str | Path, *, u: Any = None, driven: Mapping[str, Any] | None = None,
     bounds: Mapping[str, Any] | None = None, controller: Any = None, dt: Number | None = None,
     speed: Number | None = None, out: str | Path | None = None, set: Mapping[str, Any] | None = None,
     gamepad: str | Bindings | None = None, host: str = "127.0.0.1", port: int | None = None, block: bool | None = None,
     method: str | None = None, substeps: int | None = None, spectral_radius: float | None = None,
+    origins: Collection[str] = (),
 ) -> Live:  # fmt: skip
     """Show a robot in the browser, moving in real time, to be driven by sliders and pulled at by the pointer.
 
@@ -107,14 +111,16 @@ def live(
         Drive by the gamepad that is connected to this machine, by the extra `gamepad`: {"axis0": "cable1", "axis1":
         "-cable2", "button0": "pause"}, where a minus lowers. Default: none.
     host : str
-        Address at which the page is served: 127.0.0.1 for this machine alone. Who reaches it may drive the robot and
-        record.
+        Address at which the page is served: 127.0.0.1 for this machine alone. Who knows `url`, in which there is a
+        token, may drive the robot and record.
     port : int
         Default: 8080; 0 takes one that is free.
     block : bool
         Whether to return when Ctrl-C is pressed only. Default: True but in notebooks and at the prompt.
     method, substeps, spectral_radius
         Of the steps, as in `Stepper`.
+    origins : collection of str
+        Origins of pages that may open it beside its own, such as "https://hub.example" of a proxy.
 
     Returns
     -------
@@ -131,6 +137,8 @@ def live(
     require_viser()
     steps: dict[str, Any] = {"method": method, "substeps": substeps, "spectral_radius": spectral_radius}
     options = checked(LiveArguments, {"dt": dt, "speed": speed, "port": port, **steps})
+    if isinstance(origins, str) or not isinstance(origins, Collection):
+        raise InputError("origins", "a list of origins such as https://hub.example", describe(origins))
     if not isinstance(host, str):
         raise InputError("host", "a name or an address", describe(host))
 
@@ -144,10 +152,10 @@ def live(
         watched=files, reload=None if isinstance(robot, Robot) else read, **steps,
     )  # fmt: skip
     pad = None if gamepad is None else Gamepad(session, gamepad)
-    shown = Live(session, host, int(options["port"]), pad)
+    shown = Live(session, host, int(options["port"]), pad, origins)
     if host not in LOCAL:
-        said = f"whoever reaches {shown.url} may drive '{session.robot.name}' and record; nothing asks for a password"
-        warnings.warn(said, SorosimWarning, stacklevel=2)
+        said = f"whoever knows {shown.url}, which is sent in the clear, may drive '{session.robot.name}' and record"
+        warn(said)
     if block if block is not None else not _is_interactive():
         shown.wait()
     return shown

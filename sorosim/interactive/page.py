@@ -6,7 +6,7 @@ import socket
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import redirect_stdout
 from functools import partial
 from io import StringIO
@@ -17,6 +17,7 @@ import numpy as np
 from sorosim.arrays import Array
 from sorosim.errors import InputError, SorosimError
 from sorosim.interactive.controls import ROUNDING, Control
+from sorosim.interactive.door import Door
 from sorosim.interactive.scene import RobotScene
 from sorosim.interactive.session import MODES, MOTION, STATICS, Session
 from sorosim.interactive.state import LiveState
@@ -49,18 +50,20 @@ class Page:
         Frames per second that were sent lately.
     """
 
-    def __init__(self, session: Session, host: str, port: int) -> None:
+    def __init__(self, session: Session, host: str, port: int, origins: Collection[str] = ()) -> None:
         viser = require_viser()
-        free = _free_port(host, port)
+        free, door = _free_port(host, port), Door(origins)
         self.session = session
-        with redirect_stdout(StringIO()):  # it announces itself
+        with redirect_stdout(StringIO()), door.guarding():  # it announces itself
             self._server = viser.ViserServer(host=host, port=free, label=session.robot.name, verbose=False)
         if self._server.get_port() != free:  # taken in the meantime
             self._server.stop()
             raise _taken(port)
-        self.url = f"http://{'localhost' if host in ('127.0.0.1', '0.0.0.0') else host}:{free}"
+        name = "localhost" if host in ("127.0.0.1", "0.0.0.0") else f"[{host}]" if ":" in host else host
+        self.url = f"http://{name}:{free}/{door.token}/"
         self.rate = 0.0
         self._gui, self._uplot = self._server.gui, viser.uplot
+        door.accepts = self._accepts
         self._gui.configure_theme(show_logo=False, show_share_button=False, control_width="medium")
         self._built: LiveState | None = None
         self._stopping = threading.Event()
@@ -100,6 +103,19 @@ class Page:
         self._message.content = self.session.state.message or what
         return what
 
+    def _accepts(self, message: bytes) -> bool:
+        """Whether a message can be one of this page: it can be read, and gives an element a value that it can have."""
+        from viser._messages import GuiUpdateMessage, Message
+
+        try:
+            read = Message.deserialize(message)
+            if not isinstance(read, GuiUpdateMessage):
+                return True
+            element = self._gui._gui_input_handle_from_uuid[read.uuid]
+            return read.updates.keys() == {"value"} and _can_have(element, read.updates["value"])
+        except Exception:  # bytes of strangers raise whatever they like
+            return False
+
     # -- what is in the page -------------------------------------------------------------------------------------------
 
     def _build(self, state: LiveState) -> None:
@@ -127,7 +143,7 @@ class Page:
                 self._build_controls(state)
         with gui.add_folder("Forces", expand_by_default=False):
             self._gravity = gui.add_vector3("gravity [m/s²]", tuple(state.gravity.tolist()))
-            self._gravity.on_update(self._called(self.session.set_gravity))
+            self._gravity.on_update(self._called(self._set_gravity, self._gravity.value))
             self._slider("pull, power of 10", *STRENGTHS, 0.1, 0.0, lambda x: self.session.set_strength(10.0**x))
         with gui.add_folder("Picture", expand_by_default=False):
             self._shown = {kind: gui.add_checkbox(SHOWN[kind], kind == CONTACTS) for kind in FORCES}
@@ -154,22 +170,25 @@ class Page:
 
     def _slider(self, label: str, low: float, high: float, step: float, x: float, change: Callable[[Any], None]) -> Any:
         slider = self._gui.add_slider(label, low, high, step, x)
-        slider.on_update(self._called(change))
+        slider.on_update(self._called(change, x))
         return slider
 
     def _dropdown(self, label: str, names: Sequence[str], change: Callable[[Any], None]) -> Any:
         dropdown = self._gui.add_dropdown(label, names)
-        dropdown.on_update(self._called(change))
+        dropdown.on_update(self._called(change, dropdown.value))
         return dropdown
 
-    def _called(self, change: Callable[[Any], None]) -> Callable[[Any], None]:
-        """What a page does to a value, but for values that follow the session."""
+    def _called(self, change: Callable[[Any], None], shown: Any = None) -> Callable[[Any], None]:
+        """What a page does to a value that it shows, but for values that follow the session; refused ones go back."""
+        accepted = deque([shown], maxlen=1)
 
         def called(event: Any) -> None:
             if event.client is not None:
                 try:
                     change(event.target.value)
+                    accepted.append(event.target.value)
                 except SorosimError as error:
+                    event.target.value = accepted[-1]
                     event.client.add_notification("refused", str(error), color="red", auto_close_seconds=10.0)
                 except Exception as error:
                     self.session.fail(error)
@@ -179,6 +198,10 @@ class Page:
     def _set(self, name: str, x: float) -> None:
         self._touched[name] = time.monotonic()
         self.session.set(**{name: x})
+
+    def _set_gravity(self, gravity: Any) -> None:
+        self._touched["gravity"] = time.monotonic()
+        self.session.set_gravity(gravity)
 
     async def _dragged(self, event: Any) -> None:
         """A pointer drags the robot; a coroutine, for these come in order."""
@@ -213,6 +236,9 @@ class Page:
         self._mode.value = state.mode
         if self._source is not None:
             self._source.value = state.source
+        gravity = tuple(state.gravity.tolist())
+        if gravity != self._gravity.value and time.monotonic() > self._touched.get("gravity", 0.0) + UNTOUCHED:
+            self._gravity.value = gravity
         for name, slider in self._sliders.items():
             x = _on_slider(state.controls.all[name], state.values[name])
             if x != slider.value and time.monotonic() > self._touched.get(name, 0.0) + UNTOUCHED:
@@ -271,6 +297,20 @@ def _pace(state: LiveState) -> str:
         pace += f" (slower than {state.speed:g}"
         pace += f"; {share:.0%} of the time is the controller's)" if share > NOTABLE else ")"
     return pace
+
+
+def _can_have(element: Any, value: Any) -> bool:
+    """Whether an element can have a value by what its user does."""
+    known = getattr(element, "options", None)
+    if known is not None:
+        return value in known
+    low, high = getattr(element, "min", None), getattr(element, "max", None)
+    if isinstance(element.value, bool):
+        return isinstance(value, bool)
+    numbers = np.asarray(value)
+    if numbers.dtype.kind not in "fiu" or numbers.shape != np.shape(element.value) or not np.isfinite(numbers).all():
+        return False
+    return bool((low is None or (numbers >= low).all()) and (high is None or (numbers <= high).all()))
 
 
 def _rounded(x: float, step: float, up: bool) -> float:

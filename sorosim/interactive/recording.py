@@ -17,6 +17,8 @@ from sorosim.stepping.held_steps import HeldSteps
 from sorosim.stepping.stepper import StepState
 
 SPACING = 0.01  # s between rows, at least
+# of one recording, which its user may have forgotten: an hour of rows, or their numbers in bytes
+MOST_ROWS, MOST_BYTES = 360_000, 1e9
 
 
 class _PullTable:
@@ -71,6 +73,12 @@ class Recording:
 
     def __len__(self) -> int:
         return len(self._rows)
+
+    @property
+    def full(self) -> bool:
+        """Whether it has as many rows as a recording may have."""
+        size = sum(array.nbytes for array in (self._rows[0].q, self._rows[0].qd, self._rows[0].u))
+        return len(self) >= min(MOST_ROWS, MOST_BYTES / max(size, 1))
 
     def add(self, state: StepState, grip: Grip | None, force: Array | None) -> None:
         """A state, and the force of a pull in it."""

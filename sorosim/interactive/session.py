@@ -30,6 +30,7 @@ from sorosim.interactive.pull import Pull
 from sorosim.interactive.recording import Recording, pull_load
 from sorosim.interactive.state import LiveState
 from sorosim.options import LiveArguments, checked
+from sorosim.public import public
 from sorosim.results.result import Equilibrium
 from sorosim.robot import Robot, check_robot
 from sorosim.stepping.stepper import Stepper, StepState
@@ -46,12 +47,14 @@ FRAME_TIME = 1.0 / 30.0  # s between frames
 BUSY = 0.8  # part of it for steps, at most
 SETTLING = 0.1  # s, time constant with which driven coordinates follow what was set
 LONGEST_LAG = 0.25  # s on the clock that a frame makes up for, at most
+MOST_FILES = 1000  # that one session writes
 NOTED = 10.0  # s that a note is shown
 COMPILING = "compiling ..."
 SHARE_WEIGHT = 0.02  # of the newest step in the mean share of a controller
 WATCHED = 0.5  # s between looks at the robot's files
 
 
+@public
 class Session:
     """A robot under the hands of a user; see `sorosim.live` for the arguments.
 
@@ -91,6 +94,7 @@ class Session:
         self._note = "", 0.0  # what is to be told, and since when
         self._lag, self._clock, self._factor = 0.0, [(0.0, 0.0)], 0.0
         self._recording: Recording | None = None
+        self._n_written = 0
         self._equilibrium: Equilibrium | None = None  # the last one, by statics
         self._stale = True  # whether another one is to be found
         self._generation = 0
@@ -372,6 +376,8 @@ class Session:
             grip = self._pull.grip
             force = None if grip is None else self._pull.force(self._now.q, self._now.qd)
             self._recording.add(self._now, grip, force)
+            if self._recording.full:
+                self._write()
 
     def _next_inputs(self, now: StepState) -> tuple[Array, dict[str, float]]:
         """Inputs over the next step, and where driven coordinates are at its end."""
@@ -456,6 +462,8 @@ class Session:
         self._mode, self._stale, self._paused = mode, True, False
 
     def _record(self) -> None:
+        if self._n_written >= MOST_FILES:
+            raise InputError("record", f"at most {MOST_FILES} files of one session", "another", "begin a new session")
         if self._mode == MOTION:
             if self._recording is None:
                 self._recording = Recording(self.robot, self._gravity, self._now, self.dt, self._start, self._steps)
@@ -473,6 +481,7 @@ class Session:
             self._save(recording.run())
 
     def _save(self, result: Any) -> None:
+        self._n_written += 1
         path = Path(self._out) if self._out is not None else Path(f"{file_stem(self.robot.name)}_live.h5")
         names = (path.with_stem(f"{path.stem}{k}") for k in range(2, 10_000))
         free = path if not path.exists() else next(name for name in names if not name.exists())

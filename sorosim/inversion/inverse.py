@@ -14,12 +14,14 @@ from numpy.typing import NDArray
 from sorosim.arrays import Array
 from sorosim.errors import InputError
 from sorosim.inversion.solver import Inverse, InverseSolver
+from sorosim.public import public
 from sorosim.results.result import Equilibrium, InitialState, Run
 from sorosim.robot import Robot
 from sorosim.units.quantity import amount
 from sorosim.validation import Number
 
 
+@public
 def inverse(
     robot: Robot, targets: Mapping[Any, Any], *, bounds: Mapping[str, Any] | None = None,
     free: Sequence[str] | None = None, q0: InitialState | None = None, **options: Any,
@@ -66,6 +68,7 @@ def inverse(
     return InverseSolver(robot, bounds=bounds, free=free, q0=q0, **options).solve(targets)
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class InversePath:
     """States of rest along a path of targets; made by `inverse_path`.
@@ -157,6 +160,7 @@ class InversePath:
         return f"<InversePath of '{self.robot.name}': {self.message}>"
 
 
+@public
 def inverse_path(
     robot: Robot, targets_along: Sequence[Mapping[Any, Any]] | Mapping[Any, Any], *,
     rates: Mapping[str, Number] | None = None, bounds: Mapping[str, Any] | None = None,

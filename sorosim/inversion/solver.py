@@ -27,6 +27,7 @@ from sorosim.inversion.targets import Targets
 from sorosim.inversion.unheld import neutral_directions, unheld_motors, without_motors
 from sorosim.kernels.rod_actuators import LENGTH_INPUT, MODE, TENDON_LENGTH
 from sorosim.options import EFFORTS, InverseArguments, checked
+from sorosim.public import public
 from sorosim.results.result import Equilibrium, InitialState
 from sorosim.robot import Robot, check_robot
 from sorosim.solvers.base import one_blas_thread
@@ -41,6 +42,7 @@ States = list[tuple[Array, Array]]  # unknowns and parameters
 AT_BOUND = 1e-9
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class Inverse:
     """Inputs and driven coordinates under which a robot at rest comes where it shall, or as near as it can.
@@ -104,6 +106,7 @@ class Inverse:
         return f"<Inverse of '{self.robot.name}': {self.message}>"
 
 
+@public
 class InverseSolver:
     """Inverse statics of one robot, again and again: each search begins where the one before ended.
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from sorosim.errors import FileError, InputError, nearest
 from sorosim.io.bundled import bundled_file, bundled_robots
+from sorosim.public import public
 
 if TYPE_CHECKING:
     from sorosim.robot import Robot
@@ -20,6 +21,7 @@ IMPORTED = (".urdf", ".sdf", ".xml")  # endings of files in other formats; .xml 
 __all__ = ["bundled_robots", "dump", "format_page", "json_schema", "load", "load_text", "sweep_schema"]
 
 
+@public
 def load(source: str | Path | Mapping[str, Any], *, set: Mapping[str, Any] | None = None) -> Robot:
     """Read a robot.
 
@@ -118,6 +120,7 @@ def with_values(robot: Robot, values: Mapping[str, Any]) -> Robot:
     return _robot(expand(document.root, document.file, None, values), None, document.file, name=robot.name, like=like)
 
 
+@public
 def dump(robot: Robot, path: str | Path | None = None) -> str:
     """YAML of a robot as a person writes it; `load` makes the same robot of it. `path`: a file that it is written to.
 

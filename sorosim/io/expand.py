@@ -79,9 +79,11 @@ def expand(
     whole = importer.reparented(_in_one_piece(root, file))
     importer.mistakes.raise_if_any(file)
     data, places = plain(whole)
-    # imported links are known by other names in what is expanded
-    imported = bool(importer.found.frames or importer.found.bare)
-    return Expanded(data, places, alone, data if imported else plain(root)[0], whole if imported else root)
+    if importer.found.frames or importer.found.bare:
+        # what hangs on imported frames hangs on their links; where a part or a parameter names a frame, it is dissolved
+        short = importer.reparented(root)
+        root = short if plain(_in_one_piece(short, file))[0] == data else whole
+    return Expanded(data, places, alone, plain(root)[0], root)
 
 
 def _in_one_piece(root: Node, file: str) -> Node:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sorosim.engine.records import force_name
-from sorosim.errors import FileError, InputError, SorosimWarning
+from sorosim.errors import FileError, InputError, warn
 from sorosim.io.writing import check_path, write_whole
 
 ROWS_AT_ONCE = 10_000  # of a table
@@ -44,7 +43,7 @@ def write_table(path: str | Path, header: Sequence[str], columns: Sequence[Any])
     if size > LARGE:
         hint = "run[::10] has every tenth row, and the result file itself is HDF5, which many programs read"
         told = f"{path}: a table of {len(columns[0])} rows and {len(header)} columns, about {size / 1e9:.1f} GB; {hint}"
-        warnings.warn(told, SorosimWarning, stacklevel=4)
+        warn(told)
     line = ",".join(["%.17g"] * len(header)) + "\n"
 
     def lines() -> Iterator[bytes]:

@@ -16,6 +16,7 @@ from sorosim.problems import Path, Place, plain_data, shown
 
 LABEL = "set"
 _OPEN = ("initial", "u", "driven", "with")  # blocks that may get new names
+_PARTS = [(block,) for block in ("materials", "links", "loops", "actuators", "loads", "sensors")]
 _INDEX = re.compile(r"\[(\d+)\]|(\d+)(?=[.\[]|\Z)")
 
 
@@ -89,6 +90,13 @@ class _Setting:
         known = kind.known_keys() if kind is not None else []
         if path and path[-1] == "initial":
             return rest, ""
+        tail = rest[len(name) :].removeprefix(".")
+        if path in _PARTS and name not in known:
+            if not tail and isinstance(self.value, dict):  # a whole part is made
+                return name, tail
+            hint = nearest(name, entries)
+            new = "" if hint.startswith("did") else f"; a new one is set as a whole: {path[0]}.{name}: {{...}}"
+            raise self.fail("a known key", repr(name), hint + new)
         if name not in known and not isinstance(kind, OfPlugIn) and not (path and path[-1] in _OPEN):
             raise self.fail("a known key", repr(name), nearest(name, dict.fromkeys([*entries, *known])))
         return name, rest[len(name) :].removeprefix(".")

@@ -32,9 +32,11 @@ from sorosim.linear.eigenmodes import (
     stiffness_rounding,
 )
 from sorosim.linear.growth import Growth
+from sorosim.public import public
 from sorosim.validation import columns, describe
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class Linearization:
     """Motion about an equilibrium or a steady motion, M z'' + D z' + K z = F du; the coordinates move by dq = Z z.

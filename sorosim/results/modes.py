@@ -15,6 +15,7 @@ from sorosim.declare import Integer
 from sorosim.dynamics.inertia import mass_matrix
 from sorosim.errors import InputError
 from sorosim.linear import Linearization
+from sorosim.public import public
 from sorosim.results.result import Run
 from sorosim.robot import Robot
 from sorosim.validation import flag, positive
@@ -30,6 +31,7 @@ SPANS = 4.0  # time constants that a motion without oscillation is shown for
 MAX_NEWTON_STEPS, LOOP_TOLERANCE = 20, 1e-12  # of the Newton iteration that closes loops
 
 
+@public
 class ModeRun(Run):
     """A mode as a run: films and windows show a period in two seconds, and name the mode."""
 

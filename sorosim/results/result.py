@@ -22,6 +22,7 @@ from sorosim.equations.neutral import NeutralMotion, neutral_motions
 from sorosim.equations.points import SECTIONS
 from sorosim.errors import InputError, nearest
 from sorosim.linear import Linearization
+from sorosim.public import public
 from sorosim.results.quantities import summarized
 from sorosim.results.readings import Readings, readings_along
 from sorosim.robot import Robot
@@ -62,6 +63,7 @@ class EnergyHistory(NamedTuple):
         return float(sum(np.ptp(part) for part in self)) if len(self.kinetic) else 0.0
 
 
+@public
 class Drawable:
     """Methods that draw an equilibrium or a run; they import `sorosim.viz`, so that computing does not load it."""
 
@@ -90,6 +92,7 @@ class Drawable:
         export_gltf(self, path, **options)
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class Equilibrium(Drawable):
     """A state of rest."""
@@ -273,6 +276,7 @@ def _length(value: float) -> str:
     return f"{factor * value:.2g} {unit}"
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class Run(Drawable):
     """A motion."""

@@ -27,6 +27,7 @@ from sorosim.errors import ModelError, nearest
 from sorosim.problems import listed, shown
 from sorosim.registry import SENSORS, Registry
 from sorosim.sensors.state import SensorSites, State
+from sorosim.units.table import DIMENSIONS
 
 
 class Group(NamedTuple):
@@ -102,7 +103,7 @@ class Errors(Type):
         if isinstance(value, Mapping):
             return at.fail("a number, a quantity, or a list with one for each channel", shown(value))
         if not is_list(value):
-            return at.attempt(lambda: self._one_for_all(value, list(dict.fromkeys(dimensions))))
+            return at.attempt(lambda: self._one_for_all(value, dimensions, names))
         if not self.of_load and len(value) != len(names):
             return at.fail(f"one number, or {len(names)}: {', '.join(names)}", f"{len(value)}")
         read = [
@@ -111,13 +112,20 @@ class Errors(Type):
         ]
         return INVALID if any(entry is INVALID for entry in read) else tuple(read)
 
-    def _one_for_all(self, value: Any, dimensions: list[str]) -> float:
+    def _one_for_all(self, value: Any, dimensions: list[str], names: list[str]) -> float:
         """A quantity that is of all these dimensions, as a bare number is."""
+        different = list(dict.fromkeys(dimensions))
         try:
-            return max(Quantity(one, least=self.least).check(value) for one in dimensions)  # they are the same number
+            return max(Quantity(one, least=self.least).check(value) for one in different)  # they are the same number
         except ModelError as error:
-            hint = "a list has one for each channel" if len(dimensions) > 1 and not error.hint else error.hint
-            raise ModelError("", error.expected, error.got, hint) from None
+            if len(different) == 1 or error.hint:
+                raise
+            if not isinstance(value, str):
+                raise ModelError("", error.expected, error.got, "a list has one for each channel") from None
+            units = ", ".join(f"{name} [{DIMENSIONS[one].unit}]" for name, one in zip(names, dimensions, strict=True))
+            least = f" of {self.least:g} or more" if math.isfinite(self.least) else ""
+            expected = f"{len(names)} numbers{least}, or one in SI units for all: {units}"
+            raise ModelError("", expected, error.got) from None
 
     def write(self, value: Any, writer: Writer) -> Any:
         return list(value) if isinstance(value, tuple) else value

@@ -213,7 +213,10 @@ class Parser:
         elif name in CONSTANTS:
             self._operand(tape.CONSTANT, CONSTANTS[name], token)
         elif self.unit_factor is not None and self.unit_factor(name) is not None:
-            self.fail("a variable", hint=f"{name} is a unit, which stands directly after a number: 1 {name}", at=token)
+            hint = f"{name} is a unit, which stands directly after a number: 1 {name}"
+            if self.text[: token.column].rstrip().endswith("/"):
+                hint += f"; a quantity whose unit is a quotient is in parentheses where more follows: (9 rad/{name})*t"
+            self.fail("a variable", hint=hint, at=token)
         else:
             self.fail("a variable", hint=nearest(name, (*self.variables, *CONSTANTS)), at=token)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
@@ -26,7 +25,7 @@ from sorosim.equations.failure import (
 )
 from sorosim.equations.plausibility import implausible_states, left_free, locked, unresolved, unresolved_slip
 from sorosim.equations.system import NO_STRAINS, OdeSystem, rate_time
-from sorosim.errors import ConvergenceError, FileError, InputError, Interrupted, ModelError, PlugInError, SorosimWarning
+from sorosim.errors import ConvergenceError, FileError, InputError, Interrupted, ModelError, PlugInError, warn
 from sorosim.interrupts import deferring_signals, uninterrupted
 from sorosim.results.result import Checkpoints, Run, strain_rows
 from sorosim.signals.edges import Edges, edges
@@ -237,7 +236,7 @@ class Integration:
             run = replace(run, message=f"{run.message}; {UNVERIFIED}")
         self.finish(run)
         for remark in remarks:  # last: they may be errors
-            warnings.warn(f"simulate '{run.robot.name}': {remark}", SorosimWarning, stacklevel=4)
+            warn(f"simulate '{run.robot.name}': {remark}")
         if interrupted:
             raise Interrupted(run.message, run)
         if not solution.success:

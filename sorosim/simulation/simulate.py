@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -25,9 +24,10 @@ from sorosim.equations.contact_check import deep_contacts
 from sorosim.equations.system import NO_STRAINS, OdeSystem
 from sorosim.equilibria.assembly import close, open_loops
 from sorosim.equilibria.statics import prescribed, statics
-from sorosim.errors import ConvergenceError, InputError, SorosimWarning
+from sorosim.errors import ConvergenceError, InputError, warn
 from sorosim.model.chart import TURN
 from sorosim.options import STARTS, SimulateArguments, checked
+from sorosim.public import public
 from sorosim.results.result import Equilibrium, InitialState, Run, stored_signals, strain_rows
 from sorosim.results.stored import open_run
 from sorosim.robot import Robot, check_robot
@@ -52,6 +52,7 @@ N_SAMPLES = 1001  # at inputs over a run, before it begins
 MOST_STEPS = 1e12  # in a run, by a given step or the largest one: months
 
 
+@public
 def simulate(
     robot: Robot, t_end: Number | None = None, *, dt_out: Number | None = None, u: Any = None,
     driven: Mapping[str, Any] | None = None, q0: InitialState | None = None, qd0: Values | None = None,
@@ -177,7 +178,7 @@ def simulate(
         explicit = block.get(name) if arguments[name] is None and method is None else arguments[name]
         if explicit not in (None, False, "analytic") and options["method"] not in USED_BY[name]:
             message = f"method {options['method']} has no {name} and leaves it out; with it: {', '.join(USED_BY[name])}"
-            warnings.warn(message, SorosimWarning, stacklevel=2)
+            warn(message)
     if options["t_end"] is None:
         raise InputError("t_end", "a time [s]", "none", "give it, or a simulate block in the robot's file")
     output_times(options["t_end"], options["dt_out"])
@@ -197,7 +198,7 @@ def simulate(
     q, qd = starting_state(robot, system, q0, qd0)[:2]
     if deep := deep_contacts(robot, q):
         hint = "begin apart, or leave the pair out (`apart`)"
-        warnings.warn(f"{'; '.join(deep)} where the motion begins; {hint}", SorosimWarning, stacklevel=2)
+        warn(f"{'; '.join(deep)} where the motion begins; {hint}")
     start = Start(0.0, q, qd, strain=system.maxwell.start(q))
     return Integration(system, options, start, None, events, dense, progress, out, controller).run()
 
@@ -216,6 +217,7 @@ def usual_method(robot: Robot) -> str:
     return "bdf" if bends or engine.loading.touches or engine.is_large else "radau"
 
 
+@public
 def resume(
     run: Run | str | Path, t_end: Number | None = None, *, u: Any = None, max_steps: Number | None = None,
     max_wall_time: Number | None = None, events: Sequence[EventFunction] = (), controller: Controller | None = None,

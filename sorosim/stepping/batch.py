@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import os
-import warnings
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
@@ -15,11 +14,12 @@ from numpy.typing import ArrayLike
 
 from sorosim.arrays import Array, IntArray
 from sorosim.compiled import Pinned, n_processors
-from sorosim.errors import ConvergenceError, InputError, SorosimWarning
+from sorosim.errors import ConvergenceError, InputError, warn
 from sorosim.kernels import held_inputs as held
 from sorosim.kernels import march as codes
 from sorosim.kernels import newmark as m
 from sorosim.kernels.held_inputs import Member
+from sorosim.public import public
 from sorosim.robot import Robot, check_robot
 from sorosim.stepping.held_steps import ROLLOUT_TOLERANCE, HeldSteps
 from sorosim.stepping.inputs import Inputs, held_inputs, shape_of
@@ -33,6 +33,7 @@ from sorosim.validation import Number, describe, indices
 PARTS = 4
 
 
+@public
 class Batch:
     """Copies of a robot that move in equal steps, each under inputs of its own.
 
@@ -87,10 +88,9 @@ class Batch:
         self.failures: dict[int, ConvergenceError] = {}
         self._in_python = shared.in_python
         if self._in_python and self.n > 1:
-            warnings.warn(
+            warn(
                 f"Python computes loads or actuators of '{robot.name}': members move one after the other, not on "
-                "threads of compiled code", SorosimWarning, stacklevel=2,
-            )  # fmt: skip
+                "threads of compiled code")  # fmt: skip
         self._members: list[Stepper] = [object.__new__(Stepper) for _ in range(self.n)]
         for i, one in enumerate(self.robots):
             self._set_up(i, shared if one is robot else HeldSteps(one, **self._options))
@@ -320,6 +320,7 @@ class Batch:
         return [*on_threads(work, parts[:alone]), *on_threads(work, parts[alone:], self._pool[1], stop)]
 
 
+@public
 class BatchRollout:
     """Motions of a batch; made by `Batch.rollout`.
 

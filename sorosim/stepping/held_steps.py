@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import math
 import re
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -19,7 +18,7 @@ from sorosim.dynamics.maxwell import refuse_relaxation
 from sorosim.engine.inputs import Motion, ZeroOrderHold, driven_signals
 from sorosim.equations.failure import Trial, diagnose_motion
 from sorosim.equations.system import NO_STRAINS, OdeSystem
-from sorosim.errors import ConvergenceError, InputError, SorosimWarning
+from sorosim.errors import ConvergenceError, InputError, warn
 from sorosim.kernels import evaluate
 from sorosim.kernels import held_inputs as held
 from sorosim.kernels import march as codes
@@ -391,10 +390,9 @@ class HeldSteps:
     def warn_of_tolerance(self, tight: float) -> None:
         """Say that derivatives are loose; called by the functions that users call."""
         if self.tolerance > tight:
-            warnings.warn(
+            warn(
                 f"derivatives of steps of '{self.robot.name}' are as loose as its Newton iteration, whose tolerance is "
-                f"{self.tolerance:.2g}; tolerance={tight:.0e} or less makes them tight", SorosimWarning, stacklevel=3,
-            )  # fmt: skip
+                f"{self.tolerance:.2g}; tolerance={tight:.0e} or less makes them tight")  # fmt: skip
 
     def derive(
         self, kernel: Any, march: March, rows: Rows, inputs: Array, ends: IntArray, *arguments: Any

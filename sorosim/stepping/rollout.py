@@ -22,6 +22,7 @@ from sorosim.kernels.held_inputs import Adjoint, Equations
 from sorosim.kernels.loops import ACCELERATION, ERROR
 from sorosim.kernels.newmark import March, Rows
 from sorosim.model.chart import FARTHEST
+from sorosim.public import public
 from sorosim.results.result import Equilibrium, Run
 from sorosim.robot import Robot, check_robot
 from sorosim.sensitivity import (
@@ -73,6 +74,7 @@ class _Segment(NamedTuple):
     change: ChartChange | None  # of the last state of the segment before, to its first one
 
 
+@public
 def rollout(
     robot: Robot, u: Inputs, dt: Number, q0: Any = None, qd0: Values | None = None,
     t0: Number = 0.0, numbers: Sequence[str] | Sensitivities | None = None, *, method: str | None = None,
@@ -137,6 +139,7 @@ def rollout(
     return Rollout(steps, march, inputs, time, by.names, start=start, equilibrium=equilibrium, by=by)
 
 
+@public
 class Rollout:
     """A motion under held inputs; made by `rollout`.
 

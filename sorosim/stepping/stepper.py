@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
@@ -17,6 +18,7 @@ from sorosim.errors import InputError
 from sorosim.kernels import held_inputs as held
 from sorosim.kernels import newmark as m
 from sorosim.kernels.newmark import March, Rows
+from sorosim.public import public
 from sorosim.robot import Robot
 from sorosim.simulation.simulate import LOOP_CLOSURE_TOLERANCE
 from sorosim.stepping.held_steps import DONE, ROLLOUT_TOLERANCE, STEP_TOLERANCE, ChartChange, HeldSteps
@@ -75,6 +77,7 @@ class StepState:
         return all(np.array_equal(*pair) for pair in given)
 
 
+@public
 class Stepper:
     """A robot that moves in equal steps, under inputs that are held over each.
 
@@ -124,6 +127,7 @@ class Stepper:
 
     def _set_up(self, steps: HeldSteps, what: str = "a step") -> None:
         self._steps, self._what, self.robot, self.dt = steps, what, steps.robot, steps.dt
+        self._lock = threading.RLock()
         self._march, self._rows = steps.record(), steps.rows(1)
         self._u = np.zeros((1, steps.engine.n_actuators))
         self._start, self._count = 0.0, 0  # time of the reset, intervals since
@@ -151,7 +155,7 @@ class Stepper:
             Inputs of an equilibrium to start from, and of the first step that names none. Default: zero.
         """
         inputs, time = self.robot.inputs(u), amount("t", t, "time")
-        with rolling_back([self]):
+        with self._alone(), rolling_back([self]):
             self._begin(q, qd, time, inputs)
             self.refined = 0
         return self.state
@@ -182,7 +186,7 @@ class Stepper:
         state = self.state
         inputs = state.u if u is None else self.robot.inputs(u)
         path = self._path(driven, state.t)
-        with rolling_back([self]):
+        with self._alone(), rolling_back([self]):
             self._march.path[:] = path
             self._prepare(inputs)
             self._complete(self._steps.advance(self._march, self._rows, self._u))
@@ -215,7 +219,7 @@ class Stepper:
                 if abs(x - there) > LOOP_CLOSURE_TOLERANCE * (1.0 + abs(there)):
                     hint = "step(driven=...) sends it on"
                     raise InputError(f"state.{letter}, {name}", f"{there:.6g}, where its motion is", f"{x:.6g}", hint)
-        with rolling_back([self]):
+        with self._alone(), rolling_back([self]):
             self._begin(q, qd, t, u, path, ("state.q", "state.qd"), self._strain_of(state))
 
     def _strain_of(self, state: StepState) -> Array | None:
@@ -290,6 +294,17 @@ class Stepper:
             rates = map(float, now.state[m.QDD, partition.driven])
             motion["driven_qdd"] = dict(zip(partition.names, rates, strict=True))
         return self.robot.measure(state.q, state.qd, **motion)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """While one thread moves it, others are refused."""
+        if not self._lock.acquire(blocking=False):
+            hint = "sim.copy() gives each thread its own, and Batch moves many"
+            raise InputError("Stepper", "one thread at a time", "a second one during a step", hint)
+        try:
+            yield
+        finally:
+            self._lock.release()
 
     # -- parts of a step, for batches too ----------------------------------------------------------------------------
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import BrokenExecutor
 from contextlib import closing
@@ -13,12 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sorosim.errors import FileError, InputError, Interrupted, SorosimWarning
+from sorosim.errors import FileError, InputError, Interrupted, warn
 from sorosim.io import load
 from sorosim.io.results import names_of, versions
 from sorosim.io.sweep_file import SweepDocument, read_sweep, sweep_of
 from sorosim.io.sweep_store import KIND, SweepJournal, head_of, kind_of
 from sorosim.io.writing import check_path, check_writable, journal_of
+from sorosim.public import public
 from sorosim.robot import Robot, check_robot
 from sorosim.sweeps.plan import Plan, plan_of
 from sorosim.sweeps.pool import ClusterLost, computed_blocks
@@ -31,6 +31,7 @@ Progress = Callable[[int, int, int], None]
 Blocks = dict[int, tuple[Any, list[str]]]
 
 
+@public
 def sweep(
     source: Robot | str | Path,
     points: Mapping[str, Any] | None = None,
@@ -109,11 +110,11 @@ def sweep(
     check_writable(out)
     if resume and (force or out is None):
         raise InputError("resume", "the path `out` of what to go on with", "`force` too" if force else "none")
+    if out is not None and not (resume or force):
+        check_vacant(out)
     # worker processes start while the robot is loaded
     prewarming = prewarm(jobs) if jobs > 1 and scheduler is None and isinstance(source, str | os.PathLike) else None
     robot, document = _document(source, {name: value for name, value in arguments.items() if value is not None})
-    if out is not None and not (resume or force):
-        _check_vacant(out)
     plan = plan_of(document, robot)
     if progress is not None and not callable(progress):
         raise InputError("progress", "a function of the numbers of points", type(progress).__name__)
@@ -151,7 +152,7 @@ def _jobs(jobs: Any) -> int:
     return int(cpu_count())
 
 
-def _check_vacant(out: str | Path) -> None:
+def check_vacant(out: str | Path) -> None:
     """Refuse to overwrite a result or a journal at the path: a sweep takes long."""
     check_path(out)
     if Path(out).exists() or journal_of(out).exists():
@@ -190,7 +191,7 @@ def _check_same(plan: Plan, old: SweepResult, file: str) -> None:
         message = (
             f"{file}: begun with {', '.join(changed_versions)}; results may differ in their last digits from here on"
         )
-        warnings.warn(message, SorosimWarning, stacklevel=3)
+        warn(message)
 
 
 class _Sweep:

@@ -19,6 +19,7 @@ from sorosim.io.meshes import check_unchanged
 from sorosim.io.results import names_of
 from sorosim.io.sweep_store import read_blocks, read_whole, save_sweep
 from sorosim.io.writing import journal_of
+from sorosim.public import public
 from sorosim.results.result import Equilibrium, Run
 from sorosim.results.stored import open_run
 from sorosim.robot import Robot
@@ -31,6 +32,7 @@ Blocks = Mapping[int, tuple[Mapping[str, NDArray[Any]], list[str]]]  # arrays an
 STATUS = {task.OK: "ok", task.FAILED: "failed", task.PENDING: "pending"}
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class SweepResult:
     """Results at the points of a sweep.

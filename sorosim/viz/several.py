@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from sorosim.public import public
 from sorosim.viz import gltf, player, web
 from sorosim.viz import movie as one
 from sorosim.viz.checks import PathLike
@@ -14,6 +15,7 @@ Names = Sequence[str] | None
 Runs = Sequence[Any]
 
 
+@public
 def play(*results: Any, layout: str = OVERLAY, names: Names = None, **options: Any) -> None:
     """Show several runs or equilibria in one window.
 
@@ -39,21 +41,25 @@ def play(*results: Any, layout: str = OVERLAY, names: Names = None, **options: A
     player.play(motion_group(runs, layout, names), **options)
 
 
+@public
 def movie(path: PathLike, runs: Runs, *, layout: str = OVERLAY, names: Names = None, **options: Any) -> None:
     """Write several runs as one movie; see `play`, and `sorosim.viz.movie.movie` for the options."""
     one.movie(motion_group(runs, layout, names), path, **options)
 
 
+@public
 def still(path: PathLike, runs: Runs, *, layout: str = OVERLAY, names: Names = None, **options: Any) -> None:
     """Write a picture of several runs or equilibria; see `play`, and `sorosim.viz.movie.still` for the options."""
     one.still(motion_group(runs, layout, names), path, **options)
 
 
+@public
 def export_html(path: PathLike, runs: Runs, *, layout: str = OVERLAY, names: Names = None, **options: Any) -> None:
     """Write a page with several runs or equilibria; see `play`, and `sorosim.viz.web.export_html` for the options."""
     web.export_html(motion_group(runs, layout, names), path, **options)
 
 
+@public
 def export_gltf(path: PathLike, runs: Runs, *, layout: str = OVERLAY, names: Names = None, **options: Any) -> None:
     """Write a glTF file of several runs or equilibria; see `play`; for options `sorosim.viz.gltf.export_gltf`."""
     gltf.export_gltf(motion_group(runs, layout, names), path, **options)

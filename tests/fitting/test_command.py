@@ -7,6 +7,7 @@ import pytest
 
 import sorosim
 from sorosim.cli.main import main
+from sorosim.errors import ConvergenceError
 
 TABLE = "u.up [N], tip.x [mm], tip.y [mm], tip.z [mm]\n"
 ARM = """
@@ -64,3 +65,20 @@ def test_a_mistake_is_one_line(folder, monkeypatch, capsys, words, message):
     assert code == 2
     assert said.err.startswith("error: ")
     assert message in " ".join(said.err.split())
+
+
+@pytest.mark.parametrize("profile", [False, True])
+def test_the_summary_says_which_intervals_pass_what_the_robot_can_be(folder, monkeypatch, profile):
+    def impossible(self, z_i):
+        raise ConvergenceError("a route outside its section")
+
+    robot = sorosim.load("arm.yaml")
+    tips = sorosim.Measurements.from_csv("tips.csv", places={"tip": "arm"})
+    found = sorosim.fit(robot, tips, free=["materials.rubber.young"], noise="1 mm")
+    monkeypatch.setattr("sorosim.fitting.likelihood.ProfiledCost.__call__", impossible)
+    text = found.summary(profile=profile)
+    assert "interval of materials.rubber.young passes what the robot can be: a route outside its section" in text
+    assert "rms error" in text
+    assert found.nonlinearity == {"materials.rubber.young": np.inf}
+    with pytest.raises(ConvergenceError, match="a route outside"):
+        found.interval(profile=True)

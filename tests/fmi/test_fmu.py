@@ -1,6 +1,7 @@
 """Robots as functional mock-up units: FMPy validates and simulates them; their motion is that of sorosim."""
 
 import io
+import pickle
 import sys
 import zipfile
 from xml.etree import ElementTree
@@ -11,6 +12,7 @@ import pytest
 import sorosim
 from sorosim.cli.main import main
 from sorosim.errors import InputError
+from sorosim.fmi.slave import RobotSlave
 
 fmpy = pytest.importorskip("fmpy")
 pytest.importorskip("pythonfmu")
@@ -153,6 +155,12 @@ def test_states_are_kept_written_and_given_back(tmp_path):
         slave.unit.doStep(0.02, 0.02)
         assert slave.get(*names) == after
     slave.end()
+
+
+@pytest.mark.parametrize("given", [pickle.dumps(print), b"", b"{}", b"[1]", b'{"kind": "x"}', b"[" * 100_000])
+def test_states_that_sorosim_did_not_write_are_refused_and_none_is_code(given):
+    with pytest.raises(InputError, match="a state of this unit"):
+        RobotSlave._fmu_state_from_bytes(given)
 
 
 def test_one_process_begins_a_unit_many_times(tmp_path):

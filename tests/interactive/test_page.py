@@ -240,7 +240,7 @@ def test_wrong_arguments_are_refused(arguments, words):
 
 
 def test_an_address_for_others_is_warned_of():
-    with pytest.warns(SorosimWarning, match=r"whoever reaches .* may drive"):
+    with pytest.warns(SorosimWarning, match=r"whoever knows .* may drive"):
         sorosim.live("double_pendulum", host="0.0.0.0", port=0, block=False).stop()
 
 

@@ -618,3 +618,13 @@ def test_blocks_of_a_robot_are_included_however_they_are_written(text, tmp_path)
     (tmp_path / "other.yaml").write_text(text)
     (tmp_path / "robot.yaml").write_text("sorosim: 1\ninclude: [other.yaml]\nlinks: {a: {joint: fixed}}\n")
     assert [link.name for link in load(tmp_path / "robot.yaml").links] == ["a"]
+
+
+def test_an_override_makes_a_whole_part_in_a_block_that_the_file_does_not_have():
+    body = {"mass": 1, "inertia": [1, 1, 1]}
+    pendulum = {"sorosim": 1, "links": {"a": {"joint": {"revolute": {"axis": [0, 1, 0]}}, "body": body}}}
+    push = {"wrench": {"link": "a", "force": [1, 0, 0]}}
+    robot = load(pendulum, set={"loads.push": push})
+    assert list(robot.description.loads) == ["push"]
+    with pytest.raises(InputError, match=r"loads.push: \{...\}"):
+        load(pendulum, set={"loads.push.wrench.force": [1, 0, 0]})

@@ -281,3 +281,21 @@ def test_a_mistake_is_one_sentence_with_position_object_and_remedy(old, new, mes
         assert len(got) > len(expected)
     else:
         assert got == expected
+
+
+@pytest.mark.parametrize(
+    ("inner", "words"),
+    [
+        (
+            '<worldbody><replicate count="300"><replicate count="300"><geom/></replicate></replicate></worldbody>',
+            "elements",
+        ),
+        ('<worldbody><body><flexcomp count="100 100 100"/></body></worldbody>', "elements"),
+        ('<asset><hfield name="h" nrow="100000" ncol="100000" size="1 1 1 1"/></asset>', "numbers in a table"),
+    ],
+)
+def test_what_would_take_minutes_or_gigabytes_is_refused_before_mujoco_reads_it(tmp_path, monkeypatch, inner, words):
+    monkeypatch.setattr("sorosim.io.rigid.mjcf._compiled", lambda *_: pytest.fail("it was compiled"))
+    (tmp_path / "x.xml").write_text(f'<mujoco model="x">{inner}</mujoco>')
+    with pytest.raises(FileError, match=rf"x\.xml:1:\d+: .*at most \d+ {words}"):
+        load(tmp_path / "x.xml")

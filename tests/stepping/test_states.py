@@ -6,6 +6,7 @@ import pickle
 import signal
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -514,3 +515,14 @@ def test_states_of_a_robot_with_loops_are_starts_when_they_are_assembled():
     window = sorosim.rollout(robot, u[:1], "10 ms", closed.q, closed.qd, state.t, method="newmark")
     # 1.2e-5: the method's own accelerations across loops are lost
     assert_allclose(window.q[1], sim.step(u[0]).q, rtol=0, atol=6e-5 * np.abs(state.q).max())
+
+
+def test_a_second_thread_is_refused_while_a_step_is_under_way():
+    sim = sorosim.Stepper(sorosim.load("pendulum"), 1e-3)
+    before = sim.reset()
+    with sim._alone(), ThreadPoolExecutor(1) as other:
+        with pytest.raises(InputError, match="one thread at a time"):
+            other.submit(sim.step).result()
+        assert sim.state is before
+        assert other.submit(sim.copy().step).result().t == 1e-3
+    assert sim.step().t == 1e-3

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Any
@@ -28,6 +29,8 @@ from sorosim.model.pose import WORLD, Rotation
 from sorosim.problems import shown
 
 MAX_FILES = 50
+# of elements with those that are replicated, and of numbers in tables: MuJoCo would take minutes, and gigabytes
+MAX_ELEMENTS, MAX_NUMBERS = 50_000, 10_000_000
 NAMED = ("body", "joint", "freejoint", "geom", "site", "mesh")  # elements whose names begin paths
 DRAWN_GROUPS = 3  # groups of geoms that MuJoCo's viewer shows
 # what stands in blocks of its own, by the group that it is left out with
@@ -58,8 +61,34 @@ def read_mjcf(path: FilePath, leftovers: Leftovers, *, visual: bool = True, outs
     for element in root.walk():  # which MuJoCo takes for none
         if element.tag == "inertial" and (mass := element.attributes.get("mass", "")).strip().startswith("-"):
             files.mistakes.note(element.place, "a mass of 0 or more", mass.strip())
+    if (count := _counted(root, files.mistakes)) > MAX_ELEMENTS:
+        files.mistakes.note(
+            root.place, f"at most {MAX_ELEMENTS} elements", f"{count:.6g} with those that are replicated"
+        )
     files.mistakes.raise_if_any(str(path))
     return _Reader(root, _compiled(path, root), leftovers).tree(visual)
+
+
+def _counted(element: Element, mistakes: Mistakes) -> float:
+    """How many elements MuJoCo makes of one; tables that are too large are noted."""
+    given = element.attributes
+    pairs = {"hfield": ("nrow", "ncol"), "texture": ("width", "height")}.get(element.tag)
+    if pairs and (size := _product(given.get(pairs[0], ""), given.get(pairs[1], ""))) > MAX_NUMBERS:
+        mistakes.note(element.place, f"at most {MAX_NUMBERS} numbers in a table", f"{size:.6g}")
+    inner = sum(_counted(child, mistakes) for child in element.children)
+    if element.tag == "replicate":
+        return _product(given.get("count", "")) * inner
+    made = _product(*given.get("count", "").split()) if element.tag in ("flexcomp", "composite") else 1.0
+    return made * (1.0 + inner)
+
+
+def _product(*texts: str) -> float:
+    """Product of the numbers among texts, each at least 1."""
+    out = 1.0
+    for text in texts:
+        with suppress(ValueError, OverflowError):
+            out *= max(1.0, float(text))
+    return out
 
 
 @dataclass

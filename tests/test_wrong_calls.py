@@ -1,0 +1,65 @@
+"""Calls of public functions with wrong arguments: one error of the package that names the argument, or a result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import pytest
+from helpers.wrong_calls import ARM, foreign
+from numpy.typing import ArrayLike
+
+import sorosim
+from sorosim.errors import InputError, SorosimWarning
+from sorosim.public import public
+
+
+def test_500_wrong_calls_raise_no_error_that_is_not_of_the_package(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert foreign(500, 0) == []
+
+
+@public
+def typed(
+    points: ArrayLike, *names: str, count: int = 1, table: Mapping[str, float] | None = None,
+    rule: Callable[[float], float] = abs, many: Sequence[int] = (), **more: float,
+):  # fmt: skip
+    rule(0.0)
+    raise KeyError("inside")
+
+
+FITTING = {"points": [0.0, 1.0], "count": np.int64(2), "table": {"a": np.float32(1.0)}, "many": np.arange(3), "b": 2}
+WRONG = [("points", [1j]), ("points", [np.nan]), ("points", np.ma.masked_all(2)), ("points", "1"), ("points", None),
+         ("count", True), ("count", 1.0), ("count", 10**400), ("table", {}.items()), ("table", {1: 1.0}),
+         ("table", {"a": "x"}), ("table", np.array([])), ("rule", 3), ("many", "12"), ("many", [1, "2"]), ("many", 1),
+         ("b", 10**400), ("b", "x")]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "value"), WRONG, ids=lambda x: str(x)[:12])
+def test_where_a_call_fails_the_first_argument_that_does_not_fulfil_its_annotation_is_named(name, value):
+    with pytest.raises(InputError, match=rf"^{name}: expected ") as raised:
+        typed(**{**FITTING, name: value})
+    assert isinstance(raised.value.__cause__, Exception)
+
+
+def test_errors_that_no_argument_explains_stay_as_they_are():
+    with pytest.raises(KeyError, match="inside"):
+        typed(**FITTING)
+    with pytest.raises(InputError, match=r"^names\[1\]: expected a text, got 3"):
+        typed([1.0], "a", 3)
+    with pytest.raises(TypeError, match="points"):
+        typed()
+
+
+def test_what_a_function_of_the_caller_raises_is_not_taken_for_a_wrong_argument():
+    def controller(t, q, qd):
+        raise LookupError("mine")
+
+    with pytest.raises(Exception, match="mine"):
+        sorosim.simulate(sorosim.load(ARM), controller=controller, dt_control="1 ms")
+
+
+def test_warnings_name_the_line_that_called_the_package():
+    with pytest.warns(SorosimWarning) as told:
+        sorosim.load(ARM).linearize([0.5] * 5)
+    assert all(one.filename == __file__ for one in told)
