@@ -193,7 +193,7 @@ def unresolved_slip(robot: Robot, q: Array, qd: Array, rtol: float, atol: float)
     seen: dict[str, list[tuple[bool, float, float]]] = {}
     for place, rate in zip(q[rows], qd[rows], strict=True):
         contacts = robot.engine.contacts(place, rate)[0]
-        speed, friction = robot.engine.loading.slip_speeds(contacts.load)
+        speed, friction = robot.engine.loading.slip_speeds(contacts.load.tolist())
         sticks = (friction > 0.0) & (np.linalg.norm(contacts.slip, axis=1) < speed)
         if not sticks.any():
             continue

@@ -295,9 +295,8 @@ def _left_symmetry(callbacks: StaticCallbacks, x0: Array, r: Array, J: Array, x:
     acts = np.abs(d * r) > NO_COUPLING * np.abs(d * r).max(initial=0.0)
     coupled = np.abs(d[:, None] * J * d) > NO_COUPLING
     coupled |= coupled.T
-    n_reached = -1
-    while n_reached != (n_reached := np.count_nonzero(acts)):  # by what acts, on the way from one to the next
-        acts = acts | coupled[acts].any(axis=0)
+    while (further := coupled[acts].any(axis=0) & ~acts).any():  # what acts reaches from one to the next
+        acts |= further
     bound = LEFT * (1.0 + np.abs(x0).max(initial=0.0))
     if not (away > bound)[: system.n_free][~acts[: system.n_free]].any():
         return ""

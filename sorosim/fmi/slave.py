@@ -328,7 +328,7 @@ def _read(written: bytes) -> UnitState:
                 known,  # type: ignore[arg-type]
             )
         now = StepState(
-            float(content["t"]), *(floats(content[name]) for name in ("q", "qd", "u")), memory,
+            float(content["t"]), floats(content["q"]), floats(content["qd"]), floats(content["u"]), memory,
             None if strain is None else floats(strain),
         )  # fmt: skip
         values = {str(name): float(x) for name, x in content["values"].items()}

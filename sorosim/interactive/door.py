@@ -33,7 +33,8 @@ class Door:
     """
 
     def __init__(self, origins: Collection[str]) -> None:
-        self.token, self.accepts = secrets.token_urlsafe(TOKEN_BYTES), lambda _: True
+        self.token = secrets.token_urlsafe(TOKEN_BYTES)
+        self.accepts: Callable[[Any], bool] = lambda _: True
         self._allowed = {_netloc("origins", one) for one in origins}
 
     def __call__(self, further: Callable[..., Any] | None, connection: Any, request: Any) -> Any:
