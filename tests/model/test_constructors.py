@@ -33,7 +33,7 @@ for registry in (SECTIONS, SHAPES, OBSTACLES, JOINTS, LOADS, ACTUATORS, SENSORS)
 assert sweep_file
 WITHOUT_EXAMPLE = {"name": "x", "shape": sorosim.Sphere(0.1), "law": sorosim.ContactLaw(1e5)}
 # bases of kinds are made by nobody
-BASES = ("Section", "MovingJoint", "Sensor", "MountedSensor")
+BASES = ("Section", "Drilled", "MovingJoint", "Sensor", "MountedSensor")
 DECLARED = [
     kind
     for kind in dict.fromkeys(kinds())
@@ -134,4 +134,4 @@ def test_a_rod_of_one_piece_takes_what_its_division_takes():
 def test_wrong_arguments_are_named_and_the_signature_is_that_of_the_fields(make, message):
     with pytest.raises(ModelError, match=message):
         make()
-    assert list(inspect.signature(sorosim.Circle).parameters) == ["radius", "shear_factor", "torsion"]
+    assert list(inspect.signature(sorosim.Circle).parameters) == ["radius", "shear_factor", "torsion", "holes"]
