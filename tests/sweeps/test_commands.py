@@ -86,7 +86,6 @@ def test_resume_and_force(here, call):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("sweep", "arm.yaml", "--out", "sweep.h5"), "arm.yaml:1:1: expected a sweep, whose first line is"),
         (("sweep", "sweep.yaml", "--out", "rest.h5"),
          "rest.h5: expected no file yet, got one; replace it (--force), or give another name"),
         (("movie", "sweep.h5"), "expected a run, an equilibrium or a robot, got a sweep; plot draws it"),

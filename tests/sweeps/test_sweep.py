@@ -239,7 +239,7 @@ def test_a_sweep_of_runs_is_what_single_runs_give(finger, tmp_path):
     task = {"simulate": {"method": "cvode", "t_end": "0.12 s", "keep_runs": True}}
     summary = {
         "highest": {"max": "finger.z"}, "deepest": {"min": "finger.z"}, "way": {"range": "finger.z"},
-        "end": {"last": "turn.revolute"}, "effort": {"rms": "driven.turn"}, "mean": {"mean": "u.tendon"},
+        "end": {"last": "turn.revolute"}, "effort": {"rms": "moment(turn)"}, "mean": {"mean": "u.tendon"},
         "lost": {"last": "energy.dissipated"}, "seen": {"max": "tip.z"},
     }  # fmt: skip
     sweep = sorosim.sweep(finger, points, task=task, summary=summary, outputs=["finger"], out=tmp_path / "runs.h5")
