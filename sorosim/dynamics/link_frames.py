@@ -16,6 +16,7 @@ from sorosim.lie.se3 import Ad_inv
 from sorosim.model.anchor import Anchor
 from sorosim.model.description import Description
 from sorosim.model.link import Link
+from sorosim.validation import describe
 
 
 class LinkFrames:
@@ -112,7 +113,7 @@ def as_anchor(description: Description, frame: Any, where: str = "place") -> Anc
         if not isinstance(s, int | float | np.number) or isinstance(s, bool) or not 0.0 <= float(s) <= 1.0:
             raise InputError(f"{where}.{link}", "a fraction of the rod's length from 0 to 1", f"{s!r}")
         return Anchor(link, s=float(s))
-    raise InputError(where, "a link, (link, s), a frame or an Anchor", f"{frame!r}"[:60])
+    raise InputError(where, "a link, (link, s), a frame or an Anchor", describe(frame))
 
 
 def _name(anchor: Anchor) -> str:

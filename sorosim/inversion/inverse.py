@@ -18,7 +18,7 @@ from sorosim.public import public
 from sorosim.results.result import Equilibrium, InitialState, Run
 from sorosim.robot import Robot
 from sorosim.units.quantity import amount
-from sorosim.validation import Number
+from sorosim.validation import Number, describe
 
 
 @public
@@ -209,5 +209,5 @@ def _one_by_one(targets_along: Any) -> list[Mapping[Any, Any]]:
         n = next(iter(lengths.values()))
         return [{key: values[k] for key, values in targets_along.items()} for k in range(n)]
     if not isinstance(targets_along, Sequence) or isinstance(targets_along, str) or not targets_along:
-        raise InputError("targets_along", "a list of targets, or arrays of them by place", f"{targets_along!r}"[:60])
+        raise InputError("targets_along", "a list of targets, or arrays of them by place", describe(targets_along))
     return list(targets_along)

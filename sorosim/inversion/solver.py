@@ -32,7 +32,7 @@ from sorosim.results.result import Equilibrium, InitialState
 from sorosim.robot import Robot, check_robot
 from sorosim.solvers.base import one_blas_thread
 from sorosim.units.quantity import amount, interval
-from sorosim.validation import Number, Values
+from sorosim.validation import Number, Values, describe
 
 # where a search from the start does not reach the targets: candidates for each other start; how far they are spread, in
 # turn: at 4 three quarters of their inputs lie at a bound, as most do where far targets are nearest
@@ -230,7 +230,7 @@ class InverseSolver:
     def _by_name(self, where: str, given: Any) -> Mapping[str, Any]:
         """A mapping by names of what is free (else InputError)."""
         if not isinstance(given, Mapping):
-            raise InputError(where, "a mapping by names of what is free", f"{given!r}"[:60])
+            raise InputError(where, "a mapping by names of what is free", describe(given))
         for name in given:
             if name not in self.names:
                 raise InputError(where, "names of what is free", f"'{name}'", nearest(str(name), self.names))
@@ -512,7 +512,7 @@ def _free_names(robot: Robot, free: Sequence[str] | None) -> list[str]:
             raise InputError("free", expected, f"none, and '{robot.name}' has no inputs")
         return list(robot.actuator_names)
     if isinstance(free, str) or not isinstance(free, Sequence):
-        raise InputError("free", "a list of names", f"{free!r}"[:60])
+        raise InputError("free", "a list of names", describe(free))
     if not free:
         raise InputError("free", "names of inputs and coordinates, at least one", "none")
     chosen: set[int | str] = set()

@@ -14,6 +14,7 @@ from sorosim.kernels.frame_errors import frame_errors
 from sorosim.robot import Robot
 from sorosim.sensors.state import State
 from sorosim.units.quantity import amount
+from sorosim.validation import describe
 
 POSITION, POSE, READING = range(3)
 ORTHONORMAL = 1e-6
@@ -41,7 +42,7 @@ class Targets:
 
     def __init__(self, robot: Robot, targets: Mapping[Any, Any], weights: Mapping[Any, float], extent: float) -> None:
         if not isinstance(targets, Mapping) or not targets:
-            raise InputError("targets", "a mapping of places or sensors to values", f"{targets!r}"[:60])
+            raise InputError("targets", "a mapping of places or sensors to values", describe(targets))
         self.robot, self.extent = robot, extent
         self.keys = tuple(targets)
         sensors = [key for key in targets if isinstance(key, str) and key in robot.sensor_names]
@@ -51,7 +52,7 @@ class Targets:
         self.labels = tuple(labels[key] for key in self.keys)
         self._frame_of = {key: k for k, key in enumerate(framed)}
         if not isinstance(weights, Mapping):
-            raise InputError("weights", "a mapping of targets to weights", f"{weights!r}"[:60])
+            raise InputError("weights", "a mapping of targets to weights", describe(weights))
         unknown = [key for key in weights if key not in targets]
         if unknown:
             raise InputError("weights", "weights of targets", f"{unknown[0]!r}")
@@ -68,7 +69,7 @@ class Targets:
     def set(self, targets: Mapping[Any, Any]) -> None:
         """Take other values of the same targets."""
         if not isinstance(targets, Mapping) or tuple(targets) != self.keys:
-            raise InputError("targets", "the same places and sensors as before", f"{targets!r}"[:60])
+            raise InputError("targets", "the same places and sensors as before", describe(targets))
         parts = [self._part(key, label, targets[key]) for key, label in zip(self.keys, self.labels, strict=True)]
         layout = [(kind, chosen) for kind, _, chosen in parts]
         if layout != self._layout:
@@ -130,7 +131,7 @@ class Targets:
             pairs = enumerate(zip(value, dimensions, strict=True))
             out = np.array([np.nan if x is None else amount(f"{where}[{i}]", x, kind) for i, (x, kind) in pairs])
             if np.isnan(out).all():
-                raise InputError(where, "numbers, at least one of them not None", f"{value!r}"[:60])
+                raise InputError(where, "numbers, at least one of them not None", describe(value))
             return out
         try:
             # a copy: users may change theirs, and None in an array or a pose becomes NaN
@@ -139,7 +140,7 @@ class Targets:
             out = np.array(value, dtype=float)
         except (TypeError, ValueError):
             expected = f"{len(dimensions)} numbers, or an array"
-            raise InputError(where, expected, f"{value!r}"[:60]) from None
+            raise InputError(where, expected, describe(value)) from None
         if not np.isfinite(out).all():
             raise InputError(
                 where, "finite numbers", f"{out[~np.isfinite(out)][0]}", "None in a list of numbers leaves one out"

@@ -25,7 +25,7 @@ from sorosim.sweeps.pool import ClusterLost, computed_blocks
 from sorosim.sweeps.processes import prewarm
 from sorosim.sweeps.result import SweepResult, merge_blocks, open_sweep, split_blocks, sweep_folder
 from sorosim.sweeps.task import FAILED, Block
-from sorosim.validation import Number
+from sorosim.validation import Number, describe
 
 Progress = Callable[[int, int, int], None]
 Blocks = dict[int, tuple[Any, list[str]]]
@@ -144,7 +144,7 @@ def _document(source: Any, arguments: dict[str, Any]) -> tuple[Robot, SweepDocum
 
 def _jobs(jobs: Any) -> int:
     if isinstance(jobs, bool) or not isinstance(jobs, int | np.integer) or (jobs < 1 and jobs != -1):
-        raise InputError("jobs", "a number of processes, or -1 for all processors", f"{jobs!r}"[:40])
+        raise InputError("jobs", "a number of processes, or -1 for all processors", describe(jobs))
     if jobs > 0:
         return int(jobs)
     from joblib import cpu_count  # those that this process may use, which a queue limits

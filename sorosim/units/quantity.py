@@ -28,7 +28,7 @@ from sorosim.units.table import (
     split,
     unit_factor,
 )
-from sorosim.validation import LARGEST, as_real
+from sorosim.validation import LARGEST, as_real, describe
 
 
 def amount(where: str, value: Any, dimension: str) -> float:
@@ -44,7 +44,7 @@ def amount(where: str, value: Any, dimension: str) -> float:
 def interval(where: str, pair: Any, dimension: str) -> tuple[float, float]:
     """Bounds (low, high), either of which may be None or infinite: there is none (else InputError)."""
     if isinstance(pair, str) or not isinstance(pair, Sequence | np.ndarray) or len(pair) != 2:
-        raise InputError(where, "a pair (low, high)", f"{pair!r}"[:60])
+        raise InputError(where, "a pair (low, high)", describe(pair))
     ends = []
     for word, endless, value in zip(("low", "high"), (-math.inf, math.inf), pair, strict=True):
         none = value is None or (isinstance(value, float) and value == endless)

@@ -363,7 +363,7 @@ def test_one_search_is_an_equilibrium_on_file(robots, tmp_path):
         ({"targets": {"arm": [0, np.nan, 0]}}, "targets.arm[1]: expected"),
         ({"targets": {"arm": np.array([0, np.nan, 0])}}, "None in a list of numbers leaves one out"),
         ({"targets": {"arm": np.array([0, 1j, 0])}}, "targets.arm: expected 3 numbers, or an array"),
-        ({"targets": {"arm": None}}, "targets.arm: expected 3 numbers, or an array, got None"),
+        ({"targets": {"arm": None}}, "targets.arm: expected 3 numbers, or an array, got nothing"),
         ({"targets": {("arm", True): [0, 0, 0]}}, "a fraction of the rod's length from 0 to 1, got True"),
         ({"targets": {"world": [0, 0, 0]}}, "a link, or a frame on one, got 'world'; known: arm"),
         ({"targets": {"arm": [None, None, None]}}, "at least one of them not None"),
