@@ -11,9 +11,11 @@ from sorosim.dynamics import arguments
 from sorosim.engine import quantities
 from sorosim.engine.engine import Engine
 from sorosim.errors import InputError, nearest
+from sorosim.public import public
 from sorosim.validation import Values
 
 
+@public
 class StateQuantities:
     """Quantities of a state, for `sorosim.Robot`, which has the engine and checks coordinates."""
 
