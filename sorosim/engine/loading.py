@@ -444,7 +444,7 @@ class Loading:
             packed = self._apart[key]
             external = self._workspace_of(name, lost, n, ndof, packed)
             self.add_packed(packed, external, t, gravity, ws)
-            self.set_stick_state(external, self._stuck_in(name, sliding), sliding is not None)
+            self.set_stick_state(external, self._stick_state(name, sliding), sliding is not None)
             self.add_contacts(packed, external, ws)
             self.set_stick_state(external, None)
             return external
@@ -453,7 +453,7 @@ class Loading:
             self.add_python_load(name, external, t, ws)
         return external
 
-    def _stuck_in(self, name: str, sliding: SlipState | None) -> StickState | None:
+    def _stick_state(self, name: str, sliding: SlipState | None) -> StickState | None:
         """How contacts of one load stuck before, by the numbers that groups, cores and solids have in it alone."""
         if sliding is None or sliding.stuck is None:
             return None

@@ -41,12 +41,12 @@ def centre_of_mass(engine: Engine, q: Array, link: str | None = None) -> tuple[f
         more = ws.twist[nodes, LENGTH_RATIO, 0] - 1.0
         np.add.at(moment, nodes, more[:, None] * moment[nodes])
         np.add.at(mass, nodes, more * mass[nodes])
-    part = np.arange(n) if link is None else _hanging(engine, link)
+    part = np.arange(n) if link is None else _subtree(engine, link)
     total = float(mass[part].sum())
     return total, moment[part].sum(axis=0) / total if total > 0.0 else np.full(3, np.nan)
 
 
-def _hanging(engine: Engine, link: str) -> IntArray:
+def _subtree(engine: Engine, link: str) -> IntArray:
     """Nodes of a link and of all that hangs on it."""
     parent, own = engine.tree.segment[:, PARENT], np.zeros(len(engine.tree.segment), dtype=bool)
     own[engine.layout.links[link].nodes] = True

@@ -464,7 +464,7 @@ class Fit:
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(x.ljust(w) for x, w in zip(row, widths, strict=True)).rstrip() for row in rows]
         n = counted(self._problem.n, "measured number")
-        given = "as given" if self._problem.known else f"{_told(self.noise, self._noise_unit, 3)} estimated"
+        given = "as given" if self._problem.known else f"{_with_unit(self.noise, self._noise_unit, 3)} estimated"
         lines.append(f"{n}; scale of the noise {given}; {self.message}")
         lines += [f"not identified: {_direction(one)}" for one in self.null_directions]
         if weak := [name for name, is_weak in self.weak.items() if is_weak]:
@@ -480,7 +480,7 @@ class Fit:
         units = {x: u for bound in self._problem.model.data for x, u in zip(bound.names, bound.units, strict=True)}
         for key, rms in self.errors.rms.items():
             unit = "m" if key in self.errors.distance else units[key]
-            before_and_after = (_told(x, unit, 4) for x in (self.errors_before.rms[key], rms))
+            before_and_after = (_with_unit(x, unit, 4) for x in (self.errors_before.rms[key], rms))
             lines.append("{}: rms error {} before, {} after".format(key, *before_and_after))
         if len(self.errors.distance) > 1:
             mean = 1e3 * self.errors_before.mean_distance, 1e3 * self.errors.mean_distance
@@ -570,7 +570,7 @@ def _short(x: float) -> str:
     return f"{x:.4g}"
 
 
-def _told(x: float, unit: str, digits: int) -> str:
+def _with_unit(x: float, unit: str, digits: int) -> str:
     """A size with its unit; lengths in mm."""
     factor, unit = (1e3, "mm") if unit == "m" else (1.0, unit)
     return f"{factor * x:.{digits}g} {unit}".rstrip()

@@ -17,7 +17,7 @@ import numpy as np
 from sorosim.arrays import Array
 from sorosim.errors import InputError, SorosimError
 from sorosim.interactive.controls import ROUNDING, Control
-from sorosim.interactive.door import Door
+from sorosim.interactive.request_guard import RequestGuard
 from sorosim.interactive.scene import RobotScene
 from sorosim.interactive.session import MODES, MOTION, STATICS, Session
 from sorosim.interactive.state import LiveState
@@ -52,18 +52,18 @@ class Page:
 
     def __init__(self, session: Session, host: str, port: int, origins: Collection[str] = ()) -> None:
         viser = require_viser()
-        free, door = _free_port(host, port), Door(origins)
+        free, guard = _free_port(host, port), RequestGuard(origins)
         self.session = session
-        with redirect_stdout(StringIO()), door.guarding():  # it announces itself
+        with redirect_stdout(StringIO()), guard.guarding():  # it announces itself
             self._server = viser.ViserServer(host=host, port=free, label=session.robot.name, verbose=False)
         if self._server.get_port() != free:  # taken in the meantime
             self._server.stop()
             raise _taken(port)
         name = "localhost" if host in ("127.0.0.1", "0.0.0.0") else f"[{host}]" if ":" in host else host
-        self.url = f"http://{name}:{free}/{door.token}/"
+        self.url = f"http://{name}:{free}/{guard.token}/"
         self.rate = 0.0
         self._gui, self._uplot = self._server.gui, viser.uplot
-        door.accepts = self._accepts
+        guard.accepts = self._accepts
         self._gui.configure_theme(show_logo=False, show_share_button=False, control_width="medium")
         self._built: LiveState | None = None
         self._stopping = threading.Event()

@@ -166,7 +166,7 @@ class InverseSolver:
         self._held = unheld_motors(robot, inputs, values, names, q)
         self._held_bounds = dict.fromkeys(self._held, (-np.inf, np.inf))
         if self._held:
-            bounds = self._without_held(bounds or {})
+            bounds = self._without_unheld(bounds or {})
             self.robot = robot = without_motors(robot, list(self._held))
             self._kept = np.array([k for k, name in enumerate(self._whole.actuator_names) if name not in self._held])
             inputs = inputs[self._kept.astype(np.int64)]
@@ -218,7 +218,7 @@ class InverseSolver:
             out[:, k] = interval(f"bounds.{name}", pair, self._dimensions[k])
         return out[0], out[1]
 
-    def _without_held(self, bounds: Mapping[str, Any]) -> dict[str, Any]:
+    def _without_unheld(self, bounds: Mapping[str, Any]) -> dict[str, Any]:
         """Bounds without those of motors that hold a coordinate alone, which are kept apart."""
         left = dict(bounds) if isinstance(bounds, Mapping) else bounds
         for name in self._held:
@@ -466,10 +466,10 @@ class InverseSolver:
             found.reached,
         )
         if self._held:
-            u, beyond = self._held_forces(point, q, u)
-            driven = {name: x for name, x in driven.items() if name not in self._held_names}
-            active = {name: at for name, at in active.items() if name not in self._held_names} | beyond
-            message += f"; nothing but their motors holds {', '.join(self._held_names)}"
+            u, beyond = self._motor_forces(point, q, u)
+            driven = {name: x for name, x in driven.items() if name not in self._unheld_names}
+            active = {name: at for name, at in active.items() if name not in self._unheld_names} | beyond
+            message += f"; nothing but their motors holds {', '.join(self._unheld_names)}"
             if beyond:
                 reached = False
                 message += f", and these would press beyond their bounds: {', '.join(beyond)}"
@@ -478,11 +478,11 @@ class InverseSolver:
         )
 
     @property
-    def _held_names(self) -> list[str]:
+    def _unheld_names(self) -> list[str]:
         """Coordinates that motors hold alone."""
         return [self.robot.coordinate_names[column] for column in self._held.values()]
 
-    def _held_forces(self, point: Point, q: Array, u: Array) -> tuple[Array, dict[str, float]]:
+    def _motor_forces(self, point: Point, q: Array, u: Array) -> tuple[Array, dict[str, float]]:
         """All inputs, with the forces of motors that hold a coordinate alone; bounds that these pass."""
         system, beyond = self._manifold.system, dict[str, float]()
         needed = system.full_residual(q, system.multipliers(point.x))

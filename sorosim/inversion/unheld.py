@@ -22,6 +22,8 @@ from sorosim.robot import Robot
 NEUTRAL = 1e-9
 # rows shorter than this part of the longest are rounding
 NEGLIGIBLE = 1e-12
+# parts of directions along motors' coordinates, of length 1, below which motors do not reach them
+DEPENDENT = 1e-3
 
 
 def neutral_directions(system: StaticSystem, q: Array) -> Array:
@@ -64,7 +66,7 @@ def unheld_motors(
     of_motors = scaled[:, list(columns.values())]
     _, R, order = linalg.qr(of_motors, pivoting=True, mode="economic")
     size = np.abs(np.diag(R))
-    rank = int((size > 1e-3 * size.max()).sum()) if size.max() > 1e-3 else 0
+    rank = int((size > DEPENDENT * size.max()).sum()) if size.max() > DEPENDENT else 0
     chosen = [list(columns)[k] for k in order[:rank]]
     return {name: columns[name] for name in columns if name in chosen}
 

@@ -9,8 +9,8 @@ import pytest
 import sorosim
 from sorosim.errors import InputError
 from sorosim.interactive import recording
-from sorosim.interactive.door import Door
 from sorosim.interactive.page import Page, _can_have
+from sorosim.interactive.request_guard import RequestGuard
 from sorosim.interactive.session import Session
 
 viser = pytest.importorskip("viser")
@@ -125,7 +125,7 @@ def test_a_recording_ends_where_it_is_full_and_a_session_writes_only_so_many(pag
 @pytest.mark.parametrize("wrong", ["evil", 3, ""])
 def test_origins_are_addresses(wrong):
     with pytest.raises(InputError, match=re.escape("origins")):
-        Door([wrong])
+        RequestGuard([wrong])
 
 
 def test_what_is_set_before_the_session_runs_is_kept(tmp_path):

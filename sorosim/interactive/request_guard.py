@@ -16,7 +16,7 @@ TOKEN_BYTES = 16
 _ONE_AT_A_TIME = threading.Lock()
 
 
-class Door:
+class RequestGuard:
     """Judges requests for a page and its messages.
 
     Parameters
