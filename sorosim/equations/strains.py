@@ -91,31 +91,35 @@ def largest_strain(robot: Robot, q: Array) -> tuple[float, Place | None]:
     return worst
 
 
-class Turning:
-    """How far rods turn between neighbouring Gauss points: beyond a whole turn these no longer tell how a rod winds.
+class ShapeLimits:
+    """What shapes of rods are possible: no section lies before the one that it follows, and points tell how rods wind.
 
-    `limit` is that, or twice as far as rods turn in the state q (ndof,) or unloaded, where that is more.
+    Beyond a whole turn from one Gauss point to the next they no longer do; twice as far as a rod turns in the state q
+    (ndof,), or unloaded, is possible too where that is more.
     """
 
     def __init__(self, robot: Robot, q: Array) -> None:
-        rows, rest = [np.zeros((0, 3, robot.ndof))], [np.zeros((0, 3))]
+        rows, rest = [np.zeros((0, 4, robot.ndof))], [np.zeros((0, 4))]
         for place in places(robot):
             piece, division = place.piece, place.division
             X, weight, is_gauss = division.gauss_points()
             X, weight = X[is_gauss], weight[is_gauss, None]
-            row = np.zeros((len(X), 3, robot.ndof))
-            row[:, :, piece.column : piece.column + piece.n] = np.swapaxes(division.basis(X)[:, :, :3], 1, 2)
+            row = np.zeros((len(X), 4, robot.ndof))
+            row[:, :, piece.column : piece.column + piece.n] = np.swapaxes(division.basis(X)[:, :, :4], 1, 2)
             rows.append(row * weight[:, :, None])
-            rest.append(division.reference.values(X, division.length)[:, :3] * weight)
+            rest.append(division.reference.values(X, division.length)[:, :4] * weight)
         self.rest = np.concatenate(rest)
         self.rows = np.concatenate(rows).reshape(-1, robot.ndof)
-        self.limit = 2.0 * max(np.pi, self.most(q), self.most(np.zeros_like(q)))
+        self.most_turn = 2.0 * max(np.pi, self._extremes(q)[0], self._extremes(np.zeros_like(q))[0])
+        self.least_length = min(0.0, self._extremes(q)[1])
 
-    def most(self, q: Array) -> float:
-        """The largest of these rotations [rad] at coordinates q (ndof,)."""
-        turns = (self.rows @ q).reshape(-1, 3) + self.rest
-        return float(np.sqrt(np.sum(turns**2, axis=1).max(initial=0.0)))
+    def _extremes(self, q: Array) -> tuple[float, float]:
+        """The farthest turn from point to point [rad] and the least length between points [m]."""
+        strained = (self.rows @ q).reshape(-1, 4) + self.rest
+        turn = np.sqrt(np.sum(strained[:, :3] ** 2, axis=1).max(initial=0.0))
+        return float(turn), float(strained[:, 3].min(initial=np.inf))
 
-    def is_seen(self, q: Array) -> bool:
-        """Whether Gauss points tell how rods wind."""
-        return self.most(q) <= self.limit
+    def allow(self, q: Array) -> bool:
+        """Whether coordinates q (ndof,) are such a shape."""
+        turn, length = self._extremes(q)
+        return turn <= self.most_turn and length >= self.least_length

@@ -12,7 +12,7 @@ from sorosim.arrays import Array, IntArray
 from sorosim.dynamics.arguments import by_coordinate
 from sorosim.engine.inputs import Partition
 from sorosim.equations.failure import worst_loop
-from sorosim.equations.strains import Turning
+from sorosim.equations.strains import ShapeLimits
 from sorosim.equations.system import elastic_weight, mass_weight
 from sorosim.errors import ConvergenceError, InputError
 from sorosim.kernels import evaluate as task
@@ -188,7 +188,7 @@ class _Closing:
     def __init__(self, robot: Robot, q: Array, free: IntArray, U: Array) -> None:
         self.robot, self.start, self.free, self.U = robot, q, free, U
         self.scale = robot.engine.loops.row_scale  # errors are angles
-        self.turning = Turning(robot, q)
+        self.limits = ShapeLimits(robot, q)
 
     def q(self, z: Array) -> Array:
         q = self.start.copy()
@@ -204,9 +204,9 @@ class _Closing:
         return closure.value[ERROR].copy(), scipy.linalg.solve_triangular(self.U, by_q.T, trans="T").T
 
     def scaled(self, z: Array) -> tuple[Array, Array]:
-        """As `jacobian`, of errors that are angles; infinite where Gauss points do not see how a rod winds."""
+        """As `jacobian`, of errors that are angles; infinite where no rod has such a shape."""
         e, X = self.jacobian(z)
-        e = self.scale * e if self.turning.is_seen(self.q(z)) else np.full_like(e, np.inf)
+        e = self.scale * e if self.limits.allow(self.q(z)) else np.full_like(e, np.inf)
         return e, self.scale[:, None] * X
 
     def pull(self) -> Array:

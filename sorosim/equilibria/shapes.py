@@ -15,7 +15,7 @@ from scipy.optimize import brentq
 
 from sorosim.arrays import Array, IntArray
 from sorosim.declare import Choice, Declared, ListOf, Quantity, Vector, key
-from sorosim.equations.strains import Turning
+from sorosim.equations.strains import ShapeLimits
 from sorosim.errors import InputError, ModelError
 from sorosim.kernels import evaluate as task
 from sorosim.lie import exp_so3, skew
@@ -199,7 +199,7 @@ class _Fit:
         own = np.arange(link.column, link.column + link.n)
         self.free: IntArray = np.array([i for i in own if i not in fixed], dtype=np.int64)
         self.in_joint = self.free < link.column + link.n_joint
-        self.turning = Turning(robot, q)
+        self.limits = ShapeLimits(robot, q)
         self.charts = Charts(robot.engine.layout, np.isin(np.arange(len(q)), self.free, invert=True))
         at_zero = q.copy()
         at_zero[link.column : link.column + link.n_joint] = 0.0
@@ -446,7 +446,7 @@ class _Fit:
         along = np.einsum("ijk,ik->ij", R, self.slopes(q, s))
         D[self.sliding, :, n + np.arange(len(self.sliding))] = along[self.sliding]
         e = ((g[:, :3, 3] - self.points) / self.length).ravel()
-        if not self.turning.is_seen(q):
+        if not self.limits.allow(q):
             e = np.full_like(e, np.inf)
         return e, D.reshape(3 * m, len(x))
 

@@ -23,7 +23,8 @@ from sorosim.dynamics.constraints import RANK_TOLERANCE
 PER_ERROR, AT_MOST = 10.0, 1e-4
 # each weight is this part of the one before, down to so little of the largest squared singular value of the derivative
 FACTOR, LEAST_WEIGHT = 0.1, 1e-14
-SOFT = 1e-4  # of it, below which springs that draw no nearer have done what they can
+# of the smallest squared singular value that is not zero, below which springs that draw no nearer have done what they can
+SOFT = 1e-4
 # decreases that end a search, as a part of the value, if so many come in a row; so do distances differ that are as good
 ENOUGH, PATIENCE = 1e-2, 3
 # gains, actual over predicted, above which the damping falls and below which it rises; and by how much
@@ -128,7 +129,7 @@ class Nearest:
             end = self.newton(p)
             if self.is_solution(end) and np.linalg.norm(end.z - p.z) <= WITHIN * self.distance(end):
                 break
-            if weight < SOFT * stiffest**2 and _size(p) > (1.0 - ENOUGH) * before:  # they draw no nearer
+            if weight < SOFT * _weakest(p.X) ** 2 and _size(p) > (1.0 - ENOUGH) * before:  # they draw no nearer
                 break
             weight *= FACTOR
         return min(end, p, key=_size)
@@ -290,6 +291,12 @@ def smallest(X: Array, b: Array, error: float = 0.0) -> Array:
     cond = max(RANK_TOLERANCE, min(PER_ERROR * error, AT_MOST))
     z: Array = scipy.linalg.lstsq(X, b, cond=cond, check_finite=False)[0]
     return z
+
+
+def _weakest(X: Array) -> float:
+    """The smallest singular value that is not zero."""
+    size = scipy.linalg.svdvals(X, check_finite=False)
+    return float(size[size > RANK_TOLERANCE * size.max(initial=0.0)].min(initial=np.inf))
 
 
 def _size(p: Point) -> float:
