@@ -23,7 +23,7 @@ from sorosim.dynamics.constraints import RANK_TOLERANCE
 PER_ERROR, AT_MOST = 10.0, 1e-4
 # each weight is this part of the one before, down to so little of the largest squared singular value of the derivative
 FACTOR, LEAST_WEIGHT = 0.1, 1e-14
-# of the smallest squared singular value that is not zero, below which springs that draw no nearer have done what they can
+# of the smallest squared singular value that is not zero, below which springs that draw no nearer did what they can
 SOFT = 1e-4
 # decreases that end a search, as a part of the value, if so many come in a row; so do distances differ that are as good
 ENOUGH, PATIENCE = 1e-2, 3
