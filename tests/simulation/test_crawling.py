@@ -140,7 +140,7 @@ links:
       strain: {bending: 0, torsion: 0, elongation: 0}
 loads:
   floor:
-    contact: {between: rope, and: {half_space: {}}, stiffness: 1e5, damping: 1, friction: 0.5, slip_speed: 1 mm/s}
+    contact: {between: rope, and: {half_space: {}}, stiffness: 1e5, damping: 1, friction: 0.5, slip_speed: 1 mm/s, ends: round}
 """
 
 
@@ -148,11 +148,17 @@ loads:
 @pytest.mark.parametrize("spectral_radius", [0.8, 0.5])
 def test_a_looser_tolerance_does_not_crawl_where_friction_sets_in(spectral_radius):
     rope = load_text(ROPE_ON_FLOOR, "rope.yaml")
-    options = {"method": "generalized-alpha", "spectral_radius": spectral_radius, "driven": {"hand": "-0.3*t"}}
+    # a tight atol would set the steps whatever rtol is, and the edge of a flat end has a force of its own
+    options = {
+        "method": "generalized-alpha",
+        "spectral_radius": spectral_radius,
+        "driven": {"hand": "-0.3*t"},
+        "atol": 1e-6,
+    }
     tight, loose = (sorosim.simulate(rope, 0.8, rtol=rtol, **options) for rtol in (1e-3, 0.1))
-    # steps that Newton's method could not solve were cut to a quarter and doubled twice, for ever: 3742 steps, not 622.
-    # A larger step may cost more iterations, which is no crawl; half of those six times as many steps would be one
-    assert loose.stats["n_steps"] < 3.0 * tight.stats["n_steps"]
+    # steps that Newton's method could not solve were cut to a quarter and doubled twice, for ever: 3742 steps, not 622
+    assert loose.stats["n_steps"] < 1.5 * tight.stats["n_steps"]
+    assert loose.stats["n_rhs"] < 1.5 * tight.stats["n_rhs"]
 
 
 def stiff_shaft():
