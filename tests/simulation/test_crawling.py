@@ -145,6 +145,7 @@ loads:
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.* bounces, at")
 @pytest.mark.parametrize("spectral_radius", [0.8, 0.5])
 def test_a_looser_tolerance_does_not_crawl_where_friction_sets_in(spectral_radius):
     rope = load_text(ROPE_ON_FLOOR, "rope.yaml")
