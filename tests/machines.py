@@ -22,7 +22,10 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build" / "machines"
-TESTS = ("tests/validation", "tests/solvers", "tests/dynamics", "tests/bifurcation")
+TESTS = (
+    "tests/validation", "tests/solvers", "tests/dynamics", "tests/bifurcation", "tests/test_documents.py",
+    "tests/test_gallery.py",
+)  # fmt: skip
 # kernels of OpenBLAS (for Zen it takes those of Haswell), code, threads of BLAS; other than x86-64 has its own only
 CORES = (("Nehalem", "old", "1"), ("Sandybridge", "old", "2"), ("Haswell", "host", "1"), ("SkylakeX", "host", "2"))
 FAR = 0.2  # tolerances are five times the worst, unless they are derived
