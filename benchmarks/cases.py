@@ -159,6 +159,15 @@ def _driven_statics(context: Context) -> Action:
     return action
 
 
+def _shape_at_rest(context: Context) -> Action:
+    """One equilibrium from a robot's own start, whose loops are to be closed first."""
+
+    def action() -> tuple[list[int], int]:
+        return [statics(context.robot).n_evaluations], 0
+
+    return action
+
+
 def _tubes(context: Context) -> Action:
     """Equilibria of the concentric tubes, without their post, at random rotations under random forces on the tip."""
     robot, rng = load("concentric_tubes"), np.random.default_rng(100)
@@ -325,6 +334,10 @@ CASES: tuple[Case, ...] = (
             "statics under a force, mean", _tubes, rounds=5, per=N_TENSIONS,
             target=seconds(2e-3, scaled=True), remark=_statics_remark,
         ),
+    ),
+    *(
+        of_robot(name, Case("statics", _shape_at_rest, rounds=7, remark=_statics_remark))
+        for name in ("fin_ray", "slider_crank", "continuum_stewart")
     ),
     Case(
         "cold compilation", _cold_start, rounds=1, target=seconds(60),

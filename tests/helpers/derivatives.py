@@ -145,6 +145,7 @@ class Case:
             own = [robot.engine.layout.coordinate(key, "driven") for key in names]
             shaken[1][own] = jets[:, 1]
             self.q, self.qd = self.start = self.closed(robot, *shaken)
+        self.step = 0.01 * STEP if robot.engine.loading.touches else STEP  # friction and gaps bend within less
         self.eq: Any = None
         try:
             near = sorosim.statics(robot, driven=self.held)
@@ -280,7 +281,7 @@ class Case:
         """Whether a number is not at the edge of what is allowed."""
         x = sorosim.scalars(self.robot)[path]
         try:
-            for part in (STEP, -STEP):
+            for part in (self.step, -self.step):
                 self.robot.with_values({path: x + part * (abs(x) or UNIT)})
         except SorosimError:
             return False
@@ -303,7 +304,7 @@ class Case:
                 yield Refused(self.name, route, kind, str(error))
                 continue
             try:
-                wanted = slope(lambda part, f=f: np.asarray(f(at(part))), STEP, ROUNDING[route])
+                wanted = slope(lambda part, f=f: np.asarray(f(at(part))), self.step, ROUNDING[route])
             except SorosimError as error:  # a number at the edge of what is allowed
                 yield Refused(self.name, route, kind, f"no difference: {error}")
                 continue
@@ -314,15 +315,13 @@ class Case:
         robot, (dq, dqd, dqdd), du = self.robot, self.directions, self.u_direction
         q, qd, qdd, u = self.q, self.qd, self.qdd, self.u
 
-        step = 0.01 * STEP if robot.engine.loading.touches else STEP  # friction and gaps bend within less
-
         def cell(route: str, exact: Callable[[], Array], f: Callable[[float], Array], rounding: float) -> Any:
             try:
                 found = np.asarray(exact())
             except InputError as error:
                 return Refused(self.name, route, "state and inputs", str(error))
             try:
-                wanted = slope(lambda x: np.asarray(f(x)), step, rounding)
+                wanted = slope(lambda x: np.asarray(f(x)), self.step, rounding)
             except SorosimError as error:
                 return Refused(self.name, route, "state and inputs", f"no difference: {error}")
             return compared(self.name, route, "state and inputs", "", found, wanted)
