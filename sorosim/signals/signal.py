@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -36,6 +37,8 @@ from sorosim.validation import LARGEST, as_real, finite_numbers, number
 
 INTERPOLATIONS = ("linear", "cubic", "pchip")
 MAX_CSV_BYTES = 200_000_000
+# other texts of a table are not told, which may be any file that a robot of others names
+_LIKE_A_NUMBER = re.compile(r"\s*[-+]?(\d[-+.,_ \deE]{0,30}|nan|inf|infinity)\s*|", re.IGNORECASE)
 
 _NO_CODE, _NO_DATA = np.empty((0, 2), dtype=np.int64), np.empty(0)
 
@@ -337,6 +340,8 @@ def _from_csv(path: str | Path, column: str | int | None, interpolation: str, ro
     if not rows:
         raise FileError(str(path), "expected rows of numbers, got none")
     header = [name.strip() for name in rows[0][1]] if _cell_number(rows[0][1][0]) is None else []
+    if header and len(rows) > 1 and _cell_number(rows[1][1][0]) is None:  # names of another kind of file are not told
+        raise FileError(str(path), "expected times in the first column, got a text", rows[1][0])
     index = _csv_column(str(path), rows[0], header, column)
     times: list[float] = []
     values: list[float] = []
@@ -347,7 +352,8 @@ def _from_csv(path: str | Path, column: str | int | None, interpolation: str, ro
             value = _cell_number(cells[k])
             if value is None or not math.isfinite(value):
                 hint = "; the decimal sign is a point" if "," in cells[k] else ""
-                raise FileError(str(path), f"expected a finite number, got {cells[k]!r} in column {k}{hint}", line)
+                got = repr(cells[k]) if _LIKE_A_NUMBER.fullmatch(cells[k]) else "a text"
+                raise FileError(str(path), f"expected a finite number, got {got} in column {k}{hint}", line)
             numbers.append(value)
         if len(times) > 1 and times[-1] <= times[-2]:
             raise FileError(str(path), f"expected strictly increasing times, got {times[-2]} then {times[-1]}", line)

@@ -267,7 +267,9 @@ def test_a_changed_version_leaves_nothing_unchecked(run, tmp_path):
     save_run(run, tmp_path / "run.h5")
     with h5py.File(tmp_path / "run.h5", "r+") as file:
         file.attrs["format_version"] = 1
-    with pytest.raises(FileError, match="expected format_version 2 or later, got format_version 1 in a file with check"):
+    with pytest.raises(
+        FileError, match="expected format_version 2 or later, got format_version 1 in a file with check"
+    ):
         read(tmp_path / "run.h5")
 
 

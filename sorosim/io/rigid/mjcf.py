@@ -19,7 +19,7 @@ from sorosim.errors import FileError
 from sorosim.io.meshes import FORMATS
 from sorosim.io.nodes import Mistakes
 from sorosim.io.rigid.compilation import check_size, compiled
-from sorosim.io.rigid.document import Element, read_document
+from sorosim.io.rigid.document import Element, read_document, told_root
 from sorosim.io.rigid.inertia import Inertia
 from sorosim.io.rigid.leftovers import Leftovers
 from sorosim.io.rigid.meshes import is_inside
@@ -51,7 +51,9 @@ def read_mjcf(path: FilePath, leftovers: Leftovers, *, visual: bool = True, outs
     root = files.read(path)
     if root.tag != "mujoco":
         place = root.place
-        raise FileError(str(path), f"expected MJCF, whose root is <mujoco>, got <{root.tag}>", place.line, place.column)
+        raise FileError(
+            str(path), f"expected MJCF, whose root is <mujoco>, got {told_root(root)}", place.line, place.column
+        )
     for element in root.walk():  # which MuJoCo takes for none
         if element.tag == "inertial" and (mass := element.attributes.get("mass", "")).strip().startswith("-"):
             files.mistakes.note(element.place, "a mass of 0 or more", mass.strip())
