@@ -33,7 +33,7 @@ from sorosim.kernels.signals import (
 )
 from sorosim.signals.expressions import Expression, parse
 from sorosim.signals.parser import UnitFactor
-from sorosim.validation import LARGEST, as_real, finite_numbers, number
+from sorosim.validation import LARGEST, as_real, describe, finite_numbers, number
 
 INTERPOLATIONS = ("linear", "cubic", "pchip")
 MAX_CSV_BYTES = 200_000_000
@@ -186,7 +186,7 @@ class CallableSignal(Signal):
         got = self.function(float(t))
         value = as_real(got)
         if value is None or not math.isfinite(value):
-            shown = f"{repr(got)[:60]} at t = {float(t)!r} s"
+            shown = f"{describe(got)} at t = {float(t)!r} s"
             raise InputError(self.where, "a finite number from the function", shown, "return one float")
         return value
 
@@ -235,7 +235,7 @@ def as_signal(obj: Any, where: str = "u", unit_factor: UnitFactor | None = None)
     if callable(obj):
         return CallableSignal(obj, where)
     expected = "a number, an expression of t, (times, values), a table, a CSV file or a function"
-    raise InputError(where, expected, f"{type(obj).__name__} {repr(obj)[:60]}")
+    raise InputError(where, expected, f"{type(obj).__name__} {describe(obj)}")
 
 
 def compile_signals(signals: Sequence[Signal]) -> tuple[SignalArrays, tuple[tuple[int, Callable[[float], float]], ...]]:
@@ -269,7 +269,7 @@ def _finite_array(values: Any, where: str) -> Array:
     except ValueError:
         array = np.array(None)
     if array.dtype.kind not in "iuf" and array.size:
-        raise InputError(where, "real numbers", repr(values)[:60])
+        raise InputError(where, "real numbers", describe(values))
     array = array.astype(np.float64)
     if not (fit := np.abs(array) <= LARGEST).all():
         raise InputError(where, finite_numbers(array[~fit][0]), f"{array[~fit][0]}")

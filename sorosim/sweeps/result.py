@@ -232,7 +232,8 @@ class SweepResult:
         units: Mapping[str, str] | None = None,
     ) -> Any:
         """Picture (matplotlib), written to `path` if given; see `sorosim.viz.sweep_plot.plot_sweep`."""
-        from sorosim.viz.sweep_plot import plot_sweep
+        from sorosim.validation import describe
+from sorosim.viz.sweep_plot import plot_sweep
 
         return plot_sweep(self, path, y, output, style, units)
 
@@ -256,7 +257,7 @@ class SweepResult:
 
     def _index(self, i: int) -> int:
         if not isinstance(i, int | np.integer) or not -len(self) <= i < len(self):
-            raise InputError("point", f"the number of a point, up to {len(self) - 1}", f"{i!r}"[:40])
+            raise InputError("point", f"the number of a point, up to {len(self) - 1}", describe(i))
         return int(i) % len(self)
 
     def _found(self, i: int) -> int:
