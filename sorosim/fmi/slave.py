@@ -335,6 +335,5 @@ def _read(written: bytes) -> UnitState:
         values = {str(name): float(x) for name, x in content["values"].items()}
         return UnitState(values, float(content["size"]), now)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
-        raise InputError(
-            "state", "a state of this unit that sorosim wrote", f"another one: {describe(error)}"
-        ) from None
+        got = f"another one: {describe(error)}"
+        raise InputError("state", "a state of this unit that sorosim wrote", got) from None

@@ -25,6 +25,7 @@ from sorosim.results.stored import open_run
 from sorosim.robot import Robot
 from sorosim.sweeps import tables, task
 from sorosim.sweeps.plan import Plan, plan_from_data
+from sorosim.validation import describe
 
 Arrays = dict[str, NDArray[Any]]
 Blocks = Mapping[int, tuple[Mapping[str, NDArray[Any]], list[str]]]  # arrays and messages of blocks by number
@@ -232,8 +233,7 @@ class SweepResult:
         units: Mapping[str, str] | None = None,
     ) -> Any:
         """Picture (matplotlib), written to `path` if given; see `sorosim.viz.sweep_plot.plot_sweep`."""
-        from sorosim.validation import describe
-from sorosim.viz.sweep_plot import plot_sweep
+        from sorosim.viz.sweep_plot import plot_sweep
 
         return plot_sweep(self, path, y, output, style, units)
 
