@@ -25,6 +25,7 @@ _ALIASES = {
     "Inputs": "ArrayLike | Mapping[str, ArrayLike | Number]",
     "Names": "Sequence[str] | None",
     "InitialState": "Values | Equilibrium | Run",
+    "Progress": "Callable",
 }
 _WORDS = {
     "None": "nothing", "bool": "True or False", "int": "an integer", "float": "a finite number", "str": "a text",

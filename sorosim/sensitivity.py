@@ -31,7 +31,7 @@ from sorosim.model.description import Description
 from sorosim.public import public
 from sorosim.robot import Robot, check_robot
 from sorosim.sensors.state import State
-from sorosim.validation import Number, Values, indices
+from sorosim.validation import Number, Values, describe, indices
 
 if TYPE_CHECKING:
     from sorosim.results.result import Equilibrium
@@ -123,7 +123,7 @@ def sensitivities(robot: Robot, names: Sequence[str]) -> Sensitivities:
     compiled sweeps carry along; nothing is subtracted. Source: docs/theory.md, 13; what they are: Kim, tables 5 to 7.
     """
     if not isinstance(names, Sequence):
-        raise InputError("names", "paths of numbers in the robot's file", f"{names!r}"[:60])
+        raise InputError("names", "paths of numbers in the robot's file", describe(names))
     return Sensitivities(robot, [names] if isinstance(names, str) else list(names))
 
 

@@ -157,5 +157,5 @@ def choice(where: str, value: Any, known: Sequence[str]) -> str:
     """Return one of the known words, refusing anything else."""
     if not isinstance(value, str) or value not in known:
         hint = nearest(str(value), known)
-        raise InputError(where, f"one of {', '.join(known)}", f"{value!r}"[:60], "" if hint.startswith(KNOWN) else hint)
+        raise InputError(where, f"one of {', '.join(known)}", describe(value), "" if hint.startswith(KNOWN) else hint)
     return value

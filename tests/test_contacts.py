@@ -246,11 +246,14 @@ def test_every_obstacle_is_drawn(obstacle):
 def test_contacts_are_arrays_that_names_choose_from():
     robot = sorosim.load("gripper_grasps_sphere")
     run = sorosim.simulate(robot, t_end=0.02, dt_out=0.01)
-    found = run.contacts.contacts if hasattr(run.contacts, "contacts") else run.contacts
-    at = found.rows(slice(None))
+    at = run.contacts.contacts
     assert all(len(values) == at.n for values in at)
     for name in dict.fromkeys(at.load.tolist()):
         mask = at.load == name
         np.testing.assert_array_equal(at.of(name).force, at.force[mask])
         assert mask.sum() == at.of(name).n > 0
-    assert at.of("nothing").n == 0
+        own = run.contacts.of(name)  # of all rows, and of one
+        np.testing.assert_array_equal(own.contacts.force, at.of(name).force)
+        np.testing.assert_array_equal(own.at(-1).force, run.contacts.at(-1).of(name).force)
+        assert own.n_rows == run.contacts.n_rows
+    assert at.of("nothing").n == run.contacts.of("nothing").contacts.n == 0

@@ -4,11 +4,12 @@ import copy
 import pickle
 import re
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 from helpers.differences import jacobian, relative_error
+from helpers.python_load import OwnLoad
 from helpers.robots import cable_manipulator, moderate, random_state, varied_tree
 from numpy.testing import assert_array_equal
 
@@ -574,51 +575,39 @@ def test_a_robot_under_further_loads_has_no_text_that_knows_nothing_of_them():
     assert not robot.with_loads(tip=Wrench("arm", 1.0, force=(0, 0, 0.5))).description.text
 
 
-@dataclass(frozen=True)
-class Broken:
-    """A load that breaks its contract."""
-
-    values: object = None
-    nodes: object = field(default_factory=lambda: np.array([3]))
-    places: object = ()
-    dissipates = False
-
-    def bind(self, layout):
-        return self
-
-    def evaluate(self, t, g, eta):
-        return self.values
-
-
 ONES = LoadValues(np.ones((1, 6)), np.ones((1, 6, 6)), np.ones((1, 6, 6)))
 
 
 @pytest.mark.parametrize(
     ("load", "kind", "message"),
     [
-        (Broken(None), PlugInError, "loads.own: expected LoadValues(wrench, K, D), got nothing"),
+        (OwnLoad(None), PlugInError, "loads.own: expected LoadValues(wrench, K, D), got nothing"),
         (
-            Broken(ONES._replace(wrench=np.ones(6))),
+            OwnLoad(ONES._replace(wrench=np.ones(6))),
             PlugInError,
             "loads.own.wrench: expected shape (1, 6), got shape (6,)",
         ),
         (
-            Broken(ONES._replace(K=np.ones((0, 6, 6)))),
+            OwnLoad(ONES._replace(K=np.ones((0, 6, 6)))),
             PlugInError,
             "loads.own.K: expected shape (1, 6, 6), got shape (0, 6, 6)",
         ),
-        (Broken(ONES._replace(D="x")), PlugInError, "loads.own.D: expected an array of shape (1, 6, 6), got 'x'"),
+        (OwnLoad(ONES._replace(D="x")), PlugInError, "loads.own.D: expected an array of shape (1, 6, 6), got 'x'"),
         (
-            Broken(ONES._replace(D=np.full((1, 6, 6), np.nan))),
+            OwnLoad(ONES._replace(D=np.full((1, 6, 6), np.nan))),
             ModelError,
             "loads.own.D: expected finite numbers, got NaN or inf",
         ),
-        (Broken(ONES, nodes=np.array([99])), ModelError, "loads.own.nodes: expected an array of indices of nodes"),
-        (Broken(ONES, nodes=[3]), ModelError, "loads.own.nodes: expected an array of indices of nodes"),
-        (Broken(ONES, places=("arm",)), ModelError, "loads.own.places: expected pairs (link, s), got 'arm'"),
-        (Broken(ONES, places=(("arm", 2.0),)), ModelError, "loads.own.places: expected a place s from 0 to 1, got 2.0"),
+        (OwnLoad(ONES, nodes=np.array([99])), ModelError, "loads.own.nodes: expected an array of indices of nodes"),
+        (OwnLoad(ONES, nodes=[3]), ModelError, "loads.own.nodes: expected an array of indices of nodes"),
+        (OwnLoad(ONES, places=("arm",)), ModelError, "loads.own.places: expected pairs (link, s), got 'arm'"),
         (
-            Broken(ONES, places=(("arn", 1.0),)),
+            OwnLoad(ONES, places=(("arm", 2.0),)),
+            ModelError,
+            "loads.own.places: expected a place s from 0 to 1, got 2.0",
+        ),
+        (
+            OwnLoad(ONES, places=(("arn", 1.0),)),
             ModelError,
             "loads.own: expected the name of a link, got 'arn'; did you mean arm",
         ),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pytest
-from helpers.wrong_calls import ARM, foreign
+from helpers.wrong_calls import ARM, drawings, foreign
 from numpy.typing import ArrayLike
 
 import sorosim
@@ -17,6 +17,26 @@ from sorosim.public import public
 def test_500_wrong_calls_raise_no_error_that_is_not_of_the_package(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert foreign(500, 0) == []
+
+
+@pytest.mark.slow
+def test_500_wrong_calls_of_what_draws_and_of_sessions_raise_no_error_that_is_not_of_the_package(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("DISPLAY", raising=False)  # no window waits for a user
+    assert foreign(500, 0, drawings()) == []
+
+
+@pytest.mark.parametrize("options", [{"progress": True}, {"fps": "x"}, {"size": 3}, {"path": 3}])
+def test_wrong_options_of_films_are_named(tmp_path, options):
+    run = sorosim.simulate(sorosim.load(ARM))
+    with pytest.raises(InputError, match=rf"^{next(iter(options))}: expected "):
+        run.movie(**{"path": tmp_path / "a.gif", **options})
+
+
+def test_whether_a_page_waits_is_true_or_false():
+    pytest.importorskip("viser")
+    with pytest.raises(InputError, match="block: expected True or False, got 3"):
+        sorosim.live(sorosim.load(ARM), block=3)
 
 
 @public

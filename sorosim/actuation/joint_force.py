@@ -102,7 +102,7 @@ class JointForce(Motor, kind="joint", title="Motors in joints"):
     moves.
     """
 
-    link: str = key(MovingLink("links", "a link whose joint moves", fits=moves), "Link whose joint it drives.", "ball")
+    link: str = key(MovingLink("links", "a link whose joint moves", fits=moves), "Link whose joint it drives.", "lid")
     along: str = key(
         Coordinate("a direction of the joint"), "Which coordinate of a joint of several: the last word of its name.",
         "rx", default="",

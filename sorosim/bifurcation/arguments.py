@@ -12,7 +12,7 @@ from sorosim.bifurcation.parameters import check_name, value_of
 from sorosim.declare import Integer
 from sorosim.errors import InputError
 from sorosim.robot import Robot
-from sorosim.validation import number
+from sorosim.validation import describe, number
 
 
 def path_ends(robot: Robot, along: Any, to: Any, begin: Any) -> tuple[list[str], list[tuple[float | None, float]]]:
@@ -68,7 +68,7 @@ def checked_range(path: ParameterPath, until: Any, start: float) -> list[float]:
     except (TypeError, ValueError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError("until", "a range (low, high) of the parameter", repr(until)[:60]) from None
+        raise InputError("until", "a range (low, high) of the parameter", describe(until)) from None
     if not low < high or not low <= start <= high:
         raise InputError("until", f"a range (low, high) about {start:g}", f"({low:g}, {high:g})")
     return [low, high]

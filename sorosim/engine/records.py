@@ -172,8 +172,13 @@ class ContactHistory(NamedTuple):
             raise IndexError(f"row {found} of a run that has {self.n_rows}")
         return self.contacts.rows(self.row == found % self.n_rows)
 
+    def of(self, load: str) -> ContactHistory:
+        """Those of a load, by its name; none where it touches nothing."""
+        chosen = self.contacts.load == load
+        return ContactHistory(self.row[chosen], self.contacts.rows(chosen), self.n_rows)
+
     @classmethod
-    def of(cls, found: Sequence[Contacts]) -> ContactHistory:
+    def collected(cls, found: Sequence[Contacts]) -> ContactHistory:
         """From the contacts of each row."""
         rows = np.repeat(np.arange(len(found)), [one.n for one in found]).astype(np.int64)
         names, three, one_each = np.zeros(0, dtype=str), np.zeros((0, 3)), np.zeros(0)

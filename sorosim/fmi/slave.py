@@ -34,6 +34,7 @@ from sorosim.io import load
 from sorosim.io.vary import Scalars
 from sorosim.robot import Robot
 from sorosim.stepping.stepper import Memory, Stepper, StepState
+from sorosim.validation import describe
 
 ROBOT_FILE, SETTINGS_FILE = "robot.yaml", "settings.json"
 STATE_KIND = "state of a sorosim unit, 1"
@@ -334,4 +335,5 @@ def _read(written: bytes) -> UnitState:
         values = {str(name): float(x) for name, x in content["values"].items()}
         return UnitState(values, float(content["size"]), now)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
-        raise InputError("state", "a state of this unit that sorosim wrote", f"another one: {error!r}"[:80]) from None
+        got = f"another one: {describe(error)}"
+        raise InputError("state", "a state of this unit that sorosim wrote", got) from None

@@ -16,6 +16,7 @@ from sorosim.robot import Robot
 from sorosim.signals import ConstantSignal
 from sorosim.units.quantity import interval
 from sorosim.units.table import DIMENSIONS
+from sorosim.validation import describe
 from sorosim.viz.camera import round_up
 
 SAMPLES = 401
@@ -85,7 +86,7 @@ class Controls:
         dimensions = {**robot.input_dimensions}
         dimensions |= {name: layout.dimensions[layout.coordinate(name, "driven")] for name in signals}
         if not isinstance(bounds, Mapping):
-            raise InputError("bounds", "a mapping of names to pairs (low, high)", f"{bounds!r}"[:60])
+            raise InputError("bounds", "a mapping of names to pairs (low, high)", describe(bounds))
         for name in bounds:
             if name not in dimensions:
                 expected = "the name of an input or a driven coordinate"

@@ -16,7 +16,7 @@ from sorosim.io import load
 from sorosim.options import LiveArguments, checked
 from sorosim.public import public
 from sorosim.robot import Robot
-from sorosim.validation import Number, describe
+from sorosim.validation import Number, describe, flag
 
 LOCAL = ("127.0.0.1", "localhost", "::1")
 
@@ -141,6 +141,8 @@ def live(
         raise InputError("origins", "a list of origins such as https://hub.example", describe(origins))
     if not isinstance(host, str):
         raise InputError("host", "a name or an address", describe(host))
+    if block is not None:
+        flag("block", block)
 
     def read() -> Robot:
         return robot if isinstance(robot, Robot) else load(robot, set=set)

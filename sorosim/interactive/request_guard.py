@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from sorosim.errors import InputError
+from sorosim.validation import describe
 
 TOKEN_BYTES = 16
 _ONE_AT_A_TIME = threading.Lock()
@@ -94,5 +95,5 @@ class RequestGuard:
 def _netloc(where: str, origin: Any) -> str:
     found = urlsplit(origin).netloc if isinstance(origin, str) else ""
     if not found:
-        raise InputError(where, "origins such as https://hub.example:8000", f"{origin!r}"[:60])
+        raise InputError(where, "origins such as https://hub.example:8000", describe(origin))
     return found

@@ -49,6 +49,7 @@ def load(source: str | Path | Mapping[str, Any], *, set: Mapping[str, Any] | Non
         A path of `set` leads nowhere.
     """
     from sorosim.io.expand import expand
+    from sorosim.io.include import BLOCKS
     from sorosim.io.nodes import nodes_of
     from sorosim.io.yaml_reader import read_file
     from sorosim.problems import plain_data
@@ -63,7 +64,7 @@ def load(source: str | Path | Mapping[str, Any], *, set: Mapping[str, Any] | Non
 
         expanded = expand(document_of(path), str(path), path.parent, set, str(path))
         return _robot(expanded, path.parent, name=path.stem or "robot")
-    document = read_file(path)
+    document = read_file(path, keys=BLOCKS)
     root = nodes_of(document.data, str(path), document.positions)
     expanded = expand(root, str(path), path.parent, set, str(path))
     return _robot(expanded, path.parent, str(path), document.text, path.stem or "robot")

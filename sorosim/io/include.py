@@ -18,6 +18,7 @@ from sorosim.problems import Place, shown
 MAX_FILES, MAX_TOTAL_BYTES = 50, 4_000_000
 MERGED = ("parameters", "materials", "prefabs", "links", "parts", "loops", "actuators", "loads", "sensors")
 OWN = ("sorosim", "name", "include", "import")  # keys that an included file may have for itself
+BLOCKS = (*MERGED, "sorosim", "include", "import", *OF_ONE_ROBOT)  # keys that tell a robot's file from others
 
 
 @dataclass
@@ -86,7 +87,7 @@ class Includer:
             hint = "keep measured data in CSV files"
             raise refusal(place, f"at most {MAX_TOTAL_BYTES // 10**6} MB of included files", "more", hint)
         label = str(path)
-        document = read_file(path, label, keys=(*MERGED, "sorosim", "include", "import", *OF_ONE_ROBOT))
+        document = read_file(path, label, keys=BLOCKS)
         root = nodes_of(document.data, label, document.positions)
         if isinstance(root.value, dict):
             root = replace(root, value={k: node for k, node in root.value.items() if k not in inclusion.without})

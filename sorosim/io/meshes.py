@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
@@ -95,7 +96,7 @@ def _triangles(content: bytes, suffix: str) -> tuple[Any, Any]:
         vertices, faces = np.array(mesh.vertices, dtype=float), np.array(mesh.faces, dtype=np.int64)
         return _unit(mesh) * vertices.reshape(-1, 3), faces.reshape(-1, 3)
     except Exception as error:  # readers of formats raise whatever they stumble over
-        what = " ".join(str(error).split())[:100] or type(error).__name__
+        what = re.sub(r"""['"].*['"]""", "...", " ".join(str(error).split()))[:100] or type(error).__name__  # no quotes
         raise ModelError("", f"a mesh in {suffix.upper()}", f"a file that is none: {what}") from None
 
 

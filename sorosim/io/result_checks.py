@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sorosim.errors import FileError
+from sorosim.validation import describe
 
 KINDS = {  # kind: what a file of it must have
     "run": ("t", "q", "qd", "u", "lam", "driven", "stats", "options", "message", "text"),  # and what `_extras` adds
@@ -29,7 +30,7 @@ def check_stored(out: dict[str, Any], file: str) -> None:
 
     kind = out.get("kind")
     if not isinstance(kind, str) or kind not in KINDS:
-        raise damaged("'kind' to be run, equilibrium or continuation", repr(kind)[:40])
+        raise damaged("'kind' to be run, equilibrium or continuation", describe(kind))
     missing = [name for name in KINDS[kind] if name not in out]
     if missing:
         raise FileError(file, f"expected a complete result file, got one without '{missing[0]}'")

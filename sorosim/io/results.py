@@ -127,7 +127,11 @@ def read_result(path: str | Path) -> dict[str, Any]:
             sums: dict[str, int] = {}
             out = load_group(root, sums)
             stored = out.pop(CHECKSUMS, None)
-            if version >= CHECKED_SINCE:
+            if version < CHECKED_SINCE:
+                if stored is not None:  # else a changed version would leave everything unchecked
+                    got = f"format_version {version} in a file with checksums; the file is damaged: {RESTORE}"
+                    raise FileError(file, f"expected format_version {CHECKED_SINCE} or later, got {got}")
+            else:
                 if not isinstance(stored, str):
                     raise FileError(file, "expected a complete result file, got one without checksums")
                 _check_sums(json.loads(stored), sums, file)

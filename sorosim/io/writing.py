@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from sorosim.errors import FileError, InputError
+from sorosim.validation import describe
 
 SUFFIX = ".part"
 
@@ -29,11 +30,11 @@ def journal_of(path: str | Path) -> Path:
 def check_path(path: Any) -> None:
     """Refuse what is no path."""
     if not isinstance(path, str | os.PathLike) or not str(path):
-        raise InputError("path", "a path", repr(path)[:60])
+        raise InputError("path", "a path", describe(path))
     try:
         os.path.realpath(path)
     except ValueError:  # a zero, or half a character
-        raise InputError("path", "a path that the system can have", repr(path)[:60]) from None
+        raise InputError("path", "a path that the system can have", describe(path)) from None
 
 
 def claim(path: str | Path) -> BinaryIO:

@@ -414,7 +414,7 @@ class Run(Drawable):
     @cached_property
     def contacts(self) -> ContactHistory:
         """Where surfaces touched along the run, and with which forces."""
-        return ContactHistory.of([self.robot.contacts(*state) for state in zip(self.q, self.qd, strict=True)])
+        return ContactHistory.collected([self.robot.contacts(*state) for state in zip(self.q, self.qd, strict=True)])
 
     def at(self, t: Number) -> tuple[Array, Array]:
         """Coordinates and rates at any time of the run; it must have been made with dense=True."""

@@ -19,7 +19,7 @@ from sorosim.complex_step import STEP, derivative, is_varying, number_type
 from sorosim.errors import ExpressionError, InputError, nearest
 from sorosim.kernels import tape
 from sorosim.signals.parser import CONSTANTS, FUNCTIONS, MAX_TEXT, Parser, UnitFactor, excerpt, tape_arrays
-from sorosim.validation import LARGEST, as_real
+from sorosim.validation import LARGEST, as_real, describe
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ class Expression:
                     raise TypeError
                 given[name] = array.astype(number_type())
             except (TypeError, ValueError):
-                raise InputError(self._where, f"real numbers for {name}", repr(value)[:40]) from None
+                raise InputError(self._where, f"real numbers for {name}", describe(value)) from None
         return given
 
     def _evaluate(self, variables: Array) -> Array:
@@ -202,7 +202,7 @@ def parse(
             raise ExpressionError(where, expected, repr(number))
         return Expression(repr(number), names, *tape_arrays([(tape.CONSTANT, 0)], [number]))
     if not isinstance(text, str):
-        raise ExpressionError(where, "a number or the text of an expression", repr(text)[:60])
+        raise ExpressionError(where, "a number or the text of an expression", describe(text))
     if len(text) > MAX_TEXT:
         raise ExpressionError(where, f"at most {MAX_TEXT} characters", f"{len(text)}", "use a table for measured data")
     return Expression(text, names, *tape_arrays(*Parser(text, names, unit_factor, where).run()))

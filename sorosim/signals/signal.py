@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -32,10 +33,12 @@ from sorosim.kernels.signals import (
 )
 from sorosim.signals.expressions import Expression, parse
 from sorosim.signals.parser import UnitFactor
-from sorosim.validation import LARGEST, as_real, finite_numbers, number
+from sorosim.validation import LARGEST, as_real, describe, finite_numbers, number
 
 INTERPOLATIONS = ("linear", "cubic", "pchip")
 MAX_CSV_BYTES = 200_000_000
+# other texts of a table are not told, which may be any file that a robot of others names
+_LIKE_A_NUMBER = re.compile(r"\s*[-+]?(\d[-+.,_ \deE]{0,30}|nan|inf|infinity)\s*|", re.IGNORECASE)
 
 _NO_CODE, _NO_DATA = np.empty((0, 2), dtype=np.int64), np.empty(0)
 
@@ -183,7 +186,7 @@ class CallableSignal(Signal):
         got = self.function(float(t))
         value = as_real(got)
         if value is None or not math.isfinite(value):
-            shown = f"{repr(got)[:60]} at t = {float(t)!r} s"
+            shown = f"{describe(got)} at t = {float(t)!r} s"
             raise InputError(self.where, "a finite number from the function", shown, "return one float")
         return value
 
@@ -232,7 +235,7 @@ def as_signal(obj: Any, where: str = "u", unit_factor: UnitFactor | None = None)
     if callable(obj):
         return CallableSignal(obj, where)
     expected = "a number, an expression of t, (times, values), a table, a CSV file or a function"
-    raise InputError(where, expected, f"{type(obj).__name__} {repr(obj)[:60]}")
+    raise InputError(where, expected, f"{type(obj).__name__} {describe(obj)}")
 
 
 def compile_signals(signals: Sequence[Signal]) -> tuple[SignalArrays, tuple[tuple[int, Callable[[float], float]], ...]]:
@@ -266,7 +269,7 @@ def _finite_array(values: Any, where: str) -> Array:
     except ValueError:
         array = np.array(None)
     if array.dtype.kind not in "iuf" and array.size:
-        raise InputError(where, "real numbers", repr(values)[:60])
+        raise InputError(where, "real numbers", describe(values))
     array = array.astype(np.float64)
     if not (fit := np.abs(array) <= LARGEST).all():
         raise InputError(where, finite_numbers(array[~fit][0]), f"{array[~fit][0]}")
@@ -337,6 +340,8 @@ def _from_csv(path: str | Path, column: str | int | None, interpolation: str, ro
     if not rows:
         raise FileError(str(path), "expected rows of numbers, got none")
     header = [name.strip() for name in rows[0][1]] if _cell_number(rows[0][1][0]) is None else []
+    if header and len(rows) > 1 and _cell_number(rows[1][1][0]) is None:  # names of another kind of file are not told
+        raise FileError(str(path), "expected times in the first column, got a text", rows[1][0])
     index = _csv_column(str(path), rows[0], header, column)
     times: list[float] = []
     values: list[float] = []
@@ -347,7 +352,8 @@ def _from_csv(path: str | Path, column: str | int | None, interpolation: str, ro
             value = _cell_number(cells[k])
             if value is None or not math.isfinite(value):
                 hint = "; the decimal sign is a point" if "," in cells[k] else ""
-                raise FileError(str(path), f"expected a finite number, got {cells[k]!r} in column {k}{hint}", line)
+                got = repr(cells[k]) if _LIKE_A_NUMBER.fullmatch(cells[k]) else "a text"
+                raise FileError(str(path), f"expected a finite number, got {got} in column {k}{hint}", line)
             numbers.append(value)
         if len(times) > 1 and times[-1] <= times[-2]:
             raise FileError(str(path), f"expected strictly increasing times, got {times[-2]} then {times[-1]}", line)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import copy
-import os
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 from typing import Any
 
@@ -25,7 +23,7 @@ from sorosim.stepping.held_steps import ROLLOUT_TOLERANCE, HeldSteps
 from sorosim.stepping.inputs import Inputs, held_inputs, shape_of
 from sorosim.stepping.rollout import Cotangents, Rollout, like
 from sorosim.stepping.stepper import Stepper, rolling_back
-from sorosim.stepping.threads import on_threads
+from sorosim.stepping.threads import Workers
 from sorosim.units.quantity import amount
 from sorosim.validation import Number, describe, indices
 
@@ -102,7 +100,7 @@ class Batch:
 
     def __getstate__(self) -> dict[str, Any]:  # copies and pickles have members, and thus addresses, of their own
         members = {"_members": [one.copy() for one in self._members], "robots": [*self.robots]}
-        made_anew = dict.fromkeys(("_pool", "_pins", "_addresses", "_compiled"))
+        made_anew = dict.fromkeys(("_workers", "_pins", "_addresses"))
         return vars(self) | members | made_anew | {"failures": dict(self.failures)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -259,8 +257,7 @@ class Batch:
         self._addresses = np.zeros((self.n, 3), dtype=np.int64)
         for i in range(self.n):
             self._pin(i)
-        self._pool: tuple[int, ThreadPoolExecutor] | None = None  # and the process that it belongs to
-        self._compiled: set[str] = set()
+        self._workers = Workers(1 if self._in_python else self.threads)
 
     def _pin(self, i: int) -> None:
         """Tell compiled code where the records of a member are."""
@@ -306,18 +303,8 @@ class Batch:
 
         n_parts = PARTS * self.threads
         parts = [part for one in groups.values() for part in np.array_split(np.array(one), min(len(one), n_parts))]
-        self._on_threads(roll, parts)
+        self._workers.run(roll, parts)
         return results
-
-    def _on_threads(self, work: Any, parts: Sequence[Any], stop: Event | None = None) -> list[Any]:
-        """Results of work on all threads."""
-        if self.threads == 1 or len(parts) < 2 or self._in_python:
-            return on_threads(work, parts)
-        alone = 0 if work.__name__ in self._compiled else 1  # one thread compiles
-        self._compiled.add(work.__name__)
-        if self._pool is None or self._pool[0] != os.getpid():  # threads do not outlive a fork
-            self._pool = os.getpid(), ThreadPoolExecutor(self.threads, "sorosim batch")
-        return [*on_threads(work, parts[:alone]), *on_threads(work, parts[alone:], self._pool[1], stop)]
 
 
 @public
@@ -337,7 +324,9 @@ class BatchRollout:
     """
 
     def __init__(self, batch: Batch, u: Array) -> None:
-        self.u, self._batch = u, batch
+        # not the batch, which holds its last rollout: both would stay until garbage is collected
+        self.u, self._workers, self._steps = u, batch._workers, batch._members[0]._steps
+        self._n_numbers = len(batch.numbers)
         n, n_rows, ndof = batch.n, u.shape[1] + 1, batch.robot.ndof
         chosen, stop = batch._chosen(), Event()
         moving = [batch._members[i] for i in chosen]
@@ -359,7 +348,7 @@ class BatchRollout:
             return motion
 
         with rolling_back(moving):
-            found = dict(zip(chosen, batch._on_threads(roll, chosen, stop), strict=True))
+            found = dict(zip(chosen, batch._workers.run(roll, chosen, stop), strict=True))
         batch.failures |= {i: one for i, one in found.items() if isinstance(one, ConvergenceError)}
         self.motions = tuple(one if isinstance(one := found.get(i), Rollout) else None for i in range(n))
         self.t, self.q, self.qd = np.full((n, n_rows), np.nan), *np.full((2, n, n_rows, ndof), np.nan)
@@ -372,7 +361,7 @@ class BatchRollout:
 
         The numbers are those of the batch; starts are held. Rows of members that failed are NaN.
         """
-        self._batch._members[0]._steps.warn_of_tolerance(ROLLOUT_TOLERANCE)
+        self._steps.warn_of_tolerance(ROLLOUT_TOLERANCE)
         return self.pull(q_bar, qd_bar)
 
     def pull(self, q_bar: ArrayLike | None = None, qd_bar: ArrayLike | None = None) -> Cotangents:
@@ -382,7 +371,7 @@ class BatchRollout:
         (n, N, n_inputs), ndof = self.u.shape, self.q.shape[-1]
         zero = np.zeros_like(self.q)
         bars = [zero if x is None else like(name, x, zero.shape) for name, x in (("q_bar", q_bar), ("qd_bar", qd_bar))]
-        shapes = (N, n_inputs), (ndof,), (ndof,), (len(self._batch.numbers),)
+        shapes = (N, n_inputs), (ndof,), (ndof,), (self._n_numbers,)
 
         def pull(i: int) -> Cotangents:
             motion = self.motions[i]
@@ -390,7 +379,7 @@ class BatchRollout:
                 return Cotangents._make(np.full(shape, np.nan) for shape in shapes)
             return motion.pull(bars[0][i], bars[1][i])
 
-        found = self._batch._on_threads(pull, range(n))
+        found = self._workers.run(pull, range(n))
         return Cotangents._make(map(np.array, zip(*found, strict=True)))
 
 

@@ -2,12 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from concurrent.futures import Executor, wait
+import os
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor, wait
 from threading import Event
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+
+
+class Workers:
+    """Threads for work of a few kinds, started when they are needed; a copy has threads of its own."""
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+        self._pool: tuple[int, ThreadPoolExecutor] | None = None  # and the process that it belongs to
+        self._compiled: set[str] = set()
+
+    def __reduce__(self) -> tuple[type[Workers], tuple[int]]:
+        return Workers, (self.n,)
+
+    def run(self, work: Callable[[Any], T], parts: Sequence[Any], stop: Event | None = None) -> list[T]:
+        """What work gives for each part, see `on_threads`."""
+        if self.n == 1 or len(parts) < 2:
+            return on_threads(work, parts)
+        alone = 0 if work.__name__ in self._compiled else 1  # one thread compiles
+        self._compiled.add(work.__name__)
+        if self._pool is None or self._pool[0] != os.getpid():  # threads do not outlive a fork
+            self._pool = os.getpid(), ThreadPoolExecutor(self.n, "sorosim batch")
+        return [*on_threads(work, parts[:alone]), *on_threads(work, parts[alone:], self._pool[1], stop)]
 
 
 def on_threads(

@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sorosim.errors import FileError, InputError, ModelError, PlugInError
+from sorosim.io.include import BLOCKS
 from sorosim.io.sweep_file import MAX_POINTS, Corners, Sample, Span, SweptPoints
 from sorosim.problems import Collector, Path, shown
 from sorosim.robot import Robot
 from sorosim.signals import csv_rows
-from sorosim.sweeps.parameters import Parameter, parameter
+from sorosim.sweeps.parameters import DRIVEN, INPUT, Parameter, parameter
 from sorosim.sweeps.samples import Samples, Value, grid, latin_hypercube, listed, path, sobol, uniform
 
 SAMPLERS: dict[str, Callable[[Mapping[str, tuple[float, float]], int, int], Samples]] = {
@@ -150,6 +151,11 @@ class PointReader:
             got = f"none over column {names.index('') + 1} of {shown(name)}"
             self.collector.add(at, "names in the first row", got)
             return None
+        for i, one in enumerate(names, 1):
+            if not self._is_likely(one):  # it may be a line of any file, and is not told
+                got = f"another text over column {i} of {shown(name)}"
+                self.collector.add(at, "names in the first row: u.NAME, driven.NAME, or paths in the robot's file", got)
+                return None
         parameters = self._parameters(at, names, at_key=False)
         table: list[list[Value]] = []
         for line, cells in rows[1:]:
@@ -170,6 +176,12 @@ class PointReader:
         return self._points(listed(names, table), parameters, written)
 
     # -- parts
+
+    def _is_likely(self, name: str) -> bool:
+        """Whether a text begins as the name of a parameter does, or is what one would call an input or a link."""
+        first = name.replace("[", ".").partition(".")[0]
+        known = (INPUT, DRIVEN, *BLOCKS, *self.robot.actuator_names, *(link.name for link in self.robot.links))
+        return first in known
 
     def _check_number(self, at: Path, n: int, hint: str) -> bool:
         if n > MAX_POINTS:

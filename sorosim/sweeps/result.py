@@ -25,6 +25,7 @@ from sorosim.results.stored import open_run
 from sorosim.robot import Robot
 from sorosim.sweeps import tables, task
 from sorosim.sweeps.plan import Plan, plan_from_data
+from sorosim.validation import describe
 
 Arrays = dict[str, NDArray[Any]]
 Blocks = Mapping[int, tuple[Mapping[str, NDArray[Any]], list[str]]]  # arrays and messages of blocks by number
@@ -256,7 +257,7 @@ class SweepResult:
 
     def _index(self, i: int) -> int:
         if not isinstance(i, int | np.integer) or not -len(self) <= i < len(self):
-            raise InputError("point", f"the number of a point, up to {len(self) - 1}", f"{i!r}"[:40])
+            raise InputError("point", f"the number of a point, up to {len(self) - 1}", describe(i))
         return int(i) % len(self)
 
     def _found(self, i: int) -> int:

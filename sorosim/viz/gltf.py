@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sorosim import __version__
 from sorosim.arrays import Array
 from sorosim.errors import InputError
+from sorosim.public import public
 from sorosim.sensors.quaternion import without_flips
 from sorosim.validation import describe
 from sorosim.viz.arrows import ArrowScale, ArrowTracks, arrow_tracks, arrow_triangles, colour_code
@@ -37,6 +38,7 @@ SHAPES = {1: "SCALAR", 3: "VEC3", 4: "VEC4", 16: "MAT4"}
 ROD_OPACITY = 0.45  # of rods in which tendons are visible
 
 
+@public
 def export_gltf(result: Any, path: PathLike, *, t: float | None = None, fps: float = 30.0, **options: Any) -> None:
     """Write a run, or one moment, as a binary glTF 2.0 file, which Blender and other 3D programs open.
 

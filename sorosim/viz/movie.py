@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from sorosim.arrays import Array
 from sorosim.errors import InputError
+from sorosim.public import public
 from sorosim.validation import positive
 from sorosim.viz.checks import FPS, PICTURES, PathLike, check_name, check_size, written
 from sorosim.viz.motion import MotionGroup, as_group, sample
@@ -32,6 +33,7 @@ PALEST = 0.28  # opacity of the oldest moment
 TIME_COLOURS, FIRST, LAST = "viridis", 0.08, 0.93
 
 
+@public
 def still(
     result: Any, path: PathLike, *, t: float | Sequence[float] | None = None, ghosts: str = FADE,
     size: Sequence[int] = (1280, 720), **options: Any,
@@ -166,6 +168,7 @@ def _write_side_view(group: MotionGroup, path: PathLike, times: Array, ghosts: s
         draft.write_text(text, encoding="utf-8")
 
 
+@public
 def movie(
     run: Any, path: PathLike, *, fps: float = 30.0, speed: float = 1.0, size: Sequence[int] = (1280, 720),
     progress: Progress | None = None, **options: Any,

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sorosim.arrays import Array
+from sorosim.public import public
 from sorosim.validation import flag, positive
 from sorosim.viz.checks import check_size
 from sorosim.viz.motion import as_group
@@ -181,6 +182,7 @@ class Playback:
         return "\n".join(f"{key.label:>{width}}  {key.description}" for key in self.keys)
 
 
+@public
 def play(
     result: Any, *, speed: float = 1.0, loop: bool = False, size: Sequence[int] = (1280, 720), **options: Any
 ) -> None:

@@ -25,6 +25,7 @@ from sorosim.arrays import Array
 from sorosim.errors import FileError, InputError
 from sorosim.io.writing import check_path
 from sorosim.model.chart import Charts
+from sorosim.public import public
 from sorosim.results.modes import ModeRun, format_shares, mode, shares
 from sorosim.robot import Robot
 from sorosim.validation import describe
@@ -290,6 +291,7 @@ PLOTS: dict[str, Callable[[Any], Figure]] = {
 }
 
 
+@public
 def plot_run(
     run: Any, folder: PathLike | None = None, what: str | Sequence[str] = "all", formats: str | Sequence[str] = "png",
     style: PathLike | None = None,
@@ -373,6 +375,7 @@ def _strains(robot: Robot, q: Array, rod: str) -> tuple[Array, Array]:
     return np.concatenate(X), np.concatenate(xi)
 
 
+@public
 def plot_equilibrium(eq: Any, path: PathLike | None = None, style: PathLike | None = None) -> Figure:
     """An equilibrium: its shape beside that at q = 0 (grey), the strains of the last rod, and the inputs by unit."""
     robot, q = eq.robot, np.asarray(eq.q, dtype=float)
@@ -416,6 +419,7 @@ def _bars(panel: Any, robot: Robot, u: Array, unit: str) -> None:
     panel.set_xlabel(f"{figures.kind_of_inputs(robot, shown)} [{unit}]")
 
 
+@public
 def plot_modes(
     lin: Any, path: PathLike | None = None, modes: Sequence[int] | None = None, style: PathLike | None = None
 ) -> Figure:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from sorosim.arrays import Array
 from sorosim.errors import InputError
+from sorosim.public import public
 from sorosim.viz.arrows import ArrowScale, ArrowTracks, arrow_shape, arrow_tracks, colour_code
 from sorosim.viz.camera import LEAST_PIXELS, LEAST_WIDTH, level_view
 from sorosim.viz.checks import FPS, PathLike, written
@@ -54,6 +55,7 @@ NOT_IN_PAGES = ("floor", "axes", "frames", "orbit")  # options of pictures
 KINDS = {"<f4": "f4", "<u4": "u4", "<u2": "u2", "|u1": "u1", "|i1": "i1"}
 
 
+@public
 def export_html(result: Any, path: PathLike, *, fps: float = 30.0, **options: Any) -> None:
     """Write a run or an equilibrium as one page for browsers.
 

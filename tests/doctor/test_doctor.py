@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import trimesh
 import yaml
+from helpers.python_load import OwnLoad
 
 import sorosim
 from sorosim.actuation.joint_force import JointForce
@@ -370,27 +371,14 @@ def test_a_check_that_comes_to_no_end_says_so(monkeypatch, error):
     assert str(error) in found[0].what
 
 
-@dataclass(frozen=True)
-class Raising:
-    """A load of a user that raises an error where the robot is bent, or everywhere."""
-
-    always: bool
-    nodes: object = field(default_factory=lambda: np.array([3]))
-    places: object = ()
-    dissipates = False
-
-    def bind(self, layout):
-        return self
-
-    def evaluate(self, t, g, eta):
-        if self.always or abs(g[0, 2, 3]) > 1e-12:
+@pytest.mark.parametrize("always", [True, False])
+def test_a_load_of_a_user_that_fails_is_named(always):
+    def fails(t, g, eta):  # everywhere, or where the robot is bent
+        if always or abs(g[0, 2, 3]) > 1e-12:
             raise ZeroDivisionError("by nothing")
         return LoadValues(np.zeros((1, 6)), np.zeros((1, 6, 6)), np.zeros((1, 6, 6)))
 
-
-@pytest.mark.parametrize("always", [True, False])
-def test_a_load_of_a_user_that_fails_is_named(always):
-    found = examine(sorosim.load(SOUND).with_loads(own=Raising(always)))
+    found = examine(sorosim.load(SOUND).with_loads(own=OwnLoad(fails)))
     assert any(one.level == WRONG and "ZeroDivisionError: by nothing" in one.what for one in found)
     assert any("loads.own" in one.where or "loads.own" in one.what for one in found)
 

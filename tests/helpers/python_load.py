@@ -1,6 +1,6 @@
-"""A load that Python computes."""
+"""Loads that Python computes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -30,3 +30,19 @@ def pull_along_x(name):
             return Bound()
 
     return Pull
+
+
+@dataclass(frozen=True)
+class OwnLoad:
+    """A load of a user at node 3: its values, or a function of (t, g, eta) that returns them or fails."""
+
+    values: object = None
+    nodes: object = field(default_factory=lambda: np.array([3]))
+    places: object = ()
+    dissipates = False
+
+    def bind(self, layout):
+        return self
+
+    def evaluate(self, t, g, eta):
+        return self.values(t, g, eta) if callable(self.values) else self.values

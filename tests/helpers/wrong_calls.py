@@ -13,10 +13,19 @@ import traceback
 import warnings
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import sorosim
 from sorosim.errors import SorosimError
+from sorosim.interactive.live import Live
+from sorosim.interactive.session import Session
+from sorosim.viz.gltf import export_gltf
+from sorosim.viz.movie import movie, still
+from sorosim.viz.options import DrawingOptions
+from sorosim.viz.player import play
+from sorosim.viz.plots import plot_run
+from sorosim.viz.web import export_html
 
 ARM = {
     "sorosim": 1,
@@ -32,6 +41,14 @@ ARM = {
     "sensors": {"end": {"pose": {"link": "tip"}}},
     "simulate": {"t_end": "10 ms", "dt_out": "5 ms"},
 }  # fmt: skip
+
+
+OPTIONS = {"still": (DrawingOptions, still), "movie": (DrawingOptions, movie), "play": (DrawingOptions, play),
+           "export_html": (DrawingOptions, export_html), "export_gltf": (DrawingOptions, export_gltf),
+           "plot": (plot_run,)}  # fmt: skip
+SESSION = {"link": "tip", "s": 0.5, "point": (0.0, 0.0, 0.1), "target": (0.0, 0.0, 0.1), "gravity": (0.0, 0.0, -9.8),
+           "index": 0, "part": 0.1, "source": "sliders", "mode": "motion", "speed": 1.0, "strength": 1.0, "on": False,
+           "paused": True, "command": "step", "elapsed": 0.01, "busy": 0.1}  # fmt: skip
 
 
 class Unprintable:
@@ -52,7 +69,7 @@ WRONG = (
     np.ma.masked_array([1.0, 2.0], [True, False]), np.ma.masked_all(3), np.datetime64("2020-01-01"),
     np.array([1 + 1j, 2.0]), [10**400], {"cable": 10**400}, {"cable": []}, range(2), iter([1]), NotImplemented,
 )  # fmt: skip
-# these open windows, serve pages, or draw for seconds; what they take is refused by the same decorator
+# those that draw and serve pages are called with arguments that cost little, see `drawings`; some take long
 LEFT_OUT = re.compile(r"live|play|movie|still|export_html|export_gltf|plot.*|InverseSolver|MPC")
 
 
@@ -80,27 +97,71 @@ def targets():
     return {name: one for name, one in out.items() if not LEFT_OUT.fullmatch(name.split(".")[-1])}, right
 
 
-def foreign(n, seed):
-    """Wrong calls that raise what is not sorosim's: (call, error) of each, among n that are drawn."""
-    known, right = targets()
+def drawings():
+    """What draws, writes drawings or serves a page: (function, arguments that are right and cost little) by name."""
+    robot = sorosim.load(ARM)
+    equilibrium, run = sorosim.statics(robot), sorosim.simulate(robot)
+    linear, session = robot.linearize(equilibrium.q), Session(robot)
+    small = {"size": (96, 64), "occlusion": False}
+    out = {"live": (sorosim.live, {"robot": ARM, "block": False, "port": 0}), "play": (sorosim.play, {})}
+    writers = {"still": ("a.png", small), "movie": ("a.gif", small), "export_html": ("a.html", {}),
+               "export_gltf": ("a.glb", {})}  # fmt: skip
+    for name, (path, options) in writers.items():
+        out[name] = getattr(sorosim, name), {"path": path, "runs": [run, equilibrium], **options}
+        for thing in (run, equilibrium):
+            if hasattr(thing, name):
+                out[f"{type(thing).__name__}.{name}"] = getattr(thing, name), {"path": path, **options}
+    for thing in (run, equilibrium, linear):
+        out[f"{type(thing).__name__}.plot"] = thing.plot, {"what": "energy"} if thing is run else {}
+    for name, _ in inspect.getmembers(Session, inspect.isfunction):
+        if not name.startswith("_") and name not in ("start", "wait_for_frame", "fail"):  # of its thread
+            out[f"Session.{name}"] = getattr(session, name), SESSION
+    return out
+
+
+def parameters_of(function):
+    """Parameters by name, with those of the function that further options go to."""
+    found, known = {}, inspect.signature(function).parameters.values()
+    for one in known:
+        if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY):
+            found[one.name] = one
+        elif one.name == "options":
+            for options in OPTIONS[function.__name__]:
+                more = inspect.signature(options).parameters
+                found |= {name: more[name] for name in more if name not in ("result", "run", "path", "options")}
+    return found
+
+
+def foreign(n, seed, known=None):
+    """Wrong calls that raise what is not sorosim's: (call, error) of each, among n that are drawn.
+
+    known : (function, right arguments) by name. Default: those of `targets`.
+    """
+    if known is None:
+        functions, right = targets()
+        known = {name: (function, right) for name, function in functions.items()}
     names, draw, found = [*known], np.random.default_rng(seed), []
     for _ in range(n):
-        function = known[names[draw.integers(len(names))]]
-        parameters = {
-            name: one for name, one in inspect.signature(function).parameters.items()
-            if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)
-        }  # fmt: skip
+        function, right = known[names[draw.integers(len(names))]]
+        parameters = parameters_of(function)
         if not parameters:
             continue
         chosen = [*parameters][draw.integers(len(parameters))]
         wrong = WRONG[draw.integers(len(WRONG))]
+        if chosen == "block" and (wrong is None or wrong is True):
+            continue  # it would wait for Ctrl-C
         if callable(wrong) and "Callable" in str(parameters[chosen].annotation):
             continue  # what a function of the caller raises is its own affair
-        given = {name: right.get(name) for name, one in parameters.items() if one.default is one.empty}
+        own = inspect.signature(function).parameters
+        given = {name: right.get(name) for name, one in own.items() if name in parameters and one.default is one.empty}
+        given |= {name: value for name, value in right.items() if name in parameters}
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                function(**{**given, chosen: wrong})
+                result = function(**{**given, chosen: wrong})
+            if isinstance(result, Live):
+                result.stop()
+            plt.close("all")
         except SorosimError:
             pass
         except Exception as error:
@@ -118,10 +179,11 @@ if __name__ == "__main__":
     options = argparse.ArgumentParser()
     options.add_argument("--count", type=int, default=500)
     options.add_argument("--seed", type=int, default=0)
+    options.add_argument("--drawings", action="store_true", help="Of what draws and of sessions.")
     asked = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        result = foreign(asked.count, asked.seed)
+        result = foreign(asked.count, asked.seed, drawings() if asked.drawings else None)
     for call, error in result:
         print(call, "->", error)
     print(f"{len(result)} foreign errors in {asked.count} wrong calls")

@@ -196,6 +196,15 @@ def test_the_thread_moves_and_ends(session):
     assert session.wait_for_frame(state, 0.2) is session.state
 
 
+def test_what_is_set_before_the_thread_moves_is_kept(session):
+    session.set(tendon="1.5 N")
+    session.start()
+    state = frame_with(session, lambda state: state.t > 0.0)
+    session.stop()
+    assert state.values == {"tendon": 1.5}
+    assert_allclose(state.u, [1.5])
+
+
 def frame_with(session, condition, seconds=600.0):
     """The first frame of a condition; kernels may have to be compiled before."""
     state, end = session.state, time.monotonic() + seconds

@@ -4,6 +4,7 @@ import os
 import shutil
 import sys
 import warnings
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -13,8 +14,9 @@ from helpers.robots import arrays_of
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sorosim import cli
-from sorosim.errors import FileError, ModelError, SorosimWarning
+from sorosim.errors import FileError, ModelError, SorosimError, SorosimWarning
 from sorosim.io import load, load_text
+from sorosim.io.rigid import compilation
 
 pytestmark = pytest.mark.skipif(find_spec("mujoco") is None, reason="the extra mjcf is not installed")
 
@@ -224,7 +226,8 @@ def test_an_ending_of_xml_is_of_any_format(folder):
         assert load(folder / "urdf.xml").ndof == 5
     (folder / "other.xml").write_text("<html/>")
     with pytest.raises(
-        FileError, match=r"other.xml:1:1: expected a robot, whose root is <robot>, <mujoco> or <sdf>, got <html>"
+        FileError,
+        match=r"other.xml:1:1: expected a robot, whose root is <robot>, <mujoco> or <sdf>, got another kind of file",
     ):
         load(folder / "other.xml")
 
@@ -292,10 +295,49 @@ def test_a_mistake_is_one_sentence_with_position_object_and_remedy(old, new, mes
         ),
         ('<worldbody><body><flexcomp count="100 100 100"/></body></worldbody>', "elements"),
         ('<asset><hfield name="h" nrow="100000" ncol="100000" size="1 1 1 1"/></asset>', "numbers in a table"),
+        ('<asset><texture name="t" type="skybox" builtin="flat" width="9000"/></asset>', "numbers in a table"),
     ],
 )
 def test_what_would_take_minutes_or_gigabytes_is_refused_before_mujoco_reads_it(tmp_path, monkeypatch, inner, words):
-    monkeypatch.setattr("sorosim.io.rigid.mjcf._compiled", lambda *_: pytest.fail("it was compiled"))
+    monkeypatch.setattr("sorosim.io.rigid.mjcf.compiled", lambda *_: pytest.fail("it was compiled"))
     (tmp_path / "x.xml").write_text(f'<mujoco model="x">{inner}</mujoco>')
     with pytest.raises(FileError, match=rf"x\.xml:1:\d+: .*at most \d+ {words}"):
         load(tmp_path / "x.xml")
+
+
+@pytest.mark.parametrize("name", ["arm.xml", "meshes.xml"])
+def test_a_process_of_its_own_compiles_the_same_model(name, monkeypatch):
+    set = STOPS if name == "arm.xml" else {"import.mimic": "fixed"}
+    here = load(DATA / name, set=set)
+    monkeypatch.setattr(compilation, "_is_plain", lambda root: False)
+    assert load(DATA / name, set=set).to_yaml() == here.to_yaml()
+
+
+BODY = '<worldbody><body name="b"><joint type="hinge"/><geom size="0.1"/></body></worldbody>'
+
+
+@pytest.mark.parametrize(
+    ("size", "seconds", "gigabytes"),
+    [('nuser_geom="1000000000"', 60, 1), ('nkey="1000000"', 1, 3)],  # 8 GB; minutes
+)
+def test_what_counts_do_not_tell_ends_at_limits_of_memory_or_time(tmp_path, monkeypatch, size, seconds, gigabytes):
+    monkeypatch.setattr(compilation, "MAX_SECONDS", seconds)
+    monkeypatch.setattr(compilation, "MAX_BYTES", gigabytes * 10**9)
+    (tmp_path / "x.xml").write_text(f'<mujoco model="x"><size {size}/>{BODY}</mujoco>')
+    expected = f"expected MJCF that MuJoCo compiles within {seconds} s and {gigabytes} GB, got more"
+    with pytest.raises(FileError, match=rf"x\.xml:1:\d+: {expected}"):
+        load(tmp_path / "x.xml")
+
+
+def test_a_mistake_that_the_process_finds_is_told_where_it_is_written(tmp_path):
+    sensor = '<sensor><user dim="1000"/>\n<jointpos joint="nowhere"/></sensor>'
+    (tmp_path / "x.xml").write_text(f'<mujoco model="x">{BODY}{sensor}</mujoco>')
+    with pytest.raises(FileError, match=r"x\.xml:2:\d+: .*<jointpos>: .*nowhere"):
+        load(tmp_path / "x.xml")
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in DATA.glob("*.xml") if "defaults" not in path.name))
+def test_usual_robots_are_compiled_without_a_process_of_its_own(name, monkeypatch):
+    monkeypatch.setattr(compilation, "_in_a_child", lambda *_: pytest.fail("a process was started"))
+    with suppress(SorosimError):  # of what has no place here, which is told after
+        load(DATA / name)

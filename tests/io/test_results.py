@@ -198,10 +198,17 @@ def test_what_is_no_result_is_refused(tmp_path):
         read(tmp_path)
 
 
+def unchecked(file):
+    """Make an open file one of version 1."""
+    file.attrs["format_version"] = 1
+    del file["checksums"]
+
+
 def damaged(run, path, damage, version=1):
     save_run(run, path)
     with h5py.File(path, "r+") as file:
-        file.attrs["format_version"] = version  # 1: without checksums
+        if version == 1:
+            unchecked(file)
         damage(file)
     with pytest.raises(FileError) as caught:
         read(path)
@@ -248,12 +255,21 @@ def test_files_of_version_1_have_no_checksums_and_open(run, tmp_path):
     save_run(run, tmp_path / "run.h5")
     now = read(tmp_path / "run.h5")
     with h5py.File(tmp_path / "run.h5", "r+") as file:
-        file.attrs["format_version"] = 1
-        del file["checksums"]
+        unchecked(file)
     assert_array_equal(read(tmp_path / "run.h5")["q"], now["q"])
     with h5py.File(tmp_path / "run.h5", "r+") as file:
         file.attrs["format_version"] = 2
     with pytest.raises(FileError, match=r"expected a complete result file, got one without checksums$"):
+        read(tmp_path / "run.h5")
+
+
+def test_a_changed_version_leaves_nothing_unchecked(run, tmp_path):
+    save_run(run, tmp_path / "run.h5")
+    with h5py.File(tmp_path / "run.h5", "r+") as file:
+        file.attrs["format_version"] = 1
+    with pytest.raises(
+        FileError, match="expected format_version 2 or later, got format_version 1 in a file with check"
+    ):
         read(tmp_path / "run.h5")
 
 
@@ -338,7 +354,7 @@ def test_a_file_that_was_tampered_with_is_refused(run, tmp_path, name, value, me
         {**run, **names, "q": np.zeros((5, 3)), "qd": np.zeros((5, 3)), "u": np.zeros((5, 0))}, tmp_path / "run.h5"
     )
     with h5py.File(tmp_path / "run.h5", "r+") as file:
-        file.attrs["format_version"] = 1
+        unchecked(file)
         del file[name]
         file[name] = value
     with pytest.raises(FileError) as caught:

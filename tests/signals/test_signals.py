@@ -205,7 +205,8 @@ def test_csv_files(tmp_path, content, column, values):
     [
         ("", None, ": expected rows of numbers, got none"),
         ("t,u\n0,1\n", None, ": expected at least two rows of numbers, got 1"),
-        ("t,u\n0,1\n1,x\n", None, ":3:0: expected a finite number, got 'x' in column 1"),
+        ("t,u\n0,1\n1,x\n", None, ":3:0: expected a finite number, got a text in column 1"),
+        ("t,u\nx,1\n1,2\n", None, ":2:0: expected times in the first column, got a text"),
         ("0,1\n1,nan\n", None, ":2:0: expected a finite number, got 'nan' in column 1"),
         (
             "t;u\n0;1,5\n",

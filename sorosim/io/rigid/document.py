@@ -52,6 +52,11 @@ class Element:
         return element.place
 
 
+def told_root(root: Element) -> str:
+    """The root of another file than was expected, by name if it is a robot's: others are not quoted."""
+    return f"<{root.tag}>" if root.tag in ("robot", "mujoco", "sdf") else "another kind of file"
+
+
 def read_document(path: FilePath, language: str, starts: tuple[str, ...] = ()) -> Element:
     """The root element of a file.
 

@@ -7,9 +7,7 @@ reference pose of the file, as links of sorosim have it.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Any
@@ -20,7 +18,8 @@ from sorosim.arrays import Array
 from sorosim.errors import FileError
 from sorosim.io.meshes import FORMATS
 from sorosim.io.nodes import Mistakes
-from sorosim.io.rigid.document import Element, read_document
+from sorosim.io.rigid.compilation import check_size, compiled
+from sorosim.io.rigid.document import Element, read_document, told_root
 from sorosim.io.rigid.inertia import Inertia
 from sorosim.io.rigid.leftovers import Leftovers
 from sorosim.io.rigid.meshes import is_inside
@@ -29,8 +28,6 @@ from sorosim.model.pose import WORLD, Rotation
 from sorosim.problems import shown
 
 MAX_FILES = 50
-# of elements with those that are replicated, and of numbers in tables: MuJoCo would take minutes, and gigabytes
-MAX_ELEMENTS, MAX_NUMBERS = 50_000, 10_000_000
 NAMED = ("body", "joint", "freejoint", "geom", "site", "mesh")  # elements whose names begin paths
 DRAWN_GROUPS = 3  # groups of geoms that MuJoCo's viewer shows
 # what stands in blocks of its own, by the group that it is left out with
@@ -39,9 +36,6 @@ BLOCKS = {"actuator": "actuators", "sensor": "sensors", "keyframe": "keyframes",
 PULL = ("stiffness", "damping", "frictionloss", "armature", "limited")  # what makes a tendon pull by itself
 # of newer versions of MuJoCo, by joint or coordinate: zero where springs and dampers are linear
 NOT_LINEAR = ("jnt_stiffnesspoly", "jnt_springyield", "dof_dampingpoly")
-AT_ELEMENT = re.compile(  # where a mistake is, at the end of a message of MuJoCo
-    r"Element (?:'(?P<tag>\w+)'|name '(?P<name>.*?)', id -?\d+)(?:, line (?P<line>\d+))?$"
-)
 KINDS = ("free", "spherical", "prismatic", "revolute")  # by mujoco.mjtJoint
 
 
@@ -51,44 +45,21 @@ def read_mjcf(path: FilePath, leftovers: Leftovers, *, visual: bool = True, outs
     Raises
     ------
     FileError
-        It cannot be read, or MuJoCo does not compile it.
+        It cannot be read, or MuJoCo does not compile it, or not within its limits.
     """
     files = _Files(path, outside)
     root = files.read(path)
     if root.tag != "mujoco":
         place = root.place
-        raise FileError(str(path), f"expected MJCF, whose root is <mujoco>, got <{root.tag}>", place.line, place.column)
+        raise FileError(
+            str(path), f"expected MJCF, whose root is <mujoco>, got {told_root(root)}", place.line, place.column
+        )
     for element in root.walk():  # which MuJoCo takes for none
         if element.tag == "inertial" and (mass := element.attributes.get("mass", "")).strip().startswith("-"):
             files.mistakes.note(element.place, "a mass of 0 or more", mass.strip())
-    if (count := _counted(root, files.mistakes)) > MAX_ELEMENTS:
-        files.mistakes.note(
-            root.place, f"at most {MAX_ELEMENTS} elements", f"{count:.6g} with those that are replicated"
-        )
+    check_size(root, files.mistakes)
     files.mistakes.raise_if_any(str(path))
-    return _Reader(root, _compiled(path, root), leftovers).tree(visual)
-
-
-def _counted(element: Element, mistakes: Mistakes) -> float:
-    """How many elements MuJoCo makes of one; tables that are too large are noted."""
-    given = element.attributes
-    pairs = {"hfield": ("nrow", "ncol"), "texture": ("width", "height")}.get(element.tag)
-    if pairs and (size := _product(given.get(pairs[0], ""), given.get(pairs[1], ""))) > MAX_NUMBERS:
-        mistakes.note(element.place, f"at most {MAX_NUMBERS} numbers in a table", f"{size:.6g}")
-    inner = sum(_counted(child, mistakes) for child in element.children)
-    if element.tag == "replicate":
-        return _product(given.get("count", "")) * inner
-    made = _product(*given.get("count", "").split()) if element.tag in ("flexcomp", "composite") else 1.0
-    return made * (1.0 + inner)
-
-
-def _product(*texts: str) -> float:
-    """Product of the numbers among texts, each at least 1."""
-    out = 1.0
-    for text in texts:
-        with suppress(ValueError, OverflowError):
-            out *= max(1.0, float(text))
-    return out
+    return _Reader(root, compiled(path, root), leftovers).tree(visual)
 
 
 @dataclass
@@ -126,39 +97,6 @@ class _Files:
         else:
             return self.read(path).children
         return []
-
-
-def _compiled(path: FilePath, root: Element) -> Any:
-    """The model of a file (mujoco.MjModel); what MuJoCo refuses is a FileError where it is written."""
-    try:
-        import mujoco
-    except ImportError:
-        message = "expected the package mujoco, which reads MJCF, got none; install it: pip install 'sorosim[mjcf]'"
-        raise FileError(str(path), message) from None
-    before = mujoco.get_mju_user_warning()
-    mujoco.set_mju_user_warning(lambda text: None)  # else MuJoCo writes a file of its own where the program runs
-    try:
-        return mujoco.MjModel.from_xml_path(str(path.absolute()))
-    except ValueError as error:
-        text = " ".join(str(error).split())
-    finally:
-        mujoco.set_mju_user_warning(before)
-    what = re.sub(r"^(XML )?(Error: )*", "", AT_ELEMENT.sub("", text)).strip(" .")
-    at, quoted = AT_ELEMENT.search(text), re.search(r"'([^']+)'", what)
-    line, word = int((at and at["line"]) or 0), quoted[1] if quoted else ""
-    if at and line:
-        here = [e for e in root.walk() if e.place.line == line and e.tag == (at["tag"] or e.tag)]
-        here.sort(key=lambda e: e.attributes.get("name", "") != (at["name"] or ""))
-    elif at and at["tag"]:  # in an included file: what has the word that is told, if that is one element only
-        here = [e for e in root.walk() if e.tag == at["tag"] and word in (*e.attributes, *e.attributes.values())]
-        here = here if len(here) == 1 else []
-    else:  # the last one of a name, or a file that is not there
-        named = ([e.attributes.get("name"), FilePath(e.attributes.get("file", "")).name] for e in root.walk())
-        here = [e for e, own in zip(root.walk(), named, strict=True) if word and FilePath(word).name in own][-1:]
-    tag = f"<{here[0].tag}>: " if here else ""
-    message = f"expected MJCF that MuJoCo compiles, got a mistake in it: {tag}{what}"
-    place = here[0].place if here else root.place
-    raise FileError(place.file, message, place.line, place.column)
 
 
 class _Reader:
