@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from sorosim.arrays import Array
+from sorosim.dynamics.link_frames import LinkFrames
 from sorosim.errors import InputError, nearest
 from sorosim.viz.camera import up_axis
 from sorosim.viz.checks import PathLike
@@ -112,16 +113,20 @@ def _quantity(robot: Any, curve: Any, name: str) -> _Quantity:
         i = robot.coordinate_names.index(name)
         return _Quantity(_with_unit(name, UNITS[robot.engine.layout.dimensions[i]]), lambda s, q, p: q[:, i])
     link, _, axis = name.rpartition(" ")
-    links = {**{one.name: one.name for one in robot.links}, "tip": robot.tip_link}
+    links = ["tip", *(one.name for one in robot.links)]
     if link not in links or axis not in ("x", "y", "z"):
         known = ["parameter", "arclength", *curve.along, *(f"{one} z" for one in links), *robot.coordinate_names]
         raise InputError("plot", "what an axis can show", f"'{name}'", nearest(name, known))
-    k, where = "xyz".index(axis), links[link]
+    k = "xyz".index(axis)
+
+    def frames(of: Any) -> LinkFrames:
+        return of.outputs if link == "tip" else LinkFrames(of.description, of.engine, [link])  # type: ignore[no-any-return]
 
     def position(_: Array, q: Array, p: Array) -> Array:
-        return np.array([curve.path.same_shape_robot(float(b)).pose(a, where)[k, 3] for a, b in zip(q, p, strict=True)])
+        robots = (curve.path.same_shape_robot(float(b)) for b in p)
+        return np.array([frames(one).poses(a)[0, k, 3] for one, a in zip(robots, q, strict=True)])
 
-    return _Quantity(f"{axis} of the tip{'' if link == 'tip' else f' of {where}'} [m]", position)
+    return _Quantity(f"{axis} of the {frames(robot).points[0]} [m]", position)
 
 
 def _label(curve: Any) -> str:

@@ -22,6 +22,7 @@ from mpl_toolkits.mplot3d.art3d import Line3DCollection
 from numpy.typing import ArrayLike
 
 from sorosim.arrays import Array
+from sorosim.dynamics.link_frames import LinkFrames
 from sorosim.errors import FileError, InputError
 from sorosim.io.writing import check_path
 from sorosim.model.chart import Charts
@@ -53,25 +54,28 @@ OTHER_SCALE = 20.0  # a line so many times smaller than another is flat in its a
 SENSOR = "sensor_"  # what plots of sensors are called, and their names
 
 
-def _shown_link(run: Any, link: str | None) -> str:
-    """The link that is shown: `link` if there is one, or the last that has a body and whose tip moves."""
+def _shown_place(run: Any, link: str | None) -> LinkFrames:
+    """What is shown: `link`, or the robot's own outputs, or the last link that has a body and whose tip moves."""
     robot: Robot = run.robot
     if link is not None:
-        return check_name("link", link, [known.name for known in robot.links], "the name of a link")
-    if len(run.t) < 2:
-        return robot.tip_link
-    rows = np.unique(np.linspace(0, len(run.t) - 1, LOOKED_AT).astype(int))
-    names = [robot.tip_link, *(link.name for link in reversed(robot.links) if link.body is not None)]
-    paths = {name: np.stack([robot.pose(run.q[k], name)[:3, 3] for k in rows]) for name in names}
-    size = np.ptp(np.concatenate(list(paths.values())), axis=0).max()
-    moving = (name for name, path in paths.items() if np.ptp(path, axis=0).max() > STILL * size)
-    return next(moving, robot.tip_link)
+        check_name("link", link, [known.name for known in robot.links], "the name of a link")
+        return LinkFrames(robot.description, robot.engine, [link])
+    names = [link.name for link in reversed(robot.links) if link.body is not None]
+    if robot.description.outputs or len(run.t) < 2 or not names:
+        return robot.outputs
+    ends = LinkFrames(robot.description, robot.engine, names)
+    paths = ends.positions(run.q[np.unique(np.linspace(0, len(run.t) - 1, LOOKED_AT).astype(int))])
+    moving = np.flatnonzero(np.ptp(paths, axis=0).max(axis=1) > STILL * np.ptp(paths, axis=(0, 1)).max())
+    return LinkFrames(robot.description, robot.engine, [names[moving[0] if len(moving) else 0]])
 
 
 def plot_tip(run: Any, link: str | None = None, path: PathLike | None = None) -> Figure:
-    """Tip of a link (of a rod, or a rigid link's frame; default: the last that moves) over time, and its path."""
-    t, name = run_times(run), _shown_link(run, link)
-    tip = np.asarray(run.tip(name))
+    """Tip of a link over time, and its path: of a rod, or a rigid link's frame.
+
+    Default: the first of the outputs that the robot's file names, else the last link that moves.
+    """
+    t, place = run_times(run), _shown_place(run, link)
+    tip = place.positions(run.q)[:, 0]
     with figures.new_figure(10.0, 4.8, path) as figure:
         grid = figure.add_gridspec(3, 2, width_ratios=[1.0, 1.15])
         first = None
@@ -93,7 +97,7 @@ def plot_tip(run: Any, link: str | None = None, path: PathLike | None = None) ->
         space.add_collection3d(line)
         space.plot(*tip[:1].T, color=colormaps[TIME_COLOURS](0.0), marker="o", markersize=4.0)
         figure.colorbar(line, ax=space.placeholder, label="t [s]", shrink=0.7)
-        figure.suptitle(f"{run.robot.name}: tip of {name}")
+        figure.suptitle(f"{run.robot.name}: {place.points[0]}")
     return figure
 
 
@@ -102,9 +106,9 @@ def plot_snapshots(run: Any, times: ArrayLike | None = None, path: PathLike | No
     stored, robot = run_times(run), run.robot
     chosen = np.linspace(stored[0], stored[-1], SNAPSHOTS if len(stored) > 1 else 1) if times is None else times
     at = as_group(run).check_times(chosen, "times")
-    geometry, link = figures.coarse_geometry(robot), _shown_link(run, None)
+    geometry, place = figures.coarse_geometry(robot), _shown_place(run, None)
     shapes = [geometry.at(q) for q in sample(run, at)[0]]
-    tip = np.asarray(run.tip(link))
+    tip = place.positions(run.q)[:, 0]
     scale = colormaps[TIME_COLOURS]
     colours = [to_rgb(scale(0.08 + 0.87 * k / max(1, len(at) - 1))) for k in range(len(at))]
     with figures.new_figure(8.6, 5.4, path) as figure:
@@ -112,7 +116,7 @@ def plot_snapshots(run: Any, times: ArrayLike | None = None, path: PathLike | No
         axes.plot(*tip.T, color="black", linewidth=0.9, alpha=0.75, zorder=10 + len(at))
         pairs = zip(at, colours, strict=True)
         handles: list[Any] = [Patch(color=colour, label=f"t = {x:.3g} s") for x, colour in pairs]
-        handles.append(Line2D([], [], color="black", linewidth=0.9, label=f"tip of {link}"))
+        handles.append(Line2D([], [], color="black", linewidth=0.9, label=place.points[0]))
         figure.legend(handles=handles, loc="outside right center")
         figure.suptitle(robot.name)
     return figure

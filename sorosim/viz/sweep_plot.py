@@ -59,7 +59,7 @@ def plot_sweep(
     if not sweep.plan.outputs and y is None:
         columns = ", ".join(sorted(_numeric(sweep).keys() - set(sweep.names)))
         raise InputError("y", "a column to draw, since the sweep has no outputs", "none", f"known: {columns}")
-    label = output or (sweep.plan.outputs[-1].label if sweep.plan.outputs else "")
+    label = output or sweep.plan.shown_output
     shown = [y] if y is not None else [f"{label}.{axis}" for axis in "xyz"]
     known = _numeric(sweep)
     for name in shown:
@@ -195,7 +195,7 @@ def _draw_maps(figure: Figure, sweep: _InUnits, shown: list[str]) -> None:
 def _draw_workspace(figure: Figure, sweep: _InUnits, y: str | None, output: str | None) -> None:
     """Positions of an output at all points, coloured by a column, or by their distance from where it is initially."""
     tips, ok = sweep.tip(output), sweep.ok
-    name = output or sweep.plan.outputs[-1].label
+    name = output or sweep.plan.shown_output
     colour = y or next(iter(sweep.plan.summary), None)
     if colour is None:
         values, label = (
