@@ -172,11 +172,13 @@ class Equilibrium(Drawable):
 
         save_equilibrium(self, path)
 
-    def plot(self, path: str | Path | None = None, style: str | Path | None = None) -> Any:
-        """Picture of the shape (matplotlib); written to `path` if given; styles: `sorosim.viz.figures.find_style`."""
+    def plot(
+        self, path: str | Path | None = None, style: str | Path | None = None, units: Mapping[str, str] | None = None
+    ) -> Any:
+        """Picture of the shape (matplotlib); written to `path` if given; `style`, `units`: `sorosim.viz.plots`."""
         from sorosim.viz.plots import plot_equilibrium
 
-        return plot_equilibrium(self, path, style)
+        return plot_equilibrium(self, path, style, units)
 
     def _repr_html_(self) -> str | None:
         from sorosim.viz.notebook import equilibrium_html
@@ -513,7 +515,7 @@ class Run(Drawable):
         movie(self, path, **options)
 
     def plot(self, folder: str | Path | None = None, what: str | Sequence[str] = "all", **options: Any) -> Any:
-        """Plots by name, written to a folder if given; options are formats and style: `sorosim.viz.plots.plot_run`."""
+        """Plots by name, written to a folder if given; options: formats, style, units; `sorosim.viz.plots.plot_run`."""
         from sorosim.viz.plots import plot_run
 
         return plot_run(self, folder, what, **options)
