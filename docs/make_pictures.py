@@ -356,6 +356,7 @@ if __name__ == "__main__":
     getting_started()
     own_robot()
     rigid_bodies()
+    actuators()
     sensors()
     pictures()
     concentric_tubes()
