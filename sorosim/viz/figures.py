@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
 from importlib import resources
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +19,7 @@ import numpy as np
 from matplotlib import rc_context, rc_params_from_file, rcParams
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.ticker import MultipleLocator
+from matplotlib.ticker import MultipleLocator, ScalarFormatter
 from matplotlib.transforms import Bbox
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 from mpl_toolkits.mplot3d.proj3d import proj_transform
@@ -368,9 +369,42 @@ def _fill_place(figure: Any, axes: Any) -> None:
         y0 = place.y0 + 0.5 * place.height + factor * (old.y0 - 0.5 * (used.y0 + used.y1))
         axes.set_position((x0, y0, factor * old.width, factor * old.height))
         axes.apply_aspect()
+    _thin_out(lines, renderer)
     if axes.enlarged != 1.0:
         axes.set_position(axes.get_position(original=True).expanded(axes.enlarged, axes.enlarged))
         axes.apply_aspect()
+
+
+class _SomeNumbers(ScalarFormatter):
+    """Numbers at some of the ticks of an axis."""
+
+    def __init__(self, kept: Sequence[float]) -> None:
+        super().__init__()
+        self._kept = kept
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        return super().__call__(x, pos) if np.isclose(x, self._kept, rtol=1e-6, atol=1e-12).any() else ""
+
+
+def _thin_out(lines: Sequence[Any], renderer: Any) -> None:
+    """Leave out numbers that would run into others: of an axis all but every second, third, ..., two at least."""
+    ticks, choices, boxes = [], [], list[Any]()
+    for axis in lines:
+        axis.draw(renderer)
+        low, high = sorted(axis.get_view_interval())
+        own = [tick for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high and tick.label1.get_text()]
+        n, first = len(own), len(boxes)
+        some = [range(first + k, first + n, by) for by in range(1, max(n, 2)) for k in range(by)]
+        choices.append([one for one in some if len(one) >= min(n, 2)] or some)
+        boxes += [tick.label1.get_window_extent(renderer) for tick in own]
+        ticks += own
+    over = np.array([[one.overlaps(other) for other in boxes] for one in boxes]).reshape(len(boxes), -1)
+    rows = [[i for one in chosen for i in one] for chosen in product(*choices)]
+    kept = set(min(rows, key=lambda some: (over[np.ix_(some, some)].sum() - len(some), -len(some))))
+    for axis, own in zip(lines, choices, strict=True):
+        indices = own[0]  # all of them
+        if not kept.issuperset(indices):
+            axis.set_major_formatter(_SomeNumbers([ticks[i].get_loc() for i in indices if i in kept]))
 
 
 def _set_pads(axes: Any, axis: Any, renderer: Any, middle: Array) -> None:

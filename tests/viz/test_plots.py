@@ -173,6 +173,21 @@ def test_numbers_and_names_of_axes_stand_apart():
             assert axis.pane.get_closed()  # an outline closes the box where it has no axis
 
 
+@pytest.mark.parametrize("spans", [(0.08, 0.03, 0.2), (0.2, 0.03, 0.03), (0.02, 0.02, 0.3), (0.4, 0.4, 0.4)])
+def test_numbers_of_axes_do_not_run_into_each_other(spans):
+    robot = Robot(Description("a", [Link("body", RigidBody(1.0, inertia=(1.0,) * 3), joint=Joint("free"))]))
+    with new_figure(4.5, 4.8) as figure:
+        axes = axes_3d(figure, 111, robot, 0.2 + np.array([[0.0, 0.0, 0.0], spans]))
+    figure.draw_without_rendering()
+    renderer, boxes = figure.canvas.get_renderer(), []
+    for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
+        low, high = sorted(axis.get_view_interval())
+        numbers = [t.label1 for t in axis.get_major_ticks() if low <= t.get_loc() <= high and t.label1.get_text()]
+        assert len(numbers) >= 2
+        boxes += [number.get_window_extent(renderer) for number in numbers]
+    assert not any(one.overlaps(other) for k, one in enumerate(boxes) for other in boxes[:k])
+
+
 def shown_ticks(axis):
     low, high = sorted(axis.get_view_interval())
     return [tick for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
