@@ -24,6 +24,7 @@ from sorosim.viz.scene import Scene
 DOCS = Path(__file__).resolve().parent
 IMAGES = DOCS / "images"
 N_COLOURS, DPI = 128, 80
+COVERING = Image.Quantize.MAXCOVERAGE  # a colour of few pixels, as of a line in a legend, stays what it is
 BYTES = 100_000  # of a picture at most
 
 
@@ -43,7 +44,7 @@ def robots(page: str) -> list[sorosim.Robot]:
 def write(image: Image.Image, name: str) -> None:
     """Write a picture with few colours."""
     path = IMAGES / f"{name}.png"
-    image.convert("RGB").quantize(N_COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
+    image.convert("RGB").quantize(N_COLOURS, COVERING, dither=Image.Dither.NONE).save(path, optimize=True)
     size = path.stat().st_size
     print(f"{path.name}: {size / 1000:.0f} kB")
     assert size < BYTES, path
@@ -160,7 +161,7 @@ TIMES = {
     "pneumatic_bellow": (0.0, 1.2, 1.8, 2.5),
     "contact_cylinder": (0.0, 1.0),
     "finray_grasp": (0.0, 3.9),
-    "gripper_grasps_sphere": (0.0, 5.0),
+    "gripper_grasps_sphere": (0.0, 4.0),
     "snake_on_plane": (1.0, 5.0),
     "rod_pile": (0.0, 3.0),
     "gripper_100": (0.0, 2.5),
