@@ -24,7 +24,7 @@ from sorosim.viz.scene import Scene
 DOCS = Path(__file__).resolve().parent
 IMAGES = DOCS / "images"
 N_COLOURS, DPI = 128, 80
-COVERING = Image.Quantize.MAXCOVERAGE  # a colour of few pixels, as of a line in a legend, stays what it is
+SHADED, DRAWN = Image.Quantize.MEDIANCUT, Image.Quantize.MAXCOVERAGE  # colours of few lines stay what they are
 BYTES = 100_000  # of a picture at most
 
 
@@ -41,10 +41,10 @@ def robots(page: str) -> list[sorosim.Robot]:
     return found
 
 
-def write(image: Image.Image, name: str) -> None:
+def write(image: Image.Image, name: str, method: Image.Quantize = SHADED) -> None:
     """Write a picture with few colours."""
     path = IMAGES / f"{name}.png"
-    image.convert("RGB").quantize(N_COLOURS, COVERING, dither=Image.Dither.NONE).save(path, optimize=True)
+    image.convert("RGB").quantize(N_COLOURS, method, dither=Image.Dither.NONE).save(path, optimize=True)
     size = path.stat().st_size
     print(f"{path.name}: {size / 1000:.0f} kB")
     assert size < BYTES, path
@@ -54,7 +54,7 @@ def write_figure(figure: Any, name: str) -> None:
     """Write a matplotlib figure."""
     memory = io.BytesIO()
     figure.savefig(memory, format="png", dpi=DPI)
-    write(Image.open(memory), name)
+    write(Image.open(memory), name, DRAWN)
 
 
 def picture(robot: sorosim.Robot, states: Any, inputs: Any = None, **look: Any) -> list[Image.Image]:
