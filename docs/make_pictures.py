@@ -24,6 +24,7 @@ from sorosim.viz.scene import Scene
 DOCS = Path(__file__).resolve().parent
 IMAGES = DOCS / "images"
 N_COLOURS, DPI = 128, 80
+SHADED, DRAWN = Image.Quantize.MEDIANCUT, Image.Quantize.MAXCOVERAGE  # colours of few lines stay what they are
 BYTES = 100_000  # of a picture at most
 
 
@@ -40,10 +41,10 @@ def robots(page: str) -> list[sorosim.Robot]:
     return found
 
 
-def write(image: Image.Image, name: str) -> None:
+def write(image: Image.Image, name: str, method: Image.Quantize = SHADED) -> None:
     """Write a picture with few colours."""
     path = IMAGES / f"{name}.png"
-    image.convert("RGB").quantize(N_COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
+    image.convert("RGB").quantize(N_COLOURS, method, dither=Image.Dither.NONE).save(path, optimize=True)
     size = path.stat().st_size
     print(f"{path.name}: {size / 1000:.0f} kB")
     assert size < BYTES, path
@@ -53,7 +54,7 @@ def write_figure(figure: Any, name: str) -> None:
     """Write a matplotlib figure."""
     memory = io.BytesIO()
     figure.savefig(memory, format="png", dpi=DPI)
-    write(Image.open(memory), name)
+    write(Image.open(memory), name, DRAWN)
 
 
 def picture(robot: sorosim.Robot, states: Any, inputs: Any = None, **look: Any) -> list[Image.Image]:
@@ -160,7 +161,7 @@ TIMES = {
     "pneumatic_bellow": (0.0, 1.2, 1.8, 2.5),
     "contact_cylinder": (0.0, 1.0),
     "finray_grasp": (0.0, 3.9),
-    "gripper_grasps_sphere": (0.0, 5.0),
+    "gripper_grasps_sphere": (0.0, 4.0),
     "snake_on_plane": (1.0, 5.0),
     "rod_pile": (0.0, 3.0),
     "gripper_100": (0.0, 2.5),
@@ -356,6 +357,7 @@ if __name__ == "__main__":
     getting_started()
     own_robot()
     rigid_bodies()
+    actuators()
     sensors()
     pictures()
     concentric_tubes()

@@ -20,6 +20,7 @@ from sorosim.dynamics.constraints import complete_motion
 from sorosim.dynamics.contact_event import ContactEvent
 from sorosim.dynamics.joint_wrench import joint_wrench
 from sorosim.dynamics.linearization import linearize
+from sorosim.dynamics.link_frames import LinkFrames
 from sorosim.dynamics.state_quantities import StateQuantities
 from sorosim.engine import records
 from sorosim.engine.engine import Engine
@@ -137,11 +138,11 @@ class Robot(StateQuantities):
         """Number of multipliers of all loops: of directions that their joints do not allow."""
         return self.engine.loop_layout.m
 
-    @property
-    def tip_link(self) -> str:
-        """The last link that has a body: what plots and `tip` show if nothing else is asked for."""
-        bodies = [link.name for link in self.links if link.body is not None]
-        return bodies[-1] if bodies else self.links[-1].name
+    @cached_property
+    def outputs(self) -> LinkFrames:
+        """Places that reports, plots and `tip` show, the first where one is shown; default: the last with a body."""
+        ends = self.description.outputs or [link.name for link in self.links if link.body is not None][-1:]
+        return LinkFrames(self.description, self.engine, ends or [self.links[-1].name], "outputs")
 
     @property
     def initial_q(self) -> Array:

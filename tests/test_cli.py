@@ -181,6 +181,21 @@ def test_plot_draws_runs_and_equilibria(finger, call):
     assert (code, "whose suffix says it" in err) == (2, True)
 
 
+def test_plot_shows_numbers_in_the_units_that_were_asked_for(finger, call, monkeypatch):
+    from sorosim.viz import figures
+
+    drawn, save = [], figures.save
+    monkeypatch.setattr(figures, "save", lambda figure, path: (drawn.append(figure), save(figure, path)))
+    call("simulate", "finger.yaml", "--out", "run.h5")
+    call("statics", "finger.yaml", "--out", "eq.h5")
+    for result, more in (("run.h5", ("--what", "tip")), ("eq.h5", ())):
+        code, _, _ = call("plot", result, *more, "--units", "length=mm", "--units", "force=mN", "--out", "one.png")
+        assert code == 0
+        assert "x [mm]" in [axes.get_xlabel() for axes in drawn[-1].axes if axes.name == "3d"]
+    code, _, err = call("plot", "run.h5", "--units", "length=kPa", "--out", "one")
+    assert (code, "units.length" in err) == (2, True)
+
+
 def test_movie_is_written(finger, call):
     call("simulate", "finger.yaml", "--out", "run.h5")
     code, out, _ = call("movie", "run.h5", "--fps", "10")

@@ -335,7 +335,7 @@ def test_copies_and_nothing_at_all():
     again = pickle.loads(pickle.dumps(found))
     np.testing.assert_array_equal(again.inverse_dynamics(q, q, qdd=q), found.inverse_dynamics(q, q, qdd=q))
     none = sorosim.sensitivities(robot, [])
-    assert none.jacobian(q, robot.tip_link).shape == (6, 0)
+    assert none.jacobian(q, robot.outputs.places[0][0]).shape == (6, 0)
     assert none.hybrid_dynamics(q, q, qdd=q, tau=q, known=[]).qdd.shape == (1, 0)
     for wrong in ("pendulum", None):
         with pytest.raises(InputError, match="expected a Robot"):

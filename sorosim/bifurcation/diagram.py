@@ -138,18 +138,21 @@ class Continuation:
         return {name: unit_of(self.robot, name) for name in self.along}
 
     def positions(self, link: str | None = None, s: float = 1.0) -> Array:
-        """Positions (n, 3) in the world [m] of the section at s of a link, default: the tip of the last one."""
-        name = link or self.robot.tip_link
-        states = zip(self.parameter, self.q, strict=True)
-        places = [self.path.same_shape_robot(p).pose(q, name, s=s)[:3, 3] for p, q in states]
-        return np.array(places).reshape(-1, 3)
+        """Positions (n, 3) in the world [m] of the section at s of a link; default: the first of `Robot.outputs`."""
+        robots = (self.path.same_shape_robot(p) for p in self.parameter)
+        states = zip(robots, self.q, strict=True)
+        if link is None and s == 1.0:
+            poses = [robot.outputs.poses(q)[0] for robot, q in states]
+        else:
+            poses = [robot.pose(q, link or robot.outputs.places[0][0], s=s) for robot, q in states]
+        return np.array([g[:3, 3] for g in poses]).reshape(-1, 3)
 
     @cached_property
     def _tips(self) -> Array:
         return self.positions()
 
     def tip(self, link: str | None = None) -> Array:
-        """Positions (n, 3) of the tip of a link [m]; default: the last one with a body."""
+        """Positions (n, 3) of the tip of a link [m]; default: the first of `Robot.outputs`."""
         return self._tips if link is None else self.positions(link)
 
     # -- equilibria --------------------------------------------------------------------------------------------------

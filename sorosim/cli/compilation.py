@@ -27,7 +27,7 @@ def compile_engine(robot: Any, method: str | None = None, *, everything: bool = 
     with status_lines() as report, reporting(report, ALL_FEATURES if everything else frozenset()):
         with suppress(ModelError):  # a singular mass matrix: the command itself reports it
             robot.forward_dynamics_derivatives(zero, zero)
-        robot.pose(zero, robot.tip_link)
+        robot.outputs.poses(robot.initial_q)
         # what follows the steps of integrators
         sorosim.simulate(sorosim.load("pendulum"), "1 ms", dt_out="1 ms", method="bdf")
         if method in MARCHES or everything:

@@ -12,7 +12,7 @@ from sorosim.cli.compilation import compile_engine
 from sorosim.cli.console import as_json, facts
 from sorosim.cli.inputs import frame, pairs, values
 from sorosim.cli.sources import load_robot
-from sorosim.cli.summaries import position
+from sorosim.cli.summaries import outputs_of, position
 from sorosim.errors import InputError
 from sorosim.options import InverseArguments
 
@@ -77,7 +77,7 @@ def inverse(
             rows = (
                 {"search": found.message}
                 | _values(found)
-                | {f"tip of {loaded.tip_link}": position(found.equilibrium.tip())}
+                | {name: position(p) for name, p in outputs_of(loaded, found.q).items()}
             )
         if output:
             result.save(output)

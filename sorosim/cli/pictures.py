@@ -24,6 +24,7 @@ _PLOTS = (
     "Plots of a run, with commas: tip, snapshots, coordinates, tensions, driven, energy, sensor_NAME; all: those that "
     "have something to show."
 )
+_UNITS = "Unit in which a dimension is shown, as in --units length=mm; may come again; default: SI units."
 _Y = "Of a sweep or a continuation: what is drawn upwards; default: the place of the tip."
 
 
@@ -55,6 +56,7 @@ def plot(
     style: Annotated[
         str | None, opt.Name(help="paper, a style of matplotlib, or an .mplstyle file; default: ours.")
     ] = None,
+    units: Annotated[list[str] | None, opt.Assignment("--units", help=_UNITS)] = None,
     place: Annotated[
         Path,
         typer.Option(
@@ -78,6 +80,13 @@ def plot(
         raise InputError("--format", "no format beside a file, whose suffix says it", f"'{formats}'")
     if y is not None and kind not in ("a sweep", "a continuation"):
         raise InputError("--y", "the result of a sweep or a continuation beside it", f"that of {kind}")
+    chosen: dict[str, Any] = {"style": style}
+    if shown := opt.assignments(units, "--units", "length=mm"):
+        if kind in ("a fit", "an optimal motion"):
+            raise InputError(
+                "--units", "the result of a run, an equilibrium, a sweep or a continuation", f"that of {kind}"
+            )
+        chosen["units"] = shown
     if kind == "a run":
         from sorosim.viz.plots import plot_all, plot_one
 
@@ -86,14 +95,14 @@ def plot(
             if names == ["all"] or len(names) != 1:
                 hint = "name one plot, as in --what tip, or give a folder"
                 raise InputError("--out", "a folder for several plots", f"'{place}'", hint)
-            plot_one(opened, names[0], place, style=style)
+            plot_one(opened, names[0], place, **chosen)
             written = [place]
         else:
-            written = plot_all(opened, place, suffixes, what=names, style=style)
+            written = plot_all(opened, place, suffixes, what=names, **chosen)
     else:
         if what != "all":
             raise InputError("--what", f"all of {kind}", f"'{what}'", "it has one plot")
-        chosen: dict[str, Any] = {} if y is None else {"y": y}  # others know no y
+        chosen |= {} if y is None else {"y": y}  # others know no y
         written = [place]
         if not one_file:
             try:
@@ -102,7 +111,7 @@ def plot(
                 raise FileError(str(place), f"expected a folder for the plots: {error.strerror or error}") from None
             written = [place / f"{result.stem}.{suffix}" for suffix in suffixes]
         for path in written:
-            opened.plot(path, style=style, **chosen)
+            opened.plot(path, **chosen)
     for path in written:
         out.print(str(path))
 

@@ -11,7 +11,7 @@ from sorosim.cli.compilation import compile_engine
 from sorosim.cli.console import as_json, err, facts, line, progress
 from sorosim.cli.inputs import check_summaries, resumed, signals, summaries_of, values
 from sorosim.cli.sources import at_rest, load_robot, result_kind
-from sorosim.cli.summaries import driven_facts, position, run_facts, run_summary, stable_words
+from sorosim.cli.summaries import driven_facts, outputs_of, position, run_facts, run_summary, stable_words
 from sorosim.errors import ConvergenceError, InputError, Interrupted
 from sorosim.options import SimulateArguments, StaticsArguments
 
@@ -178,14 +178,13 @@ def statics(
         names = ("message", "n_evaluations", "residual_norm", *(() if is_large else ("stable", "stability")))
         content = {"robot": loaded.name} | {name: getattr(result, name) for name in names}
         as_json(
-            content
-            | {"tip": result.tip(), "tip_link": loaded.tip_link, "q": result.q, "driven": result.driven, "file": output}
+            content | {"outputs": outputs_of(loaded, result.q), "q": result.q, "driven": result.driven, "file": output}
         )
         return
     rows = {
         "solver": f"{result.message}, {result.n_evaluations} evaluations",
         "residual": f"{result.residual_norm:.2g}",
         **({} if is_large else {"stable": stable_words(result)}),
-        f"tip of {loaded.tip_link}": position(result.tip()),
+        **{name: position(p) for name, p in outputs_of(loaded, result.q).items()},
     }
     facts(loaded.name, rows | driven_facts(result) | ({"written": str(output)} if output else {}))

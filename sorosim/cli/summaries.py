@@ -29,6 +29,11 @@ def position(p: Any) -> str:
     return ", ".join(f"{round(1e3 * x, 3) + 0.0:.3f}" for x in p) + " mm"  # no minus before zeros
 
 
+def outputs_of(robot: Any, q: Any) -> dict[str, Any]:
+    """Positions (3,) of the outputs of a robot by what they are called."""
+    return dict(zip(robot.outputs.points, robot.outputs.poses(q)[:, :3, 3], strict=True))
+
+
 def run_summary(run: Any, path: Path | None, numbers: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """A run as plain data; `numbers` are the summaries that were asked for."""
     from sorosim.results.quantities import summarized
@@ -44,8 +49,7 @@ def run_summary(run: Any, path: Path | None, numbers: Mapping[str, Any] | None =
         "energy_error": float(np.abs(energy.balance).max(initial=0.0)),
         "energy_moved": energy.turnover,
         "accuracy": None if run.companion is None else _accuracy(run.accuracy),
-        "tip": run.tip()[-1] if len(run.t) else None,
-        "tip_link": run.robot.tip_link,
+        "outputs": outputs_of(run.robot, run.q[-1]) if len(run.t) else {},
         "driven": {name: float(force[-1]) for name, force in driven.items()},
         "driven_largest": {name: float(np.abs(force).max()) for name, force in driven.items()},
         "driven_units": dict(zip(run.driven, run.robot.driven_units(run.driven), strict=True)),
@@ -84,8 +88,7 @@ def run_facts(summary: Mapping[str, Any]) -> dict[str, str]:
     units = summary["driven_units"]
     if loads := [f"{force:.4g} {units[name]} at {name}" for name, force in summary["driven_largest"].items()]:
         rows["driven"] = "needed at most " + ", ".join(loads)
-    if summary["tip"] is not None:
-        rows[f"tip of {summary['tip_link']} at the end"] = position(summary["tip"])
+    rows |= {f"{name} at the end": position(p) for name, p in summary["outputs"].items()}
     of = summary["summary_units"]
     rows |= {name: f"{value:.6g} {of[name]}".rstrip(" -") for name, value in summary["summary"].items()}
     if summary["file"]:

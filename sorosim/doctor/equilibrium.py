@@ -73,7 +73,7 @@ def _none(context: CheckContext, why: str) -> Finding:
 def _tip(context: CheckContext, state: Equilibrium) -> str:
     rounding = DIGITS * context.extent
     tip = ", ".join(f"{1e3 * x if abs(x) > rounding else 0.0:.4g}" for x in state.tip())
-    return f"without inputs the tip of '{context.robot.tip_link}' rests at {tip} mm"
+    return f"without inputs the {context.robot.outputs.points[0]} rests at {tip} mm"
 
 
 def _unstable(context: CheckContext, state: Equilibrium) -> Finding:

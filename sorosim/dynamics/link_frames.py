@@ -31,6 +31,8 @@ class LinkFrames:
     ----------
     names : tuple of str
         What they are called in messages, such as "arm" or "arm at s = 0.5".
+    points : tuple of str
+        Their origins in words: "tip of arm", "arm at s = 0.5", "origin of plate", "hand.grip".
     places : tuple of (str, float)
         The places (link, s) that carry them.
     """
@@ -52,6 +54,7 @@ class LinkFrames:
             mounts.append(mount)
             names.append(_name(anchor))
         self.names = tuple(names)
+        self.points = tuple(_point(anchor, links[anchor.link]) for anchor in anchors)
         self.places = tuple(places)
         self._places = engine.places(self.places)
         self._mount = np.array(mounts).reshape(-1, 4, 4)
@@ -61,6 +64,11 @@ class LinkFrames:
     def poses(self, q: Array) -> Array:
         """Poses (n, 4, 4) in the world at coordinates (ndof,)."""
         return np.asarray(self.engine.poses_at(self._places, q)[0] @ self._mount)
+
+    def positions(self, q: Array) -> Array:
+        """Positions (n_rows, n, 3) of their origins at coordinates (n_rows, ndof); NaN where none can be found."""
+        with np.errstate(all="ignore"):
+            return np.array([self.poses(row)[:, :3, 3] for row in q]).reshape(len(q), len(self.names), 3)
 
     def jacobians(self, q: Array) -> tuple[Array, Array]:
         """Poses (n, 4, 4), and Jacobians (n, 6, ndof) of twists in the frames themselves, [angular; linear]."""
@@ -121,3 +129,12 @@ def _name(anchor: Anchor) -> str:
     if anchor.frame:
         return f"{anchor.link}.{anchor.frame}"
     return anchor.link if anchor.s == 1.0 else f"{anchor.link} at s = {anchor.s:g}"
+
+
+def _point(anchor: Anchor, link: Link) -> str:
+    """The origin of a frame in words."""
+    if not (anchor.frame or np.array_equal(anchor.at, np.eye(4))):
+        return f"point of {_name(anchor)}"
+    if anchor.frame or anchor.s != 1.0:
+        return _name(anchor)
+    return f"{'tip' if link.rod is not None else 'origin'} of {anchor.link}"

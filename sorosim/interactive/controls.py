@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sorosim.arrays import Array
+from sorosim.dynamics.link_frames import LinkFrames
 from sorosim.engine.bounds import natural_bounds
 from sorosim.engine.inputs import driven_motion, driven_signals, input_motion
 from sorosim.errors import InputError, nearest
@@ -71,8 +72,10 @@ class Controls:
     free : (ndof,) ndarray of bool
         Coordinates that are not driven.
     tip : str
-        `Robot.tip_link` if its end can move, else that of the links with moving ends that is the most moving parts
-        from the ground.
+        The link of the first of `Robot.outputs` if its end can move, else that of the links with moving ends that is
+        the most moving parts from the ground.
+    outputs : LinkFrames
+        What is plotted: the outputs that the robot names, else the end of `tip`.
     """
 
     def __init__(self, robot: Robot, u: Any, driven: Any, bounds: Mapping[str, Any]) -> None:
@@ -99,6 +102,8 @@ class Controls:
         J = self._jacobians_of_ends()
         moved = J @ response(robot, robot.initial_q, self.free)
         self.tip = self._moving_tip(J, moved)
+        named = bool(robot.description.outputs)
+        self.outputs = robot.outputs if named else LinkFrames(robot.description, robot.engine, [self.tip])
         guesses = self._alike(dimensions, self._guesses(tables, moved))
         self.all: dict[str, Control] = {}
         for (name, dimension), values, guess in zip(dimensions.items(), tables.T, guesses, strict=True):
@@ -127,8 +132,9 @@ class Controls:
             depth[link.name] = depth[link.parent] + bool(robot.engine.layout.link(link.name).n)
         moving = compliance > STILL * compliance.max()
         ends = dict(zip(robot.engine.layout.links, zip(moving, compliance, strict=True), strict=True))
-        if ends[robot.tip_link][0] or not moving.any():
-            return robot.tip_link
+        first = robot.outputs.places[0][0]
+        if ends[first][0] or not moving.any():
+            return first
         return max((name for name in ends if ends[name][0]), key=lambda name: (depth[name], ends[name][1]))
 
     def _guesses(self, tables: Array, moved: Array) -> list[tuple[float, float]]:

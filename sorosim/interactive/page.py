@@ -247,7 +247,7 @@ class Page:
     @staticmethod
     def _plots(state: LiveState) -> dict[str, list[str]]:
         """What can be plotted, and the labels of its lines."""
-        plots = {f"tip of {state.controls.tip} [m]": ["x", "y", "z"]}
+        plots = {f"{place} [m]": ["x", "y", "z"] for place in state.controls.outputs.points}
         if state.controls.all:
             plots["controls"] = [one.label for one in state.controls.all.values()][:MOST_LINES]
         for name, reader in state.robot.instruments.readers.items():
@@ -256,8 +256,9 @@ class Page:
 
     def _readings(self, state: LiveState) -> Array:
         what = self._plotted.value
-        if what.startswith("tip of "):
-            return state.robot.pose(state.q, state.controls.tip)[:3, 3]
+        outputs = state.controls.outputs
+        if what.removesuffix(" [m]") in outputs.points:
+            return outputs.poses(state.q)[outputs.points.index(what.removesuffix(" [m]")), :3, 3]
         if what == "controls":
             return np.array(list(state.values.values()))[:MOST_LINES]
         readings = state.robot.measure(state.q, state.qd, u=state.u, t=state.t)

@@ -5,6 +5,7 @@ Rods and tendons are meshes whose points are sent anew in each frame, bodies mes
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Collection
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 
 from sorosim.arrays import Array
 from sorosim.interactive.state import LiveState
-from sorosim.viz.arrows import COLOURS, ArrowScale, arrow_shape, arrow_triangles
+from sorosim.viz.arrows import COLOURS, IMPACT, ArrowScale, arrow_shape, arrow_triangles, peaks_of
 from sorosim.viz.camera import VIEW_ANGLE, fit_camera, largest, up_axis
 from sorosim.viz.colours import part_colour, rgb
 from sorosim.viz.geometry import BODY, ROD, TENDON
@@ -28,6 +29,7 @@ GRID_THICKNESS = 1.0  # pixels
 CLEAR = 0.4  # opacity of rods in which there are tendons
 PULL_WIDTH = 0.025  # of the arrow's head, relative to the size of the robot
 ASPECT, MARGINS = 1.6, (0.08, 0.3, 0.12, 0.14)  # of what the camera sees at first: the panel is at the right
+RECENT = 300  # moments that set the scale of arrows, some ten seconds
 ROOM = 0.3  # below a robot that nothing bears, relative to its size: it may sink
 
 
@@ -52,7 +54,7 @@ class RobotScene:
         self._soft, self._rigid = self._robot(self.visual.geometry.poses(first.q), on_drag)
         self._surroundings(up_axis(first.gravity))
         self._arrows: dict[tuple[str, int], tuple[Any, int]] = {}  # kind, heads -> mesh and number of arrows
-        self._largest: list[Wrenches] = []
+        self._peaks, self._kinds = deque[Array](maxlen=RECENT), tuple[str, ...]()
         self._scale = ArrowScale([], self._size)
         label = {"font_size_mode": "screen", "anchor": "bottom-left", "visible": False}
         self._force_label = self._scene.add_label("/pull/force", "", **label)
@@ -137,7 +139,7 @@ class RobotScene:
         if kinds:
             self.visual.motion = motion_of(now.run())
             acting = self.visual.wrenches(now.q, now.u, now.t, kinds)
-            self._rescale(acting)
+            self._rescale(acting, tuple(kinds))
         drawn = {key: (np.zeros((0, 3)),) * 2 for key in self._arrows if key[0] in FORCES}
         for arrows in self._scale.arrows(acting):
             for kind in FORCES:
@@ -147,13 +149,22 @@ class RobotScene:
         for (kind, heads), (starts, vectors) in drawn.items():
             self._show_arrows(kind, heads, starts, vectors, self._scale.width, COLOURS[kind])
 
-    def _rescale(self, acting: Wrenches) -> None:
-        """One scale for all arrows until now: it changes when larger ones come."""
-        scale = ArrowScale([acting], self._size)
-        if any(new > 1.0001 * old for new, old in zip(scale.largest, self._scale.largest, strict=True)):
-            # of the two before, the one is left that has the larger of what the new one lacks
-            self._largest = [*self._largest[-1:], acting]
-            self._scale = ArrowScale(self._largest, self._size)
+    def _rescale(self, acting: Wrenches, kinds: tuple[str, ...]) -> None:
+        """One scale for all arrows until now: it changes where larger ones come and stay, not for an impact.
+
+        What set it was an impact, too, where what is usual since is `IMPACT` times smaller.
+        """
+        if kinds != self._kinds:
+            self._peaks.clear()
+            self._kinds = kinds
+        ((force, moment),) = peaks_of([acting])
+        if not (force or moment):
+            return
+        self._peaks.append(np.array([force, moment]))
+        peaks, before = np.array(self._peaks), np.array(self._scale.largest)
+        usual = np.array(ArrowScale([acting], self._size, peaks).largest)
+        kept = np.where(usual >= before / IMPACT, before, 0.0)
+        self._scale = ArrowScale([acting], self._size, peaks, kept)
 
     def _show_arrows(
         self, kind: str, heads: int, starts: Array, vectors: Array, width: float, colour: tuple[int, ...]

@@ -43,7 +43,7 @@ from sorosim.units.table import OF_INPUT
 
 # blocks whose entries stand for themselves, in the order in which they are read
 NAMED = ("materials", "links", "loops", "actuators", "loads", "sensors")
-RUNS = ("sorosim", "name", "simulate", "statics", "initial")  # blocks besides these parts and gravity
+RUNS = ("sorosim", "name", "simulate", "statics", "initial", "outputs")  # blocks besides these parts and gravity
 MAX_ROWS = 5000  # of CSV files in the text of a description
 
 
@@ -294,7 +294,7 @@ class _Reader:
         """The description, without the coordinates that it names; INVALID if something is."""
         scope = self.scope
         gravity = scope.read_block("gravity")
-        name = scope.read_block("name") or self.name
+        name, outputs = scope.read_block("name") or self.name, scope.read_block("outputs") or ()
         for block in NAMED:
             scope.read_parts(block)
         self.read_inputs(options)
@@ -304,7 +304,9 @@ class _Reader:
             self.fail_if_wrong()
         others = {block: {key: x for key, x in own.items() if key != "driven"} for block, own in options.items()}
         parts = {block: scope.parts[block] for block in ("loops", "actuators", "loads", "sensors")}
-        return at.attempt(lambda: Description(name, links, gravity=gravity or STANDARD_GRAVITY, **parts, **others))
+        return at.attempt(
+            lambda: Description(name, links, gravity=gravity or STANDARD_GRAVITY, outputs=outputs, **parts, **others)
+        )
 
     def robot(self) -> Robot:
         """The robot."""
@@ -351,7 +353,7 @@ class _Reader:
             return None
         if any(isinstance(entry, InitialShape) for entry in (scope.read_block("initial") or {}).values()):
             return None  # a shape depends on the rod
-        runs = {block: getattr(old, block) for block in ("simulate", "statics", "initial", "initial_rates")}
+        runs = {block: getattr(old, block) for block in ("simulate", "statics", "initial", "initial_rates", "outputs")}
         gravity = scope.read_block("gravity")
         for block in NAMED:
             scope.read_parts(block)

@@ -16,7 +16,7 @@ from sorosim.io.yaml_reader import read_file
 from sorosim.problems import Place, shown
 
 MAX_FILES, MAX_TOTAL_BYTES = 50, 4_000_000
-MERGED = ("parameters", "materials", "prefabs", "links", "parts", "loops", "actuators", "loads", "sensors")
+MERGED = ("parameters", "materials", "prefabs", "links", "parts", "loops", "actuators", "loads", "sensors", "outputs")
 OWN = ("sorosim", "name", "include", "import")  # keys that an included file may have for itself
 BLOCKS = (*MERGED, "sorosim", "include", "import", *OF_ONE_ROBOT)  # keys that tell a robot's file from others
 

@@ -27,7 +27,7 @@ def save(lin: Any, path: str | Path, outputs: Sequence[str | tuple[str, float]] 
         Its suffix says what is written: .npz (NumPy), .mat (MATLAB 5), .h5 (HDF5), all in one file, or .mtx (Matrix
         Market): a file for each of `MATRICES`, ``x_M.mtx`` and so on.
     outputs : sequence of link, or (link, s), optional
-        Places whose positions are the rows of C; default: the tip of the last link with a body.
+        Places whose positions are the rows of C; default: `Robot.outputs`.
 
     Returns
     -------

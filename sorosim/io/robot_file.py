@@ -30,6 +30,7 @@ from sorosim.declare.base import Define
 from sorosim.declare.types import MAX_NAME
 from sorosim.equilibria.shapes import InitialShape
 from sorosim.errors import ModelError
+from sorosim.model.anchor import Anchors
 from sorosim.model.description import STANDARD_GRAVITY
 from sorosim.model.link import Link
 from sorosim.model.material import Material
@@ -143,7 +144,7 @@ class Initial(Type):
 
 # blocks that an included file may have, and may be left behind: the first four belong to the robot that includes
 OF_ONE_ROBOT = ("gravity", "initial", "simulate", "statics")
-LEFT_BEHIND = (*OF_ONE_ROBOT, "actuators", "loads", "sensors")
+LEFT_BEHIND = (*OF_ONE_ROBOT, "actuators", "loads", "sensors", "outputs")
 
 
 @dataclass(frozen=True)
@@ -371,6 +372,11 @@ class RobotFile(Declared, title="The file"):
         "Where the robot starts: coordinates by name, poses of joints by link, shapes of rods by points. What is not "
         "named is zero, and rests.",
         "{'arm.bending_y[0]': 0.1, ball: {rotation: {axis: [0, 0, 1], angle: 30 deg}}}", default=None,
+    )  # fmt: skip
+    outputs: Any = key(
+        Anchors(),
+        "Place that reports, plots and live sessions show, or a list of some; the first is the one where one is shown.",
+        "plate", default=None, without="the end of the last link with a body",
     )  # fmt: skip
     simulate: Any = key(Part(SimulateOptions), "Default arguments of simulate.", "{t_end: 10 s}", default=None)
     statics: Any = key(Part(StaticsOptions), "Default arguments of statics.", "{u: {cable: 3 N}}", default=None)

@@ -16,6 +16,7 @@ from sorosim.io import load_text, meshes
 from sorosim.io.robot_file import FORMAT_VERSION, RobotFile
 from sorosim.io.writing import write_whole
 from sorosim.io.yaml_writer import to_yaml
+from sorosim.model.anchor import Anchors
 from sorosim.model.material import Material
 from sorosim.model.mesh import Mesh
 from sorosim.robot import Robot
@@ -71,6 +72,7 @@ def data_of(robot: Robot) -> dict[str, Any]:
     out = {
         "sorosim": FORMAT_VERSION, "name": description.name, "gravity": list(description.gravity),
         "materials": materials, **made,
+        "outputs": Anchors().write(description.outputs, writer) if description.outputs else {},
         "initial": _initial(description.initial, description.initial_rates, writer.dimensions),
         "simulate": _options("simulate", description.simulate, writer),
         "statics": _options("statics", description.statics, writer),

@@ -88,20 +88,26 @@ class Linearization:
         Parameters
         ----------
         outputs : sequence of link, or (link, s), optional
-            Links at their tips, or rods at s. Default: the tip of the last link with a body.
+            Links at their tips, or rods at s. Default: `Robot.outputs`.
         """
-        robot, rows, names = self._of_robot("positions"), [], []
+        robot = self._of_robot("positions")
+        own = robot.outputs
         if isinstance(outputs, str):
             outputs = [outputs]
         if not (outputs is None or isinstance(outputs, Sequence)):
             raise InputError("outputs", "a list of links, or of (link, s)", describe(outputs))
-        for place in (robot.tip_link,) if outputs is None else outputs:
-            link, s = (place, 1.0) if isinstance(place, str) else _place(place)
-            J, g = robot.jacobian(self.q, link, s=s), robot.pose(self.q, link, s=s)
-            rows.append(g[:3, :3] @ J[3:] @ self.Z)
-            names += [f"{link}.{axis}" if s == 1.0 else f"{link}({s:g}).{axis}" for axis in "xyz"]
+        if outputs is None:
+            (poses, jacobians), names, places = own.jacobians(self.q), own.names, own.places
+        else:
+            places = tuple((place, 1.0) if isinstance(place, str) else _place(place) for place in outputs)
+            names = tuple(link for link, _ in places)
+            poses = [robot.pose(self.q, link, s=s) for link, s in places]
+            jacobians = [robot.jacobian(self.q, link, s=s) for link, s in places]
+        rows = [g[:3, :3] @ J[3:] @ self.Z for g, J in zip(poses, jacobians, strict=True)]
         C = np.concatenate([np.zeros((0, len(self.M))), *rows])
-        return np.hstack([C, np.zeros((len(C), len(self.M) + self.n_strains))]), tuple(names)
+        labels = [name if s == 1.0 else f"{link}({s:g})" for name, (link, s) in zip(names, places, strict=True)]
+        axes = tuple(f"{label}.{axis}" for label in labels for axis in "xyz")
+        return np.hstack([C, np.zeros((len(C), len(self.M) + self.n_strains))]), axes
 
     # -- modes -----------------------------------------------------------------------------------------------------
 
@@ -239,7 +245,7 @@ class Linearization:
         Parameters
         ----------
         outputs : sequence of link, or (link, s), optional
-            Places whose positions are the outputs, see `positions`. Default: the tip of the last link with a body.
+            Places whose positions are the outputs, see `positions`. Default: `Robot.outputs`.
 
         Raises
         ------

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from sorosim.arrays import Array
-from sorosim.declare import INVALID, At, Declared, Part, Reference, Text, Type, Writer, key
+from sorosim.declare import INVALID, At, Declared, ListOf, Part, Reference, Text, Type, Writer, key
+from sorosim.declare.types import is_list
 from sorosim.errors import ModelError, nearest
 from sorosim.model.compile import Layout
 from sorosim.model.link import Link
@@ -98,3 +99,20 @@ class AnchorType(Type):
 
     def shapes(self) -> tuple[Type, ...]:
         return Text(), Part(Anchor)
+
+
+class Anchors(Type):
+    """One frame on a link, or a list of some; read as a tuple."""
+
+    def read(self, value: Any, at: At) -> Any:
+        if not is_list(value):
+            found = AnchorType().read(value, at)
+            return found if found is INVALID else (found,)
+        return ListOf(AnchorType(), "at least one frame on a link").read(value, at)
+
+    def write(self, value: Any, writer: Writer) -> Any:
+        data = [anchor.data(writer) for anchor in value]
+        return data[0] if len(data) == 1 else data
+
+    def shapes(self) -> tuple[Type, ...]:
+        return *AnchorType().shapes(), ListOf(AnchorType())

@@ -7,7 +7,8 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
 from sorosim.declare import At, Scope, Vector
-from sorosim.errors import ModelError
+from sorosim.errors import ModelError, nearest
+from sorosim.model.anchor import Anchors
 from sorosim.model.link import Link, ordered_links
 from sorosim.problems import failure, shown
 
@@ -38,6 +39,9 @@ class Description:
         Initial coordinates by name; the others are zero.
     initial_rates : mapping of str to float
         Initial rates by the names of coordinates; the others are zero.
+    outputs : frame on a link, or list of some
+        Places that reports, plots and live sessions show, as names of links or `Anchor`. Default: the end of the last
+        link with a body.
     """
 
     name: str
@@ -52,6 +56,7 @@ class Description:
     statics: Mapping[str, Any] = field(default_factory=dict)
     initial: Mapping[str, float] = field(default_factory=dict)
     initial_rates: Mapping[str, float] = field(default_factory=dict)
+    outputs: tuple[Any, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -62,10 +67,15 @@ class Description:
             if not isinstance(link, Link):
                 raise ModelError(f"links[{i}]", "a Link", shown(link))
         object.__setattr__(self, "links", ordered_links(links))
-        gravity = At(scope := Scope(), ("gravity",))
-        object.__setattr__(self, "gravity", Vector("acceleration").read(self.gravity, gravity))
+        scope = Scope()
+        gravity = Vector("acceleration").read(self.gravity, At(scope, ("gravity",)))
+        outputs = Anchors().read(self.outputs, At(scope, ("outputs",))) if self.outputs != () else ()
+        object.__setattr__(self, "gravity", gravity)
+        object.__setattr__(self, "outputs", outputs)
         if scope.problems:
             raise failure(scope.problems)
+        for i, place in enumerate(self.outputs):
+            self._check_output(f"outputs[{i}]", place)
         for name in BLOCKS:
             block = getattr(self, name)
             if not isinstance(block, Mapping):
@@ -77,6 +87,12 @@ class Description:
         for name, loop in self.loops.items():
             if isinstance(loop, type) or not all(hasattr(loop, part) for part in ("joint", "a", "b")):
                 raise ModelError(f"loops.{name}", "a Loop", shown(loop))
+
+    def _check_output(self, where: str, place: Any) -> None:
+        links = {link.name: link for link in self.links}
+        if place.pose_on_node(where, links) is None or place.link not in links:
+            got = f"'{place.at}'" if place.link in links else f"'{place.link}'"
+            raise ModelError(where, "a place on a link of this robot", got, nearest(place.link, links))
 
     def joint(self, block: str, name: str) -> Any:
         """The joint of a link or of a loop: `block` is "links" or "loops"."""

@@ -39,10 +39,16 @@ class Output(NamedTuple):
     s: float
 
 
+def output(link: str, s: float) -> Output:
+    """A place on a link, with what it is called in columns."""
+    written = f"{s:g}" if float(f"{s:g}") == s else repr(s)
+    return Output(link if s == 1.0 else f"{link}({written})", link, s)
+
+
 def tips(robot: Robot) -> tuple[Output, ...]:
-    """The ends of all links with a body."""
-    with_body = (link.name for link in robot.links if link.rod is not None or link.body is not None)
-    return tuple(Output(name, name, 1.0) for name in with_body)
+    """The ends of all links with a body, then sections among the outputs of the robot."""
+    with_body = [(link.name, 1.0) for link in robot.links if link.rod is not None or link.body is not None]
+    return tuple(output(*place) for place in dict.fromkeys([*with_body, *robot.outputs.places]))
 
 
 def quantities(robot: Robot, driven: Sequence[str], places: Sequence[Output]) -> dict[str, Quantity]:

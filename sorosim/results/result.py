@@ -162,8 +162,9 @@ class Equilibrium(Drawable):
         return dict(instruments.measured(state))
 
     def tip(self, link: str | None = None) -> Array:
-        """Position (3,) of the tip of a link in the world [m]; default: the last link with a body."""
-        return self.robot.pose(self.q, link or self.robot.tip_link)[:3, 3]
+        """Position (3,) of the tip of a link in the world [m]; default: the first of `Robot.outputs`."""
+        robot = self.robot
+        return (robot.outputs.poses(self.q)[0] if link is None else robot.pose(self.q, link))[:3, 3]
 
     def save(self, path: str | Path) -> None:
         """Write to an HDF5 file; `sorosim.open` reads it."""
@@ -171,11 +172,13 @@ class Equilibrium(Drawable):
 
         save_equilibrium(self, path)
 
-    def plot(self, path: str | Path | None = None, style: str | Path | None = None) -> Any:
-        """Picture of the shape (matplotlib); written to `path` if given; styles: `sorosim.viz.figures.find_style`."""
+    def plot(
+        self, path: str | Path | None = None, style: str | Path | None = None, units: Mapping[str, str] | None = None
+    ) -> Any:
+        """Picture of the shape (matplotlib); written to `path` if given; `style`, `units`: `sorosim.viz.plots`."""
         from sorosim.viz.plots import plot_equilibrium
 
-        return plot_equilibrium(self, path, style)
+        return plot_equilibrium(self, path, style, units)
 
     def _repr_html_(self) -> str | None:
         from sorosim.viz.notebook import equilibrium_html
@@ -337,8 +340,8 @@ class Run(Drawable):
         return replace(later, **rows, driven=driven, events=events, checkpoints=points, companion=None)
 
     def tip(self, link: str | None = None) -> Array:
-        """Positions (n, 3) of the tip of a link in the world [m]; default: the last link with a body."""
-        return self.positions(link, 1.0)
+        """Positions (n, 3) of the tip of a link in the world [m]; default: the first of `Robot.outputs`."""
+        return self.robot.outputs.positions(self.q)[:, 0] if link is None else self.positions(link, 1.0)
 
     def positions(self, link: str | None = None, s: float = 1.0) -> Array:
         """Positions (n, 3) in the world [m] of the section at s of a link, or of a rigid link's frame.
@@ -346,7 +349,7 @@ class Run(Drawable):
         The last state of a run that stopped may be beyond what positions can be found of: there they are NaN.
         """
         engine = self.robot.engine
-        at = engine.places((arguments.place(engine, link or self.robot.tip_link, s),))
+        at = engine.places((arguments.place(engine, link or self.robot.outputs.places[0][0], s),))
         with np.errstate(all="ignore"):
             return np.array([engine.poses_at(at, q)[0][0, :3, 3] for q in self.q]).reshape(len(self.q), 3)
 
@@ -512,7 +515,7 @@ class Run(Drawable):
         movie(self, path, **options)
 
     def plot(self, folder: str | Path | None = None, what: str | Sequence[str] = "all", **options: Any) -> Any:
-        """Plots by name, written to a folder if given; options are formats and style: `sorosim.viz.plots.plot_run`."""
+        """Plots by name, written to a folder if given; options: formats, style, units; `sorosim.viz.plots.plot_run`."""
         from sorosim.viz.plots import plot_run
 
         return plot_run(self, folder, what, **options)

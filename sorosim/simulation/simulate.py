@@ -117,7 +117,7 @@ def simulate(
     max_steps : float
         Most steps of the integrator, 1 or more; cvode and ida count those that they try. Default: no number, but the
         run ends where it stalls: where at the pace of the last 20 000 steps the rest would take more than 1e8; in an
-        implausible state, see docs/solvers.md, sooner. A number replaces that rule.
+        implausible state, see docs/errors.md, sooner. A number replaces that rule.
     max_wall_time : float or str
         Most time on the clock [s], checked after each step, by newmark and generalized-alpha after 100, by cvode and
         ida after 500 or a row. Default: no limit. Unlike the others it does not end a run at the same step each time.

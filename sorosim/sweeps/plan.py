@@ -17,7 +17,7 @@ from sorosim.io.sweep_file import PlaceOfOutput, SweepDocument, SweepFile, Swept
 from sorosim.options import given
 from sorosim.problems import Collector
 from sorosim.problems import Path as Place
-from sorosim.results.quantities import Output, Summary, quantities, tips, too_late
+from sorosim.results.quantities import Output, Summary, output, quantities, tips, too_late
 from sorosim.robot import Robot
 from sorosim.sweeps.file_values import FileValues
 from sorosim.sweeps.parameters import (
@@ -75,6 +75,13 @@ class Plan:
         """Names of the channels of all sensors."""
         readers = self.robot.instruments.readers
         return tuple(f"{name}.{channel}" for name, reader in readers.items() for channel in reader.channels)
+
+    @property
+    def shown_output(self) -> str:
+        """What is shown where one output is: the first of the robot's own that there is, else the last; "" if none."""
+        labels = [one.label for one in self.outputs]
+        own = [output(*place).label for place in self.robot.outputs.places]
+        return next((label for label in own if label in labels), labels[-1] if labels else "")
 
     @cached_property
     def _pickled(self) -> bytes:
@@ -247,8 +254,7 @@ class _Reader:
             name, s = (block.link, block.s) if isinstance(block, PlaceOfOutput) else (block, 1.0)
             path: Place = ("outputs", i) if isinstance(block, str) else ("outputs", i, "link")
             if self.collector.known(path, "the name of a link", name, names):
-                written = f"{s:g}" if float(f"{s:g}") == s else repr(s)
-                found.append(Output(name if s == 1.0 else f"{name}({written})", name, s))
+                found.append(output(name, s))
         return tuple(dict.fromkeys(found))
 
     def _check_summary(

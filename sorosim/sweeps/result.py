@@ -129,11 +129,11 @@ class SweepResult:
         return {place.label: self.arrays["poses"][:, k] for k, place in enumerate(self.plan.outputs)}
 
     def tip(self, output: str | None = None) -> Array:
-        """Positions (n, 3) of an output in the world [m]; default: the last one."""
+        """Positions (n, 3) of an output in the world [m]; default: the first of `Robot.outputs`, else the last one."""
         known = [place.label for place in self.plan.outputs]
         if not known:
             raise InputError("output", "a sweep with outputs", "one without any", "name links in `outputs`")
-        name = known[-1] if output is None else output
+        name = self.plan.shown_output if output is None else output
         if name not in known:
             raise InputError("output", "the name of an output", f"'{name}'", nearest(str(name), known))
         return self.poses[str(name)][:, :3, 3]

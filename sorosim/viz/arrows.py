@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -63,12 +63,17 @@ class Scale(NamedTuple):
         return f"{length} = {self.value:g} {unit}{cut}"
 
 
-def usual_peak(values: Iterable[Array]) -> tuple[float, float]:
-    """What the largest of some vectors (n, 3) hardly exceeds in `USUAL` of the moments, and their largest of all.
+def peaks_of(wrenches: Iterable[Wrenches]) -> Array:
+    """The largest force [N] and moment [N m] of each of n moments, (n, 2)."""
+    tables = ((one.force, one.moment) for one in wrenches)
+    return np.array([[np.linalg.norm(x, axis=1).max(initial=0.0) for x in one] for one in tables]).reshape(-1, 2)
+
+
+def usual_peak(peaks: Array) -> tuple[float, float]:
+    """What the peaks (n,) of moments hardly exceed in `USUAL` of them, and the largest of all.
 
     Both are one where there is no impact: where the largest of all is not `IMPACT` times as large.
     """
-    peaks = np.array([np.linalg.norm(one, axis=1).max(initial=0.0) for one in values])
     acting = peaks[peaks > 0.0]  # a force that acts rarely and alone is no impact beside others
     if not len(acting):
         return 0.0, 0.0
@@ -100,6 +105,10 @@ class ArrowScale:
         Those of the whole motion.
     size : float
         Of the robot [m].
+    peaks : (n, 2) array, optional
+        The largest force and moment at each of the moments that the scale is for. Default: of `wrenches`.
+    least : (2,) array, optional
+        Force and moment that the scale is for at least.
 
     Attributes
     ----------
@@ -112,11 +121,13 @@ class ArrowScale:
         Labels of the kinds of arrows that are drawn, and the codes of their colours.
     """
 
-    def __init__(self, wrenches: Sequence[Wrenches], size: float) -> None:
+    def __init__(
+        self, wrenches: Sequence[Wrenches], size: float, peaks: Array | None = None, least: Any = (0.0, 0.0)
+    ) -> None:
         self.width = THICK * size
-        tables = [one.force for one in wrenches], [one.moment for one in wrenches]
-        (usual_force, peak_force), (usual_moment, peak_moment) = map(usual_peak, tables)
-        largest = usual_force, usual_moment
+        rows = peaks_of(wrenches) if peaks is None else peaks
+        (usual_force, peak_force), (usual_moment, peak_moment) = map(usual_peak, rows.T)
+        largest = max(usual_force, least[0]), max(usual_moment, least[1])
         # arrows that are rounding at the size of this picture are left out: 1e-9 N m beside 1 N
         most = max(largest[0] * size, largest[1])
         force, moment = (value if value > NEGLIGIBLE * most else 0.0 for value in (largest[0] * size, largest[1]))

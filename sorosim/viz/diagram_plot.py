@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,10 +11,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from sorosim.arrays import Array
+from sorosim.dynamics.link_frames import LinkFrames
 from sorosim.errors import InputError, nearest
 from sorosim.viz.camera import up_axis
 from sorosim.viz.checks import PathLike
-from sorosim.viz.figures import PALETTE, UNITS, new_figure
+from sorosim.viz.figures import PALETTE, UNITS, chosen, new_figure, shown_unit
 from sorosim.viz.geometry import TENDON, Geometry
 from sorosim.viz.side_view import axis_name, outlines_of, widest
 
@@ -36,6 +37,7 @@ STILL = 1e-6
 def plot_diagram(
     result: Any, path: PathLike | None = None, *, x: str = "parameter", y: str | None = None,
     shapes: Sequence[tuple[float, Array]] | int | None = None, style: PathLike | None = None,
+    units: Mapping[str, str] | None = None,
 ) -> Figure:  # fmt: skip
     """Diagram of a continuation and its branches: stable lines solid, buckling dashed, flutter dotted; special points.
 
@@ -52,17 +54,24 @@ def plot_diagram(
         What is drawn beside: states, or how many along the curve. Default: both ends and special points.
     style : str or path-like, optional
         As for `sorosim.viz.plots.plot_run`.
+    units : mapping of dimension to unit, optional
+        In which axes are shown, as in ``{"length": "mm", "force": "mN"}``. Default: SI units.
 
     Raises
     ------
     InputError
-        A name that is not known.
+        A name or a unit that is not known.
     """
+    with chosen(style, units):
+        return _plotted(result, path, x, y, shapes)
+
+
+def _plotted(result: Any, path: PathLike | None, x: str, y: str | None, shapes: Any) -> Figure:
     curves = result.curves()
     values = [_quantity(result.robot, curve, name) for curve in curves for name in (x, y or _default_quantity(curves))]
     pairs = list(zip(values[::2], values[1::2], strict=True))
     drawn = _shapes(result, shapes)
-    with new_figure(10.0 if drawn else 6.5, 4.8, path, style) as figure:
+    with new_figure(10.0 if drawn else 6.5, 4.8, path) as figure:
         grid = figure.add_gridspec(1, 2 if drawn else 1, width_ratios=[1.25, 1.0] if drawn else [1.0])
         axes = figure.add_subplot(grid[0, 0])
         legend: dict[str, Any] = {}
@@ -102,37 +111,43 @@ class _Quantity(NamedTuple):
 
 def _quantity(robot: Any, curve: Any, name: str) -> _Quantity:
     if name == "parameter":
-        return _Quantity(_label(curve), lambda s, q, p: p)
+        return _Quantity(_label(curve), lambda s, q, p: p / _size(curve))
     if name == "arclength":
         return _Quantity("length along the curve", lambda s, q, p: s)
     if name in curve.along:
-        k = curve.along.index(name)
-        return _Quantity(_with_unit(name, curve.units[name]), lambda s, q, p: curve.origin[k] + p * curve.slope[k])
+        k, unit = curve.along.index(name), shown_unit(curve.units[name])
+        return _Quantity(unit.label(name), lambda s, q, p: (curve.origin[k] + p * curve.slope[k]) / unit.size)
     if name in robot.coordinate_names:
         i = robot.coordinate_names.index(name)
-        return _Quantity(_with_unit(name, UNITS[robot.engine.layout.dimensions[i]]), lambda s, q, p: q[:, i])
+        own = shown_unit(UNITS[robot.engine.layout.dimensions[i]])
+        return _Quantity(own.label(name), lambda s, q, p: q[:, i] / own.size)
     link, _, axis = name.rpartition(" ")
-    links = {**{one.name: one.name for one in robot.links}, "tip": robot.tip_link}
+    links = ["tip", *(one.name for one in robot.links)]
     if link not in links or axis not in ("x", "y", "z"):
         known = ["parameter", "arclength", *curve.along, *(f"{one} z" for one in links), *robot.coordinate_names]
         raise InputError("plot", "what an axis can show", f"'{name}'", nearest(name, known))
-    k, where = "xyz".index(axis), links[link]
+    k, length = "xyz".index(axis), shown_unit("m")
+
+    def frames(of: Any) -> LinkFrames:
+        return of.outputs if link == "tip" else LinkFrames(of.description, of.engine, [link])  # type: ignore[no-any-return]
 
     def position(_: Array, q: Array, p: Array) -> Array:
-        return np.array([curve.path.same_shape_robot(float(b)).pose(a, where)[k, 3] for a, b in zip(q, p, strict=True)])
+        robots = (curve.path.same_shape_robot(float(b)) for b in p)
+        return np.array([frames(one).poses(a)[0, k, 3] / length.size for one, a in zip(robots, q, strict=True)])
 
-    return _Quantity(f"{axis} of the tip{'' if link == 'tip' else f' of {where}'} [m]", position)
+    return _Quantity(length.label(f"{axis} of the {frames(robot).points[0]}"), position)
 
 
 def _label(curve: Any) -> str:
     """Of the parameter."""
     if len(curve.along) > 1:
         return f"parameter of {', '.join(curve.along)}"
-    return _with_unit(curve.along[0], curve.units[curve.along[0]])
+    return shown_unit(curve.units[curve.along[0]]).label(curve.along[0])
 
 
-def _with_unit(name: str, unit: str) -> str:
-    return f"{name} [{unit}]" if unit else name
+def _size(curve: Any) -> float:
+    """Of the unit of the parameter."""
+    return shown_unit(curve.units[curve.along[0]]).size if len(curve.along) == 1 else 1.0
 
 
 def _default_quantity(curves: Sequence[Any]) -> str:
@@ -190,7 +205,7 @@ def _shapes(result: Any, shapes: Any) -> list[tuple[float, Array]]:
 
 def _draw(axes: Any, result: Any, states: Sequence[tuple[float, Array]]) -> None:
     """Shapes from the side, over each other, with their numbers."""
-    drawn = []
+    drawn, length = [], shown_unit("m")
     for p, q in states:
         geometry = Geometry(result.path.same_shape_robot(p), n_stations=24, n_around=16)
         drawn.append((geometry, geometry.at(q)))
@@ -198,7 +213,7 @@ def _draw(axes: Any, result: Any, states: Sequence[tuple[float, Array]]) -> None
     plane = widest(points, up_axis(result.robot.engine.gravity))
 
     def place(points: Array) -> Array:
-        return np.stack([points @ plane.right, points @ plane.up], axis=-1)
+        return np.stack([points @ plane.right, points @ plane.up], axis=-1) / length.size
 
     handles = []
     for k, (geometry, shape) in enumerate(drawn):
@@ -206,9 +221,11 @@ def _draw(axes: Any, result: Any, states: Sequence[tuple[float, Array]]) -> None
         solid = [part for part in geometry.parts if part.kind != TENDON]
         polygons = [outline for part in solid for outline in outlines_of(geometry, part, shape, plane, place)]
         axes.add_collection(PolyCollection(polygons, facecolor=colour, edgecolor=colour, alpha=0.75, linewidth=0.4))
-        handles.append(Line2D([], [], color=colour, linewidth=4.0, label=f"{k + 1}: {states[k][0]:.4g}"))
+        handles.append(
+            Line2D([], [], color=colour, linewidth=4.0, label=f"{k + 1}: {states[k][0] / _size(result):.4g}")
+        )
     axes.autoscale_view()
     axes.set_aspect("equal", adjustable="datalim")
-    axes.set_xlabel(f"{axis_name(plane.right)} [m]")
-    axes.set_ylabel(f"{axis_name(plane.up)} [m]")
+    axes.set_xlabel(length.label(axis_name(plane.right)))
+    axes.set_ylabel(length.label(axis_name(plane.up)))
     axes.legend(handles=handles, title=_label(result), loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=3)

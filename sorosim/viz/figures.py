@@ -7,18 +7,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
 from importlib import resources
+from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib import rc_context, rc_params_from_file, rcParams
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.ticker import MultipleLocator
+from matplotlib.ticker import MultipleLocator, ScalarFormatter
 from matplotlib.transforms import Bbox
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 from mpl_toolkits.mplot3d.proj3d import proj_transform
@@ -28,9 +29,11 @@ from sorosim.actuation.tendon import Tendon
 from sorosim.arrays import Array
 from sorosim.errors import FileError, InputError, nearest
 from sorosim.robot import Robot
+from sorosim.units.quantity import amount
+from sorosim.units.table import DIMENSIONS
 from sorosim.validation import describe
 from sorosim.viz.camera import grid_step, level_axes, round_down, up_axis
-from sorosim.viz.checks import PathLike, written
+from sorosim.viz.checks import PathLike, check_name, written
 from sorosim.viz.geometry import TENDON, Geometry, Part, Shape
 
 # Okabe and Ito's colours, which colour-blind eyes tell apart; their yellow is too pale for lines on white
@@ -63,6 +66,20 @@ GUTTER = 0.16  # between the columns of a page [inches]
 Settings = dict[Any, Any]  # matplotlib lists its names as a type
 
 _CHOSEN: ContextVar[Settings | None] = ContextVar("chosen style", default=None)
+
+
+class ShownUnit(NamedTuple):
+    """A unit in which numbers are shown."""
+
+    size: float  # of the SI unit that it takes the place of
+    name: str
+
+    def label(self, what: str) -> str:
+        """A name with the unit in brackets, without them where there is none."""
+        return f"{what} [{self.name}]" if self.name else what
+
+
+_UNITS: ContextVar[Mapping[str, ShownUnit]] = ContextVar("chosen units", default={})  # noqa: B039  by SI unit
 
 UNITS = {"angle": "rad", "length": "m", "number": "-"}  # of coordinates, by their dimension
 
@@ -114,13 +131,31 @@ def _own(name: str) -> Settings:
 
 
 @contextmanager
-def chosen(style: PathLike | None) -> Iterator[None]:
-    """Draw figures in a style; None: in ours."""
-    token = _CHOSEN.set(None if style is None else find_style(style))
+def chosen(style: PathLike | None = None, units: Mapping[str, str] | None = None) -> Iterator[None]:
+    """Draw figures in a style, and show numbers in units by their dimensions; None: as around it, first ours and SI."""
+    settings = _CHOSEN.get() if style is None else find_style(style)
+    tokens = _CHOSEN.set(settings), _UNITS.set(_UNITS.get() if units is None else _units_by_si(units))
     try:
         yield
     finally:
-        _CHOSEN.reset(token)
+        _CHOSEN.reset(tokens[0])
+        _UNITS.reset(tokens[1])
+
+
+def _units_by_si(units: Mapping[str, str]) -> dict[str, ShownUnit]:
+    if not isinstance(units, Mapping):
+        raise InputError("units", 'a mapping such as {"length": "mm"}', describe(units))
+    found, known = {}, [name for name, dimension in DIMENSIONS.items() if dimension.unit]
+    for dimension, unit in units.items():
+        check_name("units", dimension, known, "a dimension")
+        size = amount(f"units.{dimension}", f"1 {unit}", dimension)
+        found[DIMENSIONS[dimension].unit] = ShownUnit(size, str(unit).replace("*", " "))
+    return found
+
+
+def shown_unit(unit: str) -> ShownUnit:
+    """The unit in which numbers of an SI unit are shown: what `chosen` has in its place, else that one."""
+    return _UNITS.get().get(unit.replace(" ", "*"), ShownUnit(1.0, unit.replace("*", " ")))
 
 
 def _styled() -> Any:
@@ -144,10 +179,11 @@ def figure_size(width: float, height: float) -> tuple[float, float]:
 
 @contextmanager
 def new_figure(
-    width: float, height: float, path: PathLike | None = None, style: PathLike | None = None
-) -> Iterator[Figure]:
-    """An empty figure [inches] to draw in, in a style if one is given; it is written if there is a path."""
-    with chosen(style) if style is not None else nullcontext(), _styled():
+    width: float, height: float, path: PathLike | None = None, style: PathLike | None = None,
+    units: Mapping[str, str] | None = None,
+) -> Iterator[Figure]:  # fmt: skip
+    """An empty figure [inches] to draw in, in a style and units as `chosen` has them; written if there is a path."""
+    with chosen(style, units), _styled():
         wide, high = figure_size(width, min(height, TALLEST))
         figure = Figure(figsize=(wide, high), layout="constrained")
         FigureCanvasAgg(figure)
@@ -267,11 +303,11 @@ def showing_eye(robot: Robot, points: Array, motion: Array) -> Array:
     return np.asarray(direction if direction @ usual >= 0.0 else -direction)
 
 
-def axes_3d(figure: Figure, where: Any, robot: Robot, points: Array, eye: Array | None = None, unit: str = "m") -> Any:
-    """Axes of equal scale around points (n, 3), the robot's vertical upright; short ones have finer ticks.
+def axes_3d(figure: Figure, where: Any, robot: Robot, points: Array, eye: Array | None = None) -> Any:
+    """Axes of equal scale around points (n, 3) [m], the robot's vertical upright; short ones have finer ticks.
 
-    They are seen from an eye (3,), a unit vector in the world. `fill_places` makes them fill the place of empty axes,
-    their `placeholder`, times `enlarged`.
+    They show the unit of lengths of `shown_unit`, from an eye (3,), a unit vector in the world. `fill_places` makes
+    them fill the place of empty axes, their `placeholder`, times `enlarged`.
     """
     vertical = int(np.argmax(np.abs(up_axis(robot.engine.gravity))))
     placeholder = figure.add_subplot(where)
@@ -285,7 +321,8 @@ def axes_3d(figure: Figure, where: Any, robot: Robot, points: Array, eye: Array 
     level = np.hypot(x, y) < 1e-9  # from above the first horizontal axis points to the right
     elevation, azimuth = np.rad2deg([np.arcsin(np.clip(z, -1.0, 1.0)), -0.5 * np.pi if level else np.arctan2(y, x)])
     axes.view_init(elev=elevation, azim=azimuth, vertical_axis="xyz"[vertical])
-    low, high = points.min(axis=0), points.max(axis=0)
+    length = shown_unit("m")
+    low, high = points.min(axis=0) / length.size, points.max(axis=0) / length.size
     # flat things get a box deep enough for its letters
     span = np.maximum(1.08 * (high - low), 0.3 * (float((high - low).max()) or 1.0))
     middle, step = 0.5 * (low + high), grid_step(1.3 * float(span.max()))
@@ -295,7 +332,7 @@ def axes_3d(figure: Figure, where: Any, robot: Robot, points: Array, eye: Array 
         getattr(axes, f"{name}axis").set_major_locator(MultipleLocator(min(step, round_down(span[k] / LEAST_TICKS))))
         # their outlines close the box where it has no axis
         getattr(axes, f"{name}axis").pane.set(fill=False, edgecolor=rcParams["grid.color"], alpha=1.0, closed=True)
-        getattr(axes, f"set_{name}label")(f"{name} [{unit}]")
+        getattr(axes, f"set_{name}label")(length.label(name))
         axes.tick_params(axis=name, labelsize=0.85 * rcParams["font.size"])
     axes.set_box_aspect(span)
     return axes
@@ -332,9 +369,42 @@ def _fill_place(figure: Any, axes: Any) -> None:
         y0 = place.y0 + 0.5 * place.height + factor * (old.y0 - 0.5 * (used.y0 + used.y1))
         axes.set_position((x0, y0, factor * old.width, factor * old.height))
         axes.apply_aspect()
+    _thin_out(lines, renderer)
     if axes.enlarged != 1.0:
         axes.set_position(axes.get_position(original=True).expanded(axes.enlarged, axes.enlarged))
         axes.apply_aspect()
+
+
+class _SomeNumbers(ScalarFormatter):
+    """Numbers at some of the ticks of an axis."""
+
+    def __init__(self, kept: Sequence[float]) -> None:
+        super().__init__()
+        self._kept = kept
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        return super().__call__(x, pos) if np.isclose(x, self._kept, rtol=1e-6, atol=1e-12).any() else ""
+
+
+def _thin_out(lines: Sequence[Any], renderer: Any) -> None:
+    """Leave out numbers that would run into others: of an axis all but every second, third, ..., two at least."""
+    ticks, choices, boxes = [], [], list[Any]()
+    for axis in lines:
+        axis.draw(renderer)
+        low, high = sorted(axis.get_view_interval())
+        own = [tick for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high and tick.label1.get_text()]
+        n, first = len(own), len(boxes)
+        some = [range(first + k, first + n, by) for by in range(1, max(n, 2)) for k in range(by)]
+        choices.append([one for one in some if len(one) >= min(n, 2)] or some)
+        boxes += [tick.label1.get_window_extent(renderer) for tick in own]
+        ticks += own
+    over = np.array([[one.overlaps(other) for other in boxes] for one in boxes]).reshape(len(boxes), -1)
+    rows = [[i for one in chosen for i in one] for chosen in product(*choices)]
+    kept = set(min(rows, key=lambda some: (over[np.ix_(some, some)].sum() - len(some), -len(some))))
+    for axis, own in zip(lines, choices, strict=True):
+        indices = own[0]  # all of them
+        if not kept.issuperset(indices):
+            axis.set_major_formatter(_SomeNumbers([ticks[i].get_loc() for i in indices if i in kept]))
 
 
 def _set_pads(axes: Any, axis: Any, renderer: Any, middle: Array) -> None:
@@ -368,7 +438,7 @@ def solid_axes(
     figure: Figure, where: Any, geometry: Geometry, shapes: Iterable[tuple[Shape, Colour]], *points: Array,
     eye: Array | None = None,
 ) -> Any:  # fmt: skip
-    """As `axes_3d`, around shapes, later ones drawn over earlier ones in their colours, and further points (n, 3)."""
+    """As `axes_3d`, around shapes, later ones drawn over earlier ones in their colours, and points (n, 3) [m]."""
     rows = list(shapes)
     every = np.concatenate([*points, *(visible_points(geometry, shape) for shape, _ in rows)])
     axes = axes_3d(figure, where, geometry.robot, every, eye)
@@ -380,7 +450,7 @@ def solid_axes(
 def draw_solid(
     axes: Any, geometry: Geometry, shape: Shape, colour: Colour, layer: int, eye: Array | None = None
 ) -> None:
-    """Draw a shape over what has a lower layer.
+    """Draw a shape over what has a lower layer, in the unit of lengths of `shown_unit`.
 
     Its colour is one (a fourth number is its opacity), or a function that gives that of each part.
     """
@@ -405,7 +475,9 @@ def draw_solid(
     alpha = 1.0 if callable(colour) or len(colour) < 4 else colour[3]
     # edges in the colours of the faces close the hair-thin gaps between them
     edges: Any = faces if alpha == 1.0 else "none"
-    collection = Poly3DCollection(triangles, facecolors=faces, edgecolors=edges, linewidths=0.3, alpha=alpha)
+    collection = Poly3DCollection(
+        triangles / shown_unit("m").size, facecolors=faces, edgecolors=edges, linewidths=0.3, alpha=alpha
+    )
     collection.set_zorder(layer)
     axes.add_collection3d(collection)
 

@@ -157,8 +157,9 @@ def _write_side_view(group: MotionGroup, path: PathLike, times: Array, ghosts: s
     motion = group.motions[0]
     path_of_tip = None
     if options.get("trails"):
-        link = (options.get("tips") or [motion.robot.tip_link])[0]
-        path_of_tip = np.stack([motion.robot.pose(q, link)[:3, 3] for q in motion.q])
+        link, outputs = (options.get("tips") or [None])[0], motion.robot.outputs
+        paths = [outputs.poses(q)[0] if link is None else motion.robot.pose(q, link) for q in motion.q]
+        path_of_tip = np.stack(paths)[:, :3, 3]
     colours = time_colours(len(times)) if ghosts == TIME else None
     labels = time_labels(times) if motion.timed and (colours or len(times) > 1) else None
     text = side_view(motion.robot, list(sample(motion, times)[0]), path_of_tip, colours=colours, labels=labels)

@@ -92,7 +92,7 @@ def equilibrium_html(eq: Any) -> str:
     with suppress(Exception):
         if eq.stiffness is not None:  # of a large tree it would be formed for this
             rows.append(("stable", "yes" if eq.stable else f"no: {eq.stability}"))
-    rows.append((f"tip of {eq.robot.tip_link}", _position(eq.tip())))
+    rows += zip(eq.robot.outputs.points, map(_position, eq.robot.outputs.poses(eq.q)[:, :3, 3]), strict=True)
     return _page(f"{eq.robot.name}: equilibrium", rows, _picture(eq.robot, [np.zeros(eq.robot.ndof), eq.q]))
 
 
@@ -108,9 +108,11 @@ def run_html(run: Any) -> str:
     if run.companion is not None:
         rows.append(("accuracy", str(run.accuracy)))
     some = np.unique(np.linspace(0, len(run.t) - 1, min(len(run.t), 150)).astype(int))
-    path = np.stack([run.robot.pose(run.q[k], run.robot.tip_link)[:3, 3] for k in some])
-    rows += [("integrator", run.message), (f"tip of {run.robot.tip_link} at the end", _position(path[-1]))]
-    return _page(f"{run.robot.name}: run", rows, _picture(run.robot, [run.q[0], run.q[-1]], path))
+    outputs = run.robot.outputs
+    paths = outputs.positions(run.q[some])
+    rows.append(("integrator", run.message))
+    rows += [(f"{name} at the end", _position(p)) for name, p in zip(outputs.points, paths[-1], strict=True)]
+    return _page(f"{run.robot.name}: run", rows, _picture(run.robot, [run.q[0], run.q[-1]], paths[:, 0]))
 
 
 @_or_none

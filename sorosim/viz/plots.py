@@ -22,6 +22,7 @@ from mpl_toolkits.mplot3d.art3d import Line3DCollection
 from numpy.typing import ArrayLike
 
 from sorosim.arrays import Array
+from sorosim.dynamics.link_frames import LinkFrames
 from sorosim.errors import FileError, InputError
 from sorosim.io.writing import check_path
 from sorosim.model.chart import Charts
@@ -54,47 +55,51 @@ OTHER_SCALE = 20.0  # a line so many times smaller than another is flat in its a
 SENSOR = "sensor_"  # what plots of sensors are called, and their names
 
 
-def _shown_link(run: Any, link: str | None) -> str:
-    """The link that is shown: `link` if there is one, or the last that has a body and whose tip moves."""
+def _shown_place(run: Any, link: str | None) -> LinkFrames:
+    """What is shown: `link`, or the robot's own outputs, or the last link that has a body and whose tip moves."""
     robot: Robot = run.robot
     if link is not None:
-        return check_name("link", link, [known.name for known in robot.links], "the name of a link")
-    if len(run.t) < 2:
-        return robot.tip_link
-    rows = np.unique(np.linspace(0, len(run.t) - 1, LOOKED_AT).astype(int))
-    names = [robot.tip_link, *(link.name for link in reversed(robot.links) if link.body is not None)]
-    paths = {name: np.stack([robot.pose(run.q[k], name)[:3, 3] for k in rows]) for name in names}
-    size = np.ptp(np.concatenate(list(paths.values())), axis=0).max()
-    moving = (name for name, path in paths.items() if np.ptp(path, axis=0).max() > STILL * size)
-    return next(moving, robot.tip_link)
+        check_name("link", link, [known.name for known in robot.links], "the name of a link")
+        return LinkFrames(robot.description, robot.engine, [link])
+    names = [link.name for link in reversed(robot.links) if link.body is not None]
+    if robot.description.outputs or len(run.t) < 2 or not names:
+        return robot.outputs
+    ends = LinkFrames(robot.description, robot.engine, names)
+    paths = ends.positions(run.q[np.unique(np.linspace(0, len(run.t) - 1, LOOKED_AT).astype(int))])
+    moving = np.flatnonzero(np.ptp(paths, axis=0).max(axis=1) > STILL * np.ptp(paths, axis=(0, 1)).max())
+    return LinkFrames(robot.description, robot.engine, [names[moving[0] if len(moving) else 0]])
 
 
 def plot_tip(run: Any, link: str | None = None, path: PathLike | None = None) -> Figure:
-    """Tip of a link (of a rod, or a rigid link's frame; default: the last that moves) over time, and its path."""
-    t, name = run_times(run), _shown_link(run, link)
-    tip = np.asarray(run.tip(name))
+    """Tip of a link over time, and its path: of a rod, or a rigid link's frame.
+
+    Default: the first of the outputs that the robot's file names, else the last link that moves.
+    """
+    t, place = run_times(run), _shown_place(run, link)
+    length, time, positions = figures.shown_unit("m"), figures.shown_unit("s"), place.positions(run.q)[:, 0]
+    t, tip = t / time.size, positions / length.size
     with figures.new_figure(10.0, 4.8, path) as figure:
         grid = figure.add_gridspec(3, 2, width_ratios=[1.0, 1.15])
         first = None
         for k, letter in enumerate("xyz"):
             axes = figure.add_subplot(grid[k, 0], sharex=first)
             axes.plot(t, tip[:, k], color=line_style(k)["color"], **mark(t))
-            axes.set_ylabel(f"{letter} [m]")
+            axes.set_ylabel(length.label(letter))
             axes.tick_params(labelbottom=k == 2)
             axes.margins(x=0.0)
             first = first or axes
-        axes.set_xlabel("t [s]")
-        figures.ignore_rounding(figure.axes, _size(run.robot))
+        axes.set_xlabel(time.label("t"))
+        figures.ignore_rounding(figure.axes, _size(run.robot) / length.size)
         figure.align_ylabels()
-        space = figures.axes_3d(figure, grid[:, 1], run.robot, tip)
+        space = figures.axes_3d(figure, grid[:, 1], run.robot, positions)
         pieces = np.stack([tip[:-1], tip[1:]], axis=1) if len(tip) > 1 else np.repeat(tip, 2, axis=0)[None]
         line = Line3DCollection(pieces, cmap=TIME_COLOURS, norm=Normalize(t[0], t[-1] if len(t) > 1 else t[0] + 1.0))
         line.set_array(t[: len(pieces)])
         line.set_linewidth(1.8)
         space.add_collection3d(line)
         space.plot(*tip[:1].T, color=colormaps[TIME_COLOURS](0.0), marker="o", markersize=4.0)
-        figure.colorbar(line, ax=space.placeholder, label="t [s]", shrink=0.7)
-        figure.suptitle(f"{run.robot.name}: tip of {name}")
+        figure.colorbar(line, ax=space.placeholder, label=time.label("t"), shrink=0.7)
+        figure.suptitle(f"{run.robot.name}: {place.points[0]}")
     return figure
 
 
@@ -103,17 +108,17 @@ def plot_snapshots(run: Any, times: ArrayLike | None = None, path: PathLike | No
     stored, robot = run_times(run), run.robot
     chosen = np.linspace(stored[0], stored[-1], SNAPSHOTS if len(stored) > 1 else 1) if times is None else times
     at = as_group(run).check_times(chosen, "times")
-    geometry, link = figures.coarse_geometry(robot), _shown_link(run, None)
+    geometry, place = figures.coarse_geometry(robot), _shown_place(run, None)
     shapes = [geometry.at(q) for q in sample(run, at)[0]]
-    tip = np.asarray(run.tip(link))
+    tip = place.positions(run.q)[:, 0]
     scale = colormaps[TIME_COLOURS]
     colours = [to_rgb(scale(0.08 + 0.87 * k / max(1, len(at) - 1))) for k in range(len(at))]
     with figures.new_figure(8.6, 5.4, path) as figure:
         axes = figures.solid_axes(figure, 111, geometry, zip(shapes, colours, strict=True), tip)
-        axes.plot(*tip.T, color="black", linewidth=0.9, alpha=0.75, zorder=10 + len(at))
-        pairs = zip(at, colours, strict=True)
-        handles: list[Any] = [Patch(color=colour, label=f"t = {x:.3g} s") for x, colour in pairs]
-        handles.append(Line2D([], [], color="black", linewidth=0.9, label=f"tip of {link}"))
+        axes.plot(*tip.T / figures.shown_unit("m").size, color="black", linewidth=0.9, alpha=0.75, zorder=10 + len(at))
+        time, pairs = figures.shown_unit("s"), zip(at, colours, strict=True)
+        handles: list[Any] = [Patch(color=colour, label=f"t = {x / time.size:.3g} {time.name}") for x, colour in pairs]
+        handles.append(Line2D([], [], color="black", linewidth=0.9, label=place.points[0]))
         figure.legend(handles=handles, loc="outside right center")
         figure.suptitle(robot.name)
     return figure
@@ -140,27 +145,30 @@ def plot_coordinates(run: Any, path: PathLike | None = None) -> Figure:
     rows = [[key for key in panels if key[0] == owner] for owner in owners]
     columns = 4 if max(map(len, rows)) == 4 else 3
     rows = [row[k : k + columns] for row in rows for k in range(0, len(row), columns)]
+    time = figures.shown_unit("s")
     with figures.new_figure(3.5 * columns, 0.8 + 2.0 * len(rows), path) as figure:
         grid = figure.add_gridspec(len(rows), columns)
         most, groups = 0, dict[tuple[str, bool], list[Any]]()
         for r, row in enumerate(rows):
             for c, (owner, what) in enumerate(row):
                 axes, shown = figure.add_subplot(grid[r, c]), panels[owner, what]
+                unit = figures.shown_unit(figures.UNITS[dimensions[shown[0]]])
                 for k, i in enumerate(shown):
                     after = gaps.get(i, [])
-                    times, values = (np.insert(x, after, np.nan) for x in (t, q[:, i]))
+                    times, values = (np.insert(x, after, np.nan) for x in (t / time.size, q[:, i] / unit.size))
                     axes.plot(times, values, label=joints.get(i), **line_style(k), **mark(t))
                 groups.setdefault((dimensions[shown[0]], what in STRAINS[:3]), []).append(axes)
                 axes.set_title(f"{owner}: {what.replace('_', ' ')}")
-                axes.set_ylabel(f"q [{figures.UNITS[dimensions[shown[0]]]}]")
+                axes.set_ylabel(unit.label("q"))
                 axes.margins(x=0.0)
-                axes.set_xlabel("t [s]")
+                axes.set_xlabel(time.label("t"))
                 if owner == "joints":
                     figures.legend_beside(axes, 1 + len(shown) // 9)
                 else:
                     most = max(most, len(shown))
         for (dimension, _), alike in groups.items():
-            figures.ignore_rounding(alike, _size(run.robot) if dimension == "length" else 1.0)
+            typical = _size(run.robot) if dimension == "length" else 1.0
+            figures.ignore_rounding(alike, typical / figures.shown_unit(figures.UNITS[dimension]).size)
         if most > 1:
             handles = [Line2D([], [], label=f"{k}", **line_style(k)) for k in range(most)]
             title = "index of the strain's coordinate"
@@ -210,12 +218,15 @@ def _by_unit(
     """Lines by name over time, a panel for each scale of each unit; `kinds` says what those of a unit are."""
     panels = []
     for unit, kind in kinds.items():
-        own = {name: line for (name, line), other in zip(lines.items(), units, strict=True) if other == unit}
-        panels += [(f"{kind} [{unit}]", shown) for shown in _by_scale(own)]
+        in_unit = figures.shown_unit(unit)
+        pairs = zip(lines.items(), units, strict=True)
+        own = {name: line / in_unit.size for (name, line), other in pairs if other == unit}
+        panels += [(in_unit.label(kind), shown) for shown in _by_scale(own)]
+    time = figures.shown_unit("s")
     with figures.new_figure(7.5, 0.6 + 2.8 * len(panels), path) as figure:
         for axes, (label, shown) in zip(figures.stacked(figure, len(panels), False), panels, strict=True):
-            figures.plot_lines(axes, t, shown, label)
-            axes.set_xlabel("t [s]")
+            figures.plot_lines(axes, t / time.size, shown, label)
+            axes.set_xlabel(time.label("t"))
             figures.legend_beside(axes, 1 + len(shown) // 16)
     return figure
 
@@ -235,7 +246,8 @@ def _by_scale(lines: Mapping[str, Array]) -> list[dict[str, Array]]:
 
 def plot_energy(run: Any, path: PathLike | None = None) -> Figure:
     """Energy over time, with work and dissipation where the run has them, and what their balance misses."""
-    t, energy = run_times(run), run.energy()
+    time, energy = figures.shown_unit("s"), run.energy()
+    t = run_times(run) / time.size
     histories = {name: np.asarray(getattr(energy, name, None)) for name in ENERGIES}
     curves = {name: value for name, value in histories.items() if value.shape == t.shape}
     balanced = "work" in curves and "dissipated" in curves
@@ -254,7 +266,7 @@ def plot_energy(run: Any, path: PathLike | None = None) -> Figure:
             axes.plot(t, missing, color=line_style(1)["color"], **mark(t))
             axes.set_ylabel("unaccounted [J]")
         figures.ignore_rounding(panels)
-        axes.set_xlabel("t [s]")
+        axes.set_xlabel(time.label("t"))
         figure.align_ylabels()
     return figure
 
@@ -267,15 +279,18 @@ def plot_sensor(run: Any, name: str, path: PathLike | None = None) -> Figure:
     channels = iter(zip(readings.channels, readings.values.T, strict=True))
     panels: dict[str, dict[str, Array]] = {}
     for group in run.robot.instruments.readers[name].groups:
-        panels.setdefault(f"{group.label} [{group.unit}]", {}).update(islice(channels, len(group.names)))
+        unit = figures.shown_unit(group.unit)
+        own = {name: values / unit.size for name, values in islice(channels, len(group.names))}
+        panels.setdefault(unit.label(group.label), {}).update(own)
+    time = figures.shown_unit("s")
     with figures.new_figure(7.5, 0.8 + 2.3 * len(panels), path) as figure:
         for axes, (label, lines) in zip(figures.stacked(figure, len(panels)), panels.items(), strict=True):
-            figures.plot_lines(axes, readings.t, lines, label)
+            figures.plot_lines(axes, readings.t / time.size, lines, label)
             if len(lines) > 1:
                 figures.legend_beside(axes, 1 + len(lines) // 13)
         for unit in {label.rpartition("[")[2] for label in panels}:
             figures.ignore_rounding(a for a, label in zip(figure.axes, panels, strict=True) if label.endswith(unit))
-        axes.set_xlabel("t [s]")
+        axes.set_xlabel(time.label("t"))
         figure.align_ylabels()
         figure.suptitle(f"{name}: {sensor.kind.replace('_', ' ')} {sensor.target}")
     return figure
@@ -294,7 +309,7 @@ PLOTS: dict[str, Callable[[Any], Figure]] = {
 @public
 def plot_run(
     run: Any, folder: PathLike | None = None, what: str | Sequence[str] = "all", formats: str | Sequence[str] = "png",
-    style: PathLike | None = None,
+    style: PathLike | None = None, units: Mapping[str, str] | None = None,
 ) -> dict[str, Figure]:  # fmt: skip
     """Plots of a run by name; written to a folder, which is made where there is none, if one is given.
 
@@ -309,17 +324,17 @@ def plot_run(
     style : str or path-like, optional
         "paper" (for columns of 3.5 inches), the name of a style of matplotlib, or a file that ends in .mplstyle.
         Default: ours.
+    units : mapping of dimension to unit, optional
+        In which numbers are shown, as in ``{"length": "mm", "force": "mN"}``. Default: SI units.
 
     Raises
     ------
     InputError
-        The run is empty, or a name, format or style is unknown.
+        The run is empty, or a name, format, style or unit is unknown.
     FileError
         A file cannot be written.
     """
     run_times(run)
-    if style is not None:
-        figures.find_style(style)
     plots = PLOTS | {f"{SENSOR}{name}": partial(plot_sensor, name=name) for name in run.robot.sensor_names}
     names, suffixes = ([x] if isinstance(x, str) else list(x) for x in (what, formats))
     if names == ["all"]:
@@ -339,16 +354,18 @@ def plot_run(
             Path(folder).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise FileError(str(folder), f"cannot be made: {error.strerror or error}") from None
-    with figures.chosen(style):
+    with figures.chosen(style, units):
         drawn = {name: plots[name](run) for name in names}
         for name, suffix in product(names, suffixes if folder is not None else ()):
             figures.save(drawn[name], Path(str(folder)) / f"{name}.{suffix}")
     return drawn
 
 
-def plot_one(run: Any, what: str, path: PathLike, *, style: PathLike | None = None) -> Figure:
-    """One plot of a run in a file; `what` and `style` as for `plot_run`."""
-    drawn = plot_run(run, what=what, style=style)[what]
+def plot_one(
+    run: Any, what: str, path: PathLike, *, style: PathLike | None = None, units: Mapping[str, str] | None = None
+) -> Figure:
+    """One plot of a run in a file; `what`, `style` and `units` as for `plot_run`."""
+    drawn = plot_run(run, what=what, style=style, units=units)[what]
     with figures.chosen(style):
         figures.save(drawn, path)
     return drawn
@@ -376,34 +393,44 @@ def _strains(robot: Robot, q: Array, rod: str) -> tuple[Array, Array]:
 
 
 @public
-def plot_equilibrium(eq: Any, path: PathLike | None = None, style: PathLike | None = None) -> Figure:
-    """An equilibrium: its shape beside that at q = 0 (grey), the strains of the last rod, and the inputs by unit."""
+def plot_equilibrium(
+    eq: Any, path: PathLike | None = None, style: PathLike | None = None, units: Mapping[str, str] | None = None
+) -> Figure:
+    """An equilibrium: its shape beside that at q = 0 (grey), the strains of the last rod, and the inputs by unit.
+
+    `style` and `units` as for `plot_run`.
+    """
     robot, q = eq.robot, np.asarray(eq.q, dtype=float)
     geometry = figures.coarse_geometry(robot)
     shapes = [geometry.at(np.zeros(robot.ndof)), geometry.at(q)]
     rods = list(geometry.centrelines)
     u = np.asarray(eq.u if getattr(eq, "u", None) is not None else [], dtype=float).ravel()
-    units = list(dict.fromkeys(robot.actuator_units)) if u.size else []
-    panels_beside = [*(["angular", "linear"] if rods else []), *units]
-    with figures.new_figure(10.5 if panels_beside else 7.0, max(5.6, 1.8 * len(panels_beside)), path, style) as figure:
+    of_inputs = list(dict.fromkeys(robot.actuator_units)) if u.size else []
+    panels_beside = [*(["angular", "linear"] if rods else []), *of_inputs]
+    size = 10.5 if panels_beside else 7.0, max(5.6, 1.8 * len(panels_beside))
+    with figures.new_figure(*size, path, style, units) as figure:
+        length = figures.shown_unit("m")
         widths = [1.5, 1.0] if panels_beside else [1.0]
         grid = figure.add_gridspec(max(1, len(panels_beside)), len(widths), width_ratios=widths)
         colours = (*AT_ZERO, 0.5), lambda part: to_rgb(part_colour(part))
         axes = figures.solid_axes(figure, grid[:, 0], geometry, zip(shapes, colours, strict=True))
         for name in geometry.tendons:
             line = line_style(robot.actuator_names.index(name))
-            axes.plot(*geometry.tendon_points(shapes[1], name).T, linewidth=1.0, zorder=12, **line)
+            points = geometry.tendon_points(shapes[1], name) / length.size
+            axes.plot(*points.T, linewidth=1.0, zorder=12, **line)
         for r, what in enumerate(panels_beside):
             panel = figure.add_subplot(grid[r, 1])
-            if what in units:
+            if what in of_inputs:
                 _bars(panel, robot, u, what)
                 continue
             X, xi = _strains(robot, q, rods[-1])
-            first, unit = (0, "rad/m") if what == "angular" else (3, "-")
-            curves = {STRAINS[j].replace("_", " "): xi[:, j] for j in range(first, first + 3)}
-            figures.plot_lines(panel, X, curves, f"{what} strain\n[{unit}]")
-            panel.set_xlabel(f"X on {rods[-1]} [m]")
-            figures.ignore_rounding([panel], 1.0 / float(X[-1]) if what == "angular" else 1.0)
+            first, unit = (0, figures.shown_unit("1/m")) if what == "angular" else (3, figures.shown_unit("-"))
+            curves = {STRAINS[j].replace("_", " "): xi[:, j] / unit.size for j in range(first, first + 3)}
+            name = "rad/m" if unit.name == "1/m" else unit.name
+            figures.plot_lines(panel, X / length.size, curves, f"{what} strain\n[{name}]")
+            panel.set_xlabel(length.label(f"X on {rods[-1]}"))
+            typical = 1.0 / float(X[-1]) if what == "angular" else 1.0
+            figures.ignore_rounding([panel], typical / unit.size)
             figures.legend_beside(panel)
         figure.align_ylabels()
         figure.suptitle(f"{robot.name}: equilibrium (grey: q = 0)")
@@ -414,9 +441,10 @@ def _bars(panel: Any, robot: Robot, u: Array, unit: str) -> None:
     """Inputs of one unit as bars, tendons in the colours of their lines."""
     shown = [i for i, other in enumerate(robot.actuator_units) if other == unit]
     colours = [line_style(i)["color"] for i in shown]
-    panel.barh([robot.actuator_names[i] for i in shown], u[shown], color=colours, height=0.6)
+    in_unit = figures.shown_unit(unit)
+    panel.barh([robot.actuator_names[i] for i in shown], u[shown] / in_unit.size, color=colours, height=0.6)
     panel.set_ylim(len(shown) - 0.5, -0.5)
-    panel.set_xlabel(f"{figures.kind_of_inputs(robot, shown)} [{unit}]")
+    panel.set_xlabel(in_unit.label(figures.kind_of_inputs(robot, shown)))
 
 
 @public

@@ -16,11 +16,18 @@ from matplotlib.lines import Line2D
 from sorosim.arrays import Array
 from sorosim.errors import InputError
 from sorosim.sweeps.units import units_of
-from sorosim.units.quantity import amount
-from sorosim.units.table import DIMENSIONS
-from sorosim.validation import describe
 from sorosim.viz.checks import PathLike, check_name
-from sorosim.viz.figures import PALETTE, ROUNDING, axes_3d, ignore_rounding, legend_beside, new_figure, stacked
+from sorosim.viz.figures import (
+    PALETTE,
+    ROUNDING,
+    axes_3d,
+    chosen,
+    ignore_rounding,
+    legend_beside,
+    new_figure,
+    shown_unit,
+    stacked,
+)
 
 COLOURS = "viridis"
 UNSTABLE, FAILED = PALETTE[1], "#9aa0a6"
@@ -52,14 +59,18 @@ def plot_sweep(
     InputError
         A name or a unit that is not known, or no point with a result.
     """
-    sweep = _InUnits(sweep, units or {})
+    with chosen(style, units):
+        return _plotted(_InUnits(sweep), path, y, output)
+
+
+def _plotted(sweep: _InUnits, path: PathLike | None, y: str | None, output: str | None) -> Figure:
     if not sweep.ok.any():
         hint = "none of them is done; --resume goes on" if (sweep.status == "pending").any() else "`failed` says why"
         raise InputError("sweep", "a point with a result", "none", hint)
     if not sweep.plan.outputs and y is None:
         columns = ", ".join(sorted(_numeric(sweep).keys() - set(sweep.names)))
         raise InputError("y", "a column to draw, since the sweep has no outputs", "none", f"known: {columns}")
-    label = output or (sweep.plan.outputs[-1].label if sweep.plan.outputs else "")
+    label = output or sweep.plan.shown_output
     shown = [y] if y is not None else [f"{label}.{axis}" for axis in "xyz"]
     known = _numeric(sweep)
     for name in shown:
@@ -74,35 +85,16 @@ def plot_sweep(
         size, draw = (1.0 + 4.3 * len(shown), 4.2), partial(_draw_maps, shown=shown)
     else:
         size, draw = (8.6, 6.0), partial(_draw_workspace, y=y, output=output)
-    with new_figure(*size, path, style) as figure:
+    with new_figure(*size, path) as figure:
         draw(figure, sweep)
     return figure
 
 
 class _InUnits:
-    """A sweep whose numbers are in chosen units; what it does not know itself is that of the sweep.
+    """A sweep whose numbers are in the units of `shown_unit`; what it does not know itself is that of the sweep."""
 
-    Parameters
-    ----------
-    sweep : SweepResult
-    units : mapping of dimension to unit
-
-    Attributes
-    ----------
-    length : (float, str)
-        Metres of the unit of lengths, and its name.
-    """
-
-    def __init__(self, sweep: Any, units: Mapping[str, str]) -> None:
-        if not isinstance(units, Mapping):
-            raise InputError("units", 'a mapping such as {"length": "mm"}', describe(units))
-        self._sweep, self._columns = sweep, units_of(sweep.plan)
-        self._chosen: dict[str, tuple[float, str]] = {}  # by the SI unit that is replaced
-        for dimension, unit in units.items():
-            check_name("units", dimension, [name for name, known in DIMENSIONS.items() if known.unit], "a dimension")
-            size = amount(f"units.{dimension}", f"1 {unit}", dimension)
-            self._chosen[DIMENSIONS[dimension].unit] = size, str(unit)
-        self.length = self._chosen.get("m", (1.0, "m"))
+    def __init__(self, sweep: Any) -> None:
+        self._sweep, self._columns, self.length = sweep, units_of(sweep.plan), shown_unit("m")
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._sweep, name)
@@ -112,12 +104,11 @@ class _InUnits:
 
     def size(self, column: str) -> float:
         """What the unit of a column is in its SI unit."""
-        return self._chosen.get(self._columns.get(column, ""), (1.0, ""))[0]
+        return shown_unit(self._columns.get(column, "")).size
 
     def unit(self, column: str) -> str:
         """The unit of a column, "" where it has none."""
-        own = self._columns.get(column, "")
-        return self._chosen.get(own, (1.0, own))[1]
+        return shown_unit(self._columns.get(column, "")).name
 
     @property
     def values(self) -> Array:
@@ -126,7 +117,7 @@ class _InUnits:
 
     def tip(self, output: str | None) -> Array:
         """Positions (n, 3) of an output."""
-        return np.asarray(self._sweep.tip(output)) / self.length[0]
+        return np.asarray(self._sweep.tip(output)) / self.length.size
 
 
 def _numeric(sweep: _InUnits) -> dict[str, Array]:
@@ -138,7 +129,7 @@ def _numeric(sweep: _InUnits) -> dict[str, Array]:
 def _unit(sweep: _InUnits, name: str) -> str:
     """Unit of a column in brackets, "" where it has none."""
     unit = sweep.unit(name)
-    return f" [{unit.replace('*', ' ')}]" if unit else ""
+    return f" [{unit}]" if unit else ""
 
 
 def _draw_lines(figure: Figure, sweep: _InUnits, shown: list[str]) -> None:
@@ -195,16 +186,16 @@ def _draw_maps(figure: Figure, sweep: _InUnits, shown: list[str]) -> None:
 def _draw_workspace(figure: Figure, sweep: _InUnits, y: str | None, output: str | None) -> None:
     """Positions of an output at all points, coloured by a column, or by their distance from where it is initially."""
     tips, ok = sweep.tip(output), sweep.ok
-    name = output or sweep.plan.outputs[-1].label
+    name = output or sweep.plan.shown_output
     colour = y or next(iter(sweep.plan.summary), None)
     if colour is None:
         values, label = (
             np.linalg.norm(tips - _start(sweep, name), axis=1),
-            f"distance from the initial place [{sweep.length[1]}]",
+            sweep.length.label("distance from the initial place"),
         )
     else:
         values, label = _numeric(sweep)[colour], f"{colour}{_unit(sweep, colour)}"
-    axes = axes_3d(figure, 111, sweep.robot, tips[ok], unit=sweep.length[1])
+    axes = axes_3d(figure, 111, sweep.robot, tips[ok] * sweep.length.size)
     cmap, low, high = colormaps[COLOURS], float(values[ok].min()), float(values[ok].max())
     scale = Normalize(low, high if high > low else low + 1.0)
     size = float(np.clip(1200.0 / max(ok.sum(), 1), 4.0, 30.0))
@@ -228,4 +219,4 @@ def _draw_workspace(figure: Figure, sweep: _InUnits, y: str | None, output: str 
 def _start(sweep: _InUnits, label: str) -> Array:
     """Where an output (its label) is initially (3,), in the unit of lengths."""
     place = next(one for one in sweep.plan.outputs if one.label == label)
-    return np.asarray(sweep.robot.pose(sweep.robot.initial_q, place.link, s=place.s)[:3, 3]) / sweep.length[0]
+    return np.asarray(sweep.robot.pose(sweep.robot.initial_q, place.link, s=place.s)[:3, 3]) / sweep.length.size

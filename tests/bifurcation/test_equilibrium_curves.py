@@ -429,3 +429,23 @@ def test_it_says_what_it_is():
     assert repr(snapping()).endswith("special points: 2 fold>")
     assert repr(buckling().points[0]).startswith("<branch at -16.4")
     assert [row["kind"] for row in snapping().table()] == ["fold", "fold"]
+
+
+def test_diagrams_are_in_the_units_that_were_asked_for():
+    chosen, plain = (snapping().plot(shapes=3, units=units) for units in ({"length": "mm", "force": "mN"}, None))
+    (left, beside), (old, old_beside) = chosen.axes, plain.axes
+    assert (left.get_xlabel(), left.get_ylabel()) == (f"{ALONG} [mN]", "z of the tip of left [mm]")
+    assert beside.get_xlabel() == old_beside.get_xlabel().replace("[m]", "[mm]")
+    for line, before in zip(left.lines, old.lines, strict=True):
+        assert_allclose(np.asarray(line.get_data()), 1e3 * np.asarray(before.get_data()), rtol=1e-12)
+    places = [[text.xy for text in axes.texts] for axes in (left, old)]
+    assert_allclose(places[0], 1e3 * np.asarray(places[1]), rtol=1e-12)
+    for shape, before in zip(beside.collections, old_beside.collections, strict=True):
+        for a, b in zip(shape.get_paths(), before.get_paths(), strict=True):
+            assert_allclose(a.vertices, 1e3 * b.vertices, rtol=1e-9, atol=1e-9)
+    numbers = [
+        [float(text.get_text().split(": ")[1]) for text in axes.get_legend().texts] for axes in (beside, old_beside)
+    ]
+    assert_allclose(numbers[0], 1e3 * np.asarray(numbers[1]), rtol=1e-3)
+    with pytest.raises(InputError, match=r"units\.force"):
+        snapping().plot(units={"force": "mm"})

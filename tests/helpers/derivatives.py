@@ -128,7 +128,7 @@ class Case:
         self.u = np.full(nu, 1e-3) * (1.0 + rng.uniform(size=nu))
         self.inputs = np.outer(1.0 + 0.5 * rng.uniform(size=N), self.u)
         self.known = np.union1d(np.arange(0, n, 2), list(robot.engine.insertions)).astype(int)
-        self.place = robot.tip_link
+        self.place = robot.outputs.places[0][0]
         self.weight, self.place_weight = rng.normal(size=(2, N + 1, n)), rng.normal(size=(N + 1, 3))
         self.u_direction = 1e-3 * rng.normal(size=(N, nu))
         self.directions = 0.1 * size * rng.normal(size=(3, n))

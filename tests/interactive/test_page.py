@@ -1,6 +1,7 @@
 """The page of a session: what it shows and does, without a browser and, where there is one, in it."""
 
 import asyncio
+import io
 import re
 import socket
 import sys
@@ -9,6 +10,7 @@ import time
 from dataclasses import replace
 from types import SimpleNamespace
 
+import imageio.v3 as iio
 import numpy as np
 import pytest
 from helpers.browser import browser, close_notices, has_browser
@@ -21,7 +23,9 @@ from sorosim.interactive.controls import Control
 from sorosim.interactive.page import Page, _on_slider, _pace
 from sorosim.interactive.scene import ASPECT, CLEAR
 from sorosim.interactive.session import Session
+from sorosim.viz.arrows import LONGEST
 from sorosim.viz.options import FORCES
+from sorosim.viz.wrenches import Wrench, Wrenches
 
 pytest.importorskip("viser")
 
@@ -182,6 +186,30 @@ def test_arrows_of_all_kinds_are_drawn_and_hidden(page):
     assert not any(mesh.visible for mesh, _ in page._scene._arrows.values())
 
 
+def test_an_impact_does_not_shrink_the_arrows_of_a_session(page):
+    scene = page._scene
+
+    def show(force, times=1, kinds=("loads",)):
+        acting = Wrenches.of([Wrench("loads", "push", np.zeros(3), np.array([0.0, 0.0, force]), np.zeros(3))])
+        for _ in range(times):
+            scene._rescale(acting, kinds)
+        (arrows,) = scene._scale.arrows(acting)
+        return arrows.vectors[0, 2], scene.arrow_label
+
+    usual, label = show(2.0, 60)
+    cut, with_impact = show(500.0)
+    assert cut == pytest.approx(LONGEST * scene._size)
+    assert with_impact == f"{label} (impacts of up to 500 N are cut)"
+    assert show(2.0) == (usual, with_impact)
+    assert show(1.0, 400) == (0.5 * usual, label)  # what becomes a little smaller keeps its scale
+    larger, other = show(10.0, 100)  # what stays is no impact
+    assert 0.45 * LONGEST * scene._size < larger <= (1.0 + 1e-9) * LONGEST * scene._size
+    assert other != label
+    # an impact at the beginning sets the scale until what is usual is known
+    show(500.0, 1, ("contacts",))
+    assert show(2.0, 60, ("contacts",)) == (usual, with_impact)
+
+
 @pytest.mark.parametrize("page", ["cable_manipulator", "puma560"], indirect=True)
 def test_plots_scroll(page):
     for name in page._plots(page.session.state):
@@ -272,6 +300,13 @@ def pixel_of(client, canvas, point):
     return int(focal * x / z), int(focal * y / z)
 
 
+def pulling(driver):
+    """Pixels of the browser in the colour of pulls, lit as they may be."""
+    picture = iio.imread(io.BytesIO(driver.get_screenshot_as_png()))[..., :3].astype(int)
+    red, green, blue = np.moveaxis(picture, -1, 0)
+    return int(((red > 170) & (green < 90) & (blue > 90) & (blue < 190)).sum())
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not has_browser(), reason="no chromium and chromedriver")
 def test_a_person_in_a_browser_moves_pulls_and_records(tmp_path):
@@ -317,8 +352,12 @@ def test_a_person_in_a_browser_moves_pulls_and_records(tmp_path):
         assert session._pull.grip.link == "arm"
         assert session._pull.grip.s > 0.7
         assert state.message == ""
+        arrow, _ = live._page._scene._arrows["pull", 1]
+        until(lambda: arrow.visible and np.ptp(arrow.vertices, axis=0).max() > 0.0, "arrow of the first pull")
+        until(lambda: pulling(driver) > 20, "arrow in the picture")
         ActionChains(driver).release().perform()
-        until(lambda: session.state.pull is None, "release")
+        until(lambda: session.state.pull is None and not arrow.visible, "release")
+        until(lambda: pulling(driver) == 0, "picture without the arrow")
 
         # the keyboard pauses, the button ends the recording
         press("end recording")

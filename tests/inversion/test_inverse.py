@@ -104,9 +104,9 @@ def test_reachable_positions_are_reached(robots, name, n):
     solver = sorosim.InverseSolver(robot, bounds=bounds_of(robot, high))
     for k in range(n):
         goal = sorosim.statics(robot, drawn(robot, high, k)).tip()
-        found = solver.solve({robot.tip_link: goal})
+        found = solver.solve({robot.outputs.places[0][0]: goal})
         size = sum(link.rod.length for link in robot.links if link.rod is not None)
-        failed += not (found.reached and missed(robot, found, robot.tip_link, goal) <= 1e-8 * size)
+        failed += not (found.reached and missed(robot, found, robot.outputs.places[0][0], goal) <= 1e-8 * size)
         assert (found.u >= 0.0).all()
         assert (found.u <= high).all()
     assert failed <= 0.005 * n
@@ -252,7 +252,7 @@ def nearest_by_trust_constr(robot, goal, high, seed):
         eq = last["eq"] = sorosim.statics(robot, u, q0=last.get("eq"))
         e = 10.0 * (eq.tip() - goal)
         B = robot.internal_force_derivatives(eq.q, np.zeros(robot.ndof), u=u).B
-        J = robot.pose(eq.q, robot.tip_link)[:3, :3] @ robot.jacobian(eq.q, robot.tip_link)[3:]
+        J = robot.pose(eq.q, robot.outputs.places[0][0])[:3, :3] @ robot.jacobian(eq.q, robot.outputs.places[0][0])[3:]
         return 0.5 * e @ e, 10.0 * (J @ np.linalg.solve(eq.tangent_stiffness, B)).T @ e
 
     n = len(robot.actuator_names)
@@ -272,10 +272,10 @@ def test_nearest_point_of_targets_out_of_reach(robots, name, n, starts):
     for k in range(n):
         goal = rng.normal(size=3)
         goal *= rng.uniform(0.6, 1.0) / np.linalg.norm(goal)
-        found = sorosim.inverse(robot, {robot.tip_link: goal}, bounds=bounds_of(robot, high))
+        found = sorosim.inverse(robot, {robot.outputs.places[0][0]: goal}, bounds=bounds_of(robot, high))
         assert not found.reached
         assert found.active
-        assert found.distance == pytest.approx(missed(robot, found, robot.tip_link, goal), rel=1e-7)
+        assert found.distance == pytest.approx(missed(robot, found, robot.outputs.places[0][0], goal), rel=1e-7)
         assert "misses by" in found.message
         assert "at their bounds" in found.message
         others = []

@@ -61,7 +61,7 @@ def test_matrix_market(lin, tmp_path):
 
 
 def test_outputs_are_the_places_that_are_asked_for(lin, tmp_path):
-    link = lin.robot.tip_link
+    link = lin.robot.outputs.places[0][0]
     lin.save(tmp_path / "x.npz", outputs=[(link, 0.25), link])
     with np.load(tmp_path / "x.npz") as stored:
         assert stored["C"].shape == (6, 2 * len(lin.M))

@@ -112,4 +112,5 @@ def test_a_state_without_places_at_the_end_of_a_run_that_stopped_has_a_tip_of_na
     assert_allclose(stopped.tip()[:-1], run.tip(), rtol=0, atol=0)
     assert stopped.tip().shape == (len(run.t) + 1, 3)
     assert not np.isfinite(stopped.tip()[-1]).all()
-    assert_allclose(run.tip(), [run.robot.pose(one, run.robot.tip_link)[:3, 3] for one in run.q], atol=1e-15)
+    link = run.robot.outputs.places[0][0]
+    assert_allclose(run.tip(), [run.robot.pose(one, link)[:3, 3] for one in run.q], atol=1e-15)

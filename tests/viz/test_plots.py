@@ -2,7 +2,7 @@
 
 import os
 import xml.etree.ElementTree as ET
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -171,6 +171,21 @@ def test_numbers_and_names_of_axes_stand_apart():
             letters = axis.label.get_fontsize() * figure.dpi / 72
             assert abs(((name.p0 + name.p1) / 2 - start) @ across) - letters / 2 > max(numbers + half) + 3.0
             assert axis.pane.get_closed()  # an outline closes the box where it has no axis
+
+
+@pytest.mark.parametrize("spans", [(0.08, 0.03, 0.2), (0.2, 0.03, 0.03), (0.02, 0.02, 0.3), (0.4, 0.4, 0.4)])
+def test_numbers_of_axes_do_not_run_into_each_other(spans):
+    robot = Robot(Description("a", [Link("body", RigidBody(1.0, inertia=(1.0,) * 3), joint=Joint("free"))]))
+    with new_figure(4.5, 4.8) as figure:
+        axes = axes_3d(figure, 111, robot, 0.2 + np.array([[0.0, 0.0, 0.0], spans]))
+    figure.draw_without_rendering()
+    renderer, boxes = figure.canvas.get_renderer(), []
+    for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
+        low, high = sorted(axis.get_view_interval())
+        numbers = [t.label1 for t in axis.get_major_ticks() if low <= t.get_loc() <= high and t.label1.get_text()]
+        assert len(numbers) >= 2
+        boxes += [number.get_window_extent(renderer) for number in numbers]
+    assert not any(one.overlaps(other) for k, one in enumerate(boxes) for other in boxes[:k])
 
 
 def shown_ticks(axis):
@@ -444,8 +459,79 @@ def test_what_cannot_be_written_is_said(run, tmp_path):
 
 
 def test_the_tip_that_is_shown_is_one_that_moves():
-    robot = sorosim.load("hybrid_parallel")  # the foot of the last pillar is held by a loop
+    named = sorosim.load("hybrid_parallel")  # the foot of the last pillar is held by a loop
+    robot = Robot(replace(named.description, outputs=()))
     run = sorosim.simulate(robot, 0.3, dt_out=0.1)
     title = plot_run(run, what="tip")["tip"].get_suptitle()
-    assert title == "hybrid parallel robot: tip of plate"
+    assert title == "hybrid parallel robot: origin of plate"
     assert plot_tip(run, "pillar3").get_suptitle() == "hybrid parallel robot: tip of pillar3"
+
+
+IN_UNITS = {"length": "mm", "time": "ms", "force": "mN", "angle": "deg", "moment": "N*mm"}
+FACTORS = {"m": 1e3, "s": 1e3, "N": 1e3, "rad": 180.0 / np.pi, "N m": 1e3}
+NAMES = {"m": "mm", "s": "ms", "N": "mN", "rad": "deg", "N m": "N mm"}
+
+
+def units_of_axes(axes, letters):
+    found = []
+    for letter in letters:
+        alike = [axes] if axes.name == "3d" else getattr(axes, f"get_shared_{letter}_axes")().get_siblings(axes)
+        labels = [getattr(one, f"get_{letter}label")() for one in alike]
+        found.append(next((x.rpartition("[")[2].rstrip("]") for x in labels if x.endswith("]")), ""))
+    return found
+
+
+def drawn_in_units(chosen, plain):
+    """Every axis has the unit asked for, and every line and solid the same place in it."""
+    assert len(chosen.axes) == len(plain.axes)
+    seen = set()
+    for one, other in zip(chosen.axes, plain.axes, strict=True):
+        letters = "xyz" if other.name == "3d" else "xy"
+        units = units_of_axes(other, letters)
+        assert units_of_axes(one, letters) == [NAMES.get(unit, unit) for unit in units]
+        seen |= set(units)
+        factors = [FACTORS.get(unit, 1.0) for unit in units]
+        for line, old in zip(one.lines, other.lines, strict=True):
+            data = [old._verts3d, line._verts3d] if other.name == "3d" else [old.get_data(), line.get_data()]
+            for factor, a, b in zip(factors, *data, strict=True):
+                assert_allclose(b, factor * np.asarray(a, dtype=float), rtol=1e-12, atol=1e-300)
+        for letter, factor in zip(letters, factors, strict=True):
+            low, high = getattr(other, f"get_{letter}lim")()
+            assert_allclose(getattr(one, f"get_{letter}lim")(), (factor * low, factor * high), rtol=1e-9, atol=1e-9)
+        if other.name == "3d":
+            for solid, old in zip(one.collections, other.collections, strict=True):
+                if isinstance(old, Poly3DCollection):
+                    assert_allclose(solid._faces, factors[0] * np.asarray(old._faces), rtol=1e-9, atol=1e-9)
+    return seen
+
+
+def test_plots_of_runs_are_in_the_units_that_were_asked_for():
+    turn, slide = Joint("revolute", axis=(0, 1, 0)), Joint("prismatic", axis=(0, 0, 1))
+    links = [Link("lift", joint=slide), Link("turn", RigidBody(0.1, inertia=(1e-4,) * 3), parent="lift", joint=turn)]
+    robot = Robot(Description("hoist", links, actuators={"pull": JointForce("lift"), "twist": JointForce("turn")}))
+    assert robot.actuator_units == ("N", "N m")
+    t = np.linspace(0.0, 1.0, 6)
+    run = motion(robot, t)
+    run.q, run.u = np.stack([0.1 * t, 0.5 * t], axis=1), np.stack([2.0 * t, 0.01 * t], axis=1)
+    run.driven = {"lift": 1.0 + t, "turn": 0.1 * t}
+    names = ["tip", "snapshots", "coordinates", "tensions", "driven", "energy"]
+    plain, chosen = plot_run(run, what=names), plot_run(run, what=names, units=IN_UNITS)
+    seen = {name: drawn_in_units(chosen[name], plain[name]) for name in names}
+    assert seen["tip"] >= {"m", "s"}
+    assert seen["coordinates"] >= {"m", "rad", "s"}
+    assert seen["tensions"] == seen["driven"] == {"N", "N m", "s"}
+    assert [text.get_text() for text in chosen["snapshots"].legends[0].texts][1] == "t = 200 ms"
+    assert plot_run(run, what="tip")["tip"].axes[0].get_ylabel() == "x [m]"  # units hold for one call
+    for wrong, words in (
+        ({"lenght": "mm"}, "did you mean length"),
+        ({"length": "kPa"}, "units.length"),
+        ("mm", "mapping"),
+    ):
+        with pytest.raises(InputError, match=words):
+            plot_run(run, units=wrong)
+
+
+def test_pictures_of_equilibria_are_in_the_units_that_were_asked_for():
+    eq = sorosim.statics(cable_manipulator(), [5.0, 0.0, 0.0, 0.0, 0.0])
+    seen = drawn_in_units(plot_equilibrium(eq, units=IN_UNITS), plot_equilibrium(eq))
+    assert seen >= {"m", "N"}
