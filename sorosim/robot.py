@@ -490,7 +490,7 @@ class Robot(StateQuantities):
         return ContactEvent(self.engine, load, 1.0, terminal)
 
     def tendon_lengths(self, q: Values) -> dict[str, float]:
-        """Length of each tendon inside its rods [m], by name."""
+        """Length of each tendon inside its rods [m], by name; of one held on a fed rod less what is fed."""
         lengths = zip(self.description.actuators.items(), self.engine.tendon_lengths(self.coordinates(q)), strict=True)
         return {name: float(length) for (name, actuator), length in lengths if isinstance(actuator, Tendon)}
 

@@ -59,6 +59,17 @@ def compile_rod_actuators(
             entries = [(i, *own) for i, actuator in actuators.items() for own in _rows(actuator, link, piece, X)]
             if not entries:
                 continue
+            for i in (i for i, actuator in actuators.items() if piece.flows and _held_on(actuator, link)):
+                # a tension along the length that is fed: what the tendon gets shorter inside the sheath
+                along = np.zeros((piece.n + 1, 6), dtype=number_type())
+                along[0, 3] = 1.0
+                rows.append((i, piece.block, size, point, kernel.WRENCH_ROW, -1))
+                values.append(np.zeros(kernel.N_ROW_VALUES, dtype=number_type()))
+                values[-1][[kernel.WEIGHT, kernel.WRENCH + 3]] = 1.0
+                places.append(_Place(link.link.name, 0.0, link.link.rod.length, piece))
+                basis.append(along.ravel())
+                size += along.size
+                point += 1
             P = piece.block_basis(X - piece.start)
             xi = piece.division.reference.values(X - piece.start, piece.division.length)
             for k in range(len(X)):
@@ -99,6 +110,11 @@ def _rows(actuator: Any, link: LinkLayout, piece: Piece, X: Array) -> list[tuple
     return [(kernel.PYTHON_ROW, np.zeros((len(X), kernel.N_ROW_VALUES), dtype=number_type()))]
 
 
+def _held_on(actuator: Any, link: LinkLayout) -> bool:
+    """Whether an actuator is a tendon that is held on the rod of a link."""
+    return isinstance(actuator, Tendon) and actuator.held == "rod" and actuator.path[0].rod == link.link.name
+
+
 def _check_strains(link: LinkLayout, piece: Piece) -> None:
     """Refuse a rod whose length is a coordinate, for laws of strains (ModelError)."""
     if piece.flows:
@@ -126,7 +142,8 @@ def _capstan_rows(actuators: Mapping[int, Any], row: IntArray, places: Sequence[
         if not isinstance(tendon, Tendon) or tendon.friction == 0.0:
             continue
         order = {run.rod: k for k, run in enumerate(tendon.path)}
-        own = [int(k) for k in np.flatnonzero(row[:, kernel.ROW_ACTUATOR] == i)]
+        is_route = row[:, kernel.ROW_KIND] == kernel.ROUTE_ROW
+        own = [int(k) for k in np.flatnonzero((row[:, kernel.ROW_ACTUATOR] == i) & is_route)]
         own.sort(key=lambda k: (order[places[k].rod], places[k].X))
         derive, reach = _panel_operators([places[k] for k in own])
         rows_of_tendons.append((i, len(lines), len(own), size))

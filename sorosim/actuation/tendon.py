@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 
-from sorosim.actuation.route import RoutedActuator, route_values
+from sorosim.actuation.route import RoutedActuator, rod_of, route_values
 from sorosim.arrays import Array
-from sorosim.declare import Boolean, Quantity, key
+from sorosim.declare import Boolean, Choice, Quantity, key
 from sorosim.errors import ModelError
 from sorosim.kernels.rod_actuators import FORCE_INPUT, LENGTH_INPUT, ROUTE_ROW, TENSION_INPUT
-from sorosim.model.compile import LinkLayout, Piece
+from sorosim.model.compile import Layout, LinkLayout, Piece
 
 # the first part of its length by which a wound tendon is stretched only takes up slack
 SLACK_PART = 1e-4
+# what holds the near end of a tendon in a rod that is fed
+HOLDERS = ("sheath", "rod")
 
 
 @dataclass(frozen=True)
@@ -42,12 +44,34 @@ class Tendon(RoutedActuator, kind="tendon", title="Tendons"):
         default=False,
     )
 
+    held: str = key(
+        Choice(HOLDERS),
+        "What holds its near end in a rod that is fed: the end of the sheath, so that the tension pulls the rod back "
+        "into it, or the rod itself, as a handle does that moves with it; in the sheath the tendon is parallel to it.",
+        "rod",
+        default="sheath",
+    )
+
     def validate(self) -> None:
         if self.stiffness is not None and self.friction > 0.0:
             hint = "a tendon with friction takes its tension as input"
             raise ModelError("", "stiffness or friction, one of them", "both", hint)
         if self.stiffness is not None and self.pushes:
             raise ModelError("", "stiffness or pushes, one of them", "both", "a wound tendon is slack or pulls")
+
+    def check(self, layout: Layout) -> None:
+        """Refuse what does not fit the robot."""
+        super().check(layout)
+        if self.held == "sheath":
+            return
+        first = self.path[0]
+        joint = rod_of("tendon.rod", first.rod, layout).link.joint
+        if not joint.is_sheathed:
+            hint = "leave the key out: other tendons are held where they begin"
+            raise ModelError("held", "a tendon that begins in a rod that is fed", f"the joint {joint.kind}", hint)
+        if first.start > 0.0:
+            hint = "one that is held on the rod runs through the sheath"
+            raise ModelError("held", "a tendon from the base of its rod on", f"one from {first.start:g} on", hint)
 
     @property
     def only_pulls(self) -> bool:

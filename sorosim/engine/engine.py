@@ -547,7 +547,7 @@ class Engine:
         return np.concatenate([np.einsum("nji,nj->ni", g[:, :3, :3], x) for x in (moment, w[:, 3:])], axis=1)
 
     def tendon_lengths(self, q: Array) -> Array:
-        """Length of each tendon and chamber inside its rods [m]."""
+        """Length of each tendon and chamber inside its rods [m], whose gradient is minus the force at unit tension."""
         lengths = np.zeros(self.n_actuators)
         tendon_lengths(self.tree, self.rod_actuators, q, self.workspace.scratch, lengths)
         return lengths

@@ -105,13 +105,21 @@ def route_wrench(value, x, out):
 
 @kernel_in_place
 def tendon_lengths(tree, actuators, q, scratch, lengths):
-    """Length of each route inside its rods by quadrature, added to lengths (n_actuators,)."""
+    """Length of each route inside its rods by quadrature, added to lengths (n_actuators,).
+
+    A wrench that does not depend on the strain adds minus what it does work on: lengths have the gradient -B.
+    """
     xi, v = scratch[0, 0], scratch[0, 1, :3]
     for row in range(actuators.row.shape[0]):
         if actuators.row[row, ROW_KIND] == ROUTE_ROW:
             section_strain(tree, actuators, row, q, True, xi)
             length = route_vector(actuators.value[row], xi, v)
             lengths[actuators.row[row, ROW_ACTUATOR]] += actuators.value[row, WEIGHT] * length
+        elif actuators.row[row, ROW_KIND] == WRENCH_ROW:
+            section_strain(tree, actuators, row, q, False, xi)
+            for r in range(6):
+                work = actuators.value[row, WRENCH + r] * xi[r]
+                lengths[actuators.row[row, ROW_ACTUATOR]] -= actuators.value[row, WEIGHT] * work
 
 
 @kernel_in_place

@@ -49,6 +49,8 @@ class Reader:
     groups: tuple[Group, ...]
     read: Callable[[State], Array]  # (n_channels,)
     by_q: Callable[[State], Array] | None = None  # derivatives (n_channels, ndof), of what rests on q alone
+    # derivatives (n_channels, n) of what rests on q, u and the multipliers, at rest, along n changes of them
+    along: Callable[[State, Array, Array, Array], Array] | None = None
 
     @property
     def channels(self) -> tuple[str, ...]:
@@ -63,8 +65,10 @@ class Reader:
     def slopes(self, state: State, q_by: Array, u_by: Array, lam_by: Array) -> Array:
         """Derivatives (n_channels, n) along n changes of q, u and the multipliers of a state.
 
-        Exact where `by_q` is known, else differences of fourth order.
+        Exact where `by_q` or `along` is known, else differences of fourth order.
         """
+        if self.along is not None:
+            return self.along(state, q_by, u_by, lam_by)
         if self.by_q is not None:
             return np.asarray(self.by_q(state) @ q_by)
         columns = []

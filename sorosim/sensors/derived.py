@@ -27,6 +27,8 @@ ANGLE = Group("angle", "rad", "angle", ("angle",))
 RATE = ANGULAR_RATE._replace(names=("rate",))
 PLACE = Group("position", "m", "length", ("position",))
 SPEED = VELOCITY._replace(names=("speed",))
+ONE_MOMENT = MOMENT._replace(names=("moment",))
+ONE_FORCE = FORCE._replace(names=("force",))
 NORMAL = Group("normal force", "N", "force", ("normal", "largest"))
 FRICTION = Group("friction", "-", "number", ("friction", "sticks"))
 # below this part of a radian the direction of a bend is told by its first order
@@ -175,13 +177,36 @@ class Encoder(Sensor, kind="encoder"):
     def target(self) -> str:
         return f"of {self.joint}" + (f" along {self.along}" if self.along else "")
 
+    def coordinate(self, sites: SensorSites) -> tuple[int, tuple[Group, ...]]:
+        """The number of its coordinate, and groups of its channels."""
+        link, index = sites.layout(self.joint), JointForce(self.joint, self.along).index(sites.engine.layout)
+        return link.column + index, self.groups_by_dimension[link.link.joint.dimensions[index]]
+
     def bind(self, sites: SensorSites) -> Reader:
-        link = sites.layout(self.joint)
-        index = JointForce(self.joint, self.along).index(sites.engine.layout)
-        i, by_q = link.column + index, np.zeros((2, sites.engine.ndof))
+        i, groups = self.coordinate(sites)
+        by_q = np.zeros((2, sites.engine.ndof))
         by_q[0, i] = 1.0
-        groups = self.groups_by_dimension[link.link.joint.dimensions[index]]
         return Reader(groups, lambda state: np.array([state.q[i], state.qd[i]]), lambda state: by_q)
+
+
+@dataclass(frozen=True, eq=False)
+class DrivenForceSensor(Encoder, kind="driven_force"):
+    """What a driven coordinate needs, `force(X)` or `moment(X)` of summaries: a generalised force [N m, N].
+
+    It is what inertia, gravity, loads, loops, springs, dampers and actuators leave for what drives the coordinate: zero
+    of one that is free.
+    """
+
+    groups = (ONE_MOMENT,)
+    groups_by_dimension: ClassVar[Mapping[str, tuple[Group, ...]]] = {"angle": (ONE_MOMENT,), "length": (ONE_FORCE,)}
+    accelerates = True
+
+    def bind(self, sites: SensorSites) -> Reader:
+        i, groups = self.coordinate(sites)
+        return Reader(
+            groups, lambda state: state.needed[i : i + 1],
+            along=lambda state, q_by, u_by, lam_by: state.needed_along(q_by, u_by, lam_by)[i : i + 1],
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)

@@ -191,7 +191,7 @@ class Imu(MountedSensor, kind="imu"):
 
 @dataclass(frozen=True, eq=False)
 class TendonSensor(Sensor, kind="tendon"):
-    """Length of a tendon inside its rods [m] and its tension [N]."""
+    """Length of a tendon inside its rods [m], of one held on a fed rod less what is fed; and its tension [N]."""
 
     tendon: str = key(
         Reference("actuators", "the name of a tendon", fits=lambda entry: "tendon" in entry),

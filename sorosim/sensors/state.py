@@ -21,7 +21,9 @@ from sorosim.engine.engine import Engine
 from sorosim.engine.loading import SlipState
 from sorosim.engine.records import Contacts
 from sorosim.errors import ModelError, nearest
+from sorosim.kernels import evaluate as task
 from sorosim.kernels.kinematics import POSES, forward_sweep
+from sorosim.kernels.loops import CONSTRAINT
 from sorosim.kernels.tree import MASSLESS_END, OFFSET, PARENT, STRAIN, Workspace, make_workspace
 from sorosim.lie.se3 import Ad_inv
 from sorosim.model.compile import MERGE, LinkLayout
@@ -208,6 +210,23 @@ class State:
         own, parent = self._transmitted[1][: len(self.engine.tree.segment)].copy(), self.engine.tree.segment[:, PARENT]
         np.subtract.at(own, parent[parent >= 0], self._transmitted[1][np.flatnonzero(parent >= 0)])
         return own
+
+    @cached_property
+    def needed(self) -> Array:
+        """Generalised forces (ndof,) beside internal ones that the motion needs: zero for coordinates that are free."""
+        out = self.engine.evaluate(
+            task.RESIDUAL, self.q, self.qd, self.qdd, self.u, self.t, multiplier=self.lam, sliding=self.sliding
+        )
+        return np.array(out.tau)
+
+    def needed_along(self, q_by: Array, u_by: Array, lam_by: Array) -> Array:
+        """Derivatives (ndof, n) of `needed` at rest along n changes of q, u and the multipliers."""
+        out = self.engine.evaluate(
+            task.RESIDUAL_DERIVATIVES, self.q, self.qd, self.qdd, self.u, self.t, multiplier=self.lam,
+            sliding=self.sliding,
+        )  # fmt: skip
+        slopes = out.by_q @ q_by - out.B @ u_by
+        return np.asarray(slopes - out.closure.matrix[CONSTRAINT].T @ lam_by if len(lam_by) else slopes)
 
     @cached_property
     def lam(self) -> Array:

@@ -542,3 +542,118 @@ actuators:
     assert sorosim.statics(robot, {"cord": 0.3}, driven={"arm": 0.02}).driven["arm"] == pytest.approx(0.3, rel=1e-9)
     robot, q = load_text(text + "  hold: {joint: {link: arm}}\n", "arm"), np.zeros(robot.ndof)
     assert robot.internal_force(q, q, u={"cord": 0.3, "hold": 0.3})[0] == pytest.approx(0.0, abs=1e-12)
+
+
+CATHETER = """
+sorosim: 1
+gravity: [0, 0, 0]
+materials: {rubber: {young: 5 MPa, poisson: 0.4, density: 1000}}
+links:
+  hub: {joint: {revolute: {axis: [0, 0, 1], stiffness: 1 N*m/rad}}, body: {mass: 10 g, inertia: [1e-6, 1e-6, 1e-6]}}
+  arm:
+    parent: hub
+    joint: {feed: {stiffness: 20 N/m}}
+    rod:
+      length: 10 cm
+      section: {circle: {radius: 2 mm}}
+      material: rubber
+      strain: {bending_y: 2, bending_z: 2, torsion: 0, elongation: 0}
+      reference: {bending_y: 3}
+      quadrature: 8
+actuators:
+  cord: {tendon: {rod: arm, y: "1.5 mm*cos(2*s)", z: "1.5 mm*sin(2*s)", held: rod, $more}}
+"""
+HELD = {"tension": ("pushes: false", 0.7), "friction": ("friction: 0.4", 0.7), "wound": ("stiffness: 400 N/m", 0.06)}
+
+
+def catheter(more, held="rod"):
+    return load_text(CATHETER.replace("held: rod", f"held: {held}").replace("$more", more), "catheter")
+
+
+@pytest.mark.parametrize("kind", HELD)
+def test_a_tendon_on_a_fed_rod_does_as_much_work_as_it_gets_shorter_from_what_holds_it(kind, rng):
+    """Held on the rod it is shorter by what is fed, so the feed has its tension less to carry, and nothing else."""
+    more, given = HELD[kind]
+    robot, sheathed = catheter(more), catheter(more, "sheath")
+    q, fed = 0.3 * rng.normal(size=robot.ndof), 0.03
+    q[1] = fed
+    assert sheathed.tendon_lengths(q)["cord"] - robot.tendon_lengths(q)["cord"] == pytest.approx(fed, rel=1e-12)
+    # the tendon that is held at the sheath has the same tension if what is fed is wound up less
+    other = given - fed if kind == "wound" else given
+    tensions = [one.engine.tensions(q, np.array([u])).item() for one, u in ((robot, given), (sheathed, other))]
+    assert tensions[0] == pytest.approx(tensions[1], rel=1e-12)
+    assert tensions[0] > 0.5
+    forces = robot.internal_force(q, 0.0 * q, u=[given]) - sheathed.internal_force(q, 0.0 * q, u=[other])
+    assert_allclose(forces, np.where(np.arange(robot.ndof) == 1, tensions[0], 0.0), atol=1e-13)
+    if kind != "friction":
+        gradient = jacobian(lambda d: np.array([robot.tendon_lengths(q + d)["cord"]]), robot.ndof, 0.01)[0]
+        work = robot.internal_force(q, 0.0 * q, u=[given]) - robot.internal_force(q, 0.0 * q, u=[-1.0])
+        assert_allclose(work, -tensions[0] * gradient, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", HELD)
+def test_forces_of_a_tendon_that_is_held_on_a_fed_rod_have_exact_derivatives(kind, rng):
+    more, given = HELD[kind]
+    robot = catheter(more)
+    q, rest = 0.3 * rng.normal(size=robot.ndof), np.zeros(robot.ndof)
+    q[1] = 0.03
+    forces = robot.internal_force_derivatives(q, rest, u=[given])
+    by_q = jacobian(lambda d: robot.internal_force(q + d, rest, u=[given]), robot.ndof, 0.01)
+    assert_allclose(forces.dtau_dq, by_q, atol=1e-7 * np.abs(by_q).max())
+    by_u = jacobian(lambda d: robot.internal_force(q, rest, u=given + d), 1, 0.01)
+    assert_allclose(forces.B, by_u, atol=1e-7 * np.abs(by_u).max())
+    # in motion: by products, and as a matrix
+    qd, w = rng.normal(size=robot.ndof), rng.normal(size=robot.ndof)
+    vjp = robot.forward_dynamics_vjp(q, qd, qdd_bar=w, u=[given])
+    whole = robot.forward_dynamics_derivatives(q, qd, u=[given])
+    assert_allclose(vjp.by_q, w @ whole.dqdd_dq, atol=1e-9 * np.abs(vjp.by_q).max())
+    assert_allclose(vjp.by_u, w @ whole.dqdd_du, rtol=1e-9)
+
+
+def test_a_handle_takes_its_tendon_along_in_statics_and_inverse():
+    robot, sheathed = (catheter("pushes: false", held) for held in ("rod", "sheath"))
+    held, drawn = (sorosim.statics(one, {"cord": 0.7}, driven={"arm": "3 cm"}) for one in (robot, sheathed))
+    assert_allclose(held.q, drawn.q, atol=1e-9)
+    assert drawn.driven["arm"] - held.driven["arm"] == pytest.approx(0.7, rel=1e-9)
+    # the feed is free: its spring and the rod hold it
+    free = sorosim.statics(robot, {"cord": 0.7})
+    found = sorosim.inverse(robot, {"arm": free.tip("arm")}, free=["cord"])
+    assert found.u.item() == pytest.approx(0.7, rel=1e-4)
+    force, size = robot.internal_force_derivatives(free.q, 0.0 * free.q, u=[0.7]), 1e-3
+    near = [sorosim.statics(robot, {"cord": 0.7 + x}, q0=free).q for x in (size, -size)]
+    by_u = np.linalg.solve(-force.dtau_dq, force.B[:, 0])
+    assert_allclose((near[0] - near[1]) / (2.0 * size), by_u, atol=1e-5 * np.abs(by_u).max())
+
+
+def test_a_handle_is_a_motor_that_gives_the_feed_the_tension_back():
+    robot = catheter("pushes: false")
+    motor = load_text(
+        CATHETER.replace("held: rod, $more", "held: sheath") + "  hold: {joint: {link: arm}}\n", "catheter"
+    )
+    runs = [
+        sorosim.simulate(one, 0.04, u=inputs, rtol=1e-8, atol=1e-10)
+        for one, inputs in ((robot, {"cord": 0.7}), (motor, {"cord": 0.7, "hold": 0.7}))
+    ]
+    assert np.ptp(runs[0].q[:, 1]) > 1e-3
+    assert_allclose(runs[0].q[-1], runs[1].q[-1], atol=1e-6)
+
+
+@pytest.mark.parametrize(("old", "new", "message"), [
+    ("joint: {feed: {stiffness: 20 N/m}}", "joint: fixed", r"begins in a rod that is fed, got the joint fixed"),
+    ("joint: {feed: {stiffness: 20 N/m}}", "joint: growth", r"begins in a rod that is fed, got the joint growth"),
+])  # fmt: skip
+def test_a_tendon_is_held_on_a_rod_only_where_it_goes_through_a_sheath(old, new, message):
+    with pytest.raises(FileError, match=message):
+        load_text(CATHETER.replace("$more", "pushes: false").replace(old, new), "catheter")
+
+
+def test_a_tendon_that_begins_beyond_the_sheath_cannot_be_held_on_the_rod():
+    part = "{length: 5 cm, section: {circle: {radius: 1 mm}}, material: rubber, strain: {bending: 1}}"
+    text = f"""
+sorosim: 1
+materials: {{rubber: {{young: 5 MPa, poisson: 0.4, density: 1000}}}}
+links: {{arm: {{joint: feed, rod: {{divisions: [{part}, {part}]}}}}}}
+actuators: {{cord: {{tendon: {{rod: arm, y: 0, z: 0, from: 0.5, held: rod}}}}}}
+"""
+    with pytest.raises(FileError, match=r"held: expected a tendon from the base of its rod on, got one from 0\.5 on"):
+        load_text(text, "catheter")

@@ -175,6 +175,75 @@ def test_a_straight_rod_has_the_derivative_of_both_sides():
     assert not exact[0].any()
 
 
+# -- forces that drive coordinates
+
+ARM = """
+sorosim: 1
+gravity: [0, -9.81, 0]
+materials: {rubber: {young: 5 MPa, poisson: 0.4, density: 1000, damping: 10 kPa*s}}
+links:
+  hub: {joint: {revolute: {axis: [0, 0, 1]}}, body: {mass: 10 g, inertia: [1e-6, 1e-6, 1e-6]}}
+  arm: {parent: hub, rod: {length: 10 cm, section: {circle: {radius: 3 mm}}, material: rubber, strain: {bending: 2}}}
+  slide: {joint: {prismatic: {axis: [1, 0, 0]}}, body: {sphere: {radius: 1 cm}, mass: 10 g}}
+loops: {pin: {joint: {revolute: {axis: [0, 0, 1]}}, from: arm, to: slide}}
+actuators: {cord: {tendon: {rod: arm, y: 2 mm, z: 0}}}
+loads:
+  floor: {contact: {between: slide, and: {half_space: {}, at: {position: [6 cm, 0, 0], rotation: {axis: [0, 1, 0],
+    angle: 90 deg}}}, stiffness: 100 N/m^1.5, exponent: 1.5}}
+sensors:
+  turn: {driven_force: {joint: hub}}
+  push: {driven_force: {joint: slide}, noise: 1 mN}
+"""
+
+
+def test_a_driven_force_is_that_of_equilibria_and_runs():
+    robot = load_text(ARM, "arm")
+    readers = robot.instruments.readers
+    assert [readers[name].channels + readers[name].units for name in ("turn", "push")] == [
+        ("moment", "N m"), ("force", "N"),
+    ]  # fmt: skip
+    eq = sorosim.statics(robot, {"cord": 1.0}, driven={"hub": 0.2, "slide": "9 cm"})
+    assert min(abs(force) for force in eq.driven.values()) > 1e-3
+    ideal = {name: float(eq.measure()[name][0]) for name in ("turn", "push")}
+    assert ideal == pytest.approx({"turn": eq.driven["hub"], "push": eq.driven["slide"]}, rel=1e-9)
+    run = sorosim.simulate(robot, 0.02, driven={"hub": "0.2 + 0.1*sin(20*t)"}, q0=eq)
+    read = run.readings["turn"].values[:, 0]
+    assert_allclose(read, run.driven["hub"], atol=1e-9 * np.abs(read).max())
+    # what is free needs nothing but its noise of 1 mN
+    assert np.abs(run.readings["push"].values).max() < 6e-3
+
+
+def test_driven_forces_have_exact_derivatives_by_the_state_the_inputs_and_the_multipliers(rng):
+    robot = load_text(ARM, "arm")
+    n, m = robot.ndof, robot.n_multipliers
+    q = np.array([0.3, *(0.2 * rng.standard_normal(n - 2)), 0.055])
+    x = np.concatenate([q, [1.2], rng.standard_normal(m)])
+    zero, sites = np.zeros(n), robot.instruments.sites
+
+    def state(at):
+        return State(sites, 0.0, at[:n], zero, zero, at[n : n + 1], at[n + 1 :])
+
+    along = np.split(np.eye(len(x)), [n, n + 1])
+    for reader in robot.instruments.readers.values():
+        differences = jacobian(lambda at, reader=reader: reader.read(state(at)), x, 1e-3)
+        exact = reader.slopes(state(x), *along)
+        assert_allclose(exact, differences, atol=1e-8 * np.abs(differences).max())
+
+
+def test_inverse_finds_where_a_driven_joint_needs_a_moment():
+    text = """
+sorosim: 1
+gravity: [0, 0, -9.81]
+links: {hub: {joint: {revolute: {axis: [0, -1, 0]}}, body: {mass: 2, centre: [10 cm, 0, 0], inertia: [1, 1, 1]}}}
+sensors: {turn: {driven_force: {joint: hub}}}
+statics: {driven: {hub: 0.2}}
+"""
+    robot = load_text(text, "hub")
+    found = sorosim.inverse(robot, {"turn": ["0.981 N*m"]}, free=["hub"])
+    # m g c cos(angle)
+    assert found.driven["hub"] == pytest.approx(np.pi / 3.0, abs=1e-6)
+
+
 # -- mass
 
 
