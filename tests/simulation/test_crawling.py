@@ -140,7 +140,8 @@ links:
       strain: {bending: 0, torsion: 0, elongation: 0}
 loads:
   floor:
-    contact: {between: rope, and: {half_space: {}}, stiffness: 1e5, damping: 1, friction: 0.5, slip_speed: 1 mm/s, ends: round}
+    contact: {between: rope, and: {half_space: {}}, ends: round, stiffness: 1e5, damping: 1, friction: 0.5,
+              slip_speed: 1 mm/s}
 """
 
 
