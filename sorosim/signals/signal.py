@@ -235,7 +235,7 @@ def as_signal(obj: Any, where: str = "u", unit_factor: UnitFactor | None = None)
     if callable(obj):
         return CallableSignal(obj, where)
     expected = "a number, an expression of t, (times, values), a table, a CSV file or a function"
-    raise InputError(where, expected, f"{type(obj).__name__} {describe(obj)}")
+    raise InputError(where, expected, describe(obj) if obj is None else f"{type(obj).__name__} {describe(obj)}")
 
 
 def compile_signals(signals: Sequence[Signal]) -> tuple[SignalArrays, tuple[tuple[int, Callable[[float], float]], ...]]:

@@ -100,6 +100,8 @@ def solve_scaled(J: Array, r: Array) -> Array:
 
 def _solve_and_check(J: Array, r: Array) -> tuple[Array, bool]:
     """J^-1 r, NaN where J is singular, and whether J is regular beyond rounding."""
+    if not len(r):  # LAPACK takes no empty matrix
+        return r, True
     d = scale(J)
     lu, _, y, info = dgesv(d[:, None] * J * d, d * r)
     pivots = np.abs(lu.diagonal())

@@ -151,8 +151,8 @@ class PointReader:
             got = f"none over column {names.index('') + 1} of {shown(name)}"
             self.collector.add(at, "names in the first row", got)
             return None
-        for i, one in enumerate(names, 1):
-            if not self._is_likely(one):  # it may be a line of any file, and is not told
+        for i, written_name in enumerate(names, 1):
+            if not self._is_likely(written_name):  # it may be a line of any file, and is not told
                 got = f"another text over column {i} of {shown(name)}"
                 self.collector.add(at, "names in the first row: u.NAME, driven.NAME, or paths in the robot's file", got)
                 return None

@@ -351,7 +351,7 @@ def test_declared_names_win_over_units():
             "expected at most 1000 numbers, names and operators, got more at column 1000 of "
             f"...'{'+x' * 30}'...; use a table for measured data",
         ),
-        (None, "expected a number or the text of an expression, got None"),
+        (None, "expected a number or the text of an expression, got nothing"),
         (True, "expected a number or the text of an expression, got True"),
         (math.nan, "expected a finite number, got nan"),
         (10**400, "expected a finite number, got inf"),

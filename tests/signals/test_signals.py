@@ -134,7 +134,7 @@ def test_function_is_called_with_a_float():
     [
         (math.nan, "nan"),
         (np.inf, "inf"),
-        (None, "None"),
+        (None, "nothing"),
         ("1", "'1'"),
         (1j, "1j"),
         (True, "True"),
@@ -307,7 +307,7 @@ def test_missing_csv_files_are_refused(path):
         ),
         (
             None,
-            WAYS + "NoneType None",
+            WAYS + "nothing",
         ),
     ],
     ids=str,

@@ -1,11 +1,13 @@
 """States of steppers and batches: what is refused, raised or interrupted changes nothing."""
 
 import copy
+import gc
 import os
 import pickle
 import signal
 import threading
 import time
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -526,3 +528,21 @@ def test_a_second_thread_is_refused_while_a_step_is_under_way():
         assert sim.state is before
         assert other.submit(sim.copy().step).result().t == 1e-3
     assert sim.step().t == 1e-3
+
+
+def test_a_batch_and_its_last_rollout_are_freed_as_soon_as_nobody_holds_them():
+    """Each holds arrays of all steps; of cycles they would be freed when garbage is collected only."""
+    arm = sorosim.load("cable_manipulator")
+    batch = sorosim.Batch(arm, 2, "1 ms", tolerance=1e-11)
+    batch.reset()
+    rolled = batch.rollout(np.zeros((2, 3, len(arm.actuator_names))))
+    ends = weakref.ref(batch), weakref.ref(rolled)
+    gc.disable()
+    try:
+        del batch
+        assert ends[0]() is None
+        rolled.vjp(np.ones_like(rolled.q))  # it does without
+        del rolled
+        assert ends[1]() is None
+    finally:
+        gc.enable()
