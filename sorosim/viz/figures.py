@@ -404,10 +404,10 @@ def _thin_out(lines: Sequence[Any], renderer: Any) -> None:
     def cost(some: list[int]) -> tuple[int, int]:
         return int(over[some][:, some].sum()) - len(some), -len(some)  # each lies over itself
 
-    kept = set(min(rows, key=cost))
+    kept = min(rows, key=cost)
     for axis, own in zip(lines, choices, strict=True):
         indices = own[0]  # all of them
-        if not kept.issuperset(indices):
+        if not set(kept).issuperset(indices):
             axis.set_major_formatter(_SomeNumbers([ticks[i].get_loc() for i in indices if i in kept]))
 
 
