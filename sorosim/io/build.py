@@ -353,13 +353,15 @@ class _Reader:
             return None
         if any(isinstance(entry, InitialShape) for entry in (scope.read_block("initial") or {}).values()):
             return None  # a shape depends on the rod
-        runs = {block: getattr(old, block) for block in ("simulate", "statics", "initial", "initial_rates", "outputs")}
+        runs: dict[str, Any] = {
+            block: getattr(old, block) for block in ("simulate", "statics", "initial", "initial_rates", "outputs")
+        }
         gravity = scope.read_block("gravity")
         for block in NAMED:
             scope.read_parts(block)
         if scope.problems:
             return None
-        parts = {block: scope.parts[block] for block in ("loops", "actuators", "loads", "sensors")}
+        parts: dict[str, Any] = {block: scope.parts[block] for block in ("loops", "actuators", "loads", "sensors")}
         links = ordered_links(tuple(scope.parts["links"].values()))
         description = Description(old.name, links, gravity=gravity or STANDARD_GRAVITY, **parts, **runs)
         found = self.made(description, like=robot)

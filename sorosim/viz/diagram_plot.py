@@ -129,7 +129,7 @@ def _quantity(robot: Any, curve: Any, name: str) -> _Quantity:
     k, length = "xyz".index(axis), shown_unit("m")
 
     def frames(of: Any) -> LinkFrames:
-        return of.outputs if link == "tip" else LinkFrames(of.description, of.engine, [link])  # type: ignore[no-any-return]
+        return of.outputs if link == "tip" else LinkFrames(of.description, of.engine, [link])
 
     def position(_: Array, q: Array, p: Array) -> Array:
         robots = (curve.path.same_shape_robot(float(b)) for b in p)

@@ -399,11 +399,15 @@ def _thin_out(lines: Sequence[Any], renderer: Any) -> None:
         boxes += [tick.label1.get_window_extent(renderer) for tick in own]
         ticks += own
     over = np.array([[one.overlaps(other) for other in boxes] for one in boxes]).reshape(len(boxes), -1)
-    rows = [[i for one in chosen for i in one] for chosen in product(*choices)]
-    kept = set(min(rows, key=lambda some: (over[np.ix_(some, some)].sum() - len(some), -len(some))))
+    rows: list[list[int]] = [[i for one in chosen for i in one] for chosen in product(*choices)]
+
+    def cost(some: list[int]) -> tuple[int, int]:
+        return int(over[some][:, some].sum()) - len(some), -len(some)  # each lies over itself
+
+    kept = min(rows, key=cost)
     for axis, own in zip(lines, choices, strict=True):
         indices = own[0]  # all of them
-        if not kept.issuperset(indices):
+        if not set(kept).issuperset(indices):
             axis.set_major_formatter(_SomeNumbers([ticks[i].get_loc() for i in indices if i in kept]))
 
 

@@ -279,9 +279,9 @@ def plot_sensor(run: Any, name: str, path: PathLike | None = None) -> Figure:
     channels = iter(zip(readings.channels, readings.values.T, strict=True))
     panels: dict[str, dict[str, Array]] = {}
     for group in run.robot.instruments.readers[name].groups:
-        unit = figures.shown_unit(group.unit)
-        own = {name: values / unit.size for name, values in islice(channels, len(group.names))}
-        panels.setdefault(unit.label(group.label), {}).update(own)
+        in_unit = figures.shown_unit(group.unit)
+        own = {name: values / in_unit.size for name, values in islice(channels, len(group.names))}
+        panels.setdefault(in_unit.label(group.label), {}).update(own)
     time = figures.shown_unit("s")
     with figures.new_figure(7.5, 0.8 + 2.3 * len(panels), path) as figure:
         for axes, (label, lines) in zip(figures.stacked(figure, len(panels)), panels.items(), strict=True):
