@@ -46,7 +46,7 @@ def _cold(context: Context) -> Action:
 
     def solve() -> None:
         for goal in goals:
-            InverseSolver(robot, bounds=bounds).solve({robot.tip_link: goal})
+            InverseSolver(robot, bounds=bounds).solve({robot.outputs.places[0][0]: goal})
 
     return solve
 

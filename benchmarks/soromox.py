@@ -102,7 +102,7 @@ def theirs() -> Iterator[Point]:
 
 
 def _tip(robot: Robot, q: Array) -> Array:
-    return np.asarray(robot.pose(q, robot.tip_link)[:3, 3])
+    return np.asarray(robot.outputs.poses(q)[0, :3, 3])
 
 
 def _timed(name: str, move: Callable[[], Array], members: int, t_end: float) -> Point:

@@ -161,7 +161,7 @@ TIMES = {
     "pneumatic_bellow": (0.0, 1.2, 1.8, 2.5),
     "contact_cylinder": (0.0, 1.0),
     "finray_grasp": (0.0, 3.9),
-    "gripper_grasps_sphere": (0.0, 4.0),
+    "gripper_grasps_sphere": (0.0, 5.0),
     "snake_on_plane": (1.0, 5.0),
     "rod_pile": (0.0, 3.0),
     "gripper_100": (0.0, 2.5),
