@@ -158,13 +158,7 @@ class VariedEngine:
         """How wrenches (n, 6) change because their nodes move, or because there is more or less material there."""
         ws, flowing = self.varied.workspace, list(self.varied.layout.material_rows)
         J, Jd = _columns(np.concatenate([ws.pose[:-1], ws.pose[flowing]]), self.varied.loading.twists(ws))
-        change: Array = _turned(real.wrench, J)
-        change += np.einsum("kij,kj->ki", real.K, J) + np.einsum("kij,kj->ki", real.D, Jd)
-        for k, (a, b) in enumerate(real.pair):
-            if a >= 0 and b >= 0:
-                change[a] += real.pair_K[k, 0] @ J[b] + real.pair_D[k, 0] @ Jd[b]
-                change[b] += real.pair_K[k, 1] @ J[a] + real.pair_D[k, 1] @ Jd[a]
-        _add_touching(real.contact, J, Jd, change)
+        change = carried(real, J, Jd)
         if flowing:
             ratio = ws.twist[flowing, LENGTH_RATIO, :1]
             change[-len(flowing) :] += real.wrench[-len(flowing) :] * derivative(ratio) / ratio.real
@@ -207,6 +201,18 @@ def _complex(arrays: T) -> T:
     return record._replace(**parts)  # type: ignore[no-any-return]
 
 
+def carried(external: ExternalForces, J: Array, Jd: Array) -> Array:
+    """Change (n, 6) of wrenches because their nodes move by world twists J (n, 6), and at rates Jd (n, 6)."""
+    change = turned(external.wrench, J)
+    change += np.einsum("kij,kj->ki", external.K, J) + np.einsum("kij,kj->ki", external.D, Jd)
+    for k, (a, b) in enumerate(external.pair):
+        if a >= 0 and b >= 0:
+            change[a] += external.pair_K[k, 0] @ J[b] + external.pair_D[k, 0] @ Jd[b]
+            change[b] += external.pair_K[k, 1] @ J[a] + external.pair_D[k, 1] @ Jd[a]
+    _add_touching(external.contact, J, Jd, change)
+    return change
+
+
 def _axial(W: Array) -> Array:
     """Axial vectors (n, 3) of matrices (n, 3, 3), the mean of their two sides."""
     return 0.5 * np.stack([W[:, 2, 1] - W[:, 1, 2], W[:, 0, 2] - W[:, 2, 0], W[:, 1, 0] - W[:, 0, 1]], axis=1)
@@ -226,7 +232,7 @@ def _add_touching(touch: ContactWorkspace, J: Array, Jd: Array, change: Array) -
                 change[node] += wrench
 
 
-def _turned(wrench: Array, J: Array) -> Array:
+def turned(wrench: Array, J: Array) -> Array:
     """Change (n, 6) of wrenches that move along with twists J, adbar_w J = -[m x w + f x v; f x w]."""
     m, f, w, v = wrench[:, :3], wrench[:, 3:], J[:, :3], J[:, 3:]
     return -np.concatenate([np.cross(m, w) + np.cross(f, v), np.cross(f, w)], axis=1)
