@@ -17,9 +17,9 @@ import numpy as np
 from numpy.polynomial.legendre import legvander
 
 from sorosim.arrays import Array, IntArray
-from sorosim.dynamics.variation import carried, turned
 from sorosim.engine.engine import Engine
 from sorosim.engine.loading import SlipState
+from sorosim.engine.quantities import carried, turned
 from sorosim.engine.records import Contacts
 from sorosim.errors import ModelError, nearest
 from sorosim.kernels import evaluate as task

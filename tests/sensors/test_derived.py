@@ -363,7 +363,8 @@ loads:
 @pytest.mark.parametrize("loads", ["", LOADED], ids=["weight", "loads"])
 def test_internal_forces_have_exact_derivatives_by_coordinates(s, loads, rng):
     text = BEAM.replace("name: beam", "name: beam\ngravity: [1, 2, -9.81]").replace(
-        "body: {mass: 0.2, centre: [1 cm, 0, 0], inertia: [1e-4, 1e-4, 1e-4]}", "body: {sphere: {radius: 3 cm}, mass: 0.2}"
+        "body: {mass: 0.2, centre: [1 cm, 0, 0], inertia: [1e-4, 1e-4, 1e-4]}",
+        "body: {sphere: {radius: 3 cm}, mass: 0.2}",
     )
     robot = load_text(text + loads, "beam")
     q = 0.3 * rng.standard_normal(robot.ndof)
