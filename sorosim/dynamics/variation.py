@@ -11,6 +11,7 @@ from sorosim.arrays import Array
 from sorosim.compiled import prepare
 from sorosim.complex_step import STEP, derivative
 from sorosim.engine.engine import Engine
+from sorosim.engine.quantities import carried
 from sorosim.errors import InputError
 from sorosim.kernels.external import ExternalForces, clear_external
 from sorosim.kernels.fluid import CURRENT, FIELD
@@ -18,7 +19,6 @@ from sorosim.kernels.kinematics import COLUMNS, POSES, forward_sweep
 from sorosim.kernels.load_laws import LOAD_FRAME, MEDIUM
 from sorosim.kernels.loops import Closure, make_closure
 from sorosim.kernels.rod_actuators import PYTHON_ROW, ROW_KIND, make_actuator_workspace, section_strain
-from sorosim.kernels.surfaces import ENTRY_NODE, LINKED, N_ENTRIES, ContactWorkspace
 from sorosim.kernels.tree import LENGTH_RATIO
 from sorosim.kernels.variation import vary_rows
 from sorosim.model.link import Link
@@ -158,13 +158,7 @@ class VariedEngine:
         """How wrenches (n, 6) change because their nodes move, or because there is more or less material there."""
         ws, flowing = self.varied.workspace, list(self.varied.layout.material_rows)
         J, Jd = _columns(np.concatenate([ws.pose[:-1], ws.pose[flowing]]), self.varied.loading.twists(ws))
-        change: Array = _turned(real.wrench, J)
-        change += np.einsum("kij,kj->ki", real.K, J) + np.einsum("kij,kj->ki", real.D, Jd)
-        for k, (a, b) in enumerate(real.pair):
-            if a >= 0 and b >= 0:
-                change[a] += real.pair_K[k, 0] @ J[b] + real.pair_D[k, 0] @ Jd[b]
-                change[b] += real.pair_K[k, 1] @ J[a] + real.pair_D[k, 1] @ Jd[a]
-        _add_touching(real.contact, J, Jd, change)
+        change = carried(real, J, Jd)
         if flowing:
             ratio = ws.twist[flowing, LENGTH_RATIO, :1]
             change[-len(flowing) :] += real.wrench[-len(flowing) :] * derivative(ratio) / ratio.real
@@ -210,26 +204,6 @@ def _complex(arrays: T) -> T:
 def _axial(W: Array) -> Array:
     """Axial vectors (n, 3) of matrices (n, 3, 3), the mean of their two sides."""
     return 0.5 * np.stack([W[:, 2, 1] - W[:, 1, 2], W[:, 0, 2] - W[:, 2, 0], W[:, 1, 0] - W[:, 0, 1]], axis=1)
-
-
-def _add_touching(touch: ContactWorkspace, J: Array, Jd: Array, change: Array) -> None:
-    """Add how wrenches on nodes that touch each other change with all of them; see kernels.contacts."""
-    for slot in range(touch.counts[LINKED]):
-        entry = touch.entry[touch.linked[slot]]
-        nodes = entry[ENTRY_NODE : ENTRY_NODE + entry[N_ENTRIES]]
-        moved, rate = (np.where(nodes[:, None] >= 0, part[nodes], 0.0).ravel() for part in (J, Jd))
-        left, right = (rows[slot, :, : len(moved)] for rows in (touch.left, touch.right))
-        by_rows = right @ moved
-        by_rows[:3] += touch.rate[slot] @ (left[:3] @ rate)
-        for node, wrench in zip(nodes, (left.T @ by_rows).reshape(-1, 6), strict=True):
-            if node >= 0:
-                change[node] += wrench
-
-
-def _turned(wrench: Array, J: Array) -> Array:
-    """Change (n, 6) of wrenches that move along with twists J, adbar_w J = -[m x w + f x v; f x w]."""
-    m, f, w, v = wrench[:, :3], wrench[:, 3:], J[:, :3], J[:, 3:]
-    return -np.concatenate([np.cross(m, w) + np.cross(f, v), np.cross(f, w)], axis=1)
 
 
 def _columns(pose: Any, twist: Any) -> tuple[Array, Array]:

@@ -1,4 +1,4 @@
-"""What follows of a state of a robot: strains of rods, mass and its centre."""
+"""What follows of a state of a robot: strains of rods, mass and its centre, what wrenches on nodes change by."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import numpy as np
 from sorosim.arrays import Array, IntArray
 from sorosim.engine.engine import Engine
 from sorosim.kernels import evaluate as task
+from sorosim.kernels.external import ExternalForces
 from sorosim.kernels.kinematics import POSES
+from sorosim.kernels.surfaces import ENTRY_NODE, LINKED, N_ENTRIES, ContactWorkspace
 from sorosim.kernels.tree import FLOW_NODE, INSERTED_NODE, LENGTH_RATIO, PARENT
 from sorosim.model.compile import MERGE, LinkLayout
 
@@ -80,3 +82,35 @@ def _under_unit_gravity(engine: Engine) -> tuple[Engine, ...]:
     """The engine without loads, and without the fluid that moves with it, under gravity of 1 along each axis."""
     tree = engine.tree._replace(inertia=engine.gravitational_inertia)
     return tuple(engine.unloaded.replace(tree=tree, gravity=axis, _local=local()) for axis in np.eye(3))
+
+
+def carried(external: ExternalForces, J: Array, Jd: Array) -> Array:
+    """Change (n, 6) of wrenches because their nodes move by world twists J (n, 6), and at rates Jd (n, 6)."""
+    change = turned(external.wrench, J)
+    change += np.einsum("kij,kj->ki", external.K, J) + np.einsum("kij,kj->ki", external.D, Jd)
+    for k, (a, b) in enumerate(external.pair):
+        if a >= 0 and b >= 0:
+            change[a] += external.pair_K[k, 0] @ J[b] + external.pair_D[k, 0] @ Jd[b]
+            change[b] += external.pair_K[k, 1] @ J[a] + external.pair_D[k, 1] @ Jd[a]
+    _add_touching(external.contact, J, Jd, change)
+    return change
+
+
+def _add_touching(touch: ContactWorkspace, J: Array, Jd: Array, change: Array) -> None:
+    """Add how wrenches on nodes that touch each other change with all of them; see kernels.contacts."""
+    for slot in range(touch.counts[LINKED]):
+        entry = touch.entry[touch.linked[slot]]
+        nodes = entry[ENTRY_NODE : ENTRY_NODE + entry[N_ENTRIES]]
+        moved, rate = (np.where(nodes[:, None] >= 0, part[nodes], 0.0).ravel() for part in (J, Jd))
+        left, right = (rows[slot, :, : len(moved)] for rows in (touch.left, touch.right))
+        by_rows = right @ moved
+        by_rows[:3] += touch.rate[slot] @ (left[:3] @ rate)
+        for node, wrench in zip(nodes, (left.T @ by_rows).reshape(-1, 6), strict=True):
+            if node >= 0:
+                change[node] += wrench
+
+
+def turned(wrench: Array, J: Array) -> Array:
+    """Change (n, 6) of wrenches that move along with twists J, adbar_w J = -[m x w + f x v; f x w]."""
+    m, f, w, v = wrench[:, :3], wrench[:, 3:], J[:, :3], J[:, 3:]
+    return -np.concatenate([np.cross(m, w) + np.cross(f, v), np.cross(f, w)], axis=1)

@@ -282,7 +282,21 @@ class SectionWrenchSensor(Sensor, kind="section_wrench"):
             own, R, p = beyond @ state.node_wrenches, state.frames[site].R, state.frames[site].p
             return -np.concatenate([R.T @ (own[:3] - cross(p, own[3:])), R.T @ own[3:]])
 
-        return Reader(self.groups, read)
+        def by_q(state: State) -> Array:
+            own, by = beyond @ state.node_wrenches, np.einsum("n,nij->ij", beyond, state.node_wrench_slopes)
+            R, p, J = state.frames[site].R, state.frames[site].p, state.jacobians[site]
+            read_now = -read(state)
+            lever = np.cross(J[3:], (R.T @ own[3:])[:, None], axis=0)
+            moment = R.T @ (by[:3] - np.cross(p[:, None], by[3:], axis=0)) - lever
+            out = np.concatenate([moment, R.T @ by[3:]])
+            out[:3] -= np.cross(J[:3], read_now[:3, None], axis=0)
+            out[3:] -= np.cross(J[:3], read_now[3:, None], axis=0)
+            return -out
+
+        # tangents of loops are known for all coordinates together, those of flowing material for generalised forces
+        engine = sites.engine
+        is_known = not (engine.loop_layout.rows or engine.adds_inertia)
+        return Reader(self.groups, read, by_q if is_known else None)
 
 
 @dataclass(frozen=True, eq=False)

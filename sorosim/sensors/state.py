@@ -19,6 +19,7 @@ from numpy.polynomial.legendre import legvander
 from sorosim.arrays import Array, IntArray
 from sorosim.engine.engine import Engine
 from sorosim.engine.loading import SlipState
+from sorosim.engine.quantities import carried, turned
 from sorosim.engine.records import Contacts
 from sorosim.errors import ModelError, nearest
 from sorosim.kernels import evaluate as task
@@ -210,6 +211,34 @@ class State:
         own, parent = self._transmitted[1][: len(self.engine.tree.segment)].copy(), self.engine.tree.segment[:, PARENT]
         np.subtract.at(own, parent[parent >= 0], self._transmitted[1][np.flatnonzero(parent >= 0)])
         return own
+
+    @cached_property
+    def node_wrench_slopes(self) -> Array:
+        """Derivatives (n_nodes, 6, ndof) of `node_wrenches` by q, at rest and without loops."""
+        engine, external = self.engine, self.engine.external
+        nodes = np.arange(len(engine.tree.segment))
+        g, _, J, _ = engine.jacobians(nodes, self.q, self.qd, False)
+        R, p = g[:, :3, :3], g[:, :3, 3]
+        turns, moves = R @ J[:, :3], R @ J[:, 3:]
+        twists = np.concatenate([turns, moves + np.cross(p[:, :, None], turns, axis=1)], axis=1)
+        # of gravity: a wrench in the axes of its node that sees gravity turn
+        down = np.einsum("nji,j->ni", R, engine.gravity)
+        still = -engine.tree.inertia[:, :, 3:] @ down[:, :, None]
+        turning = engine.tree.inertia[:, :, 3:] @ np.cross(J[:, :3], down[:, :, None], axis=1)
+        both = np.concatenate([still, turning], axis=2)
+        moment, force = R @ both[:, :3], R @ both[:, 3:]
+        world = np.concatenate([moment + np.cross(p[:, :, None], force, axis=1), force], axis=1)
+        loaded = len(external.wrench) > 0
+        if loaded:
+            engine.evaluate(
+                task.RESIDUAL_DERIVATIVES, self.q, self.qd, self.qdd, self.u, self.t, multiplier=self.lam,
+                sliding=self.sliding,
+            )  # fmt: skip
+        out, none = world[:, :, 1:].copy(), np.zeros((len(nodes), 6))
+        for i in range(engine.ndof):
+            twist = np.ascontiguousarray(twists[:, :, i])
+            out[:, :, i] += turned(world[:, :, 0], twist) - (carried(external, twist, none) if loaded else 0.0)
+        return out
 
     @cached_property
     def needed(self) -> Array:

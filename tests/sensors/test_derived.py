@@ -348,6 +348,34 @@ def test_the_cut_at_the_base_is_the_wrench_of_the_joint(rng):
         assert_allclose(np.linalg.norm(own), np.linalg.norm(joint), rtol=1e-9)
 
 
+LOADED = """
+loads:
+  tip: {wrench: {link: beam, force: [0, 0.2 N, -0.5 N], moment: [0.1 N*m, 0, 0.2 N*m]}}
+  wind: {wrench: {link: lid, force: [1 N, 0.3 N, 0], frame: world}}
+  string: {spring: {from: {link: beam, at: {s: 0.8}}, to: {link: beam, at: {s: 0.2}}, stiffness: 3 N/m, rest: 10 cm}}
+  water: {fluid: {density: 800}}
+  floor:
+    contact: {between: beam, and: {half_space: {}, at: {position: [0, 0, -8 cm]}}, stiffness: 100 N/m, exponent: 1}
+"""
+
+
+@pytest.mark.parametrize("s", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("loads", ["", LOADED], ids=["weight", "loads"])
+def test_internal_forces_have_exact_derivatives_by_coordinates(s, loads, rng):
+    text = BEAM.replace("name: beam", "name: beam\ngravity: [1, 2, -9.81]").replace(
+        "body: {mass: 0.2, centre: [1 cm, 0, 0], inertia: [1e-4, 1e-4, 1e-4]}",
+        "body: {sphere: {radius: 3 cm}, mass: 0.2}",
+    )
+    robot = load_text(text + loads, "beam")
+    q = 0.3 * rng.standard_normal(robot.ndof)
+    q[robot.coordinate_names.index("beam.bending_y[0]")] = 1.0
+    if loads:
+        assert robot.contacts(q).n > 0
+    exact, differences = slopes(robot, q, SectionWrenchSensor("beam", s))
+    assert np.abs(differences).max() > 1e-2
+    assert_allclose(exact, differences, atol=1e-7 * np.abs(differences).max())
+
+
 # -- contacts
 
 
