@@ -156,7 +156,7 @@ class Encoder(Sensor, kind="encoder"):
         "rx", default="",
     )  # fmt: skip
 
-    groups = (ANGLE, RATE)
+    groups: ClassVar[tuple[Group, ...]] = (ANGLE, RATE)
     groups_by_dimension: ClassVar[Mapping[str, tuple[Group, ...]]] = {"angle": (ANGLE, RATE), "length": (PLACE, SPEED)}
 
     @classmethod
