@@ -173,12 +173,13 @@ class Equilibrium(Drawable):
         save_equilibrium(self, path)
 
     def plot(
-        self, path: str | Path | None = None, style: str | Path | None = None, units: Mapping[str, str] | None = None
-    ) -> Any:
+        self, path: str | Path | None = None, style: str | Path | None = None, *,
+        units: Mapping[str, str] | None = None,
+    ) -> Any:  # fmt: skip
         """Picture of the shape (matplotlib); written to `path` if given; `style`, `units`: `sorosim.viz.plots`."""
         from sorosim.viz.plots import plot_equilibrium
 
-        return plot_equilibrium(self, path, style, units)
+        return plot_equilibrium(self, path, style, units=units)
 
     def _repr_html_(self) -> str | None:
         from sorosim.viz.notebook import equilibrium_html

@@ -129,7 +129,7 @@ class Nearest:
             end = self.newton(p)
             if self.is_solution(end) and np.linalg.norm(end.z - p.z) <= WITHIN * self.distance(end):
                 break
-            if weight < SOFT * _weakest(p.X) ** 2 and _size(p) > (1.0 - ENOUGH) * before:  # they draw no nearer
+            if _size(p) > (1.0 - ENOUGH) * before and weight < SOFT * _weakest(p.X) ** 2:  # they draw no nearer
                 break
             weight *= FACTOR
         return min(end, p, key=_size)

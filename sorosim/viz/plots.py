@@ -394,7 +394,7 @@ def _strains(robot: Robot, q: Array, rod: str) -> tuple[Array, Array]:
 
 @public
 def plot_equilibrium(
-    eq: Any, path: PathLike | None = None, style: PathLike | None = None, units: Mapping[str, str] | None = None
+    eq: Any, path: PathLike | None = None, style: PathLike | None = None, *, units: Mapping[str, str] | None = None
 ) -> Figure:
     """An equilibrium: its shape beside that at q = 0 (grey), the strains of the last rod, and the inputs by unit.
 
