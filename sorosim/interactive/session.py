@@ -35,7 +35,7 @@ from sorosim.results.result import Equilibrium
 from sorosim.robot import Robot, check_robot
 from sorosim.stepping.stepper import Stepper, StepState
 from sorosim.units.quantity import amount
-from sorosim.validation import Number, choice, flag, vector
+from sorosim.validation import Number, choice, flag, number, vector
 from sorosim.viz.motion import motion_of
 from sorosim.viz.options import FORCES
 from sorosim.viz.wrenches import wrenches_at
@@ -127,11 +127,12 @@ class Session:
 
     def nudge(self, index: int, part: float) -> None:
         """Change the control of an index by a part of its range, within the range."""
+        at, change_by = int(number("index", index, "an index", least=0)), number("part", part)
 
         def change() -> None:
-            if index < len(self._wanted):
-                one = list(self.controls.all.values())[index]
-                x = self._wanted[one.name] + part * (one.high - one.low)
+            if at < len(self._wanted):
+                one = list(self.controls.all.values())[at]
+                x = self._wanted[one.name] + change_by * (one.high - one.low)
                 self._wanted[one.name] = float(np.clip(x, one.low, one.high))
                 self._source, self._stale = SLIDERS, True
 
@@ -145,8 +146,8 @@ class Session:
     def grab(self, link: str, *, s: float = 1.0, point: Any = None) -> None:
         """Take hold of a link, at a place s of a rod, or of the point of it that lies at `point` (3,) [m]."""
         self.state.robot.engine.layout.link(link)
-        place = None if point is None else vector("point", point, 3)
-        self._inbox.put(lambda: self._grab(link, place, amount("s", s, "number")))
+        place, at = None if point is None else vector("point", point, 3), amount("s", s, "number")
+        self._inbox.put(lambda: self._grab(link, place, at))
 
     def aim(self, target: Any) -> None:
         """Pull what is held towards a target (3,) in the world [m]."""
@@ -254,7 +255,7 @@ class Session:
                 self._balance()
         elif not self._paused:
             begin = time.perf_counter()
-            self._lag += elapsed * self._speed
+            self._lag += number("elapsed", elapsed, least=0.0) * self._speed
             while self._lag >= self.dt * (1.0 - 1e-9) and not self._paused:
                 self._lag -= self.dt
                 self._advance()

@@ -27,6 +27,7 @@ from helpers.random_documents import document, short
 from helpers.robots import random_axis
 from sorosim import Robot, SorosimError, Stepper
 from sorosim.io import load_text
+from sorosim.kernels.newmark import SCALE
 from sorosim.kernels.step_speed import SPEED_ERROR
 
 STEPS = 0.02, 0.01, 0.005, 0.002  # s
@@ -34,6 +35,7 @@ JUMPS = 0.25  # s between jumps of the inputs
 RELATIVE_STEP = 1e-6  # of the differences by which powers are found
 # beyond the bound of theory.md, 10: coordinates are known to the tolerance of Newton's method, powers to differences
 NOISE = 1e-3
+LEAST_MOTION = 1e-3  # of a step: what is less, or less than the tolerance of its coordinate, counts as rest
 LIMIT = 60.0  # processor time of a motion [s]: it is counted as one that was cut
 
 
@@ -99,10 +101,10 @@ def speed_of(robot: Robot, state: Any) -> float:
     return float(np.sqrt(2.0 * robot.energy(state.q, state.qd).kinetic))
 
 
-def allowed(robot: Robot, before: Any, qdd: tuple[Any, Any], after: Any, h: float) -> tuple[float, float]:
+def allowed(robot: Robot, before: Any, qdd: tuple[Any, Any], after: Any, h: float, dense: bool) -> tuple[float, float]:
     """Speed after a step, and that which forces may give it.
 
-    qdd: accelerations at both ends.
+    qdd: accelerations at both ends; those at the begin stand for those from rest where steps have no matrices.
     """
 
     def kinetic(q: Any, qd: Any) -> float:
@@ -115,7 +117,7 @@ def allowed(robot: Robot, before: Any, qdd: tuple[Any, Any], after: Any, h: floa
 
     speeds = [np.sqrt(2.0 * kinetic(one.q, one.qd)) for one in (before, after)]
     rates = [power(one, a) / r for one, a, r in zip((before, after), qdd, speeds, strict=True) if r > 0.0]
-    rest = robot.forward_dynamics(before.q, np.zeros(robot.ndof), u=after.u, t=before.t)
+    rest = robot.forward_dynamics(before.q, np.zeros(robot.ndof), u=after.u, t=before.t) if dense else qdd[0]
     rates.append(float(np.sqrt(rest @ robot.mass_matrix(before.q) @ rest)))
     return float(speeds[1]), float(speeds[0] + h * max(rates))
 
@@ -154,8 +156,10 @@ def move(robot: Robot, seed: int, dt: float, t_end: float, **options: Any) -> Ou
             turned = max(turned, now.kinetic)
         # what is not faster than before by more than the error of speeds is within the bound, whatever the forces are
         faster = (1.0 - SPEED_ERROR) * reached > before
-        if faster and sim.refined == refined and np.abs(after.qd).max(initial=0.0) * dt > 1e-3:
-            speed, most = allowed(robot, state, sim._last.rows.qdd[[0, -1]], after, dt)
+        moves = np.any(dt * np.abs(after.qd) > np.maximum(LEAST_MOTION, sim._march.state[SCALE]))
+        if faster and sim.refined == refined and moves:
+            dense = sim._march.start.mass.shape[0] == robot.ndof
+            speed, most = allowed(robot, state, sim._last.rows.qdd[[0, -1]], after, dt, dense)
             out.beyond = max(out.beyond, (1.0 - SPEED_ERROR) * speed / most)
         state, before = after, reached
     return out

@@ -126,7 +126,7 @@ def parameters_of(function):
         if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY):
             found[one.name] = one
         elif one.name == "options":
-            for options in OPTIONS[function.__name__]:
+            for options in OPTIONS.get(function.__name__, ()):  # of others they are many, and free
                 more = inspect.signature(options).parameters
                 found |= {name: more[name] for name in more if name not in ("result", "run", "path", "options")}
     return found
