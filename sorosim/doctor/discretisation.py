@@ -126,7 +126,7 @@ def _driven(robot: Robot, state: Equilibrium) -> dict[str, int]:
 def largest_shift(coarse: Equilibrium, fine: Equilibrium) -> Shift:
     """The section that moves most, against the length of the rods that lead to its tip."""
     reaches, layout = lengths(coarse.robot), coarse.robot.engine.layout
-    largest = Shift("", 1.0, 0.0, 0.0)
+    largest = Shift(next(iter(reaches), ""), 1.0, 0.0, 0.0)
     for name, reach in reaches.items():
         s = np.array(SECTIONS if layout.links[name].pieces else SECTIONS[-1:])
         before, after = (state.robot.poses(state.q, name, s=s)[:, :3, 3] for state in (coarse, fine))

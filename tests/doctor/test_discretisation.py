@@ -96,6 +96,11 @@ def test_a_rope_whose_tip_is_held_is_judged_in_its_middle(bending):
     assert "'rope' at s = 0." in found.what
 
 
+def test_a_rod_that_rests_straight_is_named():
+    robot = sorosim.load(CANTILEVER, set={"gravity": [0, 0, 0], "statics.u": {"pull": 0}})
+    assert "'arm'" in estimated(robot).what
+
+
 def test_the_frequency_of_a_uniform_cantilever_is_judged_rightly():
     """Against the exact beta_1 L = 1.8751 of a slender beam without gravity; rotary inertia is 1e-4 of it."""
     changes = {"gravity": [0, 0, 0], "links.arm.rod.section.circle.radius": "4 mm", "statics": {}}
