@@ -18,6 +18,10 @@ from sorosim.sensors.state import State
 from sorosim.validation import as_real
 
 Controller = Callable[..., Any]  # (t, q, qd), or (t, y) with readings by name
+UNSTABLE = "is the controlled motion unstable? Try lower gains, or a shorter time between samples"
+# by which the largest input of each quarter of the samples exceeds that of the one before where a loop is unstable: a
+# ramp grows twofold at most, a power t^n 2^n and then (4/3)^n fold
+GROWTH, LEAST_SAMPLES = 10.0, 8
 ON_SAMPLE = 1e-9  # a time so near to that of a sample, as a part of the time between two, is on it
 
 
@@ -54,6 +58,7 @@ class SampledController:
         self, system: OdeSystem, inputs: ZeroOrderHold, function: Controller, samples: Array, marks: Array
     ) -> None:
         self.system, self.inputs, self.function = system, inputs, function
+        self._given: list[Array] = []  # inputs of all samples
         self.sensors: dict[str, SampledSensor] = {}
         if takes_readings(function):
             instruments, times = system.robot.instruments, np.concatenate([[0.0], samples])
@@ -87,7 +92,22 @@ class SampledController:
             given = self.function(t, {name: one.arrived() for name, one in self.sensors.items()})
         else:
             given = self.function(t, q, qd)
-        self.inputs.hold(t, self._checked(f"controller at t = {t:g} s", given))
+        self._given.append(self._checked(f"controller at t = {t:g} s", given))
+        self.inputs.hold(t, self._given[-1])
+
+    def runaway(self) -> str:
+        """Which input grows from sample to sample without end, in words; "" if none does."""
+        n, robot = len(self._given) // 4, self.system.robot
+        if 4 * n < LEAST_SAMPLES:
+            return ""
+        peaks = np.abs(self._given[-4 * n :]).reshape(4, n, -1).max(axis=1)
+        grows = (peaks[0] > 0.0) & (peaks[1:] >= GROWTH * peaks[:-1]).all(axis=0)
+        if not grows.any():
+            return ""
+        j = int(np.flatnonzero(grows)[peaks[3, grows].argmax()])
+        name, unit = robot.actuator_names[j], robot.actuator_units[j]
+        size = f"from {peaks[0, j]:.2g} to {peaks[3, j]:.2g} {unit} in {4 * n} samples, tenfold in each quarter of them"
+        return f"the controller's '{name}' grew {size}: {UNSTABLE}"
 
     def _checked(self, where: str, u: Any) -> Array:
         """Inputs (n_actuators,) that a controller gave."""

@@ -30,7 +30,7 @@ from sorosim.interrupts import deferring_signals, uninterrupted
 from sorosim.results.result import Checkpoints, Run, strain_rows
 from sorosim.signals.edges import Edges, edges
 from sorosim.simulation.balance import WorkIntegral, imbalance
-from sorosim.simulation.controllers import Controller, SampledController
+from sorosim.simulation.controllers import UNSTABLE, Controller, SampledController
 from sorosim.simulation.index2 import StabilisedIndex2
 from sorosim.simulation.marching import Marching
 from sorosim.simulation.verification import Finer, check_verifiable, verified
@@ -259,6 +259,8 @@ class Integration:
         if (bounces := self.exchanged.bounces) is not None:
             found.append(bounces.words)
         found.append(self.crawled(run))
+        if self.controller is not None:
+            found.append(self.controller.runaway())
         return [*filter(None, found), *implausible_states(robot, run.q, run.u, run.t)]
 
     def with_companion(self, run: Run) -> tuple[Run, bool, list[str]]:
@@ -344,6 +346,9 @@ class Integration:
         if not (self.why or reason or described):
             what += report.words
             hint = f"{report.advice}; or {hint}" if report.advice else hint
+        if self.controller is not None and not by_user:
+            unstable = self.controller.runaway() or UNSTABLE
+            hint = unstable if hint == UNSTABLE else f"{unstable}; or {hint}"
         hint = "the motion so far is in .partial" if by_user else f"{hint}, and look at the motion so far (.partial)"
         hint += f"; {UNVERIFIED}" if self.options["verify"] else ""
         return ConvergenceError(f"{what}; {hint}", run, report)
@@ -356,7 +361,7 @@ class Integration:
             other += "' or 'radau" if options["method"] in FOLLOWS_OSCILLATIONS else ""
             return f"method='{other}' or larger tolerances may get on; max_steps=1e9 goes on all the same"
         if self.work.why and self.bursts:
-            return "is the controlled motion unstable? Try lower gains, or a shorter time between samples"
+            return UNSTABLE
         if self.work.why:
             more = "sorosim.resume goes on from there, with another max_steps or max_wall_time"
             return (

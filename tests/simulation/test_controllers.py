@@ -216,6 +216,25 @@ def test_a_controller_of_readings_is_not_resumed():
         sorosim.resume(run, 0.4, controller=lambda t, y: [0.0, 0.0])
 
 
+@pytest.mark.parametrize("method", ["bdf", "generalized-alpha"])
+def test_an_input_that_grows_without_end_is_told(method):
+    """A damper that a motor is by samples, kd dt > 2 I: the rate is multiplied by 1 - kd dt / I = -2 each time."""
+    robot = sorosim.load({
+        "sorosim": 1, "gravity": [0, 0, 0], "actuators": {"motor": {"joint": {"link": "bar"}}},
+        "links": {"bar": {"joint": {"revolute": {"axis": [0, 1, 0]}}, "body": {"mass": 1, "inertia": [1, 1, 1]}}},
+    })  # fmt: skip
+
+    def moved(kd):
+        return sorosim.simulate(
+            robot, "0.5 s", controller=lambda t, q, qd: [-kd * qd[0]], dt_control="10 ms", qd0=[0.1], method=method
+        )
+
+    with pytest.warns(sorosim.SorosimWarning, match="the controller's 'motor' grew from .* in 4. samples, tenfold"):
+        run = moved(300.0)
+    assert np.abs(run.u).max() == pytest.approx(30.0 * 2.0**50, rel=1e-3)
+    assert "unstable" not in moved(190.0).message  # by -0.9
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_an_unstable_controller_ends_the_run_where_a_rod_would_burst(method):
     chamber = {"chamber": {"rod": "arm", "y": 0, "z": 0, "area": 1e-4}}
