@@ -138,7 +138,6 @@ class Integration:
             marks = np.union1d(np.union1d(outputs, self.samples), self.checkpoints)
             self.controller = SampledController(system, inputs, controller, self.samples, marks)
         self.why = ""  # reason for which it ends early
-        self.bursts = False  # whether a rod hardly survives what a controller does
         self.marching: Marching | None = None
         self.begin = time.perf_counter()
         fixed = options["step"] if options["method"] in MARCHES else None
@@ -347,8 +346,7 @@ class Integration:
             what += report.words
             hint = f"{report.advice}; or {hint}" if report.advice else hint
         if self.controller is not None and not by_user:
-            unstable = self.controller.runaway() or UNSTABLE
-            hint = unstable if hint == UNSTABLE else f"{unstable}; or {hint}"
+            hint = f"{self.controller.runaway() or UNSTABLE}; or {hint}"
         hint = "the motion so far is in .partial" if by_user else f"{hint}, and look at the motion so far (.partial)"
         hint += f"; {UNVERIFIED}" if self.options["verify"] else ""
         return ConvergenceError(f"{what}; {hint}", run, report)
@@ -360,8 +358,6 @@ class Integration:
             other = "radau" if options["method"] == "generalized-alpha" else "generalized-alpha"
             other += "' or 'radau" if options["method"] in FOLLOWS_OSCILLATIONS else ""
             return f"method='{other}' or larger tolerances may get on; max_steps=1e9 goes on all the same"
-        if self.work.why and self.bursts:
-            return UNSTABLE
         if self.work.why:
             more = "sorosim.resume goes on from there, with another max_steps or max_wall_time"
             return (
@@ -463,7 +459,7 @@ class Integration:
             return
         q, qd, qdd, strain = self.system.coordinates(t, x)
         if cause := burst(self.system, q):
-            self.work.why, self.bursts = cause, True
+            self.work.why = cause
         self.controller.measure(t, q, qd, qdd, strain)
         if t in self.samples or t == 0.0:
             self.system.rows.pop(t, None)  # computed with the inputs before the sample; a row has those after it
