@@ -22,6 +22,7 @@ SAFETY = 3.0
 LEAST_RTOL = 1e-7  # at smaller ones the quadrature error of work over kinks of forces dominates
 FIXED_RTOL = 1e-2  # rtol for steps of fixed size, which have none
 N_SAMPLES = 65  # at rows of a run
+ROUNDING = 100.0 * float(np.finfo(float).eps)  # of energies, which are sums over some hundred nodes
 PARTS, LEAST_ROWS = 4, 9  # a run, its halves, quarters and eighths, as far as they have so many samples
 LEAST_STATES = 3  # that show an impact: rise, middle and fall
 THROWN = 0.5  # of the rates before, by which these change in an impact that throws something back
@@ -150,11 +151,12 @@ def imbalance(run: Run) -> str:
     fixed = options["method"] in MARCHES and options["step"] is not None
     rtol, atol = FIXED_RTOL if fixed else max(options["rtol"], LEAST_RTOL), options["atol"]
     worst, slope = ("", 0.0), None
+    rounding = ROUNDING * max(float(np.abs(part).max()) for part in energy)
     for window in _windows(len(rows)):
         error = float(np.ptp(energy.balance[window]))
         # errors of rates are relative to the kinetic energy, too: a top spins at constant energy
         moved = max(*(float(np.ptp(part[window])) for part in energy), float(energy.kinetic[window].max()))
-        if not error > SAFETY * np.sqrt(rtol) * moved:
+        if not error > max(SAFETY * np.sqrt(rtol) * moved, rounding):
             continue
         slope = _slope(run, rows) if slope is None else slope
         excess = error / (SAFETY * (np.sqrt(rtol) * moved + atol / np.sqrt(rtol) * slope))
