@@ -59,7 +59,7 @@ def compile_rod_actuators(
             entries = [(i, *own) for i, actuator in actuators.items() for own in _rows(actuator, link, piece, X)]
             if not entries:
                 continue
-            for i in (i for i, actuator in actuators.items() if piece.flows and _held_on(actuator, link)):
+            for i in (i for i, actuator in actuators.items() if piece.flows and _is_held_on_rod(actuator, link)):
                 # a tension along the length that is fed: what the tendon gets shorter inside the sheath
                 along = np.zeros((piece.n + 1, 6), dtype=number_type())
                 along[0, 3] = 1.0
@@ -110,7 +110,7 @@ def _rows(actuator: Any, link: LinkLayout, piece: Piece, X: Array) -> list[tuple
     return [(kernel.PYTHON_ROW, np.zeros((len(X), kernel.N_ROW_VALUES), dtype=number_type()))]
 
 
-def _held_on(actuator: Any, link: LinkLayout) -> bool:
+def _is_held_on_rod(actuator: Any, link: LinkLayout) -> bool:
     """Whether an actuator is a tendon that is held on the rod of a link."""
     return isinstance(actuator, Tendon) and actuator.held == "rod" and actuator.path[0].rod == link.link.name
 

@@ -14,7 +14,7 @@ from typing import Any
 from sorosim.declare import At, Scope
 from sorosim.errors import FileError
 from sorosim.io.nodes import Mistake, Mistakes, Node, plain, refusal
-from sorosim.io.rigid.document import read_document, told_root
+from sorosim.io.rigid.document import read_document, root_in_words
 from sorosim.io.rigid.leftovers import Leftovers
 from sorosim.io.rigid.links import Imported, Options, imported
 from sorosim.io.rigid.mjcf import read_mjcf
@@ -170,7 +170,7 @@ def document_of(path: FilePath) -> Node:
             known = listed([f"<{tag}>" for tag in ROOTS])
             at = root.place
             raise FileError(
-                str(path), f"expected a robot, whose root is {known}, got {told_root(root)}", at.line, at.column
+                str(path), f"expected a robot, whose root is {known}, got {root_in_words(root)}", at.line, at.column
             )
         key = ROOTS[root.tag]
     place = Place(str(path))

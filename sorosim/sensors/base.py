@@ -76,8 +76,8 @@ class Reader:
             size = max(np.abs(change[:, i]).max(initial=0.0) for change in (q_by, u_by, lam_by))
             h = DIFFERENCE / max(np.abs(q_by[:, i]).max(initial=0.0) or size, np.finfo(float).tiny)
             near, far = (
-                (self.read(state.moved(x, q_by[:, i], u_by[:, i], lam_by[:, i]))
-                 - self.read(state.moved(-x, q_by[:, i], u_by[:, i], lam_by[:, i]))) / (2.0 * x)
+                (self.read(state.perturbed(x, q_by[:, i], u_by[:, i], lam_by[:, i]))
+                 - self.read(state.perturbed(-x, q_by[:, i], u_by[:, i], lam_by[:, i]))) / (2.0 * x)
                 for x in (h, 2.0 * h)
             )  # fmt: skip
             columns.append((4.0 * near - far) / 3.0)

@@ -190,7 +190,7 @@ class State:
         self.t, self.u, self._lam = t, u, lam
         self.q, self.qd, self.qdd = (np.ascontiguousarray(x, dtype=float) for x in (q, qd, qdd))
 
-    def moved(self, h: float, dq: Array, du: Array, dlam: Array) -> State:
+    def perturbed(self, h: float, dq: Array, du: Array, dlam: Array) -> State:
         """The state at q + h dq, u + h du and the multipliers + h dlam."""
         lam = self.lam + h * dlam
         return State(self.sites, self.t, self.q + h * dq, self.qd, self.qdd, self.u + h * du, lam, self.sliding)

@@ -52,7 +52,7 @@ class Element:
         return element.place
 
 
-def told_root(root: Element) -> str:
+def root_in_words(root: Element) -> str:
     """The root of another file than was expected, by name if it is a robot's: others are not quoted."""
     return f"<{root.tag}>" if root.tag in ("robot", "mujoco", "sdf") else "another kind of file"
 

@@ -19,7 +19,7 @@ from sorosim.errors import FileError
 from sorosim.io.meshes import FORMATS
 from sorosim.io.nodes import Mistakes
 from sorosim.io.rigid.compilation import check_size, compiled
-from sorosim.io.rigid.document import Element, read_document, told_root
+from sorosim.io.rigid.document import Element, read_document, root_in_words
 from sorosim.io.rigid.inertia import Inertia
 from sorosim.io.rigid.leftovers import Leftovers
 from sorosim.io.rigid.meshes import is_inside
@@ -52,7 +52,7 @@ def read_mjcf(path: FilePath, leftovers: Leftovers, *, visual: bool = True, outs
     if root.tag != "mujoco":
         place = root.place
         raise FileError(
-            str(path), f"expected MJCF, whose root is <mujoco>, got {told_root(root)}", place.line, place.column
+            str(path), f"expected MJCF, whose root is <mujoco>, got {root_in_words(root)}", place.line, place.column
         )
     for element in root.walk():  # which MuJoCo takes for none
         if element.tag == "inertial" and (mass := element.attributes.get("mass", "")).strip().startswith("-"):

@@ -17,7 +17,7 @@ import numpy as np
 from sorosim.arrays import Array
 from sorosim.errors import FileError, nearest
 from sorosim.io.nodes import Mistakes
-from sorosim.io.rigid.document import Element, read_document, told_root
+from sorosim.io.rigid.document import Element, read_document, root_in_words
 from sorosim.io.rigid.grammar import SDF, are_numbers, checked
 from sorosim.io.rigid.inertia import Inertia, moved
 from sorosim.io.rigid.leftovers import Leftovers
@@ -60,7 +60,7 @@ def read_sdf(path: FilePath, leftovers: Leftovers, *, visual: bool = True) -> Ri
     if root.tag != "sdf":
         place = root.place
         raise FileError(
-            str(path), f"expected SDF, whose root is <sdf>, got {told_root(root)}", place.line, place.column
+            str(path), f"expected SDF, whose root is <sdf>, got {root_in_words(root)}", place.line, place.column
         )
     checked(root, SDF, mistakes, () if visual else ("visual",))
     for element in root.walk():

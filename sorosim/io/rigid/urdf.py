@@ -13,7 +13,7 @@ import numpy as np
 from sorosim.arrays import Array
 from sorosim.errors import FileError
 from sorosim.io.nodes import Mistakes
-from sorosim.io.rigid.document import Element, read_document, told_root
+from sorosim.io.rigid.document import Element, read_document, root_in_words
 from sorosim.io.rigid.grammar import URDF, checked
 from sorosim.io.rigid.inertia import Inertia, moved
 from sorosim.io.rigid.tree import (
@@ -48,7 +48,7 @@ def read_urdf(path: FilePath, mistakes: Mistakes, *, visual: bool = True) -> Rig
     if root.tag != "robot":
         place = root.place
         raise FileError(
-            str(path), f"expected URDF, whose root is <robot>, got {told_root(root)}", place.line, place.column
+            str(path), f"expected URDF, whose root is <robot>, got {root_in_words(root)}", place.line, place.column
         )
     right = checked(root, URDF, found, () if visual else ("visual", "material"))
     found.raise_if_any(str(path))
