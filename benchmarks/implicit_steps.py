@@ -177,10 +177,10 @@ def correction(robot: Robot, sparse: bool) -> Callable[[bool], None]:
         steps.start(model, march)
     rng = np.random.default_rng(0)
     number, state = march.number, march.state
-    number[[newmark.STEP, newmark.LAST_STEP, newmark.PREVIOUS]] = STEP
-    number[newmark.RTOL], number[newmark.ATOL] = 1e-6, 1e-8
-    number[newmark.ALPHA_M : newmark.BETA_OLD + 1] = method.coefficients
-    number[newmark.PART] = 1.0
+    number[["step", "last_step", "previous_step"]] = STEP
+    number["rtol"], number["atol"] = 1e-6, 1e-8
+    number[newmark.COEFFICIENTS] = method.coefficients
+    number["part"] = 1.0
     # ropes that touch go on touching
     start = (0.01 if robot.engine.has_local_tangent else 1e-7) * rng.normal(size=(2, robot.ndof))
     derivatives = LINEARISE_CLOSED if sparse else RESIDUAL_DERIVATIVES
@@ -188,8 +188,8 @@ def correction(robot: Robot, sparse: bool) -> Callable[[bool], None]:
     factor, correct = entry(newmark.factor_step, model, march, ws), entry(newmark.correct, model, march)
 
     def correct_once(new: bool) -> None:
-        state[newmark.Q_NEW], state[newmark.QD_NEW] = start
-        state[newmark.SCALE] = 1.0
+        state.q_new[:], state.qd_new[:] = start
+        state.scale[:] = 1.0
         evaluate_at(model, march, ws, derivatives if new else RESIDUAL)
         if new and not factor(model, march, ws):
             raise ArithmeticError("a singular step")

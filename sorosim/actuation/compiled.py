@@ -11,7 +11,8 @@ from numpy.polynomial import legendre
 from sorosim.actuation.base import BoundActuator, DeclaredActuator, SectionActuator, Sections
 from sorosim.actuation.route import rod_of, route_stretch
 from sorosim.actuation.tendon import Tendon
-from sorosim.arrays import Array, IntArray
+from sorosim.arrays import Array, IntArray, Records
+from sorosim.compiled import table
 from sorosim.complex_step import number_type
 from sorosim.errors import ModelError
 from sorosim.kernels import rod_actuators as kernel
@@ -86,15 +87,16 @@ def compile_rod_actuators(
                 basis.append(P[k].ravel())
                 size += P[k].size
                 point += 1
-    row = np.array(rows, dtype=np.int64).reshape(-1, 6)
+    row = table(kernel.ACTUATOR_ROW, rows)
     kind = number_type()
     value = np.array(values, dtype=kind).reshape(-1, kernel.N_ROW_VALUES)
-    inputs = np.tile(np.array([kernel.FORCE_INPUT, 0.0, 0.0, 1.0], dtype=kind), (n_actuators, 1))
+    mode, inputs = np.full(n_actuators, kernel.FORCE_INPUT), np.tile(np.array([0.0, 0.0, 1.0], kind), (n_actuators, 1))
     for i, actuator in actuators.items():
         if hasattr(actuator, "input"):
-            inputs[i] = actuator.input(rest_length(row, value, i))
+            mode[i], *inputs[i] = actuator.input(rest_length(row, value, i))
     flat = np.concatenate([np.zeros(0, dtype=kind), *basis])
-    packed = RodActuators(row, value, flat, inputs, *_capstan_rows(actuators, row, places))
+    numbers = np.ascontiguousarray(inputs.T)
+    packed = RodActuators(row, value, flat, mode, *numbers, *_capstan_rows(actuators, row, places))
     return packed, _bind_in_python(actuators, names, row, places)
 
 
@@ -122,16 +124,16 @@ def _check_strains(link: LinkLayout, piece: Piece) -> None:
         raise ModelError("", "rods of given length, for what acts by strains", got, "give it another joint")
 
 
-def rest_length(row: IntArray, value: Array, actuator: int) -> float:
+def rest_length(row: Records, value: Array, actuator: int) -> float:
     """Length of a route in the unstrained robot [m]."""
-    own = value[(row[:, kernel.ROW_ACTUATOR] == actuator) & (row[:, kernel.ROW_KIND] == kernel.ROUTE_ROW)]
+    own = value[(row["actuator"] == actuator) & (row["kind"] == kernel.ROUTE_ROW)]
     d, slope = (own[:, at : at + 3] for at in (kernel.ROUTE, kernel.SLOPE))
     xi = own[:, kernel.STRAIN_REFERENCE : kernel.STRAIN_REFERENCE + 6]
     length: float = own[:, kernel.WEIGHT] @ route_stretch(d, slope, xi)
     return length
 
 
-def _capstan_rows(actuators: Mapping[int, Any], row: IntArray, places: Sequence[_Place]) -> tuple[Any, ...]:
+def _capstan_rows(actuators: Mapping[int, Any], row: Records, places: Sequence[_Place]) -> tuple[Any, ...]:
     """Rows of tendons with friction, from the pulled end on, and their operators of differentiation and integration."""
     rows_of_tendons: list[tuple[int, ...]] = []
     friction: list[tuple[float, float]] = []
@@ -142,8 +144,8 @@ def _capstan_rows(actuators: Mapping[int, Any], row: IntArray, places: Sequence[
         if not isinstance(tendon, Tendon) or tendon.friction == 0.0:
             continue
         order = {run.rod: k for k, run in enumerate(tendon.path)}
-        is_route = row[:, kernel.ROW_KIND] == kernel.ROUTE_ROW
-        own = [int(k) for k in np.flatnonzero((row[:, kernel.ROW_ACTUATOR] == i) & is_route)]
+        is_route = row["kind"] == kernel.ROUTE_ROW
+        own = [int(k) for k in np.flatnonzero((row["actuator"] == i) & is_route)]
         own.sort(key=lambda k: (order[places[k].rod], places[k].X))
         derive, reach = _panel_operators([places[k] for k in own])
         rows_of_tendons.append((i, len(lines), len(own), size))
@@ -153,7 +155,7 @@ def _capstan_rows(actuators: Mapping[int, Any], row: IntArray, places: Sequence[
         operators += [derive.ravel(), reach.ravel()]
         size += derive.size + reach.size
     return (
-        np.array(rows_of_tendons, dtype=np.int64).reshape(-1, 4),
+        table(kernel.CAPSTAN, rows_of_tendons),
         np.array(friction, dtype=number_type()).reshape(-1, 2),
         np.array(lines, dtype=np.int64), np.concatenate(operators),
     )  # fmt: skip
@@ -188,13 +190,13 @@ def _panel_operators(places: Sequence[_Place]) -> tuple[Array, Array]:
 
 
 def _bind_in_python(
-    actuators: Mapping[int, Any], names: Sequence[str], row: IntArray, places: Sequence[_Place]
+    actuators: Mapping[int, Any], names: Sequence[str], row: Records, places: Sequence[_Place]
 ) -> list[InPython]:
     out = []
     for i, actuator in actuators.items():
         if hasattr(actuator, "rows"):
             continue
-        own = np.flatnonzero(row[:, kernel.ROW_ACTUATOR] == i)
+        own = np.flatnonzero(row["actuator"] == i)
         here = [places[int(k)] for k in own]
         X, s = np.array([p.X for p in here]), np.array([p.X / p.length for p in here])
         sections = Sections(tuple(p.rod for p in here), X, s)

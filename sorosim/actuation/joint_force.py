@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sorosim.actuation.base import DeclaredActuator
+from sorosim.compiled import table
 from sorosim.declare import INVALID, At, Reference, Text, key
 from sorosim.errors import ModelError, nearest
-from sorosim.kernels.joints import MOTOR, Laws
+from sorosim.kernels.joints import JOINT_LAW, MOTOR, Laws
 from sorosim.model.compile import Layout
 from sorosim.model.joints import Joint
 from sorosim.problems import shown
@@ -135,5 +136,4 @@ def compile_motors(motors: Mapping[int, JointForce], names: Sequence[str], layou
             raise error.inside(f"actuators.{names[actuator]}") from None
         rows.append(row)
         values += own
-    table = np.concatenate([laws.row, np.array(rows, dtype=np.int64).reshape(-1, 6)])
-    return Laws(table, np.array(values, dtype=laws.value.dtype))
+    return Laws(np.concatenate([laws.row, table(JOINT_LAW, rows)]), np.array(values, dtype=laws.value.dtype))

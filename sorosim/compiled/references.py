@@ -97,13 +97,20 @@ class _ReferenceModel(models.StructModel):  # type: ignore[misc]
         return builder.insert_value(value, address, len(self._models) - 1)
 
 
+def _is_record(field: Any) -> bool:
+    """Whether a field is one record: an array without dimensions, of which compiled code sees its only row."""
+    return isinstance(field, types.Array) and field.ndim == 0 and isinstance(field.dtype, types.Record)
+
+
 @templates.infer_getattr
 class _ReferenceAttributes(templates.AttributeTemplate):  # type: ignore[misc]
     key = Reference
 
     def generic_resolve(self, reference: Reference, name: str) -> Any:
-        known = name in reference.cls._fields  # type: ignore[attr-defined]
-        return reference.fields[reference.field(name)] if known else None
+        if name not in reference.cls._fields:  # type: ignore[attr-defined]
+            return None
+        field = reference.fields[reference.field(name)]
+        return field.dtype if _is_record(field) else field
 
 
 @lower_getattr_generic(Reference)  # type: ignore[untyped-decorator]
@@ -112,6 +119,9 @@ def _get_field(context: Any, builder: Any, reference: Reference, value: Any, nam
     field, field_type = builder.extract_value(value, index), reference.fields[index]
     if isinstance(field_type, Reference):
         return context.data_model_manager[field_type].from_argument(builder, field)
+    if _is_record(field_type):
+        pointer = context.make_array(field_type)(context, builder, field).data
+        return context.unpack_value(builder, field_type.dtype, pointer)
     return imputils.impl_ret_borrowed(context, builder, field_type, field)
 
 
@@ -138,6 +148,25 @@ def _unbox(reference: Reference, value: Any, c: Any) -> Any:
     same = ir.InlineAsm(ir.FunctionType(address.type, [address.type]), "", "=r,0,~{memory}", side_effect=True)
     fields = model.from_argument(c.builder, c.builder.call(same, [address]))
     return NativeValue(fields, is_error=failed, cleanup=cleanup if cleanups else None)
+
+
+# -- records -----------------------------------------------------------------------------------------------------------
+
+
+def record(**fields: type | tuple[type, tuple[int, ...]]) -> Any:
+    """Type of the rows of a table: fields by name, each a number or an array (type, shape); `row.name` is one of a row.
+
+    Compiled code gets a row as a pointer; a field costs what an entry of an array does.
+    """
+    kinds = [(name, *kind) if isinstance(kind, tuple) else (name, kind) for name, kind in fields.items()]
+    return np.dtype((np.record, np.dtype(kinds, align=True)))
+
+
+def table(kind: Any, rows: Any) -> Any:
+    """A table (n,) of n rows: by name, or numbers in the order of the fields, which have one type."""
+    rows = [[row[name] for name in kind.names] if isinstance(row, dict) else row for row in rows]
+    base = kind[0].base
+    return np.array(rows, dtype=base).reshape(-1, kind.itemsize // base.itemsize).view(kind).reshape(-1)
 
 
 # -- records at addresses ----------------------------------------------------------------------------------------------

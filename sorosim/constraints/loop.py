@@ -183,7 +183,7 @@ def compile_loops(
             raise ModelError("loop", "the name of a loop", f"'{motor.loop}'", nearest(motor.loop, loops))
         if not loops[motor.loop].joint.takes_springs_in_loop():
             raise ModelError("loop", f"a loop that is {', '.join(spring_kinds())}", loops[motor.loop].joint.kind)
-    row, value = np.zeros((len(loops), 8), dtype=np.int64), np.zeros((len(loops), lj.N_VALUES), dtype=number_type())
+    row, value = np.zeros(len(loops), dtype=lj.LOOP), np.zeros((len(loops), lj.N_VALUES), dtype=number_type())
     rows, first = {}, 0
     for k, (name, loop) in enumerate(loops.items()):
         joint, where = loop.joint, f"loops.{name}"
@@ -198,8 +198,8 @@ def compile_loops(
         acting = {motor.index_in(joint): i for i, motor in motors.items() if motor.loop == name}
         has_springs = bool(acting) or np.any(joint.stiffness) or np.any(joint.damping)
         assert joint.turn is not None  # refused by Loop
-        row[k] = [*nodes, joint.turn, first, len(phi), len(along) if has_springs else 0,
-                  acting.get(0, -1), acting.get(1, -1)]  # fmt: skip
+        n_laws = len(along) if has_springs else 0
+        row[k] = *nodes, joint.turn, first, len(phi), n_laws, (acting.get(0, -1), acting.get(1, -1))
         rows[name] = slice(first, first + len(phi))
         first += len(phi)
         for at, pose in ((lj.FRAME_A, pose_a), (lj.FRAME_B, pose_b)):

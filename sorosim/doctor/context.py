@@ -19,7 +19,6 @@ from sorosim.equations.strains import Place, largest_strain, places
 from sorosim.equilibria.statics import statics
 from sorosim.errors import ConvergenceError, ExpressionError, InputError, SorosimError, SorosimWarning
 from sorosim.kernels import evaluate as task
-from sorosim.kernels.rod_actuators import TENDON_LENGTH
 from sorosim.linear import Linearization
 from sorosim.model.body import Assembly, RigidBody, Solid
 from sorosim.model.link import WORLD
@@ -404,5 +403,5 @@ def random_state(robot: Robot, seed: int = 1) -> tuple[Array, Array, Array, Arra
     scale[robot.engine.insertions] = 0.0
     q, qd, qdd = (rng.uniform(-1.0, 1.0, robot.ndof) * scale for _ in range(3))
     sizes = np.array([INPUT_SIZES.get(unit, 1.0) for unit in robot.actuator_units])
-    wound = robot.engine.rod_actuators.input[:, TENDON_LENGTH]
+    wound = robot.engine.rod_actuators.length
     return q, qd, qdd, rng.uniform(0.0, 1.0, len(sizes)) * np.where(wound > 0.0, 0.05 * wound, sizes)

@@ -16,12 +16,9 @@ from sorosim.arrays import Array, IntArray, Mask
 from sorosim.engine.engine import Engine
 from sorosim.kernels.couplings import N_NODES, gather_couplings, gather_loops, make_couplings, place_couplings
 from sorosim.kernels.external import ExternalForces
-from sorosim.kernels.loop_joint import FIRST_ROW
 from sorosim.kernels.loops import Closure
 from sorosim.kernels.sparse_tangent import assemble
-from sorosim.kernels.surfaces import LINKED
 from sorosim.kernels.tangent import eliminate, factor_tangent, make_tangent, substitute
-from sorosim.kernels.tree import BLOCK_COLUMN, BLOCK_N
 
 # where there was no room, there is for more by this factor
 GROWTH = 1.5
@@ -97,7 +94,7 @@ class CoupledTangent:
         """
         engine, tree, ws = self.engine, self.engine.tree, self.engine.workspace
         n_loops = len(engine.loops.row)
-        most = int(external.contact.counts[LINKED]) + len(external.pair) + n_loops
+        most = int(external.contact.counts["linked"]) + len(external.pair) + n_loops
         if most > len(self.tangent.couplings.n_rows):
             self.tangent = self.tangent._replace(couplings=make_couplings(tree, int(GROWTH * most)))
         couplings = self.tangent.couplings
@@ -131,12 +128,12 @@ class CoupledTangent:
         """Where the coordinates of kept blocks, and the multipliers, are among the unknowns."""
         tree, couplings, n_loops = self.engine.tree, self.tangent.couplings, len(self.engine.loops.row)
         blocks = np.flatnonzero(couplings.kept)
-        size, first = tree.block[blocks, BLOCK_N], tree.block[blocks, BLOCK_COLUMN]
+        size, first = tree.block["n"][blocks], tree.block["column"][blocks]
         inside = np.arange(size.sum()) - np.repeat(np.cumsum(size) - size, size)
         self._coordinates = np.repeat(first, size) + inside
         self._unknowns = np.repeat(couplings.at[blocks], size) + inside
         loops = slice(self._first_loop, self._first_loop + n_loops)
-        begin = couplings.at[len(tree.block) + len(tree.segment) :][loops] + 6 - self.engine.loops.row[:, FIRST_ROW]
+        begin = couplings.at[len(tree.block) + len(tree.segment) :][loops] + 6 - self.engine.loops.row["first_row"]
         self._multipliers = np.repeat(begin, couplings.n_rows[loops] - 6) + np.arange(len(self.compliance))
 
     def solve(self, x: Array, error: Array | None = None, multiplier: Array | None = None) -> None:

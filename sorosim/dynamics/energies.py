@@ -14,12 +14,12 @@ from sorosim.kernels import forces
 from sorosim.kernels.exchange import load_wrenches, powers, tree_exchange
 from sorosim.kernels.flow import material_energies
 from sorosim.kernels.forces import Internal
-from sorosim.kernels.joints import JOINT_FRICTION, LAW, LENGTH_DAMPING, MOTOR, SERVO, Laws
+from sorosim.kernels.joints import JOINT_FRICTION, LENGTH_DAMPING, MOTOR, SERVO, Laws
 from sorosim.kernels.kinematics import POSES, energies
-from sorosim.kernels.loop_joint import N_LAWS, REST, STIFFNESS
-from sorosim.kernels.tree import INSERTED_NODE, LENGTH_RATIO
+from sorosim.kernels.loop_joint import REST, STIFFNESS
+from sorosim.kernels.tree import LENGTH_RATIO
 from sorosim.kernels.tube_motion import spin_energy
-from sorosim.kernels.tubes import STRETCH_AT, STRETCH_N, TubeLaws
+from sorosim.kernels.tubes import TubeLaws
 
 
 def energy(engine: Engine, q: Array, qd: Array) -> tuple[float, float, float]:
@@ -34,7 +34,7 @@ def energy(engine: Engine, q: Array, qd: Array) -> tuple[float, float, float]:
     tubes = engine.elastic.tubes
     if len(tubes.rotor):
         kinetic += spin_energy(engine.tree, tubes, q, qd, engine.workspace)
-    if len(nodes := engine.tree.inserted[:, INSERTED_NODE]):
+    if len(nodes := engine.tree.inserted["node"]):
         more, mass = engine.workspace.twist[nodes, LENGTH_RATIO, 0] - 1.0, engine.gravitational_inertia[nodes, 3, 3]
         potential -= (more * mass) @ engine.workspace.pose[nodes, 3] @ engine.gravity
         eta = engine.poses(nodes, q, qd)[1]
@@ -74,7 +74,7 @@ class PowerEvaluator:
     def __init__(self, engine: Engine) -> None:
         self.engine, self.loading = engine, engine.loading
         elastic = engine.elastic
-        kind, none = elastic.laws.row[:, LAW], np.zeros_like(elastic.stiffness)
+        kind, none = elastic.laws.row["law"], np.zeros_like(elastic.stiffness)
         no_sections, tubes = elastic.sections._replace(row=elastic.sections.row[:0]), elastic.tubes
         only_damping = tubes._replace(bend=tubes.bend[:0], value=_without_stiffness(tubes))
         motors, dampers = (kind == MOTOR) | (kind == SERVO), (kind == JOINT_FRICTION) | (kind == LENGTH_DAMPING)
@@ -90,7 +90,7 @@ class PowerEvaluator:
         active = lossy._replace(damping=none, laws=only(motors), tubes=no_tubes)
         self._active = Internal(active, engine.rod_actuators)
         self._exchanges = bool(engine.n_actuators or np.any(elastic.damping) or np.any(dampers))
-        self._loops = bool(np.any(engine.loops.row[:, N_LAWS]))
+        self._loops = bool(np.any(engine.loops.row["n_laws"]))
         if not self.loading.loads:
             return
         laws = self.loading.compiled
@@ -201,7 +201,7 @@ def _without_stiffness(tubes: TubeLaws) -> Array:
     """`TubeLaws.value` where sections have lengths, and no stiffness."""
     out = tubes.value.copy()
     for row in tubes.stretch:
-        out[row[STRETCH_AT] + 1 : row[STRETCH_AT] + 1 + row[STRETCH_N]] = 0.0
+        out[row.at + 1 : row.at + 1 + row.n] = 0.0
     return out
 
 
@@ -237,7 +237,7 @@ def load_power(engine: Engine, name: str, t: float, q: Array, qd: Array, lost: b
 def elastic_energy(engine: Engine, q: Array) -> float:
     """Elastic energy (q - rest)^T K (q - rest) / 2, and that of end stops and of springs in loops [J]."""
     total, loops = float(forces.elastic_energy(engine.tree, engine.elastic, q, engine.workspace.scratch)), engine.loops
-    sprung = np.flatnonzero(loops.row[:, N_LAWS])
+    sprung = np.flatnonzero(loops.row["n_laws"])
     if len(sprung):
         zero, none = engine.zero_rates, np.zeros(engine.n_actuators)
         reached = engine.evaluate(task.ERRORS, q, zero, zero, none).closure.law[sprung]

@@ -11,8 +11,6 @@ from sorosim.arrays import Array
 from sorosim.dynamics.energies import PowerTerms
 from sorosim.engine.engine import Engine
 from sorosim.errors import InputError
-from sorosim.kernels.forces import ELEMENT, MAXWELL_BLOCK, N_ELEMENTS
-from sorosim.kernels.tree import BLOCK_COLUMN, BLOCK_N, SQUARE
 from sorosim.linear.eigenmodes import Relaxation
 from sorosim.model.relaxation import INSTANTANEOUS
 
@@ -45,16 +43,16 @@ class MaxwellElements:
         columns, times, pulls, matrices, begins = [], [], [], [], []
         self.long_term = elastic.stiffness.copy()  # as Elastic.stiffness, of the springs beside the elements
         for row, share in zip(maxwell.block, maxwell.long_term, strict=True):
-            own = block[row[MAXWELL_BLOCK]]
-            n, c0, square = own[BLOCK_N], own[BLOCK_COLUMN], slice(own[SQUARE], own[SQUARE] + own[BLOCK_N] ** 2)
+            own = block[row.block]
+            n, c0, square = own.n, own.column, slice(own.square, own.square + own.n**2)
             K = elastic.stiffness[square].reshape(n, n)
             self.long_term[square] *= share
-            for e in range(row[ELEMENT], row[ELEMENT] + row[N_ELEMENTS]):
+            for e in range(row.element, row.element + row.n):
                 columns.append(np.arange(c0, c0 + n))
                 times.append(np.full(n, maxwell.time[e]))
                 pulls.append(np.full(n, maxwell.ratio[e] / share))
                 matrices.append(maxwell.ratio[e] * K)
-                begins.append(np.full(n, float(fresh[row[MAXWELL_BLOCK]])))
+                begins.append(np.full(n, float(fresh[row.block])))
         none = np.zeros(0)
         self.column = np.concatenate([none, *columns]).astype(np.int64)  # (n,) coordinate of each strain
         self.time = np.concatenate([none, *times])  # (n,) [s]
@@ -104,8 +102,8 @@ class MaxwellElements:
         stored = 0.5 * np.einsum("kn,kn->k", strain, (self.stiffness @ strain.T).T)
         moved, tree, engine = q - self.engine.elastic.rest, self.engine.tree, self.engine
         for row, share in zip(engine.elastic.maxwell.block, engine.elastic.maxwell.long_term, strict=True):
-            own = tree.block[row[MAXWELL_BLOCK]]
-            n, c0, at = own[BLOCK_N], own[BLOCK_COLUMN], own[SQUARE]
+            own = tree.block[row.block]
+            n, c0, at = own.n, own.column, own.square
             K, e = engine.elastic.stiffness[at : at + n * n].reshape(n, n), moved[:, c0 : c0 + n]
             stored += 0.5 * (share - 1.0) * np.einsum("ki,ij,kj->k", e, K, e)
         return np.asarray(stored)

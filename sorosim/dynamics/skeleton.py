@@ -9,7 +9,6 @@ import numpy as np
 from sorosim.arrays import Array, IntArray, Mask
 from sorosim.engine.engine import Engine
 from sorosim.errors import InputError
-from sorosim.kernels.tree import BLOCK_COLUMN, BLOCK_N, BLOCK_PARENT, COLUMN_OFFSET, FIRST
 from sorosim.lie.se3 import Ad_inv
 
 # [linear; angular]: the Cholesky factor of an inertia then measures the velocity of the centre of mass, and the
@@ -84,18 +83,18 @@ def make_skeleton(engine: Engine, known: Mask) -> Skeleton:
     parent = number[[parents[i] for i in order]].astype(np.int64)
 
     # coordinates: where their columns are, and the body that they lead to
-    block = np.repeat(np.arange(len(tree.block)), tree.block[:, BLOCK_N])
+    block = np.repeat(np.arange(len(tree.block)), tree.block["n"])
     free = np.flatnonzero(~known)
     own = tree.block[block[free]]
-    body = number[carrier[groups.of_node[own[:, FIRST]]]]
+    body = number[carrier[groups.of_node[own["first"]]]]
     slot, n_soft = np.zeros(len(free), dtype=np.int64), np.zeros(len(order), dtype=np.int64)
     for k, i in enumerate(body.tolist()):
         slot[k] = n_soft[i]
         n_soft[i] += 1
         if n_soft[i] > 6:
             raise engine.singular_mass_error(int(free[k]))
-    at = tree.segment[own[:, FIRST], COLUMN_OFFSET] + free - own[:, BLOCK_COLUMN]
-    at = at[:, None] + own[:, BLOCK_N, None] * np.arange(6)
+    at = tree.segment["work"][own["first"]] + free - own["column"]
+    at = at[:, None] + own["n"][:, None] * np.arange(6)
 
     inertia = groups.inertia[order][:, ORDER][:, :, ORDER]
     try:
@@ -116,7 +115,7 @@ def _grouped(engine: Engine) -> Groups:
     node: list[int] = []
     before: list[int] = []
     pose: dict[int, Array] = {}  # of nodes that are not the first of their group, in its frame
-    for k, n, base in zip(tree.block[:, FIRST], tree.block[:, BLOCK_N], tree.block[:, BLOCK_PARENT], strict=True):
+    for k, n, base in zip(tree.block["first"], tree.block["n"], tree.block["parent"], strict=True):
         if n > 0:
             of_node[k] = len(node)
             node.append(int(k))
@@ -146,8 +145,8 @@ def _carriers(engine: Engine, groups: Groups, known: Mask) -> IntArray:
             carrier[i] = below[i][0]
         if carrier[i] >= 0 and groups.before[i] >= 0:
             below[groups.before[i]].append(int(carrier[i]))
-    for block in tree.block[tree.block[:, BLOCK_N] > 0][carrier < 0]:
-        own = np.arange(block[BLOCK_COLUMN], block[BLOCK_COLUMN] + block[BLOCK_N])
+    for block in tree.block[tree.block["n"] > 0][carrier < 0]:
+        own = np.arange(block.column, block.column + block.n)
         if not known[own].all():
             raise engine.singular_mass_error(int(own[~known[own]][0]))
     return carrier

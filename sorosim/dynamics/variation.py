@@ -14,11 +14,10 @@ from sorosim.engine.engine import Engine
 from sorosim.engine.quantities import carried
 from sorosim.errors import InputError
 from sorosim.kernels.external import ExternalForces, clear_external
-from sorosim.kernels.fluid import CURRENT, FIELD
+from sorosim.kernels.fluid import FIELD
 from sorosim.kernels.kinematics import COLUMNS, POSES, forward_sweep
-from sorosim.kernels.load_laws import LOAD_FRAME, MEDIUM
 from sorosim.kernels.loops import Closure, make_closure
-from sorosim.kernels.rod_actuators import PYTHON_ROW, ROW_KIND, make_actuator_workspace, section_strain
+from sorosim.kernels.rod_actuators import PYTHON_ROW, make_actuator_workspace, section_strain
 from sorosim.kernels.tree import LENGTH_RATIO
 from sorosim.kernels.variation import vary_rows
 from sorosim.model.link import Link
@@ -54,8 +53,8 @@ class VariedEngine:
         self.loads_change = bool(len(laws.row)) and any(changed)
         self.arrays = [
             *varied.tree[3:], *varied.elastic[:3], varied.elastic.laws.value, *varied.elastic.sections[1:],
-            *actuators[1:3], actuators.input, *actuators[5:6], actuators.operators, varied.loops.value, laws.value,
-            laws.frame, laws.media.value,
+            actuators.value, actuators.basis, actuators.stiffness, actuators.length, actuators.onset,
+            actuators.friction, actuators.operators, varied.loops.value, laws.value, laws.frame, laws.media.value,
         ]  # fmt: skip
         self._loaded = bool(engine.loading or varied.loading or engine.loading.actuators)
         self._vary: Callable[..., None] | None = None
@@ -68,9 +67,9 @@ class VariedEngine:
         if derivative(laws.signals.data).any() or derivative(laws.media.fields.data).any():
             expected = "a scalar that is no signal of time and no current"
             raise InputError("parameters", expected, f"'{name}'")
-        in_field = laws.row[(laws.row[:, MEDIUM] >= 0) & (laws.row[:, LOAD_FRAME] >= 0)]
-        frames = derivative(laws.frame[in_field[:, LOAD_FRAME]])
-        if frames.any() and (laws.media.row[in_field[:, MEDIUM], CURRENT] == FIELD).any():
+        in_field = laws.row[(laws.row["medium"] >= 0) & (laws.row["frame"] >= 0)]
+        frames = derivative(laws.frame[in_field["frame"]])
+        if frames.any() and (laws.media.row["current"][in_field["medium"]] == FIELD).any():
             raise InputError(
                 "parameters", "no scalar that moves bodies in a current that depends on the place", f"'{name}'"
             )
@@ -179,7 +178,7 @@ class VariedEngine:
     def _strained(self, real: ExternalForces, q: Array, qd: Array) -> Array:
         """How internal wrenches (n, 6) of actuators in Python change because the strains do."""
         rod_actuators, tree = self.varied.rod_actuators, self.varied.tree
-        rows = np.flatnonzero(rod_actuators.row[:, ROW_KIND] == PYTHON_ROW)
+        rows = np.flatnonzero(rod_actuators.row["kind"] == PYTHON_ROW)
         change = np.zeros((len(real.section), 6))
         xi = np.zeros(6, dtype=complex)
         for row in rows:

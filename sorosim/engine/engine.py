@@ -15,8 +15,8 @@ from sorosim.actuation.compiled import InPython, check_actuator, compile_rod_act
 from sorosim.actuation.joint_force import JointForce, compile_motors
 from sorosim.actuation.loop_force import LoopForce
 from sorosim.actuation.route import with_points_for_routes
-from sorosim.arrays import Array, IntArray, Mask
-from sorosim.compiled import OfFirstTypes, prepare
+from sorosim.arrays import Array, IntArray, Mask, Records
+from sorosim.compiled import OfFirstTypes, prepare, table
 from sorosim.complex_step import number_type
 from sorosim.constraints.loop import Loop, compile_loops
 from sorosim.engine.inputs import MOVING_INSERTION, has_length_inputs, insertions
@@ -27,7 +27,7 @@ from sorosim.kernels import evaluate as task
 from sorosim.kernels.evaluate import Evaluation, State, System, evaluate
 from sorosim.kernels.external import ExternalForces
 from sorosim.kernels.forces import Internal
-from sorosim.kernels.joints import LAW, MOTOR, SERVO, TURNED
+from sorosim.kernels.joints import MOTOR, SERVO
 from sorosim.kernels.kinematics import (
     COLUMN_RATES,
     COLUMNS,
@@ -36,12 +36,11 @@ from sorosim.kernels.kinematics import (
     read_jacobians,
     read_poses,
 )
-from sorosim.kernels.loop_joint import N_LAWS
 from sorosim.kernels.loops import ERROR, Closure, make_closure
-from sorosim.kernels.probe import probe
-from sorosim.kernels.rod_actuators import ROW_KIND, STIFFNESS_ROW, RodActuators, tendon_lengths, tensions
+from sorosim.kernels.probe import PLACE, probe
+from sorosim.kernels.rod_actuators import STIFFNESS_ROW, RodActuators, tendon_lengths, tensions
 from sorosim.kernels.saddle import Saddle, make_saddle
-from sorosim.kernels.tree import BLOCK_N, FLOWING, IS_LOCAL, MASSLESS_END, RIGID, Tree, Workspace, make_workspace
+from sorosim.kernels.tree import FLOWING, Tree, Workspace, make_workspace
 from sorosim.loads.base import Load
 from sorosim.model.compile import MERGE, Layout, compile_tree, is_rigid, segment_strain
 from sorosim.model.link import Link
@@ -56,7 +55,7 @@ ON_SPARSE = 400
 class Places(NamedTuple):
     """Places on links, for `Engine.poses_at`."""
 
-    pieces: IntArray  # columns named in kernels.probe
+    pieces: Records  # kernels.probe.PLACE
     strain: Array
 
 
@@ -101,10 +100,10 @@ class Engine:
             for node, added in self.loading.added.items():
                 inertia[node] += added
             segment = self.tree.segment.copy()
-            segment[list(self.loading.added), MASSLESS_END] = 0
+            segment["massless_end"][list(self.loading.added)] = 0
             for node in self.loading.added:
-                if segment[node, RIGID] != FLOWING:
-                    segment[node, RIGID] = is_rigid(inertia[node])
+                if segment["rigid"][node] != FLOWING:
+                    segment["rigid"][node] = is_rigid(inertia[node])
             self.tree = self.tree._replace(inertia=inertia, segment=segment)
         self.ndof = int(self.tree.rows.shape[0])
         self.n_actuators = len(actuators)
@@ -117,14 +116,14 @@ class Engine:
         self.places = lru_cache(maxsize=256)(self._places)
         # last: loops closed as built need the poses of the tree
         self.loops, self.loop_layout = compile_loops(loops, loop_motors, links, self.layout, self._built)
-        self._sprung_loops = np.flatnonzero(self.loops.row[:, N_LAWS])  # loops with springs, dampers or motors
+        self._sprung_loops = np.flatnonzero(self.loops.row["n_laws"])  # loops with springs, dampers or motors
 
     def _has_rod_actuators_of(self, other: Engine) -> bool:
         """Whether actuators inside rods and the geometry of rods are those of another engine."""
         mine, theirs = self._in_rods, other._in_rods
         same = self.actuator_names == other.actuator_names and self.rod_actuators.value.dtype == float
         same = same and mine.keys() == theirs.keys() and all(mine[i] is theirs[i] for i in mine)
-        of_material = bool(np.any(self.rod_actuators.row[:, ROW_KIND] == STIFFNESS_ROW))
+        of_material = bool(np.any(self.rod_actuators.row["kind"] == STIFFNESS_ROW))
         return same and not of_material and self.layout.has_rods_of(other.layout)
 
     def _of_thread(self, name: str, make: Callable[[], T]) -> T:
@@ -172,7 +171,7 @@ class Engine:
             "loads": bool(self.loading), "pairs": len(self.external.pair), "contacts": self.loading.touches,
             "local tangent": self.is_large,
             "couplings": self.is_large and not self.has_local_tangent,
-            "flow": self.flows, "spans": self.tree.block[:, IS_LOCAL].any(),
+            "flow": self.flows, "spans": self.tree.block["is_local"].any(),
         }  # fmt: skip
         return frozenset(name for name, count in has.items() if count)
 
@@ -268,7 +267,7 @@ class Engine:
             index.append((node, segment, size))
             strain.append(data)
             size += len(data)
-        return Places(np.array(index, dtype=np.int64).reshape(-1, 3), np.concatenate(strain))
+        return Places(table(PLACE, index), np.concatenate(strain))
 
     def poses_at(self, places: Places, q: Array, jacobian: bool = False) -> tuple[Array, Array]:
         """Poses (n, 4, 4) and, with `jacobian`, body Jacobians (n, 6, ndof) at places."""
@@ -465,7 +464,7 @@ class Engine:
     def unactuated(self) -> Engine:
         """The same without its actuators."""
         laws = self.elastic.laws
-        row = np.ascontiguousarray(laws.row[(laws.row[:, LAW] != MOTOR) & (laws.row[:, LAW] != SERVO)])
+        row = np.ascontiguousarray(laws.row[(laws.row["law"] != MOTOR) & (laws.row["law"] != SERVO)])
         elastic = self.elastic._replace(laws=laws._replace(row=row))
         return self.replace(elastic=elastic, rod_actuators=self.rod_actuators._replace(row=self.rod_actuators.row[:0]))
 
@@ -507,7 +506,7 @@ class Engine:
     @property
     def turns_forces(self) -> bool:
         """Whether a motor or unequal dampers act along translations that turn with the rotation of the same joint."""
-        return bool((self.elastic.laws.row[:, TURNED] >= 0).any())
+        return bool((self.elastic.laws.row["turned"] >= 0).any())
 
     @property
     def flows(self) -> bool:
@@ -533,7 +532,7 @@ class Engine:
     @cached_property
     def n_blocks(self) -> int:
         """Number of joints and rods that have coordinates."""
-        return int(np.count_nonzero(self.tree.block[:, BLOCK_N]))
+        return int(np.count_nonzero(self.tree.block["n"]))
 
     def load_wrenches(self, name: str, t: float, q: Array, qd: Array, sliding: SlipState | None = None) -> Array:
         """Wrenches (n, 6) of a load on its nodes, see `Loading.nodes_of`, in their own frames."""

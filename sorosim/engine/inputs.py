@@ -15,7 +15,7 @@ from sorosim.arrays import Array, IntArray, Mask
 from sorosim.compiled import OfFirstTypes
 from sorosim.declare import SignalOf
 from sorosim.errors import InputError, nearest
-from sorosim.kernels.rod_actuators import LENGTH_INPUT, MODE, TENDON_LENGTH, RodActuators
+from sorosim.kernels.rod_actuators import LENGTH_INPUT, RodActuators
 from sorosim.kernels.signals import evaluate_signals, signal_workspace
 from sorosim.model.compile import Layout
 from sorosim.signals import (
@@ -286,13 +286,13 @@ def input_motion(inputs: Mapping[str, str], u: Any, where: str = "u") -> Motion:
 
 def has_length_inputs(rod_actuators: RodActuators) -> bool:
     """Whether the input of any tendon is a length."""
-    return bool((rod_actuators.input[:, MODE] == LENGTH_INPUT).any())
+    return bool((rod_actuators.mode == LENGTH_INPUT).any())
 
 
 def check_length_inputs(rod_actuators: RodActuators, names: Sequence[str], u: Array, where: str = "u") -> None:
     """Refuse inputs (..., n_actuators) by which a tendon would be wound up by more than its length (InputError)."""
-    for i in np.flatnonzero(rod_actuators.input[:, MODE] == LENGTH_INPUT):
-        most, length = float(np.max(u[..., i], initial=-np.inf)), float(rod_actuators.input[i, TENDON_LENGTH])
+    for i in np.flatnonzero(rod_actuators.mode == LENGTH_INPUT):
+        most, length = float(np.max(u[..., i], initial=-np.inf)), float(rod_actuators.length[i])
         if most >= length:
             hint = "with a stiffness, the input is the length that is wound up"
             raise InputError(f"{where}.{names[int(i)]}", f"less than its length, {length:.6g} m", f"{most:.6g} m", hint)

@@ -11,8 +11,8 @@ import numpy as np
 
 from sorosim.actuation.base import actuate_checked
 from sorosim.actuation.compiled import InPython
-from sorosim.arrays import Array, IntArray
-from sorosim.compiled import OfFirstTypes
+from sorosim.arrays import Array, IntArray, Records
+from sorosim.compiled import OfFirstTypes, table
 from sorosim.engine.inputs import Motion
 from sorosim.engine.records import Contacts
 from sorosim.errors import ModelError
@@ -190,9 +190,9 @@ class Loading:
     def add_contacts(self, packed: Packed, external: ExternalForces, ws: Workspace, tangents: bool = True) -> None:
         """Contacts, after a sweep of poses."""
         if len(packed.laws.surfaces.group):
-            external.contact.counts[sf.NO_TANGENTS] = not tangents
+            external.contact.counts["no_tangents"] = not tangents
             add_contacts(packed.laws.surfaces, ws, external)
-            if external.contact.counts[sf.OVERFLOW]:
+            if external.contact.counts["overflow"]:
                 hint = "look for surfaces that lie inside each other, or for a state that is absurd"
                 if external.contact.reach[0] > 0.0:
                     hint = "ask for a smaller reach"
@@ -262,37 +262,37 @@ class Loading:
     def contacts(self, external: ExternalForces, ws: Workspace, sliding: SlipState | None = None) -> Contacts:
         """Contacts after a sweep of poses, ordered by groups and surfaces; with `sliding`, of its rates."""
         entry, value = self._touching(external, ws, sliding)
-        order = np.lexsort((entry[:, sf.OTHER], entry[:, sf.CORE], entry[:, sf.GROUP]))
+        order = np.lexsort((entry["other"], entry["core"], entry["group"]))
         entry, value = entry[order], value[order].copy()
         cores, parts = self._surface_names
         return Contacts(
-            np.array([self._groups[k] for k in entry[:, sf.GROUP]], dtype=str),
-            np.array([cores[k] for k in entry[:, sf.CORE]], dtype=str),
-            np.array([cores[k] if k >= 0 else parts[-1 - k] for k in entry[:, sf.OTHER]], dtype=str),
-            value[:, sf.AT_POINT : sf.AT_POINT + 3], value[:, sf.NORMAL : sf.NORMAL + 3], value[:, sf.DISTANCE],
-            value[:, sf.FORCE : sf.FORCE + 3], value[:, sf.SLIP : sf.SLIP + 3], value[:, sf.PRESSURE],
+            np.array([self._groups[k] for k in entry["group"]], dtype=str),
+            np.array([cores[k] for k in entry["core"]], dtype=str),
+            np.array([cores[k] if k >= 0 else parts[-1 - k] for k in entry["other"]], dtype=str),
+            value["point"], value["normal"], value["distance"],
+            value["force"], value["slip"], value["pressure"],
         )  # fmt: skip
 
-    def _touching(self, external: ExternalForces, ws: Workspace, sliding: SlipState | None) -> tuple[IntArray, Array]:
-        """Entries (n, 8) and values (n, 14) of the contacts after a sweep of poses: views of the workspace."""
+    def _touching(self, external: ExternalForces, ws: Workspace, sliding: SlipState | None) -> tuple[Records, Records]:
+        """Entries (n,) and values (n,) of the contacts after a sweep of poses: views of the workspace."""
         clear_external(external)
         self.set_stick_state(external, None if sliding is None else sliding.stuck, sliding is not None)
         self.add_contacts(self.packed, external, ws, tangents=False)
         self.set_stick_state(external, None)
-        n = int(external.contact.counts[sf.ACTIVE])
+        n = int(external.contact.counts["active"])
         return external.contact.entry[:n], external.contact.value[:n]
 
     def touching(self, external: ExternalForces, ws: Workspace) -> set[tuple[int, ...]]:
         """Numbers of contact, surface and other surface (below zero: part) of what touches, after a sweep of poses."""
-        entry, surface = self._touching(external, ws, None)[0], self.packed.laws.surfaces.core[:, sf.CORE_SURFACE]
-        other = entry[:, sf.OTHER]
+        entry, surface = self._touching(external, ws, None)[0], self.packed.laws.surfaces.core["surface"]
+        other = entry["other"]
         others = np.where(other >= 0, surface[other], other)
-        return set(zip(entry[:, sf.GROUP].tolist(), surface[entry[:, sf.CORE]].tolist(), others.tolist(), strict=True))
+        return set(zip(entry["group"].tolist(), surface[entry["core"]].tolist(), others.tolist(), strict=True))
 
     def slip_speeds(self, groups: Sequence[str]) -> tuple[Array, Array]:
         """Speed at which friction is 0.7 of its limit [m/s], and Coulomb's coefficient, of contacts by their loads."""
         law = self.packed.laws.surfaces.law[[self._groups.index(name) for name in groups]]
-        return law[:, sf.LAW_SLIP], law[:, sf.LAW_FRICTION]
+        return law["slip"], law["friction"]
 
     def deepest(self, external: ExternalForces, ws: Workspace) -> DeepContact | None:
         """The contact whose penetration is the largest part of its rounding, after a sweep of poses."""
@@ -300,39 +300,37 @@ class Loading:
         if not len(entry):
             return None
         core_rounding, solid_rounding, thickness = self._roundings
-        core, other, solids = entry[:, sf.CORE], entry[:, sf.OTHER], self.packed.laws.surfaces.solid
+        core, other, solids = entry["core"], entry["other"], self.packed.laws.surfaces.solid
         rounding = core_rounding[core] + np.where(other >= 0, core_rounding[other], 0.0)
         on_solid = np.flatnonzero(other < 0)
         if len(on_solid):
             solid = -1 - other[on_solid]
             # what is seen from one side only has one way out: there it matters where the other is below it as a whole
-            one_sided = np.isin(solids[solid, sf.SOLID_KIND], ONE_SIDED)
+            one_sided = np.isin(solids["kind"][solid], ONE_SIDED)
             rounded, own = rounding[on_solid] + solid_rounding[solid], thickness[core[on_solid]]
             # the way out of a flat end turns at once at edges of meshes, and in the middle of what it is in; beyond
             # that it is less deep again, so half of the way there counts
-            is_end = self.packed.laws.surfaces.core[core[on_solid], sf.FORM] == sf.DISC
-            turns = np.where(
-                solids[solid, sf.SOLID_KIND] == POLYHEDRON, solid_rounding[solid], 0.5 * self._middles[solid]
-            )
+            is_end = self.packed.laws.surfaces.core["form"][core[on_solid]] == sf.DISC
+            turns = np.where(solids["kind"][solid] == POLYHEDRON, solid_rounding[solid], 0.5 * self._middles[solid])
             rounding[on_solid] = np.where(one_sided, own, np.where(is_end, np.minimum(own, turns), rounded))
-        worst = int(np.argmax(-value[:, sf.DISTANCE] / rounding))
+        worst = int(np.argmax(-value["distance"] / rounding))
         cores, parts = self._surface_names
         b = int(other[worst])
         names = cores[core[worst]], cores[b] if b >= 0 else parts[-1 - b]
-        return DeepContact(*names, float(-value[worst, sf.DISTANCE]), float(rounding[worst]))
+        return DeepContact(*names, float(-value["distance"][worst]), float(rounding[worst]))
 
     @cached_property
     def _roundings(self) -> tuple[Array, Array, Array]:
         """Radii of cores and of the edges of solids, and half of the thickness of the surface of each core [m]."""
         surfaces = self.packed.laws.surfaces
         thick = [skin.thickness for law in self.compiled.values() for group in law.contacts for skin in group.skins]
-        thickness = np.array(thick)[surfaces.core[:, sf.CORE_SURFACE]]
-        at, form = surfaces.core[:, sf.CORE_AT], surfaces.core[:, sf.FORM]
+        thickness = np.array(thick)[surfaces.core["surface"]]
+        at, form = surfaces.core["at"], surfaces.core["form"]
         first = surfaces.value[at + sf.RADIUS_0]
         last = surfaces.value[at + np.where(form == sf.SEGMENT, sf.RADIUS_1, sf.RADIUS_0)]
         flat = (form == sf.ELLIPSOID) | (form == sf.DISC)
         radius = np.where(flat, thickness, np.maximum(first, last))
-        places = [(row[sf.SOLID_AT], AT_ROUNDING.get(int(row[sf.SOLID_KIND]))) for row in surfaces.solid]
+        places = [(row.at, AT_ROUNDING.get(int(row.kind))) for row in surfaces.solid]
         of_edges = [0.0 if column is None else surfaces.value[start + column] for start, column in places]
         return radius, np.array(of_edges), thickness
 
@@ -340,7 +338,7 @@ class Loading:
     def _middles(self) -> Array:
         """How deep the middle of each solid is [m]: half of the thickness of its surface, or of the end of a rod."""
         surfaces = self.packed.laws.surfaces
-        at, is_end = surfaces.solid[:, sf.SOLID_AT], surfaces.solid[:, sf.SOLID_OF_ROD] != 0
+        at, is_end = surfaces.solid["at"], surfaces.solid["of_rod"] != 0
         out = self._half_thicknesses[1].copy()
         radius, half, rounding = (surfaces.value[at[is_end] + column] for column in range(3))
         out[is_end] = np.minimum(radius, half) + rounding
@@ -349,19 +347,19 @@ class Loading:
     def set_stick_state(self, external: ExternalForces, stuck: StickState | None, at_rest: bool = False) -> None:
         """Set which contacts stuck before; None: none did. `at_rest`: their rates are those of statics."""
         contact, n = external.contact, 0 if stuck is None else min(len(stuck.pair), len(external.contact.stuck))
-        contact.counts[sf.N_STUCK], contact.counts[sf.AT_REST] = n, at_rest
+        contact.counts["n_stuck"], contact.counts["at_rest"] = n, at_rest
         if stuck is not None:
-            contact.stuck[:n], contact.stuck_slip[:n] = stuck.pair[:n], stuck.slip[:n]
+            contact.stuck[:n], contact.stuck_slip[:n] = table(sf.PAIR, stuck.pair[:n]), stuck.slip[:n]
 
     def stuck(self, external: ExternalForces) -> StickState:
         """How the contacts that were found last stick; those that slide a few times their slip speed, no more."""
         contact, surfaces = external.contact, self.packed.laws.surfaces
-        n = int(contact.counts[sf.ACTIVE])
-        slip, law = contact.value[:n, sf.SLIP : sf.SLIP + 3].copy(), surfaces.law[contact.entry[:n, sf.GROUP]]
+        n = int(contact.counts["active"])
+        slip, law = contact.value["slip"][:n].copy(), surfaces.law[contact.entry["group"][:n]]
         speed = np.linalg.norm(slip, axis=1)
-        most = FULL_FRICTION * law[:, sf.LAW_SLIP]
+        most = FULL_FRICTION * law["slip"]
         slip *= np.minimum(1.0, most / np.maximum(speed, 1e-300))[:, None]
-        return StickState(contact.entry[:n, [sf.GROUP, sf.CORE, sf.OTHER]].copy(), slip)
+        return StickState(np.stack([contact.entry[name][:n] for name in sf.PAIR.names], axis=-1), slip)
 
     def contact_energy(self, external: ExternalForces, ws: Workspace) -> float:
         """Energy that contacts store [J], after a sweep of poses."""
@@ -369,11 +367,11 @@ class Loading:
             return 0.0
         clear_external(external)
         self.add_contacts(self.packed, external, ws, tangents=False)
-        n = int(external.contact.counts[sf.ACTIVE])
-        law = self.packed.laws.surfaces.law[external.contact.entry[:n, sf.GROUP]]
-        k, p, onset = (law[:, column] for column in (sf.LAW_K, sf.LAW_P, sf.LAW_ONSET))
+        n = int(external.contact.counts["active"])
+        law = self.packed.laws.surfaces.law[external.contact.entry["group"][:n]]
+        k, p, onset = law["stiffness"], law["power"], law["onset"]
         value = external.contact.value[:n]
-        return float(value[:, sf.OF_LAW] @ stored_energy(k, p, onset, -value[:, sf.DISTANCE]))
+        return float(value["share"] @ stored_energy(k, p, onset, -value["distance"]))
 
     def nearest(self, external: ExternalForces, ws: Workspace, reach: float) -> dict[str, float]:
         """Smallest gap of each contact by name, up to `reach`, after a sweep of poses."""
@@ -390,10 +388,10 @@ class Loading:
 
         A wall without thickness has its middle on its surface; what is seen from one side only has none.
         """
-        n = int(external.contact.counts[sf.ACTIVE])
-        entry, gap = external.contact.entry[:n], external.contact.value[:n, sf.DISTANCE]
+        n = int(external.contact.counts["active"])
+        entry, gap = external.contact.entry[:n], external.contact.value["distance"][:n]
         of_cores, of_solids = self._half_thicknesses
-        core, other = entry[:, sf.CORE], entry[:, sf.OTHER]
+        core, other = entry["core"], entry["other"]
         return float(np.max(-gap / (of_cores[core] + np.append(of_cores, of_solids[::-1])[other]), initial=0.0))
 
     @cached_property
@@ -402,10 +400,10 @@ class Loading:
         surfaces = self.packed.laws.surfaces
         skins = [skin for law in self.compiled.values() for group in law.contacts for skin in group.skins]
         of_skins, is_rod = np.array([[skin.half_thickness, skin.is_rod] for skin in skins]).T
-        at, own = surfaces.core[:, sf.CORE_AT], surfaces.core[:, sf.CORE_SURFACE]
-        last = np.where(surfaces.core[:, sf.FORM] == sf.SEGMENT, sf.RADIUS_1, sf.RADIUS_0)
+        at, own = surfaces.core["at"], surfaces.core["surface"]
+        last = np.where(surfaces.core["form"] == sf.SEGMENT, sf.RADIUS_1, sf.RADIUS_0)
         radius = 0.5 * (surfaces.value[at + sf.RADIUS_0] + surfaces.value[at + last])
-        return np.where(is_rod[own] > 0.0, radius, of_skins[own]), of_skins[surfaces.solid[:, sf.SOLID_SURFACE]]
+        return np.where(is_rod[own] > 0.0, radius, of_skins[own]), of_skins[surfaces.solid["surface"]]
 
     @cached_property
     def _groups(self) -> list[str]:

@@ -11,8 +11,8 @@ from sorosim.engine.engine import Engine
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.external import ExternalForces
 from sorosim.kernels.kinematics import POSES
-from sorosim.kernels.surfaces import ENTRY_NODE, LINKED, N_ENTRIES, ContactWorkspace
-from sorosim.kernels.tree import FLOW_NODE, INSERTED_NODE, LENGTH_RATIO, PARENT
+from sorosim.kernels.surfaces import ContactWorkspace
+from sorosim.kernels.tree import LENGTH_RATIO
 from sorosim.model.compile import MERGE, LinkLayout
 
 
@@ -37,7 +37,7 @@ def centre_of_mass(engine: Engine, q: Array, link: str | None = None) -> tuple[f
     inertia, g = engine.gravitational_inertia, ws.pose[:n]
     mass, first = inertia[:, 3, 3].copy(), np.stack([inertia[:, 2, 4], inertia[:, 0, 5], inertia[:, 1, 3]], axis=1)
     moment = mass[:, None] * g[:, 3] + np.einsum("nij,nj->ni", g[:, :3], first)
-    for nodes in (tree.flow_node[:, FLOW_NODE], tree.inserted[:, INSERTED_NODE]):
+    for nodes in (tree.flow_node["node"], tree.inserted["node"]):
         if not len(nodes):
             continue
         more = ws.twist[nodes, LENGTH_RATIO, 0] - 1.0
@@ -50,7 +50,7 @@ def centre_of_mass(engine: Engine, q: Array, link: str | None = None) -> tuple[f
 
 def _subtree(engine: Engine, link: str) -> IntArray:
     """Nodes of a link and of all that hangs on it."""
-    parent, own = engine.tree.segment[:, PARENT], np.zeros(len(engine.tree.segment), dtype=bool)
+    parent, own = engine.tree.segment["parent"], np.zeros(len(engine.tree.segment), dtype=bool)
     own[engine.layout.links[link].nodes] = True
     for node, before in enumerate(parent):
         own[node] |= before >= 0 and own[before]
@@ -98,9 +98,9 @@ def carried(external: ExternalForces, J: Array, Jd: Array) -> Array:
 
 def _add_touching(touch: ContactWorkspace, J: Array, Jd: Array, change: Array) -> None:
     """Add how wrenches on nodes that touch each other change with all of them; see kernels.contacts."""
-    for slot in range(touch.counts[LINKED]):
+    for slot in range(touch.counts["linked"]):
         entry = touch.entry[touch.linked[slot]]
-        nodes = entry[ENTRY_NODE : ENTRY_NODE + entry[N_ENTRIES]]
+        nodes = entry.node
         moved, rate = (np.where(nodes[:, None] >= 0, part[nodes], 0.0).ravel() for part in (J, Jd))
         left, right = (rows[slot, :, : len(moved)] for rows in (touch.left, touch.right))
         by_rows = right @ moved

@@ -12,7 +12,6 @@ from sorosim.dynamics.inertia import mass_matrix
 from sorosim.equations.system import elastic_weight, mass_weight
 from sorosim.errors import ModelError
 from sorosim.kernels import evaluate as task
-from sorosim.kernels.surfaces import LAW_K
 from sorosim.loads.contact import BoundContact
 from sorosim.loads.contact_law import SHARE
 from sorosim.robot import Robot
@@ -162,7 +161,7 @@ def estimate(robot: Robot, name: str, free: IntArray | None = None) -> Stiffness
     steep = p * depth ** (p - 1.0)
     least = max(weight / depth**p, HARD * soft / steep)
     most = lightest * quickest / steep if quickest > 0.0 else np.inf
-    given = float(contact.group.law[LAW_K])
+    given = float(contact.group.law.stiffness)
     return Stiffness(given, p, least, most, depth, weight, float((weight / given) ** (1.0 / p)))
 
 

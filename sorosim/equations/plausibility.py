@@ -16,7 +16,7 @@ from sorosim.equations.failure import ROUNDING
 from sorosim.equations.points import FARTHEST, enough_points, points_error, section_words, turns_between_points
 from sorosim.equations.strains import places
 from sorosim.kernels import evaluate as task
-from sorosim.kernels.rod_actuators import LENGTH_INPUT, MODE, TENDON_LENGTH, TENSION_INPUT
+from sorosim.kernels.rod_actuators import LENGTH_INPUT, TENSION_INPUT
 from sorosim.robot import Robot
 from sorosim.validation import counted
 
@@ -102,12 +102,12 @@ def _coarse(robot: Robot, q: Array, t: Array | None) -> Iterator[str]:
 
 def _slack(robot: Robot, q: Array, u: Array) -> Iterator[str]:
     """Tendons that are to pull and are slack most of the time."""
-    inputs = robot.engine.rod_actuators.input
-    by_length = inputs[:, MODE] == LENGTH_INPUT
-    slack = (inputs[:, MODE] == TENSION_INPUT) & (u < 0.0)
+    actuators = robot.engine.rod_actuators
+    by_length = actuators.mode == LENGTH_INPUT
+    slack = (actuators.mode == TENSION_INPUT) & (u < 0.0)
     if by_length.any():
         lengths = np.array([robot.engine.tendon_lengths(row) for row in q])
-        slack |= by_length & (u > 0.0) & (lengths - inputs[:, TENDON_LENGTH] + u <= 0.0)
+        slack |= by_length & (u > 0.0) & (lengths - actuators.length + u <= 0.0)
     for j in np.flatnonzero(slack.mean(axis=0) > SLACK):
         share = 100.0 * float(slack[:, j].mean())
         often = f" for {share:.0f} % of the time" if len(q) > 1 else ""

@@ -20,7 +20,7 @@ from sorosim.kernels.tangent import (
     solve_tangent,
     wrench_terms,
 )
-from sorosim.kernels.tree import BLOCK_COLUMN, BLOCK_N, Tree
+from sorosim.kernels.tree import Tree
 from sorosim.solvers.newton import ROUNDING
 
 # errors of loops that are rounding [rad], or parts of their extent
@@ -156,8 +156,8 @@ class TreeStatics:
 
 def _block_diagonal(tree: Tree, blocks: Array) -> csr_array:
     """Matrix (ndof, ndof) from one matrix a block, flat."""
-    n = tree.block[:, BLOCK_N]
+    n = tree.block["n"]
     size = np.repeat(n, n)  # of the block of each coordinate
-    first = np.repeat(tree.block[:, BLOCK_COLUMN], n)
+    first = np.repeat(tree.block["column"], n)
     columns = np.concatenate([np.arange(a, a + k) for a, k in zip(first, size, strict=True)] or [np.zeros(0, int)])
     return csr_array((blocks, columns, np.concatenate([[0], np.cumsum(size)])), shape=(len(size), len(size)))

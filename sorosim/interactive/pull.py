@@ -15,7 +15,7 @@ from scipy.linalg import eigh
 from sorosim.arrays import Array, Mask
 from sorosim.dynamics.constraints import IndependentRows
 from sorosim.errors import InputError
-from sorosim.kernels.load_laws import LOAD_AT, LOAD_FRAME, LOADED_NODE, OTHER_FRAME, SPRING, STIFFNESS, TWIST_DAMPING
+from sorosim.kernels.load_laws import SPRING, STIFFNESS, TWIST_DAMPING
 from sorosim.loads.compiled import BoundLaw, CompiledLaw, LawRow
 from sorosim.model.compile import Layout
 from sorosim.robot import Robot
@@ -134,11 +134,11 @@ class Pull:
     def _write(self, grip: Grip, stiffness: float, damping: float) -> None:
         laws = self._laws
         for row in (self._spring, self._damper):
-            row[LOADED_NODE] = grip.node
-            laws.frame[row[LOAD_FRAME]] = np.vstack([np.eye(3), grip.offset])
-        laws.frame[self._spring[OTHER_FRAME]] = np.vstack([np.eye(3), self.target])
-        laws.value[self._spring[LOAD_AT] + STIFFNESS] = stiffness
-        laws.value[self._damper[LOAD_AT] + 3 : self._damper[LOAD_AT] + 6] = damping
+            row.node = grip.node
+            laws.frame[row.frame] = np.vstack([np.eye(3), grip.offset])
+        laws.frame[self._spring.other_frame] = np.vstack([np.eye(3), self.target])
+        laws.value[self._spring.at + STIFFNESS] = stiffness
+        laws.value[self._damper.at + 3 : self._damper.at + 6] = damping
 
 
 def response(robot: Robot, q: Array, free: Mask) -> Array:

@@ -25,7 +25,7 @@ from sorosim.inversion.quadratic import norm
 from sorosim.inversion.search import Outcome, Search
 from sorosim.inversion.targets import Targets
 from sorosim.inversion.unheld import neutral_directions, unheld_motors, without_motors
-from sorosim.kernels.rod_actuators import LENGTH_INPUT, MODE, TENDON_LENGTH
+from sorosim.kernels.rod_actuators import LENGTH_INPUT
 from sorosim.options import EFFORTS, InverseArguments, checked
 from sorosim.public import public
 from sorosim.results.result import Equilibrium, InitialState
@@ -238,10 +238,10 @@ class InverseSolver:
 
     def _take_up_slack(self, q: Array) -> None:
         """Let tendons of given length begin taut, since slack ones do nothing."""
-        records, lengths = self.robot.engine.rod_actuators.input, self.robot.engine.tendon_lengths(q)
+        records, lengths = self.robot.engine.rod_actuators, self.robot.engine.tendon_lengths(q)
         for k, i in enumerate(self._inputs):
-            if records[i, MODE] == LENGTH_INPUT:
-                taut = records[i, TENDON_LENGTH] - lengths[i] + SLACK_PART * records[i, TENDON_LENGTH]
+            if records.mode[i] == LENGTH_INPUT:
+                taut = records.length[i] - lengths[i] + SLACK_PART * records.length[i]
                 self._p[k] = np.clip(max(self._p[k], taut), self.low[k], self.high[k])
 
     def _elastic(self, q: Array) -> tuple[Array, Array]:

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sorosim.arrays import Array
+from sorosim.compiled import table
 from sorosim.dynamics.link_frames import LinkFrames
 from sorosim.errors import InputError
-from sorosim.kernels.frame_errors import frame_errors
+from sorosim.kernels.frame_errors import ERROR_ROW, frame_errors
 from sorosim.robot import Robot
 from sorosim.sensors.state import State
 from sorosim.units.quantity import amount
@@ -97,7 +98,7 @@ class Targets:
             self._is_pose[k] = kind == POSE
             self.scale[rows] = self._weights[key] / np.where(components < 3, 1.0, self.extent)
             index += [(k, component, row) for row, component in enumerate(components.tolist(), rows.start)]
-        self._index = np.array(index, dtype=np.int64).reshape(-1, 3)
+        self._index = table(ERROR_ROW, index)
         self._layout = layout
 
     def _part(self, key: Any, label: str, value: Any) -> tuple[int, Array, tuple[int, ...]]:

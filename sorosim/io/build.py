@@ -416,7 +416,7 @@ class _Reader:
             robot.engine.elastic.sections.value,
             robot.engine.loops.value,
         )
-        if not all(np.isfinite(array).all() for array in arrays):
+        if not all(np.isfinite(array).all() for array in arrays if array.dtype.names is None):
             hint = "look for a wrong unit"
             At(scope, ("links",)).fail("sizes and stiffnesses that can be computed with", "an overflow", hint)
         return robot

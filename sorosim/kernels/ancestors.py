@@ -6,7 +6,6 @@ The path of a block is cached along the sweep: the next block shares most of it,
 from __future__ import annotations
 
 from sorosim.compiled import kernel_in_place, kernel_inline
-from sorosim.kernels.tree import BLOCK, BLOCK_PARENT, COLUMN, COLUMN_OFFSET, N_BEFORE, N_COLUMNS
 
 # rows of Workspace.vector: J, J', J'' of the ancestors (6 each), and what the pairs of one coordinate come to
 PATH_J, PATH_JD, PATH_JDD, PATH_SUMS = 1, 7, 13, 19
@@ -20,20 +19,20 @@ def gather_ancestors(tree, base, orders, filled, ws):
 
     orders : 1 for J, 3 for J, J' and J''; filled : what the last call of this sweep returned, at first 0.
     """
-    node, block = base, tree.segment[base, BLOCK]
-    count = tree.block[block, N_BEFORE] + tree.segment[base, N_COLUMNS]
+    node, block = base, tree.segment[base].block
+    count = tree.block[block].n_before + tree.segment[base].n
     while node >= 0:
-        n, block, work = tree.segment[node, N_COLUMNS], tree.segment[node, BLOCK], tree.segment[node, COLUMN_OFFSET]
-        first = tree.block[block, N_BEFORE]
+        n, block, work = tree.segment[node].n, tree.segment[node].block, tree.segment[node].work
+        first = tree.block[block].n_before
         if n > 0 and first + n <= filled and ws.place[NODE, first] == node:
             break  # so are all before it
         for j in range(n):
             ws.place[NODE, first + j] = node
-            ws.place[COORDINATE, first + j] = tree.segment[node, COLUMN] + j
+            ws.place[COORDINATE, first + j] = tree.segment[node].column + j
             for order in range(orders):
                 for r in range(6):
                     ws.vector[PATH_J + 6 * order + r, first + j] = ws.column[1 + order, work + r * n + j]
-        node = tree.block[block, BLOCK_PARENT]
+        node = tree.block[block].parent
     return count
 
 

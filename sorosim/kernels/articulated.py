@@ -26,18 +26,6 @@ from sorosim.kernels.small import (
 )
 from sorosim.kernels.spans import local_mass
 from sorosim.kernels.tree import (
-    BLOCK,
-    BLOCK_COLUMN,
-    BLOCK_N,
-    BLOCK_PARENT,
-    COLUMN_OFFSET,
-    END,
-    FIRST,
-    IS_LOCAL,
-    LOCAL,
-    MASSLESS_END,
-    N_LOCAL,
-    PARENT,
     Tree,
 )
 
@@ -59,14 +47,14 @@ class Articulated(NamedTuple):
 
 def make_articulated(tree: Tree) -> Articulated:
     """Allocate for a tree."""
-    n = tree.block[:, BLOCK_N]
+    n = tree.block["n"]
     at = np.concatenate([[0], np.cumsum(n * n)]).astype(np.int64)
     has_children = np.zeros(len(tree.segment), dtype=np.bool_)
-    has_children[tree.block[tree.block[:, BLOCK_PARENT] >= 0, BLOCK_PARENT]] = True
+    has_children[tree.block["parent"][tree.block["parent"] >= 0]] = True
     root = np.arange(len(tree.block))
-    for b, parent in enumerate(tree.block[:, BLOCK_PARENT]):
+    for b, parent in enumerate(tree.block["parent"]):
         if parent >= 0:
-            root[b] = root[tree.segment[parent, BLOCK]]
+            root[b] = root[tree.segment[parent].block]
     ndof, size = len(tree.rows), int(at[-1])
     return Articulated(
         at, has_children, np.zeros(size), np.zeros(size), np.zeros((ndof, 6)), np.zeros((ndof, 6)),
@@ -90,8 +78,8 @@ def taken(M, x, growth, first):
 @kernel_inline
 def eliminate_single(tree, b, known, ws, parts):
     """Part of a joint of one coordinate in `articulate`; returns whether it moves mass or is known."""
-    k, c, base = tree.block[b, FIRST], tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_PARENT]
-    M, J, IA_S, U_IA_S = ws.tensor[k, 0], ws.column[1, tree.segment[k, COLUMN_OFFSET] :], parts.IA_S[c], parts.U_IA_S[c]
+    k, c, base = tree.block[b].first, tree.block[b].column, tree.block[b].parent
+    M, J, IA_S, U_IA_S = ws.tensor[k, 0], ws.column[1, tree.segment[k].work :], parts.IA_S[c], parts.U_IA_S[c]
     push(M, J, IA_S)
     D, condensed = along(J, IA_S), parts.condensed[k]
     bound = inertia_bound(M, condensed, J, 1, 0)
@@ -125,9 +113,9 @@ def articulate(tree, known, ws, parts):
     for b in range(tree.block.shape[0] - 1, -1, -1):
         if is_single(tree, b):
             if not eliminate_single(tree, b, known, ws, parts):
-                return tree.block[b, BLOCK_COLUMN]
+                return tree.block[b].column
             continue
-        n, c0, base = (tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_PARENT])
+        n, c0, base = (tree.block[b].n, tree.block[b].column, tree.block[b].parent)
         D = parts.D[parts.at[b] : parts.at[b + 1]].reshape(n, n)
         factor = parts.factor[parts.at[b] : parts.at[b + 1]].reshape(n, n)
         IA_S, U_IA_S = parts.IA_S[c0 : c0 + n], parts.U_IA_S[c0 : c0 + n]
@@ -136,20 +124,20 @@ def articulate(tree, known, ws, parts):
         clear_matrix(D)
         clear_matrix(IA_S)
         clear_matrix(MC)
-        is_local = tree.block[b, IS_LOCAL] != 0
+        is_local = tree.block[b].is_local != 0
         if is_local:
             local_mass(tree, b, ws, MC, D)
             for j in range(n):
                 for r in range(6):
                     IA_S[j, r] = W[r * n + j]
-        for k in range(tree.block[b, FIRST], tree.block[b, END]):
+        for k in range(tree.block[b].first, tree.block[b].end):
             M, condensed = ws.tensor[k, 0], parts.condensed[k]
             if not is_local:
                 add_matrix(M, MC)
             turning, moving = turning + condensed[0], moving + condensed[1]
-            if n == 0 or (tree.segment[k, MASSLESS_END] != 0 and not parts.has_children[k]):
+            if n == 0 or (tree.segment[k].massless_end != 0 and not parts.has_children[k]):
                 continue
-            work = tree.segment[k, COLUMN_OFFSET]
+            work = tree.segment[k].work
             J = ws.column[1, work : work + 6 * n]
             for j in range(n):
                 shift_inertia[j] += inertia_bound(M, condensed, J, n, j)
@@ -194,10 +182,10 @@ def articulate(tree, known, ws, parts):
 @kernel_inline
 def fold_single(tree, b, acts, parts, ws, P, x):
     """Part of a joint of one coordinate in `eliminate_forces`; x (m,); acts: P is not zero."""
-    k, c, base = tree.block[b, FIRST], tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_PARENT]
+    k, c, base = tree.block[b].first, tree.block[b].column, tree.block[b].parent
     m, U_IA_S, scale, own = x.shape[0], parts.U_IA_S[c], 1.0 / parts.factor[parts.at[b]], P[k]
     if acts:
-        add_pairs(-1.0, ws.column[1, tree.segment[k, COLUMN_OFFSET] :], own, 0, m, x)
+        add_pairs(-1.0, ws.column[1, tree.segment[k].work :], own, 0, m, x)
     for j in range(m):
         x[j] *= scale
     if base < 0:
@@ -215,7 +203,7 @@ def fold_single(tree, b, acts, parts, ws, P, x):
 @kernel_inline
 def unfold_single(tree, b, known, wanted, parts, ws, P, x):
     """Its part in the way back; wanted: P of its node."""
-    k, c, base = tree.block[b, FIRST], tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_PARENT]
+    k, c, base = tree.block[b].first, tree.block[b].column, tree.block[b].parent
     m, delta = x.shape[0], P[base]
     if known[c]:
         for j in range(m):
@@ -228,7 +216,7 @@ def unfold_single(tree, b, known, wanted, parts, ws, P, x):
             x[j] *= scale
     if not wanted:
         return
-    J = ws.column[1, tree.segment[k, COLUMN_OFFSET] :]
+    J = ws.column[1, tree.segment[k].work :]
     for r in range(6):
         f, above, out = 0.0 if known[c] else J[r], delta[r], P[k, r]
         for j in range(m):
@@ -238,13 +226,13 @@ def unfold_single(tree, b, known, wanted, parts, ws, P, x):
 @kernel_lazy("spans")
 def take_wrenches(tree, b, ws, P, x) -> None:
     """x (n, m) -= sum J^T P over the nodes of block b, as sums of S^T P towards its base, which gets P."""
-    base, m = tree.block[b, BLOCK_PARENT], x.shape[1]
+    base, m = tree.block[b].parent, x.shape[1]
     n, total = x.shape[0], ws.wide.reshape(-1)[: 6 * m].reshape(6, m)
     clear_matrix(total)
-    for k in range(tree.block[b, END] - 1, tree.block[b, FIRST] - 1, -1):
-        work, local = tree.segment[k, COLUMN_OFFSET], tree.segment[k, LOCAL]
+    for k in range(tree.block[b].end - 1, tree.block[b].first - 1, -1):
+        work, local = tree.segment[k].work, tree.segment[k].local
         add_matrix(P[k], total)
-        for i in range(tree.segment[k, N_LOCAL]):
+        for i in range(tree.segment[k].n_local):
             j = tree.local[local + i]
             for r in range(6):
                 add_scaled(-ws.column[0, work + r * n + j], total[r], x[j])
@@ -255,13 +243,13 @@ def take_wrenches(tree, b, ws, P, x) -> None:
 @kernel_lazy("spans")
 def move_nodes(tree, b, known, ws, P, x) -> None:
     """P (6, m) of every node of block b: that of the one before, and what the free coordinates x (n, m) add."""
-    c0, n = tree.block[b, BLOCK_COLUMN], x.shape[0]
-    for k in range(tree.block[b, FIRST], tree.block[b, END]):
-        work, local, out = tree.segment[k, COLUMN_OFFSET], tree.segment[k, LOCAL], P[k]
-        before = P[tree.segment[k, PARENT]]
+    c0, n = tree.block[b].column, x.shape[0]
+    for k in range(tree.block[b].first, tree.block[b].end):
+        work, local, out = tree.segment[k].work, tree.segment[k].local, P[k]
+        before = P[tree.segment[k].parent]
         for r in range(6):
             copy(before[r], out[r])
-        for i in range(tree.segment[k, N_LOCAL]):
+        for i in range(tree.segment[k].n_local):
             j = tree.local[local + i]
             if not known[c0 + j]:
                 for r in range(6):
@@ -276,19 +264,19 @@ def eliminate_forces(tree, everywhere, parts, ws, P, X):
         if not parts.acts[b]:
             continue
         if is_single(tree, b):
-            acts = everywhere or parts.has_children[tree.block[b, FIRST]]
-            fold_single(tree, b, acts, parts, ws, P, X[tree.block[b, BLOCK_COLUMN]])
+            acts = everywhere or parts.has_children[tree.block[b].first]
+            fold_single(tree, b, acts, parts, ws, P, X[tree.block[b].column])
             continue
-        n, c0, base = (tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_PARENT])
+        n, c0, base = (tree.block[b].n, tree.block[b].column, tree.block[b].parent)
         factor = parts.factor[parts.at[b] : parts.at[b + 1]].reshape(n, n)
         x, U_IA_S = X[c0 : c0 + n], parts.U_IA_S[c0 : c0 + n]
-        is_local = tree.block[b, IS_LOCAL] != 0
+        is_local = tree.block[b].is_local != 0
         if is_local:
             take_wrenches(tree, b, ws, P, x)
-        for k in range(tree.block[b, FIRST], tree.block[b, END]):
+        for k in range(tree.block[b].first, tree.block[b].end):
             if is_local or not (everywhere or parts.has_children[k]):
                 continue
-            work = tree.segment[k, COLUMN_OFFSET]
+            work = tree.segment[k].work
             for r in range(6):
                 row = P[k, r]
                 J = ws.column[1, work + r * n : work + r * n + n]
@@ -318,10 +306,10 @@ def expand_accelerations(tree, known, everywhere, parts, ws, P, X):
         if not parts.acts[b]:
             continue
         if is_single(tree, b):
-            wanted = everywhere or parts.has_children[tree.block[b, FIRST]]
-            unfold_single(tree, b, known, wanted, parts, ws, P, X[tree.block[b, BLOCK_COLUMN]])
+            wanted = everywhere or parts.has_children[tree.block[b].first]
+            unfold_single(tree, b, known, wanted, parts, ws, P, X[tree.block[b].column])
             continue
-        n, c0, base = (tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_PARENT])
+        n, c0, base = (tree.block[b].n, tree.block[b].column, tree.block[b].parent)
         factor = parts.factor[parts.at[b] : parts.at[b + 1]].reshape(n, n)
         D = parts.D[parts.at[b] : parts.at[b + 1]].reshape(n, n)
         x, U_IA_S, IA_S = (X[c0 : c0 + n], parts.U_IA_S[c0 : c0 + n], parts.IA_S[c0 : c0 + n])
@@ -333,13 +321,13 @@ def expand_accelerations(tree, known, everywhere, parts, ws, P, X):
                 for c in range(m):
                     out[c] -= f * row[c]
         back_substitute(factor, x)
-        is_local = tree.block[b, IS_LOCAL] != 0
+        is_local = tree.block[b].is_local != 0
         if is_local:
             move_nodes(tree, b, known, ws, P, x)
-        for k in range(tree.block[b, FIRST], tree.block[b, END]):
+        for k in range(tree.block[b].first, tree.block[b].end):
             if is_local or not (everywhere or parts.has_children[k]):
                 continue
-            work = tree.segment[k, COLUMN_OFFSET]
+            work = tree.segment[k].work
             for r in range(6):
                 out, above = P[k, r], delta[r]
                 for c in range(m):
@@ -446,7 +434,7 @@ def find_acting(tree, X, parts):
     for b in range(n_blocks):
         parts.acts[b] = False
     for b in range(n_blocks):
-        for i in range(tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_COLUMN] + tree.block[b, BLOCK_N]):
+        for i in range(tree.block[b].column, tree.block[b].column + tree.block[b].n):
             for value in X[i]:
                 if value != 0.0:
                     parts.acts[parts.root[b]] = True

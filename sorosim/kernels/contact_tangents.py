@@ -11,6 +11,7 @@ from sorosim.kernels import surfaces as sf
 from sorosim.lie.triples import (
     cross,
     dot,
+    head,
     plus,
     row,
     rows,
@@ -27,9 +28,10 @@ from sorosim.lie.triples import (
 @kernel_in_place
 def velocity_along(contact, first, arm):
     """How the velocity at the contact changes along the segment of entries `first` and the next."""
-    entries, along = contact.entries, contact.weights[sf.WEIGHT_ALONG]
-    velocity = plus(row(entries, sf.V_ALONG + first), row(entries, sf.V_ALONG + first + 1))
-    turning = sum2(along[first], row(entries, sf.W + first), along[first + 1], row(entries, sf.W + first + 1))
+    here = contact.here
+    along = here.weight_along
+    velocity = plus(row(here.v_along, first), row(here.v_along, first + 1))
+    turning = sum2(along[first], row(here.w, first), along[first + 1], row(here.w, first + 1))
     return plus(velocity, cross(turning, arm))
 
 
@@ -65,9 +67,10 @@ def to_node(left, right, by_u, at, K, D):
 @kernel_in_place
 def force_by_velocity(contact, out):
     """out (3, 3): derivative of the force by the relative velocity."""
-    number, n, u_t = contact.number, contact.vectors[sf.N], contact.vectors[sf.U_T]
-    chi, by_rate, pressed, size = number[sf.CHI], number[sf.BY_RATE], number[sf.PRESSED], number[sf.SIZE]
-    mu = number[sf.FRICTION] * size
+    here = contact.here
+    n, u_t = here.normal, here.u_t
+    chi, by_rate, pressed, size = here.chi, here.by_rate, here.pressed, here.normal_length
+    mu = here.friction * size
     for i in range(3):
         for j in range(3):
             across = (1.0 if i == j else 0.0) - n[i] * n[j] / (size * size)
@@ -78,25 +81,25 @@ def force_by_velocity(contact, out):
 @kernel_in_place
 def places_change(contact, j, turn, shift, xi, dn):
     """By how much the places on both segments change when entry j turns and shifts; xi: times its weight."""
-    vectors, number, flag = contact.vectors, contact.number, contact.flag
-    if not (flag[sf.IN_A] or flag[sf.IN_B]):
+    here = contact.here
+    if not (here.in_a or here.in_b):
         return 0.0, 0.0
-    n, on_a, ra, rb = vectors[sf.N], j < flag[sf.FIRST_B], 0.0, 0.0
-    along = dot(n, moved(turn, shift, row(contact.entries, sf.P_ALONG + j), contact.weights[sf.WEIGHT_ALONG, j]))
-    drawn = dot(n, xi) / (number[sf.AXIAL] * number[sf.AXIAL])
-    if flag[sf.IN_A]:
-        ra = dot(dn, vectors[sf.T_A]) - drawn * number[sf.REG_A]
+    n, on_a, ra, rb = here.normal, j < here.first_b, 0.0, 0.0
+    along = dot(n, moved(turn, shift, row(here.p_along, j), here.weight_along[j]))
+    drawn = dot(n, xi) / (here.axial * here.axial)
+    if here.in_a:
+        ra = dot(dn, here.t_a) - drawn * here.reg_a
         if on_a:
             ra += along
-    if flag[sf.IN_B]:
-        rb = -dot(dn, vectors[sf.T_B]) - drawn * number[sf.REG_B]
+    if here.in_b:
+        rb = -dot(dn, here.t_b) - drawn * here.reg_b
         if not on_a:
             rb += along
-    haa, hab, hbb = number[sf.HAA], number[sf.HAB], number[sf.HBB]
-    if flag[sf.IN_A] and flag[sf.IN_B]:
+    haa, hab, hbb = here.haa, here.hab, here.hbb
+    if here.in_a and here.in_b:
         det = haa * hbb - hab * hab
         return -(hbb * ra - hab * rb) / det, -(haa * rb - hab * ra) / det
-    if flag[sf.IN_A]:
+    if here.in_a:
         return -ra / haa, 0.0
     return 0.0, -rb / hbb
 
@@ -104,41 +107,41 @@ def places_change(contact, j, turn, shift, xi, dn):
 @kernel_in_place
 def change_of_force(surfaces, core, ws, contact, j, turn, shift, right, at):
     """Column `at` of right: what changes when the node of entry j turns and shifts, its twist carried along."""
-    vectors, number, flag, entries = contact.vectors, contact.number, contact.flag, contact.entries
-    n, u, u_t, force = row(vectors, sf.N), row(vectors, sf.U), row(vectors, sf.U_T), row(vectors, sf.F)
-    H, on_a, weight = rows(vectors[sf.H_ROWS :]), j < flag[sf.FIRST_B], contact.weights[sf.WEIGHT, j]
-    t_b, arm = row(vectors, sf.T_B), row(vectors, sf.ARM_A if on_a else sf.ARM_B)
-    xi = moved(turn, shift, row(entries, sf.P + j), weight)
+    here = contact.here
+    n, u, u_t, force = head(here.normal), head(here.u), head(here.u_t), head(here.force)
+    H, on_a, weight = rows(here.h), j < here.first_b, here.weight[j]
+    t_b, arm = head(here.t_b), head(here.arm_a if on_a else here.arm_b)
+    xi = moved(turn, shift, row(here.p, j), weight)
     dn = times(H, xi)
-    if flag[sf.IS_SOLID] and not on_a:
+    if here.is_solid and not on_a:
         dn = plus(dn, cross(turn, n))
     dla, dmb = places_change(contact, j, turn, shift, xi, dn)
-    slide = scaled(dla, row(vectors, sf.T_A))
-    if flag[sf.FORM_HERE] == sf.ELLIPSOID:
-        node, first = surfaces.core[core, sf.NODE_0], surfaces.core[core, sf.CORE_AT] + sf.AXES
+    slide = scaled(dla, head(here.t_a))
+    if here.form == sf.ELLIPSOID:
+        node, first = surfaces.core[core].node[0], surfaces.core[core].at + sf.AXES
         own = sum2(1.0, dn, -1.0 if on_a else 0.0, cross(turn, n))
         Q = surfaces.value[first : first + 9].reshape(3, 3)
-        slide = lowest_point(Q, rows(ws.pose[node]), n, number[sf.AXIAL], own)
-    if flag[sf.FORM_HERE] == sf.DISC:
+        slide = lowest_point(Q, rows(ws.pose[node]), n, here.axial, own)
+    if here.form == sf.DISC:
         own = sum2(1.0, dn, -1.0 if on_a else 0.0, cross(turn, n))
-        slide = scaled(-1.0, times(rows(vectors[sf.SLIDE :]), own))
-    drawn = (number[sf.REG_A] * dla + number[sf.REG_B] * dmb) / (number[sf.AXIAL] * number[sf.AXIAL])
+        slide = scaled(-1.0, times(rows(here.slide), own))
+    drawn = (here.reg_a * dla + here.reg_b * dmb) / (here.axial * here.axial)
     dn = plus(dn, sum2(1.0, times(H, sum2(1.0, slide, -dmb, t_b)), -drawn, n))
-    shrink = sum2(-number[sf.R_A], dn, -(number[sf.SLOPE_A] * dla), n)
+    shrink = sum2(-here.r_a, dn, -(here.slope_a * dla), n)
     # of the relative velocity: points and twists turn with their node, places and arms change
-    du = sum2(1.0, cross(turn, row(entries, sf.V + j)), weight, cross(cross(turn, row(entries, sf.W + j)), arm))
-    du = sum3(1.0, du, dla, row(vectors, sf.D_A), dmb, row(vectors, sf.D_B))
-    darm = sum2(1.0, shrink, 0.0 if flag[sf.TWO_A] else 1.0, slide)
-    du = plus(du, cross(row(vectors, sf.W_A), darm))
+    du = sum2(1.0, cross(turn, row(here.v, j)), weight, cross(cross(turn, row(here.w, j)), arm))
+    du = sum3(1.0, du, dla, head(here.d_a), dmb, head(here.d_b))
+    darm = sum2(1.0, shrink, 0.0 if here.two_a else 1.0, slide)
+    du = plus(du, cross(head(here.w_a), darm))
     store_row(cross(darm, force), right[sf.BY_ARM :, at])
-    darm = sum4(1.0, shrink, 1.0, xi, 1.0, slide, -dmb if flag[sf.TWO_B] else 0.0, t_b)
-    du = sum2(1.0, du, -1.0, cross(row(vectors, sf.W_B), darm))
+    darm = sum4(1.0, shrink, 1.0, xi, 1.0, slide, -dmb if here.two_b else 0.0, t_b)
+    du = sum2(1.0, du, -1.0, cross(head(here.w_b), darm))
     store_row(cross(darm, force), right[sf.BY_OTHER_ARM :, at])
     # of the law
-    closing, chi, mu, pressed = number[sf.CLOSING], number[sf.CHI], number[sf.FRICTION], number[sf.PRESSED]
+    closing, chi, mu, pressed = here.closing, here.chi, here.friction, here.pressed
     opening = dot(dn, u) + dot(n, du)
-    change = -number[sf.BY_DEPTH] * dot(n, xi) - number[sf.BY_RATE] * opening
-    size, longer = number[sf.SIZE], dot(n, dn)
+    change = -here.by_depth * dot(n, xi) - here.by_rate * opening
+    size, longer = here.normal_length, dot(n, dn)
     square = size * size
     dut = sum3(1.0, du, closing / square, dn, -(opening + 2.0 * closing * longer / square) / square, n)
     turned = sum2(1.0, dut, -(chi * chi * dot(u_t, dut)), u_t)
@@ -150,36 +153,37 @@ def change_of_force(surfaces, core, ws, contact, j, turn, shift, right, at):
 @kernel_in_place
 def motion_at_contact(contact, j, c, turn, shift, left, at):
     """Column `at` of left: what rotation c (0 to 2) or translation (3 to 5) of the node of entry j moves there."""
-    flag, entries, on_a = contact.flag, contact.entries, j < contact.flag[sf.FIRST_B]
-    weight, along = contact.weights[sf.WEIGHT, j], contact.weights[sf.WEIGHT_ALONG, j]
-    arm = row(contact.vectors, sf.ARM_A if on_a else sf.ARM_B)
+    here = contact.here
+    on_a = j < here.first_b
+    weight, along = here.weight[j], here.weight_along[j]
+    arm = head(here.arm_a if on_a else here.arm_b)
     for i in range(sf.N_ROWS):
         left[i, at] = 0.0
     if c < 3:
         left[(sf.BY_ARM if on_a else sf.BY_OTHER_ARM) + c, at] = weight
-    store_row(moved(turn, shift, sum2(1.0, row(entries, sf.P + j), weight, arm), weight), left[sf.BY_FORCE :, at])
-    ahead = moved(turn, shift, sum2(1.0, row(entries, sf.P_ALONG + j), along, arm), along)
-    power = dot(contact.vectors[sf.F], ahead)
-    if on_a and flag[sf.TWO_A]:
+    store_row(moved(turn, shift, sum2(1.0, row(here.p, j), weight, arm), weight), left[sf.BY_FORCE :, at])
+    ahead = moved(turn, shift, sum2(1.0, row(here.p_along, j), along, arm), along)
+    power = dot(here.force, ahead)
+    if on_a and here.two_a:
         left[sf.BY_WEIGHT, at] = power
-    if not on_a and flag[sf.TWO_B]:
+    if not on_a and here.two_b:
         left[sf.BY_OTHER_WEIGHT, at] = power
 
 
 @kernel_in_place
 def add_tangents(surfaces, core, k, ws, contact, external):
     """Tangents of contact k: to its node if only one moves, else rows of `contact`."""
-    vectors, flag, nodes = contact.vectors, contact.flag, contact.entry[k, sf.ENTRY_NODE :]
-    m, first = flag[sf.N_HERE], flag[sf.FIRST_B]
+    here, nodes = contact.here, contact.entry[k].node
+    m, first = here.n, here.first_b
     linked = m > 2 or (nodes[0] >= 0 and nodes[1] >= 0)
-    slot = contact.counts[sf.LINKED]  # one that needs no rows only borrows the next
+    slot = contact.counts.linked  # one that needs no rows only borrows the next
     left, right, by_u = contact.left[slot], contact.right[slot], contact.rate[slot]
     for i in range(3):
-        vectors[sf.D_A, i], vectors[sf.D_B, i] = 0.0, 0.0
-    if flag[sf.TWO_A]:
-        store_row(velocity_along(contact, 0, vectors[sf.ARM_A]), vectors[sf.D_A])
-    if flag[sf.TWO_B]:
-        store_row(velocity_along(contact, first, vectors[sf.ARM_B]), vectors[sf.D_B])
+        here.d_a[i], here.d_b[i] = 0.0, 0.0
+    if here.two_a:
+        store_row(velocity_along(contact, 0, here.arm_a), here.d_a)
+    if here.two_b:
+        store_row(velocity_along(contact, first, here.arm_b), here.d_b)
     force_by_velocity(contact, by_u)
     for j in range(m):
         if nodes[j] < 0:
@@ -191,7 +195,7 @@ def add_tangents(surfaces, core, k, ws, contact, external):
             motion_at_contact(contact, j, c, turn, shift, left, 6 * j + c)
     if linked:
         contact.linked[slot] = k
-        contact.counts[sf.LINKED] += 1
+        contact.counts.linked += 1
     else:
         one = 0 if nodes[0] >= 0 else 1
         to_node(left, right, by_u, 6 * one, external.K[nodes[one]], external.D[nodes[one]])

@@ -9,7 +9,6 @@ from sorosim.kernels import surfaces as sf
 from sorosim.kernels.contact_forces import evaluate_pair
 from sorosim.kernels.small import into_world
 from sorosim.kernels.solids import END_ARC
-from sorosim.kernels.tree import BLOCK, BLOCK_PARENT, COLUMN, COLUMN_OFFSET, N_COLUMNS
 from sorosim.lie.triples import dot, head, rows, sum3, times
 
 # up to so many elements all pairs are tested
@@ -22,35 +21,35 @@ OVERSIZED = 3.0
 def bounding_spheres(surfaces, group, ws, contact):
     """A sphere around each core and solid of a group, the cores first; returns their number and that of the cores."""
     row = surfaces.group[group]
-    n_cores, a, b = row[sf.CORES_END] - row[sf.CORES_A], contact.vectors[sf.A_0], contact.vectors[sf.B_0]
+    n_cores, a, b = row.cores_end - row.cores_a, contact.here.ends_a[0], contact.here.ends_b[0]
     for i in range(n_cores):
-        core, sphere = surfaces.core[row[sf.CORES_A] + i], contact.sphere[i]
-        at = core[sf.CORE_AT]
-        into_world(ws.pose[core[sf.NODE_0]], surfaces.value[at : at + 3], a)
+        core, sphere = surfaces.core[row.cores_a + i], contact.sphere[i]
+        at = core.at
+        into_world(ws.pose[core.node[0]], surfaces.value[at : at + 3], a)
         sphere[3] = surfaces.value[at + sf.RADIUS_0]
         for r in range(3):
             sphere[r] = a[r]
-        if core[sf.FORM] == sf.SEGMENT:
-            into_world(ws.pose[core[sf.NODE_1]], surfaces.value[at + sf.END_1 : at + sf.END_1 + 3], b)
+        if core.form == sf.SEGMENT:
+            into_world(ws.pose[core.node[1]], surfaces.value[at + sf.END_1 : at + sf.END_1 + 3], b)
             square = 0.0
             for r in range(3):
                 sphere[r] = 0.5 * (a[r] + b[r])
                 square += 0.25 * (a[r] - b[r]) ** 2
-            if core[sf.ONE_BODY] == 0:
+            if core.one_body == 0:
                 # a cubic is inside the hull of its ends and of points a third of its tangents ahead of them
                 for end in range(2):
                     tangent = head(surfaces.value[at + sf.TANGENT_0 + 3 * end :])
-                    ahead = times(rows(ws.pose[core[sf.NODE_0 + end]]), tangent)
+                    ahead = times(rows(ws.pose[core.node[end]]), tangent)
                     sign, begin = (1.0, head(a)) if end == 0 else (-1.0, head(b))
                     control = sum3(1.0, begin, sign / 3.0, ahead, -1.0, head(sphere))
                     square = max(square, dot(control, control))
             sphere[3] = max(sphere[3], surfaces.value[at + sf.RADIUS_1]) + sqrt(square)
     n = n_cores
-    for k in range(row[sf.SOLIDS_A], row[sf.SOLIDS_END]):
+    for k in range(row.solids_a, row.solids_end):
         sphere, extent, frame = contact.sphere[n], surfaces.extent[k], surfaces.frame[k]
         sphere[3] = extent[3]
         into_world(frame, extent[:3], a)
-        into_world(ws.pose[surfaces.solid[k, sf.SOLID_NODE]], a, b)
+        into_world(ws.pose[surfaces.solid[k].node], a, b)
         for r in range(3):
             sphere[r] = b[r]
         n += 1
@@ -65,43 +64,44 @@ def add_candidate(surfaces, group, i, j, n_cores, contact):
     if (p[0] - q[0]) ** 2 + (p[1] - q[1]) ** 2 + (p[2] - q[2]) ** 2 > reach * reach or i >= n_cores:
         return
     row = surfaces.group[group]
-    core = row[sf.CORES_A] + i
+    core = row.cores_a + i
     row_i = surfaces.core[core]
     if j < n_cores:
-        other = row[sf.CORES_A] + j
+        other = row.cores_a + j
         row_j = surfaces.core[other]
-        if not (row_i[sf.MEETS] & row_j[sf.MEETS] & sf.CORES):
+        if not (row_i.meets & row_j.meets & sf.CORES):
             return
-        surface, same_side = row_j[sf.CORE_SURFACE], (core < row[sf.CORES_B]) == (other < row[sf.CORES_B])
-        if surface == row_i[sf.CORE_SURFACE]:
+        surface, same_side = row_j.surface, (core < row.cores_b) == (other < row.cores_b)
+        if surface == row_i.surface:
             # neighbours on a rod are apart by no more than half a turn of the tightest bend
-            x, y = surfaces.value[row_i[sf.CORE_AT] :], surfaces.value[row_j[sf.CORE_AT] :]
+            x, y = surfaces.value[row_i.at :], surfaces.value[row_j.at :]
             between = max(y[sf.ARC_0] - x[sf.ARC_1], x[sf.ARC_0] - y[sf.ARC_1])
             if between <= 0.5 * pi * (x[sf.RADIUS_0] + y[sf.RADIUS_0]) * (1.0 + 1e-9):
                 return
     else:
-        k = row[sf.SOLIDS_A] + j - n_cores
-        if not (row_i[sf.MEETS] & surfaces.solid[k, sf.SOLID_CLASS]):
+        k = row.solids_a + j - n_cores
+        if not (row_i.meets & surfaces.solid[k].meets):
             return
-        surface, same_side = surfaces.solid[k, sf.SOLID_SURFACE], (core < row[sf.CORES_B]) == (k < row[sf.SOLIDS_B])
+        surface, same_side = surfaces.solid[k].surface, (core < row.cores_b) == (k < row.solids_b)
         other = -1 - k
-    if same_side and row[sf.AMONG] == 0:
+    if same_side and row.among == 0:
         return
-    first = row[sf.SURFACE_0]
-    if surfaces.apart[row[sf.APART] + (row_i[sf.CORE_SURFACE] - first) * row[sf.N_SURFACES] + surface - first] != 0:
+    first = row.first_surface
+    if surfaces.apart[row.apart + (row_i.surface - first) * row.n_surfaces + surface - first] != 0:
         return
-    if other < 0 and surface == row_i[sf.CORE_SURFACE]:
+    if other < 0 and surface == row_i.surface:
         # the end of a rod, and the rod itself
-        x, y = surfaces.value[row_i[sf.CORE_AT] :], surfaces.value[surfaces.solid[-1 - other, sf.SOLID_AT] :]
+        x, y = surfaces.value[row_i.at :], surfaces.value[surfaces.solid[-1 - other].at :]
         between = max(y[END_ARC] - x[sf.ARC_1], x[sf.ARC_0] - y[END_ARC])
         if between <= 0.5 * pi * (x[sf.RADIUS_0] + y[0] + y[2]) * (1.0 + 1e-9):
             return
-    k = contact.counts[sf.PAIRS]
+    k = contact.counts.pairs
     if k >= contact.pair.shape[0]:
-        contact.counts[sf.OVERFLOW] = 1
+        contact.counts.overflow = 1
         return
-    contact.counts[sf.PAIRS] += 1
-    contact.pair[k, 0], contact.pair[k, 1], contact.pair[k, 2] = group, core, other
+    contact.counts.pairs += 1
+    pair = contact.pair[k]
+    pair.group, pair.core, pair.other = group, core, other
 
 
 @kernel_in_place
@@ -189,14 +189,15 @@ def add_contacts(surfaces, ws, external) -> int:
     Returns how many there are.
     """
     contact = external.contact
-    for k in range(sf.PAIRS + 1):
-        contact.counts[k] = 0
+    counts = contact.counts
+    counts.active = counts.linked = counts.overflow = counts.pairs = 0
     for group in range(surfaces.group.shape[0]):
         contact.nearest[group] = contact.reach[0]
         search(surfaces, group, ws, contact)
-    for k in range(contact.counts[sf.PAIRS]):
-        evaluate_pair(surfaces, contact.pair[k, 0], contact.pair[k, 1], contact.pair[k, 2], ws, contact, external)
-    return contact.counts[sf.ACTIVE]
+    for k in range(contact.counts.pairs):
+        pair = contact.pair[k]
+        evaluate_pair(surfaces, pair.group, pair.core, pair.other, ws, contact, external)
+    return contact.counts.active
 
 
 @kernel_in_place
@@ -208,34 +209,34 @@ def gather_entries(tree, ws, contact, k, moving):
     ndof, n = tree.rows.shape[0], 0
     place, member = contact.member[0], contact.member[1]
     entry = contact.entry[k]
-    for j in range(entry[sf.N_ENTRIES]):
-        node = entry[sf.ENTRY_NODE + j]
+    for j in range(entry.n):
+        node = entry.node[j]
         while node >= 0:
-            first = tree.segment[node, COLUMN]
-            for c in range(first, first + tree.segment[node, N_COLUMNS]):
+            first = tree.segment[node].column
+            for c in range(first, first + tree.segment[node].n):
                 if place[c] == 0:
                     member[n] = c
                     n += 1
                     place[c] = n
-            node = tree.block[tree.segment[node, BLOCK], BLOCK_PARENT]
+            node = tree.block[tree.segment[node].block].parent
     for order in range(2 if moving else 1):
         out = contact.columns[order]
-        for r in range(6 * entry[sf.N_ENTRIES]):
+        for r in range(6 * entry.n):
             for c in range(n):
                 out[r * ndof + c] = 0.0
-        for j in range(entry[sf.N_ENTRIES]):
-            node = entry[sf.ENTRY_NODE + j]
+        for j in range(entry.n):
+            node = entry.node[j]
             while node >= 0:
                 m, work, first = (
-                    tree.segment[node, N_COLUMNS],
-                    tree.segment[node, COLUMN_OFFSET],
-                    tree.segment[node, COLUMN],
+                    tree.segment[node].n,
+                    tree.segment[node].work,
+                    tree.segment[node].column,
                 )
                 for c in range(m):
                     at = place[first + c] - 1
                     for r in range(6):
                         out[(6 * j + r) * ndof + at] = ws.column[1 + order, work + r * m + c]
-                node = tree.block[tree.segment[node, BLOCK], BLOCK_PARENT]
+                node = tree.block[tree.segment[node].block].parent
     for c in range(n):
         place[member[c]] = 0
     return n
@@ -259,12 +260,12 @@ def add_rows(X, n_rows, first, last, columns, n, stride, out):
 def contact_matrices(tree, contact, moving, ws, dq, dqd) -> None:
     """Add what contacts between nodes give to the derivatives of inverse dynamics, after the sweeps."""
     ndof = tree.rows.shape[0]
-    for slot in range(contact.counts[sf.LINKED]):
+    for slot in range(contact.counts.linked):
         k = contact.linked[slot]
         n = gather_entries(tree, ws, contact, k, moving)
         member, left, right, by_u = contact.member[1], contact.left[slot], contact.right[slot], contact.rate[slot]
         L, R, Y = contact.columns[2], contact.columns[3], contact.columns[4]
-        last = 6 * contact.entry[k, sf.N_ENTRIES]
+        last = 6 * contact.entry[k].n
         add_rows(left, sf.N_ROWS, 0, last, contact.columns[0], n, ndof, L)
         add_rows(right, sf.N_ROWS, 0, last, contact.columns[0], n, ndof, R)
         # the force by the velocity: J of the contact for qd, J' for q

@@ -20,7 +20,7 @@ from sorosim.kernels import surfaces as sf
 from sorosim.kernels import tree as tr
 from sorosim.kernels.kinematics import body_columns
 from sorosim.kernels.loop_joint import split_maps
-from sorosim.kernels.rod_actuators import LENGTH_INPUT, MODE, ROW_ACTUATOR, ROW_BLOCK, add_by_strain
+from sorosim.kernels.rod_actuators import LENGTH_INPUT, add_by_strain
 from sorosim.kernels.small import add_ad_columns, add_coadbar, clear, clear_matrix, copy
 
 # rows of a coupling at most, nodes, and columns: six of each node
@@ -60,7 +60,7 @@ AT_REST, FOLLOWS = -2, -3
 def make_couplings(tree: tr.Tree, n: int, couples: bool = True) -> Couplings:
     """Allocate for n couplings; couples : whether any blocks may be kept."""
     n_blocks, n_segments = len(tree.block), len(tree.segment)
-    most, whole = int(tree.block[:, tr.BLOCK_N].max(initial=1)) if couples else 0, np.int64
+    most, whole = int(tree.block["n"].max(initial=1)) if couples else 0, np.int64
     return Couplings(
         np.zeros((n, N_NODES), dtype=whole), np.zeros((n, N_NODES), dtype=whole), np.zeros(n, dtype=whole),
         np.zeros(n, dtype=whole),
@@ -77,7 +77,7 @@ def make_couplings(tree: tr.Tree, n: int, couples: bool = True) -> Couplings:
 def gather_couplings(tree, external, couplings) -> int:
     """Take over contacts between nodes and loads between two of them; returns how many."""
     contact, n = external.contact, 0
-    for slot in range(contact.counts[sf.LINKED]):
+    for slot in range(contact.counts.linked):
         entry, left, right, by_u = (
             contact.entry[contact.linked[slot]],
             contact.left[slot],
@@ -85,7 +85,7 @@ def gather_couplings(tree, external, couplings) -> int:
             (contact.rate[slot]),
         )
         for j in range(N_NODES):
-            couplings.node[n, j] = entry[sf.ENTRY_NODE + j] if j < entry[sf.N_ENTRIES] else -1
+            couplings.node[n, j] = entry.node[j] if j < entry.n else -1
         row = 0
         for r in range(sf.N_ROWS):
             if is_zero_row(left[r]):
@@ -137,12 +137,12 @@ def gather_loops(loops, closure, ws, inertia, n, couplings) -> None:
     T_inv = couplings.wide[0, :18].reshape(2, 3, 3)
     for k in range(loops.row.shape[0]):
         row, value, log, c = loops.row[k], loops.value[k], closure.error_log[k], n + k
-        A, B = row[lj.NODE_A], row[lj.NODE_B]
+        A, B = row.node_a, row.node_b
         left, right, rate = couplings.map[c, 0], couplings.map[c, 1], couplings.map[c, 2]
         for which in range(3):
             clear_matrix(couplings.map[c, which])
         couplings.node[c, 0], couplings.node[c, 1], couplings.node[c, 2], couplings.node[c, 3] = A, B, -1, -1
-        couplings.n_rows[c], couplings.loop[c] = 6 + row[lj.N_ROWS], k
+        couplings.n_rows[c], couplings.loop[c] = 6 + row.n_rows, k
         for i in range(6):
             for j in range(6):
                 moved[i, j] = 1.0 if i == j else 0.0
@@ -151,7 +151,7 @@ def gather_loops(loops, closure, ws, inertia, n, couplings) -> None:
         for i in range(6):
             for j in range(6):
                 left[i, j], left[i, 6 + j] = P[i, j], -P[i, j]
-        for j in range(row[lj.N_ROWS]):
+        for j in range(row.n_rows):
             phi = value[lj.PHI + 6 * j : lj.PHI + 6 * j + 6]
             for i in range(6):
                 total = 0.0
@@ -178,7 +178,7 @@ def gather_loops(loops, closure, ws, inertia, n, couplings) -> None:
             for j in range(6):
                 for r in range(6):
                     moved[i, j] += P[i, r] * turned[6 * r + j]
-        for law in range(row[lj.N_LAWS]):
+        for law in range(row.n_laws):
             along = value[lj.ALONG + 6 * law : lj.ALONG + 6 * law + 6]
             stiffness, damping = value[lj.STIFFNESS + law], value[lj.DAMPING + law]
             for j in range(6):
@@ -208,10 +208,10 @@ def choose_blocks(tree, nodes, blocks):
     only, several = -1, False
     for j in range(N_NODES):
         k = nodes[j]
-        blocks[j] = tree.segment[k, tr.BLOCK] if k >= 0 else -1
+        blocks[j] = tree.segment[k].block if k >= 0 else -1
         for i in range(N_NODES):
-            other = tree.segment[nodes[i], tr.BLOCK] if nodes[i] >= 0 else -1
-            if k >= 0 and other >= 0 and tree.block[other, tr.BLOCK_PARENT] == k:
+            other = tree.segment[nodes[i]].block if nodes[i] >= 0 else -1
+            if k >= 0 and other >= 0 and tree.block[other].parent == k:
                 blocks[j] = other
                 break
         if blocks[j] >= 0:
@@ -225,10 +225,10 @@ def keep(tree, b, couplings):
     """Keep a block and all before it."""
     while not couplings.kept[b]:
         couplings.kept[b] = 1
-        base = tree.block[b, tr.BLOCK_PARENT]
+        base = tree.block[b].parent
         if base < 0:
             return
-        b = tree.segment[base, tr.BLOCK]
+        b = tree.segment[base].block
 
 
 @kernel_lazy("couplings")
@@ -251,16 +251,16 @@ def place_couplings(tree, actuators, workspace, inertia, n, ws, couplings) -> bo
         for j in range(N_NODES):
             if couplings.block[c, j] >= 0:
                 keep(tree, couplings.block[c, j], couplings)
-    for a in range(actuators.input.shape[0]):
+    for a in range(actuators.mode.shape[0]):
         slope = workspace.tension[1, a]
-        if inertia or actuators.input[a, MODE] != LENGTH_INPUT or slope == 0.0:
+        if inertia or actuators.mode[a] != LENGTH_INPUT or slope == 0.0:
             continue
         first, last = tendon_column(tree, actuators, workspace, a, couplings.tendon)
         if first == last:
             size, c0, at = (
-                tree.block[first, tr.BLOCK_N],
-                tree.block[first, tr.BLOCK_COLUMN],
-                tree.block[first, tr.SQUARE],
+                tree.block[first].n,
+                tree.block[first].column,
+                tree.block[first].square,
             )
             for i in range(size):
                 for j in range(size):
@@ -268,8 +268,8 @@ def place_couplings(tree, actuators, workspace, inertia, n, ws, couplings) -> bo
         elif last > first:
             sparse = True
             for row in range(actuators.row.shape[0]):
-                if actuators.row[row, ROW_ACTUATOR] == a:
-                    keep(tree, actuators.row[row, ROW_BLOCK], couplings)
+                if actuators.row[row].actuator == a:
+                    keep(tree, actuators.row[row].block, couplings)
         clear_blocks(tree, first, last, couplings.tendon)
     return sparse
 
@@ -279,9 +279,9 @@ def tendon_column(tree, actuators, workspace, a, out):
     """Add the forces of unit tension to out (ndof,); the first and last block that it acts on, (0, -1): none."""
     first, last = tree.block.shape[0], -1
     for row in range(actuators.row.shape[0]):
-        if actuators.row[row, ROW_ACTUATOR] == a:
+        if actuators.row[row].actuator == a:
             add_by_strain(tree, actuators, row, 1.0, workspace.unit[row], out)
-            first, last = min(first, actuators.row[row, ROW_BLOCK]), max(last, actuators.row[row, ROW_BLOCK])
+            first, last = min(first, actuators.row[row].block), max(last, actuators.row[row].block)
     return (first, last) if last >= 0 else (0, -1)
 
 
@@ -289,8 +289,8 @@ def tendon_column(tree, actuators, workspace, a, out):
 def clear_blocks(tree, first, last, x):
     """Zero for the coordinates of these blocks."""
     for b in range(first, last + 1):
-        c0 = tree.block[b, tr.BLOCK_COLUMN]
-        clear(x[c0 : c0 + tree.block[b, tr.BLOCK_N]])
+        c0 = tree.block[b].column
+        clear(x[c0 : c0 + tree.block[b].n])
 
 
 @kernel_in_place
@@ -307,7 +307,7 @@ def add_products(X, at, n_rows, columns, n, out):
 @kernel_in_place
 def project_coupling(tree, known, ws, c, b, rate, moving, couplings):
     """What coupling c does by block b: left and right by dq in couplings.wide[1:3], by x of its base in .base."""
-    n, c0, n_rows, base = tree.block[b, tr.BLOCK_N], tree.block[b, tr.BLOCK_COLUMN], couplings.n_rows[c], couplings.base
+    n, c0, n_rows, base = tree.block[b].n, tree.block[b].column, couplings.n_rows[c], couplings.base
     Z, left, right = couplings.wide[0], couplings.wide[1], couplings.wide[2]
     clear(left[: n_rows * n])
     clear(right[: n_rows * n])
@@ -317,8 +317,8 @@ def project_coupling(tree, known, ws, c, b, rate, moving, couplings):
         k, at, maps = couplings.node[c, e], 6 * e, couplings.map[c]
         if k < 0 or couplings.block[c, e] != b:
             continue
-        if tree.segment[k, tr.BLOCK] == b:
-            work, size = tree.segment[k, tr.COLUMN_OFFSET], 6 * n
+        if tree.segment[k].block == b:
+            work, size = tree.segment[k].work, 6 * n
             J = ws.column[1, work : work + size]
             add_products(maps[0], at, n_rows, J, n, left)
             add_products(maps[1], at, n_rows, J, n, right)
@@ -339,7 +339,7 @@ def project_coupling(tree, known, ws, c, b, rate, moving, couplings):
 @kernel_lazy("couplings")
 def add_couplings(tree, known, b, rate, moving, ws, couplings, A, C, V, tensors, terms) -> None:
     """Add the couplings of block b alone to its equations, and to what it hands on, tensors (3, 6, 6) [M, N, K]."""
-    n, base, c = tree.block[b, tr.BLOCK_N], couplings.base, couplings.first[b]
+    n, base, c = tree.block[b].n, couplings.base, couplings.first[b]
     left, right = couplings.wide[1], couplings.wide[2]
     while c >= 0:
         project_coupling(tree, known, ws, c, b, rate, moving, couplings)
@@ -356,7 +356,7 @@ def add_couplings(tree, known, b, rate, moving, ws, couplings, A, C, V, tensors,
                 terms[j] += largest * abs(change[j])
                 for i in range(6):
                     V[j, i] -= base[r, i] * change[j]
-            for i in range(6 if tree.block[b, tr.BLOCK_PARENT] >= 0 else 0):
+            for i in range(6 if tree.block[b].parent >= 0 else 0):
                 for s in range(6):
                     tensors[2, i, s] += base[r, i] * base[r, 6 + s]
                     tensors[1, i, s] -= base[r, i] * base[r, 12 + s]

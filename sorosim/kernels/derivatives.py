@@ -62,7 +62,7 @@ def coupling_maps(tree, k, ws, FC, H):
     Z = B_1 P_1 + B_2 P_2 with B_1 = h/2 - c ad_x2, B_2 = h/2 + c ad_x1; X = d(T^T y)/dOmega, b = T^T y:
     H_ab = B_a^T X B_b, then c adbar_b added to H_12 and taken from H_21.
     """
-    at = tree.segment[k, tr.STRAIN]
+    at = tree.segment[k].strain
     h, c = tree.strain[at + tr.LENGTH], tree.strain[at + tr.MAGNUS]
     record = ws.segment[k]
     Omega, x_1, x_2, C, T = record[0:6], record[6:12], record[12:18], record[18:28], record[28:46].reshape(2, 3, 3)
@@ -94,8 +94,8 @@ def coupling_maps(tree, k, ws, FC, H):
 @kernel_in_place
 def add_coupling(tree, k, H, Y_1, Y_2, out):
     """out (m, m) += sum_ab P_a^T H_ab P_b of segment k, which m coordinates move; Y_1, Y_2 (6 m,) are scratch."""
-    at, c0, n = tree.segment[k, tr.STRAIN] + tr.BASIS, tree.segment[k, tr.COLUMN], tree.segment[k, tr.N_COLUMNS]
-    local, m = tree.segment[k, tr.LOCAL], tree.segment[k, tr.N_LOCAL]
+    at, c0, n = tree.segment[k].strain + tr.BASIS, tree.segment[k].column, tree.segment[k].n
+    local, m = tree.segment[k].local, tree.segment[k].n_local
     P_1, P_2 = tree.strain[at : at + 6 * n].reshape(n, 6), tree.strain[at + 6 * n : at + 12 * n].reshape(n, 6)
     rows, Z_1, Z_2 = tree.rows[c0 : c0 + n], Y_1.reshape(6, m), Y_2.reshape(6, m)
     clear(Y_1)
@@ -120,12 +120,12 @@ def add_coupling(tree, k, H, Y_1, Y_2, out):
 @kernel_in_place
 def add_ancestors(tree, b, moving, loaded, with_rates, with_mass, ws, dq, dqd, dqdd):
     """Own x ancestors and ancestors x own of block b, by its sums in ws.wide; see `derivative_sweep`."""
-    n, c0, node = tree.block[b, tr.BLOCK_N], tree.block[b, tr.BLOCK_COLUMN], tree.block[b, tr.BLOCK_PARENT]
+    n, c0, node = tree.block[b].n, tree.block[b].column, tree.block[b].parent
     W, Wd, Wm = ws.wide[0, : 6 * n], ws.wide[1, : 6 * n], ws.wide[2, : 6 * n]
     XM, XN, XK = ws.wide[3, : 6 * n], ws.wide[4, : 6 * n], ws.wide[5, : 6 * n]
     while node >= 0:
-        m, c1 = tree.segment[node, tr.N_COLUMNS], tree.segment[node, tr.COLUMN]
-        work = tree.segment[node, tr.COLUMN_OFFSET]
+        m, c1 = tree.segment[node].n, tree.segment[node].column
+        work = tree.segment[node].work
         J, Jd = ws.column[1, work : work + 6 * m], ws.column[2, work : work + 6 * m]
         Jdd = ws.column[3, work : work + 6 * m]
         if m > 0:
@@ -142,7 +142,7 @@ def add_ancestors(tree, b, moving, loaded, with_rates, with_mass, ws, dq, dqd, d
                 add_transposed_product(J, m, Wd, n, 1.0, dqd, c1, c0)
             if loaded:
                 add_transposed_product(XK, n, J, m, -1.0, dq, c0, c1)
-        node = tree.block[tree.segment[node, tr.BLOCK], tr.BLOCK_PARENT]
+        node = tree.block[tree.segment[node].block].parent
 
 
 @kernel_lazy()
@@ -167,8 +167,8 @@ def derivative_sweep(tree, moving, loaded, with_rates, with_mass, ws, tau, dq, d
         if is_single(tree, b):
             filled = single_derivatives(tree, b, moving, loaded, with_rates, with_mass, filled, ws, tau, dq, dqd, dqdd)
             continue
-        n, c0, base = tree.block[b, tr.BLOCK_N], tree.block[b, tr.BLOCK_COLUMN], tree.block[b, tr.BLOCK_PARENT]
-        is_local, first_of_block, end = tree.block[b, tr.IS_LOCAL] != 0, tree.block[b, tr.FIRST], tree.block[b, tr.END]
+        n, c0, base = tree.block[b].n, tree.block[b].column, tree.block[b].parent
+        is_local, first_of_block, end = tree.block[b].is_local != 0, tree.block[b].first, tree.block[b].end
         for array in range(6):
             clear(ws.wide[array, : 6 * n])
         clear_matrix(MC)
@@ -177,7 +177,7 @@ def derivative_sweep(tree, moving, loaded, with_rates, with_mass, ws, tau, dq, d
         clear(FC)
         while end > first_of_block:
             # one span, or all of the block: m coordinates move it
-            first, m = span_begin(tree, b, end), tree.segment[end - 1, tr.N_LOCAL]
+            first, m = span_begin(tree, b, end), tree.segment[end - 1].n_local
             size, sums, own_q, own_qd, own_qdd, at = 6 * m, 0, dq, dqd, dqdd, c0
             if is_local:
                 sums, at = SPAN_SUMS, 0
@@ -200,7 +200,7 @@ def derivative_sweep(tree, moving, loaded, with_rates, with_mass, ws, tau, dq, d
                     add_matrix(K, KC)
                 if m == 0:
                     continue
-                work = tree.segment[k, tr.COLUMN_OFFSET]
+                work = tree.segment[k].work
                 S, J = ws.column[0, work : work + size], ws.column[1, work : work + size]
                 Jd, Jdd = ws.column[2, work : work + size], ws.column[3, work : work + size]
                 before = ws.column[1, work - size : work] if k > first_of_block else J
@@ -220,7 +220,7 @@ def derivative_sweep(tree, moving, loaded, with_rates, with_mass, ws, tau, dq, d
                         M, N, K, F = MC, NC, KC, FC
 
                 # dF of this node and what hangs on it, by own columns
-                if loaded or tree.segment[k, tr.MASSLESS_END] == 0:
+                if loaded or tree.segment[k].massless_end == 0:
                     add_coadbar_columns(F, J, m, 1.0, W)
                     add_matrix_columns(M, Jdd, m, 1.0, W)
                     if with_mass:
@@ -238,7 +238,7 @@ def derivative_sweep(tree, moving, loaded, with_rates, with_mass, ws, tau, dq, d
                     total = 0.0
                     for r in range(6):
                         total += S[r * m + j] * FC[r]
-                    tau[c0 + j if not is_local else c0 + tree.local[tree.segment[k, tr.LOCAL] + j]] += total
+                    tau[c0 + j if not is_local else c0 + tree.local[tree.segment[k].local + j]] += total
                 copy(W, row)
                 if k > first:
                     add_coadbar_columns(FC, before, m, -1.0, row)
@@ -247,7 +247,7 @@ def derivative_sweep(tree, moving, loaded, with_rates, with_mass, ws, tau, dq, d
                     add_transposed_product(S, m, Wd, m, 1.0, own_qd, at, at)
                 if with_mass:
                     add_transposed_product(S, m, Wm, m, 1.0, own_qdd, at, at)
-                if tree.segment[k, tr.KIND] == tr.GENERAL:
+                if tree.segment[k].kind == tr.GENERAL:
                     coupling_maps(tree, k, ws, FC, H)
                     add_coupling(tree, k, H, Y_1, Y_2, own_q[at : at + m, at : at + m])
 

@@ -51,9 +51,9 @@ def point_quantities(tree, external, moving, tensors, looped, ws) -> None:
             clear_matrix(N)
         if tree.inertia[k, 3, 3] == 0.0 and tree.inertia[k, 0, 0] == 0.0:
             clear_matrix(M)
-        elif tree.segment[k, tr.RIGID] == tr.FLOWING:
+        elif tree.segment[k].rigid == tr.FLOWING:
             clear_matrix(M)  # kernels.flow adds what is there
-        elif tree.segment[k, tr.RIGID] != 0:
+        elif tree.segment[k].rigid != 0:
             rigid_quantities(ws.pose[k], tree.inertia[k], V, ws.twist[k, 1], moving, tensors, M, N, F)
         else:
             world_inertia(ws.pose[k, :3], ws.pose[k, 3], tree.inertia[k], rotated, M)
@@ -80,8 +80,8 @@ def project_wrenches(tree, ws, tau):
     clear(tau)
     for k in range(tree.segment.shape[0] - 1, -1, -1):
         F = ws.twist[k, 2]
-        n, work, first = tree.segment[k, tr.N_COLUMNS], tree.segment[k, tr.COLUMN_OFFSET], tree.segment[k, tr.COLUMN]
-        local, n_local = tree.segment[k, tr.LOCAL], tree.segment[k, tr.N_LOCAL]
+        n, work, first = tree.segment[k].n, tree.segment[k].work, tree.segment[k].column
+        local, n_local = tree.segment[k].local, tree.segment[k].n_local
         for r in range(6):
             S = ws.column[0, work + r * n : work + r * n + n]
             if local < 0:
@@ -90,7 +90,7 @@ def project_wrenches(tree, ws, tau):
             else:
                 for i in range(n_local):
                     tau[first + tree.local[local + i]] += S[tree.local[local + i]] * F[r]
-        parent = tree.segment[k, tr.PARENT]
+        parent = tree.segment[k].parent
         if parent >= 0:
             add(F, ws.twist[parent, 2])
 
@@ -104,24 +104,24 @@ def composite_mass_matrix(tree, ws, M) -> None:
         if is_single(tree, b):
             filled = single_mass(tree, b, filled, ws, M)
             continue
-        n, c0, base = tree.block[b, tr.BLOCK_N], tree.block[b, tr.BLOCK_COLUMN], tree.block[b, tr.BLOCK_PARENT]
+        n, c0, base = tree.block[b].n, tree.block[b].column, tree.block[b].parent
         W, XM = ws.wide[0, : 6 * n], ws.wide[1, : 6 * n]
         clear(W)
         clear(XM)
         clear_matrix(MC)
-        is_local = tree.block[b, tr.IS_LOCAL] != 0
+        is_local = tree.block[b].is_local != 0
         if is_local:
             local_mass(tree, b, ws, MC, M)
             XM = W
-        for k in range(tree.block[b, tr.END] - 1, tree.block[b, tr.FIRST] - 1, -1):
+        for k in range(tree.block[b].end - 1, tree.block[b].first - 1, -1):
             if is_local:
                 break
             add_matrix(ws.tensor[k, 0], MC)
             if n == 0:
                 continue
-            work = tree.segment[k, tr.COLUMN_OFFSET]
+            work = tree.segment[k].work
             S, J = ws.column[0, work : work + 6 * n], ws.column[1, work : work + 6 * n]
-            if tree.segment[k, tr.MASSLESS_END] == 0:
+            if tree.segment[k].massless_end == 0:
                 add_matrix_columns(ws.tensor[k, 0], J, n, 1.0, W)
             if base >= 0:
                 add_matrix_columns(MC, S, n, 1.0, XM)
@@ -132,11 +132,11 @@ def composite_mass_matrix(tree, ws, M) -> None:
         node = base
         while n > 0 and node >= 0:
             m, c1, work = (
-                tree.segment[node, tr.N_COLUMNS],
-                tree.segment[node, tr.COLUMN],
-                tree.segment[node, tr.COLUMN_OFFSET],
+                tree.segment[node].n,
+                tree.segment[node].column,
+                tree.segment[node].work,
             )
             J = ws.column[1, work : work + 6 * m]
             add_transposed_product(XM, n, J, m, 1.0, M, c0, c1)
             add_transposed_product(J, m, W, n, 1.0, M, c1, c0)
-            node = tree.block[tree.segment[node, tr.BLOCK], tr.BLOCK_PARENT]
+            node = tree.block[tree.segment[node].block].parent

@@ -28,7 +28,6 @@ from sorosim.kernels.mass_rank import singular_coordinate
 from sorosim.kernels.rod_actuators import couple_tendons
 from sorosim.kernels.saddle import Saddle, factor_constraints, solve_constrained, solve_constrained_columns
 from sorosim.kernels.small import clear, clear_matrix, copy, isolate
-from sorosim.kernels.surfaces import LINKED
 from sorosim.kernels.tree import Tree
 from sorosim.kernels.tube_motion import spin_derivatives, spin_forces, spin_mass, spin_quantities
 
@@ -295,7 +294,7 @@ def evaluate(system, task, state, external, ws, out) -> int:
                 spin_derivatives(tree, tubes, q, qdd, moving, with_mass, ws, tau, dq, dqd, mass)
             if external.pair.shape[0] > 0:
                 pair_matrices(tree, external, moving, ws, dq, dqd)
-            if external.contact.counts[LINKED] > 0:
+            if external.contact.counts.linked > 0:
                 contact_matrices(tree, external.contact, moving, ws, dq, dqd)
         else:
             project_wrenches(tree, ws, tau)

@@ -8,8 +8,7 @@ from sorosim.kernels.external import clear_external
 from sorosim.kernels.forces import internal_forces
 from sorosim.kernels.kinematics import POSES, forward_sweep
 from sorosim.kernels.load_laws import add_load_laws
-from sorosim.kernels.surfaces import NO_TANGENTS
-from sorosim.kernels.tree import FLOW_NODE, INSERTED_NODE, MATERIAL_TWIST
+from sorosim.kernels.tree import MATERIAL_TWIST
 
 
 @kernel_lazy()
@@ -33,7 +32,7 @@ def tree_exchange(tree, active, dampers, q, qd, u, ws, external, work, loss) -> 
 def material_node(tree, i):
     """Node of row i beyond those of nodes in `ExternalForces.wrench`."""
     n = tree.flow_node.shape[0]
-    return tree.flow_node[i, FLOW_NODE] if i < n else tree.inserted[i - n, INSERTED_NODE]
+    return tree.flow_node[i].node if i < n else tree.inserted[i - n].node
 
 
 @kernel_lazy("loads")
@@ -49,7 +48,7 @@ def load_wrenches(tree, laws, gravity, t, q, qd, varying, ws, external, stack, w
         forward_sweep(tree, q[k], qd[k], qd[k], gravity, POSES, ws)
         add_load_laws(laws, t[k], varying[k], gravity, ws, stack, external)
         if laws.surfaces.group.shape[0] > 0:
-            external.contact.counts[NO_TANGENTS] = True
+            external.contact.counts.no_tangents = True
             add_contacts(laws.surfaces, ws, external)
         for i in range(wrench.shape[1]):
             V = ws.twist[i, 0] if i < n_nodes else ws.twist[material_node(tree, i - n_nodes), MATERIAL_TWIST]

@@ -10,8 +10,7 @@ from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy
 from sorosim.kernels.kinematics import body_columns, compose_into, homogeneous, relative_into
 from sorosim.kernels.rod_actuators import ActuatorWorkspace
 from sorosim.kernels.small import add, add_coad, add_coadbar, add_matrix, add_scaled, clear, copy
-from sorosim.kernels.surfaces import ACTIVE, LINKED, ContactWorkspace
-from sorosim.kernels.tree import BLOCK, BLOCK_PARENT, COLUMN, COLUMN_OFFSET, N_COLUMNS
+from sorosim.kernels.surfaces import ContactWorkspace
 from sorosim.lie.triples import cross, head, plus, row, rows, store, tail, times
 
 
@@ -63,8 +62,8 @@ def clear_external(external):
     clear(external.D.reshape(-1))
     clear(external.pair_K.reshape(-1))
     clear(external.pair_D.reshape(-1))
-    external.contact.counts[ACTIVE] = 0
-    external.contact.counts[LINKED] = 0
+    external.contact.counts.active = 0
+    external.contact.counts.linked = 0
 
 
 @kernel_in_place
@@ -151,13 +150,13 @@ def gather_chain(tree, ws, node, order, out, index):
     """World columns J or J', by order, of a node, row by row in out (6 ndof,); their coordinates; returns how many."""
     ndof, count = tree.rows.shape[0], 0
     while node >= 0:
-        n, work, first = tree.segment[node, N_COLUMNS], tree.segment[node, COLUMN_OFFSET], tree.segment[node, COLUMN]
+        n, work, first = tree.segment[node].n, tree.segment[node].work, tree.segment[node].column
         for j in range(n):
             index[count + j] = first + j
             for r in range(6):
                 out[r * ndof + count + j] = ws.column[1 + order, work + r * n + j]
         count += n
-        node = tree.block[tree.segment[node, BLOCK], BLOCK_PARENT]
+        node = tree.block[tree.segment[node].block].parent
     return count
 
 

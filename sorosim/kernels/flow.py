@@ -24,20 +24,13 @@ from sorosim.kernels.small import (
     world_inertia,
 )
 from sorosim.kernels.tree import (
-    BLOCK,
-    BLOCK_PARENT,
-    COLUMN,
-    COLUMN_OFFSET,
-    FLOW_AT,
     FLOW_BASIS,
     FLOW_LENGTH,
-    FLOW_NODE,
     FLOW_RATE,
     LENGTH_RATIO,
     MATERIAL_ACCELERATION,
     MATERIAL_TWIST,
     MATERIAL_WRENCH,
-    N_COLUMNS,
     TANGENT,
 )
 
@@ -55,7 +48,7 @@ def own_inertia(tree, k, ws, rotated, M):
 @kernel_in_place
 def material_acceleration(tree, k, at, q, qd, qdd, ws, spare):
     """A - G of the material at node k; spare (4, 6): Gamma, dW/dX, the total rate W', and scratch."""
-    n, first, basis = tree.segment[k, N_COLUMNS], tree.segment[k, COLUMN], at + FLOW_BASIS
+    n, first, basis = tree.segment[k].n, tree.segment[k].column, at + FLOW_BASIS
     gamma, by_X, rate, x = spare[0], spare[1], spare[2], spare[3]
     W, A = ws.twist[k, TANGENT], ws.twist[k, MATERIAL_ACCELERATION]
     clear(x)
@@ -86,7 +79,7 @@ def material_quantities(tree, q, qd, qdd, external, moving, tensors, ws) -> None
     H, row, F = ws.scratch[4, 0], ws.scratch[4, 1], ws.scratch[4, 2]
     n_nodes, loaded = tree.segment.shape[0], external.wrench.shape[0] > 0
     for i in range(tree.flow_node.shape[0]):
-        k, at, of_material = tree.flow_node[i, FLOW_NODE], tree.flow_node[i, FLOW_AT], n_nodes + i
+        k, at, of_material = tree.flow_node[i].node, tree.flow_node[i].at, n_nodes + i
         V, A = ws.twist[k, MATERIAL_TWIST], ws.twist[k, MATERIAL_ACCELERATION]
         own_inertia(tree, k, ws, rotated, own)
         if moving:
@@ -117,10 +110,10 @@ def material_quantities(tree, q, qd, qdd, external, moving, tensors, ws) -> None
 def material_forces(tree, ws, tau) -> None:
     """tau += what acts on material that moves past its nodes, on the coordinates of the lengths."""
     for i in range(tree.flow_node.shape[0]):
-        k, at = tree.flow_node[i, FLOW_NODE], tree.flow_node[i, FLOW_AT]
+        k, at = tree.flow_node[i].node, tree.flow_node[i].at
         h = tree.flow[at + FLOW_RATE] / ws.twist[k, LENGTH_RATIO, 0]
         for r in range(6):
-            tau[tree.segment[k, COLUMN]] += h * ws.twist[k, TANGENT, r] * ws.twist[k, MATERIAL_WRENCH, r]
+            tau[tree.segment[k].column] += h * ws.twist[k, TANGENT, r] * ws.twist[k, MATERIAL_WRENCH, r]
 
 
 @kernel_in_place
@@ -137,18 +130,18 @@ def material_mass(tree, ws, mass) -> None:
     """Add to the mass matrix what material moves past its nodes, after `composite_mass_matrix`."""
     rotated, own, y = ws.scratch[0], ws.scratch[1], ws.scratch[4, 0]
     for i in range(tree.flow_node.shape[0]):
-        k, at = tree.flow_node[i, FLOW_NODE], tree.flow_node[i, FLOW_AT]
-        e, W = tree.segment[k, COLUMN], ws.twist[k, TANGENT]
+        k, at = tree.flow_node[i].node, tree.flow_node[i].at
+        e, W = tree.segment[k].column, ws.twist[k, TANGENT]
         h = tree.flow[at + FLOW_RATE] / ws.twist[k, LENGTH_RATIO, 0]
         own_inertia(tree, k, ws, rotated, own)
         matrix_vector(own, W, y)
         node = k
         while node >= 0:
-            n, c, work = tree.segment[node, N_COLUMNS], tree.segment[node, COLUMN], tree.segment[node, COLUMN_OFFSET]
+            n, c, work = tree.segment[node].n, tree.segment[node].column, tree.segment[node].work
             J = ws.column[1, work : work + 6 * n]
             add_along(J, n, y, h, mass[e, c : c + n])
             add_along(J, n, y, h, mass[c : c + n, e])
-            node = tree.block[tree.segment[node, BLOCK], BLOCK_PARENT]
+            node = tree.block[tree.segment[node].block].parent
         for r in range(6):
             mass[e, e] += h * h * W[r] * y[r]
 
@@ -185,8 +178,8 @@ def material_derivatives(tree, q, qd, qdd, external, moving, with_mass, ws, tau,
     rate, turned = spare[2], ws.scratch[5, 0]
     n_nodes, loaded = tree.segment.shape[0], external.wrench.shape[0] > 0
     for i in range(tree.flow_node.shape[0]):
-        k, at = tree.flow_node[i, FLOW_NODE], tree.flow_node[i, FLOW_AT]
-        n, e, of_material = tree.segment[k, N_COLUMNS], tree.segment[k, COLUMN], n_nodes + i
+        k, at = tree.flow_node[i].node, tree.flow_node[i].at
+        n, e, of_material = tree.segment[k].n, tree.segment[k].column, n_nodes + i
         size, basis = 6 * n, at + FLOW_BASIS
         Q, QX, X, Y, mass_column = (
             ws.wide[0, :size], ws.wide[1, :size], ws.wide[2, :size], ws.wide[3, :size], ws.wide[4, :6],
@@ -260,9 +253,9 @@ def material_derivatives(tree, q, qd, qdd, external, moving, with_mass, ws, tau,
         node = k
         while node >= 0:
             m, first, work = (
-                tree.segment[node, N_COLUMNS],
-                tree.segment[node, COLUMN],
-                tree.segment[node, COLUMN_OFFSET],
+                tree.segment[node].n,
+                tree.segment[node].column,
+                tree.segment[node].work,
             )
             J, Jd = ws.column[1, work : work + 6 * m], ws.column[2, work : work + 6 * m]
             Jdd, end = ws.column[3, work : work + 6 * m], first + m
@@ -278,7 +271,7 @@ def material_derivatives(tree, q, qd, qdd, external, moving, with_mass, ws, tau,
             if moving or loaded:
                 add_projected_columns(J, m, Y, n, first, dqd, e)
                 add_along(J, m, b, 1.0, dqd[e, first:end])
-            node = tree.block[tree.segment[node, BLOCK], BLOCK_PARENT]
+            node = tree.block[tree.segment[node].block].parent
         add_along(X, n, W, h, dq[e, e : e + n])
         add_along(Q, n, F, h, dq[e, e : e + n])
         if moving or loaded:
@@ -297,7 +290,7 @@ def material_energies(tree, weight, gravity, ws):
     kinetic, potential = 0.0 * gravity[0], 0.0 * gravity[0]
     eta, y = ws.scratch[0, 0], ws.scratch[0, 1]
     for i in range(tree.flow_node.shape[0]):
-        k = tree.flow_node[i, FLOW_NODE]
+        k = tree.flow_node[i].node
         ratio, g = ws.twist[k, LENGTH_RATIO, 0], ws.pose[k]
         for part in range(2):
             body_columns(g, ws.twist[k, MATERIAL_TWIST if part == 0 else 0], 1, 0, eta.reshape(6, 1))

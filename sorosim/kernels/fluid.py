@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.compiled import by_reference, kernel_in_place
+from sorosim.compiled import by_reference, kernel_in_place, record
 from sorosim.kernels.signals import SignalArrays
 from sorosim.kernels.small import clear_matrix
 from sorosim.kernels.tape import evaluate_tape
@@ -25,8 +25,11 @@ N_FLUID_VALUES = 13
 SPEED, CROSS_FLOW, STOKES = range(3)
 # currents: none, the same everywhere (three signals of time), a field (three tapes of x, y, z, t)
 STILL, UNIFORM, FIELD = range(3)
-# columns of Media.row
-CURRENT, FIRST_SIGNAL, HAS_SURFACE = range(3)
+MEDIUM = record(
+    current=int,  # STILL, UNIFORM or FIELD
+    first_signal=int,  # of its current, or first tape of a field
+    has_surface=int,
+)
 # a flow as the laws see it, in world axes: U, a = dU/dt (3 each), their gradients (9 each)
 FLOW, RATE, GRADIENT, RATE_GRADIENT = 0, 3, 6, 15
 N_FLOW = 24
@@ -36,7 +39,7 @@ N_FLOW = 24
 class Media(NamedTuple):
     """Fluids."""
 
-    row: np.ndarray  # (n, 3) int: columns named above
+    row: np.ndarray  # (n,) MEDIUM
     value: np.ndarray  # (n, 4): upward unit vector, height of the surface along it [m]
     fields: SignalArrays  # tapes of x, y, z, t
 
@@ -46,7 +49,7 @@ def evaluate_flow(media, m, t, p, varying, scratch, flow):
     """Fill flow (24,) with the current of medium m at time t and the point p (3,); scratch (n, 3)."""
     for i in range(N_FLOW):
         flow[i] = 0.0
-    kind, first = media.row[m, CURRENT], media.row[m, FIRST_SIGNAL]
+    kind, first = media.row[m].current, media.row[m].first_signal
     if kind == UNIFORM:
         for i in range(3):
             flow[FLOW + i], flow[RATE + i] = varying[first + i, 0], varying[first + i, 1]
@@ -143,8 +146,8 @@ def fluid_wrench(media, m, value, gravity, g, V, flow, scratch, f, K, D):
 
     value (13,): of the body, layout above; flow (24,): of the current at its place; scratch (6, 6, 6).
     """
-    submerged_wrench(value, gravity, g, V, flow, media.row[m, CURRENT] != STILL, scratch, f, K, D)
-    if media.row[m, HAS_SURFACE] == 0:
+    submerged_wrench(value, gravity, g, V, flow, media.row[m].current != STILL, scratch, f, K, D)
+    if media.row[m].has_surface == 0:
         return
     n, up = media.value[m, :3], scratch[0, 0, :3]
     into_body(g, n, up)

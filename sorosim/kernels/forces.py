@@ -6,17 +6,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy
+from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy, record
 from sorosim.kernels.joints import Laws, joint_laws, law_energy
 from sorosim.kernels.rod_actuators import RodActuators, actuator_forces
 from sorosim.kernels.sections import SectionLaws, section_energy, section_forces
 from sorosim.kernels.small import clear, clear_matrix
-from sorosim.kernels.tree import BLOCK_COLUMN, BLOCK_N, SQUARE
 from sorosim.kernels.tube_motion import tube_damping
 from sorosim.kernels.tubes import TubeLaws, tube_energy, tube_forces
 
-# columns of Maxwell.block: block of the tree, its first element and how many, its first strain
-MAXWELL_BLOCK, ELEMENT, N_ELEMENTS, STRAIN = range(4)
+RELAXING_BLOCK = record(
+    block=int,  # of the tree
+    element=int,  # first of its elements
+    n=int,  # how many elements
+    strain=int,  # first of its strains
+)
 
 
 @by_reference
@@ -27,7 +30,7 @@ class Maxwell(NamedTuple):
     follow d' = qd - d/time; it pulls with -ratio K d, and the spring beside with -long_term K (q - rest).
     """
 
-    block: np.ndarray  # (n, 4) int: columns named above; strains of a block are in order of its elements
+    block: np.ndarray  # (n,) RELAXING_BLOCK; strains of a block are in order of its elements
     long_term: np.ndarray  # (n,)
     ratio: np.ndarray  # (n_elements,)
     time: np.ndarray  # (n_elements,) [s]
@@ -62,7 +65,7 @@ def elastic_force(tree, elastic, q, qd, tau):
     """tau -= K (q - rest) + D qd."""
     at = 0
     for b in range(tree.block.shape[0]):
-        n, c0 = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN]
+        n, c0 = tree.block[b].n, tree.block[b].column
         for i in range(n):
             total = 0.0
             for j in range(n):
@@ -78,7 +81,7 @@ def elastic_energy(tree, elastic, q, scratch):
     energy, at = law_energy(tree, elastic.laws, q) + section_energy(tree, elastic.sections, q, scratch), 0
     energy += tube_energy(tree, elastic.tubes, q)
     for b in range(tree.block.shape[0]):
-        n, c0 = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN]
+        n, c0 = tree.block[b].n, tree.block[b].column
         x, rest = q[c0 : c0 + n], elastic.rest[c0 : c0 + n]
         for i in range(n):
             for j in range(n):
@@ -117,7 +120,7 @@ def internal_forces(tree, internal, q, qd, u, derivatives, ws, external, tau, B)
 def add_blocks(tree, blocks, scale, out):
     """out (ndof, ndof) += scale X of a matrix X that is stored block by block, flat."""
     for b in range(tree.block.shape[0]):
-        n, c0, at = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN], tree.block[b, SQUARE]
+        n, c0, at = tree.block[b].n, tree.block[b].column, tree.block[b].square
         for i in range(n):
             row, part = out[c0 + i, c0 : c0 + n], blocks[at + i * n : at + (i + 1) * n]
             for j in range(n):

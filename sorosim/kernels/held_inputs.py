@@ -22,7 +22,6 @@ from sorosim.kernels.loops import CONSTRAINT, ERROR_BY_Q
 from sorosim.kernels.saddle import solve_constrained
 from sorosim.kernels.signals import evaluate_signals
 from sorosim.kernels.small import add_ad, clear, copy
-from sorosim.kernels.tree import BLOCK_COLUMN, BLOCK_N
 
 # rows of tangents and cotangents, and of their workspace
 Q, QD, QDD, A, SOLUTION, BY_QD, BY_QDD = range(7)
@@ -79,13 +78,13 @@ def accelerations(model, march, ws, task, before, jump):
     state, path = march.state, march.path
     if march.strain.shape[1] > 0:
         nm.relax_blocks(model, march, 0.0)
-    for i in range(state.shape[1]):
-        state[nm.QDD_BEGIN, i] = state[nm.QDD, i] if model.known[i] else 0.0
+    for i in range(state.q.shape[0]):
+        state.qdd_begin[i] = state.qdd[i] if model.known[i] else 0.0
     if not before:
-        nm.follow_path(path, march.number[nm.TIME], march.prescribed)
+        nm.follow_path(path, march.number.time, march.prescribed)
         for k in range(path.shape[0]):
             if path[k, 0] != 0.0:
-                state[nm.QDD_BEGIN, model.driven[k]] = march.prescribed[k, 2]
+                state.qdd_begin[model.driven[k]] = march.prescribed[k, 2]
     closing, rank = march.begin.closing, march.begin.closing[2]
     if jump:
         closing[2] = -1.0
@@ -97,8 +96,8 @@ def accelerations(model, march, ws, task, before, jump):
 @kernel_in_place
 def loads_at_begin(model, march, ws, tangents):
     """Loads at the begin of the step, if compiled code knows them."""
-    if march.counts[nm.EXTERNAL] == 0:
-        evaluate_signals(model.loads.signals, march.number[nm.TIME], march.varying, march.stack)
+    if march.counts.external == 0:
+        evaluate_signals(model.loads.signals, march.number.time, march.varying, march.stack)
         nm.add_forces(model, march, ws, True, tangents)
 
 
@@ -111,62 +110,62 @@ def hold(model, march, ws) -> int:
     dynamics is added.
     """
     state, count, u = march.state, march.counts, march.begin.u
-    fresh = count[nm.FRESH] != 0
+    fresh = count.fresh != 0
     changed = fresh
     for i in range(u.shape[0]):
         changed = changed or march.inputs[i, 0] != u[i]
-    nm.follow_path(march.path, march.number[nm.TIME], march.prescribed)
+    nm.follow_path(march.path, march.number.time, march.prescribed)
     for k in range(march.path.shape[0]):
         if march.path[k, 0] != 0.0:
-            changed = changed or march.prescribed[k, 2] != state[nm.QDD, model.driven[k]]
+            changed = changed or march.prescribed[k, 2] != state.qdd[model.driven[k]]
     if not changed:
         return DONE
     loads_at_begin(model, march, ws, False)
-    before, looped = state[nm.WORK], march.G.shape[0] > 0
+    before, looped = state.work, march.G.shape[0] > 0
     if looped and not fresh:
         failed = accelerations(model, march, ws, FORWARD, True, True)
         if failed != DONE:
             return failed
-        copy(state[nm.QDD_BEGIN], before)
+        copy(state.qdd_begin, before)
     else:
-        copy(state[nm.QDD], before)
+        copy(state.qdd, before)
     for i in range(u.shape[0]):
         u[i] = march.inputs[i, 0]
     failed = accelerations(model, march, ws, FORWARD, False, looped and not fresh)
     if failed != DONE:
         return failed
-    for i in range(state.shape[1]):
-        now = state[nm.QDD_BEGIN, i]
+    for i in range(state.q.shape[0]):
+        now = state.qdd_begin[i]
         jump = now - before[i]
         if fresh:
-            state[nm.QDD, i] = state[nm.A, i] = state[nm.A_OLD, i] = now
+            state.qdd[i] = state.a[i] = state.a_old[i] = now
         else:
-            state[nm.QDD, i] = state[nm.QDD, i] + jump if looped else now
-            state[nm.A, i] += jump
-            state[nm.A_OLD, i] += jump
-    count[nm.JUMPED] = 1
+            state.qdd[i] = state.qdd[i] + jump if looped else now
+            state.a[i] += jump
+            state.a_old[i] += jump
+    count.jumped = 1
     if fresh:
-        copy(march.start.closure.multiplier, march.multiplier[nm.L])
-        count[nm.FRESH] = 0
-        march.number[nm.SPEED] = march.number[nm.SPEED_RATE] = 0.0
+        copy(march.start.closure.multiplier, march.multiplier.now)
+        count.fresh = 0
+        march.number.speed = march.number.speed_rate = 0.0
     return DONE
 
 
 @kernel_in_place
 def first_row(march, rows):
     """The state is that of the first of the rows."""
-    copy(march.state[nm.Q], rows.q[0])
-    copy(march.state[nm.QD], rows.qd[0])
-    copy(march.state[nm.QDD], rows.qdd[0])
+    copy(march.state.q, rows.q[0])
+    copy(march.state.qd, rows.qd[0])
+    copy(march.state.qdd, rows.qdd[0])
     copy(march.strain[0], rows.strain[0])
 
 
 @kernel_lazy()
 def roll(model, march, ws, rows, held, substeps) -> int:
     """Intervals of some steps under the inputs held (N, n_actuators), from the next row on; a code of kernels.march."""
-    if march.counts[nm.ROW] == 1:
+    if march.counts.row == 1:
         first_row(march, rows)
-    for k in range((march.counts[nm.ROW] - 1) // substeps, held.shape[0]):
+    for k in range((march.counts.row - 1) // substeps, held.shape[0]):
         for i in range(held.shape[1]):
             march.inputs[i, 0] = held[k, i]
         if hold(model, march, ws) != DONE:
@@ -198,20 +197,20 @@ def roll_members(addresses, like, ws, held, chosen, substeps, codes) -> None:
 @kernel_in_place
 def choose_interval(ends, k, dt, march):
     """Let the steps be those of an interval: it goes from row ends[k] to row ends[k + 1]."""
-    march.number[nm.STEP] = dt / (ends[k + 1] - ends[k])
+    march.number.step = dt / (ends[k + 1] - ends[k])
 
 
 @kernel_in_place
 def load_row(rows, row, u, march):
     """State at a row, as the begin and as the end of a step."""
     state, number = march.state, march.number
-    for k in (nm.Q, nm.Q_NEW):
-        copy(rows.q[row], state[k])
-        copy(rows.qd[row], state[k + 1])
-        copy(rows.qdd[row], state[k + 2])
-    copy(rows.multiplier[row], march.multiplier[nm.L_NEW])
+    for q, qd, qdd in ((state.q, state.qd, state.qdd), (state.q_new, state.qd_new, state.qdd_new)):
+        copy(rows.q[row], q)
+        copy(rows.qd[row], qd)
+        copy(rows.qdd[row], qdd)
+    copy(rows.multiplier[row], march.multiplier.new)
     copy(u, march.end.u)
-    number[nm.TIME] = rows.t[row]
+    number.time = rows.t[row]
 
 
 @kernel_lazy()
@@ -221,9 +220,9 @@ def factor_at_end(model, march, ws, adjoint) -> bool:
     [S -A^T; E 0] transposed is [S^T E^T; -A 0], of the same form with -E for A and -A for E.
     """
     number, S, n = march.number, march.S, march.S.shape[0]
-    if march.counts[nm.EXTERNAL] == 0:
-        evaluate_signals(model.loads.signals, number[nm.TIME], march.varying, march.stack)
-    number[nm.TIME] -= number[nm.STEP]
+    if march.counts.external == 0:
+        evaluate_signals(model.loads.signals, number.time, march.varying, march.stack)
+    number.time -= number.step
     nm.evaluate_at(model, march, ws, RESIDUAL_DERIVATIVES)
     nm.step_matrix(model, march)
     if adjoint:
@@ -234,7 +233,7 @@ def factor_at_end(model, march, ws, adjoint) -> bool:
         for i in range(left.shape[0]):
             for j in range(n):
                 left[i, j], right[i, j] = -right[i, j], -left[i, j]
-    march.counts[nm.FACTORED] = 0
+    march.counts.factored = 0
     return nm.factor(model, march)
 
 
@@ -268,19 +267,19 @@ def multiply_transposed(matrix, x, factor, y):
 def pull_step(model, march, bar, u_bar):
     """Cotangents of the end of a step become those of its begin, after `factor_at_end`; adds to those of inputs.
 
-    bar[SOLUTION] is then the cotangent of the residual at the end, march.multiplier[L_STEP] that of the loops' errors.
+    bar[SOLUTION] is then the cotangent of the residual at the end, march.multiplier.step that of the loops' errors.
     """
     number, out, n = march.number, march.out, bar.shape[1]
-    h = number[nm.STEP]
+    h = number.step
     ratio, rate_ratio = nm.ratios(number)
-    a_ratio = 1.0 / (number[nm.BETA] * h * h)
-    alpha_m, alpha_f, gamma = number[nm.ALPHA_M], number[nm.ALPHA_F], number[nm.GAMMA]
+    a_ratio = 1.0 / (number.beta * h * h)
+    alpha_m, alpha_f, gamma = number.alpha_m, number.alpha_f, number.gamma
     x, by_qd, by_qdd = bar[SOLUTION], bar[BY_QD], bar[BY_QDD]
     for i in range(n):
         x[i] = bar[Q, i] + rate_ratio * bar[QD, i] + ratio * bar[QDD, i] + a_ratio * bar[A, i]
     clear_known(model.known, x)
     for i in range(march.G.shape[0]):
-        march.multiplier[nm.L_RIGHT, i] = 0.0
+        march.multiplier.right[i] = 0.0
     nm.solve(march, x)
     for i in range(n):
         x[i] *= -1.0 / ratio
@@ -295,7 +294,7 @@ def pull_step(model, march, bar, u_bar):
         bar[Q, i] = base
         bar[QD, i] = s1 + h * base
         bar[QDD, i] = -alpha_f / (1.0 - alpha_f) * s2
-        bar[A, i] = h * (1.0 - gamma) * s1 + alpha_m / (1.0 - alpha_f) * s2 + h * h * number[nm.BETA_OLD] * base
+        bar[A, i] = h * (1.0 - gamma) * s1 + alpha_m / (1.0 - alpha_f) * s2 + h * h * number.beta_old * base
     for row in (Q, QD, QDD, A):
         clear_known(model.known, bar[row])
 
@@ -304,14 +303,14 @@ def pull_step(model, march, bar, u_bar):
 def push_step(model, march, dot, u_dot, varied, row):
     """Tangents of the begin of a step become those of its end, after `factor_at_end`; varied: as in `push_forward`."""
     number, out, n = march.number, march.out, dot.shape[1]
-    h = number[nm.STEP]
+    h = number.step
     ratio, rate_ratio = nm.ratios(number)
-    a_ratio = 1.0 / (number[nm.BETA] * h * h)
-    alpha_m, alpha_f, gamma = number[nm.ALPHA_M], number[nm.ALPHA_F], number[nm.GAMMA]
+    a_ratio = 1.0 / (number.beta * h * h)
+    alpha_m, alpha_f, gamma = number.alpha_m, number.alpha_f, number.gamma
     x, base_qd, base_qdd = dot[SOLUTION], dot[BY_QD], dot[BY_QDD]
     # in the place of q and of what is not needed after: the parts that do not depend on q'
     for i in range(n):
-        base = dot[Q, i] + h * dot[QD, i] + h * h * number[nm.BETA_OLD] * dot[A, i]
+        base = dot[Q, i] + h * dot[QD, i] + h * h * number.beta_old * dot[A, i]
         base_qd[i] = dot[QD, i] + h * (1.0 - gamma) * dot[A, i] - rate_ratio * base
         base_qdd[i] = (alpha_m * dot[A, i] - alpha_f * dot[QDD, i]) / (1.0 - alpha_f) - ratio * base
         dot[A, i] = -a_ratio * base
@@ -325,7 +324,7 @@ def push_step(model, march, dot, u_dot, varied, row):
             x[i] -= varied.residual[row, i] / ratio
     clear_known(model.known, x)
     for i in range(march.G.shape[0]):
-        march.multiplier[nm.L_RIGHT, i] = -varied.error[row, i] if wanted else 0.0
+        march.multiplier.right[i] = -varied.error[row, i] if wanted else 0.0
     nm.solve(march, x)
     for i in range(n):
         dot[Q, i] = x[i]
@@ -423,7 +422,7 @@ def add_array_cotangents(model, ws, q, qd, w, adjoint) -> None:
             adjoint.gravity[i] -= R[i, 0] * f[3] + R[i, 1] * f[4] + R[i, 2] * f[5]
     at = 0
     for b in range(tree.block.shape[0]):
-        n, c0 = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN]
+        n, c0 = tree.block[b].n, tree.block[b].column
         for i in range(n):
             for j in range(n):
                 adjoint.stiffness[at + j] += w[c0 + i] * (q[c0 + j] - elastic.rest[c0 + j])
@@ -450,20 +449,20 @@ def note_forces(model, march, ws, bar, sign, row, adjoint):
     for i in range(x.shape[0]):
         x[i] *= -1.0
     clear_known(model.known, x)
-    add_array_cotangents(model, ws, march.state[nm.Q], march.state[nm.QD], x, adjoint)
+    add_array_cotangents(model, ws, march.state.q, march.state.qd, x, adjoint)
 
 
 @kernel_in_place
 def push_forces(model, march, sign, varied, row, dot):
     """Add what accelerations change by where the equations of motion do: the counterpart of `note_forces`."""
-    out, x, m = march.start, march.state[nm.WORK], march.G.shape[0]
+    out, x, m = march.start, march.state.work, march.G.shape[0]
     for i in range(x.shape[0]):
         x[i] = -sign * varied.force[row, i]
     clear_known(model.known, x)
     if m > 0:
         for i in range(m):
             out.saddle.right[i, 0] = -sign * varied.constraint[row, i]
-        solve_constrained(model.system.loops, out.mass, out.saddle, x, march.multiplier[nm.L_STEP])
+        solve_constrained(model.system.loops, out.mass, out.saddle, x, march.multiplier.step)
     else:
         cholesky_solve_vector(out.mass, x)
     for i in range(x.shape[0]):
@@ -493,8 +492,8 @@ def pull_back(model, march, ws, rows, held, ends, dt, fresh, bars, bar, u_bar, a
             if wanted:
                 copy(bar[SOLUTION], equations.residual[row])
                 if looped:
-                    copy(march.multiplier[nm.L_STEP], equations.error[row])
-                add_array_cotangents(model, ws, march.state[nm.Q], march.state[nm.QD], bar[SOLUTION], adjoint)
+                    copy(march.multiplier.step, equations.error[row])
+                add_array_cotangents(model, ws, march.state.q, march.state.qd, bar[SOLUTION], adjoint)
         empty = fresh and k == 0
         begin_pull_hold(model, bar)
         load_row(rows, ends[k], held[k], march)

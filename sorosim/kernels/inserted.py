@@ -22,17 +22,7 @@ from sorosim.kernels.small import (
     world_inertia,
 )
 from sorosim.kernels.tree import (
-    BLOCK,
-    BLOCK_PARENT,
-    COLUMN,
-    COLUMN_OFFSET,
-    FIRST,
-    INSERTED_AT,
-    INSERTED_INDEX,
-    INSERTED_N,
-    INSERTED_NODE,
     LENGTH_RATIO,
-    N_COLUMNS,
     SECTION_BASIS,
     SECTION_LENGTH,
     SECTION_MASS,
@@ -47,7 +37,7 @@ def inserted_quantities(tree, external, moving, tensors, ws) -> None:
     y, H, row = ws.scratch[1, 0], ws.scratch[1, 1], ws.scratch[1, 2]
     loaded = external.wrench.shape[0] > 0
     for i in range(tree.inserted.shape[0]):
-        k = tree.inserted[i, INSERTED_NODE]
+        k = tree.inserted[i].node
         M, F, more = ws.tensor[k, 0], ws.twist[k, 2], ws.twist[k, LENGTH_RATIO, 0] - 1.0
         for r in range(6):
             for s in range(6):
@@ -76,8 +66,8 @@ def node_wrenches(tree, i, external, gravity, ws):
     Loads are those at its length, less what takes back the weight of added mass, whose inertia is in ws.scratch[1].
     """
     rotated, M, weight, f, y = ws.scratch[0], ws.scratch[1], ws.scratch[2, 0], ws.scratch[2, 1], ws.scratch[2, 2]
-    k, added = tree.inserted[i, INSERTED_NODE], ws.scratch[3]
-    mass, p = tree.flow[tree.inserted[i, INSERTED_AT] + SECTION_MASS], ws.pose[k, 3]
+    k, added = tree.inserted[i].node, ws.scratch[3]
+    mass, p = tree.flow[tree.inserted[i].at + SECTION_MASS], ws.pose[k, 3]
     if tree.inertia[k, 3, 3] == 0.0:
         mass *= 0.0  # a robot that is evaluated without inertia
     for r in range(3):
@@ -107,8 +97,8 @@ def node_tangent(tree, i, q, ws):
     Its rotation in the frame of the node, times l, is in ws.scratch[2, 4, :3]: the twist and bending of the section.
     """
     T, w, turn = ws.scratch[2, 3], ws.scratch[2, 4], ws.scratch[2, 5]
-    k, at, index = tree.inserted[i, INSERTED_NODE], tree.inserted[i, INSERTED_AT], tree.inserted[i, INSERTED_INDEX]
-    first = tree.segment[k, COLUMN] + tree.local[index + tree.inserted[i, INSERTED_N]]
+    k, at, index = tree.inserted[i].node, tree.inserted[i].at, tree.inserted[i].index
+    first = tree.segment[k].column + tree.local[index + tree.inserted[i].n]
     g, length = ws.pose[k], tree.flow[at + SECTION_LENGTH] * ws.twist[k, LENGTH_RATIO, 0]
     for r in range(3):
         w[r] = 0.0 * length
@@ -127,8 +117,8 @@ def inserted_forces(tree, q, external, gravity, ws, tau) -> None:
     """tau += what acts on insertions: weight by its potential, loads per length along the centreline."""
     for i in range(tree.inserted.shape[0]):
         row = tree.inserted[i]
-        k, n, at = row[INSERTED_NODE], row[INSERTED_N], row[INSERTED_AT]
-        plate, p = ws.pose[tree.block[tree.segment[k, BLOCK], FIRST], 3], ws.pose[k, 3]
+        k, n, at = row.node, row.n, row.at
+        plate, p = ws.pose[tree.block[tree.segment[k].block].first, 3], ws.pose[k, 3]
         node_wrenches(tree, i, external, gravity, ws)
         node_tangent(tree, i, q, ws)
         weight, f, T = ws.scratch[2, 0], ws.scratch[2, 1], ws.scratch[2, 3]
@@ -138,7 +128,7 @@ def inserted_forces(tree, q, external, gravity, ws, tau) -> None:
         for r in range(6):
             along += T[r] * f[r]
         for j in range(n):
-            e, rates = tree.segment[k, COLUMN] + tree.local[row[INSERTED_INDEX] + j], at + SECTION_RATES + j
+            e, rates = tree.segment[k].column + tree.local[row.index + j], at + SECTION_RATES + j
             tau[e] += tree.flow[rates] * lifted - tree.flow[rates + n] * along
 
 
@@ -153,12 +143,12 @@ def inserted_derivatives(tree, q, external, gravity, ws, tau, dq) -> None:
     above, before = ws.scratch[4, 4], tree.segment.shape[0] + tree.flow_node.shape[0]
     for i in range(tree.inserted.shape[0]):
         row = tree.inserted[i]
-        k, n, at, index = row[INSERTED_NODE], row[INSERTED_N], row[INSERTED_AT], row[INSERTED_INDEX]
-        c0, rates, g = tree.segment[k, COLUMN], at + SECTION_RATES, ws.pose[k]
+        k, n, at, index = row.node, row.n, row.at, row.index
+        c0, rates, g = tree.segment[k].column, at + SECTION_RATES, ws.pose[k]
         L, ratio, plate = (
             tree.flow[at],
             ws.twist[k, LENGTH_RATIO, 0],
-            ws.pose[tree.block[tree.segment[k, BLOCK], FIRST], 3],
+            ws.pose[tree.block[tree.segment[k].block].first, 3],
         )
         node_wrenches(tree, i, external, gravity, ws)
         length = node_tangent(tree, i, q, ws)
@@ -181,8 +171,8 @@ def inserted_derivatives(tree, q, external, gravity, ws, tau, dq) -> None:
             moment[3 + r] = f[r] - moment[r]
         node = k
         while node >= 0:
-            m, first = tree.segment[node, N_COLUMNS], tree.segment[node, COLUMN]
-            work = tree.segment[node, COLUMN_OFFSET]
+            m, first = tree.segment[node].n, tree.segment[node].column
+            work = tree.segment[node].work
             J, Jdd = ws.column[1, work : work + 6 * m], ws.column[3, work : work + 6 * m]
             for column in range(m):
                 by_insertion, lifted, moved = 0.0 * length, 0.0 * length, 0.0 * length
@@ -198,7 +188,7 @@ def inserted_derivatives(tree, q, external, gravity, ws, tau, dq) -> None:
                 cross(above, weight[3:], weight[:3])
                 for r in range(3):
                     weight[3 + r] = 0.0 * length
-            node = tree.block[tree.segment[node, BLOCK], BLOCK_PARENT]
+            node = tree.block[tree.segment[node].block].parent
         # the tangent turns with the strains of the section, and less as it gets longer
         bent, strains = 0.0 * length, c0 + tree.local[index + n]
         for r in range(3):

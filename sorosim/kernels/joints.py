@@ -11,21 +11,25 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy
+from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy, record
 from sorosim.kernels.small import clear, clear_matrix, dual_expand_transposed
-from sorosim.kernels.tree import BASIS, BLOCK_COLUMN, BLOCK_N, END, FIRST, GENERAL, KIND, SQUARE, STRAIN
+from sorosim.kernels.tree import BASIS, GENERAL
 from sorosim.lie.analytic import tanh
 from sorosim.lie.so3 import coefficients, rotation_into
 from sorosim.lie.tangent import tangent_into, tangent_transpose_derivative_into
 from sorosim.lie.triples import cross, dot, head, rows, tail, times
 
-# columns of Laws.row: kind, block, offset in Laws.value, and: STOP the coordinate; MOTOR the direction and the
-# actuator; SERVO the coordinate and the actuator. TURNED: the block of the rotation with which the translations turn
-# along which motors and friction act; -1: there is none
-LAW, LAW_BLOCK, AT, INDEX, ACTUATOR, TURNED = range(6)
+JOINT_LAW = record(
+    law=int,  # one of those below
+    block=int,
+    at=int,  # where its numbers begin in `Laws.value`
+    index=int,  # of a stop or a servo the coordinate, of a motor the direction
+    actuator=int,
+    turned=int,  # block of the rotation with which the translations turn along which motors and friction act, or -1
+)
 # kinds of law. Values of friction, for each coordinate: damping, friction, creep, group of friction; of a stop: low,
 # high, stiffness, depth of the soft onset; of a servo: stiffness, damping, largest effort
-# What rods have whose length is a coordinate, INDEX: LENGTH_ELASTIC: length in the file, the force with which the
+# What rods have whose length is the coordinate `index`: LENGTH_ELASTIC: length in the file, the force with which the
 # sheath drives the rod out, stiffness of the strains; LENGTH_DAMPING: length, friction, creep, three matrices
 JOINT_FRICTION, STOP, MOTOR, SERVO, LENGTH_ELASTIC, LENGTH_DAMPING = range(6)
 
@@ -34,7 +38,7 @@ JOINT_FRICTION, STOP, MOTOR, SERVO, LENGTH_ELASTIC, LENGTH_DAMPING = range(6)
 class Laws(NamedTuple):
     """Laws of the joints of a tree."""
 
-    row: np.ndarray  # (n_laws, 6) int: columns named above
+    row: np.ndarray  # (n_laws,) JOINT_LAW
     value: np.ndarray  # flat
 
 
@@ -107,13 +111,13 @@ def combined(P, n, values, out):
 @kernel_in_place
 def twists_at(tree, b):
     """Where in tree.strain the unit twists P (n, 6) of the joint begin that is block b."""
-    return tree.segment[tree.block[b, FIRST], STRAIN] + BASIS
+    return tree.segment[tree.block[b].first].strain + BASIS
 
 
 @kernel_in_place
 def turned_frame(tree, P, n, rotation, q, R, Omega, C, At):
     """At = A^T of translations P (n, 6), which block `rotation` turns by R; fills R, its Omega = P q and C."""
-    m, c0, at = tree.block[rotation, BLOCK_N], tree.block[rotation, BLOCK_COLUMN], twists_at(tree, rotation)
+    m, c0, at = tree.block[rotation].n, tree.block[rotation].column, twists_at(tree, rotation)
     combined(tree.strain[at : at + 6 * m].reshape(m, 6), m, q[c0 : c0 + m], Omega)
     coefficients(Omega[0] * Omega[0] + Omega[1] * Omega[1] + Omega[2] * Omega[2], C)
     rotation_into(Omega, C, R)
@@ -128,13 +132,13 @@ def moved_frame(tree, law, P, n, q, scratch, Omega, C, At):
 
     Of translations that turn, R is left in scratch[0], with Omega and C of their rotation.
     """
-    b = law[LAW_BLOCK]
+    b = law.block
     clear_matrix(At)
-    if law[TURNED] >= 0:
-        turned_frame(tree, P, n, law[TURNED], q, scratch[0, :3, :3], Omega, C, At)
+    if law.turned >= 0:
+        turned_frame(tree, P, n, law.turned, q, scratch[0, :3, :3], Omega, C, At)
         return
-    c0 = tree.block[b, BLOCK_COLUMN]
-    if tree.segment[tree.block[b, FIRST], KIND] != GENERAL:
+    c0 = tree.block[b].column
+    if tree.segment[tree.block[b].first].kind != GENERAL:
         for i in range(n):
             At[i, i] = 1.0
         return
@@ -164,8 +168,8 @@ def friction_wrench(tree, law, value, P, n, q, rates, scratch):
 def add_friction(tree, law, value, q, qd, derivatives, ws, tau):
     """tau -= A^T y(A qd) of one joint; if `derivatives` those in ws.internal likewise."""
     scratch = ws.scratch
-    b = law[LAW_BLOCK]
-    n, c0, at = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN], twists_at(tree, b)
+    b = law.block
+    n, c0, at = tree.block[b].n, tree.block[b].column, twists_at(tree, b)
     P, rates = tree.strain[at : at + 6 * n].reshape(n, 6), qd[c0 : c0 + n]
     At, y = scratch[2], scratch[7, 1]
     friction_wrench(tree, law, value, P, n, q, rates, scratch)
@@ -173,8 +177,8 @@ def add_friction(tree, law, value, q, qd, derivatives, ws, tau):
         for j in range(n):
             tau[c0 + i] -= At[i, j] * y[j]
     if derivatives:
-        general = tree.segment[tree.block[b, FIRST], KIND] == GENERAL
-        first, end = tree.block[b, SQUARE], tree.block[b, SQUARE] + n * n
+        general = tree.segment[tree.block[b].first].kind == GENERAL
+        first, end = tree.block[b].square, tree.block[b].square + n * n
         by_q, by_qd = ws.internal[0, first:end].reshape(n, n), ws.internal[1, first:end].reshape(n, n)
         add_friction_tangents(P, n, rates, general, scratch, by_q, by_qd)
 
@@ -217,8 +221,8 @@ def add_friction_tangents(P, n, rates, general, scratch, dq, dqd):
 def add_motor(tree, law, q, u, derivatives, ws, tau, B):
     """tau += A^T e_i u, the wrench u along direction i of the moved frame; if `derivatives` the rest likewise."""
     scratch = ws.scratch
-    b, index, actuator = law[LAW_BLOCK], law[INDEX], law[ACTUATOR]
-    n, c0, at = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN], twists_at(tree, b)
+    b, index, actuator = law.block, law.index, law.actuator
+    n, c0, at = tree.block[b].n, tree.block[b].column, twists_at(tree, b)
     P = tree.strain[at : at + 6 * n].reshape(n, 6)
     At, X, Omega, C = scratch[2], scratch[6], scratch[7, 2], scratch[8].reshape(36)[:10]
     moved_frame(tree, law, P, n, q, scratch, Omega, C, At)
@@ -226,9 +230,9 @@ def add_motor(tree, law, q, u, derivatives, ws, tau, B):
         tau[c0 + i] += At[i, index] * u[actuator]
         if derivatives and B.shape[0] > 0:
             B[c0 + i, actuator] += At[i, index]
-    if derivatives and u[actuator] != 0.0 and law[TURNED] < 0:
+    if derivatives and u[actuator] != 0.0 and law.turned < 0:
         tangent_transpose_derivative_into(Omega, C, P[index], X)
-        first = tree.block[b, SQUARE]
+        first = tree.block[b].square
         add_projected(P, n, X, -u[actuator], ws.internal[0, first : first + n * n].reshape(n, n))
 
 
@@ -238,13 +242,13 @@ def turned_tangent(tree, law, value, q, qd, u, scratch, X):
 
     a_k, the angular velocity of the moved frame by the rate of w_k, changes A^T_ji by d_j . R (a_k x d_i).
     """
-    b, rotation, index = law[LAW_BLOCK], law[TURNED], law[INDEX]
-    n, c0, m = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN], tree.block[rotation, BLOCK_N]
+    b, rotation, index = law.block, law.turned, law.index
+    n, c0, m = tree.block[b].n, tree.block[b].column, tree.block[rotation].n
     at, first, rates = twists_at(tree, b), twists_at(tree, rotation), qd[c0 : c0 + n]
     P, turns = tree.strain[at : at + 6 * n].reshape(n, 6), tree.strain[first : first + 6 * m].reshape(m, 6)
     R, T, At, slope, D = scratch[0, :3, :3], scratch[1, :3].reshape(2, 3, 3), scratch[2], scratch[3], scratch[4]
     y, Omega, change, C = scratch[7, 1], scratch[7, 2], scratch[7, 3], scratch[8].reshape(36)[:10]
-    if law[LAW] == JOINT_FRICTION:
+    if law.law == JOINT_FRICTION:
         friction_wrench(tree, law, value, P, n, q, rates, scratch)
         for i in range(n):
             y[i] = -y[i]
@@ -252,7 +256,7 @@ def turned_tangent(tree, law, value, q, qd, u, scratch, X):
         moved_frame(tree, law, P, n, q, scratch, Omega, C, At)
         clear_matrix(slope)
         clear(y)
-        y[index] = u[law[ACTUATOR]]
+        y[index] = u[law.actuator]
     for r in range(6):
         Omega[r] = -Omega[r]
     tangent_into(Omega, C, T)
@@ -278,11 +282,11 @@ def add_turned_tangents(tree, laws, q, qd, u, scale, scratch, by_q) -> None:
     X = scratch[9]
     for k in range(laws.row.shape[0]):
         law = laws.row[k]
-        if law[TURNED] >= 0:
-            turned_tangent(tree, law, laws.value[law[AT] :], q, qd, u, scratch, X)
-            c0, first = tree.block[law[LAW_BLOCK], BLOCK_COLUMN], tree.block[law[TURNED], BLOCK_COLUMN]
-            for i in range(tree.block[law[LAW_BLOCK], BLOCK_N]):
-                for j in range(tree.block[law[TURNED], BLOCK_N]):
+        if law.turned >= 0:
+            turned_tangent(tree, law, laws.value[law.at :], q, qd, u, scratch, X)
+            c0, first = tree.block[law.block].column, tree.block[law.turned].column
+            for i in range(tree.block[law.block].n):
+                for j in range(tree.block[law.turned].n):
                     by_q[c0 + i, first + j] += scale * X[i, j]
 
 
@@ -292,11 +296,11 @@ def add_turned_products(tree, laws, q, qd, u, transposed, scale, x, scratch, out
     X = scratch[9]
     for k in range(laws.row.shape[0]):
         law = laws.row[k]
-        if law[TURNED] >= 0:
-            turned_tangent(tree, law, laws.value[law[AT] :], q, qd, u, scratch, X)
-            c0, first = tree.block[law[LAW_BLOCK], BLOCK_COLUMN], tree.block[law[TURNED], BLOCK_COLUMN]
-            for i in range(tree.block[law[LAW_BLOCK], BLOCK_N]):
-                for j in range(tree.block[law[TURNED], BLOCK_N]):
+        if law.turned >= 0:
+            turned_tangent(tree, law, laws.value[law.at :], q, qd, u, scratch, X)
+            c0, first = tree.block[law.block].column, tree.block[law.turned].column
+            for i in range(tree.block[law.block].n):
+                for j in range(tree.block[law.turned].n):
                     if transposed:
                         out[first + j] += scale * X[i, j] * x[c0 + i]
                     else:
@@ -306,8 +310,8 @@ def add_turned_products(tree, laws, q, qd, u, transposed, scale, x, scratch, out
 @kernel_in_place
 def is_exponential(tree, b):
     """Whether block b is a joint whose motions do not commute. Those of a rod are several segments."""
-    first = tree.block[b, FIRST]
-    return tree.segment[first, KIND] == GENERAL and tree.block[b, END] - first == 1
+    first = tree.block[b].first
+    return tree.segment[first].kind == GENERAL and tree.block[b].end - first == 1
 
 
 @kernel_in_place
@@ -323,15 +327,15 @@ def quadratic(K, x, y, n):
 @kernel_in_place
 def length_elastic(tree, law, value, q, derivatives, ws, tau):
     """What a length l != L changes of the elastic force: U = q^T K q/(2 lambda) - f l (docs/theory.md, 19)."""
-    b, e = law[LAW_BLOCK], law[INDEX]
-    n, L = tree.block[b, BLOCK_N] - 1, value[0]
+    b, e = law.block, law.index
+    n, L = tree.block[b].n - 1, value[0]
     ratio, K, x = 1.0 + q[e] / L, value[2 : 2 + n * n], q[e + 1 : e + 1 + n]
     scale = 1.0 / (ratio * ratio * L)
     energy = quadratic(K, x, x, n)
     if ratio.real <= 0.0:
         tau[e] = np.nan  # no rod is left
     tau[e] += 0.5 * scale * energy + value[1]
-    at = tree.block[b, SQUARE]
+    at = tree.block[b].square
     for i in range(n):
         force = 0.0 * ratio
         for j in range(n):
@@ -353,9 +357,9 @@ def length_damping(tree, law, value, q, qd, derivatives, ws, tau):
     (P qd + mu G q)/lambda is the rate of the strain of the material, mu = l'/l, G = c L dP/dX - P; the matrices are the
     integrals of P^T D P, P^T D G and G^T D G.
     """
-    b, e = law[LAW_BLOCK], law[INDEX]
-    n, L, F, creep = tree.block[b, BLOCK_N] - 1, value[0], value[1], value[2]
-    size, at = n * n, tree.block[b, SQUARE]
+    b, e = law.block, law.index
+    n, L, F, creep = tree.block[b].n - 1, value[0], value[1], value[2]
+    size, at = n * n, tree.block[b].square
     D, D_1, D_2 = value[3 : 3 + size], value[3 + size : 3 + 2 * size], value[3 + 2 * size : 3 + 3 * size]
     ratio, x, xd = 1.0 + q[e] / L, q[e + 1 : e + 1 + n], qd[e + 1 : e + 1 + n]
     length, mu = ratio * L, qd[e] / (ratio * L)
@@ -392,8 +396,8 @@ def length_damping(tree, law, value, q, qd, derivatives, ws, tau):
 @kernel_in_place
 def servo_effort(law, value, q, qd, u):
     """L tanh((k (u - q) - d qd)/L), L the largest effort, and its slope by what stands in the brackets times L."""
-    i, k, d, most = law[INDEX], value[0], value[1], value[2]
-    effort, slope = k * (u[law[ACTUATOR]] - q[i]) - d * qd[i], 1.0
+    i, k, d, most = law.index, value[0], value[1], value[2]
+    effort, slope = k * (u[law.actuator] - q[i]) - d * qd[i], 1.0
     if most.real < np.inf:
         part = tanh(effort / most)
         effort, slope = most * part, 1.0 - part * part
@@ -403,7 +407,7 @@ def servo_effort(law, value, q, qd, u):
 @kernel_in_place
 def diagonal_place(tree, b, i):
     """Where in ws.internal[0] and [1] the diagonal has coordinate i of block b."""
-    return tree.block[b, SQUARE] + (i - tree.block[b, BLOCK_COLUMN]) * (tree.block[b, BLOCK_N] + 1)
+    return tree.block[b].square + (i - tree.block[b].column) * (tree.block[b].n + 1)
 
 
 @kernel_lazy("joint laws")
@@ -415,36 +419,36 @@ def joint_laws(tree, laws, q, qd, u, derivatives, ws, tau, B) -> None:
     by_q, by_qd, by_u = ws.internal[0], ws.internal[1], derivatives and B.shape[0] > 0
     for k in range(laws.row.shape[0]):
         law = laws.row[k]
-        if law[LAW] == JOINT_FRICTION:
-            add_friction(tree, law, laws.value[law[AT] :], q, qd, derivatives, ws, tau)
-        elif law[LAW] == MOTOR and law[TURNED] < 0 and not is_exponential(tree, law[LAW_BLOCK]):
-            i, actuator = tree.block[law[LAW_BLOCK], BLOCK_COLUMN] + law[INDEX], law[ACTUATOR]
+        if law.law == JOINT_FRICTION:
+            add_friction(tree, law, laws.value[law.at :], q, qd, derivatives, ws, tau)
+        elif law.law == MOTOR and law.turned < 0 and not is_exponential(tree, law.block):
+            i, actuator = tree.block[law.block].column + law.index, law.actuator
             tau[i] += u[actuator]  # A = 1
             if by_u:
                 B[i, actuator] += 1.0
-        elif law[LAW] == MOTOR:
+        elif law.law == MOTOR:
             add_motor(tree, law, q, u, derivatives, ws, tau, B)
-        elif law[LAW] == SERVO:
-            i, value, actuator = law[INDEX], laws.value[law[AT] :], law[ACTUATOR]
+        elif law.law == SERVO:
+            i, value, actuator = law.index, laws.value[law.at :], law.actuator
             effort, slope = servo_effort(law, value, q, qd, u)
             tau[i] += effort
             if derivatives:
-                at = diagonal_place(tree, law[LAW_BLOCK], i)
+                at = diagonal_place(tree, law.block, i)
                 by_q[at] -= slope * value[0]
                 by_qd[at] -= slope * value[1]
             if by_u:
                 B[i, actuator] += slope * value[0]
-        elif law[LAW] == LENGTH_ELASTIC:
-            length_elastic(tree, law, laws.value[law[AT] :], q, derivatives, ws, tau)
-        elif law[LAW] == LENGTH_DAMPING:
-            length_damping(tree, law, laws.value[law[AT] :], q, qd, derivatives, ws, tau)
+        elif law.law == LENGTH_ELASTIC:
+            length_elastic(tree, law, laws.value[law.at :], q, derivatives, ws, tau)
+        elif law.law == LENGTH_DAMPING:
+            length_damping(tree, law, laws.value[law.at :], q, qd, derivatives, ws, tau)
         else:
-            i, value = law[INDEX], laws.value[law[AT] : law[AT] + 4]
+            i, value = law.index, laws.value[law.at : law.at + 4]
             below, slope_below, _ = stop_force(value[0] - q[i], value[2], value[3])
             above, slope_above, _ = stop_force(q[i] - value[1], value[2], value[3])
             tau[i] += below - above
             if derivatives:
-                by_q[diagonal_place(tree, law[LAW_BLOCK], i)] -= slope_below + slope_above
+                by_q[diagonal_place(tree, law.block, i)] -= slope_below + slope_above
 
 
 @kernel_in_place
@@ -452,15 +456,15 @@ def law_energy(tree, laws, q):
     """Energy in the springs of all stops, and what a length l != L changes of that of rods [J]."""
     energy = 0.0
     for k in range(laws.row.shape[0]):
-        if laws.row[k, LAW] == STOP:
-            i, at = laws.row[k, INDEX], laws.row[k, AT]
+        if laws.row[k].law == STOP:
+            i, at = laws.row[k].index, laws.row[k].at
             for depth in (laws.value[at] - q[i], q[i] - laws.value[at + 1]):
                 energy += stop_force(depth, laws.value[at + 2], laws.value[at + 3])[2]
-        elif laws.row[k, LAW] == LENGTH_ELASTIC:
+        elif laws.row[k].law == LENGTH_ELASTIC:
             i, value, n = (
-                laws.row[k, INDEX],
-                laws.value[laws.row[k, AT] :],
-                tree.block[laws.row[k, LAW_BLOCK], BLOCK_N] - 1,
+                laws.row[k].index,
+                laws.value[laws.row[k].at :],
+                tree.block[laws.row[k].block].n - 1,
             )
             x = q[i + 1 : i + 1 + n]
             ratio = 1.0 + q[i] / value[0]

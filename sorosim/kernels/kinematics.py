@@ -107,28 +107,26 @@ def add_local_columns(tree, at, n, first, local, n_local, map_1, map_2, out):
 @kernel_in_place
 def write_local_screws(tree, k, map_1, map_2, ws):
     """S_w of segment k of a span; its other columns are zero, and stay so."""
-    n, work = tree.segment[k, tr.N_COLUMNS], tree.segment[k, tr.COLUMN_OFFSET]
-    local, n_local = tree.segment[k, tr.LOCAL], tree.segment[k, tr.N_LOCAL]
+    n, work = tree.segment[k].n, tree.segment[k].work
+    local, n_local = tree.segment[k].local, tree.segment[k].n_local
     S = ws.column[0, work : work + 6 * n]
     for i in range(n_local):
         for r in range(6):
             S[r * n + tree.local[local + i]] = 0.0
-    add_local_columns(tree, tree.segment[k, tr.STRAIN], n, tree.segment[k, tr.COLUMN], local, n_local, map_1, map_2, S)
+    add_local_columns(tree, tree.segment[k].strain, n, tree.segment[k].column, local, n_local, map_1, map_2, S)
 
 
 @kernel_in_place
 def write_local_columns(tree, k, order, map_1, map_2, ws):
     """J, J' or J'' of node k, which ends a segment of a span: those of the node before, and what the segment adds."""
-    n, work = tree.segment[k, tr.N_COLUMNS], tree.segment[k, tr.COLUMN_OFFSET]
-    local, n_local = tree.segment[k, tr.LOCAL], tree.segment[k, tr.N_LOCAL]
+    n, work = tree.segment[k].n, tree.segment[k].work
+    local, n_local = tree.segment[k].local, tree.segment[k].n_local
     total = ws.column[order + 1, work : work + 6 * n]
-    if k > tree.block[tree.segment[k, tr.BLOCK], tr.FIRST]:
+    if k > tree.block[tree.segment[k].block].first:
         copy(ws.column[order + 1, work - 6 * n : work], total)
     else:
         clear(total)
-    add_local_columns(
-        tree, tree.segment[k, tr.STRAIN], n, tree.segment[k, tr.COLUMN], local, n_local, map_1, map_2, total
-    )
+    add_local_columns(tree, tree.segment[k].strain, n, tree.segment[k].column, local, n_local, map_1, map_2, total)
 
 
 @kernel_in_place
@@ -159,8 +157,8 @@ def joint_columns(tree, k, qd, qdd, moving, depth, R, p, ws):
     S_w = Ad_g P with g the pose (R, p) of its start, S_w' = ad_V S_w and S_w'' = ad_V S_w' + ad_A S_w, V and A those of
     the node before: the products of the general sweep without their zeros.
     """
-    at, work = tree.segment[k, tr.STRAIN], tree.segment[k, tr.COLUMN_OFFSET]
-    n, first = tree.segment[k, tr.N_COLUMNS], tree.segment[k, tr.COLUMN]
+    at, work = tree.segment[k].strain, tree.segment[k].work
+    n, first = tree.segment[k].n, tree.segment[k].column
     half, vectors = 0.5 * tree.strain[at + tr.LENGTH], ws.scratch[5]
     V, A, S, Sd, Sdd = vectors[0], vectors[1], vectors[2], vectors[3], vectors[4]
     R_half = scaled(half, R[0]), scaled(half, R[1]), scaled(half, R[2])
@@ -237,11 +235,11 @@ def magnus_step(tree, k, at, q, Omega, x_1, x_2, C, R, p):
     A Magnus step over the strains at two collocation points; fills its twist Omega, the strains and C as well.
     """
     h, c = tree.strain[at + tr.LENGTH], tree.strain[at + tr.MAGNUS]
-    n, first = tree.segment[k, tr.N_COLUMNS], tree.segment[k, tr.COLUMN]
+    n, first = tree.segment[k].n, tree.segment[k].column
     for r in range(6):
         x_1[r] = tree.strain[at + tr.REFERENCE + r]
         x_2[r] = tree.strain[at + tr.REFERENCE + 6 + r]
-    add_strains(tree, at, n, first, tree.segment[k, tr.LOCAL], tree.segment[k, tr.N_LOCAL], q, x_1, x_2)
+    add_strains(tree, at, n, first, tree.segment[k].local, tree.segment[k].n_local, q, x_1, x_2)
     for r in range(6):
         Omega[r] = 0.5 * h * (x_1[r] + x_2[r])
     if c != 0.0:
@@ -281,10 +279,10 @@ def forward_sweep(tree, q, qd, qdd, gravity, depth, ws) -> bool:
     map_1, map_2 = ws.scratch[6], ws.scratch[7]
 
     for k in range(n_segments):
-        if is_single(tree, tree.segment[k, tr.BLOCK]):
+        if is_single(tree, tree.segment[k].block):
             single_motion(tree, k, q, qd, qdd, moving, depth + 1, ws)
             continue
-        kind, parent, n = tree.segment[k, tr.KIND], tree.segment[k, tr.PARENT], tree.segment[k, tr.N_COLUMNS]
+        kind, parent, n = tree.segment[k].kind, tree.segment[k].parent, tree.segment[k].n
         place_start(tree, k, ws, R, p)
         V, Acc = ws.twist[k, 0], ws.twist[k, 1]
         copy(ws.twist[parent, 0], V)
@@ -295,7 +293,7 @@ def forward_sweep(tree, q, qd, qdd, gravity, depth, ws) -> bool:
             copy(p, ws.pose[k, 3])
             continue
 
-        at, first = tree.segment[k, tr.STRAIN], tree.segment[k, tr.COLUMN]
+        at, first = tree.segment[k].strain, tree.segment[k].column
         h, c = tree.strain[at + tr.LENGTH], tree.strain[at + tr.MAGNUS]
         record = ws.segment[k]
         Omega, x_1, x_2, C = record[0:6], record[6:12], record[12:18], record[18:28]
@@ -303,8 +301,8 @@ def forward_sweep(tree, q, qd, qdd, gravity, depth, ws) -> bool:
         compose_into(R, p, Re, pe, ws.pose[k])
         if depth == POSES and not moving:
             continue
-        block = tree.segment[k, tr.BLOCK]
-        if kind == tr.COMMUTING and depth != POSES and tree.block[block, tr.END] - tree.block[block, tr.FIRST] == 1:
+        block = tree.segment[k].block
+        if kind == tr.COMMUTING and depth != POSES and tree.block[block].end - tree.block[block].first == 1:
             joint_columns(tree, k, qd, qdd, moving, depth, R, p, ws)
             continue
 
@@ -312,7 +310,7 @@ def forward_sweep(tree, q, qd, qdd, gravity, depth, ws) -> bool:
         if moving:
             for i in range(4):
                 clear(vectors[i])
-            local, n_local = tree.segment[k, tr.LOCAL], tree.segment[k, tr.N_LOCAL]
+            local, n_local = tree.segment[k].local, tree.segment[k].n_local
             add_strains(tree, at, n, first, local, n_local, qd, xd_1, xd_2)
             add_strains(tree, at, n, first, local, n_local, qdd, xdd_1, xdd_2)
             for r in range(6):
@@ -331,14 +329,14 @@ def forward_sweep(tree, q, qd, qdd, gravity, depth, ws) -> bool:
         # columns: S_w, S_w', S_w'' and their sums over the block
         if depth == POSES or n == 0:
             continue
-        work, size = tree.segment[k, tr.COLUMN_OFFSET], 6 * n
-        first_segment = tree.block[block, tr.FIRST]
+        work, size = tree.segment[k].work, 6 * n
+        first_segment = tree.block[block].first
         for order in range(depth + 1):
             if order == 1 and not moving:
                 continue
             combine(A, order, moving, h, c, x_2, xd_2, xdd_2, -1.0, map_1)
             combine(A, order, moving, h, c, x_1, xd_1, xdd_1, 1.0, map_2)
-            if tree.segment[k, tr.LOCAL] >= 0:
+            if tree.segment[k].local >= 0:
                 if order == 0:
                     write_local_screws(tree, k, map_1, map_2, ws)
                 if not only_screws:
@@ -416,9 +414,9 @@ def read_jacobians(tree, nodes, moving, ws, J, Jd):
         node = k
         while node >= 0:
             n, work, first = (
-                tree.segment[node, tr.N_COLUMNS],
-                tree.segment[node, tr.COLUMN_OFFSET],
-                tree.segment[node, tr.COLUMN],
+                tree.segment[node].n,
+                tree.segment[node].work,
+                tree.segment[node].column,
             )
             columns = ws.column[1, work : work + 6 * n]
             body_columns(ws.pose[k], columns, n, first, J[i])
@@ -431,7 +429,7 @@ def read_jacobians(tree, nodes, moving, ws, J, Jd):
                     for r in range(6):
                         rate[r * n + j] = y[r]
                 body_columns(ws.pose[k], rate, n, first, Jd[i])
-            node = tree.block[tree.segment[node, tr.BLOCK], tr.BLOCK_PARENT]
+            node = tree.block[tree.segment[node].block].parent
 
 
 @kernel_in_place

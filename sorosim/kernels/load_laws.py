@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy
+from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy, record
 from sorosim.kernels.external import add_load, world_wrench
 from sorosim.kernels.fluid import (
     N_FLOW,
@@ -25,12 +25,18 @@ from sorosim.kernels.surfaces import Surfaces
 from sorosim.kernels.tree import LENGTH_RATIO, MATERIAL_TWIST
 from sorosim.kernels.wrenches import add_between, add_dead, add_turned, point_velocity
 
-# columns of LoadLaws.row: node, kind of law, offset in `value`, frame on the node (-1: its own); for loads between two
-# nodes the other one, its frame, and the number of the pair; the medium of a fluid; the row in `ExternalForces.wrench`
-# of the material that flows through the node, if that is what it acts on (-1: the node); and the signals that six of
-# the values are multiplied by, -1 where there is none
-LOADED_NODE, LOAD_LAW, LOAD_AT, LOAD_FRAME, OTHER_NODE, OTHER_FRAME, PAIR, MEDIUM, MATERIAL, ENTRY = range(10)
-N_ROW = ENTRY + 6
+LOAD_ROW = record(
+    node=int,
+    law=int,  # one of those below
+    at=int,  # where its numbers begin in `LoadLaws.value`
+    frame=int,  # on the node, in `LoadLaws.frame`; -1: that of the node
+    other=int,  # node, of a load between two, -1: the world
+    other_frame=int,
+    pair=int,  # number among the pairs of nodes
+    medium=int,  # of a fluid
+    material=int,  # row in `ExternalForces.wrench` of material that flows through the node, if it acts on that; else -1
+    signal=(int, (6,)),  # which multiply its first six numbers; -1: none
+)
 # a wrench with fixed directions in the world, one that turns with the body, one whose place is fixed in the world
 # too; damping of the body's twist; a spring with a damper between two points; added mass, without weight; a fluid; a
 # dipole in a uniform magnetic field, and in one that grows from a centre by a constant gradient
@@ -45,7 +51,7 @@ GRADIENT = ("xx", "yy", "xy", "xz", "yz")  # entries of the gradient, whose zz i
 class LoadLaws(NamedTuple):
     """Loads with compiled laws."""
 
-    row: np.ndarray  # (n, 15) int: columns named above
+    row: np.ndarray  # (n,) LOAD_ROW
     value: (
         np.ndarray
     )  # flat: six numbers of a wrench, three of a spring, (6, 3) of a weight, those of a fluid or dipole
@@ -189,16 +195,16 @@ def add_load_laws(laws, t, varying, gravity, ws, stack, external) -> None:
     g, g_B, b = poses[0:4], poses[4:8], poses[8]
     for i in range(laws.row.shape[0]):
         row = laws.row[i]
-        node, kind, at = row[LOADED_NODE], row[LOAD_LAW], row[LOAD_AT]
-        frame_into(laws.frame, row[LOAD_FRAME], ws.pose[node], g)
+        node, kind, at = row.node, row.law, row.at
+        frame_into(laws.frame, row.frame, ws.pose[node], g)
         target, V, scale = node, ws.twist[node, 0], 1.0
-        if row[MATERIAL] >= 0:
-            target, V, scale = row[MATERIAL], ws.twist[node, MATERIAL_TWIST], ws.twist[node, LENGTH_RATIO, 0]
+        if row.material >= 0:
+            target, V, scale = row.material, ws.twist[node, MATERIAL_TWIST], ws.twist[node, LENGTH_RATIO, 0]
         if kind == FLUID:
-            m = row[MEDIUM]
+            m = row.medium
             evaluate_flow(laws.media, m, t, g[3], varying, stack, flow)
             fluid_wrench(laws.media, m, laws.value[at : at + N_FLUID_VALUES], gravity, g, V, flow, scratch, f, K, D)
-            if row[MATERIAL] >= 0:
+            if row.material >= 0:
                 scale_load(scale, f, K, D)
             add_load(target, g, f, K, D, external)
             continue
@@ -210,14 +216,14 @@ def add_load_laws(laws, t, varying, gravity, ws, stack, external) -> None:
                 x0, x1, x2 = laws.value[at + 3 * r], laws.value[at + 3 * r + 1], laws.value[at + 3 * r + 2]
                 f[r] = -(x0 * b[0] + x1 * b[1] + x2 * b[2])
                 K[r, 0], K[r, 1], K[r, 2] = x2 * b[1] - x1 * b[2], x0 * b[2] - x2 * b[0], x1 * b[0] - x0 * b[1]
-            if row[MATERIAL] >= 0:
+            if row.material >= 0:
                 scale_load(scale, f, K, D)
             add_load(target, g, f, K, D, external)
             continue
         for r in range(6):
             values[r] = scale * laws.value[at + r]
-            if row[ENTRY + r] >= 0:
-                values[r] *= varying[row[ENTRY + r], 0]
+            if row.signal[r] >= 0:
+                values[r] *= varying[row.signal[r], 0]
         if kind == DEAD:
             add_dead(g[3], values, 1.0, target, external)
         elif kind == FOLLOWER:
@@ -234,7 +240,7 @@ def add_load_laws(laws, t, varying, gravity, ws, stack, external) -> None:
         elif kind == TWIST_DAMPING:
             add_twist_damping(values, g, V, scratch, f, external.wrench[target], external.D[target])
         else:
-            other = row[OTHER_NODE]
-            frame_into(laws.frame, row[OTHER_FRAME], ws.pose[other], g_B)
+            other = row.other
+            frame_into(laws.frame, row.other_frame, ws.pose[other], g_B)
             V_B = ws.twist[other, 0]
-            add_spring(values, node, other, row[PAIR], g[3], g_B[3], V, V_B, scratch, external)
+            add_spring(values, node, other, row.pair, g[3], g_B[3], V, V_B, scratch, external)

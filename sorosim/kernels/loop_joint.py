@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.compiled import by_reference, kernel_in_place
+from sorosim.compiled import by_reference, kernel_in_place, record
 from sorosim.kernels.small import copy
 from sorosim.lie.analytic import arctan2
 from sorosim.lie.se3 import log_into
@@ -15,8 +15,15 @@ from sorosim.lie.tangent import tangent_inv_into
 from sorosim.lie.triples import cross, dot, head, plus, rows, scaled, store, sum2, times, transposed_times
 from sorosim.lie.triples import row as row_of
 
-# columns of Loops.row; MOTOR and the next: actuators along both free directions, or -1
-NODE_A, NODE_B, TURN, FIRST_ROW, N_ROWS, N_LAWS, MOTOR = range(7)
+LOOP = record(
+    node_a=int,
+    node_b=int,
+    turn=int,  # one of those below
+    first_row=int,
+    n_rows=int,
+    n_laws=int,
+    motor=(int, (2,)),  # actuators along both free directions, or -1
+)
 # how the free motion turns: not at all, about an axis, about it by as much as it slides, in any way
 NO_TURN, AXIS_TURN, SCREW_TURN, ANY_TURN = range(4)
 # layout of a row of Loops.value: frames of A and B on their nodes as (4, 3); Phi^T (6, 6); projector on free slides
@@ -31,7 +38,7 @@ POSE_A, POSE_B, POSE_BA, JOINT_POSE, ERROR_POSE = range(5)
 class Loops(NamedTuple):
     """Loops of a tree."""
 
-    row: np.ndarray  # (n_loops, 8) int: columns named above
+    row: np.ndarray  # (n_loops,) LOOP
     value: np.ndarray  # (n_loops, 91): layout named above
     row_scale: np.ndarray  # (m,) 1 for angles, 1 / extent of the loop for lengths: times it, errors are angles
 
@@ -60,7 +67,7 @@ def split_motion(row, value, g, f, X, e, C, coordinate):
     turns as far as it slides, for any number of turns. coordinate (2,): of the directions with laws, an angle
     being the one nearest to its rest; C (10,): the functions C_k of the rotation of X.
     """
-    a, turn, slide = value[AXIS : AXIS + 3], row[TURN], value[SLIDE : SLIDE + 9]
+    a, turn, slide = value[AXIS : AXIS + 3], row.turn, value[SLIDE : SLIDE + 9]
     p = g[3]
     along = a[0] * p[0] + a[1] * p[1] + a[2] * p[2]
     coordinate[0], coordinate[1] = along, along
@@ -98,7 +105,7 @@ def split_maps(row, value, pose, e, C, T_inv, error_map, coordinate_map):
     pose : (5, 4, 3) of the loop. With dg g^-1 = C dq and df f^-1 = F C dq: dX X^-1 = (1 - Ad_X F) C dq = G C dq and
     de = T^-1(e) of that. T_inv (2, 3, 3) is scratch.
     """
-    a, turn, slide, p = head(value[AXIS:]), row[TURN], rows(value[SLIDE:AXIS].reshape(3, 3)), row_of(pose[POSE_BA], 3)
+    a, turn, slide, p = head(value[AXIS:]), row.turn, rows(value[SLIDE:AXIS].reshape(3, 3)), row_of(pose[POSE_BA], 3)
     R, x, f = rows(pose[ERROR_POSE]), row_of(pose[ERROR_POSE], 3), row_of(pose[JOINT_POSE], 3)
     by_turn, by_slide, about_axis = coordinate_map[0], coordinate_map[1], turn == AXIS_TURN or turn == SCREW_TURN
     tangent_inv_into(e, C, T_inv)

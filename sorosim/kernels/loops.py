@@ -25,7 +25,6 @@ from sorosim.kernels.small import (
     add_transposed_product,
     clear,
 )
-from sorosim.kernels.tree import BLOCK, BLOCK_PARENT, COLUMN, COLUMN_OFFSET, N_COLUMNS
 
 # rows of Closure.value and blocks of Closure.matrix
 ERROR, RATE, ACCELERATION = range(3)
@@ -65,7 +64,7 @@ def evaluate_loops(loops, ws, u, closure) -> None:
     relative, y, nu, acceleration = scratch[0], scratch[1], scratch[2], scratch[3]
     for k in range(loops.row.shape[0]):
         row, value, pose, e = loops.row[k], loops.value[k], closure.pose[k], closure.error_log[k, :6]
-        A, B = row[lj.NODE_A], row[lj.NODE_B]
+        A, B = row.node_a, row.node_b
         frame_A, frame_B = value[lj.FRAME_A : lj.FRAME_B].reshape(4, 3), value[lj.FRAME_B : lj.PHI].reshape(4, 3)
         compose_into(ws.pose[A, :3], ws.pose[A, 3], frame_A[:3], frame_A[3], pose[POSE_A])
         compose_into(ws.pose[B, :3], ws.pose[B, 3], frame_B[:3], frame_B[3], pose[POSE_B])
@@ -81,9 +80,9 @@ def evaluate_loops(loops, ws, u, closure) -> None:
         body_columns(pose[POSE_B], relative, 1, 0, nu.reshape(6, 1))
         body_columns(pose[POSE_B], y, 1, 0, acceleration.reshape(6, 1))
 
-        wrench, first = closure.wrench[k], row[lj.FIRST_ROW]
+        wrench, first = closure.wrench[k], row.first_row
         clear(wrench)
-        for j in range(row[lj.N_ROWS]):
+        for j in range(row.n_rows):
             phi, i = value[lj.PHI + 6 * j : lj.PHI + 6 * j + 6], first + j
             closure.value[ERROR, i], closure.value[RATE, i], closure.value[ACCELERATION, i] = 0.0, 0.0, 0.0
             for r in range(6):
@@ -91,13 +90,13 @@ def evaluate_loops(loops, ws, u, closure) -> None:
                 closure.value[RATE, i] += phi[r] * nu[r]
                 closure.value[ACCELERATION, i] += phi[r] * acceleration[r]
                 wrench[r] += phi[r] * closure.multiplier[i]
-        for j in range(row[lj.N_LAWS]):
+        for j in range(row.n_laws):
             along, rate = value[lj.ALONG + 6 * j : lj.ALONG + 6 * j + 6], 0.0
             for r in range(6):
                 rate += along[r] * nu[r]
             force = -value[lj.STIFFNESS + j] * (closure.law[k, j] - value[lj.REST + j]) - value[lj.DAMPING + j] * rate
-            if row[lj.MOTOR + j] >= 0:
-                force += u[row[lj.MOTOR + j]]
+            if row.motor[j] >= 0:
+                force += u[row.motor[j]]
             for r in range(6):
                 wrench[r] += force * along[r]
 
@@ -107,7 +106,7 @@ def apply_loops(loops, tensors, ws, closure):
     """Let the wrenches of the loops act on their nodes, as loads fixed in the world (K_w = -adbar of the load)."""
     w = closure.scratch[0, 0]
     for k in range(loops.row.shape[0]):
-        A, B = loops.row[k, lj.NODE_A], loops.row[k, lj.NODE_B]
+        A, B = loops.row[k].node_a, loops.row[k].node_b
         world_wrench(closure.pose[k, POSE_B], closure.wrench[k], w)
         for r in range(6):
             ws.twist[A, 2, r] -= w[r]
@@ -122,19 +121,19 @@ def add_chain(tree, ws, node, order, sign, out):
     """out (6 ndof,) += sign times the world columns J, J' or J'' of a node, by order."""
     ndof = tree.rows.shape[0]
     while node >= 0:
-        n, work, first = tree.segment[node, N_COLUMNS], tree.segment[node, COLUMN_OFFSET], tree.segment[node, COLUMN]
+        n, work, first = tree.segment[node].n, tree.segment[node].work, tree.segment[node].column
         for r in range(6):
             columns, target = ws.column[1 + order, work + r * n : work + r * n + n], out[r * ndof + first :]
             for j in range(n):
                 target[j] += sign * columns[j]
-        node = tree.block[tree.segment[node, BLOCK], BLOCK_PARENT]
+        node = tree.block[tree.segment[node].block].parent
 
 
 @kernel_in_place
 def write_rows(row, value, columns, n, out):
     """out[first + j] = Phi_j^T columns, columns (6, n)."""
-    for j in range(row[lj.N_ROWS]):
-        target = out[row[lj.FIRST_ROW] + j]
+    for j in range(row.n_rows):
+        target = out[row.first_row + j]
         clear(target)
         for r in range(6):
             phi, line = value[lj.PHI + 6 * j + r], columns[r]
@@ -155,8 +154,8 @@ def loop_matrices(tree, loops, moving, derivatives, forces, ws, closure, dq, dqd
     for k in range(loops.row.shape[0]):
         row = loops.row[k]
         clear(D)
-        add_chain(tree, ws, row[lj.NODE_A], 0, 1.0, D)
-        add_chain(tree, ws, row[lj.NODE_B], 0, -1.0, D)
+        add_chain(tree, ws, row.node_a, 0, 1.0, D)
+        add_chain(tree, ws, row.node_b, 0, -1.0, D)
         body_columns(closure.pose[k, POSE_B], D, n, 0, C.reshape(6, n))
         write_rows(row, loops.value[k], C.reshape(6, n), n, closure.matrix[CONSTRAINT])
         if derivatives:
@@ -176,7 +175,7 @@ def rate_matrices(tree, loops, k, moving, ws, closure):
     n, wide = tree.rows.shape[0], closure.wide
     D, Dd, Ddd, X, Y, Z, columns = wide[0], wide[1], wide[2], wide[6], wide[7], wide[8], wide[5].reshape(6, n)
     row, value, g_B, both = loops.row[k], loops.value[k], closure.pose[k, POSE_B], closure.scratch[0, 0]
-    A, node_B = row[lj.NODE_A], row[lj.NODE_B]
+    A, node_B = row.node_a, row.node_b
     clear(Dd)
     clear(Ddd)
     if moving:
@@ -225,11 +224,11 @@ def load_matrices(tree, loops, k, ws, closure, dq, dqd, B):
     n, wide, row, value = tree.rows.shape[0], closure.wide, loops.row[k], loops.value[k]
     J_B, C, C_B, X, Y, Z, coordinate_map = wide[3], wide[4], wide[5], wide[6], wide[7], wide[8], closure.scratch[1, :2]
     clear(J_B)
-    add_chain(tree, ws, row[lj.NODE_B], 0, 1.0, J_B)
+    add_chain(tree, ws, row.node_b, 0, 1.0, J_B)
     body_columns(closure.pose[k, POSE_B], J_B, n, 0, C_B.reshape(6, n))
     clear(Y)
     add_coadbar_columns(closure.wrench[k], C_B, n, 1.0, Y)
-    for j in range(row[lj.N_LAWS]):
+    for j in range(row.n_laws):
         along, stiffness, damping = value[lj.ALONG + 6 * j :], value[lj.STIFFNESS + j], value[lj.DAMPING + j]
         line, rate = X[:n], X[n : 2 * n]
         for i in range(n):
@@ -244,7 +243,7 @@ def load_matrices(tree, loops, k, ws, closure, dq, dqd, B):
         for i in range(n):
             for c in range(n):
                 dqd[i, c] += damping * rate[i] * rate[c]
-        if row[lj.MOTOR + j] >= 0:
+        if row.motor[j] >= 0:
             for i in range(n):
-                B[i, row[lj.MOTOR + j]] += rate[i]
+                B[i, row.motor[j]] += rate[i]
     add_transposed_product(C, n, Y, n, -1.0, dq, 0, 0)

@@ -50,95 +50,97 @@ SAFETY, SMALLEST_FACTOR, LARGEST_FACTOR, DEADBAND_FACTOR = 0.9, 0.2, 2.0, 1.2
 def accept(march, rows):
     """The end of the step becomes the begin of the next, and a row of the result if it is time for one."""
     state, number, count = march.state, march.number, march.counts
-    copy(state[nm.A], state[nm.A_OLD])
-    for row in range(4):
-        copy(state[nm.Q_NEW + row], state[nm.Q + row])
-    copy(march.multiplier[nm.L_NEW], march.multiplier[nm.L])
+    copy(state.a, state.a_old)
+    copy(state.q_new, state.q)
+    copy(state.qd_new, state.qd)
+    copy(state.qdd_new, state.qdd)
+    copy(state.a_new, state.a)
+    copy(march.multiplier.new, march.multiplier.now)
     copy(march.strain[1], march.strain[0])
-    count[nm.N_STEPS] += 1
-    count[nm.JUMPED] = 0
-    count[nm.STEPS_LEFT] -= 1
-    number[nm.PREVIOUS] = number[nm.STEP]
-    number[nm.SOLVABLE_STEP] *= RECOVERY
-    number[nm.TIME] += number[nm.STEP]
-    if count[nm.STEPS_LEFT] == 0:
-        k = count[nm.ROW]
-        number[nm.TIME] = rows.t[k]
-        copy(state[nm.Q], rows.q[k])
-        copy(state[nm.QD], rows.qd[k])
-        copy(march.multiplier[nm.L], rows.multiplier[k])
-        copy(state[nm.QDD], rows.qdd[k])
+    count.n_steps += 1
+    count.jumped = 0
+    count.steps_left -= 1
+    number.previous_step = number.step
+    number.solvable_step *= RECOVERY
+    number.time += number.step
+    if count.steps_left == 0:
+        k = count.row
+        number.time = rows.t[k]
+        copy(state.q, rows.q[k])
+        copy(state.qd, rows.qd[k])
+        copy(march.multiplier.now, rows.multiplier[k])
+        copy(state.qdd, rows.qdd[k])
         copy(march.strain[0], rows.strain[k])
-        rows.work[k, 0], rows.work[k, 1] = number[nm.WORK_DONE], number[nm.DISSIPATED]
-        count[nm.ROW] += 1
+        rows.work[k, 0], rows.work[k, 1] = number.work_done, number.dissipated
+        count.row += 1
 
 
 @kernel_in_place
 def choose_step(march, rows):
     """The next step: equal ones to the next row, none larger than wanted."""
     number, count = march.number, march.counts
-    if count[nm.ROW] >= rows.t.shape[0]:
+    if count.row >= rows.t.shape[0]:
         return
-    if count[nm.HELD] != 0:
-        count[nm.STEPS_LEFT] = 1
+    if count.held != 0:
+        count.steps_left = 1
         return
-    remaining = rows.t[count[nm.ROW]] - number[nm.TIME]
-    most = min(number[nm.TARGET_STEP], number[nm.MAX_STEP], number[nm.SOLVABLE_STEP])
+    remaining = rows.t[count.row] - number.time
+    most = min(number.target_step, number.max_step, number.solvable_step)
     steps = ceil(remaining / most * (1.0 - 1e-10))
-    count[nm.STEPS_LEFT] = max(steps, 1)
-    number[nm.STEP] = remaining / count[nm.STEPS_LEFT]
+    count.steps_left = max(steps, 1)
+    number.step = remaining / count.steps_left
 
 
 @kernel_in_place
 def is_cut(march):
     """Whether steps of a given size are shorter now, since one failed."""
     number, count = march.number, march.counts
-    return count[nm.FIXED] != 0 and count[nm.HELD] == 0 and number[nm.SOLVABLE_STEP] < number[nm.TARGET_STEP]
+    return count.fixed != 0 and count.held == 0 and number.solvable_step < number.target_step
 
 
 @kernel_in_place
 def iterate(model, march, ws):
     """Evaluate at the guess and correct it. Returns one of CONVERGED, CONTINUES, NO_CONVERGENCE, NOT_FINITE."""
     number, count, state, closure = march.number, march.counts, march.state, march.out.closure
-    derive = count[nm.REFACTOR] == ONCE or count[nm.REFACTOR] == ALWAYS
+    derive = count.refactor == ONCE or count.refactor == ALWAYS
     derivatives = LINEARISE_CLOSED if nm.on_tree(march) else RESIDUAL_DERIVATIVES
     nm.evaluate_at(model, march, ws, derivatives if derive else RESIDUAL)
-    count[nm.N_RESIDUAL] += 1
-    gap, k = 0.0, count[nm.ITERATION]
-    count[nm.ITERATION] += 1
-    for i in range(state.shape[1]):
-        if not abs(state[nm.RESIDUE, i]) < np.inf:
+    count.n_residual += 1
+    gap, k = 0.0, count.iteration
+    count.iteration += 1
+    for i in range(state.q.shape[0]):
+        if not abs(state.residue[i]) < np.inf:
             return NOT_FINITE
     for i in range(closure.value.shape[1]):
         gap = max(gap, abs(closure.value[ERROR, i]) * model.system.loops.row_scale[i])
     if derive:
-        count[nm.N_JACOBIAN] += 1
-        if count[nm.REFACTOR] == ONCE:
-            count[nm.REFACTOR] = DONE
+        count.n_jacobian += 1
+        if count.refactor == ONCE:
+            count.refactor = DONE
         if not nm.factor_step(model, march, ws):
             return NOT_FINITE
     size = nm.correct(model, march)
     if k > 0:
-        number[nm.CONTRACTION] = size / number[nm.SIZE] if number[nm.SIZE] > 0.0 else 0.0
-    number[nm.SIZE] = size
-    theta = number[nm.CONTRACTION]
-    if k > 0 and count[nm.HELD] != 0 and theta >= 0.5 and size * number[nm.RTOL] <= ROUNDING:
+        number.contraction = size / number.size if number.size > 0.0 else 0.0
+    number.size = size
+    theta = number.contraction
+    if k > 0 and count.held != 0 and theta >= 0.5 and size * number.rtol <= ROUNDING:
         return CONVERGED
     # with new derivatives at every correction the first ones may lead farther away before they lead back
-    always, whole = count[nm.REFACTOR] == ALWAYS, number[nm.PART] == 1.0
+    always, whole = count.refactor == ALWAYS, number.part == 1.0
     if always and k > 0:
-        number[nm.PART] = max(0.5 * number[nm.PART], LEAST_PART) if theta > STUCK else min(2.0 * number[nm.PART], 1.0)
+        number.part = max(0.5 * number.part, LEAST_PART) if theta > STUCK else min(2.0 * number.part, 1.0)
     if not size < np.inf or (k > 0 and theta >= 1.0 and size > NEWTON and not always):
         return NO_CONVERGENCE
     error = size if k == 0 else size * theta / (1.0 - min(theta, 0.9))
-    tight = max(CLOSED_RATE * number[nm.STEP] * number[nm.STEP], CLOSED_TIGHTEST)
-    closed = gap <= CLOSED and (gap <= tight or (k > 0 and gap > 0.5 * number[nm.GAP]))
-    number[nm.GAP] = gap
+    tight = max(CLOSED_RATE * number.step * number.step, CLOSED_TIGHTEST)
+    closed = gap <= CLOSED and (gap <= tight or (k > 0 and gap > 0.5 * number.gap))
+    number.gap = gap
     if error <= NEWTON and closed and whole:
         if k == 0:
-            number[nm.CONTRACTION] = 0.0  # nothing was slow
+            number.contraction = 0.0  # nothing was slow
         return CONVERGED
-    most = MAX_ITERATIONS if not always else MAX_NEWTON if count[nm.FIXED] != 0 else MAX_NEWTON_ADAPTIVE
+    most = MAX_ITERATIONS if not always else MAX_NEWTON if count.fixed != 0 else MAX_NEWTON_ADAPTIVE
     return CONTINUES if k + 1 < most else NO_CONVERGENCE
 
 
@@ -149,13 +151,13 @@ def error_test(model, march, ws, rows):
     error = nm.error_of(model, march, ws)
     wanted = SAFETY / max(error, 1e-6) ** (1.0 / 3.0)
     if not error <= 1.0:
-        count[nm.N_REJECTED] += 1
-        number[nm.TARGET_STEP] = number[nm.STEP] * max(min(wanted, SAFETY), SMALLEST_FACTOR)
+        count.n_rejected += 1
+        number.target_step = number.step * max(min(wanted, SAFETY), SMALLEST_FACTOR)
         choose_step(march, rows)
         return False
     if wanted > DEADBAND_FACTOR or wanted < 1.0:
-        number[nm.TARGET_STEP] = number[nm.STEP] * min(wanted, LARGEST_FACTOR)
-        count[nm.RESIZE] = 1
+        number.target_step = number.step * min(wanted, LARGEST_FACTOR)
+        count.resize = 1
     return True
 
 
@@ -169,68 +171,68 @@ def march(model, march, ws, rows, max_steps) -> int:
     number, count = march.number, march.counts
     done = 0
     while True:
-        phase = count[nm.PHASE]
+        phase = count.phase
         if phase == BEGIN:
-            if count[nm.ROW] >= rows.t.shape[0]:
+            if count.row >= rows.t.shape[0]:
                 return FINISHED
             if done >= max_steps:
                 return CONTINUES
-            count[nm.REFACTOR] = REUSE
+            count.refactor = REUSE
             nm.begin_step(model, march, ws)
-            count[nm.ITERATION], number[nm.PART] = 0, 1.0
+            count.iteration, number.part = 0, 1.0
             ratio, _ = nm.ratios(number)
-            changed = abs(ratio / number[nm.FACTORED_RATIO] - 1.0) > RATIO_CHANGE
-            slow = number[nm.CONTRACTION] > (SLOW_CONTRACTION_HELD if count[nm.HELD] != 0 else SLOW_CONTRACTION)
-            count[nm.REFACTOR] = ONCE if count[nm.FACTORED] == 0 or changed or slow else REUSE
-            count[nm.PHASE] = EVALUATE
-            if count[nm.EXTERNAL] != 0:
+            changed = abs(ratio / number.factored_ratio - 1.0) > RATIO_CHANGE
+            slow = number.contraction > (SLOW_CONTRACTION_HELD if count.held != 0 else SLOW_CONTRACTION)
+            count.refactor = ONCE if count.factored == 0 or changed or slow else REUSE
+            count.phase = EVALUATE
+            if count.external != 0:
                 return NEEDS_PYTHON
         elif phase == EVALUATE:
             code = iterate(model, march, ws)
             if code == CONVERGED:
-                if count[nm.HELD] == 0:
+                if count.held == 0:
                     nm.actuator_forces(model, march, ws)
-                if count[nm.FIXED] != 0 and not is_plausible(model, march, ws):
+                if count.fixed != 0 and not is_plausible(model, march, ws):
                     code = IMPLAUSIBLE
             if code == CONVERGED:
-                count[nm.PHASE] = TEST_ERROR
+                count.phase = TEST_ERROR
             elif code == CONTINUES:
-                if count[nm.EXTERNAL] != 0:
+                if count.external != 0:
                     return NEEDS_PYTHON
-            elif count[nm.REFACTOR] == REUSE or (count[nm.REFACTOR] == DONE and code != NOT_FINITE):
+            elif count.refactor == REUSE or (count.refactor == DONE and code != NOT_FINITE):
                 # once more with new factors, and then with new ones at every correction
-                count[nm.ITERATION], count[nm.REFACTOR] = 0, ONCE if count[nm.REFACTOR] == REUSE else ALWAYS
+                count.iteration, count.refactor = 0, ONCE if count.refactor == REUSE else ALWAYS
                 nm.begin_step(model, march, ws)
-                number[nm.CONTRACTION], number[nm.PART] = 0.0, 1.0
-                if count[nm.EXTERNAL] != 0:
+                number.contraction, number.part = 0.0, 1.0
+                if count.external != 0:
                     return NEEDS_PYTHON
             else:
-                count[nm.PHASE] = BEGIN
-                count[nm.FACTORED] = 0
-                number[nm.CONTRACTION] = 0.0
-                count[nm.N_REJECTED] += 1
-                if count[nm.HELD] != 0:
+                count.phase = BEGIN
+                count.factored = 0
+                number.contraction = 0.0
+                count.n_rejected += 1
+                if count.held != 0:
                     return code
-                number[nm.SOLVABLE_STEP] = SOLVABLE_FACTOR * number[nm.STEP]
-                if count[nm.FIXED] == 0:
-                    number[nm.TARGET_STEP] = FAILED_FACTOR * number[nm.STEP]
+                number.solvable_step = SOLVABLE_FACTOR * number.step
+                if count.fixed == 0:
+                    number.target_step = FAILED_FACTOR * number.step
                 choose_step(march, rows)
-                if not number[nm.STEP] > number[nm.MIN_STEP]:
-                    return code if count[nm.FIXED] != 0 or code == NOT_FINITE else TOO_SMALL
+                if not number.step > number.min_step:
+                    return code if count.fixed != 0 or code == NOT_FINITE else TOO_SMALL
         else:
-            count[nm.PHASE] = BEGIN
-            count[nm.RESIZE] = is_cut(march) and 2.0 * number[nm.STEP] <= RECOVERY * number[nm.SOLVABLE_STEP]
-            if count[nm.FIXED] == 0 and not error_test(model, march, ws, rows):
-                if not number[nm.STEP] > number[nm.MIN_STEP]:
+            count.phase = BEGIN
+            count.resize = is_cut(march) and 2.0 * number.step <= RECOVERY * number.solvable_step
+            if count.fixed == 0 and not error_test(model, march, ws, rows):
+                if not number.step > number.min_step:
                     return TOO_SMALL
                 continue
-            if count[nm.PROJECT] != 0:
+            if count.project != 0:
                 nm.project_rates(model, march, ws)
-            if count[nm.HELD] == 0:
+            if count.held == 0:
                 nm.add_work(model, march, ws)
             if march.strain.shape[1] > 0:
-                number[nm.DISSIPATED] += nm.advance_strains(model, march)
+                number.dissipated += nm.advance_strains(model, march)
             accept(march, rows)
-            if count[nm.RESIZE] != 0 or count[nm.STEPS_LEFT] == 0:
+            if count.resize != 0 or count.steps_left == 0:
                 choose_step(march, rows)
             done += 1

@@ -9,7 +9,6 @@ coordinate i moves of these inertias (`shift_inertia`).
 from __future__ import annotations
 
 from sorosim.compiled import kernel_in_place, kernel_inline
-from sorosim.kernels.tree import BLOCK_COLUMN, BLOCK_N, COLUMN_OFFSET, END, FIRST
 
 # pivots below this part of that sum are rounding: 1.1e-16 was met up to 1 km from the origin, and 4e-9 in real robots
 ROUNDING = 1e-14
@@ -54,11 +53,11 @@ def singular_coordinate(tree, known, diagonal, U, ws):
         if not summed:
             summed = True
             for b in range(tree.block.shape[0]):
-                n, c0 = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN]
+                n, c0 = tree.block[b].n, tree.block[b].column
                 for i in range(n):
                     shift_inertia[c0 + i] = 0.0
-                    for k in range(tree.block[b, FIRST], tree.block[b, END]):
-                        work = tree.segment[k, COLUMN_OFFSET]
+                    for k in range(tree.block[b].first, tree.block[b].end):
+                        work = tree.segment[k].work
                         J = ws.column[1, work : work + 6 * n]
                         shift_inertia[c0 + i] += inertia_bound(ws.tensor[k, 0], nothing, J, n, i)
         if pivot_is_rounding(U, j, diagonal[j], shift_inertia, v):

@@ -5,20 +5,12 @@ from __future__ import annotations
 from sorosim.compiled import kernel_in_place, kernel_lazy
 from sorosim.kernels.small import add_scaled, copy
 from sorosim.kernels.tree import (
-    COLUMN,
-    FLOW_AT,
     FLOW_BASIS,
     FLOW_LENGTH,
-    FLOW_NODE,
     FLOW_RATE,
     FLOW_REFERENCE,
-    INSERTED_AT,
-    INSERTED_INDEX,
-    INSERTED_N,
-    INSERTED_NODE,
     LENGTH_RATIO,
     MATERIAL_TWIST,
-    N_COLUMNS,
     SECTION_LENGTH,
     SECTION_RATES,
     TANGENT,
@@ -53,8 +45,8 @@ def material_twists(tree, q, qd, ws) -> None:
     """Of the material at flowing nodes lambda, the tangent W by X and the twist V + u W, at the end of a sweep."""
     x = ws.scratch[0, 0]
     for i in range(tree.flow_node.shape[0]):
-        k, at = tree.flow_node[i, FLOW_NODE], tree.flow_node[i, FLOW_AT]
-        n, first, basis = tree.segment[k, N_COLUMNS], tree.segment[k, COLUMN], at + FLOW_BASIS
+        k, at = tree.flow_node[i].node, tree.flow_node[i].at
+        n, first, basis = tree.segment[k].n, tree.segment[k].column, at + FLOW_BASIS
         W, V = ws.twist[k, TANGENT], ws.twist[k, MATERIAL_TWIST]
         ratio = 1.0 + q[first] / tree.flow[at + FLOW_LENGTH]
         copy(tree.flow[at + FLOW_REFERENCE : basis], x)
@@ -70,9 +62,9 @@ def inserted_lengths(tree, q, ws) -> None:
     """Of nodes of concentric tubes l/L of their sections, and the twist of the material, of insertions that stay."""
     for i in range(tree.inserted.shape[0]):
         row = tree.inserted[i]
-        k, at, ratio = row[INSERTED_NODE], row[INSERTED_AT], 1.0 + 0.0 * q[0]
-        for j in range(row[INSERTED_N]):
-            moved = q[tree.segment[k, COLUMN] + tree.local[row[INSERTED_INDEX] + j]]
+        k, at, ratio = row.node, row.at, 1.0 + 0.0 * q[0]
+        for j in range(row.n):
+            moved = q[tree.segment[k].column + tree.local[row.index + j]]
             ratio += tree.flow[at + SECTION_RATES + j] * moved / tree.flow[at + SECTION_LENGTH]
         ws.twist[k, LENGTH_RATIO, 0] = ratio
         copy(ws.twist[k, 0], ws.twist[k, MATERIAL_TWIST])

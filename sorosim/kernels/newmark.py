@@ -20,16 +20,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.compiled import by_reference, call_python, kernel_in_place, kernel_lazy
+from sorosim.compiled import by_reference, call_python, kernel_in_place, kernel_lazy, record
 from sorosim.kernels.contacts import add_contacts
 from sorosim.kernels.dense_lu import lu_factor, lu_solve, lu_solve_vector, rank_factor, rank_solve
 from sorosim.kernels.evaluate import MASS, RESIDUAL, Evaluation, State, System, evaluate
 from sorosim.kernels.external import ExternalForces, clear_external
 from sorosim.kernels.forces import (
-    ELEMENT,
-    MAXWELL_BLOCK,
-    N_ELEMENTS,
-    STRAIN,
     Elastic,
     Internal,
     internal_forces,
@@ -41,53 +37,111 @@ from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q, RATE, evaluate_
 from sorosim.kernels.saddle import RANK_TOLERANCE, factor_constraints, loop_norms, rank_tolerance, solve_constrained
 from sorosim.kernels.signals import SignalArrays, evaluate_signals
 from sorosim.kernels.small import copy, isolate
-from sorosim.kernels.surfaces import NO_TANGENTS, OVERFLOW
 from sorosim.kernels.tangent import Tangent, factor_tangent, mass_product, solve_tangent
-from sorosim.kernels.tree import BLOCK_COLUMN, BLOCK_N, SQUARE
 
-# March.number
-TIME, STEP, LAST_STEP, ALPHA_M, ALPHA_F, BETA, GAMMA, BETA_OLD, RTOL, ATOL, MAX_STEP, MIN_STEP = range(12)
-FACTORED_RATIO, CONTRACTION, SIZE, LEAST_PIVOT, LEAST_PIVOT_TIME, PREVIOUS, TARGET_STEP, GAP, BEST_PIVOT = range(12, 21)
-WORK_DONE, DISSIPATED = range(21, 23)  # by actuators and by damping of the tree, since the start [J]
-PART = 23  # of the corrections by Newton's method that is applied
-SOLVABLE_STEP = 24  # no step is larger: Newton's method failed at a larger one not long ago
-# sqrt(2 T) at the begin of the step, or 0 where it is not known, and its rate, see kernels.step_speed
-SPEED, SPEED_RATE = range(25, 27)
-N_NUMBERS = 27
-# values of count REFACTOR, factors of Newton's method: those from before, made at the begin of the step or to be so,
+NUMBERS = record(
+    time=float,  # at the begin of the step [s]
+    step=float,  # its size [s]
+    last_step=float,
+    alpha_m=float,
+    alpha_f=float,
+    beta=float,
+    gamma=float,
+    beta_old=float,
+    rtol=float,
+    atol=float,
+    max_step=float,
+    min_step=float,
+    factored_ratio=float,  # `ratio` of the factors
+    contraction=float,
+    size=float,  # of the last correction, by the tolerance
+    least_pivot=float,
+    least_pivot_time=float,
+    previous_step=float,  # size of the step before
+    target_step=float,
+    gap=float,  # errors of loops before the last correction
+    best_pivot=float,
+    work_done=float,  # by actuators since the start [J]
+    dissipated=float,  # by damping of the tree [J]
+    part=float,  # of the corrections by Newton's method that is applied
+    solvable_step=float,  # no step is larger: Newton's method failed at a larger one not long ago
+    speed=float,  # sqrt(2 T) at the begin of the step, or 0 where it is not known, see kernels.step_speed
+    speed_rate=float,
+)
+COEFFICIENTS = ["alpha_m", "alpha_f", "beta", "gamma", "beta_old"]
+COUNTS = record(
+    phase=int,
+    fixed=int,  # whether the size of steps is given
+    external=int,  # whether Python computes loads or inputs
+    project=int,  # whether rates are projected after each step
+    iteration=int,
+    refactor=int,  # one of those below
+    factored=int,
+    row=int,  # next row of the result
+    rank=int,
+    steps_left=int,  # to that row
+    least_row=int,
+    most_rank=int,
+    resize=int,
+    n_steps=int,
+    n_rejected=int,
+    n_residual=int,
+    n_jacobian=int,
+    held=int,  # whether inputs are held over intervals, each step ends at a row, and no work is summed up
+    fresh=int,  # whether accelerations are still to be found, after a change of the state from outside
+    jumped=int,  # whether they have jumped at the begin of the step
+)
+# values of `refactor`, factors of Newton's method: those from before, made at the begin of the step or to be so,
 # made at every correction
 REUSE, ONCE, DONE, ALWAYS = range(4)
-# March.counts
-PHASE, FIXED, EXTERNAL, PROJECT, ITERATION, REFACTOR, FACTORED, ROW, RANK, STEPS_LEFT, LEAST_ROW, MOST_RANK, RESIZE = (
-    range(13)
-)
-N_STEPS, N_REJECTED, N_RESIDUAL, N_JACOBIAN = range(13, 17)
-# whether inputs are held over intervals, each step ends at a row, and no work is summed up; whether accelerations are
-# still to be found, after a change of the state from outside; whether they have jumped at the begin of the step
-HELD, FRESH, JUMPED = range(17, 20)
-N_COUNTS = 20
-# March.state: coordinates, rates, accelerations and the method's own accelerations, at both ends of the step; those of
-# the step before; residual, correction, scale of errors; generalised forces of actuators and against damping
-Q, QD, QDD, A, Q_NEW, QD_NEW, QDD_NEW, A_NEW, A_OLD, RESIDUE, CORRECTION, SCALE, WORK = range(13)
-ACTUATION, ACTUATION_NEW, DAMPING, DAMPING_NEW = range(13, 17)
-QDD_BEGIN = 17  # accelerations at the begin of an interval over which inputs are held
-N_STATES = 18
-# March.multiplier
-L, L_NEW, L_STEP, L_RIGHT, L_SCALE = range(5)
+# what Python is asked for with `March.solver`: factors of the step, or to solve for its correction or its error; errors
+# of loops along March.tangent.node; rates that follow a change of the step, or are projected
+SOLVE_FACTORS, SOLVE_CORRECTION, SOLVE_ERROR, ERRORS_ALONG, CHANGE_RATES, PROJECT_RATES = range(6)
 
-# what Python is asked for with `March.solver`: factors of the step, or to solve for that row of March.state; errors of
-# loops along March.tangent.node; rates that follow a change of the step, or are projected
-SOLVE_FACTORS, ERRORS_ALONG, CHANGE_RATES, PROJECT_RATES = -1, -2, -3, -4
+
+@by_reference
+class StepVectors(NamedTuple):
+    """Vectors (ndof,) of a step."""
+
+    q: np.ndarray  # at its begin: coordinates, rates, accelerations and the method's own accelerations
+    qd: np.ndarray
+    qdd: np.ndarray
+    a: np.ndarray
+    q_new: np.ndarray  # at its end
+    qd_new: np.ndarray
+    qdd_new: np.ndarray
+    a_new: np.ndarray
+    a_old: np.ndarray  # of the step before
+    residue: np.ndarray
+    correction: np.ndarray
+    scale: np.ndarray  # of errors
+    work: np.ndarray  # scratch; then the error of the step
+    actuation: np.ndarray  # generalised forces of actuators
+    actuation_new: np.ndarray
+    damping: np.ndarray  # forces against damping
+    damping_new: np.ndarray
+    qdd_begin: np.ndarray  # accelerations at the begin of an interval over which inputs are held
+
+
+@by_reference
+class Multipliers(NamedTuple):
+    """Vectors (m,) of the multipliers of loops."""
+
+    now: np.ndarray  # at the begin of the step
+    new: np.ndarray  # at its end
+    step: np.ndarray  # their correction
+    right: np.ndarray  # minus the errors of loops
+    scale: np.ndarray
 
 
 @by_reference
 class March(NamedTuple):
     """State and workspace of an integration; m multipliers."""
 
-    number: np.ndarray  # (27,) named above
-    counts: np.ndarray  # (20,) int, named above
-    state: np.ndarray  # (18, ndof) named above
-    multiplier: np.ndarray  # (5, m) named above
+    number: np.ndarray  # () NUMBERS
+    counts: np.ndarray  # () COUNTS
+    state: StepVectors
+    multiplier: Multipliers
     inputs: np.ndarray  # (n_actuators, 3) signals of the inputs at the end of the step
     prescribed: np.ndarray  # (n_driven, 3) of the driven coordinates
     varying: np.ndarray  # (n_load_signals, 3) of the loads
@@ -146,26 +200,26 @@ class Rows(NamedTuple):
 @kernel_in_place
 def ratios(number):
     """Accelerations and rates per coordinate within a step: how q'dd and q'd change with q'."""
-    h, beta = number[STEP], number[BETA]
-    ratio = (1.0 - number[ALPHA_M]) / ((1.0 - number[ALPHA_F]) * beta * h * h)
-    return ratio, number[GAMMA] / (beta * h)
+    h, beta = number.step, number.beta
+    ratio = (1.0 - number.alpha_m) / ((1.0 - number.alpha_f) * beta * h * h)
+    return ratio, number.gamma / (beta * h)
 
 
 @kernel_in_place
 def add_forces(model, march, ws, begin, tangents):
     """Loads at the begin of the step or at the guess of its end, if compiled code knows them."""
-    state, external, t = march.state, march.external, march.number[TIME]
-    if external.wrench.shape[0] == 0 or march.counts[EXTERNAL] != 0:
+    state, external, t = march.state, march.external, march.number.time
+    if external.wrench.shape[0] == 0 or march.counts.external != 0:
         return
     clear_external(external)
     if begin:
-        forward_sweep(model.system.tree, state[Q], state[QD], state[QDD], model.gravity, POSES, ws)
+        forward_sweep(model.system.tree, state.q, state.qd, state.qdd, model.gravity, POSES, ws)
     else:
-        t += march.number[STEP]
-        forward_sweep(model.system.tree, state[Q_NEW], state[QD_NEW], state[QDD_NEW], model.gravity, POSES, ws)
+        t += march.number.step
+        forward_sweep(model.system.tree, state.q_new, state.qd_new, state.qdd_new, model.gravity, POSES, ws)
     add_load_laws(model.loads, t, march.varying, model.gravity, ws, march.stack, external)
     if model.loads.surfaces.group.shape[0] > 0:
-        external.contact.counts[NO_TANGENTS] = not tangents
+        external.contact.counts.no_tangents = not tangents
         add_contacts(model.loads.surfaces, ws, external)
 
 
@@ -175,17 +229,17 @@ def evaluate_at(model, march, ws, what) -> None:
     state = march.state
     external = march.external
     add_forces(model, march, ws, False, what != RESIDUAL)
-    copy(march.multiplier[L_NEW], march.out.closure.multiplier)
+    copy(march.multiplier.new, march.out.closure.multiplier)
     evaluate(model.system, what, march.end, external, ws, march.out)
-    copy(march.out.tau, state[RESIDUE])
-    if external.contact.counts[OVERFLOW] != 0:
-        state[RESIDUE, 0] = nan
+    copy(march.out.tau, state.residue)
+    if external.contact.counts.overflow != 0:
+        state.residue[0] = nan
 
 
 @kernel_in_place
 def on_tree(march):
     """Whether the factors of the step are those of `march.tangent`."""
-    return march.S.shape[0] < march.state.shape[1]
+    return march.S.shape[0] < march.state.q.shape[0]
 
 
 @kernel_in_place
@@ -196,26 +250,25 @@ def factor_step(model, march, ws):
         return factor(model, march)
     ratio, rate_ratio = ratios(march.number)
     if march.solver[0] != 0:
-        march.number[FACTORED_RATIO], march.counts[FACTORED] = ratio, 1
+        march.number.factored_ratio, march.counts.factored = ratio, 1
         return call_python(march.solver[0], SOLVE_FACTORS) != 0
     moving = not (is_zero(march.end.qd) and is_zero(march.out.qdd))
     loaded = march.external.wrench.shape[0] > 0
-    march.number[FACTORED_RATIO], march.counts[FACTORED] = ratio, 1
+    march.number.factored_ratio, march.counts.factored = ratio, 1
     tree, known = model.system.tree, model.known
     return factor_tangent(tree, known, rate_ratio, ratio, moving, loaded, False, False, ws, march.tangent) < 0
 
 
 @kernel_in_place
-def solve_step(model, march, row):
-    """Overwrite a row x (ndof,) of march.state with S^-1 x; with loops as `solve`."""
-    x = march.state[row]
+def solve_step(model, march, what, x):
+    """Overwrite x (ndof,), the correction or the error of a step, with S^-1 x; with loops as `solve`."""
     if not on_tree(march):
         solve(march, x)
         return
     for i in range(x.shape[0]):
-        x[i] *= march.number[FACTORED_RATIO]
+        x[i] *= march.number.factored_ratio
     if march.solver[0] != 0:
-        if call_python(march.solver[0], row) == 0:
+        if call_python(march.solver[0], what) == 0:
             x[0] = nan
         return
     solve_tangent(model.system.tree, march.tangent, x)
@@ -258,33 +311,33 @@ def factor(model, march) -> bool:
                     total += E[i, k] * march.columns[k, j]
                 march.G[i, j] = total
         # G is near to W^T W, so what belongs to rows is squared
-        scale, size = march.multiplier[L_SCALE], loops.row_scale
+        scale, size = march.multiplier.scale, loops.row_scale
         for i in range(m):
             scale[i] = size[i] * sqrt(abs(march.G[i, i]))
         loop_norms(loops, scale)
         for i in range(m):
             scale[i] = size[i] / scale[i]
-        most = march.counts[MOST_RANK]
+        most = march.counts.most_rank
         beyond = rank_tolerance(loops, out.closure.value[ERROR], most)
         rank, least = rank_factor(march.G, march.order, scale, most, RANK_TOLERANCE**2, beyond**2)
-        march.counts[RANK] = rank
-        if rank < march.counts[MOST_RANK]:
+        march.counts.rank = rank
+        if rank < march.counts.most_rank:
             rank, least = rank + 1, 0.0
         elif rank > 0:
-            march.counts[MOST_RANK], number[BEST_PIVOT] = rank, max(number[BEST_PIVOT], least)
-        if rank > 0 and least < number[LEAST_PIVOT]:
-            number[LEAST_PIVOT], number[LEAST_PIVOT_TIME] = least, number[TIME]
-            march.counts[LEAST_ROW] = march.order[0, rank - 1]
-    number[FACTORED_RATIO] = ratio
-    march.counts[FACTORED] = 1
+            march.counts.most_rank, number.best_pivot = rank, max(number.best_pivot, least)
+        if rank > 0 and least < number.least_pivot:
+            number.least_pivot, number.least_pivot_time = least, number.time
+            march.counts.least_row = march.order[0, rank - 1]
+    number.factored_ratio = ratio
+    march.counts.factored = 1
     return True
 
 
 @kernel_in_place
 def solve(march, x):
-    """Overwrite x (ndof,) with dq for S dq - A^T dl = x, E dq = r, r in march.multiplier[L_RIGHT]; fills dl."""
+    """Overwrite x (ndof,) with dq for S dq - A^T dl = x, E dq = r, r in march.multiplier.right; fills dl."""
     n, m = x.shape[0], march.G.shape[0]
-    right, step = march.multiplier[L_RIGHT], march.multiplier[L_STEP]
+    right, step = march.multiplier.right, march.multiplier.step
     lu_solve_vector(march.S, march.pivot, x)
     if m == 0:
         return
@@ -292,7 +345,7 @@ def solve(march, x):
     for i in range(m):
         for k in range(n):
             right[i] -= E[i, k] * x[k]
-    rank_solve(march.G, march.order, march.multiplier[L_SCALE], march.counts[RANK], right, step)
+    rank_solve(march.G, march.order, march.multiplier.scale, march.counts.rank, right, step)
     for k in range(n):
         for i in range(m):
             x[k] += march.columns[k, i] * step[i]
@@ -307,21 +360,21 @@ def change_step(model, march, ws) -> None:
     difference, divided by h, would appear in the multipliers.
     """
     number, state = march.number, march.state
-    h, last = number[STEP], number[LAST_STEP]
-    if march.multiplier.shape[1] > 0 and march.counts[PROJECT] == 0:
+    h, last = number.step, number.last_step
+    if march.multiplier.now.shape[0] > 0 and march.counts.project == 0:
         if march.solver[0] != 0:
             call_python(march.solver[0], CHANGE_RATES)
         else:
             scale_drift((h / last) ** 2, march.begin, model, march, ws)
-    for k in range(state.shape[1]):
-        state[A, k] = state[QDD, k] + (h / last) * (state[A, k] - state[QDD, k])
-    number[LAST_STEP] = h
+    for k in range(state.q.shape[0]):
+        state.a[k] = state.qdd[k] + (h / last) * (state.a[k] - state.qdd[k])
+    number.last_step = h
 
 
 @kernel_lazy("loops")
 def scale_drift(part, state, model, march, ws) -> None:
     """Scale the drift A qd of the constraints by `part`: the nearest rates, in kinetic energy, that have it."""
-    out, loops, U, x, n = march.drift, model.system.loops, march.drift.mass, march.state[WORK], march.state.shape[1]
+    out, loops, U, x, n = march.drift, model.system.loops, march.drift.mass, march.state.work, march.state.q.shape[0]
     closure, saddle = out.closure, out.saddle
     # with the mass matrix here: that of another state would turn the rest of the rates
     evaluate(model.system, MASS, state, march.external, ws, out)
@@ -336,8 +389,8 @@ def scale_drift(part, state, model, march, ws) -> None:
     for i in range(closure.value.shape[1]):
         saddle.right[i, 0] = (part - 1.0) * closure.value[RATE, i]
     error = closure.value[ERROR]
-    factor_constraints(loops, U, closure.matrix[CONSTRAINT], error, march.counts[MOST_RANK], model.known, saddle)
-    solve_constrained(loops, U, saddle, x, march.multiplier[L_STEP])
+    factor_constraints(loops, U, closure.matrix[CONSTRAINT], error, march.counts.most_rank, model.known, saddle)
+    solve_constrained(loops, U, saddle, x, march.multiplier.step)
     for i in range(n):
         if not model.known[i]:
             state.qd[i] += x[i]
@@ -377,14 +430,14 @@ def relax_blocks(model, march, h) -> None:
     ratio b and f r = long_term rest - sum ratio (a d - b q) (docs/theory.md, 21). h = 0: as it answers at once.
     """
     tree, elastic, now, maxwell = model.system.tree, model.elastic, model.system.internal.elastic, model.elastic.maxwell
-    q, strain = march.state[Q], march.strain[0]
+    q, strain = march.state.q, march.strain[0]
     for k in range(maxwell.block.shape[0]):
-        block, at = maxwell.block[k, MAXWELL_BLOCK], maxwell.block[k, STRAIN]
-        n, c0, square = tree.block[block, BLOCK_N], tree.block[block, BLOCK_COLUMN], tree.block[block, SQUARE]
+        block, at = maxwell.block[k].block, maxwell.block[k].strain
+        n, c0, square = tree.block[block].n, tree.block[block].column, tree.block[block].square
         factor = maxwell.long_term[k]
         for i in range(n):
             now.rest[c0 + i] = maxwell.long_term[k] * elastic.rest[c0 + i]
-        for e in range(maxwell.block[k, ELEMENT], maxwell.block[k, ELEMENT] + maxwell.block[k, N_ELEMENTS]):
+        for e in range(maxwell.block[k].element, maxwell.block[k].element + maxwell.block[k].n):
             a, b = element_factors(maxwell.time[e], h)
             factor += maxwell.ratio[e] * b
             for i in range(n):
@@ -402,17 +455,17 @@ def add_strain_errors(model, march, x) -> None:
 
     A rate that goes from qd to q'd evenly moves a strain by (q'd - qd) (time (1 + a)/2 - b time) more than its mean.
     """
-    tree, maxwell, state, h = model.system.tree, model.elastic.maxwell, march.state, march.number[STEP]
+    tree, maxwell, state, h = model.system.tree, model.elastic.maxwell, march.state, march.number.step
     for k in range(maxwell.block.shape[0]):
-        block, first = maxwell.block[k, MAXWELL_BLOCK], maxwell.block[k, ELEMENT]
-        last, c0 = first + maxwell.block[k, N_ELEMENTS], tree.block[block, BLOCK_COLUMN]
+        block, first = maxwell.block[k].block, maxwell.block[k].element
+        last, c0 = first + maxwell.block[k].n, tree.block[block].column
         factor, missed = maxwell.long_term[k], 0.0
         for e in range(first, last):
             a, b = element_factors(maxwell.time[e], h)
             factor += maxwell.ratio[e] * b
             missed += maxwell.ratio[e] * maxwell.time[e] * (0.5 * (1.0 + a) - b)
-        for i in range(c0, c0 + tree.block[block, BLOCK_N]):
-            x[i] = abs(x[i]) + abs(missed / factor * (state[QD_NEW, i] - state[QD, i]))
+        for i in range(c0, c0 + tree.block[block].n):
+            x[i] = abs(x[i]) + abs(missed / factor * (state.qd_new[i] - state.qd[i]))
 
 
 @kernel_lazy("maxwell")
@@ -421,13 +474,13 @@ def advance_strains(model, march) -> float:
 
     That is their mean forces along the change of q - d, so that energies balance as those of springs do.
     """
-    tree, elastic, maxwell, h = model.system.tree, model.elastic, model.elastic.maxwell, march.number[STEP]
+    tree, elastic, maxwell, h = model.system.tree, model.elastic, model.elastic.maxwell, march.number.step
     begin, end, total = march.strain[0], march.strain[1], 0.0
     for k in range(maxwell.block.shape[0]):
-        block, at = maxwell.block[k, MAXWELL_BLOCK], maxwell.block[k, STRAIN]
-        n, c0, square = tree.block[block, BLOCK_N], tree.block[block, BLOCK_COLUMN], tree.block[block, SQUARE]
-        before, after = march.state[Q, c0 : c0 + n], march.state[Q_NEW, c0 : c0 + n]
-        for e in range(maxwell.block[k, ELEMENT], maxwell.block[k, ELEMENT] + maxwell.block[k, N_ELEMENTS]):
+        block, at = maxwell.block[k].block, maxwell.block[k].strain
+        n, c0, square = tree.block[block].n, tree.block[block].column, tree.block[block].square
+        before, after = march.state.q[c0 : c0 + n], march.state.q_new[c0 : c0 + n]
+        for e in range(maxwell.block[k].element, maxwell.block[k].element + maxwell.block[k].n):
             a, b = element_factors(maxwell.time[e], h)
             for i in range(n):
                 end[at + i] = a * begin[at + i] + b * (after[i] - before[i])
@@ -444,70 +497,70 @@ def advance_strains(model, march) -> float:
 def begin_step(model, march, ws) -> None:
     """Signals at the end of the step, and a first guess of the state there."""
     number, state, multiplier = march.number, march.state, march.multiplier
-    h, t = number[STEP], number[TIME] + number[STEP]
+    h, t = number.step, number.time + number.step
     if march.strain.shape[1] > 0:
         relax_blocks(model, march, h)
     evaluate_signals(model.motions, t, march.prescribed, march.stack)
     follow_path(march.path, t, march.prescribed)
-    if march.counts[EXTERNAL] == 0:
-        if march.counts[HELD] == 0:
+    if march.counts.external == 0:
+        if march.counts.held == 0:
             evaluate_signals(model.inputs, t, march.inputs, march.stack)
         evaluate_signals(model.loads.signals, t, march.varying, march.stack)
-    if march.counts[HELD] == 0:
+    if march.counts.held == 0:
         for i in range(march.end.u.shape[0]):
             march.end.u[i] = march.inputs[i, 0]
-    if h != number[LAST_STEP]:
+    if h != number.last_step:
         change_step(model, march, ws)
-    alpha_m, alpha_f, beta, gamma = number[ALPHA_M], number[ALPHA_F], number[BETA], number[GAMMA]
-    beta_old = number[BETA_OLD]
-    for i in range(state.shape[1]):
-        a = state[A, i]
-        guess, rough = a + h / number[PREVIOUS] * (a - state[A_OLD, i]), abs(a - state[A_OLD, i]) > abs(a)
-        if march.counts[JUMPED] != 0 and march.counts[REFACTOR] == ALWAYS:
+    alpha_m, alpha_f, beta, gamma = number.alpha_m, number.alpha_f, number.beta, number.gamma
+    beta_old = number.beta_old
+    for i in range(state.q.shape[0]):
+        a = state.a[i]
+        guess, rough = a + h / number.previous_step * (a - state.a_old[i]), abs(a - state.a_old[i]) > abs(a)
+        if march.counts.jumped != 0 and march.counts.refactor == ALWAYS:
             # stiff parts with rates far from equilibrium do not go as far as these say: begin where they are
-            guess = -(state[QD, i] / h + beta_old * a) / beta
-        elif march.counts[JUMPED] != 0 or (rough and (march.counts[HELD] != 0 or march.counts[REFACTOR] == ALWAYS)):
+            guess = -(state.qd[i] / h + beta_old * a) / beta
+        elif march.counts.jumped != 0 or (rough and (march.counts.held != 0 or march.counts.refactor == ALWAYS)):
             # inputs that jump excite stiff parts, whose accelerations are noise, from which friction and contacts did
             # not find back: begin with the rate that it has
             guess = (1.0 - 1.0 / gamma) * a
-        state[A_NEW, i] = guess
-        state[QDD_NEW, i] = ((1.0 - alpha_m) * guess + alpha_m * a - alpha_f * state[QDD, i]) / (1.0 - alpha_f)
-        state[QD_NEW, i] = state[QD, i] + h * ((1.0 - gamma) * a + gamma * guess)
-        state[Q_NEW, i] = state[Q, i] + h * state[QD, i] + h * h * (beta_old * a + beta * guess)
-        state[SCALE, i] = number[ATOL] + number[RTOL] * abs(state[Q, i])
+        state.a_new[i] = guess
+        state.qdd_new[i] = ((1.0 - alpha_m) * guess + alpha_m * a - alpha_f * state.qdd[i]) / (1.0 - alpha_f)
+        state.qd_new[i] = state.qd[i] + h * ((1.0 - gamma) * a + gamma * guess)
+        state.q_new[i] = state.q[i] + h * state.qd[i] + h * h * (beta_old * a + beta * guess)
+        state.scale[i] = number.atol + number.rtol * abs(state.q[i])
     for k in range(model.driven.shape[0]):
         i = model.driven[k]
-        state[Q_NEW, i], state[QD_NEW, i], state[QDD_NEW, i] = (
+        state.q_new[i], state.qd_new[i], state.qdd_new[i] = (
             march.prescribed[k, 0], march.prescribed[k, 1], march.prescribed[k, 2],
         )  # fmt: skip
-        state[A_NEW, i] = state[QDD_NEW, i]
-    for i in range(multiplier.shape[1]):
-        multiplier[L_NEW, i] = multiplier[L, i]
+        state.a_new[i] = state.qdd_new[i]
+    for i in range(multiplier.now.shape[0]):
+        multiplier.new[i] = multiplier.now[i]
 
 
 @kernel_lazy()
 def correct(model, march) -> float:
-    """PART of a correction by Newton's method. Returns the size of all of it by the tolerance (root mean square)."""
-    state, number, n = march.state, march.number, march.state.shape[1]
+    """`part` of a correction by Newton's method. Returns the size of all of it by the tolerance (root mean square)."""
+    state, number, n = march.state, march.number, march.state.q.shape[0]
     ratio, rate_ratio = ratios(number)
-    x = state[CORRECTION]
+    x = state.correction
     for i in range(n):
-        x[i] = 0.0 if model.known[i] else -state[RESIDUE, i] / ratio
-    for i in range(march.multiplier.shape[1]):
-        march.multiplier[L_RIGHT, i] = -march.out.closure.value[ERROR, i]
-    solve_step(model, march, CORRECTION)
-    a_ratio, part, total = 1.0 / (number[BETA] * number[STEP] * number[STEP]), number[PART], 0.0
+        x[i] = 0.0 if model.known[i] else -state.residue[i] / ratio
+    for i in range(march.multiplier.now.shape[0]):
+        march.multiplier.right[i] = -march.out.closure.value[ERROR, i]
+    solve_step(model, march, SOLVE_CORRECTION, x)
+    a_ratio, part, total = 1.0 / (number.beta * number.step * number.step), number.part, 0.0
     for i in range(n):
         if model.known[i]:
             continue
-        total += (x[i] / state[SCALE, i]) ** 2
+        total += (x[i] / state.scale[i]) ** 2
         x[i] *= part
-        state[Q_NEW, i] += x[i]
-        state[QD_NEW, i] += rate_ratio * x[i]
-        state[QDD_NEW, i] += ratio * x[i]
-        state[A_NEW, i] += a_ratio * x[i]
-    for i in range(march.multiplier.shape[1]):
-        march.multiplier[L_NEW, i] += part * ratio * march.multiplier[L_STEP, i]
+        state.q_new[i] += x[i]
+        state.qd_new[i] += rate_ratio * x[i]
+        state.qdd_new[i] += ratio * x[i]
+        state.a_new[i] += a_ratio * x[i]
+    for i in range(march.multiplier.now.shape[0]):
+        march.multiplier.new[i] += part * ratio * march.multiplier.step[i]
     return sqrt(total / max(n - model.driven.shape[0], 1))
 
 
@@ -520,37 +573,37 @@ def error_of(model, march, ws) -> float:
     determine is left in: coordinates are free of it, rates and multipliers are not. What strains of Maxwell elements
     miss is added as the displacement that it makes.
     """
-    state, number, n = march.state, march.number, march.state.shape[1]
-    h = number[STEP]
-    c = (number[BETA] + 0.5 * (number[ALPHA_M] - number[ALPHA_F]) - 1.0 / 6.0) * h * h
-    x, known, mass, by_q = state[WORK], model.known, march.out.mass, march.out.closure.matrix[ERROR_BY_Q]
+    state, number, n = march.state, march.number, march.state.q.shape[0]
+    h = number.step
+    c = (number.beta + 0.5 * (number.alpha_m - number.alpha_f) - 1.0 / 6.0) * h * h
+    x, known, mass, by_q = state.work, model.known, march.out.mass, march.out.closure.matrix[ERROR_BY_Q]
     if on_tree(march):
         change = march.out.tau  # the residual is copied
         for i in range(n):
-            change[i] = 0.0 if known[i] else c * (state[A_NEW, i] - state[A, i])
+            change[i] = 0.0 if known[i] else c * (state.a_new[i] - state.a[i])
         mass_product(model.system.tree, ws, change, march.tangent.node, x)
-        if march.multiplier.shape[1] > 0:
+        if march.multiplier.now.shape[0] > 0:
             call_python(march.solver[0], ERRORS_ALONG)
     for i in range(march.out.mass.shape[0]):
         total = 0.0
         for j in range(n):
             if not known[j]:
-                total += mass[i, j] * (state[A_NEW, j] - state[A, j])
+                total += mass[i, j] * (state.a_new[j] - state.a[j])
         x[i] = c * total
     for i in range(n):
         if known[i]:
             x[i] = 0.0
     for i in range(march.G.shape[0]):
-        march.multiplier[L_RIGHT, i] = 0.0
+        march.multiplier.right[i] = 0.0
         for j in range(n):
-            march.multiplier[L_RIGHT, i] += c * by_q[i, j] * (state[A_NEW, j] - state[A, j])
-    solve_step(model, march, WORK)
+            march.multiplier.right[i] += c * by_q[i, j] * (state.a_new[j] - state.a[j])
+    solve_step(model, march, SOLVE_ERROR, x)
     if march.strain.shape[1] > 0:
         add_strain_errors(model, march, x)
     total = 0.0
     for i in range(n):
         if not model.known[i]:
-            size = number[ATOL] + number[RTOL] * max(abs(state[Q, i]), abs(state[Q_NEW, i]))
+            size = number.atol + number.rtol * max(abs(state.q[i]), abs(state.q_new[i]))
             total += (x[i] / size) ** 2
     return sqrt(total / max(n - model.driven.shape[0], 1))
 
@@ -558,19 +611,19 @@ def error_of(model, march, ws) -> float:
 @kernel_lazy()
 def actuator_forces(model, march, ws) -> None:
     """Forces of actuators at the end of the step: what the last evaluation has beyond passive forces in its state."""
-    state, n = march.state, march.state.shape[1]
+    state, n = march.state, march.state.q.shape[0]
     _, rate_ratio = ratios(march.number)
     # that state was left by the last correction; actuators hardly change over it, passive forces may
-    copy(ws.vector[0], state[ACTUATION_NEW])
-    copy(state[Q_NEW], state[WORK])
-    copy(state[QD_NEW], state[DAMPING_NEW])
+    copy(ws.vector[0], state.actuation_new)
+    copy(state.q_new, state.work)
+    copy(state.qd_new, state.damping_new)
     for i in range(n):
         if not model.known[i]:
-            state[WORK, i] -= state[CORRECTION, i]
-            state[DAMPING_NEW, i] -= rate_ratio * state[CORRECTION, i]
-    tree_forces(model, model.passive, state[WORK], state[DAMPING_NEW], march, ws)
+            state.work[i] -= state.correction[i]
+            state.damping_new[i] -= rate_ratio * state.correction[i]
+    tree_forces(model, model.passive, state.work, state.damping_new, march, ws)
     for i in range(n):
-        state[ACTUATION_NEW, i] -= march.out.tau[i]
+        state.actuation_new[i] -= march.out.tau[i]
 
 
 @kernel_in_place
@@ -584,14 +637,14 @@ def tree_forces(model, internal, q, qd, march, ws):
 def add_work(model, march, ws) -> None:
     """Add the work of the step: of mean forces along mean rates, as Newmark's method has it (docs/theory.md, 10)."""
     state, number = march.state, march.number
-    tree_forces(model, model.dampers, state[Q_NEW], state[QD_NEW], march, ws)
+    tree_forces(model, model.dampers, state.q_new, state.qd_new, march, ws)
     work, dissipated = 0.0, 0.0
-    for i in range(state.shape[1]):
-        state[DAMPING_NEW, i] = -march.out.tau[i]
-        half_path = 0.25 * number[STEP] * (state[QD, i] + state[QD_NEW, i])
-        work += half_path * (state[ACTUATION, i] + state[ACTUATION_NEW, i])
-        dissipated += half_path * (state[DAMPING, i] + state[DAMPING_NEW, i])
-    number[WORK_DONE] += work
-    number[DISSIPATED] += dissipated
-    copy(state[ACTUATION_NEW], state[ACTUATION])
-    copy(state[DAMPING_NEW], state[DAMPING])
+    for i in range(state.q.shape[0]):
+        state.damping_new[i] = -march.out.tau[i]
+        half_path = 0.25 * number.step * (state.qd[i] + state.qd_new[i])
+        work += half_path * (state.actuation[i] + state.actuation_new[i])
+        dissipated += half_path * (state.damping[i] + state.damping_new[i])
+    number.work_done += work
+    number.dissipated += dissipated
+    copy(state.actuation_new, state.actuation)
+    copy(state.damping_new, state.damping)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sorosim.compiled import kernel_in_place, kernel_lazy
+from sorosim.compiled import kernel_in_place, kernel_lazy, record
 from sorosim.kernels.kinematics import (
     COLUMNS,
     POSES,
@@ -15,12 +15,14 @@ from sorosim.kernels.kinematics import (
     write_columns,
 )
 from sorosim.kernels.small import add, copy, dual_transform
-from sorosim.kernels.tree import BLOCK, BLOCK_PARENT, COLUMN, COLUMN_OFFSET, LENGTH, MAGNUS, N_COLUMNS
+from sorosim.kernels.tree import LENGTH, MAGNUS
 from sorosim.lie.tangent import tangent_into
 
-# columns of the index of places: node where the piece starts, segment it is a piece of (-1: the place is the node),
-# offset of its data, laid out as in Tree.strain
-NODE, SEGMENT, PIECE = range(3)
+PLACE = record(
+    node=int,  # where the piece starts
+    segment=int,  # it is a piece of; -1: the place is the node
+    piece=int,  # where its data begin, laid out as in `Tree.strain`
+)
 
 
 @kernel_lazy()
@@ -34,7 +36,7 @@ def probe(tree, pieces, index, with_jacobian, q, rest, gravity, ws, g, J) -> Non
 def probe_places(tree, index, with_jacobian, q, ws, g, J):
     """Poses g (n, 4, 4) and, with `jacobian`, body Jacobians J (n, 6, ndof; zero on entry), after a forward sweep.
 
-    `tree` is the tree with `strain` replaced by that of the pieces; index (n, 3): columns named above.
+    `tree` is the tree with `strain` replaced by that of the pieces; index (n,) PLACE.
     """
     start = ws.scratch[0].reshape(12, 3)
     Re, pe, pose = start[0:3], start[3], start[4:8]
@@ -45,13 +47,13 @@ def probe_places(tree, index, with_jacobian, q, ws, g, J):
     map_1, map_2 = ws.scratch[6], ws.scratch[7]
     columns = ws.wide[0]
     for i in range(index.shape[0]):
-        node, segment, at = index[i, NODE], index[i, SEGMENT], index[i, PIECE]
+        node, segment, at = index[i].node, index[i].segment, index[i].piece
         base = ws.pose[node]
         if segment < 0:
             for r in range(4):
                 copy(base[r], pose[r])
         else:
-            n, first = tree.segment[segment, N_COLUMNS], tree.segment[segment, COLUMN]
+            n, first = tree.segment[segment].n, tree.segment[segment].column
             magnus_step(tree, segment, at, q, Omega, x_1, x_2, C, Re, pe)
             compose_into(base[:3], base[3], Re, pe, pose)
         homogeneous(pose, g[i])
@@ -59,20 +61,20 @@ def probe_places(tree, index, with_jacobian, q, ws, g, J):
             continue
 
         # own columns: those of the node, if it belongs to the same block, plus S_w of the piece
-        own = tree.segment[segment, BLOCK] if segment >= 0 else -1
-        if segment >= 0 and tree.segment[segment, N_COLUMNS] > 0:
+        own = tree.segment[segment].block if segment >= 0 else -1
+        if segment >= 0 and tree.segment[segment].n > 0:
             h, c = tree.strain[at + LENGTH], tree.strain[at + MAGNUS]
             tangent_into(Omega, C, T)
             dual_transform(base[:3], base[3], T, A[0])
             combine(A, 0, False, h, c, x_2, x_2, x_2, -1.0, map_1)
             combine(A, 0, False, h, c, x_1, x_1, x_1, 1.0, map_2)
             write_columns(tree, at, n, first, map_1, map_2, columns)
-            if tree.segment[node, BLOCK] == own:
-                work = tree.segment[node, COLUMN_OFFSET]
+            if tree.segment[node].block == own:
+                work = tree.segment[node].work
                 add(ws.column[1, work : work + 6 * n], columns)
             body_columns(pose, columns, n, first, J[i])
         while node >= 0:
-            n, work = tree.segment[node, N_COLUMNS], tree.segment[node, COLUMN_OFFSET]
-            if tree.segment[node, BLOCK] != own:
-                body_columns(pose, ws.column[1, work : work + 6 * n], n, tree.segment[node, COLUMN], J[i])
-            node = tree.block[tree.segment[node, BLOCK], BLOCK_PARENT]
+            n, work = tree.segment[node].n, tree.segment[node].work
+            if tree.segment[node].block != own:
+                body_columns(pose, ws.column[1, work : work + 6 * n], n, tree.segment[node].column, J[i])
+            node = tree.block[tree.segment[node].block].parent

@@ -11,11 +11,6 @@ from sorosim.kernels import surfaces as sf
 from sorosim.kernels import tree as tr
 from sorosim.kernels.derivatives import coupling_maps
 from sorosim.kernels.joints import (
-    ACTUATOR,
-    AT,
-    INDEX,
-    LAW,
-    LAW_BLOCK,
     MOTOR,
     SERVO,
     add_turned_products,
@@ -24,14 +19,8 @@ from sorosim.kernels.joints import (
     twists_at,
 )
 from sorosim.kernels.rod_actuators import (
-    CAPSTAN_ACTUATOR,
-    CAPSTAN_FIRST,
-    CAPSTAN_N,
-    CAPSTAN_OPERATORS,
     LENGTH_INPUT,
-    MODE,
     ROUTE,
-    ROW_ACTUATOR,
     add_by_strain,
     route_wrench,
     section_strain,
@@ -54,8 +43,8 @@ def vary_motion(tree, moving, dq, dqd, dqdd, ws, node):
     """Fill node[:, :18]: displacements of all nodes and their rates, along a variation of coordinates and rates."""
     clear(node[tree.segment.shape[0]])
     for k in range(tree.segment.shape[0]):
-        n, work, c0 = tree.segment[k, tr.N_COLUMNS], tree.segment[k, tr.COLUMN_OFFSET], tree.segment[k, tr.COLUMN]
-        base, own = node[tree.block[tree.segment[k, tr.BLOCK], tr.BLOCK_PARENT]], node[k]
+        n, work, c0 = tree.segment[k].n, tree.segment[k].work, tree.segment[k].column
+        base, own = node[tree.block[tree.segment[k].block].parent], node[k]
         for r in range(6):
             a, b, c = base[r], base[6 + r], base[12 + r]
             for j in range(n):
@@ -95,7 +84,7 @@ def add_local_wrench(tree, external, ws, node):
                 external.pair_D[p, 1, r], node[A, 6:]
             )
     contact = external.contact
-    for slot in range(contact.counts[sf.LINKED]):
+    for slot in range(contact.counts.linked):
         k = contact.linked[slot]
         entry, left, right, by_u = contact.entry[k], contact.left[slot], contact.right[slot], contact.rate[slot]
         for row in range(sf.N_ROWS):
@@ -110,17 +99,17 @@ def add_local_wrench(tree, external, ws, node):
 def over_entries(entry, row, node, at):
     """Product of a row of a contact (24,) with six numbers, from column `at` on, of each node that takes part in it."""
     total = 0.0
-    for j in range(entry[sf.N_ENTRIES]):
-        if entry[sf.ENTRY_NODE + j] >= 0:
-            total += along(row[6 * j :], node[entry[sf.ENTRY_NODE + j], at:])
+    for j in range(entry.n):
+        if entry.node[j] >= 0:
+            total += along(row[6 * j :], node[entry.node[j], at:])
     return total
 
 
 @kernel_in_place
 def to_entries(entry, row, scale, node, at):
     """Its transpose: add `scale` times the row to the nodes that take part in a contact."""
-    for j in range(entry[sf.N_ENTRIES]):
-        k = entry[sf.ENTRY_NODE + j]
+    for j in range(entry.n):
+        k = entry.node[j]
         if k >= 0:
             for r in range(6):
                 node[k, at + r] += scale * row[6 * j + r]
@@ -129,7 +118,7 @@ def to_entries(entry, row, scale, node, at):
 @kernel_in_place
 def add_coupling_product(tree, k, n, transposed, ws, x, out):
     """out (n,) += Hess_k x, or its transpose: d(S_w^T FC)/dq of segment k at constant wrench (docs/theory.md, 4)."""
-    at, c0 = tree.segment[k, tr.STRAIN] + tr.BASIS, tree.segment[k, tr.COLUMN]
+    at, c0 = tree.segment[k].strain + tr.BASIS, tree.segment[k].column
     P_1, P_2 = tree.strain[at : at + 6 * n].reshape(n, 6), tree.strain[at + 6 * n : at + 12 * n].reshape(n, 6)
     H, v = ws.scratch[10:14], ws.scratch[14]
     coupling_maps(tree, k, ws, ws.twist[k, 2], H)
@@ -178,13 +167,13 @@ def inverse_product(tree, external, moving, dq, dqd, dqdd, ws, node, out):
     add_local_wrench(tree, external, ws, node)
     s = ws.scratch[15, 0]
     for k in range(tree.segment.shape[0] - 1, -1, -1):
-        n, work, c0 = tree.segment[k, tr.N_COLUMNS], tree.segment[k, tr.COLUMN_OFFSET], tree.segment[k, tr.COLUMN]
-        F, S, parent = node[k, WRENCH:], ws.column[0, work : work + 6 * n], tree.segment[k, tr.PARENT]
+        n, work, c0 = tree.segment[k].n, tree.segment[k].work, tree.segment[k].column
+        F, S, parent = node[k, WRENCH:], ws.column[0, work : work + 6 * n], tree.segment[k].parent
         clear(s)
         add_moved(S, n, dq[c0 : c0 + n], s)
         add_coadbar_columns(ws.twist[k, 2], s, 1, 1.0, F)
         add_projected_wrench(S, n, 1.0, F, out[c0 : c0 + n])
-        if tree.segment[k, tr.KIND] == tr.GENERAL and n > 0:
+        if tree.segment[k].kind == tr.GENERAL and n > 0:
             add_coupling_product(tree, k, n, False, ws, dq[c0 : c0 + n], out[c0 : c0 + n])
         if parent >= 0:
             add(F, node[parent, WRENCH:])
@@ -196,9 +185,9 @@ def inverse_product_transposed(tree, external, moving, w, ws, node, by_q, by_qd)
     loaded, contact = external.wrench.shape[0] > 0, external.contact
     clear_matrix(node)
     for k in range(tree.segment.shape[0]):
-        n, work, c0 = tree.segment[k, tr.N_COLUMNS], tree.segment[k, tr.COLUMN_OFFSET], tree.segment[k, tr.COLUMN]
+        n, work, c0 = tree.segment[k].n, tree.segment[k].work, tree.segment[k].column
         moved = node[k, WRENCH:]
-        add(node[tree.segment[k, tr.PARENT], WRENCH:], moved)
+        add(node[tree.segment[k].parent, WRENCH:], moved)
         add_moved(ws.column[0, work : work + 6 * n], n, w[c0 : c0 + n], moved)
         M, N, K, x = ws.tensor[k, 0], ws.tensor[k, 1], ws.tensor[k, 2], node[k]
         for r in range(6):
@@ -219,7 +208,7 @@ def inverse_product_transposed(tree, external, moving, w, ws, node, by_q, by_qd)
                 node[B, 6 + s] -= external.pair_D[p, 0, r, s] * f
                 node[A, s] -= external.pair_K[p, 1, r, s] * g
                 node[A, 6 + s] -= external.pair_D[p, 1, r, s] * g
-    for slot in range(contact.counts[sf.LINKED]):
+    for slot in range(contact.counts.linked):
         k = contact.linked[slot]
         entry, left, right, by_u = contact.entry[k], contact.left[slot], contact.right[slot], contact.rate[slot]
         for row in range(sf.N_ROWS):
@@ -231,8 +220,8 @@ def inverse_product_transposed(tree, external, moving, w, ws, node, by_q, by_qd)
 
     turned = ws.scratch[15, 0]
     for k in range(tree.segment.shape[0] - 1, -1, -1):
-        n, work, c0 = tree.segment[k, tr.N_COLUMNS], tree.segment[k, tr.COLUMN_OFFSET], tree.segment[k, tr.COLUMN]
-        base, x, size = tree.block[tree.segment[k, tr.BLOCK], tr.BLOCK_PARENT], node[k], 6 * n
+        n, work, c0 = tree.segment[k].n, tree.segment[k].work, tree.segment[k].column
+        base, x, size = tree.block[tree.segment[k].block].parent, node[k], 6 * n
         S, J = ws.column[0, work : work + size], ws.column[1, work : work + size]
         Jd, Jdd = ws.column[2, work : work + size], ws.column[3, work : work + size]
         out, rate = by_q[c0 : c0 + n], by_qd[c0 : c0 + n]
@@ -245,7 +234,7 @@ def inverse_product_transposed(tree, external, moving, w, ws, node, by_q, by_qd)
         clear(turned)
         add_coadbar_columns(ws.twist[k, 2], x[WRENCH:], 1, 1.0, turned)
         add_projected_wrench(S, n, -1.0, turned, out)
-        if tree.segment[k, tr.KIND] == tr.GENERAL and n > 0:
+        if tree.segment[k].kind == tr.GENERAL and n > 0:
             add_coupling_product(tree, k, n, True, ws, w[c0 : c0 + n], out)
         if base >= 0:
             for r in range(18):
@@ -259,7 +248,7 @@ def inverse_product_transposed(tree, external, moving, w, ws, node, by_q, by_qd)
 def add_block_products(tree, blocks, transposed, scale, x, out):
     """out (ndof,) += scale X x, or X^T x, of a matrix X that is stored block by block, flat."""
     for b in range(tree.block.shape[0]):
-        n, c0, at = tree.block[b, tr.BLOCK_N], tree.block[b, tr.BLOCK_COLUMN], tree.block[b, tr.SQUARE]
+        n, c0, at = tree.block[b].n, tree.block[b].column, tree.block[b].square
         for i in range(n):
             total = 0.0
             for j in range(n):
@@ -271,7 +260,7 @@ def add_block_products(tree, blocks, transposed, scale, x, out):
 def add_actuation(tree, actuators, workspace, values, scale, out):
     """out (ndof,) += scale B values, B the actuation matrix of rods by tensions, values (n_actuators,)."""
     for row in range(actuators.row.shape[0]):
-        value = scale * values[actuators.row[row, ROW_ACTUATOR]]
+        value = scale * values[actuators.row[row].actuator]
         if value != 0.0:
             add_by_strain(tree, actuators, row, value, workspace.unit[row], out)
 
@@ -281,7 +270,7 @@ def add_actuation_transposed(tree, actuators, workspace, x, xi, values):
     """values (n_actuators,) += B^T x; xi (6,) is scratch."""
     for row in range(actuators.row.shape[0]):
         section_strain(tree, actuators, row, x, False, xi)
-        values[actuators.row[row, ROW_ACTUATOR]] += along(workspace.unit[row], xi)
+        values[actuators.row[row].actuator] += along(workspace.unit[row], xi)
 
 
 @kernel_in_place
@@ -291,7 +280,7 @@ def add_length_product(tree, actuators, scale, workspace, dq, xi, out):
     clear(by_length)
     add_actuation_transposed(tree, actuators, workspace, dq, xi, by_length)
     for a in range(by_length.shape[0]):
-        by_length[a] *= -workspace.tension[1, a] if actuators.input[a, MODE] == LENGTH_INPUT else 0.0
+        by_length[a] *= -workspace.tension[1, a] if actuators.mode[a] == LENGTH_INPUT else 0.0
     add_actuation(tree, actuators, workspace, by_length, scale, out)
 
 
@@ -300,7 +289,7 @@ def add_capstan_product(tree, actuators, scale, workspace, dq, xi, out):
     """out += scale times what friction changes of the forces of tendons, after `rod_actuators.capstan_friction`."""
     for k in range(actuators.capstan.shape[0]):
         line = actuators.capstan[k]
-        n, at, first, actuator = line[CAPSTAN_N], line[CAPSTAN_OPERATORS], line[CAPSTAN_FIRST], line[CAPSTAN_ACTUATOR]
+        n, at, first, actuator = line.n, line.operators, line.first, line.actuator
         points, rate, change = workspace.capstan[first : first + n], workspace.rate, workspace.gamma
         for j in range(n):
             row = actuators.line[first + j]
@@ -323,7 +312,7 @@ def add_capstan_transposed(tree, actuators, scale, workspace, w, xi, out):
     """The transpose of `add_capstan_product`."""
     for k in range(actuators.capstan.shape[0]):
         line = actuators.capstan[k]
-        n, at, first, actuator = line[CAPSTAN_N], line[CAPSTAN_OPERATORS], line[CAPSTAN_FIRST], line[CAPSTAN_ACTUATOR]
+        n, at, first, actuator = line.n, line.operators, line.first, line.actuator
         points, rate, moved = workspace.capstan[first : first + n], workspace.rate, workspace.gamma
         pull = -scale * workspace.tension[0, actuator] * actuators.friction[k, 0]
         clear(rate)
@@ -353,16 +342,16 @@ def add_motor_products(tree, laws, q, qd, u, transposed, scratch, by_input, forc
     At, Omega, C = scratch[2], scratch[7, 2], scratch[8].reshape(36)[:10]
     for k in range(laws.row.shape[0]):
         law = laws.row[k]
-        b, a, index = law[LAW_BLOCK], law[ACTUATOR], law[INDEX]
-        if law[LAW] == SERVO:
-            value = laws.value[law[AT] :]
+        b, a, index = law.block, law.actuator, law.index
+        if law.law == SERVO:
+            value = laws.value[law.at :]
             factor = servo_effort(law, value, q, qd, u)[1] * value[0]
             if transposed:
                 by_input[a] += factor * force[index]
             else:
                 force[index] += factor * by_input[a]
-        elif law[LAW] == MOTOR:
-            n, c0 = tree.block[b, tr.BLOCK_N], tree.block[b, tr.BLOCK_COLUMN]
+        elif law.law == MOTOR:
+            n, c0 = tree.block[b].n, tree.block[b].column
             at = twists_at(tree, b)
             moved_frame(tree, law, tree.strain[at : at + 6 * n].reshape(n, 6), n, q, scratch, Omega, C, At)
             for i in range(n):

@@ -12,7 +12,6 @@ import numpy as np
 
 from sorosim.compiled import by_reference, kernel_lazy
 from sorosim.kernels import march as mr
-from sorosim.kernels import newmark as nm
 from sorosim.kernels.evaluate import DONE
 from sorosim.kernels.held_inputs import (
     QD,
@@ -48,28 +47,28 @@ class Feedback(NamedTuple):
 @kernel_lazy()
 def roll_restarted(model, march, ws, rows, inputs, substeps, feedback) -> int:
     """Intervals under inputs (N, n_actuators), which become those with feedback; a code of kernels.march."""
-    n, state = march.state.shape[1], march.state
+    n, state = march.state.q.shape[0], march.state
     first_row(march, rows)
     for k in range(inputs.shape[0]):
         for i in range(inputs.shape[1]):
             if feedback.gain.shape[0] > 0:
                 u = inputs[k, i]
                 for j in range(n):
-                    u += feedback.gain[k, i, j] * (state[nm.Q, j] - feedback.state[k, j])
-                    u += feedback.gain[k, i, n + j] * (state[nm.QD, j] - feedback.state[k, n + j])
+                    u += feedback.gain[k, i, j] * (state.q[j] - feedback.state[k, j])
+                    u += feedback.gain[k, i, n + j] * (state.qd[j] - feedback.state[k, n + j])
                 for j in range(2 * n, feedback.state.shape[1] if k > 0 else 2 * n):
                     u += feedback.gain[k, i, j] * (inputs[k - 1, j - 2 * n] - feedback.state[k, j])
                 inputs[k, i] = min(max(u, feedback.bounds[0, i]), feedback.bounds[1, i])
             march.inputs[i, 0] = inputs[k, i]
-        march.counts[nm.FRESH] = 1
+        march.counts.fresh = 1
         if hold(model, march, ws) != DONE:
             return mr.NOT_FINITE
         # where accelerations move coordinates little, Newton's method begins nearer to the solution by them
-        square, most = march.number[nm.STEP] * march.number[nm.STEP], 0.0
+        square, most = march.number.step * march.number.step, 0.0
         for i in range(n):
-            most = max(most, abs(state[nm.QDD, i]))
+            most = max(most, abs(state.qdd[i]))
         if square * most < NEAR:
-            march.counts[nm.JUMPED] = 0
+            march.counts.jumped = 0
         code = mr.march(model, march, ws, rows, substeps)
         if code != mr.FINISHED and code != mr.CONTINUES:
             return code

@@ -11,13 +11,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy
+from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy, record
 from sorosim.kernels.small import clear, clear_matrix, copy
-from sorosim.kernels.tree import BLOCK_COLUMN, BLOCK_N, SQUARE
 from sorosim.lie.triples import cross, dot, head, plus, store
 
-# columns of RodActuators.row; GIVEN: number among the rows that Python computes
-ROW_ACTUATOR, ROW_BLOCK, ROW_BASIS, POINT, ROW_KIND, GIVEN_ROW = range(6)
+ACTUATOR_ROW = record(
+    actuator=int,
+    block=int,
+    basis=int,  # where its basis begins in `RodActuators.basis`
+    point=int,
+    kind=int,  # one of those below
+    given=int,  # number among the rows that Python computes, or -1
+)
 # kinds of row: a route with a tension, an internal wrench, one that a stiffness gives, one that Python computes
 ROUTE_ROW, WRENCH_ROW, STIFFNESS_ROW, PYTHON_ROW = range(4)
 # layout of a row of RodActuators.value; gain: tension per input, minus the area of a chamber; a braid adds BRAID |v|^2.
@@ -29,22 +34,26 @@ N_ROW_VALUES = 15
 # what the input of an actuator is: a force of either sign, a tension (slack if negative), the length of tendon that is
 # pulled out at its end
 FORCE_INPUT, TENSION_INPUT, LENGTH_INPUT = range(3)
-# columns of RodActuators.input: mode, stiffness [N/m], length in the unstrained rod and the part of a stretch that
-# only takes up slack [m]
-MODE, TENDON_STIFFNESS, TENDON_LENGTH, ONSET = range(4)
-# columns of RodActuators.capstan: actuator, first of its rows in `line`, how many, offset in `operators`
-CAPSTAN_ACTUATOR, CAPSTAN_FIRST, CAPSTAN_N, CAPSTAN_OPERATORS = range(4)
+CAPSTAN = record(
+    actuator=int,
+    first=int,  # first of its rows in `RodActuators.line`
+    n=int,  # how many rows
+    operators=int,  # where its operators begin in `RodActuators.operators`
+)
 
 
 @by_reference
 class RodActuators(NamedTuple):
     """Actuators at the quadrature points of the rods they run through, sorted by point."""
 
-    row: np.ndarray  # (n, 6) int: columns named above
+    row: np.ndarray  # (n,) ACTUATOR_ROW
     value: np.ndarray  # (n, 15): layout named above
     basis: np.ndarray  # flat: P (n_i, 6) of each point
-    input: np.ndarray  # (n_actuators, 4): columns named above
-    capstan: np.ndarray  # (n, 4) int: tendons with friction
+    mode: np.ndarray  # (n_actuators,) int: what its input is
+    stiffness: np.ndarray  # (n_actuators,) of a tendon whose length is the input [N/m]
+    length: np.ndarray  # (n_actuators,) of such a tendon in the unstrained rod [m]
+    onset: np.ndarray  # (n_actuators,) part of a stretch that only takes up slack [m]
+    capstan: np.ndarray  # (n,) CAPSTAN: tendons with friction
     friction: np.ndarray  # (n, 2): coefficient, and the rate of turning below which it fades [1/m]
     line: np.ndarray  # int, flat: rows of each of them from its pulled end on
     operators: np.ndarray  # flat, of each: derivative by arclength and integral from the pulled end, (2, N, N)
@@ -66,23 +75,23 @@ class ActuatorWorkspace(NamedTuple):
 
 def make_actuator_workspace(actuators: RodActuators) -> ActuatorWorkspace:
     """Allocate."""
-    most = int(actuators.capstan[:, CAPSTAN_N].max(initial=0))
-    tension, transmission = np.zeros((2, len(actuators.input))), np.ones(len(actuators.row))
+    most = int(actuators.capstan["n"].max(initial=0))
+    tension, transmission = np.zeros((2, len(actuators.mode))), np.ones(len(actuators.row))
     return ActuatorWorkspace(
         tension, transmission, np.zeros((len(actuators.row), 6)), np.zeros((len(actuators.line), 16)),
-        np.zeros((most, 6)), np.zeros(len(actuators.input)), np.zeros(most),
+        np.zeros((most, 6)), np.zeros(len(actuators.mode)), np.zeros(most),
     )  # fmt: skip
 
 
 @kernel_in_place
 def section_strain(tree, actuators, row, q, reference, xi):
     """Strain xi (6,) of the rod at the point of a row, or its rate: without the reference."""
-    b = actuators.row[row, ROW_BLOCK]
-    at = actuators.row[row, ROW_BASIS]
-    c0 = tree.block[b, BLOCK_COLUMN]
+    b = actuators.row[row].block
+    at = actuators.row[row].basis
+    c0 = tree.block[b].column
     for r in range(6):
         xi[r] = actuators.value[row, STRAIN_REFERENCE + r] if reference else 0.0
-    for j in range(tree.block[b, BLOCK_N]):
+    for j in range(tree.block[b].n):
         for r in range(tree.rows[c0 + j, 0], tree.rows[c0 + j, 1]):
             xi[r] += actuators.basis[at + 6 * j + r] * q[c0 + j]
 
@@ -111,15 +120,15 @@ def tendon_lengths(tree, actuators, q, scratch, lengths):
     """
     xi, v = scratch[0, 0], scratch[0, 1, :3]
     for row in range(actuators.row.shape[0]):
-        if actuators.row[row, ROW_KIND] == ROUTE_ROW:
+        if actuators.row[row].kind == ROUTE_ROW:
             section_strain(tree, actuators, row, q, True, xi)
             length = route_vector(actuators.value[row], xi, v)
-            lengths[actuators.row[row, ROW_ACTUATOR]] += actuators.value[row, WEIGHT] * length
-        elif actuators.row[row, ROW_KIND] == WRENCH_ROW:
+            lengths[actuators.row[row].actuator] += actuators.value[row, WEIGHT] * length
+        elif actuators.row[row].kind == WRENCH_ROW:
             section_strain(tree, actuators, row, q, False, xi)
             for r in range(6):
                 work = actuators.value[row, WRENCH + r] * xi[r]
-                lengths[actuators.row[row, ROW_ACTUATOR]] -= actuators.value[row, WEIGHT] * work
+                lengths[actuators.row[row].actuator] -= actuators.value[row, WEIGHT] * work
 
 
 @kernel_in_place
@@ -128,7 +137,7 @@ def tensions(tree, actuators, q, u, scratch, workspace):
     tension, slope = workspace.tension[0], workspace.tension[1]
     length_input = False
     for a in range(u.shape[0]):
-        mode = actuators.input[a, MODE]
+        mode = actuators.mode[a]
         tension[a], slope[a] = u[a], 0.0
         if mode == TENSION_INPUT:
             tension[a] = max(u[a], 0.0)
@@ -138,11 +147,11 @@ def tensions(tree, actuators, q, u, scratch, workspace):
         return
     tendon_lengths(tree, actuators, q, scratch, slope)
     for a in range(u.shape[0]):
-        if actuators.input[a, MODE] != LENGTH_INPUT:
+        if actuators.mode[a] != LENGTH_INPUT:
             slope[a] = 0.0
             continue
-        k, onset = actuators.input[a, TENDON_STIFFNESS], actuators.input[a, ONSET]
-        stretch = slope[a] - actuators.input[a, TENDON_LENGTH] + u[a]
+        k, onset = actuators.stiffness[a], actuators.onset[a]
+        stretch = slope[a] - actuators.length[a] + u[a]
         tension[a], slope[a] = 0.0, 0.0
         if stretch.real >= onset.real:
             tension[a], slope[a] = k * (stretch - 0.5 * onset), k
@@ -160,13 +169,13 @@ def capstan_friction(tree, actuators, q, scratch, workspace):
     xi, change = scratch[0, 0], scratch[0, 1]
     for k in range(actuators.capstan.shape[0]):
         line = actuators.capstan[k]
-        n, at = line[CAPSTAN_N], line[CAPSTAN_OPERATORS]
-        points = workspace.capstan[line[CAPSTAN_FIRST] : line[CAPSTAN_FIRST] + n]
+        n, at = line.n, line.operators
+        points = workspace.capstan[line.first : line.first + n]
         mu, fades = actuators.friction[k, 0], actuators.friction[k, 1]
         differentiate = actuators.operators[at : at + n * n].reshape(n, n)
         integrate = actuators.operators[at + n * n : at + 2 * n * n].reshape(n, n)
         for j in range(n):
-            row = actuators.line[line[CAPSTAN_FIRST] + j]
+            row = actuators.line[line.first + j]
             section_strain(tree, actuators, row, q, True, xi)
             route_vector(actuators.value[row], xi, points[j, :3])
             for i in range(3):
@@ -196,7 +205,7 @@ def capstan_friction(tree, actuators, q, scratch, workspace):
             angle = 0.0
             for m in range(n):
                 angle += integrate[j, m] * points[m, 15]
-            workspace.transmission[actuators.line[line[CAPSTAN_FIRST] + j]] = np.exp(-mu * angle)
+            workspace.transmission[actuators.line[line.first + j]] = np.exp(-mu * angle)
 
 
 @kernel_in_place
@@ -206,7 +215,7 @@ def angle_gradient(actuators, line, integrate, differentiate, points, j, m, x, g
         x[i] = integrate[j, m] * points[m, 12 + i]
         for p in range(points.shape[0]):
             x[i] += integrate[j, p] * differentiate[p, m] * points[p, 6 + i]
-    route_wrench(actuators.value[actuators.line[line[CAPSTAN_FIRST] + m]], x, gamma)
+    route_wrench(actuators.value[actuators.line[line.first + m]], x, gamma)
     for i in range(3):
         gamma[i] += integrate[j, m] * points[m, 9 + i]
 
@@ -214,9 +223,9 @@ def angle_gradient(actuators, line, integrate, differentiate, points, j, m, x, g
 @kernel_in_place
 def add_by_strain(tree, actuators, row, scale, gamma, out):
     """out (ndof,) += scale gamma P, gamma (6,) a derivative by the strain at the point of a row."""
-    b, basis = actuators.row[row, ROW_BLOCK], actuators.row[row, ROW_BASIS]
-    c0 = tree.block[b, BLOCK_COLUMN]
-    for j in range(tree.block[b, BLOCK_N]):
+    b, basis = actuators.row[row].block, actuators.row[row].basis
+    c0 = tree.block[b].column
+    for j in range(tree.block[b].n):
         for r in range(tree.rows[c0 + j, 0], tree.rows[c0 + j, 1]):
             out[c0 + j] += scale * gamma[r] * actuators.basis[basis + 6 * j + r]
 
@@ -227,15 +236,15 @@ def capstan_derivatives(tree, actuators, q, u, scratch, workspace, factor, dq):
     xi, f, x = scratch[0, 0], scratch[0, 1], scratch[0, 2]
     for k in range(actuators.capstan.shape[0]):
         line = actuators.capstan[k]
-        n, at, actuator = line[CAPSTAN_N], line[CAPSTAN_OPERATORS], line[CAPSTAN_ACTUATOR]
-        points = workspace.capstan[line[CAPSTAN_FIRST] : line[CAPSTAN_FIRST] + n]
+        n, at, actuator = line.n, line.operators, line.actuator
+        points = workspace.capstan[line.first : line.first + n]
         tension, mu = workspace.tension[0, actuator], actuators.friction[k, 0]
         if tension == 0.0:
             continue
         differentiate = actuators.operators[at : at + n * n].reshape(n, n)
         integrate = actuators.operators[at + n * n : at + 2 * n * n].reshape(n, n)
         for j in range(n):
-            row = actuators.line[line[CAPSTAN_FIRST] + j]
+            row = actuators.line[line.first + j]
             value = actuators.value[row]
             for m in range(n):
                 angle_gradient(actuators, line, integrate, differentiate, points, j, m, x, workspace.gamma[m])
@@ -246,15 +255,15 @@ def capstan_derivatives(tree, actuators, q, u, scratch, workspace, factor, dq):
                 x[i] /= length
             route_wrench(value, x, f)
             scale = factor * value[WEIGHT] * value[GAIN] * tension * mu * workspace.transmission[row]
-            b, basis = actuators.row[row, ROW_BLOCK], actuators.row[row, ROW_BASIS]
-            c0 = tree.block[b, BLOCK_COLUMN]
-            for i in range(tree.block[b, BLOCK_N]):
+            b, basis = actuators.row[row].block, actuators.row[row].basis
+            c0 = tree.block[b].column
+            for i in range(tree.block[b].n):
                 force = 0.0
                 for r in range(tree.rows[c0 + i, 0], tree.rows[c0 + i, 1]):
                     force += actuators.basis[basis + 6 * i + r] * f[r]
                 force *= scale
                 for m in range(n):
-                    other = actuators.line[line[CAPSTAN_FIRST] + m]
+                    other = actuators.line[line.first + m]
                     add_by_strain(tree, actuators, other, force, workspace.gamma[m], dq[c0 + i])
 
 
@@ -309,22 +318,22 @@ def actuator_forces(tree, actuators, q, u, derivatives, ws, external, tau, B) ->
     row = 0
     while row < n_rows:
         b, at, point = (
-            actuators.row[row, ROW_BLOCK],
-            actuators.row[row, ROW_BASIS],
-            actuators.row[row, POINT],
+            actuators.row[row].block,
+            actuators.row[row].basis,
+            actuators.row[row].point,
         )
-        n, c0 = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN]
+        n, c0 = tree.block[b].n, tree.block[b].column
         P, rows = actuators.basis[at : at + 6 * n].reshape(n, 6), tree.rows[c0 : c0 + n]
         section_strain(tree, actuators, row, q, True, xi)
         clear(total)
         clear_matrix(H)
         clear_matrix(damped)
         damping = False
-        while row < n_rows and actuators.row[row, POINT] == point:
+        while row < n_rows and actuators.row[row].point == point:
             value, actuator, kind = (
                 actuators.value[row],
-                actuators.row[row, ROW_ACTUATOR],
-                actuators.row[row, ROW_KIND],
+                actuators.row[row].actuator,
+                actuators.row[row].kind,
             )
             weight, pull = value[WEIGHT], workspace.tension[0, actuator]
             # f: the internal wrench of a unit of input, with its weight
@@ -352,7 +361,7 @@ def actuator_forces(tree, actuators, q, u, derivatives, ws, external, tau, B) ->
                     total[r] += pull * f[r]
                     H[r, r] -= pull * stiffness
             else:
-                given = actuators.row[row, GIVEN_ROW]
+                given = actuators.row[row].given
                 for r in range(6):
                     f[r] = weight * external.section_B[given, r]
                     total[r] += weight * external.section[given, r]
@@ -371,7 +380,7 @@ def actuator_forces(tree, actuators, q, u, derivatives, ws, external, tau, B) ->
             for r in range(rows[j, 0], rows[j, 1]):
                 tau[c0 + j] += P[j, r] * total[r]
         if derivatives:
-            HP, square = ws.wide[0, : 6 * n].reshape(6, n), tree.block[b, SQUARE]
+            HP, square = ws.wide[0, : 6 * n].reshape(6, n), tree.block[b].square
             add_section_matrix(P, rows, n, H, HP, ws.internal[0, square : square + n * n].reshape(n, n))
             if damping:
                 add_section_matrix(P, rows, n, damped, HP, ws.internal[1, square : square + n * n].reshape(n, n))
@@ -380,9 +389,9 @@ def actuator_forces(tree, actuators, q, u, derivatives, ws, external, tau, B) ->
 @kernel_in_place
 def tension_by_input(actuators, workspace, u, a):
     """Derivative of the tension of an actuator by its input, after `tensions`."""
-    if actuators.input[a, MODE] == LENGTH_INPUT:
+    if actuators.mode[a] == LENGTH_INPUT:
         return workspace.tension[1, a]
-    return 0.0 if actuators.input[a, MODE] == TENSION_INPUT and u[a] < 0.0 else 1.0
+    return 0.0 if actuators.mode[a] == TENSION_INPUT and u[a] < 0.0 else 1.0
 
 
 @kernel_lazy("rod actuators")

@@ -19,7 +19,6 @@ from sorosim.kernels.linalg import (
     forward_substitute,
     forward_substitute_vector,
 )
-from sorosim.kernels.loop_joint import FIRST_ROW, N_ROWS
 from sorosim.kernels.small import add_scaled
 
 # A condition of second order, as c = x^2/2 of a straight rod that cannot be stretched, is closed up to a gap d by
@@ -73,7 +72,7 @@ def loop_norms(loops, norm):
     for i in range(norm.shape[0]):
         largest = max(largest, norm[i])
     for k in range(loops.row.shape[0]):
-        first, end = loops.row[k, FIRST_ROW], loops.row[k, FIRST_ROW] + loops.row[k, N_ROWS]
+        first, end = loops.row[k].first_row, loops.row[k].first_row + loops.row[k].n_rows
         own = 0.0
         for i in range(first, end):
             own = max(own, norm[i])

@@ -14,13 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy
+from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy, record
 from sorosim.kernels.rod_actuators import add_section_matrix
 from sorosim.kernels.small import clear, clear_matrix
-from sorosim.kernels.tree import BLOCK_COLUMN, BLOCK_N, SQUARE
 
-# columns of SectionLaws.row
-LAW_BLOCK, LAW_BASIS = range(2)
+SECTION_LAW = record(block=int, basis=int)  # basis: where P begins in `SectionLaws.basis`
 # layout of a row of SectionLaws.value: quadrature weight, stiffness, share C2/(C1 + C2) of the second term, and the
 # length in the file where the first coordinate of the block is how much longer the rod is, else 0
 LAW_WEIGHT, LAW_STIFFNESS, LAW_SHARE, LAW_LENGTH = 0, 1, 7, 8
@@ -38,10 +36,10 @@ class SectionLaws(NamedTuple):
 @kernel_in_place
 def law_strain(tree, laws, k, q, e):
     """Strain e (6,) beyond the reference at the point of a row; returns lambda, and the stretch or NaN if negative."""
-    b, at = laws.row[k, LAW_BLOCK], laws.row[k, LAW_BASIS]
-    c0 = tree.block[b, BLOCK_COLUMN]
+    b, at = laws.row[k].block, laws.row[k].basis
+    c0 = tree.block[b].column
     clear(e)
-    for j in range(tree.block[b, BLOCK_N]):
+    for j in range(tree.block[b].n):
         for r in range(tree.rows[c0 + j, 0], tree.rows[c0 + j, 1]):
             e[r] += laws.basis[at + 6 * j + r] * q[c0 + j]
     length, ratio = laws.value[k, LAW_LENGTH], 1.0 + 0.0 * e[3]
@@ -123,8 +121,8 @@ def section_forces(tree, laws, q, derivatives, ws, tau) -> None:
     """tau (ndof,) -= quad P^T y, y what the laws add to S e; if `derivatives` ws.internal[0] likewise."""
     e, y, f, H = ws.scratch[0, 0], ws.scratch[0, 1], ws.scratch[1, :5, :3], ws.scratch[2]
     for k in range(laws.row.shape[0]):
-        b, at = laws.row[k, LAW_BLOCK], laws.row[k, LAW_BASIS]
-        n, c0, square = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN], tree.block[b, SQUARE]
+        b, at = laws.row[k].block, laws.row[k].basis
+        n, c0, square = tree.block[b].n, tree.block[b].column, tree.block[b].square
         S, length = laws.value[k, LAW_STIFFNESS : LAW_STIFFNESS + 6], laws.value[k, LAW_LENGTH]
         ratio, stretch = law_strain(tree, laws, k, q, e)
         weight = ratio * laws.value[k, LAW_WEIGHT]

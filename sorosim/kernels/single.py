@@ -27,17 +27,17 @@ from sorosim.lie.triples import times as turned
 @kernel_inline
 def is_single(tree, b):
     """Whether a block is a joint of one coordinate."""
-    if tree.block[b, tr.BLOCK_N] != 1 or tree.block[b, tr.END] - tree.block[b, tr.FIRST] != 1:
+    if tree.block[b].n != 1 or tree.block[b].end - tree.block[b].first != 1:
         return False
-    return tree.segment[tree.block[b, tr.FIRST], tr.KIND] == tr.COMMUTING
+    return tree.segment[tree.block[b].first].kind == tr.COMMUTING
 
 
 @kernel_inline
 def start_pose(tree, k, ws):
     """Rotation (its rows) and position of the frame where segment k starts: parent node times the fixed offset."""
-    g = ws.pose[tree.segment[k, tr.PARENT]]
+    g = ws.pose[tree.segment[k].parent]
     R, p = rows(g), row(g, 3)
-    if tree.segment[k, tr.OFFSET] != 0:
+    if tree.segment[k].offset != 0:
         a = tree.offset[k]
         p = plus(turned(R, (a[0, 3], a[1, 3], a[2, 3])), p)
         R = product(R, rows(a))
@@ -50,7 +50,7 @@ def single_motion(tree, k, q, qd, qdd, moving, orders, ws):
 
     S_w' = ad_V S_w and S_w'' = ad_V S_w' + ad_A S_w with V and A of the node before. orders : how many of the three.
     """
-    parent, at, i = tree.segment[k, tr.PARENT], tree.segment[k, tr.STRAIN] + tr.BASIS, tree.segment[k, tr.COLUMN]
+    parent, at, i = tree.segment[k].parent, tree.segment[k].strain + tr.BASIS, tree.segment[k].column
     here = ws.pose[k]
     R, p = start_pose(tree, k, ws)
     P, C, x = tree.strain[at : at + 6], ws.segment[k, 18:28], q[i]
@@ -85,7 +85,7 @@ def single_motion(tree, k, q, qd, qdd, moving, orders, ws):
         store(sum2(1.0, turn, rate, a), sum2(1.0, move, rate, b), ws.twist[k, 0])
         store(sum3(1.0, head(A), rate_2, a, rate, ad), sum3(1.0, tail(A), rate_2, b, rate, bd), ws.twist[k, 1])
     if orders > 0:
-        work = tree.segment[k, tr.COLUMN_OFFSET]
+        work = tree.segment[k].work
         store(a, b, ws.column[0, work : work + 6])
         store(a, b, ws.column[1, work : work + 6])
     if orders > 1 and moving:
@@ -155,9 +155,9 @@ def rigid_quantities(g, inertia, V, A, moving, tensors, M, N, F):
 @kernel_inline
 def single_derivatives(tree, b, moving, loaded, with_rates, with_mass, filled, ws, tau, dq, dqd, dqdd):
     """Part of a joint of one coordinate in `derivatives.derivative_sweep`; filled: see `gather_ancestors`, returned."""
-    k, i, base = tree.block[b, tr.FIRST], tree.block[b, tr.BLOCK_COLUMN], tree.block[b, tr.BLOCK_PARENT]
+    k, i, base = tree.block[b].first, tree.block[b].column, tree.block[b].parent
     M, N, K, F = ws.tensor[k, 0], ws.tensor[k, 1], ws.tensor[k, 2], ws.twist[k, 2]
-    at = tree.segment[k, tr.COLUMN_OFFSET]
+    at = tree.segment[k].work
     J, Jd, Jdd = ws.column[1, at : at + 6], ws.column[2, at : at + 6], ws.column[3, at : at + 6]
     own = ws.wide.reshape(-1, 6)
     W, Wd, XM, XN, XK = own[0], own[1], own[2], own[3], own[4]
@@ -228,8 +228,8 @@ def along(J, F):
 @kernel_inline
 def single_mass(tree, b, filled, ws, mass):
     """Part of a joint of one coordinate in `dynamics.composite_mass_matrix`; filled: as for `single_derivatives`."""
-    k, i, base = tree.block[b, tr.FIRST], tree.block[b, tr.BLOCK_COLUMN], tree.block[b, tr.BLOCK_PARENT]
-    M, J, X = ws.tensor[k, 0], ws.column[1, tree.segment[k, tr.COLUMN_OFFSET] :], ws.wide.reshape(-1, 6)[0]
+    k, i, base = tree.block[b].first, tree.block[b].column, tree.block[b].parent
+    M, J, X = ws.tensor[k, 0], ws.column[1, tree.segment[k].work :], ws.wide.reshape(-1, 6)[0]
     push(M, J, X)
     mass[i, i] = along(J, X)
     if base < 0:

@@ -8,7 +8,6 @@ where it begins. So a rod of many elements costs what as many divisions do.
 from __future__ import annotations
 
 from sorosim.compiled import kernel_in_place, kernel_inline, kernel_lazy
-from sorosim.kernels import tree as tr
 from sorosim.kernels.small import add_matrix, add_matrix_columns, add_transposed_product, clear, clear_matrix
 
 # rows of Workspace.wide: sums over a block come first; then the same sums over a span, its columns, and matrices
@@ -20,11 +19,11 @@ S_W, OWN_J, OWN_JD, OWN_JDD, BEFORE, PRODUCTS = range(6)
 @kernel_inline
 def span_begin(tree, b, end):
     """First segment of the span of block b whose last segment is end - 1."""
-    first = tree.block[b, tr.FIRST]
-    if tree.block[b, tr.IS_LOCAL] == 0:
+    first = tree.block[b].first
+    if tree.block[b].is_local == 0:
         return first
     k = end - 1
-    while k > first and tree.segment[k - 1, tr.LOCAL] == tree.segment[k, tr.LOCAL]:
+    while k > first and tree.segment[k - 1].local == tree.segment[k].local:
         k -= 1
     return k
 
@@ -32,10 +31,10 @@ def span_begin(tree, b, end):
 @kernel_in_place
 def gather(tree, k, order, first, ws, out):
     """out (6 m,): S (order 0), or J, J', J'' (1 to 3), of the coordinates of a span, from segment `first` to k."""
-    n, work = tree.segment[k, tr.N_COLUMNS], tree.segment[k, tr.COLUMN_OFFSET]
-    local, m = tree.segment[k, tr.LOCAL], tree.segment[k, tr.N_LOCAL]
-    column, begun = ws.column[order], first > tree.block[tree.segment[k, tr.BLOCK], tr.FIRST]
-    at = tree.segment[first, tr.COLUMN_OFFSET] - 6 * n
+    n, work = tree.segment[k].n, tree.segment[k].work
+    local, m = tree.segment[k].local, tree.segment[k].n_local
+    column, begun = ws.column[order], first > tree.block[tree.segment[k].block].first
+    at = tree.segment[first].work - 6 * n
     for i in range(m):
         j = tree.local[local + i]
         for r in range(6):
@@ -48,7 +47,7 @@ def gather(tree, k, order, first, ws, out):
 @kernel_in_place
 def add_local(tree, k, X, Y):
     """Y (6 n,) of a block += X (6 m,) of the span of segment k."""
-    n, local, m = tree.segment[k, tr.N_COLUMNS], tree.segment[k, tr.LOCAL], tree.segment[k, tr.N_LOCAL]
+    n, local, m = tree.segment[k].n, tree.segment[k].local, tree.segment[k].n_local
     for r in range(6):
         for i in range(m):
             Y[r * n + tree.local[local + i]] += X[r * m + i]
@@ -57,7 +56,7 @@ def add_local(tree, k, X, Y):
 @kernel_in_place
 def add_local_square(tree, k, X, at, out):
     """out[at:, at:] of a block += X (m, m) of the span of segment k."""
-    local, m = tree.segment[k, tr.LOCAL], tree.segment[k, tr.N_LOCAL]
+    local, m = tree.segment[k].local, tree.segment[k].n_local
     for i in range(m):
         row = out[at + tree.local[local + i]]
         for j in range(m):
@@ -88,10 +87,10 @@ def join_span(tree, b, first, moving, loaded, with_rates, with_mass, ws, dq, dqd
     Own x own of the span, own x begun before and begun before x own, and the sums over the block.
     """
     n, c0, local, m = (
-        tree.block[b, tr.BLOCK_N],
-        tree.block[b, tr.BLOCK_COLUMN],
-        tree.segment[first, tr.LOCAL],
-        tree.segment[first, tr.N_LOCAL],
+        tree.block[b].n,
+        tree.block[b].column,
+        tree.segment[first].local,
+        tree.segment[first].n_local,
     )
     sums, size = ws.wide[SPAN_SUMS : SPAN_SUMS + 6, : 6 * m], m * m
     for array in range(6):
@@ -101,9 +100,9 @@ def join_span(tree, b, first, moving, loaded, with_rates, with_mass, ws, dq, dqd
         add_local_square(tree, first, ws.wide[SPAN_MATRICES + 1, :size].reshape(m, m), c0, dqd)
     if with_mass:
         add_local_square(tree, first, ws.wide[SPAN_MATRICES + 2, :size].reshape(m, m), c0, dqdd)
-    if first == tree.block[b, tr.FIRST]:
+    if first == tree.block[b].first:
         return
-    work = tree.segment[first - 1, tr.COLUMN_OFFSET]
+    work = tree.segment[first - 1].work
     J, Jd, Jdd = (
         ws.column[1, work : work + 6 * n],
         ws.column[2, work : work + 6 * n],
@@ -150,13 +149,13 @@ def local_mass(tree, b, ws, MC, out) -> None:
 
     The inertia of a node is ws.tensor[:, 0]; `out` may be that of the block alone.
     """
-    n = tree.block[b, tr.BLOCK_N]
-    c0 = 0 if out.shape[0] == n else tree.block[b, tr.BLOCK_COLUMN]
+    n = tree.block[b].n
+    c0 = 0 if out.shape[0] == n else tree.block[b].column
     clear(ws.wide[0, : 6 * n])
     clear_matrix(MC)
-    y, end = ws.wide[SPAN_COLUMNS + PRODUCTS, :n], tree.block[b, tr.END]
-    while end > tree.block[b, tr.FIRST]:
-        first, m = span_begin(tree, b, end), tree.segment[end - 1, tr.N_LOCAL]
+    y, end = ws.wide[SPAN_COLUMNS + PRODUCTS, :n], tree.block[b].end
+    while end > tree.block[b].first:
+        first, m = span_begin(tree, b, end), tree.segment[end - 1].n_local
         S, J = ws.wide[SPAN_COLUMNS, : 6 * m], ws.wide[SPAN_COLUMNS + 1, : 6 * m]
         W, own = ws.wide[SPAN_SUMS, : 6 * m], ws.wide[SPAN_MATRICES, : m * m].reshape(m, m)
         clear(W)
@@ -169,8 +168,8 @@ def local_mass(tree, b, ws, MC, out) -> None:
             add_transposed_product(S, m, W, m, 1.0, own, 0, 0)
         add_local(tree, first, W, ws.wide[0])
         add_local_square(tree, first, own, c0, out)
-        if first > tree.block[b, tr.FIRST]:
-            work, local = tree.segment[first - 1, tr.COLUMN_OFFSET], tree.segment[first, tr.LOCAL]
+        if first > tree.block[b].first:
+            work, local = tree.segment[first - 1].work, tree.segment[first].local
             for i in range(m):
                 at = c0 + tree.local[local + i]
                 clear(y)

@@ -10,7 +10,6 @@ import numpy as np
 
 from sorosim.compiled import kernel_in_place, kernel_lazy
 from sorosim.kernels import loop_joint as lj
-from sorosim.kernels import tree as tr
 from sorosim.kernels.couplings import (
     AT_REST,
     FOLLOWS,
@@ -21,7 +20,7 @@ from sorosim.kernels.couplings import (
     project_coupling,
     tendon_column,
 )
-from sorosim.kernels.rod_actuators import LENGTH_INPUT, MODE
+from sorosim.kernels.rod_actuators import LENGTH_INPUT
 from sorosim.kernels.small import clear, copy
 
 N_BASE = N_X + 6
@@ -50,17 +49,17 @@ def number_unknowns(tree, n, couplings):
     for b in range(n_blocks):
         if not couplings.kept[b]:
             continue
-        base, fixed = tree.block[b, tr.BLOCK_PARENT], tree.block[b, tr.BLOCK_N] == 0
+        base, fixed = tree.block[b].parent, tree.block[b].n == 0
         if base >= 0 and at[n_blocks + base] == -1:
-            before = tree.segment[base, tr.BLOCK]
-            if first_of_base(tree, before, couplings) == AT_REST and tree.block[before, tr.BLOCK_N] <= N_X:
+            before = tree.segment[base].block
+            if first_of_base(tree, before, couplings) == AT_REST and tree.block[before].n <= N_X:
                 at[n_blocks + base] = FOLLOWS - base
             else:
                 at[n_blocks + base] = size
                 size += N_BASE
         at[b] = size
-        size += tree.block[b, tr.BLOCK_N]
-        for k in range(tree.block[b, tr.FIRST], tree.block[b, tr.END] if fixed else 0):
+        size += tree.block[b].n
+        for k in range(tree.block[b].first, tree.block[b].end if fixed else 0):
             at[n_blocks + k] = at[n_blocks + base] if base >= 0 else AT_REST
     for c in range(n):
         if couplings.loop[c] >= 0:
@@ -72,7 +71,7 @@ def number_unknowns(tree, n, couplings):
 @kernel_in_place
 def first_of_base(tree, b, couplings):
     """The first unknown of the base of a block; or negative, see FOLLOWS."""
-    base = tree.block[b, tr.BLOCK_PARENT]
+    base = tree.block[b].parent
     return couplings.at[tree.block.shape[0] + base] if base >= 0 else AT_REST
 
 
@@ -84,8 +83,8 @@ def unknowns_of_base(tree, x, n_all, couplings):
     """
     if x > FOLLOWS:
         return (x, n_all) if x >= 0 else (0, 0)
-    b = tree.segment[FOLLOWS - x, tr.BLOCK]
-    return couplings.at[b], tree.block[b, tr.BLOCK_N]
+    b = tree.segment[FOLLOWS - x].block
+    return couplings.at[b], tree.block[b].n
 
 
 @kernel_in_place
@@ -133,7 +132,7 @@ def add_to_product(tree, known, ws, c, rate, moving, tangent):
         if not is_first(couplings.block[c], e):
             continue
         b = couplings.block[c, e]
-        n = tree.block[b, tr.BLOCK_N]
+        n = tree.block[b].n
         project_coupling(tree, known, ws, c, b, rate, moving, couplings)
         for r in range(n_rows):
             for j in range(n):
@@ -167,7 +166,7 @@ def put_product(tree, c, couplings, entries, rows, columns, count):
     for e in range(N_NODES):
         if not is_first(blocks, e):
             continue
-        n, q, x = tree.block[blocks[e], tr.BLOCK_N], couplings.at[blocks[e]], first_of_base(tree, blocks[e], couplings)
+        n, q, x = tree.block[blocks[e]].n, couplings.at[blocks[e]], first_of_base(tree, blocks[e], couplings)
         wrench, n_wrench = unknowns_of_base(tree, x, 6, couplings)
         wrench += N_X if x >= 0 else 0
         j0 = 0
@@ -175,7 +174,7 @@ def put_product(tree, c, couplings, entries, rows, columns, count):
             if not is_first(blocks, d):
                 continue
             b = blocks[d]
-            m, other, base = tree.block[b, tr.BLOCK_N], couplings.at[b], first_of_base(tree, b, couplings)
+            m, other, base = tree.block[b].n, couplings.at[b], first_of_base(tree, b, couplings)
             base, n_motion = unknowns_of_base(tree, base, 12, couplings)
             for i in range(n + n_wrench):
                 line, row = product[i0 + i], (q + i if i < n else wrench + i - n)
@@ -232,17 +231,17 @@ def assemble(
         last = i + 1 == n or couplings.loop[order[i + 1]] >= 0 or not same_blocks(couplings, c, order[i + 1])
         if last or couplings.next[order[i + 1]] != SPARSE:
             count = put_product(tree, c, couplings, entries, rows, columns, count)
-    for a in range(actuators.input.shape[0]):
+    for a in range(actuators.mode.shape[0]):
         slope = workspace.tension[1, a]
-        if inertia or actuators.input[a, MODE] != LENGTH_INPUT or slope == 0.0:
+        if inertia or actuators.mode[a] != LENGTH_INPUT or slope == 0.0:
             continue
         first, last = tendon_column(tree, actuators, workspace, a, couplings.tendon)
         if last > first:
             f = size[0]
             count = put(entries, rows, columns, count, f, f, 1.0)
             for b in range(first, last + 1):
-                c0 = tree.block[b, tr.BLOCK_COLUMN]
-                for j in range(tree.block[b, tr.BLOCK_N]):
+                c0 = tree.block[b].column
+                for j in range(tree.block[b].n):
                     by_tension, q = 0.0 if known[c0 + j] else couplings.tendon[c0 + j], couplings.at[b] + j
                     count = put(entries, rows, columns, count, f, q, -slope * by_tension)
                     count = put(entries, rows, columns, count, q, f, by_tension)
@@ -257,7 +256,7 @@ def put_blocks(tree, tangent, entries, rows, columns) -> int:
     couplings, n_blocks, count = tangent.couplings, tree.block.shape[0], 0
     at, passed = couplings.at, couplings.passed
     for b in range(n_blocks):
-        m, c0, square = tree.block[b, tr.BLOCK_N], tree.block[b, tr.BLOCK_COLUMN], tree.block[b, tr.SQUARE]
+        m, c0, square = tree.block[b].n, tree.block[b].column, tree.block[b].square
         if not couplings.kept[b]:
             continue
         q, x = at[b], first_of_base(tree, b, couplings)
@@ -281,7 +280,7 @@ def put_blocks(tree, tangent, entries, rows, columns) -> int:
                         of_wrench += V[i, r] * Z[r * n + j]
                     count = put(entries, rows, columns, count, q + i, other + j, by_motion)
                     count = put(entries, rows, columns, count, other + j, q + i, of_wrench)
-        for k in range(tree.block[b, tr.FIRST], tree.block[b, tr.END]):
+        for k in range(tree.block[b].first, tree.block[b].end):
             here = at[n_blocks + k]
             if here >= 0:
                 count = put_node(tree, b, k, x, tangent, entries, rows, columns, count)
@@ -306,7 +305,7 @@ def put_blocks(tree, tangent, entries, rows, columns) -> int:
 @kernel_in_place
 def put_node(tree, b, k, x, tangent, entries, rows, columns, count):
     """Append the equations of motion and wrench at node k of block b; x : that of the base of b."""
-    couplings, m = tangent.couplings, tree.block[b, tr.BLOCK_N]
+    couplings, m = tangent.couplings, tree.block[b].n
     here, q, passed = couplings.at[tree.block.shape[0] + k], couplings.at[b], couplings.passed
     for r in range(6):
         wrench = here + N_X + r
@@ -355,7 +354,7 @@ def put_loop(
     )
     left, right, base = couplings.wide[1], couplings.wide[2], couplings.base
     for r in range(n_rows):
-        row = loops.row[loop, lj.FIRST_ROW] + r - 6
+        row = loops.row[loop].first_row + r - 6
         if r < 6 or compliance[row] == np.inf:
             count = put(entries, rows, columns, count, f + r, f + r, 1.0)
         if r >= 6 and compliance[row] == np.inf:
@@ -370,7 +369,7 @@ def put_loop(
             continue
         b = couplings.block[c, e]
         project_coupling(tree, known, ws, c, b, rate, moving, couplings)
-        m, q, x = tree.block[b, tr.BLOCK_N], couplings.at[b], first_of_base(tree, b, couplings)
+        m, q, x = tree.block[b].n, couplings.at[b], first_of_base(tree, b, couplings)
         for r in range(n_rows):
             for j in range(m):
                 count = put(entries, rows, columns, count, f + r, q + j, -right[r * m + j])

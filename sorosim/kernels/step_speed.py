@@ -13,18 +13,6 @@ from sorosim.kernels.evaluate import FORWARD, evaluate
 from sorosim.kernels.kinematics import POSES, forward_sweep, to_body
 from sorosim.kernels.loops import RATE
 from sorosim.kernels.newmark import (
-    JUMPED,
-    L_NEW,
-    QD,
-    QD_NEW,
-    QDD,
-    QDD_BEGIN,
-    SCALE,
-    SPEED,
-    SPEED_RATE,
-    STEP,
-    WORK,
-    Q,
     add_forces,
 )
 from sorosim.kernels.small import copy, matrix_vector
@@ -66,14 +54,14 @@ def kinetic_products(tree, gravity, ws):
 def acceleration_from_rest(model, march, ws):
     """sqrt(sum A^T M A) of the accelerations with which forces move what is not driven from rest, at the begin."""
     state, tree, known = march.state, model.system.tree, model.known
-    copy(state[QD], state[WORK])
-    for i in range(state.shape[1]):
-        state[QD, i] = state[QD, i] if known[i] else 0.0
-        state[QDD_BEGIN, i] = state[QDD, i] if known[i] else 0.0
+    copy(state.qd, state.work)
+    for i in range(state.q.shape[0]):
+        state.qd[i] = state.qd[i] if known[i] else 0.0
+        state.qdd_begin[i] = state.qdd[i] if known[i] else 0.0
     add_forces(model, march, ws, True, False)
     evaluate(model.system, FORWARD, march.begin, march.external, ws, march.start)
-    forward_sweep(tree, state[Q], state[QD], state[QDD_BEGIN], model.gravity, POSES, ws)
-    copy(state[WORK], state[QD])
+    forward_sweep(tree, state.q, state.qd, state.qdd_begin, model.gravity, POSES, ws)
+    copy(state.work, state.qd)
     return sqrt(kinetic_products(tree, model.gravity, ws)[2])
 
 
@@ -88,27 +76,27 @@ def is_plausible(model, march, ws) -> bool:
     work, and rates by which no coordinate leaves its tolerance within the step count as rest.
     """
     number, state, tree, reached = march.number, march.state, model.system.tree, march.out.closure
-    h, moved = number[STEP], 0.0
-    for i in range(state.shape[1]):
-        moved = max(moved, abs(h * state[QD_NEW, i]) / state[SCALE, i])
+    h, moved = number.step, 0.0
+    for i in range(state.q.shape[0]):
+        moved = max(moved, abs(h * state.qd_new[i]) / state.scale[i])
     square, power, _ = kinetic_products(tree, model.gravity, ws)
-    for i in range(march.multiplier.shape[1]):
-        power -= march.multiplier[L_NEW, i] * reached.value[RATE, i]
+    for i in range(march.multiplier.now.shape[0]):
+        power -= march.multiplier.new[i] * reached.value[RATE, i]
     speed = sqrt(square)
     rate, least = power / speed if speed > 0.0 else 0.0, (1.0 - SPEED_ERROR) * speed
     # accelerations at the begin are those of the last step where inputs have not jumped
-    known = rate if march.counts[JUMPED] != 0 else max(rate, number[SPEED_RATE])
-    if not least <= number[SPEED] + h * max(known, 0.0) and moved > 1.0:
-        forward_sweep(tree, state[Q], state[QD], state[QDD], model.gravity, POSES, ws)
+    known = rate if march.counts.jumped != 0 else max(rate, number.speed_rate)
+    if not least <= number.speed + h * max(known, 0.0) and moved > 1.0:
+        forward_sweep(tree, state.q, state.qd, state.qdd, model.gravity, POSES, ws)
         square, power, acceleration = kinetic_products(tree, model.gravity, ws)
         begin, most = sqrt(square), rate
         if square > 0.0:
             most = max(most, power / begin)
         if not least <= begin + h * most:
             # without matrices: all accelerations, with those across the motion
-            dense = march.start.mass.shape[0] == state.shape[1]
+            dense = march.start.mass.shape[0] == state.q.shape[0]
             most = acceleration_from_rest(model, march, ws) if dense else sqrt(acceleration)
             if not least <= begin + h * most:
                 return False
-    number[SPEED], number[SPEED_RATE] = speed, rate
+    number.speed, number.speed_rate = speed, rate
     return True

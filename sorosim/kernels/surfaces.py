@@ -12,16 +12,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.compiled import by_reference
+from sorosim.compiled import by_reference, record
 
 # forms of cores
 POINT, SEGMENT, ELLIPSOID, DISC = range(4)
 # what a core can meet: cores, planes, other open solids, closed ones
 CORES, PLANES, OPEN, CLOSED = 1, 2, 4, 8
-# columns of Surfaces.core: form, what it can meet, nodes of its two ends, whether both move with one body, offset of
-# its values, the surface that it belongs to
-FORM, MEETS, NODE_0, NODE_1, ONE_BODY, CORE_AT, CORE_SURFACE = range(7)
-N_CORE = 7
+CORE = record(
+    form=int,
+    meets=int,  # what it can meet
+    node=(int, (2,)),  # of its two ends
+    one_body=int,  # whether both move with one body
+    at=int,  # where its numbers begin in `Surfaces.value`
+    surface=int,  # that it belongs to
+)
 # layout of its values: of a point and a segment the ends (3) and radii in the frames of their nodes, the square of its
 # length at rest, where it begins and ends along its rod, its length times the lesser of length and radius; of an
 # ellipsoid its centre, a radius around, the squares of its half axes as a matrix, and a point that is on its side of a
@@ -32,56 +36,129 @@ AXES, INNER = 4, 13
 OUTWARD, DOME = 4, 8
 TANGENT_0, TANGENT_1 = 13, 16
 N_CORE_VALUES = 19
-# columns of Surfaces.solid: kind, node, offset of values, surface, which of the masks above it is, whether it is the
-# flat end of a rod
-SOLID_KIND, SOLID_NODE, SOLID_AT, SOLID_SURFACE, SOLID_CLASS, SOLID_OF_ROD = range(6)
-N_SOLID = 6
+SOLID = record(
+    kind=int,
+    node=int,
+    at=int,  # where its numbers begin in `Surfaces.value`
+    surface=int,  # that it belongs to
+    meets=int,  # which of the masks above it is
+    of_rod=int,  # whether it is the flat end of a rod
+)
 # two flat ends that meet do so twice, each as a disc on the other as a solid: each presses by half
 EACH_END = 0.5
-# columns of Surfaces.group: ranges of its cores and solids, those of its first side before those of the second; whether
-# there is a second; where what may not meet begins in `apart`, and its first surface and their number
-CORES_A, CORES_B, CORES_END, SOLIDS_A, SOLIDS_B, SOLIDS_END, AMONG, APART, SURFACE_0, N_SURFACES = range(10)
-N_GROUP = 10
-# columns of Surfaces.law: force k h^p, length over which it sets in, damping of Hunt and Crossley, friction and its
-# speed; whether only what is lost is wanted
-LAW_K, LAW_P, LAW_ONSET, LAW_DAMPING, LAW_FRICTION, LAW_SLIP, LAW_DISSIPATIVE_ONLY = range(7)
-N_LAW = 7
+GROUP = record(
+    cores_a=int,  # first core of its first side, of the second one, and the end
+    cores_b=int,
+    cores_end=int,
+    solids_a=int,
+    solids_b=int,
+    solids_end=int,
+    among=int,  # whether there is no second side
+    apart=int,  # where what may not meet begins in `Surfaces.apart`
+    first_surface=int,
+    n_surfaces=int,
+)
+CONTACT_LAW = record(
+    stiffness=float,  # force k h^p
+    power=float,
+    onset=float,  # length over which it sets in
+    damping=float,  # of Hunt and Crossley
+    friction=float,
+    slip=float,  # speed of friction
+    dissipative_only=float,  # whether only what is lost is wanted
+)
 
-# columns of ContactWorkspace.entry and value
-GROUP, CORE, OTHER, N_ENTRIES, ENTRY_NODE = range(5)
-N_ENTRY = 8
-AT_POINT, NORMAL, FORCE, SLIP, DISTANCE, PRESSURE, OF_LAW = 0, 3, 6, 9, 12, 13, 14
-N_VALUE = 15
+PAIR = record(
+    group=int,
+    core=int,
+    other=int,  # core, or -1 - solid
+)
+ENTRY = record(group=int, core=int, other=int, n=int, node=(int, (4,)))
+CONTACT = record(
+    point=(float, (3,)),
+    normal=(float, (3,)),
+    force=(float, (3,)),
+    slip=(float, (3,)),
+    distance=float,
+    pressure=float,
+    share=float,  # of the law
+)
 # rows of ContactWorkspace.left and right: force, moments by the arms on either side, weights along either segment
 BY_FORCE, BY_ARM, BY_OTHER_ARM, BY_WEIGHT, BY_OTHER_WEIGHT = 0, 3, 6, 9, 10
 N_ROWS, N_COLUMNS_OF_CONTACT = 11, 24
-# ContactWorkspace.counts: contacts, how many of them have rows, whether there was no room for all, pairs that may
-# touch; whether tangents are left out; how many contacts stuck before; whether it is statics
-ACTIVE, LINKED, OVERFLOW, PAIRS, NO_TANGENTS, N_STUCK, AT_REST = range(7)
-# ContactWorkspace.flag: entries, the first of the other side, whether sides are two nodes, and inside their segments;
-# the form
-N_HERE, FIRST_B, TWO_A, TWO_B, IN_A, IN_B, IS_SOLID, FORM_HERE = range(8)
-# ContactWorkspace.number: places on segments, gap, distance of the axes, second derivatives by places, how the
-# middles draw, radius and its slope; the law, and by which part it presses; the length of the normal
-LA, MB, GAP, AXIAL, HAA, HAB, HBB, REG_A, REG_B, R_A, SLOPE_A = range(11)
-PRESSED, BY_DEPTH, BY_RATE, CLOSING, CHI, FRICTION, SHARE, SIZE = range(11, 19)
-N_NUMBER = 19
-# rows of ContactWorkspace.vectors: vectors of the contact under way
-(
-    A_0, A_1, B_0, B_1, T_A, T_B, X_A, X_B, N, E, U, U_T, F, ARM_A, ARM_B, W_A, W_B, D_A, D_B,
-) = range(19)  # fmt: skip
-H_ROWS, SOLID_POSE, STUCK = 19, 22, 26
-# rows of two each: tangents at the ends of the segments, and these without the vectors between the ends
-TANGENTS_A, TANGENTS_B, BENDS_A, BENDS_B = 27, 29, 31, 33
-N_VECTORS = 35
-# of a disc in their place: how its nearest point slides as the normal turns (3 rows); two axes across, and outwards
-SLIDE, DISC_AXES = 27, 31
-# and of ContactWorkspace.entries: points times weights, their velocities, angular velocities of their nodes; by how
-# much points and velocities change along the segment
-P, V, W, P_ALONG, V_ALONG = 0, 4, 8, 12, 16
-N_ENTRIES_ROWS = 20
-# rows of ContactWorkspace.weights: weights, and how they change along the segment
-WEIGHT, WEIGHT_ALONG = 0, 1
+COUNTS = record(
+    active=int,  # contacts
+    linked=int,  # how many of them have rows
+    overflow=int,  # whether there was no room for all
+    pairs=int,  # that may touch
+    no_tangents=int,
+    n_stuck=int,  # contacts that stuck before
+    at_rest=int,  # whether it is statics
+)
+HERE = record(  # the contact under way
+    n=int,  # entries
+    first_b=int,  # first of the other side
+    two_a=int,  # whether sides are two nodes
+    two_b=int,
+    in_a=int,  # whether places are inside their segments
+    in_b=int,
+    is_solid=int,
+    form=int,
+    la=float,  # places on segments
+    mb=float,
+    gap=float,
+    axial=float,  # distance of the axes
+    haa=float,  # second derivatives by places
+    hab=float,
+    hbb=float,
+    reg_a=float,  # how the middles draw
+    reg_b=float,
+    r_a=float,
+    slope_a=float,  # of the radius
+    pressed=float,  # the law
+    by_depth=float,
+    by_rate=float,
+    closing=float,
+    chi=float,
+    friction=float,
+    share=float,  # by which part it presses
+    normal_length=float,
+    ends_a=(float, (2, 3)),
+    ends_b=(float, (2, 3)),
+    t_a=(float, (3,)),
+    t_b=(float, (3,)),
+    x_a=(float, (3,)),
+    x_b=(float, (3,)),
+    normal=(float, (3,)),
+    e=(float, (3,)),
+    u=(float, (3,)),  # relative velocity, and its part along the surface
+    u_t=(float, (3,)),
+    force=(float, (3,)),
+    arm_a=(float, (3,)),
+    arm_b=(float, (3,)),
+    w_a=(float, (3,)),  # angular velocities of both sides
+    w_b=(float, (3,)),
+    d_a=(float, (3,)),  # how the velocity changes along the segments
+    d_b=(float, (3,)),
+    h=(float, (3, 3)),  # how the normal changes with the place
+    solid_pose=(float, (4, 3)),
+    stuck=(float, (3,)),
+    tangents_a=(float, (2, 3)),  # at the ends of the segments
+    tangents_b=(float, (2, 3)),
+    bends_a=(float, (2, 3)),  # these without the vectors between the ends
+    bends_b=(float, (2, 3)),
+    slide=(float, (3, 3)),  # of a disc: how its nearest point slides as the normal turns
+    disc_axes=(float, (3, 3)),  # two axes across, and outwards
+    # of entries: points times weights, their velocities, angular velocities of their nodes; how these, and weights,
+    # change along the segment
+    p=(float, (4, 3)),
+    v=(float, (4, 3)),
+    w=(float, (4, 3)),
+    p_along=(float, (4, 3)),
+    v_along=(float, (4, 3)),
+    weight=(float, (4,)),
+    weight_along=(float, (4,)),
+)
 
 # capacity for pairs that may touch, per contact
 PAIRS_EACH = 8
@@ -91,13 +168,13 @@ PAIRS_EACH = 8
 class Surfaces(NamedTuple):
     """All surfaces of a robot that may touch something, by groups with one law."""
 
-    core: np.ndarray  # (n_cores, 7) int
+    core: np.ndarray  # (n_cores,) CORE
     value: np.ndarray  # flat
-    solid: np.ndarray  # (n_solids, 6) int
+    solid: np.ndarray  # (n_solids,) SOLID
     frame: np.ndarray  # (n_solids, 4, 3) poses on nodes
     extent: np.ndarray  # (n_solids, 4) centre in its frame and radius of a bounding sphere, infinite if it has none
-    group: np.ndarray  # (n_groups, 10) int
-    law: np.ndarray  # (n_groups, 7)
+    group: np.ndarray  # (n_groups,) GROUP
+    law: np.ndarray  # (n_groups,) CONTACT_LAW
     apart: np.ndarray  # flat int: whether two surfaces of a group cannot meet
 
 
@@ -105,25 +182,21 @@ class Surfaces(NamedTuple):
 class ContactWorkspace(NamedTuple):
     """Contacts of an evaluation, and its scratch."""
 
-    counts: np.ndarray  # (7,) int
+    counts: np.ndarray  # () COUNTS
     reach: np.ndarray  # (1,) largest gap that is searched
     nearest: np.ndarray  # (n_groups,) smallest gap within reach
-    entry: np.ndarray  # (cap, 8) int
-    value: np.ndarray  # (cap, 15)
+    entry: np.ndarray  # (cap,) ENTRY
+    value: np.ndarray  # (cap,) CONTACT
     linked: np.ndarray  # (cap,) int: which contacts have rows
     left: np.ndarray  # (cap, 11, 24) how the nodes of the contact move what its rows are about
     right: np.ndarray  # (cap, 11, 24) how these rows change with the nodes
     rate: np.ndarray  # (cap, 3, 3) how the force changes with the relative velocity
-    flag: np.ndarray  # (8,) int
-    number: np.ndarray  # (19,)
-    vectors: np.ndarray  # (35, 3)
-    entries: np.ndarray  # (20, 3)
-    weights: np.ndarray  # (2, 4) of the entries
+    here: np.ndarray  # () HERE
     wide: np.ndarray  # (4, 6, 6)
     columns: np.ndarray  # (5, 24 ndof) world columns of the entries, and products of rows
     member: np.ndarray  # (2, ndof) int
-    pair: np.ndarray  # (n, 3) int: group, core and what it may touch, see ContactWorkspace.entry
-    stuck: np.ndarray  # (cap, 3) int: contacts that stuck before, as `pair`
+    pair: np.ndarray  # (n,) PAIR: those that may touch
+    stuck: np.ndarray  # (cap,) PAIR: contacts that stuck before
     stuck_slip: np.ndarray  # (cap, 3) what is added to their velocity of sliding
     sphere: np.ndarray  # (n_elements, 4) centre and radius of the bounding sphere of each
     cell: np.ndarray  # (n_elements, 3) int
@@ -133,18 +206,19 @@ class ContactWorkspace(NamedTuple):
 
 def make_contact_workspace(surfaces: Surfaces, ndof: int, capacity: int) -> ContactWorkspace:
     """Allocate for up to `capacity` contacts."""
-    n = int((surfaces.group[:, [CORES_END, SOLIDS_END]] - surfaces.group[:, [CORES_A, SOLIDS_A]]).sum(1).max(initial=0))
+    group = surfaces.group
+    n_cores, n_solids = group["cores_end"] - group["cores_a"], group["solids_end"] - group["solids_a"]
+    n = int((n_cores + n_solids).max(initial=0))
     size = capacity if n else 0
     buckets = 1 << max(2 * n - 1, 1).bit_length() if n else 0
     integers, columns = np.int64, (ndof if n else 0)
     return ContactWorkspace(
-        np.zeros(7, dtype=integers), np.zeros(1), np.zeros(len(surfaces.group)),
-        np.zeros((size, N_ENTRY), dtype=integers), np.zeros((size, N_VALUE)), np.zeros(size, dtype=integers),
+        np.zeros((), dtype=COUNTS), np.zeros(1), np.zeros(len(group)),
+        np.zeros(size, dtype=ENTRY), np.zeros(size, dtype=CONTACT), np.zeros(size, dtype=integers),
         np.zeros((size, N_ROWS, N_COLUMNS_OF_CONTACT)), np.zeros((size, N_ROWS, N_COLUMNS_OF_CONTACT)),
-        np.zeros((size, 3, 3)), np.zeros(8, dtype=integers), np.zeros(N_NUMBER), np.zeros((N_VECTORS, 3)),
-        np.zeros((N_ENTRIES_ROWS, 3)), np.zeros((2, 4)), np.zeros((4, 6, 6)),
+        np.zeros((size, 3, 3)), np.zeros((), dtype=HERE), np.zeros((4, 6, 6)),
         np.zeros((5, N_COLUMNS_OF_CONTACT * columns)),
-        np.zeros((2, columns), dtype=integers), np.zeros((PAIRS_EACH * size, 3), dtype=integers),
-        np.zeros((size, 3), dtype=integers), np.zeros((size, 3)), np.zeros((n, 4)), np.zeros((n, 3), dtype=integers),
+        np.zeros((2, columns), dtype=integers), np.zeros(PAIRS_EACH * size, dtype=PAIR),
+        np.zeros(size, dtype=PAIR), np.zeros((size, 3)), np.zeros((n, 4)), np.zeros((n, 3), dtype=integers),
         np.zeros(buckets + 2, dtype=integers), np.zeros(n, dtype=integers),
     )  # fmt: skip

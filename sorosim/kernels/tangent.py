@@ -45,22 +45,7 @@ from sorosim.kernels.spans import (
     span_begin,
 )
 from sorosim.kernels.tree import (
-    BLOCK,
-    BLOCK_COLUMN,
-    BLOCK_N,
-    BLOCK_PARENT,
-    COLUMN,
-    COLUMN_OFFSET,
-    END,
-    FIRST,
     GENERAL,
-    IS_LOCAL,
-    KIND,
-    LOCAL,
-    MASSLESS_END,
-    N_COLUMNS,
-    N_LOCAL,
-    SQUARE,
     Tree,
 )
 
@@ -87,14 +72,14 @@ class Tangent(NamedTuple):
 def make_tangent(tree: Tree, couplings: Couplings | None = None) -> Tangent:
     """Allocate for a tree, O(ndof); without couplings none can be eliminated."""
     n_segments, ndof = len(tree.segment), len(tree.rows)
-    branches = np.unique(tree.block[tree.block[:, BLOCK_PARENT] >= 0, BLOCK_PARENT])
-    size = 18 * tree.segment[branches, N_COLUMNS]
+    branches = np.unique(tree.block["parent"][tree.block["parent"] >= 0])
+    size = 18 * tree.segment["n"][branches]
     place = np.full(n_segments, -1, dtype=np.int64)
     place[branches] = np.cumsum(size) - size
     return Tangent(
-        np.zeros(int((tree.block[:, BLOCK_N] ** 2).sum())), np.zeros(ndof, dtype=np.int64), np.zeros((ndof, 18)),
+        np.zeros(int((tree.block["n"] ** 2).sum())), np.zeros(ndof, dtype=np.int64), np.zeros((ndof, 18)),
         np.zeros((ndof, 6)), np.zeros(int(size.sum())), place, np.zeros((n_segments, 3, 6, 6)),
-        np.zeros((n_segments + 1, 18)), np.zeros(int(tree.block[:, BLOCK_N].max(initial=0)) ** 2),
+        np.zeros((n_segments + 1, 18)), np.zeros(int(tree.block["n"].max(initial=0)) ** 2),
         couplings if couplings is not None else make_couplings(tree, 0, False),
     )  # fmt: skip
 
@@ -164,7 +149,7 @@ def add_square(J, W, n, A, terms):
 @kernel_lazy("spans")
 def local_equations(tree, b, known, rate, acceleration, moving, loaded, inertia, ws, tangent, terms) -> None:
     """Sum the equations of a block span by span, see kernels.spans; the sums of `factor_tangent` over its segments."""
-    n, c0, square = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN], tree.block[b, SQUARE]
+    n, c0, square = tree.block[b].n, tree.block[b].column, tree.block[b].square
     A, width, flat = tangent.A[square : square + n * n].reshape(n, n), ws.wide.shape[1], ws.wide.reshape(-1)
     C, V, own, beyond, H = (
         tangent.C[c0 : c0 + n],
@@ -176,9 +161,9 @@ def local_equations(tree, b, known, rate, acceleration, moving, loaded, inertia,
     Z_all = flat[(SPAN_MATRICES + 1) * width : (SPAN_MATRICES + 1) * width + 18 * n]
     for tensor in range(3):
         clear_matrix(beyond[tensor])
-    end = tree.block[b, END]
-    while end > tree.block[b, FIRST]:
-        first, m, local = span_begin(tree, b, end), tree.segment[end - 1, N_LOCAL], tree.segment[end - 1, LOCAL]
+    end = tree.block[b].end
+    while end > tree.block[b].first:
+        first, m, local = span_begin(tree, b, end), tree.segment[end - 1].n_local, tree.segment[end - 1].local
         size = 6 * m
         W, W_sum, sizes = ws.wide[SPAN_SUMS, :size], ws.wide[SPAN_SUMS + 1, :size], ws.wide[SPAN_SUMS + 4, :m]
         Y_1, Y_2 = ws.wide[SPAN_SUMS + 2, :size], ws.wide[SPAN_SUMS + 3, :size]
@@ -194,7 +179,7 @@ def local_equations(tree, b, known, rate, acceleration, moving, loaded, inertia,
         clear(W_sum)
         clear(sizes)
         for k in range(end - 1, first - 1, -1):
-            work = tree.segment[k, COLUMN_OFFSET]
+            work = tree.segment[k].work
             gather(tree, k, 0, first, ws, S)
             gather(tree, k, 1, first, ws, J)
             gather(tree, k, 3, first, ws, Jdd)
@@ -218,9 +203,9 @@ def local_equations(tree, b, known, rate, acceleration, moving, loaded, inertia,
                 all_columns(tree, k, moving, inertia, rate, acceleration, ws, Z_all)
                 keep_columns(known[c0 : c0 + n], Z_all, tangent.Z[tangent.place[k] : tangent.place[k] + 18 * n])
         add_local_square(tree, first, A_own, 0, A)
-        begun = first > tree.block[b, FIRST]
+        begun = first > tree.block[b].first
         if begun:
-            work = tree.segment[first - 1, COLUMN_OFFSET]
+            work = tree.segment[first - 1].work
             J_begin, y = ws.column[1, work : work + 6 * n], ws.wide[SPAN_COLUMNS + PRODUCTS, :n]
             all_columns(tree, first - 1, moving, inertia, rate, acceleration, ws, Z_all)
             for r in range(18):
@@ -253,7 +238,7 @@ def local_equations(tree, b, known, rate, acceleration, moving, loaded, inertia,
 @kernel_in_place
 def all_columns(tree, k, moving, inertia, rate, acceleration, ws, Z):
     """Z (18 n,) of all coordinates of its block at node k, see `implicit_columns`."""
-    n, work = tree.segment[k, N_COLUMNS], tree.segment[k, COLUMN_OFFSET]
+    n, work = tree.segment[k].n, tree.segment[k].work
     J, Jd = ws.column[1, work : work + 6 * n], ws.column[2, work : work + 6 * n]
     implicit_columns(moving, inertia, rate, acceleration, J, Jd, ws.column[3, work : work + 6 * n], Z)
 
@@ -333,28 +318,28 @@ def factor_tangent(tree, known, rate, acceleration, moving, loaded, definite, in
                 if couplings.passed.shape[0] > 0:
                     clear_matrix(couplings.passed[k, tensor])
     for b in range(tree.block.shape[0] - 1, -1, -1):
-        n, c0, base = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_PARENT]
-        first, size, square, kept = tree.block[b, FIRST], 6 * n, tree.block[b, SQUARE], couplings.kept[b] != 0
+        n, c0, base = tree.block[b].n, tree.block[b].column, tree.block[b].parent
+        first, size, square, kept = tree.block[b].first, 6 * n, tree.block[b].square, couplings.kept[b] != 0
         hands_on = couplings.passed[base] if kept else tangent.hanging[base]
         A = tangent.A[square : square + n * n].reshape(n, n)
         C, V, W, terms = tangent.C[c0 : c0 + n], tangent.V[c0 : c0 + n], ws.wide[0, :size], ws.wide[6, :n]
         internal_equations(ws.internal, square, rate, inertia, A, terms)
         clear_matrix(C)
         clear_matrix(V)
-        is_local = tree.block[b, IS_LOCAL] != 0
+        is_local = tree.block[b].is_local != 0
         if is_local:
             local_equations(tree, b, known, rate, acceleration, moving, loaded, inertia, ws, tangent, terms)
-        for k in range(first, tree.block[b, END]):
+        for k in range(first, tree.block[b].end):
             hangs = tangent.place[k] >= 0
             if n > 0 and not is_local:
-                work = tree.segment[k, COLUMN_OFFSET]
+                work = tree.segment[k].work
                 S, J = ws.column[0, work : work + size], ws.column[1, work : work + size]
                 Z = ws.wide.reshape(-1)[3 * ws.wide.shape[1] : 3 * ws.wide.shape[1] + 3 * size]
                 # of the wrench that the segment hands on: J^T adbar_FC S
                 clear(W)
                 if not inertia:
                     add_coadbar_columns(ws.twist[k, 2], S, n, 1.0, W)
-                if loaded or hangs or tree.segment[k, MASSLESS_END] == 0:
+                if loaded or hangs or tree.segment[k].massless_end == 0:
                     Jd, Jdd = ws.column[2, work : work + size], ws.column[3, work : work + size]
                     implicit_columns(moving, inertia, rate, acceleration, J, Jd, Jdd, Z)
                     node_tensors(tree, k, loaded, ws, tangent, ws.scratch[15:18])
@@ -365,7 +350,7 @@ def factor_tangent(tree, known, rate, acceleration, moving, loaded, definite, in
                 for j in range(n):
                     for r in range(6):
                         V[j, r] += W[r * n + j]
-                if tree.segment[k, KIND] == GENERAL and not inertia:
+                if tree.segment[k].kind == GENERAL and not inertia:
                     coupling_maps(tree, k, ws, ws.twist[k, 2], H)
                     add_coupling(tree, k, H, Y_1[:size], Y_2[:size], A)
             if base >= 0:
@@ -416,9 +401,9 @@ def eliminate(tree, tangent, x) -> None:
     node, kept = tangent.node, tangent.couplings.kept
     clear_matrix(node)
     for b in range(tree.block.shape[0] - 1, -1, -1):
-        n, c0, base = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_PARENT]
-        own, above, square = x[c0 : c0 + n], node[base], tree.block[b, SQUARE]
-        for k in range(tree.block[b, FIRST], tree.block[b, END]):
+        n, c0, base = tree.block[b].n, tree.block[b].column, tree.block[b].parent
+        own, above, square = x[c0 : c0 + n], node[base], tree.block[b].square
+        for k in range(tree.block[b].first, tree.block[b].end):
             at, p = tangent.place[k], node[k]
             if at < 0:
                 continue
@@ -441,13 +426,13 @@ def substitute(tree, tangent, x) -> None:
     """From the base to the tips: x (ndof,) becomes dq; that of kept blocks is there already."""
     node, kept = tangent.node, tangent.couplings.kept
     for b in range(tree.block.shape[0]):
-        n, c0, base = tree.block[b, BLOCK_N], tree.block[b, BLOCK_COLUMN], tree.block[b, BLOCK_PARENT]
+        n, c0, base = tree.block[b].n, tree.block[b].column, tree.block[b].parent
         own, above = x[c0 : c0 + n], node[base]
         if base >= 0 and kept[b] == 0:
             for j in range(n):
                 C = tangent.C[c0 + j]
                 own[j] -= along(C, above) + along(C[6:], above[6:]) + along(C[12:], above[12:])
-        for k in range(tree.block[b, FIRST], tree.block[b, END]):
+        for k in range(tree.block[b].first, tree.block[b].end):
             at, moved = tangent.place[k], node[k]
             if at < 0:
                 continue
@@ -464,16 +449,16 @@ def mass_product(tree, ws, x, node, out) -> None:
     clear(node[tree.segment.shape[0]])
     clear(out)
     for k in range(tree.segment.shape[0]):
-        n, work, c0 = tree.segment[k, N_COLUMNS], tree.segment[k, COLUMN_OFFSET], tree.segment[k, COLUMN]
-        base, a = node[tree.block[tree.segment[k, BLOCK], BLOCK_PARENT]], node[k]
+        n, work, c0 = tree.segment[k].n, tree.segment[k].work, tree.segment[k].column
+        base, a = node[tree.block[tree.segment[k].block].parent], node[k]
         for r in range(6):
             total = base[r]
             for j in range(n):
                 total += ws.column[1, work + r * n + j] * x[c0 + j]
             a[r], a[6 + r] = total, 0.0
     for k in range(tree.segment.shape[0] - 1, -1, -1):
-        n, work, c0 = tree.segment[k, N_COLUMNS], tree.segment[k, COLUMN_OFFSET], tree.segment[k, COLUMN]
-        base, a, F, M = tree.block[tree.segment[k, BLOCK], BLOCK_PARENT], node[k], node[k, 6:12], ws.tensor[k, 0]
+        n, work, c0 = tree.segment[k].n, tree.segment[k].work, tree.segment[k].column
+        base, a, F, M = tree.block[tree.segment[k].block].parent, node[k], node[k, 6:12], ws.tensor[k, 0]
         # F has what hangs on the node already
         for r in range(6):
             F[r] += along(M[r], a)
@@ -502,7 +487,7 @@ def longest_displacement(tree, ws, node, extent) -> float:
 def wrench_terms(tree, ws, out) -> None:
     """out (ndof,) += sizes of the terms that forces of inverse dynamics are summed from: |S|^T |FC|."""
     for k in range(tree.segment.shape[0]):
-        n, work, c0 = tree.segment[k, N_COLUMNS], tree.segment[k, COLUMN_OFFSET], tree.segment[k, COLUMN]
+        n, work, c0 = tree.segment[k].n, tree.segment[k].work, tree.segment[k].column
         for r in range(6):
             f = abs(ws.twist[k, 2, r])
             for j in range(n):

@@ -15,17 +15,39 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.compiled import by_reference, kernel_inline
+from sorosim.compiled import by_reference, kernel_inline, record
 
-# columns of Tree.segment
-PARENT, BLOCK, COLUMN, N_COLUMNS, KIND, STRAIN, COLUMN_OFFSET, OFFSET, MASSLESS_END, RIGID, LOCAL, N_LOCAL = range(12)
-# columns of Tree.block
-FIRST, END, BLOCK_COLUMN, BLOCK_N, BLOCK_PARENT, N_BEFORE, SQUARE, IS_LOCAL = range(8)
-# COLUMN_OFFSET: where the columns of the segment's Jacobian begin in `Workspace.column`. MASSLESS_END: nothing has mass
-# at the node, and nothing hangs on it. RIGID: the inertia there is that of a rigid body. N_BEFORE: how many coordinates
-# the blocks on the way from the world have. SQUARE: where the block's own n_i^2 numbers begin in arrays of one matrix a
-# block, such as `Elastic.stiffness`. LOCAL: where the span's coordinates begin in `Tree.local`; -1: all of the block.
-# IS_LOCAL: whether the block has more spans than one
+SEGMENT = record(
+    parent=int,  # node where it starts
+    block=int,
+    column=int,  # first coordinate of its block
+    n=int,  # coordinates of its block
+    kind=int,  # FIXED, COMMUTING or GENERAL
+    strain=int,  # where its data begin in `Tree.strain`
+    work=int,  # where the columns of its Jacobian begin in `Workspace.column`
+    offset=int,  # whether a fixed transform comes before it
+    massless_end=int,  # whether nothing has mass at its node, and nothing hangs on it
+    rigid=int,  # whether the inertia at its node is that of a rigid body, or FLOWING
+    local=int,  # where the coordinates of its span begin in `Tree.local`; -1: they are all of the block
+    n_local=int,
+)
+BLOCK = record(
+    first=int,  # segment
+    end=int,  # the segment after the last one
+    column=int,  # first coordinate
+    n=int,  # coordinates
+    parent=int,  # node where it starts
+    n_before=int,  # coordinates of the blocks on the way from the world
+    square=int,  # where its own n^2 numbers begin in arrays of one matrix a block, such as `Elastic.stiffness`
+    is_local=int,  # whether it has more spans than one
+)
+FLOWING_NODE = record(node=int, at=int)  # at: where its data begin in `Tree.flow`
+INSERTED_NODE = record(
+    node=int,
+    n=int,  # insertions that its tubes have
+    at=int,  # where its data begin in `Tree.flow`
+    index=int,  # where its coordinates begin in `Tree.local`: those of insertions, and the first one of twist
+)
 # A node of a rod whose length is a coordinate has RIGID = FLOWING: its inertia is that at the length of the file, and
 # `kernels.flow` sees to it.
 FLOWING = 2
@@ -33,15 +55,11 @@ FLOWING = 2
 FIXED, COMMUTING, GENERAL = range(3)
 # layout of one segment in Tree.strain
 LENGTH, MAGNUS, REFERENCE, BASIS = 0, 1, 2, 14
-# columns of Tree.flow_node: node, offset in Tree.flow, where is: length of the file, rate c of the material at the node
-# by that of the length, xi* (6), P (n, 6) and dP/dX (n, 6) there. The length is the first coordinate of its block
-FLOW_NODE, FLOW_AT = range(2)
+# layout of a flowing node in Tree.flow: length of the file, rate c of the material at the node by that of the length,
+# xi* (6), P (n, 6) and dP/dX (n, 6) there. The length is the first coordinate of its block
 FLOW_LENGTH, FLOW_RATE, FLOW_REFERENCE, FLOW_BASIS = 0, 1, 2, 8
-# columns of Tree.inserted: node, how many insertions its tubes have, offsets in Tree.flow and Tree.local. In the first
-# are the length of its section in the file, the mass of all tubes, the basis (3) of twist and bending, the rate of the
-# length by each insertion, and that of the innermost tube's material past the node; in the second the coordinates
-# of insertions, and the first one of twist
-INSERTED_NODE, INSERTED_N, INSERTED_AT, INSERTED_INDEX = range(4)
+# layout of a node of tubes there: length of its section in the file, the mass of all tubes, the basis (3) of twist and
+# bending, the rate of the length by each insertion, and that of the innermost tube's material past the node
 SECTION_LENGTH, SECTION_MASS, SECTION_BASIS, SECTION_RATES = 0, 1, 2, 5
 # further rows of Workspace.twist at both, of the material there: V, A - G, its tangent W by X, F, and, as the first
 # number of the last row, lambda: by how much longer the rod is than in the file. Tubes have the first and the last
@@ -52,15 +70,15 @@ MATERIAL_TWIST, MATERIAL_ACCELERATION, TANGENT, MATERIAL_WRENCH, LENGTH_RATIO = 
 class Tree(NamedTuple):
     """Tree of segments as arrays."""
 
-    segment: np.ndarray  # (n_segments, 12) int: columns named above
-    block: np.ndarray  # (n_blocks, 8) int: columns named above
+    segment: np.ndarray  # (n_segments,) SEGMENT
+    block: np.ndarray  # (n_blocks,) BLOCK
     rows: np.ndarray  # (ndof, 2) int: rows of a coordinate's basis column that can differ from zero, first and end
     offset: np.ndarray  # (n_segments, 4, 4) fixed transform from the parent node to the start of the segment
     inertia: np.ndarray  # (n_segments, 6, 6) inertia at the node, body frame, quadrature weight included
     strain: np.ndarray  # flat, per segment: h, c, xi*_1 (6), xi*_2 (6), P_1 (n, 6), P_2 (n, 6)
     local: np.ndarray  # flat, per span, then per node of tubes: coordinates, counted in the block
-    flow_node: np.ndarray  # (n_flowing, 2) int: nodes with mass of rods whose length is a coordinate: columns above
-    inserted: np.ndarray  # (n_inserted, 4) int: nodes with mass of concentric tubes: columns named above
+    flow_node: np.ndarray  # (n_flowing,) FLOWING_NODE: nodes with mass of rods whose length is a coordinate
+    inserted: np.ndarray  # (n_inserted,) INSERTED_NODE: nodes with mass of concentric tubes
     flow: np.ndarray  # flat: layouts named above
 
 
@@ -86,8 +104,8 @@ class Workspace(NamedTuple):
 def make_workspace(tree: Tree) -> Workspace:
     """Allocate the workspace of a tree."""
     n, ndof = tree.segment.shape[0], tree.rows.shape[0]
-    n_columns = int(tree.segment[:, N_COLUMNS].sum())
-    n_max = int(tree.block[:, BLOCK_N].max(initial=1))
+    n_columns = int(tree.segment["n"].sum())
+    n_max = int(tree.block["n"].max(initial=1))
     kind = tree.strain.dtype
     pose = np.zeros((n + 1, 4, 3), dtype=kind)
     pose[-1, :3] = np.eye(3)
@@ -97,11 +115,11 @@ def make_workspace(tree: Tree) -> Workspace:
         tensor=np.zeros((n + 1, 3, 6, 6), dtype=kind),
         column=np.zeros((4, 6 * max(n_columns, 1)), dtype=kind),
         segment=np.zeros((max(n, 1), 46), dtype=kind),
-        wide=np.zeros((30 if tree.block[:, IS_LOCAL].any() else 10, 6 * max(n_max, 1)), dtype=kind),
+        wide=np.zeros((30 if tree.block["is_local"].any() else 10, 6 * max(n_max, 1)), dtype=kind),
         scratch=np.zeros((24, 6, 6), dtype=kind),
         vector=np.zeros((24, ndof), dtype=kind),
         place=np.zeros((2, ndof), dtype=np.int64),
-        internal=np.zeros((2, int((tree.block[:, BLOCK_N] ** 2).sum())), dtype=kind),
+        internal=np.zeros((2, int((tree.block["n"] ** 2).sum())), dtype=kind),
     )
 
 

@@ -8,25 +8,7 @@ from __future__ import annotations
 
 from sorosim.compiled import kernel_in_place, kernel_lazy
 from sorosim.kernels.small import add_coad, add_coadbar, clear
-from sorosim.kernels.tree import BLOCK, BLOCK_COLUMN, BLOCK_N, BLOCK_PARENT, COLUMN, COLUMN_OFFSET, N_COLUMNS, SQUARE
 from sorosim.kernels.tubes import (
-    DAMP_ANGLES,
-    DAMP_AT,
-    DAMP_BLOCK,
-    DAMP_FIRST,
-    DAMP_INDEX,
-    DAMP_N,
-    DAMP_SECTION,
-    ROTOR_ANGLES,
-    ROTOR_AT,
-    ROTOR_BLOCK,
-    ROTOR_INDEX,
-    ROTOR_NODE,
-    ROTOR_SECTION,
-    STRETCH_AT,
-    STRETCH_ENDS,
-    STRETCH_INDEX,
-    STRETCH_N,
     section_length,
     section_ratio,
 )
@@ -44,15 +26,15 @@ def angle_along(laws, n, at, index, first, x):
 @kernel_in_place
 def rotor_inertia(tree, laws, k, q):
     """Inertia J of rotor k, at the length of its section."""
-    return laws.value[laws.rotor[k, ROTOR_AT]] * section_ratio(tree, laws, laws.rotor[k, ROTOR_SECTION], q)
+    return laws.value[laws.rotor[k].at] * section_ratio(tree, laws, laws.rotor[k].section, q)
 
 
 @kernel_in_place
 def rotor_along(tree, laws, k, x):
     """What the angle of rotor k changes by along x (ndof,)."""
     row = laws.rotor[k]
-    first = tree.block[row[ROTOR_BLOCK], BLOCK_COLUMN]
-    return angle_along(laws, row[ROTOR_ANGLES], row[ROTOR_AT] + 1, row[ROTOR_INDEX], first, x)
+    first = tree.block[row.block].column
+    return angle_along(laws, row.n_angles, row.at + 1, row.index, first, x)
 
 
 @kernel_lazy("tubes")
@@ -61,7 +43,7 @@ def spin_quantities(tree, laws, q, qd, qdd, tensors, ws) -> None:
     H = ws.scratch[0, 0]
     clear(H)
     for k in range(laws.rotor.shape[0]):
-        node, J = laws.rotor[k, ROTOR_NODE], rotor_inertia(tree, laws, k, q)
+        node, J = laws.rotor[k].node, rotor_inertia(tree, laws, k, q)
         momentum, torque = J * rotor_along(tree, laws, k, qd), J * rotor_along(tree, laws, k, qdd)
         F = ws.twist[node, 2]
         for i in range(3):
@@ -77,26 +59,26 @@ def spin_forces(tree, laws, q, qdd, ws, tau) -> None:
     """tau (ndof,) += forces on the angles of rotors, c J (w_x' + alpha'')."""
     for k in range(laws.rotor.shape[0]):
         row = laws.rotor[k]
-        node, first, at = row[ROTOR_NODE], tree.block[row[ROTOR_BLOCK], BLOCK_COLUMN], row[ROTOR_AT]
+        node, first, at = row.node, tree.block[row.block].column, row.at
         torque = rotor_along(tree, laws, k, qdd)
         for i in range(3):
             torque += ws.pose[node, i, 0] * ws.twist[node, 1, i]
         torque *= rotor_inertia(tree, laws, k, q)
-        for i in range(row[ROTOR_ANGLES]):
-            tau[first + laws.columns[row[ROTOR_INDEX] + i]] += laws.value[at + 1 + i] * torque
+        for i in range(row.n_angles):
+            tau[first + laws.columns[row.index + i]] += laws.value[at + 1 + i] * torque
 
 
 @kernel_in_place
 def add_rotor(tree, laws, k, q, moving, with_mass, ws, dq, dqd, mass):
     """Terms by the angle of rotor k in the derivatives of inverse dynamics; the mass matrix alone if not `moving`."""
     row = laws.rotor[k]
-    node, n, at, index = row[ROTOR_NODE], row[ROTOR_ANGLES], row[ROTOR_AT], row[ROTOR_INDEX]
-    first, J, slope = tree.block[row[ROTOR_BLOCK], BLOCK_COLUMN], rotor_inertia(tree, laws, k, q), at + 1
+    node, n, at, index = row.node, row.n_angles, row.at, row.index
+    first, J, slope = tree.block[row.block].column, rotor_inertia(tree, laws, k, q), at + 1
     x0, x1, x2 = ws.pose[node, 0, 0], ws.pose[node, 1, 0], ws.pose[node, 2, 0]
     w0, w1, w2 = ws.twist[node, 0, 0], ws.twist[node, 0, 1], ws.twist[node, 0, 2]
     y0, y1, y2 = w1 * x2 - w2 * x1, w2 * x0 - w0 * x2, w0 * x1 - w1 * x0
     while node >= 0:
-        m, c1, work = tree.segment[node, N_COLUMNS], tree.segment[node, COLUMN], tree.segment[node, COLUMN_OFFSET]
+        m, c1, work = tree.segment[node].n, tree.segment[node].column, tree.segment[node].work
         for j in range(m):
             a, b, c = work + j, work + m + j, work + 2 * m + j
             j0, j1, j2 = ws.column[1, a], ws.column[1, b], ws.column[1, c]
@@ -120,7 +102,7 @@ def add_rotor(tree, laws, k, q, moving, with_mass, ws, dq, dqd, mass):
                 dqd[c1 + j, own] += part * turned
                 dqd[own, c1 + j] += part * back
                 dq[own, c1 + j] += part * moved
-        node = tree.block[tree.segment[node, BLOCK], BLOCK_PARENT]
+        node = tree.block[tree.segment[node].block].parent
     for i in range(n if with_mass else 0):
         own, part = first + laws.columns[index + i], J * laws.value[slope + i]
         for j in range(n):
@@ -148,7 +130,7 @@ def spin_energy(tree, laws, q, qd, ws):
     """Kinetic energy of rotors beyond that of their nodes [J], after a forward sweep."""
     energy = 0.0 * qd[0]
     for k in range(laws.rotor.shape[0]):
-        node, rate = laws.rotor[k, ROTOR_NODE], rotor_along(tree, laws, k, qd)
+        node, rate = laws.rotor[k].node, rotor_along(tree, laws, k, qd)
         turning = 0.5 * rate
         for i in range(3):
             turning += ws.pose[node, i, 0] * ws.twist[node, 0, i]
@@ -160,22 +142,22 @@ def spin_energy(tree, laws, q, qd, ws):
 def add_by_length(tree, laws, r, q, i, force, ws):
     """Add to ws.internal[0] what a force on coordinate i, in inverse proportion to the length of law r, changes by."""
     row = laws.damp[r]
-    b, section = row[DAMP_BLOCK], laws.stretch[row[DAMP_SECTION]]
-    per_length = force / section_length(tree, laws, row[DAMP_SECTION], q)
-    rates = section[STRETCH_AT] + 1 + section[STRETCH_N]
-    for j in range(section[STRETCH_ENDS]):
-        e = laws.columns[section[STRETCH_INDEX] + j]
-        ws.internal[0, tree.block[b, SQUARE] + i * tree.block[b, BLOCK_N] + e] -= laws.value[rates + j] * per_length
+    b, section = row.block, laws.stretch[row.section]
+    per_length = force / section_length(tree, laws, row.section, q)
+    rates = section.at + 1 + section.n
+    for j in range(section.n_ends):
+        e = laws.columns[section.index + j]
+        ws.internal[0, tree.block[b].square + i * tree.block[b].n + e] -= laws.value[rates + j] * per_length
 
 
 @kernel_in_place
 def add_own_damping(tree, laws, r, q, qd, derivatives, ws, tau):
     """tau -= D (L/l - 1) qd with the diagonal D of law r, beside the linear damping D; if `derivatives` likewise."""
     row = laws.damp[r]
-    b, first, at = row[DAMP_BLOCK], row[DAMP_FIRST], row[DAMP_AT]
-    c0, square, size = tree.block[b, BLOCK_COLUMN], tree.block[b, SQUARE], tree.block[b, BLOCK_N]
-    ratio = 1.0 / section_ratio(tree, laws, row[DAMP_SECTION], q)
-    for i in range(row[DAMP_N]):
+    b, first, at = row.block, row.first, row.at
+    c0, square, size = tree.block[b].column, tree.block[b].square, tree.block[b].n
+    ratio = 1.0 / section_ratio(tree, laws, row.section, q)
+    for i in range(row.n):
         D, rate = laws.value[at + i], qd[c0 + first + i]
         tau[c0 + first + i] -= (ratio - 1.0) * D * rate
         if derivatives:
@@ -187,10 +169,10 @@ def add_own_damping(tree, laws, r, q, qd, derivatives, ws, tau):
 def add_turn_damping(tree, laws, r, q, qd, derivatives, ws, tau):
     """tau -= d/dqd of k (|w' - alpha' S w|^2 - |w'|^2)/2 of law r; if `derivatives` ws.internal likewise."""
     row = laws.damp[r]
-    b, first, at, n = row[DAMP_BLOCK], row[DAMP_FIRST], row[DAMP_AT], row[DAMP_N]
-    angles, index, slopes = row[DAMP_ANGLES], row[DAMP_INDEX], at + 1 + n
-    c0, square, size = tree.block[b, BLOCK_COLUMN], tree.block[b, SQUARE], tree.block[b, BLOCK_N]
-    k = laws.value[at] / section_ratio(tree, laws, row[DAMP_SECTION], q)
+    b, first, at, n = row.block, row.first, row.at, row.n
+    angles, index, slopes = row.n_angles, row.index, at + 1 + n
+    c0, square, size = tree.block[b].column, tree.block[b].square, tree.block[b].n
+    k = laws.value[at] / section_ratio(tree, laws, row.section, q)
     turn = angle_along(laws, angles, slopes, index, c0, qd)
     w_y, w_z, v_y, v_z = 0.0 * turn, 0.0 * turn, 0.0 * turn, 0.0 * turn
     for i in range(n):
@@ -235,7 +217,7 @@ def add_turn_damping(tree, laws, r, q, qd, derivatives, ws, tau):
 def tube_damping(tree, laws, q, qd, derivatives, ws, tau) -> None:
     """tau (ndof,) += forces of damping beyond the linear one of the file; if `derivatives` ws.internal likewise."""
     for r in range(laws.damp.shape[0]):
-        if laws.damp[r, DAMP_ANGLES] > 0:
+        if laws.damp[r].n_angles > 0:
             add_turn_damping(tree, laws, r, q, qd, derivatives, ws, tau)
         else:
             add_own_damping(tree, laws, r, q, qd, derivatives, ws, tau)

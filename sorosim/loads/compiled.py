@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sorosim.arrays import Array, IntArray
+from sorosim.compiled import table
 from sorosim.complex_step import number_type
 from sorosim.kernels import fluid
-from sorosim.kernels.load_laws import ENTRY, FLUID, N_ROW, LoadLaws
+from sorosim.kernels.load_laws import FLUID, LOAD_ROW, LoadLaws
 from sorosim.loads.base import BoundLoad, CompiledLoad
 from sorosim.loads.contact_cores import ContactGroup, pack_surfaces
 from sorosim.signals import Signal, compile_signals
@@ -110,7 +111,7 @@ class _Packer:
     """Collects laws."""
 
     material_rows: Mapping[int, int]  # as `Layout` has them
-    rows: list[list[int]] = field(default_factory=list)
+    rows: list[tuple[int, ...]] = field(default_factory=list)
     values: list[Array] = field(default_factory=list)
     frames: list[Array] = field(default_factory=list)
     signals: list[Signal] = field(default_factory=list)
@@ -148,18 +149,18 @@ class _Packer:
     def add(self, law: CompiledLaw) -> None:
         medium = -1 if law.medium is None or not law.rows else self.medium(law.medium)
         for row in law.rows:
-            entries = [-1] * (N_ROW - ENTRY)
+            entries = [-1] * 6
             for entry, signal in row.varying.items():
                 entries[entry] = self.signal(signal)
             other, pair = -2 if row.other is None else row.other, -1
             if row.other is not None and row.other >= 0:
                 pair = len(self.pairs)
                 self.pairs.append((row.node, row.other))
-            self.rows.append([
+            self.rows.append((
                 row.node, row.kind, self.size, self.frame(row.frame), other, self.frame(row.other_frame), pair,
                 medium if row.kind == FLUID else -1,
                 self.material_rows.get(row.node, -1) if row.per_length else -1, *entries,
-            ])  # fmt: skip
+            ))  # fmt: skip
             self.values.append(np.asarray(row.values, dtype=number_type()).ravel())
             self.size += len(self.values[-1])
 
@@ -172,11 +173,11 @@ def compile_load_laws(
     for law in laws:
         packer.add(law)
     media = fluid.Media(
-        np.array(packer.media, dtype=np.int64).reshape(-1, 3), np.array(packer.media_values, dtype=kind).reshape(-1, 4),
+        table(fluid.MEDIUM, packer.media), np.array(packer.media_values, dtype=kind).reshape(-1, 4),
         compile_signals(packer.fields)[0],
     )  # fmt: skip
     packed = LoadLaws(
-        np.array(packer.rows, dtype=np.int64).reshape(-1, N_ROW),
+        table(LOAD_ROW, packer.rows),
         np.concatenate([NOTHING, *packer.values]).astype(kind),
         np.array(packer.frames, dtype=kind).reshape(-1, 4, 3), compile_signals(packer.signals)[0], media,
         pack_surfaces([group for law in laws for group in law.contacts]),

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sorosim.arrays import Array, IntArray
+from sorosim.compiled import table
 from sorosim.errors import ModelError
 from sorosim.kernels import solids, surfaces
 from sorosim.kernels.surfaces import CLOSED, CORES, OPEN, PLANES
@@ -92,7 +93,7 @@ class ContactGroup:
 
     a: tuple[Skin, ...]
     b: tuple[Skin, ...] | None
-    law: Array  # (7,)
+    law: Any  # one row of kernels.surfaces.CONTACT_LAW
     apart: IntArray  # (n, n)
 
     @property
@@ -151,13 +152,13 @@ class ContactGroup:
     @property
     def dissipates(self) -> bool:
         """Whether something is lost."""
-        return bool(self.law[surfaces.LAW_DAMPING] or self.law[surfaces.LAW_FRICTION])
+        return bool(self.law.damping or self.law.friction)
 
     @property
     def lost(self) -> ContactGroup:
         """The same with the dissipative part of the law only."""
         law = self.law.copy()
-        law[surfaces.LAW_DISSIPATIVE_ONLY] = 1.0
+        law.dissipative_only = 1.0
         return ContactGroup(self.a, self.b, law, self.apart)
 
 
@@ -519,8 +520,8 @@ def pack_surfaces(groups: Sequence[ContactGroup]) -> surfaces.Surfaces:
         n_apart += n * n
     integers = np.int64
     return surfaces.Surfaces(
-        np.array(core, dtype=integers).reshape(-1, surfaces.N_CORE), np.concatenate([np.zeros(0), *value]),
-        np.array(parts, dtype=integers).reshape(-1, surfaces.N_SOLID), np.array(frames).reshape(-1, 4, 3),
-        np.array(extents).reshape(-1, 4), np.array(rows, dtype=integers).reshape(-1, surfaces.N_GROUP),
-        np.array(laws).reshape(-1, surfaces.N_LAW), np.concatenate([np.zeros(0, dtype=integers), *apart]),
+        table(surfaces.CORE, core), np.concatenate([np.zeros(0), *value]),
+        table(surfaces.SOLID, parts), np.array(frames).reshape(-1, 4, 3),
+        np.array(extents).reshape(-1, 4), table(surfaces.GROUP, rows),
+        np.array(laws, dtype=surfaces.CONTACT_LAW), np.concatenate([np.zeros(0, dtype=integers), *apart]),
     )  # fmt: skip

@@ -12,9 +12,11 @@ import numpy as np
 from scipy.optimize import brentq
 
 from sorosim.arrays import Array
+from sorosim.compiled import table
 from sorosim.declare import Declared, Quantity, Type, Writer, key
 from sorosim.declare.base import Define
 from sorosim.errors import ModelError
+from sorosim.kernels.surfaces import CONTACT_LAW
 from sorosim.problems import shown
 from sorosim.units.quantity import quantity
 from sorosim.validation import as_real
@@ -138,10 +140,10 @@ class ContactLaw(Declared):
         return impact_damping(self.restitution) / self.impact_speed
 
     @property
-    def row(self) -> Array:
-        """Its numbers in the arrays, see kernels.surfaces."""
+    def row(self) -> Any:
+        """Its row in the arrays, one of kernels.surfaces.CONTACT_LAW."""
         numbers = (self.stiffness, self.exponent, self.onset, self.hunt_crossley, self.friction, self.slip_speed, 0.0)
-        return np.array(numbers)
+        return table(CONTACT_LAW, [numbers])[0]
 
 
 def carrying(weight: float, thickness: float, exponent: float) -> float:

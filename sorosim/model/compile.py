@@ -9,28 +9,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sorosim.compiled import table
 from sorosim.complex_step import derivative, is_varying, number_type
 from sorosim.errors import InputError, ModelError, nearest
 from sorosim.kernels.forces import Elastic
-from sorosim.kernels.joints import JOINT_FRICTION, LENGTH_DAMPING, LENGTH_ELASTIC, STOP, Laws
-from sorosim.kernels.sections import SectionLaws
+from sorosim.kernels.joints import JOINT_FRICTION, JOINT_LAW, LENGTH_DAMPING, LENGTH_ELASTIC, STOP, Laws
+from sorosim.kernels.sections import SECTION_LAW, SectionLaws
 from sorosim.kernels.tree import (
     BASIS,
     BLOCK,
-    BLOCK_N,
     COMMUTING,
-    FIRST,
     FIXED,
-    FLOW_NODE,
     FLOWING,
+    FLOWING_NODE,
     GENERAL,
     INSERTED_NODE,
-    IS_LOCAL,
-    LOCAL,
-    MASSLESS_END,
-    N_BEFORE,
-    N_LOCAL,
-    RIGID,
+    SEGMENT,
     Tree,
 )
 from sorosim.model.body import RigidBody
@@ -266,8 +260,8 @@ class _Builder:
     """Collects segments and blocks in order."""
 
     def __init__(self) -> None:
-        self.segments: list[list[int]] = []
-        self.blocks: list[list[int]] = []
+        self.segments: list[dict[str, int]] = []
+        self.blocks: list[dict[str, int]] = []
         self.rows: list[tuple[int, int]] = []
         self.offsets: list[Array] = []
         self.inertia: list[Array] = []
@@ -294,9 +288,12 @@ class _Builder:
 
     def begin_block(self, parent: int, rows: list[tuple[int, int]], K: Array, D: Array, rest: list[float]) -> None:
         n = len(rows)
-        before = self.blocks[self.segments[parent][BLOCK]] if parent >= 0 else [0] * 8
-        n_before, first = before[N_BEFORE] + before[BLOCK_N], len(self.segments)
-        self.blocks.append([first, first, len(self.rows), n, parent, n_before, self._squares, 0])
+        before = self.blocks[self.segments[parent]["block"]] if parent >= 0 else {"n_before": 0, "n": 0}
+        first = len(self.segments)
+        self.blocks.append({
+            "first": first, "end": first, "column": len(self.rows), "n": n, "parent": parent,
+            "n_before": before["n_before"] + before["n"], "square": self._squares, "is_local": 0,
+        })  # fmt: skip
         self._squares += n * n
         self.rows += rows
         self.stiffness.append(K.ravel())
@@ -304,34 +301,38 @@ class _Builder:
         self.rest += rest
 
     def add_segment(self, parent: int, kind: int, strain: Array, inertia: Array, offset: Array | None = None) -> int:
-        node, block = len(self.segments), len(self.blocks) - 1
-        column, n = self.blocks[block][2], self.blocks[block][3]
-        flags = offset is not None and not np.array_equal(offset, np.eye(4)), not np.any(inertia), is_rigid(inertia)
-        self.segments.append([parent, block, column, n, kind, self._strain_size, self._work, *flags, -1, n])
+        node, block = len(self.segments), self.blocks[-1]
+        n = block["n"]
+        self.segments.append({
+            "parent": parent, "block": len(self.blocks) - 1, "column": block["column"], "n": n, "kind": kind,
+            "strain": self._strain_size, "work": self._work,
+            "offset": offset is not None and not np.array_equal(offset, np.eye(4)),
+            "massless_end": not np.any(inertia), "rigid": is_rigid(inertia), "local": -1, "n_local": n,
+        })  # fmt: skip
         self.offsets.append(np.eye(4) if offset is None else np.asarray(offset))
         self.inertia.append(inertia)
         self.strain.append(strain)
         self._strain_size += len(strain)
         self._work += 6 * n
-        self.blocks[block][1] = node + 1
-        if parent >= 0 and self.blocks[block][0] == node:
-            self.segments[parent][MASSLESS_END] = 0  # something hangs on the parent node
+        block["end"] = node + 1
+        if parent >= 0 and block["first"] == node:
+            self.segments[parent]["massless_end"] = 0  # something hangs on the parent node
         return node
 
     def divide_block(self, span: IntArray) -> None:
         """Make spans of the block begun last: `span` numbers that of each of its segments, in order."""
         block = self.blocks[-1]
-        first, n = block[FIRST], block[BLOCK_N]
+        first, n = block["first"], block["n"]
         bases = np.array([strain[BASIS:].reshape(2, n, 6) for strain in self.strain[first:]])
         local = [np.flatnonzero((bases[span == one] != 0.0).any(axis=(0, 1, 3))) for one in range(span[-1] + 1)]
         if n < LEAST_SPANS * max(map(len, local)) or 6 * n < max(map(len, local)) ** 2:
             return
-        block[IS_LOCAL] = 1
+        block["is_local"] = 1
         begin = len(self.local) + np.cumsum([0, *map(len, local)])
         for k, one in enumerate(span, first):
-            self.segments[k][LOCAL], self.segments[k][N_LOCAL] = int(begin[one]), len(local[one])
+            self.segments[k] |= {"local": int(begin[one]), "n_local": len(local[one])}
         for last in np.flatnonzero(np.diff(span)):
-            self.segments[first + int(last)][MASSLESS_END] = 0  # the next span hangs on it
+            self.segments[first + int(last)]["massless_end"] = 0  # the next span hangs on it
         self.local += [int(j) for own in local for j in own]
 
     def name(self, prefix: str, names: Iterable[str], dimensions: Iterable[str], held: Iterable[str] = ()) -> None:
@@ -455,7 +456,7 @@ class _Builder:
 
     def add_laws(self, joint: Joint, stage: Stage, damping: Array, turns: bool) -> None:
         """Brake and stops of the block begun last; `turns`: which the next block turns."""
-        block, column, n = len(self.blocks) - 1, self.blocks[-1][2], len(damping)
+        block, column, n = len(self.blocks) - 1, self.blocks[-1]["column"], len(damping)
         own = range(stage.first, stage.first + n)
         friction, creep = (np.asarray(values)[list(own)] for values in (joint.friction, joint.creep))
         if damping.any() or friction.any():
@@ -501,7 +502,7 @@ class _Builder:
             out[0, 0], out[1:, 1:] = of_joint[0], of_strains
         node = len(self.segments) - 1
         self.begin_block(node, [rows, *own], whole[0], whole[1], [joint.rest[0], *[0.0] * n])
-        block, column, friction = len(self.blocks) - 1, self.blocks[-1][2], joint.friction[0]
+        block, column, friction = len(self.blocks) - 1, self.blocks[-1]["column"], joint.friction[0]
         drive = division.straightening_energy if joint.is_sheathed else 0.0
         self.laws.append((LENGTH_ELASTIC, block, len(self.law_values), column, 0, -1))
         self.law_values += [L, drive, *K.ravel()]
@@ -526,7 +527,7 @@ class _Builder:
             [division.length], joint.material_rate(at / division.length),
             division.reference.values(at, division.length)[0], P.ravel(), np.zeros(6), slope.ravel(),
         ]  # fmt: skip
-        self.segments[node][RIGID] = FLOWING
+        self.segments[node]["rigid"] = FLOWING
         self.flow_nodes.append((node, self._flow_size))
         self.flow.append(np.concatenate(values))
         self._flow_size += len(self.flow[-1])
@@ -538,20 +539,20 @@ class _Builder:
             return np.concatenate([np.zeros(0, dtype=kind), *parts])
 
         tree = Tree(
-            segment=np.array(self.segments, dtype=np.int64).reshape(-1, 12),
-            block=np.array(self.blocks, dtype=np.int64).reshape(-1, 8),
+            segment=table(SEGMENT, self.segments),
+            block=table(BLOCK, self.blocks),
             rows=np.array(self.rows, dtype=np.int64).reshape(-1, 2),
             offset=np.array(self.offsets, dtype=kind),
             inertia=np.array(self.inertia, dtype=kind),
             strain=flat(self.strain),
             local=np.array(self.local, dtype=np.int64),
-            flow_node=np.array(self.flow_nodes, dtype=np.int64).reshape(-1, 2),
-            inserted=np.array(self.inserted, dtype=np.int64).reshape(-1, 4),
+            flow_node=table(FLOWING_NODE, self.flow_nodes),
+            inserted=table(INSERTED_NODE, self.inserted),
             flow=flat(self.flow),
         )
-        laws = Laws(np.array(self.laws, dtype=np.int64).reshape(-1, 6), np.array(self.law_values, dtype=kind))
+        laws = Laws(table(JOINT_LAW, self.laws), np.array(self.law_values, dtype=kind))
         values = np.concatenate([np.zeros((0, 9), dtype=kind), *self.section_values])
-        sections = SectionLaws(np.array(self.sections, dtype=np.int64).reshape(-1, 2), values, flat(self.section_basis))
+        sections = SectionLaws(table(SECTION_LAW, self.sections), values, flat(self.section_basis))
         tubes, maxwell = tube_laws(self.tubes, self.rotors), maxwell_elements(self.relaxing)
         rest = np.array(self.rest, dtype=kind)
         return tree, Elastic(flat(self.stiffness), flat(self.damping), rest, laws, sections, tubes, maxwell)
@@ -586,7 +587,7 @@ def compile_tree(links: tuple[Link, ...], places: Iterable[tuple[str, float]] = 
     points = [layout.nodes[layout.counted] for layout in layouts.values() if layout.link.body is not None]
     tree, elastic = builder.arrays()
     all_points = np.concatenate([np.zeros(0, dtype=np.int64), *points])
-    rows = [*tree.flow_node[:, FLOW_NODE].tolist(), *tree.inserted[:, INSERTED_NODE].tolist()]
+    rows = [*tree.flow_node["node"].tolist(), *tree.inserted["node"].tolist()]
     material_rows = {node: len(tree.segment) + i for i, node in enumerate(rows)}
     layout = Layout(
         layouts,

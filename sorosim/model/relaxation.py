@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from sorosim.compiled import table
 from sorosim.complex_step import number_type
 from sorosim.declare import Choice, Declared, ListOf, Part, Quantity, key
 from sorosim.errors import ModelError
-from sorosim.kernels.forces import Maxwell
+from sorosim.kernels.forces import RELAXING_BLOCK, Maxwell
 
 # values of Relaxation.moduli and Relaxation.equilibria
 INSTANTANEOUS, RELAXED = "instantaneous", "relaxed"
@@ -86,4 +87,4 @@ def maxwell_elements(relaxing: Sequence[tuple[int, int, Relaxation]]) -> Maxwell
         times += [term.time for term in relaxation.terms]
         strain += n * len(own)
     values = (np.array(part, dtype=number_type()) for part in (long_term, ratios, times))
-    return Maxwell(np.array(rows, dtype=np.int64).reshape(-1, 4), *values)
+    return Maxwell(table(RELAXING_BLOCK, rows), *values)

@@ -17,11 +17,12 @@ from numpy.polynomial import legendre
 from numpy.typing import ArrayLike
 
 from sorosim.arrays import Array, IntArray
+from sorosim.compiled import table
 from sorosim.complex_step import number_type
 from sorosim.declare import Declared, MapOf, Part, Writer, key
 from sorosim.declare.base import At, Define
 from sorosim.errors import ModelError
-from sorosim.kernels.tubes import TubeLaws
+from sorosim.kernels.tubes import BENDING, ROTOR, STRETCH, TUBE_DAMPING, TubeLaws
 from sorosim.model.basis import Strain
 from sorosim.model.material import Material
 from sorosim.model.rod import Division
@@ -472,8 +473,8 @@ def tube_laws(blocks: list[tuple[int, TubeBlock]], rotors: list[tuple[int, Rotor
     for b, block in blocks:
         first = len(tables[0])
         damp = [(*row[:3], first + row[3], *row[4:]) for row in block.damp]
-        for table, rows in zip(tables, (block.stretch, block.bend, damp), strict=False):
-            table += [(b, *row[:-2], row[-2] + len(value), row[-1] + len(index)) for row in rows]
+        for packed, rows in zip(tables, (block.stretch, block.bend, damp), strict=False):
+            packed += [(b, *row[:-2], row[-2] + len(value), row[-1] + len(index)) for row in rows]
         value += block.value
         index += block.index
         for node, section, inertia, slopes in (rotor for own, rotor in rotors if own == b):
@@ -481,6 +482,6 @@ def tube_laws(blocks: list[tuple[int, TubeBlock]], rotors: list[tuple[int, Rotor
             tables[3].append((node, b, first + section, len(turning), len(value), len(index)))
             value += [inertia, *slopes[turning]]
             index += list(turning)
-    arrays = [np.array(rows, dtype=np.int64).reshape(-1, n) for rows, n in zip(tables, (6, 7, 7, 6), strict=True)]
+    arrays = [table(kind, rows) for kind, rows in zip((STRETCH, BENDING, TUBE_DAMPING, ROTOR), tables, strict=True)]
     arrays += [np.array(value, dtype=number_type()), np.array(index, dtype=np.int64)]
     return TubeLaws._make(arrays)

@@ -11,12 +11,12 @@ import threading
 from collections.abc import Callable
 from functools import cached_property
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.polynomial.legendre import legvander
 
-from sorosim.arrays import Array, IntArray
+from sorosim.arrays import Array
 from sorosim.engine.engine import Engine
 from sorosim.engine.loading import SlipState
 from sorosim.engine.quantities import carried, turned
@@ -25,7 +25,7 @@ from sorosim.errors import ModelError, nearest
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.kinematics import POSES, forward_sweep
 from sorosim.kernels.loops import CONSTRAINT
-from sorosim.kernels.tree import MASSLESS_END, OFFSET, PARENT, STRAIN, Workspace, make_workspace
+from sorosim.kernels.tree import Workspace, make_workspace
 from sorosim.lie.se3 import Ad_inv
 from sorosim.model.compile import MERGE, LinkLayout
 from sorosim.model.description import Description
@@ -92,7 +92,7 @@ class SensorSites:
         X, far = s * layout.X[-1], MERGE * layout.X[-1]
         out[layout.nodes[X - far <= layout.X]] = 1.0
         for node in range(len(tree.segment)):  # what hangs on it
-            parent = tree.segment[node, PARENT]
+            parent = tree.segment["parent"][node]
             if parent >= 0 and node not in layout.nodes:
                 out[node] = out[parent]
         for piece in layout.pieces:
@@ -114,16 +114,17 @@ class SensorSites:
         tree = self.engine.tree
         places = self.places = self.engine.places(tuple(self._places))
         self._to_mounts = [Ad_inv(np.ascontiguousarray(mount, dtype=float)) for mount in self._mounts]
-        self._nodes = places.pieces[:, 0].copy()
-        rows: list[IntArray] = []
+        self._nodes = places.pieces["node"].copy()
+        rows: list[Any] = []
         for i, (node, segment, at) in enumerate(places.pieces):
             if segment >= 0:
                 self._nodes[i] = len(tree.segment) + len(rows)
                 rows.append(tree.segment[segment].copy())
-                rows[-1][[PARENT, STRAIN, OFFSET, MASSLESS_END]] = node, len(tree.strain) + at, 0, 1
-        n, none = len(rows), np.zeros((0, tree.segment.shape[1]), dtype=np.int64)
+                row = rows[-1]
+                row.parent, row.strain, row.offset, row.massless_end = node, len(tree.strain) + at, 0, 1
+        n = len(rows)
         self._tree = tree._replace(
-            segment=np.concatenate([tree.segment, none, *(row[None] for row in rows)]),
+            segment=np.concatenate([tree.segment, np.array(rows, dtype=tree.segment.dtype)]),
             offset=np.concatenate([tree.offset, np.tile(np.eye(4), (n, 1, 1))]),
             inertia=np.concatenate([tree.inertia, np.zeros((n, 6, 6))]),
             strain=np.concatenate([tree.strain, places.strain]),
@@ -208,7 +209,7 @@ class State:
     @cached_property
     def node_wrenches(self) -> Array:
         """Wrenches (n_nodes, 6) that inertia, gravity, loads and loops ask for at each node alone, in the world."""
-        own, parent = self._transmitted[1][: len(self.engine.tree.segment)].copy(), self.engine.tree.segment[:, PARENT]
+        own, parent = self._transmitted[1][: len(self.engine.tree.segment)].copy(), self.engine.tree.segment["parent"]
         np.subtract.at(own, parent[parent >= 0], self._transmitted[1][np.flatnonzero(parent >= 0)])
         return own
 

@@ -26,7 +26,6 @@ from sorosim.kernels.loops import CONSTRAINT, ERROR
 from sorosim.kernels.march import march
 from sorosim.kernels.newmark import March, Model, Rows
 from sorosim.kernels.signals import DATA_BEGIN, signal_workspace
-from sorosim.kernels.surfaces import OVERFLOW
 from sorosim.kernels.tangent import make_tangent
 from sorosim.simulation.balance import WorkIntegral
 from sorosim.simulation.sparse_steps import SparseSteps
@@ -122,33 +121,36 @@ class Marching:
         external = loading.make_external(len(engine.tree.segment), n)
         # what a step leaves for the next one is one array, so that one copy keeps it
         shapes = (
-            (m.N_NUMBERS,), (m.N_COUNTS,), (m.N_STATES, n), (5, n_rows), (len(inputs.signals), 3),
+            (len(m.NUMBERS.names),), (len(m.COUNTS.names),), (len(m.StepVectors._fields), n),
+            (len(m.Multipliers._fields), n_rows), (len(inputs.signals), 3),
             (len(self.system.driven.signals), 3), (len(loading.packed.signals.signals), 3),
             (len(self.system.partition.driven), 6), (full, full), (full,), (full, looped), (looped, looped),
             (2, looped), (2, self.system.n_strains), (n_inputs,), (3,), (5, n_rows, full),
         )  # fmt: skip
         memory = np.zeros(sum(map(prod, shapes)))
         ends = np.cumsum([prod(shape) for shape in shapes])[:-1]
-        parts = [part.reshape(shape) for part, shape in zip(np.split(memory, ends), shapes, strict=True)]
-        for whole in (1, 9, 12):  # counts, pivots, order of rows
+        parts: list[Any] = [part.reshape(shape) for part, shape in zip(np.split(memory, ends), shapes, strict=True)]
+        for whole in (9, 12):  # pivots, order of rows
             parts[whole] = parts[whole].view(np.int64)
+        parts[0], parts[1] = parts[0].view(m.NUMBERS).reshape(()), parts[1].view(m.COUNTS).reshape(())
+        parts[2], parts[3] = m.StepVectors(*parts[2]), m.Multipliers(*parts[3])
         state, (u, closing, matrix) = parts[2], parts[14:]  # nothing drifts in residuals: closing stays zero
         begin, end = (
-            State(state[q], state[qd], u, engine.gravity, self.system.partition.mask, closing)
-            for q, qd in ((m.Q, m.QD), (m.Q_NEW, m.QD_NEW))
+            State(q, qd, u, engine.gravity, self.system.partition.mask, closing)
+            for q, qd in ((state.q, state.qd), (state.q_new, state.qd_new))
         )
         square = full, full
         matrices = np.zeros(square), np.zeros(square), np.zeros(square), np.zeros((full, n_inputs))
         if not on_tree:
             tree = tree._replace(segment=tree.segment[:0], block=tree.block[:0], rows=tree.rows[:0])
         closure, saddle = engine.make_closure(not on_tree)
-        out = Evaluation(np.zeros(n), *matrices, state[m.QDD_NEW], closure._replace(matrix=matrix), saddle)
+        out = Evaluation(np.zeros(n), *matrices, state.qdd_new, closure._replace(matrix=matrix), saddle)
         large = n if sampled or not on_tree else 0
         own: Any = (np.zeros(shape) for shape in ((large, large), square, square, (full, n_inputs)))
         return March._make((
             *parts[:14], make_tangent(tree), np.zeros(1, dtype=np.int64), begin, end, out,
-            out._replace(mass=np.zeros((full, full)), qdd=state[m.QDD]),
-            Evaluation._make((np.zeros(n), *own, state[m.QDD_BEGIN], *engine.make_closure(large > 0))),
+            out._replace(mass=np.zeros((full, full)), qdd=state.qdd),
+            Evaluation._make((np.zeros(n), *own, state.qdd_begin, *engine.make_closure(large > 0))),
             external, np.zeros((depth, 3)), memory,
         ))  # fmt: skip
 
@@ -179,8 +181,8 @@ class Marching:
         tables: Any = (np.zeros((n_rows, width)) for width in (engine.loop_layout.m, 2, system.n_strains))
         rows = Rows._make((times, *states, *tables))
         rows.q[0], rows.qd[0], _, rows.strain[0] = system.coordinates(t0, problem.x0)
-        rows.qdd[0] = state.state[m.QDD]
-        rows.multiplier[0] = state.multiplier[m.L]
+        rows.qdd[0] = state.state.qdd
+        rows.multiplier[0] = state.multiplier.now
         self.active = _MarchRun(self, problem, model, state, rows)
         return self.active.run()
 
@@ -192,37 +194,37 @@ class Marching:
         if not np.isfinite(evaluation.qdd).all():
             return False
         span = end - t0
-        number[[m.TIME, m.RTOL, m.ATOL]] = t0, problem.rtol, problem.atol
-        number[m.ALPHA_M : m.BETA_OLD + 1] = self.coefficients
-        number[m.MAX_STEP], number[m.SOLVABLE_STEP] = min(problem.max_step, span), np.inf
-        number[m.MIN_STEP] = 1e-13 * max(span, abs(end))
+        number[["time", "rtol", "atol"]] = t0, problem.rtol, problem.atol
+        number[m.COEFFICIENTS] = self.coefficients
+        number["max_step"], number["solvable_step"] = min(problem.max_step, span), np.inf
+        number["min_step"] = 1e-13 * max(span, abs(end))
         if self.step is not None:  # shorter ones fail
-            number[m.MIN_STEP] = max(number[m.MIN_STEP], self.step / codes.MOST_CUTS * (1.0 - SAME_STEP))
-        number[[m.LEAST_PIVOT, m.LEAST_PIVOT_TIME, m.FACTORED_RATIO]] = 1.0, t0, 1.0
-        state.counts[[m.FIXED, m.EXTERNAL, m.PROJECT, m.ROW]] = self.step is not None, external, self.projection, 1
+            number["min_step"] = max(number["min_step"], self.step / codes.MOST_CUTS * (1.0 - SAME_STEP))
+        number[["least_pivot", "least_pivot_time", "factored_ratio"]] = 1.0, t0, 1.0
+        state.counts[["fixed", "external", "project", "row"]] = self.step is not None, external, self.projection, 1
         scale = problem.atol + problem.rtol * np.abs(q)
         if self.step is not None:
             h = self.step
         else:
             speed = np.sqrt(np.abs(evaluation.qdd / scale).max(initial=0.0))
-            h = min(1.0 / speed if speed > 0.0 else span, 0.01 * span, number[m.MAX_STEP])
-        number[m.TARGET_STEP] = min(h, span)
+            h = min(1.0 / speed if speed > 0.0 else span, 0.01 * span, float(number["max_step"]))
+        number["target_step"] = min(h, span)
         after = problem.samples[problem.samples > t0]
         left = float(min([problem.t_out[1], *after[:1]])) - t0
-        steps = np.ceil(left / number[m.TARGET_STEP] * (1.0 - 1e-10))
-        state.counts[m.STEPS_LEFT] = int(max(min(steps, MOST_STEPS), 1))  # accelerations may be absurd
-        number[m.STEP] = number[m.LAST_STEP] = number[m.PREVIOUS] = left / state.counts[m.STEPS_LEFT]
-        state.counts[m.MOST_RANK] = int(system.closing[2])
+        steps = np.ceil(left / float(number["target_step"]) * (1.0 - 1e-10))
+        state.counts["steps_left"] = int(max(min(steps, MOST_STEPS), 1))  # accelerations may be absurd
+        number["step"] = number["last_step"] = number["previous_step"] = left / state.counts["steps_left"]
+        state.counts["most_rank"] = int(system.closing[2])
         if self.sparse is not None and engine.loop_layout.m:
             saddle = evaluation.saddle
             self.sparse.choose_rows(saddle.order[: int(saddle.regularity[0])])
-        a, v = self.starting_values(t0, problem.x0, number[m.STEP], evaluation)
-        for row, values in ((m.Q, q), (m.QD, v), (m.QDD, evaluation.qdd), (m.A, a), (m.A_OLD, a)):
-            state.state[row] = values
-        state.multiplier[m.L] = evaluation.closure.multiplier
+        a, v = self.starting_values(t0, problem.x0, float(number["step"]), evaluation)
+        now = state.state
+        for vector, values in ((now.q, q), (now.qd, v), (now.qdd, evaluation.qdd), (now.a, a), (now.a_old, a)):
+            vector[:] = values
+        state.multiplier.now[:] = evaluation.closure.multiplier
         state.strain[0] = strain
-        tree = self.exchanges.of_tree(q[None], v[None], system.inputs.value(t0)[None])
-        state.state[[m.ACTUATION, m.DAMPING]] = np.concatenate(tree)
+        (now.actuation[:],), (now.damping[:],) = self.exchanges.of_tree(q[None], v[None], system.inputs.value(t0)[None])
         return True
 
     def starting_values(self, t: float, x: Array, h: float, evaluation: Evaluation) -> tuple[Array, Array]:
@@ -290,7 +292,7 @@ class _MarchRun:
     def step_state(self) -> tuple[float, Array, Array, Array]:
         """Time, coordinates, rates and strains of Maxwell elements now."""
         s = self.state.state
-        return float(self.state.number[m.TIME]), s[m.Q].copy(), s[m.QD].copy(), self.state.strain[0].copy()
+        return float(self.state.number["time"]), s.q.copy(), s.qd.copy(), self.state.strain[0].copy()
 
     def advance(self, max_steps: int) -> int:
         """Some steps; Python computes inputs and loads where the march returns for them."""
@@ -298,9 +300,9 @@ class _MarchRun:
         advance = self.engine.prepared(march, arguments)
         while (code := self.checked(advance(*arguments))) == codes.NEEDS_PYTHON:
             number, s = self.state.number, self.state.state
-            t = float(number[m.TIME] + number[m.STEP])
+            t = float(number["time"] + number["step"])
             self.state.end.u[:] = self.method.system.inputs.value(t)
-            self.evaluate_python(t, s[m.Q_NEW], s[m.QD_NEW])
+            self.evaluate_python(t, s.q_new, s.qd_new)
         if code == codes.FINISHED and len(self.next_rows.t) < len(self.rows.t):
             return codes.AT_SAMPLE
         return code
@@ -333,21 +335,21 @@ class _MarchRun:
             table, data = self.model.inputs.table, self.model.inputs.data
             data[table[system.inputs.held, DATA_BEGIN]] = u[system.inputs.held]
         before, state.inputs[:, 0] = state.end.u.copy(), u
-        if state.counts[m.EXTERNAL]:
+        if state.counts["external"]:
             state.end.u[:] = u
             self.evaluate_python(t, q, qd)
             state.end.u[:] = before
         arguments = self.model, state, self.engine.workspace
         if self.engine.prepared(hold, arguments)(*arguments) != task.DONE:
             return codes.NOT_FINITE
-        state.state[m.ACTUATION] = self.method.exchanges.of_tree(q[None], qd[None], u[None])[0][0]
+        state.state.actuation[:] = self.method.exchanges.of_tree(q[None], qd[None], u[None])[0][0]
         del self.stops[0]
         self.next_rows = self.rows_to_sample()
-        number, row = state.number, int(state.counts[m.ROW])
-        remaining = self.rows.t[row] - number[m.TIME]
-        most = number[[m.TARGET_STEP, m.MAX_STEP, m.SOLVABLE_STEP]].min()
+        number, row = state.number, int(state.counts["row"])
+        remaining = self.rows.t[row] - number["time"]
+        most = min(float(number[name]) for name in ("target_step", "max_step", "solvable_step"))
         steps = max(np.ceil(remaining / most * (1.0 - 1e-10)), 1.0)
-        state.counts[m.STEPS_LEFT], number[m.STEP] = int(min(steps, MOST_STEPS)), remaining / steps
+        state.counts["steps_left"], number["step"] = int(min(steps, MOST_STEPS)), remaining / steps
         return codes.CONTINUES
 
     def run(self) -> OdeSolution:
@@ -372,15 +374,15 @@ class _MarchRun:
             self.report(ended)
             if code == codes.AT_SAMPLE:
                 code = self.sample() if ended is None else codes.CONTINUES
-            n, counted = int(self.state.counts[m.N_STEPS]) - counted, int(self.state.counts[m.N_STEPS])
+            n, counted = int(self.state.counts["n_steps"]) - counted, int(self.state.counts["n_steps"])
             if code == codes.CONTINUES and ended is None:
                 stop = problem.work.steps(now[0], self.method.system.state(*now[1:]), n)
-        t = float(self.state.number[m.TIME]) if ended is None else ended
+        t = float(self.state.number["time"]) if ended is None else ended
         success = code in (codes.FINISHED, codes.CONTINUES) and not stop
         message = "A termination event occurred." if ended is not None else "reached the end"
         if not success:
             message = f"stopped at t = {t:.6g} s: {stop or MESSAGES[code]}"
-            if not stop and self.state.external.contact.counts[OVERFLOW]:
+            if not stop and self.state.external.contact.counts["overflow"]:
                 message += f"; more than {len(self.state.external.contact.entry)} contacts at once"
             if not stop and self.engine.loop_layout.m:
                 message += self.method.system.loop_monitor.describe_failed_step(self.state.out.closure.value[ERROR])
@@ -388,14 +390,14 @@ class _MarchRun:
         ends: tuple[Any, float] = (None, float("nan"))
         if not success:
             t, *last = self.step_state()
-            ends = (t, self.method.system.state(*last)), float(self.state.number[m.STEP])
+            ends = (t, self.method.system.state(*last)), float(self.state.number["step"])
             self.method.trial = None if stop else self.trial()
         done = np.flatnonzero(self.is_row[: self.reported])
         x = self.states(done)
         count = self.state.counts
-        stats = {"n_steps": int(count[m.N_STEPS]), "n_rhs": int(count[m.N_RESIDUAL]),
-                 "n_jacobian": int(count[m.N_JACOBIAN]), "n_factorizations": int(count[m.N_JACOBIAN]),
-                 "n_rejected": int(count[m.N_REJECTED])}  # fmt: skip
+        stats = {"n_steps": int(count["n_steps"]), "n_rhs": int(count["n_residual"]),
+                 "n_jacobian": int(count["n_jacobian"]), "n_factorizations": int(count["n_jacobian"]),
+                 "n_rejected": int(count["n_rejected"])}  # fmt: skip
         return OdeSolution(
             self.rows.t[done], x.reshape(len(done), len(problem.x0)), success, message, stats,
             self.dense if problem.dense else None, *by_event(hits, len(events), len(problem.x0)), *ends,
@@ -411,10 +413,10 @@ class _MarchRun:
         if self.exchange is not None and t > self.steps[-1][0]:
             before, self.exchange = self.exchange, self.exchange_beside()
             self.work = self.work + before.until(self.exchange, t - self.steps[-1][0])[0]
-        done = int(self.state.counts[m.ROW])
+        done = int(self.state.counts["row"])
         self.before = self.energy.value
         rows = self.work + self.rows.work[self.followed : done][self.is_row[self.followed : done]]
-        self.energy.marched(t, self.work + self.state.number[[m.WORK_DONE, m.DISSIPATED]], rows)
+        self.energy.marched(t, self.work + np.array(self.state.number[["work_done", "dissipated"]].tolist()), rows)
         self.followed = done
 
     def exchange_beside(self) -> PowerTerms:
@@ -423,7 +425,7 @@ class _MarchRun:
         assert self.energy is not None
         reaction, system = None, self.method.system
         if len(self.model.driven):
-            qdd, multiplier = self.state.state[m.QDD].copy(), self.state.multiplier[m.L].copy()
+            qdd, multiplier = self.state.state.qdd.copy(), self.state.multiplier.now.copy()
             if self.method.projection:  # its multipliers are of first order only
                 multiplier = system.forward(task.FORWARD, t, q, qd, qdd, strain).closure.multiplier
             reaction = self.energy.reaction(t, q, qd, qdd, multiplier, strain)[None]
@@ -441,35 +443,35 @@ class _MarchRun:
         """How far the multipliers are from those of forward dynamics, relative to these."""
         (t, *now), system = self.step_state(), self.method.system
         evaluation = system.forward(task.FORWARD, t, *system.coordinates(t, system.state(*now)))
-        own, exact = self.state.multiplier[m.L], evaluation.closure.multiplier
+        own, exact = self.state.multiplier.now, evaluation.closure.multiplier
         return float(np.abs(own - exact).max(initial=0.0) / max(np.abs(exact).max(initial=0.0), 1e-300))
 
     def trial(self) -> Trial:
         """The end of the last step as Newton's method left it."""
-        s, t = self.state.state, float(self.state.number[m.TIME] + self.state.number[m.STEP])
-        q, qd, qdd = (s[row].copy() for row in (m.Q_NEW, m.QD_NEW, m.QDD_NEW))
-        h, (_, before, _, strain) = float(self.state.number[m.STEP]), self.step_state()
+        s, t = self.state.state, float(self.state.number["time"] + self.state.number["step"])
+        q, qd, qdd = (part.copy() for part in (s.q_new, s.qd_new, s.qdd_new))
+        h, (_, before, _, strain) = float(self.state.number["step"]), self.step_state()
         strain = self.method.system.maxwell.advanced(strain, q - before, h)
-        return Trial(t, q, qd, qdd, self.state.multiplier[m.L_NEW].copy(), strain)
+        return Trial(t, q, qd, qdd, self.state.multiplier.new.copy(), strain)
 
     def record_regularity(self) -> None:
         """Tell where they were next to singular; pivots here are products of two rows."""
         number, loop_monitor = self.state.number, self.method.system.loop_monitor
         if self.engine.loop_layout.m:
-            least, best = np.sqrt(number[[m.LEAST_PIVOT, m.BEST_PIVOT]])
+            least, best = np.sqrt([number["least_pivot"], number["best_pivot"]])
             loop_monitor.check_singularity(
-                float(number[m.LEAST_PIVOT_TIME]), least, best, int(self.state.counts[m.LEAST_ROW])
+                float(number["least_pivot_time"]), least, best, int(self.state.counts["least_row"])
             )
 
     def report(self, ended: float | None) -> None:
         """Hand on the rows that are done, up to a terminal event."""
-        done = int(self.state.counts[m.ROW])
+        done = int(self.state.counts["row"])
         if ended is not None:
             done = int(np.searchsorted(self.rows.t[:done], ended, side="right"))
         if done > self.reported:
             rows, states = self.rows, self.states(slice(self.reported, done))
             # projected rates leave multipliers of first order only: then forward dynamics at the rows finds better ones
-            dependent = bool(self.state.counts[m.RANK] < self.engine.loop_layout.m)
+            dependent = bool(self.state.counts["rank"] < self.engine.loop_layout.m)
             # the first row is the start, which forward dynamics has found, or belongs to the segment before
             for k in range(max(self.reported, 1), 0 if self.method.projection else done):
                 self.method.system.rows[float(rows.t[k])] = rows.qdd[k], rows.multiplier[k], dependent

@@ -37,27 +37,28 @@ class SparseSteps:
         for tangent in (self.tangent, self.inertia):
             tangent.compliance[:] = np.inf
             tangent.compliance[independent] = 0.0
-        self.march.counts[m.RANK] = self.march.counts[m.MOST_RANK] = len(independent)
+        self.march.counts["rank"] = self.march.counts["most_rank"] = len(independent)
 
     def _answer(self, what: int) -> bool:
         march, number = self.march, self.march.number
         if what == m.SOLVE_FACTORS:
             return self._factor()
         if what == m.ERRORS_ALONG:
-            march.multiplier[m.L_RIGHT] = self.tangent.errors_along(march.tangent.node)
+            march.multiplier.right[:] = self.tangent.errors_along(march.tangent.node)
         elif what == m.CHANGE_RATES:
-            return self._scale_drift((number[m.STEP] / number[m.LAST_STEP]) ** 2, march.begin, march.state[m.QDD])
+            return self._scale_drift((number["step"] / number["last_step"]) ** 2, march.begin, march.state.qdd)
         elif what == m.PROJECT_RATES:
-            return self._scale_drift(0.0, march.end, march.state[m.QDD_NEW])
+            return self._scale_drift(0.0, march.end, march.state.qdd_new)
         else:
-            self.tangent.solve(march.state[what], march.multiplier[m.L_RIGHT], march.multiplier[m.L_STEP])
-            march.multiplier[m.L_STEP] /= number[m.FACTORED_RATIO]
+            x = march.state.correction if what == m.SOLVE_CORRECTION else march.state.work
+            self.tangent.solve(x, march.multiplier.right, march.multiplier.step)
+            march.multiplier.step[:] /= number["factored_ratio"]
         return True
 
     def _factor(self) -> bool:
         """Factors of the step, from what was evaluated last."""
         march = self.march
-        h, beta, gamma, ratio = map(float, march.number[[m.STEP, m.BETA, m.GAMMA, m.FACTORED_RATIO]])
+        h, beta, gamma, ratio = (float(march.number[name]) for name in ("step", "beta", "gamma", "factored_ratio"))
         moving = bool(march.end.qd.any() or march.out.qdd.any())
         return self.tangent.factor(
             march.external, march.out.closure, self.model.known, gamma / (beta * h), ratio, moving=moving

@@ -15,7 +15,6 @@ from sorosim.compiled import Pinned, n_processors
 from sorosim.errors import ConvergenceError, InputError, warn
 from sorosim.kernels import held_inputs as held
 from sorosim.kernels import march as codes
-from sorosim.kernels import newmark as m
 from sorosim.kernels.held_inputs import Member
 from sorosim.public import public
 from sorosim.robot import Robot, check_robot
@@ -330,7 +329,7 @@ class BatchRollout:
         n, n_rows, ndof = batch.n, u.shape[1] + 1, batch.robot.ndof
         chosen, stop = batch._chosen(), Event()
         moving = [batch._members[i] for i in chosen]
-        self._fresh = all(one._march.counts[m.FRESH] for one in moving)
+        self._fresh = all(one._march.counts["fresh"] for one in moving)
 
         def roll(i: int) -> Rollout | ConvergenceError:
             one = batch._members[i]

@@ -167,18 +167,18 @@ class HeldSteps:
         """A march before its start."""
         march = self.method.state(self.inputs)
         number, counts = march.number, march.counts
-        number[m.ALPHA_M : m.BETA_OLD + 1] = self.method.coefficients
+        number[m.COEFFICIENTS] = self.method.coefficients
         self.set_step(march)
-        number[[m.RTOL, m.ATOL]] = self.tolerance / codes.NEWTON
-        number[[m.LEAST_PIVOT, m.FACTORED_RATIO]] = 1.0
-        counts[[m.FIXED, m.HELD, m.FRESH, m.ROW, m.STEPS_LEFT]] = 1
-        counts[m.EXTERNAL] = self.in_python
+        number[["rtol", "atol"]] = self.tolerance / codes.NEWTON
+        number[["least_pivot", "factored_ratio"]] = 1.0
+        counts[["fixed", "held", "fresh", "row", "steps_left"]] = 1
+        counts["external"] = self.in_python
         return march
 
     def set_step(self, march: March) -> None:
         """Let a march take steps of this size."""
-        march.number[[m.STEP, m.LAST_STEP, m.PREVIOUS, m.TARGET_STEP, m.MAX_STEP]] = self.dt / self.substeps
-        march.counts[m.FACTORED] = 0
+        march.number[["step", "last_step", "previous_step", "target_step", "max_step"]] = self.dt / self.substeps
+        march.counts["factored"] = 0
 
     def rows(self, n_intervals: int) -> Rows:
         """Room for the states at the ends of steps."""
@@ -228,22 +228,22 @@ class HeldSteps:
         system, driven = self.system_at(u, path), self.system.partition.driven
         march.strain[0] = system.maxwell.start(q) if strain is None else strain
         system.begin(t, system.state(q, qd, march.strain[0]))
-        march.state[m.Q], march.state[m.QD], march.state[m.QDD] = q, qd, 0.0
+        march.state.q[:], march.state.qd[:], march.state.qdd[:] = q, qd, 0.0
         if len(driven):
-            march.state[m.QDD, driven] = system.driven.jets(t)[:, 2]
+            march.state.qdd[driven] = system.driven.jets(t)[:, 2]
         march.path[:] = 0.0 if path is None else path
-        march.number[m.TIME] = t
-        march.number[m.CONTRACTION] = 0.0
-        march.counts[[m.FRESH, m.ROW]] = 1
-        march.counts[[m.FACTORED, m.PHASE]] = 0
-        march.counts[m.MOST_RANK] = int(system.closing[2])
+        march.number["time"] = t
+        march.number["contraction"] = 0.0
+        march.counts[["fresh", "row"]] = 1
+        march.counts[["factored", "phase"]] = 0
+        march.counts["most_rank"] = int(system.closing[2])
         march.begin.closing[2] = system.closing[2]
         march.begin.u[:] = u
 
     @staticmethod
     def at_first_row(march: March) -> None:
         """What comes next fills rows from the first on."""
-        march.counts[m.ROW] = march.counts[m.STEPS_LEFT] = 1
+        march.counts["row"] = march.counts["steps_left"] = 1
 
     def advance(self, march: March, rows: Rows, inputs: Array) -> int:
         """Steps to the last of the rows under inputs (N, n_actuators); a code of kernels.march."""
@@ -282,16 +282,16 @@ class HeldSteps:
         hold = self.engine.prepared(held.hold, hold_arguments)
         arguments = self.model, march, workspace, rows, 1
         step = self.engine.prepared(codes.march, arguments)
-        if march.counts[m.ROW] == 1:
+        if march.counts["row"] == 1:
             held.first_row(march, rows)
-        for k in range((march.counts[m.ROW] - 1) // self.substeps, len(inputs)):
+        for k in range((march.counts["row"] - 1) // self.substeps, len(inputs)):
             march.inputs[:, 0] = inputs[k]
-            self._evaluate_python(march, s[m.Q], s[m.QD], inputs[k], number[m.TIME])
+            self._evaluate_python(march, s.q, s.qd, inputs[k], float(number["time"]))
             if hold(*hold_arguments) != evaluate.DONE:
                 return codes.NOT_FINITE
             for _ in range(self.substeps):
                 while (code := int(step(*arguments))) == codes.NEEDS_PYTHON:
-                    self._evaluate_python(march, s[m.Q_NEW], s[m.QD_NEW], inputs[k], number[m.TIME] + number[m.STEP])
+                    self._evaluate_python(march, s.q_new, s.qd_new, inputs[k], float(number["time"] + number["step"]))
                 if code not in DONE:
                     return code
         return codes.FINISHED
@@ -306,12 +306,13 @@ class HeldSteps:
     def rewind(self, march: March) -> ChartChange | None:
         """Change rotations beyond their limit for those of the same pose a turn away: a new start; None: none is."""
         charts = self.system.charts
-        if not charts.joints or charts.largest_angle(march.state[m.Q]) <= FARTHEST:
+        if not charts.joints or charts.largest_angle(march.state.q) <= FARTHEST:
             return None
-        change = ChartChange(charts, march.state[[m.Q, m.QD]])
-        march.state[[m.Q, m.QD]] = charts.unwound(*change.before)
-        march.counts[m.FRESH] = 1
-        march.counts[m.FACTORED] = 0
+        s = march.state
+        change = ChartChange(charts, np.stack([s.q, s.qd]))
+        s.q[:], s.qd[:] = charts.unwound(*change.before)
+        march.counts["fresh"] = 1
+        march.counts["factored"] = 0
         return change
 
     def check_motions(self, march: March, n_intervals: int) -> None:
@@ -323,8 +324,8 @@ class HeldSteps:
         if not moving or not n_intervals:
             return
         window, near = WINDOW * self.dt, SAME_TIME * self.dt  # a jump may lie where windows meet
-        t = float(march.number[m.TIME])
-        begin, end = t + (near if march.counts[m.FRESH] else -near), t + n_intervals * self.dt - near
+        t = float(march.number["time"])
+        begin, end = t + (near if march.counts["fresh"] else -near), t + n_intervals * self.dt - near
         for k in range(math.floor(begin / window), math.floor(end / window) + 1):
             key, last = (k, *moving), (k + 1) * window + near
             if key not in self._rough:
@@ -370,12 +371,12 @@ class HeldSteps:
     @staticmethod
     def rank_of(march: March) -> Rank:
         """How many rows of its loops counted in a march that has moved."""
-        return Rank(float(march.begin.closing[2]), int(march.counts[m.MOST_RANK]))
+        return Rank(float(march.begin.closing[2]), int(march.counts["most_rank"]))
 
     @staticmethod
     def take_rank(march: March, rank: Rank) -> None:
         """Let a march for derivatives count rows of loops as the one did that moved."""
-        march.begin.closing[2], march.counts[m.MOST_RANK] = rank
+        march.begin.closing[2], march.counts["most_rank"] = rank
 
     def ends(self, n: int) -> IntArray:
         """Rows at which n intervals begin and end."""
@@ -409,11 +410,11 @@ class HeldSteps:
 
     def failure(self, march: March, code: int, what: str, *, refined: bool = True) -> ConvergenceError:
         """What a step that failed says; refined: whether smaller ones failed too."""
-        s, t, h = march.state, float(march.number[m.TIME]), float(march.number[m.STEP])
-        q, qd, qdd = (s[row].copy() for row in (m.Q_NEW, m.QD_NEW, m.QDD_NEW))
-        strain = self.system.maxwell.advanced(march.strain[0], q - s[m.Q], h)
-        trial = Trial(t + h, q, qd, qdd, march.multiplier[m.L_NEW].copy(), strain)
-        last = t, self.system.state(s[m.Q], s[m.QD], march.strain[0])
+        s, t, h = march.state, float(march.number["time"]), float(march.number["step"])
+        q, qd, qdd = (part.copy() for part in (s.q_new, s.qd_new, s.qdd_new))
+        strain = self.system.maxwell.advanced(march.strain[0], q - s.q, h)
+        trial = Trial(t + h, q, qd, qdd, march.multiplier.new.copy(), strain)
+        last = t, self.system.state(s.q, s.qd, march.strain[0])
         system = self.system_at(march.end.u, march.path)
         report = diagnose_motion(system, last, h, trial, None, (self.tolerance, self.tolerance))
         smaller = f"; so do steps down to {h / codes.MOST_CUTS:.3g} s" if refined else ""

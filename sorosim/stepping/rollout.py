@@ -17,7 +17,6 @@ from sorosim.equilibria.statics import statics
 from sorosim.errors import ConvergenceError, InputError
 from sorosim.kernels import held_inputs as held
 from sorosim.kernels import march as codes
-from sorosim.kernels import newmark as m
 from sorosim.kernels.held_inputs import Adjoint, Equations
 from sorosim.kernels.loops import ACCELERATION, ERROR
 from sorosim.kernels.newmark import March, Rows
@@ -182,7 +181,7 @@ class Rollout:
         self.refined = 0
         self._derivatives: March | None = None
         self._start_change = change = steps.rewind(march)
-        self.q[0], self.qd[0] = march.state[m.Q], march.state[m.QD]
+        self.q[0], self.qd[0] = march.state.q, march.state.qd
         rows, k, change, error = steps.rows(n), 0, None, None
         rows.t[:] = steps.times(t0, n, before)
         while k < n and error is None:
@@ -191,7 +190,7 @@ class Rollout:
             k = segment.last
             if error is None and k < n:
                 change = steps.rewind(march)
-                self.q[k], self.qd[k] = march.state[m.Q], march.state[m.QD]
+                self.q[k], self.qd[k] = march.state.q, march.state.qd
         self._rank = steps.rank_of(march)
         if error is not None:
             self.t, self.q, self.qd, self.u = self.t[: k + 1], self.q[: k + 1], self.qd[: k + 1], u[:k]
@@ -385,14 +384,14 @@ class Rollout:
         longest = 1 if charts.joints else STEPS_AT_ONCE  # charts change at ends of intervals
         own, at_once = _between(rows, first * s, None), longest
         steps.at_first_row(march)
-        while last < n and error is None and charts.largest_angle(march.state[m.Q]) <= FARTHEST:
+        while last < n and error is None and charts.largest_angle(march.state.q) <= FARTHEST:
             if stop is not None and stop.is_set():
                 raise KeyboardInterrupt
             begin, end = march.memory.copy(), min(last + at_once, n)
             code = steps.advance(march, own, u[base:end])
             finer = None
             if code not in DONE:  # the interval that failed
-                end = base + (int(march.counts[m.ROW]) - 1) // s
+                end = base + (int(march.counts["row"]) - 1) // s
                 finer = self._refine(march, begin, own, last, end, base, before)
                 at_once = 1
             last, error = self._check_turns(own, base, last, end, s, what)

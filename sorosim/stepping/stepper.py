@@ -16,7 +16,6 @@ from sorosim.engine.inputs import by_name
 from sorosim.equations.system import NO_STRAINS
 from sorosim.errors import InputError
 from sorosim.kernels import held_inputs as held
-from sorosim.kernels import newmark as m
 from sorosim.kernels.newmark import March, Rows
 from sorosim.public import public
 from sorosim.robot import Robot
@@ -288,10 +287,10 @@ class Stepper:
         """What all sensors read in the state, as `Robot.measure`."""
         state, now, partition = self.state, self._march, self._steps.system.partition
         motion: dict[str, Any] = {"u": state.u, "t": state.t}
-        if not now.counts[m.FRESH]:
-            motion |= {"qdd": now.state[m.QDD].copy(), "lam": now.multiplier[m.L].copy()}
+        if not now.counts["fresh"]:
+            motion |= {"qdd": now.state.qdd.copy(), "lam": now.multiplier.now.copy()}
         elif len(partition.driven):
-            rates = map(float, now.state[m.QDD, partition.driven])
+            rates = map(float, now.state.qdd[partition.driven])
             motion["driven_qdd"] = dict(zip(partition.names, rates, strict=True))
         return self.robot.measure(state.q, state.qd, **motion)
 
@@ -320,7 +319,7 @@ class Stepper:
     def _prepare(self, u: Array) -> None:
         """Make ready for the steps of an interval."""
         self._steps.check_motions(self._march, 1)
-        self._u[0], self._last, self._fresh = u, None, bool(self._march.counts[m.FRESH])
+        self._u[0], self._last, self._fresh = u, None, bool(self._march.counts["fresh"])
         self._rows.t[:] = self._steps.times(self._start, 1, self._count)
         self._steps.at_first_row(self._march)
 
@@ -356,11 +355,11 @@ class Stepper:
                 hint = "name it in Stepper(..., driven={name: value})"
                 raise InputError(f"driven.{name}", "a coordinate that is driven", "a free one", hint)
             targets[index] = amount(f"driven.{name}", value, layout.dimensions[index])
-            if index in self.robot.engine.insertions and targets[index] != (stays := self._march.state[m.Q, index]):
+            if index in self.robot.engine.insertions and targets[index] != (stays := self._march.state.q[index]):
                 expected = f"{stays:g} m: insertions stay, in motion"
                 raise InputError(f"driven.{name}", expected, f"{targets[index]:g} m")
         for k, index in enumerate(partition.driven):
-            q, qd = self._march.state[m.Q, index], self._march.state[m.QD, index]
+            q, qd = self._march.state.q[index], self._march.state.qd[index]
             if index in targets or path[k, 0] != 0.0:
                 mean, h = (targets.get(index, q) - q) / self.dt, self.dt
                 # q + qd x + c x^2 + d x^3 with the rate `mean` at the end
@@ -371,9 +370,9 @@ class Stepper:
         """Let the state be that of the march."""
         march = self._march
         t, q, qd, u = (
-            float(march.number[m.TIME]),
-            march.state[m.Q].copy(),
-            march.state[m.QD].copy(),
+            float(march.number["time"]),
+            march.state.q.copy(),
+            march.state.qd.copy(),
             march.begin.u.copy(),
         )
         record, path = march.memory.copy(), march.path.copy()

@@ -17,7 +17,6 @@ from sorosim.dynamics.coupled_tangent import CoupledTangent
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.couplings import SPARSE
 from sorosim.kernels.loops import CONSTRAINT, ERROR_BY_Q
-from sorosim.kernels.surfaces import LINKED
 from sorosim.kernels.tangent import make_tangent, mass_product
 from sorosim.loads.fluid import Fluid
 from sorosim.loads.spring import Spring
@@ -171,7 +170,7 @@ def test_contacts_between_rods():
     q, qd, qdd = np.array([[1e-3], [0.1], [1.0]]) * rng.normal(size=(3, robot.ndof))
     for name, factors in FACTORS.items():
         check(engine, tangent, (q, qd, qdd, np.zeros(0)), engine.none_known, factors, f"contact, {name}", rng)
-    where = tangent.tangent.couplings.next[: int(engine.external.contact.counts[LINKED])]
+    where = tangent.tangent.couplings.next[: int(engine.external.contact.counts["linked"])]
     assert (where == SPARSE).any()
     # a rod that touches no other one is no part of the sparse system
     by_rod = tangent.tangent.couplings.kept.reshape(3, -1)

@@ -27,7 +27,6 @@ from helpers.random_documents import document, short
 from helpers.robots import random_axis
 from sorosim import Robot, SorosimError, Stepper
 from sorosim.io import load_text
-from sorosim.kernels.newmark import SCALE
 from sorosim.kernels.step_speed import SPEED_ERROR
 
 STEPS = 0.02, 0.01, 0.005, 0.002  # s
@@ -156,7 +155,7 @@ def move(robot: Robot, seed: int, dt: float, t_end: float, **options: Any) -> Ou
             turned = max(turned, now.kinetic)
         # what is not faster than before by more than the error of speeds is within the bound, whatever the forces are
         faster = (1.0 - SPEED_ERROR) * reached > before
-        moves = np.any(dt * np.abs(after.qd) > np.maximum(LEAST_MOTION, sim._march.state[SCALE]))
+        moves = np.any(dt * np.abs(after.qd) > np.maximum(LEAST_MOTION, sim._march.state.scale))
         if faster and sim.refined == refined and moves:
             dense = sim._march.start.mass.shape[0] == robot.ndof
             speed, most = allowed(robot, state, sim._last.rows.qdd[[0, -1]], after, dt, dense)

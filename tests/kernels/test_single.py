@@ -10,7 +10,7 @@ from sorosim.kernels import evaluate as task
 from sorosim.kernels.ancestors import COORDINATE, PATH_J, gather_ancestors
 from sorosim.kernels.kinematics import COLUMNS, forward_sweep
 from sorosim.kernels.single import is_single
-from sorosim.kernels.tree import BLOCK_COLUMN, BLOCK_N, BLOCK_PARENT, COMMUTING, GENERAL, KIND, N_BEFORE, RIGID
+from sorosim.kernels.tree import COMMUTING, GENERAL
 from sorosim.model.compile import is_rigid
 
 EPS = np.finfo(float).eps
@@ -31,8 +31,8 @@ def robot_of(seed):
 def general(engine):
     """The same engine, whose joints are segments like any other and whose bodies have any inertia."""
     segment = engine.tree.segment.copy()
-    segment[segment[:, KIND] == COMMUTING, KIND] = GENERAL
-    segment[:, RIGID] = 0
+    segment[segment["kind"] == COMMUTING].kind = GENERAL
+    segment["rigid"] = 0
     other = engine.replace(tree=engine.tree._replace(segment=segment))
     assert not any(is_single(other.tree, b) for b in range(len(other.tree.block)))
     return other
@@ -62,7 +62,7 @@ def test_paths_hold_the_columns_of_all_ancestors(seed):
     engine, (q, qd, qdd, _) = robot.engine, random_state(np.random.default_rng(seed), robot)
     tree, ws = engine.tree, engine.workspace
     forward_sweep(tree, q, qd, qdd, engine.gravity, COLUMNS, ws)
-    nodes = np.array(sorted({int(b) for b in tree.block[:, BLOCK_PARENT] if b >= 0}), dtype=np.int64)
+    nodes = np.array(sorted({int(b) for b in tree.block["parent"] if b >= 0}), dtype=np.int64)
     bodies = engine.jacobians(nodes, q, qd, False)[2]
     forward_sweep(tree, q, qd, qdd, engine.gravity, COLUMNS, ws)
     filled = 0
@@ -82,12 +82,12 @@ def test_paths_hold_the_columns_of_all_ancestors(seed):
 def test_coordinates_before_a_block_are_those_of_its_ancestors():
     tree = varied_tree(4).engine.tree
     for row in tree.block:
-        before, node = 0, row[BLOCK_PARENT]
+        before, node = 0, row.parent
         while node >= 0:
             above = tree.block[tree.segment[node, 1]]
-            before, node = before + above[BLOCK_N], above[BLOCK_PARENT]
-        assert row[N_BEFORE] == before
-        assert 0 <= row[BLOCK_COLUMN] <= len(tree.rows)
+            before, node = before + above.n, above.parent
+        assert row.n_before == before
+        assert 0 <= row.column <= len(tree.rows)
 
 
 def test_inertias_of_bodies_and_sections_are_rigid_and_those_with_added_mass_are_not(rng):

@@ -9,7 +9,6 @@ from numpy.testing import assert_allclose
 from sorosim.dynamics.forward import forward_by_articulated
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.tangent import factor_tangent, make_tangent, solve_tangent
-from sorosim.kernels.tree import BLOCK_N, IS_LOCAL, LOCAL, N_COLUMNS, N_LOCAL
 from sorosim.loads.wrench import Wrench
 from sorosim.model.basis import Strain
 from sorosim.model.description import Description
@@ -57,7 +56,7 @@ def robot_of(name):
 def everywhere(engine):
     """The same engine; every coordinate of a rod moves all of it."""
     segment, block = engine.tree.segment.copy(), engine.tree.block.copy()
-    segment[:, LOCAL], segment[:, N_LOCAL], block[:, IS_LOCAL] = -1, segment[:, N_COLUMNS], 0
+    segment["local"], segment["n_local"], block["is_local"] = -1, segment["n"], 0
     return engine.replace(tree=engine.tree._replace(segment=segment, block=block))
 
 
@@ -65,20 +64,20 @@ def everywhere(engine):
 def case(request):
     robot = robot_of(request.param)
     state = random_state(np.random.default_rng(5), robot)
-    assert robot.engine.tree.block[:, IS_LOCAL].sum() == 2
+    assert robot.engine.tree.block["is_local"].sum() == 2
     return robot.engine, everywhere(robot.engine), state
 
 
 def test_a_rod_has_spans_where_its_coordinates_move_a_third_of_it_at_most():
     tree = robot_of("linear").engine.tree
-    local = tree.segment[tree.segment[:, LOCAL] >= 0]
-    assert (3 * local[:, N_LOCAL] <= local[:, N_COLUMNS]).all()
+    local = tree.segment[tree.segment["local"] >= 0]
+    assert (3 * local["n_local"] <= local["n"]).all()
     few = Rod(
         (Division(0.4, Circle(0.01), Material(1e6, poisson=0.5, density=1e3), Strain("linear_elements", bending=4)),)
     )
     tree = Robot(Description("few", (Link("arm", few),))).engine.tree
-    assert tree.block[-1, BLOCK_N] == 10
-    assert not tree.block[:, IS_LOCAL].any()
+    assert tree.block[-1].n == 10
+    assert not tree.block["is_local"].any()
 
 
 @pytest.mark.parametrize("moving", [True, False], ids=["moving", "at rest"])

@@ -17,7 +17,6 @@ from sorosim.kernels.tangent import (
     mass_product,
     solve_tangent,
 )
-from sorosim.kernels.tree import BLOCK, BLOCK_COLUMN, BLOCK_N, BLOCK_PARENT
 
 WORST = Worst()
 # v and s of R_q + v R_qd + s R_qdd: statics, a long step, a short one, and no method's
@@ -106,7 +105,7 @@ def test_forces_that_turn_with_the_rotation_of_their_joint_are_left_to_dense_mat
 
 
 def block_of(engine, coordinate):
-    first, n = engine.tree.block[:, BLOCK_COLUMN], engine.tree.block[:, BLOCK_N]
+    first, n = engine.tree.block["column"], engine.tree.block["n"]
     return int(np.flatnonzero((first <= coordinate) & (coordinate < first + n))[0])
 
 
@@ -114,10 +113,10 @@ def subtree(engine, block):
     """Coordinates of a block and of all that hangs on it."""
     tree, inside = engine.tree, {block}
     for b in range(block + 1, len(tree.block)):
-        parent = tree.block[b, BLOCK_PARENT]
-        if parent >= 0 and int(tree.segment[parent, BLOCK]) in inside:
+        parent = tree.block[b].parent
+        if parent >= 0 and int(tree.segment[parent].block) in inside:
             inside.add(b)
-    ranges = [np.arange(tree.block[b, BLOCK_N]) + tree.block[b, BLOCK_COLUMN] for b in sorted(inside)]
+    ranges = [np.arange(tree.block[b].n) + tree.block[b].column for b in sorted(inside)]
     return np.concatenate(ranges).astype(int)
 
 

@@ -695,5 +695,5 @@ def test_what_nothing_opposite_can_meet_is_left_out():
     for second, kept in (({"link": "b"}, {surfaces.SEGMENT, surfaces.POINT}), (floor(), flat)):
         given = [second] if "link" in second else second
         robot = touching(links, between="a", **{"and": given if "link" not in second else "b"})
-        forms = set(robot.engine.loading.packed.laws.surfaces.core[:, surfaces.FORM])
+        forms = set(robot.engine.loading.packed.laws.surfaces.core["form"])
         assert forms == kept

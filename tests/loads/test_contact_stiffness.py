@@ -8,7 +8,6 @@ import sorosim
 from sorosim.equations.contact_check import contacts_of, estimate
 from sorosim.errors import SorosimError
 from sorosim.io import dump, load_text
-from sorosim.kernels.surfaces import LAW_K
 from sorosim.loads.contact_law import carrying
 
 BALL = {"joint": {"prismatic": {"axis": [0, 0, 1]}}, "body": {"sphere": {"radius": 0.02}, "density": 1000}}
@@ -24,7 +23,7 @@ def robot(links, contact, **blocks):
 
 
 def stiffness(one):
-    return contacts_of(one)["touch"].group.law[LAW_K]
+    return contacts_of(one)["touch"].group.law.stiffness
 
 
 @pytest.mark.parametrize("exponent", [1.0, 1.5, 2.0])
