@@ -4,10 +4,10 @@ from sorosim.compiled.ahead import ALL_FEATURES, n_processors, prepare, reportin
 from sorosim.compiled.cache import CACHE_FOLDER
 from sorosim.compiled.callbacks import Callback, call_python
 from sorosim.compiled.decorators import OfFirstTypes, entry, kernel, kernel_in_place, kernel_inline, kernel_lazy
-from sorosim.compiled.references import Pinned, by_reference, digest, record, record_at, table
+from sorosim.compiled.references import Pinned, by_reference, digest, one_record, record, record_at, table
 
 __all__ = [
     "ALL_FEATURES", "CACHE_FOLDER", "Callback", "OfFirstTypes", "Pinned", "by_reference", "call_python", "digest",
-    "entry", "kernel", "kernel_in_place", "kernel_inline", "kernel_lazy", "n_processors", "prepare", "record",
+    "entry", "kernel", "kernel_in_place", "kernel_inline", "kernel_lazy", "n_processors", "one_record", "prepare", "record",
     "record_at", "reporting", "table", "working_time",
 ]  # fmt: skip

@@ -47,7 +47,7 @@ def by_reference(cls: type) -> type:
 def _typeof(value: Any, context: Any) -> Reference:
     cls: Any = type(value)
     kinds = tuple([
-        (field.dtype, field.ndim, field.flags.num) if type(field) is np.ndarray else typeof_impl(field, context)
+        (field.dtype, field.ndim, field.flags.num) if isinstance(field, np.ndarray) else typeof_impl(field, context)
         for field in value
     ])  # fmt: skip
     found = _known.get((cls, kinds))
@@ -160,6 +160,11 @@ def record(**fields: type | tuple[type, tuple[int, ...]]) -> Any:
     """
     kinds = [(name, *kind) if isinstance(kind, tuple) else (name, kind) for name, kind in fields.items()]
     return np.dtype((np.record, np.dtype(kinds, align=True)))
+
+
+def one_record(kind: Any, memory: Any = None) -> Any:
+    """A record of its own, an array without dimensions: of zeros, or in that memory."""
+    return (np.zeros((), kind) if memory is None else memory.view(kind).reshape(())).view(np.recarray)
 
 
 def table(kind: Any, rows: Any) -> Any:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.compiled import by_reference, record
+from sorosim.compiled import by_reference, one_record, record
 
 # forms of cores
 POINT, SEGMENT, ELLIPSOID, DISC = range(4)
@@ -213,10 +213,10 @@ def make_contact_workspace(surfaces: Surfaces, ndof: int, capacity: int) -> Cont
     buckets = 1 << max(2 * n - 1, 1).bit_length() if n else 0
     integers, columns = np.int64, (ndof if n else 0)
     return ContactWorkspace(
-        np.zeros((), dtype=COUNTS), np.zeros(1), np.zeros(len(group)),
+        one_record(COUNTS), np.zeros(1), np.zeros(len(group)),
         np.zeros(size, dtype=ENTRY), np.zeros(size, dtype=CONTACT), np.zeros(size, dtype=integers),
         np.zeros((size, N_ROWS, N_COLUMNS_OF_CONTACT)), np.zeros((size, N_ROWS, N_COLUMNS_OF_CONTACT)),
-        np.zeros((size, 3, 3)), np.zeros((), dtype=HERE), np.zeros((4, 6, 6)),
+        np.zeros((size, 3, 3)), one_record(HERE), np.zeros((4, 6, 6)),
         np.zeros((5, N_COLUMNS_OF_CONTACT * columns)),
         np.zeros((2, columns), dtype=integers), np.zeros(PAIRS_EACH * size, dtype=PAIR),
         np.zeros(size, dtype=PAIR), np.zeros((size, 3)), np.zeros((n, 4)), np.zeros((n, 3), dtype=integers),

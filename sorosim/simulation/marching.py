@@ -11,7 +11,7 @@ from scipy.linalg import lstsq, solve_triangular
 from scipy.optimize import brentq
 
 from sorosim.arrays import Array, IntArray
-from sorosim.compiled import prepare
+from sorosim.compiled import one_record, prepare
 from sorosim.dynamics.constraints import RANK_TOLERANCE
 from sorosim.dynamics.energies import PowerEvaluator, PowerTerms
 from sorosim.engine.inputs import Motion, ZeroOrderHold
@@ -132,7 +132,7 @@ class Marching:
         parts: list[Any] = [part.reshape(shape) for part, shape in zip(np.split(memory, ends), shapes, strict=True)]
         for whole in (9, 12):  # pivots, order of rows
             parts[whole] = parts[whole].view(np.int64)
-        parts[0], parts[1] = parts[0].view(m.NUMBERS).reshape(()), parts[1].view(m.COUNTS).reshape(())
+        parts[0], parts[1] = one_record(m.NUMBERS, parts[0]), one_record(m.COUNTS, parts[1])
         parts[2], parts[3] = m.StepVectors(*parts[2]), m.Multipliers(*parts[3])
         state, (u, closing, matrix) = parts[2], parts[14:]  # nothing drifts in residuals: closing stays zero
         begin, end = (

@@ -31,7 +31,7 @@ def robot_of(seed):
 def general(engine):
     """The same engine, whose joints are segments like any other and whose bodies have any inertia."""
     segment = engine.tree.segment.copy()
-    segment[segment["kind"] == COMMUTING].kind = GENERAL
+    segment["kind"][segment["kind"] == COMMUTING] = GENERAL
     segment["rigid"] = 0
     other = engine.replace(tree=engine.tree._replace(segment=segment))
     assert not any(is_single(other.tree, b) for b in range(len(other.tree.block)))
@@ -84,7 +84,7 @@ def test_coordinates_before_a_block_are_those_of_its_ancestors():
     for row in tree.block:
         before, node = 0, row.parent
         while node >= 0:
-            above = tree.block[tree.segment[node, 1]]
+            above = tree.block[tree.segment[node].block]
             before, node = before + above.n, above.parent
         assert row.n_before == before
         assert 0 <= row.column <= len(tree.rows)
