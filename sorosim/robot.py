@@ -27,7 +27,6 @@ from sorosim.engine.engine import Engine
 from sorosim.engine.inputs import Motion, Partition, driven_motion, driven_signals, with_insertions
 from sorosim.errors import InputError
 from sorosim.kernels import evaluate as task
-from sorosim.kernels.loops import CONSTRAINT, ERROR, RATE
 from sorosim.linear import Linearization
 from sorosim.loads.base import Load, check_places
 from sorosim.loads.mass_damping import all_loads
@@ -502,7 +501,7 @@ class Robot(StateQuantities):
         """Errors of all loops, their rates, and the constraint matrix A, rate = A qd (docs/theory.md, 9)."""
         state, zero = arguments.state_or_rest(self.engine, q, qd), np.zeros(self.ndof)
         closure = self.engine.evaluate(task.CLOSURE, *state, zero, self.inputs(None)).closure
-        return records.LoopRows(closure.value[ERROR], closure.value[RATE], closure.matrix[CONSTRAINT])
+        return records.LoopRows(closure.error, closure.rate, closure.constraint)
 
     def linearize(
         self, q: Values, u: Values | None = None, *, qd: Values | None = None,

@@ -23,7 +23,6 @@ from sorosim.io.document import Document
 from sorosim.io.vary import Scalars
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.evaluate import Evaluation
-from sorosim.kernels.loops import ACCELERATION, CONSTRAINT, ERROR, ERROR_BY_Q, RATE, RATE_BY_Q
 from sorosim.linear.growth import is_neutral
 from sorosim.loads.contact import Contact
 from sorosim.loads.mass_damping import all_loads
@@ -191,9 +190,9 @@ class Sensitivities:
         multiplier = np.array(evaluation.closure.multiplier)
         out = engine.evaluate(task.RESIDUAL_DERIVATIVES, *state, evaluation.qdd, inputs, time, multiplier=multiplier)
         varied = self._vary(*state, evaluation.qdd, inputs, time, multiplier)
-        A = out.closure.matrix[CONSTRAINT][:, free]
+        A = out.closure.constraint[:, free]
         forces = -self._columns([one.inverse - one.internal for one in varied])[free]
-        rows = -self._columns([one.loops[ACCELERATION] for one in varied], len(A))
+        rows = -self._columns([one.acceleration for one in varied], len(A))
         solved = np.zeros((robot.ndof, len(self.names)))
         solved[free] = _saddle(robot, out.mass[np.ix_(free, free)], A, A, forces, rows)[0]
         return solved
@@ -236,11 +235,11 @@ class Sensitivities:
         _check_equilibrium(robot, eq)
         zero, free = np.zeros(robot.ndof), np.asarray(eq.free)
         out = robot.engine.evaluate(task.RESIDUAL_DERIVATIVES, eq.q, zero, zero, eq.u, multiplier=eq.lam)
-        _check_isolated(out, out.closure.matrix[CONSTRAINT][:, free], free)
+        _check_isolated(out, out.closure.constraint[:, free], free)
         varied = self._vary(eq.q, zero, zero, eq.u, 0.0, eq.lam)
-        A, E = (out.closure.matrix[block] for block in (CONSTRAINT, ERROR_BY_Q))
+        A, E = out.closure.constraint, out.closure.error_by_q
         forces = self._columns([one.inverse - one.internal for one in varied])
-        rows = -self._columns([one.loops[ERROR] for one in varied], len(A))
+        rows = -self._columns([one.error for one in varied], len(A))
         dq, dlam = np.zeros_like(forces), np.zeros((len(A), len(self.names)))
         dq[free], dlam = _saddle(robot, out.by_q[np.ix_(free, free)], A[:, free], E[:, free], -forces[free], rows)
         needed = forces + out.by_q @ dq - A.T @ dlam
@@ -299,7 +298,7 @@ def equilibrium_by_inputs(eq: Equilibrium) -> Array:
     _check_equilibrium(robot, eq)
     zero, free = np.zeros(robot.ndof), np.asarray(eq.free)
     out = robot.engine.evaluate(task.RESIDUAL_DERIVATIVES, eq.q, zero, zero, eq.u, multiplier=eq.lam)
-    A, E = (out.closure.matrix[block][:, free] for block in (CONSTRAINT, ERROR_BY_Q))
+    A, E = (rows[:, free] for rows in (out.closure.constraint, out.closure.error_by_q))
     _check_isolated(out, A, free)
     dq, rows = np.zeros_like(out.B), np.zeros((len(A), out.B.shape[1]))
     dq[free] = _saddle(robot, out.by_q[np.ix_(free, free)], A, E, out.B[free], rows)[0]
@@ -366,7 +365,7 @@ def opened_loops(by: Sensitivities, q: Array) -> Array:
     """By how much scalars open loops (m, n) that are closed, coordinates held."""
     zero, m = np.zeros_like(q), by.robot.n_multipliers
     varied = by._vary(q, zero, zero, by.robot.inputs(None), 0.0, np.zeros(m)) if m else []
-    return by._columns([one.loops[ERROR] for one in varied], m)
+    return by._columns([one.error for one in varied], m)
 
 
 def closed_coordinates(by: Sensitivities, q: Array, free: IntArray) -> Array:
@@ -380,7 +379,7 @@ def closed_coordinates(by: Sensitivities, q: Array, free: IntArray) -> Array:
         return out
     U = elastic_weight(robot, q, free, softest=True)
     E = robot.engine.evaluate(task.CLOSURE, q, zero, zero, robot.inputs(None))
-    X = scipy.linalg.solve_triangular(U, E.closure.matrix[ERROR_BY_Q][:, free].T, trans="T").T
+    X = scipy.linalg.solve_triangular(U, E.closure.error_by_q[:, free].T, trans="T").T
     z = scipy.linalg.lstsq(X, -opened, cond=RANK_TOLERANCE)[0]
     left = np.abs(X @ z + opened).max(axis=0)
     for name, gap, size in zip(by.names, left, np.abs(opened).max(axis=0), strict=True):
@@ -407,14 +406,14 @@ def closed_rates(
         return out
     M = robot.mass_matrix(q)[np.ix_(free, free)]
     still = engine.evaluate(task.RESIDUAL_DERIVATIVES, q, zero, zero.copy(), u, multiplier=np.zeros(m)).by_q.copy()
-    moving = engine.evaluate(task.RESIDUAL_DERIVATIVES, q, qd, zero.copy(), u).closure.matrix
-    A, rate_by_q = moving[CONSTRAINT][:, free].copy(), moving[RATE_BY_Q].copy()
+    moving = engine.evaluate(task.RESIDUAL_DERIVATIVES, q, qd, zero.copy(), u).closure
+    A, rate_by_q = moving.constraint[:, free].copy(), moving.rate_by_q.copy()
     minus = scipy.linalg.lstsq(A.T, M @ d[free], cond=RANK_TOLERANCE)[0]
     forces = (engine.evaluate(task.RESIDUAL_DERIVATIVES, q, zero, d, u, multiplier=minus).by_q - still) @ q_by
     rows, n, none = rate_by_q @ q_by, len(by.names), np.zeros(m)
     with_force, without = by._vary(q, zero, d, u, 0.0, minus), by._vary(q, zero, zero, u, 0.0, none)
     forces[:, :n] += by._columns([a.inverse - b.inverse for a, b in zip(with_force, without, strict=True)])
-    rows[:, :n] += by._columns([one.loops[RATE] for one in by._vary(q, qd, zero, u, 0.0, none)], m)
+    rows[:, :n] += by._columns([one.rate for one in by._vary(q, qd, zero, u, 0.0, none)], m)
     out[free] = _saddle(robot, M, A, A, -forces[free], -rows)[0]
     return out
 

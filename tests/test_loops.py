@@ -10,16 +10,7 @@ from numpy.testing import assert_allclose
 
 import sorosim
 from sorosim.kernels import evaluate as task
-from sorosim.kernels.loops import (
-    ACCELERATION,
-    ACCELERATION_BY_Q,
-    ACCELERATION_BY_QD,
-    CONSTRAINT,
-    ERROR,
-    ERROR_BY_Q,
-    RATE,
-    RATE_BY_Q,
-)
+from sorosim.kernels.loops import acceleration_rows
 from sorosim.lie import Ad_inv, exp_se3, inverse, log_se3
 
 SEEDS = range(300, 312)
@@ -50,11 +41,18 @@ def test_errors_and_their_derivatives_alone_are_those_of_the_whole_residual(case
     robot, q, qd, _, u, lam = case
     whole, zero = residual(robot, q, qd, np.zeros(robot.ndof), u, lam).closure, np.zeros(robot.ndof)
     alone, errors = (residual(robot, q, qd, zero, u, lam, what).closure for what in (task.CLOSURE, task.ERRORS))
-    for block in (CONSTRAINT, ERROR_BY_Q):
-        np.testing.assert_array_equal(alone.matrix[block], whole.matrix[block])
+    for name in ("constraint", "error_by_q"):
+        np.testing.assert_array_equal(getattr(alone, name), getattr(whole, name))
     for closure in (alone, errors):
-        np.testing.assert_array_equal(closure.value, whole.value)
-        np.testing.assert_array_equal(closure.wrench, whole.wrench)
+        for name in ("error", "rate", "acceleration", "wrench"):
+            np.testing.assert_array_equal(getattr(closure, name), getattr(whole, name))
+
+
+def accelerations(robot, loops, moving, by_rate):
+    """Derivatives (m, ndof) of the accelerations of loops, after their derivatives were evaluated."""
+    engine, out = robot.engine, np.zeros((robot.engine.loop_layout.m, robot.ndof))
+    acceleration_rows(engine.tree, engine.loops, moving, by_rate, engine.workspace, loops, out)
+    return -out
 
 
 def anchor_pose(robot, q, anchor):
@@ -86,7 +84,7 @@ def own_motion(joint, g):
 
 def test_errors_are_what_is_left_beside_the_joint(case):
     robot, q, qd, qdd, u, lam = case
-    found = residual(robot, q, qd, qdd, u, lam).closure.value[ERROR]
+    found = residual(robot, q, qd, qdd, u, lam).closure.error
     for name, loop in robot.description.loops.items():
         g = inverse(anchor_pose(robot, q, loop.b)) @ anchor_pose(robot, q, loop.a)
         e = loop.joint.constrained @ log_se3(g @ inverse(own_motion(loop.joint, g)))
@@ -103,17 +101,17 @@ def test_rates_are_relative_twists(case):
             if anchor.link != "world":
                 g = robot.pose(q, anchor.link, s=anchor.s)
                 J += sign * Ad_inv(g_B) @ np.linalg.solve(Ad_inv(g), robot.jacobian(q, anchor.link, s=anchor.s))
-        assert_allclose(found.matrix[CONSTRAINT][rows], loop.joint.constrained @ J, rtol=0, atol=1e-12)
-    assert_allclose(found.value[RATE], found.matrix[CONSTRAINT] @ qd, rtol=0, atol=1e-12)
+        assert_allclose(found.constraint[rows], loop.joint.constrained @ J, rtol=0, atol=1e-12)
+    assert_allclose(found.rate, found.constraint @ qd, rtol=0, atol=1e-12)
 
 
 def test_accelerations_are_rates_of_rates(case):
     robot, q, qd, qdd, u, lam = case
 
     def rate(t):
-        return residual(robot, q + t * qd + t * t * qdd / 2, qd + t * qdd, qdd, u, lam).closure.value[RATE]
+        return residual(robot, q + t * qd + t * t * qdd / 2, qd + t * qdd, qdd, u, lam).closure.rate
 
-    found = residual(robot, q, qd, qdd, u, lam).closure.value[ACCELERATION]
+    found = residual(robot, q, qd, qdd, u, lam).closure.acceleration
     assert WORST.note("acceleration", relative_error(found, best_slope(rate, (1e-2, 3e-3, 1e-3, 3e-4)))) < 1e-9
 
 
@@ -123,18 +121,19 @@ def test_derivatives_of_the_rows(case, moving):
     qd, qdd, size = moving * qd, moving * qdd, moderate(robot)
 
     def values(q, qd):
-        return residual(robot, q, qd, qdd, u, lam).closure.value
+        loops = residual(robot, q, qd, qdd, u, lam).closure
+        return np.stack([loops.error, loops.rate, loops.acceleration])
 
-    M = residual(robot, q, qd, qdd, u, lam).closure.matrix
+    loops = residual(robot, q, qd, qdd, u, lam).closure
     by_q, by_qd = (
         jacobian(lambda x: values(x, qd), q, STEPS, 8, size),
         jacobian(lambda x: values(q, x), qd, STEPS, 8, size),
     )
     for name, ours, theirs in (
-        ("de/dq", M[ERROR_BY_Q], by_q[ERROR]),
-        ("d(A qd)/dq", M[RATE_BY_Q], by_q[RATE]),
-        ("acceleration by q", M[ACCELERATION_BY_Q], by_q[ACCELERATION]),
-        ("acceleration by qd", M[ACCELERATION_BY_QD], by_qd[ACCELERATION]),
+        ("de/dq", loops.error_by_q, by_q[0]),
+        ("d(A qd)/dq", loops.rate_by_q, by_q[1]),
+        ("acceleration by q", accelerations(robot, loops, moving, by_rate=False), by_q[2]),
+        ("acceleration by qd", accelerations(robot, loops, moving, by_rate=True), by_qd[2]),
     ):
         error = np.abs(ours - theirs).max() / max(1.0, np.abs(theirs).max())  # at rest some are zero
         assert WORST.note(name, error) < 1e-9
@@ -151,7 +150,7 @@ def test_derivatives_of_the_residual(case, moving):
         return residual(robot, q, qd, qdd, u, lam, task.RESIDUAL).tau
 
     assert_allclose(tau(q, qd), ours.tau, rtol=0, atol=1e-12 * np.abs(ours.tau).max())
-    A_T = ours.closure.matrix[CONSTRAINT].T
+    A_T = ours.closure.constraint.T
     for name, found, expected in (
         ("residual by q", ours.by_q, jacobian(lambda x: tau(x, qd), q, STEPS, 8, size)),
         ("residual by qd", ours.by_qd, jacobian(lambda x: tau(q, x), qd, STEPS, 8, size)),
@@ -178,13 +177,13 @@ def test_forward_dynamics_keeps_to_the_loops(case):
     force = np.abs(weight * found.qdd).max()
     # loops of four kinds may ask for more than the tree can give: then only as many rows as there is freedom for
     assert WORST.note("equations of motion", np.abs(back.tau / weight).max() / force) < 1e-9
-    value, rank = back.closure.value, int(found.regularity[0])
+    loops, rank = back.closure, int(found.regularity[0])
     # the loops are wide open, where rows that have a ten-thousandth of their own count as dependent
-    A = robot.engine.loops.row_scale[:, None] * back.closure.matrix[CONSTRAINT] / weight
+    A = robot.engine.loops.row_scale[:, None] * back.closure.constraint / weight
     least, most = (np.linalg.matrix_rank(A, rtol=rtol) for rtol in (1e-3, 1e-8))
     assert least <= rank <= most
-    if rank == len(value[0]):
-        stabilised = value[ACCELERATION] + CLOSING[0] * value[RATE] + CLOSING[1] * value[ERROR]
+    if rank == len(loops.error):
+        stabilised = loops.acceleration + CLOSING[0] * loops.rate + CLOSING[1] * loops.error
         assert WORST.note("rows", np.abs(stabilised).max() / np.abs(found.qdd).max()) < 1e-9
 
 
@@ -207,10 +206,11 @@ def test_derivatives_of_forward_dynamics(regular):
     ours = forward(robot, q, qd, u, task.FORWARD_DERIVATIVES)
     at = residual(robot, q, qd, ours.qdd, u, ours.closure.multiplier)
     M, weight = at.mass, np.sqrt(np.diag(at.mass))[:, None]
-    rows = at.closure.matrix
-    free = scipy.linalg.null_space(rows[CONSTRAINT] / weight.T) / weight
-    by_q = rows[ACCELERATION_BY_Q] + CLOSING[0] * rows[RATE_BY_Q] + CLOSING[1] * rows[ERROR_BY_Q]
-    by_qd = rows[ACCELERATION_BY_QD] + CLOSING[0] * rows[CONSTRAINT]
+    loops, A = at.closure, at.closure.constraint
+    free = scipy.linalg.null_space(A / weight.T) / weight
+    by_q, by_qd = (accelerations(robot, loops, True, by_rate) for by_rate in (False, True))
+    by_q += CLOSING[0] * loops.rate_by_q + CLOSING[1] * loops.error_by_q
+    by_qd += CLOSING[0] * A
     for name, found, force, error in (
         ("qdd by q", ours.by_q, at.by_q, by_q),
         ("qdd by qd", ours.by_qd, at.by_qd, by_qd),
@@ -218,7 +218,7 @@ def test_derivatives_of_forward_dynamics(regular):
     ):
         size = np.abs(weight * found).max(initial=1e-300)
         assert WORST.note(name, np.abs(free.T @ (M @ found + force)).max(initial=0.0) / size) < 1e-11
-        left, size = np.abs(rows[CONSTRAINT] @ found + error), np.abs(rows[CONSTRAINT]) @ np.abs(found) + np.abs(error)
+        left, size = np.abs(A @ found + error), np.abs(A) @ np.abs(found) + np.abs(error)
         assert WORST.note(f"{name}, rows", left.max(initial=0.0) / size.max(initial=1e-300)) < 1e-11
 
 

@@ -14,7 +14,6 @@ from sorosim.bifurcation.parameters import DRIVEN, INPUT
 from sorosim.errors import InputError
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.evaluate import Evaluation
-from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q
 from sorosim.robot import Robot
 from sorosim.sensitivity import scalars_of, varied_engine
 
@@ -150,7 +149,7 @@ class ParameterPath:
             for name, engine in zip(self._file_names, self._engines(p), strict=True):
                 one, rate = engine.vary(q, zero, zero, u, 0.0, multiplier), self._slopes[name]
                 tau_slope += rate * (one.inverse - one.internal)
-                error_slope += rate * one.loops[ERROR]
+                error_slope += rate * one.error
         tau_slope = tau_slope - B @ self._u_slope + parts[1] @ self._driven_slope
         error_slope = error_slope + parts[6] @ self._driven_slope
         return StaticEquations(*parts[:7], tau_slope, error_slope)  # type: ignore[call-arg]
@@ -161,8 +160,8 @@ class ParameterPath:
         out: Evaluation = robot.engine.evaluate(
             task.RESIDUAL_DERIVATIVES, q, zero, zero.copy(), u, multiplier=multiplier
         )  # fmt: skip
-        value, matrix = out.closure.value, out.closure.matrix
-        return [out.tau, out.by_q, out.by_qd, out.mass, value[ERROR], matrix[CONSTRAINT], matrix[ERROR_BY_Q], out.B]
+        loops = out.closure
+        return [out.tau, out.by_q, out.by_qd, out.mass, loops.error, loops.constraint, loops.error_by_q, out.B]
 
     def detect_affine(self, q: Array, a: float, b: float) -> None:
         """Find out whether the equations are affine in the parameter from a to b; they are cheaper then."""

@@ -8,6 +8,6 @@ from sorosim.compiled.references import Pinned, by_reference, digest, one_record
 
 __all__ = [
     "ALL_FEATURES", "CACHE_FOLDER", "Callback", "OfFirstTypes", "Pinned", "by_reference", "call_python", "digest",
-    "entry", "kernel", "kernel_in_place", "kernel_inline", "kernel_lazy", "n_processors", "one_record", "prepare", "record",
-    "record_at", "reporting", "table", "working_time",
+    "entry", "kernel", "kernel_in_place", "kernel_inline", "kernel_lazy", "n_processors", "one_record", "prepare",
+    "record", "record_at", "reporting", "table", "working_time",
 ]  # fmt: skip

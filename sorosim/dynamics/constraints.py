@@ -8,7 +8,6 @@ import scipy.linalg
 from sorosim.arrays import Array, IntArray, Mask
 from sorosim.engine.engine import Engine
 from sorosim.kernels import evaluate as task
-from sorosim.kernels.loops import CONSTRAINT, ERROR
 from sorosim.kernels.saddle import RANK_TOLERANCE as RANK_TOLERANCE  # that of closed loops
 from sorosim.kernels.saddle import loop_norms, rank_tolerance
 
@@ -66,7 +65,7 @@ def least_squares_multipliers(
     evaluation = engine.evaluate(task.RESIDUAL_DERIVATIVES, q, qd, qdd, u, t)
     if not np.isfinite(qdd).all():
         return np.full(engine.loop_layout.m, np.nan)
-    A, error = evaluation.closure.matrix[CONSTRAINT][:, free], evaluation.closure.value[ERROR]
+    A, error = evaluation.closure.constraint[:, free], evaluation.closure.error
     return IndependentRows(engine, A, error).multipliers(evaluation.tau[free])
 
 

@@ -14,9 +14,9 @@ from scipy.sparse.linalg import splu
 
 from sorosim.arrays import Array, IntArray, Mask
 from sorosim.engine.engine import Engine
-from sorosim.kernels.couplings import N_NODES, gather_couplings, gather_loops, make_couplings, place_couplings
+from sorosim.kernels.couplings import N_NODES, make_couplings, place_couplings
 from sorosim.kernels.external import ExternalForces
-from sorosim.kernels.loops import Closure
+from sorosim.kernels.loops import Closure, loop_couplings
 from sorosim.kernels.sparse_tangent import assemble
 from sorosim.kernels.tangent import eliminate, factor_tangent, make_tangent, substitute
 
@@ -78,7 +78,7 @@ class CoupledTangent:
 
     def __init__(self, engine: Engine) -> None:
         self.engine, self._factors = engine, SparseFactors()
-        self.tangent = make_tangent(engine.tree, make_couplings(engine.tree, 0))
+        self.tangent = make_tangent(engine.tree, make_couplings(engine.tree, engine.external.coupling))
         self._entries = _make_entries(0)
         self.is_sparse, self._first_loop = False, 0  # whether any blocks were kept
         self.compliance = np.zeros(engine.loop_layout.m)  # of rows of loops; infinite: their multipliers are zero
@@ -94,24 +94,23 @@ class CoupledTangent:
         """
         engine, tree, ws = self.engine, self.engine.tree, self.engine.workspace
         n_loops = len(engine.loops.row)
-        most = int(external.contact.counts["linked"]) + len(external.pair) + n_loops
-        if most > len(self.tangent.couplings.n_rows):
-            self.tangent = self.tangent._replace(couplings=make_couplings(tree, int(GROWTH * most)))
+        if self.tangent.couplings.forms is not external.coupling:
+            self.tangent = self.tangent._replace(couplings=self.tangent.couplings._replace(forms=external.coupling))
         couplings = self.tangent.couplings
-        n = 0 if inertia else int(self._call(gather_couplings, tree, external, couplings))
         if n_loops:
-            self._call(gather_loops, engine.loops, closure, ws, inertia, n, couplings)
-        self._first_loop, n = n, n + n_loops
+            self._call(loop_couplings, engine.loops, closure, ws, inertia, external.coupling)
+        self._first_loop = first = int(external.coupling.counts["n"]) + n_loops
+        n = first + n_loops
         actuators, workspace = engine.rod_actuators, external.actuators
-        self.is_sparse = bool(self._call(place_couplings, tree, actuators, workspace, inertia, n, ws, couplings))
+        self.is_sparse = bool(self._call(place_couplings, tree, actuators, workspace, inertia, first, n, ws, couplings))
         loaded = not inertia and bool(len(external.wrench) or n_loops)
         failed = self._call(
             factor_tangent, tree, known, rate, acceleration, moving, loaded, definite, inertia, ws, self.tangent
         )
         if failed >= 0 or not self.is_sparse:
             return bool(failed < 0)
-        order = np.lexsort(couplings.block[:n].T).astype(np.int64)
-        state = known, rate, moving, inertia, n, order, ws, self.tangent
+        order = np.lexsort(couplings.block[: 0 if inertia else first].T).astype(np.int64)
+        state = known, rate, moving, inertia, first, n, order, ws, self.tangent
         system = tree, actuators, workspace, engine.loops, self.compliance, *state
         while (count := int(self._call(assemble, *system, *self._entries))) > len(self._entries.value):
             self._entries = _make_entries(int(GROWTH * count))
@@ -133,8 +132,8 @@ class CoupledTangent:
         self._coordinates = np.repeat(first, size) + inside
         self._unknowns = np.repeat(couplings.at[blocks], size) + inside
         loops = slice(self._first_loop, self._first_loop + n_loops)
-        begin = couplings.at[len(tree.block) + len(tree.segment) :][loops] + 6 - self.engine.loops.row["first_row"]
-        self._multipliers = np.repeat(begin, couplings.n_rows[loops] - 6) + np.arange(len(self.compliance))
+        begin = couplings.at[len(tree.block) + len(tree.segment) :][loops] - self.engine.loops.row["first_row"]
+        self._multipliers = np.repeat(begin, self.engine.loops.row["n_rows"]) + np.arange(len(self.compliance))
 
     def solve(self, x: Array, error: Array | None = None, multiplier: Array | None = None) -> None:
         """Overwrite x (ndof,), the r above, with dq; with loops, e = error (m,), and multiplier (m,) becomes l."""
@@ -152,8 +151,9 @@ class CoupledTangent:
 
     def errors_along(self, node: Array) -> Array:
         """E dx (m,) from the displacements (n, 6 or more) of all nodes along dx."""
-        couplings, first = self.tangent.couplings, self._first_loop
-        loops = slice(first, first + len(self.engine.loops.row))
-        moved = np.where(couplings.node[loops, :, None] >= 0, node[couplings.node[loops], :6], 0.0)
-        rows = couplings.map[loops, 1] @ moved.reshape(-1, 6 * N_NODES, 1)
-        return np.concatenate([row[6:n, 0] for row, n in zip(rows, couplings.n_rows[loops], strict=True)])
+        forms, loops = self.tangent.couplings.forms, self.engine.loops.row
+        own = slice(self._first_loop, self._first_loop + len(loops))
+        nodes = forms.row["node"][own]
+        moved = np.where(nodes[:, :, None] >= 0, node[nodes, :6], 0.0)
+        rows = forms.right[own] @ moved.reshape(-1, 6 * N_NODES, 1)
+        return np.concatenate([row[:n, 0] for row, n in zip(rows, loops["n_rows"], strict=True)])

@@ -14,7 +14,6 @@ from sorosim.engine.engine import Engine
 from sorosim.errors import InputError, ModelError, warn
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.evaluate import Evaluation
-from sorosim.kernels.loops import CONSTRAINT, ERROR, RATE
 from sorosim.linear.eigenmodes import Relaxation
 
 # residuals of an equilibrium, over the largest force, and over the force that moves a coordinate by 1 rad or m
@@ -72,9 +71,9 @@ def balanced(
     out = engine.evaluate(task.RESIDUAL_DERIVATIVES, q, qd, zero, u)
     if not engine.loop_layout.m:
         return out, np.zeros(0), None
-    A, error = out.closure.matrix[CONSTRAINT][:, rows], out.closure.value[ERROR]
-    if (np.abs(engine.loops.row_scale * out.closure.value[RATE]) > RATE_TOLERANCE * np.abs(qd).max(initial=0.0)).any():
-        got = f"up to {np.abs(out.closure.value[RATE]).max():.3g} m/s or rad/s"
+    A, error = out.closure.constraint[:, rows], out.closure.error
+    if (np.abs(engine.loops.row_scale * out.closure.rate) > RATE_TOLERANCE * np.abs(qd).max(initial=0.0)).any():
+        got = f"up to {np.abs(out.closure.rate).max():.3g} m/s or rad/s"
         raise InputError("qd", "rates that keep the loops closed", got)
     independent = IndependentRows(engine, A, error)
     multiplier = independent.multipliers(out.tau[rows])

@@ -30,7 +30,9 @@ class Variation(NamedTuple):
 
     inverse: Array  # (ndof,) of inverse dynamics less the forces of loops
     internal: Array  # (ndof,) of the internal force
-    loops: Array  # (3, m) of the errors of loops, their rates and accelerations
+    error: Array  # (m,) of the errors of loops
+    rate: Array  # (m,) of their rates
+    acceleration: Array  # (m,) of their accelerations
 
 
 class VariedEngine:
@@ -104,7 +106,7 @@ class VariedEngine:
     ) -> Variation:  # fmt: skip
         """Derivatives in n states, arguments and results having n rows; with multipliers (n, m) loops act."""
         n, varied, m = len(q), self.varied, self.varied.loop_layout.m
-        out = Variation(np.zeros((n, varied.ndof)), np.zeros((n, varied.ndof)), np.zeros((n, 3, m)))
+        out = Variation._make(np.zeros((n, size)) for size in (varied.ndof, varied.ndof, m, m, m))
         multipliers = np.zeros((n, 0)) if multiplier is None else multiplier
         parts = [np.ascontiguousarray(part, dtype=float) for part in (q, qd, qdd, u, multipliers)]
         closure: Closure = _complex(make_closure(len(varied.loop_layout.rows), m, varied.ndof))

@@ -36,7 +36,7 @@ from sorosim.kernels.kinematics import (
     read_jacobians,
     read_poses,
 )
-from sorosim.kernels.loops import ERROR, Closure, make_closure
+from sorosim.kernels.loops import Closure, make_closure
 from sorosim.kernels.probe import PLACE, probe
 from sorosim.kernels.rod_actuators import STIFFNESS_ROW, RodActuators, tendon_lengths, tensions
 from sorosim.kernels.saddle import Saddle, make_saddle
@@ -116,6 +116,7 @@ class Engine:
         self.places = lru_cache(maxsize=256)(self._places)
         # last: loops closed as built need the poses of the tree
         self.loops, self.loop_layout = compile_loops(loops, loop_motors, links, self.layout, self._built)
+        self.loading.n_loops = len(self.loops.row)
         self._sprung_loops = np.flatnonzero(self.loops.row["n_laws"])  # loops with springs, dampers or motors
 
     def _has_rod_actuators_of(self, other: Engine) -> bool:
@@ -168,9 +169,10 @@ class Engine:
             "section laws": len(self.elastic.sections.row), "tubes": len(self.elastic.tubes.stretch),
             "maxwell": len(self.elastic.maxwell.block),
             "loops": len(self.loops.row),
-            "loads": bool(self.loading), "pairs": len(self.external.pair), "contacts": self.loading.touches,
+            "loads": bool(self.loading), "contacts": self.loading.touches,
             "local tangent": self.is_large,
-            "couplings": self.is_large and not self.has_local_tangent,
+            "couplings": len(self.loading.pairs) or self.loading.touches or len(self.loops.row),
+            "sparse tangent": self.is_large and not self.has_local_tangent,
             "flow": self.flows, "spans": self.tree.block["is_local"].any(),
         }  # fmt: skip
         return frozenset(name for name, count in has.items() if count)
@@ -297,7 +299,7 @@ class Engine:
         self.loading.fill(external, t, self.gravity, self.workspace, scale)
         if sliding is not None:
             external.D[:] = 0.0
-            external.pair_D[:] = 0.0
+            external.coupling.rate[: external.coupling.counts["n_pairs"]] = 0.0
             self.sweep(q, sliding.rates, POSES)
         self.loading.set_stick_state(external, None if sliding is None else sliding.stuck, sliding is not None)
         self.loading.add_contacts(self.loading.packed, external, self.workspace, tangents)
@@ -369,9 +371,7 @@ class Engine:
         qdd, u = np.ascontiguousarray(qdd, dtype=float), np.ascontiguousarray(u, dtype=float)
         closure, saddle = self.closure
         if self.loop_layout.rows:
-            # pages of zeros cost nothing until they are written
-            value, matrix = np.zeros((3, self.loop_layout.m)), np.zeros(closure.matrix.shape)
-            closure = closure._replace(multiplier=np.zeros(self.loop_layout.m), value=value, matrix=matrix)
+            closure = closure.with_own_results()
             if multiplier is not None:
                 closure.multiplier[:] = multiplier
         if what & task.DERIVATIVES and what != task.CLOSURE and not what & task.KINEMATICS:
@@ -453,7 +453,7 @@ class Engine:
         if not self.loop_layout.rows:
             return {}
         zero = self.zero_rates
-        error = self.evaluate(task.ERRORS, q, zero, zero, np.zeros(self.n_actuators)).closure.value[ERROR]
+        error = self.evaluate(task.ERRORS, q, zero, zero, np.zeros(self.n_actuators)).closure.error
         turns = self.loop_layout.turns
         return {
             name: tuple(float(np.linalg.norm(error[rows][turns[rows] == turn])) for turn in (False, True))  # type: ignore[misc]

@@ -18,6 +18,7 @@ from sorosim.engine.records import Contacts
 from sorosim.errors import ModelError
 from sorosim.kernels import surfaces as sf
 from sorosim.kernels.contacts import add_contacts
+from sorosim.kernels.couplings import make_coupling
 from sorosim.kernels.external import (
     ExternalForces,
     add_loads_at,
@@ -110,6 +111,7 @@ class Loading:
         self, loads: Mapping[str, Load], layout: Layout, rod_actuators: RodActuators, actuators: list[InPython]
     ) -> None:
         self.layout, self.actuators = layout, actuators
+        self.n_loops = 0  # of the robot, set once they are known
         self.loads = {name: bind_checked(name, load, layout) for name, load in loads.items()}
         self.compiled = {name: law for name, load in self.loads.items() if (law := compiled_law(load)) is not None}
         self.others: dict[str, Any] = {name: load for name, load in self.loads.items() if name not in self.compiled}
@@ -173,9 +175,10 @@ class Loading:
         between = self.pairs if packed is None else packed.pairs
         surfaces = (self.packed if packed is None else packed).laws.surfaces
         elements = len(surfaces.core) + len(surfaces.solid)
-        contact = make_contact_workspace(surfaces, ndof, FEWEST_CONTACTS + CONTACTS_EACH * elements)
+        contact = make_contact_workspace(surfaces, FEWEST_CONTACTS + CONTACTS_EACH * elements)
+        coupling = make_coupling(between, len(contact.entry), self.n_loops, ndof)
         n = n_nodes + len(self.layout.material_rows) if self.loads else 0
-        return make_external(n, between, n_rows, make_actuator_workspace(self.rod_actuators), contact, ndof)
+        return make_external(n, coupling, n_rows, make_actuator_workspace(self.rod_actuators), contact)
 
     def fill(self, external: ExternalForces, t: float, gravity: Array, ws: Workspace, scale: float = 1.0) -> None:
         """All loads but contacts, after a sweep of poses, multiplied by `scale`."""
@@ -184,7 +187,8 @@ class Loading:
         for name in self.others:
             self.add_python_load(name, external, t, ws)
         if scale != 1.0:
-            for part in (external.wrench, external.K, external.D, external.pair_K, external.pair_D):
+            n_pairs, coupling = external.coupling.counts["n_pairs"], external.coupling
+            for part in (external.wrench, external.K, external.D, coupling.right[:n_pairs], coupling.rate[:n_pairs]):
                 part *= scale
 
     def add_contacts(self, packed: Packed, external: ExternalForces, ws: Workspace, tangents: bool = True) -> None:

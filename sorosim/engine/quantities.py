@@ -11,7 +11,6 @@ from sorosim.engine.engine import Engine
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.external import ExternalForces
 from sorosim.kernels.kinematics import POSES
-from sorosim.kernels.surfaces import ContactWorkspace
 from sorosim.kernels.tree import LENGTH_RATIO
 from sorosim.model.compile import MERGE, LinkLayout
 
@@ -88,26 +87,16 @@ def carried(external: ExternalForces, J: Array, Jd: Array) -> Array:
     """Change (n, 6) of wrenches because their nodes move by world twists J (n, 6), and at rates Jd (n, 6)."""
     change = turned(external.wrench, J)
     change += np.einsum("kij,kj->ki", external.K, J) + np.einsum("kij,kj->ki", external.D, Jd)
-    for k, (a, b) in enumerate(external.pair):
-        if a >= 0 and b >= 0:
-            change[a] += external.pair_K[k, 0] @ J[b] + external.pair_D[k, 0] @ Jd[b]
-            change[b] += external.pair_K[k, 1] @ J[a] + external.pair_D[k, 1] @ Jd[a]
-    _add_touching(external.contact, J, Jd, change)
-    return change
-
-
-def _add_touching(touch: ContactWorkspace, J: Array, Jd: Array, change: Array) -> None:
-    """Add how wrenches on nodes that touch each other change with all of them; see kernels.contacts."""
-    for slot in range(touch.counts["linked"]):
-        entry = touch.entry[touch.linked[slot]]
-        nodes = entry.node
+    coupling = external.coupling
+    for c in range(coupling.counts["n"]):
+        nodes, rows, rates = (coupling.row[name][c] for name in ("node", "n_rows", "n_rates"))
         moved, rate = (np.where(nodes[:, None] >= 0, part[nodes], 0.0).ravel() for part in (J, Jd))
-        left, right = (rows[slot, :, : len(moved)] for rows in (touch.left, touch.right))
-        by_rows = right @ moved
-        by_rows[:3] += touch.rate[slot] @ (left[:3] @ rate)
-        for node, wrench in zip(nodes, (left.T @ by_rows).reshape(-1, 6), strict=True):
+        force = coupling.right[c, :rows] @ moved
+        force[:rates] += coupling.rate[c, :rates] @ rate
+        for node, wrench in zip(nodes, (coupling.left[c, :rows].T @ force).reshape(-1, 6), strict=True):
             if node >= 0:
                 change[node] += wrench
+    return change
 
 
 def turned(wrench: Array, J: Array) -> Array:

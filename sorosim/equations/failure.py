@@ -16,7 +16,6 @@ from sorosim.equations.system import NO_STRAINS, OdeSystem, StaticSystem
 from sorosim.errors import ModelError, PlugInError, SorosimError
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.kinematics import POSES
-from sorosim.kernels.loops import CONSTRAINT, ERROR
 from sorosim.linear.eigenmodes import NOISE, is_symmetric
 from sorosim.robot import Robot
 from sorosim.solvers.base import OdeSolution
@@ -79,7 +78,7 @@ def diagnose_statics(system: StaticSystem, x: Array, *, matrices: bool = True) -
             acting = _acting(robot, q, system.rates, np.zeros_like(q), system.u, 0.0)
             if len(multiplier):
                 acting += (
-                    np.abs(evaluation.closure.matrix[CONSTRAINT]).T @ np.abs(multiplier)
+                    np.abs(evaluation.closure.constraint).T @ np.abs(multiplier)
                     if matrices
                     else np.abs(evaluation.tau - system.evaluate(what, q).tau)
                 )
@@ -87,7 +86,7 @@ def diagnose_statics(system: StaticSystem, x: Array, *, matrices: bool = True) -
             return NO_FAILURE._replace(words=f"; where it stopped: {error}")
         rounding = _rounding(evaluation.by_q, q) if matrices else ROUNDING * acting
         forces = _unbalanced(robot, evaluation.tau, acting, rounding, system.partition.free)
-        loops = worst_loop(robot, evaluation.closure.value[ERROR]) if len(multiplier) else NO_FAILURE
+        loops = worst_loop(robot, evaluation.closure.error) if len(multiplier) else NO_FAILURE
         weak, opposed = _weakest_direction(system, evaluation.by_q) if matrices else ("", True)
         strain, strained_link = strained(robot, q)
     worst = max(forces, loops, key=lambda failure: failure.relative)
@@ -294,7 +293,7 @@ def _unbalanced_step(system: OdeSystem, trial: Trial) -> Failure:
     except SorosimError:
         return NO_FAILURE
     if len(trial.multiplier):
-        acting = acting + np.abs(evaluation.closure.matrix[CONSTRAINT]).T @ np.abs(trial.multiplier)
+        acting = acting + np.abs(evaluation.closure.constraint).T @ np.abs(trial.multiplier)
     return _unbalanced(robot, evaluation.tau, acting, _rounding(evaluation.by_q, trial.q), system.partition.free)
 
 
@@ -452,7 +451,7 @@ def _greatest_force(system: OdeSystem, t: float, x: Array, index: int) -> str:
     if robot.n_multipliers:
         closure = system.forward(task.FORWARD, t, q, qd, qdd, strain).closure
         for name, rows in engine.loop_layout.rows.items():
-            force = closure.matrix[CONSTRAINT][rows, index] @ closure.multiplier[rows]
+            force = closure.constraint[rows, index] @ closure.multiplier[rows]
             forces[f"forces of the loop '{name}'"] = force
     return max(forces, key=lambda source: abs(forces[source]))
 

@@ -6,7 +6,6 @@ import numpy as np
 
 from sorosim.arrays import Array
 from sorosim.kernels.evaluate import Evaluation
-from sorosim.kernels.loops import ERROR
 from sorosim.kernels.saddle import Saddle
 from sorosim.robot import Robot
 
@@ -57,7 +56,7 @@ class LoopMonitor:
 
     def check_errors(self, t: float, evaluation: Evaluation) -> None:
         """Check the constraint errors at a row of the result."""
-        error = evaluation.closure.value[ERROR]
+        error = evaluation.closure.error
         if not self.open_loop and not np.abs(error * self.size).max() <= self.limit:
             self.open_loop = f"{self.describe_error(error)} at t = {t:.4g} s"
 

@@ -25,7 +25,6 @@ from sorosim.equations.loop_monitor import LoopMonitor
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.evaluate import Evaluation
 from sorosim.kernels.linalg import cholesky_solve
-from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q
 from sorosim.kernels.saddle import loop_norms, solve_constrained_columns
 from sorosim.linear.eigenmodes import congruent
 from sorosim.model.chart import FARTHEST, Charts, SingularityGuard
@@ -83,7 +82,7 @@ class StaticSystem:
         self.rates = self._zero  # of a steady motion
         self.unloaded = robot.engine.elastic.rest[self.partition.free]
         if robot.n_multipliers and begin is None:
-            self._gap = self.evaluate(task.ERRORS, self.q(self.unloaded, 0.0), 0.0).closure.value[ERROR]
+            self._gap = self.evaluate(task.ERRORS, self.q(self.unloaded, 0.0), 0.0).closure.error
 
     def q(self, x: Array, load: float = 1.0) -> Array:
         """All coordinates from the free ones; driven ones move in with the load."""
@@ -121,14 +120,14 @@ class StaticSystem:
         if not self.robot.n_multipliers:
             return q[free]
         evaluation = self.evaluate(task.STATIC_DERIVATIVES, q, load)
-        A = (self.weight[:, None] * evaluation.closure.matrix[CONSTRAINT][:, free])[self.rows]
+        A = (self.weight[:, None] * evaluation.closure.constraint[:, free])[self.rows]
         return np.concatenate([q[free], scipy.linalg.lstsq(A.T, evaluation.tau[free], cond=RANK_TOLERANCE)[0]])
 
     def independent(self, q: Array) -> tuple[IndependentRows, Array]:
         """Which conditions of the loops depend on each other, and their matrix (m, n_free)."""
         closure = self.evaluate(task.STATIC_DERIVATIVES, q).closure
-        A = closure.matrix[CONSTRAINT][:, self.partition.free]
-        return IndependentRows(self.robot.engine, A, closure.value[ERROR]), A
+        A = closure.constraint[:, self.partition.free]
+        return IndependentRows(self.robot.engine, A, closure.error), A
 
     def smallest(self, q: Array, multiplier: Array) -> Array:
         """The smallest multipliers with the same generalised forces, as far as independent conditions carry them."""
@@ -212,7 +211,7 @@ class StaticSystem:
         tau = evaluation.tau if self.n_free == self.robot.ndof else evaluation.tau[self.partition.free]
         if not self.robot.n_multipliers:
             return tau
-        errors = self.weight * (evaluation.closure.value[ERROR] - (1.0 - load) * self._gap)
+        errors = self.weight * (evaluation.closure.error - (1.0 - load) * self._gap)
         return np.concatenate([tau, errors[self.rows]])
 
     def full_residual(self, q: Array, multiplier: Array) -> Array:
@@ -242,8 +241,8 @@ class StaticSystem:
         by_q = self.tangent(evaluation, q)
         K = by_q
         if self.robot.n_multipliers:
-            matrix, rows = evaluation.closure.matrix, self.rows
-            A, E = ((self.weight[:, None] * matrix[block])[rows] for block in (CONSTRAINT, ERROR_BY_Q))
+            loops, rows = evaluation.closure, self.rows
+            A, E = ((self.weight[:, None] * part)[rows] for part in (loops.constraint, loops.error_by_q))
             by_q = np.vstack([by_q[free], E])
             little = (REGULARISATION if self.rank < len(rows) else 0.0) * np.eye(len(rows))
             K = np.hstack([by_q[:, free], np.vstack([-A[:, free].T, little])])
@@ -415,8 +414,8 @@ class OdeSystem:
             qdd, multiplier, dependent = self.rows[t]
             if dependent:
                 evaluation = self.residual(task.RESIDUAL_DERIVATIVES, t, q, qd, qdd, multiplier, strain)
-                A = evaluation.closure.matrix[CONSTRAINT][:, self.partition.free]
-                error = evaluation.closure.value[ERROR]
+                A = evaluation.closure.constraint[:, self.partition.free]
+                error = evaluation.closure.error
                 multiplier = IndependentRows(self.engine, A, error).multipliers(A.T @ multiplier)
         else:
             multiplier = self.forward(task.FORWARD, t, q, qd, qdd, strain).closure.multiplier

@@ -11,7 +11,6 @@ from sorosim.equations.callbacks import LONGEST_STEP, extent_of
 from sorosim.equations.system import StaticSystem
 from sorosim.errors import ModelError
 from sorosim.kernels import evaluate as task
-from sorosim.kernels.loops import RATE
 from sorosim.kernels.tangent import (
     factor_tangent,
     longest_displacement,
@@ -145,7 +144,7 @@ class TreeStatics:
         moved = self._full((forces[0] - forces[1])[self.system.partition.free])
         solution = engine.tree, self._tree, moved
         engine.prepared(solve_tangent, solution)(*solution)
-        rate = engine.evaluate(task.ERRORS, q, METRIC * moved, zero, self.system.u).closure.value[RATE]
+        rate = engine.evaluate(task.ERRORS, q, METRIC * moved, zero, self.system.u).closure.rate
         return float(np.mean(np.abs(size * rate)))
 
     def _full(self, x: Array) -> Array:

@@ -16,7 +16,6 @@ from sorosim.equations.strains import ShapeLimits
 from sorosim.equations.system import elastic_weight, mass_weight
 from sorosim.errors import ConvergenceError, InputError
 from sorosim.kernels import evaluate as task
-from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q
 from sorosim.public import public
 from sorosim.robot import Robot, check_robot
 from sorosim.solvers.base import one_blas_thread
@@ -200,8 +199,8 @@ class _Closing:
         q = self.q(z)
         zero = np.zeros_like(q)
         closure = self.robot.engine.evaluate(task.CLOSURE, q, zero, zero, self.robot.inputs(None)).closure
-        by_q = closure.matrix[ERROR_BY_Q][:, self.free]
-        return closure.value[ERROR].copy(), scipy.linalg.solve_triangular(self.U, by_q.T, trans="T").T
+        by_q = closure.error_by_q[:, self.free]
+        return closure.error.copy(), scipy.linalg.solve_triangular(self.U, by_q.T, trans="T").T
 
     def scaled(self, z: Array) -> tuple[Array, Array]:
         """As `jacobian`, of errors that are angles; infinite where no rod has such a shape."""
@@ -237,7 +236,7 @@ def _closed_rates(robot: Robot, q: Array, qd: Array, free: IntArray) -> Array:
     """The rates nearest to qd that keep the loops closed, those that are not free as they are."""
     zero = np.zeros_like(q)
     evaluation = robot.engine.evaluate(task.CLOSURE, q, zero, zero, robot.inputs(None))
-    A, U, rates = evaluation.closure.matrix[CONSTRAINT], mass_weight(robot, q, free), qd.copy()
+    A, U, rates = evaluation.closure.constraint, mass_weight(robot, q, free), qd.copy()
     if not np.any(A @ qd):
         return rates
     X = scipy.linalg.solve_triangular(U, A[:, free].T, trans="T").T

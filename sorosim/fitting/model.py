@@ -14,7 +14,6 @@ from sorosim.equilibria.statics import statics
 from sorosim.errors import ConvergenceError, InputError
 from sorosim.fitting.measurements import BoundData
 from sorosim.fitting.unknowns import FILE, OFFSET, SCALE, SHIFT, Unknown
-from sorosim.kernels.loops import ERROR
 from sorosim.results.result import Equilibrium
 from sorosim.robot import Robot
 from sorosim.sensitivity import MovingFrames, Sensitivities, equilibrium_by_inputs, sensitivities
@@ -311,7 +310,7 @@ class Model:
         if not isinstance(source.q0, str) and robot.n_multipliers:
             zero, lam, q0 = np.zeros(robot.ndof), np.zeros(robot.n_multipliers), robot.coordinates(source.q0, "q0")
             for path, engine in zip(by.names, by.engines, strict=True):
-                if engine.vary(q0, zero, zero, bound.u[0], 0.0, lam).loops[ERROR].any():
+                if engine.vary(q0, zero, zero, bound.u[0], 0.0, lam).error.any():
                     raise InputError("q0", "'equilibrium', whose loops stay closed", f"coordinates, and '{path}' free")
 
     def _in_time(self, bound: BoundData) -> Mask:

@@ -176,8 +176,9 @@ def add_tangents(surfaces, core, k, ws, contact, external):
     here, nodes = contact.here, contact.entry[k].node
     m, first = here.n, here.first_b
     linked = m > 2 or (nodes[0] >= 0 and nodes[1] >= 0)
-    slot = contact.counts.linked  # one that needs no rows only borrows the next
-    left, right, by_u = contact.left[slot], contact.right[slot], contact.rate[slot]
+    coupling, by_u = external.coupling, contact.wide[1, :3, :3]
+    slot = coupling.counts.n  # one that needs no rows only borrows the next
+    left, right, rate = coupling.left[slot], coupling.right[slot], coupling.rate[slot]
     for i in range(3):
         here.d_a[i], here.d_b[i] = 0.0, 0.0
     if here.two_a:
@@ -194,8 +195,13 @@ def add_tangents(surfaces, core, k, ws, contact, external):
             change_of_force(surfaces, core, ws, contact, j, turn, shift, right, 6 * j + c)
             motion_at_contact(contact, j, c, turn, shift, left, 6 * j + c)
     if linked:
-        contact.linked[slot] = k
-        contact.counts.linked += 1
+        row = coupling.row[slot]
+        row.n, row.n_rows, row.n_rates = m, sf.N_ROWS if here.two_a or here.two_b else sf.BY_WEIGHT, 3
+        for j in range(row.node.shape[0]):
+            row.node[j] = nodes[j] if j < m else -1
+        for j in range(6 * m):
+            store_row(times(rows(by_u), (left[0, j], left[1, j], left[2, j])), rate[:, j])
+        coupling.counts.n += 1
     else:
         one = 0 if nodes[0] >= 0 else 1
         to_node(left, right, by_u, 6 * one, external.K[nodes[one]], external.D[nodes[one]])

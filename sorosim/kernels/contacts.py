@@ -190,7 +190,7 @@ def add_contacts(surfaces, ws, external) -> int:
     """
     contact = external.contact
     counts = contact.counts
-    counts.active = counts.linked = counts.overflow = counts.pairs = 0
+    counts.active = counts.overflow = counts.pairs = 0
     for group in range(surfaces.group.shape[0]):
         contact.nearest[group] = contact.reach[0]
         search(surfaces, group, ws, contact)
@@ -198,98 +198,3 @@ def add_contacts(surfaces, ws, external) -> int:
         pair = contact.pair[k]
         evaluate_pair(surfaces, pair.group, pair.core, pair.other, ws, contact, external)
     return contact.counts.active
-
-
-@kernel_in_place
-def gather_entries(tree, ws, contact, k, moving):
-    """World columns of the nodes of contact k, (24, n) with a stride of ndof, and their rates; returns n.
-
-    Coordinates are in contact.member[1]; contact.member[0] holds where each is, plus one.
-    """
-    ndof, n = tree.rows.shape[0], 0
-    place, member = contact.member[0], contact.member[1]
-    entry = contact.entry[k]
-    for j in range(entry.n):
-        node = entry.node[j]
-        while node >= 0:
-            first = tree.segment[node].column
-            for c in range(first, first + tree.segment[node].n):
-                if place[c] == 0:
-                    member[n] = c
-                    n += 1
-                    place[c] = n
-            node = tree.block[tree.segment[node].block].parent
-    for order in range(2 if moving else 1):
-        out = contact.columns[order]
-        for r in range(6 * entry.n):
-            for c in range(n):
-                out[r * ndof + c] = 0.0
-        for j in range(entry.n):
-            node = entry.node[j]
-            while node >= 0:
-                m, work, first = (
-                    tree.segment[node].n,
-                    tree.segment[node].work,
-                    tree.segment[node].column,
-                )
-                for c in range(m):
-                    at = place[first + c] - 1
-                    for r in range(6):
-                        out[(6 * j + r) * ndof + at] = ws.column[1 + order, work + r * m + c]
-                node = tree.block[tree.segment[node].block].parent
-    for c in range(n):
-        place[member[c]] = 0
-    return n
-
-
-@kernel_in_place
-def add_rows(X, n_rows, first, last, columns, n, stride, out):
-    """out (n_rows, n) = X (n_rows, 24) times columns, rows first to last of them; arrays with a stride."""
-    for r in range(n_rows):
-        line = out[r * stride : r * stride + n]
-        for c in range(n):
-            line[c] = 0.0
-        for i in range(first, last):
-            x, column = X[r, i], columns[i * stride : i * stride + n]
-            if x != 0.0:
-                for c in range(n):
-                    line[c] += x * column[c]
-
-
-@kernel_lazy("contacts")
-def contact_matrices(tree, contact, moving, ws, dq, dqd) -> None:
-    """Add what contacts between nodes give to the derivatives of inverse dynamics, after the sweeps."""
-    ndof = tree.rows.shape[0]
-    for slot in range(contact.counts.linked):
-        k = contact.linked[slot]
-        n = gather_entries(tree, ws, contact, k, moving)
-        member, left, right, by_u = contact.member[1], contact.left[slot], contact.right[slot], contact.rate[slot]
-        L, R, Y = contact.columns[2], contact.columns[3], contact.columns[4]
-        last = 6 * contact.entry[k].n
-        add_rows(left, sf.N_ROWS, 0, last, contact.columns[0], n, ndof, L)
-        add_rows(right, sf.N_ROWS, 0, last, contact.columns[0], n, ndof, R)
-        # the force by the velocity: J of the contact for qd, J' for q
-        for order in range(2 if moving else 1):
-            if order == 1:
-                add_rows(left, 3, 0, last, contact.columns[1], n, ndof, Y)
-            for c in range(n):
-                u0, u1, u2 = (
-                    (L[c], L[ndof + c], L[2 * ndof + c]) if order == 0 else (Y[c], Y[ndof + c], Y[2 * ndof + c])
-                )
-                for r in range(3):
-                    change = by_u[r, 0] * u0 + by_u[r, 1] * u1 + by_u[r, 2] * u2
-                    if order == 0:
-                        Y[(3 + r) * ndof + c] = change
-                    else:
-                        R[r * ndof + c] += change
-        for i in range(n):
-            line, rate = dq[member[i]], dqd[member[i]]
-            for r in range(sf.N_ROWS):
-                x = L[r * ndof + i]
-                if x != 0.0:
-                    for c in range(n):
-                        line[member[c]] -= x * R[r * ndof + c]
-            for r in range(3):
-                x = L[r * ndof + i]
-                for c in range(n):
-                    rate[member[c]] -= x * Y[(3 + r) * ndof + c]

@@ -13,10 +13,9 @@ import numpy as np
 from sorosim.arrays import Array
 from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy
 from sorosim.kernels import loops as lp
-from sorosim.kernels.contacts import contact_matrices
+from sorosim.kernels.couplings import coupling_matrices
 from sorosim.kernels.derivatives import derivative_sweep
 from sorosim.kernels.dynamics import composite_mass_matrix, point_quantities, project_wrenches
-from sorosim.kernels.external import pair_matrices
 from sorosim.kernels.flow import material_derivatives, material_forces, material_mass, material_quantities
 from sorosim.kernels.forces import Internal, add_blocks, internal_forces
 from sorosim.kernels.inserted import inserted_derivatives, inserted_forces, inserted_quantities
@@ -103,7 +102,7 @@ class Evaluation(NamedTuple):
     by_qd: Array  # (ndof, ndof)
     B: Array  # (ndof, n_actuators)
     qdd: Array  # (ndof,) input of inverse dynamics, output of forward dynamics but for the known ones
-    closure: lp.Closure  # of the loops: multipliers (m,), values (3, m), matrices (5, m, ndof)
+    closure: lp.Closure  # of the loops
     saddle: Saddle  # factors of their constraints
 
     @property
@@ -134,9 +133,9 @@ def solve_forward(system, state, looped, ws, out) -> int:
         return failed
     if looped:
         for i in range(closure.multiplier.shape[0]):
-            stabilisation = closing[0] * closure.value[lp.RATE, i] + closing[1] * closure.value[lp.ERROR, i]
-            out.saddle.right[i, 0] = -(closure.value[lp.ACCELERATION, i] + stabilisation)
-        A, error = closure.matrix[lp.CONSTRAINT], closure.value[lp.ERROR]
+            stabilisation = closing[0] * closure.rate[i] + closing[1] * closure.error[i]
+            out.saddle.right[i, 0] = -(closure.acceleration[i] + stabilisation)
+        A, error = closure.constraint, closure.error
         factor_constraints(system.loops, mass, A, error, int(closing[2]), known, out.saddle)
         solve_constrained(system.loops, mass, out.saddle, tau, closure.multiplier)
     else:
@@ -145,19 +144,24 @@ def solve_forward(system, state, looped, ws, out) -> int:
 
 
 @kernel_lazy("loops")
-def solve_looped_derivatives(loops, closing, out) -> None:
+def solve_looped_derivatives(system, closing, moving, ws, out) -> None:
     """Overwrite derivatives of forces by those of accelerations under loops; mass holds the Cholesky factor."""
-    matrix, right, m = out.closure.matrix, out.saddle.right, out.closure.multiplier.shape[0]
+    tree, loops, closure, right, m = (
+        system.tree,
+        system.loops,
+        out.closure,
+        out.saddle.right,
+        out.closure.error.shape[0],
+    )
     for i in range(m):
         for j in range(out.by_q.shape[0]):
-            right[i, j] = -matrix[lp.ACCELERATION_BY_Q, i, j]
-            right[i, j] -= closing[0] * matrix[lp.RATE_BY_Q, i, j]
-            right[i, j] -= closing[1] * matrix[lp.ERROR_BY_Q, i, j]
+            right[i, j] = -closing[0] * closure.rate_by_q[i, j] - closing[1] * closure.error_by_q[i, j]
+    lp.acceleration_rows(tree, loops, moving, False, ws, closure, right)
     solve_constrained_columns(loops, out.mass, out.saddle, out.by_q)
     for i in range(m):
         for j in range(out.by_q.shape[0]):
-            right[i, j] = -matrix[lp.ACCELERATION_BY_QD, i, j]
-            right[i, j] -= closing[0] * matrix[lp.CONSTRAINT, i, j]
+            right[i, j] = -closing[0] * closure.constraint[i, j]
+    lp.acceleration_rows(tree, loops, moving, True, ws, closure, right)
     solve_constrained_columns(loops, out.mass, out.saddle, out.by_qd)
     clear_matrix(right)
     solve_constrained_columns(loops, out.mass, out.saddle, out.B)
@@ -172,7 +176,7 @@ def clear_free(known, qdd):
 
 
 @kernel_in_place
-def acceleration_derivatives(system, state, by_inputs, looped, out):
+def acceleration_derivatives(system, state, by_inputs, looped, moving, ws, out):
     """Overwrite derivatives of forces by those of accelerations, zero for known ones; B too if `by_inputs`."""
     for i in range(state.known.shape[0]):
         if state.known[i]:
@@ -181,7 +185,7 @@ def acceleration_derivatives(system, state, by_inputs, looped, out):
             if by_inputs:
                 clear(out.B[i])
     if looped:
-        solve_looped_derivatives(system.loops, state.closing, out)
+        solve_looped_derivatives(system, state.closing, moving, ws, out)
     else:
         cholesky_solve(out.mass, out.by_q)
         cholesky_solve(out.mass, out.by_qd)
@@ -261,7 +265,7 @@ def evaluate(system, task, state, external, ws, out) -> int:
             if looped:
                 lp.evaluate_loops(loops, ws, u, closure)
                 if derivatives:
-                    lp.loop_matrices(tree, loops, moving, True, False, ws, closure, dq, dqd, B)
+                    lp.loop_matrices(tree, loops, moving, True, False, ws, closure)
             return DONE
         point_quantities(tree, external, moving, jets, looped, ws)
         if flows:
@@ -292,10 +296,13 @@ def evaluate(system, task, state, external, ws, out) -> int:
                 inserted_derivatives(tree, q, external, state.gravity, ws, tau, dq)
             if spins and (moving or with_mass):
                 spin_derivatives(tree, tubes, q, qdd, moving, with_mass, ws, tau, dq, dqd, mass)
-            if external.pair.shape[0] > 0:
-                pair_matrices(tree, external, moving, ws, dq, dqd)
-            if external.contact.counts.linked > 0:
-                contact_matrices(tree, external.contact, moving, ws, dq, dqd)
+            n_couplings = external.coupling.counts.n
+            if looped:
+                lp.loop_couplings(loops, closure, ws, False, external.coupling)
+                lp.motor_columns(tree, loops, ws, closure, B)
+                n_couplings += loops.row.shape[0]
+            if n_couplings > 0:
+                coupling_matrices(tree, external.coupling, n_couplings, moving, ws, dq, dqd)
         else:
             project_wrenches(tree, ws, tau)
             if flows:
@@ -305,7 +312,7 @@ def evaluate(system, task, state, external, ws, out) -> int:
             if spins and moving:
                 spin_forces(tree, tubes, q, qdd, ws, tau)
         if looped and (forward or jets):
-            lp.loop_matrices(tree, loops, moving, jets, True, ws, closure, dq, dqd, B)
+            lp.loop_matrices(tree, loops, moving, jets, jets, ws, closure)
         if task & COMPOSITE != 0 and not jets:
             composite_mass_matrix(tree, ws, mass)
             if flows:
@@ -329,5 +336,5 @@ def evaluate(system, task, state, external, ws, out) -> int:
     if derivatives and forces and motion:
         add_internal(system, state, 1.0 if forward else -1.0, ws, external, out)
     if forward and derivatives:
-        acceleration_derivatives(system, state, forces, looped, out)
+        acceleration_derivatives(system, state, forces, looped, moving, ws, out)
     return DONE

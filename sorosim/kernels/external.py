@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy
+from sorosim.compiled import by_reference, kernel_in_place, kernel_inline
+from sorosim.kernels.couplings import Coupling, clear_couplings
 from sorosim.kernels.kinematics import body_columns, compose_into, homogeneous, relative_into
 from sorosim.kernels.rod_actuators import ActuatorWorkspace
 from sorosim.kernels.small import add, add_coad, add_coadbar, add_matrix, add_scaled, clear, copy
@@ -16,10 +17,10 @@ from sorosim.lie.triples import cross, head, plus, row, rows, store, tail, times
 
 @by_reference
 class ExternalForces(NamedTuple):
-    """External wrenches and tangents on the nodes of a tree, and couplings of pairs of nodes.
+    """External wrenches and tangents on the nodes of a tree, and what couples nodes.
 
     A load between nodes A and B adds to both as a load of its own; what the wrench on A changes with the motion of B
-    and the reverse are the blocks of its pair, 0 and 1.
+    and the reverse are blocks of its coupling, see `pair_tangents`.
     """
 
     # (n, 6) of nodes, then of the material at flowing nodes and at those of tubes, in the order of `Tree.flow_node` and
@@ -27,30 +28,24 @@ class ExternalForces(NamedTuple):
     wrench: np.ndarray
     K: np.ndarray  # (n, 6, 6) K_w
     D: np.ndarray  # (n, 6, 6) D_w
-    pair: np.ndarray  # (n_pairs, 2) int: nodes A and B
-    pair_K: np.ndarray  # (n_pairs, 2, 6, 6) how the wrench on A changes with J_B, and that on B with J_A
-    pair_D: np.ndarray  # (n_pairs, 2, 6, 6) the same, with J'_B and J'_A
+    coupling: Coupling
     section: np.ndarray  # (n_rows, 6) internal wrenches that actuators in Python give, and their tangents
     section_K: np.ndarray  # (n_rows, 6, 6) by the strain
     section_D: np.ndarray  # (n_rows, 6, 6) by the rate of the strain
     section_B: np.ndarray  # (n_rows, 6) by the input
     actuators: ActuatorWorkspace
     contact: ContactWorkspace  # contacts
-    columns: np.ndarray  # (6, 6 ndof) scratch for the columns of a pair; of length 0 where there are none
-    member: np.ndarray  # (2, ndof) int scratch
     scratch: np.ndarray  # (16, 6, 6)
 
 
 def make_external(
-    n_nodes: int, pairs: np.ndarray, n_rows: int, actuators: ActuatorWorkspace, touch: ContactWorkspace, ndof: int
-) -> ExternalForces:  # fmt: skip
-    """Allocate for nodes and flowing material (0: no loads), pairs (n_pairs, 2) and rows of actuators in Python."""
-    n, m = len(pairs), ndof if len(pairs) else 0
+    n_nodes: int, coupling: Coupling, n_rows: int, actuators: ActuatorWorkspace, touch: ContactWorkspace
+) -> ExternalForces:
+    """Allocate for nodes and flowing material (0: no loads), and rows of actuators in Python."""
     return ExternalForces(
-        np.zeros((n_nodes, 6)), np.zeros((n_nodes, 6, 6)), np.zeros((n_nodes, 6, 6)),
-        np.ascontiguousarray(pairs, dtype=np.int64).reshape(-1, 2), np.zeros((n, 2, 6, 6)), np.zeros((n, 2, 6, 6)),
+        np.zeros((n_nodes, 6)), np.zeros((n_nodes, 6, 6)), np.zeros((n_nodes, 6, 6)), coupling,
         np.zeros((n_rows, 6)), np.zeros((n_rows, 6, 6)), np.zeros((n_rows, 6, 6)), np.zeros((n_rows, 6)),
-        actuators, touch, np.zeros((6, 6 * m)), np.zeros((2, m), dtype=np.int64), np.zeros((16, 6, 6)),
+        actuators, touch, np.zeros((16, 6, 6)),
     )  # fmt: skip
 
 
@@ -60,10 +55,15 @@ def clear_external(external):
     clear(external.wrench.reshape(-1))
     clear(external.K.reshape(-1))
     clear(external.D.reshape(-1))
-    clear(external.pair_K.reshape(-1))
-    clear(external.pair_D.reshape(-1))
+    clear_couplings(external.coupling)
     external.contact.counts.active = 0
-    external.contact.counts.linked = 0
+
+
+@kernel_inline
+def pair_tangents(external, k):
+    """Of the load between the nodes A and B of pair k: how the wrench on A changes with a_B and b_B, on B with A's."""
+    right, rate = external.coupling.right[k], external.coupling.rate[k]
+    return right[:6, 6:12], rate[:6, 6:12], right[6:12, :6], rate[6:12, :6]
 
 
 @kernel_in_place
@@ -137,69 +137,14 @@ def add_pair_load(k, A, B, g_A, V_A, V_B, f, K, D, external):
     add_scaled(-1.0, w, external.wrench[B])
     add_matrix(K_w, external.K[B])
     add_matrix(X, external.D[B])
+    K_AB, D_AB, K_BA, D_BA = pair_tangents(external, k)
     for i in range(6):
-        for side in range(2):
-            add_scaled(-1.0, K_w[i], external.pair_K[k, side, i])
-            add_scaled(-1.0, X[i], external.pair_D[k, side, i])
+        add_scaled(-1.0, K_w[i], K_AB[i])
+        add_scaled(-1.0, X[i], D_AB[i])
+        add_scaled(-1.0, K_w[i], K_BA[i])
+        add_scaled(-1.0, X[i], D_BA[i])
     add_coadbar(w, 1.0, external.K[B])
-    add_coadbar(w, -1.0, external.pair_K[k, 1])
-
-
-@kernel_in_place
-def gather_chain(tree, ws, node, order, out, index):
-    """World columns J or J', by order, of a node, row by row in out (6 ndof,); their coordinates; returns how many."""
-    ndof, count = tree.rows.shape[0], 0
-    while node >= 0:
-        n, work, first = tree.segment[node].n, tree.segment[node].work, tree.segment[node].column
-        for j in range(n):
-            index[count + j] = first + j
-            for r in range(6):
-                out[r * ndof + count + j] = ws.column[1 + order, work + r * n + j]
-        count += n
-        node = tree.block[tree.segment[node].block].parent
-    return count
-
-
-@kernel_in_place
-def add_block(J, rows, n, X, K, Y, columns, m, stride, out):
-    """out -= J^T K X over coordinates: J (6, n) at rows, X (6, m) at columns, both with a stride; Y scratch."""
-    for i in range(6):
-        for j in range(m):
-            total = 0.0
-            for r in range(6):
-                total += K[i, r] * X[r * stride + j]
-            Y[i * stride + j] = total
-    for i in range(n):
-        line = out[rows[i]]
-        for j in range(m):
-            total = 0.0
-            for r in range(6):
-                total += J[r * stride + i] * Y[r * stride + j]
-            line[columns[j]] -= total
-
-
-@kernel_lazy("pairs")
-def pair_matrices(tree, external, moving, ws, dq, dqd) -> None:
-    """Add what couples the two nodes of each pair to the derivatives of inverse dynamics, after the sweeps."""
-    ndof = tree.rows.shape[0]
-    for k in range(external.pair.shape[0]):
-        A, B = external.pair[k, 0], external.pair[k, 1]
-        if A < 0 or B < 0:
-            continue
-        J_A, J_B, Y = external.columns[0], external.columns[1], external.columns[2]
-        rows, columns = external.member[0], external.member[1]
-        n, m = gather_chain(tree, ws, A, 0, J_A, rows), gather_chain(tree, ws, B, 0, J_B, columns)
-        K, D = external.pair_K[k], external.pair_D[k]
-        add_block(J_A, rows, n, J_B, K[0], Y, columns, m, ndof, dq)
-        add_block(J_B, columns, m, J_A, K[1], Y, rows, n, ndof, dq)
-        add_block(J_A, rows, n, J_B, D[0], Y, columns, m, ndof, dqd)
-        add_block(J_B, columns, m, J_A, D[1], Y, rows, n, ndof, dqd)
-        if moving:
-            Jd_A, Jd_B = external.columns[3], external.columns[4]
-            gather_chain(tree, ws, A, 1, Jd_A, rows)
-            gather_chain(tree, ws, B, 1, Jd_B, columns)
-            add_block(J_A, rows, n, Jd_B, D[0], Y, columns, m, ndof, dq)
-            add_block(J_B, columns, m, Jd_A, D[1], Y, rows, n, ndof, dq)
+    add_coadbar(w, -1.0, K_BA)
 
 
 @kernel_in_place

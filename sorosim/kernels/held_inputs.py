@@ -18,7 +18,6 @@ from sorosim.kernels import newmark as nm
 from sorosim.kernels.evaluate import DONE, FORWARD, FORWARD_DERIVATIVES, RESIDUAL_DERIVATIVES, evaluate
 from sorosim.kernels.kinematics import POSES, forward_sweep, to_body
 from sorosim.kernels.linalg import cholesky_solve_vector
-from sorosim.kernels.loops import CONSTRAINT, ERROR_BY_Q
 from sorosim.kernels.saddle import solve_constrained
 from sorosim.kernels.signals import evaluate_signals
 from sorosim.kernels.small import add_ad, clear, copy
@@ -229,7 +228,7 @@ def factor_at_end(model, march, ws, adjoint) -> bool:
         for i in range(n):
             for j in range(i):
                 S[i, j], S[j, i] = S[j, i], S[i, j]
-        left, right = march.out.closure.matrix[CONSTRAINT], march.out.closure.matrix[ERROR_BY_Q]
+        left, right = march.out.closure.constraint, march.out.closure.error_by_q
         for i in range(left.shape[0]):
             for j in range(n):
                 left[i, j], right[i, j] = -right[i, j], -left[i, j]

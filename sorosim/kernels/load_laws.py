@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy, record
-from sorosim.kernels.external import add_load, world_wrench
+from sorosim.kernels.external import add_load, pair_tangents, world_wrench
 from sorosim.kernels.fluid import (
     N_FLOW,
     N_FLUID_VALUES,
@@ -99,11 +99,11 @@ def add_spring(f, A, B, pair, p_A, p_B, V_A, V_B, scratch, external):
     add_between(p_B, K, p_B, -1.0, external.K[B])
     add_between(p_B, D, p_B, -1.0, external.D[B])
     add_turned(p_B, D, v_B, 1.0, external.K[B])
-    K_AB, K_BA = external.pair_K[pair, 0], external.pair_K[pair, 1]
+    K_AB, D_AB, K_BA, D_BA = pair_tangents(external, pair)
     add_between(p_A, K, p_B, 1.0, K_AB)
     add_between(p_B, K, p_A, 1.0, K_BA)
-    add_between(p_A, D, p_B, 1.0, external.pair_D[pair, 0])
-    add_between(p_B, D, p_A, 1.0, external.pair_D[pair, 1])
+    add_between(p_A, D, p_B, 1.0, D_AB)
+    add_between(p_B, D, p_A, 1.0, D_BA)
     add_turned(p_A, D, v_B, -1.0, K_AB)
     add_turned(p_B, D, v_A, -1.0, K_BA)
 

@@ -16,19 +16,8 @@ from sorosim.kernels import loop_joint as lj
 from sorosim.kernels.external import world_wrench
 from sorosim.kernels.kinematics import body_columns, compose_into, relative_into
 from sorosim.kernels.loop_joint import ERROR_POSE, JOINT_POSE, POSE_A, POSE_B, POSE_BA, split_maps, split_motion
-from sorosim.kernels.small import (
-    add_ad,
-    add_ad_columns,
-    add_coadbar,
-    add_coadbar_columns,
-    add_matrix_columns,
-    add_transposed_product,
-    clear,
-)
-
-# rows of Closure.value and blocks of Closure.matrix
-ERROR, RATE, ACCELERATION = range(3)
-CONSTRAINT, ERROR_BY_Q, RATE_BY_Q, ACCELERATION_BY_Q, ACCELERATION_BY_QD = range(5)
+from sorosim.kernels.small import add_ad, add_coad, add_coadbar, clear
+from sorosim.kernels.tree import base_of
 
 
 @by_reference
@@ -36,22 +25,31 @@ class Closure(NamedTuple):
     """Multipliers, constraints and their derivatives of all loops, with scratch; m multipliers."""
 
     multiplier: np.ndarray  # (m,) given to residuals, found by forward dynamics
-    value: np.ndarray  # (3, m): error e, its rate A qd, its acceleration A qdd + A' qd
-    matrix: np.ndarray  # (5, m, ndof): A, de/dq, d(A qd)/dq, and of the acceleration by q and by qd
+    error: np.ndarray  # (m,) e
+    rate: np.ndarray  # (m,) its rate A qd
+    acceleration: np.ndarray  # (m,) A qdd + A' qd
+    constraint: np.ndarray  # (m, ndof) A
+    error_by_q: np.ndarray  # (m, ndof)
+    rate_by_q: np.ndarray  # (m, ndof)
     pose: np.ndarray  # (n_loops, 5, 4, 3): named above
     wrench: np.ndarray  # (n_loops, 6) on A, in frame B
     law: np.ndarray  # (n_loops, 2): coordinates of the directions with laws
     error_log: np.ndarray  # (n_loops, 16): log of the error X (6,), and the functions C_k of its rotation
-    wide: np.ndarray  # (9, 6 ndof) scratch
+    column: np.ndarray  # (ndof,) scratch
     scratch: np.ndarray  # (3, 6, 6) scratch
+
+    def with_own_results(self) -> Closure:
+        """The same with results of its own, zeros: pages of zeros cost nothing until they are written."""
+        return self._make((*map(np.zeros_like, self[:7]), *self[7:]))
 
 
 def make_closure(n_loops: int, m: int, ndof: int) -> Closure:
     """Allocate what an evaluation fills for m multipliers of n_loops loops."""
-    return Closure(
-        np.zeros(m), np.zeros((3, m)), np.zeros((5, m, ndof)), np.zeros((n_loops, 5, 4, 3)), np.zeros((n_loops, 6)),
-        np.zeros((n_loops, 2)), np.zeros((n_loops, 16)), np.zeros((9, 6 * ndof if n_loops else 0)), np.zeros((3, 6, 6)),
-    )  # fmt: skip
+    values, matrices = np.zeros((4, m)), np.zeros((3, m, ndof))
+    return Closure._make((
+        *values, *matrices, np.zeros((n_loops, 5, 4, 3)), np.zeros((n_loops, 6)), np.zeros((n_loops, 2)),
+        np.zeros((n_loops, 16)), np.zeros(ndof if n_loops else 0), np.zeros((3, 6, 6)),
+    ))  # fmt: skip
 
 
 @kernel_lazy("loops")
@@ -84,11 +82,11 @@ def evaluate_loops(loops, ws, u, closure) -> None:
         clear(wrench)
         for j in range(row.n_rows):
             phi, i = value[lj.PHI + 6 * j : lj.PHI + 6 * j + 6], first + j
-            closure.value[ERROR, i], closure.value[RATE, i], closure.value[ACCELERATION, i] = 0.0, 0.0, 0.0
+            closure.error[i], closure.rate[i], closure.acceleration[i] = 0.0, 0.0, 0.0
             for r in range(6):
-                closure.value[ERROR, i] += phi[r] * e[r]
-                closure.value[RATE, i] += phi[r] * nu[r]
-                closure.value[ACCELERATION, i] += phi[r] * acceleration[r]
+                closure.error[i] += phi[r] * e[r]
+                closure.rate[i] += phi[r] * nu[r]
+                closure.acceleration[i] += phi[r] * acceleration[r]
                 wrench[r] += phi[r] * closure.multiplier[i]
         for j in range(row.n_laws):
             along, rate = value[lj.ALONG + 6 * j : lj.ALONG + 6 * j + 6], 0.0
@@ -117,133 +115,183 @@ def apply_loops(loops, tensors, ws, closure):
 
 
 @kernel_in_place
-def add_chain(tree, ws, node, order, sign, out):
-    """out (6 ndof,) += sign times the world columns J, J' or J'' of a node, by order."""
-    ndof = tree.rows.shape[0]
+def add_form(tree, ws, node, order, form, scale, out):
+    """out (ndof,) += scale times a form (6,) on the world columns J, J' or J'', by order, of a node."""
     while node >= 0:
         n, work, first = tree.segment[node].n, tree.segment[node].work, tree.segment[node].column
         for r in range(6):
-            columns, target = ws.column[1 + order, work + r * n : work + r * n + n], out[r * ndof + first :]
-            for j in range(n):
-                target[j] += sign * columns[j]
-        node = tree.block[tree.segment[node].block].parent
+            x, columns, target = scale * form[r], ws.column[1 + order, work + r * n : work + r * n + n], out[first:]
+            if x != 0.0:
+                for j in range(n):
+                    target[j] += x * columns[j]
+        node = base_of(tree, node)
 
 
 @kernel_in_place
-def write_rows(row, value, columns, n, out):
-    """out[first + j] = Phi_j^T columns, columns (6, n)."""
-    for j in range(row.n_rows):
-        target = out[row.first_row + j]
-        clear(target)
+def add_relative(tree, ws, row, order, form, scale, out):
+    """As `add_form`, on the columns of node A of a loop less those of node B."""
+    add_form(tree, ws, row.node_a, order, form, scale, out)
+    add_form(tree, ws, row.node_b, order, form, -scale, out)
+
+
+@kernel_in_place
+def into_world(loops, k, at, closure, y):
+    """y (6,) = P^T x with P = Ad_gB^-1 for six numbers x of Loops.value in frame B."""
+    world_wrench(closure.pose[k, POSE_B], loops.value[k, at : at + 6], y)
+
+
+@kernel_in_place
+def error_form(loops, k, j, closure, y):
+    """y (6,): de = y . (a_A - a_B) of row j of loop k, after `split`."""
+    x, error_map = closure.scratch[0, 5], closure.scratch[2]
+    for i in range(6):
+        x[i] = 0.0
         for r in range(6):
-            phi, line = value[lj.PHI + 6 * j + r], columns[r]
-            if phi != 0.0:
-                for i in range(n):
-                    target[i] += phi * line[i]
+            x[i] += loops.value[k, lj.PHI + 6 * j + r] * error_map[r, i]
+    world_wrench(closure.pose[k, POSE_B], x, y)
+
+
+@kernel_in_place
+def split(loops, k, closure):
+    """Derivatives of error and coordinates of loop k, in frame B: scratch[2] (6, 6) and scratch[1, :2] (2, 6)."""
+    scratch, log, T_inv = closure.scratch, closure.error_log[k], closure.scratch[1, 2:5].reshape(2, 3, 3)
+    split_maps(loops.row[k], loops.value[k], closure.pose[k], log[:6], log[6:], T_inv, scratch[2], scratch[1, :2])
 
 
 @kernel_lazy("loops")
-def loop_matrices(tree, loops, moving, derivatives, forces, ws, closure, dq, dqd, B) -> None:
-    """Rows of the constraint matrix and, if `derivatives`, those of the errors, after the sweeps.
+def loop_matrices(tree, loops, moving, derivatives, rates, ws, closure) -> None:
+    """Rows of the constraint matrix; if `derivatives`, of the errors by q; if `rates`, of their rates A qd by q.
 
-    If `forces` too, all other derivatives; and dq, dqd and B get what a load between two bodies adds beside its two
-    parts as loads fixed in the world (docs/theory.md, 9).
+    Of the rate they are Phi^T P (b - ad_VA a)_(A - B), P = Ad_gB^-1 (docs/theory.md, 9).
     """
-    n = tree.rows.shape[0]
-    D, C = closure.wide[0], closure.wide[4]
+    y, z = closure.scratch[0, 3], closure.scratch[0, 4]
     for k in range(loops.row.shape[0]):
         row = loops.row[k]
-        clear(D)
-        add_chain(tree, ws, row.node_a, 0, 1.0, D)
-        add_chain(tree, ws, row.node_b, 0, -1.0, D)
-        body_columns(closure.pose[k, POSE_B], D, n, 0, C.reshape(6, n))
-        write_rows(row, loops.value[k], C.reshape(6, n), n, closure.matrix[CONSTRAINT])
         if derivatives:
-            error_matrix(loops, k, closure)
-        if derivatives and forces:
-            rate_matrices(tree, loops, k, moving, ws, closure)
-            load_matrices(tree, loops, k, ws, closure, dq, dqd, B)
+            split(loops, k, closure)
+        for j in range(row.n_rows):
+            i = row.first_row + j
+            into_world(loops, k, lj.PHI + 6 * j, closure, y)
+            clear(closure.constraint[i])
+            add_relative(tree, ws, row, 0, y, 1.0, closure.constraint[i])
+            if rates:
+                clear(closure.rate_by_q[i])
+                if moving:
+                    add_relative(tree, ws, row, 1, y, 1.0, closure.rate_by_q[i])
+                clear(z)
+                add_coad(ws.twist[row.node_a, 0], y, 1.0, z)  # a form times -ad_V is ad*_V of the form
+                add_relative(tree, ws, row, 0, z, 1.0, closure.rate_by_q[i])
+            if derivatives:
+                error_form(loops, k, j, closure, y)
+                clear(closure.error_by_q[i])
+                add_relative(tree, ws, row, 0, y, 1.0, closure.error_by_q[i])
 
 
-@kernel_in_place
-def rate_matrices(tree, loops, k, moving, ws, closure):
-    """Derivatives of rate and acceleration of loop k; wide[8] is left with that of nu, D and C as they are.
+@kernel_lazy("loops")
+def acceleration_rows(tree, loops, moving, by_rate, ws, closure, out) -> None:
+    """out (m, ndof) -= derivatives of A qdd + A' qd by q, or by qd.
 
-    With D = J_A - J_B, D', D'': towards q d(A qd) = Phi^T Ad_gB^-1 (D' - ad_VA D) and d(A qdd + A' qd) = Phi^T Ad_gB^-1
-    (D'' - ad_AA D - ad_(VA + VB) D' + ad_VB ad_VA D), towards qd 2 D' - ad_(VA + VB) D.
+    They are Phi^T P [c - ad_(VA + VB) b + (ad_VB ad_VA - ad_AA) a]_(A - B), with (a, b, c) = (J, J', J'') by q and
+    (0, J, 2 J') by qd.
     """
-    n, wide = tree.rows.shape[0], closure.wide
-    D, Dd, Ddd, X, Y, Z, columns = wide[0], wide[1], wide[2], wide[6], wide[7], wide[8], wide[5].reshape(6, n)
-    row, value, g_B, both = loops.row[k], loops.value[k], closure.pose[k, POSE_B], closure.scratch[0, 0]
-    A, node_B = row.node_a, row.node_b
-    clear(Dd)
-    clear(Ddd)
-    if moving:
-        add_chain(tree, ws, A, 1, 1.0, Dd)
-        add_chain(tree, ws, node_B, 1, -1.0, Dd)
-    add_chain(tree, ws, A, 2, 1.0, Ddd)
-    add_chain(tree, ws, node_B, 2, -1.0, Ddd)
-    V_A, V_B, A_A = ws.twist[A, 0], ws.twist[node_B, 0], ws.twist[A, 1]
-    for r in range(6):
-        both[r] = V_A[r] + V_B[r]
+    y, z, x, both = closure.scratch[0, 2], closure.scratch[0, 3], closure.scratch[0, 4], closure.scratch[0, 5]
+    for k in range(loops.row.shape[0]):
+        row = loops.row[k]
+        V_A, V_B, A_A = ws.twist[row.node_a, 0], ws.twist[row.node_b, 0], ws.twist[row.node_a, 1]
+        for r in range(6):
+            both[r] = V_A[r] + V_B[r]
+        for j in range(row.n_rows):
+            target = out[row.first_row + j]
+            into_world(loops, k, lj.PHI + 6 * j, closure, y)
+            clear(z)
+            add_coad(both, y, 1.0, z)
+            if by_rate:
+                add_relative(tree, ws, row, 0, z, -1.0, target)
+                if moving:
+                    add_relative(tree, ws, row, 1, y, -2.0, target)
+                continue
+            add_relative(tree, ws, row, 2, y, -1.0, target)
+            if moving:
+                add_relative(tree, ws, row, 1, z, -1.0, target)
+            clear(z)
+            clear(x)
+            add_coad(V_B, y, 1.0, x)
+            add_coad(V_A, x, 1.0, z)
+            add_coad(A_A, y, 1.0, z)
+            add_relative(tree, ws, row, 0, z, -1.0, target)
 
-    clear(X)
-    add_ad_columns(V_A, D, n, 1.0, X)
-    for i in range(6 * n):
-        Y[i] = Dd[i] - X[i]
-    body_columns(g_B, Y, n, 0, Z.reshape(6, n))
-    write_rows(row, value, Z.reshape(6, n), n, closure.matrix[RATE_BY_Q])
-    for i in range(6 * n):
-        Y[i] = Ddd[i]
-    add_ad_columns(A_A, D, n, -1.0, Y)
-    add_ad_columns(both, Dd, n, -1.0, Y)
-    add_ad_columns(V_B, X, n, 1.0, Y)
-    body_columns(g_B, Y, n, 0, columns)
-    write_rows(row, value, columns, n, closure.matrix[ACCELERATION_BY_Q])
-    for i in range(6 * n):
-        Y[i] = 2.0 * Dd[i]
-    add_ad_columns(both, D, n, -1.0, Y)
-    body_columns(g_B, Y, n, 0, columns)
-    write_rows(row, value, columns, n, closure.matrix[ACCELERATION_BY_QD])
+
+@kernel_lazy("loops")
+def motor_columns(tree, loops, ws, closure, B) -> None:
+    """B (ndof, n_actuators) += forces of unit inputs of motors in loops."""
+    y, column = closure.scratch[0, 3], closure.column
+    for k in range(loops.row.shape[0]):
+        row = loops.row[k]
+        for law in range(row.n_laws):
+            if row.motor[law] >= 0:
+                clear(column)
+                into_world(loops, k, lj.ALONG + 6 * law, closure, y)
+                add_relative(tree, ws, row, 0, y, 1.0, column)
+                for i in range(column.shape[0]):
+                    B[i, row.motor[law]] += column[i]
 
 
 @kernel_in_place
-def error_matrix(loops, k, closure):
-    """de/dq of loop k, and how the coordinates of its laws change with C, left in scratch[1, :2]."""
-    scratch, log, X, row, value = closure.scratch, closure.error_log[k], closure.wide[6], loops.row[k], loops.value[k]
-    n, T_inv, error_map = X.shape[0] // 6, scratch[1, 2:5].reshape(2, 3, 3), scratch[2]
-    split_maps(row, value, closure.pose[k], log[:6], log[6:], T_inv, error_map, scratch[1, :2])
-    clear(X)
-    add_matrix_columns(error_map, closure.wide[4], n, 1.0, X)
-    write_rows(row, value, X.reshape(6, n), n, closure.matrix[ERROR_BY_Q])
+def set_form(row, form, scale_a, scale_b, out):
+    """out (24,) = [scale_a form, scale_b form, 0], a form (6,) on the displacements of the nodes of a loop."""
+    clear(out)
+    for i in range(6):
+        out[i], out[6 + i] = scale_a * form[i], scale_b * form[i]
 
 
 @kernel_in_place
-def load_matrices(tree, loops, k, ws, closure, dq, dqd, B):
-    """dq -= C^T (adbar_f J_B + K_r C + D_r dnu/dq) in B; K_r, D_r: tangents of the laws, which add to dqd and B too."""
-    n, wide, row, value = tree.rows.shape[0], closure.wide, loops.row[k], loops.value[k]
-    J_B, C, C_B, X, Y, Z, coordinate_map = wide[3], wide[4], wide[5], wide[6], wide[7], wide[8], closure.scratch[1, :2]
-    clear(J_B)
-    add_chain(tree, ws, row.node_b, 0, 1.0, J_B)
-    body_columns(closure.pose[k, POSE_B], J_B, n, 0, C_B.reshape(6, n))
-    clear(Y)
-    add_coadbar_columns(closure.wrench[k], C_B, n, 1.0, Y)
-    for j in range(row.n_laws):
-        along, stiffness, damping = value[lj.ALONG + 6 * j :], value[lj.STIFFNESS + j], value[lj.DAMPING + j]
-        line, rate = X[:n], X[n : 2 * n]
-        for i in range(n):
-            line[i], rate[i] = 0.0, 0.0
-        for r in range(6):
-            for i in range(n):
-                rate[i] += along[r] * C[r * n + i]
-                line[i] -= stiffness * coordinate_map[j, r] * C[r * n + i] + damping * along[r] * Z[r * n + i]
-        for r in range(6):
-            for i in range(n):
-                Y[r * n + i] += along[r] * line[i]
-        for i in range(n):
-            for c in range(n):
-                dqd[i, c] += damping * rate[i] * rate[c]
-        if row.motor[j] >= 0:
-            for i in range(n):
-                B[i, row.motor[j]] += rate[i]
-    add_transposed_product(C, n, Y, n, -1.0, dq, 0, 0)
+def begin_coupling(loop, n_rows, n_rates, row):
+    """A coupling of the nodes of a loop."""
+    row.n, row.n_rows, row.n_rates = 2, n_rows, n_rates
+    row.node[0], row.node[1], row.node[2], row.node[3] = loop.node_a, loop.node_b, -1, -1
+
+
+@kernel_lazy("loops")
+def loop_couplings(loops, closure, ws, inertia, coupling) -> None:
+    """Put what loops pull with, and their constraints, behind the couplings of loads; inertia : accelerations count.
+
+    Beside its two parts as loads fixed in the world, the wrench w on A moves with B, adbar_w a_B; springs and dampers
+    add l (-k x' - d l . [b - ad_VA a]_(A - B)), l the world wrench of a unit force and x' how its coordinate changes.
+    """
+    n, n_loops, y, z, w = (
+        coupling.counts.n,
+        loops.row.shape[0],
+        closure.scratch[0, 2],
+        closure.scratch[0, 3],
+        closure.scratch[0, 4],
+    )
+    for k in range(n_loops):
+        row, value, c, constraint = loops.row[k], loops.value[k], n + k, n + n_loops + k
+        left, right, rate = coupling.left[c], coupling.right[c], coupling.rate[c]
+        split(loops, k, closure)
+        begin_coupling(row, row.n_laws + 6, row.n_laws, coupling.row[c])
+        for law in range(row.n_laws):
+            stiffness, damping = value[lj.STIFFNESS + law], value[lj.DAMPING + law]
+            into_world(loops, k, lj.ALONG + 6 * law, closure, y)
+            set_form(row, y, 1.0, -1.0, left[law])
+            set_form(row, y, -damping, damping, rate[law])
+            world_wrench(closure.pose[k, POSE_B], closure.scratch[1, law], w)
+            clear(z)
+            add_coad(ws.twist[row.node_a, 0], y, -damping, z)
+            for i in range(6):
+                z[i] -= stiffness * w[i]
+            set_form(row, z, 1.0, -1.0, right[law])
+        world_wrench(closure.pose[k, POSE_B], closure.wrench[k], w)
+        own = right[row.n_laws : row.n_laws + 6, 6:12]
+        for i in range(6):
+            clear(left[row.n_laws + i])
+            clear(right[row.n_laws + i])
+            left[row.n_laws + i, i], left[row.n_laws + i, 6 + i] = 1.0, -1.0
+        add_coadbar(w, 1.0, own)
+        begin_coupling(row, row.n_rows, 0, coupling.row[constraint])
+        for j in range(row.n_rows):
+            into_world(loops, k, lj.PHI + 6 * j, closure, y)
+            set_form(row, y, 1.0, -1.0, coupling.left[constraint, j])
+            if not inertia:
+                error_form(loops, k, j, closure, y)
+            set_form(row, y, 1.0, -1.0, coupling.right[constraint, j])

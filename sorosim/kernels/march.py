@@ -12,7 +12,6 @@ import numpy as np
 from sorosim.compiled import kernel_in_place, kernel_lazy
 from sorosim.kernels import newmark as nm
 from sorosim.kernels.evaluate import LINEARISE_CLOSED, RESIDUAL, RESIDUAL_DERIVATIVES
-from sorosim.kernels.loops import ERROR
 from sorosim.kernels.newmark import ALWAYS, DONE, ONCE, REUSE
 from sorosim.kernels.small import copy
 from sorosim.kernels.step_speed import is_plausible
@@ -111,8 +110,8 @@ def iterate(model, march, ws):
     for i in range(state.q.shape[0]):
         if not abs(state.residue[i]) < np.inf:
             return NOT_FINITE
-    for i in range(closure.value.shape[1]):
-        gap = max(gap, abs(closure.value[ERROR, i]) * model.system.loops.row_scale[i])
+    for i in range(closure.error.shape[0]):
+        gap = max(gap, abs(closure.error[i]) * model.system.loops.row_scale[i])
     if derive:
         count.n_jacobian += 1
         if count.refactor == ONCE:

@@ -33,7 +33,7 @@ from sorosim.kernels.forces import (
 from sorosim.kernels.kinematics import POSES, forward_sweep, is_zero
 from sorosim.kernels.linalg import cholesky
 from sorosim.kernels.load_laws import LoadLaws, add_load_laws
-from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q, RATE, evaluate_loops, loop_matrices
+from sorosim.kernels.loops import evaluate_loops, loop_matrices
 from sorosim.kernels.saddle import RANK_TOLERANCE, factor_constraints, loop_norms, rank_tolerance, solve_constrained
 from sorosim.kernels.signals import SignalArrays, evaluate_signals
 from sorosim.kernels.small import copy, isolate
@@ -296,7 +296,7 @@ def factor(model, march) -> bool:
     ratio, _ = ratios(number)
     if lu_factor(S, march.pivot) >= 0:
         return False
-    A, E = out.closure.matrix[CONSTRAINT], out.closure.matrix[ERROR_BY_Q]
+    A, E = out.closure.constraint, out.closure.error_by_q
     for i in range(n):
         for j in range(m):
             march.columns[i, j] = 0.0 if known[i] else A[j, i]
@@ -318,7 +318,7 @@ def factor(model, march) -> bool:
         for i in range(m):
             scale[i] = size[i] / scale[i]
         most = march.counts.most_rank
-        beyond = rank_tolerance(loops, out.closure.value[ERROR], most)
+        beyond = rank_tolerance(loops, out.closure.error, most)
         rank, least = rank_factor(march.G, march.order, scale, most, RANK_TOLERANCE**2, beyond**2)
         march.counts.rank = rank
         if rank < march.counts.most_rank:
@@ -341,7 +341,7 @@ def solve(march, x):
     lu_solve_vector(march.S, march.pivot, x)
     if m == 0:
         return
-    E = march.out.closure.matrix[ERROR_BY_Q]
+    E = march.out.closure.error_by_q
     for i in range(m):
         for k in range(n):
             right[i] -= E[i, k] * x[k]
@@ -379,17 +379,17 @@ def scale_drift(part, state, model, march, ws) -> None:
     # with the mass matrix here: that of another state would turn the rest of the rates
     evaluate(model.system, MASS, state, march.external, ws, out)
     evaluate_loops(loops, ws, state.u, closure)
-    loop_matrices(model.system.tree, loops, True, False, False, ws, closure, out.by_q, out.by_qd, out.B)
+    loop_matrices(model.system.tree, loops, True, False, False, ws, closure)
     for i in range(n):
         x[i] = 0.0
         if model.known[i]:
             isolate(U, i)
     if cholesky(U) >= 0:
         return
-    for i in range(closure.value.shape[1]):
-        saddle.right[i, 0] = (part - 1.0) * closure.value[RATE, i]
-    error = closure.value[ERROR]
-    factor_constraints(loops, U, closure.matrix[CONSTRAINT], error, march.counts.most_rank, model.known, saddle)
+    for i in range(closure.error.shape[0]):
+        saddle.right[i, 0] = (part - 1.0) * closure.rate[i]
+    error = closure.error
+    factor_constraints(loops, U, closure.constraint, error, march.counts.most_rank, model.known, saddle)
     solve_constrained(loops, U, saddle, x, march.multiplier.step)
     for i in range(n):
         if not model.known[i]:
@@ -547,7 +547,7 @@ def correct(model, march) -> float:
     for i in range(n):
         x[i] = 0.0 if model.known[i] else -state.residue[i] / ratio
     for i in range(march.multiplier.now.shape[0]):
-        march.multiplier.right[i] = -march.out.closure.value[ERROR, i]
+        march.multiplier.right[i] = -march.out.closure.error[i]
     solve_step(model, march, SOLVE_CORRECTION, x)
     a_ratio, part, total = 1.0 / (number.beta * number.step * number.step), number.part, 0.0
     for i in range(n):
@@ -576,7 +576,7 @@ def error_of(model, march, ws) -> float:
     state, number, n = march.state, march.number, march.state.q.shape[0]
     h = number.step
     c = (number.beta + 0.5 * (number.alpha_m - number.alpha_f) - 1.0 / 6.0) * h * h
-    x, known, mass, by_q = state.work, model.known, march.out.mass, march.out.closure.matrix[ERROR_BY_Q]
+    x, known, mass, by_q = state.work, model.known, march.out.mass, march.out.closure.error_by_q
     if on_tree(march):
         change = march.out.tau  # the residual is copied
         for i in range(n):

@@ -7,8 +7,8 @@ wrenches and the derivatives of internal forces inside blocks in the workspace.
 from __future__ import annotations
 
 from sorosim.compiled import kernel_in_place, kernel_lazy
-from sorosim.kernels import surfaces as sf
 from sorosim.kernels import tree as tr
+from sorosim.kernels.couplings import add_coupling_product, add_coupling_transposed
 from sorosim.kernels.derivatives import coupling_maps
 from sorosim.kernels.joints import (
     MOTOR,
@@ -72,51 +72,11 @@ def add_local_wrench(tree, external, ws, node):
             F[r] = along(M[r], x[12:]) + along(N[r], x[6:])
             if loaded:
                 F[r] -= along(K[r], x)
-    for p in range(external.pair.shape[0]):
-        A, B = external.pair[p, 0], external.pair[p, 1]
-        if A < 0 or B < 0:
-            continue
-        for r in range(6):
-            node[A, WRENCH + r] -= along(external.pair_K[p, 0, r], node[B]) + along(
-                external.pair_D[p, 0, r], node[B, 6:]
-            )
-            node[B, WRENCH + r] -= along(external.pair_K[p, 1, r], node[A]) + along(
-                external.pair_D[p, 1, r], node[A, 6:]
-            )
-    contact = external.contact
-    for slot in range(contact.counts.linked):
-        k = contact.linked[slot]
-        entry, left, right, by_u = contact.entry[k], contact.left[slot], contact.right[slot], contact.rate[slot]
-        for row in range(sf.N_ROWS):
-            change = over_entries(entry, right[row], node, X)
-            if row < 3:
-                for s in range(3):
-                    change += by_u[row, s] * over_entries(entry, left[s], node, X + 6)
-            to_entries(entry, left[row], -change, node, WRENCH)
+    add_coupling_product(external.coupling, node)
 
 
 @kernel_in_place
-def over_entries(entry, row, node, at):
-    """Product of a row of a contact (24,) with six numbers, from column `at` on, of each node that takes part in it."""
-    total = 0.0
-    for j in range(entry.n):
-        if entry.node[j] >= 0:
-            total += along(row[6 * j :], node[entry.node[j], at:])
-    return total
-
-
-@kernel_in_place
-def to_entries(entry, row, scale, node, at):
-    """Its transpose: add `scale` times the row to the nodes that take part in a contact."""
-    for j in range(entry.n):
-        k = entry.node[j]
-        if k >= 0:
-            for r in range(6):
-                node[k, at + r] += scale * row[6 * j + r]
-
-
-@kernel_in_place
-def add_coupling_product(tree, k, n, transposed, ws, x, out):
+def add_curvature_product(tree, k, n, transposed, ws, x, out):
     """out (n,) += Hess_k x, or its transpose: d(S_w^T FC)/dq of segment k at constant wrench (docs/theory.md, 4)."""
     at, c0 = tree.segment[k].strain + tr.BASIS, tree.segment[k].column
     P_1, P_2 = tree.strain[at : at + 6 * n].reshape(n, 6), tree.strain[at + 6 * n : at + 12 * n].reshape(n, 6)
@@ -174,7 +134,7 @@ def inverse_product(tree, external, moving, dq, dqd, dqdd, ws, node, out):
         add_coadbar_columns(ws.twist[k, 2], s, 1, 1.0, F)
         add_projected_wrench(S, n, 1.0, F, out[c0 : c0 + n])
         if tree.segment[k].kind == tr.GENERAL and n > 0:
-            add_coupling_product(tree, k, n, False, ws, dq[c0 : c0 + n], out[c0 : c0 + n])
+            add_curvature_product(tree, k, n, False, ws, dq[c0 : c0 + n], out[c0 : c0 + n])
         if parent >= 0:
             add(F, node[parent, WRENCH:])
 
@@ -182,7 +142,7 @@ def inverse_product(tree, external, moving, dq, dqd, dqdd, ws, node, out):
 @kernel_in_place
 def inverse_product_transposed(tree, external, moving, w, ws, node, by_q, by_qd):
     """by_q, by_qd (ndof,) += the transposed derivatives of inverse dynamics by q and qd, times w (ndof,)."""
-    loaded, contact = external.wrench.shape[0] > 0, external.contact
+    loaded = external.wrench.shape[0] > 0
     clear_matrix(node)
     for k in range(tree.segment.shape[0]):
         n, work, c0 = tree.segment[k].n, tree.segment[k].work, tree.segment[k].column
@@ -197,26 +157,7 @@ def inverse_product_transposed(tree, external, moving, w, ws, node, by_q, by_qd)
                 x[12 + s] += M[r, s] * f
                 if loaded:
                     x[s] -= K[r, s] * f
-    for p in range(external.pair.shape[0]):
-        A, B = external.pair[p, 0], external.pair[p, 1]
-        if A < 0 or B < 0:
-            continue
-        for r in range(6):
-            f, g = node[A, WRENCH + r], node[B, WRENCH + r]
-            for s in range(6):
-                node[B, s] -= external.pair_K[p, 0, r, s] * f
-                node[B, 6 + s] -= external.pair_D[p, 0, r, s] * f
-                node[A, s] -= external.pair_K[p, 1, r, s] * g
-                node[A, 6 + s] -= external.pair_D[p, 1, r, s] * g
-    for slot in range(contact.counts.linked):
-        k = contact.linked[slot]
-        entry, left, right, by_u = contact.entry[k], contact.left[slot], contact.right[slot], contact.rate[slot]
-        for row in range(sf.N_ROWS):
-            power = over_entries(entry, left[row], node, WRENCH)
-            to_entries(entry, right[row], -power, node, X)
-            if row < 3:
-                for s in range(3):
-                    to_entries(entry, left[s], -by_u[row, s] * power, node, X + 6)
+    add_coupling_transposed(external.coupling, node)
 
     turned = ws.scratch[15, 0]
     for k in range(tree.segment.shape[0] - 1, -1, -1):
@@ -235,7 +176,7 @@ def inverse_product_transposed(tree, external, moving, w, ws, node, by_q, by_qd)
         add_coadbar_columns(ws.twist[k, 2], x[WRENCH:], 1, 1.0, turned)
         add_projected_wrench(S, n, -1.0, turned, out)
         if tree.segment[k].kind == tr.GENERAL and n > 0:
-            add_coupling_product(tree, k, n, True, ws, w[c0 : c0 + n], out)
+            add_curvature_product(tree, k, n, True, ws, w[c0 : c0 + n], out)
         if base >= 0:
             for r in range(18):
                 node[base, r] += x[r]

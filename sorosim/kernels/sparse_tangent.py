@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 
 from sorosim.compiled import kernel_in_place, kernel_lazy
-from sorosim.kernels import loop_joint as lj
 from sorosim.kernels.couplings import (
     AT_REST,
     FOLLOWS,
@@ -37,7 +36,7 @@ def put(entries, rows, columns, count, i, j, x):
 
 
 @kernel_in_place
-def number_unknowns(tree, n, couplings):
+def number_unknowns(tree, constraints, n, couplings):
     """Where the unknowns of kept blocks, of their bases and of loops begin; returns how many there are.
 
     Nodes of blocks without coordinates share those of their base.
@@ -61,10 +60,9 @@ def number_unknowns(tree, n, couplings):
         size += tree.block[b].n
         for k in range(tree.block[b].first, tree.block[b].end if fixed else 0):
             at[n_blocks + k] = at[n_blocks + base] if base >= 0 else AT_REST
-    for c in range(n):
-        if couplings.loop[c] >= 0:
-            at[n_blocks + n_segments + c] = size
-            size += couplings.n_rows[c]
+    for c in range(constraints, n):
+        at[n_blocks + n_segments + c] = size
+        size += couplings.forms.row[c].n_rows
     return size
 
 
@@ -126,7 +124,7 @@ def is_first(blocks, e):
 def add_to_product(tree, known, ws, c, rate, moving, tangent):
     """couplings.product += left^T right of coupling c, over dq and base of each of its blocks."""
     couplings = tangent.couplings
-    left, right, product, n_rows = couplings.left, couplings.right, couplings.product, couplings.n_rows[c]
+    left, right, product, n_rows = couplings.left, couplings.right, couplings.product, couplings.forms.row[c].n_rows
     n_left, n_right = 0, 0
     for e in range(N_NODES):
         if not is_first(couplings.block[c], e):
@@ -189,7 +187,7 @@ def put_product(tree, c, couplings, entries, rows, columns, count):
     return count
 
 
-@kernel_lazy("couplings")
+@kernel_lazy("sparse tangent")
 def assemble(
     tree,
     actuators,
@@ -200,6 +198,7 @@ def assemble(
     rate,
     moving,
     inertia,
+    constraints,
     n,
     order,
     ws,
@@ -212,23 +211,22 @@ def assemble(
     """Entries of the sparse system of what `factor_tangent` kept: how many, which may be more than there is room for.
 
     compliance (m,): of rows of loops, infinite where multipliers are zero; inertia : the matrix is that of
-    inertia, and loops constrain accelerations; n : number of couplings; order (n,) int: of them, with those of the
-    same blocks one after the other; size (1,) int: becomes the number of unknowns.
+    inertia, and loops constrain accelerations; from coupling `constraints` to n they are those of loops; order int: of
+    those that count, with those of the same blocks one after the other; size (1,) int: becomes the number of unknowns.
     """
     couplings = tangent.couplings
-    size[0] = number_unknowns(tree, n, couplings)
+    size[0] = number_unknowns(tree, constraints, n, couplings)
     count = put_blocks(tree, tangent, entries, rows, columns)
-    for i in range(n):
+    for c in range(constraints, n):
+        first = loops.row[c - constraints].first_row
+        count = put_loop(tree, first, compliance, known, rate, inertia, c, ws, tangent, entries, rows, columns, count)
+    last_of = order.shape[0]
+    for i in range(last_of):
         c = order[i]
         if couplings.next[c] != SPARSE:
             continue
-        if couplings.loop[c] >= 0:
-            count = put_loop(
-                tree, loops, compliance, known, rate, moving, inertia, c, ws, tangent, entries, rows, columns, count
-            )
-            continue
         add_to_product(tree, known, ws, c, rate, moving, tangent)
-        last = i + 1 == n or couplings.loop[order[i + 1]] >= 0 or not same_blocks(couplings, c, order[i + 1])
+        last = i + 1 == last_of or not same_blocks(couplings, c, order[i + 1])
         if last or couplings.next[order[i + 1]] != SPARSE:
             count = put_product(tree, c, couplings, entries, rows, columns, count)
     for a in range(actuators.mode.shape[0]):
@@ -250,7 +248,7 @@ def assemble(
     return count
 
 
-@kernel_lazy("couplings")
+@kernel_lazy("sparse tangent")
 def put_blocks(tree, tangent, entries, rows, columns) -> int:
     """Entries of the equations of kept blocks, and of the motions and wrenches at their bases; how many."""
     couplings, n_blocks, count = tangent.couplings, tree.block.shape[0], 0
@@ -343,52 +341,41 @@ def put_node(tree, b, k, x, tangent, entries, rows, columns, count):
 
 @kernel_lazy("loops")
 def put_loop(
-    tree, loops, compliance, known, rate, moving, inertia, c, ws, tangent, entries, rows, columns, count
-) -> int:
-    """Append the entries of a loop, coupling c, whose unknowns are its wrench f and multipliers; how many there are."""
+    tree, first_row, compliance, known, rate, inertia, c, ws, tangent, entries, rows, columns, count
+) -> int:  # fmt: skip
+    """Append the entries of the constraints of a loop, coupling c, whose unknowns are its multipliers; how many."""
     couplings = tangent.couplings
-    f, loop, n_rows = (
-        couplings.at[tree.block.shape[0] + tree.segment.shape[0] + c],
-        couplings.loop[c],
-        couplings.n_rows[c],
-    )
+    f, n_rows = couplings.at[tree.block.shape[0] + tree.segment.shape[0] + c], couplings.forms.row[c].n_rows
     left, right, base = couplings.wide[1], couplings.wide[2], couplings.base
     for r in range(n_rows):
-        row = loops.row[loop].first_row + r - 6
-        if r < 6 or compliance[row] == np.inf:
-            count = put(entries, rows, columns, count, f + r, f + r, 1.0)
-        if r >= 6 and compliance[row] == np.inf:
-            clear(couplings.map[c, 1, r])
-        elif r >= 6:
-            count = put(entries, rows, columns, count, f + r, f + r, -compliance[row])
-            for i in range(6):
-                phi = loops.value[loop, lj.PHI + 6 * (r - 6) + i]
-                count = put(entries, rows, columns, count, f + i, f + r, -phi)
+        given = compliance[first_row + r]
+        count = put(entries, rows, columns, count, f + r, f + r, 1.0 if given == np.inf else -given)
+        if given == np.inf:
+            clear(couplings.forms.right[c, r])
     for e in range(N_NODES):
         if not is_first(couplings.block[c], e):
             continue
         b = couplings.block[c, e]
-        project_coupling(tree, known, ws, c, b, rate, moving, couplings)
+        project_coupling(tree, known, ws, c, b, rate, False, couplings)
         m, q, x = tree.block[b].n, couplings.at[b], first_of_base(tree, b, couplings)
         for r in range(n_rows):
             for j in range(m):
                 count = put(entries, rows, columns, count, f + r, q + j, -right[r * m + j])
                 count = put(entries, rows, columns, count, q + j, f + r, -left[r * m + j])
             # by inertia, errors are those of accelerations
-            first = 12 if inertia and r >= 6 else 0
+            first = 12 if inertia else 0
             if x <= FOLLOWS:
                 Z = tangent.Z[place_of_columns(x, tangent) :]
                 other, n = unknowns_of_base(tree, x, N_X, couplings)
                 for j in range(n):
                     by_motion, of_wrench = 0.0, 0.0
                     for s in range(6):
-                        by_motion += base[r, 6 + s] * Z[(first + s) * n + j] + base[r, 12 + s] * Z[(6 + s) * n + j]
+                        by_motion += base[r, 6 + s] * Z[(first + s) * n + j]
                         of_wrench += base[r, s] * Z[s * n + j]
                     count = put(entries, rows, columns, count, f + r, other + j, -by_motion)
                     count = put(entries, rows, columns, count, other + j, f + r, -of_wrench)
             for s in range(6 if x >= 0 else 0):
                 a = first + s
                 count = put(entries, rows, columns, count, f + r, x + a, -base[r, 6 + s])
-                count = put(entries, rows, columns, count, f + r, x + 6 + s, -base[r, 12 + s])
                 count = put(entries, rows, columns, count, x + N_X + s, f + r, base[r, s])
     return count

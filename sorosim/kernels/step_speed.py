@@ -11,7 +11,6 @@ from math import sqrt
 from sorosim.compiled import kernel_in_place, kernel_lazy
 from sorosim.kernels.evaluate import FORWARD, evaluate
 from sorosim.kernels.kinematics import POSES, forward_sweep, to_body
-from sorosim.kernels.loops import RATE
 from sorosim.kernels.newmark import (
     add_forces,
 )
@@ -81,7 +80,7 @@ def is_plausible(model, march, ws) -> bool:
         moved = max(moved, abs(h * state.qd_new[i]) / state.scale[i])
     square, power, _ = kinetic_products(tree, model.gravity, ws)
     for i in range(march.multiplier.now.shape[0]):
-        power -= march.multiplier.new[i] * reached.value[RATE, i]
+        power -= march.multiplier.new[i] * reached.rate[i]
     speed = sqrt(square)
     rate, least = power / speed if speed > 0.0 else 0.0, (1.0 - SPEED_ERROR) * speed
     # accelerations at the begin are those of the last step where inputs have not jumped

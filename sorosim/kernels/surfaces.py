@@ -83,12 +83,11 @@ CONTACT = record(
     pressure=float,
     share=float,  # of the law
 )
-# rows of ContactWorkspace.left and right: force, moments by the arms on either side, weights along either segment
+# rows of the coupling of a contact: force, moments by the arms on either side, weights along either segment
 BY_FORCE, BY_ARM, BY_OTHER_ARM, BY_WEIGHT, BY_OTHER_WEIGHT = 0, 3, 6, 9, 10
-N_ROWS, N_COLUMNS_OF_CONTACT = 11, 24
+N_ROWS = 11
 COUNTS = record(
     active=int,  # contacts
-    linked=int,  # how many of them have rows
     overflow=int,  # whether there was no room for all
     pairs=int,  # that may touch
     no_tangents=int,
@@ -187,14 +186,8 @@ class ContactWorkspace(NamedTuple):
     nearest: np.ndarray  # (n_groups,) smallest gap within reach
     entry: np.ndarray  # (cap,) ENTRY
     value: np.ndarray  # (cap,) CONTACT
-    linked: np.ndarray  # (cap,) int: which contacts have rows
-    left: np.ndarray  # (cap, 11, 24) how the nodes of the contact move what its rows are about
-    right: np.ndarray  # (cap, 11, 24) how these rows change with the nodes
-    rate: np.ndarray  # (cap, 3, 3) how the force changes with the relative velocity
     here: np.ndarray  # () HERE
     wide: np.ndarray  # (4, 6, 6)
-    columns: np.ndarray  # (5, 24 ndof) world columns of the entries, and products of rows
-    member: np.ndarray  # (2, ndof) int
     pair: np.ndarray  # (n,) PAIR: those that may touch
     stuck: np.ndarray  # (cap,) PAIR: contacts that stuck before
     stuck_slip: np.ndarray  # (cap, 3) what is added to their velocity of sliding
@@ -204,21 +197,17 @@ class ContactWorkspace(NamedTuple):
     order: np.ndarray  # (n_elements,) int
 
 
-def make_contact_workspace(surfaces: Surfaces, ndof: int, capacity: int) -> ContactWorkspace:
+def make_contact_workspace(surfaces: Surfaces, capacity: int) -> ContactWorkspace:
     """Allocate for up to `capacity` contacts."""
     group = surfaces.group
     n_cores, n_solids = group["cores_end"] - group["cores_a"], group["solids_end"] - group["solids_a"]
     n = int((n_cores + n_solids).max(initial=0))
     size = capacity if n else 0
     buckets = 1 << max(2 * n - 1, 1).bit_length() if n else 0
-    integers, columns = np.int64, (ndof if n else 0)
+    integers = np.int64
     return ContactWorkspace(
-        one_record(COUNTS), np.zeros(1), np.zeros(len(group)),
-        np.zeros(size, dtype=ENTRY), np.zeros(size, dtype=CONTACT), np.zeros(size, dtype=integers),
-        np.zeros((size, N_ROWS, N_COLUMNS_OF_CONTACT)), np.zeros((size, N_ROWS, N_COLUMNS_OF_CONTACT)),
-        np.zeros((size, 3, 3)), one_record(HERE), np.zeros((4, 6, 6)),
-        np.zeros((5, N_COLUMNS_OF_CONTACT * columns)),
-        np.zeros((2, columns), dtype=integers), np.zeros(PAIRS_EACH * size, dtype=PAIR),
+        one_record(COUNTS), np.zeros(1), np.zeros(len(group)), np.zeros(size, dtype=ENTRY),
+        np.zeros(size, dtype=CONTACT), one_record(HERE), np.zeros((4, 6, 6)), np.zeros(PAIRS_EACH * size, dtype=PAIR),
         np.zeros(size, dtype=PAIR), np.zeros((size, 3)), np.zeros((n, 4)), np.zeros((n, 3), dtype=integers),
         np.zeros(buckets + 2, dtype=integers), np.zeros(n, dtype=integers),
     )  # fmt: skip

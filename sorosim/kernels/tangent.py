@@ -80,7 +80,7 @@ def make_tangent(tree: Tree, couplings: Couplings | None = None) -> Tangent:
         np.zeros(int((tree.block["n"] ** 2).sum())), np.zeros(ndof, dtype=np.int64), np.zeros((ndof, 18)),
         np.zeros((ndof, 6)), np.zeros(int(size.sum())), place, np.zeros((n_segments, 3, 6, 6)),
         np.zeros((n_segments + 1, 18)), np.zeros(int(tree.block["n"].max(initial=0)) ** 2),
-        couplings if couplings is not None else make_couplings(tree, 0, False),
+        couplings if couplings is not None else make_couplings(tree),
     )  # fmt: skip
 
 

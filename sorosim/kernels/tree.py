@@ -124,6 +124,12 @@ def make_workspace(tree: Tree) -> Workspace:
 
 
 @kernel_inline
+def base_of(tree, node):
+    """The node where the block of a node starts; -1: the world."""
+    return tree.block[tree.segment[node].block].parent
+
+
+@kernel_inline
 def add_strains(tree, at, n, first, local, n_local, q, x_1, x_2):
     """x_a += P_a q at the two collocation points of the segment whose data start at tree.strain[at]; x_a (6,).
 

@@ -21,13 +21,14 @@ def imaginary(x, factor, out):
 
 @kernel_lazy()
 def vary_rows(
-    system, gravity, q, qd, qdd, u, multiplier, factor, external, ws, closure, tau, inverse, internal, loops
+    system, gravity, q, qd, qdd, u, multiplier, factor, external, ws, closure, tau,
+    inverse, internal, error, rate, acceleration,
 ) -> None:  # fmt: skip
     """Derivatives of the equations of motion in n states: the imaginary parts times `factor`.
 
     q, qd, qdd (n, ndof); u (n, n_actuators); multiplier (n, m), or (n, 0) where loops are left open; closure and tau
     (ndof,): complex workspace. Filled are inverse (n, ndof) of inverse dynamics less the forces of loops, internal
-    (n, ndof) of the internal force, and loops (n, 3, m) of the errors of loops, their rates and accelerations.
+    (n, ndof) of the internal force, and error, rate, acceleration (n, m) of loops.
     """
     tree, none = system.tree, ws.internal
     looped, flows = multiplier.shape[1] > 0, tree.flow_node.shape[0] > 0
@@ -57,5 +58,6 @@ def vary_rows(
         imaginary(tau, factor, inverse[k])
         internal_forces(tree, system.internal, q[k], qd[k], u[k], False, ws, external, tau, none)
         imaginary(tau, factor, internal[k])
-        for row in range(3):
-            imaginary(closure.value[row], factor, loops[k, row])
+        imaginary(closure.error, factor, error[k])
+        imaginary(closure.rate, factor, rate[k])
+        imaginary(closure.acceleration, factor, acceleration[k])

@@ -24,7 +24,6 @@ from sorosim.engine.records import Contacts
 from sorosim.errors import ModelError, nearest
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.kinematics import POSES, forward_sweep
-from sorosim.kernels.loops import CONSTRAINT
 from sorosim.kernels.tree import Workspace, make_workspace
 from sorosim.lie.se3 import Ad_inv
 from sorosim.model.compile import MERGE, LinkLayout
@@ -256,7 +255,7 @@ class State:
             sliding=self.sliding,
         )  # fmt: skip
         slopes = out.by_q @ q_by - out.B @ u_by
-        return np.asarray(slopes - out.closure.matrix[CONSTRAINT].T @ lam_by if len(lam_by) else slopes)
+        return np.asarray(slopes - out.closure.constraint.T @ lam_by if len(lam_by) else slopes)
 
     @cached_property
     def lam(self) -> Array:

@@ -20,7 +20,6 @@ from sorosim.dynamics.constraints import IndependentRows
 from sorosim.dynamics.maxwell import refuse_relaxation
 from sorosim.equations.system import OdeSystem, elastic_weight
 from sorosim.kernels import evaluate as task
-from sorosim.kernels.loops import CONSTRAINT, ERROR, ERROR_BY_Q, RATE, RATE_BY_Q
 from sorosim.solvers.base import OdeProblem, OdeSolution
 from sorosim.solvers.sundials import Dae, integrate_dae
 
@@ -45,7 +44,7 @@ class StabilisedIndex2:
         t, n, free = float(problem.t_out[0]), self.n, self.free
         q, qd, qdd, _ = self.system.coordinates(t, problem.x0)
         evaluation = self.system.forward(task.FORWARD, t, q, qd, qdd)
-        A = evaluation.closure.matrix[CONSTRAINT][:, free]
+        A = evaluation.closure.constraint[:, free]
         self.rank = k = IndependentRows(self.system.robot.engine, A).rank
         self.near = np.linalg.svd(self.size * A)[0][:, :k]
         self.B = cho_solve((elastic_weight(self.system.robot, q, free), False), np.eye(n))
@@ -78,11 +77,12 @@ class StabilisedIndex2:
         q, qd, qdd, multiplier, mu = self.split(t, y, yd)
         free = self.free
         evaluation = self.system.residual(task.RESIDUAL_DERIVATIVES, t, q, qd, qdd, np.zeros(len(self.size)))
-        P = self.basis(evaluation.closure.matrix[CONSTRAINT][:, free])
+        P = self.basis(evaluation.closure.constraint[:, free])
         self.last = q, P
-        A, value = P.T @ evaluation.closure.matrix[CONSTRAINT][:, free], evaluation.closure.value @ P
+        loops = evaluation.closure
+        A = P.T @ loops.constraint[:, free]
         slip = yd[: self.n] - qd[free] - self.B @ (A.T @ mu)
-        return np.concatenate([slip, evaluation.tau[free] - A.T @ multiplier, value[RATE], value[ERROR]])
+        return np.concatenate([slip, evaluation.tau[free] - A.T @ multiplier, loops.rate @ P, loops.error @ P])
 
     def jacobian(self, t: float, y: Array, yd: Array, c: float) -> Array:
         """dF/dy + c dF/d(dy/dt) without the change of P, normal to its range, and that of A under mu, which is 0."""
@@ -91,10 +91,11 @@ class StabilisedIndex2:
         is_cached = np.array_equal(q, self.last[0])
         if not is_cached:
             evaluation = self.system.residual(task.RESIDUAL_DERIVATIVES, t, q, qd, qdd, np.zeros(len(self.size)))
-        P = self.last[1] if is_cached else self.basis(evaluation.closure.matrix[CONSTRAINT][:, free])
+        P = self.last[1] if is_cached else self.basis(evaluation.closure.constraint[:, free])
         self.near = P / self.size
         evaluation = self.system.residual(task.RESIDUAL_DERIVATIVES, t, q, qd, qdd, P @ multiplier)
-        A, E, V = (P.T @ evaluation.closure.matrix[i][:, free] for i in (CONSTRAINT, ERROR_BY_Q, RATE_BY_Q))
+        loops = evaluation.closure
+        A, E, V = (P.T @ rows[:, free] for rows in (loops.constraint, loops.error_by_q, loops.rate_by_q))
         K, C, M = (X[np.ix_(free, free)] for X in (evaluation.by_q, evaluation.by_qd, evaluation.mass))
         none, square = np.zeros((n, k)), np.zeros((k, k))
         return np.block([

@@ -22,7 +22,6 @@ from sorosim.kernels import march as codes
 from sorosim.kernels import newmark as m
 from sorosim.kernels.evaluate import Evaluation, State
 from sorosim.kernels.held_inputs import hold
-from sorosim.kernels.loops import CONSTRAINT, ERROR
 from sorosim.kernels.march import march
 from sorosim.kernels.newmark import March, Model, Rows
 from sorosim.kernels.signals import DATA_BEGIN, signal_workspace
@@ -125,7 +124,7 @@ class Marching:
             (len(m.Multipliers._fields), n_rows), (len(inputs.signals), 3),
             (len(self.system.driven.signals), 3), (len(loading.packed.signals.signals), 3),
             (len(self.system.partition.driven), 6), (full, full), (full,), (full, looped), (looped, looped),
-            (2, looped), (2, self.system.n_strains), (n_inputs,), (3,), (5, n_rows, full),
+            (2, looped), (2, self.system.n_strains), (n_inputs,), (3,), (3, n_rows, full),
         )  # fmt: skip
         memory = np.zeros(sum(map(prod, shapes)))
         ends = np.cumsum([prod(shape) for shape in shapes])[:-1]
@@ -134,7 +133,10 @@ class Marching:
             parts[whole] = parts[whole].view(np.int64)
         parts[0], parts[1] = one_record(m.NUMBERS, parts[0]), one_record(m.COUNTS, parts[1])
         parts[2], parts[3] = m.StepVectors(*parts[2]), m.Multipliers(*parts[3])
-        state, (u, closing, matrix) = parts[2], parts[14:]  # nothing drifts in residuals: closing stays zero
+        state, (u, closing, (constraint, error_by_q, rate_by_q)) = (
+            parts[2],
+            parts[14:],
+        )  # nothing drifts in residuals: closing stays zero
         begin, end = (
             State(q, qd, u, engine.gravity, self.system.partition.mask, closing)
             for q, qd in ((state.q, state.qd), (state.q_new, state.qd_new))
@@ -144,7 +146,8 @@ class Marching:
         if not on_tree:
             tree = tree._replace(segment=tree.segment[:0], block=tree.block[:0], rows=tree.rows[:0])
         closure, saddle = engine.make_closure(not on_tree)
-        out = Evaluation(np.zeros(n), *matrices, state.qdd_new, closure._replace(matrix=matrix), saddle)
+        closure = closure._replace(constraint=constraint, error_by_q=error_by_q, rate_by_q=rate_by_q)
+        out = Evaluation(np.zeros(n), *matrices, state.qdd_new, closure, saddle)
         large = n if sampled or not on_tree else 0
         own: Any = (np.zeros(shape) for shape in ((large, large), square, square, (full, n_inputs)))
         return March._make((
@@ -245,7 +248,7 @@ class Marching:
         if h * np.linalg.norm(shift * jerk) > np.linalg.norm(a):
             return a, v
         a += shift * h * jerk
-        A = evaluation.closure.matrix[CONSTRAINT]
+        A = evaluation.closure.constraint
         if len(A) and not self.projection:
             drift = (1.0 / 6.0 - 0.5 * shift - beta) * h * h * (A[:, free] @ jerk[free]) - A @ qd
             # nearest in kinetic energy: nothing else changes
@@ -385,7 +388,7 @@ class _MarchRun:
             if not stop and self.state.external.contact.counts["overflow"]:
                 message += f"; more than {len(self.state.external.contact.entry)} contacts at once"
             if not stop and self.engine.loop_layout.m:
-                message += self.method.system.loop_monitor.describe_failed_step(self.state.out.closure.value[ERROR])
+                message += self.method.system.loop_monitor.describe_failed_step(self.state.out.closure.error)
         self.record_regularity()
         ends: tuple[Any, float] = (None, float("nan"))
         if not success:

@@ -12,7 +12,6 @@ from sorosim.dynamics.coupled_tangent import CoupledTangent
 from sorosim.engine.engine import Engine
 from sorosim.kernels import newmark as m
 from sorosim.kernels.evaluate import LINEARISE_CLOSED, evaluate
-from sorosim.kernels.loops import RATE
 from sorosim.kernels.newmark import March, Model
 
 
@@ -72,7 +71,7 @@ class SparseSteps:
         self.engine.prepared(evaluate, arguments)(*arguments)
         if not self.inertia.factor(march.external, out.closure, self.model.known, 0.0, 1.0, moving=False, inertia=True):
             return False
-        x, error = np.zeros(len(qdd)), (part - 1.0) * out.closure.value[RATE]
+        x, error = np.zeros(len(qdd)), (part - 1.0) * out.closure.rate
         self.inertia.solve(x, error, np.empty(len(error)))
         state.qd[~self.model.known] += x[~self.model.known]
         return True

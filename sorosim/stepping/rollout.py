@@ -12,13 +12,12 @@ from numpy.typing import ArrayLike
 
 from sorosim.arrays import Array, IntArray
 from sorosim.dynamics.link_frames import LinkFrames
-from sorosim.dynamics.variation import VariedEngine
+from sorosim.dynamics.variation import Variation, VariedEngine
 from sorosim.equilibria.statics import statics
 from sorosim.errors import ConvergenceError, InputError
 from sorosim.kernels import held_inputs as held
 from sorosim.kernels import march as codes
 from sorosim.kernels.held_inputs import Adjoint, Equations
-from sorosim.kernels.loops import ACCELERATION, ERROR
 from sorosim.kernels.newmark import March, Rows
 from sorosim.model.chart import FARTHEST
 from sorosim.public import public
@@ -466,18 +465,18 @@ class Rollout:
         out = self._steps.equations(n, len(rows.t))
         ends, starts = slice(1, len(rows.t)), segment.ends[:-1]
 
-        def vary(at: slice | IntArray, qdd: Array, u: Array, multiplier: Array) -> tuple[Array, Array]:
+        def vary(at: slice | IntArray, qdd: Array, u: Array, multiplier: Array) -> tuple[Array, Variation]:
             state = rows.q[at], rows.qd[at], qdd, u, rows.t[at]
             one = varied.vary_rows(*state, multiplier if looped else None)
-            return one.inverse - one.internal, one.loops
+            return one.inverse - one.internal, one
 
         u_there = np.repeat(u, np.diff(segment.ends), axis=0)
-        out.residual[1:], errors = vary(ends, rows.qdd[ends], u_there, rows.multiplier[ends])
-        out.error[1:] = errors[:, ERROR]
+        out.residual[1:], one = vary(ends, rows.qdd[ends], u_there, rows.multiplier[ends])
+        out.error[1:] = one.error
         before = np.concatenate([u[:1], u[:-1]])
         for k, inputs in enumerate([u, before] if looped else [u]):
-            out.force[k::2], errors = vary(starts, begins.acceleration[k::2], inputs, begins.multiplier[k::2])
-            out.constraint[k::2] = errors[:, ACCELERATION]
+            out.force[k::2], one = vary(starts, begins.acceleration[k::2], inputs, begins.multiplier[k::2])
+            out.constraint[k::2] = one.acceleration
         return out
 
     def _change_of_equations(self, segment: _Segment, change: Array) -> Equations:

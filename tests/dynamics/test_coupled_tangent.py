@@ -16,7 +16,6 @@ from sorosim.actuation.tendon import Tendon
 from sorosim.dynamics.coupled_tangent import CoupledTangent
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.couplings import SPARSE
-from sorosim.kernels.loops import CONSTRAINT, ERROR_BY_Q
 from sorosim.kernels.tangent import make_tangent, mass_product
 from sorosim.loads.fluid import Fluid
 from sorosim.loads.spring import Spring
@@ -66,7 +65,7 @@ def dense(engine, q, qd, qdd, u, multiplier, known, rate, acceleration):
     out = engine.evaluate(task.RESIDUAL_DERIVATIVES, q, qd, qdd, u, multiplier=multiplier)
     T = out.by_q + rate * out.by_qd + acceleration * out.mass
     T[known], T[:, known], T[known, known] = 0.0, 0.0, 1.0
-    A, E = out.closure.matrix[[CONSTRAINT, ERROR_BY_Q]]
+    A, E = out.closure.constraint, out.closure.error_by_q
     return T, np.where(known, 0.0, A), np.where(known, 0.0, E), out.mass
 
 
@@ -170,7 +169,7 @@ def test_contacts_between_rods():
     q, qd, qdd = np.array([[1e-3], [0.1], [1.0]]) * rng.normal(size=(3, robot.ndof))
     for name, factors in FACTORS.items():
         check(engine, tangent, (q, qd, qdd, np.zeros(0)), engine.none_known, factors, f"contact, {name}", rng)
-    where = tangent.tangent.couplings.next[: int(engine.external.contact.counts["linked"])]
+    where = tangent.tangent.couplings.next[: int(engine.external.coupling.counts["n"])]
     assert (where == SPARSE).any()
     # a rod that touches no other one is no part of the sparse system
     by_rod = tangent.tangent.couplings.kept.reshape(3, -1)
