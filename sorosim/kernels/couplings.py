@@ -241,7 +241,8 @@ def make_couplings(tree: tr.Tree, forms: Coupling | None = None) -> Couplings:
     most, whole = int(tree.block["n"].max(initial=1)) if couples else 0, np.int64
     return Couplings(
         forms, np.zeros((n, N_NODES), dtype=whole), np.zeros(n, dtype=whole), np.full(n_blocks, -1, dtype=whole),
-        np.zeros(n_blocks, dtype=whole), np.full(n_blocks + n_segments + n, -1, dtype=whole), np.zeros((n_segments if couples else 0, 3, 6, 6)),
+        np.zeros(n_blocks, dtype=whole), np.full(n_blocks + n_segments + n, -1, dtype=whole),
+        np.zeros((n_segments if couples else 0, 3, 6, 6)),
         np.zeros(len(tree.rows) if couples else 0), np.zeros((3, N_X * max(most, 2))), np.zeros((N_ROWS, N_X)),
         np.zeros((N_ROWS, N_NODES * (most + N_X))), np.zeros((N_ROWS, N_NODES * (most + N_X))),
         np.zeros((N_NODES * (most + N_X), N_NODES * (most + N_X))),

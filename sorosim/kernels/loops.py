@@ -40,7 +40,7 @@ class Closure(NamedTuple):
 
     def with_own_results(self) -> Closure:
         """The same with results of its own, zeros: pages of zeros cost nothing until they are written."""
-        return self._make((*map(np.zeros_like, self[:7]), *self[7:]))
+        return Closure._make((*map(np.zeros_like, self[:7]), *self[7:]))
 
 
 def make_closure(n_loops: int, m: int, ndof: int) -> Closure:
