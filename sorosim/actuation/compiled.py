@@ -204,7 +204,7 @@ def _bind_in_python(
         if not hasattr(bound, "evaluate"):
             got = f"{type(bound).__name__} without evaluate"
             raise ModelError(f"actuators.{names[i]}", "a bound actuator with evaluate", got)
-        out.append(InPython(i, bound, sections, own, row[own, -1]))
+        out.append(InPython(i, bound, sections, own, row["given"][own]))
     return out
 
 
