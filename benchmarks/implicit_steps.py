@@ -179,7 +179,9 @@ def correction(robot: Robot, sparse: bool) -> Callable[[bool], None]:
     number, state = march.number, march.state
     number[["step", "last_step", "previous_step"]] = STEP
     number["rtol"], number["atol"] = 1e-6, 1e-8
-    number[newmark.COEFFICIENTS] = method.coefficients
+    for name, values in method.tableau._asdict().items():
+        number[name] = values
+    newmark.set_tableau(number)
     number["part"] = 1.0
     # ropes that touch go on touching
     start = (0.01 if robot.engine.has_local_tangent else 1e-7) * rng.normal(size=(2, robot.ndof))

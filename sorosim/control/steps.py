@@ -54,7 +54,7 @@ class DiscreteMotion:
         n, steps = self.n_states, self.steps
         A, B = np.zeros((len(u), n, n)), np.zeros((len(u), n, self.n_inputs))
         steps.take_rank(self._derivatives, steps.rank_of(self._march))
-        arguments = *self._room, steps.equations(), A, B
+        arguments = *self._room, steps.no_changes, A, B
         steps.derive(linearize_restarted, self._derivatives, self.rows, u, steps.ends(len(u)), *arguments)
         return A, B
 

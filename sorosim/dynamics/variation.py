@@ -54,7 +54,8 @@ class VariedEngine:
         changed = [derivative(part).any() for part in (laws.value, laws.frame, laws.media.value, varied.gravity)]
         self.loads_change = bool(len(laws.row)) and any(changed)
         self.arrays = [
-            *(array for array in varied.tree[3:] if array.dtype.names is None), *varied.elastic[:3], varied.elastic.laws.value, *varied.elastic.sections[1:],
+            *(array for array in varied.tree[3:] if array.dtype.names is None), *varied.elastic[:3],
+            varied.elastic.laws.value, *varied.elastic.sections[1:],
             actuators.value, actuators.basis, actuators.stiffness, actuators.length, actuators.onset,
             actuators.friction, actuators.operators, varied.loops.value, laws.value, laws.frame, laws.media.value,
         ]  # fmt: skip

@@ -248,16 +248,18 @@ class Model:
         n, size, motion = bound.source.n, len(self.unknowns), states.motion
         assert motion is not None
         q_by, qd_by = (np.zeros((n, self.robot.ndof, size)) for _ in range(2))
-        for i, one in enumerate(self.unknowns):
+        moving = [i for i, one in enumerate(self.unknowns) if one.kind in (FILE, SCALE)]
+        numbers, u_dot = np.zeros((len(moving), len(self._file))), np.zeros((len(moving), *motion.u.shape))
+        for row, i in enumerate(moving):
+            one = self.unknowns[i]
             if one.kind == FILE:
-                tangents = motion.jvp(numbers=1.0 * (np.array(self._file) == i))
-            elif one.kind == SCALE:
-                u_dot, a = np.zeros_like(motion.u), self.robot.actuator_names.index(one.target)
-                u_dot[:, a] = bound.u[:-1, a]
-                tangents = motion.jvp(u_dot)
+                numbers[row] = np.array(self._file) == i
             else:
-                continue
-            q_by[:, :, i], qd_by[:, :, i] = tangents.q, tangents.qd
+                a = self.robot.actuator_names.index(one.target)
+                u_dot[row, :, a] = bound.u[:-1, a]
+        if moving:
+            tangents = motion.jvp(u_dot, numbers=numbers)
+            q_by[:, :, moving], qd_by[:, :, moving] = (np.moveaxis(part, 0, -1) for part in tangents)
         return q_by, qd_by
 
     def _places_by(self, trial: Trial, bound: BoundData, states: States, q_by: Array) -> Array:

@@ -23,17 +23,17 @@ from sorosim.kernels.signals import evaluate_signals
 from sorosim.kernels.small import add_ad, clear, copy
 
 # rows of tangents and cotangents, and of their workspace
-Q, QD, QDD, A, SOLUTION, BY_QD, BY_QDD = range(7)
-N_VECTORS = 7
+Q, QD, QDD, A, SOLUTION = range(5)
+N_VECTORS = 5
 
 
 @by_reference
 class Member(NamedTuple):
     """Records of one robot in motion."""
 
-    model: nm.Model
-    march: nm.March
-    rows: nm.Rows
+    model: mr.Model
+    march: mr.March
+    rows: mr.Rows
 
 
 @by_reference
@@ -197,6 +197,7 @@ def roll_members(addresses, like, ws, held, chosen, substeps, codes) -> None:
 def choose_interval(ends, k, dt, march):
     """Let the steps be those of an interval: it goes from row ends[k] to row ends[k + 1]."""
     march.number.step = dt / (ends[k + 1] - ends[k])
+    nm.set_tableau(march.number)
 
 
 @kernel_in_place
@@ -269,69 +270,57 @@ def pull_step(model, march, bar, u_bar):
     bar[SOLUTION] is then the cotangent of the residual at the end, march.multiplier.step that of the loops' errors.
     """
     number, out, n = march.number, march.out, bar.shape[1]
-    h = number.step
-    ratio, rate_ratio = nm.ratios(number)
-    a_ratio = 1.0 / (number.beta * h * h)
-    alpha_m, alpha_f, gamma = number.alpha_m, number.alpha_f, number.gamma
-    x, by_qd, by_qdd = bar[SOLUTION], bar[BY_QD], bar[BY_QDD]
+    P, b, x = number.P, number.b, bar[SOLUTION]
+    ratio, _ = nm.ratios(number)
     for i in range(n):
-        x[i] = bar[Q, i] + rate_ratio * bar[QD, i] + ratio * bar[QDD, i] + a_ratio * bar[A, i]
+        x[i] = (b[0] * bar[0, i] + b[1] * bar[1, i] + b[2] * bar[2, i] + b[3] * bar[3, i]) / b[0]
     clear_known(model.known, x)
     for i in range(march.G.shape[0]):
         march.multiplier.right[i] = 0.0
     nm.solve(march, x)
     for i in range(n):
         x[i] *= -1.0 / ratio
-    copy(bar[QD], by_qd)
-    copy(bar[QDD], by_qdd)
-    multiply_transposed(out.by_qd, x, 1.0, by_qd)
-    multiply_transposed(out.mass, x, 1.0, by_qdd)
+    multiply_transposed(out.by_qd, x, 1.0, bar[QD])
+    multiply_transposed(out.mass, x, 1.0, bar[QDD])
     multiply_transposed(out.B, x, -1.0, u_bar)
     for i in range(n):
-        s1, s2, s3 = by_qd[i], by_qdd[i], bar[A, i]
-        base = -rate_ratio * s1 - ratio * s2 - a_ratio * s3
-        bar[Q, i] = base
-        bar[QD, i] = s1 + h * base
-        bar[QDD, i] = -alpha_f / (1.0 - alpha_f) * s2
-        bar[A, i] = h * (1.0 - gamma) * s1 + alpha_m / (1.0 - alpha_f) * s2 + h * h * number.beta_old * base
+        s1, s2, s3 = bar[1, i], bar[2, i], bar[3, i]
+        own = (b[1] * s1 + b[2] * s2 + b[3] * s3) / b[0]  # of q', which is the unknown
+        for c in range(4):
+            bar[c, i] = P[1, c] * s1 + P[2, c] * s2 + P[3, c] * s3 - P[0, c] * own
     for row in (Q, QD, QDD, A):
         clear_known(model.known, bar[row])
 
 
 @kernel_in_place
-def push_step(model, march, dot, u_dot, varied, row):
+def push_step(model, march, dot, u_dot, varied, d, row):
     """Tangents of the begin of a step become those of its end, after `factor_at_end`; varied: as in `push_forward`."""
     number, out, n = march.number, march.out, dot.shape[1]
-    h = number.step
-    ratio, rate_ratio = nm.ratios(number)
-    a_ratio = 1.0 / (number.beta * h * h)
-    alpha_m, alpha_f, gamma = number.alpha_m, number.alpha_f, number.gamma
-    x, base_qd, base_qdd = dot[SOLUTION], dot[BY_QD], dot[BY_QDD]
-    # in the place of q and of what is not needed after: the parts that do not depend on q'
-    for i in range(n):
-        base = dot[Q, i] + h * dot[QD, i] + h * h * number.beta_old * dot[A, i]
-        base_qd[i] = dot[QD, i] + h * (1.0 - gamma) * dot[A, i] - rate_ratio * base
-        base_qdd[i] = (alpha_m * dot[A, i] - alpha_f * dot[QDD, i]) / (1.0 - alpha_f) - ratio * base
-        dot[A, i] = -a_ratio * base
+    P, b, x = number.P, number.b, dot[SOLUTION]
+    ratio, _ = nm.ratios(number)
+    for i in range(n):  # what does not depend on q'
+        y0, y1, y2, y3 = dot[0, i], dot[1, i], dot[2, i], dot[3, i]
+        own = (P[0, 0] * y0 + P[0, 1] * y1 + P[0, 2] * y2 + P[0, 3] * y3) / b[0]
+        for r in range(1, 4):
+            dot[r, i] = P[r, 0] * y0 + P[r, 1] * y1 + P[r, 2] * y2 + P[r, 3] * y3 - b[r] * own
         x[i] = 0.0
-    multiply(out.by_qd, base_qd, -1.0 / ratio, x)
-    multiply(out.mass, base_qdd, -1.0 / ratio, x)
+    multiply(out.by_qd, dot[QD], -1.0 / ratio, x)
+    multiply(out.mass, dot[QDD], -1.0 / ratio, x)
     multiply(out.B, u_dot, 1.0 / ratio, x)
-    wanted = varied.residual.shape[0] > 0
+    wanted = varied.residual.shape[1] > 0
     if wanted:
         for i in range(n):
-            x[i] -= varied.residual[row, i] / ratio
+            x[i] -= varied.residual[d, row, i] / ratio
     clear_known(model.known, x)
     for i in range(march.G.shape[0]):
-        march.multiplier.right[i] = -varied.error[row, i] if wanted else 0.0
+        march.multiplier.right[i] = -varied.error[d, row, i] if wanted else 0.0
     nm.solve(march, x)
     for i in range(n):
         dot[Q, i] = x[i]
-        dot[QD, i] = base_qd[i] + rate_ratio * x[i]
-        dot[QDD, i] = base_qdd[i] + ratio * x[i]
-        dot[A, i] += a_ratio * x[i]
-    for row in (Q, QD, QDD, A):
-        clear_known(model.known, dot[row])
+        for r in range(1, 4):
+            dot[r, i] += b[r] / b[0] * x[i]
+    for r in (Q, QD, QDD, A):
+        clear_known(model.known, dot[r])
 
 
 @kernel_lazy()
@@ -452,15 +441,15 @@ def note_forces(model, march, ws, bar, sign, row, adjoint):
 
 
 @kernel_in_place
-def push_forces(model, march, sign, varied, row, dot):
+def push_forces(model, march, sign, varied, d, row, dot):
     """Add what accelerations change by where the equations of motion do: the counterpart of `note_forces`."""
     out, x, m = march.start, march.state.work, march.G.shape[0]
     for i in range(x.shape[0]):
-        x[i] = -sign * varied.force[row, i]
+        x[i] = -sign * varied.force[d, row, i]
     clear_known(model.known, x)
     if m > 0:
         for i in range(m):
-            out.saddle.right[i, 0] = -sign * varied.constraint[row, i]
+            out.saddle.right[i, 0] = -sign * varied.constraint[d, row, i]
         solve_constrained(model.system.loops, out.mass, out.saddle, x, march.multiplier.step)
     else:
         cholesky_solve_vector(out.mass, x)
@@ -517,16 +506,17 @@ def pull_back(model, march, ws, rows, held, ends, dt, fresh, bars, bar, u_bar, a
 
 @kernel_lazy()
 def push_forward(model, march, ws, rows, held, ends, dt, fresh, before, dot, u_dot, varied, dots) -> bool:
-    """Tangents (K, 7, ndof) of the memory at the first row become those at the last, those of inputs being given.
+    """Tangents (K, 5, ndof) of the memory at the first row become those at the last, those of inputs being given.
 
-    ends, dt: as in `pull_back`; u_dot (K, N, n_actuators); varied: tangents of the equations, the same for all K; dots
+    ends, dt: as in `pull_back`; u_dot (K, N, n_actuators); varied: tangents of the equations, of K
+    directions or of none; dots
     (K, 2, N + 1, ndof): of coordinates and rates at the ends of intervals. `before` (n_actuators,): inputs before the
     first row.
     """
     looped, n_directions = march.G.shape[0] > 0, dot.shape[0]
     for k in range(held.shape[0]):
         choose_interval(ends, k, dt, march)
-        empty, wanted = fresh and k == 0, varied.residual.shape[0] > 0
+        empty, wanted = fresh and k == 0, varied.residual.shape[1] > 0
         load_row(rows, ends[k], held[k], march)
         if derive_accelerations(model, march, ws, False, looped and not empty) != DONE:
             return False
@@ -534,14 +524,14 @@ def push_forward(model, march, ws, rows, held, ends, dt, fresh, before, dot, u_d
             clear(dot[d, SOLUTION])
             push_accelerations(march, 1.0, dot[d], u_dot[d, k])
             if wanted:
-                push_forces(model, march, 1.0, varied, 2 * k, dot[d])
+                push_forces(model, march, 1.0, varied, d, 2 * k, dot[d])
         if looped and not empty:
             load_row(rows, ends[k], held[k - 1] if k > 0 else before, march)
             if derive_accelerations(model, march, ws, True, True) != DONE:
                 return False
             for d in range(n_directions):
                 if wanted:
-                    push_forces(model, march, -1.0, varied, 2 * k + 1, dot[d])
+                    push_forces(model, march, -1.0, varied, d, 2 * k + 1, dot[d])
                 if k > 0:
                     push_accelerations(march, -1.0, dot[d], u_dot[d, k - 1])
                 else:
@@ -554,7 +544,7 @@ def push_forward(model, march, ws, rows, held, ends, dt, fresh, before, dot, u_d
             if not factor_at_end(model, march, ws, False):
                 return False
             for d in range(n_directions):
-                push_step(model, march, dot[d], u_dot[d, k], varied, row)
+                push_step(model, march, dot[d], u_dot[d, k], varied, d, row)
         for d in range(n_directions):
             copy(dot[d, Q], dots[d, 0, k + 1])
             copy(dot[d, QD], dots[d, 1, k + 1])

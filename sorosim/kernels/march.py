@@ -6,16 +6,73 @@ The loop is a state machine: where Python computes loads or inputs it returns to
 from __future__ import annotations
 
 from math import ceil
+from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.compiled import kernel_in_place, kernel_lazy
+from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy, record
 from sorosim.kernels import newmark as nm
-from sorosim.kernels.evaluate import LINEARISE_CLOSED, RESIDUAL, RESIDUAL_DERIVATIVES
+from sorosim.kernels.evaluate import LINEARISE_CLOSED, RESIDUAL, RESIDUAL_DERIVATIVES, Evaluation, State, System
+from sorosim.kernels.external import ExternalForces
+from sorosim.kernels.forces import Elastic, Internal
+from sorosim.kernels.load_laws import LoadLaws
 from sorosim.kernels.newmark import ALWAYS, DONE, ONCE, REUSE
+from sorosim.kernels.signals import SignalArrays
 from sorosim.kernels.small import copy
 from sorosim.kernels.step_speed import is_plausible
+from sorosim.kernels.tangent import Tangent
 
+NUMBERS = record(
+    time=float,  # at the begin of the step [s]
+    step=float,  # its size [s]
+    last_step=float,
+    carry=(float, (4, 4)),  # tableau of the method, see `Tableau`
+    gain=(float, (4,)),
+    error=float,
+    P=(float, (4, 4)),  # the same for the size of the step
+    b=(float, (4,)),
+    rtol=float,
+    atol=float,
+    max_step=float,
+    min_step=float,
+    factored_ratio=float,  # `ratio` of the factors
+    contraction=float,
+    size=float,  # of the last correction, by the tolerance
+    least_pivot=float,
+    least_pivot_time=float,
+    previous_step=float,  # size of the step before
+    target_step=float,
+    gap=float,  # errors of loops before the last correction
+    best_pivot=float,
+    work_done=float,  # by actuators since the start [J]
+    dissipated=float,  # by damping of the tree [J]
+    part=float,  # of the corrections by Newton's method that is applied
+    solvable_step=float,  # no step is larger: Newton's method failed at a larger one not long ago
+    speed=float,  # sqrt(2 T) at the begin of the step, or 0 where it is not known, see kernels.step_speed
+    speed_rate=float,
+)
+COUNTS = record(
+    phase=int,
+    fixed=int,  # whether the size of steps is given
+    external=int,  # whether Python computes loads or inputs
+    project=int,  # whether rates are projected after each step
+    iteration=int,
+    refactor=int,  # one of those below
+    factored=int,
+    row=int,  # next row of the result
+    rank=int,
+    steps_left=int,  # to that row
+    least_row=int,
+    most_rank=int,
+    resize=int,
+    n_steps=int,
+    n_rejected=int,
+    n_residual=int,
+    n_jacobian=int,
+    held=int,  # whether inputs are held over intervals, each step ends at a row, and no work is summed up
+    fresh=int,  # whether accelerations are still to be found, after a change of the state from outside
+    jumped=int,  # whether they have jumped at the begin of the step
+)
 # phases
 BEGIN, EVALUATE, TEST_ERROR = range(3)
 # what `march` returns
@@ -43,6 +100,114 @@ RATIO_CHANGE = 0.25
 # under held inputs corrections that do not shrink any more are rounding below this, relative to 1 + |q|
 ROUNDING = 1e-11
 SAFETY, SMALLEST_FACTOR, LARGEST_FACTOR, DEADBAND_FACTOR = 0.9, 0.2, 2.0, 1.2
+
+
+class Tableau(NamedTuple):
+    """Relations y' = P y + b x of a method, y = (q, h qd, h^2 qdd, h^2 a), x = h^2 a' with its accelerations a'."""
+
+    carry: np.ndarray  # (4, 4) P
+    gain: np.ndarray  # (4,) b
+    error: float  # first term left out of q, over h^2 times the change of a
+
+
+@by_reference
+class StepVectors(NamedTuple):
+    """Vectors (ndof,) of a step."""
+
+    begin: np.ndarray  # (4, ndof) y = (q, qd, qdd, a) at its begin, and at its end
+    end: np.ndarray
+    q: np.ndarray  # at its begin: coordinates, rates, accelerations and the method's own accelerations
+    qd: np.ndarray
+    qdd: np.ndarray
+    a: np.ndarray
+    q_new: np.ndarray  # at its end
+    qd_new: np.ndarray
+    qdd_new: np.ndarray
+    a_new: np.ndarray
+    a_old: np.ndarray  # of the step before
+    residue: np.ndarray
+    correction: np.ndarray
+    scale: np.ndarray  # of errors
+    work: np.ndarray  # scratch; then the error of the step
+    actuation: np.ndarray  # generalised forces of actuators
+    actuation_new: np.ndarray
+    damping: np.ndarray  # forces against damping
+    damping_new: np.ndarray
+    qdd_begin: np.ndarray  # accelerations at the begin of an interval over which inputs are held
+
+
+@by_reference
+class Multipliers(NamedTuple):
+    """Vectors (m,) of the multipliers of loops."""
+
+    now: np.ndarray  # at the begin of the step
+    new: np.ndarray  # at its end
+    step: np.ndarray  # their correction
+    right: np.ndarray  # minus the errors of loops
+    scale: np.ndarray
+
+
+@by_reference
+class March(NamedTuple):
+    """State and workspace of an integration; m multipliers."""
+
+    number: np.ndarray  # () NUMBERS
+    counts: np.ndarray  # () COUNTS
+    state: StepVectors
+    multiplier: Multipliers
+    inputs: np.ndarray  # (n_actuators, 3) signals of the inputs at the end of the step
+    prescribed: np.ndarray  # (n_driven, 3) of the driven coordinates
+    varying: np.ndarray  # (n_load_signals, 3) of the loads
+    path: np.ndarray  # (n_driven, 6) motion under held inputs: 1, or 0 for signals; begin; cubic by the time since
+    S: np.ndarray  # (ndof, ndof) factors; (0, 0): `tangent` has them
+    pivot: np.ndarray  # (ndof,) int
+    columns: np.ndarray  # (ndof, m) S^-1 A^T
+    G: np.ndarray  # (m, m) factors of E S^-1 A^T
+    order: np.ndarray  # (2, m) int
+    strain: np.ndarray  # (2, n_strains) of Maxwell elements at both ends of the step
+    tangent: Tangent
+    solver: np.ndarray  # (1,) int: address of a Callback that solves in the place of `tangent`, or 0
+    begin: State  # of the step: rows of `state`, and inputs at its end
+    end: State
+    out: Evaluation  # at the end of the step
+    drift: Evaluation  # mass matrix where rates are changed, then its Cholesky factor; the rest as in `out`
+    start: Evaluation  # at the begin of an interval over which inputs are held
+    external: ExternalForces
+    stack: np.ndarray  # scratch for signals
+    memory: np.ndarray  # (n,) all that a step leaves for the next one: the arrays above, and others, are views of it
+
+
+@by_reference
+class Model(NamedTuple):
+    """What is integrated.
+
+    Where blocks relax, `system`, `passive` and `dampers` share arrays of stiffness and rest of their own, which
+    `relax_blocks` fills for each step; `elastic` has those of equilibria.
+    """
+
+    system: System
+    elastic: Elastic
+    loads: LoadLaws
+    inputs: SignalArrays
+    motions: SignalArrays  # of the driven coordinates
+    driven: np.ndarray  # (n_driven,) int
+    known: np.ndarray  # (ndof,) bool
+    gravity: np.ndarray  # (3,)
+    passive: Internal  # without actuators
+    dampers: Internal  # damping alone
+
+
+@by_reference
+class Rows(NamedTuple):
+    """Rows of the result, filled while the integration passes their times."""
+
+    t: np.ndarray  # (n,)
+    q: np.ndarray  # (n, ndof)
+    qd: np.ndarray  # (n, ndof)
+    qdd: np.ndarray  # (n, ndof)
+    multiplier: np.ndarray  # (n, m)
+    work: np.ndarray  # (n, 2) done by actuators, dissipated by damping of the tree [J]
+    strain: np.ndarray  # (n, n_strains) of Maxwell elements
 
 
 @kernel_in_place

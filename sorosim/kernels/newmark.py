@@ -1,12 +1,9 @@
 """Newmark's and the generalised-alpha method for constrained motion of index 3, step by step (docs/theory.md, 10).
 
 At the end t' = t + h of a step the equations of motion and the closed loops hold, R(q', q'd, q'dd, l', t') = 0 and
-e(q') = 0, with
+e(q') = 0. A method is a tableau (P, b): with its own accelerations a' at the end, y = (q, qd, qdd, a) becomes
 
-    q' = q + h qd + h^2 [beta_old a + beta a'],  q'd = qd + h [(1 - gamma) a + gamma a'],
-    (1 - alpha_m) a' + alpha_m a = (1 - alpha_f) q'dd + alpha_f qdd.
-
-beta_old is 1/2 - beta; backward Euler's method has beta = gamma = 1 and beta_old = 0.
+    y' = P y + b a',  so that y' changes by b / b_0 dq' in a correction dq'.
 
 All is scaled by q'dd per q' (the factor `ratio` ~ 1/h^2), so that small steps lose no digits: [S -A^T; E 0] [dq; dl /
 ratio] = -[R / ratio; e] with S = M + (velocity ratio C + K) / ratio. Large trees solve with ratio S block by block and
@@ -16,81 +13,24 @@ have no matrices; where more couples than neighbours do, Python does it (docs/th
 from __future__ import annotations
 
 from math import exp, expm1, nan, sqrt
-from typing import NamedTuple
 
-import numpy as np
-
-from sorosim.compiled import by_reference, call_python, kernel_in_place, kernel_lazy, record
+from sorosim.compiled import call_python, kernel_in_place, kernel_lazy
 from sorosim.kernels.contacts import add_contacts
 from sorosim.kernels.dense_lu import lu_factor, lu_solve, lu_solve_vector, rank_factor, rank_solve
-from sorosim.kernels.evaluate import MASS, RESIDUAL, Evaluation, State, System, evaluate
-from sorosim.kernels.external import ExternalForces, clear_external
+from sorosim.kernels.evaluate import MASS, RESIDUAL, evaluate
+from sorosim.kernels.external import clear_external
 from sorosim.kernels.forces import (
-    Elastic,
-    Internal,
     internal_forces,
 )
 from sorosim.kernels.kinematics import POSES, forward_sweep, is_zero
 from sorosim.kernels.linalg import cholesky
-from sorosim.kernels.load_laws import LoadLaws, add_load_laws
+from sorosim.kernels.load_laws import add_load_laws
 from sorosim.kernels.loops import evaluate_loops, loop_matrices
 from sorosim.kernels.saddle import RANK_TOLERANCE, factor_constraints, loop_norms, rank_tolerance, solve_constrained
-from sorosim.kernels.signals import SignalArrays, evaluate_signals
+from sorosim.kernels.signals import evaluate_signals
 from sorosim.kernels.small import copy, isolate
-from sorosim.kernels.tangent import Tangent, factor_tangent, mass_product, solve_tangent
+from sorosim.kernels.tangent import factor_tangent, mass_product, solve_tangent
 
-NUMBERS = record(
-    time=float,  # at the begin of the step [s]
-    step=float,  # its size [s]
-    last_step=float,
-    alpha_m=float,
-    alpha_f=float,
-    beta=float,
-    gamma=float,
-    beta_old=float,
-    rtol=float,
-    atol=float,
-    max_step=float,
-    min_step=float,
-    factored_ratio=float,  # `ratio` of the factors
-    contraction=float,
-    size=float,  # of the last correction, by the tolerance
-    least_pivot=float,
-    least_pivot_time=float,
-    previous_step=float,  # size of the step before
-    target_step=float,
-    gap=float,  # errors of loops before the last correction
-    best_pivot=float,
-    work_done=float,  # by actuators since the start [J]
-    dissipated=float,  # by damping of the tree [J]
-    part=float,  # of the corrections by Newton's method that is applied
-    solvable_step=float,  # no step is larger: Newton's method failed at a larger one not long ago
-    speed=float,  # sqrt(2 T) at the begin of the step, or 0 where it is not known, see kernels.step_speed
-    speed_rate=float,
-)
-COEFFICIENTS = ["alpha_m", "alpha_f", "beta", "gamma", "beta_old"]
-COUNTS = record(
-    phase=int,
-    fixed=int,  # whether the size of steps is given
-    external=int,  # whether Python computes loads or inputs
-    project=int,  # whether rates are projected after each step
-    iteration=int,
-    refactor=int,  # one of those below
-    factored=int,
-    row=int,  # next row of the result
-    rank=int,
-    steps_left=int,  # to that row
-    least_row=int,
-    most_rank=int,
-    resize=int,
-    n_steps=int,
-    n_rejected=int,
-    n_residual=int,
-    n_jacobian=int,
-    held=int,  # whether inputs are held over intervals, each step ends at a row, and no work is summed up
-    fresh=int,  # whether accelerations are still to be found, after a change of the state from outside
-    jumped=int,  # whether they have jumped at the begin of the step
-)
 # values of `refactor`, factors of Newton's method: those from before, made at the begin of the step or to be so,
 # made at every correction
 REUSE, ONCE, DONE, ALWAYS = range(4)
@@ -99,110 +39,29 @@ REUSE, ONCE, DONE, ALWAYS = range(4)
 SOLVE_FACTORS, SOLVE_CORRECTION, SOLVE_ERROR, ERRORS_ALONG, CHANGE_RATES, PROJECT_RATES = range(6)
 
 
-@by_reference
-class StepVectors(NamedTuple):
-    """Vectors (ndof,) of a step."""
-
-    q: np.ndarray  # at its begin: coordinates, rates, accelerations and the method's own accelerations
-    qd: np.ndarray
-    qdd: np.ndarray
-    a: np.ndarray
-    q_new: np.ndarray  # at its end
-    qd_new: np.ndarray
-    qdd_new: np.ndarray
-    a_new: np.ndarray
-    a_old: np.ndarray  # of the step before
-    residue: np.ndarray
-    correction: np.ndarray
-    scale: np.ndarray  # of errors
-    work: np.ndarray  # scratch; then the error of the step
-    actuation: np.ndarray  # generalised forces of actuators
-    actuation_new: np.ndarray
-    damping: np.ndarray  # forces against damping
-    damping_new: np.ndarray
-    qdd_begin: np.ndarray  # accelerations at the begin of an interval over which inputs are held
+@kernel_in_place
+def set_tableau(number):
+    """Relations of the method for a step of this size: entries change by h to the difference of orders (0, 1, 2, 2)."""
+    h = number.step
+    for r in range(4):
+        number.b[r] = number.gain[r] * power(h, 2 - min(r, 2))
+        for c in range(4):
+            number.P[r, c] = number.carry[r, c] * power(h, min(c, 2) - min(r, 2))
 
 
-@by_reference
-class Multipliers(NamedTuple):
-    """Vectors (m,) of the multipliers of loops."""
-
-    now: np.ndarray  # at the begin of the step
-    new: np.ndarray  # at its end
-    step: np.ndarray  # their correction
-    right: np.ndarray  # minus the errors of loops
-    scale: np.ndarray
-
-
-@by_reference
-class March(NamedTuple):
-    """State and workspace of an integration; m multipliers."""
-
-    number: np.ndarray  # () NUMBERS
-    counts: np.ndarray  # () COUNTS
-    state: StepVectors
-    multiplier: Multipliers
-    inputs: np.ndarray  # (n_actuators, 3) signals of the inputs at the end of the step
-    prescribed: np.ndarray  # (n_driven, 3) of the driven coordinates
-    varying: np.ndarray  # (n_load_signals, 3) of the loads
-    path: np.ndarray  # (n_driven, 6) motion under held inputs: 1, or 0 for signals; begin; cubic by the time since
-    S: np.ndarray  # (ndof, ndof) factors; (0, 0): `tangent` has them
-    pivot: np.ndarray  # (ndof,) int
-    columns: np.ndarray  # (ndof, m) S^-1 A^T
-    G: np.ndarray  # (m, m) factors of E S^-1 A^T
-    order: np.ndarray  # (2, m) int
-    strain: np.ndarray  # (2, n_strains) of Maxwell elements at both ends of the step
-    tangent: Tangent
-    solver: np.ndarray  # (1,) int: address of a Callback that solves in the place of `tangent`, or 0
-    begin: State  # of the step: rows of `state`, and inputs at its end
-    end: State
-    out: Evaluation  # at the end of the step
-    drift: Evaluation  # mass matrix where rates are changed, then its Cholesky factor; the rest as in `out`
-    start: Evaluation  # at the begin of an interval over which inputs are held
-    external: ExternalForces
-    stack: np.ndarray  # scratch for signals
-    memory: np.ndarray  # (n,) all that a step leaves for the next one: the arrays above, and others, are views of it
-
-
-@by_reference
-class Model(NamedTuple):
-    """What is integrated.
-
-    Where blocks relax, `system`, `passive` and `dampers` share arrays of stiffness and rest of their own, which
-    `relax_blocks` fills for each step; `elastic` has those of equilibria.
-    """
-
-    system: System
-    elastic: Elastic
-    loads: LoadLaws
-    inputs: SignalArrays
-    motions: SignalArrays  # of the driven coordinates
-    driven: np.ndarray  # (n_driven,) int
-    known: np.ndarray  # (ndof,) bool
-    gravity: np.ndarray  # (3,)
-    passive: Internal  # without actuators
-    dampers: Internal  # damping alone
-
-
-@by_reference
-class Rows(NamedTuple):
-    """Rows of the result, filled while the integration passes their times."""
-
-    t: np.ndarray  # (n,)
-    q: np.ndarray  # (n, ndof)
-    qd: np.ndarray  # (n, ndof)
-    qdd: np.ndarray  # (n, ndof)
-    multiplier: np.ndarray  # (n, m)
-    work: np.ndarray  # (n, 2) done by actuators, dissipated by damping of the tree [J]
-    strain: np.ndarray  # (n, n_strains) of Maxwell elements
+@kernel_in_place
+def power(h, k):
+    """h^k."""
+    x = 1.0
+    for _ in range(abs(k)):
+        x *= h
+    return x if k >= 0 else 1.0 / x
 
 
 @kernel_in_place
 def ratios(number):
     """Accelerations and rates per coordinate within a step: how q'dd and q'd change with q'."""
-    h, beta = number.step, number.beta
-    ratio = (1.0 - number.alpha_m) / ((1.0 - number.alpha_f) * beta * h * h)
-    return ratio, number.gamma / (beta * h)
+    return number.b[2] / number.b[0], number.b[1] / number.b[0]
 
 
 @kernel_in_place
@@ -511,22 +370,20 @@ def begin_step(model, march, ws) -> None:
             march.end.u[i] = march.inputs[i, 0]
     if h != number.last_step:
         change_step(model, march, ws)
-    alpha_m, alpha_f, beta, gamma = number.alpha_m, number.alpha_f, number.beta, number.gamma
-    beta_old = number.beta_old
+    set_tableau(number)
+    P, b, y, end = number.P, number.b, state.begin, state.end
     for i in range(state.q.shape[0]):
         a = state.a[i]
         guess, rough = a + h / number.previous_step * (a - state.a_old[i]), abs(a - state.a_old[i]) > abs(a)
         if march.counts.jumped != 0 and march.counts.refactor == ALWAYS:
             # stiff parts with rates far from equilibrium do not go as far as these say: begin where they are
-            guess = -(state.qd[i] / h + beta_old * a) / beta
+            guess = -(P[0, 1] * state.qd[i] + P[0, 3] * a) / b[0]
         elif march.counts.jumped != 0 or (rough and (march.counts.held != 0 or march.counts.refactor == ALWAYS)):
             # inputs that jump excite stiff parts, whose accelerations are noise, from which friction and contacts did
             # not find back: begin with the rate that it has
-            guess = (1.0 - 1.0 / gamma) * a
-        state.a_new[i] = guess
-        state.qdd_new[i] = ((1.0 - alpha_m) * guess + alpha_m * a - alpha_f * state.qdd[i]) / (1.0 - alpha_f)
-        state.qd_new[i] = state.qd[i] + h * ((1.0 - gamma) * a + gamma * guess)
-        state.q_new[i] = state.q[i] + h * state.qd[i] + h * h * (beta_old * a + beta * guess)
+            guess = -P[1, 3] / b[1] * a
+        for r in range(4):
+            end[r, i] = P[r, 0] * y[0, i] + P[r, 1] * y[1, i] + P[r, 2] * y[2, i] + P[r, 3] * a + b[r] * guess
         state.scale[i] = number.atol + number.rtol * abs(state.q[i])
     for k in range(model.driven.shape[0]):
         i = model.driven[k]
@@ -542,23 +399,21 @@ def begin_step(model, march, ws) -> None:
 def correct(model, march) -> float:
     """`part` of a correction by Newton's method. Returns the size of all of it by the tolerance (root mean square)."""
     state, number, n = march.state, march.number, march.state.q.shape[0]
-    ratio, rate_ratio = ratios(number)
+    ratio, _ = ratios(number)
     x = state.correction
     for i in range(n):
         x[i] = 0.0 if model.known[i] else -state.residue[i] / ratio
     for i in range(march.multiplier.now.shape[0]):
         march.multiplier.right[i] = -march.out.closure.error[i]
     solve_step(model, march, SOLVE_CORRECTION, x)
-    a_ratio, part, total = 1.0 / (number.beta * number.step * number.step), number.part, 0.0
+    b, part, total = number.b, number.part, 0.0
     for i in range(n):
         if model.known[i]:
             continue
         total += (x[i] / state.scale[i]) ** 2
         x[i] *= part
-        state.q_new[i] += x[i]
-        state.qd_new[i] += rate_ratio * x[i]
-        state.qdd_new[i] += ratio * x[i]
-        state.a_new[i] += a_ratio * x[i]
+        for r in range(4):
+            state.end[r, i] += b[r] / b[0] * x[i]
     for i in range(march.multiplier.now.shape[0]):
         march.multiplier.new[i] += part * ratio * march.multiplier.step[i]
     return sqrt(total / max(n - model.driven.shape[0], 1))
@@ -575,7 +430,7 @@ def error_of(model, march, ws) -> float:
     """
     state, number, n = march.state, march.number, march.state.q.shape[0]
     h = number.step
-    c = (number.beta + 0.5 * (number.alpha_m - number.alpha_f) - 1.0 / 6.0) * h * h
+    c = number.error * h * h
     x, known, mass, by_q = state.work, model.known, march.out.mass, march.out.closure.error_by_q
     if on_tree(march):
         change = march.out.tau  # the residual is copied

@@ -19,11 +19,9 @@ from sorosim.equations.failure import Trial
 from sorosim.equations.system import OdeSystem, mass_weight
 from sorosim.kernels import evaluate as task
 from sorosim.kernels import march as codes
-from sorosim.kernels import newmark as m
 from sorosim.kernels.evaluate import Evaluation, State
 from sorosim.kernels.held_inputs import hold
-from sorosim.kernels.march import march
-from sorosim.kernels.newmark import March, Model, Rows
+from sorosim.kernels.march import March, Model, Rows, march
 from sorosim.kernels.signals import DATA_BEGIN, signal_workspace
 from sorosim.kernels.tangent import make_tangent
 from sorosim.simulation.balance import WorkIntegral
@@ -47,17 +45,23 @@ MESSAGES = {
 }
 
 
-def coefficients(method: str, spectral_radius: float) -> tuple[float, float, float, float, float]:
-    """alpha_m, alpha_f, beta, gamma, beta_old; of the generalised-alpha method by the spectral radius at infinity."""
-    if method == "newmark":
-        return 0.0, 0.0, 0.25, 0.5, 0.25
+def tableau(method: str, spectral_radius: float) -> codes.Tableau:
+    """Relations of a method; generalised-alpha by its spectral radius at infinity (docs/theory.md, 10)."""
+    alpha_m, alpha_f, beta, gamma, beta_old = 0.0, 0.0, 0.25, 0.5, 0.25  # Newmark's
     if method == "euler":
-        return 0.0, 0.0, 1.0, 1.0, 0.0
-    rho = spectral_radius
-    alpha_m, alpha_f = (2.0 * rho - 1.0) / (rho + 1.0), rho / (rho + 1.0)
-    gamma = 0.5 + alpha_f - alpha_m
-    beta = 0.25 * (gamma + 0.5) ** 2
-    return alpha_m, alpha_f, beta, gamma, 0.5 - beta
+        beta, gamma, beta_old = 1.0, 1.0, 0.0
+    elif method != "newmark":
+        rho = spectral_radius
+        alpha_m, alpha_f = (2.0 * rho - 1.0) / (rho + 1.0), rho / (rho + 1.0)
+        gamma = 0.5 + alpha_f - alpha_m
+        beta = 0.25 * (gamma + 0.5) ** 2
+        beta_old = 0.5 - beta
+    carry = np.array([
+        [1.0, 1.0, 0.0, beta_old], [0.0, 1.0, 0.0, 1.0 - gamma],
+        [0.0, 0.0, -alpha_f / (1.0 - alpha_f), alpha_m / (1.0 - alpha_f)], [0.0, 0.0, 0.0, 0.0],
+    ])  # fmt: skip
+    gain = np.array([beta, gamma, (1.0 - alpha_m) / (1.0 - alpha_f), 1.0])
+    return codes.Tableau(carry, gain, beta + 0.5 * (alpha_m - alpha_f) - 1.0 / 6.0)
 
 
 class Marching:
@@ -79,7 +83,7 @@ class Marching:
     def __init__(
         self, system: OdeSystem, method: str, step: float | None, spectral_radius: float, projection: bool = False
     ) -> None:
-        self.system, self.step, self.coefficients = system, step, coefficients(method, spectral_radius)
+        self.system, self.step, self.tableau = system, step, tableau(method, spectral_radius)
         self.projection = projection and bool(system.robot.loop_names)
         # steps have a stiffness and a rest of their own where materials relax
         self.engine = system.maxwell.private_engine() if system.n_strains else system.robot.engine
@@ -120,8 +124,8 @@ class Marching:
         external = loading.make_external(len(engine.tree.segment), n)
         # what a step leaves for the next one is one array, so that one copy keeps it
         shapes = (
-            (len(m.NUMBERS.names),), (len(m.COUNTS.names),), (len(m.StepVectors._fields), n),
-            (len(m.Multipliers._fields), n_rows), (len(inputs.signals), 3),
+            (codes.NUMBERS.itemsize // 8,), (codes.COUNTS.itemsize // 8,), (len(codes.StepVectors._fields) - 2, n),
+            (len(codes.Multipliers._fields), n_rows), (len(inputs.signals), 3),
             (len(self.system.driven.signals), 3), (len(loading.packed.signals.signals), 3),
             (len(self.system.partition.driven), 6), (full, full), (full,), (full, looped), (looped, looped),
             (2, looped), (2, self.system.n_strains), (n_inputs,), (3,), (3, n_rows, full),
@@ -131,8 +135,8 @@ class Marching:
         parts: list[Any] = [part.reshape(shape) for part, shape in zip(np.split(memory, ends), shapes, strict=True)]
         for whole in (9, 12):  # pivots, order of rows
             parts[whole] = parts[whole].view(np.int64)
-        parts[0], parts[1] = one_record(m.NUMBERS, parts[0]), one_record(m.COUNTS, parts[1])
-        parts[2], parts[3] = m.StepVectors(*parts[2]), m.Multipliers(*parts[3])
+        parts[0], parts[1] = one_record(codes.NUMBERS, parts[0]), one_record(codes.COUNTS, parts[1])
+        parts[2], parts[3] = codes.StepVectors(parts[2][:4], parts[2][4:8], *parts[2]), codes.Multipliers(*parts[3])
         state, (u, closing, (constraint, error_by_q, rate_by_q)) = (
             parts[2],
             parts[14:],
@@ -198,7 +202,8 @@ class Marching:
             return False
         span = end - t0
         number[["time", "rtol", "atol"]] = t0, problem.rtol, problem.atol
-        number[m.COEFFICIENTS] = self.coefficients
+        for name, values in self.tableau._asdict().items():
+            number[name] = values
         number["max_step"], number["solvable_step"] = min(problem.max_step, span), np.inf
         number["min_step"] = 1e-13 * max(span, abs(end))
         if self.step is not None:  # shorter ones fail
@@ -238,8 +243,9 @@ class Marching:
         be followed, both stay as they are.
         """
         system, free = self.system, self.system.partition.free
-        alpha_m, alpha_f, beta, _, _ = self.coefficients
-        (q, qd, _, strain), shift, a = system.coordinates(t, x), alpha_m - alpha_f, evaluation.qdd.copy()
+        _, gain, error = self.tableau
+        (q, qd, _, strain), a = system.coordinates(t, x), evaluation.qdd.copy()
+        shift = 2.0 * (error + 1.0 / 6.0 - gain[0])  # by which part of a step its accelerations are late
         v = qd.copy()
         dt = JERK_STEP * min(h, 1.0)
         later = system.state(q + dt * qd + 0.5 * dt**2 * evaluation.qdd, qd + dt * evaluation.qdd,
@@ -250,7 +256,7 @@ class Marching:
         a += shift * h * jerk
         A = evaluation.closure.constraint
         if len(A) and not self.projection:
-            drift = (1.0 / 6.0 - 0.5 * shift - beta) * h * h * (A[:, free] @ jerk[free]) - A @ qd
+            drift = -error * h * h * (A[:, free] @ jerk[free]) - A @ qd
             # nearest in kinetic energy: nothing else changes
             U = mass_weight(system.robot, q, free)
             X = solve_triangular(U, A[:, free].T, trans="T").T

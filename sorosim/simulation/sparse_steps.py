@@ -12,7 +12,7 @@ from sorosim.dynamics.coupled_tangent import CoupledTangent
 from sorosim.engine.engine import Engine
 from sorosim.kernels import newmark as m
 from sorosim.kernels.evaluate import LINEARISE_CLOSED, evaluate
-from sorosim.kernels.newmark import March, Model
+from sorosim.kernels.march import March, Model
 
 
 class SparseSteps:
@@ -57,10 +57,10 @@ class SparseSteps:
     def _factor(self) -> bool:
         """Factors of the step, from what was evaluated last."""
         march = self.march
-        h, beta, gamma, ratio = (float(march.number[name]) for name in ("step", "beta", "gamma", "factored_ratio"))
+        ratio, rate_ratio = m.ratios(march.number)
         moving = bool(march.end.qd.any() or march.out.qdd.any())
         return self.tangent.factor(
-            march.external, march.out.closure, self.model.known, gamma / (beta * h), ratio, moving=moving
+            march.external, march.out.closure, self.model.known, float(rate_ratio), float(ratio), moving=moving
         )
 
     def _scale_drift(self, part: float, state: Any, qdd: Any) -> bool:

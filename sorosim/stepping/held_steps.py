@@ -22,9 +22,8 @@ from sorosim.errors import ConvergenceError, InputError, warn
 from sorosim.kernels import evaluate
 from sorosim.kernels import held_inputs as held
 from sorosim.kernels import march as codes
-from sorosim.kernels import newmark as m
 from sorosim.kernels.held_inputs import Equations
-from sorosim.kernels.newmark import March, Rows
+from sorosim.kernels.march import March, Rows
 from sorosim.model.chart import FARTHEST, Charts
 from sorosim.options import StepArguments, checked
 from sorosim.results.result import Run
@@ -156,7 +155,8 @@ class HeldSteps:
         """What other steps must have in common with these to go on with the same bits."""
         robot = self.robot if self.in_python else digest(self.model)
         specs = tuple(map(repr, self.system.driven.specs))
-        return robot, self.dt, self.substeps, self.method.coefficients, self.tolerance, self.driven_names, specs
+        tableau = [np.asarray(part).tolist() for part in self.method.tableau]
+        return robot, self.dt, self.substeps, tableau, self.tolerance, self.driven_names, specs
 
     @property
     def driven_names(self) -> tuple[str, ...]:
@@ -167,7 +167,8 @@ class HeldSteps:
         """A march before its start."""
         march = self.method.state(self.inputs)
         number, counts = march.number, march.counts
-        number[m.COEFFICIENTS] = self.method.coefficients
+        for name, values in self.method.tableau._asdict().items():
+            number[name] = values
         self.set_step(march)
         number[["rtol", "atol"]] = self.tolerance / codes.NEWTON
         number[["least_pivot", "factored_ratio"]] = 1.0
@@ -387,6 +388,11 @@ class HeldSteps:
         ndof, n_loops = self.engine.ndof, self.engine.loop_layout.m
         shapes = (rows, ndof), (rows, n_loops), *((2 * n, ndof), (2 * n, n_loops)) * 2
         return Equations._make(map(np.zeros, shapes))
+
+    @property
+    def no_changes(self) -> Equations:
+        """Tangents of the equations in any directions where no numbers change."""
+        return Equations._make(part[None] for part in self.equations())
 
     def warn_of_tolerance(self, tight: float) -> None:
         """Say that derivatives are loose; called by the functions that users call."""

@@ -18,7 +18,7 @@ from sorosim.errors import ConvergenceError, InputError
 from sorosim.kernels import held_inputs as held
 from sorosim.kernels import march as codes
 from sorosim.kernels.held_inputs import Adjoint, Equations
-from sorosim.kernels.newmark import March, Rows
+from sorosim.kernels.march import March, Rows
 from sorosim.model.chart import FARTHEST
 from sorosim.public import public
 from sorosim.results.result import Equilibrium, Run
@@ -52,8 +52,8 @@ class Cotangents(NamedTuple):
 class Tangents(NamedTuple):
     """Change of a motion."""
 
-    q: Array  # (N + 1, ndof)
-    qd: Array  # (N + 1, ndof)
+    q: Array  # (N + 1, ndof), or (K, N + 1, ndof)
+    qd: Array  # (N + 1, ndof), or (K, N + 1, ndof)
 
 
 class AtRest(NamedTuple):
@@ -325,45 +325,55 @@ class Rollout:
         self, u: ArrayLike | None = None, *, q0: ArrayLike | None = None, qd0: ArrayLike | None = None,
         numbers: ArrayLike | None = None,
     ) -> Tangents:  # fmt: skip
-        """Change of the motion with inputs, start and numbers.
+        """Change of the motion with inputs, start and numbers, along one direction or several at once.
+
+        A step is factored once for all directions.
 
         Parameters
         ----------
-        u : (N, n_actuators) array_like
+        u : (N, n_actuators) or (K, N, n_actuators) array_like
             Change of the inputs. Default: zero.
-        q0, qd0 : (ndof,) array_like
+        q0, qd0 : (ndof,) or (K, ndof) array_like
             Change of the start; entries of driven coordinates count as zero. Default: zero.
-        numbers : (n_numbers,) array_like
+        numbers : (n_numbers,) or (K, n_numbers) array_like
             Change of the numbers. Default: zero.
+
+        Returns
+        -------
+        Tangents
+            Of K directions with K as a first dimension, where any argument has it.
         """
         self._steps.warn_of_tolerance(ROLLOUT_TOLERANCE)
         n, ndof = len(self.u), self._steps.engine.ndof
-        u_tangent = np.zeros_like(self.u) if u is None else like("u", u, self.u.shape)
-        change = np.zeros(len(self.numbers)) if numbers is None else like("numbers", numbers, (len(self.numbers),))
-        tangents = np.zeros((2, n + 1, ndof))
-        free = ~self._steps.system.partition.mask
-        start = [np.zeros(ndof) if x is None else like(name, x, (ndof,)) for name, x in (("q0", q0), ("qd0", qd0))]
-        tangents[:, 0] = np.array(start) * free
-        along = np.concatenate([change, u_tangent[:1].sum(axis=0)])
+        shapes = {"u": self.u.shape, "q0": (ndof,), "qd0": (ndof,), "numbers": (len(self.numbers),)}
+        given = {name: x for name, x in zip(shapes, (u, q0, qd0, numbers), strict=True) if x is not None}
+        several = {name for name, x in given.items() if np.array(x, dtype=object).ndim == len(shapes[name]) + 1}
+        count = len(np.asarray(given[next(iter(several))])) if several else 1
+        directions = {name: np.zeros((count, *shape)) for name, shape in shapes.items()}
+        for name, x in given.items():
+            directions[name][:] = like(name, x, (count, *shapes[name]) if name in several else shapes[name])
+        u_tangent, change = directions["u"], directions["numbers"]
+        tangents = np.zeros((2, count, n + 1, ndof))
+        tangents[:, :, 0] = np.stack([directions["q0"], directions["qd0"]]) * ~self._steps.system.partition.mask
+        along = np.concatenate([change, u_tangent[:, :1].sum(axis=1)], axis=1)
         if along.any():
-            tangents[:, 0] += self._by_start @ along
-        if self._start_change is not None:
-            tangents[:, 0] = self._start_change.push(tangents[:, 0])
-        tangent = np.zeros((1, held.N_VECTORS, ndof))
-        tangent[0, : held.QDD] = tangents[:, 0]
+            tangents[:, :, 0] += np.einsum("cia,ka->cki", self._by_start, along)
+        tangent = np.zeros((count, held.N_VECTORS, ndof))
+        for k in range(count):
+            if self._start_change is not None:
+                tangents[:, k, 0] = self._start_change.push(tangents[:, k, 0])
+            tangent[k, : held.QDD] = tangents[:, k, 0]
         for segment in self._segments:
             first, last = segment.first, segment.last
             if segment.change is not None:
-                tangent[0, : held.QDD] = segment.change.push(tangent[0, : held.QDD])
-                tangents[:, first] = tangent[0, : held.QDD]
-            out = np.zeros((1, 2, last - first + 1, ndof))
-            before, changes = np.zeros(self.u.shape[1]), u_tangent[None, first:last].copy()
-            inputs = self.u[first:last]
-            varied = self._change_of_equations(segment, change)
-            arguments = segment, inputs, True, before, tangent, changes, varied, out
-            self._derive(held.push_forward, *arguments)
-            tangents[:, first + 1 : last + 1] = out[0, :, 1:]
-        return Tangents(*tangents)
+                for k in range(count):
+                    tangent[k, : held.QDD] = segment.change.push(tangent[k, : held.QDD])
+                    tangents[:, k, first] = tangent[k, : held.QDD]
+            out, before = np.zeros((count, 2, last - first + 1, ndof)), np.zeros(self.u.shape[1])
+            varied, changes = self._change_of_equations(segment, change), u_tangent[:, first:last].copy()
+            self._derive(held.push_forward, segment, self.u[first:last], True, before, tangent, changes, varied, out)
+            tangents[:, :, first + 1 : last + 1] = np.moveaxis(out[:, :, 1:], 1, 0)
+        return Tangents(*(tangents if several else tangents[:, 0]))
 
     @cached_property
     def run(self) -> Run:
@@ -479,11 +489,11 @@ class Rollout:
             out.constraint[k::2] = one.acceleration
         return out
 
-    def _change_of_equations(self, segment: _Segment, change: Array) -> Equations:
-        """What a change of the numbers changes in the equations of a segment."""
+    def _change_of_equations(self, segment: _Segment, changes: Array) -> Equations:
+        """What changes (K, n_numbers) of the numbers change in the equations of a segment."""
         steps, n = self._steps, segment.last - segment.first
-        if not change.any():
-            return steps.equations()
+        if not changes.any():
+            return steps.no_changes
         adjoint, inputs, ndof = (
             empty_adjoint(steps, n, len(segment.rows.t)),
             self.u[segment.first : segment.last],
@@ -491,9 +501,10 @@ class Rollout:
         )
         zero = np.zeros((2, n + 1, ndof)), np.zeros((held.N_VECTORS, ndof)), np.zeros_like(inputs)
         self._derive(held.pull_back, segment, inputs, True, *zero, adjoint)  # accelerations at begins
-        varying = [(tangent, one) for tangent, one in zip(change, self._by.engines, strict=True) if tangent]
-        parts = [[tangent * part for part in self._vary(one, segment, adjoint.equations)] for tangent, one in varying]
-        return Equations._make(sum(row[1:], row[0]) for row in zip(*parts, strict=True))
+        varying = np.flatnonzero(changes.any(axis=0))
+        parts = [self._vary(self._by.engines[i], segment, adjoint.equations) for i in varying]
+        tables = (np.stack(table) for table in zip(*parts, strict=True))
+        return Equations._make(np.tensordot(changes[:, varying], table, 1) for table in tables)
 
     def _rows_like(self, name: str, value: ArrayLike | None) -> Array:
         return np.zeros_like(self.q) if value is None else like(name, value, self.q.shape)

@@ -16,7 +16,7 @@ from sorosim.engine.inputs import by_name
 from sorosim.equations.system import NO_STRAINS
 from sorosim.errors import InputError
 from sorosim.kernels import held_inputs as held
-from sorosim.kernels.newmark import March, Rows
+from sorosim.kernels.march import March, Rows
 from sorosim.public import public
 from sorosim.robot import Robot
 from sorosim.simulation.simulate import LOOP_CLOSURE_TOLERANCE
@@ -277,7 +277,7 @@ class Stepper:
         steps.take_rank(self._derivatives, steps.rank_of(self._march))
         steps.set_step(self._derivatives)
         self._derivatives.path[:] = self._march.path
-        arguments = steps.ends(1), fresh, before, tangent, u_tangent, steps.equations(), tangents
+        arguments = steps.ends(1), fresh, before, tangent, u_tangent, steps.no_changes, tangents
         steps.derive(held.push_forward, self._derivatives, rows, inputs, *arguments)
         tangents = tangents[:, :, 1] if change is None else change.push(tangents[:, :, 1])
         columns = tangents.reshape(size, 2 * n).T
