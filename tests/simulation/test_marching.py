@@ -23,7 +23,6 @@ from sorosim.model.material import Material
 from sorosim.model.rod import Division, Rod
 from sorosim.model.section import Circle
 from sorosim.robot import Robot
-from sorosim.simulation.marching import coefficients
 
 BODY = RigidBody(2.0, inertia=(0.01, 0.02, 0.03))
 ALPHA = "generalized-alpha"
@@ -55,9 +54,18 @@ def exact_pendulum(pendulum):
     return sorosim.simulate(robot, 10.0, dt_out=0.1, q0=q0, method="lsoda", rtol=1e-12, atol=1e-13)
 
 
+def coefficients(method, rho):
+    """alpha_m, alpha_f, beta, gamma of Newmark's rule, and of Chung and Hulbert's method by its spectral radius."""
+    if method == "newmark":
+        return 0.0, 0.0, 0.25, 0.5
+    alpha_m, alpha_f = (2.0 * rho - 1.0) / (rho + 1.0), rho / (rho + 1.0)
+    gamma = 0.5 + alpha_f - alpha_m
+    return alpha_m, alpha_f, 0.25 * (gamma + 0.5) ** 2, gamma
+
+
 def recursion(m, c, k, q, v, h, n, method, rho):
     """The method on m a + c v + k q = 0, each step solved by hand."""
-    alpha_m, alpha_f, beta, gamma, _ = coefficients(method, rho)
+    alpha_m, alpha_f, beta, gamma = coefficients(method, rho)
     acceleration = -(c * v + k * q) / m
     a = acceleration - (alpha_m - alpha_f) * h * (c * acceleration + k * v) / m
     rows = [(q, v)]

@@ -56,6 +56,21 @@ def test_derivatives_count_how_an_equilibrium_to_start_from_changes(name):
     assert sorosim.rollout(robot, u[:0], "5 ms", "equilibrium").vjp(found.q[:1]).u.shape == (0, u.shape[1])
 
 
+@pytest.mark.parametrize("name", NUMBERS)
+def test_tangents_of_several_directions_are_those_of_each(name):
+    robot, paths, rng = sorosim.load(name), NUMBERS[name], np.random.default_rng(21)
+    u = 1.0 + rng.random((3, len(robot.actuator_names)))
+    found = sorosim.rollout(robot, u, "5 ms", numbers=paths, tolerance=1e-12)
+    du, q0, numbers = (rng.standard_normal((3, *shape)) for shape in (u.shape, (robot.ndof,), (len(paths),)))
+    together = found.jvp(du, q0=q0, qd0=q0[0], numbers=numbers)
+    for k in range(3):
+        alone = found.jvp(du[k], q0=q0[k], qd0=q0[0], numbers=numbers[k])
+        for many, one in zip(together, alone, strict=True):
+            assert_allclose(many[k], one, rtol=1e-12, atol=1e-12 * np.abs(one).max())
+    with pytest.raises(sorosim.InputError, match=r"q0: expected an array \(3, .*got one of shape \(2, "):
+        found.jvp(du, q0=q0[:2])
+
+
 def test_numbers_without_derivatives_are_refused_before_the_motion(monkeypatch):
     monkeypatch.setattr("sorosim.stepping.rollout.Rollout", None)  # no motion is made
     robot, length = sorosim.load("contact_cylinder"), "links.arm.rod.length"
