@@ -13,6 +13,7 @@ from sorosim.complex_step import STEP, derivative
 from sorosim.engine.engine import Engine
 from sorosim.engine.quantities import carried
 from sorosim.errors import InputError
+from sorosim.kernels.couplings import Coupling
 from sorosim.kernels.external import ExternalForces, clear_external
 from sorosim.kernels.fluid import FIELD
 from sorosim.kernels.kinematics import COLUMNS, POSES, forward_sweep
@@ -193,12 +194,12 @@ class VariedEngine:
 
 
 def _complex(arrays: T) -> T:
-    """A copy of a record of arrays, those of floats made complex."""
+    """A copy of a record of arrays, those of floats made complex, and those of couplings."""
     record: Any = arrays
     parts = {
-        name: array.astype(complex)
+        name: array.astype(complex) if isinstance(array, np.ndarray) else _complex(array)
         for name, array in record._asdict().items()
-        if isinstance(array, np.ndarray) and array.dtype.kind in "fc"
+        if isinstance(array, Coupling) or (isinstance(array, np.ndarray) and array.dtype.kind in "fc")
     }
     return record._replace(**parts)  # type: ignore[no-any-return]
 

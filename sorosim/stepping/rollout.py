@@ -347,8 +347,8 @@ class Rollout:
         n, ndof = len(self.u), self._steps.engine.ndof
         shapes = {"u": self.u.shape, "q0": (ndof,), "qd0": (ndof,), "numbers": (len(self.numbers),)}
         given = {name: x for name, x in zip(shapes, (u, q0, qd0, numbers), strict=True) if x is not None}
-        several = {name for name, x in given.items() if np.array(x, dtype=object).ndim == len(shapes[name]) + 1}
-        count = len(np.asarray(given[next(iter(several))])) if several else 1
+        several = [name for name, x in given.items() if np.array(x, dtype=object).ndim == len(shapes[name]) + 1]
+        count = len(np.array(given[several[0]], dtype=object)) if several else 1
         directions = {name: np.zeros((count, *shape)) for name, shape in shapes.items()}
         for name, x in given.items():
             directions[name][:] = like(name, x, (count, *shapes[name]) if name in several else shapes[name])
