@@ -150,10 +150,11 @@ class CoupledTangent:
         self._call(substitute, self.engine.tree, self.tangent, x)
 
     def errors_along(self, node: Array) -> Array:
-        """E dx (m,) from the displacements (n, 6 or more) of all nodes along dx."""
+        """E dx (m,), zero of rows without a multiplier, from the displacements (n, 6 or more) of all nodes along dx."""
         forms, loops = self.tangent.couplings.forms, self.engine.loops.row
         own = slice(self._first_loop, self._first_loop + len(loops))
         nodes = forms.row["node"][own]
         moved = np.where(nodes[:, :, None] >= 0, node[nodes, :6], 0.0)
         rows = forms.right[own] @ moved.reshape(-1, 6 * N_NODES, 1)
-        return np.concatenate([row[:n, 0] for row, n in zip(rows, loops["n_rows"], strict=True)])
+        errors = np.concatenate([row[:n, 0] for row, n in zip(rows, loops["n_rows"], strict=True)])
+        return np.where(np.isfinite(self.compliance), errors, 0.0)
