@@ -58,7 +58,7 @@ def evaluate_flow(media, m, t, p, varying, scratch, flow):
     variables, stack, table = scratch[:4], scratch[4:], media.fields.table
     for i in range(3):
         row = table[first + i]
-        code, data = media.fields.code[row[1] : row[2]], media.fields.data[row[3] : row[4]]
+        code, data = media.fields.code[row.code : row.code_end], media.fields.data[row.data : row.data_end]
         for j in range(3):
             variables[j, 0], variables[j, 1], variables[j, 2] = p[j].real, 0.0, 0.0
         variables[3, 0], variables[3, 1], variables[3, 2] = t, 1.0, 0.0

@@ -4,25 +4,32 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.compiled import by_reference, kernel
+from sorosim.compiled import by_reference, kernel, record
 from sorosim.kernels.tape import evaluate_tape
 
 CONSTANT_SIGNAL, TAPE_SIGNAL, POLYNOMIAL_SIGNAL, EXTERNAL_SIGNAL = 0, 1, 2, 3
-DATA_BEGIN = 3  # column of SignalArrays.table
+SIGNAL = record(
+    kind=int,  # one of those above
+    code=int,  # its tape in `SignalArrays.code`, and its numbers in `SignalArrays.data`: first and last + 1
+    code_end=int,
+    data=int,
+    data_end=int,
+    depth=int,  # of the stack
+)
 
 
 @by_reference
 class SignalArrays(NamedTuple):
     """Signals of time, packed. Data of a piecewise polynomial: n + 1 breaks, then n rows of ascending coefficients."""
 
-    table: np.ndarray  # (n_signals, 6) int64: kind, first and last + 1 row of code, the same of data, stack depth
+    table: np.ndarray  # (n_signals,) SIGNAL
     code: np.ndarray  # (n_code, 2) int64 tapes in the one variable t
     data: np.ndarray  # (n_data,) values, constants of tapes, breaks and coefficients
 
 
 def signal_workspace(signals: SignalArrays) -> np.ndarray:
     """Return the workspace of ``evaluate_signals``: the jet of time, then the stack. One per thread."""
-    return np.zeros((1 + int(signals.table[:, 5].max(initial=0)), 3))
+    return np.zeros((1 + int(signals.table["depth"].max(initial=0)), 3))
 
 
 @kernel
@@ -58,14 +65,15 @@ def evaluate_signals(signals, t, out, workspace):
     workspace[0, 0], workspace[0, 1], workspace[0, 2] = t, 1.0, 0.0
     variables, stack = workspace[:1], workspace[1:]
     for i in range(signals.table.shape[0]):
-        kind = signals.table[i, 0]
+        row = signals.table[i]
+        kind = row.kind
         if kind == EXTERNAL_SIGNAL:
             continue
-        data = signals.data[signals.table[i, 3] : signals.table[i, 4]]
+        data = signals.data[row.data : row.data_end]
         if kind == CONSTANT_SIGNAL:
             f, df, ddf = data[0], 0.0, 0.0
         elif kind == TAPE_SIGNAL:
-            code = signals.code[signals.table[i, 1] : signals.table[i, 2]]
+            code = signals.code[row.code : row.code_end]
             f, df, ddf = evaluate_tape(code, data, variables, stack)
         else:
             f, df, ddf = _evaluate_polynomial(data, t)

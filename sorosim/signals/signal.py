@@ -20,12 +20,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sorosim.arrays import Array, IntArray
+from sorosim.compiled import table
 from sorosim.errors import FileError, InputError, nearest
 from sorosim.files_read import note_file
 from sorosim.kernels.signals import (
     CONSTANT_SIGNAL,
     EXTERNAL_SIGNAL,
     POLYNOMIAL_SIGNAL,
+    SIGNAL,
     TAPE_SIGNAL,
     SignalArrays,
     evaluate_signals_many,
@@ -257,9 +259,8 @@ def compile_signals(signals: Sequence[Signal]) -> tuple[SignalArrays, tuple[tupl
         n_code, n_data = n_code + len(code), n_data + len(numbers)
         codes.append(code)
         data.append(numbers)
-    table = np.array(rows, dtype=np.int64).reshape(-1, 6)
     callables = tuple((i, signal.value) for i, signal in enumerate(signals) if isinstance(signal, CallableSignal))
-    return SignalArrays(table, np.concatenate(codes), np.concatenate(data)), callables
+    return SignalArrays(table(SIGNAL, rows), np.concatenate(codes), np.concatenate(data)), callables
 
 
 def _finite_array(values: Any, where: str) -> Array:

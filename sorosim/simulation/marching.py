@@ -22,7 +22,7 @@ from sorosim.kernels import march as codes
 from sorosim.kernels.evaluate import Evaluation, State
 from sorosim.kernels.held_inputs import hold
 from sorosim.kernels.march import March, Model, Rows, march
-from sorosim.kernels.signals import DATA_BEGIN, signal_workspace
+from sorosim.kernels.signals import signal_workspace
 from sorosim.kernels.tangent import make_tangent
 from sorosim.simulation.balance import WorkIntegral
 from sorosim.simulation.sparse_steps import SparseSteps
@@ -342,7 +342,7 @@ class _MarchRun:
         u = system.inputs.value(t)
         if isinstance(system.inputs, ZeroOrderHold):
             table, data = self.model.inputs.table, self.model.inputs.data
-            data[table[system.inputs.held, DATA_BEGIN]] = u[system.inputs.held]
+            data[table["data"][system.inputs.held]] = u[system.inputs.held]
         before, state.inputs[:, 0] = state.end.u.copy(), u
         if state.counts["external"]:
             state.end.u[:] = u
