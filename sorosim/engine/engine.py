@@ -177,7 +177,11 @@ class Engine:
         return frozenset(name for name, count in has.items() if count)
 
     def prepared(self, function: Any, arguments: tuple[Any, ...]) -> Callable[..., Any]:
-        """A kernel by its compiled code, looked up once: its arguments are of the same types at each call."""
+        """A kernel by its compiled code, looked up once: its arguments are of the same types at each call.
+
+        It checks none, and would read an array that is not contiguous at wrong places.
+        """
+        assert all(x.flags.c_contiguous for x in arguments if x.__class__ is np.ndarray), function
         if function not in self._prepared:
             self._prepared[function] = prepare(function, arguments, self.features)
         return self._prepared[function]
@@ -191,12 +195,14 @@ class Engine:
 
     # -- kinematics ------------------------------------------------------------------------------------------------
 
+    def _own(self, x: Array) -> Array:
+        """Coordinates or rates as kernels have them; read-only ones, as of a `StepState`, are another type to numba."""
+        return x if x.flags.carray and x.dtype == float else np.array(x, dtype=float)
+
     def sweep(self, q: Array, qd: Array, depth: int) -> bool:
         """Forward sweep of positions and rates; returns whether anything moves."""
-        # read-only arrays, as those of a `StepState`, are another type to numba
-        kind = self.gravity.dtype
-        q, qd = (x if x.flags.carray and x.dtype == kind else np.array(x, dtype=kind) for x in (q, qd))
-        zero = np.zeros(self.ndof, dtype=kind)
+        q, qd = self._own(q), self._own(qd)
+        zero = np.zeros(self.ndof)
         return bool(self._sweep(self.tree, q, qd, zero, self.gravity, depth, self.workspace))
 
     def poses(self, nodes: IntArray, q: Array, qd: Array) -> tuple[Array, Array]:
@@ -275,7 +281,7 @@ class Engine:
         n = len(places.pieces)
         kind = self.gravity.dtype
         g, J = np.empty((n, 4, 4), dtype=kind), np.zeros((n if jacobian else 0, 6, self.ndof), dtype=kind)
-        q = np.ascontiguousarray(q, dtype=kind)  # what `entry` relies on
+        q = self._own(q)
         pieces, rest = self.tree._replace(strain=places.strain), np.zeros(self.ndof)
         arguments = self.tree, pieces, places.pieces, jacobian, q, rest, self.gravity, self.workspace, g, J
         self.prepared(probe, arguments)(*arguments)
