@@ -1,5 +1,6 @@
 """What every test shares: one seeded generator, and drawing without a screen."""
 
+import gc
 import json
 import os
 import sys
@@ -26,6 +27,12 @@ def pytest_sessionstart(session: pytest.Session) -> None:
             sorosim.simulate(robot, 0.01, method=method)
         found = sorosim.sensitivities(robot, list(sorosim.scalars(robot))[:1])
         found.inverse_dynamics([0.1], [0.0], qdd=[0.0])
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Leave tests and modules, which live to the end, out of what the garbage collector looks through."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

@@ -53,7 +53,7 @@ def some_scalars(robot):
 # large ones, which are read some twenty times, with parts that smaller ones have as well
 LARGE = {
     "gripper_100", "continuum_stewart", "finray_grasp", "tree_of_rods", "soft_gripper_parallel", "underwater_vehicle",
-    "ur5_with_soft_gripper", "stewart_soft", "polypeptide", "net", "rope_pile",
+    "ur5_with_soft_gripper", "stewart_soft", "polypeptide", "net", "rope_pile", "fin_ray", "rod_pile",
 }  # fmt: skip
 
 

@@ -182,7 +182,7 @@ def governor(t, y):
     ]
 
 
-@BOTH
+@pytest.mark.parametrize("options", [{}, pytest.param(TIGHT, marks=pytest.mark.slow)], ids=["default", "tight"])
 def test_the_stiff_governor_rises_as_lagranges_equations_have_it(agrees, options):
     start = [0, 0.5, np.pi / 6, 2 * np.pi, 0, 0]
     exact = solve_ivp(governor, (0, 10), start, method="Radau", rtol=1e-10, atol=1e-12, dense_output=True)
@@ -209,6 +209,7 @@ def tumbling(t, y):
     return np.concatenate([-np.cross(w, inertia * w) / inertia, 0.5 * turn @ w])
 
 
+@pytest.mark.slow  # `validation/test_rigid_motion` has fewer flips
 def test_a_body_that_tumbles_about_its_middle_axis_flips_as_eulers_equations_have_it(agrees):
     from scipy.spatial.transform import Rotation
 
