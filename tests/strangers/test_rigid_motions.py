@@ -182,7 +182,7 @@ def governor(t, y):
     ]
 
 
-@pytest.mark.parametrize("options", [{}, pytest.param(TIGHT, marks=pytest.mark.slow)], ids=["default", "tight"])
+@BOTH
 def test_the_stiff_governor_rises_as_lagranges_equations_have_it(agrees, options):
     start = [0, 0.5, np.pi / 6, 2 * np.pi, 0, 0]
     exact = solve_ivp(governor, (0, 10), start, method="Radau", rtol=1e-10, atol=1e-12, dense_output=True)
