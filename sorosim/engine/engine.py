@@ -43,7 +43,7 @@ from sorosim.kernels.rod_actuators import ROW_KIND, STIFFNESS_ROW, RodActuators,
 from sorosim.kernels.saddle import Saddle, make_saddle
 from sorosim.kernels.tree import BLOCK_N, FLOWING, IS_LOCAL, MASSLESS_END, RIGID, Tree, Workspace, make_workspace
 from sorosim.loads.base import Load
-from sorosim.model.compile import MERGE, Layout, compile_tree, is_rigid, segment_strain
+from sorosim.model.compile import MERGE, Layout, compile_tree, is_rigid, segment_strains
 from sorosim.model.link import Link
 
 T = TypeVar("T")
@@ -256,25 +256,27 @@ class Engine:
 
     def _places(self, wanted: tuple[tuple[str, float], ...]) -> Places:
         """Places (link, s): the node before each, and the partial segment from there."""
-        index: list[tuple[int, int, int]] = []
-        strain: list[Array] = [np.zeros(0, dtype=self.gravity.dtype)]
-        size = 0
-        for name, s in wanted:
+        index = np.tile(np.array([0, -1, 0], dtype=np.int64), (len(wanted), 1))
+        partial: dict[int, tuple[Any, list[tuple[int, float, float]]]] = {}  # pieces, with rows, starts and ends
+        for i, (name, s) in enumerate(wanted):
             link = self.layout.links[name]
             X = s * link.X[-1]
             k = int(np.searchsorted(link.X, X + MERGE * link.X[-1], side="right")) - 1
             k = max(k, 0)
-            node = int(link.nodes[k])
+            index[i, 0] = link.nodes[k]
             if X - link.X[k] <= MERGE * link.X[-1] or not link.pieces:
-                index.append((node, -1, 0))
                 continue
-            segment = int(link.nodes[k + 1])
+            index[i, 1] = link.nodes[k + 1]
             piece = next(p for p in reversed(link.pieces) if p.start <= link.X[k] + MERGE * link.X[-1])
-            data = segment_strain(piece, link.X[k] - piece.start, X - piece.start)
-            index.append((node, segment, size))
-            strain.append(data)
-            size += len(data)
-        return Places(np.array(index, dtype=np.int64).reshape(-1, 3), np.concatenate(strain))
+            partial.setdefault(id(piece), (piece, []))[1].append((i, link.X[k] - piece.start, X - piece.start))
+        strain, size = [np.zeros(0, dtype=self.gravity.dtype)], 0
+        for piece, places in partial.values():
+            rows, start, end = zip(*places, strict=True)
+            data = segment_strains(piece, np.array(start), np.array(end))
+            index[list(rows), 2] = size + data.shape[1] * np.arange(len(rows))
+            strain.append(data.ravel())
+            size += data.size
+        return Places(index, np.concatenate(strain))
 
     def poses_at(self, places: Places, q: Array, jacobian: bool = False) -> tuple[Array, Array]:
         """Poses (n, 4, 4) and, with `jacobian`, body Jacobians (n, 6, ndof) at places."""
