@@ -1,5 +1,6 @@
 """What every test shares: one seeded generator, and drawing without a screen."""
 
+import gc
 import json
 import os
 import sys
@@ -17,15 +18,30 @@ if sys.platform == "linux" and not os.environ.get("DISPLAY"):
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """With several workers: compile once, before they start, what else each of them would."""
-    if getattr(session.config.option, "numprocesses", None) and not hasattr(session.config, "workerinput"):
-        import sorosim
+    """With several workers: compile once, before they start, what else each of them would; all for all of the tests."""
+    config = session.config
+    if not getattr(config.option, "numprocesses", None) or hasattr(config, "workerinput"):
+        return
+    import sorosim
+    from sorosim.compiled import ALL_FEATURES, reporting
 
+    every = config.args_source is config.ArgsSource.TESTPATHS and not config.option.keyword
+    with reporting(lambda line: None, ALL_FEATURES if every else frozenset()):
         robot = sorosim.load("pendulum")
         for method in ("bdf", "generalized-alpha"):
             sorosim.simulate(robot, 0.01, method=method)
         found = sorosim.sensitivities(robot, list(sorosim.scalars(robot))[:1])
         found.inverse_dynamics([0.1], [0.0], qdd=[0.0])
+        if every:
+            motion = sorosim.rollout(robot, np.zeros((1, robot.engine.n_actuators)), 0.01, tolerance=1e-11)
+            motion.vjp(motion.q)
+            motion.jvp()
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Leave tests and modules, which live to the end, out of what the garbage collector looks through."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Every bundled robot as a user meets it: it loads, has nothing wrong, moves, rests, is drawn and comes back."""
+"""Every bundled robot as a user meets it: it loads, moves and rests; see also `doctor/test_planted`, `io/test_dump`."""
 
 import warnings
 
@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import sorosim
-from sorosim.doctor import WRONG, examine
-from sorosim.io import bundled_robots, dump, load_text
+from sorosim.io import bundled_robots
 from sorosim.kernels import evaluate as task
 
 NAMES = bundled_robots()
@@ -46,10 +45,9 @@ def test_the_list_is_complete():
     assert set(NAMES) == set(COORDINATES)
 
 
-def test_coordinates_and_doctor(robot):
+def test_coordinates(robot):
     robot, name = robot
     assert robot.ndof == COORDINATES[name]
-    assert [finding for finding in examine(robot) if finding.level == WRONG] == []
 
 
 def test_a_short_run_keeps_its_energy_balance(robot):
@@ -96,14 +94,6 @@ def test_loops_stay_closed(robot, part):
         run = sorosim.simulate(robot, t_end)
         assert run.t[-1] == t_end
         assert max(gaps.max() for gaps in run.drift.values()) < 1e-9
-
-
-def test_a_bundled_robot_comes_back_from_its_text(robot):
-    robot, _ = robot
-    again = load_text(dump(robot), "again.yaml")
-    assert dump(again) == dump(robot)
-    assert again.coordinate_names == robot.coordinate_names
-    assert list(again.loop_names) == list(robot.loop_names)
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,8 @@ import pydoc
 import re
 import runpy
 import shlex
-import subprocess
 import sys
+import warnings
 from dataclasses import dataclass, fields
 from pathlib import Path
 
@@ -91,17 +91,21 @@ def same_line(got, wanted):
     return bool(VARIES.search(wanted)) or np.allclose(*numbers, rtol=0.01, atol=0.002)
 
 
+def forget_registered(monkeypatch):
+    """What is registered or declared from now on is forgotten after the test."""
+    for registry in (SECTIONS, SHAPES, OBSTACLES, JOINTS, LOADS, ACTUATORS, SENSORS, BASES, INTEGRATORS):
+        registry.declared()
+        for known in ("_registered", "_built_in"):
+            monkeypatch.setattr(registry, known, dict(getattr(registry, known)))
+
+
 class Reader:
     """Somebody who does what a document says, in the current folder."""
 
     def __init__(self, monkeypatch):
         self.monkeypatch, self.names, self.printed = monkeypatch, {"__name__": "document"}, ""
         monkeypatch.setattr(films, "movie", film_without_pictures)
-        # what a page registers or declares is forgotten after it
-        for registry in (SECTIONS, SHAPES, OBSTACLES, JOINTS, LOADS, ACTUATORS, SENSORS, BASES, INTEGRATORS):
-            registry.declared()
-            for known in ("_registered", "_built_in"):
-                monkeypatch.setattr(registry, known, dict(getattr(registry, known)))
+        forget_registered(monkeypatch)
 
     def follow(self, block):
         step = {"python": self.python, "text": self.text, "yaml": self.yaml, "console": self.console}.get(block.kind)
@@ -229,13 +233,15 @@ LONG = {
 @pytest.mark.parametrize(
     "example", [pytest.param(p, marks=[pytest.mark.slow] if p.stem in LONG else [], id=p.stem) for p in EXAMPLES]
 )
-def test_example_runs(example, tmp_path):
-    done = subprocess.run(
-        [sys.executable, example], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert not done.stderr, done.stderr
-    assert done.stdout
+def test_example_runs(example, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    forget_registered(monkeypatch)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        runpy.run_path(str(example), run_name="__main__")
+    printed = capsys.readouterr()
+    assert printed.out
+    assert not printed.err
 
 
 # -- links

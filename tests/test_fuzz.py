@@ -10,10 +10,10 @@ from helpers.random_documents import document
 from sorosim.io import load_text
 from sorosim.simulation.simulate import METHODS
 
-SEEDS = range(5, 13)
+SEEDS = range(5, 9)
 
 
-def test_eight_robots_end_with_finite_numbers_or_one_error():
+def test_four_robots_end_with_finite_numbers_or_one_error():
     found = [examine(seed) for seed in SEEDS]
     assert not [describe(one, True) for one in found if one.crashed]
     for stage in ("statics", "motion"):

@@ -163,6 +163,14 @@ def test_powers_of_actuators_loads_and_damping_are_the_rate_of_energy(tree):
     assert lost >= 0.0
 
 
+def test_powers_do_not_depend_on_how_states_lie_in_memory(rng):
+    robot = cable_manipulator()
+    evaluator, states = PowerEvaluator(robot.engine), 0.1 * rng.normal(size=(5, 2 * robot.ndof))
+    u, parts = rng.random((5, robot.engine.n_actuators)), (states[:, : robot.ndof], states[:, robot.ndof :])
+    one, other = (evaluator(np.zeros(5), *rows, u).powers() for rows in (map(np.copy, parts), parts))
+    np.testing.assert_array_equal(one, other)
+
+
 # -- mass matrix and forward dynamics
 
 

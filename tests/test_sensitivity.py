@@ -144,7 +144,7 @@ EQUILIBRIA = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", EQUILIBRIA)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n == "fin_ray")) for n in EQUILIBRIA])
 def test_equilibria_against_differences(name):
     robot = sorosim.load(name)
     u, scalars = EQUILIBRIA[name]

@@ -512,9 +512,9 @@ def test_quintic_polynomials_are_met_exactly(rng):
 def test_between_rows_a_change_of_chart_is_no_jump():
     """A free body that tumbles: its rotation vector changes to that of the same rotation a turn away."""
     robot = body().with_sensors(pose=PoseSensor("body", rate=1000.0), twist=TwistSensor("body", rate=1000.0))
-    run = sorosim.simulate(robot, 2.0, dt_out=0.01, qd0=[0.2, 0.0, 2.0, 3.0, 7.0, 1.0], rtol=1e-10, atol=1e-12)
+    run = sorosim.simulate(robot, 1.0, dt_out=0.01, qd0=[0.2, 0.0, 2.0, 3.0, 7.0, 1.0], rtol=1e-10, atol=1e-12)
     assert (np.linalg.norm(np.diff(run.q[:, 3:], axis=0), axis=1) > 3.0).any()
-    exact = sorosim.simulate(robot, 2.0, dt_out=0.001, qd0=[0.2, 0.0, 2.0, 3.0, 7.0, 1.0], rtol=1e-10, atol=1e-12)
+    exact = sorosim.simulate(robot, 1.0, dt_out=0.001, qd0=[0.2, 0.0, 2.0, 3.0, 7.0, 1.0], rtol=1e-10, atol=1e-12)
     for name in ("pose", "twist"):
         got, wanted = run.readings[name].values, exact.readings[name].values
         assert got.shape == wanted.shape

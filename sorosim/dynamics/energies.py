@@ -127,6 +127,7 @@ class PowerEvaluator:
         work, loss = np.zeros_like(q), np.zeros_like(q)
         if not self._exchanges:
             return work, loss
+        q, qd, u = (np.ascontiguousarray(x) for x in (q, qd, u))  # rows of states are parts of longer ones
         in_python = self.loading.actuators
         for part in [slice(k, k + 1) for k in range(len(q))] if in_python else [slice(None)]:
             engine = self.engine

@@ -42,7 +42,7 @@ from sorosim.kernels.rod_actuators import STIFFNESS_ROW, RodActuators, tendon_le
 from sorosim.kernels.saddle import Saddle, make_saddle
 from sorosim.kernels.tree import FLOWING, Tree, Workspace, make_workspace
 from sorosim.loads.base import Load
-from sorosim.model.compile import MERGE, Layout, compile_tree, is_rigid, segment_strain
+from sorosim.model.compile import MERGE, Layout, compile_tree, is_rigid, segment_strains
 from sorosim.model.link import Link
 
 T = TypeVar("T")
@@ -178,7 +178,11 @@ class Engine:
         return frozenset(name for name, count in has.items() if count)
 
     def prepared(self, function: Any, arguments: tuple[Any, ...]) -> Callable[..., Any]:
-        """A kernel by its compiled code, looked up once: its arguments are of the same types at each call."""
+        """A kernel by its compiled code, looked up once: its arguments are of the same types at each call.
+
+        It checks none, and would read an array that is not contiguous at wrong places.
+        """
+        assert all(x.flags.c_contiguous for x in arguments if x.__class__ is np.ndarray), function
         if function not in self._prepared:
             self._prepared[function] = prepare(function, arguments, self.features)
         return self._prepared[function]
@@ -192,12 +196,14 @@ class Engine:
 
     # -- kinematics ------------------------------------------------------------------------------------------------
 
+    def _own(self, x: Array) -> Array:
+        """Coordinates or rates as kernels have them; read-only ones, as of a `StepState`, are another type to numba."""
+        return x if x.flags.carray and x.dtype == float else np.array(x, dtype=float)
+
     def sweep(self, q: Array, qd: Array, depth: int) -> bool:
         """Forward sweep of positions and rates; returns whether anything moves."""
-        # read-only arrays, as those of a `StepState`, are another type to numba
-        kind = self.gravity.dtype
-        q, qd = (x if x.flags.carray and x.dtype == kind else np.array(x, dtype=kind) for x in (q, qd))
-        zero = np.zeros(self.ndof, dtype=kind)
+        q, qd = self._own(q), self._own(qd)
+        zero = np.zeros(self.ndof)
         return bool(self._sweep(self.tree, q, qd, zero, self.gravity, depth, self.workspace))
 
     def poses(self, nodes: IntArray, q: Array, qd: Array) -> tuple[Array, Array]:
@@ -251,32 +257,34 @@ class Engine:
 
     def _places(self, wanted: tuple[tuple[str, float], ...]) -> Places:
         """Places (link, s): the node before each, and the partial segment from there."""
-        index: list[tuple[int, int, int]] = []
-        strain: list[Array] = [np.zeros(0, dtype=self.gravity.dtype)]
-        size = 0
-        for name, s in wanted:
+        index = table(PLACE, [(0, -1, 0)] * len(wanted))
+        partial: dict[int, tuple[Any, list[tuple[int, float, float]]]] = {}  # pieces, with rows, starts and ends
+        for i, (name, s) in enumerate(wanted):
             link = self.layout.links[name]
             X = s * link.X[-1]
             k = int(np.searchsorted(link.X, X + MERGE * link.X[-1], side="right")) - 1
             k = max(k, 0)
-            node = int(link.nodes[k])
+            index["node"][i] = link.nodes[k]
             if X - link.X[k] <= MERGE * link.X[-1] or not link.pieces:
-                index.append((node, -1, 0))
                 continue
-            segment = int(link.nodes[k + 1])
+            index["segment"][i] = link.nodes[k + 1]
             piece = next(p for p in reversed(link.pieces) if p.start <= link.X[k] + MERGE * link.X[-1])
-            data = segment_strain(piece, link.X[k] - piece.start, X - piece.start)
-            index.append((node, segment, size))
-            strain.append(data)
-            size += len(data)
-        return Places(table(PLACE, index), np.concatenate(strain))
+            partial.setdefault(id(piece), (piece, []))[1].append((i, link.X[k] - piece.start, X - piece.start))
+        strain, size = [np.zeros(0, dtype=self.gravity.dtype)], 0
+        for piece, places in partial.values():
+            rows, start, end = zip(*places, strict=True)
+            data = segment_strains(piece, np.array(start), np.array(end))
+            index["piece"][list(rows)] = size + data.shape[1] * np.arange(len(rows))
+            strain.append(data.ravel())
+            size += data.size
+        return Places(index, np.concatenate(strain))
 
     def poses_at(self, places: Places, q: Array, jacobian: bool = False) -> tuple[Array, Array]:
         """Poses (n, 4, 4) and, with `jacobian`, body Jacobians (n, 6, ndof) at places."""
         n = len(places.pieces)
         kind = self.gravity.dtype
         g, J = np.empty((n, 4, 4), dtype=kind), np.zeros((n if jacobian else 0, 6, self.ndof), dtype=kind)
-        q = np.ascontiguousarray(q, dtype=kind)  # what `entry` relies on
+        q = self._own(q)
         pieces, rest = self.tree._replace(strain=places.strain), np.zeros(self.ndof)
         arguments = self.tree, pieces, places.pieces, jacobian, q, rest, self.gravity, self.workspace, g, J
         self.prepared(probe, arguments)(*arguments)

@@ -206,15 +206,12 @@ class Layout:
         raise InputError(where, "the name of a link with a joint, or of a coordinate", f"'{name}'", hint)
 
 
-def segment_strain(piece: Piece, X_start: float, X_end: float) -> Array:
-    """One segment of `Tree.strain`, between two places of a division."""
-    found: Array = segment_strains(piece, np.array([X_start, X_end]))[0]
-    return found
+def segment_strains(piece: Piece, start: Array, end: Array) -> Array:
+    """Segments (m, n) of `Tree.strain` between places (m,) of a division.
 
-
-def segment_strains(piece: Piece, grid: Array) -> Array:
-    """Segments (m - 1, n) of `Tree.strain` between places (m,): h, c, xi* and P at the points h (1/2 -+ sqrt(3)/6)."""
-    start, h = grid[:-1], grid[1:] - grid[:-1]
+    Each has h, c, xi* and P at the points h (1/2 -+ sqrt(3)/6).
+    """
+    h = end - start
     X = (start[:, None] + h[:, None] * (0.5 + np.array([-1.0, 1.0]) * np.sqrt(3.0) / 6.0)).ravel()
     xi, P = piece.division.reference.values(X, piece.division.length), piece.block_basis(X)
     head = np.stack([h, np.sqrt(3.0) * h**2 / 12.0], axis=-1)
@@ -385,7 +382,7 @@ class _Builder:
             inertia = (w[:, None] * division.line_inertia(grid)).astype(number_type())
             for x in discs:
                 inertia[np.argmin(np.abs(grid - x))] += of_disc
-            strains = segment_strains(piece, grid)
+            strains = segment_strains(piece, grid[:-1], grid[1:])
             for k in range(1, len(grid)):
                 node = self.add_segment(node, GENERAL, strains[k - 1], np.diag(inertia[k]))
                 if piece.flows and w[k] > 0.0:

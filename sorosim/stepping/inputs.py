@@ -48,7 +48,7 @@ def held_inputs(
         lengths = [n if n is not None else out.shape[-2] for n in axes.values()]
         if not isinstance(u, Mapping) and out.shape[:-1] != tuple(lengths[len(lengths) + 1 - out.ndim :]):
             raise ValueError
-        out = np.array(np.broadcast_to(out, (*lengths, len(names))))
+        out = np.array(np.broadcast_to(out, (*lengths, len(names))), order="C")  # compiled code relies on it
     except InputError:
         raise
     except (TypeError, ValueError, IndexError):

@@ -574,7 +574,7 @@ def empty_adjoint(steps: HeldSteps, n: int = 0, rows: int = 0) -> Adjoint:
 def like(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
     """An argument as an array of this shape (else InputError)."""
     try:
-        out = np.array(value, dtype=float)
+        out = np.array(value, dtype=float, order="C")
     except (TypeError, ValueError):
         raise InputError(name, f"an array {shape}", describe(value)) from None
     if out.shape != shape:

@@ -277,7 +277,7 @@ class Stepper:
         steps.take_rank(self._derivatives, steps.rank_of(self._march))
         steps.set_step(self._derivatives)
         self._derivatives.path[:] = self._march.path
-        arguments = steps.ends(1), fresh, before, tangent, u_tangent, steps.no_changes, tangents
+        arguments = steps.ends(1), fresh, before.copy(), tangent, u_tangent, steps.no_changes, tangents
         steps.derive(held.push_forward, self._derivatives, rows, inputs, *arguments)
         tangents = tangents[:, :, 1] if change is None else change.push(tangents[:, :, 1])
         columns = tangents.reshape(size, 2 * n).T

@@ -51,7 +51,8 @@ ROUNDING = 1e-9  # what changes by less than this part of the others, or of what
 
 GAP = 5.0  # between the line of an axis, its numbers and its name [points]
 TICK_OFFSET, LABEL_OFFSET = 8.0, 21.0  # matplotlib's own, beside pads
-ROUNDS = 8  # after which nothing moves any more
+ROUNDS = 8  # at most; what is left of a movement falls to a sixth in each
+STILL = 3e-4  # of the size of a figure, a third of a pixel at 1000: nothing moves any more
 
 LONGEST_SIDE = 0.07  # of a drawn triangle, in sizes of the robot: they are sorted by the depth of their middles
 
@@ -340,9 +341,11 @@ def axes_3d(figure: Figure, where: Any, robot: Robot, points: Array, eye: Array 
 
 def fill_places(figure: Figure) -> None:
     """Let all axes in three dimensions fill their places."""
-    for axes in figure.axes:
-        if hasattr(axes, "placeholder"):
-            _fill_place(figure, axes)
+    spaces = [axes for axes in figure.axes if hasattr(axes, "placeholder")]
+    if spaces:
+        figure.draw_without_rendering()  # which lays out the places
+    for axes in spaces:
+        _fill_place(figure, axes)
 
 
 def _fill_place(figure: Any, axes: Any) -> None:
@@ -350,7 +353,6 @@ def _fill_place(figure: Any, axes: Any) -> None:
 
     Matplotlib leaves letters outside, and measures their distances in sizes of the box along its axes.
     """
-    figure.draw_without_rendering()
     limits = (axes.get_xlim(), axes.get_ylim(), axes.get_zlim())
     corners = np.stack(np.meshgrid(*limits), axis=-1).reshape(-1, 3)
     place, renderer = axes.placeholder.get_position(), figure.canvas.get_renderer()
@@ -369,6 +371,8 @@ def _fill_place(figure: Any, axes: Any) -> None:
         y0 = place.y0 + 0.5 * place.height + factor * (old.y0 - 0.5 * (used.y0 + used.y1))
         axes.set_position((x0, y0, factor * old.width, factor * old.height))
         axes.apply_aspect()
+        if np.abs(axes.get_position(original=True).get_points() - old.get_points()).max() < STILL:
+            break
     _thin_out(lines, renderer)
     if axes.enlarged != 1.0:
         axes.set_position(axes.get_position(original=True).expanded(axes.enlarged, axes.enlarged))

@@ -65,6 +65,14 @@ class Known:
 
     def __init__(self, blocks: dict[str, Any]) -> None:
         self.blocks = blocks
+        self._values: dict[tuple[type[Declared], str], Any] = {}
+
+    def values(self, cls: type[Declared], name: str) -> Any:
+        """What the constructor of a part takes for a key: made once, since hypothesis looks at each new strategy."""
+        if (cls, name) not in self._values:
+            key = cls.declaration()[name]
+            self._values[cls, name] = values_of(key.type, key, self)
+        return self._values[cls, name]
 
     def names(self, type: Reference) -> list[str]:
         """Names of those parts that fit."""
@@ -80,7 +88,7 @@ def parts(draw: Any, cls: type[Declared], known: Known, **given: Any) -> Any:
         for name, key in cls.declaration().items():
             if name in given or (key.default is not MISSING and not key.stated and draw(st.booleans())):
                 continue
-            values[name] = draw(values_of(key.type, key, known))
+            values[name] = draw(known.values(cls, name))
         if issubclass(cls, Mesh):
             values |= {name: example(cls.declaration()[name]) for name in ("vertices", "faces")}
         try:

@@ -47,7 +47,9 @@ def again(robot):
     return other
 
 
-@pytest.mark.parametrize("name", bundled_robots())
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.slow] * (n == "gripper_100")) for n in bundled_robots()]
+)
 def test_bundled_robots_come_back(name):
     robot = load(name)
     other = again(robot)

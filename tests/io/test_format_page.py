@@ -96,7 +96,9 @@ def test_keys_with_a_dimension_have_their_unit():
     assert blocks["Wrench"]["properties"]["force"]["description"].endswith("[N]")
 
 
-@pytest.mark.parametrize("name", bundled_robots())
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.slow] * (n == "gripper_100")) for n in bundled_robots()]
+)
 def test_bundled_robots_are_valid(name):
     assert complaints(read_text(load(name).description.text, name).data) == []
     assert complaints(read_text(dump(load(name)), name).data) == []

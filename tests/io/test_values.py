@@ -42,18 +42,18 @@ def made(make, *arguments, **options):
 
 
 def some_scalars(robot):
-    """A number of each block and key, changed by 1 %."""
+    """A number of each block and key, changed by 1 %, or by a hundredth of its unit where it is zero."""
     chosen = {}
     for name, value in sorosim.scalars(robot).items():
         key = tuple(part.rstrip("]0123456789[") for part in name.split(".")[::2])
-        chosen.setdefault(key, (name, 1.01 * value))
+        chosen.setdefault(key, (name, 1.01 * value or 0.01))
     return dict(list(chosen.values())[:12])
 
 
 # large ones, which are read some twenty times, with parts that smaller ones have as well
 LARGE = {
     "gripper_100", "continuum_stewart", "finray_grasp", "tree_of_rods", "soft_gripper_parallel", "underwater_vehicle",
-    "ur5_with_soft_gripper", "stewart_soft", "polypeptide", "net", "rope_pile",
+    "ur5_with_soft_gripper", "stewart_soft", "polypeptide", "net", "rope_pile", "fin_ray", "rod_pile",
 }  # fmt: skip
 
 

@@ -18,7 +18,7 @@ def worst():
     paths = os.pathsep.join([str(TESTS.parent), str(TESTS)])
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": paths}
     # a cast to real numbers would lose the derivative
-    command = [sys.executable, "-W", "error", "-m", "helpers.complex_step", "0", "1", "2", "5", "9"]
+    command = [sys.executable, "-W", "error", "-m", "helpers.complex_step", "0", "1", "5", "9"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

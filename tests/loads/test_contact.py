@@ -616,8 +616,7 @@ def press(links, q_of, **contact):
 DOWN = {"axis": [0, 1, 0], "angle": np.pi / 2}  # the rod's tip is 0.2 m below, tx leads down, tz along x
 
 
-@pytest.mark.parametrize("tilt", [0.0, 0.1])
-@pytest.mark.parametrize("depth", [3e-3, 5e-3])
+@pytest.mark.parametrize(("depth", "tilt"), [(3e-3, 0.1), (5e-3, 0.0)])
 @pytest.mark.parametrize("name", ["box", "cylinder"])
 def test_a_flat_end_deep_across_an_edge_is_pressed_by_a_continuous_force(name, depth, tilt):
     """The force is the gradient of what is stored, three and five times deeper than the edge is rounded."""

@@ -183,20 +183,18 @@ def test_a_continuation_that_cannot_begin_leaves_the_file_as_it_was(tmp_path):
 SLOW = """
 import sys, time
 import sorosim
-import sorosim.solvers.registry as registry
 
 robot = sorosim.load("cable_manipulator")
 count = 0
 
-def slowly(t):  # some milliseconds of wall time an output: the moment of death falls anywhere
+def slowly(t):
     global count
     count += 1
-    if count == 5:
+    if t > 0.05 and count > 5:  # some rows must be there, however slow the machine is
         print("under way", flush=True)
     time.sleep(0.001)
 
-sorosim.simulate(robot, 1.0, method=sys.argv[2], checkpoint=0.1, out=sys.argv[1], progress=slowly)
-print("done", flush=True)
+sorosim.simulate(robot, 100.0, checkpoint=0.1, out=sys.argv[1], progress=slowly)
 """
 
 
@@ -208,6 +206,18 @@ def start_process(script, *words):
     )
 
 
+def forked(work, *arguments, **options):
+    """A process that does some work in the robots and compiled code of this one."""
+    child = os.fork()
+    if child == 0:
+        try:
+            work(*arguments, **options)
+            os._exit(0)
+        finally:
+            os._exit(1)
+    return child
+
+
 def hear_ctrl_c():
     """Jobs in the background of a shell inherit that SIGINT is ignored."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -217,13 +227,19 @@ def hear_ctrl_c():
 def test_a_run_killed_at_any_moment_opens_and_ends_with_the_same_bits(seed, tmp_path, whole_runs):
     rng = np.random.default_rng(seed)
     method = ("bdf", "cvode")[seed % 2]
-    file = tmp_path / "run.h5"
-    process = start_process(SLOW, file, method)
-    assert process.stdout.readline() == "under way\n"
+    file, outputs, under_way = tmp_path / "run.h5", iter(range(10**6)), tmp_path / "under_way"
+
+    def slowly(t):  # some milliseconds of wall time an output: the moment of death falls anywhere
+        if next(outputs) == 5:
+            under_way.touch()
+        time.sleep(0.001)
+
+    child = forked(sorosim.simulate, ARM, 1.0, method=method, checkpoint=0.1, out=file, progress=slowly)
+    while not under_way.exists():
+        time.sleep(0.001)
     time.sleep(rng.uniform(0.0, 1.2))
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    process.communicate()
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
 
     part = sorosim.open(file)
     whole = whole_runs(method)
@@ -269,19 +285,7 @@ def whole_runs():
 
 def test_a_journal_cut_anywhere_opens_with_what_is_whole(tmp_path, whole_runs):
     file = tmp_path / "run.h5"
-    script = (
-        SLOW.replace("time.sleep(0.001)", "0")
-        .replace('print("done", flush=True)', "")
-        .replace(
-            "sorosim.simulate(",
-            "from sorosim.io.journal import Journal\nfrom sorosim.results.result import Run\n"
-            "Journal.remove, Run.save = Journal.close, lambda *_: None\nsorosim.simulate(",
-        )
-    )
-    process = start_process(script, file, "bdf")
-    _, problems = process.communicate()
-    assert process.returncode == 0, problems
-    journal = journal_of(file).read_bytes()
+    _, journal = journalled(file, ARM, 1.0, method="bdf", checkpoint=0.1)
     rows = len(sorosim.open(file).t)
     assert rows == 101
     rng = np.random.default_rng(5)
@@ -343,18 +347,6 @@ def test_a_run_resumed_after_any_record_of_its_journal_ends_with_the_same_bits(n
             assert_array_equal(part, wanted)
 
 
-def forked(work, *arguments, **options):
-    """A process that does some work in the robots and compiled code of this one."""
-    child = os.fork()
-    if child == 0:
-        try:
-            work(*arguments, **options)
-            os._exit(0)
-        finally:
-            os._exit(1)
-    return child
-
-
 @pytest.mark.parametrize("n", [6, pytest.param(60, marks=pytest.mark.slow)])
 def test_a_linkage_killed_at_any_moment_and_again_while_resumed_ends_with_the_same_bits(n, tmp_path):
     robot, file, rng = sorosim.load("four_bar"), tmp_path / "run.h5", np.random.default_rng(n)
@@ -404,8 +396,7 @@ def test_an_older_result_stays_until_the_new_one_is_complete(tmp_path):
 
 def test_ctrl_c_keeps_what_there_is(tmp_path):
     file = tmp_path / "run.h5"
-    # some rows must be there, however slow the machine is
-    process = start_process(SLOW.replace("1.0", "100.0").replace("count == 5", "t > 0.05 and count > 5"), file, "bdf")
+    process = start_process(SLOW, file)
     assert process.stdout.readline() == "under way\n"
     process.send_signal(signal.SIGINT)
     _, problems = process.communicate()
@@ -428,26 +419,19 @@ def test_an_interrupt_hands_over_the_run_so_far(method):
 
 
 def test_a_full_disk_is_one_sentence_and_what_came_before_is_kept(tmp_path):
-    script = """
-    import resource, signal, sys
-    import sorosim
+    file, said = tmp_path / "run.h5", tmp_path / "said.txt"
 
-    robot = sorosim.load("cable_manipulator")
-    sorosim.simulate(robot, 0.02)
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))
-    try:
-        sorosim.simulate(robot, 2.0, out=sys.argv[1])
-    except sorosim.FileError as error:
-        print(error)
-    """
-    process = start_process(script, tmp_path / "run.h5")
-    said, problems = process.communicate()
-    assert said.startswith(f"{tmp_path / 'run.h5'}: cannot be written: File too large; what there is, up to t = "), (
-        problems
-    )
-    assert said.strip().endswith(f"is in {journal_of(tmp_path / 'run.h5')}")
-    assert len(sorosim.open(tmp_path / "run.h5").t) > 10
+    def fill_the_disk():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))
+        with pytest.raises(sorosim.FileError) as caught:
+            sorosim.simulate(ARM, 2.0, out=file)
+        said.write_text(str(caught.value))
+
+    assert os.waitpid(forked(fill_the_disk), 0)[1] == 0
+    assert said.read_text().startswith(f"{file}: cannot be written: File too large; what there is, up to t = ")
+    assert said.read_text().endswith(f"is in {journal_of(file)}")
+    assert len(sorosim.open(file).t) > 10
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 30_000
 
 
@@ -499,7 +483,7 @@ def test_a_run_that_fails_before_it_begins_leaves_no_journal(tmp_path):
 )
 def test_a_file_that_a_run_is_writing_is_refused_until_its_process_ends(other, tmp_path):
     file = tmp_path / "run.h5"
-    child = forked(sorosim.simulate, ARM, 1e4, out=file)
+    child = forked(sorosim.simulate, ARM, 100.0, out=file)
     try:
         while not journal_of(file).exists():
             time.sleep(0.01)

@@ -44,7 +44,7 @@ def test_the_error_of_an_oscillator_is_that_from_its_cosine(options):
 
 
 @quiet
-@pytest.mark.parametrize("seed", [1, 2, 3, 7, 10, 16, 20, 21, 22, 23, 26, 46])
+@pytest.mark.parametrize("seed", [1, 2, 3, 7, 16, 20, 22, 23, 46])
 def test_estimates_of_random_motions_are_within_a_tenth_and_ten_times_of_the_error(seed):
     value, words = accuracy.ratio(seed)
     assert 0.1 < value < 10.0, words

@@ -21,6 +21,23 @@ def arm():
     return sorosim.load("cable_manipulator")
 
 
+def test_motions_and_derivatives_do_not_depend_on_how_arguments_lie_in_memory(arm, rng):
+    """Compiled code is made for the arrays of its first call, and would read others at wrong places."""
+    u, (q_bar, qd_bar) = rng.random((6, 5)), rng.standard_normal((2, 7, arm.ndof))
+    one = sorosim.rollout(arm, u, "10 ms", tolerance=1e-11)
+    other = sorosim.rollout(arm, np.asfortranarray(u), "10 ms", tolerance=1e-11)
+    assert_array_equal(one.q, other.q)
+    for a, b in zip(one.jvp(u), other.jvp(np.asfortranarray(u)), strict=True):
+        assert_array_equal(a, b)
+    turned = np.asfortranarray(q_bar), np.asfortranarray(qd_bar)
+    for a, b in zip(one.vjp(q_bar, qd_bar), other.vjp(*turned), strict=True):
+        assert_array_equal(a, b)
+    batch = sorosim.Batch(arm, 2, "10 ms", tolerance=1e-11)
+    for inputs in (np.stack([u, u]), np.asfortranarray(np.stack([u, u])), np.broadcast_to(u, (2, 6, 5))):
+        batch.reset()
+        assert_array_equal(batch.rollout(inputs).q, [one.q, one.q])
+
+
 NUMBERS = {
     "cable_manipulator": ["materials.silicone.young", "links.arm.rod.length"],
     "hybrid_parallel": ["materials.silicone.young"],

@@ -209,6 +209,7 @@ def tumbling(t, y):
     return np.concatenate([-np.cross(w, inertia * w) / inertia, 0.5 * turn @ w])
 
 
+@pytest.mark.slow  # `validation/test_rigid_motion` has fewer flips
 def test_a_body_that_tumbles_about_its_middle_axis_flips_as_eulers_equations_have_it(agrees):
     from scipy.spatial.transform import Rotation
 

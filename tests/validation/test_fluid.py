@@ -806,9 +806,8 @@ TENTACLES = {
 }
 
 
-@pytest.mark.parametrize("law", ["cross-flow", "speed"])
+@pytest.mark.parametrize(("law", "U"), [("cross-flow", 0.4), ("speed", 0.15)])
 @pytest.mark.parametrize("case", TENTACLES)
-@pytest.mark.parametrize("U", [0.15, 0.4])
 def test_a_tentacle_bends_with_the_current_as_the_boundary_value_problem_says(U, case, law):
     drag, added, tolerance = TENTACLES[case]
     r, length, young = 0.005, 0.3, 1e6

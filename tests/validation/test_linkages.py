@@ -317,7 +317,7 @@ def test_bennetts_linkage_finds_its_rest(crank):
     assert max(found.robot.loop_gaps(found.q)["hinge"]) < 1e-9
 
 
-@pytest.mark.parametrize("method", SPATIAL)
+@pytest.mark.parametrize("method", [pytest.param(n, marks=[pytest.mark.slow] * (n == "ida")) for n in SPATIAL])
 def test_a_spatial_crank_turns_ten_times(method):
     robot = rssr()
     run = run_of(robot, TURNS, 0.02, (rssr_start(), None), method=method, driven={"crank": DRIVE}, **SPATIAL[method])

@@ -12,6 +12,7 @@ import pytest
 from helpers.robots import cable_manipulator, varied_tree
 from matplotlib.figure import Figure
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+from mpl_toolkits.mplot3d.proj3d import proj_transform
 from numpy.testing import assert_allclose
 
 import sorosim
@@ -150,6 +151,18 @@ def test_letters_in_three_dimensions_stay_in_their_place(run):
             assert figure.bbox.padded(2.0).contains(box.x0, box.y0)
             assert figure.bbox.padded(2.0).contains(box.x1, box.y1)
             assert not any(box.overlaps(other) for other in others)
+
+
+def test_a_box_and_its_letters_fill_their_place(run):
+    figure = plot_tip(run)
+    figure.draw_without_rendering()
+    space = space_of(figure)
+    corners = np.stack(np.meshgrid(space.get_xlim(), space.get_ylim(), space.get_zlim()), axis=-1).reshape(-1, 3)
+    x, y, _ = proj_transform(*corners.T, space.get_proj())
+    boxes = [axis.get_tightbbox(figure.canvas.get_renderer()) for axis in (space.xaxis, space.yaxis, space.zaxis)]
+    points = np.concatenate([space.transData.transform(np.stack([x, y], axis=1)), *(box.get_points() for box in boxes)])
+    used, place = np.ptp(points, axis=0) / figure.bbox.size, space.placeholder.get_position().size
+    assert (used / place).max() == pytest.approx(1.0, abs=2e-3)  # five times what is left when nothing moves any more
 
 
 def test_numbers_and_names_of_axes_stand_apart():
