@@ -31,10 +31,6 @@ from sorosim.linear.eigenmodes import congruent
 from sorosim.model.chart import FARTHEST, Charts, SingularityGuard
 from sorosim.robot import Robot
 
-# compliance of a row, relative to the largest of its loop, below which it is not scaled up any further
-WEAK_ROW = 3e-2
-# regularisation of the Jacobian of statics where rows of loops are redundant, relative to the others
-REGULARISATION = 1e-6
 # inertia that regularises an elastic energy, as a part of the stiffness of the softest mode
 INERTIA = 1e-2
 NO_STRAINS = np.zeros(0)  # of robots without Maxwell elements
@@ -62,9 +58,10 @@ class StaticSystem:
     coordinates and inputs of an equilibrium; then it is the state at load 0, and the load takes inputs and driven
     coordinates from there.
 
-    Where rows depend on others at the start, a little of the identity in the place of the multipliers keeps the
-    Jacobian regular, wherever they do and do not; it takes some digits from each step of Newton's method, none from its
-    end. Under friction only `rows` are unknowns, those that are independent at the start.
+    Where rows depend on others at the start, multipliers without any force are zero: in their place the Jacobian has
+    the projection N N^T on them, N^T A = 0. It is regular then, and as N^T E = 0, too, where the loops are closed,
+    steps close the independent conditions as if there were no others. Under friction only `rows` are unknowns, those
+    that are independent at the start.
     """
 
     def __init__(
@@ -96,12 +93,15 @@ class StaticSystem:
         return q
 
     def scale_constraints(self, error: Array, X: Array) -> None:
-        """Choose weights by the errors (m,) and their derivative X (m, n), unit multipliers moving them by X X^T."""
+        """Choose weights by the errors (m,) and their derivative X (m, n), unit multipliers moving them by X X^T.
+
+        Rows without effect keep the weight of the largest of their loop.
+        """
         loops = self.robot.engine.loops
         own = loops.row_scale * np.linalg.norm(X, axis=1)
         largest = own.copy()
         loop_norms(loops, largest)
-        self.weight = loops.row_scale / np.maximum(own, WEAK_ROW * largest)
+        self.weight = loops.row_scale / np.where(own > RANK_TOLERANCE * largest, own, largest)
         independent = IndependentRows(self.robot.engine, X, error)
         self.rank = independent.rank
         if self.sticking is not None:  # contacts that stick may be so stiff that the identity would be no little
@@ -245,12 +245,21 @@ class StaticSystem:
             matrix, rows = evaluation.closure.matrix, self.rows
             A, E = ((self.weight[:, None] * matrix[block])[rows] for block in (CONSTRAINT, ERROR_BY_Q))
             by_q = np.vstack([by_q[free], E])
-            little = (REGULARISATION if self.rank < len(rows) else 0.0) * np.eye(len(rows))
-            K = np.hstack([by_q[:, free], np.vstack([-A[:, free].T, little])])
+            K = np.hstack([by_q[:, free], np.vstack([-A[:, free].T, self._forceless(evaluation)])])
         elif self.n_free < self.robot.ndof:
             K = by_q[self._free_square]
             by_q = by_q[free] if by_all else by_q
         return self.assembled(evaluation, load), K, by_q, evaluation.B
+
+    def _forceless(self, evaluation: Evaluation) -> Array:
+        """The projection (m, m) on multipliers that have no force; zero where all had one at the start."""
+        if self.rank == len(self.rows):
+            return np.zeros((self.rank, self.rank))
+        A = evaluation.closure.matrix[CONSTRAINT][:, self.partition.free]
+        if not np.isfinite(A).all():  # a state that has no forces
+            return np.full((len(self.rows), len(self.rows)), np.nan)
+        N = IndependentRows(self.robot.engine, A, evaluation.closure.value[ERROR]).redundant(self.weight)[self.rows]
+        return np.asarray(N @ N.T)
 
     def without_turns(self, x: Array, start: Array) -> Array:
         """The same state with every angle that counts no turns nearest to that of `start`, rotations up to a half."""
