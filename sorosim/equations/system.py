@@ -31,8 +31,13 @@ from sorosim.linear.eigenmodes import congruent
 from sorosim.model.chart import FARTHEST, Charts, SingularityGuard
 from sorosim.robot import Robot
 
+# compliance of a row, relative to the largest of its loop, below which it is not scaled up any further
+WEAK_ROW = 3e-2
 # inertia that regularises an elastic energy, as a part of the stiffness of the softest mode
 INERTIA = 1e-2
+# what coordinates without inertia count for beside the mean inertia of the robot moved as they move its links: little,
+# and so much that rows of loops which they alone close do not hide others
+MASSLESS = 1e-4
 NO_STRAINS = np.zeros(0)  # of robots without Maxwell elements
 # time by which friction of statics divides displacements, to get rates [s]
 STICK_TIME = 0.01
@@ -93,15 +98,12 @@ class StaticSystem:
         return q
 
     def scale_constraints(self, error: Array, X: Array) -> None:
-        """Choose weights by the errors (m,) and their derivative X (m, n), unit multipliers moving them by X X^T.
-
-        Rows without effect keep the weight of the largest of their loop.
-        """
+        """Choose weights by the errors (m,) and their derivative X (m, n), unit multipliers moving them by X X^T."""
         loops = self.robot.engine.loops
         own = loops.row_scale * np.linalg.norm(X, axis=1)
         largest = own.copy()
         loop_norms(loops, largest)
-        self.weight = loops.row_scale / np.where(own > RANK_TOLERANCE * largest, own, largest)
+        self.weight = loops.row_scale / np.maximum(own, WEAK_ROW * largest)
         independent = IndependentRows(self.robot.engine, X, error)
         self.rank = independent.rank
         if self.sticking is not None:  # contacts that stick may be so stiff that the identity would be no little
@@ -290,13 +292,19 @@ def elastic_weight(robot: Robot, q: Array, free: IntArray, *, softest: bool = Fa
 
 
 def mass_weight(robot: Robot, q: Array, free: IntArray) -> Array:
-    """Cholesky factor U of the mass matrix of the free coordinates; if that is singular, of its diagonal."""
+    """Cholesky factor U of the mass matrix of the free coordinates; if that is singular, of its diagonal.
+
+    Coordinates without inertia then count for a little, by how they move and turn the links.
+    """
     M = mass_matrix(robot.engine, q)[np.ix_(free, free)]
     try:
         return np.asarray(scipy.linalg.cholesky(M))
     except np.linalg.LinAlgError:
-        diagonal = np.diag(M)
-        return np.diag(np.sqrt(np.maximum(diagonal, 1e-6 * diagonal.max(initial=0.0) + 1e-300)))
+        nodes, mass = np.arange(len(robot.engine.tree.inertia)), robot.engine.tree.inertia[:, 5, 5].sum() or 1.0
+        g, _, J, _ = robot.engine.jacobians(nodes, q, np.zeros_like(q), False)
+        extent = float(np.ptp(np.vstack([np.zeros(3), g[:, :3, 3]]), axis=0).max()) or 1.0
+        moves = np.mean((J[:, :, free] * np.repeat([extent, 1.0], 3)[:, None]) ** 2, axis=0).sum(axis=0)
+        return np.diag(np.sqrt(np.maximum(np.diag(M), MASSLESS * mass * moves + 1e-300)))
 
 
 class OdeSystem:
