@@ -15,10 +15,12 @@ from sorosim.kernels.loops import RATE
 from sorosim.kernels.newmark import (
     JUMPED,
     L_NEW,
+    Q_NEW,
     QD,
     QD_NEW,
     QDD,
     QDD_BEGIN,
+    QDD_NEW,
     SCALE,
     SPEED,
     SPEED_RATE,
@@ -77,9 +79,20 @@ def acceleration_from_rest(model, march, ws):
     return sqrt(kinetic_products(tree, model.gravity, ws)[2])
 
 
+@kernel_in_place
+def end_speed(model, march, ws):
+    """Speed r at the end of a step, after a sweep there, and its rate r', without the power of multipliers."""
+    square, power, _ = kinetic_products(model.system.tree, model.gravity, ws)
+    for i in range(march.multiplier.shape[1]):
+        power -= march.multiplier[L_NEW, i] * march.out.closure.value[RATE, i]
+    speed = sqrt(square)
+    return speed, power / speed if speed > 0.0 else 0.0
+
+
 @kernel_lazy()
 def is_plausible(model, march, ws) -> bool:
-    """Whether forces can have brought the robot from the begin of a step to its end, which was evaluated last.
+    """Whether forces can have brought the robot from the begin of a step to its end, before whose last correction it
+    was evaluated last.
 
     The speed r = sqrt(sum V^T M V) of a motion changes at the rate r' = sum V^T M A / r, the power of the forces over
     r. Forces that do not depend on rates give it no more than the accelerations a from rest, r' <= sqrt(sum a^T M a);
@@ -87,17 +100,19 @@ def is_plausible(model, march, ws) -> bool:
     and that, at most (docs/theory.md, 10): what is faster is another root of the equations of the step. Loops do no
     work, and rates by which no coordinate leaves its tolerance within the step count as rest.
     """
-    number, state, tree, reached = march.number, march.state, model.system.tree, march.out.closure
+    number, state, tree = march.number, march.state, model.system.tree
     h, moved = number[STEP], 0.0
     for i in range(state.shape[1]):
         moved = max(moved, abs(h * state[QD_NEW, i]) / state[SCALE, i])
-    square, power, _ = kinetic_products(tree, model.gravity, ws)
-    for i in range(march.multiplier.shape[1]):
-        power -= march.multiplier[L_NEW, i] * reached.value[RATE, i]
-    speed = sqrt(square)
-    rate, least = power / speed if speed > 0.0 else 0.0, (1.0 - SPEED_ERROR) * speed
+    speed, rate = end_speed(model, march, ws)
     # accelerations at the begin are those of the last step where inputs have not jumped
     known = rate if march.counts[JUMPED] != 0 else max(rate, number[SPEED_RATE])
+    if not speed <= number[SPEED] + h * max(known, 0.0) and moved > 1.0:
+        # as fast as that the last evaluation says nothing of the last correction, which came after it
+        forward_sweep(tree, state[Q_NEW], state[QD_NEW], state[QDD_NEW], model.gravity, POSES, ws)
+        speed, rate = end_speed(model, march, ws)
+        known = rate if march.counts[JUMPED] != 0 else max(rate, number[SPEED_RATE])
+    least = (1.0 - SPEED_ERROR) * speed
     if not least <= number[SPEED] + h * max(known, 0.0) and moved > 1.0:
         forward_sweep(tree, state[Q], state[QD], state[QDD], model.gravity, POSES, ws)
         square, power, acceleration = kinetic_products(tree, model.gravity, ws)
