@@ -174,8 +174,8 @@ def _ring(n: int, y: Array, z: Array) -> Array:
 
 
 def _half_sizes(section: Section, X: Array, L: float) -> Array:
-    """Half of the lengths along y and z (n, 2) of a section that has them."""
-    return np.stack([0.5 * section.profile(name).jets(X, L)[:, 0] for name in ("y", "z")], axis=-1)
+    """Half of the lengths along y and z (n, 2) of a section that has them: real, as an edge carries no derivative."""
+    return np.stack([0.5 * np.real(section.profile(name).jets(X, L)[:, 0]) for name in ("y", "z")], axis=-1)
 
 
 # by how much holes may put the centroid off the axis and turn the principal axes, as parts of the radius of gyration
