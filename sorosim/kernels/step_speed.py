@@ -107,8 +107,8 @@ def is_plausible(model, march, ws) -> bool:
     speed, rate = end_speed(model, march, ws)
     # accelerations at the begin are those of the last step where inputs have not jumped
     known = rate if march.counts[JUMPED] != 0 else max(rate, number[SPEED_RATE])
-    if not speed <= number[SPEED] + h * max(known, 0.0) and moved > 1.0:
-        # as fast as that the last evaluation says nothing of the last correction, which came after it
+    if not (1.0 - 0.5 * SPEED_ERROR) * speed <= number[SPEED] + h * max(known, 0.0) and moved > 1.0:
+        # nearer to the bound the last correction, which came after the last evaluation, may be what is beyond it
         forward_sweep(tree, state[Q_NEW], state[QD_NEW], state[QDD_NEW], model.gravity, POSES, ws)
         speed, rate = end_speed(model, march, ws)
         known = rate if march.counts[JUMPED] != 0 else max(rate, number[SPEED_RATE])
