@@ -125,7 +125,12 @@ class RunOptions(Declared):
         "bdf",
         "bdf",
     )
-    rtol: float | None = _option(Quantity("number", least=LEAST_RTOL), "Relative tolerance.", "1e-4", "1e-5")
+    rtol: float | None = _option(
+        Quantity("number", least=LEAST_RTOL),
+        "Relative tolerance; of rigid robots that touch nothing 1e-7 by bdf, lsoda, cvode and ida, atol 1e-10, unless "
+        "one of both is given.",
+        "1e-4", "1e-5",
+    )  # fmt: skip
     atol: float | None = _option(
         _POSITIVE,
         "Absolute tolerance of coordinates and rates; under loops that of rates is atol over closing_time.",

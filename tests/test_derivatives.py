@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import yaml
-from helpers.derivatives import SHOWS, Cell, Refused, matrix
+from helpers.derivatives import SHOWS, Cell, Refused, matrix, softness
 
 import sorosim
 from sorosim.io import bundled_robots
@@ -53,6 +53,18 @@ def test_rates_that_a_loop_gives_to_a_start_change_with_numbers_and_inputs():
     numeric = (ends({}, u + 1e-4 * du) - ends({}, u - 1e-4 * du)) / 2e-4
     exact = found.jvp(du)
     assert np.concatenate([exact.qd[0] / 45.0, exact.q[-1]]) == pytest.approx(numeric, rel=1e-6)
+
+
+def test_how_the_base_of_a_robot_is_turned_changes_no_force_where_there_is_no_gravity():
+    """The derivative is zero, of which a difference shows its own rounding only: by that they agree to no digit."""
+    robot, path, rng = sorosim.load("concentric_tubes"), "links.robot.at.rotation.axis[0]", np.random.default_rng(0)
+    q, qd, qdd = rng.normal(size=(3, robot.ndof)) * softness(robot)
+    exact = sorosim.sensitivities(robot, [path]).inverse_dynamics(q, qd, qdd=qdd)
+    turned = [robot.with_values({path: x}).inverse_dynamics(q, qd, qdd=qdd) for x in (0.0, 0.3)]
+    rounding = 1e-14 * np.abs(turned).max()
+    assert np.abs(exact).max() <= rounding
+    assert np.abs(turned[1] - turned[0]).max() <= rounding
+    assert np.abs(turned).max() > 0.0
 
 
 HINGED = """

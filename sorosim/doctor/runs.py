@@ -14,7 +14,7 @@ from sorosim.engine.inputs import driven_motion, input_motion
 from sorosim.loads.compiled import CompiledLaw
 from sorosim.options import SimulateOptions, checked
 from sorosim.signals import CallableSignal, Signal
-from sorosim.simulation.simulate import USED_BY, usual_method
+from sorosim.simulation.simulate import USED_BY, usual_options
 from sorosim.solvers.registry import MARCHES
 
 ROWS_NOTE, ROWS_ODD = 4.0, 2.0  # of results a period: fewer show little of a motion, and another one
@@ -34,7 +34,7 @@ def runs(context: CheckContext) -> Iterator[Finding]:
     block = context.robot.description.simulate
     if not block:
         return
-    options = checked(SimulateOptions, {}, {"method": usual_method(context.robot), **block})
+    options = checked(SimulateOptions, {}, usual_options(context.robot, block))
     dt_out, rtol, atol = (options[name] for name in ("dt_out", "rtol", "atol"))
     yield from judged("run.rtol_loose", "simulate.rtol", rtol)
     yield from judged("run.rtol_tight", "simulate.rtol", rtol)

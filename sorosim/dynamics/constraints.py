@@ -49,6 +49,11 @@ class IndependentRows:
         """Orthonormal basis (n, n - rank) of motions that keep the loops closed."""
         return np.asarray(scipy.linalg.qr(self.Q)[0][:, self.rank :])
 
+    def redundant(self, weight: Array) -> Array:
+        """Orthonormal multipliers (m, m - rank) over weight (m,) that have no force along what is independent."""
+        rows = (weight / self.size)[:, None] * self.scaled @ self.Q
+        return np.asarray(scipy.linalg.qr(rows)[0][:, self.rank :])
+
     def multipliers(self, forces: Array) -> Array:
         """The smallest multipliers (m,) for which A^T multipliers is nearest to forces (n,)."""
         if not self.rank:

@@ -32,10 +32,11 @@ from sorosim.robot import Robot
 
 # compliance of a row, relative to the largest of its loop, below which it is not scaled up any further
 WEAK_ROW = 3e-2
-# regularisation of the Jacobian of statics where rows of loops are redundant, relative to the others
-REGULARISATION = 1e-6
 # inertia that regularises an elastic energy, as a part of the stiffness of the softest mode
 INERTIA = 1e-2
+# what coordinates without inertia count for beside the mean inertia of the robot moved as they move its links: little,
+# and so much that rows of loops which they alone close do not hide others
+MASSLESS = 1e-4
 NO_STRAINS = np.zeros(0)  # of robots without Maxwell elements
 # time by which friction of statics divides displacements, to get rates [s]
 STICK_TIME = 0.01
@@ -61,9 +62,10 @@ class StaticSystem:
     coordinates and inputs of an equilibrium; then it is the state at load 0, and the load takes inputs and driven
     coordinates from there.
 
-    Where rows depend on others at the start, a little of the identity in the place of the multipliers keeps the
-    Jacobian regular, wherever they do and do not; it takes some digits from each step of Newton's method, none from its
-    end. Under friction only `rows` are unknowns, those that are independent at the start.
+    Where rows depend on others at the start, multipliers without any force are zero: in their place the Jacobian has
+    the projection N N^T on them, N^T A = 0. It is regular then, and as N^T E = 0, too, where the loops are closed,
+    steps close the independent conditions as if there were no others. Under friction only `rows` are unknowns, those
+    that are independent at the start.
     """
 
     def __init__(
@@ -244,12 +246,21 @@ class StaticSystem:
             loops, rows = evaluation.closure, self.rows
             A, E = ((self.weight[:, None] * part)[rows] for part in (loops.constraint, loops.error_by_q))
             by_q = np.vstack([by_q[free], E])
-            little = (REGULARISATION if self.rank < len(rows) else 0.0) * np.eye(len(rows))
-            K = np.hstack([by_q[:, free], np.vstack([-A[:, free].T, little])])
+            K = np.hstack([by_q[:, free], np.vstack([-A[:, free].T, self._forceless(evaluation)])])
         elif self.n_free < self.robot.ndof:
             K = by_q[self._free_square]
             by_q = by_q[free] if by_all else by_q
         return self.assembled(evaluation, load), K, by_q, evaluation.B
+
+    def _forceless(self, evaluation: Evaluation) -> Array:
+        """The projection (m, m) on multipliers that have no force; zero where all had one at the start."""
+        if self.rank == len(self.rows):
+            return np.zeros((self.rank, self.rank))
+        A = evaluation.closure.matrix[CONSTRAINT][:, self.partition.free]
+        if not np.isfinite(A).all():  # a state that has no forces
+            return np.full((len(self.rows), len(self.rows)), np.nan)
+        N = IndependentRows(self.robot.engine, A, evaluation.closure.value[ERROR]).redundant(self.weight)[self.rows]
+        return np.asarray(N @ N.T)
 
     def without_turns(self, x: Array, start: Array) -> Array:
         """The same state with every angle that counts no turns nearest to that of `start`, rotations up to a half."""
@@ -280,13 +291,19 @@ def elastic_weight(robot: Robot, q: Array, free: IntArray, *, softest: bool = Fa
 
 
 def mass_weight(robot: Robot, q: Array, free: IntArray) -> Array:
-    """Cholesky factor U of the mass matrix of the free coordinates; if that is singular, of its diagonal."""
+    """Cholesky factor U of the mass matrix of the free coordinates; if that is singular, of its diagonal.
+
+    Coordinates without inertia then count for a little, by how they move and turn the links.
+    """
     M = mass_matrix(robot.engine, q)[np.ix_(free, free)]
     try:
         return np.asarray(scipy.linalg.cholesky(M))
     except np.linalg.LinAlgError:
-        diagonal = np.diag(M)
-        return np.diag(np.sqrt(np.maximum(diagonal, 1e-6 * diagonal.max(initial=0.0) + 1e-300)))
+        nodes, mass = np.arange(len(robot.engine.tree.inertia)), robot.engine.tree.inertia[:, 5, 5].sum() or 1.0
+        g, _, J, _ = robot.engine.jacobians(nodes, q, np.zeros_like(q), False)
+        extent = float(np.ptp(np.vstack([np.zeros(3), g[:, :3, 3]]), axis=0).max()) or 1.0
+        moves = np.mean((J[:, :, free] * np.repeat([extent, 1.0], 3)[:, None]) ** 2, axis=0).sum(axis=0)
+        return np.diag(np.sqrt(np.maximum(np.diag(M), MASSLESS * mass * moves + 1e-300)))
 
 
 class OdeSystem:

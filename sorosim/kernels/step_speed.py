@@ -64,9 +64,20 @@ def acceleration_from_rest(model, march, ws):
     return sqrt(kinetic_products(tree, model.gravity, ws)[2])
 
 
+@kernel_in_place
+def end_speed(model, march, ws):
+    """Speed r at the end of a step, after a sweep there, and its rate r', without the power of multipliers."""
+    square, power, _ = kinetic_products(model.system.tree, model.gravity, ws)
+    for i in range(march.multiplier.now.shape[0]):
+        power -= march.multiplier.new[i] * march.out.closure.rate[i]
+    speed = sqrt(square)
+    return speed, power / speed if speed > 0.0 else 0.0
+
+
 @kernel_lazy()
 def is_plausible(model, march, ws) -> bool:
-    """Whether forces can have brought the robot from the begin of a step to its end, which was evaluated last.
+    """Whether forces can have brought the robot from the begin of a step to its end, before whose last correction it
+    was evaluated last.
 
     The speed r = sqrt(sum V^T M V) of a motion changes at the rate r' = sum V^T M A / r, the power of the forces over
     r. Forces that do not depend on rates give it no more than the accelerations a from rest, r' <= sqrt(sum a^T M a);
@@ -74,17 +85,19 @@ def is_plausible(model, march, ws) -> bool:
     and that, at most (docs/theory.md, 10): what is faster is another root of the equations of the step. Loops do no
     work, and rates by which no coordinate leaves its tolerance within the step count as rest.
     """
-    number, state, tree, reached = march.number, march.state, model.system.tree, march.out.closure
+    number, state, tree = march.number, march.state, model.system.tree
     h, moved = number.step, 0.0
     for i in range(state.q.shape[0]):
         moved = max(moved, abs(h * state.qd_new[i]) / state.scale[i])
-    square, power, _ = kinetic_products(tree, model.gravity, ws)
-    for i in range(march.multiplier.now.shape[0]):
-        power -= march.multiplier.new[i] * reached.rate[i]
-    speed = sqrt(square)
-    rate, least = power / speed if speed > 0.0 else 0.0, (1.0 - SPEED_ERROR) * speed
+    speed, rate = end_speed(model, march, ws)
     # accelerations at the begin are those of the last step where inputs have not jumped
     known = rate if march.counts.jumped != 0 else max(rate, number.speed_rate)
+    if not (1.0 - 0.5 * SPEED_ERROR) * speed <= number.speed + h * max(known, 0.0) and moved > 1.0:
+        # nearer to the bound the last correction, which came after the last evaluation, may be what is beyond it
+        forward_sweep(tree, state.q_new, state.qd_new, state.qdd_new, model.gravity, POSES, ws)
+        speed, rate = end_speed(model, march, ws)
+        known = rate if march.counts.jumped != 0 else max(rate, number.speed_rate)
+    least = (1.0 - SPEED_ERROR) * speed
     if not least <= number.speed + h * max(known, 0.0) and moved > 1.0:
         forward_sweep(tree, state.q, state.qd, state.qdd, model.gravity, POSES, ws)
         square, power, acceleration = kinetic_products(tree, model.gravity, ws)

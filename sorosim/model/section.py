@@ -174,8 +174,8 @@ def _ring(n: int, y: Array, z: Array) -> Array:
 
 
 def _half_sizes(section: Section, X: Array, L: float) -> Array:
-    """Half of the lengths along y and z (n, 2) of a section that has them."""
-    return np.stack([0.5 * section.profile(name).jets(X, L)[:, 0] for name in ("y", "z")], axis=-1)
+    """Half of the lengths along y and z (n, 2) of a section that has them: real, as an edge carries no derivative."""
+    return np.stack([0.5 * np.real(section.profile(name).jets(X, L)[:, 0]) for name in ("y", "z")], axis=-1)
 
 
 # by how much holes may put the centroid off the axis and turn the principal axes, as parts of the radius of gyration
@@ -282,12 +282,12 @@ class Drilled(Section):
     def _line(shape: Any, X: Array, L: float, centre: Array, axes: Array) -> Boundary:
         """The outline of a shape at a place, for integrals along it."""
         sizes = {name: jets[:, 0] for name, jets in shape.size_jets(X, L).items()}
-        point, normal, size = shape._contour(**sizes)
-        return Boundary(point @ axes.T + centre, normal @ axes.T, np.zeros((len(X), 2)) + centre, size)
+        point, normal, size, half = shape._contour(**sizes)
+        return Boundary(point @ axes.T + centre, normal @ axes.T, np.zeros((len(X), 2)) + centre, size, axes, half)
 
     @abstractmethod
-    def _contour(self, **sizes: Any) -> tuple[Array, Array, Array]:
-        """Points (n_X, k, 2) of the outline, outward normals there times the weight, and its size (n_X,)."""
+    def _contour(self, **sizes: Any) -> tuple[Array, Array, Array, Array]:
+        """Points (n_X, k, 2) of the outline, outward normals there times the weight, its size (n_X,) and half axes."""
 
     def inner_outlines(self, X: ArrayLike, L: float, n: int = 32) -> tuple[Array, ...]:
         return tuple(void.shape.outline(X, L, n) @ void.axes.T + void.centre for void in self.voids)
@@ -347,13 +347,13 @@ def _turn(angle: Any) -> Array:
     return np.array([[c, -s], [s, c]])
 
 
-def _round_contour(a: Array, b: Array) -> tuple[Array, Array, Array]:
+def _round_contour(a: Array, b: Array) -> tuple[Array, Array, Array, Array]:
     """Of ellipses with semi-axes a, b (n,): the trapezoidal rule over the angle."""
     angle = 2.0 * np.pi * np.arange(N_ROUND) / N_ROUND
     c, s = np.cos(angle), np.sin(angle)
     point = stack(np.multiply.outer(a, c), np.multiply.outer(b, s))
     normal = stack(np.multiply.outer(b, c), np.multiply.outer(a, s)) * (2.0 * np.pi / N_ROUND)
-    return point, normal, np.where(np.real(a) > np.real(b), a, b)
+    return point, normal, np.where(np.real(a) > np.real(b), a, b), stack(a, b)
 
 
 @dataclass(frozen=True)
@@ -375,7 +375,7 @@ class Circle(Drilled, kind="circle", title="Circles"):
     def _boundary(self, n: int, **sizes: Any) -> Array:
         return _ring(n, sizes["radius"], sizes["radius"])
 
-    def _contour(self, **sizes: Any) -> tuple[Array, Array, Array]:
+    def _contour(self, **sizes: Any) -> tuple[Array, Array, Array, Array]:
         return _round_contour(sizes["radius"], sizes["radius"])
 
 
@@ -440,7 +440,7 @@ class Rectangle(Drilled, kind="rectangle", title="Rectangles"):
         unit = np.concatenate([np.linspace(corners[k], corners[k + 1], m, endpoint=False) for k, m in enumerate(sides)])
         return unit * stack(sizes["y"], sizes["z"])[:, None, :]
 
-    def _contour(self, **sizes: Any) -> tuple[Array, Array, Array]:
+    def _contour(self, **sizes: Any) -> tuple[Array, Array, Array, Array]:
         y, z = sizes["y"], sizes["z"]
         # at corners Gauss's rule, one a side
         t, w = np.polynomial.legendre.leggauss(N_SIDE)
@@ -448,7 +448,7 @@ class Rectangle(Drilled, kind="rectangle", title="Rectangles"):
         unit = np.concatenate([stack(one, t), stack(-t, one), stack(-one, -t), stack(t, -one)])
         out = np.concatenate([stack(w, zero), stack(zero, w), stack(-w, zero), stack(zero, -w)])
         half = 0.5 * stack(y, z)[:, None, :]
-        return unit * half, out * half[:, :, ::-1], np.sqrt(y**2 + z**2) / 2.0
+        return unit * half, out * half[:, :, ::-1], np.sqrt(y**2 + z**2) / 2.0, half[:, 0]
 
 
 # 1 - tanh(n pi a / 2 b) falls as exp(-n pi a / b) with a >= b: beyond n = 11 nothing is left above 1e-16
@@ -486,7 +486,7 @@ class Ellipse(Drilled, kind="ellipse", title="Ellipses"):
     def _boundary(self, n: int, **sizes: Any) -> Array:
         return _ring(n, sizes["y"] / 2.0, sizes["z"] / 2.0)
 
-    def _contour(self, **sizes: Any) -> tuple[Array, Array, Array]:
+    def _contour(self, **sizes: Any) -> tuple[Array, Array, Array, Array]:
         return _round_contour(sizes["y"] / 2.0, sizes["z"] / 2.0)
 
 

@@ -19,8 +19,10 @@ class Boundary(NamedTuple):
 
     point: Array  # (n, k, 2) [m]
     normal: Array  # (n, k, 2) to the right of its way, times the weight [m]
-    centre: Array  # (n, 2) a point inside [m]
+    centre: Array  # (n, 2) its middle [m]
     size: Array  # (n,) length by which powers are made numbers [m]
+    axes: Array  # (2, 2) its own axes as columns
+    half: Array  # (n, 2) half of its lengths along these [m]
 
 
 def torsion_constant(outer: Boundary, holes: Sequence[Boundary], polar: Array) -> Array:
@@ -31,8 +33,9 @@ def torsion_constant(outer: Boundary, holes: Sequence[Boundary], polar: Array) -
 
         G_ij = closed int w_i dw_j/dn ds,   b_i = closed int w_i n . (-z, y) ds,   J = Jp - b . G^-1 b.
 
-    The w_i are powers inside of the outline and inverse powers around each hole. J is an upper bound for any of
-    them: it falls to its limit as more are taken, exponentially where the boundaries are smooth, and slower at
+    The w_i are powers inside of the outline and inverse powers around each hole, of Joukowski's variable of an ellipse
+    as long and wide as the hole: so they are about one on its edge, however slender it is. J is an upper bound for any
+    of them: it falls to its limit as more are taken, exponentially where the boundaries are smooth, and slower at
     corners that point into the material.
     """
     n = len(polar)
@@ -60,19 +63,41 @@ def torsion_constant(outer: Boundary, holes: Sequence[Boundary], polar: Array) -
 
 def _powers(point: Array, own: Boundary, inside: bool) -> tuple[Array, Array]:
     """Real and imaginary parts of powers (n, k, m) at points (n, k, 2), and their gradients (n, k, 2, m)."""
-    p = (point - own.centre[:, None]) / own.size[:, None, None]
+    p = (point - own.centre[:, None]) @ own.axes
     y, z = p[:, :, 0], p[:, :, 1]
-    if not inside:  # 1 / (y + i z) = (y - i z) / r^2
-        r2 = y * y + z * z
-        y, z = y / r2, -z / r2
+    if inside:
+        y, z = y / own.size[:, None], z / own.size[:, None]
+        slope = 1.0 / own.size[:, None], 0.0  # of the variable by y + i z
+    else:
+        y, z, slope = _outside(y, z, own.half)
     re, im = [np.ones_like(y)], [np.zeros_like(y)]
-    for _ in range(ORDER + 1):
+    for _ in range(ORDER):
         re, im = [*re, re[-1] * y - im[-1] * z], [*im, re[-1] * z + im[-1] * y]
     values, gradients = [], []
     for k in range(1, ORDER + 1):
-        # d/dy of (y + i z)^k is k (y + i z)^(k - 1), d/dz is i times that; of inverse powers -k (y + i z)^(-k - 1)
-        a, b = (k * re[k - 1], k * im[k - 1]) if inside else (-k * re[k + 1], -k * im[k + 1])
+        # d/dy of w(y + i z)^k is k w^(k - 1) w', d/dz is i times that
+        a = k * (re[k - 1] * slope[0] - im[k - 1] * slope[1])
+        b = k * (re[k - 1] * slope[1] + im[k - 1] * slope[0])
         values += [re[k], im[k]]
         gradients += [np.stack([a, -b], axis=-1), np.stack([b, a], axis=-1)]
-    size = own.size[:, None, None, None]
-    return np.stack(values, axis=-1), np.stack(gradients, axis=-1) / size
+    return np.stack(values, axis=-1), own.axes @ np.stack(gradients, axis=-1)
+
+
+def _outside(y: Array, z: Array, half: Array) -> tuple[Array, Array, tuple[Array, Array]]:
+    """The variable w = (a + b) / (p + sqrt(p^2 - a^2 + b^2)) of p = y + i z, (n, k), and dw/dp; both as two parts.
+
+    The ellipse with the half axes a, b is |w| = 1, and w = a/p for a = b. Parts may be complex, as sizes may be.
+    """
+    a, b = half[:, :1], half[:, 1:]
+    re, im = y * y - z * z - a * a + b * b, 2.0 * y * z
+    left = np.real(re) < 0.0
+    larger = np.sqrt(0.5 * (np.sqrt(re * re + im * im) + np.where(left, -re, re)))
+    smaller = 0.5 * im / larger
+    root = np.where(left, smaller, larger), np.where(left, larger, smaller)
+    side = np.where(np.real(root[0] * y + root[1] * z) < 0.0, -1.0, 1.0)  # as p where p is large
+    root = side * root[0], side * root[1]
+    u, v = y + root[0], z + root[1]
+    scale = (a + b) / (u * u + v * v)
+    u, v = scale * u, -scale * v
+    square = root[0] * root[0] + root[1] * root[1]
+    return u, v, (-(u * root[0] + v * root[1]) / square, -(v * root[0] - u * root[1]) / square)  # -w / root

@@ -37,6 +37,8 @@ FIRST_STEP = 0.1
 SMALLEST_STEP = 1e-6
 FOLD_STEP = 1e-3
 MAX_STEPS = 1000
+# the tangent turns by no more than 60 degrees a step: an arc is off it by no more than this part of the step
+LEAST_COSINE, MOST_ASIDE = 0.5, 0.58  # tan 30 degrees
 # after so many steps the load must exceed this: else they follow a rigid-body mode of the unloaded robot
 FIRST_STEPS, LEAST_LOAD = 40, 1e-6
 MAX_CORRECTIONS = 20
@@ -320,9 +322,9 @@ def _levenberg_marquardt(counter: Counter, x0: Array) -> Point:
 def _load_continuation(counter: Counter) -> tuple[Point, str]:
     """Follow the curve (x, load) from load 0 until it comes to load 1, through folds, where the load turns back.
 
-    Predictor along the tangent, Newton corrector across it; the step is halved where that fails, where the tangent
-    turns by more than 60 degrees, and until a fold is resolved. Returns the solution, or the point of the highest load,
-    and what happened.
+    Predictor along the tangent, Newton corrector across it; the step is halved where that fails or leads farther aside
+    than an arc, as onto another curve, where the tangent turns by more than 60 degrees, and until a fold is resolved.
+    Returns the solution, or the point of the highest load, and what happened.
     """
     n, may_tunnel = len(counter.problem.x_unloaded), counter.problem.may_tunnel
     z, tangent = np.append(counter.problem.x_unloaded, 0.0), np.append(np.zeros(n), 1.0)
@@ -331,7 +333,10 @@ def _load_continuation(counter: Counter) -> tuple[Point, str]:
     highest, best, past, steps, step = 0.0, Point(z[:n], r, J, False), "", 0, FIRST_STEP
     counter.folds = 0
     while step >= SMALLEST_STEP and steps < MAX_STEPS and z[n] > -1.0:
-        corrected = _correct(counter, z + step * tangent, tangent)
+        predicted = z + step * tangent
+        corrected = _correct(counter, predicted, tangent)
+        if corrected is not None and np.linalg.norm(corrected[0] - predicted) > MOST_ASIDE * step:
+            corrected = None
         turned = tangent if corrected is None else _tangent(counter, *corrected, tangent)
         fold = int(turned[n] * tangent[n] < 0.0)
         jumped = (
@@ -339,7 +344,7 @@ def _load_continuation(counter: Counter) -> tuple[Point, str]:
             and may_tunnel is not None
             and may_tunnel(z[:n], z[n], corrected[0][:n], corrected[0][n])
         )
-        if corrected is None or jumped or turned @ tangent < 0.5 or (fold and step > FOLD_STEP):
+        if corrected is None or jumped or turned @ tangent < LEAST_COSINE or (fold and step > FOLD_STEP):
             step *= 0.5
             continue
         before, (z, r, J), tangent, step = z, corrected, turned, 1.5 * step

@@ -1,5 +1,7 @@
 """Sections with holes: area integrals against sums and quadrature, torsion against closed forms and finite elements."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -52,6 +54,7 @@ def integrals(section, n=1001):
 SECTIONS = {
     "three chambers": Circle(0.0125, holes=[Hole(Circle(0.003), y=0.008, repeat=3)]),
     "slots": Circle(0.01, holes=[Hole(Rectangle(0.002, 0.004), y=0.006, repeat=4)]),
+    "a slender slot": Circle(0.01, holes=[Hole(Rectangle(0.013, 0.002), angle=0.0)]),
     "two in a rectangle": Rectangle(0.03, 0.01, holes=[Hole(Ellipse(0.006, 0.003), y=0.008, repeat=2)]),
     "a square hole, turned": Ellipse(0.03, 0.02, holes=[Hole(Rectangle(0.006, 0.006), angle=0.4)]),
     "two kinds": Ellipse(
@@ -84,6 +87,40 @@ def test_torsion_around_a_hole_in_the_middle_is_in_closed_form():
     a, b, q = 0.02, 0.01, 0.6
     similar = Ellipse(2 * a, 2 * b, holes=[Hole(Ellipse(2 * a * q, 2 * b * q))])
     assert_allclose(similar.properties([0.0], 1.0).Jt, np.pi * a**3 * b**3 / (a**2 + b**2) * (1 - q**4), rtol=1e-10)
+
+
+@pytest.mark.parametrize("thickness", [0.9, 0.3, 1e-2, 1e-4])
+def test_torsion_around_a_confocal_hole_is_in_closed_form(thickness):
+    """In elliptic coordinates y + i z = c cosh(x + i t); a hole without thickness is a slit from focus to focus."""
+    c, outer, inner = 0.01, 1.0, np.arctanh(thickness * np.tanh(1.0))
+    area = np.pi * c**2 * np.cosh(inner) * np.sinh(inner)
+    both = np.array([[np.cosh(2 * x), np.sinh(2 * x)] for x in (outer, inner)])
+    C, D = np.linalg.solve(both, [c**2 / 4, c**2 / 4])
+    level = c**2 / 4 * (np.cosh(2 * outer) - np.cosh(2 * inner))  # of Prandtl's stress function in the hole
+    x, w = np.polynomial.legendre.leggauss(40)
+    x, w = (inner + 0.5 * (outer - inner) * (1.0 + x))[:, None], (0.5 * (outer - inner) * w)[:, None]
+    t = np.linspace(0.0, 2.0 * np.pi, 64, endpoint=False)
+    stress = c**2 / 4 * (np.cosh(2 * outer) - np.cosh(2 * x)) + 0.0 * t
+    stress = stress + (C * np.cosh(2 * x) + D * np.sinh(2 * x) - c**2 / 4) * np.cos(2 * t)
+    stretch = c**2 / 2 * (np.cosh(2 * x) - np.cos(2 * t))
+    J = 2.0 * (w * stress * stretch).sum() * 2.0 * np.pi / len(t) + 2.0 * level * area
+    whole, hole = (Ellipse(2 * c * np.cosh(x), 2 * c * np.sinh(x)) for x in (outer, inner))
+    found = Ellipse(whole.y, whole.z, holes=[Hole(hole)]).properties([0.0], 1.0)
+    assert_allclose(found.Jt, J, rtol=1e-10)
+
+
+@pytest.mark.parametrize("shape", [Ellipse, Rectangle])
+@pytest.mark.parametrize("turn", [0.0, 0.5 * np.pi])
+def test_slots_without_width_leave_what_a_slit_does(shape, turn):
+    limit = Circle(0.0125, holes=[Hole(Ellipse(8e-3, 1e-9), angle=turn)]).properties([0.0], 1.0).Jt[0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = [
+            Circle(0.0125, holes=[Hole(shape(8e-3, 8e-3 / ratio), angle=turn)]).properties([0.0], 1.0).Jt[0]
+            for ratio in (20.0, 200.0, 2000.0)
+        ]
+    assert_allclose(found, limit, rtol=3e-3)
+    assert abs(found[2] - limit) < 0.2 * abs(found[0] - limit)
 
 
 def torsion_by_elements(section, n):
@@ -134,10 +171,13 @@ def test_torsion_constants_are_those_of_finite_elements(name):
     assert found < section.properties([0.0], 1.0).Jp[0]
 
 
-def test_properties_can_be_differentiated_by_a_size_of_a_hole():
+@pytest.mark.parametrize(
+    "shape", [Circle, lambda r: Ellipse(2 * r, r / 5), lambda r: Rectangle(r / 5, r)], ids=["round", "slot", "across"]
+)
+def test_properties_can_be_differentiated_by_a_size_of_a_hole(shape):
     def properties(r, y):
         with varying():
-            hole = Hole(Circle(r), y=y, repeat=3)
+            hole = Hole(shape(r), y=y, repeat=3)
             return Circle(0.0125, holes=[hole]).properties([0.0, 0.5], 1.0)
 
     base, h = properties(0.003, 0.008), 1e-6
