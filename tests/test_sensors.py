@@ -799,7 +799,7 @@ def test_the_robot_tells_its_sensors_and_writes_them():
         (JointWrenchSensor("world"), "sensors.x.link: expected the name of a link, got 'world'; known: lid, arm"),
         (LoopWrenchSensor("pin"), "sensors.x.loop: expected the name of a loop, got 'pin'; there are none"),
         (LoadSensor("pus"), "sensors.x.load: expected the name of a load, got 'pus'; did you mean push?"),
-        ("imu", "sensors.x: expected a sensor of sorosim.sensors.kinds, got 'imu'"),
+        ("imu", "sensors.x: expected a sensor, such as sorosim.PoseSensor, got 'imu'"),
     ],
 )  # fmt: skip
 def test_a_sensor_that_does_not_fit_the_robot_is_refused(sensor, message):
