@@ -20,6 +20,7 @@ from sorosim.model.chart import turned_back
 from sorosim.model.description import Description
 from sorosim.model.joints import Joint
 from sorosim.model.link import Link
+from sorosim.registry import SENSORS
 from sorosim.results.readings import hermite
 from sorosim.robot import Robot
 from sorosim.sensors.base import seed_of
@@ -780,6 +781,12 @@ def test_the_robot_tells_its_sensors_and_writes_them():
     run, other = sorosim.simulate(robot, 0.1), sorosim.simulate(again, 0.1)
     for name in robot.sensor_names:
         assert_allclose(other.readings[name].values, run.readings[name].values, rtol=1e-12, atol=1e-12)
+
+
+def test_every_kind_of_sensor_is_a_name_of_sorosim():
+    for kind in SENSORS.declared().values():
+        if kind.__module__.startswith("sorosim."):
+            assert getattr(sorosim, kind.__name__) is kind
 
 
 # -- mistakes in Python

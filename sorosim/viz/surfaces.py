@@ -20,9 +20,7 @@ from sorosim.robot import Robot
 
 FLATTEST = 0.03  # of a body's ellipsoid, in its longest axes: a flat body is still visible
 STEEL = 7850.0  # kg/m^3: point masses are drawn as balls of it
-LIGHTEST = (
-    500.0  # kg/m^3: bodies of which inertia is all that is known are drawn no lighter, as hollow parts seldom are
-)
+LIGHTEST = 500.0  # kg/m^3: bodies of which only mass and inertia are known are drawn no lighter, as parts seldom are
 TIP_ROWS = 6  # of points along a cone
 EDGE_ANGLE = np.deg2rad(35.0)  # triangles that meet at a larger angle have an edge between them
 
