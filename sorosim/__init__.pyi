@@ -116,6 +116,13 @@ from .results.result import Run as Run
 from .robot import Robot as Robot
 from .sensitivity import scalars as scalars
 from .sensitivity import sensitivities as sensitivities
+from .sensors.derived import BendingSensor as BendingSensor
+from .sensors.derived import CentreOfMassSensor as CentreOfMassSensor
+from .sensors.derived import ContactSensor as ContactSensor
+from .sensors.derived import DrivenForceSensor as DrivenForceSensor
+from .sensors.derived import Encoder as Encoder
+from .sensors.derived import EulerSensor as EulerSensor
+from .sensors.derived import SectionWrenchSensor as SectionWrenchSensor
 from .sensors.kinds import AccelerationSensor as AccelerationSensor
 from .sensors.kinds import Imu as Imu
 from .sensors.kinds import JointWrenchSensor as JointWrenchSensor

@@ -6,8 +6,10 @@ import difflib
 import re
 import sys
 import warnings
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 # what neither files nor terminals take: control characters, halves of surrogate pairs, marks that turn the direction
 UNPRINTABLE = re.compile(
@@ -56,6 +58,10 @@ class _Described(SorosimError):
 
 class InputError(_Described, ValueError):
     """An argument of a public function has a wrong shape, type or value."""
+
+
+class UnknownNameError(InputError, KeyError):
+    """A result has nothing of that name."""
 
 
 class ModelError(_Described, ValueError):
@@ -138,6 +144,17 @@ def _likeness(name: str, known: str) -> float:
     asked = {name, *re.split(r"[^0-9A-Za-z]+", name)} - {""}
     best = max((difflib.SequenceMatcher(None, a, b).ratio() for a in asked for b in words), default=0.0)
     return best if best > 0.5 else 0.0
+
+
+class ByName(dict[str, T]):
+    """What a result holds by names; of a name that it does not hold it tells the nearest (UnknownNameError)."""
+
+    def __init__(self, where: str, entries: Mapping[str, T]) -> None:
+        super().__init__(entries)
+        self.where = where
+
+    def __missing__(self, name: Any) -> T:
+        raise UnknownNameError(self.where, "a name that is there", f"{name!r}", nearest(str(name), self))
 
 
 class Interrupted(KeyboardInterrupt):

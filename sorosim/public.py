@@ -1,4 +1,6 @@
-"""Public functions and classes: an argument of a wrong kind is one error that names it, whatever failed over it."""
+"""Public functions and classes: an argument of a wrong kind is one error that names it, whatever failed over it.
+
+So is a name that a result does not hold."""
 
 from __future__ import annotations
 
@@ -7,14 +9,14 @@ import builtins
 import inspect
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import is_dataclass
-from functools import wraps
+from dataclasses import fields, is_dataclass
+from functools import cached_property, wraps
 from numbers import Integral
 from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from sorosim.errors import UNPRINTABLE, InputError, SorosimError
+from sorosim.errors import UNPRINTABLE, ByName, InputError, SorosimError
 from sorosim.validation import LARGEST, as_real, describe
 
 T = TypeVar("T")
@@ -41,6 +43,8 @@ def public(thing: T) -> T:
     A call costs nothing more until it raises an error that is not sorosim's. Its arguments are then compared with
     their annotations, and the first that does not fulfil its own is named in an `InputError`. If all do, the error
     goes on as it is: it is a fault of sorosim, or comes from a function that the caller gave.
+
+    What is annotated as a dict by names, returned or a field of a class, is a `ByName`.
     """
     if not isinstance(thing, type):
         return cast(T, _guarded(cast(Callable[..., Any], thing)))
@@ -51,14 +55,40 @@ def public(thing: T) -> T:
             setattr(thing, name, type(member)(_guarded(member.__func__)))
         elif inspect.isfunction(member) and not inspect.isgeneratorfunction(member):
             setattr(thing, name, _guarded(member))
+        elif isinstance(member, property) and member.fget and _holds_names(member.fget.__annotations__.get("return")):
+            setattr(thing, name, property(_guarded(member.fget), member.fset, member.fdel, member.__doc__))
+        elif isinstance(member, cached_property):
+            member.func = _guarded(member.func)
+    own = [one.name for one in fields(thing) if _holds_names(one.type)] if is_dataclass(thing) else []
+    if own and "__init__" in vars(thing):
+        thing.__init__ = _naming(vars(thing)["__init__"], own)  # type: ignore[misc]
     return cast(T, thing)
 
 
+def _holds_names(annotation: Any) -> bool:
+    return str(annotation).startswith("dict[str, ")
+
+
+def _naming(init: Callable[..., None], names: Sequence[str]) -> Callable[..., None]:
+    """An initialiser after which these fields are `ByName`."""
+
+    @wraps(init)
+    def called(self: Any, *args: Any, **kwargs: Any) -> None:
+        init(self, *args, **kwargs)
+        for name in names:
+            object.__setattr__(self, name, ByName(name, getattr(self, name)))
+
+    return called
+
+
 def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:
+    holds_names = _holds_names(function.__annotations__.get("return"))
+
     @wraps(function)
     def called(*args: Any, **kwargs: Any) -> Any:
         try:
-            return function(*args, **kwargs)
+            result = function(*args, **kwargs)
+            return ByName(function.__name__, result) if holds_names else result
         except SorosimError:
             raise
         except Exception as error:

@@ -240,6 +240,8 @@ def test_robots_are_listed(call):
         (["simulate", "finger.yaml", "--set", "gravity"], "--set: expected PATH=VALUE, got 'gravity'"),
         (["new", "no/mine.yaml"], "there is no folder no; make it first"),
         (["simulat"], "No such command 'simulat'"),
+        (["simulate", "finger.yaml", "--t-end", "1", "--t-end=2"], "--t-end: expected this option once, got it 2"),
+        (["plot", "finger.yaml", "--what", "tip", "--what", "energy"], "2 times; separate several by commas"),
     ],
 )  # fmt: skip
 def test_mistakes_end_in_one_line_and_code_2(finger, call, words, message):

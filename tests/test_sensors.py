@@ -20,6 +20,7 @@ from sorosim.model.chart import turned_back
 from sorosim.model.description import Description
 from sorosim.model.joints import Joint
 from sorosim.model.link import Link
+from sorosim.registry import SENSORS
 from sorosim.results.readings import hermite
 from sorosim.robot import Robot
 from sorosim.sensors.base import seed_of
@@ -782,6 +783,12 @@ def test_the_robot_tells_its_sensors_and_writes_them():
         assert_allclose(other.readings[name].values, run.readings[name].values, rtol=1e-12, atol=1e-12)
 
 
+def test_every_kind_of_sensor_is_a_name_of_sorosim():
+    for kind in SENSORS.declared().values():
+        if kind.__module__.startswith("sorosim."):
+            assert getattr(sorosim, kind.__name__) is kind
+
+
 # -- mistakes in Python
 
 
@@ -799,7 +806,7 @@ def test_the_robot_tells_its_sensors_and_writes_them():
         (JointWrenchSensor("world"), "sensors.x.link: expected the name of a link, got 'world'; known: lid, arm"),
         (LoopWrenchSensor("pin"), "sensors.x.loop: expected the name of a loop, got 'pin'; there are none"),
         (LoadSensor("pus"), "sensors.x.load: expected the name of a load, got 'pus'; did you mean push?"),
-        ("imu", "sensors.x: expected a sensor of sorosim.sensors.kinds, got 'imu'"),
+        ("imu", "sensors.x: expected a sensor, such as sorosim.PoseSensor, got 'imu'"),
     ],
 )  # fmt: skip
 def test_a_sensor_that_does_not_fit_the_robot_is_refused(sensor, message):

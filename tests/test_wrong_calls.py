@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -69,6 +71,25 @@ def test_errors_that_no_argument_explains_stay_as_they_are():
         typed([1.0], "a", 3)
     with pytest.raises(TypeError, match="points"):
         typed()
+
+
+def test_a_name_that_a_result_does_not_have_is_told_with_the_nearest():
+    robot = sorosim.load("cable_manipulator").with_sensors(tip=sorosim.PoseSensor("arm"))
+    eq, run = sorosim.statics(robot, {"cable1": "1 N"}), sorosim.simulate(robot, t_end="2 ms")
+    for found, near in (
+        (eq.measure(), "tip"), (robot.measure(eq.q), "tip"), (run.readings, "tip"),
+        (sorosim.sensitivities(robot, ["gravity[2]"]).readings(eq), "tip"),
+        (run[:2].options, "method"), (run.stats, "n_steps"), (robot.tendon_lengths(eq.q), "cable1"),
+        (sorosim.scalars(robot), "materials.silicone.young"),
+    ):  # fmt: skip
+        for one in (found, copy.deepcopy(found), pickle.loads(pickle.dumps(found))):
+            assert near in one
+            assert f"{near}x" not in one
+            assert one.get(f"{near}x") is None
+            with pytest.raises(InputError, match=rf"a name that is there, got '{near}x'; did you mean .*{near}"):
+                one[f"{near}x"]
+            with pytest.raises(KeyError):
+                one[0]
 
 
 def test_what_a_function_of_the_caller_raises_is_not_taken_for_a_wrong_argument():

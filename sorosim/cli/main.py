@@ -8,14 +8,28 @@ import warnings
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from sorosim.cli import analyses, checks, control, files, fitting, interactive, inversion, pictures, runs
 from sorosim.cli.compilation import compile_
 from sorosim.cli.console import err, line, out
 from sorosim.cli.options import Flag
-from sorosim.errors import ConvergenceError, SorosimError, SorosimWarning
+from sorosim.errors import ConvergenceError, InputError, SorosimError, SorosimWarning
 
 OK, GAVE_UP, MISTAKE, INTERRUPTED = 0, 1, 2, 130
+
+
+class _Command(TyperCommand):
+    """A command that refuses an option given twice: the parser would keep the last."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        given = self.make_parser(ctx).parse_args(args=[*args])[2]
+        for one in given:
+            if one.param_type_name == "option" and not (one.multiple or one.is_flag) and given.count(one) > 1:
+                hint = "separate several by commas" if one.metavar == "NAMES" else ""
+                raise InputError(one.opts[0], "this option once", f"it {given.count(one)} times", hint)
+        return super().parse_args(ctx, args)
+
 
 app = typer.Typer(
     help="Simulate robots made of rigid and soft parts.",
@@ -31,8 +45,8 @@ for command in (
     pictures.play, pictures.still, pictures.plot, pictures.movie, pictures.web, pictures.gltf, files.export, files.fmu,
     checks.check, files.info, files.convert, files.robots, files.new, files.schema, checks.bench,
 ):  # fmt: skip
-    app.command()(command)
-app.command("compile")(compile_)
+    app.command(cls=_Command)(command)
+app.command("compile", cls=_Command)(compile_)
 
 
 def _print_version(wanted: bool) -> None:

@@ -256,10 +256,10 @@ class StaticSystem:
         """The projection (m, m) on multipliers that have no force; zero where all had one at the start."""
         if self.rank == len(self.rows):
             return np.zeros((self.rank, self.rank))
-        A = evaluation.closure.matrix[CONSTRAINT][:, self.partition.free]
+        A = evaluation.closure.constraint[:, self.partition.free]
         if not np.isfinite(A).all():  # a state that has no forces
             return np.full((len(self.rows), len(self.rows)), np.nan)
-        N = IndependentRows(self.robot.engine, A, evaluation.closure.value[ERROR]).redundant(self.weight)[self.rows]
+        N = IndependentRows(self.robot.engine, A, evaluation.closure.error).redundant(self.weight)[self.rows]
         return np.asarray(N @ N.T)
 
     def without_turns(self, x: Array, start: Array) -> Array:

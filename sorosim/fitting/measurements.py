@@ -32,6 +32,8 @@ _KEY = re.compile(r"t|(u|driven)\..+|sensor\..+\..+|(?!u\.|driven\.|sensor\.).+\
 _HEADER = (
     "t, u.ACTUATOR, driven.COORDINATE, MARKER.x, .y or .z, or sensor.SENSOR.CHANNEL, each with its unit in brackets"
 )
+# arguments of which a table says nothing
+ARGUMENTS = ("places", "sd", "q0", "qd0", "substeps")
 GAPS = "gaps=True (--gaps) leaves gaps out"
 
 
@@ -217,8 +219,9 @@ class Measurements:
         anchors = []
         for name in self.positions:
             with self._at(f"{name}."):
-                anchors.append(as_anchor(robot.description, self.places.get(name, name), f"places.{name}"))
-        LinkFrames(robot.description, robot.engine, anchors, "places")  # refuses places that cannot be
+                where = f"places.{name}" if name in self.places else f"positions.{name}"
+                anchors.append(as_anchor(robot.description, self.places.get(name, name), where))
+                LinkFrames(robot.description, robot.engine, anchors[-1:], where)  # refuses places that cannot be
         bases = tuple(Anchor(anchor.link, s=anchor.s, frame=anchor.frame) for anchor in anchors)
         offsets = np.array([anchor.at[:3, 3] for anchor in anchors]).reshape(-1, 3)
         names = [f"{marker}.{axis}" for marker in self.positions for axis in "xyz"]
@@ -327,10 +330,12 @@ class _Csv:
 
     @contextmanager
     def at(self, key: str = "", row: int | None = None) -> Iterator[None]:
-        """Errors inside get the place of a column, by its name or the begin of that, or of its cell in a row."""
+        """Errors about the table get the place of a column, by its name or the begin of that, or of a cell in it."""
         try:
             yield
         except InputError as error:
+            if error.where.partition(".")[0] in ARGUMENTS:
+                raise
             line = self.line if row is None else self.rows[row]
             own = [
                 k for k, name in enumerate(self.columns, 1) if name == key or (key[-1:] == "." and name.startswith(key))

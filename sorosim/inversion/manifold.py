@@ -205,12 +205,17 @@ class Manifold:
         except ModelError:
             return None
 
-    def stable(self, point: Point) -> bool:
-        """Whether the tangent stiffness is positive definite along closed loops, or else no motion about it grows."""
-        K, n, system = point.tangent.K.copy(), self.system.n_free, self.system
+    def definite(self, point: Point) -> bool:
+        """Whether the tangent stiffness is positive definite along closed loops."""
+        K, n = point.tangent.K.copy(), self.system.n_free
         K[:n, n:] *= -1.0  # of [K -A^T; A 0], which has as many negative eigenvalues as rows then
         S = K + K.T
-        if is_definite(S) if n == len(S) else negative_eigenvalues(S) == len(S) - n:
+        return is_definite(S) if n == len(S) else negative_eigenvalues(S) == len(S) - n
+
+    def stable(self, point: Point) -> bool:
+        """Whether it is, or else no motion about it grows."""
+        if self.definite(point):
             return True
         self.set(point.p)
-        return bool(system.robot.linearize(system.q(point.x), system.u, free=system.partition.free).stable)
+        system, x = self.system, point.x + point.correction
+        return bool(system.robot.linearize(system.q(x), system.u, free=system.partition.free).stable)

@@ -93,10 +93,17 @@ class Search:
         may_tunnel: Callable[[Array, float, Array, float], bool] | None = None,
     ) -> None:  # fmt: skip
         self.manifold, self.low, self.high, self._may_tunnel = manifold, low, high, may_tunnel
-        self._identity = np.eye(len(low))
+        self._identity, self._stays_stable = np.eye(len(low)), False
 
-    def run(self, targets: Targets, x: Array, p: Array, tolerance: float, of_effort: Array | None = None) -> Outcome:
-        """Search from a state that is near an equilibrium; `of_effort`: from a search that ended there."""
+    def run(
+        self, targets: Targets, x: Array, p: Array, tolerance: float, of_effort: Array | None = None,
+        stays_stable: bool = False,
+    ) -> Outcome:  # fmt: skip
+        """Search from a state that is near an equilibrium, or among stable ones only.
+
+        `of_effort`: from a search that ended there.
+        """
+        self._stays_stable = stays_stable
         of_effort = np.zeros((len(p), len(p))) if of_effort is None else of_effort
         found = self._run(targets, x, clipped(p, self.low, self.high), tolerance, of_effort)
         last = self.manifold.settled(targets, found.point)
@@ -185,6 +192,8 @@ class Search:
         growth = 0.0 if trial.balanced else norm(trial.correction[:n]) / max(norm(dx[:n]), 1e-300)
         # a start out of balance comes back by Newton's method, which contracts before it converges
         if growth > (1.0 if norm(point.correction) > norm(by_parameters) else CONTRACTION):
+            return None, growth
+        if self._stays_stable and not self.manifold.definite(trial):
             return None, growth
         return (trial if self._improves(point, trial, step, toward) else None), growth
 

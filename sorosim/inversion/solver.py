@@ -37,6 +37,10 @@ from sorosim.validation import Number, Values, describe
 # where a search from the start does not reach the targets: candidates for each other start; how far they are spread, in
 # turn: at 4 three quarters of their inputs lie at a bound, as most do where far targets are nearest
 CANDIDATES, SPREADS = 12, (4.0, 4.0, 2.0, 1.0)
+# evaluations for each other start, after all of which statics looks for no more of them: ten times what it mostly takes
+EVALUATIONS = 300
+# of the size of the robot: ends of searches whose distances differ by less are one
+SAME_END = 1e-4
 States = list[tuple[Array, Array]]  # unknowns and parameters
 # of the range of a parameter: it is at its bound
 AT_BOUND = 1e-9
@@ -199,7 +203,7 @@ class InverseSolver:
         )
         self._search = Search(self._manifold, self.low, self.high, tunnelling_test(system) if touches else None)
         self._is_scaled, self._targets = False, cast(Targets | None, None)
-        self._of_effort = cast(Array | None, None)
+        self._of_effort, self._evaluations = cast(Array | None, None), 0  # of statics
         self._q, self._x = q, cast(Array | None, None)
         self._p = np.clip(self._manifold.parameters(), self.low, self.high)
         self._take_up_slack(q)
@@ -302,7 +306,7 @@ class InverseSolver:
 
     def _best(self, targets: Targets, alone: bool) -> Outcome:
         """The first search that succeeds; else the best."""
-        found: list[Outcome] = []
+        found, begun = list[Outcome](), list[tuple[Array, Array]]()
         for begins in self._begins(targets, alone, found):
             try:
                 states = begins()
@@ -312,6 +316,7 @@ class InverseSolver:
                 try:
                     self._scale(targets, x, p)
                     of_effort = self._of_effort if x is self._x else None
+                    begun.append((x, p))
                     found.append(self._search.run(targets, x, p, self.tolerance, of_effort))
                 except (ModelError, ConvergenceError):  # none to end in
                     continue
@@ -322,7 +327,21 @@ class InverseSolver:
             if loose := self._loose():
                 hint = f"nothing holds {', '.join(loose)}: drive them (driven, or free), or give them springs or motors"
             raise ConvergenceError(f"inverse: no equilibrium of '{self.robot.name}' was found to begin from; {hint}")
+        found += self._at_stability_limit(targets, found, begun)
         return min(found, key=self._order)._replace(steps=sum(one.steps for one in found))
+
+    def _at_stability_limit(self, targets: Targets, found: list[Outcome], begins: States) -> list[Outcome]:
+        """Where nearer equilibria than the best are unstable: how near stable ones lead, from where a search began."""
+        best = min(found, key=self._order)
+        if not self.stable or best.reached or (best.stable and all(one.distance >= best.distance for one in found)):
+            return []
+        for x, p in begins:
+            point = self._manifold.point(targets, x, p)
+            if point is not None and point.balanced and self._manifold.definite(point):
+                end = self._search.run(targets, x, p, self.tolerance, stays_stable=True)
+                why = "nearer equilibria are unstable (stable=False takes them)"
+                return [end._replace(message=end.message and why)]
+        return []
 
     def _loose(self) -> list[str]:
         """Coordinates that move most in directions in which no force changes."""
@@ -338,14 +357,16 @@ class InverseSolver:
             return
         yield partial(self._others, targets)
         # nearer equilibria may be on branches that no way along this one leads to: the robot jumps there at a fold
-        direct, left = len(found), list(found)
+        direct, left, enough = len(found), list(found), self._evaluations + self.starts * EVALUATIONS
         for _ in range(self.starts):
             left = sorted((one for one in left if self._beyond(one) is not None), key=lambda one: one.distance)
-            if not left:
+            if not left or self._evaluations >= enough:
                 break
             n = len(found)
-            yield partial(self._other_branch, left.pop(0))
-            left += found[n:]
+            jumped = left.pop(0)
+            yield partial(self._other_branch, jumped)
+            # from where it comes back to there it would jump again
+            left += [one for one in found[n:] if abs(one.distance - jumped.distance) > SAME_END]
         if found:
             best = min(found, key=self._order)
             if any(best is one for one in found[direct:]):
@@ -378,7 +399,13 @@ class InverseSolver:
         self._manifold.set(p)
         system = self._manifold.system
         q = self._q if x is None else system.q(x)
-        return statics(self.robot, system.u.copy(), driven=self._driven_values(), q0=q, stable=stable)
+        try:
+            out = statics(self.robot, system.u.copy(), driven=self._driven_values(), q0=q, stable=stable)
+        except ConvergenceError as error:
+            self._evaluations += error.partial.n_evaluations if isinstance(error.partial, Equilibrium) else 0
+            raise
+        self._evaluations += out.n_evaluations
+        return out
 
     def _at_rest(self, p: Array, x: Array) -> Array:
         """Unknowns of an equilibrium under parameters, near others."""
@@ -416,6 +443,7 @@ class InverseSolver:
 
     def _spread(self, targets: Targets, begin: Point, statics_left: int) -> States:
         """The same from one equilibrium; `statics_left`: how many may be found by statics where the way is lost."""
+        enough = self._evaluations + statics_left * EVALUATIONS
         manifold, low, high = self._manifold, self.low, self.high
         low = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high - 2.0 * manifold.scale, -manifold.scale))
         high = np.where(np.isfinite(high), high, low + 2.0 * manifold.scale)
@@ -426,7 +454,7 @@ class InverseSolver:
             # where surfaces may touch, statics sees to it that they do not pass through each other
             point = None if self.robot.engine.loading.touches else manifold.follow(targets, begin, p)
             if point is None or (self.stable and not manifold.stable(point)):
-                if (statics_left := statics_left - 1) < 0:
+                if (statics_left := statics_left - 1) < 0 or self._evaluations >= enough:
                     continue
                 try:
                     rest = self._rest(p, begin.x if point is None else point.x)

@@ -17,7 +17,7 @@ from sorosim.declare import Choice, Declared, Either, Inline, Integer, ListOf, P
 from sorosim.declare.types import is_list
 from sorosim.errors import ModelError, nearest
 from sorosim.model.profile import Profile, Size, SizeLike, stack
-from sorosim.model.torsion import Boundary, torsion_constant
+from sorosim.model.torsion import Boundary, panel_rule, torsion_constant
 from sorosim.registry import SECTIONS, Registry
 from sorosim.units.arithmetic import add_variable
 from sorosim.units.table import DIMENSIONS
@@ -27,8 +27,6 @@ _TINY = 1e-300  # keeps 0/0 out of a point-like tip without a branch: x + _TINY 
 
 
 N_EDGE = 360  # points of an outline that stands for the edge
-# points of quadrature along a round outline and a side of a rectangle: for powers up to ORDER of `model.torsion`
-N_ROUND, N_SIDE = 192, 48
 
 
 class SectionProperties(NamedTuple):
@@ -274,20 +272,30 @@ class Drilled(Section):
         sizes = [jets[:, 0] for shape in shapes for jets in shape.size_jets(places, L).values()]
         same = all((size == size[0]).all() for size in sizes) if len(places) else True
         here, rows = (places[:1], polar[:1]) if same else (places, polar)
-        lines = [self._line(self, here, L, np.zeros(2), np.eye(2))]
-        lines += [self._line(void.shape, here, L, void.centre, void.axes) for void in self.voids]
+        poles = np.concatenate([_foci(void, here, L) for void in self.voids], axis=1)
+        lines = [self._line(self, here, L, np.zeros(2), np.eye(2), poles)]
+        lines += [self._line(void.shape, here, L, void.centre, void.axes, poles) for void in self.voids]
         return np.asarray(torsion_constant(lines[0], lines[1:], rows) + np.zeros_like(polar))
 
     @staticmethod
-    def _line(shape: Any, X: Array, L: float, centre: Array, axes: Array) -> Boundary:
-        """The outline of a shape at a place, for integrals along it."""
+    def _line(shape: Any, X: Array, L: float, centre: Array, axes: Array, poles: Array) -> Boundary:
+        """The outline of a shape at a place, for integrals along it of powers around poles (n_X, m, 2)."""
         sizes = {name: jets[:, 0] for name, jets in shape.size_jets(X, L).items()}
-        point, normal, size, half = shape._contour(**sizes)
-        return Boundary(point @ axes.T + centre, normal @ axes.T, np.zeros((len(X), 2)) + centre, size, axes, half)
+
+        def points(t: Array) -> Array:
+            return np.asarray(shape._contour(t, **sizes)[0] @ axes.T + centre)
+
+        t, weight = panel_rule(points, shape.n_sides, poles)
+        point, normal, size, half = shape._contour(t, **sizes)
+        normal = weight[:, None] * (normal @ axes.T)
+        return Boundary(point @ axes.T + centre, normal, np.zeros((len(X), 2)) + centre, size, axes, half)
+
+    # of which its outline consists, for quadrature
+    n_sides: ClassVar[int] = 5
 
     @abstractmethod
-    def _contour(self, **sizes: Any) -> tuple[Array, Array, Array, Array]:
-        """Points (n_X, k, 2) of the outline, outward normals there times the weight, its size (n_X,) and half axes."""
+    def _contour(self, t: Array, **sizes: Any) -> tuple[Array, Array, Array, Array]:
+        """Points (n_X, k, 2) of the outline at places t from 0 to 1, outward normals times dl/dt, size, half axes."""
 
     def inner_outlines(self, X: ArrayLike, L: float, n: int = 32) -> tuple[Array, ...]:
         return tuple(void.shape.outline(X, L, n) @ void.axes.T + void.centre for void in self.voids)
@@ -347,12 +355,20 @@ def _turn(angle: Any) -> Array:
     return np.array([[c, -s], [s, c]])
 
 
-def _round_contour(a: Array, b: Array) -> tuple[Array, Array, Array, Array]:
-    """Of ellipses with semi-axes a, b (n,): the trapezoidal rule over the angle."""
-    angle = 2.0 * np.pi * np.arange(N_ROUND) / N_ROUND
-    c, s = np.cos(angle), np.sin(angle)
+def _foci(void: Any, X: Array, L: float) -> Array:
+    """Foci (n_X, 2, 2) of the ellipse as long and wide as a hole, which powers around it are singular at."""
+    sizes = {name: np.real(jets[:, 0]) for name, jets in void.shape.size_jets(X, L).items()}
+    a, b = void.shape._contour(np.zeros(1), **sizes)[3].T
+    reach = np.sqrt(np.abs(a * a - b * b))
+    way = stack(np.where(a >= b, reach, 0.0), np.where(a >= b, 0.0, reach)) @ np.real(void.axes).T
+    return np.real(void.centre) + np.stack([way, -way], axis=1)
+
+
+def _round_contour(t: Array, a: Array, b: Array) -> tuple[Array, Array, Array, Array]:
+    """Of ellipses with semi-axes a, b (n,)."""
+    c, s = np.cos(2.0 * np.pi * t), np.sin(2.0 * np.pi * t)
     point = stack(np.multiply.outer(a, c), np.multiply.outer(b, s))
-    normal = stack(np.multiply.outer(b, c), np.multiply.outer(a, s)) * (2.0 * np.pi / N_ROUND)
+    normal = stack(np.multiply.outer(b, c), np.multiply.outer(a, s)) * (2.0 * np.pi)
     return point, normal, np.where(np.real(a) > np.real(b), a, b), stack(a, b)
 
 
@@ -375,8 +391,8 @@ class Circle(Drilled, kind="circle", title="Circles"):
     def _boundary(self, n: int, **sizes: Any) -> Array:
         return _ring(n, sizes["radius"], sizes["radius"])
 
-    def _contour(self, **sizes: Any) -> tuple[Array, Array, Array, Array]:
-        return _round_contour(sizes["radius"], sizes["radius"])
+    def _contour(self, t: Array, **sizes: Any) -> tuple[Array, Array, Array, Array]:
+        return _round_contour(t, sizes["radius"], sizes["radius"])
 
 
 @dataclass(frozen=True)
@@ -440,15 +456,17 @@ class Rectangle(Drilled, kind="rectangle", title="Rectangles"):
         unit = np.concatenate([np.linspace(corners[k], corners[k + 1], m, endpoint=False) for k, m in enumerate(sides)])
         return unit * stack(sizes["y"], sizes["z"])[:, None, :]
 
-    def _contour(self, **sizes: Any) -> tuple[Array, Array, Array, Array]:
+    n_sides = 4
+
+    def _contour(self, t: Array, **sizes: Any) -> tuple[Array, Array, Array, Array]:
         y, z = sizes["y"], sizes["z"]
-        # at corners Gauss's rule, one a side
-        t, w = np.polynomial.legendre.leggauss(N_SIDE)
-        one, zero = np.ones(N_SIDE), np.zeros(N_SIDE)
-        unit = np.concatenate([stack(one, t), stack(-t, one), stack(-one, -t), stack(t, -one)])
-        out = np.concatenate([stack(w, zero), stack(zero, w), stack(-w, zero), stack(zero, -w)])
+        side = np.minimum((4.0 * t).astype(int), 3)
+        u = 8.0 * t - 2.0 * side - 1.0
+        out = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])[side]
         half = 0.5 * stack(y, z)[:, None, :]
-        return unit * half, out * half[:, :, ::-1], np.sqrt(y**2 + z**2) / 2.0, half[:, 0]
+        along = np.column_stack([-out[:, 1], out[:, 0]])
+        size = np.sqrt(y**2 + z**2) / 2.0
+        return (out + u[:, None] * along) * half, 8.0 * out * half[:, :, ::-1], size, half[:, 0]
 
 
 # 1 - tanh(n pi a / 2 b) falls as exp(-n pi a / b) with a >= b: beyond n = 11 nothing is left above 1e-16
@@ -486,8 +504,8 @@ class Ellipse(Drilled, kind="ellipse", title="Ellipses"):
     def _boundary(self, n: int, **sizes: Any) -> Array:
         return _ring(n, sizes["y"] / 2.0, sizes["z"] / 2.0)
 
-    def _contour(self, **sizes: Any) -> tuple[Array, Array, Array, Array]:
-        return _round_contour(sizes["y"] / 2.0, sizes["z"] / 2.0)
+    def _contour(self, t: Array, **sizes: Any) -> tuple[Array, Array, Array, Array]:
+        return _round_contour(t, sizes["y"] / 2.0, sizes["z"] / 2.0)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +12,11 @@ from sorosim.arrays import Array
 # of the powers inside of the outline and around each hole. Three holes in a circle with walls of 8 % of its radius: to
 # 3e-7, with walls of 2 %: to 6e-4
 ORDER = 20
+# points of Gauss's rule on a panel. A panel is at most FAR times as long as the way to the nearest focus of a hole:
+# products of two powers, poles of order 2 ORDER there, are integrated to 1e-13 then
+N_PANEL, FAR = 48, 1.6
+N_PLACES = 9  # on a panel, at which that way is measured
+SHORTEST = 1e-12  # part of a line: a shorter panel leads to a point of no size
 
 
 class Boundary(NamedTuple):
@@ -23,6 +28,32 @@ class Boundary(NamedTuple):
     size: Array  # (n,) length by which powers are made numbers [m]
     axes: Array  # (2, 2) its own axes as columns
     half: Array  # (n, 2) half of its lengths along these [m]
+
+
+def panel_rule(points: Callable[[Array], Array], n_sides: int, poles: Array) -> tuple[Array, Array]:
+    """Gauss's rule (k,), (k,) along a closed line, places from 0 to 1, on panels that are short where poles are near.
+
+    Parameters
+    ----------
+    points : function
+        Of places (k,) the points (n, k, 2) of the line at n sections.
+    n_sides : int
+        Equal parts of the line that are smooth, at least.
+    poles : (n, m, 2) array
+    """
+    ends, inner = np.linspace(0.0, 1.0, n_sides + 1), np.linspace(0.0, 1.0, N_PLACES)
+    while True:
+        places = ends[:-1, None] + np.diff(ends)[:, None] * inner
+        at = np.real(points(places.ravel())).reshape(-1, *places.shape, 2)  # (n, panels, N_PLACES, 2)
+        length = np.linalg.norm(np.diff(at, axis=2), axis=3).sum(axis=2)
+        near = np.linalg.norm(at[..., None, :] - poles[:, None, None], axis=-1).min(axis=(2, 3))
+        long = (length > FAR * (near - 0.5 * length / (N_PLACES - 1))).any(axis=0)
+        if not long.any() or np.diff(ends).min() < SHORTEST:
+            break
+        ends = np.sort(np.concatenate([ends, 0.5 * (ends[:-1] + ends[1:])[long]]))
+    x, w = np.polynomial.legendre.leggauss(N_PANEL)
+    half = 0.5 * np.diff(ends)[:, None]
+    return (ends[:-1, None] + half * (1.0 + x)).ravel(), (half * w).ravel()
 
 
 def torsion_constant(outer: Boundary, holes: Sequence[Boundary], polar: Array) -> Array:
@@ -39,7 +70,7 @@ def torsion_constant(outer: Boundary, holes: Sequence[Boundary], polar: Array) -
     corners that point into the material.
     """
     n = len(polar)
-    gram, load = np.zeros((n, 1, 1)), np.zeros((n, 1))
+    gram, load, rounding = np.zeros((n, 1, 1)), np.zeros((n, 1)), np.zeros((n, 1))
     for i, line in enumerate((outer, *holes)):
         values, slopes = [], []
         for j, own in enumerate((outer, *holes)):
@@ -50,14 +81,15 @@ def torsion_constant(outer: Boundary, holes: Sequence[Boundary], polar: Array) -
         out = line.normal if i == 0 else -line.normal  # out of the material
         flux = np.einsum("nka,nkam->nkm", out, dw)
         turn = out[:, :, 1] * line.point[:, :, 0] - out[:, :, 0] * line.point[:, :, 1]
-        gram = gram + np.einsum("nki,nkj->nij", w, flux)
+        gram = gram + w.swapaxes(1, 2) @ flux
         load = load + np.einsum("nki,nk->ni", w, turn)
+        rounding = rounding + np.abs(np.real(w * flux)).sum(axis=1)
     gram = 0.5 * (gram + gram.swapaxes(1, 2))
+    # powers of neighbours nearly depend on each other: what is left of the smallest is rounding of the sums
+    gram = gram + np.finfo(float).eps * 16 * rounding[:, :, None] * np.eye(gram.shape[1])
     scale = 1.0 / np.sqrt(np.real(np.einsum("nii->ni", gram)))
     scaled = gram * scale[:, :, None] * scale[:, None, :]
     right = load * scale
-    # powers of neighbours nearly depend on each other: what is left of the smallest is rounding
-    scaled = scaled + np.finfo(float).eps * 16 * np.eye(scaled.shape[1])
     return np.asarray(polar - np.einsum("ni,ni->n", right, np.linalg.solve(scaled, right[:, :, None])[:, :, 0]))
 
 

@@ -62,6 +62,11 @@ class Reader:
         """Unit of each channel."""
         return tuple(group.unit for group in self.groups for _ in group.names)
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether `slopes` are exact; else they are differences."""
+        return self.along is not None or self.by_q is not None
+
     def slopes(self, state: State, q_by: Array, u_by: Array, lam_by: Array) -> Array:
         """Derivatives (n_channels, n) along n changes of q, u and the multipliers of a state.
 

@@ -35,7 +35,7 @@ class Instruments:
         if not isinstance(name, str) or not name:
             raise ModelError("sensors", "texts as names", describe(name))
         if not isinstance(sensor, Sensor):
-            raise ModelError(f"sensors.{name}", "a sensor of sorosim.sensors.kinds", describe(sensor))
+            raise ModelError(f"sensors.{name}", "a sensor, such as sorosim.PoseSensor", describe(sensor))
         try:
             self.readers[name] = sensor.bind(self.sites)
             sensor.check_errors(self.readers[name])

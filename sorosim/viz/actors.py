@@ -107,8 +107,7 @@ def _move(mesh: Any, points: Array) -> None:
 def floor_meshes(floor: Floor) -> tuple[Any, Any]:
     """The plane and the grid of a floor; shadows, grid and plane lie a hair's breadth below each other."""
     pyvista, down = load_pyvista(), floor.size * floor.axes[2]
-    (x0, y0), (x1, y1), z = floor.low, floor.high, floor.height
-    corners = np.array([(x0, y0, z), (x1, y0, z), (x1, y1, z), (x0, y1, z)]) @ floor.axes - 0.002 * down
+    corners = floor.corners - 0.002 * down
     grid = pyvista.line_segments_from_points(floor.lines.reshape(-1, 3) @ floor.axes - 0.001 * down)
     return pyvista.PolyData.from_regular_faces(corners, np.array([[0, 1, 2, 3]])), grid
 

@@ -271,7 +271,7 @@ class Scene:
         self._stage = stage = Stage([robot.visual for robot in self.robots], states, self._up)
         self._size, points = stage.size, np.concatenate(stage.extents)
         # the floor belongs to the picture, whether it is drawn now or later
-        self._framed = np.concatenate([points, stage.floor.shadow(points)]) if self.options.floor else points
+        self._framed = np.concatenate([points, stage.floor.corners]) if self.options.floor else points
         if self.options.follow is not None:
             # the robot beside what is followed, at all times
             self._framed = stage.relative(np.stack([self._followed(q) for q in states[0]]))

@@ -20,6 +20,7 @@ from sorosim.robot import Robot
 
 FLATTEST = 0.03  # of a body's ellipsoid, in its longest axes: a flat body is still visible
 STEEL = 7850.0  # kg/m^3: point masses are drawn as balls of it
+LIGHTEST = 500.0  # kg/m^3: bodies of which only mass and inertia are known are drawn no lighter, as parts seldom are
 TIP_ROWS = 6  # of points along a cone
 EDGE_ANGLE = np.deg2rad(35.0)  # triangles that meet at a larger angle have an edge between them
 
@@ -76,11 +77,12 @@ def _steel_radius(mass: float) -> float:
 
 
 def inertia_ellipsoid(body: RigidBody, n_around: int) -> Triangles:
-    """The homogeneous ellipsoid of a body's mass, centre and inertia."""
+    """The homogeneous ellipsoid of a body's mass, centre and inertia; of its shape only, where that is very light."""
     moments, axes = np.linalg.eigh(body.rotational_inertia)
     # I_1 = m (b^2 + c^2) / 5 and so on
     half = np.sqrt(np.maximum(2.5 / body.mass * (moments.sum() - 2.0 * moments), 0.0))
     half = np.maximum(half, FLATTEST * half.max())
+    half *= min(1.0, float(np.cbrt(3.0 * body.mass / (4.0 * np.pi * LIGHTEST * half.prod()))))
     g = np.eye(4)
     g[:3, :3], g[:3, 3] = axes[:, ::-1] * [1.0, 1.0, -np.linalg.det(axes)], body.centre  # poles on the longest axis
     return _ball(n_around).scaled(half[::-1]).transformed(g)

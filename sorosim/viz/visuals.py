@@ -224,6 +224,12 @@ class Floor(NamedTuple):
         lines = np.pad(np.array(flat), ((0, 0), (0, 0), (0, 1)), constant_values=height)
         return cls(axes, height, step, size, step * first, step * last, lines)
 
+    @property
+    def corners(self) -> Array:
+        """Its corners (4, 3), counter-clockwise seen from above."""
+        (x0, y0), (x1, y1), z = self.low, self.high, self.height
+        return np.asarray(np.array([(x0, y0, z), (x1, y0, z), (x1, y1, z), (x0, y1, z)]) @ self.axes)
+
     def shadow(self, points: Array, below: float = 0.0) -> Array:
         """Points (n, 3) cast straight down onto the floor, or a little below it (relative to the size)."""
         up = self.axes[2]

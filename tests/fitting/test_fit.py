@@ -457,7 +457,7 @@ MISTAKES = [
     ({"noise": "known"}, "sd: expected a standard deviation of everything"),
     ({"loss": "l1"}, "loss: expected one of linear"),
     ({"starts": 0}, "starts: expected a whole number from 1"),
-    ({"data": {"positions": {"beem": np.zeros((5, 3))}}}, "places.beem: expected a link.*did you mean beam"),
+    ({"data": {"positions": {"beem": np.zeros((5, 3))}}}, "positions.beem: expected a link.*did you mean beam"),
     ({"data": {"u": np.zeros((5, 3))}}, r"u: expected 5 rows of 2 numbers, got shape \(5, 3\)"),
     ({"data": {"u": {"upp": 1.0}}}, "u: expected .*got 'upp'"),
     ({"data": {"u": {"up": "3 mm"}}}, r"u.up\[0\]: expected a force .* a length"),

@@ -85,6 +85,33 @@ def test_a_mistake_in_a_table_is_told_with_its_place(tmp_path, old, new, message
 @pytest.mark.parametrize(
     ("given", "message"),
     [
+        ({"places": {"arm": "amr"}}, "^data.places.arm: expected a link, or a frame.*did you mean arm"),
+        ({"places": {"arm": ("arm", 1.5)}}, "^data.places.arm.arm: expected a fraction"),
+        ({"places": {"arm": sorosim.Anchor("amr")}}, "^data.places.arm.link: expected .*did you mean arm"),
+        ({"places": {"amr": "arm"}}, "^places: expected names of markers.*did you mean arm"),
+        ({"sd": {"arm": "3 s"}}, "^data.sd.arm: expected a length"),
+        ({"sd": {"amr": 1.0}}, "^data.sd: expected the name of a marker.*did you mean arm"),
+        ({"substeps": 0}, "^substeps: expected a whole number"),
+        ({"q0": [0.0], "qd0": "fast"}, "^qd0: "),
+    ],
+)  # fmt: skip
+def test_a_mistake_beside_a_table_is_told_by_its_argument(tmp_path, given, message):
+    path = written(tmp_path, TABLE)
+    with pytest.raises(sorosim.InputError, match=message):
+        sorosim.fit(
+            sorosim.load("cable_manipulator"), [Measurements.from_csv(path, **given)], ["materials.silicone.young"]
+        )
+
+
+def test_a_marker_without_a_place_is_told_by_its_column(tmp_path):
+    path = written(tmp_path, TABLE.replace("arm.", "tip."))
+    with pytest.raises(sorosim.FileError, match=r"data.csv:2:3: positions\.tip: expected a link, or a frame"):
+        Measurements.from_csv(path).bind(sorosim.load("cable_manipulator"))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
         ({}, "Measurements: expected positions or readings"),
         ({"positions": {"arm": X[:0]}}, "at least one row"),
         ({"positions": {"arm": X[:, :2]}}, r"positions.arm: expected n rows of 3 numbers, got shape \(4, 2\)"),

@@ -13,6 +13,7 @@ from benchmarks.inverse import SUBJECTS, nearest
 from sorosim.equations.system import StaticSystem
 from sorosim.inversion.manifold import Manifold
 from sorosim.inversion.targets import Targets
+from sorosim.io import load_text
 
 ARM, TWO = "cable_manipulator", "two_segment_arm"
 TENSION = {ARM: 20.0, TWO: 8.0}
@@ -288,6 +289,37 @@ def test_nearest_point_of_targets_out_of_reach(robots, name, n, starts):
             farther.append(found.distance / min(others) - 1.0)
     assert len(farther) <= 0.02 * n
     assert max(farther, default=0.0) <= 0.01
+
+
+@pytest.mark.parametrize("start", [[0.0, -0.0981], [0.1, 0.3]])
+def test_nearest_stable_state_where_nearer_ones_are_unstable(start):
+    """A motor lifts a mass m on a column that a spring k holds upright: stably below k / (m g)."""
+    robot = load_text(
+        """
+        sorosim: 1
+        name: column
+        links:
+          column: {joint: {revolute: {axis: [0, 1, 0], stiffness: 9.81 N*m/rad}}}
+          mass:
+            parent: column
+            at: {position: [0, 0, 0.5]}
+            joint: {prismatic: {axis: [0, 0, 1], stiffness: 100 N/m}}
+            body: {mass: 1, inertia: [1e-6, 1e-6, 1e-6]}
+        actuators: {lift: {joint: {link: mass}}}
+        """, "column",
+    )  # fmt: skip
+    goal = np.array([0.0, 0.3, 1.5])  # off the plane: out of reach
+    found = sorosim.inverse(robot, {"mass": goal}, q0=start)
+    assert found.stable
+    assert not found.reached
+    height = robot.pose(found.q, "mass")[2, 3]
+    assert 0.99 < height <= 1.0
+    assert found.distance == pytest.approx(np.hypot(0.3, 0.5), abs=0.01)
+    assert "nearer equilibria are unstable" in found.message
+    assert "misses by 0.58" in found.message
+    nearer = sorosim.inverse(robot, {"mass": goal}, q0=start, stable=False)
+    assert not nearer.stable
+    assert nearer.distance == pytest.approx(0.3, abs=1e-6)
 
 
 @pytest.mark.slow

@@ -89,6 +89,30 @@ def test_torsion_around_a_hole_in_the_middle_is_in_closed_form():
     assert_allclose(similar.properties([0.0], 1.0).Jt, np.pi * a**3 * b**3 / (a**2 + b**2) * (1 - q**4), rtol=1e-10)
 
 
+def test_small_holes_take_twice_their_shear_energy_from_the_torsion_constant():
+    """In uniform shear a round hole of radius r lets as much energy be stored beside it as was in it."""
+    R, c = 1.0, 0.5
+    for r in (0.02, 0.002):
+        Jt = Circle(R, holes=[Hole(Circle(r), y=c, repeat=4)]).properties([0.0], 1.0).Jt[0]
+        lost = 4 * 2 * np.pi * r**2 * c**2
+        assert_allclose(np.pi / 2 * R**4 - Jt, lost, rtol=10 * (r / c) ** 2)  # the next order
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("r", [0.3, 0.1, 0.01, 1e-4])
+def test_torsion_constants_fall_as_holes_near_the_edge(r):
+    """However thin the wall is, they are below the moment of what is left, and above that of the round core."""
+    walls = [0.5, 0.1, 0.02, 1e-3, 1e-4, 1e-6]
+    found = [
+        Circle(1.0, holes=[Hole(Circle(r), y=1.0 - r * (1.0 + wall), repeat=4)]).properties([0.0], 1.0)
+        for wall in walls
+    ]
+    part = np.array([1.0 - a.Jt[0] / a.Jp[0] for a in found])
+    assert (np.diff(part) > 0.0).all()
+    core = np.array([(1.0 - r * (2.0 + wall)) ** 4 for wall in walls])
+    assert (np.array([a.Jt[0] for a in found]) > np.pi / 2 * core).all()
+
+
 @pytest.mark.parametrize("thickness", [0.9, 0.3, 1e-2, 1e-4])
 def test_torsion_around_a_confocal_hole_is_in_closed_form(thickness):
     """In elliptic coordinates y + i z = c cosh(x + i t); a hole without thickness is a slit from focus to focus."""

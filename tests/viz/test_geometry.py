@@ -260,6 +260,19 @@ def test_rigid_body_is_the_ellipsoid_of_its_inertia(rng):
     assert_allclose(volume(shape, geometry.parts[0]), 4.0 / 3.0 * np.pi * half.prod(), rtol=1e-2)
 
 
+@pytest.mark.parametrize("inertia", [1.0, 1e-2])
+def test_a_body_of_little_mass_and_much_inertia_is_drawn_as_large_as_a_light_body_of_its_mass(inertia):
+    body = RigidBody(0.02, inertia=(inertia, 0.5 * inertia, 0.6 * inertia))
+    geometry = Geometry(Robot(Description("placeholder", (Link("placeholder", body),))), n_around=64)
+    shape = geometry.at([])
+    assert_allclose(volume(shape, geometry.parts[0]), 0.02 / 500.0, rtol=1e-2)
+    extent = np.ptp(shape.points, axis=0)
+    # its proportions stay those of its inertia
+    moments = np.array([1.0, 0.5, 0.6])
+    half = np.sqrt(moments.sum() - 2.0 * moments)
+    assert_allclose(extent / extent[2], half / half[2], rtol=1e-2)
+
+
 def test_a_plate_without_thickness_is_still_seen():
     plate = RigidBody(1.0, inertia=(2e-3, 1e-3, 1e-3))
     geometry = Geometry(Robot(Description("plate", (Link("plate", plate),))))

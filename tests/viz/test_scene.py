@@ -143,6 +143,18 @@ def test_camera_holds_the_whole_motion(run):
             assert not edge.any()
 
 
+@pytest.mark.parametrize("view", ["iso", "side", "top"])
+def test_pictures_hold_the_whole_floor(run, view):
+    with Scene(run.robot, size=(500, 300), title="", axes=False, view=view) as scene:
+        scene.fit_run(run)
+        scene.update(run.q[0])
+        with_floor = scene.image()
+        scene.change(floor=False)
+        bare = scene.image()
+    assert border(with_floor).min() == 255
+    assert (with_floor != bare).any()
+
+
 def border(image, n=2):
     """The pixels of its outermost rows and columns."""
     return np.concatenate([image[:n].ravel(), image[-n:].ravel(), image[:, :n].ravel(), image[:, -n:].ravel()])

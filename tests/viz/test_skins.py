@@ -101,7 +101,7 @@ def test_parts_of_a_body_are_drawn_in_their_poses(rng):
     parts = (
         Solid(Box((0.2, 0.4, 0.6)), density=1.0, at=at),
         Assembly((Solid(Sphere(0.1), mass=1.0, at=pose(z=0.5)),)),
-        RigidBody(1.0, centre=(0.0, 0.0, -1.0), inertia=(1.0, 1.0, 1.0)),
+        RigidBody(1.0, centre=(0.0, 0.0, -1.0), inertia=(1e-3, 1e-3, 1e-3)),
     )
     robot = robot_of(Link("body", Assembly(parts), joint=Joint("revolute", axis=(0, 1, 0))))
     geometry = Geometry(robot)
@@ -112,7 +112,7 @@ def test_parts_of_a_body_are_drawn_in_their_poses(rng):
     local = (box - g[:3, 3]) @ g[:3, :3]
     assert_allclose(np.abs((local - at[:3, 3]) @ at[:3, :3]), [[0.1, 0.2, 0.3]] * len(box), atol=1e-12)
     assert_allclose(np.linalg.norm(ball - (g @ pose(z=0.5))[:3, 3], axis=1), 0.1, rtol=1e-12)
-    radius = np.sqrt(2.5)
+    radius = np.sqrt(2.5e-3)
     assert_allclose(np.linalg.norm(numbers - (g @ pose(z=-1.0))[:3, 3], axis=1), radius, rtol=1e-12)
 
 

@@ -496,14 +496,13 @@ class JointType(OneOf):
         if isinstance(value, str):
             if value in self.as_word:
                 return JOINTS.get(value).make({}, at)
-            hint = (
-                f"write {{{value}: {{axis: [0, 0, 1]}}}}" if value in JOINTS.names() else nearest(value, JOINTS.names())
-            )
+            known = self.registry.names()
+            hint = f"write {{{value}: {{axis: [0, 0, 1]}}}}" if value in known else nearest(value, known)
             return at.fail(self.expected(), shown(value), hint)
         if isinstance(value, Mapping) and "fixed" in value:
             return at.fail("the word fixed alone", shown(value))
         if isinstance(value, Mapping):
-            return OneOf(_MOVING).read(value, at)
+            return OneOf(cast(Any, _Moving(self.registry))).read(value, at)
         return super().read(value, at)
 
     def write(self, value: Any, writer: Writer) -> Any:
@@ -518,16 +517,16 @@ class JointType(OneOf):
         return {"anyOf": [{"enum": words}, moving]}
 
 
+@dataclass(frozen=True)
 class _Moving:
     """The joints that a mapping may name."""
 
-    what = "joint"
+    all: Registry
+
+    what = JOINTS.what
 
     def names(self) -> list[str]:
-        return [name for name in JOINTS.names() if name != "fixed"]
+        return [name for name in self.all.names() if name != "fixed"]
 
     def get(self, name: str) -> Any:
-        return JOINTS.get(name)
-
-
-_MOVING: Any = _Moving()
+        return self.all.get(name)
