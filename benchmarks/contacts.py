@@ -75,7 +75,7 @@ def _profile(_: Context, __: Any) -> str:
     tangents = _seconds(lambda: loading.add_contacts(loading.packed, external, ws))
     counts = external.contact.counts
     return (
-        f"{counts.active} contacts of {counts.pairs} pairs of {len(loading.packed.laws.surfaces.core)} cores; poses "
+        f"{counts['active']} contacts of {counts['pairs']} pairs of {len(loading.packed.laws.surfaces.core)} cores; poses "
         f"{1e3 * poses:.2g} ms, contacts {1e3 * forces:.2g} ms, with tangents {1e3 * tangents:.2g} ms"
     )
 

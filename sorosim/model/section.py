@@ -361,7 +361,7 @@ def _foci(void: Any, X: Array, L: float) -> Array:
     a, b = void.shape._contour(np.zeros(1), **sizes)[3].T
     reach = np.sqrt(np.abs(a * a - b * b))
     way = stack(np.where(a >= b, reach, 0.0), np.where(a >= b, 0.0, reach)) @ np.real(void.axes).T
-    return np.real(void.centre) + np.stack([way, -way], axis=1)
+    return np.asarray(np.real(void.centre) + np.stack([way, -way], axis=1))
 
 
 def _round_contour(t: Array, a: Array, b: Array) -> tuple[Array, Array, Array, Array]:
