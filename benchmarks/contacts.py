@@ -73,9 +73,9 @@ def _profile(_: Context, __: Any) -> str:
     poses = _seconds(lambda: engine.sweep(zero, zero, POSES))
     forces = _seconds(lambda: loading.add_contacts(loading.packed, external, ws, tangents=False))
     tangents = _seconds(lambda: loading.add_contacts(loading.packed, external, ws))
-    counts = external.contact.counts
+    counts, cores = external.contact.counts, len(loading.packed.laws.surfaces.core)
     return (
-        f"{counts['active']} contacts of {counts['pairs']} pairs of {len(loading.packed.laws.surfaces.core)} cores; poses "
+        f"{counts['active']} contacts of {counts['pairs']} pairs of {cores} cores; poses "
         f"{1e3 * poses:.2g} ms, contacts {1e3 * forces:.2g} ms, with tangents {1e3 * tangents:.2g} ms"
     )
 
