@@ -8,7 +8,7 @@ import warnings
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperOption
 
 from sorosim.cli import analyses, checks, control, files, fitting, interactive, inversion, pictures, runs
 from sorosim.cli.compilation import compile_
@@ -25,8 +25,7 @@ class _Command(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         given = self.make_parser(ctx).parse_args(args=[*args])[2]
         for one in given:
-            is_flag = getattr(one, "is_flag", False)
-            if one.param_type_name == "option" and not (one.multiple or is_flag) and given.count(one) > 1:
+            if isinstance(one, TyperOption) and not (one.multiple or one.is_flag) and given.count(one) > 1:
                 hint = "separate several by commas" if one.metavar == "NAMES" else ""
                 raise InputError(one.opts[0], "this option once", f"it {given.count(one)} times", hint)
         return super().parse_args(ctx, args)

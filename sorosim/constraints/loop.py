@@ -18,42 +18,31 @@ from sorosim.kernels.loop_joint import Loops
 from sorosim.model.anchor import Anchor, AnchorType
 from sorosim.model.compile import Layout
 from sorosim.model.joints import Joint, JointType
+from sorosim.model.joints.base import SomeJoints
 from sorosim.model.link import Link
 from sorosim.model.pose import AS_BUILT, IDENTITY, WORLD, PlaceType
 from sorosim.problems import listed, shown
 from sorosim.registry import JOINTS, Registry
 
+CLOSING = SomeJoints(lambda _, kind: getattr(kind, "turn", None) is not None)
 
-class _Closing:
-    """The joints that may close a loop."""
 
-    what, get, name_of = JOINTS.what, JOINTS.get, JOINTS.name_of
-
-    @staticmethod
-    def names() -> list[str]:
-        return [name for name in JOINTS.names() if getattr(JOINTS.get(name), "turn", None) is not None]
-
-    @classmethod
-    def declared(cls) -> dict[str, Any]:
-        return {name: kind for name, kind in JOINTS.declared().items() if kind.turn is not None}
-
-    @classmethod
-    def refusal(cls, kind: str) -> tuple[str, str, str]:
-        """What is expected in the place of another joint, and what to do."""
-        hint = "a free joint closes nothing" if kind == "free" else "close the chain at another of its joints"
-        return f"one of {', '.join(cls.declared())}", kind, hint
+def _refusal(kind: str) -> tuple[str, str, str]:
+    """What is expected in the place of a joint that closes no loop, and what to do."""
+    hint = "a free joint closes nothing" if kind == "free" else "close the chain at another of its joints"
+    return f"one of {', '.join(CLOSING.declared())}", kind, hint
 
 
 @dataclass(frozen=True)
 class LoopJoint(JointType):
     """The joint of a loop."""
 
-    registry: Registry = cast(Any, _Closing)
+    registry: Registry = cast(Any, CLOSING)
 
     def read(self, value: Any, at: At) -> Any:
         kind = next(iter(value), None) if isinstance(value, Mapping) and len(value) == 1 else value
         if isinstance(kind, str) and kind in JOINTS.names() and kind not in self.registry.names():
-            return at.fail(*_Closing.refusal(kind))
+            return at.fail(*_refusal(kind))
         joint = super().read(value, at)
         if joint is INVALID or not isinstance(value, Mapping):
             return joint
@@ -153,7 +142,7 @@ class Loop(Declared, title="Loops"):
     def validate(self) -> None:
         joint, kind = self.joint, self.joint.kind
         if joint.turn is None:
-            raise ModelError("joint", *_Closing.refusal(kind))
+            raise ModelError("joint", *_refusal(kind))
         try:
             joint.check_in_loop()
         except ModelError as error:

@@ -92,12 +92,8 @@ class Measurements:
         self.positions = {
             key: table(f"positions.{key}", x, kinds, gaps=self.gaps) for key, x in (positions or {}).items()
         }
-        self.u, self.readings, self.driven, self.places = (
-            u,
-            dict(readings or {}),
-            dict(driven or {}),
-            dict(places or {}),
-        )
+        self.u, self.readings = u, dict(readings or {})
+        self.driven, self.places = dict(driven or {}), dict(places or {})
         if t is None and qd0 is not None:
             raise InputError("qd0", "none, since equilibria are at rest", describe(qd0), "a motion has times t")
         if isinstance(q0, str) and (q0 != "equilibrium" or t is None):

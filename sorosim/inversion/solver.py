@@ -487,12 +487,8 @@ class InverseSolver:
             message = f"not reached, {found.message or 'this is the nearest that was found'}: {misses}"
             message += f"; at their bounds: {', '.join(active)}" if active else ""
         message += "" if found.stable else "; the equilibrium is unstable"
-        q, u, driven, reached = (
-            manifold.system.q(point.x),
-            manifold.system.u.copy(),
-            self._driven_values(),
-            found.reached,
-        )
+        q, u = manifold.system.q(point.x), manifold.system.u.copy()
+        driven, reached = self._driven_values(), found.reached
         if self._held:
             u, beyond = self._motor_forces(point, q, u)
             driven = {name: x for name, x in driven.items() if name not in self._unheld_names}

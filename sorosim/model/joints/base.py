@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import InitVar, dataclass, replace
 from functools import cache, cached_property
 from typing import Any, ClassVar, NamedTuple, cast
@@ -475,6 +475,21 @@ def directions_across(axis: Any) -> Array:
 
 
 @dataclass(frozen=True)
+class SomeJoints:
+    """Those joints whose names or kinds fulfil a condition, as a registry."""
+
+    chosen: Callable[[str, Any], bool]
+    what = JOINTS.what
+    get, name_of = JOINTS.get, JOINTS.name_of
+
+    def names(self) -> list[str]:
+        return [name for name in JOINTS.names() if self.chosen(name, JOINTS.get(name))]
+
+    def declared(self) -> dict[str, Any]:
+        return {name: kind for name, kind in JOINTS.declared().items() if self.chosen(name, kind)}
+
+
+@dataclass(frozen=True)
 class JointType(OneOf):
     """A joint: a mapping of its kind, or a word for one that needs no more."""
 
@@ -502,7 +517,8 @@ class JointType(OneOf):
         if isinstance(value, Mapping) and "fixed" in value:
             return at.fail("the word fixed alone", shown(value))
         if isinstance(value, Mapping):
-            return OneOf(cast(Any, _Moving(self.registry))).read(value, at)
+            names = self.registry.names()
+            return OneOf(cast(Any, SomeJoints(lambda name, _: name != "fixed" and name in names))).read(value, at)
         return super().read(value, at)
 
     def write(self, value: Any, writer: Writer) -> Any:
@@ -515,18 +531,3 @@ class JointType(OneOf):
         moving = super().schema(define)
         moving["properties"].pop("fixed")
         return {"anyOf": [{"enum": words}, moving]}
-
-
-@dataclass(frozen=True)
-class _Moving:
-    """The joints that a mapping may name."""
-
-    all: Registry
-
-    what = JOINTS.what
-
-    def names(self) -> list[str]:
-        return [name for name in self.all.names() if name != "fixed"]
-
-    def get(self, name: str) -> Any:
-        return self.all.get(name)
