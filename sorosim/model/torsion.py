@@ -99,7 +99,7 @@ def _powers(point: Array, own: Boundary, inside: bool) -> tuple[Array, Array]:
     y, z = p[:, :, 0], p[:, :, 1]
     if inside:
         y, z = y / own.size[:, None], z / own.size[:, None]
-        slope = 1.0 / own.size[:, None], np.zeros(1)  # of the variable by y + i z
+        slope = 1.0 / own.size[:, None], np.zeros((1, 1))  # of the variable by y + i z
     else:
         y, z, slope = _outside(y, z, own.half)
     re, im = [np.ones_like(y)], [np.zeros_like(y)]
