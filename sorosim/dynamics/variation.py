@@ -186,7 +186,7 @@ class VariedEngine:
         change = np.zeros((len(real.section), 6))
         xi = np.zeros(6, dtype=complex)
         for row in rows:
-            given = rod_actuators.row[row, -1]
+            given = rod_actuators.row["given"][row]
             for tangent, x, reference in ((real.section_K, q, True), (real.section_D, qd, False)):
                 section_strain(tree, rod_actuators, row, x, reference, xi)
                 change[given] += tangent[given] @ derivative(xi)
