@@ -144,7 +144,7 @@ def _loops(robot: Robot, now: MotionState) -> Iterator[Wrench]:
     for k, name in enumerate(robot.loop_names):
         w = robot.engine.loop_wrench(k, now.q, now.qd, now.u, now.lam)
         # frame b stands on a node, or in the world
-        node, frame = int(loops.row[k, 1]), loops.value[k, FRAME_B : FRAME_B + 12].reshape(4, 3)
+        node, frame = int(loops.row["node_b"][k]), loops.value[k, FRAME_B : FRAME_B + 12].reshape(4, 3)
         g = np.eye(4) if node < 0 else robot.engine.poses(np.array([node]), now.q, now.qd)[0][0]
         R, p = g[:3, :3] @ frame[:3], g[:3, :3] @ frame[3] + g[:3, 3]
         yield Wrench(JOINTS, name, p, R @ w[3:], R @ w[:3])
