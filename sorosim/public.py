@@ -173,7 +173,8 @@ _JUDGED: Mapping[str, Callable[[Any], bool]] = {
     "int": lambda x: isinstance(x, Integral) and not isinstance(x, bool) and abs(int(x)) < 2**63,
     "float": _is_finite,
     "str": lambda x: isinstance(x, str) and UNPRINTABLE.search(x) is None,
-    **dict.fromkeys(("Path", "PathLike"), lambda x: isinstance(x, os.PathLike)),
+    "Path": lambda x: isinstance(x, os.PathLike),
+    "PathLike": lambda x: isinstance(x, str | os.PathLike),
     "Callable": callable,
     **dict.fromkeys(("Array", "ArrayLike", "IntArray"), _are_numbers),
 }

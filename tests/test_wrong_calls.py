@@ -73,6 +73,15 @@ def test_errors_that_no_argument_explains_stay_as_they_are():
         typed()
 
 
+def test_a_fault_of_the_package_is_not_blamed_on_a_path_in_text(tmp_path, monkeypatch):
+    def broken(*args):
+        raise IndexError("a fault of ours")
+
+    monkeypatch.setattr("sorosim.viz.several.motion_group", broken)
+    with pytest.raises(IndexError, match="a fault of ours"):
+        sorosim.still(str(tmp_path / "a.png"), [])
+
+
 def test_a_name_that_a_result_does_not_have_is_told_with_the_nearest():
     robot = sorosim.load("cable_manipulator").with_sensors(tip=sorosim.PoseSensor("arm"))
     eq, run = sorosim.statics(robot, {"cable1": "1 N"}), sorosim.simulate(robot, t_end="2 ms")
