@@ -181,7 +181,7 @@ def correction(robot: Robot, sparse: bool) -> Callable[[bool], None]:
     number["rtol"], number["atol"] = 1e-6, 1e-8
     for name, values in method.tableau._asdict().items():
         number[name] = values
-    newmark.set_tableau(number)
+    newmark.set_tableau(march)
     number["part"] = 1.0
     # ropes that touch go on touching
     start = (0.01 if robot.engine.has_local_tangent else 1e-7) * rng.normal(size=(2, robot.ndof))

@@ -6,6 +6,7 @@ import functools
 import hashlib
 from typing import Any
 
+import numba
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import cgutils, imputils, types
@@ -163,8 +164,10 @@ def record(**fields: type | tuple[type, tuple[int, ...]]) -> Any:
 
 
 def one_record(kind: Any, memory: Any = None) -> Any:
-    """A record of its own, an array without dimensions: of zeros, or in that memory."""
-    return (np.zeros((), kind) if memory is None else memory.view(kind).reshape(())).view(np.recarray)
+    """A record of its own, an array without dimensions: of zeros, or in that memory. Its fields are `record["name"]`."""
+    out = np.zeros((), kind) if memory is None else memory.view(kind).reshape(())
+    # uncompiled kernels read attributes, for which numpy takes twenty times as long
+    return out.view(np.recarray) if numba.config.DISABLE_JIT else out
 
 
 def table(kind: Any, rows: Any) -> Any:

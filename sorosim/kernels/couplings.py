@@ -55,7 +55,7 @@ def make_coupling(pairs: np.ndarray, n_contacts: int, n_loops: int, ndof: int) -
     n = len(pairs) + n_contacts + 2 * n_loops
     counts, row, left = one_record(COUPLING_COUNTS), np.zeros(n, dtype=COUPLING), np.zeros((n, N_ROWS, N_COLUMNS))
     size, own = ndof if n else 0, slice(len(pairs))
-    counts.n = counts.n_pairs = len(pairs)
+    counts["n"] = counts["n_pairs"] = len(pairs)
     row["n"][own], row["n_rows"][own], row["n_rates"][own] = 2, N_ROWS, N_ROWS
     row["node"][own, :2], row["node"][own, 2:] = pairs, -1
     left[own, :, :N_ROWS] = np.eye(N_ROWS)

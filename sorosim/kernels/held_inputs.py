@@ -197,7 +197,7 @@ def roll_members(addresses, like, ws, held, chosen, substeps, codes) -> None:
 def choose_interval(ends, k, dt, march):
     """Let the steps be those of an interval: it goes from row ends[k] to row ends[k + 1]."""
     march.number.step = dt / (ends[k + 1] - ends[k])
-    nm.set_tableau(march.number)
+    nm.set_tableau(march)
 
 
 @kernel_in_place

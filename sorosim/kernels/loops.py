@@ -40,7 +40,8 @@ class Closure(NamedTuple):
 
     def with_own_results(self) -> Closure:
         """The same with results of its own, zeros: pages of zeros cost nothing until they are written."""
-        return Closure._make((*map(np.zeros_like, self[:7]), *self[7:]))
+        m, n = self.constraint.shape
+        return Closure._make((*np.zeros((4, m)), *np.zeros((3, m, n)), *self[7:]))
 
 
 def make_closure(n_loops: int, m: int, ndof: int) -> Closure:

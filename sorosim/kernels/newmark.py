@@ -40,8 +40,9 @@ SOLVE_FACTORS, SOLVE_CORRECTION, SOLVE_ERROR, ERRORS_ALONG, CHANGE_RATES, PROJEC
 
 
 @kernel_in_place
-def set_tableau(number):
+def set_tableau(march):
     """Relations of the method for a step of this size: entries change by h to the difference of orders (0, 1, 2, 2)."""
+    number = march.number
     h = number.step
     for r in range(4):
         number.b[r] = number.gain[r] * power(h, 2 - min(r, 2))
@@ -370,7 +371,7 @@ def begin_step(model, march, ws) -> None:
             march.end.u[i] = march.inputs[i, 0]
     if h != number.last_step:
         change_step(model, march, ws)
-    set_tableau(number)
+    set_tableau(march)
     P, b, y, end = number.P, number.b, state.begin, state.end
     for i in range(state.q.shape[0]):
         a = state.a[i]

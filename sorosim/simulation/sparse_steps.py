@@ -57,10 +57,10 @@ class SparseSteps:
     def _factor(self) -> bool:
         """Factors of the step, from what was evaluated last."""
         march = self.march
-        ratio, rate_ratio = m.ratios(march.number)
+        b = march.number["b"]
         moving = bool(march.end.qd.any() or march.out.qdd.any())
         return self.tangent.factor(
-            march.external, march.out.closure, self.model.known, float(rate_ratio), float(ratio), moving=moving
+            march.external, march.out.closure, self.model.known, b[1] / b[0], b[2] / b[0], moving=moving
         )
 
     def _scale_drift(self, part: float, state: Any, qdd: Any) -> bool:
