@@ -164,7 +164,7 @@ def record(**fields: type | tuple[type, tuple[int, ...]]) -> Any:
 
 
 def one_record(kind: Any, memory: Any = None) -> Any:
-    """A record of its own, an array without dimensions: of zeros, or in that memory. Its fields are `record["name"]`."""
+    """A record of its own, an array without dimensions: of zeros, or in that memory; fields are `record["name"]`."""
     out = np.zeros((), kind) if memory is None else memory.view(kind).reshape(())
     # uncompiled kernels read attributes, for which numpy takes twenty times as long
     return out.view(np.recarray) if numba.config.DISABLE_JIT else out
