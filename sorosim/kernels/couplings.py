@@ -6,7 +6,7 @@ their transposes, and the sparse system of the tree are made of these forms alon
 
 In that system a coupling acts on blocks, by their dq and by the displacement x of the base of each. One of a single
 block is eliminated with it. Of the others, their blocks and those before them are kept, with x and the wrench p of each
-base as unknowns. So are multipliers of loops, which stand in the place of f: their right are the errors of the loop.
+base as unknowns. So are multipliers of loops, which stand in the place of f: there `right` has the errors of the loop.
 """
 
 from __future__ import annotations
@@ -213,9 +213,7 @@ class Couplings(NamedTuple):
 
     forms: Coupling
     block: np.ndarray  # (n, 4) int: by which block each node counts, its own one or one of which it is the base; or -1
-    next: (
-        np.ndarray
-    )  # (n,) int: the next one of the same block, or -1; SPARSE: of several blocks, or a loop's constraints
+    next: np.ndarray  # (n,) int: the next one of the same block, or -1; SPARSE: of several blocks, or constraints
     first: np.ndarray  # (n_blocks,) int: the first one of a block, or -1
     kept: np.ndarray  # (n_blocks,) int: whether a block is kept
     at: np.ndarray  # (n_blocks + n_segments + n,) int: where unknowns of blocks, bases and multipliers begin, or -1

@@ -508,10 +508,9 @@ def pull_back(model, march, ws, rows, held, ends, dt, fresh, bars, bar, u_bar, a
 def push_forward(model, march, ws, rows, held, ends, dt, fresh, before, dot, u_dot, varied, dots) -> bool:
     """Tangents (K, 5, ndof) of the memory at the first row become those at the last, those of inputs being given.
 
-    ends, dt: as in `pull_back`; u_dot (K, N, n_actuators); varied: tangents of the equations, of K
-    directions or of none; dots
-    (K, 2, N + 1, ndof): of coordinates and rates at the ends of intervals. `before` (n_actuators,): inputs before the
-    first row.
+    ends, dt: as in `pull_back`; u_dot (K, N, n_actuators); varied: tangents of the equations, of K directions or
+    of none; dots (K, 2, N + 1, ndof): of coordinates and rates at the ends of intervals. `before` (n_actuators,):
+    inputs before the first row.
     """
     looped, n_directions = march.G.shape[0] > 0, dot.shape[0]
     for k in range(held.shape[0]):

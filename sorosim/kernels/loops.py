@@ -136,7 +136,7 @@ def add_relative(tree, ws, row, order, form, scale, out):
 
 
 @kernel_in_place
-def into_world(loops, k, at, closure, y):
+def world_form(loops, k, at, closure, y):
     """y (6,) = P^T x with P = Ad_gB^-1 for six numbers x of Loops.value in frame B."""
     world_wrench(closure.pose[k, POSE_B], loops.value[k, at : at + 6], y)
 
@@ -172,7 +172,7 @@ def loop_matrices(tree, loops, moving, derivatives, rates, ws, closure) -> None:
             split(loops, k, closure)
         for j in range(row.n_rows):
             i = row.first_row + j
-            into_world(loops, k, lj.PHI + 6 * j, closure, y)
+            world_form(loops, k, lj.PHI + 6 * j, closure, y)
             clear(closure.constraint[i])
             add_relative(tree, ws, row, 0, y, 1.0, closure.constraint[i])
             if rates:
@@ -203,7 +203,7 @@ def acceleration_rows(tree, loops, moving, by_rate, ws, closure, out) -> None:
             both[r] = V_A[r] + V_B[r]
         for j in range(row.n_rows):
             target = out[row.first_row + j]
-            into_world(loops, k, lj.PHI + 6 * j, closure, y)
+            world_form(loops, k, lj.PHI + 6 * j, closure, y)
             clear(z)
             add_coad(both, y, 1.0, z)
             if by_rate:
@@ -231,7 +231,7 @@ def motor_columns(tree, loops, ws, closure, B) -> None:
         for law in range(row.n_laws):
             if row.motor[law] >= 0:
                 clear(column)
-                into_world(loops, k, lj.ALONG + 6 * law, closure, y)
+                world_form(loops, k, lj.ALONG + 6 * law, closure, y)
                 add_relative(tree, ws, row, 0, y, 1.0, column)
                 for i in range(column.shape[0]):
                     B[i, row.motor[law]] += column[i]
@@ -273,7 +273,7 @@ def loop_couplings(loops, closure, ws, inertia, coupling) -> None:
         begin_coupling(row, row.n_laws + 6, row.n_laws, coupling.row[c])
         for law in range(row.n_laws):
             stiffness, damping = value[lj.STIFFNESS + law], value[lj.DAMPING + law]
-            into_world(loops, k, lj.ALONG + 6 * law, closure, y)
+            world_form(loops, k, lj.ALONG + 6 * law, closure, y)
             set_form(row, y, 1.0, -1.0, left[law])
             set_form(row, y, -damping, damping, rate[law])
             world_wrench(closure.pose[k, POSE_B], closure.scratch[1, law], w)
@@ -291,7 +291,7 @@ def loop_couplings(loops, closure, ws, inertia, coupling) -> None:
         add_coadbar(w, 1.0, own)
         begin_coupling(row, row.n_rows, 0, coupling.row[constraint])
         for j in range(row.n_rows):
-            into_world(loops, k, lj.PHI + 6 * j, closure, y)
+            world_form(loops, k, lj.PHI + 6 * j, closure, y)
             set_form(row, y, 1.0, -1.0, coupling.left[constraint, j])
             if not inertia:
                 error_form(loops, k, j, closure, y)

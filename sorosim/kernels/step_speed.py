@@ -11,9 +11,7 @@ from math import sqrt
 from sorosim.compiled import kernel_in_place, kernel_lazy
 from sorosim.kernels.evaluate import FORWARD, evaluate
 from sorosim.kernels.kinematics import POSES, forward_sweep, to_body
-from sorosim.kernels.newmark import (
-    add_forces,
-)
+from sorosim.kernels.newmark import add_forces
 from sorosim.kernels.small import copy, matrix_vector
 
 # of rates at the end of a step: corrections of q by 1e-3 of its tolerance are left, gamma / beta < 2.5 times that of
