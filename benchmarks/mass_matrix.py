@@ -1,4 +1,4 @@
-"""How the cost of M x = b grows with the number of links: algorithms of `Robot.solve_mass` on chains of hinges."""
+"""How the cost of M x = b grows with the number of links: `Robot.solve_mass` and Fixman's method, chains of hinges."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.algorithms import solve_mass
 from benchmarks.rigid_trees import seconds
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
@@ -40,7 +41,7 @@ def inverse_of_mass_matrix(robot: Robot, q: Any, b: Any) -> Any:
 
 ALGORITHMS: Mapping[str, Callable[[Robot, Any, Any], Any]] = {
     "inverse of M": inverse_of_mass_matrix,
-    **{name: partial(Robot.solve_mass, algorithm=name) for name in ("composite", "articulated", "fixman")},
+    **{name: partial(solve_mass, algorithm=name) for name in ("composite", "articulated", "fixman")},
 }
 
 

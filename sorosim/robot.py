@@ -342,8 +342,7 @@ class Robot(StateQuantities):
             time t; {}: none is driven.
         algorithm : {"composite", "articulated"}, optional
             "composite": the mass matrix by composite bodies, and its Cholesky factor, O(n^2) to O(n^3); closes loops.
-            "articulated": articulated bodies, rods as macro-joints, O(n). Default: the faster one. For checks there are
-            the reference algorithms "unit" and "fixman", see `sorosim.dynamics.reference`.
+            "articulated": articulated bodies, rods as macro-joints, O(n). Default: the faster one.
 
         Raises
         ------
@@ -361,7 +360,7 @@ class Robot(StateQuantities):
         """Accelerations and their derivatives by q, qd and u; see `forward_dynamics`. Rows of driven ones are zero.
 
         All are M^-1 times derivatives of forces: "composite" has the Cholesky factor of M, and closes loops;
-        "articulated" solves for every column in O(n). Default: the faster one. "inverse" is there for comparison.
+        "articulated" solves for every column in O(n). Default: the faster one.
         """
         (position, rates), qdd, known = self._state_and_driven(q, qd, t, driven_qdd)
         table = forward.FORWARD_DERIVATIVES
@@ -400,7 +399,7 @@ class Robot(StateQuantities):
             Generalised forces, or columns of them; the unit matrix gives M^{-1}.
         algorithm : {"composite", "articulated"}, optional
             "composite": the mass matrix by composite bodies, and its Cholesky factor, O(n^3) and O(n^2) a column.
-            "articulated": articulated bodies, O(n) a column. Default: the faster one. "fixman" is there for comparison.
+            "articulated": articulated bodies, O(n) a column. Default: the faster one.
 
         Returns
         -------

@@ -364,7 +364,7 @@ def test_sections_of_the_theory_that_the_code_cites_exist():
 
 def test_names_of_the_glossary_are_in_the_files_it_gives():
     page = (REPO / "docs" / "glossary.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| (?!term )(.+?) \|.*\| `([\w/]+\.py)`: (.*) \|$", page, re.MULTILINE)
+    rows = re.findall(r"^\| (?!term )(.+?) \|.*\| `([\w/.]+\.py)`: (.*) \|$", page, re.MULTILINE)
     assert len(rows) == len(re.findall(r"^\| (?!term )", page, re.MULTILINE))
     for term, file, names in rows:
         source = (REPO / "sorosim" / file).read_text(encoding="utf-8")

@@ -2,7 +2,8 @@
 
 Arguments: q, qd, qdd, u of the lengths that the engine expects; known (ndof,): where qdd is prescribed.
 Each task has a table of algorithms by name: "composite" bodies with a Cholesky factor of the mass matrix, O(n^2) to
-O(n^3), the only one that closes loops; "articulated" bodies with rods as macro-joints, O(n); and those of `reference`.
+O(n^3), the only one that closes loops and knows material that moves along rods, and tubes that turn in each other
+(docs/theory.md, 19 and 20); "articulated" bodies with rods as macro-joints, O(n).
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ import scipy.linalg
 from scipy.linalg.lapack import dpotrs
 
 from sorosim.arrays import Array, Mask
-from sorosim.dynamics import reference
 from sorosim.dynamics.articulation import Articulation
 from sorosim.dynamics.inertia import check_inertia
 from sorosim.dynamics.products import ForwardProducts
@@ -148,25 +148,15 @@ def hybrid_derivatives(
 # -- which algorithm ---------------------------------------------------------------------------------------------------
 
 
-FORWARD = {
-    "composite": forward_by_composite, "articulated": forward_by_articulated,
-    "unit": reference.forward_by_unit_columns, "fixman": reference.forward_by_fixman,
-}  # fmt: skip
-FORWARD_DERIVATIVES = {
-    "composite": derivatives_by_composite, "articulated": derivatives_by_articulated,
-    "inverse": reference.derivatives_by_inverse,
-}  # fmt: skip
-SOLVE_MASS = {
-    "composite": solve_by_composite, "articulated": solve_by_articulated, "fixman": reference.solve_by_fixman,
-}  # fmt: skip
+FORWARD = {"composite": forward_by_composite, "articulated": forward_by_articulated}
+FORWARD_DERIVATIVES = {"composite": derivatives_by_composite, "articulated": derivatives_by_articulated}
+SOLVE_MASS = {"composite": solve_by_composite, "articulated": solve_by_articulated}
 HYBRID = {"composite": hybrid_by_composite, "articulated": hybrid_by_articulated}
 # the fastest of them by the number of coordinates plus that of joints and rods that have them, each from its own number
 # on, as measured (docs/architecture.md): what is alone in its joint counts twice, it has a path of its own
 FASTEST = {0: "composite", 72: "articulated"}
 FASTEST_DERIVATIVES = {0: "composite", 120: "articulated"}
 FASTEST_HYBRID = {0: "articulated"}
-# those that know of material that moves along rods, and of tubes that turn in each other (docs/theory.md, 19 and 20)
-WITH_ADDED_INERTIA = {"composite", "unit"}
 
 
 def choose_algorithm(
@@ -181,8 +171,7 @@ def choose_algorithm(
     chosen = choice("algorithm", name, tuple(table))
     if chosen != "composite" and looped:
         raise InputError("algorithm", "composite: the others hold for trees", f"'{chosen}' for a robot with loops")
-    if engine.adds_inertia and chosen not in WITH_ADDED_INERTIA:
+    if chosen != "composite" and engine.adds_inertia:
         whose = "rods whose length is a coordinate" if engine.flows else "concentric tubes"
-        got = f"'{chosen}' for a robot with {whose}"
-        raise InputError("algorithm", f"one of {', '.join(sorted(WITH_ADDED_INERTIA & set(table)))}", got)
+        raise InputError("algorithm", "composite", f"'{chosen}' for a robot with {whose}")
     return chosen

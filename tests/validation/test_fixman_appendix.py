@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from benchmarks.algorithms import solve_mass
 from sorosim.lie import exp_so3
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
@@ -135,7 +136,7 @@ def test_the_matrices_of_the_arm(agrees, algorithm):
     # entry 66 is 0.00045 exactly
     agrees("mass matrix of a PUMA 560", chain.robot.mass_matrix(chain.q), data["mass_matrix"], atol=0.51e-4,
            source="Lee, Wang and Chirikjian, appendix", bound="digits printed")  # fmt: skip
-    found = chain.robot.solve_mass(chain.q, np.eye(6), algorithm=algorithm)
+    found = solve_mass(chain.robot, chain.q, np.eye(6), algorithm=algorithm)
     assert (np.abs(found - data["inverse"]) < last_digit(data["inverse"])).all()
 
 
@@ -159,6 +160,6 @@ def test_the_poses_of_the_chain():
 def test_the_matrices_of_the_chain(agrees, algorithm):
     chain, data = peptide(), PRINTED["polypeptide"]
     assert np.abs(chain.robot.mass_matrix(chain.q) - data["mass_matrix"]).max() < 2e-3
-    found = chain.robot.solve_mass(chain.q, np.eye(7), algorithm=algorithm)
+    found = solve_mass(chain.robot, chain.q, np.eye(7), algorithm=algorithm)
     agrees("inverse of the mass matrix of a polypeptide chain", found, data["inverse"], atol=0.5e-4,
            source="Lee, Wang and Chirikjian, appendix", bound="digits printed")  # fmt: skip

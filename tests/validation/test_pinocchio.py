@@ -7,6 +7,7 @@ from helpers.kinds import JOINT_KINDS
 from helpers.pinocchio_model import BY_TWISTS, PinocchioRobot, directions_of, pin
 from helpers.robots import random_state, rigid_tree
 
+from benchmarks.algorithms import forward_dynamics, forward_dynamics_derivatives
 from sorosim.dynamics.forward import FORWARD, FORWARD_DERIVATIVES
 from sorosim.model.chart import joint_jacobian
 
@@ -133,16 +134,16 @@ def test_forward_dynamics_and_its_derivatives(agrees, tree):
         return scale * qdd, rows * by_q / scale, rows * by_qd / scale, rows * by_f * scale
 
     theirs = values.forward_dynamics(q, qd, u=f)
-    for algorithm in FORWARD:
-        ours = robot.forward_dynamics(q, qd, u=f, algorithm=algorithm)
+    for algorithm in (*FORWARD, "unit", "fixman"):
+        ours = forward_dynamics(robot, q, qd, u=f, algorithm=algorithm)
         check(agrees, f"forward dynamics, {algorithm}", scale * ours, scale * theirs, 1e-13 + SOLVED * rounding)
         WORST.note(f"  in eps cond(M): {algorithm}", relative_error(scale * ours, scale * theirs) / rounding)
     ways = (
         ("solved", other.solved_derivatives(q, qd, f)),
         ("articulated", other.forward_dynamics_derivatives(q, qd, u=f)),
     )
-    for algorithm in FORWARD_DERIVATIVES:
-        ours = robot.forward_dynamics_derivatives(q, qd, u=f, algorithm=algorithm)
+    for algorithm in (*FORWARD_DERIVATIVES, "inverse"):
+        ours = forward_dynamics_derivatives(robot, q, qd, u=f, algorithm=algorithm)
         for way, theirs in ways:
             for name, a, b in zip(ours._fields, scaled(ours), scaled(theirs), strict=True):
                 check(agrees, f"forward dynamics derivatives, {algorithm}: {name}", a, b, 1e-13 + DERIVED * rounding)

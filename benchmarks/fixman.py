@@ -1,5 +1,7 @@
 """Equations M x = b of rigid trees in O(n): the extended Fixman method (docs/theory.md, 5).
 
+It loses digits with the square of length over radius of gyration of thin links.
+
 All bodies are freed first; then H, the inverse of their mass matrix in coordinates of the joints, has a few entries for
 each joint. The directions in which joints may move are soft, the others hard, and M^{-1} is the Schur complement
 H_ss - H_sh H_hh^{-1} H_hs. Twists are measured by their kinetic energy: z = L^T eta, where L L^T is the inertia.
@@ -15,8 +17,8 @@ import scipy.sparse
 import scipy.sparse.linalg
 from scipy.linalg import LinAlgError, cho_solve_banded, cholesky_banded
 
+from benchmarks.skeleton import Skeleton, make_skeleton
 from sorosim.arrays import Array, Mask
-from sorosim.dynamics.skeleton import Skeleton, make_skeleton
 from sorosim.engine.engine import Engine
 from sorosim.errors import ModelError
 from sorosim.kernels.kinematics import COLUMNS

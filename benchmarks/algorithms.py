@@ -1,4 +1,4 @@
-"""Reference algorithms: independent of the fast ones of `forward`, and slower. `algorithm=` reaches them by name.
+"""Algorithms that check and time those of `sorosim.dynamics.forward`, and share little with them; for trees only.
 
 "unit": the mass matrix column by column from inverse dynamics, O(n^2) to O(n^3). "fixman": the bias by inverse dynamics
 and the extended Fixman method (`fixman`), O(n), for rigid links only; links without mass may stand between joints, but
@@ -7,16 +7,20 @@ must not branch. "inverse": derivatives as a product of M^-1 and those of forces
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import scipy.linalg
+from numpy.typing import ArrayLike
 
+from benchmarks.fixman import Fixman
 from sorosim.arrays import Array, IntArray, Mask
 from sorosim.dynamics.articulation import Articulation
-from sorosim.dynamics.fixman import Fixman
 from sorosim.dynamics.inertia import check_inertia
 from sorosim.engine.engine import Engine
 from sorosim.engine.records import ForwardDynamicsDerivatives
 from sorosim.kernels import evaluate as task
+from sorosim.robot import Robot
 
 
 def unit_columns(engine: Engine, q: Array, columns: IntArray) -> Array:
@@ -59,3 +63,35 @@ def derivatives_by_inverse(
 def solve_by_fixman(engine: Engine, q: Array, B: Array) -> Array:
     """M^-1 B by the extended Fixman method."""
     return engine.companion(Fixman).solve(q, engine.none_known, B)
+
+
+FORWARD = {"unit": forward_by_unit_columns, "fixman": forward_by_fixman}
+
+
+def forward_dynamics(
+    robot: Robot, q: ArrayLike, qd: ArrayLike, *, algorithm: str, u: ArrayLike | None = None,
+    driven_qdd: Mapping[str, float] | None = None,
+) -> Array:  # fmt: skip
+    """As `Robot.forward_dynamics`, by its algorithms or by "unit" or "fixman"."""
+    if algorithm not in FORWARD:
+        return robot.forward_dynamics(q, qd, u=u, driven_qdd=driven_qdd, algorithm=algorithm)
+    (position, rates), qdd, known = robot._state_and_driven(q, qd, 0.0, driven_qdd)
+    return FORWARD[algorithm](robot.engine, position, rates, qdd, robot.inputs(u), 0.0, known)
+
+
+def forward_dynamics_derivatives(
+    robot: Robot, q: ArrayLike, qd: ArrayLike, *, algorithm: str, u: ArrayLike | None = None
+) -> ForwardDynamicsDerivatives:
+    """As `Robot.forward_dynamics_derivatives`, by its algorithms or by "inverse"."""
+    if algorithm != "inverse":
+        return robot.forward_dynamics_derivatives(q, qd, u=u, algorithm=algorithm)
+    (position, rates), qdd, known = robot._state_and_driven(q, qd, 0.0, None)
+    return derivatives_by_inverse(robot.engine, position, rates, qdd, robot.inputs(u), 0.0, known)
+
+
+def solve_mass(robot: Robot, q: ArrayLike, b: ArrayLike, *, algorithm: str) -> Array:
+    """As `Robot.solve_mass`, by its algorithms or by "fixman"."""
+    if algorithm != "fixman":
+        return robot.solve_mass(q, b, algorithm=algorithm)
+    right = np.asarray(b, dtype=float)
+    return solve_by_fixman(robot.engine, robot.coordinates(q), right.reshape(robot.ndof, -1)).reshape(right.shape)
