@@ -17,7 +17,7 @@ from scipy.linalg.lapack import dpotrs
 from sorosim.arrays import Array, Mask
 from sorosim.dynamics.articulation import Articulation
 from sorosim.dynamics.inertia import check_inertia
-from sorosim.dynamics.products import ForwardProducts
+from sorosim.dynamics.linearised_tree import LinearisedTree
 from sorosim.engine.engine import Engine
 from sorosim.engine.records import (
     ForwardDynamicsDerivatives,
@@ -63,6 +63,16 @@ def derivatives_by_articulated(
     return ForwardDynamicsDerivatives(qdd, out.by_q, out.by_qd, out.B)
 
 
+def _linearised(
+    engine: Engine, q: Array, qd: Array, qdd: Array, u: Array, t: float, known: Mask
+) -> tuple[Array, LinearisedTree]:
+    """Accelerations by articulated bodies, and the equations linearised there."""
+    qdd = engine.companion(Articulation).motion(q, qd, qdd, u, t, known).qdd
+    tree = engine.of_thread("linearised", lambda: LinearisedTree(engine))
+    tree.linearise(q, qd, qdd, u, t, known)
+    return qdd, tree
+
+
 def forward_jvp(
     engine: Engine, q: Array, qd: Array, qdd: Array, u: Array, t: float, known: Mask, dq: Array, dqd: Array, du: Array
 ) -> ForwardDynamicsJvp:
@@ -70,7 +80,9 @@ def forward_jvp(
     if len(engine.loops.row) or engine.adds_inertia:
         D = derivatives_by_composite(engine, q, qd, qdd, u, t, known)
         return ForwardDynamicsJvp(D.qdd, D.dqdd_dq @ dq + D.dqdd_dqd @ dqd + D.dqdd_du @ du)
-    return engine.companion(ForwardProducts).jvp(q, qd, qdd, u, t, known, dq, dqd, du)
+    qdd, tree = _linearised(engine, q, qd, qdd, u, t, known)
+    change = tree.apply(dq, dqd, du)
+    return ForwardDynamicsJvp(qdd, engine.companion(Articulation).solve(known, -change[:, None])[:, 0])
 
 
 def forward_vjp(
@@ -80,7 +92,9 @@ def forward_vjp(
     if len(engine.loops.row) or engine.adds_inertia:
         D = derivatives_by_composite(engine, q, qd, qdd, u, t, known)
         return ForwardDynamicsVjp(D.qdd, *(part.T @ qdd_bar for part in D[1:]))
-    return engine.companion(ForwardProducts).vjp(q, qd, qdd, u, t, known, qdd_bar)
+    qdd, tree = _linearised(engine, q, qd, qdd, u, t, known)
+    w = engine.companion(Articulation).solve(known, -qdd_bar[:, None])[:, 0].copy()
+    return ForwardDynamicsVjp(qdd, *tree.apply_transposed(w))
 
 
 # -- M x = b -----------------------------------------------------------------------------------------------------------

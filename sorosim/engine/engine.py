@@ -127,7 +127,7 @@ class Engine:
         of_material = bool(np.any(self.rod_actuators.row["kind"] == STIFFNESS_ROW))
         return same and not of_material and self.layout.has_rods_of(other.layout)
 
-    def _of_thread(self, name: str, make: Callable[[], T]) -> T:
+    def of_thread(self, name: str, make: Callable[[], T]) -> T:
         """An object of this thread, made at its first use."""
         try:
             found: T = getattr(self._local, name)
@@ -139,7 +139,7 @@ class Engine:
     @property
     def workspace(self) -> Workspace:
         """Workspace of this thread."""
-        return self._of_thread("workspace", lambda: make_workspace(self.tree))
+        return self.of_thread("workspace", lambda: make_workspace(self.tree))
 
     def make_closure(self, matrices: bool = True) -> tuple[Closure, Saddle]:
         """Arrays for the loops that evaluations fill; without matrices, for those with KINEMATICS and for residuals."""
@@ -149,12 +149,12 @@ class Engine:
     @property
     def closure(self) -> tuple[Closure, Saddle]:
         """Those of this thread."""
-        return self._of_thread("closure", self.make_closure)
+        return self.of_thread("closure", self.make_closure)
 
     @property
     def external(self) -> ExternalForces:
         """Arrays for loads that evaluations fill, of this thread."""
-        return self._of_thread("external", lambda: self.loading.make_external(len(self.tree.segment), self.ndof))
+        return self.of_thread("external", lambda: self.loading.make_external(len(self.tree.segment), self.ndof))
 
     @cached_property
     def system(self) -> System:

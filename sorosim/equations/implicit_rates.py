@@ -7,13 +7,10 @@ import threading
 import numpy as np
 
 from sorosim.arrays import Array
-from sorosim.dynamics.coupled_tangent import CoupledTangent
+from sorosim.dynamics.linearised_tree import LinearisedTree
 from sorosim.equations.system import OdeSystem
 from sorosim.errors import ModelError
 from sorosim.kernels import evaluate as task
-from sorosim.kernels.evaluate import State
-from sorosim.kernels.products import N_NODE, residual_product
-from sorosim.kernels.tangent import mass_product
 
 
 class ImplicitRates:
@@ -25,12 +22,9 @@ class ImplicitRates:
     """
 
     def __init__(self, system: OdeSystem) -> None:
-        self.system = system
+        self.system, self._c = system, 0.0
         # a workspace of its own: rates are evaluated between
-        self._engine = system.robot.engine.replace(_local=threading.local())
-        self._tangent, self._c = CoupledTangent(self._engine), 0.0
-        self._node = np.zeros((len(self._engine.tree.segment) + 1, N_NODE))
-        self._tangent_node = np.zeros_like(self._tangent.tangent.node)
+        self._tree = LinearisedTree(system.robot.engine.replace(_local=threading.local()))
 
     @staticmethod
     def suits(system: OdeSystem) -> bool:
@@ -44,35 +38,22 @@ class ImplicitRates:
         try:
             self.system.forward(task.FORWARD, t, q, qd, qdd, strain)
             u = np.array(self.system.inputs.value(t), dtype=float)
-            out = self._engine.evaluate(task.LINEARISE_CLOSED, q, qd, qdd, u, t)
+            self._tree.linearise(q, qd, qdd, u, t, self.system.partition.mask)
         except ModelError:
             return
-        self._closure, self._moving = out.closure, bool(qd.any() or qdd.any())
-        self._state = State(q, qd, u, self._engine.gravity, self.system.partition.mask, np.zeros(3))
 
     def factor(self, c: float) -> bool:
         """Factor I - c J; whether it is regular."""
         self._c = c
-        return self._tangent.factor(
-            self._engine.external, self._closure, self.system.partition.mask, 1.0 / c, 1.0 / c**2, moving=self._moving
-        )
+        return self._tree.factor(1.0 / c, 1.0 / c**2)
 
     def solve(self, right: Array) -> Array:
         """(I - c J)^-1 right (2 n,) by the last factors."""
-        engine, free, c = self._engine, self.system.partition.free, self._c
+        engine, free, c = self._tree.engine, self.system.partition.free, self._c
         r, s = np.zeros((2, engine.ndof))
         r[free], s[free] = right.reshape(2, -1)
-        x, change = np.empty(engine.ndof), np.empty(engine.ndof)
-        product = engine.tree, engine.workspace, s, self._tangent_node, x
-        engine.prepared(mass_product, product)(*product)
-        still, none = np.zeros(engine.ndof), np.zeros(engine.n_actuators)
-        of_residual = (
-            engine.system, self._state, engine.external, self._moving, r, still, none, engine.workspace, self._node,
-            change,
-        )  # fmt: skip
-        engine.prepared(residual_product, of_residual)(*of_residual)
-        x -= c * change
+        x = self._tree.mass_product(s) - c * self._tree.apply(r, engine.zero_rates, np.zeros(engine.n_actuators))
         x[self.system.partition.driven] = 0.0
-        self._tangent.solve(x)
+        self._tree.solve(x)
         rates = x[free] / c**2
         return np.concatenate([right[: len(free)] + c * rates, rates])

@@ -6,19 +6,13 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from sorosim.arrays import Array
-from sorosim.dynamics.coupled_tangent import CoupledTangent
+from sorosim.dynamics.linearised_tree import LinearisedTree
 from sorosim.equations.callbacks import LONGEST_STEP, extent_of
 from sorosim.equations.system import StaticSystem
 from sorosim.errors import ModelError
 from sorosim.kernels import evaluate as task
-from sorosim.kernels.tangent import (
-    factor_tangent,
-    longest_displacement,
-    make_tangent,
-    mass_product,
-    solve_tangent,
-    wrench_terms,
-)
+from sorosim.kernels.evaluate import State
+from sorosim.kernels.tangent import longest_displacement, wrench_terms
 from sorosim.kernels.tree import Tree
 from sorosim.solvers.newton import ROUNDING
 
@@ -42,22 +36,18 @@ class TreeStatics:
         """q (ndof,): where the search begins; its extent is the scale of displacements."""
         self.system, self.why, self.n = system, "", system.n_free
         self._engine = engine = system.robot.engine
-        self._tree = make_tangent(engine.tree)
-        # where distant parts are coupled
-        self._coupled = None if engine.has_local_tangent else CoupledTangent(engine)
-        self._node = np.zeros_like(self._tree.node)
-        self._loaded = bool(engine.loading)
+        self._tree = LinearisedTree(engine)
         self._internal = np.zeros_like(engine.elastic.stiffness)
         self._elastic = _block_diagonal(engine.tree, engine.elastic.stiffness)
         self._extent = extent_of(system.robot, q)
-        self._closure, self._compliance = engine.closure[0], np.zeros(len(system.weight))
-        if self._coupled is not None and len(system.weight):
+        self._compliance = np.zeros(len(system.weight))
+        if len(system.weight):
             self._compliance = COMPLIANCE * self._yielding(q) / engine.loops.row_scale**2
 
     @property
     def is_certain(self) -> bool:
         """Whether `factor` knows for certain that a matrix is definite, by its factors."""
-        return self._coupled is None or not self._coupled.is_sparse
+        return not self._tree.is_sparse
 
     def residual(self, x: Array, load: float) -> Array:
         """Residual (n,)."""
@@ -65,17 +55,19 @@ class TreeStatics:
 
     def linearise(self, x: Array, load: float) -> Array:
         """Residual (n,); the workspace has its derivatives."""
-        residual = self._evaluate(task.LINEARISE if self._coupled is None else task.LINEARISE_CLOSED, x, load)
+        residual = self._evaluate(task.LINEARISE_CLOSED, x, load)
         self._internal[:] = self._engine.workspace.internal[0]
         return residual
 
     def _evaluate(self, what: int, x: Array, load: float) -> Array:
+        engine, q = self._engine, self.system.q(x, load)
         try:
-            evaluation = self.system.evaluate(what, self.system.q(x, load), load, self.system.multipliers(x))
+            evaluation = self.system.evaluate(what, q, load, self.system.multipliers(x))
         except ModelError as error:
             self.why = f" ({error})"
             return np.full(len(x), np.nan)
-        self._closure = evaluation.closure
+        state = State(q, engine.zero_rates, self.system.u, engine.gravity, self.system.partition.mask, np.zeros(3))
+        self._tree.take(state, engine.external, evaluation.closure, False)
         return self.system.assembled(evaluation, load)
 
     def factor(self, damping: float, definite: bool) -> bool:
@@ -83,37 +75,22 @@ class TreeStatics:
 
         That is certain of what is eliminated along the tree.
         """
-        engine, known = self._engine, self.system.partition.mask
-        engine.workspace.internal[0] = self._internal - damping * engine.elastic.stiffness
-        if self._coupled is not None:
-            self._coupled.compliance[:] = self._compliance / (1.0 + damping)  # of rows that yield so much less
-            return self._coupled.factor(
-                engine.external, self._closure, known, 0.0, damping, moving=False, definite=definite
-            )
-        arguments = (
-            engine.tree, known, 0.0, damping, False, self._loaded, definite, False, engine.workspace, self._tree,
-        )  # fmt: skip
-        return int(engine.prepared(factor_tangent, arguments)(*arguments)) < 0
+        self._engine.workspace.internal[0] = self._internal - damping * self._engine.elastic.stiffness
+        self._tree.compliance[:] = self._compliance / (1.0 + damping)  # of rows that yield so much less
+        return self._tree.factor(0.0, damping, definite=definite)
 
     def solve(self, right: Array) -> Array:
         """(K + damping W)^-1 right."""
         x, multiplier = self._full(right), np.empty(len(right) - self.n)
-        if self._coupled is not None:
-            self._coupled.solve(x, right[self.n :], multiplier)
-        else:
-            arguments = self._engine.tree, self._tree, x
-            self._engine.prepared(solve_tangent, arguments)(*arguments)
+        self._tree.solve(x, right[self.n :], multiplier)
         return np.concatenate([x[self.system.partition.free], multiplier])
 
     def weigh(self, dx: Array) -> tuple[Array, float]:
         """W dx, and the largest turn or displacement of a node over that of the longest step."""
-        tree, ws, out = self._engine.tree, self._engine.workspace, self._engine.zero_rates
         full = self._full(dx)
-        product = tree, ws, full, self._node, out
-        self._engine.prepared(mass_product, product)(*product)
-        length = tree, ws, self._node, self._extent
+        out = self._tree.mass_product(full) + self._elastic @ full
+        length = self._engine.tree, self._engine.workspace, self._tree.tangent.node, self._extent
         longest = float(self._engine.prepared(longest_displacement, length)(*length))
-        out += self._elastic @ full
         return np.append(out[self.system.partition.free], np.zeros(len(dx) - self.n)), longest / LONGEST_STEP
 
     def rounding(self) -> Array:
@@ -134,16 +111,12 @@ class TreeStatics:
         engine, zero = self._engine, self._engine.zero_rates
         size, sign = engine.loops.row_scale, np.random.default_rng(2).choice([-1.0, 1.0], len(self.system.weight))
         forces = [self.system.evaluate(task.RESIDUAL, q, multiplier=one).tau for one in (0.0 * sign, size * sign)]
-        engine.evaluate(task.LINEARISE, q, zero, zero.copy(), self.system.u)
+        self._tree.linearise(q, zero, zero.copy(), self.system.u, known=self.system.partition.mask)
         engine.workspace.internal[0] = -METRIC * engine.elastic.stiffness
-        arguments = (
-            engine.tree, self.system.partition.mask, 0.0, METRIC, False, False, False, False, engine.workspace,
-            self._tree,
-        )  # fmt: skip
-        engine.prepared(factor_tangent, arguments)(*arguments)
+        self._tree.compliance[:] = np.inf  # loops are left open
+        self._tree.factor(0.0, METRIC)
         moved = self._full((forces[0] - forces[1])[self.system.partition.free])
-        solution = engine.tree, self._tree, moved
-        engine.prepared(solve_tangent, solution)(*solution)
+        self._tree.solve(moved)
         rate = engine.evaluate(task.ERRORS, q, METRIC * moved, zero, self.system.u).closure.rate
         return float(np.mean(np.abs(size * rate)))
 

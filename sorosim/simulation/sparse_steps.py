@@ -8,7 +8,7 @@ import numpy as np
 
 from sorosim.arrays import IntArray
 from sorosim.compiled import Callback
-from sorosim.dynamics.coupled_tangent import CoupledTangent
+from sorosim.dynamics.linearised_tree import LinearisedTree
 from sorosim.engine.engine import Engine
 from sorosim.kernels import newmark as m
 from sorosim.kernels.evaluate import LINEARISE_CLOSED, evaluate
@@ -19,9 +19,9 @@ class SparseSteps:
     """What compiled steps ask Python for: factors and solutions of their linear systems."""
 
     def __init__(self, engine: Engine) -> None:
-        self.engine, self.tangent = engine, CoupledTangent(engine)
+        self.engine, self.tangent = engine, LinearisedTree(engine)
         # of inertia, for rates; made where loops want it
-        self.inertia = CoupledTangent(engine) if len(engine.loops.row) else self.tangent
+        self.inertia = LinearisedTree(engine) if len(engine.loops.row) else self.tangent
         self.callback = Callback(self._answer)
         self.model: Model
         self.march: March
@@ -59,9 +59,8 @@ class SparseSteps:
         march = self.march
         b = march.number["b"]
         moving = bool(march.end.qd.any() or march.out.qdd.any())
-        return self.tangent.factor(
-            march.external, march.out.closure, self.model.known, b[1] / b[0], b[2] / b[0], moving=moving
-        )
+        self.tangent.take(march.end, march.external, march.out.closure, moving)
+        return self.tangent.factor(b[1] / b[0], b[2] / b[0])
 
     def _scale_drift(self, part: float, state: Any, qdd: Any) -> bool:
         """As `kernels.newmark.scale_drift`."""
@@ -69,7 +68,8 @@ class SparseSteps:
         out = march.out._replace(qdd=qdd, tau=np.empty(len(qdd)))
         arguments = self.model.system, LINEARISE_CLOSED, state, march.external, ws, out
         self.engine.prepared(evaluate, arguments)(*arguments)
-        if not self.inertia.factor(march.external, out.closure, self.model.known, 0.0, 1.0, moving=False, inertia=True):
+        self.inertia.take(state, march.external, out.closure, False)
+        if not self.inertia.factor(0.0, 1.0, inertia=True):
             return False
         x, error = np.zeros(len(qdd)), (part - 1.0) * out.closure.rate
         self.inertia.solve(x, error, np.empty(len(error)))

@@ -9,7 +9,7 @@ import sorosim
 from sorosim.actuation.route import RouteSegment
 from sorosim.actuation.servo import Servo
 from sorosim.actuation.tendon import Tendon
-from sorosim.dynamics.coupled_tangent import CoupledTangent
+from sorosim.dynamics.linearised_tree import LinearisedTree
 from sorosim.engine import engine
 from sorosim.loads.fluid import Fluid
 from sorosim.loads.wrench import Wrench
@@ -96,7 +96,7 @@ def test_controllers_are_sampled_along_the_tree(monkeypatch, robot):
 
 def test_interrupts_of_the_sparse_solver_are_raised(monkeypatch):
     monkeypatch.setattr(engine, "ON_SPARSE", 0)
-    monkeypatch.setattr(CoupledTangent, "factor", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt()))
+    monkeypatch.setattr(LinearisedTree, "factor", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt()))
     with pytest.raises(KeyboardInterrupt):
         sorosim.simulate(sorosim.load(LINKAGE), t_end=0.01, method="newmark", step=1e-3)
 

@@ -1,11 +1,12 @@
-"""Linear systems of trees in which more couples than neighbours do: contacts, springs, loops (docs/theory.md, 17).
+"""The linearised equations of motion of a tree: products and solutions without forming them (docs/theory.md, 17).
 
-What lies between couplings of several blocks is one sparse system, which SuperLU factors; the rest is eliminated along
-the tree.
+Blocks are eliminated along the tree, O(n). Those that contacts, springs and loops couple with distant ones are one
+sparse system, which SuperLU factors.
 """
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,10 +16,12 @@ from scipy.sparse.linalg import splu
 from sorosim.arrays import Array, IntArray, Mask
 from sorosim.engine.engine import Engine
 from sorosim.kernels.couplings import N_NODES, make_couplings, place_couplings
+from sorosim.kernels.evaluate import LINEARISE_CLOSED, Evaluation, State
 from sorosim.kernels.external import ExternalForces
 from sorosim.kernels.loops import Closure, loop_couplings
+from sorosim.kernels.products import N_NODE, residual_product, residual_product_transposed
 from sorosim.kernels.sparse_tangent import assemble
-from sorosim.kernels.tangent import eliminate, factor_tangent, make_tangent, substitute
+from sorosim.kernels.tangent import Tangent, eliminate, factor_tangent, make_tangent, mass_product, substitute
 
 # where there was no room, there is for more by this factor
 GROWTH = 1.5
@@ -70,39 +73,84 @@ class SparseFactors:
         return x if self._place is None else x[self._place]
 
 
-class CoupledTangent:
-    """T dq - A^T l = r, E dq + C l = e of an engine; T = R_q + v R_qd + s R_qdd, A and E of its loops. By one thread.
+class LinearisedTree:
+    """R_q, R_qd and M of the residual R of an engine in one state, and T = R_q + v R_qd + s M. By one thread.
 
-    C is diagonal, the compliance of loops: none, but where statics asks for some.
+    `solve` solves T dq - A^T l = r, E dq + C l = e, with A and E of the loops of the engine. C is diagonal, the
+    compliance of loops: none, but where statics asks for some.
     """
 
     def __init__(self, engine: Engine) -> None:
         self.engine, self._factors = engine, SparseFactors()
-        self.tangent = make_tangent(engine.tree, make_couplings(engine.tree, engine.external.coupling))
         self._entries = _make_entries(0)
         self.is_sparse, self._first_loop = False, 0  # whether any blocks were kept
         self.compliance = np.zeros(engine.loop_layout.m)  # of rows of loops; infinite: their multipliers are zero
 
-    def factor(
-        self, external: ExternalForces, closure: Closure, known: Mask, rate: float, acceleration: float, *,
-        moving: bool, definite: bool = False, inertia: bool = False,
-    ) -> bool:  # fmt: skip
-        """Factors, after evaluate's task LINEARISE_CLOSED with these arrays; whether the matrix is regular.
+    @cached_property
+    def tangent(self) -> Tangent:
+        """Factors of T along the tree."""
+        return make_tangent(self.engine.tree, make_couplings(self.engine.tree, self.engine.external.coupling))
 
-        The other arguments are those of `kernels.tangent.factor_tangent`; under `inertia`, with s = 1, loops constrain
-        accelerations, A dq = e.
+    @cached_property
+    def _node(self) -> Array:
+        return np.zeros((len(self.engine.tree.segment) + 1, N_NODE))
+
+    def linearise(
+        self, q: Array, qd: Array, qdd: Array, u: Array, t: float = 0.0, known: Mask | None = None,
+        multiplier: Array | None = None,
+    ) -> Evaluation:  # fmt: skip
+        """Residual and closure of a state; what follows is of that state. Arguments: those of `Engine.evaluate`."""
+        engine = self.engine
+        known = engine.none_known if known is None else known
+        out = engine.evaluate(LINEARISE_CLOSED, q, qd, qdd, u, t, known=known, multiplier=multiplier)
+        position, rates, inputs = (np.ascontiguousarray(x, dtype=float) for x in (q, qd, u))
+        state = State(position, rates, inputs, engine.gravity, known, np.zeros(3))
+        self.take(state, engine.external, out.closure, bool(qd.any() or qdd.any()))
+        return out
+
+    def take(self, state: State, external: ExternalForces, closure: Closure, moving: bool) -> None:
+        """Go on from evaluate's task LINEARISE_CLOSED with these arguments; moving: whether anything moves."""
+        self._state, self._external, self._closure, self._moving = state, external, closure, moving
+
+    def apply(self, dq: Array, dqd: Array, du: Array) -> Array:
+        """Change (ndof,) of the residual along (dq, dqd, du); loops are left open, accelerations stay."""
+        engine, change = self.engine, np.empty(self.engine.ndof)
+        state = engine.system, self._state, self._external, self._moving
+        self._call(residual_product, *state, dq, dqd, du, engine.workspace, self._node, change)
+        return change
+
+    def apply_transposed(self, w: Array) -> tuple[Array, Array, Array]:
+        """Transposed derivatives of the residual by q, qd (ndof,) and u (n_actuators,), times w (ndof,)."""
+        engine, n = self.engine, self.engine.ndof
+        out = np.empty(n), np.empty(n), np.empty(engine.n_actuators)
+        state = engine.system, self._state, self._external, self._moving
+        self._call(residual_product_transposed, *state, w, engine.workspace, self._node, *out)
+        return out
+
+    def mass_product(self, x: Array) -> Array:
+        """M x (ndof,); leaves the displacements of nodes along x in `tangent.node`."""
+        out = np.empty(len(x))
+        self._call(mass_product, self.engine.tree, self.engine.workspace, x, self.tangent.node, out)
+        return out
+
+    def factor(self, rate: float, acceleration: float, *, definite: bool = False, inertia: bool = False) -> bool:
+        """Factors of T, v = rate and s = acceleration; whether it is regular.
+
+        definite : whether it must be positive definite, which is certain of what is eliminated along the tree.
+        inertia : T = s M alone, and loops constrain accelerations, A dq = e.
         """
-        engine, tree, ws = self.engine, self.engine.tree, self.engine.workspace
-        n_loops = len(engine.loops.row)
+        engine, tree, ws, known = self.engine, self.engine.tree, self.engine.workspace, self._state.known
+        external, moving, n_loops = self._external, self._moving and not inertia, len(self.engine.loops.row)
         if self.tangent.couplings.forms is not external.coupling:
             self.tangent = self.tangent._replace(couplings=self.tangent.couplings._replace(forms=external.coupling))
-        couplings = self.tangent.couplings
+        couplings, actuators, workspace = self.tangent.couplings, engine.rod_actuators, external.actuators
         if n_loops:
-            self._call(loop_couplings, engine.loops, closure, ws, inertia, external.coupling)
+            self._call(loop_couplings, engine.loops, self._closure, ws, inertia, external.coupling)
         self._first_loop = first = int(external.coupling.counts["n"]) + n_loops
         n = first + n_loops
-        actuators, workspace = engine.rod_actuators, external.actuators
-        self.is_sparse = bool(self._call(place_couplings, tree, actuators, workspace, inertia, first, n, ws, couplings))
+        if not engine.has_local_tangent:
+            placed = self._call(place_couplings, tree, actuators, workspace, inertia, first, n, ws, couplings)
+            self.is_sparse = bool(placed)
         loaded = not inertia and bool(len(external.wrench) or n_loops)
         failed = self._call(
             factor_tangent, tree, known, rate, acceleration, moving, loaded, definite, inertia, ws, self.tangent

@@ -13,10 +13,9 @@ from numpy.testing import assert_allclose
 import sorosim
 from sorosim.actuation.route import RouteSegment
 from sorosim.actuation.tendon import Tendon
-from sorosim.dynamics.coupled_tangent import CoupledTangent
+from sorosim.dynamics.linearised_tree import LinearisedTree
 from sorosim.kernels import evaluate as task
 from sorosim.kernels.couplings import SPARSE
-from sorosim.kernels.tangent import make_tangent, mass_product
 from sorosim.loads.fluid import Fluid
 from sorosim.loads.spring import Spring
 from sorosim.model.anchor import Anchor
@@ -87,11 +86,10 @@ def check(engine, tangent, state, known, factors, label, rng):
     exact, force = rng.normal(size=len(q)), np.zeros(len(A))
     force[rows] = np.abs(T).max() * rng.normal(size=len(rows))
     K = np.block([[T, -A[rows].T], [E[rows], np.zeros((len(rows), len(rows)))]])
-    moving = bool(qd.any() or qdd.any())
     # the second time the order of columns is known
     for _ in range(2):
-        out = engine.evaluate(task.LINEARISE_CLOSED, q, qd, qdd, u, multiplier=multiplier)
-        assert tangent.factor(engine.external, out.closure, known, *factors, moving=moving)
+        tangent.linearise(q, qd, qdd, u, known=known, multiplier=multiplier)
+        assert tangent.factor(*factors)
         x, found = T @ exact - A.T @ force, np.empty(len(A))
         tangent.solve(x, E @ exact, found)
         error = np.abs(x - exact).max() / np.abs(exact).max()
@@ -99,7 +97,7 @@ def check(engine, tangent, state, known, factors, label, rng):
         residual = np.abs(T @ x - A.T @ found - (T @ exact - A.T @ force)).max()
         size = (np.abs(T) @ np.abs(exact) + np.abs(A.T) @ np.abs(force)).max()
         assert WORST.note(f"{label}, residual", residual / size) <= 1e-13
-    return mass, A, rows, out
+    return mass, A, rows
 
 
 @pytest.mark.parametrize("seed", range(9))
@@ -110,7 +108,7 @@ def test_solutions_are_those_of_the_dense_matrices(seed, name):
     if name == "statics":
         qd, qdd = 0.0 * qd, 0.0 * qdd
     known = rng.random(robot.ndof) < 0.1 * (seed % 3)
-    tangent = CoupledTangent(engine)
+    tangent = LinearisedTree(engine)
     check(engine, tangent, (q, qd, qdd, u), known, FACTORS[name], name, rng)
     assert tangent.tangent.couplings.kept.any()
 
@@ -119,9 +117,9 @@ def test_solutions_are_those_of_the_dense_matrices(seed, name):
 def test_accelerations_under_loops_are_those_of_forward_dynamics(seed):
     robot, rng = coupled_tree(seed), np.random.default_rng(seed)
     engine, (q, qd, qdd, u) = robot.engine, random_state(rng, robot)
-    known, tangent = engine.none_known, CoupledTangent(engine)
-    mass, A, rows, out = check(engine, tangent, (q, qd, qdd, u), known, (20.0, 400.0), "loops", rng)
-    assert tangent.factor(engine.external, out.closure, known, 0.0, 1.0, moving=False, inertia=True)
+    known, tangent = engine.none_known, LinearisedTree(engine)
+    mass, A, rows = check(engine, tangent, (q, qd, qdd, u), known, (20.0, 400.0), "loops", rng)
+    assert tangent.factor(0.0, 1.0, inertia=True)
     exact, force = rng.normal(size=robot.ndof), np.zeros(len(A))
     force[rows] = np.abs(mass).max() * rng.normal(size=len(rows))
     x, found = mass @ exact - A.T @ force, np.empty(len(A))
@@ -132,19 +130,19 @@ def test_accelerations_under_loops_are_those_of_forward_dynamics(seed):
 
 def test_errors_along_a_motion_are_those_of_the_dense_rows():
     robot, rng = coupled_tree(1), np.random.default_rng(1)
-    engine, state, tangent = robot.engine, random_state(rng, robot), CoupledTangent(robot.engine)
+    engine, state, tangent = robot.engine, random_state(rng, robot), LinearisedTree(robot.engine)
     known = engine.none_known
     check(engine, tangent, state, known, (20.0, 400.0), "loops", rng)
     E = np.array(dense(engine, *state, None, known, 0.0, 1.0)[2])
     E[np.isinf(tangent.compliance)] = 0.0
-    dq, node, out = rng.normal(size=robot.ndof), make_tangent(engine.tree).node, np.zeros(robot.ndof)
-    mass_product(engine.tree, engine.workspace, dq, node, out)
-    assert_allclose(tangent.errors_along(node), E @ dq, atol=1e-10 * np.abs(E).max())
+    dq = rng.normal(size=robot.ndof)
+    tangent.mass_product(dq)
+    assert_allclose(tangent.errors_along(tangent.tangent.node), E @ dq, atol=1e-10 * np.abs(E).max())
 
 
 def test_a_spring_between_points_of_a_rod_is_eliminated_with_it():
     robot = limbs().with_loads(band=Spring(Anchor("arm", s=0.3), Anchor("arm", s=1.0), stiffness=20.0, damping=0.5))
-    engine, rng, tangent = robot.engine, np.random.default_rng(0), CoupledTangent(robot.engine)
+    engine, rng, tangent = robot.engine, np.random.default_rng(0), LinearisedTree(robot.engine)
     for name, factors in FACTORS.items():
         check(engine, tangent, random_state(rng, robot), engine.none_known, factors, f"spring, {name}", rng)
     assert not tangent.tangent.couplings.kept.any()
@@ -165,7 +163,7 @@ def test_contacts_between_rods():
         "floor": sorosim.Contact(names, {"half_space": {}}, law=law),
     }
     robot = Robot(Description("rods", links, loads=loads))
-    engine, rng, tangent = robot.engine, np.random.default_rng(0), CoupledTangent(robot.engine)
+    engine, rng, tangent = robot.engine, np.random.default_rng(0), LinearisedTree(robot.engine)
     q, qd, qdd = np.array([[1e-3], [0.1], [1.0]]) * rng.normal(size=(3, robot.ndof))
     for name, factors in FACTORS.items():
         check(engine, tangent, (q, qd, qdd, np.zeros(0)), engine.none_known, factors, f"contact, {name}", rng)
@@ -186,7 +184,7 @@ def test_tendons_of_given_length_through_rods(n_rods):
     robot = Robot(Description("finger", links, actuators={"pull": Tendon(path, stiffness=100.0)}))
     engine, rng = robot.engine, np.random.default_rng(0)
     q, qd, qdd, _ = random_state(rng, robot)
-    tangent = CoupledTangent(engine)
+    tangent = LinearisedTree(engine)
     for name, factors in FACTORS.items():
         check(engine, tangent, (q, qd, qdd, np.array([0.05])), engine.none_known, factors, f"tendon, {name}", rng)
     assert engine.external.actuators.tension[1, 0] > 0.0
@@ -197,7 +195,7 @@ def test_a_singular_matrix_is_reported():
     robot = sorosim.load("four_bar")
     engine = robot.engine.replace(gravity=np.zeros(3))
     none = np.zeros(robot.ndof)
-    tangent = CoupledTangent(engine)
+    tangent = LinearisedTree(engine)
     tangent.compliance[:] = np.inf
-    out = engine.evaluate(task.LINEARISE_CLOSED, none, none, none.copy(), np.zeros(0))
-    assert not tangent.factor(engine.external, out.closure, engine.none_known, 0.0, 0.0, moving=False)
+    tangent.linearise(none, none, none.copy(), np.zeros(0))
+    assert not tangent.factor(0.0, 0.0)
