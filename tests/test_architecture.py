@@ -1,9 +1,11 @@
 """The structure of the package: who imports whom, what `import sorosim` costs, how long a file is."""
 
 import ast
+import io
 import re
 import subprocess
 import sys
+import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
@@ -233,6 +235,32 @@ def test_unknown_public_name_is_an_attribute_error():
 def test_no_file_of_the_package_is_too_long():
     lengths = {p.relative_to(REPO).as_posix(): len(p.read_text("utf-8").splitlines()) for p in python_files(PACKAGE)}
     assert {name: n for name, n in lengths.items() if n > LONGEST_FILE} == {}
+
+
+# a feature is to be one thing in one place: words of its names, and how many modules name it, of these kernels
+FEATURES = {
+    "tubes": ("tube tubes rotor rotors", 19, 5),
+    "Maxwell's strains": ("maxwell relax relaxes relaxation", 29, 3),
+    "feeding": ("feed feeds flow flows flowing", 28, 11),
+    "insertions": ("insert inserts inserted insertion insertions", 32, 7),
+    "sticking": ("stick sticking stuck", 9, 3),
+    "magnets": ("magnet magnets magnetic dipole", 2, 1),
+    "capstan": ("capstan", 4, 2),
+}
+
+
+@pytest.mark.parametrize("feature", FEATURES)
+def test_a_feature_does_not_spread(feature):
+    words, most, most_kernels = FEATURES[feature]
+    found = []
+    for file in python_files(PACKAGE):
+        tokens = tokenize.generate_tokens(io.StringIO(file.read_text(encoding="utf-8")).readline)
+        names = {token.string.lower() for token in tokens if token.type == tokenize.NAME}
+        if {part for name in names for part in name.split("_")} & set(words.split()):
+            found.append(file.relative_to(PACKAGE).as_posix())
+    kernels = [name for name in found if name.startswith("kernels/")]
+    # where it gets less, write the new numbers here
+    assert (len(found), len(kernels)) == (most, most_kernels), found
 
 
 def test_no_file_names_a_folder_of_a_developers_machine():

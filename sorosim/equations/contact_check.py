@@ -86,7 +86,8 @@ class Passage:
                 part *= max(0.8 * longest / moved, 0.1)
                 q = begin + (done + part) * way
             here, done, part = there, done + part, 2.0 * part
-            gap, inside = self._clearance(q, left)
+            # what is farther than twice that matters later: few surfaces are near enough to be looked at
+            gap, inside = self._clearance(q, min(left, 2.0 * longest))
             if inside > allowed:
                 return True
             if done >= 1.0:

@@ -1,6 +1,6 @@
-"""Columns of all ancestors of a node, side by side: products of one coordinate with all its ancestors, in one loop.
+"""Columns of all coordinates that move a node, side by side: products of one wrench with all of them, in one loop.
 
-The path of a block is cached along the sweep: the next block shares most of it, or all.
+The path of a node is cached along the sweep: the next one shares most of it, or all.
 """
 
 from __future__ import annotations
@@ -54,6 +54,22 @@ def add_pairs(scale, x, Y, first, m, out):
     Y3, Y4, Y5, row = Y[first + 3, :m], Y[first + 4, :m], Y[first + 5, :m], out[:m]
     for j in range(m):
         row[j] += x0 * Y0[j] + x1 * Y1[j] + x2 * Y2[j] + x3 * Y3[j] + x4 * Y4[j] + x5 * Y5[j]
+
+
+@kernel_in_place
+def add_to_row(place, m, scale, x, out):
+    """out[a] += scale x[j] for the j-th coordinate a of a path of m."""
+    at = place[COORDINATE, :m]
+    for j in range(m):
+        out[at[j]] += scale * x[j]
+
+
+@kernel_in_place
+def add_to_column(place, m, scale, x, i, out):
+    """out[a, i] += scale x[j] for the j-th coordinate a of a path of m."""
+    at = place[COORDINATE, :m]
+    for j in range(m):
+        out[at[j], i] += scale * x[j]
 
 
 @kernel_in_place

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from sorosim.compiled import kernel_in_place, kernel_lazy
 from sorosim.kernels import tree as tr
+from sorosim.kernels.ancestors import gather_ancestors
 from sorosim.kernels.kinematics import place_start
-from sorosim.kernels.single import is_single, single_derivatives
+from sorosim.kernels.single import derivatives_with_ancestors, is_single, single_derivatives
 from sorosim.kernels.small import (
     add,
     add_coad,
@@ -117,34 +118,6 @@ def add_coupling(tree, k, H, Y_1, Y_2, out):
                 row[j] += a * y_1[j] + b * y_2[j]
 
 
-@kernel_in_place
-def add_ancestors(tree, b, moving, loaded, with_rates, with_mass, ws, dq, dqd, dqdd):
-    """Own x ancestors and ancestors x own of block b, by its sums in ws.wide; see `derivative_sweep`."""
-    n, c0, node = tree.block[b].n, tree.block[b].column, tree.block[b].parent
-    W, Wd, Wm = ws.wide[0, : 6 * n], ws.wide[1, : 6 * n], ws.wide[2, : 6 * n]
-    XM, XN, XK = ws.wide[3, : 6 * n], ws.wide[4, : 6 * n], ws.wide[5, : 6 * n]
-    while node >= 0:
-        m, c1 = tree.segment[node].n, tree.segment[node].column
-        work = tree.segment[node].work
-        J, Jd = ws.column[1, work : work + 6 * m], ws.column[2, work : work + 6 * m]
-        Jdd = ws.column[3, work : work + 6 * m]
-        if m > 0:
-            add_transposed_product(XM, n, Jdd, m, 1.0, dq, c0, c1)
-            add_transposed_product(J, m, W, n, 1.0, dq, c1, c0)
-            if with_mass:
-                add_transposed_product(XM, n, J, m, 1.0, dqdd, c0, c1)
-                add_transposed_product(J, m, Wm, n, 1.0, dqdd, c1, c0)
-            if moving:
-                add_transposed_product(XN, n, Jd, m, 1.0, dq, c0, c1)
-                add_transposed_product(XM, n, Jd, m, 2.0, dqd, c0, c1)
-            if with_rates:
-                add_transposed_product(XN, n, J, m, 1.0, dqd, c0, c1)
-                add_transposed_product(J, m, Wd, n, 1.0, dqd, c1, c0)
-            if loaded:
-                add_transposed_product(XK, n, J, m, -1.0, dq, c0, c1)
-        node = tree.block[tree.segment[node].block].parent
-
-
 @kernel_lazy()
 def derivative_sweep(tree, moving, loaded, with_rates, with_mass, ws, tau, dq, dqd, dqdd) -> None:
     """Inverse dynamics tau (ndof,) and its derivatives by q, qd, qdd (ndof, ndof), in one tip-to-base sweep.
@@ -162,14 +135,15 @@ def derivative_sweep(tree, moving, loaded, with_rates, with_mass, ws, tau, dq, d
         clear_matrix(dqdd)
     MC, NC, KC = ws.scratch[7], ws.scratch[8], ws.scratch[9]
     H = ws.scratch[10:14]
-    FC, filled = ws.scratch[3, 2], 0
+    FC, filled, own = ws.scratch[3, 2], 0, ws.scratch[14]
     for b in range(tree.block.shape[0] - 1, -1, -1):
         if is_single(tree, b):
             filled = single_derivatives(tree, b, moving, loaded, with_rates, with_mass, filled, ws, tau, dq, dqd, dqdd)
             continue
         n, c0, base = tree.block[b].n, tree.block[b].column, tree.block[b].parent
+        handed_on = base >= 0 or tree.block[b].is_local != 0
         is_local, first_of_block, end = tree.block[b].is_local != 0, tree.block[b].first, tree.block[b].end
-        for array in range(6):
+        for array in range(5):
             clear(ws.wide[array, : 6 * n])
         clear_matrix(MC)
         clear_matrix(NC)
@@ -184,13 +158,13 @@ def derivative_sweep(tree, moving, loaded, with_rates, with_mass, ws, tau, dq, d
                 own_q = ws.wide[SPAN_MATRICES, : m * m].reshape(m, m)
                 own_qd = ws.wide[SPAN_MATRICES + 1, : m * m].reshape(m, m)
                 own_qdd = ws.wide[SPAN_MATRICES + 2, : m * m].reshape(m, m)
-                for array in range(6):
+                for array in range(5):
                     clear(ws.wide[sums + array, :size])
                 for array in range(3):
                     clear(ws.wide[SPAN_MATRICES + array, : m * m])
-            W, Wd, Wm = ws.wide[sums, :size], ws.wide[sums + 1, :size], ws.wide[sums + 2, :size]
-            XM, XN, XK = ws.wide[sums + 3, :size], ws.wide[sums + 4, :size], ws.wide[sums + 5, :size]
-            row, Y_1, Y_2 = ws.wide[sums + 6, :size], ws.wide[sums + 7, :size], ws.wide[sums + 8, :size]
+            W, Wd, XM = ws.wide[sums, :size], ws.wide[sums + 1, :size], ws.wide[sums + 2, :size]
+            XN, XK, row = ws.wide[sums + 3, :size], ws.wide[sums + 4, :size], ws.wide[sums + 5, :size]
+            Y_1, Y_2 = ws.wide[sums + 6, :size], ws.wide[sums + 7, :size]
             for k in range(end - 1, first - 1, -1):
                 M, N, K, F = ws.tensor[k, 0], ws.tensor[k, 1], ws.tensor[k, 2], ws.twist[k, 2]
                 add_matrix(M, MC)
@@ -223,8 +197,8 @@ def derivative_sweep(tree, moving, loaded, with_rates, with_mass, ws, tau, dq, d
                 if loaded or tree.segment[k].massless_end == 0:
                     add_coadbar_columns(F, J, m, 1.0, W)
                     add_matrix_columns(M, Jdd, m, 1.0, W)
-                    if with_mass:
-                        add_matrix_columns(M, J, m, 1.0, Wm)
+                    if with_mass or handed_on:
+                        add_matrix_columns(M, J, m, 1.0, XM)
                     if moving:
                         add_matrix_columns(N, Jd, m, 1.0, W)
                         add_matrix_columns(M, Jd, m, 2.0, Wd)
@@ -246,14 +220,13 @@ def derivative_sweep(tree, moving, loaded, with_rates, with_mass, ws, tau, dq, d
                 if with_rates:
                     add_transposed_product(S, m, Wd, m, 1.0, own_qd, at, at)
                 if with_mass:
-                    add_transposed_product(S, m, Wm, m, 1.0, own_qdd, at, at)
+                    add_transposed_product(S, m, XM, m, 1.0, own_qdd, at, at)
                 if tree.segment[k].kind == tr.GENERAL:
                     coupling_maps(tree, k, ws, FC, H)
                     add_coupling(tree, k, H, Y_1, Y_2, own_q[at : at + m, at : at + m])
 
-                # sum S_w^T MC, NC, KC, transposed
-                if base >= 0 or is_local:
-                    add_matrix_columns(MC, S, m, 1.0, XM)
+                # sum S_w^T NC, KC, transposed; that with MC is XM
+                if handed_on:
                     if with_rates:
                         add_matrix_columns(NC.T, S, m, 1.0, XN)
                     if loaded:
@@ -271,4 +244,9 @@ def derivative_sweep(tree, moving, loaded, with_rates, with_mass, ws, tau, dq, d
             add_matrix(KC, ws.tensor[base, 2])
 
         if n > 0:
-            add_ancestors(tree, b, moving, loaded, with_rates, with_mass, ws, dq, dqd, dqdd)
+            filled = gather_ancestors(tree, base, 3, filled, ws)
+        for j in range(n):
+            for r in range(6):
+                for array in range(5):
+                    own[array, r] = ws.wide[array, r * n + j]
+            derivatives_with_ancestors(own, filled, c0 + j, moving, loaded, with_rates, with_mass, ws, dq, dqd, dqdd)

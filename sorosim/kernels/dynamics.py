@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from sorosim.compiled import kernel_in_place, kernel_inline, kernel_lazy
 from sorosim.kernels import tree as tr
-from sorosim.kernels.single import is_single, rigid_quantities, single_mass
+from sorosim.kernels.ancestors import gather_ancestors
+from sorosim.kernels.single import is_single, mass_with_ancestors, rigid_quantities, single_mass
 from sorosim.kernels.small import (
     add,
     add_coad,
@@ -105,14 +106,12 @@ def composite_mass_matrix(tree, ws, M) -> None:
             filled = single_mass(tree, b, filled, ws, M)
             continue
         n, c0, base = tree.block[b].n, tree.block[b].column, tree.block[b].parent
-        W, XM = ws.wide[0, : 6 * n], ws.wide[1, : 6 * n]
-        clear(W)
+        XM = ws.wide[0, : 6 * n]
         clear(XM)
         clear_matrix(MC)
         is_local = tree.block[b].is_local != 0
         if is_local:
             local_mass(tree, b, ws, MC, M)
-            XM = W
         for k in range(tree.block[b].end - 1, tree.block[b].first - 1, -1):
             if is_local:
                 break
@@ -122,21 +121,14 @@ def composite_mass_matrix(tree, ws, M) -> None:
             work = tree.segment[k].work
             S, J = ws.column[0, work : work + 6 * n], ws.column[1, work : work + 6 * n]
             if tree.segment[k].massless_end == 0:
-                add_matrix_columns(ws.tensor[k, 0], J, n, 1.0, W)
-            if base >= 0:
-                add_matrix_columns(MC, S, n, 1.0, XM)
-            add_transposed_product(S, n, W, n, 1.0, M, c0, c0)
+                add_matrix_columns(ws.tensor[k, 0], J, n, 1.0, XM)
+            add_transposed_product(S, n, XM, n, 1.0, M, c0, c0)
         if base < 0:
             continue
         add_matrix(MC, ws.tensor[base, 0])
-        node = base
-        while n > 0 and node >= 0:
-            m, c1, work = (
-                tree.segment[node].n,
-                tree.segment[node].column,
-                tree.segment[node].work,
-            )
-            J = ws.column[1, work : work + 6 * m]
-            add_transposed_product(XM, n, J, m, 1.0, M, c0, c1)
-            add_transposed_product(J, m, W, n, 1.0, M, c1, c0)
-            node = tree.block[tree.segment[node].block].parent
+        if n > 0:
+            filled = gather_ancestors(tree, base, 1, filled, ws)
+        for j in range(n):
+            for r in range(6):
+                ws.scratch[2, 0, r] = XM[r * n + j]
+            mass_with_ancestors(ws.scratch[2, 0], filled, c0 + j, ws, M)

@@ -7,6 +7,7 @@ a node with the rate X' = (c/lambda) l', lambda = l/L. What has mass are the par
 from __future__ import annotations
 
 from sorosim.compiled import kernel_in_place, kernel_lazy
+from sorosim.kernels import ancestors as an
 from sorosim.kernels.dynamics import add_inertia_rate
 from sorosim.kernels.kinematics import body_columns
 from sorosim.kernels.material import add_columns, world_columns
@@ -128,33 +129,19 @@ def add_along(J, n, x, scale, out):
 @kernel_lazy("flow")
 def material_mass(tree, ws, mass) -> None:
     """Add to the mass matrix what material moves past its nodes, after `composite_mass_matrix`."""
-    rotated, own, y = ws.scratch[0], ws.scratch[1], ws.scratch[4, 0]
+    rotated, own, y, sums, filled = ws.scratch[0], ws.scratch[1], ws.scratch[4, 0], ws.vector[an.PATH_SUMS], 0
     for i in range(tree.flow_node.shape[0]):
         k, at = tree.flow_node[i].node, tree.flow_node[i].at
         e, W = tree.segment[k].column, ws.twist[k, TANGENT]
         h = tree.flow[at + FLOW_RATE] / ws.twist[k, LENGTH_RATIO, 0]
         own_inertia(tree, k, ws, rotated, own)
         matrix_vector(own, W, y)
-        node = k
-        while node >= 0:
-            n, c, work = tree.segment[node].n, tree.segment[node].column, tree.segment[node].work
-            J = ws.column[1, work : work + 6 * n]
-            add_along(J, n, y, h, mass[e, c : c + n])
-            add_along(J, n, y, h, mass[c : c + n, e])
-            node = tree.block[tree.segment[node].block].parent
+        filled = an.gather_ancestors(tree, k, 1, filled, ws)
+        an.set_pairs(y, ws.vector, an.PATH_J, filled, sums)
+        an.add_to_row(ws.place, filled, h, sums, mass[e])
+        an.add_to_column(ws.place, filled, h, sums, e, mass)
         for r in range(6):
             mass[e, e] += h * h * W[r] * y[r]
-
-
-@kernel_in_place
-def add_projected_columns(J, m, X, n, rows, out, first):
-    """out[rows + i, first + j] += J_i^T X_j; J (6 m,), X (6 n,)."""
-    for i in range(m):
-        line = out[rows + i]
-        for r in range(6):
-            a = J[r * m + i]
-            for j in range(n):
-                line[first + j] += a * X[r * n + j]
 
 
 @kernel_in_place
@@ -175,15 +162,13 @@ def material_derivatives(tree, q, qd, qdd, external, moving, with_mass, ws, tau,
     rotated, M, N, spare = ws.scratch[0], ws.scratch[1], ws.scratch[2], ws.scratch[3]
     vectors = ws.scratch[4]
     a, b, x, y, H, row = vectors[0], vectors[1], vectors[2], vectors[3], vectors[4], vectors[5]
-    rate, turned = spare[2], ws.scratch[5, 0]
+    rate, turned, filled = spare[2], ws.scratch[5, 0], 0
     n_nodes, loaded = tree.segment.shape[0], external.wrench.shape[0] > 0
     for i in range(tree.flow_node.shape[0]):
         k, at = tree.flow_node[i].node, tree.flow_node[i].at
         n, e, of_material = tree.segment[k].n, tree.segment[k].column, n_nodes + i
         size, basis = 6 * n, at + FLOW_BASIS
-        Q, QX, X, Y, mass_column = (
-            ws.wide[0, :size], ws.wide[1, :size], ws.wide[2, :size], ws.wide[3, :size], ws.wide[4, :6],
-        )  # fmt: skip
+        Q, QX, X, Y = ws.wide[0, :size], ws.wide[1, :size], ws.wide[2, :size], ws.wide[3, :size]
         world_columns(ws.pose[k], tree.flow[basis : basis + size].reshape(n, 6), n, Q)
         W, V, F = ws.twist[k, TANGENT], ws.twist[k, MATERIAL_TWIST], ws.twist[k, MATERIAL_WRENCH]
         ratio = ws.twist[k, LENGTH_RATIO, 0]
@@ -248,30 +233,31 @@ def material_derivatives(tree, q, qd, qdd, external, moving, with_mass, ws, tau,
                         Y[r * n + j] += h * y[r]
         for r in range(6):
             a[r] *= h
-            mass_column[r] = a[r]
         # all wrenches beyond the base of this segment feel X and Y, the length row feels everything
-        node = k
-        while node >= 0:
-            m, first, work = (
-                tree.segment[node].n,
-                tree.segment[node].column,
-                tree.segment[node].work,
-            )
-            J, Jd = ws.column[1, work : work + 6 * m], ws.column[2, work : work + 6 * m]
-            Jdd, end = ws.column[3, work : work + 6 * m], first + m
-            add_projected_columns(J, m, X, n, first, dq, e)
-            add_along(Jdd, m, a, 1.0, dq[e, first:end])
-            add_along(J, m, turned, 1.0, dq[e, first:end])
-            if with_mass:
-                add_projected_columns(J, m, mass_column, 1, first, mass, e)
-                add_along(J, m, a, 1.0, mass[e, first:end])
-            if moving:
-                add_along(Jd, m, b, 1.0, dq[e, first:end])
-                add_along(Jd, m, a, 2.0, dqd[e, first:end])
+        filled = an.gather_ancestors(tree, k, 3, filled, ws)
+        path, sums = ws.vector, ws.vector[an.PATH_SUMS]
+        for j in range(n):
+            column_of(X, n, j, x)
+            an.set_pairs(x, path, an.PATH_J, filled, sums)
+            an.add_to_column(ws.place, filled, 1.0, sums, e + j, dq)
             if moving or loaded:
-                add_projected_columns(J, m, Y, n, first, dqd, e)
-                add_along(J, m, b, 1.0, dqd[e, first:end])
-            node = tree.block[tree.segment[node].block].parent
+                column_of(Y, n, j, x)
+                an.set_pairs(x, path, an.PATH_J, filled, sums)
+                an.add_to_column(ws.place, filled, 1.0, sums, e + j, dqd)
+        an.set_pairs(a, path, an.PATH_JDD, filled, sums)
+        an.add_pairs(1.0, turned, path, an.PATH_J, filled, sums)
+        if moving:
+            an.add_pairs(1.0, b, path, an.PATH_JD, filled, sums)
+        an.add_to_row(ws.place, filled, 1.0, sums, dq[e])
+        if with_mass:
+            an.set_pairs(a, path, an.PATH_J, filled, sums)
+            an.add_to_row(ws.place, filled, 1.0, sums, mass[e])
+            an.add_to_column(ws.place, filled, 1.0, sums, e, mass)
+        if moving or loaded:
+            an.set_pairs(b, path, an.PATH_J, filled, sums)
+            if moving:
+                an.add_pairs(2.0, a, path, an.PATH_JD, filled, sums)
+            an.add_to_row(ws.place, filled, 1.0, sums, dqd[e])
         add_along(X, n, W, h, dq[e, e : e + n])
         add_along(Q, n, F, h, dq[e, e : e + n])
         if moving or loaded:

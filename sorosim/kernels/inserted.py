@@ -7,6 +7,7 @@ file. What acts on the material of tubes acts on insertions, by which it moves p
 from __future__ import annotations
 
 from sorosim.compiled import kernel_in_place, kernel_lazy
+from sorosim.kernels import ancestors as an
 from sorosim.kernels.dynamics import add_inertia_rate
 from sorosim.kernels.small import (
     add,
@@ -140,7 +141,7 @@ def inserted_derivatives(tree, q, external, gravity, ws, tau, dq) -> None:
     """
     inserted_forces(tree, q, external, gravity, ws, tau)
     by_length, turned, carried, moment = ws.scratch[4, 0], ws.scratch[4, 1], ws.scratch[4, 2], ws.scratch[4, 3]
-    above, before = ws.scratch[4, 4], tree.segment.shape[0] + tree.flow_node.shape[0]
+    above, before, filled = ws.scratch[4, 4], tree.segment.shape[0] + tree.flow_node.shape[0], 0
     for i in range(tree.inserted.shape[0]):
         row = tree.inserted[i]
         k, n, at, index = row.node, row.n, row.at, row.index
@@ -169,26 +170,22 @@ def inserted_derivatives(tree, q, external, gravity, ws, tau, dq) -> None:
         cross(g[3], f[3:], moment[:3])
         for r in range(3):
             moment[3 + r] = f[r] - moment[r]
-        node = k
-        while node >= 0:
-            m, first = tree.segment[node].n, tree.segment[node].column
-            work = tree.segment[node].work
-            J, Jdd = ws.column[1, work : work + 6 * m], ws.column[3, work : work + 6 * m]
-            for column in range(m):
-                by_insertion, lifted, moved = 0.0 * length, 0.0 * length, 0.0 * length
-                for r in range(6):
-                    by_insertion += J[r * m + column] * by_length[r]
-                    lifted += J[r * m + column] * weight[r]
-                    moved += J[r * m + column] * turned[r] + Jdd[r * m + column] * carried[r]
-                for j in range(n):
-                    e = c0 + tree.local[index + j]
-                    dq[first + column, e] += tree.flow[rates + j] * by_insertion
-                    dq[e, first + column] += tree.flow[rates + j] * lifted + tree.flow[rates + n + j] * moved
-            if node == k:
-                cross(above, weight[3:], weight[:3])
-                for r in range(3):
-                    weight[3 + r] = 0.0 * length
-            node = tree.block[tree.segment[node].block].parent
+        m, path = an.gather_ancestors(tree, k, 3, filled, ws), ws.vector
+        filled, before_block = m, m - tree.segment[k].n
+        by_insertion, lifted, moved = path[an.PATH_SUMS], path[an.PATH_SUMS + 1], path[an.PATH_SUMS + 2]
+        an.set_pairs(by_length, path, an.PATH_J, m, by_insertion)
+        an.set_pairs(weight, path, an.PATH_J, m, lifted)
+        cross(above, weight[3:], weight[:3])
+        for r in range(3):
+            weight[3 + r] = 0.0 * length
+        an.set_pairs(weight, path, an.PATH_J, before_block, lifted)
+        an.set_pairs(turned, path, an.PATH_J, m, moved)
+        an.add_pairs(1.0, carried, path, an.PATH_JDD, m, moved)
+        for j in range(n):
+            e = c0 + tree.local[index + j]
+            an.add_to_column(ws.place, m, tree.flow[rates + j], by_insertion, e, dq)
+            an.add_to_row(ws.place, m, tree.flow[rates + j], lifted, dq[e])
+            an.add_to_row(ws.place, m, tree.flow[rates + n + j], moved, dq[e])
         # the tangent turns with the strains of the section, and less as it gets longer
         bent, strains = 0.0 * length, c0 + tree.local[index + n]
         for r in range(3):

@@ -7,17 +7,8 @@ starts. Most joints of most robots are such blocks, so each sweep takes them apa
 from __future__ import annotations
 
 from sorosim.compiled import kernel_inline
+from sorosim.kernels import ancestors as an
 from sorosim.kernels import tree as tr
-from sorosim.kernels.ancestors import (
-    PATH_J,
-    PATH_JD,
-    PATH_JDD,
-    PATH_SUMS,
-    add_pairs,
-    gather_ancestors,
-    place_pairs,
-    set_pairs,
-)
 from sorosim.kernels.small import add, add_matrix, copy
 from sorosim.lie.so3 import coefficients
 from sorosim.lie.triples import cross, dot, head, plus, product, row, rows, scaled, store, store_row, sum2, sum3, tail
@@ -197,26 +188,35 @@ def single_derivatives(tree, b, moving, loaded, with_rates, with_mass, filled, w
     if loaded:
         add_matrix(K, ws.tensor[base, 2])
 
-    # own x ancestors and ancestors x own
-    n, Y = gather_ancestors(tree, base, 3, filled, ws), ws.vector
-    x, y = Y[PATH_SUMS], Y[PATH_SUMS + 1]
-    set_pairs(XM, Y, PATH_JDD, n, x)
-    if moving:
-        add_pairs(1.0, XN, Y, PATH_JD, n, x)
-    if loaded:
-        add_pairs(-1.0, XK, Y, PATH_J, n, x)
-    set_pairs(W, Y, PATH_J, n, y)
-    place_pairs(ws.place, n, i, x, y, dq)
-    if with_mass:
-        set_pairs(XM, Y, PATH_J, n, x)
-        place_pairs(ws.place, n, i, x, x, dqdd)
-    if with_rates:
-        set_pairs(XN, Y, PATH_J, n, x)
-        if moving:
-            add_pairs(2.0, XM, Y, PATH_JD, n, x)
-        set_pairs(Wd, Y, PATH_J, n, y)
-        place_pairs(ws.place, n, i, x, y, dqd)
+    n = an.gather_ancestors(tree, base, 3, filled, ws)
+    derivatives_with_ancestors(own, n, i, moving, loaded, with_rates, with_mass, ws, dq, dqd, dqdd)
     return n
+
+
+@kernel_inline
+def derivatives_with_ancestors(own, n, i, moving, loaded, with_rates, with_mass, ws, dq, dqd, dqdd):
+    """Own x ancestors and ancestors x own of coordinate i; own (5, 6) = W, Wd, XM, XN, XK of what it moves.
+
+    Columns of dF are those of the sweep, W + ..; the wrench of the mass matrix is XM, as it is symmetric.
+    """
+    Y, W, Wd, XM, XN, XK = ws.vector, own[0], own[1], own[2], own[3], own[4]
+    x, y = Y[an.PATH_SUMS], Y[an.PATH_SUMS + 1]
+    an.set_pairs(XM, Y, an.PATH_JDD, n, x)
+    if moving:
+        an.add_pairs(1.0, XN, Y, an.PATH_JD, n, x)
+    if loaded:
+        an.add_pairs(-1.0, XK, Y, an.PATH_J, n, x)
+    an.set_pairs(W, Y, an.PATH_J, n, y)
+    an.place_pairs(ws.place, n, i, x, y, dq)
+    if with_mass:
+        an.set_pairs(XM, Y, an.PATH_J, n, x)
+        an.place_pairs(ws.place, n, i, x, x, dqdd)
+    if with_rates:
+        an.set_pairs(XN, Y, an.PATH_J, n, x)
+        if moving:
+            an.add_pairs(2.0, XM, Y, an.PATH_JD, n, x)
+        an.set_pairs(Wd, Y, an.PATH_J, n, y)
+        an.place_pairs(ws.place, n, i, x, y, dqd)
 
 
 @kernel_inline
@@ -235,10 +235,17 @@ def single_mass(tree, b, filled, ws, mass):
     if base < 0:
         return filled
     add_matrix(M, ws.tensor[base, 0])
-    n, x = gather_ancestors(tree, base, 1, filled, ws), ws.vector[PATH_SUMS]
-    set_pairs(X, ws.vector, PATH_J, n, x)
-    place_pairs(ws.place, n, i, x, x, mass)
+    n = an.gather_ancestors(tree, base, 1, filled, ws)
+    mass_with_ancestors(X, n, i, ws, mass)
     return n
+
+
+@kernel_inline
+def mass_with_ancestors(XM, n, i, ws, mass):
+    """Entries of coordinate i with the n of the path, by the momentum XM (6,) of what it moves."""
+    x = ws.vector[an.PATH_SUMS]
+    an.set_pairs(XM, ws.vector, an.PATH_J, n, x)
+    an.place_pairs(ws.place, n, i, x, x, mass)
 
 
 @kernel_inline

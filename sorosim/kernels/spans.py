@@ -8,10 +8,17 @@ where it begins. So a rod of many elements costs what as many divisions do.
 from __future__ import annotations
 
 from sorosim.compiled import kernel_in_place, kernel_inline, kernel_lazy
-from sorosim.kernels.small import add_matrix, add_matrix_columns, add_transposed_product, clear, clear_matrix
+from sorosim.kernels.small import (
+    add_matrix,
+    add_matrix_columns,
+    add_scaled,
+    add_transposed_product,
+    clear,
+    clear_matrix,
+)
 
 # rows of Workspace.wide: sums over a block come first; then the same sums over a span, its columns, and matrices
-BLOCK_SUMS, SPAN_SUMS, SPAN_COLUMNS, SPAN_MATRICES = 0, 9, 18, 24
+BLOCK_SUMS, SPAN_SUMS, SPAN_COLUMNS, SPAN_MATRICES = 0, 8, 16, 22
 # columns of a span at a node: S, J, J', J'' and J of the node before; products with an ancestor
 S_W, OWN_J, OWN_JD, OWN_JDD, BEFORE, PRODUCTS = range(6)
 
@@ -92,8 +99,8 @@ def join_span(tree, b, first, moving, loaded, with_rates, with_mass, ws, dq, dqd
         tree.segment[first].local,
         tree.segment[first].n_local,
     )
-    sums, size = ws.wide[SPAN_SUMS : SPAN_SUMS + 6, : 6 * m], m * m
-    for array in range(6):
+    sums, size = ws.wide[SPAN_SUMS : SPAN_SUMS + 5, : 6 * m], m * m
+    for array in range(5):
         add_local(tree, first, sums[array], ws.wide[BLOCK_SUMS + array])
     add_local_square(tree, first, ws.wide[SPAN_MATRICES, :size].reshape(m, m), c0, dq)
     if with_rates:
@@ -108,15 +115,8 @@ def join_span(tree, b, first, moving, loaded, with_rates, with_mass, ws, dq, dqd
         ws.column[2, work : work + 6 * n],
         ws.column[3, work : work + 6 * n],
     )
-    W, Wd, Wm, XM, XN, XK, y = (
-        sums[0],
-        sums[1],
-        sums[2],
-        sums[3],
-        sums[4],
-        sums[5],
-        ws.wide[SPAN_COLUMNS + PRODUCTS, :n],
-    )
+    W, Wd, XM, XN, XK = sums[0], sums[1], sums[2], sums[3], sums[4]
+    y = ws.wide[SPAN_COLUMNS + PRODUCTS, :n]
     for i in range(m):
         own = c0 + tree.local[local + i]
         row = dq[own, c0 : c0 + n]
@@ -138,9 +138,9 @@ def join_span(tree, b, first, moving, loaded, with_rates, with_mass, ws, dq, dqd
             add_column(y, c0, own, dqd)
         if with_mass:
             clear(y)
-            add_row(1.0, Wm, m, i, J, n, y)
+            add_row(1.0, XM, m, i, J, n, y)
             add_column(y, c0, own, dqdd)
-            add_row(1.0, XM, m, i, J, n, dqdd[own, c0 : c0 + n])
+            add_scaled(1.0, y, dqdd[own, c0 : c0 + n])
 
 
 @kernel_lazy("spans")

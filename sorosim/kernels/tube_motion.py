@@ -7,7 +7,8 @@ J (w_x + alpha')^2/2. That of J w_x^2 is in the inertia of the node; the rest is
 from __future__ import annotations
 
 from sorosim.compiled import kernel_in_place, kernel_lazy
-from sorosim.kernels.small import add_coad, add_coadbar, clear
+from sorosim.kernels import ancestors as an
+from sorosim.kernels.small import add_coad, add_coadbar, clear, clear_matrix, cross
 from sorosim.kernels.tubes import (
     section_length,
     section_ratio,
@@ -74,35 +75,34 @@ def add_rotor(tree, laws, k, q, moving, with_mass, ws, dq, dqd, mass):
     row = laws.rotor[k]
     node, n, at, index = row.node, row.n_angles, row.at, row.index
     first, J, slope = tree.block[row.block].column, rotor_inertia(tree, laws, k, q), at + 1
-    x0, x1, x2 = ws.pose[node, 0, 0], ws.pose[node, 1, 0], ws.pose[node, 2, 0]
-    w0, w1, w2 = ws.twist[node, 0, 0], ws.twist[node, 0, 1], ws.twist[node, 0, 2]
-    y0, y1, y2 = w1 * x2 - w2 * x1, w2 * x0 - w0 * x2, w0 * x1 - w1 * x0
-    while node >= 0:
-        m, c1, work = tree.segment[node].n, tree.segment[node].column, tree.segment[node].work
-        for j in range(m):
-            a, b, c = work + j, work + m + j, work + 2 * m + j
-            j0, j1, j2 = ws.column[1, a], ws.column[1, b], ws.column[1, c]
-            accelerated = J * (x0 * j0 + x1 * j1 + x2 * j2)
-            if with_mass and accelerated != 0.0:
-                for i in range(n):
-                    own, entry = first + laws.columns[index + i], laws.value[slope + i] * accelerated
-                    mass[own, c1 + j] += entry
-                    mass[c1 + j, own] += entry
-            if not moving:
-                continue
-            r0, r1, r2 = ws.column[2, a], ws.column[2, b], ws.column[2, c]
-            turned = J * (y0 * j0 + y1 * j1 + y2 * j2)
-            back = 2.0 * J * (x0 * r0 + x1 * r1 + x2 * r2) + turned
-            moved = J * (y0 * r0 + y1 * r1 + y2 * r2)
-            moved += J * (x0 * ws.column[3, a] + x1 * ws.column[3, b] + x2 * ws.column[3, c])
-            if turned == 0.0 and back == 0.0 and moved == 0.0:
-                continue
-            for i in range(n):
-                own, part = first + laws.columns[index + i], laws.value[slope + i]
-                dqd[c1 + j, own] += part * turned
-                dqd[own, c1 + j] += part * back
-                dq[own, c1 + j] += part * moved
-        node = tree.block[tree.segment[node].block].parent
+    x, y, twist, path = ws.scratch[0, 0], ws.scratch[0, 1], ws.twist[node, 0], ws.vector
+    momentum, turned, back, moved = (
+        path[an.PATH_SUMS],
+        path[an.PATH_SUMS + 1],
+        path[an.PATH_SUMS + 2],
+        path[an.PATH_SUMS + 3],
+    )
+    clear_matrix(ws.scratch[0])
+    for i in range(3):
+        x[i] = J * ws.pose[node, i, 0]
+    cross(twist[:3], x[:3], y[:3])
+    m = an.gather_ancestors(tree, node, 3, 0, ws)
+    an.set_pairs(x, path, an.PATH_J, m, momentum)
+    if moving:
+        an.set_pairs(y, path, an.PATH_J, m, turned)
+        an.set_pairs(y, path, an.PATH_JD, m, moved)
+        an.add_pairs(1.0, x, path, an.PATH_JDD, m, moved)
+        an.set_pairs(x, path, an.PATH_JD, m, back)
+    for i in range(n):
+        own, part = first + laws.columns[index + i], laws.value[slope + i]
+        if with_mass:
+            an.add_to_row(ws.place, m, part, momentum, mass[own])
+            an.add_to_column(ws.place, m, part, momentum, own, mass)
+        if moving:
+            an.add_to_column(ws.place, m, part, turned, own, dqd)
+            an.add_to_row(ws.place, m, part, turned, dqd[own])
+            an.add_to_row(ws.place, m, 2.0 * part, back, dqd[own])
+            an.add_to_row(ws.place, m, part, moved, dq[own])
     for i in range(n if with_mass else 0):
         own, part = first + laws.columns[index + i], J * laws.value[slope + i]
         for j in range(n):
