@@ -14,7 +14,7 @@ from sorosim.compiled import by_reference, kernel_in_place, kernel_inline, kerne
 from sorosim.kernels.ancestors import add_pairs
 from sorosim.kernels.linalg import back_substitute, cholesky, forward_substitute
 from sorosim.kernels.mass_rank import ROUNDING, inertia_bound, pivot_is_rounding
-from sorosim.kernels.single import along, is_single, push
+from sorosim.kernels.single import dot6, is_single, push
 from sorosim.kernels.small import (
     add_matrix,
     add_matrix_columns,
@@ -32,7 +32,10 @@ from sorosim.kernels.tree import (
 
 @by_reference
 class Articulated(NamedTuple):
-    """Factors of the blocks of a tree; Featherstone's U = I^A S is IA_S here, its D = S^T I^A S is D."""
+    """Factors of the blocks of a tree; Featherstone's U = I^A S is IA_S here, its D = S^T I^A S is D.
+
+    In docs/theory.md, 5: S is D here, C is IA_S, U is the factor R, z is X, Fhat is P.
+    """
 
     at: np.ndarray  # (n_blocks + 1,) int: offset of a block in D and factor
     has_children: np.ndarray  # (n_segments,) bool: whether a block begins at the node
@@ -81,7 +84,7 @@ def eliminate_single(tree, b, known, ws, parts):
     k, c, base = tree.block[b].first, tree.block[b].column, tree.block[b].parent
     M, J, IA_S, U_IA_S = ws.tensor[k, 0], ws.column[1, tree.segment[k].work :], parts.IA_S[c], parts.U_IA_S[c]
     push(M, J, IA_S)
-    D, condensed = along(J, IA_S), parts.condensed[k]
+    D, condensed = dot6(J, IA_S), parts.condensed[k]
     bound = inertia_bound(M, condensed, J, 1, 0)
     if not (known[c] or ROUNDING * bound < D):
         return False
@@ -180,11 +183,11 @@ def articulate(tree, known, ws, parts):
 
 
 @kernel_inline
-def fold_single(tree, b, acts, parts, ws, P, x):
-    """Part of a joint of one coordinate in `eliminate_forces`; x (m,); acts: P is not zero."""
+def inward_single(tree, b, loaded, parts, ws, P, x):
+    """`inward_pass` of a joint of one coordinate; x (m,) is its row of X; loaded: P of its node is not zero."""
     k, c, base = tree.block[b].first, tree.block[b].column, tree.block[b].parent
     m, U_IA_S, scale, own = x.shape[0], parts.U_IA_S[c], 1.0 / parts.factor[parts.at[b]], P[k]
-    if acts:
+    if loaded:
         add_pairs(-1.0, ws.column[1, tree.segment[k].work :], own, 0, m, x)
     for j in range(m):
         x[j] *= scale
@@ -192,7 +195,7 @@ def fold_single(tree, b, acts, parts, ws, P, x):
         return
     for r in range(6):
         h, row, out = U_IA_S[r], own[r], P[base, r]
-        if acts:
+        if loaded:
             for j in range(m):
                 out[j] += row[j] + h * x[j]
         else:
@@ -201,8 +204,11 @@ def fold_single(tree, b, acts, parts, ws, P, x):
 
 
 @kernel_inline
-def unfold_single(tree, b, known, wanted, parts, ws, P, x):
-    """Its part in the way back; wanted: P of its node."""
+def outward_single(tree, b, known, wanted, parts, ws, P, x):
+    """`outward_pass` of a joint of one coordinate; x (m,) is its row of X; wanted: delta of its node in P.
+
+    P[base] is delta of the base already; that of the world, row -1, is zero.
+    """
     k, c, base = tree.block[b].first, tree.block[b].column, tree.block[b].parent
     m, delta = x.shape[0], P[base]
     if known[c]:
@@ -257,15 +263,18 @@ def move_nodes(tree, b, known, ws, P, x) -> None:
 
 
 @kernel_in_place
-def eliminate_forces(tree, everywhere, parts, ws, P, X):
-    """From the tips to the base: what remains of X at each block, and the wrenches P that bases get from there."""
+def inward_pass(tree, everywhere, parts, ws, P, X):
+    """Inward pass, forward substitution: X becomes R^-T (X - sum J^T P) in free rows, minus the bias in known ones.
+
+    P of a base becomes its articulated bias wrench, Featherstone's p^a; see `solve_articulated`.
+    """
     m = X.shape[1]
     for b in range(tree.block.shape[0] - 1, -1, -1):
         if not parts.acts[b]:
             continue
         if is_single(tree, b):
-            acts = everywhere or parts.has_children[tree.block[b].first]
-            fold_single(tree, b, acts, parts, ws, P, X[tree.block[b].column])
+            loaded = everywhere or parts.has_children[tree.block[b].first]
+            inward_single(tree, b, loaded, parts, ws, P, X[tree.block[b].column])
             continue
         n, c0, base = (tree.block[b].n, tree.block[b].column, tree.block[b].parent)
         factor = parts.factor[parts.at[b] : parts.at[b + 1]].reshape(n, n)
@@ -299,15 +308,15 @@ def eliminate_forces(tree, everywhere, parts, ws, P, X):
 
 
 @kernel_in_place
-def expand_accelerations(tree, known, everywhere, parts, ws, P, X):
-    """From the base to the tips: accelerations of free coordinates, forces of known ones, delta of the nodes in P."""
+def outward_pass(tree, known, everywhere, parts, ws, P, X):
+    """Outward pass, back substitution: accelerations of free coordinates, forces of known ones, delta of nodes in P."""
     m = X.shape[1]
     for b in range(tree.block.shape[0]):
         if not parts.acts[b]:
             continue
         if is_single(tree, b):
             wanted = everywhere or parts.has_children[tree.block[b].first]
-            unfold_single(tree, b, known, wanted, parts, ws, P, X[tree.block[b].column])
+            outward_single(tree, b, known, wanted, parts, ws, P, X[tree.block[b].column])
             continue
         n, c0, base = (tree.block[b].n, tree.block[b].column, tree.block[b].parent)
         factor = parts.factor[parts.at[b] : parts.at[b + 1]].reshape(n, n)
@@ -360,14 +369,16 @@ def expand_accelerations(tree, known, everywhere, parts, ws, P, X):
 
 @kernel_in_place
 def solve_articulated(tree, known, everywhere, parts, ws, P, X):
-    """Overwrite X (ndof, m), forces of the free coordinates, with accelerations; zero rows of known ones with forces.
+    """Solve by the factors of `articulate`, m right-hand sides at once.
 
-    P (n_segments + 1, 6, m): wrenches that remain at the nodes, each a world wrench that its node passes to its base,
-    the last row zero; holds delta of the nodes afterwards. `everywhere`: they are not zero at nodes without children,
-    and all deltas are wanted.
+    X (ndof, m): in, forces of free coordinates, zeros for known ones; out, accelerations and forces of the known ones.
+    P (n_segments + 1, 6, m): in, the bias wrench of each node alone, inertial less external, at zero accelerations of
+    the free coordinates; out, delta of the nodes; the last row, the world, is zero. World axes about the origin.
+    everywhere : whether P is given, and delta wanted, at all nodes; else P is zero in, and only nodes on which blocks
+    hang get delta. Blocks on which nothing `acts` are left out.
     """
-    eliminate_forces(tree, everywhere, parts, ws, P, X)
-    expand_accelerations(tree, known, everywhere, parts, ws, P, X)
+    inward_pass(tree, everywhere, parts, ws, P, X)
+    outward_pass(tree, known, everywhere, parts, ws, P, X)
 
 
 @kernel_in_place

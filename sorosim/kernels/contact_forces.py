@@ -305,9 +305,9 @@ def contact_force(law, contact):
     closing, size = -dot(n, u), sqrt(dot(n, n))
     # in statics rates stand for displacements of what sticks
     approach = 0.0 if contact.counts.at_rest != 0 else closing
-    pressed, by_depth, by_rate, elastic = hertz(law, -here.gap, approach)
+    normal_force, by_depth, by_rate, elastic = hertz(law, -here.gap, approach)
     share = here.share
-    pressed, by_depth, by_rate, elastic = share * pressed, share * by_depth, share * by_rate, share * elastic
+    normal_force, by_depth, by_rate, elastic = share * normal_force, share * by_depth, share * by_rate, share * elastic
     if contact.counts.at_rest != 0:
         by_rate = 0.0
     mu, slow, speed, chi = law.friction, law.slip, 0.0, 0.0
@@ -316,16 +316,16 @@ def contact_force(law, contact):
         speed += u_t[i] * u_t[i]
     if mu > 0.0:
         chi = 1.0 / sqrt(speed + slow * slow)
-    normal = pressed - (elastic if law.dissipative_only != 0.0 else 0.0)
+    normal = normal_force - (elastic if law.dissipative_only != 0.0 else 0.0)
     for i in range(3):
-        force[i] = normal * n[i] - mu * pressed * size * chi * u_t[i]
-    here.pressed, here.by_depth, here.by_rate = pressed, by_depth, by_rate
-    here.closing, here.chi, here.friction, here.normal_length = closing, chi, mu, size
+        force[i] = normal * n[i] - mu * normal_force * size * chi * u_t[i]
+    here.normal_force, here.by_depth, here.by_rate = normal_force, by_depth, by_rate
+    here.approach, here.chi, here.friction, here.normal_length = closing, chi, mu, size
 
 
 @kernel_in_place
-def previous_slip(contact, group, core, other):
-    """The velocity that a sticking contact adds, from its stored displacement; zero for others."""
+def load_stick_velocity(contact, group, core, other):
+    """here.stuck (3,): slip velocity, world axes, that a pair which sticks resists in statics; zero for other pairs."""
     slip = contact.here.stuck
     for i in range(3):
         slip[i] = 0.0
@@ -368,7 +368,7 @@ def evaluate_pair(surfaces, group, core, other, ws, contact, external):
     contact.counts.active += 1
     nodes = contact.entry[k].node
     set_entries(surfaces, core, other, ws, contact, contact.entry[k])
-    previous_slip(contact, group, core, other)
+    load_stick_velocity(contact, group, core, other)
     contact_force(law, contact)
     record_contact(contact, k, group, core, other)
     for j in range(here.n):
@@ -398,5 +398,5 @@ def record_contact(contact, k, group, core, other):
         value.normal[i] = here.normal[i] / size
         value.force[i] = here.force[i]
         value.slip[i] = here.u_t[i]
-    value.distance, value.pressure = here.gap, here.pressed * size
+    value.distance, value.pressure = here.gap, here.normal_force * size
     value.share = here.share

@@ -65,17 +65,16 @@ def to_node(left, right, by_u, at, K, D):
 
 
 @kernel_in_place
-def force_by_velocity(contact, out):
-    """out (3, 3): derivative of the force by the relative velocity."""
+def force_by_slip_velocity(contact, out):
+    """out (3, 3): dF/du, u the velocity of A relative to B at the contact, world axes; regularised Coulomb friction."""
     here = contact.here
     n, u_t = here.normal, here.u_t
-    chi, by_rate, pressed, size = here.chi, here.by_rate, here.pressed, here.normal_length
+    chi, by_rate, normal_force, size = here.chi, here.by_rate, here.normal_force, here.normal_length
     mu = here.friction * size
     for i in range(3):
         for j in range(3):
-            across = (1.0 if i == j else 0.0) - n[i] * n[j] / (size * size)
-            along = u_t[i] * u_t[j]
-            out[i, j] = by_rate * n[j] * (mu * chi * u_t[i] - n[i]) - mu * pressed * chi * (across - chi * chi * along)
+            tangential = (1.0 if i == j else 0.0) - n[i] * n[j] / (size * size) - chi * chi * u_t[i] * u_t[j]
+            out[i, j] = by_rate * n[j] * (mu * chi * u_t[i] - n[i]) - mu * normal_force * chi * tangential
 
 
 @kernel_in_place
@@ -105,17 +104,21 @@ def places_change(contact, j, turn, shift, xi, dn):
 
 
 @kernel_in_place
-def change_of_force(surfaces, core, ws, contact, j, turn, shift, right, at):
-    """Column `at` of right: what changes when the node of entry j turns and shifts, its twist carried along."""
+def force_variation(surfaces, core, ws, contact, j, turn, shift, right, at):
+    """Column `at` of right, by a motion [turn; shift] of the node of entry j about the world's origin, body twist held.
+
+    Rows: moment of the force by the change of its arm at A, at B, change of the force, of both weights along segments.
+    Arms go from the nearest points to the point where the force acts.
+    """
     here = contact.here
     n, u, u_t, force = head(here.normal), head(here.u), head(here.u_t), head(here.force)
     H, on_a, weight = rows(here.h), j < here.first_b, here.weight[j]
     t_b, arm = head(here.t_b), head(here.arm_a if on_a else here.arm_b)
-    xi = moved(turn, shift, row(here.p, j), weight)
-    dn = times(H, xi)
+    d_offset = moved(turn, shift, row(here.p, j), weight)
+    dn = times(H, d_offset)
     if here.is_solid and not on_a:
         dn = plus(dn, cross(turn, n))
-    dla, dmb = places_change(contact, j, turn, shift, xi, dn)
+    dla, dmb = places_change(contact, j, turn, shift, d_offset, dn)
     slide = scaled(dla, head(here.t_a))
     if here.form == sf.ELLIPSOID:
         node, first = surfaces.core[core].node[0], surfaces.core[core].at + sf.AXES
@@ -125,8 +128,8 @@ def change_of_force(surfaces, core, ws, contact, j, turn, shift, right, at):
     if here.form == sf.DISC:
         own = sum2(1.0, dn, -1.0 if on_a else 0.0, cross(turn, n))
         slide = scaled(-1.0, times(rows(here.slide), own))
-    drawn = (here.reg_a * dla + here.reg_b * dmb) / (here.axial * here.axial)
-    dn = plus(dn, sum2(1.0, times(H, sum2(1.0, slide, -dmb, t_b)), -drawn, n))
+    d_distance = (here.reg_a * dla + here.reg_b * dmb) / (here.axial * here.axial)
+    dn = plus(dn, sum2(1.0, times(H, sum2(1.0, slide, -dmb, t_b)), -d_distance, n))
     shrink = sum2(-here.r_a, dn, -(here.slope_a * dla), n)
     # of the relative velocity: points and twists turn with their node, places and arms change
     du = sum2(1.0, cross(turn, row(here.v, j)), weight, cross(cross(turn, row(here.w, j)), arm))
@@ -134,19 +137,19 @@ def change_of_force(surfaces, core, ws, contact, j, turn, shift, right, at):
     darm = sum2(1.0, shrink, 0.0 if here.two_a else 1.0, slide)
     du = plus(du, cross(head(here.w_a), darm))
     store_row(cross(darm, force), right[sf.BY_ARM :, at])
-    darm = sum4(1.0, shrink, 1.0, xi, 1.0, slide, -dmb if here.two_b else 0.0, t_b)
+    darm = sum4(1.0, shrink, 1.0, d_offset, 1.0, slide, -dmb if here.two_b else 0.0, t_b)
     du = sum2(1.0, du, -1.0, cross(head(here.w_b), darm))
     store_row(cross(darm, force), right[sf.BY_OTHER_ARM :, at])
     # of the law
-    closing, chi, mu, pressed = here.closing, here.chi, here.friction, here.pressed
-    opening = dot(dn, u) + dot(n, du)
-    change = -here.by_depth * dot(n, xi) - here.by_rate * opening
-    size, longer = here.normal_length, dot(n, dn)
+    approach, chi, mu, normal_force = here.approach, here.chi, here.friction, here.normal_force
+    d_rate = dot(dn, u) + dot(n, du)
+    d_normal = -here.by_depth * dot(n, d_offset) - here.by_rate * d_rate
+    size, n_dn = here.normal_length, dot(n, dn)
     square = size * size
-    dut = sum3(1.0, du, closing / square, dn, -(opening + 2.0 * closing * longer / square) / square, n)
-    turned = sum2(1.0, dut, -(chi * chi * dot(u_t, dut)), u_t)
-    friction = sum2(change * size + pressed * longer / size, u_t, pressed * size, turned)
-    store_row(sum3(change, n, pressed, dn, -(mu * chi), friction), right[sf.BY_FORCE :, at])
+    dut = sum3(1.0, du, approach / square, dn, -(d_rate + 2.0 * approach * n_dn / square) / square, n)
+    d_slip = sum2(1.0, dut, -(chi * chi * dot(u_t, dut)), u_t)
+    friction = sum2(d_normal * size + normal_force * n_dn / size, u_t, normal_force * size, d_slip)
+    store_row(sum3(d_normal, n, normal_force, dn, -(mu * chi), friction), right[sf.BY_FORCE :, at])
     right[sf.BY_WEIGHT, at], right[sf.BY_OTHER_WEIGHT, at] = dla, dmb
 
 
@@ -185,14 +188,14 @@ def add_tangents(surfaces, core, k, ws, contact, external):
         store_row(velocity_along(contact, 0, here.arm_a), here.d_a)
     if here.two_b:
         store_row(velocity_along(contact, first, here.arm_b), here.d_b)
-    force_by_velocity(contact, by_u)
+    force_by_slip_velocity(contact, by_u)
     for j in range(m):
         if nodes[j] < 0:
             continue
         for c in range(6):
             unit = (1.0 if c % 3 == 0 else 0.0, 1.0 if c % 3 == 1 else 0.0, 1.0 if c % 3 == 2 else 0.0)
             turn, shift = scaled(1.0 if c < 3 else 0.0, unit), scaled(0.0 if c < 3 else 1.0, unit)
-            change_of_force(surfaces, core, ws, contact, j, turn, shift, right, 6 * j + c)
+            force_variation(surfaces, core, ws, contact, j, turn, shift, right, 6 * j + c)
             motion_at_contact(contact, j, c, turn, shift, left, 6 * j + c)
     if linked:
         row = coupling.row[slot]

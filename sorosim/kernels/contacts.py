@@ -57,8 +57,11 @@ def bounding_spheres(surfaces, group, ws, contact):
 
 
 @kernel_in_place
-def add_candidate(surfaces, group, i, j, n_cores, contact):
-    """Note elements i < j of a group as a pair, if they may touch and their spheres overlap."""
+def add_candidate_pair(surfaces, group, i, j, n_cores, contact):
+    """Broad phase: append elements i < j of a group whose spheres, with a margin, overlap, if no filter excludes them.
+
+    Cores are numbered before solids; two solids never meet; solid k is stored as -1 - k.
+    """
     p, q = contact.sphere[i], contact.sphere[j]
     reach = p[3] + q[3] + contact.reach[0]
     if (p[0] - q[0]) ** 2 + (p[1] - q[1]) ** 2 + (p[2] - q[2]) ** 2 > reach * reach or i >= n_cores:
@@ -73,7 +76,7 @@ def add_candidate(surfaces, group, i, j, n_cores, contact):
             return
         surface, same_side = row_j.surface, (core < row.cores_b) == (other < row.cores_b)
         if surface == row_i.surface:
-            # neighbours on a rod are apart by no more than half a turn of the tightest bend
+            # pieces of one rod nearer than half a turn of the tightest bend cannot be bent onto each other
             x, y = surfaces.value[row_i.at :], surfaces.value[row_j.at :]
             between = max(y[sf.ARC_0] - x[sf.ARC_1], x[sf.ARC_0] - y[sf.ARC_1])
             if between <= 0.5 * pi * (x[sf.RADIUS_0] + y[sf.RADIUS_0]) * (1.0 + 1e-9):
@@ -90,7 +93,7 @@ def add_candidate(surfaces, group, i, j, n_cores, contact):
     if surfaces.apart[row.apart + (row_i.surface - first) * row.n_surfaces + surface - first] != 0:
         return
     if other < 0 and surface == row_i.surface:
-        # the end of a rod, and the rod itself
+        # the flat end of a rod, and its own pieces
         x, y = surfaces.value[row_i.at :], surfaces.value[surfaces.solid[-1 - other].at :]
         between = max(y[END_ARC] - x[sf.ARC_1], x[sf.ARC_0] - y[END_ARC])
         if between <= 0.5 * pi * (x[sf.RADIUS_0] + y[0] + y[2]) * (1.0 + 1e-9):
@@ -154,7 +157,7 @@ def search(surfaces, group, ws, contact):
     if n <= BRUTE_FORCE:
         for i in range(n_cores):
             for j in range(i + 1, n):
-                add_candidate(surfaces, group, i, j, n_cores, contact)
+                add_candidate_pair(surfaces, group, i, j, n_cores, contact)
         return
     limit = sort_into_cells(contact, n)
     for i in range(n):
@@ -162,7 +165,7 @@ def search(surfaces, group, ws, contact):
             for j in range(n):
                 # a pair of large ones once
                 if j != i and (contact.sphere[j, 3] <= limit or j > i):
-                    add_candidate(surfaces, group, min(i, j), max(i, j), n_cores, contact)
+                    add_candidate_pair(surfaces, group, min(i, j), max(i, j), n_cores, contact)
             continue
         cell = contact.cell[i]
         for x in range(cell[0] - 1, cell[0] + 2):
@@ -179,7 +182,7 @@ def search_cell(surfaces, group, i, x, y, z, n_cores, contact):
         j = contact.order[k]
         there = contact.cell[j]
         if j > i and there[0] == x and there[1] == y and there[2] == z:
-            add_candidate(surfaces, group, i, j, n_cores, contact)
+            add_candidate_pair(surfaces, group, i, j, n_cores, contact)
 
 
 @kernel_lazy("contacts")

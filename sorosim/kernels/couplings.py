@@ -18,7 +18,7 @@ import numpy as np
 from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy, one_record, record
 from sorosim.kernels import tree as tr
 from sorosim.kernels.rod_actuators import LENGTH_INPUT, add_by_strain
-from sorosim.kernels.single import along
+from sorosim.kernels.single import dot6
 from sorosim.kernels.small import clear
 from sorosim.kernels.tree import base_of
 
@@ -166,7 +166,7 @@ def over_nodes(row, form, node, at):
     total = 0.0
     for j in range(row.n):
         if row.node[j] >= 0:
-            total += along(form[6 * j :], node[row.node[j], at:])
+            total += dot6(form[6 * j :], node[row.node[j], at:])
     return total
 
 

@@ -194,8 +194,8 @@ def roll_members(addresses, like, ws, held, chosen, substeps, codes) -> None:
 
 
 @kernel_in_place
-def choose_interval(ends, k, dt, march):
-    """Let the steps be those of an interval: it goes from row ends[k] to row ends[k + 1]."""
+def set_step_size(ends, k, dt, march):
+    """Step size and tableau of interval k: rows ends[k] to ends[k + 1] are its steps, of equal size."""
     march.number.step = dt / (ends[k + 1] - ends[k])
     nm.set_tableau(march)
 
@@ -471,7 +471,7 @@ def pull_back(model, march, ws, rows, held, ends, dt, fresh, bars, bar, u_bar, a
         for i in range(bar.shape[1]):
             bar[Q, i] += bars[0, k + 1, i]
             bar[QD, i] += bars[1, k + 1, i]
-        choose_interval(ends, k, dt, march)
+        set_step_size(ends, k, dt, march)
         for row in range(ends[k + 1], ends[k], -1):
             load_row(rows, row, held[k], march)
             if not factor_at_end(model, march, ws, True):
@@ -514,7 +514,7 @@ def push_forward(model, march, ws, rows, held, ends, dt, fresh, before, dot, u_d
     """
     looped, n_directions = march.G.shape[0] > 0, dot.shape[0]
     for k in range(held.shape[0]):
-        choose_interval(ends, k, dt, march)
+        set_step_size(ends, k, dt, march)
         empty, wanted = fresh and k == 0, varied.residual.shape[1] > 0
         load_row(rows, ends[k], held[k], march)
         if derive_accelerations(model, march, ws, False, looped and not empty) != DONE:

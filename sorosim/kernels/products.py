@@ -26,7 +26,7 @@ from sorosim.kernels.rod_actuators import (
     section_strain,
     tension_by_input,
 )
-from sorosim.kernels.single import along
+from sorosim.kernels.single import dot6
 from sorosim.kernels.small import add, add_coadbar_columns, clear, clear_matrix
 from sorosim.lie.triples import cross, dot, head, plus, store_row, tail
 
@@ -69,9 +69,9 @@ def add_local_wrench(tree, external, ws, node):
     for k in range(tree.segment.shape[0]):
         M, N, K, x, F = ws.tensor[k, 0], ws.tensor[k, 1], ws.tensor[k, 2], node[k], node[k, WRENCH:]
         for r in range(6):
-            F[r] = along(M[r], x[12:]) + along(N[r], x[6:])
+            F[r] = dot6(M[r], x[12:]) + dot6(N[r], x[6:])
             if loaded:
-                F[r] -= along(K[r], x)
+                F[r] -= dot6(K[r], x)
     add_coupling_product(external.coupling, node)
 
 
@@ -211,7 +211,7 @@ def add_actuation_transposed(tree, actuators, workspace, x, xi, values):
     """values (n_actuators,) += B^T x; xi (6,) is scratch."""
     for row in range(actuators.row.shape[0]):
         section_strain(tree, actuators, row, x, False, xi)
-        values[actuators.row[row].actuator] += along(workspace.unit[row], xi)
+        values[actuators.row[row].actuator] += dot6(workspace.unit[row], xi)
 
 
 @kernel_in_place
@@ -261,7 +261,7 @@ def add_capstan_transposed(tree, actuators, scale, workspace, w, xi, out):
         for j in range(n):
             row = actuators.line[first + j]
             section_strain(tree, actuators, row, w, False, xi)
-            angle = pull * along(workspace.unit[row], xi)
+            angle = pull * dot6(workspace.unit[row], xi)
             for m in range(n):
                 rate[m] += actuators.operators[at + (n + j) * n + m] * angle
         for j in range(n):

@@ -17,7 +17,6 @@ from sorosim.kernels.held_inputs import (
     QD,
     SOLUTION,
     Q,
-    choose_interval,
     derive_accelerations,
     end_push_hold,
     factor_at_end,
@@ -26,6 +25,7 @@ from sorosim.kernels.held_inputs import (
     load_row,
     push_accelerations,
     push_step,
+    set_step_size,
 )
 from sorosim.kernels.small import clear
 
@@ -95,7 +95,7 @@ def linearize_restarted(model, march, ws, rows, inputs, ends, dt, dot, u_dot, va
                 dot[d, QD, d - n] = 0.0 if model.known[d - n] else 1.0
             else:
                 u_dot[d, d - 2 * n] = 1.0
-        choose_interval(ends, k, dt, march)
+        set_step_size(ends, k, dt, march)
         load_row(rows, ends[k], inputs[k], march)
         if derive_accelerations(model, march, ws, False, False) != DONE:
             return False

@@ -145,7 +145,10 @@ def rigid_quantities(g, inertia, V, A, moving, tensors, M, N, F):
 
 @kernel_inline
 def single_derivatives(tree, b, moving, loaded, with_rates, with_mass, filled, ws, tau, dq, dqd, dqdd):
-    """Part of a joint of one coordinate in `derivatives.derivative_sweep`; filled: see `gather_ancestors`, returned."""
+    """`derivatives.derivative_sweep` of a joint of one coordinate: its screw is constant, so J_a = 0 and Hess = 0.
+
+    filled : columns of ancestors that are gathered, see `gather_ancestors`; returns the new number.
+    """
     k, i, base = tree.block[b].first, tree.block[b].column, tree.block[b].parent
     M, N, K, F = ws.tensor[k, 0], ws.tensor[k, 1], ws.tensor[k, 2], ws.twist[k, 2]
     at = tree.segment[k].work
@@ -153,33 +156,33 @@ def single_derivatives(tree, b, moving, loaded, with_rates, with_mass, filled, w
     own = ws.wide.reshape(-1, 6)
     W, Wd, XM, XN, XK = own[0], own[1], own[2], own[3], own[4]
 
-    # W = adbar_F J + M J'' + N J' - K J and so on; for one coordinate XM = Wm
+    # W = adbar_F J + M J'' + N J' - K J, Wd = 2 M J' + N J; XM = M J, XN = N^T J, XK = K^T J
     a, b_, m, f = head(J), tail(J), head(F), tail(F)
     store(plus(cross(a, m), cross(b_, f)), cross(a, f), W)
     j, jdd = six(J), six(Jdd)
     for r in range(6):
-        XM[r] = along(M[r], j)
-        W[r] += along(M[r], jdd)
+        XM[r] = dot6(M[r], j)
+        W[r] += dot6(M[r], jdd)
     if with_rates:
         for r in range(6):
-            Wd[r], XN[r] = along(N[r], j), along(N[:, r], j)
+            Wd[r], XN[r] = dot6(N[r], j), dot6(N[:, r], j)
     if moving:
         jd = six(Jd)
         for r in range(6):
-            Wd[r] += 2.0 * along(M[r], jd)
-            W[r] += along(N[r], jd)
+            Wd[r] += 2.0 * dot6(M[r], jd)
+            W[r] += dot6(N[r], jd)
     if loaded:
         for r in range(6):
-            W[r] -= along(K[r], j)
-            XK[r] = along(K[:, r], j)
+            W[r] -= dot6(K[r], j)
+            XK[r] = dot6(K[:, r], j)
 
     # own x own
-    tau[i] = along(J, F)
-    dq[i, i] = along(J, W)
+    tau[i] = dot6(J, F)
+    dq[i, i] = dot6(J, W)
     if with_rates:
-        dqd[i, i] = along(J, Wd)
+        dqd[i, i] = dot6(J, Wd)
     if with_mass:
-        dqdd[i, i] = along(J, XM)
+        dqdd[i, i] = dot6(J, XM)
     if base < 0:
         return filled
     add_matrix(M, ws.tensor[base, 0])
@@ -220,7 +223,7 @@ def derivatives_with_ancestors(own, n, i, moving, loaded, with_rates, with_mass,
 
 
 @kernel_inline
-def along(J, F):
+def dot6(J, F):
     """J^T F, both (6,)."""
     return J[0] * F[0] + J[1] * F[1] + J[2] * F[2] + J[3] * F[3] + J[4] * F[4] + J[5] * F[5]
 
@@ -231,7 +234,7 @@ def single_mass(tree, b, filled, ws, mass):
     k, i, base = tree.block[b].first, tree.block[b].column, tree.block[b].parent
     M, J, X = ws.tensor[k, 0], ws.column[1, tree.segment[k].work :], ws.wide.reshape(-1, 6)[0]
     push(M, J, X)
-    mass[i, i] = along(J, X)
+    mass[i, i] = dot6(J, X)
     if base < 0:
         return filled
     add_matrix(M, ws.tensor[base, 0])
@@ -253,7 +256,7 @@ def push(M, J, out):
     """out = M J, J and out (6,)."""
     j = six(J)
     for r in range(6):
-        out[r] = along(M[r], j)
+        out[r] = dot6(M[r], j)
 
 
 @kernel_inline

@@ -232,8 +232,8 @@ def matrix_vector(X, y, out):
 
 @kernel_in_place
 def add_transposed_product(X, n, Y, m, scale, out, i0, j0):
-    """out[i0 + i, j0 + j] += scale * sum_r X[r, i] Y[r, j]; X (6 n,), Y (6 m,) flat, row by row."""
-    # views: for all the compiler knows an index such as j0 + j could be negative, and then it uses no vectors
+    """out[i0 : i0 + n, j0 : j0 + m] += scale X^T Y; X (6, n) and Y (6, m) are flat, row by row."""
+    # views: for all the compiler knows an index such as j0 + j could be negative, and then it does not vectorise
     Y0, Y1, Y2, Y3, Y4, Y5 = Y[:m], Y[m : 2 * m], Y[2 * m : 3 * m], Y[3 * m : 4 * m], Y[4 * m : 5 * m], Y[5 * m :]
     for i in range(n):
         x0, x1, x2 = scale * X[i], scale * X[n + i], scale * X[2 * n + i]

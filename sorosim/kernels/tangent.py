@@ -16,7 +16,7 @@ from sorosim.kernels.couplings import Couplings, add_couplings, make_couplings
 from sorosim.kernels.dense_lu import lu_factor, lu_solve, lu_solve_vector
 from sorosim.kernels.derivatives import add_coupling, coupling_maps
 from sorosim.kernels.linalg import cholesky
-from sorosim.kernels.single import along
+from sorosim.kernels.single import dot6
 from sorosim.kernels.small import (
     add,
     add_coadbar_columns,
@@ -431,7 +431,7 @@ def substitute(tree, tangent, x) -> None:
         if base >= 0 and kept[b] == 0:
             for j in range(n):
                 C = tangent.C[c0 + j]
-                own[j] -= along(C, above) + along(C[6:], above[6:]) + along(C[12:], above[12:])
+                own[j] -= dot6(C, above) + dot6(C[6:], above[6:]) + dot6(C[12:], above[12:])
         for k in range(tree.block[b].first, tree.block[b].end):
             at, moved = tangent.place[k], node[k]
             if at < 0:
@@ -461,7 +461,7 @@ def mass_product(tree, ws, x, node, out) -> None:
         base, a, F, M = tree.block[tree.segment[k].block].parent, node[k], node[k, 6:12], ws.tensor[k, 0]
         # F has what hangs on the node already
         for r in range(6):
-            F[r] += along(M[r], a)
+            F[r] += dot6(M[r], a)
             for j in range(n):
                 out[c0 + j] += ws.column[1, work + r * n + j] * F[r]
         if base >= 0:
