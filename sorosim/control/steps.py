@@ -39,7 +39,7 @@ class DiscreteMotion:
             self.rows = steps.rows(len(u))
         self.rows.t[:] = steps.times(t, len(u))
         first = u[0] if len(u) else np.zeros(self.n_inputs)
-        steps.begin_at(march, x[:n], x[n:], t, first)
+        self._motion.begin_at(x[:n], x[n:], t, first)
         workspace = steps.engine.workspace
         arguments = steps.model, march, workspace, self.rows, u, steps.substeps, feedback or self._open
         self._code = int(steps.engine.prepared(roll_restarted, arguments)(*arguments))
@@ -47,8 +47,9 @@ class DiscreteMotion:
             return None
         ends = slice(None, None, steps.substeps)
         X = np.hstack([self.rows.q[ends], self.rows.qd[ends]])
-        whole_turn = steps.whole_turn(self.rows, 0, len(self.rows.t) - 1, "a step")
-        return X if whole_turn is None and np.isfinite(X).all() else None
+        guard = steps.system.turns
+        met = guard.first_met(self.rows.q) if guard.joints else None
+        return X if met is None and np.isfinite(X).all() else None
 
     def linearize(self, u: Array) -> tuple[Array, Array]:
         """Derivatives A (N, 2 ndof, 2 ndof) and B (N, 2 ndof, n_actuators) of the steps that were rolled last."""
@@ -65,5 +66,5 @@ class DiscreteMotion:
 
     def failure(self, what: str) -> ConvergenceError:
         """What the step says that failed last."""
-        code = codes.NO_CONVERGENCE if self._code in DONE else self._code
-        return self.steps.failure(self._motion.march, code, what, refined=False)
+        self._motion.what = what
+        return self._motion.failure(codes.NO_CONVERGENCE if self._code in DONE else self._code, refined=False)

@@ -92,7 +92,7 @@ class RobotMarch:
         )  # fmt: skip
 
     def allocate(self, on_tree: bool = False, sampled: bool = True) -> March:
-        """A march before its start; on_tree : without matrices, but for those of jumps of inputs, if they are sampled."""
+        """A march before its start; on_tree : without matrices, but for jumps of inputs where these are sampled."""
         engine, n_strains = self.system.robot.engine, self.system.n_strains
         n, n_rows, n_inputs, n_driven = engine.ndof, engine.loop_layout.m, engine.n_actuators, len(self.model.driven)
         full, looped, tree, loading = 0 if on_tree else n, 0 if on_tree else n_rows, engine.tree, engine.loading
@@ -130,8 +130,9 @@ class RobotMarch:
         own: Any = (np.zeros(shape) for shape in ((large, large), square, square, (full, n_inputs)))
         start = Evaluation._make((np.zeros(n), *own, state.qdd_begin, *engine.make_closure(large > 0)))
         return March(
-            number, count, state, codes.Multipliers(*multipliers), *signals, S, pivot.view(np.int64), columns, G, order.view(np.int64), strain, make_tangent(tree),
-            np.zeros(1, dtype=np.int64), begin, end, out, out._replace(mass=np.zeros(square), qdd=state.qdd), start,
+            number, count, state, codes.Multipliers(*multipliers), *signals, S, pivot.view(np.int64), columns, G,
+            order.view(np.int64), strain, make_tangent(tree), np.zeros(1, dtype=np.int64), begin,
+            end, out, out._replace(mass=np.zeros(square), qdd=state.qdd), start,
             loading.make_external(len(engine.tree.segment), n),
             np.zeros((max(loading.depth, self.inputs.depth, self.system.driven.depth), 3)), memory,
         )  # fmt: skip
@@ -142,19 +143,24 @@ class RobotMarch:
         return Rows(np.zeros(n), *(np.zeros((n, width)) for width in (ndof, ndof, ndof, loops, 2, strains)))
 
     def step(self, march: March, rows: Rows, most: int) -> int:
-        """Some steps, with inputs and loads that Python computes where these return for them; a code of kernels.march."""
-        arguments = self.model, march, self.engine.workspace, rows, most
-        advance, number, s = self.engine.prepared(codes.march, arguments), march.number, march.state
-        while True:
-            code = int(advance(*arguments))
-            if self.sparse is not None:  # what it raised
-                self.sparse.callback.check()
-            if code != codes.NEEDS_PYTHON:
-                return code
-            t = float(number["time"] + number["step"])
-            if not march.counts["held"]:
-                march.end.u[:] = self.system.inputs.value(t)
-            self._evaluate(march, t, s.q_new, s.qd_new, march.end.u)
+        """Some steps, with what Python computes where compiled ones return for it; a code of kernels.march."""
+        number, s, in_python = march.number, march.state, self.in_python
+        arguments = self.model, march, self.engine.workspace, rows, 1 if in_python else most
+        advance = self.engine.prepared(codes.march, arguments)
+        for _ in range(most if in_python else 1):  # compiled steps count anew after each return
+            while True:
+                code = int(advance(*arguments))
+                if self.sparse is not None:
+                    self.sparse.callback.check()  # raises what was raised there
+                if code != codes.NEEDS_PYTHON:
+                    break
+                t = float(number["time"] + number["step"])
+                if not march.counts["held"]:
+                    march.end.u[:] = self.system.inputs.value(t)
+                self._evaluate(march, t, s.q_new, s.qd_new, march.end.u)
+            if code != codes.CONTINUES:
+                break
+        return code
 
     def jump(self, march: March, u: Array) -> int:
         """Let inputs jump at the begin of a step, and accelerations with them (docs/theory.md, 14); a code likewise."""

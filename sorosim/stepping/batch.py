@@ -154,8 +154,9 @@ class Batch:
         with rolling_back([self._members[i] for i in chosen]):
             for i, own_q, own_qd in starts:
                 names = f"q of member {i}", f"qd of member {i}"
-                self._members[i]._begin(own_q, own_qd, time, none, None, names)
+                self._members[i]._motion.begin(own_q, own_qd, time, none, None, names)
                 self._members[i]._motion.refined = 0
+                self._members[i]._keep()
         for i in chosen.tolist():
             self.failures.pop(i, None)
         return self.q, self.qd

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any
@@ -14,9 +13,8 @@ from sorosim.arrays import Array, IntArray
 from sorosim.compiled import digest
 from sorosim.dynamics.maxwell import refuse_relaxation
 from sorosim.engine.inputs import Motion, ZeroOrderHold, driven_signals
-from sorosim.equations.failure import diagnose_motion
 from sorosim.equations.system import NO_STRAINS, OdeSystem
-from sorosim.errors import ConvergenceError, InputError, warn
+from sorosim.errors import InputError, warn
 from sorosim.kernels import held_inputs as held
 from sorosim.kernels import march as codes
 from sorosim.kernels.held_inputs import Equations
@@ -24,17 +22,11 @@ from sorosim.kernels.march import March, Rows
 from sorosim.options import StepArguments, checked
 from sorosim.results.result import Run
 from sorosim.robot import Robot, check_robot
-from sorosim.signals import ConstantSignal, Signal
-from sorosim.signals.edges import rough_time
+from sorosim.signals import ConstantSignal
 from sorosim.simulation.march import DONE, RobotMarch
-from sorosim.simulation.simulate import StartingState, starting_state
 
 # of Newton's method where nothing else is said: in steps, and in motions whose derivatives are to be exact
 STEP_TOLERANCE, ROLLOUT_TOLERANCE = 1e-8, 1e-11
-# motions of driven coordinates are looked at ahead: intervals at once, and samples in these
-WINDOW, SAMPLES = 100, 1000
-# part of an interval by which ends of intervals differ by rounding
-SAME_TIME = 1e-6
 
 
 class DrivenPath(Motion):
@@ -88,7 +80,7 @@ class HeldSteps(RobotMarch):
         self.varies = any(not isinstance(one, ConstantSignal) for one in self.system.driven.signals)
         if self.system.n_strains:
             _ = self.settings  # of the model as it is before any step
-        self._rough: dict[Any, tuple[str, str, float] | None] = {}
+        self.rough: dict[Any, tuple[str, str, float] | None] = {}  # by windows of time, see `HeldMotion.prepare`
 
     def __reduce__(self) -> tuple[Any, ...]:  # copies and pickles hold the arguments; arrays are made anew
         options = self._options | {"substeps": self.substeps}
@@ -140,40 +132,6 @@ class HeldSteps(RobotMarch):
         steps += t
         return steps
 
-    def begin(
-        self, march: March, q: Any, qd: Any, t: float, u: Array, path: Array | None = None,
-        names: tuple[str, str] = ("q", "qd"), strain: Array | None = None,
-    ) -> StartingState:  # fmt: skip
-        """Put a march to a start, which errors call by these names; path: of driven coordinates that were sent on.
-
-        strain: of Maxwell elements. Default: that with which motions begin. Returns the start.
-        """
-        system = self.system_at(u, path)
-        start = starting_state(self.robot, system, q, qd, t, names)
-        self._put(march, system, start.q, start.qd, t, u, path, strain)
-        return start
-
-    def begin_at(self, march: March, q: Array, qd: Array, t: float, u: Array) -> None:
-        """Put a march to a state."""
-        self._put(march, self.system_at(u), q, qd, t, u, None, None)
-
-    def _put(
-        self, march: March, system: OdeSystem, q: Array, qd: Array, t: float, u: Array, path: Array | None,
-        strain: Array | None,
-    ) -> None:  # fmt: skip
-        driven = self.system.partition.driven
-        march.strain[0] = system.maxwell.start(q) if strain is None else strain
-        system.begin(t, system.state(q, qd, march.strain[0]))
-        march.state.q[:], march.state.qd[:], march.state.qdd[:] = q, qd, 0.0
-        if len(driven):
-            march.state.qdd[driven] = system.driven.jets(t)[:, 2]
-        march.path[:] = 0.0 if path is None else path
-        march.number["time"], march.number["contraction"] = t, 0.0
-        for name, value in {"fresh": 1, "row": 1, "steps_left": 1, "factored": 0, "phase": 0}.items():
-            march.counts[name] = value
-        march.counts["most_rank"] = march.begin.closing[2] = system.closing[2]
-        march.begin.u[:] = u
-
     def system_at(self, u: Array, path: Array | None = None) -> OdeSystem:
         """The equations of motion under these inputs, driven coordinates moving along a path where it has one."""
         system = copy.copy(self.system)
@@ -203,40 +161,6 @@ class HeldSteps(RobotMarch):
         out = object.__new__(HeldSteps)
         vars(out).update(vars(self) | {"substeps": substeps})
         return out
-
-    def check_motions(self, march: March, n_intervals: int) -> None:
-        """Refuse motions of driven coordinates whose rates jump in the next intervals, as `simulate` does."""
-        if not self.varies:
-            return
-        signals = zip(self.driven_names, self.system.driven.signals, march.path[:, 0].tolist(), strict=True)
-        moving = {name: one for name, one, sent in signals if not (sent or isinstance(one, ConstantSignal))}
-        if not moving or not n_intervals:
-            return
-        window, near = WINDOW * self.dt, SAME_TIME * self.dt  # a jump may lie where windows meet
-        t = float(march.number["time"])
-        begin, end = t + (near if march.counts["fresh"] else -near), t + n_intervals * self.dt - near
-        for k in range(math.floor(begin / window), math.floor(end / window) + 1):
-            key, last = (k, *moving), (k + 1) * window + near
-            if key not in self._rough:
-                self._rough[key] = _first_rough(moving, k * window - (near if k else 0.0), last)
-            found = self._rough[key]
-            if found is not None and found[2] < begin:
-                found = _first_rough(moving, begin, last)
-            if found is not None and found[2] < end:
-                got, hint = f"{found[1]} at t = {found[2]:.6g} s", "smoothstep(x) rises smoothly from 0 at 0 to 1 at 1"
-                raise InputError(f"driven.{found[0]}", "a motion with a continuous rate", got, hint)
-
-    def whole_turn(self, rows: Rows, first: int, last: int, what: str) -> tuple[int, ConvergenceError] | None:
-        """The first of rows at which coordinates of a joint are singular, and the error that says so."""
-        guard = self.system.turns
-        met = guard.first_met(rows.q[first : last + 1]) if guard.joints else None
-        if met is None:
-            return None
-        row, kind = first + met[0], self.engine.layout.links[met[1]].link.joint.kind
-        return row, ConvergenceError(
-            f"{what} of '{self.robot.name}' at t = {rows.t[row]:.6g} s: the {kind} joint of '{met[1]}' comes to a "
-            "whole turn, where its coordinates are singular"
-        )
 
     def run(
         self, t: Array, q: Array, qd: Array, u: Array, message: str, paths: Sequence[Array] | None = None,
@@ -278,23 +202,3 @@ class HeldSteps(RobotMarch):
             warn(
                 f"derivatives of steps of '{self.robot.name}' are as loose as its Newton iteration, whose tolerance is "
                 f"{self.tolerance:.2g}; tolerance={tight:.0e} or less makes them tight")  # fmt: skip
-
-    def failure(self, march: March, code: int, what: str, *, refined: bool = True) -> ConvergenceError:
-        """What a step that failed says; refined: whether smaller ones failed too."""
-        (t, _), h = (last := self.last(march)), float(march.number["step"])
-        system = self.system_at(march.end.u, march.path)
-        report = diagnose_motion(system, last, h, self.trial(march), None, (self.tolerance, self.tolerance))
-        smaller = f"; so do steps down to {h / codes.MOST_CUTS:.3g} s" if refined else ""
-        advice = f"{report.advice}; or " if report.advice else ""
-        return ConvergenceError(
-            f"{what} of '{self.robot.name}' at t = {t:.6g} s: {self.why(march, code)}{report.words}{smaller}; "
-            f"{advice}more substeps than {self.substeps} of {h:.3g} s, or `simulate`, whose steps follow its tolerance",
-            None, report,
-        )  # fmt: skip
-
-
-def _first_rough(signals: Mapping[str, Signal], begin: float, end: float) -> tuple[str, str, float] | None:
-    """The first time between two at which a signal is not smooth: its name, what is wrong, and when."""
-    times = np.linspace(begin, end, SAMPLES)
-    found = [(name, *rough) for name, one in signals.items() if (rough := rough_time(one, times))]
-    return min(found, key=lambda one: one[2], default=None)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from threading import Event
@@ -12,16 +13,23 @@ import numpy as np
 
 from sorosim.arrays import Array, IntArray
 from sorosim.dynamics.maxwell import refuse_relaxation
+from sorosim.equations.failure import diagnose_motion
 from sorosim.errors import ConvergenceError, InputError
 from sorosim.kernels import march as codes
 from sorosim.kernels.march import March, Rows
 from sorosim.model.chart import FARTHEST, Charts
+from sorosim.signals import ConstantSignal, Signal
+from sorosim.signals.edges import rough_time
 from sorosim.simulation.march import DONE, STEPS_AT_ONCE
-from sorosim.simulation.simulate import StartingState
+from sorosim.simulation.simulate import StartingState, starting_state
 from sorosim.stepping.held_steps import HeldSteps
 
 # of coordinates, by which changes of rotations are differentiated
 DIFFERENCE = 1e-3
+# motions of driven coordinates are looked at ahead: intervals at once, and samples in these
+WINDOW, SAMPLES = 100, 1000
+# part of an interval by which ends of intervals differ by rounding
+SAME_TIME = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,10 +97,32 @@ class HeldMotion:
         self, q: Any, qd: Any, t: float, u: Array, path: Array | None = None, names: tuple[str, str] = ("q", "qd"),
         strain: Array | None = None,
     ) -> StartingState:  # fmt: skip
-        """Begin anew, see `HeldSteps.begin`."""
-        start = self.steps.begin(self.march, q, qd, t, u, path, names, strain)
-        self.start, self.count = t, 0
+        """Begin anew at a start, which errors call by these names; returns the start.
+
+        path : of driven coordinates that were sent on; strain : of Maxwell elements. Default: that with which motions
+        begin.
+        """
+        start = starting_state(self.steps.robot, self.steps.system_at(u, path), q, qd, t, names)
+        self.begin_at(start.q, start.qd, t, u, path, strain)
         return start
+
+    def begin_at(
+        self, q: Array, qd: Array, t: float, u: Array, path: Array | None = None, strain: Array | None = None
+    ) -> None:
+        """Begin anew at a state."""
+        march, system, driven = self.march, self.steps.system_at(u, path), self.steps.system.partition.driven
+        march.strain[0] = system.maxwell.start(q) if strain is None else strain
+        system.begin(t, system.state(q, qd, march.strain[0]))
+        march.state.q[:], march.state.qd[:], march.state.qdd[:] = q, qd, 0.0
+        if len(driven):
+            march.state.qdd[driven] = system.driven.jets(t)[:, 2]
+        march.path[:] = 0.0 if path is None else path
+        march.number["time"], march.number["contraction"] = t, 0.0
+        for name, value in {"fresh": 1, "row": 1, "steps_left": 1, "factored": 0, "phase": 0}.items():
+            march.counts[name] = value
+        march.counts["most_rank"] = march.begin.closing[2] = system.closing[2]
+        march.begin.u[:] = u
+        self.start, self.count = t, 0
 
     def rewind(self) -> ChartChange | None:
         """Change rotations beyond their limit for those of the same pose a turn away: a new start; None: none is."""
@@ -106,9 +136,31 @@ class HeldMotion:
 
     def prepare(self, rows: Rows, n: int) -> None:
         """Let the next n intervals fill rows."""
-        self.steps.check_motions(self.march, n)
+        if self.steps.varies and n:
+            self._check_motions(n)
         rows.t[:] = self.steps.times(self.start, n, self.count)
         self._fill(rows)
+
+    def _check_motions(self, n: int) -> None:
+        """Refuse motions of driven coordinates whose rates jump in the next n intervals, as `simulate` does."""
+        steps, march, dt = self.steps, self.march, self.steps.dt
+        signals = zip(steps.driven_names, steps.system.driven.signals, march.path[:, 0].tolist(), strict=True)
+        moving = {name: one for name, one, sent in signals if not (sent or isinstance(one, ConstantSignal))}
+        if not moving:
+            return
+        window, near = WINDOW * dt, SAME_TIME * dt  # a jump may lie where windows meet
+        t = float(march.number["time"])
+        begin, end = t + (near if march.counts["fresh"] else -near), t + n * dt - near
+        for k in range(math.floor(begin / window), math.floor(end / window) + 1):
+            key, last = (k, *moving), (k + 1) * window + near
+            if key not in steps.rough:
+                steps.rough[key] = _first_rough(moving, k * window - (near if k else 0.0), last)
+            found = steps.rough[key]
+            if found is not None and found[2] < begin:
+                found = _first_rough(moving, begin, last)
+            if found is not None and found[2] < end:
+                got, hint = f"{found[1]} at t = {found[2]:.6g} s", "smoothstep(x) rises smoothly from 0 at 0 to 1 at 1"
+                raise InputError(f"driven.{found[0]}", "a motion with a continuous rate", got, hint)
 
     def _fill(self, rows: Rows, first: int = 0) -> Rows:
         """What comes next fills these rows from one of them on."""
@@ -151,7 +203,7 @@ class HeldMotion:
     ) -> tuple[Segment, ConvergenceError | None]:  # fmt: skip
         """Intervals from `first` on, to the end or where rotations are to be changed, and why it ends before."""
         steps, march, n, s = self.steps, self.march, len(u), self.steps.substeps
-        charts, base, last, error = steps.system.charts, first, first, None
+        base, last, error, charts = first, first, None, steps.system.charts
         parts: list[tuple[Rows, int]] = []  # rows of intervals that follow each other, and steps of each
         longest = 1 if charts.joints else STEPS_AT_ONCE  # charts change at ends of intervals
         own, at_once = self._fill(rows, first) if first else rows, longest
@@ -182,8 +234,8 @@ class HeldMotion:
                 base = last = end
                 own = self._fill(rows, base)
             elif code not in DONE:
-                error = steps.failure(march, code, self.what)
-            if last == n or error is not None or charts.largest_angle(march.state.q) > FARTHEST:
+                error = self.failure(code)
+            if last == n or error is not None or (charts.joints and charts.largest_angle(march.state.q) > FARTHEST):
                 break
         parts.append((_between(own, 0, (last - base) * s + 1), s))
         own, ends = _joined(parts)
@@ -223,8 +275,30 @@ class HeldMotion:
         self, rows: Rows, base: int, first: int, last: int, substeps: int
     ) -> tuple[int, ConvergenceError | None]:
         """The interval up to which no joint comes to a whole turn, and the error where one does."""
-        turn = self.steps.whole_turn(rows, (first - base) * substeps, (last - base) * substeps, self.what)
-        return (last, None) if turn is None else (base + (turn[0] - 1) // substeps, turn[1])
+        begin, guard = (first - base) * substeps, self.steps.system.turns
+        met = guard.first_met(rows.q[begin : (last - base) * substeps + 1]) if guard.joints else None
+        if met is None:
+            return last, None
+        row, kind = begin + met[0], self.steps.engine.layout.links[met[1]].link.joint.kind
+        return base + (row - 1) // substeps, ConvergenceError(
+            f"{self.what} of '{self.steps.robot.name}' at t = {rows.t[row]:.6g} s: the {kind} joint of '{met[1]}' "
+            "comes to a whole turn, where its coordinates are singular"
+        )
+
+    def failure(self, code: int, *, refined: bool = True) -> ConvergenceError:
+        """What a step that failed says; refined: whether smaller ones failed too."""
+        steps, march = self.steps, self.march
+        (t, _), h = (last := steps.last(march)), float(march.number["step"])
+        system, tolerance = steps.system_at(march.end.u, march.path), steps.tolerance
+        report = diagnose_motion(system, last, h, steps.trial(march), None, (tolerance, tolerance))
+        smaller = f"; so do steps down to {h / codes.MOST_CUTS:.3g} s" if refined else ""
+        advice = f"{report.advice}; or " if report.advice else ""
+        return ConvergenceError(
+            f"{self.what} of '{steps.robot.name}' at t = {t:.6g} s: {steps.why(march, code)}{report.words}"
+            f"{smaller}; {advice}more substeps than {steps.substeps} of {h:.3g} s, or `simulate`, "
+            "whose steps follow its tolerance",
+            None, report,
+        )  # fmt: skip
 
     @property
     def rank(self) -> tuple[float, int]:
@@ -283,3 +357,10 @@ def _joined(parts: Sequence[tuple[Rows, int]]) -> tuple[Rows, IntArray]:
     return Rows._make(
         np.concatenate([one[:1], *(part[1:] for part in (one, *others))]) for one, *others in tables
     ), ends
+
+
+def _first_rough(signals: Mapping[str, Signal], begin: float, end: float) -> tuple[str, str, float] | None:
+    """The first time between two at which a signal is not smooth: its name, what is wrong, and when."""
+    times = np.linspace(begin, end, SAMPLES)
+    found = [(name, *rough) for name, one in signals.items() if (rough := rough_time(one, times))]
+    return min(found, key=lambda one: one[2], default=None)

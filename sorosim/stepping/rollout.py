@@ -336,16 +336,15 @@ class Rollout:
         if along.any():
             tangents[:, :, 0] += np.einsum("cia,ka->cki", self._by_start, along)
         tangent = np.zeros((count, held.N_VECTORS, ndof))
-        for k in range(count):
-            if self._start_change is not None:
-                tangents[:, k, 0] = self._start_change.push(tangents[:, k, 0])
-            tangent[k, : held.QDD] = tangents[:, k, 0]
+        tangent[:, : held.QDD] = np.moveaxis(tangents[:, :, 0], 1, 0)
+        if self._start_change is not None:
+            tangent[:, : held.QDD] = self._start_change.push(tangent[:, : held.QDD])
+            tangents[:, :, 0] = np.moveaxis(tangent[:, : held.QDD], 1, 0)
         for segment in self._segments:
             first, last = segment.first, segment.last
             if segment.change is not None:
-                for k in range(count):
-                    tangent[k, : held.QDD] = segment.change.push(tangent[k, : held.QDD])
-                    tangents[:, k, first] = tangent[k, : held.QDD]
+                tangent[:, : held.QDD] = segment.change.push(tangent[:, : held.QDD])
+                tangents[:, :, first] = np.moveaxis(tangent[:, : held.QDD], 1, 0)
             out, before = np.zeros((count, 2, last - first + 1, ndof)), np.zeros(self.u.shape[1])
             varied, changes = self._change_of_equations(segment, change), u_tangent[:, first:last].copy()
             self._derive(held.push_forward, segment, self.u[first:last], True, before, tangent, changes, varied, out)

@@ -153,9 +153,10 @@ class Stepper:
             Inputs of an equilibrium to start from, and of the first step that names none. Default: zero.
         """
         inputs, time = self.robot.inputs(u), amount("t", t, "time")
-        with self._alone(), rolling_back([self]):
-            self._begin(q, qd, time, inputs)
+        with self._changing():
+            self._motion.begin(q, qd, time, inputs)
             self._motion.refined = 0
+            self._keep()
         return self.state
 
     def step(self, u: Values | None = None, driven: Mapping[str, Number] | None = None) -> StepState:
@@ -184,7 +185,7 @@ class Stepper:
         state = self.state
         inputs = state.u if u is None else self.robot.inputs(u)
         path = self._path(driven, state.t)
-        with self._alone(), rolling_back([self]):
+        with self._changing():
             self._motion.march.path[:] = path
             self._prepare(inputs)
             self._complete()
@@ -217,8 +218,9 @@ class Stepper:
                 if abs(x - there) > LOOP_CLOSURE_TOLERANCE * (1.0 + abs(there)):
                     hint = "step(driven=...) sends it on"
                     raise InputError(f"state.{letter}, {name}", f"{there:.6g}, where its motion is", f"{x:.6g}", hint)
-        with self._alone(), rolling_back([self]):
-            self._begin(q, qd, t, u, path, ("state.q", "state.qd"), self._strain_of(state))
+        with self._changing():
+            self._motion.begin(q, qd, t, u, path, ("state.q", "state.qd"), self._strain_of(state))
+            self._keep()
 
     def _strain_of(self, state: StepState) -> Array | None:
         """Strains of Maxwell elements of a state from outside."""
@@ -284,25 +286,26 @@ class Stepper:
         return self.robot.measure(state.q, state.qd, **motion)
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """While one thread moves it, others are refused."""
+    def _changing(self) -> Iterator[None]:
+        """While one thread moves it, others are refused; it is as it was if anything is raised, Ctrl-C included."""
         if not self._lock.acquire(blocking=False):
             hint = "sim.copy() gives each thread its own, and Batch moves many"
             raise InputError("Stepper", "one thread at a time", "a second one during a step", hint)
+        before = self._state, self.refined
         try:
             yield
+        except BaseException:
+            self._roll_back(*before)
+            raise
         finally:
             self._lock.release()
 
-    # -- parts of a step, for batches too ----------------------------------------------------------------------------
+    def _roll_back(self, state: StepState | None, refined: int) -> None:
+        self._motion.refined = refined
+        if state is not None:
+            self._restore(state)
 
-    def _begin(
-        self, q: Any, qd: Any, t: float, u: Array, path: Array | None = None, names: tuple[str, str] = ("q", "qd"),
-        strain: Array | None = None,
-    ) -> None:  # fmt: skip
-        """Begin anew, see `HeldSteps.begin`."""
-        self._motion.begin(q, qd, t, u, path, names, strain)
-        self._keep()
+    # -- parts of a step, for batches too ----------------------------------------------------------------------------
 
     def _prepare(self, u: Array) -> None:
         """Make ready for the steps of an interval."""
@@ -369,9 +372,7 @@ def _stepper(steps: HeldSteps, what: str, state: StepState | None, refined: int)
     """A stepper in a state of these steps."""
     out = object.__new__(Stepper)
     out._set_up(copy(steps) if steps.system.n_strains else steps, what)
-    if state is not None:
-        out._restore(state)
-    out._motion.refined = refined
+    out._roll_back(state, refined)
     return out
 
 
@@ -392,8 +393,6 @@ def rolling_back(steppers: Iterable[Stepper]) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        for one, state, refined in before:
-            one._motion.refined = refined
-            if state is not None:
-                one._restore(state)
+        for one, *state in before:
+            one._roll_back(*state)
         raise

@@ -271,9 +271,9 @@ def test_ctrl_c_ends_all_members_and_leaves_them_where_they_were(threads):
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
-    records = [one._march.memory.copy() for one in batch._members]
+    records = [one._motion.march.memory.copy() for one in batch._members]
     time.sleep(0.02)
-    assert_array_equal([one._march.memory for one in batch._members], records)
+    assert_array_equal([one._motion.march.memory for one in batch._members], records)
     assert_array_equal(batch.q, q)
     assert batch.t.tolist() == [0.0, 0.0]
     assert threading.active_count() < 20
