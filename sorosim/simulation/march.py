@@ -12,7 +12,8 @@ import numpy as np
 
 from sorosim.arrays import Array
 from sorosim.compiled import one_record
-from sorosim.dynamics.energies import PowerEvaluator
+from sorosim.dynamics.energies import InternalParts
+from sorosim.engine.engine import Engine
 from sorosim.engine.inputs import Motion
 from sorosim.equations.failure import Trial
 from sorosim.equations.system import OdeSystem
@@ -21,7 +22,7 @@ from sorosim.kernels import march as codes
 from sorosim.kernels.evaluate import Evaluation, State
 from sorosim.kernels.held_inputs import hold
 from sorosim.kernels.march import March, Model, Rows
-from sorosim.kernels.tangent import make_tangent
+from sorosim.kernels.tangent import Tangent, make_tangent
 from sorosim.robot import Robot
 from sorosim.simulation.sparse_steps import SparseSteps
 
@@ -77,7 +78,7 @@ class RobotMarch:
     def __init__(self, system: OdeSystem, method: str, spectral_radius: float) -> None:
         self.system, self.tableau = system, tableau(method, spectral_radius)
         self.engine = system.maxwell.private_engine() if system.n_strains else system.robot.engine
-        self.exchanges = PowerEvaluator(self.engine)
+        self.parts = self.engine.companion(InternalParts)
         self.sparse: SparseSteps | None = None  # where Python solves the linear systems of steps
 
     def take_inputs(self, inputs: Motion) -> None:
@@ -87,15 +88,15 @@ class RobotMarch:
         self.in_python = bool(inputs.callables) or computed_in_python(self.system.robot)
         self.model = Model(
             engine.system, self.system.robot.engine.elastic, engine.loading.packed.laws, inputs.arrays,
-            self.system.driven.arrays, partition.driven, partition.mask, engine.gravity, self.exchanges.passive,
-            self.exchanges.dampers,
+            self.system.driven.arrays, partition.driven, partition.mask, engine.gravity, self.parts.passive,
+            self.parts.dampers,
         )  # fmt: skip
 
     def allocate(self, on_tree: bool = False, sampled: bool = True) -> March:
         """A march before its start; on_tree : without matrices, but for jumps of inputs where these are sampled."""
         engine, n_strains = self.system.robot.engine, self.system.n_strains
         n, n_rows, n_inputs, n_driven = engine.ndof, engine.loop_layout.m, engine.n_actuators, len(self.model.driven)
-        full, looped, tree, loading = 0 if on_tree else n, 0 if on_tree else n_rows, engine.tree, engine.loading
+        full, looped, loading = 0 if on_tree else n, 0 if on_tree else n_rows, engine.loading
         square = full, full
         # what a step leaves for the next one is one array, so that one copy keeps it
         shapes = (
@@ -120,8 +121,7 @@ class RobotMarch:
             State(q, qd, u, engine.gravity, self.system.partition.mask, closing)
             for q, qd in ((state.q, state.qd), (state.q_new, state.qd_new))
         )
-        if not on_tree:
-            tree = tree._replace(segment=tree.segment[:0], block=tree.block[:0], rows=tree.rows[:0])
+        tangent = make_tangent(engine.tree) if on_tree else engine.companion(_no_tangent)
         closure, saddle = engine.make_closure(not on_tree)
         closure = closure._replace(constraint=constraint, error_by_q=error_by_q, rate_by_q=rate_by_q)
         matrices = np.zeros(square), np.zeros(square), np.zeros(square), np.zeros((full, n_inputs))
@@ -131,7 +131,7 @@ class RobotMarch:
         start = Evaluation._make((np.zeros(n), *own, state.qdd_begin, *engine.make_closure(large > 0)))
         return March(
             number, count, state, codes.Multipliers(*multipliers), *signals, S, pivot.view(np.int64), columns, G,
-            order.view(np.int64), strain, make_tangent(tree), np.zeros(1, dtype=np.int64), begin,
+            order.view(np.int64), strain, tangent, np.zeros(1, dtype=np.int64), begin,
             end, out, out._replace(mass=np.zeros(square), qdd=state.qdd), start,
             loading.make_external(len(engine.tree.segment), n),
             np.zeros((max(loading.depth, self.inputs.depth, self.system.driven.depth), 3)), memory,
@@ -200,3 +200,9 @@ class RobotMarch:
         if self.engine.loop_layout.m:
             words += self.system.loop_monitor.describe_failed_step(march.out.closure.error)
         return words
+
+
+def _no_tangent(engine: Engine) -> Tangent:
+    """Of nothing, for steps with matrices."""
+    tree = engine.tree
+    return make_tangent(tree._replace(segment=tree.segment[:0], block=tree.block[:0], rows=tree.rows[:0]))

@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 from sorosim.arrays import Array, IntArray
 from sorosim.compiled import prepare
 from sorosim.dynamics.constraints import RANK_TOLERANCE
-from sorosim.dynamics.energies import PowerTerms
+from sorosim.dynamics.energies import PowerEvaluator, PowerTerms
 from sorosim.engine.inputs import Motion, ZeroOrderHold
 from sorosim.equations.failure import Trial
 from sorosim.equations.system import OdeSystem, mass_weight
@@ -53,6 +53,7 @@ class MarchIntegrator(RobotMarch):
         self, system: OdeSystem, method: str, step: float | None, spectral_radius: float, projection: bool = False
     ) -> None:
         super().__init__(system, method, spectral_radius)
+        self.exchanges = PowerEvaluator(self.engine)
         self.fixed_step, self.projection = step, projection and bool(system.robot.loop_names)
         self.failed: Trial | None = None  # the end of a step that failed
         self.active: _MarchRun | None = None  # under way

@@ -206,11 +206,11 @@ class Batch:
         with rolling_back(moving.values()):
             for i, one in moving.items():
                 one._prepare(one.state.u if inputs is None else inputs[i])
-            results = self._advance(moving)
+            results = {} if self._in_python else self._advance(moving)
             for i, one in moving.items():
                 try:
                     with rolling_back([one]):
-                        one._complete(int(results[i]))
+                        one._complete(results.get(i))
                 except ConvergenceError as error:
                     failures[i] = error
         self.failures |= failures
@@ -283,16 +283,13 @@ class Batch:
         self._check_reset(range(self.n))
         return [i for i in range(self.n) if i not in self.failures]
 
-    def _advance(self, moving: Mapping[int, Stepper]) -> IntArray:
-        """Steps of an interval of members: codes of kernels.march."""
+    def _advance(self, moving: Mapping[int, Stepper]) -> dict[int, int]:
+        """Steps of an interval of members by compiled code: codes of kernels.march."""
         results, inputs = np.full(self.n, codes.FINISHED), np.zeros((self.n, 1, self.robot.engine.n_actuators))
         groups: dict[Any, list[int]] = {}  # members that may share a workspace
         for i, one in moving.items():
-            if self._in_python:
-                results[i] = one._steps.advance(one._motion.march, one._rows, one._u)
-            else:
-                inputs[i] = one._u
-                groups.setdefault(one._steps.shape, []).append(i)
+            inputs[i] = one._u
+            groups.setdefault(one._steps.shape, []).append(i)
 
         def roll(part: IntArray) -> None:
             one = self._members[part[0]]
@@ -304,7 +301,7 @@ class Batch:
         n_parts = PARTS * self.threads
         parts = [part for one in groups.values() for part in np.array_split(np.array(one), min(len(one), n_parts))]
         self._workers.run(roll, parts)
-        return results
+        return dict(enumerate(results.tolist()))
 
 
 @public

@@ -12,6 +12,7 @@ import numpy as np
 from sorosim.arrays import Array, IntArray
 from sorosim.compiled import digest
 from sorosim.dynamics.maxwell import refuse_relaxation
+from sorosim.engine.engine import Engine
 from sorosim.engine.inputs import Motion, ZeroOrderHold, driven_signals
 from sorosim.equations.system import NO_STRAINS, OdeSystem
 from sorosim.errors import InputError, warn
@@ -74,7 +75,7 @@ class HeldSteps(RobotMarch):
         signals = driven_signals(engine.layout, block.get("driven") if driven is None else driven)
         system = OdeSystem(robot, ZeroOrderHold(engine.n_actuators), signals)
         super().__init__(system, chosen["method"], chosen["spectral_radius"])
-        self.take_inputs(Motion([ConstantSignal(0.0)] * engine.n_actuators))
+        self.take_inputs(engine.companion(_no_inputs))
         self.method_name = str(chosen["method"])
         self.tolerance = float(STEP_TOLERANCE if chosen["tolerance"] is None else chosen["tolerance"])
         self.varies = any(not isinstance(one, ConstantSignal) for one in self.system.driven.signals)
@@ -202,3 +203,8 @@ class HeldSteps(RobotMarch):
             warn(
                 f"derivatives of steps of '{self.robot.name}' are as loose as its Newton iteration, whose tolerance is "
                 f"{self.tolerance:.2g}; tolerance={tight:.0e} or less makes them tight")  # fmt: skip
+
+
+def _no_inputs(engine: Engine) -> Motion:
+    """For models whose inputs come by `RobotMarch.jump`."""
+    return Motion([ConstantSignal(0.0)] * engine.n_actuators)

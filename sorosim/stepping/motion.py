@@ -168,7 +168,7 @@ class HeldMotion:
         return rows if first == 0 else _between(rows, first * self.steps.substeps, None)
 
     def move(
-        self, rows: Rows, u: Array, stop: Event | None = None, tried: tuple[Array, int] | None = None
+        self, rows: Rows, u: Array, stop: Event | None = None, before: Array | None = None, code: int | None = None
     ) -> tuple[list[Segment], ConvergenceError | None]:
         """Move over intervals under inputs (N, n_actuators), after `prepare`.
 
@@ -176,9 +176,10 @@ class HeldMotion:
         ----------
         stop : Event, optional
             Set where the motion is not wanted any more.
-        tried : (Array, int), optional
-            Memory of the march before the first interval, and the code with which its steps ended: compiled code has
-            taken them already.
+        before : array, optional
+            Memory of the march before the first interval, whose path may be another one; to be had where it is None.
+        code : int, optional
+            With which the first interval ended, where it was moved over already.
 
         Returns
         -------
@@ -191,15 +192,15 @@ class HeldMotion:
         while at < n and error is None:
             if segments:
                 change = self.rewind()
-            segment, error = self._segment(rows, u, at, change, stop, tried)
+            segment, error = self._segment(rows, u, at, change, stop, before, code)
             segments.append(segment)
-            at, tried = segment.last, None
+            at, before, code = segment.last, None, None
         self.count += at
         return segments, error
 
     def _segment(
-        self, rows: Rows, u: Array, first: int, change: ChartChange | None, stop: Event | None,
-        tried: tuple[Array, int] | None,
+        self, rows: Rows, u: Array, first: int, change: ChartChange | None, stop: Event | None, before: Array | None,
+        code: int | None,
     ) -> tuple[Segment, ConvergenceError | None]:  # fmt: skip
         """Intervals from `first` on, to the end or where rotations are to be changed, and why it ends before."""
         steps, march, n, s = self.steps, self.march, len(u), self.steps.substeps
@@ -210,11 +211,10 @@ class HeldMotion:
         while True:
             if stop is not None and stop.is_set():
                 raise KeyboardInterrupt
-            if tried is None:
-                end = min(last + at_once, n)
-                before, code = march.memory.copy(), steps.advance(march, own, u[base:end])
-            else:
-                end, (before, code), tried = first + 1, tried, None
+            end = min(last + at_once, n) if code is None else last + 1
+            before = march.memory.copy() if before is None else before
+            if code is None:
+                code = steps.advance(march, own, u[base:end])
             finer = None
             if code not in DONE:  # the interval that failed
                 end = base + (int(march.counts["row"]) - 1) // s
@@ -235,6 +235,7 @@ class HeldMotion:
                 own = self._fill(rows, base)
             elif code not in DONE:
                 error = self.failure(code)
+            before = code = None
             if last == n or error is not None or (charts.joints and charts.largest_angle(march.state.q) > FARTHEST):
                 break
         parts.append((_between(own, 0, (last - base) * s + 1), s))
@@ -252,11 +253,12 @@ class HeldMotion:
         fail: the march stays where it failed.
         """
         steps, march = self.steps, self.march
-        first, gaps = march.memory.copy(), march.out.closure.error.copy()
+        first, gaps, path = march.memory.copy(), march.out.closure.error.copy(), march.path.copy()
         march.memory[:] = before
+        march.path[:] = path
         if failed > last:
             steps.advance(march, rows, u[base:failed])
-            before = march.memory.copy()
+        before = march.memory.copy()
         finer = steps
         while finer.substeps < codes.MOST_CUTS * steps.substeps:
             march.memory[:] = before

@@ -316,8 +316,7 @@ class Stepper:
         """Take the steps of an interval; code: with which they ended, if compiled code has taken them."""
         before = self.state
         assert before.memory is not None
-        tried = None if code is None else (before.memory.record, code)
-        (segment,), error = self._motion.move(self._rows, self._u, tried=tried)
+        (segment,), error = self._motion.move(self._rows, self._u, before=before.memory.record, code=code)
         if error is not None:
             raise error
         last = segment, self._u.copy(), before.u, self._fresh, self._motion.rewind()

@@ -158,7 +158,7 @@ def move(robot: Robot, seed: int, dt: float, t_end: float, **options: Any) -> Ou
         moves = np.any(dt * np.abs(after.qd) > np.maximum(LEAST_MOTION, sim._motion.march.state.scale))
         if faster and sim.refined == refined and moves:
             dense = sim._motion.march.start.mass.shape[0] == robot.ndof
-            speed, most = allowed(robot, state, sim._last.rows.qdd[[0, -1]], after, dt, dense)
+            speed, most = allowed(robot, state, sim._last.segment.rows.qdd[[0, -1]], after, dt, dense)
             out.beyond = max(out.beyond, (1.0 - SPEED_ERROR) * speed / most)
         state, before = after, reached
     return out

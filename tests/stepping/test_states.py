@@ -522,7 +522,7 @@ def test_states_of_a_robot_with_loops_are_starts_when_they_are_assembled():
 def test_a_second_thread_is_refused_while_a_step_is_under_way():
     sim = sorosim.Stepper(sorosim.load("pendulum"), 1e-3)
     before = sim.reset()
-    with sim._alone(), ThreadPoolExecutor(1) as other:
+    with sim._changing(), ThreadPoolExecutor(1) as other:
         with pytest.raises(InputError, match="one thread at a time"):
             other.submit(sim.step).result()
         assert sim.state is before
