@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy.linalg import lstsq, solve_triangular
-from scipy.optimize import brentq
 
 from sorosim.arrays import Array, IntArray
 from sorosim.compiled import prepare
@@ -23,7 +21,7 @@ from sorosim.kernels.march import March, Rows
 from sorosim.simulation.balance import WorkIntegral
 from sorosim.simulation.march import DONE, STEPS_AT_ONCE, RobotMarch
 from sorosim.simulation.sparse_steps import SparseSteps
-from sorosim.solvers.base import OdeProblem, OdeSolution, Reporter, by_event, crosses, without_rate
+from sorosim.solvers.base import OdeProblem, OdeSolution, Reporter, by_event, locate, without_rate
 
 MOST_STEPS = 10**15
 SAME_STEP = 1e-6  # part of a step that is rounding
@@ -249,7 +247,8 @@ class _MarchRun:
             self.follow(now[0])
             if each and now[0] > self.steps[-1][0]:
                 self.steps = [*(self.steps if problem.dense else self.steps[-1:]), now]
-                values, ended = self.crossed(values, hits)
+                values, found, ended = locate(events, values, self.steps[-2][0], now[0], self.dense)
+                hits += found
                 self.cut(ended)
             self.report(ended)
             if code == codes.AT_SAMPLE:
@@ -353,28 +352,6 @@ class _MarchRun:
     def reporter_rows(self, times: Array, first: int) -> IntArray:
         """Which of the states from row `first` on are at times of the reporter."""
         return np.searchsorted(self.rows.t, times) - first
-
-    def crossed(self, before: list[float], hits: list[tuple[int, float, Array]]) -> tuple[list[float], float | None]:
-        """Look for zeros of events in the last step; returns their values now, and the time of a terminal one."""
-        begin, end, x = self.steps[-2][0], self.steps[-1][0], self.dense(self.steps[-1][0])
-        values, zeros = [], []
-        for i, event in enumerate(self.problem.events):
-            value = event.function(end, x)
-            values.append(value)
-            if crosses(event, before[i], value):
-                zeros.append((self.zero(event.function, begin, end), i))
-        ended = min((t for t, i in zeros if self.problem.events[i].terminal), default=None)
-        for t, i in sorted(zeros):
-            if ended is None or t <= ended:
-                hits.append((i, t, self.dense(t)))
-        return values, ended
-
-    def zero(self, function: Callable[[float, Array], float], begin: float, end: float) -> float:
-        """A zero of a function of time and state within the last step, in which it changes its sign."""
-        if function(end, self.dense(end)) == 0.0:
-            return end
-        time = brentq(lambda t: function(t, self.dense(t)), begin, end, xtol=1e-14 * max(abs(end), 1.0))
-        return float(time)
 
     def dense(self, t: float) -> Array:
         """State at a time within the steps so far, by cubic interpolation; strains of elements lie on lines."""
