@@ -110,7 +110,7 @@ class RobotMarch:
             parts.append(memory[at : at + prod(shape)].reshape(shape))
             at += prod(shape)
         number, count = one_record(codes.NUMBERS, parts[0]), one_record(codes.COUNTS, parts[1])
-        vectors, multipliers, *signals, S, pivot, columns, G, order, strain = parts[2:14]
+        vectors, multipliers, inputs, prescribed, varying, path, S, pivot, columns, G, order, strain = parts[2:14]
         u, closing, (constraint, error_by_q, rate_by_q) = parts[14:]  # nothing drifts in residuals: closing stays zero
         for name, values in self.tableau._asdict().items():
             number[name] = values
@@ -130,8 +130,8 @@ class RobotMarch:
         own: Any = (np.zeros(shape) for shape in ((large, large), square, square, (full, n_inputs)))
         start = Evaluation._make((np.zeros(n), *own, state.qdd_begin, *engine.make_closure(large > 0)))
         return March(
-            number, count, state, codes.Multipliers(*multipliers), *signals, S, pivot.view(np.int64), columns, G,
-            order.view(np.int64), strain, tangent, np.zeros(1, dtype=np.int64), begin,
+            number, count, state, codes.Multipliers(*multipliers), inputs, prescribed, varying, path, S,
+            pivot.view(np.int64), columns, G, order.view(np.int64), strain, tangent, np.zeros(1, dtype=np.int64), begin,
             end, out, out._replace(mass=np.zeros(square), qdd=state.qdd), start,
             loading.make_external(len(engine.tree.segment), n),
             np.zeros((max(loading.depth, self.inputs.depth, self.system.driven.depth), 3)), memory,

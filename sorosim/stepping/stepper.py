@@ -392,6 +392,6 @@ def rolling_back(steppers: Iterable[Stepper]) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        for one, *state in before:
-            one._roll_back(*state)
+        for one, state, refined in before:
+            one._roll_back(state, refined)
         raise
