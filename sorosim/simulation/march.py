@@ -142,6 +142,12 @@ class RobotMarch:
         ndof, loops, strains = self.engine.ndof, self.engine.loop_layout.m, self.system.n_strains
         return Rows(np.zeros(n), *(np.zeros((n, width)) for width in (ndof, ndof, ndof, loops, 2, strains)))
 
+    def start(self, march: March, t: float, q: Array, qd: Array, qdd: Array, strain: Array) -> None:
+        """Let a march be in a state, after `OdeSystem.begin` there."""
+        s = march.state
+        s.q[:], s.qd[:], s.qdd[:], march.strain[0] = q, qd, qdd, strain
+        march.number["time"], march.counts["most_rank"] = t, self.system.closing[2]
+
     def step(self, march: March, rows: Rows, most: int) -> int:
         """Some steps, with what Python computes where compiled ones return for it; a code of kernels.march."""
         number, s, in_python = march.number, march.state, self.in_python

@@ -100,7 +100,7 @@ class MarchIntegrator(RobotMarch):
         if not np.isfinite(evaluation.qdd).all():
             return False
         span = end - t0
-        number["time"], number["rtol"], number["atol"] = t0, problem.rtol, problem.atol
+        number["rtol"], number["atol"] = problem.rtol, problem.atol
         number["max_step"], number["solvable_step"] = min(problem.max_step, span), np.inf
         number["min_step"] = 1e-13 * max(span, abs(end))
         if self.fixed_step is not None:  # shorter ones fail
@@ -122,16 +122,15 @@ class MarchIntegrator(RobotMarch):
         steps = np.ceil(left / float(number["target_step"]) * (1.0 - 1e-10))
         march.counts["steps_left"] = int(max(min(steps, MOST_STEPS), 1))  # accelerations may be absurd
         number["step"] = number["last_step"] = number["previous_step"] = left / march.counts["steps_left"]
-        march.counts["most_rank"] = int(system.closing[2])
+        saddle, now, independent = evaluation.saddle, march.state, None
         if self.sparse is not None and engine.loop_layout.m:
-            saddle = evaluation.saddle
-            self.sparse.choose_rows(saddle.order[: int(saddle.regularity[0])])
+            independent = saddle.order[: int(saddle.regularity[0])].copy()
         a, v = self.starting_values(t0, problem.x0, float(number["step"]), evaluation)
-        now = march.state
-        for vector, values in ((now.q, q), (now.qd, v), (now.qdd, evaluation.qdd), (now.a, a), (now.a_old, a)):
-            vector[:] = values
+        self.start(march, t0, q, v, evaluation.qdd, strain)
+        if self.sparse is not None and independent is not None:
+            self.sparse.choose_rows(independent)
+        now.a[:] = now.a_old[:] = a
         march.multiplier.now[:] = evaluation.closure.multiplier
-        march.strain[0] = strain
         (now.actuation[:],), (now.damping[:],) = self.exchanges.of_tree(q[None], v[None], system.inputs.value(t0)[None])
         return True
 

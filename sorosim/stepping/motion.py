@@ -110,17 +110,15 @@ class HeldMotion:
         self, q: Array, qd: Array, t: float, u: Array, path: Array | None = None, strain: Array | None = None
     ) -> None:
         """Begin anew at a state."""
-        march, system, driven = self.march, self.steps.system_at(u, path), self.steps.system.partition.driven
-        march.strain[0] = system.maxwell.start(q) if strain is None else strain
-        system.begin(t, system.state(q, qd, march.strain[0]))
-        march.state.q[:], march.state.qd[:], march.state.qdd[:] = q, qd, 0.0
-        if len(driven):
-            march.state.qdd[driven] = system.driven.jets(t)[:, 2]
+        march, system = self.march, self.steps.system_at(u, path)
+        strain = system.maxwell.start(q) if strain is None else strain
+        system.begin(t, x := system.state(q, qd, strain))
+        self.steps.start(march, t, q, qd, system.coordinates(t, x)[2], strain)
         march.path[:] = 0.0 if path is None else path
-        march.number["time"], march.number["contraction"] = t, 0.0
+        march.number["contraction"] = 0.0
         for name, value in {"fresh": 1, "row": 1, "steps_left": 1, "factored": 0, "phase": 0}.items():
             march.counts[name] = value
-        march.counts["most_rank"] = march.begin.closing[2] = system.closing[2]
+        march.begin.closing[2] = system.closing[2]
         march.begin.u[:] = u
         self.start, self.count = t, 0
 
