@@ -93,6 +93,13 @@ class HeldMotion:
         self.steps, self.what, self.march = steps, what, steps.record()
         self.start, self.count, self.refined = 0.0, 0, 0
 
+    def __getstate__(self) -> dict[str, Any]:  # arrays of a march are views of each other, which copies would part
+        return vars(self) | {"march": self.march.memory.copy()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, march=state["steps"].record())
+        self.march.memory[:] = state["march"]
+
     def begin(
         self, q: Any, qd: Any, t: float, u: Array, path: Array | None = None, names: tuple[str, str] = ("q", "qd"),
         strain: Array | None = None,

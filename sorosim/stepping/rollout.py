@@ -177,7 +177,8 @@ class Rollout:
         return f"<Rollout of '{self.robot.name}': {len(self.u)} steps of {self._steps.dt:g} s>"
 
     def __getstate__(self) -> dict[str, Any]:  # without what is made anew for derivatives
-        return {name: value for name, value in vars(self).items() if name != "_by"}
+        kept = {name: value for name, value in vars(self).items() if name != "_by"}
+        return kept | {"_derivatives": Derivatives(self._steps)}
 
     @cached_property
     def _by(self) -> Sensitivities:
