@@ -40,7 +40,7 @@ from sorosim.model.obstacle import HalfSpace
 from sorosim.model.rod import Division, Rod
 from sorosim.model.section import Circle
 from sorosim.robot import Robot
-from sorosim.simulation.marching import Marching
+from sorosim.simulation.march import RobotMarch
 from sorosim.simulation.sparse_steps import SparseSteps
 
 STEP = 1e-3  # [s]
@@ -170,8 +170,9 @@ def statics_seconds(robot: Robot, on_tree: bool) -> float:
 
 def correction(robot: Robot, sparse: bool) -> Callable[[bool], None]:
     """A correction of a step, whose argument says whether with new factors or with those from before."""
-    method = Marching(OdeSystem(robot, Motion([]), {}), "generalized-alpha", STEP, 0.8)
-    march, model, ws = method.state(Motion([]), sparse, False), method.model(Motion([])), robot.engine.workspace
+    method = RobotMarch(OdeSystem(robot, Motion([]), {}), "generalized-alpha", 0.8)
+    method.take_inputs(Motion([]))
+    march, model, ws = method.allocate(sparse, False), method.model, robot.engine.workspace
     steps = SparseSteps(robot.engine)
     if sparse and not robot.engine.has_local_tangent:
         steps.start(model, march)
@@ -179,8 +180,6 @@ def correction(robot: Robot, sparse: bool) -> Callable[[bool], None]:
     number, state = march.number, march.state
     number[["step", "last_step", "previous_step"]] = STEP
     number["rtol"], number["atol"] = 1e-6, 1e-8
-    for name, values in method.tableau._asdict().items():
-        number[name] = values
     newmark.set_tableau(march)
     number["part"] = 1.0
     # ropes that touch go on touching

@@ -15,7 +15,7 @@ from sorosim.compiled import n_processors
 from sorosim.errors import InputError, SorosimError
 from sorosim.results.result import Equilibrium
 from sorosim.robot import Robot, check_robot
-from sorosim.stepping.held_steps import computed_in_python
+from sorosim.simulation.march import computed_in_python
 from sorosim.stepping.rollout import Rollout, number_paths, rollout
 from sorosim.stepping.threads import on_threads
 from sorosim.validation import describe

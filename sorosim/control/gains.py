@@ -101,7 +101,7 @@ def regulator(problem: Problem, goal: Array) -> tuple[tuple[Array, Array] | None
     Its weights are those of the end, else those along the motion, over the largest, and 1 / range^2 of inputs.
     """
     motion, terms = problem.motion, problem.terms
-    if motion.moves:
+    if motion.steps.varies:
         return None, "driven coordinates move on at the goal"
     found = input_at(motion, goal, problem.times[-1])
     if found is None:

@@ -96,7 +96,7 @@ class MPC:
             self.failures += 1
             if self.failures == 1:
                 goes_on = "the first guess is taken" if self._plan is None else "the plan of the tick before goes on"
-                words = f"MPC: {problem.motion.failure('a step of the plan')}; until then {goes_on} (.failures counts)"
+                words = f"MPC: {problem.motion.failed('a step of the plan')}; until then {goes_on} (.failures counts)"
                 warnings.warn(words, SorosimWarning, stacklevel=2)
             self._plan = None if self._plan is None else self._plan._replace(U=U)
             u = U[0]

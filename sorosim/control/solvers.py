@@ -51,7 +51,7 @@ def ddp(
     U = np.clip(U, *problem.bounds)
     X, J = rolled or problem.roll(U)
     if X is None:
-        raise problem.motion.failure("a step of the first guess")
+        raise problem.motion.failed("a step of the first guess")
     unit = 1e-6 * max(J, 1e-12) / problem.scale**2
     damping, n_small, gain, failed = 1.0, 0, None, False
     quadratic = None
@@ -165,7 +165,7 @@ def l_bfgs_b(problem: Problem, U: Array, iterations: int, tolerance: float) -> S
         X, value = problem.roll(inputs)
         if X is None:
             if best[1] is None:
-                raise problem.motion.failure("a step of the first guess")
+                raise problem.motion.failed("a step of the first guess")
             return 1e3 * (1.0 + abs(best[0])), np.zeros(v.size)  # the line search comes back
         if value < best[0]:
             best[:] = value, inputs, X
@@ -187,7 +187,7 @@ def fddp(problem: Problem, U: Array, iterations: int, tolerance: float) -> Solut
     crocoddyl = _crocoddyl()
     X, _ = problem.roll(np.clip(U, *problem.bounds))
     if X is None:
-        raise problem.motion.failure("a step of the first guess")
+        raise problem.motion.failed("a step of the first guess")
     n, m, N = X.shape[1], U.shape[1], problem.N
     nodes = [_node(crocoddyl, problem, k) for k in range(N + 1)]
     start = np.concatenate([problem.x0, U[0]]) if problem.augmented else problem.x0
@@ -198,7 +198,7 @@ def fddp(problem: Problem, U: Array, iterations: int, tolerance: float) -> Solut
     U = np.clip(np.array(solver.us).reshape(N, m), *problem.bounds)
     X, value = problem.roll(U)
     if X is None or X.shape[1] != n:
-        raise problem.motion.failure("a step of the motion that crocoddyl found")
+        raise problem.motion.failed("a step of the motion that crocoddyl found")
     return Solution(U, X, value, int(solver.iter), bool(converged), CONVERGED if converged else "")
 
 

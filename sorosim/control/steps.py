@@ -12,17 +12,18 @@ from sorosim.kernels import march as codes
 from sorosim.kernels.held_inputs import N_VECTORS
 from sorosim.kernels.restarted import Feedback, linearize_restarted, roll_restarted
 from sorosim.robot import Robot
-from sorosim.stepping.stepper import DONE, ROLLOUT_TOLERANCE, HeldSteps
+from sorosim.simulation.march import DONE
+from sorosim.stepping.held_steps import ROLLOUT_TOLERANCE, HeldSteps
+from sorosim.stepping.motion import Derivatives, HeldMotion
 
 
-class DiscreteMotion:
+class DiscreteMotion(HeldMotion):
     """Intervals dt that begin anew, so that their state is x = [q; qd] alone."""
 
     def __init__(self, robot: Robot, dt: float, **options: Any) -> None:
-        self.steps = HeldSteps(robot, dt, tolerance=ROLLOUT_TOLERANCE, **options)
+        super().__init__(HeldSteps(robot, dt, tolerance=ROLLOUT_TOLERANCE, **options))
         n, n_inputs = robot.ndof, robot.engine.n_actuators
-        self.robot, self.n_states, self.n_inputs = robot, 2 * n, n_inputs
-        self._march, self._derivatives = self.steps.record(), self.steps.record()
+        self.robot, self.n_states, self.n_inputs, self._derivatives = robot, 2 * n, n_inputs, Derivatives(self.steps)
         self._open = Feedback(np.zeros((0, n_inputs, 2 * n)), np.zeros((0, 2 * n)), np.zeros((2, n_inputs)))
         self._room = np.zeros((2 * n + n_inputs, N_VECTORS, n)), np.zeros((2 * n + n_inputs, n_inputs))
         self.rows, self._code = self.steps.rows(0), int(codes.FINISHED)
@@ -32,38 +33,37 @@ class DiscreteMotion:
 
         With feedback u becomes the inputs that it gave.
         """
-        n, steps, march = self.n_states // 2, self.steps, self._march
+        n, steps = self.n_states // 2, self.steps
         if len(self.rows.t) != len(u) * steps.substeps + 1:
             self.rows = steps.rows(len(u))
+        self.begin_at(x[:n], x[n:], t, u[0] if len(u) else np.zeros(self.n_inputs))
         self.rows.t[:] = steps.times(t, len(u))
-        first = u[0] if len(u) else np.zeros(self.n_inputs)
-        steps.begin_at(march, x[:n], x[n:], t, first)
-        steps.at_first_row(march)
-        workspace = steps.engine.workspace
-        arguments = steps.model, march, workspace, self.rows, u, steps.substeps, feedback or self._open
+        arguments = (
+            steps.model,
+            self.march,
+            steps.engine.workspace,
+            self.rows,
+            u,
+            steps.substeps,
+            feedback or self._open,
+        )
         self._code = int(steps.engine.prepared(roll_restarted, arguments)(*arguments))
         if self._code not in DONE:
             return None
-        ends = slice(None, None, steps.substeps)
+        ends, guard = slice(None, None, steps.substeps), steps.system.turns
         X = np.hstack([self.rows.q[ends], self.rows.qd[ends]])
-        whole_turn = steps.whole_turn(self.rows, 0, len(self.rows.t) - 1, "a step")
-        return X if whole_turn is None and np.isfinite(X).all() else None
+        singular = guard.joints and guard.first_met(self.rows.q) is not None
+        return None if singular or not np.isfinite(X).all() else X
 
     def linearize(self, u: Array) -> tuple[Array, Array]:
         """Derivatives A (N, 2 ndof, 2 ndof) and B (N, 2 ndof, n_actuators) of the steps that were rolled last."""
-        n, steps = self.n_states, self.steps
+        n = self.n_states
         A, B = np.zeros((len(u), n, n)), np.zeros((len(u), n, self.n_inputs))
-        steps.take_rank(self._derivatives, steps.rank_of(self._march))
-        arguments = *self._room, steps.no_changes, A, B
-        steps.derive(linearize_restarted, self._derivatives, self.rows, u, steps.ends(len(u)), *arguments)
+        arguments = self.rows, u, self.steps.ends(len(u)), *self._room, self.steps.no_changes, A, B
+        self._derivatives(linearize_restarted, self.rank, *arguments)
         return A, B
 
-    @property
-    def moves(self) -> bool:
-        """Whether coordinates are driven along motions."""
-        return self.steps.varies
-
-    def failure(self, what: str) -> ConvergenceError:
-        """What the step says that failed last."""
-        code = codes.NO_CONVERGENCE if self._code in DONE else self._code
-        return self.steps.failure(self._march, code, what, refined=False)
+    def failed(self, what: str) -> ConvergenceError:
+        """What the step says that failed last, called so."""
+        self.what = what
+        return self.failure(codes.NO_CONVERGENCE if self._code in DONE else self._code, refined=False)

@@ -64,15 +64,10 @@ class PowerTerms(NamedTuple):
         return h * PowerTerms(*(0.5 * (a + b) for a, b in zip(self, later, strict=True))).powers()
 
 
-class PowerEvaluator:
-    """The `PowerTerms` of a robot in any states.
-
-    Of the tree there are actuators and damping, which Newmark's method integrates itself (kernels.newmark); beside it
-    loads and the laws of loops. Elastic forces, end stops and what contacts store are energies instead.
-    """
+class InternalParts:
+    """Internal forces of the tree: `passive` without actuators, `dampers`, `active`; whether they exchange energy."""
 
     def __init__(self, engine: Engine) -> None:
-        self.engine, self.loading = engine, engine.loading
         elastic = engine.elastic
         kind, none = elastic.laws.row["law"], np.zeros_like(elastic.stiffness)
         no_sections, tubes = elastic.sections._replace(row=elastic.sections.row[:0]), elastic.tubes
@@ -88,8 +83,20 @@ class PowerEvaluator:
         self.dampers = Internal(lossy, no_actuators)
         no_tubes = tubes._replace(stretch=tubes.stretch[:0], bend=tubes.bend[:0], damp=tubes.damp[:0])
         active = lossy._replace(damping=none, laws=only(motors), tubes=no_tubes)
-        self._active = Internal(active, engine.rod_actuators)
-        self._exchanges = bool(engine.n_actuators or np.any(elastic.damping) or np.any(dampers))
+        self.active = Internal(active, engine.rod_actuators)
+        self.exchanges = bool(engine.n_actuators or np.any(elastic.damping) or np.any(dampers))
+
+
+class PowerEvaluator:
+    """The `PowerTerms` of a robot in any states.
+
+    Of the tree there are actuators and damping, which Newmark's method integrates itself (kernels.newmark); beside it
+    loads and the laws of loops. Elastic forces, end stops and what contacts store are energies instead.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine, self.loading = engine, engine.loading
+        self.parts = engine.companion(InternalParts)
         self._loops = bool(np.any(engine.loops.row["n_laws"]))
         if not self.loading.loads:
             return
@@ -125,17 +132,17 @@ class PowerEvaluator:
     def of_tree(self, q: Array, qd: Array, u: Array) -> tuple[Array, Array]:
         """Generalised forces (k, ndof) of actuators, and those against damping."""
         work, loss = np.zeros_like(q), np.zeros_like(q)
-        if not self._exchanges:
+        if not self.parts.exchanges:
             return work, loss
         q, qd, u = (np.ascontiguousarray(x) for x in (q, qd, u))  # rows of states are parts of longer ones
         in_python = self.loading.actuators
+        engine, parts = self.engine, self.parts
         for part in [slice(k, k + 1) for k in range(len(q))] if in_python else [slice(None)]:
-            engine = self.engine
             if in_python:
                 names = engine.actuator_names
                 self.loading.actuate(engine.external, engine.tree, q[part][0], qd[part][0], u[part][0], names)
             self._call(
-                tree_exchange, engine.tree, self._active, self.dampers, q[part], qd[part], u[part], engine.workspace,
+                tree_exchange, engine.tree, parts.active, parts.dampers, q[part], qd[part], u[part], engine.workspace,
                 engine.external, work[part], loss[part],
             )  # fmt: skip
         return work, loss

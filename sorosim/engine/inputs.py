@@ -37,14 +37,16 @@ MOVING_INSERTION = (
 )  # fmt: skip
 
 
+_evaluate = OfFirstTypes(evaluate_signals)
+
+
 class Motion:
     """Signals of time, compiled: inputs u(t), or driven coordinates with their rates."""
 
     def __init__(self, signals: list[Signal]) -> None:
         self.signals = signals
         self.arrays, self.callables = compile_signals(signals)
-        self._workspace_shape = signal_workspace(self.arrays).shape
-        self._evaluate = OfFirstTypes(evaluate_signals)
+        self.depth = signal_workspace(self.arrays).shape[0]
         self._constant = np.array([s.level for s in signals if isinstance(s, ConstantSignal)])
         self._is_constant = len(self._constant) == len(signals)
 
@@ -53,7 +55,7 @@ class Motion:
         out = np.zeros((len(self.signals), 3))
         for index, function in self.callables:
             out[index, 0] = function(t)
-        self._evaluate(self.arrays, float(t), out, np.empty(self._workspace_shape))
+        _evaluate(self.arrays, float(t), out, np.empty((self.depth, 3)))
         return out
 
     def value(self, t: float) -> Array:
@@ -80,7 +82,8 @@ class ZeroOrderHold:
         self.times: list[float] = []
         self.values: list[Array] = []
         self._n, self._following = n, dict(signals or {})
-        self._indices, self._motion = list(self._following), Motion(list(self._following.values()))
+        self._indices = list(self._following)
+        self._motion = Motion(list(self._following.values())) if self._following else None
 
     def anew(self) -> ZeroOrderHold:
         """The same before its first sample."""
@@ -89,7 +92,7 @@ class ZeroOrderHold:
     @property
     def signals(self) -> list[Signal]:
         """Of the inputs that no controller sets."""
-        return self._motion.signals
+        return list(self._following.values())
 
     @property
     def held(self) -> list[int]:
@@ -104,7 +107,7 @@ class ZeroOrderHold:
     def value(self, t: float) -> Array:
         """Values (n,) at time t."""
         held = self.values[max(bisect_right(self.times, t) - 1, 0)] if self.values else np.zeros(self._n)
-        if not self._indices:
+        if self._motion is None:
             return held
         out = held.copy()
         out[self._indices] = self._motion.value(t)

@@ -32,7 +32,7 @@ from sorosim.signals.edges import Edges, edges
 from sorosim.simulation.balance import WorkIntegral, imbalance
 from sorosim.simulation.controllers import UNSTABLE, Controller, SampledController
 from sorosim.simulation.index2 import StabilisedIndex2
-from sorosim.simulation.marching import Marching
+from sorosim.simulation.marching import MarchIntegrator
 from sorosim.simulation.verification import Finer, check_verifiable, verified
 from sorosim.solvers import prescribed
 from sorosim.solvers.base import Event, OdeProblem, OdeSolution
@@ -138,7 +138,7 @@ class Integration:
             marks = np.union1d(np.union1d(outputs, self.samples), self.checkpoints)
             self.controller = SampledController(system, inputs, controller, self.samples, marks)
         self.why = ""  # reason for which it ends early
-        self.marching: Marching | None = None
+        self.marching: MarchIntegrator | None = None
         self.begin = time.perf_counter()
         fixed = options["step"] if options["method"] in MARCHES else None
         self.work = WorkLimit(
@@ -382,7 +382,7 @@ class Integration:
         if last is None:
             start = self.start.t, self.system.state(self.start.q, self.start.qd, self.start.strain)
             last = (float(solution.t[-1]), solution.x[-1]) if len(solution.t) else start
-        trial = None if self.marching is None else self.marching.trial
+        trial = None if self.marching is None else self.marching.failed
         tolerances = self.options["rtol"], self.options["atol"]
         report = diagnose_motion(
             self.system, last, solution.step, trial, self.callbacks.nonfinite, tolerances, bool(self.work.why)
@@ -412,7 +412,7 @@ class Integration:
             return prescribed.integrate
         if method in MARCHES:
             options = (self.options.get(name) for name in ("step", "spectral_radius", "projection"))
-            self.marching = Marching(self.system, method, *options)  # type: ignore[arg-type]
+            self.marching = MarchIntegrator(self.system, method, *options)  # type: ignore[arg-type]
             return self.marching.integrate
         return StabilisedIndex2(self.system).integrate if method == "ida" else integrator(method)
 

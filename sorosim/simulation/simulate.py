@@ -317,14 +317,20 @@ class StartingState(NamedTuple):
     free_rates: IntArray
 
 
-def starting_state(robot: Robot, system: OdeSystem, q0: Any, qd0: Any, t: float = 0.0) -> StartingState:
-    """Coordinates and rates at a time; the driven ones are put on their motion, and what loops ask for is checked."""
+def starting_state(
+    robot: Robot, system: OdeSystem, q0: Any, qd0: Any, t: float = 0.0, names: tuple[str, str] = ("q0", "qd0")
+) -> StartingState:
+    """Coordinates and rates at a time; the driven ones are put on their motion, and what loops ask for is checked.
+
+    names : of the arguments, for messages
+    """
+    of_q, of_qd = names
     partition, motion = system.partition, system.driven.jets(t)
-    qd = robot.initial_qd if qd0 is None else robot.coordinates(qd0, "qd0", order=1)
+    qd = robot.initial_qd if qd0 is None else robot.coordinates(qd0, of_qd, order=1)
     qd[partition.driven] = motion[:, 1]
     free = partition.free
     if isinstance(q0, str):
-        if choice("q0", q0, STARTS) == "equilibrium":
+        if choice(of_q, q0, STARTS) == "equilibrium":
             held = dict(zip(partition.names, map(float, motion[:, 0]), strict=True))
             try:
                 q = statics(robot, system.inputs.value(t), driven=held).q
@@ -336,25 +342,25 @@ def starting_state(robot: Robot, system: OdeSystem, q0: Any, qd0: Any, t: float 
             free = np.array([i for i in free if robot.coordinate_names[i] not in named], dtype=np.int64)
     else:
         given = q0.q if isinstance(q0, Equilibrium) else q0
-        q = robot.initial_q if given is None else robot.coordinates(given, "q0")
+        q = robot.initial_q if given is None else robot.coordinates(given, of_q)
     q[partition.driven] = motion[:, 0]
     if name := system.turns.singular(q):
         what = "a start farther from a whole turn, where the coordinates of this joint are singular"
-        raise InputError(f"q0, {name}", what, f"one less than {TURN:.2g} rad from it")
+        raise InputError(f"{of_q}, {name}", what, f"one less than {TURN:.2g} rad from it")
     if not robot.loop_names:
         none = np.zeros(0, dtype=np.int64)
         return StartingState(q, qd, qd, none, none)
     if not (isinstance(q0, str) and q0 == "assembled") and (still_open := open_loops(robot, q, LOOP_CLOSURE_TOLERANCE)):
         hint = "q0='assembled', or sorosim.assemble, finds the nearest start in which they are"
-        raise InputError("q0", "a start in which all loops are closed", f"{still_open} open", hint)
+        raise InputError(of_q, "a start in which all loops are closed", f"{still_open} open", hint)
     rate = robot.loop_rows(q, qd).rate
     violated = robot.engine.loops.row_scale * np.abs(rate) > LOOP_CLOSURE_TOLERANCE
     named_rates = robot.description.initial_rates if qd0 is None else qd0 if isinstance(qd0, Mapping) else None
     if named_rates is None and violated.any():
         worst = next(name for name, rows in robot.engine.loop_layout.rows.items() if violated[rows].any())
         got = f"rates that tear '{worst}' open, by up to {np.abs(rate).max():.3g} m/s or rad/s"
-        raise InputError("qd0", "rates that keep the loops closed", got, "sorosim.assemble finds the nearest ones")
-    prescribed = {robot.engine.layout.coordinate(name, "qd0") for name in named_rates or ()}
+        raise InputError(of_qd, "rates that keep the loops closed", got, "sorosim.assemble finds the nearest ones")
+    prescribed = {robot.engine.layout.coordinate(name, of_qd) for name in named_rates or ()}
     unprescribed = np.array([i for i in free if i not in prescribed], dtype=np.int64)
     try:
         closed = close(robot, q, qd, free, unprescribed)

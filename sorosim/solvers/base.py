@@ -27,6 +27,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
+from scipy.optimize import brentq
 
 from sorosim.arrays import Array
 from sorosim.solvers.work_limit import WorkLimit
@@ -113,6 +114,25 @@ def crosses(event: Event, before: float, after: float) -> bool:
     """Whether an event has a zero between two times, by its values there; one at the first time has been counted."""
     changed = before * after < 0.0 or (after == 0.0 and before != 0.0)
     return changed and (event.direction == 0.0 or event.direction * (after - before) > 0.0)
+
+
+def locate(
+    events: Sequence[Event], before: Sequence[float], begin: float, end: float, state: Callable[[float], Array]
+) -> tuple[list[float], list[tuple[int, float, Array]], float | None]:
+    """Zeros of events in a step, by their values at its begin and states (n,) at times within.
+
+    Returns their values at the end; (number of the event, time, state) of the zeros, in order, up to a terminal one;
+    and the time of that one, if there is any.
+    """
+    x = state(end)
+    values, zeros = [event.function(end, x) for event in events], []
+    for i, (event, old, new) in enumerate(zip(events, before, values, strict=True)):
+        if crosses(event, old, new):
+            function, xtol = event.function, 1e-14 * max(abs(end), 1.0)
+            zero = end if new == 0.0 else brentq(lambda t, f=function: f(t, state(t)), begin, end, xtol=xtol)
+            zeros.append((float(zero), i))
+    ended = min((t for t, i in zeros if events[i].terminal), default=None)
+    return values, [(i, t, state(t)) for t, i in sorted(zeros) if ended is None or t <= ended], ended
 
 
 def by_event(hits: Sequence[tuple[int, float, Array]], n_events: int, n: int) -> tuple[list[Array], list[Array]]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-from scipy.optimize import brentq
 
-from sorosim.solvers.base import OdeProblem, OdeSolution, by_event, crosses
+from sorosim.arrays import Array
+from sorosim.solvers.base import OdeProblem, OdeSolution, by_event, locate
 
 # samples of events between two rows
 N_SAMPLES = 10
@@ -18,22 +18,15 @@ N_POWER_NODES = 3
 def integrate(problem: OdeProblem) -> OdeSolution:
     """Go through the times; the contract is in `sorosim.solvers.base`."""
     t_out, nothing = problem.t_out, np.zeros(0)
-    event_hits: list[tuple[float, int]] = []
+    hits: list[tuple[int, float, Array]] = []
     values = [event.function(float(t_out[0]), nothing) for event in problem.events]
     steps = [float(t_out[0])]
     for before, after in pairwise(t_out) if problem.events else ():
         steps += map(float, np.linspace(before, after, N_SAMPLES + 1)[1:])
     ended = None
     for begin, end in pairwise(steps):
-        zeros = []
-        for i, event in enumerate(problem.events):
-            old, value = values[i], event.function(end, nothing)
-            values[i] = value
-            if crosses(event, old, value):
-                zero = end if value == 0.0 else brentq(lambda t, e=event: e.function(t, nothing), begin, end)
-                zeros.append((float(zero), i))
-        ended = min((t for t, i in zeros if problem.events[i].terminal), default=None)
-        event_hits += [hit for hit in sorted(zeros) if ended is None or hit[0] <= ended]
+        values, found, ended = locate(problem.events, values, begin, end, lambda _: nothing)
+        hits += found
         if ended is not None:
             break
     t = t_out if ended is None else t_out[t_out <= ended]
@@ -48,5 +41,4 @@ def integrate(problem: OdeProblem) -> OdeSolution:
     message = "nothing to integrate: all coordinates are driven" if ended is None else "A termination event occurred."
     stats = dict.fromkeys(("n_steps", "n_rhs", "n_jacobian", "n_factorizations"), 0)
     dense = (lambda t: nothing) if problem.dense else None
-    events = by_event([(i, t, nothing) for t, i in event_hits], len(problem.events), 0)
-    return OdeSolution(t.copy(), x, True, message, stats, dense, *events)
+    return OdeSolution(t.copy(), x, True, message, stats, dense, *by_event(hits, len(problem.events), 0))

@@ -154,8 +154,9 @@ class Batch:
         with rolling_back([self._members[i] for i in chosen]):
             for i, own_q, own_qd in starts:
                 names = f"q of member {i}", f"qd of member {i}"
-                self._members[i]._begin(own_q, own_qd, time, none, None, names)
-                self._members[i].refined = 0
+                self._members[i]._motion.begin(own_q, own_qd, time, none, None, names)
+                self._members[i]._motion.refined = 0
+                self._members[i]._keep()
         for i in chosen.tolist():
             self.failures.pop(i, None)
         return self.q, self.qd
@@ -205,11 +206,11 @@ class Batch:
         with rolling_back(moving.values()):
             for i, one in moving.items():
                 one._prepare(one.state.u if inputs is None else inputs[i])
-            results = self._advance(moving)
+            results = {} if self._in_python else self._advance(moving)
             for i, one in moving.items():
                 try:
                     with rolling_back([one]):
-                        one._complete(int(results[i]))
+                        one._complete(results.get(i))
                 except ConvergenceError as error:
                     failures[i] = error
         self.failures |= failures
@@ -261,7 +262,7 @@ class Batch:
     def _pin(self, i: int) -> None:
         """Tell compiled code where the records of a member are."""
         one = self._members[i]
-        pins = Pinned(one._steps.model), Pinned(one._march), Pinned(one._rows)
+        pins = Pinned(one._steps.model), Pinned(one._motion.march), Pinned(one._rows)
         self._pins[i], self._addresses[i] = pins, [pin.address for pin in pins]
 
     def _for_each(self, name: str, value: Any, k: int) -> Sequence[Any]:
@@ -282,20 +283,17 @@ class Batch:
         self._check_reset(range(self.n))
         return [i for i in range(self.n) if i not in self.failures]
 
-    def _advance(self, moving: Mapping[int, Stepper]) -> IntArray:
-        """Steps of an interval of members: codes of kernels.march."""
+    def _advance(self, moving: Mapping[int, Stepper]) -> dict[int, int]:
+        """Steps of an interval of members by compiled code: codes of kernels.march."""
         results, inputs = np.full(self.n, codes.FINISHED), np.zeros((self.n, 1, self.robot.engine.n_actuators))
         groups: dict[Any, list[int]] = {}  # members that may share a workspace
         for i, one in moving.items():
-            if self._in_python:
-                results[i] = one._steps.advance(one._march, one._rows, one._u)
-            else:
-                inputs[i] = one._u
-                groups.setdefault(one._steps.shape, []).append(i)
+            inputs[i] = one._u
+            groups.setdefault(one._steps.shape, []).append(i)
 
         def roll(part: IntArray) -> None:
             one = self._members[part[0]]
-            like = Member(one._steps.model, one._march, one._rows)
+            like = Member(one._steps.model, one._motion.march, one._rows)
             workspace = one._steps.engine.workspace
             arguments = self._addresses, like, workspace, inputs, part, one._steps.substeps, results
             self.robot.engine.prepared(held.roll_members, arguments)(*arguments)
@@ -303,7 +301,7 @@ class Batch:
         n_parts = PARTS * self.threads
         parts = [part for one in groups.values() for part in np.array_split(np.array(one), min(len(one), n_parts))]
         self._workers.run(roll, parts)
-        return results
+        return dict(enumerate(results.tolist()))
 
 
 @public
@@ -329,18 +327,14 @@ class BatchRollout:
         n, n_rows, ndof = batch.n, u.shape[1] + 1, batch.robot.ndof
         chosen, stop = batch._chosen(), Event()
         moving = [batch._members[i] for i in chosen]
-        self._fresh = all(one._march.counts["fresh"] for one in moving)
+        self._fresh = all(one._motion.march.counts["fresh"] for one in moving)
 
         def roll(i: int) -> Rollout | ConvergenceError:
             one = batch._members[i]
-            start = one._start, batch.numbers, one._count, one._what, stop
             try:
                 with rolling_back([one]):
-                    motion = Rollout(one._steps, one._march, u[i], *start)
-                    one._count += u.shape[1]
-                    one.refined += motion.refined
-                    one._last = None
-                    one._steps.rewind(one._march)
+                    motion = Rollout(one._motion, u[i], batch.numbers, stop)
+                    one._motion.rewind()
                     one._keep()
             except ConvergenceError as error:
                 return error

@@ -16,10 +16,7 @@ from sorosim.dynamics.variation import Variation, VariedEngine
 from sorosim.equilibria.statics import statics
 from sorosim.errors import ConvergenceError, InputError
 from sorosim.kernels import held_inputs as held
-from sorosim.kernels import march as codes
 from sorosim.kernels.held_inputs import Adjoint, Equations
-from sorosim.kernels.march import March, Rows
-from sorosim.model.chart import FARTHEST
 from sorosim.public import public
 from sorosim.results.result import Equilibrium, Run
 from sorosim.robot import Robot, check_robot
@@ -32,10 +29,10 @@ from sorosim.sensitivity import (
     opened_loops,
     scalars_of,
 )
-from sorosim.simulation.marching import STEPS_AT_ONCE
 from sorosim.simulation.simulate import StartingState
-from sorosim.stepping.held_steps import DONE, ROLLOUT_TOLERANCE, ChartChange, HeldSteps
+from sorosim.stepping.held_steps import ROLLOUT_TOLERANCE, HeldSteps
 from sorosim.stepping.inputs import Inputs, held_inputs
+from sorosim.stepping.motion import Derivatives, HeldMotion, Segment
 from sorosim.units.quantity import amount
 from sorosim.validation import Number, Values, describe
 
@@ -60,16 +57,6 @@ class AtRest(NamedTuple):
     """A start from an equilibrium under the first inputs that is known already, as "equilibrium" is."""
 
     equilibrium: Equilibrium
-
-
-class _Segment(NamedTuple):
-    """Intervals first to last, in one chart of rotations."""
-
-    first: int
-    last: int
-    rows: Rows
-    ends: IntArray  # (last - first + 1,) rows at which intervals begin and end
-    change: ChartChange | None  # of the last state of the segment before, to its first one
 
 
 @public
@@ -123,18 +110,18 @@ def rollout(
         hint = "`sensitivities` has derivatives of equations"
         got = "a robot with rods whose length is a coordinate, or with concentric tubes"
         raise InputError("numbers", "rods of given lengths, for derivatives of motions by numbers", got, hint)
-    by, march = _by_numbers(robot, numbers or ()), steps.record()
+    by, motion = _by_numbers(robot, numbers or ()), HeldMotion(steps)
     equilibrium = q0.equilibrium if isinstance(q0, AtRest) else None
     first = inputs[0] if len(inputs) else np.zeros(inputs.shape[1])
     if isinstance(q0, str) and q0 == "equilibrium":
-        names, motion = steps.driven_names, steps.system.driven.jets(time)
+        driven_to = map(float, steps.system.driven.jets(time)[:, 0])
         try:
-            q0 = equilibrium = statics(robot, first, driven=dict(zip(names, map(float, motion[:, 0]), strict=True)))
+            q0 = equilibrium = statics(robot, first, driven=dict(zip(steps.driven_names, driven_to, strict=True)))
         except ConvergenceError as error:
             what = f"rollout of '{robot.name}': there is no equilibrium to start from: {error}"
             raise ConvergenceError(what, error.partial, error.report) from None
-    start = steps.begin(march, equilibrium or q0, qd0, time, first, names=("q0", "qd0"))
-    return Rollout(steps, march, inputs, time, by.names, start=start, equilibrium=equilibrium, by=by)
+    start = motion.begin(equilibrium or q0, qd0, time, first, names=("q0", "qd0"))
+    return Rollout(motion, inputs, by.names, start=start, equilibrium=equilibrium, by=by)
 
 
 @public
@@ -157,41 +144,31 @@ class Rollout:
     """
 
     def __init__(
-        self, steps: HeldSteps, march: March, u: Array, t0: float, numbers: tuple[str, ...] = (), before: int = 0,
-        what: str = "a step", stop: Event | None = None, start: StartingState | None = None,
-        equilibrium: Equilibrium | None = None, by: Sensitivities | None = None,
+        self, motion: HeldMotion, u: Array, numbers: tuple[str, ...] = (), stop: Event | None = None,
+        start: StartingState | None = None, equilibrium: Equilibrium | None = None, by: Sensitivities | None = None,
     ) -> None:  # fmt: skip
-        """Move a march.
+        """Move a motion on.
 
-        before : how many intervals lie between t0 and the first of these; what : a step in messages; stop : set where
-        the motion is not wanted any more; start, equilibrium : that it starts from, if derivatives are to count how
-        these change; by : derivatives by the numbers, if they are known already.
+        stop : set where it is not wanted any more; start, equilibrium : that it starts from, if derivatives are to
+        count how these change; by : derivatives by the numbers, if they are known already.
         """
+        steps, march, n = motion.steps, motion.march, len(u)
         self.robot, self.u, self.numbers, self._steps = steps.robot, u, numbers, steps
-        self._start, self._equilibrium = start, equilibrium
+        self._start, self._equilibrium, self._derivatives = start, equilibrium, Derivatives(steps)
         if by is not None:
             self._by = by
-        n, ndof = len(u), steps.engine.ndof
-        steps.check_motions(march, n)
-        self.t: Array = t0 + steps.dt * np.arange(float(before), before + n + 0.5)
-        self.q, self.qd = np.zeros((n + 1, ndof)), np.zeros((n + 1, ndof))
-        self._t0 = t0
-        self._segments: list[_Segment] = []
-        self.refined = 0
-        self._derivatives: March | None = None
-        self._start_change = change = steps.rewind(march)
+        rows, before = steps.rows(n), motion.refined
+        self.t: Array = motion.start + steps.dt * np.arange(float(motion.count), motion.count + n + 0.5)
+        self.q, self.qd = np.zeros((n + 1, steps.engine.ndof)), np.zeros((n + 1, steps.engine.ndof))
+        motion.prepare(rows, n)
+        self._start_change = motion.rewind()
         self.q[0], self.qd[0] = march.state.q, march.state.qd
-        rows, k, change, error = steps.rows(n), 0, None, None
-        rows.t[:] = steps.times(t0, n, before)
-        while k < n and error is None:
-            segment, error = self._move(march, rows, k, before, change, what, stop)
-            self._segments.append(segment)
-            k = segment.last
-            if error is None and k < n:
-                change = steps.rewind(march)
-                self.q[k], self.qd[k] = march.state.q, march.state.qd
-        self._rank = steps.rank_of(march)
+        self._segments, error = motion.move(rows, u, stop)
+        for first, last, own, ends, _ in self._segments:
+            self.q[first : last + 1], self.qd[first : last + 1] = own.q[ends], own.qd[ends]
+        self.refined, self._rank = motion.refined - before, motion.rank
         if error is not None:
+            k = self._segments[-1].last
             self.t, self.q, self.qd, self.u = self.t[: k + 1], self.q[: k + 1], self.qd[: k + 1], u[:k]
             error.partial = self
             raise error
@@ -200,7 +177,8 @@ class Rollout:
         return f"<Rollout of '{self.robot.name}': {len(self.u)} steps of {self._steps.dt:g} s>"
 
     def __getstate__(self) -> dict[str, Any]:  # without what is made anew for derivatives
-        return {name: value for name, value in vars(self).items() if name != "_by"} | {"_derivatives": None}
+        kept = {name: value for name, value in vars(self).items() if name != "_by"}
+        return kept | {"_derivatives": Derivatives(self._steps)}
 
     @cached_property
     def _by(self) -> Sensitivities:
@@ -359,16 +337,15 @@ class Rollout:
         if along.any():
             tangents[:, :, 0] += np.einsum("cia,ka->cki", self._by_start, along)
         tangent = np.zeros((count, held.N_VECTORS, ndof))
-        for k in range(count):
-            if self._start_change is not None:
-                tangents[:, k, 0] = self._start_change.push(tangents[:, k, 0])
-            tangent[k, : held.QDD] = tangents[:, k, 0]
+        tangent[:, : held.QDD] = np.moveaxis(tangents[:, :, 0], 1, 0)
+        if self._start_change is not None:
+            tangent[:, : held.QDD] = self._start_change.push(tangent[:, : held.QDD])
+            tangents[:, :, 0] = np.moveaxis(tangent[:, : held.QDD], 1, 0)
         for segment in self._segments:
             first, last = segment.first, segment.last
             if segment.change is not None:
-                for k in range(count):
-                    tangent[k, : held.QDD] = segment.change.push(tangent[k, : held.QDD])
-                    tangents[:, k, first] = tangent[k, : held.QDD]
+                tangent[:, : held.QDD] = segment.change.push(tangent[:, : held.QDD])
+                tangents[:, :, first] = np.moveaxis(tangent[:, : held.QDD], 1, 0)
             out, before = np.zeros((count, 2, last - first + 1, ndof)), np.zeros(self.u.shape[1])
             varied, changes = self._change_of_equations(segment, change), u_tangent[:, first:last].copy()
             self._derive(held.push_forward, segment, self.u[first:last], True, before, tangent, changes, varied, out)
@@ -382,81 +359,11 @@ class Rollout:
 
     # -- segments ----------------------------------------------------------------------------------------------------
 
-    def _move(
-        self, march: March, rows: Rows, first: int, before: int, change: ChartChange | None, what: str,
-        stop: Event | None,
-    ) -> tuple[_Segment, ConvergenceError | None]:  # fmt: skip
-        """Intervals from `first` on, to the end or where rotations are to be changed, and why it ends before."""
-        steps, n, s, u = self._steps, len(self.u), self._steps.substeps, self.u
-        parts: list[tuple[Rows, int]] = []  # rows of intervals that follow each other, and steps of each
-        charts, base, last, error, code = steps.system.charts, first, first, None, int(codes.FINISHED)
-        longest = 1 if charts.joints else STEPS_AT_ONCE  # charts change at ends of intervals
-        own, at_once = _between(rows, first * s, None), longest
-        steps.at_first_row(march)
-        while last < n and error is None and charts.largest_angle(march.state.q) <= FARTHEST:
-            if stop is not None and stop.is_set():
-                raise KeyboardInterrupt
-            begin, end = march.memory.copy(), min(last + at_once, n)
-            code = steps.advance(march, own, u[base:end])
-            finer = None
-            if code not in DONE:  # the interval that failed
-                end = base + (int(march.counts["row"]) - 1) // s
-                finer = self._refine(march, begin, own, last, end, base, before)
-                at_once = 1
-            last, error = self._check_turns(own, base, last, end, s, what)
-            if error is not None:
-                break
-            at_once = min(2 * at_once, longest)
-            if finer is not None:
-                other, smaller = finer
-                parts += [(_between(own, 0, (last - base) * s + 1), s), (smaller, other.substeps)]
-                end, error = self._check_turns(smaller, last, last, last + 1, other.substeps, what)
-                if error is not None:
-                    parts.pop()
-                self.refined += end - last
-                base = last = end
-                own = _between(rows, base * s, None)
-                steps.at_first_row(march)
-            elif code not in DONE:
-                error = steps.failure(march, code, what)
-        parts.append((_between(own, 0, (last - base) * s + 1), s))
-        own, ends = _joined(parts)
-        if (first, last) != (0, n):  # the next segment begins in the last of these rows
-            own = Rows._make(part.copy() for part in own)
-        self.q[first : last + 1], self.qd[first : last + 1] = own.q[ends], own.qd[ends]
-        return _Segment(first, last, own, ends, change), error
-
-    def _refine(
-        self, march: March, begin: Array, rows: Rows, last: int, failed: int, base: int, before: int
-    ) -> tuple[HeldSteps, Rows] | None:  # fmt: skip
-        """The interval that failed in smaller steps; begin: memory of the march before the interval `last`.
-
-        rows: those of the intervals from `base` on. None where all fail: the march stays where it failed.
-        """
-        first = march.memory.copy()
-        march.memory[:] = begin
-        if failed > last:
-            self._steps.advance(march, rows, self.u[base:failed])
-        finer = self._steps.refine(march, march.memory.copy(), self._t0, before + failed, self.u[failed : failed + 1])
-        if finer is None:
-            march.memory[:] = first
-        return finer
-
-    def _check_turns(
-        self, rows: Rows, base: int, first: int, last: int, substeps: int, what: str
-    ) -> tuple[int, ConvergenceError | None]:
-        """The interval up to which no joint comes to a whole turn, and the error where one does."""
-        turn = self._steps.whole_turn(rows, (first - base) * substeps, (last - base) * substeps, what)
-        return (last, None) if turn is None else (base + (turn[0] - 1) // substeps, turn[1])
-
-    def _derive(self, kernel: Any, segment: _Segment, inputs: Array, *arguments: Any) -> None:
+    def _derive(self, kernel: Any, segment: Segment, inputs: Array, *arguments: Any) -> None:
         """One of the two passes over a segment."""
-        if self._derivatives is None:
-            self._derivatives = self._steps.record()
-            self._steps.take_rank(self._derivatives, self._rank)
-        self._steps.derive(kernel, self._derivatives, segment.rows, inputs, segment.ends, *arguments)
+        self._derivatives(kernel, self._rank, segment.rows, inputs, segment.ends, *arguments)
 
-    def _by_number(self, varied: VariedEngine, segment: _Segment, adjoint: Adjoint) -> float:
+    def _by_number(self, varied: VariedEngine, segment: Segment, adjoint: Adjoint) -> float:
         """The part of a segment in a derivative by a number."""
         arrays = varied.linear_arrays()
         if arrays is not None:
@@ -468,7 +375,7 @@ class Rollout:
             + (given.force * change.force).sum() + (given.constraint * change.constraint).sum()
         )  # fmt: skip
 
-    def _vary(self, varied: VariedEngine, segment: _Segment, begins: Equations) -> Equations:
+    def _vary(self, varied: VariedEngine, segment: Segment, begins: Equations) -> Equations:
         """Derivatives of the equations of a segment by a number, accelerations at begins of intervals being known."""
         rows, looped = segment.rows, self._steps.engine.loop_layout.m > 0
         n, u = segment.last - segment.first, self.u[segment.first : segment.last]
@@ -489,7 +396,7 @@ class Rollout:
             out.constraint[k::2] = one.acceleration
         return out
 
-    def _change_of_equations(self, segment: _Segment, changes: Array) -> Equations:
+    def _change_of_equations(self, segment: Segment, changes: Array) -> Equations:
         """What changes (K, n_numbers) of the numbers change in the equations of a segment."""
         steps, n = self._steps, segment.last - segment.first
         if not changes.any():
@@ -535,25 +442,6 @@ def _by_numbers(robot: Robot, numbers: Sequence[str] | Sensitivities) -> Sensiti
         return Sensitivities(robot, number_paths(robot, numbers))
     except InputError as error:
         raise InputError("numbers", error.expected, error.got, error.hint) from error
-
-
-def _between(rows: Rows, first: int, last: int | None) -> Rows:
-    return Rows._make(part[first:last] for part in rows)
-
-
-def _joined(parts: Sequence[tuple[Rows, int]]) -> tuple[Rows, IntArray]:
-    """Rows of intervals that follow each other as one, and the rows at which intervals begin and end.
-
-    parts: rows, each with that at which it begins, and the steps of each of its intervals.
-    """
-    steps = np.concatenate([np.full((len(rows.t) - 1) // n, n) for rows, n in parts])
-    ends = np.concatenate([[0], np.cumsum(steps)]).astype(int)
-    if len(parts) == 1:
-        return parts[0][0], ends
-    tables = zip(*(rows for rows, _ in parts), strict=True)
-    return Rows._make(
-        np.concatenate([one[:1], *(part[1:] for part in (one, *others))]) for one, *others in tables
-    ), ends
 
 
 def empty_adjoint(steps: HeldSteps, n: int = 0, rows: int = 0) -> Adjoint:

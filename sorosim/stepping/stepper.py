@@ -16,15 +16,13 @@ from sorosim.engine.inputs import by_name
 from sorosim.equations.system import NO_STRAINS
 from sorosim.errors import InputError
 from sorosim.kernels import held_inputs as held
-from sorosim.kernels.march import March, Rows
 from sorosim.public import public
 from sorosim.robot import Robot
 from sorosim.simulation.simulate import LOOP_CLOSURE_TOLERANCE
-from sorosim.stepping.held_steps import DONE, ROLLOUT_TOLERANCE, STEP_TOLERANCE, ChartChange, HeldSteps
+from sorosim.stepping.held_steps import STEP_TOLERANCE, HeldSteps
+from sorosim.stepping.motion import ChartChange, Derivatives, HeldMotion, Segment
 from sorosim.units.quantity import amount
 from sorosim.validation import Number, Values, vector
-
-__all__ = ["DONE", "ROLLOUT_TOLERANCE", "HeldSteps", "StepState", "Stepper", "rolling_back"]
 
 
 class Memory(NamedTuple):
@@ -125,15 +123,16 @@ class Stepper:
         ))  # fmt: skip
 
     def _set_up(self, steps: HeldSteps, what: str = "a step") -> None:
-        self._steps, self._what, self.robot, self.dt = steps, what, steps.robot, steps.dt
+        self._steps, self.robot, self.dt = steps, steps.robot, steps.dt
         self._lock = threading.RLock()
-        self._march, self._rows = steps.record(), steps.rows(1)
+        self._motion, self._rows, self._derivatives = HeldMotion(steps, what), steps.rows(1), Derivatives(steps)
         self._u = np.zeros((1, steps.engine.n_actuators))
-        self._start, self._count = 0.0, 0  # time of the reset, intervals since
         self._state: StepState | None = None
-        self.refined = 0
         self._last: _Interval | None = None
-        self._derivatives: March | None = None
+
+    @property
+    def refined(self) -> int:
+        return self._motion.refined
 
     def __repr__(self) -> str:
         where = "not reset" if self._state is None else f"t = {self._state.t:g} s"
@@ -154,9 +153,10 @@ class Stepper:
             Inputs of an equilibrium to start from, and of the first step that names none. Default: zero.
         """
         inputs, time = self.robot.inputs(u), amount("t", t, "time")
-        with self._alone(), rolling_back([self]):
-            self._begin(q, qd, time, inputs)
-            self.refined = 0
+        with self._changing():
+            self._motion.begin(q, qd, time, inputs)
+            self._motion.refined = 0
+            self._keep()
         return self.state
 
     def step(self, u: Values | None = None, driven: Mapping[str, Number] | None = None) -> StepState:
@@ -185,10 +185,10 @@ class Stepper:
         state = self.state
         inputs = state.u if u is None else self.robot.inputs(u)
         path = self._path(driven, state.t)
-        with self._alone(), rolling_back([self]):
-            self._march.path[:] = path
+        with self._changing():
+            self._motion.march.path[:] = path
             self._prepare(inputs)
-            self._complete(self._steps.advance(self._march, self._rows, self._u))
+            self._complete()
         return self.state
 
     @property
@@ -209,7 +209,7 @@ class Stepper:
         # another state, or one of other steps: a new start
         q, qd = robot.coordinates(state.q, "state.q"), robot.coordinates(state.qd, "state.qd", order=1)
         u, t = robot.inputs(state.u, "state.u"), amount("state.t", state.t, "time")
-        path = np.zeros_like(self._march.path)
+        path = np.zeros_like(self._motion.march.path)
         if memory is not None and memory.settings[-2] == steps.driven_names:
             path = memory.path
         partition, motion = steps.system.partition, steps.system_at(u, path).driven.jets(t)
@@ -218,20 +218,21 @@ class Stepper:
                 if abs(x - there) > LOOP_CLOSURE_TOLERANCE * (1.0 + abs(there)):
                     hint = "step(driven=...) sends it on"
                     raise InputError(f"state.{letter}, {name}", f"{there:.6g}, where its motion is", f"{x:.6g}", hint)
-        with self._alone(), rolling_back([self]):
-            self._begin(q, qd, t, u, path, ("state.q", "state.qd"), self._strain_of(state))
+        with self._changing():
+            self._motion.begin(q, qd, t, u, path, ("state.q", "state.qd"), self._strain_of(state))
+            self._keep()
 
     def _strain_of(self, state: StepState) -> Array | None:
         """Strains of Maxwell elements of a state from outside."""
-        n = self._march.strain.shape[1]
+        n = self._steps.system.n_strains
         return None if state.strain is None or not n else vector("state.strain", state.strain, n)
 
     def copy(self) -> Stepper:
         """Another stepper of the same robot in the same state."""
-        return _stepper(self._steps, self._what, self._state, self.refined)
+        return _stepper(self._steps, self._motion.what, self._state, self.refined)
 
     def __reduce__(self) -> tuple[Any, ...]:  # pickles hold the state; arrays are made anew
-        return _stepper, (self._steps, self._what, self._state, self.refined)
+        return _stepper, (self._steps, self._motion.what, self._state, self.refined)
 
     def __copy__(self) -> Stepper:
         return self.copy()
@@ -258,34 +259,24 @@ class Stepper:
         if self._last is None:
             raise InputError("Stepper.linearize", "a step before", "none since the reset or the change of the state")
         self._steps.warn_of_tolerance(STEP_TOLERANCE)
-        steps, rows, inputs, before, fresh, change = self._last
+        segment, inputs, before, fresh, change = self._last
         n, n_inputs = self.robot.ndof, len(before)
-        size = 2 * n + n_inputs
-        tangent, u_tangent, tangents = (
-            np.zeros((size, held.N_VECTORS, n)),
-            np.zeros((size, 1, n_inputs)),
-            np.zeros((size, 2, 2, n)),
-        )
-        free = ~self._steps.system.partition.mask
-        tangent[:n, held.Q], tangent[n : 2 * n, held.QD], u_tangent[2 * n :, 0] = (
-            np.diag(free),
-            np.diag(free),
-            np.eye(n_inputs),
-        )
-        if self._derivatives is None:
-            self._derivatives = self._steps.record()
-        steps.take_rank(self._derivatives, steps.rank_of(self._march))
-        steps.set_step(self._derivatives)
-        self._derivatives.path[:] = self._march.path
-        arguments = steps.ends(1), fresh, before.copy(), tangent, u_tangent, steps.no_changes, tangents
-        steps.derive(held.push_forward, self._derivatives, rows, inputs, *arguments)
+        size, free = 2 * n + n_inputs, np.diag(~self._steps.system.partition.mask)
+        tangent, u_tangent = np.zeros((size, held.N_VECTORS, n)), np.zeros((size, 1, n_inputs))
+        tangents = np.zeros((size, 2, 2, n))
+        tangent[:n, held.Q] = tangent[n : 2 * n, held.QD] = free
+        u_tangent[2 * n :, 0] = np.eye(n_inputs)
+        self._derivatives(
+            held.push_forward, self._motion.rank, segment.rows, inputs, segment.ends, fresh, before.copy(), tangent,
+            u_tangent, self._steps.no_changes, tangents, path=self._motion.march.path,
+        )  # fmt: skip
         tangents = tangents[:, :, 1] if change is None else change.push(tangents[:, :, 1])
         columns = tangents.reshape(size, 2 * n).T
         return columns[:, : 2 * n], columns[:, 2 * n :]
 
     def measure(self) -> dict[str, Array]:
         """What all sensors read in the state, as `Robot.measure`."""
-        state, now, partition = self.state, self._march, self._steps.system.partition
+        state, now, partition = self.state, self._motion.march, self._steps.system.partition
         motion: dict[str, Any] = {"u": state.u, "t": state.t}
         if not now.counts["fresh"]:
             motion |= {"qdd": now.state.qdd.copy(), "lam": now.multiplier.now.copy()}
@@ -295,59 +286,49 @@ class Stepper:
         return self.robot.measure(state.q, state.qd, **motion)
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """While one thread moves it, others are refused."""
+    def _changing(self) -> Iterator[None]:
+        """While one thread moves it, others are refused; it is as it was if anything is raised, Ctrl-C included."""
         if not self._lock.acquire(blocking=False):
             hint = "sim.copy() gives each thread its own, and Batch moves many"
             raise InputError("Stepper", "one thread at a time", "a second one during a step", hint)
+        before = self._state, self.refined
         try:
             yield
+        except BaseException:
+            self._roll_back(*before)
+            raise
         finally:
             self._lock.release()
 
-    # -- parts of a step, for batches too ----------------------------------------------------------------------------
+    def _roll_back(self, state: StepState | None, refined: int) -> None:
+        self._motion.refined = refined
+        if state is not None:
+            self._restore(state)
 
-    def _begin(
-        self, q: Any, qd: Any, t: float, u: Array, path: Array | None = None, names: tuple[str, str] = ("q", "qd"),
-        strain: Array | None = None,
-    ) -> None:  # fmt: skip
-        """Begin anew, see `HeldSteps.begin`."""
-        self._steps.begin(self._march, q, qd, t, u, path, names, strain)
-        self._start, self._count, self._last = t, 0, None
-        self._keep()
+    # -- parts of a step, for batches too ----------------------------------------------------------------------------
 
     def _prepare(self, u: Array) -> None:
         """Make ready for the steps of an interval."""
-        self._steps.check_motions(self._march, 1)
-        self._u[0], self._last, self._fresh = u, None, bool(self._march.counts["fresh"])
-        self._rows.t[:] = self._steps.times(self._start, 1, self._count)
-        self._steps.at_first_row(self._march)
+        self._motion.prepare(self._rows, 1)
+        self._u[0], self._last, self._fresh = u, None, bool(self._motion.march.counts["fresh"])
 
-    def _complete(self, code: int) -> None:
-        """What follows the steps of an interval: smaller ones where they failed, other charts, the new state."""
-        steps, rows, march, before = self._steps, self._rows, self._march, self.state
+    def _complete(self, code: int | None = None) -> None:
+        """Take the steps of an interval; code: with which they ended, if compiled code has taken them."""
+        before = self.state
         assert before.memory is not None
-        if code not in DONE:
-            first, path = march.memory.copy(), march.path.copy()
-            march.memory[:] = before.memory.record
-            march.path[:] = path
-            begin, march.memory[:] = march.memory.copy(), first
-            finer = steps.refine(march, begin, self._start, self._count, self._u)
-            if finer is None:
-                raise steps.failure(march, code, self._what)
-            steps, rows = finer
-            self.refined += 1
-        if stop := steps.whole_turn(rows, 0, steps.substeps, self._what):
-            raise stop[1]
-        self._last = _Interval(steps, rows, self._u.copy(), before.u, self._fresh, self._steps.rewind(march))
-        self._count += 1
+        (segment,), error = self._motion.move(self._rows, self._u, before=before.memory.record, code=code)
+        if error is not None:
+            raise error
+        last = segment, self._u.copy(), before.u, self._fresh, self._motion.rewind()
         self._keep()
+        self._last = _Interval(*last)
 
     def _path(self, driven: Mapping[str, Number] | None, t: float) -> Array:
         """Path on which driven coordinates move to targets, or come to rest."""
-        if driven is None and not len(self._march.path):
-            return self._march.path
-        path, partition, layout = self._march.path.copy(), self._steps.system.partition, self.robot.engine.layout
+        march = self._motion.march
+        if driven is None and not len(march.path):
+            return march.path
+        path, partition, layout = march.path.copy(), self._steps.system.partition, self.robot.engine.layout
         targets = {}
         for name, value in by_name("driven", driven).items():
             index = layout.coordinate(name, "driven")
@@ -355,11 +336,11 @@ class Stepper:
                 hint = "name it in Stepper(..., driven={name: value})"
                 raise InputError(f"driven.{name}", "a coordinate that is driven", "a free one", hint)
             targets[index] = amount(f"driven.{name}", value, layout.dimensions[index])
-            if index in self.robot.engine.insertions and targets[index] != (stays := self._march.state.q[index]):
+            if index in self.robot.engine.insertions and targets[index] != (stays := march.state.q[index]):
                 expected = f"{stays:g} m: insertions stay, in motion"
                 raise InputError(f"driven.{name}", expected, f"{targets[index]:g} m")
         for k, index in enumerate(partition.driven):
-            q, qd = self._march.state.q[index], self._march.state.qd[index]
+            q, qd = march.state.q[index], march.state.qd[index]
             if index in targets or path[k, 0] != 0.0:
                 mean, h = (targets.get(index, q) - q) / self.dt, self.dt
                 # q + qd x + c x^2 + d x^3 with the rate `mean` at the end
@@ -368,25 +349,21 @@ class Stepper:
 
     def _keep(self) -> None:
         """Let the state be that of the march."""
-        march = self._march
-        t, q, qd, u = (
-            float(march.number["time"]),
-            march.state.q.copy(),
-            march.state.qd.copy(),
-            march.begin.u.copy(),
-        )
+        motion, march = self._motion, self._motion.march
+        known = march.state.q.copy(), march.state.qd.copy(), march.begin.u.copy(), march.strain[0].copy()
         record, path = march.memory.copy(), march.path.copy()
-        strain = march.strain[0].copy()
-        for array in (q, qd, u, record, path, strain):
+        for array in (*known, record, path):
             array.setflags(write=False)
-        memory = Memory(self._steps.settings, record, path, self._start, self._count, (t, q, qd, u, strain))
-        self._state = StepState(t, q, qd, u, memory, strain if len(strain) else None)
+        t, (q, qd, u, strain) = float(march.number["time"]), known
+        memory = Memory(self._steps.settings, record, path, motion.start, motion.count, (t, *known))
+        self._state, self._last = StepState(t, q, qd, u, memory, strain if len(strain) else None), None
 
     def _restore(self, state: StepState) -> None:
         """Be in a state of these steps again."""
         assert state.memory is not None
-        self._march.memory[:] = state.memory.record
-        self._start, self._count, self._state = state.memory.start, state.memory.n_intervals, state
+        motion = self._motion
+        motion.march.memory[:] = state.memory.record
+        motion.start, motion.count, self._state = state.memory.start, state.memory.n_intervals, state
         self._last = None  # the rows are those of another step
 
 
@@ -394,17 +371,14 @@ def _stepper(steps: HeldSteps, what: str, state: StepState | None, refined: int)
     """A stepper in a state of these steps."""
     out = object.__new__(Stepper)
     out._set_up(copy(steps) if steps.system.n_strains else steps, what)
-    if state is not None:
-        out._restore(state)
-    out.refined = refined
+    out._roll_back(state, refined)
     return out
 
 
 class _Interval(NamedTuple):
     """The last interval of a stepper."""
 
-    steps: HeldSteps
-    rows: Rows
+    segment: Segment
     u: Array  # (1, n_actuators)
     before: Array  # inputs before it
     fresh: bool  # whether it began anew
@@ -419,7 +393,5 @@ def rolling_back(steppers: Iterable[Stepper]) -> Iterator[None]:
         yield
     except BaseException:
         for one, state, refined in before:
-            one.refined = refined
-            if state is not None:
-                one._restore(state)
+            one._roll_back(state, refined)
         raise

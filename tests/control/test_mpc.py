@@ -1,5 +1,8 @@
 """Model-predictive control: what it plans, and that it controls."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -48,6 +51,18 @@ def test_plan_of_many_iterations_is_that_of_optimal_control(robot):
     np.testing.assert_allclose(X[:, :4], oc.q, atol=1e-9)
     assert u == U[0]
     assert t[-1] == pytest.approx(0.4)
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, copy.copy, lambda mpc: pickle.loads(pickle.dumps(mpc))])
+def test_a_copy_plans_as_the_controller_does(robot, copied):
+    mpc = sorosim.MPC(robot, 0.4, "20 ms", COST, goal=GOAL)
+    mpc.step([0.0, np.pi - 0.2, 0.0, 0.0], np.zeros(4))
+    other, state = copied(mpc), ([0.0, np.pi - 0.1, 0.0, 0.1], np.ones(4))
+    u = mpc.step(*state)
+    plan = [part.copy() for part in mpc.plan]
+    np.testing.assert_array_equal(other.step(*state), u)
+    for mine, its in zip(plan, other.plan, strict=True):
+        np.testing.assert_array_equal(mine, its)
 
 
 def test_tick_on_the_plan_goes_on_with_it(robot):

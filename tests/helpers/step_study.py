@@ -155,10 +155,10 @@ def move(robot: Robot, seed: int, dt: float, t_end: float, **options: Any) -> Ou
             turned = max(turned, now.kinetic)
         # what is not faster than before by more than the error of speeds is within the bound, whatever the forces are
         faster = (1.0 - SPEED_ERROR) * reached > before
-        moves = np.any(dt * np.abs(after.qd) > np.maximum(LEAST_MOTION, sim._march.state.scale))
+        moves = np.any(dt * np.abs(after.qd) > np.maximum(LEAST_MOTION, sim._motion.march.state.scale))
         if faster and sim.refined == refined and moves:
-            dense = sim._march.start.mass.shape[0] == robot.ndof
-            speed, most = allowed(robot, state, sim._last.rows.qdd[[0, -1]], after, dt, dense)
+            dense = sim._motion.march.start.mass.shape[0] == robot.ndof
+            speed, most = allowed(robot, state, sim._last.segment.rows.qdd[[0, -1]], after, dt, dense)
             out.beyond = max(out.beyond, (1.0 - SPEED_ERROR) * speed / most)
         state, before = after, reached
     return out

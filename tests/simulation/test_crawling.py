@@ -104,6 +104,14 @@ def test_max_steps_end_a_run_which_can_be_taken_up_again(method, tmp_path):
         sorosim.resume(run)
 
 
+@pytest.mark.parametrize("method", ["newmark", "generalized-alpha"])
+def test_max_steps_count_between_rows_where_python_computes_inputs(method):
+    options = {"dt_out": 0.2, "u": {"pull": lambda t: 2.0 * np.sin(20.0 * t)}, "method": method, "max_steps": 10}
+    with pytest.raises(ConvergenceError, match=r"it has taken max_steps = 10 steps") as caught:
+        sorosim.simulate(sorosim.load(rubber_arm()), 0.2, **options)
+    assert caught.value.partial.stats["n_steps"] == 10
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_a_limit_of_the_clock_ends_a_run(method):
     with pytest.raises(ConvergenceError, match=r"max_wall_time = 1e-09 s is over") as caught:

@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import sorosim
 from sorosim.errors import ConvergenceError, InputError, SorosimWarning
 from sorosim.registry import LOADS
+from sorosim.stepping.motion import HeldMotion
 from sorosim.stepping.rollout import Rollout
 
 BOB = {"sphere": {"radius": "2 cm"}, "mass": "1 kg"}
@@ -90,10 +91,9 @@ def test_single_steps_of_10_ms_keep_the_tip_of_a_soft_arm():
 
 def perturbed(found, u, q0, qd0):
     """The motion at other inputs and another start, which is not closed."""
-    steps = found._steps
-    march = steps.record()
-    steps.begin_at(march, q0, qd0, 0.0, u[0] if len(u) else np.zeros(0))
-    return Rollout(steps, march, u, 0.0)
+    motion = HeldMotion(found._steps)
+    motion.begin_at(q0, qd0, 0.0, u[0] if len(u) else np.zeros(0))
+    return Rollout(motion, u)
 
 
 def directions(found, rng, size=1.0):
@@ -279,10 +279,8 @@ def test_derivatives_of_motions_by_numbers(name):
     for k, path in enumerate(names):
 
         def scalar(value, path=path):
-            steps = sorosim.rollout(robot.with_values({path: value}), u[:0], "4 ms", substeps=2, tolerance=1e-13)._steps
-            march = steps.record()
-            steps.begin_at(march, found.q[0], found.qd[0], 0.0, u[0] if len(u) else np.zeros(0))
-            one = Rollout(steps, march, u, 0.0)
+            other = sorosim.rollout(robot.with_values({path: value}), u[:0], "4 ms", substeps=2, tolerance=1e-13)
+            one = perturbed(other, u, found.q[0], found.qd[0])
             return (q_bar * one.q).sum() + (qd_bar * one.qd).sum()
 
         value, errors = values[path], []

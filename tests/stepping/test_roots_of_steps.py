@@ -61,7 +61,7 @@ def test_chains_that_whirl_gain_no_energy_that_no_force_gives(n, dt, t_end):
         state = sim.step()
         assert total(robot, state) < start + depth(n)  # bounded: it was 3e7 J and more
         if sim.refined == refined and np.abs(state.qd).max() > 1.0:
-            rows = sim._last.rows
+            rows = sim._last.segment.rows
             speed, most = allowed(robot, before, rows.qdd, state, sim.dt, dense=True)
             assert (1.0 - SPEED_ERROR) * speed <= (1.0 + NOISE) * most
 

@@ -7,6 +7,7 @@ import pytest
 
 import sorosim
 from sorosim.errors import ConvergenceError
+from sorosim.simulation.march import DONE
 
 
 def test_an_interval_that_fails_is_taken_in_smaller_steps():
@@ -46,3 +47,21 @@ def test_bodies_that_stick_by_friction_are_passed_in_smaller_steps():
     heights = [place[2] - 0.035 for place in places]
     assert heights[0] > 0.005  # the fingers squeeze the ball upwards
     assert heights[1] == pytest.approx(heights[0], rel=0.2)  # 0.11: steps of 10 ms against 1.2 ms
+
+
+def test_a_step_that_fails_names_the_loop_that_its_first_try_left_open():
+    sim = sorosim.Stepper(sorosim.load("four_bar"), "1 s")
+    sim.reset()
+
+    def move():
+        for _ in range(10):
+            sim.step()
+
+    with pytest.raises(ConvergenceError, match=r"so do steps down to 0\.0156 s") as caught:
+        move()
+    motion, rows = sim._motion, sim._rows  # as before that step
+    motion.prepare(rows, 1)
+    assert motion.steps.advance(motion.march, rows, sim._u) not in DONE
+    gap = motion.steps.system.loop_monitor.describe_failed_step(motion.march.out.closure.error)
+    assert gap.startswith(" (loop 'pin' is open by")
+    assert f"a smaller step{gap}; there" in str(caught.value)

@@ -271,9 +271,9 @@ def test_ctrl_c_ends_all_members_and_leaves_them_where_they_were(threads):
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
-    records = [one._march.memory.copy() for one in batch._members]
+    records = [one._motion.march.memory.copy() for one in batch._members]
     time.sleep(0.02)
-    assert_array_equal([one._march.memory for one in batch._members], records)
+    assert_array_equal([one._motion.march.memory for one in batch._members], records)
     assert_array_equal(batch.q, q)
     assert batch.t.tolist() == [0.0, 0.0]
     assert threading.active_count() < 20
@@ -522,7 +522,7 @@ def test_states_of_a_robot_with_loops_are_starts_when_they_are_assembled():
 def test_a_second_thread_is_refused_while_a_step_is_under_way():
     sim = sorosim.Stepper(sorosim.load("pendulum"), 1e-3)
     before = sim.reset()
-    with sim._alone(), ThreadPoolExecutor(1) as other:
+    with sim._changing(), ThreadPoolExecutor(1) as other:
         with pytest.raises(InputError, match="one thread at a time"):
             other.submit(sim.step).result()
         assert sim.state is before
