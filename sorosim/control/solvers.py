@@ -173,10 +173,18 @@ def l_bfgs_b(problem: Problem, U: Array, iterations: int, tolerance: float) -> S
 
     bounds = np.tile((problem.bounds / scale).T, (len(U), 1))
     options = {"maxiter": iterations, "maxfun": 4 * iterations, "maxcor": 30, "ftol": 0.1 * tolerance, "gtol": 1e-10}
-    start = (np.clip(U, *problem.bounds) / scale).ravel()
+    v = (np.clip(U, *problem.bounds) / scale).ravel()
     search: Any = minimize
-    done = search(evaluate, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-    return Solution(best[1], best[2], best[0], int(done.nit), done.status == 0, CONVERGED if done.status == 0 else "")
+    steps, converged = 0, False
+    while steps < iterations:
+        before = best[0]
+        done = search(evaluate, v, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+        steps, v = steps + max(int(done.nit), 1), (best[1] / scale).ravel()
+        # it stops at a small decrease, which a bad memory of curvatures makes too: begun anew, it must find no more
+        if before - best[0] <= tolerance * (1.0 + abs(best[0])):
+            converged = done.status == 0
+            break
+    return Solution(best[1], best[2], best[0], steps, converged, CONVERGED if converged else "")
 
 
 # -- crocoddyl ---------------------------------------------------------------------------------------------------------
