@@ -35,7 +35,7 @@ from sorosim.model.link import Link
 from sorosim.robot import Robot
 
 # method -> a tolerance at which it follows some turns within a second, and what six flips make of its errors there
-METHODS = {"bdf": (1e-9, 1e-4), "radau": (1e-7, 2e-5), "lsoda": (1e-11, 1e-7), "cvode": (1e-10, 1e-5)}
+METHODS = {"bdf": (1e-9, 1e-4), "radau": (1e-7, 2e-5), "lsoda": (1e-11, 8e-7), "cvode": (1e-10, 1e-5)}
 G = 9.81
 WORST = Worst()
 
