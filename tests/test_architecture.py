@@ -23,6 +23,7 @@ LAYERS = (
     "files_read",
     "arrays",
     "complex_step",
+    "duals",
     "problems",
     "validation",
     "public",

@@ -19,6 +19,7 @@ from sorosim.equations.failure import Trial
 from sorosim.equations.system import OdeSystem, mass_weight
 from sorosim.kernels import evaluate as task
 from sorosim.kernels import march as codes
+from sorosim.kernels import newmark
 from sorosim.kernels.evaluate import Evaluation, State
 from sorosim.kernels.held_inputs import hold
 from sorosim.kernels.march import March, Model, Rows, march
@@ -325,10 +326,11 @@ class _MarchRun:
     def evaluate_python(self, t: float, q: Array, qd: Array) -> None:
         """Loads and actuators that Python computes, under the inputs at the end of the step."""
         loading, external = self.engine.loading, self.state.external
+        derive = self.state.counts["refactor"] in (newmark.ONCE, newmark.ALWAYS)
         if loading:
-            self.engine.load_values(q, qd, t, external)
+            self.engine.load_values(q, qd, t, external, tangents=derive)
         if loading.actuators:
-            loading.actuate(external, self.engine.tree, q, qd, self.state.end.u, self.engine.actuator_names)
+            loading.actuate(external, self.engine.tree, q, qd, self.state.end.u, self.engine.actuator_names, derive)
 
     def rows_to_sample(self) -> Rows:
         """Rows up to the next sample, that one included."""

@@ -19,7 +19,7 @@ from sorosim.engine.inputs import Motion, ZeroOrderHold, driven_signals
 from sorosim.equations.failure import Trial, diagnose_motion
 from sorosim.equations.system import NO_STRAINS, OdeSystem
 from sorosim.errors import ConvergenceError, InputError, warn
-from sorosim.kernels import evaluate
+from sorosim.kernels import evaluate, newmark
 from sorosim.kernels import held_inputs as held
 from sorosim.kernels import march as codes
 from sorosim.kernels.held_inputs import Equations
@@ -287,22 +287,25 @@ class HeldSteps:
             held.first_row(march, rows)
         for k in range((march.counts["row"] - 1) // self.substeps, len(inputs)):
             march.inputs[:, 0] = inputs[k]
-            self._evaluate_python(march, s.q, s.qd, inputs[k], float(number["time"]))
+            self._evaluate_python(march, s.q, s.qd, inputs[k], float(number["time"]), False)
             if hold(*hold_arguments) != evaluate.DONE:
                 return codes.NOT_FINITE
             for _ in range(self.substeps):
                 while (code := int(step(*arguments))) == codes.NEEDS_PYTHON:
-                    self._evaluate_python(march, s.q_new, s.qd_new, inputs[k], float(number["time"] + number["step"]))
+                    derive = march.counts["refactor"] in (newmark.ONCE, newmark.ALWAYS)
+                    self._evaluate_python(
+                        march, s.q_new, s.qd_new, inputs[k], float(number["time"] + number["step"]), derive
+                    )
                 if code not in DONE:
                     return code
         return codes.FINISHED
 
-    def _evaluate_python(self, march: March, q: Array, qd: Array, u: Array, t: float) -> None:
+    def _evaluate_python(self, march: March, q: Array, qd: Array, u: Array, t: float, tangents: bool) -> None:
         loading = self.engine.loading
         if loading:
-            self.engine.load_values(q, qd, float(t), march.external)
+            self.engine.load_values(q, qd, float(t), march.external, tangents=tangents)
         if loading.actuators:
-            loading.actuate(march.external, self.engine.tree, q, qd, u, self.engine.actuator_names)
+            loading.actuate(march.external, self.engine.tree, q, qd, u, self.engine.actuator_names, tangents)
 
     def rewind(self, march: March) -> ChartChange | None:
         """Change rotations beyond their limit for those of the same pose a turn away: a new start; None: none is."""
