@@ -297,11 +297,26 @@ def make(name: str, kind: Any, given: Any) -> Any:
         raise ModelError("", f"parameters that {name} takes", f"{type(error).__name__}: {error}") from error
 
 
+@lru_cache(maxsize=256)
+def _n_arguments(function: Callable[..., Any]) -> int:
+    return sum(one.kind is one.POSITIONAL_OR_KEYWORD for one in inspect.signature(function).parameters.values())
+
+
 @dataclass(frozen=True, eq=False)
 class ByValue:
-    """What a plug-in bound that gives its value alone: `evaluate` adds the derivatives of `value`."""
+    """A plug-in that gives its value, bound to its points: `evaluate` adds the derivatives of `value`."""
 
-    own: Any  # has the `wrench` of the plug-in
+    own: Any  # the plug-in, with `wrench` or `energy`
+    at: Any  # its points
+
+    def __post_init__(self) -> None:
+        if not (hasattr(self.own, "wrench") or hasattr(self.own, "energy")):
+            raise ModelError("", "a method wrench or energy", f"{type(self.own).__name__} without them")
+
+    def call(self, method: str, *arguments: Any) -> Any:
+        """Call a method of the plug-in; one that takes an argument more is given the points, too."""
+        more = _n_arguments(getattr(type(self.own), method)) > len(arguments) + 1
+        return getattr(self.own, method)(*arguments, *([self.at] if more else []))
 
     def value(self, *arguments: Any) -> Any:
         """Wrenches (n, 6)."""
@@ -336,7 +351,8 @@ def evaluated(
     """
     kind, method, answer = type(plug_in), "evaluate", f"{record.__name__}({', '.join(record._fields)})"
     if isinstance(plug_in, ByValue):
-        kind, method, answer = type(plug_in.own), "wrench", WRENCH
+        kind, answer = type(plug_in.own), WRENCH
+        method = "wrench" if hasattr(kind, "wrench") else "energy"
     try:
         if derivatives or not isinstance(plug_in, ByValue):
             returned = plug_in.evaluate(*arguments)

@@ -6,7 +6,8 @@
    (n, 6) and the rates of these. It is conjugate to the strains (torsion, bending y and z, elongation, shear y and z),
    [N m, N]: positive bending drives positive curvature. In its place `energy(u, xi)` may return a potential (n,) per
    length, of which the wrench is minus the derivative by the strain.
-3. A section does not feel the strain of others. What differs between them is prepared by `at(sections)`.
+3. A section does not feel the strain of others. A method that takes one argument more gets the `Sections`, by which
+   they may differ.
 4. It keeps no state: the same arguments always give the same values, from any thread.
 
 Derivatives by strain, rate of strain and input are the library's work (`sorosim.duals`); `tangents(u, xi, xid)` may
@@ -25,7 +26,6 @@ import numpy as np
 from sorosim.arrays import Array
 from sorosim.declare import Declared
 from sorosim.duals import differentiated, minus_gradient
-from sorosim.errors import ModelError
 from sorosim.registry import ACTUATORS, ByValue, Registry, evaluated
 
 
@@ -62,34 +62,26 @@ class ActuatorLaw:
             raise AttributeError(f"'{type(self).__name__}' has no '{name}'")
         return (self.rod,)
 
-    def at(self, sections: Sections) -> Any:
-        """What has the `wrench` at these sections: itself, or another object with numbers of its own for each."""
-        return self
-
-    def wrench(self, u: float, xi: Array, xid: Array) -> Any:
-        """Internal wrench (n, 6); of an actuator with an `energy` minus its derivative."""
-        return minus_gradient(lambda strained: self.energy(u, strained), xi, np.tile(np.eye(6), (len(xi), 1, 1)))
-
     def bind(self, sections: Sections) -> BoundActuatorLaw:
         """Take notice of the sections."""
-        if type(self).wrench is ActuatorLaw.wrench and not hasattr(self, "energy"):
-            got = f"{type(self).__name__} without them"
-            raise ModelError("", "an actuator with wrench(u, xi, xid) or energy(u, xi)", got)
-        return BoundActuatorLaw(self.at(sections))
+        return BoundActuatorLaw(self, sections)
 
 
 @dataclass(frozen=True, eq=False)
 class BoundActuatorLaw(ByValue):
     """A law at its sections: a `BoundActuator` that has its derivatives by duals."""
 
-    def value(self, u: float, xi: Array, xid: Array) -> Any:  # type: ignore[override]
+    def value(self, u: float, xi: Array, xid: Array) -> Any:
         """Wrenches (n, 6)."""
-        return self.own.wrench(u, xi, xid)
+        if hasattr(self.own, "wrench"):
+            return self.call("wrench", u, xi, xid)
+        unit = np.tile(np.eye(6), (len(xi), 1, 1))
+        return minus_gradient(lambda strained: self.call("energy", u, strained), xi, unit)
 
     def evaluate(self, u: float, xi: Array, xid: Array) -> ActuatorValues:
         """Wrenches and their derivatives."""
         if hasattr(self.own, "tangents"):
-            return ActuatorValues(self.value(u, xi, xid), *self.own.tangents(u, xi, xid))
+            return ActuatorValues(self.value(u, xi, xid), *self.call("tangents", u, xi, xid))
         slopes = (np.zeros(13), *np.zeros((2, len(xi), 6, 13)))
         slopes[0][12], slopes[1][..., :6], slopes[2][..., 6:12] = 1.0, np.eye(6), np.eye(6)
         f, by = differentiated(self.value, (u, xi, xid), slopes)

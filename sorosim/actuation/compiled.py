@@ -200,7 +200,10 @@ def _bind_in_python(
         here = [places[int(k)] for k in own]
         X, s = np.array([p.X for p in here]), np.array([p.X / p.length for p in here])
         sections = Sections(tuple(p.rod for p in here), X, s)
-        bound = actuator.bind(sections)
+        try:
+            bound = actuator.bind(sections)
+        except ModelError as error:
+            raise error.inside(f"actuators.{names[i]}") from error.__cause__
         if not hasattr(bound, "evaluate"):
             got = f"{type(bound).__name__} without evaluate"
             raise ModelError(f"actuators.{names[i]}", "a bound actuator with evaluate", got)

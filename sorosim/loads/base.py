@@ -4,7 +4,8 @@
 2. `wrench(t, g, eta)` returns the wrench ON the body at n points, [moment; force] in their own axes, from time, poses
    g (n, 4, 4) and body twists eta (n, 6): an array (n, 6), or a moment and a force, each (n, 3) or 0. Along a rod it
    is per length. In its place `energy(t, g)` may return a potential (n,), of which the wrench is minus the derivative.
-3. A point does not feel how the others move. What differs between them is prepared by `at(points)`.
+3. A point does not feel how the others move. A method that takes one argument more gets `LoadPoints`, by which points
+   may differ.
 4. A load between two bodies names `others`, places on the other bodies. It then sees its points from there: the pose of
    each in the frame of the other one, and the twist relative to it. What it does to the other body, the engine knows.
 5. It keeps no state: the same arguments always give the same values, from any thread.
@@ -109,19 +110,8 @@ class LoadLaw:
         own = ((self.link, getattr(self, "s", 1.0)),) if hasattr(self, "link") else ()
         return getattr(self, "points", own)
 
-    def at(self, points: LoadPoints) -> Any:
-        """What has the `wrench` at these points: itself, or another object with numbers of its own for each."""
-        return self
-
-    def wrench(self, t: float, g: Array, eta: Array) -> Any:
-        """Wrench (n, 6), or (moment, force); of a load with an `energy` minus its derivative."""
-        return minus_gradient(lambda moved: self.energy(t, moved), g, _moved(g))  # type: ignore[attr-defined]
-
     def bind(self, layout: Layout) -> BoundLaw:
         """Find its nodes."""
-        if type(self).wrench is LoadLaw.wrench and not hasattr(self, "energy"):
-            got = f"{type(self).__name__} without them"
-            raise ModelError("", "a load with wrench(t, g, eta) or energy(t, g)", got)
         found = [(layout.link(name), s) for name, s in self._points]
         rows = [(link.link.name, link.node_at(s), s * link.X[-1], s, 1.0) for link, s in found]
         for name in getattr(self, "rods", (self.rod,) if hasattr(self, "rod") else ()):
@@ -135,8 +125,8 @@ class LoadLaw:
         links, nodes, X, s, weight = zip(*rows, strict=True)
         given = getattr(self, "others", ())
         others = [-1 if other == WORLD else layout.link(other[0]).node_at(other[1]) for other in given]
-        own = self.at(LoadPoints(links, np.array(X), np.array(s)))
-        return BoundLaw(own, np.array(nodes), np.array(weight), np.array(others) if others else None, self)
+        at = LoadPoints(links, np.array(X), np.array(s))
+        return BoundLaw(self, at, np.array(nodes), np.array(weight), np.array(others) if others else None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,20 +136,22 @@ class BoundLaw(ByValue):
     nodes: IntArray
     weight: Array
     others: IntArray | None
-    load: LoadLaw
 
     def __getattr__(self, name: str) -> Any:
         if name not in ("dissipates", "frames", "other_frames", "added_inertia"):
             raise AttributeError(name)
-        given = getattr(self.load, name)
+        given = getattr(self.own, name)
         if name == "dissipates":
             return given
         each = np.tile(given, (len(self.nodes), 1, 1)) if np.ndim(given) == 2 else given
         return self.weight[:, None, None] * each if name == "added_inertia" else each
 
-    def value(self, t: float, g: Array, eta: Array) -> Any:  # type: ignore[override]
+    def value(self, t: float, g: Array, eta: Array) -> Any:
         """Wrenches (n, 6)."""
-        found = self.own.wrench(t, g, eta)
+        if hasattr(self.own, "wrench"):
+            found = self.call("wrench", t, g, eta)
+        else:
+            found = minus_gradient(lambda moved: self.call("energy", t, moved), g, _moved(g))
         if isinstance(found, tuple) and len(found) == 2:
             parts, found = found, np.zeros_like(eta)
             found[:, :3], found[:, 3:] = parts
@@ -172,7 +164,7 @@ class BoundLaw(ByValue):
         """Wrenches and their tangents."""
         n, weight = len(self.nodes), self.weight[:, None, None]
         if hasattr(self.own, "tangents"):
-            K, D = self.own.tangents(t, g, eta)
+            K, D = self.call("tangents", t, g, eta)
             return LoadValues(self.value(t, g, eta), weight * K, weight * D)
         moves, turns = np.zeros((n, 4, 4, 12)), np.zeros((n, 6, 12))
         moves[..., :6], turns[..., 6:] = _moved(g), np.eye(6)
