@@ -323,16 +323,19 @@ def differentiated(function: Callable[..., Any], numbers: Sequence[Any], slopes:
     PlugInError
         It runs with numbers, but not with duals, or gives something else with them.
     """
-    value = np.asarray(function(*numbers), dtype=float)
+    value, m = np.asarray(function(*numbers), dtype=float), slopes[0].shape[-1]
+    if not np.isfinite(value).all():
+        return value, np.zeros((*value.shape, m))
     try:
         with np.errstate(all="ignore"):
             found = function(*(Dual(np.array(x), dx) for x, dx in zip(numbers, slopes, strict=True)))
     except (ModelError, PlugInError):
         raise
     except Exception as error:
-        got = str(error) if isinstance(error, NoDerivativeError) else f"{type(error).__name__}: {error}"
+        kind = "" if isinstance(error, NoDerivativeError) else f"{type(error).__name__}: "
+        got = kind + str(error).partition("\n")[0]
         raise PlugInError("", "functions of numpy that have derivatives", got, HINT) from error
     size = np.abs(value).max(initial=0.0)
     if np.shape(found) != value.shape or np.abs(plain(found) - value).max(initial=0.0) > SAME * size:
         raise PlugInError("", "the same values with derivatives as without", "others", HINT)
-    return value, found.slopes if isinstance(found, Dual) else np.zeros((*value.shape, slopes[0].shape[-1]))
+    return value, found.slopes if isinstance(found, Dual) else np.zeros((*value.shape, m))

@@ -359,7 +359,7 @@ def evaluated(
         else:
             returned = plug_in.value(*arguments), *map(np.zeros, shapes[1:])
     except PlugInError as error:
-        raise (error if error.where else error.inside(where)) from error.__cause__
+        raise (error if error.where.startswith(where) else error.inside(where)) from error.__cause__
     except ModelError:
         raise
     except Exception as error:
