@@ -18,6 +18,7 @@ from sorosim.errors import ModelError
 from sorosim.kernels import rod_actuators as kernel
 from sorosim.kernels.rod_actuators import RodActuators
 from sorosim.model.compile import Layout, LinkLayout, Piece
+from sorosim.registry import ByValue, warn_of_tangents
 
 # total angle of a tendon [rad] below which its friction fades smoothly
 SMOOTHING_ANGLE = 1e-3
@@ -207,6 +208,8 @@ def _bind_in_python(
         if not hasattr(bound, "evaluate"):
             got = f"{type(bound).__name__} without evaluate"
             raise ModelError(f"actuators.{names[i]}", "a bound actuator with evaluate", got)
+        if not isinstance(bound, ByValue):
+            warn_of_tangents(f"actuators.{names[i]}", actuator, "ActuatorLaw")
         out.append(InPython(i, bound, sections, own, row["given"][own]))
     return out
 

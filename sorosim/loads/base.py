@@ -31,7 +31,7 @@ from sorosim.duals import differentiated, minus_gradient
 from sorosim.errors import ModelError, PlugInError, nearest
 from sorosim.model.compile import Layout
 from sorosim.model.link import WORLD
-from sorosim.registry import LOADS, WRENCH, ByValue, Registry, evaluated
+from sorosim.registry import LOADS, WRENCH, ByValue, Registry, evaluated, warn_of_tangents
 from sorosim.validation import describe, number
 
 
@@ -93,7 +93,7 @@ class LoadLaw:
 
     ``link`` and ``s``: a place, the tip where there is no ``s``; or ``points``: places (link, s), any number of them.
     ``rod``, or ``rods``: names of rods along which it acts, per length.
-    ``others``: for each point the place (link, s) that it is seen from, or "world".
+    ``others``: the place (link, s) that all points are seen from, or "world"; or one for each.
     ``frames``, ``other_frames``: poses (4, 4) of points and of these places on their nodes, one or (n, 4, 4).
     ``added_inertia``: (6, 6) or (n, 6, 6), inertia that moves with the body and has no weight; along rods per length.
     """
@@ -123,7 +123,8 @@ class LoadLaw:
         if not rows:
             raise ModelError("", "a load with link, rod, points or rods", f"{type(self).__name__} without them")
         links, nodes, X, s, weight = zip(*rows, strict=True)
-        given = getattr(self, "others", ())
+        given = tuple(getattr(self, "others", ()))
+        given = given * len(rows) if len(given) == 1 else given
         others = [-1 if other == WORLD else layout.link(other[0]).node_at(other[1]) for other in given]
         at = LoadPoints(links, np.array(X), np.array(s))
         return BoundLaw(self, at, np.array(nodes), np.array(weight), np.array(others) if others else None)
@@ -242,6 +243,8 @@ def bind_checked(name: str, load: Load, layout: Layout) -> BoundLoad | CompiledL
     if missing:
         got = f"{type(bound).__name__} without {', '.join(missing)}"
         raise ModelError(where, "a bound load with nodes, dissipates and evaluate", got)
+    if "evaluate" in needed and not isinstance(bound, ByValue):
+        warn_of_tangents(where, load, "LoadLaw")
     known = {int(node) for link in layout.links.values() for node in link.nodes}
     _check_nodes(f"{where}.nodes", bound.nodes, known)
     n = len(bound.nodes)

@@ -14,7 +14,7 @@ import sorosim
 from sorosim.duals import Dual
 from sorosim.errors import ModelError, PlugInError
 from sorosim.lie import exp_se3
-from sorosim.loads.base import DeclaredLoad, LoadLaw
+from sorosim.loads.base import DeclaredLoad, LoadLaw, LoadValues
 from sorosim.loads.line_load import LineLoad
 from sorosim.loads.spring import Spring
 from sorosim.loads.wrench import Wrench
@@ -314,3 +314,50 @@ def test_a_kind_by_its_value_is_read_and_written_as_others(monkeypatch, tmp_path
     assert sorosim.statics(robot).q[0] == pytest.approx(-0.06)
     (tmp_path / "again.yaml").write_text(sorosim.dump(robot))
     assert sorosim.load(tmp_path / "again.yaml").description.loads["lift"] == robot.description.loads["lift"]
+
+
+class Old:
+    """A load that finds its nodes and gives its derivatives itself, as loads once had to."""
+
+    places = (("ball", 1.0),)
+    dissipates = False
+
+    def bind(self, layout):
+        self.nodes = np.array([layout.link("ball").node_at(1.0)])
+        return self
+
+    def evaluate(self, t, g, eta):
+        return LoadValues(-eta, np.zeros((1, 6, 6)), -np.eye(6)[None])
+
+
+def test_a_load_that_gives_its_derivatives_itself_works_with_one_line_on_what_to_write(robot, states):
+    new = law(wrench=lambda self, t, g, eta: -eta)
+    with pytest.warns(DeprecationWarning, match=r"^loads.own: bind and evaluate .* let Old inherit sorosim.L") as said:
+        old, _ = (robot.with_loads(own=Old()) for _ in range(2))
+    assert [one.filename for one in said] == [__file__]
+    q, qd, qdd = states[0]
+    for a, b in zip(
+        *(one.inverse_dynamics_derivatives(q, qd, qdd=qdd) for one in (old, robot.with_loads(own=new))), strict=True
+    ):
+        assert_allclose(a, b, atol=1e-12 * np.abs(b).max())
+
+
+@dataclass(frozen=True)
+class Drawn(LoadLaw):
+    """Every point of a rod is drawn to the ball."""
+
+    rod: str = "arm"
+    others: ClassVar = (("ball", 1.0),)
+
+    def energy(self, t, g):
+        return 3.0 * np.sum(g[:, :3, 3] ** 2, axis=1)
+
+
+def test_a_rod_may_be_seen_from_another_body(robot):
+    assert check_load(Drawn(), robot, n_states=2, invariant=True).worst < 1e-8
+    inner = robot.with_loads(own=Drawn())
+    q = 0.1 * np.ones(robot.ndof)
+    # inner forces do no work on a motion of the whole robot
+    added = inner.inverse_dynamics(q, 0 * q, qdd=0 * q) - robot.inverse_dynamics(q, 0 * q, qdd=0 * q)
+    assert np.abs(added).max() > 0.01
+    assert_allclose(added[:6], 0.0, atol=1e-12)
