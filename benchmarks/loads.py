@@ -10,10 +10,8 @@ import numpy as np
 from benchmarks.cases import Case, of_robot, public, seconds
 from benchmarks.context import Action, Array, Context
 from benchmarks.loops import motion_case
-from sorosim.arrays import IntArray
-from sorosim.loads.base import LoadValues
+from sorosim.loads.base import LoadLaw
 from sorosim.loads.line_load import LineLoad
-from sorosim.model.compile import Layout
 from sorosim.robot import Robot
 
 # figures of the paper [s]: derivatives, ten seconds by ode15s and by Newmark's method
@@ -22,44 +20,30 @@ FORCE = (0.0, 0.3, -0.5)  # N/m
 
 
 @dataclass(frozen=True)
-class NumpyLine:
-    """A dead force per length in plain NumPy, over all points at once."""
+class ValueLine(LoadLaw):
+    """A dead force per length by its value, over all points at once."""
 
     rod: str
-    places = ()
 
-    def bind(self, layout: Layout) -> BoundLine:
-        """Find the Gauss points."""
-        link = layout.link(self.rod)
-        return BoundLine(link.nodes[link.weight > 0.0], link.weight[link.weight > 0.0])
+    def wrench(self, t: float, g: Array, eta: Array) -> tuple[float, Array]:
+        """Moment and force per length."""
+        return 0.0, np.einsum("nji,j->ni", g[:, :3, :3], np.array(FORCE))
 
 
-@dataclass(frozen=True, eq=False)
-class BoundLine:
-    """The same on its nodes."""
+class NumpyLine(ValueLine):
+    """The same with its derivatives by hand."""
 
-    nodes: IntArray
-    weight: Array
-    dissipates = False
-
-    def evaluate(self, t: float, g: Array, eta: Array) -> LoadValues:
-        """Wrench and tangents."""
-        n = len(self.nodes)
-        wrench, K = np.zeros((n, 6)), np.zeros((n, 6, 6))
-        f = self.weight[:, None] * np.einsum("nji,j->ni", g[:, :3, :3], np.array(FORCE))
-        wrench[:, 3:] = f
+    def tangents(self, t: float, g: Array, eta: Array) -> tuple[Array, Array]:
+        """Derivatives by motion and by twist."""
+        f, K = self.wrench(t, g, eta)[1], np.zeros((len(g), 6, 6))
         K[:, 3, 1], K[:, 3, 2], K[:, 4, 0] = -f[:, 2], f[:, 1], f[:, 2]
         K[:, 4, 2], K[:, 5, 0], K[:, 5, 1] = -f[:, 0], -f[:, 1], f[:, 0]
-        return LoadValues(wrench, K, np.zeros((n, 6, 6)))
+        return K, np.zeros((len(g), 6, 6))
 
 
 def _loaded(robot: Robot, kind: str) -> Robot:
-    load = (
-        NumpyLine("arm")
-        if kind == "NumPy"
-        else LineLoad("arm", moment=((0.0, 0.0, 0.0, *FORCE))[:3], force=((0.0, 0.0, 0.0, *FORCE))[3:])
-    )
-    return robot.with_loads(line=load)
+    own = {"NumPy": NumpyLine, "value": ValueLine}
+    return robot.with_loads(line=own[kind]("arm") if kind in own else LineLoad("arm", force=FORCE))
 
 
 def _derivatives(kind: str) -> Callable[[Context], Action]:
@@ -82,4 +66,5 @@ LOADS: tuple[Case, ...] = (
     of_robot("underwater_vehicle", motion_case("generalized-alpha", None, VEHICLE["newmark"])),
     Case("FD derivatives, a compiled load per length", _derivatives("compiled"), iterations=100),
     Case("FD derivatives, the same load in NumPy", _derivatives("NumPy"), iterations=100),
+    Case("FD derivatives, the same load by its value alone", _derivatives("value"), iterations=100),
 )  # fmt: skip

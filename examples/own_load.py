@@ -2,8 +2,8 @@
 A load of one's own
 ===================
 
-A load is a small class that knows one material point at a time: its pose and its twist. It returns the wrench on the
-body and two derivatives. The engine does the rest: Jacobians of statics and dynamics stay exact.
+A load is a small class that gives its value alone: the wrench on the body from time, pose and twist, or an energy. The
+library does the rest: nodes, derivatives, reactions. Jacobians of statics and dynamics stay exact.
 
 Here a spring ties the tip of the cable-driven manipulator to a fixed point of the world.
 
@@ -15,13 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 
 import sorosim
-from sorosim.lie.so3 import skew
-from sorosim.loads.base import LoadValues
 from sorosim.testing import check_load
 
 
 @dataclass(frozen=True)
-class Spring:
+class Spring(sorosim.LoadLaw):
     """A spring of zero rest length between a point of a rod and a point of the world."""
 
     link: str
@@ -29,38 +27,13 @@ class Spring:
     anchor_w: tuple[float, float, float]  # [m]
     stiffness: float  # [N/m]
 
-    @property
-    def places(self):
-        # the engine makes this place a computational point
-        return ((self.link, self.s),)
-
-    def bind(self, layout):
-        node = layout.link(self.link).node_at(self.s)
-        return BoundSpring(np.array([node]), np.array(self.anchor_w), self.stiffness)
-
-
-@dataclass(frozen=True)
-class BoundSpring:
-    """The same, after its place in the robot has been looked up."""
-
-    nodes: np.ndarray
-    anchor_w: np.ndarray
-    stiffness: float
-    dissipates = False
-
-    def evaluate(self, t, g, eta):
-        R, p = g[0, :3, :3], g[0, :3, 3]
-        wrench, K = np.zeros((1, 6)), np.zeros((1, 6, 6))
-        # [moment; force] on the body, in the body's own axes
-        wrench[0, 3:] = self.stiffness * R.T @ (self.anchor_w - p)
-        # g exp(delta^): the body turns by delta[:3] and moves by R delta[3:]
-        K[0, 3:, :3] = skew(wrench[0, 3:])
-        K[0, 3:, 3:] = -self.stiffness * np.eye(3)
-        return LoadValues(wrench, K, np.zeros((1, 6, 6)))
+    def energy(self, t, g):
+        # poses (n, 4, 4) of its points, here one; g[:, :3, 3] are their positions in the world
+        return 0.5 * self.stiffness * np.sum((g[:, :3, 3] - self.anchor_w) ** 2, axis=1)
 
 
 # %%
-# First test the derivatives that were written by hand, against differences, at rest and in motion.
+# First test whether it keeps the contract: its derivatives against differences, at rest and in motion.
 
 free, spring = sorosim.load("cable_manipulator"), Spring("arm", 1.0, (0.45, 0.1, 0.0), 20.0)
 print(check_load(spring, free, name="spring", n_states=2))

@@ -1,5 +1,6 @@
 """The public names; `sorosim` loads each at its first use."""
 
+from .actuation.base import ActuatorLaw as ActuatorLaw
 from .actuation.chamber import Chamber as Chamber
 from .actuation.distributed_moment import DistributedMoment as DistributedMoment
 from .actuation.joint_force import JointForce as JointForce
@@ -46,6 +47,7 @@ from .inversion.solver import InverseSolver as InverseSolver
 from .io import dump as dump
 from .io import load as load
 from .linear import Linearization as Linearization
+from .loads.base import LoadLaw as LoadLaw
 from .loads.contact import Contact as Contact
 from .loads.contact import Surface as Surface
 from .loads.contact_law import ContactLaw as ContactLaw

@@ -10,7 +10,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import lru_cache
 from importlib import import_module, metadata
 from types import MappingProxyType
@@ -20,6 +20,9 @@ import numpy as np
 
 from sorosim.errors import ModelError, PlugInError, SorosimWarning, nearest
 from sorosim.validation import describe
+
+# what the wrench of a plug-in is
+WRENCH = "a wrench (n, 6), or a moment and a force (n, 3)"
 
 
 class Registry:
@@ -294,9 +297,49 @@ def make(name: str, kind: Any, given: Any) -> Any:
         raise ModelError("", f"parameters that {name} takes", f"{type(error).__name__}: {error}") from error
 
 
+@lru_cache(maxsize=256)
+def _n_arguments(function: Callable[..., Any]) -> int:
+    return sum(one.kind is one.POSITIONAL_OR_KEYWORD for one in inspect.signature(function).parameters.values())
+
+
+@dataclass(frozen=True, eq=False)
+class ByValue:
+    """A plug-in that gives its value, bound to its points: `evaluate` adds the derivatives of `value`."""
+
+    own: Any  # the plug-in, with `wrench` or `energy`
+    at: Any  # its points
+
+    def __post_init__(self) -> None:
+        if not (hasattr(self.own, "wrench") or hasattr(self.own, "energy")):
+            raise ModelError("", "a method wrench or energy", f"{type(self.own).__name__} without them")
+
+    def call(self, method: str, *arguments: Any) -> Any:
+        """Call a method of the plug-in; one that takes an argument more is given the points, too."""
+        more = _n_arguments(getattr(type(self.own), method)) > len(arguments) + 1
+        return getattr(self.own, method)(*arguments, *([self.at] if more else []))
+
+    def value(self, *arguments: Any) -> Any:
+        """Wrenches (n, 6)."""
+        raise NotImplementedError
+
+
+_told: set[str] = set()
+
+
+def warn_of_tangents(where: str, plug_in: Any, law: str) -> None:
+    """Say once, where the class of a plug-in is written, that it need not give derivatives."""
+    module, name = type(plug_in).__module__, type(plug_in).__qualname__
+    if f"{module}.{name}" in _told:
+        return
+    _told.add(f"{module}.{name}")
+    text = f"{where}: bind and evaluate still work; let {name} inherit sorosim.{law} and give wrench(...) alone"
+    file = getattr(sys.modules.get(module), "__file__", None) or module
+    warnings.warn_explicit(f"{text} (docs/plugins.md)", DeprecationWarning, file, 1, module)
+
+
 def evaluated(
     where: str, plug_in: Any, arguments: Sequence[Any], record: Any,
-    shapes: Sequence[tuple[int, ...]], point: Callable[[int], str],
+    shapes: Sequence[tuple[int, ...]], point: Callable[[int], str], derivatives: bool = True,
 ) -> Any:  # fmt: skip
     """Call `evaluate` of a plug-in for arrays, refusing what the kernels could not take.
 
@@ -310,6 +353,8 @@ def evaluated(
         Of these arrays.
     point : callable
         A point in words, from its number.
+    derivatives : bool
+        Whether they are needed; else those of a plug-in that gives its value alone are zero.
 
     Raises
     ------
@@ -318,14 +363,21 @@ def evaluated(
     ModelError
         Numbers that are not finite, which may come from the state.
     """
-    answer = f"{record.__name__}({', '.join(record._fields)})"
+    kind, method, answer = type(plug_in), "evaluate", f"{record.__name__}({', '.join(record._fields)})"
+    if isinstance(plug_in, ByValue):
+        kind, answer = type(plug_in.own), WRENCH
+        method = "wrench" if hasattr(kind, "wrench") else "energy"
     try:
-        returned = plug_in.evaluate(*arguments)
-    except (ModelError, PlugInError):
+        if derivatives or not isinstance(plug_in, ByValue):
+            returned = plug_in.evaluate(*arguments)
+        else:
+            returned = plug_in.value(*arguments), *map(np.zeros, shapes[1:])
+    except PlugInError as error:
+        raise (error if error.where.startswith(where) else error.inside(where)) from error.__cause__
+    except ModelError:
         raise
     except Exception as error:
-        kind, got = type(plug_in), f"{type(error).__name__}: {error}"
-        hint = f"look at {kind.__module__}.{kind.__qualname__}.evaluate"
+        got, hint = f"{type(error).__name__}: {error}", f"look at {kind.__module__}.{kind.__qualname__}.{method}"
         raise PlugInError(where, answer, got, hint) from error
     if not isinstance(returned, tuple) or len(returned) != len(shapes):
         raise PlugInError(where, answer, describe(returned))

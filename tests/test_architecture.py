@@ -24,6 +24,7 @@ LAYERS = (
     "files_read",
     "arrays",
     "complex_step",
+    "duals",
     "problems",
     "validation",
     "public",

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 from sorosim.actuation.base import ActuatorValues
 from sorosim.errors import InputError, ModelError, PlugInError, SorosimError
 from sorosim.lie.so3 import skew
-from sorosim.loads.base import LoadValues
+from sorosim.loads.base import LoadLaw, LoadValues
 from sorosim.model.basis import get_basis
 from sorosim.testing import ContractError, check_actuator, check_basis, check_load
 from sorosim.testing.differences import jacobian, slope
@@ -205,6 +205,36 @@ class Elsewhere(Rope):
 class Shapeless(Wrong):
     def change(self, t, g, eta, wrench, K, D):
         return wrench[0], K, D
+
+
+@dataclass(frozen=True)
+class Stop(LoadLaw):
+    """A stop along x of the world, by its value: it has a kink where it begins."""
+
+    link: str = "ball"
+    edge: float = 0.0
+
+    def wrench(self, t, g, eta):
+        return 0.0, -100.0 * np.maximum(g[:, 0, 3] - self.edge, 0.0)[:, None] * g[:, 0, :3]
+
+
+class Hasty(Stop):
+    """The same with wrong derivatives of its own."""
+
+    def tangents(self, t, g, eta):
+        return np.zeros((2, 1, 6, 6))
+
+
+def test_a_load_by_its_value_is_named_where_it_is_not_smooth_or_its_own_derivatives_are_wrong(robot):
+    state = np.zeros(robot.ndof), np.zeros(robot.ndof)
+    x = robot.pose(state[0], "ball")[0, 3]
+    assert check_load(Stop(edge=x - 0.1), robot, states=[state]).worst < 1e-8
+    with pytest.raises(
+        ContractError, match=r"^load load, K at 'ball', state 0 .*; its wrench is not smooth there: a k"
+    ):
+        check_load(Stop(edge=x), robot, states=[state])
+    with pytest.raises(ContractError, match=r"^load load, K at 'ball', state 0 .*; K is the derivative by g"):
+        check_load(Hasty(edge=x - 0.1), robot, states=[state])
 
 
 def test_what_cannot_be_taken_at_all_is_an_error_of_its_own(robot):

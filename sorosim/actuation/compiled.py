@@ -18,6 +18,7 @@ from sorosim.errors import ModelError
 from sorosim.kernels import rod_actuators as kernel
 from sorosim.kernels.rod_actuators import RodActuators
 from sorosim.model.compile import Layout, LinkLayout, Piece
+from sorosim.registry import ByValue, warn_of_tangents
 
 # total angle of a tendon [rad] below which its friction fades smoothly
 SMOOTHING_ANGLE = 1e-3
@@ -200,10 +201,15 @@ def _bind_in_python(
         here = [places[int(k)] for k in own]
         X, s = np.array([p.X for p in here]), np.array([p.X / p.length for p in here])
         sections = Sections(tuple(p.rod for p in here), X, s)
-        bound = actuator.bind(sections)
+        try:
+            bound = actuator.bind(sections)
+        except ModelError as error:
+            raise error.inside(f"actuators.{names[i]}") from error.__cause__
         if not hasattr(bound, "evaluate"):
             got = f"{type(bound).__name__} without evaluate"
             raise ModelError(f"actuators.{names[i]}", "a bound actuator with evaluate", got)
+        if not isinstance(bound, ByValue):
+            warn_of_tangents(f"actuators.{names[i]}", actuator, "ActuatorLaw")
         out.append(InPython(i, bound, sections, own, row["given"][own]))
     return out
 

@@ -140,7 +140,7 @@ class PowerEvaluator:
         for part in [slice(k, k + 1) for k in range(len(q))] if in_python else [slice(None)]:
             if in_python:
                 names = engine.actuator_names
-                self.loading.actuate(engine.external, engine.tree, q[part][0], qd[part][0], u[part][0], names)
+                self.loading.actuate(engine.external, engine.tree, q[part][0], qd[part][0], u[part][0], names, False)
             self._call(
                 tree_exchange, engine.tree, parts.active, parts.dampers, q[part], qd[part], u[part], engine.workspace,
                 engine.external, work[part], loss[part],
@@ -195,7 +195,7 @@ class PowerEvaluator:
         twists[:] = self.loading.twists(engine.workspace)
         for name, load in self.loading.others.items():
             external = self.loading.make_external(len(engine.tree.segment), engine.ndof)
-            self.loading.add_python_load(name, external, t, engine.workspace)
+            self.loading.add_python_load(name, external, t, engine.workspace, False)
             if load.dissipates:
                 dissipated += external.wrench
             acting += external.wrench

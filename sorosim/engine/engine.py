@@ -304,7 +304,7 @@ class Engine:
     ) -> None:  # fmt: skip
         """Wrenches and tangents of loads; contacts do not scale, and take rates from `sliding`, if there is one."""
         self.sweep(q, qd, POSES)
-        self.loading.fill(external, t, self.gravity, self.workspace, scale)
+        self.loading.fill(external, t, self.gravity, self.workspace, scale, tangents)
         if sliding is not None:
             external.D[:] = 0.0
             external.coupling.rate[: external.coupling.counts["n_pairs"]] = 0.0
@@ -396,7 +396,8 @@ class Engine:
         if what & (task.MOTION | task.KINEMATICS) and self.loading:
             self.load_values(q, qd, t, external, scale, sliding, bool(what & task.DERIVATIVES))
         if self.loading.actuators:
-            self.loading.actuate(external, self.tree, q, qd, u, self.actuator_names)
+            tangents = bool(what & task.DERIVATIVES)
+            self.loading.actuate(external, self.tree, q, qd, u, self.actuator_names, tangents)
         closing = self._no_closing if closing is None else closing
         state = State(q, qd, u, gravity, known, closing)
         arguments = self.system, what, state, external, self.workspace, out

@@ -180,12 +180,15 @@ class Loading:
         n = n_nodes + len(self.layout.material_rows) if self.loads else 0
         return make_external(n, coupling, n_rows, make_actuator_workspace(self.rod_actuators), contact)
 
-    def fill(self, external: ExternalForces, t: float, gravity: Array, ws: Workspace, scale: float = 1.0) -> None:
+    def fill(
+        self, external: ExternalForces, t: float, gravity: Array, ws: Workspace, scale: float = 1.0,
+        tangents: bool = True,
+    ) -> None:  # fmt: skip
         """All loads but contacts, after a sweep of poses, multiplied by `scale`."""
         self._clear(external)
         self.add_packed(self.packed, external, t, gravity, ws)
         for name in self.others:
-            self.add_python_load(name, external, t, ws)
+            self.add_python_load(name, external, t, ws, tangents)
         if scale != 1.0:
             n_pairs, coupling = external.coupling.counts["n_pairs"], external.coupling
             for part in (external.wrench, external.K, external.D, coupling.right[:n_pairs], coupling.rate[:n_pairs]):
@@ -209,10 +212,12 @@ class Loading:
             stack = np.zeros((self.depth, 3))
             self._add_laws(packed.laws, float(t), packed.signals.jets(t), gravity, ws, stack, external)
 
-    def add_python_load(self, name: str, external: ExternalForces, t: float, ws: Workspace) -> None:
+    def add_python_load(
+        self, name: str, external: ExternalForces, t: float, ws: Workspace, tangents: bool = True
+    ) -> None:
         """A load that Python computes."""
         load, points, relative = self.others[name], self.points[name], self.relative_kinematics_of(name, ws)
-        f, K, D = evaluate_checked(name, load, points.names, t, relative.g, relative.eta)
+        f, K, D = evaluate_checked(name, load, points.names, t, relative.g, relative.eta, tangents)
         add_loads_at(
             load.nodes, points.others, points.pairs, relative.g_w, relative.V, relative.V_other, f, K, D, external
         )
@@ -231,15 +236,16 @@ class Loading:
         return relative
 
     def actuate(
-        self, external: ExternalForces, tree: Tree, q: Array, qd: Array, u: Array, names: Sequence[str]
-    ) -> None:
+        self, external: ExternalForces, tree: Tree, q: Array, qd: Array, u: Array, names: Sequence[str],
+        tangents: bool = True,
+    ) -> None:  # fmt: skip
         """Actuators that Python computes."""
         for actuator, bound, sections, rows, given in self.actuators:
             xi, xid = np.empty((len(rows), 6)), np.empty((len(rows), 6))
             for k, row in enumerate(rows):
                 section_strain(tree, self.rod_actuators, row, q, True, xi[k])
                 section_strain(tree, self.rod_actuators, row, qd, False, xid[k])
-            found = actuate_checked(names[actuator], bound, sections, float(u[actuator]), xi, xid)
+            found = actuate_checked(names[actuator], bound, sections, float(u[actuator]), xi, xid, tangents)
             for mine, theirs in zip((external.section, external.section_K, external.section_D, external.section_B),
                                     found, strict=True):  # fmt: skip
                 mine[given] = theirs
@@ -432,7 +438,7 @@ class Loading:
         self, name: str, ndof: int, t: float, gravity: Array, ws: Workspace, lost: bool = False,
         sliding: SlipState | None = None,
     ) -> ExternalForces:  # fmt: skip
-        """What one load does, or that part of it whose work is lost, after a sweep of poses.
+        """Wrenches of one load, or of that part of it whose work is lost, after a sweep of poses.
 
         sliding : of an equilibrium, whose rates the sweep took.
         """
@@ -452,7 +458,7 @@ class Loading:
             return external
         external = self.make_external(n, ndof)
         if not lost or self.others[name].dissipates:
-            self.add_python_load(name, external, t, ws)
+            self.add_python_load(name, external, t, ws, False)
         return external
 
     def _stick_state(self, name: str, sliding: SlipState | None) -> StickState | None:

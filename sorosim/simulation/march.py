@@ -19,6 +19,7 @@ from sorosim.equations.failure import Trial
 from sorosim.equations.system import OdeSystem
 from sorosim.kernels import evaluate as task
 from sorosim.kernels import march as codes
+from sorosim.kernels import newmark
 from sorosim.kernels.evaluate import Evaluation, State
 from sorosim.kernels.held_inputs import hold
 from sorosim.kernels.march import March, Model, Rows
@@ -163,7 +164,8 @@ class RobotMarch:
                 t = float(number["time"] + number["step"])
                 if not march.counts["held"]:
                     march.end.u[:] = self.system.inputs.value(t)
-                self._evaluate(march, t, s.q_new, s.qd_new, march.end.u)
+                derive = march.counts["refactor"] in (newmark.ONCE, newmark.ALWAYS)
+                self._evaluate(march, t, s.q_new, s.qd_new, march.end.u, derive)
             if code != codes.CONTINUES:
                 break
         return code
@@ -173,18 +175,18 @@ class RobotMarch:
         s = march.state
         march.inputs[:, 0] = u
         if self.in_python:
-            self._evaluate(march, float(march.number["time"]), s.q, s.qd, u)
+            self._evaluate(march, float(march.number["time"]), s.q, s.qd, u, False)
         arguments = self.model, march, self.engine.workspace
         done = self.engine.prepared(hold, arguments)(*arguments) == task.DONE
         return codes.CONTINUES if done else codes.NOT_FINITE
 
-    def _evaluate(self, march: March, t: float, q: Array, qd: Array, u: Array) -> None:
+    def _evaluate(self, march: March, t: float, q: Array, qd: Array, u: Array, tangents: bool) -> None:
         """Loads and actuators that Python computes."""
         engine, loading, external = self.engine, self.engine.loading, march.external
         if loading:
-            engine.load_values(q, qd, t, external)
+            engine.load_values(q, qd, t, external, tangents=tangents)
         if loading.actuators:
-            loading.actuate(external, engine.tree, q, qd, u, engine.actuator_names)
+            loading.actuate(external, engine.tree, q, qd, u, engine.actuator_names, tangents)
 
     def trial(self, march: March) -> Trial:
         """The end of the last step as Newton's method left it."""

@@ -16,7 +16,7 @@ from sorosim.kernels.rod_actuators import section_strain
 from sorosim.model.basis import STRAINS
 from sorosim.robot import Robot, check_robot
 from sorosim.testing.differences import jacobian
-from sorosim.testing.report import FLOOR, ContractError, Matrix, Pair, Report
+from sorosim.testing.report import FLOOR, ContractError, Matrix, Pair, Report, derivative_hint
 from sorosim.testing.states import State, bare_robot, check_stateless, describe_state, make_states, scales
 
 WRENCH = [f"of {name}" for name in STRAINS]
@@ -38,10 +38,10 @@ def check_actuator(
 ) -> Report:
     """Check whether an actuator keeps its contract, on the links of a robot, at states of rest and of motion.
 
-    Tried are: rods, unit and binding; shapes and finiteness; its derivatives by strain, rate and input against central
-    differences of sixth order, section by section and inside the robot; that a section does not feel the strain of
-    others; that the same arguments give the same values, from any thread. Built-in actuators are compiled, and tried
-    inside the robot only.
+    Tried are: rods, unit and binding; shapes and finiteness; that the wrench is smooth: its derivatives by strain, rate
+    and input, the library's or those of an actuator's own `tangents`, against central differences of sixth order,
+    section by section and inside the robot; that a section does not feel the strain of others; that the same arguments
+    give the same values, from any thread. Built-in actuators are compiled, and tried inside the robot only.
 
     Parameters
     ----------
@@ -107,10 +107,10 @@ class _Sections:
             section_strain(self.engine.tree, self.engine.rod_actuators, row, state[1], False, xid[k])
         return xi, xid
 
-    def values(self, u: float, xi: Array, xid: Array) -> ActuatorValues:
+    def values(self, u: float, xi: Array, xid: Array, tangents: bool = True) -> ActuatorValues:
         """What the actuator returns; refuses one that changes its arguments."""
         given = xi.copy(), xid.copy()
-        found: ActuatorValues = actuate_checked(self.name, self.bound, self.sections, u, *given)
+        found: ActuatorValues = actuate_checked(self.name, self.bound, self.sections, u, *given, tangents)
         if not (np.array_equal(given[0], xi) and np.array_equal(given[1], xid)):
             raise ContractError(self.where, "it changed the arrays xi or xid that it was given", "work on copies")
         return found
@@ -126,16 +126,16 @@ class _Sections:
             self.differentiate(pairs, at, u, xi, xid)
             self.check_independence(at, u, xi, xid)
         for what, columns in COLUMNS.items():
-            hint = f"it is the derivative of the internal wrench by {HINTS[what]}"
+            hint = derivative_hint(self.bound, f"it is the derivative of the internal wrench by {HINTS[what]}")
             Matrix(what, WRENCH, columns, True, hint).compare(report, self.where, pairs[what], self.tolerance)
 
     def differentiate(self, pairs: dict[str, list[Pair]], at: str, u: float, xi: Array, xid: Array) -> None:
         """All three derivatives of all sections, and by differences."""
         found = self.values(u, xi, xid)
         size, floor = max(1.0, abs(u)), FLOOR * float(np.abs(found.wrench).max())
-        by_strain = jacobian(lambda d: self.values(u, xi + d, xid).wrench, 6)
-        by_rate = jacobian(lambda d: self.values(u, xi, xid + d).wrench, 6)
-        by_input = jacobian(lambda d: self.values(u + d[0], xi, xid).wrench, 1, size)
+        by_strain = jacobian(lambda d: self.values(u, xi + d, xid, False).wrench, 6)
+        by_rate = jacobian(lambda d: self.values(u, xi, xid + d, False).wrench, 6)
+        by_input = jacobian(lambda d: self.values(u + d[0], xi, xid, False).wrench, 1, size)
         for i, place in enumerate(self.places):
             where = f"{place}, {at}"
             pairs["by_strain"].append(Pair(found.by_strain[i], by_strain[i], floor, where))

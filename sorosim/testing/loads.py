@@ -17,7 +17,7 @@ from sorosim.loads.compiled import CompiledLaw
 from sorosim.model.link import WORLD
 from sorosim.robot import Robot, check_robot
 from sorosim.testing.differences import STRAIGHT, jacobian
-from sorosim.testing.report import FLOOR, ContractError, Matrix, Pair, Report
+from sorosim.testing.report import FLOOR, ContractError, Matrix, Pair, Report, derivative_hint
 from sorosim.testing.states import State, bare_robot, check_stateless, describe_state, make_states, scales
 
 WRENCH = [f"{part} {axis}" for part in ("moment", "force") for axis in "xyz"]
@@ -58,9 +58,10 @@ def check_load(
 ) -> Report:
     """Check whether a load keeps its contract, on the links of a robot, at states of rest and of motion.
 
-    Tried are: places and nodes; shapes and finiteness; K and D against central differences of sixth order, point by
-    point and inside the robot; that a point does not feel how others move; that the same arguments give the same
-    values, from any thread. Built-in loads are compiled, and tried inside the robot only.
+    Tried are: places and nodes; shapes and finiteness; that the wrench is smooth: its derivatives K and D, those of the
+    library or of the load's own `tangents`, against central differences of sixth order, point by point and inside the
+    robot; that a point does not feel how others move; that the same arguments give the same values, from any thread.
+    Built-in loads are compiled, and tried inside the robot only.
 
     Parameters
     ----------
@@ -132,10 +133,10 @@ class _Points:
         motions = self.engine.loading.relative_kinematics_of(self.name, self.engine.workspace)
         return motions.g, motions.eta
 
-    def values(self, g: Array, eta: Array) -> LoadValues:
+    def values(self, g: Array, eta: Array, tangents: bool = True) -> LoadValues:
         """What the load returns; refuses one that changes its arguments."""
         given = g.copy(), eta.copy()
-        found = evaluate_checked(self.name, self.load, self.points.names, self.t, *given)
+        found = evaluate_checked(self.name, self.load, self.points.names, self.t, *given, tangents)
         if not (np.array_equal(given[0], g) and np.array_equal(given[1], eta)):
             raise ContractError(self.where, "it changed the arrays g or eta that it was given", "work on copies")
         return found
@@ -152,13 +153,14 @@ class _Points:
             self.differentiate(pairs, describe_state(k, state), g, eta)
             self.check_independence(describe_state(k, state), g, eta)
         for what, columns, hint in (("K", MOTION, K_HINT), ("D", TWIST, D_HINT)):
-            Matrix(what, WRENCH, columns, True, hint).compare(report, self.where, pairs[what], self.tolerance)
+            matrix = Matrix(what, WRENCH, columns, True, derivative_hint(self.load, hint))
+            matrix.compare(report, self.where, pairs[what], self.tolerance)
 
     def differentiate(self, pairs: dict[str, list[Pair]], state: str, g: Array, eta: Array) -> None:
         """K and D of all points, and by differences."""
         found = self.values(g, eta)
-        by_motion = jacobian(lambda d: self.values(g @ exp_se3(d), eta).wrench, 6)
-        by_twist = jacobian(lambda d: self.values(g, eta + d).wrench, 6)
+        by_motion = jacobian(lambda d: self.values(g @ exp_se3(d), eta, False).wrench, 6)
+        by_twist = jacobian(lambda d: self.values(g, eta + d, False).wrench, 6)
         floor = FLOOR * float(np.abs(found.wrench).max())
         for i, point in enumerate(self.points.names):
             at = f"{point}, {state}"

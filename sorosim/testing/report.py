@@ -10,9 +10,17 @@ import numpy as np
 
 from sorosim.arrays import Array
 from sorosim.errors import SorosimError
+from sorosim.registry import ByValue
 
 # a derivative may be off by so much of the wrench, or of the largest one, whatever its own size: differences err, too
 FLOOR = 1e-9
+# why the derivative of a plug-in that gives its value alone, which is that of its formula, may differ
+NOT_SMOOTH = "its wrench is not smooth there: a kink, a jump, or noise; smooth it, or give states away from there"
+
+
+def derivative_hint(bound: Any, hint: str) -> str:
+    """What to look at: derivatives that somebody wrote, or the value."""
+    return NOT_SMOOTH if isinstance(bound, ByValue) and not hasattr(bound.own, "tangents") else hint
 
 
 class ContractError(SorosimError, AssertionError):

@@ -6,13 +6,12 @@ from typing import ClassVar
 import numba
 import numpy as np
 
+from sorosim import LoadLaw
 from sorosim.errors import ModelError
-from sorosim.lie.so3 import skew
-from sorosim.loads.base import LoadValues
 
 
 @dataclass(frozen=True)
-class Gust:
+class Gust(LoadLaw):
     """A gust that swells and dies down as a squared sine, and drags at a point by the square of the speed.
 
     Parameters
@@ -49,15 +48,14 @@ class Gust:
         if not self.duration > 0.0:
             raise ModelError("duration", "a time greater than 0 [s]", f"{self.duration:g}")
 
-    @property
-    def places(self):
-        """Where it acts."""
-        return ((self.link, self.s),)
+    def wrench(self, t, g, eta):
+        """F = -k |v| v, v the velocity relative to the wind in the axes of the body."""
+        v = eta[:, 3:] - self.wind(t) @ g[:, :3, :3]
+        return 0.0, -self.factor * np.linalg.norm(v, axis=1, keepdims=True) * v
 
-    def bind(self, layout):
-        """Look the place up."""
-        node = layout.link(self.link).node_at(self.s)
-        return BoundGust(np.array([node]), np.array(self.velocity, dtype=float), self.duration, self.factor)
+    def wind(self, t):
+        """Velocity of the wind in the axes of the world [m/s]."""
+        return (np.sin(np.pi * t / self.duration) ** 2 if 0.0 < t < self.duration else 0.0) * np.array(self.velocity)
 
     @property
     def factor(self):
@@ -65,51 +63,16 @@ class Gust:
         return 0.5 * self.density * self.drag_area
 
 
-@dataclass(frozen=True, eq=False)
-class BoundGust:
-    """The same at its node."""
-
-    nodes: np.ndarray
-    velocity: np.ndarray
-    duration: float
-    factor: float
-    dissipates: ClassVar[bool] = False  # wind does work on the robot
-
-    def evaluate(self, t, g, eta):
-        """F = -k |v| v, v the velocity relative to the wind in the axes of the body."""
-        wrench, K, D = np.zeros((1, 6)), np.zeros((1, 6, 6)), np.zeros((1, 6, 6))
-        wind = g[0, :3, :3].T @ (strength(t, self.duration) * self.velocity)
-        v = eta[0, 3:] - wind
-        speed = np.linalg.norm(v)
-        wrench[0, 3:] = -self.factor * speed * v
-        if speed > 0.0:
-            D[0, 3:, 3:] = -self.factor * (speed * np.eye(3) + np.outer(v, v) / speed)
-            # a small turn of the body changes the wind in its axes by wind x turn, its own velocity is held
-            K[0, 3:, :3] = -D[0, 3:, 3:] @ skew(wind)
-        return LoadValues(wrench, K, D)
-
-
-def strength(t, duration):
-    """Part of its full velocity that a gust has."""
-    return np.sin(np.pi * t / duration) ** 2 if 0.0 < t < duration else 0.0
-
-
 class CompiledGust(Gust):
-    """The same with a law that numba compiles: faster where there are many points or long formulas."""
+    """The same with a law that numba compiles and derivatives by hand: faster where formulas are long."""
 
-    def bind(self, layout):
-        """Look the place up."""
-        bound = super().bind(layout)
-        return BoundCompiledGust(bound.nodes, bound.velocity, bound.duration, bound.factor)
+    def wrench(self, t, g, eta):
+        """As that of `Gust`."""
+        return drag(g, eta, self.wind(t), self.factor)[0]
 
-
-class BoundCompiledGust(BoundGust):
-    """The same at its node."""
-
-    def evaluate(self, t, g, eta):
-        """As `BoundGust.evaluate`."""
-        wind = strength(t, self.duration) * self.velocity
-        return LoadValues(*drag(np.ascontiguousarray(g), np.ascontiguousarray(eta), wind, self.factor))
+    def tangents(self, t, g, eta):
+        """Derivatives of the wrench by g exp(delta^) with eta held, and by eta."""
+        return drag(g, eta, self.wind(t), self.factor)[1:]
 
 
 @numba.njit(cache=True)

@@ -5,13 +5,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from sorosim.actuation.base import ActuatorValues
+from sorosim import ActuatorLaw
 from sorosim.errors import ModelError
 from sorosim.lie.so3 import skew
 
 
 @dataclass(frozen=True)
-class BraidedMuscle:
+class BraidedMuscle(ActuatorLaw):
     """A braided tube beside the axis of a rod; its input is the pressure in it [Pa].
 
     Its tension is p A (3 lambda^2 / tan^2 a - 1 / sin^2 a) + c dlambda/dt (Chou and Hannaford, 1996), lambda its
@@ -46,44 +46,14 @@ class BraidedMuscle:
         if not 0.0 < self.braid_angle < 0.5 * np.pi:
             raise ModelError("braid_angle", "an angle between 0 and 90 deg", f"{self.braid_angle:g} rad")
 
-    @property
-    def rods(self):
-        """The rods in whose sections it acts."""
-        return (self.rod,)
-
-    def bind(self, sections):
-        """It is the same in every section."""
+    def wrench(self, u, xi, xid):
+        """Internal wrench -T E^T t, t the unit tangent: minus T times the gradient of the length."""
         # E xi is the tangent of the muscle by arclength of the rod, in the axes of the section
         E = np.hstack([-skew(np.array([0.0, self.y, self.z])), np.eye(3)])
+        v = xi @ E.T
+        stretch = np.linalg.norm(v, axis=1, keepdims=True)
+        t = v / stretch
+        rate = np.sum(t * (xid @ E.T), axis=1, keepdims=True)
         a, b = 3.0 / np.tan(self.braid_angle) ** 2, 1.0 / np.sin(self.braid_angle) ** 2
-        return BoundBraidedMuscle(E, self.area * a, self.area * b, self.damping)
-
-
-@dataclass(frozen=True, eq=False)
-class BoundBraidedMuscle:
-    """The same at its sections."""
-
-    E: np.ndarray  # (3, 6)
-    pulls: float
-    pushes: float
-    damping: float
-
-    def evaluate(self, u, xi, xid):
-        """Internal wrench -T E^T t, t the unit tangent: minus T times the gradient of the length."""
-        v, vd = xi @ self.E.T, xid @ self.E.T
-        stretch = np.linalg.norm(v, axis=1)
-        t = v / stretch[:, None]
-        rate = np.einsum("ni,ni->n", t, vd)
-        by_input = self.pulls * stretch**2 - self.pushes
-        tension = u * by_input + self.damping * rate
-        along = t @ self.E  # (n, 6): gradient of the stretch
-        across = (np.eye(3) - np.einsum("ni,nj->nij", t, t)) / stretch[:, None, None]
-        turning = self.E.T @ across @ self.E  # (n, 6, 6): second derivative of the stretch
-        slope = 2.0 * u * self.pulls * stretch[:, None] * along  # of the tension, at a constant rate of stretch
-        slope += self.damping * np.einsum("ni,nij,jk->nk", vd, across, self.E)  # and by that rate
-        return ActuatorValues(
-            wrench=-tension[:, None] * along,
-            by_strain=-np.einsum("ni,nj->nij", along, slope) - tension[:, None, None] * turning,
-            by_rate=-self.damping * np.einsum("ni,nj->nij", along, along),
-            by_input=-by_input[:, None] * along,
-        )
+        tension = u * self.area * (a * stretch**2 - b) + self.damping * rate
+        return -tension * (t @ E)
