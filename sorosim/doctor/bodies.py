@@ -22,6 +22,7 @@ SLANTED = 1e-3, 0.1  # rad
 RANGE, BULK = 1e6, 50.0  # of masses of links, and kg for a robot of a metre
 AIRY = 0.05, 10.0  # kg/m^3 of gases, and of what floats in them
 SINGULAR = 1e-13  # of a mass matrix with a unit diagonal
+ROUNDING = 100.0 * np.finfo(float).eps  # of sums over the nodes of a robot
 DEGREES = np.arange(10.0, 361.0, 5.0)  # that people write
 EXACT = 1e-9  # rad
 
@@ -162,7 +163,11 @@ def _inertia(context: CheckContext) -> Iterator[Finding]:
         return
     M = context.mass_matrix[np.ix_(index, index)]
     diagonal = np.diag(M)
-    empty = np.flatnonzero(diagonal <= SINGULAR**2 * diagonal.max(initial=0.0))
+    # an inertia is rounding beside that of all the mass at the end of a joint or rod that moves farthest
+    engine, q = context.robot.engine, context.robot.initial_q
+    _, _, J, _ = engine.jacobians(engine.tree.block["end"] - 1, q, np.zeros_like(q), False)
+    terms = context.mass * np.max(np.sum(J[:, 3:, index] ** 2, axis=1), axis=0, initial=0.0)
+    empty = np.flatnonzero(diagonal <= np.maximum(SINGULAR**2 * diagonal.max(initial=0.0), ROUNDING * terms))
     for name in (names[index[k]] for k in empty):
         yield finding("mass.no_inertia", context.link_path(name), 0.0, name=name)
     if len(empty):
