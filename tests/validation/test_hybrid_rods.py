@@ -170,6 +170,7 @@ def flying(varying, joint, wrench, size, n_gauss, at=None):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:simulate 'flying rod'.* steps by")  # so many are wanted at such a tolerance
 def test_flying_rod_gets_the_impulse_and_the_work_of_its_end():
     # force and moment rise to t = 2.5 and fall to t = 5; the integrator starts anew there
     knots, sizes = [0.0, 2.5, 5.0], [0.0, 200.0, 0.0]
