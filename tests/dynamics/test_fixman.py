@@ -42,7 +42,7 @@ def scaled_error(robot, q, found, expected):
     """Error of accelerations, and what solving with M may leave of them, each coordinate in its own scale."""
     M = robot.mass_matrix(q)
     d = np.sqrt(np.diag(M))
-    allowed = 1e-13 + EPS * np.linalg.cond(M / np.outer(d, d))
+    allowed = 1e-13 + 4.0 * EPS * np.linalg.cond(M / np.outer(d, d))
     return relative_error((found.T * d).T, (expected.T * d).T), allowed
 
 

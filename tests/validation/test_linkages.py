@@ -191,7 +191,7 @@ def test_two_hinges_share_the_force_of_one(method):
     force = 2.0 * (0.3 * (turning[:, None] * across - rate[:, None] ** 2 * along) - DOWN)
     found = run.loop_wrench("near")[:, 3:] + run.loop_wrench("far")[:, 3:]
     error = np.abs(found - force)[run.t > 0.09].max()  # the march takes some steps to forget how it began
-    assert WORST.note(f"door, {method}, force [N]", error) < {"generalized-alpha": 1e-2}.get(method, 1e-4)
+    assert WORST.note(f"door, {method}, force [N]", error) < {"generalized-alpha": 1e-2}.get(method, 2e-4)
 
 
 # -- in space
@@ -235,7 +235,7 @@ def turning_bennett(method):
     return run_of(robot, TURNS, 0.02, (start, None), method=method, driven={"crank": LATER_DRIVE}, **SPATIAL[method])
 
 
-TURNED = {"bdf": 2.5e-6, "ida": 2.5e-6, "generalized-alpha": 1e-10}
+TURNED = {"bdf": 2.5e-6, "ida": 3.5e-6, "generalized-alpha": 1e-10}
 
 
 @pytest.mark.parametrize("method", SPATIAL)
