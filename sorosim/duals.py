@@ -7,6 +7,7 @@ themselves, for second derivatives.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -27,6 +28,7 @@ PARTIALS: dict[Any, tuple[Callable[..., Any], ...]] = {
     np.maximum: (lambda a, b, y: 1.0 * (a >= b), lambda a, b, y: 1.0 * (a < b)),
     np.minimum: (lambda a, b, y: 1.0 * (a <= b), lambda a, b, y: 1.0 * (a > b)),
     np.negative: (lambda x, y: -1.0,),
+    np.positive: (lambda x, y: 1.0,),
     np.absolute: (lambda x, y: 1.0 - 2.0 * (x < 0.0),),
     np.sqrt: (lambda x, y: 0.5 / y,),
     np.square: (lambda x, y: 2.0 * x,),
@@ -92,10 +94,12 @@ class Dual(NDArrayOperatorsMixin):
             "write np.zeros_like(eta), np.stack, np.sin"
         )
 
-    __float__ = __array__
+    __float__ = __int__ = __index__ = __round__ = __array__
 
     def __getitem__(self, key: Any) -> Dual:
-        return Dual(self.value[key], self.slopes[_before_last(key)])
+        value, slopes = self.value[key], self.slopes[_before_last(key)]
+        # where the value is a copy, as a single number is, later writes to the array must not reach the slopes either
+        return Dual(value, slopes if _shared(value, self.value) else np.copy(slopes))
 
     def __setitem__(self, key: Any, given: Any) -> None:
         if getattr(given, "level", 0) > self.level:
@@ -121,14 +125,18 @@ class Dual(NDArrayOperatorsMixin):
             found = Dual(y, _spread(sum(parts[1:], parts[0]), np.shape(y)))
         else:
             raise _no_rule(ufunc)
-        if out is None:
-            return found
+        if out is None or (isinstance(out[0], Dual) and not isinstance(plain(out[0]), np.ndarray)):
+            return found  # a single number is bound anew
         out[0][...] = found  # into an array of plain numbers: refused there
         return out[0]
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
         if function not in RULES:
             raise _no_rule(function)
+        try:
+            inspect.signature(RULES[function]).bind(*arguments, **options)
+        except TypeError:
+            raise _no_rule(function, list(options)) from None
         return RULES[function](*arguments, **options)
 
 
@@ -164,7 +172,16 @@ def _axes(axis: Any, ndim: int) -> Any:
 def _spread(slopes: Any, shape: tuple[int, ...]) -> Any:
     """Slopes of an array of this shape."""
     wanted = (*shape, slopes.shape[-1])
-    return slopes if slopes.shape == wanted else np.copy(np.broadcast_to(slopes, wanted))
+    if slopes.shape == wanted:
+        return slopes
+    spread = np.broadcast_to(slopes, wanted)
+    return np.copy(spread) if isinstance(spread, Dual) else np.array(spread, order="C")
+
+
+def _shared(a: Any, b: Any) -> bool:
+    """Whether two arrays may be views of the same numbers."""
+    a, b = plain(a), plain(b)
+    return isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and np.may_share_memory(a, b)
 
 
 def _nonzero(y: Any) -> Any:
@@ -271,12 +288,21 @@ def _reshaping(function: Any) -> Callable[..., Dual]:
     """A view: what is written to it is written to both."""
 
     def reshape(x: Dual, *shape: Any, axis: Any = None) -> Dual:
-        if len(shape) > 1:
+        if len(shape) > 1 or (function is np.ravel and shape):
             raise _no_rule(function, ["order"])
         value = function(x.value, *shape, **({} if axis is None else {"axis": axis}))
-        return Dual(value, np.reshape(x.slopes, (*value.shape, x.slopes.shape[-1])))
+        slopes = np.reshape(x.slopes, (*value.shape, x.slopes.shape[-1]))
+        if _shared(value, x.value) and not _shared(slopes, x.slopes):
+            raise _no_rule(function, ["an array whose slopes lie in another order"])
+        return Dual(value, slopes if _shared(value, x.value) else np.copy(slopes))
 
     return reshape
+
+
+def _broadcast(x: Dual, shape: tuple[int, ...]) -> Dual:
+    m = x.slopes.shape[-1]
+    slopes = np.reshape(x.slopes, (*(1,) * (len(shape) - x.ndim), *x.slopes.shape))
+    return Dual(np.broadcast_to(x.value, shape), np.broadcast_to(slopes, (*shape, m)))
 
 
 def _permuting(function: Any) -> Callable[..., Dual]:
@@ -297,7 +323,7 @@ RULES: dict[Any, Callable[..., Any]] = {
     np.linalg.norm: _norm, np.where: _where, np.clip: _clip, np.hstack: _hstack,
     np.outer: lambda a, b: _einsum("i,j->ij", np.ravel(a), np.ravel(b)),
     np.copy: lambda x: Dual(np.copy(x.value), np.copy(x.slopes)),
-    np.broadcast_to: lambda x, shape: Dual(np.broadcast_to(x.value, shape), _spread(x.slopes, shape)),
+    np.broadcast_to: _broadcast,
     np.shape: lambda x: x.shape, np.ndim: lambda x: x.ndim, np.size: lambda x: x.size,
     **{function: _joining(function) for function in (np.stack, np.concatenate)},
     **{function: _reshaping(function) for function in (np.reshape, np.ravel, np.squeeze, np.expand_dims)},
@@ -308,6 +334,8 @@ RULES: dict[Any, Callable[..., Any]] = {
 
 def minus_gradient(energy: Callable[[Any], Any], x: Any, slopes: Any) -> Any:
     """Minus the derivative (n, m) of an energy (n,) by what moves x (n, ...) along `slopes` (n, ..., m)."""
+    for _ in range(getattr(x, "level", 0) - getattr(slopes, "level", 0)):
+        slopes = Dual(slopes, np.zeros((*slopes.shape, x.slopes.shape[-1])))
     moved = Dual(np.copy(x), slopes)
     found = energy(moved)
     if np.shape(found) != (len(x),):
@@ -323,7 +351,7 @@ def differentiated(function: Callable[..., Any], numbers: Sequence[Any], slopes:
     PlugInError
         It runs with numbers, but not with duals, or gives something else with them.
     """
-    value, m = np.asarray(function(*numbers), dtype=float), slopes[0].shape[-1]
+    value, m = np.asarray(function(*(np.array(x) for x in numbers)), dtype=float), slopes[0].shape[-1]
     if not np.isfinite(value).all():
         return value, np.zeros((*value.shape, m))
     try:
@@ -336,6 +364,6 @@ def differentiated(function: Callable[..., Any], numbers: Sequence[Any], slopes:
         got = kind + str(error).partition("\n")[0]
         raise PlugInError("", "functions of numpy that have derivatives", got, HINT) from error
     size = np.abs(value).max(initial=0.0)
-    if np.shape(found) != value.shape or np.abs(plain(found) - value).max(initial=0.0) > SAME * size:
+    if np.shape(found) != value.shape or not np.abs(plain(found) - value).max(initial=0.0) <= SAME * size:
         raise PlugInError("", "the same values with derivatives as without", "others", HINT)
     return value, found.slopes if isinstance(found, Dual) else np.zeros((*value.shape, m))

@@ -299,7 +299,8 @@ def make(name: str, kind: Any, given: Any) -> Any:
 
 @lru_cache(maxsize=256)
 def _n_arguments(function: Callable[..., Any]) -> int:
-    return sum(one.kind is one.POSITIONAL_OR_KEYWORD for one in inspect.signature(function).parameters.values())
+    parameters = inspect.signature(function).parameters.values()
+    return sum(one.kind is one.POSITIONAL_OR_KEYWORD and one.default is one.empty for one in parameters)
 
 
 @dataclass(frozen=True, eq=False)
@@ -310,8 +311,11 @@ class ByValue:
     at: Any  # its points
 
     def __post_init__(self) -> None:
-        if not (hasattr(self.own, "wrench") or hasattr(self.own, "energy")):
-            raise ModelError("", "a method wrench or energy", f"{type(self.own).__name__} without them")
+        own = type(self.own)
+        if not (hasattr(own, "wrench") or hasattr(own, "energy")):
+            raise ModelError("", "a method wrench or energy", f"{own.__name__} without them")
+        if any({"wrench", "energy"} <= set(vars(one)) for one in own.__mro__):
+            raise ModelError("", "a method wrench or energy", f"{own.__name__} with both", "loads and actuators add up")
 
     def call(self, method: str, *arguments: Any) -> Any:
         """Call a method of the plug-in; one that takes an argument more is given the points, too."""

@@ -186,3 +186,78 @@ def test_values_and_slopes_of_a_function_or_one_error():
     with pytest.raises(PlugInError, match=r": expected the same values with derivatives as without, got others"):
         differentiated(lambda x: x if isinstance(x, np.ndarray) else 2.0 * x, (X,), (UNIT,))
     assert plain(second(X)) is plain(plain(X)) or np.array_equal(plain(second(X)), X)
+
+
+# -- writes in place
+
+
+def swapped(x):
+    out = 1.0 * x
+    first = out[0, 0]
+    out[0, 0] = -out[0, 1]
+    out[0, 1] = first
+    return out
+
+
+def unpacked(x):
+    out = 1.0 * x
+    a, b, c = out[0]
+    out[0] = 0.0
+    return out + a * b + c
+
+
+def through_a_copy(x):
+    some = (2.0 * x)[:, ::2]
+    flat = np.ravel(some)
+    flat[0] = x[1, 2]
+    return np.stack([flat, some.reshape(-1)])
+
+
+def spread_then_written(x):
+    total = np.sum(x, axis=0) + np.zeros((2, 3))
+    total = total + x[:, :1]
+    flat = total.reshape(-1)
+    flat[[0, 4]] = 0.0
+    return total
+
+
+def seen_wide(x):
+    out = 1.0 * x
+    wide = np.broadcast_to(out[:, :1], (2, 3))
+    out[:, 0] = x[:, 1] ** 2
+    return wide * x
+
+
+def counted(x):
+    total = np.sum(x**2)
+    total += x[0, 0]
+    one = x[1, 1]
+    one -= 1.0
+    return +total * one * x
+
+
+@pytest.mark.parametrize("f", [swapped, unpacked, through_a_copy, spread_then_written, seen_wide, counted])
+def test_what_is_written_in_place_is_written_to_value_and_slopes_alike(f, rng):
+    x = rng.normal(size=(2, 3))
+    value, slopes = differentiated(f, [x], [np.eye(6).reshape(2, 3, 6)])
+    h, eye = 1e-6, np.eye(6).reshape(6, 2, 3)
+    by_differences = np.stack([(f(x + h * e) - f(x - h * e)) / (2.0 * h) for e in eye], axis=-1)
+    np.testing.assert_array_equal(value, f(x))
+    np.testing.assert_allclose(slopes, by_differences, atol=1e-8 * max(1.0, np.abs(by_differences).max()))
+
+
+def test_flat_copies_in_other_orders_are_refused():
+    x = np.ones((2, 3))
+    with pytest.raises(PlugInError, match="ravel"):
+        differentiated(lambda x: np.ravel(x, "F"), [x], [np.eye(6).reshape(2, 3, 6)])
+
+
+def test_arguments_that_are_written_to_do_not_pass_as_others():
+    def clipped(x):
+        x[x < 0.0] = 0.0
+        return 2.0 * x
+
+    x = np.array([-1.0, 2.0])
+    _, slopes = differentiated(clipped, [x], [np.eye(2)])
+    np.testing.assert_array_equal(slopes, np.diag([0.0, 2.0]))
+    assert x[0] == -1.0

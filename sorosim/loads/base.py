@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -28,7 +29,7 @@ import numpy as np
 from sorosim.arrays import Array, IntArray
 from sorosim.declare import Declared
 from sorosim.duals import differentiated, minus_gradient
-from sorosim.errors import ModelError, PlugInError, nearest
+from sorosim.errors import ModelError, PlugInError, nearest, warn
 from sorosim.model.compile import Layout
 from sorosim.model.link import WORLD
 from sorosim.registry import LOADS, WRENCH, ByValue, Registry, evaluated, warn_of_tangents
@@ -88,6 +89,10 @@ class LoadPoints(NamedTuple):
     s: Array  # (n,) fraction of its length
 
 
+# members by which a load says more, whose names are not those of usual fields in the singular
+OPTIONAL = ("others", "other_frames", "added_inertia", "dissipates")
+
+
 class LoadLaw:
     """A load by its value: docs/plugins.md shows one. Its fields say where it acts.
 
@@ -122,6 +127,10 @@ class LoadLaw:
                      for k in np.flatnonzero(rod.weight)]  # fmt: skip
         if not rows:
             raise ModelError("", "a load with link, rod, points or rods", f"{type(self).__name__} without them")
+        for name in dir(type(self)) + list(vars(self)):
+            meant = get_close_matches(name, OPTIONAL, 1, 0.85)
+            if meant and name not in OPTIONAL and not name.startswith("_"):
+                warn(f"{type(self).__name__}.{name}: loads know no such member; is '{meant[0]}' meant?")
         links, nodes, X, s, weight = zip(*rows, strict=True)
         given = tuple(getattr(self, "others", ()))
         given = given * len(rows) if len(given) == 1 else given
@@ -155,6 +164,9 @@ class BoundLaw(ByValue):
             found = minus_gradient(lambda moved: self.call("energy", t, moved), g, _moved(g))
         if isinstance(found, tuple) and len(found) == 2:
             parts, found = found, np.zeros_like(eta)
+            for part in parts:  # one number for each point, or for all, would spread over directions
+                if np.shape(part) not in ((len(eta), 3), (3,)) and not (np.shape(part) == () and np.all(part == 0)):
+                    raise PlugInError("", WRENCH, f"a part of shape {np.shape(part)}")
             found[:, :3], found[:, 3:] = parts
         if np.shape(found) != (len(self.nodes), 6):
             got = f"shape {np.shape(found)}" if np.ndim(found) else describe(found)

@@ -361,3 +361,38 @@ def test_a_rod_may_be_seen_from_another_body(robot):
     added = inner.inverse_dynamics(q, 0 * q, qdd=0 * q) - robot.inverse_dynamics(q, 0 * q, qdd=0 * q)
     assert np.abs(added).max() > 0.01
     assert_allclose(added[:6], 0.0, atol=1e-12)
+
+
+@dataclass(frozen=True)
+class Both:
+    link: str = "arm"
+
+    def wrench(self, t, g, eta):
+        return 0.0, 0.0
+
+    def energy(self, t, g):
+        return g[:, 0, 3]
+
+
+def test_a_wrench_beside_an_energy_and_a_misspelt_member_are_told(robot):
+    class Law(Both, sorosim.LoadLaw):
+        pass
+
+    with pytest.raises(sorosim.ModelError, match="a method wrench or energy, got Law with both"):
+        robot.with_loads(own=Law())
+
+    class Misspelt(Push):
+        other = (("leg", 1.0),)
+
+    with pytest.warns(sorosim.errors.SorosimWarning, match=r"Misspelt\.other: .* is 'others' meant\?"):
+        robot.with_loads(own=Misspelt())
+
+
+def test_one_number_for_each_point_is_no_force(robot):
+    class Summed(Push):
+        def wrench(self, t, g, eta):
+            return 0.0, np.sum(eta, axis=1, keepdims=True)
+
+    loaded = robot.with_loads(own=Summed())
+    with pytest.raises(sorosim.errors.PlugInError, match=r"a part of shape \(1, 1\)"):
+        loaded.inverse_dynamics(np.zeros(loaded.ndof), np.zeros(loaded.ndof), qdd=np.zeros(loaded.ndof))
