@@ -99,7 +99,7 @@ class LinearisedTree:
         self, q: Array, qd: Array, qdd: Array, u: Array, t: float = 0.0, known: Mask | None = None,
         multiplier: Array | None = None,
     ) -> Evaluation:  # fmt: skip
-        """Residual and closure of a state; what follows is of that state. Arguments: those of `Engine.evaluate`."""
+        """Linearise in a state, to which all other methods refer; its residual and closure. See `Engine.evaluate`."""
         engine = self.engine
         known = engine.none_known if known is None else known
         out = engine.evaluate(LINEARISE_CLOSED, q, qd, qdd, u, t, known=known, multiplier=multiplier)

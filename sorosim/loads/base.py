@@ -127,7 +127,7 @@ class LoadLaw:
                      for k in np.flatnonzero(rod.weight)]  # fmt: skip
         if not rows:
             raise ModelError("", "a load with link, rod, points or rods", f"{type(self).__name__} without them")
-        for name in dir(type(self)) + list(vars(self)):
+        for name in sorted({*dir(type(self)), *vars(self)}):
             meant = get_close_matches(name, OPTIONAL, 1, 0.85)
             if meant and name not in OPTIONAL and not name.startswith("_"):
                 warn(f"{type(self).__name__}.{name}: loads know no such member; is '{meant[0]}' meant?")
@@ -161,7 +161,7 @@ class BoundLaw(ByValue):
         if hasattr(self.own, "wrench"):
             found = self.call("wrench", t, g, eta)
         else:
-            found = minus_gradient(lambda moved: self.call("energy", t, moved), g, _moved(g))
+            found = minus_gradient(lambda moved: self.call("energy", t, moved), g, _pose_tangents(g))
         if isinstance(found, tuple) and len(found) == 2:
             parts, found = found, np.zeros_like(eta)
             for part in parts:  # one number for each point, or for all, would spread over directions
@@ -180,7 +180,7 @@ class BoundLaw(ByValue):
             K, D = self.call("tangents", t, g, eta)
             return LoadValues(self.value(t, g, eta), weight * K, weight * D)
         moves, turns = np.zeros((n, 4, 4, 12)), np.zeros((n, 6, 12))
-        moves[..., :6], turns[..., 6:] = _moved(g), np.eye(6)
+        moves[..., :6], turns[..., 6:] = _pose_tangents(g), np.eye(6)
         f, slopes = differentiated(lambda g, eta: self.value(t, g, eta), (g, eta), (moves, turns))
         return LoadValues(f, slopes[..., :6], slopes[..., 6:])
 
@@ -191,7 +191,7 @@ UNIT_TWISTS[[2, 0, 1], [1, 2, 0], [0, 1, 2]], UNIT_TWISTS[[1, 2, 0], [2, 0, 1], 
 UNIT_TWISTS[[0, 1, 2], 3, [3, 4, 5]] = 1.0
 
 
-def _moved(g: Any) -> Any:
+def _pose_tangents(g: Any) -> Any:
     """Derivatives (n, 4, 4, 6) of g exp(delta^) by delta."""
     return np.einsum("nij,jkm->nikm", g, UNIT_TWISTS)
 

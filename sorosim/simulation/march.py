@@ -150,7 +150,7 @@ class RobotMarch:
         march.number["time"], march.counts["most_rank"] = t, self.system.closing[2]
 
     def step(self, march: March, rows: Rows, most: int) -> int:
-        """Some steps, with what Python computes where compiled ones return for it; a code of kernels.march."""
+        """Advance by up to `most` steps, Python evaluating its loads and inputs between; a code of kernels.march."""
         number, s, in_python = march.number, march.state, self.in_python
         arguments = self.model, march, self.engine.workspace, rows, 1 if in_python else most
         advance = self.engine.prepared(codes.march, arguments)
@@ -211,6 +211,6 @@ class RobotMarch:
 
 
 def _no_tangent(engine: Engine) -> Tangent:
-    """Of nothing, for steps with matrices."""
+    """Empty factors along the tree, for steps with matrices."""
     tree = engine.tree
     return make_tangent(tree._replace(segment=tree.segment[:0], block=tree.block[:0], rows=tree.rows[:0]))
