@@ -17,9 +17,9 @@ from benchmarks.fixman import Fixman
 from sorosim.arrays import Array, IntArray, Mask
 from sorosim.dynamics.articulation import Articulation
 from sorosim.dynamics.inertia import check_inertia
+from sorosim.engine import tasks as task
 from sorosim.engine.engine import Engine
 from sorosim.engine.records import ForwardDynamicsDerivatives
-from sorosim.kernels import evaluate as task
 from sorosim.robot import Robot
 
 

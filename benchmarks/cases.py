@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.context import FIRST_PICTURE, N_TENSIONS, Action, Array, Context, processor, start_python
+from sorosim.engine import tasks as task
 from sorosim.equilibria.statics import statics
 from sorosim.errors import ConvergenceError
 from sorosim.io import load
-from sorosim.kernels import evaluate as task
 from sorosim.loads.wrench import Wrench
 from sorosim.results.result import Run
 from sorosim.robot import Robot

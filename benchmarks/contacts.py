@@ -13,8 +13,8 @@ import numpy as np
 from benchmarks.cases import Case, of_robot, public
 from benchmarks.context import Action, Context
 from benchmarks.loops import motion_case
+from sorosim.engine import tasks as task
 from sorosim.io import load
-from sorosim.kernels import evaluate as task
 from sorosim.kernels.kinematics import POSES
 from sorosim.robot import Robot
 

@@ -24,7 +24,6 @@ from sorosim.engine import engine
 from sorosim.engine.inputs import Motion
 from sorosim.equations.system import OdeSystem
 from sorosim.kernels import newmark
-from sorosim.kernels.evaluate import LINEARISE_CLOSED, RESIDUAL, RESIDUAL_DERIVATIVES
 from sorosim.lie.so3 import exp_so3 as rotation
 from sorosim.loads.contact import Contact, Surface
 from sorosim.loads.contact_law import ContactLaw
@@ -184,14 +183,13 @@ def correction(robot: Robot, sparse: bool) -> Callable[[bool], None]:
     number["part"] = 1.0
     # ropes that touch go on touching
     start = (0.01 if robot.engine.has_local_tangent else 1e-7) * rng.normal(size=(2, robot.ndof))
-    derivatives = LINEARISE_CLOSED if sparse else RESIDUAL_DERIVATIVES
-    evaluate_at = entry(newmark.evaluate_at, model, march, ws, derivatives)
+    evaluate_at = entry(newmark.evaluate_at, model, march, ws, True)
     factor, correct = entry(newmark.factor_step, model, march, ws), entry(newmark.correct, model, march)
 
     def correct_once(new: bool) -> None:
         state.q_new[:], state.qd_new[:] = start
         state.scale[:] = 1.0
-        evaluate_at(model, march, ws, derivatives if new else RESIDUAL)
+        evaluate_at(model, march, ws, new)
         if new and not factor(model, march, ws):
             raise ArithmeticError("a singular step")
         correct(model, march)

@@ -10,10 +10,10 @@ import numpy as np
 from benchmarks.cases import Case, of_robot
 from benchmarks.context import Action, Context
 from benchmarks.implicit_steps import correction, stack
+from sorosim.engine import tasks as task
 from sorosim.equilibria.statics import statics
 from sorosim.inversion.solver import InverseSolver
 from sorosim.io import load
-from sorosim.kernels import evaluate as task
 from sorosim.model.basis import Strain
 from sorosim.model.description import Description
 from sorosim.model.link import Link

@@ -17,9 +17,8 @@ from sorosim.actuation.joint_force import JointForce
 from sorosim.compiled import entry
 from sorosim.dynamics.articulation import Articulation
 from sorosim.dynamics.forward import FORWARD, FORWARD_DERIVATIVES
-from sorosim.kernels import evaluate as task
+from sorosim.engine import tasks as task
 from sorosim.kernels.articulated import forward_articulated, solve_columns
-from sorosim.kernels.evaluate import evaluate
 from sorosim.lie.so3 import exp_so3
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
@@ -135,7 +134,7 @@ def compiled_calls(robot: Robot) -> tuple[dict[str, Action], dict[str, Action]]:
             continue
         calls: list[Call] = []
         used = {key: function for key, function in ARTICULATED.items() if getattr(articulation, key) is not None}
-        by_engine = recorded_calls(calls, robot.engine._prepared, {evaluate: evaluate})
+        by_engine = recorded_calls(calls, robot.engine._prepared, {one: one for one in robot.engine._prepared})
         with by_engine, recorded_calls(calls, vars(articulation), used):
             action()
         prepared[name] = partial(replay, [(entry(function, *arguments), arguments) for function, arguments in calls])

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sorosim.kernels import evaluate as task
+from sorosim.engine import tasks as task
 from sorosim.model.basis import Strain
 from sorosim.model.description import Description
 from sorosim.model.link import WORLD, Link

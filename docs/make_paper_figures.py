@@ -21,7 +21,6 @@ from benchmarks.cases import amount, measured_here
 from benchmarks.context import Context
 from benchmarks.rigid_trees import Call, recorded_calls, replay, seconds
 from sorosim.compiled import entry
-from sorosim.kernels.evaluate import evaluate
 from sorosim.solvers.base import one_blas_thread
 
 DOCS = Path(__file__).resolve().parent
@@ -170,7 +169,7 @@ def of_real(folder: Path, name: str) -> dict[str, Callable[[], Any]]:
     for ours, theirs in zip(call(), other.inverse_dynamics_derivatives(q, qd, qdd=qdd), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=0.0, atol=1e-10 * np.abs(theirs).max())
     calls: list[Call] = []
-    with recorded_calls(calls, robot.engine, {"_evaluate": evaluate}):
+    with recorded_calls(calls, robot.engine._prepared, {one: one for one in robot.engine._prepared}):
         call()
     calls = [(entry(function, *arguments), arguments) for function, arguments in calls]
     motion = other.motion(q, qd, qdd)

@@ -23,10 +23,10 @@ from sorosim.dynamics.linearization import linearize
 from sorosim.dynamics.link_frames import LinkFrames
 from sorosim.dynamics.state_quantities import StateQuantities
 from sorosim.engine import records
+from sorosim.engine import tasks as task
 from sorosim.engine.engine import Engine
 from sorosim.engine.inputs import Motion, Partition, driven_motion, driven_signals, with_insertions
 from sorosim.errors import InputError
-from sorosim.kernels import evaluate as task
 from sorosim.linear import Linearization
 from sorosim.loads.base import Load, check_places
 from sorosim.loads.mass_damping import all_loads

@@ -16,12 +16,12 @@ from sorosim.dynamics import arguments
 from sorosim.dynamics.constraints import RANK_TOLERANCE, IndependentRows
 from sorosim.dynamics.link_frames import LinkFrames
 from sorosim.dynamics.variation import Variation, VariedEngine
+from sorosim.engine import tasks as task
 from sorosim.engine.engine import Engine
 from sorosim.equations.system import elastic_weight
 from sorosim.errors import InputError, PlugInError, SorosimError
 from sorosim.io.document import Document
 from sorosim.io.vary import Scalars
-from sorosim.kernels import evaluate as task
 from sorosim.kernels.evaluate import Evaluation
 from sorosim.linear.growth import is_neutral
 from sorosim.loads.contact import Contact

@@ -7,8 +7,8 @@ import pytest
 
 import sorosim
 from benchmarks.algorithms import solve_mass
+from sorosim.engine import tasks as task
 from sorosim.io import bundled_robots
-from sorosim.kernels import evaluate as task
 
 NAMES = bundled_robots()
 COORDINATES = {

@@ -9,7 +9,7 @@ from helpers.robots import moderate, random_state, varied_tree, with_random_loop
 from numpy.testing import assert_allclose
 
 import sorosim
-from sorosim.kernels import evaluate as task
+from sorosim.engine import tasks as task
 from sorosim.kernels.loops import acceleration_rows
 from sorosim.lie import Ad_inv, exp_se3, inverse, log_se3
 

@@ -10,9 +10,9 @@ from helpers.robots import cable_manipulator, random_pose, varied_tree
 from numpy.testing import assert_allclose, assert_array_equal
 
 import sorosim
+from sorosim.engine import tasks as task
 from sorosim.errors import FileError, InputError, ModelError
 from sorosim.io import dump, load_text
-from sorosim.kernels import evaluate as task
 from sorosim.lie import exp_se3, log_se3
 from sorosim.loads.wrench import Wrench
 from sorosim.model.body import RigidBody

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from sorosim.arrays import Array
 from sorosim.bifurcation.parameters import DRIVEN, INPUT
+from sorosim.engine import tasks as task
 from sorosim.errors import InputError
-from sorosim.kernels import evaluate as task
 from sorosim.kernels.evaluate import Evaluation
 from sorosim.robot import Robot
 from sorosim.sensitivity import scalars_of, varied_engine

@@ -10,7 +10,7 @@ from sorosim.arrays import Array
 from sorosim.errors import ConvergenceError
 from sorosim.kernels import march as codes
 from sorosim.kernels.held_inputs import N_VECTORS
-from sorosim.kernels.restarted import Feedback, linearize_restarted, roll_restarted
+from sorosim.kernels.restarted import Feedback, integrate_restarted, linearize_restarted
 from sorosim.robot import Robot
 from sorosim.simulation.march import DONE
 from sorosim.stepping.held_steps import ROLLOUT_TOLERANCE, HeldSteps
@@ -47,7 +47,7 @@ class DiscreteMotion(HeldMotion):
             steps.substeps,
             feedback or self._open,
         )
-        self._code = int(steps.engine.prepared(roll_restarted, arguments)(*arguments))
+        self._code = int(steps.engine.prepared(integrate_restarted, arguments)(*arguments))
         if self._code not in DONE:
             return None
         ends, guard = slice(None, None, steps.substeps), steps.system.turns

@@ -12,13 +12,13 @@ import numpy as np
 
 from sorosim.arrays import Array, IntArray, Mask
 from sorosim.dynamics.inertia import mass_matrix
+from sorosim.engine import tasks as task
 from sorosim.engine.inputs import Partition, driven_motion, input_motion
 from sorosim.equations.contact_check import total_mass
 from sorosim.equations.failure import ROUNDING
 from sorosim.equations.strains import Place, largest_strain, places
 from sorosim.equilibria.statics import statics
 from sorosim.errors import ConvergenceError, ExpressionError, InputError, SorosimError, SorosimWarning
-from sorosim.kernels import evaluate as task
 from sorosim.linear import Linearization
 from sorosim.model.body import Assembly, RigidBody, Solid
 from sorosim.model.link import WORLD
@@ -137,10 +137,10 @@ class CheckContext:
         """Generalised forces of gravity and loads at the start (ndof,)."""
         return np.asarray(-self._at_start(task.INVERSE).tau)
 
-    def _at_start(self, what: int) -> Any:
+    def _at_start(self, what: task.Task) -> Any:
         return self._evaluate(what, self.robot.initial_q)
 
-    def _evaluate(self, what: int, q: Array) -> Any:
+    def _evaluate(self, what: task.Task, q: Array) -> Any:
         """An evaluation at rest and without inputs."""
         zero = np.zeros_like(q)
         return self.robot.engine.evaluate(what, q, zero, zero.copy(), self.robot.inputs(None))

@@ -8,9 +8,9 @@ import numpy as np
 
 from sorosim.arrays import Array, Mask
 from sorosim.compiled import OfFirstTypes
+from sorosim.engine import tasks as task
 from sorosim.engine.engine import Engine
 from sorosim.engine.records import HybridDynamics
-from sorosim.kernels import evaluate as task
 from sorosim.kernels.articulated import Articulated, forward_articulated, make_articulated, solve_columns
 
 # columns that are solved for at once: their room stays in the cache

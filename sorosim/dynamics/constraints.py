@@ -6,8 +6,8 @@ import numpy as np
 import scipy.linalg
 
 from sorosim.arrays import Array, IntArray, Mask
+from sorosim.engine import tasks as task
 from sorosim.engine.engine import Engine
-from sorosim.kernels import evaluate as task
 from sorosim.kernels.saddle import RANK_TOLERANCE as RANK_TOLERANCE  # that of closed loops
 from sorosim.kernels.saddle import loop_norms, rank_tolerance
 

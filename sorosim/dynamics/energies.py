@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sorosim.arrays import Array, Mask
+from sorosim.engine import tasks as task
 from sorosim.engine.engine import Engine
 from sorosim.engine.loading import pack
-from sorosim.kernels import evaluate as task
 from sorosim.kernels import forces
 from sorosim.kernels.exchange import load_wrenches, powers, tree_exchange
 from sorosim.kernels.flow import material_energies
@@ -18,7 +18,7 @@ from sorosim.kernels.joints import JOINT_FRICTION, LENGTH_DAMPING, MOTOR, SERVO,
 from sorosim.kernels.kinematics import POSES, energies
 from sorosim.kernels.loop_joint import REST, STIFFNESS
 from sorosim.kernels.tree import LENGTH_RATIO
-from sorosim.kernels.tube_motion import spin_energy
+from sorosim.kernels.tube_motion import rotor_energy
 from sorosim.kernels.tubes import TubeLaws
 
 
@@ -33,7 +33,7 @@ def energy(engine: Engine, q: Array, qd: Array) -> tuple[float, float, float]:
         kinetic, potential = kinetic + own[0], potential + own[1]
     tubes = engine.elastic.tubes
     if len(tubes.rotor):
-        kinetic += spin_energy(engine.tree, tubes, q, qd, engine.workspace)
+        kinetic += rotor_energy(engine.tree, tubes, q, qd, engine.workspace)
     if len(nodes := engine.tree.inserted["node"]):
         more, mass = engine.workspace.twist[nodes, LENGTH_RATIO, 0] - 1.0, engine.gravitational_inertia[nodes, 3, 3]
         potential -= (more * mass) @ engine.workspace.pose[nodes, 3] @ engine.gravity

@@ -18,6 +18,7 @@ from sorosim.arrays import Array, Mask
 from sorosim.dynamics.articulation import Articulation
 from sorosim.dynamics.inertia import check_inertia
 from sorosim.dynamics.linearised_tree import LinearisedTree
+from sorosim.engine import tasks as task
 from sorosim.engine.engine import Engine
 from sorosim.engine.records import (
     ForwardDynamicsDerivatives,
@@ -27,7 +28,6 @@ from sorosim.engine.records import (
     HybridDynamicsDerivatives,
 )
 from sorosim.errors import InputError
-from sorosim.kernels import evaluate as task
 from sorosim.validation import choice
 
 # -- forward dynamics --------------------------------------------------------------------------------------------------

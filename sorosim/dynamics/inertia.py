@@ -6,9 +6,9 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf
 
 from sorosim.arrays import Array, IntArray
+from sorosim.engine import tasks as task
 from sorosim.engine.engine import Engine
 from sorosim.errors import ModelError
-from sorosim.kernels import evaluate as task
 from sorosim.kernels.mass_rank import CLEARLY_REGULAR
 from sorosim.model.chart import SingularityGuard, exponential_stages
 

@@ -15,8 +15,9 @@ from scipy.sparse.linalg import splu
 
 from sorosim.arrays import Array, IntArray, Mask
 from sorosim.engine.engine import Engine
+from sorosim.engine.tasks import LINEARISE_CLOSED
 from sorosim.kernels.couplings import N_NODES, make_couplings, place_couplings
-from sorosim.kernels.evaluate import LINEARISE_CLOSED, Evaluation, State
+from sorosim.kernels.evaluate import Evaluation, State
 from sorosim.kernels.external import ExternalForces
 from sorosim.kernels.loops import Closure, loop_couplings
 from sorosim.kernels.products import N_NODE, residual_product, residual_product_transposed
@@ -109,7 +110,7 @@ class LinearisedTree:
         return out
 
     def take(self, state: State, external: ExternalForces, closure: Closure, moving: bool) -> None:
-        """Go on from evaluate's task LINEARISE_CLOSED with these arguments; moving: whether anything moves."""
+        """Go on from `kernels.evaluate.linearise` with these arguments; moving: whether anything moves."""
         self._state, self._external, self._closure, self._moving = state, external, closure, moving
 
     def apply(self, dq: Array, dqd: Array, du: Array) -> Array:

@@ -10,9 +10,9 @@ from sorosim.arrays import Array, IntArray
 from sorosim.dynamics.constraints import IndependentRows
 from sorosim.dynamics.inertia import check_inertia
 from sorosim.dynamics.maxwell import MaxwellElements
+from sorosim.engine import tasks as task
 from sorosim.engine.engine import Engine
 from sorosim.errors import InputError, ModelError, warn
-from sorosim.kernels import evaluate as task
 from sorosim.kernels.evaluate import Evaluation
 from sorosim.linear.eigenmodes import Relaxation
 

@@ -19,12 +19,12 @@ from sorosim.arrays import Array, IntArray, Mask, Records
 from sorosim.compiled import OfFirstTypes, prepare, table
 from sorosim.complex_step import number_type
 from sorosim.constraints.loop import Loop, compile_loops
+from sorosim.engine import tasks as task
 from sorosim.engine.inputs import MOVING_INSERTION, has_length_inputs, insertions
 from sorosim.engine.loading import DeepContact, Loading, SlipState, StickState
 from sorosim.engine.records import Contacts
 from sorosim.errors import ModelError
-from sorosim.kernels import evaluate as task
-from sorosim.kernels.evaluate import Evaluation, State, System, evaluate
+from sorosim.kernels.evaluate import DONE, Evaluation, State, System
 from sorosim.kernels.external import ExternalForces
 from sorosim.kernels.forces import Internal
 from sorosim.kernels.joints import MOTOR, SERVO
@@ -358,11 +358,11 @@ class Engine:
         return min(gap, reach), self.loading.inside(self.external)
 
     def evaluate(
-        self, what: int, q: Array, qd: Array, qdd: Array, u: Array, t: float = 0.0, scale: float = 1.0,
+        self, what: task.Task, q: Array, qd: Array, qdd: Array, u: Array, t: float = 0.0, scale: float = 1.0,
         known: Mask | None = None, tau: Array | None = None, multiplier: Array | None = None,
         closing: Array | None = None, sliding: SlipState | None = None,
     ) -> Evaluation:  # fmt: skip
-        """One evaluation of kernels.evaluate; `scale` multiplies gravity and loads, for load continuation.
+        """Work out one task; `scale` multiplies gravity and loads, for load continuation.
 
         `known` (ndof,): coordinates whose acceleration forward and hybrid dynamics take from qdd; default: none. `tau`
         (ndof,): forces of hybrid dynamics. `multiplier` (m,): of loops, in residuals; default: zero. `closing` (3,):
@@ -372,7 +372,7 @@ class Engine:
         """
         known = self.none_known if known is None else known
         if len(self.insertions):
-            self.check_insertions(qd, qdd, known if what & task.ACCELERATIONS else None)
+            self.check_insertions(qd, qdd, known if what.free else None)
         n, m = self.ndof, self.n_actuators
         # what `entry` relies on
         q, qd = np.ascontiguousarray(q, dtype=float), np.ascontiguousarray(qd, dtype=float)
@@ -382,28 +382,25 @@ class Engine:
             closure = closure.with_own_results()
             if multiplier is not None:
                 closure.multiplier[:] = multiplier
-        if what & task.DERIVATIVES and what != task.CLOSURE and not what & task.KINEMATICS:
-            mass = self._no_matrix if what & task.AT_REST else np.empty((n, n))
-            matrices = mass, np.empty((n, n)), np.empty((n, n)), np.empty((n, m))
-        else:
-            none = self._no_matrix
-            matrices = np.empty((n, n)) if what & task.COMPOSITE else none, none, none, self._no_columns
-        out = Evaluation(np.empty(n), *matrices, qdd, closure, saddle)
+        by_q, by_qd, B = self._no_matrix, self._no_matrix, self._no_columns
+        if what.derivatives:
+            by_q, by_qd, B = np.empty((n, n)), np.empty((n, n)), np.empty((n, m))
+        mass = np.empty((n, n)) if what.mass else self._no_matrix
+        out = Evaluation(np.empty(n), mass, by_q, by_qd, B, qdd, closure, saddle)
         if tau is not None:
             out.tau[:] = tau
         external = self.external
         gravity = self.gravity if scale == 1.0 else scale * self.gravity
-        if what & (task.MOTION | task.KINEMATICS) and self.loading:
-            self.load_values(q, qd, t, external, scale, sliding, bool(what & task.DERIVATIVES))
+        if what.loaded and self.loading:
+            self.load_values(q, qd, t, external, scale, sliding, what.tangents)
         if self.loading.actuators:
-            tangents = bool(what & task.DERIVATIVES)
-            self.loading.actuate(external, self.tree, q, qd, u, self.actuator_names, tangents)
+            self.loading.actuate(external, self.tree, q, qd, u, self.actuator_names, what.tangents)
         closing = self._no_closing if closing is None else closing
         state = State(q, qd, u, gravity, known, closing)
-        arguments = self.system, what, state, external, self.workspace, out
-        status = self.prepared(evaluate, arguments)(*arguments)
-        if status != task.DONE:
-            raise self.singular_mass_error(status, q)
+        arguments = self.system, state, *what.arguments, external, self.workspace, out
+        failed = self.prepared(what.entry, arguments)(*arguments)
+        if what.free and failed != DONE:
+            raise self.singular_mass_error(failed, q)
         return out
 
     def singular_mass_error(self, coordinate: int, q: Array | None = None) -> ModelError:

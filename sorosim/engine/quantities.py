@@ -7,8 +7,8 @@ from threading import local
 import numpy as np
 
 from sorosim.arrays import Array, IntArray
+from sorosim.engine import tasks as task
 from sorosim.engine.engine import Engine
-from sorosim.kernels import evaluate as task
 from sorosim.kernels.external import ExternalForces
 from sorosim.kernels.kinematics import POSES
 from sorosim.kernels.tree import LENGTH_RATIO

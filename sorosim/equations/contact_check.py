@@ -9,9 +9,9 @@ import scipy.linalg
 
 from sorosim.arrays import Array, IntArray
 from sorosim.dynamics.inertia import mass_matrix
+from sorosim.engine import tasks as task
 from sorosim.equations.system import elastic_weight, mass_weight
 from sorosim.errors import ModelError
-from sorosim.kernels import evaluate as task
 from sorosim.loads.contact import BoundContact
 from sorosim.loads.contact_law import SHARE
 from sorosim.robot import Robot

@@ -10,11 +10,11 @@ import numpy as np
 import scipy.linalg
 
 from sorosim.arrays import Array, IntArray
+from sorosim.engine import tasks as task
 from sorosim.equations.contact_check import needlessly_stiff
 from sorosim.equations.strains import largest_strain, places
 from sorosim.equations.system import NO_STRAINS, OdeSystem, StaticSystem
 from sorosim.errors import ModelError, PlugInError, SorosimError
-from sorosim.kernels import evaluate as task
 from sorosim.kernels.kinematics import POSES
 from sorosim.linear.eigenmodes import NOISE, is_symmetric
 from sorosim.robot import Robot

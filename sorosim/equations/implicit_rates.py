@@ -8,9 +8,9 @@ import numpy as np
 
 from sorosim.arrays import Array
 from sorosim.dynamics.linearised_tree import LinearisedTree
+from sorosim.engine import tasks as task
 from sorosim.equations.system import OdeSystem
 from sorosim.errors import ModelError
-from sorosim.kernels import evaluate as task
 
 
 class ImplicitRates:

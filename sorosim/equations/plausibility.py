@@ -11,11 +11,11 @@ import scipy.linalg
 from sorosim.actuation.joint_force import JointForce
 from sorosim.arrays import Array, IntArray
 from sorosim.dynamics.constraints import IndependentRows
+from sorosim.engine import tasks as task
 from sorosim.engine.inputs import Partition
 from sorosim.equations.failure import ROUNDING
 from sorosim.equations.points import FARTHEST, enough_points, points_error, section_words, turns_between_points
 from sorosim.equations.strains import places
-from sorosim.kernels import evaluate as task
 from sorosim.kernels.rod_actuators import LENGTH_INPUT, TENSION_INPUT
 from sorosim.robot import Robot
 from sorosim.validation import counted

@@ -18,11 +18,11 @@ from sorosim.dynamics.forward import FASTEST, FORWARD, choose_algorithm, forward
 from sorosim.dynamics.inertia import mass_matrix
 from sorosim.dynamics.linearization import balance_tolerance
 from sorosim.dynamics.maxwell import MaxwellElements
+from sorosim.engine import tasks as task
 from sorosim.engine.engine import Engine
 from sorosim.engine.inputs import Motion, Partition, ZeroOrderHold, driven_motion, with_insertions
 from sorosim.engine.loading import SlipState, StickState
 from sorosim.equations.loop_monitor import LoopMonitor
-from sorosim.kernels import evaluate as task
 from sorosim.kernels.evaluate import Evaluation
 from sorosim.kernels.linalg import cholesky_solve
 from sorosim.kernels.saddle import loop_norms, solve_constrained_columns
@@ -164,7 +164,7 @@ class StaticSystem:
         share = f"at '{where}' a force of {left.max():.3g} is left of {size:.3g}"
         return f"{share}, which no finite force of {held} balances"
 
-    def evaluate(self, what: int, q: Array, load: float = 1.0, multiplier: Array | None = None) -> Evaluation:
+    def evaluate(self, what: task.Task, q: Array, load: float = 1.0, multiplier: Array | None = None) -> Evaluation:
         """Evaluate at rest; gravity, loads and inputs are multiplied by `load`."""
         zero, sliding, (u, scale) = self._zero, self.sliding(q), self.scaled_loads(load)
         return self.robot.engine.evaluate(
@@ -442,7 +442,7 @@ class OdeSystem:
         return evaluation.tau[self.partition.driven], multiplier
 
     def residual(
-        self, what: int, t: float, q: Array, qd: Array, qdd: Array, multiplier: Array, strain: Array = NO_STRAINS
+        self, what: task.Task, t: float, q: Array, qd: Array, qdd: Array, multiplier: Array, strain: Array = NO_STRAINS
     ) -> Evaluation:
         """Residual of the equations of motion under given multipliers, with its derivatives by `what`."""
         u = self.inputs.value(t)
@@ -450,7 +450,7 @@ class OdeSystem:
         return self.engine.evaluate(what, q, qd, qdd, u, t, multiplier=multiplier)
 
     def forward(
-        self, what: int, t: float, q: Array, qd: Array, qdd: Array, strain: Array = NO_STRAINS
+        self, what: task.Task, t: float, q: Array, qd: Array, qdd: Array, strain: Array = NO_STRAINS
     ) -> Evaluation:  # fmt: skip
         """Forward dynamics at the prescribed accelerations in qdd; the others are filled in."""
         u, known, engine = self.inputs.value(t), self.partition.mask, self.engine

@@ -7,10 +7,10 @@ from scipy.sparse import csr_array
 
 from sorosim.arrays import Array
 from sorosim.dynamics.linearised_tree import LinearisedTree
+from sorosim.engine import tasks as task
 from sorosim.equations.callbacks import LONGEST_STEP, extent_of
 from sorosim.equations.system import StaticSystem
 from sorosim.errors import ModelError
-from sorosim.kernels import evaluate as task
 from sorosim.kernels.evaluate import State
 from sorosim.kernels.tangent import longest_displacement, wrench_terms
 from sorosim.kernels.tree import Tree
@@ -59,7 +59,7 @@ class TreeStatics:
         self._internal[:] = self._engine.workspace.internal[0]
         return residual
 
-    def _evaluate(self, what: int, x: Array, load: float) -> Array:
+    def _evaluate(self, what: task.Task, x: Array, load: float) -> Array:
         engine, q = self._engine, self.system.q(x, load)
         try:
             evaluation = self.system.evaluate(what, q, load, self.system.multipliers(x))

@@ -10,12 +10,12 @@ import scipy.linalg
 
 from sorosim.arrays import Array, IntArray
 from sorosim.dynamics.arguments import by_coordinate
+from sorosim.engine import tasks as task
 from sorosim.engine.inputs import Partition
 from sorosim.equations.failure import worst_loop
 from sorosim.equations.strains import ShapeLimits
 from sorosim.equations.system import elastic_weight, mass_weight
 from sorosim.errors import ConvergenceError, InputError
-from sorosim.kernels import evaluate as task
 from sorosim.public import public
 from sorosim.robot import Robot, check_robot
 from sorosim.solvers.base import one_blas_thread

@@ -15,9 +15,9 @@ from scipy.optimize import brentq
 
 from sorosim.arrays import Array, IntArray
 from sorosim.declare import Choice, Declared, ListOf, Quantity, Vector, key
+from sorosim.engine import tasks as task
 from sorosim.equations.strains import ShapeLimits
 from sorosim.errors import InputError, ModelError
-from sorosim.kernels import evaluate as task
 from sorosim.lie import exp_so3, skew
 from sorosim.model.chart import Charts
 from sorosim.model.compile import LinkLayout

@@ -14,6 +14,7 @@ from sorosim.arrays import Array
 from sorosim.declare import Integer
 from sorosim.dynamics.arguments import by_coordinate
 from sorosim.dynamics.maxwell import moduli_in_words
+from sorosim.engine import tasks as task
 from sorosim.engine.bounds import check_lengths
 from sorosim.engine.loading import StickState
 from sorosim.equations import failure
@@ -24,7 +25,6 @@ from sorosim.equations.system import StaticSystem
 from sorosim.equilibria.along_tree import close_along_tree, solve_along_tree
 from sorosim.equilibria.assembly import close_if_possible, open_loops, turned
 from sorosim.errors import ConvergenceError, InputError
-from sorosim.kernels import evaluate as task
 from sorosim.options import StaticsArguments, checked
 from sorosim.public import public
 from sorosim.results.result import Equilibrium, InitialState, Run

@@ -12,6 +12,7 @@ from sorosim.arrays import Array
 from sorosim.dynamics.arguments import by_coordinate
 from sorosim.dynamics.linearization import RATE_TOLERANCE
 from sorosim.dynamics.maxwell import moduli_in_words
+from sorosim.engine.tasks import Task
 from sorosim.equations.callbacks import StaticCallbacks
 from sorosim.equations.failure import diagnose_statics
 from sorosim.equations.system import StaticSystem
@@ -162,6 +163,6 @@ class SteadySystem(StaticSystem):
         for name, rate in rates.items():
             self.rates[robot.engine.layout.coordinate(name, "rates")] = rate
 
-    def evaluate(self, what: int, q: Array, load: float = 1.0, multiplier: Array | None = None) -> Evaluation:
+    def evaluate(self, what: Task, q: Array, load: float = 1.0, multiplier: Array | None = None) -> Evaluation:
         """Evaluate without accelerations, at this part of the rates."""
         return self.robot.engine.evaluate(what, q, load * self.rates, self._zero, self.u, multiplier=multiplier)

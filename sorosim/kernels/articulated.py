@@ -383,7 +383,7 @@ def solve_articulated(tree, known, everywhere, parts, ws, P, X):
 
 @kernel_in_place
 def forward_articulated(tree, known, ws, parts, P, X, qdd, tau):
-    """Accelerations of the free coordinates and forces of the known ones, after evaluate's task PREPARE.
+    """Accelerations of the free coordinates and forces of the known ones, after `evaluate.prepare`.
 
     qdd, tau (ndof,): those that are given in, all of them out. P (n_segments + 1, 6, 1), X (ndof, 1) are scratch.
     Returns -1, or the coordinate that moves no mass.

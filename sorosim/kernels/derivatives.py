@@ -141,7 +141,7 @@ def derivative_sweep(tree, moving, loaded, with_rates, with_mass, ws, tau, dq, d
             filled = single_derivatives(tree, b, moving, loaded, with_rates, with_mass, filled, ws, tau, dq, dqd, dqdd)
             continue
         n, c0, base = tree.block[b].n, tree.block[b].column, tree.block[b].parent
-        handed_on = base >= 0 or tree.block[b].is_local != 0
+        passed = base >= 0 or tree.block[b].is_local != 0
         is_local, first_of_block, end = tree.block[b].is_local != 0, tree.block[b].first, tree.block[b].end
         for array in range(5):
             clear(ws.wide[array, : 6 * n])
@@ -197,7 +197,7 @@ def derivative_sweep(tree, moving, loaded, with_rates, with_mass, ws, tau, dq, d
                 if loaded or tree.segment[k].massless_end == 0:
                     add_coadbar_columns(F, J, m, 1.0, W)
                     add_matrix_columns(M, Jdd, m, 1.0, W)
-                    if with_mass or handed_on:
+                    if with_mass or passed:
                         add_matrix_columns(M, J, m, 1.0, XM)
                     if moving:
                         add_matrix_columns(N, Jd, m, 1.0, W)
@@ -226,7 +226,7 @@ def derivative_sweep(tree, moving, loaded, with_rates, with_mass, ws, tau, dq, d
                     add_coupling(tree, k, H, Y_1, Y_2, own_q[at : at + m, at : at + m])
 
                 # sum S_w^T NC, KC, transposed; that with MC is XM
-                if handed_on:
+                if passed:
                     if with_rates:
                         add_matrix_columns(NC.T, S, m, 1.0, XN)
                     if loaded:

@@ -1,7 +1,6 @@
-"""The one compiled entry to the dynamics of a tree.
+"""Compiled entries to the dynamics of a tree: residual, derivatives, linearise, mass, forward (docs/theory.md, 4-6).
 
-One function with a task, not one function a task: compiled code is optimised anew inside every caller, so this keeps
-the sweeps from being compiled half a dozen times.
+Internal forces and the errors of loops have entries of their own. The sweeps are compiled once for all of them.
 """
 
 from __future__ import annotations
@@ -13,12 +12,11 @@ import numpy as np
 from sorosim.arrays import Array
 from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy
 from sorosim.kernels import loops as lp
+from sorosim.kernels import transport
 from sorosim.kernels.couplings import coupling_matrices
 from sorosim.kernels.derivatives import derivative_sweep
 from sorosim.kernels.dynamics import composite_mass_matrix, point_quantities, project_wrenches
-from sorosim.kernels.flow import material_derivatives, material_forces, material_mass, material_quantities
 from sorosim.kernels.forces import Internal, add_blocks, internal_forces
-from sorosim.kernels.inserted import inserted_derivatives, inserted_forces, inserted_quantities
 from sorosim.kernels.joints import add_turned_tangents
 from sorosim.kernels.kinematics import COLUMN_JETS, COLUMNS, SCREWS, forward_sweep
 from sorosim.kernels.linalg import cholesky, cholesky_solve, cholesky_solve_vector
@@ -28,42 +26,10 @@ from sorosim.kernels.rod_actuators import couple_tendons
 from sorosim.kernels.saddle import Saddle, factor_constraints, solve_constrained, solve_constrained_columns
 from sorosim.kernels.small import clear, clear_matrix, copy, isolate
 from sorosim.kernels.tree import Tree
-from sorosim.kernels.tube_motion import spin_derivatives, spin_forces, spin_mass, spin_quantities
 
-# what an evaluation works out; a task is a sum of these
-FORCES = 1  # the internal force
-MOTION = 2  # inverse dynamics
-LOOPS = 4  # errors, forces and constraints of loops; without: loops left open
-COMPOSITE = 8  # the mass matrix
-ACCELERATIONS = 16  # accelerations that are not known, and multipliers
-DERIVATIVES = 32
-KINEMATICS = 64  # the workspace, for kernels that go on from there
-AT_REST = 128  # of the derivatives those by q alone, of a robot at rest
-
-# tasks, and the outputs they fill
-ERRORS = LOOPS  # errors of loops and their rates
-CLOSURE = LOOPS | DERIVATIVES  # further the constraint matrix, and derivatives of the errors
-INTERNAL = FORCES  # tau: the internal force
-INTERNAL_DERIVATIVES = FORCES | DERIVATIVES  # tau, by_q, by_qd, B
-INVERSE = MOTION  # tau: inverse dynamics
-INVERSE_DERIVATIVES = MOTION | DERIVATIVES  # tau, by_q, by_qd, mass
-RESIDUAL = FORCES | MOTION | LOOPS  # tau: inverse dynamics - internal force - forces of loops; errors of loops
-# tau; by_q, by_qd, mass its derivatives; B of the internal force; all of the closure
-RESIDUAL_DERIVATIVES = RESIDUAL | DERIVATIVES
-# tau; by_q; B and closure as of RESIDUAL_DERIVATIVES
-STATIC_DERIVATIVES = RESIDUAL_DERIVATIVES | AT_REST
-MASS = MOTION | COMPOSITE  # tau: inverse dynamics; mass
-FORWARD = RESIDUAL | COMPOSITE | ACCELERATIONS  # qdd and multipliers; mass holds the Cholesky factor
-# qdd; by_q, by_qd, B its derivatives by q, qd, u; mass holds the Cholesky factor
-FORWARD_DERIVATIVES = FORWARD | DERIVATIVES
-HYBRID = MOTION | COMPOSITE | ACCELERATIONS  # as FORWARD, with the forces in tau in the place of internal forces
-HYBRID_DERIVATIVES = HYBRID | DERIVATIVES  # as FORWARD_DERIVATIVES, without B
-PREPARE = FORCES | KINEMATICS  # tau: the internal force; for kernels.articulated, with the accelerations that are known
-# tau: the residual, loops left open or closed; for kernels.products and kernels.tangent
-LINEARISE = FORCES | MOTION | DERIVATIVES | KINEMATICS
-LINEARISE_CLOSED = LINEARISE | LOOPS
-# rows of known accelerations are zero in these derivatives, and those of the unit matrix in the factor
-
+# terms of an equation: inverse dynamics, less the internal force and the forces of loops
+INTERNAL, LOOPS = 1, 2
+RESIDUAL = INTERNAL | LOOPS
 DONE = -1
 
 
@@ -94,7 +60,7 @@ class State(NamedTuple):
 
 @by_reference
 class Evaluation(NamedTuple):
-    """What an evaluation gives; parts that its task does not fill are empty or without meaning."""
+    """What an entry gives; parts that it does not fill are empty or without meaning."""
 
     tau: Array  # (ndof,)
     mass: Array  # (ndof, ndof)
@@ -206,135 +172,183 @@ def add_internal(system, state, scale, ws, external, out):
         couple_tendons(tree, actuators, state.q, state.u, ws, external, scale, out.by_q, out.B)
 
 
-@kernel_lazy()
-def evaluate(system, task, state, external, ws, out) -> int:
-    """Internal forces, inverse or forward dynamics of a tree, with or without derivatives, by `task`.
+@kernel_in_place
+def sweep(system, state, qdd, depth, tensors, looped, external, ws):
+    """Forward sweep to a depth, then the quantities of nodes. Returns whether anything moves."""
+    moving = forward_sweep(system.tree, state.q, state.qd, qdd, state.gravity, depth, ws)
+    point_quantities(system.tree, external, moving, tensors, looped, ws)
+    transport.add_to_nodes(system, state.q, state.qd, qdd, external, moving, tensors, ws)
+    return moving
 
-    Parameters
-    ----------
-    system : System
-    task : int
-        One of those above.
-    state : State
-    external : ExternalForces
-        What loads give, see kernels.external.
-    ws : Workspace
-    out : Evaluation
-        Filled by task. A task touches nothing else, but forward and hybrid dynamics leave no meaning in tau.
 
-    Returns
-    -------
-    int
-        DONE, or the coordinate at which the mass matrix was found not positive definite.
+@kernel_in_place
+def add_loops(system, state, tensors, ws, closure):
+    """Errors of loops, and their forces on nodes by the multipliers of `closure`."""
+    lp.evaluate_loops(system.loops, ws, state.u, closure)
+    lp.apply_loops(system.loops, tensors, ws, closure)
 
-    Source: docs/theory.md, 4-6.
-    """
-    tree, loops, closure, q, qd, u = system.tree, system.loops, out.closure, state.q, state.qd, state.u
-    tau, mass, dq, dqd, B, qdd = out.tau, out.mass, out.by_q, out.by_qd, out.B, out.qdd
-    n = q.shape[0]
-    internal, rates = ws.vector[0], task & AT_REST == 0
-    forces, motion, forward, derivatives = (
-        task & FORCES != 0, task & MOTION != 0, task & ACCELERATIONS != 0, task & DERIVATIVES != 0
-    )  # fmt: skip
-    if forces and not motion:
-        internal_forces(tree, system.internal, q, qd, u, derivatives, ws, external, tau, B)
+
+@kernel_in_place
+def inverse(system, state, qdd, external, moving, ws, tau):
+    """Inverse dynamics tau (ndof,) by the wrenches of nodes."""
+    project_wrenches(system.tree, ws, tau)
+    transport.add_to_forces(system, state.gravity, state.q, qdd, external, moving, ws, tau)
+
+
+@kernel_in_place
+def subtract(x, out):
+    """out -= x"""
+    for i in range(out.shape[0]):
+        out[i] -= x[i]
+
+
+@kernel_in_place
+def inverse_derivatives(system, state, moving, looped, with_rates, with_mass, external, ws, out):
+    """Inverse dynamics and its derivatives by the quantities of nodes, with what couples nodes; matrices of loops."""
+    tree, loops, closure, n = system.tree, system.loops, out.closure, external.coupling.counts.n
+    loaded = looped or external.wrench.shape[0] > 0
+    by_rates = moving or (loaded and with_rates)
+    derivative_sweep(tree, moving, loaded, by_rates, with_mass, ws, out.tau, out.by_q, out.by_qd, out.mass)
+    transport.add_to_derivatives(system, state, out.qdd, external, moving, with_mass, ws, out)
+    if looped:
+        lp.loop_couplings(loops, closure, ws, False, external.coupling)
+        lp.motor_columns(tree, loops, ws, closure, out.B)
+        n += loops.row.shape[0]
+    if n > 0:
+        coupling_matrices(tree, external.coupling, n, moving, ws, out.by_q, out.by_qd)
+    if looped:
+        lp.loop_matrices(tree, loops, moving, True, True, ws, closure)
+
+
+@kernel_lazy("loops")
+def closure(system, state, derivatives, external, ws, out) -> None:
+    """Errors of loops and their rates; if `derivatives` further the constraint matrix, and those of the errors."""
+    tree, loops = system.tree, system.loops
+    moving = forward_sweep(tree, state.q, state.qd, out.qdd, state.gravity, COLUMNS if derivatives else SCREWS, ws)
+    if loops.row.shape[0] > 0:
+        lp.evaluate_loops(loops, ws, state.u, out.closure)
         if derivatives:
-            clear_matrix(dq)
-            clear_matrix(dqd)
-            add_internal(system, state, 1.0, ws, external, out)
-        if task != PREPARE:
-            return DONE
-    elif forces:
-        internal_forces(tree, system.internal, q, qd, u, derivatives, ws, external, internal, B)
-    elif forward:
-        copy(tau, internal)
-    looped, flows = loops.row.shape[0] > 0 and task & LOOPS != 0, tree.flow_node.shape[0] > 0
-    tubes = system.internal.elastic.tubes
-    spins, inserts = tubes.rotor.shape[0] > 0, tree.inserted.shape[0] > 0
-    closing = task == ERRORS or task == CLOSURE
-    if forward:
-        clear_free(state.known, qdd)
+            lp.loop_matrices(tree, loops, moving, True, False, ws, out.closure)
 
-    # forward dynamics: bias and mass matrix first, which give qdd; then its derivatives, if wanted, at that qdd
-    for stage in range(2 if forward and derivatives else 1):
-        jets = derivatives and (stage == 1 or not forward) and not closing
-        needs_columns = forward or (looped and task != ERRORS) or task & (COMPOSITE | KINEMATICS) != 0
-        depth = COLUMN_JETS if jets else COLUMNS if needs_columns else SCREWS
-        moving = forward_sweep(tree, q, qd, qdd, state.gravity, depth, ws)
-        if closing:
-            if looped:
-                lp.evaluate_loops(loops, ws, u, closure)
-                if derivatives:
-                    lp.loop_matrices(tree, loops, moving, True, False, ws, closure)
-            return DONE
-        point_quantities(tree, external, moving, jets, looped, ws)
-        if flows:
-            material_quantities(tree, q, qd, qdd, external, moving, jets, ws)
-        if inserts:
-            inserted_quantities(tree, external, moving, jets, ws)
-        if spins and moving:
-            spin_quantities(tree, tubes, q, qd, qdd, jets, ws)
-        if task == PREPARE:
-            return DONE
-        if looped:
-            if forward and stage == 0:
-                clear(closure.multiplier)
-            lp.evaluate_loops(loops, ws, u, closure)
-            lp.apply_loops(loops, jets, ws, closure)
-        if task & KINEMATICS != 0:
-            project_wrenches(tree, ws, tau)
-            for i in range(n):
-                tau[i] -= internal[i]
-            return DONE
-        if jets:
-            loaded = looped or external.wrench.shape[0] > 0
-            with_rates, with_mass = moving or (loaded and rates), not forward and rates
-            derivative_sweep(tree, moving, loaded, with_rates, with_mass, ws, tau, dq, dqd, mass)
-            if flows:
-                material_derivatives(tree, q, qd, qdd, external, moving, with_mass, ws, tau, dq, dqd, mass)
-            if inserts and not moving:
-                inserted_derivatives(tree, q, external, state.gravity, ws, tau, dq)
-            if spins and (moving or with_mass):
-                spin_derivatives(tree, tubes, q, qdd, moving, with_mass, ws, tau, dq, dqd, mass)
-            n_couplings = external.coupling.counts.n
-            if looped:
-                lp.loop_couplings(loops, closure, ws, False, external.coupling)
-                lp.motor_columns(tree, loops, ws, closure, B)
-                n_couplings += loops.row.shape[0]
-            if n_couplings > 0:
-                coupling_matrices(tree, external.coupling, n_couplings, moving, ws, dq, dqd)
-        else:
-            project_wrenches(tree, ws, tau)
-            if flows:
-                material_forces(tree, ws, tau)
-            if inserts and not moving:
-                inserted_forces(tree, q, external, state.gravity, ws, tau)
-            if spins and moving:
-                spin_forces(tree, tubes, q, qdd, ws, tau)
-        if looped and (forward or jets):
-            lp.loop_matrices(tree, loops, moving, jets, jets, ws, closure)
-        if task & COMPOSITE != 0 and not jets:
-            composite_mass_matrix(tree, ws, mass)
-            if flows:
-                material_mass(tree, ws, mass)
-            if spins:
-                spin_mass(tree, tubes, q, ws, mass)
-        if forward and stage == 0:
-            failed = solve_forward(system, state, looped, ws, out)
-            if failed >= 0:
-                return failed
-            for i in range(n):
-                qdd[i] += tau[i]
 
-    if forces and not forward:
-        for i in range(n):
-            tau[i] -= internal[i]
-    if forward and derivatives:
-        for i in range(n):
-            for j in range(n):
-                dq[i, j], dqd[i, j] = -dq[i, j], -dqd[i, j]
-    if derivatives and forces and motion:
-        add_internal(system, state, 1.0 if forward else -1.0, ws, external, out)
-    if forward and derivatives:
-        acceleration_derivatives(system, state, forces, looped, moving, ws, out)
+@kernel_lazy()
+def internal(system, state, derivatives, external, ws, out) -> None:
+    """Internal force tau; if `derivatives` further those by q, qd and u."""
+    q, qd, u, tau = state.q, state.qd, state.u, out.tau
+    internal_forces(system.tree, system.internal, q, qd, u, derivatives, ws, external, tau, out.B)
+    if derivatives:
+        clear_matrix(out.by_q)
+        clear_matrix(out.by_qd)
+        add_internal(system, state, 1.0, ws, external, out)
+
+
+@kernel_lazy()
+def residual(system, state, terms, external, ws, out) -> None:
+    """tau: inverse dynamics less the `terms`, a sum of INTERNAL and LOOPS; errors of loops if LOOPS is one of them."""
+    force, looped = ws.vector[0], terms & LOOPS != 0 and system.loops.row.shape[0] > 0
+    if terms & INTERNAL != 0:
+        q, qd, u = state.q, state.qd, state.u
+        internal_forces(system.tree, system.internal, q, qd, u, False, ws, external, force, out.B)
+    moving = sweep(system, state, out.qdd, COLUMNS if looped else SCREWS, False, looped, external, ws)
+    if looped:
+        add_loops(system, state, False, ws, out.closure)
+    inverse(system, state, out.qdd, external, moving, ws, out.tau)
+    if terms & INTERNAL != 0:
+        subtract(force, out.tau)
+
+
+@kernel_lazy()
+def derivatives(system, state, terms, with_rates, external, ws, out) -> None:
+    """As `residual`, with derivatives by q and, if `with_rates`, by qd and qdd (mass); B and the matrices of loops."""
+    force, looped = ws.vector[0], terms & LOOPS != 0 and system.loops.row.shape[0] > 0
+    if terms & INTERNAL != 0:
+        q, qd, u = state.q, state.qd, state.u
+        internal_forces(system.tree, system.internal, q, qd, u, True, ws, external, force, out.B)
+    moving = sweep(system, state, out.qdd, COLUMN_JETS, True, looped, external, ws)
+    if looped:
+        add_loops(system, state, True, ws, out.closure)
+    inverse_derivatives(system, state, moving, looped, with_rates, with_rates, external, ws, out)
+    if terms & INTERNAL != 0:
+        subtract(force, out.tau)
+        add_internal(system, state, -1.0, ws, external, out)
+
+
+@kernel_lazy("local tangent")
+def linearise(system, state, closed, external, ws, out) -> None:
+    """tau: the residual, with its loops if `closed`; its derivatives stay in the workspace, as quantities of nodes.
+
+    Products (kernels.products) and factors (kernels.tangent, kernels.sparse_tangent) go on from there.
+    """
+    q, qd, u, force, looped = state.q, state.qd, state.u, ws.vector[0], closed and system.loops.row.shape[0] > 0
+    internal_forces(system.tree, system.internal, q, qd, u, True, ws, external, force, out.B)
+    sweep(system, state, out.qdd, COLUMN_JETS, True, looped, external, ws)
+    if looped:
+        add_loops(system, state, True, ws, out.closure)
+    project_wrenches(system.tree, ws, out.tau)
+    subtract(force, out.tau)
+
+
+@kernel_lazy()
+def mass(system, state, external, ws, out) -> None:
+    """Inverse dynamics tau and the mass matrix."""
+    moving = sweep(system, state, out.qdd, COLUMNS, False, False, external, ws)
+    inverse(system, state, out.qdd, external, moving, ws, out.tau)
+    composite_mass_matrix(system.tree, ws, out.mass)
+    transport.add_to_mass(system, state.q, ws, out.mass)
+
+
+@kernel_lazy()
+def prepare(system, state, external, ws, out) -> None:
+    """tau: the internal force; quantities of nodes at the accelerations that are known, for kernels.articulated."""
+    q, qd, u = state.q, state.qd, state.u
+    internal_forces(system.tree, system.internal, q, qd, u, False, ws, external, out.tau, out.B)
+    sweep(system, state, out.qdd, COLUMNS, False, False, external, ws)
+
+
+@kernel_lazy()
+def forward(system, state, given, derivatives, external, ws, out) -> int:
+    """Accelerations qdd of forward dynamics, zero before where they are not known, and multipliers of loops.
+
+    given : bool
+        The forces are those in tau, and loops are left open; else internal forces.
+    derivatives : bool
+        Whether by_q, by_qd and, of internal forces, B become derivatives of the accelerations.
+
+    Leaves the Cholesky factor in mass, no meaning in tau. Returns DONE, or the coordinate at which the mass matrix was
+    found not positive definite.
+    """
+    q, qd, u, tau, qdd, force = state.q, state.qd, state.u, out.tau, out.qdd, ws.vector[0]
+    looped, n = not given and system.loops.row.shape[0] > 0, q.shape[0]
+    if given:
+        copy(tau, force)
+    else:
+        internal_forces(system.tree, system.internal, q, qd, u, derivatives, ws, external, force, out.B)
+    clear_free(state.known, qdd)
+    moving = sweep(system, state, qdd, COLUMNS, False, looped, external, ws)
+    if looped:
+        clear(out.closure.multiplier)
+        add_loops(system, state, False, ws, out.closure)
+    inverse(system, state, qdd, external, moving, ws, tau)
+    if looped:
+        lp.loop_matrices(system.tree, system.loops, moving, False, False, ws, out.closure)
+    composite_mass_matrix(system.tree, ws, out.mass)
+    transport.add_to_mass(system, q, ws, out.mass)
+    failed = solve_forward(system, state, looped, ws, out)
+    if failed >= 0:
+        return failed
+    for i in range(n):
+        qdd[i] += tau[i]
+    if not derivatives:
+        return DONE
+    # those of inverse dynamics at these accelerations, with the other sign
+    moving = sweep(system, state, qdd, COLUMN_JETS, True, looped, external, ws)
+    if looped:
+        add_loops(system, state, True, ws, out.closure)
+    inverse_derivatives(system, state, moving, looped, True, False, external, ws, out)
+    for i in range(n):
+        for j in range(n):
+            out.by_q[i, j], out.by_qd[i, j] = -out.by_q[i, j], -out.by_qd[i, j]
+    if not given:
+        add_internal(system, state, 1.0, ws, external, out)
+    acceleration_derivatives(system, state, not given, looped, moving, ws, out)
     return DONE

@@ -15,7 +15,7 @@ import numpy as np
 from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy, record_at
 from sorosim.kernels import march as mr
 from sorosim.kernels import newmark as nm
-from sorosim.kernels.evaluate import DONE, FORWARD, FORWARD_DERIVATIVES, RESIDUAL_DERIVATIVES, evaluate
+from sorosim.kernels.evaluate import DONE, forward
 from sorosim.kernels.kinematics import POSES, forward_sweep, to_body
 from sorosim.kernels.linalg import cholesky_solve_vector
 from sorosim.kernels.saddle import solve_constrained
@@ -67,7 +67,7 @@ class Adjoint(NamedTuple):
 
 
 @kernel_in_place
-def accelerations(model, march, ws, task, before, jump):
+def accelerations(model, march, ws, derivatives, before, jump):
     """Forward dynamics at the begin of the step: march.start. Returns DONE, or a coordinate that moves no mass.
 
     Driven coordinates have the accelerations with which they came, if `before`; else those with which they go on.
@@ -87,7 +87,7 @@ def accelerations(model, march, ws, task, before, jump):
     closing, rank = march.begin.closing, march.begin.closing[2]
     if jump:
         closing[2] = -1.0
-    code = evaluate(model.system, task, march.begin, march.external, ws, march.start)
+    code = forward(model.system, march.begin, False, derivatives, march.external, ws, march.start)
     closing[2] = rank
     return code
 
@@ -101,7 +101,7 @@ def loads_at_begin(model, march, ws, tangents):
 
 
 @kernel_lazy()
-def hold(model, march, ws) -> int:
+def apply_input_jump(model, march, ws) -> int:
     """Take over the inputs of march.inputs at the begin of an interval. Returns DONE or a coordinate without mass.
 
     Driven coordinates that go on by a new path may have other accelerations, which count as inputs do. Rates of loops
@@ -122,7 +122,7 @@ def hold(model, march, ws) -> int:
     loads_at_begin(model, march, ws, False)
     before, looped = state.work, march.G.shape[0] > 0
     if looped and not fresh:
-        failed = accelerations(model, march, ws, FORWARD, True, True)
+        failed = accelerations(model, march, ws, False, True, True)
         if failed != DONE:
             return failed
         copy(state.qdd_begin, before)
@@ -130,7 +130,7 @@ def hold(model, march, ws) -> int:
         copy(state.qdd, before)
     for i in range(u.shape[0]):
         u[i] = march.inputs[i, 0]
-    failed = accelerations(model, march, ws, FORWARD, False, looped and not fresh)
+    failed = accelerations(model, march, ws, False, False, looped and not fresh)
     if failed != DONE:
         return failed
     for i in range(state.q.shape[0]):
@@ -160,14 +160,14 @@ def first_row(march, rows):
 
 
 @kernel_lazy()
-def roll(model, march, ws, rows, held, substeps) -> int:
+def integrate(model, march, ws, rows, held, substeps) -> int:
     """Intervals of some steps under the inputs held (N, n_actuators), from the next row on; a code of kernels.march."""
     if march.counts.row == 1:
         first_row(march, rows)
     for k in range((march.counts.row - 1) // substeps, held.shape[0]):
         for i in range(held.shape[1]):
             march.inputs[i, 0] = held[k, i]
-        if hold(model, march, ws) != DONE:
+        if apply_input_jump(model, march, ws) != DONE:
             return mr.NOT_FINITE
         code = mr.march(model, march, ws, rows, substeps)
         if code != mr.FINISHED and code != mr.CONTINUES:
@@ -176,8 +176,8 @@ def roll(model, march, ws, rows, held, substeps) -> int:
 
 
 @kernel_lazy()
-def roll_members(addresses, like, ws, held, chosen, substeps, codes) -> None:
-    """`roll` for some members of a batch.
+def integrate_members(addresses, like, ws, held, chosen, substeps, codes) -> None:
+    """`integrate` for some members of a batch.
 
     addresses (n, 3): of model, march and rows of each; like: records of these types; held (n, N, n_actuators); chosen
     (k,) int: which members; codes (n,) int: filled.
@@ -187,7 +187,7 @@ def roll_members(addresses, like, ws, held, chosen, substeps, codes) -> None:
         model = record_at(addresses[i, 0], like.model)
         march = record_at(addresses[i, 1], like.march)
         rows = record_at(addresses[i, 2], like.rows)
-        codes[i] = roll(model, march, ws, rows, held[i], substeps)
+        codes[i] = integrate(model, march, ws, rows, held[i], substeps)
 
 
 # -- derivatives -------------------------------------------------------------------------------------------------------
@@ -223,7 +223,7 @@ def factor_at_end(model, march, ws, adjoint) -> bool:
     if march.counts.external == 0:
         evaluate_signals(model.loads.signals, number.time, march.varying, march.stack)
     number.time -= number.step
-    nm.evaluate_at(model, march, ws, RESIDUAL_DERIVATIVES)
+    nm.evaluate_at(model, march, ws, True)
     nm.step_matrix(model, march)
     if adjoint:
         for i in range(n):
@@ -264,7 +264,7 @@ def multiply_transposed(matrix, x, factor, y):
 
 
 @kernel_in_place
-def pull_step(model, march, bar, u_bar):
+def step_vjp(model, march, bar, u_bar):
     """Cotangents of the end of a step become those of its begin, after `factor_at_end`; adds to those of inputs.
 
     bar[SOLUTION] is then the cotangent of the residual at the end, march.multiplier.step that of the loops' errors.
@@ -293,8 +293,8 @@ def pull_step(model, march, bar, u_bar):
 
 
 @kernel_in_place
-def push_step(model, march, dot, u_dot, varied, d, row):
-    """Tangents of the begin of a step become those of its end, after `factor_at_end`; varied: as in `push_forward`."""
+def step_jvp(model, march, dot, u_dot, varied, d, row):
+    """Tangents of the begin of a step become those of its end, after `factor_at_end`; varied: as in `motion_jvp`."""
     number, out, n = march.number, march.out, dot.shape[1]
     P, b, x = number.P, number.b, dot[SOLUTION]
     ratio, _ = nm.ratios(number)
@@ -327,11 +327,11 @@ def push_step(model, march, dot, u_dot, varied, d, row):
 def derive_accelerations(model, march, ws, before, jump) -> int:
     """Forward dynamics in the loaded state and its derivatives, in march.start; before, jump: of `accelerations`."""
     loads_at_begin(model, march, ws, True)
-    return accelerations(model, march, ws, FORWARD_DERIVATIVES, before, jump)
+    return accelerations(model, march, ws, True, before, jump)
 
 
 @kernel_in_place
-def pull_accelerations(march, sign, bar, u_bar):
+def accelerations_vjp(march, sign, bar, u_bar):
     """Add what cotangents bar[SOLUTION] of forward dynamics are of the state and the inputs."""
     out, f = march.start, bar[SOLUTION]
     multiply_transposed(out.by_q, f, sign, bar[Q])
@@ -340,7 +340,7 @@ def pull_accelerations(march, sign, bar, u_bar):
 
 
 @kernel_in_place
-def push_accelerations(march, sign, dot, u_dot):
+def accelerations_jvp(march, sign, dot, u_dot):
     """Add the tangent of forward dynamics to dot[SOLUTION]."""
     out, f = march.start, dot[SOLUTION]
     multiply(out.by_q, dot[Q], sign, f)
@@ -349,14 +349,14 @@ def push_accelerations(march, sign, dot, u_dot):
 
 
 @kernel_in_place
-def begin_pull_hold(model, bar):
+def begin_jump_vjp(model, bar):
     """bar[SOLUTION]: the cotangent of the accelerations of forward dynamics."""
     for i in range(bar.shape[1]):
         bar[SOLUTION, i] = 0.0 if model.known[i] else bar[QDD, i] + bar[A, i]
 
 
 @kernel_in_place
-def end_pull_hold(model, looped, fresh, bar):
+def end_jump_vjp(model, looped, fresh, bar):
     """Cotangents of the memory before an interval."""
     for i in range(bar.shape[1]):
         if fresh:
@@ -368,7 +368,7 @@ def end_pull_hold(model, looped, fresh, bar):
 
 
 @kernel_in_place
-def end_push_hold(model, looped, fresh, dot):
+def end_jump_jvp(model, looped, fresh, dot):
     """Tangents of the memory at the begin of an interval."""
     now = dot[SOLUTION]
     for i in range(dot.shape[1]):
@@ -420,7 +420,7 @@ def add_array_cotangents(model, ws, q, qd, w, adjoint) -> None:
 
 
 @kernel_in_place
-def note_forces(model, march, ws, bar, sign, row, adjoint):
+def accumulate_force_cotangents(model, march, ws, bar, sign, row, adjoint):
     """Cotangents of the equations of motion at the begin of an interval, by those of its accelerations."""
     out, equations, m = march.start, adjoint.equations, march.G.shape[0]
     x = equations.force[row]
@@ -441,8 +441,8 @@ def note_forces(model, march, ws, bar, sign, row, adjoint):
 
 
 @kernel_in_place
-def push_forces(model, march, sign, varied, d, row, dot):
-    """Add what accelerations change by where the equations of motion do: the counterpart of `note_forces`."""
+def forces_jvp(model, march, sign, varied, d, row, dot):
+    """Change of accelerations by that of the equations of motion: counterpart of `accumulate_force_cotangents`."""
     out, x, m = march.start, march.state.work, march.G.shape[0]
     for i in range(x.shape[0]):
         x[i] = -sign * varied.force[d, row, i]
@@ -458,7 +458,7 @@ def push_forces(model, march, sign, varied, d, row, dot):
 
 
 @kernel_lazy()
-def pull_back(model, march, ws, rows, held, ends, dt, fresh, bars, bar, u_bar, adjoint) -> bool:
+def motion_vjp(model, march, ws, rows, held, ends, dt, fresh, bars, bar, u_bar, adjoint) -> bool:
     """Cotangents of the memory at the last row become those at the first, and those of inputs (N, n_actuators) arise.
 
     ends (N + 1,) int: rows at which intervals dt begin and end, each in steps of its own; bars (2, N + 1, ndof):
@@ -476,28 +476,28 @@ def pull_back(model, march, ws, rows, held, ends, dt, fresh, bars, bar, u_bar, a
             load_row(rows, row, held[k], march)
             if not factor_at_end(model, march, ws, True):
                 return False
-            pull_step(model, march, bar, u_bar[k])
+            step_vjp(model, march, bar, u_bar[k])
             if wanted:
                 copy(bar[SOLUTION], equations.residual[row])
                 if looped:
                     copy(march.multiplier.step, equations.error[row])
                 add_array_cotangents(model, ws, march.state.q, march.state.qd, bar[SOLUTION], adjoint)
         empty = fresh and k == 0
-        begin_pull_hold(model, bar)
+        begin_jump_vjp(model, bar)
         load_row(rows, ends[k], held[k], march)
         if derive_accelerations(model, march, ws, False, looped and not empty) != DONE:
             return False
-        pull_accelerations(march, 1.0, bar, u_bar[k])
+        accelerations_vjp(march, 1.0, bar, u_bar[k])
         if wanted:
-            note_forces(model, march, ws, bar, 1.0, 2 * k, adjoint)
+            accumulate_force_cotangents(model, march, ws, bar, 1.0, 2 * k, adjoint)
         if looped and not empty and k > 0:
             load_row(rows, ends[k], held[k - 1], march)
             if derive_accelerations(model, march, ws, True, True) != DONE:
                 return False
-            pull_accelerations(march, -1.0, bar, u_bar[k - 1])
+            accelerations_vjp(march, -1.0, bar, u_bar[k - 1])
             if wanted:
-                note_forces(model, march, ws, bar, -1.0, 2 * k + 1, adjoint)
-        end_pull_hold(model, looped, empty, bar)
+                accumulate_force_cotangents(model, march, ws, bar, -1.0, 2 * k + 1, adjoint)
+        end_jump_vjp(model, looped, empty, bar)
     for i in range(bar.shape[1]):
         bar[Q, i] += bars[0, 0, i]
         bar[QD, i] += bars[1, 0, i]
@@ -505,10 +505,10 @@ def pull_back(model, march, ws, rows, held, ends, dt, fresh, bars, bar, u_bar, a
 
 
 @kernel_lazy()
-def push_forward(model, march, ws, rows, held, ends, dt, fresh, before, dot, u_dot, varied, dots) -> bool:
+def motion_jvp(model, march, ws, rows, held, ends, dt, fresh, before, dot, u_dot, varied, dots) -> bool:
     """Tangents (K, 5, ndof) of the memory at the first row become those at the last, those of inputs being given.
 
-    ends, dt: as in `pull_back`; u_dot (K, N, n_actuators); varied: tangents of the equations, of K directions or
+    ends, dt: as in `motion_vjp`; u_dot (K, N, n_actuators); varied: tangents of the equations, of K directions or
     of none; dots (K, 2, N + 1, ndof): of coordinates and rates at the ends of intervals. `before` (n_actuators,):
     inputs before the first row.
     """
@@ -521,29 +521,29 @@ def push_forward(model, march, ws, rows, held, ends, dt, fresh, before, dot, u_d
             return False
         for d in range(n_directions):
             clear(dot[d, SOLUTION])
-            push_accelerations(march, 1.0, dot[d], u_dot[d, k])
+            accelerations_jvp(march, 1.0, dot[d], u_dot[d, k])
             if wanted:
-                push_forces(model, march, 1.0, varied, d, 2 * k, dot[d])
+                forces_jvp(model, march, 1.0, varied, d, 2 * k, dot[d])
         if looped and not empty:
             load_row(rows, ends[k], held[k - 1] if k > 0 else before, march)
             if derive_accelerations(model, march, ws, True, True) != DONE:
                 return False
             for d in range(n_directions):
                 if wanted:
-                    push_forces(model, march, -1.0, varied, d, 2 * k + 1, dot[d])
+                    forces_jvp(model, march, -1.0, varied, d, 2 * k + 1, dot[d])
                 if k > 0:
-                    push_accelerations(march, -1.0, dot[d], u_dot[d, k - 1])
+                    accelerations_jvp(march, -1.0, dot[d], u_dot[d, k - 1])
                 else:
                     multiply(march.start.by_q, dot[d, Q], -1.0, dot[d, SOLUTION])
                     multiply(march.start.by_qd, dot[d, QD], -1.0, dot[d, SOLUTION])
         for d in range(n_directions):
-            end_push_hold(model, looped, empty, dot[d])
+            end_jump_jvp(model, looped, empty, dot[d])
         for row in range(ends[k] + 1, ends[k + 1] + 1):
             load_row(rows, row, held[k], march)
             if not factor_at_end(model, march, ws, False):
                 return False
             for d in range(n_directions):
-                push_step(model, march, dot[d], u_dot[d, k], varied, d, row)
+                step_jvp(model, march, dot[d], u_dot[d, k], varied, d, row)
         for d in range(n_directions):
             copy(dot[d, Q], dots[d, 0, k + 1])
             copy(dot[d, QD], dots[d, 1, k + 1])

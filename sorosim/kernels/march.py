@@ -12,7 +12,7 @@ import numpy as np
 
 from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy, record
 from sorosim.kernels import newmark as nm
-from sorosim.kernels.evaluate import LINEARISE_CLOSED, RESIDUAL, RESIDUAL_DERIVATIVES, Evaluation, State, System
+from sorosim.kernels.evaluate import Evaluation, State, System
 from sorosim.kernels.external import ExternalForces
 from sorosim.kernels.forces import Elastic, Internal
 from sorosim.kernels.load_laws import LoadLaws
@@ -267,8 +267,7 @@ def iterate(model, march, ws):
     """Evaluate at the guess and correct it. Returns one of CONVERGED, CONTINUES, NO_CONVERGENCE, NOT_FINITE."""
     number, count, state, closure = march.number, march.counts, march.state, march.out.closure
     derive = count.refactor == ONCE or count.refactor == ALWAYS
-    derivatives = LINEARISE_CLOSED if nm.on_tree(march) else RESIDUAL_DERIVATIVES
-    nm.evaluate_at(model, march, ws, derivatives if derive else RESIDUAL)
+    nm.evaluate_at(model, march, ws, derive)
     count.n_residual += 1
     gap, k = 0.0, count.iteration
     count.iteration += 1

@@ -17,7 +17,7 @@ from math import exp, expm1, nan, sqrt
 from sorosim.compiled import call_python, kernel_in_place, kernel_lazy
 from sorosim.kernels.contacts import add_contacts
 from sorosim.kernels.dense_lu import lu_factor, lu_solve, lu_solve_vector, rank_factor, rank_solve
-from sorosim.kernels.evaluate import MASS, RESIDUAL, evaluate
+from sorosim.kernels.evaluate import RESIDUAL, derivatives, linearise, mass, residual
 from sorosim.kernels.external import clear_external
 from sorosim.kernels.forces import (
     internal_forces,
@@ -83,23 +83,27 @@ def add_forces(model, march, ws, begin, tangents):
         add_contacts(model.loads.surfaces, ws, external)
 
 
-@kernel_lazy()
-def evaluate_at(model, march, ws, what) -> None:
-    """Residual, errors of loops and, by `what`, their derivatives, at the guess of the end of the step."""
-    state = march.state
-    external = march.external
-    add_forces(model, march, ws, False, what != RESIDUAL)
-    copy(march.multiplier.new, march.out.closure.multiplier)
-    evaluate(model.system, what, march.end, external, ws, march.out)
-    copy(march.out.tau, state.residue)
-    if external.contact.counts.overflow != 0:
-        state.residue[0] = nan
-
-
 @kernel_in_place
 def on_tree(march):
     """Whether the factors of the step are those of `march.tangent`."""
     return march.S.shape[0] < march.state.q.shape[0]
+
+
+@kernel_lazy()
+def evaluate_at(model, march, ws, derive) -> None:
+    """Residual, errors of loops and, if `derive`, their derivatives, at the guess of the end of the step."""
+    state, end, external, out = march.state, march.end, march.external, march.out
+    add_forces(model, march, ws, False, derive)
+    copy(march.multiplier.new, out.closure.multiplier)
+    if not derive:
+        residual(model.system, end, RESIDUAL, external, ws, out)
+    elif on_tree(march):
+        linearise(model.system, end, True, external, ws, out)
+    else:
+        derivatives(model.system, end, RESIDUAL, True, external, ws, out)
+    copy(out.tau, state.residue)
+    if external.contact.counts.overflow != 0:
+        state.residue[0] = nan
 
 
 @kernel_in_place
@@ -237,7 +241,7 @@ def scale_drift(part, state, model, march, ws) -> None:
     out, loops, U, x, n = march.drift, model.system.loops, march.drift.mass, march.state.work, march.state.q.shape[0]
     closure, saddle = out.closure, out.saddle
     # with the mass matrix here: that of another state would turn the rest of the rates
-    evaluate(model.system, MASS, state, march.external, ws, out)
+    mass(model.system, state, march.external, ws, out)
     evaluate_loops(loops, ws, state.u, closure)
     loop_matrices(model.system.tree, loops, True, False, False, ws, closure)
     for i in range(n):

@@ -1,6 +1,6 @@
 """Products with the derivatives of the equations of motion, without forming them, O(n) (docs/theory.md, 17).
 
-They go on from evaluate's task LINEARISE, which leaves columns, M, N - D_w and K_w of every node, the sums FC of
+They go on from `evaluate.linearise`, which leaves columns, M, N - D_w and K_w of every node, the sums FC of
 wrenches and the derivatives of internal forces inside blocks in the workspace.
 """
 

@@ -17,15 +17,15 @@ from sorosim.kernels.held_inputs import (
     QD,
     SOLUTION,
     Q,
+    accelerations_jvp,
+    apply_input_jump,
     derive_accelerations,
-    end_push_hold,
+    end_jump_jvp,
     factor_at_end,
     first_row,
-    hold,
     load_row,
-    push_accelerations,
-    push_step,
     set_step_size,
+    step_jvp,
 )
 from sorosim.kernels.small import clear
 
@@ -45,7 +45,7 @@ class Feedback(NamedTuple):
 
 
 @kernel_lazy()
-def roll_restarted(model, march, ws, rows, inputs, substeps, feedback) -> int:
+def integrate_restarted(model, march, ws, rows, inputs, substeps, feedback) -> int:
     """Intervals under inputs (N, n_actuators), which become those with feedback; a code of kernels.march."""
     n, state = march.state.q.shape[0], march.state
     first_row(march, rows)
@@ -61,7 +61,7 @@ def roll_restarted(model, march, ws, rows, inputs, substeps, feedback) -> int:
                 inputs[k, i] = min(max(u, feedback.bounds[0, i]), feedback.bounds[1, i])
             march.inputs[i, 0] = inputs[k, i]
         march.counts.fresh = 1
-        if hold(model, march, ws) != DONE:
+        if apply_input_jump(model, march, ws) != DONE:
             return mr.NOT_FINITE
         # where accelerations move coordinates little, Newton's method begins nearer to the solution by them
         square, most = march.number.step * march.number.step, 0.0
@@ -79,7 +79,7 @@ def roll_restarted(model, march, ws, rows, inputs, substeps, feedback) -> int:
 def linearize_restarted(model, march, ws, rows, inputs, ends, dt, dot, u_dot, varied, A, B) -> bool:
     """Derivatives of the end [q; qd] of each interval by its begin, A (N, 2 ndof, 2 ndof), and by its inputs, B.
 
-    ends, dt: as in `pull_back`; dot (2 ndof + n_actuators, 5, ndof), u_dot (2 ndof + n_actuators, n_actuators):
+    ends, dt: as in `motion_vjp`; dot (2 ndof + n_actuators, 5, ndof), u_dot (2 ndof + n_actuators, n_actuators):
     workspace; varied: without rows.
     """
     n, n_inputs = dot.shape[2], u_dot.shape[1]
@@ -101,14 +101,14 @@ def linearize_restarted(model, march, ws, rows, inputs, ends, dt, dot, u_dot, va
             return False
         for d in range(dot.shape[0]):
             clear(dot[d, SOLUTION])
-            push_accelerations(march, 1.0, dot[d], u_dot[d])
-            end_push_hold(model, looped, True, dot[d])
+            accelerations_jvp(march, 1.0, dot[d], u_dot[d])
+            end_jump_jvp(model, looped, True, dot[d])
         for row in range(ends[k] + 1, ends[k + 1] + 1):
             load_row(rows, row, inputs[k], march)
             if not factor_at_end(model, march, ws, False):
                 return False
             for d in range(dot.shape[0]):
-                push_step(model, march, dot[d], u_dot[d], varied, d, row)
+                step_jvp(model, march, dot[d], u_dot[d], varied, d, row)
         for i in range(n):
             for d in range(2 * n):
                 A[k, i, d], A[k, n + i, d] = dot[d, Q, i], dot[d, QD, i]

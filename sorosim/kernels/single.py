@@ -200,7 +200,7 @@ def single_derivatives(tree, b, moving, loaded, with_rates, with_mass, filled, w
 def derivatives_with_ancestors(own, n, i, moving, loaded, with_rates, with_mass, ws, dq, dqd, dqdd):
     """Own x ancestors and ancestors x own of coordinate i; own (5, 6) = W, Wd, XM, XN, XK of what it moves.
 
-    Columns of dF are those of the sweep, W + ..; the wrench of the mass matrix is XM, as it is symmetric.
+    XM = sum M J serves rows and columns of the mass matrix, which is symmetric.
     """
     Y, W, Wd, XM, XN, XK = ws.vector, own[0], own[1], own[2], own[3], own[4]
     x, y = Y[an.PATH_SUMS], Y[an.PATH_SUMS + 1]

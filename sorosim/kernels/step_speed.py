@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import sqrt
 
 from sorosim.compiled import kernel_in_place, kernel_lazy
-from sorosim.kernels.evaluate import FORWARD, evaluate
+from sorosim.kernels.evaluate import forward
 from sorosim.kernels.kinematics import POSES, forward_sweep, to_body
 from sorosim.kernels.newmark import add_forces
 from sorosim.kernels.small import copy, matrix_vector
@@ -56,7 +56,7 @@ def acceleration_from_rest(model, march, ws):
         state.qd[i] = state.qd[i] if known[i] else 0.0
         state.qdd_begin[i] = state.qdd[i] if known[i] else 0.0
     add_forces(model, march, ws, True, False)
-    evaluate(model.system, FORWARD, march.begin, march.external, ws, march.start)
+    forward(model.system, march.begin, False, False, march.external, ws, march.start)
     forward_sweep(tree, state.q, state.qd, state.qdd_begin, model.gravity, POSES, ws)
     copy(state.work, state.qd)
     return sqrt(kinetic_products(tree, model.gravity, ws)[2])

@@ -1,7 +1,7 @@
 """Linear systems of implicit steps and of statics on the tree, O(n): articulated bodies for the tangent.
 
 T dq = r with T = R_q + v R_qd + s R_qdd, R the residual (docs/theory.md, 17). All but `solve_tangent`, which needs the
-factors alone, go on from evaluate's task LINEARISE. A block is a joint or a division of a rod.
+factors alone, go on from `evaluate.linearise`. A block is a joint or a division of a rod.
 """
 
 from __future__ import annotations
@@ -286,7 +286,7 @@ def factor_block(A, terms, definite, square, pivot):
 
 
 @kernel_in_place
-def hand_on(C, V, hanging):
+def pass_to_parent(C, V, hanging):
     """Subtract V A^-1 C, of an eliminated block, from L = [-K, N, M] of its base; C (n, 18) is A^-1 C."""
     for j in range(C.shape[0]):
         row = C[j]
@@ -300,7 +300,7 @@ def hand_on(C, V, hanging):
 
 @kernel_lazy("local tangent")
 def factor_tangent(tree, known, rate, acceleration, moving, loaded, definite, inertia, ws, tangent) -> int:
-    """Factors of T = R_q + v R_qd + s R_qdd from the tips to the base, after evaluate's task LINEARISE.
+    """Factors of T = R_q + v R_qd + s R_qdd from the tips to the base, after `evaluate.linearise`.
 
     The equations of blocks that couplings keep are left as they are: A, C and V are no factors, but themselves.
 
@@ -375,7 +375,7 @@ def factor_tangent(tree, known, rate, acceleration, moving, loaded, definite, in
             return c0 + failed
         lu_solve(A, tangent.pivot[c0 : c0 + n], C)
         if base >= 0:
-            hand_on(C, V, tangent.hanging[base])
+            pass_to_parent(C, V, tangent.hanging[base])
     return -1
 
 

@@ -39,7 +39,7 @@ def rotor_along(tree, laws, k, x):
 
 
 @kernel_lazy("tubes")
-def spin_quantities(tree, laws, q, qd, qdd, tensors, ws) -> None:
+def rotor_quantities(tree, laws, q, qd, qdd, tensors, ws) -> None:
     """What rotors add to F and, if `tensors`, to N of their nodes by their own spin, after `point_quantities`."""
     H = ws.scratch[0, 0]
     clear(H)
@@ -56,7 +56,7 @@ def spin_quantities(tree, laws, q, qd, qdd, tensors, ws) -> None:
 
 
 @kernel_lazy("tubes")
-def spin_forces(tree, laws, q, qdd, ws, tau) -> None:
+def rotor_forces(tree, laws, q, qdd, ws, tau) -> None:
     """tau (ndof,) += forces on the angles of rotors, c J (w_x' + alpha'')."""
     for k in range(laws.rotor.shape[0]):
         row = laws.rotor[k]
@@ -110,23 +110,23 @@ def add_rotor(tree, laws, k, q, moving, with_mass, ws, dq, dqd, mass):
 
 
 @kernel_lazy("tubes")
-def spin_mass(tree, laws, q, ws, mass) -> None:
+def rotor_mass(tree, laws, q, ws, mass) -> None:
     """Add rotors to the mass matrix, after `composite_mass_matrix`."""
     for k in range(laws.rotor.shape[0]):
         add_rotor(tree, laws, k, q, False, True, ws, mass, mass, mass)
 
 
 @kernel_lazy("tubes")
-def spin_derivatives(tree, laws, q, qdd, moving, with_mass, ws, tau, dq, dqd, mass) -> None:
+def rotor_derivatives(tree, laws, q, qdd, moving, with_mass, ws, tau, dq, dqd, mass) -> None:
     """Add what rotors add to the derivatives of inverse dynamics, after `derivative_sweep`; to tau as well."""
     if moving:
-        spin_forces(tree, laws, q, qdd, ws, tau)
+        rotor_forces(tree, laws, q, qdd, ws, tau)
     for k in range(laws.rotor.shape[0]):
         add_rotor(tree, laws, k, q, moving, with_mass, ws, dq, dqd, mass)
 
 
 @kernel_in_place
-def spin_energy(tree, laws, q, qd, ws):
+def rotor_energy(tree, laws, q, qd, ws):
     """Kinetic energy of rotors beyond that of their nodes [J], after a forward sweep."""
     energy = 0.0 * qd[0]
     for k in range(laws.rotor.shape[0]):

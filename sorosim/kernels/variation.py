@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from sorosim.compiled import kernel_in_place, kernel_lazy
+from sorosim.kernels import transport
 from sorosim.kernels.dynamics import point_quantities, project_wrenches
-from sorosim.kernels.flow import material_forces, material_quantities
 from sorosim.kernels.forces import internal_forces
-from sorosim.kernels.inserted import inserted_forces, inserted_quantities
 from sorosim.kernels.kinematics import COLUMNS, forward_sweep
 from sorosim.kernels.loops import apply_loops, evaluate_loops
-from sorosim.kernels.tube_motion import spin_forces, spin_quantities
 
 
 @kernel_in_place
@@ -31,30 +29,18 @@ def vary_rows(
     (n, ndof) of the internal force, and error, rate, acceleration (n, m) of loops.
     """
     tree, none = system.tree, ws.internal
-    looped, flows = multiplier.shape[1] > 0, tree.flow_node.shape[0] > 0
-    tubes = system.internal.elastic.tubes
+    looped = multiplier.shape[1] > 0
     for k in range(q.shape[0]):
         moving = forward_sweep(tree, q[k], qd[k], qdd[k], gravity, COLUMNS, ws)
         point_quantities(tree, external, moving, False, looped, ws)
-        if flows:
-            material_quantities(tree, q[k], qd[k], qdd[k], external, moving, False, ws)
-        if tree.inserted.shape[0] > 0:
-            inserted_quantities(tree, external, moving, False, ws)
-        spins = moving and tubes.rotor.shape[0] > 0
-        if spins:
-            spin_quantities(tree, tubes, q[k], qd[k], qdd[k], False, ws)
+        transport.add_to_nodes(system, q[k], qd[k], qdd[k], external, moving, False, ws)
         if looped:
             for i in range(multiplier.shape[1]):
                 closure.multiplier[i] = multiplier[k, i]
             evaluate_loops(system.loops, ws, u[k], closure)
             apply_loops(system.loops, False, ws, closure)
         project_wrenches(tree, ws, tau)
-        if flows:
-            material_forces(tree, ws, tau)
-        if tree.inserted.shape[0] > 0 and not moving:
-            inserted_forces(tree, q[k], external, gravity, ws, tau)
-        if spins:
-            spin_forces(tree, tubes, q[k], qdd[k], ws, tau)
+        transport.add_to_forces(system, gravity, q[k], qdd[k], external, moving, ws, tau)
         imaginary(tau, factor, inverse[k])
         internal_forces(tree, system.internal, q[k], qd[k], u[k], False, ws, external, tau, none)
         imaginary(tau, factor, internal[k])

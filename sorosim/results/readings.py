@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike
 from sorosim.arrays import Array, IntArray
 from sorosim.dynamics.constraints import least_squares_multipliers
 from sorosim.dynamics.maxwell import MaxwellElements
+from sorosim.engine import tasks as task
 from sorosim.engine.inputs import Partition, driven_motion
 from sorosim.errors import InputError, ModelError, PlugInError, nearest
-from sorosim.kernels import evaluate as task
 from sorosim.model.chart import Charts, turned_back
 from sorosim.robot import Robot
 from sorosim.sensors.state import State

@@ -17,12 +17,12 @@ import numpy as np
 from numpy.polynomial.legendre import legvander
 
 from sorosim.arrays import Array
+from sorosim.engine import tasks as task
 from sorosim.engine.engine import Engine
 from sorosim.engine.loading import SlipState
 from sorosim.engine.quantities import carried, turned
 from sorosim.engine.records import Contacts
 from sorosim.errors import ModelError, nearest
-from sorosim.kernels import evaluate as task
 from sorosim.kernels.kinematics import POSES, forward_sweep
 from sorosim.kernels.tree import Workspace, make_workspace
 from sorosim.lie.se3 import Ad_inv

@@ -8,11 +8,11 @@ import numpy as np
 
 from sorosim.arrays import Array, IntArray
 from sorosim.dynamics.energies import PowerEvaluator, PowerTerms
+from sorosim.engine import tasks as task
 from sorosim.engine.engine import Engine
 from sorosim.equations.callbacks import OdeCallbacks
 from sorosim.equations.system import rate_time
 from sorosim.interrupts import uninterrupted
-from sorosim.kernels import evaluate as task
 from sorosim.results.result import Run
 from sorosim.solvers.quadrature import StepIntegral
 from sorosim.solvers.registry import MARCHES

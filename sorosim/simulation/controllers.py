@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from sorosim.arrays import Array, IntArray
+from sorosim.engine import tasks as task
 from sorosim.engine.inputs import ZeroOrderHold
 from sorosim.equations.system import OdeSystem
 from sorosim.errors import InputError
-from sorosim.kernels import evaluate as task
 from sorosim.sensors.base import Sensor
 from sorosim.sensors.state import State
 from sorosim.validation import as_real

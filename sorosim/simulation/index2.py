@@ -18,8 +18,8 @@ from scipy.linalg import cho_solve
 from sorosim.arrays import Array
 from sorosim.dynamics.constraints import IndependentRows
 from sorosim.dynamics.maxwell import refuse_relaxation
+from sorosim.engine import tasks as task
 from sorosim.equations.system import OdeSystem, elastic_weight
-from sorosim.kernels import evaluate as task
 from sorosim.solvers.base import OdeProblem, OdeSolution
 from sorosim.solvers.sundials import Dae, integrate_dae
 

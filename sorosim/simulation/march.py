@@ -17,11 +17,11 @@ from sorosim.engine.engine import Engine
 from sorosim.engine.inputs import Motion
 from sorosim.equations.failure import Trial
 from sorosim.equations.system import OdeSystem
-from sorosim.kernels import evaluate as task
 from sorosim.kernels import march as codes
 from sorosim.kernels import newmark
+from sorosim.kernels.evaluate import DONE as JUMPED
 from sorosim.kernels.evaluate import Evaluation, State
-from sorosim.kernels.held_inputs import hold
+from sorosim.kernels.held_inputs import apply_input_jump
 from sorosim.kernels.march import March, Model, Rows
 from sorosim.kernels.tangent import Tangent, make_tangent
 from sorosim.robot import Robot
@@ -177,7 +177,7 @@ class RobotMarch:
         if self.in_python:
             self._evaluate(march, float(march.number["time"]), s.q, s.qd, u, False)
         arguments = self.model, march, self.engine.workspace
-        done = self.engine.prepared(hold, arguments)(*arguments) == task.DONE
+        done = self.engine.prepared(apply_input_jump, arguments)(*arguments) == JUMPED
         return codes.CONTINUES if done else codes.NOT_FINITE
 
     def _evaluate(self, march: March, t: float, q: Array, qd: Array, u: Array, tangents: bool) -> None:

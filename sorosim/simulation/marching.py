@@ -11,10 +11,10 @@ from sorosim.arrays import Array, IntArray
 from sorosim.compiled import prepare
 from sorosim.dynamics.constraints import RANK_TOLERANCE
 from sorosim.dynamics.energies import PowerEvaluator, PowerTerms
+from sorosim.engine import tasks as task
 from sorosim.engine.inputs import Motion, ZeroOrderHold
 from sorosim.equations.failure import Trial
 from sorosim.equations.system import OdeSystem, mass_weight
-from sorosim.kernels import evaluate as task
 from sorosim.kernels import march as codes
 from sorosim.kernels.evaluate import Evaluation
 from sorosim.kernels.march import March, Rows

@@ -11,7 +11,7 @@ from sorosim.compiled import Callback
 from sorosim.dynamics.linearised_tree import LinearisedTree
 from sorosim.engine.engine import Engine
 from sorosim.kernels import newmark as m
-from sorosim.kernels.evaluate import LINEARISE_CLOSED, evaluate
+from sorosim.kernels.evaluate import linearise
 from sorosim.kernels.march import March, Model
 
 
@@ -66,8 +66,8 @@ class SparseSteps:
         """As `kernels.newmark.scale_drift`."""
         march, ws = self.march, self.engine.workspace
         out = march.out._replace(qdd=qdd, tau=np.empty(len(qdd)))
-        arguments = self.model.system, LINEARISE_CLOSED, state, march.external, ws, out
-        self.engine.prepared(evaluate, arguments)(*arguments)
+        arguments = self.model.system, state, True, march.external, ws, out
+        self.engine.prepared(linearise, arguments)(*arguments)
         self.inertia.take(state, march.external, out.closure, False)
         if not self.inertia.factor(0.0, 1.0, inertia=True):
             return False

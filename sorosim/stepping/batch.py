@@ -296,7 +296,7 @@ class Batch:
             like = Member(one._steps.model, one._motion.march, one._rows)
             workspace = one._steps.engine.workspace
             arguments = self._addresses, like, workspace, inputs, part, one._steps.substeps, results
-            self.robot.engine.prepared(held.roll_members, arguments)(*arguments)
+            self.robot.engine.prepared(held.integrate_members, arguments)(*arguments)
 
         n_parts = PARTS * self.threads
         parts = [part for one in groups.values() for part in np.array_split(np.array(one), min(len(one), n_parts))]

@@ -146,7 +146,7 @@ class HeldSteps(RobotMarch):
         """Steps to the last of the rows under inputs (N, n_actuators); a code of kernels.march."""
         if not self.in_python:
             arguments = self.model, march, self.engine.workspace, rows, inputs, self.substeps
-            return int(self.engine.prepared(held.roll, arguments)(*arguments))
+            return int(self.engine.prepared(held.integrate, arguments)(*arguments))
         if march.counts["row"] == 1:
             held.first_row(march, rows)
         for u in inputs[(march.counts["row"] - 1) // self.substeps :]:

@@ -223,7 +223,7 @@ class Rollout:
             inputs = self.u[first:last]
             size = (last - first, len(segment.rows.t)) if len(numbers) else ()
             adjoint = empty_adjoint(self._steps, *size)
-            self._derive(held.pull_back, segment, inputs, True, local, cotangent, u_cotangent[first:last], adjoint)
+            self._derive(held.motion_vjp, segment, inputs, True, local, cotangent, u_cotangent[first:last], adjoint)
             numbers += [self._by_number(one, segment, adjoint) for one in self._by.engines]
             cotangent[held.QDD :] = 0.0
             if segment.change is not None:
@@ -348,7 +348,7 @@ class Rollout:
                 tangents[:, :, first] = np.moveaxis(tangent[:, : held.QDD], 1, 0)
             out, before = np.zeros((count, 2, last - first + 1, ndof)), np.zeros(self.u.shape[1])
             varied, changes = self._change_of_equations(segment, change), u_tangent[:, first:last].copy()
-            self._derive(held.push_forward, segment, self.u[first:last], True, before, tangent, changes, varied, out)
+            self._derive(held.motion_jvp, segment, self.u[first:last], True, before, tangent, changes, varied, out)
             tangents[:, :, first + 1 : last + 1] = np.moveaxis(out[:, :, 1:], 1, 0)
         return Tangents(*(tangents if several else tangents[:, 0]))
 
@@ -407,7 +407,7 @@ class Rollout:
             steps.engine.ndof,
         )
         zero = np.zeros((2, n + 1, ndof)), np.zeros((held.N_VECTORS, ndof)), np.zeros_like(inputs)
-        self._derive(held.pull_back, segment, inputs, True, *zero, adjoint)  # accelerations at begins
+        self._derive(held.motion_vjp, segment, inputs, True, *zero, adjoint)  # accelerations at begins
         varying = np.flatnonzero(changes.any(axis=0))
         parts = [self._vary(self._by.engines[i], segment, adjoint.equations) for i in varying]
         tables = (np.stack(table) for table in zip(*parts, strict=True))

@@ -7,8 +7,8 @@ from helpers.robots import rigid_tree, varied_tree
 
 import sorosim
 from benchmarks.algorithms import forward_dynamics, forward_dynamics_derivatives, solve_mass, unit_columns
+from sorosim.engine import tasks as task
 from sorosim.errors import ModelError
-from sorosim.kernels import evaluate as task
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
 from sorosim.model.joints.revolute import Revolute

@@ -14,7 +14,7 @@ import sorosim
 from sorosim.actuation.route import RouteSegment
 from sorosim.actuation.tendon import Tendon
 from sorosim.dynamics.linearised_tree import LinearisedTree
-from sorosim.kernels import evaluate as task
+from sorosim.engine import tasks as task
 from sorosim.kernels.couplings import SPARSE
 from sorosim.loads.fluid import Fluid
 from sorosim.loads.spring import Spring

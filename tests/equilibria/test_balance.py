@@ -8,10 +8,10 @@ from validation.linkages import bennett
 
 import sorosim
 from sorosim.dynamics.constraints import IndependentRows
+from sorosim.engine import tasks as task
 from sorosim.equations.system import StaticSystem
 from sorosim.errors import ConvergenceError
 from sorosim.io import load_text
-from sorosim.kernels import evaluate as task
 
 
 def held_rod(strain, joint):

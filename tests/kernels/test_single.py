@@ -6,7 +6,7 @@ from helpers.differences import relative_error
 from helpers.robots import random_body, random_state, rigid_tree, varied_tree
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sorosim.kernels import evaluate as task
+from sorosim.engine import tasks as task
 from sorosim.kernels.ancestors import COORDINATE, PATH_J, gather_ancestors
 from sorosim.kernels.kinematics import COLUMNS, forward_sweep
 from sorosim.kernels.single import is_single

@@ -7,7 +7,7 @@ from helpers.robots import random_body, random_joint, random_pose, random_rod, r
 from numpy.testing import assert_allclose
 
 from sorosim.dynamics.forward import forward_by_articulated
-from sorosim.kernels import evaluate as task
+from sorosim.engine import tasks as task
 from sorosim.kernels.tangent import factor_tangent, make_tangent, solve_tangent
 from sorosim.loads.wrench import Wrench
 from sorosim.model.basis import Strain

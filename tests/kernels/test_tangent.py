@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 
 import sorosim
 from sorosim.engine import engine as engines
-from sorosim.kernels import evaluate as task
+from sorosim.engine import tasks as task
 from sorosim.kernels.tangent import (
     factor_tangent,
     longest_displacement,

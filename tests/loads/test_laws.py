@@ -6,8 +6,8 @@ from helpers.limbs import body_wrenches, limbs, node_motion, pose
 from numpy.testing import assert_allclose
 
 import sorosim
+from sorosim.engine import tasks as task
 from sorosim.errors import ModelError
-from sorosim.kernels import evaluate as task
 from sorosim.lie import Ad_inv
 from sorosim.lie.so3 import skew
 from sorosim.loads.fluid import Fluid

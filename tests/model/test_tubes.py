@@ -7,7 +7,7 @@ from scipy.linalg import expm
 
 import sorosim as so
 from sorosim.dynamics.energies import elastic_energy, energy
-from sorosim.kernels import evaluate as task
+from sorosim.engine import tasks as task
 
 NITINOL = so.Material(50e9, shear=19e9, density=6450.0)
 

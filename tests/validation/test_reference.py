@@ -6,7 +6,7 @@ from helpers.differences import Worst, relative_error
 from helpers.reference import reference
 from helpers.robots import cable_manipulator
 
-from sorosim.kernels import evaluate as task
+from sorosim.engine import tasks as task
 from sorosim.lie import ad
 
 TIGHT = 1e-10

@@ -8,9 +8,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 import sorosim
+from sorosim.engine import tasks as task
 from sorosim.errors import SorosimError
 from sorosim.io import load_text
-from sorosim.kernels import evaluate as task
 from sorosim.viz import offscreen
 from sorosim.viz.actors import _arrow_meshes
 from sorosim.viz.arrows import HEAD, LONGEST, ArrowScale, arrow_triangles, scale_for
