@@ -13,7 +13,7 @@ import numpy as np
 from sorosim.compiled import by_reference, kernel_in_place, kernel_inline, kernel_lazy
 from sorosim.kernels.ancestors import add_pairs
 from sorosim.kernels.linalg import back_substitute, cholesky, forward_substitute
-from sorosim.kernels.mass_rank import ROUNDING, inertia_bound, pivot_is_rounding
+from sorosim.kernels.mass_rank import NEARLY_SINGULAR, ROUNDING, inertia_bound, pivot_is_rounding
 from sorosim.kernels.single import dot6, is_single, push
 from sorosim.kernels.small import (
     add_matrix,
@@ -43,7 +43,9 @@ class Articulated(NamedTuple):
     factor: np.ndarray  # flat, per block: its Cholesky factor, that of the unit matrix where coordinates are known
     IA_S: np.ndarray  # (ndof, 6) sum J^T M
     U_IA_S: np.ndarray  # (ndof, 6) R^-T IA_S, R the factor; zero for known coordinates
-    condensed: np.ndarray  # (n_segments, 2) per node: traces taken off, rotation and translation, see `taken`
+    condensed: np.ndarray  # (n_segments, 2) per node: traces that elimination took off, rotation and translation
+    least: np.ndarray  # (1,) least pivot over the bound of what it is a difference of
+    rounding: np.ndarray  # (n_segments, 6, 6) per node: forms by which `rounded_pivot` bounds rounding
     root: np.ndarray  # (n_blocks,) int: the block on the world from which a block hangs
     acts: np.ndarray  # (n_blocks,) bool: whether any force acts on what hangs from its root; else it is left out
 
@@ -61,21 +63,9 @@ def make_articulated(tree: Tree) -> Articulated:
     ndof, size = len(tree.rows), int(at[-1])
     return Articulated(
         at, has_children, np.zeros(size), np.zeros(size), np.zeros((ndof, 6)), np.zeros((ndof, 6)),
-        np.zeros((len(tree.segment), 2)), root, np.ones(len(tree.block), dtype=np.bool_),
+        np.zeros((len(tree.segment), 2)), np.zeros(1), np.zeros((len(tree.segment), 6, 6)), root,
+        np.ones(len(tree.block), dtype=np.bool_),
     )  # fmt: skip
-
-
-@kernel_inline
-def taken(M, x, growth, first):
-    """Part of a trace of M that taking off x x^T makes inexact; growth: by how much more x is so than sqrt(M_rr).
-
-    x are momenta over the root of their pivot. Momenta are sums as large as the roots of M_rr and of `inertia_bound`,
-    and far from the origin their differences.
-    """
-    total = 0.0
-    for r in range(first, first + 3):
-        total += growth * abs(x[r]) * np.sqrt(abs(M[r, r]))
-    return total
 
 
 @kernel_inline
@@ -88,6 +78,8 @@ def eliminate_single(tree, b, known, ws, parts):
     bound = inertia_bound(M, condensed, J, 1, 0)
     if not (known[c] or ROUNDING * bound < D):
         return False
+    if not known[c]:
+        parts.least[0] = min(parts.least[0], D / bound)
     root = 1.0 if known[c] else np.sqrt(D)
     scale = 0.0 if known[c] else 1.0 / root
     parts.D[parts.at[b]], parts.factor[parts.at[b]] = D, root
@@ -95,9 +87,8 @@ def eliminate_single(tree, b, known, ws, parts):
         U_IA_S[r] = scale * IA_S[r]
     if base >= 0:
         above, own = ws.tensor[base, 0], parts.condensed[base]
-        growth = scale * np.sqrt(bound)
-        own[0] += condensed[0] + taken(M, U_IA_S, growth, 0)
-        own[1] += condensed[1] + taken(M, U_IA_S, growth, 3)
+        own[0] += condensed[0] + U_IA_S[0] * U_IA_S[0] + U_IA_S[1] * U_IA_S[1] + U_IA_S[2] * U_IA_S[2]
+        own[1] += condensed[1] + U_IA_S[3] * U_IA_S[3] + U_IA_S[4] * U_IA_S[4] + U_IA_S[5] * U_IA_S[5]
         for r in range(6):
             h = U_IA_S[r]
             for c in range(6):
@@ -113,6 +104,7 @@ def articulate(tree, known, ws, parts):
     """
     MC = ws.scratch[1]
     clear_matrix(parts.condensed)
+    parts.least[0] = 1.0
     for b in range(tree.block.shape[0] - 1, -1, -1):
         if is_single(tree, b):
             if not eliminate_single(tree, b, known, ws, parts):
@@ -163,22 +155,82 @@ def articulate(tree, known, ws, parts):
         if failed >= 0:
             return c0 + failed
         for j in range(n):
-            if not known[c0 + j] and pivot_is_rounding(factor, j, shift_inertia[j], shift_inertia, ws.wide[2]):
+            if known[c0 + j]:
+                continue
+            parts.least[0] = min(parts.least[0], factor[j, j] * factor[j, j] / shift_inertia[j])
+            if pivot_is_rounding(factor, j, shift_inertia[j], shift_inertia, ws.wide[2]):
                 return c0 + j
         forward_substitute(factor, U_IA_S)
         if base >= 0:
             parts.condensed[base, 0] += turning
             parts.condensed[base, 1] += moving
             for j in range(n):
-                growth = np.sqrt(shift_inertia[j]) / factor[j, j] if not known[c0 + j] else 0.0
-                parts.condensed[base, 0] += taken(MC, U_IA_S[j], growth, 0)
-                parts.condensed[base, 1] += taken(MC, U_IA_S[j], growth, 3)
-            for j in range(n):
                 for r in range(6):
                     x = U_IA_S[j, r]
+                    parts.condensed[base, r // 3] += x * x
                     for s in range(6):
                         MC[r, s] -= x * U_IA_S[j, s]
             add_matrix(MC, ws.tensor[base, 0])
+    return rounded_pivot(tree, known, ws, parts) if parts.least[0] < NEARLY_SINGULAR else -1
+
+
+@kernel_in_place
+def add_congruence(P, E, scratch, out):
+    """out (6, 6) += P^T E P."""
+    for i in range(6):
+        for j in range(6):
+            total = 0.0
+            for r in range(6):
+                total += E[i, r] * P[r, j]
+            scratch[i, j] = total
+    for i in range(6):
+        for j in range(6):
+            for r in range(6):
+                out[i, j] += P[r, i] * scratch[r, j]
+
+
+@kernel_lazy()
+def rounded_pivot(tree, known, ws, parts) -> int:
+    """The first coordinate, from the tips on, whose pivot in `articulate` is rounding, or -1.
+
+    Every inertia M there is inexact by a part of its traces B. A motion a of the base moves a node by P a, with the
+    free coordinates that follow it by least inertia, so that part is of the form sum P^T B P, which goes from node to
+    node as inertias do: kernels.mass_rank. It needs no traces about the origin of what follows far away from there.
+    """
+    P, product = ws.scratch[2], ws.scratch[3]
+    for k in range(tree.segment.shape[0]):
+        clear_matrix(parts.rounding[k])
+        for r in range(3):
+            for s in range(3):
+                parts.rounding[k, s, s] += abs(ws.tensor[k, 0, r, r])
+                parts.rounding[k, 3 + s, 3 + s] += abs(ws.tensor[k, 0, 3 + r, 3 + r])
+    for b in range(tree.block.shape[0] - 1, -1, -1):
+        n, c0, base = tree.block[b].n, tree.block[b].column, tree.block[b].parent
+        factor = parts.factor[parts.at[b] : parts.at[b + 1]].reshape(n, n)
+        shift_inertia, v, follow = ws.wide[1, :n], ws.wide[2], ws.wide[3, : 6 * n].reshape(n, 6)
+        clear(shift_inertia)
+        for i in range(n):
+            for k in range(tree.block[b].first, tree.block[b].end):
+                E, J = parts.rounding[k], ws.column[1, tree.segment[k].work :]
+                for r in range(6):
+                    for s in range(6):
+                        shift_inertia[i] += J[r * n + i] * E[r, s] * J[s * n + i]
+            copy(parts.U_IA_S[c0 + i], follow[i])
+        for j in range(n):
+            if not known[c0 + j] and pivot_is_rounding(factor, j, shift_inertia[j], shift_inertia, v):
+                return c0 + j
+        if base < 0:
+            continue
+        back_substitute(factor, follow)
+        for k in range(tree.block[b].first, tree.block[b].end):
+            J = ws.column[1, tree.segment[k].work :]
+            for r in range(6):
+                for s in range(6):
+                    P[r, s] = 1.0 if r == s else 0.0
+                    for j in range(n):
+                        if not known[c0 + j]:
+                            P[r, s] -= J[r * n + j] * follow[j, s]
+            add_congruence(P, parts.rounding[k], product, parts.rounding[base])
     return -1
 
 

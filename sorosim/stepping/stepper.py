@@ -267,7 +267,7 @@ class Stepper:
         tangent[:n, held.Q] = tangent[n : 2 * n, held.QD] = free
         u_tangent[2 * n :, 0] = np.eye(n_inputs)
         self._derivatives(
-            held.push_forward, self._motion.rank, segment.rows, inputs, segment.ends, fresh, before.copy(), tangent,
+            held.motion_jvp, self._motion.rank, segment.rows, inputs, segment.ends, fresh, before.copy(), tangent,
             u_tangent, self._steps.no_changes, tangents, path=self._motion.march.path,
         )  # fmt: skip
         tangents = tangents[:, :, 1] if change is None else change.push(tangents[:, :, 1])

@@ -251,6 +251,16 @@ def test_ten_thousand_links_in_linear_room():
     assert np.abs(b).max() < 2e-11 * weight * 1000.0
 
 
+@pytest.mark.parametrize("n", [200, 600])
+def test_long_chains_move_mass_however_far_their_links_are_from_the_origin(n):
+    robot = hinges(n, X, Y, Z)
+    q = 0.1 * np.random.default_rng(0).normal(size=n)
+    zero = np.zeros(n)
+    one, other = (forward_dynamics(robot, q, zero, algorithm=name) for name in ("fixman", "articulated"))
+    # the moments of a link, m d^2 = 0.1 d^2, beside its own inertia, 1e-4
+    assert relative_error(one, other) < 1e2 * EPS * 1e3 * (0.1 * n) ** 2
+
+
 def test_robots_that_it_does_not_hold_for():
     rod = cable_manipulator()
     with pytest.raises(sorosim.InputError, match="the rod 'arm'"):
