@@ -8,9 +8,11 @@ import numpy as np
 import scipy.sparse
 
 from sorosim.arrays import Array
+from sorosim.complex_step import derivative
 from sorosim.dynamics.energies import PowerTerms
 from sorosim.engine.engine import Engine
 from sorosim.errors import InputError
+from sorosim.kernels.forces import Elastic
 from sorosim.linear.eigenmodes import Relaxation
 from sorosim.model.relaxation import INSTANTANEOUS
 
@@ -89,6 +91,30 @@ class MaxwellElements:
     def force_by_strain(self, rows: Any) -> Array:
         """Derivative (n_rows, n) of the force against coordinates by the strains."""
         return np.asarray((self._gather @ self.stiffness).toarray()[rows])
+
+    def start_change(self, dq: Array) -> Array:
+        """Change (..., n) of `start` with q - rest (..., ndof)."""
+        return np.asarray(self._begin * dq[..., self.column])
+
+    def varied(self, varied: Elastic, q: Array, strain: Array, h: Array, end: Array) -> tuple[Array, Array]:
+        """Derivatives by a number of strains (k, n) after steps h (k,) from states q, strain to `end`, and of forces.
+
+        Forces (k, ndof) are those beyond the ones of equilibria, at the ends. h = 0: in the states themselves.
+        """
+        tree, forces, strains, at = self.engine.tree, np.zeros_like(end), np.zeros_like(strain), 0
+        for row, share in zip(varied.maxwell.block, varied.maxwell.long_term, strict=True):
+            own = tree.block[row.block]
+            n, columns = own.n, slice(own.column, own.column + own.n)
+            K = varied.stiffness[own.square : own.square + n * n].reshape(n, n)
+            moved = (share - 1.0) * (end[:, columns] - varied.rest[columns])
+            for e in range(row.element, row.element + row.n):
+                x = h[:, None] / varied.maxwell.time[e]
+                b = np.where(h[:, None] > 0.0, -np.expm1(-x) / np.where(x.real > 0.0, x, 1.0), 1.0)
+                d = np.exp(-x) * strain[:, at : at + n] + b * (end[:, columns] - q[:, columns])
+                moved, strains[:, at : at + n] = moved + varied.maxwell.ratio[e] * d, derivative(d)
+                at += n
+            forces[:, columns] = -derivative(moved @ K.T)
+        return strains, forces
 
     def linearised(self, Z: Array) -> Relaxation | None:
         """Internal strains of small motions dq = Z z about equilibria of relaxed materials; None: there are none."""

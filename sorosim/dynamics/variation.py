@@ -56,6 +56,7 @@ class VariedEngine:
         self.loads_change = bool(len(laws.row)) and any(changed)
         self.arrays = [
             *(array for array in varied.tree[3:] if array.dtype.names is None), *varied.elastic[:3],
+            *varied.elastic.maxwell[1:],
             varied.elastic.laws.value, *varied.elastic.sections[1:],
             actuators.value, actuators.basis, actuators.stiffness, actuators.length, actuators.onset,
             actuators.friction, actuators.operators, varied.loops.value, laws.value, laws.frame, laws.media.value,
@@ -92,6 +93,8 @@ class VariedEngine:
         if any(derivative(array).any() for array in self.arrays if id(array) not in known):
             return None
         found = {name: derivative(part) for name, part in linear.items()}
+        if len(varied.elastic.maxwell.block) and (found["stiffness"].any() or found["rest"].any()):
+            return None  # what relaxes pulls by its strains as well
         weighty = found["inertia"].any() or found["gravity"].any()
         return None if weighty and (loading or varied.loading) else found
 

@@ -46,6 +46,7 @@ class Equations(NamedTuple):
 
     residual: np.ndarray  # (n_rows, ndof) of the equations of motion at ends of steps
     error: np.ndarray  # (n_rows, m) of the errors of loops there
+    strain: np.ndarray  # (n_rows, n_strains) of the strains of Maxwell elements there
     force: np.ndarray  # (2 N, ndof) of the equations of motion at begins of intervals
     constraint: np.ndarray  # (2 N, m) of the accelerations of loops' errors there
     acceleration: np.ndarray  # (2 N, ndof) those there, and multipliers (2 N, m)
@@ -209,8 +210,85 @@ def load_row(rows, row, u, march):
         copy(rows.qd[row], qd)
         copy(rows.qdd[row], qdd)
     copy(rows.multiplier[row], march.multiplier.new)
+    copy(rows.strain[row], march.strain[0])
     copy(u, march.end.u)
     number.time = rows.t[row]
+
+
+@kernel_in_place
+def load_step(model, march, rows, row, u):
+    """The step that ends at a row: the state there, and how blocks that relax answer."""
+    load_row(rows, row, u, march)
+    if march.strain.shape[1] > 0:
+        copy(rows.q[row - 1], march.state.q)
+        copy(rows.strain[row - 1], march.strain[0])
+        nm.relax_blocks(model, march, march.number.step)
+        copy(rows.q[row], march.state.q)
+
+
+@kernel_lazy("maxwell")
+def strain_forces_jvp(model, h, q_dot, z_dot, factor, out) -> None:
+    """out (ndof,) += factor times what q_dot (ndof,) and z_dot (n_strains,) at the begin of a step h change in forces.
+
+    Elements pull with K sum ratio (a z + b (q' - q)) at its end; h = 0: in this state.
+    """
+    tree, elastic, maxwell = model.system.tree, model.elastic, model.elastic.maxwell
+    for k in range(maxwell.block.shape[0]):
+        block, at = maxwell.block[k].block, maxwell.block[k].strain
+        n, c0, square = tree.block[block].n, tree.block[block].column, tree.block[block].square
+        for e in range(maxwell.block[k].element, maxwell.block[k].element + maxwell.block[k].n):
+            a, b = nm.element_factors(maxwell.time[e], h)
+            for i in range(n):
+                for j in range(n):
+                    strain = a * z_dot[at + j] - b * q_dot[c0 + j]
+                    out[c0 + i] += factor * maxwell.ratio[e] * elastic.stiffness[square + i * n + j] * strain
+            at += n
+
+
+@kernel_lazy("maxwell")
+def strain_forces_vjp(model, h, w, q_bar, z_bar) -> None:
+    """The transposed: adds to q_bar and z_bar what cotangents w (ndof,) of these forces are."""
+    tree, elastic, maxwell = model.system.tree, model.elastic, model.elastic.maxwell
+    for k in range(maxwell.block.shape[0]):
+        block, at = maxwell.block[k].block, maxwell.block[k].strain
+        n, c0, square = tree.block[block].n, tree.block[block].column, tree.block[block].square
+        for e in range(maxwell.block[k].element, maxwell.block[k].element + maxwell.block[k].n):
+            a, b = nm.element_factors(maxwell.time[e], h)
+            for i in range(n):
+                for j in range(n):
+                    strain = maxwell.ratio[e] * elastic.stiffness[square + i * n + j] * w[c0 + i]
+                    z_bar[at + j] += a * strain
+                    q_bar[c0 + j] -= b * strain
+            at += n
+
+
+@kernel_lazy("maxwell")
+def strains_jvp(model, h, decay, factor, q_dot, z_dot) -> None:
+    """z_dot, times a if `decay`, += factor b q_dot, of z' = a z + b (q' - q)."""
+    tree, maxwell = model.system.tree, model.elastic.maxwell
+    for k in range(maxwell.block.shape[0]):
+        block, at = maxwell.block[k].block, maxwell.block[k].strain
+        n, c0 = tree.block[block].n, tree.block[block].column
+        for e in range(maxwell.block[k].element, maxwell.block[k].element + maxwell.block[k].n):
+            a, b = nm.element_factors(maxwell.time[e], h)
+            for i in range(n):
+                z_dot[at + i] = (a if decay else 1.0) * z_dot[at + i] + factor * b * q_dot[c0 + i]
+            at += n
+
+
+@kernel_lazy("maxwell")
+def strains_vjp(model, h, decay, factor, q_bar, z_bar) -> None:
+    """q_bar += factor b z_bar, then z_bar times a if `decay`: the transposed."""
+    tree, maxwell = model.system.tree, model.elastic.maxwell
+    for k in range(maxwell.block.shape[0]):
+        block, at = maxwell.block[k].block, maxwell.block[k].strain
+        n, c0 = tree.block[block].n, tree.block[block].column
+        for e in range(maxwell.block[k].element, maxwell.block[k].element + maxwell.block[k].n):
+            a, b = nm.element_factors(maxwell.time[e], h)
+            for i in range(n):
+                q_bar[c0 + i] += factor * b * z_bar[at + i]
+                z_bar[at + i] *= a if decay else 1.0
+            at += n
 
 
 @kernel_lazy()
@@ -264,14 +342,17 @@ def multiply_transposed(matrix, x, factor, y):
 
 
 @kernel_in_place
-def step_vjp(model, march, bar, u_bar):
+def step_vjp(model, march, bar, z_bar, u_bar):
     """Cotangents of the end of a step become those of its begin, after `factor_at_end`; adds to those of inputs.
 
     bar[SOLUTION] is then the cotangent of the residual at the end, march.multiplier.step that of the loops' errors.
+    z_bar (n_strains,): of strains of Maxwell elements.
     """
     number, out, n = march.number, march.out, bar.shape[1]
-    P, b, x = number.P, number.b, bar[SOLUTION]
+    P, b, x, relaxes = number.P, number.b, bar[SOLUTION], z_bar.shape[0] > 0
     ratio, _ = nm.ratios(number)
+    if relaxes:
+        strains_vjp(model, number.step, False, 1.0, bar[Q], z_bar)
     for i in range(n):
         x[i] = (b[0] * bar[0, i] + b[1] * bar[1, i] + b[2] * bar[2, i] + b[3] * bar[3, i]) / b[0]
     clear_known(model.known, x)
@@ -288,16 +369,27 @@ def step_vjp(model, march, bar, u_bar):
         own = (b[1] * s1 + b[2] * s2 + b[3] * s3) / b[0]  # of q', which is the unknown
         for c in range(4):
             bar[c, i] = P[1, c] * s1 + P[2, c] * s2 + P[3, c] * s3 - P[0, c] * own
+    if relaxes:
+        strains_vjp(model, number.step, True, -1.0, bar[Q], z_bar)
+        strain_forces_vjp(model, number.step, x, bar[Q], z_bar)
     for row in (Q, QD, QDD, A):
         clear_known(model.known, bar[row])
 
 
 @kernel_in_place
-def step_jvp(model, march, dot, u_dot, varied, d, row):
-    """Tangents of the begin of a step become those of its end, after `factor_at_end`; varied: as in `motion_jvp`."""
+def step_jvp(model, march, dot, z_dot, u_dot, varied, d, row):
+    """Tangents of the begin of a step become those of its end, after `factor_at_end`.
+
+    z_dot (n_strains,): of strains of Maxwell elements; varied: as in `motion_jvp`.
+    """
     number, out, n = march.number, march.out, dot.shape[1]
-    P, b, x = number.P, number.b, dot[SOLUTION]
+    P, b, x, work, relaxes = number.P, number.b, dot[SOLUTION], march.state.work, z_dot.shape[0] > 0
     ratio, _ = nm.ratios(number)
+    if relaxes:
+        for i in range(n):
+            work[i] = 0.0
+        strain_forces_jvp(model, number.step, dot[Q], z_dot, -1.0 / ratio, work)
+        strains_jvp(model, number.step, True, -1.0, dot[Q], z_dot)
     for i in range(n):  # what does not depend on q'
         y0, y1, y2, y3 = dot[0, i], dot[1, i], dot[2, i], dot[3, i]
         own = (P[0, 0] * y0 + P[0, 1] * y1 + P[0, 2] * y2 + P[0, 3] * y3) / b[0]
@@ -311,6 +403,9 @@ def step_jvp(model, march, dot, u_dot, varied, d, row):
     if wanted:
         for i in range(n):
             x[i] -= varied.residual[d, row, i] / ratio
+    if relaxes:
+        for i in range(n):
+            x[i] += work[i]
     clear_known(model.known, x)
     for i in range(march.G.shape[0]):
         march.multiplier.right[i] = -varied.error[d, row, i] if wanted else 0.0
@@ -321,6 +416,10 @@ def step_jvp(model, march, dot, u_dot, varied, d, row):
             dot[r, i] += b[r] / b[0] * x[i]
     for r in (Q, QD, QDD, A):
         clear_known(model.known, dot[r])
+    if relaxes:
+        strains_jvp(model, number.step, False, 1.0, dot[Q], z_dot)
+        for i in range(z_dot.shape[0] if wanted else 0):
+            z_dot[i] += varied.strain[d, row, i]
 
 
 @kernel_lazy()
@@ -420,36 +519,48 @@ def add_array_cotangents(model, ws, q, qd, w, adjoint) -> None:
 
 
 @kernel_in_place
-def accumulate_force_cotangents(model, march, ws, bar, sign, row, adjoint):
-    """Cotangents of the equations of motion at the begin of an interval, by those of its accelerations."""
-    out, equations, m = march.start, adjoint.equations, march.G.shape[0]
-    x = equations.force[row]
-    copy(out.qdd, equations.acceleration[row])
-    copy(out.closure.multiplier, equations.multiplier[row])
+def begin_forces_vjp(model, march, ws, bar, z_bar, sign, wanted, row, adjoint):
+    """Cotangents of the forces at the begin of an interval, by those of its accelerations, sign bar[SOLUTION].
+
+    Adds what they are of strains of Maxwell elements; if `wanted` of numbers, in a row of `adjoint`.
+    """
+    out, m, x = march.start, march.G.shape[0], march.state.work
     for i in range(x.shape[0]):
         x[i] = sign * bar[SOLUTION, i]
     if m > 0:
         for i in range(m):
             out.saddle.right[i, 0] = 0.0
-        solve_constrained(model.system.loops, out.mass, out.saddle, x, equations.constraint[row])
+        solve_constrained(model.system.loops, out.mass, out.saddle, x, march.multiplier.step)
     else:
         cholesky_solve_vector(out.mass, x)
     for i in range(x.shape[0]):
         x[i] *= -1.0
     clear_known(model.known, x)
-    add_array_cotangents(model, ws, march.state.q, march.state.qd, x, adjoint)
+    if z_bar.shape[0] > 0:
+        strain_forces_vjp(model, 0.0, x, bar[Q], z_bar)
+    if wanted:
+        equations = adjoint.equations
+        copy(x, equations.force[row])
+        copy(march.multiplier.step, equations.constraint[row])
+        copy(out.qdd, equations.acceleration[row])
+        copy(out.closure.multiplier, equations.multiplier[row])
+        add_array_cotangents(model, ws, march.state.q, march.state.qd, equations.force[row], adjoint)
 
 
 @kernel_in_place
-def forces_jvp(model, march, sign, varied, d, row, dot):
-    """Change of accelerations by that of the equations of motion: counterpart of `accumulate_force_cotangents`."""
-    out, x, m = march.start, march.state.work, march.G.shape[0]
+def begin_forces_jvp(model, march, sign, z_dot, varied, d, row, dot):
+    """Change of accelerations by that of forces, of strains and of numbers, if there are any: as `begin_forces_vjp`."""
+    out, x, m, wanted = march.start, march.state.work, march.G.shape[0], varied.residual.shape[1] > 0
+    if not wanted and z_dot.shape[0] == 0:
+        return
     for i in range(x.shape[0]):
-        x[i] = -sign * varied.force[d, row, i]
+        x[i] = -sign * varied.force[d, row, i] if wanted else 0.0
+    if z_dot.shape[0] > 0:
+        strain_forces_jvp(model, 0.0, dot[Q], z_dot, -sign, x)
     clear_known(model.known, x)
     if m > 0:
         for i in range(m):
-            out.saddle.right[i, 0] = -sign * varied.constraint[d, row, i]
+            out.saddle.right[i, 0] = -sign * varied.constraint[d, row, i] if wanted else 0.0
         solve_constrained(model.system.loops, out.mass, out.saddle, x, march.multiplier.step)
     else:
         cholesky_solve_vector(out.mass, x)
@@ -458,25 +569,28 @@ def forces_jvp(model, march, sign, varied, d, row, dot):
 
 
 @kernel_lazy()
-def motion_vjp(model, march, ws, rows, held, ends, dt, fresh, bars, bar, u_bar, adjoint) -> bool:
+def motion_vjp(model, march, ws, rows, held, ends, dt, fresh, bars, bar, z_bar, u_bar, adjoint) -> bool:
     """Cotangents of the memory at the last row become those at the first, and those of inputs (N, n_actuators) arise.
 
     ends (N + 1,) int: rows at which intervals dt begin and end, each in steps of its own; bars (2, N + 1, ndof):
     cotangents of coordinates and rates at the ends of intervals, which are added on the way. `fresh`: whether the
-    memory before the first row is empty; else its inputs are march.inputs.
+    memory before the first row is empty; else its inputs are march.inputs. z_bar (n_strains,): cotangents of strains of
+    Maxwell elements.
     """
     equations = adjoint.equations
-    looped, wanted = march.G.shape[0] > 0, equations.residual.shape[0] > 0
+    looped, wanted, relaxes = march.G.shape[0] > 0, equations.residual.shape[0] > 0, z_bar.shape[0] > 0
     for k in range(held.shape[0] - 1, -1, -1):
         for i in range(bar.shape[1]):
             bar[Q, i] += bars[0, k + 1, i]
             bar[QD, i] += bars[1, k + 1, i]
         set_step_size(ends, k, dt, march)
         for row in range(ends[k + 1], ends[k], -1):
-            load_row(rows, row, held[k], march)
+            load_step(model, march, rows, row, held[k])
             if not factor_at_end(model, march, ws, True):
                 return False
-            step_vjp(model, march, bar, u_bar[k])
+            if wanted:
+                copy(z_bar, equations.strain[row])
+            step_vjp(model, march, bar, z_bar, u_bar[k])
             if wanted:
                 copy(bar[SOLUTION], equations.residual[row])
                 if looped:
@@ -488,15 +602,15 @@ def motion_vjp(model, march, ws, rows, held, ends, dt, fresh, bars, bar, u_bar, 
         if derive_accelerations(model, march, ws, False, looped and not empty) != DONE:
             return False
         accelerations_vjp(march, 1.0, bar, u_bar[k])
-        if wanted:
-            accumulate_force_cotangents(model, march, ws, bar, 1.0, 2 * k, adjoint)
+        if wanted or relaxes:
+            begin_forces_vjp(model, march, ws, bar, z_bar, 1.0, wanted, 2 * k, adjoint)
         if looped and not empty and k > 0:
             load_row(rows, ends[k], held[k - 1], march)
             if derive_accelerations(model, march, ws, True, True) != DONE:
                 return False
             accelerations_vjp(march, -1.0, bar, u_bar[k - 1])
-            if wanted:
-                accumulate_force_cotangents(model, march, ws, bar, -1.0, 2 * k + 1, adjoint)
+            if wanted or relaxes:
+                begin_forces_vjp(model, march, ws, bar, z_bar, -1.0, wanted, 2 * k + 1, adjoint)
         end_jump_vjp(model, looped, empty, bar)
     for i in range(bar.shape[1]):
         bar[Q, i] += bars[0, 0, i]
@@ -505,32 +619,30 @@ def motion_vjp(model, march, ws, rows, held, ends, dt, fresh, bars, bar, u_bar, 
 
 
 @kernel_lazy()
-def motion_jvp(model, march, ws, rows, held, ends, dt, fresh, before, dot, u_dot, varied, dots) -> bool:
+def motion_jvp(model, march, ws, rows, held, ends, dt, fresh, before, dot, z_dot, u_dot, varied, dots) -> bool:
     """Tangents (K, 5, ndof) of the memory at the first row become those at the last, those of inputs being given.
 
     ends, dt: as in `motion_vjp`; u_dot (K, N, n_actuators); varied: tangents of the equations, of K directions or
     of none; dots (K, 2, N + 1, ndof): of coordinates and rates at the ends of intervals. `before` (n_actuators,):
-    inputs before the first row.
+    inputs before the first row; z_dot (K, n_strains): tangents of strains of Maxwell elements.
     """
     looped, n_directions = march.G.shape[0] > 0, dot.shape[0]
     for k in range(held.shape[0]):
         set_step_size(ends, k, dt, march)
-        empty, wanted = fresh and k == 0, varied.residual.shape[1] > 0
+        empty = fresh and k == 0
         load_row(rows, ends[k], held[k], march)
         if derive_accelerations(model, march, ws, False, looped and not empty) != DONE:
             return False
         for d in range(n_directions):
             clear(dot[d, SOLUTION])
             accelerations_jvp(march, 1.0, dot[d], u_dot[d, k])
-            if wanted:
-                forces_jvp(model, march, 1.0, varied, d, 2 * k, dot[d])
+            begin_forces_jvp(model, march, 1.0, z_dot[d], varied, d, 2 * k, dot[d])
         if looped and not empty:
             load_row(rows, ends[k], held[k - 1] if k > 0 else before, march)
             if derive_accelerations(model, march, ws, True, True) != DONE:
                 return False
             for d in range(n_directions):
-                if wanted:
-                    forces_jvp(model, march, -1.0, varied, d, 2 * k + 1, dot[d])
+                begin_forces_jvp(model, march, -1.0, z_dot[d], varied, d, 2 * k + 1, dot[d])
                 if k > 0:
                     accelerations_jvp(march, -1.0, dot[d], u_dot[d, k - 1])
                 else:
@@ -539,11 +651,11 @@ def motion_jvp(model, march, ws, rows, held, ends, dt, fresh, before, dot, u_dot
         for d in range(n_directions):
             end_jump_jvp(model, looped, empty, dot[d])
         for row in range(ends[k] + 1, ends[k + 1] + 1):
-            load_row(rows, row, held[k], march)
+            load_step(model, march, rows, row, held[k])
             if not factor_at_end(model, march, ws, False):
                 return False
             for d in range(n_directions):
-                step_jvp(model, march, dot[d], u_dot[d, k], varied, d, row)
+                step_jvp(model, march, dot[d], z_dot[d], u_dot[d, k], varied, d, row)
         for d in range(n_directions):
             copy(dot[d, Q], dots[d, 0, k + 1])
             copy(dot[d, QD], dots[d, 1, k + 1])

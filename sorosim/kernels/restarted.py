@@ -80,7 +80,7 @@ def linearize_restarted(model, march, ws, rows, inputs, ends, dt, dot, u_dot, va
     """Derivatives of the end [q; qd] of each interval by its begin, A (N, 2 ndof, 2 ndof), and by its inputs, B.
 
     ends, dt: as in `motion_vjp`; dot (2 ndof + n_actuators, 5, ndof), u_dot (2 ndof + n_actuators, n_actuators):
-    workspace; varied: without rows.
+    workspace; varied: without rows. Nothing relaxes here, `march.strain` is empty.
     """
     n, n_inputs = dot.shape[2], u_dot.shape[1]
     looped = march.G.shape[0] > 0
@@ -108,7 +108,7 @@ def linearize_restarted(model, march, ws, rows, inputs, ends, dt, dot, u_dot, va
             if not factor_at_end(model, march, ws, False):
                 return False
             for d in range(dot.shape[0]):
-                step_jvp(model, march, dot[d], u_dot[d], varied, d, row)
+                step_jvp(model, march, dot[d], march.strain[0], u_dot[d], varied, d, row)
         for i in range(n):
             for d in range(2 * n):
                 A[k, i, d], A[k, n + i, d] = dot[d, Q, i], dot[d, QD, i]

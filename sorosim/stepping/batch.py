@@ -79,7 +79,7 @@ class Batch:
         self.threads = n_processors() if threads is None else one_or_more("threads", threads, "threads")
         options = {"method": method, "substeps": substeps, "spectral_radius": spectral_radius, "tolerance": tolerance}
         self.robots = _members(robot, self.n, numbers or {})
-        self._options: dict[str, Any] = {"dt": dt, "driven": driven, **options}
+        self._options: dict[str, Any] = {"dt": dt, "driven": driven, "keeps_strains": True, **options}
         shared = HeldSteps(robot, **self._options)
         self.dt, self.numbers = shared.dt, tuple(numbers or ())
         self.failures: dict[int, ConvergenceError] = {}
@@ -90,7 +90,8 @@ class Batch:
                 "threads of compiled code")  # fmt: skip
         self._members: list[Stepper] = [object.__new__(Stepper) for _ in range(self.n)]
         for i, one in enumerate(self.robots):
-            self._set_up(i, shared if one is robot else HeldSteps(one, **self._options))
+            own = shared.system.n_strains or one is not robot  # steps of what relaxes change their arrays
+            self._set_up(i, HeldSteps(one, **self._options) if own else shared)
         self._last: BatchRollout | None = None
         self._connect()
 

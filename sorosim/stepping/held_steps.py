@@ -69,8 +69,8 @@ class HeldSteps(RobotMarch):
         self.dt, self.substeps = float(chosen["dt"]), int(chosen["substeps"])
         engine = robot.engine
         if not keeps_strains:
-            hint = "sorosim.simulate and sorosim.Stepper know them"
-            refuse_relaxation(engine, "batches and derivatives of steps", hint)
+            hint = "sorosim.simulate, Stepper, rollout and Batch know them"
+            refuse_relaxation(engine, "steps that begin anew", hint)
         block = robot.description.simulate
         signals = driven_signals(engine.layout, block.get("driven") if driven is None else driven)
         system = OdeSystem(robot, ZeroOrderHold(engine.n_actuators), signals)
@@ -188,8 +188,8 @@ class HeldSteps(RobotMarch):
 
     def equations(self, n: int = 0, rows: int = 0) -> Equations:
         """Room for what numbers change in the equations over n intervals and their rows; 0: nothing."""
-        ndof, n_loops = self.engine.ndof, self.engine.loop_layout.m
-        shapes = (rows, ndof), (rows, n_loops), *((2 * n, ndof), (2 * n, n_loops)) * 2
+        ndof, n_loops, n_strains = self.engine.ndof, self.engine.loop_layout.m, self.system.n_strains
+        shapes = (rows, ndof), (rows, n_loops), (rows, n_strains), *((2 * n, ndof), (2 * n, n_loops)) * 2
         return Equations._make(map(np.zeros, shapes))
 
     @property

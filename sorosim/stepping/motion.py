@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sorosim.arrays import Array, IntArray
-from sorosim.dynamics.maxwell import refuse_relaxation
 from sorosim.equations.failure import diagnose_motion
 from sorosim.errors import ConvergenceError, InputError
 from sorosim.kernels import march as codes
@@ -329,7 +328,6 @@ class Derivatives:
     ) -> None:  # fmt: skip
         """One of the passes; rank: of the motion, `ends`: rows at which intervals begin and end."""
         steps, engine = self.steps, self.steps.engine
-        refuse_relaxation(engine, "derivatives of steps", "differences of steps know it")
         if steps.in_python:
             raise InputError("derivatives of steps", "loads and actuators that are compiled",
                              f"some of '{steps.robot.name}' that Python computes")  # fmt: skip

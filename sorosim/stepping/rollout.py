@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sorosim.arrays import Array, IntArray
+from sorosim.complex_step import derivative
 from sorosim.dynamics.link_frames import LinkFrames
 from sorosim.dynamics.variation import Variation, VariedEngine
 from sorosim.equilibria.statics import statics
@@ -103,7 +104,7 @@ def rollout(
     """
     steps = HeldSteps(
         check_robot(robot), dt, driven, method=method, substeps=substeps, spectral_radius=spectral_radius,
-        tolerance=ROLLOUT_TOLERANCE if tolerance is None else tolerance,
+        tolerance=ROLLOUT_TOLERANCE if tolerance is None else tolerance, keeps_strains=True,
     )  # fmt: skip
     inputs, time = held_inputs(robot, u, {"N": None}), amount("t0", t0, "time")
     if numbers and steps.engine.adds_inertia:
@@ -160,12 +161,15 @@ class Rollout:
         rows, before = steps.rows(n), motion.refined
         self.t: Array = motion.start + steps.dt * np.arange(float(motion.count), motion.count + n + 0.5)
         self.q, self.qd = np.zeros((n + 1, steps.engine.ndof)), np.zeros((n + 1, steps.engine.ndof))
+        self._strain = np.zeros((n + 1, steps.system.n_strains))
         motion.prepare(rows, n)
         self._start_change = motion.rewind()
-        self.q[0], self.qd[0] = march.state.q, march.state.qd
+        self.q[0], self.qd[0], self._strain[0] = march.state.q, march.state.qd, march.strain[0]
+        self._strain_begins = bool(march.counts["fresh"]) and motion.count == 0  # with the coordinates of the start
         self._segments, error = motion.move(rows, u, stop)
         for first, last, own, ends, _ in self._segments:
             self.q[first : last + 1], self.qd[first : last + 1] = own.q[ends], own.qd[ends]
+            self._strain[first : last + 1] = own.strain[ends]
         self.refined, self._rank = motion.refined - before, motion.rank
         if error is not None:
             k = self._segments[-1].last
@@ -210,11 +214,9 @@ class Rollout:
         """As `vjp`, whatever the tolerance of the steps is."""
         n, ndof = len(self.u), self._steps.engine.ndof
         cotangents = np.array([self._rows_like("q_bar", q_bar), self._rows_like("qd_bar", qd_bar)])
-        u_cotangent, cotangent, numbers = (
-            np.zeros_like(self.u),
-            np.zeros((held.N_VECTORS, ndof)),
-            np.zeros(len(self.numbers)),
-        )
+        u_cotangent, cotangent = np.zeros_like(self.u), np.zeros((held.N_VECTORS, ndof))
+        maxwell, numbers = self._steps.system.maxwell, np.zeros(len(self.numbers))
+        strain = np.zeros(maxwell.n)
         for segment in reversed(self._segments):
             first, last = segment.first, segment.last
             local = cotangents[:, first : last + 1].copy()
@@ -223,7 +225,8 @@ class Rollout:
             inputs = self.u[first:last]
             size = (last - first, len(segment.rows.t)) if len(numbers) else ()
             adjoint = empty_adjoint(self._steps, *size)
-            self._derive(held.motion_vjp, segment, inputs, True, local, cotangent, u_cotangent[first:last], adjoint)
+            into = cotangent, strain, u_cotangent[first:last]
+            self._derive(held.motion_vjp, segment, inputs, True, local, *into, adjoint)
             numbers += [self._by_number(one, segment, adjoint) for one in self._by.engines]
             cotangent[held.QDD :] = 0.0
             if segment.change is not None:
@@ -232,6 +235,10 @@ class Rollout:
             cotangent[: held.QDD] = cotangents[:, 0]
         if self._start_change is not None:
             cotangent[: held.QDD] = self._start_change.pull(cotangent[: held.QDD])
+        if maxwell.n and self._strain_begins:
+            cotangent[held.Q] += maxwell.start_change(np.eye(ndof)) @ strain
+            rests = (derivative(one.varied.elastic.rest) for one in self._by.engines)
+            numbers -= [strain @ maxwell.start_change(rest) for rest in rests]
         cotangent[: held.QDD, self._steps.system.partition.mask] = 0.0
         by_start = np.tensordot(cotangent[: held.QDD], self._by_start, 2)
         numbers += by_start[: len(numbers)]
@@ -341,6 +348,12 @@ class Rollout:
         if self._start_change is not None:
             tangent[:, : held.QDD] = self._start_change.push(tangent[:, : held.QDD])
             tangents[:, :, 0] = np.moveaxis(tangent[:, : held.QDD], 1, 0)
+        maxwell = self._steps.system.maxwell
+        strain = np.zeros((count, maxwell.n))
+        if maxwell.n and self._strain_begins:
+            rests = [derivative(one.varied.elastic.rest) for one in self._by.engines]
+            moved = tangents[0, :, 0] - (change @ np.array(rests) if rests else 0.0)
+            strain += maxwell.start_change(moved)
         for segment in self._segments:
             first, last = segment.first, segment.last
             if segment.change is not None:
@@ -348,14 +361,16 @@ class Rollout:
                 tangents[:, :, first] = np.moveaxis(tangent[:, : held.QDD], 1, 0)
             out, before = np.zeros((count, 2, last - first + 1, ndof)), np.zeros(self.u.shape[1])
             varied, changes = self._change_of_equations(segment, change), u_tangent[:, first:last].copy()
-            self._derive(held.motion_jvp, segment, self.u[first:last], True, before, tangent, changes, varied, out)
+            begin = before, tangent, strain
+            self._derive(held.motion_jvp, segment, self.u[first:last], True, *begin, changes, varied, out)
             tangents[:, :, first + 1 : last + 1] = np.moveaxis(out[:, :, 1:], 1, 0)
         return Tangents(*(tangents if several else tangents[:, 0]))
 
     @cached_property
     def run(self) -> Run:
         """The motion as a `Run`, which saves, plots and plays; a row has the inputs of the interval that it ends."""
-        return run_of(self._steps, self.t, self.q, self.qd, self.u, "sorosim.rollout")
+        strain = self._strain[: len(self.t)] if self._steps.system.n_strains else None
+        return run_of(self._steps, self.t, self.q, self.qd, self.u, "sorosim.rollout", strain)
 
     # -- segments ----------------------------------------------------------------------------------------------------
 
@@ -372,6 +387,7 @@ class Rollout:
         change = self._vary(varied, segment, given)
         return float(
             (given.residual * change.residual).sum() - (given.error * change.error).sum()
+            + (given.strain * change.strain).sum()
             + (given.force * change.force).sum() + (given.constraint * change.constraint).sum()
         )  # fmt: skip
 
@@ -390,10 +406,18 @@ class Rollout:
         u_there = np.repeat(u, np.diff(segment.ends), axis=0)
         out.residual[1:], one = vary(ends, rows.qdd[ends], u_there, rows.multiplier[ends])
         out.error[1:] = one.error
+        maxwell = self._steps.system.maxwell
+        if maxwell.n:
+            elastic, h = varied.varied.elastic, np.diff(rows.t)
+            out.strain[1:], forces = maxwell.varied(elastic, rows.q[:-1], rows.strain[:-1], h, rows.q[1:])
+            out.residual[1:] -= forces
         before = np.concatenate([u[:1], u[:-1]])
         for k, inputs in enumerate([u, before] if looped else [u]):
             out.force[k::2], one = vary(starts, begins.acceleration[k::2], inputs, begins.multiplier[k::2])
             out.constraint[k::2] = one.acceleration
+            if maxwell.n:
+                q, still = rows.q[starts], np.zeros(n)
+                out.force[k::2] -= maxwell.varied(varied.varied.elastic, q, rows.strain[starts], still, q)[1]
         return out
 
     def _change_of_equations(self, segment: Segment, changes: Array) -> Equations:
@@ -406,7 +430,10 @@ class Rollout:
             self.u[segment.first : segment.last],
             steps.engine.ndof,
         )
-        zero = np.zeros((2, n + 1, ndof)), np.zeros((held.N_VECTORS, ndof)), np.zeros_like(inputs)
+        zero = (
+            np.zeros((2, n + 1, ndof)), np.zeros((held.N_VECTORS, ndof)), np.zeros(steps.system.n_strains),
+            np.zeros_like(inputs),
+        )  # fmt: skip
         self._derive(held.motion_vjp, segment, inputs, True, *zero, adjoint)  # accelerations at begins
         varying = np.flatnonzero(changes.any(axis=0))
         parts = [self._vary(self._by.engines[i], segment, adjoint.equations) for i in varying]
@@ -470,7 +497,9 @@ def like(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
     return out
 
 
-def run_of(steps: HeldSteps, t: Array, q: Array, qd: Array, held: Array, by: str) -> Run:
+def run_of(
+    steps: HeldSteps, t: Array, q: Array, qd: Array, held: Array, by: str, strain: Array | None = None
+) -> Run:  # fmt: skip
     """A motion under held inputs (N, n_actuators) as a `Run`: a row has the inputs of the interval that it ends."""
     u = np.concatenate([held[:1] if len(held) else np.zeros((1, held.shape[1])), held])
-    return steps.run(t, q, qd, u, f"{len(held)} intervals of {steps.dt:g} s by {by}")
+    return steps.run(t, q, qd, u, f"{len(held)} intervals of {steps.dt:g} s by {by}", strain=strain)

@@ -247,7 +247,7 @@ class Stepper:
         -------
         A : (2 ndof, 2 ndof) ndarray
             Of [q; qd] at its end by those at its begin, rows and columns of driven coordinates being zero. The method's
-            own accelerations a - qdd are kept constant.
+            own accelerations a - qdd, and strains of Maxwell elements, are kept constant.
         B : (2 ndof, n_actuators) ndarray
             By the inputs.
 
@@ -263,12 +263,12 @@ class Stepper:
         n, n_inputs = self.robot.ndof, len(before)
         size, free = 2 * n + n_inputs, np.diag(~self._steps.system.partition.mask)
         tangent, u_tangent = np.zeros((size, held.N_VECTORS, n)), np.zeros((size, 1, n_inputs))
-        tangents = np.zeros((size, 2, 2, n))
+        tangents, strains = np.zeros((size, 2, 2, n)), np.zeros((size, self._steps.system.n_strains))
         tangent[:n, held.Q] = tangent[n : 2 * n, held.QD] = free
         u_tangent[2 * n :, 0] = np.eye(n_inputs)
         self._derivatives(
             held.motion_jvp, self._motion.rank, segment.rows, inputs, segment.ends, fresh, before.copy(), tangent,
-            u_tangent, self._steps.no_changes, tangents, path=self._motion.march.path,
+            strains, u_tangent, self._steps.no_changes, tangents, path=self._motion.march.path,
         )  # fmt: skip
         tangents = tangents[:, :, 1] if change is None else change.push(tangents[:, :, 1])
         columns = tangents.reshape(size, 2 * n).T

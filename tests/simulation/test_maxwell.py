@@ -422,21 +422,12 @@ def test_events_are_found_and_dense_output_is_that_of_the_run():
         assert abs(run.at(t)[0][0]) < 1e-5
 
 
-def test_ida_batches_and_derivatives_of_steps_refuse_with_what_to_use():
+def test_ida_and_optimal_control_refuse_with_what_to_use():
     robot = rod(TWO, actuators={"pull": {"tendon": {"rod": "rod", "y": 0, "z": "5 mm"}}})
     with pytest.raises(sorosim.InputError, match=r"materials do not relax.*'rod', whose material does.*cvode"):
         sorosim.simulate(robot, 0.1, method="ida")
-    for make in (
-        lambda: sorosim.Batch(robot, 2, dt="10 ms"),
-        lambda: sorosim.rollout(robot, np.zeros((2, 1)), "10 ms"),
-    ):
-        with pytest.raises(sorosim.InputError, match=r"batches and derivatives of steps.*sorosim.Stepper"):
-            make()
-    stepper = sorosim.Stepper(robot, "10 ms")
-    stepper.reset()
-    stepper.step()
-    with pytest.raises(sorosim.InputError, match="derivatives of steps"):
-        stepper.linearize()
+    with pytest.raises(sorosim.InputError, match=r"steps that begin anew.*'rod', whose material does.*Stepper"):
+        sorosim.optimal_control(robot, "0.1 s", "10 ms", {"goal": {"q": 1}, "effort": 1}, ("0 N", "5 N"), goal=[0.0])
 
 
 def test_inputs_that_python_computes_take_part():
