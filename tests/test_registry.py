@@ -128,6 +128,9 @@ def test_units_are_read_for_the_quantities_that_a_type_names(fresh):
         (", force: 3 cN", "", "3:24: loads.blow.breeze: expected the key 'force', got nothing"),
         ("{link: ball, force: 3 cN}", "3", "3:24: loads.blow.breeze: expected a mapping with link, force, gain, more, "
          "got 3"),
+        ("force: 3 cN", "force: 3 cN, gain: 2 cm", "3:56: loads.blow.breeze.gain: expected a number, since the plug-in "
+         "names no dimension of gain, got '2 cm'; write it in SI units, or name its dimension: quantities = "
+         "{'gain': 'length'} in the plug-in"),
         ("link: ball", "link: bal", "3:31: loads.blow.breeze.link: expected the name of a link, got 'bal'; did you "
          "mean ball?"),
     ],

@@ -400,6 +400,9 @@ def described(cls: type[Declared], define: Define) -> dict[str, Described]:
     return {name: own for key in cls.declaration().values() for name, own in key.type.described(key, define).items()}
 
 
+NUMBERS = (float, int, "float", "int")  # annotations of plug-ins
+
+
 # -- plug-ins of users -------------------------------------------------------------------------------------------------
 
 
@@ -420,6 +423,9 @@ def _parameter(kind: Any, key: str, value: Any, at: At) -> Any:
     """A parameter; one of those that the type lists in `quantities`, name -> dimension, is read with its unit."""
     dimension = getattr(kind, "quantities", {}).get(key)
     if dimension is None:
+        if isinstance(value, str) and getattr(kind, "__annotations__", {}).get(key) in NUMBERS:
+            hint = f"write it in SI units, or name its dimension: quantities = {{'{key}': 'length'}} in the plug-in"
+            return at.fail(f"a number, since the plug-in names no dimension of {key}", shown(value), hint)
         return _frozen(value)
     if isinstance(value, list):
         return tuple((at / i).attempt(lambda x=x: _quantity(x, dimension)) for i, x in enumerate(value))  # type: ignore[misc]

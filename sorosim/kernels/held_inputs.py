@@ -18,6 +18,7 @@ from sorosim.kernels import newmark as nm
 from sorosim.kernels.evaluate import DONE, forward
 from sorosim.kernels.kinematics import POSES, forward_sweep, to_body
 from sorosim.kernels.linalg import cholesky_solve_vector
+from sorosim.kernels.relaxation import relax_blocks, strain_forces_jvp, strain_forces_vjp, strains_jvp, strains_vjp
 from sorosim.kernels.saddle import solve_constrained
 from sorosim.kernels.signals import evaluate_signals
 from sorosim.kernels.small import add_ad, clear, copy
@@ -77,7 +78,7 @@ def accelerations(model, march, ws, derivatives, before, jump):
     """
     state, path = march.state, march.path
     if march.strain.shape[1] > 0:
-        nm.relax_blocks(model, march, 0.0)
+        relax_blocks(model, march, 0.0)
     for i in range(state.q.shape[0]):
         state.qdd_begin[i] = state.qdd[i] if model.known[i] else 0.0
     if not before:
@@ -222,73 +223,8 @@ def load_step(model, march, rows, row, u):
     if march.strain.shape[1] > 0:
         copy(rows.q[row - 1], march.state.q)
         copy(rows.strain[row - 1], march.strain[0])
-        nm.relax_blocks(model, march, march.number.step)
+        relax_blocks(model, march, march.number.step)
         copy(rows.q[row], march.state.q)
-
-
-@kernel_lazy("maxwell")
-def strain_forces_jvp(model, h, q_dot, z_dot, factor, out) -> None:
-    """out (ndof,) += factor times what q_dot (ndof,) and z_dot (n_strains,) at the begin of a step h change in forces.
-
-    Elements pull with K sum ratio (a z + b (q' - q)) at its end; h = 0: in this state.
-    """
-    tree, elastic, maxwell = model.system.tree, model.elastic, model.elastic.maxwell
-    for k in range(maxwell.block.shape[0]):
-        block, at = maxwell.block[k].block, maxwell.block[k].strain
-        n, c0, square = tree.block[block].n, tree.block[block].column, tree.block[block].square
-        for e in range(maxwell.block[k].element, maxwell.block[k].element + maxwell.block[k].n):
-            a, b = nm.element_factors(maxwell.time[e], h)
-            for i in range(n):
-                for j in range(n):
-                    strain = a * z_dot[at + j] - b * q_dot[c0 + j]
-                    out[c0 + i] += factor * maxwell.ratio[e] * elastic.stiffness[square + i * n + j] * strain
-            at += n
-
-
-@kernel_lazy("maxwell")
-def strain_forces_vjp(model, h, w, q_bar, z_bar) -> None:
-    """The transposed: adds to q_bar and z_bar what cotangents w (ndof,) of these forces are."""
-    tree, elastic, maxwell = model.system.tree, model.elastic, model.elastic.maxwell
-    for k in range(maxwell.block.shape[0]):
-        block, at = maxwell.block[k].block, maxwell.block[k].strain
-        n, c0, square = tree.block[block].n, tree.block[block].column, tree.block[block].square
-        for e in range(maxwell.block[k].element, maxwell.block[k].element + maxwell.block[k].n):
-            a, b = nm.element_factors(maxwell.time[e], h)
-            for i in range(n):
-                for j in range(n):
-                    strain = maxwell.ratio[e] * elastic.stiffness[square + i * n + j] * w[c0 + i]
-                    z_bar[at + j] += a * strain
-                    q_bar[c0 + j] -= b * strain
-            at += n
-
-
-@kernel_lazy("maxwell")
-def strains_jvp(model, h, decay, factor, q_dot, z_dot) -> None:
-    """z_dot, times a if `decay`, += factor b q_dot, of z' = a z + b (q' - q)."""
-    tree, maxwell = model.system.tree, model.elastic.maxwell
-    for k in range(maxwell.block.shape[0]):
-        block, at = maxwell.block[k].block, maxwell.block[k].strain
-        n, c0 = tree.block[block].n, tree.block[block].column
-        for e in range(maxwell.block[k].element, maxwell.block[k].element + maxwell.block[k].n):
-            a, b = nm.element_factors(maxwell.time[e], h)
-            for i in range(n):
-                z_dot[at + i] = (a if decay else 1.0) * z_dot[at + i] + factor * b * q_dot[c0 + i]
-            at += n
-
-
-@kernel_lazy("maxwell")
-def strains_vjp(model, h, decay, factor, q_bar, z_bar) -> None:
-    """q_bar += factor b z_bar, then z_bar times a if `decay`: the transposed."""
-    tree, maxwell = model.system.tree, model.elastic.maxwell
-    for k in range(maxwell.block.shape[0]):
-        block, at = maxwell.block[k].block, maxwell.block[k].strain
-        n, c0 = tree.block[block].n, tree.block[block].column
-        for e in range(maxwell.block[k].element, maxwell.block[k].element + maxwell.block[k].n):
-            a, b = nm.element_factors(maxwell.time[e], h)
-            for i in range(n):
-                q_bar[c0 + i] += factor * b * z_bar[at + i]
-                z_bar[at + i] *= a if decay else 1.0
-            at += n
 
 
 @kernel_lazy()

@@ -17,6 +17,7 @@ from sorosim.kernels.external import ExternalForces
 from sorosim.kernels.forces import Elastic, Internal
 from sorosim.kernels.load_laws import LoadLaws
 from sorosim.kernels.newmark import ALWAYS, DONE, ONCE, REUSE
+from sorosim.kernels.relaxation import advance_strains
 from sorosim.kernels.signals import SignalArrays
 from sorosim.kernels.small import copy
 from sorosim.kernels.step_speed import is_plausible
@@ -394,7 +395,7 @@ def march(model, march, ws, rows, max_steps) -> int:
             if count.held == 0:
                 nm.add_work(model, march, ws)
             if march.strain.shape[1] > 0:
-                number.dissipated += nm.advance_strains(model, march)
+                number.dissipated += advance_strains(model, march)
             accept(march, rows)
             if count.resize != 0 or count.steps_left == 0:
                 choose_step(march, rows)

@@ -12,7 +12,7 @@ have no matrices; where more couples than neighbours do, Python does it (docs/th
 
 from __future__ import annotations
 
-from math import exp, expm1, nan, sqrt
+from math import nan, sqrt
 
 from sorosim.compiled import call_python, kernel_in_place, kernel_lazy
 from sorosim.kernels.contacts import add_contacts
@@ -26,6 +26,7 @@ from sorosim.kernels.kinematics import POSES, forward_sweep, is_zero
 from sorosim.kernels.linalg import cholesky
 from sorosim.kernels.load_laws import add_load_laws
 from sorosim.kernels.loops import evaluate_loops, loop_matrices
+from sorosim.kernels.relaxation import add_strain_errors, relax_blocks
 from sorosim.kernels.saddle import RANK_TOLERANCE, factor_constraints, loop_norms, rank_tolerance, solve_constrained
 from sorosim.kernels.signals import evaluate_signals
 from sorosim.kernels.small import copy, isolate
@@ -278,83 +279,6 @@ def follow_path(path, t, prescribed):
             prescribed[k, 0] = c0 + x * (c1 + x * (c2 + x * c3))
             prescribed[k, 1] = c1 + x * (2.0 * c2 + x * 3.0 * c3)
             prescribed[k, 2] = 2.0 * c2 + 6.0 * x * c3
-
-
-@kernel_in_place
-def element_factors(time, h):
-    """Strain of a Maxwell element after a step h by that before, and by the change of the coordinate, at equal rate."""
-    return (1.0, 1.0) if h == 0.0 else (exp(-h / time), -expm1(-h / time) * time / h)
-
-
-@kernel_lazy("maxwell")
-def relax_blocks(model, march, h) -> None:
-    """Stiffness and rest with which blocks answer at the end of a step h, all their elements together.
-
-    The strain of an element is there a d + b (q' - q), so that the block pulls with -f K (q' - r), f = long_term + sum
-    ratio b and f r = long_term rest - sum ratio (a d - b q) (docs/theory.md, 21). h = 0: as it answers at once.
-    """
-    tree, elastic, now, maxwell = model.system.tree, model.elastic, model.system.internal.elastic, model.elastic.maxwell
-    q, strain = march.state.q, march.strain[0]
-    for k in range(maxwell.block.shape[0]):
-        block, at = maxwell.block[k].block, maxwell.block[k].strain
-        n, c0, square = tree.block[block].n, tree.block[block].column, tree.block[block].square
-        factor = maxwell.long_term[k]
-        for i in range(n):
-            now.rest[c0 + i] = maxwell.long_term[k] * elastic.rest[c0 + i]
-        for e in range(maxwell.block[k].element, maxwell.block[k].element + maxwell.block[k].n):
-            a, b = element_factors(maxwell.time[e], h)
-            factor += maxwell.ratio[e] * b
-            for i in range(n):
-                now.rest[c0 + i] -= maxwell.ratio[e] * (a * strain[at + i] - b * q[c0 + i])
-            at += n
-        for i in range(n):
-            now.rest[c0 + i] /= factor
-        for i in range(n * n):
-            now.stiffness[square + i] = factor * elastic.stiffness[square + i]
-
-
-@kernel_lazy("maxwell")
-def add_strain_errors(model, march, x) -> None:
-    """Add to |x| (ndof,) displacements that balance what strains of Maxwell elements miss of rates that change.
-
-    A rate that goes from qd to q'd evenly moves a strain by (q'd - qd) (time (1 + a)/2 - b time) more than its mean.
-    """
-    tree, maxwell, state, h = model.system.tree, model.elastic.maxwell, march.state, march.number.step
-    for k in range(maxwell.block.shape[0]):
-        block, first = maxwell.block[k].block, maxwell.block[k].element
-        last, c0 = first + maxwell.block[k].n, tree.block[block].column
-        factor, missed = maxwell.long_term[k], 0.0
-        for e in range(first, last):
-            a, b = element_factors(maxwell.time[e], h)
-            factor += maxwell.ratio[e] * b
-            missed += maxwell.ratio[e] * maxwell.time[e] * (0.5 * (1.0 + a) - b)
-        for i in range(c0, c0 + tree.block[block].n):
-            x[i] = abs(x[i]) + abs(missed / factor * (state.qd_new[i] - state.qd[i]))
-
-
-@kernel_lazy("maxwell")
-def advance_strains(model, march) -> float:
-    """Strains of Maxwell elements at the end of the step; returns what their dashpots dissipate in it [J].
-
-    That is their mean forces along the change of q - d, so that energies balance as those of springs do.
-    """
-    tree, elastic, maxwell, h = model.system.tree, model.elastic, model.elastic.maxwell, march.number.step
-    begin, end, total = march.strain[0], march.strain[1], 0.0
-    for k in range(maxwell.block.shape[0]):
-        block, at = maxwell.block[k].block, maxwell.block[k].strain
-        n, c0, square = tree.block[block].n, tree.block[block].column, tree.block[block].square
-        before, after = march.state.q[c0 : c0 + n], march.state.q_new[c0 : c0 + n]
-        for e in range(maxwell.block[k].element, maxwell.block[k].element + maxwell.block[k].n):
-            a, b = element_factors(maxwell.time[e], h)
-            for i in range(n):
-                end[at + i] = a * begin[at + i] + b * (after[i] - before[i])
-            for i in range(n):
-                path = after[i] - before[i] - (end[at + i] - begin[at + i])
-                for j in range(n):
-                    mean = 0.5 * maxwell.ratio[e] * (begin[at + j] + end[at + j])
-                    total += path * elastic.stiffness[square + i * n + j] * mean
-            at += n
-    return total
 
 
 @kernel_lazy()

@@ -96,6 +96,9 @@ class Tube(Declared, title="Concentric tubes"):
             raise ModelError("insertion", "no more than the length of the tube", got)
         if self.material.relaxation is not None:
             raise ModelError("material", "an elastic material", "one that relaxes", "leave out its relaxation")
+        if self.material.is_hyperelastic:
+            got = f"one that is {self.material.elasticity}"
+            raise ModelError("material", "a linear material", got, "tubes take elasticity: linear")
         if self.material.mass_damping:
             hint = "damping and stiffness_damping damp tubes in themselves"
             raise ModelError("material", "one without mass_damping, that of a medium around", "one with it", hint)

@@ -48,6 +48,8 @@ DIMENSIONS = {
     "angular acceleration": Dimension("an angular acceleration", (0, 0, -2, 0), "2 rad/s^2", "rad/s^2"),
     "force": Dimension("a force", (1, 1, -2, 0), "5 N", "N"),
     "moment": Dimension("a moment", (2, 1, -2, 0), "5 N*cm", "N*m"),
+    "energy": Dimension("an energy", (2, 1, -2, 0), "5 mJ", "J"),
+    "bending stiffness": Dimension("a bending stiffness", (3, 1, -2, 0), "5 N*cm^2", "N*m^2"),
     "pressure": Dimension("a pressure or modulus", (-1, 1, -2, 0), "1 MPa", "Pa"),
     "inverse pressure": Dimension("a change by pressure", (1, -1, 2, 0), "0.5 1/bar", "1/Pa"),
     "viscosity": Dimension("a viscosity", (-1, 1, -1, 0), "10 kPa*s", "Pa*s"),

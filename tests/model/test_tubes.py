@@ -321,3 +321,11 @@ def test_tendons_in_tubes_are_refused() -> None:
     link = so.Link("r", tubes())
     with pytest.raises(so.ModelError, match="a rod, for actuators inside"):
         so.Robot(so.Description("r", (link,), actuators={"cable": so.Tendon((so.RouteSegment("r", y=0.0, z=0.0),))}))
+
+
+def test_tubes_take_linear_materials_only():
+    """Their sections are bent by the linear stiffness: a law of the material would be left out without a word."""
+    tube = {"length": "20 cm", "radius": "1 mm", "inner_radius": 0, "material": "m"}
+    material = {"young": 1e6, "poisson": 0.5, "density": 1100, "elasticity": "neo-hookean"}
+    with pytest.raises(so.ModelError, match="expected a linear material, got one that is neo-hookean"):
+        so.load({"sorosim": 1, "materials": {"m": material}, "links": {"t": {"tubes": {"inner": tube}}}})
