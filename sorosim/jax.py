@@ -42,7 +42,7 @@ def rollout(
         Values that take the place of numbers of the robot's file, by path [SI]; `sorosim.scalars` lists these. Those
         that are no arrays are fixed.
     **options
-        method, substeps, spectral_radius, tolerance and driven, as in `sorosim.rollout`.
+        method and its options, and driven, as in `sorosim.rollout`.
 
     Returns
     -------

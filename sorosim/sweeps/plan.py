@@ -14,6 +14,7 @@ from sorosim.engine.inputs import Partition
 from sorosim.errors import nearest
 from sorosim.io.results import text_of
 from sorosim.io.sweep_file import PlaceOfOutput, SweepDocument, SweepFile, SweptMotion, wrong
+from sorosim.methods import MOTIONS, spread
 from sorosim.options import given
 from sorosim.problems import Collector
 from sorosim.problems import Path as Place
@@ -190,7 +191,7 @@ class _Reader:
             return str(task), {}, False
         block = task.simulate
         assert block is not None  # it is the only key
-        options = {name: value for name, value in given(block).items() if name != "keep_runs"}
+        options = {name: value for name, value in spread(given(block), MOTIONS).items() if name != "keep_runs"}
         return SIMULATE, options, block.keep_runs
 
     def plan(self) -> Plan | None:
