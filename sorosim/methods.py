@@ -89,7 +89,7 @@ def _where_undamped(name: str) -> str:
     return f"of {UNDAMPED} {UNDAMPED_TOLERANCES[name]} where neither rtol nor atol is given"
 
 
-@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(option,))
+@dataclass_transform(kw_only_default=True, frozen_default=True)
 def method(cls: T) -> T:
     """Make the class of a method a frozen dataclass whose docstring tells its options as they are declared."""
     made: Any = dataclass(frozen=True, repr=False)(cls)
@@ -118,19 +118,21 @@ class Method(Declared):
         return {name: value for name in self.declaration() if (value := getattr(self, name)) is not None}
 
     @classmethod
-    def options(cls, use: str) -> dict[str, Key]:
+    def options(cls, use: str) -> dict[str, Option]:
         """Options that have a meaning in a use."""
-        return {name: key for name, key in cls.declaration().items() if getattr(key, "use", "") in ("", use)}
+        keys = cls.declaration().items()
+        return {name: key for name, key in keys if isinstance(key, Option) and key.use in ("", use)}
 
 
 @method
 class MotionMethod(Method):
     """A method of `simulate`."""
 
-    uses = (MOTIONS,)
+    uses: ClassVar[tuple[str, ...]] = (MOTIONS,)
     # of many steps, whose formulas of order three and above are unstable near undamped motions: they follow each
     # oscillation of a stiff rod that has no damping, and feed or drain the energy of what swings on
     multistep: ClassVar[bool] = False
+    uses_newton: ClassVar[bool] = False  # `OdeProblem.newton`
     verified_by: ClassVar[str] = ""  # the method of a companion: errors that two share go unseen; default: the same
 
     rtol: float | None = option(
@@ -154,7 +156,6 @@ class OdeMethod(MotionMethod):
     """
 
     function: ClassVar[str] = ""  # module:function of an OdeProblem, imported when it is needed
-    uses_newton: ClassVar[bool] = False  # whether it uses `OdeProblem.newton`
 
     closing_time: float | None = option(
         SECONDS,
@@ -215,7 +216,7 @@ class CVODE(OdeMethod, kind="cvode"):
 class StepMethod(Method):
     """A method of equal steps under held inputs: of `Stepper`, `rollout`, `Batch` and what is built on them."""
 
-    uses = (STEPS,)
+    uses: ClassVar[tuple[str, ...]] = (STEPS,)
 
     substeps: int | None = option(Integer(1, 1_000_000), "Steps of the integrator in each interval.", "4", 1, use=STEPS)
     tolerance: float | None = option(
@@ -234,7 +235,7 @@ class StepMethod(Method):
 class MarchMethod(StepMethod, MotionMethod):
     """A one-step method of order 2 of our own, which solves for the multipliers of loops and closes them."""
 
-    uses = (MOTIONS, STEPS)
+    uses: ClassVar[tuple[str, ...]] = (MOTIONS, STEPS)
     damps: ClassVar[bool] = True  # what its steps do not resolve
 
     step: float | None = option(
@@ -271,9 +272,7 @@ class GeneralizedAlpha(MarchMethod, kind="generalized-alpha"):
 
     @property
     def coefficients(self) -> tuple[float, ...]:
-        rho = float(
-            self.declaration()["spectral_radius"].fallback if self.spectral_radius is None else self.spectral_radius
-        )
+        rho = self.options(STEPS)["spectral_radius"].usual if self.spectral_radius is None else self.spectral_radius
         alpha_m, alpha_f = (2.0 * rho - 1.0) / (rho + 1.0), rho / (rho + 1.0)
         gamma = 0.5 + alpha_f - alpha_m
         beta = 0.25 * (gamma + 0.5) ** 2
@@ -350,18 +349,18 @@ def kinds(cls: type[Method]) -> tuple[str, ...]:
 MARCHES = kinds(MarchMethod)
 
 
-def options_by_name(use: str) -> dict[str, Any]:
+def options_by_name(use: str) -> dict[str, Option]:
     """Options of the built-in methods of a use, each with the names of those that have it, unless all have."""
     classes = [one for one in INTEGRATORS.declared().values() if use in one.uses]
-    out = {}
-    for name, key in {name: key for one in reversed(classes) for name, key in one.options(use).items()}.items():
+    out: dict[str, Option] = {}
+    for name, key in ((name, key) for one in classes for name, key in one.options(use).items() if name not in out):
         having = [one.kind for one in classes if name in one.options(use)]
         doc = key.doc if len(having) == len(classes) else f"{key.doc[:-1]} ({', '.join(having)})."
         if use == MOTIONS and name in UNDAMPED_TOLERANCES:
-            doc = f"{doc[:-1]}; by {', '.join(one.kind for one in classes if one.multistep)} {_where_undamped(name)}."
+            multistep = ", ".join(one.kind for one in classes if one.multistep)
+            doc = f"{doc[:-1]}; by {multistep} {_where_undamped(name)}."
         out[name] = replace(key, doc=doc)
-    order = [name for one in classes for name in one.options(use)]
-    return {name: out[name] for name in dict.fromkeys(order)}
+    return out
 
 
 def spread(arguments: Mapping[str, Any], use: str) -> dict[str, Any]:
@@ -439,3 +438,10 @@ class MethodType(Type):
 
     def known_keys(self) -> list[str]:
         return list(self.known)
+
+
+def method_type(kind: type[Declared]) -> MethodType:
+    """The type of the key `method` of declared options."""
+    found = kind.declaration()["method"].type
+    assert isinstance(found, MethodType)
+    return found

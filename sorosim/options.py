@@ -30,6 +30,7 @@ from sorosim.methods import (
     MethodType,
     Option,
     method_class,
+    method_type,
     option,
     options_by_name,
     spread,
@@ -39,7 +40,7 @@ from sorosim.problems import shown
 from sorosim.units.quantity import quantity
 from sorosim.validation import describe
 
-T = TypeVar("T", bound=type)
+T = TypeVar("T")
 
 STARTS = ("equilibrium", "assembled")
 
@@ -120,11 +121,11 @@ class Function(Type):
         return value
 
 
-def with_options(use: str) -> Callable[[T], T]:
+def with_options(use: str) -> Callable[[type[T]], type[T]]:
     """Let declared options have those of the methods of a use, as keys beside `method`, and be a frozen dataclass."""
 
-    @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(option,))
-    def decorate(cls: T) -> T:
+    @dataclass_transform(kw_only_default=True, frozen_default=True)
+    def decorate(cls: type[T]) -> type[T]:
         for name, key in options_by_name(use).items():
             cls.__annotations__[name] = "Any"
             setattr(cls, name, field(default=None, kw_only=True, metadata={"key": key}))
@@ -137,12 +138,12 @@ def telling(kind: type[Declared]) -> Callable[[T], T]:
     """Let the docstring of a function, or of a class, tell in the place of {options} what it takes by **options."""
 
     def decorate(thing: T) -> T:
-        keys, own = kind.declaration(), inspect.signature(thing).parameters
-        short = options_by_name(keys["method"].type.use)  # type: ignore[attr-defined]
+        keys, own, method = kind.declaration(), inspect.signature(thing).parameters, method_type(kind)  # type: ignore[arg-type]
+        short = options_by_name(method.use)
         others = [told(name, key) for name, key in keys.items() if name not in (*own, *short)]
         words = f"Options of the method, short for those of its object: {', '.join(short)}."
         text = "".join([*others, "**options\n", textwrap.indent(textwrap.fill(words, 112), "    ")])
-        classes = ", ".join(method_class(name).__name__ for name in keys["method"].type.known)  # type: ignore[attr-defined]
+        classes = ", ".join(method_class(name).__name__ for name in method.known)
         known = {"{options}": text, "{methods}": f"{classes}, or the name of one", "{usual}": USUAL_WORDS}
         told_so = inspect.cleandoc(thing.__doc__ or "")
         for mark, words in known.items():
@@ -385,21 +386,21 @@ def _with_method(
 
     Arguments that are not known, and options of other methods, but for what is their default, are refused.
     """
-    key = keys["method"]
-    arguments = spread(arguments, key.type.use)
-    name = arguments.get("method") or key.type.argument("method", block.get("method") or key.fallback)
-    own, others = method_class(name).options(key.type.use), options_by_name(key.type.use)
-    keys = {**keys, **{one: own[one] for one in own if one not in keys}}
+    method = keys["method"].type
+    arguments = spread(arguments, method.use)
+    name = arguments.get("method") or method.argument("method", block.get("method") or keys["method"].fallback)
+    own, others = method_class(name).options(method.use), options_by_name(method.use)
+    keys = {**keys, **own}
     for one, value in arguments.items():
         if one not in keys:
             raise InputError(one, "a known argument", "an unknown one", nearest(one, keys))
         if value is None or one in own or one not in others:
             continue
-        if keys[one].type.argument(one, value) != keys[one].usual:
-            having = [known for known in key.type.known if one in method_class(known).options(key.type.use)]
+        if others[one].type.argument(one, value) != others[one].usual:
+            having = [known for known in method.known if one in method_class(known).options(method.use)]
             expected = f"an option of method {name} ({', '.join(own)})"
             raise InputError(one, expected, f"one of {' and '.join(having)}")
-    return dict(arguments), keys
+    return arguments, keys
 
 
 def unused_options(block: Mapping[str, Any], method: str) -> list[str]:

@@ -185,7 +185,7 @@ class Integration:
             self.callbacks.rhs, self.callbacks.jacobian if analytic else self.callbacks.differences, state, t_out,
             options["rtol"], atol, max_step, self.events, self.dense, self.report, self.work,
             self.exchanged, self.controller_times if self.samples_in_run else np.zeros(0), self.at_sample,
-            self.callbacks.newton if analytic and closes and self.method.uses_newton else None,
+            self.callbacks.newton if analytic and self.method.uses_newton else None,
         )  # fmt: skip
 
     @property
