@@ -169,7 +169,8 @@ class RunOptions(Declared):
     )  # fmt: skip
     method: Any = option(
         MethodType(MOTIONS),
-        f"Integrator, or one with its options: {', '.join(METHODS[:-1])} or {METHODS[-1]}; by default {USUAL_WORDS}.",
+        f"Integrator, {', '.join(METHODS[:-1])} or {METHODS[-1]}; in files also with its options. By default "
+        f"{USUAL_WORDS}.",
         "{generalized-alpha: {step: 1 ms}}",
         USUAL[OTHERS],
     )
@@ -198,10 +199,12 @@ class SimulateOptions(RunOptions, title="Simulation"):
     )
     max_steps: float | None = option(
         Quantity("number", least=1.0, infinite=True),
-        "Most steps of the integrator. Without it the run ends where it stalls.",
+        "Most steps of the integrator, of cvode and ida those that they try; without it the run ends where it stalls.",
         "1e6",
     )
-    max_wall_time: float | None = option(SECONDS, "Most time on the clock; without it there is no limit.", "1 h")
+    max_wall_time: float | None = option(
+        SECONDS, "Most time on the clock, looked at after some steps; without it there is no limit.", "1 h"
+    )
     verify: bool | None = option(
         Boolean(),
         "Whether a companion run by finer steps follows, which tells the error: run.error_estimate.",
@@ -235,7 +238,7 @@ class StepOptions(Declared):
     _: KW_ONLY
     method: Any = option(
         MethodType(STEPS),
-        f"Integrator, or one with its options: {', '.join(STEP_METHODS[:-1])} or {STEP_METHODS[-1]}.",
+        f"Integrator, {', '.join(STEP_METHODS[:-1])} or {STEP_METHODS[-1]}; in files also with its options.",
         GeneralizedAlpha.kind, GeneralizedAlpha.kind,
     )  # fmt: skip
 

@@ -185,10 +185,10 @@ def test_a_sweep_refuses_options_that_its_method_does_not_have_at_their_place(tm
     file = tmp_path / "sweep.yaml"
     text = "sorosim_sweep: 1\nrobot: swing.yaml\npoints: {grid: {initial.arm.revolute: [0, 10 deg]}}\n"
     file.write_text(text + "task:\n  simulate:\n    step: 1 ms\n")
-    with pytest.raises(FileError, match=r"sweep.yaml:6:5: task.simulate.step: expected an option of method radau \("):
+    with pytest.raises(FileError, match=r"sweep.yaml:6:11: task.simulate.step: expected an option of method radau \("):
         sorosim.sweep(file)
     file.write_text(text + "task:\n  simulate:\n    method: {generalized-alpha: {step: 1 ms}}\n")
-    assert sorosim.sweep(file).failures == {}
+    assert sorosim.sweep(file).failed == {}
 
 
 def test_an_option_with_its_default_asks_for_nothing(robot):
