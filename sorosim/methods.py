@@ -111,7 +111,7 @@ class Method(Declared):
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.given().items())})"
 
     def __reduce__(self) -> tuple[Any, ...]:  # the class of a registered function has no name in a module
-        return _made, (self.kind, self.given())
+        return method_of, ({"method": self.kind, **self.given()},)
 
     def given(self) -> dict[str, Any]:
         """Options that are given, by name."""
@@ -305,7 +305,7 @@ class Names(Sequence[str]):
         self.use = use
 
     def __contains__(self, name: object) -> bool:
-        return name in self[:] or (name not in INTEGRATORS.known() and name in INTEGRATORS and self.use == MOTIONS)
+        return name in INTEGRATORS and self.use in method_class(str(name)).uses
 
     def __getitem__(self, index: Any) -> Any:
         return tuple(name for name in INTEGRATORS if self.use in method_class(name).uses)[index]
@@ -330,15 +330,10 @@ def _of_function(name: str, function: Callable[[OdeProblem], OdeSolution]) -> ty
     return type(name, (OdeMethod,), {"kind": name, "integrate": lambda self, problem: function(problem)})
 
 
-def _made(name: str, options: Mapping[str, Any]) -> Method:
-    made: Method = method_class(name).make(options)
-    return made
-
-
 def method_of(options: Mapping[str, Any]) -> Any:
     """The method that options of a run name, with those of its own."""
-    own = method_class(options["method"]).declaration()
-    return _made(options["method"], {name: options[name] for name in own if name in options})
+    cls = method_class(options["method"])
+    return cls.make({name: options[name] for name in cls.declaration() if name in options})
 
 
 def kinds(cls: type[Method]) -> tuple[str, ...]:
