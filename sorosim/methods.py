@@ -345,16 +345,20 @@ MARCHES = kinds(MarchMethod)
 
 
 def options_by_name(use: str) -> dict[str, Option]:
-    """Options of the built-in methods of a use, each with the names of those that have it, unless all have."""
+    """Options of the built-in methods of a use, each with the names of those that have it, unless all have it alike."""
     classes = [one for one in INTEGRATORS.declared().values() if use in one.uses]
-    out: dict[str, Option] = {}
-    for name, key in ((name, key) for one in classes for name, key in one.options(use).items() if name not in out):
-        having = [one.kind for one in classes if name in one.options(use)]
-        doc = key.doc if len(having) == len(classes) else f"{key.doc[:-1]} ({', '.join(having)})."
-        if use == MOTIONS and name in UNDAMPED_TOLERANCES:
-            multistep = ", ".join(one.kind for one in classes if one.multistep)
+    multistep, out = ", ".join(one.kind for one in classes if getattr(one, "multistep", False)), {}
+    for name in dict.fromkeys(name for one in classes for name in one.options(use)):
+        having: dict[Option, list[str]] = {}
+        for one in classes:
+            if name in one.options(use):
+                having.setdefault(one.options(use)[name], []).append(one.kind)
+        first, alike = next(iter(having)), len({key.fallback for key in having}) == 1
+        doc = " ".join(f"{key.doc[:-1]} ({', '.join(those)})." for key, those in having.items())
+        doc = first.doc if len(having[first]) == len(classes) else doc
+        if multistep and name in UNDAMPED_TOLERANCES:
             doc = f"{doc[:-1]}; by {multistep} {_where_undamped(name)}."
-        out[name] = replace(key, doc=doc)
+        out[name] = replace(first, doc=doc, fallback=first.fallback if alike else None)
     return out
 
 

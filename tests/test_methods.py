@@ -24,6 +24,7 @@ from sorosim.methods import (
     method,
     method_class,
     option,
+    options_by_name,
 )
 from sorosim.registry import INTEGRATORS
 from sorosim.results.readings import SOLVE_FOR_MULTIPLIERS
@@ -224,6 +225,13 @@ def test_methods_are_of_second_order_but_for_eulers():
         alpha_m, alpha_f, beta, gamma, beta_old = chosen.coefficients
         assert gamma == pytest.approx(0.5 + alpha_f - alpha_m)  # Chung and Hulbert, 1993, eq. (17)
         assert beta + beta_old == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(("use", "names"), [(MOTIONS, METHODS), (STEPS, STEP_METHODS)])
+def test_options_of_one_name_are_of_one_type(use, names):
+    for name, key in options_by_name(use).items():
+        own = [method_class(one).options(use) for one in names]
+        assert {one[name].type for one in own if name in one} == {key.type}
 
 
 def test_loops_are_closed_by_a_time_where_multipliers_are_no_unknowns():

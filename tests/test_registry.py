@@ -270,7 +270,8 @@ def test_every_module_with_kinds_is_named_in_its_registry():
 def test_a_registered_integrator_is_a_method_of_files_and_functions(monkeypatch):
     monkeypatch.setattr(INTEGRATORS, "_registered", {})
     text = TEXT.replace("loads:", "simulate: {t_end: 1, method: mine}\n#")
-    assert "simulate.method: expected bdf, radau, lsoda, cvode, newmark, generalized-alpha or ida" in message_of(text)
+    known = list(METHODS)
+    assert f"simulate.method: expected {', '.join(known[:-1])} or {known[-1]}" in message_of(text)
     calls = []
 
     def mine(problem):
@@ -282,7 +283,7 @@ def test_a_registered_integrator_is_a_method_of_files_and_functions(monkeypatch)
     robot = load_text(text.lstrip("\n"), "robot.yaml")
     assert sorosim.simulate(robot).t[-1] == 1.0
     assert calls
-    assert list(METHODS) == ["bdf", "radau", "lsoda", "cvode", "newmark", "generalized-alpha", "ida", "mine"]
+    assert list(METHODS) == [*known, "mine"]
 
 
 @pytest.mark.parametrize(
