@@ -346,7 +346,11 @@ MARCHES = kinds(MarchMethod)
 
 def options_by_name(use: str) -> dict[str, Option]:
     """Options of the built-in methods of a use, each with the names of those that have it, unless all have it alike."""
-    classes = [one for one in INTEGRATORS.declared().values() if use in one.uses]
+    return _options_of(use, tuple(one for one in INTEGRATORS.declared().values() if use in one.uses))
+
+
+@cache
+def _options_of(use: str, classes: tuple[Any, ...]) -> dict[str, Option]:
     multistep, out = ", ".join(one.kind for one in classes if getattr(one, "multistep", False)), {}
     for name in dict.fromkeys(name for one in classes for name in one.options(use)):
         having: dict[Option, list[str]] = {}
