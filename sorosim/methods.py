@@ -398,6 +398,8 @@ class MethodType(Type):
     def read(self, value: Any, at: At) -> Any:
         if isinstance(value, Method):
             return self.fitting(value, at)
+        if isinstance(value, type) and issubclass(value, Method):
+            return at.fail("a method", f"the class {value.__name__}", f"{value.__name__}() is one")
         if not isinstance(value, Mapping):
             return at.attempt(lambda: Choice(self.known).check(value))
         if len(value) != 1:
@@ -413,8 +415,10 @@ class MethodType(Type):
 
     def fitting(self, value: Method, at: At) -> Any:
         """A method that has a meaning in this use, with its options; else INVALID, which is noted."""
-        if self.use not in value.uses:
-            return at.fail(listed(self.known), value.kind)
+        if self.use not in value.uses or value.kind not in INTEGRATORS:
+            return at.fail(listed(self.known), repr(value))
+        if method_class(value.kind) is not type(value):  # its name would stand for another one
+            return at.fail(f"'{value.kind}' as it is known", repr(value), 'class ...(kind="...") gives it a name')
         own = value.options(self.use)
         for name in value.given():
             if name not in own:

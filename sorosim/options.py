@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import textwrap
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import Any, TypeVar, dataclass_transform
 
 from sorosim.declare import Boolean, Choice, Declared, Integer, Name, Quantity, Text, Type
@@ -128,7 +128,7 @@ def with_options(use: str) -> Callable[[type[T]], type[T]]:
     def decorate(cls: type[T]) -> type[T]:
         for name, key in options_by_name(use).items():
             cls.__annotations__[name] = "Any"
-            setattr(cls, name, field(default=None, kw_only=True, metadata={"key": key}))
+            setattr(cls, name, field(default=None, kw_only=True, metadata={"key": key, "of methods": True}))
         return dataclass(frozen=True)(cls)
 
     return decorate
@@ -371,7 +371,7 @@ def checked(kind: type[Declared], arguments: Mapping[str, Any], block: Mapping[s
     """
     out, keys = {}, kind.declaration()
     if "method" in keys:
-        arguments, keys = _with_method(keys, arguments, block)
+        arguments, keys = _with_method(kind, arguments, block)
     for name, key in keys.items():
         if isinstance(key.type, ByName | Start):
             continue
@@ -383,16 +383,20 @@ def checked(kind: type[Declared], arguments: Mapping[str, Any], block: Mapping[s
 
 
 def _with_method(
-    keys: Mapping[str, Any], arguments: Mapping[str, Any], block: Mapping[str, Any]
+    kind: type[Declared], arguments: Mapping[str, Any], block: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Arguments with the options of their method, and keys with those of its own.
 
     Arguments that are not known, and options of other methods, but for what is their default, are refused.
     """
-    method = keys["method"].type
+    keys: Mapping[str, Any] = kind.declaration()
+    method = method_type(kind)
     arguments = spread(arguments, method.use)
     name = arguments.get("method") or method.argument("method", block.get("method") or keys["method"].fallback)
     own, others = method_class(name).options(method.use), options_by_name(method.use)
+    of_methods = {one.name for one in fields(kind) if "of methods" in one.metadata}  # type: ignore[arg-type]
+    if taken := [one for one in own if one in keys and one not in of_methods]:
+        raise InputError("method", f"options of {name} that no argument is named as", ", ".join(taken))
     keys = {**keys, **own}
     for one, value in arguments.items():
         if one not in keys:
