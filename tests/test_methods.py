@@ -6,6 +6,7 @@ import pickle
 import re
 from dataclasses import replace
 
+import jsonschema
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -13,7 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import sorosim
 from sorosim.declare import Integer
 from sorosim.errors import FileError, InputError, ModelError
-from sorosim.io import load_text
+from sorosim.io import json_schema, load_text
 from sorosim.methods import (
     METHODS,
     MOTIONS,
@@ -118,6 +119,21 @@ def test_a_result_keeps_its_method(robot, tmp_path):
     assert steps.run.method is None
 
 
+def test_the_schema_of_files_has_the_options_of_each_method():
+    schema = jsonschema.Draft202012Validator(json_schema())
+
+    def fits(method):
+        links = {"arm": {"joint": {"revolute": {"axis": [0, 1, 0]}}, "body": {"mass": 1, "inertia": [1, 1, 1]}}}
+        return schema.is_valid({"sorosim": 1, "links": links, "simulate": {"method": method}})
+
+    for name in METHODS:
+        assert fits(name)
+        assert fits({name: GIVEN[MOTIONS][name]})
+        assert not fits({name: {"substeps": 2}})
+    assert not fits({"euler": {}})
+    assert not fits({"bdf": {}, "radau": {}})
+
+
 # -- what is refused ---------------------------------------------------------------------------------------------------
 
 
@@ -157,6 +173,7 @@ def test_what_a_motion_does_not_have_is_refused(robot, arguments, message):
          "method.rtol: expected an option of generalized-alpha for steps"),
         ({"substepz": 2}, "substepz: expected a known argument, got an unknown one; did you mean substeps"),
         ({"substeps": 0}, "substeps: expected a whole number from 1"),
+        ({"keeps_strains": True}, "keeps_strains: expected a known argument, got an unknown one"),
     ],
 )  # fmt: skip
 def test_what_steps_do_not_have_is_refused(robot, arguments, message):

@@ -54,21 +54,21 @@ class DrivenPath(Motion):
 class HeldSteps(RobotMarch):
     """Steps of one robot under inputs that are held over intervals dt.
 
-    keeps_strains: whether the caller keeps strains of Maxwell elements; else robots with any are refused. Their steps
-    change the arrays of `model`, which no two threads may share.
+    options: the method and its options; keeps_strains: whether the caller keeps strains of Maxwell elements; else
+    robots with any are refused. Their steps change the arrays of `model`, which no two threads may share.
     """
 
     def __init__(
-        self, robot: Robot, dt: Any, driven: Mapping[str, Any] | None = None, *, keeps_strains: bool = False,
-        usual_tolerance: float = STEP_TOLERANCE, **options: Any,
+        self, robot: Robot, dt: Any, driven: Mapping[str, Any] | None, options: Mapping[str, Any], *,
+        keeps_strains: bool = False, usual_tolerance: float = STEP_TOLERANCE,
     ) -> None:  # fmt: skip
         self.robot, self._driven = check_robot(robot), driven
-        chosen = checked(StepArguments, {"dt": dt, **options})
+        chosen = checked(StepArguments, {**options, "dt": dt})
         if chosen["dt"] is None:
             raise InputError("dt", "a time [s]", "none")
         chosen["tolerance"] = usual_tolerance if chosen["tolerance"] is None else chosen["tolerance"]
         self.dt, self.substeps, self.tolerance = float(chosen.pop("dt")), int(chosen["substeps"]), chosen["tolerance"]
-        self._options = {**chosen, "keeps_strains": keeps_strains}
+        self._options, self._keeps_strains = chosen, keeps_strains
         engine = robot.engine
         if not keeps_strains:
             hint = "sorosim.simulate and sorosim.Stepper know them"
@@ -85,7 +85,7 @@ class HeldSteps(RobotMarch):
 
     def __reduce__(self) -> tuple[Any, ...]:  # copies and pickles hold the arguments; arrays are made anew
         options = self._options | {"substeps": self.substeps}
-        return partial(HeldSteps, self.robot, self.dt, self._driven, **options), ()
+        return partial(HeldSteps, self.robot, self.dt, self._driven, options, keeps_strains=self._keeps_strains), ()
 
     @cached_property
     def settings(self) -> tuple[Any, ...]:

@@ -99,7 +99,8 @@ def rollout(
     InputError
         A wrong name, length or value.
     """
-    steps = HeldSteps(check_robot(robot), dt, driven, usual_tolerance=ROLLOUT_TOLERANCE, method=method, **options)
+    given = {"method": method, **options}
+    steps = HeldSteps(check_robot(robot), dt, driven, given, usual_tolerance=ROLLOUT_TOLERANCE)
     inputs, time = held_inputs(robot, u, {"N": None}), amount("t0", t0, "time")
     if numbers and steps.engine.adds_inertia:
         hint = "`sensitivities` has derivatives of equations"
