@@ -27,6 +27,7 @@ from sorosim.kernels import newmark
 from sorosim.lie.so3 import exp_so3 as rotation
 from sorosim.loads.contact import Contact, Surface
 from sorosim.loads.contact_law import ContactLaw
+from sorosim.methods import GeneralizedAlpha
 from sorosim.model.basis import Strain
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
@@ -169,7 +170,7 @@ def statics_seconds(robot: Robot, on_tree: bool) -> float:
 
 def correction(robot: Robot, sparse: bool) -> Callable[[bool], None]:
     """A correction of a step, whose argument says whether with new factors or with those from before."""
-    method = RobotMarch(OdeSystem(robot, Motion([]), {}), "generalized-alpha", 0.8)
+    method = RobotMarch(OdeSystem(robot, Motion([]), {}), GeneralizedAlpha())
     method.take_inputs(Motion([]))
     march, model, ws = method.allocate(sparse, False), method.model, robot.engine.workspace
     steps = SparseSteps(robot.engine)

@@ -59,6 +59,15 @@ from .loads.magnet import Magnet as Magnet
 from .loads.magnet import MagnetisedRod as MagnetisedRod
 from .loads.spring import Spring as Spring
 from .loads.wrench import Wrench as Wrench
+from .methods import BDF as BDF
+from .methods import CVODE as CVODE
+from .methods import IDA as IDA
+from .methods import LSODA as LSODA
+from .methods import Euler as Euler
+from .methods import GeneralizedAlpha as GeneralizedAlpha
+from .methods import Newmark as Newmark
+from .methods import OdeMethod as OdeMethod
+from .methods import Radau as Radau
 from .model.anchor import Anchor as Anchor
 from .model.basis import ReferenceStrain as ReferenceStrain
 from .model.basis import Strain as Strain

@@ -42,7 +42,7 @@ def rollout(
         Values that take the place of numbers of the robot's file, by path [SI]; `sorosim.scalars` lists these. Those
         that are no arrays are fixed.
     **options
-        method, substeps, spectral_radius, tolerance and driven, as in `sorosim.rollout`.
+        method and its options, and driven, as in `sorosim.rollout`.
 
     Returns
     -------
@@ -72,7 +72,8 @@ def rollout(
     >>> gradient = jax.jit(jax.grad(cost))(jnp.full((20, 5), 0.5))
     """
     amount("t0", t0, "time")
-    HeldSteps(robot, dt, **options)  # refuses at once what is wrong, not out of a callback
+    # refuses at once what is wrong, not out of a callback
+    HeldSteps(robot, dt, options.get("driven"), {name: x for name, x in options.items() if name != "driven"})
     fixed = {"dt": dt, "t0": t0, **options}
     motion, arguments, members = motion_of_arrays(robot, u, q0, qd0, numbers, fixed, _array)
     function = jax.custom_vjp(partial(_rows, motion))

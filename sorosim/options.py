@@ -6,26 +6,43 @@ A declaration has what a value may be, its meaning, an example and its default. 
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, field
-from typing import Any
+import inspect
+import textwrap
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass, field, fields
+from typing import Any, TypeVar, dataclass_transform
 
-import numpy as np
-
-from sorosim.declare import Boolean, Choice, Declared, Integer, Key, Name, Quantity, Text, Type
+from sorosim.declare import Boolean, Choice, Declared, Integer, Name, Quantity, Text, Type
 from sorosim.declare.base import INVALID, At, Define
-from sorosim.errors import ModelError, nearest
+from sorosim.errors import InputError, ModelError, nearest
+from sorosim.methods import (
+    JACOBIANS,
+    METHODS,
+    MOTIONS,
+    OTHERS,
+    POSITIVE,
+    SECONDS,
+    STEP_METHODS,
+    STEPS,
+    USUAL,
+    USUAL_WORDS,
+    GeneralizedAlpha,
+    MethodType,
+    Option,
+    method_class,
+    method_type,
+    option,
+    options_by_name,
+    spread,
+    told,
+)
 from sorosim.problems import shown
-from sorosim.solvers.registry import METHODS
 from sorosim.units.quantity import quantity
+from sorosim.validation import describe
+
+T = TypeVar("T")
 
 STARTS = ("equilibrium", "assembled")
-JACOBIANS = ("analytic", "finite-difference")
-# relative tolerances below are lost in the rounding of the numbers themselves: steps would shrink without end
-LEAST_RTOL = 1e2 * float(np.finfo(float).eps)
-_SECONDS = Quantity("time", above=0.0)
-_POSITIVE = Quantity("number", above=0.0)
 
 
 @dataclass(frozen=True)
@@ -93,97 +110,102 @@ _COORDINATE = Text("the name of a coordinate or a link")
 
 
 @dataclass(frozen=True)
-class Option(Key):
-    """A key that is optional, and its value where neither a function's caller nor the file gives one."""
+class Function(Type):
+    """A function of a caller."""
 
-    fallback: Any = None  # as a file writes it; None: there is none
-    in_files: bool = True
+    what: str
+
+    def check(self, value: Any) -> Any:
+        if not callable(value):
+            raise ModelError("", self.what, describe(value))
+        return value
 
 
-def _option(type: Type, doc: str, example: str, fallback: Any = None, in_files: bool = True, without: str = "") -> Any:
-    option = Option(type, doc, example, default=None, without=without, fallback=fallback, in_files=in_files)
-    return field(default=None, kw_only=True, metadata={"key": option})
+def with_options(use: str) -> Callable[[type[T]], type[T]]:
+    """Let declared options have those of the methods of a use, as keys beside `method`, and be a frozen dataclass."""
+
+    @dataclass_transform(kw_only_default=True, frozen_default=True)
+    def decorate(cls: type[T]) -> type[T]:
+        for name, key in options_by_name(use).items():
+            cls.__annotations__[name] = "Any"
+            setattr(cls, name, field(default=None, kw_only=True, metadata={"key": key, "of methods": True}))
+        return dataclass(frozen=True)(cls)
+
+    return decorate
 
 
-@dataclass(frozen=True)
+def telling(kind: type[Declared]) -> Callable[[T], T]:
+    """Let the docstring of a function, or of a class, tell in the place of {options} what it takes by **options."""
+
+    def decorate(thing: T) -> T:
+        keys, own, method = kind.declaration(), inspect.signature(thing).parameters, method_type(kind)  # type: ignore[arg-type]
+        short = options_by_name(method.use)
+        others = [told(name, key) for name, key in keys.items() if name not in (*own, *short)]
+        words = f"Options of the method, short for those of its object: {', '.join(short)}."
+        text = "".join([*others, "**options\n", textwrap.indent(textwrap.fill(words, 112), "    ")])
+        classes = ", ".join(method_class(name).__name__ for name in method.known)
+        known = {"{options}": text, "{methods}": f"{classes}, or the name of one", "{usual}": USUAL_WORDS}
+        told_so = inspect.cleandoc(thing.__doc__ or "")
+        for mark, words in known.items():
+            told_so = told_so.replace(mark, words)
+        thing.__doc__ = told_so
+        return thing
+
+    return decorate
+
+
+@with_options(MOTIONS)
 class RunOptions(Declared):
     """How the motion of a robot is integrated."""
 
     _: KW_ONLY
-    t_end: float | None = _option(_SECONDS, "End of the simulation; it begins at 0.", "10 s")
-    dt_out: float | None = _option(_SECONDS, "Interval of the results.", "10 ms", "10 ms")
-    q0: Any = _option(
+    t_end: float | None = option(SECONDS, "End of the simulation; it begins at 0.", "10 s")
+    dt_out: float | None = option(SECONDS, "Interval of the results.", "10 ms", "10 ms")
+    q0: Any = option(
         Start(),
         "Start: equilibrium, that under the inputs at t = 0; assembled, the initial block with its loops closed; or a "
         "list of coordinates.",
         "equilibrium", without="the initial block",
     )  # fmt: skip
-    method: str | None = _option(
-        Choice(METHODS),
-        f"Integrator: {', '.join(METHODS[:-1])} or {METHODS[-1]}; by default of rigid robots that touch nothing "
-        "radau, of concentric tubes generalized-alpha.",
-        "bdf",
-        "bdf",
+    method: Any = option(
+        MethodType(MOTIONS),
+        f"Integrator, {', '.join(METHODS[:-1])} or {METHODS[-1]}; in files also with its options. By default "
+        f"{USUAL_WORDS}.",
+        "{generalized-alpha: {step: 1 ms}}",
+        USUAL[OTHERS],
     )
-    rtol: float | None = _option(
-        Quantity("number", least=LEAST_RTOL),
-        "Relative tolerance; of rigid robots that touch nothing 1e-7 by bdf, lsoda, cvode and ida, atol 1e-10, unless "
-        "one of both is given.",
-        "1e-4", "1e-5",
-    )  # fmt: skip
-    atol: float | None = _option(
-        _POSITIVE,
-        "Absolute tolerance of coordinates and rates; under loops that of rates is atol over closing_time.",
-        "1e-7",
-        "1e-8",
-    )
-    step: float | None = _option(
-        _SECONDS,
-        "Fixed step of methods newmark and generalized-alpha, which is chosen by the tolerances without it.",
-        "1 ms",
-    )
-    spectral_radius: float | None = _option(
-        Quantity("number", least=0.0, upto=1.0),
-        "What the generalized-alpha method leaves of too stiff motions after a step, 0 to 1.",
-        "0.5", "0.8",
-    )  # fmt: skip
+
+    def validate(self) -> None:
+        spread(given(self), MOTIONS)
 
 
 @dataclass(frozen=True)
 class SimulateOptions(RunOptions, title="Simulation"):
     """Default arguments of `sorosim.simulate` in the file of a robot."""
 
-    u: Mapping[str, Any] | None = _option(
+    u: Mapping[str, Any] | None = option(
         ByName(Name(), _SIGNAL, True),
         "Inputs by the names of actuators: a number, an expression of t, a table or a CSV file.",
         "{cable: 5 N*sin(2*t)}",
     )
-    driven: Mapping[str, Any] | None = _option(
+    driven: Mapping[str, Any] | None = option(
         ByName(_COORDINATE, _SIGNAL, True),
         "Motions, as u: by the names of links whose joint has one coordinate, or of coordinates. They must not jump, "
         "nor must their rates.",
         "{lid: 30 deg*t, ball.free.rx: 0.1*sin(t)}",
     )
-    checkpoint: float | None = _option(
-        _SECONDS, "The integrator starts anew every so often; sorosim resume then repeats the very bits.", "1 s"
+    checkpoint: float | None = option(
+        SECONDS, "The integrator starts anew every so often; sorosim resume then repeats the very bits.", "1 s"
     )
-    closing_time: float | None = _option(
-        _SECONDS,
-        "Time constant with which methods bdf, radau, lsoda and cvode close loops again (Baumgarte stabilisation).",
-        "5 ms", "10 ms",
-    )  # fmt: skip
-    projection: bool | None = _option(
-        Boolean(),
-        "Whether newmark and generalized-alpha move rates onto those that keep loops closed.",
-        "true", False,
-    )  # fmt: skip
-    max_steps: float | None = _option(
+    max_steps: float | None = option(
         Quantity("number", least=1.0, infinite=True),
-        "Most steps of the integrator. Without it the run ends where it stalls.",
+        "Most steps of the integrator, of cvode and ida those that they try; without it the run ends where it stalls.",
         "1e6",
     )
-    max_wall_time: float | None = _option(_SECONDS, "Most time on the clock; without it there is no limit.", "1 h")
-    verify: bool | None = _option(
+    max_wall_time: float | None = option(
+        SECONDS, "Most time on the clock, looked at after some steps; without it there is no limit.", "1 h"
+    )
+    verify: bool | None = option(
         Boolean(),
         "Whether a companion run by finer steps follows, which tells the error: run.error_estimate.",
         "true", False,
@@ -197,34 +219,27 @@ _JACOBIAN_DOC = f"Jacobian of the equations: {JACOBIANS[0]}, or for comparison {
 class SimulateArguments(SimulateOptions):
     """Arguments of `sorosim.simulate` that are numbers and choices."""
 
-    jacobian: str | None = _option(Choice(JACOBIANS), _JACOBIAN_DOC, JACOBIANS[1], JACOBIANS[0], False)
-    max_step: float | None = _option(
-        Quantity("time", above=0.0, infinite=True),
-        "Largest step; without it there is no limit.",
-        "1 ms",
-        math.inf,
-        False,
+    dt_control: float | None = option(SECONDS, "Sampling time of the controller.", "20 ms", None, False)
+    dense: bool | None = option(
+        Boolean(), "Whether the integrator's own interpolation is kept, for `Run.at`.", "true", False, False
     )
-    dt_control: float | None = _option(_SECONDS, "Sampling time of the controller.", "20 ms", None, False)
+    progress: Any = option(
+        Function("a function of time"),
+        "Called with the time there at each evaluation, which may fall back a little where a step is tried again; by "
+        "newmark, generalized-alpha and ida when they have come to a row.",
+        "", None, False,
+    )  # fmt: skip
 
 
-STEP_METHODS = ("generalized-alpha", "newmark", "euler")
-
-
-@dataclass(frozen=True)
+@with_options(STEPS)
 class StepOptions(Declared):
     """How a robot moves in equal steps under held inputs."""
 
     _: KW_ONLY
-    method: str | None = _option(
-        Choice(STEP_METHODS), f"Integrator: {', '.join(STEP_METHODS[:-1])} or {STEP_METHODS[-1]}.", STEP_METHODS[0],
-        STEP_METHODS[0],
-    )  # fmt: skip
-    substeps: int | None = _option(Integer(1, 1_000_000), "Steps of the integrator in each interval.", "4", 1)
-    spectral_radius: float | None = _option(
-        Quantity("number", least=0.0, upto=1.0),
-        "What the generalized-alpha method leaves of too stiff motions after a step, 0 to 1.",
-        "0.5", "0.8",
+    method: Any = option(
+        MethodType(STEPS),
+        f"Integrator, {', '.join(STEP_METHODS[:-1])} or {STEP_METHODS[-1]}; in files also with its options.",
+        GeneralizedAlpha.kind, GeneralizedAlpha.kind,
     )  # fmt: skip
 
 
@@ -232,26 +247,23 @@ class StepOptions(Declared):
 class StepArguments(StepOptions):
     """Arguments of `sorosim.Stepper`, `rollout` and `Batch` that are numbers and choices."""
 
-    dt: float | None = _option(_SECONDS, "Time over which inputs are held.", "10 ms", None, False)
-    tolerance: float | None = _option(
-        Quantity("number", least=LEAST_RTOL), "Of Newton's method, relative to 1 + |q|.", "1e-10"
-    )
+    dt: float | None = option(SECONDS, "Time over which inputs are held.", "10 ms", None, False)
 
 
 @dataclass(frozen=True)
 class FmuArguments(StepArguments):
     """Arguments of `sorosim.export_fmu` that are numbers and choices."""
 
-    dt: float | None = _option(_SECONDS, "Longest step of the integrator.", "2 ms", "5 ms", False)
+    dt: float | None = option(SECONDS, "Longest step of the integrator.", "2 ms", "5 ms", False)
 
 
 @dataclass(frozen=True)
 class LiveArguments(StepOptions):
     """Arguments of `sorosim.live` that are numbers and choices."""
 
-    dt: float | None = _option(_SECONDS, "Time over which inputs are held.", "2 ms", "5 ms", False)
-    speed: float | None = _option(_POSITIVE, "Seconds of the motion per second.", "0.25", "1", False)
-    port: int | None = _option(Integer(0, 65_535), "Port of the page; 0: one that is free.", "8081", 8080, False)
+    dt: float | None = option(SECONDS, "Time over which inputs are held.", "2 ms", "5 ms", False)
+    speed: float | None = option(POSITIVE, "Seconds of the motion per second.", "0.25", "1", False)
+    port: int | None = option(Integer(0, 65_535), "Port of the page; 0: one that is free.", "8081", 8080, False)
 
 
 @dataclass(frozen=True)
@@ -259,15 +271,15 @@ class StaticsOptions(Declared, title="Statics"):
     """Default arguments of `sorosim.statics` in the file of a robot."""
 
     _: KW_ONLY
-    u: Mapping[str, Any] | None = _option(
+    u: Mapping[str, Any] | None = option(
         ByName(Name(), "a number or a quantity"), "Inputs by the names of actuators.", "{cable: 3 N}"
     )
-    driven: Mapping[str, Any] | None = _option(
+    driven: Mapping[str, Any] | None = option(
         ByName(_COORDINATE, "a number or a quantity"),
         "Coordinates that are held, by name or by the link whose joint has one.",
         "{lid: 30 deg}",
     )
-    stable: bool | None = _option(
+    stable: bool | None = option(
         Boolean(), "Whether to go on from an unstable equilibrium to a stable one.", "false",
         True,
     )  # fmt: skip
@@ -277,7 +289,7 @@ class StaticsOptions(Declared, title="Statics"):
 class StaticsArguments(StaticsOptions):
     """Arguments of `sorosim.statics` that are numbers and choices."""
 
-    jacobian: str | None = _option(Choice(JACOBIANS), _JACOBIAN_DOC, JACOBIANS[1], JACOBIANS[0], False)
+    jacobian: str | None = option(Choice(JACOBIANS), _JACOBIAN_DOC, JACOBIANS[1], JACOBIANS[0], False)
 
 
 @dataclass(frozen=True)
@@ -285,14 +297,14 @@ class ContinuationArguments(Declared):
     """Arguments of `sorosim.continuation` that are numbers and choices; lengths are those of the curve."""
 
     _: KW_ONLY
-    both: bool | None = _option(Boolean(), "Whether to go both ways from the start.", "true", False)
-    ds: float | None = _option(_POSITIVE, "First step along the curve, whose length is about 1.", "0.02", "0.02")
-    ds_max: float | None = _option(_POSITIVE, "Longest step along the curve.", "0.05", "0.1")
-    ds_min: float | None = _option(_POSITIVE, "Shortest step along the curve.", "1e-8", "1e-7")
-    max_points: int | None = _option(
+    both: bool | None = option(Boolean(), "Whether to go both ways from the start.", "true", False)
+    ds: float | None = option(POSITIVE, "First step along the curve, whose length is about 1.", "0.02", "0.02")
+    ds_max: float | None = option(POSITIVE, "Longest step along the curve.", "0.05", "0.1")
+    ds_min: float | None = option(POSITIVE, "Shortest step along the curve.", "1e-8", "1e-7")
+    max_points: int | None = option(
         Integer(2, 10_000_000), "How many equilibria at most, each way and each branch.", "100", "500"
     )
-    stability: bool | None = _option(Boolean(), "Whether to look at the stability of every equilibrium.", "false", True)
+    stability: bool | None = option(Boolean(), "Whether to look at the stability of every equilibrium.", "false", True)
 
 
 EFFORTS = ("inputs", "energy")
@@ -303,21 +315,21 @@ class InverseArguments(Declared):
     """Arguments of `sorosim.inverse` that are numbers and choices."""
 
     _: KW_ONLY
-    effort: str | None = _option(
+    effort: str | None = option(
         Choice(EFFORTS),
         "Of all states that reach the targets, that of the least: inputs, the sum of their squares over their ranges; "
         "or energy, that of the strains and springs.",
         EFFORTS[1], EFFORTS[0],
     )  # fmt: skip
-    tolerance: float | None = _option(
-        _POSITIVE, "Error, over the size of the robot, that counts as reached.", "1e-6", "1e-8"
+    tolerance: float | None = option(
+        POSITIVE, "Error, over the size of the robot, that counts as reached.", "1e-6", "1e-8"
     )
-    starts: int | None = _option(
+    starts: int | None = option(
         Integer(0, 1000), "From how many other states to search where the first search does not reach the targets, and "
         "then from how many to which the robot jumps at a fold.",
         "10", 8,
     )  # fmt: skip
-    stable: bool | None = _option(
+    stable: bool | None = option(
         Boolean(), "Whether to look for another equilibrium where the one found is unstable.", "false", True
     )
 
@@ -330,16 +342,16 @@ class ControlOptions(Declared):
     """Arguments of `sorosim.optimal_control` and `MPC` that are numbers and choices, but for those of steps."""
 
     _: KW_ONLY
-    horizon: float | None = _option(_SECONDS, "How long the motion is, a multiple of dt.", "3 s")
-    dt: float | None = _option(_SECONDS, "Time over which inputs are held.", "20 ms")
-    solver: str | None = _option(
+    horizon: float | None = option(SECONDS, "How long the motion is, a multiple of dt.", "3 s")
+    dt: float | None = option(SECONDS, "Time over which inputs are held.", "20 ms")
+    solver: str | None = option(
         Choice(SOLVERS),
         "Differential dynamic programming (ddp), that of crocoddyl (fddp), or SciPy's quasi-Newton method (l-bfgs-b).",
         "l-bfgs-b", "ddp",
     )  # fmt: skip
-    iterations: int | None = _option(Integer(1, 1_000_000), "Most iterations.", "100", 500)
-    tolerance: float | None = _option(
-        _POSITIVE, "Change of the cost, relative to it, at which the search ends.", "1e-8", "1e-5"
+    iterations: int | None = option(Integer(1, 1_000_000), "Most iterations.", "100", 500)
+    tolerance: float | None = option(
+        POSITIVE, "Change of the cost, relative to it, at which the search ends.", "1e-8", "1e-5"
     )
 
 
@@ -355,10 +367,12 @@ def checked(kind: type[Declared], arguments: Mapping[str, Any], block: Mapping[s
     """Numbers and choices among the arguments of a function, checked (InputError).
 
     One that is None is what the file's block says, or else the declared one. Inputs, driven coordinates and starts,
-    whose dimensions the robot knows, are left out.
+    whose dimensions the robot knows, are left out. A method with options becomes its name and these.
     """
-    out = {}
-    for name, key in kind.declaration().items():
+    out, keys = {}, kind.declaration()
+    if "method" in keys:
+        arguments, keys = _with_method(kind, arguments, block)
+    for name, key in keys.items():
         if isinstance(key.type, ByName | Start):
             continue
         fallback = key.fallback if isinstance(key, Option) else None
@@ -366,3 +380,37 @@ def checked(kind: type[Declared], arguments: Mapping[str, Any], block: Mapping[s
         value = next((value for value in options if value is not None), None)
         out[name] = None if value is None else key.type.argument(name, value)
     return out
+
+
+def _with_method(
+    kind: type[Declared], arguments: Mapping[str, Any], block: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Arguments with the options of their method, and keys with those of its own.
+
+    Arguments that are not known, and options of other methods, but for what is their default, are refused.
+    """
+    keys: Mapping[str, Any] = kind.declaration()
+    method = method_type(kind)
+    arguments = spread(arguments, method.use)
+    name = arguments.get("method") or method.argument("method", block.get("method") or keys["method"].fallback)
+    own, others = method_class(name).options(method.use), options_by_name(method.use)
+    of_methods = {one.name for one in fields(kind) if "of methods" in one.metadata}  # type: ignore[arg-type]
+    if taken := [one for one in own if one in keys and one not in of_methods]:
+        raise InputError("method", f"options of {name} that no argument is named as", ", ".join(taken))
+    keys = {**keys, **own}
+    for one, value in arguments.items():
+        if one not in keys:
+            raise InputError(one, "a known argument", "an unknown one", nearest(one, keys))
+        if value is None or one in own or one not in others:
+            continue
+        if others[one].type.argument(one, value) != others[one].usual:
+            having = [known for known in method.known if one in method_class(known).options(method.use)]
+            expected = f"an option of method {name} ({', '.join(own)})"
+            raise InputError(one, expected, f"one of {' and '.join(having)}")
+    return arguments, keys
+
+
+def unused_options(block: Mapping[str, Any], method: str) -> list[str]:
+    """Options of other methods that a file's `simulate` block gives, but for what is their default."""
+    own, keys = method_class(method).options(MOTIONS), options_by_name(MOTIONS)
+    return [name for name in keys if name not in own and block.get(name) not in (None, keys[name].usual)]

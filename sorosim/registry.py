@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import lru_cache
 from importlib import import_module, metadata
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -36,8 +35,6 @@ class Registry:
         One of them in words, such as "load".
     modules : sequence of str
         Modules that add built-in kinds (`add`) as they are imported; they are, when a name is looked up.
-    points : mapping of str to str
-        Built-in ones that are imported one by one, each when it is needed: ``module:thing``, as entry points name it.
     objects : bool
         Whether they are objects; an entry point may then name a class without parameters instead.
     check : callable
@@ -50,7 +47,6 @@ class Registry:
         what: str,
         *,
         modules: Iterable[str] = (),
-        points: Mapping[str, str] = MappingProxyType({}),
         objects: bool = False,
         check: Callable[[str, str, Any], None] = lambda where, name, thing: None,
     ) -> None:
@@ -60,7 +56,6 @@ class Registry:
         self._built_in: dict[str, Any] = {}
         self._registered: dict[str, Any] = {}
         self._shadowed: set[str] = set()  # plug-ins with names of built-in kinds, of which was warned
-        self._own_points = {name: metadata.EntryPoint(name, value, group) for name, value in points.items()}
 
     def add(self, name: str, kind: Any) -> None:
         """Add a declared kind. The same class may be declared anew, as in a notebook; another one is refused."""
@@ -101,13 +96,13 @@ class Registry:
         if not isinstance(name, str) or not name.isidentifier():
             raise ModelError(where, "a name of letters, digits and _", describe(name))
         self.check(where, name, thing)
-        if name in self._own_points or self._known.get(name, thing) is not thing:
+        if self._known.get(name, thing) is not thing:
             raise ModelError(where, "a name that is not taken", f"'{name}'", f"give the {self.what} another name")
         self._registered[name] = thing
 
     def known(self) -> tuple[str, ...]:
         """Names of those that are built in or registered."""
-        return (*self._own_points, *self._known)
+        return tuple(self._known)
 
     def names(self) -> list[str]:
         """All names, those of entry points included."""
@@ -116,8 +111,6 @@ class Registry:
 
     def get(self, name: str) -> Any:
         """What has that name (else ModelError)."""
-        if name in self._own_points:
-            return self._own_points[name].load()
         if name in self.declared():
             return self._built_in[name]
         if name not in self._registered:
@@ -138,10 +131,10 @@ class Registry:
     def _points(self) -> list[metadata.EntryPoint]:
         points = _entry_points(metadata.entry_points, self.group, _installed())
         for point in points:
-            own: Any = self._own_points.get(point.name) or self._built_in.get(point.name)
-            if own is not None and point.value not in self._shadowed:
+            own: Any = self._built_in.get(point.name)
+            built_in = "" if own is None else f"{own.__module__}:{own.__qualname__}"
+            if own is not None and point.value not in (built_in, *self._shadowed):
                 self._shadowed.add(point.value)
-                built_in = own.value if point.name in self._own_points else f"{own.__module__}:{own.__qualname__}"
                 text = f"plug-in {point.value} is not used: '{point.name}' is the built-in {self.what} {built_in}"
                 warnings.warn(f"{text}; give the plug-in another name", SorosimWarning, stacklevel=2)
         return [point for point in points if point.name not in self._built_in]
@@ -183,9 +176,9 @@ def _makes_things(where: str, name: str, kind: Any) -> None:
         raise ModelError(where, "a class, or a function that makes one", describe(kind))
 
 
-def _is_function(where: str, name: str, thing: Any) -> None:
-    if not callable(thing) or isinstance(thing, type):
-        raise ModelError(where, "a function of an OdeProblem", describe(thing))
+def _integrates(where: str, name: str, thing: Any) -> None:
+    if not callable(thing) or (isinstance(thing, type) and not hasattr(thing, "integrate")):
+        raise ModelError(where, "a function of an OdeProblem, or a class of methods", describe(thing))
 
 
 def _modules(package: str, names: str) -> list[str]:
@@ -234,17 +227,7 @@ ACTUATORS = Registry(
     check=_makes_things,
 )
 SENSORS = Registry("sorosim.sensors", "sensor", modules=_modules("sensors", "kinds derived"), check=_makes_things)
-INTEGRATORS = Registry(
-    "sorosim.integrators",
-    "integrator",
-    points={
-        "bdf": "sorosim.solvers.scipy_ivp:bdf",
-        "radau": "sorosim.solvers.scipy_ivp:radau",
-        "lsoda": "sorosim.solvers.scipy_ivp:lsoda",
-        "cvode": "sorosim.solvers.sundials:integrate",
-    },
-    check=_is_function,
-)
+INTEGRATORS = Registry("sorosim.integrators", "integrator", modules=["sorosim.methods"], check=_integrates)
 
 
 def register_load(name: str, kind: type) -> None:
@@ -258,7 +241,7 @@ def register_actuator(name: str, kind: type) -> None:
 
 
 def register_integrator(name: str, integrate: Callable[[Any], Any]) -> None:
-    """Let ``method`` name an integrator, see `sorosim.solvers.base`."""
+    """Let ``method`` name an integrator, a function (see `sorosim.solvers.base`) or a class of `sorosim.methods`."""
     INTEGRATORS.register(name, integrate)
 
 

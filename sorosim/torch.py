@@ -40,7 +40,7 @@ def rollout(
     numbers : mapping of str to () or (...) tensor, float or str
         Values that take the place of numbers of the robot's file, by path [SI]; `sorosim.scalars` lists these.
     **options
-        method, substeps, spectral_radius, tolerance and driven, as in `sorosim.rollout`.
+        method and its options, and driven, as in `sorosim.rollout`.
 
     Returns
     -------

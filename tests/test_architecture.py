@@ -46,6 +46,7 @@ LAYERS = (
     "robot",
     "testing",
     "solvers",
+    "methods",
     "options",
     "equations",
     "results",

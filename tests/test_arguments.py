@@ -15,6 +15,7 @@ from sorosim.declare import Quantity
 from sorosim.equilibria.steady_motion import SteadyMotion
 from sorosim.errors import FileError, InputError
 from sorosim.linear import Linearization
+from sorosim.methods import METHODS, MOTIONS, STEPS, method_class, options_by_name
 from sorosim.options import (
     ContinuationArguments,
     Option,
@@ -22,6 +23,7 @@ from sorosim.options import (
     StaticsArguments,
     checked,
 )
+from sorosim.registry import INTEGRATORS
 from sorosim.results.modes import ModeRun
 from sorosim.results.result import Equilibrium, Run
 from sorosim.sensitivity import Sensitivities
@@ -106,13 +108,32 @@ QUANTITIES = [(f, name, key) for f, name, key in OPTIONS if isinstance(key.type,
 
 @pytest.mark.parametrize(("function", "name", "key"), OPTIONS, ids=lambda x: x if isinstance(x, str) else "")
 def test_functions_have_the_declared_options_and_defaults(function, name, key):
-    parameter = parameters_of(getattr(sorosim, function))[name]
+    known = parameters_of(getattr(sorosim, function))
     assert isinstance(key, Option)
-    assert parameter.default is None
+    assert known[name].default is None if name in known else known["options"].kind is inspect.Parameter.VAR_KEYWORD
     about = " ".join(getattr(sorosim, function).__doc__.split())
-    if isinstance(key.fallback, str):
+    if isinstance(key.fallback, str) and not (function == "simulate" and name in options_by_name(MOTIONS)):
         assert key.fallback in about
     assert name in about
+
+
+@pytest.mark.parametrize("use", [MOTIONS, STEPS])
+@pytest.mark.parametrize("name", INTEGRATORS)
+def test_a_method_tells_its_options_bounds_and_defaults(name, use):
+    cls = method_class(name)
+    about = " ".join(cls.__doc__.split())
+    for option, key in cls.options(use).items():
+        assert f" {option} : " in about
+        assert key.fallback in (None, np.inf) or f"Default: {key.fallback}" in about
+        if isinstance(key.type, Quantity):
+            assert key.type.condition in about
+
+
+def with_method(function, name, value):
+    """Arguments with an option, and with a method that has it."""
+    if function != "simulate" or name not in options_by_name(MOTIONS):
+        return {name: value}
+    return {name: value, "method": next(one for one in METHODS if name in method_class(one).options(MOTIONS))}
 
 
 def other_unit(dimension):
@@ -123,10 +144,11 @@ def other_unit(dimension):
 def test_quantities_take_units_and_refuse_others_everywhere(function, name, key, tmp_path):
     expected, example = DIMENSIONS[key.type.dimension].label, key.example
     value = key.type.check(example)
-    assert checked(KINDS[function], {name: example})[name] == checked(KINDS[function], {name: value})[name] == value
+    for given in (example, value):
+        assert checked(KINDS[function], with_method(function, name, given))[name] == value
     wrong = other_unit(key.type.dimension)
     with pytest.raises(InputError, match=f"^{name}: expected {expected}.*{wrong}"):
-        checked(KINDS[function], {name: wrong})
+        checked(KINDS[function], with_method(function, name, wrong))
     if name in SIMULATE_BLOCK and function == "simulate":
         robot = {**PENDULUM, "simulate": {name: example}}
         assert sorosim.load(robot).description.simulate[name] == value

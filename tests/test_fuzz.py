@@ -8,7 +8,7 @@ from helpers.kinds import CLOSING, JOINT_KINDS
 from helpers.random_documents import document
 
 from sorosim.io import load_text
-from sorosim.simulation.simulate import METHODS
+from sorosim.methods import METHODS
 
 SEEDS = range(5, 9)
 

@@ -5,12 +5,12 @@ import pytest
 
 import sorosim
 from sorosim.errors import ConvergenceError, InputError, ModelError, SorosimWarning
+from sorosim.methods import METHODS
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
 from sorosim.model.joints import Joint, Limit
 from sorosim.model.link import Link
 from sorosim.robot import Robot
-from sorosim.simulation.simulate import METHODS
 
 SPIN = (1.0, 30.0, 2.0)
 

@@ -20,8 +20,8 @@ def compile_engine(robot: Any, method: str | None = None, *, everything: bool = 
     import sorosim
     from sorosim.compiled import ALL_FEATURES, reporting
     from sorosim.dynamics.forward import FORWARD
+    from sorosim.methods import MARCHES
     from sorosim.simulation.marching import compile_march
-    from sorosim.solvers.registry import MARCHES
 
     begin, zero = time.monotonic(), [0.0] * robot.ndof
     with status_lines() as report, reporting(report, ALL_FEATURES if everything else frozenset()):

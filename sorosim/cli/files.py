@@ -68,7 +68,7 @@ def export(
     out.print(str(output))
 
 
-@with_options(FmuArguments, "dt method spectral_radius tolerance")
+@with_options(FmuArguments, "dt method *")
 def fmu(
     robot: RobotArgument,
     changes: SetOption = None,

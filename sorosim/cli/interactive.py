@@ -25,7 +25,7 @@ _OUT = "HDF5 file to record to, .h5, numbered where it is there; "
 _OUT += "default: the robot's name, without spaces, and _live.h5, here."
 
 
-@opt.with_options(LiveArguments, "dt method substeps spectral_radius speed port")
+@opt.with_options(LiveArguments, "dt method * speed port")
 def live(
     robot: opt.RobotArgument,
     u: opt.SignalOption = None,

@@ -15,7 +15,7 @@ import typer
 from sorosim.cli.parsers import declared, number, result_file, seconds, whole
 from sorosim.declare import Boolean, Declared, Integer, Quantity
 from sorosim.errors import InputError
-from sorosim.options import Option
+from sorosim.methods import Option, method_type, options_by_name
 
 # metadata of Annotated[type, FACTORY(names, help=...)]
 Argument = partial(typer.Argument, show_default=False)
@@ -89,12 +89,14 @@ def with_options(kind: type[Declared], names: str, before: str = "") -> Callable
     kind : Declared
         Where they are declared.
     names : str
-        Which of them, in this order.
+        Which of them, in this order; * stands for those of methods.
     before : str, optional
         What takes precedence over the default: "that of the file".
     """
     keys = kind.declaration()
-    return inserted("options", {name: (_flag(name, keys[name], before), None) for name in names.split()})
+    of_methods = " ".join(options_by_name(method_type(kind).use)) if "*" in names else ""
+    wanted = names.replace("*", of_methods).split()
+    return inserted("options", {name: (_flag(name, keys[name], before), None) for name in wanted})
 
 
 def inserted(parameter: str, options: Mapping[str, tuple[Any, Any]]) -> Callable[[Command], Command]:

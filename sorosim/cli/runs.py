@@ -66,8 +66,7 @@ def _integrate(
 
 @opt.with_options(
     SimulateArguments,
-    "t_end dt_out q0 method rtol atol step max_step spectral_radius closing_time projection checkpoint max_steps "
-    "max_wall_time jacobian verify",
+    "t_end dt_out q0 method * checkpoint max_steps max_wall_time verify",
     _FROM_FILE,
 )
 def simulate(

@@ -36,7 +36,7 @@ class MPC:
     iterations : int
         Of differential dynamic programming at each tick. Default: 1.
     **options
-        method, substeps, spectral_radius and driven of the steps, as in `Stepper`.
+        method and driven of the steps, and options of the method, as in `Stepper`.
 
     Attributes
     ----------

@@ -22,7 +22,7 @@ from sorosim.engine.bounds import only_pulls
 from sorosim.engine.inputs import by_name, dimension_of, input_motion
 from sorosim.errors import InputError
 from sorosim.io.results import content_of, names_of, versions, write_result
-from sorosim.options import ControlOptions, StepOptions, checked
+from sorosim.options import ControlOptions, checked
 from sorosim.public import public
 from sorosim.results.result import Equilibrium, InitialState, Run
 from sorosim.results.stored import run_from_stored
@@ -31,7 +31,7 @@ from sorosim.simulation.simulate import starting_state
 from sorosim.stepping.inputs import Inputs, held_inputs
 from sorosim.stepping.rollout import run_of
 from sorosim.units.quantity import interval
-from sorosim.validation import Number, Values, choice
+from sorosim.validation import Number, Values
 
 KIND = "optimal motion"
 # of a step: a horizon is a whole number of steps up to rounding
@@ -71,7 +71,7 @@ def optimal_control(
     tolerance : float
         Change of the cost, relative to it, at which the search ends. Default: 1e-5.
     **options
-        method, substeps, spectral_radius and driven of the steps, as in `Stepper`.
+        method and driven of the steps, and options of the method, as in `Stepper`.
 
     Returns
     -------
@@ -120,8 +120,6 @@ def problem_of(
     for name in ("horizon", "dt"):
         if chosen[name] is None:
             raise InputError(name, "a time [s]", "none")
-    for name in options:
-        choice("options", name, (*StepOptions.declaration(), "driven"))
     n_steps = round(chosen["horizon"] / chosen["dt"])
     if n_steps < 1 or abs(n_steps * chosen["dt"] - chosen["horizon"]) > WHOLE * chosen["dt"]:
         raise InputError("horizon", f"a multiple of dt, {chosen['dt']:g} s", f"{chosen['horizon']:g} s")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,8 @@ from sorosim.stepping.motion import Derivatives, HeldMotion
 class DiscreteMotion(HeldMotion):
     """Intervals dt that begin anew, so that their state is x = [q; qd] alone."""
 
-    def __init__(self, robot: Robot, dt: float, **options: Any) -> None:
-        super().__init__(HeldSteps(robot, dt, tolerance=ROLLOUT_TOLERANCE, **options))
+    def __init__(self, robot: Robot, dt: float, driven: Mapping[str, Any] | None = None, **options: Any) -> None:
+        super().__init__(HeldSteps(robot, dt, driven, options, usual_tolerance=ROLLOUT_TOLERANCE))
         n, n_inputs = robot.ndof, robot.engine.n_actuators
         self.robot, self.n_states, self.n_inputs, self._derivatives = robot, 2 * n, n_inputs, Derivatives(self.steps)
         self._open = Feedback(np.zeros((0, n_inputs, 2 * n)), np.zeros((0, 2 * n)), np.zeros((2, n_inputs)))

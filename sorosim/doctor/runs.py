@@ -12,10 +12,10 @@ from sorosim.doctor.context import CheckContext
 from sorosim.doctor.findings import NOTE, ODD, Finding, finding, judged
 from sorosim.engine.inputs import driven_motion, input_motion
 from sorosim.loads.compiled import CompiledLaw
-from sorosim.options import SimulateOptions, checked
+from sorosim.methods import MARCHES, METHODS, MOTIONS, method_class
+from sorosim.options import SimulateOptions, checked, unused_options
 from sorosim.signals import CallableSignal, Signal
-from sorosim.simulation.simulate import USED_BY, usual_options
-from sorosim.solvers.registry import MARCHES
+from sorosim.simulation.simulate import usual_options
 
 ROWS_NOTE, ROWS_ODD = 4.0, 2.0  # of results a period: fewer show little of a motion, and another one
 SWINGS = 0.5  # damping ratio below which there is a motion to be shown
@@ -39,9 +39,9 @@ def runs(context: CheckContext) -> Iterator[Finding]:
     yield from judged("run.rtol_loose", "simulate.rtol", rtol)
     yield from judged("run.rtol_tight", "simulate.rtol", rtol)
     yield from judged("run.atol", "simulate.atol", atol)
-    for name, methods in USED_BY.items():
-        if block.get(name) not in (None, False) and options["method"] not in methods:
-            yield finding("run.unused", f"simulate.{name}", method=options["method"], other=methods[0], name=name)
+    for name in unused_options(block, options["method"]):
+        other = next(one for one in METHODS if name in method_class(one).options(MOTIONS))
+        yield finding("run.unused", f"simulate.{name}", method=options["method"], other=other, name=name)
     t_end = options["t_end"]
     if t_end is None:
         return

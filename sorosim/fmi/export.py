@@ -21,6 +21,7 @@ from sorosim.io.document import Document
 from sorosim.io.nodes import plain
 from sorosim.io.writing import check_path, write_whole
 from sorosim.io.yaml_writer import as_written, to_yaml
+from sorosim.methods import Method
 from sorosim.options import FmuArguments, checked
 from sorosim.public import public
 from sorosim.robot import Robot, check_robot
@@ -57,8 +58,7 @@ class SorosimUnit(RobotSlave, Fmi{version}Slave):
 @public
 def export_fmu(
     robot: Robot, path: str | Path | None = None, *, fmi: int = 2, parameters: Sequence[str] = (),
-    dt: Number | None = None, method: str | None = None, spectral_radius: float | None = None,
-    tolerance: float | None = None,
+    dt: Number | None = None, method: Method | str | None = None, **options: Any,
 ) -> Path:  # fmt: skip
     """Write a robot as a functional mock-up unit (FMU) for co-simulation in other programs.
 
@@ -71,7 +71,7 @@ def export_fmu(
         Version of the standard.
     parameters : sequence of str
         Paths of numbers in the robot's file that may be set before a simulation begins; `sorosim.scalars` lists them.
-    dt, method, spectral_radius, tolerance : as in `Stepper`
+    dt, method, **options : as in `Stepper`
         Communication steps are taken in equal steps of at most dt. Default: dt = 5 ms.
 
     Returns
@@ -97,8 +97,8 @@ def export_fmu(
     if fmi not in PACKAGES:
         raise InputError("fmi", "2 or 3, a version of the standard", f"{fmi!r}")
     _builder(fmi)
-    options = {"dt": dt, "method": method, "spectral_radius": spectral_radius, "tolerance": tolerance}
-    given = {name: value for name, value in checked(FmuArguments, options).items() if value is not None}
+    chosen = checked(FmuArguments, {"dt": dt, "method": method, **options})
+    given = {name: value for name, value in chosen.items() if value is not None}
     target = Path(f"{robot.name}.fmu" if path is None else path)
     if target.suffix != ".fmu":
         raise InputError("path", "a file name that ends in .fmu", f"'{target}'")

@@ -10,11 +10,12 @@ import numpy as np
 
 from sorosim.arrays import Array
 from sorosim.errors import InputError
+from sorosim.options import StepOptions
 from sorosim.robot import Robot
 from sorosim.units.quantity import amount
 from sorosim.validation import Number, Values, choice, describe, flag, number
 
-OPTIONS = "method", "substeps", "spectral_radius", "tolerance", "driven"
+OPTIONS = *StepOptions.declaration(), "driven"
 FUNCTIONS = "reward", "observe", "start", "goal", "ends", "success"
 Random = np.random.Generator
 Bounds = Mapping[str, tuple[Number, Number]]
@@ -100,7 +101,7 @@ class Task:
     failure_reward : float
         Reward of a step that finds no solution, which ends the episode.
     options : mapping
-        method, substeps, spectral_radius, tolerance and driven of the steps, as in `Stepper`.
+        method and its options, and driven, of the steps, as in `Stepper`.
     drawing : mapping
         Options of pictures, as for `sorosim.still`.
     in_sight : sequence of (ndof,) array_like or mapping

@@ -13,6 +13,7 @@ from sorosim.interactive.gamepad import Bindings, Gamepad
 from sorosim.interactive.page import Page, require_viser
 from sorosim.interactive.session import Session
 from sorosim.io import load
+from sorosim.methods import Method
 from sorosim.options import LiveArguments, checked
 from sorosim.public import public
 from sorosim.robot import Robot
@@ -79,8 +80,7 @@ def live(
     bounds: Mapping[str, Any] | None = None, controller: Any = None, dt: Number | None = None,
     speed: Number | None = None, out: str | Path | None = None, set: Mapping[str, Any] | None = None,
     gamepad: str | Bindings | None = None, host: str = "127.0.0.1", port: int | None = None, block: bool | None = None,
-    method: str | None = None, substeps: int | None = None, spectral_radius: float | None = None,
-    origins: Collection[str] = (),
+    method: Method | str | None = None, origins: Collection[str] = (), **options: Any,
 ) -> Live:  # fmt: skip
     """Show a robot in the browser, moving in real time, to be driven by sliders and pulled at by the pointer.
 
@@ -117,7 +117,7 @@ def live(
         Default: 8080; 0 takes one that is free.
     block : bool
         Whether to return when Ctrl-C is pressed only. Default: True but in notebooks and at the prompt.
-    method, substeps, spectral_radius
+    method, **options
         Of the steps, as in `Stepper`.
     origins : collection of str
         Origins of pages that may open it beside its own, such as "https://hub.example" of a proxy.
@@ -135,8 +135,7 @@ def live(
         The file asks to start from an equilibrium, and there is none.
     """
     require_viser()
-    steps: dict[str, Any] = {"method": method, "substeps": substeps, "spectral_radius": spectral_radius}
-    options = checked(LiveArguments, {"dt": dt, "speed": speed, "port": port, **steps})
+    chosen = checked(LiveArguments, {"dt": dt, "speed": speed, "port": port, "method": method, **options})
     if isinstance(origins, str) or not isinstance(origins, Collection):
         raise InputError("origins", "a list of origins such as https://hub.example", describe(origins))
     if not isinstance(host, str):
@@ -151,10 +150,11 @@ def live(
         first = read()
     session = Session(
         first, u=u, driven=driven, bounds=bounds, controller=controller, dt=dt, speed=speed, out=out,
-        watched=files, reload=None if isinstance(robot, Robot) else read, **steps,
+        watched=files, reload=None if isinstance(robot, Robot) else read,
+        method=method, **options,
     )  # fmt: skip
     pad = None if gamepad is None else Gamepad(session, gamepad)
-    shown = Live(session, host, int(options["port"]), pad, origins)
+    shown = Live(session, host, int(chosen["port"]), pad, origins)
     if host not in LOCAL:
         said = f"whoever knows {shown.url}, which is sent in the clear, may drive '{session.robot.name}' and record"
         warn(said)

@@ -79,12 +79,11 @@ class Session:
     def __init__(
         self, robot: Robot, *, u: Any = None, driven: Any = None, bounds: Mapping[str, Any] | None = None,
         controller: Any = None, dt: Number | None = None, speed: Number | None = None, out: str | Path | None = None,
-        watched: Collection[Path] = (), reload: Callable[[], Robot] | None = None, method: str | None = None,
-        substeps: int | None = None, spectral_radius: float | None = None,
+        watched: Collection[Path] = (), reload: Callable[[], Robot] | None = None, **options: Any,
     ) -> None:  # fmt: skip
-        self._steps: dict[str, Any] = {"method": method, "substeps": substeps, "spectral_radius": spectral_radius}
-        options = checked(LiveArguments, {"dt": dt, "speed": speed, **self._steps})
-        self.dt, self._speed = float(options["dt"]), float(options["speed"])
+        self._steps = options  # the method and its options
+        chosen = checked(LiveArguments, {"dt": dt, "speed": speed, **options})
+        self.dt, self._speed = float(chosen["dt"]), float(chosen["speed"])
         self._control = _control_law(controller)
         self._prescribed = u, driven, bounds or {}
         self._out, self._reload, self._looked = out, reload, 0.0

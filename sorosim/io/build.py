@@ -30,6 +30,7 @@ from sorosim.io.expand import Expanded
 from sorosim.io.override import LABEL
 from sorosim.io.robot_file import RobotFile
 from sorosim.io.routes import check_inside
+from sorosim.methods import MOTIONS, spread
 from sorosim.model.compile import compile_tree
 from sorosim.model.description import STANDARD_GRAVITY, Description
 from sorosim.model.link import ordered_links
@@ -313,8 +314,8 @@ class _Reader:
         scope = self.scope
         simulate, statics = scope.read_block("simulate"), scope.read_block("statics")
         scope.t_end = simulate.t_end if simulate is not None else None
-        options = {block: given(own) if own is not None else {} for block, own in
-                   (("simulate", simulate), ("statics", statics))}  # fmt: skip
+        options = {"simulate": {} if simulate is None else spread(given(simulate), MOTIONS),
+                   "statics": {} if statics is None else given(statics)}  # fmt: skip
         description = self.description(options)
         initial = scope.read_block("initial") or {}
         driven = {block: own.get("driven") for block, own in options.items()}

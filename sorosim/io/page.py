@@ -16,7 +16,7 @@ from sorosim.declare.composite import Inline, described, summary
 from sorosim.io.robot_file import RobotFile
 from sorosim.io.schema import ABOUT, unit_of
 from sorosim.io.yaml_writer import inline
-from sorosim.options import Option
+from sorosim.methods import Option
 from sorosim.registry import ACTUATORS, JOINTS, LOADS, SECTIONS, SENSORS
 
 BASE = """\

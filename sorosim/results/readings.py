@@ -20,10 +20,10 @@ from sorosim.dynamics.maxwell import MaxwellElements
 from sorosim.engine import tasks as task
 from sorosim.engine.inputs import Partition, driven_motion
 from sorosim.errors import InputError, ModelError, PlugInError, nearest
+from sorosim.methods import IDA, MarchMethod, kinds
 from sorosim.model.chart import Charts, turned_back
 from sorosim.robot import Robot
 from sorosim.sensors.state import State
-from sorosim.solvers.registry import MARCHES
 
 Knot = tuple[Array, Array, Array]  # coordinates, rates, accelerations at a row
 
@@ -31,7 +31,7 @@ MAX_SAMPLES = 10_000_000
 # a sample so near to a row, as a part of the spacing there, is taken at the row
 ON_ROW = 1e-9
 # methods that solve for multipliers themselves: no Baumgarte stabilisation of loops
-SOLVE_FOR_MULTIPLIERS = (*MARCHES, "ida")
+SOLVE_FOR_MULTIPLIERS = kinds(MarchMethod) + kinds(IDA)
 
 
 class Readings(NamedTuple):

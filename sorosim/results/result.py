@@ -22,6 +22,7 @@ from sorosim.equations.neutral import NeutralMotion, neutral_motions
 from sorosim.equations.points import SECTIONS
 from sorosim.errors import InputError, nearest
 from sorosim.linear import Linearization
+from sorosim.methods import METHODS, MotionMethod, method_of
 from sorosim.public import public
 from sorosim.results.quantities import summarized
 from sorosim.results.readings import Readings, readings_along
@@ -302,6 +303,11 @@ class Run(Drawable):
     # (n, n_strains) of Maxwell elements: of each rod that relaxes, term by term, as its coordinates; None: of none
     strain: Array | None = None
     companion: Companion | None = field(default=None, repr=False)  # of a run with `verify`
+
+    @property
+    def method(self) -> MotionMethod | None:
+        """The method of `simulate` by which it was integrated, with its options; None of other motions."""
+        return method_of(self.options) if self.options.get("method") in METHODS else None
 
     def __len__(self) -> int:
         return len(self.t)

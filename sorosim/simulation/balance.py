@@ -13,9 +13,9 @@ from sorosim.engine.engine import Engine
 from sorosim.equations.callbacks import OdeCallbacks
 from sorosim.equations.system import rate_time
 from sorosim.interrupts import uninterrupted
+from sorosim.methods import MARCHES
 from sorosim.results.result import Run
 from sorosim.solvers.quadrature import StepIntegral
-from sorosim.solvers.registry import MARCHES
 
 # a balance may be off by this many times the square root of rtol, of the energy moved
 SAFETY = 3.0

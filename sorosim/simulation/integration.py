@@ -27,6 +27,7 @@ from sorosim.equations.plausibility import implausible_states, left_free, locked
 from sorosim.equations.system import NO_STRAINS, OdeSystem, rate_time
 from sorosim.errors import ConvergenceError, FileError, InputError, Interrupted, ModelError, PlugInError, warn
 from sorosim.interrupts import deferring_signals, uninterrupted
+from sorosim.methods import MarchMethod, MotionMethod, OdeMethod, Radau, method_of
 from sorosim.results.result import Checkpoints, Run, strain_rows
 from sorosim.signals.edges import Edges, edges
 from sorosim.simulation.balance import WorkIntegral, imbalance
@@ -36,7 +37,6 @@ from sorosim.simulation.marching import MarchIntegrator
 from sorosim.simulation.verification import Finer, check_verifiable, verified
 from sorosim.solvers import prescribed
 from sorosim.solvers.base import Event, OdeProblem, OdeSolution
-from sorosim.solvers.registry import MARCHES, WITH_NEWTON, integrator
 from sorosim.solvers.segments import integrate_with_restarts
 from sorosim.solvers.work_limit import WorkLimit
 from sorosim.validation import number
@@ -46,9 +46,8 @@ EventFunction = Callable[[float, Array, Array], float]
 MAX_OUTPUTS = 10_000_000
 # a restart so near to where the coordinates of a rotation are changed changes them [rad]
 REWIND_MARGIN = 0.1
-# methods of many steps, whose formulas of order three and above are unstable near undamped motions: they follow each
-# oscillation of a stiff rod that has no damping. Said of runs of so many steps, shorter than so many periods
-FOLLOWS_OSCILLATIONS = ("bdf", "cvode", "lsoda", "ida")
+# runs by a multistep method, which follows each oscillation of a stiff rod, are told so from so many steps on, shorter
+# than so many periods
 MANY_STEPS, PERIODS = 10_000, 1.0
 PASSES = "method='generalized-alpha' or 'radau' may pass over"
 UNVERIFIED = "it was not verified, since it stopped: simulate to an earlier t_end, or resume it, to have its error"
@@ -125,6 +124,7 @@ class Integration:
         if not (progress is None or callable(progress)):
             raise InputError("progress", "a function of time", type(progress).__name__)
         self.system, self.options, self.start, self.past, self.out = system, options, start, past, out
+        self.method: MotionMethod = method_of(options)
         options["u"] = dict(zip(system.robot.actuator_names, system.inputs.specs, strict=True))
         options["driven"] = dict(zip(system.partition.names, system.driven.specs, strict=True))
         self.callbacks, self.events, self.dense = OdeCallbacks(system, progress), _events(system, events), dense
@@ -140,7 +140,7 @@ class Integration:
         self.why = ""  # reason for which it ends early
         self.marching: MarchIntegrator | None = None
         self.begin = time.perf_counter()
-        fixed = options["step"] if options["method"] in MARCHES else None
+        fixed = self.method.step if isinstance(self.method, MarchMethod) else None
         self.work = WorkLimit(
             start.t, options["t_end"], options.get("max_steps"), options.get("max_wall_time") or np.inf,
             options["max_step"] if fixed is None else min(options["max_step"], fixed), self.implausible,
@@ -178,20 +178,20 @@ class Integration:
         # free coordinates may rest while driven ones move: steps by their errors would not follow the work of these
         max_step = min(options["max_step"], options["dt_out"]) if self.system.partition.names else options["max_step"]
         # the march tests its steps by coordinates alone; ida finds the forces of loops with the rates
-        own = (*MARCHES, "ida")
-        atol = options["atol"] if options["method"] in own else self.system.tolerances(options["atol"])
+        closes = isinstance(self.method, OdeMethod)
+        atol = self.system.tolerances(options["atol"]) if closes else options["atol"]
         analytic = options["jacobian"] == "analytic"
         return OdeProblem(
             self.callbacks.rhs, self.callbacks.jacobian if analytic else self.callbacks.differences, state, t_out,
             options["rtol"], atol, max_step, self.events, self.dense, self.report, self.work,
             self.exchanged, self.controller_times if self.samples_in_run else np.zeros(0), self.at_sample,
-            self.callbacks.newton if analytic and options["method"] in WITH_NEWTON else None,
+            self.callbacks.newton if analytic and self.method.uses_newton else None,
         )  # fmt: skip
 
     @property
     def samples_in_run(self) -> bool:
         """Whether the integrator takes samples of a controller; else it is restarted there."""
-        return self.options["method"] in MARCHES and self.system.size > 0
+        return isinstance(self.method, MarchMethod) and self.system.size > 0
 
     @property
     def controller_times(self) -> Array:
@@ -250,9 +250,10 @@ class Integration:
         found = [imbalance(run), left_free(robot, partition.driven, driven)]
         if len(run.t):
             found.append(locked(robot, run.q[0], partition))
-        if len(run.t) and options["method"] in MARCHES and options["step"] is not None:
+        marches = isinstance(self.method, MarchMethod)
+        if len(run.t) and marches and options["step"] is not None:
             found.append("" if found[0] else unresolved(robot, run.q[0], partition, options["step"]))
-        elif len(run.t) and options["method"] not in MARCHES:  # these have no tolerance of rates
+        elif len(run.t) and not marches:  # these have no tolerance of rates
             atol = options["atol"] / rate_time(robot, options["closing_time"])
             found.append(unresolved_slip(robot, run.q, run.qd, options["rtol"], atol))
         if (bounces := self.exchanged.bounces) is not None:
@@ -293,14 +294,14 @@ class Integration:
 
     def crawled(self, run: Run) -> str:
         """Whether its steps followed an oscillation that hardly decays, in words; "" if not, or if they were few."""
-        method, n, options = self.options["method"], self.work.n, self.options
-        if method not in FOLLOWS_OSCILLATIONS or n < MANY_STEPS:
+        n, options = self.work.n, self.options
+        if not self.method.multistep or n < MANY_STEPS:
             return ""
         x = self.system.state(run.q[-1], run.qd[-1], strain_rows(run)[-1])
         limiting = limiting_motion(self.system, float(run.t[-1]), x, (options["rtol"], options["atol"]))
         if limiting is None or not (run.t[-1] - self.start.t) / n < PERIODS * limiting[2] < np.inf:
             return ""
-        return f"{n} steps by {method}: {limiting[1]}; {PASSES} what hardly decays, with fewer steps"
+        return f"{n} steps by {self.method.kind}: {limiting[1]}; {PASSES} what hardly decays, with fewer steps"
 
     def attempt(self) -> Attempt:
         """Call the integrator; interrupts and errors on the way end the solution early."""
@@ -355,23 +356,20 @@ class Integration:
         """The hint for a failed integration."""
         options = self.options
         if self.work.stalled:
-            other = "radau" if options["method"] == "generalized-alpha" else "generalized-alpha"
-            other += "' or 'radau" if options["method"] in FOLLOWS_OSCILLATIONS else ""
+            other = "radau" if self.method.kind == "generalized-alpha" else "generalized-alpha"
+            other += "' or 'radau" if self.method.multistep else ""
             return f"method='{other}' or larger tolerances may get on; max_steps=1e9 goes on all the same"
         if self.work.why:
             more = "sorosim.resume goes on from there, with another max_steps or max_wall_time"
-            return (
-                f"{more}; {PASSES} an undamped oscillation that limits its steps"
-                if options["method"] in FOLLOWS_OSCILLATIONS
-                else more
-            )
-        other = "bdf" if options["method"] in ("radau", *MARCHES) else "radau"
+            return f"{more}; {PASSES} an undamped oscillation that limits its steps" if self.method.multistep else more
+        marches = isinstance(self.method, MarchMethod)
+        other = "bdf" if marches or isinstance(self.method, Radau) else "radau"
         hint = f"try method='{other}' or a smaller max_step"
-        if options["step"] is not None and options["method"] in MARCHES:
+        if options["step"] is not None and marches:
             hint = f"try a smaller step, or let the method choose it, or method='{other}'"
         elif options["rtol"] < FINE_TOLERANCES[0] or options["atol"] < FINE_TOLERANCES[1]:
             hint = f"rounding may be all that is left below such tolerances: try larger ones, or method='{other}'"
-        elif options["method"] in MARCHES:
+        elif marches:
             hint += ", a smaller rtol or a fixed `step`"
         loops = self.system.robot.n_multipliers
         return hint + (", drive less if that leaves the loops no freedom" if loops else "")
@@ -407,14 +405,14 @@ class Integration:
 
     def integrator(self) -> Callable[[OdeProblem], OdeSolution]:
         """The function that integrates."""
-        method = self.options["method"]
         if self.system.size == 0:
             return prescribed.integrate
-        if method in MARCHES:
-            options = (self.options.get(name) for name in ("step", "spectral_radius", "projection"))
-            self.marching = MarchIntegrator(self.system, method, *options)  # type: ignore[arg-type]
+        if isinstance(self.method, MarchMethod):
+            self.marching = MarchIntegrator(self.system, self.method)
             return self.marching.integrate
-        return StabilisedIndex2(self.system).integrate if method == "ida" else integrator(method)
+        if isinstance(self.method, OdeMethod):
+            return self.method.solve
+        return StabilisedIndex2(self.system).integrate
 
     # -- while it runs ---------------------------------------------------------------------------------------------
 

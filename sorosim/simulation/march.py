@@ -24,6 +24,7 @@ from sorosim.kernels.evaluate import Evaluation, State
 from sorosim.kernels.held_inputs import apply_input_jump
 from sorosim.kernels.march import March, Model, Rows
 from sorosim.kernels.tangent import Tangent, make_tangent
+from sorosim.methods import StepMethod
 from sorosim.robot import Robot
 from sorosim.simulation.sparse_steps import SparseSteps
 
@@ -38,17 +39,9 @@ MESSAGES = {
 }
 
 
-def tableau(method: str, spectral_radius: float) -> codes.Tableau:
-    """Relations of a method; generalised-alpha by its spectral radius at infinity (docs/theory.md, 10)."""
-    alpha_m, alpha_f, beta, gamma, beta_old = 0.0, 0.0, 0.25, 0.5, 0.25  # Newmark's
-    if method == "euler":
-        beta, gamma, beta_old = 1.0, 1.0, 0.0
-    elif method != "newmark":
-        rho = spectral_radius
-        alpha_m, alpha_f = (2.0 * rho - 1.0) / (rho + 1.0), rho / (rho + 1.0)
-        gamma = 0.5 + alpha_f - alpha_m
-        beta = 0.25 * (gamma + 0.5) ** 2
-        beta_old = 0.5 - beta
+def tableau(method: StepMethod) -> codes.Tableau:
+    """Relations of a method (docs/theory.md, 10)."""
+    alpha_m, alpha_f, beta, gamma, beta_old = method.coefficients
     carry = np.array([
         [1.0, 1.0, 0.0, beta_old], [0.0, 1.0, 0.0, 1.0 - gamma],
         [0.0, 0.0, -alpha_f / (1.0 - alpha_f), alpha_m / (1.0 - alpha_f)], [0.0, 0.0, 0.0, 0.0],
@@ -76,8 +69,8 @@ class RobotMarch:
         Whether Python computes loads, actuators or inputs: `step` and `jump` ask for them.
     """
 
-    def __init__(self, system: OdeSystem, method: str, spectral_radius: float) -> None:
-        self.system, self.tableau = system, tableau(method, spectral_radius)
+    def __init__(self, system: OdeSystem, method: StepMethod) -> None:
+        self.system, self.method, self.tableau = system, method, tableau(method)
         self.engine = system.maxwell.private_engine() if system.n_strains else system.robot.engine
         self.parts = self.engine.companion(InternalParts)
         self.sparse: SparseSteps | None = None  # where Python solves the linear systems of steps

@@ -18,6 +18,7 @@ from sorosim.equations.system import OdeSystem, mass_weight
 from sorosim.kernels import march as codes
 from sorosim.kernels.evaluate import Evaluation
 from sorosim.kernels.march import March, Rows
+from sorosim.methods import MarchMethod, Newmark
 from sorosim.simulation.balance import WorkIntegral
 from sorosim.simulation.march import DONE, STEPS_AT_ONCE, RobotMarch
 from sorosim.simulation.sparse_steps import SparseSteps
@@ -37,32 +38,24 @@ class MarchIntegrator(RobotMarch):
     Parameters
     ----------
     system : OdeSystem
-    method : {"newmark", "generalized-alpha"}
-    step : float, optional
-        Fixed size of the steps [s], less where the time between rows is no multiple of it; without it they are chosen
-        by the tolerances. Steps end at all rows.
-    spectral_radius : float
-        Of the generalised-alpha method at infinite frequency, 0 to 1.
-    projection : bool
-        Whether rates are projected after every step onto those that keep the loops closed.
+    method : MarchMethod
     """
 
-    def __init__(
-        self, system: OdeSystem, method: str, step: float | None, spectral_radius: float, projection: bool = False
-    ) -> None:
-        super().__init__(system, method, spectral_radius)
+    method: MarchMethod
+
+    def __init__(self, system: OdeSystem, method: MarchMethod) -> None:
+        super().__init__(system, method)
         self.exchanges = PowerEvaluator(self.engine)
-        self.fixed_step, self.projection = step, projection and bool(system.robot.loop_names)
+        self.fixed_step, self.projection = method.step, bool(method.projection and system.robot.loop_names)
         self.failed: Trial | None = None  # the end of a step that failed
         self.active: _MarchRun | None = None  # under way
-        self.damps = method != "newmark"
         self.rtol = 1.0
 
     def limitation(self) -> str:
         """Why the method is unfit for this problem, in words; "" if it is not."""
         if self.rtol < FINEST_RTOL:
             return f"rtol = {self.rtol:.2g} is too small for a method of order 2: method='radau' takes far fewer steps"
-        if self.active is None or self.damps or (error := self.active.multiplier_error()) <= MULTIPLIER_SWING:
+        if self.active is None or self.method.damps or (error := self.active.multiplier_error()) <= MULTIPLIER_SWING:
             return ""
         swing = f"the multipliers of the loops swing by {error:.2g} times what the motion needs"
         return f"{swing}: Newmark's method does not damp them, method='generalized-alpha' does"
@@ -167,7 +160,7 @@ def compile_march(features: frozenset[str]) -> None:
     """Compile the steps for robots with these features, see `compiled.kernel_lazy`; types are the same for all."""
     from sorosim.io import load
 
-    method = MarchIntegrator(OdeSystem(load("pendulum"), Motion([]), {}), "newmark", None, 1.0)
+    method = MarchIntegrator(OdeSystem(load("pendulum"), Motion([]), {}), Newmark())
     method.take_inputs(Motion([]))
     arguments = method.model, method.allocate(), method.engine.workspace, method.room(0), STEPS_AT_ONCE
     prepare(codes.march, arguments, features)

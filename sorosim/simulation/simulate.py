@@ -26,8 +26,20 @@ from sorosim.equations.system import NO_STRAINS, OdeSystem
 from sorosim.equilibria.assembly import close, open_loops
 from sorosim.equilibria.statics import prescribed, statics
 from sorosim.errors import ConvergenceError, InputError, warn
+from sorosim.methods import (
+    METHODS,
+    MOTIONS,
+    OTHERS,
+    TWISTING,
+    UNDAMPED,
+    UNDAMPED_TOLERANCES,
+    USUAL,
+    Method,
+    method_class,
+    spread,
+)
 from sorosim.model.chart import TURN
-from sorosim.options import STARTS, SimulateArguments, checked
+from sorosim.options import STARTS, SimulateArguments, checked, telling, unused_options
 from sorosim.public import public
 from sorosim.results.result import Equilibrium, InitialState, Run, stored_signals, strain_rows
 from sorosim.results.stored import open_run
@@ -35,41 +47,27 @@ from sorosim.robot import Robot, check_robot
 from sorosim.signals import Signal
 from sorosim.simulation.controllers import Controller, takes_readings
 from sorosim.simulation.integration import EventFunction, Integration, Start, output_times
-from sorosim.solvers.registry import INTEGRATED, MARCHES, METHODS
 from sorosim.validation import Number, Values, choice
 
-# methods that have an option; others ignore it
-USED_BY = {
-    "closing_time": INTEGRATED,
-    "step": MARCHES,
-    "spectral_radius": MARCHES[1:],
-    "projection": MARCHES,
-    "jacobian": INTEGRATED,
-}
 # loops that are open at the start by more than this part of their extent, or radians, or drift so in a second, are
 # a mistake, less is corrected
 LOOP_CLOSURE_TOLERANCE = 1e-6
-# where nothing damps what they do wrong, these are right to 1e-3 of the way at such tolerances, relative and absolute
-MULTISTEP, UNDAMPED = ("bdf", "lsoda", "cvode", "ida"), {"rtol": 1e-7, "atol": 1e-10}
 N_SAMPLES = 1001  # at inputs over a run, before it begins
 MOST_STEPS = 1e12  # in a run, by a given step or the largest one: months
 
 
+@telling(SimulateArguments)
 @public
 def simulate(
     robot: Robot, t_end: Number | None = None, *, dt_out: Number | None = None, u: Any = None,
     driven: Mapping[str, Any] | None = None, q0: InitialState | None = None, qd0: Values | None = None,
-    method: str | None = None, rtol: Number | None = None, atol: Number | None = None, jacobian: str | None = None,
-    step: Number | None = None, max_step: Number | None = None, spectral_radius: Number | None = None,
-    closing_time: Number | None = None, projection: bool | None = None, checkpoint: Number | None = None,
-    max_steps: Number | None = None, max_wall_time: Number | None = None, events: Sequence[EventFunction] = (),
-    dense: bool = False, controller: Controller | None = None, dt_control: Number | None = None,
-    progress: Callable[[float], None] | None = None, out: str | Path | None = None, verify: bool | None = None,
+    method: Method | str | None = None, events: Sequence[EventFunction] = (), controller: Controller | None = None,
+    dt_control: Number | None = None, out: str | Path | None = None, **options: Any,
 ) -> Run:  # fmt: skip
     """Motion of a robot from t = 0.
 
     What is not given is taken from the robot file's `simulate` block. Numbers are in SI units, texts have units: 2.0 is
-    "2 s", 0.02 is "20 ms". What options are, their bounds and defaults are declared in `sorosim.options`.
+    "2 s", 0.02 is "20 ms".
 
     Parameters
     ----------
@@ -91,45 +89,13 @@ def simulate(
     qd0 : (ndof,) array_like or mapping
         Rates at the start; those of driven coordinates are of their motion. In order they must satisfy the loop
         constraints; by name the others follow. Default: the file's `initial` block, others follow likewise.
-    method : {"bdf", "radau", "lsoda", "cvode", "newmark", "generalized-alpha", "ida"}
-        The last three solve for the multipliers of loops too; newmark and generalized-alpha close loops at every step.
-        Default: bdf; of rigid robots that touch nothing radau; of concentric tubes generalized-alpha, which damps their
-        fast twist.
-    rtol, atol : float
-        Tolerances of the integrator on coordinates and rates; under loops atol of rates is atol over `closing_time`.
-        Default: 1e-5 and 1e-8; of rigid robots that touch nothing, by bdf, lsoda, cvode and ida, 1e-7 and 1e-10 unless
-        one is given. rtol is at least 2.2e-14, a hundred times the rounding of a number.
-    jacobian : {"analytic", "finite-difference"}
-        The second is for comparison. Default: analytic.
-    step : float or str
-        Fixed step of methods newmark and generalized-alpha [s], less where dt_out is no multiple of it. Default: chosen
-        by rtol and atol. Their steps end at all multiples of dt_out.
-    max_step : float or str
-        Largest step [s]. Where coordinates are driven no step is longer than `dt_out`, either.
-    spectral_radius : float
-        Of the generalized-alpha method at infinite frequency: what is left of too stiff motions after a step, from 0
-        (all gone) to 1 (kept). Default: 0.8.
-    closing_time : float or str
-        Time constant [s] of the Baumgarte stabilisation by which methods bdf, radau, lsoda and cvode close loops that
-        drift open. Default: 10 ms.
-    projection : bool
-        Whether methods newmark and generalized-alpha move the rates after every step onto the nearest ones that keep
-        loops closed; coordinates are closed anyway. Default: False.
-    checkpoint : float or str
-        Every so many seconds of simulated time the integrator starts anew, so that a run that is taken up there
-        (`resume`) repeats the very bits. Default: the file's, else never.
-    max_steps : float
-        Most steps of the integrator, 1 or more; cvode and ida count those that they try. Default: no number, but the
-        run ends where it stalls: where at the pace of the last 20 000 steps the rest would take more than 1e8; in an
-        implausible state, see docs/errors.md, sooner. A number replaces that rule.
-    max_wall_time : float or str
-        Most time on the clock [s], checked after each step, by newmark and generalized-alpha after 100, by cvode and
-        ida after 500 or a row. Default: no limit. Unlike the others it does not end a run at the same step each time.
+    method : {methods}
+        The integrator with its options, as in ``sorosim.BDF(rtol=1e-6)``; "bdf" is ``BDF()``. Options that it leaves
+        open are those of the robot's file, if it has any. Newmark, GeneralizedAlpha and IDA solve for the multipliers
+        of loops too. Default: {usual}.
     events : sequence of functions
         ``f(t, q, qd)`` gives a number, whose changes of sign are located, so a zero at the start is none; attributes
         `terminal` (bool) and `direction` (+1, -1, 0) as in scipy.
-    dense : bool
-        Keep the integrator's own interpolation: `Run.at`.
     controller : callable
         ``f(t, q, qd)``, or ``f(t, y)`` with the readings y of all sensors by name, gives all inputs, as `Robot.inputs`
         takes them, or those that `u` does not name; it is called at multiples of `dt_control`. Readings are the last
@@ -137,18 +103,10 @@ def simulate(
         the samples of the controller.
     dt_control : float or str
         Sampling time of the controller [s], which may not be left out beside one.
-    progress : callable
-        Called with the time there at each evaluation, which may fall back a little where a step is tried again; by
-        methods newmark, generalized-alpha and ida when they have come to a row.
     out : path
         Result file (HDF5). During the run a journal is written beside it, which `sorosim.open` reads too, also
         after the process was killed.
-    verify : bool
-        Whether the motion is integrated once more by finer steps, which tells the error (`Run.error_estimate`,
-        `Run.accuracy`): of bdf, cvode and lsoda by radau at a tenth of the tolerances, else by the same method at a
-        hundredth, of newmark and generalized-alpha at a thirtieth or by half the `step`. It costs about as much as the
-        run once or twice more. Where both are far apart, a third run tells whether smaller tolerances would help or
-        neighbouring motions part. A controller is copied before the run and called anew. Default: False.
+    {options}
 
     Returns
     -------
@@ -172,17 +130,17 @@ def simulate(
     """
     from sorosim.io.writing import check_writable
 
-    arguments = locals()
     check_robot(robot)
     check_writable(out)
     block = robot.description.simulate
-    options = checked(SimulateArguments, arguments, usual_options(robot, block, arguments))
-    # options of the file belong to the method of the file: where another one is given they may be without effect
-    for name in USED_BY:
-        explicit = block.get(name) if arguments[name] is None and method is None else arguments[name]
-        if explicit not in (None, False, "analytic") and options["method"] not in USED_BY[name]:
-            message = f"method {options['method']} has no {name} and leaves it out; with it: {', '.join(USED_BY[name])}"
-            warn(message)
+    given = {"t_end": t_end, "dt_out": dt_out, "method": method, "dt_control": dt_control}
+    given = spread({**given, **options}, MOTIONS)
+    options = checked(SimulateArguments, given, usual_options(robot, block, given))
+    if method is None:  # options of the file belong to its method: where another one is given they have no effect
+        own = method_class(options["method"]).options(MOTIONS)
+        for name in unused_options(block, options["method"]):
+            warn(f"method {options['method']} has no {name} and leaves it out; it has {', '.join(own)}")
+    dense, progress = options.pop("dense"), options.pop("progress")
     if options["t_end"] is None:
         raise InputError("t_end", "a time [s]", "none", "give it, or a simulate block in the robot's file")
     output_times(options["t_end"], options["dt_out"])
@@ -216,9 +174,9 @@ def usual_method(robot: Robot) -> str:
     """
     engine = robot.engine
     if len(engine.insertions):
-        return "generalized-alpha"
+        return USUAL[TWISTING]
     bends = any(piece.n for link in engine.layout.links.values() for piece in link.pieces)
-    return "bdf" if bends or engine.loading.touches or engine.is_large else "radau"
+    return USUAL[OTHERS if bends or engine.loading.touches or engine.is_large else UNDAMPED]
 
 
 def usual_options(
@@ -230,9 +188,10 @@ def usual_options(
     declared tolerances only radau is right there.
     """
     out = {"method": usual_method(robot), **block}
-    said = any(options.get(name) is not None for options in (given, block) for name in UNDAMPED)
-    if not said and usual_method(robot) == "radau" and (given.get("method") or out["method"]) in MULTISTEP:
-        out |= UNDAMPED
+    said = any(options.get(name) is not None for options in (given, block) for name in UNDAMPED_TOLERANCES)
+    method = given.get("method") or out["method"]
+    if not said and usual_method(robot) == USUAL[UNDAMPED] and method in METHODS and method_class(method).multistep:
+        out |= UNDAMPED_TOLERANCES
     return out
 
 
@@ -291,6 +250,7 @@ def resume(
         hint = "simulate from its coordinates: q0=run.q[0], qd0=run.qd[0]"
         raise InputError("run", "a run that was simulated", f"one by '{options.get('method')}'", hint)
     options |= checked(SimulateArguments, changes, options)
+    del options["dense"], options["progress"]
     if options["dt_control"] is not None and controller is None:
         raise InputError("controller", "the controller", "none", "pass it again: result files keep no functions")
     _check_sampling(controller, options)

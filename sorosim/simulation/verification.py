@@ -11,8 +11,8 @@ import numpy as np
 
 from sorosim.arrays import Array, IntArray
 from sorosim.errors import InputError, SorosimError
+from sorosim.methods import MARCHES, method_class
 from sorosim.results.result import CLOSE, Companion, Run, apart, strain_rows
-from sorosim.solvers.registry import MARCHES
 
 # of its way: a motion that is so far from a finer one is no longer its neighbour
 PARTED = 0.1
@@ -22,7 +22,6 @@ LEAST_RTOL = 1e-12  # of a companion: below, rounding is larger than the differe
 # smaller by more than 10 at the same tolerance already (docs/solvers.md, the figure), and grows as rtol^(5/6)
 BY_RADAU, SAME_METHOD, OF_ORDER_2 = 10.0, 100.0, 30.0
 SAME_TIME = 1e-9  # of the interval of results, rounding of their times
-OTHERS = ("bdf", "cvode", "lsoda")  # whose companion is by Radau's method: errors that two methods share go unseen
 
 
 class Finer(NamedTuple):
@@ -44,7 +43,7 @@ def finer(options: Mapping[str, Any], level: int, large: bool = False) -> Finer 
         half = own / 2**level
         # of order 2, so that half the step leaves a quarter of the error
         return Finer({"step": half}, f"{method}, steps of {half:.4g} s", 1.0 / (1.0 - 0.25**level))
-    other = "radau" if method in OTHERS and not large else method
+    other = method if large else method_class(method).verified_by or method
     ratio = (OF_ORDER_2 if method in MARCHES else SAME_METHOD if other == method else BY_RADAU) ** level
     if rtol / ratio < LEAST_RTOL:
         return None

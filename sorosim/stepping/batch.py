@@ -16,6 +16,7 @@ from sorosim.errors import ConvergenceError, InputError, warn
 from sorosim.kernels import held_inputs as held
 from sorosim.kernels import march as codes
 from sorosim.kernels.held_inputs import Member
+from sorosim.methods import Method
 from sorosim.public import public
 from sorosim.robot import Robot, check_robot
 from sorosim.stepping.held_steps import ROLLOUT_TOLERANCE, HeldSteps
@@ -46,7 +47,7 @@ class Batch:
         coordinates as many as they are.
     threads : int
         Default: as many as this process has processors. The bits do not depend on it.
-    method, substeps, spectral_radius, tolerance, driven
+    method, driven, **options
         As in `Stepper`.
 
     Attributes
@@ -70,16 +71,16 @@ class Batch:
 
     def __init__(
         self, robot: Robot, n: int, dt: Number, numbers: Mapping[str, ArrayLike] | None = None,
-        threads: int | None = None, *, method: str | None = None, substeps: int | None = None,
-        spectral_radius: float | None = None, tolerance: float | None = None,
-        driven: Mapping[str, Any] | None = None,
+        threads: int | None = None, *, method: Method | str | None = None,
+        driven: Mapping[str, Any] | None = None, **options: Any,
     ) -> None:  # fmt: skip
         self.robot = check_robot(robot)
         self.n = one_or_more("n", n, "robots")
         self.threads = n_processors() if threads is None else one_or_more("threads", threads, "threads")
-        options = {"method": method, "substeps": substeps, "spectral_radius": spectral_radius, "tolerance": tolerance}
         self.robots = _members(robot, self.n, numbers or {})
-        self._options: dict[str, Any] = {"dt": dt, "driven": driven, "keeps_strains": True, **options}
+        self._options: dict[str, Any] = {
+            "dt": dt, "driven": driven, "options": {"method": method, **options}, "keeps_strains": True,
+        }  # fmt: skip
         shared = HeldSteps(robot, **self._options)
         self.dt, self.numbers = shared.dt, tuple(numbers or ())
         self.failures: dict[int, ConvergenceError] = {}

@@ -20,6 +20,7 @@ from sorosim.kernels import held_inputs as held
 from sorosim.kernels import march as codes
 from sorosim.kernels.held_inputs import Equations
 from sorosim.kernels.march import March, Rows
+from sorosim.methods import method_of
 from sorosim.options import StepArguments, checked
 from sorosim.results.result import Run
 from sorosim.robot import Robot, check_robot
@@ -53,20 +54,21 @@ class DrivenPath(Motion):
 class HeldSteps(RobotMarch):
     """Steps of one robot under inputs that are held over intervals dt.
 
-    keeps_strains: whether the caller keeps strains of Maxwell elements; else robots with any are refused. Their steps
-    change the arrays of `model`, which no two threads may share.
+    options: the method and its options; keeps_strains: whether the caller keeps strains of Maxwell elements; else
+    robots with any are refused. Their steps change the arrays of `model`, which no two threads may share.
     """
 
     def __init__(
-        self, robot: Robot, dt: Any, driven: Mapping[str, Any] | None = None, *, keeps_strains: bool = False,
-        **options: Any,
+        self, robot: Robot, dt: Any, driven: Mapping[str, Any] | None, options: Mapping[str, Any], *,
+        keeps_strains: bool = False, usual_tolerance: float = STEP_TOLERANCE,
     ) -> None:  # fmt: skip
         self.robot, self._driven = check_robot(robot), driven
-        self._options = {**options, "keeps_strains": keeps_strains}
-        chosen = checked(StepArguments, {"dt": dt, **options})
+        chosen = checked(StepArguments, {**options, "dt": dt})
         if chosen["dt"] is None:
             raise InputError("dt", "a time [s]", "none")
-        self.dt, self.substeps = float(chosen["dt"]), int(chosen["substeps"])
+        chosen["tolerance"] = usual_tolerance if chosen["tolerance"] is None else chosen["tolerance"]
+        self.dt, self.substeps, self.tolerance = float(chosen.pop("dt")), int(chosen["substeps"]), chosen["tolerance"]
+        self._options, self._keeps_strains = chosen, keeps_strains
         engine = robot.engine
         if not keeps_strains:
             hint = "sorosim.simulate, Stepper, rollout and Batch know them"
@@ -74,10 +76,8 @@ class HeldSteps(RobotMarch):
         block = robot.description.simulate
         signals = driven_signals(engine.layout, block.get("driven") if driven is None else driven)
         system = OdeSystem(robot, ZeroOrderHold(engine.n_actuators), signals)
-        super().__init__(system, chosen["method"], chosen["spectral_radius"])
+        super().__init__(system, method_of(chosen))
         self.take_inputs(engine.companion(_no_inputs))
-        self.method_name = str(chosen["method"])
-        self.tolerance = float(STEP_TOLERANCE if chosen["tolerance"] is None else chosen["tolerance"])
         self.varies = any(not isinstance(one, ConstantSignal) for one in self.system.driven.signals)
         if self.system.n_strains:
             _ = self.settings  # of the model as it is before any step
@@ -85,7 +85,7 @@ class HeldSteps(RobotMarch):
 
     def __reduce__(self) -> tuple[Any, ...]:  # copies and pickles hold the arguments; arrays are made anew
         options = self._options | {"substeps": self.substeps}
-        return partial(HeldSteps, self.robot, self.dt, self._driven, **options), ()
+        return partial(HeldSteps, self.robot, self.dt, self._driven, options, keeps_strains=self._keeps_strains), ()
 
     @cached_property
     def settings(self) -> tuple[Any, ...]:
@@ -178,7 +178,7 @@ class HeldSteps(RobotMarch):
         forces, multipliers = map(np.array, zip(*rows, strict=True))
         driven = dict(zip(self.driven_names, forces.T, strict=True))
         specs = dict(zip(self.driven_names, self.system.driven.specs, strict=True))
-        method = f"{self.method_name} under held inputs"
+        method = f"{self.method.kind} under held inputs"
         options = {"method": method, "step": self.dt / self.substeps, "driven": specs}
         return Run(self.robot, t, q, qd, u, multipliers, driven, {}, options, message, strain=strain)
 

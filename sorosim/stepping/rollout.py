@@ -18,6 +18,7 @@ from sorosim.equilibria.statics import statics
 from sorosim.errors import ConvergenceError, InputError
 from sorosim.kernels import held_inputs as held
 from sorosim.kernels.held_inputs import Adjoint, Equations
+from sorosim.methods import Method
 from sorosim.public import public
 from sorosim.results.result import Equilibrium, Run
 from sorosim.robot import Robot, check_robot
@@ -63,9 +64,8 @@ class AtRest(NamedTuple):
 @public
 def rollout(
     robot: Robot, u: Inputs, dt: Number, q0: Any = None, qd0: Values | None = None,
-    t0: Number = 0.0, numbers: Sequence[str] | Sensitivities | None = None, *, method: str | None = None,
-    substeps: int | None = None, spectral_radius: float | None = None, tolerance: float | None = None,
-    driven: Mapping[str, Any] | None = None,
+    t0: Number = 0.0, numbers: Sequence[str] | Sensitivities | None = None, *,
+    method: Method | str | None = None, driven: Mapping[str, Any] | None = None, **options: Any,
 ) -> Rollout:  # fmt: skip
     """Move a robot in equal steps under a sequence of inputs.
 
@@ -85,10 +85,8 @@ def rollout(
     numbers : sequence of str, or what `sensitivities` makes of them
         Numbers of the robot's file by whose paths derivatives are wanted. Several motions of a robot may share the
         same `sensitivities`.
-    tolerance : float
-        Of Newton's method, relative to ``1 + |q|``. Default: 1e-11.
-    method, substeps, spectral_radius, driven
-        As in `Stepper`.
+    method, driven, **options
+        As in `Stepper`, but for a `tolerance` of 1e-11 where none is given.
 
     Returns
     -------
@@ -102,10 +100,8 @@ def rollout(
     InputError
         A wrong name, length or value.
     """
-    steps = HeldSteps(
-        check_robot(robot), dt, driven, method=method, substeps=substeps, spectral_radius=spectral_radius,
-        tolerance=ROLLOUT_TOLERANCE if tolerance is None else tolerance, keeps_strains=True,
-    )  # fmt: skip
+    given = {"method": method, **options}
+    steps = HeldSteps(check_robot(robot), dt, driven, given, keeps_strains=True, usual_tolerance=ROLLOUT_TOLERANCE)
     inputs, time = held_inputs(robot, u, {"N": None}), amount("t0", t0, "time")
     if numbers and steps.engine.adds_inertia:
         hint = "`sensitivities` has derivatives of equations"

@@ -16,6 +16,8 @@ from sorosim.engine.inputs import by_name
 from sorosim.equations.system import NO_STRAINS
 from sorosim.errors import InputError
 from sorosim.kernels import held_inputs as held
+from sorosim.methods import Method
+from sorosim.options import StepArguments, telling
 from sorosim.public import public
 from sorosim.robot import Robot
 from sorosim.simulation.simulate import LOOP_CLOSURE_TOLERANCE
@@ -74,6 +76,7 @@ class StepState:
         return all(np.array_equal(*pair) for pair in given)
 
 
+@telling(StepArguments)
 @public
 class Stepper:
     """A robot that moves in equal steps, under inputs that are held over each.
@@ -83,16 +86,12 @@ class Stepper:
     robot : Robot
     dt : float or str
         Time over which inputs are held [s].
-    method : {"generalized-alpha", "newmark", "euler"}
-        Integrator. Default: generalized-alpha. Backward Euler's method is of first order and damps most.
-    substeps : int
-        Steps of the integrator in each dt. Default: 1.
-    spectral_radius : float
-        What the generalized-alpha method leaves of too stiff motions after a step, 0 to 1. Default: 0.8.
-    tolerance : float
-        Of Newton's method, relative to ``1 + |q|``. Default: 1e-8; derivatives of steps are as exact as that.
+    method : {methods}
+        Integrator, as in ``sorosim.GeneralizedAlpha(substeps=4)``. Default: generalized-alpha. Derivatives of steps are
+        as exact as its `tolerance`.
     driven : mapping of link or coordinate name to float, str or signal
         Motions, as in `simulate`: `step` may replace them. Default: those of the robot's file.
+    {options}
 
     Attributes
     ----------
@@ -113,14 +112,10 @@ class Stepper:
     """
 
     def __init__(
-        self, robot: Robot, dt: Number, *, method: str | None = None, substeps: int | None = None,
-        spectral_radius: float | None = None, tolerance: float | None = None,
-        driven: Mapping[str, Any] | None = None,
+        self, robot: Robot, dt: Number, *, method: Method | str | None = None,
+        driven: Mapping[str, Any] | None = None, **options: Any,
     ) -> None:  # fmt: skip
-        self._set_up(HeldSteps(
-            robot, dt, driven, method=method, substeps=substeps, spectral_radius=spectral_radius, tolerance=tolerance,
-            keeps_strains=True,
-        ))  # fmt: skip
+        self._set_up(HeldSteps(robot, dt, driven, {"method": method, **options}, keeps_strains=True))
 
     def _set_up(self, steps: HeldSteps, what: str = "a step") -> None:
         self._steps, self.robot, self.dt = steps, steps.robot, steps.dt

@@ -18,6 +18,7 @@ from sorosim.io.results import names_of, versions
 from sorosim.io.sweep_file import SweepDocument, read_sweep, sweep_of
 from sorosim.io.sweep_store import KIND, SweepJournal, head_of, kind_of
 from sorosim.io.writing import check_path, check_writable, journal_of
+from sorosim.methods import MOTIONS, Method, spread
 from sorosim.public import public
 from sorosim.robot import Robot, check_robot
 from sorosim.sweeps.plan import Plan, plan_of
@@ -61,7 +62,7 @@ def sweep(
         has there (docs: sweeps). What varies are inputs, ``u.NAME``, driven coordinates, ``driven.NAME``, and values
         of the robot's file by their paths, ``links.arm.rod.length``. Texts may have units.
     task : "statics", "simulate" or {"simulate": options}
-        Options are t_end, dt_out, method, rtol, atol, step, spectral_radius, q0 and keep_runs. Default: statics.
+        Options are t_end, dt_out, q0, method, the options of methods, and keep_runs. Default: statics.
     u, driven : mapping
         Inputs and driven coordinates with one value for all points. Default: those of the robot's file.
     outputs : sequence of str or {"link": name, "s": number}
@@ -139,6 +140,9 @@ def _document(source: Any, arguments: dict[str, Any]) -> tuple[Robot, SweepDocum
     robot = check_robot(source)
     if "points" not in arguments:
         raise InputError("points", "the points of the sweep", "none", 'as in points={"grid": {"u.cable1": [0, 5]}}')
+    options = arguments["task"].get("simulate") if isinstance(arguments.get("task"), Mapping) else None
+    if isinstance(options, Mapping) and isinstance(options.get("method"), Method):  # files have no objects
+        arguments["task"] = {"simulate": spread(options, MOTIONS)}
     return robot, sweep_of({"sorosim_sweep": 1, "robot": robot.name or "robot", **arguments})
 
 

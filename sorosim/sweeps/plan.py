@@ -14,11 +14,13 @@ from sorosim.engine.inputs import Partition
 from sorosim.errors import nearest
 from sorosim.io.results import text_of
 from sorosim.io.sweep_file import PlaceOfOutput, SweepDocument, SweepFile, SweptMotion, wrong
-from sorosim.options import given
+from sorosim.methods import MOTIONS, spread
+from sorosim.options import SimulateArguments, checked, given
 from sorosim.problems import Collector
 from sorosim.problems import Path as Place
 from sorosim.results.quantities import Output, Summary, output, quantities, tips, too_late
 from sorosim.robot import Robot
+from sorosim.simulation.simulate import usual_options
 from sorosim.sweeps.file_values import FileValues
 from sorosim.sweeps.parameters import (
     DRIVEN,
@@ -190,7 +192,7 @@ class _Reader:
             return str(task), {}, False
         block = task.simulate
         assert block is not None  # it is the only key
-        options = {name: value for name, value in given(block).items() if name != "keep_runs"}
+        options = {name: value for name, value in spread(given(block), MOTIONS).items() if name != "keep_runs"}
         return SIMULATE, options, block.keep_runs
 
     def plan(self) -> Plan | None:
@@ -200,6 +202,9 @@ class _Reader:
         self._check_unique([*(("points", one) for one in parameters), *((one.kind, one) for one, _ in constants)])
         block = {**self.robot.description.simulate, **self.options}
         varied = {one.target for one in parameters if one.kind == FILE}
+        if self.timed and "simulate.method" not in varied:
+            usual = usual_options(self.robot, self.robot.description.simulate, self.options)
+            self.collector.attempt(("task", SIMULATE), partial(checked, SimulateArguments, self.options, usual))
         if self.timed and block.get("t_end") is None and "simulate.t_end" not in varied:
             self.collector.add(("task",), "the end t_end of the runs", "none", "the robot's file has none either")
         if points is None or self.collector.problems:

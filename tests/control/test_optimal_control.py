@@ -499,7 +499,7 @@ def test_damaged_files_are_said(robots, tmp_path):
         ({"solver": "sqp"}, "solver: expected ddp"),
         ({"iterations": 0}, "iterations: expected"),
         ({"substeps": 0}, "substeps: expected"),
-        ({"substep": 2}, "options: expected one of"),
+        ({"substep": 2}, "substep: expected a known argument, got an unknown one; did you mean substeps?"),
     ],
 )
 def test_bad_input_is_one_error(robots, change, words):

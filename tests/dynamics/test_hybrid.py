@@ -13,6 +13,7 @@ import sorosim.io.results
 from sorosim.actuation.joint_force import JointForce
 from sorosim.dynamics.forward import HYBRID
 from sorosim.errors import InputError
+from sorosim.methods import METHODS
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
 from sorosim.model.joints import Joint, Limit
@@ -234,7 +235,7 @@ ALL_DRIVEN = MOTIONS | {
 
 def test_a_robot_may_be_driven_altogether(tmp_path):
     robot = arm()
-    for method in sorosim.simulation.simulate.METHODS:
+    for method in METHODS:
         run = sorosim.simulate(robot, 1.0, driven=ALL_DRIVEN, method=method, out=tmp_path / "run.h5")
         k = robot.coordinate_names.index("ball.spherical.rz")
         np.testing.assert_allclose(run.q[:, k], 0.3 * run.t, atol=1e-15)

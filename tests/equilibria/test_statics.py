@@ -69,15 +69,30 @@ def test_from_equilibrium_nothing_moves():
 @pytest.mark.parametrize(
     ("method", "option", "message"),
     [
-        ("bdf", {"step": 0.01}, "method bdf has no step and leaves it out; with it: newmark, generalized-alpha"),
-        ("newmark", {"spectral_radius": 0.5}, "has no spectral_radius and leaves it out; with it: generalized-alpha"),
-        ("newmark", {"closing_time": 0.1}, "has no closing_time and leaves it out; with it: bdf, radau, lsoda, cvode"),
-        ("ida", {"projection": True}, "has no projection and leaves it out; with it: newmark, generalized-alpha"),
+        (
+            "bdf",
+            {"step": 0.01},
+            "step: expected an option of method bdf (rtol, atol, max_step, closing_time, jacobian), got one of newmark "
+            "and generalized-alpha",
+        ),
+        (
+            "newmark",
+            {"spectral_radius": 0.5},
+            "spectral_radius: expected an option of method newmark (rtol, atol, max_step, step, projection), "
+            "got one of generalized-alpha",
+        ),
+        (
+            "ida",
+            {"projection": True},
+            "projection: expected an option of method ida (rtol, atol, max_step), got one of newmark and "
+            "generalized-alpha",
+        ),
     ],
 )
-def test_options_that_a_method_does_not_have_are_told(method, option, message):
-    with pytest.warns(sorosim.SorosimWarning, match=message):
+def test_options_that_a_method_does_not_have_are_refused(method, option, message):
+    with pytest.raises(sorosim.InputError) as caught:
         sorosim.simulate(swing(), 0.02, method=method, **option)
+    assert str(caught.value) == message
 
 
 def test_options_of_the_file_that_its_own_method_does_not_have_are_told():

@@ -20,6 +20,7 @@ import sorosim
 from sorosim.errors import SorosimError
 from sorosim.interactive.live import Live
 from sorosim.interactive.session import Session
+from sorosim.options import FmuArguments, SimulateArguments, StepArguments
 from sorosim.viz.gltf import export_gltf
 from sorosim.viz.movie import movie, still
 from sorosim.viz.options import DrawingOptions
@@ -46,6 +47,8 @@ ARM = {
 OPTIONS = {"still": (DrawingOptions, still), "movie": (DrawingOptions, movie), "play": (DrawingOptions, play),
            "export_html": (DrawingOptions, export_html), "export_gltf": (DrawingOptions, export_gltf),
            "plot": (plot_run,)}  # fmt: skip
+DECLARED = {"simulate": SimulateArguments, "rollout": StepArguments, "Stepper": StepArguments, "Batch": StepArguments,
+            "export_fmu": FmuArguments}  # fmt: skip
 SESSION = {"link": "tip", "s": 0.5, "point": (0.0, 0.0, 0.1), "target": (0.0, 0.0, 0.1), "gravity": (0.0, 0.0, -9.8),
            "index": 0, "part": 0.1, "source": "sliders", "mode": "motion", "speed": 1.0, "strength": 1.0, "on": False,
            "paused": True, "command": "step", "elapsed": 0.01, "busy": 0.1}  # fmt: skip
@@ -125,6 +128,10 @@ def parameters_of(function):
     for one in known:
         if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY):
             found[one.name] = one
+        elif one.name == "options" and function.__name__ in DECLARED:
+            for name in DECLARED[function.__name__].declaration():
+                kind = "Callable" if name == "progress" else "Any"
+                found.setdefault(name, inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=kind))
         elif one.name == "options":
             for options in OPTIONS.get(function.__name__, ()):  # of others they are many, and free
                 more = inspect.signature(options).parameters

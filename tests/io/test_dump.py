@@ -143,7 +143,8 @@ class Odd:
          "digits, _ and -, got 'my arm'"),
         (Description("x", (body(),), simulate={"colour": 3}),
          "dump: expected a robot that a file can describe, got simulate.colour: expected a known key, got 'colour'; "
-         "known: t_end, dt_out, q0, method, rtol, atol, step, spectral_radius, u, driven, checkpoint, closing_time, ..."),
+         "known: t_end, dt_out, q0, method, rtol, atol, max_step, closing_time, jacobian, step, projection, "
+         "spectral_radius, ..."),
         (Description("x", (body(),), simulate={"t_end": np.ones(3)}),
          "simulate.t_end: expected a number or a word, got ndarray; the format of files has nothing else; keep it in "
          "Python"),

@@ -15,13 +15,13 @@ import sorosim
 from sorosim.errors import FileError, InputError, ModelError
 from sorosim.io import bundled_robots, dump, load, load_text
 from sorosim.loads.wrench import Wrench
+from sorosim.methods import METHODS
 from sorosim.model.basis import Strain
 from sorosim.model.profile import Table
 from sorosim.model.section import Circle, Ellipse, HollowCircle, Properties, Rectangle
 from sorosim.problems import MAX_SHOWN
 from sorosim.signals import ConstantSignal, ExpressionSignal, TableSignal
 from sorosim.signals.expressions import parse
-from sorosim.solvers.registry import METHODS
 
 HERE = Path(__file__).parent
 BASE = (HERE / "robot.yaml").read_text("utf-8")

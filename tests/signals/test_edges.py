@@ -7,6 +7,7 @@ from helpers.robots import cable_manipulator
 import sorosim
 from sorosim.engine.inputs import check_smooth
 from sorosim.errors import InputError
+from sorosim.methods import METHODS
 from sorosim.model.body import RigidBody
 from sorosim.model.description import Description
 from sorosim.model.joints import Joint
@@ -14,7 +15,6 @@ from sorosim.model.link import Link
 from sorosim.robot import Robot
 from sorosim.signals import as_signal
 from sorosim.signals.edges import Edges, edges, rough_time
-from sorosim.simulation.simulate import METHODS
 
 FLAT = ([1, 2, 3, 4], [0, 0, 1, 1])
 HUMP = {"times": [1, 2, 3], "values": [1, 2, 1], "interpolation": "cubic"}

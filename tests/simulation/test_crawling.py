@@ -6,7 +6,7 @@ import pytest
 import sorosim
 from sorosim.errors import ConvergenceError, InputError
 from sorosim.io import load_text
-from sorosim.solvers.registry import METHODS
+from sorosim.methods import METHODS
 from tests.helpers.arms import rubber_arm
 
 # an implausible run goes on while it seems to need up to 1e5 steps more

@@ -8,10 +8,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sorosim.interrupts import deferring_signals
-from sorosim.registry import INTEGRATORS
+from sorosim.methods import OdeMethod, kinds, method_class
 from sorosim.solvers.base import OdeProblem
 from sorosim.solvers.quadrature import StepIntegral
-from sorosim.solvers.registry import integrator
 from sorosim.solvers.scipy_ivp import RADAU_STAGES
 
 NOTHING = np.zeros(0)
@@ -94,7 +93,7 @@ def test_steps_that_grow_in_leaps_look_back_past_shorter_ones():
     assert abs(followed(steps)[-1, 1] - exact(2.0)[1]) < 1e-7  # the trapezoidal rule in the first leap leaves 3e-5
 
 
-@pytest.mark.parametrize("method", sorted(INTEGRATORS))
+@pytest.mark.parametrize("method", sorted(kinds(OdeMethod)))
 def test_every_integrator_is_followed_step_by_step(method):
     """The energy of a damped oscillator, whatever the output times: one row at the end is enough."""
     A = np.array([[0.0, 1.0], [-25.0, -0.5]])
@@ -104,7 +103,7 @@ def test_every_integrator_is_followed_step_by_step(method):
         lost = StepIntegral(lambda t, x: 0.5 * x[:, 1:] ** 2, t_out, np.zeros(1))
         problem = OdeProblem(lambda t, x: A @ x, lambda t, x: A, np.array([1.0, 0.0]), t_out, 1e-7, 1e-10, steps=lost)
         lost.begin(0.0, problem.x0)
-        found = integrator(method)(problem)
+        found = method_class(method)().solve(problem)
         energy = 12.5 * found.x[:, 0] ** 2 + 0.5 * found.x[:, 1] ** 2
         lost.evaluate()
         assert lost.n_rows == len(t_out)

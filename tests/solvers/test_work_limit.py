@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from sorosim.registry import INTEGRATORS
+from sorosim.methods import OdeMethod, kinds, method_class
 from sorosim.solvers.base import OdeProblem
 from sorosim.solvers.work_limit import CHECK, WorkLimit
 
@@ -62,7 +62,7 @@ def test_a_time_that_stands_still_is_a_stall():
     assert taken(WorkLimit(0.0, 10.0), lambda t, i: 0.0)[0] == 20_000
 
 
-@pytest.mark.parametrize("method", INTEGRATORS)
+@pytest.mark.parametrize("method", kinds(OdeMethod))
 def test_max_steps_end_an_integration_there_and_steps_at_the_end_are_no_failure(method):
     def problem(**options):
         work = WorkLimit(0.0, 20.0, **options)
@@ -72,7 +72,7 @@ def test_max_steps_end_an_integration_there_and_steps_at_the_end_are_no_failure(
         )  # fmt: skip
 
     short = problem(max_steps=40)
-    found = INTEGRATORS.get(method)(short)
+    found = method_class(method)().integrate(short)
     assert not found.success
     assert found.message.endswith("it has taken max_steps = 40 steps")
     assert short.work.n >= 40
@@ -80,17 +80,17 @@ def test_max_steps_end_an_integration_there_and_steps_at_the_end_are_no_failure(
     assert 0.0 < t < 20.0
     assert np.hypot(*x) == pytest.approx(1.0, abs=1e-3)
     whole = problem()
-    assert INTEGRATORS.get(method)(whole).success
+    assert method_class(method)().integrate(whole).success
     # one step to an output is as good as thousands
     n = whole.work.n
     assert n > 60
-    assert INTEGRATORS.get(method)(problem(max_steps=n + 1)).success
+    assert method_class(method)().integrate(problem(max_steps=n + 1)).success
 
 
 @pytest.mark.parametrize("method", ["cvode"])
 def test_an_output_is_reached_in_more_steps_than_the_library_takes_at_once(method):
     work = WorkLimit(0.0, 200.0)
-    found = INTEGRATORS.get(method)(OdeProblem(
+    found = method_class(method)().integrate(OdeProblem(
         lambda t, x: TURN @ x, None, np.array([1.0, 0.0]), np.array([0.0, 200.0]), 1e-8, 1e-10, work=work
     ))  # fmt: skip
     assert found.success
