@@ -22,6 +22,7 @@ from sorosim.compiled import entry
 from sorosim.constraints.loop import Begin, End, Loop
 from sorosim.engine import engine
 from sorosim.engine.inputs import Motion
+from sorosim.engine.prescribed import Prescribed
 from sorosim.equations.system import OdeSystem
 from sorosim.kernels import newmark
 from sorosim.kernels.evaluate import LINEARISE_CLOSED, RESIDUAL, RESIDUAL_DERIVATIVES
@@ -170,7 +171,7 @@ def statics_seconds(robot: Robot, on_tree: bool) -> float:
 
 def correction(robot: Robot, sparse: bool) -> Callable[[bool], None]:
     """A correction of a step, whose argument says whether with new factors or with those from before."""
-    method = RobotMarch(OdeSystem(robot, Motion([]), {}), "generalized-alpha", 0.8)
+    method = RobotMarch(OdeSystem(robot, Prescribed.of(robot, {}, {})), "generalized-alpha", 0.8)
     method.take_inputs(Motion([]))
     march, model, ws = method.allocate(sparse, False), method.model, robot.engine.workspace
     steps = SparseSteps(robot.engine)

@@ -24,7 +24,7 @@ from sorosim.dynamics.link_frames import LinkFrames
 from sorosim.dynamics.state_quantities import StateQuantities
 from sorosim.engine import records
 from sorosim.engine.engine import Engine
-from sorosim.engine.inputs import Motion, Partition, driven_motion, driven_signals, with_insertions
+from sorosim.engine.prescribed import Prescribed, inputs_of
 from sorosim.errors import InputError
 from sorosim.kernels import evaluate as task
 from sorosim.linear import Linearization
@@ -194,7 +194,7 @@ class Robot(StateQuantities):
 
     def inputs(self, u: Values | None, where: str = "u") -> Array:
         """Return inputs as an array in `actuator_names` order, in SI units; None: all are zero."""
-        return arguments.actuator_inputs(self.engine, u, self.input_dimensions, where)
+        return inputs_of(self, u, where)
 
     @staticmethod
     def _time(t: Number) -> float:
@@ -208,17 +208,15 @@ class Robot(StateQuantities):
         if driven_qdd is not None:
             partition, qdd = arguments.driven_accelerations(self.engine, driven_qdd, self.description.actuators)
             return state, qdd, partition.mask
-        (partition, motion), qdd = self._driven, np.zeros(self.ndof)
+        partition, qdd = self._prescribed.partition, np.zeros(self.ndof)
         if partition.names:
-            qdd[partition.driven] = motion.jets(time)[:, 2]
+            qdd[partition.driven] = self._prescribed.motion.jets(time)[:, 2]
         return state, qdd, partition.mask
 
     @cached_property
-    def _driven(self) -> tuple[Partition, Motion]:
+    def _prescribed(self) -> Prescribed:
         """What the description drives in simulations."""
-        layout = self.engine.layout
-        signals = with_insertions(layout, driven_signals(layout, self.description.simulate.get("driven")))
-        return Partition.of(self.engine.layout, signals, self.description.actuators), driven_motion(signals)
+        return Prescribed.of(self, {}, None)
 
     # -- kinematics ------------------------------------------------------------------------------------------------
 
@@ -351,7 +349,8 @@ class Robot(StateQuantities):
         """
         (position, rates), qdd, known = self._state_and_driven(q, qd, t, driven_qdd)
         chosen = forward.choose_algorithm(self.engine, algorithm, forward.FORWARD, forward.FASTEST)
-        return forward.FORWARD[chosen](self.engine, position, rates, qdd, self.inputs(u), self._time(t), known)
+        time = self._time(t)
+        return forward.FORWARD[chosen](self.engine, position, rates, qdd, inputs_of(self, u, t=time), time, known)
 
     def forward_dynamics_derivatives(
         self, q: Values, qd: Values, *, u: Values | None = None, t: Number = 0.0,
@@ -365,7 +364,8 @@ class Robot(StateQuantities):
         (position, rates), qdd, known = self._state_and_driven(q, qd, t, driven_qdd)
         table = forward.FORWARD_DERIVATIVES
         chosen = forward.choose_algorithm(self.engine, algorithm, table, forward.FASTEST_DERIVATIVES)
-        return table[chosen](self.engine, position, rates, qdd, self.inputs(u), self._time(t), known)
+        time = self._time(t)
+        return table[chosen](self.engine, position, rates, qdd, inputs_of(self, u, t=time), time, known)
 
     def forward_dynamics_jvp(
         self, q: Values, qd: Values, *, u: Values | None = None, dq: Values | None = None, dqd: Values | None = None,
@@ -375,8 +375,9 @@ class Robot(StateQuantities):
 
         O(n), no matrix is formed (docs/theory.md, 17); with loops by those of `forward_dynamics_derivatives`."""
         (position, rates), qdd, known = self._state_and_driven(q, qd, t, driven_qdd)
-        state = position, rates, qdd, self.inputs(u), self._time(t), known
-        change = arguments.variation(self.engine, dq, dqd, du, self.input_dimensions)
+        time = self._time(t)
+        state = position, rates, qdd, inputs_of(self, u, t=time), time, known
+        change = arguments.variation(self, dq, dqd, du)
         return forward.forward_jvp(self.engine, *state, *change)
 
     def forward_dynamics_vjp(
@@ -385,7 +386,8 @@ class Robot(StateQuantities):
     ) -> records.ForwardDynamicsVjp:  # fmt: skip
         """Accelerations and the gradient of qdd_bar . qdd (both (ndof,)) by q, qd, u; as `forward_dynamics_jvp`."""
         (position, rates), qdd, known = self._state_and_driven(q, qd, t, driven_qdd)
-        state = position, rates, qdd, self.inputs(u), self._time(t), known
+        time = self._time(t)
+        state = position, rates, qdd, inputs_of(self, u, t=time), time, known
         return forward.forward_vjp(self.engine, *state, vector("qdd_bar", qdd_bar, self.ndof))
 
     def solve_mass(self, q: Values, b: ArrayLike, *, algorithm: str | None = None) -> Array:
@@ -581,7 +583,8 @@ class Robot(StateQuantities):
         dict
             Name of a sensor -> channels (n,); `instruments.readers[name]` has their names and units.
         """
-        (position, rates), time, inputs = arguments.state_or_rest(self.engine, q, qd), self._time(t), self.inputs(u)
+        (position, rates), time = arguments.state_or_rest(self.engine, q, qd), self._time(t)
+        inputs = inputs_of(self, u, t=time)
         (_, given, known), sites = self._state_and_driven(position, rates, time, driven_qdd), self.instruments.sites
         accelerations = None if qdd is None else self.coordinates(qdd, "qdd", order=2)
         multipliers = None if lam is None else vector("lam", lam, self.n_multipliers)

@@ -17,6 +17,7 @@ from sorosim.dynamics.constraints import RANK_TOLERANCE, IndependentRows
 from sorosim.dynamics.link_frames import LinkFrames
 from sorosim.dynamics.variation import Variation, VariedEngine
 from sorosim.engine.engine import Engine
+from sorosim.engine.prescribed import inputs_of
 from sorosim.equations.system import elastic_weight
 from sorosim.errors import InputError, PlugInError, SorosimError
 from sorosim.io.document import Document
@@ -168,10 +169,10 @@ class Sensitivities:
         """Derivatives (ndof, n) of `Robot.internal_force`."""
         robot, time = self.robot, self.robot._time(t)
         state = *arguments.state(robot.engine, q, qd), np.zeros(robot.ndof)
-        open_ = self._vary(*state, robot.inputs(u), time)
+        open_ = self._vary(*state, inputs_of(robot, u, t=time), time)
         derivatives = self._columns([one.internal for one in open_])
         if robot.n_multipliers:  # springs, dampers and motors in loops are among the forces of those
-            closed = self._vary(*state, robot.inputs(u), time, np.zeros(robot.n_multipliers))
+            closed = self._vary(*state, inputs_of(robot, u, t=time), time, np.zeros(robot.n_multipliers))
             derivatives += self._columns([a.inverse - b.inverse for a, b in zip(open_, closed, strict=True)])
         return derivatives
 
@@ -185,7 +186,8 @@ class Sensitivities:
         """
         robot, engine = self.robot, self.robot.engine
         state, qdd, known = robot._state_and_driven(q, qd, t, driven_qdd)
-        inputs, time, free = robot.inputs(u), robot._time(t), np.flatnonzero(~known)
+        time, free = robot._time(t), np.flatnonzero(~known)
+        inputs = inputs_of(robot, u, t=time)
         evaluation = engine.evaluate(task.FORWARD, *state, qdd, inputs, time, known=known)
         multiplier = np.array(evaluation.closure.multiplier)
         out = engine.evaluate(task.RESIDUAL_DERIVATIVES, *state, evaluation.qdd, inputs, time, multiplier=multiplier)

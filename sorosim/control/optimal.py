@@ -19,7 +19,8 @@ from sorosim.control.steps import DiscreteMotion
 from sorosim.control.terms import Terms
 from sorosim.declare import Part
 from sorosim.engine.bounds import only_pulls
-from sorosim.engine.inputs import by_name, dimension_of, input_motion
+from sorosim.engine.inputs import dimension_of
+from sorosim.engine.prescribed import Inputs, by_name, input_rows
 from sorosim.errors import InputError
 from sorosim.io.results import content_of, names_of, versions, write_result
 from sorosim.options import ControlOptions, StepOptions, checked
@@ -28,7 +29,6 @@ from sorosim.results.result import Equilibrium, InitialState, Run
 from sorosim.results.stored import run_from_stored
 from sorosim.robot import Robot, check_robot
 from sorosim.simulation.simulate import starting_state
-from sorosim.stepping.inputs import Inputs, held_inputs
 from sorosim.stepping.rollout import run_of
 from sorosim.units.quantity import interval
 from sorosim.validation import Number, Values, choice
@@ -158,14 +158,10 @@ def input_bounds(robot: Robot, given: Any) -> Array:
 
 
 def first_guess(problem: Problem, u0: Any) -> Array | None:
-    """Inputs (N, n_actuators) from arrays or expressions of t."""
+    """Inputs (N, n_actuators) to begin the search with."""
     if u0 is None:
         return None
-    robot, times = problem.motion.robot, problem.times[:-1]
-    if isinstance(u0, Mapping) and any(isinstance(one, str) for one in u0.values()):
-        signals = input_motion(robot.input_dimensions, u0, "u0")
-        return np.array([signals.value(float(t)) for t in times])
-    return held_inputs(robot, u0, {"N": problem.N}, where="u0")
+    return input_rows(problem.motion.robot, u0, {"N": problem.N}, where="u0", clock=lambda _: problem.times[:-1])
 
 
 @public

@@ -445,7 +445,7 @@ class SignalOf(Type):
             check_variables(value, self.variables)
             found = value
         else:
-            found = formula_or_quantity(value, self.dimension, self.variables)
+            found = self._read(value)
         if isinstance(found, SeededExpression) and self.variables == ("t",):
             if found.used:
                 raise ModelError("", "a number that is no part of a signal of time", "one")
@@ -456,6 +456,17 @@ class SignalOf(Type):
         if not isinstance(found, Signal | Expression):
             return Quantity(self.dimension, least=self.least).check(value if isinstance(value, str) else found)
         return found
+
+    def _read(self, value: Any) -> float | Expression:
+        """A quantity, arithmetic of quantities such as 2*3 N, or an expression."""
+        try:
+            return formula_or_quantity(value, self.dimension, self.variables)
+        except (ModelError, ExpressionError):
+            try:
+                return quantity(value, self.dimension)
+            except ModelError:
+                pass
+            raise
 
     def _is_finite(self, signal: Signal, at: At) -> bool:
         """Whether a signal is finite throughout, in Python at its begin; notes where it is not."""

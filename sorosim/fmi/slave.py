@@ -14,7 +14,7 @@ import numpy as np
 
 from sorosim import __version__
 from sorosim.arrays import Array
-from sorosim.engine.inputs import driven_motion, driven_signals, input_motion
+from sorosim.engine.prescribed import Prescribed
 from sorosim.errors import InputError, SorosimError
 from sorosim.fmi.variables import (
     DRIVEN,
@@ -91,10 +91,8 @@ class RobotSlave:
 
     def _starts(self) -> dict[str, float]:
         """Values of inputs and parameters that the file says, by the names of variables."""
-        robot, block = self._base, self._base.description.simulate
-        signals = driven_signals(robot.engine.layout, block.get("driven"))
-        inputs = input_motion(robot.input_dimensions, block.get("u")).value(0.0).tolist()
-        values = [*inputs, *driven_motion(signals).value(0.0).tolist()]
+        robot, prescribed = self._base, Prescribed.of(self._base, None, None)
+        values = [*prescribed.u.tolist(), *(prescribed.values[name] for name in prescribed.settable)]
         document = robot.description.document
         assert document is not None  # it was read
         file = Scalars(document)

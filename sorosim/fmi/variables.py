@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from xml.etree.ElementTree import Element, SubElement
 
-from sorosim.engine.inputs import driven_signals
+from sorosim.engine.prescribed import Prescribed
 from sorosim.errors import InputError
 from sorosim.io.document import Document
 from sorosim.io.vary import Scalars
@@ -53,7 +53,7 @@ def _inputs(robot: Robot) -> Iterator[Variable]:
         kind = getattr(robot.description.actuators[name], "kind", "actuator").replace("_", " ")
         yield Variable(INPUT, name, dimension, f"Input of the {kind} {name}, held over each communication step")
     layout = robot.engine.layout
-    for name in driven_signals(layout, robot.description.simulate.get("driven")):
+    for name in Prescribed.of(robot, {}, None).settable:
         dimension = layout.dimensions[layout.coordinate(name, "driven")]
         yield Variable(DRIVEN, name, dimension, f"Where {name} is at the end of the communication step")
 

@@ -10,7 +10,8 @@ import numpy as np
 from sorosim.arrays import Array
 from sorosim.dynamics.link_frames import LinkFrames
 from sorosim.engine.bounds import natural_bounds
-from sorosim.engine.inputs import driven_motion, driven_signals, input_motion
+from sorosim.engine.inputs import Motion
+from sorosim.engine.prescribed import Prescribed
 from sorosim.errors import InputError, nearest
 from sorosim.interactive.pull import response
 from sorosim.robot import Robot
@@ -80,14 +81,13 @@ class Controls:
 
     def __init__(self, robot: Robot, u: Any, driven: Any, bounds: Mapping[str, Any]) -> None:
         block, self._robot = robot.description.simulate, robot
-        self._inputs = input_motion(robot.input_dimensions, block.get("u") if u is None else u)
-        layout = robot.engine.layout
-        signals = driven_signals(layout, block.get("driven") if driven is None else driven)
-        self._driven, self._driven_names = driven_motion(signals), tuple(signals)
-        prescribed = [*self._inputs.signals, *self._driven.signals]
-        self.moves = not all(isinstance(signal, ConstantSignal) for signal in prescribed)
+        prescribed, layout = Prescribed.of(robot, u, driven), robot.engine.layout
+        self._inputs, self._driven_names = prescribed.inputs, prescribed.settable
+        self._driven = Motion([prescribed.driven[name] for name in self._driven_names])
+        signals = [*self._inputs.signals, *self._driven.signals]
+        self.moves = not all(isinstance(signal, ConstantSignal) for signal in signals)
         dimensions = {**robot.input_dimensions}
-        dimensions |= {name: layout.dimensions[layout.coordinate(name, "driven")] for name in signals}
+        dimensions |= {name: layout.dimensions[layout.coordinate(name, "driven")] for name in self._driven_names}
         if not isinstance(bounds, Mapping):
             raise InputError("bounds", "a mapping of names to pairs (low, high)", describe(bounds))
         for name in bounds:
@@ -117,7 +117,7 @@ class Controls:
             low, high = min(float(low), float(values[0])), max(float(high), float(values[0]))
             if not low < high:
                 raise InputError(f"bounds.{name}", "a range", f"{low:g} to {high:g}")
-            self.all[name] = Control(name, dimension, low, high, float(values[0]), name in signals)
+            self.all[name] = Control(name, dimension, low, high, float(values[0]), name in self._driven_names)
 
     def _jacobians_of_ends(self) -> Array:
         """Body Jacobians (n_links, 6, ndof) of the ends of links in the initial state."""

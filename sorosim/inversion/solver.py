@@ -16,9 +16,10 @@ from sorosim.actuation.tendon import SLACK_PART
 from sorosim.arrays import Array
 from sorosim.engine.bounds import natural_bounds
 from sorosim.engine.inputs import dimension_of
+from sorosim.engine.prescribed import AT_REST, Prescribed
 from sorosim.equations.system import StaticSystem
 from sorosim.equilibria.assembly import close_if_possible
-from sorosim.equilibria.statics import prescribed, start_point, statics, tunnelling_test
+from sorosim.equilibria.statics import start_point, statics, tunnelling_test
 from sorosim.errors import ConvergenceError, InputError, ModelError, nearest
 from sorosim.inversion.manifold import Manifold, Point
 from sorosim.inversion.quadratic import norm
@@ -162,7 +163,8 @@ class InverseSolver:
         options = checked(InverseArguments, given)
         self.tolerance, self.starts, self.stable = (options[name] for name in ("tolerance", "starts", "stable"))
         self._weights = weights or {}
-        inputs, values = prescribed(robot, u, driven)
+        prescribed = Prescribed.of(robot, u, driven, AT_REST)
+        inputs, values = prescribed.u, prescribed.values
         q = start_point(robot, q0)[0]
         names = _free_names(robot, free)
         self._whole_inputs, self._kept = inputs, np.arange(len(inputs))

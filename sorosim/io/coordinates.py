@@ -11,7 +11,7 @@ import numpy as np
 
 from sorosim.arrays import Array
 from sorosim.declare import INVALID, At, SignalOf
-from sorosim.engine.inputs import Partition, check_smooth, driven_motion
+from sorosim.engine.inputs import Partition, check_smooth
 from sorosim.equilibria.assembly import close
 from sorosim.equilibria.shapes import InitialShape, fitted, has_fixed_length
 from sorosim.errors import ConvergenceError, ModelError
@@ -130,7 +130,7 @@ class CoordinateReader:
         Driven coordinates are where their motions begin; those that only equilibria hold begin where these hold them.
         """
         names = robot.coordinate_names
-        moving = {name: float(driven_motion({name: signal}).jets(0.0)[0, 0]) for name, signal in driven.items()}
+        moving = {name: signal.value(0.0) for name, signal in driven.items()}
         at_start, in_equilibria = (
             {names[self.layout.coordinate(name, "driven")]: value for name, value in values.items()}
             for values in (moving, held)

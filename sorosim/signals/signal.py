@@ -80,6 +80,10 @@ class ConstantSignal(Signal):
     def __post_init__(self) -> None:
         object.__setattr__(self, "level", number("level", self.level, "a finite number"))
 
+    def value(self, t: float) -> float:
+        """Value at time t [s]."""
+        return self.level
+
     @property
     def spec(self) -> Any:
         return self.level

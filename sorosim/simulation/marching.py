@@ -12,6 +12,7 @@ from sorosim.compiled import prepare
 from sorosim.dynamics.constraints import RANK_TOLERANCE
 from sorosim.dynamics.energies import PowerEvaluator, PowerTerms
 from sorosim.engine.inputs import Motion, ZeroOrderHold
+from sorosim.engine.prescribed import Prescribed
 from sorosim.equations.failure import Trial
 from sorosim.equations.system import OdeSystem, mass_weight
 from sorosim.kernels import evaluate as task
@@ -167,7 +168,7 @@ def compile_march(features: frozenset[str]) -> None:
     """Compile the steps for robots with these features, see `compiled.kernel_lazy`; types are the same for all."""
     from sorosim.io import load
 
-    method = MarchIntegrator(OdeSystem(load("pendulum"), Motion([]), {}), "newmark", None, 1.0)
+    method = MarchIntegrator(OdeSystem(robot := load("pendulum"), Prescribed.of(robot, {}, {})), "newmark", None, 1.0)
     method.take_inputs(Motion([]))
     arguments = method.model, method.allocate(), method.engine.workspace, method.room(0), STEPS_AT_ONCE
     prepare(codes.march, arguments, features)

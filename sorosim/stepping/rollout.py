@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from sorosim.arrays import Array, IntArray
 from sorosim.dynamics.link_frames import LinkFrames
 from sorosim.dynamics.variation import Variation, VariedEngine
+from sorosim.engine.prescribed import Inputs, input_rows
 from sorosim.equilibria.statics import statics
 from sorosim.errors import ConvergenceError, InputError
 from sorosim.kernels import held_inputs as held
@@ -31,7 +32,6 @@ from sorosim.sensitivity import (
 )
 from sorosim.simulation.simulate import StartingState
 from sorosim.stepping.held_steps import ROLLOUT_TOLERANCE, HeldSteps
-from sorosim.stepping.inputs import Inputs, held_inputs
 from sorosim.stepping.motion import Derivatives, HeldMotion, Segment
 from sorosim.units.quantity import amount
 from sorosim.validation import Number, Values, describe
@@ -105,7 +105,8 @@ def rollout(
         check_robot(robot), dt, driven, method=method, substeps=substeps, spectral_radius=spectral_radius,
         tolerance=ROLLOUT_TOLERANCE if tolerance is None else tolerance,
     )  # fmt: skip
-    inputs, time = held_inputs(robot, u, {"N": None}), amount("t0", t0, "time")
+    time = amount("t0", t0, "time")
+    inputs = input_rows(robot, u, {"N": None}, clock=lambda n: time + steps.dt * np.arange(float(n)))
     if numbers and steps.engine.adds_inertia:
         hint = "`sensitivities` has derivatives of equations"
         got = "a robot with rods whose length is a coordinate, or with concentric tubes"

@@ -11,6 +11,7 @@ from typing import Any
 
 from sorosim.arrays import IntArray
 from sorosim.engine.inputs import Partition
+from sorosim.engine.prescribed import merged
 from sorosim.errors import nearest
 from sorosim.io.results import text_of
 from sorosim.io.sweep_file import PlaceOfOutput, SweepDocument, SweepFile, SweptMotion, wrong
@@ -127,10 +128,8 @@ class Plan:
 def driven_names(robot: Robot, command: str, parameters: Sequence[Parameter]) -> tuple[str, ...]:
     """Names of the driven coordinates: first those of the robot's file that `parameters` do not drive."""
     block = robot.description.statics if command == STATICS else robot.description.simulate
-    own = [one.target for one in parameters if one.kind == DRIVEN]
-    coordinate = robot.engine.layout.coordinate
-    taken = {coordinate(name, "driven") for name in own}
-    return (*(name for name in block.get("driven", {}) if coordinate(name, "driven") not in taken), *own)
+    own = dict.fromkeys(one.target for one in parameters if one.kind == DRIVEN)
+    return tuple(merged(robot.engine.layout, block.get("driven", {}), own))
 
 
 def _summary_data(one: Summary) -> list[Any]:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from sorosim import __version__
 from sorosim.arrays import Array
+from sorosim.engine.prescribed import merged
 from sorosim.equilibria.statics import statics
 from sorosim.errors import ConvergenceError, InputError, ModelError, SorosimError, SorosimWarning
 from sorosim.results.quantities import Output, Summary, quantities
@@ -199,10 +200,7 @@ def prescribed(job: Job, robot: Robot, row: Mapping[str, Value]) -> tuple[dict[s
     values = [*job.constants, *((one, row[one.name]) for one in job.parameters)]
     u = {**block.get("u", {})} | {one.target: value for one, value in values if one.kind == INPUT}
     motions = {one.target: value for one, value in values if one.kind == DRIVEN}
-    coordinate = robot.engine.layout.coordinate
-    given_here = {coordinate(name, "driven") for name in motions}
-    rest = {name: x for name, x in block.get("driven", {}).items() if coordinate(name, "driven") not in given_here}
-    return u, rest | motions
+    return u, merged(robot.engine.layout, block.get("driven", {}), motions)
 
 
 def _poses(job: Job, robot: Robot, q: Array) -> Array:

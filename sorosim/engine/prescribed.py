@@ -1,0 +1,413 @@
+"""The reader of what is prescribed: inputs `u`, and motions `driven` of coordinates, in all their forms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from numbers import Real
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sorosim.arrays import Array
+from sorosim.declare import SignalOf
+from sorosim.engine.bounds import check_lengths
+from sorosim.engine.engine import Engine
+from sorosim.engine.inputs import (
+    MOVING_INSERTION,
+    Motion,
+    Partition,
+    ZeroOrderHold,
+    check_length_inputs,
+    dimension_of,
+    insertions,
+)
+from sorosim.errors import InputError, SorosimError
+from sorosim.model.compile import Layout
+from sorosim.model.description import Description
+from sorosim.signals import CallableSignal, ConstantSignal, ExpressionSignal, Signal, TableSignal, as_signal
+from sorosim.signals.expressions import Expression, parse
+from sorosim.units.quantity import amount, with_plain_units
+from sorosim.units.table import OF_COORDINATE, unit_factor
+from sorosim.validation import Number, Values, describe, vector
+
+# numbers in SI units or texts with units, by the names of actuators if they are a mapping
+Inputs = ArrayLike | Mapping[str, ArrayLike | Number]
+# blocks of a file that say what is prescribed where nothing is given: of equilibria, and of motions
+AT_REST, IN_MOTION = "statics", "simulate"
+# which forms have a meaning: where there is no time; for coordinates, whose rates must be known; in order
+A_NUMBER = "a number, or a text with a unit: at rest, and in a single step, nothing depends on time"
+KNOWN_RATES = "expressions or tables, whose derivatives are known"
+SINGLE = "a callable takes the name of its actuator: u={'name': f}"
+CONSTANT = "a constant"  # signal
+
+
+class Operated(Protocol):
+    """What is read of a robot."""
+
+    engine: Engine
+    description: Description
+
+    @property
+    def input_dimensions(self) -> Mapping[str, str]: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Prescribed:
+    """Inputs of a robot and motions of its driven coordinates, with those of concentric tubes that nobody drives.
+
+    Attributes
+    ----------
+    inputs : Motion or ZeroOrderHold
+        The latter at rest, and where a controller or steps set inputs.
+    driven : dict of str to Signal
+        By the names that were given; then what stays.
+    settable : tuple of str
+        Names of `driven` but for insertions that nobody named: in motion these cannot be moved.
+    """
+
+    robot: Operated
+    inputs: Motion | ZeroOrderHold
+    driven: Mapping[str, Signal]
+    settable: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls, robot: Operated, u: Any, driven: Any, at: str = IN_MOTION, *, begin: Array | None = None,
+        controlled: bool = False,
+    ) -> Prescribed:  # fmt: skip
+        """Read arguments `u` and `driven`; None: those of the file's block `at`, which is AT_REST or IN_MOTION.
+
+        Parameters
+        ----------
+        robot : Robot
+        u : mapping by names of actuators, sequence in their order, or the only one
+            At rest numbers or texts with units. In motion also expressions of t, tables, CSV files and functions of t.
+            Missing ones are zero.
+        driven : mapping by names of coordinates, or of links whose joint has one
+            The same but for functions, whose rates are not known.
+        begin : (ndof,) ndarray, optional
+            Where the coordinates of concentric tubes are that nobody drives; they stay. Default: at zero.
+        controlled : bool
+            Whether inputs that `u` does not name are set by a controller, or by steps; None: all of them.
+
+        Raises
+        ------
+        InputError
+        """
+        block, layout, moves = getattr(robot.description, at), robot.engine.layout, at == IN_MOTION
+        given = by_name("driven", block.get("driven") if driven is None else driven)
+        columns = {name: layout.coordinate(name, "driven") for name in given}
+        motions: dict[str, Signal] = {}
+        for name, column in columns.items():
+            where, dimension = f"driven.{name}", layout.dimensions[column]
+            read = signal_of if moves else _constant
+            motions[name] = read(where, given[name], dimension)
+        stay = insertions(layout) if moves else ()
+        for name in (
+            name for name, i in columns.items() if i in stay and not isinstance(motions[name], ConstantSignal)
+        ):
+            raise InputError(f"driven.{name}", *MOVING_INSERTION)
+        if name := next((name for name, one in motions.items() if isinstance(one, CallableSignal)), ""):
+            raise InputError(f"driven.{name}", KNOWN_RATES, "a callable")
+        rest = staying(layout, motions, begin)
+        settable = (*motions, *(name for name in rest if layout.coordinate(name, "driven") not in stay))
+        motions |= {name: ConstantSignal(value) for name, value in rest.items()}
+        u = block.get("u") if u is None and not controlled else u
+        inputs: Motion | ZeroOrderHold
+        if not moves:
+            inputs = ZeroOrderHold(robot.engine.n_actuators)
+            inputs.hold(0.0, inputs_of(robot, u))
+        elif controlled:
+            inputs = _controlled(robot, u)
+        else:
+            inputs = Motion(list(input_signals(robot, u).values()))
+        out = cls(robot, inputs, motions, settable)
+        if not moves:
+            check_lengths(layout, robot.description.loads, out.values)
+        return out
+
+    @property
+    def u(self) -> Array:
+        """Inputs (n_actuators,) at rest, of a motion at t = 0."""
+        return self.inputs.value(0.0)
+
+    @property
+    def values(self) -> dict[str, float]:
+        """Driven coordinates by name at rest, of a motion at t = 0 [rad or m]."""
+        return {name: signal.value(0.0) for name, signal in self.driven.items()}
+
+    @cached_property
+    def motion(self) -> Motion:
+        """Signals of the driven coordinates."""
+        return Motion(list(self.driven.values()))
+
+    @cached_property
+    def partition(self) -> Partition:
+        """Which coordinates are driven."""
+        return Partition.of(self.robot.engine.layout, self.driven, self.robot.description.actuators)
+
+    def check_insertions(self) -> None:
+        """Refuse insertions at which tubes pass each other (InputError)."""
+        layout, stay = self.robot.engine.layout, insertions(self.robot.engine.layout)
+        if len(stay):
+            own = {name: x for name, x in self.values.items() if layout.coordinate(name, "driven") in stay}
+            check_lengths(layout, self.robot.description.loads, own)
+
+
+def staying(
+    layout: Layout, driven: Iterable[str], begin: Array | None = None, *, turned: bool = True
+) -> dict[str, float]:
+    """Coordinates of concentric tubes that nobody drives, by name: they stay where they are, `begin` (ndof,) or zero.
+
+    driven : names of coordinates, or of links, that are driven; turned : rotations too, which may be free in a moment.
+    """
+    known = {layout.coordinate(name, "driven") for name in driven}
+    held = ((name, layout.coordinate_names.index(name)) for name in layout.held)
+    return {name: 0.0 if begin is None else float(begin[i]) for name, i in held
+            if i not in known and (turned or layout.dimensions[i] == "length")}  # fmt: skip
+
+
+def merged(layout: Layout, file: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Driven coordinates of a file that are not given, under either of their names, and those that are."""
+    known = {layout.coordinate(name, "driven") for name in given}
+    return {name: x for name, x in file.items() if layout.coordinate(name, "driven") not in known} | dict(given)
+
+
+# -- entries: one form after the other ---------------------------------------------------------------------------------
+
+
+def signal_of(where: str, value: Any, dimension: str) -> Signal:
+    """The signal that an entry stands for: texts may have units of the dimension, other numbers are in SI units."""
+    if _is_pair(value) and all(isinstance(part, list) for part in value):
+        value = dict(zip(("times", "values"), value, strict=True))
+    if isinstance(value, str | Mapping):
+        value = SignalOf(dimension).argument(where, value)
+    return as_signal(value, where)
+
+
+def number_of(where: str, value: Any, dimension: str, t: float | None = None) -> float:
+    """The number [SI] that an entry stands for, of a signal that at time t; None: there is no time (InputError)."""
+    try:
+        return amount(where, value, dimension)
+    except InputError:
+        form = _form_in_time(value)
+        if not form:
+            raise
+    if t is None and form != CONSTANT:
+        raise InputError(where, A_NUMBER, form)
+    return signal_of(where, value, dimension).value(0.0 if t is None else t)
+
+
+def _form_in_time(value: Any) -> str:
+    """The form of an entry that may depend on time, in words, CONSTANT if it does not; "" of any other."""
+    if isinstance(value, str):
+        try:
+            return "an expression of t" if parse(with_plain_units(value, ("t",)), ["t"], unit_factor).used else ""
+        except SorosimError:
+            return ""
+    if isinstance(value, ExpressionSignal):
+        value = value.expression
+    if isinstance(value, Expression):
+        return "an expression of t" if value.used else CONSTANT
+    if isinstance(value, ConstantSignal):
+        return CONSTANT
+    if isinstance(value, Mapping | TableSignal) or _is_pair(value):
+        return "a table"
+    return "a function" if isinstance(value, Signal) or callable(value) else ""
+
+
+def _constant(where: str, value: Any, dimension: str) -> Signal:
+    return ConstantSignal(number_of(where, value, dimension))
+
+
+def _is_pair(value: Any) -> bool:
+    """Whether an entry is a table (times, values)."""
+    is_pair = isinstance(value, list | tuple) and len(value) == 2
+    return is_pair and all(hasattr(part, "__len__") and not isinstance(part, str) for part in value)
+
+
+# -- containers: by names, in order, or the only one -------------------------------------------------------------------
+
+
+def by_name(where: str, given: Any) -> Mapping[str, Any]:
+    """Refuse anything but a mapping of names, or None."""
+    if given is not None and not isinstance(given, Mapping):
+        raise InputError(where, "a mapping of names to values", type(given).__name__)
+    return given or {}
+
+
+def in_order(value: Any, n: int) -> list[Any] | None:
+    """Entries of a sequence of n some of which are no numbers, or the only one; None of anything else."""
+    if n == 1 and (isinstance(value, str | Real | Signal | Expression) or callable(value)):
+        return [value]
+    entries = value.tolist() if isinstance(value, np.ndarray) else value
+    is_list = isinstance(entries, list | tuple) and len(entries) == n
+    is_told = is_list and any(isinstance(one, str | Signal | Expression) or callable(one) for one in entries)
+    return list(entries) if is_told else None
+
+
+def by_coordinate(engine: Engine, given: Any, where: str = "driven", order: int = 0) -> dict[str, float]:
+    """Numbers by the names of coordinates, or of links whose joint has one; rates (order 1), accelerations (2)."""
+    layout, out = engine.layout, {}
+    for name, value in by_name(where, given).items():
+        dimension = layout.dimensions[layout.coordinate(name, where)]
+        out[name] = number_of(f"{where}.{name}", value, OF_COORDINATE[dimension][order])
+    return out
+
+
+def inputs_of(
+    robot: Operated, u: Values | None, where: str = "u", t: float | None = None, *, is_change: bool = False
+) -> Array:
+    """Inputs (n_actuators,), of signals at time t; None: there is no time. Missing ones are zero.
+
+    is_change : of inputs, which has no bounds.
+    """
+    engine, dimensions = robot.engine, robot.input_dimensions
+    if u is None:
+        return np.zeros(engine.n_actuators)
+    is_array = type(u) is np.ndarray and u.dtype == np.float64  # most are
+    if not is_array and (entries := in_order(u, engine.n_actuators)) is not None:
+        u = dict(zip(dimensions, entries, strict=True))
+    if type(u) is not np.ndarray and isinstance(u, Mapping):
+        names, values = engine.actuator_names, np.zeros(engine.n_actuators)
+        for name, value in u.items():
+            dimension = dimension_of(dimensions, name, where)
+            values[names.index(name)] = number_of(f"{where}.{name}", value, dimension, t)
+    else:
+        values = vector(where, u, engine.n_actuators)
+    if engine.has_length_inputs and not is_change:
+        check_length_inputs(engine.rod_actuators, engine.actuator_names, values, where)
+    return values
+
+
+def input_signals(robot: Operated, u: Any, where: str = "u") -> dict[str, Signal]:
+    """Inputs as signals by name; missing ones are zero."""
+    dimensions = robot.input_dimensions
+    if u is None:
+        u = {}
+    if not isinstance(u, Mapping):
+        try:
+            if isinstance(u, bytes | set | frozenset):
+                raise TypeError
+            is_one = isinstance(u, str | Real | Signal | Expression) or (callable(u) and len(dimensions) == 1)
+            entries = [u] if is_one else list(u)
+        except TypeError:
+            raise InputError(where, "a mapping or a sequence", type(u).__name__, SINGLE) from None
+        if len(entries) != len(dimensions):
+            raise InputError(where, f"{len(dimensions)} inputs", f"{len(entries)}")
+        u = dict(zip(dimensions, entries, strict=True))
+    for name in u:
+        dimension_of(dimensions, name, where)
+    return {name: signal_of(f"{where}.{name}", u.get(name, 0.0), kind) for name, kind in dimensions.items()}
+
+
+def _controlled(robot: Operated, u: Any) -> ZeroOrderHold:
+    """Inputs that a controller sets, but for those that `u` names."""
+    named, names = by_name("u", u), robot.engine.actuator_names
+    signals = input_signals(robot, named) if named else {}
+    following = {names.index(name): signals[name] for name in named}
+    if names and len(following) == len(names):
+        raise InputError("u", "some inputs, so that others are left to the controller", "all of them")
+    return ZeroOrderHold(len(names), dict(sorted(following.items())))
+
+
+def input_rows(
+    robot: Operated, u: Any, axes: Mapping[str, int | None], members: Sequence[Operated] = (), where: str = "u",
+    clock: Callable[[int], Array] | None = None,
+) -> Array:  # fmt: skip
+    """Inputs (*axes, n_actuators) that are held over intervals, as an array of its own.
+
+    Axes in front may be left out: then they are the same for all. Of a mapping each entry has these axes, or is the
+    same along them; what is not named is zero. A signal of t is taken where each interval begins, and held.
+
+    axes : lengths by the letters of messages; None: any. members : robots along the first axis, whose tendons may have
+    lengths of their own. clock : the times (..., n) at which n intervals begin; None: there is no time.
+    """
+    dimensions, names = robot.input_dimensions, robot.engine.actuator_names
+    expected = f"({', '.join(letter if n is None else str(n) for letter, n in axes.items())}, {len(names)})"
+    entries = None if isinstance(u, Mapping) else in_order(u, len(names))
+    if entries is not None and (None not in axes.values() or any(map(_form_in_time, entries))):
+        u = dict(zip(names, entries, strict=True))
+    try:
+        out = _rows_by_name(robot, u, axes, where, clock) if isinstance(u, Mapping) else _rows(u, dimensions, where)
+        lengths = [n if n is not None else out.shape[-2] for n in axes.values()]
+        if not isinstance(u, Mapping) and out.shape[:-1] != tuple(lengths[len(lengths) + 1 - out.ndim :]):
+            raise ValueError
+        out = np.array(np.broadcast_to(out, (*lengths, len(names))), order="C")  # compiled code relies on it
+    except SorosimError:
+        raise
+    except (TypeError, ValueError, IndexError):
+        got = f"one of shape {shape}" if (shape := shape_of(u)) else describe(u)
+        raise InputError(where, f"an array {expected} of inputs", got) from None
+    if not np.isfinite(out).all():
+        *index, i = np.argwhere(~np.isfinite(out))[0].tolist()
+        raise InputError(f"{where}[{', '.join(map(str, index))}].{names[i]}", "a finite number", f"{out[*index, i]}")
+    if robot.engine.has_length_inputs:
+        for one, rows in zip(members or [robot], out if members else [out], strict=True):
+            check_length_inputs(one.engine.rod_actuators, names, rows, where)
+    return out
+
+
+def _rows_by_name(
+    robot: Operated, u: Mapping[str, Any], axes: Mapping[str, int | None], where: str,
+    clock: Callable[[int], Array] | None,
+) -> Array:  # fmt: skip
+    """Inputs by name as rows (..., n_actuators) that may be broadcast along the axes."""
+    names, columns, signals = robot.engine.actuator_names, dict[str, Array](), dict[str, Signal]()
+    for name, value in u.items():
+        at, dimension = f"{where}.{name}", dimension_of(robot.input_dimensions, name, where)
+        is_one = isinstance(value, str | Signal | Expression | Mapping) or callable(value)
+        if not (is_one or (len(axes) == 1 and _is_pair(value))):  # of two axes a pair of lists is rows
+            columns[name] = _numbers(at, value, dimension)
+        elif clock is None or not (form := _form_in_time(value)) or form == CONSTANT:
+            columns[name] = np.array(number_of(at, value, dimension))
+        else:
+            signals[name] = signal_of(at, value, dimension)
+    known = [n for n in axes.values() if n is not None] if None not in axes.values() else []
+    common = np.broadcast_shapes((1,) * (None in axes.values()), *(x.shape for x in columns.values()))
+    if signals:
+        if not known and not any(x.ndim for x in columns.values()):
+            expected = "rows for one input at least, which say how many intervals there are"
+            raise InputError(where, expected, f"signals of t only: {', '.join(signals)}")
+        assert clock is not None
+        times = clock(int(known[-1] if known else common[-1]))
+        columns |= {name: signal.sample(times) for name, signal in signals.items()}
+        common = np.broadcast_shapes(common, times.shape)
+    out = np.zeros((*common, len(names)))
+    for name, column in columns.items():
+        out[..., names.index(name)] = column
+    return out
+
+
+def _numbers(where: str, value: Any, dimension: str) -> Array:
+    """Numbers of one dimension, in an array of any shape."""
+    given = np.asarray(value)
+    if given.dtype.kind in "fiu":
+        return given.astype(float)
+    entries = np.array(value, dtype=object)
+    return np.array([number_of(where, one, dimension) for one in entries.ravel().tolist()]).reshape(entries.shape)
+
+
+def _rows(u: Any, dimensions: Mapping[str, str], where: str) -> Array:
+    """Inputs whose last axis counts actuators."""
+    given = np.asarray(u)
+    if given.dtype.kind in "fiu":
+        out = given.astype(float)
+    else:
+        entries = np.array(u, dtype=object)
+        pairs = zip(dimensions.items(), np.moveaxis(entries, -1, 0), strict=True)
+        out = np.stack([_numbers(f"{where}.{name}", column, kind) for (name, kind), column in pairs], axis=-1)
+    if out.shape[-1] != len(dimensions):
+        raise ValueError
+    return out
+
+
+def shape_of(value: Any) -> tuple[int, ...]:
+    """Of what is an array; () of anything else."""
+    try:
+        return np.shape(value)
+    except ValueError:
+        return ()
