@@ -332,7 +332,7 @@ class Robot(StateQuantities):
         q, qd : (ndof,) array_like or mapping
             Coordinates and rates.
         u : array_like, or mapping of actuator name to float or str
-            Inputs; missing ones are zero.
+            Inputs, of signals (see `simulate`) those at time t; missing ones are zero.
         t : float or str
             Time, for loads and driven motions [s].
         driven_qdd : mapping of link or coordinate name to float or str
@@ -569,7 +569,7 @@ class Robot(StateQuantities):
         qdd : (ndof,) array_like or mapping
             Accelerations. Default: those of forward dynamics.
         u : array_like, or mapping of actuator name to float or str
-            Inputs; missing ones are zero.
+            Inputs, of signals (see `simulate`) those at time t; missing ones are zero.
         t : float or str
             Time, for loads and driven motions [s].
         lam : (n_multipliers,) array_like

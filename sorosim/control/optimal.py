@@ -62,7 +62,7 @@ def optimal_control(
     goal : (ndof,) array_like, mapping or Equilibrium
         Coordinates at rest, from which `Cost.goal`, `Cost.final` and `Cost.exact` count the distance; what a mapping
         leaves out is zero.
-    u0 : as `u` of `rollout`, or mapping of actuator name to expression of t
+    u0 : as `u` of `rollout`, or signals of t only
         First guess, moved into the bounds. Default: zero, and the weights at the end rise in four stages.
     solver : {"ddp", "fddp", "l-bfgs-b"}
         Differential dynamic programming; box-FDDP of crocoddyl (extra `crocoddyl`); L-BFGS-B of SciPy. Default: ddp.

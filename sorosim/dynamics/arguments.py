@@ -61,7 +61,7 @@ def steady_rates(engine: Engine, qd: Values | None) -> tuple[Array, Mask]:
 
 
 def driven_accelerations(engine: Engine, given: Any, actuators: Mapping[str, Any]) -> tuple[Partition, Array]:
-    """Which coordinates are driven, as insertions of tubes always are, and accelerations (ndof,), zero elsewhere."""
+    """Which coordinates are driven, with those that cannot be free, and accelerations (ndof,), zero elsewhere."""
     accelerations = by_coordinate(engine, given, "driven_qdd", 2)
     accelerations |= staying(engine.layout, accelerations, turned=False)
     partition, qdd = Partition.of(engine.layout, accelerations, actuators), engine.zero_rates

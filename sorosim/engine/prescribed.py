@@ -149,7 +149,7 @@ class Prescribed:
         """Which coordinates are driven."""
         return Partition.of(self.robot.engine.layout, self.driven, self.robot.description.actuators)
 
-    def check_insertions(self) -> None:
+    def check_lengths(self) -> None:
         """Refuse insertions at which tubes pass each other (InputError)."""
         layout, stay = self.robot.engine.layout, insertions(self.robot.engine.layout)
         if len(stay):

@@ -314,7 +314,7 @@ class OdeSystem:
 
     def __init__(self, robot: Robot, prescribed: Prescribed, closing_time: float = 0.01) -> None:
         self.robot, self.prescribed, layout = robot, prescribed, robot.engine.layout
-        prescribed.check_insertions()
+        prescribed.check_lengths()
         self.inputs, self.driven, self.partition = prescribed.inputs, prescribed.motion, prescribed.partition
         self.closing = np.array([2.0 / closing_time, 1.0 / closing_time**2, -1.0])
         self.charts = Charts(layout, self.partition.mask)

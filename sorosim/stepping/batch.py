@@ -229,7 +229,7 @@ class Batch:
         Parameters
         ----------
         u : (n, N, n_actuators) or (N, n_actuators) array_like, or mapping of actuator name to (n, N) or (N,) array_like
-            Inputs, texts with units included.
+            Inputs, texts with units included; signals beside rows as in `rollout`, at the times of each member.
 
         Returns
         -------

@@ -71,8 +71,9 @@ def rollout(
     Parameters
     ----------
     robot : Robot
-    u : (N, n_actuators) array_like, or mapping of actuator name to (N,) array_like
-        Inputs, each held over dt, texts with units included. What a mapping leaves out is zero.
+    u : (N, n_actuators) array_like, or mapping of actuator name to (N,) array_like or signal
+        Inputs, each held over dt, texts with units included; signals of t (see `simulate`) are taken where each dt
+        begins. What a mapping leaves out is zero.
     dt : float or str
         Time over which inputs are held [s].
     q0, qd0 : as ``q`` and ``qd`` of `Stepper.reset`
