@@ -17,9 +17,10 @@ from sorosim.dynamics.constraints import RANK_TOLERANCE, IndependentRows
 from sorosim.dynamics.link_frames import LinkFrames
 from sorosim.dynamics.variation import Variation, VariedEngine
 from sorosim.engine.engine import Engine
+from sorosim.engine.parameter import DRIVEN, FILE, INPUT, Parameter, driven_parameter, input_parameter
 from sorosim.engine.prescribed import inputs_of
 from sorosim.equations.system import elastic_weight
-from sorosim.errors import InputError, PlugInError, SorosimError
+from sorosim.errors import InputError, PlugInError, SorosimError, nearest
 from sorosim.io.document import Document
 from sorosim.io.vary import Scalars
 from sorosim.kernels import evaluate as task
@@ -131,6 +132,42 @@ def scalars_of(robot: Robot) -> Scalars:
     """The scalars of a robot's file, or of what `to_yaml` writes; anything but a robot is refused."""
     check_robot(robot)
     return Scalars(robot.description.document or Document(robot.name, robot.to_yaml()))
+
+
+def file_parameters(of: Robot | Scalars, paths: Sequence[str]) -> list[Parameter]:
+    """Numbers of a robot's file (InputError: there is none there)."""
+    file = of if isinstance(of, Scalars) else scalars_of(of)
+    return [Parameter(FILE, path, file.dimension(path) or "", value=file.value(path)) for path in paths]
+
+
+def parameter(robot: Robot, name: Any, where: str) -> Parameter:
+    """The parameter of a name: u.<actuator>, driven.<coordinate or link>, or the path of a number in the file.
+
+    Raises
+    ------
+    InputError
+        The robot does not have it; with the nearest names.
+    """
+    expected = "u.<actuator>, driven.<coordinate> or the path of a number in the robot's file"
+    if not isinstance(name, str):
+        raise InputError(where, expected, type(name).__name__)
+    inputs = [f"{INPUT}.{actuator}" for actuator in robot.actuator_names]
+    kind, _, target = name.partition(".")
+    if name in inputs:
+        return input_parameter(robot, target, where)
+    if kind == DRIVEN and target:
+        return driven_parameter(robot, target, where)
+    if (kind == INPUT and target) or f"{INPUT}.{name}" in inputs:
+        hint = nearest(f"{INPUT}.{target or name}", inputs)
+        raise InputError(where, "the name of an input", f"'{name}'", hint)
+    file = scalars_of(robot)
+    try:
+        return file_parameters(file, [name])[0]
+    except InputError as error:
+        hint = nearest(name, [*inputs, *file.paths])
+        if name.startswith("gravity") and not any(path.startswith("gravity") for path in file.paths):
+            hint = "the file leaves gravity to its default: write it into the file"
+        raise InputError(where, expected, f"'{name}'", hint) from error
 
 
 @public

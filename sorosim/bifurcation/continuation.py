@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from sorosim.arrays import Array
-from sorosim.bifurcation.arguments import branch_depth, checked_range, checked_stop, path_ends
+from sorosim.bifurcation.arguments import branch_depth, checked_range, checked_stop, path_ends, present
 from sorosim.bifurcation.diagram import Continuation
 from sorosim.bifurcation.equilibrium_family import EquilibriumFamily
 from sorosim.bifurcation.parameter_path import ParameterPath
-from sorosim.bifurcation.parameters import present
 from sorosim.bifurcation.tracing import SpecialPoint, joined, trace
 from sorosim.engine.prescribed import AT_REST, Prescribed
 from sorosim.equations.failure import diagnose_statics
@@ -104,10 +103,11 @@ def continuation(
     check_robot(robot)
     options = checked(ContinuationArguments, arguments)
     depth = branch_depth(branches)
-    names, ends = path_ends(robot, along, to, begin)
+    changing, ends = path_ends(robot, along, to, begin)
+    names = [one.name for one in changing]
     prescribed = Prescribed.of(robot, u, driven, AT_REST)
     inputs, fixed = prescribed.u, prescribed.values
-    first = [present(robot, n, inputs, fixed) if a is None else a for n, (a, _) in zip(names, ends, strict=True)]
+    first = [present(robot, one, inputs, fixed) if a is None else a for one, (a, _) in zip(changing, ends, strict=True)]
     last = [b for _, b in ends]
     for name, a, b in zip(names, first, last, strict=True):
         if a == b:

@@ -18,8 +18,7 @@ from sorosim.control.solvers import solve
 from sorosim.control.steps import DiscreteMotion
 from sorosim.control.terms import Terms
 from sorosim.declare import Part
-from sorosim.engine.bounds import only_pulls
-from sorosim.engine.inputs import dimension_of
+from sorosim.engine.parameter import input_parameter
 from sorosim.engine.prescribed import Inputs, by_name, input_rows
 from sorosim.errors import InputError
 from sorosim.io.results import content_of, names_of, versions, write_result
@@ -30,7 +29,6 @@ from sorosim.results.stored import run_from_stored
 from sorosim.robot import Robot, check_robot
 from sorosim.simulation.simulate import starting_state
 from sorosim.stepping.rollout import run_of
-from sorosim.units.quantity import interval
 from sorosim.validation import Number, Values, choice
 
 KIND = "optimal motion"
@@ -146,14 +144,13 @@ def _coordinates(robot: Robot, goal: Any) -> Array:
 
 def input_bounds(robot: Robot, given: Any) -> Array:
     """Bounds (2, n_actuators) of inputs."""
-    actuators = robot.description.actuators.values()
-    pulls = [only_pulls(one) for one in actuators]
-    out = np.array([np.where(pulls, 0.0, -np.inf), np.full(len(pulls), np.inf)])
+    inputs = [input_parameter(robot, name) for name in robot.actuator_names]
+    out = np.array([(one.low, one.high) for one in inputs]).T
     if given is not None and not isinstance(given, Mapping):
         given = dict.fromkeys(robot.actuator_names, given)
     for name, pair in by_name("u_bounds", given).items():
-        dimension = dimension_of(robot.input_dimensions, name, "u_bounds")
-        out[:, robot.actuator_names.index(name)] = interval(f"u_bounds.{name}", pair, dimension)
+        one = input_parameter(robot, name, "u_bounds")
+        out[:, one.index] = one.bounds(f"u_bounds.{name}", pair)
     return out
 
 

@@ -188,17 +188,31 @@ def signal_of(where: str, value: Any, dimension: str) -> Signal:
     return as_signal(value, where)
 
 
-def number_of(where: str, value: Any, dimension: str, t: float | None = None) -> float:
-    """The number [SI] that an entry stands for, of a signal that at time t; None: there is no time (InputError)."""
+def number_or_signal(where: str, value: Any, dimension: str) -> float | Signal:
+    """The number [SI] that an entry stands for, or the signal where it depends on time (else InputError)."""
     try:
         return amount(where, value, dimension)
     except InputError:
         form = _form_in_time(value)
-        if not form:
+        if not (form or isinstance(value, str)):
             raise
-    if t is None and form != CONSTANT:
+    signal = signal_of(where, value, dimension)
+    return signal.value(0.0) if form == CONSTANT else signal
+
+
+def number_of(where: str, value: Any, dimension: str, t: float | None = None) -> float:
+    """The number [SI] that an entry stands for, of a signal that at time t; None: there is no time (InputError)."""
+    if t is not None:
+        one = number_or_signal(where, value, dimension)
+        return one.value(t) if isinstance(one, Signal) else one
+    try:
+        return amount(where, value, dimension)
+    except InputError:
+        if not (form := _form_in_time(value)):
+            raise
+    if form != CONSTANT:
         raise InputError(where, A_NUMBER, form)
-    return signal_of(where, value, dimension).value(0.0 if t is None else t)
+    return signal_of(where, value, dimension).value(0.0)
 
 
 def _form_in_time(value: Any) -> str:
@@ -362,10 +376,12 @@ def _rows_by_name(
         is_one = isinstance(value, str | Signal | Expression | Mapping) or callable(value)
         if not (is_one or (len(axes) == 1 and _is_pair(value))):  # of two axes a pair of lists is rows
             columns[name] = _numbers(at, value, dimension)
-        elif clock is None or not (form := _form_in_time(value)) or form == CONSTANT:
-            columns[name] = np.array(number_of(at, value, dimension))
+            continue
+        one = number_of(at, value, dimension) if clock is None else number_or_signal(at, value, dimension)
+        if isinstance(one, Signal):
+            signals[name] = one
         else:
-            signals[name] = signal_of(at, value, dimension)
+            columns[name] = np.array(one)
     known = [n for n in axes.values() if n is not None] if None not in axes.values() else []
     common = np.broadcast_shapes((1,) * (None in axes.values()), *(x.shape for x in columns.values()))
     if signals:

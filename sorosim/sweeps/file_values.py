@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from sorosim.engine.parameter import FILE, INPUT
 from sorosim.errors import InputError, ModelError, SorosimError
 from sorosim.io import load_text
 from sorosim.problems import Collector, shown
 from sorosim.problems import Path as Place
 from sorosim.robot import Robot
-from sorosim.sweeps.parameters import FILE, INPUT, Parameter, exponents_of, settings_of
+from sorosim.sweeps.parameters import Varied, exponents_of, settings_of
 from sorosim.sweeps.points import Points
 from sorosim.sweeps.samples import Value
 from sorosim.sweeps.task import SIMULATE, STATICS
@@ -48,7 +49,7 @@ class FileValues:
     def _base(self) -> Robot:
         return load_text(self.text, self.robot.name)
 
-    def check(self, command: str, options: Mapping[str, Any], prescribed: Sequence[Parameter]) -> None:
+    def check(self, command: str, options: Mapping[str, Any], prescribed: Sequence[Varied]) -> None:
         """Collect mistakes; `prescribed` are all inputs and driven coordinates of the sweep."""
         if self.varied and not self.text:
             hint = "its robot was built of Python objects that no file can express"
@@ -62,7 +63,7 @@ class FileValues:
             self._check_together()
 
     def _is_ineffective(
-        self, one: Parameter, command: str, options: Mapping[str, Any], prescribed: Sequence[Parameter]
+        self, one: Varied, command: str, options: Mapping[str, Any], prescribed: Sequence[Varied]
     ) -> bool:
         """Refuse a file value without effect: of the other command's block, or overridden by the sweep itself."""
         block, _, rest = one.target.partition(".")
@@ -97,7 +98,7 @@ class FileValues:
                 built |= set(row.items())
         return built
 
-    def _check_values(self, k: int, one: Parameter, built: set[tuple[str, Value]]) -> None:
+    def _check_values(self, k: int, one: Varied, built: set[tuple[str, Value]]) -> None:
         for value in self._trial_values(k):
             if (one.name, value) in built:
                 continue
@@ -153,7 +154,7 @@ class FileValues:
         row = {**self.points.samples.row(i), **(instead or {})}
         return self._error(row, [one for _, one in self.varied])
 
-    def _error(self, row: Mapping[str, Value], parameters: Sequence[Parameter]) -> SorosimError | None:
+    def _error(self, row: Mapping[str, Value], parameters: Sequence[Varied]) -> SorosimError | None:
         """The error of building the robot with these values; None if there is none."""
         settings = settings_of(parameters, row)
         key = json.dumps(settings, sort_keys=True)
@@ -182,7 +183,7 @@ class FileValues:
         why = " ".join(str(error).splitlines()[0].removeprefix(f"{self.robot.name}: ").split())
         return why.removeprefix("set: ")
 
-    def _add(self, one: Parameter, expected: str, got: str, hint: str = "") -> None:
+    def _add(self, one: Varied, expected: str, got: str, hint: str = "") -> None:
         """Note a mistake at the place where the parameter is written."""
         place = next(self._places(one.name), None)
         if place is None:  # a table, which has no place of its own

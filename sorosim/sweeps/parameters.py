@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sorosim.engine.inputs import dimension_of
+from sorosim.engine.parameter import DRIVEN, FILE, INPUT, Parameter, driven_parameter, input_parameter
 from sorosim.errors import InputError, ModelError
 from sorosim.robot import Robot
 from sorosim.sensitivity import scalars_of
@@ -19,18 +19,29 @@ from sorosim.units.table import DIMENSIONS, Exponents, WrongText, combined, spli
 from sorosim.units.table import dimension_of as unit_dimension
 from sorosim.validation import as_real
 
-INPUT, DRIVEN, FILE = "u", "driven", "file"
-
 
 @dataclass(frozen=True)
-class Parameter:
-    """A quantity that varies over the points, or has one value for all of them."""
+class Varied:
+    """A parameter that varies over the points, or has one value for all of them."""
 
     name: str  # as it was written
-    kind: str  # INPUT, DRIVEN or FILE
-    target: str  # name of the actuator or coordinate, or path in the robot's file
-    dimension: str  # of `DIMENSIONS`; "" for what has none: words, counts, options of runs
+    of: Parameter  # of the file also what has no dimension: words, counts, options of runs
     timed: bool = False  # it may be an expression of t
+
+    @property
+    def kind(self) -> str:
+        """INPUT, DRIVEN or FILE."""
+        return self.of.kind
+
+    @property
+    def target(self) -> str:
+        """Name of the actuator or coordinate, or path in the robot's file."""
+        return self.of.target
+
+    @property
+    def dimension(self) -> str:
+        """One of `DIMENSIONS`; "" of what has none."""
+        return self.of.dimension
 
     def read(self, value: Any) -> Value:
         """A value in SI units, or a word.
@@ -88,7 +99,7 @@ def exponents_of(value: Any) -> Exponents | None:
         return None
 
 
-def parameter(robot: Robot, name: str, timed: bool = False) -> Parameter:
+def parameter(robot: Robot, name: str, timed: bool = False) -> Varied:
     """The parameter of a name; what is neither u.NAME nor driven.NAME is a path in the robot's file.
 
     Raises
@@ -97,10 +108,8 @@ def parameter(robot: Robot, name: str, timed: bool = False) -> Parameter:
         The robot has no actuator or coordinate of this name.
     """
     kind, _, target = name.strip().partition(".")
-    if kind == INPUT and target:
-        return input_parameter(robot, name, target, timed)
-    if kind == DRIVEN and target:
-        return driven_parameter(robot, name, target, timed)
+    if kind in (INPUT, DRIVEN) and target:
+        return operated(robot, kind, name, target, timed)
     if not target:
         layout = robot.engine.layout
         moving = {link.name for link in robot.links if layout.links[link.name].n_joint == 1}
@@ -110,7 +119,7 @@ def parameter(robot: Robot, name: str, timed: bool = False) -> Parameter:
                 "", "u.NAME, driven.NAME or a path in the robot's file", f"'{kind}'", f"try {likely_kind}.{kind}"
             )
     path = re.sub(r"\.(\d+)(?=[.\[]|\Z)", r"[\1]", name.strip())
-    return Parameter(name, FILE, path, _dimension_in_file(robot, path))
+    return Varied(name, Parameter(FILE, path, _dimension_in_file(robot, path)))
 
 
 def _dimension_in_file(robot: Robot, path: str) -> str:
@@ -122,18 +131,13 @@ def _dimension_in_file(robot: Robot, path: str) -> str:
     return (file.dimension(path) if path in file.paths else None) or ""
 
 
-def input_parameter(robot: Robot, name: str, target: str, timed: bool) -> Parameter:
-    """An input of an actuator."""
-    return Parameter(name, INPUT, target, dimension_of(robot.input_dimensions, target, ""), timed)
+def operated(robot: Robot, kind: str, name: str, target: str, timed: bool) -> Varied:
+    """An input of an actuator, or a driven coordinate."""
+    make = input_parameter if kind == INPUT else driven_parameter
+    return Varied(name, make(robot, target, ""), timed)
 
 
-def driven_parameter(robot: Robot, name: str, target: str, timed: bool) -> Parameter:
-    """A driven coordinate."""
-    layout = robot.engine.layout
-    return Parameter(name, DRIVEN, target, layout.dimensions[layout.coordinate(target, "")], timed)
-
-
-def settings_of(parameters: Sequence[Parameter], row: Mapping[str, Value]) -> dict[str, Any]:
+def settings_of(parameters: Sequence[Varied], row: Mapping[str, Value]) -> dict[str, Any]:
     """Values of the robot's file at a point, as `sorosim.load(..., set=...)` takes them."""
     found: dict[str, Any] = {}
     for one in parameters:

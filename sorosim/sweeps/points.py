@@ -11,13 +11,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sorosim.engine.parameter import DRIVEN, INPUT
 from sorosim.errors import FileError, InputError, ModelError, PlugInError
 from sorosim.io.include import BLOCKS
 from sorosim.io.sweep_file import MAX_POINTS, Corners, Sample, Span, SweptPoints
 from sorosim.problems import Collector, Path, shown
 from sorosim.robot import Robot
 from sorosim.signals import csv_rows
-from sorosim.sweeps.parameters import DRIVEN, INPUT, Parameter, parameter
+from sorosim.sweeps.parameters import Varied, parameter
 from sorosim.sweeps.samples import Samples, Value, grid, latin_hypercube, listed, path, sobol, uniform
 
 SAMPLERS: dict[str, Callable[[Mapping[str, tuple[float, float]], int, int], Samples]] = {
@@ -29,7 +30,7 @@ class Points(NamedTuple):
     """Points, what varies in them, its units, and its values as they were written (all, or those that bound them)."""
 
     samples: Samples
-    parameters: list[Parameter]
+    parameters: list[Varied]
     units: tuple[str, ...]
     written: Sequence[Sequence[Any]]
 
@@ -188,7 +189,7 @@ class PointReader:
             self.collector.add(at, f"at most {MAX_POINTS} points", f"{n:.4g}", hint)
         return n <= MAX_POINTS
 
-    def _parameters(self, at: Path, names: Sequence[str] | Mapping[str, Any], at_key: bool = True) -> list[Parameter]:
+    def _parameters(self, at: Path, names: Sequence[str] | Mapping[str, Any], at_key: bool = True) -> list[Varied]:
         if not names:
             self.collector.add(at, "something that varies, such as u.cable1", "nothing")
         if len(set(names)) < len(names):
@@ -205,7 +206,7 @@ class PointReader:
         found = (self.collector.attempt((*at, name), partial(read, value)) for name, value in given.items())
         return [value for value in found if value is not None]
 
-    def _points(self, samples: Samples, parameters: list[Parameter], written: Sequence[Sequence[Any]]) -> Points:
+    def _points(self, samples: Samples, parameters: list[Varied], written: Sequence[Sequence[Any]]) -> Points:
         units = tuple(one.unit(values) for one, values in zip(parameters, written, strict=True))
         return Points(samples, parameters, units, written)
 

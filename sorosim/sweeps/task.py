@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from sorosim import __version__
 from sorosim.arrays import Array
+from sorosim.engine.parameter import DRIVEN, INPUT
 from sorosim.engine.prescribed import merged
 from sorosim.equilibria.statics import statics
 from sorosim.errors import ConvergenceError, InputError, ModelError, SorosimError, SorosimWarning
@@ -27,7 +28,7 @@ from sorosim.results.result import Equilibrium, Run
 from sorosim.robot import Robot
 from sorosim.simulation.simulate import simulate
 from sorosim.solvers.base import one_blas_thread
-from sorosim.sweeps.parameters import DRIVEN, INPUT, Parameter, settings_of
+from sorosim.sweeps.parameters import Varied, settings_of
 from sorosim.sweeps.samples import Value
 
 STATICS, SIMULATE = "statics", "simulate"
@@ -41,8 +42,8 @@ class Job:
 
     robot: bytes  # pickled; empty where every point has a robot of its own
     text: str  # of the robot's file, from which those are made
-    parameters: tuple[Parameter, ...]
-    constants: tuple[tuple[Parameter, Value], ...]  # inputs and driven coordinates with a value for all points
+    parameters: tuple[Varied, ...]
+    constants: tuple[tuple[Varied, Value], ...]  # inputs and driven coordinates with a value for all points
     command: str
     options: Mapping[str, Any]
     outputs: tuple[Output, ...]
