@@ -211,7 +211,7 @@ def number_of(where: str, value: Any, dimension: str, t: float | None = None) ->
         if not (form := _form_in_time(value)):
             raise
     if form != CONSTANT:
-        raise InputError(where, A_NUMBER, form)
+        raise InputError(where, A_NUMBER, f"{describe(value)}, {form}" if isinstance(value, str) else form)
     return signal_of(where, value, dimension).value(0.0)
 
 

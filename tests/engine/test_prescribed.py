@@ -138,7 +138,8 @@ def test_inputs_are_taken_in_all_forms_that_have_a_meaning(robot, csv, name):
                 call(robot, {"motor": value})
             expected = "rows for one input at least" if "b" in more else "a number, or a text with a unit: at rest"
             assert caught.value.expected.startswith(expected)
-            assert caught.value.got.startswith(("an expression of t", "a table", "a function", "signals of t only"))
+            forms = "an expression of t", "a table", "a function", "signals of t only"
+            assert any(one in caught.value.got for one in forms)
     for form, value in ROW.items():
         if "r" in more:
             assert_array_equal(call(robot, {"motor": value}), exact, err_msg=form)
@@ -228,5 +229,5 @@ def test_a_misspelt_unit_is_told_and_is_no_expression(robot):
     for u in ({"motor": "3 apples"}, "3 apples", {"motor": "3 N"}):
         with pytest.raises(InputError, match=r"^u.motor: expected a moment such as 5 N\*cm, got '3 "):
             sorosim.statics(robot, u)
-    with pytest.raises(InputError, match=r"^u.motor: expected a number, or a text .*, got an expression of t"):
+    with pytest.raises(InputError, match=r"^u.motor: expected a number, or a text .*, got '.*', an expression of t"):
         sorosim.statics(robot, "(3 N*m)*t")
