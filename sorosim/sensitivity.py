@@ -17,7 +17,7 @@ from sorosim.dynamics.constraints import RANK_TOLERANCE, IndependentRows
 from sorosim.dynamics.link_frames import LinkFrames
 from sorosim.dynamics.variation import Variation, VariedEngine
 from sorosim.engine.engine import Engine
-from sorosim.engine.parameter import DRIVEN, FILE, INPUT, Parameter, driven_parameter, input_parameter
+from sorosim.engine.parameter import FILE, INPUT, OPERATED, Parameter
 from sorosim.engine.prescribed import inputs_of
 from sorosim.equations.system import elastic_weight
 from sorosim.errors import InputError, PlugInError, SorosimError, nearest
@@ -148,25 +148,17 @@ def parameter(robot: Robot, name: Any, where: str) -> Parameter:
     InputError
         The robot does not have it; with the nearest names.
     """
-    expected = "u.<actuator>, driven.<coordinate> or the path of a number in the robot's file"
-    if not isinstance(name, str):
-        raise InputError(where, expected, type(name).__name__)
-    inputs = [f"{INPUT}.{actuator}" for actuator in robot.actuator_names]
-    kind, _, target = name.partition(".")
-    if name in inputs:
-        return input_parameter(robot, target, where)
-    if kind == DRIVEN and target:
-        return driven_parameter(robot, target, where)
-    if (kind == INPUT and target) or f"{INPUT}.{name}" in inputs:
-        hint = nearest(f"{INPUT}.{target or name}", inputs)
-        raise InputError(where, "the name of an input", f"'{name}'", hint)
+    kind, _, target = name.partition(".") if isinstance(name, str) else ("", "", "")
+    if kind in OPERATED and target:
+        return OPERATED[kind](robot, target, where)
     file = scalars_of(robot)
     try:
         return file_parameters(file, [name])[0]
     except InputError as error:
-        hint = nearest(name, [*inputs, *file.paths])
-        if name.startswith("gravity") and not any(path.startswith("gravity") for path in file.paths):
+        hint = nearest(str(name), [*(f"{INPUT}.{actuator}" for actuator in robot.actuator_names), *file.paths])
+        if str(name).startswith("gravity") and not any(path.startswith("gravity") for path in file.paths):
             hint = "the file leaves gravity to its default: write it into the file"
+        expected = "u.<actuator>, driven.<coordinate> or the path of a number in the robot's file"
         raise InputError(where, expected, f"'{name}'", hint) from error
 
 

@@ -29,18 +29,13 @@ def values(robot: Any, u: list[str] | None, driven: list[str] | None) -> tuple[A
 
 def resumed(run: Any, u: list[str] | None) -> dict[str, Any] | None:
     """Inputs of a resumed run; None if the command line has none."""
-    from sorosim.signals import as_signal
-    from sorosim.units.table import unit_factor
+    from sorosim.results.result import stored_signals
 
     new: dict[str, Any] | None = signals(run.robot, u, None)[0]
     # a controller, which no file keeps, gives all inputs
     if new is None or run.options.get("dt_control") is not None:
         return new
-    old = {name: spec for name, spec in run.options["u"].items() if name not in new}
-    missing = [name for name, spec in old.items() if spec is None]
-    if missing:
-        raise InputError(U, f"the input '{missing[0]}' too", "none", "it was a Python function, which no file keeps")
-    return {name: as_signal(spec, name, unit_factor) for name, spec in old.items()} | new
+    return stored_signals({name: spec for name, spec in run.options["u"].items() if name not in new}, U) | new
 
 
 def summaries_of(summary: list[str] | None) -> dict[str, Any]:

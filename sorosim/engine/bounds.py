@@ -13,11 +13,6 @@ from sorosim.model.tubes import Tubes
 from sorosim.signals.expressions import Expression
 
 
-def only_pulls(actuator: Any) -> bool:
-    """Whether negative inputs of an actuator do nothing."""
-    return bool(getattr(actuator, "only_pulls", False))
-
-
 def coordinate_bounds(layout: Layout, column: int) -> tuple[float, float]:
     """Bounds of a coordinate: the stops of its joint, of a tube from the plate to where it is held."""
     link = next(one for one in layout.links.values() if one.column <= column < one.column + one.n)

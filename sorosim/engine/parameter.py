@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sorosim.engine.bounds import coordinate_bounds, only_pulls
+from sorosim.engine.bounds import coordinate_bounds
 from sorosim.engine.inputs import dimension_of
 from sorosim.engine.prescribed import Operated
 from sorosim.errors import InputError, ModelError, nearest
@@ -77,8 +77,8 @@ class Parameter:
 def input_parameter(robot: Operated, name: str, where: str = "u") -> Parameter:
     """The input of an actuator (InputError: there is none)."""
     dimension = dimension_of(robot.input_dimensions, name, where)
-    low = 0.0 if only_pulls(robot.description.actuators[name]) else -np.inf
-    return Parameter(INPUT, name, dimension, robot.engine.actuator_names.index(name), low)
+    pulls = getattr(robot.description.actuators[name], "only_pulls", False)  # negative inputs do nothing
+    return Parameter(INPUT, name, dimension, robot.engine.actuator_names.index(name), 0.0 if pulls else -np.inf)
 
 
 def driven_parameter(robot: Operated, name: str, where: str = "driven") -> Parameter:
@@ -86,6 +86,9 @@ def driven_parameter(robot: Operated, name: str, where: str = "driven") -> Param
     layout = robot.engine.layout
     column = layout.coordinate(name, where)
     return Parameter(DRIVEN, name, layout.dimensions[column], column, *coordinate_bounds(layout, column))
+
+
+OPERATED = {INPUT: input_parameter, DRIVEN: driven_parameter}
 
 
 def input_or_coordinate(robot: Operated, name: Any, where: str) -> Parameter:

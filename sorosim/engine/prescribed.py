@@ -9,7 +9,7 @@ from numbers import Real
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from sorosim.arrays import Array
 from sorosim.declare import SignalOf
@@ -28,9 +28,9 @@ from sorosim.errors import InputError, SorosimError
 from sorosim.model.compile import Layout
 from sorosim.model.description import Description
 from sorosim.signals import CallableSignal, ConstantSignal, ExpressionSignal, Signal, TableSignal, as_signal
-from sorosim.signals.expressions import Expression, parse
-from sorosim.units.quantity import amount, with_plain_units
-from sorosim.units.table import OF_COORDINATE, unit_factor
+from sorosim.signals.expressions import Expression
+from sorosim.units.quantity import amount
+from sorosim.units.table import OF_COORDINATE
 from sorosim.validation import Number, Values, describe, vector
 
 # numbers in SI units or texts with units, by the names of actuators if they are a mapping
@@ -41,7 +41,7 @@ AT_REST, IN_MOTION = "statics", "simulate"
 A_NUMBER = "a number, or a text with a unit: at rest, and in a single step, nothing depends on time"
 KNOWN_RATES = "expressions or tables, whose derivatives are known"
 SINGLE = "a callable takes the name of its actuator: u={'name': f}"
-CONSTANT = "a constant"  # signal
+FORMS = {ExpressionSignal: "an expression of t", TableSignal: "a table", CallableSignal: "a function"}
 
 
 class Operated(Protocol):
@@ -98,20 +98,15 @@ class Prescribed:
         InputError
         """
         block, layout, moves = getattr(robot.description, at), robot.engine.layout, at == IN_MOTION
-        given = by_name("driven", block.get("driven") if driven is None else driven)
-        columns = {name: layout.coordinate(name, "driven") for name in given}
-        motions: dict[str, Signal] = {}
-        for name, column in columns.items():
-            where, dimension = f"driven.{name}", layout.dimensions[column]
+        motions, stay = dict[str, Signal](), insertions(layout) if moves else ()
+        for name, value in by_name("driven", block.get("driven") if driven is None else driven).items():
+            where, column = f"driven.{name}", layout.coordinate(name, "driven")
             read = signal_of if moves else _constant
-            motions[name] = read(where, given[name], dimension)
-        stay = insertions(layout) if moves else ()
-        for name in (
-            name for name, i in columns.items() if i in stay and not isinstance(motions[name], ConstantSignal)
-        ):
-            raise InputError(f"driven.{name}", *MOVING_INSERTION)
-        if name := next((name for name, one in motions.items() if isinstance(one, CallableSignal)), ""):
-            raise InputError(f"driven.{name}", KNOWN_RATES, "a callable")
+            motions[name] = one = read(where, value, layout.dimensions[column])
+            if column in stay and not isinstance(one, ConstantSignal):
+                raise InputError(where, *MOVING_INSERTION)
+            if isinstance(one, CallableSignal):
+                raise InputError(where, KNOWN_RATES, "a callable")
         rest = staying(layout, motions, begin)
         settable = (*motions, *(name for name in rest if layout.coordinate(name, "driven") not in stay))
         motions |= {name: ConstantSignal(value) for name, value in rest.items()}
@@ -188,49 +183,31 @@ def signal_of(where: str, value: Any, dimension: str) -> Signal:
     return as_signal(value, where)
 
 
-def number_or_signal(where: str, value: Any, dimension: str) -> float | Signal:
-    """The number [SI] that an entry stands for, or the signal where it depends on time (else InputError)."""
+def number_or_signal(where: str, value: Any, dimension: str, *, timed: bool = True) -> float | Signal:
+    """The number [SI] that an entry stands for, or the signal where it depends on time (else InputError).
+
+    timed : whether a signal has a meaning there, and errors are those of one.
+    """
     try:
         return amount(where, value, dimension)
-    except InputError:
-        form = _form_in_time(value)
-        if not (form or isinstance(value, str)):
-            raise
-    signal = signal_of(where, value, dimension)
-    return signal.value(0.0) if form == CONSTANT else signal
+    except InputError as error:
+        try:
+            one = signal_of(where, value, dimension)
+        except SorosimError as other:
+            raise (other if timed and isinstance(value, str | Mapping) else error) from None
+    is_constant = isinstance(one, ExpressionSignal) and not one.expression.used
+    return one.value(0.0) if is_constant or isinstance(one, ConstantSignal) else one
 
 
 def number_of(where: str, value: Any, dimension: str, t: float | None = None) -> float:
     """The number [SI] that an entry stands for, of a signal that at time t; None: there is no time (InputError)."""
-    if t is not None:
-        one = number_or_signal(where, value, dimension)
-        return one.value(t) if isinstance(one, Signal) else one
-    try:
-        return amount(where, value, dimension)
-    except InputError:
-        if not (form := _form_in_time(value)):
-            raise
-    if form != CONSTANT:
+    one = number_or_signal(where, value, dimension, timed=t is not None)
+    if not isinstance(one, Signal):
+        return one
+    if t is None:
+        form = FORMS[type(one)]
         raise InputError(where, A_NUMBER, f"{describe(value)}, {form}" if isinstance(value, str) else form)
-    return signal_of(where, value, dimension).value(0.0)
-
-
-def _form_in_time(value: Any) -> str:
-    """The form of an entry that may depend on time, in words, CONSTANT if it does not; "" of any other."""
-    if isinstance(value, str):
-        try:
-            return "an expression of t" if parse(with_plain_units(value, ("t",)), ["t"], unit_factor).used else ""
-        except SorosimError:
-            return ""
-    if isinstance(value, ExpressionSignal):
-        value = value.expression
-    if isinstance(value, Expression):
-        return "an expression of t" if value.used else CONSTANT
-    if isinstance(value, ConstantSignal):
-        return CONSTANT
-    if isinstance(value, Mapping | TableSignal) or _is_pair(value):
-        return "a table"
-    return "a function" if isinstance(value, Signal) or callable(value) else ""
+    return one.value(t)
 
 
 def _constant(where: str, value: Any, dimension: str) -> Signal:
@@ -340,20 +317,34 @@ def input_rows(
     axes : lengths by the letters of messages; None: any. members : robots along the first axis, whose tendons may have
     lengths of their own. clock : the times (..., n) at which n intervals begin; None: there is no time.
     """
-    dimensions, names = robot.input_dimensions, robot.engine.actuator_names
-    expected = f"({', '.join(letter if n is None else str(n) for letter, n in axes.items())}, {len(names)})"
-    entries = None if isinstance(u, Mapping) else in_order(u, len(names))
-    if entries is not None and (None not in axes.values() or any(map(_form_in_time, entries))):
-        u = dict(zip(names, entries, strict=True))
+    names, lengths, columns, signals = robot.engine.actuator_names, list(axes.values()), {}, dict[str, Signal]()
     try:
-        out = _rows_by_name(robot, u, axes, where, clock) if isinstance(u, Mapping) else _rows(u, dimensions, where)
-        lengths = [n if n is not None else out.shape[-2] for n in axes.values()]
-        if not isinstance(u, Mapping) and out.shape[:-1] != tuple(lengths[len(lengths) + 1 - out.ndim :]):
-            raise ValueError
-        out = np.array(np.broadcast_to(out, (*lengths, len(names))), order="C")  # compiled code relies on it
+        for name, value in _rows_by_name(u, names, lengths).items():
+            at, dimension = f"{where}.{name}", dimension_of(robot.input_dimensions, name, where)
+            is_one = isinstance(value, str | Signal | Expression | Mapping) or callable(value)
+            if not (is_one or (len(axes) == 1 and _is_pair(value))):  # of two axes a pair of lists is rows
+                columns[name] = _numbers(at, value, dimension)
+                continue
+            one = number_of(at, value, dimension) if clock is None else number_or_signal(at, value, dimension)
+            if isinstance(one, Signal):
+                signals[name] = one
+            else:
+                columns[name] = np.array(one)
+        if signals and None in lengths and not any(x.ndim for x in columns.values()):
+            expected = "rows for one input at least, which say how many intervals there are"
+            raise InputError(where, expected, f"signals of t only: {', '.join(signals)}")
+        common = np.broadcast_shapes((1,), *(x.shape for x in columns.values()))
+        known = [common[-1] if n is None else n for n in lengths]
+        columns |= {name: signal.sample(clock(known[-1])) for name, signal in signals.items() if clock}
+        out = np.zeros((*known, len(names)))
+        for name, column in columns.items():
+            if column.ndim > len(known):
+                raise ValueError
+            out[..., names.index(name)] = column
     except SorosimError:
         raise
     except (TypeError, ValueError, IndexError):
+        expected = f"({', '.join(letter if n is None else str(n) for letter, n in axes.items())}, {len(names)})"
         got = f"one of shape {shape}" if (shape := shape_of(u)) else describe(u)
         raise InputError(where, f"an array {expected} of inputs", got) from None
     if not np.isfinite(out).all():
@@ -365,60 +356,33 @@ def input_rows(
     return out
 
 
-def _rows_by_name(
-    robot: Operated, u: Mapping[str, Any], axes: Mapping[str, int | None], where: str,
-    clock: Callable[[int], Array] | None,
-) -> Array:  # fmt: skip
-    """Inputs by name as rows (..., n_actuators) that may be broadcast along the axes."""
-    names, columns, signals = robot.engine.actuator_names, dict[str, Array](), dict[str, Signal]()
-    for name, value in u.items():
-        at, dimension = f"{where}.{name}", dimension_of(robot.input_dimensions, name, where)
-        is_one = isinstance(value, str | Signal | Expression | Mapping) or callable(value)
-        if not (is_one or (len(axes) == 1 and _is_pair(value))):  # of two axes a pair of lists is rows
-            columns[name] = _numbers(at, value, dimension)
-            continue
-        one = number_of(at, value, dimension) if clock is None else number_or_signal(at, value, dimension)
-        if isinstance(one, Signal):
-            signals[name] = one
-        else:
-            columns[name] = np.array(one)
-    known = [n for n in axes.values() if n is not None] if None not in axes.values() else []
-    common = np.broadcast_shapes((1,) * (None in axes.values()), *(x.shape for x in columns.values()))
-    if signals:
-        if not known and not any(x.ndim for x in columns.values()):
-            expected = "rows for one input at least, which say how many intervals there are"
-            raise InputError(where, expected, f"signals of t only: {', '.join(signals)}")
-        assert clock is not None
-        times = clock(int(known[-1] if known else common[-1]))
-        columns |= {name: signal.sample(times) for name, signal in signals.items()}
-        common = np.broadcast_shapes(common, times.shape)
-    out = np.zeros((*common, len(names)))
-    for name, column in columns.items():
-        out[..., names.index(name)] = column
-    return out
+def _rows_by_name(u: Any, names: Sequence[str], lengths: Sequence[int | None]) -> Mapping[str, Any]:
+    """Entries of inputs by name; of an array, whose last axis counts actuators, its columns (else ValueError)."""
+    if isinstance(u, Mapping):
+        return u
+    entries: Any = in_order(u, len(names))
+    if entries is None or (None in lengths and all(isinstance(one, str | Real) for one in entries)):
+        cells = _cells(u)
+        *shape, width = cells.shape
+        own = lengths[max(len(lengths) - len(shape), 0) :]
+        fits = len(shape) == len(own) and all(n in (None, m) for n, m in zip(own, shape, strict=True))
+        if width != len(names) or not fits or (None in lengths and not shape):
+            raise ValueError
+        entries = np.moveaxis(cells, -1, 0)
+    return dict(zip(names, entries, strict=True))
+
+
+def _cells(value: Any) -> NDArray[Any]:
+    given = np.asarray(value)
+    return given if given.dtype.kind in "fiu" else np.array(value, dtype=object)
 
 
 def _numbers(where: str, value: Any, dimension: str) -> Array:
     """Numbers of one dimension, in an array of any shape."""
-    given = np.asarray(value)
-    if given.dtype.kind in "fiu":
-        return given.astype(float)
-    entries = np.array(value, dtype=object)
-    return np.array([number_of(where, one, dimension) for one in entries.ravel().tolist()]).reshape(entries.shape)
-
-
-def _rows(u: Any, dimensions: Mapping[str, str], where: str) -> Array:
-    """Inputs whose last axis counts actuators."""
-    given = np.asarray(u)
-    if given.dtype.kind in "fiu":
-        out = given.astype(float)
-    else:
-        entries = np.array(u, dtype=object)
-        pairs = zip(dimensions.items(), np.moveaxis(entries, -1, 0), strict=True)
-        out = np.stack([_numbers(f"{where}.{name}", column, kind) for (name, kind), column in pairs], axis=-1)
-    if out.shape[-1] != len(dimensions):
-        raise ValueError
-    return out
+    cells = _cells(value)
+    if cells.dtype.kind in "fiu":
+        return cells.astype(float)
+    return np.array([number_of(where, one, dimension) for one in cells.ravel().tolist()]).reshape(cells.shape)
 
 
 def shape_of(value: Any) -> tuple[int, ...]:

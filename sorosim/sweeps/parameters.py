@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sorosim.engine.parameter import DRIVEN, FILE, INPUT, Parameter, driven_parameter, input_parameter
+from sorosim.engine.parameter import DRIVEN, FILE, INPUT, OPERATED, Parameter
 from sorosim.errors import InputError, ModelError
 from sorosim.robot import Robot
 from sorosim.sensitivity import scalars_of
@@ -21,27 +21,16 @@ from sorosim.validation import as_real
 
 
 @dataclass(frozen=True)
-class Varied:
-    """A parameter that varies over the points, or has one value for all of them."""
+class Varied(Parameter):
+    """A parameter that varies over the points, or has one value for all; of the file also words and options of runs."""
 
-    name: str  # as it was written
-    of: Parameter  # of the file also what has no dimension: words, counts, options of runs
+    written: str = ""
     timed: bool = False  # it may be an expression of t
 
     @property
-    def kind(self) -> str:
-        """INPUT, DRIVEN or FILE."""
-        return self.of.kind
-
-    @property
-    def target(self) -> str:
-        """Name of the actuator or coordinate, or path in the robot's file."""
-        return self.of.target
-
-    @property
-    def dimension(self) -> str:
-        """One of `DIMENSIONS`; "" of what has none."""
-        return self.of.dimension
+    def name(self) -> str:
+        """As it was written."""
+        return self.written
 
     def read(self, value: Any) -> Value:
         """A value in SI units, or a word.
@@ -63,7 +52,7 @@ class Varied:
             return value if as_real(formula) is None else float(formula)  # type: ignore[arg-type]
         return float(quantity(value, self.dimension))
 
-    def number(self, value: Any) -> float:
+    def numeric(self, value: Any) -> float:
         """A value in SI units; words are refused."""
         from sorosim.problems import shown
 
@@ -72,7 +61,7 @@ class Varied:
             raise ModelError("", "a number or a quantity", shown(found), "words and expressions can be listed only")
         return found
 
-    def unit(self, written: Sequence[Any]) -> str:
+    def unit_of(self, written: Sequence[Any]) -> str:
         """Unit of its values, "" where none is known; `written` is how they were given."""
         said = (name for value in written if (name := unit_dimension(str(value))))
         return DIMENSIONS[self.dimension or next(said, "number")].unit
@@ -108,7 +97,7 @@ def parameter(robot: Robot, name: str, timed: bool = False) -> Varied:
         The robot has no actuator or coordinate of this name.
     """
     kind, _, target = name.strip().partition(".")
-    if kind in (INPUT, DRIVEN) and target:
+    if kind in OPERATED and target:
         return operated(robot, kind, name, target, timed)
     if not target:
         layout = robot.engine.layout
@@ -119,7 +108,7 @@ def parameter(robot: Robot, name: str, timed: bool = False) -> Varied:
                 "", "u.NAME, driven.NAME or a path in the robot's file", f"'{kind}'", f"try {likely_kind}.{kind}"
             )
     path = re.sub(r"\.(\d+)(?=[.\[]|\Z)", r"[\1]", name.strip())
-    return Varied(name, Parameter(FILE, path, _dimension_in_file(robot, path)))
+    return Varied(FILE, path, _dimension_in_file(robot, path), written=name)
 
 
 def _dimension_in_file(robot: Robot, path: str) -> str:
@@ -133,8 +122,7 @@ def _dimension_in_file(robot: Robot, path: str) -> str:
 
 def operated(robot: Robot, kind: str, name: str, target: str, timed: bool) -> Varied:
     """An input of an actuator, or a driven coordinate."""
-    make = input_parameter if kind == INPUT else driven_parameter
-    return Varied(name, make(robot, target, ""), timed)
+    return Varied(**vars(OPERATED[kind](robot, target, "")), written=name, timed=timed)
 
 
 def settings_of(parameters: Sequence[Varied], row: Mapping[str, Value]) -> dict[str, Any]:

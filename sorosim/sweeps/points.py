@@ -63,7 +63,7 @@ class PointReader:
         for one in parameters:
             entry = axes[one.name]
             if isinstance(entry, Span):
-                ends = self._read((*at, one.name), one.number, {"from": entry.start, "to": entry.to})
+                ends = self._read((*at, one.name), one.numeric, {"from": entry.start, "to": entry.to})
                 if len(ends) == 2:
                     columns[one.name] = np.linspace(ends[0], ends[1], entry.n).tolist()
             else:
@@ -81,7 +81,7 @@ class PointReader:
         parameters = self._parameters(at, block.over)
         bounds: dict[str, tuple[float, float]] = {}
         for one in parameters:
-            ends = self._read((*at, one.name), one.number, dict(enumerate(block.over[one.name])))
+            ends = self._read((*at, one.name), one.numeric, dict(enumerate(block.over[one.name])))
             if len(ends) < 2:
                 continue
             low, high = map(float, ends)
@@ -100,7 +100,7 @@ class PointReader:
         columns: dict[str, list[float]] = {}
         for one in parameters:
             entry = block.through[one.name]
-            columns[one.name] = self._read((*at, one.name), one.number, dict(enumerate(entry)))
+            columns[one.name] = self._read((*at, one.name), one.numeric, dict(enumerate(entry)))
             first = len(block.through[parameters[0].name])
             if len(entry) < 2 or len(entry) != first:
                 expected = "two corners or more" if len(entry) < 2 else f"as many corners as the others, {first}"
@@ -207,7 +207,7 @@ class PointReader:
         return [value for value in found if value is not None]
 
     def _points(self, samples: Samples, parameters: list[Varied], written: Sequence[Sequence[Any]]) -> Points:
-        units = tuple(one.unit(values) for one, values in zip(parameters, written, strict=True))
+        units = tuple(one.unit_of(values) for one, values in zip(parameters, written, strict=True))
         return Points(samples, parameters, units, written)
 
 

@@ -108,7 +108,7 @@ def test_jacobians_of_the_unknowns_are_the_differences_of_their_residuals(ring, 
 
 
 def test_names_and_values_that_do_not_fit_are_refused(ring):
-    for name, hint in [("u.chord", "u.cord"), ("cord", "u.cord"), ("driven.bass", "base"),
+    for name, hint in [("u.chord", "cord"), ("cord", "u.cord"), ("driven.bass", "base"),
                        ("materials.m.yung", "materials.m.young"), (3, "actuator")]:  # fmt: skip
         with pytest.raises(InputError, match=hint):
             parameter(ring, name, "along")

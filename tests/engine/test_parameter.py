@@ -53,8 +53,8 @@ def test_its_name_dimension_and_unit_are_the_same_in_every_study(robot):
         one = parameter(robot, name, "along")
         assert one.name == name
         assert one.unit == unit
-        assert swept(robot, name).of.dimension == one.dimension
-        assert swept(robot, name).unit([]) == unit
+        assert swept(robot, name).dimension == one.dimension
+        assert swept(robot, name).unit_of([]) == unit
         assert (variables[name].unit, variables[name].dimension) == (unit, one.dimension)
         assert curve.units[name] == unit
         if one.kind != FILE:
@@ -101,7 +101,7 @@ def test_wrong_values_are_told_with_the_dimension(robot):
         with pytest.raises(InputError, match=r"^to: expected a .*, got '1 "):
             parameter(robot, name, "along").number("to", value)
     assert Parameter(FILE, "links.arm.rod.quadrature").number("to", "2 cm") == 0.02
-    with pytest.raises(InputError, match=r"did you mean u\.cord"):
+    with pytest.raises(InputError, match=r"did you mean cord"):
         parameter(robot, f"{INPUT}.chord", "along")
     with pytest.raises(InputError, match=r"^along: .*raill"):
         parameter(robot, f"{DRIVEN}.raill", "along")
