@@ -202,16 +202,16 @@ class Robot(StateQuantities):
 
     def _state_and_driven(
         self, q: Values, qd: Values, t: Number, driven_qdd: Any
-    ) -> tuple[tuple[Array, Array], Array, Mask]:
-        """State, accelerations of driven coordinates, and which these are."""
+    ) -> tuple[tuple[Array, Array], float, Array, Mask]:
+        """State, time, accelerations of driven coordinates, and which these are."""
         state, time = arguments.state(self.engine, q, qd), self._time(t)
         if driven_qdd is not None:
             partition, qdd = arguments.driven_accelerations(self.engine, driven_qdd, self.description.actuators)
-            return state, qdd, partition.mask
+            return state, time, qdd, partition.mask
         partition, qdd = self._prescribed.partition, np.zeros(self.ndof)
         if partition.names:
             qdd[partition.driven] = self._prescribed.motion.jets(time)[:, 2]
-        return state, qdd, partition.mask
+        return state, time, qdd, partition.mask
 
     @cached_property
     def _prescribed(self) -> Prescribed:
@@ -347,9 +347,8 @@ class Robot(StateQuantities):
         ModelError
             The mass matrix is singular: a coordinate moves no mass.
         """
-        (position, rates), qdd, known = self._state_and_driven(q, qd, t, driven_qdd)
+        (position, rates), time, qdd, known = self._state_and_driven(q, qd, t, driven_qdd)
         chosen = forward.choose_algorithm(self.engine, algorithm, forward.FORWARD, forward.FASTEST)
-        time = self._time(t)
         return forward.FORWARD[chosen](self.engine, position, rates, qdd, inputs_of(self, u, t=time), time, known)
 
     def forward_dynamics_derivatives(
@@ -361,10 +360,9 @@ class Robot(StateQuantities):
         All are M^-1 times derivatives of forces: "composite" has the Cholesky factor of M, and closes loops;
         "articulated" solves for every column in O(n). Default: the faster one.
         """
-        (position, rates), qdd, known = self._state_and_driven(q, qd, t, driven_qdd)
+        (position, rates), time, qdd, known = self._state_and_driven(q, qd, t, driven_qdd)
         table = forward.FORWARD_DERIVATIVES
         chosen = forward.choose_algorithm(self.engine, algorithm, table, forward.FASTEST_DERIVATIVES)
-        time = self._time(t)
         return table[chosen](self.engine, position, rates, qdd, inputs_of(self, u, t=time), time, known)
 
     def forward_dynamics_jvp(
@@ -374,8 +372,7 @@ class Robot(StateQuantities):
         """Accelerations and their change (ndof,) along (dq, dqd, du), by default zero; see `forward_dynamics`.
 
         O(n), no matrix is formed (docs/theory.md, 17); with loops by those of `forward_dynamics_derivatives`."""
-        (position, rates), qdd, known = self._state_and_driven(q, qd, t, driven_qdd)
-        time = self._time(t)
+        (position, rates), time, qdd, known = self._state_and_driven(q, qd, t, driven_qdd)
         state = position, rates, qdd, inputs_of(self, u, t=time), time, known
         change = arguments.variation(self, dq, dqd, du)
         return forward.forward_jvp(self.engine, *state, *change)
@@ -385,8 +382,7 @@ class Robot(StateQuantities):
         driven_qdd: Mapping[str, Number] | None = None,
     ) -> records.ForwardDynamicsVjp:  # fmt: skip
         """Accelerations and the gradient of qdd_bar . qdd (both (ndof,)) by q, qd, u; as `forward_dynamics_jvp`."""
-        (position, rates), qdd, known = self._state_and_driven(q, qd, t, driven_qdd)
-        time = self._time(t)
+        (position, rates), time, qdd, known = self._state_and_driven(q, qd, t, driven_qdd)
         state = position, rates, qdd, inputs_of(self, u, t=time), time, known
         return forward.forward_vjp(self.engine, *state, vector("qdd_bar", qdd_bar, self.ndof))
 
@@ -583,9 +579,9 @@ class Robot(StateQuantities):
         dict
             Name of a sensor -> channels (n,); `instruments.readers[name]` has their names and units.
         """
-        (position, rates), time = arguments.state_or_rest(self.engine, q, qd), self._time(t)
+        state, sites = arguments.state_or_rest(self.engine, q, qd), self.instruments.sites
+        (position, rates), time, given, known = self._state_and_driven(*state, t, driven_qdd)
         inputs = inputs_of(self, u, t=time)
-        (_, given, known), sites = self._state_and_driven(position, rates, time, driven_qdd), self.instruments.sites
         accelerations = None if qdd is None else self.coordinates(qdd, "qdd", order=2)
         multipliers = None if lam is None else vector("lam", lam, self.n_multipliers)
         motion = complete_motion(self.engine, position, rates, inputs, time, given, known, accelerations, multipliers)

@@ -214,9 +214,8 @@ class Sensitivities:
         Of the conditions of loops that depend on each other those count that are independent.
         """
         robot, engine = self.robot, self.robot.engine
-        state, qdd, known = robot._state_and_driven(q, qd, t, driven_qdd)
-        time, free = robot._time(t), np.flatnonzero(~known)
-        inputs = inputs_of(robot, u, t=time)
+        state, time, qdd, known = robot._state_and_driven(q, qd, t, driven_qdd)
+        inputs, free = inputs_of(robot, u, t=time), np.flatnonzero(~known)
         evaluation = engine.evaluate(task.FORWARD, *state, qdd, inputs, time, known=known)
         multiplier = np.array(evaluation.closure.multiplier)
         out = engine.evaluate(task.RESIDUAL_DERIVATIVES, *state, evaluation.qdd, inputs, time, multiplier=multiplier)

@@ -276,9 +276,7 @@ def inputs_of(
 
 def input_signals(robot: Operated, u: Any, where: str = "u") -> dict[str, Signal]:
     """Inputs as signals by name; missing ones are zero."""
-    dimensions = robot.input_dimensions
-    if u is None:
-        u = {}
+    dimensions, u = robot.input_dimensions, {} if u is None else u
     if not isinstance(u, Mapping):
         try:
             if isinstance(u, bytes | set | frozenset):
@@ -298,11 +296,11 @@ def input_signals(robot: Operated, u: Any, where: str = "u") -> dict[str, Signal
 def _controlled(robot: Operated, u: Any) -> ZeroOrderHold:
     """Inputs that a controller sets, but for those that `u` names."""
     named, names = by_name("u", u), robot.engine.actuator_names
-    signals = input_signals(robot, named) if named else {}
-    following = {names.index(name): signals[name] for name in named}
+    signals = input_signals(robot, named)
+    following = {i: signals[name] for i, name in enumerate(names) if name in named}
     if names and len(following) == len(names):
         raise InputError("u", "some inputs, so that others are left to the controller", "all of them")
-    return ZeroOrderHold(len(names), dict(sorted(following.items())))
+    return ZeroOrderHold(len(names), following)
 
 
 def input_rows(
