@@ -349,8 +349,8 @@ def input_rows(
         *index, i = np.argwhere(~np.isfinite(out))[0].tolist()
         raise InputError(f"{where}[{', '.join(map(str, index))}].{names[i]}", "a finite number", f"{out[*index, i]}")
     if robot.engine.has_length_inputs:
-        for one, rows in zip(members or [robot], out if members else [out], strict=True):
-            check_length_inputs(one.engine.rod_actuators, names, rows, where)
+        for member, rows in zip(members or [robot], out if members else [out], strict=True):
+            check_length_inputs(member.engine.rod_actuators, names, rows, where)
     return out
 
 

@@ -175,7 +175,9 @@ class CoordinateReader:
             if index is None:
                 continue
             chosen[index], at, dimension = name, At(self.scope, path), self.layout.dimensions[index]
-            one = SignalOf(dimension).signal(entry, at) if moving else at.attempt(partial(quantity, entry, dimension))
+            one: Any = (
+                SignalOf(dimension).signal(entry, at) if moving else at.attempt(partial(quantity, entry, dimension))
+            )
             if one is INVALID:
                 continue
             found[name] = one

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from sorosim.engine.parameter import FILE, INPUT
+from sorosim.engine.parameter import FILE, OPERATED
 from sorosim.errors import InputError, ModelError, SorosimError
 from sorosim.io import load_text
 from sorosim.problems import Collector, shown
@@ -73,21 +74,14 @@ class FileValues:
             self._add(one, f"a value that {command} depends on", f"one of the block '{block}'")
             return True
         kind, _, name = rest.partition(".")
-        duplicates = [other.name for other in prescribed if other.kind == kind and self._same(kind, other.target, name)]
-        duplicates += [f"the option '{kind}'"] if kind in options else []
+        duplicates = [f"the option '{kind}'"] if kind in options else []
+        if kind in OPERATED:
+            with suppress(SorosimError):  # a wrong name is reported elsewhere
+                index = OPERATED[kind](self.robot, name, "").index
+                duplicates = [other.name for other in prescribed if (other.kind, other.index) == (kind, index)]
         if duplicates:
             self._add(one, "every input, coordinate and value once", f"'{one.target}' beside {duplicates[0]}")
         return bool(duplicates)
-
-    def _same(self, kind: str, one: str, other: str) -> bool:
-        """Whether two names are those of one input or one coordinate."""
-        if kind == INPUT or one == other:
-            return one == other
-        coordinate = self.robot.engine.layout.coordinate
-        try:
-            return bool(coordinate(one, "") == coordinate(other, ""))
-        except SorosimError:  # a wrong name is reported elsewhere
-            return False
 
     def _built_together(self, values: Mapping[str, Sequence[Value]]) -> set[tuple[str, Value]]:
         """Values of parameters with which robots can be built, the first of all of them, the second, and so on."""

@@ -232,9 +232,7 @@ class _Reader:
         """Refuse an input that occurs twice, or a coordinate under both of its names."""
         names: dict[Any, str] = {}
         for where, one in parameters:
-            key: Any = one.kind, one.target
-            if one.kind == DRIVEN:
-                key = one.kind, self.robot.engine.layout.coordinate(one.target, "")
+            key = (FILE, one.target) if one.kind == FILE else (one.kind, one.index)
             if key in names:
                 got = f"'{one.name}' after '{names[key]}'"
                 self.collector.add((where,), "every input, coordinate and value once", got)
