@@ -315,9 +315,27 @@ def input_rows(
     axes : lengths by the letters of messages; None: any. members : robots along the first axis, whose tendons may have
     lengths of their own. clock : the times (..., n) at which n intervals begin; None: there is no time.
     """
+    names, lengths = robot.engine.actuator_names, list(axes.values())
+    is_array = type(u) is np.ndarray and u.dtype == np.float64 and u.ndim == len(lengths) + 1  # most are
+    is_array = is_array and all(n in (None, m) for n, m in zip((*lengths, len(names)), u.shape, strict=True))
+    out = np.array(u, order="C") if is_array else _read_rows(robot, u, axes, where, clock)
+    if not np.isfinite(out).all():
+        *index, i = np.argwhere(~np.isfinite(out))[0].tolist()
+        raise InputError(f"{where}[{', '.join(map(str, index))}].{names[i]}", "a finite number", f"{out[*index, i]}")
+    if robot.engine.has_length_inputs:
+        for member, rows in zip(members or [robot], out if members else [out], strict=True):
+            check_length_inputs(member.engine.rod_actuators, names, rows, where)
+    return out
+
+
+def _read_rows(
+    robot: Operated, u: Any, axes: Mapping[str, int | None], where: str, clock: Callable[[int], Array] | None
+) -> Array:
+    """As `input_rows`, before any check of the numbers."""
     names, lengths, columns, signals = robot.engine.actuator_names, list(axes.values()), {}, dict[str, Signal]()
     try:
-        for name, value in _rows_by_name(u, names, lengths).items():
+        entries, shape = _rows_by_name(u, names, lengths)
+        for name, value in entries.items():
             at, dimension = f"{where}.{name}", dimension_of(robot.input_dimensions, name, where)
             is_one = isinstance(value, str | Signal | Expression | Mapping) or callable(value)
             if not (is_one or (len(axes) == 1 and _is_pair(value))):  # of two axes a pair of lists is rows
@@ -331,7 +349,7 @@ def input_rows(
         if signals and None in lengths and not any(x.ndim for x in columns.values()):
             expected = "rows for one input at least, which say how many intervals there are"
             raise InputError(where, expected, f"signals of t only: {', '.join(signals)}")
-        common = np.broadcast_shapes((1,), *(x.shape for x in columns.values()))
+        common = np.broadcast_shapes((1,), shape, *(x.shape for x in columns.values()))
         known = [common[-1] if n is None else n for n in lengths]
         columns |= {name: signal.sample(clock(known[-1])) for name, signal in signals.items() if clock}
         out = np.zeros((*known, len(names)))
@@ -343,21 +361,21 @@ def input_rows(
         raise
     except (TypeError, ValueError, IndexError):
         expected = f"({', '.join(letter if n is None else str(n) for letter, n in axes.items())}, {len(names)})"
-        got = f"one of shape {shape}" if (shape := shape_of(u)) else describe(u)
+        got = f"one of shape {size}" if (size := shape_of(u)) else describe(u)
         raise InputError(where, f"an array {expected} of inputs", got) from None
-    if not np.isfinite(out).all():
-        *index, i = np.argwhere(~np.isfinite(out))[0].tolist()
-        raise InputError(f"{where}[{', '.join(map(str, index))}].{names[i]}", "a finite number", f"{out[*index, i]}")
-    if robot.engine.has_length_inputs:
-        for member, rows in zip(members or [robot], out if members else [out], strict=True):
-            check_length_inputs(member.engine.rod_actuators, names, rows, where)
     return out
 
 
-def _rows_by_name(u: Any, names: Sequence[str], lengths: Sequence[int | None]) -> Mapping[str, Any]:
-    """Entries of inputs by name; of an array, whose last axis counts actuators, its columns (else ValueError)."""
+def _rows_by_name(
+    u: Any, names: Sequence[str], lengths: Sequence[int | None]
+) -> tuple[Mapping[str, Any], tuple[int, ...]]:
+    """Entries of inputs by name; of an array, whose last axis counts actuators, its columns, and its other axes.
+
+    ValueError: an array of another shape.
+    """
     if isinstance(u, Mapping):
-        return u
+        return u, ()
+    shape: list[int] = []
     entries: Any = in_order(u, len(names))
     if entries is None or (None in lengths and all(isinstance(one, str | Real) for one in entries)):
         cells = _cells(u)
@@ -367,7 +385,7 @@ def _rows_by_name(u: Any, names: Sequence[str], lengths: Sequence[int | None]) -
         if width != len(names) or not fits or (None in lengths and not shape):
             raise ValueError
         entries = np.moveaxis(cells, -1, 0)
-    return dict(zip(names, entries, strict=True))
+    return dict(zip(names, entries, strict=True)), tuple(shape)
 
 
 def _cells(value: Any) -> NDArray[Any]:
