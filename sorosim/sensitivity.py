@@ -159,7 +159,9 @@ def parameter(robot: Robot, name: Any, where: str) -> Parameter:
         if str(name).startswith("gravity") and not any(path.startswith("gravity") for path in file.paths):
             hint = "the file leaves gravity to its default: write it into the file"
         expected = "u.<actuator>, driven.<coordinate> or the path of a number in the robot's file"
-        raise InputError(where, expected, f"'{name}'", hint) from error
+        raise InputError(
+            where, expected, f"'{name}'" if isinstance(name, str) else type(name).__name__, hint
+        ) from error
 
 
 @public
