@@ -75,7 +75,7 @@ def forward_dynamics(
     """As `Robot.forward_dynamics`, by its algorithms or by "unit" or "fixman"."""
     if algorithm not in FORWARD:
         return robot.forward_dynamics(q, qd, u=u, driven_qdd=driven_qdd, algorithm=algorithm)
-    (position, rates), qdd, known = robot._state_and_driven(q, qd, 0.0, driven_qdd)
+    (position, rates), _, qdd, known = robot._state_and_driven(q, qd, 0.0, driven_qdd)
     return FORWARD[algorithm](robot.engine, position, rates, qdd, robot.inputs(u), 0.0, known)
 
 
@@ -85,7 +85,7 @@ def forward_dynamics_derivatives(
     """As `Robot.forward_dynamics_derivatives`, by its algorithms or by "inverse"."""
     if algorithm != "inverse":
         return robot.forward_dynamics_derivatives(q, qd, u=u, algorithm=algorithm)
-    (position, rates), qdd, known = robot._state_and_driven(q, qd, 0.0, None)
+    (position, rates), _, qdd, known = robot._state_and_driven(q, qd, 0.0, None)
     return derivatives_by_inverse(robot.engine, position, rates, qdd, robot.inputs(u), 0.0, known)
 
 

@@ -22,6 +22,7 @@ from sorosim.compiled import entry
 from sorosim.constraints.loop import Begin, End, Loop
 from sorosim.engine import engine
 from sorosim.engine.inputs import Motion
+from sorosim.engine.prescribed import Prescribed
 from sorosim.equations.system import OdeSystem
 from sorosim.kernels import newmark
 from sorosim.lie.so3 import exp_so3 as rotation
@@ -170,7 +171,7 @@ def statics_seconds(robot: Robot, on_tree: bool) -> float:
 
 def correction(robot: Robot, sparse: bool) -> Callable[[bool], None]:
     """A correction of a step, whose argument says whether with new factors or with those from before."""
-    method = RobotMarch(OdeSystem(robot, Motion([]), {}), GeneralizedAlpha())
+    method = RobotMarch(OdeSystem(robot, Prescribed.of(robot, {}, {})), GeneralizedAlpha())
     method.take_inputs(Motion([]))
     march, model, ws = method.allocate(sparse, False), method.model, robot.engine.workspace
     steps = SparseSteps(robot.engine)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 import sorosim
 from sorosim.cli.options import pixels
-from sorosim.engine.inputs import input_motion
+from sorosim.engine.prescribed import Prescribed
 from sorosim.equations.system import OdeSystem
 
 REPO = Path(__file__).resolve().parents[1]
@@ -97,7 +97,7 @@ def mismatch(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float
 def derivative_mismatch(run: sorosim.Run, rows: NDArray[np.int64]) -> NDArray[np.float64]:
     """Of derivatives by q and by qd (2, n), analytic ones and forward differences, at rows of a run."""
     robot, given = run.robot, run.robot.description.simulate
-    system = OdeSystem(robot, input_motion(robot.input_dimensions, given.get("u")), given.get("driven", {}))
+    system = OdeSystem(robot, Prescribed.of(robot, given.get("u", {}), given.get("driven", {})))
     n, found = system.n_free, []
     for t, q, qd in zip(run.t[rows], run.q[rows], run.qd[rows], strict=True):
         x = system.state(q, qd)

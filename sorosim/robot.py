@@ -25,7 +25,7 @@ from sorosim.dynamics.state_quantities import StateQuantities
 from sorosim.engine import records
 from sorosim.engine import tasks as task
 from sorosim.engine.engine import Engine
-from sorosim.engine.inputs import Motion, Partition, driven_motion, driven_signals, with_insertions
+from sorosim.engine.prescribed import Prescribed, inputs_of
 from sorosim.errors import InputError
 from sorosim.linear import Linearization
 from sorosim.loads.base import Load, check_places
@@ -194,7 +194,7 @@ class Robot(StateQuantities):
 
     def inputs(self, u: Values | None, where: str = "u") -> Array:
         """Return inputs as an array in `actuator_names` order, in SI units; None: all are zero."""
-        return arguments.actuator_inputs(self.engine, u, self.input_dimensions, where)
+        return inputs_of(self, u, where)
 
     @staticmethod
     def _time(t: Number) -> float:
@@ -202,23 +202,21 @@ class Robot(StateQuantities):
 
     def _state_and_driven(
         self, q: Values, qd: Values, t: Number, driven_qdd: Any
-    ) -> tuple[tuple[Array, Array], Array, Mask]:
-        """State, accelerations of driven coordinates, and which these are."""
+    ) -> tuple[tuple[Array, Array], float, Array, Mask]:
+        """State, time, accelerations of driven coordinates, and which these are."""
         state, time = arguments.state(self.engine, q, qd), self._time(t)
         if driven_qdd is not None:
             partition, qdd = arguments.driven_accelerations(self.engine, driven_qdd, self.description.actuators)
-            return state, qdd, partition.mask
-        (partition, motion), qdd = self._driven, np.zeros(self.ndof)
+            return state, time, qdd, partition.mask
+        partition, qdd = self._prescribed.partition, np.zeros(self.ndof)
         if partition.names:
-            qdd[partition.driven] = motion.jets(time)[:, 2]
-        return state, qdd, partition.mask
+            qdd[partition.driven] = self._prescribed.motion.jets(time)[:, 2]
+        return state, time, qdd, partition.mask
 
     @cached_property
-    def _driven(self) -> tuple[Partition, Motion]:
+    def _prescribed(self) -> Prescribed:
         """What the description drives in simulations."""
-        layout = self.engine.layout
-        signals = with_insertions(layout, driven_signals(layout, self.description.simulate.get("driven")))
-        return Partition.of(self.engine.layout, signals, self.description.actuators), driven_motion(signals)
+        return Prescribed.of(self, {}, None)
 
     # -- kinematics ------------------------------------------------------------------------------------------------
 
@@ -334,7 +332,7 @@ class Robot(StateQuantities):
         q, qd : (ndof,) array_like or mapping
             Coordinates and rates.
         u : array_like, or mapping of actuator name to float or str
-            Inputs; missing ones are zero.
+            Inputs, of signals (see `simulate`) those at time t; missing ones are zero.
         t : float or str
             Time, for loads and driven motions [s].
         driven_qdd : mapping of link or coordinate name to float or str
@@ -349,9 +347,9 @@ class Robot(StateQuantities):
         ModelError
             The mass matrix is singular: a coordinate moves no mass.
         """
-        (position, rates), qdd, known = self._state_and_driven(q, qd, t, driven_qdd)
+        (position, rates), time, qdd, known = self._state_and_driven(q, qd, t, driven_qdd)
         chosen = forward.choose_algorithm(self.engine, algorithm, forward.FORWARD, forward.FASTEST)
-        return forward.FORWARD[chosen](self.engine, position, rates, qdd, self.inputs(u), self._time(t), known)
+        return forward.FORWARD[chosen](self.engine, position, rates, qdd, inputs_of(self, u, t=time), time, known)
 
     def forward_dynamics_derivatives(
         self, q: Values, qd: Values, *, u: Values | None = None, t: Number = 0.0,
@@ -362,10 +360,10 @@ class Robot(StateQuantities):
         All are M^-1 times derivatives of forces: "composite" has the Cholesky factor of M, and closes loops;
         "articulated" solves for every column in O(n). Default: the faster one.
         """
-        (position, rates), qdd, known = self._state_and_driven(q, qd, t, driven_qdd)
+        (position, rates), time, qdd, known = self._state_and_driven(q, qd, t, driven_qdd)
         table = forward.FORWARD_DERIVATIVES
         chosen = forward.choose_algorithm(self.engine, algorithm, table, forward.FASTEST_DERIVATIVES)
-        return table[chosen](self.engine, position, rates, qdd, self.inputs(u), self._time(t), known)
+        return table[chosen](self.engine, position, rates, qdd, inputs_of(self, u, t=time), time, known)
 
     def forward_dynamics_jvp(
         self, q: Values, qd: Values, *, u: Values | None = None, dq: Values | None = None, dqd: Values | None = None,
@@ -374,9 +372,9 @@ class Robot(StateQuantities):
         """Accelerations and their change (ndof,) along (dq, dqd, du), by default zero; see `forward_dynamics`.
 
         O(n), no matrix is formed (docs/theory.md, 17); with loops by those of `forward_dynamics_derivatives`."""
-        (position, rates), qdd, known = self._state_and_driven(q, qd, t, driven_qdd)
-        state = position, rates, qdd, self.inputs(u), self._time(t), known
-        change = arguments.variation(self.engine, dq, dqd, du, self.input_dimensions)
+        (position, rates), time, qdd, known = self._state_and_driven(q, qd, t, driven_qdd)
+        state = position, rates, qdd, inputs_of(self, u, t=time), time, known
+        change = arguments.variation(self, dq, dqd, du)
         return forward.forward_jvp(self.engine, *state, *change)
 
     def forward_dynamics_vjp(
@@ -384,8 +382,8 @@ class Robot(StateQuantities):
         driven_qdd: Mapping[str, Number] | None = None,
     ) -> records.ForwardDynamicsVjp:  # fmt: skip
         """Accelerations and the gradient of qdd_bar . qdd (both (ndof,)) by q, qd, u; as `forward_dynamics_jvp`."""
-        (position, rates), qdd, known = self._state_and_driven(q, qd, t, driven_qdd)
-        state = position, rates, qdd, self.inputs(u), self._time(t), known
+        (position, rates), time, qdd, known = self._state_and_driven(q, qd, t, driven_qdd)
+        state = position, rates, qdd, inputs_of(self, u, t=time), time, known
         return forward.forward_vjp(self.engine, *state, vector("qdd_bar", qdd_bar, self.ndof))
 
     def solve_mass(self, q: Values, b: ArrayLike, *, algorithm: str | None = None) -> Array:
@@ -567,7 +565,7 @@ class Robot(StateQuantities):
         qdd : (ndof,) array_like or mapping
             Accelerations. Default: those of forward dynamics.
         u : array_like, or mapping of actuator name to float or str
-            Inputs; missing ones are zero.
+            Inputs, of signals (see `simulate`) those at time t; missing ones are zero.
         t : float or str
             Time, for loads and driven motions [s].
         lam : (n_multipliers,) array_like
@@ -581,8 +579,9 @@ class Robot(StateQuantities):
         dict
             Name of a sensor -> channels (n,); `instruments.readers[name]` has their names and units.
         """
-        (position, rates), time, inputs = arguments.state_or_rest(self.engine, q, qd), self._time(t), self.inputs(u)
-        (_, given, known), sites = self._state_and_driven(position, rates, time, driven_qdd), self.instruments.sites
+        state, sites = arguments.state_or_rest(self.engine, q, qd), self.instruments.sites
+        (position, rates), time, given, known = self._state_and_driven(*state, t, driven_qdd)
+        inputs = inputs_of(self, u, t=time)
         accelerations = None if qdd is None else self.coordinates(qdd, "qdd", order=2)
         multipliers = None if lam is None else vector("lam", lam, self.n_multipliers)
         motion = complete_motion(self.engine, position, rates, inputs, time, given, known, accelerations, multipliers)

@@ -18,8 +18,10 @@ from sorosim.dynamics.link_frames import LinkFrames
 from sorosim.dynamics.variation import Variation, VariedEngine
 from sorosim.engine import tasks as task
 from sorosim.engine.engine import Engine
+from sorosim.engine.parameter import FILE, INPUT, OPERATED, Parameter
+from sorosim.engine.prescribed import inputs_of
 from sorosim.equations.system import elastic_weight
-from sorosim.errors import InputError, PlugInError, SorosimError
+from sorosim.errors import InputError, PlugInError, SorosimError, nearest
 from sorosim.io.document import Document
 from sorosim.io.vary import Scalars
 from sorosim.kernels.evaluate import Evaluation
@@ -132,6 +134,36 @@ def scalars_of(robot: Robot) -> Scalars:
     return Scalars(robot.description.document or Document(robot.name, robot.to_yaml()))
 
 
+def file_parameters(of: Robot | Scalars, paths: Sequence[str]) -> list[Parameter]:
+    """Numbers of a robot's file (InputError: there is none there)."""
+    file = of if isinstance(of, Scalars) else scalars_of(of)
+    return [Parameter(FILE, path, file.dimension(path) or "", value=file.value(path)) for path in paths]
+
+
+def parameter(robot: Robot, name: Any, where: str) -> Parameter:
+    """The parameter of a name: u.<actuator>, driven.<coordinate or link>, or the path of a number in the file.
+
+    Raises
+    ------
+    InputError
+        The robot does not have it; with the nearest names.
+    """
+    kind, _, target = name.partition(".") if isinstance(name, str) else ("", "", "")
+    if kind in OPERATED and target:
+        return OPERATED[kind](robot, target, where)
+    file = scalars_of(robot)
+    try:
+        return file_parameters(file, [name])[0]
+    except InputError as error:
+        hint = nearest(str(name), [*(f"{INPUT}.{actuator}" for actuator in robot.actuator_names), *file.paths])
+        if str(name).startswith("gravity") and not any(path.startswith("gravity") for path in file.paths):
+            hint = "the file leaves gravity to its default: write it into the file"
+        expected = "u.<actuator>, driven.<coordinate> or the path of a number in the robot's file"
+        raise InputError(
+            where, expected, f"'{name}'" if isinstance(name, str) else type(name).__name__, hint
+        ) from error
+
+
 @public
 class Sensitivities:
     """Derivatives by scalars of a robot's file, one column each; made by `sensitivities`.
@@ -168,10 +200,10 @@ class Sensitivities:
         """Derivatives (ndof, n) of `Robot.internal_force`."""
         robot, time = self.robot, self.robot._time(t)
         state = *arguments.state(robot.engine, q, qd), np.zeros(robot.ndof)
-        open_ = self._vary(*state, robot.inputs(u), time)
+        open_ = self._vary(*state, inputs_of(robot, u, t=time), time)
         derivatives = self._columns([one.internal for one in open_])
         if robot.n_multipliers:  # springs, dampers and motors in loops are among the forces of those
-            closed = self._vary(*state, robot.inputs(u), time, np.zeros(robot.n_multipliers))
+            closed = self._vary(*state, inputs_of(robot, u, t=time), time, np.zeros(robot.n_multipliers))
             derivatives += self._columns([a.inverse - b.inverse for a, b in zip(open_, closed, strict=True)])
         return derivatives
 
@@ -184,8 +216,8 @@ class Sensitivities:
         Of the conditions of loops that depend on each other those count that are independent.
         """
         robot, engine = self.robot, self.robot.engine
-        state, qdd, known = robot._state_and_driven(q, qd, t, driven_qdd)
-        inputs, time, free = robot.inputs(u), robot._time(t), np.flatnonzero(~known)
+        state, time, qdd, known = robot._state_and_driven(q, qd, t, driven_qdd)
+        inputs, free = inputs_of(robot, u, t=time), np.flatnonzero(~known)
         evaluation = engine.evaluate(task.FORWARD, *state, qdd, inputs, time, known=known)
         multiplier = np.array(evaluation.closure.multiplier)
         out = engine.evaluate(task.RESIDUAL_DERIVATIVES, *state, evaluation.qdd, inputs, time, multiplier=multiplier)

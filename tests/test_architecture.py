@@ -246,7 +246,7 @@ FEATURES = {
     "tubes": ("tube tubes rotor rotors", 18, 4),
     "Maxwell's strains": ("maxwell relax relaxes relaxation", 30, 4),
     "feeding": ("feed feeds flow flows flowing", 28, 10),
-    "insertions": ("insert inserts inserted insertion insertions", 31, 6),
+    "insertions": ("insert inserts inserted insertion insertions", 29, 6),
     "sticking": ("stick sticking stuck", 9, 3),
     "magnets": ("magnet magnets magnetic dipole", 2, 1),
     "capstan": ("capstan", 4, 2),

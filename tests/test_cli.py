@@ -218,7 +218,7 @@ def test_robots_are_listed(call):
          "--method: expected bdf, radau, lsoda, cvode, newmark, generalized-alpha or ida, got 'euler'"),
         (["simulate", "finger.yaml", "--u", "tendon"], "--u: expected NAME=VALUE, got 'tendon'; as in --u cable1=10"),
         (["statics", "finger.yaml", "--u", "tendn=1"], "expected the name of an actuator, got 'tendn'; did you mean"),
-        (["statics", "finger.yaml", "--u", "tendon=t"], "--u tendon: expected a force such as 5 N, got 't'"),
+        (["statics", "finger.yaml", "--u", "tendon=t"], "--u tendon: expected a number, or a text with a unit"),
         (["statics", "finger.yaml", "--u", "tendon=nan"], "--u tendon: expected a force such as 5 N, got 'nan'"),
         (["simulate", "finger.yaml", "--u", "tendon=5 m"], "--u tendon: expected a force such as 5 N, got '5 m'"),
         (["simulate", "finger.yaml", "--u", "tendon=(1 mm)*t"], "--u tendon: expected a force such as 5 N, got '(1"),

@@ -7,29 +7,32 @@ from typing import Any
 
 import numpy as np
 
+from sorosim.arrays import Array
 from sorosim.bifurcation.parameter_path import ParameterPath
-from sorosim.bifurcation.parameters import check_name, value_of
 from sorosim.declare import Integer
+from sorosim.engine.parameter import DRIVEN, INPUT, Parameter
 from sorosim.errors import InputError
 from sorosim.robot import Robot
+from sorosim.sensitivity import parameter
 from sorosim.validation import describe, number
 
 
-def path_ends(robot: Robot, along: Any, to: Any, begin: Any) -> tuple[list[str], list[tuple[float | None, float]]]:
-    """Names and, of each, its values at the beginning, None for the present one, and at the end."""
+def path_ends(
+    robot: Robot, along: Any, to: Any, begin: Any
+) -> tuple[list[Parameter], list[tuple[float | None, float]]]:
+    """What changes and, of each, its values at the beginning, None for the present one, and at the end."""
     if isinstance(along, Mapping):
         if to is not None or begin is not None:
             hint = "the mapping has the ends: {name: (begin, end)}"
             raise InputError("to", "nothing beside a mapping", "an end", hint)
         ends_by_name = dict(along)
     else:
-        check_name(robot, along)
-        ends_by_name = {along: to if begin is None else (begin, to)}
+        ends_by_name = {parameter(robot, along, "along").name: to if begin is None else (begin, to)}
     if not ends_by_name:
         raise InputError("along", "what changes", "an empty mapping")
-    names, ends = [], []
+    found, ends = [], []
     for name, value in ends_by_name.items():
-        names.append(check_name(robot, name))
+        found.append(one := parameter(robot, name, "along"))
         pair = list(value) if isinstance(value, tuple | list | np.ndarray) else [None, value]
         if len(pair) != 2:
             raise InputError(f"along '{name}'", "an end, or a pair (begin, end)", f"{len(pair)} values")
@@ -37,9 +40,19 @@ def path_ends(robot: Robot, along: Any, to: Any, begin: Any) -> tuple[list[str],
         if end is None:
             raise InputError("to", f"where '{name}' goes", "nothing")
         ends.append((
-            None if begins is None else value_of(robot, name, begins, "begin"), value_of(robot, name, end, "to"),
+            None if begins is None else one.number("begin", begins), one.number("to", end),
         ))  # fmt: skip
-    return names, ends
+    return found, ends
+
+
+def present(robot: Robot, one: Parameter, u: Array, driven: Mapping[str, float]) -> float:
+    """Present value of a parameter; of coordinates that are not driven, the initial one."""
+    if one.kind == INPUT:
+        return float(u[one.index])
+    if one.kind == DRIVEN:
+        at = {robot.engine.layout.coordinate(name, "driven"): value for name, value in driven.items()}
+        return float(at.get(one.index, robot.initial_q[one.index]))
+    return one.value
 
 
 def branch_depth(branches: Any) -> int:
@@ -58,7 +71,7 @@ def parameter_of(path: ParameterPath, value: Any, where: str) -> float:
     """A value of the parameter: a number, or, where one thing changes along it, a text with the unit of that."""
     if not isinstance(value, str) or len(path.names) > 1:
         return number(where, value)
-    return float((value_of(path.base, path.names[0], value, where) - path.origin[0]) / path.slope[0])
+    return float((path.parameters[0].number(where, value) - path.origin[0]) / path.slope[0])
 
 
 def checked_range(path: ParameterPath, until: Any, start: float) -> list[float]:

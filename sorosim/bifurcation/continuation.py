@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from sorosim.arrays import Array
-from sorosim.bifurcation.arguments import branch_depth, checked_range, checked_stop, path_ends
+from sorosim.bifurcation.arguments import branch_depth, checked_range, checked_stop, path_ends, present
 from sorosim.bifurcation.diagram import Continuation
 from sorosim.bifurcation.equilibrium_family import EquilibriumFamily
 from sorosim.bifurcation.parameter_path import ParameterPath
-from sorosim.bifurcation.parameters import present
 from sorosim.bifurcation.tracing import SpecialPoint, joined, trace
+from sorosim.engine.prescribed import AT_REST, Prescribed
 from sorosim.equations.failure import diagnose_statics
 from sorosim.equations.system import StaticSystem
-from sorosim.equilibria.statics import prescribed, statics
+from sorosim.equilibria.statics import statics
 from sorosim.errors import ConvergenceError, InputError, Interrupted
 from sorosim.options import ContinuationArguments, checked
 from sorosim.public import public
@@ -103,9 +103,11 @@ def continuation(
     check_robot(robot)
     options = checked(ContinuationArguments, arguments)
     depth = branch_depth(branches)
-    names, ends = path_ends(robot, along, to, begin)
-    inputs, fixed = prescribed(robot, u, driven)
-    first = [present(robot, n, inputs, fixed) if a is None else a for n, (a, _) in zip(names, ends, strict=True)]
+    changing, ends = path_ends(robot, along, to, begin)
+    names = [one.name for one in changing]
+    prescribed = Prescribed.of(robot, u, driven, AT_REST)
+    inputs, fixed = prescribed.u, prescribed.values
+    first = [present(robot, one, inputs, fixed) if a is None else a for one, (a, _) in zip(changing, ends, strict=True)]
     last = [b for _, b in ends]
     for name, a, b in zip(names, first, last, strict=True):
         if a == b:

@@ -17,8 +17,8 @@ from sorosim.arrays import Array, IntArray, Mask
 from sorosim.bifurcation.arguments import checked_range, checked_stop, parameter_of
 from sorosim.bifurcation.equilibrium_family import EquilibriumFamily
 from sorosim.bifurcation.parameter_path import ParameterPath
-from sorosim.bifurcation.parameters import unit_of
 from sorosim.bifurcation.tracing import SpecialPoint, switched
+from sorosim.engine.parameter import INPUT
 from sorosim.engine.records import force_name
 from sorosim.errors import ConvergenceError, InputError
 from sorosim.io.results import save_curve
@@ -135,7 +135,11 @@ class Continuation:
     @cached_property
     def units(self) -> dict[str, str]:
         """SI unit of each thing that changes, "" of plain numbers."""
-        return {name: unit_of(self.robot, name) for name in self.along}
+        inputs = self.robot.actuator_units  # some have a unit that no number in a file has
+        return {
+            one.name: inputs[one.index] if one.kind == INPUT else one.unit.replace("*", " ")
+            for one in self.path.parameters
+        }
 
     def positions(self, link: str | None = None, s: float = 1.0) -> Array:
         """Positions (n, 3) in the world [m] of the section at s of a link; default: the first of `Robot.outputs`."""

@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sorosim.arrays import Array
-from sorosim.bifurcation.parameters import DRIVEN, INPUT
 from sorosim.engine import tasks as task
+from sorosim.engine.parameter import DRIVEN, FILE, INPUT
+from sorosim.engine.prescribed import merged
 from sorosim.errors import InputError
 from sorosim.kernels.evaluate import Evaluation
 from sorosim.robot import Robot
-from sorosim.sensitivity import scalars_of, varied_engine
+from sorosim.sensitivity import parameter, scalars_of, varied_engine
 
 # numbers in which the static equations may be affine; a few states tell whether they are
 AFFINE_NUMBERS = ("force", "moment", "gravity")
@@ -60,20 +61,17 @@ class ParameterPath:
     ) -> None:  # fmt: skip
         self.base, self.names = robot, tuple(names)
         self.origin, self.slope = np.array(origin, dtype=float), np.array(slope, dtype=float)
-        self._u, self._driven = np.array(u), dict(driven)
+        self.parameters = [parameter(robot, name, "along") for name in self.names]
         self._slopes = dict(zip(self.names, map(float, self.slope), strict=True))
-        self._file_names = [name for name in self.names if not name.startswith((INPUT, DRIVEN))]
+        self._file_names = [one.name for one in self.parameters if one.kind == FILE]
         self._file = scalars_of(robot) if self._file_names else None
-        self._u_slope = np.zeros_like(self._u)
-        for name in self.names:
-            if name.startswith(INPUT):
-                self._u_slope[robot.actuator_names.index(name[len(INPUT) :])] = self._slopes[name]
-            elif name.startswith(DRIVEN):
-                self._driven[name[len(DRIVEN) :]] = 0.0
-        layout = robot.engine.layout
-        self._driven_slope = np.zeros(robot.ndof)
-        for name in self._driven:
-            self._driven_slope[layout.coordinate(name, "driven")] = self._slopes.get(f"{DRIVEN}{name}", 0.0)
+        moved = {one.target: 0.0 for one in self.parameters if one.kind == DRIVEN}
+        self._u, self._driven = np.array(u), merged(robot.engine.layout, driven, moved)
+        self._u_slope, self._driven_slope = np.zeros_like(self._u), np.zeros(robot.ndof)
+        for one in self.parameters:
+            if one.kind != FILE:
+                slopes = self._u_slope if one.kind == INPUT else self._driven_slope
+                slopes[one.index] = self._slopes[one.name]
         self.robot = lru_cache(maxsize=CACHED_ROBOTS)(self._robot)
         self._engines = lru_cache(maxsize=CACHED_ROBOTS)(self._complex_step_engines)
         self._affine_range: tuple[float, float] | None = None
@@ -87,14 +85,15 @@ class ParameterPath:
     def inputs(self, p: float) -> Array:
         """All inputs (n_actuators,)."""
         u, values = self._u.copy(), self.values(p)
-        for i, name in enumerate(self.base.actuator_names):
-            u[i] = values.get(f"{INPUT}{name}", u[i])
+        for one in self.parameters:
+            if one.kind == INPUT:
+                u[one.index] = values[one.name]
         return u
 
     def driven(self, p: float) -> dict[str, float]:
         """All driven coordinates by name."""
         values = self.values(p)
-        return {name: values.get(f"{DRIVEN}{name}", value) for name, value in self._driven.items()}
+        return {name: values.get(f"{DRIVEN}.{name}", value) for name, value in self._driven.items()}
 
     def set_driven(self, q: Array, p: float) -> Array:
         """Write the driven coordinates into q (ndof,)."""

@@ -92,7 +92,7 @@ def modes(
 def _linearize(robot: Any, inputs: Any, driven: Any, rates: list[str] | None) -> Any:
     """The motion about an equilibrium, or a steady motion."""
     import sorosim
-    from sorosim.dynamics.arguments import by_coordinate
+    from sorosim.engine.prescribed import by_coordinate
 
     texts = opt.assignments(rates, "--rate", "hub='30 rad/s'")
     try:

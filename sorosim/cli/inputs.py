@@ -15,32 +15,27 @@ Parser = Callable[[str, Any, str], Any]  # of an option, its text, and the dimen
 
 def signals(robot: Any, u: list[str] | None, driven: list[str] | None) -> tuple[Any, Any]:
     """Inputs and motions of a run; None where the command line has none."""
-    from sorosim.engine.inputs import signal_of
+    from sorosim.engine.prescribed import signal_of
 
     return _merged(robot, u, driven, robot.description.simulate, signal_of)
 
 
 def values(robot: Any, u: list[str] | None, driven: list[str] | None) -> tuple[Any, Any]:
     """Inputs and driven coordinates of an equilibrium; None where the command line has none."""
-    from sorosim.units.quantity import amount
+    from sorosim.engine.prescribed import number_of
 
-    return _merged(robot, u, driven, robot.description.statics, amount)
+    return _merged(robot, u, driven, robot.description.statics, number_of)
 
 
 def resumed(run: Any, u: list[str] | None) -> dict[str, Any] | None:
     """Inputs of a resumed run; None if the command line has none."""
-    from sorosim.signals import as_signal
-    from sorosim.units.table import unit_factor
+    from sorosim.results.result import stored_signals
 
     new: dict[str, Any] | None = signals(run.robot, u, None)[0]
     # a controller, which no file keeps, gives all inputs
     if new is None or run.options.get("dt_control") is not None:
         return new
-    old = {name: spec for name, spec in run.options["u"].items() if name not in new}
-    missing = [name for name, spec in old.items() if spec is None]
-    if missing:
-        raise InputError(U, f"the input '{missing[0]}' too", "none", "it was a Python function, which no file keeps")
-    return {name: as_signal(spec, name, unit_factor) for name, spec in old.items()} | new
+    return stored_signals({name: spec for name, spec in run.options["u"].items() if name not in new}, U) | new
 
 
 def summaries_of(summary: list[str] | None) -> dict[str, Any]:
@@ -101,6 +96,7 @@ def _merged(
 ) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
     """Inputs and driven coordinates of the command line, then those of the file's block that it does not name."""
     from sorosim.engine.inputs import dimension_of
+    from sorosim.engine.prescribed import merged
 
     layout = robot.engine.layout
     inputs, motions = assignments(u, U, "cable1=10"), assignments(driven, DRIVEN, "joint1=0.2")
@@ -108,11 +104,7 @@ def _merged(
         kinds = {name: dimension_of(robot.input_dimensions, name, U) for name in inputs}
         inputs = {**block.get("u", {}), **{name: parse(f"{U} {name}", inputs[name], kinds[name]) for name in kinds}}
     if motions is not None:
-        # one coordinate may have two names: that of its link, and its own
-        index = {name: layout.coordinate(name, DRIVEN) for name in motions}
-        others = {name: x for name, x in block.get("driven", {}).items()
-                  if layout.coordinate(name, DRIVEN) not in index.values()}  # fmt: skip
-        motions = others | {
-            name: parse(f"{DRIVEN} {name}", motions[name], layout.dimensions[i]) for name, i in index.items()
-        }
+        kinds = {name: layout.dimensions[layout.coordinate(name, DRIVEN)] for name in motions}
+        given = {name: parse(f"{DRIVEN} {name}", motions[name], kind) for name, kind in kinds.items()}
+        motions = merged(layout, block.get("driven", {}), given)
     return inputs, motions

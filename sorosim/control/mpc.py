@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike
 from sorosim.arrays import Array
 from sorosim.control.optimal import first_guess, problem_of
 from sorosim.control.solvers import Solution, ddp
+from sorosim.engine.prescribed import Inputs
 from sorosim.errors import InputError, SorosimWarning
 from sorosim.kernels.restarted import Feedback
 from sorosim.options import ControlOptions, checked
 from sorosim.public import public
 from sorosim.robot import Robot
-from sorosim.stepping.inputs import Inputs
 from sorosim.units.quantity import amount
 from sorosim.validation import Number, Values
 

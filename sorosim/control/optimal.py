@@ -18,8 +18,8 @@ from sorosim.control.solvers import solve
 from sorosim.control.steps import DiscreteMotion
 from sorosim.control.terms import Terms
 from sorosim.declare import Part
-from sorosim.engine.bounds import only_pulls
-from sorosim.engine.inputs import by_name, dimension_of, input_motion
+from sorosim.engine.parameter import input_parameter
+from sorosim.engine.prescribed import Inputs, by_name, input_rows
 from sorosim.errors import InputError
 from sorosim.io.results import content_of, names_of, versions, write_result
 from sorosim.options import ControlOptions, checked
@@ -28,9 +28,7 @@ from sorosim.results.result import Equilibrium, InitialState, Run
 from sorosim.results.stored import run_from_stored
 from sorosim.robot import Robot, check_robot
 from sorosim.simulation.simulate import starting_state
-from sorosim.stepping.inputs import Inputs, held_inputs
 from sorosim.stepping.rollout import run_of
-from sorosim.units.quantity import interval
 from sorosim.validation import Number, Values
 
 KIND = "optimal motion"
@@ -62,7 +60,7 @@ def optimal_control(
     goal : (ndof,) array_like, mapping or Equilibrium
         Coordinates at rest, from which `Cost.goal`, `Cost.final` and `Cost.exact` count the distance; what a mapping
         leaves out is zero.
-    u0 : as `u` of `rollout`, or mapping of actuator name to expression of t
+    u0 : as `u` of `rollout`, or signals of t only
         First guess, moved into the bounds. Default: zero, and the weights at the end rise in four stages.
     solver : {"ddp", "fddp", "l-bfgs-b"}
         Differential dynamic programming; box-FDDP of crocoddyl (extra `crocoddyl`); L-BFGS-B of SciPy. Default: ddp.
@@ -144,26 +142,21 @@ def _coordinates(robot: Robot, goal: Any) -> Array:
 
 def input_bounds(robot: Robot, given: Any) -> Array:
     """Bounds (2, n_actuators) of inputs."""
-    actuators = robot.description.actuators.values()
-    pulls = [only_pulls(one) for one in actuators]
-    out = np.array([np.where(pulls, 0.0, -np.inf), np.full(len(pulls), np.inf)])
+    inputs = [input_parameter(robot, name) for name in robot.actuator_names]
+    out = np.array([(one.low, one.high) for one in inputs]).T
     if given is not None and not isinstance(given, Mapping):
         given = dict.fromkeys(robot.actuator_names, given)
     for name, pair in by_name("u_bounds", given).items():
-        dimension = dimension_of(robot.input_dimensions, name, "u_bounds")
-        out[:, robot.actuator_names.index(name)] = interval(f"u_bounds.{name}", pair, dimension)
+        one = input_parameter(robot, name, "u_bounds")
+        out[:, one.index] = one.bounds(f"u_bounds.{name}", pair)
     return out
 
 
 def first_guess(problem: Problem, u0: Any) -> Array | None:
-    """Inputs (N, n_actuators) from arrays or expressions of t."""
+    """Inputs (N, n_actuators) to begin the search with."""
     if u0 is None:
         return None
-    robot, times = problem.motion.robot, problem.times[:-1]
-    if isinstance(u0, Mapping) and any(isinstance(one, str) for one in u0.values()):
-        signals = input_motion(robot.input_dimensions, u0, "u0")
-        return np.array([signals.value(float(t)) for t in times])
-    return held_inputs(robot, u0, {"N": problem.N}, where="u0")
+    return input_rows(problem.motion.robot, u0, {"N": problem.N}, where="u0", clock=lambda _: problem.times[:-1])
 
 
 @public

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
 from typing import Any
@@ -445,7 +446,7 @@ class SignalOf(Type):
             check_variables(value, self.variables)
             found = value
         else:
-            found = formula_or_quantity(value, self.dimension, self.variables)
+            found = self._read(value)
         if isinstance(found, SeededExpression) and self.variables == ("t",):
             if found.used:
                 raise ModelError("", "a number that is no part of a signal of time", "one")
@@ -456,6 +457,15 @@ class SignalOf(Type):
         if not isinstance(found, Signal | Expression):
             return Quantity(self.dimension, least=self.least).check(value if isinstance(value, str) else found)
         return found
+
+    def _read(self, value: Any) -> float | Expression:
+        """A quantity, arithmetic of quantities such as 2*3 N, or an expression."""
+        try:
+            return formula_or_quantity(value, self.dimension, self.variables)
+        except (ModelError, ExpressionError):
+            with suppress(ModelError):
+                return quantity(value, self.dimension)
+            raise
 
     def _is_finite(self, signal: Signal, at: At) -> bool:
         """Whether a signal is finite throughout, in Python at its begin; notes where it is not."""
@@ -491,14 +501,13 @@ class SignalOf(Type):
             return INVALID
         folder = at.scope.folder_of(at.path)
         if folder is None and not (os.path.isabs(block.csv) and os.path.isfile(block.csv)):
-            return CallableSignal(_not_kept(block.csv), dotted(at.path))
+            return CallableSignal.not_kept(block.csv, dotted(at.path))
         file = block.csv if folder is None else os.path.join(folder, block.csv)
         if not os.path.isfile(file):  # False for impossible names too
             hint = "relative paths begin in the folder of the robot's file"
             return (at / "csv").fail("a CSV file", f"{shown(block.csv)}, which does not exist", hint)
-        given = {"csv": file, "interpolation": block.interpolation, "rounding": block.rounding}
-        if block.column is not None:
-            given["column"] = block.column
+        shape = {"interpolation": block.interpolation, "rounding": block.rounding}
+        given = {"csv": file, "column": block.column, **shape}
         try:
             found = at.attempt(lambda: as_signal(given, ""))
         except FileError as error:
@@ -589,10 +598,3 @@ def _is_text_table(value: Any) -> bool:
 def inexpressible(expected: str, got: Any) -> ModelError:
     """The error of what has no place in a file."""
     return ModelError("", expected, type(got).__name__, "the format of files has nothing else; keep it in Python")
-
-
-def _not_kept(file: str) -> Callable[[float], float]:
-    def read(t: float) -> float:
-        raise FileError(file, "is not kept in result files; load the robot from its own file, or give u")
-
-    return read

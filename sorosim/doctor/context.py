@@ -13,7 +13,7 @@ import numpy as np
 from sorosim.arrays import Array, IntArray, Mask
 from sorosim.dynamics.inertia import mass_matrix
 from sorosim.engine import tasks as task
-from sorosim.engine.inputs import Partition, driven_motion, input_motion
+from sorosim.engine.prescribed import Prescribed, merged, staying
 from sorosim.equations.contact_check import total_mass
 from sorosim.equations.failure import ROUNDING
 from sorosim.equations.strains import Place, largest_strain, places
@@ -191,13 +191,10 @@ class CheckContext:
     @cached_property
     def driven_motions(self) -> Mapping[str, Any]:
         """Driven coordinates of the file's run, those of its equilibrium that the run leaves free, and tubes' bases."""
-        coordinate = self.robot.engine.layout.coordinate
-        run, rest = (getattr(self.robot.description, name).get("driven") or {} for name in ("simulate", "statics"))
-        found: dict[str, Any] = {}
-        for block in (run, rest, dict.fromkeys(self.robot.engine.layout.held, 0.0)):
-            known = {coordinate(name, "driven") for name in found}
-            found |= {name: value for name, value in block.items() if coordinate(name, "driven") not in known}
-        return found
+        layout, description = self.robot.engine.layout, self.robot.description
+        run, rest = (block.get("driven") or {} for block in (description.simulate, description.statics))
+        found = merged(layout, rest, run)
+        return found | staying(layout, found)
 
     @cached_property
     def free(self) -> IntArray:
@@ -213,8 +210,7 @@ class CheckContext:
     def can_be_driven(self) -> bool:
         """Whether the motions of the file's driven coordinates are valid; other checks need that."""
         try:
-            Partition.of(self.robot.engine.layout, self.driven_motions, self.robot.description.actuators)
-            driven_motion(self.driven_motions)
+            _ = Prescribed.of(self.robot, {}, self.driven_motions).partition
         except (InputError, ExpressionError):
             return False
         return True
@@ -231,14 +227,12 @@ class CheckContext:
     @cached_property
     def inputs(self) -> Array:
         """Inputs of the file's run (n, n_actuators)."""
-        motion = input_motion(self.robot.input_dimensions, self.robot.description.simulate.get("u"))
-        return motion.sample(self.times)
+        return Prescribed.of(self.robot, None, {}).inputs.sample(self.times)
 
     @cached_property
     def driven_start(self) -> dict[str, float]:
         """Where driven coordinates start."""
-        values = driven_motion(self.driven_motions).value(0.0)
-        return dict(zip(self.driven_motions, map(float, values), strict=True))
+        return Prescribed.of(self.robot, {}, self.driven_motions).values
 
     @cached_property
     def floating_link(self) -> str:

@@ -12,7 +12,8 @@ from sorosim.arrays import Array, IntArray
 from sorosim.doctor.context import CheckContext, Coordinate
 from sorosim.doctor.findings import Finding, finding, judged
 from sorosim.dynamics.constraints import IndependentRows
-from sorosim.engine.inputs import Partition, check_smooth, driven_motion
+from sorosim.engine.inputs import Partition, check_smooth
+from sorosim.engine.prescribed import Prescribed
 from sorosim.equilibria.assembly import close, open_loops
 from sorosim.errors import ConvergenceError, ExpressionError, InputError
 from sorosim.model.joints import Joint
@@ -119,15 +120,15 @@ def _refused(block: str, error: InputError | ExpressionError, hint: str) -> Find
 def _driven_block(context: CheckContext, block: str, motions: Mapping[str, Any]) -> Iterator[Finding]:
     robot, description, where = context.robot, context.robot.description, f"{block}.driven"
     try:
-        partition = Partition.of(robot.engine.layout, motions, description.actuators)
-        motion = driven_motion(motions)
+        prescribed = Prescribed.of(robot, {}, motions, begin=robot.initial_q)
+        partition, motion = prescribed.partition, prescribed.motion
     except (InputError, ExpressionError) as error:
         yield _refused(block, error, error.hint or "name each coordinate once")
         return
     times = context.times if block == "simulate" else np.zeros(1)
     if block == "simulate":
         try:
-            check_smooth(motions, float(times[-1]), description.simulate.get("dt_out"))
+            check_smooth(prescribed.driven, float(times[-1]), description.simulate.get("dt_out"))
         except InputError as error:
             yield _refused(block, error, error.hint)
     for name, index, values in zip(partition.names, partition.driven, motion.sample(times).T, strict=True):

@@ -10,7 +10,7 @@ import numpy as np
 from sorosim.arrays import Array
 from sorosim.doctor.context import CheckContext
 from sorosim.doctor.findings import NOTE, ODD, Finding, finding, judged
-from sorosim.engine.inputs import driven_motion, input_motion
+from sorosim.engine.prescribed import Prescribed
 from sorosim.loads.compiled import CompiledLaw
 from sorosim.methods import MARCHES, METHODS, MOTIONS, method_class
 from sorosim.options import SimulateOptions, checked, unused_options
@@ -95,14 +95,12 @@ def signals(context: CheckContext) -> Iterator[Finding]:
 
 def _varying(context: CheckContext) -> Iterator[tuple[str, Callable[[Array], Array]]]:
     """Name of each signal, and its values at times (n,). A user's function is not called before its time."""
-    robot, driven = context.robot, context.robot.description.simulate.get("driven") or {}
-    inputs = input_motion(robot.input_dimensions, robot.description.simulate.get("u"))
-    motions = (("u", robot.actuator_names, inputs), ("driven", driven, driven_motion(driven)))
-    pairs = [
-        (f"simulate.{kind}.{name}", signal)
-        for kind, of, motion in motions
-        for name, signal in zip(of, motion.signals, strict=True)
-    ]
+    robot, prescribed = context.robot, Prescribed.of(context.robot, None, None)
+    named = (
+        ("u", zip(robot.actuator_names, prescribed.inputs.signals, strict=True)),
+        ("driven", prescribed.driven.items()),
+    )
+    pairs = [(f"simulate.{kind}.{name}", signal) for kind, signals in named for name, signal in signals]
     for name, load in context.robot.engine.loading.loads.items():
         law = getattr(load, "law", None)
         rows = law.rows if isinstance(law, CompiledLaw) else ()

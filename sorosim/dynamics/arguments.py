@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,8 @@ from numpy.typing import ArrayLike
 
 from sorosim.arrays import Array, Mask
 from sorosim.engine.engine import Engine
-from sorosim.engine.inputs import Partition, by_name, check_length_inputs, dimension_of
+from sorosim.engine.inputs import Partition
+from sorosim.engine.prescribed import Operated, by_coordinate, in_order, inputs_of, number_of, staying
 from sorosim.errors import InputError, ModelError, nearest
 from sorosim.units.quantity import amount
 from sorosim.units.table import OF_COORDINATE
@@ -24,32 +24,15 @@ def coordinates(engine: Engine, value: Values, where: str = "q", order: int = 0)
         return vector(where, value, engine.ndof)
     if isinstance(value, Mapping):
         out = engine.zero_rates
-        for name, number_of in by_coordinate(engine, value, where, order).items():
-            out[engine.layout.coordinate(name, where)] = number_of
+        for name, one in by_coordinate(engine, value, where, order).items():
+            out[engine.layout.coordinate(name, where)] = one
         return out
-    texts = _texts(value, engine.ndof)
-    if texts is None:
+    entries = in_order(value, engine.ndof)
+    if entries is None:
         return vector(where, value, engine.ndof)
     dimensions = (OF_COORDINATE[kind][order] for kind in engine.layout.dimensions)
-    return np.array([amount(f"{where}[{i}]", *pair) for i, pair in enumerate(zip(texts, dimensions, strict=True))])
-
-
-def by_coordinate(engine: Engine, given: Any, where: str = "driven", order: int = 0) -> dict[str, float]:
-    """Numbers by the names of coordinates, or of links whose joint has one, see `coordinates`."""
-    layout, out = engine.layout, {}
-    for name, value in by_name(where, given).items():
-        dimension = layout.dimensions[layout.coordinate(name, where)]
-        out[name] = amount(f"{where}.{name}", value, OF_COORDINATE[dimension][order])
-    return out
-
-
-def _texts(value: Any, n: int) -> list[Any] | None:
-    """Entries of a list of n numbers some of which are texts, or the only one; None of anything else."""
-    if n == 1 and isinstance(value, str | Real):
-        return [value]
-    entries = value.tolist() if isinstance(value, np.ndarray) else value
-    is_list = isinstance(entries, list | tuple) and len(entries) == n
-    return list(entries) if is_list and any(isinstance(entry, str) for entry in entries) else None
+    pairs = enumerate(zip(entries, dimensions, strict=True))
+    return np.array([number_of(f"{where}[{i}]", *pair) for i, pair in pairs])
 
 
 def state(engine: Engine, q: Values, qd: Values) -> tuple[Array, Array]:
@@ -62,37 +45,11 @@ def state_or_rest(engine: Engine, q: Values, qd: Values | None) -> tuple[Array, 
     return coordinates(engine, q), engine.zero_rates if qd is None else coordinates(engine, qd, "qd", 1)
 
 
-def variation(
-    engine: Engine, dq: Values | None, dqd: Values | None, du: Values | None, dimensions: Mapping[str, str]
-) -> tuple[Array, Array, Array]:
+def variation(robot: Operated, dq: Values | None, dqd: Values | None, du: Values | None) -> tuple[Array, Array, Array]:
     """Changes of coordinates, rates and inputs; None: zero."""
-    by_q, by_qd = ({} if part is None else part for part in (dq, dqd))
-    inputs = actuator_inputs(engine, du, dimensions, "du", is_change=True)
+    engine, (by_q, by_qd) = robot.engine, ({} if part is None else part for part in (dq, dqd))
+    inputs = inputs_of(robot, du, "du", is_change=True)
     return coordinates(engine, by_q, "dq"), coordinates(engine, by_qd, "dqd", 1), inputs
-
-
-def actuator_inputs(
-    engine: Engine, u: Values | None, dimensions: Mapping[str, str], where: str, is_change: bool = False
-) -> Array:
-    """Inputs in the order of the actuators, whose dimensions are given; missing ones are zero.
-
-    is_change : of inputs, which has no bounds.
-    """
-    if u is None:
-        return np.zeros(engine.n_actuators)
-    is_array = type(u) is np.ndarray and u.dtype == np.float64  # most are
-    if not is_array and (texts := _texts(u, engine.n_actuators)) is not None:
-        u = dict(zip(dimensions, texts, strict=True))
-    if type(u) is not np.ndarray and isinstance(u, Mapping):
-        names, values = engine.actuator_names, np.zeros(engine.n_actuators)
-        for name, value in u.items():
-            dimension = dimension_of(dimensions, name, where)
-            values[names.index(name)] = amount(f"{where}.{name}", value, dimension)
-    else:
-        values = vector(where, u, engine.n_actuators)
-    if engine.has_length_inputs and not is_change:
-        check_length_inputs(engine.rod_actuators, engine.actuator_names, values, where)
-    return values
 
 
 def steady_rates(engine: Engine, qd: Values | None) -> tuple[Array, Mask]:
@@ -104,10 +61,9 @@ def steady_rates(engine: Engine, qd: Values | None) -> tuple[Array, Mask]:
 
 
 def driven_accelerations(engine: Engine, given: Any, actuators: Mapping[str, Any]) -> tuple[Partition, Array]:
-    """Which coordinates are driven, as insertions of tubes always are, and accelerations (ndof,), zero elsewhere."""
+    """Which coordinates are driven, with those that cannot be free, and accelerations (ndof,), zero elsewhere."""
     accelerations = by_coordinate(engine, given, "driven_qdd", 2)
-    named = [engine.layout.coordinate(name, "driven_qdd") for name in accelerations]
-    accelerations |= {engine.layout.coordinate_names[i]: 0.0 for i in engine.insertions if i not in named}
+    accelerations |= staying(engine.layout, accelerations, turned=False)
     partition, qdd = Partition.of(engine.layout, accelerations, actuators), engine.zero_rates
     qdd[partition.driven] = list(accelerations.values())
     return partition, qdd

@@ -13,18 +13,10 @@ from sorosim.model.tubes import Tubes
 from sorosim.signals.expressions import Expression
 
 
-def only_pulls(actuator: Any) -> bool:
-    """Whether negative inputs of an actuator do nothing."""
-    return bool(getattr(actuator, "only_pulls", False))
-
-
-def natural_bounds(layout: Layout, actuators: Mapping[str, Any], name: str) -> tuple[float, float]:
-    """Bounds of an input, zero below where an actuator can only pull; of a coordinate, the stops of its joint."""
-    if name in actuators:
-        return (0.0 if only_pulls(actuators[name]) else -np.inf), np.inf
-    column = layout.coordinate(name, "free")
+def coordinate_bounds(layout: Layout, column: int) -> tuple[float, float]:
+    """Bounds of a coordinate: the stops of its joint, of a tube from the plate to where it is held."""
     link = next(one for one in layout.links.values() if one.column <= column < one.column + one.n)
-    if isinstance(link.link.body, Tubes):  # from the plate to where its tube is held
+    if isinstance(link.link.body, Tubes):
         block, own = link.link.body.block, column - link.column - link.n_joint
         if own in block.insertion:
             tube = link.link.body.members[block.insertion.index(own)]

@@ -1,11 +1,10 @@
-"""What is prescribed in time: inputs and motions as compiled signals, and which coordinates are driven."""
+"""Inputs and motions of driven coordinates as compiled signals, and which coordinates are driven."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -13,19 +12,11 @@ import numpy as np
 from sorosim.actuation.joint_force import JointForce
 from sorosim.arrays import Array, IntArray, Mask
 from sorosim.compiled import OfFirstTypes
-from sorosim.declare import SignalOf
 from sorosim.errors import InputError, nearest
 from sorosim.kernels.rod_actuators import LENGTH_INPUT, RodActuators
 from sorosim.kernels.signals import evaluate_signals, signal_workspace
 from sorosim.model.compile import Layout
-from sorosim.signals import (
-    CallableSignal,
-    ConstantSignal,
-    Signal,
-    TableSignal,
-    as_signal,
-    compile_signals,
-)
+from sorosim.signals import ConstantSignal, Signal, TableSignal, compile_signals
 from sorosim.signals.edges import rough_time
 
 # fewest and most samples of a motion in a run
@@ -163,16 +154,6 @@ class Partition:
         return cls(np.flatnonzero(~mask), indices, tuple(chosen.values()), mask)
 
 
-def signal_of(where: str, value: Any, dimension: str) -> Signal:
-    """The signal that an argument stands for: texts may have units of the dimension, other numbers are in SI units."""
-    is_pair = isinstance(value, list | tuple) and len(value) == 2 and all(isinstance(part, list) for part in value)
-    if is_pair:
-        value = dict(zip(("times", "values"), value, strict=True))
-    if isinstance(value, str | Mapping):
-        value = SignalOf(dimension).argument(where, value)
-    return as_signal(value, where)
-
-
 def dimension_of(inputs: Mapping[str, str], name: str, where: str) -> str:
     """Dimension of the input of an actuator, of those of all (else InputError)."""
     if name not in inputs:
@@ -186,49 +167,7 @@ def insertions(layout: Layout) -> IntArray:
     return np.array([i for i in held if layout.dimensions[i] == "length"], dtype=np.int64)
 
 
-def driven_signals(layout: Layout, driven: Any, begin: Array | None = None) -> dict[str, Signal]:
-    """Signals of driven coordinates by the names that were given, and of tubes that nobody turns or inserts: they stay.
-
-    begin (ndof,): where these are; default: 0, and insertions are left to `with_insertions`. InputError: insertions
-    that move.
-    """
-    given, stay = by_name("driven", driven), insertions(layout)
-    at = {name: layout.coordinate(name, "driven") for name in given}
-    out = {name: signal_of(f"driven.{name}", given[name], layout.dimensions[i]) for name, i in at.items()}
-    for name in (name for name, i in at.items() if i in stay and not isinstance(out[name], ConstantSignal)):
-        raise InputError(f"driven.{name}", *MOVING_INSERTION)
-    for name in layout.held:
-        i = layout.coordinate_names.index(name)
-        if i not in at.values() and (begin is not None or i not in stay):
-            out[name] = ConstantSignal(0.0 if begin is None else float(begin[i]))
-    return out
-
-
-def with_insertions(layout: Layout, driven: Mapping[str, Signal]) -> dict[str, Signal]:
-    """Signals of driven coordinates, and of insertions of tubes that none drives: they stay."""
-    named = [layout.coordinate(name, "driven") for name in driven]
-    stay = (layout.coordinate_names[i] for i in insertions(layout) if i not in named)
-    return {**driven, **dict.fromkeys(stay, ConstantSignal(0.0))}
-
-
-def by_name(where: str, given: Any) -> Mapping[str, Any]:
-    """Refuse anything but a mapping of names, or None."""
-    if given is not None and not isinstance(given, Mapping):
-        raise InputError(where, "a mapping of names to values", type(given).__name__)
-    return given or {}
-
-
-def driven_motion(driven: Mapping[str, Any]) -> Motion:
-    """Signals of driven coordinates; refuses those whose rates are not known."""
-    signals = [as_signal(value, f"driven.{name}") for name, value in driven.items()]
-    for name, signal in zip(driven, signals, strict=True):
-        if isinstance(signal, CallableSignal):
-            expected = "expressions or tables, whose derivatives are known"
-            raise InputError(f"driven.{name}", expected, "a callable")
-    return Motion(signals)
-
-
-def check_smooth(driven: Mapping[str, Any], t_end: float, dt_out: float | None = None) -> None:
+def check_smooth(driven: Mapping[str, Signal], t_end: float, dt_out: float | None = None) -> None:
     """Refuse motions of driven coordinates whose rates jump: a jump is a blow, which no integrator would notice.
 
     Parameters
@@ -246,7 +185,7 @@ def check_smooth(driven: Mapping[str, Any], t_end: float, dt_out: float | None =
     times = np.linspace(0.0, t_end, MIN_SAMPLES + 1)
     if dt_out is not None:
         times = np.union1d(times, dt_out * np.arange(1.0, min(t_end / dt_out, MAX_SAMPLES)))
-    for name, signal in zip(driven, driven_motion(driven).signals, strict=True):
+    for name, signal in driven.items():
         rough = rough_time(signal, times)
         if rough is not None:
             hint = "smoothstep(x) rises smoothly from 0 at 0 to 1 at 1"
@@ -257,34 +196,6 @@ def check_smooth(driven: Mapping[str, Any], t_end: float, dt_out: float | None =
                     hint = "outside of a table its value is held: let it begin and end at rest, or outside of the run"
             got = f"{rough[0]} at t = {rough[1]:.6g} s"
             raise InputError(f"driven.{name}", "a motion with a continuous rate", got, hint)
-
-
-def input_motion(inputs: Mapping[str, str], u: Any, where: str = "u") -> Motion:
-    """Inputs as signals.
-
-    Parameters
-    ----------
-    inputs : mapping
-        Dimension of each input by the name of its actuator.
-    u : mapping, sequence, signal or None
-        By names (missing ones are zero), in order, or the only one.
-    """
-    if u is None:
-        u = {}
-    if not isinstance(u, Mapping):
-        try:
-            if isinstance(u, bytes | set | frozenset):
-                raise TypeError
-            entries = [u] if isinstance(u, str | Real) else list(u)
-        except TypeError:
-            hint = "a callable takes the name of its actuator: u={'name': f}"
-            raise InputError(where, "a mapping or a sequence", type(u).__name__, hint) from None
-        if len(entries) != len(inputs):
-            raise InputError(where, f"{len(inputs)} inputs", f"{len(entries)}")
-        u = dict(zip(inputs, entries, strict=True))
-    for name in u:
-        dimension_of(inputs, name, where)
-    return Motion([signal_of(f"{where}.{name}", u.get(name, 0.0), kind) for name, kind in inputs.items()])
 
 
 def has_length_inputs(rod_actuators: RodActuators) -> bool:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -20,8 +19,9 @@ from sorosim.dynamics.linearization import balance_tolerance
 from sorosim.dynamics.maxwell import MaxwellElements
 from sorosim.engine import tasks as task
 from sorosim.engine.engine import Engine
-from sorosim.engine.inputs import Motion, Partition, ZeroOrderHold, driven_motion, with_insertions
+from sorosim.engine.inputs import Partition
 from sorosim.engine.loading import SlipState, StickState
+from sorosim.engine.prescribed import Prescribed
 from sorosim.equations.loop_monitor import LoopMonitor
 from sorosim.kernels.evaluate import Evaluation
 from sorosim.kernels.linalg import cholesky_solve
@@ -312,15 +312,11 @@ class OdeSystem:
     Baumgarte stabilisation of time constant `closing_time` [s] keeps loops from drifting open (docs/theory.md, 9).
     """
 
-    def __init__(
-        self, robot: Robot, inputs: Motion | ZeroOrderHold, driven: Mapping[str, Any], closing_time: float = 0.01
-    ) -> None:
-        self.robot, self.inputs = robot, inputs
-        layout = robot.engine.layout
-        driven = with_insertions(layout, driven)
+    def __init__(self, robot: Robot, prescribed: Prescribed, closing_time: float = 0.01) -> None:
+        self.robot, self.prescribed, layout = robot, prescribed, robot.engine.layout
+        prescribed.check_lengths()
+        self.inputs, self.driven, self.partition = prescribed.inputs, prescribed.motion, prescribed.partition
         self.closing = np.array([2.0 / closing_time, 1.0 / closing_time**2, -1.0])
-        self.partition = Partition.of(layout, driven, robot.description.actuators)
-        self.driven = driven_motion(driven)
         self.charts = Charts(layout, self.partition.mask)
         self.turns = SingularityGuard(layout, self.partition.mask)
         self.n_free = len(self.partition.free)

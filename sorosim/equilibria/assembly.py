@@ -9,9 +9,9 @@ import numpy as np
 import scipy.linalg
 
 from sorosim.arrays import Array, IntArray
-from sorosim.dynamics.arguments import by_coordinate
 from sorosim.engine import tasks as task
 from sorosim.engine.inputs import Partition
+from sorosim.engine.prescribed import by_coordinate
 from sorosim.equations.failure import worst_loop
 from sorosim.equations.strains import ShapeLimits
 from sorosim.equations.system import elastic_weight, mass_weight

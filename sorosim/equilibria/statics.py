@@ -12,11 +12,10 @@ from scipy.sparse.csgraph import connected_components
 
 from sorosim.arrays import Array
 from sorosim.declare import Integer
-from sorosim.dynamics.arguments import by_coordinate
 from sorosim.dynamics.maxwell import moduli_in_words
 from sorosim.engine import tasks as task
-from sorosim.engine.bounds import check_lengths
 from sorosim.engine.loading import StickState
+from sorosim.engine.prescribed import AT_REST, Prescribed, by_coordinate, merged
 from sorosim.equations import failure
 from sorosim.equations.callbacks import StaticCallbacks
 from sorosim.equations.contact_check import Passage, total_mass
@@ -118,7 +117,8 @@ def statics(
     """
     check_robot(robot)
     options = checked(StaticsArguments, {"stable": stable, "jacobian": jacobian}, robot.description.statics)
-    inputs, driven_numbers = prescribed(robot, u, driven)
+    prescribed = Prescribed.of(robot, u, driven, AT_REST)
+    inputs, driven_numbers = prescribed.u, prescribed.values
     start, begin = start_point(robot, q0)
     follow_curve = begin is not None
     system = StaticSystem(
@@ -226,16 +226,6 @@ def _solve_by_matrices(
             at_start = first[1:] if first and np.array_equal(first[0], x0) else callbacks.jacobian(x0, 1.0)
             solution = replace(solution, course=solution.course + _left_symmetry(callbacks, x0, *at_start, solution.x))
     return solution, callbacks.why, callbacks.unbalanced
-
-
-def prescribed(robot: Robot, u: Values | None, driven: Mapping[str, Number] | None) -> tuple[Array, dict[str, float]]:
-    """Inputs and values of driven coordinates of an equilibrium; what is None is that of the file."""
-    block = robot.description.statics
-    values = by_coordinate(robot.engine, block.get("driven") if driven is None else driven)
-    given = {robot.engine.layout.coordinate(name, "driven") for name in values}
-    values |= {name: 0.0 for name in robot.engine.layout.held if robot.engine.layout.coordinate(name, "") not in given}
-    check_lengths(robot.engine.layout, robot.description.loads, values)
-    return robot.inputs(block.get("u") if u is None else u), values
 
 
 def state_of(system: StaticSystem, solution: StaticSolution) -> dict[str, Any]:
@@ -438,7 +428,7 @@ def follow(
     known = dict(zip(robot.actuator_names, u0, strict=True))
     u1 = u0 if u is None else robot.inputs({**known, **u} if isinstance(u, Mapping) else u)
     targets, ends = by_coordinate(robot.engine, driven), {}
-    for name in {**start.driven, **targets}:
+    for name in merged(robot.engine.layout, start.driven, targets):
         begin = float(q0[robot.engine.layout.coordinate(name, "driven")])
         ends[name] = begin, targets.get(name, begin)
     equilibria: list[Equilibrium] = []

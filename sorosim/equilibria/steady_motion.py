@@ -9,15 +9,15 @@ from pathlib import Path
 import numpy as np
 
 from sorosim.arrays import Array
-from sorosim.dynamics.arguments import by_coordinate
 from sorosim.dynamics.linearization import RATE_TOLERANCE
 from sorosim.dynamics.maxwell import moduli_in_words
+from sorosim.engine.prescribed import AT_REST, Prescribed, by_coordinate
 from sorosim.engine.tasks import Task
 from sorosim.equations.callbacks import StaticCallbacks
 from sorosim.equations.failure import diagnose_statics
 from sorosim.equations.system import StaticSystem
 from sorosim.equilibria.assembly import close_if_possible
-from sorosim.equilibria.statics import prescribed, state_of, statics
+from sorosim.equilibria.statics import state_of, statics
 from sorosim.errors import ConvergenceError, InputError, nearest
 from sorosim.kernels.evaluate import Evaluation
 from sorosim.linear import Linearization
@@ -107,7 +107,8 @@ def steady(
     """
     check_robot(robot)
     rate_values, layout = by_coordinate(robot.engine, rates, "rates", 1), robot.engine.layout
-    inputs, driven_values = prescribed(robot, u, driven)
+    prescribed = Prescribed.of(robot, u, driven, AT_REST)
+    inputs, driven_values = prescribed.u, prescribed.values
     driven_indices = {layout.coordinate(name, "driven") for name in driven_values}
     for name in rate_values:
         if (index := layout.coordinate(name, "rates")) not in driven_indices:

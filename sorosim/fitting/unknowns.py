@@ -14,7 +14,7 @@ from sorosim.errors import InputError, SorosimError, nearest
 from sorosim.fitting.measurements import BoundData
 from sorosim.io.vary import Scalars
 from sorosim.robot import Robot
-from sorosim.sensitivity import scalars_of
+from sorosim.sensitivity import file_parameters, scalars_of
 from sorosim.units.quantity import amount
 from sorosim.units.table import DIMENSIONS
 from sorosim.validation import describe
@@ -162,11 +162,11 @@ def _other(robot: Robot, data: Sequence[BoundData], name: str, kind: str, target
 def _of_file(robot: Robot, file: Scalars, name: str) -> Unknown:
     """A number of the file, between the least and the greatest that the file accepts."""
     try:
-        start = file.value(name)
+        (one,) = file_parameters(file, [name])
     except InputError as error:
         hint = f"{error.hint}; or marker.NAME.offset, input.NAME.scale, time.shift"
         raise InputError("free", "the path of a number in the robot's file", error.got, hint) from None
-    dimension = file.dimension(name) or "number"
+    start, dimension = one.value, one.dimension or "number"
     scale = abs(start) or (extent_of(robot) if dimension == "length" else 1.0)
 
     def accepted(value: float) -> bool:

@@ -14,11 +14,10 @@ import numpy as np
 
 from sorosim import __version__
 from sorosim.arrays import Array
-from sorosim.engine.inputs import driven_motion, driven_signals, input_motion
+from sorosim.engine.parameter import DRIVEN, INPUT
+from sorosim.engine.prescribed import Prescribed
 from sorosim.errors import InputError, SorosimError
 from sorosim.fmi.variables import (
-    DRIVEN,
-    INPUT,
     PARAMETER,
     POSITION,
     RATE,
@@ -31,8 +30,8 @@ from sorosim.fmi.variables import (
     variables_of,
 )
 from sorosim.io import load
-from sorosim.io.vary import Scalars
 from sorosim.robot import Robot
+from sorosim.sensitivity import file_parameters
 from sorosim.stepping.stepper import Memory, Stepper, StepState
 from sorosim.validation import describe
 
@@ -91,14 +90,9 @@ class RobotSlave:
 
     def _starts(self) -> dict[str, float]:
         """Values of inputs and parameters that the file says, by the names of variables."""
-        robot, block = self._base, self._base.description.simulate
-        signals = driven_signals(robot.engine.layout, block.get("driven"))
-        inputs = input_motion(robot.input_dimensions, block.get("u")).value(0.0).tolist()
-        values = [*inputs, *driven_motion(signals).value(0.0).tolist()]
-        document = robot.description.document
-        assert document is not None  # it was read
-        file = Scalars(document)
-        values += [file.value(name) for name in self._settings["parameters"]]
+        robot, prescribed = self._base, Prescribed.of(self._base, None, None)
+        values = [*prescribed.u.tolist(), *(prescribed.values[name] for name in prescribed.settable)]
+        values += [one.value for one in file_parameters(robot, self._settings["parameters"])]
         settable = [one.name for one in self._variables if one.kind in (INPUT, DRIVEN, PARAMETER)]
         return dict(zip(settable, map(float, values), strict=True))
 

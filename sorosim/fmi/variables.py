@@ -7,15 +7,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from xml.etree.ElementTree import Element, SubElement
 
-from sorosim.engine.inputs import driven_signals
+from sorosim.engine.parameter import DRIVEN, INPUT, driven_parameter, input_parameter
+from sorosim.engine.prescribed import Prescribed
 from sorosim.errors import InputError
-from sorosim.io.document import Document
-from sorosim.io.vary import Scalars
 from sorosim.robot import Robot
+from sorosim.sensitivity import file_parameters
 from sorosim.units.table import BASE, DIMENSIONS, OF_COORDINATE
 
 # kinds, which are the first words of the names, too
-TIME, INPUT, DRIVEN, PARAMETER = "time", "u", "driven", "parameters"
+TIME, PARAMETER = "time", "parameters"
 POSITION, RATE, TIP, SENSOR = "q", "qd", "tip", "sensors"
 _STRUCTURED = re.compile(r"[A-Za-z_]\w*(\[\d+\])?(\.[A-Za-z_]\w*(\[\d+\])?)*", re.ASCII)
 
@@ -49,22 +49,20 @@ def variables_of(robot: Robot, parameters: Sequence[str]) -> list[Variable]:
 
 
 def _inputs(robot: Robot) -> Iterator[Variable]:
-    for name, dimension in robot.input_dimensions.items():
-        kind = getattr(robot.description.actuators[name], "kind", "actuator").replace("_", " ")
-        yield Variable(INPUT, name, dimension, f"Input of the {kind} {name}, held over each communication step")
-    layout = robot.engine.layout
-    for name in driven_signals(layout, robot.description.simulate.get("driven")):
-        dimension = layout.dimensions[layout.coordinate(name, "driven")]
-        yield Variable(DRIVEN, name, dimension, f"Where {name} is at the end of the communication step")
+    for one in (input_parameter(robot, name) for name in robot.actuator_names):
+        kind = getattr(robot.description.actuators[one.target], "kind", "actuator").replace("_", " ")
+        what = f"Input of the {kind} {one.target}, held over each communication step"
+        yield Variable(INPUT, one.target, one.dimension, what)
+    for one in (driven_parameter(robot, name) for name in Prescribed.of(robot, {}, None).settable):
+        what = f"Where {one.target} is at the end of the communication step"
+        yield Variable(DRIVEN, one.target, one.dimension, what)
 
 
 def _parameters(robot: Robot, names: Sequence[str]) -> Iterator[Variable]:
-    file = Scalars(robot.description.document or Document(robot.name, robot.to_yaml()))
-    for name in names:
-        dimension = file.dimension(name)
-        if dimension is None:
-            raise InputError("parameters", "numbers of one dimension", f"'{name}', which counts something")
-        yield Variable(PARAMETER, name, dimension, f"Number of the robot's file, {name}")
+    for one in file_parameters(robot, names):
+        if not one.dimension:
+            raise InputError("parameters", "numbers of one dimension", f"'{one.name}', which counts something")
+        yield Variable(PARAMETER, one.name, one.dimension, f"Number of the robot's file, {one.name}")
 
 
 def _outputs(robot: Robot) -> Iterator[Variable]:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from sorosim.arrays import Array
 from sorosim.dynamics.link_frames import LinkFrames
-from sorosim.engine.bounds import natural_bounds
-from sorosim.engine.inputs import driven_motion, driven_signals, input_motion
+from sorosim.engine.inputs import Motion
+from sorosim.engine.parameter import DRIVEN, INPUT, Parameter, driven_parameter, input_parameter
+from sorosim.engine.prescribed import Prescribed
 from sorosim.errors import InputError, nearest
 from sorosim.interactive.pull import response
 from sorosim.robot import Robot
 from sorosim.signals import ConstantSignal
-from sorosim.units.quantity import interval
-from sorosim.units.table import DIMENSIONS
 from sorosim.validation import describe
 from sorosim.viz.camera import round_up
 
@@ -35,12 +34,20 @@ STILL = 1e-6  # what gives way less than that part of the softest tip is held
 class Control(NamedTuple):
     """An input or a driven coordinate."""
 
-    name: str
-    dimension: str
+    of: Parameter
     low: float
     high: float
     start: float  # at t = 0
-    is_driven: bool
+
+    @property
+    def name(self) -> str:
+        """That of the actuator, the coordinate or its link."""
+        return self.of.target
+
+    @property
+    def is_driven(self) -> bool:
+        """Whether it is a coordinate."""
+        return self.of.kind == DRIVEN
 
     @property
     def step(self) -> float:
@@ -50,8 +57,7 @@ class Control(NamedTuple):
     @property
     def label(self) -> str:
         """Name and unit."""
-        unit = DIMENSIONS[self.dimension].unit
-        return f"{self.name} [{unit}]" if unit else self.name
+        return f"{self.name} [{self.of.unit}]" if self.of.unit else self.name
 
 
 class Controls:
@@ -80,20 +86,19 @@ class Controls:
 
     def __init__(self, robot: Robot, u: Any, driven: Any, bounds: Mapping[str, Any]) -> None:
         block, self._robot = robot.description.simulate, robot
-        self._inputs = input_motion(robot.input_dimensions, block.get("u") if u is None else u)
-        layout = robot.engine.layout
-        signals = driven_signals(layout, block.get("driven") if driven is None else driven)
-        self._driven, self._driven_names = driven_motion(signals), tuple(signals)
-        prescribed = [*self._inputs.signals, *self._driven.signals]
-        self.moves = not all(isinstance(signal, ConstantSignal) for signal in prescribed)
-        dimensions = {**robot.input_dimensions}
-        dimensions |= {name: layout.dimensions[layout.coordinate(name, "driven")] for name in signals}
+        prescribed = Prescribed.of(robot, u, driven)
+        self._inputs, self._driven_names = prescribed.inputs, prescribed.settable
+        self._driven = Motion([prescribed.driven[name] for name in self._driven_names])
+        signals = [*self._inputs.signals, *self._driven.signals]
+        self.moves = not all(isinstance(signal, ConstantSignal) for signal in signals)
+        known = {name: input_parameter(robot, name) for name in robot.actuator_names}
+        known |= {name: driven_parameter(robot, name) for name in self._driven_names}
         if not isinstance(bounds, Mapping):
             raise InputError("bounds", "a mapping of names to pairs (low, high)", describe(bounds))
         for name in bounds:
-            if name not in dimensions:
+            if name not in known:
                 expected = "the name of an input or a driven coordinate"
-                raise InputError("bounds", expected, f"'{name}'", nearest(str(name), dimensions))
+                raise InputError("bounds", expected, f"'{name}'", nearest(str(name), known))
         end = block.get("t_end") or LONGEST
         times = np.linspace(0.0, end, SAMPLES)
         tables = np.hstack([self._inputs.sample(times), *(s.sample(times)[:, None] for s in self._driven.signals)])
@@ -104,12 +109,12 @@ class Controls:
         self.tip = self._moving_tip(J, moved)
         named = bool(robot.description.outputs)
         self.outputs = robot.outputs if named else LinkFrames(robot.description, robot.engine, [self.tip])
-        guesses = self._alike(dimensions, self._guesses(tables, moved))
+        guesses = self._alike(known.values(), self._guesses(tables, moved))
         self.all: dict[str, Control] = {}
-        for (name, dimension), values, guess in zip(dimensions.items(), tables.T, guesses, strict=True):
-            span = natural_bounds(layout, robot.description.actuators, name)
+        for (name, one), values, guess in zip(known.items(), tables.T, guesses, strict=True):
+            span = one.low, one.high
             if name in bounds:
-                given = interval(f"bounds.{name}", bounds[name], dimension)
+                given = one.bounds(f"bounds.{name}", bounds[name])
                 span = max(span[0], given[0]), min(span[1], given[1])
             step = round_up((guess[1] - guess[0]) / PARTS)
             guess = step * np.floor(guess[0] / step + ROUNDING), step * np.ceil(guess[1] / step - ROUNDING)
@@ -117,7 +122,7 @@ class Controls:
             low, high = min(float(low), float(values[0])), max(float(high), float(values[0]))
             if not low < high:
                 raise InputError(f"bounds.{name}", "a range", f"{low:g} to {high:g}")
-            self.all[name] = Control(name, dimension, low, high, float(values[0]), name in signals)
+            self.all[name] = Control(one, low, high, float(values[0]))
 
     def _jacobians_of_ends(self) -> Array:
         """Body Jacobians (n_links, 6, ndof) of the ends of links in the initial state."""
@@ -156,13 +161,13 @@ class Controls:
                 rows.append((low - reach, high + reach))
         return rows
 
-    def _alike(self, dimensions: Mapping[str, str], guesses: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    def _alike(self, known: Iterable[Parameter], guesses: list[tuple[float, float]]) -> list[tuple[float, float]]:
         """The same ranges for inputs of one kind of actuator: what holds all, where they are of one size (`ALIKE`)."""
         actuators = self._robot.description.actuators
         groups: dict[tuple[type, str], list[int]] = {}
-        for k, (name, dimension) in enumerate(dimensions.items()):
-            if name in actuators:
-                groups.setdefault((type(actuators[name]), dimension), []).append(k)
+        for k, one in enumerate(known):
+            if one.kind == INPUT:
+                groups.setdefault((type(actuators[one.target]), one.dimension), []).append(k)
         out, largest = list(guesses), [max(abs(low), abs(high)) for low, high in guesses]
         for members in groups.values():
             rest = sorted(members, key=lambda k: largest[k], reverse=True)

@@ -116,7 +116,7 @@ class Session:
             if name not in known:
                 expected = "the name of an input or a driven coordinate"
                 raise InputError("set", expected, f"'{name}'", nearest(name, known))
-        numbers = {name: amount(name, value, known[name].dimension) for name, value in values.items()}
+        numbers = {name: known[name].of.number(name, value) for name, value in values.items()}
 
         def change() -> None:
             self._wanted.update((name, x) for name, x in numbers.items() if name in self._wanted)

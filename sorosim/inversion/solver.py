@@ -14,11 +14,11 @@ from scipy.stats.qmc import Halton
 
 from sorosim.actuation.tendon import SLACK_PART
 from sorosim.arrays import Array
-from sorosim.engine.bounds import natural_bounds
-from sorosim.engine.inputs import dimension_of
+from sorosim.engine.parameter import INPUT, input_or_coordinate, input_parameter
+from sorosim.engine.prescribed import AT_REST, Prescribed
 from sorosim.equations.system import StaticSystem
 from sorosim.equilibria.assembly import close_if_possible
-from sorosim.equilibria.statics import prescribed, start_point, statics, tunnelling_test
+from sorosim.equilibria.statics import start_point, statics, tunnelling_test
 from sorosim.errors import ConvergenceError, InputError, ModelError, nearest
 from sorosim.inversion.manifold import Manifold, Point
 from sorosim.inversion.quadratic import norm
@@ -31,7 +31,6 @@ from sorosim.public import public
 from sorosim.results.result import Equilibrium, InitialState
 from sorosim.robot import Robot, check_robot
 from sorosim.solvers.base import one_blas_thread
-from sorosim.units.quantity import amount, interval
 from sorosim.validation import Number, Values, describe
 
 # where a search from the start does not reach the targets: candidates for each other start; how far they are spread, in
@@ -162,7 +161,8 @@ class InverseSolver:
         options = checked(InverseArguments, given)
         self.tolerance, self.starts, self.stable = (options[name] for name in ("tolerance", "starts", "stable"))
         self._weights = weights or {}
-        inputs, values = prescribed(robot, u, driven)
+        prescribed = Prescribed.of(robot, u, driven, AT_REST)
+        inputs, values = prescribed.u, prescribed.values
         q = start_point(robot, q0)[0]
         names = _free_names(robot, free)
         self._whole_inputs, self._kept = inputs, np.arange(len(inputs))
@@ -175,17 +175,18 @@ class InverseSolver:
             self._kept = np.array([k for k, name in enumerate(self._whole.actuator_names) if name not in self._held])
             inputs = inputs[self._kept.astype(np.int64)]
             names = [robot.coordinate_names[self._held[name]] if name in self._held else name for name in names]
-        known = robot.actuator_names
-        self._inputs = np.array([known.index(name) for name in names if name in known], dtype=np.int64)
-        moved = [name for name in names if name not in known]
+        free_ones = [input_or_coordinate(robot, name, "free") for name in names]
+        free_ones.sort(key=lambda one: one.kind != INPUT)  # inputs come first
+        self._inputs = np.array([one.index for one in free_ones if one.kind == INPUT], dtype=np.int64)
+        moved = [one.target for one in free_ones if one.kind != INPUT]
         column = {name: robot.engine.layout.coordinate(name, "free") for name in (*values, *moved)}
         as_free = {column[name]: name for name in moved}  # a coordinate has two names where its link has but one
         values = {as_free.get(column[name], name): value for name, value in values.items()}
         values |= {name: float(q[column[name]]) for name in moved if name not in values}
         self._driven_names = tuple(values)
         self._driven = np.array([self._driven_names.index(name) for name in moved], dtype=np.int64)
-        self.names = (*(known[i] for i in self._inputs), *moved)
-        self._dimensions = [self._dimension(name) for name in self.names]
+        self._free = free_ones
+        self.names = tuple(one.target for one in free_ones)
         self.low, self.high = self._bounds(bounds or {})
         system = StaticSystem(robot, inputs.copy(), values)
         for name, value in values.items():
@@ -208,18 +209,12 @@ class InverseSolver:
         self._p = np.clip(self._manifold.parameters(), self.low, self.high)
         self._take_up_slack(q)
 
-    def _dimension(self, name: str) -> str:
-        if name in self.robot.actuator_names:
-            return dimension_of(self.robot.input_dimensions, name, "free")
-        return self.robot.engine.layout.dimensions[self.robot.engine.layout.coordinate(name, "free")]
-
     def _bounds(self, bounds: Mapping[str, Any]) -> tuple[Array, Array]:
         """Bounds of the free ones."""
-        layout, actuators = self.robot.engine.layout, self.robot.description.actuators
-        out = np.array([natural_bounds(layout, actuators, name) for name in self.names]).T
+        out = np.array([(one.low, one.high) for one in self._free]).T
         for name, pair in self._by_name("bounds", bounds).items():
             k = self.names.index(name)
-            out[:, k] = interval(f"bounds.{name}", pair, self._dimensions[k])
+            out[:, k] = self._free[k].bounds(f"bounds.{name}", pair)
         return out[0], out[1]
 
     def _without_unheld(self, bounds: Mapping[str, Any]) -> dict[str, Any]:
@@ -227,8 +222,8 @@ class InverseSolver:
         left = dict(bounds) if isinstance(bounds, Mapping) else bounds
         for name in self._held:
             if isinstance(left, dict) and name in left:
-                kind = dimension_of(self._whole.input_dimensions, name, "bounds")
-                self._held_bounds[name] = interval(f"bounds.{name}", left.pop(name), kind)
+                motor = input_parameter(self._whole, name)
+                self._held_bounds[name] = motor.bounds(f"bounds.{name}", left.pop(name))
         return left
 
     def _by_name(self, where: str, given: Any) -> Mapping[str, Any]:
@@ -299,7 +294,7 @@ class InverseSolver:
         most = np.full(len(self.names), np.inf)
         for name, rate in self._by_name("rates", rates).items():
             k = self.names.index(name)
-            most[k] = amount(f"rates.{name}", rate, self._dimensions[k])
+            most[k] = self._free[k].number(f"rates.{name}", rate)
             if not most[k] > 0.0:
                 raise InputError(f"rates.{name}", "a number greater than 0", f"{rate}")
         return most
@@ -428,8 +423,8 @@ class InverseSolver:
             effect = np.linalg.norm(point.J, axis=0)
             scale[open_] = np.divide(1.0, effect, out=np.full(len(effect), np.nan), where=effect > 0.0)[open_]
         fixed = scale == 0.0  # its bounds are the same
-        for kind in set(self._dimensions):
-            same = np.array([one == kind for one in self._dimensions])
+        for kind in {one.dimension for one in self._free}:
+            same = np.array([one.dimension == kind for one in self._free])
             usable = same & np.isfinite(scale) & ~fixed
             scale[same] = np.median(scale[usable]) if usable.any() else 1.0
         self._manifold.scale, self._is_scaled = scale, True
@@ -539,20 +534,10 @@ def _free_names(robot: Robot, free: Sequence[str] | None) -> list[str]:
         raise InputError("free", "a list of names", describe(free))
     if not free:
         raise InputError("free", "names of inputs and coordinates, at least one", "none")
-    chosen: set[int | str] = set()
+    chosen: set[tuple[str, int]] = set()
     for name in free:
-        key: int | str = str(name) if name in robot.actuator_names else _coordinate(robot, name)
-        if key in chosen:
+        one = input_or_coordinate(robot, name, "free")
+        if (key := (one.kind, one.index)) in chosen:
             raise InputError("free", "every name once", f"'{name}' again")
         chosen.add(key)
     return list(free)
-
-
-def _coordinate(robot: Robot, name: Any) -> int:
-    try:
-        if not isinstance(name, str):
-            raise InputError("free", "the name of an input or a coordinate", type(name).__name__)
-        return robot.engine.layout.coordinate(name, "free")
-    except InputError as error:
-        hint = nearest(str(name), [*robot.actuator_names, *robot.coordinate_names])
-        raise InputError("free", "the name of an input or a coordinate", f"'{name}'", hint) from error

@@ -327,8 +327,8 @@ class _Reader:
         )
         reader = CoordinateReader(scope, layout, scope.parts["actuators"])
         reader.initial(initial)
-        moved = reader.driven(driven["simulate"] or {})
-        held = reader.held(driven["statics"] or {})
+        moved = reader.driven("simulate", driven["simulate"] or {})
+        held = reader.driven("statics", driven["statics"] or {})
         if robot is None or scope.problems:
             self.fail_if_wrong()
         assert robot is not None  # for the type checker: else something was wrong

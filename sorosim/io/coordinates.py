@@ -11,7 +11,7 @@ import numpy as np
 
 from sorosim.arrays import Array
 from sorosim.declare import INVALID, At, SignalOf
-from sorosim.engine.inputs import Partition, check_smooth, driven_motion
+from sorosim.engine.inputs import Partition, check_smooth
 from sorosim.equilibria.assembly import close
 from sorosim.equilibria.shapes import InitialShape, fitted, has_fixed_length
 from sorosim.errors import ConvergenceError, ModelError
@@ -130,7 +130,7 @@ class CoordinateReader:
         Driven coordinates are where their motions begin; those that only equilibria hold begin where these hold them.
         """
         names = robot.coordinate_names
-        moving = {name: float(driven_motion({name: signal}).jets(0.0)[0, 0]) for name, signal in driven.items()}
+        moving = {name: signal.value(0.0) for name, signal in driven.items()}
         at_start, in_equilibria = (
             {names[self.layout.coordinate(name, "driven")]: value for name, value in values.items()}
             for values in (moving, held)
@@ -164,38 +164,26 @@ class CoordinateReader:
         """Note a mistake."""
         At(self.scope, path).fail(expected, got, hint, at_key)
 
-    def driven(self, blocks: Mapping[str, Any]) -> dict[str, Signal]:
-        """Signals of driven coordinates under the names that the file gives them."""
+    def driven(self, block: str, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Driven coordinates under the names that a block gives them: signals of `simulate`, values of `statics`."""
         chosen: dict[int, str] = {}
-        found: dict[str, Signal] = {}
-        for name, block in blocks.items():
-            path: Path = ("simulate", "driven", name)
-            index = self.index(path, name, chosen)
+        found: dict[str, Any] = {}
+        moving = block == "simulate"
+        for name, entry in given.items():
+            path: Path = (block, "driven", name)
+            index = self.index(path, name, chosen, moving=moving)
             if index is None:
                 continue
-            chosen[index] = name
-            signal = SignalOf(self.layout.dimensions[index]).signal(block, At(self.scope, path))
-            if signal is INVALID:
+            chosen[index], at, dimension = name, At(self.scope, path), self.layout.dimensions[index]
+            one: Any = (
+                SignalOf(dimension).signal(entry, at) if moving else at.attempt(partial(quantity, entry, dimension))
+            )
+            if one is INVALID:
                 continue
-            found[name] = signal
+            found[name] = one
             # of some tables a result file keeps the path only; and `simulate` looks again, whatever its end is
-            if not isinstance(signal, CallableSignal) and self.scope.t_end is not None:
-                motion = {name: signal}
-                At(self.scope, path).attempt(partial(check_smooth, motion, self.scope.t_end))
-        return found
-
-    def held(self, blocks: Mapping[str, Any]) -> dict[str, float]:
-        """Values of coordinates that are held in an equilibrium."""
-        chosen: dict[int, str] = {}
-        found: dict[str, float] = {}
-        for name, block in blocks.items():
-            path: Path = ("statics", "driven", name)
-            index = self.index(path, name, chosen, moving=False)
-            if index is not None:
-                chosen[index] = name
-                dimension = self.layout.dimensions[index]
-                value = At(self.scope, path).attempt(partial(quantity, block, dimension))
-                found |= {} if value is INVALID else {name: value}
+            if moving and not isinstance(one, CallableSignal) and self.scope.t_end is not None:
+                at.attempt(partial(check_smooth, {name: one}, self.scope.t_end))
         return found
 
     def index(self, path: Path, name: str, chosen: Mapping[int, str], *, moving: bool = True) -> int | None:

@@ -18,7 +18,7 @@ from sorosim.arrays import Array, IntArray
 from sorosim.dynamics.constraints import least_squares_multipliers
 from sorosim.dynamics.maxwell import MaxwellElements
 from sorosim.engine import tasks as task
-from sorosim.engine.inputs import Partition, driven_motion
+from sorosim.engine.prescribed import Prescribed
 from sorosim.errors import InputError, ModelError, PlugInError, nearest
 from sorosim.methods import IDA, MarchMethod, kinds
 from sorosim.model.chart import Charts, turned_back
@@ -124,8 +124,8 @@ class _Interpolant:
         self.q, self.qd, self.u, self.lam, self.strain = rows
         self.maxwell = robot.engine.companion(MaxwellElements)
         self.engine = self.maxwell.private_engine() if self.maxwell.n else robot.engine
-        self.partition = Partition.of(robot.engine.layout, driven, robot.description.actuators)
-        self.motion = driven_motion(driven)
+        prescribed = Prescribed.of(robot, {}, driven)
+        self.partition, self.motion = prescribed.partition, prescribed.motion
         held = [spec is None for spec in options.get("u", {}).values()]  # by a controller
         self.held = np.array(held) if options.get("dt_control") is not None else np.zeros(self.u.shape[1], dtype=bool)
         rate = 0.0 if options.get("method") in SOLVE_FOR_MULTIPLIERS else 1.0 / options.get("closing_time", np.inf)

@@ -80,6 +80,10 @@ class ConstantSignal(Signal):
     def __post_init__(self) -> None:
         object.__setattr__(self, "level", number("level", self.level, "a finite number"))
 
+    def value(self, t: float) -> float:
+        """Value at time t [s]."""
+        return self.level
+
     @property
     def spec(self) -> Any:
         return self.level
@@ -182,6 +186,15 @@ class CallableSignal(Signal):
 
     function: Callable[[float], float]
     where: str = "signal"
+
+    @classmethod
+    def not_kept(cls, file: str, where: str) -> CallableSignal:
+        """In the place of a table of which a result file has the path alone."""
+
+        def read(t: float) -> float:
+            raise FileError(file, "is not kept in result files; load the robot from its own file, or give u")
+
+        return cls(read, where)
 
     def value(self, t: float) -> float:
         """Value at time t [s]."""

@@ -275,8 +275,7 @@ class Integration:
             inputs = system.inputs.anew() if isinstance(system.inputs, ZeroOrderHold) else system.inputs
             if isinstance(inputs, ZeroOrderHold) and row:
                 inputs.hold(float(run.t[row]), run.u[row])
-            driven = dict(zip(system.partition.names, system.driven.signals, strict=True))
-            other = OdeSystem(system.robot, inputs, driven, options["closing_time"])
+            other = OdeSystem(system.robot, replace(system.prescribed, inputs=inputs), options["closing_time"])
             options |= {"t_end": float(run.t[-1]), "checkpoint": None, "verify": False}
             start, controller = Start(float(run.t[row]), begin[0], begin[1], strain=begin[2]), _copied(self.untouched)
             again = Integration(other, options, start, None, (), False, self.callbacks.progress, None, controller)

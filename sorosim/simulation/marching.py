@@ -13,6 +13,7 @@ from sorosim.dynamics.constraints import RANK_TOLERANCE
 from sorosim.dynamics.energies import PowerEvaluator, PowerTerms
 from sorosim.engine import tasks as task
 from sorosim.engine.inputs import Motion, ZeroOrderHold
+from sorosim.engine.prescribed import Prescribed
 from sorosim.equations.failure import Trial
 from sorosim.equations.system import OdeSystem, mass_weight
 from sorosim.kernels import march as codes
@@ -160,7 +161,7 @@ def compile_march(features: frozenset[str]) -> None:
     """Compile the steps for robots with these features, see `compiled.kernel_lazy`; types are the same for all."""
     from sorosim.io import load
 
-    method = MarchIntegrator(OdeSystem(load("pendulum"), Motion([]), {}), Newmark())
+    method = MarchIntegrator(OdeSystem(robot := load("pendulum"), Prescribed.of(robot, {}, {})), Newmark())
     method.take_inputs(Motion([]))
     arguments = method.model, method.allocate(), method.engine.workspace, method.room(0), STEPS_AT_ONCE
     prepare(codes.march, arguments, features)

@@ -11,20 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sorosim.arrays import Array, IntArray
-from sorosim.engine.bounds import check_lengths
-from sorosim.engine.inputs import (
-    Motion,
-    ZeroOrderHold,
-    by_name,
-    check_length_inputs,
-    check_smooth,
-    driven_signals,
-    input_motion,
-)
+from sorosim.engine.inputs import Motion, check_length_inputs, check_smooth
+from sorosim.engine.prescribed import AT_REST, Prescribed
 from sorosim.equations.contact_check import deep_contacts
 from sorosim.equations.system import NO_STRAINS, OdeSystem
 from sorosim.equilibria.assembly import close, open_loops
-from sorosim.equilibria.statics import prescribed, statics
+from sorosim.equilibria.statics import statics
 from sorosim.errors import ConvergenceError, InputError, warn
 from sorosim.methods import (
     METHODS,
@@ -44,7 +36,6 @@ from sorosim.public import public
 from sorosim.results.result import Equilibrium, InitialState, Run, stored_signals, strain_rows
 from sorosim.results.stored import open_run
 from sorosim.robot import Robot, check_robot
-from sorosim.signals import Signal
 from sorosim.simulation.controllers import Controller, takes_readings
 from sorosim.simulation.integration import EventFunction, Integration, Start, output_times
 from sorosim.validation import Number, Values, choice
@@ -150,13 +141,9 @@ def simulate(
             raise InputError(name, least, f"{options[name]:.2g}")
     _check_sampling(controller, options)
 
-    inputs = block.get("u") if u is None and controller is None else u
     q0 = block.get("q0") if q0 is None else q0
-    motions = driven_signals(robot.engine.layout, block.get("driven") if driven is None else driven, _begin(robot, q0))
-    system = _system(robot, inputs, motions, controller, options)
-    own = [i for i, index in enumerate(system.partition.driven) if index in robot.engine.insertions]
-    staying = {system.partition.names[i]: float(system.driven.value(0.0)[i]) for i in own}
-    check_lengths(robot.engine.layout, robot.description.loads, staying)
+    prescribed = Prescribed.of(robot, u, driven, begin=_begin(robot, q0), controlled=controller is not None)
+    system = _system(robot, prescribed, options)
     q, qd = starting_state(robot, system, q0, qd0)[:2]
     if deep := deep_contacts(robot, q):
         hint = "begin apart, or leave the pair out (`apart`)"
@@ -259,8 +246,9 @@ def resume(
         raise InputError("controller", "a function f(t, q, qd)", "one of readings, whose samples no file keeps", hint)
     stored = {name: one for name, one in options["u"].items() if controller is None or one is not None}
     inputs = stored_signals(stored, "u") if u is None else u
-    motions = driven_signals(run.robot.engine.layout, stored_signals(options["driven"], "driven"))
-    system = _system(run.robot, inputs, motions, controller, options)
+    motions = stored_signals(options["driven"], "driven")
+    prescribed = Prescribed.of(run.robot, inputs, motions, controlled=controller is not None)
+    system = _system(run.robot, prescribed, options)
     start, past = _restart(run, options["t_end"])
     if start.t >= options["t_end"]:
         raise InputError("t_end", f"a time after {start.t:g} s, to which the run has come", f"{options['t_end']:g}")
@@ -374,38 +362,22 @@ def _begin(robot: Robot, q0: Any) -> Array | None:
         return None
     q = robot.initial_q
     if isinstance(q0, str):
-        for name, value in prescribed(robot, None, None)[1].items() if q0 == "equilibrium" else ():
+        for name, value in Prescribed.of(robot, None, None, AT_REST).values.items() if q0 == "equilibrium" else ():
             q[robot.engine.layout.coordinate(name, "driven")] = value
     elif q0 is not None:
         q = q0.q if isinstance(q0, Equilibrium) else robot.coordinates(q0, "q0")
     return q
 
 
-def _system(
-    robot: Robot, u: Any, driven: Mapping[str, Signal], controller: Controller | None, options: Mapping[str, Any]
-) -> OdeSystem:
-    names = robot.actuator_names
-    inputs = input_motion(robot.input_dimensions, u) if controller is None else _held_inputs(robot, u)
-    system = OdeSystem(robot, inputs, driven, options["closing_time"])
+def _system(robot: Robot, prescribed: Prescribed, options: Mapping[str, Any]) -> OdeSystem:
+    system, inputs = OdeSystem(robot, prescribed, options["closing_time"]), prescribed.inputs
     if isinstance(inputs, Motion) and not inputs.callables:  # a user's function is not called before its time
-        check_length_inputs(
-            robot.engine.rod_actuators, names, inputs.sample(np.linspace(0.0, options["t_end"], N_SAMPLES))
-        )
-    motions = dict(zip(system.partition.names, system.driven.signals, strict=True))
-    check_smooth(motions, options["t_end"], options["dt_out"])
+        rows = inputs.sample(np.linspace(0.0, options["t_end"], N_SAMPLES))
+        check_length_inputs(robot.engine.rod_actuators, robot.actuator_names, rows)
+    check_smooth(prescribed.driven, options["t_end"], options["dt_out"])
     if system.n_free == 0 and (not robot.ndof or robot.loop_names):
         raise InputError("robot", "a coordinate that is free to move", "none", "pose and statics work without one")
     return system
-
-
-def _held_inputs(robot: Robot, u: Any) -> ZeroOrderHold:
-    """Inputs that a controller sets, but for those that `u` names."""
-    names, signals = robot.actuator_names, by_name("u", u)
-    motion = input_motion(robot.input_dimensions, signals)
-    following = {i: signal for i, signal in enumerate(motion.signals) if names[i] in signals}
-    if names and len(following) == len(names):
-        raise InputError("u", "some inputs, so that others are left to the controller", "all of them")
-    return ZeroOrderHold(len(names), following)
 
 
 def _check_sampling(controller: Any, options: Mapping[str, Any]) -> None:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from sorosim.arrays import Array, IntArray
 from sorosim.compiled import Pinned, n_processors
+from sorosim.engine.prescribed import Inputs, input_rows, shape_of
 from sorosim.errors import ConvergenceError, InputError, warn
 from sorosim.kernels import held_inputs as held
 from sorosim.kernels import march as codes
@@ -20,7 +21,6 @@ from sorosim.methods import Method
 from sorosim.public import public
 from sorosim.robot import Robot, check_robot
 from sorosim.stepping.held_steps import ROLLOUT_TOLERANCE, HeldSteps
-from sorosim.stepping.inputs import Inputs, held_inputs, shape_of
 from sorosim.stepping.rollout import Cotangents, Rollout, like
 from sorosim.stepping.stepper import Stepper, rolling_back
 from sorosim.stepping.threads import Workers
@@ -203,7 +203,7 @@ class Batch:
         -------
         q, qd : (n, ndof) ndarray
         """
-        inputs = None if u is None else held_inputs(self.robot, u, {"n": self.n}, self.robots)
+        inputs = None if u is None else input_rows(self.robot, u, {"n": self.n}, self.robots)
         moving, failures = {i: self._members[i] for i in self._chosen()}, {}
         with rolling_back(moving.values()):
             for i, one in moving.items():
@@ -231,13 +231,15 @@ class Batch:
         Parameters
         ----------
         u : (n, N, n_actuators) or (N, n_actuators) array_like, or mapping of actuator name to (n, N) or (N,) array_like
-            Inputs, texts with units included.
+            Inputs, texts with units included; signals beside rows as in `rollout`, at the times of each member.
 
         Returns
         -------
         BatchRollout
         """
-        self._last = BatchRollout(self, held_inputs(self.robot, u, {"n": self.n, "N": None}, self.robots))
+        axes, dt = {"n": self.n, "N": None}, self._members[0].dt
+        rows = input_rows(self.robot, u, axes, self.robots, clock=lambda n: self.t[:, None] + dt * np.arange(float(n)))
+        self._last = BatchRollout(self, rows)
         return self._last
 
     def vjp(self, q_bar: ArrayLike | None = None, qd_bar: ArrayLike | None = None) -> Cotangents:

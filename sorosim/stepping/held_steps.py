@@ -13,7 +13,8 @@ from sorosim.arrays import Array, IntArray
 from sorosim.compiled import digest
 from sorosim.dynamics.maxwell import refuse_relaxation
 from sorosim.engine.engine import Engine
-from sorosim.engine.inputs import Motion, ZeroOrderHold, driven_signals
+from sorosim.engine.inputs import Motion, ZeroOrderHold
+from sorosim.engine.prescribed import Prescribed
 from sorosim.equations.system import NO_STRAINS, OdeSystem
 from sorosim.errors import InputError, warn
 from sorosim.kernels import held_inputs as held
@@ -73,9 +74,7 @@ class HeldSteps(RobotMarch):
         if not keeps_strains:
             hint = "sorosim.simulate, Stepper, rollout and Batch know them"
             refuse_relaxation(engine, "steps that begin anew", hint)
-        block = robot.description.simulate
-        signals = driven_signals(engine.layout, block.get("driven") if driven is None else driven)
-        system = OdeSystem(robot, ZeroOrderHold(engine.n_actuators), signals)
+        system = OdeSystem(robot, Prescribed.of(robot, None, driven, controlled=True))
         super().__init__(system, method_of(chosen))
         self.take_inputs(engine.companion(_no_inputs))
         self.varies = any(not isinstance(one, ConstantSignal) for one in self.system.driven.signals)

@@ -14,6 +14,7 @@ from sorosim.arrays import Array, IntArray
 from sorosim.complex_step import derivative
 from sorosim.dynamics.link_frames import LinkFrames
 from sorosim.dynamics.variation import Variation, VariedEngine
+from sorosim.engine.prescribed import Inputs, input_rows
 from sorosim.equilibria.statics import statics
 from sorosim.errors import ConvergenceError, InputError
 from sorosim.kernels import held_inputs as held
@@ -33,7 +34,6 @@ from sorosim.sensitivity import (
 )
 from sorosim.simulation.simulate import StartingState
 from sorosim.stepping.held_steps import ROLLOUT_TOLERANCE, HeldSteps
-from sorosim.stepping.inputs import Inputs, held_inputs
 from sorosim.stepping.motion import Derivatives, HeldMotion, Segment
 from sorosim.units.quantity import amount
 from sorosim.validation import Number, Values, describe
@@ -72,8 +72,9 @@ def rollout(
     Parameters
     ----------
     robot : Robot
-    u : (N, n_actuators) array_like, or mapping of actuator name to (N,) array_like
-        Inputs, each held over dt, texts with units included. What a mapping leaves out is zero.
+    u : (N, n_actuators) array_like, or mapping of actuator name to (N,) array_like or signal
+        Inputs, each held over dt, texts with units included; signals of t (see `simulate`) are taken where each dt
+        begins. What a mapping leaves out is zero.
     dt : float or str
         Time over which inputs are held [s].
     q0, qd0 : as ``q`` and ``qd`` of `Stepper.reset`
@@ -102,7 +103,8 @@ def rollout(
     """
     given = {"method": method, **options}
     steps = HeldSteps(check_robot(robot), dt, driven, given, keeps_strains=True, usual_tolerance=ROLLOUT_TOLERANCE)
-    inputs, time = held_inputs(robot, u, {"N": None}), amount("t0", t0, "time")
+    time = amount("t0", t0, "time")
+    inputs = input_rows(robot, u, {"N": None}, clock=lambda n: time + steps.dt * np.arange(float(n)))
     if numbers and steps.engine.adds_inertia:
         hint = "`sensitivities` has derivatives of equations"
         got = "a robot with rods whose length is a coordinate, or with concentric tubes"

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sorosim.arrays import Array
-from sorosim.engine.inputs import by_name
+from sorosim.engine.prescribed import by_coordinate
 from sorosim.equations.system import NO_STRAINS
 from sorosim.errors import InputError
 from sorosim.kernels import held_inputs as held
@@ -325,12 +325,12 @@ class Stepper:
             return march.path
         path, partition, layout = march.path.copy(), self._steps.system.partition, self.robot.engine.layout
         targets = {}
-        for name, value in by_name("driven", driven).items():
+        for name, value in by_coordinate(self.robot.engine, driven).items():
             index = layout.coordinate(name, "driven")
             if index not in partition.driven:
                 hint = "name it in Stepper(..., driven={name: value})"
                 raise InputError(f"driven.{name}", "a coordinate that is driven", "a free one", hint)
-            targets[index] = amount(f"driven.{name}", value, layout.dimensions[index])
+            targets[index] = value
             if index in self.robot.engine.insertions and targets[index] != (stays := march.state.q[index]):
                 expected = f"{stays:g} m: insertions stay, in motion"
                 raise InputError(f"driven.{name}", expected, f"{targets[index]:g} m")

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from sorosim.engine.parameter import FILE, OPERATED
 from sorosim.errors import InputError, ModelError, SorosimError
 from sorosim.io import load_text
 from sorosim.problems import Collector, shown
 from sorosim.problems import Path as Place
 from sorosim.robot import Robot
-from sorosim.sweeps.parameters import FILE, INPUT, Parameter, exponents_of, settings_of
+from sorosim.sweeps.parameters import Varied, exponents_of, settings_of
 from sorosim.sweeps.points import Points
 from sorosim.sweeps.samples import Value
 from sorosim.sweeps.task import SIMULATE, STATICS
@@ -48,7 +50,7 @@ class FileValues:
     def _base(self) -> Robot:
         return load_text(self.text, self.robot.name)
 
-    def check(self, command: str, options: Mapping[str, Any], prescribed: Sequence[Parameter]) -> None:
+    def check(self, command: str, options: Mapping[str, Any], prescribed: Sequence[Varied]) -> None:
         """Collect mistakes; `prescribed` are all inputs and driven coordinates of the sweep."""
         if self.varied and not self.text:
             hint = "its robot was built of Python objects that no file can express"
@@ -62,7 +64,7 @@ class FileValues:
             self._check_together()
 
     def _is_ineffective(
-        self, one: Parameter, command: str, options: Mapping[str, Any], prescribed: Sequence[Parameter]
+        self, one: Varied, command: str, options: Mapping[str, Any], prescribed: Sequence[Varied]
     ) -> bool:
         """Refuse a file value without effect: of the other command's block, or overridden by the sweep itself."""
         block, _, rest = one.target.partition(".")
@@ -72,21 +74,14 @@ class FileValues:
             self._add(one, f"a value that {command} depends on", f"one of the block '{block}'")
             return True
         kind, _, name = rest.partition(".")
-        duplicates = [other.name for other in prescribed if other.kind == kind and self._same(kind, other.target, name)]
-        duplicates += [f"the option '{kind}'"] if kind in options else []
+        duplicates = [f"the option '{kind}'"] if kind in options else []
+        if kind in OPERATED:
+            with suppress(SorosimError):  # a wrong name is reported elsewhere
+                index = OPERATED[kind](self.robot, name, "").index
+                duplicates = [other.name for other in prescribed if (other.kind, other.index) == (kind, index)]
         if duplicates:
             self._add(one, "every input, coordinate and value once", f"'{one.target}' beside {duplicates[0]}")
         return bool(duplicates)
-
-    def _same(self, kind: str, one: str, other: str) -> bool:
-        """Whether two names are those of one input or one coordinate."""
-        if kind == INPUT or one == other:
-            return one == other
-        coordinate = self.robot.engine.layout.coordinate
-        try:
-            return bool(coordinate(one, "") == coordinate(other, ""))
-        except SorosimError:  # a wrong name is reported elsewhere
-            return False
 
     def _built_together(self, values: Mapping[str, Sequence[Value]]) -> set[tuple[str, Value]]:
         """Values of parameters with which robots can be built, the first of all of them, the second, and so on."""
@@ -97,7 +92,7 @@ class FileValues:
                 built |= set(row.items())
         return built
 
-    def _check_values(self, k: int, one: Parameter, built: set[tuple[str, Value]]) -> None:
+    def _check_values(self, k: int, one: Varied, built: set[tuple[str, Value]]) -> None:
         for value in self._trial_values(k):
             if (one.name, value) in built:
                 continue
@@ -153,7 +148,7 @@ class FileValues:
         row = {**self.points.samples.row(i), **(instead or {})}
         return self._error(row, [one for _, one in self.varied])
 
-    def _error(self, row: Mapping[str, Value], parameters: Sequence[Parameter]) -> SorosimError | None:
+    def _error(self, row: Mapping[str, Value], parameters: Sequence[Varied]) -> SorosimError | None:
         """The error of building the robot with these values; None if there is none."""
         settings = settings_of(parameters, row)
         key = json.dumps(settings, sort_keys=True)
@@ -182,7 +177,7 @@ class FileValues:
         why = " ".join(str(error).splitlines()[0].removeprefix(f"{self.robot.name}: ").split())
         return why.removeprefix("set: ")
 
-    def _add(self, one: Parameter, expected: str, got: str, hint: str = "") -> None:
+    def _add(self, one: Varied, expected: str, got: str, hint: str = "") -> None:
         """Note a mistake at the place where the parameter is written."""
         place = next(self._places(one.name), None)
         if place is None:  # a table, which has no place of its own

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sorosim.engine.inputs import dimension_of
+from sorosim.engine.parameter import DRIVEN, FILE, INPUT, OPERATED, Parameter
 from sorosim.errors import InputError, ModelError
 from sorosim.robot import Robot
 from sorosim.sensitivity import scalars_of
@@ -19,18 +19,18 @@ from sorosim.units.table import DIMENSIONS, Exponents, WrongText, combined, spli
 from sorosim.units.table import dimension_of as unit_dimension
 from sorosim.validation import as_real
 
-INPUT, DRIVEN, FILE = "u", "driven", "file"
-
 
 @dataclass(frozen=True)
-class Parameter:
-    """A quantity that varies over the points, or has one value for all of them."""
+class Varied(Parameter):
+    """A parameter that varies over the points, or has one value for all; of the file also words and options of runs."""
 
-    name: str  # as it was written
-    kind: str  # INPUT, DRIVEN or FILE
-    target: str  # name of the actuator or coordinate, or path in the robot's file
-    dimension: str  # of `DIMENSIONS`; "" for what has none: words, counts, options of runs
+    written: str = ""
     timed: bool = False  # it may be an expression of t
+
+    @property
+    def name(self) -> str:
+        """As it was written."""
+        return self.written
 
     def read(self, value: Any) -> Value:
         """A value in SI units, or a word.
@@ -52,7 +52,7 @@ class Parameter:
             return value if as_real(formula) is None else float(formula)  # type: ignore[arg-type]
         return float(quantity(value, self.dimension))
 
-    def number(self, value: Any) -> float:
+    def numeric(self, value: Any) -> float:
         """A value in SI units; words are refused."""
         from sorosim.problems import shown
 
@@ -61,7 +61,7 @@ class Parameter:
             raise ModelError("", "a number or a quantity", shown(found), "words and expressions can be listed only")
         return found
 
-    def unit(self, written: Sequence[Any]) -> str:
+    def unit_of(self, written: Sequence[Any]) -> str:
         """Unit of its values, "" where none is known; `written` is how they were given."""
         said = (name for value in written if (name := unit_dimension(str(value))))
         return DIMENSIONS[self.dimension or next(said, "number")].unit
@@ -88,7 +88,7 @@ def exponents_of(value: Any) -> Exponents | None:
         return None
 
 
-def parameter(robot: Robot, name: str, timed: bool = False) -> Parameter:
+def parameter(robot: Robot, name: str, timed: bool = False) -> Varied:
     """The parameter of a name; what is neither u.NAME nor driven.NAME is a path in the robot's file.
 
     Raises
@@ -97,10 +97,8 @@ def parameter(robot: Robot, name: str, timed: bool = False) -> Parameter:
         The robot has no actuator or coordinate of this name.
     """
     kind, _, target = name.strip().partition(".")
-    if kind == INPUT and target:
-        return input_parameter(robot, name, target, timed)
-    if kind == DRIVEN and target:
-        return driven_parameter(robot, name, target, timed)
+    if kind in OPERATED and target:
+        return operated(robot, kind, name, target, timed)
     if not target:
         layout = robot.engine.layout
         moving = {link.name for link in robot.links if layout.links[link.name].n_joint == 1}
@@ -110,7 +108,7 @@ def parameter(robot: Robot, name: str, timed: bool = False) -> Parameter:
                 "", "u.NAME, driven.NAME or a path in the robot's file", f"'{kind}'", f"try {likely_kind}.{kind}"
             )
     path = re.sub(r"\.(\d+)(?=[.\[]|\Z)", r"[\1]", name.strip())
-    return Parameter(name, FILE, path, _dimension_in_file(robot, path))
+    return Varied(FILE, path, _dimension_in_file(robot, path), written=name)
 
 
 def _dimension_in_file(robot: Robot, path: str) -> str:
@@ -122,18 +120,12 @@ def _dimension_in_file(robot: Robot, path: str) -> str:
     return (file.dimension(path) if path in file.paths else None) or ""
 
 
-def input_parameter(robot: Robot, name: str, target: str, timed: bool) -> Parameter:
-    """An input of an actuator."""
-    return Parameter(name, INPUT, target, dimension_of(robot.input_dimensions, target, ""), timed)
+def operated(robot: Robot, kind: str, name: str, target: str, timed: bool) -> Varied:
+    """An input of an actuator, or a driven coordinate."""
+    return Varied(**vars(OPERATED[kind](robot, target, "")), written=name, timed=timed)
 
 
-def driven_parameter(robot: Robot, name: str, target: str, timed: bool) -> Parameter:
-    """A driven coordinate."""
-    layout = robot.engine.layout
-    return Parameter(name, DRIVEN, target, layout.dimensions[layout.coordinate(target, "")], timed)
-
-
-def settings_of(parameters: Sequence[Parameter], row: Mapping[str, Value]) -> dict[str, Any]:
+def settings_of(parameters: Sequence[Varied], row: Mapping[str, Value]) -> dict[str, Any]:
     """Values of the robot's file at a point, as `sorosim.load(..., set=...)` takes them."""
     found: dict[str, Any] = {}
     for one in parameters:

@@ -11,6 +11,8 @@ from typing import Any
 
 from sorosim.arrays import IntArray
 from sorosim.engine.inputs import Partition
+from sorosim.engine.parameter import DRIVEN, FILE, INPUT
+from sorosim.engine.prescribed import merged
 from sorosim.errors import nearest
 from sorosim.io.results import text_of
 from sorosim.io.sweep_file import PlaceOfOutput, SweepDocument, SweepFile, SweptMotion, wrong
@@ -23,12 +25,8 @@ from sorosim.robot import Robot
 from sorosim.simulation.simulate import usual_options
 from sorosim.sweeps.file_values import FileValues
 from sorosim.sweeps.parameters import (
-    DRIVEN,
-    FILE,
-    INPUT,
-    Parameter,
-    driven_parameter,
-    input_parameter,
+    Varied,
+    operated,
     parameter,
     settings_of,
 )
@@ -47,10 +45,10 @@ class Plan:
     """A checked sweep, ready to compute; its result contains it."""
 
     robot: Robot
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[Varied, ...]
     samples: Samples
     units: tuple[str, ...]  # of the parameters
-    constants: tuple[tuple[Parameter, Value], ...]
+    constants: tuple[tuple[Varied, Value], ...]
     command: str
     options: Mapping[str, Any]  # of simulate
     outputs: tuple[Output, ...]
@@ -126,13 +124,11 @@ class Plan:
         }
 
 
-def driven_names(robot: Robot, command: str, parameters: Sequence[Parameter]) -> tuple[str, ...]:
+def driven_names(robot: Robot, command: str, parameters: Sequence[Varied]) -> tuple[str, ...]:
     """Names of the driven coordinates: first those of the robot's file that `parameters` do not drive."""
     block = robot.description.statics if command == STATICS else robot.description.simulate
-    own = [one.target for one in parameters if one.kind == DRIVEN]
-    coordinate = robot.engine.layout.coordinate
-    taken = {coordinate(name, "driven") for name in own}
-    return (*(name for name in block.get("driven", {}) if coordinate(name, "driven") not in taken), *own)
+    own = dict.fromkeys(one.target for one in parameters if one.kind == DRIVEN)
+    return tuple(merged(robot.engine.layout, block.get("driven", {}), own))
 
 
 def _summary_data(one: Summary) -> list[Any]:
@@ -225,26 +221,23 @@ class _Reader:
             dict(self.spec.summary), self.spec.start, size, self.keep_runs, self.text,
         )  # fmt: skip
 
-    def _constants(self, kind: str, given: Mapping[str, Any]) -> Iterator[tuple[Parameter, Value]]:
+    def _constants(self, kind: str, given: Mapping[str, Any]) -> Iterator[tuple[Varied, Value]]:
         """Inputs or driven coordinates with one value for all points."""
-        make = input_parameter if kind == INPUT else driven_parameter
         for name, value in given.items():
             path: Place = (kind, name)
             constant = self.collector.attempt(
-                path, partial(make, self.robot, f"{kind}.{name}", name, self.timed), at_key=True
+                path, partial(operated, self.robot, kind, f"{kind}.{name}", name, self.timed), at_key=True
             )
             if constant is not None:
                 read = self.collector.attempt(path, partial(constant.read, value))
                 if read is not None:
                     yield constant, read
 
-    def _check_unique(self, parameters: Sequence[tuple[str, Parameter]]) -> None:
+    def _check_unique(self, parameters: Sequence[tuple[str, Varied]]) -> None:
         """Refuse an input that occurs twice, or a coordinate under both of its names."""
         names: dict[Any, str] = {}
         for where, one in parameters:
-            key: Any = one.kind, one.target
-            if one.kind == DRIVEN:
-                key = one.kind, self.robot.engine.layout.coordinate(one.target, "")
+            key = (FILE, one.target) if one.kind == FILE else (one.kind, one.index)
             if key in names:
                 got = f"'{one.name}' after '{names[key]}'"
                 self.collector.add((where,), "every input, coordinate and value once", got)

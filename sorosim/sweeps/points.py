@@ -11,13 +11,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sorosim.engine.parameter import DRIVEN, INPUT
 from sorosim.errors import FileError, InputError, ModelError, PlugInError
 from sorosim.io.include import BLOCKS
 from sorosim.io.sweep_file import MAX_POINTS, Corners, Sample, Span, SweptPoints
 from sorosim.problems import Collector, Path, shown
 from sorosim.robot import Robot
 from sorosim.signals import csv_rows
-from sorosim.sweeps.parameters import DRIVEN, INPUT, Parameter, parameter
+from sorosim.sweeps.parameters import Varied, parameter
 from sorosim.sweeps.samples import Samples, Value, grid, latin_hypercube, listed, path, sobol, uniform
 
 SAMPLERS: dict[str, Callable[[Mapping[str, tuple[float, float]], int, int], Samples]] = {
@@ -29,7 +30,7 @@ class Points(NamedTuple):
     """Points, what varies in them, its units, and its values as they were written (all, or those that bound them)."""
 
     samples: Samples
-    parameters: list[Parameter]
+    parameters: list[Varied]
     units: tuple[str, ...]
     written: Sequence[Sequence[Any]]
 
@@ -62,7 +63,7 @@ class PointReader:
         for one in parameters:
             entry = axes[one.name]
             if isinstance(entry, Span):
-                ends = self._read((*at, one.name), one.number, {"from": entry.start, "to": entry.to})
+                ends = self._read((*at, one.name), one.numeric, {"from": entry.start, "to": entry.to})
                 if len(ends) == 2:
                     columns[one.name] = np.linspace(ends[0], ends[1], entry.n).tolist()
             else:
@@ -80,7 +81,7 @@ class PointReader:
         parameters = self._parameters(at, block.over)
         bounds: dict[str, tuple[float, float]] = {}
         for one in parameters:
-            ends = self._read((*at, one.name), one.number, dict(enumerate(block.over[one.name])))
+            ends = self._read((*at, one.name), one.numeric, dict(enumerate(block.over[one.name])))
             if len(ends) < 2:
                 continue
             low, high = map(float, ends)
@@ -99,7 +100,7 @@ class PointReader:
         columns: dict[str, list[float]] = {}
         for one in parameters:
             entry = block.through[one.name]
-            columns[one.name] = self._read((*at, one.name), one.number, dict(enumerate(entry)))
+            columns[one.name] = self._read((*at, one.name), one.numeric, dict(enumerate(entry)))
             first = len(block.through[parameters[0].name])
             if len(entry) < 2 or len(entry) != first:
                 expected = "two corners or more" if len(entry) < 2 else f"as many corners as the others, {first}"
@@ -188,7 +189,7 @@ class PointReader:
             self.collector.add(at, f"at most {MAX_POINTS} points", f"{n:.4g}", hint)
         return n <= MAX_POINTS
 
-    def _parameters(self, at: Path, names: Sequence[str] | Mapping[str, Any], at_key: bool = True) -> list[Parameter]:
+    def _parameters(self, at: Path, names: Sequence[str] | Mapping[str, Any], at_key: bool = True) -> list[Varied]:
         if not names:
             self.collector.add(at, "something that varies, such as u.cable1", "nothing")
         if len(set(names)) < len(names):
@@ -205,8 +206,8 @@ class PointReader:
         found = (self.collector.attempt((*at, name), partial(read, value)) for name, value in given.items())
         return [value for value in found if value is not None]
 
-    def _points(self, samples: Samples, parameters: list[Parameter], written: Sequence[Sequence[Any]]) -> Points:
-        units = tuple(one.unit(values) for one, values in zip(parameters, written, strict=True))
+    def _points(self, samples: Samples, parameters: list[Varied], written: Sequence[Sequence[Any]]) -> Points:
+        units = tuple(one.unit_of(values) for one, values in zip(parameters, written, strict=True))
         return Points(samples, parameters, units, written)
 
 

@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 
 from sorosim import __version__
 from sorosim.arrays import Array
+from sorosim.engine.parameter import DRIVEN, INPUT
+from sorosim.engine.prescribed import merged
 from sorosim.equilibria.statics import statics
 from sorosim.errors import ConvergenceError, InputError, ModelError, SorosimError, SorosimWarning
 from sorosim.results.quantities import Output, Summary, quantities
@@ -26,7 +28,7 @@ from sorosim.results.result import Equilibrium, Run
 from sorosim.robot import Robot
 from sorosim.simulation.simulate import simulate
 from sorosim.solvers.base import one_blas_thread
-from sorosim.sweeps.parameters import DRIVEN, INPUT, Parameter, settings_of
+from sorosim.sweeps.parameters import Varied, settings_of
 from sorosim.sweeps.samples import Value
 
 STATICS, SIMULATE = "statics", "simulate"
@@ -40,8 +42,8 @@ class Job:
 
     robot: bytes  # pickled; empty where every point has a robot of its own
     text: str  # of the robot's file, from which those are made
-    parameters: tuple[Parameter, ...]
-    constants: tuple[tuple[Parameter, Value], ...]  # inputs and driven coordinates with a value for all points
+    parameters: tuple[Varied, ...]
+    constants: tuple[tuple[Varied, Value], ...]  # inputs and driven coordinates with a value for all points
     command: str
     options: Mapping[str, Any]
     outputs: tuple[Output, ...]
@@ -199,10 +201,7 @@ def prescribed(job: Job, robot: Robot, row: Mapping[str, Value]) -> tuple[dict[s
     values = [*job.constants, *((one, row[one.name]) for one in job.parameters)]
     u = {**block.get("u", {})} | {one.target: value for one, value in values if one.kind == INPUT}
     motions = {one.target: value for one, value in values if one.kind == DRIVEN}
-    coordinate = robot.engine.layout.coordinate
-    given_here = {coordinate(name, "driven") for name in motions}
-    rest = {name: x for name, x in block.get("driven", {}).items() if coordinate(name, "driven") not in given_here}
-    return u, rest | motions
+    return u, merged(robot.engine.layout, block.get("driven", {}), motions)
 
 
 def _poses(job: Job, robot: Robot, q: Array) -> Array:

@@ -3,6 +3,7 @@
 import csv
 import pickle
 import re
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -21,7 +22,6 @@ from validation.buckling_robots import (
 )
 
 import sorosim
-from sorosim.bifurcation.parameters import unit_of
 from sorosim.errors import ConvergenceError, FileError, InputError
 
 ALONG = f"{LOAD}[2]"
@@ -422,7 +422,8 @@ def test_the_default_axis_is_of_something_that_moves():
 )  # fmt: skip
 def test_everything_that_changes_has_its_unit(name, unit):
     # no number of this file is written with one
-    assert unit_of(column(HINGE, HINGE, order=2, n_gauss=4), name) == unit
+    found = sorosim.continuation(column(HINGE, HINGE, order=2, n_gauss=4), f"{LOAD}[0]", to=-1.0, max_points=2)
+    assert replace(found, along=(name,), origin=np.zeros(1), slope=np.ones(1)).units == {name: unit}
 
 
 def test_it_says_what_it_is():

@@ -7,8 +7,8 @@ from numpy.testing import assert_allclose
 import sorosim
 from sorosim.bifurcation.equilibrium_family import EquilibriumFamily
 from sorosim.bifurcation.parameter_path import ParameterPath
-from sorosim.bifurcation.parameters import check_name, value_of
 from sorosim.errors import InputError
+from sorosim.sensitivity import parameter
 
 GRIPPER = {
     "sorosim": 1, "name": "ring", "gravity": [0, 0, -9.81], "parameters": {"width": 0.02},
@@ -108,15 +108,15 @@ def test_jacobians_of_the_unknowns_are_the_differences_of_their_residuals(ring, 
 
 
 def test_names_and_values_that_do_not_fit_are_refused(ring):
-    for name, hint in [("u.chord", "u.cord"), ("cord", "u.cord"), ("driven.bass", "base"),
+    for name, hint in [("u.chord", "cord"), ("cord", "u.cord"), ("driven.bass", "base"),
                        ("materials.m.yung", "materials.m.young"), (3, "actuator")]:  # fmt: skip
         with pytest.raises(InputError, match=hint):
-            check_name(ring, name)
+            parameter(ring, name, "along")
     with pytest.raises(InputError, match="write it into the file"):
-        check_name(sorosim.load("pendulum"), "gravity[2]")
-    assert value_of(ring, "u.cord", "2 kN", "to") == 2000.0
-    assert value_of(ring, "materials.m.young", "2 MPa", "to") == 2e6
-    assert value_of(ring, "driven.base", "3 cm", "to") == 0.03
+        parameter(sorosim.load("pendulum"), "gravity[2]", "along")
+    assert parameter(ring, "u.cord", "along").number("to", "2 kN") == 2000.0
+    assert parameter(ring, "materials.m.young", "along").number("to", "2 MPa") == 2e6
+    assert parameter(ring, "driven.base", "along").number("to", "3 cm") == 0.03
     for name, value in [("u.cord", "2 m"), ("materials.m.young", "2 N"), ("driven.base", "2 N"), ("u.cord", None)]:
         with pytest.raises(InputError):
-            value_of(ring, name, value, "to")
+            parameter(ring, name, "along").number("to", value)

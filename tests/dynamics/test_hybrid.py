@@ -12,6 +12,7 @@ import sorosim
 import sorosim.io.results
 from sorosim.actuation.joint_force import JointForce
 from sorosim.dynamics.forward import HYBRID
+from sorosim.engine.prescribed import Prescribed
 from sorosim.errors import InputError
 from sorosim.methods import METHODS
 from sorosim.model.body import RigidBody
@@ -184,7 +185,7 @@ def test_all_methods_drive_alike(method):
 
 
 def test_analytic_jacobian_of_a_driven_system_is_its_derivative():
-    system = sorosim.equations.system.OdeSystem(arm(), sorosim.engine.inputs.input_motion({}, None), MOTIONS)
+    system = sorosim.equations.system.OdeSystem(robot := arm(), Prescribed.of(robot, {}, MOTIONS))
     rng = np.random.default_rng(5)
     x = 0.3 * rng.normal(size=2 * system.n_free)
     differences = jacobian(lambda y: system.rhs(0.3, y), x, (0.02, 0.01, 0.005), 8)

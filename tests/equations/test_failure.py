@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 import sorosim
 from sorosim.cli.main import app
-from sorosim.engine.inputs import input_motion
+from sorosim.engine.prescribed import Prescribed
 from sorosim.equations import failure
 from sorosim.equations.callbacks import OdeCallbacks
 from sorosim.equations.failure import Failure
@@ -227,7 +227,7 @@ def test_absurd_tolerances_and_inputs_fail_and_say_so(arm, method, capfd, recwar
 
 
 def test_what_was_refused_on_the_way_is_no_reason_of_a_later_failure(arm):
-    system = OdeSystem(arm, input_motion(arm.input_dimensions, {}), {})
+    system = OdeSystem(arm, Prescribed.of(arm, {}, {}))
     trials = OdeCallbacks(system, None)
     state = np.zeros(2 * arm.ndof)
     trials.note_failure(0.2, state, ModelError("arm", "mass", "none"))

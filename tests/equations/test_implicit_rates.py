@@ -11,13 +11,12 @@ from sorosim.actuation.route import RouteSegment
 from sorosim.actuation.servo import Servo
 from sorosim.actuation.tendon import Tendon
 from sorosim.engine import engine
-from sorosim.engine.inputs import Motion
+from sorosim.engine.prescribed import Prescribed
 from sorosim.equations.implicit_rates import ImplicitRates
 from sorosim.equations.system import OdeSystem
 from sorosim.loads.fluid import Fluid
 from sorosim.loads.spring import Spring
 from sorosim.model.anchor import Anchor
-from sorosim.signals import as_signal
 
 WORST = Worst()
 
@@ -43,8 +42,7 @@ def robot():
 def test_solutions_are_those_of_the_dense_jacobian(rng, robot, driven, c):
     actuators = robot.description.actuators
     robot = with_actuators(robot, pull=actuators["pull"]) if driven else robot
-    inputs = Motion([as_signal(0.5, "") for _ in robot.actuator_names])
-    system = OdeSystem(robot, inputs, {name: as_signal(one, "") for name, one in driven.items()})
+    system = OdeSystem(robot, Prescribed.of(robot, np.full(len(robot.actuator_names), 0.5), driven))
     x, newton = 0.1 * rng.normal(size=2 * system.n_free), ImplicitRates(system)
     matrix = np.eye(len(x)) - c * system.jacobian(0.3, x)
     newton.linearise(0.3, x)
@@ -68,7 +66,8 @@ def test_runs_are_those_with_dense_matrices(monkeypatch, robot, method):
 
 def test_loops_and_tendons_of_given_length_keep_dense_matrices(monkeypatch, robot):
     monkeypatch.setattr(engine, "ON_SPARSE", 0)
+    four_bar = sorosim.load("four_bar")
     wound = with_actuators(robot, wound=Tendon(RouteSegment("arm", y=0.005, z=0.0), stiffness=100.0))
-    assert ImplicitRates.suits(OdeSystem(robot, Motion([]), {}))
-    assert not ImplicitRates.suits(OdeSystem(wound, Motion([]), {}))
-    assert not ImplicitRates.suits(OdeSystem(sorosim.load("four_bar"), Motion([]), {}))
+    assert ImplicitRates.suits(OdeSystem(robot, Prescribed.of(robot, {}, {})))
+    assert not ImplicitRates.suits(OdeSystem(wound, Prescribed.of(wound, {}, {})))
+    assert not ImplicitRates.suits(OdeSystem(four_bar, Prescribed.of(four_bar, {}, {})))

@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 
 import sorosim
 from sorosim.cli.main import app
+from sorosim.engine.parameter import DRIVEN, Parameter
 from sorosim.errors import InputError, SorosimWarning
 from sorosim.interactive.controls import Control
 from sorosim.interactive.page import Page, _on_slider, _pace
@@ -123,7 +124,7 @@ def test_the_floor_is_in_sight_of_the_first_camera(page):
 
 
 def test_sliders_show_round_numbers(page):
-    one = Control("angle", "angle", -np.pi, 0.12345, 0.1, True)
+    one = Control(Parameter(DRIVEN, "angle", "angle"), -np.pi, 0.12345, 0.1)
     slider = {x: _on_slider(one, x) for x in (-9.0, -np.pi, 0.1, 0.061728, 9.0)}
     assert one.step == 0.02
     assert list(slider.values()) == [-3.14, -3.14, 0.1, 0.06, 0.12]

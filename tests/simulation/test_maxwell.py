@@ -10,7 +10,7 @@ from scipy.linalg import expm
 
 import sorosim
 from sorosim.engine import engine as engines
-from sorosim.engine.inputs import Motion, driven_signals
+from sorosim.engine.prescribed import Prescribed
 from sorosim.equations.system import OdeSystem
 from sorosim.interactive.recording import Recording
 from sorosim.io.journal import MAGIC
@@ -197,7 +197,7 @@ def test_a_rod_rings_at_the_frequency_and_decay_of_its_first_mode():
     assert column[2] == 2
     strain = np.concatenate([shape * value / (value + 1.0 / time) for time in tau])
     x = np.concatenate([shape, value * shape, strain])
-    system = OdeSystem(robot, Motion([]), {})
+    system = OdeSystem(robot, Prescribed.of(robot, {}, {}))
     x0, A = amplitude * x.real, system.jacobian(0.0, np.zeros(system.size))
     assert_allclose(A @ x, value * x, atol=1e-7 * np.abs(value * x).max())
     t = 3.0 / (value.imag / (2.0 * np.pi))
@@ -270,7 +270,7 @@ LOOP = {
 @pytest.mark.parametrize("driven", [{}, {"rod.bending_y[0]": "0.1*t^2"}])
 def test_the_jacobian_of_the_rate_matches_differences(driven, rng):
     robot = rod(TWO, **NONLINEAR)
-    system = OdeSystem(robot, Motion([]), driven_signals(robot.engine.layout, driven))
+    system = OdeSystem(robot, Prescribed.of(robot, {}, driven))
     x = 0.3 * rng.standard_normal(system.size)
     assert len(x) == 2 * (robot.ndof - len(driven)) + 2 * robot.ndof
     scale = np.maximum(np.abs(x), 0.1)
@@ -281,7 +281,7 @@ def test_the_jacobian_of_the_rate_matches_differences(driven, rng):
 
 def test_loops_take_part(rng):
     robot = rod(TWO, strain={"bending": 2, "elongation": 0}, gravity=(0, 0, -9.81), **LOOP)
-    system = OdeSystem(robot, Motion([]), {})
+    system = OdeSystem(robot, Prescribed.of(robot, {}, {}))
     q0 = np.zeros(robot.ndof)
     start = system.state(q0, q0, 0.05 * rng.standard_normal(system.n_strains))
     system.begin(0.0, start)
@@ -326,7 +326,7 @@ def test_a_robot_of_elastic_and_relaxing_parts(rng):
             },
         },
     })  # fmt: skip
-    system = OdeSystem(robot, Motion([]), {})
+    system = OdeSystem(robot, Prescribed.of(robot, {}, {}))
     columns = [robot.coordinate_names[i] for i in system.maxwell.column]
     assert columns == 2 * [name for name in robot.coordinate_names if name.startswith("second.1.")]
     x = 0.2 * rng.standard_normal(system.size)

@@ -109,6 +109,10 @@ def directions(found, rng, size=1.0):
 def check_derivatives(found, rng, atol=1e-6, size=1.0, steps=(1e-2, 1e-3, 1e-4, 1e-5), pairing=3e-10):
     """Rounding of accelerations, some 1e-13 / h^2, is what differences and products of cotangents leave."""
     du, dq, dqd = directions(found, rng, size)
+    if found.robot.n_multipliers and not found.qd[0].any():
+        # steps refuse what an open loop makes of a motion: along what keeps loops closed, from a start at rest
+        A = found.robot.constraints(found.q[0], found.qd[0]).jacobian
+        dq, dqd = (x - np.linalg.pinv(A, rcond=1e-9) @ (A @ x) for x in (dq, dqd))
     tangent = found.jvp(du, q0=dq, qd0=dqd)
     q_bar, qd_bar = rng.standard_normal(found.q.shape), 0.1 * rng.standard_normal(found.q.shape)
     cotangent = found.vjp(q_bar, qd_bar)

@@ -5,7 +5,7 @@ import pytest
 from helpers.differences import jacobian, relative_error
 
 import sorosim
-from sorosim.engine.inputs import input_motion
+from sorosim.engine.prescribed import Prescribed
 from sorosim.equations.system import OdeSystem
 
 JOINTS = [f"link{i}" for i in range(1, 8)]
@@ -48,7 +48,7 @@ def test_ten_seconds_with_and_without_the_analytic_jacobian_agree(robot):
 @pytest.mark.parametrize("moving", [False, True])
 def test_derivatives_with_driven_joints(robot, moving, rng):
     """Of the motion equations as the integrator sees them; driven joints move by their own law."""
-    system = OdeSystem(robot, input_motion({}, None), robot.description.simulate["driven"])
+    system = OdeSystem(robot, Prescribed.of(robot, {}, None))
     assert system.n_free == 20
     for t in (0.0, 1.7):
         x = np.concatenate([0.3 * rng.normal(size=20), moving * rng.normal(size=20)])
