@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import lru_cache
 from importlib import import_module, metadata
-from types import MappingProxyType
+from types import MappingProxyType, MethodType
 from typing import Any
 
 import numpy as np
@@ -165,6 +165,32 @@ class Registry:
         return thing
 
 
+class LazyMethod:
+    """A method that is a function of another module, ``module:function``, which is imported when it is called.
+
+    Results and robots have such ones for files and pictures: modules that computing does not load.
+
+    Parameters
+    ----------
+    function : str
+    of : str, optional
+        The attribute of which it is called, in the place of the object itself.
+    """
+
+    def __init__(self, function: str, of: str = "") -> None:
+        self._point, self._of = metadata.EntryPoint(function, function, "sorosim.methods"), of
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        return inspect.signature(self._point.load())
+
+    def __get__(self, thing: Any, owner: type) -> Any:
+        return self._point.load() if thing is None else MethodType(self, thing)
+
+    def __call__(self, thing: Any, *args: Any, **options: Any) -> Any:
+        return self._point.load()(getattr(thing, self._of) if self._of else thing, *args, **options)
+
+
 def _installed() -> tuple[tuple[str, int], ...]:
     """Folders of packages and when they changed last: what is installed since is found."""
     return tuple((path, os.stat(path).st_mtime_ns) for path in sys.path if os.path.isdir(path))
@@ -244,6 +270,21 @@ INTEGRATORS = Registry(
         "cvode": "sorosim.solvers.sundials:integrate",
     },
     check=_is_function,
+)
+# kinds of result files
+RESULTS = Registry(
+    "sorosim.results",
+    "result",
+    points={
+        "run": "sorosim.results.result:Run",
+        "equilibrium": "sorosim.results.result:Equilibrium",
+        "steady motion": "sorosim.equilibria.steady_motion:SteadyMotion",
+        "continuation": "sorosim.bifurcation.diagram:Continuation",
+        "sweep": "sorosim.sweeps.result:SweepResult",
+        "fit": "sorosim.fitting.fit:Fit",
+        "optimal motion": "sorosim.control.optimal:OptimalMotion",
+    },
+    check=_makes_things,
 )
 
 

@@ -6,12 +6,26 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import index
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from sorosim.arrays import Array, IntArray
+from sorosim.declare.result import (
+    DATA,
+    TEXT,
+    TIMES,
+    Kept,
+    Maybe,
+    Named,
+    Numbered,
+    Numbers,
+    Record,
+    Result,
+    Rising,
+    Texts,
+    kept,
+)
 from sorosim.dynamics import arguments
 from sorosim.dynamics.energies import PowerEvaluator, energy
 from sorosim.dynamics.maxwell import MaxwellElements
@@ -23,6 +37,7 @@ from sorosim.equations.points import SECTIONS
 from sorosim.errors import InputError, nearest
 from sorosim.linear import Linearization
 from sorosim.public import public
+from sorosim.registry import LazyMethod
 from sorosim.results.quantities import summarized
 from sorosim.results.readings import Readings, readings_along
 from sorosim.robot import Robot
@@ -63,51 +78,82 @@ class EnergyHistory(NamedTuple):
         return float(sum(np.ptp(part) for part in self)) if len(self.kinetic) else 0.0
 
 
-@public
-class Drawable:
-    """Methods that draw an equilibrium or a run; they import `sorosim.viz`, so that computing does not load it."""
+class Drawable(Result):
+    """A result that is drawn in 3D; `sorosim.viz` does it, which computing does not load."""
 
-    def still(self, path: str | Path, **options: Any) -> None:
-        """Picture in 3D, of a run at one time or several; see `sorosim.viz.movie.still`."""
-        from sorosim.viz.movie import still
+    still = LazyMethod("sorosim.viz.movie:still")
+    play = LazyMethod("sorosim.viz.player:play")
+    export_html = LazyMethod("sorosim.viz.web:export_html")
+    export_gltf = LazyMethod("sorosim.viz.gltf:export_gltf")
 
-        still(self, path, **options)
 
-    def play(self, **options: Any) -> None:
-        """Window in 3D; see `sorosim.viz.player.play`."""
-        from sorosim.viz.player import play
+class Driven(Named):
+    """Generalised forces of driven coordinates, by their names."""
 
-        play(self, **options)
+    def unpack(self, stored: Any, robot: Robot) -> Any:
+        """Refuse names that the robot does not have."""
+        layout = robot.engine.layout
+        if unknown := [name for name in stored if name not in (*layout.links, *layout.coordinate_names)]:
+            raise ValueError(f"the robot has no coordinate '{unknown[0]}'")
+        return stored
 
-    def export_html(self, path: str | Path, **options: Any) -> None:
-        """One file that any browser shows in 3D, without a server; see `sorosim.viz.web.export_html`."""
-        from sorosim.viz.web import export_html
 
-        export_html(self, path, **options)
+class Sliding(Record):
+    """A `SlipState`: its rates, and where there were some the contacts that stuck, in one group."""
 
-    def export_gltf(self, path: str | Path, **options: Any) -> None:
-        """glTF 2.0 file (.glb) for Blender and other programs; see `sorosim.viz.gltf.export_gltf`."""
-        from sorosim.viz.gltf import export_gltf
+    def pack(self, value: SlipState) -> Any:
+        """What a file holds of it."""
+        return {"rates": value.rates, **({} if value.stuck is None else value.stuck._asdict())}
 
-        export_gltf(self, path, **options)
+    def unpack(self, stored: Any, robot: Robot) -> Any:
+        """The state."""
+        stuck = StickState(stored["pair"].astype(np.int64), stored["slip"]) if "pair" in stored else None
+        return SlipState(stored["rates"], stuck)
+
+
+def _plain(contacts: Contacts) -> dict[str, Any]:
+    """Contacts for other programs."""
+    return {name: list(part) if isinstance(part, tuple) else part for name, part in contacts._asdict().items()}
+
+
+def _event(t: Array, q: Array, qd: Array) -> tuple[Array, Array, Array]:
+    return t, q, qd
+
+
+STATES = Numbers(TIMES, "ndof")
 
 
 @public
 @dataclass(frozen=True, eq=False)
-class Equilibrium(Drawable):
+class Equilibrium(Drawable, kind="equilibrium"):
     """A state of rest."""
 
     robot: Robot
-    q: Array  # (ndof,) coordinates [rad, m, or 1 for strains]
-    u: Array  # (n_actuators,) inputs, in `Robot.actuator_units`
-    lam: Array  # (n_multipliers,) of loops, see `loop_wrench`
-    driven: dict[str, float]  # driven coordinate -> generalised force it needs [N m or N], see `Robot.joint_wrench`
-    residual_norm: float  # largest entry of the residual of the free coordinates [N m, N, or J for strains]
-    stiffness: Array | None  # `tangent_stiffness` as the search formed it; None: of a large tree, where it did not
-    n_evaluations: int  # of residual and Jacobian together
-    message: str  # what the solver did
-    free: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # free coordinates
-    sliding: SlipState | None = None  # what friction resisted, see `statics`
+    q: Array = kept(Numbers("ndof"), "coordinates", "rad, m, or 1 for strains")
+    u: Array = kept(Numbers("n_actuators"), "inputs", "`Robot.actuator_units`")
+    lam: Array = kept(Numbers("n_multipliers"), "multipliers of loops, see `loop_wrench`")
+    driven: dict[str, float] = kept(
+        Driven(Numbers()), "per driven coordinate: the generalised force it needs, see `Robot.joint_wrench`", "N m or N"
+    )
+    residual_norm: float = kept(
+        Numbers(), "largest entry of the residual of the free coordinates", "N m, N, or J for strains"
+    )
+    stiffness: Array | None = kept(
+        Numbers("n_free", "n_free"), "`tangent_stiffness` as the search formed it; of a large tree it did not",
+        name="tangent_stiffness", needed=False,
+    )  # fmt: skip
+    n_evaluations: int = kept(Numbers(), "how many of residual and Jacobian together")
+    message: str = kept(TEXT, "what the solver did")
+    free: IntArray = kept(Numbers("n_free"), "free coordinates", default=np.zeros(0, dtype=np.int64), needed=True)
+    sliding: SlipState | None = kept(
+        Sliding(SlipState, rates=Numbers("ndof")), "what friction resisted, see `statics`", default=None
+    )
+    also: ClassVar[Mapping[str, Kept]] = {
+        "_touching": Kept(DATA, "where surfaces touch, see `contacts`", name="contacts", needed=False, derived=True)
+    }
+
+    plot = LazyMethod("sorosim.viz.plots:plot_equilibrium")
+    _repr_html_ = LazyMethod("sorosim.viz.notebook:equilibrium_html")
 
     @cached_property
     def tangent_stiffness(self) -> Array:
@@ -126,6 +172,10 @@ class Equilibrium(Drawable):
     def contacts(self) -> Contacts:
         """Where surfaces touch, and with which forces."""
         return self.contact_state[0]
+
+    @property
+    def _touching(self) -> dict[str, Any] | None:
+        return _plain(self.contacts) if self.robot.engine.loading.touches else None
 
     def linearize(self) -> Linearization:
         """Linearised motion about it, driven joints held; what sticks is held by springs (`Robot.linearize`)."""
@@ -165,26 +215,6 @@ class Equilibrium(Drawable):
         """Position (3,) of the tip of a link in the world [m]; default: the first of `Robot.outputs`."""
         robot = self.robot
         return (robot.outputs.poses(self.q)[0] if link is None else robot.pose(self.q, link))[:3, 3]
-
-    def save(self, path: str | Path) -> None:
-        """Write to an HDF5 file; `sorosim.open` reads it."""
-        from sorosim.io.results import save_equilibrium
-
-        save_equilibrium(self, path)
-
-    def plot(
-        self, path: str | Path | None = None, style: str | Path | None = None, *,
-        units: Mapping[str, str] | None = None,
-    ) -> Any:  # fmt: skip
-        """Picture of the shape (matplotlib); written to `path` if given; `style`, `units`: `sorosim.viz.plots`."""
-        from sorosim.viz.plots import plot_equilibrium
-
-        return plot_equilibrium(self, path, style, units=units)
-
-    def _repr_html_(self) -> str | None:
-        from sorosim.viz.notebook import equilibrium_html
-
-        return equilibrium_html(self)
 
     def __repr__(self) -> str:
         return f"<Equilibrium of '{self.robot.name}': residual {self.residual_norm:.2g}, {self.message}>"
@@ -282,26 +312,81 @@ def _length(value: float) -> str:
 
 @public
 @dataclass(frozen=True, eq=False)
-class Run(Drawable):
+class Run(Drawable, kind="run"):
     """A motion."""
 
     robot: Robot
-    t: Array  # (n,) [s]
-    q: Array  # (n, ndof) coordinates [rad, m, or 1 for strains]
-    qd: Array  # (n, ndof) rates, the same per second
-    u: Array  # (n, n_actuators) inputs, in `Robot.actuator_units`
-    lam: Array  # (n, n_multipliers) of loops, see `loop_wrench`
-    driven: dict[str, Array]  # driven coordinate -> (n,) generalised force [N m or N], see `Robot.joint_wrench`
-    stats: dict[str, Any]  # counts and wall time of the integration
-    options: dict[str, Any]  # of `simulate`
-    message: str  # of the integrator
-    events: tuple[tuple[Array, Array, Array], ...] = ()  # per event: times, coordinates, rates
+    t: Array = kept(Rising(TIMES), "times", "s")
+    q: Array = kept(STATES, "coordinates", "rad, m, or 1 for strains")
+    qd: Array = kept(STATES, "rates, the same per second")
+    u: Array = kept(Numbers(TIMES, "n_actuators"), "inputs", "`Robot.actuator_units`")
+    lam: Array = kept(Numbers(TIMES, "n_multipliers"), "multipliers of loops, see `loop_wrench`")
+    driven: dict[str, Array] = kept(
+        Driven(Numbers(TIMES)), "per driven coordinate: the generalised force it needs, see `Robot.joint_wrench`",
+        "N m or N",
+    )  # fmt: skip
+    stats: dict[str, Any] = kept(DATA, "counts and wall time of the integration")
+    options: dict[str, Any] = kept(DATA, "what was asked for, the inputs too, see `simulate`")
+    message: str = kept(TEXT, "of the integrator")
+    events: tuple[tuple[Array, Array, Array], ...] = kept(
+        Numbered(Record(_event, t=Numbers("n"), q=Numbers("n", "ndof"), qd=Numbers("n", "ndof")), 1),
+        "per event: times, coordinates, rates", default=(),
+    )  # fmt: skip
     dense: Callable[[float], tuple[Array, Array]] | None = field(default=None, repr=False)
-    checkpoints: Checkpoints | None = field(default=None, repr=False)
-    exchanged: Array | None = None  # (n, 2) work and dissipation [J] by the integrator's steps, see `energy`
-    # (n, n_strains) of Maxwell elements: of each rod that relaxes, term by term, as its coordinates; None: of none
-    strain: Array | None = None
-    companion: Companion | None = field(default=None, repr=False)  # of a run with `verify`
+    checkpoints: Checkpoints | None = kept(
+        Record(
+            Checkpoints, t=Numbers("n"), q=Numbers("n", "ndof"), qd=Numbers("n", "ndof"), stats=Named(Numbers("n")),
+            exchanged=Maybe(Numbers("n", 2)), strain=Maybe(Numbers("n", "n_strains")),
+        ),
+        "times and states from which the integrator started anew; empty without checkpoints", default=None, stated=True,
+        repr=False,
+    )  # fmt: skip
+    exchanged: Array | None = kept(
+        Numbers(TIMES, 2), "work and dissipation by the integrator's steps, see `energy`; empty where a run was not "
+        "simulated", "J", default=None, stated=True,
+    )  # fmt: skip
+    strain: Array | None = kept(
+        Numbers(TIMES, "n_strains"), "strains of the springs in Maxwell elements, where materials relax: of each rod, "
+        "term by term, as its coordinates", default=None,
+    )  # fmt: skip
+    companion: Companion | None = kept(
+        Record(
+            Companion, q=STATES, qd=STATES, strain=Numbers(TIMES, "n_strains"), how=TEXT, level=Numbers(),
+            factor=Numbers(), parts_at=Numbers(),
+        ),
+        "the motion by finer steps, of a run with `verify`", default=None, repr=False,
+    )  # fmt: skip
+    also: ClassVar[Mapping[str, Kept]] = {
+        "_energies": Kept(
+            DATA, "kinetic, elastic and gravitational energy, work, dissipation and what the balance misses", "J",
+            name="energy", needed=False, derived=True,
+        ),
+        "_readings": Kept(
+            Named(
+                Record(Readings, t=Numbers("n"), values=Numbers("n", "n_channels"), channels=Texts("n_channels"),
+                       units=Texts("n_channels"))
+            ),
+            "per sensor: times, values, channels and units; only if there are any", name="readings", needed=False,
+        ),
+        "_touching": Kept(DATA, "where surfaces touched, see `contacts`", name="contacts", needed=False, derived=True),
+    }  # fmt: skip
+
+    plot = LazyMethod("sorosim.viz.plots:plot_run")
+    movie = LazyMethod("sorosim.viz.movie:movie")
+    to_csv = LazyMethod("sorosim.io.export:write_csv")
+    readings_to_csv = LazyMethod("sorosim.io.export:write_readings")
+    to_mat = LazyMethod("sorosim.io.export:write_mat")
+    _repr_html_ = LazyMethod("sorosim.viz.notebook:run_html")
+
+    @classmethod
+    def restored(cls, stored: Mapping[str, Any], robot: Robot) -> Run:
+        """The run from the content of a file that was checked, and its robot."""
+        parts = cls.parts(stored, robot)
+        readings = parts.pop("_readings", None)
+        run = cls(robot, **parts)
+        if readings is not None:  # the very ones that were saved: another numpy might draw other noise
+            run.__dict__["readings"] = readings
+        return run
 
     def __len__(self) -> int:
         return len(self.t)
@@ -420,6 +505,19 @@ class Run(Drawable):
         """Where surfaces touched along the run, and with which forces."""
         return ContactHistory.collected([self.robot.contacts(*state) for state in zip(self.q, self.qd, strict=True)])
 
+    @property
+    def _energies(self) -> dict[str, Array]:
+        return self._energy._asdict() | {"balance": self._energy.balance}
+
+    @property
+    def _readings(self) -> dict[str, Readings] | None:
+        return self.readings or None
+
+    @property
+    def _touching(self) -> dict[str, Any] | None:
+        touches = self.robot.engine.loading.touches
+        return {"row": self.contacts.row, **_plain(self.contacts.contacts)} if touches else None
+
     def at(self, t: Number) -> tuple[Array, Array]:
         """Coordinates and rates at any time of the run; it must have been made with dense=True."""
         if self.dense is None:
@@ -474,57 +572,6 @@ class Run(Drawable):
         if len(power) < 3:
             return np.asarray(cumulative_trapezoid(power, self.t, initial=0)) if len(power) else np.zeros(0)
         return np.asarray(cumulative_simpson(power, x=self.t, initial=0.0))
-
-    def save(self, path: str | Path) -> None:
-        """Write to an HDF5 file; `sorosim.open` reads it."""
-        from sorosim.io.results import save_run
-
-        save_run(self, path)
-
-    def to_csv(self, path: str | Path) -> None:
-        """Write a table with names in its first line, one row a time.
-
-        Columns are t, coordinates, rates, inputs, then what driven coordinates needed: ``force(x)`` [N] or
-        ``moment(x)`` [N m], and the multipliers of loops, ``lam[0]`` and so on, if there are any.
-        """
-        from sorosim.io.export import write_csv
-
-        write_csv(self, path)
-
-    def readings_to_csv(self, folder: str | Path) -> list[Path]:
-        """Write a table of each sensor into a folder, which is made where there is none; returns the files.
-
-        Columns are t and the channels with their units, such as ``f_x [m/s^2]``.
-        """
-        from sorosim.io.export import write_readings
-
-        return write_readings(self, folder)
-
-    def to_mat(self, path: str | Path) -> None:
-        """Write t, q, qd, u, driven (n, n_driven), lam, energy, cells of names, and readings to a MATLAB file.
-
-        Its version is 5. ``readings`` is a cell of structures: name, t, values (n, n_channels), channels, units.
-        """
-        from sorosim.io.export import write_mat
-
-        write_mat(self, path)
-
-    def movie(self, path: str | Path, **options: Any) -> None:
-        """Film of the motion, mp4 or gif; see `sorosim.viz.movie.movie`."""
-        from sorosim.viz.movie import movie
-
-        movie(self, path, **options)
-
-    def plot(self, folder: str | Path | None = None, what: str | Sequence[str] = "all", **options: Any) -> Any:
-        """Plots by name, written to a folder if given; options: formats, style, units; `sorosim.viz.plots.plot_run`."""
-        from sorosim.viz.plots import plot_run
-
-        return plot_run(self, folder, what, **options)
-
-    def _repr_html_(self) -> str | None:
-        from sorosim.viz.notebook import run_html
-
-        return run_html(self)
 
     def __repr__(self) -> str:
         span = f"{self.t[0]:g} to {self.t[-1]:g} s, {len(self.t)} times" if len(self.t) else "empty"

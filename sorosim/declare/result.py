@@ -1,0 +1,388 @@
+"""Declarations of results: what a file keeps of a result is stated once, as the fields of a dataclass.
+
+A kind of result derives from `Result`. Each field that a file keeps is made by `kept`, which gives its type in a file
+with the names of its dimensions, its meaning and its unit. Writing and reading files, the checks of what is read, and
+the tables of the page about result files follow from these.
+"""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Callable, Mapping
+from copy import copy
+from dataclasses import dataclass, field, fields
+from functools import cache
+from operator import attrgetter
+from types import EllipsisType
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from sorosim.declare.base import MISSING
+from sorosim.errors import FileError
+from sorosim.registry import LazyMethod
+from sorosim.validation import describe
+
+TIMES = "n_t"  # the dimension of a run's rows
+GROUP_OR_TEXT = {dict: "a group", str: "a text"}
+
+
+class Place(NamedTuple):
+    """A place in what was read from a file, and the dimensions that are known there."""
+
+    file: str
+    sizes: ChainMap[str, int]
+    path: str = ""
+
+    def __truediv__(self, name: str) -> Place:
+        return self._replace(path=f"{self.path}/{name}" if self.path else name)
+
+    def inside(self) -> Place:
+        """The same place, for a group that has dimensions of its own."""
+        return self._replace(sizes=self.sizes.new_child())
+
+    def damaged(self, expected: str, got: str) -> FileError:
+        """The error of what does not fit."""
+        return FileError(self.file, f"expected {expected}, got {got}; the file is damaged")
+
+    def lacks(self, name: str) -> FileError:
+        """The error of what is missing here."""
+        return FileError(self.file, f"expected a complete result file, got one without '{(self / name).path}'")
+
+
+class Stored:
+    """The type of a value in a file, which holds numbers, texts, lists of texts, arrays, None, and mappings of these.
+
+    1. `pack` gives what a file holds of a value.
+    2. `check` refuses (FileError) what is no such value, or does not have its shape.
+    3. `unpack` makes the value of what was checked.
+    """
+
+    shape: tuple[str | int | EllipsisType, ...] = ()  # sizes, or names of dimensions
+
+    def pack(self, value: Any) -> Any:
+        """What a file holds of a value."""
+        return value
+
+    def check(self, stored: Any, at: Place) -> None:
+        """Refuse what does not fit."""
+
+    def unpack(self, stored: Any, robot: Any) -> Any:
+        """The value, of a robot."""
+        return stored
+
+
+class Plain(Stored):
+    """A text (str), or a group of anything (dict)."""
+
+    def __init__(self, kind: type) -> None:
+        self.kind = kind
+
+    def check(self, stored: Any, at: Place) -> None:
+        """Refuse another kind."""
+        if not isinstance(stored, self.kind):
+            got = "a value" if self.kind is dict else type(stored).__name__
+            raise at.damaged(f"'{at.path}' to be {GROUP_OR_TEXT[self.kind]}", got)
+
+
+TEXT, DATA = Plain(str), Plain(dict)
+
+
+class Numbers(Stored):
+    """Numbers, or truths, of a shape; without dimensions it is one. The last dimension may be `...`, any further."""
+
+    def __init__(self, *shape: str | int | EllipsisType) -> None:
+        self.shape = shape
+
+    def check(self, stored: Any, at: Place) -> None:
+        """Refuse what has another shape; dimensions that were not known are now."""
+        if np.asarray(stored).dtype.kind not in "biuf" or isinstance(stored, dict):
+            raise at.damaged(f"'{at.path}' to be numbers", describe(stored))
+        self.check_shape(np.shape(stored), at)
+
+    def check_shape(self, shape: tuple[int, ...], at: Place) -> None:
+        """Refuse another shape."""
+        wanted: list[Any] = []
+        for k, size in enumerate(self.shape):
+            if size is ...:
+                wanted += shape[k:]
+            elif isinstance(size, str) and k < len(shape):
+                wanted.append(at.sizes.setdefault(size, shape[k]))
+            else:
+                wanted.append(at.sizes.get(size, size) if isinstance(size, str) else size)
+        if shape != tuple(wanted):
+            rows = f"{wanted[0]} rows of " if self.shape[:1] == (TIMES,) else ""
+            expected = f"({', '.join(map(str, wanted))}{',' * (len(wanted) == 1)})"
+            raise at.damaged(f"{rows}'{at.path}', shape {expected}", f"shape {shape}")
+
+
+class Rising(Numbers):
+    """A list of numbers of which each is greater than the one before."""
+
+    def check(self, stored: Any, at: Place) -> None:
+        """Refuse other lists."""
+        if np.ndim(stored) != 1 or np.asarray(stored).dtype.kind != "f" or not np.all(np.diff(stored) > 0.0):
+            raise at.damaged(f"'{at.path}' to be a list of increasing times", f"shape {np.shape(stored)}")
+        super().check(stored, at)
+
+
+class Complex(Numbers):
+    """Complex numbers; a file holds their real and then their imaginary parts."""
+
+    def pack(self, value: Any) -> Any:
+        """What a file holds of them."""
+        return np.array([value.real, value.imag])
+
+    def unpack(self, stored: Any, robot: Any) -> Any:
+        """The numbers."""
+        return stored[0] + 1j * stored[1]
+
+
+class Texts(Numbers):
+    """A list of texts; of none a file has an empty array."""
+
+    def pack(self, value: Any) -> Any:
+        """What a file holds of them."""
+        return list(value)
+
+    def check(self, stored: Any, at: Place) -> None:
+        """Refuse what is no list of texts, or one of another length."""
+        if not isinstance(stored, list) and np.size(stored):
+            raise at.damaged(f"'{at.path}' to be a list of texts", describe(stored))
+        self.check_shape(np.shape(stored), at)
+
+    def unpack(self, stored: Any, robot: Any) -> Any:
+        """The texts."""
+        return tuple(map(str, stored))
+
+
+class Maybe(Stored):
+    """A value or None, of which a file has an empty dataset."""
+
+    def __init__(self, type: Stored) -> None:
+        self.type, self.shape = type, type.shape
+
+    def pack(self, value: Any) -> Any:
+        """What a file holds of it."""
+        return None if value is None else self.type.pack(value)
+
+    def check(self, stored: Any, at: Place) -> None:
+        """Refuse what is no such value."""
+        if stored is not None:
+            self.type.check(stored, at)
+
+    def unpack(self, stored: Any, robot: Any) -> Any:
+        """The value."""
+        return None if stored is None else self.type.unpack(stored, robot)
+
+
+class Named(Stored):
+    """Values of a type by their names: a group."""
+
+    def __init__(self, type: Stored) -> None:
+        self.type, self.shape = type, type.shape
+
+    def pack(self, value: Any) -> Any:
+        """What a file holds of them."""
+        return {str(name): self.type.pack(one) for name, one in value.items()}
+
+    def check(self, stored: Any, at: Place) -> None:
+        """Refuse what is none."""
+        DATA.check(stored, at)
+        for name, one in stored.items():
+            self.type.check(one, at / name)
+
+    def unpack(self, stored: Any, robot: Any) -> Any:
+        """The values."""
+        return {name: self.type.unpack(one, robot) for name, one in stored.items()}
+
+
+class Numbered(Named):
+    """A tuple of values of a type: a group whose names are numbers of some digits."""
+
+    def __init__(self, type: Stored, digits: int = 5) -> None:
+        super().__init__(type)
+        self.digits = digits
+
+    def pack(self, value: Any) -> Any:
+        """What a file holds of them."""
+        return super().pack({f"{k:0{self.digits}d}": one for k, one in enumerate(value)})
+
+    def unpack(self, stored: Any, robot: Any) -> Any:
+        """The values."""
+        return tuple(super().unpack(stored, robot).values())
+
+
+class Record(Stored):
+    """What `make` makes of parts by their names, which are its attributes, or its entries in a tuple: a group.
+
+    Dimensions that are named first in it are its own.
+    """
+
+    def __init__(self, make: Callable[..., Any], **parts: Stored) -> None:
+        self.make, self.parts = make, parts
+
+    def pack(self, value: Any) -> Any:
+        """What a file holds of it."""
+        parts = dict(zip(self.parts, value, strict=True)) if type(value) is tuple else None
+        return {name: one.pack(parts[name] if parts else getattr(value, name)) for name, one in self.parts.items()}
+
+    def check(self, stored: Any, at: Place) -> None:
+        """Refuse one whose parts are missing or do not fit."""
+        DATA.check(stored, at)
+        at = at.inside()
+        for name, part in self.parts.items():
+            if name not in stored and not isinstance(part, Maybe):
+                raise at.lacks(name)
+            part.check(stored.get(name), at / name)
+
+    def unpack(self, stored: Any, robot: Any) -> Any:
+        """What is made of the parts."""
+        return self.make(**{name: part.unpack(stored.get(name), robot) for name, part in self.parts.items()})
+
+
+class Another(Stored):
+    """A result within a result, of the same robot: a group."""
+
+    def __init__(self, kind: type[Result]) -> None:
+        self.kind = kind
+
+    def pack(self, value: Any) -> Any:
+        """What a file holds of it."""
+        return value.content()
+
+    def check(self, stored: Any, at: Place) -> None:
+        """Refuse what is none."""
+        DATA.check(stored, at)
+        self.kind.check(stored, at.inside())
+
+    def unpack(self, stored: Any, robot: Any) -> Any:
+        """The result."""
+        return self.kind.restored(stored, robot)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The declaration of what a file keeps."""
+
+    type: Stored
+    doc: str
+    unit: str = ""
+    name: str = ""  # in a file, with the groups in which it stands; as in Python, where it is empty
+    source: str = ""  # attribute of the result that gives it, likewise
+    needed: bool = True  # whether a file has to have it
+    stated: bool = False  # whether it is an empty dataset where there is none
+    derived: bool = False  # whether it follows from the others: it is written for other programs, and not read
+
+
+def kept(
+    type: Stored, doc: str, unit: str = "", *, default: Any = MISSING, name: str = "", needed: bool | None = None,
+    stated: bool = False, repr: bool = True,
+) -> Any:  # fmt: skip
+    """Declare a field.
+
+    Parameters
+    ----------
+    type : Stored
+        Of its value in a file.
+    doc, unit : str
+        Meaning, and SI unit.
+    default : optional
+        In Python.
+    name : str, optional
+        In a file, if it is another one; "group/name" stands in a group.
+    needed : bool, optional
+        Whether a file has to have it. Default: if it has no default.
+    stated : bool
+        Whether a file has an empty dataset where it is None; else it has nothing.
+    repr : bool
+        As of `dataclasses.field`.
+    """
+    needed = default is MISSING if needed is None else needed
+    given = {"kept": Kept(type, doc, unit, name, needed=needed, stated=stated)}
+    if default is not MISSING and default.__class__.__hash__ is None:  # dataclasses take it for one that may change
+        return field(default_factory=lambda: copy(default), repr=repr, metadata=given)
+    return field(default=default, repr=repr, metadata=given)
+
+
+class Result:
+    """What a computation has found for a robot, its attribute `robot`.
+
+    Subclasses are frozen dataclasses. ``class Run(Result, kind="run")`` is the class of a kind of file; it stands in
+    `sorosim.registry.RESULTS`, from which `sorosim.open` takes it.
+    """
+
+    file_kind: ClassVar[str] = ""  # kind of its files
+    also: ClassVar[Mapping[str, Kept]] = {}  # what files keep besides fields: attributes by name
+
+    save = LazyMethod("sorosim.io.results:save")
+    _repr_html_ = LazyMethod("sorosim.viz.notebook:result_html")
+
+    def __init_subclass__(cls, kind: str = "", **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.file_kind = kind or cls.file_kind
+
+    @property
+    def described(self) -> Any:
+        """The robot whose text its file has."""
+        return self.robot  # type: ignore[attr-defined]
+
+    @classmethod
+    @cache
+    def declaration(cls) -> Mapping[str, Kept]:
+        """What its file keeps, by the names of attributes."""
+        own: Any = fields(cls)  # type: ignore[arg-type]  # a dataclass, as all that are used
+        return {one.name: one.metadata["kept"] for one in own if "kept" in one.metadata} | cls.also
+
+    def content(self) -> dict[str, Any]:
+        """What its file keeps."""
+        out: dict[str, Any] = {}
+        for name, one in self.declaration().items():
+            value = attrgetter(one.source or name)(self)
+            if value is not None or one.stated:
+                *groups, last = (one.name or name).split("/")
+                group = out
+                for part in groups:
+                    group = group.setdefault(part, {})
+                group[last] = None if value is None else one.type.pack(value)
+        return out
+
+    @classmethod
+    def check(cls, stored: Mapping[str, Any], at: Place) -> None:
+        """Refuse (FileError) the content of a file whose parts are missing or do not fit together."""
+        check_parts(cls.declaration(), stored, at)
+
+    @classmethod
+    def parts(cls, stored: Mapping[str, Any], robot: Any) -> dict[str, Any]:
+        """Attributes by name from the content of a file that was checked."""
+        out = {}
+        for name, one in cls.declaration().items():
+            value = found(stored, one.name or name)
+            if value is not MISSING and value is not None and not one.derived:
+                out[name] = one.type.unpack(value, robot)
+        return out
+
+    @classmethod
+    def restored(cls, stored: Mapping[str, Any], robot: Any) -> Self:
+        """The result from the content of a file that was checked, and its robot; `file` in the content is its path."""
+        return cls(robot, **cls.parts(stored, robot))  # type: ignore[call-arg]
+
+
+def check_parts(declaration: Mapping[str, Kept], stored: Mapping[str, Any], at: Place) -> None:
+    """Refuse (FileError) a mapping that does not have what is declared."""
+    for name, one in declaration.items():
+        path = one.name or name
+        value = found(stored, path)
+        if value is MISSING and one.needed:
+            raise at.lacks(path)
+        if value is not MISSING and not one.derived and (one.needed or value is not None):
+            one.type.check(value, at / path)
+
+
+def found(stored: Any, path: str) -> Any:
+    """What stands in groups under a path, MISSING where there is nothing."""
+    for name in path.split("/"):
+        if not isinstance(stored, Mapping) or name not in stored:
+            return MISSING
+        stored = stored[name]
+    return stored
