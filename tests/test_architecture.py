@@ -246,7 +246,7 @@ FEATURES = {
     "Maxwell's strains": ("maxwell relax relaxes relaxation", 27, 3),
     "feeding": ("feed feeds flow flows flowing", 29, 11),
     "insertions": ("insert inserts inserted insertion insertions", 32, 7),
-    "sticking": ("stick sticking stuck", 9, 3),
+    "sticking": ("stick sticking stuck", 8, 3),
     "magnets": ("magnet magnets magnetic dipole", 2, 1),
     "capstan": ("capstan", 4, 2),
 }

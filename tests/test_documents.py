@@ -299,6 +299,12 @@ def test_the_page_of_the_command_line_tells_every_command_and_option():
         assert f"| `{name}` |" in page[: page.index(program["BEGIN"])], f"{name} is not in the table of commands"
 
 
+def test_the_page_of_results_tells_what_is_declared_of_their_files():
+    page = (REPO / "docs" / "results.md").read_text(encoding="utf-8")
+    program = runpy.run_path(str(REPO / "docs" / "make_results.py"))
+    assert page == program["with_tables"](page), "python docs/make_results.py writes it anew"
+
+
 def test_the_reference_in_brief_is_that_of_the_docstrings():
     program = runpy.run_path(str(REPO / "docs" / "make_reference.py"))
     page = (REPO / "docs" / "reference.md").read_text(encoding="utf-8")

@@ -7,10 +7,11 @@ the tables of the page about result files follow from these.
 
 from __future__ import annotations
 
+import inspect
 from collections import ChainMap
 from collections.abc import Callable, Mapping
 from copy import copy
-from dataclasses import dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields
 from functools import cache
 from operator import attrgetter
 from types import EllipsisType
@@ -274,6 +275,11 @@ class Kept:
     stated: bool = False  # whether it is an empty dataset where there is none
     derived: bool = False  # whether it follows from the others: it is written for other programs, and not read
 
+    def __str__(self) -> str:
+        sizes = [str(size) for size in self.type.shape]
+        shape = f"({', '.join(sizes)}{',' * (len(sizes) == 1)}) " if sizes else ""
+        return shape + self.doc + (f" [{self.unit}]" if self.unit else "")
+
 
 def kept(
     type: Stored, doc: str, unit: str = "", *, default: Any = MISSING, name: str = "", needed: bool | None = None,
@@ -321,6 +327,10 @@ class Result:
     def __init_subclass__(cls, kind: str = "", **options: Any) -> None:
         super().__init_subclass__(**options)
         cls.file_kind = kind or cls.file_kind
+        own = {name: one.metadata.get("kept") for name, one in vars(cls).items() if isinstance(one, Field)}
+        told = [f"{name}\n    {one}" for name, one in own.items() if one]
+        if told:
+            cls.__doc__ = "\n".join([inspect.cleandoc(cls.__doc__ or ""), "\nAttributes\n----------", *told])
 
     @property
     def described(self) -> Any:

@@ -11,7 +11,7 @@ from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -31,14 +31,6 @@ from sorosim.registry import RESULTS
 from sorosim.robot import Robot
 from sorosim.validation import describe
 
-if TYPE_CHECKING:
-    from sorosim.bifurcation.diagram import Continuation
-    from sorosim.control.optimal import OptimalMotion
-    from sorosim.equilibria.steady_motion import SteadyMotion
-    from sorosim.fitting.fit import Fit
-    from sorosim.results.result import Equilibrium, Run
-    from sorosim.sweeps.result import SweepResult
-
 EXCHANGED = ["work [J]", "dissipated [J]"]  # last columns of a journal
 RUN, SWEEP = "run", "sweep"
 # what every file keeps of its robot
@@ -53,10 +45,15 @@ ROBOT: Mapping[str, Kept] = {
 
 
 @public
-def open(path: str | Path) -> Run | Equilibrium | SteadyMotion | Continuation | SweepResult | Fit | OptimalMotion:
+def open(path: str | Path) -> Any:
     """Read a result file of any kind.
 
     Where a run or a sweep has not finished, its journal, which lies beside the file, is read instead.
+
+    Returns
+    -------
+    Run, Equilibrium, SteadyMotion, Continuation, SweepResult, Fit or OptimalMotion
+        Whichever was saved.
 
     Raises
     ------
@@ -75,13 +72,13 @@ def open(path: str | Path) -> Run | Equilibrium | SteadyMotion | Continuation | 
     sizes = {"ndof": robot.ndof, "n_actuators": len(robot.actuator_names), "n_multipliers": robot.n_multipliers}
     _check(kind, stored, file, sizes)
     try:
-        return kind.restored({**stored, "file": file}, robot)  # type: ignore[return-value]
+        return kind.restored({**stored, "file": file}, robot)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise FileError(file, f"expected a complete {kind.file_kind}, got a damaged one: {error!r}") from None
 
 
 @public
-def save(result: Result | Mapping[str, Any], path: str | Path, kind: str = "") -> None:
+def save(result: Result | Mapping[str, Any], path: str | Path, *, kind: str = "") -> None:
     """Write a result to an HDF5 file; `sorosim.open` reads it.
 
     Parameters
@@ -108,9 +105,9 @@ def save(result: Result | Mapping[str, Any], path: str | Path, kind: str = "") -
     write_hdf5({"versions": versions(), **content}, kind, path)
 
 
-def save_run(run: Run | Mapping[str, Any], path: str | Path) -> None:
+def save_run(run: Result | Mapping[str, Any], path: str | Path) -> None:
     """Write a run, or a mapping of its parts; see `save`."""
-    save(run, path, RUN)
+    save(run, path, kind=RUN)
 
 
 @public

@@ -17,6 +17,8 @@ from sorosim.io import load
 from sorosim.io.hdf5 import BLOCK_BYTES, FORMAT_VERSION, read_hdf5, write_hdf5
 from sorosim.io.results import read, save, save_run
 
+KINDS = "run, equilibrium, steady motion, continuation, sweep, fit or optimal motion"
+
 
 @pytest.fixture
 def run(rng):
@@ -70,7 +72,7 @@ def test_a_run_comes_back_as_it_was(run, tmp_path):
 
 
 def test_an_equilibrium_comes_back_as_it_was(equilibrium, tmp_path):
-    save(equilibrium, tmp_path / "equilibrium.h5", "equilibrium")
+    save(equilibrium, tmp_path / "equilibrium.h5", kind="equilibrium")
     got = read(tmp_path / "equilibrium.h5")
     for name in ("q", "u", "lam", "tangent_stiffness", "free"):
         assert_array_equal(got[name], equilibrium[name])
@@ -336,8 +338,16 @@ def test_a_damaged_file_is_a_file_error_or_a_result(run, tmp_path, rng):
         ("t", np.zeros((5, 1)), "expected 't' to be a list of increasing times, got shape (5, 1)"),
         ("t", np.linspace(1, 0, 5), "expected 't' to be a list of increasing times, got shape (5,)"),
         ("text", 5, "expected 'text' to be a text, got int"),
-        ("kind", "eq", "expected 'kind' to be run, equilibrium, steady motion, continuation, sweep, fit or optimal motion, got 'eq'"),
-        ("kind", [1.0, 2.0], "expected 'kind' to be run, equilibrium, steady motion, continuation, sweep, fit or optimal motion, got array([1., 2.])"),
+        (
+            "kind",
+            "eq",
+            f"expected 'kind' to be {KINDS}, got 'eq'",
+        ),
+        (
+            "kind",
+            [1.0, 2.0],
+            f"expected 'kind' to be {KINDS}, got array([1., 2.])",
+        ),
     ],
 )
 def test_a_file_that_was_tampered_with_is_refused(run, tmp_path, name, value, message):
@@ -417,6 +427,6 @@ def test_results_whose_coordinates_are_in_another_order_are_refused(tmp_path):
     with pytest.raises(FileError) as caught:
         sorosim.open(tmp_path / "run.h5")
     assert str(caught.value).removeprefix(str(tmp_path / "run.h5")) == (
-        ": expected the coordinates of the robot in their order, got 'ball.free.rx' in the place of 'ball.free.tx', of an "
-        "older version; compute the result anew"
+        ": expected the coordinates of the robot in their order, got 'ball.free.rx' in the place of 'ball.free.tx', "
+        "of an older version; compute the result anew"
     )
