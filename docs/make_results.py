@@ -6,7 +6,7 @@ The tables are those of the declarations of results (`sorosim.declare.result`); 
 from collections.abc import Mapping
 from pathlib import Path
 
-from sorosim.declare.result import DATA, Another, Kept, Named, Record
+from sorosim.declare.result import Kept
 from sorosim.io.results import ROBOT
 from sorosim.registry import RESULTS
 
@@ -17,8 +17,7 @@ HEAD = "| name | shape | what |\n|---|---|---|\n"
 
 def shape_of(one: Kept) -> str:
     """What it is in a file: a group, or the shape of a dataset, without one for single numbers and texts."""
-    is_group = one.type is DATA or isinstance(one.type, Named | Record | Another)
-    return "group" if is_group else " x ".join("any" if size is ... else str(size) for size in one.type.shape)
+    return "group" if one.type.is_group else " x ".join("any" if size is ... else str(size) for size in one.type.shape)
 
 
 def table(declaration: Mapping[str, Kept]) -> str:

@@ -19,20 +19,7 @@ from sorosim.bifurcation.equilibrium_family import EquilibriumFamily
 from sorosim.bifurcation.parameter_path import ParameterPath
 from sorosim.bifurcation.parameters import unit_of
 from sorosim.bifurcation.tracing import SpecialPoint, switched
-from sorosim.declare.result import (
-    DATA,
-    TEXT,
-    Complex,
-    Maybe,
-    Named,
-    Numbered,
-    Numbers,
-    Place,
-    Record,
-    Result,
-    Texts,
-    kept,
-)
+from sorosim.declare.result import DATA, TEXT, Named, Numbered, Numbers, Place, Record, Result, Texts, kept, maybe
 from sorosim.engine.records import force_name
 from sorosim.errors import ConvergenceError, InputError
 from sorosim.io.writing import write_whole
@@ -40,7 +27,7 @@ from sorosim.linear.growth import Growth
 from sorosim.options import ContinuationArguments, checked
 from sorosim.public import public
 from sorosim.registry import LazyMethod
-from sorosim.results.result import Equilibrium
+from sorosim.results.result import NEEDED_FORCES, Equilibrium
 from sorosim.robot import Robot
 from sorosim.solvers.base import one_blas_thread
 from sorosim.solvers.continuation import TracedCurve
@@ -53,16 +40,12 @@ KINDS = (FOLD, BRANCH, FLUTTER, STABILITY)
 SAME = 1e-6
 
 
-class Counts(Numbers):
-    """A `Growth`: two counts."""
+class Oscillation(Numbers):
+    """A complex mode: its real, then its imaginary part."""
 
-    def pack(self, value: Growth) -> Any:
+    def pack(self, value: Any) -> Any:
         """What a file holds of it."""
-        return list(value)
-
-    def unpack(self, stored: Any, robot: Robot) -> Growth:
-        """The counts."""
-        return Growth(*map(int, stored))
+        return np.array([value.real, value.imag])
 
 
 class Branches(Numbered):
@@ -73,11 +56,13 @@ class Branches(Numbered):
         return super().pack([one.content()["curve"] for one in value])
 
 
+GROWTH = Numbers(2, make=lambda counts: Growth(*map(int, counts)))
 POINT = Record(
     SpecialPoint, kind=TEXT, parameter=Numbers(), q=Numbers("ndof"), arclength=Numbers(), row=Numbers(),
-    tangent=Numbers("n_tangent"), directions=Numbers("n_directions", "n_tangent"), before=Counts(2), after=Counts(2),
-    frequency=Numbers(), oscillation=Maybe(Complex(2, "ndof")),
+    tangent=Numbers("n_tangent"), directions=Numbers("n_directions", "n_tangent"), before=GROWTH, after=GROWTH,
+    frequency=Numbers(), oscillation=maybe(Oscillation(2, "ndof", make=lambda parts: parts[0] + 1j * parts[1])),
 )  # fmt: skip
+ROWS = Numbers("n")
 
 
 @public
@@ -89,30 +74,24 @@ class Continuation(Result, kind="continuation"):
     along: tuple[str, ...] = kept(Texts("n_along"), "names of what changes", name="along/names")
     origin: Array = kept(Numbers("n_along"), "their values at parameter 0", name="along/origin")
     slope: Array = kept(Numbers("n_along"), "and how they change with it", name="along/slope")
-    parameter: Array = kept(Numbers("n"), "how far they have changed", name="curve/parameter")
-    arclength: Array = kept(Numbers("n"), "of coordinates and parameter, both scaled, see `continuation`",
-                            name="curve/arclength")  # fmt: skip
+    parameter: Array = kept(ROWS, "how far they have changed", name="curve/parameter")
+    arclength: Array = kept(ROWS, "of coordinates and parameter, scaled, see `continuation`", name="curve/arclength")
     q: Array = kept(Numbers("n", "ndof"), "coordinates", "rad, m, or 1 for strains", name="curve/q")
     u: Array = kept(Numbers("n", "n_actuators"), "inputs", "`Robot.actuator_units`", name="curve/u")
     lam: Array = kept(Numbers("n", "n_multipliers"), "multipliers of loops", name="curve/lam")
-    driven: dict[str, Array] = kept(
-        Named(Numbers("n")), "per driven coordinate: the generalised force it needs", "N m or N", name="curve/driven"
-    )
-    buckling: IntArray = kept(Numbers("n"), "motions that diverge without oscillating", name="curve/buckling")
-    flutter: IntArray = kept(Numbers("n"), "oscillations that grow", name="curve/flutter")
+    driven: dict[str, Array] = kept(Named(ROWS), NEEDED_FORCES, "N m or N", name="curve/driven")
+    buckling: IntArray = kept(ROWS, "motions that diverge without oscillating", name="curve/buckling")
+    flutter: IntArray = kept(ROWS, "oscillations that grow", name="curve/flutter")
     points: tuple[SpecialPoint, ...] = kept(Numbered(POINT), "special points", name="curve/points")
     message: str = kept(TEXT, "why it ends", name="curve/message")
-    complete: bool = kept(
-        Numbers(), "whether it ends at the end of the range, at a stop, or at its start", name="curve/complete"
-    )
-    options: dict[str, Any] = kept(DATA, "what was asked for", name="options")
+    complete: bool = kept(Numbers(), "whether at an end of the range, a stop, or its start", name="curve/complete")
+    options: dict[str, Any] = kept(DATA, "what was asked for")
     branches: tuple[Continuation, ...] = kept(
         Branches(DATA), "curves that leave it, each as this one", default=(), name="curve/branches", needed=True
     )
     fixed: dict[str, float] = kept(
-        Named(Numbers()), "driven coordinates and their values, unless they change", default={}, name="along/held",
-        needed=True,
-    )  # fmt: skip
+        Named(Numbers()), "driven coordinates that do not change", default={}, name="along/held", needed=True
+    )
 
     plot = LazyMethod("sorosim.viz.diagram_plot:plot_diagram")
 

@@ -17,7 +17,7 @@ from sorosim.control.solvers import solve
 from sorosim.control.steps import DiscreteMotion
 from sorosim.control.terms import Terms
 from sorosim.declare import Part
-from sorosim.declare.result import TEXT, Another, Maybe, Numbers, Record, Result, Rising, kept
+from sorosim.declare.result import TEXT, Another, Numbers, Record, Result, Rising, kept, maybe
 from sorosim.engine.bounds import only_pulls
 from sorosim.engine.inputs import by_name, dimension_of, input_motion
 from sorosim.errors import InputError
@@ -35,8 +35,8 @@ from sorosim.validation import Number, Values, choice
 STATES, INPUTS = "n_states", "n_actuators"
 GAINS = Record(
     Gains, t=Numbers("n"), dt=Numbers(), x=Numbers("n", STATES), u=Numbers("n", INPUTS), K=Numbers("n", INPUTS, STATES),
-    bounds=Numbers(2, INPUTS), hold=Maybe(Numbers(INPUTS, STATES)), goal=Maybe(Numbers(STATES)),
-    u_goal=Maybe(Numbers(INPUTS)), message=TEXT,
+    bounds=Numbers(2, INPUTS), hold=maybe(Numbers(INPUTS, STATES)), goal=maybe(Numbers(STATES)),
+    u_goal=maybe(Numbers(INPUTS)), message=TEXT,
 )  # fmt: skip
 # of a step: a horizon is a whole number of steps up to rounding
 WHOLE = 1e-6

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import inspect
 from collections import ChainMap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import Field, dataclass, field, fields
 from functools import cache
 from operator import attrgetter
-from types import EllipsisType
+from types import EllipsisType, SimpleNamespace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -25,7 +25,6 @@ from sorosim.registry import LazyMethod
 from sorosim.validation import describe
 
 TIMES = "n_t"  # the dimension of a run's rows
-GROUP_OR_TEXT = {dict: "a group", str: "a text"}
 
 
 class Place(NamedTuple):
@@ -56,47 +55,53 @@ class Stored:
 
     1. `pack` gives what a file holds of a value.
     2. `check` refuses (FileError) what is no such value, or does not have its shape.
-    3. `unpack` makes the value of what was checked.
+    3. `unpack` makes the value, of a robot, of what was checked.
     """
 
     shape: tuple[str | int | EllipsisType, ...] = ()  # sizes, or names of dimensions
+    is_group = True
 
     def pack(self, value: Any) -> Any:
         """What a file holds of a value."""
         return value
 
     def check(self, stored: Any, at: Place) -> None:
-        """Refuse what does not fit."""
+        """Refuse what does not fit; of a group, what is none."""
+        if not isinstance(stored, dict):
+            raise at.damaged(f"'{at.path}' to be a group", "a value")
 
     def unpack(self, stored: Any, robot: Any) -> Any:
         """The value, of a robot."""
         return stored
 
 
-class Plain(Stored):
-    """A text (str), or a group of anything (dict)."""
+class Text(Stored):
+    """A text."""
 
-    def __init__(self, kind: type) -> None:
-        self.kind = kind
+    is_group = False
 
     def check(self, stored: Any, at: Place) -> None:
-        """Refuse another kind."""
-        if not isinstance(stored, self.kind):
-            got = "a value" if self.kind is dict else type(stored).__name__
-            raise at.damaged(f"'{at.path}' to be {GROUP_OR_TEXT[self.kind]}", got)
+        """Refuse what is none."""
+        if not isinstance(stored, str):
+            raise at.damaged(f"'{at.path}' to be a text", type(stored).__name__)
 
 
-TEXT, DATA = Plain(str), Plain(dict)
+DATA, TEXT = Stored(), Text()
 
 
 class Numbers(Stored):
-    """Numbers, or truths, of a shape; without dimensions it is one. The last dimension may be `...`, any further."""
+    """Numbers, or truths, of a shape; without dimensions it is one. The last dimension may be `...`, any further.
 
-    def __init__(self, *shape: str | int | EllipsisType) -> None:
-        self.shape = shape
+    `make` makes the value of them, where it is no array.
+    """
+
+    is_group = False
+
+    def __init__(self, *shape: str | int | EllipsisType, make: Callable[[Any], Any] | None = None) -> None:
+        self.shape, self.make = shape, make
 
     def check(self, stored: Any, at: Place) -> None:
-        """Refuse what has another shape; dimensions that were not known are now."""
+        """Refuse what is none, or has another shape; dimensions that were not known are now."""
         if np.asarray(stored).dtype.kind not in "biuf" or isinstance(stored, dict):
             raise at.damaged(f"'{at.path}' to be numbers", describe(stored))
         self.check_shape(np.shape(stored), at)
@@ -107,14 +112,17 @@ class Numbers(Stored):
         for k, size in enumerate(self.shape):
             if size is ...:
                 wanted += shape[k:]
-            elif isinstance(size, str) and k < len(shape):
-                wanted.append(at.sizes.setdefault(size, shape[k]))
+            elif isinstance(size, str):
+                wanted.append(at.sizes.setdefault(size, shape[k]) if k < len(shape) else at.sizes.get(size, size))
             else:
-                wanted.append(at.sizes.get(size, size) if isinstance(size, str) else size)
+                wanted.append(size)
         if shape != tuple(wanted):
             rows = f"{wanted[0]} rows of " if self.shape[:1] == (TIMES,) else ""
-            expected = f"({', '.join(map(str, wanted))}{',' * (len(wanted) == 1)})"
-            raise at.damaged(f"{rows}'{at.path}', shape {expected}", f"shape {shape}")
+            raise at.damaged(f"{rows}'{at.path}', shape {in_words(wanted)}", f"shape {shape}")
+
+    def unpack(self, stored: Any, robot: Any) -> Any:
+        """The numbers, or what is made of them."""
+        return self.make(stored) if self.make else stored
 
 
 class Rising(Numbers):
@@ -125,18 +133,6 @@ class Rising(Numbers):
         if np.ndim(stored) != 1 or np.asarray(stored).dtype.kind != "f" or not np.all(np.diff(stored) > 0.0):
             raise at.damaged(f"'{at.path}' to be a list of increasing times", f"shape {np.shape(stored)}")
         super().check(stored, at)
-
-
-class Complex(Numbers):
-    """Complex numbers; a file holds their real and then their imaginary parts."""
-
-    def pack(self, value: Any) -> Any:
-        """What a file holds of them."""
-        return np.array([value.real, value.imag])
-
-    def unpack(self, stored: Any, robot: Any) -> Any:
-        """The numbers."""
-        return stored[0] + 1j * stored[1]
 
 
 class Texts(Numbers):
@@ -157,31 +153,11 @@ class Texts(Numbers):
         return tuple(map(str, stored))
 
 
-class Maybe(Stored):
-    """A value or None, of which a file has an empty dataset."""
-
-    def __init__(self, type: Stored) -> None:
-        self.type, self.shape = type, type.shape
-
-    def pack(self, value: Any) -> Any:
-        """What a file holds of it."""
-        return None if value is None else self.type.pack(value)
-
-    def check(self, stored: Any, at: Place) -> None:
-        """Refuse what is no such value."""
-        if stored is not None:
-            self.type.check(stored, at)
-
-    def unpack(self, stored: Any, robot: Any) -> Any:
-        """The value."""
-        return None if stored is None else self.type.unpack(stored, robot)
-
-
 class Named(Stored):
     """Values of a type by their names: a group."""
 
     def __init__(self, type: Stored) -> None:
-        self.type, self.shape = type, type.shape
+        self.type = type
 
     def pack(self, value: Any) -> Any:
         """What a file holds of them."""
@@ -189,7 +165,7 @@ class Named(Stored):
 
     def check(self, stored: Any, at: Place) -> None:
         """Refuse what is none."""
-        DATA.check(stored, at)
+        super().check(stored, at)
         for name, one in stored.items():
             self.type.check(one, at / name)
 
@@ -220,46 +196,36 @@ class Record(Stored):
     Dimensions that are named first in it are its own.
     """
 
-    def __init__(self, make: Callable[..., Any], **parts: Stored) -> None:
-        self.make, self.parts = make, parts
+    def __init__(self, make: Callable[..., Any], **parts: Stored | Kept) -> None:
+        self.make = make
+        self.parts = {name: one if isinstance(one, Kept) else Kept(one, "") for name, one in parts.items()}
 
     def pack(self, value: Any) -> Any:
         """What a file holds of it."""
-        parts = dict(zip(self.parts, value, strict=True)) if type(value) is tuple else None
-        return {name: one.pack(parts[name] if parts else getattr(value, name)) for name, one in self.parts.items()}
+        given = SimpleNamespace(**dict(zip(self.parts, value, strict=True))) if type(value) is tuple else value
+        return pack_parts(self.parts, given)
 
     def check(self, stored: Any, at: Place) -> None:
         """Refuse one whose parts are missing or do not fit."""
-        DATA.check(stored, at)
-        at = at.inside()
-        for name, part in self.parts.items():
-            if name not in stored and not isinstance(part, Maybe):
-                raise at.lacks(name)
-            part.check(stored.get(name), at / name)
+        super().check(stored, at)
+        check_parts(self.parts, stored, at.inside())
 
     def unpack(self, stored: Any, robot: Any) -> Any:
         """What is made of the parts."""
-        return self.make(**{name: part.unpack(stored.get(name), robot) for name, part in self.parts.items()})
+        return self.make(**unpack_parts(self.parts, stored, robot))
 
 
 class Another(Stored):
     """A result within a result, of the same robot: a group."""
 
     def __init__(self, kind: type[Result]) -> None:
+        self.pack, self.unpack = kind.content, kind.restored  # type: ignore[method-assign]
         self.kind = kind
-
-    def pack(self, value: Any) -> Any:
-        """What a file holds of it."""
-        return value.content()
 
     def check(self, stored: Any, at: Place) -> None:
         """Refuse what is none."""
-        DATA.check(stored, at)
+        super().check(stored, at)
         self.kind.check(stored, at.inside())
-
-    def unpack(self, stored: Any, robot: Any) -> Any:
-        """The result."""
-        return self.kind.restored(stored, robot)
 
 
 @dataclass(frozen=True)
@@ -276,9 +242,13 @@ class Kept:
     derived: bool = False  # whether it follows from the others: it is written for other programs, and not read
 
     def __str__(self) -> str:
-        sizes = [str(size) for size in self.type.shape]
-        shape = f"({', '.join(sizes)}{',' * (len(sizes) == 1)}) " if sizes else ""
+        shape = f"{in_words(self.type.shape)} " if self.type.shape else ""
         return shape + self.doc + (f" [{self.unit}]" if self.unit else "")
+
+
+def maybe(type: Stored) -> Kept:
+    """Declare a part of a record that may be None, its default, of which a file has an empty dataset."""
+    return Kept(type, "", needed=False, stated=True)
 
 
 def kept(
@@ -342,20 +312,11 @@ class Result:
     def declaration(cls) -> Mapping[str, Kept]:
         """What its file keeps, by the names of attributes."""
         own: Any = fields(cls)  # type: ignore[arg-type]  # a dataclass, as all that are used
-        return {one.name: one.metadata["kept"] for one in own if "kept" in one.metadata} | cls.also
+        return {**{one.name: one.metadata["kept"] for one in own if "kept" in one.metadata}, **cls.also}
 
     def content(self) -> dict[str, Any]:
         """What its file keeps."""
-        out: dict[str, Any] = {}
-        for name, one in self.declaration().items():
-            value = attrgetter(one.source or name)(self)
-            if value is not None or one.stated:
-                *groups, last = (one.name or name).split("/")
-                group = out
-                for part in groups:
-                    group = group.setdefault(part, {})
-                group[last] = None if value is None else one.type.pack(value)
-        return out
+        return pack_parts(self.declaration(), self)
 
     @classmethod
     def check(cls, stored: Mapping[str, Any], at: Place) -> None:
@@ -365,17 +326,26 @@ class Result:
     @classmethod
     def parts(cls, stored: Mapping[str, Any], robot: Any) -> dict[str, Any]:
         """Attributes by name from the content of a file that was checked."""
-        out = {}
-        for name, one in cls.declaration().items():
-            value = found(stored, one.name or name)
-            if value is not MISSING and value is not None and not one.derived:
-                out[name] = one.type.unpack(value, robot)
-        return out
+        return unpack_parts(cls.declaration(), stored, robot)
 
     @classmethod
     def restored(cls, stored: Mapping[str, Any], robot: Any) -> Self:
         """The result from the content of a file that was checked, and its robot; `file` in the content is its path."""
         return cls(robot, **cls.parts(stored, robot))  # type: ignore[call-arg]
+
+
+def pack_parts(declaration: Mapping[str, Kept], thing: Any) -> dict[str, Any]:
+    """What a file holds of what is declared."""
+    out: dict[str, Any] = {}
+    for name, one in declaration.items():
+        value = attrgetter(one.source or name)(thing)
+        if value is not None or one.stated:
+            *groups, last = (one.name or name).split("/")
+            group = out
+            for part in groups:
+                group = group.setdefault(part, {})
+            group[last] = None if value is None else one.type.pack(value)
+    return out
 
 
 def check_parts(declaration: Mapping[str, Kept], stored: Mapping[str, Any], at: Place) -> None:
@@ -387,6 +357,19 @@ def check_parts(declaration: Mapping[str, Kept], stored: Mapping[str, Any], at: 
             raise at.lacks(path)
         if value is not MISSING and not one.derived and (one.needed or value is not None):
             one.type.check(value, at / path)
+
+
+def unpack_parts(declaration: Mapping[str, Kept], stored: Mapping[str, Any], robot: Any) -> dict[str, Any]:
+    """Values by name of what is declared and is there."""
+    values = {name: found(stored, one.name or name) for name, one in declaration.items() if not one.derived}
+    there = {name: x for name, x in values.items() if x is not MISSING and x is not None}
+    return {name: declaration[name].type.unpack(x, robot) for name, x in there.items()}
+
+
+def in_words(shape: Iterable[Any]) -> str:
+    """A shape with names of dimensions."""
+    sizes = list(map(str, shape))
+    return f"({', '.join(sizes)}{',' * (len(sizes) == 1)})"
 
 
 def found(stored: Any, path: str) -> Any:

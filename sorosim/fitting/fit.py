@@ -223,18 +223,15 @@ class Fit(Result, kind="fit"):
     _max_evaluations: int = field(default=200, repr=False)
 
     also: ClassVar[Mapping[str, Kept]] = {
-        "unknowns": Kept(Numbered(UNKNOWN), "what was free: its name, where the search began, bounds, scale",
-                         source="_unknowns"),
-        "data": Kept(Numbered(DATA), "the measurements, with the standard deviations that count", source="_data"),
-        "estimate": Kept(ESTIMATE, "where the search ended, with the covariance of the scaled numbers",
-                         source="_estimate"),
+        "_unknowns": Kept(Numbered(UNKNOWN), "what was free: where the search began, bounds, scale", name="unknowns"),
+        "_data": Kept(Numbered(DATA), "the measurements, with the standard deviations that count", name="data"),
+        "_estimate": Kept(ESTIMATE, "where the search ended, the covariance of the scaled numbers", name="estimate"),
         "values": Kept(Named(Numbers()), "what was found", "SI", derived=True),
-        "priors": Kept(Numbers("n_priors", 3), "number of what was free, mean and standard deviation",
-                       source="_priors"),
+        "_priors": Kept(Numbers("n_priors", 3), "number, mean and standard deviation of each", name="priors"),
         "loss": Kept(TEXT, "how outliers count", source="_problem.loss"),
         "known": Kept(Numbers(), "whether the noise was given", source="_problem.known"),
-        "max_evaluations": Kept(Numbers(), "most simulations of a search", source="_max_evaluations"),
-    }  # fmt: skip
+        "_max_evaluations": Kept(Numbers(), "most simulations of a search", name="max_evaluations"),
+    }
 
     plot = LazyMethod("sorosim.viz.fit_plot:plot_fit")
 
@@ -531,13 +528,15 @@ class Fit(Result, kind="fit"):
     def restored(cls, stored: Mapping[str, Any], robot: Robot) -> Fit:
         """The fit from the content of a file that was checked, and its robot."""
         kept = cls.parts(stored, robot)
-        sources = [restored({k: x for k, x in one.items() if k != "deviation"}) for one in kept["data"]]
-        model = Model(robot, [one.bind(robot) for one in sources], kept["unknowns"])
-        sd = tuple(np.asarray(one["deviation"]) for one in kept["data"])
-        priors = [(int(i), float(mean), float(sd)) for i, mean, sd in kept["priors"]]
-        problem = Problem(model, sd, priors, kept["loss"], kept["known"])
-        trial = model.at(values_of(model.unknowns, kept["estimate"]["z"]))
-        return cls(problem, Estimate(**kept["estimate"], trial=trial, converged=True), kept["max_evaluations"])
+        given, found = kept["_data"], kept["_estimate"]
+        sd = tuple(np.asarray(one.pop("deviation")) for one in given)
+        model = Model(robot, [restored(one).bind(robot) for one in given], kept["_unknowns"])
+        priors = [(int(i), float(mean), float(sd)) for i, mean, sd in kept["_priors"]]
+        problem, trial = (
+            Problem(model, sd, priors, kept["loss"], kept["known"]),
+            model.at(values_of(model.unknowns, found["z"])),
+        )
+        return cls(problem, Estimate(**found, trial=trial, converged=True), kept["_max_evaluations"])
 
     def __repr__(self) -> str:
         lost = "" if all(self.identifiable.values()) else ", not all identified"

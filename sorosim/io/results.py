@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from sorosim import __version__
-from sorosim.declare.result import DATA, MISSING, TEXT, Kept, Place, Result, Texts, check_parts, found
+from sorosim.declare.base import MISSING
+from sorosim.declare.result import DATA, TEXT, Kept, Place, Result, Texts, check_parts, found
 from sorosim.dynamics.maxwell import MaxwellElements
 from sorosim.errors import FileError, InputError, ModelError
 from sorosim.io import IMPORTED, dump, load_text

@@ -16,7 +16,6 @@ from sorosim.declare.result import (
     TEXT,
     TIMES,
     Kept,
-    Maybe,
     Named,
     Numbered,
     Numbers,
@@ -25,6 +24,7 @@ from sorosim.declare.result import (
     Rising,
     Texts,
     kept,
+    maybe,
 )
 from sorosim.dynamics import arguments
 from sorosim.dynamics.energies import PowerEvaluator, energy
@@ -119,7 +119,16 @@ def _event(t: Array, q: Array, qd: Array) -> tuple[Array, Array, Array]:
     return t, q, qd
 
 
-STATES = Numbers(TIMES, "ndof")
+NEEDED_FORCES = "per driven coordinate: the generalised force it needs, see `Robot.joint_wrench`"
+TOUCHING = Kept(DATA, "where surfaces touch, see `contacts`", name="contacts", needed=False, derived=True)
+STATES, STRAINS, OWN_STATES = Numbers(TIMES, "ndof"), Numbers(TIMES, "n_strains"), Numbers("n", "ndof")
+EVENTS = Numbered(Record(_event, t=Numbers("n"), q=OWN_STATES, qd=OWN_STATES), 1)
+COMPANION = Record(
+    Companion, q=STATES, qd=STATES, strain=STRAINS, how=TEXT, level=Numbers(), factor=Numbers(), parts_at=Numbers()
+)
+READINGS = Record(
+    Readings, t=Numbers("n"), values=Numbers("n", "n_channels"), channels=Texts("n_channels"), units=Texts("n_channels")
+)
 
 
 @public
@@ -131,14 +140,10 @@ class Equilibrium(Drawable, kind="equilibrium"):
     q: Array = kept(Numbers("ndof"), "coordinates", "rad, m, or 1 for strains")
     u: Array = kept(Numbers("n_actuators"), "inputs", "`Robot.actuator_units`")
     lam: Array = kept(Numbers("n_multipliers"), "multipliers of loops, see `loop_wrench`")
-    driven: dict[str, float] = kept(
-        Driven(Numbers()), "per driven coordinate: the generalised force it needs, see `Robot.joint_wrench`", "N m or N"
-    )
-    residual_norm: float = kept(
-        Numbers(), "largest entry of the residual of the free coordinates", "N m, N, or J for strains"
-    )
+    driven: dict[str, float] = kept(Driven(Numbers()), NEEDED_FORCES, "N m or N")
+    residual_norm: float = kept(Numbers(), "largest residual of the free coordinates", "N m, N, or J for strains")
     stiffness: Array | None = kept(
-        Numbers("n_free", "n_free"), "`tangent_stiffness` as the search formed it; of a large tree it did not",
+        Numbers("n_free", "n_free"), "the same as the search formed it; of a large tree it did not",
         name="tangent_stiffness", needed=False,
     )  # fmt: skip
     n_evaluations: int = kept(Numbers(), "how many of residual and Jacobian together")
@@ -148,7 +153,7 @@ class Equilibrium(Drawable, kind="equilibrium"):
         Sliding(SlipState, rates=Numbers("ndof")), "what friction resisted, see `statics`", default=None
     )
     also: ClassVar[Mapping[str, Kept]] = {
-        "_touching": Kept(DATA, "where surfaces touch, see `contacts`", name="contacts", needed=False, derived=True)
+        "_touching": Kept(DATA, TOUCHING, name="contacts", needed=False, derived=True)
     }
 
     plot = LazyMethod("sorosim.viz.plots:plot_equilibrium")
@@ -260,6 +265,12 @@ class Checkpoints(NamedTuple):
         return Checkpoints(t, q, qd, stats, *both)
 
 
+CHECKPOINTS = Record(
+    Checkpoints, t=Numbers("n"), q=OWN_STATES, qd=OWN_STATES, stats=Named(Numbers("n")),
+    exchanged=maybe(Numbers("n", 2)), strain=maybe(Numbers("n", "n_strains")),
+)  # fmt: skip
+
+
 @public
 @dataclass(frozen=True, eq=False)
 class Run(Drawable, kind="run"):
@@ -271,54 +282,36 @@ class Run(Drawable, kind="run"):
     qd: Array = kept(STATES, "rates, the same per second")
     u: Array = kept(Numbers(TIMES, "n_actuators"), "inputs", "`Robot.actuator_units`")
     lam: Array = kept(Numbers(TIMES, "n_multipliers"), "multipliers of loops, see `loop_wrench`")
-    driven: dict[str, Array] = kept(
-        Driven(Numbers(TIMES)), "per driven coordinate: the generalised force it needs, see `Robot.joint_wrench`",
-        "N m or N",
-    )  # fmt: skip
+    driven: dict[str, Array] = kept(Driven(Numbers(TIMES)), NEEDED_FORCES, "N m or N")
     stats: dict[str, Any] = kept(DATA, "counts and wall time of the integration")
     options: dict[str, Any] = kept(DATA, "what was asked for, the inputs too, see `simulate`")
     message: str = kept(TEXT, "of the integrator")
-    events: tuple[tuple[Array, Array, Array], ...] = kept(
-        Numbered(Record(_event, t=Numbers("n"), q=Numbers("n", "ndof"), qd=Numbers("n", "ndof")), 1),
-        "per event: times, coordinates, rates", default=(),
-    )  # fmt: skip
+    events: tuple[tuple[Array, Array, Array], ...] = kept(EVENTS, "per event: times, coordinates, rates", default=())
     dense: Callable[[float], tuple[Array, Array]] | None = field(default=None, repr=False)
     checkpoints: Checkpoints | None = kept(
-        Record(
-            Checkpoints, t=Numbers("n"), q=Numbers("n", "ndof"), qd=Numbers("n", "ndof"), stats=Named(Numbers("n")),
-            exchanged=Maybe(Numbers("n", 2)), strain=Maybe(Numbers("n", "n_strains")),
-        ),
-        "times and states from which the integrator started anew; empty without checkpoints", default=None, stated=True,
-        repr=False,
+        CHECKPOINTS, "times and states from which the integrator started anew; empty without checkpoints",
+        default=None, stated=True, repr=False,
     )  # fmt: skip
     exchanged: Array | None = kept(
-        Numbers(TIMES, 2), "work and dissipation by the integrator's steps, see `energy`; empty where a run was not "
-        "simulated", "J", default=None, stated=True,
+        Numbers(TIMES, 2), "work and dissipation by the integrator's steps, see `energy`; empty if not simulated", "J",
+        default=None, stated=True,
     )  # fmt: skip
     strain: Array | None = kept(
-        Numbers(TIMES, "n_strains"), "strains of the springs in Maxwell elements, where materials relax: of each rod, "
-        "term by term, as its coordinates", default=None,
+        STRAINS, "strains of Maxwell elements, where materials relax: of each rod, term by term, as its coordinates",
+        default=None,
     )  # fmt: skip
     companion: Companion | None = kept(
-        Record(
-            Companion, q=STATES, qd=STATES, strain=Numbers(TIMES, "n_strains"), how=TEXT, level=Numbers(),
-            factor=Numbers(), parts_at=Numbers(),
-        ),
-        "the motion by finer steps, of a run with `verify`", default=None, repr=False,
-    )  # fmt: skip
+        COMPANION, "the motion by finer steps, of a run with `verify`", default=None, repr=False
+    )
     also: ClassVar[Mapping[str, Kept]] = {
         "_energies": Kept(
             DATA, "kinetic, elastic and gravitational energy, work, dissipation and what the balance misses", "J",
             name="energy", needed=False, derived=True,
         ),
         "_readings": Kept(
-            Named(
-                Record(Readings, t=Numbers("n"), values=Numbers("n", "n_channels"), channels=Texts("n_channels"),
-                       units=Texts("n_channels"))
-            ),
-            "per sensor: times, values, channels and units; only if there are any", name="readings", needed=False,
+            Named(READINGS), "per sensor: times, values, channels and units", name="readings", needed=False
         ),
-        "_touching": Kept(DATA, "where surfaces touched, see `contacts`", name="contacts", needed=False, derived=True),
+        "_touching": TOUCHING,
     }  # fmt: skip
 
     plot = LazyMethod("sorosim.viz.plots:plot_run")

@@ -281,7 +281,7 @@ def resume(
             raise InputError(
                 str(run), "the file of a run", f"that of {'an' if kind[0] in 'aeiou' else 'a'} {kind}", hint
             )
-        run = open_result(run)  # type: ignore[assignment]  # else what is wrong with the file is said
+        run = open_result(run)  # else what is wrong with the file is said
     if not isinstance(run, Run):
         raise InputError("run", "a Run or the path of a result file", type(run).__name__)
     check_writable(out)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.arrays import Array, Mask
-from sorosim.declare.result import DATA, TEXT, Kept, Named, Numbers, Place, Plain, Result, Texts, kept
+from sorosim.declare.result import DATA, TEXT, Kept, Named, Numbers, Place, Result, Texts, kept
 from sorosim.equilibria.statics import statics
 from sorosim.errors import InputError, nearest
 from sorosim.io import load_text
@@ -30,18 +30,6 @@ Arrays = dict[str, NDArray[Any]]
 Blocks = Mapping[int, tuple[Mapping[str, NDArray[Any]], list[str]]]  # arrays and messages of blocks by number
 
 STATUS = {task.OK: "ok", task.FAILED: "failed", task.PENDING: "pending"}
-
-
-class Json(Plain):
-    """Plain data as text in JSON."""
-
-    def pack(self, value: Any) -> str:
-        """What a file holds of them."""
-        return json.dumps(value)
-
-    def unpack(self, stored: Any, robot: Robot) -> Any:
-        """The data."""
-        return json.loads(stored)
 
 
 @public
@@ -61,7 +49,7 @@ class SweepResult(Result, kind="sweep"):
     folder: Path | None = None  # of whole runs, if there are any
     also: ClassVar[Mapping[str, Kept]] = {
         "text": Kept(TEXT, "the robot's file", source="plan.text"),
-        "_plan": Kept(Json(str), "what was asked for, as JSON; columns of numbers are in `parameters`", name="plan"),
+        "_plan": Kept(TEXT, "what was asked for, as JSON; columns of numbers are in `parameters`", name="plan"),
         "_parameters": Kept(DATA, "per parameter: its values at the points, n_points each", "SI", name="parameters",
                             needed=False),
         "numbers": Kept(Named(Numbers("n_points")), "per number of a point: its column", "SI", name="columns",
@@ -226,10 +214,10 @@ class SweepResult(Result, kind="sweep"):
     # -- elsewhere -------------------------------------------------------------------------------------------------
 
     @property
-    def _plan(self) -> dict[str, Any]:
+    def _plan(self) -> str:
         plan = self.plan.as_data()
         columns = [column if _has_words(column) else None for column in self.plan.samples.columns]
-        return plan | {"points": plan["points"] | {"columns": columns}}
+        return json.dumps(plan | {"points": plan["points"] | {"columns": columns}})
 
     @property
     def _parameters(self) -> dict[str, Any]:
@@ -253,10 +241,10 @@ class SweepResult(Result, kind="sweep"):
             arrays, messages = merge_blocks(plan, stored["blocks"])
             return cls(plan, arrays, tuple(messages), stored["versions"], sweep_folder(stored["file"]))
         parts = cls.parts(stored, robot)
-        points, columns = parts["_plan"]["points"], parts.get("_parameters", {})
-        pairs = zip(points["names"], points["columns"], strict=True)
-        points["columns"] = [columns[name].tolist() if one is None else one for name, one in pairs]
-        plan, arrays = plan_from_data(robot, parts["_plan"], parts["text"]), parts["arrays"]
+        data, arrays, columns = json.loads(parts["_plan"]), parts["arrays"], parts.get("_parameters", {})
+        pairs = zip(data["points"]["names"], data["points"]["columns"], strict=True)
+        data["points"]["columns"] = [columns[name].tolist() if one is None else one for name, one in pairs]
+        plan = plan_from_data(robot, data, parts["text"])
         if len(parts["messages"]) != (n := len(plan.samples)):
             raise ValueError(f"{n} points, but results of {len(parts['messages'])}")
         if missing := [name for name in empty_arrays(plan, 0) if name not in arrays]:
