@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from sorosim.declare import Declared
+from sorosim.declare.result import Result
 from sorosim.registry import LazyMethod
 
 DOCS = Path(__file__).resolve().parent
@@ -98,7 +99,7 @@ def fields(cls: type) -> list[str]:
     if issubclass(cls, Declared) or not (dataclasses.is_dataclass(cls) or hasattr(cls, "_fields")):
         return []
     source = inspect.getsource(cls).partition("    def ")[0]
-    found = dict(re.findall(r"^    ([A-Za-z]\w*): [^#\n]*?(?:  # (.*))?$", source, re.MULTILINE))
+    found = dict(re.findall(r"^    (?!also:)([A-Za-z]\w*): [^#\n]*?(?:  # (.*))?$", source, re.MULTILINE))
     if dataclasses.is_dataclass(cls):  # results declare theirs
         own = {one.name: one.metadata.get("kept") for one in dataclasses.fields(cls)}
         found |= {name: str(one) for name, one in own.items() if one and name in found}
@@ -122,7 +123,8 @@ def members(cls: type, wanted: str | None, inherited: bool) -> list[str]:
 
 def _own(cls: type, inherited: bool) -> list[str]:
     classes = [one for one in cls.__mro__ if one.__module__.startswith("sorosim")] if inherited else [cls]
-    return list(dict.fromkeys(name for one in classes for name in vars(one) if not name.startswith("_")))
+    names = dict.fromkeys(name for one in classes for name in vars(one) if not name.startswith("_"))
+    return [name for name in names if name not in vars(Result) or name == "save"]  # the rest is for kinds of results
 
 
 def _is_field(cls: type, name: str) -> bool:

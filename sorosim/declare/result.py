@@ -157,7 +157,7 @@ class Named(Stored):
     """Values of a type by their names: a group."""
 
     def __init__(self, type: Stored) -> None:
-        self.type = type
+        self.type, self.shape = type, type.shape
 
     def pack(self, value: Any) -> Any:
         """What a file holds of them."""
@@ -368,7 +368,7 @@ def unpack_parts(declaration: Mapping[str, Kept], stored: Mapping[str, Any], rob
 
 def in_words(shape: Iterable[Any]) -> str:
     """A shape with names of dimensions."""
-    sizes = list(map(str, shape))
+    sizes = ["..." if size is ... else str(size) for size in shape]
     return f"({', '.join(sizes)}{',' * (len(sizes) == 1)})"
 
 

@@ -96,12 +96,14 @@ def save(result: Result | Mapping[str, Any], path: str | Path, *, kind: str = ""
     FileError
         The file cannot be written.
     """
+    kind = result.file_kind if isinstance(result, Result) else kind
+    declaration = RESULTS.get(kind).declaration()  # a kind that cannot be opened is refused
     if isinstance(result, Result):
-        kind, content = result.file_kind, names_of(result.described) | result.content()
+        content = names_of(result.described) | result.content()
     else:
-        for name, one in RESULTS.get(kind).declaration().items():
-            if one.needed and found(result, one.name or name) is MISSING:
-                raise InputError(kind, f"an entry '{one.name or name}'", "a mapping without it")
+        for name in (one.name or own for own, one in declaration.items() if one.needed):
+            if found(result, name) is MISSING:
+                raise InputError(kind, f"an entry '{name}'", "a mapping without it")
         content = {"text": "", **result}
     write_hdf5({"versions": versions(), **content}, kind, path)
 

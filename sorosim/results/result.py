@@ -143,7 +143,7 @@ class Equilibrium(Drawable, kind="equilibrium"):
     driven: dict[str, float] = kept(Driven(Numbers()), NEEDED_FORCES, "N m or N")
     residual_norm: float = kept(Numbers(), "largest residual of the free coordinates", "N m, N, or J for strains")
     stiffness: Array | None = kept(
-        Numbers("n_free", "n_free"), "the same as the search formed it; of a large tree it did not",
+        Numbers("n_free", "n_free"), "`tangent_stiffness` as the search formed it; None: of a large tree it did not",
         name="tangent_stiffness", needed=False,
     )  # fmt: skip
     n_evaluations: int = kept(Numbers(), "how many of residual and Jacobian together")
