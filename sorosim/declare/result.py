@@ -219,13 +219,20 @@ class Another(Stored):
     """A result within a result, of the same robot: a group."""
 
     def __init__(self, kind: type[Result]) -> None:
-        self.pack, self.unpack = kind.content, kind.restored  # type: ignore[method-assign]
         self.kind = kind
+
+    def pack(self, value: Any) -> Any:
+        """What a file holds of it."""
+        return value.content()
 
     def check(self, stored: Any, at: Place) -> None:
         """Refuse what is none."""
         super().check(stored, at)
         self.kind.check(stored, at.inside())
+
+    def unpack(self, stored: Any, robot: Any) -> Any:
+        """The result."""
+        return self.kind.restored(stored, robot)
 
 
 @dataclass(frozen=True)

@@ -152,9 +152,7 @@ class Equilibrium(Drawable, kind="equilibrium"):
     sliding: SlipState | None = kept(
         Sliding(SlipState, rates=Numbers("ndof")), "what friction resisted, see `statics`", default=None
     )
-    also: ClassVar[Mapping[str, Kept]] = {
-        "_touching": Kept(DATA, TOUCHING, name="contacts", needed=False, derived=True)
-    }
+    also: ClassVar[Mapping[str, Kept]] = {"_touching": TOUCHING}
 
     plot = LazyMethod("sorosim.viz.plots:plot_equilibrium")
     _repr_html_ = LazyMethod("sorosim.viz.notebook:equilibrium_html")
