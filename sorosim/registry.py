@@ -166,19 +166,27 @@ class Registry:
 
 
 class LazyMethod:
-    """A method that is a function of another module, ``module:function``, which is imported when it is called.
-
-    Results and robots have such ones for files and pictures: modules that computing does not load.
-
-    Parameters
-    ----------
-    function : str
-    of : str, optional
-        The attribute of which it is called, in the place of the object itself.
-    """
-
+    # its docstring is that of the function
     def __init__(self, function: str, of: str = "") -> None:
+        """A method that is a function of another module, which is imported when it is called.
+
+        Results and robots have such ones for files and pictures: modules that computing does not load.
+
+        Parameters
+        ----------
+        function : str
+            ``module:function``
+        of : str, optional
+            The attribute of which it is called, in the place of the object itself.
+        """
         self._point, self._of = metadata.EntryPoint(function, function, "sorosim.methods"), of
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.__name__ = name
+
+    @property
+    def __doc__(self) -> str | None:  # type: ignore[override]
+        return self._point.load().__doc__  # type: ignore[no-any-return]
 
     @property
     def __signature__(self) -> inspect.Signature:

@@ -349,7 +349,8 @@ def test_a_method_by_name_has_the_arguments_of_its_function_and_is_loaded_when_i
         "run = object.__new__(Run); methods = [run.plot, run.movie, run.save, run._repr_html_];"
         "assert not {'matplotlib', 'h5py', 'sorosim.viz.plots', 'sorosim.io.results'} & set(sys.modules);"
         "assert str(inspect.signature(run.save)) == \"(path: 'str | Path', *, kind: 'str' = '') -> 'None'\";"
-        "assert 'sorosim.io.results' in sys.modules"
+        "assert 'sorosim.io.results' in sys.modules;"
+        "assert (run.save.__name__, run.save.__doc__) == ('save', sys.modules['sorosim.io.results'].save.__doc__)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 
