@@ -14,7 +14,8 @@ import sorosim
 from sorosim.errors import ConvergenceError, SorosimWarning
 from sorosim.io import load, load_text
 from sorosim.io.bundled import bundled_robots
-from sorosim.results.result import Run, apart
+from sorosim.results.accuracy import apart
+from sorosim.results.result import Run
 from sorosim.robot import Robot
 from sorosim.solvers.base import one_blas_thread
 

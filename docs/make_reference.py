@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from sorosim.declare import Declared
+from sorosim.declare.result import Result
+from sorosim.registry import LazyMethod
 
 DOCS = Path(__file__).resolve().parent
 PAGE, SOURCE = DOCS / "reference.md", DOCS / "api.rst"
@@ -97,8 +99,11 @@ def fields(cls: type) -> list[str]:
     if issubclass(cls, Declared) or not (dataclasses.is_dataclass(cls) or hasattr(cls, "_fields")):
         return []
     source = inspect.getsource(cls).partition("    def ")[0]
-    found = re.findall(r"^    ([A-Za-z]\w*): [^#\n]*?(?:  # (.*))?$", source, re.MULTILINE)
-    return [f"- `{name}`: {told}" if told else f"- `{name}`" for name, told in found]
+    found = dict(re.findall(r"^    (?!also:)([A-Za-z]\w*): [^#\n]*?(?:  # (.*))?$", source, re.MULTILINE))
+    if dataclasses.is_dataclass(cls):  # results declare theirs
+        own = {one.name: one.metadata.get("kept") for one in dataclasses.fields(cls)}
+        found |= {name: str(one) for name, one in own.items() if one and name in found}
+    return [f"- `{name}`: {told}" if told else f"- `{name}`" for name, told in found.items()]
 
 
 def members(cls: type, wanted: str | None, inherited: bool) -> list[str]:
@@ -110,7 +115,7 @@ def members(cls: type, wanted: str | None, inherited: bool) -> list[str]:
         told = inspect.getdoc(getattr(cls, name, None)) if own is not None else None
         if told is None or _is_field(cls, name):
             continue
-        is_method = isinstance(own, classmethod | staticmethod) or inspect.isfunction(own)
+        is_method = isinstance(own, classmethod | staticmethod | LazyMethod) or inspect.isfunction(own)
         call = arguments(getattr(cls, name), not isinstance(own, classmethod | staticmethod)) if is_method else ""
         lines.append(f"- `.{name}{call}`: {sentence(told.partition(chr(10) * 2)[0])}")
     return lines
@@ -118,7 +123,8 @@ def members(cls: type, wanted: str | None, inherited: bool) -> list[str]:
 
 def _own(cls: type, inherited: bool) -> list[str]:
     classes = [one for one in cls.__mro__ if one.__module__.startswith("sorosim")] if inherited else [cls]
-    return list(dict.fromkeys(name for one in classes for name in vars(one) if not name.startswith("_")))
+    names = dict.fromkeys(name for one in classes for name in vars(one) if not name.startswith("_"))
+    return [name for name in names if name not in vars(Result) or name == "save"]  # the rest is for kinds of results
 
 
 def _is_field(cls: type, name: str) -> bool:

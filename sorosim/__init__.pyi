@@ -46,6 +46,7 @@ from .inversion.solver import Inverse as Inverse
 from .inversion.solver import InverseSolver as InverseSolver
 from .io import dump as dump
 from .io import load as load
+from .io.results import open as open
 from .linear import Linearization as Linearization
 from .loads.base import LoadLaw as LoadLaw
 from .loads.contact import Contact as Contact
@@ -121,7 +122,6 @@ from .model.tube import Curve as Curve
 from .model.tube import Tube as Tube
 from .model.tubes import Tubes as Tubes
 from .model.visual import Visual as Visual
-from .opening import open as open
 from .results.result import Equilibrium as Equilibrium
 from .results.result import Run as Run
 from .robot import Robot as Robot

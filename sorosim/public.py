@@ -138,7 +138,11 @@ def _fits(value: Any, kind: ast.expr, names: Mapping[str, Any]) -> bool:
                 _fits(x, inner[0], names) and _fits(y, inner[1], names) for x, y in value.items()
             )
         if name in ("Sequence", "Iterable", "Collection", "list", "tuple"):
-            if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+            if (
+                isinstance(value, str | bytes | Mapping)
+                or not isinstance(value, Iterable)
+                or getattr(value, "ndim", 1) == 0
+            ):
                 return False
             alike = name != "tuple" or (len(inner) == 2 and ast.unparse(inner[1]) == "...")
             return not (alike and isinstance(value, Collection)) or all(_fits(x, inner[0], names) for x in value)

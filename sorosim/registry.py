@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import lru_cache
 from importlib import import_module, metadata
+from types import MethodType
 from typing import Any
 
 import numpy as np
@@ -158,6 +159,40 @@ class Registry:
         return thing
 
 
+class LazyMethod:
+    # its docstring is that of the function
+    def __init__(self, function: str, of: str = "") -> None:
+        """A method that is a function of another module, which is imported when it is called.
+
+        Results and robots have such ones for files and pictures: modules that computing does not load.
+
+        Parameters
+        ----------
+        function : str
+            ``module:function``
+        of : str, optional
+            The attribute of which it is called, in the place of the object itself.
+        """
+        self._point, self._of = metadata.EntryPoint(function, function, "sorosim.methods"), of
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.__name__ = name
+
+    @property
+    def __doc__(self) -> str | None:  # type: ignore[override]
+        return self._point.load().__doc__  # type: ignore[no-any-return]
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        return inspect.signature(self._point.load())
+
+    def __get__(self, thing: Any, owner: type) -> Any:
+        return self._point.load() if thing is None else MethodType(self, thing)
+
+    def __call__(self, thing: Any, *args: Any, **options: Any) -> Any:
+        return self._point.load()(getattr(thing, self._of) if self._of else thing, *args, **options)
+
+
 def _installed() -> tuple[tuple[str, int], ...]:
     """Folders of packages and when they changed last: what is installed since is found."""
     return tuple((path, os.stat(path).st_mtime_ns) for path in sys.path if os.path.isdir(path))
@@ -228,6 +263,21 @@ ACTUATORS = Registry(
 )
 SENSORS = Registry("sorosim.sensors", "sensor", modules=_modules("sensors", "kinds derived"), check=_makes_things)
 INTEGRATORS = Registry("sorosim.integrators", "integrator", modules=["sorosim.methods"], check=_integrates)
+# kinds of result files
+RESULTS = Registry(
+    "sorosim.results",
+    "result",
+    points={
+        "run": "sorosim.results.result:Run",
+        "equilibrium": "sorosim.results.result:Equilibrium",
+        "steady motion": "sorosim.equilibria.steady_motion:SteadyMotion",
+        "continuation": "sorosim.bifurcation.diagram:Continuation",
+        "sweep": "sorosim.sweeps.result:SweepResult",
+        "fit": "sorosim.fitting.fit:Fit",
+        "optimal motion": "sorosim.control.optimal:OptimalMotion",
+    },
+    check=_makes_things,
+)
 
 
 def register_load(name: str, kind: type) -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,6 +32,7 @@ from sorosim.loads.mass_damping import all_loads
 from sorosim.model.description import Description
 from sorosim.model.link import Link
 from sorosim.public import public
+from sorosim.registry import LazyMethod
 from sorosim.sensors.base import Sensor
 from sorosim.sensors.instruments import Instruments, summary
 from sorosim.sensors.state import State
@@ -157,30 +157,13 @@ class Robot(StateQuantities):
         """Table of the links, the loops and the sensors, one a line."""
         return summary(self.description, self.engine, self.instruments)
 
-    def to_yaml(self, path: str | Path | None = None) -> str:
-        """Return the robot as YAML, and write it to a file if a path is given; see `sorosim.io.dump`."""
-        from sorosim.io.robot_writer import write
-
-        return write(self, path)
-
-    def _repr_html_(self) -> str | None:
-        from sorosim.viz.notebook import robot_html
-
-        return robot_html(self)
+    to_yaml: Callable[..., str] = LazyMethod("sorosim.io:dump")
+    with_values: Callable[..., Robot] = LazyMethod("sorosim.io:with_values")
+    _repr_html_ = LazyMethod("sorosim.viz.notebook:robot_html")
 
     def __repr__(self) -> str:
         counts = f"{self.ndof} coordinates, {len(self.links)} links, {len(self.actuator_names)} actuators"
         return f"<Robot '{self.name}': {counts}>"
-
-    def with_values(self, values: Mapping[str, Any]) -> Robot:
-        """Return the robot with other values of its file, by paths as `sorosim.load(..., set=...)` takes them.
-
-        Such as ``{"materials.silicone.young": "2 MPa", "parameters.width": 0.05}``. Of a robot that was made in Python
-        the file is what `to_yaml` writes. InputError: a path that leads nowhere; FileError: what it then says is wrong.
-        """
-        from sorosim.io import with_values
-
-        return with_values(self, values)
 
     def with_loads(self, **loads: Load) -> Robot:
         """Return the same robot under further loads, by name; a load of a known name takes its place."""

@@ -1,6 +1,7 @@
 """Arguments of public functions: one signature for all of them, units as text, options declared once."""
 
 import inspect
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -51,12 +52,12 @@ def public_functions():
     for cls in CLASSES:
         for name, method in inspect.getmembers(cls, inspect.isfunction):
             if not name.startswith("_") and name not in DRAWINGS:
-                yield f"{cls.__name__}.{name}", method
+                is_static = isinstance(inspect.getattr_static(cls, name), staticmethod)
+                yield f"{cls.__name__}.{name}", method if is_static else partial(method, None)
 
 
 def parameters_of(function):
-    found = inspect.signature(function).parameters
-    return {name: one for name, one in found.items() if name != "self"}
+    return dict(inspect.signature(function).parameters)
 
 
 FUNCTIONS = dict(public_functions())

@@ -33,6 +33,7 @@ import yaml
 import sorosim
 from sorosim.cli import console
 from sorosim.cli.main import app, main
+from sorosim.declare.result import Result
 from sorosim.io import bundled_robots
 from sorosim.registry import ACTUATORS, BASES, INTEGRATORS, JOINTS, LOADS, OBSTACLES, SECTIONS, SENSORS, SHAPES
 from sorosim.results.result import Equilibrium, Run
@@ -299,6 +300,12 @@ def test_the_page_of_the_command_line_tells_every_command_and_option():
         assert f"| `{name}` |" in page[: page.index(program["BEGIN"])], f"{name} is not in the table of commands"
 
 
+def test_the_page_of_results_tells_what_is_declared_of_their_files():
+    page = (REPO / "docs" / "results.md").read_text(encoding="utf-8")
+    program = runpy.run_path(str(REPO / "docs" / "make_results.py"))
+    assert page == program["with_tables"](page), "python docs/make_results.py writes it anew"
+
+
 def test_the_reference_in_brief_is_that_of_the_docstrings():
     program = runpy.run_path(str(REPO / "docs" / "make_reference.py"))
     page = (REPO / "docs" / "reference.md").read_text(encoding="utf-8")
@@ -333,6 +340,7 @@ def test_everything_that_results_can_do_is_in_the_reference(result, inner):
     page = (REPO / "docs" / "api.rst").read_text(encoding="utf-8")
     (told,) = re.findall(rf"^\.\. autoclass:: sorosim\.{result.__name__}\n   :members: (.*)$", page, re.MULTILINE)
     can = {name for name in dir(result) if not name.startswith("_")} - {field.name for field in fields(result)}
+    can -= set(vars(Result)) - {"save"}  # what makes kinds of results
     assert set(told.split(", ")) == can - inner
 
 

@@ -1,6 +1,9 @@
 """Registers of plug-ins: names, entry points, parameters."""
 
+import inspect
 import re
+import subprocess
+import sys
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -11,6 +14,7 @@ import pytest
 
 import sorosim
 from sorosim import registry
+from sorosim.declare.result import Numbers, Result, kept
 from sorosim.errors import FileError, ModelError, SorosimWarning
 from sorosim.io import dump, json_schema, load_text
 from sorosim.loads.base import LoadValues
@@ -20,7 +24,9 @@ from sorosim.registry import (
     ACTUATORS,
     INTEGRATORS,
     LOADS,
+    RESULTS,
     SECTIONS,
+    LazyMethod,
     Registry,
     given_of,
     make,
@@ -256,7 +262,7 @@ def test_parameters():
 
 
 def test_every_module_with_kinds_is_named_in_its_registry():
-    known = {kind for one in vars(registry).values() if isinstance(one, Registry) for kind in one.declared()}
+    known = {kind for one in vars(registry).values() if isinstance(one, Registry) for kind in one.known()}
     package = Path(sorosim.__file__).parent
     found = [
         (file.name, kind)
@@ -320,3 +326,60 @@ def test_a_class_cannot_take_the_name_of_another_kind(monkeypatch):
         pass
 
     assert SECTIONS.get("own_circle") is Own is not first
+
+
+# -- methods that are functions of other modules
+
+
+def lazy_methods():
+    for name in sorosim.__all__:
+        thing = getattr(sorosim, name)
+        for cls in inspect.getmro(thing) if isinstance(thing, type) else ():
+            for own, member in vars(cls).items():
+                if isinstance(member, LazyMethod):
+                    yield cls, own
+
+
+@pytest.mark.parametrize(("cls", "name"), sorted(set(lazy_methods()), key=str), ids=lambda x: getattr(x, "__name__", x))
+def test_every_method_by_name_is_a_function_that_says_what_it_does(cls, name):
+    function = getattr(cls, name)
+    assert inspect.isfunction(function)
+    assert function.__doc__
+
+
+def test_a_method_by_name_has_the_arguments_of_its_function_and_is_loaded_when_it_is_called():
+    code = (
+        "import inspect, sys, sorosim; from sorosim.results.result import Run;"
+        "run = object.__new__(Run); methods = [run.plot, run.movie, run.save, run._repr_html_];"
+        "assert not {'matplotlib', 'h5py', 'sorosim.viz.plots', 'sorosim.io.results'} & set(sys.modules);"
+        "assert str(inspect.signature(run.save)) == \"(path: 'str | Path', *, kind: 'str' = '') -> 'None'\";"
+        "assert 'sorosim.io.results' in sys.modules;"
+        "assert (run.save.__name__, run.save.__doc__) == ('save', sys.modules['sorosim.io.results'].save.__doc__)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_registered_kind_of_result_is_saved_and_opened(tmp_path):
+    @dataclass(frozen=True, eq=False)
+    class Reach(Result, kind="reach"):
+        """How far a tip reaches."""
+
+        robot: sorosim.Robot
+        tips: np.ndarray = kept(Numbers("n_places", 3), "places of the tip", "m")  # noqa: RUF009
+        farthest: float | None = kept(Numbers(), "distance from the base", "m", default=None)
+
+    robot = sorosim.load("double_pendulum")
+    reach = Reach(robot, np.eye(3)[:2], 1.0)
+    with pytest.raises(ModelError, match="expected the name of a result, got 'reach'"):
+        reach.save(tmp_path / "reach.h5")
+    RESULTS.register("reach", Reach)
+    try:
+        reach.save(tmp_path / "reach.h5")
+        again = sorosim.open(tmp_path / "reach.h5")
+        Reach(robot, np.eye(3)).save(tmp_path / "reach.h5")
+        assert sorosim.open(tmp_path / "reach.h5").farthest is None
+    finally:
+        del RESULTS._registered["reach"]
+    np.testing.assert_array_equal(again.tips, reach.tips)
+    assert (again.farthest, again.robot.coordinate_names) == (1.0, robot.coordinate_names)
+    assert "tips\n    (n_places, 3) places of the tip [m]" in Reach.__doc__

@@ -54,7 +54,7 @@ FITTING = {"points": [0.0, 1.0], "count": np.int64(2), "table": {"a": np.float32
 WRONG = [("points", [1j]), ("points", [np.nan]), ("points", np.ma.masked_all(2)), ("points", "1"), ("points", None),
          ("count", True), ("count", 1.0), ("count", 10**400), ("table", {}.items()), ("table", {1: 1.0}),
          ("table", {"a": "x"}), ("table", np.array([])), ("rule", 3), ("many", "12"), ("many", [1, "2"]), ("many", 1),
-         ("b", 10**400), ("b", "x")]  # fmt: skip
+         ("many", np.array(3)), ("b", 10**400), ("b", "x")]  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "value"), WRONG, ids=lambda x: str(x)[:12])

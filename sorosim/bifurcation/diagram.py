@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from functools import cached_property
 from io import StringIO
 from itertools import pairwise
@@ -18,15 +18,16 @@ from sorosim.bifurcation.arguments import checked_range, checked_stop, parameter
 from sorosim.bifurcation.equilibrium_family import EquilibriumFamily
 from sorosim.bifurcation.parameter_path import ParameterPath
 from sorosim.bifurcation.tracing import SpecialPoint, switched
+from sorosim.declare.result import DATA, TEXT, Named, Numbered, Numbers, Place, Record, Result, Texts, kept, maybe
 from sorosim.engine.parameter import INPUT
 from sorosim.engine.records import force_name
 from sorosim.errors import ConvergenceError, InputError
-from sorosim.io.results import save_curve
 from sorosim.io.writing import write_whole
 from sorosim.linear.growth import Growth
 from sorosim.options import ContinuationArguments, checked
 from sorosim.public import public
-from sorosim.results.result import Equilibrium
+from sorosim.registry import LazyMethod
+from sorosim.results.result import NEEDED_FORCES, Equilibrium
 from sorosim.robot import Robot
 from sorosim.solvers.base import one_blas_thread
 from sorosim.solvers.continuation import TracedCurve
@@ -37,34 +38,62 @@ from sorosim.validation import Number
 KINDS = (FOLD, BRANCH, FLUTTER, STABILITY)
 # equilibria at the same parameter that are nearer to each other than this are one
 SAME = 1e-6
-# one entry for each equilibrium, and the entries of a special point: names in files
-ROWS = ("parameter", "arclength", "q", "u", "lam", "driven", "buckling", "flutter")
-OF_POINT = ("kind", "parameter", "q", "arclength", "row", "tangent", "directions", "frequency")
+
+
+class Oscillation(Numbers):
+    """A complex mode: its real, then its imaginary part."""
+
+    def pack(self, value: Any) -> Any:
+        """What a file holds of it."""
+        return np.array([value.real, value.imag])
+
+
+class Branches(Numbered):
+    """Continuations that have what changes, and the options, of the one that they leave."""
+
+    def pack(self, value: Any) -> Any:
+        """What a file holds of them."""
+        return super().pack([one.content()["curve"] for one in value])
+
+
+GROWTH = Numbers(2, make=lambda counts: Growth(*map(int, counts)))
+POINT = Record(
+    SpecialPoint, kind=TEXT, parameter=Numbers(), q=Numbers("ndof"), arclength=Numbers(), row=Numbers(),
+    tangent=Numbers("n_tangent"), directions=Numbers("n_directions", "n_tangent"), before=GROWTH, after=GROWTH,
+    frequency=Numbers(), oscillation=maybe(Oscillation(2, "ndof", make=lambda parts: parts[0] + 1j * parts[1])),
+)  # fmt: skip
+ROWS = Numbers("n")
 
 
 @public
 @dataclass(frozen=True, eq=False)
-class Continuation:
+class Continuation(Result, kind="continuation"):
     """Equilibria along a curve."""
 
     robot: Robot
-    along: tuple[str, ...]  # names of what changes
-    origin: Array  # (k,) their values at parameter 0
-    slope: Array  # (k,) and how they change with it
-    parameter: Array  # (n,)
-    arclength: Array  # (n,) of coordinates and parameter, both scaled, see `continuation`
-    q: Array  # (n, ndof)
-    u: Array  # (n, n_actuators)
-    lam: Array  # (n, n_multipliers) of loops
-    driven: dict[str, Array]  # name of a driven coordinate -> (n,) generalised force that it needs
-    buckling: IntArray  # (n,) motions that diverge without oscillating
-    flutter: IntArray  # (n,) oscillations that grow
-    points: tuple[SpecialPoint, ...]
-    message: str
-    complete: bool  # whether it ends at the end of the range, at a stop, or at its start
-    options: dict[str, Any]
-    branches: tuple[Continuation, ...] = ()
-    fixed: dict[str, float] = field(default_factory=dict)  # driven coordinates and their values, unless they change
+    along: tuple[str, ...] = kept(Texts("n_along"), "names of what changes", name="along/names")
+    origin: Array = kept(Numbers("n_along"), "their values at parameter 0", name="along/origin")
+    slope: Array = kept(Numbers("n_along"), "and how they change with it", name="along/slope")
+    parameter: Array = kept(ROWS, "how far they have changed", name="curve/parameter")
+    arclength: Array = kept(ROWS, "of coordinates and parameter, scaled, see `continuation`", name="curve/arclength")
+    q: Array = kept(Numbers("n", "ndof"), "coordinates", "rad, m, or 1 for strains", name="curve/q")
+    u: Array = kept(Numbers("n", "n_actuators"), "inputs", "`Robot.actuator_units`", name="curve/u")
+    lam: Array = kept(Numbers("n", "n_multipliers"), "multipliers of loops", name="curve/lam")
+    driven: dict[str, Array] = kept(Named(ROWS), NEEDED_FORCES, "N m or N", name="curve/driven")
+    buckling: IntArray = kept(ROWS, "motions that diverge without oscillating", name="curve/buckling")
+    flutter: IntArray = kept(ROWS, "oscillations that grow", name="curve/flutter")
+    points: tuple[SpecialPoint, ...] = kept(Numbered(POINT), "special points", name="curve/points")
+    message: str = kept(TEXT, "why it ends", name="curve/message")
+    complete: bool = kept(Numbers(), "whether at an end of the range, a stop, or its start", name="curve/complete")
+    options: dict[str, Any] = kept(DATA, "what was asked for")
+    branches: tuple[Continuation, ...] = kept(
+        Branches(DATA), "curves that leave it, each as this one", default=(), name="curve/branches", needed=True
+    )
+    fixed: dict[str, float] = kept(
+        Named(Numbers()), "driven coordinates that do not change", default={}, name="along/held", needed=True
+    )
+
+    plot = LazyMethod("sorosim.viz.diagram_plot:plot_diagram")
 
     @classmethod
     def of(
@@ -288,19 +317,26 @@ class Continuation:
                 rows.append(row | ({"frequency": point.frequency} if point.kind == FLUTTER else {}))
         return rows
 
-    def save(self, path: str | Path) -> None:
-        """Write to an HDF5 file; `sorosim.open` reads it."""
-        options = {name: value for name, value in self.options.items() if name != "stop"}
-        along = {"names": list(self.along), "origin": self.origin, "slope": self.slope, "held": self.fixed}
-        save_curve({"along": along, "options": options, "curve": self._plain()}, self.robot, path)
+    def content(self) -> dict[str, Any]:
+        """What its file keeps: of the options no function."""
+        out = super().content()
+        return out | {"options": {name: value for name, value in self.options.items() if name != "stop"}}
 
-    def _plain(self) -> dict[str, Any]:
-        """The curve and its branches as plain data."""
-        return {
-            **{name: getattr(self, name) for name in (*ROWS, "message", "complete")},
-            "points": {f"{k:05d}": _plain_point(point) for k, point in enumerate(self.points)},
-            "branches": {f"{k:05d}": branch._plain() for k, branch in enumerate(self.branches)},
-        }
+    @classmethod
+    def check(cls, stored: Mapping[str, Any], at: Place) -> None:
+        """Refuse the content of a file whose parts do not fit together, its branches included."""
+        super().check(stored, at.inside())
+        for branch in stored["curve"]["branches"].values():
+            cls.check({**stored, "curve": branch}, at)
+
+    @classmethod
+    def restored(cls, stored: Mapping[str, Any], robot: Robot) -> Continuation:
+        """The continuation from the content of a file that was checked, and its robot."""
+        parts = cls.parts(stored, robot)
+        options = parts["options"] | {name: list(parts["options"][name]) for name in ("range", "until")}
+        curves = ({**stored, "curve": one} for one in stored["curve"]["branches"].values())
+        branches = tuple(cls.restored(one, robot) for one in curves)
+        return cls(robot, **parts | {"options": {**options, "stop": None}, "branches": branches})
 
     def to_csv(self, path: str | Path) -> None:
         """Write a table, one row an equilibrium, with names in its first line.
@@ -321,56 +357,8 @@ class Continuation:
         np.savetxt(text, np.vstack(rows), delimiter=",", header=",".join(header), comments="", fmt="%.17g")
         write_whole(path, text.getvalue().encode())
 
-    def plot(
-        self, path: str | Path | None = None, *, x: str = "parameter", y: str | None = None, **options: Any
-    ) -> Any:
-        """Bifurcation diagram with shapes beside (matplotlib); see `sorosim.viz.diagram_plot.plot_diagram`."""
-        from sorosim.viz.diagram_plot import plot_diagram
-
-        return plot_diagram(self, path, x=x, y=y, **options)
-
     def __repr__(self) -> str:
         kinds = [f"{sum(point.kind == kind for point in self.points)} {kind}" for kind in KINDS]
         special = ", ".join(text for text in kinds if not text.startswith("0 ")) or "none"
         names = ", ".join(self.along)
         return f"<Continuation of '{self.robot.name}' along {names}: {len(self)} equilibria, special points: {special}>"
-
-
-# -- reading -----------------------------------------------------------------------------------------------------------
-
-
-def continuation_from_stored(robot: Robot, stored: Mapping[str, Any]) -> Continuation:
-    """A continuation from the contents of a file and its robot."""
-    options = dict(stored["options"])
-    options |= {"range": list(options["range"]), "until": list(options["until"]), "stop": None}
-    return _read(robot, stored["curve"], stored["along"], options)
-
-
-def _read(robot: Robot, curve: Mapping[str, Any], along: Mapping[str, Any], options: dict[str, Any]) -> Continuation:
-    n = len(curve["parameter"])
-    shapes = {"q": robot.ndof, "u": len(robot.actuator_names), "lam": robot.n_multipliers}
-    for name, width in shapes.items():
-        if np.shape(curve[name]) != (n, width):
-            raise ValueError(f"shape {np.shape(curve[name])} of '{name}', not {(n, width)}")
-    points = tuple(_read_point(point) for point in curve["points"].values())
-    branches = tuple(_read(robot, branch, along, options) for branch in curve["branches"].values())
-    rows = {name: curve[name] for name in ROWS}
-    return Continuation(
-        robot, tuple(along["names"]), along["origin"], along["slope"], **rows, points=points, message=curve["message"],
-        complete=bool(curve["complete"]), options=options, branches=branches, fixed=dict(along["held"]),
-    )  # fmt: skip
-
-
-def _plain_point(point: SpecialPoint) -> dict[str, Any]:
-    mode = point.oscillation
-    return {
-        **{name: getattr(point, name) for name in OF_POINT}, "before": list(point.before), "after": list(point.after),
-        "oscillation": None if mode is None else np.array([mode.real, mode.imag]),
-    }  # fmt: skip
-
-
-def _read_point(stored: Mapping[str, Any]) -> SpecialPoint:
-    parts = dict(stored)
-    mode = parts.pop("oscillation")
-    parts |= {name: Growth(*map(int, parts[name])) for name in ("before", "after")}
-    return SpecialPoint(**parts, oscillation=None if mode is None else mode[0] + 1j * mode[1])

@@ -40,23 +40,19 @@ def at_rest(robot: Any, q: Any = None, message: str = "as it is built") -> Any:
     return Equilibrium(robot, at, np.zeros(m), np.zeros(robot.n_multipliers), {}, 0.0, np.zeros((n, n)), 0, message)
 
 
+# of kinds of results: in words, and what takes them, for errors about another kind
+KINDS = {
+    "sweep": ("a sweep", "plot draws it; in Python, sorosim.open(...).equilibrium(i) is that of a point"),
+    "continuation": ("a continuation", "plot draws it; in Python, sorosim.open(...).equilibrium(i) is one of them"),
+    "fit": ("a fit", "plot draws it; in Python, sorosim.open(...).robot is the fitted robot"),
+    "optimal motion": ("an optimal motion", "in Python, sorosim.open(...).run is the run"),
+    "run": ("a run", ""),
+}
+
+
 def result_kind(result: Any) -> tuple[str, str]:
     """The kind of a result in words, and the commands that take it, for errors about another kind."""
-    from sorosim.bifurcation.diagram import Continuation
-    from sorosim.control.optimal import OptimalMotion
-    from sorosim.fitting.fit import Fit
-    from sorosim.results.result import Run
-    from sorosim.sweeps.result import SweepResult
-
-    if isinstance(result, SweepResult):
-        return "a sweep", "plot draws it; in Python, sorosim.open(...).equilibrium(i) is that of a point"
-    if isinstance(result, Continuation):
-        return "a continuation", "plot draws it; in Python, sorosim.open(...).equilibrium(i) is one of them"
-    if isinstance(result, Fit):
-        return "a fit", "plot draws it; in Python, sorosim.open(...).robot is the fitted robot"
-    if isinstance(result, OptimalMotion):
-        return "an optimal motion", "in Python, sorosim.open(...).run is the run"
-    return ("a run", "") if isinstance(result, Run) else ("an equilibrium", "plot draws it")
+    return KINDS.get(result.file_kind, ("an equilibrium", "plot draws it"))
 
 
 def _drawn(result: Any) -> Any:

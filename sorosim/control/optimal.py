@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,20 +17,25 @@ from sorosim.control.solvers import solve
 from sorosim.control.steps import DiscreteMotion
 from sorosim.control.terms import Terms
 from sorosim.declare import Part
+from sorosim.declare.result import TEXT, Another, Numbers, Record, Result, Rising, kept, maybe
 from sorosim.engine.parameter import input_parameter
 from sorosim.engine.prescribed import Inputs, by_name, input_rows
 from sorosim.errors import InputError
-from sorosim.io.results import content_of, names_of, versions, write_result
 from sorosim.options import ControlOptions, checked
 from sorosim.public import public
+from sorosim.registry import LazyMethod
 from sorosim.results.result import Equilibrium, InitialState, Run
-from sorosim.results.stored import run_from_stored
 from sorosim.robot import Robot, check_robot
 from sorosim.simulation.simulate import starting_state
 from sorosim.stepping.rollout import run_of
 from sorosim.validation import Number, Values
 
-KIND = "optimal motion"
+STATES, INPUTS = "n_states", "n_actuators"
+GAINS = Record(
+    Gains, t=Numbers("n"), dt=Numbers(), x=Numbers("n", STATES), u=Numbers("n", INPUTS), K=Numbers("n", INPUTS, STATES),
+    bounds=Numbers(2, INPUTS), hold=maybe(Numbers(INPUTS, STATES)), goal=maybe(Numbers(STATES)),
+    u_goal=maybe(Numbers(INPUTS)), message=TEXT,
+)  # fmt: skip
 # of a step: a horizon is a whole number of steps up to rounding
 WHOLE = 1e-6
 # of derivatives of steps: 4 GB
@@ -161,40 +165,26 @@ def first_guess(problem: Problem, u0: Any) -> Array | None:
 
 @public
 @dataclass(frozen=True, eq=False)
-class OptimalMotion:
-    """A motion of least cost; made by `optimal_control`.
-
-    Attributes
-    ----------
-    robot : Robot
-    t : (N + 1,) ndarray
-        Ends of the steps, with the start [s].
-    q, qd : (N + 1, ndof) ndarray
-        Coordinates and rates there.
-    u : (N, n_actuators) ndarray
-        Inputs, in `Robot.actuator_units`.
-    cost : float
-    gains : Gains
-        Feedback along the motion and at the goal: a controller of `simulate`.
-    converged : bool
-    iterations : int
-    message : str
-        How the search ended.
-    run : Run
-        The motion as a run, which saves, plots and plays.
-    """
+class OptimalMotion(Result, kind="optimal motion"):
+    """A motion of least cost; made by `optimal_control`."""
 
     robot: Robot
-    t: Array
-    q: Array
-    qd: Array
-    u: Array
-    cost: float
-    gains: Gains
-    converged: bool
-    iterations: int
-    message: str
-    run: Run
+    t: Array = kept(Rising("n_ends"), "ends of the steps, with the start", "s")
+    q: Array = kept(Numbers("n_ends", "ndof"), "coordinates there", "rad, m, or 1 for strains")
+    qd: Array = kept(Numbers("n_ends", "ndof"), "and rates, the same per second")
+    u: Array = kept(Numbers("n_steps", "n_actuators"), "inputs", "`Robot.actuator_units`")
+    cost: float = kept(Numbers(), "what it costs")
+    gains: Gains = kept(GAINS, "feedback along the motion and at the goal: a controller of `simulate`")
+    converged: bool = kept(Numbers(), "whether the search did")
+    iterations: int = kept(Numbers(), "of the search")
+    message: str = kept(TEXT, "how the search ended")
+    run: Run = kept(Another(Run), "the motion as a run, which saves, plots and plays")
+
+    plot = LazyMethod("sorosim.viz.control_plot:plot_motion")
+    play = LazyMethod("sorosim.viz.player:play", of="run")
+    movie = LazyMethod("sorosim.viz.movie:movie", of="run")
+    still = LazyMethod("sorosim.viz.movie:still", of="run")
+    _repr_html_ = LazyMethod("sorosim.viz.notebook:run_html", of="run")
 
     @property
     def dt(self) -> float:
@@ -208,31 +198,6 @@ class OptimalMotion:
             return None
         return float(np.abs(np.concatenate([self.q[-1], self.qd[-1]]) - self.gains.goal).max())
 
-    def play(self, **options: Any) -> None:
-        """Window in 3D; see `sorosim.viz.player.play`."""
-        self.run.play(**options)
-
-    def movie(self, path: str | Path, **options: Any) -> None:
-        """Film, mp4 or gif; see `sorosim.viz.movie.movie`."""
-        self.run.movie(path, **options)
-
-    def still(self, path: str | Path, **options: Any) -> None:
-        """Picture in 3D; see `sorosim.viz.movie.still`."""
-        self.run.still(path, **options)
-
-    def plot(self, path: str | Path | None = None, style: str | Path | None = None) -> Any:
-        """Coordinates, rates and inputs within their bounds (matplotlib); written if there is a path."""
-        from sorosim.viz.control_plot import plot_motion
-
-        return plot_motion(self, path, style)
-
-    def save(self, path: str | Path) -> None:
-        """Write to an HDF5 file; `sorosim.open` reads it."""
-        kept = ("t", "q", "qd", "u", "cost", "converged", "iterations", "message")
-        run = {name: value for name, value in content_of(self.run, "run").items() if name not in names_of(self.robot)}
-        content = {name: getattr(self, name) for name in kept} | names_of(self.robot)
-        write_result({**content, "gains": vars(self.gains), "run": run, "versions": versions()}, KIND, path)
-
     def summary(self) -> str:
         """How the search ended, in a few lines."""
         high, names = np.abs(self.u).max(axis=0), self.robot.actuator_names
@@ -245,20 +210,5 @@ class OptimalMotion:
         ]
         return "\n".join(lines)
 
-    def _repr_html_(self) -> str | None:
-        return self.run._repr_html_()
-
     def __repr__(self) -> str:
         return f"<OptimalMotion of '{self.robot.name}': cost {self.cost:.4g}, {self.message}>"
-
-
-def motion_from_stored(robot: Robot, stored: Mapping[str, Any]) -> OptimalMotion:
-    """The result of `optimal_control` from the contents of a file and its robot."""
-    arrays = {name: np.asarray(stored[name]) for name in ("t", "q", "qd", "u")}
-    if arrays["q"].shape[1:] != (robot.ndof,) or arrays["u"].shape[1:] != (len(robot.actuator_names),):
-        raise ValueError("arrays of another robot")
-    return OptimalMotion(
-        robot, **arrays, cost=float(stored["cost"]), gains=Gains(**stored["gains"]),
-        converged=bool(stored["converged"]), iterations=int(stored["iterations"]), message=str(stored["message"]),
-        run=run_from_stored(robot, stored["run"]),
-    )  # fmt: skip

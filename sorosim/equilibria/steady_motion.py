@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 
 import numpy as np
 
 from sorosim.arrays import Array
+from sorosim.declare.result import Named, Numbers, kept
 from sorosim.dynamics.linearization import RATE_TOLERANCE
 from sorosim.dynamics.maxwell import moduli_in_words
 from sorosim.engine.prescribed import AT_REST, Prescribed, by_coordinate
@@ -31,10 +31,12 @@ from sorosim.validation import Number, Values
 
 @public
 @dataclass(frozen=True, eq=False)
-class SteadyMotion(Equilibrium):
+class SteadyMotion(Equilibrium, kind="steady motion"):
     """A relative equilibrium, in a frame that turns with the robot; q is the state at one moment."""
 
-    rates: dict[str, float] = field(default_factory=dict)  # name of a driven coordinate -> its constant rate
+    rates: dict[str, float] = kept(
+        Named(Numbers()), "per driven coordinate: its constant rate", "rad/s or m/s", default={}, needed=True
+    )
 
     @property
     def qd(self) -> Array:
@@ -57,11 +59,6 @@ class SteadyMotion(Equilibrium):
     def measure(self) -> dict[str, Array]:
         """What the sensors read, without noise and bias; see `Robot.measure`."""
         return self.robot.measure(self.q, self.qd, u=self.u, qdd=np.zeros(self.robot.ndof), lam=self.lam)
-
-    def save(self, path: str | Path) -> None:
-        """Not supported: save its linearised motion instead."""
-        hint = "linearize().save(...) writes q, qd, u and the matrices"
-        raise InputError("save", "an equilibrium or a run", "a steady motion", hint)
 
     def __repr__(self) -> str:
         return f"<SteadyMotion of '{self.robot.name}': residual {self.residual_norm:.2g}, {self.message}>"

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from html import escape
-from pathlib import Path
-from typing import Any, NamedTuple, get_type_hints
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import stats
 
 from sorosim.arrays import Array
+from sorosim.declare.result import DATA, TEXT, Kept, Named, Numbered, Numbers, Record, Result
 from sorosim.declare.types import Integer
 from sorosim.errors import ConvergenceError, InputError, SorosimError, warn
 from sorosim.fitting.estimate import LOSSES, Estimate, Problem, best_of
@@ -21,13 +20,12 @@ from sorosim.fitting.measurements import BoundData, Measurements, deviations, re
 from sorosim.fitting.model import Model
 from sorosim.fitting.units import doubtful_units
 from sorosim.fitting.unknowns import Unknown, by_unknown, unknowns_of, values_of
-from sorosim.io.results import names_of, versions, write_result
 from sorosim.public import public
+from sorosim.registry import LazyMethod
 from sorosim.robot import Robot, check_robot
 from sorosim.units.quantity import amount
 from sorosim.validation import choice, counted, describe, flag, number
 
-KIND = "fit"
 KNOWN = "known"  # noise: the standard deviations of the measurements are
 MAX_STARTS, MAX_EVALUATIONS, MAX_VALUES = 1000, 10**6, 10_000
 # of the intervals in summaries; how far their ends may be off, of half their width, before these say so: with one end
@@ -205,14 +203,37 @@ def _starts(unknowns: Sequence[Unknown], n: int) -> list[Array]:
     return [first, *(low + points * (high - low))]
 
 
+UNKNOWN = Record(
+    Unknown, name=TEXT, kind=TEXT, target=TEXT, axis=Numbers(), start=Numbers(), dimension=TEXT, low=Numbers(),
+    high=Numbers(), scale=Numbers(), logarithm=Numbers(),
+)  # fmt: skip
+ESTIMATE = Record(
+    dict, z=Numbers("n"), scale=Numbers(), dof=Numbers(), covariance=Numbers("n", "n"), null=Numbers("n_null", "n"),
+    cost=Numbers(), message=TEXT,
+)  # fmt: skip
+
+
 @public
 @dataclass(frozen=True, eq=False)
-class Fit:
+class Fit(Result, kind="fit"):
     """Numbers of a robot that were fitted to measurements; made by `fit`."""
 
     _problem: Problem = field(repr=False)
     _estimate: Estimate = field(repr=False)
     _max_evaluations: int = field(default=200, repr=False)
+
+    also: ClassVar[Mapping[str, Kept]] = {
+        "_unknowns": Kept(Numbered(UNKNOWN), "what was free: where the search began, bounds, scale", name="unknowns"),
+        "_data": Kept(Numbered(DATA), "the measurements, with the standard deviations that count", name="data"),
+        "_estimate": Kept(ESTIMATE, "where the search ended, the covariance of the scaled numbers", name="estimate"),
+        "values": Kept(Named(Numbers()), "what was found", "SI", derived=True),
+        "_priors": Kept(Numbers("n_priors", 3), "number, mean and standard deviation of each", name="priors"),
+        "loss": Kept(TEXT, "how outliers count", source="_problem.loss"),
+        "known": Kept(Numbers(), "whether the noise was given", source="_problem.known"),
+        "_max_evaluations": Kept(Numbers(), "most simulations of a search", name="max_evaluations"),
+    }
+
+    plot = LazyMethod("sorosim.viz.fit_plot:plot_fit")
 
     # -- the numbers -------------------------------------------------------------------------------------------------
 
@@ -487,34 +508,35 @@ class Fit:
             lines.append(f"mean distance of markers: {mean[0]:.4g} mm before, {mean[1]:.4g} mm after")
         return "\n".join(lines)
 
-    def plot(self, path: str | Path | None = None, style: str | Path | None = None) -> Any:
-        """Measured against simulated before and after, errors, correlation (matplotlib); written if there is a path."""
-        from sorosim.viz.fit_plot import plot_fit
-
-        return plot_fit(self, path, style)
-
     # -- files -------------------------------------------------------------------------------------------------------
 
-    def save(self, path: str | Path) -> None:
-        """Write to an HDF5 file; `sorosim.open` reads it."""
-        best, problem = self._estimate, self._problem
-        unknowns = {f"{k:05d}": vars(one) for k, one in enumerate(self._unknowns)}
-        data = {
-            f"{k:05d}": {**bound.as_data(), "deviation": sd}
-            for k, (bound, sd) in enumerate(zip(problem.model.data, problem.sd, strict=True))
-        }
-        kept = ("z", "scale", "dof", "covariance", "null", "cost", "message")
-        priors = np.array([list(one) for one in problem.priors], dtype=float).reshape(-1, 3)
-        content = {
-            **names_of(problem.model.robot), "unknowns": unknowns, "data": data,
-            "estimate": {name: getattr(best, name) for name in kept},
-            "values": self.values, "priors": priors, "loss": problem.loss, "known": problem.known,
-            "max_evaluations": self._max_evaluations, "versions": versions(),
-        }  # fmt: skip
-        write_result(content, KIND, path)
+    @property
+    def described(self) -> Robot:
+        """The robot before the fit."""
+        return self._problem.model.robot
 
-    def _repr_html_(self) -> str:
-        return f"<b>{escape(repr(self))}</b><pre>{escape(self.summary())}</pre>"
+    @property
+    def _data(self) -> list[dict[str, Any]]:
+        pairs = zip(self._problem.model.data, self._problem.sd, strict=True)
+        return [{**bound.as_data(), "deviation": sd} for bound, sd in pairs]
+
+    @property
+    def _priors(self) -> Array:
+        return np.array(self._problem.priors, dtype=float).reshape(-1, 3)
+
+    @classmethod
+    def restored(cls, stored: Mapping[str, Any], robot: Robot) -> Fit:
+        """The fit from the content of a file that was checked, and its robot."""
+        kept = cls.parts(stored, robot)
+        given, found = kept["_data"], kept["_estimate"]
+        sd = tuple(np.asarray(one.pop("deviation")) for one in given)
+        model = Model(robot, [restored(one).bind(robot) for one in given], kept["_unknowns"])
+        priors = [(int(i), float(mean), float(sd)) for i, mean, sd in kept["_priors"]]
+        problem, trial = (
+            Problem(model, sd, priors, kept["loss"], kept["known"]),
+            model.at(values_of(model.unknowns, found["z"])),
+        )
+        return cls(problem, Estimate(**found, trial=trial, converged=True), kept["_max_evaluations"])
 
     def __repr__(self) -> str:
         lost = "" if all(self.identifiable.values()) else ", not all identified"
@@ -527,24 +549,6 @@ class Fit:
 
     def _index(self, name: str) -> int:
         return self.names.index(choice("name", name, self.names))
-
-
-def fit_from_stored(robot: Robot, stored: Mapping[str, Any]) -> Fit:
-    """A fit from the contents of a file and its robot."""
-    kinds = get_type_hints(Unknown)
-    stored_unknowns = stored["unknowns"].values()
-    unknowns = [Unknown(**{key: kinds[key](x) for key, x in one.items()}) for one in stored_unknowns]
-    sources = [restored({k: x for k, x in one.items() if k != "deviation"}) for one in stored["data"].values()]
-    model = Model(robot, [one.bind(robot) for one in sources], unknowns)
-    sd = tuple(np.asarray(one["deviation"]) for one in stored["data"].values())
-    priors = [(int(i), float(mean), float(sd)) for i, mean, sd in stored["priors"]]
-    problem = Problem(model, sd, priors, stored["loss"], bool(stored["known"]))
-    found = dict(stored["estimate"])
-    z = np.asarray(found.pop("z"))
-    found = {key: float(x) if key in ("scale", "dof", "cost") else x for key, x in found.items()}
-    found["null"] = np.asarray(found["null"]).reshape(-1, len(unknowns))
-    best = Estimate(z, model.at(values_of(unknowns, z)), converged=True, **found)
-    return Fit(problem, best, int(stored["max_evaluations"]))
 
 
 def _errors(model: Model, simulated: Sequence[Array]) -> Errors:

@@ -153,7 +153,7 @@ class InversePath:
         """Write `run()` to an HDF5 file; `sorosim.open` reads it."""
         self.run().save(path)
 
-    def _repr_html_(self) -> str | None:
+    def _repr_html_(self) -> Any:
         return self.run()._repr_html_()
 
     def __repr__(self) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import cycle
-from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -28,6 +27,7 @@ from sorosim.inversion.unheld import neutral_directions, unheld_motors, without_
 from sorosim.kernels.rod_actuators import LENGTH_INPUT
 from sorosim.options import EFFORTS, InverseArguments, checked
 from sorosim.public import public
+from sorosim.registry import LazyMethod
 from sorosim.results.result import Equilibrium, InitialState
 from sorosim.robot import Robot, check_robot
 from sorosim.solvers.base import one_blas_thread
@@ -98,12 +98,8 @@ class Inverse:
         places = [error for key, error in self.errors.items() if key not in self.robot.sensor_names]
         return max((float(np.linalg.norm(error[-3:])) for error in places), default=np.nan)
 
-    def save(self, path: str | Path) -> None:
-        """Write the equilibrium to an HDF5 file; `sorosim.open` reads it."""
-        self.equilibrium.save(path)
-
-    def _repr_html_(self) -> str | None:
-        return self.equilibrium._repr_html_()
+    save = LazyMethod("sorosim.io.results:save", of="equilibrium")
+    _repr_html_ = LazyMethod("sorosim.viz.notebook:equilibrium_html", of="equilibrium")
 
     def __repr__(self) -> str:
         return f"<Inverse of '{self.robot.name}': {self.message}>"

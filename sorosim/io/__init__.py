@@ -109,8 +109,13 @@ def load_text(text: str, file: str, folder: Path | None = None, *, set: Mapping[
     return _robot(expanded, folder, file, text)
 
 
+@public
 def with_values(robot: Robot, values: Mapping[str, Any]) -> Robot:
-    """What `Robot.with_values` returns; no text is parsed."""
+    """The robot with other values of its file, by paths as `sorosim.load(..., set=...)` takes them; no text is parsed.
+
+    Such as ``{"materials.silicone.young": "2 MPa", "parameters.width": 0.05}``. Of a robot that was made in Python the
+    file is what `to_yaml` writes. InputError: a path that leads nowhere; FileError: what it then says is wrong.
+    """
     from sorosim.io.document import Document
     from sorosim.io.expand import expand
 

@@ -13,14 +13,20 @@ import numpy as np
 from sorosim.engine.records import force_name
 from sorosim.errors import FileError, InputError, warn
 from sorosim.io.writing import check_path, write_whole
+from sorosim.public import public
 
 ROWS_AT_ONCE = 10_000  # of a table
 LARGE = 500_000_000  # bytes of a table, some ten seconds of writing
 BYTES_OF_A_NUMBER = 20
 
 
+@public
 def write_csv(run: Any, path: str | Path) -> None:
-    """Write the table of `Run.to_csv`."""
+    """Write a table with names in its first line, one row a time.
+
+    Columns are t, coordinates, rates, inputs, then what driven coordinates needed: ``force(x)`` [N] or ``moment(x)``
+    [N m], and the multipliers of loops, ``lam[0]`` and so on, if there are any.
+    """
     names, forces = _driven(run)
     coordinates, units = run.robot.coordinate_names, run.robot.driven_units(names)
     header = [
@@ -55,8 +61,12 @@ def write_table(path: str | Path, header: Sequence[str], columns: Sequence[Any])
     write_whole(path, lines())
 
 
+@public
 def write_readings(run: Any, folder: str | Path) -> list[Path]:
-    """Write the tables of `Run.readings_to_csv`."""
+    """Write a table of each sensor into a folder, which is made where there is none; returns the files.
+
+    Columns are t and the channels with their units, such as ``f_x [m/s^2]``.
+    """
     check_path(folder)
     for name in run.readings:
         if not re.fullmatch(r"[^\\/:\0]+", name) or not name.strip("."):
@@ -74,8 +84,12 @@ def write_readings(run: Any, folder: str | Path) -> list[Path]:
     return written
 
 
+@public
 def write_mat(run: Any, path: str | Path) -> None:
-    """Write the file of `Run.to_mat`."""
+    """Write t, q, qd, u, driven (n, n_driven), lam, energy, cells of names, and readings to a MATLAB file.
+
+    Its version is 5. ``readings`` is a cell of structures: name, t, values (n, n_channels), channels, units.
+    """
     from scipy.io import savemat
 
     driven, forces = _driven(run)

@@ -11,12 +11,14 @@ import numpy as np
 
 from sorosim.errors import InputError, nearest
 from sorosim.io.writing import check_path, write_whole
+from sorosim.public import public
 
 FORMAT, FORMAT_VERSION = "sorosim linear motion", 1
 SUFFIXES = (".npz", ".mat", ".h5", ".hdf5", ".mtx")
 MATRICES = ("M", "D", "K", "F", "A", "B", "C", "Z")
 
 
+@public
 def save(lin: Any, path: str | Path, outputs: Sequence[str | tuple[str, float]] | None = None) -> list[Path]:
     """Write a linearised motion.
 

@@ -1,80 +1,128 @@
-"""Result files: one HDF5 file with the robot's text, options, versions and all arrays, for any reader of HDF5.
+"""Result files: one HDF5 file with the robot's text, versions and all that is declared of a result.
 
-Layout: attributes ``format`` and ``format_version`` of the root; numbers, texts and arrays as datasets under their own
-names; mappings (``driven``, ``options``, ``stats``, ``energy``, ``readings``...) as groups; an empty dataset is None.
-``checksums`` is JSON: the CRC-32 of every other dataset by its path, see `checksum`; files of version 1 have none.
-While a run is under way, there is its journal beside, see `sorosim.io.journal`.
+`sorosim.declare.result` has the declarations, `sorosim.io.hdf5` the layout. While a run or a sweep is under way, there
+is its journal beside, see `sorosim.io.journal`.
 """
 
 from __future__ import annotations
 
-import contextlib
-import json
 import platform
-import zlib
+from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
 from sorosim import __version__
+from sorosim.declare.base import MISSING
+from sorosim.declare.result import DATA, TEXT, Kept, Place, Result, Texts, check_parts, found
 from sorosim.dynamics.maxwell import MaxwellElements
 from sorosim.errors import FileError, InputError, ModelError
-from sorosim.io import IMPORTED
+from sorosim.io import IMPORTED, dump, load_text
+from sorosim.io.hdf5 import read_hdf5, stored_kind, write_hdf5
 from sorosim.io.journal import is_journal, read_journal
-from sorosim.io.meshes import checksums
-from sorosim.io.result_checks import KINDS, check_stored
-from sorosim.io.writing import check_path, journal_of, reserved, write_whole
+from sorosim.io.meshes import check_unchanged, checksums
+from sorosim.io.sweep_store import MAGIC as SWEEP_MAGIC
+from sorosim.io.sweep_store import read_blocks
+from sorosim.io.writing import check_path, place_of
+from sorosim.public import public
+from sorosim.registry import RESULTS
+from sorosim.robot import Robot
+from sorosim.validation import describe
 
-FORMAT, FORMAT_VERSION = "sorosim result", 2
-CHECKED_SINCE = 2  # version from which on files have checksums
-CHECKSUMS = "checksums"
-RESTORE = "restore it from a copy or compute it again"
-NAMES = ("text", "robot_name", "coordinate_names", "actuator_names")
-MAX_NESTING = 20
-BLOCK_BYTES = 1_000_000  # of a block of rows; smaller tables are stored as they are
 EXCHANGED = ["work [J]", "dissipated [J]"]  # last columns of a journal
+RUN, SWEEP = "run", "sweep"
+# what every file keeps of its robot
+ROBOT: Mapping[str, Kept] = {
+    "text": Kept(TEXT, "the robot's file; empty where no file can express it"),
+    "robot_name": Kept(TEXT, "its name", needed=False),
+    "coordinate_names": Kept(Texts("ndof"), "names of coordinates, in the order of the columns", needed=False),
+    "actuator_names": Kept(Texts("n_actuators"), "names of inputs, likewise", needed=False),
+    "meshes": Kept(DATA, "per file of a large mesh: the SHA-256 of its content; only if there are any", needed=False),
+    "versions": Kept(DATA, "of sorosim, numpy, scipy, python", needed=False),
+}
 
 
-def save_run(run: Any, path: str | Path) -> None:
-    """Write a run.
+@public
+def open(path: str | Path) -> Any:
+    """Read a result file of any kind.
+
+    Where a run or a sweep has not finished, its journal, which lies beside the file, is read instead.
+
+    Returns
+    -------
+    Run, Equilibrium, SteadyMotion, Continuation, SweepResult, Fit or OptimalMotion
+        Whichever was saved.
+
+    Raises
+    ------
+    FileError
+        It cannot be read, is no result file, or is damaged.
+    """
+    stored, file = read(path), str(path)
+    kind: type[Result] = RESULTS.get(stored["kind"])
+    robot = load_text(stored["text"], file)
+    check_unchanged(robot.links, stored.get("meshes", {}), file)
+    names, known = list(map(str, stored.get("coordinate_names", ()))), list(robot.coordinate_names)
+    if names != known and sorted(names) == sorted(known):  # free and planar joints began with their rotation
+        k = next(i for i, name in enumerate(names) if name != known[i])
+        got = f"'{names[k]}' in the place of '{known[k]}', of an older version; compute the result anew"
+        raise FileError(file, f"expected the coordinates of the robot in their order, got {got}")
+    sizes = {"ndof": robot.ndof, "n_actuators": len(robot.actuator_names), "n_multipliers": robot.n_multipliers}
+    _check(kind, stored, file, sizes)
+    try:
+        return kind.restored({**stored, "file": file}, robot)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise FileError(file, f"expected a complete {kind.file_kind}, got a damaged one: {error!r}") from None
+
+
+@public
+def save(result: Result | Mapping[str, Any], path: str | Path, *, kind: str = "") -> None:
+    """Write a result to an HDF5 file; `sorosim.open` reads it.
 
     Parameters
     ----------
-    run : Run, or mapping
-        A mapping has the names of `KINDS`; further entries are kept too.
+    result : Result, or mapping
+        A mapping has what is needed of its `kind` by the names of files; further entries are kept too.
     path : path
         Written beside and moved there when it is complete, so that a failure leaves what was there before.
+    kind : str
+        Of a mapping, such as "run".
 
     Raises
     ------
     FileError
         The file cannot be written.
     """
-    write_result({**content_of(run, "run"), "versions": versions()}, "run", path)
+    kind = result.file_kind if isinstance(result, Result) else kind
+    declaration = RESULTS.get(kind).declaration()  # a kind that cannot be opened is refused
+    if isinstance(result, Result):
+        content = names_of(result.described) | result.content()
+    else:
+        for name in (one.name or own for own, one in declaration.items() if one.needed):
+            if found(result, name) is MISSING:
+                raise InputError(kind, f"an entry '{name}'", "a mapping without it")
+        content = {"text": "", **result}
+    write_hdf5({"versions": versions(), **content}, kind, path)
 
 
-def save_equilibrium(equilibrium: Any, path: str | Path) -> None:
-    """Write an equilibrium; see `save_run`."""
-    write_result({**content_of(equilibrium, "equilibrium"), "versions": versions()}, "equilibrium", path)
+def save_run(run: Result | Mapping[str, Any], path: str | Path) -> None:
+    """Write a run, or a mapping of its parts; see `save`."""
+    save(run, path, kind=RUN)
 
 
-def save_curve(content: Mapping[str, Any], robot: Any, path: str | Path) -> None:
-    """Write a continuation of a robot."""
-    write_result({**content, **names_of(robot), "versions": versions()}, "continuation", path)
-
-
+@public
 def read(path: str | Path) -> dict[str, Any]:
-    """Read a result file.
+    """Read a result file, or the journal beside it.
 
     Returns
     -------
     dict
-        ``kind`` ("run" or "equilibrium"), the names of `KINDS` (``text`` is empty for a robot that no file can
-        express), ``robot_name``, ``coordinate_names``, ``actuator_names`` and ``versions``, and ``meshes`` where the
-        text names files of meshes: arrays, numbers, texts, lists of texts and dicts of these.
+        ``kind`` and what is declared of it, ``text`` (empty for a robot that no file can express), ``robot_name``,
+        ``coordinate_names``, ``actuator_names`` and ``versions``, and ``meshes`` where the text names files of meshes:
+        arrays, numbers, texts, lists of texts and dicts of these.
 
     Raises
     ------
@@ -84,99 +132,57 @@ def read(path: str | Path) -> dict[str, Any]:
     check_path(path)
     file = str(path)
     try:
-        if (journal := journal_of(path)).is_file():
-            path = journal
-        with open(path, "rb") as stream:
+        place = place_of(path)
+        with place.open("rb") as stream:
             is_hdf5 = stream.read(8) == b"\x89HDF\r\n\x1a\n"
-        if not is_hdf5 and is_journal(Path(path)):
-            out = _from_journal(Path(path))
-            check_stored(out, file)
-            return out
+        of_run, of_sweep = not is_hdf5 and is_journal(place), not is_hdf5 and is_journal(place, SWEEP_MAGIC)
     except (OSError, ValueError) as error:
         raise FileError(file, f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    if not is_hdf5:
+    if of_sweep:
+        head, blocks = read_blocks(path)
+        return {**head, "kind": SWEEP, "blocks": blocks}
+    if not is_hdf5 and not of_run:
         described = file.endswith((".yaml", ".yml", *IMPORTED))
         got = "a description; simulate, statics or sweep makes results of one" if described else "another kind of file"
         raise FileError(file, f"expected a result file of sorosim (HDF5), got {got}")
-    out = read_result(path)
-    check_stored(out, file)
+    out = read_hdf5(place) if is_hdf5 else _from_journal(place)
+    kind = out.get("kind")
+    if not isinstance(kind, str) or kind not in RESULTS:
+        *names, last = RESULTS.known()
+        expected = f"'kind' to be {', '.join(names)} or {last}"
+        raise FileError(file, f"expected {expected}, got {describe(kind)}; the file is damaged")
+    _check(RESULTS.get(kind), out, file, {})
     return out
 
 
-def read_result(path: str | Path) -> dict[str, Any]:
-    """What `write_result` has written, its checksums compared.
+def _check(kind: type[Result], stored: Mapping[str, Any], file: str, sizes: dict[str, int]) -> None:
+    """Refuse the content of a file whose parts are missing or do not fit together."""
+    place = Place(file, ChainMap(sizes))
+    check_parts(ROBOT, stored, place)
+    kind.check(stored, place)
 
-    Raises
-    ------
-    FileError
-        It is no result file, is damaged, or a dataset is not as it was written.
-    """
-    import h5py
 
-    file = str(path)
+def kind_of(path: str | Path) -> str:
+    """Kind of a result file, of the journal beside it where there is one; "" for what is none, and where none is."""
+    check_path(path)
     try:
-        with h5py.File(path, "r") as root:
-            if root.attrs.get("format") != FORMAT:
-                matrices = str(root.attrs.get("format", "")).startswith("sorosim linear")
-                got = "matrices and modes, which other programs read" if matrices else "an HDF5 file of another program"
-                raise FileError(file, f"expected a result file of sorosim, got {got}")
-            version = int(root.attrs["format_version"])
-            if not 1 <= version <= FORMAT_VERSION:
-                hint = f"update sorosim, this is {__version__}"
-                raise FileError(file, f"expected a result of version {FORMAT_VERSION}, got version {version}; {hint}")
-            sums: dict[str, int] = {}
-            out = load_group(root, sums)
-            stored = out.pop(CHECKSUMS, None)
-            if version < CHECKED_SINCE:
-                if stored is not None:  # else a changed version would leave everything unchecked
-                    got = f"format_version {version} in a file with checksums; the file is damaged: {RESTORE}"
-                    raise FileError(file, f"expected format_version {CHECKED_SINCE} or later, got {got}")
-            else:
-                if not isinstance(stored, str):
-                    raise FileError(file, "expected a complete result file, got one without checksums")
-                _check_sums(json.loads(stored), sums, file)
-    except FileError:
-        raise
-    except Exception as error:  # h5py raises what it likes on a damaged file
-        what = f"expected a complete result file, got a damaged one: {_line(error)}; {RESTORE}"
-        raise FileError(file, what) from None
-    return out
+        place = place_of(path)
+        return SWEEP if is_journal(place, SWEEP_MAGIC) else stored_kind(place)
+    except Exception:  # what is wrong with it is said by who reads it
+        return ""
 
 
-def _check_sums(stored: Mapping[str, int], sums: Mapping[str, int], file: str) -> None:
-    """Refuse a file of which something is lost or not as it was written; what others have added does no harm."""
-    changed = [name for name, value in stored.items() if sums.get(name) != value]
-    if lost := [name for name in changed if name not in sums]:
-        raise FileError(file, f"expected a complete result file, got one without '{lost[0]}'")
-    if changed:
-        names = ", ".join(f"'{name}'" for name in changed[:3]) + (" and others" if len(changed) > 3 else "")
-        raise FileError(file, f"expected {names} as written, got another checksum; the file is damaged: {RESTORE}")
-
-
-def content_of(thing: Any, kind: str) -> dict[str, Any]:
-    """Everything to be written of a result, or of a mapping with the same names."""
-    if isinstance(thing, Mapping):
-        for name in KINDS[kind]:
-            if name != "text" and name not in thing:
-                raise InputError(kind, f"an entry '{name}'", "a mapping without it")
-        return {"text": "", **thing}
-    out = {name: getattr(thing, name) for name in KINDS[kind] if name != "text"}
-    return out | names_of(thing.robot) | (_extras(thing) if kind == "run" else _rest(thing))
-
-
-def text_of(robot: Any) -> str:
+def text_of(robot: Robot) -> str:
     """Text from which the robot can be built again; empty where there is none."""
     if robot.description.text:
         return str(robot.description.text)
-    from sorosim.io import dump
-
     try:
         return dump(robot)
     except ModelError:  # plug-ins of the user, for example
         return ""
 
 
-def names_of(robot: Any) -> dict[str, Any]:
+def names_of(robot: Robot) -> dict[str, Any]:
     """What a result keeps of a robot: its text and names."""
     return {
         "text": text_of(robot),
@@ -187,39 +193,13 @@ def names_of(robot: Any) -> dict[str, Any]:
     }
 
 
-def _extras(run: Any) -> dict[str, Any]:
-    """Energy balance, events, checkpoints, readings and contacts of a run."""
-    energy = run.energy()
-    return {
-        "energy": energy._asdict() | {"balance": energy.balance},
-        "exchanged": run.exchanged,
-        **({} if run.strain is None else {"strain": run.strain}),
-        **({} if run.companion is None else {"companion": run.companion._asdict()}),
-        "events": {str(i): {"t": t, "q": q, "qd": qd} for i, (t, q, qd) in enumerate(run.events)},
-        "checkpoints": None if run.checkpoints is None else run.checkpoints._asdict(),
-        **({"readings": {name: kept._asdict() for name, kept in run.readings.items()}} if run.readings else {}),
-        **(
-            {"contacts": {"row": run.contacts.row, **_contacts(run.contacts.contacts)}}
-            if run.robot.engine.loading.touches
-            else {}
-        ),
-    }
+def versions() -> dict[str, str]:
+    """Of the software that makes a result."""
+    numeric = {name: metadata.version(name) for name in ("numpy", "scipy")}
+    return {"sorosim": __version__, **numeric, "python": platform.python_version()}
 
 
-def _rest(equilibrium: Any) -> dict[str, Any]:
-    """Tangent stiffness of an equilibrium, if it was formed, contacts, and what their friction resisted."""
-    rest: dict[str, Any] = {}
-    if equilibrium.stiffness is not None:
-        rest["tangent_stiffness"] = equilibrium.stiffness
-    if equilibrium.robot.engine.loading.touches:
-        rest["contacts"] = _contacts(equilibrium.contacts)
-    if (sliding := equilibrium.sliding) is not None:
-        rest["sliding"] = {"rates": sliding.rates, **({} if sliding.stuck is None else sliding.stuck._asdict())}
-    return rest
-
-
-def _contacts(contacts: Any) -> dict[str, Any]:
-    return {name: list(part) if isinstance(part, tuple) else part for name, part in contacts._asdict().items()}
+# -- journals of runs
 
 
 def journal_head(
@@ -238,187 +218,32 @@ def journal_head(
 
 def _from_journal(path: Path) -> dict[str, Any]:
     """A journal as `read` gives a run."""
-    found = read_journal(path)
-    n, m, rows = found["ndof"], len(found["actuator_names"]), found.pop("rows")
+    kept = read_journal(path)
+    n, m, rows = kept["ndof"], len(kept["actuator_names"]), kept.pop("rows")
     exchanged = None  # of an older version
-    if found["columns"][-2:] == EXCHANGED:
+    if kept["columns"][-2:] == EXCHANGED:
         rows, exchanged = rows[:, :-2], rows[:, -2:]
-    n_strains = found.get("n_strains", 0)
-    n_multipliers = rows.shape[1] - n_strains - (1 + 2 * n + m + len(found["driven"]))
-    ends = np.cumsum([1, n, n, m, len(found["driven"]), n_multipliers])
+    n_strains = kept.get("n_strains", 0)
+    n_multipliers = rows.shape[1] - n_strains - (1 + 2 * n + m + len(kept["driven"]))
+    ends = np.cumsum([1, n, n, m, len(kept["driven"]), n_multipliers])
     t, q, qd, u, forces, lam, strain = np.split(rows, ends, axis=1)
     end = f"t = {t[-1, 0]:g} s" if len(t) else "the start"
-    stats = found["counts"][-1] if found["counts"] else {}
+    stats = kept["counts"][-1] if kept["counts"] else {}
     points = None
-    if found["options"].get("checkpoint") is not None:
-        states = found["checkpoints"].reshape(-1, 1 + 2 * n + (0 if exchanged is None else 2) + n_strains)
-        counts = {name: np.array([count.get(name, 0) for count in found["counts"]]) for name in stats}
+    if kept["options"].get("checkpoint") is not None:
+        states = kept["checkpoints"].reshape(-1, 1 + 2 * n + (0 if exchanged is None else 2) + n_strains)
+        counts = {name: np.array([count.get(name, 0) for count in kept["counts"]]) for name in stats}
         points = {"t": states[:, 0], "q": states[:, 1 : n + 1], "qd": states[:, n + 1 : 2 * n + 1], "stats": counts,
                   "exchanged": None if exchanged is None else states[:, 2 * n + 1 : 2 * n + 3],
                   "strain": states[:, 2 * n + 3 :] if n_strains else None}  # fmt: skip
     events = {
         str(i): {"t": np.array(t), "q": np.reshape(q, (len(t), n)), "qd": np.reshape(qd, (len(t), n))}
-        for i, (t, q, qd) in enumerate(found.get("events", []))
+        for i, (t, q, qd) in enumerate(kept.get("events", []))
     }
     return {
-        **{name: found[name] for name in (*NAMES, "options", "versions")}, "meshes": found.get("meshes", {}),
-        "kind": "run", "t": t[:, 0], "q": q, "qd": qd, "u": u, "lam": lam, "stats": stats,
-        "driven": dict(zip(found["driven"], forces.T, strict=True)), "checkpoints": points, "events": events,
+        **{name: kept[name] for name in (*ROBOT, "options") if name in kept}, "kind": RUN,
+        "t": t[:, 0], "q": q, "qd": qd, "u": u, "lam": lam, "stats": stats,
+        "driven": dict(zip(kept["driven"], forces.T, strict=True)), "checkpoints": points, "events": events,
         "message": f"unfinished: there is what was done up to {end}", "exchanged": exchanged,
         "strain": strain if n_strains else None,
     }  # fmt: skip
-
-
-def versions() -> dict[str, str]:
-    """Of the software that makes a result."""
-    numeric = {name: metadata.version(name) for name in ("numpy", "scipy")}
-    return {"sorosim": __version__, **numeric, "python": platform.python_version()}
-
-
-def write_result(content: Mapping[str, Any], kind: str, path: str | Path) -> None:
-    """Write a result file whole, with the checksums of all that is in it, in the place of any journal.
-
-    Raises
-    ------
-    FileError
-        It cannot be written, or another process is writing it.
-    """
-    import h5py
-
-    def write(stream: BinaryIO) -> None:
-        sums: dict[str, int] = {}
-        with h5py.File(stream, "w", track_order=True) as root:
-            root.attrs.update({"format": FORMAT, "format_version": FORMAT_VERSION})
-            entries = {name: value for name, value in content.items() if name != CHECKSUMS}
-            store(root, {**entries, "kind": kind}, sums)
-            store(root, {CHECKSUMS: json.dumps(sums)}, {})
-
-    with reserved(path):
-        write_whole(path, write)
-        # the journal of an older run would be opened in the place of this result
-        with contextlib.suppress(OSError):
-            journal_of(path).unlink(missing_ok=True)
-
-
-def checksum(value: Any) -> int:
-    """CRC-32 of what a dataset gives when it is read: of the type, the shape and the numbers, or of the text."""
-    if value is None:
-        return 0
-    if isinstance(value, str):
-        return zlib.crc32(value.encode())
-    if isinstance(value, list):
-        return zlib.crc32(json.dumps(value).encode())
-    array = np.ascontiguousarray(value)
-    return zlib.crc32(array.data if array.size else b"", zlib.crc32(f"{array.dtype.str} {np.shape(value)}".encode()))
-
-
-def store(group: Any, content: Mapping[str, Any], sums: dict[str, int], depth: int = 0) -> None:
-    """Write a mapping into a group of HDF5; `sums` takes the checksums of its datasets by their paths."""
-    import h5py
-
-    for name, value in content.items():
-        key = _escaped(str(name))
-        if isinstance(value, Mapping) and depth < MAX_NESTING:
-            store(group.create_group(key, track_order=True), value, sums, depth + 1)
-            continue
-        kept = _storable(value)
-        if isinstance(kept, str | list):
-            item = group.create_dataset(key, data=kept, dtype=h5py.string_dtype())
-        else:
-            item = group.create_dataset(key, data=h5py.Empty("f8") if kept is None else kept, **_layout(kept))
-        sums[item.name[1:]] = checksum(kept)
-
-
-def _layout(value: Any) -> dict[str, Any]:
-    """How numbers are stored: large tables in blocks of rows, each compressed, which any reader of HDF5 takes."""
-    size = getattr(value, "nbytes", 0)
-    if size < BLOCK_BYTES or np.ndim(value) < 1:
-        return {}
-    rows = max(1, len(value) * BLOCK_BYTES // size)
-    return {"chunks": (rows, *np.shape(value)[1:]), "compression": "gzip", "compression_opts": 1, "shuffle": True}
-
-
-def _storable(value: Any) -> Any:
-    """A value as it will be read: a text, a list of texts, numbers, or None."""
-    if value is None:
-        return None
-    if isinstance(value, str):
-        return _text(value)
-    if _is_list_of_texts(value):
-        return [_text(entry) for entry in value]
-    array = _as_numbers(value)
-    # a function, for example: what is known of it, rather than no file at all
-    return _text(repr(value)[:1000]) if array is None else array
-
-
-def _text(value: str) -> str:
-    """A text that UTF-8 can hold, without the zero that would end it."""
-    return value.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
-
-
-def _is_list_of_texts(value: Any) -> bool:
-    return isinstance(value, list | tuple) and len(value) > 0 and all(isinstance(entry, str) for entry in value)
-
-
-def _as_numbers(value: Any) -> Any:
-    """Value as an array of booleans, integers or floats, None if it is none."""
-    if not isinstance(value, bool | int | float | np.generic | np.ndarray | Sequence):
-        return None
-    try:
-        array = np.asarray(value)
-    except (ValueError, OverflowError):
-        return None
-    return array if array.dtype.kind in "biuf" else None
-
-
-def _escaped(name: str) -> str:
-    """Name of a link as a name in HDF5, where / and . have a meaning and empty names are not allowed."""
-    safe = _text(name).replace("%", "%25").replace("/", "%2F")
-    return safe.replace(".", "%2E") if not safe.strip(".") and safe else safe or "%00"
-
-
-def _unescaped(name: str) -> str:
-    if name == "%00":
-        return ""
-    return name.replace("%2E", ".").replace("%2F", "/").replace("%25", "%")
-
-
-# -- reading
-
-
-def load_group(group: Any, sums: dict[str, int], depth: int = 0) -> dict[str, Any]:
-    """What `store` has written, and its checksums as they are now."""
-    import h5py
-
-    if depth > MAX_NESTING:
-        raise ValueError("groups nested too deep")
-    out: dict[str, Any] = {}
-    for key in group:
-        # links to other files are not followed
-        if not isinstance(group.get(key, getlink=True), h5py.HardLink):
-            raise ValueError(f"{key!r} is a link")
-        item, name = group[key], _unescaped(key)
-        if isinstance(item, h5py.Group):
-            out[name] = load_group(item, sums, depth + 1)
-        else:
-            try:
-                value = _data(item)
-            except Exception as error:  # h5py raises what it likes on a damaged file
-                raise ValueError(f"'{item.name[1:]}' cannot be read ({_line(error)})") from None
-            sums[item.name[1:]] = checksum(value)
-            out[name] = value.item() if isinstance(value, np.generic) else value
-    return out
-
-
-def _data(dataset: Any) -> Any:
-    import h5py
-
-    if h5py.check_string_dtype(dataset.dtype) is None:
-        value = dataset[()]
-        return None if isinstance(value, h5py.Empty) else value
-    texts = dataset.asstr()[()]
-    return texts if isinstance(texts, str) else [str(entry) for entry in texts]
-
-
-def _line(error: Exception) -> str:
-    return " ".join(str(error).split())[:200] or type(error).__name__

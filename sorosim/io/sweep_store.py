@@ -1,6 +1,6 @@
-"""Files of sweeps: a journal to which every block is appended when it is done, and the HDF5 file of the whole.
+"""The journal of a sweep, to which every block is appended when it is done.
 
-The journal is made of records as that of a run is (`sorosim.io.journal`): the head, then ``b``, one for each block: a
+It is made of records as that of a run is (`sorosim.io.journal`): the head, then ``b``, one for each block: a
 line of JSON (its number, messages, names, types and shapes of its arrays), and the bytes of these.
 """
 
@@ -15,13 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.errors import FileError
-from sorosim.io.journal import Records, is_journal, records
-from sorosim.io.results import FORMAT, read_result, versions, write_result
-from sorosim.io.writing import check_path, journal_of
+from sorosim.io.journal import Records, records
+from sorosim.io.writing import place_of
 
 MAGIC = b"sorosim sweep journal 1\n"
-KIND = "sweep"
-NAMES = ("text", "robot_name", "plan", "arrays", "messages", "versions")
 
 
 class SweepJournal(Records):
@@ -38,29 +35,6 @@ class SweepJournal(Records):
         self.record(b"b", b"".join([line, b"\n", *content]))
 
 
-def kind_of(path: str | Path) -> str:
-    """Kind of a result file, of the journal beside it where there is one; "" for what is none, and where none is."""
-    import h5py
-
-    check_path(path)
-    try:
-        journal = journal_of(path)
-        place = journal if journal.is_file() else Path(path)
-        if is_journal(place, MAGIC):
-            return KIND
-        if not h5py.is_hdf5(place):
-            return ""
-        with h5py.File(place, "r") as root:
-            return str(root["kind"].asstr()[()]) if root.attrs.get("format") == FORMAT else ""
-    except Exception:  # what is wrong with it is said by who reads it
-        return ""
-
-
-def head_of(robot: Mapping[str, Any], plan: Mapping[str, Any]) -> dict[str, Any]:
-    """What a journal begins with: text, name and meshes of the robot, and the plan."""
-    return {**robot, "plan": plan, "versions": versions()}
-
-
 def read_blocks(path: str | Path) -> tuple[dict[str, Any], dict[int, tuple[dict[str, NDArray[Any]], list[str]]]]:
     """The head of a journal, and the blocks that it holds by their numbers.
 
@@ -69,7 +43,7 @@ def read_blocks(path: str | Path) -> tuple[dict[str, Any], dict[int, tuple[dict[
     FileError
         It cannot be read, or ends before it says what the sweep is.
     """
-    journal = journal_of(path)
+    journal = place_of(path)
     try:
         data = journal.read_bytes()
     except OSError as error:
@@ -93,48 +67,3 @@ def read_blocks(path: str | Path) -> tuple[dict[str, Any], dict[int, tuple[dict[
     if head is None:
         raise FileError(str(journal), "expected the journal of a sweep, got one that ends before it begins")
     return head, blocks
-
-
-def save_sweep(content: Mapping[str, Any], path: str | Path) -> None:
-    """Write a sweep whole: the names of `NAMES`, and what else there is."""
-    plan, columns = _without_columns(content["plan"])
-    write_result({**content, "parameters": columns, "plan": json.dumps(plan)}, KIND, path)
-
-
-def read_whole(path: str | Path) -> dict[str, Any]:
-    """What `save_sweep` has written.
-
-    Raises
-    ------
-    FileError
-        It is no complete result of a sweep.
-    """
-    out = read_result(path)
-    missing = [name for name in NAMES if name not in out]
-    if missing:
-        raise FileError(str(path), f"expected a complete result file, got one without '{missing[0]}'")
-    try:
-        out["plan"] = _with_columns(json.loads(out["plan"]), out.get("parameters", {}))
-        out["messages"] = [out["messages"]] if isinstance(out["messages"], str) else list(out["messages"])
-    except Exception as error:  # of a damaged file
-        got = " ".join(str(error).split())[:200]
-        raise FileError(str(path), f"expected a complete result file, got a damaged one: {got}") from None
-    return out
-
-
-def _without_columns(plan: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A plan without its columns of numbers, and all columns as datasets."""
-    points = plan["points"]
-    columns = dict(zip(points["names"], points["columns"], strict=True))
-    numeric = {name: all(not isinstance(x, str) for x in column) for name, column in columns.items()}
-    kept = [None if numeric[name] else column for name, column in columns.items()]
-    data = {name: np.array(x, dtype=float) if numeric[name] else [str(v) for v in x] for name, x in columns.items()}
-    return {**plan, "points": {**points, "columns": kept}}, data
-
-
-def _with_columns(plan: dict[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
-    """The plan of `_without_columns`."""
-    points = plan["points"]
-    pairs = zip(points["names"], points["columns"], strict=True)
-    columns = [data[name].tolist() if column is None else column for name, column in pairs]
-    return {**plan, "points": {**points, "columns": columns}}

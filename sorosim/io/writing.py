@@ -27,6 +27,12 @@ def journal_of(path: str | Path) -> Path:
     return Path(f"{os.path.realpath(path) if os.path.islink(path) else path}{SUFFIX}")
 
 
+def place_of(path: str | Path) -> Path:
+    """Where a result is read from: its journal, if there is one, else its file."""
+    journal = journal_of(path)
+    return journal if journal.is_file() else Path(path)
+
+
 def check_path(path: Any) -> None:
     """Refuse what is no path."""
     if not isinstance(path, str | os.PathLike) or not str(path):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,6 +32,7 @@ from sorosim.linear.eigenmodes import (
 )
 from sorosim.linear.growth import Growth
 from sorosim.public import public
+from sorosim.registry import LazyMethod
 from sorosim.validation import columns, describe
 
 
@@ -266,47 +266,12 @@ class Linearization:
         labels = ([name.replace(".", "_") for name in group] for group in (states, inputs, names))
         return control.ss(self.A, self.B, C, through, **dict(zip(("states", "inputs", "outputs"), labels, strict=True)))
 
-    def save(self, path: str | Path, outputs: Sequence[str | tuple[str, float]] | None = None) -> list[Path]:
-        """Write the matrices, modes and names to a .npz, .mat or .h5 file, or matrices to Matrix Market files (.mtx).
-
-        See `sorosim.io.linear.save`. Returns the files.
-        """
-        from sorosim.io.linear import save
-
-        return save(self, path, outputs)
-
-    def shares(self, k: int) -> Mapping[str, float]:
-        """What moves in mode k (from 1): parts of the kinetic energy by strain or joint, the largest first.
-
-        See `sorosim.results.modes.shares`.
-        """
-        from sorosim.results.modes import shares
-
-        return shares(self, k)
-
-    def mode(self, k: int, **options: Any) -> Any:
-        """Mode k (from 1, in the order of `damped`) as a `Run`; see `sorosim.results.modes.mode`."""
-        from sorosim.results.modes import mode
-
-        return mode(self, k, **options)
-
-    def plot(
-        self, path: str | Path | None = None, *, modes: Sequence[int] | None = None, style: str | Path | None = None
-    ) -> Any:
-        """Picture of mode shapes (matplotlib); see `sorosim.viz.plots.plot_modes`."""
-        from sorosim.viz.plots import plot_modes
-
-        return plot_modes(self, path, modes, style)
-
-    def _repr_html_(self) -> str | None:
-        from sorosim.viz.notebook import linearization_html
-
-        return linearization_html(self)
-
-    def _repr_png_(self) -> bytes | None:
-        from sorosim.viz.notebook import linearization_png
-
-        return linearization_png(self)
+    save = LazyMethod("sorosim.io.linear:save")
+    shares = LazyMethod("sorosim.results.modes:shares")
+    mode = LazyMethod("sorosim.results.modes:mode")
+    plot = LazyMethod("sorosim.viz.plots:plot_modes")
+    _repr_html_ = LazyMethod("sorosim.viz.notebook:linearization_html")
+    _repr_png_ = LazyMethod("sorosim.viz.notebook:linearization_png")
 
     def _of_robot(self, what: str) -> Any:
         if self.robot is None:

@@ -6,24 +6,38 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import index
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from sorosim.arrays import Array, IntArray
+from sorosim.declare.result import (
+    DATA,
+    TEXT,
+    TIMES,
+    Kept,
+    Named,
+    Numbered,
+    Numbers,
+    Record,
+    Result,
+    Rising,
+    Texts,
+    kept,
+    maybe,
+)
 from sorosim.dynamics import arguments
 from sorosim.dynamics.energies import PowerEvaluator, energy
 from sorosim.dynamics.maxwell import MaxwellElements
 from sorosim.engine.loading import SlipState, StickState
 from sorosim.engine.records import ContactHistory, Contacts
-from sorosim.equations.callbacks import extent_of
 from sorosim.equations.neutral import NeutralMotion, neutral_motions
-from sorosim.equations.points import SECTIONS
 from sorosim.errors import InputError, nearest
 from sorosim.linear import Linearization
 from sorosim.methods import METHODS, MotionMethod, method_of
 from sorosim.public import public
+from sorosim.registry import LazyMethod
+from sorosim.results.accuracy import Accuracy, Companion, apart
 from sorosim.results.quantities import summarized
 from sorosim.results.readings import Readings, readings_along
 from sorosim.robot import Robot
@@ -64,51 +78,85 @@ class EnergyHistory(NamedTuple):
         return float(sum(np.ptp(part) for part in self)) if len(self.kinetic) else 0.0
 
 
-@public
-class Drawable:
-    """Methods that draw an equilibrium or a run; they import `sorosim.viz`, so that computing does not load it."""
+class Drawable(Result):
+    """A result that is drawn in 3D; `sorosim.viz` does it, which computing does not load."""
 
-    def still(self, path: str | Path, **options: Any) -> None:
-        """Picture in 3D, of a run at one time or several; see `sorosim.viz.movie.still`."""
-        from sorosim.viz.movie import still
+    still = LazyMethod("sorosim.viz.movie:still")
+    play = LazyMethod("sorosim.viz.player:play")
+    export_html = LazyMethod("sorosim.viz.web:export_html")
+    export_gltf = LazyMethod("sorosim.viz.gltf:export_gltf")
 
-        still(self, path, **options)
 
-    def play(self, **options: Any) -> None:
-        """Window in 3D; see `sorosim.viz.player.play`."""
-        from sorosim.viz.player import play
+class Driven(Named):
+    """Generalised forces of driven coordinates, by their names."""
 
-        play(self, **options)
+    def unpack(self, stored: Any, robot: Robot) -> Any:
+        """Refuse names that the robot does not have."""
+        layout = robot.engine.layout
+        if unknown := [name for name in stored if name not in (*layout.links, *layout.coordinate_names)]:
+            raise ValueError(f"the robot has no coordinate '{unknown[0]}'")
+        return stored
 
-    def export_html(self, path: str | Path, **options: Any) -> None:
-        """One file that any browser shows in 3D, without a server; see `sorosim.viz.web.export_html`."""
-        from sorosim.viz.web import export_html
 
-        export_html(self, path, **options)
+class Sliding(Record):
+    """A `SlipState`: its rates, and where there were some the contacts that stuck, in one group."""
 
-    def export_gltf(self, path: str | Path, **options: Any) -> None:
-        """glTF 2.0 file (.glb) for Blender and other programs; see `sorosim.viz.gltf.export_gltf`."""
-        from sorosim.viz.gltf import export_gltf
+    def pack(self, value: SlipState) -> Any:
+        """What a file holds of it."""
+        return {"rates": value.rates, **({} if value.stuck is None else value.stuck._asdict())}
 
-        export_gltf(self, path, **options)
+    def unpack(self, stored: Any, robot: Robot) -> Any:
+        """The state."""
+        stuck = StickState(stored["pair"].astype(np.int64), stored["slip"]) if "pair" in stored else None
+        return SlipState(stored["rates"], stuck)
+
+
+def _plain(contacts: Contacts) -> dict[str, Any]:
+    """Contacts for other programs."""
+    return {name: list(part) if isinstance(part, tuple) else part for name, part in contacts._asdict().items()}
+
+
+def _event(t: Array, q: Array, qd: Array) -> tuple[Array, Array, Array]:
+    return t, q, qd
+
+
+NEEDED_FORCES = "per driven coordinate: the generalised force it needs, see `Robot.joint_wrench`"
+TOUCHING = Kept(DATA, "where surfaces touch, see `contacts`", name="contacts", needed=False, derived=True)
+STATES, STRAINS, OWN_STATES = Numbers(TIMES, "ndof"), Numbers(TIMES, "n_strains"), Numbers("n", "ndof")
+EVENTS = Numbered(Record(_event, t=Numbers("n"), q=OWN_STATES, qd=OWN_STATES), 1)
+COMPANION = Record(
+    Companion, q=STATES, qd=STATES, strain=STRAINS, how=TEXT, level=Numbers(), factor=Numbers(), parts_at=Numbers()
+)
+READINGS = Record(
+    Readings, t=Numbers("n"), values=Numbers("n", "n_channels"), channels=Texts("n_channels"), units=Texts("n_channels")
+)
 
 
 @public
 @dataclass(frozen=True, eq=False)
-class Equilibrium(Drawable):
+class Equilibrium(Drawable, kind="equilibrium"):
     """A state of rest."""
 
     robot: Robot
-    q: Array  # (ndof,) coordinates [rad, m, or 1 for strains]
-    u: Array  # (n_actuators,) inputs, in `Robot.actuator_units`
-    lam: Array  # (n_multipliers,) of loops, see `loop_wrench`
-    driven: dict[str, float]  # driven coordinate -> generalised force it needs [N m or N], see `Robot.joint_wrench`
-    residual_norm: float  # largest entry of the residual of the free coordinates [N m, N, or J for strains]
-    stiffness: Array | None  # `tangent_stiffness` as the search formed it; None: of a large tree, where it did not
-    n_evaluations: int  # of residual and Jacobian together
-    message: str  # what the solver did
-    free: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # free coordinates
-    sliding: SlipState | None = None  # what friction resisted, see `statics`
+    q: Array = kept(Numbers("ndof"), "coordinates", "rad, m, or 1 for strains")
+    u: Array = kept(Numbers("n_actuators"), "inputs", "`Robot.actuator_units`")
+    lam: Array = kept(Numbers("n_multipliers"), "multipliers of loops, see `loop_wrench`")
+    driven: dict[str, float] = kept(Driven(Numbers()), NEEDED_FORCES, "N m or N")
+    residual_norm: float = kept(Numbers(), "largest residual of the free coordinates", "N m, N, or J for strains")
+    stiffness: Array | None = kept(
+        Numbers("n_free", "n_free"), "`tangent_stiffness` as the search formed it; None: of a large tree it did not",
+        name="tangent_stiffness", needed=False,
+    )  # fmt: skip
+    n_evaluations: int = kept(Numbers(), "how many of residual and Jacobian together")
+    message: str = kept(TEXT, "what the solver did")
+    free: IntArray = kept(Numbers("n_free"), "free coordinates", default=np.zeros(0, dtype=np.int64), needed=True)
+    sliding: SlipState | None = kept(
+        Sliding(SlipState, rates=Numbers("ndof")), "what friction resisted, see `statics`", default=None
+    )
+    also: ClassVar[Mapping[str, Kept]] = {"_touching": TOUCHING}
+
+    plot = LazyMethod("sorosim.viz.plots:plot_equilibrium")
+    _repr_html_ = LazyMethod("sorosim.viz.notebook:equilibrium_html")
 
     @cached_property
     def tangent_stiffness(self) -> Array:
@@ -127,6 +175,10 @@ class Equilibrium(Drawable):
     def contacts(self) -> Contacts:
         """Where surfaces touch, and with which forces."""
         return self.contact_state[0]
+
+    @property
+    def _touching(self) -> dict[str, Any] | None:
+        return _plain(self.contacts) if self.robot.engine.loading.touches else None
 
     def linearize(self) -> Linearization:
         """Linearised motion about it, driven joints held; what sticks is held by springs (`Robot.linearize`)."""
@@ -166,26 +218,6 @@ class Equilibrium(Drawable):
         """Position (3,) of the tip of a link in the world [m]; default: the first of `Robot.outputs`."""
         robot = self.robot
         return (robot.outputs.poses(self.q)[0] if link is None else robot.pose(self.q, link))[:3, 3]
-
-    def save(self, path: str | Path) -> None:
-        """Write to an HDF5 file; `sorosim.open` reads it."""
-        from sorosim.io.results import save_equilibrium
-
-        save_equilibrium(self, path)
-
-    def plot(
-        self, path: str | Path | None = None, style: str | Path | None = None, *,
-        units: Mapping[str, str] | None = None,
-    ) -> Any:  # fmt: skip
-        """Picture of the shape (matplotlib); written to `path` if given; `style`, `units`: `sorosim.viz.plots`."""
-        from sorosim.viz.plots import plot_equilibrium
-
-        return plot_equilibrium(self, path, style, units=units)
-
-    def _repr_html_(self) -> str | None:
-        from sorosim.viz.notebook import equilibrium_html
-
-        return equilibrium_html(self)
 
     def __repr__(self) -> str:
         return f"<Equilibrium of '{self.robot.name}': residual {self.residual_norm:.2g}, {self.message}>"
@@ -232,77 +264,71 @@ class Checkpoints(NamedTuple):
         return Checkpoints(t, q, qd, stats, *both)
 
 
-class Companion(NamedTuple):
-    """The motion of a run once more, by finer steps, at the same times; NaN where it did not come to."""
-
-    q: Array  # (n, ndof)
-    qd: Array  # (n, ndof)
-    strain: Array  # (n, n_strains)
-    how: str  # method and tolerances, or step
-    level: int  # how many times finer than the run
-    factor: float  # the error of the run over the distance between both, as the order of the method has it
-    parts_at: float  # time from which on motions of any tolerance part [s]; infinite where they do not
-
-    def at(self, rows: Any) -> Companion:
-        """It at some of the times only."""
-        return self._replace(q=self.q[rows], qd=self.qd[rows], strain=self.strain[rows])
-
-
-class Accuracy(NamedTuple):
-    """How far a run is from the motion itself, as its companion tells."""
-
-    t: Array  # (n,) [s]
-    error: Array  # (n,) estimated error of the place that is off most, see `apart` [m]; NaN: not known
-    way: float  # the longest extent of the way of any place [m]
-    parts_at: float  # time from which on only statistics are meaningful [s]; infinite where there is none
-    how: str  # what it was compared with
-
-    def __str__(self) -> str:
-        known = np.isfinite(self.error)
-        against = f"against {self.how}"
-        if not known.any():
-            return f"to what is not known, {against}"
-        if not (self.t >= self.parts_at).any():  # rows of a run may end before
-            error, end = float(self.error[known].max()), float(self.t[known][-1])
-            words = f"to {_length(error)}, {100.0 * error / (self.way or 1.0):.2g} % of the way, {against}"
-            return words if known[-1] else f"{words}, which came to {end:.4g} s; from there on it is not known"
-        far = np.flatnonzero(~(self.error <= CLOSE * self.way) & known | (self.t >= self.parts_at))
-        exact = float(self.t[max(int(far[0]) - 1, 0)])
-        words = f"to {_length(CLOSE * self.way)} until {exact:.4g} s, {against}; from {self.parts_at:.4g} s on"
-        return f"{words} only statistics are meaningful: motions of neighbouring tolerances part"
-
-
-CLOSE = 1e-3  # of its way, to which a motion is to be right
-LEAST_WAY = 1e-3  # of the size of the robot
-
-
-def _length(value: float) -> str:
-    unit, factor = ("m", 1.0) if value >= 1.0 else ("mm", 1e3) if value >= 1e-5 else ("um", 1e6)
-    return f"{factor * value:.2g} {unit}"
+CHECKPOINTS = Record(
+    Checkpoints, t=Numbers("n"), q=OWN_STATES, qd=OWN_STATES, stats=Named(Numbers("n")),
+    exchanged=maybe(Numbers("n", 2)), strain=maybe(Numbers("n", "n_strains")),
+)  # fmt: skip
 
 
 @public
 @dataclass(frozen=True, eq=False)
-class Run(Drawable):
+class Run(Drawable, kind="run"):
     """A motion."""
 
     robot: Robot
-    t: Array  # (n,) [s]
-    q: Array  # (n, ndof) coordinates [rad, m, or 1 for strains]
-    qd: Array  # (n, ndof) rates, the same per second
-    u: Array  # (n, n_actuators) inputs, in `Robot.actuator_units`
-    lam: Array  # (n, n_multipliers) of loops, see `loop_wrench`
-    driven: dict[str, Array]  # driven coordinate -> (n,) generalised force [N m or N], see `Robot.joint_wrench`
-    stats: dict[str, Any]  # counts and wall time of the integration
-    options: dict[str, Any]  # of `simulate`
-    message: str  # of the integrator
-    events: tuple[tuple[Array, Array, Array], ...] = ()  # per event: times, coordinates, rates
+    t: Array = kept(Rising(TIMES), "times", "s")
+    q: Array = kept(STATES, "coordinates", "rad, m, or 1 for strains")
+    qd: Array = kept(STATES, "rates, the same per second")
+    u: Array = kept(Numbers(TIMES, "n_actuators"), "inputs", "`Robot.actuator_units`")
+    lam: Array = kept(Numbers(TIMES, "n_multipliers"), "multipliers of loops, see `loop_wrench`")
+    driven: dict[str, Array] = kept(Driven(Numbers(TIMES)), NEEDED_FORCES, "N m or N")
+    stats: dict[str, Any] = kept(DATA, "counts and wall time of the integration")
+    options: dict[str, Any] = kept(DATA, "what was asked for, the inputs too, see `simulate`")
+    message: str = kept(TEXT, "of the integrator")
+    events: tuple[tuple[Array, Array, Array], ...] = kept(EVENTS, "per event: times, coordinates, rates", default=())
     dense: Callable[[float], tuple[Array, Array]] | None = field(default=None, repr=False)
-    checkpoints: Checkpoints | None = field(default=None, repr=False)
-    exchanged: Array | None = None  # (n, 2) work and dissipation [J] by the integrator's steps, see `energy`
-    # (n, n_strains) of Maxwell elements: of each rod that relaxes, term by term, as its coordinates; None: of none
-    strain: Array | None = None
-    companion: Companion | None = field(default=None, repr=False)  # of a run with `verify`
+    checkpoints: Checkpoints | None = kept(
+        CHECKPOINTS, "times and states from which the integrator started anew; empty without checkpoints",
+        default=None, stated=True, repr=False,
+    )  # fmt: skip
+    exchanged: Array | None = kept(
+        Numbers(TIMES, 2), "work and dissipation by the integrator's steps, see `energy`; empty if not simulated", "J",
+        default=None, stated=True,
+    )  # fmt: skip
+    strain: Array | None = kept(
+        STRAINS, "strains of Maxwell elements, where materials relax: of each rod, term by term, as its coordinates",
+        default=None,
+    )  # fmt: skip
+    companion: Companion | None = kept(
+        COMPANION, "the motion by finer steps, of a run with `verify`", default=None, repr=False
+    )
+    also: ClassVar[Mapping[str, Kept]] = {
+        "_energies": Kept(
+            DATA, "kinetic, elastic and gravitational energy, work, dissipation and what the balance misses", "J",
+            name="energy", needed=False, derived=True,
+        ),
+        "_readings": Kept(
+            Named(READINGS), "per sensor: times, values, channels and units", name="readings", needed=False
+        ),
+        "_touching": TOUCHING,
+    }  # fmt: skip
+
+    plot = LazyMethod("sorosim.viz.plots:plot_run")
+    movie = LazyMethod("sorosim.viz.movie:movie")
+    to_csv = LazyMethod("sorosim.io.export:write_csv")
+    readings_to_csv = LazyMethod("sorosim.io.export:write_readings")
+    to_mat = LazyMethod("sorosim.io.export:write_mat")
+    _repr_html_ = LazyMethod("sorosim.viz.notebook:run_html")
+
+    @classmethod
+    def restored(cls, stored: Mapping[str, Any], robot: Robot) -> Run:
+        """The run from the content of a file that was checked, and its robot."""
+        parts = cls.parts(stored, robot)
+        readings = parts.pop("_readings", None)
+        run = cls(robot, **parts)
+        if readings is not None:  # the very ones that were saved: another numpy might draw other noise
+            run.__dict__["readings"] = readings
+        return run
 
     @property
     def method(self) -> MotionMethod | None:
@@ -426,6 +452,19 @@ class Run(Drawable):
         """Where surfaces touched along the run, and with which forces."""
         return ContactHistory.collected([self.robot.contacts(*state) for state in zip(self.q, self.qd, strict=True)])
 
+    @property
+    def _energies(self) -> dict[str, Array]:
+        return self._energy._asdict() | {"balance": self._energy.balance}
+
+    @property
+    def _readings(self) -> dict[str, Readings] | None:
+        return self.readings or None
+
+    @property
+    def _touching(self) -> dict[str, Any] | None:
+        touches = self.robot.engine.loading.touches
+        return {"row": self.contacts.row, **_plain(self.contacts.contacts)} if touches else None
+
     def at(self, t: Number) -> tuple[Array, Array]:
         """Coordinates and rates at any time of the run; it must have been made with dense=True."""
         if self.dense is None:
@@ -481,57 +520,6 @@ class Run(Drawable):
             return np.asarray(cumulative_trapezoid(power, self.t, initial=0)) if len(power) else np.zeros(0)
         return np.asarray(cumulative_simpson(power, x=self.t, initial=0.0))
 
-    def save(self, path: str | Path) -> None:
-        """Write to an HDF5 file; `sorosim.open` reads it."""
-        from sorosim.io.results import save_run
-
-        save_run(self, path)
-
-    def to_csv(self, path: str | Path) -> None:
-        """Write a table with names in its first line, one row a time.
-
-        Columns are t, coordinates, rates, inputs, then what driven coordinates needed: ``force(x)`` [N] or
-        ``moment(x)`` [N m], and the multipliers of loops, ``lam[0]`` and so on, if there are any.
-        """
-        from sorosim.io.export import write_csv
-
-        write_csv(self, path)
-
-    def readings_to_csv(self, folder: str | Path) -> list[Path]:
-        """Write a table of each sensor into a folder, which is made where there is none; returns the files.
-
-        Columns are t and the channels with their units, such as ``f_x [m/s^2]``.
-        """
-        from sorosim.io.export import write_readings
-
-        return write_readings(self, folder)
-
-    def to_mat(self, path: str | Path) -> None:
-        """Write t, q, qd, u, driven (n, n_driven), lam, energy, cells of names, and readings to a MATLAB file.
-
-        Its version is 5. ``readings`` is a cell of structures: name, t, values (n, n_channels), channels, units.
-        """
-        from sorosim.io.export import write_mat
-
-        write_mat(self, path)
-
-    def movie(self, path: str | Path, **options: Any) -> None:
-        """Film of the motion, mp4 or gif; see `sorosim.viz.movie.movie`."""
-        from sorosim.viz.movie import movie
-
-        movie(self, path, **options)
-
-    def plot(self, folder: str | Path | None = None, what: str | Sequence[str] = "all", **options: Any) -> Any:
-        """Plots by name, written to a folder if given; options: formats, style, units; `sorosim.viz.plots.plot_run`."""
-        from sorosim.viz.plots import plot_run
-
-        return plot_run(self, folder, what, **options)
-
-    def _repr_html_(self) -> str | None:
-        from sorosim.viz.notebook import run_html
-
-        return run_html(self)
-
     def __repr__(self) -> str:
         span = f"{self.t[0]:g} to {self.t[-1]:g} s, {len(self.t)} times" if len(self.t) else "empty"
         return f"<Run of '{self.robot.name}': {span}; {self.message}>"
@@ -540,36 +528,6 @@ class Run(Drawable):
 def strain_rows(run: Run) -> Array:
     """Strains (n, n_strains) of Maxwell elements along a run, n_strains being 0 where there are none."""
     return np.zeros((len(run.t), 0)) if run.strain is None else run.strain
-
-
-def apart(robot: Robot, q: Array, other: Array) -> tuple[Array, float]:
-    """Largest distance (n,) of a place between two motions [m], and the longest extent of the way of one in q [m].
-
-    Places are the tips of all links, and of each the ends of three arms along its axes that are as long as its body:
-    the frame of a rigid link may lie on the axis about which it turns; and `SECTIONS` of rods. NaN where a motion is
-    not known. An extent is the diagonal of the box around a way, and at least a part of the size of the robot: what
-    moves less is at rest.
-    """
-    engine, names = robot.engine, [link.name for link in robot.links]
-    rods = [name for name in names if engine.layout.links[name].pieces]
-    along = [(name, s) for name in rods for s in SECTIONS[:-1]]
-    places, n = engine.places((*((name, 1.0) for name in names), *along)), len(names)
-    inertia = engine.tree.inertia[[engine.layout.links[name].nodes[-1] for name in names]]
-    mass = np.maximum(inertia[:, 5, 5], np.finfo(float).tiny)
-    # m r^2 with r from the frame, centre and radius of gyration together
-    arm = np.sqrt(0.5 * np.trace(inertia[:, :3, :3], axis1=1, axis2=2) / mass)
-    known = np.isfinite(other).all(axis=1)
-
-    def positions(rows: Array) -> Array:
-        g = np.array([engine.poses_at(places, row)[0] for row in rows]).reshape(len(rows), n + len(along), 4, 4)
-        p = g[:, :, :3, 3]
-        ends = p[:, :n, None] + arm[:, None, None] * np.swapaxes(g[:, :n, :3, :3], 2, 3)
-        return np.concatenate([p, ends.reshape(len(rows), 3 * n, 3)], axis=1)
-
-    own, distance = positions(q), np.full(len(q), np.nan)
-    distance[known] = np.linalg.norm(own[known] - positions(other[known]), axis=2).max(axis=1, initial=0.0)
-    way = np.linalg.norm(np.ptp(own, axis=0), axis=1).max(initial=0.0) if len(q) else 0.0
-    return distance, max(float(way), LEAST_WAY * extent_of(robot, q[0]) if len(q) else 0.0)
 
 
 InitialState = Values | Equilibrium | Run  # from which a search or a run begins

@@ -34,7 +34,6 @@ from sorosim.model.chart import TURN
 from sorosim.options import STARTS, SimulateArguments, checked, telling, unused_options
 from sorosim.public import public
 from sorosim.results.result import Equilibrium, InitialState, Run, stored_signals, strain_rows
-from sorosim.results.stored import open_run
 from sorosim.robot import Robot, check_robot
 from sorosim.simulation.controllers import Controller, takes_readings
 from sorosim.simulation.integration import EventFunction, Integration, Start, output_times
@@ -219,16 +218,16 @@ def resume(
 
     changes = {"t_end": t_end, "max_steps": max_steps, "max_wall_time": max_wall_time}
     if isinstance(run, str | Path):
-        from sorosim.io.sweep_store import KIND, kind_of
+        from sorosim.io.results import kind_of
+        from sorosim.io.results import open as open_result
 
         out = run if out is None else out
-        if kind_of(run) == KIND:
-            hint = "sorosim.sweep(..., resume=True) resumes it"
-            raise InputError(str(run), "the file of a run", "that of a sweep", hint)
-        opened = open_run(run)
-        if not isinstance(opened, Run):
-            raise InputError(str(run), "the file of a run", "that of an equilibrium")
-        run = opened
+        if (kind := kind_of(run)) not in (Run.file_kind, ""):
+            hint = "sorosim.sweep(..., resume=True) resumes it" if kind == "sweep" else ""
+            raise InputError(
+                str(run), "the file of a run", f"that of {'an' if kind[0] in 'aeiou' else 'a'} {kind}", hint
+            )
+        run = open_result(run)  # else what is wrong with the file is said
     if not isinstance(run, Run):
         raise InputError("run", "a Run or the path of a result file", type(run).__name__)
     check_writable(out)

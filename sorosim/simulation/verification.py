@@ -12,7 +12,8 @@ import numpy as np
 from sorosim.arrays import Array, IntArray
 from sorosim.errors import InputError, SorosimError
 from sorosim.methods import MARCHES, method_class
-from sorosim.results.result import CLOSE, Companion, Run, apart, strain_rows
+from sorosim.results.accuracy import CLOSE, Companion, apart
+from sorosim.results.result import Run, strain_rows
 
 # of its way: a motion that is so far from a finer one is no longer its neighbour
 PARTED = 0.1

@@ -14,9 +14,10 @@ from numpy.typing import ArrayLike
 
 from sorosim.errors import FileError, InputError, Interrupted, warn
 from sorosim.io import load
-from sorosim.io.results import names_of, versions
+from sorosim.io.results import SWEEP, kind_of, names_of, versions
+from sorosim.io.results import open as open_result
 from sorosim.io.sweep_file import SweepDocument, read_sweep, sweep_of
-from sorosim.io.sweep_store import KIND, SweepJournal, head_of, kind_of
+from sorosim.io.sweep_store import SweepJournal
 from sorosim.io.writing import check_path, check_writable, journal_of
 from sorosim.methods import MOTIONS, Method, spread
 from sorosim.public import public
@@ -24,7 +25,7 @@ from sorosim.robot import Robot, check_robot
 from sorosim.sweeps.plan import Plan, plan_of
 from sorosim.sweeps.pool import ClusterLost, computed_blocks
 from sorosim.sweeps.processes import prewarm
-from sorosim.sweeps.result import SweepResult, merge_blocks, open_sweep, split_blocks, sweep_folder
+from sorosim.sweeps.result import SweepResult, merge_blocks, split_blocks, sweep_folder
 from sorosim.sweeps.task import FAILED, Block
 from sorosim.validation import Number, describe
 
@@ -160,7 +161,7 @@ def check_vacant(out: str | Path) -> None:
     """Refuse to overwrite a result or a journal at the path: a sweep takes long."""
     check_path(out)
     if Path(out).exists() or journal_of(out).exists():
-        resumable = not Path(out).exists() or kind_of(out) == KIND
+        resumable = not Path(out).exists() or kind_of(out) == SWEEP
         hint = f"{'resume it (--resume), ' if resumable else ''}replace it (--force), or give another name"
         raise FileError(str(out), f"expected no file yet, got one; {hint}")
 
@@ -169,10 +170,11 @@ def _completed_blocks(plan: Plan, path: Path) -> Blocks:
     """Blocks that an earlier sweep completed, from its file or journal."""
     if not (path.exists() or journal_of(path).exists()):
         return {}
-    if (kind := kind_of(path)) not in (KIND, ""):
+    if (kind := kind_of(path)) not in (SWEEP, ""):
         hint = "give another file (--out), or replace it (--force)"
         raise FileError(str(path), f"expected the result of a sweep, got another one, kind '{kind}'; {hint}")
-    old = open_sweep(path)
+    old = open_result(path)
+    assert isinstance(old, SweepResult)  # else what is wrong with the file was said
     _check_same(plan, old, str(path))
     return split_blocks(old.plan, old.arrays, old.messages)
 
@@ -256,8 +258,8 @@ class _Sweep:
         """Open the journal and write the completed blocks to it; returns the folder of whole runs."""
         if self.out is None:
             return ""
-        header = head_of({**names_of(self.plan.robot), "text": self.plan.text}, self.plan.as_data())
-        self.journal = SweepJournal(self.out, header)
+        header = {**names_of(self.plan.robot), "text": self.plan.text, "plan": self.plan.as_data()}
+        self.journal = SweepJournal(self.out, {**header, "versions": versions()})
         for number, (arrays, messages) in sorted(self.done.items()):
             self.journal.block(number, arrays, messages)
         self.journal.begin()

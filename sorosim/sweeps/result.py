@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sorosim.arrays import Array, Mask
+from sorosim.declare.result import DATA, TEXT, Kept, Named, Numbers, Place, Result, Texts, kept
 from sorosim.equilibria.statics import statics
-from sorosim.errors import FileError, InputError, nearest
+from sorosim.errors import InputError, nearest
 from sorosim.io import load_text
-from sorosim.io.meshes import check_unchanged
-from sorosim.io.results import names_of
-from sorosim.io.sweep_store import read_blocks, read_whole, save_sweep
-from sorosim.io.writing import journal_of
+from sorosim.io.results import open as open_result
 from sorosim.public import public
+from sorosim.registry import LazyMethod
 from sorosim.results.result import Equilibrium, Run
-from sorosim.results.stored import open_run
 from sorosim.robot import Robot
 from sorosim.sweeps import tables, task
 from sorosim.sweeps.plan import Plan, plan_from_data
@@ -35,17 +34,31 @@ STATUS = {task.OK: "ok", task.FAILED: "failed", task.PENDING: "pending"}
 
 @public
 @dataclass(frozen=True, eq=False)
-class SweepResult:
+class SweepResult(Result, kind="sweep"):
     """Results at the points of a sweep.
 
     A point that failed is kept with its reason; its numbers are NaN. ``len`` is the number of points.
     """
 
     plan: Plan = field(repr=False)
-    arrays: Mapping[str, NDArray[Any]] = field(repr=False)  # one row a point: q, lam, driven, poses...
-    messages: tuple[str, ...] = field(repr=False)  # of the solvers; for points that failed, why
-    versions: Mapping[str, str] = field(repr=False)
+    arrays: Mapping[str, NDArray[Any]] = kept(
+        Named(Numbers("n_points", ...)), "one row a point: q, lam, driven, poses...", repr=False
+    )
+    messages: tuple[str, ...] = kept(Texts("n_points"), "of the solvers; for points that failed, why", repr=False)
+    versions: Mapping[str, str] = kept(DATA, "of sorosim, numpy, scipy, python", repr=False)
     folder: Path | None = None  # of whole runs, if there are any
+    also: ClassVar[Mapping[str, Kept]] = {
+        "text": Kept(TEXT, "the robot's file", source="plan.text"),
+        "_plan": Kept(TEXT, "what was asked for, as JSON; columns of numbers are in `parameters`", name="plan"),
+        "_parameters": Kept(DATA, "per parameter: its values at the points, n_points each", "SI", name="parameters",
+                            needed=False),
+        "numbers": Kept(Named(Numbers("n_points")), "per number of a point: its column", "SI", name="columns",
+                        needed=False, derived=True),
+    }  # fmt: skip
+
+    plot = LazyMethod("sorosim.viz.sweep_plot:plot_sweep")
+    _repr_html_ = LazyMethod("sorosim.viz.notebook:sweep_html")
+    _repr_png_ = LazyMethod("sorosim.viz.notebook:sweep_png")
 
     # -- the points ------------------------------------------------------------------------------------------------
 
@@ -191,7 +204,7 @@ class SweepResult:
             raise InputError("sweep", "a sweep of runs", "one of statics", "equilibrium(i) gives that of a point")
         run_file = None if self.folder is None else self.folder / task.run_name(point)
         if self.plan.keep_runs and run_file is not None and run_file.is_file():
-            found = open_run(run_file)
+            found = open_result(run_file)
             assert isinstance(found, Run)  # no sweep writes anything else there
             return found
         robot = self.robot_at(point)
@@ -200,13 +213,43 @@ class SweepResult:
 
     # -- elsewhere -------------------------------------------------------------------------------------------------
 
-    def save(self, path: str | Path) -> None:
-        """Write to an HDF5 file; `sorosim.open` reads it."""
-        content = {
-            **names_of(self.robot), "text": self.plan.text, "plan": self.plan.as_data(), "arrays": dict(self.arrays),
-            "messages": list(self.messages), "columns": self.numbers, "versions": dict(self.versions),
-        }  # fmt: skip
-        save_sweep(content, path)
+    @property
+    def _plan(self) -> str:
+        plan = self.plan.as_data()
+        columns = [column if _has_words(column) else None for column in self.plan.samples.columns]
+        return json.dumps(plan | {"points": plan["points"] | {"columns": columns}})
+
+    @property
+    def _parameters(self) -> dict[str, Any]:
+        columns = dict(zip(self.names, self.plan.samples.columns, strict=True))
+        return {
+            name: [str(x) for x in one] if _has_words(one) else np.array(one, dtype=float)
+            for name, one in columns.items()
+        }
+
+    @classmethod
+    def check(cls, stored: Mapping[str, Any], at: Place) -> None:
+        """Refuse the content of a file whose parts do not fit together; journals have blocks in the place of arrays."""
+        if "blocks" not in stored:
+            super().check(stored, at)
+
+    @classmethod
+    def restored(cls, stored: Mapping[str, Any], robot: Robot) -> SweepResult:
+        """The sweep from the content of a file, or a journal, and its robot."""
+        if "blocks" in stored:
+            plan = plan_from_data(robot, stored["plan"], stored["text"])
+            arrays, messages = merge_blocks(plan, stored["blocks"])
+            return cls(plan, arrays, tuple(messages), stored["versions"], sweep_folder(stored["file"]))
+        parts = cls.parts(stored, robot)
+        data, arrays, columns = json.loads(parts["_plan"]), parts["arrays"], parts.get("_parameters", {})
+        pairs = zip(data["points"]["names"], data["points"]["columns"], strict=True)
+        data["points"]["columns"] = [columns[name].tolist() if one is None else one for name, one in pairs]
+        plan = plan_from_data(robot, data, parts["text"])
+        if len(parts["messages"]) != (n := len(plan.samples)):
+            raise ValueError(f"{n} points, but results of {len(parts['messages'])}")
+        if missing := [name for name in empty_arrays(plan, 0) if name not in arrays]:
+            raise ValueError(f"no '{missing[0]}'")
+        return cls(plan, arrays, parts["messages"], parts["versions"], sweep_folder(stored["file"]))
 
     def to_csv(self, path: str | Path) -> None:
         """Write `columns` as a table, names in its first line, one row a point."""
@@ -222,30 +265,6 @@ class SweepResult:
         A grid has one dimension for each parameter, other points have the dimension ``point``.
         """
         return tables.to_xarray(self)
-
-    def plot(
-        self,
-        path: str | Path | None = None,
-        *,
-        y: str | None = None,
-        output: str | None = None,
-        style: str | Path | None = None,
-        units: Mapping[str, str] | None = None,
-    ) -> Any:
-        """Picture (matplotlib), written to `path` if given; see `sorosim.viz.sweep_plot.plot_sweep`."""
-        from sorosim.viz.sweep_plot import plot_sweep
-
-        return plot_sweep(self, path, y, output, style, units)
-
-    def _repr_html_(self) -> str | None:
-        from sorosim.viz.notebook import sweep_html
-
-        return sweep_html(self)
-
-    def _repr_png_(self) -> bytes | None:
-        from sorosim.viz.notebook import sweep_png
-
-        return sweep_png(self)
 
     def __repr__(self) -> str:
         counts = {word: int(np.sum(self.arrays["status"] == code)) for code, word in STATUS.items()}
@@ -269,44 +288,13 @@ class SweepResult:
         return point
 
 
+def _has_words(column: Sequence[Any]) -> bool:
+    return any(isinstance(x, str) for x in column)
+
+
 def sweep_folder(path: str | Path) -> Path:
     """Folder of the whole runs of a sweep, beside its file."""
     return Path(path).with_suffix("").with_name(f"{Path(path).stem}_runs")
-
-
-def open_sweep(path: str | Path) -> SweepResult:
-    """Read the result of a sweep; of one that was killed or is still running, the completed points.
-
-    Raises
-    ------
-    FileError
-        It cannot be read, or its robot cannot be built again.
-    """
-    blocks: Mapping[int, Any] | None = None
-    if journal_of(path).is_file():
-        stored, blocks = read_blocks(path)
-    else:
-        stored = read_whole(path)
-    if not stored["text"]:
-        hint = "its robot was built of Python objects; any reader of HDF5 gives `columns` and `arrays`"
-        raise FileError(str(path), f"expected the description of a robot, got a result without one; {hint}")
-    robot = load_text(stored["text"], str(path))
-    check_unchanged(robot.links, stored.get("meshes", {}), str(path))
-    try:
-        plan = plan_from_data(robot, stored["plan"], stored["text"])
-        if blocks is None:
-            arrays, messages = stored["arrays"], stored["messages"]
-        else:
-            arrays, messages = merge_blocks(plan, blocks)
-        n = len(plan.samples)
-        if len(messages) != n or any(len(array) != n for array in arrays.values()):
-            raise ValueError(f"{n} points, but results of {len(messages)}")
-        missing = [name for name in empty_arrays(plan, 0) if name not in arrays]
-        if missing:
-            raise ValueError(f"no '{missing[0]}'")
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise FileError(str(path), f"expected the result of a sweep, got a damaged one: {error}") from None
-    return SweepResult(plan, arrays, tuple(messages), stored["versions"], sweep_folder(path))
 
 
 # -- blocks

@@ -86,6 +86,13 @@ def robot_html(robot: Robot) -> str:
 
 
 @_or_none
+def result_html(result: Any) -> str:
+    """A result in a line, and its summary if it has one."""
+    told = f"<pre>{escape(result.summary())}</pre>" if hasattr(result, "summary") else ""
+    return f"<b>{escape(repr(result))}</b>{told}"
+
+
+@_or_none
 def equilibrium_html(eq: Any) -> str:
     """An equilibrium: inputs, tip, residual, and its shape beside that at q = 0."""
     rows = [("solver", eq.message), ("residual", f"{eq.residual_norm:.2g}"), ("inputs", _inputs(eq.robot, eq.u))]

@@ -308,8 +308,8 @@ PLOTS: dict[str, Callable[[Any], Figure]] = {
 
 @public
 def plot_run(
-    run: Any, folder: PathLike | None = None, what: str | Sequence[str] = "all", formats: str | Sequence[str] = "png",
-    style: PathLike | None = None, units: Mapping[str, str] | None = None,
+    run: Any, folder: PathLike | None = None, what: str | Sequence[str] = "all", *,
+    formats: str | Sequence[str] = "png", style: PathLike | None = None, units: Mapping[str, str] | None = None,
 ) -> dict[str, Figure]:  # fmt: skip
     """Plots of a run by name; written to a folder, which is made where there is none, if one is given.
 
@@ -449,7 +449,7 @@ def _bars(panel: Any, robot: Robot, u: Array, unit: str) -> None:
 
 @public
 def plot_modes(
-    lin: Any, path: PathLike | None = None, modes: Sequence[int] | None = None, style: PathLike | None = None
+    lin: Any, path: PathLike | None = None, *, modes: Sequence[int] | None = None, style: PathLike | None = None
 ) -> Figure:
     """Mode shapes: the robot at rest (grey), farthest out (colour) and, of what oscillates, on the other side (pale).
 

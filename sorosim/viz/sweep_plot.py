@@ -34,7 +34,7 @@ UNSTABLE, FAILED = PALETTE[1], "#9aa0a6"
 
 
 def plot_sweep(
-    sweep: Any, path: PathLike | None = None, y: str | None = None, output: str | None = None,
+    sweep: Any, path: PathLike | None = None, *, y: str | None = None, output: str | None = None,
     style: PathLike | None = None, units: Mapping[str, str] | None = None,
 ) -> Figure:  # fmt: skip
     """A sweep as lines along one parameter, as maps over the two of a grid, or as a workspace.

@@ -431,13 +431,13 @@ def test_results_are_saved_opened_and_drawn(robots, tmp_path):
 
 
 def test_damaged_files_are_said(robots, tmp_path):
-    from sorosim.io.results import read_result, write_result
+    from sorosim.io.hdf5 import read_hdf5, write_hdf5
 
     oc = sorosim.optimal_control(robots["mass"], 0.2, 0.1, GOOD, goal=[0.0])
     oc.save(tmp_path / "oc.h5")
-    stored = read_result(tmp_path / "oc.h5")
+    stored = read_hdf5(tmp_path / "oc.h5")
     del stored["gains"]["K"]
-    write_result(stored, stored.pop("kind"), tmp_path / "bad.h5")
+    write_hdf5(stored, stored.pop("kind"), tmp_path / "bad.h5")
     with pytest.raises(sorosim.FileError, match="damaged"):
         sorosim.open(tmp_path / "bad.h5")
 

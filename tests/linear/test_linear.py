@@ -204,7 +204,6 @@ def test_mistakes_of_callers():
         (lambda: sorosim.steady(robot, [1.0]), r"^rates: expected a mapping of names to values, got list"),
         (lambda: sorosim.steady(robot, {"arm": np.nan}), r"^rates\.arm: expected an angular speed, got nan"),
         (lambda: sorosim.steady(robot, {"amr": 1.0}), r"^rates: expected .* got 'amr'; did you mean arm\?"),
-        (lambda: sorosim.steady(robot, {"arm": 1.0}).save("x.h5"), r"^save: expected an equilibrium or a run"),
     ):
         with pytest.raises(InputError, match=message):
             call()

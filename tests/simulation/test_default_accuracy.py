@@ -6,7 +6,7 @@ import pytest
 
 import sorosim
 from sorosim.io import load_text
-from sorosim.results.result import apart
+from sorosim.results.accuracy import apart
 
 BAR = "body: {box: {size: [2 cm, 1 cm, 40 cm]}, density: 2700 kg/m^3, at: {position: [0, 0, -20 cm]}}"
 CHAIN = f"""sorosim: 1

@@ -9,7 +9,7 @@ import sorosim
 from benchmarks import accuracy
 from sorosim.errors import ConvergenceError, InputError, SorosimWarning
 from sorosim.io import load_text
-from sorosim.results.result import Accuracy, apart
+from sorosim.results.accuracy import Accuracy, apart
 from sorosim.simulation.verification import finer
 
 PENDULUM = {"links": {"arm": {"joint": {"revolute": {"axis": [0, 1, 0]}},

@@ -51,11 +51,11 @@ def test_letters_for_papers_are_small_but_legible_and_nothing_is_cut_off(name, r
 
 
 def test_vectors_keep_their_letters(run, tmp_path):
-    plot_run(run, tmp_path, "tensions", "svg", style="paper")
+    plot_run(run, tmp_path, "tensions", formats="svg", style="paper")
     text = (tmp_path / "tensions.svg").read_text()
     assert "<text" in text
     assert "t [s]" in text
-    plot_run(run, tmp_path, "tensions", "pdf", style="paper")
+    plot_run(run, tmp_path, "tensions", formats="pdf", style="paper")
     content = (tmp_path / "tensions.pdf").read_bytes()
     assert b"/Type3" not in content  # journals refuse these fonts
 
