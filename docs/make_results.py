@@ -32,8 +32,9 @@ def table(declaration: Mapping[str, Kept]) -> str:
 def with_tables(page: str) -> str:
     """The page with its tables written anew."""
     parts = ["\nOf every result:\n\n", table(ROBOT)]
-    for kind in RESULTS.known():
-        parts += [f"\nOf kind `{kind}`:\n\n", table(RESULTS.get(kind).declaration())]
+    for kind, result in ((kind, RESULTS.get(kind)) for kind in RESULTS.known()):
+        if result.__module__.startswith("sorosim."):  # not those that a program has registered
+            parts += [f"\nOf kind `{kind}`:\n\n", table(result.declaration())]
     return page[: page.index(BEGIN)] + BEGIN + "".join(parts) + "\n" + page[page.index(END) :]
 
 
