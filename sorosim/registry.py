@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import lru_cache
 from importlib import import_module, metadata
-from types import MethodType
+from types import MappingProxyType, MethodType
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,8 @@ class Registry:
         One of them in words, such as "load".
     modules : sequence of str
         Modules that add built-in kinds (`add`) as they are imported; they are, when a name is looked up.
+    points : mapping of str to str
+        Built-in ones that are imported one by one, each when it is needed: ``module:thing``, as entry points name it.
     objects : bool
         Whether they are objects; an entry point may then name a class without parameters instead.
     check : callable
@@ -48,6 +50,7 @@ class Registry:
         what: str,
         *,
         modules: Iterable[str] = (),
+        points: Mapping[str, str] = MappingProxyType({}),
         objects: bool = False,
         check: Callable[[str, str, Any], None] = lambda where, name, thing: None,
     ) -> None:
@@ -57,6 +60,7 @@ class Registry:
         self._built_in: dict[str, Any] = {}
         self._registered: dict[str, Any] = {}
         self._shadowed: set[str] = set()  # plug-ins with names of built-in kinds, of which was warned
+        self._own_points = {name: metadata.EntryPoint(name, value, group) for name, value in points.items()}
 
     def add(self, name: str, kind: Any) -> None:
         """Add a declared kind. The same class may be declared anew, as in a notebook; another one is refused."""
@@ -97,13 +101,13 @@ class Registry:
         if not isinstance(name, str) or not name.isidentifier():
             raise ModelError(where, "a name of letters, digits and _", describe(name))
         self.check(where, name, thing)
-        if self._known.get(name, thing) is not thing:
+        if name in self._own_points or self._known.get(name, thing) is not thing:
             raise ModelError(where, "a name that is not taken", f"'{name}'", f"give the {self.what} another name")
         self._registered[name] = thing
 
     def known(self) -> tuple[str, ...]:
         """Names of those that are built in or registered."""
-        return tuple(self._known)
+        return (*self._own_points, *self._known)
 
     def names(self) -> list[str]:
         """All names, those of entry points included."""
@@ -112,6 +116,8 @@ class Registry:
 
     def get(self, name: str) -> Any:
         """What has that name (else ModelError)."""
+        if name in self._own_points:
+            return self._own_points[name].load()
         if name in self.declared():
             return self._built_in[name]
         if name not in self._registered:
@@ -132,8 +138,8 @@ class Registry:
     def _points(self) -> list[metadata.EntryPoint]:
         points = _entry_points(metadata.entry_points, self.group, _installed())
         for point in points:
-            own: Any = self._built_in.get(point.name)
-            built_in = "" if own is None else f"{own.__module__}:{own.__qualname__}"
+            own: Any = self._own_points.get(point.name) or self._built_in.get(point.name)
+            built_in = getattr(own, "value", "") or ("" if own is None else f"{own.__module__}:{own.__qualname__}")
             if own is not None and point.value not in (built_in, *self._shadowed):
                 self._shadowed.add(point.value)
                 text = f"plug-in {point.value} is not used: '{point.name}' is the built-in {self.what} {built_in}"
