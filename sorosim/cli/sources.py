@@ -36,8 +36,8 @@ def at_rest(robot: Any, q: Any = None, message: str = "as it is built") -> Any:
 
     from sorosim.results.result import Equilibrium
 
-    n, m, at = robot.ndof, len(robot.actuator_names), robot.initial_q if q is None else q
-    return Equilibrium(robot, at, np.zeros(m), np.zeros(robot.n_multipliers), {}, 0.0, np.zeros((n, n)), 0, message)
+    m, at = len(robot.actuator_names), robot.initial_q if q is None else q
+    return Equilibrium(robot, at, np.zeros(m), np.zeros(robot.n_multipliers), {}, 0.0, None, 0, message)
 
 
 # of kinds of results: in words, and what takes them, for errors about another kind

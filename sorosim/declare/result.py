@@ -11,6 +11,7 @@ import inspect
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
+from dataclasses import MISSING as DATACLASS_MISSING
 from dataclasses import Field, dataclass, field, fields
 from functools import cache
 from operator import attrgetter
@@ -333,7 +334,10 @@ class Result:
     @classmethod
     def parts(cls, stored: Mapping[str, Any], robot: Any) -> dict[str, Any]:
         """Attributes by name from the content of a file that was checked."""
-        return unpack_parts(cls.declaration(), stored, robot)
+        own: Any = fields(cls)  # type: ignore[arg-type]  # as above
+        stated = [one.name for one in own if one.default is one.default_factory is DATACLASS_MISSING]
+        there = unpack_parts(cls.declaration(), stored, robot)
+        return {**{name: None for name in stated if name in cls.declaration()}, **there}
 
     @classmethod
     def restored(cls, stored: Mapping[str, Any], robot: Any) -> Self:

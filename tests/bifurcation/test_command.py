@@ -80,7 +80,7 @@ def test_several_things_at_once_and_numbers_for_scripts(call):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--along", "u.chord", "--to", "1"], "did you mean u.cord?"),
+        (["--along", "u.chord", "--to", "1"], "did you mean cord?"),
         (["--along", "u.cord", "--to", "1 m"], "expected a force"),
         (["--along", PRESS, "--to", "1 m"], "expected a force"),
         (["--along", "u.cord", "--to", "1", "--to", "2"], "a value for each --along"),
