@@ -16,7 +16,7 @@ from sorosim.dynamics.link_frames import LinkFrames
 from sorosim.dynamics.variation import Variation, VariedEngine
 from sorosim.engine.prescribed import Inputs, input_rows
 from sorosim.equilibria.statics import statics
-from sorosim.errors import ConvergenceError, InputError, warn
+from sorosim.errors import ConvergenceError, InputError
 from sorosim.kernels import held_inputs as held
 from sorosim.kernels.held_inputs import Adjoint, Equations
 from sorosim.methods import Method
@@ -37,9 +37,6 @@ from sorosim.stepping.held_steps import ROLLOUT_TOLERANCE, HeldSteps
 from sorosim.stepping.motion import Derivatives, HeldMotion, Segment
 from sorosim.units.quantity import amount
 from sorosim.validation import Number, Values, describe
-
-# singular values of a constraint matrix below this part of the largest are rounding
-ROW_ROUNDING = 1e-12
 
 
 class Cotangents(NamedTuple):
@@ -208,19 +205,8 @@ class Rollout:
         smaller ones included, up to the tolerance of Newton's method. Contacts and friction count as their laws are;
         where surfaces touch or slip for the first time the derivative jumps.
         """
-        self._warn()
-        return self.pull(q_bar, qd_bar)
-
-    def _warn(self) -> None:
-        """Say that derivatives are loose, or those of a motion from a singular state of its loops."""
         self._steps.warn_of_tolerance(ROLLOUT_TOLERANCE)
-        if self.robot.n_multipliers:
-            first, last = (independent_rows(self.robot, self.q[k]) for k in (0, -1))
-            if first < last:
-                warn(
-                    f"derivatives of a motion of '{self.robot.name}' may be wrong: {last - first} rows of its loops "
-                    "depend on others at the start and not later, a singular state, from where a motion is no smooth "
-                    "function of its inputs; start beside it")  # fmt: skip
+        return self.pull(q_bar, qd_bar)
 
     def pull(self, q_bar: ArrayLike | None = None, qd_bar: ArrayLike | None = None) -> Cotangents:
         """As `vjp`, whatever the tolerance of the steps is."""
@@ -340,7 +326,7 @@ class Rollout:
         Tangents
             Of K directions with K as a first dimension, where any argument has it.
         """
-        self._warn()
+        self._steps.warn_of_tolerance(ROLLOUT_TOLERANCE)
         n, ndof = len(self.u), self._steps.engine.ndof
         shapes = {"u": self.u.shape, "q0": (ndof,), "qd0": (ndof,), "numbers": (len(self.numbers),)}
         given = {name: x for name, x in zip(shapes, (u, q0, qd0, numbers), strict=True) if x is not None}
@@ -454,12 +440,6 @@ class Rollout:
 
     def _rows_like(self, name: str, value: ArrayLike | None) -> Array:
         return np.zeros_like(self.q) if value is None else like(name, value, self.q.shape)
-
-
-def independent_rows(robot: Robot, q: Array) -> int:
-    """Rank of the constraint matrix up to its rounding."""
-    size = np.linalg.svd(robot.loop_rows(q).A, compute_uv=False)
-    return int((size > ROW_ROUNDING * size[0]).sum())
 
 
 def number_paths(robot: Robot, numbers: Sequence[str]) -> tuple[str, ...]:
