@@ -64,7 +64,7 @@ def option(
     return field(default=None, kw_only=True, metadata={"key": declared})
 
 
-def told(name: str, key: Key, undamped: bool = False) -> str:
+def option_docstring(name: str, key: Key, undamped: bool = False) -> str:
     """What a docstring says of an option: type, meaning, unit, bounds and default."""
     kind, unit = key.type, key.type.schema(lambda _: {}).get("x-unit", "")
     bounds = kind.condition if isinstance(kind, Quantity) else ""
@@ -93,7 +93,9 @@ def _where_undamped(name: str) -> str:
 def method(cls: T) -> T:
     """Make the class of a method a frozen dataclass whose docstring tells its options as they are declared."""
     made: Any = dataclass(frozen=True, repr=False)(cls)
-    options = "".join(told(name, key, getattr(made, "multistep", False)) for name, key in made.declaration().items())
+    options = "".join(
+        option_docstring(name, key, getattr(made, "multistep", False)) for name, key in made.declaration().items()
+    )
     made.__doc__ = (
         f"{inspect.cleandoc(cls.__doc__ or '')}\n\nParameters\n----------\n{options}" if options else cls.__doc__
     )

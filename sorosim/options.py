@@ -32,9 +32,9 @@ from sorosim.methods import (
     method_class,
     method_type,
     option,
+    option_docstring,
     options_by_name,
     spread,
-    told,
 )
 from sorosim.problems import shown
 from sorosim.units.quantity import quantity
@@ -134,13 +134,13 @@ def with_options(use: str) -> Callable[[type[T]], type[T]]:
     return decorate
 
 
-def telling(kind: type[Declared]) -> Callable[[T], T]:
+def documents_options(kind: type[Declared]) -> Callable[[T], T]:
     """Let the docstring of a function, or of a class, tell in the place of {options} what it takes by **options."""
 
     def decorate(thing: T) -> T:
         keys, own, method = kind.declaration(), inspect.signature(thing).parameters, method_type(kind)  # type: ignore[arg-type]
         short = options_by_name(method.use)
-        others = [told(name, key) for name, key in keys.items() if name not in (*own, *short)]
+        others = [option_docstring(name, key) for name, key in keys.items() if name not in (*own, *short)]
         words = f"Options of the method, short for those of its object: {', '.join(short)}."
         text = "".join([*others, "**options\n", textwrap.indent(textwrap.fill(words, 112), "    ")])
         classes = ", ".join(method_class(name).__name__ for name in method.known)

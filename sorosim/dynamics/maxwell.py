@@ -93,13 +93,15 @@ class MaxwellElements:
         return np.asarray((self._gather @ self.stiffness).toarray()[rows])
 
     def start_change(self, dq: Array) -> Array:
-        """Change (..., n) of `start` with q - rest (..., ndof)."""
+        """Change (..., n) of `start` by that of q - rest, dq (..., ndof)."""
         return np.asarray(self._begin * dq[..., self.column])
 
     def varied(self, varied: Elastic, q: Array, strain: Array, h: Array, end: Array) -> tuple[Array, Array]:
-        """Derivatives by a number of strains (k, n) after steps h (k,) from states q, strain to `end`, and of forces.
+        """Derivatives by a number of the file, at held states: of strains (k, n), and of forces (k, ndof).
 
-        Forces (k, ndof) are those beyond the ones of equilibria, at the ends. h = 0: in the states themselves.
+        The number varies the arrays `varied`. Strains are those after steps h (k,) from q (k, ndof) and strain (k, n)
+        to coordinates `end` (k, ndof); forces are what elements pull with there beyond the stiffness of equilibria.
+        h = 0: in the states themselves (docs/theory.md, 14 and 21).
         """
         tree, forces, strains, at = self.engine.tree, np.zeros_like(end), np.zeros_like(strain), 0
         for row, share in zip(varied.maxwell.block, varied.maxwell.long_term, strict=True):

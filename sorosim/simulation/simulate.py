@@ -31,7 +31,7 @@ from sorosim.methods import (
     spread,
 )
 from sorosim.model.chart import TURN
-from sorosim.options import STARTS, SimulateArguments, checked, telling, unused_options
+from sorosim.options import STARTS, SimulateArguments, checked, documents_options, unused_options
 from sorosim.public import public
 from sorosim.results.result import Equilibrium, InitialState, Run, stored_signals, strain_rows
 from sorosim.robot import Robot, check_robot
@@ -46,7 +46,7 @@ N_SAMPLES = 1001  # at inputs over a run, before it begins
 MOST_STEPS = 1e12  # in a run, by a given step or the largest one: months
 
 
-@telling(SimulateArguments)
+@documents_options(SimulateArguments)
 @public
 def simulate(
     robot: Robot, t_end: Number | None = None, *, dt_out: Number | None = None, u: Any = None,

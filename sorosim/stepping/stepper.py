@@ -17,7 +17,7 @@ from sorosim.equations.system import NO_STRAINS
 from sorosim.errors import InputError
 from sorosim.kernels import held_inputs as held
 from sorosim.methods import Method
-from sorosim.options import StepArguments, telling
+from sorosim.options import StepArguments, documents_options
 from sorosim.public import public
 from sorosim.robot import Robot
 from sorosim.simulation.simulate import LOOP_CLOSURE_TOLERANCE
@@ -76,7 +76,7 @@ class StepState:
         return all(np.array_equal(*pair) for pair in given)
 
 
-@telling(StepArguments)
+@documents_options(StepArguments)
 @public
 class Stepper:
     """A robot that moves in equal steps, under inputs that are held over each.
