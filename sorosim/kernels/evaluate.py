@@ -24,7 +24,7 @@ from sorosim.kernels.loop_joint import Loops
 from sorosim.kernels.mass_rank import singular_coordinate
 from sorosim.kernels.rod_actuators import couple_tendons
 from sorosim.kernels.saddle import Saddle, factor_constraints, solve_constrained, solve_constrained_columns
-from sorosim.kernels.small import clear, clear_matrix, copy, isolate
+from sorosim.kernels.small import add_scaled, clear, clear_matrix, copy, isolate
 from sorosim.kernels.tree import Tree
 
 # terms of an equation: inverse dynamics, less the internal force and the forces of loops
@@ -196,13 +196,6 @@ def inverse(system, state, qdd, external, moving, ws, tau):
 
 
 @kernel_in_place
-def subtract(x, out):
-    """out -= x"""
-    for i in range(out.shape[0]):
-        out[i] -= x[i]
-
-
-@kernel_in_place
 def inverse_derivatives(system, state, moving, looped, with_rates, with_mass, external, ws, out):
     """Inverse dynamics and its derivatives by the quantities of nodes, with what couples nodes; matrices of loops."""
     tree, loops, closure, n = system.tree, system.loops, out.closure, external.coupling.counts.n
@@ -254,7 +247,7 @@ def residual(system, state, terms, external, ws, out) -> None:
         add_loops(system, state, False, ws, out.closure)
     inverse(system, state, out.qdd, external, moving, ws, out.tau)
     if terms & INTERNAL != 0:
-        subtract(force, out.tau)
+        add_scaled(-1.0, force, out.tau)
 
 
 @kernel_lazy()
@@ -269,7 +262,7 @@ def derivatives(system, state, terms, with_rates, external, ws, out) -> None:
         add_loops(system, state, True, ws, out.closure)
     inverse_derivatives(system, state, moving, looped, with_rates, with_rates, external, ws, out)
     if terms & INTERNAL != 0:
-        subtract(force, out.tau)
+        add_scaled(-1.0, force, out.tau)
         add_internal(system, state, -1.0, ws, external, out)
 
 
@@ -285,7 +278,7 @@ def linearise(system, state, closed, external, ws, out) -> None:
     if looped:
         add_loops(system, state, True, ws, out.closure)
     project_wrenches(system.tree, ws, out.tau)
-    subtract(force, out.tau)
+    add_scaled(-1.0, force, out.tau)
 
 
 @kernel_lazy()

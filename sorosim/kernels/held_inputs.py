@@ -212,6 +212,7 @@ def load_row(rows, row, u, march):
         copy(rows.qdd[row], qdd)
     copy(rows.multiplier[row], march.multiplier.new)
     copy(rows.strain[row], march.strain[0])
+    march.counts.most_rank = rows.rank[row]
     copy(u, march.end.u)
     number.time = rows.t[row]
 

@@ -209,6 +209,7 @@ class Rows(NamedTuple):
     multiplier: np.ndarray  # (n, m)
     work: np.ndarray  # (n, 2) done by actuators, dissipated by damping of the tree [J]
     strain: np.ndarray  # (n, n_strains) of Maxwell elements
+    rank: np.ndarray  # (n,) int, of the constraints in the factors of the step that ends there
 
 
 @kernel_in_place
@@ -236,6 +237,7 @@ def accept(march, rows):
         copy(march.multiplier.now, rows.multiplier[k])
         copy(state.qdd, rows.qdd[k])
         copy(march.strain[0], rows.strain[k])
+        rows.rank[k] = count.rank
         rows.work[k, 0], rows.work[k, 1] = number.work_done, number.dissipated
         count.row += 1
 

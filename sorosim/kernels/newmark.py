@@ -326,7 +326,11 @@ def begin_step(model, march, ws) -> None:
 
 @kernel_lazy()
 def correct(model, march) -> float:
-    """`part` of a correction by Newton's method. Returns the size of all of it by the tolerance (root mean square)."""
+    """`part` of a correction by Newton's method. Returns the size of all of it by the tolerance (root mean square).
+
+    Multipliers of dependent rows become zero: where such a row is weak, but not zero, its force then depends on the end
+    of the step alone, as derivatives have it, and not on the multipliers of the start.
+    """
     state, number, n = march.state, march.number, march.state.q.shape[0]
     ratio, _ = ratios(number)
     x = state.correction
@@ -334,7 +338,16 @@ def correct(model, march) -> float:
         x[i] = 0.0 if model.known[i] else -state.residue[i] / ratio
     for i in range(march.multiplier.now.shape[0]):
         march.multiplier.right[i] = -march.out.closure.error[i]
+    first = march.G.shape[0] if on_tree(march) else march.counts.rank
+    for k in range(first, march.G.shape[0]):
+        j = march.order[1, k]
+        for i in range(n):
+            if not model.known[i]:
+                x[i] -= march.out.closure.constraint[j, i] * march.multiplier.new[j] / ratio
     solve_step(model, march, SOLVE_CORRECTION, x)
+    for k in range(first, march.G.shape[0]):
+        j = march.order[1, k]
+        march.multiplier.step[j] = -march.multiplier.new[j] / ratio
     b, part, total = number.b, number.part, 0.0
     for i in range(n):
         if model.known[i]:

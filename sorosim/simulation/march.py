@@ -134,7 +134,8 @@ class RobotMarch:
     def room(self, n: int) -> Rows:
         """Room for n states."""
         ndof, loops, strains = self.engine.ndof, self.engine.loop_layout.m, self.system.n_strains
-        return Rows(np.zeros(n), *(np.zeros((n, width)) for width in (ndof, ndof, ndof, loops, 2, strains)))
+        columns = (np.zeros((n, width)) for width in (ndof, ndof, ndof, loops, 2, strains))
+        return Rows(np.zeros(n), *columns, np.zeros(n, dtype=np.int64))
 
     def start(self, march: March, t: float, q: Array, qd: Array, qdd: Array, strain: Array) -> None:
         """Let a march be in a state, after `OdeSystem.begin` there."""

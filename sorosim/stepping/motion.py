@@ -307,9 +307,9 @@ class HeldMotion:
         )  # fmt: skip
 
     @property
-    def rank(self) -> tuple[float, int]:
-        """How many rows of loops were independent: at the start, and at most along the motion."""
-        return float(self.march.begin.closing[2]), int(self.march.counts["most_rank"])
+    def rank(self) -> float:
+        """How many rows of loops were independent at the start."""
+        return float(self.march.begin.closing[2])
 
 
 class Derivatives:
@@ -323,10 +323,10 @@ class Derivatives:
         return Derivatives, (self.steps,)
 
     def __call__(
-        self, kernel: Any, rank: tuple[float, int], rows: Rows, inputs: Array, ends: IntArray, *arguments: Any,
+        self, kernel: Any, rank: float, rows: Rows, inputs: Array, ends: IntArray, *arguments: Any,
         path: Array | None = None,
     ) -> None:  # fmt: skip
-        """One of the passes; rank: of the motion, `ends`: rows at which intervals begin and end."""
+        """One of the passes; rank: of loops at the start, `ends`: rows at which intervals begin and end."""
         steps, engine = self.steps, self.steps.engine
         if steps.in_python:
             raise InputError("derivatives of steps", "loads and actuators that are compiled",
@@ -334,7 +334,7 @@ class Derivatives:
         if self._march is None:
             self._march = steps.record()
         march = self._march
-        march.begin.closing[2], march.counts["most_rank"] = rank
+        march.begin.closing[2] = rank
         if path is not None:
             march.path[:] = path
         call = (steps.model, march, engine.workspace, rows, inputs, ends, steps.dt, *arguments)
