@@ -173,7 +173,6 @@ def test_what_a_motion_does_not_have_is_refused(robot, arguments, message):
          "method.rtol: expected an option of generalized-alpha for steps"),
         ({"substepz": 2}, "substepz: expected a known argument, got an unknown one; did you mean substeps"),
         ({"substeps": 0}, "substeps: expected a whole number from 1"),
-        ({"keeps_strains": True}, "keeps_strains: expected a known argument, got an unknown one"),
     ],
 )  # fmt: skip
 def test_what_steps_do_not_have_is_refused(robot, arguments, message):

@@ -26,7 +26,8 @@ class Gains:
     """Feedback that keeps a robot on a motion, and then at its goal; a controller of `sorosim.simulate`.
 
     Inputs are u_k + K_k (x - x_k) over the k-th step and u_goal + hold (x - goal) afterwards, within their bounds, with
-    x = [q; qd]. Where the goal cannot be held, the last step's feedback goes on.
+    x = [q; qd]. Where the goal cannot be held, the last step's feedback goes on. Strains of materials that relax, which
+    nothing measures, are taken for those of the motion.
 
     Attributes
     ----------
@@ -84,21 +85,23 @@ def gains_of(problem: Problem, found: Solution, goal: Array | None) -> Gains:
         step = backward(quadratic, problem.bounds - found.U[:, None], damping * scale / problem.scale**2)
         if step is not None:
             break
-    K = np.zeros((*found.U.shape, problem.motion.n_states)) if step is None else step[1]
+    measured = 2 * problem.motion.robot.ndof
+    K = np.zeros((*found.U.shape, measured)) if step is None else step[1][:, :, :measured]
     at_goal, words = None, "no goal was given"
     if goal is not None:
         at_goal, words = regulator(problem, goal)
     hold, u_goal = at_goal or (None, None)
     return Gains(
-        problem.times[:-1], problem.terms.dt, found.X[:-1], found.U, K, problem.bounds, hold,
-        None if hold is None else goal, u_goal, words,
+        problem.times[:-1], problem.terms.dt, found.X[:-1, :measured], found.U, K, problem.bounds, hold,
+        None if hold is None or goal is None else goal[:measured], u_goal, words,
     )  # fmt: skip
 
 
 def regulator(problem: Problem, goal: Array) -> tuple[tuple[Array, Array] | None, str]:
     """Gains of the linear-quadratic regulator of the held steps at a goal, and the inputs there; or None, and why.
 
-    Its weights are those of the end, else those along the motion, over the largest, and 1 / range^2 of inputs.
+    Its weights are those of the end, else those along the motion, over the largest, and 1 / range^2 of inputs. Of the
+    gains those of coordinates and rates are given, where these alone stabilise the robot.
     """
     motion, terms = problem.motion, problem.terms
     if motion.steps.varies:
@@ -109,13 +112,19 @@ def regulator(problem: Problem, goal: Array) -> tuple[tuple[Array, Array] | None
     u, A, B = found
     if (u < problem.bounds[0]).any() or (u > problem.bounds[1]).any():
         return None, "the inputs that keep the robot at the goal are out of their bounds"
-    weights = terms.final if terms.final.any() else terms.running if terms.running.any() else np.ones(len(goal))
+    measured = 2 * motion.robot.ndof
+    every = np.pad(np.ones(measured), (0, motion.n_states - measured))
+    weights = terms.final if terms.final.any() else terms.running if terms.running.any() else every
     R = np.diag(problem.scale**-2.0)
     try:
         P = solve_discrete_are(A, B, np.diag(weights / weights.max()), R)
     except (np.linalg.LinAlgError, ValueError):
         return None, "no feedback stabilises the robot at the goal"
-    return (np.asarray(-np.linalg.solve(R + B.T @ P @ B, B.T @ P @ A), dtype=float), u), ""
+    hold = np.asarray(-np.linalg.solve(R + B.T @ P @ B, B.T @ P @ A), dtype=float)[:, :measured]
+    A[:, :measured] += B @ hold
+    if measured < len(goal) and np.abs(np.linalg.eigvals(A)).max() >= 1.0:
+        return None, "no feedback of coordinates and rates alone stabilises the robot at the goal"
+    return (hold, u), ""
 
 
 def input_at(motion: DiscreteMotion, goal: Array, t: float) -> tuple[Array, Array, Array] | None:

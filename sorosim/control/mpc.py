@@ -50,6 +50,7 @@ class MPC:
     -----
     A tick shifts the plan of the one before by dt, moves the model from the measured state under it and its feedback,
     and improves it (real-time iteration of Diehl, Bock and Schloeder, 2005, with feedback in its first rollout).
+    Strains of materials that relax follow the coordinates that are measured, from those with which motions begin.
 
     Examples
     --------
@@ -79,6 +80,7 @@ class MPC:
         self.t, self.failures = amount("t", t, "time"), 0
         self._plan: Solution | None = None
         self._before: Array | None = None  # inputs of the tick before
+        self._known: tuple[Array, Array] | None = None  # coordinates there, and strains of what relaxes
 
     def step(self, q: Values, qd: ArrayLike) -> Array:
         """Inputs (n_actuators,) to hold over the next dt.
@@ -89,7 +91,8 @@ class MPC:
             Coordinates and rates, measured or estimated.
         """
         problem, robot = self._problem, self.robot
-        x = np.concatenate([robot.coordinates(q), robot.coordinates(qd, "qd", order=1)])
+        at, rates = robot.coordinates(q), robot.coordinates(qd, "qd", order=1)
+        x = problem.motion.state(at, rates, self._strain(at))
         problem.begin(x, self.t, self._before)
         U, rolled = self._begin()
         if rolled is None:
@@ -104,12 +107,19 @@ class MPC:
             self._plan = ddp(problem, U, self.iterations, self._tolerance, rolled)
             u = self._plan.U[0]
         self.t += self.dt
-        self._before = u.copy()
+        self._before, self._known = u.copy(), (at, x[2 * robot.ndof :])
         return np.array(u)
+
+    def _strain(self, q: Array) -> Array | None:
+        """Strains of what relaxes, which follow the coordinates (ndof,) that are measured; None: a motion begins."""
+        if self._known is None:
+            return None
+        before, strain = self._known
+        return self._problem.motion.strain_after(strain, q - before)
 
     @property
     def plan(self) -> tuple[Array, Array, Array]:
-        """Times (N + 1,), states (N + 1, 2 ndof) and inputs (N, n_actuators) of the last tick's plan."""
+        """Times (N + 1,), states (N + 1, n_states) and inputs (N, n_actuators) of the last tick's plan."""
         if self._plan is None:
             raise InputError("MPC.plan", "a step before", "none")
         return self._problem.times, self._plan.X, self._plan.U

@@ -90,7 +90,7 @@ def optimal_control(
     Notes
     -----
     Single shooting with exact derivatives of the steps, each of which begins with the accelerations of forward
-    dynamics, so that its state is (q, qd). Source: docs/theory.md, 16.
+    dynamics, so that its state is (q, qd), and strains of materials that relax. Source: docs/theory.md, 16.
 
     Examples
     --------
@@ -104,20 +104,21 @@ def optimal_control(
     problem, target = problem_of(robot, chosen, cost, u_bounds, goal, options)
     steps = problem.motion.steps
     q, qd = starting_state(robot, steps.system_at(np.zeros(problem.motion.n_inputs)), q0, qd0)[:2]
-    problem.begin(np.concatenate([q, qd]), 0.0)
+    problem.begin(problem.motion.state(q, qd), 0.0)
     found = solve(chosen["solver"], problem, first_guess(problem, u0), chosen["iterations"], chosen["tolerance"])
-    n = robot.ndof
-    run = run_of(steps, problem.times, found.X[:, :n], found.X[:, n:], found.U, "sorosim.optimal_control")
+    q, qd, strain = np.split(found.X, [robot.ndof, 2 * robot.ndof], axis=1)
+    strains = strain if steps.system.n_strains else None
+    run = run_of(steps, problem.times, q, qd, found.U, "sorosim.optimal_control", strains)
     return OptimalMotion(
-        robot, problem.times, found.X[:, :n], found.X[:, n:], found.U, found.value, gains_of(problem, found, target),
-        found.converged, found.iterations, found.message, run,
+        robot, problem.times, q, qd, found.U, found.value, gains_of(problem, found, target), found.converged,
+        found.iterations, found.message, run,
     )  # fmt: skip
 
 
 def problem_of(
     robot: Robot, chosen: Mapping[str, Any], cost: Any, u_bounds: Any, goal: Any, options: Mapping[str, Any]
 ) -> tuple[Problem, Array | None]:
-    """The problem that arguments describe, without its start, and the goal [q; qd]."""
+    """The problem that arguments describe, without its start, and the goal (n_states,)."""
     check_robot(robot)
     for name in ("horizon", "dt"):
         if chosen[name] is None:
@@ -128,16 +129,17 @@ def problem_of(
     if not robot.actuator_names:
         raise InputError("robot", "one with actuators", f"'{robot.name}', which has none")
     spec = Part(Cost).argument("cost", cost)
-    target = None if goal is None else np.concatenate([_coordinates(robot, goal), np.zeros(robot.ndof)])
-    if target is None and spec.needs_goal:
+    if goal is None and spec.needs_goal:
         raise InputError("goal", "coordinates, since the cost counts the distance from a goal", "none")
-    if (most := MOST_NUMBERS // (2 * robot.ndof) ** 2) < n_steps:
+    motion = DiscreteMotion(robot, chosen["dt"], **options)
+    at_rest = np.zeros(motion.n_states - robot.ndof)
+    target = None if goal is None else np.concatenate([_coordinates(robot, goal), at_rest])
+    if (most := MOST_NUMBERS // motion.n_states**2) < n_steps:
         raise InputError(
             "horizon", f"at most {most} steps of dt, whose derivatives fit into memory", f"{n_steps} steps"
         )
-    motion = DiscreteMotion(robot, chosen["dt"], **options)
-    terms = Terms(spec, robot, chosen["dt"], target)
-    return Problem(motion, terms, input_bounds(robot, u_bounds), np.zeros(2 * robot.ndof), n_steps), target
+    terms = Terms(spec, robot, chosen["dt"], target, motion.n_states)
+    return Problem(motion, terms, input_bounds(robot, u_bounds), np.zeros(motion.n_states), n_steps), target
 
 
 def _coordinates(robot: Robot, goal: Any) -> Array:

@@ -15,13 +15,13 @@ from sorosim.kernels.restarted import Feedback
 class Quadratic(NamedTuple):
     """The problem about a motion: linear steps and a quadratic cost."""
 
-    A: Array  # (N, n, n), n = 2 ndof, or 2 ndof + n_actuators where the state has the inputs before
+    A: Array  # (N, n, n), n = n_states, or n_states + n_actuators where the state has the inputs before
     B: Array  # (N, n, n_actuators)
     cost: Expansion
 
 
 class Problem:
-    """Cost of inputs U (N, n_actuators) within bounds (2, n_actuators), from a state x0 = [q; qd] at a time t0 on."""
+    """Cost of inputs U (N, n_actuators) within bounds (2, n_actuators), from a state x0 (n_states,) at a time t0 on."""
 
     def __init__(self, motion: DiscreteMotion, terms: Terms, bounds: Array, x0: Array, N: int, t0: float = 0.0) -> None:
         self.motion, self.terms, self.bounds, self.N = motion, terms, bounds, N

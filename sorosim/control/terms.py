@@ -18,7 +18,7 @@ from sorosim.robot import Robot
 class Expansion(NamedTuple):
     """Derivatives of a cost at the ends of steps; Hessians are those of Gauss and Newton."""
 
-    x: Array  # (N + 1, n), n = 2 ndof, or 2 ndof + n_actuators with the inputs before
+    x: Array  # (N + 1, n), n = n_states, or n_states + n_actuators with the inputs before
     u: Array  # (N, n_actuators)
     xx: Array  # (N + 1, n, n)
     uu: Array  # (N, n_actuators, n_actuators)
@@ -26,21 +26,26 @@ class Expansion(NamedTuple):
 
 
 class Terms:
-    """The terms of a `Cost` for one robot, times of steps dt, and a goal (2 ndof,)."""
+    """The terms of a `Cost` for one robot, times of steps dt, and a goal (n_states,).
 
-    def __init__(self, cost: Cost, robot: Robot, dt: float, goal: Array | None) -> None:
+    States are [q; qd; z]; strains z of Maxwell elements cost nothing.
+    """
+
+    def __init__(self, cost: Cost, robot: Robot, dt: float, goal: Array | None, n_states: int) -> None:
         self.cost, self.robot, self.dt = cost, robot, dt
-        n, names = robot.ndof, robot.actuator_names
-        self.goal = np.zeros(2 * n) if goal is None else goal
-        self.running, self.final = (_of_state(robot, name, getattr(cost, name)) for name in ("goal", "final"))
+        n, names, rest = robot.ndof, robot.actuator_names, (0, n_states - 2 * robot.ndof)
+        self.goal = np.zeros(n_states) if goal is None else goal
+        self.running, self.final = (
+            np.pad(_of_state(robot, name, getattr(cost, name)), rest) for name in ("goal", "final")
+        )
         if cost.exact and not self.final.any():
-            self.final = np.full(2 * n, 100.0)
+            self.final = np.pad(np.full(2 * n, 100.0), rest)
         self.effort, self.smoothness = (
             _weights(f"cost.{name}", getattr(cost, name), len(names),
                      lambda word, name=name: _actuator(names, word, f"cost.{name}"))  # type: ignore[misc]
             for name in ("effort", "smoothness")
         )  # fmt: skip
-        self.final_scale, self.shift = 1.0, np.zeros(2 * n)  # of the weights at the end; multipliers of `exact`
+        self.final_scale, self.shift = 1.0, np.zeros(n_states)  # of the weights at the end; multipliers of `exact`
         wanted: list[Any] = [one.place for one in cost.places]
         for obstacle in cost.obstacles:
             wanted += obstacle.places
@@ -62,7 +67,7 @@ class Terms:
         self, times: Array, X: Array, U: Array, references: Sequence[Array], before: Array | None = None,
         *, ends: bool = True,
     ) -> float:  # fmt: skip
-        """The cost of states X (N + 1, 2 ndof) and inputs U (N, n_actuators).
+        """The cost of states X (N + 1, n_states) and inputs U (N, n_actuators).
 
         before: inputs before the first (None: the first ones); ends: whether what counts at the end does.
         """
@@ -77,7 +82,7 @@ class Terms:
         return total
 
     def expand(self, times: Array, X: Array, U: Array, references: Sequence[Array]) -> Expansion:
-        """Derivatives by states [q; qd] and inputs, but for `smoothness`."""
+        """Derivatives by states and inputs, but for `smoothness`."""
         N, m, n, dt = len(U), U.shape[1], X.shape[1], self.dt
         weights = np.vstack([np.tile(dt * self.running, (N, 1)), self.final_scale * self.final])
         x, u = weights * (X - self.goal), dt * self.effort * U
@@ -96,7 +101,7 @@ class Terms:
         return Expansion(x, u, xx, uu, ux)
 
     def with_smoothness(self, cost: Expansion, U: Array, before: Array | None = None) -> Expansion:
-        """The same with what changes of inputs cost, of states [q; qd; inputs before]."""
+        """The same with what changes of inputs cost, of states [x; inputs before]."""
         N, m, n = cost.ux.shape
         change = self.smoothness / self.dt * np.diff(U, axis=0, prepend=_first(U, before))
         stiff = np.tile(np.diag(self.smoothness / self.dt), (N, 1, 1))
@@ -122,7 +127,7 @@ class Terms:
         self, k: int, times: Array, X: Array, U: Array, references: Sequence[Array], derive: bool
     ) -> tuple[Array, Array, Array]:  # fmt: skip
         """Residuals of places, obstacles and functions at the end of a step, and their derivatives by x and u."""
-        n, m, last, cost = self.robot.ndof, U.shape[1], k == len(U), self.cost
+        n, m, last, cost, rest = self.robot.ndof, U.shape[1], k == len(U), self.cost, X.shape[1] - 2 * self.robot.ndof
         q, r, by_q = X[k, :n], [np.zeros(0)], [np.zeros((0, n))]
         if self.frames is not None:
             no_slopes = np.zeros((len(self.frames.names), 6, n))
@@ -145,12 +150,12 @@ class Terms:
         by_x, by_u = np.hstack([of_q, np.zeros_like(of_q)]), np.zeros((len(of_q), m))
         for j, function in enumerate(cost.final_functions if last else cost.functions):
             where = f"cost.{'final_' if last else ''}functions[{j}]"
-            given = called(where, function, float(times[k]), q, X[k, n:], *(() if last else (U[k],)))
+            given = called(where, function, float(times[k]), q, X[k, n : 2 * n], *(() if last else (U[k],)))
             parts = _checked(where, given, (n, n) if last else (n, n, m))
             value = np.concatenate([value, parts[0]])
             by_x = np.vstack([by_x, np.hstack(parts[1:3])])
             by_u = np.vstack([by_u, np.zeros((len(parts[0]), m)) if last else parts[3]])
-        return value, by_x, by_u
+        return value, np.pad(by_x, ((0, 0), (0, rest))), by_u
 
 
 def _first(U: Array, before: Array | None) -> Array:

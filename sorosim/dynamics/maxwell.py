@@ -11,18 +11,9 @@ from sorosim.arrays import Array
 from sorosim.complex_step import derivative
 from sorosim.dynamics.energies import PowerTerms
 from sorosim.engine.engine import Engine
-from sorosim.errors import InputError
 from sorosim.kernels.forces import Elastic
 from sorosim.linear.eigenmodes import Relaxation
 from sorosim.model.relaxation import INSTANTANEOUS
-
-
-def refuse_relaxation(engine: Engine, where: str, hint: str) -> None:
-    """Refuse robots whose materials relax, for what does not know strains of Maxwell elements (InputError)."""
-    if len(engine.elastic.maxwell.block):
-        links = engine.layout.links.values()
-        name = next(one.link.name for one in links for piece in one.pieces if piece.division.material.relaxation)
-        raise InputError(where, "a robot whose materials do not relax", f"'{name}', whose material does", hint)
 
 
 def moduli_in_words(engine: Engine) -> list[str]:

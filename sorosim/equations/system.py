@@ -330,16 +330,22 @@ class OdeSystem:
         self.loop_monitor = LoopMonitor(robot)
 
     @cached_property
+    def strain_rows(self) -> Array:
+        """Derivatives (n_strains, size) of the rates of strains by x."""
+        n, driven, along = self.n_free, self.partition.mask, self.maxwell.column
+        out, own = np.zeros((self.n_strains, self.size)), np.arange(self.n_strains)
+        numbers = np.cumsum(~driven) - 1  # of the free coordinates
+        out[own[~driven[along]], n + numbers[along[~driven[along]]]] = 1.0
+        out[own, 2 * n + own] = -1.0 / self.maxwell.time
+        return out
+
+    @cached_property
     def _shifted_unit(self) -> Array:
         """What Jacobians begin with: [0 1; 0 0], and the rates of strains below."""
-        n, n_strains, driven = self.n_free, self.n_strains, self.partition.mask
-        out = np.eye(2 * n + n_strains, k=n)
-        if n_strains:
-            out[n:] = 0.0
-            along, own = self.maxwell.column, 2 * n + np.arange(n_strains)
-            numbers = np.cumsum(~driven) - 1  # of the free coordinates
-            out[own[~driven[along]], n + numbers[along[~driven[along]]]] = 1.0
-            out[own, own] = -1.0 / self.maxwell.time
+        n = self.n_free
+        out = np.eye(self.size, k=n)
+        out[n:] = 0.0
+        out[2 * n :] = self.strain_rows
         return out
 
     @property

@@ -134,8 +134,8 @@ class RobotMarch:
     def room(self, n: int) -> Rows:
         """Room for n states."""
         ndof, loops, strains = self.engine.ndof, self.engine.loop_layout.m, self.system.n_strains
-        columns = (np.zeros((n, width)) for width in (ndof, ndof, ndof, loops, 2, strains))
-        return Rows(np.zeros(n), *columns, np.zeros(n, dtype=np.int64))
+        q, qd, qdd, multiplier, work, strain = (np.zeros((n, k)) for k in (ndof, ndof, ndof, loops, 2, strains))
+        return Rows(np.zeros(n), q, qd, qdd, multiplier, work, strain, np.zeros(n, dtype=np.int64))
 
     def start(self, march: March, t: float, q: Array, qd: Array, qdd: Array, strain: Array) -> None:
         """Let a march be in a state, after `OdeSystem.begin` there."""

@@ -78,9 +78,7 @@ class Batch:
         self.n = one_or_more("n", n, "robots")
         self.threads = n_processors() if threads is None else one_or_more("threads", threads, "threads")
         self.robots = _members(robot, self.n, numbers or {})
-        self._options: dict[str, Any] = {
-            "dt": dt, "driven": driven, "options": {"method": method, **options}, "keeps_strains": True,
-        }  # fmt: skip
+        self._options: dict[str, Any] = {"dt": dt, "driven": driven, "options": {"method": method, **options}}
         shared = HeldSteps(robot, **self._options)
         self.dt, self.numbers = shared.dt, tuple(numbers or ())
         self.failures: dict[int, ConvergenceError] = {}

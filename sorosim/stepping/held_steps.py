@@ -11,7 +11,6 @@ import numpy as np
 
 from sorosim.arrays import Array, IntArray
 from sorosim.compiled import digest
-from sorosim.dynamics.maxwell import refuse_relaxation
 from sorosim.engine.engine import Engine
 from sorosim.engine.inputs import Motion, ZeroOrderHold
 from sorosim.engine.prescribed import Prescribed
@@ -55,13 +54,13 @@ class DrivenPath(Motion):
 class HeldSteps(RobotMarch):
     """Steps of one robot under inputs that are held over intervals dt.
 
-    options: the method and its options; keeps_strains: whether the caller keeps strains of Maxwell elements; else
-    robots with any are refused. Their steps change the arrays of `model`, which no two threads may share.
+    options: the method and its options. Steps of materials that relax change the arrays of `model`, which no two
+    threads may share.
     """
 
     def __init__(
         self, robot: Robot, dt: Any, driven: Mapping[str, Any] | None, options: Mapping[str, Any], *,
-        keeps_strains: bool = False, usual_tolerance: float = STEP_TOLERANCE,
+        usual_tolerance: float = STEP_TOLERANCE,
     ) -> None:  # fmt: skip
         self.robot, self._driven = check_robot(robot), driven
         chosen = checked(StepArguments, {**options, "dt": dt})
@@ -69,14 +68,10 @@ class HeldSteps(RobotMarch):
             raise InputError("dt", "a time [s]", "none")
         chosen["tolerance"] = usual_tolerance if chosen["tolerance"] is None else chosen["tolerance"]
         self.dt, self.substeps, self.tolerance = float(chosen.pop("dt")), int(chosen["substeps"]), chosen["tolerance"]
-        self._options, self._keeps_strains = chosen, keeps_strains
-        engine = robot.engine
-        if not keeps_strains:
-            hint = "sorosim.simulate, Stepper, rollout and Batch know them"
-            refuse_relaxation(engine, "steps that begin anew", hint)
+        self._options = chosen
         system = OdeSystem(robot, Prescribed.of(robot, None, driven, controlled=True))
         super().__init__(system, method_of(chosen))
-        self.take_inputs(engine.companion(_no_inputs))
+        self.take_inputs(robot.engine.companion(_no_inputs))
         self.varies = any(not isinstance(one, ConstantSignal) for one in self.system.driven.signals)
         if self.system.n_strains:
             _ = self.settings  # of the model as it is before any step
@@ -84,7 +79,7 @@ class HeldSteps(RobotMarch):
 
     def __reduce__(self) -> tuple[Any, ...]:  # copies and pickles hold the arguments; arrays are made anew
         options = self._options | {"substeps": self.substeps}
-        return partial(HeldSteps, self.robot, self.dt, self._driven, options, keeps_strains=self._keeps_strains), ()
+        return partial(HeldSteps, self.robot, self.dt, self._driven, options), ()
 
     @cached_property
     def settings(self) -> tuple[Any, ...]:

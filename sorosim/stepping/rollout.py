@@ -102,7 +102,7 @@ def rollout(
         A wrong name, length or value.
     """
     given = {"method": method, **options}
-    steps = HeldSteps(check_robot(robot), dt, driven, given, keeps_strains=True, usual_tolerance=ROLLOUT_TOLERANCE)
+    steps = HeldSteps(check_robot(robot), dt, driven, given, usual_tolerance=ROLLOUT_TOLERANCE)
     time = amount("t0", t0, "time")
     inputs = input_rows(robot, u, {"N": None}, clock=lambda n: time + steps.dt * np.arange(float(n)))
     if numbers and steps.engine.adds_inertia:

@@ -115,7 +115,7 @@ class Stepper:
         self, robot: Robot, dt: Number, *, method: Method | str | None = None,
         driven: Mapping[str, Any] | None = None, **options: Any,
     ) -> None:  # fmt: skip
-        self._set_up(HeldSteps(robot, dt, driven, {"method": method, **options}, keeps_strains=True))
+        self._set_up(HeldSteps(robot, dt, driven, {"method": method, **options}))
 
     def _set_up(self, steps: HeldSteps, what: str = "a step") -> None:
         self._steps, self.robot, self.dt = steps, steps.robot, steps.dt

@@ -186,8 +186,8 @@ def test_derivatives_of_motions_of_random_robots_with_loops(seed):
     check_derivatives(found, rng, atol=1e-5, size=0.01, steps=(10.0, 1.0, 0.1, 0.01, 1e-3), pairing=1e-8)
 
 
-# Rows that depend on each other at the start only stay weak. What depends on which of them count is as weak as they are,
-# 1e-4 of the others at most; with the multipliers of the start in every step derivatives were off by up to 10 %
+# Rows that depend on each other at the start only stay weak. What depends on which of them count is as weak as they
+# are, 1e-4 of the others at most; with the multipliers of the start in every step derivatives were off by up to 10 %
 @pytest.mark.parametrize("seed", [3, 6, 9, 15])
 def test_derivatives_of_motions_from_singular_states_of_loops(seed):
     rng = np.random.default_rng(seed)
