@@ -125,7 +125,7 @@ def _compile_here(calls: list[Specialization], features: frozenset[str], report:
     while missing := [call for call in _uncompiled(calls, features) if call not in done]:
         for name, argument_types in missing:
             report(len(done), len(done) + len(missing), time.monotonic() - begin)
-            find_kernel(name).compile(argument_types)
+            find_kernel(name).compile_code(argument_types)
             done.add((name, argument_types))
 
 
@@ -280,4 +280,4 @@ def run_worker() -> None:
             answers.flush()
             name, argument_types = pickle.load(requests)
             with suppress(Exception):
-                find_kernel(name).compile(argument_types)
+                find_kernel(name).compile_code(argument_types)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import ast
 import ctypes
 import functools
 import importlib
@@ -35,7 +36,7 @@ def kernel_in_place(function: Callable[..., Any]) -> Callable[..., Any]:
 
     numba then does not count references to views of arrays, which otherwise takes most of the time of short functions.
     """
-    return _compiled(function, _nrt=False)
+    return _of_kernels(function)
 
 
 def kernel_inline(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -43,7 +44,7 @@ def kernel_inline(function: Callable[..., Any]) -> Callable[..., Any]:
 
     A call hands every array over by value, some eight words each; for a tree and its workspace that is a hundred words.
     """
-    return _compiled(function, _nrt=False, forceinline=True)
+    return _of_kernels(function, forceinline=True)
 
 
 def _compiled(function: Callable[..., Any], **more: Any) -> Callable[..., Any]:
@@ -54,6 +55,43 @@ def _compiled(function: Callable[..., Any], **more: Any) -> Callable[..., Any]:
         options |= more
         compiled: Callable[..., Any] = _recording(numba.njit(**options)(function))
         return compiled
+
+
+def _of_kernels(function: Callable[..., Any], **more: Any) -> Callable[..., Any]:
+    return function if numba.config.DISABLE_JIT else Kernel(function, **more)
+
+
+class Kernel:
+    """A kernel that kernels call. Python calls it through an entry, which is compiled when it is first needed.
+
+    Entries unpack all arrays of a robot: one for each kernel, as numba has it, took a third of the time of compilation.
+    """
+
+    def __init__(self, function: Callable[..., Any], **more: Any) -> None:
+        functools.update_wrapper(self, function)
+        without = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+        self.dispatcher: Any = _compiled(function, _nrt=False, **without, **more)
+        self._numba_type_: Any = types.Dispatcher(self.dispatcher)
+
+    @functools.cached_property
+    def entry(self) -> Any:
+        """What Python calls: a function of the same arguments that calls the kernel."""
+        function: Any = self.__wrapped__  # type: ignore[attr-defined]
+        code, name = function.__code__, f"{function.__name__}_entry"
+        arguments = ", ".join(inspect.signature(function).parameters)
+        lines = ast.parse(f"def {name}({arguments}):\n    return kernel({arguments})")
+        scope: dict[str, Any] = {"__name__": function.__module__, "kernel": self}
+        # numba keeps its code beside that of the kernel, under this name
+        exec(compile(ast.increment_lineno(lines, code.co_firstlineno - 1), code.co_filename, "exec"), scope)
+        scope[name].__qualname__ = f"{function.__qualname__}_entry"
+        return _compiled(scope[name])
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.entry(*arguments)
+
+    def compile(self, argument_types: tuple[Any, ...]) -> Any:
+        """Compile kernel and entry for arguments of these types; returns what Python calls."""
+        return self.entry.compile(argument_types)
 
 
 def entry(function: Callable[..., Any], *examples: Any) -> Callable[..., Any]:
@@ -87,7 +125,7 @@ class OfFirstTypes:
 RETURNS = {"None": types.none, "int": types.int64, "bool": types.boolean, "float": types.float64}  # by annotation
 
 
-class LazyKernel:
+class LazyKernel(Kernel):
     """A kernel that is compiled on its own, and called by its address.
 
     numba takes the code of a callee into its callers and optimises it there anew. A lazy kernel is compiled once, when
@@ -96,8 +134,7 @@ class LazyKernel:
     """
 
     def __init__(self, function: Callable[..., Any], feature: str) -> None:
-        functools.update_wrapper(self, function)
-        self.dispatcher: Any = _compiled(function, _nrt=False)
+        super().__init__(function)
         self.feature = feature
         self.name = f"{function.__module__}:{function.__qualname__}"
         annotation = inspect.get_annotations(function).get("return")
@@ -115,20 +152,21 @@ class LazyKernel:
         templates.infer_global(self, types.Function(template))
         self._numba_type_ = types.Function(template)
 
-    def __call__(self, *arguments: Any) -> Any:
-        return self.dispatcher(*arguments)
-
     def compile(self, argument_types: tuple[Any, ...]) -> Any:
-        """Compile for arguments of these types; returns the compiled function."""
-        entry_point = self.dispatcher.compile(argument_types)
+        """Compile kernel and entry for arguments of these types; returns what Python calls."""
+        self.compile_code(argument_types)
+        return super().compile(argument_types)
+
+    def compile_code(self, argument_types: tuple[Any, ...]) -> None:
+        """Compile for arguments of these types, without an entry."""
+        self.dispatcher.compile(argument_types)
         declared, returned = self.returns, self.dispatcher.overloads[argument_types].signature.return_type
         if returned != declared:
             raise TypeError(f"{self.name} is declared to return {declared}, and returns {returned}")
-        return entry_point
 
     def address(self, argument_types: tuple[Any, ...]) -> int:
         """Address of the native code for arguments of these types."""
-        self.compile(argument_types)
+        self.compile_code(argument_types)
         compiled = self.dispatcher.overloads[argument_types]
         return int(compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name))
 

@@ -108,8 +108,8 @@ def test_a_wrong_declaration_is_an_error():
 @compiled_only
 def test_single_values_are_no_types_of_their_own():
     assert plus_one_twice(np.zeros(2)) == 2.0
-    plus_one_twice.recompile()  # out of a warm cache, it comes without what it calls
-    assert len(plus_one.overloads) == 1
+    plus_one_twice.dispatcher.recompile()  # out of a warm cache, it comes without what it calls
+    assert len(plus_one.dispatcher.overloads) == 1
 
 
 # -- processes ---------------------------------------------------------------------------------------------------------
@@ -173,7 +173,7 @@ def compiled(folder: Path) -> list[str]:
     return sorted(path.name.split(".")[1] for path in (folder / "cache").rglob("toy.*.calls"))
 
 
-EVERYTHING = sorted(["shared", "whole", *(f"part_{k}" for k in range(PARTS))])
+EVERYTHING = sorted(["shared", "whole", "whole_entry", *(f"part_{k}" for k in range(PARTS))])
 SUM = sum(range(PARTS))
 
 processes = pytest.mark.skipif(

@@ -228,7 +228,7 @@ def test_nothing_is_compiled_at_the_first_grab(session, monkeypatch):
 
     def versions():
         kernels = (forward_sweep, read_poses, read_jacobians, tree_exchange)
-        return [len(getattr(kernel, "dispatcher", kernel).signatures) for kernel in kernels]
+        return [len(kernel.entry.signatures) for kernel in kernels]
 
     known = versions()
     assert all(known)
@@ -245,11 +245,11 @@ def test_coordinates_that_are_read_only_are_no_other_type(robot):
     q, qd = np.full((2, robot.ndof), 0.1)
     node = np.array([robot.engine.layout.link("finger").nodes[-1]])
     known = robot.engine.poses(node, q, qd)
-    before = len(forward_sweep.dispatcher.signatures)
+    before = len(forward_sweep.entry.signatures)
     for array in (q, qd):
         array.setflags(write=False)
     assert_array_equal(robot.engine.poses(node, q, qd)[0], known[0])
-    assert len(forward_sweep.dispatcher.signatures) == before
+    assert len(forward_sweep.entry.signatures) == before
 
 
 def test_whatever_is_raised_pauses_and_is_said(session, monkeypatch, capsys):
