@@ -84,7 +84,7 @@ class Kernel:
         # numba keeps its code beside that of the kernel, under this name
         exec(compile(ast.increment_lineno(lines, code.co_firstlineno - 1), code.co_filename, "exec"), scope)
         scope[name].__qualname__ = f"{function.__qualname__}_entry"
-        return _compiled(scope[name])
+        return _compiled(scope[name], _nrt=False)
 
     def __call__(self, *arguments: Any) -> Any:
         return self.entry(*arguments)
