@@ -11,6 +11,7 @@ from sorosim.arrays import Array
 from sorosim.declare.result import Named, Numbers, kept
 from sorosim.dynamics.linearization import RATE_TOLERANCE
 from sorosim.dynamics.maxwell import moduli_in_words
+from sorosim.engine import tasks as task
 from sorosim.engine.prescribed import AT_REST, Prescribed, by_coordinate
 from sorosim.engine.tasks import Task
 from sorosim.equations.callbacks import StaticCallbacks
@@ -164,3 +165,7 @@ class SteadySystem(StaticSystem):
     def evaluate(self, what: Task, q: Array, load: float = 1.0, multiplier: Array | None = None) -> Evaluation:
         """Evaluate without accelerations, at this part of the rates."""
         return self.robot.engine.evaluate(what, q, load * self.rates, self._zero, self.u, multiplier=multiplier)
+
+    def by_loads(self, q: Array, load: float, multiplier: Array, tau: Array) -> Array:
+        """Derivative (ndof,) of the residual by the rates, along themselves."""
+        return np.asarray(self.evaluate(task.RESIDUAL_DERIVATIVES, q, load, multiplier).by_qd @ self.rates)
