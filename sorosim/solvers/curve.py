@@ -46,6 +46,7 @@ class ContinuationProblem:
     may_tunnel: Callable[[Array, float, Array, float], bool] | None = None  # whether a step is too long
     unwrapped: Callable[[Array, Array], Array] | None = None  # x with angles modulo 2 pi nearest to another x
     scale: float = 1.0  # the parameter over w, for messages
+    rounding: Callable[[], Array | float] = lambda: 0.0  # residuals (n,) that are nothing else, beside ROUNDING
 
 
 class CurvePoint(NamedTuple):
@@ -117,7 +118,7 @@ class Curve:
             if neutral_modes is not None:
                 balanced = neutral_modes.scaled_size(r) <= UNBALANCED * neutral_modes.scaled_size(size_of_r)
             # steps may still be large where J is nearly singular
-            if last or bool((np.abs(r) <= ROUNDING * size_of_r).all()):
+            if last or bool((np.abs(r) <= ROUNDING * size_of_r + self.problem.rounding()).all()):
                 return (z, J, slope, k) if balanced else None
             step = self._solve(J, slope, row, np.append(r, 0.0), neutral_modes)
             size = self.length(step)

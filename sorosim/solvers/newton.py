@@ -39,6 +39,7 @@ class StaticProblem:
 
     residual: Callable[[Array, float], Array]
     jacobian: Callable[[Array, float], tuple[Array, Array]]  # residual and its derivative (n, n)
+    by_load: Callable[[Array, float], tuple[Array, Array, Array]]  # both, and the derivative (n,) by the load
     x_unloaded: Array
     analytic: bool = True  # False: differences of the residual in hybr, for comparison
     descent: Descent | None = None  # metric and step limit of the descent; None: no descent
@@ -86,6 +87,10 @@ class Counter:
         if self.first is None and load == 1.0:
             self.first = x.copy(), r, J
         return r, J
+
+    def by_load(self, x: Array, load: float) -> tuple[Array, Array, Array]:
+        self.n_jacobian += 1
+        return self.problem.by_load(x, load)
 
     def is_balanced(self, x: Array, load: float) -> bool:
         """Whether a solution is one in forces, too."""

@@ -73,15 +73,21 @@ def special_points(curve: Curve, a: CurvePoint, b: CurvePoint, row: int, depth: 
     ):
         halves = (a, middle), (middle, b)
         return [special for half in halves for special in special_points(curve, *half, row, depth + 1)]
-    points: list[LocatedPoint] = []
-    if fold and (point := _noted(curve, a, b, zero_between(curve, a, b, lambda p: float(p.tangent[-1])))) is not None:
-        points.append(LocatedPoint(FOLD, point, row, (point.tangent,), a.growth, b.growth))
+    points = folds(curve, a, b, row)
     if branch:
         points += _branch(curve, a, b, row, abs(alone) if of_a_kind and not (fold or flutter) else 0)
     if flutter and (point := _noted(curve, a, b, _count_change(curve, a, b, lambda p: p.growth.flutter))) is not None:
         kind = STABILITY if exchanged else FLUTTER
         points.append(LocatedPoint(kind, point, row, (point.tangent,), a.growth, b.growth))
     return sorted(points, key=lambda special: special.point.s)
+
+
+def folds(curve: Curve, a: CurvePoint, b: CurvePoint, row: int) -> list[LocatedPoint]:
+    """The fold between two points of the curve, if there is one; nothing else is looked for."""
+    if not a.tangent[-1] * b.tangent[-1] < 0.0:
+        return []
+    point = _noted(curve, a, b, zero_between(curve, a, b, lambda p: float(p.tangent[-1])))
+    return [] if point is None else [LocatedPoint(FOLD, point, row, (point.tangent,), a.growth, b.growth)]
 
 
 def _determinant_changes_sign(a: CurvePoint, b: CurvePoint) -> bool:
