@@ -17,7 +17,7 @@ from typing import Protocol
 import numpy as np
 
 from sorosim.arrays import Array
-from sorosim.solvers.newton import EXACT_STEP, STEP_TOLERANCE
+from sorosim.solvers.newton import EXACT_STEP, Rule, correct
 
 # least damping that is tried after none, by what it is raised at first, and this factor's own growth
 LEAST_DAMPING, RAISE, ACCELERATE, LARGEST_DAMPING = 1e-9, 8.0, 4.0, 1e30
@@ -211,27 +211,13 @@ class DampedNewton:
         The last step is as small as digits allow: of size eps, it leaves an error of size eps^2. first, last :
         largest size of the first one, relative to 1 + |x|, and of one after which no other is worth while.
         """
-        before = first / CONTRACTION
-        for _ in range(MAX_NEWTON):
-            r = self.linearise(x, load)
-            if not np.isfinite(r).all():
-                return None
-            balanced = bool((np.abs(r) <= self.system.rounding()).all())
-            if not self.system.factor(0.0, False):
-                return None
-            step = self.system.solve(r)
-            # multipliers follow what moves
-            size = float(np.abs(step[: self.n]).max(initial=0.0) / (1.0 + np.abs(x[: self.n]).max(initial=0.0)))
-            contracts = size < CONTRACTION * before
-            if size <= last or (not contracts and (balanced or size <= STEP_TOLERANCE)):
-                if len(x) == self.n:
-                    return x, r
-                x = np.append(x[: self.n], (x - step)[self.n :])
-                return x, self.linearise(x, load)
-            if not contracts:
-                return None
-            x, before = x - step, size
-        return None
+        end = correct(_Undamped(self, load), x, Rule(MAX_NEWTON, CONTRACTION, first, last))
+        if not end.converged or end.step is None:
+            return None
+        if len(x) == self.n:
+            return end.x, end.residual
+        x = np.append(end.x[: self.n], (end.x - end.step)[self.n :])
+        return x, self.linearise(x, load)
 
     def follow(self, x: Array) -> tuple[Array, float, int]:
         """Follow the solution from load 0, where x is one: where undamped steps end, the load there, and their number.
@@ -403,6 +389,30 @@ class DampedNewton:
         a[self.n :], b[self.n :] = 0.0, 0.0
         by_a, by_b = self.system.solve(a), self.system.solve(b)
         return bool(abs(b @ by_a - a @ by_b) <= SYMMETRIC * (np.linalg.norm(a) * np.linalg.norm(by_b)))
+
+
+class _Undamped:
+    """The system at one load without damping, for Newton's method; multipliers follow what moves."""
+
+    def __init__(self, search: DampedNewton, load: float) -> None:
+        self.search, self.system, self.load = search, search.system, load
+
+    def linearise(self, x: Array) -> Array:
+        """Residual (n,)."""
+        return self.search.linearise(x, self.load)
+
+    def is_rounding(self, _: Array, r: Array) -> bool:
+        """Whether the residual is no more than rounding."""
+        return bool((np.abs(r) <= self.system.rounding()).all())
+
+    def solve(self, r: Array) -> Array | None:
+        """Step, None where the matrix is singular."""
+        return self.system.solve(r) if self.system.factor(0.0, False) else None
+
+    def size(self, step: Array, x: Array) -> float:
+        """Of what moves, relative to 1 + |x|."""
+        n = self.search.n
+        return float(np.abs(step[:n]).max(initial=0.0) / (1.0 + np.abs(x[:n]).max(initial=0.0)))
 
 
 def find_equilibrium(

@@ -23,11 +23,12 @@ from sorosim.solvers.newton import (
     MAX_NEWTON,
     MAX_POLISH,
     ROUNDING,
-    STEP_TOLERANCE,
+    AtLoad,
     Counter,
     Point,
+    Rule,
     StaticProblem,
-    is_rounding,
+    correct,
     newton,
     solve_scaled,
 )
@@ -163,18 +164,11 @@ def _search(counter: Counter, x0: Array, near: bool) -> tuple[Point, str, bool]:
 
 def _newton_steps(counter: Counter, x: Array) -> Point | None:
     """A solution by Newton's steps, as long as they do not grow; None where they do."""
-    before = np.inf
-    for _ in range(MAX_NEWTON):
-        r, J = counter.jacobian(x, 1.0)
-        step = solve_scaled(J, r)
-        size = float(np.abs(step).max() / (1.0 + np.abs(x).max()))
-        if not size < 2.0 * before:
-            return None
-        x, before = x - step, size
-        if size <= FIRST_POLISH:
-            point = newton(counter, x, 1.0, MAX_POLISH)
-            return point if point.converged and point.isolated else None
-    return None
+    near = correct(AtLoad(counter, 1.0), x, Rule(MAX_NEWTON, 2.0, last=FIRST_POLISH))
+    if near.step is None or not near.converged:
+        return None
+    point = newton(counter, near.x - near.step, 1.0, MAX_POLISH)
+    return point if point.converged and point.isolated else None
 
 
 def _may_tunnel(problem: StaticProblem, x: Array, y: Array) -> bool:
