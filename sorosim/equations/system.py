@@ -187,20 +187,19 @@ class StaticSystem:
         dq[self.partition.driven] = self.driven_values - self._driven_rest
         return dq, self.u if self.begin is None else self.u - self.begin[1]
 
-    def by_loads(self, q: Array, load: float, multiplier: Array, tau: Array) -> Array:
+    def by_loads(self, q: Array, load: float, multiplier: Array, tau: Array | None = None) -> Array:
         """Derivative (ndof,) of the residual by what the load multiplies beside inputs and driven coordinates.
 
-        tau (ndof,): the residual, which is affine in gravity and loads.
+        tau (ndof,): the residual. It is affine in gravity and loads: their difference over one unit is the derivative.
         """
         if self.begin is not None:
             return self._zero
-        u, scale = self.scaled_loads(load)
-        return np.asarray(
-            self.robot.engine.evaluate(
-                task.RESIDUAL, q, self._zero, self._zero, u, scale=scale + 1.0, multiplier=multiplier,
-                sliding=self.sliding(q),
-            ).tau - tau
+        tau = self.evaluate(task.RESIDUAL, q, load, multiplier).tau if tau is None else tau
+        sliding, (u, scale) = self.sliding(q), self.scaled_loads(load)
+        more = self.robot.engine.evaluate(
+            task.RESIDUAL, q, self._zero, self._zero, u, scale=scale + 1.0, multiplier=multiplier, sliding=sliding
         )  # fmt: skip
+        return np.asarray(more.tau - tau)
 
     def slope(self, by_loads: Array, along: Array, error_rate: Array) -> Array:
         """Derivative of the residual of the unknowns by the load.

@@ -63,8 +63,7 @@ class TreeStatics:
         """Derivative (n,) of the residual by the load; linearises and factors without damping, None where singular."""
         system, q, multiplier = self.system, self.system.q(x, load), self.system.multipliers(x)
         try:
-            tau = system.evaluate(task.RESIDUAL, q, load, multiplier).tau
-            by_loads = system.by_loads(q, load, multiplier, tau)
+            by_loads = system.by_loads(q, load, multiplier)
         except ModelError as error:
             self.why = f" ({error})"
             return None

@@ -166,6 +166,6 @@ class SteadySystem(StaticSystem):
         """Evaluate without accelerations, at this part of the rates."""
         return self.robot.engine.evaluate(what, q, load * self.rates, self._zero, self.u, multiplier=multiplier)
 
-    def by_loads(self, q: Array, load: float, multiplier: Array, tau: Array) -> Array:
+    def by_loads(self, q: Array, load: float, multiplier: Array, tau: Array | None = None) -> Array:
         """Derivative (ndof,) of the residual by the rates, along themselves."""
         return np.asarray(self.evaluate(task.RESIDUAL_DERIVATIVES, q, load, multiplier).by_qd @ self.rates)

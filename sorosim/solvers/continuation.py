@@ -1,4 +1,4 @@
-"""Pseudo-arclength continuation: follows a curve of solutions F(x, w) = 0 past folds and branch points.
+"""Curves of solutions F(x, w) = 0: pseudo-arclength continuation past folds and branch points, and natural one.
 
 Predictor along the tangent, Newton's corrector across it, steps by how much the curve turns and how fast the corrector
 converges (Keller 1977; Allgower and Georg, Numerical Continuation Methods, 1990).
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -27,6 +27,8 @@ TARGET_CORRECTIONS = 5
 MAX_STEP_FACTOR, MIN_STEP_FACTOR = 2.0, 0.5
 # fewest steps of a closed curve
 MIN_CLOSED_POINTS = 5
+# what is left of a way below this part belongs to the last step
+LEFT_OVER = 1e-9
 # a tangent with a smaller part along a direction is orthogonal to it
 ORTHOGONAL = 1e-6
 NO_MATRIX = np.zeros(0)
@@ -47,6 +49,7 @@ class StepOptions:
     high: float = np.inf
     stop: Callable[[Array, float], bool] | None = None  # whether x, w is the last point
     target_turn: float = TARGET_TURN
+    longer: float = MAX_STEP_FACTOR  # how much longer than the last one a step may be
     folds_only: bool = False  # of special points; then points behind the last have no matrices
 
 
@@ -87,6 +90,47 @@ def follow_curve(
         if start is None:
             return TracedCurve([], message="no solution was found at the start"), curve
         return _follow(curve, _oriented_start(curve, start, along, steps), steps), curve
+
+
+State = TypeVar("State")
+
+
+def raise_parameter(
+    state: State, advance: Callable[[State, float, float], State | None], *, least: float, shorter: float,
+    longer: float, longest: Callable[[State, float], float] = lambda *_: 1.0,
+) -> tuple[State, float, int]:  # fmt: skip
+    """Natural continuation: raise a parameter from 0 to 1, each time as far as a solution is found from the last one.
+
+    It ends at a fold, where `follow_curve` turns back: for solutions without matrices, over several parameters, or that
+    depend on those before them.
+
+    Parameters
+    ----------
+    state
+        The solution at 0.
+    advance : callable
+        From a solution and its parameter to that of another parameter; None if that is too far away.
+    least, shorter, longer
+        Least step, and factors of steps after one that was too long, and after another.
+    longest : callable
+        The longest step from a solution at a parameter; called once for each, before `advance`.
+
+    Returns
+    -------
+    state, parameter, steps
+        The last solution, its parameter, 1 unless the curve is lost, and how many steps led there.
+    """
+    w, step, n = 0.0, 1.0, 0
+    while w < 1.0:
+        step, after, to = min(step, longest(state, w)), None, w
+        while after is None and step >= least:
+            to = w + step if w + step < 1.0 - LEFT_OVER else 1.0
+            after = advance(state, w, to)
+            step *= shorter if after is None else longer
+        if after is None:
+            break
+        state, w, n = after, to, n + 1
+    return state, w, n
 
 
 def _oriented_start(curve: Curve, start: CurvePoint, along: Array, steps: StepOptions) -> CurvePoint:
@@ -144,7 +188,7 @@ def _take_steps(curve: Curve, out: TracedCurve, steps: StepOptions) -> TracedCur
             return _with_message(curve, out, last)
         if leap is not None and step >= leap.step:
             leap = None
-        factor = np.clip(steps.target_turn / max(turn, 1e-12), MIN_STEP_FACTOR, MAX_STEP_FACTOR)
+        factor = np.clip(steps.target_turn / max(turn, 1e-12), MIN_STEP_FACTOR, steps.longer)
         if next_point.n_corrections > TARGET_CORRECTIONS:
             factor = min(factor, MIN_STEP_FACTOR)
         current, step = next_point, min(step * float(factor), steps.largest)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -62,11 +63,12 @@ class CurvePoint(NamedTuple):
 
 
 class OnCurve(NamedTuple):
-    """A corrected point: z (n + 1,), J (n, n) and slope (n,) there, and how many corrections there were."""
+    """A corrected point: z (n + 1,), J (n, n) and slope (n,) and scales there, and the number of corrections."""
 
     z: Array
     J: Array
     slope: Array
+    scales: Scales
     n_corrections: int
 
 
@@ -94,9 +96,9 @@ class Curve:
         """The same direction, of length one."""
         return step / self.length(step)
 
-    def scales(self, point: CurvePoint) -> Scales:
+    def scales(self, J: Array, slope: Array) -> Scales:
         """Factors by which the matrices of a point and its neighbours are scaled."""
-        return Scales.of(point.J, point.slope, self.unit_changes)
+        return Scales.of(J, slope, self.unit_changes)
 
     def unwrapped(self, z: Array, near: Array) -> Array:
         """The same point, angles modulo 2 pi nearest to those of another one."""
@@ -121,12 +123,7 @@ class Curve:
             size = neutral_modes.scaled_size(across.size_of_r(end.x))
             if not neutral_modes.scaled_size(end.residual) <= UNBALANCED * size:
                 return None
-        return OnCurve(end.x, across.J, across.slope, end.n_steps)
-
-    def solve(self, J: Array, slope: Array, row: Array, right: Array, neutral_modes: Border | None) -> Array:
-        if neutral_modes is not None:
-            return neutral_modes.solve(J, slope, row, right)
-        return solve_bordered(J, slope, row, right, SINGULAR, Scales.of(J, slope, self.unit_changes))
+        return OnCurve(end.x, across.J, across.slope, self.scales(across.J, across.slope), end.n_steps)
 
     def point(
         self,
@@ -136,16 +133,18 @@ class Curve:
         neutral_modes: Border | None = None,
     ) -> CurvePoint | None:
         """The point with its tangent, in the sense of `along`, and stability."""
-        z, J, slope, n = corrected
-        tangent = self.solve(J, slope, self.gram @ along, self.along_w, neutral_modes)
+        (z, J, slope, scales, n), row = corrected, self.gram @ along
+        if neutral_modes is None:
+            tangent = solve_bordered(J, slope, row, self.along_w, SINGULAR, scales)
+        else:
+            tangent = neutral_modes.solve(J, slope, row, self.along_w)
         if not np.isfinite(tangent).all():
             return None
-        growth, scales = self.problem.growth, Scales.of(J, slope, self.unit_changes)
         tangent = self.unit(tangent)
         if not self._is_tangent(J, slope, tangent, scales):  # `along` is across the curve, as the parameter at a fold
             tangent = self.unit(null_vectors(J, slope, scales)[0][-1])
-            tangent = -tangent if tangent @ self.gram @ along < 0.0 else tangent
-        grows = Growth() if growth is None else growth(z[:-1], float(z[-1]))
+            tangent = -tangent if tangent @ row < 0.0 else tangent
+        grows = Growth() if self.problem.growth is None else self.problem.growth(z[:-1], float(z[-1]))
         sign, least = orientation(J, slope, self.gram @ tangent, scales)
         neutral_modes = None
         if least < DOUBTFUL:
@@ -200,6 +199,11 @@ class _Across:
         self.curve, self.row, self.neutral_modes = curve, row, neutral_modes
         self.J, self.slope = np.zeros((0, 0)), np.zeros(0)
 
+    @cached_property
+    def scales(self) -> Scales:
+        """Scales of the state where they are asked for first: others are near to it."""
+        return self.curve.scales(self.J, self.slope)
+
     def linearise(self, z: Array) -> Array:
         """Residual (n,)."""
         r, self.J, self.slope = self.curve.evaluate(z)
@@ -215,7 +219,10 @@ class _Across:
 
     def solve(self, r: Array) -> Array:
         """Step in the plane (n + 1,)."""
-        return self.curve.solve(self.J, self.slope, self.row, np.append(r, 0.0), self.neutral_modes)
+        system, right = (self.J, self.slope, self.row), np.append(r, 0.0)
+        if self.neutral_modes is not None:
+            return self.neutral_modes.solve(*system, right)
+        return solve_bordered(*system, right, SINGULAR, self.scales)
 
     def size(self, step: Array, _: Array) -> float:
         """Its length."""

@@ -35,8 +35,8 @@ from sorosim.solvers.newton import (
 
 # hybr need not be exact: Newton's steps after it are
 HYBR_TOLERANCE = 1e-6
-# load continuation: steps along the curve (x, load), and by how much they had better turn [rad]
-FIRST_STEP, SMALLEST_STEP, MAX_STEPS, LOAD_TURN = 0.1, 1e-6, 1000, 0.5
+# load continuation: steps along the curve (x, load), by how much they had better turn [rad], and grow
+FIRST_STEP, SMALLEST_STEP, MAX_STEPS, LOAD_TURN, LONGER = 0.1, 1e-6, 1000, 0.5, 3.0
 # after so many steps the load must exceed this: else they follow a rigid-body mode of the unloaded robot
 FIRST_STEPS, LEAST_LOAD = 40, 1e-6
 # what becomes of small motions about a solution
@@ -322,7 +322,7 @@ def _load_continuation(counter: Counter) -> tuple[Point, str]:
         return tried == FIRST_STEPS and abs(load) < LEAST_LOAD
 
     steps = StepOptions(
-        FIRST_STEP, np.inf, SMALLEST_STEP, MAX_STEPS, -1.0, 1.0, is_lost, target_turn=LOAD_TURN, folds_only=True
+        FIRST_STEP, np.inf, SMALLEST_STEP, MAX_STEPS, -1.0, 1.0, is_lost, LOAD_TURN, LONGER, folds_only=True
     )
     family = ContinuationProblem(counter.by_load, np.eye(n), may_tunnel=may_tunnel, rounding=problem.rounding)
     curve, _ = follow_curve(family, problem.x_unloaded, 0.0, np.append(np.zeros(n), 1.0), steps)

@@ -113,7 +113,7 @@ def _branch(curve: Curve, a: CurvePoint, b: CurvePoint, row: int, together: int)
         point = _count_change(curve, a, b, lambda p: p.growth.buckling)
     if _noted(curve, a, b, point) is None or point is None:
         return []
-    share, scales = (point.s - a.s) / (b.s - a.s), curve.scales(a)
+    share, scales = (point.s - a.s) / (b.s - a.s), curve.scales(a.J, a.slope)
     tangent = _tangent(curve, a, b, share)
     before, at_point, after = (null_vectors(p.J, p.slope, scales)[2] for p in (a, point, b))
     neighbours = np.maximum(before, after)
@@ -140,7 +140,7 @@ def _determinant_zero(curve: Curve, a: CurvePoint, b: CurvePoint) -> CurvePoint 
 def _smooth_zero(curve: Curve, a: CurvePoint, b: CurvePoint) -> CurvePoint | None:
     """Where [J slope; tangent] is singular: a bordered determinant is zero, which is smooth along the curve."""
     row = curve.gram @ a.tangent
-    scales = curve.scales(a)
+    scales = curve.scales(a.J, a.slope)
     border = min((Border.of(p.J, p.slope, row, scales) for p in (a, b)), key=lambda bordered: bordered.singular_value)
     return zero_between(curve, a, b, lambda p: border.determinant(p.J, p.slope, row))
 
