@@ -284,7 +284,8 @@ class StaticSystem:
         if self.n_free < self.robot.ndof:
             K = by_q[self._free_square]
         if len(self.weight):
-            A, E = ((self.weight[:, None] * part[:, free])[self.rows] for part in (out.closure.constraint, out.closure.error_by_q))
+            matrices = out.closure.constraint, out.closure.error_by_q
+            A, E = ((self.weight[:, None] * part[:, free])[self.rows] for part in matrices)
             K = np.block([[K, -A.T], [E, self._forceless(out)]])
         return self.assembled(out, load), K, by_q, out
 

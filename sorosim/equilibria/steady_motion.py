@@ -121,7 +121,8 @@ def steady(
     x0 = system.start(rest.q, 0.0)
     callbacks = StaticCallbacks(system)
     problem = StaticProblem(
-        callbacks.residual, callbacks.jacobian, callbacks.by_load, x0, follow_curve=True, hybr_fallback=False, raised="rate",
+        callbacks.residual, callbacks.jacobian, callbacks.by_load, x0,
+        follow_curve=True, hybr_fallback=False, raised="rate",
         balanced=callbacks.balanced if robot.n_multipliers else None,
     )  # fmt: skip
     solution = solve_equilibrium(problem, x0)

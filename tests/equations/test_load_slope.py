@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers.robots import cable_manipulator
+from helpers.robots import cable_manipulator, varied_tree, with_random_loops
 from numpy.testing import assert_allclose
 
 import sorosim
@@ -106,3 +106,25 @@ def test_the_slope_of_steady_motions_is_that_by_the_rates():
     x = near(system)
     for load in (0.0, 0.6, 1.0):
         agrees(system.by_load(x, load)[2], system.residual, x, load)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_slope_along_the_tree_knows_springs_and_motors_in_loops(seed):
+    """Loops of any kind between links of a tree, whose multipliers act; some coordinates are driven."""
+    rng = np.random.default_rng(seed)
+    robot = with_random_loops(rng, varied_tree(seed), 2)
+    assert robot.loop_names
+    motors = [name for name in robot.actuator_names if name.startswith("motor_")]
+    driven = {
+        link.name: 0.3
+        for link in robot.links
+        if robot.engine.layout.links[link.name].n == 1 and not any(f"motor_{link.name}_" in name for name in motors)
+    }
+    u, q0 = rng.uniform(0.2, 1.0, len(robot.actuator_names)), 0.05 * rng.normal(size=robot.ndof)
+    system = StaticSystem(robot, u, driven, begin=(q0, 0.3 * u) if seed % 2 else None)
+    x = near(system, seed)
+    dense = system.by_load(x, 0.6)[2]
+    agrees(dense, system.residual, x, 0.6)
+    along_tree = TreeStatics(system, q0).by_load(x, 0.6)
+    assert along_tree is not None
+    assert_allclose(along_tree, dense, rtol=0, atol=1e-11 * np.abs(dense).max())
