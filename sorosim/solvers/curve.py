@@ -126,11 +126,7 @@ class Curve:
         return OnCurve(end.x, across.J, across.slope, self.scales(across.J, across.slope), end.n_steps)
 
     def point(
-        self,
-        corrected: OnCurve,
-        along: Array,
-        s: float = 0.0,
-        neutral_modes: Border | None = None,
+        self, corrected: OnCurve, along: Array, s: float = 0.0, neutral_modes: Border | None = None
     ) -> CurvePoint | None:
         """The point with its tangent, in the sense of `along`, and stability."""
         (z, J, slope, scales, n), row = corrected, self.gram @ along
