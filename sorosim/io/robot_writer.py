@@ -73,7 +73,10 @@ def data_of(robot: Robot) -> dict[str, Any]:
         "sorosim": FORMAT_VERSION, "name": description.name, "gravity": list(description.gravity),
         "materials": materials, **made,
         "outputs": Anchors().write(description.outputs, writer) if description.outputs else {},
-        "initial": _initial(description.initial, description.initial_rates, writer.dimensions),
+        "initial": {
+            **_initial(description.initial, description.initial_rates, writer.dimensions),
+            **_block("initial", description.shapes, lambda shape: shape.data(writer)),
+        },
         "simulate": _options("simulate", description.simulate, writer),
         "statics": _options("statics", description.statics, writer),
     }  # fmt: skip
