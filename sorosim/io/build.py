@@ -309,9 +309,11 @@ class _Reader:
         if links is INVALID:
             self.fail_if_wrong()
         others = {block: {key: x for key, x in own.items() if key != "driven"} for block, own in options.items()}
-        parts = {block: scope.parts[block] for block in ("loops", "actuators", "loads", "sensors")}
+        parts: dict[str, Any] = {
+            block: scope.parts[block] for block in ("loops", "actuators", "loads", "sensors")
+        } | others
         return at.attempt(
-            lambda: Description(name, links, gravity=gravity or STANDARD_GRAVITY, outputs=outputs, **parts, **others)
+            lambda: Description(name, links, gravity=gravity or STANDARD_GRAVITY, outputs=outputs, **parts)
         )
 
     def robot(self) -> Robot:
