@@ -161,10 +161,8 @@ def initial_shapes(robot: Robot, start: Array) -> Array:
         {layout.coordinate(name, "driven"): value for name, value in by_name("driven", block.get("driven")).items()}
         for block in (description.statics, description.simulate)
     )
-    begins = {i: signal_of(f"driven.{names[i]}", x, layout.dimensions[i]).value(0.0) for i, x in moving.items()}
-    known = (
-        {names[i]: x for i, x in held.items()} | dict(description.initial) | {names[i]: x for i, x in begins.items()}
-    )
+    begins = {names[i]: signal_of(names[i], x, layout.dimensions[i]).value(0.0) for i, x in moving.items()}
+    known = {**{names[i]: x for i, x in held.items()}, **description.initial, **begins}
     kept = {names.index(name) for name in (*known, *description.initial_rates)}
     data, places = description.shapes_written or (None, None)
     scope, q = Scope(data), robot.coordinates(known)
