@@ -170,7 +170,8 @@ class LazyMethod:
     def __init__(self, function: str, of: str = "") -> None:
         """A method that is a function of another module, which is imported when it is called.
 
-        Results and robots have such ones for files and pictures: modules that computing does not load.
+        Results and robots have such ones for files and pictures: modules that computing does not load. Outside of a
+        class it is that function.
 
         Parameters
         ----------

@@ -62,10 +62,10 @@ class Robot(StateQuantities):
         parts = description.links, gravity, description.actuators, loads, description.loops
         self.engine: Engine = Engine(*parts, like=None if like is None else like.engine)
         self.instruments = Instruments(description, self.engine)
-        self._initial = self._start()
+        self._start = self._named_start()
 
-    def _start(self) -> tuple[Array, Array]:
-        """Initial coordinates and rates."""
+    def _named_start(self) -> tuple[Array, Array]:
+        """Initial coordinates and rates that are named."""
         blocks = ("initial", self.description.initial), ("initial_rates", self.description.initial_rates)
         return tuple(arguments.initial_values(self.engine, *block) for block in blocks)  # type: ignore[return-value]
 
@@ -145,13 +145,20 @@ class Robot(StateQuantities):
 
     @property
     def initial_q(self) -> Array:
-        """Coordinates (ndof,) of the description's initial block, zero where it says nothing."""
-        return self._initial[0].copy()
+        """Coordinates (ndof,) of the description's initial block, zero where it says nothing.
+
+        Shapes through points are found when it is asked for first. FileError, ModelError: there are none.
+        """
+        return self._initial_q.copy()
+
+    @cached_property
+    def _initial_q(self) -> Array:  # threads that ask at once find the same
+        return self._shaped(self._start[0]) if self.description.shapes else self._start[0]
 
     @property
     def initial_qd(self) -> Array:
         """Rates (ndof,) of the description's initial block, zero where it says nothing."""
-        return self._initial[1].copy()
+        return self._start[1].copy()
 
     def summary(self) -> str:
         """Table of the links, the loops and the sensors, one a line."""
@@ -160,6 +167,7 @@ class Robot(StateQuantities):
     to_yaml: Callable[..., str] = LazyMethod("sorosim.io:dump")
     with_values: Callable[..., Robot] = LazyMethod("sorosim.io:with_values")
     _repr_html_ = LazyMethod("sorosim.viz.notebook:robot_html")
+    _shaped: Callable[[Array], Array] = LazyMethod("sorosim.equilibria.shapes:initial_shapes")
 
     def __repr__(self) -> str:
         counts = f"{self.ndof} coordinates, {len(self.links)} links, {len(self.actuator_names)} actuators"

@@ -22,7 +22,6 @@ from sorosim.declare.result import DATA, TEXT, Named, Numbered, Numbers, Place, 
 from sorosim.engine.parameter import INPUT
 from sorosim.engine.records import force_name
 from sorosim.errors import ConvergenceError, InputError
-from sorosim.io.writing import write_whole
 from sorosim.linear.growth import Growth
 from sorosim.options import ContinuationArguments, checked
 from sorosim.public import public
@@ -34,6 +33,7 @@ from sorosim.solvers.continuation import TracedCurve
 from sorosim.solvers.curve import Curve, CurvePoint, OnCurve
 from sorosim.solvers.special_points import BRANCH, FLUTTER, FOLD, STABILITY
 from sorosim.validation import Number
+from sorosim.writing import write_whole
 
 KINDS = (FOLD, BRANCH, FLUTTER, STABILITY)
 # equilibria at the same parameter that are nearer to each other than this are one

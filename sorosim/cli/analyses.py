@@ -54,7 +54,7 @@ def modes(
     Example: sorosim modes cable_manipulator --u cable1=10 --out modes.npz --out modes.png
     """
     from sorosim.io.linear import SUFFIXES
-    from sorosim.io.writing import reserved
+    from sorosim.writing import reserved
 
     if count < 1:
         raise InputError("--number", "a number of modes greater than 0", f"{count}")
@@ -195,7 +195,7 @@ def continuation(
     Example: sorosim continuation column.yaml --along "loads.tip.wrench.force[0]" --to -40N --branches --plot column.png
     """  # fmt: skip
     import sorosim
-    from sorosim.io.writing import reserved
+    from sorosim.writing import reserved
 
     loaded = load_robot(robot, changes)
     inputs, motions = values(loaded, u, driven)

@@ -23,7 +23,7 @@ def optimise(
     Example: sorosim optimise swing_up_cart_pole swing_up.yaml --out oc.h5
     """
     from sorosim.control.task import read_task
-    from sorosim.io.writing import reserved
+    from sorosim.writing import reserved
 
     loaded, wanted = load_robot(robot, changes), read_task(task)
     compile_engine(loaded)

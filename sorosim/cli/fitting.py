@@ -58,7 +58,7 @@ def fit(
     Example: sorosim fit arm.yaml markers.csv --free materials.silicone.young --place tip=arm --out fit.h5
     """
     import sorosim
-    from sorosim.io.writing import reserved
+    from sorosim.writing import reserved
 
     if twice := [file for file in data if data.count(file) > 1]:
         raise InputError("DATA", "every table once", f"'{twice[0]}' twice")

@@ -51,7 +51,7 @@ def inverse(
     Example: sorosim inverse two_segment_arm --target upper=4cm,3cm,-28cm --out found.h5
     """
     import sorosim
-    from sorosim.io.writing import reserved
+    from sorosim.writing import reserved
 
     if (targets is None) == (along is None):
         raise InputError("inverse", "--target or --along, one of them", "neither" if targets is None else "both")

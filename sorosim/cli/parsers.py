@@ -55,7 +55,7 @@ seconds = declared(Quantity("time"))
 
 def new_file(text: Any) -> Path:
     """A file to write, in a folder that is there."""
-    from sorosim.io.writing import check_target
+    from sorosim.writing import check_target
 
     path = Path(text)
     try:

@@ -157,7 +157,7 @@ def statics(
     Example: sorosim statics cable_manipulator --u cable1=10 --out equilibrium.h5
     """
     import sorosim
-    from sorosim.io.writing import reserved
+    from sorosim.writing import reserved
 
     loaded = load_robot(robot, changes)
     inputs, motions = values(loaded, u, driven)

@@ -13,7 +13,7 @@ from sorosim.errors import InputError
 
 def is_result(name: str) -> bool:
     """Whether a name is that of a result file rather than of a robot."""
-    from sorosim.io.writing import journal_of
+    from sorosim.writing import journal_of
 
     if name.endswith(RESULTS) or journal_of(name).exists():
         return True

@@ -55,8 +55,14 @@ def examine(robot: Robot, *, progress: Callable[[str, int, int], None] | None = 
         (level, where, what, remedy, value, unit, code), at least one for each kind of check. Levels are "ok", "note"
         (worth knowing), "odd" (probably not meant) and "wrong" (cannot be right: it will not run, or its results are
         none). Where something is wrong, equilibria are not looked for.
+
+    Raises
+    ------
+    FileError, ModelError
+        There is no start: rods that cannot pass through their points, or loops that cannot be closed there.
     """
     context = CheckContext(check_robot(robot))
+    _ = robot.initial_q  # shapes that cannot be found are an error, as what cannot be loaded
     checks = CHECKS + CHECKS_OF_MOTION
     with one_blas_thread(), np.errstate(all="ignore"):
         findings = list(beyond_numbers(context))

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import fields
 
 import numpy as np
 
 from sorosim.arrays import Array
-from sorosim.declare import At, Scope
 from sorosim.doctor.context import CheckContext
 from sorosim.doctor.findings import NOTE, ODD, OK, Finding, finding, judged, level_of
 from sorosim.equations.strains import Place
-from sorosim.equilibria.shapes import InitialShape, misses
+from sorosim.equilibria.shapes import misses
 from sorosim.model.basis import STRAINS, ElementBasis, get_basis
 from sorosim.model.material import Material
 from sorosim.model.profile import Table
@@ -277,14 +276,10 @@ def siblings(context: CheckContext) -> Iterator[Finding]:
 
 def shapes(context: CheckContext) -> Iterator[Finding]:
     """How near rods pass to the points of the file's initial shapes."""
-    robot, document = context.robot, context.robot.description.document
-    data = document.reading.data if document is not None and document.reading is not None else {}
+    robot = context.robot
     q = robot.initial_q
     q[context.driven_coordinates] = list(context.driven_start.values())
-    for name, entry in (data.get("initial") or {}).items():
-        if not isinstance(entry, Mapping) or "through" not in entry:
-            continue
-        shape = InitialShape.read(entry, At(Scope(is_file=True)))
+    for name, shape in robot.description.shapes.items():
         missed = float(misses(robot, name, shape, q).max())
         part = missed / robot.engine.layout.links[name].X[-1]
         yield from judged("initial.missed", f"initial.{name}", missed, part, percent=100.0 * part)

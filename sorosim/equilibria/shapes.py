@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Sequence
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,22 +13,24 @@ from scipy.linalg import solve_triangular
 from scipy.optimize import brentq
 
 from sorosim.arrays import Array, IntArray
-from sorosim.declare import Choice, Declared, ListOf, Quantity, Vector, key
+from sorosim.declare import At, Scope
 from sorosim.engine import tasks as task
+from sorosim.engine.prescribed import by_name, signal_of
 from sorosim.equations.strains import ShapeLimits
-from sorosim.errors import InputError, ModelError
+from sorosim.equilibria.assembly import close
+from sorosim.errors import ConvergenceError, InputError, ModelError
 from sorosim.lie import exp_so3, skew
 from sorosim.model.chart import Charts
 from sorosim.model.compile import LinkLayout
-from sorosim.model.rod import Rod
+from sorosim.model.initial import JOINT, WORLD, InitialShape, has_fixed_length
 from sorosim.options import checked
+from sorosim.problems import failure
 from sorosim.public import public
 from sorosim.robot import Robot, check_robot
 from sorosim.solvers.base import one_blas_thread
 from sorosim.solvers.nearest import Nearest
-from sorosim.validation import Values, counted
+from sorosim.validation import Values
 
-JOINT, WORLD = FRAMES = ("joint", "world")
 # points may be apart by so much more than the rod between them is long, if it cannot be stretched: they are measured
 SLACK = 0.02
 # missed by more than this part of its length, points are not those of this rod; by less than that, it meets them
@@ -47,34 +48,6 @@ ROUNDING = 1e-14  # of the largest entry of the stiffness
 SAMPLES = 400  # of the curve that a search begins from
 THIRD = 2.0 * np.pi / 3.0  # angles by which the base is tried, so that one is near to any
 ROLL = 0.1  # weight of how the section of the base is turned about its tangent, beside the tangent
-
-
-@dataclass(frozen=True)
-class InitialShape(Declared, title="Initial shapes"):
-    """Points that a rod passes through: where it starts is the nearest shape of about the least elastic energy."""
-
-    through: tuple[tuple[float, ...], ...] = key(
-        ListOf(Vector("length"), "a list of points"),
-        "Points on the centreline, from base to tip.", "[[0, 0, 0], [20 cm, 0, -5 cm], [40 cm, 0, 0]]",
-    )  # fmt: skip
-    _: KW_ONLY
-    arc_lengths: tuple[float, ...] | None = key(
-        ListOf(Quantity("length", least=0.0)), "Where on the unloaded rod each point is, from the base, increasing.",
-        "[0, 25 cm, 50 cm]", default=None,
-        without="the first one at the base where the joint lets it be there, the last one at the tip, others anywhere",
-    )  # fmt: skip
-    frame: str = key(
-        Choice(FRAMES), "Frame of the points: that of the joint on the parent, or the world.", "world", default=JOINT
-    )
-
-    def validate(self) -> None:
-        if self.arc_lengths is None:
-            return
-        if len(self.arc_lengths) != len(self.through):
-            expected = f"{counted(len(self.through), 'arc length')}, one a point"
-            raise ModelError("arc_lengths", expected, f"{len(self.arc_lengths)}")
-        if not all(a < b for a, b in zip(self.arc_lengths, self.arc_lengths[1:], strict=False)):
-            raise ModelError("arc_lengths", "arc lengths that increase", f"{list(self.arc_lengths)}"[:60])
 
 
 class FittedShape(NamedTuple):
@@ -172,9 +145,48 @@ def fitted(robot: Robot, link: str, shape: InitialShape, q: Array, fixed: Collec
         return best
 
 
-def has_fixed_length(link: LinkLayout) -> bool:
-    """Whether a link is a rod, not a set of tubes, whose length is no coordinate."""
-    return isinstance(link.link.body, Rod) and not link.link.joint.changes_length
+def initial_shapes(robot: Robot, start: Array) -> Array:
+    """Start (ndof,) of a robot whose description names points of rods, from the coordinates that it names; see `Robot`.
+
+    What else is named stays, and loops are closed. Driven coordinates are where their motions begin meanwhile; those
+    that only equilibria hold begin where these hold them.
+
+    Raises
+    ------
+    FileError, ModelError
+        Points that a rod cannot pass through, or loops that cannot be closed: where the shape was written.
+    """
+    description, layout, names = robot.description, robot.engine.layout, robot.coordinate_names
+    held, moving = (
+        {layout.coordinate(name, "driven"): value for name, value in by_name("driven", block.get("driven")).items()}
+        for block in (description.statics, description.simulate)
+    )
+    begins = {names[i]: signal_of(names[i], x, layout.dimensions[i]).value(0.0) for i, x in moving.items()}
+    known = {**{names[i]: x for i, x in held.items()}, **description.initial, **begins}
+    kept = {names.index(name) for name in (*known, *description.initial_rates)}
+    data, places = description.shapes_written or (None, None)
+    scope, q = Scope(data), robot.coordinates(known)
+
+    def attempt(name: str, make: Callable[[], Array]) -> Array:
+        found = At(scope, ("initial", name)).attempt(make)
+        if scope.problems:
+            raise failure(scope.problems, places)
+        return found
+
+    def closed() -> Array:
+        free = np.array([i for i in range(robot.ndof) if i not in kept], dtype=np.int64)
+        try:
+            return close(robot, q, robot.engine.zero_rates, free).q
+        except ConvergenceError as error:
+            hint = "give the points between which its loops hold each rod"
+            raise ModelError("", "shapes whose loops can be closed", f"{error}", hint) from None
+
+    order = list(layout.links)  # parents first; what is no link is refused
+    for name in sorted(description.shapes, key=lambda name: order.index(name) if name in order else -1):
+        q = attempt(name, lambda: fitted(robot, name, description.shapes[name], q, kept).q)  # noqa: B023
+    q = attempt(next(iter(description.shapes)), closed)
+    q[list(moving)] = start[list(moving)]
+    return q
 
 
 def misses(robot: Robot, link: str, shape: InitialShape, q: Array) -> Array:

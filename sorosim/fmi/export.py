@@ -19,13 +19,13 @@ from sorosim.fmi.slave import ROBOT_FILE, SETTINGS_FILE
 from sorosim.fmi.variables import variables_of
 from sorosim.io.document import Document
 from sorosim.io.nodes import plain
-from sorosim.io.writing import check_path, write_whole
 from sorosim.io.yaml_writer import as_written, to_yaml
 from sorosim.methods import Method
 from sorosim.options import FmuArguments, checked
 from sorosim.public import public
 from sorosim.robot import Robot, check_robot
 from sorosim.validation import Number
+from sorosim.writing import check_path, write_whole
 
 PACKAGES = {2: "pythonfmu", 3: "pythonfmu3"}
 # what FMI 2 and 3 call that states may be kept and written

@@ -22,11 +22,11 @@ from sorosim.actuation.loop_force import LoopForce
 from sorosim.actuation.tendon import Tendon
 from sorosim.constraints.loop import compile_loops
 from sorosim.declare import INVALID, At, Scope, SignalOf
-from sorosim.equilibria.shapes import InitialShape
 from sorosim.errors import ModelError
 from sorosim.io import meshes
 from sorosim.io.coordinates import CoordinateReader
 from sorosim.io.expand import Expanded
+from sorosim.io.nodes import Places
 from sorosim.io.override import LABEL
 from sorosim.io.robot_file import RobotFile
 from sorosim.io.routes import check_inside
@@ -158,6 +158,11 @@ class FileScope(Scope):
             self._triangles -= len(mesh.faces) if fits else 0
             self.embedded[at.path] = meshes.mesh_block(mesh, fits)
         return mesh
+
+    def written_shapes(self, names: Collection[str]) -> tuple[Any, Places] | None:
+        """What the file says of shapes that are found later, and where: errors name it."""
+        data = {"initial": {name: self.data["initial"][name] for name in names}}
+        return (data, self.places.under(*(("initial", name) for name in names))) if names else None
 
     # -- blocks ------------------------------------------------------------------------------------------------------
 
@@ -304,9 +309,11 @@ class _Reader:
         if links is INVALID:
             self.fail_if_wrong()
         others = {block: {key: x for key, x in own.items() if key != "driven"} for block, own in options.items()}
-        parts = {block: scope.parts[block] for block in ("loops", "actuators", "loads", "sensors")}
+        parts: dict[str, Any] = {
+            block: scope.parts[block] for block in ("loops", "actuators", "loads", "sensors")
+        } | others
         return at.attempt(
-            lambda: Description(name, links, gravity=gravity or STANDARD_GRAVITY, outputs=outputs, **parts, **others)
+            lambda: Description(name, links, gravity=gravity or STANDARD_GRAVITY, outputs=outputs, **parts)
         )
 
     def robot(self) -> Robot:
@@ -337,10 +344,8 @@ class _Reader:
             At(scope, ("simulate", "q0")).fail(f"{robot.ndof} coordinates", f"{len(start)}")
         self.check_routes(robot)
         self.fail_if_wrong()
-        if reader.shapes:
-            reader.fit_shapes(robot, moved, held)
-            self.fail_if_wrong()
-        changed: dict[str, Any] = {"initial": reader.values, "initial_rates": reader.rates}
+        changed: dict[str, Any] = {"initial": reader.values, "initial_rates": reader.rates, "shapes": reader.shapes,
+                                   "shapes_written": scope.written_shapes(reader.shapes)}  # fmt: skip
         for block, own in (("simulate", moved), ("statics", held)):
             if driven[block]:
                 changed[block] = {**getattr(description, block), "driven": own}
@@ -352,11 +357,9 @@ class _Reader:
         scope, old = self.scope, robot.description
         if scope.before is None or not all(scope.before.stays(scope.reading, block) for block in RUNS):
             return None
-        if any(isinstance(entry, InitialShape) for entry in (scope.read_block("initial") or {}).values()):
-            return None  # a shape depends on the rod
-        runs: dict[str, Any] = {
-            block: getattr(old, block) for block in ("simulate", "statics", "initial", "initial_rates", "outputs")
-        }
+        kept = ("simulate", "statics", "initial", "initial_rates", "shapes", "outputs")
+        runs: dict[str, Any] = {block: getattr(old, block) for block in kept}
+        runs["shapes_written"] = scope.written_shapes(old.shapes)
         gravity = scope.read_block("gravity")
         for block in NAMED:
             scope.read_parts(block)
@@ -466,7 +469,8 @@ def redescribed(robot: Robot, description: Description) -> Robot:
     """The same robot, whose description differs by no more than its start, its defaults and its document."""
     out = object.__new__(Robot)  # a copy makes its arrays anew
     vars(out).update(vars(robot))
-    vars(out).pop("_driven", None)  # made anew of the new defaults
+    for name in ("_prescribed", "_initial_q"):  # made anew of the new defaults
+        vars(out).pop(name, None)
     out.description = description
-    out._initial = out._start()
+    out._start = out._named_start()
     return out

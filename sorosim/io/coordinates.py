@@ -12,16 +12,14 @@ import numpy as np
 from sorosim.arrays import Array
 from sorosim.declare import INVALID, At, SignalOf
 from sorosim.engine.inputs import Partition, check_smooth
-from sorosim.equilibria.assembly import close
-from sorosim.equilibria.shapes import InitialShape, fitted, has_fixed_length
-from sorosim.errors import ConvergenceError, ModelError
+from sorosim.errors import ModelError
 from sorosim.io.robot_file import InitialCoordinate, InitialPose
 from sorosim.model.chart import coordinates_of, rates_of
 from sorosim.model.compile import Layout
+from sorosim.model.initial import InitialShape, has_fixed_length
 from sorosim.model.joints import Joint
 from sorosim.problems import Path, dotted, shown
-from sorosim.robot import Robot
-from sorosim.signals import CallableSignal, Signal
+from sorosim.signals import CallableSignal
 from sorosim.units.quantity import quantity
 from sorosim.units.table import OF_COORDINATE
 
@@ -123,40 +121,6 @@ class CoordinateReader:
             got = f"'{again}' under '{self.said[again]}' and under '{key}'"
             self.add(path, "every coordinate once", got, "leave one of them out", at_key=True)
         self.said.update(dict.fromkeys(names, key))
-
-    def fit_shapes(self, robot: Robot, driven: Mapping[str, Signal], held: Mapping[str, float]) -> None:
-        """Coordinates of rods through points, what else is named staying as it is; loops are closed.
-
-        Driven coordinates are where their motions begin; those that only equilibria hold begin where these hold them.
-        """
-        names = robot.coordinate_names
-        moving = {name: signal.value(0.0) for name, signal in driven.items()}
-        at_start, in_equilibria = (
-            {names[self.layout.coordinate(name, "driven")]: value for name, value in values.items()}
-            for values in (moving, held)
-        )
-        known = {**in_equilibria, **self.values, **at_start}
-        q = robot.coordinates(known)
-        kept = {names.index(name) for name in (*self.said, *known)}
-        for name in self.layout.links:
-            if name not in self.shapes:
-                continue
-            at = At(self.scope, ("initial", name))
-            found = at.attempt(lambda: fitted(robot, name, self.shapes[name], q, kept))  # noqa: B023
-            if found is INVALID:
-                return
-            q = found.q
-        try:
-            free = np.array([i for i in range(robot.ndof) if i not in kept], dtype=np.int64)
-            q = close(robot, q, robot.engine.zero_rates, free).q
-        except ConvergenceError as error:
-            hint = "give the points between which its loops hold each rod"
-            At(self.scope, ("initial", next(iter(self.shapes)))).fail(
-                "shapes whose loops can be closed", f"{error}", hint
-            )
-            return
-        moved = {names[i] for i in np.flatnonzero(q)} - set(at_start)
-        self.values.update({name: value for name, value in zip(names, q.tolist(), strict=True) if name in moved})
 
     # -- driven coordinates ----------------------------------------------------------------------------------------
 

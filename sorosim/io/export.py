@@ -12,8 +12,8 @@ import numpy as np
 
 from sorosim.engine.records import force_name
 from sorosim.errors import FileError, InputError, warn
-from sorosim.io.writing import check_path, write_whole
 from sorosim.public import public
+from sorosim.writing import check_path, write_whole
 
 ROWS_AT_ONCE = 10_000  # of a table
 LARGE = 500_000_000  # bytes of a table, some ten seconds of writing

@@ -18,7 +18,7 @@ import numpy as np
 
 from sorosim import __version__
 from sorosim.errors import FileError
-from sorosim.io.writing import journal_of, reserved, write_whole
+from sorosim.writing import journal_of, reserved, write_whole
 
 FORMAT, FORMAT_VERSION = "sorosim result", 2
 CHECKED_SINCE = 2  # version from which on files have checksums

@@ -21,7 +21,7 @@ import numpy as np
 
 from sorosim.arrays import Array
 from sorosim.errors import FileError
-from sorosim.io.writing import claim, journal_of, released, unwritable
+from sorosim.writing import claim, journal_of, released, unwritable
 
 MAGIC = b"sorosim journal 1\n"
 _RECORD = struct.Struct("<cII")

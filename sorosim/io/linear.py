@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from sorosim.errors import InputError, nearest
-from sorosim.io.writing import check_path, write_whole
 from sorosim.public import public
+from sorosim.writing import check_path, write_whole
 
 FORMAT, FORMAT_VERSION = "sorosim linear motion", 1
 SUFFIXES = (".npz", ".mat", ".h5", ".hdf5", ".mtx")

@@ -110,6 +110,12 @@ class Places:
         found = self.values.get(path, Place())
         return replace(found, path=(*found.path, *rest)) if rest else found
 
+    def under(self, *paths: Path) -> Places:
+        """Those of the whole and of what is at some paths."""
+        mine = [{at: place for at, place in own.items() if not at or any(at[: len(path)] == path for path in paths)}
+                for own in (self.values, self.keys)]  # fmt: skip
+        return Places(*mine)
+
 
 def plain(root: Node) -> tuple[Any, Places]:
     """Plain data of nodes, and the places of its parts.

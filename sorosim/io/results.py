@@ -22,15 +22,15 @@ from sorosim.dynamics.maxwell import MaxwellElements
 from sorosim.errors import FileError, InputError, ModelError
 from sorosim.io import IMPORTED, dump, load_text
 from sorosim.io.hdf5 import read_hdf5, stored_kind, write_hdf5
-from sorosim.io.journal import is_journal, read_journal
+from sorosim.io.journal import Journal, is_journal, read_journal
 from sorosim.io.meshes import check_unchanged, checksums
 from sorosim.io.sweep_store import MAGIC as SWEEP_MAGIC
 from sorosim.io.sweep_store import read_blocks
-from sorosim.io.writing import check_path, place_of
 from sorosim.public import public
 from sorosim.registry import RESULTS
 from sorosim.robot import Robot
 from sorosim.validation import describe
+from sorosim.writing import check_path, place_of
 
 EXCHANGED = ["work [J]", "dissipated [J]"]  # last columns of a journal
 RUN, SWEEP = "run", "sweep"
@@ -76,6 +76,14 @@ def open(path: str | Path) -> Any:
         return kind.restored({**stored, "file": file}, robot)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise FileError(file, f"expected a complete {kind.file_kind}, got a damaged one: {error!r}") from None
+
+
+def open_run(path: str | Path) -> Any:
+    """The run of a file, or of the journal beside it; InputError for other results, else as `open`."""
+    if (kind := kind_of(path)) not in (RUN, ""):  # "": what is wrong with the file is said
+        hint = "sorosim.sweep(..., resume=True) resumes it" if kind == SWEEP else ""
+        raise InputError(str(path), "the file of a run", f"that of {'an' if kind[0] in 'aeiou' else 'a'} {kind}", hint)
+    return open(path)
 
 
 @public
@@ -214,6 +222,11 @@ def journal_head(
     head = {**names_of(robot), "options": options, "driven": list(driven), "versions": versions(), "columns": columns}
     head |= {"n_strains": n_strains} if n_strains else {}
     return {"ndof": robot.ndof, **head, "events": [[part.tolist() for part in event] for event in events]}
+
+
+def new_journal(run: Any, path: str | Path, driven: Sequence[str], events: Sequence[Sequence[Any]]) -> Journal:
+    """The journal of a run that begins, a `sorosim.simulation.integration.Integration`."""
+    return Journal(path, journal_head(run.system.robot, run.options, driven, events))
 
 
 def _from_journal(path: Path) -> dict[str, Any]:

@@ -28,10 +28,10 @@ from sorosim.declare import (
 )
 from sorosim.declare.base import Define
 from sorosim.declare.types import MAX_NAME
-from sorosim.equilibria.shapes import InitialShape
 from sorosim.errors import ModelError
 from sorosim.model.anchor import Anchors
 from sorosim.model.description import STANDARD_GRAVITY
+from sorosim.model.initial import InitialShape
 from sorosim.model.link import Link
 from sorosim.model.material import Material
 from sorosim.model.pose import Pose

@@ -14,7 +14,6 @@ from sorosim.declare.types import MAX_NAME, inexpressible
 from sorosim.errors import FileError, InputError, ModelError
 from sorosim.io import load_text, meshes
 from sorosim.io.robot_file import FORMAT_VERSION, RobotFile
-from sorosim.io.writing import write_whole
 from sorosim.io.yaml_writer import to_yaml
 from sorosim.model.anchor import Anchors
 from sorosim.model.material import Material
@@ -23,6 +22,7 @@ from sorosim.robot import Robot
 from sorosim.signals.expressions import Expression
 from sorosim.units.quantity import readable
 from sorosim.units.table import OF_COORDINATE
+from sorosim.writing import write_whole
 
 _HEAD = "# numbers without a unit are in SI units: m, kg, s, N, Pa, rad\n"
 MAX_WRITTEN = 10_000  # triangles; more would make too large a file
@@ -73,7 +73,10 @@ def data_of(robot: Robot) -> dict[str, Any]:
         "sorosim": FORMAT_VERSION, "name": description.name, "gravity": list(description.gravity),
         "materials": materials, **made,
         "outputs": Anchors().write(description.outputs, writer) if description.outputs else {},
-        "initial": _initial(description.initial, description.initial_rates, writer.dimensions),
+        "initial": {
+            **_initial(description.initial, description.initial_rates, writer.dimensions),
+            **_block("initial", description.shapes, lambda shape: shape.data(writer)),
+        },
         "simulate": _options("simulate", description.simulate, writer),
         "statics": _options("statics", description.statics, writer),
     }  # fmt: skip

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sorosim.errors import FileError
 from sorosim.io.journal import Records, records
-from sorosim.io.writing import place_of
+from sorosim.writing import place_of
 
 MAGIC = b"sorosim sweep journal 1\n"
 

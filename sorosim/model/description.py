@@ -9,10 +9,11 @@ from typing import Any
 from sorosim.declare import At, Scope, Vector
 from sorosim.errors import ModelError, nearest
 from sorosim.model.anchor import Anchors
+from sorosim.model.initial import InitialShape
 from sorosim.model.link import Link, ordered_links
-from sorosim.problems import failure, shown
+from sorosim.problems import Located, failure, shown
 
-BLOCKS = ("actuators", "loads", "loops", "sensors", "simulate", "statics", "initial", "initial_rates")
+BLOCKS = ("actuators", "loads", "loops", "sensors", "simulate", "statics", "initial", "initial_rates", "shapes")
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 
 
@@ -39,6 +40,8 @@ class Description:
         Initial coordinates by name; the others are zero.
     initial_rates : mapping of str to float
         Initial rates by the names of coordinates; the others are zero.
+    shapes : mapping of str to InitialShape
+        Points that rods pass through where they start, by link; `Robot.initial_q` finds the coordinates.
     outputs : frame on a link, or list of some
         Places that reports, plots and live sessions show, as names of links or `Anchor`. Default: the end of the last
         link with a body.
@@ -56,7 +59,10 @@ class Description:
     statics: Mapping[str, Any] = field(default_factory=dict)
     initial: Mapping[str, float] = field(default_factory=dict)
     initial_rates: Mapping[str, float] = field(default_factory=dict)
+    shapes: Mapping[str, InitialShape] = field(default_factory=dict)
     outputs: tuple[Any, ...] = ()
+    # data of a file that says the shapes, and their places, for errors
+    shapes_written: tuple[Any, Located] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -84,6 +90,9 @@ class Description:
                 if not isinstance(key, str):
                     raise ModelError(name, "texts as names", shown(key))
             object.__setattr__(self, name, dict(block))
+        for name, shape in self.shapes.items():
+            if not isinstance(shape, InitialShape):
+                raise ModelError(f"shapes.{name}", "an InitialShape", shown(shape))
         for name, loop in self.loops.items():
             if isinstance(loop, type) or not all(hasattr(loop, part) for part in ("joint", "a", "b")):
                 raise ModelError(f"loops.{name}", "a Loop", shown(loop))

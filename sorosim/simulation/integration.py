@@ -28,6 +28,7 @@ from sorosim.equations.system import NO_STRAINS, OdeSystem, rate_time
 from sorosim.errors import ConvergenceError, FileError, InputError, Interrupted, ModelError, PlugInError, warn
 from sorosim.interrupts import deferring_signals, uninterrupted
 from sorosim.methods import MarchMethod, MotionMethod, OdeMethod, Radau, method_of
+from sorosim.registry import LazyMethod
 from sorosim.results.result import Checkpoints, Run, strain_rows
 from sorosim.signals.edges import Edges, edges
 from sorosim.simulation.balance import WorkIntegral, imbalance
@@ -540,13 +541,12 @@ class Integration:
 
     # -- files -----------------------------------------------------------------------------------------------------
 
-    def open_journal(self, out: str | Path) -> None:
-        from sorosim.io.journal import Journal
-        from sorosim.io.results import journal_head
+    new_journal: Callable[..., Any] = LazyMethod("sorosim.io.results:new_journal")
 
+    def open_journal(self, out: str | Path) -> None:
         past, names = self.past, list(self.system.partition.names)
         events = past.events if past is not None else ()
-        self.journal = Journal(out, journal_head(self.system.robot, self.options, names, events))
+        self.journal = self.new_journal(out, names, events)
         if past is not None:
             assert past.exchanged is not None  # see `_restart`
             driven = past.driven.values()

@@ -20,6 +20,10 @@ from sorosim.kernels import march as codes
 from sorosim.kernels.evaluate import Evaluation
 from sorosim.kernels.march import March, Rows
 from sorosim.methods import MarchMethod, Newmark
+from sorosim.model.description import Description
+from sorosim.model.joints.revolute import Revolute
+from sorosim.model.link import Link
+from sorosim.robot import Robot
 from sorosim.simulation.balance import WorkIntegral
 from sorosim.simulation.march import DONE, STEPS_AT_ONCE, RobotMarch
 from sorosim.simulation.sparse_steps import SparseSteps
@@ -159,9 +163,8 @@ class MarchIntegrator(RobotMarch):
 
 def compile_march(features: frozenset[str]) -> None:
     """Compile the steps for robots with these features, see `compiled.kernel_lazy`; types are the same for all."""
-    from sorosim.io import load
-
-    method = MarchIntegrator(OdeSystem(robot := load("pendulum"), Prescribed.of(robot, {}, {})), Newmark())
+    robot = Robot(Description("march", (Link("bob", joint=Revolute()),)))
+    method = MarchIntegrator(OdeSystem(robot, Prescribed.of(robot, {}, {})), Newmark())
     method.take_inputs(Motion([]))
     arguments = method.model, method.allocate(), method.engine.workspace, method.room(0), STEPS_AT_ONCE
     prepare(codes.march, arguments, features)

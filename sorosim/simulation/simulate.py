@@ -33,17 +33,21 @@ from sorosim.methods import (
 from sorosim.model.chart import TURN
 from sorosim.options import STARTS, SimulateArguments, checked, documents_options, unused_options
 from sorosim.public import public
+from sorosim.registry import LazyMethod
 from sorosim.results.result import Equilibrium, InitialState, Run, stored_signals, strain_rows
 from sorosim.robot import Robot, check_robot
 from sorosim.simulation.controllers import Controller, takes_readings
 from sorosim.simulation.integration import EventFunction, Integration, Start, output_times
 from sorosim.validation import Number, Values, choice
+from sorosim.writing import check_writable
 
 # loops that are open at the start by more than this part of their extent, or radians, or drift so in a second, are
 # a mistake, less is corrected
 LOOP_CLOSURE_TOLERANCE = 1e-6
 N_SAMPLES = 1001  # at inputs over a run, before it begins
 MOST_STEPS = 1e12  # in a run, by a given step or the largest one: months
+
+open_run: Callable[[str | Path], Run] = LazyMethod("sorosim.io.results:open_run")
 
 
 @documents_options(SimulateArguments)
@@ -118,8 +122,6 @@ def simulate(
     -----
     The state is x = [q; qd], dx/dt = [qd; M^-1 (tau - c)], its Jacobian analytic (docs/theory.md, 4-6).
     """
-    from sorosim.io.writing import check_writable
-
     check_robot(robot)
     check_writable(out)
     block = robot.description.simulate
@@ -214,20 +216,10 @@ def resume(
     ------
     As `simulate` does.
     """
-    from sorosim.io.writing import check_writable
-
     changes = {"t_end": t_end, "max_steps": max_steps, "max_wall_time": max_wall_time}
     if isinstance(run, str | Path):
-        from sorosim.io.results import kind_of
-        from sorosim.io.results import open as open_result
-
         out = run if out is None else out
-        if (kind := kind_of(run)) not in (Run.file_kind, ""):
-            hint = "sorosim.sweep(..., resume=True) resumes it" if kind == "sweep" else ""
-            raise InputError(
-                str(run), "the file of a run", f"that of {'an' if kind[0] in 'aeiou' else 'a'} {kind}", hint
-            )
-        run = open_result(run)  # else what is wrong with the file is said
+        run = open_run(run)
     if not isinstance(run, Run):
         raise InputError("run", "a Run or the path of a result file", type(run).__name__)
     check_writable(out)

@@ -18,7 +18,6 @@ from sorosim.io.results import SWEEP, kind_of, names_of, versions
 from sorosim.io.results import open as open_result
 from sorosim.io.sweep_file import SweepDocument, read_sweep, sweep_of
 from sorosim.io.sweep_store import SweepJournal
-from sorosim.io.writing import check_path, check_writable, journal_of
 from sorosim.methods import MOTIONS, Method, spread
 from sorosim.public import public
 from sorosim.robot import Robot, check_robot
@@ -28,6 +27,7 @@ from sorosim.sweeps.processes import prewarm
 from sorosim.sweeps.result import SweepResult, merge_blocks, split_blocks, sweep_folder
 from sorosim.sweeps.task import FAILED, Block
 from sorosim.validation import Number, describe
+from sorosim.writing import check_path, check_writable, journal_of
 
 Progress = Callable[[int, int, int], None]
 Blocks = dict[int, tuple[Any, list[str]]]

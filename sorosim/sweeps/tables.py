@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from sorosim.engine.records import force_name
 from sorosim.errors import InputError
-from sorosim.io.writing import write_whole
 from sorosim.sensors.quaternion import quaternion_of
 from sorosim.sweeps.task import ENERGIES, STATICS
 from sorosim.sweeps.units import units_of
+from sorosim.writing import write_whole
 
 POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
 

@@ -25,7 +25,7 @@ N_THREADS = 4
 def bare_robot(robot: Robot, **parts: Mapping[str, Any]) -> Robot:
     """The robot with its links only, and the given parts."""
     none: dict[str, Any] = {key: {} for key in ("actuators", "loads", "loops", "simulate", "statics", "initial")}
-    return Robot(replace(robot.description, **{**none, "initial_rates": {}, **parts}))
+    return Robot(replace(robot.description, **{**none, "initial_rates": {}, "shapes": {}, **parts}))
 
 
 def scales(robot: Robot) -> Array:

@@ -13,9 +13,9 @@ import numpy as np
 from sorosim.arrays import Array
 from sorosim.declare import Quantity, is_list
 from sorosim.errors import InputError, nearest
-from sorosim.io.writing import check_path, check_target, unwritable
 from sorosim.units.quantity import amount
 from sorosim.validation import describe
+from sorosim.writing import check_path, check_target, unwritable
 
 LARGEST_SIDE = 8192  # pixels
 FPS = Quantity("frequency", above=0.0)  # pictures or states a second

@@ -24,7 +24,6 @@ from numpy.typing import ArrayLike
 from sorosim.arrays import Array
 from sorosim.dynamics.link_frames import LinkFrames
 from sorosim.errors import FileError, InputError
-from sorosim.io.writing import check_path
 from sorosim.model.chart import Charts
 from sorosim.public import public
 from sorosim.results.modes import ModeRun, format_shares, mode, shares
@@ -39,6 +38,7 @@ from sorosim.viz.geometry import Geometry
 from sorosim.viz.motion import as_group, run_times, sample
 from sorosim.viz.options import STRAINS
 from sorosim.viz.visuals import FINE
+from sorosim.writing import check_path
 
 TIME_COLOURS = "viridis"
 SNAPSHOTS = 6

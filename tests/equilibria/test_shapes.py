@@ -1,7 +1,11 @@
 """Shapes of rods through points: against shapes that are known, and what is said of points that no rod passes."""
 
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
+import yaml
 from helpers.differences import jacobian
 from numpy.testing import assert_allclose
 from scipy.linalg import null_space
@@ -10,7 +14,8 @@ from scipy.optimize import brentq
 import sorosim
 from benchmarks.closings import BASES, MORE, start
 from sorosim.doctor import examine
-from sorosim.equilibria.shapes import InitialShape, _Fit
+from sorosim.equilibria import shapes
+from sorosim.equilibria.shapes import InitialShape, _Fit, fitted
 from sorosim.errors import InputError, ModelError
 from sorosim.io import load_text
 
@@ -305,8 +310,74 @@ def test_driven_and_named_coordinates_stay():
 
 def test_loops_that_cannot_be_closed_are_said_at_the_shape():
     text = HUNG.replace("position: [80 cm, 0, 1 m]", "position: [2 m, 0, 1 m]")
+    robot = load_text(text, "hung.yaml")
     with pytest.raises(sorosim.errors.FileError, match=r"hung.yaml:13:9: initial.rope: expected shapes whose loops"):
-        load_text(text, "hung.yaml")
+        _ = robot.initial_q
+
+
+TOO_FAR = HUNG.split("loops:")[0] + "initial:\n  rope: {through: [[0, 0, 0], [3 m, 0, 0]]}\n"
+
+
+def test_loading_solves_nothing(monkeypatch):
+    """A file gives points; whatever looks at the robot alone needs no shape, and none is looked for twice."""
+    calls = []
+    monkeypatch.setattr(shapes, "fitted", lambda *given: calls.append(given) or fitted(*given))
+    robot = load_text(HUNG, "hung.yaml")
+    for one in (robot, robot.with_loads(), robot.with_values({"links.rope.rod.length": "1.1 m"})):
+        assert one.summary()
+        assert "through: [[0, 0, 0], [0.78, 0, 0]]" in one.to_yaml()
+        assert one.mass_matrix(np.zeros(one.ndof)).any()
+        assert pickle.loads(pickle.dumps(one)).description.shapes == robot.description.shapes
+    assert not robot.initial_qd.any()
+    assert not calls
+    first, again = robot.initial_q, robot.initial_q
+    assert len(calls) == 1
+    assert np.array_equal(first, again)
+    assert first is not again
+
+
+def test_threads_that_ask_at_once_find_the_same_start():
+    robot = load_text(HUNG, "hung.yaml")
+    with ThreadPoolExecutor(4) as pool:
+        starts = list(pool.map(lambda _: robot.initial_q, range(8)))
+    assert all(np.array_equal(one, starts[0]) for one in starts)
+    assert starts[0].any()
+
+
+def test_a_shape_that_is_not_found_is_said_where_it_was_written_by_all_that_begin_there():
+    robot = load_text(TOO_FAR, "far.yaml")
+    words = r"^far.yaml:11:19: initial.rope.through: expected points within the 1 m of 'rope', got points with 3 m"
+    copies = pickle.loads(pickle.dumps(robot)), robot.with_loads(), robot.with_values({"materials.rubber.damping": 0})
+    asked = [
+        *(lambda one=one: one.initial_q for one in (robot, robot, *copies)), lambda: examine(robot),
+        lambda: sorosim.statics(robot), lambda: sorosim.simulate(robot, t_end=0.1),
+        lambda: sorosim.assemble(robot),
+    ]  # fmt: skip
+    for ask in asked:
+        with pytest.raises(sorosim.errors.FileError, match=words):
+            ask()
+    with pytest.raises(ModelError, match=r"^initial.rope.through: expected points within the 1 m"):
+        _ = sorosim.load(yaml.safe_load(TOO_FAR)).initial_q
+
+
+def test_a_start_that_is_given_needs_no_shape():
+    robot, plain = load_text(TOO_FAR, "far.yaml"), load_text(TOO_FAR.split("initial:")[0], "plain.yaml")
+    q0 = robot.coordinates({"rope.spherical.ry": 0.3})
+    assert_allclose(sorosim.statics(robot, q0=q0).q, sorosim.statics(plain, q0=q0).q, atol=1e-12)
+
+
+def test_descriptions_in_python_take_shapes_too():
+    robot = load_text(HUNG, "hung.yaml")
+    given = {name: getattr(robot.description, name) for name in ("loops", "shapes")}
+    made = sorosim.Robot(sorosim.Description("made", robot.links, **given))
+    assert_allclose(made.initial_q, robot.initial_q, atol=1e-12)
+    with pytest.raises(ModelError, match=r"^shapes.rope: expected an InitialShape, "):
+        sorosim.Description("made", robot.links, shapes={"rope": [[0, 0, 0]]})
+    other = sorosim.Robot(sorosim.Description("made", robot.links, shapes={"rpe": InitialShape([[0, 0, 0]])}))
+    with pytest.raises(
+        ModelError, match=r"^initial.rpe.through: expected the name of a rod of given length, got 'rpe'"
+    ):
+        _ = other.initial_q
 
 
 def test_the_doctor_says_how_far_points_are_missed():

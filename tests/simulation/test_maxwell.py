@@ -14,10 +14,10 @@ from sorosim.engine.prescribed import Prescribed
 from sorosim.equations.system import OdeSystem
 from sorosim.interactive.recording import Recording
 from sorosim.io.journal import MAGIC
-from sorosim.io.writing import journal_of
 from sorosim.simulation.index2 import StabilisedIndex2
 from sorosim.stepping.stepper import StepState
 from sorosim.testing.differences import jacobian
+from sorosim.writing import journal_of
 
 E, RADIUS, L, DENSITY = 1e6, 0.01, 0.2, 1000.0
 AREA = np.pi * RADIUS**2

@@ -17,9 +17,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import sorosim
 from sorosim.io.journal import MAGIC, Records, records
-from sorosim.io.writing import journal_of, reserved
 from sorosim.results.result import Run
 from sorosim.simulation.integration import restart_times
+from sorosim.writing import journal_of, reserved
 
 ARM = sorosim.load("cable_manipulator")
 METHODS = ("bdf", "radau", "lsoda", "cvode")

@@ -16,7 +16,7 @@ from numpy.testing import assert_array_equal
 
 import sorosim
 from sorosim.io.sweep_store import SweepJournal, read_blocks
-from sorosim.io.writing import journal_of
+from sorosim.writing import journal_of
 
 ARM = """sorosim: 1
 name: arm
