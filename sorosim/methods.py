@@ -224,8 +224,9 @@ class StepMethod(Method):
     tolerance: float | None = option(
         Quantity("number", least=LEAST_RTOL),
         "Tolerance of Newton's method, relative to 1 + |q|; without it 1e-8, where derivatives are wanted 1e-11.",
-        "1e-10", use=STEPS,
-    )  # fmt: skip
+        "1e-10",
+        use=STEPS,
+    )
 
     @property
     def coefficients(self) -> tuple[float, ...]:
@@ -244,8 +245,9 @@ class MarchMethod(StepMethod, MotionMethod):
         SECONDS,
         "Fixed step, less where dt_out is no multiple of it; without it steps are chosen by the tolerances. Steps end "
         "at all multiples of dt_out.",
-        "1 ms", use=MOTIONS,
-    )  # fmt: skip
+        "1 ms",
+        use=MOTIONS,
+    )
     projection: bool | None = option(
         Boolean(), "Whether rates are moved after every step onto the nearest ones that keep loops closed.", "true",
         False, use=MOTIONS,
@@ -433,11 +435,12 @@ class MethodType(Type):
     def schema(self, define: Define) -> dict[str, Any]:
         properties = {
             name: {
-                "type": "object", "additionalProperties": False,
+                "type": "object",
+                "additionalProperties": False,
                 "properties": {key: one.type.schema(define) for key, one in cls.options(self.use).items()},
             }
             for name, cls in ((name, method_class(name)) for name in self.known)
-        }  # fmt: skip
+        }
         by_key = {"type": "object", "properties": properties, "minProperties": 1, "maxProperties": 1,
                   "additionalProperties": False}  # fmt: skip
         return {"anyOf": [Choice(self.known).schema(define), by_key]}

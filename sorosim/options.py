@@ -165,8 +165,9 @@ class RunOptions(Declared):
         Start(),
         "Start: equilibrium, that under the inputs at t = 0; assembled, the initial block with its loops closed; or a "
         "list of coordinates.",
-        "equilibrium", without="the initial block",
-    )  # fmt: skip
+        "equilibrium",
+        without="the initial block",
+    )
     method: Any = option(
         MethodType(MOTIONS),
         f"Integrator, {', '.join(METHODS[:-1])} or {METHODS[-1]}; in files also with its options. By default "
@@ -208,8 +209,9 @@ class SimulateOptions(RunOptions, title="Simulation"):
     verify: bool | None = option(
         Boolean(),
         "Whether a companion run by finer steps follows, which tells the error: run.error_estimate.",
-        "true", False,
-    )  # fmt: skip
+        "true",
+        False,
+    )
 
 
 _JACOBIAN_DOC = f"Jacobian of the equations: {JACOBIANS[0]}, or for comparison {JACOBIANS[1]}."
@@ -239,8 +241,9 @@ class StepOptions(Declared):
     method: Any = option(
         MethodType(STEPS),
         f"Integrator, {', '.join(STEP_METHODS[:-1])} or {STEP_METHODS[-1]}; in files also with its options.",
-        GeneralizedAlpha.kind, GeneralizedAlpha.kind,
-    )  # fmt: skip
+        GeneralizedAlpha.kind,
+        GeneralizedAlpha.kind,
+    )
 
 
 @dataclass(frozen=True)
@@ -319,8 +322,9 @@ class InverseArguments(Declared):
         Choice(EFFORTS),
         "Of all states that reach the targets, that of the least: inputs, the sum of their squares over their ranges; "
         "or energy, that of the strains and springs.",
-        EFFORTS[1], EFFORTS[0],
-    )  # fmt: skip
+        EFFORTS[1],
+        EFFORTS[0],
+    )
     tolerance: float | None = option(
         POSITIVE, "Error, over the size of the robot, that counts as reached.", "1e-6", "1e-8"
     )
@@ -347,8 +351,9 @@ class ControlOptions(Declared):
     solver: str | None = option(
         Choice(SOLVERS),
         "Differential dynamic programming (ddp), that of crocoddyl (fddp), or SciPy's quasi-Newton method (l-bfgs-b).",
-        "l-bfgs-b", "ddp",
-    )  # fmt: skip
+        "l-bfgs-b",
+        "ddp",
+    )
     iterations: int | None = option(Integer(1, 1_000_000), "Most iterations.", "100", 500)
     tolerance: float | None = option(
         POSITIVE, "Change of the cost, relative to it, at which the search ends.", "1e-8", "1e-5"

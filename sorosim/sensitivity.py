@@ -297,7 +297,7 @@ class Sensitivities:
 
     def _readings_at(
         self, name: str, eq: Equilibrium, by: EquilibriumSensitivity, i: int, h: float
-    ) -> dict[str, Array]:  # fmt: skip
+    ) -> dict[str, Array]:
         """Readings where a number is larger by h."""
         other = self.robot.with_values({name: self.values[i] + h})
         zero = np.zeros(other.ndof)
@@ -311,7 +311,7 @@ class Sensitivities:
 
     def _vary(
         self, q: Array, qd: Array, qdd: Array, u: Array, t: float, multiplier: Array | None = None
-    ) -> list[Variation]:  # fmt: skip
+    ) -> list[Variation]:
         variations = [one.vary(q, qd, qdd, u, self.robot._time(t), multiplier) for one in self.engines]
         for name, one in zip(self.names, variations, strict=True):
             if not all(np.isfinite(part).all() for part in one):
@@ -421,9 +421,7 @@ def closed_coordinates(by: Sensitivities, q: Array, free: IntArray) -> Array:
     return out
 
 
-def closed_rates(
-    by: Sensitivities, q: Array, qd: Array, given: Array, free: IntArray, q_by: Array
-) -> Array:  # fmt: skip
+def closed_rates(by: Sensitivities, q: Array, qd: Array, given: Array, free: IntArray, q_by: Array) -> Array:
     """Derivatives (ndof, k) of the rates that keep loops closed, the nearest to given ones in kinetic energy.
 
     free : rates that may follow; q_by (ndof, k) : derivatives of q, the first n columns by the scalars, whose own

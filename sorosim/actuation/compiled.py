@@ -158,8 +158,9 @@ def _capstan_rows(actuators: Mapping[int, Any], row: Records, places: Sequence[_
     return (
         table(kernel.CAPSTAN, rows_of_tendons),
         np.array(friction, dtype=number_type()).reshape(-1, 2),
-        np.array(lines, dtype=np.int64), np.concatenate(operators),
-    )  # fmt: skip
+        np.array(lines, dtype=np.int64),
+        np.concatenate(operators),
+    )
 
 
 def _panel_operators(places: Sequence[_Place]) -> tuple[Array, Array]:

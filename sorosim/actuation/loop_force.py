@@ -35,8 +35,9 @@ class LoopForce(Motor, kind="loop", title="Motors in loops"):
 
     loop: str = key(
         DrivenLoop("loops", "the name of a loop"),
-        "Loop whose joint it drives: a revolute, prismatic, helical or cylindrical one.", "sleeve",
-    )  # fmt: skip
+        "Loop whose joint it drives: a revolute, prismatic, helical or cylindrical one.",
+        "sleeve",
+    )
     along: str = key(
         Coordinate("a direction of the joint"), "Which coordinate of a cylindrical one: angle or slide.", "slide",
         default="",

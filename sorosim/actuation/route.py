@@ -139,7 +139,7 @@ class RoutedActuator(DeclaredActuator):
         "Stretches from base to tip, through rods each of which is fixed to the one before, or through one rod, each "
         "going on where the one before ends; rods of chambers may be apart.",
         "[{rod: arm, y: 0, z: 1 cm}]",
-    )  # fmt: skip
+    )
 
     alternatives = ((("rod", "y", "z"), "path"),)
 

@@ -34,9 +34,10 @@ class Tendon(RoutedActuator, kind="tendon", title="Tendons"):
     )  # fmt: skip
     friction: float = key(
         Quantity("number", least=0.0),
-        "Coefficient of friction along the way; the tension falls from the base as exp(-friction*angle).", "0.1",
+        "Coefficient of friction along the way; the tension falls from the base as exp(-friction*angle).",
+        "0.1",
         default=0.0,
-    )  # fmt: skip
+    )
     pushes: bool = key(
         Boolean(),
         "Whether it carries negative tension, as a push rod; if not, it is slack then.",

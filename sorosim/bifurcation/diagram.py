@@ -141,9 +141,8 @@ class Continuation(Result, kind="continuation"):
         if not self.options["stability"]:
             return ("unknown",) * len(self)
         return tuple(
-            "flutter" if f else "buckling" if b else "stable"
-            for b, f in zip(self.buckling, self.flutter, strict=True)
-        )  # fmt: skip
+            "flutter" if f else "buckling" if b else "stable" for b, f in zip(self.buckling, self.flutter, strict=True)
+        )
 
     def _need_stability(self) -> None:
         if not self.options["stability"]:

@@ -158,7 +158,7 @@ class ParameterPath:
         zero = np.zeros(len(q))
         out: Evaluation = robot.engine.evaluate(
             task.RESIDUAL_DERIVATIVES, q, zero, zero.copy(), u, multiplier=multiplier
-        )  # fmt: skip
+        )
         loops = out.closure
         return [out.tau, out.by_q, out.by_qd, out.mass, loops.error, loops.constraint, loops.error_by_q, out.B]
 

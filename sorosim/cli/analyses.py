@@ -193,7 +193,7 @@ def continuation(
     """Follow equilibria while something changes, past limit loads, and find where they buckle or flutter.
 
     Example: sorosim continuation column.yaml --along "loads.tip.wrench.force[0]" --to -40N --branches --plot column.png
-    """  # fmt: skip
+    """
     import sorosim
     from sorosim.writing import reserved
 

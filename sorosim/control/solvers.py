@@ -42,7 +42,7 @@ CONVERGED = "converged"
 
 def ddp(
     problem: Problem, U: Array, iterations: int, tolerance: float, rolled: tuple[Array, float] | None = None
-) -> Solution:  # fmt: skip
+) -> Solution:
     """Box-constrained DDP with Gauss-Newton Hessians (Tassa, Mansard and Todorov, 2014), single shooting.
 
     Feedback along the motion keeps trials near to it, so unstable robots do not run away. rolled: states and cost under

@@ -44,8 +44,9 @@ class TaskFile(ControlOptions, StepOptions, title="Task of optimal control"):
     q0: Any = key(_BY_COORDINATE, "Coordinates at the start; without it those of the robot's file.", "{pole: 10 deg}",
                   default=None)  # fmt: skip
     qd0: Any = key(_BY_COORDINATE, "Rates at the start, likewise.", "{cart: 1 m/s}", default=None)
-    goal: Any = key(_BY_COORDINATE, "Coordinates at the goal, where it rests; others are zero.", "{pole: 180 deg}",
-                    default=None)  # fmt: skip
+    goal: Any = key(
+        _BY_COORDINATE, "Coordinates at the goal, where it rests; others are zero.", "{pole: 180 deg}", default=None
+    )
     u0: Any = key(
         ByName(Name(), "a number or an expression of t"), "First guess of inputs.", "{motor: 10 N*sin(4*t)}",
         default=None,

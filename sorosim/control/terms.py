@@ -125,7 +125,7 @@ class Terms:
 
     def _residuals(
         self, k: int, times: Array, X: Array, U: Array, references: Sequence[Array], derive: bool
-    ) -> tuple[Array, Array, Array]:  # fmt: skip
+    ) -> tuple[Array, Array, Array]:
         """Residuals of places, obstacles and functions at the end of a step, and their derivatives by x and u."""
         n, m, last, cost, rest = self.robot.ndof, U.shape[1], k == len(U), self.cost, X.shape[1] - 2 * self.robot.ndof
         q, r, by_q = X[k, :n], [np.zeros(0)], [np.zeros((0, n))]

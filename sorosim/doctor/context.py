@@ -378,10 +378,11 @@ def with_divisions(robot: Robot, change: Callable[[Division], Division]) -> Robo
     """The robot with other divisions of its rods, which have the Gauss points that it has."""
     layouts = robot.engine.layout.links
     bodies = [
-        Rod(tuple(change(piece.division) for piece in layouts[link.name].pieces)) if isinstance(link.rod, Rod)
+        Rod(tuple(change(piece.division) for piece in layouts[link.name].pieces))
+        if isinstance(link.rod, Rod)
         else link.body
         for link in robot.links
-    ]  # fmt: skip
+    ]
     links = tuple(replace(link, body=body) for link, body in zip(robot.links, bodies, strict=True))
     return variant(robot, links=links)
 

@@ -247,12 +247,11 @@ def _basis(place: Place) -> Iterator[Finding]:
 
 
 MEASURES: tuple[tuple[str, str, Callable[[Place], float]], ...] = (
-    ("bending stiffness", "N m^2",
-     lambda p: float(np.mean(p.division.line_stiffness(p.inside)[:, 1:3].max(axis=1)))),
+    ("bending stiffness", "N m^2", lambda p: float(np.mean(p.division.line_stiffness(p.inside)[:, 1:3].max(axis=1)))),
     ("mass per length", "kg/m", lambda p: float(np.mean(p.division.line_inertia(p.inside)[:, 3]))),
     ("density", "kg/m^3", lambda p: p.division.material.density),
     ("Young's modulus", "Pa", lambda p: p.division.material.young),
-)  # fmt: skip
+)
 
 
 def siblings(context: CheckContext) -> Iterator[Finding]:

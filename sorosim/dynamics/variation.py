@@ -98,9 +98,7 @@ class VariedEngine:
         weighty = found["inertia"].any() or found["gravity"].any()
         return None if weighty and (loading or varied.loading) else found
 
-    def vary(
-        self, q: Array, qd: Array, qdd: Array, u: Array, t: float, multiplier: Array | None = None
-    ) -> Variation:  # fmt: skip
+    def vary(self, q: Array, qd: Array, qdd: Array, u: Array, t: float, multiplier: Array | None = None) -> Variation:
         """Derivatives in a state; with multipliers (m,) loops act."""
         multipliers = None if multiplier is None else multiplier[None]
         rows = self.vary_rows(q[None], qd[None], qdd[None], u[None], np.array([t]), multipliers)
@@ -108,7 +106,7 @@ class VariedEngine:
 
     def vary_rows(
         self, q: Array, qd: Array, qdd: Array, u: Array, t: Array, multiplier: Array | None = None
-    ) -> Variation:  # fmt: skip
+    ) -> Variation:
         """Derivatives in n states, arguments and results having n rows; with multipliers (n, m) loops act."""
         n, varied, m = len(q), self.varied, self.varied.loop_layout.m
         out = Variation._make(np.zeros((n, size)) for size in (varied.ndof, varied.ndof, m, m, m))

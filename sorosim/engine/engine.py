@@ -434,7 +434,7 @@ class Engine:
 
     def transmitted(
         self, q: Array, qd: Array, qdd: Array, u: Array, t: float, multiplier: Array, sliding: SlipState | None = None
-    ) -> tuple[Array, Array]:  # fmt: skip
+    ) -> tuple[Array, Array]:
         """Poses (n, 4, 3) of all nodes, and the wrenches (n, 6) transmitted to each node and its subtree.
 
         World frame: inertia less gravity, loads and loops, as the backward sweep sums them.

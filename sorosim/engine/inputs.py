@@ -23,9 +23,10 @@ from sorosim.signals.edges import rough_time
 MIN_SAMPLES, MAX_SAMPLES = 4_000, 400_000
 # what was expected of an insertion in motion, what was found, and a hint
 MOVING_INSERTION = (
-    "an insertion that stays, in motion", "one that moves",
+    "an insertion that stays, in motion",
+    "one that moves",
     "statics and follow insert tubes, from one equilibrium to the next",
-)  # fmt: skip
+)
 
 
 _evaluate = OfFirstTypes(evaluate_signals)

@@ -118,9 +118,9 @@ class Loading:
         self._local = threading.local()
         self._apart: dict[tuple[str, bool], Packed] = {}  # laws of single loads, or of what of them is lost
         self.added = self._added()
-        weightless = CompiledLaw([
-            LawRow(WEIGHTLESS, node, inertia[:, 3:].ravel(), per_length=True) for node, inertia in self.added.items()
-        ])  # fmt: skip
+        weightless = CompiledLaw(
+            [LawRow(WEIGHTLESS, node, inertia[:, 3:].ravel(), per_length=True) for node, inertia in self.added.items()]
+        )
         self.packed = pack([*self.compiled.values(), weightless], layout)
         pairs = [tuple(pair) for pair in self.packed.pairs.tolist()]
         self.points = {name: self._points(load, pairs) for name, load in self.others.items()}
@@ -246,8 +246,9 @@ class Loading:
                 section_strain(tree, self.rod_actuators, row, q, True, xi[k])
                 section_strain(tree, self.rod_actuators, row, qd, False, xid[k])
             found = actuate_checked(names[actuator], bound, sections, float(u[actuator]), xi, xid, tangents)
-            for mine, theirs in zip((external.section, external.section_K, external.section_D, external.section_B),
-                                    found, strict=True):  # fmt: skip
+            for mine, theirs in zip(
+                (external.section, external.section_K, external.section_D, external.section_B), found, strict=True
+            ):
                 mine[given] = theirs
 
     def twists(self, ws: Workspace) -> Array:

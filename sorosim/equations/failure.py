@@ -206,9 +206,7 @@ def _rounding(K: Array, q: Array) -> Array:
     return np.asarray(ROUNDING * (np.abs(K) @ (1.0 + np.abs(q))))
 
 
-def _unbalanced(
-    robot: Robot, residual: Array, acting: Array, rounding: Array, free: IntArray
-) -> Failure:  # fmt: skip
+def _unbalanced(robot: Robot, residual: Array, acting: Array, rounding: Array, free: IntArray) -> Failure:
     """The free coordinate whose residual is largest relative to what acts there."""
     dimensions = np.array(robot.engine.layout.dimensions)
     relative = np.zeros(robot.ndof)
@@ -299,7 +297,7 @@ def _unbalanced_step(system: OdeSystem, trial: Trial) -> Failure:
 
 def _nonfinite(
     system: OdeSystem, places: Sequence[tuple[float, Array]], carried: Sequence[tuple[float, Array]]
-) -> list[str]:  # fmt: skip
+) -> list[str]:
     """What is infinite or NaN in one of some states: inputs, motions or loads, else a coordinate, carried away."""
     causes = (text for place in places if (text := list(_nonfinite_inputs(system, *place))))
     return next(causes, None) or next(

@@ -171,9 +171,7 @@ class StaticSystem:
     def evaluate(self, what: task.Task, q: Array, load: float = 1.0, multiplier: Array | None = None) -> Evaluation:
         """Evaluate at rest; gravity, loads and inputs are multiplied by `load`."""
         zero, sliding, (u, scale) = self._zero, self.sliding(q), self.scaled_loads(load)
-        return self.robot.engine.evaluate(
-            what, q, zero, zero, u, scale=scale, multiplier=multiplier, sliding=sliding
-        )  # fmt: skip
+        return self.robot.engine.evaluate(what, q, zero, zero, u, scale=scale, multiplier=multiplier, sliding=sliding)
 
     def scaled_loads(self, load: float) -> tuple[Array, float]:
         """Inputs at a load, and the factor of gravity and loads."""
@@ -198,7 +196,7 @@ class StaticSystem:
         sliding, (u, scale) = self.sliding(q), self.scaled_loads(load)
         more = self.robot.engine.evaluate(
             task.RESIDUAL, q, self._zero, self._zero, u, scale=scale + 1.0, multiplier=multiplier, sliding=sliding
-        )  # fmt: skip
+        )
         return np.asarray(more.tau - tau)
 
     def slope(self, by_loads: Array, along: Array, error_rate: Array) -> Array:
@@ -490,7 +488,7 @@ class OdeSystem:
 
     def forward(
         self, what: task.Task, t: float, q: Array, qd: Array, qdd: Array, strain: Array = NO_STRAINS
-    ) -> Evaluation:  # fmt: skip
+    ) -> Evaluation:
         """Forward dynamics at the prescribed accelerations in qdd; the others are filled in."""
         u, known, engine = self.inputs.value(t), self.partition.mask, self.engine
         self.let_pull(strain)

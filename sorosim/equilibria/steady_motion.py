@@ -157,7 +157,7 @@ class SteadySystem(StaticSystem):
 
     def __init__(
         self, robot: Robot, rest: Equilibrium, driven: Mapping[str, float], rates: Mapping[str, float]
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(robot, rest.u, driven, begin=(rest.q, rest.u))
         self.rates = np.zeros(robot.ndof)
         for name, rate in rates.items():

@@ -112,8 +112,9 @@ class Episodes:
         batch = self.batch
         q, qd = batch.state(i)
         t = float(self.count[i]) * batch.dt
-        return State(batch.robots[i], t, q, qd, self.u[i].copy(), self.action[i].copy(), self.goals[i],
-                     self.drawn[i].copy())  # fmt: skip
+        return State(
+            batch.robots[i], t, q, qd, self.u[i].copy(), self.action[i].copy(), self.goals[i], self.drawn[i].copy()
+        )
 
     def observe(self, members: Sequence[int] | None = None) -> Any:
         """Observations (k, size) of members, of all where none are named."""
@@ -153,8 +154,9 @@ def _inputs(robot: Robot, task: Task) -> tuple[list[int], Array, Array]:
         raise InputError("task.bounds", "a mapping of actuators to (low, high)", describe(task.bounds))
     sides = []
     for side in (0, 1):
-        sides.append(robot.inputs({name: _pair("bounds", name, pair)[side] for name, pair in task.bounds.items()},
-                                  "task.bounds"))  # fmt: skip
+        sides.append(
+            robot.inputs({name: _pair("bounds", name, pair)[side] for name, pair in task.bounds.items()}, "task.bounds")
+        )
     chosen = [k for k, name in enumerate(robot.actuator_names) if name in task.bounds]
     low, high = sides[0][chosen], sides[1][chosen]
     for k, i in enumerate(chosen):

@@ -168,7 +168,7 @@ class RobotScene:
 
     def _show_arrows(
         self, kind: str, heads: int, starts: Array, vectors: Array, width: float, colour: tuple[int, ...]
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Arrows of one kind as one mesh, with room for more than there are; what is not needed is a point."""
         key, shape = (kind, heads), arrow_shape(heads)
         size, n = len(shape.normals), len(starts)

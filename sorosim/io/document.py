@@ -59,7 +59,7 @@ class Document:
 
 def document_of(
     expanded: Expanded, embedded: Mapping[Path, Any], name: str, file: str, text: str, folder: FilePath | None
-) -> Document:  # fmt: skip
+) -> Document:
     """The document of a robot that was read.
 
     Parameters

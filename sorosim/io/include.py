@@ -59,9 +59,7 @@ class Includer:
                           for p in scope.problems]  # fmt: skip
         return (None if scope.problems else own), entry.entries.get("file", entry).place
 
-    def file(
-        self, inclusion: Inclusion, place: Place, folder: FilePath | None, chain: tuple[str, ...]
-    ) -> Node | None:  # fmt: skip
+    def file(self, inclusion: Inclusion, place: Place, folder: FilePath | None, chain: tuple[str, ...]) -> Node | None:
         """An included file with all it includes itself; None if it is there already, or wrong."""
         if folder is None:
             raise refusal(place, "a description in one piece", "an include", "included files are not kept here")

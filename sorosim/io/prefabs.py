@@ -92,7 +92,7 @@ class PartMaker:
 
     def part(
         self, name: str, part: Node, scope: ParameterScope, full: str, chain: tuple[str, ...], before: str
-    ) -> Blocks:  # fmt: skip
+    ) -> Blocks:
         """Links, loops, actuators, loads and sensors of one part under the names that they have outside of it.
 
         `before` is the name of the part before it of the same entry, "" for the first.
@@ -156,8 +156,9 @@ class PartMaker:
         missing = [name for name, node in defaults.items() if node.value is None and name not in values]
         for name in missing:
             place = given.place if given is not None else part.place
-            self.mistakes.note(place, f"a value of parameter '{name}' of prefab '{kind}'", "none",
-                                   f"write with: {{{name}: ...}}")  # fmt: skip
+            self.mistakes.note(
+                place, f"a value of parameter '{name}' of prefab '{kind}'", "none", f"write with: {{{name}: ...}}"
+            )
         return None if missing else (defaults, values)
 
     def bring(self, there: dict[str, Node], made: Mapping[str, Node]) -> None:
@@ -165,8 +166,9 @@ class PartMaker:
         for name, node in made.items():
             if name in there:
                 first = written_at(there[name].key or there[name].place)
-                self.mistakes.note(node.key or node.place, "names that differ", f"{shown(name)} twice",
-                                   f"the other one is at {first}")  # fmt: skip
+                self.mistakes.note(
+                    node.key or node.place, "names that differ", f"{shown(name)} twice", f"the other one is at {first}"
+                )
         there.update(made)
 
 

@@ -212,7 +212,7 @@ def versions() -> dict[str, str]:
 
 def journal_head(
     robot: Any, options: Mapping[str, Any], driven: Sequence[str], events: Sequence[Sequence[Any]] = ()
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """What the journal of a run begins with, see `sorosim.io.journal`; events: (t, q, qd) of each until then."""
     names = robot.coordinate_names
     multipliers = [f"lam[{i}]" for i in range(robot.n_multipliers)]

@@ -153,8 +153,9 @@ class Inclusion(Declared, title="Included files"):
 
     file: str = key(
         Text("the path of a file, or the name of a bundled robot"),
-        "Path, relative to the file that includes, or the name of a bundled robot.", "ur5_with_soft_gripper",
-    )  # fmt: skip
+        "Path, relative to the file that includes, or the name of a bundled robot.",
+        "ur5_with_soft_gripper",
+    )
     _: KW_ONLY
     without: tuple[str, ...] = key(
         ListOf(Choice(LEFT_BEHIND)), "Blocks of it that are left behind.", "[simulate, statics]", default=()
@@ -242,8 +243,9 @@ class Import(Declared, title="Imported robots"):
     allow_outside: bool = key(
         Boolean(),
         "Whether meshes may be outside the folder of the robot's file, or the package that it is in: true or false.",
-        "true", default=False,
-    )  # fmt: skip
+        "true",
+        default=False,
+    )
 
     alternatives = (("urdf", "mjcf", "sdf"),)
 
@@ -304,8 +306,9 @@ class Prefab(Declared, title="Prefabs"):
     parameters: Any = key(
         MapOf(Open(), ParameterName()),
         "Parameters with their defaults; one without a default has to be given by each part.",
-        "{size: 1 cm, mass: 10 g}", default=None,
-    )  # fmt: skip
+        "{size: 1 cm, mass: 10 g}",
+        default=None,
+    )
     links: Any = key(
         _OPEN, "As the links of a file; those on the world hang on the parent of the part.",
         "{proximal: {}, distal: {parent: proximal}}", default=None,
@@ -359,20 +362,23 @@ class RobotFile(Declared, title="The file"):
         Part(Loop), "Joints that close chains of links, by name.", "{hook: {joint: spherical, from: ball, to: knob}}"
     )
     actuators: Any = _named(
-        OneOf(ACTUATORS), "Actuators by name, in the order of the inputs u.",
+        OneOf(ACTUATORS),
+        "Actuators by name, in the order of the inputs u.",
         "{cable: {tendon: {rod: arm, y: 0, z: 1 cm}}}",
-    )  # fmt: skip
+    )
     loads: Any = _named(OneOf(LOADS), "Loads by name.", "{push: {wrench: {link: arm, force: [0, 0, 1 N]}}}")
     sensors: Any = _named(
-        SensorType(SENSORS), "Sensors by name; what they give is in the readings of a run.",
+        SensorType(SENSORS),
+        "Sensors by name; what they give is in the readings of a run.",
         "{tip: {imu: {link: arm}, rate: 200 Hz}}",
-    )  # fmt: skip
+    )
     initial: Any = key(
         MapOf(Initial(), Text("the name of a coordinate or a link")),
         "Where the robot starts: coordinates by name, poses of joints by link, shapes of rods by points. What is not "
         "named is zero, and rests.",
-        "{'arm.bending_y[0]': 0.1, ball: {rotation: {axis: [0, 0, 1], angle: 30 deg}}}", default=None,
-    )  # fmt: skip
+        "{'arm.bending_y[0]': 0.1, ball: {rotation: {axis: [0, 0, 1], angle: 30 deg}}}",
+        default=None,
+    )
     outputs: Any = key(
         Anchors(),
         "Place that reports, plots and live sessions show, or a list of some; the first is the one where one is shown.",

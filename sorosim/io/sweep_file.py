@@ -94,9 +94,10 @@ class Corners(Declared, title="A path"):
     """Points on straight lines from one corner to the next."""
 
     through: Any = key(
-        MapOf(ListOf(Given()), _PARAMETER), "Values of each parameter at the corners.",
+        MapOf(ListOf(Given()), _PARAMETER),
+        "Values of each parameter at the corners.",
         "{u.cable1: [0, 10 N, 10 N], u.cable2: [0, 0, 10 N]}",
-    )  # fmt: skip
+    )
     _: KW_ONLY
     steps: int = key(Integer(1, MAX_POINTS), "Steps from each corner to the next.", "20", default=10)
 
@@ -194,21 +195,24 @@ class SweepFile(Declared, title="Sweep of sorosim"):
     )
     robot: str = key(
         Text("the file of a robot, or the name of a bundled one"),
-        "The file of a robot, beside this one, or the name of a bundled robot.", "cable_manipulator",
-    )  # fmt: skip
+        "The file of a robot, beside this one, or the name of a bundled robot.",
+        "cable_manipulator",
+    )
     _: KW_ONLY
     name: Any = key(Text("a name"), "Name of the sweep, for people.", "workspace", default=None)
     set: Any = key(
         MapOf(Open(), Text("the path of a value in the robot's file")),
-        "Values of the robot's file to replace, by their paths, for all points.", "{links.arm.rod.length: 40 cm}",
+        "Values of the robot's file to replace, by their paths, for all points.",
+        "{links.arm.rod.length: 40 cm}",
         default=None,
-    )  # fmt: skip
+    )
     points: SweptPoints = key(Part(SweptPoints), "Where the robot is looked at.", "{grid: {u.cable1: [0, 5 N, 10 N]}}")
     task: Any = key(
         Either(Choice(COMMANDS), Part(SweptMotion), _is_mapping),
-        "What is computed at each point: statics (the default), or motions.", "{simulate: {t_end: 2 s}}",
+        "What is computed at each point: statics (the default), or motions.",
+        "{simulate: {t_end: 2 s}}",
         default="statics",
-    )  # fmt: skip
+    )
     u: Any = key(
         MapOf(Given()), "Inputs with one value for all points; others are those of the robot's file.", "{cable2: 3 N}",
         default=None,
@@ -219,9 +223,10 @@ class SweepFile(Declared, title="Sweep of sorosim"):
     )  # fmt: skip
     outputs: Any = key(
         ListOf(Either(Text("the name of a link, or {link, s}"), Part(PlaceOfOutput), _is_mapping)),
-        "Places whose poses are kept; without it the ends of all links with a body.", "[arm, {link: arm, s: 0.5}]",
+        "Places whose poses are kept; without it the ends of all links with a body.",
+        "[arm, {link: arm, s: 0.5}]",
         default=None,
-    )  # fmt: skip
+    )
     summary: Any = key(
         SUMMARIES, "Numbers that each run comes down to, by name.",
         "{highest: {max: arm.z}, level: {mean: arm.z, after: 2 s}}", default=None,
@@ -233,9 +238,10 @@ class SweepFile(Declared, title="Sweep of sorosim"):
     )  # fmt: skip
     block: Any = key(
         Integer(1, MAX_BLOCK),
-        "Points that are computed one after the other; 50 for statics, 1 for motions where it is not given.", "20",
+        "Points that are computed one after the other; 50 for statics, 1 for motions where it is not given.",
+        "20",
         default=None,
-    )  # fmt: skip
+    )
 
     def validate(self) -> None:
         for name in ("set", "u", "driven", "summary"):

@@ -340,9 +340,7 @@ def put_node(tree, b, k, x, tangent, entries, rows, columns, count):
 
 
 @kernel_lazy("loops")
-def put_loop(
-    tree, first_row, compliance, known, rate, inertia, c, ws, tangent, entries, rows, columns, count
-) -> int:  # fmt: skip
+def put_loop(tree, first_row, compliance, known, rate, inertia, c, ws, tangent, entries, rows, columns, count) -> int:
     """Append the entries of the constraints of a loop, coupling c, whose unknowns are its multipliers; how many."""
     couplings = tangent.couplings
     f, n_rows = couplings.at[tree.block.shape[0] + tree.segment.shape[0] + c], couplings.forms.row[c].n_rows

@@ -173,9 +173,10 @@ def compile_load_laws(
     for law in laws:
         packer.add(law)
     media = fluid.Media(
-        table(fluid.MEDIUM, packer.media), np.array(packer.media_values, dtype=kind).reshape(-1, 4),
+        table(fluid.MEDIUM, packer.media),
+        np.array(packer.media_values, dtype=kind).reshape(-1, 4),
         compile_signals(packer.fields)[0],
-    )  # fmt: skip
+    )
     packed = LoadLaws(
         table(LOAD_ROW, packer.rows),
         np.concatenate([NOTHING, *packer.values]).astype(kind),

@@ -207,8 +207,9 @@ class Contact(DeclaredLoad, kind="contact", title="Contacts"):
     among: tuple[Surface, ...] = key(
         _SURFACES,
         f"In place of both: {_SIDE} All touch each other, and rods themselves, but not links that a joint connects.",
-        "[arm, knob]", default=(),
-    )  # fmt: skip
+        "[arm, knob]",
+        default=(),
+    )
     law: ContactLaw = key(Flat(ContactLaw), "Its law.")
     rods: str = key(
         Choice(RODS_AS), "A rod's surface: capsules from point to point, or spheres at its points.", "spheres",
@@ -284,9 +285,10 @@ class Contact(DeclaredLoad, kind="contact", title="Contacts"):
         """Places on rods that must be nodes."""
         return tuple(
             (surface.link, k / surface.pieces)
-            for surface in self.surfaces if surface.pieces is not None
+            for surface in self.surfaces
+            if surface.pieces is not None
             for k in range(surface.pieces + 1)
-        )  # fmt: skip
+        )
 
     def bind(self, layout: Layout) -> BoundContact:
         """Look the nodes up."""

@@ -198,9 +198,7 @@ def segment(
     return Core(surfaces.SEGMENT, meets, nodes, values, s)
 
 
-def ellipsoid(
-    node: int, at: Array, squares: Sequence[float], inner: Any = None, s: float | None = None
-) -> Core:  # fmt: skip
+def ellipsoid(node: int, at: Array, squares: Sequence[float], inner: Any = None, s: float | None = None) -> Core:
     """An ellipsoid at a pose (4, 4), by the squares of its half axes; `inner`: a point on its side of a sheet."""
     R = at[:3, :3]
     around = np.sqrt(max(squares))
@@ -214,9 +212,7 @@ def solid(kind: int, node: int, at: Array, values: Sequence[float], radius: floa
     return SolidPart(kind, node, np.array(values, dtype=float), at, np.array([0.0, 0.0, 0.0, radius]), mask)
 
 
-def _polyhedron(
-    node: int, at: Array, corners: Array, edges: Iterable[tuple[int, int]], rounding: float
-) -> list[Core]:  # fmt: skip
+def _polyhedron(node: int, at: Array, corners: Array, edges: Iterable[tuple[int, int]], rounding: float) -> list[Core]:
     """Corners and edges of a polyhedron, with a radius."""
     x = corners @ at[:3, :3].T + at[:3, 3]
     lines = [
@@ -440,8 +436,9 @@ def _rod(surface: Any, link: LinkLayout, capsules: bool, flat: bool) -> Skin:
     if surface.pieces is None:
         chosen = np.flatnonzero(link.counted)
     else:
-        chosen = np.array(sorted({int(np.argmin(np.abs(link.X - length * k / surface.pieces)))
-                                  for k in range(surface.pieces + 1)}))  # fmt: skip
+        chosen = np.array(
+            sorted({int(np.argmin(np.abs(link.X - length * k / surface.pieces))) for k in range(surface.pieces + 1)})
+        )
 
     def radius(X: float) -> float:
         return float(surface.radius or thickness(rod, X))
@@ -472,8 +469,9 @@ def _rod(surface: Any, link: LinkLayout, capsules: bool, flat: bool) -> Skin:
     if capsules:
         cores += [
             segment((m, n), a, b, (r, t), y - x, CORES | CLOSED, 0.5 * (x + y) / length, (x, y))
-            for (m, x, a, r), (n, y, b, t) in pairwise(places) if y - x > 1e-9 * length
-        ]  # fmt: skip
+            for (m, x, a, r), (n, y, b, t) in pairwise(places)
+            if y - x > 1e-9 * length
+        ]
     return Skin(surface.link, True, tuple(cores), tuple(parts), least)
 
 
@@ -513,8 +511,9 @@ def pack_surfaces(groups: Sequence[ContactGroup]) -> surfaces.Surfaces:
             marks.append((len(core), len(parts)))
         (core_b, solid_b), (core_end, solid_end) = marks
         n = len(group.skins)
-        rows.append([first, core_b, core_end, first_solid, solid_b, solid_end, group.b is None, n_apart,
-                     n_surfaces - n, n])  # fmt: skip
+        rows.append(
+            [first, core_b, core_end, first_solid, solid_b, solid_end, group.b is None, n_apart, n_surfaces - n, n]
+        )
         laws.append(group.law)
         apart.append(group.apart.ravel())
         n_apart += n * n

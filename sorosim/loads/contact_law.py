@@ -103,9 +103,10 @@ class ContactLaw(Declared):
     )
     damping: float = key(
         Quantity("inverse speed", least=0.0),
-        "The force is multiplied by 1 + damping times the speed of approach (Hunt and Crossley).", "0.5 s/m",
+        "The force is multiplied by 1 + damping times the speed of approach (Hunt and Crossley).",
+        "0.5 s/m",
         default=0.0,
-    )  # fmt: skip
+    )
     restitution: float | None = key(
         Quantity("number", above=0.0, upto=1.0),
         "In place of damping: speed of parting relative to that of meeting.", "0.8", default=None,
@@ -116,9 +117,10 @@ class ContactLaw(Declared):
     friction: float = key(Quantity("number", least=0.0), "Coulomb's coefficient.", "0.3", default=0.0)
     slip_speed: float = key(
         Quantity("speed", above=0.0),
-        "Speed of sliding at which 0.7 of the friction is reached; what sticks creeps by less.", "0.1 mm/s",
+        "Speed of sliding at which 0.7 of the friction is reached; what sticks creeps by less.",
+        "0.1 mm/s",
         default=1e-3,
-    )  # fmt: skip
+    )
 
     def validate(self) -> None:
         if isinstance(self.stiffness, StiffnessOfContact):

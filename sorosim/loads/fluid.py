@@ -97,14 +97,16 @@ class Fluid(DeclaredLoad, kind="fluid", title="Fluids"):
     current: tuple[Any, ...] = key(
         SignalVector("speed", VARIABLES, functions=False),
         "Velocity of the fluid; each entry a number, an expression of x, y, z and t, a table or a CSV file of time.",
-        "[0.2 m/s, 0, (0.1 m/s)*sin(t)]", default=(0.0, 0.0, 0.0),
-    )  # fmt: skip
+        "[0.2 m/s, 0, (0.1 m/s)*sin(t)]",
+        default=(0.0, 0.0, 0.0),
+    )
     drag: str = key(
         Choice(tuple(DRAG_LAWS)),
         "Law of drag of rods: along and across the tangent each by its own speed (cross-flow principle), both by the "
         "whole `speed`, or linear. Of bodies, quadratic in the whole speed, or linear.",
-        "stokes", default="cross-flow",
-    )  # fmt: skip
+        "stokes",
+        default="cross-flow",
+    )
     viscosity: float | None = key(
         Quantity("viscosity", above=0.0), "Of drag by `stokes`, which needs it.", "1 mPa*s",
         default=None, without="none",

@@ -86,10 +86,11 @@ class Immersed(Declared, title="Links in a fluid"):
     drag: Any = key(
         _Coefficients(),
         "Drag coefficients, of a rod [along, y, z], of a body along the axes of its shapes; or one for all.",
-        "[0.01, 1.1, 1.1]", default=None,
+        "[0.01, 1.1, 1.1]",
+        default=None,
         without=f"of a rod `[{FRICTION}, {ROUND_DRAG}, {ROUND_DRAG}]`, of a flat one `{FLAT_DRAG}` across; "
         "of a body that of its shape; by `stokes` those of a slender rod and of an ellipsoid",
-    )  # fmt: skip
+    )
     lift: float = key(Quantity("number"), "Of a rod, coefficient of the force across flow and rod.", "0.1", default=0.0)
     rotary_drag: Any = key(
         _Coefficients(),
@@ -275,9 +276,9 @@ def ellipsoid_added_mass(radii: ArrayLike) -> tuple[Array, Array]:
     a = np.asarray(radii, dtype=number_type())
     squares = a**2
     # alpha_i = abc int_0^inf dx / ((a_i^2 + x) sqrt((a^2 + x)(b^2 + x)(c^2 + x)))
-    alpha = np.array([
-        2.0 / 3.0 * np.prod(a) * elliprd(squares[(i + 1) % 3], squares[(i + 2) % 3], squares[i]) for i in range(3)
-    ])  # fmt: skip
+    alpha = np.array(
+        [2.0 / 3.0 * np.prod(a) * elliprd(squares[(i + 1) % 3], squares[(i + 2) % 3], squares[i]) for i in range(3)]
+    )
     volume = 4.0 / 3.0 * np.pi * np.prod(a)
     mass = volume * alpha / (2.0 - alpha)
     inertia = np.zeros(3, dtype=number_type())
@@ -312,7 +313,5 @@ def ellipsoid_linear_drag(radii: ArrayLike) -> tuple[Array, Array]:
     chi = 2.0 * elliprf(squares[0], squares[1], squares[2])
     alpha = np.array([2.0 / 3.0 * elliprd(squares[(i + 1) % 3], squares[(i + 2) % 3], squares[i]) for i in range(3)])
     moved = squares * alpha
-    turned = [
-        (squares[j] + squares[k]) / (3.0 * (moved[j] + moved[k])) for j, k in ((1, 2), (2, 0), (0, 1))
-    ]  # fmt: skip
+    turned = [(squares[j] + squares[k]) / (3.0 * (moved[j] + moved[k])) for j, k in ((1, 2), (2, 0), (0, 1))]
     return 16.0 * np.pi / (chi + moved), 16.0 * np.pi * np.array(turned)

@@ -49,9 +49,7 @@ class InField(DeclaredLoad):
         if ({"link", "rod"} & set(data)) and not {"field", "gradient"} & set(data):
             raise ModelError("", "a field or a gradient", "neither", "for instance field: [0, 0, 20 mT]")
 
-    def rows(
-        self, node: int, moment: Array, pose: Array | None = None, per_length: bool = False
-    ) -> list[LawRow]:  # fmt: skip
+    def rows(self, node: int, moment: Array, pose: Array | None = None, per_length: bool = False) -> list[LawRow]:
         """Rows of a dipole [A m^2], fixed to a frame on a node, or that of its share of a rod."""
         out, rest = [], np.concatenate([moment, self.centre])
         for kind, entries in ((DIPOLE, self.field), (DIPOLE_IN_GRADIENT, self.gradient)):

@@ -175,7 +175,7 @@ def _is_by_numbers(value: Any) -> bool:
     keys = set(value)
     return not keys & set(SHAPES.declared()) and bool(
         keys & {"centre", "inertia"} or {"mass"} <= keys <= {"mass", "at"}
-    )  # fmt: skip
+    )
 
 
 PART = Either(Either(Part(Solid), Part(RigidBody), _is_by_numbers), Part(PointMass), _is_point)

@@ -183,8 +183,9 @@ class Layout:
 
     def drawn_back(self, q: Array) -> str:
         """Link of whose rod, whose length is a coordinate, nothing is left in a state; "" if there is none."""
-        found = (name for name, link in self.links.items() for piece in link.pieces
-                 if piece.length_ratio(q) < NOTHING_LEFT)  # fmt: skip
+        found = (
+            name for name, link in self.links.items() for piece in link.pieces if piece.length_ratio(q) < NOTHING_LEFT
+        )
         return next(found, "")
 
     def coordinate(self, name: str, where: str) -> int:

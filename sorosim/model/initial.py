@@ -19,8 +19,9 @@ class InitialShape(Declared, title="Initial shapes"):
 
     through: tuple[tuple[float, ...], ...] = key(
         ListOf(Vector("length"), "a list of points"),
-        "Points on the centreline, from base to tip.", "[[0, 0, 0], [20 cm, 0, -5 cm], [40 cm, 0, 0]]",
-    )  # fmt: skip
+        "Points on the centreline, from base to tip.",
+        "[[0, 0, 0], [20 cm, 0, -5 cm], [40 cm, 0, 0]]",
+    )
     _: KW_ONLY
     arc_lengths: tuple[float, ...] | None = key(
         ListOf(Quantity("length", least=0.0)), "Where on the unloaded rod each point is, from the base, increasing.",

@@ -45,8 +45,9 @@ class MeshFile(Declared, title="Meshes from files"):
 
     file: str = key(
         Text("the path of a mesh file"),
-        "Path of a file, STL, OBJ, PLY, OFF, GLB or DAE; relative to the file that it is written in.", "wedge.obj",
-    )  # fmt: skip
+        "Path of a file, STL, OBJ, PLY, OFF, GLB or DAE; relative to the file that it is written in.",
+        "wedge.obj",
+    )
     scale: Any = key(
         MeshScale(),
         "Length of the unit of that file; [x, y, z] of each axis, negative ones mirror.",

@@ -37,9 +37,10 @@ class Relaxation(Declared, title="Relaxation"):
     """
 
     terms: tuple[RelaxationTerm, ...] = key(
-        ListOf(Part(RelaxationTerm), "one term or several"), "Terms of the series; the shares sum to less than 1.",
+        ListOf(Part(RelaxationTerm), "one term or several"),
+        "Terms of the series; the shares sum to less than 1.",
         "[{share: 0.3, time: 50 ms}, {share: 0.1, time: 2 s}]",
-    )  # fmt: skip
+    )
     _: KW_ONLY
     moduli: str = key(
         Choice(STATES), "Which moduli `young` and `shear` are: E(0), or those after a long time.", "relaxed",

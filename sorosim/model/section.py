@@ -188,9 +188,10 @@ class Hole(Declared, title="Holes"):
     """A hole along a rod: ``{circle: {radius: 3 mm}, y: 7 mm}``. `repeat` makes several, evenly around the axis."""
 
     shape: Any = key(
-        Inline(SECTIONS, Section, "a hole has one shape", kinds=("circle", "ellipse", "rectangle")), "Its shape.",
+        Inline(SECTIONS, Section, "a hole has one shape", kinds=("circle", "ellipse", "rectangle")),
+        "Its shape.",
         "{circle: {radius: 3 mm}}",
-    )  # fmt: skip
+    )
     _: KW_ONLY
     y: float = key(Quantity("length"), "Place of its middle in the section.", "7 mm", default=0.0)
     z: float = key(Quantity("length"), "As y.", "7 mm", default=0.0)

@@ -431,8 +431,9 @@ class TubeBlock:
         basis = division.strain.functions("bending_y", np.array([x]))[0]
         past = np.eye(len(a.rates))[-1] - (1.0 - x) * a.rates - x * b.rates
         return np.array([division.length, mass, *basis, *(b.rates - a.rates), *past]), [
-            *self.insertion, self.sections[k].first,
-        ]  # fmt: skip
+            *self.insertion,
+            self.sections[k].first,
+        ]
 
     def rotors(self, plate: int, nodes: IntArray, X: Array, weight: Array) -> list[Rotor]:
         """All rotors: of tubes behind the plate, a node, and of the outer ones at nodes at X with these weights [m]."""

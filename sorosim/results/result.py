@@ -296,9 +296,10 @@ class Run(Drawable, kind="run"):
         default=None, stated=True,
     )  # fmt: skip
     strain: Array | None = kept(
-        STRAINS, "strains of Maxwell elements, where materials relax: of each rod, term by term, as its coordinates",
+        STRAINS,
+        "strains of Maxwell elements, where materials relax: of each rod, term by term, as its coordinates",
         default=None,
-    )  # fmt: skip
+    )
     companion: Companion | None = kept(
         COMPANION, "the motion by finer steps, of a run with `verify`", default=None, repr=False
     )

@@ -204,9 +204,10 @@ class DrivenForceSensor(Encoder, kind="driven_force"):
     def bind(self, sites: SensorSites) -> Reader:
         i, groups = self.coordinate(sites)
         return Reader(
-            groups, lambda state: state.needed[i : i + 1],
+            groups,
+            lambda state: state.needed[i : i + 1],
             along=lambda state, q_by, u_by, lam_by: state.needed_along(q_by, u_by, lam_by)[i : i + 1],
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True, eq=False)

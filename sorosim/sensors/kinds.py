@@ -195,8 +195,9 @@ class TendonSensor(Sensor, kind="tendon"):
 
     tendon: str = key(
         Reference("actuators", "the name of a tendon", fits=lambda entry: "tendon" in entry),
-        "Name of an actuator that is a tendon.", "cable",
-    )  # fmt: skip
+        "Name of an actuator that is a tendon.",
+        "cable",
+    )
 
     groups = (LENGTH, TENSION)
 

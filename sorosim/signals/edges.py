@@ -213,7 +213,8 @@ class _SignalProbe:
                     halved = halved[np.argsort(-missing[halved], kind="stable")[:CHUNK]]
                 a, b = np.concatenate([a[halved], middle[halved]]), np.concatenate([middle[halved], b[halved]])
                 begin, end = (
-                    np.concatenate([begin[halved], between[halved]]), np.concatenate([between[halved], end[halved]])
-                )  # fmt: skip
+                    np.concatenate([begin[halved], between[halved]]),
+                    np.concatenate([between[halved], end[halved]]),
+                )
                 floor = np.concatenate([floor[halved], floor[halved]])
         return np.concatenate(discontinuities)

@@ -99,7 +99,7 @@ def verified(run: Run, follow: Follow, large: bool, before: Companion | None = N
 
 def _companion(
     run: Run, follow: Follow, large: bool, level: int, before: Companion | None
-) -> tuple[Companion | None, str]:  # fmt: skip
+) -> tuple[Companion | None, str]:
     """The motion of a run once more, from its start, or on from where it is known; and why it ended early."""
     steps = finer(run.options, level, large)
     if steps is None:

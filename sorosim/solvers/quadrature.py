@@ -61,7 +61,7 @@ def lagrange_weights(place: Array, n: int, s: float, weight: Array) -> None:
 @kernel
 def integrate_steps(
     t: Array, power: Array, ends: IntArray, first: int, times: Array, rows: Array, n_rows: int, value: Array
-) -> int:  # fmt: skip
+) -> int:
     """Integrate powers over steps, and fill the rows at output times within them.
 
     t, power : (n,) times and (n, m) powers of nodes; ends : (n_steps + 1,) which of them are ends of steps; first : the

@@ -86,7 +86,8 @@ class Batch:
         if self._in_python and self.n > 1:
             warn(
                 f"Python computes loads or actuators of '{robot.name}': members move one after the other, not on "
-                "threads of compiled code")  # fmt: skip
+                "threads of compiled code"
+            )
         self._members: list[Stepper] = [object.__new__(Stepper) for _ in range(self.n)]
         for i, one in enumerate(self.robots):
             own = shared.system.n_strains or one is not robot  # steps of what relaxes change their arrays

@@ -45,9 +45,10 @@ class DrivenPath(Motion):
             if sent:
                 x = t - begin
                 row[:] = (
-                    q + x * (qd + x * (two + x * three)), qd + x * (2.0 * two + 3.0 * x * three),
+                    q + x * (qd + x * (two + x * three)),
+                    qd + x * (2.0 * two + 3.0 * x * three),
                     2.0 * two + 6.0 * x * three,
-                )  # fmt: skip
+                )
         return out
 
 
@@ -196,7 +197,8 @@ class HeldSteps(RobotMarch):
         if self.tolerance > tight:
             warn(
                 f"derivatives of steps of '{self.robot.name}' are as loose as its Newton iteration, whose tolerance is "
-                f"{self.tolerance:.2g}; tolerance={tight:.0e} or less makes them tight")  # fmt: skip
+                f"{self.tolerance:.2g}; tolerance={tight:.0e} or less makes them tight"
+            )
 
 
 def _no_inputs(engine: Engine) -> Motion:

@@ -303,8 +303,9 @@ class HeldMotion:
             f"{self.what} of '{steps.robot.name}' at t = {t:.6g} s: {steps.why(march, code)}{report.words}"
             f"{smaller}; {advice}more substeps than {steps.substeps} of {h:.3g} s, or `simulate`, "
             "whose steps follow its tolerance",
-            None, report,
-        )  # fmt: skip
+            None,
+            report,
+        )
 
     @property
     def rank(self) -> float:

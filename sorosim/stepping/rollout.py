@@ -495,9 +495,7 @@ def like(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
     return out
 
 
-def run_of(
-    steps: HeldSteps, t: Array, q: Array, qd: Array, held: Array, by: str, strain: Array | None = None
-) -> Run:  # fmt: skip
+def run_of(steps: HeldSteps, t: Array, q: Array, qd: Array, held: Array, by: str, strain: Array | None = None) -> Run:
     """A motion under held inputs (N, n_actuators) as a `Run`: a row has the inputs of the interval that it ends."""
     u = np.concatenate([held[:1] if len(held) else np.zeros((1, held.shape[1])), held])
     return steps.run(t, q, qd, u, f"{len(held)} intervals of {steps.dt:g} s by {by}", strain=strain)

@@ -61,8 +61,9 @@ def _on_cluster(job: Job, tasks: Iterable[tuple[Any, ...]], address: str, size: 
         client: Any = Client(address, timeout=CONNECT_TIMEOUT, set_as_default=False)
     except (OSError, ValueError) as error:  # a scheduler that does not answer is a TimeoutError, which is an OSError
         why = " ".join(str(error).split())[:120]
-        raise InputError("scheduler", "the address of a Dask scheduler that answers", f"'{address}' ({why})",
-                         "as in tcp://host:8786") from None  # fmt: skip
+        raise InputError(
+            "scheduler", "the address of a Dask scheduler that answers", f"'{address}' ({why})", "as in tcp://host:8786"
+        ) from None
     with _silenced_dask(), client:
         try:
             client.wait_for_workers(1, timeout=WORKER_TIMEOUT)

@@ -136,5 +136,6 @@ def _package(name: str, what: str) -> Any:
         return importlib.import_module(name)
     except ImportError:
         package = name.partition(".")[0]
-        raise InputError(package, f"the package {package}, for {what}", "none that can be imported",
-                         "pip install 'sorosim[tables]'") from None  # fmt: skip
+        raise InputError(
+            package, f"the package {package}, for {what}", "none that can be imported", "pip install 'sorosim[tables]'"
+        ) from None

@@ -153,8 +153,7 @@ def _in_a_child(file: str, root: Element) -> Any:
     """
     import mujoco
 
-    program = _CHILD.format(path=sys.path, bytes=MAX_BYTES, seconds=MAX_SECONDS, refused=REFUSED,
-                             too_large=TOO_LARGE)  # fmt: skip
+    program = _CHILD.format(path=sys.path, bytes=MAX_BYTES, seconds=MAX_SECONDS, refused=REFUSED, too_large=TOO_LARGE)
     # nothing is drawn, and each thread of linear algebra has memory of its own
     environment = os.environ | {"MUJOCO_GL": "disable", "OPENBLAS_NUM_THREADS": "1"}
     with TemporaryDirectory(prefix="sorosim_") as folder:

@@ -209,8 +209,9 @@ class _Reader:
             limits = low, high
         axis = np.array(m.jnt_axis[j]) if single else None
         through = np.array(m.jnt_pos[j]) if kind not in ("free", "prismatic") else np.zeros(3)
-        return RigidJoint(name, kind, parent, child, element, pose, axis, through=through, acting=acting, limits=limits,
-                          word=kind)  # fmt: skip
+        return RigidJoint(
+            name, kind, parent, child, element, pose, axis, through=through, acting=acting, limits=limits, word=kind
+        )
 
     def add_site(self, i: int) -> None:
         """A site is a frame, under its name."""

@@ -107,8 +107,9 @@ class _Reader:
                 name = prefix + element.attributes["name"]
                 if name in self.frames:
                     first = f"the first is at line {self.frames[name].place.line}"
-                    self.mistakes.note(element.place, f"names of {element.tag}s that differ", f"{shown(name)} twice",
-                                       first)  # fmt: skip
+                    self.mistakes.note(
+                        element.place, f"names of {element.tag}s that differ", f"{shown(name)} twice", first
+                    )
                 self.frames.setdefault(name, element)
                 self.scope.setdefault(name, prefix)
             if element.tag == "model":
