@@ -28,11 +28,11 @@ HowFar = Callable[[int, int, float], None]  # gets how many are done, how many a
 # features of kernels, see `kernel_lazy`: words for those who use robots, and the processor time [s] that they took to
 # compile where it was measured; that of the engine depends on what is called
 FEATURES = {
-    "contacts": ("contacts", 39), "couplings": ("forces between places", 2), "flow": ("fluids", 17),
-    "joint laws": ("laws of joints", 24), "loads": ("loads", 12), "local tangent": ("large trees", 16),
-    "loops": ("loops", 30), "maxwell": ("materials that relax", 16),
-    "rod actuators": ("tendons and chambers", 18), "section laws": ("laws of materials", 5),
-    "spans": ("rods of changing length", 8), "sparse tangent": ("large trees", 2), "tubes": ("concentric tubes", 33),
+    "contacts": ("contacts", 27), "couplings": ("forces between places", 1), "flow": ("fluids", 10),
+    "joint laws": ("laws of joints", 18), "loads": ("loads", 9), "local tangent": ("large trees", 12),
+    "loops": ("loops", 17), "maxwell": ("materials that relax", 2),
+    "rod actuators": ("tendons and chambers", 10), "section laws": ("laws of materials", 4),
+    "spans": ("rods of changing length", 6), "sparse tangent": ("large trees", 1), "tubes": ("concentric tubes", 18),
 }  # fmt: skip
 _IS_WORKER = "SOROSIM_COMPILES"  # set in processes that compile for another one
 START_TIMEOUT = 60.0  # [s] for a worker process to start: sys.executable may be no Python
