@@ -466,17 +466,19 @@ class OdeSystem:
         q, qd, qdd, strain = self.coordinates(t, x)
         if t in self.rows:
             qdd, multiplier, dependent = self.rows[t]
-            if dependent:
-                evaluation = self.residual(task.RESIDUAL_DERIVATIVES, t, q, qd, qdd, multiplier, strain)
-                A = evaluation.closure.constraint[:, self.partition.free]
-                error = evaluation.closure.error
-                multiplier = IndependentRows(self.engine, A, error).multipliers(A.T @ multiplier)
+            multiplier = self.smallest(q, multiplier) if dependent else multiplier
         else:
             multiplier = self.forward(task.FORWARD, t, q, qd, qdd, strain).closure.multiplier
         evaluation = self.residual(task.RESIDUAL, t, q, qd, qdd, multiplier, strain)
         if len(multiplier):
             self.loop_monitor.check_errors(t, evaluation)
         return evaluation.tau[self.partition.driven], multiplier
+
+    def smallest(self, q: Array, multiplier: Array) -> Array:
+        """The smallest multipliers (m,) with the same forces on free coordinates."""
+        rows = self.robot.loop_rows(q)
+        A = rows.A[:, self.partition.free]
+        return IndependentRows(self.engine, A, rows.error).multipliers(A.T @ multiplier)
 
     def residual(
         self, what: task.Task, t: float, q: Array, qd: Array, qdd: Array, multiplier: Array, strain: Array = NO_STRAINS

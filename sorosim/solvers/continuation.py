@@ -164,7 +164,10 @@ def _take_steps(curve: Curve, out: TracedCurve, steps: StepOptions) -> TracedCur
             if leap is None:
                 return _with_message(curve, out, TOO_SMALL)
             # shorter steps do not get past a point that cannot be located
-            current, step, leap = leap.take(curve, out), leap.step, None
+            current, step, last, leap = leap.take(curve, out), leap.step, leap.last, None
+            if last:
+                out.complete = True
+                return _with_message(curve, out, last)
             continue
         turn, (next_point, last) = _angle(curve, current.tangent, beyond.tangent), ended
         n_missed, row = len(curve.missed), len(out.points) - 1
@@ -173,7 +176,7 @@ def _take_steps(curve: Curve, out: TracedCurve, steps: StepOptions) -> TracedCur
             # the curve has none: the step has leapt onto another one, as past an imperfect bifurcation
             missed, curve.missed[n_missed:] = curve.missed[n_missed:], []
             if leap is None:
-                leap = _Leap(next_point, found, missed, row, step)
+                leap = _Leap(next_point, found, missed, row, step, last)
                 out.passed.append(missed[0])
             else:
                 out.passed[-1] = missed[0]
@@ -203,6 +206,7 @@ class _Leap(NamedTuple):
     missed: list[tuple[float, float]]
     row: int  # it began there
     step: float
+    last: str  # why the curve ends with it, "" if it does not
 
     def take(self, curve: Curve, out: TracedCurve) -> CurvePoint:
         """Take it after all, instead of what was found by shorter ones."""
@@ -243,6 +247,10 @@ def _beyond(bound: float, point: CurvePoint) -> float:
     return float(point.z[-1]) - bound
 
 
+def _slope(point: CurvePoint) -> float:
+    return float(point.tangent[-1])
+
+
 def _angle(curve: Curve, a: Array, b: Array) -> float:
     return float(2.0 * np.arcsin(min(0.5 * curve.length(a - b), 1.0)))
 
@@ -251,14 +259,21 @@ def _ending(
     curve: Curve, points: list[CurvePoint], current: CurvePoint, beyond: CurvePoint, steps: StepOptions
 ) -> tuple[CurvePoint, str] | None:
     """The last point instead of one beyond it, and why it is the last; "" if it is not. None where it is not found."""
-    start, w = points[0], float(beyond.z[-1])
+    start, w, to = points[0], float(beyond.z[-1]), beyond
+    if current.tangent[-1] * beyond.tangent[-1] < 0.0:
+        fold = zero_between(curve, current, beyond, _slope)
+        if fold is not None and not steps.low <= fold.z[-1] <= steps.high:
+            to = fold  # the end is before it, another point behind it has the same parameter
     for bound in (steps.low, steps.high):
-        if (w - bound) * (current.z[-1] - bound) < 0.0 or w == bound:
-            share = float((bound - current.z[-1]) / (w - current.z[-1]))
-            end = curve.at_parameter(bound, current, beyond, share)
+        reached = float(to.z[-1])
+        if (reached - bound) * (current.z[-1] - bound) < 0.0 or reached == bound:
+            share = float((bound - current.z[-1]) / (reached - current.z[-1]))
+            end = curve.at_parameter(bound, current, to, share)
             if end is None:  # near a fold
-                end = zero_between(curve, current, beyond, partial(_beyond, bound))
-            return None if end is None else (end, "reached the end of the range")
+                end = zero_between(curve, current, to, partial(_beyond, bound))
+            if end is None or (to is not beyond and end.tangent[-1] * current.tangent[-1] < 0.0):
+                return None
+            return end, "reached the end of the range"
     if len(points) >= MIN_CLOSED_POINTS and beyond.tangent @ curve.gram @ start.tangent > np.cos(MAX_TURN):
         direction, image = curve.gram @ start.tangent, start.z + beyond.z - curve.unwrapped(beyond.z, start.z)
         past, step, gap = beyond.z - image, curve.length(beyond.z - current.z), curve.length(image - current.z)

@@ -337,7 +337,7 @@ def _load_continuation(counter: Counter) -> tuple[Point, str]:
     counter.folds, came = len(turns), f"{len(points) - 1} steps"
     if turns:
         past = f", past {len(turns)} folds, the first at {100.0 * highest[-1]:.4g} % of it"
-    if points[-1].z[-1] == 1.0:
+    if curve.complete and abs(points[-1].z[-1] - 1.0) <= SMALLEST_STEP:  # it is located, near folds along the curve
         point = newton(counter, points[-1].z[:-1], 1.0, MAX_POLISH)
         if point.converged:
             return point, f"reached the full {problem.raised} in {came}{past}"

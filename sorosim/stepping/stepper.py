@@ -271,10 +271,14 @@ class Stepper:
 
     def measure(self) -> dict[str, Array]:
         """What all sensors read in the state, as `Robot.measure`."""
-        state, now, partition = self.state, self._motion.march, self._steps.system.partition
+        state, now, system = self.state, self._motion.march, self._steps.system
+        partition = system.partition
         motion: dict[str, Any] = {"u": state.u, "t": state.t}
         if not now.counts["fresh"]:
-            motion |= {"qdd": now.state.qdd.copy(), "lam": now.multiplier.now.copy()}
+            multiplier = now.multiplier.now.copy()
+            if now.counts["rank"] < len(multiplier):
+                multiplier = system.smallest(state.q, multiplier)
+            motion |= {"qdd": now.state.qdd.copy(), "lam": multiplier}
         elif len(partition.driven):
             rates = map(float, now.state.qdd[partition.driven])
             motion["driven_qdd"] = dict(zip(partition.names, rates, strict=True))

@@ -1,5 +1,7 @@
 """The equilibrium solver on small problems: hybr, load continuation, folds, singular and undefined residuals."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -41,6 +43,22 @@ def test_differences_find_the_same_solution():
         problem(lambda x, p: x + x**3 - 10 * p, lambda x, p: 1 + 3 * x**2, analytic=False), np.zeros(1)
     )
     assert found.x[0] == pytest.approx(2.0, abs=1e-14)
+
+
+@pytest.mark.parametrize("size", [0.1, 1.0, 10.0, 100.0])
+@pytest.mark.parametrize("margin", [1e-4, 1e-3, 0.01, 0.1, 0.3])
+def test_the_load_path_ends_before_a_fold_that_is_a_little_above_the_load(size, margin):
+    # x/s - (x/s)^3 has its fold at x = s/sqrt(3): behind it another solution has the same load
+    top = 2.0 / (3.0 * np.sqrt(3.0)) * (1.0 - margin)
+
+    def residual(x, p):
+        return x / size - (x / size) ** 3 - top * p
+
+    given = problem(residual, lambda x, p: 1.0 / size - 3.0 * x**2 / size**3)
+    found = solve_equilibrium(replace(given, follow_curve=True, hybr_fallback=False), np.zeros(1))
+    assert found.success
+    assert 0.0 < found.x[0] < size / np.sqrt(3.0)
+    assert abs(residual(found.x[0], 1.0)) < 1e-12
 
 
 def test_where_hybr_fails_the_load_is_raised_in_steps():
