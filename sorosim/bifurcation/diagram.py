@@ -30,7 +30,7 @@ from sorosim.results.result import NEEDED_FORCES, Equilibrium
 from sorosim.robot import Robot
 from sorosim.solvers.base import one_blas_thread
 from sorosim.solvers.continuation import TracedCurve
-from sorosim.solvers.curve import Curve, CurvePoint, OnCurve
+from sorosim.solvers.curve import Curve, CurvePoint
 from sorosim.solvers.special_points import BRANCH, FLUTTER, FOLD, STABILITY
 from sorosim.validation import Number
 from sorosim.writing import write_whole
@@ -258,7 +258,7 @@ class Continuation(Result, kind="continuation"):
     @staticmethod
     def _point(curve: Curve, z: Array, along: Array) -> CurvePoint | None:
         _, J, slope = curve.evaluate(z)
-        return curve.point(OnCurve(z, J, slope, curve.scales(J, slope), 0), curve.unit(along))
+        return curve.point((z, J, slope, 0), curve.unit(along))
 
     def switch(self, point: SpecialPoint | int, **options: Any) -> tuple[Continuation, ...]:
         """Follow the branches that leave a branch point, both ways each.

@@ -19,7 +19,7 @@ from sorosim.engine.tasks import LINEARISE_CLOSED
 from sorosim.kernels.couplings import N_NODES, make_couplings, place_couplings
 from sorosim.kernels.evaluate import Evaluation, State
 from sorosim.kernels.external import ExternalForces
-from sorosim.kernels.loops import Closure, loop_couplings, motor_columns
+from sorosim.kernels.loops import Closure, loop_couplings
 from sorosim.kernels.products import N_NODE, residual_product, residual_product_transposed
 from sorosim.kernels.sparse_tangent import assemble
 from sorosim.kernels.tangent import Tangent, eliminate, factor_tangent, make_tangent, mass_product, substitute
@@ -197,27 +197,6 @@ class LinearisedTree:
             if multiplier is not None:
                 multiplier[:] = found[self._multipliers]
         self._call(substitute, self.engine.tree, self.tangent, x)
-
-    def apply_closed(self, dq: Array, du: Array) -> tuple[Array, Array]:
-        """Changes of the residual (ndof,), loops pulling with fixed multipliers, and of their errors (m,).
-
-        Along (dq, du), rates zero; `factor` has placed what loops pull with behind the couplings of loads.
-        """
-        engine, external, n_loops = self.engine, self._external, len(self.engine.loops.row)
-        if not n_loops:
-            return self.apply(dq, np.zeros_like(dq), du), np.zeros(0)
-        counts, B = external.coupling.counts, np.zeros((engine.ndof, engine.n_actuators))
-        if not len(external.wrench):  # of a robot without loads: tells the kernel that wrenches turn with nodes
-            self._external = external._replace(wrench=np.zeros((1, 6)))
-        counts["n"] += n_loops
-        try:
-            change = self.apply(dq, np.zeros_like(dq), du)
-        finally:
-            counts["n"] -= n_loops
-            self._external = external
-        self._call(motor_columns, engine.tree, engine.loops, engine.workspace, self._closure, B)
-        self.mass_product(dq)
-        return change - B @ du, self.errors_along(self.tangent.node)
 
     def errors_along(self, node: Array) -> Array:
         """E dx (m,), zero of rows without a multiplier, from the displacements (n, 6 or more) of all nodes along dx."""

@@ -108,14 +108,6 @@ class StaticCallbacks:
             self.why = f" ({error})"
             return np.full(len(x), np.nan), np.full((len(x), len(x)), np.nan)
 
-    def by_load(self, x: Array, load: float) -> tuple[Array, Array, Array]:
-        """Both, and the derivative of the residual by the load."""
-        try:
-            return self.system.by_load(x, load)
-        except ModelError as error:
-            self.why = f" ({error})"
-            return np.full(len(x), np.nan), np.full((len(x), len(x)), np.nan), np.full(len(x), np.nan)
-
     def balanced(self, x: Array) -> bool:
         """Whether the forces balance under the smallest multipliers of the loops."""
         q = self.system.q(x)

@@ -92,13 +92,9 @@ class StaticSystem:
             return x[: self.n_free].copy()
         q = np.empty(self.robot.ndof)
         q[self.partition.free] = x[: self.n_free]
-        q[self.partition.driven] = self._driven_rest + load * (self.driven_values - self._driven_rest)
+        rest = (self.robot.engine.elastic.rest if self.begin is None else self.begin[0])[self.partition.driven]
+        q[self.partition.driven] = rest + load * (self.driven_values - rest)
         return q
-
-    @property
-    def _driven_rest(self) -> Array:
-        """Driven coordinates at load 0."""
-        return (self.robot.engine.elastic.rest if self.begin is None else self.begin[0])[self.partition.driven]
 
     def scale_constraints(self, error: Array, X: Array) -> None:
         """Choose weights by the errors (m,) and their derivative X (m, n), unit multipliers moving them by X X^T."""
@@ -179,35 +175,6 @@ class StaticSystem:
             return load * self.u, load
         return self.begin[1] + load * (self.u - self.begin[1]), 1.0
 
-    def ways(self) -> tuple[Array, Array]:
-        """Derivatives of all coordinates (ndof,), driven ones alone move, and of the inputs (n_u,) by the load."""
-        dq = np.zeros(self.robot.ndof)
-        dq[self.partition.driven] = self.driven_values - self._driven_rest
-        return dq, self.u if self.begin is None else self.u - self.begin[1]
-
-    def by_loads(self, q: Array, load: float, multiplier: Array, tau: Array | None = None) -> Array:
-        """Derivative (ndof,) of the residual by what the load multiplies beside inputs and driven coordinates.
-
-        tau (ndof,): the residual. It is affine in gravity and loads: their difference over one unit is the derivative.
-        """
-        if self.begin is not None:
-            return self._zero
-        tau = self.evaluate(task.RESIDUAL, q, load, multiplier).tau if tau is None else tau
-        sliding, (u, scale) = self.sliding(q), self.scaled_loads(load)
-        more = self.robot.engine.evaluate(
-            task.RESIDUAL, q, self._zero, self._zero, u, scale=scale + 1.0, multiplier=multiplier, sliding=sliding
-        )
-        return np.asarray(more.tau - tau)
-
-    def slope(self, by_loads: Array, along: Array, error_rate: Array) -> Array:
-        """Derivative of the residual of the unknowns by the load.
-
-        by_loads (ndof,): see there; along (ndof,), error_rate (m,): change of forces along `ways`, and of the errors of
-        loops.
-        """
-        tau = (by_loads + along)[self.partition.free]
-        return np.concatenate([tau, (self.weight * (error_rate + self._gap))[self.rows]]) if len(self.rows) else tau
-
     def sliding(self, q: Array) -> SlipState | None:
         """Rates for the friction of contacts, None for rest."""
         if self.sticking is None:
@@ -253,39 +220,35 @@ class StaticSystem:
 
     def jacobian(self, x: Array, load: float) -> tuple[Array, Array]:
         """Residual of the unknowns and its derivative by them."""
-        return self._linearised(x, load)[:2]
-
-    def by_load(self, x: Array, load: float) -> tuple[Array, Array, Array]:
-        """Residual of the unknowns and its derivatives by them and by the load."""
-        residual, K, by_q, out = self._linearised(x, load)
-        (dq, du), by_loads = self.ways(), self.by_loads(self.q(x, load), load, self.multipliers(x), out.tau)
-        rate = out.closure.error_by_q @ dq if len(self.weight) else self._gap
-        return residual, K, self.slope(by_loads, by_q @ dq - out.B @ du, rate)
+        residual, K, _, _ = self._linearised(x, load, False)
+        return residual, K
 
     def linearised(self, x: Array) -> tuple[Array, Array, Array]:
         """Residual of the unknowns, its derivative by them, and by all inputs and driven coordinates."""
-        residual, K, by_q, out = self._linearised(x, 1.0)
+        residual, K, by_q, B = self._linearised(x, 1.0, True)
         if len(residual) == self.robot.ndof == self.n_free:  # neither loops nor driven coordinates
-            return residual, K, -out.B
-        n, driven = out.B.shape[1], self.partition.driven
-        by = np.zeros((len(residual), n + len(driven)))
-        by[: self.n_free, :n] = -out.B[self.partition.free]
-        by[: self.n_free, n:] = by_q[self.partition.free[:, None], driven]
-        by[self.n_free :, n:] = (self.weight[:, None] * out.closure.error_by_q[:, driven])[self.rows]
+            return residual, K, -B
+        n = B.shape[1]
+        by = np.zeros((len(residual), n + len(self.partition.driven)))
+        by[: self.n_free, :n] = -B[self.partition.free]
+        by[:, n:] = by_q[:, self.partition.driven]
         return residual, K, by
 
-    def _linearised(self, x: Array, load: float) -> tuple[Array, Array, Array, Evaluation]:
-        """Residual, its derivative by the unknowns, that of all forces by all coordinates; and the evaluation."""
+    def _linearised(self, x: Array, load: float, by_all: bool) -> tuple[Array, Array, Array, Array]:
+        """Residual, its derivatives by the unknowns and, if `by_all`, by all coordinates; and B (ndof, n_u)."""
         q, free = self.q(x, load), self.partition.free
-        out = self.evaluate(task.STATIC_DERIVATIVES, q, load, self.multipliers(x))
-        K = by_q = self.tangent(out, q)
-        if self.n_free < self.robot.ndof:
+        evaluation = self.evaluate(task.STATIC_DERIVATIVES, q, load, self.multipliers(x))
+        by_q = self.tangent(evaluation, q)
+        K = by_q
+        if self.robot.n_multipliers:
+            loops, rows = evaluation.closure, self.rows
+            A, E = ((self.weight[:, None] * part)[rows] for part in (loops.constraint, loops.error_by_q))
+            by_q = np.vstack([by_q[free], E])
+            K = np.hstack([by_q[:, free], np.vstack([-A[:, free].T, self._forceless(evaluation)])])
+        elif self.n_free < self.robot.ndof:
             K = by_q[self._free_square]
-        if len(self.weight):
-            matrices = out.closure.constraint, out.closure.error_by_q
-            A, E = ((self.weight[:, None] * part[:, free])[self.rows] for part in matrices)
-            K = np.block([[K, -A.T], [E, self._forceless(out)]])
-        return self.assembled(out, load), K, by_q, out
+            by_q = by_q[free] if by_all else by_q
+        return self.assembled(evaluation, load), K, by_q, evaluation.B
 
     def _forceless(self, evaluation: Evaluation) -> Array:
         """The projection (m, m) on multipliers that have no force; zero where all had one at the start."""

@@ -59,19 +59,6 @@ class TreeStatics:
         self._internal[:] = self._engine.workspace.internal[0]
         return residual
 
-    def by_load(self, x: Array, load: float) -> Array | None:
-        """Derivative (n,) of the residual by the load; linearises and factors without damping, None where singular."""
-        system, q, multiplier = self.system, self.system.q(x, load), self.system.multipliers(x)
-        try:
-            by_loads = system.by_loads(q, load, multiplier)
-        except ModelError as error:
-            self.why = f" ({error})"
-            return None
-        if not (np.isfinite(self.linearise(x, load)).all() and self.factor(0.0, False)):
-            return None
-        slope = system.slope(by_loads, *self._tree.apply_closed(*system.ways()))
-        return slope if np.isfinite(slope).all() else None
-
     def _evaluate(self, what: task.Task, x: Array, load: float) -> Array:
         engine, q = self._engine, self.system.q(x, load)
         try:

@@ -29,7 +29,6 @@ from sorosim.public import public
 from sorosim.results.result import Equilibrium, InitialState, Run
 from sorosim.robot import Robot, check_robot
 from sorosim.solvers.bordered import scale
-from sorosim.solvers.continuation import raise_parameter
 from sorosim.solvers.damped_newton import MayTunnel
 from sorosim.solvers.equilibrium import StaticSolution, solve_equilibrium, stabilise_equilibrium
 from sorosim.solvers.newton import FIRST_POLISH, ROUNDING, StaticProblem
@@ -207,7 +206,7 @@ def _solve_by_matrices(
     x0 = system.start(start, 0.0 if follow_curve else 1.0)
     unloaded = x0 if follow_curve else np.concatenate([system.unloaded, np.zeros(len(system.rows))])
     problem = StaticProblem(
-        callbacks.residual, callbacks.jacobian, callbacks.by_load, unloaded, options["jacobian"] == "analytic",
+        callbacks.residual, callbacks.jacobian, unloaded, options["jacobian"] == "analytic",
         follow_curve=follow_curve or (not given and touches),
         descent=callbacks.descent(),
         stable=stable,
@@ -433,24 +432,21 @@ def follow(
         begin = float(q0[robot.engine.layout.coordinate(name, "driven")])
         ends[name] = begin, targets.get(name, begin)
     equilibria: list[Equilibrium] = []
-    failed: ConvergenceError | None = None
-
-    def advance(last: Equilibrium | Run, _: float, target: float) -> Equilibrium | None:
-        nonlocal failed
+    done, step, last = 0.0, 1.0 / n, start
+    while done < 1.0:
+        target = min(done + step, 1.0) if 1.0 - done - step > 1e-9 else 1.0
         driven_values = {name: a + target * (b - a) for name, (a, b) in ends.items()}
         try:
-            found = statics(robot, u0 + target * (u1 - u0), driven=driven_values, q0=last, sticking=last)
+            last = statics(robot, u0 + target * (u1 - u0), driven=driven_values, q0=last, sticking=last)
         except ConvergenceError as error:
-            failed = error
-            return None
-        equilibria.append(found)
-        return found
-
-    steps_of = {"least": SMALLEST_PART / n, "shorter": 0.5, "longer": 1.5}
-    done = raise_parameter(start, advance, longest=lambda *_: 1.0 / n, **steps_of)[1]
-    if done < 1.0 and failed is not None:
-        got = f"stopped at {100.0 * done:.4g} % of the way: {failed}"
-        raise ConvergenceError(f"follow: {got}", equilibria[-1] if equilibria else failed.partial, failed.report)
+            step *= 0.5
+            if step < SMALLEST_PART / n:
+                got = f"stopped at {100.0 * done:.4g} % of the way: {error}"
+                partial = equilibria[-1] if equilibria else error.partial
+                raise ConvergenceError(f"follow: {got}", partial, error.report) from None
+            continue
+        equilibria.append(last)
+        done, step = target, min(1.5 * step, 1.0 / n)
     return equilibria
 
 

@@ -11,7 +11,6 @@ from sorosim.arrays import Array
 from sorosim.declare.result import Named, Numbers, kept
 from sorosim.dynamics.linearization import RATE_TOLERANCE
 from sorosim.dynamics.maxwell import moduli_in_words
-from sorosim.engine import tasks as task
 from sorosim.engine.prescribed import AT_REST, Prescribed, by_coordinate
 from sorosim.engine.tasks import Task
 from sorosim.equations.callbacks import StaticCallbacks
@@ -121,8 +120,7 @@ def steady(
     x0 = system.start(rest.q, 0.0)
     callbacks = StaticCallbacks(system)
     problem = StaticProblem(
-        callbacks.residual, callbacks.jacobian, callbacks.by_load, x0,
-        follow_curve=True, hybr_fallback=False, raised="rate",
+        callbacks.residual, callbacks.jacobian, x0, follow_curve=True, hybr_fallback=False, raised="rate",
         balanced=callbacks.balanced if robot.n_multipliers else None,
     )  # fmt: skip
     solution = solve_equilibrium(problem, x0)
@@ -166,7 +164,3 @@ class SteadySystem(StaticSystem):
     def evaluate(self, what: Task, q: Array, load: float = 1.0, multiplier: Array | None = None) -> Evaluation:
         """Evaluate without accelerations, at this part of the rates."""
         return self.robot.engine.evaluate(what, q, load * self.rates, self._zero, self.u, multiplier=multiplier)
-
-    def by_loads(self, q: Array, load: float, multiplier: Array, tau: Array | None = None) -> Array:
-        """Derivative (ndof,) of the residual by the rates, along themselves."""
-        return np.asarray(self.evaluate(task.RESIDUAL_DERIVATIVES, q, load, multiplier).by_qd @ self.rates)

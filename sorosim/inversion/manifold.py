@@ -14,7 +14,6 @@ from sorosim.equations.system import StaticSystem
 from sorosim.errors import ModelError
 from sorosim.inversion.quadratic import is_definite, negative_eigenvalues, norm
 from sorosim.inversion.targets import StaticState, Targets
-from sorosim.solvers.continuation import raise_parameter
 
 # a step is too long where the next correction of the equilibrium is more than this part of it
 CONTRACTION = 0.6
@@ -190,16 +189,17 @@ class Manifold:
 
     def follow(self, targets: Targets, point: Point, p: Array) -> Point | None:
         """The equilibrium at other parameters, along the straight way there; None where the way is lost."""
-        begin, way = point.p, p - point.p
-
-        def advance(at: Point, done: float, to: float) -> Point | None:
-            dx = at.correction + at.by @ ((to - done) * way)
-            trial = self.point(targets, at.x + dx, begin + to * way)
-            return trial if trial is not None and norm(trial.correction) <= CONTRACTION * norm(dx) else None
-
-        point, done, _ = raise_parameter(point, advance, least=LEAST_PART, shorter=0.25, longer=2.0)
-        if done < 1.0:
-            return None
+        done, part, way = 0.0, 1.0, p - point.p
+        while done < 1.0:
+            part = min(part, 1.0 - done)
+            dx = point.correction + point.by @ (part * way)
+            trial = self.point(targets, point.x + dx, point.p + part * way)
+            if trial is None or norm(trial.correction) > CONTRACTION * norm(dx):
+                part *= 0.25
+                if part < LEAST_PART:
+                    return None
+                continue
+            point, done, part = trial, done + part, 2.0 * part
         try:
             return self.settled(targets, point)
         except ModelError:

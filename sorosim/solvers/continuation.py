@@ -1,4 +1,4 @@
-"""Curves of solutions F(x, w) = 0: pseudo-arclength continuation past folds and branch points, and natural one.
+"""Pseudo-arclength continuation: follows a curve of solutions F(x, w) = 0 past folds and branch points.
 
 Predictor along the tangent, Newton's corrector across it, steps by how much the curve turns and how fast the corrector
 converges (Keller 1977; Allgower and Georg, Numerical Continuation Methods, 1990).
@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 
 from sorosim.arrays import Array
 from sorosim.solvers.base import one_blas_thread
 from sorosim.solvers.curve import ContinuationProblem, Curve, CurvePoint
-from sorosim.solvers.special_points import LocatedPoint, folds, special_points, zero_between
+from sorosim.solvers.special_points import LocatedPoint, special_points, zero_between
 
 # how much the tangent may turn in a step, and by how much it had better [rad]
 MAX_TURN, TARGET_TURN = 0.35, 0.12
@@ -27,11 +27,8 @@ TARGET_CORRECTIONS = 5
 MAX_STEP_FACTOR, MIN_STEP_FACTOR = 2.0, 0.5
 # fewest steps of a closed curve
 MIN_CLOSED_POINTS = 5
-# what is left of a way below this part belongs to the last step
-LEFT_OVER = 1e-9
 # a tangent with a smaller part along a direction is orthogonal to it
 ORTHOGONAL = 1e-6
-NO_MATRIX = np.zeros(0)
 TOO_SMALL = "stopped: steps became too small"
 INTERRUPTED = "interrupted"
 CLOSED = "came back to its start"
@@ -48,9 +45,6 @@ class StepOptions:
     low: float = -np.inf  # the range of w in which the curve is followed
     high: float = np.inf
     stop: Callable[[Array, float], bool] | None = None  # whether x, w is the last point
-    target_turn: float = TARGET_TURN
-    longer: float = MAX_STEP_FACTOR  # how much longer than the last one a step may be
-    folds_only: bool = False  # of special points; then points behind the last have no matrices
 
 
 @dataclass
@@ -92,47 +86,6 @@ def follow_curve(
         return _follow(curve, _oriented_start(curve, start, along, steps), steps), curve
 
 
-State = TypeVar("State")
-
-
-def raise_parameter(
-    state: State, advance: Callable[[State, float, float], State | None], *, least: float, shorter: float,
-    longer: float, longest: Callable[[State, float], float] = lambda *_: 1.0,
-) -> tuple[State, float, int]:  # fmt: skip
-    """Natural continuation: raise a parameter from 0 to 1, each time as far as a solution is found from the last one.
-
-    It ends at a fold, where `follow_curve` turns back: for solutions without matrices, over several parameters, or that
-    depend on those before them.
-
-    Parameters
-    ----------
-    state
-        The solution at 0.
-    advance : callable
-        From a solution and its parameter to that of another parameter; None if that is too far away.
-    least, shorter, longer
-        Least step, and factors of steps after one that was too long, and after another.
-    longest : callable
-        The longest step from a solution at a parameter; called once for each, before `advance`.
-
-    Returns
-    -------
-    state, parameter, steps
-        The last solution, its parameter, 1 unless the curve is lost, and how many steps led there.
-    """
-    w, step, n = 0.0, 1.0, 0
-    while w < 1.0:
-        step, after, to = min(step, longest(state, w)), None, w
-        while after is None and step >= least:
-            to = w + step if w + step < 1.0 - LEFT_OVER else 1.0
-            after = advance(state, w, to)
-            step *= shorter if after is None else longer
-        if after is None:
-            break
-        state, w, n = after, to, n + 1
-    return state, w, n
-
-
 def _oriented_start(curve: Curve, start: CurvePoint, along: Array, steps: StepOptions) -> CurvePoint:
     """The start with its tangent in the sense of `along`; first steps decide where the two are orthogonal."""
     if abs(start.tangent @ curve.gram @ along) > ORTHOGONAL * curve.length(along):
@@ -155,43 +108,38 @@ def _take_steps(curve: Curve, out: TracedCurve, steps: StepOptions) -> TracedCur
     current, step = out.points[0], min(steps.first, steps.largest)
     leap: _Leap | None = None  # the last one, until steps are as long again
     while len(out.points) < steps.max_points:
-        beyond = _step(curve, current, step, steps.largest)
-        ended = None if beyond is None else _ending(curve, out.points, current, beyond, steps)
-        if beyond is None or ended is None:
+        next_point = _step(curve, current, step, steps.largest)
+        if next_point is None:
             step *= MIN_STEP_FACTOR
             if step >= steps.smallest:
                 continue
             if leap is None:
                 return _with_message(curve, out, TOO_SMALL)
             # shorter steps do not get past a point that cannot be located
-            current, step, last, leap = leap.take(curve, out), leap.step, leap.last, None
-            if last:
-                out.complete = True
-                return _with_message(curve, out, last)
+            current, step, leap = leap.take(curve, out), leap.step, None
             continue
-        turn, (next_point, last) = _angle(curve, current.tangent, beyond.tangent), ended
+        turn = _angle(curve, current.tangent, next_point.tangent)
+        next_point, last = _ending(curve, out.points, next_point, steps)
         n_missed, row = len(curve.missed), len(out.points) - 1
-        found = (folds if steps.folds_only else special_points)(curve, current, next_point, row)
+        found = special_points(curve, current, next_point, row)
         if len(curve.missed) > n_missed and MIN_STEP_FACTOR * step >= steps.smallest:
             # the curve has none: the step has leapt onto another one, as past an imperfect bifurcation
             missed, curve.missed[n_missed:] = curve.missed[n_missed:], []
             if leap is None:
-                leap = _Leap(next_point, found, missed, row, step, last)
+                leap = _Leap(next_point, found, missed, row, step)
                 out.passed.append(missed[0])
             else:
                 out.passed[-1] = missed[0]
             step *= MIN_STEP_FACTOR
             continue
         out.specials += found
-        if steps.folds_only:
-            out.points[-1] = current._replace(J=NO_MATRIX, slope=NO_MATRIX)
         out.points.append(next_point)
         if last:
             out.complete = True
             return _with_message(curve, out, last)
         if leap is not None and step >= leap.step:
             leap = None
-        factor = np.clip(steps.target_turn / max(turn, 1e-12), MIN_STEP_FACTOR, steps.longer)
+        factor = np.clip(TARGET_TURN / max(turn, 1e-12), MIN_STEP_FACTOR, MAX_STEP_FACTOR)
         if next_point.n_corrections > TARGET_CORRECTIONS:
             factor = min(factor, MIN_STEP_FACTOR)
         current, step = next_point, min(step * float(factor), steps.largest)
@@ -206,7 +154,6 @@ class _Leap(NamedTuple):
     missed: list[tuple[float, float]]
     row: int  # it began there
     step: float
-    last: str  # why the curve ends with it, "" if it does not
 
     def take(self, curve: Curve, out: TracedCurve) -> CurvePoint:
         """Take it after all, instead of what was found by shorter ones."""
@@ -247,33 +194,21 @@ def _beyond(bound: float, point: CurvePoint) -> float:
     return float(point.z[-1]) - bound
 
 
-def _slope(point: CurvePoint) -> float:
-    return float(point.tangent[-1])
-
-
 def _angle(curve: Curve, a: Array, b: Array) -> float:
     return float(2.0 * np.arcsin(min(0.5 * curve.length(a - b), 1.0)))
 
 
-def _ending(
-    curve: Curve, points: list[CurvePoint], current: CurvePoint, beyond: CurvePoint, steps: StepOptions
-) -> tuple[CurvePoint, str] | None:
-    """The last point instead of one beyond it, and why it is the last; "" if it is not. None where it is not found."""
-    start, w, to = points[0], float(beyond.z[-1]), beyond
-    if current.tangent[-1] * beyond.tangent[-1] < 0.0:
-        fold = zero_between(curve, current, beyond, _slope)
-        if fold is not None and not steps.low <= fold.z[-1] <= steps.high:
-            to = fold  # the end is before it, another point behind it has the same parameter
+def _ending(curve: Curve, points: list[CurvePoint], beyond: CurvePoint, steps: StepOptions) -> tuple[CurvePoint, str]:
+    """The last point instead of one beyond it, and why it is the last; "" if it is not."""
+    current, start, w = points[-1], points[0], float(beyond.z[-1])
     for bound in (steps.low, steps.high):
-        reached = float(to.z[-1])
-        if (reached - bound) * (current.z[-1] - bound) < 0.0 or reached == bound:
-            share = float((bound - current.z[-1]) / (reached - current.z[-1]))
-            end = curve.at_parameter(bound, current, to, share)
+        if (w - bound) * (current.z[-1] - bound) < 0.0 or w == bound:
+            share = float((bound - current.z[-1]) / (w - current.z[-1]))
+            end = curve.at_parameter(bound, current, beyond, share)
             if end is None:  # near a fold
-                end = zero_between(curve, current, to, partial(_beyond, bound))
-            if end is None or (to is not beyond and end.tangent[-1] * current.tangent[-1] < 0.0):
-                return None
-            return end, "reached the end of the range"
+                end = zero_between(curve, current, beyond, partial(_beyond, bound))
+            if end is not None:
+                return end, "reached the end of the range"
     if len(points) >= MIN_CLOSED_POINTS and beyond.tangent @ curve.gram @ start.tangent > np.cos(MAX_TURN):
         direction, image = curve.gram @ start.tangent, start.z + beyond.z - curve.unwrapped(beyond.z, start.z)
         past, step, gap = beyond.z - image, curve.length(beyond.z - current.z), curve.length(image - current.z)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -13,14 +12,16 @@ import numpy as np
 from sorosim.arrays import Array
 from sorosim.linear.growth import Growth
 from sorosim.solvers.bordered import Border, Scales, null_vectors, orientation, solve_bordered
-from sorosim.solvers.newton import ROUNDING, Rule, correct
 
+# a corrector's step below this length is the last: the error left is its square
+STEP_TOLERANCE = 1e-9
 # steps that stop shrinking below this length are rounding over a nearly singular matrix, as beside a branch point
 ROUNDING_FLOOR = 1e-6
+# residuals below this part of |J| (1 + |x|) are rounding
+ROUNDING = 1e-13
 # how far a point may be beside a branch point where three solutions meet, whose residual there is a cube
 PITCHFORK_ROUNDING = ROUNDING ** (1.0 / 3.0)
-# steps may still be large where J is nearly singular, and the residual rounding
-CORRECTION = Rule(max_steps=12, enough=ROUNDING_FLOOR, rounding_ends=True)
+MAX_CORRECTIONS = 12
 # pivots below this part of the largest: a mode that is neutral everywhere, not only near a branch point
 SINGULAR = 1e-12
 # and singular values below this part, computed where a pivot is below the other one
@@ -45,7 +46,6 @@ class ContinuationProblem:
     may_tunnel: Callable[[Array, float, Array, float], bool] | None = None  # whether a step is too long
     unwrapped: Callable[[Array, Array], Array] | None = None  # x with angles modulo 2 pi nearest to another x
     scale: float = 1.0  # the parameter over w, for messages
-    rounding: Callable[[], Array | float] = lambda: 0.0  # residuals (n,) that are nothing else, beside ROUNDING
 
 
 class CurvePoint(NamedTuple):
@@ -60,16 +60,6 @@ class CurvePoint(NamedTuple):
     s: float = 0.0  # length along the curve
     n_corrections: int = 0
     neutral_modes: Border | None = None  # rigid-body modes, as of a round column about its axis
-
-
-class OnCurve(NamedTuple):
-    """A corrected point: z (n + 1,), J (n, n) and slope (n,) and scales there, and the number of corrections."""
-
-    z: Array
-    J: Array
-    slope: Array
-    scales: Scales
-    n_corrections: int
 
 
 class Curve:
@@ -96,9 +86,9 @@ class Curve:
         """The same direction, of length one."""
         return step / self.length(step)
 
-    def scales(self, J: Array, slope: Array) -> Scales:
+    def scales(self, point: CurvePoint) -> Scales:
         """Factors by which the matrices of a point and its neighbours are scaled."""
-        return Scales.of(J, slope, self.unit_changes)
+        return Scales.of(point.J, point.slope, self.unit_changes)
 
     def unwrapped(self, z: Array, near: Array) -> Array:
         """The same point, angles modulo 2 pi nearest to those of another one."""
@@ -110,37 +100,55 @@ class Curve:
         self.n_evaluations += 1
         return self.problem.evaluate(z[:-1], float(z[-1]))
 
-    def correct(self, z: Array, row: Array, neutral_modes: Border | None = None) -> OnCurve | None:
-        """Newton's method from z to the curve, in the plane row . dz = 0; None if it fails.
+    def correct(
+        self, z: Array, row: Array, neutral_modes: Border | None = None
+    ) -> tuple[Array, Array, Array, int] | None:
+        """Newton's method from z to the curve, in the plane row . dz = 0: z, J and slope there; None if it fails.
 
         neutral_modes: these are not changed.
         """
-        across = _Across(self, row, neutral_modes)
-        end = correct(across, z, CORRECTION)
-        if not end.converged:
-            return None
-        if neutral_modes is not None:  # or a mode was fixed that is not neutral
-            size = neutral_modes.scaled_size(across.size_of_r(end.x))
-            if not neutral_modes.scaled_size(end.residual) <= UNBALANCED * size:
+        before, last = np.inf, False
+        for k in range(MAX_CORRECTIONS):
+            r, J, slope = self.evaluate(z)
+            if not (np.isfinite(r).all() and np.isfinite(J).all() and np.isfinite(slope).all()):
                 return None
-        return OnCurve(end.x, across.J, across.slope, self.scales(across.J, across.slope), end.n_steps)
+            size_of_r = np.abs(J) @ (1.0 + np.abs(z[:-1]))
+            balanced = True  # or a mode was fixed that is not neutral
+            if neutral_modes is not None:
+                balanced = neutral_modes.scaled_size(r) <= UNBALANCED * neutral_modes.scaled_size(size_of_r)
+            # steps may still be large where J is nearly singular
+            if last or bool((np.abs(r) <= ROUNDING * size_of_r).all()):
+                return (z, J, slope, k) if balanced else None
+            step = self._solve(J, slope, row, np.append(r, 0.0), neutral_modes)
+            size = self.length(step)
+            if not size < before:
+                return (z, J, slope, k) if balanced and before <= ROUNDING_FLOOR else None
+            z, before, last = z - step, size, size <= STEP_TOLERANCE
+        return None
+
+    def _solve(self, J: Array, slope: Array, row: Array, right: Array, neutral_modes: Border | None) -> Array:
+        if neutral_modes is not None:
+            return neutral_modes.solve(J, slope, row, right)
+        return solve_bordered(J, slope, row, right, SINGULAR, Scales.of(J, slope, self.unit_changes))
 
     def point(
-        self, corrected: OnCurve, along: Array, s: float = 0.0, neutral_modes: Border | None = None
+        self,
+        corrected: tuple[Array, Array, Array, int],
+        along: Array,
+        s: float = 0.0,
+        neutral_modes: Border | None = None,
     ) -> CurvePoint | None:
         """The point with its tangent, in the sense of `along`, and stability."""
-        (z, J, slope, scales, n), row = corrected, self.gram @ along
-        if neutral_modes is None:
-            tangent = solve_bordered(J, slope, row, self.along_w, SINGULAR, scales)
-        else:
-            tangent = neutral_modes.solve(J, slope, row, self.along_w)
+        z, J, slope, n = corrected
+        tangent = self._solve(J, slope, self.gram @ along, self.along_w, neutral_modes)
         if not np.isfinite(tangent).all():
             return None
+        growth, scales = self.problem.growth, Scales.of(J, slope, self.unit_changes)
         tangent = self.unit(tangent)
         if not self._is_tangent(J, slope, tangent, scales):  # `along` is across the curve, as the parameter at a fold
             tangent = self.unit(null_vectors(J, slope, scales)[0][-1])
-            tangent = -tangent if tangent @ row < 0.0 else tangent
-        grows = Growth() if self.problem.growth is None else self.problem.growth(z[:-1], float(z[-1]))
+            tangent = -tangent if tangent @ self.gram @ along < 0.0 else tangent
+        grows = Growth() if growth is None else growth(z[:-1], float(z[-1]))
         sign, least = orientation(J, slope, self.gram @ tangent, scales)
         neutral_modes = None
         if least < DOUBTFUL:
@@ -186,43 +194,6 @@ class Curve:
                 arclength = a.s + self.length(corrected[0] - a.z) if s is None else s
                 return self.point(corrected, a.tangent, arclength, neutral_modes)
         return None
-
-
-class _Across:
-    """The equations in the plane across a direction, for Newton's method."""
-
-    def __init__(self, curve: Curve, row: Array, neutral_modes: Border | None) -> None:
-        self.curve, self.row, self.neutral_modes = curve, row, neutral_modes
-        self.J, self.slope = np.zeros((0, 0)), np.zeros(0)
-
-    @cached_property
-    def scales(self) -> Scales:
-        """Scales of the state where they are asked for first: others are near to it."""
-        return self.curve.scales(self.J, self.slope)
-
-    def linearise(self, z: Array) -> Array:
-        """Residual (n,)."""
-        r, self.J, self.slope = self.curve.evaluate(z)
-        return r if np.isfinite(self.J).all() and np.isfinite(self.slope).all() else np.full_like(r, np.nan)
-
-    def size_of_r(self, z: Array) -> Array:
-        """Sizes (n,) of what the residual consists of."""
-        return np.asarray(np.abs(self.J) @ (1.0 + np.abs(z[:-1])))
-
-    def is_rounding(self, z: Array, r: Array) -> bool:
-        """Whether the residual is that of the products, or of the problem."""
-        return bool((np.abs(r) <= ROUNDING * self.size_of_r(z) + self.curve.problem.rounding()).all())
-
-    def solve(self, r: Array) -> Array:
-        """Step in the plane (n + 1,)."""
-        system, right = (self.J, self.slope, self.row), np.append(r, 0.0)
-        if self.neutral_modes is not None:
-            return self.neutral_modes.solve(*system, right)
-        return solve_bordered(*system, right, SINGULAR, self.scales)
-
-    def size(self, step: Array, _: Array) -> float:
-        """Its length."""
-        return self.curve.length(step)
 
 
 def _hermite(chord: Array, length: float, t0: Array, t1: Array, x: float) -> Array:

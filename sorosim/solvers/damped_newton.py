@@ -17,8 +17,7 @@ from typing import Protocol
 import numpy as np
 
 from sorosim.arrays import Array
-from sorosim.solvers.continuation import raise_parameter
-from sorosim.solvers.newton import EXACT_STEP, Rule, correct
+from sorosim.solvers.newton import EXACT_STEP, STEP_TOLERANCE
 
 # least damping that is tried after none, by what it is raised at first, and this factor's own growth
 LEAST_DAMPING, RAISE, ACCELERATE, LARGEST_DAMPING = 1e-9, 8.0, 4.0, 1e30
@@ -52,8 +51,9 @@ ARNOLDI_STEPS, NO_CURVATURE, PROBES = 20, 1e-10, (0.0, 1e-2, 1.0, 1e2, 1e4)
 MAX_CLOSING, HEAVY = 8, 1e4
 # asymmetry of products with the inverse that is rounding
 SYMMETRIC = 1e-6
-# part of the load by which it is raised at least, and size of undamped steps that are near enough to go on
-SMALLEST_PART, ON_CURVE = 1e-12, 1e-4
+# part of the load by which it is raised at least, and size of undamped steps that are near enough to go on;
+# difference for the slope of the curve
+SMALLEST_PART, ON_CURVE, LOAD_DIFFERENCE = 1e-12, 1e-4, 1e-7
 
 # likely: no motion was seen along which the potential falls, but the factors do not tell
 STABLE, LIKELY, NEUTRAL, UNSTABLE, UNKNOWN = "stable", "likely", "neutral", "unstable", "unknown"
@@ -73,9 +73,6 @@ class LinearisedSystem(Protocol):
 
     def linearise(self, x: Array, load: float) -> Array:
         """Residual (n,); what follows is that of this state."""
-
-    def by_load(self, x: Array, load: float) -> Array | None:
-        """Derivative (n,) of the residual by the load; linearises and factors without damping, None where singular."""
 
     def factor(self, damping: float, definite: bool) -> bool:
         """Factor K + damping W; whether it is regular, and not known to be indefinite if `definite` asks for it."""
@@ -214,36 +211,51 @@ class DampedNewton:
         The last step is as small as digits allow: of size eps, it leaves an error of size eps^2. first, last :
         largest size of the first one, relative to 1 + |x|, and of one after which no other is worth while.
         """
-        end = correct(_Undamped(self, load), x, Rule(MAX_NEWTON, CONTRACTION, first, last))
-        if not end.converged or end.step is None:
-            return None
-        if len(x) == self.n:
-            return end.x, end.residual
-        x = np.append(end.x[: self.n], (end.x - end.step)[self.n :])
-        return x, self.linearise(x, load)
+        before = first / CONTRACTION
+        for _ in range(MAX_NEWTON):
+            r = self.linearise(x, load)
+            if not np.isfinite(r).all():
+                return None
+            balanced = bool((np.abs(r) <= self.system.rounding()).all())
+            if not self.system.factor(0.0, False):
+                return None
+            step = self.system.solve(r)
+            # multipliers follow what moves
+            size = float(np.abs(step[: self.n]).max(initial=0.0) / (1.0 + np.abs(x[: self.n]).max(initial=0.0)))
+            contracts = size < CONTRACTION * before
+            if size <= last or (not contracts and (balanced or size <= STEP_TOLERANCE)):
+                if len(x) == self.n:
+                    return x, r
+                x = np.append(x[: self.n], (x - step)[self.n :])
+                return x, self.linearise(x, load)
+            if not contracts:
+                return None
+            x, before = x - step, size
+        return None
 
     def follow(self, x: Array) -> tuple[Array, float, int]:
         """Follow the solution from load 0, where x is one: where undamped steps end, the load there, and their number.
 
         Each part of the load begins along the tangent, by no more than the longest step.
         """
-        tangent = np.zeros(0)
-
-        def longest(x: Array, load: float) -> float:
-            nonlocal tangent
-            self.n_jacobian, self._size = self.n_jacobian + 1, len(x)
-            slope = self.system.by_load(x, load)
-            if slope is None:
-                return 0.0
-            tangent = self.system.solve(-slope)
-            return 1.0 / max(self.system.weigh(tangent)[1], 1e-300)
-
-        def advance(x: Array, load: float, raised: float) -> Array | None:
-            end = self.newton(x + (raised - load) * tangent, raised, np.inf, ON_CURVE)
-            return None if end is None or self.passes(x, end[0], load, raised) else end[0]
-
-        start = self._with_best_multipliers(x, 0.0)
-        return raise_parameter(start, advance, longest=longest, least=SMALLEST_PART, shorter=0.5, longer=3.0)
+        load, part, steps, x = 0.0, 1.0, 0, self._with_best_multipliers(x, 0.0)
+        while load < 1.0 and part >= SMALLEST_PART:
+            self.n_residual += 1
+            ahead = self.system.residual(x, load + LOAD_DIFFERENCE)
+            slope = (ahead - self.linearise(x, load)) / LOAD_DIFFERENCE
+            if not (np.isfinite(slope).all() and self.system.factor(0.0, False)):
+                break
+            tangent, end = self.system.solve(-slope), None
+            part = min(part, 1.0 / max(self.system.weigh(tangent)[1], 1e-300))
+            while end is None and part >= SMALLEST_PART:
+                raised = min(load + part, 1.0)
+                end = self.newton(x + (raised - load) * tangent, raised, np.inf, ON_CURVE)
+                if end is not None and self.passes(x, end[0], load, raised):
+                    end = None
+                part *= 3.0 if end is not None else 0.5
+            if end is not None:
+                x, load, steps = end[0], raised, steps + 1
+        return x, load, steps
 
     def descend(self, x: Array, stable: bool) -> Found:
         """Go down from x to an equilibrium; `stable`: an unstable one is left."""
@@ -391,30 +403,6 @@ class DampedNewton:
         a[self.n :], b[self.n :] = 0.0, 0.0
         by_a, by_b = self.system.solve(a), self.system.solve(b)
         return bool(abs(b @ by_a - a @ by_b) <= SYMMETRIC * (np.linalg.norm(a) * np.linalg.norm(by_b)))
-
-
-class _Undamped:
-    """The system at one load without damping, for Newton's method; multipliers follow what moves."""
-
-    def __init__(self, search: DampedNewton, load: float) -> None:
-        self.search, self.system, self.load = search, search.system, load
-
-    def linearise(self, x: Array) -> Array:
-        """Residual (n,)."""
-        return self.search.linearise(x, self.load)
-
-    def is_rounding(self, _: Array, r: Array) -> bool:
-        """Whether the residual is no more than rounding."""
-        return bool((np.abs(r) <= self.system.rounding()).all())
-
-    def solve(self, r: Array) -> Array | None:
-        """Step, None where the matrix is singular."""
-        return self.system.solve(r) if self.system.factor(0.0, False) else None
-
-    def size(self, step: Array, x: Array) -> float:
-        """Of what moves, relative to 1 + |x|."""
-        n = self.search.n
-        return float(np.abs(step[:n]).max(initial=0.0) / (1.0 + np.abs(x[:n]).max(initial=0.0)))
 
 
 def find_equilibrium(

@@ -14,31 +14,35 @@ from sorosim.arrays import Array
 from sorosim.dynamics.constraints import RANK_TOLERANCE as DEPENDENT
 from sorosim.linear.eigenmodes import NOISE
 from sorosim.solvers.base import one_blas_thread
-from sorosim.solvers.bordered import equilibration, scale
-from sorosim.solvers.continuation import INTERRUPTED, StepOptions, follow_curve
-from sorosim.solvers.curve import ContinuationProblem
+from sorosim.solvers.bordered import equilibration, scale, solve_bordered
 from sorosim.solvers.descent import RANK_TOLERANCE, Curvatures, Descent, curvatures, descend
 from sorosim.solvers.newton import (
     FIRST_POLISH,
     MAX_NEWTON,
     MAX_POLISH,
     ROUNDING,
-    AtLoad,
+    STEP_TOLERANCE,
     Counter,
     Point,
-    Rule,
     StaticProblem,
-    correct,
+    is_rounding,
     newton,
     solve_scaled,
 )
 
 # hybr need not be exact: Newton's steps after it are
 HYBR_TOLERANCE = 1e-6
-# load continuation: steps along the curve (x, load), by how much they had better turn [rad], and grow
-FIRST_STEP, SMALLEST_STEP, MAX_STEPS, LOAD_TURN, LONGER = 0.1, 1e-6, 1000, 0.5, 3.0
+# load continuation: steps along the curve (x, load), and up to which a fold counts as resolved
+FIRST_STEP = 0.1
+SMALLEST_STEP = 1e-6
+FOLD_STEP = 1e-3
+MAX_STEPS = 1000
+# the tangent turns by no more than 60 degrees a step: an arc is off it by no more than this part of the step
+LEAST_COSINE, MOST_ASIDE = 0.5, 0.58  # tan 30 degrees
 # after so many steps the load must exceed this: else they follow a rigid-body mode of the unloaded robot
 FIRST_STEPS, LEAST_LOAD = 40, 1e-6
+MAX_CORRECTIONS = 20
+LOAD_DIFFERENCE = 1e-7
 # what becomes of small motions about a solution
 STABLE, DIVERGES, FLUTTERS = "stable", "diverges", "flutters"
 # pivots of a scaled, symmetric J above this are positive beyond rounding
@@ -164,11 +168,18 @@ def _search(counter: Counter, x0: Array, near: bool) -> tuple[Point, str, bool]:
 
 def _newton_steps(counter: Counter, x: Array) -> Point | None:
     """A solution by Newton's steps, as long as they do not grow; None where they do."""
-    near = correct(AtLoad(counter, 1.0), x, Rule(MAX_NEWTON, 2.0, last=FIRST_POLISH))
-    if near.step is None or not near.converged:
-        return None
-    point = newton(counter, near.x - near.step, 1.0, MAX_POLISH)
-    return point if point.converged and point.isolated else None
+    before = np.inf
+    for _ in range(MAX_NEWTON):
+        r, J = counter.jacobian(x, 1.0)
+        step = solve_scaled(J, r)
+        size = float(np.abs(step).max() / (1.0 + np.abs(x).max()))
+        if not size < 2.0 * before:
+            return None
+        x, before = x - step, size
+        if size <= FIRST_POLISH:
+            point = newton(counter, x, 1.0, MAX_POLISH)
+            return point if point.converged and point.isolated else None
+    return None
 
 
 def _may_tunnel(problem: StaticProblem, x: Array, y: Array) -> bool:
@@ -311,36 +322,78 @@ def _levenberg_marquardt(counter: Counter, x0: Array) -> Point:
 def _load_continuation(counter: Counter) -> tuple[Point, str]:
     """Follow the curve (x, load) from load 0 until it comes to load 1, through folds, where the load turns back.
 
-    Returns the solution, or the first fold, or the point of the highest load, and what happened.
+    Predictor along the tangent, Newton corrector across it; the step is halved where that fails or leads farther aside
+    than an arc, as onto another curve, where the tangent turns by more than 60 degrees, and until a fold is resolved.
+    Returns the solution, or the point of the highest load, and what happened.
     """
-    problem, tried = counter.problem, 0
-    n, may_tunnel = len(problem.x_unloaded), problem.may_tunnel
-
-    def is_lost(_: Array, load: float) -> bool:
-        nonlocal tried
-        tried += 1
-        return tried == FIRST_STEPS and abs(load) < LEAST_LOAD
-
-    steps = StepOptions(
-        FIRST_STEP, np.inf, SMALLEST_STEP, MAX_STEPS, -1.0, 1.0, is_lost, LOAD_TURN, LONGER, folds_only=True
+    n, may_tunnel = len(counter.problem.x_unloaded), counter.problem.may_tunnel
+    z, tangent = np.append(counter.problem.x_unloaded, 0.0), np.append(np.zeros(n), 1.0)
+    r, J = counter.jacobian(z[:n], 0.0)
+    tangent = _tangent(counter, z, r, J, tangent)
+    highest, best, past, steps, step = 0.0, Point(z[:n], r, J, False), "", 0, FIRST_STEP
+    counter.folds = 0
+    while step >= SMALLEST_STEP and steps < MAX_STEPS and z[n] > -1.0:
+        predicted = z + step * tangent
+        corrected = _correct(counter, predicted, tangent)
+        if corrected is not None and np.linalg.norm(corrected[0] - predicted) > MOST_ASIDE * step:
+            corrected = None
+        turned = tangent if corrected is None else _tangent(counter, *corrected, tangent)
+        fold = int(turned[n] * tangent[n] < 0.0)
+        jumped = (
+            corrected is not None
+            and may_tunnel is not None
+            and may_tunnel(z[:n], z[n], corrected[0][:n], corrected[0][n])
+        )
+        if corrected is None or jumped or turned @ tangent < LEAST_COSINE or (fold and step > FOLD_STEP):
+            step *= 0.5
+            continue
+        before, (z, r, J), tangent, step = z, corrected, turned, 1.5 * step
+        counter.folds, steps = counter.folds + fold, steps + 1
+        if steps == FIRST_STEPS and abs(z[n]) < LEAST_LOAD:
+            break
+        if highest < z[n] < 1.0 and not counter.folds:
+            highest, best = float(z[n]), Point(z[:n], r, J, False)
+        if fold:
+            past = f", past {counter.folds} folds, the first at {100.0 * highest:.4g} % of it"
+        if z[n] >= 1.0:
+            share = (1.0 - before[n]) / (z[n] - before[n])
+            interpolated = before[:n] + share * (z - before)[:n]
+            point = newton(counter, interpolated, 1.0, MAX_POLISH)
+            if (
+                not point.converged
+                and (corrected := _correct(counter, np.append(interpolated, 1.0), np.eye(n + 1)[n])) is not None
+            ):
+                point = newton(counter, corrected[0][:n], 1.0, MAX_POLISH)
+            if point.converged:
+                return point, f"reached the full {counter.problem.raised} in {steps} steps{past}"
+            z, step = before, 0.25 * step
+    return (
+        best,
+        f"stopped at {round(100.0 * highest, 4):.4g} % of the {counter.problem.raised} after {steps} steps{past}",
     )
-    family = ContinuationProblem(counter.by_load, np.eye(n), may_tunnel=may_tunnel, rounding=problem.rounding)
-    curve, _ = follow_curve(family, problem.x_unloaded, 0.0, np.append(np.zeros(n), 1.0), steps)
-    if curve.message.startswith(INTERRUPTED):
-        raise KeyboardInterrupt
-    if not curve.points:
-        return Point(problem.x_unloaded, *counter.jacobian(problem.x_unloaded, 0.0), False), curve.message
-    points, past = curve.points, ""
-    turns = [k for k in range(len(points) - 1) if points[k].tangent[-1] * points[k + 1].tangent[-1] < 0.0]
-    first = turns[0] + 1 if turns else len(points)
-    highest = max([*points[:first], *(fold.point for fold in curve.specials[:1])], key=lambda point: point.z[-1]).z
-    counter.folds, came = len(turns), f"{len(points) - 1} steps"
-    if turns:
-        past = f", past {len(turns)} folds, the first at {100.0 * highest[-1]:.4g} % of it"
-    if curve.complete and abs(points[-1].z[-1] - 1.0) <= SMALLEST_STEP:  # it is located, near folds along the curve
-        point = newton(counter, points[-1].z[:-1], 1.0, MAX_POLISH)
-        if point.converged:
-            return point, f"reached the full {problem.raised} in {came}{past}"
-    share = round(100.0 * float(highest[-1]), 4)
-    best = Point(highest[:-1], *counter.jacobian(highest[:-1], float(highest[-1])), False)
-    return best, f"stopped at {share:.4g} % of the {problem.raised} after {came}{past}"
+
+
+def _tangent(counter: Counter, z: Array, r: Array, J: Array, along: Array) -> Array:
+    """Unit tangent of the curve at z = (x, load), in the sense of `along`; where J has none, `along` itself."""
+    slope = (counter.residual(z[:-1], z[-1] + LOAD_DIFFERENCE) - r) / LOAD_DIFFERENCE
+    t = solve_bordered(J, slope, along, np.append(np.zeros(len(r)), 1.0))
+    return t / np.linalg.norm(t) if np.isfinite(t).all() else along
+
+
+def _correct(counter: Counter, z: Array, tangent: Array) -> tuple[Array, Array, Array] | None:
+    """Newton's method from z across the tangent: a point of the curve, residual and Jacobian there, or None."""
+    before = np.inf
+    for _ in range(MAX_CORRECTIONS):
+        r, J = counter.jacobian(z[:-1], z[-1])
+        # steps may still be large where surfaces just touch: J is singular there
+        if is_rounding(counter, r, J, z[:-1]):
+            return z, r, J
+        slope = (counter.residual(z[:-1], z[-1] + LOAD_DIFFERENCE) - r) / LOAD_DIFFERENCE
+        step = solve_bordered(J, slope, tangent, np.append(r, 0.0))
+        size = float(np.abs(step).max() / (1.0 + np.abs(z).max()))
+        if size <= STEP_TOLERANCE:
+            return z, r, J
+        if not size < before:
+            return None
+        z, before = z - step, size
+    return None

@@ -1,16 +1,9 @@
-"""Newton's method: the corrector of all searches, its rules, and why it ended; the problem of statics at one load.
-
-A corrector of its own has what is no square system with the matrix of its state: `solvers.nearest`, whose equations
-are fewer than the unknowns and whose steps at least halve the errors; what closes constraints by the factors of another
-state (`solvers.damped_newton`, `solvers.descent`); and what corrects targets by the derivatives of a point nearby
-(`inversion.search`). Descents of a potential globalise it, so it has no line search.
-"""
+"""Newton's method at one load, whose last steps are as small as digits allow; the problem of statics, counted."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy.linalg import lstsq
@@ -40,85 +33,12 @@ SINGULAR = 1e-7
 SINGULAR_PIVOT = 1e-14
 
 
-# why it ended
-CONVERGED, NO_FORCES, SINGULAR_MATRIX, DIVERGING = "converged", "no forces", "singular", "steps do not shrink"
-TOO_MANY = "too many steps"
-
-
-class NewtonSystem(Protocol):
-    """Equations and their matrix, both of the state that was linearised last."""
-
-    def linearise(self, x: Array) -> Array:
-        """Residual (n,); NaN where it has none, or no derivative."""
-
-    def is_rounding(self, x: Array, r: Array) -> bool:
-        """Whether the residual r is no more than rounding."""
-
-    def solve(self, r: Array) -> Array | None:
-        """The step that is subtracted; None, or NaN, where the matrix is singular."""
-
-    def size(self, step: Array, x: Array) -> float:
-        """Size of a step, 1 being a large one."""
-
-
-@dataclass(frozen=True)
-class Rule:
-    """How far Newton's method goes on."""
-
-    max_steps: int
-    contraction: float = 1.0  # each step is smaller than the one before by this factor
-    first: float = np.inf  # and the first one than this
-    last: float = EXACT_STEP  # a step so small is not taken any more
-    enough: float = STEP_TOLERANCE  # steps below it may cease to shrink: they are rounding
-    rounding_ends: bool = False  # whether a residual of rounding ends it though steps still shrink, as near singular J
-
-
-class Corrected(NamedTuple):
-    """Where Newton's method ended, and why."""
-
-    x: Array
-    residual: Array
-    why: str
-    n_steps: int
-    step: Array | None = None  # the one that was not taken
-
-    @property
-    def converged(self) -> bool:
-        """Whether it is a solution."""
-        return self.why == CONVERGED
-
-
-def correct(system: NewtonSystem, x: Array, rule: Rule) -> Corrected:
-    """Newton's method from x; the system is linearised where it ends."""
-    before = rule.first / rule.contraction
-    for k in range(rule.max_steps + 1):
-        r = system.linearise(x)
-        if not np.isfinite(r).all():
-            return Corrected(x, r, NO_FORCES, k)
-        rounding = system.is_rounding(x, r)
-        if rounding and rule.rounding_ends:
-            return Corrected(x, r, CONVERGED, k)
-        step = system.solve(r)
-        if step is None or not np.isfinite(step).all():
-            return Corrected(x, r, SINGULAR_MATRIX, k)
-        size = system.size(step, x)
-        shrinks = size < rule.contraction * before
-        if size <= rule.last or (not shrinks and (rounding or min(size, before) <= rule.enough)):
-            return Corrected(x, r, CONVERGED, k, step)
-        if not shrinks:
-            return Corrected(x, r, DIVERGING, k, step)
-        if k < rule.max_steps:
-            x, before = x - step, size
-    return Corrected(x, r, TOO_MANY, rule.max_steps, step)
-
-
 @dataclass(frozen=True)
 class StaticProblem:
     """residual(x, load) = 0 at load = 1; x_unloaded solves it at load = 0."""
 
     residual: Callable[[Array, float], Array]
     jacobian: Callable[[Array, float], tuple[Array, Array]]  # residual and its derivative (n, n)
-    by_load: Callable[[Array, float], tuple[Array, Array, Array]]  # both, and the derivative (n,) by the load
     x_unloaded: Array
     analytic: bool = True  # False: differences of the residual in hybr, for comparison
     descent: Descent | None = None  # metric and step limit of the descent; None: no descent
@@ -167,10 +87,6 @@ class Counter:
             self.first = x.copy(), r, J
         return r, J
 
-    def by_load(self, x: Array, load: float) -> tuple[Array, Array, Array]:
-        self.n_jacobian += 1
-        return self.problem.by_load(x, load)
-
     def is_balanced(self, x: Array, load: float) -> bool:
         """Whether a solution is one in forces, too."""
         balanced = self.problem.balanced
@@ -208,36 +124,6 @@ def _shortest(J: Array, r: Array) -> tuple[Array, bool]:
     return d * y, rank == len(r)
 
 
-class AtLoad:
-    """A static problem at one load.
-
-    shortest : of all solutions of a singular system the one without a part along its null space.
-    """
-
-    def __init__(self, counter: Counter, load: float, shortest: bool = False) -> None:
-        self.counter, self.load, self.shortest, self.is_only = counter, load, shortest, True
-        self.J = np.zeros((0, 0))
-
-    def linearise(self, x: Array) -> Array:
-        """Residual (n,)."""
-        r, self.J = self.counter.jacobian(x, self.load)
-        return r if np.isfinite(self.J).all() and np.abs(x).max(initial=0.0) < LARGEST else np.full_like(r, np.nan)
-
-    def is_rounding(self, x: Array, r: Array) -> bool:
-        """Whether that is all that tells a solution where systems are singular."""
-        return self.shortest and is_rounding(self.counter, r, self.J, x)
-
-    def solve(self, r: Array) -> Array:
-        """Step, NaN where there is none; `is_only`: whether it is the only one."""
-        step, self.is_only = _shortest(self.J, r) if self.shortest else _solve_and_check(self.J, r)
-        return step
-
-    def size(self, step: Array, x: Array) -> float:
-        """Relative to 1 + |x|; of one that is not the only one at least so much that its residual decides."""
-        size = float(np.abs(step).max(initial=0.0) / (1.0 + np.abs(x).max(initial=0.0)))
-        return size if self.is_only or not self.shortest else max(size, 2.0 * STEP_TOLERANCE)
-
-
 def newton(counter: Counter, x: Array, load: float, max_steps: int) -> Point:
     """Newton steps until they are as small as digits allow.
 
@@ -245,11 +131,24 @@ def newton(counter: Counter, x: Array, load: float, max_steps: int) -> Point:
     singular because the solution has others in its neighbourhood, as that of a pendulum on a ball joint: from the start
     again, the shortest steps then lead to the nearest of them.
     """
-    system = AtLoad(counter, load)
-    end = correct(system, x, Rule(max_steps, FAST_CONTRACTION, FAST_CONTRACTION * FIRST_POLISH))
-    if end.why in (SINGULAR_MATRIX, DIVERGING):
-        system = AtLoad(counter, load, shortest=True)
-        end = correct(system, x, Rule(max_steps, 2.0, rounding_ends=True))
-        if end.step is None and end.converged:
-            system.solve(end.residual)
-    return Point(end.x, end.residual, system.J, end.converged and counter.is_balanced(end.x, load), system.is_only)
+    start, before, isolated = x, FIRST_POLISH, True
+    shortest = False
+    k = 0
+    while True:
+        r, J = counter.jacobian(x, load)
+        if not (np.isfinite(r).all() and np.isfinite(J).all() and np.abs(x).max() < LARGEST):
+            return Point(x, r, J, False)
+        step, isolated = _shortest(J, r) if shortest else _solve_and_check(J, r)
+        size = float(np.abs(step).max(initial=0.0) / (1.0 + np.abs(x).max(initial=0.0)))
+        if (isolated or not shortest) and (
+            size <= EXACT_STEP or (size <= STEP_TOLERANCE and size >= FAST_CONTRACTION * before)
+        ):
+            return Point(x, r, J, counter.is_balanced(x, load), isolated)
+        if shortest and is_rounding(counter, r, J, x):
+            return Point(x, r, J, counter.is_balanced(x, load), isolated)
+        if not shortest and not size < FAST_CONTRACTION * before:
+            shortest, x, before, k = True, start, np.inf, 0
+            continue
+        if not size < 2.0 * before or k == max_steps:
+            return Point(x, r, J, False, isolated)
+        x, before, k = x - step, size, k + 1

@@ -73,21 +73,15 @@ def special_points(curve: Curve, a: CurvePoint, b: CurvePoint, row: int, depth: 
     ):
         halves = (a, middle), (middle, b)
         return [special for half in halves for special in special_points(curve, *half, row, depth + 1)]
-    points = folds(curve, a, b, row)
+    points: list[LocatedPoint] = []
+    if fold and (point := _noted(curve, a, b, zero_between(curve, a, b, lambda p: float(p.tangent[-1])))) is not None:
+        points.append(LocatedPoint(FOLD, point, row, (point.tangent,), a.growth, b.growth))
     if branch:
         points += _branch(curve, a, b, row, abs(alone) if of_a_kind and not (fold or flutter) else 0)
     if flutter and (point := _noted(curve, a, b, _count_change(curve, a, b, lambda p: p.growth.flutter))) is not None:
         kind = STABILITY if exchanged else FLUTTER
         points.append(LocatedPoint(kind, point, row, (point.tangent,), a.growth, b.growth))
     return sorted(points, key=lambda special: special.point.s)
-
-
-def folds(curve: Curve, a: CurvePoint, b: CurvePoint, row: int) -> list[LocatedPoint]:
-    """The fold between two points of the curve, if there is one; nothing else is looked for."""
-    if not a.tangent[-1] * b.tangent[-1] < 0.0:
-        return []
-    point = _noted(curve, a, b, zero_between(curve, a, b, lambda p: float(p.tangent[-1])))
-    return [] if point is None else [LocatedPoint(FOLD, point, row, (point.tangent,), a.growth, b.growth)]
 
 
 def _determinant_changes_sign(a: CurvePoint, b: CurvePoint) -> bool:
@@ -113,7 +107,7 @@ def _branch(curve: Curve, a: CurvePoint, b: CurvePoint, row: int, together: int)
         point = _count_change(curve, a, b, lambda p: p.growth.buckling)
     if _noted(curve, a, b, point) is None or point is None:
         return []
-    share, scales = (point.s - a.s) / (b.s - a.s), curve.scales(a.J, a.slope)
+    share, scales = (point.s - a.s) / (b.s - a.s), curve.scales(a)
     tangent = _tangent(curve, a, b, share)
     before, at_point, after = (null_vectors(p.J, p.slope, scales)[2] for p in (a, point, b))
     neighbours = np.maximum(before, after)
@@ -140,7 +134,7 @@ def _determinant_zero(curve: Curve, a: CurvePoint, b: CurvePoint) -> CurvePoint 
 def _smooth_zero(curve: Curve, a: CurvePoint, b: CurvePoint) -> CurvePoint | None:
     """Where [J slope; tangent] is singular: a bordered determinant is zero, which is smooth along the curve."""
     row = curve.gram @ a.tangent
-    scales = curve.scales(a.J, a.slope)
+    scales = curve.scales(a)
     border = min((Border.of(p.J, p.slope, row, scales) for p in (a, b)), key=lambda bordered: bordered.singular_value)
     return zero_between(curve, a, b, lambda p: border.determinant(p.J, p.slope, row))
 
