@@ -108,6 +108,7 @@ def test_a_wrong_declaration_is_an_error():
 @compiled_only
 def test_single_values_are_no_types_of_their_own():
     assert plus_one_twice(np.zeros(2)) == 2.0
+    plus_one_twice.dispatcher.compile(types_of(np.zeros(2)))
     plus_one_twice.dispatcher.recompile()  # out of a warm cache, it comes without what it calls
     assert len(plus_one.dispatcher.overloads) == 1
 

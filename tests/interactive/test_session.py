@@ -228,10 +228,11 @@ def test_nothing_is_compiled_at_the_first_grab(session, monkeypatch):
 
     def versions():
         kernels = (forward_sweep, read_poses, read_jacobians, tree_exchange)
-        return [len(one.signatures) for kernel in kernels for one in (kernel.entry, kernel.dispatcher)]
+        parts = [kernel.entry for kernel in kernels], [kernel.dispatcher for kernel in kernels]
+        return [[len(one.signatures) for one in part] for part in parts]
 
     known = versions()
-    assert all(known)
+    assert all(known[0])
     session.record()
     pulled(session)
     session.frame(0.05)
