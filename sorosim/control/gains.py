@@ -113,7 +113,8 @@ def regulator(problem: Problem, goal: Array) -> tuple[tuple[Array, Array] | None
     if (u < problem.bounds[0]).any() or (u > problem.bounds[1]).any():
         return None, "the inputs that keep the robot at the goal are out of their bounds"
     measured = 2 * motion.robot.ndof
-    every = np.pad(np.ones(measured), (0, motion.n_states - measured))
+    rest = (0, motion.n_states - measured)
+    every = np.pad(np.ones(measured), rest)
     weights = terms.final if terms.final.any() else terms.running if terms.running.any() else every
     R = np.diag(problem.scale**-2.0)
     try:
@@ -121,8 +122,7 @@ def regulator(problem: Problem, goal: Array) -> tuple[tuple[Array, Array] | None
     except (np.linalg.LinAlgError, ValueError):
         return None, "no feedback stabilises the robot at the goal"
     hold = np.asarray(-np.linalg.solve(R + B.T @ P @ B, B.T @ P @ A), dtype=float)[:, :measured]
-    A[:, :measured] += B @ hold
-    if measured < len(goal) and np.abs(np.linalg.eigvals(A)).max() >= 1.0:
+    if measured < len(goal) and np.abs(np.linalg.eigvals(A + np.pad(B @ hold, ((0, 0), rest)))).max() >= 1.0:
         return None, "no feedback of coordinates and rates alone stabilises the robot at the goal"
     return (hold, u), ""
 

@@ -119,7 +119,10 @@ class MPC:
 
     @property
     def plan(self) -> tuple[Array, Array, Array]:
-        """Times (N + 1,), states (N + 1, n_states) and inputs (N, n_actuators) of the last tick's plan."""
+        """Times (N + 1,), states [q; qd] (N + 1, 2 ndof) and inputs (N, n_actuators) of the last tick's plan.
+
+        Strains of materials that relax follow in the states.
+        """
         if self._plan is None:
             raise InputError("MPC.plan", "a step before", "none")
         return self._problem.times, self._plan.X, self._plan.U
