@@ -40,8 +40,22 @@ class Reference(types.Type):
 
 
 def by_reference(cls: type) -> type:
-    """Class decorator: compiled code gets named tuples of this class by reference. Their fields never change."""
+    """Class decorator: compiled code gets named tuples of this class by reference. Their fields never change.
+
+    Arrays are contiguous: code that is looked up once (`Engine.prepared`) would read others at wrong places.
+    """
     typeof_impl.register(cls)(_typeof)
+    new = cls.__new__
+
+    def checked(kind: Any, *fields: Any, **named: Any) -> Any:
+        made = new(kind, *fields, **named)
+        for name, field in zip(made._fields, made, strict=True):
+            if isinstance(field, np.ndarray) and not field.flags.c_contiguous:
+                raise ValueError(f"{kind.__name__}.{name} is not contiguous")
+        return made
+
+    cls.__new__ = checked  # type: ignore[method-assign,assignment]
+    cls._make = classmethod(lambda kind, fields: kind(*fields))  # type: ignore[attr-defined]  # of `_replace` too
     return cls
 
 

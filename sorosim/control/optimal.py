@@ -149,7 +149,7 @@ def _coordinates(robot: Robot, goal: Any) -> Array:
 def input_bounds(robot: Robot, given: Any) -> Array:
     """Bounds (2, n_actuators) of inputs."""
     inputs = [input_parameter(robot, name) for name in robot.actuator_names]
-    out = np.array([(one.low, one.high) for one in inputs]).T
+    out = np.array([[one.low for one in inputs], [one.high for one in inputs]])
     if given is not None and not isinstance(given, Mapping):
         given = dict.fromkeys(robot.actuator_names, given)
     for name, pair in by_name("u_bounds", given).items():

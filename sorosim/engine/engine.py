@@ -180,7 +180,7 @@ class Engine:
     def prepared(self, function: Any, arguments: tuple[Any, ...]) -> Callable[..., Any]:
         """A kernel by its compiled code, looked up once: its arguments are of the same types at each call.
 
-        It checks none, and would read an array that is not contiguous at wrong places.
+        It checks none, and would read an array that is not contiguous at wrong places (records check theirs when made).
         """
         assert all(x.flags.c_contiguous for x in arguments if x.__class__ is np.ndarray), function
         if function not in self._prepared:
@@ -374,7 +374,7 @@ class Engine:
         if len(self.insertions):
             self.check_insertions(qd, qdd, known if what.free else None)
         n, m = self.ndof, self.n_actuators
-        # what `entry` relies on
+        # what `entry` relies on; so records are made unchecked below, which a call of ten microseconds feels
         q, qd = np.ascontiguousarray(q, dtype=float), np.ascontiguousarray(qd, dtype=float)
         qdd, u = np.ascontiguousarray(qdd, dtype=float), np.ascontiguousarray(u, dtype=float)
         closure, saddle = self.closure
@@ -386,7 +386,7 @@ class Engine:
         if what.derivatives:
             by_q, by_qd, B = np.empty((n, n)), np.empty((n, n)), np.empty((n, m))
         mass = np.empty((n, n)) if what.mass else self._no_matrix
-        out = Evaluation(np.empty(n), mass, by_q, by_qd, B, qdd, closure, saddle)
+        out = tuple.__new__(Evaluation, (np.empty(n), mass, by_q, by_qd, B, qdd, closure, saddle))
         if tau is not None:
             out.tau[:] = tau
         external = self.external
@@ -396,7 +396,7 @@ class Engine:
         if self.loading.actuators:
             self.loading.actuate(external, self.tree, q, qd, u, self.actuator_names, what.tangents)
         closing = self._no_closing if closing is None else closing
-        state = State(q, qd, u, gravity, known, closing)
+        state = tuple.__new__(State, (q, qd, u, gravity, known, closing))
         arguments = self.system, state, *what.arguments, external, self.workspace, out
         failed = self.prepared(what.entry, arguments)(*arguments)
         if what.free and failed != DONE:

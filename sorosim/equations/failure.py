@@ -412,11 +412,12 @@ def limiting_motion(
     if not 0 < n <= MAX_EIGENVALUES:
         return None
     try:
-        values, vectors = np.linalg.eig(system.jacobian(t, x))
-        parts = vectors * np.linalg.solve(vectors, system.rhs(t, x).astype(complex))
+        with np.errstate(all="ignore"):  # vectors that nearly depend on each other give numbers that are not finite
+            values, vectors = np.linalg.eig(system.jacobian(t, x))
+            parts = vectors * np.linalg.solve(vectors, system.rhs(t, x).astype(complex))
+            change = np.abs(values * parts) / (system.tolerances(tolerances[1]) + tolerances[0] * np.abs(x))[:, None]
     except (SorosimError, np.linalg.LinAlgError):
         return None
-    change = np.abs(values * parts) / (system.tolerances(tolerances[1]) + tolerances[0] * np.abs(x))[:, None]
     if not np.isfinite(change).all():
         return None
     row, mode = np.unravel_index(int(np.argmax(change[: 2 * n])), change[: 2 * n].shape)

@@ -13,6 +13,7 @@ from sorosim.control.optimal import problem_of
 from sorosim.control.solvers import SOLVERS, box_newton, ddp, quadratic_program
 from sorosim.control.steps import DiscreteMotion
 from sorosim.errors import ConvergenceError, InputError
+from sorosim.kernels.restarted import Feedback
 from tests.helpers.flail import flail
 
 CART, ARM = "swing_up_cart_pole", "two_segment_arm"
@@ -286,6 +287,24 @@ def test_shortest_time_like_problem_uses_its_bounds_and_keeps_them(robots):
     assert oc.u.max() <= 1.0
     assert (oc.u > 1.0 - 1e-9).sum() >= 10
     assert abs(oc.q[-1, 0] - 0.5) < 1e-2
+
+
+def test_several_inputs_keep_their_bounds_under_feedback(robots, rng):
+    robot = robots[ARM]
+    bounds = {name: (0.1 * k, 1.0 + k) for k, name in enumerate(robot.actuator_names)}
+    problem = problem_for(robot, {"final": {"q": 1.0}}, n=4, bounds=bounds, goal=np.zeros(robot.ndof))
+    U = problem.bounds.mean(axis=0) + 0.1 * rng.normal(size=(4, robot.engine.n_actuators))
+    X, cost = problem.roll(U.copy())
+    gain = rng.normal(size=(4, robot.engine.n_actuators, X.shape[1]))
+    states = problem.states(X, U)
+    # along its own motion feedback changes nothing, and what it asks for beyond the bounds stops there
+    same = U.copy()
+    assert problem.roll(same, Feedback(gain, states, problem.bounds))[1] == pytest.approx(cost, rel=1e-9)
+    np.testing.assert_allclose(same, U, rtol=0.0, atol=1e-6)
+    beyond = U + 100.0 * rng.choice([-1.0, 1.0], size=U.shape)
+    asked = beyond.copy()
+    problem.roll(beyond, Feedback(np.zeros_like(gain), states, problem.bounds))
+    np.testing.assert_array_equal(beyond, np.clip(asked, *problem.bounds))
 
 
 def test_box_newton_meets_the_conditions_of_optimality(rng):
