@@ -48,6 +48,9 @@ from sorosim.model.section import Circle, Ellipse, Rectangle
 from sorosim.model.shape import Box, Capsule, Cone, Cylinder, Ellipsoid, Sphere
 from sorosim.robot import Robot
 
+# tight tolerances take many steps, which a run says
+pytestmark = pytest.mark.filterwarnings("ignore:.*steps follow a motion of")
+
 G, RHO = 9.81, 1000.0
 DOWN, NO_GRAVITY = (0.0, 0.0, -G), (0.0, 0.0, 0.0)
 IDEAL = Immersed(drag=0.0, rotary_drag=0.0)

@@ -42,6 +42,9 @@ from sorosim.model.section import Circle
 from sorosim.robot import Robot
 from sorosim.simulation.simulate import resume
 
+# tight tolerances take many steps, which a run says
+pytestmark = pytest.mark.filterwarnings("ignore:.*steps follow a motion of")
+
 METHODS = ("bdf", "radau", "lsoda", "cvode")
 G = 9.81
 WORST = Worst()
