@@ -374,7 +374,7 @@ class Engine:
         if len(self.insertions):
             self.check_insertions(qd, qdd, known if what.free else None)
         n, m = self.ndof, self.n_actuators
-        # what `entry` relies on; so records are made unchecked below, which a call of ten microseconds feels
+        # what `entry` relies on; so the records below are made without their check, 2 us of some 12
         q, qd = np.ascontiguousarray(q, dtype=float), np.ascontiguousarray(qd, dtype=float)
         qdd, u = np.ascontiguousarray(qdd, dtype=float), np.ascontiguousarray(u, dtype=float)
         closure, saddle = self.closure

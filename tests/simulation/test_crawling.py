@@ -1,7 +1,5 @@
 """Runs that would take hours for nothing end by themselves, with what they have; limits of steps and of the clock."""
 
-import re
-
 import numpy as np
 import pytest
 
@@ -42,8 +40,9 @@ def test_ten_million_newtons_on_a_tendon(method):
     assert error.partial.t[-1] < 0.01
     if method != "lsoda" or "at this pace" in str(error):  # it may lose the state before
         assert "at this pace the rest takes" in str(error)
-        # which it is depends on the state at which a method stops
-        assert re.search("where (forces of the actuator 'cable1'|stiffness and damping) act most", str(error))
+        # ida stops where the rod holds against the cable already
+        most = "stiffness and damping" if method == "ida" else "forces of the actuator 'cable1'"
+        assert f"where {most} act most" in str(error)
         assert f"steps follow a motion of '{error.report.where}' of 'arm'" in str(error)
     assert "'arm' is strained by" in str(error)
     assert "look at the units of inputs and loads" in str(error)
