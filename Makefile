@@ -50,7 +50,7 @@ test-all: $(INSTALLED_ROBOTS) ## run all tests, then kernels with bounds checks,
 	$(if $(CHECKED),NUMBA_BOUNDSCHECK=1 SOROSIM_CACHE_DIR="$(CHECKED_CACHE)" $(PYTEST) $(CHECKED) $(PYTEST_ARGS) -n 0)
 	$(if $(UNCOMPILED),NUMBA_DISABLE_JIT=1 $(PYTEST) $(UNCOMPILED) $(PYTEST_ARGS) -n 0)
 
-test-machines: $(INSTALLED_TEST) ## run the tests of numbers as other processors would; print error over tolerance
+test-machines: $(INSTALLED_TEST) ## run the tests as other processors would; print error over tolerance
 	$(BIN)/python tests/machines.py $(MACHINES_ARGS) $(PYTEST_ARGS)
 
 validation: $(INSTALLED_ROBOTS) ## run the comparisons of docs/validation.md and write its tables anew

@@ -10,15 +10,16 @@ from helpers.agreement import COMPARISON
 @pytest.mark.parametrize(
     ("explanation", "numbers"),
     [
-        ("np.float64(2.5e-09) < 1e-08\n +  where np.float64(2.5e-09) = max()", ("2.5e-09", "1e-08")),
-        ("0.0012 <= 3.0", ("0.0012", "3.0")),
+        ("np.float64(2.5e-09) < 1e-08\n +  where np.float64(2.5e-09) = max()", ("2.5e-09", "<", "1e-08")),
+        ("0.0012 <= 3.0", ("0.0012", "<", "3.0")),
+        ("np.float64(0.5) > 0.25", ("0.5", ">", "0.25")),
         ("'a' < 'b'", None),
         ("array([0.1]) < 1.0", None),
     ],
 )
 def test_numbers_of_a_plain_assertion(explanation, numbers):
     found = COMPARISON.match(explanation)
-    assert (found and (found["small"], found["large"])) == numbers
+    assert (found and (found["left"], found["sign"], found["right"])) == numbers
 
 
 def run_with(deviation, margin, bound=""):

@@ -50,6 +50,8 @@ REWIND_MARGIN = 0.1
 # runs by a multistep method, which follows each oscillation of a stiff rod, are told so from so many steps on, shorter
 # than so many periods
 MANY_STEPS, PERIODS = 10_000, 1.0
+# (1e-6)^(1/6) rad a step, fifth order: of finer steps the tolerances are the cause
+STEPS_A_PERIOD = 60.0
 PASSES = "method='generalized-alpha' or 'radau' may pass over"
 UNVERIFIED = "it was not verified, since it stopped: simulate to an earlier t_end, or resume it, to have its error"
 FINE_TOLERANCES = 1e-9, 1e-15  # tolerances that rounding, or loops closed at every step, may not leave room for
@@ -301,7 +303,11 @@ class Integration:
         limiting = limiting_motion(self.system, float(run.t[-1]), x, (options["rtol"], options["atol"]))
         if limiting is None or not (run.t[-1] - self.start.t) / n < PERIODS * limiting[2] < np.inf:
             return ""
-        return f"{n} steps by {self.method.kind}: {limiting[1]}; {PASSES} what hardly decays, with fewer steps"
+        words = f"{n} steps by {self.method.kind}: {limiting[1]}"
+        if (each := limiting[2] * n / (run.t[-1] - self.start.t)) > STEPS_A_PERIOD:
+            asked = f"rtol={options['rtol']:g} and atol={options['atol']:g}"
+            return f"{words}; {each:.0f} steps a period are what {asked} ask for, and larger ones take fewer"
+        return f"{words}; {PASSES} what hardly decays, with fewer steps"
 
     def attempt(self) -> Attempt:
         """Call the integrator; interrupts and errors on the way end the solution early."""

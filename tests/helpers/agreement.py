@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 PROPERTY, MARGIN = "agreement", "margin"
 NUMBER = r"(?:np\.float64\()?(?P<{}>[0-9][0-9.e+-]*)\)?"
-COMPARISON = re.compile(NUMBER.format("small") + " <=? " + NUMBER.format("large"))
+COMPARISON = re.compile(NUMBER.format("left") + " (?P<sign>[<>])=? " + NUMBER.format("right"))
 
 
 class Row(NamedTuple):
@@ -76,7 +76,7 @@ def rows_of(report: Any) -> list[dict[str, Any]]:
 
 
 class Margins:
-    """Error over tolerance of the plain assertions of a test: `assert error < tolerance`, `assert_allclose`.
+    """Error over tolerance of the plain assertions of a test: `assert error < tolerance` (or >), `assert_allclose`.
 
     A pytest plug-in; it needs the option `enable_assertion_pass_hook`.
     """
@@ -95,9 +95,10 @@ class Margins:
 
     def pytest_assertion_pass(self, item: pytest.Item, lineno: int, orig: str, expl: str) -> None:
         if found := COMPARISON.match(expl):
-            small, large = (float(found[name]) for name in ("small", "large"))
+            numbers = found["left"], found["right"]
+            small, large = map(float, numbers if found["sign"] == "<" else numbers[::-1])
             # whole numbers count something
-            if 0.0 < small <= large and any("." in found[name] or "e" in found[name] for name in ("small", "large")):
+            if 0.0 < small <= large and any("." in number or "e" in number for number in numbers):
                 self.note(f"{orig} (line {lineno})", small / large)
 
     def assert_allclose(self, actual: Any, desired: Any, rtol: float = 1e-7, atol: float = 0.0, **more: Any) -> None:

@@ -198,6 +198,17 @@ def test_a_method_of_many_steps_that_follows_an_undamped_rod_names_those_that_do
         sorosim.simulate(stiff_shaft(), 0.02, **options, rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.parametrize("method", ["bdf", "lsoda"])
+def test_many_steps_that_the_tolerances_ask_for_are_told_so(method, monkeypatch):
+    """What turns once in a second is the motion itself: no method may pass over it."""
+    monkeypatch.setattr("sorosim.simulation.integration.MANY_STEPS", 200)
+    body = {"mass": "1 kg", "centre": [0, 0, "-25 cm"], "inertia": [1e-3, 2e-3, 3e-3]}
+    arm = {"joint": {"revolute": {"axis": [0, 1, 0]}}, "body": body}
+    robot = sorosim.load({"sorosim": 1, "name": "pendulum", "links": {"arm": arm}, "initial": {"arm.revolute": 1.0}})
+    with pytest.warns(sorosim.SorosimWarning, match=r"steps a period are what rtol=1e-11 and atol=1e-13 ask for"):
+        sorosim.simulate(robot, 3.0, method=method, rtol=1e-11, atol=1e-13)
+
+
 def test_a_method_of_many_steps_says_nothing_where_motions_decay(monkeypatch, recwarn):
     monkeypatch.setattr("sorosim.simulation.integration.MANY_STEPS", 10)
     sorosim.simulate(sorosim.load(rubber_arm()), 0.2, u={"pull": 0.5}, method="bdf")
