@@ -25,8 +25,8 @@ from benchmarks.report import YARDSTICK, Row, Timed, make_row, record, table, ya
 from benchmarks.sensitivities import SENSITIVITIES
 from benchmarks.steps import STEPS
 from benchmarks.sweeps import SWEEPS
-from sorosim.errors import InputError, nearest
-from sorosim.solvers.base import one_blas_thread
+from sorosim.base.errors import InputError, nearest
+from sorosim.base.ode import one_blas_thread
 
 __all__ = [
     "CASES",

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from benchmarks import CASES, record, run, table
-from sorosim.errors import InputError
+from sorosim.base.errors import InputError
 
 FOLDER = Path(__file__).resolve().parents[1] / ".benchmarks"
 

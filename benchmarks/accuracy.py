@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import sorosim
-from sorosim.errors import ConvergenceError, SorosimWarning
-from sorosim.io import load, load_text
-from sorosim.io.bundled import bundled_robots
-from sorosim.results.accuracy import apart
-from sorosim.results.result import Run
-from sorosim.robot import Robot
-from sorosim.solvers.base import one_blas_thread
+from sorosim.analysis.results.accuracy import apart
+from sorosim.analysis.results.result import Run
+from sorosim.base.errors import ConvergenceError, SorosimWarning
+from sorosim.base.ode import one_blas_thread
+from sorosim.files import load, load_text
+from sorosim.files.bundled import bundled_robots
+from sorosim.mechanics.robot import Robot
 
 METHODS = ("bdf", "radau", "cvode", "lsoda", "generalized-alpha")
 RTOLS = (1e-3, 1e-4, 1e-5, 1e-6)

@@ -1,4 +1,4 @@
-"""Algorithms that check and time those of `sorosim.dynamics.forward`, and share little with them; for trees only.
+"""Algorithms that check and time those of `sorosim.mechanics.dynamics.forward`, for trees only; they share little.
 
 "unit": the mass matrix column by column from inverse dynamics, O(n^2) to O(n^3). "fixman": the bias by inverse dynamics
 and the extended Fixman method (`fixman`), O(n), for rigid links only; links without mass may stand between joints, but
@@ -14,13 +14,13 @@ import scipy.linalg
 from numpy.typing import ArrayLike
 
 from benchmarks.fixman import Fixman
-from sorosim.arrays import Array, IntArray, Mask
-from sorosim.dynamics.articulation import Articulation
-from sorosim.dynamics.inertia import check_inertia
-from sorosim.engine import tasks as task
-from sorosim.engine.engine import Engine
-from sorosim.engine.records import ForwardDynamicsDerivatives
-from sorosim.robot import Robot
+from sorosim.base.arrays import Array, IntArray, Mask
+from sorosim.mechanics.dynamics.articulation import Articulation
+from sorosim.mechanics.dynamics.inertia import check_inertia
+from sorosim.mechanics.engine import tasks as task
+from sorosim.mechanics.engine.engine import Engine
+from sorosim.mechanics.engine.records import ForwardDynamicsDerivatives
+from sorosim.mechanics.robot import Robot
 
 
 def unit_columns(engine: Engine, q: Array, columns: IntArray) -> Array:

@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.context import FIRST_PICTURE, N_TENSIONS, Action, Array, Context, processor, start_python
-from sorosim.engine import tasks as task
-from sorosim.equilibria.statics import statics
-from sorosim.errors import ConvergenceError
-from sorosim.io import load
-from sorosim.loads.wrench import Wrench
-from sorosim.results.result import Run
-from sorosim.robot import Robot
-from sorosim.simulation.simulate import simulate
+from sorosim.analysis.equilibria.statics import statics
+from sorosim.analysis.motion.simulate import simulate
+from sorosim.analysis.results.result import Run
+from sorosim.base.errors import ConvergenceError
+from sorosim.files import load
+from sorosim.mechanics.engine import tasks as task
+from sorosim.mechanics.loads.wrench import Wrench
+from sorosim.mechanics.robot import Robot
 
 # the machine for which the targets were set solves the 48 x 48 system in this time [s]
 REFERENCE_YARDSTICK = 17e-6
@@ -98,7 +98,7 @@ def public(method: str, arguments: str) -> Callable[[Context], Action]:
     return make
 
 
-def _engine(what: int) -> Callable[[Context], Action]:
+def _engine(what: task.Task) -> Callable[[Context], Action]:
     """The bare call behind it."""
 
     def make(context: Context) -> Action:

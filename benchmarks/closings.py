@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import sorosim
-from sorosim.arrays import Array
-from sorosim.robot import Robot
+from sorosim.base.arrays import Array
+from sorosim.mechanics.robot import Robot
 
 AXIS = [0, 1, 0]
 BASES: dict[str, Any] = {

@@ -13,10 +13,10 @@ import numpy as np
 from benchmarks.cases import Case, of_robot, public
 from benchmarks.context import Action, Context
 from benchmarks.loops import motion_case
-from sorosim.engine import tasks as task
-from sorosim.io import load
-from sorosim.kernels.kinematics import POSES
-from sorosim.robot import Robot
+from sorosim.files import load
+from sorosim.mechanics.engine import tasks as task
+from sorosim.mechanics.kernels.kinematics import POSES
+from sorosim.mechanics.robot import Robot
 
 # figures of the paper [s]: derivatives, ten seconds by ode15s, by Newmark's method
 CYLINDER = {"derivatives": 2.3e-3, "bdf": 7.8, "newmark": 46.64}
@@ -47,7 +47,7 @@ def heap(n: int) -> Robot:
                  "loads": {"touch": touch}})  # fmt: skip
 
 
-def _inverse(what: int) -> Callable[[Context], Action]:
+def _inverse(what: task.Task) -> Callable[[Context], Action]:
     def make(_: Context) -> Action:
         robot = heap(N_RODS)
         zero, none = np.zeros(robot.ndof), np.zeros(0)

@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sorosim
-from sorosim.io import load
-from sorosim.robot import Robot
-from sorosim.simulation.simulate import simulate
-from sorosim.solvers.base import one_blas_thread
+from sorosim.analysis.motion.simulate import simulate
+from sorosim.base.ode import one_blas_thread
+from sorosim.files import load
+from sorosim.mechanics.robot import Robot
 
 Array = NDArray[np.float64]
 Action = Callable[[], Any]
@@ -39,9 +39,9 @@ seconds = float(sys.argv[1])
 out = {"package": package}
 if seconds > 0.0:
     import scipy.integrate, scipy.optimize
-    from sorosim.equilibria.statics import statics
-    from sorosim.simulation.simulate import simulate
-    from sorosim.io import load
+    from sorosim.analysis.equilibria.statics import statics
+    from sorosim.analysis.motion.simulate import simulate
+    from sorosim.files import load
     imported = time.perf_counter()
     robot = load("cable_manipulator")
     statics(robot, {robot.actuator_names[0]: 10.0})
@@ -64,7 +64,7 @@ import json, sys, time
 import sorosim
 run = sorosim.simulate(sorosim.load("cable_manipulator"), float(sys.argv[1]), 0.01)
 begin = time.perf_counter()
-from sorosim.viz.player import Player
+from sorosim.view.viz.player import Player
 player = Player(run, off_screen=True, trails=True)
 player.scene.image()
 first = time.perf_counter() - begin

@@ -10,10 +10,10 @@ import numpy as np
 
 import sorosim
 from benchmarks.context import Array
-from sorosim.fitting.model import Model
-from sorosim.fitting.unknowns import SCALE, SHIFT, unknowns_of
-from sorosim.io import load, load_text
-from sorosim.stepping.rollout import rollout
+from sorosim.analysis.motion.rollout import rollout
+from sorosim.files import load, load_text
+from sorosim.studies.fitting.model import Model
+from sorosim.studies.fitting.unknowns import SCALE, SHIFT, unknowns_of
 
 BEAM = """
 sorosim: 1

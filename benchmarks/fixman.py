@@ -18,10 +18,10 @@ import scipy.sparse.linalg
 from scipy.linalg import LinAlgError, cho_solve_banded, cholesky_banded
 
 from benchmarks.skeleton import Skeleton, make_skeleton
-from sorosim.arrays import Array, Mask
-from sorosim.engine.engine import Engine
-from sorosim.errors import ModelError
-from sorosim.kernels.kinematics import COLUMNS
+from sorosim.base.arrays import Array, Mask
+from sorosim.base.errors import ModelError
+from sorosim.mechanics.engine.engine import Engine
+from sorosim.mechanics.kernels.kinematics import COLUMNS
 
 # columns that are solved for at once: their room stays small beside that of the tree
 COLUMN_BLOCK = 64

@@ -18,31 +18,31 @@ from unittest import mock
 import numpy as np
 
 import sorosim
-from sorosim.compiled import entry
-from sorosim.constraints.loop import Begin, End, Loop
-from sorosim.engine import engine
-from sorosim.engine.inputs import Motion
-from sorosim.engine.prescribed import Prescribed
-from sorosim.equations.system import OdeSystem
-from sorosim.kernels import newmark
-from sorosim.lie.so3 import exp_so3 as rotation
-from sorosim.loads.contact import Contact, Surface
-from sorosim.loads.contact_law import ContactLaw
-from sorosim.methods import GeneralizedAlpha
-from sorosim.model.basis import Strain
-from sorosim.model.body import RigidBody
-from sorosim.model.description import Description
-from sorosim.model.joints.free import Free
-from sorosim.model.joints.revolute import Revolute
-from sorosim.model.joints.spherical import Spherical
-from sorosim.model.link import WORLD, Link
-from sorosim.model.material import Material
-from sorosim.model.obstacle import HalfSpace
-from sorosim.model.rod import Division, Rod
-from sorosim.model.section import Circle
-from sorosim.robot import Robot
-from sorosim.simulation.march import RobotMarch
-from sorosim.simulation.sparse_steps import SparseSteps
+from sorosim.analysis.equations.system import OdeSystem
+from sorosim.analysis.motion.march import RobotMarch
+from sorosim.analysis.motion.sparse_steps import SparseSteps
+from sorosim.base.compiled import entry
+from sorosim.base.methods import GeneralizedAlpha
+from sorosim.mechanics.constraints.loop import Begin, End, Loop
+from sorosim.mechanics.engine import engine
+from sorosim.mechanics.engine.inputs import Motion
+from sorosim.mechanics.engine.prescribed import Prescribed
+from sorosim.mechanics.kernels import newmark
+from sorosim.mechanics.lie.so3 import exp_so3 as rotation
+from sorosim.mechanics.loads.contact import Contact, Surface
+from sorosim.mechanics.loads.contact_law import ContactLaw
+from sorosim.mechanics.model.basis import Strain
+from sorosim.mechanics.model.body import RigidBody
+from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.joints.free import Free
+from sorosim.mechanics.model.joints.revolute import Revolute
+from sorosim.mechanics.model.joints.spherical import Spherical
+from sorosim.mechanics.model.link import WORLD, Link
+from sorosim.mechanics.model.material import Material
+from sorosim.mechanics.model.obstacle import HalfSpace
+from sorosim.mechanics.model.rod import Division, Rod
+from sorosim.mechanics.model.section import Circle
+from sorosim.mechanics.robot import Robot
 
 STEP = 1e-3  # [s]
 LARGEST_DENSE = {"step": 1000, "statics": 1000}

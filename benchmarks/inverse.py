@@ -15,17 +15,17 @@ import scipy.optimize
 import sorosim
 from benchmarks.cases import Case, Target
 from benchmarks.context import Action, Array, Context
-from sorosim.equations.system import StaticSystem
-from sorosim.equilibria.statics import statics
-from sorosim.errors import ConvergenceError
-from sorosim.inversion.inverse import inverse
-from sorosim.inversion.solver import InverseSolver
-from sorosim.io import load
-from sorosim.lie.se3 import inverse as inverse_se3
-from sorosim.lie.se3 import log_se3
-from sorosim.lie.tangent import tangent_inv
-from sorosim.results.result import Equilibrium
-from sorosim.robot import Robot
+from sorosim.analysis.equations.system import StaticSystem
+from sorosim.analysis.equilibria.statics import statics
+from sorosim.analysis.inversion.inverse import inverse
+from sorosim.analysis.inversion.solver import InverseSolver
+from sorosim.analysis.results.result import Equilibrium
+from sorosim.base.errors import ConvergenceError
+from sorosim.files import load
+from sorosim.mechanics.lie.se3 import inverse as inverse_se3
+from sorosim.mechanics.lie.se3 import log_se3
+from sorosim.mechanics.lie.tangent import tangent_inv
+from sorosim.mechanics.robot import Robot
 
 N, TENSION = 50, 20.0
 # a circle of the two-segment arm's tip: radius and height [m], steps around, tension [N]

@@ -10,17 +10,17 @@ import numpy as np
 from benchmarks.cases import Case, of_robot
 from benchmarks.context import Action, Context
 from benchmarks.implicit_steps import correction, stack
-from sorosim.engine import tasks as task
-from sorosim.equilibria.statics import statics
-from sorosim.inversion.solver import InverseSolver
-from sorosim.io import load
-from sorosim.model.basis import Strain
-from sorosim.model.description import Description
-from sorosim.model.link import Link
-from sorosim.model.material import Material
-from sorosim.model.rod import Division, Rod
-from sorosim.model.section import Circle
-from sorosim.robot import Robot
+from sorosim.analysis.equilibria.statics import statics
+from sorosim.analysis.inversion.solver import InverseSolver
+from sorosim.files import load
+from sorosim.mechanics.engine import tasks as task
+from sorosim.mechanics.model.basis import Strain
+from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.link import Link
+from sorosim.mechanics.model.material import Material
+from sorosim.mechanics.model.rod import Division, Rod
+from sorosim.mechanics.model.section import Circle
+from sorosim.mechanics.robot import Robot
 
 N_RODS, N_ELEMENTS = 200, 30
 # how far the motors of the platform move, the one after the other [m]
@@ -36,7 +36,7 @@ def _touching(new: bool) -> Callable[[Context], Action]:
     return make
 
 
-def _elements(what: int) -> Callable[[Context], Action]:
+def _elements(what: task.Task) -> Callable[[Context], Action]:
     """A rod of so many finite elements."""
 
     def make(_: Context) -> Action:

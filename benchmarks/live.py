@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.interactive.live import live
-from sorosim.interactive.session import Session
-from sorosim.interactive.state import LiveState
+from sorosim.view.interactive.live import live
+from sorosim.view.interactive.session import Session
+from sorosim.view.interactive.state import LiveState
 
 ROBOTS = (
     "cable_manipulator",

@@ -10,9 +10,9 @@ import numpy as np
 from benchmarks.cases import Case, of_robot, public, seconds
 from benchmarks.context import Action, Array, Context
 from benchmarks.loops import motion_case
-from sorosim.loads.base import LoadLaw
-from sorosim.loads.line_load import LineLoad
-from sorosim.robot import Robot
+from sorosim.mechanics.loads.base import LoadLaw
+from sorosim.mechanics.loads.line_load import LineLoad
+from sorosim.mechanics.robot import Robot
 
 # figures of the paper [s]: derivatives, ten seconds by ode15s and by Newmark's method
 VEHICLE = {"derivatives": 11.9e-3, "bdf": 1.17, "newmark": 60.9}

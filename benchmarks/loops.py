@@ -8,9 +8,9 @@ import numpy as np
 
 from benchmarks.cases import Case, of_robot, public, seconds
 from benchmarks.context import Action, Context
-from sorosim.equilibria.statics import statics
-from sorosim.results.result import Run
-from sorosim.simulation.simulate import simulate
+from sorosim.analysis.equilibria.statics import statics
+from sorosim.analysis.motion.simulate import simulate
+from sorosim.analysis.results.result import Run
 
 # figures of the paper with its analytic Jacobian [s]: derivatives; ten seconds by ode15s, by Newmark's method; statics
 FIN_RAY = {"derivatives": 23.7e-3, "bdf": 994.0, "newmark": 69.0}

@@ -11,11 +11,11 @@ import numpy as np
 
 from benchmarks.algorithms import solve_mass
 from benchmarks.rigid_trees import seconds
-from sorosim.model.body import RigidBody
-from sorosim.model.description import Description
-from sorosim.model.joints.revolute import Revolute
-from sorosim.model.link import WORLD, Link
-from sorosim.robot import Robot
+from sorosim.mechanics.model.body import RigidBody
+from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.joints.revolute import Revolute
+from sorosim.mechanics.model.link import WORLD, Link
+from sorosim.mechanics.robot import Robot
 
 # as far as figure 3 of the paper of the extended Fixman method goes, and as far as what is O(n) goes here
 DENSE_UPTO = 400

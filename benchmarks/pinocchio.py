@@ -9,7 +9,7 @@ from typing import Any
 from benchmarks.cases import Case, amount
 from benchmarks.context import Action, Context
 from benchmarks.rigid_trees import PEERS, pinocchio, public_calls, seconds, tree
-from sorosim.robot import Robot
+from sorosim.mechanics.robot import Robot
 
 NAMES = {
     "ID + derivatives": "inverse dynamics derivatives",

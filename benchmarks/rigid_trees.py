@@ -13,18 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.compiled_loop import compiled_loop
-from sorosim.actuation.joint_force import JointForce
-from sorosim.compiled import entry
-from sorosim.dynamics.articulation import Articulation
-from sorosim.dynamics.forward import FORWARD, FORWARD_DERIVATIVES
-from sorosim.engine import tasks as task
-from sorosim.kernels.articulated import forward_articulated, solve_columns
-from sorosim.lie.so3 import exp_so3
-from sorosim.model.body import RigidBody
-from sorosim.model.description import Description
-from sorosim.model.joints.revolute import Revolute
-from sorosim.model.link import WORLD, Link
-from sorosim.robot import Robot
+from sorosim.base.compiled import entry
+from sorosim.mechanics.actuation.joint_force import JointForce
+from sorosim.mechanics.dynamics.articulation import Articulation
+from sorosim.mechanics.dynamics.forward import FORWARD, FORWARD_DERIVATIVES
+from sorosim.mechanics.engine import tasks as task
+from sorosim.mechanics.kernels.articulated import forward_articulated, solve_columns
+from sorosim.mechanics.lie.so3 import exp_so3
+from sorosim.mechanics.model.body import RigidBody
+from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.joints.revolute import Revolute
+from sorosim.mechanics.model.link import WORLD, Link
+from sorosim.mechanics.robot import Robot
 
 Array = NDArray[np.float64]
 Action = Callable[[], Any]

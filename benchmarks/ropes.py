@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 import sorosim
-from sorosim.arrays import Array
-from sorosim.io import load_text
-from sorosim.robot import Robot
+from sorosim.base.arrays import Array
+from sorosim.files import load_text
+from sorosim.mechanics.robot import Robot
 
 # how each experiment is run here; those without an entry as DEFAULT
 DEFAULT: dict[str, Any] = {

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from sorosim.engine import tasks as task
-from sorosim.model.basis import Strain
-from sorosim.model.description import Description
-from sorosim.model.link import WORLD, Link
-from sorosim.model.material import Material
-from sorosim.model.rod import Division, Rod
-from sorosim.model.section import Circle
-from sorosim.robot import Robot
+from sorosim.mechanics.engine import tasks as task
+from sorosim.mechanics.model.basis import Strain
+from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.link import WORLD, Link
+from sorosim.mechanics.model.material import Material
+from sorosim.mechanics.model.rod import Division, Rod
+from sorosim.mechanics.model.section import Circle
+from sorosim.mechanics.robot import Robot
 
 # children of a rod of a bush, at a third of it, two thirds and its tip
 CHILDREN = 3

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from benchmarks.cases import Case, of_robot
 from benchmarks.context import Action, Context
-from sorosim.equilibria.statics import statics
-from sorosim.sensitivity import sensitivities
+from sorosim.analysis.equilibria.statics import statics
+from sorosim.analysis.sensitivity import sensitivities
 
 NAMES = {
     "cable_manipulator": ("links.arm.rod.length", "links.arm.rod.section.circle.radius[1]", "materials.silicone.young"),

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.arrays import Array, IntArray, Mask
-from sorosim.engine.engine import Engine
-from sorosim.errors import InputError
-from sorosim.lie.se3 import Ad_inv
+from sorosim.base.arrays import Array, IntArray, Mask
+from sorosim.base.errors import InputError
+from sorosim.mechanics.engine.engine import Engine
+from sorosim.mechanics.lie.se3 import Ad_inv
 
 # [linear; angular]: the Cholesky factor of an inertia then measures the velocity of the centre of mass, and the
 # rotation, wherever the frame is

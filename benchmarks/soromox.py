@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.context import Array
-from sorosim.model.basis import Strain
-from sorosim.model.description import Description
-from sorosim.model.link import WORLD, Link
-from sorosim.model.material import Material
-from sorosim.model.rod import Division, Rod
-from sorosim.model.section import Circle
-from sorosim.robot import Robot
-from sorosim.simulation.simulate import simulate
-from sorosim.stepping.batch import Batch
+from sorosim.analysis.motion.batch import Batch
+from sorosim.analysis.motion.simulate import simulate
+from sorosim.mechanics.model.basis import Strain
+from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.link import WORLD, Link
+from sorosim.mechanics.model.material import Material
+from sorosim.mechanics.model.rod import Division, Rod
+from sorosim.mechanics.model.section import Circle
+from sorosim.mechanics.robot import Robot
 
 RODS, LENGTH, RADIUS = 4, 0.125, 0.02  # [m]
 YOUNG, POISSON, DENSITY, DAMPING = 1e6, 0.49, 1000.0, 1e4  # [Pa], [-], [kg/m^3], [Pa s]

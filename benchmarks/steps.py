@@ -13,13 +13,13 @@ import numpy as np
 
 from benchmarks.cases import Case, Target
 from benchmarks.context import Action, Array, Context
-from sorosim.errors import SorosimWarning
-from sorosim.io import load
-from sorosim.sensitivity import scalars
-from sorosim.simulation.simulate import simulate
-from sorosim.stepping.batch import Batch
-from sorosim.stepping.rollout import rollout
-from sorosim.stepping.stepper import Stepper
+from sorosim.analysis.motion.batch import Batch
+from sorosim.analysis.motion.rollout import rollout
+from sorosim.analysis.motion.simulate import simulate
+from sorosim.analysis.motion.stepper import Stepper
+from sorosim.analysis.sensitivity import scalars
+from sorosim.base.errors import SorosimWarning
+from sorosim.files import load
 
 DT, N = 0.01, 200
 # steps of the study, those whose memory is looked at, numbers of the file by which it differentiates

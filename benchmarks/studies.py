@@ -21,8 +21,8 @@ from benchmarks import (
     steps,
     work_precision,
 )
-from sorosim.errors import InputError
-from sorosim.solvers.base import one_blas_thread
+from sorosim.base.errors import InputError
+from sorosim.base.ode import one_blas_thread
 
 RODS = (1, 2, 5, 10, 20, 50, 100, 200)
 RIGID_LINKS = (2, 10, 50, 100)

@@ -7,7 +7,7 @@ from typing import Any
 
 from benchmarks.cases import Case, seconds
 from benchmarks.context import Action, Context, start_python
-from sorosim.sweeps.driver import sweep
+from sorosim.studies.sweeps.driver import sweep
 
 N_TENSIONS = 10
 CABLES = ("cable1", "cable2", "cable3")

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sorosim.io import load
-from sorosim.model.basis import Strain
-from sorosim.model.link import Link
-from sorosim.model.rod import Rod
-from sorosim.robot import Robot
-from sorosim.simulation.simulate import simulate
+from sorosim.analysis.motion.simulate import simulate
+from sorosim.files import load
+from sorosim.mechanics.model.basis import Strain
+from sorosim.mechanics.model.link import Link
+from sorosim.mechanics.model.rod import Rod
+from sorosim.mechanics.robot import Robot
 
 # orders of torsion and bending, and of elongation and shear, the quadrature fitting
 ORDERS = ((1, 0), (2, 1), (4, 2), (6, 3))

@@ -12,7 +12,7 @@ from benchmarks.cases import amount, measured_here
 from benchmarks.context import Context
 from benchmarks.rigid_tree_plots import plot, table
 from benchmarks.rigid_trees import NUMBERS, SHAPES, time_tree, tree
-from sorosim.solvers.base import one_blas_thread
+from sorosim.base.ode import one_blas_thread
 
 DOCS = Path(__file__).resolve().parent
 SHOWN = (2, 10, 50, 100, 500)

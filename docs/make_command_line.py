@@ -10,7 +10,7 @@ from typing import Any
 
 import typer
 
-from sorosim.cli.main import app
+from sorosim.connect.cli.main import app
 
 PAGE = Path(__file__).resolve().parent / "command_line.md"
 BEGIN = "## All options\n"

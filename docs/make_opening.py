@@ -10,8 +10,8 @@ import numpy as np
 from PIL import Image
 
 import sorosim
-from sorosim.viz.motion import as_group
-from sorosim.viz.scene import Scene
+from sorosim.view.viz.motion import as_group
+from sorosim.view.viz.scene import Scene
 
 PICTURE = Path(__file__).resolve().parent / "images" / "robots.webp"
 BYTES = 3_000_000

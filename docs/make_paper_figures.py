@@ -20,8 +20,8 @@ from benchmarks import mass_matrix
 from benchmarks.cases import amount, measured_here
 from benchmarks.context import Context
 from benchmarks.rigid_trees import Call, recorded_calls, replay, seconds
-from sorosim.compiled import entry
-from sorosim.solvers.base import one_blas_thread
+from sorosim.base.compiled import entry
+from sorosim.base.ode import one_blas_thread
 
 DOCS = Path(__file__).resolve().parent
 sys.path.insert(0, str(DOCS.parent / "tests"))

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sorosim
-from sorosim.cli.options import pixels
-from sorosim.engine.prescribed import Prescribed
-from sorosim.equations.system import OdeSystem
+from sorosim.analysis.equations.system import OdeSystem
+from sorosim.connect.cli.options import pixels
+from sorosim.mechanics.engine.prescribed import Prescribed
 
 REPO = Path(__file__).resolve().parents[1]
 WIDE, TALL = (1280, 720), (900, 900)

@@ -18,8 +18,8 @@ import numpy as np
 from PIL import Image
 
 import sorosim
-from sorosim.io import load_text
-from sorosim.viz.scene import Scene
+from sorosim.files import load_text
+from sorosim.view.viz.scene import Scene
 
 DOCS = Path(__file__).resolve().parent
 IMAGES = DOCS / "images"

@@ -11,9 +11,9 @@ import re
 from pathlib import Path
 from typing import Any
 
-from sorosim.declare import Declared
-from sorosim.declare.result import Result
-from sorosim.registry import LazyMethod
+from sorosim.base.declare import Declared
+from sorosim.base.declare.result import Result
+from sorosim.base.registry import LazyMethod
 
 DOCS = Path(__file__).resolve().parent
 PAGE, SOURCE = DOCS / "reference.md", DOCS / "api.rst"

@@ -1,14 +1,14 @@
 """Write what is in result files into docs/results.md anew: python docs/make_results.py
 
-The tables are those of the declarations of results (`sorosim.declare.result`); tests/test_documents.py compares.
+The tables are those of the declarations of results (`sorosim.base.declare.result`); tests/test_documents.py compares.
 """
 
 from collections.abc import Mapping
 from pathlib import Path
 
-from sorosim.declare.result import Kept
-from sorosim.io.results import ROBOT
-from sorosim.registry import RESULTS
+from sorosim.base.declare.result import Kept
+from sorosim.base.registry import RESULTS
+from sorosim.files.results import ROBOT
 
 PAGE = Path(__file__).resolve().parent / "results.md"
 BEGIN, END = "<!-- written by `python docs/make_results.py` -->\n", "<!-- until here -->\n"

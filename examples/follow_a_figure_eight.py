@@ -11,7 +11,7 @@ from time import perf_counter, process_time
 import numpy as np
 
 import sorosim
-from sorosim.stepping.stepper import StepState
+from sorosim.analysis.motion.stepper import StepState
 
 DT, NOISE, T_END, SIDE = 0.02, 0.5e-3, 8.0, 0.06
 robot = sorosim.load("cable_manipulator")

@@ -13,8 +13,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import sorosim
-from sorosim.loads.wrench import Wrench
-from sorosim.results.modes import format_shares
+from sorosim.analysis.results.modes import format_shares
+from sorosim.mechanics.loads.wrench import Wrench
 
 rod = {
     "length": "30 cm",

@@ -1,6 +1,6 @@
 """``python -m sorosim`` is the command line."""
 
-from sorosim.cli import main
+from sorosim.connect.cli import main
 
 if __name__ == "__main__":
     main()

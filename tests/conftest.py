@@ -23,7 +23,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     if not getattr(config.option, "numprocesses", None) or hasattr(config, "workerinput"):
         return
     import sorosim
-    from sorosim.compiled import ALL_FEATURES, reporting
+    from sorosim.base.compiled import ALL_FEATURES, reporting
 
     every = config.args_source is config.ArgsSource.TESTPATHS and not config.option.keyword
     with reporting(lambda line: None, ALL_FEATURES if every else frozenset()):
@@ -54,7 +54,7 @@ def call(monkeypatch, capsys):
     """Run the command line in this process: exit code, output, errors."""
 
     def run(*words):
-        from sorosim import cli
+        from sorosim.connect import cli
 
         monkeypatch.setattr(sys, "argv", ["sorosim", *words])
         with pytest.raises(SystemExit) as ended:

@@ -4,7 +4,7 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from graphlib import TopologicalSorter
@@ -17,65 +17,38 @@ import sorosim
 REPO = Path(__file__).resolve().parents[1]
 PACKAGE = REPO / "sorosim"
 
-# from the ground up: a layer imports those before it, and itself
+# from the ground up, storeys and the rooms in each: a room imports those before it, and itself
+STOREYS = {
+    "base": (
+        "errors interrupts files_read arrays complex_step duals problems validation writing public compiled signals "
+        "units registry declare work_limit ode methods options"
+    ),
+    "mechanics": (
+        "lie kernels model loads actuation constraints engine sensors linear dynamics robot quantities testing"
+    ),
+    "files": "",
+    "analysis": "solvers equations results equilibria inversion sensitivity motion bifurcation",
+    "studies": "doctor sweeps fitting control",
+    "view": "viz interactive",
+    "connect": "fmi differentiable torch jax gym",
+}
+PUBLIC_PATHS = ("testing", "gym", "torch", "jax")  # what users import by name; modules of other rooms
 LAYERS = (
-    "errors",
-    "interrupts",
-    "files_read",
-    "arrays",
-    "complex_step",
-    "duals",
-    "problems",
-    "validation",
-    "writing",
-    "public",
-    "compiled",
-    "lie",
-    "kernels",
-    "signals",
-    "units",
-    "registry",
-    "declare",
-    "model",
-    "loads",
-    "actuation",
-    "constraints",
-    "engine",
-    "sensors",
-    "linear",
-    "dynamics",
-    "robot",
-    "testing",
-    "solvers",
-    "methods",
-    "options",
-    "equations",
-    "results",
-    "equilibria",
-    "inversion",
-    "simulation",
-    "doctor",
-    "io",
-    "sensitivity",
-    "stepping",
-    "fmi",
-    "differentiable",
-    "torch",
-    "jax",
-    "sweeps",
-    "viz",
-    "gym",
-    "bifurcation",
-    "fitting",
-    "control",
-    "interactive",
+    *(
+        layer
+        for storey, rooms in STOREYS.items()
+        for layer in (storey, *(f"{storey}.{room}" for room in rooms.split()))
+    ),
+    *PUBLIC_PATHS,
     "__init__",
-    "cli",
+    "connect.cli",  # calls the public names
     "__main__",
 )
 # compiled code returns status codes, it knows no errors
-ONLY = {"lie": {"arrays", "compiled"}, "kernels": {"arrays", "lie", "compiled"}}
-NEVER = {"solvers": {"robot", "model", "kernels", "equations"}}  # a residual and a Jacobian, whatever they stand for
+KNOWN_TO_KERNELS = {"base.arrays", "base.compiled"}
+ONLY = {"mechanics.lie": KNOWN_TO_KERNELS, "mechanics.kernels": KNOWN_TO_KERNELS | {"mechanics.lie", "base.signals"}}
+# a residual and a Jacobian, whatever they stand for
+NEVER = {"analysis.solvers": {f"mechanics.{room}" for room in ("robot", "model", "kernels")}}
 EAGER_PUBLIC = {"__version__"}  # of sorosim/__init__.py, free for all
 
 HEAVY = {"numba", "scipy", "pyvista", "matplotlib", "h5py", "trimesh"}
@@ -88,8 +61,14 @@ class Import:
     target: str  # layer
 
 
+def layer_named(parts: Sequence[str]) -> str:
+    """The room of a module, or the storey where it has no rooms."""
+    return ".".join(parts[:2]) if STOREYS.get(parts[0]) else parts[0]
+
+
 def layer_of(file: Path, package: Path) -> str:
-    return file.relative_to(package).with_suffix("").parts[0]
+    parts = file.relative_to(package).with_suffix("").parts
+    return layer_named(parts[:-1] if len(parts) > 1 and parts[-1] == "__init__" else parts)
 
 
 def imports_of(file: Path, package: Path) -> Iterator[Import]:
@@ -102,15 +81,15 @@ def imports_of(file: Path, package: Path) -> Iterator[Import]:
         elif isinstance(node, ast.ImportFrom):
             base = list(here[: len(here) - node.level + 1]) if node.level else []
             base += node.module.split(".") if node.module else []
-            dotted = [[*base, alias.name] for alias in node.names] if len(base) < 2 else [base]
+            dotted = [[*base, alias.name] for alias in node.names]
         else:
             return
         for name in dotted:
-            child = name[1] if len(name) > 1 else ""
-            if name[0] != package.name or child in EAGER_PUBLIC:
+            if name[0] != package.name or set(name[1:2]) & EAGER_PUBLIC:
                 continue
-            is_layer = child in LAYERS or (package / child).is_dir() or (package / f"{child}.py").is_file()
-            yield child if child and is_layer else "__init__"
+            layer = layer_named(name[1:] or ["__init__"])
+            where = package / layer.replace(".", "/")
+            yield layer if layer in LAYERS or where.is_dir() or where.with_suffix(".py").is_file() else "__init__"
 
     waiting: list[ast.AST] = [parsed(file)]
     while waiting:
@@ -133,7 +112,7 @@ def violations(package: Path) -> list[str]:
     for file in python_files(package):
         layer, name = layer_of(file, package), file.relative_to(package.parent).as_posix()
         if layer not in LAYERS:
-            found.append(f"{name}: {layer!r} has no place yet, give it one in LAYERS")
+            found.append(f"{name}: {layer!r} has no place yet, give it one in STOREYS")
             continue
         allowed = ONLY.get(layer, set(LAYERS[: LAYERS.index(layer)])) - NEVER.get(layer, set()) | {layer}
         for item in imports_of(file, package):
@@ -183,32 +162,40 @@ def test_modules_do_not_import_each_other_in_circles():
 def test_the_reader_of_imports_finds_planted_violations(tmp_path):
     package = tmp_path / "sorosim"
     planted = {
-        "__init__.py": "from sorosim.errors import SorosimError\n",
-        "errors.py": "import os\n",
-        "lie/so3.py": "from sorosim.errors import SorosimError\n",
-        "kernels/tree.py": "from ..lie.so3 import exp\nfrom ..errors import InputError\n",
-        "model/rod.py": "from sorosim.kernels import Tree\nfrom . import rod\nfrom sorosim import __version__, robot\n",
-        "robot.py": "def load():\n    from sorosim.io import read\n",
-        "simulation/run.py": "def f():\n    from sorosim.robot import Robot\n\ndef g():\n    import sorosim.viz\n",
-        "equations/system.py": "def f():\n    from sorosim.io import read\n",
-        "solvers/bdf.py": "from sorosim.lie import so3\nif True:\n    from sorosim import kernels\n",
-        "solvers/newmark.py": "import sorosim\n",
-        "helpers.py": "import sorosim.cli\n",
+        "__init__.py": "from sorosim.base.errors import SorosimError\n",
+        "base/errors.py": "import os\n",
+        "mechanics/lie/so3.py": "from sorosim.base.errors import SorosimError\n",
+        "mechanics/kernels/tree.py": "from ..lie.so3 import exp\nfrom ...base.errors import InputError\n",
+        "mechanics/model/rod.py": "from sorosim.mechanics.kernels import Tree\nfrom . import rod\n"
+        "from sorosim import __version__, robot\nfrom sorosim.mechanics import robot\n",
+        "mechanics/robot.py": "def load():\n    from sorosim.files import read\n",
+        "analysis/motion/run.py": "def f():\n    from sorosim.mechanics.robot import Robot\n\n"
+        "def g():\n    import sorosim.view.viz\n",
+        "analysis/equations/system.py": "def f():\n    from sorosim.connect.cli import main\n",
+        "analysis/solvers/bdf.py": "from sorosim.mechanics.lie import so3\nif True:\n"
+        "    from sorosim.mechanics import kernels\n",
+        "analysis/solvers/newmark.py": "import sorosim\n",
+        "helpers.py": "import sorosim.connect.cli\n",
     }
     for name, text in planted.items():
         (package / name).parent.mkdir(parents=True, exist_ok=True)
         (package / name).write_text(text)
     assert violations(package) == [
-        "sorosim/equations/system.py:2: equations must not import io",
-        "sorosim/helpers.py: 'helpers' has no place yet, give it one in LAYERS",
-        "sorosim/kernels/tree.py:2: kernels must not import errors",
-        "sorosim/lie/so3.py:1: lie must not import errors",
-        "sorosim/model/rod.py:3: model must not import robot",
-        "sorosim/robot.py:2: robot must not import io",
-        "sorosim/simulation/run.py:5: simulation must not import viz",
-        "sorosim/solvers/bdf.py:3: solvers must not import kernels",
-        "sorosim/solvers/newmark.py:1: solvers must not import __init__",
+        "sorosim/analysis/equations/system.py:2: analysis.equations must not import connect.cli",
+        "sorosim/analysis/motion/run.py:5: analysis.motion must not import view.viz",
+        "sorosim/analysis/solvers/bdf.py:3: analysis.solvers must not import mechanics.kernels",
+        "sorosim/analysis/solvers/newmark.py:1: analysis.solvers must not import __init__",
+        "sorosim/helpers.py: 'helpers' has no place yet, give it one in STOREYS",
+        "sorosim/mechanics/kernels/tree.py:2: mechanics.kernels must not import base.errors",
+        "sorosim/mechanics/lie/so3.py:1: mechanics.lie must not import base.errors",
+        "sorosim/mechanics/model/rod.py:4: mechanics.model must not import mechanics.robot",
+        "sorosim/mechanics/model/rod.py:3: mechanics.model must not import __init__",
+        "sorosim/mechanics/robot.py:2: mechanics.robot must not import files",
     ]
+
+
+def test_the_top_floor_has_few_rooms():
+    assert {path.name for path in PACKAGE.iterdir() if path.is_dir() and not path.name.startswith("_")} == set(STOREYS)
 
 
 def test_importing_the_package_loads_nothing_heavy():
@@ -266,7 +253,7 @@ def words_of_modules() -> dict[str, set[str]]:
 def test_a_feature_does_not_spread(feature):
     words, most, most_kernels = FEATURES[feature]
     found = [name for name, parts in words_of_modules().items() if parts & set(words.split())]
-    kernels = [name for name in found if name.startswith("kernels/")]
+    kernels = [name for name in found if name.startswith("mechanics/kernels/")]
     # where it gets less, write the new numbers here
     assert (len(found), len(kernels)) == (most, most_kernels), found
 

@@ -10,26 +10,26 @@ import typer
 from numpy.testing import assert_array_equal
 
 import sorosim
-from sorosim.bifurcation.diagram import Continuation
-from sorosim.cli.main import app
-from sorosim.declare import Quantity
-from sorosim.equilibria.steady_motion import SteadyMotion
-from sorosim.errors import FileError, InputError
-from sorosim.linear import Linearization
-from sorosim.methods import METHODS, MOTIONS, STEPS, method_class, options_by_name
-from sorosim.options import (
+from sorosim.analysis.bifurcation.diagram import Continuation
+from sorosim.analysis.equilibria.steady_motion import SteadyMotion
+from sorosim.analysis.results.modes import ModeRun
+from sorosim.analysis.results.result import Equilibrium, Run
+from sorosim.analysis.sensitivity import Sensitivities
+from sorosim.base.declare import Quantity
+from sorosim.base.errors import FileError, InputError
+from sorosim.base.methods import METHODS, MOTIONS, STEPS, method_class, options_by_name
+from sorosim.base.options import (
     ContinuationArguments,
     Option,
     SimulateArguments,
     StaticsArguments,
     checked,
 )
-from sorosim.registry import INTEGRATORS
-from sorosim.results.modes import ModeRun
-from sorosim.results.result import Equilibrium, Run
-from sorosim.sensitivity import Sensitivities
-from sorosim.sweeps.result import SweepResult
-from sorosim.units.table import DIMENSIONS, kind_of
+from sorosim.base.registry import INTEGRATORS
+from sorosim.base.units.table import DIMENSIONS, kind_of
+from sorosim.connect.cli.main import app
+from sorosim.mechanics.linear import Linearization
+from sorosim.studies.sweeps.result import SweepResult
 
 ANALYSES = ("simulate", "resume", "statics", "follow", "steady", "assemble", "continuation", "sweep")
 CLASSES = (
@@ -259,7 +259,7 @@ def test_analyses_with_texts_are_those_with_numbers_to_the_bit(robot):
 
 
 def test_arrays_of_floats_go_straight_through(robot, monkeypatch):
-    monkeypatch.setattr("sorosim.units.quantity.quantity", None)
+    monkeypatch.setattr("sorosim.base.units.quantity.quantity", None)
     q = np.zeros(2)
     robot.forward_dynamics(q, q, u=np.zeros(1), t=0.0)
     assert kind_of((0, 0, 1, 0)) == "a time"

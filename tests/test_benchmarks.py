@@ -13,7 +13,7 @@ import sorosim
 from benchmarks.compiled_loop import compiled_loop
 from benchmarks.rigid_trees import PEERS, time_tree, tree
 from sorosim import InputError
-from sorosim.compiled import kernel_in_place
+from sorosim.base.compiled import kernel_in_place
 
 COLUMNS = ("median", "yardsticks", "at 17 us", "target", "met", "paper", "paper/ours", "remark")
 

@@ -7,8 +7,8 @@ import pytest
 
 import sorosim
 from benchmarks.algorithms import solve_mass
-from sorosim.engine import tasks as task
-from sorosim.io import bundled_robots
+from sorosim.files import bundled_robots
+from sorosim.mechanics.engine import tasks as task
 
 NAMES = bundled_robots()
 COORDINATES = {
@@ -142,7 +142,7 @@ def test_the_gripper_closes():
 
 
 def _mass(robot):
-    from sorosim.doctor import link_mass
+    from sorosim.studies.doctor import link_mass
 
     return sum(link_mass(robot, link.name) for link in robot.links)
 

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import sorosim
-from sorosim.cli import console, parsers
-from sorosim.cli.main import app
-from sorosim.io import bundled_robots
-from sorosim.viz import checks, figures, gltf, movie, web
+from sorosim.connect.cli import console, parsers
+from sorosim.connect.cli.main import app
+from sorosim.files import bundled_robots
+from sorosim.view.viz import checks, figures, gltf, movie, web
 
 FINGER = """sorosim: 1
 name: finger
@@ -182,7 +182,7 @@ def test_plot_draws_runs_and_equilibria(finger, call):
 
 
 def test_plot_shows_numbers_in_the_units_that_were_asked_for(finger, call, monkeypatch):
-    from sorosim.viz import figures
+    from sorosim.view.viz import figures
 
     drawn, save = [], figures.save
     monkeypatch.setattr(figures, "save", lambda figure, path: (drawn.append(figure), save(figure, path)))
@@ -274,7 +274,7 @@ def test_an_equilibrium_to_start_from_that_is_not_found_is_kept_and_told_in_one_
     def give_up(*_, **__):
         raise sorosim.ConvergenceError("statics of 'finger': it stopped", rest)
 
-    monkeypatch.setattr("sorosim.simulation.simulate.statics", give_up)
+    monkeypatch.setattr("sorosim.analysis.motion.simulate.statics", give_up)
     code, _, err = call("simulate", "finger.yaml", "--q0", "equilibrium")
     assert code == 1
     kept, told = err.splitlines()
@@ -506,7 +506,7 @@ def test_modes_of_a_steady_rotation(finger, call):
 
 
 def test_a_mode_is_filmed(finger, call, monkeypatch):
-    from sorosim.results.modes import ModeRun
+    from sorosim.analysis.results.modes import ModeRun
 
     filmed = []
     monkeypatch.setattr(ModeRun, "movie", lambda run, path: filmed.append((run.options["mode"], str(path))))
@@ -614,7 +614,7 @@ def test_a_misspelt_file_is_met_with_its_neighbour(finger, call):
 
 
 @pytest.mark.parametrize(
-    ("command", "place"), [("movie", "sorosim.viz.movie.movie"), ("play", "sorosim.viz.player.play")]
+    ("command", "place"), [("movie", "sorosim.view.viz.movie.movie"), ("play", "sorosim.view.viz.player.play")]
 )
 def test_what_is_to_be_seen_reaches_films_and_windows(finger, call, monkeypatch, command, place):
     call("simulate", "finger.yaml", "--out", "run.h5")

@@ -8,10 +8,10 @@ import pytest
 from validation.contact_robots import body, floor, rod, touching
 
 import sorosim
-from sorosim.doctor import ODD, OK, examine
-from sorosim.equations.contact_check import deep_contacts, estimate
-from sorosim.viz.movie import still
-from sorosim.viz.scene import Scene
+from sorosim.analysis.equations.contact_check import deep_contacts, estimate
+from sorosim.studies.doctor import ODD, OK, examine
+from sorosim.view.viz.movie import still
+from sorosim.view.viz.scene import Scene
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import yaml
 from helpers.derivatives import SHOWS, Cell, Refused, matrix, softness
 
 import sorosim
-from sorosim.io import bundled_robots
+from sorosim.files import bundled_robots
 
 FAST = ("pendulum", "double_pendulum", "four_bar", "slider_crank", "puma560", "cable_manipulator")
 # the bound of a difference leaves out values that are small because large ones cancel, and of motions that steps hand

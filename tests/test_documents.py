@@ -31,13 +31,13 @@ import typer
 import yaml
 
 import sorosim
-from sorosim.cli import console
-from sorosim.cli.main import app, main
-from sorosim.declare.result import Result
-from sorosim.io import bundled_robots
-from sorosim.registry import ACTUATORS, BASES, INTEGRATORS, JOINTS, LOADS, OBSTACLES, SECTIONS, SENSORS, SHAPES
-from sorosim.results.result import Equilibrium, Run
-from sorosim.viz import movie as films
+from sorosim.analysis.results.result import Equilibrium, Run
+from sorosim.base.declare.result import Result
+from sorosim.base.registry import ACTUATORS, BASES, INTEGRATORS, JOINTS, LOADS, OBSTACLES, SECTIONS, SENSORS, SHAPES
+from sorosim.connect.cli import console
+from sorosim.connect.cli.main import app, main
+from sorosim.files import bundled_robots
+from sorosim.view.viz import movie as films
 
 REPO = Path(__file__).resolve().parents[1]
 DOCUMENTS = [REPO / "README.md", REPO / "CHANGELOG.md", *sorted((REPO / "docs").rglob("*.md"))]

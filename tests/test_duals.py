@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from sorosim.duals import Dual, differentiated, plain
-from sorosim.errors import PlugInError
-from sorosim.testing.differences import jacobian
+from sorosim.base.duals import Dual, differentiated, plain
+from sorosim.base.errors import PlugInError
+from sorosim.mechanics.testing.differences import jacobian
 
 X = np.random.default_rng(0).normal(size=(4, 3))
 A = np.random.default_rng(1).normal(size=(4, 3, 3))

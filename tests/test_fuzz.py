@@ -7,8 +7,8 @@ from helpers.fuzz import CRASH, OK, describe, examine, main, outcomes, report, t
 from helpers.kinds import CLOSING, JOINT_KINDS
 from helpers.random_documents import document
 
-from sorosim.io import load_text
-from sorosim.methods import METHODS
+from sorosim.base.methods import METHODS
+from sorosim.files import load_text
 
 SEEDS = range(5, 9)
 

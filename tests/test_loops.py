@@ -9,9 +9,9 @@ from helpers.robots import moderate, random_state, varied_tree, with_random_loop
 from numpy.testing import assert_allclose
 
 import sorosim
-from sorosim.engine import tasks as task
-from sorosim.kernels.loops import acceleration_rows
-from sorosim.lie import Ad_inv, exp_se3, inverse, log_se3
+from sorosim.mechanics.engine import tasks as task
+from sorosim.mechanics.kernels.loops import acceleration_rows
+from sorosim.mechanics.lie import Ad_inv, exp_se3, inverse, log_se3
 
 SEEDS = range(300, 312)
 STEPS = (3e-2, 1e-2, 3e-3)

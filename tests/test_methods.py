@@ -12,10 +12,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import sorosim
-from sorosim.declare import Integer
-from sorosim.errors import FileError, InputError, ModelError
-from sorosim.io import json_schema, load_text
-from sorosim.methods import (
+from sorosim.analysis.results.readings import SOLVE_FOR_MULTIPLIERS
+from sorosim.base.declare import Integer
+from sorosim.base.errors import FileError, InputError, ModelError
+from sorosim.base.methods import (
     METHODS,
     MOTIONS,
     STEP_METHODS,
@@ -28,8 +28,8 @@ from sorosim.methods import (
     option,
     options_by_name,
 )
-from sorosim.registry import INTEGRATORS
-from sorosim.results.readings import SOLVE_FOR_MULTIPLIERS
+from sorosim.base.registry import INTEGRATORS
+from sorosim.files import json_schema, load_text
 
 SWING = """\
 sorosim: 1
@@ -317,7 +317,7 @@ def test_a_function_has_the_options_that_all_have(robot, monkeypatch):
         steps.append(problem.max_step)
         return sorosim.BDF().integrate(problem)
 
-    sorosim.registry.register_integrator("mine", mine)
+    sorosim.base.registry.register_integrator("mine", mine)
     for said in ({"method": "mine", "max_step": "2 ms"}, {"method": {"mine": {"max_step": "2 ms"}}}):
         run = sorosim.simulate(robot, **said)
         assert steps.pop() == 2e-3

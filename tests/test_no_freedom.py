@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import sorosim
-from sorosim.errors import InputError
+from sorosim.base.errors import InputError
 
 BODY = {"mass": "1 kg", "box": {"size": ["1 cm", "2 cm", "3 cm"]}}
 FIXED = {"sorosim": 1, "name": "fixed", "links": {"a": {"body": BODY}, "b": {"parent": "a", "body": BODY}}}

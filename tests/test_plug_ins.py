@@ -41,8 +41,8 @@ def python(site, *arguments, folder):
 USES = """
 import numpy as np
 import sorosim
-from sorosim.io import dump
-from sorosim.testing.differences import jacobian
+from sorosim.files import dump
+from sorosim.mechanics.testing.differences import jacobian
 
 robot = sorosim.load("sail.yaml")
 print(robot.actuator_names, robot.actuator_units, list(robot.description.loads))
@@ -117,7 +117,7 @@ text = Path("sail.yaml").read_text()
 for old, new in eval(sys.argv[1]):
     assert old in text, old
     try:
-        from sorosim.io import load_text
+        from sorosim.files import load_text
         load_text(text.replace(old, new, 1), "sail.yaml")
         print("no mistake")
     except sorosim.SorosimError as error:

@@ -13,14 +13,11 @@ import numpy as np
 import pytest
 
 import sorosim
-from sorosim import registry
-from sorosim.declare.result import Numbers, Result, kept
-from sorosim.errors import FileError, ModelError, SorosimWarning
-from sorosim.io import dump, json_schema, load_text
-from sorosim.loads.base import LoadValues
-from sorosim.methods import METHODS, method_class
-from sorosim.model.section import Circle
-from sorosim.registry import (
+from sorosim.base import registry
+from sorosim.base.declare.result import Numbers, Result, kept
+from sorosim.base.errors import FileError, ModelError, SorosimWarning
+from sorosim.base.methods import METHODS, method_class
+from sorosim.base.registry import (
     ACTUATORS,
     INTEGRATORS,
     LOADS,
@@ -35,6 +32,9 @@ from sorosim.registry import (
     register_integrator,
     register_load,
 )
+from sorosim.files import dump, json_schema, load_text
+from sorosim.mechanics.loads.base import LoadValues
+from sorosim.mechanics.model.section import Circle
 
 
 @pytest.fixture
@@ -221,8 +221,8 @@ def test_names_of_the_built_in_loads_are_not_to_be_had(fresh, name):
 @pytest.mark.parametrize(
     ("one", "name", "built_in"),
     [
-        (LOADS, "wrench", "load sorosim.loads.wrench:Wrench"),
-        (INTEGRATORS, "bdf", "integrator sorosim.methods:BDF"),
+        (LOADS, "wrench", "load sorosim.mechanics.loads.wrench:Wrench"),
+        (INTEGRATORS, "bdf", "integrator sorosim.base.methods:BDF"),
     ],
 )
 def test_a_plug_in_with_the_name_of_a_built_in_kind_is_warned_of_once(installed, monkeypatch, one, name, built_in):
@@ -349,12 +349,12 @@ def test_every_method_by_name_is_a_function_that_says_what_it_does(cls, name):
 
 def test_a_method_by_name_has_the_arguments_of_its_function_and_is_loaded_when_it_is_called():
     code = (
-        "import inspect, sys, sorosim; from sorosim.results.result import Run;"
+        "import inspect, sys, sorosim; from sorosim.analysis.results.result import Run;"
         "run = object.__new__(Run); methods = [run.plot, run.movie, run.save, run._repr_html_];"
-        "assert not {'matplotlib', 'h5py', 'sorosim.viz.plots', 'sorosim.io.results'} & set(sys.modules);"
+        "assert not {'matplotlib', 'h5py', 'sorosim.view.viz.plots', 'sorosim.files.results'} & set(sys.modules);"
         "assert str(inspect.signature(run.save)) == \"(path: 'str | Path', *, kind: 'str' = '') -> 'None'\";"
-        "assert 'sorosim.io.results' in sys.modules;"
-        "assert (run.save.__name__, run.save.__doc__) == ('save', sys.modules['sorosim.io.results'].save.__doc__)"
+        "assert 'sorosim.files.results' in sys.modules;"
+        "assert (run.save.__name__, run.save.__doc__) == ('save', sys.modules['sorosim.files.results'].save.__doc__)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 

@@ -14,20 +14,20 @@ from helpers.robots import cable_manipulator, moderate, random_state, varied_tre
 from numpy.testing import assert_array_equal
 
 import sorosim
-from sorosim.errors import InputError, ModelError, PlugInError, SorosimError
-from sorosim.lie.so3 import skew
-from sorosim.loads.base import LoadValues
-from sorosim.loads.wrench import Wrench
-from sorosim.model.basis import Strain
-from sorosim.model.body import RigidBody
-from sorosim.model.description import Description
-from sorosim.model.joints import Joint
-from sorosim.model.link import Link
-from sorosim.model.material import Material
-from sorosim.model.rod import Division, Rod
-from sorosim.model.section import Circle
-from sorosim.robot import Robot
-from sorosim.validation import number
+from sorosim.base.errors import InputError, ModelError, PlugInError, SorosimError
+from sorosim.base.validation import number
+from sorosim.mechanics.lie.so3 import skew
+from sorosim.mechanics.loads.base import LoadValues
+from sorosim.mechanics.loads.wrench import Wrench
+from sorosim.mechanics.model.basis import Strain
+from sorosim.mechanics.model.body import RigidBody
+from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.joints import Joint
+from sorosim.mechanics.model.link import Link
+from sorosim.mechanics.model.material import Material
+from sorosim.mechanics.model.rod import Division, Rod
+from sorosim.mechanics.model.section import Circle
+from sorosim.mechanics.robot import Robot
 
 N = 9
 ZERO = np.zeros(N)
@@ -449,7 +449,7 @@ def test_a_load_of_ones_own_enters_all_dynamics(arm, rng):
 
 
 # linear motions about any state have their bits too
-AT_ANY_STATE = pytest.mark.filterwarnings("ignore:linearize. q is no equilibrium:sorosim.errors.SorosimWarning")
+AT_ANY_STATE = pytest.mark.filterwarnings("ignore:linearize. q is no equilibrium:sorosim.base.errors.SorosimWarning")
 
 
 def everything(robot, q, qd, qdd, u):

@@ -10,20 +10,20 @@ from helpers.robots import cable_manipulator, formula, moderate, random_body, ra
 from helpers.slow import STEP, SlowTree
 from scipy.integrate import solve_ivp
 
-from sorosim.actuation.route import RouteSegment
-from sorosim.actuation.tendon import Tendon
-from sorosim.dynamics.energies import PowerEvaluator
-from sorosim.lie import hat
-from sorosim.loads.wrench import Wrench
-from sorosim.model.basis import ReferenceStrain, Strain
-from sorosim.model.description import Description
-from sorosim.model.joints import Joint
-from sorosim.model.link import Link
-from sorosim.model.material import Material
-from sorosim.model.profile import Linear, Table
-from sorosim.model.rod import Division, Rod
-from sorosim.model.section import Circle
-from sorosim.robot import Robot
+from sorosim.mechanics.actuation.route import RouteSegment
+from sorosim.mechanics.actuation.tendon import Tendon
+from sorosim.mechanics.dynamics.energies import PowerEvaluator
+from sorosim.mechanics.lie import hat
+from sorosim.mechanics.loads.wrench import Wrench
+from sorosim.mechanics.model.basis import ReferenceStrain, Strain
+from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.joints import Joint
+from sorosim.mechanics.model.link import Link
+from sorosim.mechanics.model.material import Material
+from sorosim.mechanics.model.profile import Linear, Table
+from sorosim.mechanics.model.rod import Division, Rod
+from sorosim.mechanics.model.section import Circle
+from sorosim.mechanics.robot import Robot
 
 SEEDS = range(100, 116)
 # both sides round, and sums over some 50 points cancel in parts

@@ -8,11 +8,11 @@ import pytest
 from helpers.differences import best_slope, relative_error, slope
 
 import sorosim
-from sorosim.complex_step import is_varying
-from sorosim.errors import InputError, ModelError
-from sorosim.loads.wrench import Wrench
-from sorosim.model.material import Material
-from sorosim.sensitivity import closed_coordinates, equilibrium_by_inputs
+from sorosim.analysis.sensitivity import closed_coordinates, equilibrium_by_inputs
+from sorosim.base.complex_step import is_varying
+from sorosim.base.errors import InputError, ModelError
+from sorosim.mechanics.loads.wrench import Wrench
+from sorosim.mechanics.model.material import Material
 
 FILES = Path(__file__).parent / "io"
 # differences of the fourth order over this part of a scalar (of 0.01 where it is less) are right to 1e-9 or so, but

@@ -10,21 +10,23 @@ from helpers.robots import cable_manipulator, random_pose, varied_tree
 from numpy.testing import assert_allclose, assert_array_equal
 
 import sorosim
-from sorosim.engine import tasks as task
-from sorosim.errors import FileError, InputError, ModelError
-from sorosim.io import dump, load_text
-from sorosim.lie import exp_se3, log_se3
-from sorosim.loads.wrench import Wrench
-from sorosim.model.body import RigidBody
-from sorosim.model.chart import turned_back
-from sorosim.model.description import Description
-from sorosim.model.joints import Joint
-from sorosim.model.link import Link
-from sorosim.registry import SENSORS
-from sorosim.results.readings import hermite
-from sorosim.robot import Robot
-from sorosim.sensors.base import seed_of
-from sorosim.sensors.kinds import (
+from sorosim.analysis.results.readings import hermite
+from sorosim.base.errors import FileError, InputError, ModelError
+from sorosim.base.registry import SENSORS
+from sorosim.base.signals import as_signal
+from sorosim.files import dump, load_text
+from sorosim.mechanics.engine import tasks as task
+from sorosim.mechanics.lie import exp_se3, log_se3
+from sorosim.mechanics.lie.quaternion import continuous, quaternion_of, rotated
+from sorosim.mechanics.loads.wrench import Wrench
+from sorosim.mechanics.model.body import RigidBody
+from sorosim.mechanics.model.chart import turned_back
+from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.joints import Joint
+from sorosim.mechanics.model.link import Link
+from sorosim.mechanics.robot import Robot
+from sorosim.mechanics.sensors.base import seed_of
+from sorosim.mechanics.sensors.kinds import (
     AccelerationSensor,
     Imu,
     JointWrenchSensor,
@@ -35,8 +37,6 @@ from sorosim.sensors.kinds import (
     TendonSensor,
     TwistSensor,
 )
-from sorosim.sensors.quaternion import continuous, quaternion_of, rotated
-from sorosim.signals import as_signal
 
 G = 9.81
 SWING = """

@@ -6,11 +6,11 @@ from numpy.testing import assert_allclose
 from validation.builders import cantilever
 
 import sorosim
-from sorosim.errors import ConvergenceError, InputError
-from sorosim.model.basis import Strain
-from sorosim.model.joints import Joint
-from sorosim.model.material import Material
-from sorosim.model.section import Circle
+from sorosim.base.errors import ConvergenceError, InputError
+from sorosim.mechanics.model.basis import Strain
+from sorosim.mechanics.model.joints import Joint
+from sorosim.mechanics.model.material import Material
+from sorosim.mechanics.model.section import Circle
 
 LENGTH, WAVES = 0.5, 100.0  # m, m/s: speed of waves along the rod
 # E r'' = -rho W^2 r has no solution that grows out of rest beyond W L/sqrt(E/rho) = pi/2

@@ -10,13 +10,13 @@ import pytest
 from helpers.limbs import limbs
 from numpy.testing import assert_allclose
 
-from sorosim.actuation.base import ActuatorValues
-from sorosim.errors import InputError, ModelError, PlugInError, SorosimError
-from sorosim.lie.so3 import skew
-from sorosim.loads.base import LoadLaw, LoadValues
-from sorosim.model.basis import get_basis
+from sorosim.base.errors import InputError, ModelError, PlugInError, SorosimError
+from sorosim.mechanics.actuation.base import ActuatorValues
+from sorosim.mechanics.lie.so3 import skew
+from sorosim.mechanics.loads.base import LoadLaw, LoadValues
+from sorosim.mechanics.model.basis import get_basis
+from sorosim.mechanics.testing.differences import jacobian, slope
 from sorosim.testing import ContractError, check_actuator, check_basis, check_load
-from sorosim.testing.differences import jacobian, slope
 
 
 @pytest.fixture(scope="module")

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 import sorosim
-from sorosim.errors import ConvergenceError, InputError, ModelError, SorosimWarning
-from sorosim.methods import METHODS
-from sorosim.model.body import RigidBody
-from sorosim.model.description import Description
-from sorosim.model.joints import Joint, Limit
-from sorosim.model.link import Link
-from sorosim.robot import Robot
+from sorosim.base.errors import ConvergenceError, InputError, ModelError, SorosimWarning
+from sorosim.base.methods import METHODS
+from sorosim.mechanics.model.body import RigidBody
+from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.joints import Joint, Limit
+from sorosim.mechanics.model.link import Link
+from sorosim.mechanics.robot import Robot
 
 SPIN = (1.0, 30.0, 2.0)
 

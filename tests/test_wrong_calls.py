@@ -12,8 +12,8 @@ from helpers.wrong_calls import ARM, drawings, foreign
 from numpy.typing import ArrayLike
 
 import sorosim
-from sorosim.errors import InputError, SorosimWarning
-from sorosim.public import public
+from sorosim.base.errors import InputError, SorosimWarning
+from sorosim.base.public import public
 
 
 def test_500_wrong_calls_raise_no_error_that_is_not_of_the_package(tmp_path, monkeypatch):
@@ -77,7 +77,7 @@ def test_a_fault_of_the_package_is_not_blamed_on_a_path_in_text(tmp_path, monkey
     def broken(*args):
         raise IndexError("a fault of ours")
 
-    monkeypatch.setattr("sorosim.viz.several.motion_group", broken)
+    monkeypatch.setattr("sorosim.view.viz.several.motion_group", broken)
     with pytest.raises(IndexError, match="a fault of ours"):
         sorosim.still(str(tmp_path / "a.png"), [])
 

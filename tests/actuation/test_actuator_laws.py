@@ -9,11 +9,11 @@ from helpers.limbs import limbs
 from numpy.testing import assert_allclose
 
 import sorosim
-from sorosim.actuation.base import ActuatorLaw
-from sorosim.duals import Dual
-from sorosim.errors import ModelError, PlugInError
+from sorosim.base.duals import Dual
+from sorosim.base.errors import ModelError, PlugInError
+from sorosim.mechanics.actuation.base import ActuatorLaw
+from sorosim.mechanics.testing.states import bare_robot
 from sorosim.testing import ContractError, check_actuator
-from sorosim.testing.states import bare_robot
 
 
 @dataclass(frozen=True)

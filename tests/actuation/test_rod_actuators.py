@@ -10,30 +10,30 @@ from helpers.winding import helical_robot
 from numpy.testing import assert_allclose
 
 import sorosim
-from sorosim import registry
-from sorosim.actuation.base import ActuatorValues, DeclaredActuator
-from sorosim.actuation.chamber import Chamber
-from sorosim.actuation.distributed_moment import DistributedMoment
-from sorosim.actuation.mckibben import Mckibben
-from sorosim.actuation.route import RouteSegment
-from sorosim.actuation.servo import Servo
-from sorosim.actuation.tendon import SLACK_PART, Tendon
-from sorosim.declare import Quantity, key
-from sorosim.errors import FileError, InputError, ModelError, PlugInError
-from sorosim.io import load_text
-from sorosim.lie.so3 import skew
-from sorosim.model.basis import Strain
-from sorosim.model.description import Description
-from sorosim.model.joints import Joint
-from sorosim.model.link import Link
-from sorosim.model.material import Material
-from sorosim.model.rod import Division, Rod
-from sorosim.model.section import Circle
-from sorosim.model.span import RodName
-from sorosim.robot import Robot
-from sorosim.signals.expressions import parse
+from sorosim.base import registry
+from sorosim.base.declare import Quantity, key
+from sorosim.base.errors import FileError, InputError, ModelError, PlugInError
+from sorosim.base.signals.expressions import parse
+from sorosim.files import load_text
+from sorosim.mechanics.actuation.base import ActuatorValues, DeclaredActuator
+from sorosim.mechanics.actuation.chamber import Chamber
+from sorosim.mechanics.actuation.distributed_moment import DistributedMoment
+from sorosim.mechanics.actuation.mckibben import Mckibben
+from sorosim.mechanics.actuation.route import RouteSegment
+from sorosim.mechanics.actuation.servo import Servo
+from sorosim.mechanics.actuation.tendon import SLACK_PART, Tendon
+from sorosim.mechanics.lie.so3 import skew
+from sorosim.mechanics.model.basis import Strain
+from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.joints import Joint
+from sorosim.mechanics.model.link import Link
+from sorosim.mechanics.model.material import Material
+from sorosim.mechanics.model.rod import Division, Rod
+from sorosim.mechanics.model.section import Circle
+from sorosim.mechanics.model.span import RodName
+from sorosim.mechanics.robot import Robot
+from sorosim.mechanics.testing.differences import jacobian
 from sorosim.testing import check_actuator
-from sorosim.testing.differences import jacobian
 
 PLACE = ("X", "s", "L", "r", "radius")
 
@@ -168,7 +168,7 @@ def test_the_tension_of_a_wound_tendon_has_no_jumps_and_no_kinks(robot, state):
 def planar_rod(actuator, bending=0, gravity=(0, 0, 0), **options):
     """A rod of 0.4 m that only bends about z."""
     rod = Rod((Division(0.4, Circle(0.02), Material(1e6, poisson=0.5, density=1000.0),
-                        sorosim.model.basis.Strain(bending_z=bending), **options),))  # fmt: skip
+                        sorosim.mechanics.model.basis.Strain(bending_z=bending), **options),))  # fmt: skip
     return Robot(Description("rod", (Link("arm", rod),), gravity=gravity, actuators={"a": actuator}))
 
 
@@ -205,7 +205,7 @@ def test_a_chamber_pushes_by_what_its_volume_grows(robot, state):
 def test_a_chamber_on_the_axis_stretches_a_rod_as_its_pressure_says():
     # EA e = p A_chamber
     material = Material(1e6, poisson=0.5, density=1000.0)
-    strain = sorosim.model.basis.Strain(elongation=0)
+    strain = sorosim.mechanics.model.basis.Strain(elongation=0)
     rod = Rod((Division(0.4, Circle(0.02), material, strain),))
     chamber = Chamber((RouteSegment("arm", y=0.0, z=0.0),), area=1e-4)
     robot = Robot(Description("rod", (Link("arm", rod),), gravity=(0, 0, 0), actuators={"a": chamber}))
@@ -217,7 +217,7 @@ def test_a_chamber_on_the_axis_stretches_a_rod_as_its_pressure_says():
 def stretching_rod(actuator, young=1e6):
     """A rod of 0.4 m that only stretches."""
     rod = Rod((Division(0.4, Circle(0.02), Material(young, poisson=0.5, density=1000.0),
-                        sorosim.model.basis.Strain(elongation=0)),))  # fmt: skip
+                        sorosim.mechanics.model.basis.Strain(elongation=0)),))  # fmt: skip
     return Robot(Description("rod", (Link("arm", rod),), gravity=(0, 0, 0), actuators={"a": actuator}))
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import sorosim
-from sorosim.solvers.curve import Curve
+from sorosim.analysis.solvers.curve import Curve
 
 COLUMN = """sorosim: 1
 name: column

@@ -22,7 +22,7 @@ from validation.buckling_robots import (
 )
 
 import sorosim
-from sorosim.errors import ConvergenceError, FileError, InputError
+from sorosim.base.errors import ConvergenceError, FileError, InputError
 
 ALONG = f"{LOAD}[2]"
 EULER = 0.25 * np.pi**2 * stiffness(0.01) / 0.5**2
@@ -264,8 +264,8 @@ def test_copies_are_the_same():
 
 def test_statics_beyond_a_limit_load_points_here():
     # x - x^3 = 0.5 p has its fold at 0.7698; the curve is cut off on both sides
-    from sorosim.solvers.equilibrium import solve_equilibrium
-    from sorosim.solvers.newton import StaticProblem
+    from sorosim.analysis.solvers.equilibrium import solve_equilibrium
+    from sorosim.analysis.solvers.newton import StaticProblem
 
     def residual(x, p):
         return np.where((x > -0.2) & (x < 0.7), x - x**3 - 0.5 * p, np.nan)

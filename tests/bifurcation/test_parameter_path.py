@@ -5,10 +5,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 import sorosim
-from sorosim.bifurcation.equilibrium_family import EquilibriumFamily
-from sorosim.bifurcation.parameter_path import ParameterPath
-from sorosim.errors import InputError
-from sorosim.sensitivity import parameter
+from sorosim.analysis.bifurcation.equilibrium_family import EquilibriumFamily
+from sorosim.analysis.bifurcation.parameter_path import ParameterPath
+from sorosim.analysis.sensitivity import parameter
+from sorosim.base.errors import InputError
 
 GRIPPER = {
     "sorosim": 1, "name": "ring", "gravity": [0, 0, -9.81], "parameters": {"width": 0.02},

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sorosim.compiled import ahead, cache
+from sorosim.base.compiled import ahead, cache
 
 
 def test_a_relative_folder_stays_where_it_is(monkeypatch, tmp_path):

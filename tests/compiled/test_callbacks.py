@@ -2,7 +2,7 @@
 
 import pytest
 
-from sorosim.compiled import Callback, call_python, kernel
+from sorosim.base.compiled import Callback, call_python, kernel
 
 
 @kernel

@@ -11,9 +11,9 @@ import time
 import numba
 import pytest
 
-from sorosim.cli import console
-from sorosim.compiled import ahead, working_time
-from sorosim.engine.engine import Engine
+from sorosim.base.compiled import ahead, working_time
+from sorosim.connect.cli import console
+from sorosim.mechanics.engine.engine import Engine
 
 
 def test_lines_name_what_asks_for_the_kernels():
@@ -51,7 +51,7 @@ def test_the_clock_stands_while_numba_compiles():
 
 def test_time_left_leaves_compilation_out(monkeypatch):
     clock, lines = [100.0], []
-    monkeypatch.setattr("sorosim.compiled.working_time", lambda: clock[0] - ahead._compilation.total)
+    monkeypatch.setattr("sorosim.base.compiled.working_time", lambda: clock[0] - ahead._compilation.total)
     monkeypatch.setattr(ahead._compilation, "total", 0.0)
     monkeypatch.setattr(console.time, "monotonic", lambda: 1e3 + 50.0 * len(lines) + clock[0])
     monkeypatch.setattr(console, "line", lambda text, where: lines.append(text))
@@ -70,7 +70,7 @@ def test_a_second_robot_is_told_what_it_needs_alone(tmp_path):
     program = """
 import json, sys
 import sorosim
-from sorosim.compiled import reporting
+from sorosim.base.compiled import reporting
 lines = []
 for name in ("pendulum", "four_bar"):
     own = []

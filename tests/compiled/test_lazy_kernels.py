@@ -13,7 +13,7 @@ import numba
 import numpy as np
 import pytest
 
-from sorosim.compiled import by_reference, kernel_in_place, kernel_lazy
+from sorosim.base.compiled import by_reference, kernel_in_place, kernel_lazy
 
 compiled_only = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
 
@@ -117,7 +117,7 @@ def test_single_values_are_no_types_of_their_own():
 
 MODULE = """
 import numpy as np
-from sorosim.compiled import kernel_lazy, kernel_in_place, prepare
+from sorosim.base.compiled import kernel_lazy, kernel_in_place, prepare
 
 @kernel_in_place
 def shared(x):
@@ -142,7 +142,7 @@ def whole(x) -> float:
 PROGRAM = """
 import json, sys, numpy as np
 import toy
-from sorosim.compiled import ahead
+from sorosim.base.compiled import ahead
 ahead.n_processors = lambda: int(sys.argv[1])
 x = np.zeros(3)
 value = toy.prepare(toy.whole, (x,))(x)

@@ -6,7 +6,7 @@ import numba
 import numpy as np
 import pytest
 
-from sorosim.compiled.references import by_reference
+from sorosim.base.compiled.references import by_reference
 
 
 @by_reference

@@ -7,9 +7,9 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import sorosim
-from sorosim.control.task import TaskFile, read_task, task_schema
-from sorosim.errors import FileError
-from sorosim.io.yaml_reader import read_text
+from sorosim.base.errors import FileError
+from sorosim.files.yaml_reader import read_text
+from sorosim.studies.control.task import TaskFile, read_task, task_schema
 
 TASK = """sorosim_task: 1
 horizon: 0.2 s

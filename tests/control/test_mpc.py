@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import sorosim
-from sorosim.errors import InputError, SorosimWarning
+from sorosim.base.errors import InputError, SorosimWarning
 from tests.helpers.flail import flail
 
 COST = {"goal": {"q": 1.0, "qd": 0.1}, "final": {"q": 100.0, "qd": 10.0}, "effort": 1e-4}

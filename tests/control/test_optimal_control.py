@@ -7,13 +7,13 @@ import pytest
 from scipy.linalg import solve_discrete_are
 
 import sorosim
-from sorosim.control.cost import Cost
-from sorosim.control.gains import regulator
-from sorosim.control.optimal import problem_of
-from sorosim.control.solvers import SOLVERS, box_newton, ddp, quadratic_program
-from sorosim.control.steps import DiscreteMotion
-from sorosim.errors import ConvergenceError, InputError
-from sorosim.kernels.restarted import Feedback
+from sorosim.base.errors import ConvergenceError, InputError
+from sorosim.mechanics.kernels.restarted import Feedback
+from sorosim.studies.control.cost import Cost
+from sorosim.studies.control.gains import regulator
+from sorosim.studies.control.optimal import problem_of
+from sorosim.studies.control.solvers import SOLVERS, box_newton, ddp, quadratic_program
+from sorosim.studies.control.steps import DiscreteMotion
 from tests.helpers.flail import flail
 
 CART, ARM = "swing_up_cart_pole", "two_segment_arm"
@@ -356,7 +356,7 @@ def test_solvers_find_the_same_motion(robots, solver):
 
 
 def test_every_solver_is_an_option():
-    from sorosim.options import SOLVERS as declared
+    from sorosim.base.options import SOLVERS as declared
 
     assert tuple(SOLVERS) == declared
 
@@ -450,7 +450,7 @@ def test_results_are_saved_opened_and_drawn(robots, tmp_path):
 
 
 def test_damaged_files_are_said(robots, tmp_path):
-    from sorosim.io.hdf5 import read_hdf5, write_hdf5
+    from sorosim.files.hdf5 import read_hdf5, write_hdf5
 
     oc = sorosim.optimal_control(robots["mass"], 0.2, 0.1, GOOD, goal=[0.0])
     oc.save(tmp_path / "oc.h5")

@@ -5,10 +5,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 import sorosim
-from sorosim.control.gains import regulator
-from sorosim.control.optimal import problem_of
-from sorosim.control.steps import DiscreteMotion
-from sorosim.stepping.stepper import StepState
+from sorosim.analysis.motion.stepper import StepState
+from sorosim.studies.control.gains import regulator
+from sorosim.studies.control.optimal import problem_of
+from sorosim.studies.control.steps import DiscreteMotion
 
 DT = 0.02
 COST = {"final": {"q": 1e3, "qd": 1.0}, "effort": 1e-3, "smoothness": 1e-4}

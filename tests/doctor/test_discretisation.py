@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import sorosim
-from sorosim.doctor.context import CheckContext
-from sorosim.doctor.discretisation import Shift, discretisation, finer, gains, largest_shift, refined, transfer
-from sorosim.doctor.findings import ODD, OK
-from sorosim.results.result import Equilibrium
+from sorosim.analysis.results.result import Equilibrium
+from sorosim.studies.doctor.context import CheckContext
+from sorosim.studies.doctor.discretisation import Shift, discretisation, finer, gains, largest_shift, refined, transfer
+from sorosim.studies.doctor.findings import ODD, OK
 from tests.helpers.arms import changed, rubber_arm
 from tests.helpers.winding import LENGTH, helical_robot, helical_tip
 

@@ -11,17 +11,17 @@ import yaml
 from helpers.python_load import OwnLoad
 
 import sorosim
-from sorosim.actuation.joint_force import JointForce
-from sorosim.doctor import NOTE, ODD, OK, WRONG, examine
-from sorosim.doctor.context import CheckContext
-from sorosim.doctor.joints import driven
-from sorosim.doctor.quadrature import missed
-from sorosim.equations.contact_check import estimate, fastest
-from sorosim.equations.failure import diagnose_statics
-from sorosim.equations.system import StaticSystem
-from sorosim.errors import ConvergenceError
-from sorosim.io import load_text
-from sorosim.loads.base import LoadValues
+from sorosim.analysis.equations.contact_check import estimate, fastest
+from sorosim.analysis.equations.failure import diagnose_statics
+from sorosim.analysis.equations.system import StaticSystem
+from sorosim.base.errors import ConvergenceError
+from sorosim.files import load_text
+from sorosim.mechanics.actuation.joint_force import JointForce
+from sorosim.mechanics.loads.base import LoadValues
+from sorosim.studies.doctor import NOTE, ODD, OK, WRONG, examine
+from sorosim.studies.doctor.context import CheckContext
+from sorosim.studies.doctor.joints import driven
+from sorosim.studies.doctor.quadrature import missed
 from tests.helpers.arms import rubber_arm
 
 SOUND = rubber_arm()
@@ -283,7 +283,7 @@ def test_findings_are_plain_data(tmp_path):
 
     from typer.testing import CliRunner
 
-    from sorosim.cli.main import app
+    from sorosim.connect.cli.main import app
 
     (tmp_path / "arm.yaml").write_text(sorosim.load(SOUND, set={"materials.rubber.density": 1.0}).to_yaml())
     reported = CliRunner().invoke(app, ["check", str(tmp_path / "arm.yaml"), "--json"])
@@ -365,7 +365,7 @@ def test_a_check_that_comes_to_no_end_says_so(monkeypatch, error):
         raise error
         yield
 
-    monkeypatch.setattr(sorosim.doctor, "CHECKS", (fails,))
+    monkeypatch.setattr(sorosim.studies.doctor, "CHECKS", (fails,))
     found = examine(sorosim.load(SOUND))
     assert (found[0].code, found[0].level) == ("not_checked", ODD)
     assert str(error) in found[0].what

@@ -7,10 +7,10 @@ from string import Formatter
 
 import pytest
 
-import sorosim.doctor
-from sorosim.doctor.findings import LEVELS, RULES
+import sorosim.studies.doctor
+from sorosim.studies.doctor.findings import LEVELS, RULES
 
-SOURCES = sorted(Path(sorosim.doctor.__file__).parent.glob("*.py"))
+SOURCES = sorted(Path(sorosim.studies.doctor.__file__).parent.glob("*.py"))
 REPORTS = ("finding", "judged")
 
 

@@ -8,11 +8,11 @@ import scipy.spatial.transform
 from typer.testing import CliRunner
 
 import sorosim
-from sorosim.cli.main import app
-from sorosim.doctor import ODD, WRONG, examine
-from sorosim.doctor.bodies import DEGREES, degrees_as_radians
-from sorosim.doctor.context import CheckContext
-from sorosim.doctor.rods import spike
+from sorosim.connect.cli.main import app
+from sorosim.studies.doctor import ODD, WRONG, examine
+from sorosim.studies.doctor.bodies import DEGREES, degrees_as_radians
+from sorosim.studies.doctor.context import CheckContext
+from sorosim.studies.doctor.rods import spike
 from tests.helpers.arms import changed, rubber_arm
 
 ARM = rubber_arm(bending=3)

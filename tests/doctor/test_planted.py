@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 import sorosim
-from sorosim.doctor import LEVELS, NOTE, ODD, OK, WRONG, examine
-from sorosim.io import bundled_robots
+from sorosim.files import bundled_robots
+from sorosim.studies.doctor import LEVELS, NOTE, ODD, OK, WRONG, examine
 from tests.helpers.arms import RUBBER, changed, rubber_arm
 
 

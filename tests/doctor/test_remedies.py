@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from sorosim.doctor import ODD, examine
+from sorosim.studies.doctor import ODD, examine
 from tests.doctor.test_planted import load
 
 NUMBER = r"[-+]?\d[\d.]*(?:e[-+]?\d+)?"
@@ -126,7 +126,7 @@ def test_damping_by_the_factor_of_the_remedy_rings_as_long_as_it_says():
     (finding,) = reported("arm", little, "damping", "rings")
     factor = float(re.search(NUMBER, finding.remedy).group())
     better = load("arm", {**little, "materials.rubber.damping": 1e-3 * factor})
-    from sorosim.doctor.context import CheckContext
+    from sorosim.studies.doctor.context import CheckContext
 
     slowest = next(mode for mode in CheckContext(better).oscillations if mode.of_rods > 0.5)
     assert slowest.damping_ratio == pytest.approx(0.01, rel=0.1)

@@ -12,11 +12,11 @@ from helpers.robots import cable_manipulator, random_body, random_joint, random_
 import sorosim
 from benchmarks.algorithms import forward_dynamics, solve_mass
 from benchmarks.fixman import Fixman
-from sorosim.model.body import RigidBody
-from sorosim.model.description import Description
-from sorosim.model.joints import Joint
-from sorosim.model.link import WORLD, Link
-from sorosim.robot import Robot
+from sorosim.mechanics.model.body import RigidBody
+from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.joints import Joint
+from sorosim.mechanics.model.link import WORLD, Link
+from sorosim.mechanics.robot import Robot
 
 EPS = np.finfo(float).eps
 ALONG_Z = np.array([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0.1], [0, 0, 0, 1.0]])
@@ -118,7 +118,7 @@ def chart_jacobian(kind, alpha, a, beta, b, gamma, c):
     """Body Jacobian (6, 6) of a chart of two dummy and four Denavit-Hartenberg parameters: three screws."""
 
     def screw(axis, distance, turn):
-        g = sorosim.lie.exp_se3(np.concatenate([turn * np.eye(3)[axis], np.zeros(3)]))
+        g = sorosim.mechanics.lie.exp_se3(np.concatenate([turn * np.eye(3)[axis], np.zeros(3)]))
         g[axis, 3] = distance
         return g
 
@@ -128,7 +128,7 @@ def chart_jacobian(kind, alpha, a, beta, b, gamma, c):
     columns, after = [], np.eye(4)
     for axis, distance, turn in (third, second, first):
         after = screw(axis, distance, turn) @ after
-        seen = sorosim.lie.Ad_inv(np.ascontiguousarray(after))
+        seen = sorosim.mechanics.lie.Ad_inv(np.ascontiguousarray(after))
         columns += [seen[:, axis], seen[:, 3 + axis]]
     return np.array(columns).T
 
@@ -155,7 +155,7 @@ def test_chart_c_gives_the_same_inverse():
     turns = rng.normal(size=n)
     ats = [np.eye(4) for _ in range(n + 1)]
     for g, turn in zip(ats[1:], turns, strict=True):
-        g[:3, :3] = sorosim.lie.exp_so3(np.array([0.0, 0.0, turn]))
+        g[:3, :3] = sorosim.mechanics.lie.exp_so3(np.array([0.0, 0.0, turn]))
         g[:3, 3] = g[:3, :3] @ [b, 0.0, 0.0]
     bodies = [random_body(rng) for _ in range(n)]
     robot = Robot(Description("chain", tuple(
@@ -168,12 +168,14 @@ def test_chart_c_gives_the_same_inverse():
     for i in range(n):
         own = slice(6 * i, 6 * i + 6)
         turn = np.eye(4)
-        turn[:3, :3] = sorosim.lie.exp_so3(np.array([0.0, 0.0, turns[i]]))
-        to_parameters = np.linalg.inv(chart_jacobian("C", 0.0, 0.0, q[i], b, turns[i], 0.0)) @ sorosim.lie.Ad_inv(turn)
+        turn[:3, :3] = sorosim.mechanics.lie.exp_so3(np.array([0.0, 0.0, turns[i]]))
+        to_parameters = np.linalg.inv(
+            chart_jacobian("C", 0.0, 0.0, q[i], b, turns[i], 0.0)
+        ) @ sorosim.mechanics.lie.Ad_inv(turn)
         to_links[own, own] = to_parameters
         if i:
             before = np.ascontiguousarray(np.linalg.inv(poses[i - 1]) @ poses[i])
-            to_links[own, 6 * i - 6 : 6 * i] = -to_parameters @ sorosim.lie.Ad_inv(before)
+            to_links[own, 6 * i - 6 : 6 * i] = -to_parameters @ sorosim.mechanics.lie.Ad_inv(before)
         G_inverse[own, own] = np.linalg.inv(bodies[i].spatial_inertia)
     H = to_links @ G_inverse @ to_links.T
     soft = np.arange(n) * 6 + 4  # columns of the chart: gamma, c, alpha, a, beta, b

@@ -7,12 +7,12 @@ from helpers.robots import rigid_tree, varied_tree
 
 import sorosim
 from benchmarks.algorithms import forward_dynamics, forward_dynamics_derivatives, solve_mass, unit_columns
-from sorosim.engine import tasks as task
-from sorosim.errors import ModelError
-from sorosim.model.body import RigidBody
-from sorosim.model.description import Description
-from sorosim.model.joints.revolute import Revolute
-from sorosim.model.link import WORLD, Link
+from sorosim.base.errors import ModelError
+from sorosim.mechanics.engine import tasks as task
+from sorosim.mechanics.model.body import RigidBody
+from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.joints.revolute import Revolute
+from sorosim.mechanics.model.link import WORLD, Link
 
 EPS = np.finfo(float).eps
 
@@ -246,6 +246,6 @@ def test_solve_mass_looks_for_joints_with_whole_turns_once(monkeypatch):
     def searched_again(*arguments, **options):
         raise AssertionError
 
-    monkeypatch.setattr("sorosim.dynamics.inertia.SingularityGuard", searched_again)
+    monkeypatch.setattr("sorosim.mechanics.dynamics.inertia.SingularityGuard", searched_again)
     assert np.array_equal(robot.solve_mass(q, b, algorithm="composite"), first)
     np.testing.assert_allclose(robot.mass_matrix(q) @ first, b, atol=1e-9 * np.abs(b).max())

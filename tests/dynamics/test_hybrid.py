@@ -9,17 +9,17 @@ from helpers.differences import Worst, jacobian, relative_error
 from helpers.robots import moderate, random_state, varied_tree
 
 import sorosim
-import sorosim.io.results
-from sorosim.actuation.joint_force import JointForce
-from sorosim.dynamics.forward import HYBRID
-from sorosim.engine.prescribed import Prescribed
-from sorosim.errors import InputError
-from sorosim.methods import METHODS
-from sorosim.model.body import RigidBody
-from sorosim.model.description import Description
-from sorosim.model.joints import Joint, Limit
-from sorosim.model.link import Link
-from sorosim.robot import Robot
+import sorosim.files.results
+from sorosim.base.errors import InputError
+from sorosim.base.methods import METHODS
+from sorosim.mechanics.actuation.joint_force import JointForce
+from sorosim.mechanics.dynamics.forward import HYBRID
+from sorosim.mechanics.engine.prescribed import Prescribed
+from sorosim.mechanics.model.body import RigidBody
+from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.joints import Joint, Limit
+from sorosim.mechanics.model.link import Link
+from sorosim.mechanics.robot import Robot
 
 SEEDS = range(200, 212)
 WORST = Worst()
@@ -185,7 +185,7 @@ def test_all_methods_drive_alike(method):
 
 
 def test_analytic_jacobian_of_a_driven_system_is_its_derivative():
-    system = sorosim.equations.system.OdeSystem(robot := arm(), Prescribed.of(robot, {}, MOTIONS))
+    system = sorosim.analysis.equations.system.OdeSystem(robot := arm(), Prescribed.of(robot, {}, MOTIONS))
     rng = np.random.default_rng(5)
     x = 0.3 * rng.normal(size=2 * system.n_free)
     differences = jacobian(lambda y: system.rhs(0.3, y), x, (0.02, 0.01, 0.005), 8)
@@ -334,7 +334,7 @@ def test_a_controlled_run_is_kept_and_taken_up_again_to_the_bit(tmp_path):
     options = {"dt_out": 0.02, "controller": pd, "dt_control": 0.05, "checkpoint": 0.25}
     whole = sorosim.simulate(hinge(), 1.0, **options)
     half = sorosim.simulate(hinge(), 0.6, **options, out=tmp_path / "half.h5")
-    assert sorosim.io.results.read(tmp_path / "half.h5")["options"]["dt_control"] == 0.05
+    assert sorosim.files.results.read(tmp_path / "half.h5")["options"]["dt_control"] == 0.05
     with pytest.raises(
         InputError,
         match=r"controller: expected the controller, got none; pass it again: result files keep no functions",

@@ -11,22 +11,22 @@ from helpers.robots import random_state, varied_tree, with_fixed_axes, with_rand
 from numpy.testing import assert_allclose
 
 import sorosim
-from sorosim.actuation.route import RouteSegment
-from sorosim.actuation.tendon import Tendon
-from sorosim.dynamics.linearised_tree import LinearisedTree
-from sorosim.engine import tasks as task
-from sorosim.kernels.couplings import SPARSE
-from sorosim.loads.fluid import Fluid
-from sorosim.loads.spring import Spring
-from sorosim.model.anchor import Anchor
-from sorosim.model.basis import Strain
-from sorosim.model.description import Description
-from sorosim.model.joints.free import Free
-from sorosim.model.link import Link
-from sorosim.model.material import Material
-from sorosim.model.rod import Division, Rod
-from sorosim.model.section import Circle
-from sorosim.robot import Robot
+from sorosim.mechanics.actuation.route import RouteSegment
+from sorosim.mechanics.actuation.tendon import Tendon
+from sorosim.mechanics.dynamics.linearised_tree import LinearisedTree
+from sorosim.mechanics.engine import tasks as task
+from sorosim.mechanics.kernels.couplings import SPARSE
+from sorosim.mechanics.loads.fluid import Fluid
+from sorosim.mechanics.loads.spring import Spring
+from sorosim.mechanics.model.anchor import Anchor
+from sorosim.mechanics.model.basis import Strain
+from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.joints.free import Free
+from sorosim.mechanics.model.link import Link
+from sorosim.mechanics.model.material import Material
+from sorosim.mechanics.model.rod import Division, Rod
+from sorosim.mechanics.model.section import Circle
+from sorosim.mechanics.robot import Robot
 
 WORST = Worst()
 # v and s of R_q + v R_qd + s R_qdd: statics, a long step, a short one, and no method's

@@ -8,16 +8,16 @@ from helpers.robots import closed_at_zero, random_state, varied_tree, with_rando
 from numpy.testing import assert_allclose
 
 import sorosim
-from sorosim.actuation.base import ActuatorValues
-from sorosim.actuation.chamber import Chamber
-from sorosim.actuation.joint_force import JointForce
-from sorosim.actuation.route import RouteSegment
-from sorosim.actuation.servo import Servo
-from sorosim.actuation.tendon import Tendon
-from sorosim.loads.fluid import Fluid
-from sorosim.loads.spring import Spring
-from sorosim.loads.wrench import Wrench
-from sorosim.model.anchor import Anchor
+from sorosim.mechanics.actuation.base import ActuatorValues
+from sorosim.mechanics.actuation.chamber import Chamber
+from sorosim.mechanics.actuation.joint_force import JointForce
+from sorosim.mechanics.actuation.route import RouteSegment
+from sorosim.mechanics.actuation.servo import Servo
+from sorosim.mechanics.actuation.tendon import Tendon
+from sorosim.mechanics.loads.fluid import Fluid
+from sorosim.mechanics.loads.spring import Spring
+from sorosim.mechanics.loads.wrench import Wrench
+from sorosim.mechanics.model.anchor import Anchor
 
 WORST = Worst()
 # products and matrices solve with M by different algorithms: each has errors of its condition number

@@ -8,11 +8,11 @@ from helpers.differences import Worst, best_slope, jacobian, relative_error
 from helpers.kinds import JOINT_KINDS
 from helpers.robots import BASES, SECTIONS, moderate, random_state, varied_tree
 
-from sorosim.actuation.joint_force import JointForce
-from sorosim.actuation.tendon import Tendon
-from sorosim.lie import inverse, log_se3
-from sorosim.loads.wrench import Wrench
-from sorosim.model.basis import STRAINS
+from sorosim.mechanics.actuation.joint_force import JointForce
+from sorosim.mechanics.actuation.tendon import Tendon
+from sorosim.mechanics.lie import inverse, log_se3
+from sorosim.mechanics.loads.wrench import Wrench
+from sorosim.mechanics.model.basis import STRAINS
 
 SEEDS = range(30)
 REGIMES = {"rest": (0.0, 0.0), "rates": (1.0, 0.0), "accelerations": (0.0, 1.0), "all": (1.0, 1.0)}

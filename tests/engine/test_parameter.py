@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 import sorosim
-from sorosim.control.optimal import input_bounds
-from sorosim.engine.parameter import DRIVEN, FILE, INPUT, Parameter, driven_parameter, input_parameter
-from sorosim.errors import InputError
-from sorosim.fitting.unknowns import unknowns_of
-from sorosim.fmi.variables import variables_of
-from sorosim.interactive.session import Session
-from sorosim.sensitivity import parameter
-from sorosim.sweeps.parameters import parameter as swept
+from sorosim.analysis.sensitivity import parameter
+from sorosim.base.errors import InputError
+from sorosim.connect.fmi.variables import variables_of
+from sorosim.mechanics.engine.parameter import DRIVEN, FILE, INPUT, Parameter, driven_parameter, input_parameter
+from sorosim.studies.control.optimal import input_bounds
+from sorosim.studies.fitting.unknowns import unknowns_of
+from sorosim.studies.sweeps.parameters import parameter as swept
+from sorosim.view.interactive.session import Session
 
 DATA = {
     "sorosim": 1,

@@ -5,11 +5,11 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import sorosim
-from sorosim.engine.prescribed import AT_REST, Prescribed, merged
-from sorosim.errors import InputError, SorosimError
-from sorosim.interactive.session import Session
-from sorosim.signals import as_signal
-from sorosim.signals.expressions import parse
+from sorosim.base.errors import InputError, SorosimError
+from sorosim.base.signals import as_signal
+from sorosim.base.signals.expressions import parse
+from sorosim.mechanics.engine.prescribed import AT_REST, Prescribed, merged
+from sorosim.view.interactive.session import Session
 
 # a motor of one joint, another joint that may be driven
 DATA = {

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import yaml
 
-from sorosim.equations.contact_check import Passage
-from sorosim.io import load_text
+from sorosim.analysis.equations.contact_check import Passage
+from sorosim.files import load_text
 
 STRAIGHT = {"bending": 0, "torsion": 0}
 ROD = {"length": 1.0, "section": {"circle": {"radius": 0.01}}, "material": "rubber", "strain": STRAIGHT}

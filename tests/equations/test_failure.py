@@ -7,15 +7,15 @@ import pytest
 from typer.testing import CliRunner
 
 import sorosim
-from sorosim.cli.main import app
-from sorosim.engine.prescribed import Prescribed
-from sorosim.equations import failure
-from sorosim.equations.callbacks import OdeCallbacks
-from sorosim.equations.failure import Failure
-from sorosim.equations.system import OdeSystem
-from sorosim.errors import ConvergenceError, InputError, Interrupted, ModelError
-from sorosim.loads.base import LoadValues
-from sorosim.results.result import Equilibrium, Run
+from sorosim.analysis.equations import failure
+from sorosim.analysis.equations.callbacks import OdeCallbacks
+from sorosim.analysis.equations.failure import Failure
+from sorosim.analysis.equations.system import OdeSystem
+from sorosim.analysis.results.result import Equilibrium, Run
+from sorosim.base.errors import ConvergenceError, InputError, Interrupted, ModelError
+from sorosim.connect.cli.main import app
+from sorosim.mechanics.engine.prescribed import Prescribed
+from sorosim.mechanics.loads.base import LoadValues
 from tests.helpers.arms import rubber_arm
 
 ARM = rubber_arm()

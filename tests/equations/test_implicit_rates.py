@@ -7,16 +7,16 @@ from helpers.limbs import limbs, with_actuators
 from numpy.testing import assert_allclose
 
 import sorosim
-from sorosim.actuation.route import RouteSegment
-from sorosim.actuation.servo import Servo
-from sorosim.actuation.tendon import Tendon
-from sorosim.engine import engine
-from sorosim.engine.prescribed import Prescribed
-from sorosim.equations.implicit_rates import ImplicitRates
-from sorosim.equations.system import OdeSystem
-from sorosim.loads.fluid import Fluid
-from sorosim.loads.spring import Spring
-from sorosim.model.anchor import Anchor
+from sorosim.analysis.equations.implicit_rates import ImplicitRates
+from sorosim.analysis.equations.system import OdeSystem
+from sorosim.mechanics.actuation.route import RouteSegment
+from sorosim.mechanics.actuation.servo import Servo
+from sorosim.mechanics.actuation.tendon import Tendon
+from sorosim.mechanics.engine import engine
+from sorosim.mechanics.engine.prescribed import Prescribed
+from sorosim.mechanics.loads.fluid import Fluid
+from sorosim.mechanics.loads.spring import Spring
+from sorosim.mechanics.model.anchor import Anchor
 
 WORST = Worst()
 

@@ -5,9 +5,9 @@ import pytest
 from scipy.optimize import brentq
 
 import sorosim
-from sorosim.doctor import examine
-from sorosim.equations.neutral import STEP, _within_play
-from sorosim.io import load_text
+from sorosim.analysis.equations.neutral import STEP, _within_play
+from sorosim.files import load_text
+from sorosim.studies.doctor import examine
 
 ROPE = """\
 sorosim: 1

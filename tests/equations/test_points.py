@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import sorosim
-from sorosim.equations.plausibility import implausible_states
-from sorosim.equations.points import points_error
+from sorosim.analysis.equations.plausibility import implausible_states
+from sorosim.analysis.equations.points import points_error
 from tests.helpers.winding import coil, helical_robot
 
 TWO_RODS = {

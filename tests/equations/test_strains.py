@@ -3,7 +3,7 @@
 import pytest
 
 import sorosim
-from sorosim.equations.strains import places
+from sorosim.analysis.equations.strains import places
 
 
 @pytest.mark.parametrize("name", ["cable_manipulator", "hybrid_serial", "tree_of_rods", "concentric_tubes", "vine"])

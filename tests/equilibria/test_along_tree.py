@@ -6,15 +6,15 @@ from helpers.robots import cable_manipulator
 from numpy.testing import assert_allclose
 
 import sorosim
-from sorosim.engine import engine
-from sorosim.errors import ConvergenceError
-from sorosim.loads.wrench import Wrench
-from sorosim.model.body import RigidBody
-from sorosim.model.description import Description
-from sorosim.model.joints.prismatic import Prismatic
-from sorosim.model.joints.revolute import Revolute
-from sorosim.model.joints.spherical import Spherical
-from sorosim.model.link import WORLD, Link
+from sorosim.base.errors import ConvergenceError
+from sorosim.mechanics.engine import engine
+from sorosim.mechanics.loads.wrench import Wrench
+from sorosim.mechanics.model.body import RigidBody
+from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.joints.prismatic import Prismatic
+from sorosim.mechanics.model.joints.revolute import Revolute
+from sorosim.mechanics.model.joints.spherical import Spherical
+from sorosim.mechanics.model.link import WORLD, Link
 
 BODY = RigidBody(0.1, centre=(0.05, 0.0, 0.0), inertia=(1e-5, 1e-4, 1e-4))
 

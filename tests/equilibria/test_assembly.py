@@ -10,20 +10,20 @@ from scipy.optimize import minimize
 
 import sorosim
 from benchmarks.closings import BASES, MORE, closing
-from sorosim.constraints.loop import Anchor, Loop
-from sorosim.doctor import examine
-from sorosim.equations.system import elastic_weight
-from sorosim.equilibria.assembly import _Closing
-from sorosim.errors import ConvergenceError, InputError, ModelError
-from sorosim.model.basis import Strain
-from sorosim.model.body import RigidBody
-from sorosim.model.description import Description
-from sorosim.model.joints import Joint
-from sorosim.model.link import Link
-from sorosim.model.material import Material
-from sorosim.model.rod import Division, Rod
-from sorosim.model.section import Circle
-from sorosim.robot import Robot
+from sorosim.analysis.equations.system import elastic_weight
+from sorosim.analysis.equilibria.assembly import _Closing
+from sorosim.base.errors import ConvergenceError, InputError, ModelError
+from sorosim.mechanics.constraints.loop import Anchor, Loop
+from sorosim.mechanics.model.basis import Strain
+from sorosim.mechanics.model.body import RigidBody
+from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.joints import Joint
+from sorosim.mechanics.model.link import Link
+from sorosim.mechanics.model.material import Material
+from sorosim.mechanics.model.rod import Division, Rod
+from sorosim.mechanics.model.section import Circle
+from sorosim.mechanics.robot import Robot
+from sorosim.studies.doctor import examine
 
 BODY = RigidBody(1.0, centre=(0.5, 0, 0), inertia=(0.01, 0.1, 0.1))
 

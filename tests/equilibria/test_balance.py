@@ -7,11 +7,11 @@ import pytest
 from validation.linkages import bennett
 
 import sorosim
-from sorosim.dynamics.constraints import IndependentRows
-from sorosim.engine import tasks as task
-from sorosim.equations.system import StaticSystem
-from sorosim.errors import ConvergenceError
-from sorosim.io import load_text
+from sorosim.analysis.equations.system import StaticSystem
+from sorosim.base.errors import ConvergenceError
+from sorosim.files import load_text
+from sorosim.mechanics.dynamics.constraints import IndependentRows
+from sorosim.mechanics.engine import tasks as task
 
 
 def held_rod(strain, joint):

@@ -7,21 +7,21 @@ import pytest
 from numpy.testing import assert_allclose
 
 import sorosim
-from sorosim.actuation.route import RouteSegment
-from sorosim.actuation.tendon import Tendon
-from sorosim.engine import engine
-from sorosim.errors import ConvergenceError
-from sorosim.loads.spring import Spring
-from sorosim.model.anchor import Anchor
-from sorosim.model.basis import Strain
-from sorosim.model.body import RigidBody
-from sorosim.model.joints.prismatic import Prismatic
-from sorosim.model.link import WORLD, Link
-from sorosim.model.material import Material
-from sorosim.model.rod import Division, Rod
-from sorosim.model.section import Circle
-from sorosim.robot import Robot
-from sorosim.solvers.damped_newton import PROBES, DampedNewton
+from sorosim.analysis.solvers.damped_newton import PROBES, DampedNewton
+from sorosim.base.errors import ConvergenceError
+from sorosim.mechanics.actuation.route import RouteSegment
+from sorosim.mechanics.actuation.tendon import Tendon
+from sorosim.mechanics.engine import engine
+from sorosim.mechanics.loads.spring import Spring
+from sorosim.mechanics.model.anchor import Anchor
+from sorosim.mechanics.model.basis import Strain
+from sorosim.mechanics.model.body import RigidBody
+from sorosim.mechanics.model.joints.prismatic import Prismatic
+from sorosim.mechanics.model.link import WORLD, Link
+from sorosim.mechanics.model.material import Material
+from sorosim.mechanics.model.rod import Division, Rod
+from sorosim.mechanics.model.section import Circle
+from sorosim.mechanics.robot import Robot
 
 RUBBER = Material(20e6, poisson=0.45, density=1100.0)
 RADIUS, DEPTH = 5e-3, 5e-4

@@ -13,11 +13,11 @@ from scipy.optimize import brentq
 
 import sorosim
 from benchmarks.closings import BASES, MORE, start
-from sorosim.doctor import examine
-from sorosim.equilibria import shapes
-from sorosim.equilibria.shapes import InitialShape, _Fit, fitted
-from sorosim.errors import InputError, ModelError
-from sorosim.io import load_text
+from sorosim.analysis.equilibria import shapes
+from sorosim.analysis.equilibria.shapes import InitialShape, _Fit, fitted
+from sorosim.base.errors import InputError, ModelError
+from sorosim.files import load_text
+from sorosim.studies.doctor import examine
 
 THIN = {"length": 1, "section": {"circle": {"radius": "5 mm"}}, "material": "rubber"}
 
@@ -311,7 +311,9 @@ def test_driven_and_named_coordinates_stay():
 def test_loops_that_cannot_be_closed_are_said_at_the_shape():
     text = HUNG.replace("position: [80 cm, 0, 1 m]", "position: [2 m, 0, 1 m]")
     robot = load_text(text, "hung.yaml")
-    with pytest.raises(sorosim.errors.FileError, match=r"hung.yaml:13:9: initial.rope: expected shapes whose loops"):
+    with pytest.raises(
+        sorosim.base.errors.FileError, match=r"hung.yaml:13:9: initial.rope: expected shapes whose loops"
+    ):
         _ = robot.initial_q
 
 
@@ -354,7 +356,7 @@ def test_a_shape_that_is_not_found_is_said_where_it_was_written_by_all_that_begi
         lambda: sorosim.assemble(robot),
     ]  # fmt: skip
     for ask in asked:
-        with pytest.raises(sorosim.errors.FileError, match=words):
+        with pytest.raises(sorosim.base.errors.FileError, match=words):
             ask()
     with pytest.raises(ModelError, match=r"^initial.rope.through: expected points within the 1 m"):
         _ = sorosim.load(yaml.safe_load(TOO_FAR)).initial_q

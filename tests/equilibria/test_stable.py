@@ -9,10 +9,10 @@ from scipy.optimize import brentq
 from scipy.spatial.transform import Rotation
 
 import sorosim
-from sorosim.doctor import OK, examine
-from sorosim.errors import ConvergenceError
-from sorosim.io import dump, load_text
-from sorosim.solvers.descent import Descent, curvatures, descend, descent_direction
+from sorosim.analysis.solvers.descent import Descent, curvatures, descend, descent_direction
+from sorosim.base.errors import ConvergenceError
+from sorosim.files import dump, load_text
+from sorosim.studies.doctor import OK, examine
 
 HEADER = """sorosim: 1
 name: it

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import sorosim
-from sorosim.cli.main import main
-from sorosim.errors import ConvergenceError
+from sorosim.base.errors import ConvergenceError
+from sorosim.connect.cli.main import main
 
 TABLE = "u.up [N], tip.x [mm], tip.y [mm], tip.z [mm]\n"
 ARM = """
@@ -75,7 +75,7 @@ def test_the_summary_says_which_intervals_pass_what_the_robot_can_be(folder, mon
     robot = sorosim.load("arm.yaml")
     tips = sorosim.Measurements.from_csv("tips.csv", places={"tip": "arm"})
     found = sorosim.fit(robot, tips, free=["materials.rubber.young"], noise="1 mm")
-    monkeypatch.setattr("sorosim.fitting.likelihood.ProfiledCost.__call__", impossible)
+    monkeypatch.setattr("sorosim.studies.fitting.likelihood.ProfiledCost.__call__", impossible)
     text = found.summary(profile=profile)
     assert "interval of materials.rubber.young passes what the robot can be: a route outside its section" in text
     assert "rms error" in text

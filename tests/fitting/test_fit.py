@@ -6,9 +6,9 @@ import scipy.stats
 from numpy.testing import assert_allclose
 
 import sorosim
-from sorosim.fitting.fit import _correlation
-from sorosim.fitting.model import Model
-from sorosim.fitting.unknowns import SHIFT, unknowns_of
+from sorosim.studies.fitting.fit import _correlation
+from sorosim.studies.fitting.model import Model
+from sorosim.studies.fitting.unknowns import SHIFT, unknowns_of
 
 BEAM = """
 sorosim: 1

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import sorosim
-from sorosim.cli.main import main
-from sorosim.errors import InputError
-from sorosim.fmi.slave import RobotSlave
+from sorosim.base.errors import InputError
+from sorosim.connect.cli.main import main
+from sorosim.connect.fmi.slave import RobotSlave
 
 fmpy = pytest.importorskip("fmpy")
 pytest.importorskip("pythonfmu")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import sorosim
-from sorosim.errors import InputError
+from sorosim.base.errors import InputError
 
 gymnasium = pytest.importorskip("gymnasium")
 
@@ -308,7 +308,7 @@ def test_lift_raises_the_ball_by_closing_first():
 
 def test_observations_have_the_bounds_of_sensors_and_inputs():
     content = sorosim.load("cable_manipulator").description
-    from sorosim.sensors.kinds import PoseSensor, TendonSensor
+    from sorosim.mechanics.sensors.kinds import PoseSensor, TendonSensor
 
     robot = sorosim.Robot(replace(content, sensors={"eye": PoseSensor("arm"), "cord": TendonSensor("cable1")}))
     env = sorosim.gym.RobotEnv(robot, pull(sensors=True, bounds={"cable1": ("1 N", "10 N"), "cable3": ("0 N", "5 N")}))

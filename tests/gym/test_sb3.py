@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 
 import sorosim
-from sorosim.errors import InputError
+from sorosim.base.errors import InputError
 
 pytest.importorskip("gymnasium")
 pytest.importorskip("stable_baselines3", reason="stable_baselines3 is not installed: pip install 'sorosim[learn]'")
 
-import sorosim.gym
 from sorosim.gym.sb3 import Sb3VecEnv
+
+import sorosim.gym
 
 STEPS = 4
 

@@ -105,9 +105,9 @@ class Margins:
         __tracebackhide__ = True
         self.compare(actual, desired, rtol, atol, **more)
         with np.errstate(all="ignore"):
-            ratio = np.abs(np.subtract(actual, desired)) / (atol + rtol * np.abs(desired))
-        line = sys._getframe(1).f_lineno
-        self.note(f"assert_allclose, rtol={rtol:g}, atol={atol:g} (line {line})", float(np.nanmax(ratio, initial=0.0)))
+            ratio = np.ma.filled(np.abs(np.subtract(actual, desired)) / (atol + rtol * np.abs(desired)), 0.0)
+        worst = float(np.max(np.nan_to_num(ratio, nan=0.0), initial=0.0))
+        self.note(f"assert_allclose, rtol={rtol:g}, atol={atol:g} (line {sys._getframe(1).f_lineno})", worst)
 
     def note(self, where: str, ratio: float) -> None:
         self.worst[where] = max(self.worst.get(where, 0.0), ratio)

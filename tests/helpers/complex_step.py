@@ -11,10 +11,10 @@ import numpy as np
 
 from helpers.differences import relative_error
 from helpers.robots import random_state, rigid_tree, varied_tree
-from sorosim.kernels import linalg
-from sorosim.kernels.articulated import forward_articulated, make_articulated
-from sorosim.kernels.dynamics import point_quantities, project_wrenches
-from sorosim.kernels.kinematics import COLUMNS, forward_sweep
+from sorosim.mechanics.kernels import linalg
+from sorosim.mechanics.kernels.articulated import forward_articulated, make_articulated
+from sorosim.mechanics.kernels.dynamics import point_quantities, project_wrenches
+from sorosim.mechanics.kernels.kinematics import COLUMNS, forward_sweep
 
 STEP = 1e-30
 

@@ -12,10 +12,7 @@ import numpy as np
 from hypothesis import reject
 from hypothesis import strategies as st
 
-from sorosim.actuation.joint_force import Coordinate
-from sorosim.actuation.route import SectionFormula
-from sorosim.actuation.servo import OfJoint
-from sorosim.declare import (
+from sorosim.base.declare import (
     MISSING,
     Boolean,
     Choice,
@@ -39,23 +36,26 @@ from sorosim.declare import (
     Type,
     Vector,
 )
-from sorosim.errors import ModelError
-from sorosim.io.yaml_reader import read_text
-from sorosim.lie import exp_se3
-from sorosim.model.basis import Order
-from sorosim.model.body import Assembly, RigidBody
-from sorosim.model.joints import Limit
-from sorosim.model.joints.base import ACTING, Limits, PerCoordinate
-from sorosim.model.link import LinkBody
-from sorosim.model.material import Material
-from sorosim.model.mesh import Mesh
-from sorosim.model.pose import Direction, PlaceType, PoseType
-from sorosim.model.profile import Size
-from sorosim.model.rod import MaterialOf, Rod
-from sorosim.registry import BASES, JOINTS
-from sorosim.sensors.base import Errors
-from sorosim.units.quantity import quantity
-from sorosim.units.table import DIMENSIONS
+from sorosim.base.errors import ModelError
+from sorosim.base.registry import BASES, JOINTS
+from sorosim.base.units.quantity import quantity
+from sorosim.base.units.table import DIMENSIONS
+from sorosim.files.yaml_reader import read_text
+from sorosim.mechanics.actuation.joint_force import Coordinate
+from sorosim.mechanics.actuation.route import SectionFormula
+from sorosim.mechanics.actuation.servo import OfJoint
+from sorosim.mechanics.lie import exp_se3
+from sorosim.mechanics.model.basis import Order
+from sorosim.mechanics.model.body import Assembly, RigidBody
+from sorosim.mechanics.model.joints import Limit
+from sorosim.mechanics.model.joints.base import ACTING, Limits, PerCoordinate
+from sorosim.mechanics.model.link import LinkBody
+from sorosim.mechanics.model.material import Material
+from sorosim.mechanics.model.mesh import Mesh
+from sorosim.mechanics.model.pose import Direction, PlaceType, PoseType
+from sorosim.mechanics.model.profile import Size
+from sorosim.mechanics.model.rod import MaterialOf, Rod
+from sorosim.mechanics.sensors.base import Errors
 
 TRIES = 8  # fields are drawn again where they do not go together
 

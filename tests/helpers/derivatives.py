@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sorosim
-from sorosim.errors import InputError, SorosimError
-from sorosim.io import bundled_robots
-from sorosim.robot import Robot
-from sorosim.stepping.rollout import AtRest
+from sorosim.analysis.motion.rollout import AtRest
+from sorosim.base.errors import InputError, SorosimError
+from sorosim.files import bundled_robots
+from sorosim.mechanics.robot import Robot
 
 Array = NDArray[np.float64]
 Values = dict[str, Array]

@@ -62,7 +62,7 @@ def finite(what: str, *arrays: Any) -> None:
 def examine(seed: int) -> Outcome:
     """Robot number `seed`: its equilibrium and its motion."""
     import sorosim
-    from sorosim.io import load_text
+    from sorosim.files import load_text
 
     tree = document(seed)
     out = Outcome(seed, method=tree["simulate"]["method"])

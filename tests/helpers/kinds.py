@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from sorosim.model.joints import Joint
-from sorosim.registry import JOINTS
+from sorosim.base.registry import JOINTS
+from sorosim.mechanics.model.joints import Joint
 
 # those that move any body; `test_flow.py` has the others, which change the length of a rod
 JOINT_KINDS = tuple(name for name, kind in JOINTS.declared().items() if not kind.changes_length)

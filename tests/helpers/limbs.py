@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import sorosim
-from sorosim.lie import exp_se3
-from sorosim.robot import Robot
+from sorosim.mechanics.lie import exp_se3
+from sorosim.mechanics.robot import Robot
 
 Array = NDArray[np.float64]
 

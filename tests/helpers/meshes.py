@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sorosim.model.mesh import Mesh
+from sorosim.mechanics.model.mesh import Mesh
 
 
 def prism(outline, low, high, faces_of_outline):

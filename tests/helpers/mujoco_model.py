@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.linalg import block_diag
 
 from helpers.pinocchio_model import directions_of, joint_jets, joint_pose
-from sorosim.robot import Robot
+from sorosim.mechanics.robot import Robot
 
 Array = NDArray[np.float64]
 SINGLE = int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)

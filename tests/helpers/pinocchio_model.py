@@ -27,10 +27,10 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, expm
 
 from helpers.slow import ad
-from sorosim.engine.records import ForwardDynamicsDerivatives, InverseDynamicsDerivatives, Kinematics
-from sorosim.model.description import Description
-from sorosim.model.joints import Joint
-from sorosim.model.link import WORLD, Link
+from sorosim.mechanics.engine.records import ForwardDynamicsDerivatives, InverseDynamicsDerivatives, Kinematics
+from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.joints import Joint
+from sorosim.mechanics.model.link import WORLD, Link
 
 pin = pytest.importorskip("pinocchio")  # there are no wheels for Windows
 

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from helpers.pinocchio_model import PinocchioRobot, pin
-from sorosim.robot import Robot
+from sorosim.mechanics.robot import Robot
 
 
 class PinocchioUrdf(PinocchioRobot):

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sorosim.declare import Quantity, Reference, key
-from sorosim.loads.base import DeclaredLoad, LoadLaw
+from sorosim.base.declare import Quantity, Reference, key
+from sorosim.mechanics.loads.base import DeclaredLoad, LoadLaw
 
 
 def pull_along_x(name):

@@ -14,8 +14,8 @@ import numpy as np
 
 from helpers.kinds import BESIDE, CLOSING, COORDINATES, JOINT_KINDS, WITH_SPRINGS, WITHOUT_AXIS
 from helpers.robots import BASES, random_axis
-from sorosim.methods import METHODS
-from sorosim.model.basis import get_basis
+from sorosim.base.methods import METHODS
+from sorosim.mechanics.model.basis import get_basis
 
 T_END = 0.5  # of every motion [s]
 MAX_STEPS = 20_000  # of every motion: undamped rods would take minutes

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import sorosim
-from sorosim.robot import Robot
+from sorosim.mechanics.robot import Robot
 
 MISSING = "example-robot-data is not installed: pip install 'sorosim[robots]'"
 

@@ -8,26 +8,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from helpers.kinds import CLOSING, COORDINATES, JOINT_KINDS, WITH_SPRINGS, WITHOUT_AXIS
-from sorosim.actuation.joint_force import JointForce
-from sorosim.actuation.loop_force import LoopForce
-from sorosim.actuation.route import PLACE_VARIABLES, RouteSegment
-from sorosim.actuation.tendon import Tendon
-from sorosim.constraints.loop import Anchor, Loop
-from sorosim.lie import exp_se3
-from sorosim.loads.wrench import Wrench
-from sorosim.model import basis as bases
-from sorosim.model.basis import ReferenceStrain, Strain
-from sorosim.model.body import RigidBody
-from sorosim.model.description import Description
-from sorosim.model.joints import Joint
-from sorosim.model.link import WORLD, Link
-from sorosim.model.material import Material
-from sorosim.model.profile import Formula, Linear, Profile, Table
-from sorosim.model.quadrature import minimum_n_gauss
-from sorosim.model.rod import Division, Rod
-from sorosim.model.section import Circle, Ellipse, HollowCircle, Properties, Rectangle, Section
-from sorosim.robot import Robot
-from sorosim.signals.expressions import Expression, parse
+from sorosim.base.signals.expressions import Expression, parse
+from sorosim.mechanics.actuation.joint_force import JointForce
+from sorosim.mechanics.actuation.loop_force import LoopForce
+from sorosim.mechanics.actuation.route import PLACE_VARIABLES, RouteSegment
+from sorosim.mechanics.actuation.tendon import Tendon
+from sorosim.mechanics.constraints.loop import Anchor, Loop
+from sorosim.mechanics.lie import exp_se3
+from sorosim.mechanics.loads.wrench import Wrench
+from sorosim.mechanics.model import basis as bases
+from sorosim.mechanics.model.basis import ReferenceStrain, Strain
+from sorosim.mechanics.model.body import RigidBody
+from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.joints import Joint
+from sorosim.mechanics.model.link import WORLD, Link
+from sorosim.mechanics.model.material import Material
+from sorosim.mechanics.model.profile import Formula, Linear, Profile, Table
+from sorosim.mechanics.model.quadrature import minimum_n_gauss
+from sorosim.mechanics.model.rod import Division, Rod
+from sorosim.mechanics.model.section import Circle, Ellipse, HollowCircle, Properties, Rectangle, Section
+from sorosim.mechanics.robot import Robot
 
 Array = NDArray[np.float64]
 

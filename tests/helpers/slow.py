@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import expm
 
-from sorosim.loads.wrench import Wrench
-from sorosim.model.link import WORLD
-from sorosim.robot import Robot
+from sorosim.mechanics.loads.wrench import Wrench
+from sorosim.mechanics.model.link import WORLD
+from sorosim.mechanics.robot import Robot
 
 Array = NDArray[Any]
 STEP = 1e-30

@@ -26,8 +26,8 @@ from helpers.kinds import JOINT_KINDS, WITHOUT_AXIS
 from helpers.random_documents import document, short
 from helpers.robots import random_axis
 from sorosim import Robot, SorosimError, Stepper
-from sorosim.io import load_text
-from sorosim.kernels.step_speed import SPEED_ERROR
+from sorosim.files import load_text
+from sorosim.mechanics.kernels.step_speed import SPEED_ERROR
 
 STEPS = 0.02, 0.01, 0.005, 0.002  # s
 JUMPS = 0.25  # s between jumps of the inputs

@@ -17,16 +17,16 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import sorosim
-from sorosim.errors import SorosimError
-from sorosim.interactive.live import Live
-from sorosim.interactive.session import Session
-from sorosim.options import FmuArguments, SimulateArguments, StepArguments
-from sorosim.viz.gltf import export_gltf
-from sorosim.viz.movie import movie, still
-from sorosim.viz.options import DrawingOptions
-from sorosim.viz.player import play
-from sorosim.viz.plots import plot_run
-from sorosim.viz.web import export_html
+from sorosim.base.errors import SorosimError
+from sorosim.base.options import FmuArguments, SimulateArguments, StepArguments
+from sorosim.view.interactive.live import Live
+from sorosim.view.interactive.session import Session
+from sorosim.view.viz.gltf import export_gltf
+from sorosim.view.viz.movie import movie, still
+from sorosim.view.viz.options import DrawingOptions
+from sorosim.view.viz.player import play
+from sorosim.view.viz.plots import plot_run
+from sorosim.view.viz.web import export_html
 
 ARM = {
     "sorosim": 1,

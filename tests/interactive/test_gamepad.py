@@ -6,9 +6,9 @@ import time
 import pytest
 
 import sorosim
-from sorosim.errors import InputError
-from sorosim.interactive.gamepad import DEAD, RATE, Gamepad
-from sorosim.interactive.session import Session
+from sorosim.base.errors import InputError
+from sorosim.view.interactive.gamepad import DEAD, RATE, Gamepad
+from sorosim.view.interactive.session import Session
 
 
 class Joystick:

@@ -17,16 +17,16 @@ from helpers.browser import browser, close_notices, has_browser
 from typer.testing import CliRunner
 
 import sorosim
-from sorosim.cli.main import app
-from sorosim.engine.parameter import DRIVEN, Parameter
-from sorosim.errors import InputError, SorosimWarning
-from sorosim.interactive.controls import Control
-from sorosim.interactive.page import Page, _on_slider, _pace
-from sorosim.interactive.scene import ASPECT, CLEAR
-from sorosim.interactive.session import Session
-from sorosim.viz.arrows import LONGEST
-from sorosim.viz.options import FORCES
-from sorosim.viz.wrenches import Wrench, Wrenches
+from sorosim.base.errors import InputError, SorosimWarning
+from sorosim.connect.cli.main import app
+from sorosim.mechanics.engine.parameter import DRIVEN, Parameter
+from sorosim.view.interactive.controls import Control
+from sorosim.view.interactive.page import Page, _on_slider, _pace
+from sorosim.view.interactive.scene import ASPECT, CLEAR
+from sorosim.view.interactive.session import Session
+from sorosim.view.viz.arrows import LONGEST
+from sorosim.view.viz.options import FORCES
+from sorosim.view.viz.wrenches import Wrench, Wrenches
 
 pytest.importorskip("viser")
 

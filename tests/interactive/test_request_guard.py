@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import sorosim
-from sorosim.errors import InputError
-from sorosim.interactive import recording
-from sorosim.interactive.page import Page, _can_have
-from sorosim.interactive.request_guard import RequestGuard
-from sorosim.interactive.session import Session
+from sorosim.base.errors import InputError
+from sorosim.view.interactive import recording
+from sorosim.view.interactive.page import Page, _can_have
+from sorosim.view.interactive.request_guard import RequestGuard
+from sorosim.view.interactive.session import Session
 
 viser = pytest.importorskip("viser")
 websockets = pytest.importorskip("websockets.asyncio.client")
@@ -112,7 +112,7 @@ def test_elements_have_the_values_that_their_users_can_give(page):
 
 def test_a_recording_ends_where_it_is_full_and_a_session_writes_only_so_many(page, monkeypatch):
     monkeypatch.setattr(recording, "MOST_ROWS", 4)
-    monkeypatch.setattr("sorosim.interactive.session.MOST_FILES", 1)
+    monkeypatch.setattr("sorosim.view.interactive.session.MOST_FILES", 1)
     session = page.session
     session.record()
     session.frame(0.1)

@@ -10,15 +10,15 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import sorosim
-from sorosim.errors import InputError, ModelError
-from sorosim.files_read import noting_files
-from sorosim.interactive import session as module
-from sorosim.interactive.controls import ALIKE, Controls
-from sorosim.interactive.pull import FREQUENCY, Pull, response
-from sorosim.interactive.session import MOTION, STATICS, Session, file_stem
-from sorosim.kernels.exchange import tree_exchange
-from sorosim.kernels.kinematics import forward_sweep, read_jacobians, read_poses
-from sorosim.results.result import Equilibrium, Run
+from sorosim.analysis.results.result import Equilibrium, Run
+from sorosim.base.errors import InputError, ModelError
+from sorosim.base.files_read import noting_files
+from sorosim.mechanics.kernels.exchange import tree_exchange
+from sorosim.mechanics.kernels.kinematics import forward_sweep, read_jacobians, read_poses
+from sorosim.view.interactive import session as module
+from sorosim.view.interactive.controls import ALIKE, Controls
+from sorosim.view.interactive.pull import FREQUENCY, Pull, response
+from sorosim.view.interactive.session import MOTION, STATICS, Session, file_stem
 
 FINGER = """\
 sorosim: 1

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sorosim
-from sorosim.cli import main
+from sorosim.connect.cli import main
 
 ARM = "two_segment_arm"
 

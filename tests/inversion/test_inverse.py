@@ -10,10 +10,10 @@ from scipy.optimize import minimize
 
 import sorosim
 from benchmarks.inverse import SUBJECTS, nearest
-from sorosim.equations.system import StaticSystem
-from sorosim.inversion.manifold import Manifold
-from sorosim.inversion.targets import Targets
-from sorosim.io import load_text
+from sorosim.analysis.equations.system import StaticSystem
+from sorosim.analysis.inversion.manifold import Manifold
+from sorosim.analysis.inversion.targets import Targets
+from sorosim.files import load_text
 
 ARM, TWO = "cable_manipulator", "two_segment_arm"
 TENSION = {ARM: 20.0, TWO: 8.0}

@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 import sorosim
-from sorosim.equations.system import StaticSystem
-from sorosim.inversion.unheld import neutral_directions
+from sorosim.analysis.equations.system import StaticSystem
+from sorosim.analysis.inversion.unheld import neutral_directions
 
 MASSES = {"bridge": 8.0, "trolley": 2.0, "lift": 1.0}
 

@@ -11,19 +11,19 @@ from helpers.meshes import angle_mesh, box_mesh
 from numpy.testing import assert_allclose, assert_array_equal
 
 import sorosim
-from sorosim.errors import FileError, ModelError
-from sorosim.io import dump, json_schema, load, load_text, meshes
-from sorosim.io.journal import Journal
-from sorosim.io.meshes import FORMATS, read_mesh
-from sorosim.io.results import journal_head
-from sorosim.io.yaml_reader import read_text
-from sorosim.model.body import Assembly, RigidBody, Solid
-from sorosim.model.description import Description
-from sorosim.model.link import Link
-from sorosim.model.mesh import Mesh
-from sorosim.model.shape import Box, Capsule, Cone, Cylinder, Ellipsoid, Sphere
-from sorosim.model.visual import Visual
-from sorosim.robot import Robot
+from sorosim.base.errors import FileError, ModelError
+from sorosim.files import dump, json_schema, load, load_text, meshes
+from sorosim.files.journal import Journal
+from sorosim.files.meshes import FORMATS, read_mesh
+from sorosim.files.results import journal_head
+from sorosim.files.yaml_reader import read_text
+from sorosim.mechanics.model.body import Assembly, RigidBody, Solid
+from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.link import Link
+from sorosim.mechanics.model.mesh import Mesh
+from sorosim.mechanics.model.shape import Box, Capsule, Cone, Cylinder, Ellipsoid, Sphere
+from sorosim.mechanics.model.visual import Visual
+from sorosim.mechanics.robot import Robot
 
 HEAD = "sorosim: 1\nname: thing\n"
 HAND = """
@@ -376,14 +376,14 @@ def test_the_schema_refuses_what_loading_refuses(body):
 
 def test_a_large_mesh_from_no_file_is_written_if_a_text_can_hold_it(monkeypatch):
     monkeypatch.setattr(meshes, "MAX_EMBEDDED", 10)
-    monkeypatch.setattr("sorosim.io.robot_writer.MAX_WRITTEN", 30)
+    monkeypatch.setattr("sorosim.files.robot_writer.MAX_WRITTEN", 30)
     link = Link("a", Assembly((Solid(angle_mesh(), density=1.0),)))  # of 20 triangles
     there_and_back(Robot(Description("angle", (link,))))
     with pytest.raises(ModelError) as caught:
         dump(Robot(Description("angles", (link, replace(link, name="b")))))
     assert str(caught.value) == (
         "links.b.body.shape.mesh: expected at most 30 triangles that are from no file, got more; write it to a file "
-        "and read it with sorosim.io.meshes.read_mesh"
+        "and read it with sorosim.files.meshes.read_mesh"
     )
 
 

@@ -12,16 +12,16 @@ from helpers.robots import arrays_of, cable_manipulator, varied_tree
 from numpy.testing import assert_array_equal
 
 import sorosim
-from sorosim.errors import FileError, InputError, ModelError
-from sorosim.io import bundled_robots, dump, load, load_text
-from sorosim.model.body import RigidBody
-from sorosim.model.description import Description
-from sorosim.model.joints import Joint
-from sorosim.model.link import Link
-from sorosim.registry import LOADS, register_load
-from sorosim.robot import Robot
-from sorosim.signals import TableSignal
-from sorosim.signals.expressions import parse
+from sorosim.base.errors import FileError, InputError, ModelError
+from sorosim.base.registry import LOADS, register_load
+from sorosim.base.signals import TableSignal
+from sorosim.base.signals.expressions import parse
+from sorosim.files import bundled_robots, dump, load, load_text
+from sorosim.mechanics.model.body import RigidBody
+from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.joints import Joint
+from sorosim.mechanics.model.link import Link
+from sorosim.mechanics.robot import Robot
 
 BASE = (Path(__file__).parent / "robot.yaml").read_text("utf-8")
 

@@ -7,9 +7,9 @@ import pytest
 from helpers.robots import arrays_of
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sorosim.errors import FileError, InputError, ModelError
-from sorosim.io import load, load_text
-from sorosim.signals import TableSignal
+from sorosim.base.errors import FileError, InputError, ModelError
+from sorosim.base.signals import TableSignal
+from sorosim.files import load, load_text
 
 RUBBER = "materials: {rubber: {young: 1 MPa, poisson: 0.5, density: 1000 kg/m^3}}\n"
 HAND = """\
@@ -411,7 +411,7 @@ def test_included_files_are_bounded(tmp_path, monkeypatch):
     file = write(tmp_path, robot=f"sorosim: 1\ninclude: [{names}]\nlinks: {{arm: {{}}}}\n")
     with pytest.raises(FileError, match="expected at most 50 included files, got more"):
         load(file)
-    monkeypatch.setattr("sorosim.io.include.MAX_TOTAL_BYTES", 10)
+    monkeypatch.setattr("sorosim.files.include.MAX_TOTAL_BYTES", 10)
     with pytest.raises(FileError, match="MB of included files, got more"):
         load(file)
 

@@ -3,7 +3,7 @@
 import pytest
 
 import sorosim
-from sorosim.errors import SorosimError
+from sorosim.base.errors import SorosimError
 
 SECRET = "hunter2secret"
 FOREIGN = {

@@ -7,17 +7,17 @@ import jsonschema
 import numpy as np
 import pytest
 
-from sorosim.declare import At, Part, Scope
-from sorosim.io import bundled_robots, dump, format_page, json_schema, load
-from sorosim.io.expand import expand
-from sorosim.io.nodes import nodes_of
-from sorosim.io.page import BASE, default_of, keys_of, parts
-from sorosim.io.robot_file import RobotFile
-from sorosim.io.schema import ABOUT, data
-from sorosim.io.yaml_reader import read_text
-from sorosim.model.material import Material
-from sorosim.model.pose import PlaceType, Rotation
-from sorosim.options import SimulateOptions
+from sorosim.base.declare import At, Part, Scope
+from sorosim.base.options import SimulateOptions
+from sorosim.files import bundled_robots, dump, format_page, json_schema, load
+from sorosim.files.expand import expand
+from sorosim.files.nodes import nodes_of
+from sorosim.files.page import BASE, default_of, keys_of, parts
+from sorosim.files.robot_file import RobotFile
+from sorosim.files.schema import ABOUT, data
+from sorosim.files.yaml_reader import read_text
+from sorosim.mechanics.model.material import Material
+from sorosim.mechanics.model.pose import PlaceType, Rotation
 
 REPO = Path(__file__).resolve().parents[2]
 SCHEMA, PAGE = json_schema(), format_page()
@@ -33,7 +33,7 @@ def complaints(data):
 
 def test_the_page_is_up_to_date():
     assert (REPO / "docs" / "file_format.md").read_text("utf-8") == PAGE, (
-        "run python -m sorosim.io.page docs/file_format.md"
+        "run python -m sorosim.files.page docs/file_format.md"
     )
 
 

@@ -11,11 +11,11 @@ from helpers.robots import varied_tree, with_random_loops
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sorosim.errors import SorosimError
-from sorosim.io import dump, json_schema, load, load_text
-from sorosim.io.page import BASE
-from sorosim.io.yaml_reader import read_text
-from sorosim.robot import Robot
+from sorosim.base.errors import SorosimError
+from sorosim.files import dump, json_schema, load, load_text
+from sorosim.files.page import BASE
+from sorosim.files.yaml_reader import read_text
+from sorosim.mechanics.robot import Robot
 
 HERE = Path(__file__).parent
 TEXTS = [*((HERE / name).read_text("utf-8") for name in ("robot.yaml", "joints.yaml", "loops.yaml")), BASE]

@@ -10,17 +10,17 @@ from helpers.robots import arrays_of, varied_tree
 from numpy.testing import assert_allclose, assert_array_equal
 
 import sorosim
-from sorosim.actuation.joint_force import JointForce
-from sorosim.errors import FileError, ModelError
-from sorosim.io import dump, json_schema, load, load_text
-from sorosim.io.yaml_reader import read_text
-from sorosim.lie import exp_so3
-from sorosim.loads.wrench import Wrench
-from sorosim.model.joints import CREEP, Joint, Limit
-from sorosim.registry import JOINTS
-from sorosim.robot import Robot
-from sorosim.signals import ConstantSignal, ExpressionSignal, TableSignal
-from sorosim.signals.expressions import parse
+from sorosim.base.errors import FileError, ModelError
+from sorosim.base.registry import JOINTS
+from sorosim.base.signals import ConstantSignal, ExpressionSignal, TableSignal
+from sorosim.base.signals.expressions import parse
+from sorosim.files import dump, json_schema, load, load_text
+from sorosim.files.yaml_reader import read_text
+from sorosim.mechanics.actuation.joint_force import JointForce
+from sorosim.mechanics.lie import exp_so3
+from sorosim.mechanics.loads.wrench import Wrench
+from sorosim.mechanics.model.joints import CREEP, Joint, Limit
+from sorosim.mechanics.robot import Robot
 
 HERE = Path(__file__).parent
 TEXT = (HERE / "joints.yaml").read_text("utf-8")

@@ -7,9 +7,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.io import loadmat, mmread
 
 import sorosim
-from sorosim.errors import FileError, InputError
-from sorosim.io.linear import MATRICES
-from sorosim.linear import linearize
+from sorosim.base.errors import FileError, InputError
+from sorosim.files.linear import MATRICES
+from sorosim.mechanics.linear import linearize
 
 
 @pytest.fixture(scope="module", params=["cable_manipulator", "soft_ring"])

@@ -12,16 +12,16 @@ from helpers.robots import arrays_of, cable_manipulator
 from numpy.testing import assert_allclose, assert_array_equal
 
 import sorosim
-from sorosim.errors import FileError, InputError, ModelError
-from sorosim.io import bundled_robots, dump, load, load_text
-from sorosim.loads.wrench import Wrench
-from sorosim.methods import METHODS
-from sorosim.model.basis import Strain
-from sorosim.model.profile import Table
-from sorosim.model.section import Circle, Ellipse, HollowCircle, Properties, Rectangle
-from sorosim.problems import MAX_SHOWN
-from sorosim.signals import ConstantSignal, ExpressionSignal, TableSignal
-from sorosim.signals.expressions import parse
+from sorosim.base.errors import FileError, InputError, ModelError
+from sorosim.base.methods import METHODS
+from sorosim.base.problems import MAX_SHOWN
+from sorosim.base.signals import ConstantSignal, ExpressionSignal, TableSignal
+from sorosim.base.signals.expressions import parse
+from sorosim.files import bundled_robots, dump, load, load_text
+from sorosim.mechanics.loads.wrench import Wrench
+from sorosim.mechanics.model.basis import Strain
+from sorosim.mechanics.model.profile import Table
+from sorosim.mechanics.model.section import Circle, Ellipse, HollowCircle, Properties, Rectangle
 
 HERE = Path(__file__).parent
 BASE = (HERE / "robot.yaml").read_text("utf-8")
@@ -113,7 +113,7 @@ def test_a_usual_robot_needs_neither_pint_nor_trimesh():
 
 
 def test_importing_io_loads_nothing_heavy():
-    code = "import sys, sorosim.io; print(*(name for name in ('pint', 'h5py', 'yaml') if name in sys.modules))"
+    code = "import sys, sorosim.files; print(*(name for name in ('pint', 'h5py', 'yaml') if name in sys.modules))"
     result = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=HERE.parents[1]
     )
@@ -436,7 +436,7 @@ def test_a_result_without_a_description_says_so():
         load_text("", "run.h5")
     assert str(caught.value) == (
         "run.h5: expected the description of a robot, got a result without one; its robot was built of Python objects; "
-        "sorosim.io.results.read gives the arrays"
+        "sorosim.files.results.read gives the arrays"
     )
 
 
@@ -454,7 +454,7 @@ def test_a_message_stays_on_its_line():
 
 
 def test_an_installed_package_has_its_robots_inside(tmp_path, monkeypatch):
-    monkeypatch.setattr("sorosim.io.bundled.__file__", str(tmp_path / "sorosim" / "io" / "bundled.py"))
+    monkeypatch.setattr("sorosim.files.bundled.__file__", str(tmp_path / "sorosim" / "io" / "bundled.py"))
     assert bundled_robots() == ()
     (tmp_path / "sorosim" / "_robots").mkdir(parents=True)
     (tmp_path / "sorosim" / "_robots" / "arm.yaml").write_text(BASE)

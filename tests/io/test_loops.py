@@ -11,16 +11,16 @@ from helpers.robots import arrays_of, random_pose, varied_tree, with_random_loop
 from numpy.testing import assert_allclose, assert_array_equal
 from typer.testing import CliRunner
 
-from sorosim.actuation.loop_force import LoopForce
-from sorosim.cli.main import app
-from sorosim.constraints.loop import AS_BUILT, Anchor, Loop
-from sorosim.doctor import WRONG, examine
-from sorosim.io import dump, json_schema, load, load_text
-from sorosim.io.yaml_reader import read_text
-from sorosim.lie import inverse
-from sorosim.model.joints import Joint
-from sorosim.robot import Robot
-from sorosim.signals import ConstantSignal
+from sorosim.base.signals import ConstantSignal
+from sorosim.connect.cli.main import app
+from sorosim.files import dump, json_schema, load, load_text
+from sorosim.files.yaml_reader import read_text
+from sorosim.mechanics.actuation.loop_force import LoopForce
+from sorosim.mechanics.constraints.loop import AS_BUILT, Anchor, Loop
+from sorosim.mechanics.lie import inverse
+from sorosim.mechanics.model.joints import Joint
+from sorosim.mechanics.robot import Robot
+from sorosim.studies.doctor import WRONG, examine
 
 TEXT = (Path(__file__).parent / "loops.yaml").read_text("utf-8")
 DEG = np.pi / 180.0

@@ -13,10 +13,10 @@ import pytest
 from helpers.robots import arrays_of
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sorosim import cli
-from sorosim.errors import FileError, ModelError, SorosimError, SorosimWarning
-from sorosim.io import load, load_text
-from sorosim.io.rigid import compilation
+from sorosim.base.errors import FileError, ModelError, SorosimError, SorosimWarning
+from sorosim.connect import cli
+from sorosim.files import load, load_text
+from sorosim.files.rigid import compilation
 
 pytestmark = pytest.mark.skipif(find_spec("mujoco") is None, reason="the extra mjcf is not installed")
 
@@ -299,7 +299,7 @@ def test_a_mistake_is_one_sentence_with_position_object_and_remedy(old, new, mes
     ],
 )
 def test_what_would_take_minutes_or_gigabytes_is_refused_before_mujoco_reads_it(tmp_path, monkeypatch, inner, words):
-    monkeypatch.setattr("sorosim.io.rigid.mjcf.compiled", lambda *_: pytest.fail("it was compiled"))
+    monkeypatch.setattr("sorosim.files.rigid.mjcf.compiled", lambda *_: pytest.fail("it was compiled"))
     (tmp_path / "x.xml").write_text(f'<mujoco model="x">{inner}</mujoco>')
     with pytest.raises(FileError, match=rf"x\.xml:1:\d+: .*at most \d+ {words}"):
         load(tmp_path / "x.xml")

@@ -13,10 +13,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import sorosim
-from sorosim.declare.result import MISSING, found
-from sorosim.errors import FileError
-from sorosim.io.hdf5 import read_hdf5
-from sorosim.registry import RESULTS
+from sorosim.base.declare.result import MISSING, found
+from sorosim.base.errors import FileError
+from sorosim.base.registry import RESULTS
+from sorosim.files.hdf5 import read_hdf5
 
 ARCHIVE = Path(__file__).resolve().parents[1] / "data" / "results" / "version_2.tar.xz"
 with tarfile.open(ARCHIVE) as archive:

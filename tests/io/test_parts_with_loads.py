@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sorosim.io import load
+from sorosim.files import load
 
 TEXT = {
     "sorosim": 1,
@@ -65,7 +65,7 @@ def test_ends_of_springs_on_the_world_of_a_prefab_are_on_the_parent_of_the_part(
 
 
 def test_a_robot_of_such_parts_comes_back_from_its_text():
-    from sorosim.io import dump, load_text
+    from sorosim.files import dump, load_text
 
     robot = load(TEXT)
     again = load_text(dump(robot), "again")

@@ -12,11 +12,11 @@ from numpy.testing import assert_array_equal
 
 import sorosim
 from sorosim import __version__
-from sorosim.errors import FileError, InputError
-from sorosim.io import load
-from sorosim.io.hdf5 import BLOCK_BYTES, FORMAT_VERSION, read_hdf5, write_hdf5
-from sorosim.io.results import read, save, save_run
-from sorosim.registry import RESULTS
+from sorosim.base.errors import FileError, InputError
+from sorosim.base.registry import RESULTS
+from sorosim.files import load
+from sorosim.files.hdf5 import BLOCK_BYTES, FORMAT_VERSION, read_hdf5, write_hdf5
+from sorosim.files.results import read, save, save_run
 
 
 @pytest.fixture

@@ -11,18 +11,18 @@ from hypothesis import HealthCheck, Phase, given, reject, settings
 from hypothesis import strategies as st
 
 import sorosim
-from sorosim.constraints.loop import Loop
-from sorosim.errors import ModelError
-from sorosim.io import dump, load_text
-from sorosim.io.robot_writer import data_of
-from sorosim.model.basis import Strain
-from sorosim.model.link import Link
-from sorosim.model.material import Material
-from sorosim.model.rod import Division, Rod
-from sorosim.model.visual import Visual
-from sorosim.registry import ACTUATORS, BASES, JOINTS, LOADS, OBSTACLES, SECTIONS, SENSORS, SHAPES
-from sorosim.robot import Robot
-from sorosim.signals.expressions import Expression
+from sorosim.base.errors import ModelError
+from sorosim.base.registry import ACTUATORS, BASES, JOINTS, LOADS, OBSTACLES, SECTIONS, SENSORS, SHAPES
+from sorosim.base.signals.expressions import Expression
+from sorosim.files import dump, load_text
+from sorosim.files.robot_writer import data_of
+from sorosim.mechanics.constraints.loop import Loop
+from sorosim.mechanics.model.basis import Strain
+from sorosim.mechanics.model.link import Link
+from sorosim.mechanics.model.material import Material
+from sorosim.mechanics.model.rod import Division, Rod
+from sorosim.mechanics.model.visual import Visual
+from sorosim.mechanics.robot import Robot
 
 BASE = load_text((Path(__file__).parent / "round_trips.yaml").read_text("utf-8"), "round_trips.yaml")
 KNOWN = Known(data_of(BASE))

@@ -8,8 +8,8 @@ import pytest
 from helpers.robots import arrays_of
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sorosim.errors import FileError, SorosimWarning
-from sorosim.io import load, load_text
+from sorosim.base.errors import FileError, SorosimWarning
+from sorosim.files import load, load_text
 
 HERE = Path(__file__).parent
 DATA = HERE.parent / "data" / "sdf"

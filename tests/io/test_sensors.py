@@ -6,9 +6,9 @@ import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
 import sorosim
-from sorosim.io import dump, load_text
-from sorosim.registry import SENSORS
-from sorosim.sensors.kinds import (
+from sorosim.base.registry import SENSORS
+from sorosim.files import dump, load_text
+from sorosim.mechanics.sensors.kinds import (
     Imu,
     JointWrenchSensor,
     LoadSensor,

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sorosim.declare import formula_or_quantity
-from sorosim.errors import ExpressionError, ModelError
-from sorosim.units.quantity import is_quantity, quantity
-from sorosim.units.table import DIMENSIONS, MAX_TEXT, dimension_of, unit_factor
+from sorosim.base.declare import formula_or_quantity
+from sorosim.base.errors import ExpressionError, ModelError
+from sorosim.base.units.quantity import is_quantity, quantity
+from sorosim.base.units.table import DIMENSIONS, MAX_TEXT, dimension_of, unit_factor
 
 
 @pytest.mark.parametrize(

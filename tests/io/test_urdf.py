@@ -12,10 +12,10 @@ from helpers.robots import arrays_of
 from numpy.testing import assert_allclose, assert_array_equal
 
 import sorosim
-from sorosim import cli
-from sorosim.errors import FileError, ModelError
-from sorosim.io import dump, load, load_text
-from sorosim.io.rigid.document import MAX_BYTES, MAX_NESTING
+from sorosim.base.errors import FileError, ModelError
+from sorosim.connect import cli
+from sorosim.files import dump, load, load_text
+from sorosim.files.rigid.document import MAX_BYTES, MAX_NESTING
 
 pytestmark = pytest.mark.skipif(find_spec("yourdfpy") is None, reason="the extra urdf is not installed")
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import sorosim
-from sorosim.complex_step import varying
-from sorosim.errors import FileError, InputError
-from sorosim.io import bundled_robots, load_text
-from sorosim.sensitivity import scalars_of
+from sorosim.analysis.sensitivity import scalars_of
+from sorosim.base.complex_step import varying
+from sorosim.base.errors import FileError, InputError
+from sorosim.files import bundled_robots, load_text
 
 
 def arrays(robot):

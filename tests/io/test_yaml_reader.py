@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from sorosim.errors import FileError
-from sorosim.io.yaml_reader import MAX_BYTES, read_file, read_text
+from sorosim.base.errors import FileError
+from sorosim.files.yaml_reader import MAX_BYTES, read_file, read_text
 
 
 def value(text):
@@ -205,7 +205,7 @@ def test_an_alias_bomb_is_refused():
 
 
 def test_the_number_of_values_is_bounded(monkeypatch):
-    monkeypatch.setattr("sorosim.io.yaml_reader.MAX_NODES", 1000)
+    monkeypatch.setattr("sorosim.files.yaml_reader.MAX_NODES", 1000)
     assert message("[" + "1," * 2000 + "]") == (
         "1:2000: expected at most 1000 values, got more; keep measured data in CSV files"
     )

@@ -7,15 +7,15 @@ from helpers.differences import relative_error
 from helpers.robots import cable_manipulator, moderate, random_state, varied_tree
 from numpy.testing import assert_array_equal
 
-from sorosim.actuation.joint_force import JointForce
-from sorosim.actuation.tendon import Tendon
-from sorosim.kernels.forces import add_blocks, elastic_force
-from sorosim.kernels.rod_actuators import N_ROW_VALUES, ROUTE, SLOPE, route_vector, tendon_lengths
-from sorosim.lie.so3 import skew
-from sorosim.model.description import Description
-from sorosim.model.joints import Joint
-from sorosim.model.link import Link
-from sorosim.robot import Robot
+from sorosim.mechanics.actuation.joint_force import JointForce
+from sorosim.mechanics.actuation.tendon import Tendon
+from sorosim.mechanics.kernels.forces import add_blocks, elastic_force
+from sorosim.mechanics.kernels.rod_actuators import N_ROW_VALUES, ROUTE, SLOPE, route_vector, tendon_lengths
+from sorosim.mechanics.lie.so3 import skew
+from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.joints import Joint
+from sorosim.mechanics.model.link import Link
+from sorosim.mechanics.robot import Robot
 
 SEEDS = [1, 3, 6, 7, 11, 14]
 

@@ -6,16 +6,16 @@ from helpers.differences import jacobian, relative_error
 from helpers.kinds import COORDINATES, JOINT_KINDS, oblique
 from helpers.robots import random_pose
 
-from sorosim.actuation.joint_force import JointForce
-from sorosim.actuation.servo import Servo
-from sorosim.errors import ModelError
-from sorosim.kernels.joints import stop_force
-from sorosim.model.body import RigidBody
-from sorosim.model.chart import joint_jacobian, twist_matrix
-from sorosim.model.description import Description
-from sorosim.model.joints import Joint, Limit
-from sorosim.model.link import Link
-from sorosim.robot import Robot
+from sorosim.base.errors import ModelError
+from sorosim.mechanics.actuation.joint_force import JointForce
+from sorosim.mechanics.actuation.servo import Servo
+from sorosim.mechanics.kernels.joints import stop_force
+from sorosim.mechanics.model.body import RigidBody
+from sorosim.mechanics.model.chart import joint_jacobian, twist_matrix
+from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.joints import Joint, Limit
+from sorosim.mechanics.model.link import Link
+from sorosim.mechanics.robot import Robot
 
 BALL = RigidBody(1.0, inertia=(0.1, 0.12, 0.15))
 MOVING = [kind for kind in JOINT_KINDS if kind != "fixed"]
@@ -156,7 +156,7 @@ def test_motors_do_the_work_of_their_wrench_on_the_relative_twist(kind, chart, r
 @pytest.mark.parametrize("coordinates", ["position", "screw"])
 def test_the_motor_of_a_free_joint_is_a_wrench_on_the_body(coordinates, rng):
     """It accelerates a body that floats as the same wrench does as a load in body axes."""
-    from sorosim.loads.wrench import Wrench
+    from sorosim.mechanics.loads.wrench import Wrench
 
     motors = {name: JointForce("body", name) for name, _ in COORDINATES["free"]}
     robot, u = robot_with(Joint("free", coordinates=coordinates), **motors), rng.normal(size=6)

@@ -5,7 +5,7 @@ import pytest
 import scipy.linalg
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sorosim.kernels.linalg import cholesky, cholesky_solve
+from sorosim.mechanics.kernels.linalg import cholesky, cholesky_solve
 
 SIZES = [0, 1, 2, 5, 40, 90]
 

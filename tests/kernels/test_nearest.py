@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sorosim.kernels.nearest import Axis, axes_distance, nearest_of_axes
+from sorosim.mechanics.kernels.nearest import Axis, axes_distance, nearest_of_axes
 
 GRID = np.linspace(0.0, 1.0, 41)
 MIDDLE = 1e-6

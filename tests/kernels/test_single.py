@@ -6,12 +6,12 @@ from helpers.differences import relative_error
 from helpers.robots import random_body, random_state, rigid_tree, varied_tree
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sorosim.engine import tasks as task
-from sorosim.kernels.ancestors import COORDINATE, PATH_J, gather_ancestors
-from sorosim.kernels.kinematics import COLUMNS, forward_sweep
-from sorosim.kernels.single import is_single
-from sorosim.kernels.tree import COMMUTING, GENERAL
-from sorosim.model.compile import is_rigid
+from sorosim.mechanics.engine import tasks as task
+from sorosim.mechanics.kernels.ancestors import COORDINATE, PATH_J, gather_ancestors
+from sorosim.mechanics.kernels.kinematics import COLUMNS, forward_sweep
+from sorosim.mechanics.kernels.single import is_single
+from sorosim.mechanics.kernels.tree import COMMUTING, GENERAL
+from sorosim.mechanics.model.compile import is_rigid
 
 EPS = np.finfo(float).eps
 SEEDS = [0, 1, 2, 3, 5, 7, 9, 11]

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sorosim.kernels import small
-from sorosim.lie import Ad, Ad_inv, ad, coad, coadbar, exp_se3
+from sorosim.mechanics.kernels import small
+from sorosim.mechanics.lie import Ad, Ad_inv, ad, coad, coadbar, exp_se3
 
 EXACT = {"rtol": 1e-14, "atol": 1e-13}
 SIZES = [0, 1, 2, 7]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial import ConvexHull
 
-from sorosim.kernels import solids as s
+from sorosim.mechanics.kernels import solids as s
 
 N_POINTS = 200
 
@@ -118,9 +118,9 @@ def test_the_distance_leads_to_the_surface(name, rng):
 
 
 def test_a_height_field_goes_through_its_heights(rng):
-    from sorosim.loads.contact import Surface
-    from sorosim.loads.contact_cores import skin_of
-    from sorosim.model.obstacle import HeightField
+    from sorosim.mechanics.loads.contact import Surface
+    from sorosim.mechanics.loads.contact_cores import skin_of
+    from sorosim.mechanics.model.obstacle import HeightField
 
     heights = 0.02 * rng.normal(size=(6, 5))
     (solid,) = skin_of("", Surface(shape=HeightField(heights, (0.5, 0.4))), None, True).solids

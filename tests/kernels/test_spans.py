@@ -6,17 +6,17 @@ from helpers.differences import relative_error
 from helpers.robots import random_body, random_joint, random_pose, random_rod, random_state
 from numpy.testing import assert_allclose
 
-from sorosim.dynamics.forward import forward_by_articulated
-from sorosim.engine import tasks as task
-from sorosim.kernels.tangent import factor_tangent, make_tangent, solve_tangent
-from sorosim.loads.wrench import Wrench
-from sorosim.model.basis import Strain
-from sorosim.model.description import Description
-from sorosim.model.link import Link
-from sorosim.model.material import Material
-from sorosim.model.rod import Division, Rod
-from sorosim.model.section import Circle
-from sorosim.robot import Robot
+from sorosim.mechanics.dynamics.forward import forward_by_articulated
+from sorosim.mechanics.engine import tasks as task
+from sorosim.mechanics.kernels.tangent import factor_tangent, make_tangent, solve_tangent
+from sorosim.mechanics.loads.wrench import Wrench
+from sorosim.mechanics.model.basis import Strain
+from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.link import Link
+from sorosim.mechanics.model.material import Material
+from sorosim.mechanics.model.rod import Division, Rod
+from sorosim.mechanics.model.section import Circle
+from sorosim.mechanics.robot import Robot
 
 EPS = np.finfo(float).eps
 STRAINS = {

@@ -8,9 +8,9 @@ from helpers.robots import random_state, varied_tree, with_fixed_axes
 from numpy.testing import assert_allclose
 
 import sorosim
-from sorosim.engine import engine as engines
-from sorosim.engine import tasks as task
-from sorosim.kernels.tangent import (
+from sorosim.mechanics.engine import engine as engines
+from sorosim.mechanics.engine import tasks as task
+from sorosim.mechanics.kernels.tangent import (
     factor_tangent,
     longest_displacement,
     make_tangent,

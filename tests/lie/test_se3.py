@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import expm
 
-from sorosim.lie import (
+from sorosim.mechanics.lie import (
     Ad,
     Ad_inv,
     ad,

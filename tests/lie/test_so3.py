@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sorosim.lie import coefficients, exp_so3, log_so3, skew, vex
+from sorosim.mechanics.lie import coefficients, exp_so3, log_so3, skew, vex
 
 ANGLES = [0.0, 1e-300, 1e-12, 1e-8, 1e-4, 0.1, 1.0, 2.0, 3.0, math.pi, 3.9, 3.999999, 4.0, 4.000001, 4.2, 5.0, 6.0]
 AXES = [

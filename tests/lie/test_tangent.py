@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sorosim.lie import (
+from sorosim.mechanics.lie import (
     Ad,
     Ad_inv,
     ad,

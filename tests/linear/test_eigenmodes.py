@@ -5,7 +5,7 @@ import pytest
 from mpmath import mp
 from numpy.testing import assert_allclose
 
-from sorosim.linear import linearize
+from sorosim.mechanics.linear import linearize
 
 
 def matched(found, other):

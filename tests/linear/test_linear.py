@@ -11,18 +11,18 @@ from numpy.testing import assert_allclose
 from validation.builders import cantilever
 
 import sorosim
-from sorosim.errors import InputError, SorosimWarning
-from sorosim.io import load_text
-from sorosim.linear import linearize
-from sorosim.model.basis import Strain
-from sorosim.model.joints import Joint
-from sorosim.model.material import Material
-from sorosim.model.section import Circle, Rectangle
+from sorosim.base.errors import InputError, SorosimWarning
+from sorosim.files import load_text
+from sorosim.mechanics.linear import linearize
+from sorosim.mechanics.model.basis import Strain
+from sorosim.mechanics.model.joints import Joint
+from sorosim.mechanics.model.material import Material
+from sorosim.mechanics.model.section import Circle, Rectangle
 
 
 def from_forward_dynamics(robot, lin, driven, h=1e-4):
     """K and D over M by central differences of accelerations, with loops closed."""
-    from sorosim.results.modes import _project_onto_loops
+    from sorosim.analysis.results.modes import _project_onto_loops
 
     n, Z = lin.Z.shape[1], lin.Z
 

@@ -7,14 +7,14 @@ from scipy.optimize import brentq
 from validation.contact_robots import at, body, floor, rod, touching
 
 import sorosim
-from sorosim.equations.plausibility import _deep
-from sorosim.equations.system import StaticSystem
-from sorosim.errors import ModelError
-from sorosim.kernels import surfaces
-from sorosim.loads.contact import Contact, Surface
-from sorosim.loads.contact_law import ContactLaw, impact_damping
-from sorosim.model.obstacle import HalfSpace, HeightField, Pipe
-from sorosim.model.shape import Box, Cone, Ellipsoid, Sphere
+from sorosim.analysis.equations.plausibility import _deep
+from sorosim.analysis.equations.system import StaticSystem
+from sorosim.base.errors import ModelError
+from sorosim.mechanics.kernels import surfaces
+from sorosim.mechanics.loads.contact import Contact, Surface
+from sorosim.mechanics.loads.contact_law import ContactLaw, impact_damping
+from sorosim.mechanics.model.obstacle import HalfSpace, HeightField, Pipe
+from sorosim.mechanics.model.shape import Box, Cone, Ellipsoid, Sphere
 
 LAW = {"friction": 0.3, "damping": 0.5, "slip_speed": "5 cm/s", "stiffness": 1e5}
 STEPS = [1e-5, 3e-6, 1e-6, 3e-7]

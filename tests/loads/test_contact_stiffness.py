@@ -5,10 +5,10 @@ import pytest
 import yaml
 
 import sorosim
-from sorosim.equations.contact_check import contacts_of, estimate
-from sorosim.errors import SorosimError
-from sorosim.io import dump, load_text
-from sorosim.loads.contact_law import carrying
+from sorosim.analysis.equations.contact_check import contacts_of, estimate
+from sorosim.base.errors import SorosimError
+from sorosim.files import dump, load_text
+from sorosim.mechanics.loads.contact_law import carrying
 
 BALL = {"joint": {"prismatic": {"axis": [0, 0, 1]}}, "body": {"sphere": {"radius": 0.02}, "density": 1000}}
 FLOOR = {"half_space": {}, "at": {"position": [0, 0, -0.02]}}

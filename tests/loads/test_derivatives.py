@@ -5,14 +5,14 @@ import pytest
 from helpers.limbs import limbs, pose
 
 import sorosim
-from sorosim.loads.base import LoadValues
-from sorosim.loads.fluid import Fluid
-from sorosim.loads.immersion import Immersed, PlacedShape
-from sorosim.loads.line_load import VARIABLES, LineLoad
-from sorosim.loads.spring import Spring
-from sorosim.loads.wrench import Wrench
-from sorosim.model.anchor import Anchor
-from sorosim.signals.expressions import parse
+from sorosim.base.signals.expressions import parse
+from sorosim.mechanics.loads.base import LoadValues
+from sorosim.mechanics.loads.fluid import Fluid
+from sorosim.mechanics.loads.immersion import Immersed, PlacedShape
+from sorosim.mechanics.loads.line_load import VARIABLES, LineLoad
+from sorosim.mechanics.loads.spring import Spring
+from sorosim.mechanics.loads.wrench import Wrench
+from sorosim.mechanics.model.anchor import Anchor
 from sorosim.testing import check_load
 
 SIX = (0.1, 0.2, 0.3, 1.0, 2.0, 3.0)
@@ -141,7 +141,7 @@ def test_rigid_bodies_of_every_shape_keep_the_contract_in_a_current(shape):
 
 
 def test_a_body_given_by_numbers_takes_the_shape_that_it_is_said_to_have():
-    from sorosim.model.shape import Capsule
+    from sorosim.mechanics.model.shape import Capsule
 
     given = {"mass": 2.0, "inertia": [0.01, 0.02, 0.03]}
     link = {"joint": "free", "body": given}

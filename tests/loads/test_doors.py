@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 import sorosim
-from sorosim.doctor import WRONG, examine
-from sorosim.errors import ConvergenceError, ModelError
-from sorosim.io import dump
-from sorosim.lie import exp_se3
-from sorosim.loads.base import LoadValues
-from sorosim.loads.fluid import Fluid
-from sorosim.loads.spring import Spring
-from sorosim.loads.wrench import Wrench
-from sorosim.model.anchor import Anchor
-from sorosim.model.pose import AS_BUILT
-from sorosim.robot import Robot
+from sorosim.base.errors import ConvergenceError, ModelError
+from sorosim.files import dump
+from sorosim.mechanics.lie import exp_se3
+from sorosim.mechanics.loads.base import LoadValues
+from sorosim.mechanics.loads.fluid import Fluid
+from sorosim.mechanics.loads.spring import Spring
+from sorosim.mechanics.loads.wrench import Wrench
+from sorosim.mechanics.model.anchor import Anchor
+from sorosim.mechanics.model.pose import AS_BUILT
+from sorosim.mechanics.robot import Robot
+from sorosim.studies.doctor import WRONG, examine
 
 ROBOT = {
     "sorosim": 1,
@@ -102,7 +102,7 @@ def test_a_current_may_have_a_pole_where_the_robot_is_not():
 
 def test_a_unit_vector_is_kept_to_the_bit(robot):
     tilted = robot.with_loads(water=Fluid(1000.0, up=(1.0, 0.2, 0.3), height=0.1, links=["arm"]))
-    once = sorosim.io.load_text(dump(tilted), "once")
+    once = sorosim.files.load_text(dump(tilted), "once")
     assert once.description.loads["water"].up == tilted.description.loads["water"].up
     assert dump(once) == dump(tilted)
 

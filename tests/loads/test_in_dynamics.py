@@ -10,18 +10,18 @@ from helpers.limbs import limbs, pose, with_actuators
 from numpy.testing import assert_allclose, assert_array_equal
 
 import sorosim
-from sorosim.actuation.base import ActuatorValues
-from sorosim.actuation.chamber import Chamber
-from sorosim.actuation.route import RouteSegment
-from sorosim.actuation.servo import Servo
-from sorosim.actuation.tendon import Tendon
-from sorosim.loads.base import LoadValues
-from sorosim.loads.fluid import Fluid
-from sorosim.loads.line_load import LineLoad
-from sorosim.loads.spring import Spring
-from sorosim.loads.wrench import Wrench
-from sorosim.model.anchor import Anchor
-from sorosim.testing.differences import jacobian
+from sorosim.mechanics.actuation.base import ActuatorValues
+from sorosim.mechanics.actuation.chamber import Chamber
+from sorosim.mechanics.actuation.route import RouteSegment
+from sorosim.mechanics.actuation.servo import Servo
+from sorosim.mechanics.actuation.tendon import Tendon
+from sorosim.mechanics.loads.base import LoadValues
+from sorosim.mechanics.loads.fluid import Fluid
+from sorosim.mechanics.loads.line_load import LineLoad
+from sorosim.mechanics.loads.spring import Spring
+from sorosim.mechanics.loads.wrench import Wrench
+from sorosim.mechanics.model.anchor import Anchor
+from sorosim.mechanics.testing.differences import jacobian
 
 
 class Rubber:

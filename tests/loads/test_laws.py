@@ -6,18 +6,18 @@ from helpers.limbs import body_wrenches, limbs, node_motion, pose
 from numpy.testing import assert_allclose
 
 import sorosim
-from sorosim.engine import tasks as task
-from sorosim.errors import ModelError
-from sorosim.lie import Ad_inv
-from sorosim.lie.so3 import skew
-from sorosim.loads.fluid import Fluid
-from sorosim.loads.immersion import Immersed, PlacedShape, ellipsoid_linear_drag
-from sorosim.loads.line_load import VARIABLES, LineLoad
-from sorosim.loads.spring import Spring
-from sorosim.loads.wrench import Wrench
-from sorosim.model.anchor import Anchor
-from sorosim.model.shape import Sphere
-from sorosim.signals.expressions import parse
+from sorosim.base.errors import ModelError
+from sorosim.base.signals.expressions import parse
+from sorosim.mechanics.engine import tasks as task
+from sorosim.mechanics.lie import Ad_inv
+from sorosim.mechanics.lie.so3 import skew
+from sorosim.mechanics.loads.fluid import Fluid
+from sorosim.mechanics.loads.immersion import Immersed, PlacedShape, ellipsoid_linear_drag
+from sorosim.mechanics.loads.line_load import VARIABLES, LineLoad
+from sorosim.mechanics.loads.spring import Spring
+from sorosim.mechanics.loads.wrench import Wrench
+from sorosim.mechanics.model.anchor import Anchor
+from sorosim.mechanics.model.shape import Sphere
 
 T = 0.37
 RHO = 1000.0

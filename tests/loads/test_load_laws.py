@@ -11,14 +11,14 @@ from numpy.testing import assert_allclose
 from scipy.interpolate import CubicSpline
 
 import sorosim
-from sorosim.duals import Dual
-from sorosim.errors import ModelError, PlugInError
-from sorosim.lie import exp_se3
-from sorosim.loads.base import DeclaredLoad, LoadLaw, LoadValues
-from sorosim.loads.line_load import LineLoad
-from sorosim.loads.spring import Spring
-from sorosim.loads.wrench import Wrench
-from sorosim.model.anchor import Anchor
+from sorosim.base.duals import Dual
+from sorosim.base.errors import ModelError, PlugInError
+from sorosim.mechanics.lie import exp_se3
+from sorosim.mechanics.loads.base import DeclaredLoad, LoadLaw, LoadValues
+from sorosim.mechanics.loads.line_load import LineLoad
+from sorosim.mechanics.loads.spring import Spring
+from sorosim.mechanics.loads.wrench import Wrench
+from sorosim.mechanics.model.anchor import Anchor
 from sorosim.testing import check_load
 
 FRAME = exp_se3(np.array([0.3, -0.2, 0.4, 0.02, 0.01, -0.03]))
@@ -292,8 +292,8 @@ def test_tangents_of_its_own_take_the_place_of_derivatives(robot):
 
 
 def test_a_kind_by_its_value_is_read_and_written_as_others(monkeypatch, tmp_path):
-    from sorosim.declare import Quantity, Reference, key
-    from sorosim.registry import LOADS
+    from sorosim.base.declare import Quantity, Reference, key
+    from sorosim.base.registry import LOADS
 
     monkeypatch.setattr(LOADS, "_built_in", dict(LOADS.declared()))
 
@@ -384,7 +384,7 @@ def test_a_wrench_beside_an_energy_and_a_misspelt_member_are_told(robot):
     class Misspelt(Push):
         other = (("leg", 1.0),)
 
-    with pytest.warns(sorosim.errors.SorosimWarning, match=r"Misspelt\.other: .* is 'others' meant\?"):
+    with pytest.warns(sorosim.base.errors.SorosimWarning, match=r"Misspelt\.other: .* is 'others' meant\?"):
         robot.with_loads(own=Misspelt())
 
 
@@ -394,5 +394,5 @@ def test_one_number_for_each_point_is_no_force(robot):
             return 0.0, np.sum(eta, axis=1, keepdims=True)
 
     loaded = robot.with_loads(own=Summed())
-    with pytest.raises(sorosim.errors.PlugInError, match=r"a part of shape \(1, 1\)"):
+    with pytest.raises(sorosim.base.errors.PlugInError, match=r"a part of shape \(1, 1\)"):
         loaded.inverse_dynamics(np.zeros(loaded.ndof), np.zeros(loaded.ndof), qdd=np.zeros(loaded.ndof))

@@ -6,9 +6,9 @@ from helpers.limbs import limbs, pose
 from scipy.optimize import brentq
 
 import sorosim
-from sorosim.errors import SorosimError
-from sorosim.loads.magnet import Magnet, MagnetisedRod
-from sorosim.model.anchor import Anchor
+from sorosim.base.errors import SorosimError
+from sorosim.mechanics.loads.magnet import Magnet, MagnetisedRod
+from sorosim.mechanics.model.anchor import Anchor
 from sorosim.testing import check_load
 
 L, RADIUS, E, M = 0.04, 1e-3, 1e6, 100e3

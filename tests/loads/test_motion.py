@@ -8,14 +8,14 @@ from helpers.limbs import limbs, node_motion, pose
 from numpy.testing import assert_allclose
 
 import sorosim
-from sorosim.lie import Ad_inv
-from sorosim.loads.base import LoadValues
-from sorosim.loads.fluid import Fluid
-from sorosim.loads.immersion import Immersed
-from sorosim.loads.spring import Spring
-from sorosim.loads.wrench import Wrench
-from sorosim.model.anchor import Anchor
-from sorosim.robot import Robot
+from sorosim.mechanics.lie import Ad_inv
+from sorosim.mechanics.loads.base import LoadValues
+from sorosim.mechanics.loads.fluid import Fluid
+from sorosim.mechanics.loads.immersion import Immersed
+from sorosim.mechanics.loads.spring import Spring
+from sorosim.mechanics.loads.wrench import Wrench
+from sorosim.mechanics.model.anchor import Anchor
+from sorosim.mechanics.robot import Robot
 
 EXACT = {"method": "radau", "rtol": 1e-9, "atol": 1e-11}
 A, B = Anchor("one", at=pose([0.1, 0.2, 0], [0.1, 0, 0.05])), Anchor("two", at=pose([0, 0.3, 0], [-0.1, 0.02, 0]))

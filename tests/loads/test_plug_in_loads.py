@@ -8,14 +8,14 @@ from helpers.python_load import pull_along_x
 from numpy.testing import assert_allclose
 
 import sorosim
-from sorosim.errors import ConvergenceError, InputError, ModelError, PlugInError
-from sorosim.loads.base import LoadValues
-from sorosim.model.body import RigidBody
-from sorosim.model.description import Description
-from sorosim.model.joints import Joint
-from sorosim.model.link import Link
-from sorosim.registry import LOADS
-from sorosim.robot import Robot
+from sorosim.base.errors import ConvergenceError, InputError, ModelError, PlugInError
+from sorosim.base.registry import LOADS
+from sorosim.mechanics.loads.base import LoadValues
+from sorosim.mechanics.model.body import RigidBody
+from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.joints import Joint
+from sorosim.mechanics.model.link import Link
+from sorosim.mechanics.robot import Robot
 
 LINKS = (
     Link("ball", RigidBody(2.0, inertia=(1, 1, 1)), joint=Joint("free")),
@@ -164,7 +164,7 @@ def test_inertia_that_a_load_adds_has_no_weight():
 
 
 def test_a_load_that_is_no_dataclass_cannot_be_written_to_a_file():
-    from sorosim.io import dump
+    from sorosim.files import dump
 
     robot = Robot(replace(ROBOT.description, loads={"push": Push()}))
     with pytest.raises(ModelError, match=r"^loads.push: expected a load of sorosim, or one that is registered, got"):

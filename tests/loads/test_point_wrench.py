@@ -5,14 +5,14 @@ import pytest
 from numpy.testing import assert_allclose
 
 import sorosim
-from sorosim.errors import ModelError
-from sorosim.loads.wrench import Wrench
-from sorosim.model.body import RigidBody
-from sorosim.model.description import Description
-from sorosim.model.joints import Joint
-from sorosim.model.link import Link
-from sorosim.robot import Robot
-from sorosim.signals import ConstantSignal, ExpressionSignal, TableSignal
+from sorosim.base.errors import ModelError
+from sorosim.base.signals import ConstantSignal, ExpressionSignal, TableSignal
+from sorosim.mechanics.loads.wrench import Wrench
+from sorosim.mechanics.model.body import RigidBody
+from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.joints import Joint
+from sorosim.mechanics.model.link import Link
+from sorosim.mechanics.robot import Robot
 
 LINKS = (Link("ball", RigidBody(2.0, inertia=(1, 1, 1)), joint=Joint("free")),)
 TABLE = TableSignal(np.array([0.0, 1.0, 3.0]), np.array([0.0, 5.0, 1.0]))

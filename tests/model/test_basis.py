@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from sorosim.errors import ModelError
-from sorosim.model import basis as module
-from sorosim.model.basis import Basis, ReferenceStrain, Strain, get_basis, register_basis
-from sorosim.model.material import Material
-from sorosim.model.quadrature import gauss_panels
-from sorosim.model.rod import Division
-from sorosim.model.section import Circle
-from sorosim.signals.expressions import parse
+from sorosim.base.errors import ModelError
+from sorosim.base.signals.expressions import parse
+from sorosim.mechanics.model import basis as module
+from sorosim.mechanics.model.basis import Basis, ReferenceStrain, Strain, get_basis, register_basis
+from sorosim.mechanics.model.material import Material
+from sorosim.mechanics.model.quadrature import gauss_panels
+from sorosim.mechanics.model.rod import Division
+from sorosim.mechanics.model.section import Circle
 
 ORDERS = {
     "legendre": (0, 1, 4, 9),

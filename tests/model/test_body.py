@@ -8,21 +8,21 @@ from helpers.meshes import angle_mesh, box_mesh
 from helpers.robots import random_body, random_pose
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sorosim.errors import ModelError
-from sorosim.lie.se3 import Ad
-from sorosim.model.basis import Strain
-from sorosim.model.body import Assembly, RigidBody, Solid
-from sorosim.model.description import Description
-from sorosim.model.joints import Joint
-from sorosim.model.link import Link
-from sorosim.model.material import Material
-from sorosim.model.mesh import Mesh
-from sorosim.model.rod import Division, Rod
-from sorosim.model.section import Circle
-from sorosim.model.shape import Box, Cone, Cylinder, Sphere
-from sorosim.model.visual import COLOURS, Visual
-from sorosim.registry import SHAPES as KINDS
-from sorosim.robot import Robot
+from sorosim.base.errors import ModelError
+from sorosim.base.registry import SHAPES as KINDS
+from sorosim.mechanics.lie.se3 import Ad
+from sorosim.mechanics.model.basis import Strain
+from sorosim.mechanics.model.body import Assembly, RigidBody, Solid
+from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.joints import Joint
+from sorosim.mechanics.model.link import Link
+from sorosim.mechanics.model.material import Material
+from sorosim.mechanics.model.mesh import Mesh
+from sorosim.mechanics.model.rod import Division, Rod
+from sorosim.mechanics.model.section import Circle
+from sorosim.mechanics.model.shape import Box, Cone, Cylinder, Sphere
+from sorosim.mechanics.model.visual import COLOURS, Visual
+from sorosim.mechanics.robot import Robot
 
 
 def pose(x=0.0, y=0.0, z=0.0):

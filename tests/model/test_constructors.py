@@ -8,11 +8,11 @@ import pytest
 from helpers.declared import example
 
 import sorosim
-from sorosim.declare import MISSING, Declared
-from sorosim.errors import ModelError, SorosimError
-from sorosim.io import sweep_file
-from sorosim.model.description import BLOCKS
-from sorosim.registry import ACTUATORS, JOINTS, LOADS, OBSTACLES, SECTIONS, SENSORS, SHAPES
+from sorosim.base.declare import MISSING, Declared
+from sorosim.base.errors import ModelError, SorosimError
+from sorosim.base.registry import ACTUATORS, JOINTS, LOADS, OBSTACLES, SECTIONS, SENSORS, SHAPES
+from sorosim.files import sweep_file
+from sorosim.mechanics.model.description import BLOCKS
 
 NONSENSE = [
     None, True, 0, -1, 3, 1.5, float("nan"), float("inf"), 1j, 10**400, [1e308] * 3, "", "x", "3 cm", "1e999", "sin(",

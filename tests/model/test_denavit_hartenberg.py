@@ -7,9 +7,9 @@ from helpers.slow import SlowTree
 from numpy.testing import assert_allclose
 
 import sorosim
-from sorosim.errors import ModelError
-from sorosim.io import dump, load_text
-from sorosim.model.denavit_hartenberg import row_joint
+from sorosim.base.errors import ModelError
+from sorosim.files import dump, load_text
+from sorosim.mechanics.model.denavit_hartenberg import row_joint
 
 # poses of up to seven links: a rounding of each product
 ROUNDING = 1e-14

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import sorosim
-from sorosim.errors import ModelError, SorosimError
-from sorosim.io import load_text
-from sorosim.viz.geometry import BODY, Geometry
+from sorosim.base.errors import ModelError, SorosimError
+from sorosim.files import load_text
+from sorosim.view.viz.geometry import BODY, Geometry
 from tests.helpers.arms import changed, rubber_arm
 
 DISCS = {"count": 4, "radius": "8 mm", "thickness": "2 mm", "mass": "0.5 g"}
@@ -166,7 +166,7 @@ def test_a_joint_that_turns_a_point_about_itself_moves_no_mass():
 
 
 def test_the_doctor_is_quiet_about_discs_and_point_masses():
-    from sorosim.doctor import ODD, WRONG, examine
+    from sorosim.studies.doctor import ODD, WRONG, examine
 
     point = changed(THIN, {"links.tip": {"parent": "arm", "body": {"point_mass": "1 g"}}})
     assert [f for f in examine(sorosim.load(point)) if f.level in (ODD, WRONG) or f.code.startswith("body")] == []

@@ -10,10 +10,10 @@ from scipy.sparse.linalg import spsolve
 from scipy.spatial import Delaunay
 
 import sorosim
-from sorosim.complex_step import varying
-from sorosim.errors import FileError, ModelError
-from sorosim.io import dump, load_text
-from sorosim.model.section import Circle, Ellipse, Hole, HollowCircle, Rectangle
+from sorosim.base.complex_step import varying
+from sorosim.base.errors import FileError, ModelError
+from sorosim.files import dump, load_text
+from sorosim.mechanics.model.section import Circle, Ellipse, Hole, HollowCircle, Rectangle
 
 ARM = """
 sorosim: 1

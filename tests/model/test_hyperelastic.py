@@ -6,8 +6,8 @@ from scipy.integrate import quad
 from scipy.optimize import brentq
 
 import sorosim
-from sorosim.actuation.base import ActuatorValues
-from sorosim.testing.differences import jacobian
+from sorosim.mechanics.actuation.base import ActuatorValues
+from sorosim.mechanics.testing.differences import jacobian
 
 E, RADIUS, L = 1e6, 0.01, 0.2
 AREA = np.pi * RADIUS**2

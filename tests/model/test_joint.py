@@ -4,17 +4,25 @@ import numpy as np
 import pytest
 from helpers.kinds import COORDINATES, JOINT_KINDS, oblique
 
-from sorosim.actuation.joint_force import JointForce
-from sorosim.constraints.loop import Loop
-from sorosim.errors import ModelError
-from sorosim.lie import exp_se3, exp_so3, hat
-from sorosim.model.anchor import Anchor
-from sorosim.model.body import RigidBody
-from sorosim.model.chart import angle, coordinates_of, joint_jacobian, pose_of, rates_of, twist_matrix, unwound
-from sorosim.model.description import Description
-from sorosim.model.joints import Joint, Limit
-from sorosim.model.link import Link, ordered_links
-from sorosim.robot import Robot
+from sorosim.base.errors import ModelError
+from sorosim.mechanics.actuation.joint_force import JointForce
+from sorosim.mechanics.constraints.loop import Loop
+from sorosim.mechanics.lie import exp_se3, exp_so3, hat
+from sorosim.mechanics.model.anchor import Anchor
+from sorosim.mechanics.model.body import RigidBody
+from sorosim.mechanics.model.chart import (
+    angle,
+    coordinates_of,
+    joint_jacobian,
+    pose_of,
+    rates_of,
+    twist_matrix,
+    unwound,
+)
+from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.joints import Joint, Limit
+from sorosim.mechanics.model.link import Link, ordered_links
+from sorosim.mechanics.robot import Robot
 
 CHARTS = [
     ("spherical", {}),

@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from sorosim.errors import ModelError
-from sorosim.model.material import Material
+from sorosim.base.errors import ModelError
+from sorosim.mechanics.model.material import Material
 
 SILICONE = {"young": 1e6, "poisson": 0.5, "density": 1000.0}
 

@@ -9,10 +9,10 @@ from helpers.meshes import angle_mesh, box_mesh, joined
 from helpers.robots import random_pose
 from numpy.testing import assert_allclose
 
-from sorosim.errors import ModelError
-from sorosim.model.mesh import Mesh
-from sorosim.model.shape import Box, Capsule, Cone, Cylinder, Ellipsoid, Sphere
-from sorosim.viz.surfaces import shape_surface
+from sorosim.base.errors import ModelError
+from sorosim.mechanics.model.mesh import Mesh
+from sorosim.mechanics.model.shape import Box, Capsule, Cone, Cylinder, Ellipsoid, Sphere
+from sorosim.view.viz.surfaces import shape_surface
 
 SIZE = (0.3, 0.2, 0.7)
 

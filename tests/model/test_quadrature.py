@@ -3,10 +3,16 @@
 import numpy as np
 import pytest
 
-from sorosim.errors import ModelError
-from sorosim.model.basis import STRAINS, Strain
-from sorosim.model.quadrature import MAX_N_GAUSS, check_n_gauss, default_n_gauss, gauss_panels, minimum_n_gauss
-from sorosim.model.section import Circle
+from sorosim.base.errors import ModelError
+from sorosim.mechanics.model.basis import STRAINS, Strain
+from sorosim.mechanics.model.quadrature import (
+    MAX_N_GAUSS,
+    check_n_gauss,
+    default_n_gauss,
+    gauss_panels,
+    minimum_n_gauss,
+)
+from sorosim.mechanics.model.section import Circle
 
 
 @pytest.mark.parametrize("breakpoints", [(), (0.5,), (0.2, 0.3, 0.9)])

@@ -5,9 +5,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 import sorosim
-from sorosim.io import dump, load_text
-from sorosim.model.material import Material
-from sorosim.model.relaxation import Relaxation, RelaxationTerm
+from sorosim.files import dump, load_text
+from sorosim.mechanics.model.material import Material
+from sorosim.mechanics.model.relaxation import Relaxation, RelaxationTerm
 
 FILE = """sorosim: 1
 gravity: [0, 0, 0]

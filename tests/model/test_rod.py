@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import sorosim
-from sorosim.errors import InputError, ModelError, SorosimError
-from sorosim.io import dump, load_text
-from sorosim.io.schema import robot_schema
+from sorosim.base.errors import InputError, ModelError, SorosimError
+from sorosim.files import dump, load_text
+from sorosim.files.schema import robot_schema
 
 TEXT = """sorosim: 1
 name: it

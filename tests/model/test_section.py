@@ -10,14 +10,14 @@ from numpy.testing import assert_allclose
 from scipy.integrate import dblquad
 from scipy.interpolate import PchipInterpolator
 
-from sorosim.declare import key
-from sorosim.errors import ModelError
-from sorosim.model.basis import Strain
-from sorosim.model.material import Material
-from sorosim.model.profile import Constant, Formula, Linear, Size, Table
-from sorosim.model.rod import Division
-from sorosim.model.section import Circle, Ellipse, HollowCircle, Properties, Rectangle, Section
-from sorosim.signals.expressions import parse
+from sorosim.base.declare import key
+from sorosim.base.errors import ModelError
+from sorosim.base.signals.expressions import parse
+from sorosim.mechanics.model.basis import Strain
+from sorosim.mechanics.model.material import Material
+from sorosim.mechanics.model.profile import Constant, Formula, Linear, Size, Table
+from sorosim.mechanics.model.rod import Division
+from sorosim.mechanics.model.section import Circle, Ellipse, HollowCircle, Properties, Rectangle, Section
 
 LENGTH = 0.7  # m
 KNOTS, SIZES = (0.0, 0.3, 0.45, 0.8, 1.0), (0.03, 0.04, 0.02, 0.02, 0.01)

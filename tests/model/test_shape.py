@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from sorosim.errors import ModelError
-from sorosim.model.shape import Box, Capsule, Cone, Cylinder, Ellipsoid, Sphere
+from sorosim.base.errors import ModelError
+from sorosim.mechanics.model.shape import Box, Capsule, Cone, Cylinder, Ellipsoid, Sphere
 
 R, H = 0.3, 0.8
 

@@ -6,8 +6,8 @@ from numpy.testing import assert_allclose
 from scipy.linalg import expm
 
 import sorosim as so
-from sorosim.dynamics.energies import elastic_energy, energy
-from sorosim.engine import tasks as task
+from sorosim.mechanics.dynamics.energies import elastic_energy, energy
+from sorosim.mechanics.engine import tasks as task
 
 NITINOL = so.Material(50e9, shear=19e9, density=6450.0)
 

@@ -6,11 +6,11 @@ from numpy.testing import assert_allclose
 from validation.builders import cantilever
 
 import sorosim
-from sorosim.errors import InputError
-from sorosim.model.basis import Strain
-from sorosim.model.joints import Joint
-from sorosim.model.section import Circle
-from sorosim.results.modes import ModeRun, describe, format_shares, shares
+from sorosim.analysis.results.modes import ModeRun, describe, format_shares, shares
+from sorosim.base.errors import InputError
+from sorosim.mechanics.model.basis import Strain
+from sorosim.mechanics.model.joints import Joint
+from sorosim.mechanics.model.section import Circle
 
 
 @pytest.fixture(scope="module")

@@ -11,11 +11,11 @@ from numpy.testing import assert_allclose
 from typer.testing import CliRunner
 
 import sorosim
-from sorosim.cli.main import app
-from sorosim.interactive.session import Session
-from sorosim.io import load_text
-from sorosim.results.quantities import summarized
-from sorosim.viz.plots import plot_snapshots, plot_tip
+from sorosim.connect.cli.main import app
+from sorosim.files import load_text
+from sorosim.mechanics.quantities import summarized
+from sorosim.view.interactive.session import Session
+from sorosim.view.viz.plots import plot_snapshots, plot_tip
 
 FILE: dict[str, Any] = {
     "sorosim": 1,

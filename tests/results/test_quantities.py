@@ -5,9 +5,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 import sorosim
-from sorosim.errors import InputError, ModelError
-from sorosim.io import load_text
-from sorosim.results.quantities import REDUCTIONS, Summary
+from sorosim.base.errors import InputError, ModelError
+from sorosim.files import load_text
+from sorosim.mechanics.quantities import REDUCTIONS, Summary
 
 SLIDER = """sorosim: 1
 name: slider

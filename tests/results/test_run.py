@@ -8,10 +8,10 @@ import scipy.io
 from numpy.testing import assert_allclose, assert_array_equal
 
 import sorosim
-from sorosim.errors import InputError
-from sorosim.io import load_text
-from sorosim.model.description import Description
-from sorosim.robot import Robot
+from sorosim.base.errors import InputError
+from sorosim.files import load_text
+from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.robot import Robot
 
 LONG = "b" * 58
 BODY = "body: {mass: 1, centre: [0.3, 0, 0], inertia: [0.01, 0.02, 0.02]}"

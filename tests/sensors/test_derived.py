@@ -7,11 +7,11 @@ from helpers.robots import varied_tree
 from numpy.testing import assert_allclose
 
 import sorosim
-from sorosim.errors import FileError, ModelError
-from sorosim.io import dump, load_text
-from sorosim.lie import exp_so3
-from sorosim.loads.wrench import Wrench
-from sorosim.sensors.derived import (
+from sorosim.base.errors import FileError, ModelError
+from sorosim.files import dump, load_text
+from sorosim.mechanics.lie import exp_so3
+from sorosim.mechanics.loads.wrench import Wrench
+from sorosim.mechanics.sensors.derived import (
     BendingSensor,
     CentreOfMassSensor,
     ContactSensor,
@@ -20,8 +20,8 @@ from sorosim.sensors.derived import (
     SectionWrenchSensor,
     euler_angles,
 )
-from sorosim.sensors.kinds import JointWrenchSensor, LoadSensor, PoseSensor, StrainSensor
-from sorosim.sensors.state import State
+from sorosim.mechanics.sensors.kinds import JointWrenchSensor, LoadSensor, PoseSensor, StrainSensor
+from sorosim.mechanics.sensors.state import State
 
 G = 9.81
 BEAM = """
@@ -123,7 +123,7 @@ sensors: {turn: {euler: {link: hub}}, hub: {encoder: {joint: hub}}}
     run = sorosim.simulate(load_text(text, "hub"), 3.0, qd0=[5.0])
     assert_allclose(run.readings["turn"].channel("yaw"), 5.0 * run.t, atol=1e-4)
     assert_allclose(run.readings["hub"].values, np.column_stack([5.0 * run.t, np.full(len(run.t), 5.0)]), atol=1e-4)
-    known = sorosim.results.quantities.quantities(run.robot, (), ())
+    known = sorosim.mechanics.quantities.quantities(run.robot, (), ())
     assert known["hub.rate"].unit == "rad/s"
     assert run.summarize({"far": {"last": "turn.yaw"}})["far"] == pytest.approx(15.0, abs=1e-4)
 

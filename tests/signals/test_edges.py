@@ -5,17 +5,17 @@ import pytest
 from helpers.robots import cable_manipulator
 
 import sorosim
-from sorosim.engine.inputs import check_smooth
-from sorosim.engine.prescribed import signal_of
-from sorosim.errors import InputError
-from sorosim.methods import METHODS
-from sorosim.model.body import RigidBody
-from sorosim.model.description import Description
-from sorosim.model.joints import Joint
-from sorosim.model.link import Link
-from sorosim.robot import Robot
-from sorosim.signals import as_signal
-from sorosim.signals.edges import Edges, edges, rough_time
+from sorosim.base.errors import InputError
+from sorosim.base.methods import METHODS
+from sorosim.base.signals import as_signal
+from sorosim.base.signals.edges import Edges, edges, rough_time
+from sorosim.mechanics.engine.inputs import check_smooth
+from sorosim.mechanics.engine.prescribed import signal_of
+from sorosim.mechanics.model.body import RigidBody
+from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.joints import Joint
+from sorosim.mechanics.model.link import Link
+from sorosim.mechanics.robot import Robot
 
 FLAT = ([1, 2, 3, 4], [0, 0, 1, 1])
 HUMP = {"times": [1, 2, 3], "values": [1, 2, 1], "interpolation": "cubic"}
@@ -87,7 +87,7 @@ def test_a_motion_that_begins_after_a_rest_is_not_stepped_over(motion):
 @pytest.mark.parametrize("pulse", ["0.5*(step(t-3)-step(t-3.02))", "0.5*(step(t-3.003)-step(t-3.023))",
                                    ([0, 3, 3.01, 3.02], [0, 0, 1, 0])])  # fmt: skip
 def test_short_pulses_of_inputs_are_felt(pulse):
-    from sorosim.actuation.joint_force import JointForce
+    from sorosim.mechanics.actuation.joint_force import JointForce
 
     robot = hinges(actuators={"motor": JointForce("b")})
     run = sorosim.simulate(robot, 4.0, u={"motor": pulse})
@@ -171,7 +171,7 @@ def test_smooth_motions_pass(given):
 
 
 def test_the_unit_minute_is_not_the_function_min():
-    from sorosim.units.table import unit_factor
+    from sorosim.base.units.table import unit_factor
 
     signal = as_signal("0.5*t/(1 min)", "u", unit_factor)
     assert sorosim.simulate(hinges(), 0.1, driven={"a": signal}).q[-1, 0] == pytest.approx(0.05 / 60)

@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sorosim.errors import ExpressionError, InputError
-from sorosim.signals.expressions import Expression, parse
-from sorosim.signals.parser import CONSTANTS, FUNCTIONS, MAX_TAPE
+from sorosim.base.errors import ExpressionError, InputError
+from sorosim.base.signals.expressions import Expression, parse
+from sorosim.base.signals.parser import CONSTANTS, FUNCTIONS, MAX_TAPE
 
 UNITS = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "kPa": 1e3, "s": 1.0, "min": 60.0, "e": 1.6e-19, "°": math.pi / 180}
 unit_factor = UNITS.get

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.interpolate import CubicSpline, PchipInterpolator
 
-from sorosim.errors import ExpressionError, FileError, InputError
-from sorosim.kernels.signals import evaluate_signals, evaluate_signals_many, signal_workspace
-from sorosim.signals import (
+from sorosim.base.errors import ExpressionError, FileError, InputError
+from sorosim.base.signals import (
     CallableSignal,
     ConstantSignal,
     ExpressionSignal,
@@ -24,8 +23,9 @@ from sorosim.signals import (
     as_signal,
     compile_signals,
 )
-from sorosim.signals.edges import edges, rough_time
-from sorosim.signals.expressions import parse
+from sorosim.base.signals.edges import edges, rough_time
+from sorosim.base.signals.evaluation import evaluate_signals, evaluate_signals_many, signal_workspace
+from sorosim.base.signals.expressions import parse
 
 TIMES = np.array([0.0, 0.4, 1.0, 1.1, 2.5, 4.0])
 VALUES = np.array([0.0, 1.0, -2.0, 3.0, 3.0, 0.5])

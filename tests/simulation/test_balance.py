@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import sorosim
-from sorosim.errors import SorosimWarning
-from sorosim.io import load_text
-from sorosim.results.result import EnergyHistory
-from sorosim.simulation import balance
+from sorosim.analysis.motion import balance
+from sorosim.analysis.results.result import EnergyHistory
+from sorosim.base.errors import SorosimWarning
+from sorosim.files import load_text
 
 SPRING = {"gravity": [0, 0, 0], "initial": {"ball.prismatic": "10 cm"},
           "links": {"ball": {"joint": {"prismatic": {"axis": [1, 0, 0], "stiffness": "100 N/m", "damping": "2 N*s/m"}},

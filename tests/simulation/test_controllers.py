@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import sorosim
-from sorosim.errors import ConvergenceError, InputError
+from sorosim.base.errors import ConvergenceError, InputError
 from tests.helpers.arms import rubber_arm
 
 ARM = {

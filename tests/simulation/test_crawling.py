@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import sorosim
-from sorosim.errors import ConvergenceError, InputError
-from sorosim.io import load_text
-from sorosim.methods import METHODS
+from sorosim.base.errors import ConvergenceError, InputError
+from sorosim.base.methods import METHODS
+from sorosim.files import load_text
 from tests.helpers.arms import rubber_arm
 
 # an implausible run goes on while it seems to need up to 1e5 steps more
@@ -193,7 +193,7 @@ def test_a_method_of_many_steps_that_follows_an_undamped_rod_names_those_that_do
     options = {"method": method, "driven": {"drive": "0.01*sin(30*t)"}}
     with pytest.raises(ConvergenceError, match="method='generalized-alpha' or 'radau' may pass over"):
         sorosim.simulate(stiff_shaft(), 1.0, **options, max_steps=300)
-    monkeypatch.setattr("sorosim.simulation.integration.MANY_STEPS", 200)
+    monkeypatch.setattr("sorosim.analysis.motion.integration.MANY_STEPS", 200)
     with pytest.warns(sorosim.SorosimWarning, match=r"steps follow a motion of .* with a period of .* or 'radau'"):
         sorosim.simulate(stiff_shaft(), 0.02, **options, rtol=1e-6, atol=1e-9)
 
@@ -201,7 +201,7 @@ def test_a_method_of_many_steps_that_follows_an_undamped_rod_names_those_that_do
 @pytest.mark.parametrize("method", ["bdf", "lsoda"])
 def test_many_steps_that_the_tolerances_ask_for_are_told_so(method, monkeypatch):
     """What turns once in a second is the motion itself: no method may pass over it."""
-    monkeypatch.setattr("sorosim.simulation.integration.MANY_STEPS", 200)
+    monkeypatch.setattr("sorosim.analysis.motion.integration.MANY_STEPS", 200)
     body = {"mass": "1 kg", "centre": [0, 0, "-25 cm"], "inertia": [1e-3, 2e-3, 3e-3]}
     arm = {"joint": {"revolute": {"axis": [0, 1, 0]}}, "body": body}
     robot = sorosim.load({"sorosim": 1, "name": "pendulum", "links": {"arm": arm}, "initial": {"arm.revolute": 1.0}})
@@ -210,6 +210,6 @@ def test_many_steps_that_the_tolerances_ask_for_are_told_so(method, monkeypatch)
 
 
 def test_a_method_of_many_steps_says_nothing_where_motions_decay(monkeypatch, recwarn):
-    monkeypatch.setattr("sorosim.simulation.integration.MANY_STEPS", 10)
+    monkeypatch.setattr("sorosim.analysis.motion.integration.MANY_STEPS", 10)
     sorosim.simulate(sorosim.load(rubber_arm()), 0.2, u={"pull": 0.5}, method="bdf")
     assert not [one for one in recwarn if "steps by bdf" in str(one.message)]

@@ -5,8 +5,8 @@ from functools import cache
 import pytest
 
 import sorosim
-from sorosim.io import load_text
-from sorosim.results.accuracy import apart
+from sorosim.analysis.results.accuracy import apart
+from sorosim.files import load_text
 
 BAR = "body: {box: {size: [2 cm, 1 cm, 40 cm]}, density: 2700 kg/m^3, at: {position: [0, 0, -20 cm]}}"
 CHAIN = f"""sorosim: 1

@@ -10,8 +10,8 @@ from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
 import sorosim
-from sorosim.model.chart import coordinates_of, rates_of
-from sorosim.model.joints import Joint
+from sorosim.mechanics.model.chart import coordinates_of, rates_of
+from sorosim.mechanics.model.joints import Joint
 
 BODIES = {
     "ball": {"sphere": {"radius": "10 cm"}, "mass": "1 kg"},

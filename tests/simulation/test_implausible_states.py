@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import sorosim
-from sorosim.errors import SorosimWarning
-from sorosim.io.yaml_reader import read_text
+from sorosim.base.errors import SorosimWarning
+from sorosim.files.yaml_reader import read_text
 from tests.helpers.arms import changed, rubber_arm
 
 ARM = {

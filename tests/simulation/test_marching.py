@@ -9,20 +9,20 @@ from helpers.robots import cable_manipulator
 from numpy.testing import assert_allclose, assert_array_equal
 
 import sorosim
-from sorosim.actuation.joint_force import JointForce
-from sorosim.constraints.loop import Anchor, Loop
-from sorosim.errors import ConvergenceError, InputError, SorosimWarning
-from sorosim.loads.base import LoadValues
-from sorosim.loads.wrench import Wrench
-from sorosim.model.basis import Strain
-from sorosim.model.body import RigidBody
-from sorosim.model.description import Description
-from sorosim.model.joints import Joint
-from sorosim.model.link import Link
-from sorosim.model.material import Material
-from sorosim.model.rod import Division, Rod
-from sorosim.model.section import Circle
-from sorosim.robot import Robot
+from sorosim.base.errors import ConvergenceError, InputError, SorosimWarning
+from sorosim.mechanics.actuation.joint_force import JointForce
+from sorosim.mechanics.constraints.loop import Anchor, Loop
+from sorosim.mechanics.loads.base import LoadValues
+from sorosim.mechanics.loads.wrench import Wrench
+from sorosim.mechanics.model.basis import Strain
+from sorosim.mechanics.model.body import RigidBody
+from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.joints import Joint
+from sorosim.mechanics.model.link import Link
+from sorosim.mechanics.model.material import Material
+from sorosim.mechanics.model.rod import Division, Rod
+from sorosim.mechanics.model.section import Circle
+from sorosim.mechanics.robot import Robot
 
 BODY = RigidBody(2.0, inertia=(0.01, 0.02, 0.03))
 ALPHA = "generalized-alpha"

@@ -9,15 +9,15 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import expm
 
 import sorosim
-from sorosim.engine import engine as engines
-from sorosim.engine.prescribed import Prescribed
-from sorosim.equations.system import OdeSystem
-from sorosim.interactive.recording import Recording
-from sorosim.io.journal import MAGIC
-from sorosim.simulation.index2 import StabilisedIndex2
-from sorosim.stepping.stepper import StepState
-from sorosim.testing.differences import jacobian
-from sorosim.writing import journal_of
+from sorosim.analysis.equations.system import OdeSystem
+from sorosim.analysis.motion.index2 import StabilisedIndex2
+from sorosim.analysis.motion.stepper import StepState
+from sorosim.base.writing import journal_of
+from sorosim.files.journal import MAGIC
+from sorosim.mechanics.engine import engine as engines
+from sorosim.mechanics.engine.prescribed import Prescribed
+from sorosim.mechanics.testing.differences import jacobian
+from sorosim.view.interactive.recording import Recording
 
 E, RADIUS, L, DENSITY = 1e6, 0.01, 0.2, 1000.0
 AREA = np.pi * RADIUS**2

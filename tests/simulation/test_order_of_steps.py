@@ -6,15 +6,15 @@ from helpers.differences import Worst
 from simulation.test_steps_on_the_tree import LINKAGE
 
 import sorosim
-from sorosim.engine import engine
-from sorosim.model.basis import Strain
-from sorosim.model.joints.prismatic import Prismatic
-from sorosim.model.joints.revolute import Revolute
-from sorosim.model.link import Link
-from sorosim.model.material import Material
-from sorosim.model.rod import Division, Rod
-from sorosim.model.section import Circle
-from sorosim.robot import Robot
+from sorosim.mechanics.engine import engine
+from sorosim.mechanics.model.basis import Strain
+from sorosim.mechanics.model.joints.prismatic import Prismatic
+from sorosim.mechanics.model.joints.revolute import Revolute
+from sorosim.mechanics.model.link import Link
+from sorosim.mechanics.model.material import Material
+from sorosim.mechanics.model.rod import Division, Rod
+from sorosim.mechanics.model.section import Circle
+from sorosim.mechanics.robot import Robot
 
 # halvings of the step; how far the order may be from 2 at the last of them, five times the worst seen
 HALVINGS, TOLERANCE = 4, 0.04

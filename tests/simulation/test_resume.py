@@ -16,10 +16,10 @@ import scipy.io
 from numpy.testing import assert_allclose, assert_array_equal
 
 import sorosim
-from sorosim.io.journal import MAGIC, Records, records
-from sorosim.results.result import Run
-from sorosim.simulation.integration import restart_times
-from sorosim.writing import journal_of, reserved
+from sorosim.analysis.motion.integration import restart_times
+from sorosim.analysis.results.result import Run
+from sorosim.base.writing import journal_of, reserved
+from sorosim.files.journal import MAGIC, Records, records
 
 ARM = sorosim.load("cable_manipulator")
 METHODS = ("bdf", "radau", "lsoda", "cvode")

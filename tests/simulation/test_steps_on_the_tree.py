@@ -6,13 +6,13 @@ from helpers.limbs import limbs, with_actuators
 from numpy.testing import assert_allclose
 
 import sorosim
-from sorosim.actuation.route import RouteSegment
-from sorosim.actuation.servo import Servo
-from sorosim.actuation.tendon import Tendon
-from sorosim.dynamics.linearised_tree import LinearisedTree
-from sorosim.engine import engine
-from sorosim.loads.fluid import Fluid
-from sorosim.loads.wrench import Wrench
+from sorosim.mechanics.actuation.route import RouteSegment
+from sorosim.mechanics.actuation.servo import Servo
+from sorosim.mechanics.actuation.tendon import Tendon
+from sorosim.mechanics.dynamics.linearised_tree import LinearisedTree
+from sorosim.mechanics.engine import engine
+from sorosim.mechanics.loads.fluid import Fluid
+from sorosim.mechanics.loads.wrench import Wrench
 
 
 @pytest.fixture(scope="module")

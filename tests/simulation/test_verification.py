@@ -7,10 +7,10 @@ import pytest
 
 import sorosim
 from benchmarks import accuracy
-from sorosim.errors import ConvergenceError, InputError, SorosimWarning
-from sorosim.io import load_text
-from sorosim.results.accuracy import Accuracy, apart
-from sorosim.simulation.verification import finer
+from sorosim.analysis.motion.verification import finer
+from sorosim.analysis.results.accuracy import Accuracy, apart
+from sorosim.base.errors import ConvergenceError, InputError, SorosimWarning
+from sorosim.files import load_text
 
 PENDULUM = {"links": {"arm": {"joint": {"revolute": {"axis": [0, 1, 0]}},
                               "body": {"mass": "1 kg", "centre": [0, 0, "-1 m"], "inertia": [1e-3, 1e-3, 1e-3]}}},
@@ -89,7 +89,7 @@ def test_bars_that_swing_over_part_from_their_neighbours():
 @pytest.mark.parametrize("parts", [PENDULUM, None])
 def test_motions_that_are_far_from_their_companion_are_no_chaos_where_no_third_run_tells(monkeypatch, parts):
     """Of a regular and of a chaotic motion, the same is known without a run that is finer still."""
-    monkeypatch.setattr("sorosim.simulation.verification.LEAST_RTOL", 1e-4)
+    monkeypatch.setattr("sorosim.analysis.motion.verification.LEAST_RTOL", 1e-4)
     start = "l0.revolute: 150 deg, l1.revolute: 40 deg"
     robot = load_text(accuracy.hinges(3, start=start), "bars") if parts is None else made(parts)
     t_end = 2.0 if parts is None else 25.0

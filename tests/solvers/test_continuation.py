@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from sorosim.linear.growth import Growth, growing
-from sorosim.solvers.bordered import Border, Scales, orientation, solve_bordered
-from sorosim.solvers.continuation import StepOptions, follow_curve
-from sorosim.solvers.curve import ContinuationProblem, Curve
+from sorosim.analysis.solvers.bordered import Border, Scales, orientation, solve_bordered
+from sorosim.analysis.solvers.continuation import StepOptions, follow_curve
+from sorosim.analysis.solvers.curve import ContinuationProblem, Curve
+from sorosim.mechanics.linear.growth import Growth, growing
 
 
 def scalar(residual, dx, dw, **more):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from sorosim.solvers.equilibrium import solve_equilibrium
-from sorosim.solvers.newton import StaticProblem
+from sorosim.analysis.solvers.equilibrium import solve_equilibrium
+from sorosim.analysis.solvers.newton import StaticProblem
 
 
 def problem(residual, jacobian, x_unloaded=0.0, analytic=True):

@@ -6,9 +6,9 @@ import warnings
 import numpy as np
 import pytest
 
-from sorosim.errors import InputError
-from sorosim.methods import OdeMethod, kinds, method_class
-from sorosim.solvers.base import Event, OdeProblem
+from sorosim.base.errors import InputError
+from sorosim.base.methods import OdeMethod, kinds, method_class
+from sorosim.base.ode import Event, OdeProblem
 
 METHODS = sorted(kinds(OdeMethod))
 

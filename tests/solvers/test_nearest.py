@@ -6,9 +6,9 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
 import sorosim
-from sorosim.equations.system import elastic_weight
-from sorosim.equilibria.assembly import CLOSED, _Closing
-from sorosim.solvers.nearest import Nearest, Point, _Along
+from sorosim.analysis.equations.system import elastic_weight
+from sorosim.analysis.equilibria.assembly import CLOSED, _Closing
+from sorosim.analysis.solvers.nearest import Nearest, Point, _Along
 
 
 def circle(z):

@@ -4,7 +4,7 @@ import io
 import sys
 import threading
 
-from sorosim.solvers.printed_output import suppress_prints
+from sorosim.analysis.solvers.printed_output import suppress_prints
 
 LINE = "\n[cvHandleFailure, Error: -4] At t = 0 and h = 2e-15, the corrector convergence test failed.\n"
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sorosim.interrupts import deferring_signals
-from sorosim.methods import OdeMethod, kinds, method_class
-from sorosim.solvers.base import OdeProblem
-from sorosim.solvers.quadrature import StepIntegral
-from sorosim.solvers.scipy_ivp import RADAU_STAGES
+from sorosim.analysis.solvers.quadrature import StepIntegral
+from sorosim.analysis.solvers.scipy_ivp import RADAU_STAGES
+from sorosim.base.interrupts import deferring_signals
+from sorosim.base.methods import OdeMethod, kinds, method_class
+from sorosim.base.ode import OdeProblem
 
 NOTHING = np.zeros(0)
 ROWS = np.array([0.0, 0.13, 0.5, 0.55, 1.9, 2.0])

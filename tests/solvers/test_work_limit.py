@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from sorosim.methods import OdeMethod, kinds, method_class
-from sorosim.solvers.base import OdeProblem
-from sorosim.solvers.work_limit import CHECK, WorkLimit
+from sorosim.base.methods import OdeMethod, kinds, method_class
+from sorosim.base.ode import OdeProblem
+from sorosim.base.work_limit import CHECK, WorkLimit
 
 X, TURN = np.zeros(2), np.array([[0.0, 1.0], [-1.0, 0.0]])
 

@@ -8,8 +8,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import sorosim
-from sorosim.differentiable import motion_of_arrays
-from sorosim.errors import InputError
+from sorosim.base.errors import InputError
+from sorosim.connect.differentiable import motion_of_arrays
 
 MASS, LENGTH = "links.bob.body.mass", "links.arm.body.cylinder.length"
 
@@ -20,7 +20,7 @@ def array(name, value):
 
 @pytest.mark.parametrize("processors", [1, 3])
 def test_members_are_rollouts_of_their_own(rng, monkeypatch, processors):
-    monkeypatch.setattr("sorosim.differentiable.n_processors", lambda: processors)
+    monkeypatch.setattr("sorosim.connect.differentiable.n_processors", lambda: processors)
     robot, u, masses = sorosim.load("pendulum"), np.zeros((2, 3, 5, 0)), 1.0 + rng.random((2, 3))
     q0, bars = rng.random(1), rng.standard_normal((2, 2, 3, 6, 1))
     motion, arguments, members = motion_of_arrays(

@@ -10,10 +10,10 @@ from helpers.robots import closed_at_zero, varied_tree, with_random_loops
 from numpy.testing import assert_allclose, assert_array_equal
 
 import sorosim
-from sorosim.errors import ConvergenceError, InputError, SorosimWarning
-from sorosim.registry import LOADS
-from sorosim.stepping.motion import HeldMotion
-from sorosim.stepping.rollout import Rollout
+from sorosim.analysis.motion.motion import HeldMotion
+from sorosim.analysis.motion.rollout import Rollout
+from sorosim.base.errors import ConvergenceError, InputError, SorosimWarning
+from sorosim.base.registry import LOADS
 
 BOB = {"sphere": {"radius": "2 cm"}, "mass": "1 kg"}
 # a mass on a line with a spring and a motor: x'' = u - 30 x - 0.4 x'

@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import sorosim
-from sorosim.errors import ConvergenceError, InputError, SorosimWarning
-from sorosim.model.anchor import Anchor
+from sorosim.base.errors import ConvergenceError, InputError, SorosimWarning
+from sorosim.mechanics.model.anchor import Anchor
 
 TUMBLER = {
     "sorosim": 1, "name": "tumbler",
@@ -90,7 +90,7 @@ def test_tangents_of_several_directions_are_those_of_each(name):
 
 
 def test_numbers_without_derivatives_are_refused_before_the_motion(monkeypatch):
-    monkeypatch.setattr("sorosim.stepping.rollout.Rollout", None)  # no motion is made
+    monkeypatch.setattr("sorosim.analysis.motion.rollout.Rollout", None)  # no motion is made
     robot, length = sorosim.load("contact_cylinder"), "links.arm.rod.length"
     with pytest.raises(InputError, match="numbers: expected a scalar that changes no surface that touches"):
         sorosim.rollout(robot, np.zeros((1, 5)), "5 ms", numbers=[length])

@@ -8,10 +8,10 @@ from helpers.step_study import NOISE, allowed, report, study
 from numpy.testing import assert_allclose, assert_array_equal
 
 import sorosim
-from sorosim.io import load_text
-from sorosim.kernels import march as codes
-from sorosim.kernels.step_speed import SPEED_ERROR
-from sorosim.stepping.held_steps import HeldSteps
+from sorosim.analysis.motion.held_steps import HeldSteps
+from sorosim.files import load_text
+from sorosim.mechanics.kernels import march as codes
+from sorosim.mechanics.kernels.step_speed import SPEED_ERROR
 
 # without damping: at 5 ms and more bodies turn by half a radian in a step, and its equations have other roots
 LINK = "{{{at}joint: {{revolute: {{axis: [0, 1, 0]}}}}, body: {{mass: 1 kg, centre: [0, 0, -20 cm], inertia: [0.0134, 0.0134, 0.001]}}}}"  # noqa: E501

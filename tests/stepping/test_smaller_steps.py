@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import sorosim
-from sorosim.errors import ConvergenceError
-from sorosim.simulation.march import DONE
+from sorosim.analysis.motion.march import DONE
+from sorosim.base.errors import ConvergenceError
 
 
 def test_an_interval_that_fails_is_taken_in_smaller_steps():

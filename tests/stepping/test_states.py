@@ -18,8 +18,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from validation.linkages import bennett
 
 import sorosim
-from sorosim.errors import ConvergenceError, InputError
-from sorosim.registry import LOADS
+from sorosim.base.errors import ConvergenceError, InputError
+from sorosim.base.registry import LOADS
 
 BOB = {"sphere": {"radius": "2 cm"}, "mass": "1 kg"}
 SPRUNG = {"prismatic": {"axis": [1, 0, 0], "stiffness": 30, "damping": 0.4}}

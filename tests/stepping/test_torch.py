@@ -8,8 +8,8 @@ from helpers.python_load import pull_along_x
 from numpy.testing import assert_allclose, assert_array_equal
 
 import sorosim
-from sorosim.errors import ConvergenceError, FileError, InputError
-from sorosim.registry import LOADS
+from sorosim.base.errors import ConvergenceError, FileError, InputError
+from sorosim.base.registry import LOADS
 
 torch = pytest.importorskip("torch", reason="the extra torch is not installed")
 differentiable = importlib.import_module("sorosim.torch")

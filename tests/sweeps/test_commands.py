@@ -10,10 +10,10 @@ from jsonschema import Draft202012Validator
 from numpy.testing import assert_allclose
 
 import sorosim
-from sorosim.errors import InputError
-from sorosim.io import load_text, sweep_schema
-from sorosim.io.yaml_reader import read_file
-from sorosim.viz.sweep_plot import plot_sweep
+from sorosim.base.errors import InputError
+from sorosim.files import load_text, sweep_schema
+from sorosim.files.yaml_reader import read_file
+from sorosim.view.viz.sweep_plot import plot_sweep
 
 ARM = """sorosim: 1
 name: arm

@@ -120,7 +120,7 @@ def test_robots_with_other_columns_are_refused_or_fail(monkeypatch):
     with pytest.raises(sorosim.ModelError, match="robot: expected the same sensors at all points, got 'front2_foot"):
         sorosim.sweep(robot, {"grid": {"parameters.n": [1, 2]}})
     # where the door did not try the value: the point fails, the others do not
-    monkeypatch.setattr("sorosim.sweeps.file_values.FileValues.check", lambda *_: None)
+    monkeypatch.setattr("sorosim.studies.sweeps.file_values.FileValues.check", lambda *_: None)
     sweep = sorosim.sweep(robot, {"grid": {"parameters.n": [1, 2, 1]}})
     assert sweep.status.tolist() == ["ok", "failed", "ok"]
     assert "the same sensors and driven coordinates at all points, got 14 instead of 7 numbers" in sweep.failed[1]

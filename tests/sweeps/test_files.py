@@ -15,8 +15,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import sorosim
-from sorosim.io.sweep_store import SweepJournal, read_blocks
-from sorosim.writing import journal_of
+from sorosim.base.writing import journal_of
+from sorosim.files.sweep_store import SweepJournal, read_blocks
 
 ARM = """sorosim: 1
 name: arm
@@ -181,7 +181,7 @@ def test_another_sweep_or_robot_is_not_resumed(here, monkeypatch, file, old, new
 def test_another_version_of_the_software_is_told(here, monkeypatch):
     interrupt_after(monkeypatch, "sweep.h5", 2)
     now = {"sorosim": sorosim.__version__, "numpy": "0.1", "scipy": "0.2", "python": "2.7"}
-    monkeypatch.setattr("sorosim.sweeps.driver.versions", lambda: now)
+    monkeypatch.setattr("sorosim.studies.sweeps.driver.versions", lambda: now)
     with pytest.warns(sorosim.SorosimWarning, match=r"begun with numpy .*, now 0\.1"):
         sorosim.sweep("sweep.yaml", out="sweep.h5", resume=True)
 
@@ -283,7 +283,7 @@ def test_a_cluster_computes_and_may_grow_meanwhile_and_vanish(here, monkeypatch)
     """Nothing is computed here, not even with one worker; blocks wait for workers that come later."""
     distributed = pytest.importorskip("dask.distributed")
     whole = sorosim.sweep("runs.yaml")
-    monkeypatch.setattr("sorosim.sweeps.task.simulate", None)  # of this process only
+    monkeypatch.setattr("sorosim.studies.sweeps.task.simulate", None)  # of this process only
     told = []
     with (
         distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
@@ -332,7 +332,7 @@ def test_workers_without_sorosim_are_told(here):
 @pytest.mark.slow
 def test_a_cluster_without_workers_is_one_line(here, monkeypatch):
     distributed = pytest.importorskip("dask.distributed")
-    monkeypatch.setattr("sorosim.sweeps.pool.WORKER_TIMEOUT", 0.2)
+    monkeypatch.setattr("sorosim.studies.sweeps.pool.WORKER_TIMEOUT", 0.2)
     with distributed.LocalCluster(n_workers=0, dashboard_address=None) as cluster:
         address = cluster.scheduler_address
         with pytest.raises(sorosim.InputError, match=r"scheduler: expected a cluster with workers, got .* without any"):
@@ -343,14 +343,16 @@ def test_as_many_processes_as_this_one_may_use(here, monkeypatch):
     """Queues and containers give a part of a machine only, which `os.cpu_count` does not know."""
     monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
     used = []
-    monkeypatch.setattr("sorosim.sweeps.driver.computed_blocks", lambda *_: used.append(_[3]) or (x for x in ()))
+    monkeypatch.setattr(
+        "sorosim.studies.sweeps.driver.computed_blocks", lambda *_: used.append(_[3]) or (x for x in ())
+    )
     sorosim.sweep("sweep.yaml", jobs=-1)
     assert used == [1]
 
 
 def test_a_scheduler_that_does_not_answer_is_one_line(here, monkeypatch):
     pytest.importorskip("dask.distributed")
-    monkeypatch.setattr("sorosim.sweeps.pool.CONNECT_TIMEOUT", 0.5)
+    monkeypatch.setattr("sorosim.studies.sweeps.pool.CONNECT_TIMEOUT", 0.5)
     with pytest.raises(sorosim.InputError, match="scheduler: expected the address of a Dask scheduler that answers"):
         sorosim.sweep("sweep.yaml", scheduler="tcp://127.0.0.1:9", out="sweep.h5")
     assert not journal_of("sweep.h5").exists()

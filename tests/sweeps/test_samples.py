@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import qmc
 
-from sorosim.sweeps import samples
-from sorosim.sweeps.samples import visiting_order
+from sorosim.studies.sweeps import samples
+from sorosim.studies.sweeps.samples import visiting_order
 
 
 def steps(values, order):

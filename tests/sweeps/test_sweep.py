@@ -8,7 +8,7 @@ import yaml
 from numpy.testing import assert_allclose, assert_array_equal
 
 import sorosim
-from sorosim.sweeps.task import compute_block
+from sorosim.studies.sweeps.task import compute_block
 
 FINGER = """sorosim: 1
 name: finger
@@ -42,8 +42,8 @@ NOTEBOOK = """
 import os
 from dataclasses import dataclass
 import numpy as np
-from sorosim.lie.so3 import skew
-from sorosim.loads.base import LoadValues
+from sorosim.mechanics.lie.so3 import skew
+from sorosim.mechanics.loads.base import LoadValues
 
 @dataclass(frozen=True)
 class Pull:
@@ -202,7 +202,7 @@ def test_a_failed_equilibrium_does_not_stop_the_sweep(finger):
 
 
 def test_a_warm_start_that_fails_is_tried_anew(finger, monkeypatch):
-    from sorosim.sweeps import task
+    from sorosim.studies.sweeps import task
 
     def no_start(robot, u, driven, q0=None):
         if q0 is not None:
@@ -218,7 +218,7 @@ def test_a_warm_start_that_fails_is_tried_anew(finger, monkeypatch):
 
 
 def test_whatever_a_point_raises_is_its_own(finger, monkeypatch):
-    from sorosim.sweeps import task
+    from sorosim.studies.sweeps import task
 
     calls = []
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 import sorosim
-from sorosim.robot import Robot
+from sorosim.mechanics.robot import Robot
 
 SILICONE = {"silicone": {"young": 1e6, "poisson": 0.5, "density": 1000}}
 

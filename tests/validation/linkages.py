@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 from validation.motions import X, Z, pose, turn
 
-from sorosim.constraints.loop import Anchor, Loop
-from sorosim.model.body import RigidBody
-from sorosim.model.description import Description
-from sorosim.model.joints import Joint
-from sorosim.model.link import Link
-from sorosim.robot import Robot
+from sorosim.mechanics.constraints.loop import Anchor, Loop
+from sorosim.mechanics.model.body import RigidBody
+from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.joints import Joint
+from sorosim.mechanics.model.link import Link
+from sorosim.mechanics.robot import Robot
 
 Array = NDArray[np.float64]
 Function = Callable[[Array], Array]

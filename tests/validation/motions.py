@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ellipj, ellipkinc, ellipkm1
 
-from sorosim.lie import Ad_inv
-from sorosim.model.body import RigidBody
-from sorosim.model.description import Description
-from sorosim.model.joints import Joint
-from sorosim.model.link import Link
-from sorosim.results.result import Run
-from sorosim.robot import Robot
-from sorosim.simulation.simulate import simulate
+from sorosim.analysis.motion.simulate import simulate
+from sorosim.analysis.results.result import Run
+from sorosim.mechanics.lie import Ad_inv
+from sorosim.mechanics.model.body import RigidBody
+from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.joints import Joint
+from sorosim.mechanics.model.link import Link
+from sorosim.mechanics.robot import Robot
 
 Array = NDArray[np.float64]
 X, Y, Z = np.eye(3)

@@ -11,26 +11,26 @@ from scipy.special import fresnel
 from validation.motions import Y, Z, pose, run_of, turn
 from validation.planar_rod import PlanarRod
 
-from sorosim.actuation.chamber import Chamber
-from sorosim.actuation.distributed_moment import DistributedMoment
-from sorosim.actuation.joint_force import JointForce
-from sorosim.actuation.route import RouteSegment
-from sorosim.actuation.servo import Servo
-from sorosim.actuation.tendon import SLACK_PART, Tendon
-from sorosim.equilibria.statics import statics
-from sorosim.loads.line_load import LineLoad
-from sorosim.loads.wrench import Wrench
-from sorosim.model.basis import ReferenceStrain, Strain
-from sorosim.model.body import RigidBody
-from sorosim.model.description import Description
-from sorosim.model.joints import Joint
-from sorosim.model.link import Link
-from sorosim.model.material import Material
-from sorosim.model.rod import Division, Rod
-from sorosim.model.section import Circle
-from sorosim.robot import Robot
-from sorosim.signals.expressions import parse
-from sorosim.simulation.simulate import simulate
+from sorosim.analysis.equilibria.statics import statics
+from sorosim.analysis.motion.simulate import simulate
+from sorosim.base.signals.expressions import parse
+from sorosim.mechanics.actuation.chamber import Chamber
+from sorosim.mechanics.actuation.distributed_moment import DistributedMoment
+from sorosim.mechanics.actuation.joint_force import JointForce
+from sorosim.mechanics.actuation.route import RouteSegment
+from sorosim.mechanics.actuation.servo import Servo
+from sorosim.mechanics.actuation.tendon import SLACK_PART, Tendon
+from sorosim.mechanics.loads.line_load import LineLoad
+from sorosim.mechanics.loads.wrench import Wrench
+from sorosim.mechanics.model.basis import ReferenceStrain, Strain
+from sorosim.mechanics.model.body import RigidBody
+from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.joints import Joint
+from sorosim.mechanics.model.link import Link
+from sorosim.mechanics.model.material import Material
+from sorosim.mechanics.model.rod import Division, Rod
+from sorosim.mechanics.model.section import Circle
+from sorosim.mechanics.robot import Robot
 
 L, D, G = 0.5, 0.008, 9.81  # length of the arm, offset of tendons from its axis
 NO_GRAVITY = (0.0, 0.0, 0.0)

@@ -31,18 +31,18 @@ from validation.planar_network import (
     fin_ray_shape,
 )
 
-from sorosim.constraints.loop import Anchor, Loop
-from sorosim.equilibria.statics import statics
-from sorosim.loads.wrench import Wrench
-from sorosim.model.basis import Strain
-from sorosim.model.body import RigidBody
-from sorosim.model.description import Description
-from sorosim.model.joints import Joint
-from sorosim.model.link import Link
-from sorosim.model.material import Material
-from sorosim.model.rod import Division, Rod
-from sorosim.model.section import Circle, Rectangle
-from sorosim.robot import Robot
+from sorosim.analysis.equilibria.statics import statics
+from sorosim.mechanics.constraints.loop import Anchor, Loop
+from sorosim.mechanics.loads.wrench import Wrench
+from sorosim.mechanics.model.basis import Strain
+from sorosim.mechanics.model.body import RigidBody
+from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.joints import Joint
+from sorosim.mechanics.model.link import Link
+from sorosim.mechanics.model.material import Material
+from sorosim.mechanics.model.rod import Division, Rod
+from sorosim.mechanics.model.section import Circle, Rectangle
+from sorosim.mechanics.robot import Robot
 
 FACTS = json.loads((Path(__file__).parents[1] / "data" / "fin_ray.json").read_text())
 WORST = Worst()

@@ -104,7 +104,9 @@ def test_two_crossing_rods_press_where_they_cross():
     assert force > 0.02
 
 
-@pytest.mark.filterwarnings("ignore:.* where the motion begins:sorosim.errors.SorosimWarning")  # it is wound tightly
+@pytest.mark.filterwarnings(
+    "ignore:.* where the motion begins:sorosim.base.errors.SorosimWarning"
+)  # it is wound tightly
 def test_a_rod_wound_onto_itself_touches_itself(rng):
     """A rod curled into one and a half turns, as a knot has, drawn tighter by a moment: windings lie on each other."""
     links = {"rod": rod((0, 0, 0), "fixed", length=0.8, radius=0.01, quadrature=24, bending=4, torsion=2, elongation=0)}
@@ -266,7 +268,7 @@ def drop(rng):
     )  # fmt: skip
 
 
-@pytest.mark.filterwarnings("ignore::sorosim.errors.SorosimWarning")  # too hard, too soft, or they begin inside
+@pytest.mark.filterwarnings("ignore::sorosim.base.errors.SorosimWarning")  # too hard, too soft, or they begin inside
 @pytest.mark.parametrize(("count", "t_end"), [(3, 0.5), pytest.param(100, 1.0, marks=pytest.mark.slow)])
 def test_random_drops_get_through(count, t_end):
     rng = np.random.default_rng(5)

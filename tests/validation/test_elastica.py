@@ -10,12 +10,12 @@ from scipy.optimize import brentq
 from scipy.special import ellipe, ellipeinc, ellipk, ellipkinc
 from validation.builders import cantilever, stiffness, tip_load
 
-from sorosim.equilibria.statics import statics
-from sorosim.lie import log_se3
-from sorosim.model.basis import ReferenceStrain, Strain
-from sorosim.model.profile import Linear
-from sorosim.model.section import Circle, Rectangle
-from sorosim.signals.expressions import parse
+from sorosim.analysis.equilibria.statics import statics
+from sorosim.base.signals.expressions import parse
+from sorosim.mechanics.lie import log_se3
+from sorosim.mechanics.model.basis import ReferenceStrain, Strain
+from sorosim.mechanics.model.profile import Linear
+from sorosim.mechanics.model.section import Circle, Rectangle
 
 L = 0.5
 # P L^2/EI: deflection w/L across and shortening u/L along the rod

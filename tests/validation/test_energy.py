@@ -10,15 +10,15 @@ from helpers.robots import cable_manipulator
 from numpy.testing import assert_allclose
 from validation.builders import cantilever, pendulum, tip_load
 
-from sorosim.loads.wrench import Wrench
-from sorosim.model.basis import Strain
-from sorosim.model.body import RigidBody
-from sorosim.model.description import Description
-from sorosim.model.joints import Joint
-from sorosim.model.link import Link
-from sorosim.model.material import Material
-from sorosim.robot import Robot
-from sorosim.simulation.simulate import simulate
+from sorosim.analysis.motion.simulate import simulate
+from sorosim.mechanics.loads.wrench import Wrench
+from sorosim.mechanics.model.basis import Strain
+from sorosim.mechanics.model.body import RigidBody
+from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.joints import Joint
+from sorosim.mechanics.model.link import Link
+from sorosim.mechanics.model.material import Material
+from sorosim.mechanics.robot import Robot
 
 GRAVITY = (0.0, 0.0, -9.81)
 PLANAR = Strain(bending_y=3)

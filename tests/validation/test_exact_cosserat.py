@@ -8,7 +8,7 @@ from helpers.robots import cable_manipulator
 from numpy.testing import assert_allclose
 from validation.cosserat_bvp import TaperedRod, equilibrium
 
-from sorosim.equilibria.statics import statics
+from sorosim.analysis.equilibria.statics import statics
 
 # tensions of cables 1..5 [N] and tip [m] with its last digit, of an own boundary-value solver for exact Cosserat rods
 TABLE = {

@@ -19,12 +19,12 @@ import pytest
 from numpy.testing import assert_allclose
 
 from benchmarks.algorithms import solve_mass
-from sorosim.lie import exp_so3
-from sorosim.model.body import RigidBody
-from sorosim.model.description import Description
-from sorosim.model.joints import Joint
-from sorosim.model.link import WORLD, Link
-from sorosim.robot import Robot
+from sorosim.mechanics.lie import exp_so3
+from sorosim.mechanics.model.body import RigidBody
+from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.joints import Joint
+from sorosim.mechanics.model.link import WORLD, Link
+from sorosim.mechanics.robot import Robot
 
 PRINTED = json.loads((Path(__file__).parents[1] / "data" / "fixman_appendix.json").read_text("utf-8"))
 ALGORITHMS = ("composite", "articulated", "fixman")

@@ -29,24 +29,24 @@ from validation.motions import (
 )
 from validation.planar_rod import PlanarRod
 
-from sorosim.dynamics.energies import load_power
-from sorosim.equilibria.statics import statics
-from sorosim.errors import ModelError
-from sorosim.kernels.fluid import CROSS_FLOW, SPEED, STOKES, drag_speeds
-from sorosim.loads.fluid import Fluid
-from sorosim.loads.immersion import Immersed, ellipsoid_added_mass
-from sorosim.loads.wrench import Wrench
-from sorosim.model.basis import Strain
-from sorosim.model.body import Assembly, RigidBody, Solid
-from sorosim.model.description import Description
-from sorosim.model.joints import Joint
-from sorosim.model.link import Link
-from sorosim.model.material import Material
-from sorosim.model.profile import Linear
-from sorosim.model.rod import Division, Rod
-from sorosim.model.section import Circle, Ellipse, Rectangle
-from sorosim.model.shape import Box, Capsule, Cone, Cylinder, Ellipsoid, Sphere
-from sorosim.robot import Robot
+from sorosim.analysis.equilibria.statics import statics
+from sorosim.base.errors import ModelError
+from sorosim.mechanics.dynamics.energies import load_power
+from sorosim.mechanics.kernels.fluid import CROSS_FLOW, SPEED, STOKES, drag_speeds
+from sorosim.mechanics.loads.fluid import Fluid
+from sorosim.mechanics.loads.immersion import Immersed, ellipsoid_added_mass
+from sorosim.mechanics.loads.wrench import Wrench
+from sorosim.mechanics.model.basis import Strain
+from sorosim.mechanics.model.body import Assembly, RigidBody, Solid
+from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.joints import Joint
+from sorosim.mechanics.model.link import Link
+from sorosim.mechanics.model.material import Material
+from sorosim.mechanics.model.profile import Linear
+from sorosim.mechanics.model.rod import Division, Rod
+from sorosim.mechanics.model.section import Circle, Ellipse, Rectangle
+from sorosim.mechanics.model.shape import Box, Capsule, Cone, Cylinder, Ellipsoid, Sphere
+from sorosim.mechanics.robot import Robot
 
 # tight tolerances take many steps, which a run says
 pytestmark = pytest.mark.filterwarnings("ignore:.*steps follow a motion of")

@@ -8,17 +8,17 @@ from scipy.optimize import brentq
 from scipy.special import iv, jn_zeros, jv, kv, yv
 from validation.builders import NO_GRAVITY, cantilever
 
-from sorosim.constraints.loop import Anchor, Loop
-from sorosim.loads.wrench import Wrench
-from sorosim.model.basis import ReferenceStrain, Strain
-from sorosim.model.body import RigidBody
-from sorosim.model.description import Description
-from sorosim.model.joints import Joint
-from sorosim.model.link import Link
-from sorosim.model.material import Material
-from sorosim.model.rod import Division, Rod
-from sorosim.model.section import Circle, Properties, Rectangle
-from sorosim.robot import Robot
+from sorosim.mechanics.constraints.loop import Anchor, Loop
+from sorosim.mechanics.loads.wrench import Wrench
+from sorosim.mechanics.model.basis import ReferenceStrain, Strain
+from sorosim.mechanics.model.body import RigidBody
+from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.joints import Joint
+from sorosim.mechanics.model.link import Link
+from sorosim.mechanics.model.material import Material
+from sorosim.mechanics.model.rod import Division, Rod
+from sorosim.mechanics.model.section import Circle, Properties, Rectangle
+from sorosim.mechanics.robot import Robot
 
 L, RHO, E, AREA = 0.5, 1000.0, 1e7, 1e-4
 STIFF = Material(E, poisson=0.3, density=RHO)

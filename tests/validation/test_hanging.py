@@ -7,18 +7,18 @@ from numpy.testing import assert_allclose
 from scipy.integrate import solve_bvp
 from validation.motions import ASKEW, MOMENTS, X, Y, Z, oblique_body, pose, turn
 
-from sorosim.equilibria.statics import statics
-from sorosim.lie import log_so3
-from sorosim.loads.wrench import Wrench
-from sorosim.model.basis import Strain
-from sorosim.model.body import RigidBody
-from sorosim.model.description import Description
-from sorosim.model.joints import Joint
-from sorosim.model.link import Link
-from sorosim.model.material import Material
-from sorosim.model.rod import Division, Rod
-from sorosim.model.section import Circle
-from sorosim.robot import Robot
+from sorosim.analysis.equilibria.statics import statics
+from sorosim.mechanics.lie import log_so3
+from sorosim.mechanics.loads.wrench import Wrench
+from sorosim.mechanics.model.basis import Strain
+from sorosim.mechanics.model.body import RigidBody
+from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.joints import Joint
+from sorosim.mechanics.model.link import Link
+from sorosim.mechanics.model.material import Material
+from sorosim.mechanics.model.rod import Division, Rod
+from sorosim.mechanics.model.section import Circle
+from sorosim.mechanics.robot import Robot
 
 G = 9.81
 WORST = Worst()

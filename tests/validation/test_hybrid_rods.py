@@ -16,19 +16,19 @@ from validation.builders import NO_GRAVITY, cantilever, tip_load
 from validation.motions import X, Y, Z, angle_between, momenta, pose, poses_of, rates_for, turn
 from validation.planar_beam import PlanarBeam
 
-from sorosim.equilibria.statics import statics
-from sorosim.lie import exp_se3
-from sorosim.lie.so3 import skew
-from sorosim.loads.base import LoadValues
-from sorosim.model.basis import Strain
-from sorosim.model.body import RigidBody
-from sorosim.model.description import Description
-from sorosim.model.joints import Joint
-from sorosim.model.link import Link
-from sorosim.model.material import Material
-from sorosim.model.rod import Division, Rod
-from sorosim.model.section import Circle, Properties
-from sorosim.robot import Robot
+from sorosim.analysis.equilibria.statics import statics
+from sorosim.mechanics.lie import exp_se3
+from sorosim.mechanics.lie.so3 import skew
+from sorosim.mechanics.loads.base import LoadValues
+from sorosim.mechanics.model.basis import Strain
+from sorosim.mechanics.model.body import RigidBody
+from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.joints import Joint
+from sorosim.mechanics.model.link import Link
+from sorosim.mechanics.model.material import Material
+from sorosim.mechanics.model.rod import Division, Rod
+from sorosim.mechanics.model.section import Circle, Properties
+from sorosim.mechanics.robot import Robot
 
 G = 9.81
 DOWN = (0.0, 0.0, -G)

@@ -5,8 +5,8 @@ import pytest
 from helpers.differences import jacobian, relative_error
 
 import sorosim
-from sorosim.engine.prescribed import Prescribed
-from sorosim.equations.system import OdeSystem
+from sorosim.analysis.equations.system import OdeSystem
+from sorosim.mechanics.engine.prescribed import Prescribed
 
 JOINTS = [f"link{i}" for i in range(1, 8)]
 

@@ -30,17 +30,17 @@ from validation.motions import (
     twists_of,
 )
 
-from sorosim.errors import Interrupted
-from sorosim.lie import log_so3
-from sorosim.model.basis import Strain
-from sorosim.model.body import RigidBody
-from sorosim.model.description import Description
-from sorosim.model.joints import Joint
-from sorosim.model.link import Link
-from sorosim.model.material import Material
-from sorosim.model.section import Circle
-from sorosim.robot import Robot
-from sorosim.simulation.simulate import resume
+from sorosim.analysis.motion.simulate import resume
+from sorosim.base.errors import Interrupted
+from sorosim.mechanics.lie import log_so3
+from sorosim.mechanics.model.basis import Strain
+from sorosim.mechanics.model.body import RigidBody
+from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.joints import Joint
+from sorosim.mechanics.model.link import Link
+from sorosim.mechanics.model.material import Material
+from sorosim.mechanics.model.section import Circle
+from sorosim.mechanics.robot import Robot
 
 # tight tolerances take many steps, which a run says
 pytestmark = pytest.mark.filterwarnings("ignore:.*steps follow a motion of")

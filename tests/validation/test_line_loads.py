@@ -11,22 +11,22 @@ from validation.builders import cantilever, stiffness
 from validation.motions import ASKEW, X, Y, Z, drift, momenta, oblique_body, pose, rates_for, run_of, turn
 from validation.planar_rod import PlanarRod
 
-from sorosim.equilibria.statics import statics
-from sorosim.loads.line_load import LineLoad
-from sorosim.loads.spring import Spring
-from sorosim.loads.wrench import Wrench
-from sorosim.model.anchor import Anchor
-from sorosim.model.basis import Strain
-from sorosim.model.body import RigidBody
-from sorosim.model.description import Description
-from sorosim.model.joints import Joint
-from sorosim.model.link import Link
-from sorosim.model.material import Material
-from sorosim.model.profile import Linear
-from sorosim.model.rod import Division, Rod
-from sorosim.model.section import Circle
-from sorosim.robot import Robot
-from sorosim.signals.expressions import parse
+from sorosim.analysis.equilibria.statics import statics
+from sorosim.base.signals.expressions import parse
+from sorosim.mechanics.loads.line_load import LineLoad
+from sorosim.mechanics.loads.spring import Spring
+from sorosim.mechanics.loads.wrench import Wrench
+from sorosim.mechanics.model.anchor import Anchor
+from sorosim.mechanics.model.basis import Strain
+from sorosim.mechanics.model.body import RigidBody
+from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.joints import Joint
+from sorosim.mechanics.model.link import Link
+from sorosim.mechanics.model.material import Material
+from sorosim.mechanics.model.profile import Linear
+from sorosim.mechanics.model.rod import Division, Rod
+from sorosim.mechanics.model.section import Circle
+from sorosim.mechanics.robot import Robot
 
 L, G = 0.5, 9.81
 NOTHING = (0.0, 0.0, 0.0)

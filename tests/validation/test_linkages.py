@@ -23,13 +23,13 @@ from validation.linkages import (
 )
 from validation.motions import NOWHERE, Y, drift, pose, run_of
 
-from sorosim.constraints.loop import Anchor, Loop
-from sorosim.equilibria.statics import statics
-from sorosim.model.body import RigidBody
-from sorosim.model.description import Description
-from sorosim.model.joints import Joint
-from sorosim.model.link import Link
-from sorosim.robot import Robot
+from sorosim.analysis.equilibria.statics import statics
+from sorosim.mechanics.constraints.loop import Anchor, Loop
+from sorosim.mechanics.model.body import RigidBody
+from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.joints import Joint
+from sorosim.mechanics.model.link import Link
+from sorosim.mechanics.robot import Robot
 
 WORST = Worst()
 LINKAGES = (four_bar, slider_crank)
@@ -296,7 +296,7 @@ def test_bennetts_linkage_coasts(method):
     )
 
 
-@pytest.mark.filterwarnings("ignore:.* the energy balance is off:sorosim.errors.SorosimWarning")  # rtol is rough
+@pytest.mark.filterwarnings("ignore:.* the energy balance is off:sorosim.base.errors.SorosimWarning")  # rtol is rough
 @pytest.mark.parametrize("method", ["bdf", "radau", "lsoda", "cvode", "ida", "generalized-alpha"])
 def test_bennetts_linkage_does_not_jam_at_the_default_tolerances(method):
     # drift opens it by 1e-3, where its dependent rows look independent

@@ -24,16 +24,16 @@ from validation.columns import (
 from validation.motions import pose, turn
 from validation.tip_loaded import EvenRod, follower_elastica
 
-from sorosim.constraints.loop import Anchor, Loop
-from sorosim.equilibria.statics import statics
-from sorosim.lie import exp_se3
-from sorosim.model.basis import ReferenceStrain, Strain
-from sorosim.model.description import Description
-from sorosim.model.joints import Joint
-from sorosim.model.link import Link
-from sorosim.model.material import Material
-from sorosim.model.section import Properties, Rectangle
-from sorosim.robot import Robot
+from sorosim.analysis.equilibria.statics import statics
+from sorosim.mechanics.constraints.loop import Anchor, Loop
+from sorosim.mechanics.lie import exp_se3
+from sorosim.mechanics.model.basis import ReferenceStrain, Strain
+from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.joints import Joint
+from sorosim.mechanics.model.link import Link
+from sorosim.mechanics.model.material import Material
+from sorosim.mechanics.model.section import Properties, Rectangle
+from sorosim.mechanics.robot import Robot
 
 L, RHO, E = 0.5, 1000.0, 1e7
 WORST = Worst()

@@ -7,7 +7,7 @@ from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
 import sorosim as so
-from sorosim.lie.so3 import skew
+from sorosim.mechanics.lie.so3 import skew
 
 LEGS = [f"{side}{i}_rod" for side in ("left", "right") for i in (1, 2, 3)]
 YOUNG, SHEAR, DENSITY, RADIUS, CIRCLE, TURN = 200e9, 200e9 / 2.6, 7850.0, 0.65e-3, 0.08, np.deg2rad(20.0)

@@ -8,8 +8,8 @@ from helpers.pinocchio_model import BY_TWISTS, PinocchioRobot, directions_of, pi
 from helpers.robots import random_state, rigid_tree
 
 from benchmarks.algorithms import forward_dynamics, forward_dynamics_derivatives
-from sorosim.dynamics.forward import FORWARD, FORWARD_DERIVATIVES
-from sorosim.model.chart import joint_jacobian
+from sorosim.mechanics.dynamics.forward import FORWARD, FORWARD_DERIVATIVES
+from sorosim.mechanics.model.chart import joint_jacobian
 
 # trees of 3 to 25 links: chains, chains with branches, bushes; and regular ones of two and five links on each
 SHAPES = {"chain": {"along": 1.0}, "branched": {"along": 0.7}, "bush": {"along": 0.2},

@@ -16,8 +16,8 @@ from helpers.robots import cable_manipulator
 from numpy.testing import assert_allclose
 from validation.cosserat_bvp import TaperedRod, routes_of_the_paper, skew
 
-from sorosim.equilibria.statics import statics
-from sorosim.errors import ConvergenceError
+from sorosim.analysis.equilibria.statics import statics
+from sorosim.base.errors import ConvergenceError
 
 
 @cache

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import sorosim
-from sorosim.equilibria.statics import statics
-from sorosim.errors import ConvergenceError
-from sorosim.loads.wrench import Wrench
-from sorosim.model.anchor import Anchor
+from sorosim.analysis.equilibria.statics import statics
+from sorosim.base.errors import ConvergenceError
+from sorosim.mechanics.loads.wrench import Wrench
+from sorosim.mechanics.model.anchor import Anchor
 
 LARGEST = np.repeat([0.05, 0.5], 3)  # N m, N
 JACOBIANS = ("analytic", "finite-difference")

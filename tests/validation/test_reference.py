@@ -6,8 +6,8 @@ from helpers.differences import Worst, relative_error
 from helpers.reference import reference
 from helpers.robots import cable_manipulator
 
-from sorosim.engine import tasks as task
-from sorosim.lie import ad
+from sorosim.mechanics.engine import tasks as task
+from sorosim.mechanics.lie import ad
 
 TIGHT = 1e-10
 # M has a condition number of 4e6 and is inverted on both sides

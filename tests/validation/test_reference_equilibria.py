@@ -6,8 +6,8 @@ from helpers.reference import reference
 from helpers.robots import cable_manipulator
 from numpy.testing import assert_allclose
 
-from sorosim.equilibria.statics import statics
-from sorosim.simulation.simulate import simulate
+from sorosim.analysis.equilibria.statics import statics
+from sorosim.analysis.motion.simulate import simulate
 
 EQUILIBRIA = reference("statics")["cases"]
 MOTION = reference("dynamics")

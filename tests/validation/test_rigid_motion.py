@@ -27,12 +27,12 @@ from validation.motions import (
     twists_of,
 )
 
-from sorosim.lie import log_so3
-from sorosim.model.body import RigidBody
-from sorosim.model.description import Description
-from sorosim.model.joints import Joint
-from sorosim.model.link import Link
-from sorosim.robot import Robot
+from sorosim.mechanics.lie import log_so3
+from sorosim.mechanics.model.body import RigidBody
+from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.joints import Joint
+from sorosim.mechanics.model.link import Link
+from sorosim.mechanics.robot import Robot
 
 # method -> a tolerance at which it follows some turns within a second, and what six flips make of its errors there
 METHODS = {"bdf": (1e-9, 1e-4), "radau": (1e-7, 2e-5), "lsoda": (1e-11, 8e-7), "cvode": (1e-10, 1e-5)}

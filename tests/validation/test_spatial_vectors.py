@@ -14,10 +14,10 @@ from scipy.linalg import expm
 
 import sorosim
 from benchmarks.algorithms import forward_dynamics
-from sorosim.model.body import RigidBody
-from sorosim.model.description import Description
-from sorosim.model.joints import Joint
-from sorosim.model.link import WORLD, Link
+from sorosim.mechanics.model.body import RigidBody
+from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.joints import Joint
+from sorosim.mechanics.model.link import WORLD, Link
 
 EPS = np.finfo(float).eps
 STATES = range(5)

@@ -8,16 +8,16 @@ from scipy.linalg import expm
 from scipy.optimize import brentq
 from validation.builders import cantilever, pendulum, stiffness
 
-from sorosim.equilibria.statics import statics
-from sorosim.lie import exp_se3
-from sorosim.model.basis import Strain
-from sorosim.model.body import RigidBody
-from sorosim.model.description import Description
-from sorosim.model.joints import Joint
-from sorosim.model.link import Link
-from sorosim.model.material import Material
-from sorosim.model.section import Circle, Properties, Rectangle
-from sorosim.robot import Robot
+from sorosim.analysis.equilibria.statics import statics
+from sorosim.mechanics.lie import exp_se3
+from sorosim.mechanics.model.basis import Strain
+from sorosim.mechanics.model.body import RigidBody
+from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.joints import Joint
+from sorosim.mechanics.model.link import Link
+from sorosim.mechanics.model.material import Material
+from sorosim.mechanics.model.section import Circle, Properties, Rectangle
+from sorosim.mechanics.robot import Robot
 
 L, RHO, E = 0.5, 1000.0, 1e7
 STIFF = Material(E, poisson=0.3, density=RHO)

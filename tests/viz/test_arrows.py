@@ -8,16 +8,16 @@ import pytest
 from numpy.testing import assert_allclose
 
 import sorosim
-from sorosim.engine import tasks as task
-from sorosim.errors import SorosimError
-from sorosim.io import load_text
-from sorosim.viz import offscreen
-from sorosim.viz.actors import _arrow_meshes
-from sorosim.viz.arrows import HEAD, LONGEST, ArrowScale, arrow_triangles, scale_for
-from sorosim.viz.motion import motion_of
-from sorosim.viz.options import CONTACTS, GRAVITY, JOINTS, LOADS
-from sorosim.viz.scene import SQUARE, Scene
-from sorosim.viz.wrenches import Wrench, Wrenches, centre_of_mass, wrenches_at
+from sorosim.base.errors import SorosimError
+from sorosim.files import load_text
+from sorosim.mechanics.engine import tasks as task
+from sorosim.view.viz import offscreen
+from sorosim.view.viz.actors import _arrow_meshes
+from sorosim.view.viz.arrows import HEAD, LONGEST, ArrowScale, arrow_triangles, scale_for
+from sorosim.view.viz.motion import motion_of
+from sorosim.view.viz.options import CONTACTS, GRAVITY, JOINTS, LOADS
+from sorosim.view.viz.scene import SQUARE, Scene
+from sorosim.view.viz.wrenches import Wrench, Wrenches, centre_of_mass, wrenches_at
 
 SMALL = (320, 240)
 

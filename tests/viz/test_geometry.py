@@ -8,25 +8,25 @@ import pytest
 from helpers.robots import cable_manipulator, formula, moderate, random_pose, varied_tree
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sorosim.actuation.route import RouteSegment
-from sorosim.actuation.tendon import Tendon
-from sorosim.errors import InputError
-from sorosim.io import load_text
-from sorosim.model.basis import Strain
-from sorosim.model.body import RigidBody
-from sorosim.model.description import Description
-from sorosim.model.joints import Joint
-from sorosim.model.link import Link
-from sorosim.model.material import Material
-from sorosim.model.profile import Table
-from sorosim.model.rod import Division, Rod
-from sorosim.model.section import Circle, Ellipse, Hole, HollowCircle, Properties, Rectangle
-from sorosim.model.shape import Shape
-from sorosim.robot import Robot
-from sorosim.viz.camera import VIEW_ANGLE, VIEWS, fit_camera, grid_step, level_axes, up_axis
-from sorosim.viz.geometry import BODY, ROD, TENDON, Geometry
-from sorosim.viz.surfaces import shape_surface
-from sorosim.viz.visuals import HAIR, RobotVisual, Stage
+from sorosim.base.errors import InputError
+from sorosim.files import load_text
+from sorosim.mechanics.actuation.route import RouteSegment
+from sorosim.mechanics.actuation.tendon import Tendon
+from sorosim.mechanics.model.basis import Strain
+from sorosim.mechanics.model.body import RigidBody
+from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.joints import Joint
+from sorosim.mechanics.model.link import Link
+from sorosim.mechanics.model.material import Material
+from sorosim.mechanics.model.profile import Table
+from sorosim.mechanics.model.rod import Division, Rod
+from sorosim.mechanics.model.section import Circle, Ellipse, Hole, HollowCircle, Properties, Rectangle
+from sorosim.mechanics.model.shape import Shape
+from sorosim.mechanics.robot import Robot
+from sorosim.view.viz.camera import VIEW_ANGLE, VIEWS, fit_camera, grid_step, level_axes, up_axis
+from sorosim.view.viz.geometry import BODY, ROD, TENDON, Geometry
+from sorosim.view.viz.surfaces import shape_surface
+from sorosim.view.viz.visuals import HAIR, RobotVisual, Stage
 
 SILICONE = Material(1e6, poisson=0.5, density=1000.0)
 SECTIONS = {

@@ -14,12 +14,12 @@ from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation, Slerp
 
 import sorosim
-from sorosim.errors import FileError, InputError
-from sorosim.io import load_text
-from sorosim.viz.geometry import Geometry
-from sorosim.viz.gltf import export_gltf
-from sorosim.viz.motion import motion_of
-from sorosim.viz.visuals import COARSE, RobotVisual, quaternions
+from sorosim.base.errors import FileError, InputError
+from sorosim.files import load_text
+from sorosim.view.viz.geometry import Geometry
+from sorosim.view.viz.gltf import export_gltf
+from sorosim.view.viz.motion import motion_of
+from sorosim.view.viz.visuals import COARSE, RobotVisual, quaternions
 
 TYPES = {5123: "<u2", 5125: "<u4", 5126: "<f4"}
 KINDS = ("loads", "gravity", "joints", "contacts")

@@ -13,14 +13,14 @@ from helpers.robots import cable_manipulator, varied_tree
 from numpy.testing import assert_allclose
 
 import sorosim
-from sorosim.model.body import RigidBody
-from sorosim.model.description import Description
-from sorosim.model.joints import Joint
-from sorosim.model.link import Link
-from sorosim.results.modes import describe
-from sorosim.robot import Robot
-from sorosim.viz import notebook as html
-from sorosim.viz.side_view import HEIGHT, WIDTH, _hull, side_view
+from sorosim.analysis.results.modes import describe
+from sorosim.mechanics.model.body import RigidBody
+from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.joints import Joint
+from sorosim.mechanics.model.link import Link
+from sorosim.mechanics.robot import Robot
+from sorosim.view.viz import notebook as html
+from sorosim.view.viz.side_view import HEIGHT, WIDTH, _hull, side_view
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -8,21 +8,21 @@ import pytest
 from helpers.robots import cable_manipulator
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sorosim.errors import InputError, SorosimError
-from sorosim.model.basis import Strain
-from sorosim.model.body import RigidBody
-from sorosim.model.description import Description
-from sorosim.model.link import Link
-from sorosim.model.material import Material
-from sorosim.model.rod import Division, Rod
-from sorosim.model.section import Circle, HollowCircle
-from sorosim.robot import Robot
-from sorosim.viz import offscreen
-from sorosim.viz.colours import StrainField, round_range
-from sorosim.viz.geometry import Geometry
-from sorosim.viz.movie import movie, still
-from sorosim.viz.options import STRAINS, DrawingOptions, available_colours
-from sorosim.viz.scene import Scene
+from sorosim.base.errors import InputError, SorosimError
+from sorosim.mechanics.model.basis import Strain
+from sorosim.mechanics.model.body import RigidBody
+from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.link import Link
+from sorosim.mechanics.model.material import Material
+from sorosim.mechanics.model.rod import Division, Rod
+from sorosim.mechanics.model.section import Circle, HollowCircle
+from sorosim.mechanics.robot import Robot
+from sorosim.view.viz import offscreen
+from sorosim.view.viz.colours import StrainField, round_range
+from sorosim.view.viz.geometry import Geometry
+from sorosim.view.viz.movie import movie, still
+from sorosim.view.viz.options import STRAINS, DrawingOptions, available_colours
+from sorosim.view.viz.scene import Scene
 
 try:
     offscreen.require_rendering()

@@ -10,17 +10,17 @@ from helpers.robots import cable_manipulator
 from numpy.testing import assert_allclose
 
 from sorosim import export_html
-from sorosim.model.basis import Strain
-from sorosim.model.description import Description
-from sorosim.model.link import Link
-from sorosim.model.material import Material
-from sorosim.model.rod import Division, Rod
-from sorosim.model.section import Circle
-from sorosim.robot import Robot
-from sorosim.viz.geometry import Geometry
-from sorosim.viz.scene import Scene
-from sorosim.viz.visuals import COARSE, FINE, LEAST_ALONG, LEAST_AROUND, WINDOW_POINTS, coarsened
-from sorosim.viz.web import MOST_PARTS
+from sorosim.mechanics.model.basis import Strain
+from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.link import Link
+from sorosim.mechanics.model.material import Material
+from sorosim.mechanics.model.rod import Division, Rod
+from sorosim.mechanics.model.section import Circle
+from sorosim.mechanics.robot import Robot
+from sorosim.view.viz.geometry import Geometry
+from sorosim.view.viz.scene import Scene
+from sorosim.view.viz.visuals import COARSE, FINE, LEAST_ALONG, LEAST_AROUND, WINDOW_POINTS, coarsened
+from sorosim.view.viz.web import MOST_PARTS
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import sorosim
-from sorosim.errors import InputError
-from sorosim.viz.figures import eye_direction, showing_eye
+from sorosim.base.errors import InputError
+from sorosim.view.viz.figures import eye_direction, showing_eye
 
 
 def test_modes_are_drawn_with_their_names(tmp_path):

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sorosim.errors import InputError
-from sorosim.viz.options import UNITS, DrawingOptions
-from sorosim.viz.player import FASTEST, KEYS, SLOWEST, VIEWS, Playback
+from sorosim.base.errors import InputError
+from sorosim.view.viz.options import UNITS, DrawingOptions
+from sorosim.view.viz.player import FASTEST, KEYS, SLOWEST, VIEWS, Playback
 
 TIMES = np.linspace(0.0, 1.0, 11)
 SHOWN = ("t", "playing", "loop", "speed", "help", "view", "colour", "switches")

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from helpers.robots import cable_manipulator
 
-from sorosim.errors import InputError, SorosimError
-from sorosim.viz import offscreen
-from sorosim.viz.motion import motion_group
-from sorosim.viz.player import Player, play
+from sorosim.base.errors import InputError, SorosimError
+from sorosim.view.viz import offscreen
+from sorosim.view.viz.motion import motion_group
+from sorosim.view.viz.player import Player, play
 
 try:
     offscreen.require_rendering()
@@ -65,7 +65,7 @@ def difference(before, after):
 
 def test_it_plays_pauses_and_follows_the_slider(run, opened, monkeypatch):
     now = [0.0]
-    monkeypatch.setattr("sorosim.viz.player.time.perf_counter", lambda: now[0])
+    monkeypatch.setattr("sorosim.view.viz.player.time.perf_counter", lambda: now[0])
     player = opened(run, speed=0.5)
     slider = player.slider.GetRepresentation()
     player.tick()

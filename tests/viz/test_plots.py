@@ -16,21 +16,21 @@ from mpl_toolkits.mplot3d.proj3d import proj_transform
 from numpy.testing import assert_allclose
 
 import sorosim
-from sorosim.actuation.joint_force import JointForce
-from sorosim.errors import FileError, InputError
-from sorosim.model.basis import Strain
-from sorosim.model.body import RigidBody
-from sorosim.model.description import Description
-from sorosim.model.joints import Joint
-from sorosim.model.link import Link
-from sorosim.model.material import Material
-from sorosim.model.rod import Division, Rod
-from sorosim.model.section import Circle
-from sorosim.model.shape import Box, Sphere
-from sorosim.model.visual import Visual
-from sorosim.robot import Robot
-from sorosim.viz.figures import LEAST_TICKS, axes_3d, ignore_rounding, new_figure
-from sorosim.viz.plots import (
+from sorosim.base.errors import FileError, InputError
+from sorosim.mechanics.actuation.joint_force import JointForce
+from sorosim.mechanics.model.basis import Strain
+from sorosim.mechanics.model.body import RigidBody
+from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.joints import Joint
+from sorosim.mechanics.model.link import Link
+from sorosim.mechanics.model.material import Material
+from sorosim.mechanics.model.rod import Division, Rod
+from sorosim.mechanics.model.section import Circle
+from sorosim.mechanics.model.shape import Box, Sphere
+from sorosim.mechanics.model.visual import Visual
+from sorosim.mechanics.robot import Robot
+from sorosim.view.viz.figures import LEAST_TICKS, axes_3d, ignore_rounding, new_figure
+from sorosim.view.viz.plots import (
     PLOTS,
     _by_scale,
     plot_all,
@@ -220,7 +220,7 @@ def test_scale_is_equal_in_three_dimensions(run):
 
 def test_all_plots_in_several_formats(run, tmp_path, monkeypatch):
     quick = {name: PLOTS[name] for name in ("energy", "tensions")}
-    monkeypatch.setattr("sorosim.viz.plots.PLOTS", quick)
+    monkeypatch.setattr("sorosim.view.viz.plots.PLOTS", quick)
     written = plot_all(run, tmp_path / "a" / "b", formats=("png", "pdf", "svg"))
     assert [path.name for path in written] == [f"{name}.{suffix}" for name in quick for suffix in ("png", "pdf", "svg")]
     assert sorted((tmp_path / "a" / "b").iterdir()) == sorted(written)

@@ -15,21 +15,21 @@ from numpy.testing import assert_allclose, assert_array_equal
 from PIL import Image
 from scipy import ndimage
 
-from sorosim.errors import FileError, InputError, SorosimError
-from sorosim.io import load_text
-from sorosim.model.basis import Strain
-from sorosim.model.body import RigidBody
-from sorosim.model.description import Description
-from sorosim.model.joints import Joint
-from sorosim.model.link import Link
-from sorosim.model.material import Material
-from sorosim.model.rod import Division, Rod
-from sorosim.model.section import Circle
-from sorosim.robot import Robot
-from sorosim.viz import offscreen
-from sorosim.viz.camera import VIEWS
-from sorosim.viz.movie import movie
-from sorosim.viz.scene import Scene
+from sorosim.base.errors import FileError, InputError, SorosimError
+from sorosim.files import load_text
+from sorosim.mechanics.model.basis import Strain
+from sorosim.mechanics.model.body import RigidBody
+from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.joints import Joint
+from sorosim.mechanics.model.link import Link
+from sorosim.mechanics.model.material import Material
+from sorosim.mechanics.model.rod import Division, Rod
+from sorosim.mechanics.model.section import Circle
+from sorosim.mechanics.robot import Robot
+from sorosim.view.viz import offscreen
+from sorosim.view.viz.camera import VIEWS
+from sorosim.view.viz.movie import movie
+from sorosim.view.viz.scene import Scene
 
 try:
     offscreen.require_rendering()
@@ -442,10 +442,10 @@ def test_a_machine_that_cannot_draw_is_told_what_to_install(monkeypatch):
 def test_nothing_is_said_on_the_console(display, tmp_path):
     """Also where no screen is set, or one that does not answer; VTK alone warns of a bad X server connection."""
     code = (
-        "import sys, sorosim.viz.plots; assert 'matplotlib.pyplot' not in sys.modules\n"
-        "from sorosim.robot import Robot; from sorosim.model.description import Description\n"
-        "from sorosim.model.link import Link; from sorosim.model.body import RigidBody\n"
-        "from sorosim.viz.scene import Scene; from sorosim.viz.movie import movie\n"
+        "import sys, sorosim.view.viz.plots; assert 'matplotlib.pyplot' not in sys.modules\n"
+        "from sorosim.mechanics.robot import Robot; from sorosim.mechanics.model.description import Description\n"
+        "from sorosim.mechanics.model.link import Link; from sorosim.mechanics.model.body import RigidBody\n"
+        "from sorosim.view.viz.scene import Scene; from sorosim.view.viz.movie import movie\n"
         "from types import SimpleNamespace as N; import numpy as np\n"
         "r = Robot(Description('ball', (Link('ball', RigidBody(1.0, inertia=(1e-3,) * 3)),)))\n"
         "with Scene(r, size=(64, 64)) as s: s.still('ball.png')\n"

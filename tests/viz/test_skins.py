@@ -8,22 +8,22 @@ from helpers.meshes import angle_mesh, box_mesh
 from helpers.robots import random_pose
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sorosim.errors import SorosimError
-from sorosim.model.body import Assembly, RigidBody, Solid
-from sorosim.model.description import Description
-from sorosim.model.joints import Joint
-from sorosim.model.link import Link
-from sorosim.model.mesh import Mesh
-from sorosim.model.shape import Box, Capsule, Cone, Cylinder, Ellipsoid, Sphere
-from sorosim.model.visual import COLOURS, Visual
-from sorosim.robot import Robot
-from sorosim.viz import offscreen
-from sorosim.viz.colours import RIGID
-from sorosim.viz.figures import _split
-from sorosim.viz.geometry import BODY, Geometry
-from sorosim.viz.scene import Scene
-from sorosim.viz.side_view import side_view
-from sorosim.viz.surfaces import shape_surface
+from sorosim.base.errors import SorosimError
+from sorosim.mechanics.model.body import Assembly, RigidBody, Solid
+from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.joints import Joint
+from sorosim.mechanics.model.link import Link
+from sorosim.mechanics.model.mesh import Mesh
+from sorosim.mechanics.model.shape import Box, Capsule, Cone, Cylinder, Ellipsoid, Sphere
+from sorosim.mechanics.model.visual import COLOURS, Visual
+from sorosim.mechanics.robot import Robot
+from sorosim.view.viz import offscreen
+from sorosim.view.viz.colours import RIGID
+from sorosim.view.viz.figures import _split
+from sorosim.view.viz.geometry import BODY, Geometry
+from sorosim.view.viz.scene import Scene
+from sorosim.view.viz.side_view import side_view
+from sorosim.view.viz.surfaces import shape_surface
 
 EXTENTS = {
     Box((0.2, 0.4, 0.6)): (0.1, 0.2, 0.3),

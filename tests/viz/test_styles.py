@@ -7,9 +7,9 @@ from matplotlib import rcParams
 from matplotlib.colors import to_hex
 
 import sorosim
-from sorosim.errors import FileError, InputError
-from sorosim.viz.figures import GUTTER, PALETTE, find_style
-from sorosim.viz.plots import PLOTS, plot_run
+from sorosim.base.errors import FileError, InputError
+from sorosim.view.viz.figures import GUTTER, PALETTE, find_style
+from sorosim.view.viz.plots import PLOTS, plot_run
 
 
 @pytest.fixture(scope="module")

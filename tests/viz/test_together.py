@@ -9,14 +9,14 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import sorosim
-from sorosim.errors import InputError, SorosimError
-from sorosim.io import load_text
-from sorosim.viz import offscreen
-from sorosim.viz.camera import camera_axes, fit_camera, turned, up_axis
-from sorosim.viz.motion import TINTS, MotionGroup, motion_group, motion_of
-from sorosim.viz.movie import movie, opacities, still, time_colours
-from sorosim.viz.scene import Scene
-from sorosim.viz.wrenches import centre_of_mass
+from sorosim.base.errors import InputError, SorosimError
+from sorosim.files import load_text
+from sorosim.view.viz import offscreen
+from sorosim.view.viz.camera import camera_axes, fit_camera, turned, up_axis
+from sorosim.view.viz.motion import TINTS, MotionGroup, motion_group, motion_of
+from sorosim.view.viz.movie import movie, opacities, still, time_colours
+from sorosim.view.viz.scene import Scene
+from sorosim.view.viz.wrenches import centre_of_mass
 
 try:
     offscreen.require_rendering()
@@ -247,7 +247,7 @@ def test_one_clock_a_short_run_stays_at_its_end(robot, run):
 
 
 def test_runs_of_different_robots_make_a_movie(run, tmp_path):
-    from sorosim.viz.several import movie as film
+    from sorosim.view.viz.several import movie as film
 
     pendulum = sorosim.load("pendulum")
     other = SimpleNamespace(
@@ -262,7 +262,7 @@ def test_runs_of_different_robots_make_a_movie(run, tmp_path):
 
 def test_windows_take_results_one_by_one_or_in_a_list(run, monkeypatch):
     shown = []
-    monkeypatch.setattr("sorosim.viz.player.play", lambda result, **_: shown.append(result.names))
+    monkeypatch.setattr("sorosim.view.viz.player.play", lambda result, **_: shown.append(result.names))
     sorosim.play(run, run)
     sorosim.play([run, run], names=["a", "b"])
     assert shown == [("sled (1)", "sled (2)"), ("a", "b")]

@@ -18,16 +18,16 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.transform import Rotation
 
 import sorosim
-from sorosim.errors import InputError
-from sorosim.io import load_text
-from sorosim.viz import web
-from sorosim.viz.arrows import arrow_tracks
-from sorosim.viz.geometry import Geometry
-from sorosim.viz.motion import TINTS, motion_group, motion_of
-from sorosim.viz.options import LOADS
-from sorosim.viz.visuals import FINE, arrow_scale, visuals_of
-from sorosim.viz.web import export_html
-from sorosim.viz.wrenches import wrenches_at
+from sorosim.base.errors import InputError
+from sorosim.files import load_text
+from sorosim.view.viz import web
+from sorosim.view.viz.arrows import arrow_tracks
+from sorosim.view.viz.geometry import Geometry
+from sorosim.view.viz.motion import TINTS, motion_group, motion_of
+from sorosim.view.viz.options import LOADS
+from sorosim.view.viz.visuals import FINE, arrow_scale, visuals_of
+from sorosim.view.viz.web import export_html
+from sorosim.view.viz.wrenches import wrenches_at
 
 KINDS = {"f4": "<f4", "u4": "<u4", "u2": "<u2", "u1": "u1", "i1": "i1"}
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
@@ -342,7 +342,7 @@ def test_what_has_ended_rests_with_its_last_loads():
 def run_script(tmp_path, code):
     """What a piece of JavaScript prints as JSON, with the functions of the viewer."""
     viewer = tmp_path / "viewer.cjs"
-    viewer.write_text(resources.files("sorosim.viz").joinpath("viewer_numbers.js").read_text(encoding="utf-8"))
+    viewer.write_text(resources.files("sorosim.view.viz").joinpath("viewer_numbers.js").read_text(encoding="utf-8"))
     head = "const v = require('./viewer.cjs'); const fs = require('fs');\n"
     done = subprocess.run(
         ["node", "-e", head + code], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False

@@ -19,7 +19,7 @@ from helpers.chains.algebra import (
     put,
     turn,
 )
-from sorosim.robot import Robot
+from sorosim.mechanics.robot import Robot
 
 Array = NDArray[np.float64]
 

@@ -7,7 +7,7 @@ import numba
 import numpy as np
 
 from sorosim import LoadLaw
-from sorosim.errors import ModelError
+from sorosim.base.errors import ModelError
 
 
 @dataclass(frozen=True)

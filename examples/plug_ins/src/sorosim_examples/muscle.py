@@ -6,8 +6,8 @@ from typing import ClassVar
 import numpy as np
 
 from sorosim import ActuatorLaw
-from sorosim.errors import ModelError
-from sorosim.lie.so3 import skew
+from sorosim.base.errors import ModelError
+from sorosim.mechanics.lie.so3 import skew
 
 
 @dataclass(frozen=True)

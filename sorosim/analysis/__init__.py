@@ -1,0 +1,1 @@
+"""Equilibria, motions, curves and their derivatives, of one robot."""

@@ -1,0 +1,1 @@
+"""Runs over time: whole motions, steps under held inputs, motions with derivatives, batches."""

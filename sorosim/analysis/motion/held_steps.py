@@ -1,0 +1,206 @@
+"""Steps of a robot under held inputs: what Stepper, Rollout and Batch have in common (docs/theory.md, 14)."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from sorosim.analysis.equations.system import NO_STRAINS, OdeSystem
+from sorosim.analysis.motion.march import DONE, RobotMarch
+from sorosim.analysis.results.result import Run
+from sorosim.base.arrays import Array, IntArray
+from sorosim.base.compiled import digest
+from sorosim.base.errors import InputError, warn
+from sorosim.base.methods import method_of
+from sorosim.base.options import StepArguments, checked
+from sorosim.base.signals import ConstantSignal
+from sorosim.mechanics.engine.engine import Engine
+from sorosim.mechanics.engine.inputs import Motion, ZeroOrderHold
+from sorosim.mechanics.engine.prescribed import Prescribed
+from sorosim.mechanics.kernels import held_inputs as held
+from sorosim.mechanics.kernels import march as codes
+from sorosim.mechanics.kernels.held_inputs import Equations
+from sorosim.mechanics.kernels.march import March, Rows
+from sorosim.mechanics.robot import Robot, check_robot
+
+# of Newton's method where nothing else is said: in steps, and in motions whose derivatives are to be exact
+STEP_TOLERANCE, ROLLOUT_TOLERANCE = 1e-8, 1e-11
+
+
+class DrivenPath(Motion):
+    """Motion of driven coordinates by their signals, or by cubics where `Stepper.step` sends them on."""
+
+    def __init__(self, signals: Motion, path: Array) -> None:
+        vars(self).update(vars(signals))
+        self.path = path.copy()
+
+    def jets(self, t: float) -> Array:
+        """Values and first and second derivatives (n, 3) at time t."""
+        out = super().jets(t)
+        for row, (sent, begin, q, qd, two, three) in zip(out, self.path.tolist(), strict=True):
+            if sent:
+                x = t - begin
+                row[:] = (
+                    q + x * (qd + x * (two + x * three)),
+                    qd + x * (2.0 * two + 3.0 * x * three),
+                    2.0 * two + 6.0 * x * three,
+                )
+        return out
+
+
+class HeldSteps(RobotMarch):
+    """Steps of one robot under inputs that are held over intervals dt.
+
+    options: the method and its options. Steps of materials that relax change the arrays of `model`, which no two
+    threads may share.
+    """
+
+    def __init__(
+        self, robot: Robot, dt: Any, driven: Mapping[str, Any] | None, options: Mapping[str, Any], *,
+        usual_tolerance: float = STEP_TOLERANCE,
+    ) -> None:  # fmt: skip
+        self.robot, self._driven = check_robot(robot), driven
+        chosen = checked(StepArguments, {**options, "dt": dt})
+        if chosen["dt"] is None:
+            raise InputError("dt", "a time [s]", "none")
+        chosen["tolerance"] = usual_tolerance if chosen["tolerance"] is None else chosen["tolerance"]
+        self.dt, self.substeps, self.tolerance = float(chosen.pop("dt")), int(chosen["substeps"]), chosen["tolerance"]
+        self._options = chosen
+        system = OdeSystem(robot, Prescribed.of(robot, None, driven, controlled=True))
+        super().__init__(system, method_of(chosen))
+        self.take_inputs(robot.engine.companion(_no_inputs))
+        self.varies = any(not isinstance(one, ConstantSignal) for one in self.system.driven.signals)
+        if self.system.n_strains:
+            _ = self.settings  # of the model as it is before any step
+        self.rough: dict[Any, tuple[str, str, float] | None] = {}  # by windows of time, see `HeldMotion.prepare`
+
+    def __reduce__(self) -> tuple[Any, ...]:  # copies and pickles hold the arguments; arrays are made anew
+        options = self._options | {"substeps": self.substeps}
+        return partial(HeldSteps, self.robot, self.dt, self._driven, options), ()
+
+    @cached_property
+    def settings(self) -> tuple[Any, ...]:
+        """What other steps must have in common with these to go on with the same bits."""
+        robot = self.robot if self.in_python else digest(self.model)
+        specs = tuple(map(repr, self.system.driven.specs))
+        tableau = [np.asarray(part).tolist() for part in self.tableau]
+        return robot, self.dt, self.substeps, tableau, self.tolerance, self.driven_names, specs
+
+    @property
+    def driven_names(self) -> tuple[str, ...]:
+        """Of driven coordinates, as they were given."""
+        return self.system.partition.names
+
+    @cached_property
+    def shape(self) -> tuple[bytes, ...]:
+        """What robots have in common that may share a workspace."""
+        tree = self.engine.tree
+        return tree.segment.tobytes(), tree.block.tobytes(), tree.local.tobytes()
+
+    def record(self) -> March:
+        """A march before its start."""
+        march = self.allocate()
+        self.set_step(march)
+        march.number["rtol"] = march.number["atol"] = self.tolerance / codes.NEWTON
+        for name in ("fixed", "held", "fresh", "row", "steps_left"):
+            march.counts[name] = 1
+        march.counts["external"] = self.in_python
+        return march
+
+    def set_step(self, march: March) -> None:
+        """Let a march take steps of this size."""
+        for name in ("step", "last_step", "previous_step", "target_step", "max_step"):
+            march.number[name] = self.dt / self.substeps
+        march.counts["factored"] = 0
+
+    def rows(self, n_intervals: int) -> Rows:
+        """Room for the states at the ends of steps."""
+        return self.room(n_intervals * self.substeps + 1)
+
+    def times(self, t: float, n_intervals: int, first: int = 0) -> Array:
+        """Ends of steps of intervals from t on; `first`: how many intervals lie between t and the first of these."""
+        steps = np.arange(float(first * self.substeps), (first + n_intervals) * self.substeps + 0.5)
+        steps *= self.dt / self.substeps
+        steps += t
+        return steps
+
+    def system_at(self, u: Array, path: Array | None = None) -> OdeSystem:
+        """The equations of motion under these inputs, driven coordinates moving along a path where it has one."""
+        system = copy.copy(self.system)
+        system.inputs = ZeroOrderHold(len(u))
+        system.inputs.hold(0.0, np.array(u))
+        if path is not None and path.any():
+            system.driven = DrivenPath(self.system.driven, path)
+        return system
+
+    def advance(self, march: March, rows: Rows, inputs: Array) -> int:
+        """Steps to the last of the rows under inputs (N, n_actuators); a code of kernels.march."""
+        if not self.in_python:
+            arguments = self.model, march, self.engine.workspace, rows, inputs, self.substeps
+            return int(self.engine.prepared(held.integrate, arguments)(*arguments))
+        if march.counts["row"] == 1:
+            held.first_row(march, rows)
+        for u in inputs[(march.counts["row"] - 1) // self.substeps :]:
+            code = self.jump(march, u)
+            if code in DONE:
+                code = self.step(march, rows, self.substeps)
+            if code not in DONE:
+                return code
+        return codes.FINISHED
+
+    def with_substeps(self, substeps: int) -> HeldSteps:
+        """The same with other steps in each interval."""
+        out = object.__new__(HeldSteps)
+        vars(out).update(vars(self) | {"substeps": substeps})
+        return out
+
+    def run(
+        self, t: Array, q: Array, qd: Array, u: Array, message: str, paths: Sequence[Array] | None = None,
+        strain: Array | None = None,
+    ) -> Run:  # fmt: skip
+        """States (n, ndof) at the ends of intervals as a `Run`; a row has the inputs of the interval that it ends.
+
+        paths: of driven coordinates that were sent on, at each row; strain (n, n_strains): of Maxwell elements.
+        """
+        rows = []
+        for k, time in enumerate(t.tolist()):
+            system = self.system_at(u[k], None if paths is None else paths[k])
+            rows.append(system.forces(time, system.state(q[k], qd[k], NO_STRAINS if strain is None else strain[k])))
+        forces, multipliers = map(np.array, zip(*rows, strict=True))
+        driven = dict(zip(self.driven_names, forces.T, strict=True))
+        specs = dict(zip(self.driven_names, self.system.driven.specs, strict=True))
+        method = f"{self.method.kind} under held inputs"
+        options = {"method": method, "step": self.dt / self.substeps, "driven": specs}
+        return Run(self.robot, t, q, qd, u, multipliers, driven, {}, options, message, strain=strain)
+
+    def ends(self, n: int) -> IntArray:
+        """Rows at which n intervals begin and end."""
+        return np.arange(n + 1) * self.substeps
+
+    def equations(self, n: int = 0, rows: int = 0) -> Equations:
+        """Room for what numbers change in the equations over n intervals and their rows; 0: nothing."""
+        ndof, n_loops, n_strains = self.engine.ndof, self.engine.loop_layout.m, self.system.n_strains
+        shapes = (rows, ndof), (rows, n_loops), (rows, n_strains), *((2 * n, ndof), (2 * n, n_loops)) * 2
+        return Equations._make(map(np.zeros, shapes))
+
+    @property
+    def no_changes(self) -> Equations:
+        """Tangents of the equations in any directions where no numbers change."""
+        return Equations._make(part[None] for part in self.equations())
+
+    def warn_of_tolerance(self, tight: float) -> None:
+        """Say that derivatives are loose; called by the functions that users call."""
+        if self.tolerance > tight:
+            warn(
+                f"derivatives of steps of '{self.robot.name}' are as loose as its Newton iteration, whose tolerance is "
+                f"{self.tolerance:.2g}; tolerance={tight:.0e} or less makes them tight"
+            )
+
+
+def _no_inputs(engine: Engine) -> Motion:
+    """For models whose inputs come by `RobotMarch.jump`."""
+    return Motion([ConstantSignal(0.0)] * engine.n_actuators)

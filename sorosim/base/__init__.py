@@ -1,0 +1,1 @@
+"""What all rooms stand on: errors, units, signals, declarations, options, compiled code."""

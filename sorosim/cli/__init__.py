@@ -1,5 +1,0 @@
-"""The command line: argument parsing and printing only."""
-
-from sorosim.cli.main import main
-
-__all__ = ["main"]

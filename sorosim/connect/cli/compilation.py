@@ -1,0 +1,64 @@
+"""Compilation of the engine, apart from runs whose time is printed."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from typing import Annotated, Any
+
+import typer
+
+from sorosim.base.errors import ModelError
+from sorosim.base.options import SimulateArguments
+from sorosim.connect.cli.console import err, status_lines
+from sorosim.connect.cli.options import Flag, with_options
+from sorosim.connect.cli.sources import load_robot
+
+
+def compile_engine(robot: Any, method: str | None = None, *, everything: bool = False) -> bool:
+    """Compile what a robot and a method need; returns whether anything was."""
+    import sorosim
+    from sorosim.analysis.motion.marching import compile_march
+    from sorosim.base.compiled import ALL_FEATURES, reporting
+    from sorosim.base.methods import MARCHES
+    from sorosim.mechanics.dynamics.forward import FORWARD
+
+    begin, zero = time.monotonic(), [0.0] * robot.ndof
+    with status_lines() as report, reporting(report, ALL_FEATURES if everything else frozenset()):
+        with suppress(ModelError):  # a singular mass matrix: the command itself reports it
+            robot.forward_dynamics_derivatives(zero, zero)
+        robot.outputs.poses(robot.initial_q)
+        # what follows the steps of integrators
+        sorosim.simulate(sorosim.load("pendulum"), "1 ms", dt_out="1 ms", method="bdf")
+        if method in MARCHES or everything:
+            compile_march(robot.engine.features)
+        if everything:
+            rigid, rest = sorosim.load("double_pendulum"), [0.0, 0.0]
+            for algorithm in FORWARD:
+                rigid.forward_dynamics(rest, rest, algorithm=algorithm)
+            derivatives = sorosim.sensitivities(rigid, list(sorosim.scalars(rigid))[:1])
+            derivatives.inverse_dynamics(rest, rest, qdd=rest)
+    if report.n_lines:
+        err.print(f"compiled in {time.monotonic() - begin:.0f} s")
+    return bool(report.n_lines)
+
+
+@with_options(SimulateArguments, "method", "that of the file")
+def compile_(
+    robot: Annotated[
+        str, typer.Argument(metavar="ROBOT", help="The robot that the engine is compiled for.")
+    ] = "cable_manipulator",
+    everything: Annotated[bool, Flag("--all", help="For all robots, methods, algorithms and sensitivities.")] = False,
+    *,
+    options: dict[str, Any],
+) -> None:
+    """Compile the engine ahead of its use: in images of machines, on clusters, before tests.
+
+    Compiled code is kept in the folder SOROSIM_CACHE_DIR, or in the user's cache.
+
+    Example: sorosim compile --all
+    """
+    loaded = load_robot(robot)
+    method = options["method"] or loaded.description.simulate.get("method")
+    if not compile_engine(loaded, method, everything=everything):
+        err.print("everything was compiled before")

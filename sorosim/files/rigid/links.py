@@ -1,0 +1,329 @@
+"""From a tree of rigid links to links of a file.
+
+Links that are fixed to each other move as one: the uppermost carries the mass and the shapes of all of them and has
+the others as frames, under their names. What is made are nodes at the places where the imported file says it, so
+whatever is found wrong with them later, as an inertia that no body has, points there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path as FilePath
+from typing import Any
+
+import numpy as np
+
+from sorosim.base.arrays import Array
+from sorosim.base.errors import nearest
+from sorosim.base.problems import Place, shown
+from sorosim.files.nodes import Mistakes, Node
+from sorosim.files.parameters import escaped
+from sorosim.files.rigid.inertia import moved, total
+from sorosim.files.rigid.meshes import mesh_file
+from sorosim.files.rigid.tree import RigidJoint, RigidTree
+from sorosim.mechanics.lie import exp_se3
+from sorosim.mechanics.model.joints.base import sliding, turning
+from sorosim.mechanics.model.link import WORLD
+from sorosim.mechanics.model.pose import pose_data
+
+FIXED = "fixed"
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a robot is imported; values of the ``import`` block as nodes, where they end in links."""
+
+    language: str
+    prefix: str = ""
+    mount: dict[str, Node] = field(default_factory=dict)  # parent, at and joint of the root
+    stops: dict[str, Node] = field(default_factory=dict)  # stiffness of end stops by kind of joint
+    mimic: str = ""
+    package_dirs: tuple[FilePath, ...] = ()
+    allow_outside: bool = False
+
+
+@dataclass
+class Imported:
+    """Links of a robot that was imported.
+
+    Parameters
+    ----------
+    links : dict of str to Node
+        By their names in the file.
+    frames : dict of str to str
+        Links that are frames of others: the link that carries each.
+    bare : dict of str to Place
+        Links that move and have no mass, nor has anything imported on them.
+    gravity : Node, optional
+        Acceleration of gravity, where a robot's file says it.
+    """
+
+    links: dict[str, Node] = field(default_factory=dict)
+    frames: dict[str, str] = field(default_factory=dict)
+    bare: dict[str, Place] = field(default_factory=dict)
+    gravity: Node | None = None
+
+
+def imported(robot: RigidTree, file: FilePath, options: Options, mistakes: Mistakes) -> Imported:
+    """The links of a robot; what cannot be one is noted."""
+    return _Importer(robot, file, options, mistakes).all()
+
+
+class _Importer:
+    """Makes the links of one robot. Names are those of its file until they are written into nodes."""
+
+    def __init__(self, robot: RigidTree, file: FilePath, options: Options, mistakes: Mistakes) -> None:
+        self.robot, self.file, self.options, self.mistakes = robot, file, options, mistakes
+        self.names = self.known_names()
+        self.tops = self.top_links()
+        self.carrier: dict[str, tuple[str, Array]] = {}  # of each link: what it moves with, and its pose there
+        for top in self.tops:
+            self.carry(top)
+
+    def known_names(self) -> dict[str, str]:
+        """Names of links in the file: only letters, digits, _ and -."""
+        found: dict[str, str] = {}
+        for name in self.robot.links:
+            own = self.options.prefix + re.sub(r"[^\w-]", "_", name)
+            own = own if re.match(r"\w", own) else f"_{own}"
+            if own in found.values():
+                hint = "signs that a name here cannot have become _"
+                self.mistakes.note(
+                    self.robot.links[name].element.place, "names of links that differ", f"{shown(own)} twice", hint
+                )
+            found[name] = own
+        return found
+
+    def top_links(self) -> list[str]:
+        """Links that hang on the parent of the robot: the root, or if that is the world itself, its children."""
+        root, robot = self.robot.root, self.robot
+        if self.names[root] != WORLD:
+            return [root]
+        if robot.links[root].inertia is not None or robot.links[root].visuals:
+            hint = f"import it under a name: {{left: {{{self.options.language.lower()}: {self.file.name}}}}}"
+            self.mistakes.note(robot.links[root].element.place, "another name of a link with a body", "'world'", hint)
+        return robot.children[root]
+
+    def carry(self, top: str) -> None:
+        """Find what each link moves with, from the top down."""
+        waiting = [(top, top, np.eye(4))]
+        while waiting:
+            name, carrier, g = waiting.pop()
+            self.carrier[name] = carrier, g
+            for child in self.robot.children[name]:
+                held = self.held(self.robot.joint_of[child])
+                waiting.append((child, child, np.eye(4)) if held is None else (child, carrier, g @ held))
+
+    def held(self, joint: RigidJoint) -> Array | None:
+        """Pose (4, 4) of a link that does not move on its parent; None of one that moves."""
+        if joint.kind == FIXED:
+            return joint.pose
+        if joint.mimic is None or self.options.mimic != FIXED:
+            return None
+        size = 0.0 if joint.axis is None else float(np.linalg.norm(joint.axis))
+        if joint.kind not in ("revolute", "prismatic") or size == 0.0:
+            what = "a joint that mimics, and so has one coordinate and an axis"
+            self.mistakes.note(joint.element.place, what, f"a {joint.word} one" if size else "no axis")
+            return joint.pose
+        assert joint.axis is not None  # its size is not zero
+        axis = joint.axis / size
+        twist = turning(axis, joint.through) if joint.kind == "revolute" else sliding(axis)
+        return np.asarray(joint.pose @ exp_se3(self.mimicked(joint, ()) * twist))
+
+    def mimicked(self, joint: RigidJoint, followers: tuple[str, ...]) -> float:
+        """Value of a joint where the one that leads all it mimics is at zero."""
+        if joint.mimic is None:
+            return 0.0
+        leaders = {other.name: other for other in self.robot.joint_of.values()}
+        leader = joint.mimic.leader
+        if leader not in leaders or leader in (joint.name, *followers):
+            hint = nearest(leader, leaders) if leader not in leaders else "joints that mimic each other in a ring"
+            self.mistakes.note(joint.element.place_of("mimic"), "the name of another joint", shown(leader), hint)
+            return 0.0
+        before = self.mimicked(leaders[leader], (*followers, joint.name))
+        return float(joint.mimic.multiplier * before + joint.mimic.offset)
+
+    def all(self) -> Imported:
+        """All links that stand for themselves, in the order of the file."""
+        for joint in self.robot.joint_of.values():
+            if joint.mimic is not None and not self.options.mimic:
+                hint = "mimic: free gives it a coordinate of its own, mimic: fixed holds it where its leader is at zero"
+                got = f"{shown(joint.name)}, which mimics {shown(joint.mimic.leader)}"
+                self.mistakes.note(joint.element.place_of("mimic"), "joints that move on their own", got, hint)
+        groups: dict[str, list[str]] = {}
+        for name in self.robot.links:  # in the order of the file
+            if name in self.carrier:
+                groups.setdefault(self.carrier[name][0], []).append(name)
+        out = Imported()
+        light = self.without_mass(groups)
+        for carrier, group in groups.items():
+            out.links[self.names[carrier]] = self.link(carrier, group)
+            out.frames |= {self.names[name]: self.names[carrier] for name in group if name != carrier}
+            if carrier in light and carrier not in self.tops:
+                out.bare[self.names[carrier]] = self.robot.links[carrier].element.place
+        if self.robot.gravity is not None:
+            out.gravity = _node(self.robot.gravity.tolist(), self.robot.links[self.robot.root].element.place)
+        return out
+
+    def without_mass(self, groups: dict[str, list[str]]) -> set[str]:
+        """Links that have no mass, nor has anything on them."""
+        heavy: set[str] = set()
+        for name, link in self.robot.links.items():
+            if link.inertia is not None and link.inertia.mass > 0.0:
+                while name in self.carrier and self.carrier[name][0] not in heavy:
+                    name = self.carrier[name][0]
+                    heavy.add(name)
+                    name = self.robot.joint_of[name].parent if name in self.robot.joint_of else ""
+        return set(groups) - heavy
+
+    # -- one link ------------------------------------------------------------------------------------------------------
+
+    def link(self, name: str, group: list[str]) -> Node:
+        """A link with all that is fixed to it."""
+        place = self.robot.links[name].element.place
+        entries: dict[str, Node] = self.mounted(name) if name in self.tops else self.jointed(name)
+        body = self.body(name, group)
+        if body is not None:
+            entries["body"] = body
+        shapes = [shape for part in group for shape in self.visuals(part)]
+        if shapes:
+            entries["visual"] = Node(shapes, shapes[0].place, place)
+        frames = {
+            self.names[part]: _node(pose_data(self.carrier[part][1]), self.robot.links[part].element.place)
+            for part in group
+            if part != name
+        }
+        if frames:
+            entries["frames"] = Node(frames, place, place)
+        return Node(entries, place, place)
+
+    def mounted(self, name: str) -> dict[str, Node]:
+        """Joint and place of a link at the top."""
+        mount, place = dict(self.options.mount), self.robot.links[name].element.place
+        if name == self.robot.root:
+            at = pose_data(self.robot.pose)
+            if self.robot.floats and not mount:
+                mount["joint"] = Node("free", place, place)
+            if at and "at" not in mount and "parent" not in mount:
+                mount["at"] = _node(at, self.robot.links[name].element.place_of("origin"))
+            return mount
+        # the root is the world of the file: the joints below it are those of the top
+        own = self.jointed(name, top=True)
+        if "joint" in mount and mount["joint"].value != FIXED and ("joint" in own or len(self.tops) > 1):
+            got = "a robot that has joints there already, on its link 'world'"
+            self.mistakes.note(mount["joint"].key or mount["joint"].place, "no joint to move it by", got)
+        if "at" in mount and "at" in own:
+            own["at"] = Node([*mount["at"].items, own["at"]], mount["at"].place, mount["at"].key)
+        return {**mount, **own}
+
+    def jointed(self, name: str, top: bool = False) -> dict[str, Node]:
+        """Parent, pose and joint of a link below another."""
+        joint = self.robot.joint_of[name]
+        place = joint.element.place
+        out: dict[str, Node] = {}
+        held = self.held(joint) if top else None
+        at = pose_data(joint.pose if held is None else held)
+        if not top:
+            carrier = self.carrier[joint.parent][0]
+            out["parent"] = Node(self.names[carrier], joint.element.place_of("parent"), place)
+            if joint.parent != carrier:
+                at["frame"] = self.names[joint.parent]
+        if at:
+            out["at"] = _node(at, joint.element.place_of("origin"))
+        if held is None:
+            out["joint"] = self.joint(joint, place)
+        return out
+
+    def joint(self, joint: RigidJoint, place: Place) -> Node:
+        """A joint that moves: its axes, what acts in it, and its end stops."""
+        element, entries = joint.element, dict[str, Node]()
+        geometry = {"axis": joint.axis, "second_axis": joint.second_axis, "through": joint.through}
+        for key, value in geometry.items():
+            if value is not None and joint.kind not in ("free", "spherical") and (key != "through" or value.any()):
+                where = element.place_of("axis2" if key == "second_axis" else "axis")
+                entries[key] = _node(value.tolist(), where)
+        if joint.pitch:
+            entries["pitch"] = _node(joint.pitch, element.place_of("axis"))
+        entries |= {key: _node(value, element.place_of("dynamics")) for key, value in joint.acting.items()}
+        stiffness = self.options.stops.get(joint.kind)
+        if joint.limits is not None and stiffness is not None:
+            where = element.place_of("limit")
+            ends = dict(zip(("low", "high"), joint.limits, strict=True))
+            stop = _node({key: end for key, end in ends.items() if np.isfinite(end)}, where).value
+            entries["limits"] = Node({**stop, "stiffness": stiffness}, where, where)
+        return (
+            Node({joint.kind: Node(entries, place, place)}, place, place) if entries else Node(joint.kind, place, place)
+        )
+
+    def body(self, name: str, group: list[str]) -> Node | None:
+        """Mass, centre and inertia of all links that move as one."""
+        parts = {
+            part: moved(own, self.carrier[part][1])
+            for part in group
+            if (own := self.robot.links[part].inertia) is not None
+        }
+        negative = [part for part, own in parts.items() if own.mass < 0.0]
+        for part in negative:
+            place = self.robot.links[part].element.place_of("inertial", "mass")
+            self.mistakes.note(place, "a mass of 0 or more", f"{parts[part].mass:g}")
+        if not parts or negative:
+            return None
+        first = self.robot.links[name if name in parts else next(iter(parts))].element
+        if not any(own.mass for own in parts.values()):
+            first = self.robot.links[next(iter(parts))].element
+            hint = "leave <inertial> out of a link without mass"
+            self.mistakes.note(first.place_of("inertial", "mass"), "a mass to its inertia", "0", hint)
+            return None
+        whole = total(list(parts.values()))
+        xx, xy, xz, _, yy, yz, _, _, zz = whole.inertia.ravel().tolist()
+        moments = [xx, yy, zz, xy, xz, yz] if any((xy, xz, yz)) else [xx, yy, zz]
+        entries = {
+            "mass": _node(whole.mass, first.place_of("inertial", "mass")),
+            **({"centre": _node(whole.centre.tolist(), first.place_of("inertial", "origin"))}
+               if whole.centre.any() else {}),
+            "inertia": _node(moments, first.place_of("inertial", "inertia")),
+        }  # fmt: skip
+        place = first.place_of("inertial")
+        return Node(entries, place, place)
+
+    # -- what is drawn -------------------------------------------------------------------------------------------------
+
+    def visuals(self, name: str) -> Iterator[Node]:
+        """Shapes of a link, in the frame of what carries it."""
+        for visual in self.robot.links[name].visuals:
+            mesh = visual.shape.get("mesh", {})
+            shape = self.mesh(mesh, visual.place) if "file" in mesh else visual.shape
+            if shape is None:
+                continue
+            at = pose_data(self.carrier[name][1] @ visual.pose)
+            block = {**shape, **({"at": at} if at else {}), **({"colour": visual.colour} if visual.colour else {})}
+            yield _node(block, visual.place)
+
+    def mesh(self, mesh: dict[str, Any], place: Place) -> dict[str, Any] | None:
+        """The block of a mesh; None of one that is not found, which is noted."""
+        file = mesh_file(mesh["file"], self.file, self.options.package_dirs)
+        if file is None:
+            hint = "package_dirs: [...] says where packages are, visual: false leaves out what is drawn"
+            self.mistakes.note(place, "a mesh file", f"{shown(mesh['file'])}, which is not found", hint)
+            return None
+        if not (file.inside or self.options.allow_outside):
+            hint = "allow_outside: true in the `import` block takes it, if you trust the file"
+            language = self.options.language
+            where = f"a mesh file in the folder or the package of the {language} file"
+            self.mistakes.note(place, where, shown(mesh["file"]), hint)
+            return None
+        scale = mesh["scale"]
+        one = len(set(scale)) == 1
+        factor = {} if one and scale[0] == 1.0 else {"scale": scale[0] if one else scale}
+        return {"mesh": {"file": escaped(str(file.path)), **factor}}
+
+
+def _node(value: Any, place: Place) -> Node:
+    """Nodes of plain data that is all written at one place."""
+    if isinstance(value, dict):
+        return Node({key: _node(entry, place) for key, entry in value.items()}, place, place)
+    if isinstance(value, list):
+        return Node([_node(entry, place) for entry in value], place, place)
+    return Node(value, place, place)

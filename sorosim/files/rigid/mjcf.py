@@ -1,0 +1,313 @@
+"""MJCF: what MuJoCo compiles of a file, with the places where its bodies and joints are written.
+
+MuJoCo itself knows defaults, angles, inertia of geoms and the frames of meshes. Coordinates of joints are zero in the
+reference pose of the file, as links of sorosim have it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path as FilePath
+from typing import Any
+
+import numpy as np
+
+from sorosim.base.arrays import Array
+from sorosim.base.errors import FileError
+from sorosim.base.problems import shown
+from sorosim.files.meshes import FORMATS
+from sorosim.files.nodes import Mistakes
+from sorosim.files.rigid.compilation import check_size, compiled
+from sorosim.files.rigid.document import Element, read_document, root_in_words
+from sorosim.files.rigid.inertia import Inertia
+from sorosim.files.rigid.leftovers import Leftovers
+from sorosim.files.rigid.meshes import is_inside
+from sorosim.files.rigid.tree import Mimic, RigidJoint, RigidLink, RigidTree, Visual, colour_code, made_tree
+from sorosim.mechanics.model.pose import WORLD, Rotation
+
+MAX_FILES = 50
+NAMED = ("body", "joint", "freejoint", "geom", "site", "mesh")  # elements whose names begin paths
+DRAWN_GROUPS = 3  # groups of geoms that MuJoCo's viewer shows
+# what stands in blocks of its own, by the group that it is left out with
+BLOCKS = {"actuator": "actuators", "sensor": "sensors", "keyframe": "keyframes", "contact": "contacts",
+          "tendon": "tendons", "deformable": "deformables"}  # fmt: skip
+PULL = ("stiffness", "damping", "frictionloss", "armature", "limited")  # what makes a tendon pull by itself
+# of newer versions of MuJoCo, by joint or coordinate: zero where springs and dampers are linear
+NOT_LINEAR = ("jnt_stiffnesspoly", "jnt_springyield", "dof_dampingpoly")
+KINDS = ("free", "spherical", "prismatic", "revolute")  # by mujoco.mjtJoint
+
+
+def read_mjcf(path: FilePath, leftovers: Leftovers, *, visual: bool = True, outside: bool = False) -> RigidTree:
+    """Read a file; ``visual`` False leaves out what is drawn, ``outside`` lets it include files of other folders.
+
+    Raises
+    ------
+    FileError
+        It cannot be read, or MuJoCo does not compile it, or not within its limits.
+    """
+    files = _Files(path, outside)
+    root = files.read(path)
+    if root.tag != "mujoco":
+        place = root.place
+        raise FileError(
+            str(path), f"expected MJCF, whose root is <mujoco>, got {root_in_words(root)}", place.line, place.column
+        )
+    for element in root.walk():  # which MuJoCo takes for none
+        if element.tag == "inertial" and (mass := element.attributes.get("mass", "")).strip().startswith("-"):
+            files.mistakes.note(element.place, "a mass of 0 or more", mass.strip())
+    check_size(root, files.mistakes)
+    files.mistakes.raise_if_any(str(path))
+    return _Reader(root, compiled(path, root), leftovers).tree(visual)
+
+
+@dataclass
+class _Files:
+    """Reads a file with all that it includes, which takes the place of its ``include`` elements."""
+
+    path: FilePath
+    outside: bool
+
+    def __post_init__(self) -> None:
+        self.mistakes, self.count = Mistakes(), 0
+
+    def read(self, path: FilePath) -> Element:
+        self.count += 1
+        if self.count > MAX_FILES:
+            raise FileError(str(self.path), f"expected at most {MAX_FILES} files that include each other, got more")
+        return self.expanded(read_document(path, "MJCF", NAMED))
+
+    def expanded(self, element: Element) -> Element:
+        element.children = [found for child in element.children for found in self.included(child)]
+        return element
+
+    def included(self, element: Element) -> list[Element]:
+        if element.tag != "include":
+            return [self.expanded(element)]
+        name, folder = element.attributes.get("file", ""), self.path.parent
+        path = folder / name
+        if not name or not os.path.isfile(path):
+            hint = f"paths of included files begin in the folder of {self.path.name}"
+            got = f"{shown(name)}, which does not exist" if name else "none"
+            self.mistakes.note(element.place, "a file to include", got, hint)
+        elif not (self.outside or is_inside(path, folder)):
+            hint = "allow_outside: true in the `import` block takes it, if you trust the file"
+            self.mistakes.note(element.place, "a file in the folder of the MJCF file", shown(name), hint)
+        else:
+            return self.read(path).children
+        return []
+
+
+class _Reader:
+    """Makes a tree of one model."""
+
+    def __init__(self, root: Element, model: Any, leftovers: Leftovers) -> None:
+        self.root, self.model, self.leftovers = root, model, leftovers
+        self.names = [WORLD, *(model.body(i).name or f"body_{i}" for i in range(1, model.nbody))]
+        self.bodies = self.written_bodies()
+        self.sites: list[RigidLink] = []
+        self.joints: list[RigidJoint] = []
+
+    def written_bodies(self) -> list[Element]:
+        """The element of each body, by name where some were made by others; else that of the block of all."""
+        worlds = list(self.root.all("worldbody"))
+        written = [element for world in worlds for element in world.walk() if element.tag == "body"]
+        world = worlds[0] if worlds else self.root
+        if len(written) == len(self.names) - 1:
+            return [world, *written]
+        named = {element.attributes.get("name", ""): element for element in written}
+        return [world, *(named.get(name, world) for name in self.names[1:])]
+
+    def tree(self, visual: bool) -> RigidTree:
+        """The tree, with what has no place in it noted."""
+        m = self.model
+        bodies = [RigidLink(name, self.bodies[i], self.inertia(i)) for i, name in enumerate(self.names)]
+        links = [bodies[0]]
+        for i in range(1, m.nbody):
+            links += [*self.connect(i), bodies[i]]
+        surroundings = RigidLink("surroundings", self.bodies[0])
+        for i in range(m.ngeom if visual else 0):
+            link = bodies[m.geom_bodyid[i]] if m.geom_bodyid[i] else surroundings
+            link.visuals.extend(self.drawn(i, link.element))
+        if surroundings.visuals:
+            links.append(surroundings)
+            self.fix(WORLD, surroundings, np.eye(4))
+        for i in range(m.nsite):
+            self.add_site(i)
+        self.follow()
+        self.leave_out()
+        gravity = np.zeros(3) if m.opt.disableflags & self.flag("GRAVITY") else np.array(m.opt.gravity)
+        return made_tree([*links, *self.sites], self.joints, WORLD, gravity=gravity)
+
+    @staticmethod
+    def flag(name: str) -> int:
+        """Bit of something that ``<flag>`` turns off; 0 where this version of MuJoCo does not have it."""
+        import mujoco
+
+        return int(getattr(mujoco.mjtDisableBit, f"mjDSBL_{name}", 0))
+
+    def fix(self, parent: str, link: RigidLink, pose: Array) -> None:
+        self.joints.append(RigidJoint(f"{link.name}_fixed", "fixed", parent, link.name, link.element, pose))
+
+    def inertia(self, i: int) -> Inertia | None:
+        m = self.model
+        if not (i and m.body_mass[i]):
+            return None
+        R = _pose(m.body_ipos[i], m.body_iquat[i])[:3, :3]
+        inertia = R @ np.diag(m.body_inertia[i]) @ R.T
+        return Inertia(float(m.body_mass[i]), np.array(m.body_ipos[i]), 0.5 * (inertia + inertia.T))
+
+    def connect(self, i: int) -> Iterator[RigidLink]:
+        """Joints between a body and its parent; links without mass between them, where there are several."""
+        m, name, element = self.model, self.names[i], self.bodies[i]
+        first, n = m.body_jntadr[i], m.body_jntnum[i]
+        parent, pose = self.names[m.body_parentid[i]], _pose(m.body_pos[i], m.body_quat[i])
+        written = [e for e in element.children if e.tag in ("joint", "freejoint")]
+        if not n:
+            self.joints.append(RigidJoint(f"{name}_fixed", "fixed", parent, name, element, pose))
+        if m.body_mocapid[i] >= 0:
+            self.leftovers.add("actuators", f"mocap {name}", element.place)
+        if m.body_gravcomp[i]:
+            self.leftovers.add("gravity", name, element.place)
+        for k in range(n):
+            own = m.joint(first + k).name
+            child = name if k == n - 1 else f"{name}_{own or k + 1}"
+            at = written[k] if len(written) == n else element
+            if child != name:
+                yield RigidLink(child, at)
+            self.joints.append(self.joint(first + k, own or child, parent, child, at, pose))
+            parent, pose = child, np.eye(4)
+
+    def joint(self, j: int, name: str, parent: str, child: str, element: Element, pose: Array) -> RigidJoint:
+        """One joint, with what acts in it."""
+        m, kind = self.model, KINDS[self.model.jnt_type[j]]
+        dof, at = m.jnt_dofadr[j], m.jnt_qposadr[j]
+        single, off = kind in ("prismatic", "revolute"), m.opt.disableflags
+        acting: dict[str, Any] = {}
+        # one value for all coordinates of a joint
+        damping, friction, armature = (float(a[dof]) for a in (m.dof_damping, m.dof_frictionloss, m.dof_armature))
+        stiffness = float(m.jnt_stiffness[j])
+        if damping and not off & (self.flag("DAMPER") | self.flag("PASSIVE")):
+            acting["damping"] = [damping] * 6 if kind == "free" else damping
+        if friction and not off & self.flag("FRICTIONLOSS"):
+            acting["friction"] = [friction] * 6 if kind == "free" else friction
+        if stiffness and not off & (self.flag("SPRING") | self.flag("PASSIVE")):
+            if kind == "free":
+                self.leftovers.add("springs", name, element.place)
+            else:
+                acting["stiffness"] = stiffness
+                rest = float(m.qpos_spring[at] - m.qpos0[at])
+                acting |= {"rest": rest} if single and rest else {}
+        if armature:
+            self.leftovers.add("armature", name, element.place)
+        if any(np.any(getattr(m, key)[j if key.startswith("jnt") else dof]) for key in NOT_LINEAR if hasattr(m, key)):
+            self.leftovers.add("springs", name, element.place)
+        limits = None
+        if m.jnt_limited[j] and single:
+            low, high = (m.jnt_range[j] - m.qpos0[at]).tolist()
+            limits = low, high
+        axis = np.array(m.jnt_axis[j]) if single else None
+        through = np.array(m.jnt_pos[j]) if kind not in ("free", "prismatic") else np.zeros(3)
+        return RigidJoint(
+            name, kind, parent, child, element, pose, axis, through=through, acting=acting, limits=limits, word=kind
+        )
+
+    def add_site(self, i: int) -> None:
+        """A site is a frame, under its name."""
+        m, name = self.model, self.model.site(i).name
+        if name:
+            body = m.site_bodyid[i]
+            link = RigidLink(f"{name}_site" if name in self.names else name, self.bodies[body])
+            self.sites.append(link)
+            self.fix(self.names[body], link, _pose(m.site_pos[i], m.site_quat[i]))
+
+    def drawn(self, i: int, element: Element) -> Iterator[Visual]:
+        """A geom as a shape that is drawn; none of planes, height fields, and what MuJoCo does not draw."""
+        import mujoco
+
+        m, size, kind = self.model, self.model.geom_size[i].tolist(), mujoco.mjtGeom(self.model.geom_type[i])
+        colour = m.mat_rgba[m.geom_matid[i]] if m.geom_matid[i] >= 0 else m.geom_rgba[i]
+        if m.geom_group[i] >= DRAWN_GROUPS or colour[3] == 0.0:
+            return
+        pose, shapes = _pose(m.geom_pos[i], m.geom_quat[i]), mujoco.mjtGeom
+        blocks: dict[Any, Callable[[], dict[str, Any]]] = {
+            shapes.mjGEOM_SPHERE: lambda: {"sphere": {"radius": size[0]}},
+            shapes.mjGEOM_CAPSULE: lambda: {"capsule": {"radius": size[0], "length": 2.0 * size[1]}},
+            shapes.mjGEOM_CYLINDER: lambda: {"cylinder": {"radius": size[0], "length": 2.0 * size[1]}},
+            shapes.mjGEOM_ELLIPSOID: lambda: {"ellipsoid": {"radii": size}},
+            shapes.mjGEOM_BOX: lambda: {"box": {"size": [2.0 * x for x in size]}},
+            shapes.mjGEOM_MESH: lambda: self.mesh(int(m.geom_dataid[i])),
+        }
+        if kind not in blocks:
+            return
+        block, mesh = blocks[kind](), m.geom_dataid[i]
+        if "file" in block.get("mesh", {}):  # MuJoCo moves meshes to their principal axes
+            pose = pose @ np.linalg.inv(_pose(m.mesh_pos[mesh], m.mesh_quat[mesh]))
+        yield Visual(block, pose, colour_code(colour[:3].tolist()), element.place)
+
+    def mesh(self, i: int) -> dict[str, Any]:
+        """The block of a mesh: its file, or its triangles where these are not just the scaled ones of a file."""
+        m, start, file = self.model, self.model.mesh_pathadr[i], ""
+        if start >= 0:
+            file = m.paths[start : m.paths.index(b"\0", start)].decode()
+        name = m.mesh(i).name
+        written = [
+            e for e in self.root.walk() if e.tag == "mesh" and name in (e.attributes.get("name"), FilePath(file).stem)
+        ]
+        moved = any({"refpos", "refquat"} & set(element.attributes) for element in written)
+        if not moved and FilePath(file).suffix.lower().removeprefix(".") in FORMATS:
+            return {"mesh": {"file": file, "scale": m.mesh_scale[i].tolist()}}
+        vertices, faces = slice(m.mesh_vertadr[i], None), slice(m.mesh_faceadr[i], None)
+        return {
+            "mesh": {
+                "vertices": m.mesh_vert[vertices][: m.mesh_vertnum[i]].astype(float).tolist(),
+                "faces": m.mesh_face[faces][: m.mesh_facenum[i]].tolist(),
+            }
+        }
+
+    def follow(self) -> None:
+        """Equalities of joints are joints that follow others; other equalities cannot be had."""
+        import mujoco
+
+        m, by_name = self.model, {joint.name: joint for joint in self.joints}
+        written = [e for block in self.root.all("equality") for e in block.children]
+        for i in range(m.neq):
+            if not m.eq_active0[i]:
+                continue
+            place = (written[i] if len(written) == m.neq else self.root).place
+            kind = mujoco.mjtEq(m.eq_type[i])
+            first, second = m.eq_obj1id[i], m.eq_obj2id[i]
+            if kind == mujoco.mjtEq.mjEQ_JOINT and second >= 0 and not m.eq_data[i, 2:5].any():
+                follower = by_name.get(m.joint(first).name)
+                leader = m.joint(second).name
+                if follower is not None and leader in by_name:
+                    follower.mimic = Mimic(leader, float(m.eq_data[i, 1]), float(m.eq_data[i, 0]))
+                    continue
+            name = m.equality(i).name or kind.name.removeprefix("mjEQ_").lower()
+            self.leftovers.add("constraints", name, place)
+
+    def leave_out(self) -> None:
+        """Note what there is beside bodies and joints."""
+        m = self.model
+        pulls = any(np.any(getattr(m, f"tendon_{key}", 0.0)) for key in PULL)
+        for block in self.root.children:
+            for element in block.children if block.tag in BLOCKS and (pulls or block.tag != "tendon") else ():
+                if element.tag not in ("exclude", "skin"):
+                    name = element.attributes.get("name") or element.tag
+                    self.leftovers.add(BLOCKS[block.tag], name, element.place)
+        places = {tag: next(self.root.all(tag), self.root).place for tag in ("option", "extension")}
+        if m.nflex and "deformables" not in self.leftovers.found:
+            self.leftovers.add("deformables", "flex", self.bodies[0].place)
+        if m.opt.density or m.opt.viscosity:
+            self.leftovers.add("fluid", "density or viscosity", places["option"])
+        if (m.body_plugin >= 0).any():
+            self.leftovers.add("deformables", "a plugin of a body", places["extension"])
+
+
+def _pose(position: Array, quaternion: Array) -> Array:
+    """Pose (4, 4) of a position and a quaternion (w, x, y, z)."""
+    g = np.eye(4)
+    g[:3, 3] = position
+    g[:3, :3] = Rotation(quaternion=tuple(quaternion.tolist())).R
+    return g

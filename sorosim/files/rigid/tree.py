@@ -1,0 +1,199 @@
+"""A tree of rigid links as its format means it: what readers fill, and what links of a file are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sorosim.base.arrays import Array
+from sorosim.base.errors import nearest
+from sorosim.base.problems import Place, listed, shown
+from sorosim.files.nodes import Mistakes
+from sorosim.files.rigid.document import Element
+from sorosim.files.rigid.inertia import Inertia
+
+MAX_LINKS = 5000
+PASSES_A_POINT = ("revolute", "helical")  # kinds whose axis may pass beside the origin of the link
+
+
+@dataclass
+class Visual:
+    """A shape that is drawn: its block in a file, in which the file of a mesh has the name that its format gives it."""
+
+    shape: dict[str, Any]
+    pose: Array  # (4, 4) in the frame of the link
+    colour: str  # its code, "" where none is given
+    place: Place
+
+
+@dataclass
+class RigidLink:
+    """A link, and where it is written; without inertia it is a frame."""
+
+    name: str
+    element: Element
+    inertia: Inertia | None = None  # in the frame of the link
+    visuals: list[Visual] = field(default_factory=list)
+
+
+class Mimic(NamedTuple):
+    """A joint that follows another one: value = multiplier * value of the leader + offset."""
+
+    leader: str
+    multiplier: float
+    offset: float
+
+
+@dataclass
+class RigidJoint:
+    """A joint above a link, with what acts in it; kinds and coordinates are those of sorosim.
+
+    Parameters
+    ----------
+    pose : (4, 4)
+        Of the child in the frame of its parent, all coordinates at zero.
+    axis, second_axis, through : (3,)
+        In the frame of the child; a kind that knows no `through` gets a frame of its own there.
+    acting : dict
+        Values of damping, friction, stiffness and rest, where they are not zero.
+    limits : (low, high), optional
+    word : str
+        Its kind as the format calls it.
+    """
+
+    name: str
+    kind: str
+    parent: str
+    child: str
+    element: Element
+    pose: Array
+    axis: Array | None = None
+    second_axis: Array | None = None
+    through: Array = field(default_factory=lambda: np.zeros(3))
+    pitch: float = 0.0
+    acting: dict[str, Any] = field(default_factory=dict)
+    limits: tuple[float, float] | None = None
+    mimic: Mimic | None = None
+    word: str = ""
+
+
+@dataclass
+class RigidTree:
+    """A robot. Its root is the world itself where it is called so.
+
+    Parameters
+    ----------
+    links : dict of str to RigidLink
+        By name, in the order of the file.
+    joint_of : dict of str to RigidJoint
+        The joint above each link, by the name of the link; the root has none.
+    pose : (4, 4)
+        Of the root in the world.
+    floats : bool
+        Whether nothing holds the root there.
+    gravity : (3,), optional
+        Acceleration of gravity, where the file says it.
+    """
+
+    links: dict[str, RigidLink]
+    joint_of: dict[str, RigidJoint]
+    root: str
+    pose: Array = field(default_factory=lambda: np.eye(4))
+    floats: bool = False
+    gravity: Array | None = None
+
+    @cached_property
+    def children(self) -> dict[str, list[str]]:
+        """Links on each link, in the order of the file."""
+        found: dict[str, list[str]] = {name: [] for name in self.links}
+        for name in self.links:
+            if name in self.joint_of:
+                found[self.joint_of[name].parent].append(name)
+        return found
+
+
+def made_tree(links: Iterable[RigidLink], joints: Iterable[RigidJoint], root: str, **more: Any) -> RigidTree:
+    """A tree; a joint about a point that is not the origin of its link moves a frame that carries the link."""
+    known, above = {link.name: link for link in links}, {joint.child: joint for joint in joints}
+    for name, joint in list(above.items()):
+        if joint.kind in PASSES_A_POINT or joint.kind in ("prismatic", "fixed") or not joint.through.any():
+            continue
+        carrier, to = f"{name}_{joint.kind}", np.eye(4)
+        to[:3, 3] = joint.through
+        known[carrier] = RigidLink(carrier, joint.element)
+        above[carrier] = replace(joint, child=carrier, pose=joint.pose @ to, through=np.zeros(3))
+        to = to.copy()
+        to[:3, 3] *= -1.0
+        above[name] = RigidJoint(f"{joint.name}_back", "fixed", carrier, name, joint.element, to)
+    return RigidTree(known, above, root, **more)
+
+
+class Edge(NamedTuple):
+    """A joint between two links as a file names them, and where it names each."""
+
+    joint: Element
+    parent: str
+    child: str
+    parent_place: Place
+    child_place: Place
+
+
+def named(elements: Iterable[Element], tag: str, mistakes: Mistakes) -> dict[str, Element]:
+    """Links or joints by name; names that are there twice are noted."""
+    found: dict[str, Element] = {}
+    for element in elements:
+        name = element.attributes["name"]
+        if name in found:
+            first = f"the first is at line {found[name].place.line}"
+            mistakes.note(element.place, f"names of {tag}s that differ", f"{shown(name)} twice", first)
+        found.setdefault(name, element)
+    return found
+
+
+def roots_of(root: Element, links: dict[str, Element], edges: dict[str, Edge], mistakes: Mistakes) -> list[str]:
+    """Links without a joint above them; joints that make no tree of the links are noted."""
+    above: dict[str, tuple[str, str]] = {}  # name of the joint, and the parent
+    if len(links) > MAX_LINKS:
+        mistakes.note(root.place, f"at most {MAX_LINKS} links", f"{len(links)}")
+        return []
+    if not links:
+        mistakes.note(root.place, "at least one <link>", "none")
+    for name, edge in edges.items():
+        for end, place in ((edge.parent, edge.parent_place), (edge.child, edge.child_place)):
+            if end not in links:
+                mistakes.note(place, "the name of a link", shown(end), nearest(end, links))
+        if edge.child in above:
+            got = f"{shown(edge.child)} below the joints {above[edge.child][0]} and {name}"
+            hint = "cut the ring at one joint here, and close it again by one of `loops` in the robot's file"
+            mistakes.note(edge.joint.place, "links with one joint above each", got, hint)
+        above.setdefault(edge.child, (name, edge.parent))
+    if mistakes:
+        return []
+    rooted: set[str] = set()  # links with a way up to a root
+    for name in links:
+        way, top = [name], name
+        while top in above and top not in rooted and len(way) <= len(links):
+            top = above[top][1]
+            way.append(top)
+        if len(way) > len(links):
+            got = f"{shown(name)} in a ring of joints, or on one"
+            mistakes.note(links[name].place, "links with a way up to the root", got)
+            break
+        rooted.update(way)
+    return [name for name in links if name not in above]
+
+
+def only_root(tops: list[str], links: dict[str, Element], mistakes: Mistakes) -> None:
+    """Note that there are several."""
+    if len(tops) > 1:
+        got = f"{len(tops)}: {listed([shown(top) for top in tops[:5]]).replace(' or ', ' and ')}"
+        mistakes.note(links[tops[1]].place, "one link without a joint above it", got, "connect them by fixed joints")
+
+
+def colour_code(rgb: Iterable[float]) -> str:
+    """Code of a colour of red, green and blue from 0 to 1."""
+    return "#" + "".join(f"{round(255 * min(max(x, 0.0), 1.0)):02x}" for x in rgb)

@@ -1,0 +1,1 @@
+"""Robots and their equations: parts, kinematics, dynamics, derivatives."""

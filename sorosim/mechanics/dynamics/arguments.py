@@ -1,0 +1,100 @@
+"""Checks of the arguments of public functions against an engine; they return plain arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sorosim.base.arrays import Array, Mask
+from sorosim.base.errors import InputError, ModelError, nearest
+from sorosim.base.units.quantity import amount
+from sorosim.base.units.table import OF_COORDINATE
+from sorosim.base.validation import Values, indices, number, vector
+from sorosim.mechanics.engine.engine import Engine
+from sorosim.mechanics.engine.inputs import Partition
+from sorosim.mechanics.engine.prescribed import Operated, by_coordinate, in_order, inputs_of, number_of, staying
+
+
+def coordinates(engine: Engine, value: Values, where: str = "q", order: int = 0) -> Array:
+    """Coordinates (order 0), rates (1) or accelerations (2), (ndof,); by names missing ones are zero."""
+    if type(value) is np.ndarray and value.dtype == np.float64:  # most are
+        return vector(where, value, engine.ndof)
+    if isinstance(value, Mapping):
+        out = engine.zero_rates
+        for name, one in by_coordinate(engine, value, where, order).items():
+            out[engine.layout.coordinate(name, where)] = one
+        return out
+    entries = in_order(value, engine.ndof)
+    if entries is None:
+        return vector(where, value, engine.ndof)
+    dimensions = (OF_COORDINATE[kind][order] for kind in engine.layout.dimensions)
+    pairs = enumerate(zip(entries, dimensions, strict=True))
+    return np.array([number_of(f"{where}[{i}]", *pair) for i, pair in pairs])
+
+
+def state(engine: Engine, q: Values, qd: Values) -> tuple[Array, Array]:
+    """Coordinates and rates."""
+    return coordinates(engine, q), coordinates(engine, qd, "qd", 1)
+
+
+def state_or_rest(engine: Engine, q: Values, qd: Values | None) -> tuple[Array, Array]:
+    """Coordinates and rates; no rates: at rest."""
+    return coordinates(engine, q), engine.zero_rates if qd is None else coordinates(engine, qd, "qd", 1)
+
+
+def variation(robot: Operated, dq: Values | None, dqd: Values | None, du: Values | None) -> tuple[Array, Array, Array]:
+    """Changes of coordinates, rates and inputs; None: zero."""
+    engine, (by_q, by_qd) = robot.engine, ({} if part is None else part for part in (dq, dqd))
+    inputs = inputs_of(robot, du, "du", is_change=True)
+    return coordinates(engine, by_q, "dq"), coordinates(engine, by_qd, "dqd", 1), inputs
+
+
+def steady_rates(engine: Engine, qd: Values | None) -> tuple[Array, Mask]:
+    """Rates (ndof,), and a mask of the coordinates whose rate is prescribed (zero included)."""
+    rates = engine.zero_rates if qd is None else coordinates(engine, qd, "qd", 1)
+    turning = rates != 0.0
+    turning[[engine.layout.coordinate(name, "qd") for name in (qd if isinstance(qd, Mapping) else ())]] = True
+    return rates, turning
+
+
+def driven_accelerations(engine: Engine, given: Any, actuators: Mapping[str, Any]) -> tuple[Partition, Array]:
+    """Which coordinates are driven, with those that cannot be free, and accelerations (ndof,), zero elsewhere."""
+    accelerations = by_coordinate(engine, given, "driven_qdd", 2)
+    accelerations |= staying(engine.layout, accelerations, turned=False)
+    partition, qdd = Partition.of(engine.layout, accelerations, actuators), engine.zero_rates
+    qdd[partition.driven] = list(accelerations.values())
+    return partition, qdd
+
+
+def hybrid(
+    engine: Engine, q: Values, qd: Values, qdd: Values, tau: ArrayLike, known: ArrayLike, t: float | str
+) -> tuple[Array, Array, Array, Array, float, Mask]:
+    """State, known accelerations, forces of the other coordinates, time, and which accelerations are known."""
+    mask = np.zeros(engine.ndof, dtype=np.bool_)
+    mask[indices("known", known, engine.ndof)] = True
+    accelerations, forces = coordinates(engine, qdd, "qdd", 2), vector("tau", tau, engine.ndof)
+    time = amount("t", t, "time")
+    return *state(engine, q, qd), np.where(mask, accelerations, 0.0), np.where(mask, 0.0, forces), time, mask
+
+
+def initial_values(engine: Engine, where: str, block: Mapping[str, float]) -> Array:
+    """Vector (ndof,) of a block of the description by names of coordinates, elsewhere zero."""
+    out, names = engine.zero_rates, engine.layout.coordinate_names
+    for name, value in block.items():
+        if name not in names:
+            raise ModelError(f"{where}.{name}", "the name of a coordinate", f"'{name}'", nearest(name, names))
+        out[names.index(name)] = number(f"{where}.{name}", value, error=ModelError)
+    return out
+
+
+def place(engine: Engine, link: str, s: float) -> tuple[str, float]:
+    """A link and a fraction of its rod's length."""
+    if not isinstance(link, str) or link not in engine.layout.links:
+        raise InputError("link", "the name of a link", f"'{link}'", nearest(link, engine.layout.links))
+    value = number("s", s)
+    if not 0.0 <= value <= 1.0:
+        raise InputError("s", "a fraction of the rod's length from 0 to 1", f"{value!r}")
+    return link, value

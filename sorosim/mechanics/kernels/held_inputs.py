@@ -1,0 +1,599 @@
+"""Motion in equal steps over intervals in which inputs are held, and its derivatives (docs/theory.md, 14).
+
+The steps are those of kernels.newmark. Where inputs jump, the accelerations do: at the begin of an interval they are
+those of forward dynamics, and the method's own ones jump by the same. What a step is told of the past is the memory
+(q, qd, qdd, a). Tangents and cotangents of it are rows of (4, ndof); derivatives of a step are those of its converged
+end, so they depend on the states at the ends of steps only.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sorosim.base.compiled import by_reference, kernel_in_place, kernel_lazy, record_at
+from sorosim.base.signals.evaluation import evaluate_signals
+from sorosim.mechanics.kernels import march as mr
+from sorosim.mechanics.kernels import newmark as nm
+from sorosim.mechanics.kernels import relaxation as rl
+from sorosim.mechanics.kernels.evaluate import DONE, forward
+from sorosim.mechanics.kernels.kinematics import POSES, forward_sweep, to_body
+from sorosim.mechanics.kernels.linalg import cholesky_solve_vector
+from sorosim.mechanics.kernels.saddle import solve_constrained
+from sorosim.mechanics.kernels.small import add_ad, clear, copy
+
+# rows of tangents and cotangents, and of their workspace
+Q, QD, QDD, A, SOLUTION = range(5)
+N_VECTORS = 5
+
+
+@by_reference
+class Member(NamedTuple):
+    """Records of one robot in motion."""
+
+    model: mr.Model
+    march: mr.March
+    rows: mr.Rows
+
+
+@by_reference
+class Equations(NamedTuple):
+    """Tangents or cotangents of the equations of motion and of loops: how numbers take part in a motion.
+
+    There is a row for each end of a step and each begin of an interval; without rows no numbers take part. Of the begin
+    of an interval there are two: forward dynamics under its inputs, and under those before.
+    """
+
+    residual: np.ndarray  # (n_rows, ndof) of the equations of motion at ends of steps
+    error: np.ndarray  # (n_rows, m) of the errors of loops there
+    strain: np.ndarray  # (n_rows, n_strains) of the strains of Maxwell elements there
+    force: np.ndarray  # (2 N, ndof) of the equations of motion at begins of intervals
+    constraint: np.ndarray  # (2 N, m) of the accelerations of loops' errors there
+    acceleration: np.ndarray  # (2 N, ndof) those there, and multipliers (2 N, m)
+    multiplier: np.ndarray
+
+
+@by_reference
+class Adjoint(NamedTuple):
+    """Cotangents for derivatives by numbers: of the equations, and of arrays of the robot, summed over a motion."""
+
+    inertia: np.ndarray  # (n_nodes, 6, 6)
+    stiffness: np.ndarray  # as Elastic.stiffness
+    damping: np.ndarray  # as Elastic.damping
+    rest: np.ndarray  # (ndof,)
+    gravity: np.ndarray  # (3,)
+    equations: Equations
+    motion: np.ndarray  # (n_nodes, 2, 6) workspace
+    zero: np.ndarray  # (ndof,)
+
+
+@kernel_in_place
+def accelerations(model, march, ws, derivatives, before, jump):
+    """Forward dynamics at the begin of the step: march.start. Returns DONE, or a coordinate that moves no mass.
+
+    Driven coordinates have the accelerations with which they came, if `before`; else those with which they go on.
+    `jump`: whether the difference of two of them is wanted. What loops ask of both cancels in it, so a row that is all
+    but dependent divides nothing by its weakness, and counts as the state tells; else the rank of the start does.
+    """
+    state, path = march.state, march.path
+    if march.strain.shape[1] > 0:
+        rl.relax_blocks(model, march, 0.0)
+    for i in range(state.q.shape[0]):
+        state.qdd_begin[i] = state.qdd[i] if model.known[i] else 0.0
+    if not before:
+        nm.follow_path(path, march.number.time, march.prescribed)
+        for k in range(path.shape[0]):
+            if path[k, 0] != 0.0:
+                state.qdd_begin[model.driven[k]] = march.prescribed[k, 2]
+    closing, rank = march.begin.closing, march.begin.closing[2]
+    if jump:
+        closing[2] = -1.0
+    code = forward(model.system, march.begin, False, derivatives, march.external, ws, march.start)
+    closing[2] = rank
+    return code
+
+
+@kernel_in_place
+def loads_at_begin(model, march, ws, tangents):
+    """Loads at the begin of the step, if compiled code knows them."""
+    if march.counts.external == 0:
+        evaluate_signals(model.loads.signals, march.number.time, march.varying, march.stack)
+        nm.add_forces(model, march, ws, True, tangents)
+
+
+@kernel_lazy()
+def apply_input_jump(model, march, ws) -> int:
+    """Take over the inputs of march.inputs at the begin of an interval. Returns DONE or a coordinate without mass.
+
+    Driven coordinates that go on by a new path may have other accelerations, which count as inputs do. Rates of loops
+    are closed up to an error of the method: there its own accelerations stay, and only the jump of those of forward
+    dynamics is added.
+    """
+    state, count, u = march.state, march.counts, march.begin.u
+    fresh = count.fresh != 0
+    changed = fresh
+    for i in range(u.shape[0]):
+        changed = changed or march.inputs[i, 0] != u[i]
+    nm.follow_path(march.path, march.number.time, march.prescribed)
+    for k in range(march.path.shape[0]):
+        if march.path[k, 0] != 0.0:
+            changed = changed or march.prescribed[k, 2] != state.qdd[model.driven[k]]
+    if not changed:
+        return DONE
+    loads_at_begin(model, march, ws, False)
+    before, looped = state.work, march.G.shape[0] > 0
+    if looped and not fresh:
+        failed = accelerations(model, march, ws, False, True, True)
+        if failed != DONE:
+            return failed
+        copy(state.qdd_begin, before)
+    else:
+        copy(state.qdd, before)
+    for i in range(u.shape[0]):
+        u[i] = march.inputs[i, 0]
+    failed = accelerations(model, march, ws, False, False, looped and not fresh)
+    if failed != DONE:
+        return failed
+    for i in range(state.q.shape[0]):
+        now = state.qdd_begin[i]
+        jump = now - before[i]
+        if fresh:
+            state.qdd[i] = state.a[i] = state.a_old[i] = now
+        else:
+            state.qdd[i] = state.qdd[i] + jump if looped else now
+            state.a[i] += jump
+            state.a_old[i] += jump
+    count.jumped = 1
+    if fresh:
+        copy(march.start.closure.multiplier, march.multiplier.now)
+        count.fresh = 0
+        march.number.speed = march.number.speed_rate = 0.0
+    return DONE
+
+
+@kernel_in_place
+def first_row(march, rows):
+    """The state is that of the first of the rows."""
+    copy(march.state.q, rows.q[0])
+    copy(march.state.qd, rows.qd[0])
+    copy(march.state.qdd, rows.qdd[0])
+    copy(march.strain[0], rows.strain[0])
+
+
+@kernel_lazy()
+def integrate(model, march, ws, rows, held, substeps) -> int:
+    """Intervals of some steps under the inputs held (N, n_actuators), from the next row on; a code of kernels.march."""
+    if march.counts.row == 1:
+        first_row(march, rows)
+    for k in range((march.counts.row - 1) // substeps, held.shape[0]):
+        for i in range(held.shape[1]):
+            march.inputs[i, 0] = held[k, i]
+        if apply_input_jump(model, march, ws) != DONE:
+            return mr.NOT_FINITE
+        code = mr.march(model, march, ws, rows, substeps)
+        if code != mr.FINISHED and code != mr.CONTINUES:
+            return code
+    return mr.FINISHED
+
+
+@kernel_lazy()
+def integrate_members(addresses, like, ws, held, chosen, substeps, codes) -> None:
+    """`integrate` for some members of a batch.
+
+    addresses (n, 3): of model, march and rows of each; like: records of these types; held (n, N, n_actuators); chosen
+    (k,) int: which members; codes (n,) int: filled.
+    """
+    for k in range(chosen.shape[0]):
+        i = chosen[k]
+        model = record_at(addresses[i, 0], like.model)
+        march = record_at(addresses[i, 1], like.march)
+        rows = record_at(addresses[i, 2], like.rows)
+        codes[i] = integrate(model, march, ws, rows, held[i], substeps)
+
+
+# -- derivatives -------------------------------------------------------------------------------------------------------
+
+
+@kernel_in_place
+def set_step_size(ends, k, dt, march):
+    """Step size and tableau of interval k: rows ends[k] to ends[k + 1] are its steps, of equal size."""
+    march.number.step = dt / (ends[k + 1] - ends[k])
+    nm.set_tableau(march)
+
+
+@kernel_in_place
+def load_row(rows, row, u, march):
+    """State at a row, as the begin and as the end of a step."""
+    state, number = march.state, march.number
+    for q, qd, qdd in ((state.q, state.qd, state.qdd), (state.q_new, state.qd_new, state.qdd_new)):
+        copy(rows.q[row], q)
+        copy(rows.qd[row], qd)
+        copy(rows.qdd[row], qdd)
+    copy(rows.multiplier[row], march.multiplier.new)
+    copy(rows.strain[row], march.strain[0])
+    march.counts.most_rank = rows.rank[row]
+    copy(u, march.end.u)
+    number.time = rows.t[row]
+
+
+@kernel_in_place
+def load_step(model, march, rows, row, u):
+    """The step that ends at a row: the state there, and how blocks that relax answer."""
+    load_row(rows, row, u, march)
+    if march.strain.shape[1] > 0:
+        copy(rows.q[row - 1], march.state.q)
+        copy(rows.strain[row - 1], march.strain[0])
+        rl.relax_blocks(model, march, march.number.step)
+        copy(rows.q[row], march.state.q)
+
+
+@kernel_lazy()
+def factor_at_end(model, march, ws, adjoint) -> bool:
+    """Derivatives and factors of a step that ends in the loaded state; of its adjoint: both transposed.
+
+    [S -A^T; E 0] transposed is [S^T E^T; -A 0], of the same form with -E for A and -A for E.
+    """
+    number, S, n = march.number, march.S, march.S.shape[0]
+    if march.counts.external == 0:
+        evaluate_signals(model.loads.signals, number.time, march.varying, march.stack)
+    number.time -= number.step
+    nm.evaluate_at(model, march, ws, True)
+    nm.step_matrix(model, march)
+    if adjoint:
+        for i in range(n):
+            for j in range(i):
+                S[i, j], S[j, i] = S[j, i], S[i, j]
+        left, right = march.out.closure.constraint, march.out.closure.error_by_q
+        for i in range(left.shape[0]):
+            for j in range(n):
+                left[i, j], right[i, j] = -right[i, j], -left[i, j]
+    march.counts.factored = 0
+    return nm.factor(model, march)
+
+
+@kernel_in_place
+def clear_known(known, vector):
+    """Zero where motions are prescribed."""
+    for i in range(known.shape[0]):
+        if known[i]:
+            vector[i] = 0.0
+
+
+@kernel_in_place
+def multiply(matrix, x, factor, y):
+    """Add factor matrix x to y."""
+    for i in range(y.shape[0]):
+        total = 0.0
+        for j in range(x.shape[0]):
+            total += matrix[i, j] * x[j]
+        y[i] += factor * total
+
+
+@kernel_in_place
+def multiply_transposed(matrix, x, factor, y):
+    """Add factor matrix^T x to y."""
+    for i in range(x.shape[0]):
+        for j in range(y.shape[0]):
+            y[j] += factor * matrix[i, j] * x[i]
+
+
+@kernel_in_place
+def step_vjp(model, march, bar, z_bar, u_bar):
+    """Cotangents of the end of a step become those of its begin, after `factor_at_end`; adds to those of inputs.
+
+    bar[SOLUTION] is then the cotangent of the residual at the end, march.multiplier.step that of the loops' errors.
+    z_bar (n_strains,): of strains of Maxwell elements.
+    """
+    number, out, n = march.number, march.out, bar.shape[1]
+    P, b, x, relaxes = number.P, number.b, bar[SOLUTION], z_bar.shape[0] > 0
+    ratio, _ = nm.ratios(number)
+    if relaxes:
+        rl.strains_vjp(model, number.step, False, 1.0, bar[Q], z_bar)
+    for i in range(n):
+        x[i] = (b[0] * bar[0, i] + b[1] * bar[1, i] + b[2] * bar[2, i] + b[3] * bar[3, i]) / b[0]
+    clear_known(model.known, x)
+    for i in range(march.G.shape[0]):
+        march.multiplier.right[i] = 0.0
+    nm.solve(march, x)
+    for i in range(n):
+        x[i] *= -1.0 / ratio
+    multiply_transposed(out.by_qd, x, 1.0, bar[QD])
+    multiply_transposed(out.mass, x, 1.0, bar[QDD])
+    multiply_transposed(out.B, x, -1.0, u_bar)
+    for i in range(n):
+        s1, s2, s3 = bar[1, i], bar[2, i], bar[3, i]
+        own = (b[1] * s1 + b[2] * s2 + b[3] * s3) / b[0]  # of q', which is the unknown
+        for c in range(4):
+            bar[c, i] = P[1, c] * s1 + P[2, c] * s2 + P[3, c] * s3 - P[0, c] * own
+    if relaxes:
+        rl.strains_vjp(model, number.step, True, -1.0, bar[Q], z_bar)
+        rl.strain_forces_vjp(model, number.step, x, bar[Q], z_bar)
+    for row in (Q, QD, QDD, A):
+        clear_known(model.known, bar[row])
+
+
+@kernel_in_place
+def step_jvp(model, march, dot, z_dot, u_dot, varied, d, row):
+    """Tangents of the begin of a step become those of its end, after `factor_at_end`.
+
+    z_dot (n_strains,): of strains of Maxwell elements; varied: as in `motion_jvp`.
+    """
+    number, out, n = march.number, march.out, dot.shape[1]
+    P, b, x, work, relaxes = number.P, number.b, dot[SOLUTION], march.state.work, z_dot.shape[0] > 0
+    ratio, _ = nm.ratios(number)
+    if relaxes:
+        for i in range(n):
+            work[i] = 0.0
+        rl.strain_forces_jvp(model, number.step, dot[Q], z_dot, -1.0 / ratio, work)
+        rl.strains_jvp(model, number.step, True, -1.0, dot[Q], z_dot)
+    for i in range(n):  # what does not depend on q'
+        y0, y1, y2, y3 = dot[0, i], dot[1, i], dot[2, i], dot[3, i]
+        own = (P[0, 0] * y0 + P[0, 1] * y1 + P[0, 2] * y2 + P[0, 3] * y3) / b[0]
+        for r in range(1, 4):
+            dot[r, i] = P[r, 0] * y0 + P[r, 1] * y1 + P[r, 2] * y2 + P[r, 3] * y3 - b[r] * own
+        x[i] = 0.0
+    multiply(out.by_qd, dot[QD], -1.0 / ratio, x)
+    multiply(out.mass, dot[QDD], -1.0 / ratio, x)
+    multiply(out.B, u_dot, 1.0 / ratio, x)
+    wanted = varied.residual.shape[1] > 0
+    if wanted:
+        for i in range(n):
+            x[i] -= varied.residual[d, row, i] / ratio
+    if relaxes:
+        for i in range(n):
+            x[i] += work[i]
+    clear_known(model.known, x)
+    for i in range(march.G.shape[0]):
+        march.multiplier.right[i] = -varied.error[d, row, i] if wanted else 0.0
+    nm.solve(march, x)
+    for i in range(n):
+        dot[Q, i] = x[i]
+        for r in range(1, 4):
+            dot[r, i] += b[r] / b[0] * x[i]
+    for r in (Q, QD, QDD, A):
+        clear_known(model.known, dot[r])
+    if relaxes:
+        rl.strains_jvp(model, number.step, False, 1.0, dot[Q], z_dot)
+        for i in range(z_dot.shape[0] if wanted else 0):
+            z_dot[i] += varied.strain[d, row, i]
+
+
+@kernel_lazy()
+def derive_accelerations(model, march, ws, before, jump) -> int:
+    """Forward dynamics in the loaded state and its derivatives, in march.start; before, jump: of `accelerations`."""
+    loads_at_begin(model, march, ws, True)
+    return accelerations(model, march, ws, True, before, jump)
+
+
+@kernel_in_place
+def accelerations_vjp(march, sign, bar, u_bar):
+    """Add what cotangents bar[SOLUTION] of forward dynamics are of the state and the inputs."""
+    out, f = march.start, bar[SOLUTION]
+    multiply_transposed(out.by_q, f, sign, bar[Q])
+    multiply_transposed(out.by_qd, f, sign, bar[QD])
+    multiply_transposed(out.B, f, sign, u_bar)
+
+
+@kernel_in_place
+def accelerations_jvp(march, sign, dot, u_dot):
+    """Add the tangent of forward dynamics to dot[SOLUTION]."""
+    out, f = march.start, dot[SOLUTION]
+    multiply(out.by_q, dot[Q], sign, f)
+    multiply(out.by_qd, dot[QD], sign, f)
+    multiply(out.B, u_dot, sign, f)
+
+
+@kernel_in_place
+def begin_jump_vjp(model, bar):
+    """bar[SOLUTION]: the cotangent of the accelerations of forward dynamics."""
+    for i in range(bar.shape[1]):
+        bar[SOLUTION, i] = 0.0 if model.known[i] else bar[QDD, i] + bar[A, i]
+
+
+@kernel_in_place
+def end_jump_vjp(model, looped, fresh, bar):
+    """Cotangents of the memory before an interval."""
+    for i in range(bar.shape[1]):
+        if fresh:
+            bar[QDD, i] = bar[A, i] = 0.0
+        elif not looped:
+            bar[QDD, i] = -bar[A, i]
+    for row in (Q, QD, QDD, A):
+        clear_known(model.known, bar[row])
+
+
+@kernel_in_place
+def end_jump_jvp(model, looped, fresh, dot):
+    """Tangents of the memory at the begin of an interval."""
+    now = dot[SOLUTION]
+    for i in range(dot.shape[1]):
+        if fresh:
+            dot[QDD, i] = dot[A, i] = now[i]
+        elif looped:
+            dot[QDD, i] += now[i]
+            dot[A, i] += now[i]
+        else:
+            dot[A, i] += now[i] - dot[QDD, i]
+            dot[QDD, i] = now[i]
+    for row in (Q, QD, QDD, A):
+        clear_known(model.known, dot[row])
+
+
+@kernel_lazy()
+def add_array_cotangents(model, ws, q, qd, w, adjoint) -> None:
+    """Add what w^T R, R = inverse dynamics + K (q - rest) + D qd, is by arrays, after an evaluation in this state.
+
+    With the twists y of the nodes by the rates w: y^T (I a + ad*_V I V) = y^T I a - (ad_V y)^T I V.
+    """
+    tree, elastic, motion = model.system.tree, model.system.internal.elastic, adjoint.motion
+    for k in range(tree.segment.shape[0]):
+        to_body(ws.pose[k], ws.twist[k, 0], motion[k, 0])
+        to_body(ws.pose[k], ws.twist[k, 1], motion[k, 1])
+    forward_sweep(tree, q, w, adjoint.zero, model.gravity, POSES, ws)
+    y, z, f = ws.scratch[8, 0], ws.scratch[8, 1], ws.scratch[8, 2]
+    for k in range(tree.segment.shape[0]):
+        to_body(ws.pose[k], ws.twist[k, 0], y)
+        V, a, R = motion[k, 0], motion[k, 1], ws.pose[k, :3]
+        clear(z)
+        add_ad(V, y, -1.0, z)
+        for i in range(6):
+            f[i] = 0.0
+            for j in range(6):
+                adjoint.inertia[k, i, j] += y[i] * a[j] + z[i] * V[j]
+                f[i] += tree.inertia[k, i, j] * y[j]
+        for i in range(3):
+            adjoint.gravity[i] -= R[i, 0] * f[3] + R[i, 1] * f[4] + R[i, 2] * f[5]
+    at = 0
+    for b in range(tree.block.shape[0]):
+        n, c0 = tree.block[b].n, tree.block[b].column
+        for i in range(n):
+            for j in range(n):
+                adjoint.stiffness[at + j] += w[c0 + i] * (q[c0 + j] - elastic.rest[c0 + j])
+                adjoint.damping[at + j] += w[c0 + i] * qd[c0 + j]
+                adjoint.rest[c0 + j] -= w[c0 + i] * elastic.stiffness[at + j]
+            at += n
+
+
+@kernel_in_place
+def begin_forces_vjp(model, march, ws, bar, z_bar, sign, wanted, row, adjoint):
+    """Cotangents of the forces at the begin of an interval, by those of its accelerations, sign bar[SOLUTION].
+
+    Adds what they are of strains of Maxwell elements; if `wanted` of numbers, in a row of `adjoint`.
+    """
+    out, m, x = march.start, march.G.shape[0], march.state.work
+    for i in range(x.shape[0]):
+        x[i] = sign * bar[SOLUTION, i]
+    if m > 0:
+        for i in range(m):
+            out.saddle.right[i, 0] = 0.0
+        solve_constrained(model.system.loops, out.mass, out.saddle, x, march.multiplier.step)
+    else:
+        cholesky_solve_vector(out.mass, x)
+    for i in range(x.shape[0]):
+        x[i] *= -1.0
+    clear_known(model.known, x)
+    if z_bar.shape[0] > 0:
+        rl.strain_forces_vjp(model, 0.0, x, bar[Q], z_bar)
+    if wanted:
+        equations = adjoint.equations
+        copy(x, equations.force[row])
+        copy(march.multiplier.step, equations.constraint[row])
+        copy(out.qdd, equations.acceleration[row])
+        copy(out.closure.multiplier, equations.multiplier[row])
+        add_array_cotangents(model, ws, march.state.q, march.state.qd, equations.force[row], adjoint)
+
+
+@kernel_in_place
+def begin_forces_jvp(model, march, sign, z_dot, varied, d, row, dot):
+    """Change of accelerations by that of forces, of strains and of numbers, if there are any: as `begin_forces_vjp`."""
+    out, x, m, wanted = march.start, march.state.work, march.G.shape[0], varied.residual.shape[1] > 0
+    if not wanted and z_dot.shape[0] == 0:
+        return
+    for i in range(x.shape[0]):
+        x[i] = -sign * varied.force[d, row, i] if wanted else 0.0
+    if z_dot.shape[0] > 0:
+        rl.strain_forces_jvp(model, 0.0, dot[Q], z_dot, -sign, x)
+    clear_known(model.known, x)
+    if m > 0:
+        for i in range(m):
+            out.saddle.right[i, 0] = -sign * varied.constraint[d, row, i] if wanted else 0.0
+        solve_constrained(model.system.loops, out.mass, out.saddle, x, march.multiplier.step)
+    else:
+        cholesky_solve_vector(out.mass, x)
+    for i in range(x.shape[0]):
+        dot[SOLUTION, i] += x[i]
+
+
+@kernel_lazy()
+def motion_vjp(model, march, ws, rows, held, ends, dt, fresh, bars, bar, z_bar, u_bar, adjoint) -> bool:
+    """Cotangents of the memory at the last row become those at the first, and those of inputs (N, n_actuators) arise.
+
+    ends (N + 1,) int: rows at which intervals dt begin and end, each in steps of its own; bars (2, N + 1, ndof):
+    cotangents of coordinates and rates at the ends of intervals, which are added on the way. `fresh`: whether the
+    memory before the first row is empty; else its inputs are march.inputs. z_bar (n_strains,): cotangents of strains of
+    Maxwell elements.
+    """
+    equations = adjoint.equations
+    looped, wanted, relaxes = march.G.shape[0] > 0, equations.residual.shape[0] > 0, z_bar.shape[0] > 0
+    for k in range(held.shape[0] - 1, -1, -1):
+        for i in range(bar.shape[1]):
+            bar[Q, i] += bars[0, k + 1, i]
+            bar[QD, i] += bars[1, k + 1, i]
+        set_step_size(ends, k, dt, march)
+        for row in range(ends[k + 1], ends[k], -1):
+            load_step(model, march, rows, row, held[k])
+            if not factor_at_end(model, march, ws, True):
+                return False
+            if wanted:
+                copy(z_bar, equations.strain[row])
+            step_vjp(model, march, bar, z_bar, u_bar[k])
+            if wanted:
+                copy(bar[SOLUTION], equations.residual[row])
+                if looped:
+                    copy(march.multiplier.step, equations.error[row])
+                add_array_cotangents(model, ws, march.state.q, march.state.qd, bar[SOLUTION], adjoint)
+        empty = fresh and k == 0
+        begin_jump_vjp(model, bar)
+        load_row(rows, ends[k], held[k], march)
+        if derive_accelerations(model, march, ws, False, looped and not empty) != DONE:
+            return False
+        accelerations_vjp(march, 1.0, bar, u_bar[k])
+        if wanted or relaxes:
+            begin_forces_vjp(model, march, ws, bar, z_bar, 1.0, wanted, 2 * k, adjoint)
+        if looped and not empty and k > 0:
+            load_row(rows, ends[k], held[k - 1], march)
+            if derive_accelerations(model, march, ws, True, True) != DONE:
+                return False
+            accelerations_vjp(march, -1.0, bar, u_bar[k - 1])
+            if wanted or relaxes:
+                begin_forces_vjp(model, march, ws, bar, z_bar, -1.0, wanted, 2 * k + 1, adjoint)
+        end_jump_vjp(model, looped, empty, bar)
+    for i in range(bar.shape[1]):
+        bar[Q, i] += bars[0, 0, i]
+        bar[QD, i] += bars[1, 0, i]
+    return True
+
+
+@kernel_lazy()
+def motion_jvp(model, march, ws, rows, held, ends, dt, fresh, before, dot, z_dot, u_dot, varied, dots) -> bool:
+    """Tangents (K, 5, ndof) of the memory at the first row become those at the last, those of inputs being given.
+
+    ends, dt: as in `motion_vjp`; u_dot (K, N, n_actuators); varied: tangents of the equations, of K directions or
+    of none; dots (K, 2, N + 1, ndof): of coordinates and rates at the ends of intervals. `before` (n_actuators,):
+    inputs before the first row; z_dot (K, n_strains): tangents of strains of Maxwell elements.
+    """
+    looped, n_directions = march.G.shape[0] > 0, dot.shape[0]
+    for k in range(held.shape[0]):
+        set_step_size(ends, k, dt, march)
+        empty = fresh and k == 0
+        load_row(rows, ends[k], held[k], march)
+        if derive_accelerations(model, march, ws, False, looped and not empty) != DONE:
+            return False
+        for d in range(n_directions):
+            clear(dot[d, SOLUTION])
+            accelerations_jvp(march, 1.0, dot[d], u_dot[d, k])
+            begin_forces_jvp(model, march, 1.0, z_dot[d], varied, d, 2 * k, dot[d])
+        if looped and not empty:
+            load_row(rows, ends[k], held[k - 1] if k > 0 else before, march)
+            if derive_accelerations(model, march, ws, True, True) != DONE:
+                return False
+            for d in range(n_directions):
+                begin_forces_jvp(model, march, -1.0, z_dot[d], varied, d, 2 * k + 1, dot[d])
+                if k > 0:
+                    accelerations_jvp(march, -1.0, dot[d], u_dot[d, k - 1])
+                else:
+                    multiply(march.start.by_q, dot[d, Q], -1.0, dot[d, SOLUTION])
+                    multiply(march.start.by_qd, dot[d, QD], -1.0, dot[d, SOLUTION])
+        for d in range(n_directions):
+            end_jump_jvp(model, looped, empty, dot[d])
+        for row in range(ends[k] + 1, ends[k + 1] + 1):
+            load_step(model, march, rows, row, held[k])
+            if not factor_at_end(model, march, ws, False):
+                return False
+            for d in range(n_directions):
+                step_jvp(model, march, dot[d], z_dot[d], u_dot[d, k], varied, d, row)
+        for d in range(n_directions):
+            copy(dot[d, Q], dots[d, 0, k + 1])
+            copy(dot[d, QD], dots[d, 1, k + 1])
+    return True

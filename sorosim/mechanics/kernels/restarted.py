@@ -1,0 +1,130 @@
+"""Motion over intervals in which inputs are held, each of which begins anew, and the derivatives of each.
+
+The state is (q, qd, z), z the strains of Maxwell elements: at the begin of an interval the method's accelerations are
+those of forward dynamics (docs/theory.md, 14). So matrices A_k and B_k of optimal control and Riccati equations have
+2 ndof + n_strains rows.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sorosim.base.compiled import by_reference, kernel_lazy
+from sorosim.mechanics.kernels import march as mr
+from sorosim.mechanics.kernels.evaluate import DONE
+from sorosim.mechanics.kernels.held_inputs import (
+    QD,
+    SOLUTION,
+    Q,
+    accelerations_jvp,
+    apply_input_jump,
+    begin_forces_jvp,
+    derive_accelerations,
+    end_jump_jvp,
+    factor_at_end,
+    first_row,
+    load_row,
+    load_step,
+    set_step_size,
+    step_jvp,
+)
+from sorosim.mechanics.kernels.small import clear
+
+NEAR = 0.1  # of a coordinate: a rotation, a length, or a strain times a length
+
+
+@by_reference
+class Feedback(NamedTuple):
+    """Inputs that answer the state: u_k + gain_k (x - x_k), within bounds; none where there are no gains.
+
+    The state is [q; qd; z], or [q; qd; z; inputs of the interval before].
+    """
+
+    gain: np.ndarray  # (N, n_actuators, n), or (0, ...)
+    state: np.ndarray  # (N, n)
+    bounds: np.ndarray  # (2, n_actuators)
+
+
+@kernel_lazy()
+def integrate_restarted(model, march, ws, rows, inputs, substeps, feedback) -> int:
+    """Intervals under inputs (N, n_actuators), which become those with feedback; a code of kernels.march."""
+    n, n_strains, state = march.state.q.shape[0], march.strain.shape[1], march.state
+    size = 2 * n + n_strains
+    first_row(march, rows)
+    for k in range(inputs.shape[0]):
+        for i in range(inputs.shape[1]):
+            if feedback.gain.shape[0] > 0:
+                u = inputs[k, i]
+                for j in range(n):
+                    u += feedback.gain[k, i, j] * (state.q[j] - feedback.state[k, j])
+                    u += feedback.gain[k, i, n + j] * (state.qd[j] - feedback.state[k, n + j])
+                for j in range(n_strains):
+                    u += feedback.gain[k, i, 2 * n + j] * (march.strain[0, j] - feedback.state[k, 2 * n + j])
+                for j in range(size, feedback.state.shape[1] if k > 0 else size):
+                    u += feedback.gain[k, i, j] * (inputs[k - 1, j - size] - feedback.state[k, j])
+                inputs[k, i] = min(max(u, feedback.bounds[0, i]), feedback.bounds[1, i])
+            march.inputs[i, 0] = inputs[k, i]
+        march.counts.fresh = 1
+        if apply_input_jump(model, march, ws) != DONE:
+            return mr.NOT_FINITE
+        # where accelerations move coordinates little, Newton's method begins nearer to the solution by them
+        square, most = march.number.step * march.number.step, 0.0
+        for i in range(n):
+            most = max(most, abs(state.qdd[i]))
+        if square * most < NEAR:
+            march.counts.jumped = 0
+        code = mr.march(model, march, ws, rows, substeps)
+        if code != mr.FINISHED and code != mr.CONTINUES:
+            return code
+    return mr.FINISHED
+
+
+@kernel_lazy()
+def linearize_restarted(model, march, ws, rows, inputs, ends, dt, dot, z_dot, u_dot, varied, A, B) -> bool:
+    """Derivatives of the end [q; qd; z] of each interval by its begin, A (N, n, n), and by its inputs, B.
+
+    ends, dt: as in `motion_vjp`; dot (n + n_actuators, 5, ndof), z_dot (n + n_actuators, n_strains), u_dot
+    (n + n_actuators, n_actuators): workspace; varied: without rows.
+    """
+    n, n_strains, n_inputs = dot.shape[2], z_dot.shape[1], u_dot.shape[1]
+    size = 2 * n + n_strains
+    looped = march.G.shape[0] > 0
+    for k in range(inputs.shape[0]):
+        for d in range(dot.shape[0]):
+            clear(dot[d, Q])
+            clear(dot[d, QD])
+            clear(z_dot[d])
+            clear(u_dot[d])
+            if d < n:
+                dot[d, Q, d] = 0.0 if model.known[d] else 1.0
+            elif d < 2 * n:
+                dot[d, QD, d - n] = 0.0 if model.known[d - n] else 1.0
+            elif d < size:
+                z_dot[d, d - 2 * n] = 1.0
+            else:
+                u_dot[d, d - size] = 1.0
+        set_step_size(ends, k, dt, march)
+        load_row(rows, ends[k], inputs[k], march)
+        if derive_accelerations(model, march, ws, False, False) != DONE:
+            return False
+        for d in range(dot.shape[0]):
+            clear(dot[d, SOLUTION])
+            accelerations_jvp(march, 1.0, dot[d], u_dot[d])
+            begin_forces_jvp(model, march, 1.0, z_dot[d], varied, d, 0, dot[d])
+            end_jump_jvp(model, looped, True, dot[d])
+        for row in range(ends[k] + 1, ends[k + 1] + 1):
+            load_step(model, march, rows, row, inputs[k])
+            if not factor_at_end(model, march, ws, False):
+                return False
+            for d in range(dot.shape[0]):
+                step_jvp(model, march, dot[d], z_dot[d], u_dot[d], varied, d, row)
+        for d in range(size + n_inputs):
+            for i in range(size):
+                end = dot[d, Q, i] if i < n else dot[d, QD, i - n] if i < 2 * n else z_dot[d, i - 2 * n]
+                if d < size:
+                    A[k, i, d] = end
+                else:
+                    B[k, i, d - size] = end
+    return True

@@ -1,0 +1,152 @@
+"""Model-predictive control: the same problem again at every tick, from the state that was measured."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sorosim.base.arrays import Array
+from sorosim.base.errors import InputError, SorosimWarning
+from sorosim.base.options import ControlOptions, checked
+from sorosim.base.public import public
+from sorosim.base.units.quantity import amount
+from sorosim.base.validation import Number, Values
+from sorosim.mechanics.engine.prescribed import Inputs
+from sorosim.mechanics.kernels.restarted import Feedback
+from sorosim.mechanics.robot import Robot
+from sorosim.studies.control.optimal import first_guess, problem_of
+from sorosim.studies.control.solvers import Solution, ddp
+
+
+@public
+class MPC:
+    """A controller that plans anew at every tick: a receding horizon.
+
+    Parameters
+    ----------
+    robot : Robot
+        The model.
+    horizon, dt, cost, u_bounds, goal : as in `optimal_control`
+        dt is the time between ticks. Expressions of t in the cost are of the time since `reset`.
+    u0 : as in `optimal_control`
+        First guess of the first plan. Default: zero.
+    iterations : int
+        Of differential dynamic programming at each tick. Default: 1.
+    **options
+        method and driven of the steps, and options of the method, as in `Stepper`.
+
+    Attributes
+    ----------
+    t : float
+        Time of the next tick [s].
+    failures : int
+        Ticks since the reset at which the model found no motion from the measured state: the plan of the tick before
+        went on, before the first plan the first guess. The first one is a `SorosimWarning` that says why.
+
+    Notes
+    -----
+    A tick shifts the plan of the one before by dt, moves the model from the measured state under it and its feedback,
+    and improves it (real-time iteration of Diehl, Bock and Schloeder, 2005, with feedback in its first rollout).
+    Strains of materials that relax follow the coordinates that are measured, from those with which motions begin.
+
+    Examples
+    --------
+    >>> robot = sorosim.load("swing_up_cart_pole")
+    >>> mpc = sorosim.MPC(robot, 0.4, "20 ms", {"final": {"q": 10, "qd": 1}, "effort": 1e-4}, goal={"pole": 3.1416})
+    >>> sim = sorosim.Stepper(robot, "20 ms")
+    >>> state = sim.reset(q=[0, 3.0, 0, 0])
+    >>> for _ in range(50):
+    ...     state = sim.step(mpc.step(state.q, state.qd))
+    """
+
+    def __init__(
+        self, robot: Robot, horizon: Number, dt: Number, cost: Any, u_bounds: Any = None, *, goal: Any = None,
+        u0: Inputs | None = None, iterations: int = 1, **options: Any,
+    ) -> None:  # fmt: skip
+        chosen = checked(ControlOptions, {"horizon": horizon, "dt": dt, "iterations": iterations})
+        self._problem, _ = problem_of(robot, chosen, cost, u_bounds, goal, options)
+        if self._problem.terms.cost.exact:
+            raise InputError("cost.exact", "false: a plan of a few iterations meets no goal exactly", "true")
+        self.robot, self.dt, self.iterations = robot, self._problem.terms.dt, chosen["iterations"]
+        self._tolerance = chosen["tolerance"]
+        self._guess = first_guess(self._problem, u0)
+        self.reset()
+
+    def reset(self, t: Number = 0.0) -> None:
+        """Begin anew, with the first guess, at a time [s]."""
+        self.t, self.failures = amount("t", t, "time"), 0
+        self._plan: Solution | None = None
+        self._before: Array | None = None  # inputs of the tick before
+        self._known: tuple[Array, Array] | None = None  # coordinates there, and strains of what relaxes
+
+    def step(self, q: Values, qd: ArrayLike) -> Array:
+        """Inputs (n_actuators,) to hold over the next dt.
+
+        Parameters
+        ----------
+        q, qd : (ndof,) array_like
+            Coordinates and rates, measured or estimated.
+        """
+        problem, robot = self._problem, self.robot
+        at, rates = robot.coordinates(q), robot.coordinates(qd, "qd", order=1)
+        x = problem.motion.state(at, rates, self._strain(at))
+        problem.begin(x, self.t, self._before)
+        U, rolled = self._begin()
+        if rolled is None:
+            self.failures += 1
+            if self.failures == 1:
+                goes_on = "the first guess is taken" if self._plan is None else "the plan of the tick before goes on"
+                words = f"MPC: {problem.motion.failed('a step of the plan')}; until then {goes_on} (.failures counts)"
+                warnings.warn(words, SorosimWarning, stacklevel=2)
+            self._plan = None if self._plan is None else self._plan._replace(U=U)
+            u = U[0]
+        else:
+            self._plan = ddp(problem, U, self.iterations, self._tolerance, rolled)
+            u = self._plan.U[0]
+        self.t += self.dt
+        self._before, self._known = u.copy(), (at, x[2 * robot.ndof :])
+        return np.array(u)
+
+    def _strain(self, q: Array) -> Array | None:
+        """Strains of what relaxes, which follow the coordinates (ndof,) that are measured; None: a motion begins."""
+        if self._known is None:
+            return None
+        before, strain = self._known
+        return self._problem.motion.strain_after(strain, q - before)
+
+    @property
+    def plan(self) -> tuple[Array, Array, Array]:
+        """Times (N + 1,), states [q; qd] (N + 1, 2 ndof) and inputs (N, n_actuators) of the last tick's plan.
+
+        Strains of materials that relax follow in the states.
+        """
+        if self._plan is None:
+            raise InputError("MPC.plan", "a step before", "none")
+        return self._problem.times, self._plan.X, self._plan.U
+
+    def _begin(self) -> tuple[Array, tuple[Array, float] | None]:
+        """Inputs to begin with, and the motion under them from the measured state; None where there is none."""
+        problem, last = self._problem, self._plan
+        if last is None:
+            U = np.zeros((problem.N, problem.motion.n_inputs)) if self._guess is None else self._guess
+            U = np.clip(U, *problem.bounds)
+            X, J = problem.roll(U)
+            return U, None if X is None else (X, J)
+        U = _shifted(last.U)
+        if last.gain is not None:
+            # the plan's own states, whose first input before is that of its second step
+            states = _shifted(problem.states(last.X, last.U))
+            moved = U.copy()
+            X, J = problem.roll(moved, Feedback(_shifted(last.gain), states, problem.bounds))
+            if X is not None:
+                return moved, (X, J)
+        X, J = problem.roll(U)
+        return U, None if X is None else (X, J)
+
+
+def _shifted(rows: Array) -> Array:
+    """Rows a tick later, the last one twice."""
+    return np.concatenate([rows[1:], rows[-1:]])

@@ -1,0 +1,1 @@
+"""Drawings, films and the live page."""

@@ -1,0 +1,210 @@
+"""The robot in the page: the surfaces, stations and arrows of every drawing, as nodes of viser's scene.
+
+Rods and tendons are meshes whose points are sent anew in each frame, bodies meshes whose poses are.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Collection
+from typing import Any
+
+import numpy as np
+
+from sorosim.base.arrays import Array
+from sorosim.view.interactive.state import LiveState
+from sorosim.view.viz.arrows import COLOURS, IMPACT, ArrowScale, arrow_shape, arrow_triangles, peaks_of
+from sorosim.view.viz.camera import VIEW_ANGLE, fit_camera, largest, up_axis
+from sorosim.view.viz.colours import part_colour, rgb
+from sorosim.view.viz.geometry import BODY, ROD, TENDON
+from sorosim.view.viz.motion import motion_of
+from sorosim.view.viz.options import CENTRE_OF_MASS, FORCES
+from sorosim.view.viz.surfaces import grounds, obstacles
+from sorosim.view.viz.visuals import COARSE, Floor, RobotVisual, quaternions
+from sorosim.view.viz.wrenches import Wrenches, centre_of_mass
+
+PULL_COLOUR = (214, 39, 140)
+GRID_COLOUR = (205, 208, 213)
+GRID_THICKNESS = 1.0  # pixels
+CLEAR = 0.4  # opacity of rods in which there are tendons
+PULL_WIDTH = 0.025  # of the arrow's head, relative to the size of the robot
+ASPECT, MARGINS = 1.6, (0.08, 0.3, 0.12, 0.14)  # of what the camera sees at first: the panel is at the right
+RECENT = 300  # moments that set the scale of arrows, some ten seconds
+ROOM = 0.3  # below a robot that nothing bears, relative to its size: it may sink
+
+
+class RobotScene:
+    """One robot in a scene of viser; `ends` (n, 3) are those of the lines of its floor.
+
+    Parameters
+    ----------
+    server : viser.ViserServer
+    first : LiveState
+        State that camera and floor suit.
+    on_drag : coroutine function
+        Takes viser's events of a pointer that drags the robot.
+    """
+
+    def __init__(self, server: Any, first: LiveState, on_drag: Callable[[Any], Any]) -> None:
+        self._server, self._scene = server, server.scene
+        self.visual = RobotVisual(first.robot, resolution=COARSE)
+        self._extent = self.visual.extent(first.q[None])
+        self._size = largest([self._extent])
+        self._scene.reset()
+        self._soft, self._rigid = self._robot(self.visual.geometry.poses(first.q), on_drag)
+        self._surroundings(up_axis(first.gravity))
+        self._arrows: dict[tuple[str, int], tuple[Any, int]] = {}  # kind, heads -> mesh and number of arrows
+        self._peaks, self._kinds = deque[Array](maxlen=RECENT), tuple[str, ...]()
+        self._scale = ArrowScale([], self._size)
+        label = {"font_size_mode": "screen", "anchor": "bottom-left", "visible": False}
+        self._force_label = self._scene.add_label("/pull/force", "", **label)
+        self._followed: Array | None = None
+
+    @property
+    def arrow_label(self) -> str:
+        """What lengths of arrows mean."""
+        return self._scale.label
+
+    def nearest(self, q: Array, point: Array) -> tuple[str, float]:
+        """Link and s of the drawn section or body that is nearest to a point (3,)."""
+        geometry = self.visual.geometry
+        nearest = int(np.argmin(np.linalg.norm(geometry.at(q).points - point, axis=1)))
+        return geometry.places[geometry.station[nearest]]
+
+    def show(self, now: LiveState, kinds: Collection[str], follow: str | None) -> None:
+        """Draw a state, with wrenches of some kinds as arrows and cameras that follow a link."""
+        geometry = self.visual.geometry
+        g = geometry.poses(now.q)
+        shape = geometry.shape(g)
+        for mesh, points in self._soft:
+            mesh.vertices = shape.points[points].astype(np.float32)
+        poses = g[[station for _, station in self._rigid]]
+        for (mesh, _), pose, (x, y, z, w) in zip(self._rigid, poses, quaternions(poses[None])[0], strict=True):
+            mesh.position, mesh.wxyz = pose[:3, 3], (w, x, y, z)
+        self._show_wrenches(now, kinds)
+        self._show_pull(now)
+        self._follow(now, g, follow)
+
+    # -- nodes -----------------------------------------------------------------------------------------------------
+
+    def _robot(self, g: Array, on_drag: Callable[[Any], Any]) -> tuple[list[Any], list[Any]]:
+        """Meshes of rods and tendons with their points, and of bodies with their stations."""
+        geometry, shape = self.visual.geometry, self.visual.geometry.shape(g)
+        soft, rigid = list[Any](), list[Any]()
+        clear = any(part.kind == TENDON for part in geometry.parts)
+        for k, part in enumerate(geometry.parts):
+            own = part.points
+            local = geometry.local[own] if part.kind == BODY else shape.points[own]
+            name, colour = f"/robot/{k}", rgb(part_colour(part))
+            opacity = CLEAR if clear and part.kind == ROD else None
+            mesh = self._scene.add_mesh_simple(
+                name, local, part.faces - own.start, color=colour, opacity=opacity, side="double"
+            )
+            mesh.on_drag("left")(on_drag)
+            if part.kind == BODY:
+                rigid.append((mesh, int(geometry.station[own.start])))
+            else:
+                soft.append((mesh, own))
+        return soft, rigid
+
+    def _surroundings(self, up: Array) -> None:
+        scene, robot = self._scene, self.visual.robot
+        room = 0.0 if robot.engine.loading.touches else ROOM * self._size
+        points = np.concatenate([self._extent, self._extent - room * up])
+        floor = Floor.below(points, up, grounds(robot, up))
+        self.ends = (floor.lines @ floor.axes).reshape(-1, 3)
+        framed = [points, self.ends]
+        scene.set_up_direction(up)
+        scene.add_line_segments(
+            "/floor", floor.lines @ floor.axes, GRID_COLOUR, thickness=GRID_THICKNESS, thickness_units="screen"
+        )
+        for k, one in enumerate(obstacles(robot, points)):
+            framed += [one.points] if one.framed else []
+            opacity = None if one.opacity >= 1.0 else one.opacity
+            scene.add_mesh_simple(
+                f"/obstacles/{k}", one.points, one.faces, color=rgb(one.colour), opacity=opacity, side="double",
+                cast_shadow=False,
+            )  # fmt: skip
+        camera = fit_camera(np.concatenate(framed), up, "iso", ASPECT, MARGINS)
+        first = self._server.initial_camera
+        first.position, first.look_at, first.up = camera.position, camera.focus, camera.up
+        first.fov, first.near = float(np.deg2rad(VIEW_ANGLE)), 0.01 * self._size
+        for client in self._server.get_clients().values():  # of the robot before
+            with client.atomic():
+                client.camera.up_direction, client.camera.position = camera.up, camera.position
+                client.camera.look_at = camera.focus
+
+    def _show_wrenches(self, now: LiveState, kinds: Collection[str]) -> None:
+        acting = Wrenches.of(())
+        if kinds:
+            self.visual.motion = motion_of(now.run())
+            acting = self.visual.wrenches(now.q, now.u, now.t, kinds)
+            self._rescale(acting, tuple(kinds))
+        drawn = {key: (np.zeros((0, 3)),) * 2 for key in self._arrows if key[0] in FORCES}
+        for arrows in self._scale.arrows(acting):
+            for kind in FORCES:
+                own = [k for k, row in enumerate(arrows.rows) if acting.kind[row] == kind]
+                if own:
+                    drawn[kind, arrows.heads] = arrows.starts[own], arrows.vectors[own]
+        for (kind, heads), (starts, vectors) in drawn.items():
+            self._show_arrows(kind, heads, starts, vectors, self._scale.width, COLOURS[kind])
+
+    def _rescale(self, acting: Wrenches, kinds: tuple[str, ...]) -> None:
+        """One scale for all arrows until now: it changes where larger ones come and stay, not for an impact.
+
+        What set it was an impact, too, where what is usual since is `IMPACT` times smaller.
+        """
+        if kinds != self._kinds:
+            self._peaks.clear()
+            self._kinds = kinds
+        ((force, moment),) = peaks_of([acting])
+        if not (force or moment):
+            return
+        self._peaks.append(np.array([force, moment]))
+        peaks, before = np.array(self._peaks), np.array(self._scale.largest)
+        usual = np.array(ArrowScale([acting], self._size, peaks).largest)
+        kept = np.where(usual >= before / IMPACT, before, 0.0)
+        self._scale = ArrowScale([acting], self._size, peaks, kept)
+
+    def _show_arrows(
+        self, kind: str, heads: int, starts: Array, vectors: Array, width: float, colour: tuple[int, ...]
+    ) -> None:
+        """Arrows of one kind as one mesh, with room for more than there are; what is not needed is a point."""
+        key, shape = (kind, heads), arrow_shape(heads)
+        size, n = len(shape.normals), len(starts)
+        mesh, room = self._arrows.get(key, (None, 0))
+        if mesh is None or n > room:
+            room = max(2 * n, 4)
+            faces = (shape.faces + size * np.arange(room)[:, None, None]).reshape(-1, 3)
+            mesh = self._scene.add_mesh_simple(
+                f"/arrows/{kind}{heads}", np.zeros((room * size, 3)), faces, color=colour, cast_shadow=False
+            )
+            self._arrows[key] = mesh, room
+        mesh.visible = n > 0
+        if n:
+            points = np.zeros((room * size, 3), dtype=np.float32)
+            points[: n * size] = arrow_triangles(starts, vectors, width, heads)[0]
+            points[n * size :] = points[0]
+            mesh.vertices = points
+
+    def _show_pull(self, now: LiveState) -> None:
+        starts, vectors = np.zeros((0, 3)), np.zeros((0, 3))
+        if now.pull is not None:
+            point, target, force = now.pull
+            if (away := target - point).any():
+                starts, vectors = point[None], away[None]
+            self._force_label.text, self._force_label.position = f"{np.linalg.norm(force):.3g} N", target
+        self._force_label.visible = now.pull is not None
+        self._show_arrows("pull", 1, starts, vectors, PULL_WIDTH * self._size, PULL_COLOUR)
+
+    def _follow(self, now: LiveState, g: Array, follow: str | None) -> None:
+        if follow is None:
+            self._followed = None
+            return
+        at_mass = follow == CENTRE_OF_MASS
+        place = centre_of_mass(now.robot, now.q)[0] if at_mass else g[self.visual.geometry.frames[follow], :3, 3]
+        if self._followed is not None and (by := place - self._followed).any():
+            for client in self._server.get_clients().values():
+                with client.atomic():
+                    client.camera.position = client.camera.position + by  # what it looks at goes along
+        self._followed = place
