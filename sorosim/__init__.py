@@ -1,8 +1,7 @@
 """Statics and dynamics of soft-rigid robots.
 
 The public names stand in ``__init__.pyi`` and are loaded at their first use, so that ``import sorosim`` stays light.
-``statics`` lives in ``equilibria`` and ``simulate`` in ``simulation``: a package ``statics`` would take the place of
-the function of that name in this namespace as soon as anything imports it.
+No folder here has the name of one of them: it would take its place as soon as anything imports it.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""Every bundled robot as a user meets it: it loads, moves and rests; see also `doctor/test_planted`, `io/test_dump`."""
+"""Every bundled robot as a user meets it: it loads, moves and rests; see also `doctor/test_planted`, `files/test_dump`."""
 
 import warnings
 

@@ -14,7 +14,7 @@ from sorosim.base.errors import InputError, ModelError
 from sorosim.mechanics.loads.wrench import Wrench
 from sorosim.mechanics.model.material import Material
 
-FILES = Path(__file__).parent / "io"
+FILES = Path(__file__).parent / "files"
 # differences of the fourth order over this part of a scalar (of 0.01 where it is less) are right to 1e-9 or so, but
 # for screws that turn by a radian with it
 STEP, TOLERANCE = 1e-3, 3e-7

@@ -68,7 +68,7 @@ class Signal(ABC):
 
     @abstractmethod
     def packed(self) -> tuple[int, IntArray, Array, int]:
-        """Kind, code, data and depth of stack, for the arrays of ``kernels/signals.py``."""
+        """Kind, code, data and depth of stack, for the arrays of ``base/signals/evaluation.py``."""
 
 
 @dataclass(frozen=True)

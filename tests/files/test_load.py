@@ -454,7 +454,7 @@ def test_a_message_stays_on_its_line():
 
 
 def test_an_installed_package_has_its_robots_inside(tmp_path, monkeypatch):
-    monkeypatch.setattr("sorosim.files.bundled.__file__", str(tmp_path / "sorosim" / "io" / "bundled.py"))
+    monkeypatch.setattr("sorosim.files.bundled.__file__", str(tmp_path / "sorosim" / "files" / "bundled.py"))
     assert bundled_robots() == ()
     (tmp_path / "sorosim" / "_robots").mkdir(parents=True)
     (tmp_path / "sorosim" / "_robots" / "arm.yaml").write_text(BASE)
