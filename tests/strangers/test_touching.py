@@ -81,7 +81,8 @@ def test_five_boxes_stand_on_each_other(agrees):
     run, _ = simulate(robot, method="generalized-alpha")
     contacts = run.contacts.at(-1)
     on_floor = float(contacts.force[np.asarray(contacts.load) == "floor", 2].sum())
-    agrees("stack of five boxes: force on the floor", abs(on_floor), 5 * 9.81, rtol=1e-3, source="weight", unit="N")
+    agrees("stack of five boxes: force on the floor", abs(on_floor), 5 * 9.81, rtol=1e-3, source="weight", unit="N",
+           bound="boxes still settle")  # fmt: skip
     places = [robot.pose(run.q[-1], f"b{k}")[:3, 3] for k in range(5)]
     agrees(
         "stack of five boxes: places after 5 s",
