@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from sorosim.analysis.motion.held_steps import HeldSteps
+from sorosim.analysis.motion.discrete_steps import DiscreteSteps
 from sorosim.base.errors import InputError
 from sorosim.base.units.quantity import amount
 from sorosim.base.validation import Number, describe
@@ -73,7 +73,7 @@ def rollout(
     """
     amount("t0", t0, "time")
     # refuses at once what is wrong, not out of a callback
-    HeldSteps(robot, dt, options.get("driven"), {name: x for name, x in options.items() if name != "driven"})
+    DiscreteSteps(robot, dt, options.get("driven"), {name: x for name, x in options.items() if name != "driven"})
     fixed = {"dt": dt, "t0": t0, **options}
     motion, arguments, members = motion_of_arrays(robot, u, q0, qd0, numbers, fixed, _array)
     function = jax.custom_vjp(partial(_rows, motion))

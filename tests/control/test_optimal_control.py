@@ -52,11 +52,11 @@ def test_derivatives_of_steps_match_differences(robots, rng, name, substeps):
     robot, n = robots[name], robots[name].ndof
     motion = DiscreteMotion(robot, 0.01, substeps=substeps)
     U = 3.0 + rng.uniform(size=(3, motion.n_inputs))
-    X = motion.roll(np.concatenate([0.02 * rng.normal(size=n), 0.1 * rng.normal(size=n)]), U.copy())
+    X = motion.integrate(np.concatenate([0.02 * rng.normal(size=n), 0.1 * rng.normal(size=n)]), U.copy())
     A, B = motion.linearize(U)
     for k in range(3):
-        A_fd = central(lambda x, k=k: motion.roll(x, U[k : k + 1].copy())[1], X[k])
-        B_fd = central(lambda u, k=k: motion.roll(X[k], u[None].copy())[1], U[k])
+        A_fd = central(lambda x, k=k: motion.integrate(x, U[k : k + 1].copy())[1], X[k])
+        B_fd = central(lambda u, k=k: motion.integrate(X[k], u[None].copy())[1], U[k])
         scale = 1.0 + np.abs(A_fd).max()
         assert np.abs(A[k] - A_fd).max() < BY_DIFFERENCES * scale
         assert np.abs(B[k] - B_fd).max() < BY_DIFFERENCES * scale
@@ -66,7 +66,7 @@ def test_first_step_is_that_of_a_stepper_with_its_derivatives(robots, rng):
     robot = robots[CART]
     motion = DiscreteMotion(robot, 0.01, substeps=2)
     x, u = 0.2 * rng.normal(size=8), np.array([5.0])
-    end = motion.roll(x, u[None].copy())[1]
+    end = motion.integrate(x, u[None].copy())[1]
     A, B = motion.linearize(u[None])
     stepper = sorosim.Stepper(robot, 0.01, substeps=2, tolerance=1e-11)
     stepper.reset(q=x[:4], qd=x[4:])
@@ -82,10 +82,10 @@ def test_steps_of_a_robot_with_loops_keep_them_closed_and_are_differentiated(rob
     motion = DiscreteMotion(robot, 0.005)
     eq = sorosim.statics(robot, np.full(6, 1.0))
     x, U = np.concatenate([eq.q, np.zeros(robot.ndof)]), np.full((2, 6), 1.5)
-    X = motion.roll(x, U.copy())
+    X = motion.integrate(x, U.copy())
     assert max(gap.max() for q in X[:, : robot.ndof] for gap in map(np.abs, robot.engine.gaps(q).values())) < 1e-8
     _, B = motion.linearize(U)
-    B_fd = central(lambda u: motion.roll(X[0], np.array([u, U[1]]))[1], U[0], 1e-4)
+    B_fd = central(lambda u: motion.integrate(X[0], np.array([u, U[1]]))[1], U[0], 1e-4)
     assert np.abs(B[0] - B_fd).max() < 1e-4 * np.abs(B_fd).max()
 
 
@@ -125,9 +125,9 @@ COSTS = {
 def whole_gradient(problem, x0, U, h, before=None):
     """Gradient of the cost by the inputs, and that of central differences."""
     problem.begin(x0, 0.3, before)
-    gradient = problem.gradient(problem.roll(U.copy())[0], U)
+    gradient = problem.gradient(problem.integrate(U.copy())[0], U)
     shape = U.shape
-    return gradient, central(lambda u: problem.roll(u.reshape(shape).copy())[1], U.ravel(), h).reshape(shape)
+    return gradient, central(lambda u: problem.integrate(u.reshape(shape).copy())[1], U.ravel(), h).reshape(shape)
 
 
 @pytest.mark.parametrize("name", COSTS)
@@ -250,7 +250,7 @@ def test_linear_quadratic_problem_has_the_solution_of_the_riccati_equation(robot
     oc = sorosim.optimal_control(robot, 1.0, 0.05, cost, goal=[0.0], q0=[1.0], tolerance=1e-12)
     problem = problem_for(robot, cost, 20, 0.05, goal=[0.0])
     problem.begin(np.array([1.0, 0.0]), 0.0)
-    X, _ = problem.roll(np.zeros((20, 1)))
+    X, _ = problem.integrate(np.zeros((20, 1)))
     A, B, c = problem.expand(X, np.zeros((20, 1)))
     K, P = exact_gains(A, B, c)
     x, U = np.array([1.0, 0.0]), []
@@ -269,7 +269,7 @@ def test_regulator_solves_the_algebraic_riccati_equation(robots):
     (K, u), words = regulator(problem, goal)
     assert words == ""
     assert np.abs(u).max() < 1e-9
-    problem.motion.roll(goal, np.zeros((1, 1)))
+    problem.motion.integrate(goal, np.zeros((1, 1)))
     A, B = (one[0] for one in problem.motion.linearize(np.zeros((1, 1))))
     assert np.abs(np.linalg.eigvals(A)).max() > 1.0
     assert np.abs(np.linalg.eigvals(A + B @ K)).max() < 1.0
@@ -294,16 +294,16 @@ def test_several_inputs_keep_their_bounds_under_feedback(robots, rng):
     bounds = {name: (0.1 * k, 1.0 + k) for k, name in enumerate(robot.actuator_names)}
     problem = problem_for(robot, {"final": {"q": 1.0}}, n=4, bounds=bounds, goal=np.zeros(robot.ndof))
     U = problem.bounds.mean(axis=0) + 0.1 * rng.normal(size=(4, robot.engine.n_actuators))
-    X, cost = problem.roll(U.copy())
+    X, cost = problem.integrate(U.copy())
     gain = rng.normal(size=(4, robot.engine.n_actuators, X.shape[1]))
     states = problem.states(X, U)
     # along its own motion feedback changes nothing, and what it asks for beyond the bounds stops there
     same = U.copy()
-    assert problem.roll(same, Feedback(gain, states, problem.bounds))[1] == cost
+    assert problem.integrate(same, Feedback(gain, states, problem.bounds))[1] == cost
     np.testing.assert_array_equal(same, U)
     beyond = U + 100.0 * rng.choice([-1.0, 1.0], size=U.shape)
     asked = beyond.copy()
-    problem.roll(beyond, Feedback(np.zeros_like(gain), states, problem.bounds))
+    problem.integrate(beyond, Feedback(np.zeros_like(gain), states, problem.bounds))
     np.testing.assert_array_equal(beyond, np.clip(asked, *problem.bounds))
 
 
@@ -373,7 +373,7 @@ def test_iterations_are_no_more_than_asked_for(robots, most):
 def test_trials_that_fail_are_left_and_said(robots, monkeypatch):
     problem = problem_for(robots["mass"], {"final": {"q": 1.0}}, dt=0.1, goal=[1.0])
     U = np.zeros((8, 1))
-    rolled = problem.roll(U)
+    rolled = problem.integrate(U)
     monkeypatch.setattr(problem.motion, "roll", lambda *_: None)
     found = ddp(problem, U, 100, 1e-9, rolled)
     assert not found.converged

@@ -51,13 +51,13 @@ def test_derivatives_of_steps_by_strains_match_differences(robot, substeps, rng)
     x = 0.1 * rng.standard_normal(motion.n_states)
     U = rng.uniform(1.0, 2.0, (3, motion.n_inputs)) * SIZES[: motion.n_inputs]
     assert motion.n_states == 2 * robot.ndof + 4
-    X = motion.roll(x, U.copy())
+    X = motion.integrate(x, U.copy())
     A, B = motion.linearize(U)
     assert np.abs(A[:, :, 2 * robot.ndof :]).max(axis=(1, 2)).min() > 0.0
     for k in range(3):
         for exact, f, at in (
-            (A[k], lambda x, k=k: motion.roll(x, U[k : k + 1].copy())[1], X[k]),
-            (B[k], lambda u, k=k: motion.roll(X[k], u[None].copy())[1], U[k]),
+            (A[k], lambda x, k=k: motion.integrate(x, U[k : k + 1].copy())[1], X[k]),
+            (B[k], lambda u, k=k: motion.integrate(X[k], u[None].copy())[1], U[k]),
         ):
             differences = central(f, at)
             assert_allclose(exact, differences, rtol=0.0, atol=BY_DIFFERENCES * (1.0 + np.abs(differences).max()))
@@ -68,8 +68,8 @@ def test_gradients_of_costs_match_differences(robot, rng):
     problem = problem_for(robot, bounds=None)
     problem.begin(0.05 * rng.standard_normal(problem.motion.n_states), 0.0)
     U = rng.uniform(1.0, 2.0, (problem.N, problem.motion.n_inputs)) * SIZES[: problem.motion.n_inputs]
-    gradient = problem.gradient(problem.roll(U.copy())[0], U)
-    differences = central(lambda u: problem.roll(u.reshape(U.shape).copy())[1], U.ravel(), 1e-4).reshape(U.shape)
+    gradient = problem.gradient(problem.integrate(U.copy())[0], U)
+    differences = central(lambda u: problem.integrate(u.reshape(U.shape).copy())[1], U.ravel(), 1e-4).reshape(U.shape)
     assert_allclose(gradient, differences, rtol=0.0, atol=1e-5 * np.abs(gradient).max())
 
 
@@ -77,7 +77,7 @@ def test_a_step_is_that_of_a_stepper_from_the_same_state(rng):
     robot = arm()
     motion, n = DiscreteMotion(robot, DT), robot.ndof
     x, u = 0.1 * rng.standard_normal(motion.n_states), np.array([2.0])
-    end = motion.roll(x, u[None].copy())[1]
+    end = motion.integrate(x, u[None].copy())[1]
     stepper = sorosim.Stepper(robot, DT, tolerance=1e-11)
     stepper.state = StepState(0.0, x[:n], x[n : 2 * n], np.zeros(1), strain=x[2 * n :])
     state = stepper.step(u)
@@ -94,10 +94,10 @@ def test_the_best_motion_is_found_by_both_solvers_and_is_that_of_its_inputs():
     assert found[0].cost == pytest.approx(found[1].cost, rel=1e-4)
     run = found[0].run
     assert np.abs(run.strain[-1]).max() > 1e-3
-    again = DiscreteMotion(robot, DT).roll(np.zeros(8), found[0].u.copy())
+    again = DiscreteMotion(robot, DT).integrate(np.zeros(8), found[0].u.copy())
     assert_allclose(run.strain, again[:, 4:], rtol=0.0, atol=1e-12)
     # relaxed, the same inputs leave the rod elsewhere
-    other = DiscreteMotion(arm(shares=(1e-9, 1e-9)), DT).roll(np.zeros(8), found[0].u.copy())
+    other = DiscreteMotion(arm(shares=(1e-9, 1e-9)), DT).integrate(np.zeros(8), found[0].u.copy())
     assert np.abs(other[-1, :2] - again[-1, :2]).max() > 0.05
 
 
@@ -109,7 +109,7 @@ def test_the_regulator_does_without_strains_which_nothing_measures():
     assert words == ""
     assert hold.shape == (1, 2 * robot.ndof)
     assert u[0] == pytest.approx(2.0, rel=1e-3)
-    problem.motion.roll(problem.terms.goal, u[None].copy())
+    problem.motion.integrate(problem.terms.goal, u[None].copy())
     A, B = (one[0] for one in problem.motion.linearize(u[None]))
     assert np.abs(np.linalg.eigvals(A + B @ np.pad(hold, ((0, 0), (0, 4))))).max() < 1.0
 

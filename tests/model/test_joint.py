@@ -16,8 +16,8 @@ from sorosim.mechanics.model.chart import (
     joint_jacobian,
     pose_of,
     rates_of,
+    recharted,
     twist_matrix,
-    unwound,
 )
 from sorosim.mechanics.model.description import Description
 from sorosim.mechanics.model.joints import Joint, Limit
@@ -135,7 +135,7 @@ def test_coordinates_a_turn_away_are_of_the_same_pose_and_twist(kind, options, r
     for size in (0.5, 3.1, 3.2, 3.77, 5.0, 8.0, 15.0):
         q, qd = rng.normal(size=len(P)), rng.normal(size=len(P))
         q *= size / angle(P, q)
-        other, rates = unwound(P, q, qd)
+        other, rates = recharted(P, q, qd)
         assert angle(P, other) <= np.pi + 1e-12
         assert (size < np.pi) == np.array_equal(q, other)
         np.testing.assert_allclose(exp_se3(other @ P), exp_se3(q @ P), atol=1e-13)

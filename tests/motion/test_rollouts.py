@@ -159,7 +159,7 @@ def test_a_change_of_charts_is_differentiated_when_it_is_asked_for():
     assert_array_equal(change.jacobian[:3], np.eye(160)[:3])
     assert_array_equal(change.jacobian[6:80, 6:80], np.eye(74))
     charts, x, h = sim._steps.system.charts, change.before.ravel(), 1e-5
-    two = [np.array([charts.unwound(*(x + k * d).reshape(2, -1)) for d in np.eye(160)]) for k in (h, -h)]
+    two = [np.array([charts.recharted(*(x + k * d).reshape(2, -1)) for d in np.eye(160)]) for k in (h, -h)]
     expected = ((two[0] - two[1]) / (2.0 * h)).reshape(160, 160).T
     assert_allclose(change.jacobian, expected, atol=1e-8)  # h^2 and rounding of 6 rad/s over h
     sim._last = sim._last._replace(change=None)

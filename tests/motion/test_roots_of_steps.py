@@ -8,7 +8,7 @@ from helpers.step_study import NOISE, allowed, report, study
 from numpy.testing import assert_allclose, assert_array_equal
 
 import sorosim
-from sorosim.analysis.motion.held_steps import HeldSteps
+from sorosim.analysis.motion.discrete_steps import DiscreteSteps
 from sorosim.files import load_text
 from sorosim.mechanics.kernels import march as codes
 from sorosim.mechanics.kernels.step_speed import SPEED_ERROR
@@ -115,7 +115,7 @@ def failing(monkeypatch):
     """Let the steps of some intervals fail that are not smaller ones."""
 
     def set_up(*intervals):
-        advance = HeldSteps.advance
+        advance = DiscreteSteps.advance
 
         def advance_until(self, march, rows, inputs):
             first = round(float(rows.t[0]) / self.dt)
@@ -125,7 +125,7 @@ def failing(monkeypatch):
             code = advance(self, march, rows, inputs[: bad[0]])
             return codes.NO_CONVERGENCE if code in (codes.FINISHED, codes.CONTINUES) else code
 
-        monkeypatch.setattr(HeldSteps, "advance", advance_until)
+        monkeypatch.setattr(DiscreteSteps, "advance", advance_until)
 
     return set_up
 
@@ -227,7 +227,7 @@ def test_a_gradient_through_cut_steps_of_a_chain_that_whirls():
 
 
 def test_what_fails_in_all_smaller_steps_says_what_simulate_does(failing, monkeypatch):
-    monkeypatch.setattr(HeldSteps, "advance", lambda *_: codes.IMPLAUSIBLE)
+    monkeypatch.setattr(DiscreteSteps, "advance", lambda *_: codes.IMPLAUSIBLE)
     sim = sorosim.Stepper(sorosim.load("pendulum"), "64 ms")
     sim.reset()
     with pytest.raises(sorosim.ConvergenceError, match=r"faster than forces.*down to 0\.001 s.*`simulate`"):

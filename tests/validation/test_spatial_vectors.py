@@ -98,7 +98,7 @@ def passed_on(robot, q, qd, qdd):
     They are transmitted by the nodes, of which a link of one joint has one.
     """
     engine = robot.engine
-    _, wrench = engine.transmitted(q, qd, qdd, np.zeros(engine.n_actuators), 0.0, np.zeros(0))
+    _, wrench = engine.joint_reactions(q, qd, qdd, np.zeros(engine.n_actuators), 0.0, np.zeros(0))
     return wrench[:-1][:, [3, 4, 5, 0, 1, 2]]
 
 

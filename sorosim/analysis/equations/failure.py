@@ -141,7 +141,7 @@ def diagnose_motion(
         # where steps became too many, coordinates of one that failed are no cause
         nan, growing = _nonfinite(system, tried, [] if stalled else tried), list(_growing_inputs(system, t, x))
         fastest, rates, grows = _fastest(system, t, x, tolerances)
-        strain, short = strained(robot, q)[0] if np.isfinite(q).all() else "", robot.engine.layout.drawn_back(q)
+        strain, short = strained(robot, q)[0] if np.isfinite(q).all() else "", robot.engine.layout.fully_retracted(q)
         short = f"nothing is left of the length of '{short}'" if short else ""
         loops, singular = "", ""
         if robot.n_multipliers and np.isfinite(q).all():

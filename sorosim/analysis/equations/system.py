@@ -27,7 +27,7 @@ from sorosim.mechanics.kernels.evaluate import Evaluation
 from sorosim.mechanics.kernels.linalg import cholesky_solve
 from sorosim.mechanics.kernels.saddle import loop_norms, solve_constrained_columns
 from sorosim.mechanics.linear.eigenmodes import congruent
-from sorosim.mechanics.model.chart import FARTHEST, Charts, SingularityGuard
+from sorosim.mechanics.model.chart import FARTHEST, ChartLimit, Charts
 from sorosim.mechanics.robot import Robot
 
 # compliance of a row, relative to the largest of its loop, below which it is not scaled up any further
@@ -266,7 +266,7 @@ class StaticSystem:
         for link in layout.links.values():
             angles = link.column + np.array(link.link.joint.free_turns, dtype=np.int64)
             q[angles] -= 2.0 * np.pi * np.round((q[angles] - reference[angles]) / (2.0 * np.pi))
-        return np.concatenate([self.charts.unwound(q, np.zeros_like(q))[0][self.partition.free], x[self.n_free :]])
+        return np.concatenate([self.charts.recharted(q, np.zeros_like(q))[0][self.partition.free], x[self.n_free :]])
 
 
 def elastic_weight(robot: Robot, q: Array, free: IntArray, *, softest: bool = False) -> Array:
@@ -316,11 +316,11 @@ class OdeSystem:
         self.inputs, self.driven, self.partition = prescribed.inputs, prescribed.motion, prescribed.partition
         self.closing = np.array([2.0 / closing_time, 1.0 / closing_time**2, -1.0])
         self.charts = Charts(layout, self.partition.mask)
-        self.turns = SingularityGuard(layout, self.partition.mask)
+        self.chart_limit = ChartLimit(layout, self.partition.mask)
         self.n_free = len(self.partition.free)
         self.maxwell = robot.engine.companion(MaxwellElements)
         self.n_strains = self.maxwell.n
-        # with elements its rest is theirs, see `let_pull`
+        # with elements its rest is theirs, see `set_internal_variables`
         self.engine = self.maxwell.private_engine() if self.n_strains else robot.engine
         # what solvers with multipliers of their own found at rows: time -> accelerations, multipliers, and whether rows
         # of loops depend on each other there, so that the multipliers may not be the smallest
@@ -417,7 +417,7 @@ class OdeSystem:
             cholesky_solve(evaluation.mass, unit)
         return unit[:, self.partition.free]
 
-    def let_pull(self, strain: Array) -> None:
+    def set_internal_variables(self, strain: Array) -> None:
         """Let Maxwell elements with these strains pull in `engine`."""
         if self.n_strains:
             self.maxwell.apply(strain, self.engine)
@@ -448,7 +448,7 @@ class OdeSystem:
     ) -> Evaluation:
         """Residual of the equations of motion under given multipliers, with its derivatives by `what`."""
         u = self.inputs.value(t)
-        self.let_pull(strain)
+        self.set_internal_variables(strain)
         return self.engine.evaluate(what, q, qd, qdd, u, t, multiplier=multiplier)
 
     def forward(
@@ -456,7 +456,7 @@ class OdeSystem:
     ) -> Evaluation:
         """Forward dynamics at the prescribed accelerations in qdd; the others are filled in."""
         u, known, engine = self.inputs.value(t), self.partition.mask, self.engine
-        self.let_pull(strain)
+        self.set_internal_variables(strain)
         if what == task.FORWARD and choose_algorithm(engine, None, FORWARD, FASTEST) == "articulated":
             none, n = np.empty((0, 0)), engine.ndof
             qdd[:] = forward_by_articulated(engine, q, qd, qdd, u, t, known)
@@ -475,9 +475,9 @@ class OdeSystem:
     def rotation_event(self, t: float, x: Array) -> float:
         """The same, or how far one that cannot be changed is from the end of its range, whichever is nearer."""
         q = self.coordinates(t, x)[0]
-        return max(self.charts.largest_angle(q) - FARTHEST, self.turns.beyond(q))
+        return max(self.charts.largest_angle(q) - FARTHEST, self.chart_limit.beyond(q))
 
-    def rewound(self, t: float, x: Array) -> Array:
+    def recharted(self, t: float, x: Array) -> Array:
         """The same state with rotations of at most half a turn (docs/theory.md, 8)."""
         q, qd, _, strain = self.coordinates(t, x)
-        return self.state(*self.charts.unwound(q, qd), strain)
+        return self.state(*self.charts.recharted(q, qd), strain)

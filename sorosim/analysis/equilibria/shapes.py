@@ -490,7 +490,7 @@ class _Fit:
         met = search.slide(met) if search.is_solution(met) else search.descend(p, 0.0)
         p = met if search.distance(met) ** 2 <= usual else p
         q, s = self.parts(unknowns(p.z))
-        q = self.charts.unwound(q, np.zeros_like(q))[0]
+        q = self.charts.recharted(q, np.zeros_like(q))[0]
         missed = np.linalg.norm(p.e.reshape(-1, 3), axis=1) * self.length
         message = f"'{self.name}' misses the points by {missed.max():.3g} m at most"
         return FittedShape(q, s * self.length, missed, message)

@@ -175,7 +175,7 @@ class Manifold:
 
     # -- ways ----------------------------------------------------------------------------------------------------------
 
-    def settled(self, targets: Targets, point: Point) -> Point:
+    def corrected(self, targets: Targets, point: Point) -> Point:
         """The equilibrium under the parameters of a point, but for a last correction: by Newton's method, or `rest`."""
         while not point.balanced:
             after = self.point(targets, point.x + point.correction, point.p)
@@ -201,7 +201,7 @@ class Manifold:
                 continue
             point, done, part = trial, done + part, 2.0 * part
         try:
-            return self.settled(targets, point)
+            return self.corrected(targets, point)
         except ModelError:
             return None
 

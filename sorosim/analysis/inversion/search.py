@@ -41,7 +41,7 @@ CONVEX = 0.1
 OUT_OF_REACH = 0.5
 # of singular values, below which parameters do not move the targets
 INEFFECTIVE = 1e-6
-NO_WAY = "no step along the equilibria leads on"
+NO_DIRECTION = "no step along the equilibria leads on"
 
 
 class Outcome(NamedTuple):
@@ -106,7 +106,7 @@ class Search:
         self._stays_stable = stays_stable
         of_effort = np.zeros((len(p), len(p))) if of_effort is None else of_effort
         found = self._run(targets, x, clipped(p, self.low, self.high), tolerance, of_effort)
-        last = self.manifold.settled(targets, found.point)
+        last = self.manifold.corrected(targets, found.point)
         at_rest, reached = last._replace(x=last.x + last.correction), norm(last.error) <= tolerance
         return found._replace(point=at_rest, reached=reached, stable=self.manifold.stable(last), last=last)
 
@@ -130,7 +130,7 @@ class Search:
                 shorter = min(1.0, FIRST_STEP / max(norm(point.J @ step), 1e-300))
                 step, trust = shorter * step, shorter * largest(step)
             if point.balanced and not step.any():
-                return Outcome(point, False, k, NO_WAY, of_effort)
+                return Outcome(point, False, k, NO_DIRECTION, of_effort)
             longest = largest(step)
             if longest < trust and (trial := self._corrected(targets, point, step, tolerance)) is not None:
                 return Outcome(trial, True, k + 1, "", of_effort)
@@ -143,11 +143,13 @@ class Search:
                     off, point = point, self._at_rest(targets, point, best)
                     if point is best:
                         if point is returned:
-                            return Outcome(point, False, k, NO_WAY, of_effort, beyond=self._beyond(point, off, step))
+                            return Outcome(
+                                point, False, k, NO_DIRECTION, of_effort, beyond=self._beyond(point, off, step)
+                            )
                         returned = point
                 elif trust < LEAST_TRUST:
                     found = self._at_rest(targets, point, best)
-                    return Outcome(found, False, k, NO_WAY, of_effort, beyond=self._beyond(found, point, step))
+                    return Outcome(found, False, k, NO_DIRECTION, of_effort, beyond=self._beyond(found, point, step))
                 continue
             if longest > NO_STEP:
                 change = (trial.J - point.J).T
@@ -165,12 +167,12 @@ class Search:
     def _at_rest(self, targets: Targets, point: Point, best: Point | None) -> Point:
         """The equilibrium of a point, or the best one before if it is nearer to the targets, or the only one."""
         try:
-            settled = self.manifold.settled(targets, point)
+            corrected = self.manifold.corrected(targets, point)
         except ModelError:
             if best is None:
                 raise
             return best
-        return settled if best is None or norm(settled.error) <= norm(best.error) else best
+        return corrected if best is None or norm(corrected.error) <= norm(best.error) else best
 
     def _beyond(self, point: Point, off: Point, step: Array) -> Array:
         """Parameters a little way from a point towards those that a step from another one was refused at."""

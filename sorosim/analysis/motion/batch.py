@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sorosim.analysis.motion.held_steps import ROLLOUT_TOLERANCE, HeldSteps
+from sorosim.analysis.motion.discrete_steps import ROLLOUT_TOLERANCE, DiscreteSteps
 from sorosim.analysis.motion.rollout import Cotangents, Rollout, like
 from sorosim.analysis.motion.stepper import Stepper, rolling_back
 from sorosim.analysis.motion.threads import Workers
@@ -22,9 +22,9 @@ from sorosim.base.public import public
 from sorosim.base.units.quantity import amount
 from sorosim.base.validation import Number, describe, indices
 from sorosim.mechanics.engine.prescribed import Inputs, input_rows, shape_of
-from sorosim.mechanics.kernels import held_inputs as held
+from sorosim.mechanics.kernels import discrete_steps as held
 from sorosim.mechanics.kernels import march as codes
-from sorosim.mechanics.kernels.held_inputs import Member
+from sorosim.mechanics.kernels.discrete_steps import Member
 from sorosim.mechanics.robot import Robot, check_robot
 
 # tasks for each thread: members take different times
@@ -79,7 +79,7 @@ class Batch:
         self.threads = n_processors() if threads is None else one_or_more("threads", threads, "threads")
         self.robots = _members(robot, self.n, numbers or {})
         self._options: dict[str, Any] = {"dt": dt, "driven": driven, "options": {"method": method, **options}}
-        shared = HeldSteps(robot, **self._options)
+        shared = DiscreteSteps(robot, **self._options)
         self.dt, self.numbers = shared.dt, tuple(numbers or ())
         self.failures: dict[int, ConvergenceError] = {}
         self._in_python = shared.in_python
@@ -91,7 +91,7 @@ class Batch:
         self._members: list[Stepper] = [object.__new__(Stepper) for _ in range(self.n)]
         for i, one in enumerate(self.robots):
             own = shared.system.n_strains or one is not robot  # steps of what relaxes change their arrays
-            self._set_up(i, HeldSteps(one, **self._options) if own else shared)
+            self._set_up(i, DiscreteSteps(one, **self._options) if own else shared)
         self._last: BatchRollout | None = None
         self._connect()
 
@@ -172,7 +172,7 @@ class Batch:
             expected = "those of the batch, " + (", ".join(self.numbers) or "none")
             raise InputError("numbers", expected, ", ".join(numbers) or "none")
         robot = _with_numbers(self.robot, numbers)
-        self._set_up(i, HeldSteps(robot, **self._options))
+        self._set_up(i, DiscreteSteps(robot, **self._options))
         self._pin(i)
         self.robots[i] = robot
         self.failures.pop(i, None)
@@ -250,7 +250,7 @@ class Batch:
 
     # -- members -----------------------------------------------------------------------------------------------------
 
-    def _set_up(self, i: int, steps: HeldSteps) -> None:
+    def _set_up(self, i: int, steps: DiscreteSteps) -> None:
         """Make a member anew."""
         self._members[i]._set_up(steps, f"a step of member {i}")
 
@@ -337,7 +337,7 @@ class BatchRollout:
             try:
                 with rolling_back([one]):
                     motion = Rollout(one._motion, u[i], batch.numbers, stop)
-                    one._motion.rewind()
+                    one._motion.rechart()
                     one._keep()
             except ConvergenceError as error:
                 return error

@@ -166,7 +166,7 @@ class Integration:
         """The problem of the integrator, begun at the start."""
         options, start = self.options, self.start
         self.callbacks.window = self.edges.window(start.t)
-        self.system.turns.begin(start.q)
+        self.system.chart_limit.begin(start.q)
         state = self.restart_state(start.t, self.system.state(start.q, start.qd, start.strain))
         # a coordinate without inertia is an error of the model, to be raised as such; the rank of the loops is that at
         # the first row, also where the run is resumed
@@ -208,7 +208,7 @@ class Integration:
             times = np.union1d(times, self.controller_times)
         # the start may be a sample moved onto an end that is no longer there
         between = times[(times > start.t + 1e-9 * options["dt_out"]) & (times < options["t_end"])]
-        turning = self.system.charts.joints or self.system.turns.joints
+        turning = self.system.charts.joints or self.system.chart_limit.joints
         return between, Event(self.system.rotation_event, True, 1.0) if turning else None
 
     def integrated(self) -> Run:
@@ -341,7 +341,7 @@ class Integration:
         """The error for an integrator that gave up; `described`: its message has the cause already."""
         what = f"simulate '{self.system.robot.name}' by {self.options['method']}: "
         report, reason = self.report_of(solution), ""
-        if len(run.q) and (spent := self.system.robot.engine.layout.drawn_back(run.q[-1])):
+        if len(run.q) and (spent := self.system.robot.engine.layout.fully_retracted(run.q[-1])):
             what += f"at t = {report.t:.6g} s nothing is left of the length of '{spent}'"
             return ConvergenceError(f"{what}; {END_BEFORE}, and look at the motion so far (.partial)", run, report)
         what += solution.message
@@ -445,14 +445,14 @@ class Integration:
         """Record a checkpoint if one is due; returns the state to continue from, None if there is none."""
         self.exchanged.evaluate()
         q, qd, _, strain = self.system.coordinates(t, x)
-        if name := self.system.turns.leave(q):
+        if name := self.system.chart_limit.leave(q):
             kind = self.system.robot.engine.layout.links[name].link.joint.kind
             self.why = f"stopped at t = {t:.6g} s: the {kind} joint of '{name}' comes to a whole turn"
             self.why += ", where its coordinates are singular"
             return None
         if t in self.checkpoints:
             self.add_checkpoint(t, q, qd, strain, self.cumulative(stats))
-            self.system.turns.begin(q)
+            self.system.chart_limit.begin(q)
         self.callbacks.window = self.edges.window(t)
         return self.restart_state(t, x)
 
@@ -473,7 +473,7 @@ class Integration:
     def restart_state(self, t: float, x: Array) -> Array:
         """The state to continue from: with the inputs of a controller, and rotations amid their coordinates."""
         self.at_sample(t, x)
-        return self.system.rewound(t, x) if self.system.rotation_excess(t, x) > -REWIND_MARGIN else x
+        return self.system.recharted(t, x) if self.system.rotation_excess(t, x) > -REWIND_MARGIN else x
 
     @uninterrupted()
     def add_checkpoint(self, t: float, q: Array, qd: Array, strain: Array, counts: dict[str, Any]) -> None:

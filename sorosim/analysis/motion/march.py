@@ -1,6 +1,6 @@
 """A robot that marches by Newmark's or the generalised-alpha method: its arrays, its steps, and why one failed.
 
-`simulate` (`marching.MarchIntegrator`) and steps under held inputs (`stepping.held_steps.HeldSteps`) drive it.
+`simulate` (`marching.MarchIntegrator`) and steps under held inputs (`stepping.discrete_steps.DiscreteSteps`) drive it.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from sorosim.mechanics.engine.engine import Engine
 from sorosim.mechanics.engine.inputs import Motion
 from sorosim.mechanics.kernels import march as codes
 from sorosim.mechanics.kernels import newmark
-from sorosim.mechanics.kernels.evaluate import DONE as JUMPED
+from sorosim.mechanics.kernels.discrete_steps import apply_input_jump
+from sorosim.mechanics.kernels.evaluate import DONE as EVALUATED
 from sorosim.mechanics.kernels.evaluate import Evaluation, State
-from sorosim.mechanics.kernels.held_inputs import apply_input_jump
 from sorosim.mechanics.kernels.march import March, Model, Rows
 from sorosim.mechanics.kernels.tangent import Tangent, make_tangent
 from sorosim.mechanics.robot import Robot
@@ -171,7 +171,7 @@ class RobotMarch:
         if self.in_python:
             self._evaluate(march, float(march.number["time"]), s.q, s.qd, u, False)
         arguments = self.model, march, self.engine.workspace
-        done = self.engine.prepared(apply_input_jump, arguments)(*arguments) == JUMPED
+        done = self.engine.prepared(apply_input_jump, arguments)(*arguments) == EVALUATED
         return codes.CONTINUES if done else codes.NOT_FINITE
 
     def _evaluate(self, march: March, t: float, q: Array, qd: Array, u: Array, tangents: bool) -> None:

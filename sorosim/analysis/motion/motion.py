@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sorosim.analysis.equations.failure import diagnose_motion
-from sorosim.analysis.motion.held_steps import HeldSteps
+from sorosim.analysis.motion.discrete_steps import DiscreteSteps
 from sorosim.analysis.motion.march import DONE, STEPS_AT_ONCE
 from sorosim.analysis.motion.simulate import StartingState, starting_state
 from sorosim.base.arrays import Array, IntArray
@@ -42,12 +42,12 @@ class ChartChange:
     def jacobian(self) -> Array:
         """Derivative (2 ndof, 2 ndof) of coordinates and rates, by differences of fourth order."""
         x, ndof = self.before, self.before.shape[1]
-        after, out = self.charts.unwound(*x)[0], np.eye(2 * ndof)
+        after, out = self.charts.recharted(*x)[0], np.eye(2 * ndof)
         joints = [own for own, _ in self.charts.joints if (after[own] != x[0, own]).any()]
         changed = np.concatenate([np.arange(own.start, own.stop) for own in joints])
 
         def moved(direction: Array, step: float) -> Array:
-            return np.concatenate(self.charts.unwound(*(x + step * direction.reshape(2, ndof))))
+            return np.concatenate(self.charts.recharted(*(x + step * direction.reshape(2, ndof))))
 
         for k in (*changed, *(ndof + changed)):
             d = np.zeros(2 * ndof)
@@ -75,7 +75,7 @@ class Segment(NamedTuple):
     change: ChartChange | None  # of the last state of the segment before, to its first one
 
 
-class HeldMotion:
+class SteppedMotion:
     """A march of one robot under way.
 
     Attributes
@@ -87,7 +87,7 @@ class HeldMotion:
         How many intervals needed smaller steps.
     """
 
-    def __init__(self, steps: HeldSteps, what: str = "a step") -> None:
+    def __init__(self, steps: DiscreteSteps, what: str = "a step") -> None:
         """what : a step in messages."""
         self.steps, self.what, self.march = steps, what, steps.record()
         self.start, self.count, self.refined = 0.0, 0, 0
@@ -128,13 +128,13 @@ class HeldMotion:
         march.begin.u[:] = u
         self.start, self.count = t, 0
 
-    def rewind(self) -> ChartChange | None:
+    def rechart(self) -> ChartChange | None:
         """Change rotations beyond their limit for those of the same pose a turn away: a new start; None: none is."""
         charts, march = self.steps.system.charts, self.march
         if not charts.joints or charts.largest_angle(march.state.q) <= FARTHEST:
             return None
         change = ChartChange(charts, np.stack([march.state.q, march.state.qd]))
-        march.state.q[:], march.state.qd[:] = charts.unwound(*change.before)
+        march.state.q[:], march.state.qd[:] = charts.recharted(*change.before)
         march.counts["fresh"], march.counts["factored"] = 1, 0
         return change
 
@@ -195,7 +195,7 @@ class HeldMotion:
         segments: list[Segment] = []
         while at < n and error is None:
             if segments:
-                change = self.rewind()
+                change = self.rechart()
             segment, error = self._segment(rows, u, at, change, stop, before, code)
             segments.append(segment)
             at, before, code = segment.last, None, None
@@ -281,7 +281,7 @@ class HeldMotion:
         self, rows: Rows, base: int, first: int, last: int, substeps: int
     ) -> tuple[int, ConvergenceError | None]:
         """The interval up to which no joint comes to a whole turn, and the error where one does."""
-        begin, guard = (first - base) * substeps, self.steps.system.turns
+        begin, guard = (first - base) * substeps, self.steps.system.chart_limit
         met = guard.first_met(rows.q[begin : (last - base) * substeps + 1]) if guard.joints else None
         if met is None:
             return last, None
@@ -314,13 +314,13 @@ class HeldMotion:
 
 
 class Derivatives:
-    """The passes of kernels.held_inputs over rows of steps, on a march of their own; for one thread at a time."""
+    """The passes of kernels.discrete_steps over rows of steps, on a march of their own; for one thread at a time."""
 
-    def __init__(self, steps: HeldSteps) -> None:
+    def __init__(self, steps: DiscreteSteps) -> None:
         self.steps = steps
         self._march: March | None = None
 
-    def __reduce__(self) -> tuple[type[Derivatives], tuple[HeldSteps]]:  # arrays are made anew
+    def __reduce__(self) -> tuple[type[Derivatives], tuple[DiscreteSteps]]:  # arrays are made anew
         return Derivatives, (self.steps,)
 
     def __call__(

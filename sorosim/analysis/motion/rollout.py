@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sorosim.analysis.equilibria.statics import statics
-from sorosim.analysis.motion.held_steps import ROLLOUT_TOLERANCE, HeldSteps
-from sorosim.analysis.motion.motion import Derivatives, HeldMotion, Segment
+from sorosim.analysis.motion.discrete_steps import ROLLOUT_TOLERANCE, DiscreteSteps
+from sorosim.analysis.motion.motion import Derivatives, Segment, SteppedMotion
 from sorosim.analysis.motion.simulate import StartingState
 from sorosim.analysis.results.result import Equilibrium, Run
 from sorosim.analysis.sensitivity import (
@@ -34,8 +34,8 @@ from sorosim.base.validation import Number, Values, describe
 from sorosim.mechanics.dynamics.link_frames import LinkFrames
 from sorosim.mechanics.dynamics.variation import Variation, VariedEngine
 from sorosim.mechanics.engine.prescribed import Inputs, input_rows
-from sorosim.mechanics.kernels import held_inputs as held
-from sorosim.mechanics.kernels.held_inputs import Adjoint, Equations
+from sorosim.mechanics.kernels import discrete_steps as held
+from sorosim.mechanics.kernels.discrete_steps import Adjoint, Equations
 from sorosim.mechanics.robot import Robot, check_robot
 
 
@@ -102,14 +102,14 @@ def rollout(
         A wrong name, length or value.
     """
     given = {"method": method, **options}
-    steps = HeldSteps(check_robot(robot), dt, driven, given, usual_tolerance=ROLLOUT_TOLERANCE)
+    steps = DiscreteSteps(check_robot(robot), dt, driven, given, usual_tolerance=ROLLOUT_TOLERANCE)
     time = amount("t0", t0, "time")
     inputs = input_rows(robot, u, {"N": None}, clock=lambda n: time + steps.dt * np.arange(float(n)))
     if numbers and steps.engine.adds_inertia:
         hint = "`sensitivities` has derivatives of equations"
         got = "a robot with rods whose length is a coordinate, or with concentric tubes"
         raise InputError("numbers", "rods of given lengths, for derivatives of motions by numbers", got, hint)
-    by, motion = _by_numbers(robot, numbers or ()), HeldMotion(steps)
+    by, motion = _by_numbers(robot, numbers or ()), SteppedMotion(steps)
     equilibrium = q0.equilibrium if isinstance(q0, AtRest) else None
     first = inputs[0] if len(inputs) else np.zeros(inputs.shape[1])
     if isinstance(q0, str) and q0 == "equilibrium":
@@ -143,7 +143,7 @@ class Rollout:
     """
 
     def __init__(
-        self, motion: HeldMotion, u: Array, numbers: tuple[str, ...] = (), stop: Event | None = None,
+        self, motion: SteppedMotion, u: Array, numbers: tuple[str, ...] = (), stop: Event | None = None,
         start: StartingState | None = None, equilibrium: Equilibrium | None = None, by: Sensitivities | None = None,
     ) -> None:  # fmt: skip
         """Move a motion on.
@@ -161,7 +161,7 @@ class Rollout:
         self.q, self.qd = np.zeros((n + 1, steps.engine.ndof)), np.zeros((n + 1, steps.engine.ndof))
         self._strain = np.zeros((n + 1, steps.system.n_strains))
         motion.prepare(rows, n)
-        self._start_change = motion.rewind()
+        self._start_change = motion.rechart()
         self.q[0], self.qd[0], self._strain[0] = march.state.q, march.state.qd, march.strain[0]
         self._strain_begins = bool(march.counts["fresh"]) and motion.count == 0  # with the coordinates of the start
         self._segments, error = motion.move(rows, u, stop)
@@ -469,7 +469,7 @@ def _by_numbers(robot: Robot, numbers: Sequence[str] | Sensitivities) -> Sensiti
         raise InputError("numbers", error.expected, error.got, error.hint) from error
 
 
-def empty_adjoint(steps: HeldSteps, n: int = 0, rows: int = 0) -> Adjoint:
+def empty_adjoint(steps: DiscreteSteps, n: int = 0, rows: int = 0) -> Adjoint:
     """Room for the cotangents of numbers, of n intervals and their rows; 0: none are wanted."""
     tree, elastic, ndof = steps.engine.tree, steps.engine.elastic, steps.engine.ndof
     return Adjoint(
@@ -495,7 +495,9 @@ def like(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
     return out
 
 
-def run_of(steps: HeldSteps, t: Array, q: Array, qd: Array, held: Array, by: str, strain: Array | None = None) -> Run:
+def run_of(
+    steps: DiscreteSteps, t: Array, q: Array, qd: Array, held: Array, by: str, strain: Array | None = None
+) -> Run:
     """A motion under held inputs (N, n_actuators) as a `Run`: a row has the inputs of the interval that it ends."""
     u = np.concatenate([held[:1] if len(held) else np.zeros((1, held.shape[1])), held])
     return steps.run(t, q, qd, u, f"{len(held)} intervals of {steps.dt:g} s by {by}", strain=strain)

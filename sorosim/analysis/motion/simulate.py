@@ -283,7 +283,7 @@ def starting_state(
         given = q0.q if isinstance(q0, Equilibrium) else q0
         q = robot.initial_q if given is None else robot.coordinates(given, of_q)
     q[partition.driven] = motion[:, 0]
-    if name := system.turns.singular(q):
+    if name := system.chart_limit.singular(q):
         what = "a start farther from a whole turn, where the coordinates of this joint are singular"
         raise InputError(f"{of_q}, {name}", what, f"one less than {TURN:.2g} rad from it")
     if not robot.loop_names:

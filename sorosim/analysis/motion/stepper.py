@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sorosim.analysis.equations.system import NO_STRAINS
-from sorosim.analysis.motion.held_steps import STEP_TOLERANCE, HeldSteps
-from sorosim.analysis.motion.motion import ChartChange, Derivatives, HeldMotion, Segment
+from sorosim.analysis.motion.discrete_steps import STEP_TOLERANCE, DiscreteSteps
+from sorosim.analysis.motion.motion import ChartChange, Derivatives, Segment, SteppedMotion
 from sorosim.analysis.motion.simulate import LOOP_CLOSURE_TOLERANCE
 from sorosim.base.arrays import Array
 from sorosim.base.errors import InputError
@@ -23,7 +23,7 @@ from sorosim.base.public import public
 from sorosim.base.units.quantity import amount
 from sorosim.base.validation import Number, Values, vector
 from sorosim.mechanics.engine.prescribed import by_coordinate
-from sorosim.mechanics.kernels import held_inputs as held
+from sorosim.mechanics.kernels import discrete_steps as held
 from sorosim.mechanics.robot import Robot
 
 
@@ -115,12 +115,12 @@ class Stepper:
         self, robot: Robot, dt: Number, *, method: Method | str | None = None,
         driven: Mapping[str, Any] | None = None, **options: Any,
     ) -> None:  # fmt: skip
-        self._set_up(HeldSteps(robot, dt, driven, {"method": method, **options}))
+        self._set_up(DiscreteSteps(robot, dt, driven, {"method": method, **options}))
 
-    def _set_up(self, steps: HeldSteps, what: str = "a step") -> None:
+    def _set_up(self, steps: DiscreteSteps, what: str = "a step") -> None:
         self._steps, self.robot, self.dt = steps, steps.robot, steps.dt
         self._lock = threading.RLock()
-        self._motion, self._rows, self._derivatives = HeldMotion(steps, what), steps.rows(1), Derivatives(steps)
+        self._motion, self._rows, self._derivatives = SteppedMotion(steps, what), steps.rows(1), Derivatives(steps)
         self._u = np.zeros((1, steps.engine.n_actuators))
         self._state: StepState | None = None
         self._last: _Interval | None = None
@@ -318,7 +318,7 @@ class Stepper:
         (segment,), error = self._motion.move(self._rows, self._u, before=before.memory.record, code=code)
         if error is not None:
             raise error
-        last = segment, self._u.copy(), before.u, self._fresh, self._motion.rewind()
+        last = segment, self._u.copy(), before.u, self._fresh, self._motion.rechart()
         self._keep()
         self._last = _Interval(*last)
 
@@ -366,7 +366,7 @@ class Stepper:
         self._last = None  # the rows are those of another step
 
 
-def _stepper(steps: HeldSteps, what: str, state: StepState | None, refined: int) -> Stepper:
+def _stepper(steps: DiscreteSteps, what: str, state: StepState | None, refined: int) -> Stepper:
     """A stepper in a state of these steps."""
     out = object.__new__(Stepper)
     out._set_up(copy(steps) if steps.system.n_strains else steps, what)

@@ -36,7 +36,7 @@ MAX_NEWTON, MAX_STEPS = 20, 2000
 LONG, SHORT = 0.7, 0.1
 SHRINK, GROW, MIN_RADIUS = 0.25, 3.0, 1e-10
 # steps of this size, relative to the longest, are none, as are forces of this part of the largest on the way
-AT_REST, NO_FORCE = 1e-10, 1e-11
+ZERO_STEP, NO_FORCE = 1e-10, 1e-11
 # a descent that has gone so many of the longest steps without an end falls
 MAX_LENGTH = 300.0
 # parts of the longest step along the softest motion at which it shows whether forces lead away; what lies on something
@@ -278,7 +278,7 @@ class DampedNewton:
                 end = self._undamped_end(x)
                 if end is None:
                     self.linearise(x)
-            if end is None and (balanced or length <= AT_REST):
+            if end is None and (balanced or length <= ZERO_STEP):
                 end = x, r
             if end is not None:
                 came = f"at rest after {k} damped steps"

@@ -10,7 +10,7 @@ from sorosim.base.errors import ModelError
 from sorosim.mechanics.engine import tasks as task
 from sorosim.mechanics.engine.engine import Engine
 from sorosim.mechanics.kernels.mass_rank import CLEARLY_REGULAR
-from sorosim.mechanics.model.chart import SingularityGuard, exponential_stages
+from sorosim.mechanics.model.chart import ChartLimit, exponential_stages
 
 # so near to a whole turn coordinates are singular [rad]
 AT_TURN = 1e-6
@@ -22,9 +22,9 @@ def mass_matrix(engine: Engine, q: Array) -> Array:
     return engine.evaluate(task.MASS, q, zero, zero.copy(), np.zeros(engine.n_actuators)).mass
 
 
-def _guard(engine: Engine) -> SingularityGuard:
+def _guard(engine: Engine) -> ChartLimit:
     """Whole turns of a robot of which nothing is driven."""
-    return SingularityGuard(engine.layout, engine.none_known, changeable=True)
+    return ChartLimit(engine.layout, engine.none_known, changeable=True)
 
 
 def check_inertia(engine: Engine, q: Array, rows: IntArray, mass: Array) -> Array:
@@ -34,7 +34,7 @@ def check_inertia(engine: Engine, q: Array, rows: IntArray, mass: Array) -> Arra
     """
     layout, known = engine.layout, np.ones(engine.ndof, dtype=np.bool_)
     known[rows] = False
-    guard = SingularityGuard(layout, known, changeable=True) if known.any() else engine.companion(_guard)
+    guard = ChartLimit(layout, known, changeable=True) if known.any() else engine.companion(_guard)
     if link := guard.singular(q, AT_TURN):
         turning = (i for own, _ in exponential_stages(layout.links[link]) for i in range(own.start, own.stop))
         first = next(layout.coordinate_names[i] for i in turning if not known[i])

@@ -405,7 +405,7 @@ class Engine:
 
     def singular_mass_error(self, coordinate: int, q: Array | None = None) -> ModelError:
         """The mass matrix is singular, and this coordinate is one of those that make it so."""
-        name = "" if q is None else self.layout.drawn_back(q)
+        name = "" if q is None else self.layout.fully_retracted(q)
         if name:
             hint = "end the motion before, or give its joint limits"
             return ModelError(name, "a rod that has a length left", "one that its joint has drawn back wholly", hint)
@@ -432,7 +432,7 @@ class Engine:
         closure = self.evaluate(task.ERRORS, q, qd, self.zero_rates, u, multiplier=multiplier).closure
         return np.array(closure.wrench[loop])
 
-    def transmitted(
+    def joint_reactions(
         self, q: Array, qd: Array, qdd: Array, u: Array, t: float, multiplier: Array, sliding: SlipState | None = None
     ) -> tuple[Array, Array]:
         """Poses (n, 4, 3) of all nodes, and the wrenches (n, 6) transmitted to each node and its subtree.

@@ -229,7 +229,7 @@ class Couplings(NamedTuple):
 SPARSE = -2
 # in Couplings.at: nodes that do not move; FOLLOWS - k: those that move with node k, whose block starts at rest, and are
 # no unknowns, for x = Z dq of that block
-AT_REST, FOLLOWS = -2, -3
+FIXED_NODE, FOLLOWS = -2, -3
 
 
 def make_couplings(tree: tr.Tree, forms: Coupling | None = None) -> Couplings:

@@ -13,8 +13,7 @@ import numpy as np
 
 from sorosim.base.compiled import by_reference, kernel_lazy
 from sorosim.mechanics.kernels import march as mr
-from sorosim.mechanics.kernels.evaluate import DONE
-from sorosim.mechanics.kernels.held_inputs import (
+from sorosim.mechanics.kernels.discrete_steps import (
     QD,
     SOLUTION,
     Q,
@@ -30,6 +29,7 @@ from sorosim.mechanics.kernels.held_inputs import (
     set_step_size,
     step_jvp,
 )
+from sorosim.mechanics.kernels.evaluate import DONE
 from sorosim.mechanics.kernels.small import clear
 
 NEAR = 0.1  # of a coordinate: a rotation, a length, or a strain times a length

@@ -10,7 +10,7 @@ import numpy as np
 
 from sorosim.base.compiled import kernel_in_place, kernel_lazy
 from sorosim.mechanics.kernels.couplings import (
-    AT_REST,
+    FIXED_NODE,
     FOLLOWS,
     N_NODES,
     N_X,
@@ -51,7 +51,7 @@ def number_unknowns(tree, constraints, n, couplings):
         base, fixed = tree.block[b].parent, tree.block[b].n == 0
         if base >= 0 and at[n_blocks + base] == -1:
             before = tree.segment[base].block
-            if first_of_base(tree, before, couplings) == AT_REST and tree.block[before].n <= N_X:
+            if first_of_base(tree, before, couplings) == FIXED_NODE and tree.block[before].n <= N_X:
                 at[n_blocks + base] = FOLLOWS - base
             else:
                 at[n_blocks + base] = size
@@ -59,7 +59,7 @@ def number_unknowns(tree, constraints, n, couplings):
         at[b] = size
         size += tree.block[b].n
         for k in range(tree.block[b].first, tree.block[b].end if fixed else 0):
-            at[n_blocks + k] = at[n_blocks + base] if base >= 0 else AT_REST
+            at[n_blocks + k] = at[n_blocks + base] if base >= 0 else FIXED_NODE
     for c in range(constraints, n):
         at[n_blocks + n_segments + c] = size
         size += couplings.forms.row[c].n_rows
@@ -70,7 +70,7 @@ def number_unknowns(tree, constraints, n, couplings):
 def first_of_base(tree, b, couplings):
     """The first unknown of the base of a block; or negative, see FOLLOWS."""
     base = tree.block[b].parent
-    return couplings.at[tree.block.shape[0] + base] if base >= 0 else AT_REST
+    return couplings.at[tree.block.shape[0] + base] if base >= 0 else FIXED_NODE
 
 
 @kernel_in_place

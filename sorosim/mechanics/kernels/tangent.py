@@ -63,7 +63,7 @@ class Tangent(NamedTuple):
     V: np.ndarray  # (ndof, 6) V^T
     Z: np.ndarray  # flat, per node on which blocks hang (18, n)
     place: np.ndarray  # (n_segments,) int: offset of a node in Z, -1: nothing hangs there
-    hanging: np.ndarray  # (n_segments, 3, 6, 6) [M, N, K] that blocks hand on to the node, eliminated
+    subtree: np.ndarray  # (n_segments, 3, 6, 6) [M, N, K] that blocks hand on to the node, eliminated
     node: np.ndarray  # (n_segments + 1, 18) scratch: wrenches p, then x
     square: np.ndarray  # (n_most^2,) scratch of a block
     couplings: Couplings
@@ -113,7 +113,7 @@ def node_tensors(tree, k, loaded, ws, tangent, own):
             copy(K[r], own[2, r])
         if hangs:
             for tensor in range(3):
-                add(tangent.hanging[k, tensor, r], own[tensor, r])
+                add(tangent.subtree[k, tensor, r], own[tensor, r])
 
 
 @kernel_in_place
@@ -286,16 +286,16 @@ def factor_block(A, terms, definite, square, pivot):
 
 
 @kernel_in_place
-def pass_to_parent(C, V, hanging):
+def pass_to_parent(C, V, subtree):
     """Subtract V A^-1 C, of an eliminated block, from L = [-K, N, M] of its base; C (n, 18) is A^-1 C."""
     for j in range(C.shape[0]):
         row = C[j]
         for r in range(6):
             f = V[j, r]
             for s in range(6):
-                hanging[2, r, s] += f * row[s]
-                hanging[1, r, s] -= f * row[6 + s]
-                hanging[0, r, s] -= f * row[12 + s]
+                subtree[2, r, s] += f * row[s]
+                subtree[1, r, s] -= f * row[6 + s]
+                subtree[0, r, s] -= f * row[12 + s]
 
 
 @kernel_lazy("local tangent")
@@ -314,13 +314,13 @@ def factor_tangent(tree, known, rate, acceleration, moving, loaded, definite, in
     for k in range(tree.segment.shape[0]):
         if tangent.place[k] >= 0:
             for tensor in range(3):
-                clear_matrix(tangent.hanging[k, tensor])
+                clear_matrix(tangent.subtree[k, tensor])
                 if couplings.passed.shape[0] > 0:
                     clear_matrix(couplings.passed[k, tensor])
     for b in range(tree.block.shape[0] - 1, -1, -1):
         n, c0, base = tree.block[b].n, tree.block[b].column, tree.block[b].parent
         first, size, square, kept = tree.block[b].first, 6 * n, tree.block[b].square, couplings.kept[b] != 0
-        hands_on = couplings.passed[base] if kept else tangent.hanging[base]
+        hands_on = couplings.passed[base] if kept else tangent.subtree[base]
         A = tangent.A[square : square + n * n].reshape(n, n)
         C, V, W, terms = tangent.C[c0 : c0 + n], tangent.V[c0 : c0 + n], ws.wide[0, :size], ws.wide[6, :n]
         internal_equations(ws.internal, square, rate, inertia, A, terms)
@@ -359,7 +359,7 @@ def factor_tangent(tree, known, rate, acceleration, moving, loaded, definite, in
                         if tensor < 2 or loaded:
                             add(ws.tensor[k, tensor, r], hands_on[tensor, r])
                         if hangs:
-                            add(tangent.hanging[k, tensor, r], hands_on[tensor, r])
+                            add(tangent.subtree[k, tensor, r], hands_on[tensor, r])
         if couplings.first[b] >= 0:
             add_couplings(tree, known, b, rate, moving, ws, couplings, A, C, V, hands_on, terms)
         for i in range(n):
@@ -375,7 +375,7 @@ def factor_tangent(tree, known, rate, acceleration, moving, loaded, definite, in
             return c0 + failed
         lu_solve(A, tangent.pivot[c0 : c0 + n], C)
         if base >= 0:
-            pass_to_parent(C, V, tangent.hanging[base])
+            pass_to_parent(C, V, tangent.subtree[base])
     return -1
 
 

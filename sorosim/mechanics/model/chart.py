@@ -93,7 +93,7 @@ def angle(P: Array, q: Array) -> float:
     return float(np.linalg.norm((q @ P)[:3]))
 
 
-def unwound(P: Array, q: Array, qd: Array) -> tuple[Array, Array]:
+def recharted(P: Array, q: Array, qd: Array) -> tuple[Array, Array]:
     """Coordinates and rates of the same pose and twist whose angle is at most half a turn."""
     turns = np.round(np.linalg.norm((q @ P)[:3]) / (2.0 * np.pi))
     return (q, qd) if turns == 0.0 else turned_back(P, q, qd, turns)
@@ -158,15 +158,15 @@ class Charts:
                 found.append((own, np.array(rows, dtype=np.int64)))
         return found
 
-    def unwound(self, q: Array, qd: Array) -> tuple[Array, Array]:
+    def recharted(self, q: Array, qd: Array) -> tuple[Array, Array]:
         """Coordinates and rates (ndof,) of the same poses and twists with rotations of at most half a turn."""
         q, qd = q.copy(), qd.copy()
         for own, P in self.joints:
-            q[own], qd[own] = unwound(P, q[own], qd[own])
+            q[own], qd[own] = recharted(P, q[own], qd[own])
         return q, qd
 
 
-class SingularityGuard:
+class ChartLimit:
     """The joints whose coordinates cannot be changed, and how far they may turn.
 
     The force of springs and stops depends on the number of whole turns, and a driven coordinate is prescribed. A whole

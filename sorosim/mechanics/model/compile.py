@@ -181,7 +181,7 @@ class Layout:
                 return f"'{name}'" if link.link.rod is None else f"s = {link.X[k] / link.X[-1]:.4g} of '{name}'"
         return "the world"
 
-    def drawn_back(self, q: Array) -> str:
+    def fully_retracted(self, q: Array) -> str:
         """Link of whose rod, whose length is a coordinate, nothing is left in a state; "" if there is none."""
         found = (
             name for name, link in self.links.items() for piece in link.pieces if piece.length_ratio(q) < NOTHING_LEFT

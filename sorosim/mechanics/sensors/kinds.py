@@ -231,7 +231,7 @@ class JointWrenchSensor(Sensor, kind="joint_wrench"):
 
     def bind(self, sites: SensorSites) -> Reader:
         node = int(sites.layout(self.link).nodes[0])
-        return Reader(self.groups, lambda state: state.transmitted(node))
+        return Reader(self.groups, lambda state: state.joint_reactions(node))
 
 
 @dataclass(frozen=True, eq=False)

@@ -208,8 +208,9 @@ class State:
     @cached_property
     def node_wrenches(self) -> Array:
         """Wrenches (n_nodes, 6) that inertia, gravity, loads and loops ask for at each node alone, in the world."""
-        own, parent = self._transmitted[1][: len(self.engine.tree.segment)].copy(), self.engine.tree.segment["parent"]
-        np.subtract.at(own, parent[parent >= 0], self._transmitted[1][np.flatnonzero(parent >= 0)])
+        parent, wrenches = self.engine.tree.segment["parent"], self._joint_reactions[1]
+        own = wrenches[: len(parent)].copy()
+        np.subtract.at(own, parent[parent >= 0], wrenches[np.flatnonzero(parent >= 0)])
         return own
 
     @cached_property
@@ -273,17 +274,17 @@ class State:
         return self.engine.tendon_lengths(self.q)
 
     @cached_property
-    def _transmitted(self) -> tuple[Array, Array]:
-        return self.engine.transmitted(self.q, self.qd, self.qdd, self.u, self.t, self.lam, self.sliding)
+    def _joint_reactions(self) -> tuple[Array, Array]:
+        return self.engine.joint_reactions(self.q, self.qd, self.qdd, self.u, self.t, self.lam, self.sliding)
 
     @cached_property
     def tensions(self) -> Array:
         """Tension of each tendon at its pulled end [N], by actuator."""
         return self.engine.tensions(self.q, self.u)
 
-    def transmitted(self, node: int) -> Array:
+    def joint_reactions(self, node: int) -> Array:
         """Wrench (6,) that the parent transmits to a node and its subtree, in the node's frame, about its origin."""
-        poses, wrenches = self._transmitted
+        poses, wrenches = self._joint_reactions
         R, p, w = poses[node, :3], poses[node, 3], wrenches[node]
         return np.concatenate([R.T @ (w[:3] - cross(p, w[3:])), R.T @ w[3:]])
 

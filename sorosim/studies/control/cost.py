@@ -40,7 +40,7 @@ class Weights(Type):
         return {"anyOf": [one, {"type": "object", "additionalProperties": one}, {"type": "array", "items": one}]}
 
 
-class Course(Type):
+class TargetPlace(Type):
     """A point, which may move: three lengths or expressions of t; in Python also (N + 1, 3) or a function of t."""
 
     signals = SignalVector("length")
@@ -117,7 +117,8 @@ class PlaceCost(Declared, title="Costs of places"):
     place: Any = key(Place(), "Name of a link or of a frame, [link, s], in Python also an Anchor.", "arm")
     _: KW_ONLY
     position: Any = key(
-        Course(), "Where it is to be: lengths or expressions of t; in Python also an array (N + 1, 3) or a function.",
+        TargetPlace(),
+        "Where it is to be: lengths or expressions of t; in Python also an array (N + 1, 3) or a function.",
         "[30 cm, 5 cm*sin(t), 0]", default=None,
     )  # fmt: skip
     pose: Any = key(Poses(), "The same for poses (4, 4), by arrays or functions.", default=None)

@@ -15,7 +15,7 @@ from sorosim.studies.control.solvers import Solution, backward
 from sorosim.studies.control.steps import DiscreteMotion
 
 # of the state, by which a step from the goal may change it where the goal is one of rest
-AT_REST = 1e-6
+ZERO_DRIFT = 1e-6
 # of a step: the time of its begin, as controllers are called, is rounded
 ROUNDING = 1e-6
 
@@ -77,7 +77,7 @@ class Gains:
 
 def gains_of(problem: Problem, found: Solution, goal: Array | None) -> Gains:
     """Gains of the quadratic problem about the solution, and at the goal."""
-    problem.roll(found.U.copy())
+    problem.integrate(found.U.copy())
     quadratic = problem.expand(found.X, found.U, smoothness=False)
     scale = found.value + np.finfo(float).tiny
     step = None
@@ -131,12 +131,12 @@ def input_at(motion: DiscreteMotion, goal: Array, t: float) -> tuple[Array, Arra
     """Inputs under which a state stays where it is, with the derivatives of a step there; None: there are none."""
     u = np.zeros((1, motion.n_inputs))
     for _ in range(5):
-        X = motion.roll(goal, u.copy(), t)
+        X = motion.integrate(goal, u.copy(), t)
         if X is None:
             return None
         A, B = motion.linearize(u)
         drift = X[1] - goal
-        if np.abs(drift).max() <= AT_REST * motion.steps.dt * (1.0 + np.abs(goal).max()):
+        if np.abs(drift).max() <= ZERO_DRIFT * motion.steps.dt * (1.0 + np.abs(goal).max()):
             return u[0], A[0], B[0]
         u[0] -= np.linalg.lstsq(B[0], drift, rcond=None)[0]
     return None

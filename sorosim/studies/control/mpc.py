@@ -133,17 +133,17 @@ class MPC:
         if last is None:
             U = np.zeros((problem.N, problem.motion.n_inputs)) if self._guess is None else self._guess
             U = np.clip(U, *problem.bounds)
-            X, J = problem.roll(U)
+            X, J = problem.integrate(U)
             return U, None if X is None else (X, J)
         U = _shifted(last.U)
         if last.gain is not None:
             # the plan's own states, whose first input before is that of its second step
             states = _shifted(problem.states(last.X, last.U))
             moved = U.copy()
-            X, J = problem.roll(moved, Feedback(_shifted(last.gain), states, problem.bounds))
+            X, J = problem.integrate(moved, Feedback(_shifted(last.gain), states, problem.bounds))
             if X is not None:
                 return moved, (X, J)
-        X, J = problem.roll(U)
+        X, J = problem.integrate(U)
         return U, None if X is None else (X, J)
 
 

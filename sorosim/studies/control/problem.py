@@ -36,13 +36,13 @@ class Problem:
         self.times: Array = t0 + self.terms.dt * np.arange(self.N + 1.0)
         self.references = self.terms.references(self.times)
 
-    def roll(self, U: Array, feedback: Feedback | None = None) -> tuple[Array | None, float]:
+    def integrate(self, U: Array, feedback: Feedback | None = None) -> tuple[Array | None, float]:
         """States under U and their cost; None and infinity where a step fails. With feedback U becomes what it gave."""
-        X = self.motion.roll(self.x0, U, self.t0, feedback)
+        X = self.motion.integrate(self.x0, U, self.t0, feedback)
         return X, np.inf if X is None else self.terms.value(self.times, X, U, self.references, self.before)
 
     def expand(self, X: Array, U: Array, *, smoothness: bool = True) -> Quadratic:
-        """The quadratic problem about the motion that was rolled last, on request without `smoothness`."""
+        """The quadratic problem about the motion that was integrated last, on request without `smoothness`."""
         A, B = self.motion.linearize(U)
         cost = self.terms.expand(self.times, X, U, self.references)
         if not (self.augmented and smoothness):

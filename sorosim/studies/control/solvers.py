@@ -41,15 +41,15 @@ CONVERGED = "converged"
 
 
 def ddp(
-    problem: Problem, U: Array, iterations: int, tolerance: float, rolled: tuple[Array, float] | None = None
+    problem: Problem, U: Array, iterations: int, tolerance: float, start: tuple[Array, float] | None = None
 ) -> Solution:
     """Box-constrained DDP with Gauss-Newton Hessians (Tassa, Mansard and Todorov, 2014), single shooting.
 
-    Feedback along the motion keeps trials near to it, so unstable robots do not run away. rolled: states and cost under
-    U, where they were rolled last.
+    Feedback along the motion keeps trials near to it, so unstable robots do not run away. start: states and cost under
+    U, where they are known.
     """
     U = np.clip(U, *problem.bounds)
-    X, J = rolled or problem.roll(U)
+    X, J = start or problem.integrate(U)
     if X is None:
         raise problem.motion.failed("a step of the first guess")
     unit = 1e-6 * max(J, 1e-12) / problem.scale**2
@@ -69,7 +69,7 @@ def ddp(
         states, part = problem.states(X, U), 1.0
         for _ in range(HALVINGS):
             trial = U + part * change
-            moved, value = problem.roll(trial, Feedback(gain, states, problem.bounds))
+            moved, value = problem.integrate(trial, Feedback(gain, states, problem.bounds))
             failed = moved is None
             if moved is not None and value < J - SUFFICIENT * part * decrease:
                 break
@@ -162,7 +162,7 @@ def l_bfgs_b(problem: Problem, U: Array, iterations: int, tolerance: float) -> S
 
     def evaluate(v: Array) -> tuple[float, Array]:
         inputs = v.reshape(shape) * scale
-        X, value = problem.roll(inputs)
+        X, value = problem.integrate(inputs)
         if X is None:
             if best[1] is None:
                 raise problem.motion.failed("a step of the first guess")
@@ -193,7 +193,7 @@ def l_bfgs_b(problem: Problem, U: Array, iterations: int, tolerance: float) -> S
 def fddp(problem: Problem, U: Array, iterations: int, tolerance: float) -> Solution:
     """Box-FDDP of crocoddyl (Mastalli et al., 2022)."""
     crocoddyl = _crocoddyl()
-    X, _ = problem.roll(np.clip(U, *problem.bounds))
+    X, _ = problem.integrate(np.clip(U, *problem.bounds))
     if X is None:
         raise problem.motion.failed("a step of the first guess")
     n, m, N = X.shape[1], U.shape[1], problem.N
@@ -204,7 +204,7 @@ def fddp(problem: Problem, U: Array, iterations: int, tolerance: float) -> Solut
     states = np.vstack([problem.states(X, U), np.concatenate([X[-1], U[-1]]) if problem.augmented else X[-1]])
     converged = solver.solve(list(states), list(U), iterations, True)
     U = np.clip(np.array(solver.us).reshape(N, m), *problem.bounds)
-    X, value = problem.roll(U)
+    X, value = problem.integrate(U)
     if X is None or X.shape[1] != n:
         raise problem.motion.failed("a step of the motion that crocoddyl found")
     return Solution(U, X, value, int(solver.iter), bool(converged), CONVERGED if converged else "")
@@ -240,7 +240,7 @@ def _node(crocoddyl: Any, problem: Problem, k: int) -> Any:
             data.cost = terms.value(times, X, U, references, before, ends=last)
             data.xnext = x
             if len(U):
-                moved = problem.motion.roll(x[:n], U, float(times[0]))
+                moved = problem.motion.integrate(x[:n], U, float(times[0]))
                 end = np.full(n, np.nan) if moved is None else moved[1]
                 data.xnext = np.concatenate([end, U[0]]) if problem.augmented else end
 
@@ -252,7 +252,7 @@ def _node(crocoddyl: Any, problem: Problem, k: int) -> Any:
             data.Lx, data.Lxx = c.x[0], c.xx[0]
             if len(U):
                 data.Lu, data.Luu, data.Lxu = c.u[0], c.uu[0], c.ux[0].T
-                problem.motion.roll(x[:n], U, float(times[0]))
+                problem.motion.integrate(x[:n], U, float(times[0]))
                 A, B = problem.motion.linearize(U)
                 if problem.augmented:
                     A, B = with_inputs_before(A, B)

@@ -7,22 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from sorosim.analysis.motion.held_steps import ROLLOUT_TOLERANCE, HeldSteps
+from sorosim.analysis.motion.discrete_steps import ROLLOUT_TOLERANCE, DiscreteSteps
 from sorosim.analysis.motion.march import DONE
-from sorosim.analysis.motion.motion import Derivatives, HeldMotion
+from sorosim.analysis.motion.motion import Derivatives, SteppedMotion
 from sorosim.base.arrays import Array
 from sorosim.base.errors import ConvergenceError
 from sorosim.mechanics.kernels import march as codes
-from sorosim.mechanics.kernels.held_inputs import N_VECTORS
+from sorosim.mechanics.kernels.discrete_steps import N_VECTORS
 from sorosim.mechanics.kernels.restarted import Feedback, integrate_restarted, linearize_restarted
 from sorosim.mechanics.robot import Robot
 
 
-class DiscreteMotion(HeldMotion):
+class DiscreteMotion(SteppedMotion):
     """Intervals dt that begin anew, so that their state is x = [q; qd; z] alone, z strains of Maxwell elements."""
 
     def __init__(self, robot: Robot, dt: float, driven: Mapping[str, Any] | None = None, **options: Any) -> None:
-        super().__init__(HeldSteps(robot, dt, driven, options, usual_tolerance=ROLLOUT_TOLERANCE))
+        super().__init__(DiscreteSteps(robot, dt, driven, options, usual_tolerance=ROLLOUT_TOLERANCE))
         n, m, n_strains = robot.ndof, robot.engine.n_actuators, self.steps.system.n_strains
         self.robot, self.n_states, self.n_inputs = robot, 2 * n + n_strains, m
         self._derivatives, size = Derivatives(self.steps), self.n_states
@@ -38,7 +38,7 @@ class DiscreteMotion(HeldMotion):
         """Strains (n_strains,) after an interval in which coordinates change by dq (ndof,) at equal rates."""
         return self.steps.system.maxwell.advanced(strain, dq, self.steps.dt)
 
-    def roll(self, x: Array, u: Array, t: float = 0.0, feedback: Feedback | None = None) -> Array | None:
+    def integrate(self, x: Array, u: Array, t: float = 0.0, feedback: Feedback | None = None) -> Array | None:
         """States (N + 1, n_states) from x on under inputs u (N, n_actuators); None where a step finds no solution.
 
         With feedback u becomes the inputs that it gave.
@@ -60,13 +60,13 @@ class DiscreteMotion(HeldMotion):
         self._code = int(steps.engine.prepared(integrate_restarted, arguments)(*arguments))
         if self._code not in DONE:
             return None
-        ends, guard = slice(None, None, steps.substeps), steps.system.turns
+        ends, guard = slice(None, None, steps.substeps), steps.system.chart_limit
         X = np.hstack([self.rows.q[ends], self.rows.qd[ends], self.rows.strain[ends]])
         singular = guard.joints and guard.first_met(self.rows.q) is not None
         return None if singular or not np.isfinite(X).all() else X
 
     def linearize(self, u: Array) -> tuple[Array, Array]:
-        """Derivatives A (N, n_states, n_states) and B (N, n_states, n_actuators) of the steps rolled last."""
+        """Derivatives A (N, n_states, n_states) and B (N, n_states, n_actuators) of the steps integrated last."""
         n = self.n_states
         A, B = np.zeros((len(u), n, n)), np.zeros((len(u), n, self.n_inputs))
         arguments = *self._room, self.steps.no_changes, A, B

@@ -150,7 +150,7 @@ def locked(context: CheckContext) -> Iterator[Finding]:
     if not isinstance(state, Equilibrium):
         return
     zero = np.zeros(context.robot.ndof)
-    poses, wrenches = context.robot.engine.transmitted(state.q, zero, zero.copy(), state.u, 0.0, state.lam)
+    poses, wrenches = context.robot.engine.joint_reactions(state.q, zero, zero.copy(), state.u, 0.0, state.lam)
     for place in context.places:
         counts = place.division.strain.count_per_strain
         for row, x in enumerate(map(float, _effects(context, place, poses, wrenches)[:4])):

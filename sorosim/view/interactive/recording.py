@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sorosim.analysis.motion.held_steps import HeldSteps
+from sorosim.analysis.motion.discrete_steps import DiscreteSteps
 from sorosim.analysis.motion.stepper import StepState
 from sorosim.analysis.results.result import Run
 from sorosim.base.arrays import Array
@@ -98,7 +98,7 @@ class Recording:
     def run(self) -> Run:
         """The motion; its robot bears the pulls as forces over time, so plots, energies and films know them."""
         robot = self._robot.with_loads(**dict(self._loads()))
-        steps = HeldSteps(robot, self._dt, self._driven, self._steps)
+        steps = DiscreteSteps(robot, self._dt, self._driven, self._steps)
         t, q, qd, u = (np.array([getattr(row, name) for row in self._rows]) for name in ("t", "q", "qd", "u"))
         paths = [row.memory.path for row in self._rows if row.memory is not None]
         begin, strain = steps.system.maxwell.start, None

@@ -21,9 +21,9 @@ from sorosim.base.signals import ConstantSignal
 from sorosim.mechanics.engine.engine import Engine
 from sorosim.mechanics.engine.inputs import Motion, ZeroOrderHold
 from sorosim.mechanics.engine.prescribed import Prescribed
-from sorosim.mechanics.kernels import held_inputs as held
+from sorosim.mechanics.kernels import discrete_steps as held
 from sorosim.mechanics.kernels import march as codes
-from sorosim.mechanics.kernels.held_inputs import Equations
+from sorosim.mechanics.kernels.discrete_steps import Equations
 from sorosim.mechanics.kernels.march import March, Rows
 from sorosim.mechanics.robot import Robot, check_robot
 
@@ -52,7 +52,7 @@ class DrivenPath(Motion):
         return out
 
 
-class HeldSteps(RobotMarch):
+class DiscreteSteps(RobotMarch):
     """Steps of one robot under inputs that are held over intervals dt.
 
     options: the method and its options. Steps of materials that relax change the arrays of `model`, which no two
@@ -76,11 +76,11 @@ class HeldSteps(RobotMarch):
         self.varies = any(not isinstance(one, ConstantSignal) for one in self.system.driven.signals)
         if self.system.n_strains:
             _ = self.settings  # of the model as it is before any step
-        self.rough: dict[Any, tuple[str, str, float] | None] = {}  # by windows of time, see `HeldMotion.prepare`
+        self.rough: dict[Any, tuple[str, str, float] | None] = {}  # by windows of time, see `SteppedMotion.prepare`
 
     def __reduce__(self) -> tuple[Any, ...]:  # copies and pickles hold the arguments; arrays are made anew
         options = self._options | {"substeps": self.substeps}
-        return partial(HeldSteps, self.robot, self.dt, self._driven, options), ()
+        return partial(DiscreteSteps, self.robot, self.dt, self._driven, options), ()
 
     @cached_property
     def settings(self) -> tuple[Any, ...]:
@@ -152,9 +152,9 @@ class HeldSteps(RobotMarch):
                 return code
         return codes.FINISHED
 
-    def with_substeps(self, substeps: int) -> HeldSteps:
+    def with_substeps(self, substeps: int) -> DiscreteSteps:
         """The same with other steps in each interval."""
-        out = object.__new__(HeldSteps)
+        out = object.__new__(DiscreteSteps)
         vars(out).update(vars(self) | {"substeps": substeps})
         return out
 

@@ -10,7 +10,7 @@ from helpers.robots import closed_at_zero, varied_tree, with_random_loops
 from numpy.testing import assert_allclose, assert_array_equal
 
 import sorosim
-from sorosim.analysis.motion.motion import HeldMotion
+from sorosim.analysis.motion.motion import SteppedMotion
 from sorosim.analysis.motion.rollout import Rollout
 from sorosim.base.errors import ConvergenceError, InputError, SorosimWarning
 from sorosim.base.registry import LOADS
@@ -91,7 +91,7 @@ def test_single_steps_of_10_ms_keep_the_tip_of_a_soft_arm():
 
 def perturbed(found, u, q0, qd0):
     """The motion at other inputs and another start, which is not closed."""
-    motion = HeldMotion(found._steps)
+    motion = SteppedMotion(found._steps)
     motion.begin_at(q0, qd0, 0.0, u[0] if len(u) else np.zeros(0))
     return Rollout(motion, u)
 
