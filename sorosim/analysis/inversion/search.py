@@ -41,7 +41,7 @@ CONVEX = 0.1
 OUT_OF_REACH = 0.5
 # of singular values, below which parameters do not move the targets
 INEFFECTIVE = 1e-6
-NO_DIRECTION = "no step along the equilibria leads on"
+DEAD_END = "no step along the equilibria leads on"
 
 
 class Outcome(NamedTuple):
@@ -130,7 +130,7 @@ class Search:
                 shorter = min(1.0, FIRST_STEP / max(norm(point.J @ step), 1e-300))
                 step, trust = shorter * step, shorter * largest(step)
             if point.balanced and not step.any():
-                return Outcome(point, False, k, NO_DIRECTION, of_effort)
+                return Outcome(point, False, k, DEAD_END, of_effort)
             longest = largest(step)
             if longest < trust and (trial := self._corrected(targets, point, step, tolerance)) is not None:
                 return Outcome(trial, True, k + 1, "", of_effort)
@@ -143,13 +143,11 @@ class Search:
                     off, point = point, self._at_rest(targets, point, best)
                     if point is best:
                         if point is returned:
-                            return Outcome(
-                                point, False, k, NO_DIRECTION, of_effort, beyond=self._beyond(point, off, step)
-                            )
+                            return Outcome(point, False, k, DEAD_END, of_effort, beyond=self._beyond(point, off, step))
                         returned = point
                 elif trust < LEAST_TRUST:
                     found = self._at_rest(targets, point, best)
-                    return Outcome(found, False, k, NO_DIRECTION, of_effort, beyond=self._beyond(found, point, step))
+                    return Outcome(found, False, k, DEAD_END, of_effort, beyond=self._beyond(found, point, step))
                 continue
             if longest > NO_STEP:
                 change = (trial.J - point.J).T
