@@ -113,10 +113,13 @@ class SorosimWarning(UserWarning):
     """A result can be computed, but the input is probably a mistake: given by `warnings.warn`."""
 
 
+PACKAGE = __name__.partition(".")[0]
+
+
 def warn(message: str) -> None:
     """Give a `SorosimWarning` that names the line which called the package, however deep in it this is."""
     frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == __package__:
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == PACKAGE:
         frame, level = frame.f_back, level + 1
     warnings.warn(message, SorosimWarning, stacklevel=level)
 

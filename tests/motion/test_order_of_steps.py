@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from helpers.differences import Worst
-from simulation.test_steps_on_the_tree import LINKAGE
+from motion.test_steps_on_the_tree import LINKAGE
 
 import sorosim
 from sorosim.mechanics.engine import engine

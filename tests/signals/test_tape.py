@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sorosim.mechanics.kernels import tape
+from sorosim.base.signals import tape
 
 ONE = {  # opcode, the same function in mpmath, points
     "negate": (tape.NEGATE, lambda x: -x, (-2.0, 0.0, 0.3)),
