@@ -19,7 +19,7 @@ import sorosim
 from sorosim.analysis.motion.integration import restart_times
 from sorosim.analysis.results.result import Run
 from sorosim.base.writing import journal_of, reserved
-from sorosim.files.journal import MAGIC, Records, records
+from sorosim.files.journal import MAGIC, Records, read_journal, records
 
 ARM = sorosim.load("cable_manipulator")
 METHODS = ("bdf", "radau", "lsoda", "cvode")
@@ -375,6 +375,19 @@ def test_a_linkage_killed_at_any_moment_and_again_while_resumed_ends_with_the_sa
         file.unlink(missing_ok=True)
         journal_of(file).unlink(missing_ok=True)
     assert resumed > n / 3
+
+
+def test_a_journal_takes_its_place_with_the_start(tmp_path, monkeypatch):
+    """A process that is killed there leaves a run to resume, not an empty one in the place of another."""
+    counts, begin = [], Records.begin
+
+    def counted(self):
+        counts.append(len(read_journal(self._beside)["checkpoints"]))
+        begin(self)
+
+    monkeypatch.setattr(Records, "begin", counted)
+    sorosim.simulate(ARM, 0.05, out=tmp_path / "run.h5", checkpoint=0.02)
+    assert counts == [1]
 
 
 def test_an_older_result_stays_until_the_new_one_is_complete(tmp_path):

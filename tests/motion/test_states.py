@@ -18,6 +18,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from validation.linkages import bennett
 
 import sorosim
+from sorosim.analysis.motion.threads import on_threads
 from sorosim.base.errors import ConvergenceError, InputError
 from sorosim.base.registry import LOADS
 
@@ -281,6 +282,29 @@ def test_ctrl_c_ends_all_members_and_leaves_them_where_they_were(threads):
     assert_array_equal(batch.q, q)
     assert batch.t.tolist() == [0.0, 0.0]
     assert threading.active_count() < 20
+
+
+def test_ctrl_c_amid_the_submission_waits_for_what_is_at_work():
+    class Interrupted(ThreadPoolExecutor):
+        def submit(self, work, part):
+            found = super().submit(work, part)
+            if part == 1:
+                begun.wait(5.0)
+                raise KeyboardInterrupt
+            return found
+
+    begun, done = threading.Event(), []
+
+    def work(part):
+        begun.set()
+        time.sleep(0.1)
+        done.append(part)
+
+    with Interrupted(1) as pool:
+        with pytest.raises(KeyboardInterrupt):
+            on_threads(work, range(3), pool)
+        assert done == [0]
+    assert done == [0]
 
 
 def test_a_reset_that_is_refused_leaves_all_members(slider):

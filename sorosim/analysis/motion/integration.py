@@ -315,6 +315,8 @@ class Integration:
             self.open_journal(self.out)
         if self.past is None and options["checkpoint"] is not None:
             self.add_checkpoint(start.t, start.q, start.qd, start.strain, {})
+        if self.journal is not None:
+            self.journal.begin()  # with all that the one before had, and the start
         between, restart_event = self.restarts()
         try:
             return Attempt(integrate_with_restarts(self.integrator(), problem, between, self.at_restart, restart_event))
@@ -563,7 +565,6 @@ class Integration:
                     strain = NO_STRAINS if points.strain is None else points.strain[k]
                     row = [[t], points.q[k], points.qd[k], points.exchanged[k], strain]
                     self.journal.checkpoint(np.concatenate(row), counts)
-        self.journal.begin()
 
     def finish(self, run: Run) -> None:
         """Write the result file and remove the journal."""

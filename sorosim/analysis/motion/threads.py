@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor, wait
-from threading import Event
-from typing import Any, TypeVar
+from concurrent.futures import CancelledError, Executor, ThreadPoolExecutor
+from threading import Condition, Event
+from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 
@@ -43,13 +43,37 @@ def on_threads(
     """
     if pool is None:
         return [work(part) for part in parts]
-    futures = [pool.submit(work, part) for part in parts]
+    running = _Running(work)
     try:
+        futures = [pool.submit(running, part) for part in parts]
         return [future.result() for future in futures]
-    except BaseException:
-        for future in futures:
-            future.cancel()
+    except BaseException:  # amid the submission, too
         if stop is not None:
             stop.set()
-        wait(futures)
+        running.end()
         raise
+
+
+class _Running(Generic[T]):
+    """Counts the parts at work; none begins after the end."""
+
+    def __init__(self, work: Callable[[Any], T]) -> None:
+        self.work, self.change, self.n, self.ended = work, Condition(), 0, False
+
+    def __call__(self, part: Any) -> T:
+        with self.change:
+            if self.ended:
+                raise CancelledError
+            self.n += 1
+        try:
+            return self.work(part)
+        finally:
+            with self.change:
+                self.n -= 1
+                self.change.notify_all()
+
+    def end(self) -> None:
+        """Wait for what is at work."""
+        with self.change:
+            self.ended = True
+            self.change.wait_for(lambda: not self.n)
