@@ -176,10 +176,12 @@ def test_what_does_not_move_the_robot_is_remarked_on_until_it_is_meant(folder):
         load(path, set={"import.without": "[actuators, sensors, keyframes]"})
 
 
-def test_armature_is_left_out_on_request(folder):
+def test_armature_is_read_and_left_out_on_request(folder):
     path = changed(folder, '<joint damping="0.3"/>', '<joint damping="0.3" armature="0.1"/>')
-    plain = load(DATA / "arm.xml")
+    plain, armed = load(DATA / "arm.xml"), load(path)
     q = np.full(plain.ndof, 0.2)
+    has_axis = [any(kind in name for kind in ("revolute", "prismatic")) for name in plain.coordinate_names]
+    assert_allclose(armed.mass_matrix(q) - plain.mass_matrix(q), 0.1 * np.diag(has_axis), atol=1e-13)
     assert_array_equal(load(path, set={"import.without": "[armature]"}).mass_matrix(q), plain.mass_matrix(q))
     (folder / "arm.yaml").write_text("sorosim: 1\nimport: {mjcf: arm.xml, without: [rotors]}\n")
     with pytest.raises(FileError, match=r"arm.yaml:2:35: import.without\[0\]: expected armature, .* got 'rotors'"):

@@ -426,6 +426,19 @@ def with_random_loops(rng: np.random.Generator, robot: Robot, n: int = 3, kinds:
     return Robot(replace(robot.description, loops=loops, actuators=actuators))
 
 
+def with_armature(rng: np.random.Generator, robot: Robot) -> Robot:
+    """The robot with rotors on every other of the coordinates of joints that have an axis each."""
+
+    def armed(joint: Joint) -> Joint:
+        if not joint.n or not all(stage.commutes for stage in joint.stages):
+            return joint
+        values = 10.0 ** rng.uniform(-5.0, -2.0, joint.n) * (rng.random(joint.n) < 0.5)
+        return replace(joint, armature=tuple(float(value) for value in values))
+
+    links = tuple(replace(link, joint=armed(link.joint)) for link in robot.description.links)
+    return Robot(replace(robot.description, links=links))
+
+
 def closed_at_zero(robot: Robot) -> Robot:
     """The robot with ends of loops moved onto each other, at zero coordinates."""
     q = np.zeros(robot.ndof)

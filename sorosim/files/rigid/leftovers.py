@@ -14,7 +14,7 @@ MAX_NAMES = 4
 
 # of groups without which a robot moves otherwise: what they are, and what to have instead
 WHAT = {
-    "armature": ("armature (inertia of rotors) in joints", ""),
+    "armature": ("armature (inertia of rotors) in ball and free joints", "the inertia of the body may have it"),
     "springs": ("springs and dampers but linear ones along the coordinates of a joint", ""),
     "fluid": ("forces of a medium", "`loads` of a robot's file have a fluid"),
     "gravity": ("bodies that gravity does not pull at", ""),

@@ -199,7 +199,9 @@ class _Reader:
                 acting["stiffness"] = stiffness
                 rest = float(m.qpos_spring[at] - m.qpos0[at])
                 acting |= {"rest": rest} if single and rest else {}
-        if armature:
+        if armature and single and "armature" not in self.leftovers.without:
+            acting["armature"] = armature
+        elif armature:  # on rates of rotation vectors, which are no coordinates here
             self.leftovers.add("armature", name, element.place)
         if any(np.any(getattr(m, key)[j if key.startswith("jnt") else dof]) for key in NOT_LINEAR if hasattr(m, key)):
             self.leftovers.add("springs", name, element.place)

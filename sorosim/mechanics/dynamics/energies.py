@@ -31,6 +31,7 @@ def energy(engine: Engine, q: Array, qd: Array) -> tuple[float, float, float]:
     if engine.flows:
         own = material_energies(engine.tree, engine.gravitational_inertia, engine.gravity, engine.workspace)
         kinetic, potential = kinetic + own[0], potential + own[1]
+    kinetic += 0.5 * engine.armature @ qd**2
     tubes = engine.elastic.tubes
     if len(tubes.rotor):
         kinetic += rotor_energy(engine.tree, tubes, q, qd, engine.workspace)

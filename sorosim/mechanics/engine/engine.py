@@ -215,6 +215,14 @@ class Engine:
         return g, eta
 
     @cached_property
+    def armature(self) -> Array:
+        """Inertias (ndof,) of rotors on coordinates."""
+        return np.concatenate([
+            np.zeros(block["n"]) if block["armature"] < 0 else self.tree.strain[block["armature"] :][: block["n"]]
+            for block in self.tree.block
+        ] or [np.zeros(0)])  # fmt: skip
+
+    @cached_property
     def _halved(self) -> tuple[Tree, Layout]:
         """The tree with a further node in the middle of any two of a rod."""
         links = self.layout.links

@@ -27,6 +27,7 @@ from sorosim.mechanics.kernels.small import (
 from sorosim.mechanics.kernels.spans import local_mass
 from sorosim.mechanics.kernels.tree import (
     Tree,
+    add_armature,
 )
 
 
@@ -76,6 +77,9 @@ def eliminate_single(tree, b, known, ws, parts):
     push(M, J, IA_S)
     D, condensed = dot6(J, IA_S), parts.condensed[k]
     bound = inertia_bound(M, condensed, J, 1, 0)
+    if tree.block[b].armature >= 0:
+        armature = tree.strain[tree.block[b].armature]
+        D, bound = D + armature, bound + armature
     if not (known[c] or ROUNDING * bound < D):
         return False
     if not known[c]:
@@ -144,6 +148,7 @@ def articulate(tree, known, ws, parts):
             for j in range(n):
                 for r in range(6):
                     IA_S[j, r] += W[r * n + j]
+        add_armature(tree, b, 1.0, D)
         for i in range(n):
             free = not known[c0 + i]
             for j in range(n):
@@ -456,6 +461,11 @@ def forward_articulated(tree, known, ws, parts, P, X, qdd, tau):
             tau[i] = X[i, 0]
         else:
             qdd[i] = X[i, 0]
+    for b in range(tree.block.shape[0]):
+        at, c0 = tree.block[b].armature, tree.block[b].column
+        for i in range(c0, c0 + (tree.block[b].n if at >= 0 else 0)):
+            if known[i]:  # bias wrenches of nodes know nothing of rotors
+                tau[i] += tree.strain[at + i - c0] * qdd[i]
     return -1
 
 

@@ -25,7 +25,7 @@ from sorosim.mechanics.kernels.mass_rank import singular_coordinate
 from sorosim.mechanics.kernels.rod_actuators import couple_tendons
 from sorosim.mechanics.kernels.saddle import Saddle, factor_constraints, solve_constrained, solve_constrained_columns
 from sorosim.mechanics.kernels.small import add_scaled, clear, clear_matrix, copy, isolate
-from sorosim.mechanics.kernels.tree import Tree
+from sorosim.mechanics.kernels.tree import Tree, add_armature_forces
 
 # terms of an equation: inverse dynamics, less the internal force and the forces of loops
 INTERNAL, LOOPS = 1, 2
@@ -278,6 +278,7 @@ def linearise(system, state, closed, external, ws, out) -> None:
     if looped:
         add_loops(system, state, True, ws, out.closure)
     project_wrenches(system.tree, ws, out.tau)
+    add_armature_forces(system.tree, 1.0, out.qdd, out.tau)
     add_scaled(-1.0, force, out.tau)
 
 

@@ -47,6 +47,8 @@ from sorosim.mechanics.kernels.spans import (
 from sorosim.mechanics.kernels.tree import (
     GENERAL,
     Tree,
+    add_armature,
+    add_armature_forces,
 )
 
 # a pivot below this part of the terms that were summed up to its column is rounding
@@ -324,6 +326,10 @@ def factor_tangent(tree, known, rate, acceleration, moving, loaded, definite, in
         A = tangent.A[square : square + n * n].reshape(n, n)
         C, V, W, terms = tangent.C[c0 : c0 + n], tangent.V[c0 : c0 + n], ws.wide[0, :size], ws.wide[6, :n]
         internal_equations(ws.internal, square, rate, inertia, A, terms)
+        if tree.block[b].armature >= 0:
+            add_armature(tree, b, acceleration, A)
+            for i in range(n):
+                terms[i] += acceleration * tree.strain[tree.block[b].armature + i]
         clear_matrix(C)
         clear_matrix(V)
         is_local = tree.block[b].is_local != 0
@@ -448,6 +454,7 @@ def mass_product(tree, ws, x, node, out) -> None:
     """out (ndof,) = M x, by the columns and inertias of the last evaluation; node (n_segments + 1, 18): scratch."""
     clear(node[tree.segment.shape[0]])
     clear(out)
+    add_armature_forces(tree, 1.0, x, out)
     for k in range(tree.segment.shape[0]):
         n, work, c0 = tree.segment[k].n, tree.segment[k].work, tree.segment[k].column
         base, a = node[tree.block[tree.segment[k].block].parent], node[k]

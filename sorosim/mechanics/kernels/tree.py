@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.base.compiled import by_reference, kernel_inline, record
+from sorosim.base.compiled import by_reference, kernel_in_place, kernel_inline, record
 
 SEGMENT = record(
     parent=int,  # node where it starts
@@ -40,6 +40,7 @@ BLOCK = record(
     n_before=int,  # coordinates of the blocks on the way from the world
     square=int,  # where its own n^2 numbers begin in arrays of one matrix a block, such as `Elastic.stiffness`
     is_local=int,  # whether it has more spans than one
+    armature=int,  # where inertias of rotors on its coordinates (n,) begin in `Tree.strain`; -1: none
 )
 FLOWING_NODE = record(node=int, at=int)  # at: where its data begin in `Tree.flow`
 INSERTED_NODE = record(
@@ -75,7 +76,7 @@ class Tree(NamedTuple):
     rows: np.ndarray  # (ndof, 2) int: rows of a coordinate's basis column that can differ from zero, first and end
     offset: np.ndarray  # (n_segments, 4, 4) fixed transform from the parent node to the start of the segment
     inertia: np.ndarray  # (n_segments, 6, 6) inertia at the node, body frame, quadrature weight included
-    strain: np.ndarray  # flat, per segment: h, c, xi*_1 (6), xi*_2 (6), P_1 (n, 6), P_2 (n, 6)
+    strain: np.ndarray  # flat, per segment: h, c, xi*_1 (6), xi*_2 (6), P_1 (n, 6), P_2 (n, 6); then of rotors
     local: np.ndarray  # flat, per span, then per node of tubes: coordinates, counted in the block
     flow_node: np.ndarray  # (n_flowing,) FLOWING_NODE: nodes with mass of rods whose length is a coordinate
     inserted: np.ndarray  # (n_inserted,) INSERTED_NODE: nodes with mass of concentric tubes
@@ -127,6 +128,25 @@ def make_workspace(tree: Tree) -> Workspace:
 def base_of(tree, node):
     """The node where the block of a node starts; -1: the world."""
     return tree.block[tree.segment[node].block].parent
+
+
+@kernel_in_place
+def add_armature_forces(tree, scale, x, out):
+    """out (ndof,) += scale I x, of the inertias I of rotors on coordinates."""
+    for b in range(tree.block.shape[0]):
+        at, c0 = tree.block[b].armature, tree.block[b].column
+        if at >= 0:
+            for i in range(tree.block[b].n):
+                out[c0 + i] += scale * tree.strain[at + i] * x[c0 + i]
+
+
+@kernel_in_place
+def add_armature(tree, b, scale, out):
+    """The diagonal of out (n, n) += scale I, of the rotors on the coordinates of block b."""
+    at = tree.block[b].armature
+    if at >= 0:
+        for i in range(tree.block[b].n):
+            out[i, i] += scale * tree.strain[at + i]
 
 
 @kernel_inline

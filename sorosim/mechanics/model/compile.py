@@ -267,6 +267,7 @@ class _Builder:
         self.stiffness: list[Array] = []
         self.damping: list[Array] = []
         self.rest: list[float] = []
+        self.armature: list[Any] = []
         self.local: list[int] = []
         self.laws: list[tuple[int, ...]] = []
         self.law_values: list[float] = []
@@ -290,13 +291,20 @@ class _Builder:
         first = len(self.segments)
         self.blocks.append({
             "first": first, "end": first, "column": len(self.rows), "n": n, "parent": parent,
-            "n_before": before["n_before"] + before["n"], "square": self._squares, "is_local": 0,
+            "n_before": before["n_before"] + before["n"], "square": self._squares, "is_local": 0, "armature": -1,
         })  # fmt: skip
         self._squares += n * n
         self.rows += rows
         self.stiffness.append(K.ravel())
         self.damping.append(D.ravel())
         self.rest += rest
+
+    def add_armature(self, armature: Array) -> None:
+        """Inertias (n,) of rotors on the first coordinates of the block begun last."""
+        if np.any(armature):
+            block = self.blocks[-1]
+            block["armature"] = len(self.armature)  # counted in `Tree.strain` at the end
+            self.armature += [*armature, *[0.0] * (block["n"] - len(armature))]
 
     def add_segment(self, parent: int, kind: int, strain: Array, inertia: Array, offset: Array | None = None) -> int:
         node, block = len(self.segments), self.blocks[-1]
@@ -445,6 +453,7 @@ class _Builder:
             D, braked = (D, np.zeros(n)) if is_linear else (np.zeros(n), D)
             blocks.append(len(self.blocks))
             self.begin_block(node, [(0, 6)] * n, np.diag(K), np.diag(D), list(rest))
+            self.add_armature(np.asarray(joint.armature)[own])
             self.add_laws(joint, stage, braked, joint.turns_after(i))
             last = i == len(joint.stages) - 1
             kind = FIXED if n == 0 else COMMUTING if stage.commutes else GENERAL
@@ -500,6 +509,7 @@ class _Builder:
             out[0, 0], out[1:, 1:] = of_joint[0], of_strains
         node = len(self.segments) - 1
         self.begin_block(node, [rows, *own], whole[0], whole[1], [joint.rest[0], *[0.0] * n])
+        self.add_armature(np.asarray(joint.armature))
         block, column, friction = len(self.blocks) - 1, self.blocks[-1]["column"], joint.friction[0]
         drive = division.straightening_energy if joint.is_sheathed else 0.0
         self.laws.append((LENGTH_ELASTIC, block, len(self.law_values), column, 0, -1))
@@ -536,13 +546,15 @@ class _Builder:
         def flat(parts: list[Array]) -> Array:
             return np.concatenate([np.zeros(0, dtype=kind), *parts])
 
+        for block in self.blocks:
+            block["armature"] += self._strain_size if block["armature"] >= 0 else 0
         tree = Tree(
             segment=table(SEGMENT, self.segments),
             block=table(BLOCK, self.blocks),
             rows=np.array(self.rows, dtype=np.int64).reshape(-1, 2),
             offset=np.array(self.offsets, dtype=kind),
             inertia=np.array(self.inertia, dtype=kind),
-            strain=flat(self.strain),
+            strain=flat([*self.strain, np.array(self.armature, dtype=kind)]),
             local=np.array(self.local, dtype=np.int64),
             flow_node=table(FLOWING_NODE, self.flow_nodes),
             inserted=table(INSERTED_NODE, self.inserted),

@@ -173,6 +173,11 @@ class Link(Declared, title="Links"):
             self._set(at=row.at, joint=replace(self.joint, **own), dh=None)
         if self.joint.changes_length:
             self._check_length_joint()
+        for stage in self.joint.stages if any(self.joint.armature) else ():
+            own = self.joint.armature[stage.first : stage.first + len(stage.columns)]
+            if not stage.commutes and any(own):
+                where, hint = f"joint.{self.joint.kind}.armature", "give it to the inertia of the body"
+                raise ModelError(where, "nothing of coordinates that have no axis", shown(list(own)), hint)
         if self.rod is not None and self.frames:
             hint = "children of a rod say where on it they are: at: {s: 0.5}"
             raise ModelError("frames", "no frames on a rod", ", ".join(self.frames), hint)

@@ -43,6 +43,7 @@ ACTING: dict[str, tuple[dict[str, str], dict[str, float]]] = {
     "stiffness": ({"angle": "rotary stiffness", "length": "stiffness"}, {"least": 0.0}),
     "damping": ({"angle": "rotary damping", "length": "damping"}, {"least": 0.0}),
     "rest": ({"angle": "angle", "length": "length"}, {}),
+    "armature": ({"angle": "inertia", "length": "mass"}, {"least": 0.0}),
     "friction": ({"angle": "moment", "length": "force"}, {"least": 0.0}),
     "creep": ({"angle": "angular speed", "length": "speed"}, {"above": 0.0}),
     "limit": ({"angle": "moment", "length": "force"}, {"above": 0.0}),  # of a servo
@@ -271,7 +272,7 @@ class Joint(Declared):
     second_axis = cast(Any, None)
     through = cast(Any, (0.0, 0.0, 0.0))
     pitch = cast(Any, 0.0)
-    stiffness = damping = rest = friction = creep = limits = cast(Any, ())
+    stiffness = damping = rest = armature = friction = creep = limits = cast(Any, ())
 
     def __new__(cls, kind_: str = "", **given: Any) -> Any:
         if cls is not Joint:
@@ -391,6 +392,11 @@ class MovingJoint(Joint):
         without="`0`",
         kw_only=True,
     )
+    armature: Values = key(
+        PerCoordinate("armature"),
+        "Inertia of a rotor as the coordinate feels it: n^2 times its own behind a gear of ratio n.",
+        "100^2*20 g*cm^2; 2 kg", default=None, without="`0`", kw_only=True,
+    )  # fmt: skip
     friction: Values = key(
         PerCoordinate("friction"), "Coulomb friction; coordinates of one dimension share it.", "0.1 N*m; 0.5 N",
         default=None, without="`0`", kw_only=True,
@@ -407,7 +413,7 @@ class MovingJoint(Joint):
     )  # fmt: skip
 
     def validate(self) -> None:
-        for name in ("stiffness", "damping", "rest", "friction"):
+        for name in ("stiffness", "damping", "rest", "armature", "friction"):
             if getattr(self, name) is None:
                 self._set(**{name: (0.0,) * self.n})
         if self.creep is None:
