@@ -72,14 +72,14 @@ WRONG = [
     (lambda: Joint("ball"), "joint: expected a kind of joint, got 'ball'; known: "),
     (lambda: Joint("revolute", axis=(0, 0, 0)), "revolute.axis: expected a direction of some length, got [0, 0, 0]"),
     (lambda: Joint("prismatic", through=(0, 1, 0)),
-     "prismatic: expected a key of a prismatic joint, got 'through'; known: axis, stiffness, damping, rest, armature, friction, "
-     "creep, limits"),
+     "prismatic: expected a key of a prismatic joint, got 'through'; known: axis, stiffness, damping, rest, armature, "
+     "friction, creep, limits"),
     (lambda: Joint("revolute", through=(0, 1)), "revolute.through: expected a list of 3, each a length, got [0, 1]"),
     (lambda: Joint("universal", axis=(0, 0, 1), second_axis=(0, 0, -2)),
      "universal.second_axis: expected an axis not parallel to the first, got [0, 0, -1]"),
     (lambda: Joint("revolute", second_axis=(1, 0, 0)),
-     "revolute: expected a key of a revolute joint, got 'second_axis'; known: axis, through, stiffness, damping, rest, armature, "
-     "friction, creep, limits"),
+     "revolute: expected a key of a revolute joint, got 'second_axis'; known: axis, through, stiffness, damping, rest, "
+     "armature, friction, creep, limits"),
     (lambda: Joint("free", stiffness=1.0),
      "free.stiffness: expected a list of 6, one for each coordinate (tx, ty, tz, rx, ry, rz), got 1; for instance "
      "[100 N/m, 100 N/m, 100 N/m, 2 N*m/rad, 2 N*m/rad, 2 N*m/rad]"),
