@@ -614,9 +614,13 @@ def test_a_misspelt_file_is_met_with_its_neighbour(finger, call):
 
 
 @pytest.mark.parametrize(
-    ("command", "place"), [("movie", "sorosim.view.viz.movie.movie"), ("play", "sorosim.view.viz.player.play")]
+    ("command", "place"), [
+        ("movie", "sorosim.view.viz.movie.movie"),
+        ("play", "sorosim.view.viz.player.play"),
+        ("web", "sorosim.view.viz.web.export_html"),
+    ],
 )
-def test_what_is_to_be_seen_reaches_films_and_windows(finger, call, monkeypatch, command, place):
+def test_what_is_to_be_seen_reaches_films_and_pages(finger, call, monkeypatch, command, place):
     call("simulate", "finger.yaml", "--out", "run.h5")
     seen = {}
     monkeypatch.setattr(place, lambda *arguments, **options: seen.update(options))

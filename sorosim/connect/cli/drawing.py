@@ -1,4 +1,4 @@
-"""How commands draw robots: options that windows, films, pictures and pages share."""
+"""How commands draw robots: options that films, pictures and pages share."""
 
 from __future__ import annotations
 
