@@ -614,7 +614,8 @@ def test_a_misspelt_file_is_met_with_its_neighbour(finger, call):
 
 
 @pytest.mark.parametrize(
-    ("command", "place"), [
+    ("command", "place"),
+    [
         ("movie", "sorosim.view.viz.movie.movie"),
         ("play", "sorosim.view.viz.player.play"),
         ("web", "sorosim.view.viz.web.export_html"),

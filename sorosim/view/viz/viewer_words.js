@@ -87,7 +87,6 @@ class Words {
     [picture.width, picture.height] = [canvas.width, canvas.height];
     pen.drawImage(canvas, 0, 0);
     pen.scale(canvas.width / canvas.clientWidth, canvas.height / canvas.clientHeight);
-    pen.textBaseline = "middle";
     for (const id of ["words", "names", "legend", "scale", "detail"]) {
       for (const element of [this.get(id), ...this.get(id).querySelectorAll("*")]) this.copy(pen, element);
     }
@@ -102,11 +101,10 @@ class Words {
   copy(pen, element) {
     if (element.steps) {
       const { left, bottom, width, height } = element.getBoundingClientRect();
-      const { steps } = element, thick = height / steps.length;
-      steps.forEach((colour, k) => {
-        pen.fillStyle = colour;
-        pen.fillRect(left, bottom - (k + 1) * thick, width, thick + 0.5);
-      });
+      const { steps } = element, ramp = pen.createLinearGradient(0, bottom, 0, bottom - height);
+      steps.forEach((colour, k) => ramp.addColorStop(k / (steps.length - 1), colour));
+      pen.fillStyle = ramp;
+      pen.fillRect(left, bottom - height, width, height);
     }
     const { color, fontWeight, fontSize, fontFamily } = getComputedStyle(element);
     for (const node of [...element.childNodes].filter((child) => child.nodeType === 3 && child.data.trim())) {
@@ -114,7 +112,8 @@ class Words {
       range.selectNodeContents(node);
       const { left, top, bottom } = range.getBoundingClientRect();
       [pen.fillStyle, pen.font] = [color, `${fontWeight} ${fontSize} ${fontFamily}`];
-      pen.fillText(node.data.trim(), left, (top + bottom) / 2);
+      const words = node.data.trim(), { fontBoundingBoxAscent: above, fontBoundingBoxDescent: below } = pen.measureText(words);
+      pen.fillText(words, left, (top + bottom + above - below) / 2);
     }
   }
 }
