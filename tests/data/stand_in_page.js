@@ -19,7 +19,7 @@ const elements = {}, heard = {};
 const links = [];
 const pen = new Proxy({}, { get: () => () => {}, set: () => true });
 const make = (id) => ({ id, style: {}, children: [], childNodes: [], clientWidth: 640, clientHeight: 360, value: "1",
-  textContent: id === "motion" ? motion : "", setPointerCapture() {}, blur() {},
+  textContent: id === "motion" ? motion : "", setPointerCapture() {}, blur() {}, setAttribute(name, value) { this[name] = value; },
   getContext(kind, options) { if (kind === "2d") return pen; context = options; return gl; },
   addEventListener(name, f) { heard[`${id}.${name}`] = f; }, appendChild(child) { this.children.push(child); },
   replaceChildren() { this.children = []; }, querySelectorAll: () => [], toBlob: (f) => f("blob"),
@@ -100,7 +100,7 @@ heard["keys.click"]();
 next((now += 16));
 help.push(!get("help").hidden);
 press("l");
-const pressed = get("loop").ariaPressed;
+const pressed = get("loop")["aria-pressed"];
 press("s");
 const [saved] = links, speeds = [get("speed").value];
 for (let k = 0; k < 2; k++) press("ArrowUp"), speeds.push(get("speed").value);

@@ -619,7 +619,7 @@ def test_the_whole_script_draws_and_answers_in_a_page_that_is_a_stand_in(run, tm
     assert said["bars"] == ["tension [N]", "torsion [rad/m]"]
     assert said["help"] == [False, True, False]
     assert said["rows"] == 25
-    assert said["pressed"] == "true"
+    assert said["pressed"] is True
     assert said["saved"] == f"{run.robot.name.replace(' ', '_').replace('-', '_')}_1.000s.png"
     assert said["speeds"] == ["1", "2", "4"]
     assert said["orbited"] == pytest.approx(0.5)

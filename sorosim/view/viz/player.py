@@ -12,8 +12,8 @@ from typing import Any
 
 from sorosim.base.errors import SorosimError
 from sorosim.base.public import public
-from sorosim.view.viz.checks import PathLike, written
-from sorosim.view.viz.web import PAGES, Page
+from sorosim.view.viz.checks import PathLike
+from sorosim.view.viz.web import Page
 
 SCREENS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")  # without these a browser of the terminal would be taken
 
@@ -54,8 +54,7 @@ def play(
         target = Path(tempfile.mkdtemp(prefix="sorosim_")) / f"{name}.html"
         target.write_text(text, encoding="utf-8")
     else:
-        with written(path, PAGES) as draft:
-            draft.write_text(page.text(), encoding="utf-8")
+        page.write(path)
         target = Path(path).absolute()
     open_page(target)
     return target

@@ -182,17 +182,17 @@ class Viewer {
       const action = this.state.press(event.key);
       if (!action) return;
       event.preventDefault();
-      this.follow(action);
+      this.complete(action);
     });
   }
 
   act(action) {
     this.state.act(action);
-    this.follow(action);
+    this.complete(action);
   }
 
-  // what is beside the state of a command
-  follow(action) {
+  // what a command does beside the state
+  complete(action) {
     if (action === "fit" || action === this.state.view) this.look(this.state.view);
     if (action === "colour") this.paint();
     if (action === "screenshot") this.save();

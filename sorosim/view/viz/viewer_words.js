@@ -48,8 +48,10 @@ class Words {
     if (![...choose.children].some((one) => Number(one.value) === state.speed)) this.offer(state.speed);
     choose.value = String(state.speed);
     const on = { ...state.switches, loop: state.loop, help: state.help };
-    for (const [action, row] of Object.entries(this.rows)) row.ariaPressed = action in on ? String(on[action]) : null;
-    this.get("loop").ariaPressed = String(state.loop);
+    for (const [action, row] of Object.entries(this.rows)) {
+      if (action in on) row.setAttribute("aria-pressed", on[action]);
+    }
+    this.get("loop").setAttribute("aria-pressed", state.loop);
     this.get("help").hidden = !state.help;
     this.fill("scale", [scale ? scale.label : "",
       [floor ? `grid ${motion.floor.step} m` : "", axes ? "x orange, y green, z blue" : ""].filter((x) => x).join("; ")]);

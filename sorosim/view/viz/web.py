@@ -102,9 +102,7 @@ def export_html(
     FileError
         The file cannot be written.
     """
-    page = Page(result, options, fps=fps, speed=speed, loop=loop)
-    with written(path, PAGES) as draft:
-        draft.write_text(page.text(), encoding="utf-8")
+    Page(result, options, fps=fps, speed=speed, loop=loop).write(path)
 
 
 class Page:
@@ -125,6 +123,11 @@ class Page:
             hint = "a page is as large as the window of its browser; still and movie take a size"
             raise InputError("options", "what a page can show", "'size'", hint)
         self.options = self.group.check_options(options)
+
+    def write(self, path: PathLike) -> None:
+        """Write it."""
+        with written(path, PAGES) as draft:
+            draft.write_text(self.text(), encoding="utf-8")
 
     def text(self) -> str:
         """What its file holds."""
