@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.context import FIRST_PICTURE, N_TENSIONS, Action, Array, Context, processor, start_python
+from benchmarks.context import FIRST_PAGE, N_TENSIONS, Action, Array, Context, processor, start_python
 from sorosim.analysis.equilibria.statics import statics
 from sorosim.analysis.motion.simulate import simulate
 from sorosim.analysis.results.result import Run
@@ -210,9 +210,9 @@ def _warm_start(seconds: float) -> Callable[[Context], Action]:
     return make
 
 
-def _first_picture(context: Context) -> Action:
+def _first_page(context: Context) -> Action:
     folder = context.warm_folder
-    return lambda: start_python(10.0, folder, FIRST_PICTURE)
+    return lambda: start_python(10.0, folder, FIRST_PAGE)
 
 
 # -- remarks in the table ----------------------------------------------------------------------------------------------
@@ -237,8 +237,9 @@ def _start_remark(_: Context, result: dict[str, float]) -> str:
     return f"total {result['total']:.2f} s, of it imports {result['imports']:.2f} s; CPU {result['cpu']:.2f} s"
 
 
-def _picture_remark(_: Context, result: dict[str, float]) -> str:
-    return f"{result['states']:.0f} states, off screen; the next picture in {1e3 * result['next']:.0f} ms"
+def _page_remark(_: Context, result: dict[str, float]) -> str:
+    size = 1e-6 * result["bytes"]
+    return f"{result['states']:.0f} states, {size:.1f} MB; the next page in {1e3 * result['next']:.0f} ms"
 
 
 def of_robot(name: str, case: Case) -> Case:
@@ -356,7 +357,7 @@ CASES: tuple[Case, ...] = (
         measure=lambda result: float(result["peak"]), process=True,
     ),
     Case(
-        "player, first picture of a 10 s run", _first_picture, rounds=3, target=seconds(2),
-        measure=lambda result: float(result["first"]), remark=_picture_remark, process=True,
+        "first page of a 10 s run", _first_page, rounds=3, target=seconds(2),
+        measure=lambda result: float(result["first"]), remark=_page_remark, process=True,
     ),
 )  # fmt: skip

@@ -58,21 +58,21 @@ except (OSError, StopIteration):
 print(json.dumps(out | {"peak": usage}))
 """
 
-# from a run in memory to the first picture of it; a child, because the first picture of a process loads the libraries
-FIRST_PICTURE = """
-import json, sys, time
+# from a run in memory to the page that plays it; a child, because the first page of a process loads the libraries
+FIRST_PAGE = """
+import json, sys, tempfile, time
+from pathlib import Path
 import sorosim
-run = sorosim.simulate(sorosim.load("cable_manipulator"), float(sys.argv[1]), 0.01)
-begin = time.perf_counter()
-from sorosim.view.viz.player import Player
-player = Player(run, off_screen=True, trails=True)
-player.scene.image()
-first = time.perf_counter() - begin
-player.state.seek(0.5 * run.t[-1])
-begin = time.perf_counter()
-player.draw()
-player.scene.image()
-print(json.dumps({"first": first, "next": time.perf_counter() - begin, "states": len(run.t)}))
+run = sorosim.simulate(sorosim.load("cable_manipulator"), float(sys.argv[1]), dt_out=0.01)
+times = [time.perf_counter()]
+with tempfile.TemporaryDirectory() as folder:
+    page = Path(folder, "run.html")
+    for _ in range(2):
+        run.export_html(page)
+        times.append(time.perf_counter())
+    size = page.stat().st_size
+first, next_ = (end - begin for begin, end in zip(times, times[1:]))
+print(json.dumps({"first": first, "next": next_, "states": len(run.t), "bytes": size}))
 """
 
 

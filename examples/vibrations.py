@@ -41,7 +41,7 @@ for k in range(1, 7):
     print(f"{lin.mode(k).message:48} {format_shares(lin.shares(k))}")
 
 # %%
-# Grey is the strip at rest. ``lin.mode(3).play()`` shows one of them in a window, ``.movie("mode3.mp4")`` films it.
+# Grey is the strip at rest. ``lin.mode(3).play()`` shows one of them in the browser, ``.movie("mode3.mp4")`` films it.
 
 lin.plot()
 

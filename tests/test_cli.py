@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -453,7 +454,9 @@ def test_pictures_of_several_moments_and_results_pages_and_gltf(finger, call):
         (("still", "run.h5", "--out", "a.xyz"), "expected"),
         (("still", "run.h5", "--out", "a.svg", "--loads"), "a side view knows --trails and --tips only"),
         (("web", "run.h5", "--names", "one"), "--names: expected two results or more, got one"),
-        (("web", "run.h5", "--frames"), "--frames"),
+        (("web", "run.h5", "--size", "640x480"), "--size"),
+        (("play", "run.h5", "--size", "640x480"), "--size"),
+        (("play", "run.h5", "--out", "a.png"), "--out: expected a file name that ends in .html"),
     ],
 )
 def test_looks_that_cannot_be(finger, call, words, message):
@@ -614,9 +617,14 @@ def test_a_misspelt_file_is_met_with_its_neighbour(finger, call):
 
 
 @pytest.mark.parametrize(
-    ("command", "place"), [("movie", "sorosim.view.viz.movie.movie"), ("play", "sorosim.view.viz.player.play")]
+    ("command", "place"),
+    [
+        ("movie", "sorosim.view.viz.movie.movie"),
+        ("play", "sorosim.view.viz.player.play"),
+        ("web", "sorosim.view.viz.web.export_html"),
+    ],
 )
-def test_what_is_to_be_seen_reaches_films_and_windows(finger, call, monkeypatch, command, place):
+def test_what_is_to_be_seen_reaches_films_and_pages(finger, call, monkeypatch, command, place):
     call("simulate", "finger.yaml", "--out", "run.h5")
     seen = {}
     monkeypatch.setattr(place, lambda *arguments, **options: seen.update(options))
@@ -626,6 +634,23 @@ def test_what_is_to_be_seen_reaches_films_and_windows(finger, call, monkeypatch,
         ("loads", "joints", "gravity", "frames", "trails"), True
     )
     assert (seen["follow"], seen["orbit"]) == ("finger", "30 deg/s")
+
+
+def test_play_opens_a_page_and_tells_its_path(finger, call, monkeypatch, tmp_path):
+    opened = []
+    monkeypatch.setenv("DISPLAY", ":0")
+    monkeypatch.setattr("webbrowser.open", lambda address: opened.append(address) or True)
+    call("simulate", "finger.yaml", "--t-end", "0.1", "--out", "run.h5")
+    for words, name in ((("--out", "page.html"), "page.html"), ((), "finger.html")):
+        code, out, err = call("play", "run.h5", "--speed", "0.5", *words)
+        page = Path(out.strip())
+        assert (code, err, page.name, opened[-1]) == (0, "", name, page.as_uri())
+        assert '"speed":0.5' in page.read_text(encoding="utf-8")
+    shutil.rmtree(page.parent)
+    monkeypatch.setattr("webbrowser.open", lambda address: False)
+    code, out, err = call("play", "run.h5", "--out", "page.html")
+    assert (code, out) == (2, "")
+    assert "no web browser can be opened here: the page is" in err
 
 
 def test_what_options_know_of_files_is_what_modules_write():

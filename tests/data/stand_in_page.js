@@ -16,9 +16,17 @@ const gl = new Proxy({ LINK_STATUS: 1, ACTIVE_UNIFORMS: 2, TRIANGLES: 4 }, { get
 } });
 let context = null;
 const elements = {}, heard = {};
-const make = (id) => ({ id, style: {}, children: [], clientWidth: 640, clientHeight: 360, value: "1",
-  textContent: id === "motion" ? motion : "", getContext(kind, options) { context = options; return gl; }, setPointerCapture() {},
-  addEventListener(name, f) { heard[`${id}.${name}`] = f; }, appendChild(child) { this.children.push(child); } });
+const links = [];
+const pen = new Proxy({}, { get: () => () => {}, set: () => true });
+const make = (id) => ({ id, style: {}, children: [], childNodes: [], clientWidth: 640, clientHeight: 360, value: "1",
+  textContent: id === "motion" ? motion : "", setPointerCapture() {}, blur() {}, setAttribute(name, value) { this[name] = value; },
+  getContext(kind, options) { if (kind === "2d") return pen; context = options; return gl; },
+  addEventListener(name, f) { heard[`${id}.${name}`] = f; }, appendChild(child) { this.children.push(child); },
+  replaceChildren() { this.children = []; }, querySelectorAll: () => [], toBlob: (f) => f("blob"),
+  click() { links.push(this.download); } });
+globalThis.getComputedStyle = () => ({});
+URL.createObjectURL = () => "blob";
+globalThis.setTimeout = () => {};
 const get = (id) => (elements[id] ??= make(id));
 globalThis.document = { getElementById: get, createElement: make, activeElement: null,
   addEventListener(name, f) { heard[`page.${name}`] = f; } };
@@ -68,6 +76,40 @@ next(now + 32);
 const narrow = viewer.camera.distance;
 viewer.look("top");
 const resized = { wide, narrow, anew: viewer.camera.distance };
+// keys, each pressed twice from the end of the motion
+const press = (name) => {
+  key(name);
+  counts.lines = counts.triangles = 0;
+  next((now += 16));
+  return { ...counts };
+};
+press("End");
+const keys = {}, bars = [], bar = () => get("legend").children[0]?.textContent ?? "";
+for (const name of ["t", "f", "a", "g", "d", "m"]) {
+  keys[name] = press(name);
+  press(name);
+}
+bars.push(bar());
+keys.c = press("c");
+bars.push(bar());
+const help = [!get("help").hidden];
+press("?");
+help.push(!get("help").hidden);
+const rows = get("help").children.length;
+heard["keys.click"]();
+next((now += 16));
+help.push(!get("help").hidden);
+press("l");
+const pressed = get("loop")["aria-pressed"];
+press("s");
+const [saved] = links, speeds = [get("speed").value];
+for (let k = 0; k < 2; k++) press("ArrowUp"), speeds.push(get("speed").value);
+press("Home");
+const from = viewer.camera.azimuth;
+viewer.motion.orbit = 0.5;
+press("End");
+const orbited = (viewer.camera.azimuth - from) / viewer.motion.times[viewer.motion.times.length - 1];
 const [title, trouble] = ["title", "trouble"].map((id) => get(id).textContent);
 const names = get("names").children.map((row) => row.textContent);
-console.log(JSON.stringify({ slider, context, names, clocks, buttons, drawn, again, zoomed, azimuth, resized, title, trouble }));
+console.log(JSON.stringify({ slider, context, names, clocks, buttons, drawn, again, zoomed, azimuth, resized, title, trouble,
+  keys, bars, help, rows, pressed, saved, speeds, orbited }));

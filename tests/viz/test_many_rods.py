@@ -1,4 +1,4 @@
-"""Robots of many rods: coarser surfaces in windows and pages, which say so."""
+"""Robots of many rods: coarser surfaces in pages, which say so."""
 
 import json
 import re
@@ -18,8 +18,7 @@ from sorosim.mechanics.model.rod import Division, Rod
 from sorosim.mechanics.model.section import Circle
 from sorosim.mechanics.robot import Robot
 from sorosim.view.viz.geometry import Geometry
-from sorosim.view.viz.scene import Scene
-from sorosim.view.viz.visuals import COARSE, FINE, LEAST_ALONG, LEAST_AROUND, WINDOW_POINTS, coarsened
+from sorosim.view.viz.visuals import COARSE, FINE, LEAST_ALONG, LEAST_AROUND, PAGE_POINTS, coarsened
 from sorosim.view.viz.web import MOST_PARTS
 
 
@@ -29,27 +28,13 @@ def many():
     return Robot(Description("many", tuple(Link(f"rod{i}", rod) for i in range(MOST_PARTS + 20))))
 
 
-def test_few_rods_are_as_fine_as_ever_and_many_have_no_more_points_than_a_window_takes(many):
-    assert coarsened([cable_manipulator()], FINE, WINDOW_POINTS) == FINE
-    along, around = coarsened([many], FINE, WINDOW_POINTS)
-    assert along * around * len(many.links) <= WINDOW_POINTS
+def test_few_rods_are_as_fine_as_ever_and_many_have_no_more_points_than_a_page_takes(many):
+    assert coarsened([cable_manipulator()], FINE, PAGE_POINTS) == FINE
+    along, around = coarsened([many], FINE, PAGE_POINTS)
+    assert along * around * len(many.links) <= PAGE_POINTS
     assert along >= LEAST_ALONG
     assert around >= LEAST_AROUND
-    assert coarsened([many] * 100, FINE, WINDOW_POINTS) == (LEAST_ALONG, LEAST_AROUND)
-
-
-def test_a_window_of_many_rods_leaves_out_shadows_and_says_so(many):
-    q = np.zeros(many.ndof)
-    with Scene(many, size=(320, 180), fast=True) as scene:
-        scene.update(q)
-        along, around = coarsened([many], FINE, WINDOW_POINTS)
-        assert f"{along} sections a rod, {around} sides" in scene.annotations.text("detail")
-        assert scene.robots[0].casts_shadow is ("without shadows" not in scene.annotations.text("detail"))
-        assert scene.image().std() > 0.0
-    with Scene(cable_manipulator(), size=(320, 180), fast=True) as scene:
-        scene.update(np.zeros(24))
-        assert scene.annotations.text("detail") == ""
-        assert scene.robots[0].casts_shadow
+    assert coarsened([many] * 100, FINE, PAGE_POINTS) == (LEAST_ALONG, LEAST_AROUND)
 
 
 def test_a_page_of_many_rods_draws_neighbours_at_once_and_says_what_it_leaves_out(many, tmp_path):
@@ -58,7 +43,7 @@ def test_a_page_of_many_rods_draws_neighbours_at_once_and_says_what_it_leaves_ou
     export_html(tmp_path / "many.html", [run])
     text = (tmp_path / "many.html").read_text(encoding="utf-8")
     motion = json.loads(re.search(r'id="motion">(.*?)</script>', text, re.S)[1])
-    along, around = coarsened([many], COARSE, WINDOW_POINTS)
+    along, around = coarsened([many], COARSE, PAGE_POINTS)
     assert motion["detail"] == f"{len(motion['times'])} of 1801 states, {along} sections a rod, {around} sides"
     geometry = Geometry(many, along, around)
     assert [part["indexCount"] for part in motion["parts"]] == [sum(part.faces.size for part in geometry.parts)]

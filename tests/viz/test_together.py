@@ -260,7 +260,7 @@ def test_runs_of_different_robots_make_a_movie(run, tmp_path):
     assert iio.improps(tmp_path / "both.gif").shape[0] == 6
 
 
-def test_windows_take_results_one_by_one_or_in_a_list(run, monkeypatch):
+def test_players_take_results_one_by_one_or_in_a_list(run, monkeypatch):
     shown = []
     monkeypatch.setattr("sorosim.view.viz.player.play", lambda result, **_: shown.append(result.names))
     sorosim.play(run, run)

@@ -21,11 +21,12 @@ import sorosim
 from sorosim.base.errors import InputError
 from sorosim.files import load_text
 from sorosim.view.viz import web
-from sorosim.view.viz.arrows import arrow_tracks
+from sorosim.view.viz.arrows import SwitchedScales, arrow_tracks
+from sorosim.view.viz.camera import level_axes, level_view
 from sorosim.view.viz.geometry import Geometry
 from sorosim.view.viz.motion import TINTS, motion_group, motion_of
 from sorosim.view.viz.options import LOADS
-from sorosim.view.viz.visuals import FINE, arrow_scale, visuals_of
+from sorosim.view.viz.visuals import FINE, arrow_scale, ends_of, visuals_of
 from sorosim.view.viz.web import export_html
 from sorosim.view.viz.wrenches import wrenches_at
 
@@ -78,13 +79,26 @@ def written(run, tmp_path, **options):
 
 def poses_of(page):
     n = page.motion["stationCount"]
-    table = page.array("poses").reshape(len(page.motion["times"]), n, 8).astype(float)
-    return table[..., :3], table[..., 3], table[..., 4:]
+    table = page.array("poses").reshape(len(page.motion["times"]), n, 7).astype(float)
+    return table[..., :3], table[..., 3:]
+
+
+def colour_of(page, name=None):
+    """What a page has of a quantity; by default of that with which it opens."""
+    return next(one for one in page.motion["colours"] if one["name"] == (name or page.motion["colour"]))
+
+
+def strains_of(page, name):
+    """Strains of a quantity (n_times, n), and of which stations."""
+    names = [one["name"] for one in page.motion["colours"] if one["kind"] == "rod"]
+    stations, (low, high) = page.array("strainStations"), colour_of(page, name)["range"]
+    table = page.array("strains").reshape(len(page.motion["times"]), len(names), len(stations))
+    return low + (high - low) * table[:, names.index(name)] / web.STEPS, stations
 
 
 def test_points_of_the_page_are_those_of_the_robot(run, tmp_path):
     page = written(run, tmp_path, fps=5.0)
-    position, _, turn = poses_of(page)
+    position, turn = poses_of(page)
     local, station = page.array("localPoints").reshape(-1, 3).astype(float), page.array("pointStations")
     normal = page.array("localNormals").reshape(-1, 4)[:, :3] / 127.0
     geometry = Geometry(run.robot, *FINE)
@@ -103,7 +117,7 @@ def test_the_page_knows_how_thin_parts_grow(run, tmp_path):
     growth = 2.0**0.5 * page.array("growth").reshape(-1, 4)[:, :3] / 127.0
     missing = np.maximum(0.05 - page.array("halfWidths"), 0.0)[:, None]
     assert (missing > 0.0).any()
-    position, _, turn = poses_of(page)
+    position, turn = poses_of(page)
     station = page.array("pointStations")
     points = Rotation.from_quat(turn[2][station]).apply(local + missing * growth) + position[2][station]
     assert_allclose(points, geometry.at(run.q[2], 0.05).points, atol=0.05 * 0.5 * 2.0**1.5 / 127.0)  # in whole 127ths
@@ -133,19 +147,54 @@ def test_triangles_and_parts_of_the_page_are_those_of_the_robot(run, tmp_path):
 
 def test_colours_show_tensions_by_default_and_strains_if_asked_for(run, tmp_path):
     page = written(run, tmp_path, fps=5.0)
-    assert (page.motion["colouredKind"], page.motion["quantity"]) == ("tendon", "tension [N]")
+    shown = colour_of(page)
+    assert (shown["kind"], shown["label"]) == ("tendon", "tension [N]")
     assert_allclose(page.array("tensions").reshape(6, 5), run.u, rtol=1e-6)
-    low, high = page.motion["colourRange"]
+    low, high = shown["range"]
     assert low <= run.u.min()
     assert high >= run.u.max()
-    page = written(run, tmp_path, fps=5.0, colour="bending_z")
-    assert (page.motion["colouredKind"], page.motion["quantity"]) == ("rod", "bending z [rad/m]")
-    _, value, _ = poses_of(page)
+    assert [one["name"] for one in page.motion["colours"]] == [
+        "tension", "torsion", "bending_y", "bending_z", "elongation", "shear_y", "shear_z", "plain",
+    ]  # fmt: skip
+    other = written(run, tmp_path, fps=5.0, colour="bending_z")
+    shown = colour_of(other)
+    assert (shown["kind"], shown["label"]) == ("rod", "bending z [rad/m]")
     division = run.robot.links[0].rod.divisions[0]
+    places = Geometry(run.robot, *FINE).places
+    # a page has all of them, whatever it opens with
+    for one in (page, other):
+        value, stations = strains_of(one, "bending_z")
+        assert len(stations) >= FINE[0]
+        basis = division.basis([0.5 * places[station][1] for station in stations])[:, :, 2]
+        assert_allclose(value, run.q @ basis.T, atol=np.ptp(shown["range"]) / web.STEPS)
+    for name in ("viridis", "coolwarm"):
+        assert len(b64decode(page.motion["colourMaps"][name]["base64"])) == 4 * web.N_COLOURS
+
+
+def test_pages_open_as_the_options_say(run, tmp_path):
+    page = written(run, tmp_path, fps=5.0)
+    on = {"tendons", "floor", "axes", "contacts"}
+    assert {name for name, shown in page.motion["switches"].items() if shown} == on
+    assert (page.motion["view"], page.motion["playing"], page.motion["loop"]) == ("iso", False, False)
+    assert len(page.motion["trails"]) == 1  # they can be switched on
+    changed = dict.fromkeys(on, False) | {"trails": True, "frames": True, "gravity": True}
+    page = written(run, tmp_path, fps=5.0, view="z", speed=0.25, loop=True, orbit="90 deg/s", **changed)
+    assert page.motion["switches"] == changed | {"loads": False, "joints": False}
+    assert [page.motion[name] for name in ("view", "speed", "loop")] == ["z", 0.25, True]
+    assert page.motion["orbit"] == pytest.approx(np.pi / 2.0)
+    assert len([part for part in page.motion["parts"] if part["kind"] == "tendon"]) == 5
     geometry = Geometry(run.robot, *FINE)
-    for k, (_, s) in enumerate(geometry.places[:10]):
-        assert_allclose(value[:, k], run.q @ division.basis([0.5 * s])[0, :, 2], rtol=1e-5, atol=1e-6)
-    assert page.array("colourMap").shape == (4 * web.N_COLOURS,)
+    assert {*geometry.frames.values()} < {*page.motion["frames"]["stations"]}
+
+
+def test_a_camera_that_goes_round_sees_everything_from_all_sides(run, tmp_path):
+    page = written(run, tmp_path, fps=5.0, orbit=1.0)
+    half, centre = np.array(page.motion["halfExtents"]), np.array(page.motion["centre"])
+    geometry = Geometry(run.robot, *FINE)
+    points = np.concatenate([geometry.at(q).points for q in run.q]) - centre
+    assert half[0] == half[1]
+    assert np.hypot(points[:, 0], points[:, 1]).max() <= 1.01 * half[0]  # which is of some points only
+    assert np.abs(points[:, 2]).max() <= 1.01 * half[2]
 
 
 def test_a_page_needs_nothing_else(run, tmp_path):
@@ -175,7 +224,9 @@ def test_pages_are_bounded(monkeypatch, tmp_path, run):
     page = written(run, tmp_path, fps=10_000.0)
     n = page.motion["stationCount"]
     frames = len(page.motion["times"])
-    assert frames == 300_000 // (32 * n)
+    rods, strains = len(page.array("strainStations")), 6
+    assert frames == 300_000 // (28 * n + 2 * strains * rods + 24)  # its weight is an arrow
+    assert page.motion["detail"] == f"{frames} of 10001 states"
     # evenly fewer, both ends among them
     assert_allclose(np.diff(page.motion["times"]), 1.0 / (frames - 1))
     monkeypatch.setattr(web, "MOST_BYTES", 1000)
@@ -188,7 +239,7 @@ def test_an_equilibrium_has_one_moment_and_the_floor_is_below(tmp_path):
     eq.export_html(tmp_path / "eq.html")
     page = Page(tmp_path / "eq.html")
     assert len(page.motion["times"]) == 1
-    position, _, turn = poses_of(page)
+    position, turn = poses_of(page)
     local, station = page.array("localPoints").reshape(-1, 3), page.array("pointStations")
     points = Rotation.from_quat(turn[0][station]).apply(local) + position[0][station]
     assert page.motion["floor"]["height"] < points[:, 2].min()
@@ -199,7 +250,7 @@ def test_an_equilibrium_has_one_moment_and_the_floor_is_below(tmp_path):
 def test_what_the_robot_may_touch_stands_still_in_the_page(tmp_path):
     robot = sorosim.load("contact_cylinder")
     page = written(motion(robot), tmp_path, fps=5.0)
-    position, _, turn = poses_of(page)
+    position, turn = poses_of(page)
     part = page.motion["parts"][-1]
     assert (part["kind"], part["opacity"] < 1.0) == ("obstacle", True)
     used = np.unique(page.array("faces")[part["firstIndex"] : part["firstIndex"] + part["indexCount"]])
@@ -220,7 +271,9 @@ def test_wrong_options_are_told(run, tmp_path):
         ({"colour": "bendings_y"}, "did you mean bending_y"),
         ({"fps": -1.0}, "fps"),
         ({"trails": 1}, "trails: expected True or False"),
-        ({"frames": True}, "options: expected what a page can show, got 'frames'"),
+        ({"size": (640, 480)}, "options: expected what a page can show, got 'size'"),
+        ({"speed": 0.0}, "speed"),
+        ({"loop": 1}, "loop: expected True or False"),
         ({"follow": "nobody"}, "follow"),
         ({"zoom": 0.0}, "zoom"),
         ({"load": True}, "did you mean loads"),
@@ -258,9 +311,9 @@ def test_several_runs_have_colours_names_and_one_clock(run, tmp_path):
     assert page.texts["title"] == "arm, sled"
     assert [part["colour"] for part in page.motion["parts"]] == [*TINTS[:2]]  # tendons are not shown
     assert [trail["colour"] for trail in page.motion["trails"]] == [TINTS[0]]
-    assert (page.motion["colouredKind"], page.motion["tendonCount"]) == ("", 0)
+    assert ([one["name"] for one in page.motion["colours"]], page.motion["tendonCount"]) == (["plain"], 0)
     assert_allclose(page.motion["times"], [0.0, 0.25, 0.5, 0.75, 1.0])
-    position, _, turn = poses_of(page)
+    position, turn = poses_of(page)
     local, station = page.array("localPoints").reshape(-1, 3).astype(float), page.array("pointStations")
     arm, block = (Geometry(one.robot, *FINE, tendons=False) for one in (run, short))
     for k, t in enumerate(page.motion["times"]):
@@ -276,7 +329,7 @@ def test_runs_side_by_side_stand_apart(run, tmp_path):
     sorosim.export_html(tmp_path / "two.html", [run, sled(), run], layout="side", view="side")
     page = Page(tmp_path / "two.html")
     assert page.motion["view"] == "side"
-    position, _, turn = poses_of(page)
+    position, turn = poses_of(page)
     local, station = page.array("localPoints").reshape(-1, 3).astype(float), page.array("pointStations")
     ends = []
     for part in page.motion["parts"]:
@@ -293,31 +346,64 @@ def test_runs_side_by_side_stand_apart(run, tmp_path):
 
 def test_arrows_of_the_page_are_the_wrenches(tmp_path):
     run = sled()
-    page = written(run, tmp_path, fps=5.0, loads=True, gravity=True)
+    page = written(run, tmp_path, fps=5.0)  # whatever it opens with: they can be switched on
     arrows = page.motion["arrows"]
-    said = re.fullmatch(r"arrows: (\S+) cm = (\S+) N, two heads: (\S+) cm = (\S+) N m", arrows["scaleLabel"])
-    force, moment = (float(said[k]) / 100.0 / float(said[k + 1]) for k in (1, 3))
-    assert page.motion["legend"] == [["loads", "#10308c"], ["weight", "#5c636c"]]
     block = arrows["startsAndVectors"]
     values = np.frombuffer(b64decode(block["base64"]), KINDS[block["kind"]]).reshape(6, -1, 6)
-    found = {(track["colour"], track["heads"]): values[:, k] for k, track in enumerate(arrows["tracks"])}
+    found = {(track["kind"], track["heads"]): values[:, k] for k, track in enumerate(arrows["tracks"])}
     assert len(found) == len(arrows["tracks"]) == 3
     starts = np.outer(0.4 * run.t, [1.0, 0.0, 0.0])
     wanted = {
-        ("#5c636c", 1): np.tile([0.0, 0.0, -9.81 * force], (6, 1)),
-        ("#10308c", 1): np.outer(3.0 * force * np.maximum(run.t - 0.2, 0.0), [0.0, 1.0, 0.0]),
-        ("#10308c", 2): np.tile([0.0, 0.0, 0.5 * moment], (6, 1)),
+        ("gravity", 1): np.tile([0.0, 0.0, -9.81], (6, 1)),
+        ("loads", 1): np.outer(3.0 * np.maximum(run.t - 0.2, 0.0), [0.0, 1.0, 0.0]),
+        ("loads", 2): np.tile([0.0, 0.0, 0.5], (6, 1)),
     }
     for key, vectors in wanted.items():
         there = np.any(vectors, axis=1)
         assert_allclose(found[key][there, :3], starts[there], atol=1e-7)
-        assert_allclose(found[key][:, 3:], vectors, atol=1e-7)
+        assert_allclose(found[key][:, 3:], vectors, atol=1e-6)
+
+
+def test_a_page_has_the_scale_of_pictures_for_each_choice_of_arrows(tmp_path):
+    run = sled()
+    page = written(run, tmp_path, fps=5.0)
+    scales, visuals = page.motion["arrows"]["scales"], visuals_of(motion_group([run]), "iso")
+    size = page.motion["frames"]["length"] / web.FRAME_LENGTH
+    visuals[0].fit()
+    assert [*scales] == ["loads", "gravity", "loads gravity"]
+    for kinds, one in scales.items():
+        scale, ends = arrow_scale(visuals, kinds.split(), size)
+        assert (one["label"], one["headWidth"]) == (scale.label, pytest.approx(scale.width))
+        assert one["legend"] == [list(kind) for kind in scale.kinds]
+        for mine, theirs in zip(one["heads"], (scale.force, scale.moment), strict=True):
+            assert (mine is None) == (theirs is None)
+            assert mine is None or mine["metres"] == pytest.approx(theirs.length / theirs.value)
+        wrenches = [*visuals[0].all_wrenches(("loads", "gravity"))]
+        switched = SwitchedScales(wrenches, size).of(kinds.split())
+        assert_allclose(ends_of(switched, [one.only(kinds.split()) for one in wrenches]), ends, atol=1e-12)
+
+
+def test_arrows_of_contacts_end_where_these_act_and_impacts_are_cut(tmp_path):
+    said = textwrap.dedent("""
+    const tracks = [{ heads: 1, ends: true }, { heads: 1, ends: false }, { heads: 2, ends: false }];
+    const found = [[0, [0, 0, 4]], [1, [0, 0, 100]], [1, [0, 0.5, 0]], [2, [9, 0, 0]]].map(([track, vector]) =>
+      ({ track, start: [1, 0, 0], vector }));
+    const scale = { heads: [{ metres: 0.1, least: 1, longest: 2 }, null] };
+    console.log(JSON.stringify(v.arrowsOf(found, tracks, scale)));
+    """)
+    if shutil.which("node") is None:
+        pytest.skip("node is not installed")
+    got = [(one["track"], one["start"], one["vector"]) for one in run_script(tmp_path, said)]
+    assert got == [
+        (0, [1, 0, pytest.approx(-0.4)], [0, 0, pytest.approx(0.4)]),
+        (1, [1, 0, 0], [0, 0, pytest.approx(2)]),
+    ]
 
 
 def test_arrows_count_among_what_bounds_a_page(monkeypatch, tmp_path):
     run = sled()
     n = written(run, tmp_path, fps=1000.0).motion["stationCount"]
-    monkeypatch.setattr(web, "MOST_BYTES", 40 * (32 * n + 3 * 24))
+    monkeypatch.setattr(web, "MOST_BYTES", 40 * (28 * n + 3 * 24))
     page = written(run, tmp_path, fps=1000.0, loads=True, gravity=True)
     assert len(page.motion["arrows"]["tracks"]) == 3
     assert len(page.motion["times"]) == 40
@@ -329,7 +415,7 @@ def test_what_has_ended_rests_with_its_last_loads():
     visuals, times = visuals_of(shown, "iso"), np.array([0.5, 1.0])
     scale, _ = arrow_scale(visuals, (LOADS,), 1.0)
     frames = [visual.frames(times, (LOADS,)) for visual in visuals]
-    arrows = arrow_tracks(scale, [[frame.wrenches for frame in rows] for rows in frames], len(times))
+    arrows = arrow_tracks(scale.arrows, [[frame.wrenches for frame in rows] for rows in frames], len(times))
     for k, track in enumerate(arrows.tracks):
         assert np.allclose(arrows.vector[0, k], arrows.vector[1, k]) == (track.robot == 1 or track.heads == 2)
     late = wrenches_at(run.robot, motion_of(run), run.q[-1], run.u[-1], 7.0, ("loads",))
@@ -360,7 +446,7 @@ def test_the_script_blends_what_is_steady_and_switches_the_rest(tmp_path):
           [9, 0, 0, 0, 6, 0], [8, 0, 0, 0, 0, 4]];
         const values = new Float32Array(rows.flat());
         const tracks = [{ steady: true }, { steady: false }, { steady: true }];
-        console.log(JSON.stringify([0, 0.25, 0.75, 1].map((t) => v.arrowsAt(values, tracks, [0, 1], t))));
+        console.log(JSON.stringify([0, 0.25, 0.75, 1].map((t) => v.wrenchesAt(values, tracks, [0, 1], t))));
         """,
     )
     assert [[one["track"] for one in moment] for moment in got] == [[0, 1], [0, 1], [0, 1, 2], [0, 1, 2]]
@@ -407,6 +493,35 @@ def test_the_script_blends_poses_between_stored_times(run, tmp_path):
     assert_allclose(got[0], shapes[0], atol=5e-7)  # before the start: the start
     assert_allclose(got[1], 0.75 * shapes[0] + 0.25 * shapes[1], atol=2e-6)  # the blend is even to second order
     assert_allclose(got[2], shapes[1], atol=5e-7)
+
+
+@needs_node
+def test_the_script_shows_the_strains(run, tmp_path):
+    page = written(run, tmp_path, fps=5.0)
+    names = [one["name"] for one in page.motion["colours"] if one["kind"] == "rod"]
+    got = run_script(
+        tmp_path,
+        READ
+        + f"""
+        const [strains, stations] = [v.decode(m.strains), v.decode(m.strainStations)], out = new Float32Array(8 * 200);
+        const {{ range }} = m.colours.find((one) => one.name === "bending_y");
+        const stored = [strains, stations, {len(names)}, {names.index("bending_y")}];
+        v.strainsAt(...stored, range, m.times, 0.5, out);
+        console.log(JSON.stringify([...stations].map((k) => out[8 * k + 3])));
+        """,
+    )
+    values, _ = strains_of(page, "bending_y")
+    assert_allclose(got, 0.5 * (values[2] + values[3]), rtol=1e-5, atol=1e-5)
+
+
+@needs_node
+@pytest.mark.parametrize("up", "xyz")
+def test_views_of_the_script_along_axes_are_those_of_pictures(tmp_path, up):
+    vertical = 1.0 * (np.arange(3) == "xyz".index(up))
+    frame = np.stack([*level_axes(vertical), vertical]).tolist()
+    names = ["iso", "front", "side", "top", "x", "y", "z"]
+    code = f"console.log(JSON.stringify({json.dumps(names)}.map((name) => v.levelView(name, {json.dumps(frame)}))));"
+    assert run_script(tmp_path, code) == [level_view(name, vertical) for name in names]
 
 
 @needs_node
@@ -492,6 +607,22 @@ def test_the_whole_script_draws_and_answers_in_a_page_that_is_a_stand_in(run, tm
     # floor, axes and trail; depths of the tendons; shadow of the rod; inside, outside; tendons
     assert said["drawn"] == {"lines": 3, "triangles": 5 + 1 + 2 + 5}
     assert said["again"] == 0
+    keys = said["keys"]
+    lines, all_triangles = 3, 5 + 1 + 2 + 5
+    assert keys["t"] == {"lines": lines - 1, "triangles": all_triangles}
+    assert keys["f"] == {"lines": lines + 1, "triangles": all_triangles}
+    assert keys["a"] == {"lines": lines - 1, "triangles": all_triangles}
+    assert keys["g"] == {"lines": lines - 1, "triangles": all_triangles - 1}  # grid and shadow
+    assert keys["d"] == {"lines": lines, "triangles": 1 + 1 + 1}  # the rod: depth, shadow, itself
+    assert keys["m"] == {"lines": lines, "triangles": all_triangles + 1}
+    assert keys["c"] == {"lines": lines, "triangles": 1 + 5 + 1 + 1 + 5}  # rods that show strains are opaque
+    assert said["bars"] == ["tension [N]", "torsion [rad/m]"]
+    assert said["help"] == [False, True, False]
+    assert said["rows"] == 25
+    assert said["pressed"] is True
+    assert said["saved"] == f"{run.robot.name.replace(' ', '_').replace('-', '_')}_1.000s.png"
+    assert said["speeds"] == ["1", "2", "4"]
+    assert said["orbited"] == pytest.approx(0.5)
     assert said["slider"] == pytest.approx(0.6)
     assert said["zoomed"] == pytest.approx(np.exp(0.15), rel=1e-9)
     assert said["azimuth"] == pytest.approx(-0.08)
@@ -512,3 +643,5 @@ def test_the_whole_script_draws_arrows_and_names(tmp_path):
     # depths, shadows and bodies; a weight, a force and a moment on each
     assert said["drawn"] == {"lines": 2, "triangles": 2 + 2 + 2 + 6}
     assert said["names"] == ["a ", "<b> ", "loads ", "weight "]
+    assert said["keys"]["m"] == {"lines": 2, "triangles": 2 + 2 + 2 + 4}
+    assert said["bars"] == ["", ""]

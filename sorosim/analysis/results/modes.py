@@ -33,7 +33,7 @@ MAX_NEWTON_STEPS, LOOP_TOLERANCE = 20, 1e-12  # of the Newton iteration that clo
 
 @public
 class ModeRun(Run):
-    """A mode as a run: films and windows show a period in two seconds, and name the mode."""
+    """A mode as a run: films and pages show a period in two seconds, and name the mode."""
 
     def movie(self, path: str | Path, **options: Any) -> None:
         """Film of the mode, see `Run.movie`."""
@@ -44,9 +44,14 @@ class ModeRun(Run):
         row = {"grows": len(self) - 1, "rigid body": len(self) // 4}.get(self.options["kind"], 0)
         super().still(path, **{**self._drawing_options, "t": float(self.t[row]), **options})
 
-    def play(self, **options: Any) -> None:
-        """Window with the mode, see `Run.play`."""
-        super().play(**{**self._drawing_options, "speed": self.speed, **options})
+    def play(self, **options: Any) -> Path:
+        """Play the mode in the web browser, see `Run.play`."""
+        path: Path = super().play(**{**self._drawing_options, "speed": self.speed, **options})
+        return path
+
+    def export_html(self, path: str | Path, **options: Any) -> None:
+        """Page with the mode, see `Run.export_html`."""
+        super().export_html(path, **{**self._drawing_options, "speed": self.speed, **options})
 
     @property
     def speed(self) -> float:

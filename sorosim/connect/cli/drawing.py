@@ -1,4 +1,4 @@
-"""How commands draw robots: options that windows, films, pictures and pages share."""
+"""How commands draw robots: options that films, pictures and pages share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sorosim.connect.cli.options import Command, Flag, Name, Names, Number, inse
 _COLOUR = "What colours show: tension, bending_y, ... or plain; default: tension, if any."
 _ORBIT = "How fast the camera goes round, in simulated time, as in --orbit '20 deg/s'."
 _ZOOM = "How many times as large as fits everything is drawn; what the camera follows is then in the middle."
-_OCCLUSION = "Darken what is near to something else; default: in stills, pages, by a graphics card in all."
+_OCCLUSION = "Darken what is near to something else; default: in stills, pages, by a graphics card in films."
 _TIPS = "Links that leave trails, with commas; default: those that carry no other."
 
 # option -> its type, help and default

@@ -1,4 +1,4 @@
-"""Commands that draw: windows, pictures, films, plots, files for browsers and 3D programs."""
+"""Commands that draw: pictures, films, plots, pages for browsers, files for 3D programs."""
 
 from __future__ import annotations
 
@@ -36,14 +36,15 @@ def play(
     names: opt.NamesOption = None,
     *,
     drawing: dict[str, Any],
+    output: Annotated[Path | None, _PageFile(help="Page to write, .html; default: a temporary file.")] = None,
 ) -> None:
-    """Show runs in a window; press h there for the keys.
+    """Play runs in the web browser, in a page that `sorosim web` would write; press h there for the keys.
 
     Example: sorosim play run.h5 --speed 0.5
     """
     from sorosim.view.viz.player import play as show
 
-    show(open_to_draw(sources, overlay, names), speed=speed, **drawing)
+    out.print(str(show(open_to_draw(sources, overlay, names), path=output, speed=speed, **drawing)))
 
 
 def plot(
@@ -185,9 +186,10 @@ def _times(given: list[str] | None) -> list[float] | None:
         raise InputError("--t", "a time in s, or several as in 0,1,2", f"'{text}'") from None
 
 
-@with_drawing_options("view", "colour", "follow", "zoom", "occlusion", "trails", "tips", "loads", "joints", "gravity")
+@with_drawing_options()
 def web(
     sources: opt.SourcesArgument,
+    speed: Annotated[float, opt.Number(help="Simulated seconds a second.")] = 1.0,
     fps: Annotated[float, opt.Number(help="States a second of the run; fewer if the file would get too large.")] = 30,
     overlay: opt.OverlayOption = False,
     names: opt.NamesOption = None,
@@ -202,7 +204,7 @@ def web(
     from sorosim.view.viz.web import export_html
 
     path = output or Path(sources[0]).with_suffix(".html")
-    export_html(open_to_draw(sources, overlay, names), path, fps=fps, **drawing)
+    export_html(open_to_draw(sources, overlay, names), path, fps=fps, speed=speed, **drawing)
     out.print(str(path))
 
 

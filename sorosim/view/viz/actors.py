@@ -21,8 +21,6 @@ from sorosim.view.viz.wrenches import Wrenches
 
 MATT = {"ambient": 0.22, "diffuse": 0.9, "specular": 0.12, "specular_power": 14.0}
 DATA = {"ambient": 0.5, "diffuse": 0.55}  # colours that show values are shaded less
-FRAMES_ALONG = 9  # of a rod
-FRAME_LENGTH = 0.07  # relative to the size of the robot
 ON_TOP = 60000.0  # in steps of the depth buffer
 # by which part of their distance parts come nearer to the camera than others whose surfaces may coincide with theirs:
 # each, and the nearest; offsets in the depth buffer would take them out of ambient occlusion
@@ -127,22 +125,18 @@ class RobotActors:
     ----------
     visual : RobotVisual
     surfaces : list of Surface
-    casts_shadow : bool
-        Whether a shadow on the floor is drawn.
     lines : dict
         Properties of the actors that are lines, and their widths in a picture 720 pixels high.
     """
 
     def __init__(self, plotter: Any, visual: RobotVisual, number: int = 0) -> None:
-        self.plotter, self.visual, self.casts_shadow = plotter, visual, True
+        self.plotter, self.visual = plotter, visual
         self.lines: dict[str, tuple[Any, float]] = {}
         self._number = number
         self._strain: StrainField | None = None
         self._trails: Trails | None = None
         self._add_surfaces()
-        lines = visual.geometry.centrelines.values()
-        along = [line[np.linspace(0, len(line) - 1, FRAMES_ALONG).astype(int)] for line in lines]
-        self.triads = Triads(np.unique(np.concatenate([list(visual.geometry.frames.values()), *along])))
+        self.triads = Triads(visual.framed)
         _draw_on_top(self._add_lines("frames", self.triads.mesh))
 
     # -- actors ----------------------------------------------------------------------------------------------------
@@ -218,9 +212,10 @@ class RobotActors:
             self._show(f"bodies {colour}", visible)
         self._show("tendons", visible and options.tendons and not tint)
         self._show("frames", visible and options.frames)
-        self._show("shadow", shadow and options.floor and self.casts_shadow)
+        self._show("shadow", shadow and options.floor)
         motion = self.visual.motion
-        if self._trails is None and motion is not None and motion.timed and (trails := self.visual.trails(options)):
+        wanted = self._trails is None and options.trails and motion is not None and motion.timed
+        if wanted and (trails := self.visual.trails(options)):
             self._trails = Trails(self.visual, trails)
             self._add_lines("trails", self._trails.mesh)
         self._show("trails", visible and options.trails)
@@ -264,7 +259,7 @@ class RobotActors:
             self.triads.update(frame.g)
         if options.trails and self._trails is not None and frame.t is not None:
             self._trails.update(frame.t, frame.g[self._trails.stations, :3, 3])
-        if options.floor and self.casts_shadow and self._shaded is not None and floor is not None:
+        if options.floor and self._shaded is not None and floor is not None:
             self._shaded.update(floor.shadow(shape.points, self._number * SHADOW_GAP))
         if self._strain is not None and self._rods is not None:
             self._rods.set_values(self._strain.at(frame.q))

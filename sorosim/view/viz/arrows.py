@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from sorosim.base.arrays import Array, IntArray
 from sorosim.view.viz.camera import round_up
-from sorosim.view.viz.options import CONTACTS, GRAVITY, JOINTS, LOADS
+from sorosim.view.viz.options import CONTACTS, FORCES, GRAVITY, JOINTS, LOADS
 from sorosim.view.viz.surfaces import revolved
 from sorosim.view.viz.wrenches import Wrenches
 
@@ -159,6 +160,58 @@ class ArrowScale:
             yield Arrows(heads, rows, wrenches.position[rows] - np.where(ends, 1.0, 0.0)[:, None] * vectors, vectors)
 
 
+class SwitchedScales:
+    """The scales of arrows for any choice among kinds of wrenches: pages switch them on and off.
+
+    Parameters
+    ----------
+    wrenches : sequence of Wrenches
+        Of all kinds, over the whole motion.
+    size : float
+        Of the robot [m].
+
+    Attributes
+    ----------
+    scales : dict of tuple of str to ArrowScale
+        By the kinds that are shown, in the order of `FORCES`; kinds that never act have none.
+    """
+
+    def __init__(self, wrenches: Sequence[Wrenches], size: float) -> None:
+        peaks = {kind: peaks_of(one.only((kind,)) for one in wrenches) for kind in FORCES}
+        self._kinds = tuple(kind for kind in FORCES if peaks[kind].any())
+        choices = [some for n in range(1, len(self._kinds) + 1) for some in combinations(self._kinds, n)]
+        self.scales = {some: ArrowScale((), size, np.max([peaks[kind] for kind in some], axis=0)) for some in choices}
+        self._largest = {kind: peaks[kind].max(axis=0) for kind in self._kinds}
+
+    def of(self, kinds: Collection[str]) -> ArrowScale | None:
+        """The scale for some kinds; None where none of them ever acts."""
+        return self.scales.get(tuple(kind for kind in self._kinds if kind in kinds))
+
+    def legend(self, kinds: Collection[str]) -> list[tuple[str, str]]:
+        """Labels and codes of colours of those of some kinds that have arrows in the scale for them."""
+        scale = self.of(kinds)
+        if scale is None:
+            return []
+        both = list(zip((scale.force, scale.moment), scale.largest, strict=True))
+
+        def drawn(kind: str) -> bool:
+            pairs = zip(both, self._largest[kind], strict=True)
+            return any(one is not None and peak > LEAST * largest for (one, largest), peak in pairs)
+
+        some = [kind for kind in COLOURS if kind in kinds and kind in self._kinds and drawn(kind)]
+        return [(LABELS[kind], colour_code(kind)) for kind in some]
+
+    def acting(self, wrenches: Wrenches) -> Iterator[Arrows]:
+        """Forces [N] and moments [N m] in place of vectors, and where they act, if they have arrows in any scale."""
+        kinds = np.array(wrenches.kind, dtype=str)
+        for kind in self._kinds:
+            alone, own = self.scales[kind,], np.flatnonzero(kinds == kind)
+            for heads, values, scale in ((1, wrenches.force, alone.force), (2, wrenches.moment, alone.moment)):
+                rows = own[np.linalg.norm(values[own], axis=1) > LEAST * alone.largest[heads - 1]]
+                if scale is not None and len(rows):
+                    yield Arrows(heads, rows, wrenches.position[rows], values[rows])
+
+
 class Track(NamedTuple):
     """What one arrow of a file shows at all times."""
 
@@ -182,12 +235,14 @@ class ArrowTracks(NamedTuple):
     vector: Array  # (n, n_tracks, 3) [m]; zero where nothing acts
 
 
-def arrow_tracks(scale: ArrowScale, robots: Iterable[Sequence[Wrenches]], n: int) -> ArrowTracks:
-    """Arrows of several robots, of each at the same n times."""
+def arrow_tracks(
+    arrows_of: Callable[[Wrenches], Iterator[Arrows]], robots: Iterable[Sequence[Wrenches]], n: int
+) -> ArrowTracks:
+    """Arrows of several robots, of each at the same n times, as a scale makes them of wrenches."""
     places: dict[Track, list[tuple[int, Array, Array]]] = {}
     for k, moments in enumerate(robots):
         for moment, one in enumerate(moments):
-            for arrows in scale.arrows(one):
+            for arrows in arrows_of(one):
                 for row, start, vector in zip(arrows.rows, arrows.starts, arrows.vectors, strict=True):
                     track = Track(k, arrows.heads, one.kind[row], one.name[row], one.point[row])
                     places.setdefault(track, []).append((moment, start, vector))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.sparse import coo_array
 
-from sorosim.base.arrays import Array
+from sorosim.base.arrays import Array, IntArray
 from sorosim.mechanics.model.compile import Piece
 from sorosim.view.viz.camera import grid_step
 from sorosim.view.viz.geometry import BODY, TENDON, Geometry, Part
@@ -33,14 +34,14 @@ def colour_map(quantity: str) -> str:
 
 
 class StrainField:
-    """One strain at the drawn points, less that at q = 0: a matrix times q; `table` (n_stations, ndof).
+    """One strain at the drawn points, less that at q = 0: a matrix times q; `table` (n_stations, ndof), sparse.
 
     Of rods whose length is a coordinate, `stretched` are the stations, and their pieces: there the strain is over l/L.
     """
 
     def __init__(self, geometry: Geometry, strain: str) -> None:
         row, layouts = STRAINS.index(strain), geometry.robot.engine.layout.links
-        self.table = np.zeros((len(geometry.places), geometry.robot.ndof))
+        entries: list[tuple[Array, int, IntArray]] = []
         self.stretched: list[tuple[int, Piece]] = []
         for k, (link, s) in enumerate(geometry.places):
             pieces = layouts[link].pieces
@@ -48,10 +49,13 @@ class StrainField:
                 continue
             X = s * float(layouts[link].X[-1])
             piece = next((p for p in pieces if p.start + p.division.length * (1.0 + 1e-9) >= X), pieces[-1])
-            columns = slice(piece.column, piece.column + piece.n)
             if piece.ends:
                 self.stretched.append((k, piece))
-            self.table[k, columns] = piece.division.basis([X - piece.start])[0, :, row]
+            entries.append((piece.division.basis([X - piece.start])[0, :, row], k, piece.column + np.arange(piece.n)))
+        values = np.concatenate([np.zeros(0), *(basis for basis, _, _ in entries)])
+        rows = np.repeat([k for _, k, _ in entries], [len(basis) for basis, _, _ in entries]).astype(int)
+        columns = np.concatenate([np.zeros(0), *(at for _, _, at in entries)]).astype(int)
+        self.table = coo_array((values, (rows, columns)), (len(geometry.places), geometry.robot.ndof)).tocsr()
         self._station = geometry.station
 
     def at(self, q: Array) -> Array:
@@ -60,7 +64,7 @@ class StrainField:
 
     def strains(self, states: Array) -> Array:
         """Values (..., n_stations) at states (..., ndof)."""
-        values = states @ self.table.T
+        values = np.asarray(states @ self.table.T)
         for k, piece in self.stretched:
             values[..., k] /= piece.length_ratio(states)
         return values

@@ -169,6 +169,11 @@ class Geometry:
         bodies = [p.points.start + farthest(self.local[p.points]) for p in self.parts if p.kind == BODY]
         return np.concatenate([np.concatenate([np.zeros(0, dtype=np.int64), *soft])[::7], *bodies])
 
+    def stations_of(self, kind: str) -> IntArray:
+        """Stations of the points of parts of a kind."""
+        points = [self.station[part.points] for part in self.parts if part.kind == kind]
+        return np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *points]))
+
     def tip_stations(self, links: Sequence[str] | None = None) -> IntArray:
         """Stations of the tips of rods or the frames of rigid links by name; default: of links that carry no other."""
         if links is None:

@@ -97,7 +97,7 @@ def _scene(group: MotionGroup, options: DrawingOptions, times: Array, animated: 
         scene.node(0, name="obstacle", mesh=mesh)
     scale, _ = arrow_scale(visuals, options.forces, stage.size)
     wrenches = [[frame.wrenches for frame in frames] for frames in robots]
-    _add_arrows(scene, scale, arrow_tracks(scale, wrenches, len(times)))
+    _add_arrows(scene, scale, arrow_tracks(scale.arrows, wrenches, len(times)))
     return scene
 
 

@@ -13,7 +13,6 @@ from sorosim.base.errors import SorosimError
 
 WINDOW = "VTK_DEFAULT_OPENGL_WINDOW"  # the variable by which VTK (9.4 or newer) is set to a way to draw
 EGL, OSMESA = "vtkEGLRenderWindow", "vtkOSOpenGLRenderWindow"
-INSTEAD = "`sorosim web` makes a page for a browser elsewhere, `sorosim movie` a film, `sorosim plot` pictures"
 TIMEOUT = 120.0  # seconds; the first import after an installation is slow
 
 # draws one red picture and looks at a pixel of it
@@ -109,22 +108,3 @@ def load_pyvista() -> Any:
             raise
         check.result()
     return pyvista
-
-
-def require_screen() -> None:
-    """Make sure that this process can open a window.
-
-    Raises
-    ------
-    SorosimError
-        It cannot.
-    """
-    if not sys.platform.startswith("linux"):
-        return require_rendering()
-    display = os.environ.get("DISPLAY")
-    if not display:
-        raise SorosimError(f"cannot open a window: there is no screen (DISPLAY is not set); {INSTEAD}")
-    require_rendering()
-    if os.environ.get(WINDOW) in (EGL, OSMESA):
-        raise SorosimError(f"cannot open a window: the screen {display} does not answer; {INSTEAD}")
-    return None

@@ -1,4 +1,4 @@
-"""Options of drawings, which pictures, films, windows, pages and files share."""
+"""Options of drawings, which pictures, films, pages and files share."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class DrawingOptions:
         [rad/s], such as "20 deg/s".
     occlusion : bool, optional
         Whether what is near to something else is darker there (ambient occlusion). Without a graphics card a picture
-        takes some five times as long. Default: in stills and pages, with a graphics card also in films and windows.
+        takes some five times as long. Default: in stills and pages, with a graphics card also in films.
     title : str, optional
         Default: the robot's name.
     """

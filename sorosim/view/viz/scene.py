@@ -13,19 +13,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from sorosim.base.arrays import Array
 from sorosim.mechanics.robot import Robot
-from sorosim.view.viz.actors import FRAME_LENGTH, RobotActors, floor_meshes, obstacle_mesh
+from sorosim.view.viz.actors import RobotActors, floor_meshes, obstacle_mesh
 from sorosim.view.viz.arrows import ArrowScale
 from sorosim.view.viz.camera import Camera, fit_camera, least_width, turned, up_axis, view_angle
 from sorosim.view.viz.checks import LARGEST_SIDE, PICTURES, PathLike, check_size, written
 from sorosim.view.viz.colours import AXIS_COLOURS
-from sorosim.view.viz.geometry import CAPPED
 from sorosim.view.viz.motion import MotionGroup, motion_of, sample
 from sorosim.view.viz.offscreen import load_pyvista
 from sorosim.view.viz.options import OCCLUSION_RADIUS, UNITS, DrawingOptions
 from sorosim.view.viz.visuals import (
     FINE,
+    FRAME_LENGTH,
     MOST_POINTS,
-    WINDOW_POINTS,
     RobotVisual,
     Stage,
     arrow_scale,
@@ -41,12 +40,9 @@ SQUARE = "\u25a0"
 PLACES: dict[str, tuple[float, float, float, str, str]] = {
     "heading": (0.02, 0.965, 21.0, "left", "top"),
     "clock": (0.02, 0.915, 18.0, "left", "top"),
-    "status": (0.02, 0.870, 15.0, "left", "top"),
     "grid": (0.98, 0.025, 15.0, "right", "bottom"),
     "scale": (0.98, 0.06, 15.0, "right", "bottom"),
     "detail": (0.02, 0.025, 15.0, "left", "bottom"),
-    "note": (0.5, 0.025, 15.0, "center", "bottom"),
-    "help": (0.035, 0.80, 15.0, "left", "top"),
 }
 FLOOR, LINES = "#f6f7f9", "#c3c8cf"
 # lights that go with the camera: position (right, up, towards us), intensity
@@ -67,11 +63,6 @@ class Scene:
         A robot at coordinates that `update` is given, or robots along their motions.
     size : (int, int)
         Width and height of the picture [pixels].
-    off_screen : bool
-        Pictures (default), or a window.
-    fast : bool
-        Whether it must keep up with a motion: a picture of many rods then has fewer sections and sides, and no shadow,
-        and says so. Where there are thousands it has fewer anyway.
     **options
         As for `sorosim.view.viz.options.DrawingOptions`: view, colour, tendons, floor, axes, frames, trails, tips,
         contacts, loads, joints, gravity, follow, zoom, orbit, occlusion, title.
@@ -80,22 +71,18 @@ class Scene:
     # free below and beside the robot, as parts of the picture; beside a bar of colours there is always as much
     margin_below, margin_right, margin_bar = 0.06, 0.05, 0.14
 
-    def __init__(
-        self, drawn: Robot | MotionGroup, *, size: Sequence[int] = (1280, 720), off_screen: bool = True,
-        fast: bool = False, **options: Any,
-    ) -> None:  # fmt: skip
-        most = WINDOW_POINTS if fast else MOST_POINTS
+    def __init__(self, drawn: Robot | MotionGroup, *, size: Sequence[int] = (1280, 720), **options: Any) -> None:
         if isinstance(drawn, MotionGroup):
             self.robot, self._up, self.options = drawn.robot, drawn.up, drawn.check_options(options)
             robots = [motion.robot for motion in drawn.motions]
-            resolution = coarsened(robots, FINE, most)
+            resolution = coarsened(robots, FINE, MOST_POINTS)
             visuals, several = visuals_of(drawn, self.options.view, resolution), drawn.several
         else:
             self.robot, self._up = drawn, up_axis(drawn.engine.gravity)
             self.options = DrawingOptions().changed(drawn, options)
-            resolution = coarsened([drawn], FINE, most)
+            resolution = coarsened([drawn], FINE, MOST_POINTS)
             visuals, several = [RobotVisual(drawn, resolution=resolution)], False
-        self.size, self._off_screen = check_size(size), off_screen
+        self.size = check_size(size)
         self._visible = self._shadowed = True
         self._stage: Stage | None = None
         self._framed = np.zeros((0, 3))  # what the camera must see; where it follows, beside what it follows
@@ -107,19 +94,14 @@ class Scene:
         self.arrow_scale: ArrowScale | None = None
         self._obstacles: list[Any] = []
         self._lines: dict[str, tuple[Any, float]] = {}  # actors' properties, widths in a picture 720 pixels high
-        self._drawn_from: Camera | None = None
         self._camera_at = (np.zeros(3), 0.0)  # the point that the camera follows, and the angle of its orbit [rad]
-        self.plotter = load_pyvista().Plotter(off_screen=off_screen, window_size=self._window(), lighting=None)
+        self.plotter = load_pyvista().Plotter(off_screen=True, window_size=self._window(), lighting=None)
         self._set_up()
         self.robots = [RobotActors(self.plotter, visual, k) for k, visual in enumerate(visuals)]
         self._add_axes()
         self.annotations = Annotations(self.plotter)
         if resolution != FINE:
-            without = fast and resolution[1] < CAPPED
-            left_out = ", open, without shadows" if without else ""
-            self.annotations.write("detail", "{} sections a rod, {} sides".format(*resolution) + left_out)
-            for robot in self.robots:
-                robot.casts_shadow = not without
+            self.annotations.write("detail", "{} sections a rod, {} sides".format(*resolution))
         name = "" if several else self.robot.name
         self.annotations.write("heading", name if self.options.title is None else self.options.title)
         self._apply_options()
@@ -327,14 +309,13 @@ class Scene:
             least, eye = self._least_half_width(frame.g), self._camera.position
             robot.update(frame, self.options, self._stage.floor, self.arrow_scale, least, eye)
         self.annotations.write("clock", "" if t is None else f"t = {t:.2f} s")
-        self._drawn_from = self._camera
         # near and far planes follow the robot, else they cut it
         self.plotter.reset_camera_clipping_range()
 
     @property
     def _finer(self) -> int:
         """Supersampling factor for smooth edges; VTK's own antialiasing is slower without a graphics card."""
-        return 2 if self._off_screen and max(self.size) <= LARGEST_SIDE // 2 else 1
+        return 2 if max(self.size) <= LARGEST_SIDE // 2 else 1
 
     def _window(self) -> list[int]:
         return [self._finer * side for side in self.size]
@@ -359,7 +340,7 @@ class Scene:
         return at, self.options.orbit * (0.0 if t is None else t)
 
     def _move_camera(self) -> None:
-        """Follow and orbit from where the camera is, so that a view that was turned by hand stays."""
+        """Follow and orbit."""
         (at, angle), (before, turn) = self._camera_target(), self._camera_at
         if np.array_equal(at, before) and angle == turn:
             return
@@ -370,11 +351,6 @@ class Scene:
     def _camera(self) -> Camera:
         camera = self.plotter.camera
         return Camera(*(np.array(x) for x in (camera.position, camera.focal_point, camera.up)))
-
-    @property
-    def camera_moved(self) -> bool:
-        """Whether the camera was moved, by hand, since the robots were drawn."""
-        return self._drawn_from is None or not np.array_equal(self._camera, self._drawn_from)
 
     def _least_half_width(self, g: Array) -> Array:
         """Half-widths (n,) [m] that rods and tendons have at least at poses g (n, 4, 4), so that they are visible."""
@@ -478,21 +454,19 @@ class Scene:
 # -- annotations ---------------------------------------------------------------------------------------------------
 
 
-def in_font(text: Any, name: str = "DejaVuSans") -> Any:
+def in_font(text: Any) -> Any:
     """Set a text property in the letters that come with matplotlib, which know more signs than VTK's; returns it."""
     spec = importlib.util.find_spec("matplotlib")
     if spec is not None and spec.origin is not None:
         text.SetFontFamily(4)  # VTK_FONT_FILE
-        text.SetFontFile(str(Path(spec.origin).parent / "mpl-data" / "fonts" / "ttf" / f"{name}.ttf"))
+        text.SetFontFile(str(Path(spec.origin).parent / "mpl-data" / "fonts" / "ttf" / "DejaVuSans.ttf"))
     return text
 
 
-def add_text(
-    plotter: Any, text: str, place: tuple[float, float], colour: str, across: str, up: str, font: str = "DejaVuSans"
-) -> Any:
+def add_text(plotter: Any, text: str, place: tuple[float, float], colour: str, across: str, up: str) -> Any:
     """Add a text at a place (parts of the picture), justified horizontally and vertically; returns its actor."""
     actor = plotter.add_text(text, position=place, viewport=True, color=colour)
-    in_font(actor.prop, font)
+    in_font(actor.prop)
     actor.prop.justification_horizontal, actor.prop.justification_vertical = across, up
     return actor
 
@@ -503,20 +477,11 @@ class Annotations:
     def __init__(self, plotter: Any) -> None:
         self._texts: dict[str, Any] = {}
         for name, (x, y, _, across, up) in PLACES.items():
-            font = "DejaVuSansMono" if name == "help" else "DejaVuSans"
-            self._texts[name] = add_text(plotter, "", (x, y), INK, across, up, font)
-        frame = self._texts["help"].prop
-        frame.SetBackgroundColor(1.0, 1.0, 1.0)
-        frame.SetBackgroundOpacity(0.88)
-        frame.SetLineSpacing(1.15)
+            self._texts[name] = add_text(plotter, "", (x, y), INK, across, up)
 
     def write(self, name: str, text: str) -> None:
         """Write a text."""
         self._texts[name].input = text
-
-    def move_to(self, name: str, y: float) -> None:
-        """Move a text to another height, as a part of the picture."""
-        self._texts[name].position = (PLACES[name][0], y)
 
     def text(self, name: str) -> str:
         """The present text."""

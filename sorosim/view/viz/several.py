@@ -1,8 +1,9 @@
-"""Several runs or equilibria in one window, movie, picture, page or glTF file, by one clock."""
+"""Several runs or equilibria in one movie, picture, page or glTF file, by one clock."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from sorosim.base.public import public
@@ -16,8 +17,8 @@ Runs = Sequence[Any]
 
 
 @public
-def play(*results: Any, layout: str = OVERLAY, names: Names = None, **options: Any) -> None:
-    """Show several runs or equilibria in one window.
+def play(*results: Any, layout: str = OVERLAY, names: Names = None, **options: Any) -> Path:
+    """Play several runs or equilibria in the web browser, in one page.
 
     Parameters
     ----------
@@ -30,15 +31,20 @@ def play(*results: Any, layout: str = OVERLAY, names: Names = None, **options: A
     **options
         As for `sorosim.view.viz.player.play`. Colours tell the runs apart, so `colour` can only be plain.
 
+    Returns
+    -------
+    Path
+        Of the page.
+
     Raises
     ------
     InputError
         An argument is not as above.
     SorosimError
-        There is no screen.
+        No web browser can be opened; the page is written, and the message says where.
     """
     runs = results[0] if len(results) == 1 and isinstance(results[0], list | tuple) else results
-    player.play(motion_group(runs, layout, names), **options)
+    return player.play(motion_group(runs, layout, names), **options)
 
 
 @public

@@ -15,13 +15,15 @@ class Viewer {
     this.rows = Math.max(1, Math.ceil((2 * motion.stationCount) / TEXELS)); // of the texture
     this.now = new Float32Array(4 * TEXELS * this.rows);
     this.followed = decode(motion.followed);
+    this.strains = decode(motion.strains);
+    this.strainStations = decode(motion.strainStations);
     this.angle = viewAngle(motion.zoom);
-    this.t = motion.times[0];
-    this.playing = false;
+    this.state = new Playback(motion);
+    this.words = new Words(page, motion, (action) => this.act(action));
+    this.words.list(this.state.keys);
     this.prepare();
     this.look(motion.view);
-    page.getElementById("camera").value = motion.view;
-    this.write();
+    this.paint();
     this.listen();
   }
 
@@ -64,9 +66,6 @@ class Viewer {
     this.depths = gl.createFramebuffer();
     const bodies = motion.parts.filter((part) => part.kind === "body");
     this.layers = [...new Set(bodies.map((part) => part.colour))];
-    gl.bindTexture(gl.TEXTURE_2D, this.textures[1]);
-    const colours = decode(motion.colourMap);
-    gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA, colours.length / 4, 1, 0, gl.RGBA, gl.UNSIGNED_BYTE, colours);
     gl.bindTexture(gl.TEXTURE_2D, this.textures[0]);
     gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA32F, TEXELS, this.rows, 0, gl.RGBA, gl.FLOAT, null);
     gl.enable(gl.DEPTH_TEST);
@@ -99,11 +98,27 @@ class Viewer {
     return made;
   }
 
+  // what colours show
+  paint() {
+    const { gl, motion, state } = this;
+    this.colour = motion.colours.find((one) => one.name === state.colour);
+    const colours = this.colour.map ? decode(motion.colourMaps[this.colour.map]) : null;
+    this.words.bar(this.colour, colours);
+    gl.activeTexture(gl.TEXTURE1);
+    gl.bindTexture(gl.TEXTURE_2D, this.textures[1]);
+    const shown = colours || new Uint8Array(4);
+    gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA, shown.length / 4, 1, 0, gl.RGBA, gl.UNSIGNED_BYTE, shown);
+  }
+
   look(name) {
-    const [azimuth, elevation] = VIEWS[name], { clientWidth, clientHeight } = this.canvas, { motion } = this;
-    this.target = pointAt(this.followed, motion.times, this.t);
+    const { clientWidth, clientHeight } = this.canvas, { motion, state } = this, view = levelView(name, motion.worldAxes);
+    const [azimuth, elevation] = VIEWS[view];
+    state.view = name;
+    this.page.getElementById("camera").value = view;
+    this.orbited = motion.orbit * state.t;
+    this.target = pointAt(this.followed, motion.times, state.t);
     const focus = motion.near ? this.target : plus(motion.centre, this.target);
-    this.camera = { azimuth, elevation, focus, distance: 1 };
+    this.camera = { azimuth: azimuth + this.orbited, elevation, focus, distance: 1 };
     const { direction } = eyeOf(this.camera, motion.worldAxes);
     this.camera.distance = fitted(motion.halfExtents, direction, motion.worldAxes[2], clientWidth, clientHeight);
     this.fittedTo = [clientWidth, clientHeight];
@@ -120,47 +135,21 @@ class Viewer {
     this.fittedTo = [clientWidth, clientHeight];
   }
 
-  write() {
-    const { page, motion } = this, timed = motion.times.length > 1;
-    page.getElementById("title").textContent = motion.title;
-    page.getElementById("detail").textContent = motion.detail;
-    const scale = [motion.arrows.scaleLabel, `grid ${motion.floor.step} m; x orange, y green, z blue`];
-    page.getElementById("scale").textContent = scale.filter((words) => words).join("\n");
-    const make = (tag, parent, words = "") => {
-      const element = page.createElement(tag);
-      element.textContent = words;
-      parent.appendChild(element);
-      return element;
-    };
-    for (const [words, colour] of motion.legend) {
-      const row = make("div", page.getElementById("names"), `${words} `);
-      make("span", row, "\u25a0").style.color = colour;
-    }
-    const slider = page.getElementById("time");
-    slider.min = motion.times[0];
-    slider.max = motion.times[motion.times.length - 1];
-    for (const name of ["play", "time", "speed"]) page.getElementById(name).hidden = !timed;
-    if (!motion.quantity) return;
-    const colours = decode(motion.colourMap), steps = [];
-    for (let k = 0; k < colours.length; k += 4) steps.push(`rgb(${colours[k]},${colours[k + 1]},${colours[k + 2]})`);
-    const bar = page.getElementById("legend");
-    make("div", bar, motion.quantity);
-    const row = make("div", bar), numbers = make("div", row);
-    [row.id, numbers.id] = ["bar", "numbers"];
-    for (let k = 4; k >= 0; k--) {
-      const value = motion.colourRange[0] + (k / 4) * (motion.colourRange[1] - motion.colourRange[0]);
-      make("span", numbers, Number(value.toPrecision(4)).toString());
-    }
-    const gradient = make("div", row);
-    gradient.id = "ramp";
-    gradient.style.background = `linear-gradient(to top, ${steps.join(",")})`;
-  }
-
   listen() {
     const get = (name) => this.page.getElementById(name), pointers = new Map();
-    get("play").addEventListener("click", () => this.toggle());
-    get("time").addEventListener("input", (event) => this.seek(Number(event.target.value)));
-    get("camera").addEventListener("change", (event) => this.look(event.target.value));
+    const buttons = { play: "toggle", loop: "loop", picture: "screenshot", keys: "help" };
+    for (const [id, action] of Object.entries(buttons)) get(id).addEventListener("click", () => this.act(action));
+    get("time").addEventListener("input", (event) => this.state.seek(Number(event.target.value)));
+    const choices = { camera: (value) => this.look(value), speed: (value) => (this.state.speed = Number(value)) };
+    for (const [id, choose] of Object.entries(choices)) {
+      get(id).addEventListener("change", (event) => {
+        choose(event.target.value);
+        get(id).blur(); // what was chosen or clicked does not keep the keys
+      });
+    }
+    for (const id of ["controls", "help"]) {
+      get(id).addEventListener("mousedown", (event) => event.target.closest("button") && event.preventDefault());
+    }
     this.canvas.addEventListener("pointerdown", (event) => {
       this.canvas.setPointerCapture(event.pointerId);
       pointers.set(event.pointerId, [event.clientX, event.clientY]);
@@ -187,13 +176,34 @@ class Viewer {
       this.zoom(Math.exp(Math.max(-1, Math.min(1, 0.0015 * event.deltaY))));
     }, { passive: false });
     this.page.addEventListener("keydown", (event) => {
-      const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key], tag = event.target ? event.target.tagName : "";
+      const tag = event.target ? event.target.tagName : "";
+      if (event.ctrlKey || event.metaKey || event.altKey) return; // the browser's
       if (tag === "SELECT" || (tag === "BUTTON" && event.key === " ")) return; // they take these keys themselves
-      if (event.key === " ") this.toggle();
-      else if (step) this.step(step);
-      else return;
+      const action = this.state.press(event.key);
+      if (!action) return;
       event.preventDefault();
+      this.complete(action);
     });
+  }
+
+  act(action) {
+    this.state.act(action);
+    this.complete(action);
+  }
+
+  // what a command does beside the state
+  complete(action) {
+    if (action === "fit" || action === this.state.view) this.look(this.state.view);
+    if (action === "colour") this.paint();
+    if (action === "screenshot") this.save();
+  }
+
+  save() {
+    const { motion, state } = this, name = (motion.title || motion.legend.map(([words]) => words).join(" "));
+    this.shown = ""; // what is drawn is there until the browser shows it
+    this.draw();
+    const stem = name.replace(/[^\p{L}\p{N}]+/gu, "_").replace(/^_|_$/g, "") || "robot";
+    this.words.save(this.canvas, `${stem}${state.timed ? `_${state.t.toFixed(3)}s` : ""}.png`);
   }
 
   turn(dx, dy) {
@@ -214,42 +224,23 @@ class Viewer {
     this.camera.distance = Math.min(Math.max(this.camera.distance * factor, 0.05 * radius), 50 * radius);
   }
 
-  toggle() {
-    const { times } = this.motion;
-    this.playing = !this.playing && times.length > 1;
-    if (this.playing && this.t >= times[times.length - 1]) this.t = times[0];
-  }
-
-  seek(t) {
-    const { times } = this.motion;
-    this.t = Math.min(Math.max(t, times[0]), times[times.length - 1]);
-  }
-
-  step(by) {
-    const { times } = this.motion, [low, high, weight] = between(times, this.t);
-    this.playing = false;
-    if (by > 0) this.seek(times[weight === 1 ? Math.min(high + 1, times.length - 1) : high]);
-    else this.seek(times[weight === 0 ? Math.max(low - 1, 0) : low]);
-  }
-
   tick(passed) {
-    const { times } = this.motion;
-    if (!this.playing) return;
-    this.t += passed * Number(this.page.getElementById("speed").value);
-    if (this.t >= times[times.length - 1]) [this.t, this.playing] = [times[times.length - 1], false];
+    this.state.tick(passed);
   }
 
   draw() {
     this.refit();
-    const { gl, canvas, motion } = this, ratio = Math.min(globalThis.devicePixelRatio || 1, 2);
+    const { gl, canvas, motion, colour, state } = this, { switches } = state;
+    const ratio = Math.min(globalThis.devicePixelRatio || 1, 2);
     const [width, height] = [canvas.clientWidth, canvas.clientHeight].map((n) => Math.max(1, Math.round(ratio * n)));
-    const target = pointAt(this.followed, motion.times, this.t);
+    const target = pointAt(this.followed, motion.times, state.t), turn = motion.orbit * state.t;
     this.camera.focus = plus(this.camera.focus, plus(target, this.target, -1));
-    this.target = target;
+    this.camera.azimuth += turn - this.orbited;
+    [this.target, this.orbited] = [target, turn];
     const { azimuth, elevation, distance, focus } = this.camera;
-    const state = [this.t, this.playing, azimuth, elevation, distance, ...focus, width, height].join();
-    if (state === this.shown) return; // the picture stands
-    this.shown = state;
+    const shown = JSON.stringify([state, azimuth, elevation, distance, focus, width, height]);
+    if (shown === this.shown) return; // the picture stands
+    this.shown = shown;
     if (canvas.width !== width || canvas.height !== height) [canvas.width, canvas.height] = [width, height];
     const resized = this.fine !== `${width},${height}`;
     this.fine = `${width},${height}`;
@@ -257,7 +248,12 @@ class Viewer {
     gl.clearColor(1, 1, 1, 1);
     gl.depthMask(true);
     gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
-    posesAt(this.poses, motion.stationCount, motion.times, this.t, this.now);
+    posesAt(this.poses, motion.stationCount, motion.times, state.t, this.now);
+    if (colour.kind === "rod") {
+      const strains = motion.colours.filter((one) => one.kind === "rod"), which = strains.indexOf(colour);
+      const stored = [this.strains, this.strainStations, strains.length, which];
+      strainsAt(...stored, colour.range, motion.times, state.t, this.now);
+    }
     gl.activeTexture(gl.TEXTURE0);
     gl.bindTexture(gl.TEXTURE_2D, this.textures[0]);
     gl.texSubImage2D(gl.TEXTURE_2D, 0, 0, 0, TEXELS, this.rows, gl.RGBA, gl.FLOAT, this.now);
@@ -269,10 +265,12 @@ class Viewer {
     const near = Math.max(this.camera.distance - 4 * motion.radius, 0.004 * far);
     const view = project(eye, this.camera.focus, up, width / height, near, far, this.angle);
     const right = unit(cross(up, direction)), half = Math.tan(this.angle / 2);
-    const glassy = motion.parts.some((part) => part.kind === "tendon") && motion.colouredKind !== "rod";
-    const rods = motion.parts.filter((part) => part.kind === "rod"), clear = glassy ? rods : [];
-    const panes = motion.parts.filter((part) => part.kind === "obstacle" && part.opacity < 1);
-    const through = [...clear, ...panes], opaque = motion.parts.filter((part) => !through.includes(part));
+    const hidden = { tendon: !switches.tendons, obstacle: !switches.contacts };
+    const parts = motion.parts.filter((part) => !hidden[part.kind]);
+    const glassy = parts.some((part) => part.kind === "tendon") && colour.kind !== "rod";
+    const clear = parts.filter((part) => glassy && part.kind === "rod");
+    const panes = parts.filter((part) => part.kind === "obstacle" && part.opacity < 1);
+    const through = [...clear, ...panes], opaque = parts.filter((part) => !through.includes(part));
     this.drawLines(view);
     gl.useProgram(this.solid.handle);
     const { uniforms } = this.solid, [part, pixels] = motion.leastWidth;
@@ -289,12 +287,12 @@ class Viewer {
     gl.uniform3fv(uniforms.up, cross(direction, right));
     gl.bindVertexArray(this.mesh);
     if (motion.occlusion) this.drawDepths(opaque, width, height, resized);
-    const casts = (part) => part.kind !== "tendon" && part.kind !== "obstacle";
+    const casts = (part) => switches.floor && part.kind !== "tendon" && part.kind !== "obstacle";
     gl.disable(gl.BLEND);
     gl.disable(gl.CULL_FACE);
     // shadows lie on the floor, which has no depth of its own
     gl.depthMask(false);
-    for (const part of motion.parts.filter(casts)) this.drawPart(part, "#dde0e5", 1, true);
+    for (const part of parts.filter(casts)) this.drawPart(part, "#dde0e5", 1, true);
     gl.depthMask(true);
     gl.enable(gl.CULL_FACE);
     gl.cullFace(gl.FRONT); // where tendons show: the pale inside of the far wall first
@@ -308,10 +306,16 @@ class Viewer {
     gl.depthMask(false);
     for (const part of panes) this.drawPart(part, part.colour, part.opacity, false, false);
     gl.depthMask(true);
-    this.drawArrows(view, eye, right, cross(direction, right));
-    this.page.getElementById("time").value = this.t;
-    this.page.getElementById("play").textContent = this.playing ? "pause" : "play";
-    this.page.getElementById("clock").textContent = motion.times.length > 1 ? `t = ${this.t.toFixed(2)} s` : "";
+    const scale = this.scale();
+    if (scale) this.drawArrows(scale, view, eye, right, cross(direction, right));
+    if (switches.frames) this.drawFrames(view);
+    this.words.write(state, scale);
+  }
+
+  // the scale of the arrows that are shown: of the kinds that act and are on
+  scale() {
+    const { scales } = this.motion.arrows, acting = Object.keys(scales).filter((kinds) => !kinds.includes(" "));
+    return scales[acting.filter((kind) => this.state.switches[kind]).join(" ")];
   }
 
   // depths of what is opaque, by which the shader finds what is near to what
@@ -335,15 +339,15 @@ class Viewer {
 
   drawPart(part, colour, opacity, shadow = false, lit = true) {
     const gl = this.gl, { motion } = this, { uniforms } = this.solid;
-    const painted = !shadow && lit && motion.colouredKind === part.kind;
+    const painted = !shadow && lit && this.colour.kind === part.kind;
     let uniformValue = -2e30;
     if (painted && part.kind === "tendon") {
-      const [low, high, weight] = between(motion.times, this.t), n = motion.tendonCount;
+      const [low, high, weight] = between(motion.times, this.state.t), n = motion.tendonCount;
       const [a, b] = [low, high].map((row) => this.tensions[row * n + part.tendonIndex]);
       uniformValue = a + weight * (b - a);
     }
     gl.uniform4fv(uniforms.colour, [...rgb(colour), opacity]);
-    gl.uniform2fv(uniforms.colourRange, painted ? motion.colourRange : [0, 0]);
+    gl.uniform2fv(uniforms.colourRange, painted ? this.colour.range : [0, 0]);
     gl.uniform1f(uniforms.uniformValue, uniformValue);
     // of parts whose surfaces coincide one is drawn before the other
     const layer = { rod: 1, body: 2 + this.layers.indexOf(part.colour) }[part.kind] || 0;
@@ -354,9 +358,10 @@ class Viewer {
   }
 
   // over what they lie in
-  drawArrows(view, eye, right, up) {
-    const gl = this.gl, { arrows, times } = this.motion, { handle, uniforms } = this.arrow;
-    const shown = arrowsAt(this.arrowValues, arrows.tracks, times, this.t);
+  drawArrows(scale, view, eye, right, up) {
+    const gl = this.gl, { arrows, times } = this.motion, { handle, uniforms } = this.arrow, { switches, t } = this.state;
+    const acting = wrenchesAt(this.arrowValues, arrows.tracks, times, t);
+    const shown = arrowsOf(acting.filter(({ track }) => switches[arrows.tracks[track].kind]), arrows.tracks, scale);
     if (!shown.length) return;
     gl.disable(gl.BLEND);
     gl.clear(gl.DEPTH_BUFFER_BIT);
@@ -376,36 +381,51 @@ class Viewer {
       gl.uniform4fv(uniforms.colour, [...rgb(colour), 1]);
       gl.uniform3fv(uniforms.start, start);
       gl.uniform3fv(uniforms.vector, vector);
-      gl.uniform2fv(uniforms.headWidth, [arrows.headWidth, greatestWidth]);
+      gl.uniform2fv(uniforms.headWidth, [scale.headWidth, greatestWidth]);
       gl.drawElements(gl.TRIANGLES, count, gl.UNSIGNED_INT, 0);
     }
   }
 
   drawLines(view) {
-    const gl = this.gl, { motion } = this, { floor } = motion;
+    const gl = this.gl, { motion, state } = this, { floor } = motion, { switches } = state, strips = [];
     const grid = floor.lines.flatMap((point) => [...point, 0.77, 0.79, 0.81]);
     const axes = AXES.flatMap((ink, k) => {
       const end = floor.corner.map((x, i) => (i === k ? x + floor.step : x));
       return [...floor.corner, ...ink, ...end, ...ink];
     });
-    const strips = [[gl.LINES, grid], [gl.LINES, axes]];
-    motion.trails.forEach((trail) => {
-      const points = [], until = between(motion.times, this.t)[0], ink = rgb(trail.colour);
+    if (switches.floor) strips.push([gl.LINES, grid]);
+    if (switches.axes) strips.push([gl.LINES, axes, gl.ALWAYS]); // they lie on lines of the grid
+    for (const trail of switches.trails ? motion.trails : []) {
+      const points = [], until = between(motion.times, state.t)[0], ink = rgb(trail.colour);
       for (let row = 0; row <= until; row++) {
-        const k = 8 * (row * motion.stationCount + trail.station);
+        const k = 7 * (row * motion.stationCount + trail.station);
         points.push(this.poses[k], this.poses[k + 1], this.poses[k + 2], ...ink);
       }
-      const k = 8 * trail.station;
-      points.push(this.now[k], this.now[k + 1], this.now[k + 2], ...ink);
+      points.push(...place(this.now, trail.station, [0, 0, 0]), ...ink);
       strips.push([gl.LINE_STRIP, points]);
-    });
+    }
+    this.drawStrips(view, strips);
+  }
+
+  // over what they lie in
+  drawFrames(view) {
+    const { length, stations } = this.motion.frames;
+    const ends = (station, k) => [[0, 0, 0], [0, 1, 2].map((i) => (i === k ? length : 0))].map((local) =>
+      place(this.now, station, local));
+    const points = stations.flatMap((station) => AXES.flatMap((ink, k) =>
+      ends(station, k).flatMap((point) => [...point, ...ink])));
+    this.drawStrips(view, [[this.gl.LINES, points, this.gl.ALWAYS]]);
+  }
+
+  drawStrips(view, strips) {
+    const gl = this.gl;
     gl.useProgram(this.line.handle);
     gl.uniformMatrix4fv(this.line.uniforms.view, false, view);
     gl.bindVertexArray(this.lines);
     gl.bindBuffer(gl.ARRAY_BUFFER, this.ends);
     gl.disable(gl.BLEND);
-    for (const [kind, values] of strips) {
-      gl.depthFunc(values === axes ? gl.ALWAYS : gl.LEQUAL); // axes lie on lines of the grid
+    for (const [kind, values, depth] of strips) {
+      gl.depthFunc(depth || gl.LEQUAL);
       gl.bufferData(gl.ARRAY_BUFFER, new Float32Array(values), gl.DYNAMIC_DRAW);
       gl.drawArrays(kind, 0, values.length / 6);
     }

@@ -26,21 +26,33 @@ function between(times, t) {
   return [low, high, span > 0 ? Math.min(Math.max((t - times[low]) / span, 0), 1) : 0];
 }
 
-// poses at a time into `out`, eight numbers a station: x, y, z, value, quaternion x, y, z, w
+// poses at a time, of seven numbers each, into `out`, eight numbers a station: x, y, z, a free one, quaternion x, y, z, w
 function posesAt(poses, n, times, t, out) {
-  const [low, high, weight] = between(times, t), size = 8 * n;
-  for (let k = 0; k < size; k += 8) {
-    const a = low * size + k, b = high * size + k;
-    for (let i = 0; i < 8; i++) out[k + i] = poses[a + i] + weight * (poses[b + i] - poses[a + i]);
+  const [low, high, weight] = between(times, t);
+  for (let station = 0; station < n; station++) {
+    const a = 7 * (low * n + station), b = 7 * (high * n + station), k = 8 * station;
+    const blend = (i) => poses[a + i] + weight * (poses[b + i] - poses[a + i]);
+    for (let i = 0; i < 3; i++) out[k + i] = blend(i);
+    for (let i = 3; i < 7; i++) out[k + 1 + i] = blend(i);
     const length = Math.hypot(out[k + 4], out[k + 5], out[k + 6], out[k + 7]) || 1;
     for (let i = 4; i < 8; i++) out[k + i] /= length;
   }
   return out;
 }
 
-// arrows at a time: track, where it begins, its vector. Steady ones are blended between stored moments at which they are
+// one of m strains at a time into the free numbers of its stations; stored from 0 to 65535 over its range
+function strainsAt(strains, stations, m, which, range, times, t, out) {
+  const [low, high, weight] = between(times, t), n = stations.length, unit = (range[1] - range[0]) / 65535;
+  for (let k = 0; k < n; k++) {
+    const a = strains[(low * m + which) * n + k], b = strains[(high * m + which) * n + k];
+    out[8 * stations[k] + 3] = range[0] + unit * (a + weight * (b - a));
+  }
+  return out;
+}
+
+// forces and moments at a time: track, where it acts, its vector. Steady ones are blended between stored moments at which they are
 // there; the others are those of the nearest moment
-function arrowsAt(values, tracks, times, t) {
+function wrenchesAt(values, tracks, times, t) {
   const [low, high, weight] = between(times, t), n = tracks.length, found = [];
   const row = (moment, track) => values.subarray(6 * (moment * n + track), 6 * (moment * n + track + 1));
   const there = (one) => one[3] !== 0 || one[4] !== 0 || one[5] !== 0;
@@ -50,6 +62,16 @@ function arrowsAt(values, tracks, times, t) {
     if (there(now)) found.push({ track, start: now.slice(0, 3), vector: now.slice(3) });
   });
   return found;
+}
+
+// wrenches as arrows by a scale, without small ones; some end where they act
+function arrowsOf(found, tracks, scale) {
+  return found.flatMap(({ track, start, vector }) => {
+    const { heads, ends } = tracks[track], one = scale.heads[heads - 1], size = Math.hypot(...vector);
+    if (!one || size <= one.least) return [];
+    const metres = Math.min(one.metres, (one.longest ?? Infinity) / size), arrow = vector.map((x) => metres * x);
+    return [{ track, start: ends ? plus(start, arrow, -1) : start, vector: arrow }];
+  });
 }
 
 // v + 2 q x (q x v + w v), as the shader has it
@@ -110,6 +132,13 @@ function fitted(half, direction, up, width, height) {
 const VIEWS = { iso: [Math.atan2(-1.35, 0.75), Math.atan2(0.75, Math.hypot(0.75, 1.35))], front: [0, 0],
   side: [-Math.PI / 2, 0], top: [-Math.PI / 2, Math.PI / 2 - 1e-4] };
 
+// the view among VIEWS that a name means, which may be one along an axis of the world
+function levelView(name, worldAxes) {
+  const k = "xyz".indexOf(name), along = worldAxes.map((axis) => Math.abs(axis[k]));
+  return k < 0 ? name : ["front", "side", "top"][along.indexOf(Math.max(...along))];
+}
+
 if (typeof module !== "undefined") {
-  module.exports = { decode, between, pointAt, viewAngle, posesAt, arrowsAt, rotate, place, project, eyeOf, fitted, VIEWS, TEXELS };
+  module.exports = { decode, between, pointAt, viewAngle, posesAt, strainsAt, wrenchesAt, arrowsOf, rotate, place, project,
+    eyeOf, fitted, levelView, VIEWS, TEXELS };
 }

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.base.arrays import Array
+from sorosim.base.arrays import Array, IntArray
 from sorosim.mechanics.lie.quaternion import without_flips
 from sorosim.mechanics.robot import Robot
 from sorosim.view.viz.arrows import ArrowScale
@@ -26,11 +26,13 @@ FINE, COARSE = (40, 32), (20, 20)  # sections along each rod, at least, and poin
 HAIR = 0.001  # how far below a ground its floor is drawn, relative to the size of the floor
 FITTED_STATES = 60  # of a motion, for camera, floor and colours
 MOST_POINTS = 1_500_000  # of all robots in a picture or a film
-WINDOW_POINTS = 30_000  # of all robots in a window, which keeps up without a graphics card, see docs/pictures.md
+PAGE_POINTS = 30_000  # of all robots in a page, which keeps up without a graphics card, see docs/pictures.md
 LEAST_ALONG, LEAST_AROUND = 5, 4
 SCALED_STATES = 500  # for the scale of arrows: forces may be short
 TRAIL_POINTS = 3000  # of a motion, at most
 GAP = 0.15  # between robots side by side, relative to the widest
+FRAMES_ALONG = 9  # of a rod
+FRAME_LENGTH = 0.07  # relative to the size of the robot
 
 
 class Frame(NamedTuple):
@@ -146,9 +148,16 @@ class RobotVisual:
             return round_range(*StrainField(self.geometry, quantity).range(self.states), True)
         return None
 
+    @property
+    def framed(self) -> IntArray:
+        """Stations whose frames are drawn: those of the links, and some along each rod."""
+        lines = self.geometry.centrelines.values()
+        along = [line[np.linspace(0, len(line) - 1, FRAMES_ALONG).astype(int)] for line in lines]
+        return np.unique(np.concatenate([list(self.geometry.frames.values()), *along])).astype(np.int64)
+
     def trails(self, options: DrawingOptions) -> list[tuple[int, str]]:
-        """Stations of the tips that leave trails, and the codes of their colours."""
-        stations = self.geometry.tip_stations(options.tips_of(self.robot)) if options.trails else ()
+        """Stations of the tips that leave trails where these are drawn, and the codes of their colours."""
+        stations = self.geometry.tip_stations(options.tips_of(self.robot))
         colours = [self.tint] if self.tint else TRAIL_COLOURS
         return [(int(station), colours[k % len(colours)]) for k, station in enumerate(stations)]
 
@@ -274,8 +283,13 @@ def arrow_scale(visuals: Sequence[RobotVisual], kinds: Collection[str], size: fl
     """The scale of the arrows of whole motions in a picture of a size [m], and both ends (n, 3) of all of them."""
     wrenches = [one for visual in visuals for one in visual.all_wrenches(kinds)]
     scale = ArrowScale(wrenches, size)
+    return scale, ends_of(scale, wrenches)
+
+
+def ends_of(scale: ArrowScale, wrenches: Sequence[Wrenches]) -> Array:
+    """Both ends (n, 3) of all arrows [m]."""
     ends = [end for one in wrenches for a in scale.arrows(one) for end in (a.starts, a.starts + a.vectors)]
-    return scale, np.concatenate([np.zeros((0, 3)), *ends])
+    return np.concatenate([np.zeros((0, 3)), *ends])
 
 
 def quaternions(g: Array) -> Array:

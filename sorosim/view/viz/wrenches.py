@@ -50,6 +50,15 @@ class Wrenches(NamedTuple):
         position, force, moment = (np.array(values).reshape(-1, 3) for values in vectors)
         return cls(kind, name, position, force, moment, point)
 
+    def only(self, kinds: Collection[str]) -> Wrenches:
+        """Those of some kinds."""
+        rows = [k for k, kind in enumerate(self.kind) if kind in kinds]
+        if len(rows) == len(self.kind):
+            return self
+        kind, name = (tuple(column[k] for k in rows) for column in (self.kind, self.name))
+        point = tuple(self.point[k] for k in rows)
+        return Wrenches(kind, name, self.position[rows], self.force[rows], self.moment[rows], point)
+
 
 def wrenches_at(
     robot: Robot, motion: Motion | None, q: Array, u: Array | None, t: float | None, kinds: Collection[str]
