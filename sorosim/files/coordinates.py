@@ -19,9 +19,9 @@ from sorosim.base.units.table import OF_COORDINATE
 from sorosim.files.robot_file import InitialCoordinate, InitialPose
 from sorosim.mechanics.engine.inputs import Partition, check_smooth
 from sorosim.mechanics.model.chart import coordinates_of, rates_of
-from sorosim.mechanics.model.compile import Layout
 from sorosim.mechanics.model.initial import InitialShape, has_fixed_length
 from sorosim.mechanics.model.joints import Joint
+from sorosim.mechanics.model.layout import Layout
 
 _FREEDOM = {
     "spherical": "a spherical joint turns about its origin",

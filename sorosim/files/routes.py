@@ -6,7 +6,7 @@ import numpy as np
 
 from sorosim.base.errors import ModelError
 from sorosim.mechanics.actuation.route import RouteSegment
-from sorosim.mechanics.model.compile import Layout
+from sorosim.mechanics.model.layout import Layout
 
 N_SAMPLES = 101  # places of a division
 THIN = 3.0  # a route so many times as far from the axis as the section goes is hardly meant to be in it

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sorosim.base.arrays import Array
-from sorosim.mechanics.model.compile import Piece
+from sorosim.mechanics.model.layout import Piece
 from sorosim.mechanics.model.link import Link
 from sorosim.mechanics.model.rod import Division
 from sorosim.mechanics.robot import Robot

@@ -27,8 +27,8 @@ from sorosim.mechanics.engine import tasks as task
 from sorosim.mechanics.engine.prescribed import by_name, signal_of
 from sorosim.mechanics.lie import exp_so3, skew
 from sorosim.mechanics.model.chart import Charts
-from sorosim.mechanics.model.compile import LinkLayout
 from sorosim.mechanics.model.initial import JOINT, WORLD, InitialShape, has_fixed_length
+from sorosim.mechanics.model.layout import LinkLayout
 from sorosim.mechanics.robot import Robot, check_robot
 
 # points may be apart by so much more than the rod between them is long, if it cannot be stretched: they are measured

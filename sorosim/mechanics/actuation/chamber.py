@@ -14,7 +14,7 @@ from sorosim.base.errors import ModelError
 from sorosim.base.signals.expressions import Expression
 from sorosim.mechanics.actuation.route import RoutedActuator, RouteSegment, SectionFormula, place_values, route_values
 from sorosim.mechanics.kernels.rod_actuators import N_ROW_VALUES, ROUTE_ROW, STIFFNESS_ROW, WRENCH
-from sorosim.mechanics.model.compile import LinkLayout, Piece
+from sorosim.mechanics.model.layout import LinkLayout, Piece
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from sorosim.mechanics.actuation.route import rod_of, route_stretch
 from sorosim.mechanics.actuation.tendon import Tendon
 from sorosim.mechanics.kernels import rod_actuators as kernel
 from sorosim.mechanics.kernels.rod_actuators import RodActuators
-from sorosim.mechanics.model.compile import Layout, LinkLayout, Piece
+from sorosim.mechanics.model.layout import Layout, LinkLayout, Piece
 
 # total angle of a tendon [rad] below which its friction fades smoothly
 SMOOTHING_ANGLE = 1e-3

@@ -16,7 +16,7 @@ from sorosim.base.signals.expressions import Expression
 from sorosim.mechanics.actuation.base import DeclaredActuator
 from sorosim.mechanics.actuation.route import SectionFormula, place_values, rod_of
 from sorosim.mechanics.kernels.rod_actuators import N_ROW_VALUES, WRENCH, WRENCH_ROW
-from sorosim.mechanics.model.compile import Layout, LinkLayout, Piece
+from sorosim.mechanics.model.layout import Layout, LinkLayout, Piece
 from sorosim.mechanics.model.span import RodName, check_span, end_key, start_key
 
 MOMENTS = ("torsion", "bending_y", "bending_z")

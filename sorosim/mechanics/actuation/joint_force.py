@@ -15,8 +15,8 @@ from sorosim.base.problems import shown
 from sorosim.base.registry import JOINTS
 from sorosim.mechanics.actuation.base import DeclaredActuator
 from sorosim.mechanics.kernels.joints import JOINT_LAW, MOTOR, Laws
-from sorosim.mechanics.model.compile import Layout
 from sorosim.mechanics.model.joints import Joint
+from sorosim.mechanics.model.layout import Layout
 
 
 def joint_kind(entry: Mapping[str, Any]) -> Any:

@@ -11,7 +11,7 @@ from sorosim.base.arrays import Array
 from sorosim.base.declare import Quantity, key
 from sorosim.mechanics.actuation.route import RoutedActuator, route_stretch, route_values
 from sorosim.mechanics.kernels.rod_actuators import BRAID, ROUTE_ROW, TENSION_INPUT
-from sorosim.mechanics.model.compile import LinkLayout, Piece
+from sorosim.mechanics.model.layout import LinkLayout, Piece
 
 # angle of the fibres at which the tube encloses the most, and no longer pulls: tan^2 = 2
 NEUTRAL_ANGLE = float(np.arctan(np.sqrt(2.0)))

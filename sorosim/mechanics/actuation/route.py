@@ -18,7 +18,7 @@ from sorosim.base.registry import SECTIONS
 from sorosim.base.signals.expressions import Expression
 from sorosim.mechanics.actuation.base import DeclaredActuator
 from sorosim.mechanics.kernels import rod_actuators as kernel
-from sorosim.mechanics.model.compile import MERGE, Layout, LinkLayout, Piece
+from sorosim.mechanics.model.layout import MERGE, Layout, LinkLayout, Piece
 from sorosim.mechanics.model.link import Link
 from sorosim.mechanics.model.profile import place_jets
 from sorosim.mechanics.model.rod import Rod

@@ -11,8 +11,8 @@ from sorosim.base.declare import INVALID, At, Given, Quantity, key
 from sorosim.base.errors import ModelError
 from sorosim.mechanics.actuation.joint_force import JointForce, joint_kind
 from sorosim.mechanics.kernels.joints import SERVO
-from sorosim.mechanics.model.compile import Layout
 from sorosim.mechanics.model.joints import ACTING
+from sorosim.mechanics.model.layout import Layout
 
 
 @dataclass(frozen=True)

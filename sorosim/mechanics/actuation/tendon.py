@@ -9,7 +9,7 @@ from sorosim.base.declare import Boolean, Choice, Quantity, key
 from sorosim.base.errors import ModelError
 from sorosim.mechanics.actuation.route import RoutedActuator, rod_of, route_values
 from sorosim.mechanics.kernels.rod_actuators import FORCE_INPUT, LENGTH_INPUT, ROUTE_ROW, TENSION_INPUT
-from sorosim.mechanics.model.compile import Layout, LinkLayout, Piece
+from sorosim.mechanics.model.layout import Layout, LinkLayout, Piece
 
 # the first part of its length by which a wound tendon is stretched only takes up slack
 SLACK_PART = 1e-4

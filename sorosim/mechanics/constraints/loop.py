@@ -18,9 +18,9 @@ from sorosim.mechanics.actuation.loop_force import LoopForce
 from sorosim.mechanics.kernels import loop_joint as lj
 from sorosim.mechanics.kernels.loop_joint import Loops
 from sorosim.mechanics.model.anchor import Anchor, AnchorType
-from sorosim.mechanics.model.compile import Layout
 from sorosim.mechanics.model.joints import Joint, JointType
 from sorosim.mechanics.model.joints.base import SomeJoints
+from sorosim.mechanics.model.layout import Layout
 from sorosim.mechanics.model.link import Link
 from sorosim.mechanics.model.pose import AS_BUILT, IDENTITY, WORLD, PlaceType
 

@@ -9,7 +9,7 @@ from sorosim.base.arrays import Array
 from sorosim.base.errors import InputError
 from sorosim.base.validation import vector
 from sorosim.mechanics.model.chart import angle, exponential_stages, joint_jacobian
-from sorosim.mechanics.model.compile import LinkLayout
+from sorosim.mechanics.model.layout import LinkLayout
 
 # so near to a whole turn the wrench of exponential coordinates is lost in rounding
 SINGULAR = 1e-8

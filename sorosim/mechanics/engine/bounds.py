@@ -9,7 +9,7 @@ import numpy as np
 
 from sorosim.base.errors import InputError, ModelError
 from sorosim.base.signals.expressions import Expression
-from sorosim.mechanics.model.compile import Layout
+from sorosim.mechanics.model.layout import Layout
 from sorosim.mechanics.model.tubes import Tubes
 
 

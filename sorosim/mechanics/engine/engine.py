@@ -42,7 +42,8 @@ from sorosim.mechanics.kernels.rod_actuators import STIFFNESS_ROW, RodActuators,
 from sorosim.mechanics.kernels.saddle import Saddle, make_saddle
 from sorosim.mechanics.kernels.tree import FLOWING, Tree, Workspace, make_workspace
 from sorosim.mechanics.loads.base import Load
-from sorosim.mechanics.model.compile import MERGE, Layout, compile_tree, is_rigid, segment_strains
+from sorosim.mechanics.model.compile import compile_tree, is_rigid, segment_strains
+from sorosim.mechanics.model.layout import MERGE, Layout
 from sorosim.mechanics.model.link import Link
 
 T = TypeVar("T")

@@ -17,7 +17,7 @@ from sorosim.base.signals.edges import rough_time
 from sorosim.base.signals.evaluation import evaluate_signals, signal_workspace
 from sorosim.mechanics.actuation.joint_force import JointForce
 from sorosim.mechanics.kernels.rod_actuators import LENGTH_INPUT, RodActuators
-from sorosim.mechanics.model.compile import Layout
+from sorosim.mechanics.model.layout import Layout
 
 # fewest and most samples of a motion in a run
 MIN_SAMPLES, MAX_SAMPLES = 4_000, 400_000

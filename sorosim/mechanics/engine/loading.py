@@ -35,7 +35,7 @@ from sorosim.mechanics.kernels.tree import MATERIAL_TWIST, Tree, Workspace
 from sorosim.mechanics.loads.base import BoundLoad, Load, bind_checked, evaluate_checked
 from sorosim.mechanics.loads.compiled import CompiledLaw, LawRow, compile_load_laws, compiled_law
 from sorosim.mechanics.loads.contact_law import stored_energy
-from sorosim.mechanics.model.compile import Layout
+from sorosim.mechanics.model.layout import Layout
 from sorosim.mechanics.model.link import WORLD
 
 # capacity for contacts

@@ -30,8 +30,8 @@ from sorosim.mechanics.engine.inputs import (
     dimension_of,
     insertions,
 )
-from sorosim.mechanics.model.compile import Layout
 from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.layout import Layout
 
 # numbers in SI units or texts with units, by the names of actuators if they are a mapping
 Inputs = ArrayLike | Mapping[str, ArrayLike | Number]

@@ -12,7 +12,7 @@ from sorosim.mechanics.engine.engine import Engine
 from sorosim.mechanics.kernels.external import ExternalForces
 from sorosim.mechanics.kernels.kinematics import POSES
 from sorosim.mechanics.kernels.tree import LENGTH_RATIO
-from sorosim.mechanics.model.compile import MERGE, LinkLayout
+from sorosim.mechanics.model.layout import MERGE, LinkLayout
 
 
 def rod_strain(layout: LinkLayout, q: Array, s: float) -> Array:

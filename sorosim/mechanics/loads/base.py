@@ -32,7 +32,7 @@ from sorosim.base.duals import differentiated, minus_gradient
 from sorosim.base.errors import ModelError, PlugInError, nearest, warn
 from sorosim.base.registry import LOADS, WRENCH, ByValue, Registry, evaluated, warn_of_tangents
 from sorosim.base.validation import describe, number
-from sorosim.mechanics.model.compile import Layout
+from sorosim.mechanics.model.layout import Layout
 from sorosim.mechanics.model.link import WORLD
 
 

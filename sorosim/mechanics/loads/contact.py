@@ -35,7 +35,7 @@ from sorosim.mechanics.loads.base import DeclaredLoad
 from sorosim.mechanics.loads.compiled import CompiledLaw
 from sorosim.mechanics.loads.contact_cores import SOLID_SHAPES, ContactGroup, Skin, skin_of
 from sorosim.mechanics.loads.contact_law import AUTO, ContactLaw, carrying
-from sorosim.mechanics.model.compile import Layout
+from sorosim.mechanics.model.layout import Layout
 from sorosim.mechanics.model.link import WORLD
 from sorosim.mechanics.model.obstacle import Obstacle
 from sorosim.mechanics.model.pose import IDENTITY, PoseType

@@ -15,7 +15,7 @@ from sorosim.base.errors import ModelError
 from sorosim.mechanics.kernels import solids, surfaces
 from sorosim.mechanics.kernels.surfaces import CLOSED, CORES, OPEN, PLANES
 from sorosim.mechanics.model.body import Assembly, Solid
-from sorosim.mechanics.model.compile import LinkLayout
+from sorosim.mechanics.model.layout import LinkLayout
 from sorosim.mechanics.model.mesh import Mesh
 from sorosim.mechanics.model.obstacle import Bowl, HalfSpace, HeightField, Pipe, Plane, Pole
 from sorosim.mechanics.model.shape import Box, Capsule, Cylinder, Ellipsoid, Sphere

@@ -35,7 +35,7 @@ from sorosim.mechanics.loads.base import DeclaredLoad
 from sorosim.mechanics.loads.compiled import BoundLaw, CompiledLaw, LawRow, Medium
 from sorosim.mechanics.loads.immersion import FluidProperties, Immersed, body_fluid_properties, section_fluid_properties
 from sorosim.mechanics.model.body import RigidBody
-from sorosim.mechanics.model.compile import Layout, LinkLayout
+from sorosim.mechanics.model.layout import Layout, LinkLayout
 from sorosim.mechanics.model.pose import Direction
 
 # variables of a current: place in the world [m] and time [s]

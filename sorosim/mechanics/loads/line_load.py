@@ -17,7 +17,7 @@ from sorosim.mechanics.kernels.load_laws import DEAD, FOLLOWER
 from sorosim.mechanics.loads.base import DeclaredLoad
 from sorosim.mechanics.loads.compiled import BoundLaw, CompiledLaw, LawRow, split_entries
 from sorosim.mechanics.loads.wrench import NONE, check_effect, with_effect
-from sorosim.mechanics.model.compile import Layout
+from sorosim.mechanics.model.layout import Layout
 from sorosim.mechanics.model.span import RodName, check_span, end_key, start_key
 
 # variables of an entry: arclength, its fraction, length of the rod, time

@@ -16,7 +16,7 @@ from sorosim.mechanics.loads.base import DeclaredLoad
 from sorosim.mechanics.loads.compiled import BoundLaw, CompiledLaw, LawRow, split_entries
 from sorosim.mechanics.loads.line_load import RodLoad, entry_at, refuse_places
 from sorosim.mechanics.loads.wrench import ANY_TIME, NONE, PointLoad
-from sorosim.mechanics.model.compile import Layout
+from sorosim.mechanics.model.layout import Layout
 from sorosim.mechanics.model.profile import PLACE_VARIABLES
 
 NO_GRADIENT = (0.0,) * len(GRADIENT)

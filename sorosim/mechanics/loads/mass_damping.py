@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from sorosim.mechanics.kernels.load_laws import TWIST_DAMPING
 from sorosim.mechanics.loads.base import Load
 from sorosim.mechanics.loads.compiled import BoundLaw, CompiledLaw, LawRow
-from sorosim.mechanics.model.compile import Layout
 from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.layout import Layout
 
 
 @dataclass(frozen=True)

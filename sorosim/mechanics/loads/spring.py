@@ -14,7 +14,7 @@ from sorosim.mechanics.kernels.load_laws import DAMPING, SPRING
 from sorosim.mechanics.loads.base import DeclaredLoad
 from sorosim.mechanics.loads.compiled import BoundLaw, CompiledLaw, LawRow, split_entries
 from sorosim.mechanics.model.anchor import Anchor, AnchorType
-from sorosim.mechanics.model.compile import Layout
+from sorosim.mechanics.model.layout import Layout
 from sorosim.mechanics.model.link import WORLD
 
 _END = "the name of a link (a rod at its tip), or {link, at}; without a link, in the world."

@@ -14,7 +14,7 @@ from sorosim.mechanics.kernels.load_laws import DEAD, FIXED_LINE, FOLLOWER
 from sorosim.mechanics.loads.base import DeclaredLoad
 from sorosim.mechanics.loads.compiled import BoundLaw, CompiledLaw, LawRow, split_entries
 from sorosim.mechanics.model.anchor import Anchor, LinkOrAnchor
-from sorosim.mechanics.model.compile import Layout
+from sorosim.mechanics.model.layout import Layout
 from sorosim.mechanics.model.pose import IDENTITY, OnLink, PlaceOnRod, PlaceType, place_data
 
 FRAMES = ("body", "world", "line")

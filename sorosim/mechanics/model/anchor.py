@@ -13,7 +13,7 @@ from sorosim.base.declare import INVALID, At, Declared, ListOf, Part, Reference,
 from sorosim.base.declare.types import is_list
 from sorosim.base.errors import ModelError, nearest
 from sorosim.base.problems import shown
-from sorosim.mechanics.model.compile import Layout
+from sorosim.mechanics.model.layout import Layout
 from sorosim.mechanics.model.link import Link
 from sorosim.mechanics.model.pose import IDENTITY, WORLD, PlaceType, place_data, place_fields
 

@@ -13,8 +13,8 @@ import numpy as np
 from sorosim.base.arrays import Array, IntArray, Mask
 from sorosim.base.errors import ModelError
 from sorosim.mechanics.lie import Ad, exp_se3, inverse, log_se3, tangent, tangent_inv
-from sorosim.mechanics.model.compile import Layout, LinkLayout
 from sorosim.mechanics.model.joints import Joint, Stage
+from sorosim.mechanics.model.layout import Layout, LinkLayout
 
 # a motion may go so far beyond half a turn before its coordinates are changed: not twice in a row near half a turn
 FARTHEST = 1.2 * np.pi

@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, dataclass
 from sorosim.base.declare import Choice, Declared, ListOf, Quantity, Vector, key
 from sorosim.base.errors import ModelError
 from sorosim.base.validation import counted
-from sorosim.mechanics.model.compile import LinkLayout
+from sorosim.mechanics.model.layout import LinkLayout
 from sorosim.mechanics.model.rod import Rod
 
 JOINT, WORLD = FRAMES = ("joint", "world")

@@ -26,8 +26,8 @@ from sorosim.mechanics.engine.records import Contacts
 from sorosim.mechanics.kernels.kinematics import POSES, forward_sweep
 from sorosim.mechanics.kernels.tree import Workspace, make_workspace
 from sorosim.mechanics.lie.se3 import Ad_inv
-from sorosim.mechanics.model.compile import MERGE, LinkLayout
 from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.layout import MERGE, LinkLayout
 
 
 class Frame(NamedTuple):

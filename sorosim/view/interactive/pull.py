@@ -17,7 +17,7 @@ from sorosim.base.errors import InputError
 from sorosim.mechanics.dynamics.constraints import IndependentRows
 from sorosim.mechanics.kernels.load_laws import SPRING, STIFFNESS, TWIST_DAMPING
 from sorosim.mechanics.loads.compiled import BoundLaw, CompiledLaw, LawRow
-from sorosim.mechanics.model.compile import Layout
+from sorosim.mechanics.model.layout import Layout
 from sorosim.mechanics.robot import Robot
 
 PULL = "pull"

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import coo_array
 
 from sorosim.base.arrays import Array, IntArray
-from sorosim.mechanics.model.compile import Piece
+from sorosim.mechanics.model.layout import Piece
 from sorosim.view.viz.camera import grid_step
 from sorosim.view.viz.geometry import BODY, TENDON, Geometry, Part
 from sorosim.view.viz.options import STRAINS, TENSION

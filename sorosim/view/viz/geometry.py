@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from sorosim.base.arrays import Array, IntArray
 from sorosim.base.errors import InputError
 from sorosim.mechanics.actuation.tendon import Tendon
-from sorosim.mechanics.model.compile import LinkLayout, Piece
+from sorosim.mechanics.model.layout import LinkLayout, Piece
 from sorosim.mechanics.model.shape import Cylinder
 from sorosim.mechanics.robot import Robot
 from sorosim.view.viz.camera import farthest
