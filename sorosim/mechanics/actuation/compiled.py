@@ -61,7 +61,9 @@ def compile_rod_actuators(
             entries = [(i, *own) for i, actuator in actuators.items() for own in _rows(actuator, link, piece, X)]
             if not entries:
                 continue
-            for i in (i for i, actuator in actuators.items() if piece.flows and _is_held_on_rod(actuator, link)):
+            for i in (
+                i for i, actuator in actuators.items() if piece.material_moves and _is_held_on_rod(actuator, link)
+            ):
                 # a tension along the length that is fed: what the tendon gets shorter inside the sheath
                 along = np.zeros((piece.n + 1, 6), dtype=number_type())
                 along[0, 3] = 1.0
@@ -120,7 +122,7 @@ def _is_held_on_rod(actuator: Any, link: LinkLayout) -> bool:
 
 def _check_strains(link: LinkLayout, piece: Piece) -> None:
     """Refuse a rod whose length is a coordinate, for laws of strains (ModelError)."""
-    if piece.flows:
+    if piece.material_moves:
         got = f"'{link.link.name}', whose joint is {link.link.joint.kind}"
         raise ModelError("", "rods of given length, for what acts by strains", got, "give it another joint")
 

@@ -218,7 +218,7 @@ def influx(engine: Engine, q: Array, qd: Array) -> Array:
     """Energy per length of the material that enters rods whose length is a coordinate, as forces (k, ndof) along it."""
     out = np.zeros_like(q)
     for link in engine.layout.links.values():
-        for piece in (piece for piece in link.pieces if piece.flows):
+        for piece in (piece for piece in link.pieces if piece.material_moves):
             joint, division, e = link.link.joint, piece.division, piece.ends[0][0]
             tip = joint.material_rate(np.ones(1))[0] != 0.0  # where it enters: at the tip, or at the base
             X, rate = (division.length, joint.material_rate(np.ones(1))[0]) if tip else (0.0, 1.0)

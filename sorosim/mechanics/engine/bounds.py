@@ -44,7 +44,7 @@ def check_lengths(layout: Layout, loads: Mapping[str, Any], values: Mapping[str,
         if any(moves.values()) and (acting := next(by_place, "")):
             expected = "no load by X, s or L along tubes that are not inserted as in the file"
             raise InputError(f"driven.{name}", expected, acting, "give the file these insertions (robot.with_values)")
-    fed = (piece for link in layout.links.values() for piece in link.pieces if piece.flows)
+    fed = (piece for link in layout.links.values() for piece in link.pieces if piece.material_moves)
     lengths = {piece.ends[0][0]: piece.division.length for piece in fed}
     for name, value in values.items():
         length = lengths.get(layout.coordinate(name, "driven"))

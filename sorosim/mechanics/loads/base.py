@@ -121,7 +121,7 @@ class LoadLaw:
         rows = [(link.link.name, link.node_at(s), s * link.X[-1], s, 1.0) for link, s in found]
         for name in getattr(self, "rods", (self.rod,) if hasattr(self, "rod") else ()):
             rod = layout.link(name)
-            if rod.link.rod is None or any(piece.flows for piece in rod.pieces):
+            if rod.link.rod is None or any(piece.material_moves for piece in rod.pieces):
                 raise ModelError("rod", "a rod of given length", f"'{name}'")
             rows += [(name, int(rod.nodes[k]), rod.X[k], rod.X[k] / rod.X[-1], rod.weight[k])
                      for k in np.flatnonzero(rod.weight)]  # fmt: skip

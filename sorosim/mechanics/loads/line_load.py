@@ -35,7 +35,7 @@ class Section(NamedTuple):
     weight: Any  # of the quadrature
     length: Any  # of the rod
     area: Any
-    flows: bool  # whether its material moves past it
+    material_moves: bool  # whether its material moves past it
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class RodLoad(DeclaredLoad):
             inside = np.flatnonzero(piece.gauss(link))
             areas = piece.division.section.properties(link.X[inside] - piece.start, piece.division.length).A
             for k, area in zip(inside, areas, strict=True):
-                yield Section(int(link.nodes[k]), link.X[k], link.weight[k], link.X[-1], area, piece.flows)
+                yield Section(int(link.nodes[k]), link.X[k], link.weight[k], link.X[-1], area, piece.material_moves)
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class LineLoad(RodLoad, kind="line", title="Loads along rods"):
         """Collect the Gauss points, each with its share of the load."""
         kind, rows = DEAD if self.frame == "world" else FOLLOWER, []
         for point in self.sections(layout):
-            if point.flows:
+            if point.material_moves:
                 refuse_places(self.wrench, {"X", "L"}, "line.wrench", "write it by s, the part of the length")
             entries = [entry_at(entry, point.X, point.length) for entry in self.wrench]
             values, varying = split_entries(entries, point.weight)

@@ -93,7 +93,7 @@ class MagnetisedRod(InField, RodLoad, kind="magnetised_rod", title="Magnetised r
         """Collect the Gauss points, each with the moment of its share of the rod."""
         rows: list[LawRow] = []
         for point in self.sections(layout):
-            if point.flows:
+            if point.material_moves:
                 hint = "its material moves past its places"
                 refuse_places(self.magnetisation, {"X", "s", "L"}, "magnetisation", hint)
             per_volume = [entry_at(entry, point.X, point.length) for entry in self.magnetisation]

@@ -229,7 +229,7 @@ class _Builder:
             strains = segment_strains(piece, grid[:-1], grid[1:])
             for k in range(1, len(grid)):
                 node = self.add_segment(node, GENERAL, strains[k - 1], np.diag(inertia[k]))
-                if piece.flows and w[k] > 0.0:
+                if piece.material_moves and w[k] > 0.0:
                     self.add_flow(node, link.joint, piece, grid[k])
                 if isinstance(rod, Tubes) and w[k] > 0.0:
                     values, columns = rod.block.at_node(i, grid[k] / division.length, w[k])
@@ -242,7 +242,7 @@ class _Builder:
             X.append(start + grid[1:])
             weight.append(w[1:])
             counted.append(gauss[1:])
-            if division.strain.breakpoints and not piece.flows:
+            if division.strain.breakpoints and not piece.material_moves:
                 kinks = np.array(division.strain.breakpoints) * division.length
                 middles = (0.5 * (grid[:-1] + grid[1:])).real
                 self.divide_block(np.searchsorted(kinks.real, middles))

@@ -32,7 +32,7 @@ class Piece(NamedTuple):
     n: int
     span: tuple[int, int] | None = None  # first coordinate of its block and how many, if there are others than its own
     ends: tuple[tuple[int, float], ...] = ()  # coordinates that change its length, and by how much each
-    flows: bool = False  # whether its length is the coordinate of the joint: material flows through its nodes
+    material_moves: bool = False  # whether its length is the coordinate of the joint: material flows through its nodes
 
     def block_basis(self, X: Array) -> Array:
         """P^T at arclengths X (n_X,) of all coordinates of its block: xi*/L for a length, and its strains."""
