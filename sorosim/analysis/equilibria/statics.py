@@ -116,68 +116,60 @@ def statics(
     in the unloaded state close as the load rises. Source: docs/theory.md, 4, 6, 7, 9 and 12.
     """
     check_robot(robot)
-    options = checked(StaticsArguments, {"stable": stable, "jacobian": jacobian}, robot.description.statics)
+    arguments = {"stable": stable, "jacobian": jacobian}
+    options = checked(StaticsArguments, arguments, robot.description.statics)
     prescribed = Prescribed.of(robot, u, driven, AT_REST)
-    inputs, driven_numbers = prescribed.u, prescribed.values
     start, begin = start_point(robot, q0)
-    follow_curve = begin is not None
     system = StaticSystem(
-        robot, inputs, driven_numbers, _stick_state(robot, sticking), None if begin is None else (start, begin)
+        robot, prescribed.u, prescribed.values, _stick_state(robot, sticking), None if begin is None else (start, begin)
     )
-    free, touches = system.partition.free, robot.engine.loading.touches
-    open_at_start, may_tunnel = "", tunnelling_test(system) if touches else None
-    sparse = robot.engine.is_large and sticking is None and options["jacobian"] == "analytic"
-    jumped = ""
-    if not follow_curve:
-        given, start = start, system.q(system.without_turns(start[free], start[free]))
-        if far := turned(robot, free, given, start):
-            names = ", ".join(f"'{robot.coordinate_names[i]}'" for i in far)
-            found = _from(system, given, {"stable": stable, "jacobian": jacobian, "sticking": sticking})
-            if found is not None:
-                return replace(found, message=f"{found.message}; {names} carried the loops there, turn by turn")
-            jumped = f"; whole turns of {names} are not counted by the loops: start from an equilibrium (q0)"
-    if robot.loop_names:
-        requested_start, closed = start, close_along_tree(system, start) if sparse else None
-        if closed is not None:
-            start = closed
-        else:
-            start, errors, open_at_start = close_if_possible(robot, start, system.partition.free)
-            if not sparse:
-                system.scale_constraints(*errors)
-        if may_tunnel and may_tunnel(requested_start[free], 1.0, start[free], 1.0):
-            jumped += "; closing the loops moved surfaces through each other: start from closed loops (q0)"
-    if sparse:
-        unbalanced, (solution, no_forces) = "", solve_along_tree(
-            system, start, follow_curve, options["stable"], may_tunnel,
-            descend_first=options["stable"] and (touches or bool(robot.loop_names)),
-        )  # fmt: skip
-    else:
-        solution, no_forces, unbalanced = _solve_by_matrices(system, start, options, q0 is not None, may_tunnel)
-    if not follow_curve:
-        solution = replace(
-            solution, course=solution.course + _far_from_start(robot, start, system.q(solution.x)) + jumped
-        )
-    q = system.q(solution.x)
-    remarks = _remarks(system, q) if solution.success else []
-    message = "; ".join([solution.message, *moduli_in_words(robot.engine), *remarks])
-    equilibrium = Equilibrium(**state_of(system, solution), message=message, sliding=system.sliding(q))
-    still_open = open_loops(robot, q, LOOP_TOLERANCE) if solution.success else ""
-    unbalanced = system.unbalanced(q, equilibrium.lam) if solution.success else unbalanced
-    if solution.success and not (still_open or unbalanced):
-        return equilibrium
-    report = failure.diagnose_statics(system, solution.x, matrices=not sparse)
+    along_tree = robot.engine.is_large and sticking is None and options["jacobian"] == "analytic"
+    may_tunnel = tunnelling_test(system) if robot.engine.loading.touches else None
+    course = ""
+    if begin is None:
+        found, start, course = _carried_by_turns(system, start, {**arguments, "sticking": sticking})
+        if found is not None:
+            return found
+    start, open_at_start, tunnelled = _with_loops_closed(system, start, along_tree, may_tunnel)
+    solve = _solve_along_tree if along_tree else _solve_by_matrices
+    solution, no_forces, unbalanced = solve(system, start, options, q0 is not None, may_tunnel)
+    if begin is None:
+        far = _far_from_start(robot, start, system.q(solution.x))
+        solution = replace(solution, course=solution.course + far + course + tunnelled)
+    equilibrium = _equilibrium(system, solution)
+    q, still_open = equilibrium.q, ""
+    if solution.success:
+        still_open = open_loops(robot, q, LOOP_TOLERANCE)
+        unbalanced = system.unbalanced(q, equilibrium.lam)
+        if not (still_open or unbalanced):
+            return equilibrium
+    report = failure.diagnose_statics(system, solution.x, matrices=not along_tree)
     if open_at_start:
         raise ConvergenceError(f"statics: {open_at_start}", equilibrium, report)
-    if still_open:
-        why, hint = f"the loops conflict, {still_open} stay open", "sorosim.assemble closes what can be closed"
-    elif unbalanced:
-        why = f"no equilibrium was found in which finite forces balance, {unbalanced}"
-        hint = "let the rods stretch (strain: elongation), or hold them with some slack"
-    else:
-        why, hint = solution.message, _remedy(robot, inputs, driven_numbers, solution.folds)
+    why, hint = _why_refused(system, solution, still_open, unbalanced)
     hint = f"{report.advice}; or {hint}" if report.advice else hint
     why += no_forces + (system.dependence(q) if robot.n_multipliers else "")
     raise ConvergenceError(f"statics of '{robot.name}': {why}{report.words}; {hint}", equilibrium, report)
+
+
+def _carried_by_turns(
+    system: StaticSystem, start: Array, options: Mapping[str, Any]
+) -> tuple[Equilibrium | None, Array, str]:
+    """Whole turns of driven angles beside a start (ndof,): the equilibrium to which they carry the loops, if any.
+
+    Also the start with the whole turns of its other angles removed, and, in words, which turns are lost.
+    """
+    free = system.partition.free
+    near = system.q(system.without_turns(start[free], start[free]))
+    far = turned(system.robot, free, start, near)
+    if not far:
+        return None, near, ""
+    names = ", ".join(f"'{system.robot.coordinate_names[i]}'" for i in far)
+    found = _from(system, start, options)
+    if found is not None:
+        message = f"{found.message}; {names} carried the loops there, turn by turn"
+        return replace(found, message=message), near, ""
+    return None, near, f"; whole turns of {names} are not counted by the loops: start from an equilibrium (q0)"
 
 
 def _from(system: StaticSystem, begin: Array, options: Mapping[str, Any]) -> Equilibrium | None:
@@ -192,6 +184,38 @@ def _from(system: StaticSystem, begin: Array, options: Mapping[str, Any]) -> Equ
         return statics(robot, system.u, driven=driven, q0=first, **options)
     except ConvergenceError:
         return None
+
+
+def _with_loops_closed(
+    system: StaticSystem, start: Array, along_tree: bool, may_tunnel: MayTunnel | None
+) -> tuple[Array, str, str]:
+    """The start (ndof,) with its loops closed.
+
+    Also, in words, which loops stay open, and that surfaces passed through each other on the way.
+    """
+    if not system.robot.loop_names:
+        return start, "", ""
+    free, open_at_start = system.partition.free, ""
+    closed = close_along_tree(system, start) if along_tree else None
+    if closed is None:
+        closed, errors, open_at_start = close_if_possible(system.robot, start, free)
+        if not along_tree:
+            system.scale_constraints(*errors)
+    tunnelled = ""
+    if may_tunnel and may_tunnel(start[free], 1.0, closed[free], 1.0):
+        tunnelled = "; closing the loops moved surfaces through each other: start from closed loops (q0)"
+    return closed, open_at_start, tunnelled
+
+
+def _solve_along_tree(
+    system: StaticSystem, start: Array, options: Mapping[str, Any], given: bool, may_tunnel: MayTunnel | None
+) -> tuple[StaticSolution, str, str]:
+    """As `_solve_by_matrices`, of large robots."""
+    robot, stable = system.robot, options["stable"]
+    descend_first = stable and (robot.engine.loading.touches or bool(robot.loop_names))
+    follow_curve = system.begin is not None
+    solution, no_forces = solve_along_tree(system, start, follow_curve, stable, may_tunnel, descend_first=descend_first)
+    return solution, no_forces, ""
 
 
 def _solve_by_matrices(
@@ -228,6 +252,14 @@ def _solve_by_matrices(
     return solution, callbacks.why, callbacks.unbalanced
 
 
+def _equilibrium(system: StaticSystem, solution: StaticSolution) -> Equilibrium:
+    """The equilibrium of a solution, or where the search for it stopped."""
+    q = system.q(solution.x)
+    remarks = _remarks(system, q) if solution.success else []
+    message = "; ".join([solution.message, *moduli_in_words(system.robot.engine), *remarks])
+    return Equilibrium(**state_of(system, solution), message=message, sliding=system.sliding(q))
+
+
 def state_of(system: StaticSystem, solution: StaticSolution) -> dict[str, Any]:
     """What an equilibrium, or a steady motion, has of the state in which a search ended."""
     q, n, partition = system.q(solution.x), system.n_free, system.partition
@@ -248,6 +280,17 @@ def _remarks(system: StaticSystem, q: Array) -> list[str]:
     robot, driven = system.robot, system.partition.driven
     free = left_free(robot, driven, robot.description.simulate.get("driven") or {})
     return [*implausible_states(robot, q[None], system.u[None]), *filter(None, [free])]
+
+
+def _why_refused(system: StaticSystem, solution: StaticSolution, still_open: str, unbalanced: str) -> tuple[str, str]:
+    """Why a solution is no equilibrium, and a hint: which loops are open, which forces do not balance."""
+    if still_open:
+        return f"the loops conflict, {still_open} stay open", "sorosim.assemble closes what can be closed"
+    if unbalanced:
+        why = f"no equilibrium was found in which finite forces balance, {unbalanced}"
+        return why, "let the rods stretch (strain: elongation), or hold them with some slack"
+    driven = dict(zip(system.partition.names, system.driven_values.tolist(), strict=True))
+    return solution.message, _remedy(system.robot, system.u, driven, solution.folds)
 
 
 def _remedy(robot: Robot, inputs: Array, driven_values: Mapping[str, float], folds: int) -> str:
