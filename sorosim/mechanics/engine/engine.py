@@ -59,6 +59,18 @@ class Places(NamedTuple):
     strain: Array
 
 
+def _with_added_inertia(tree: Tree, added: Mapping[int, Array]) -> Tree:
+    """The tree with the inertia (6, 6) of the fluid that moves with its nodes."""
+    inertia, segment = tree.inertia.copy(), tree.segment.copy()
+    for node, of_fluid in added.items():
+        inertia[node] += of_fluid
+    segment["massless_end"][list(added)] = 0
+    for node in added:
+        if segment["rigid"][node] != FLOWING:
+            segment["rigid"][node] = is_rigid(inertia[node])
+    return tree._replace(inertia=inertia, segment=segment)
+
+
 class Engine:
     """Arrays of a robot and the calls on them. Safe to share between threads: each has its own workspace."""
 
@@ -96,15 +108,7 @@ class Engine:
         # what has weight; the fluid that moves with the robot has none
         self.gravitational_inertia = self.tree.inertia
         if self.loading.added:
-            inertia = self.gravitational_inertia.copy()
-            for node, added in self.loading.added.items():
-                inertia[node] += added
-            segment = self.tree.segment.copy()
-            segment["massless_end"][list(self.loading.added)] = 0
-            for node in self.loading.added:
-                if segment["rigid"][node] != FLOWING:
-                    segment["rigid"][node] = is_rigid(inertia[node])
-            self.tree = self.tree._replace(inertia=inertia, segment=segment)
+            self.tree = _with_added_inertia(self.tree, self.loading.added)
         self.ndof = int(self.tree.rows.shape[0])
         self.n_actuators = len(actuators)
         self.none_known = np.zeros(self.ndof, dtype=np.bool_)
