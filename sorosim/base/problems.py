@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from sorosim.base.errors import UNPRINTABLE, ExpressionError, FileError, InputError, ModelError, SorosimError, nearest
+from sorosim.base.frozen import set_fields
 
 Path = tuple[str | int, ...]
 Position = tuple[int, int]  # line and column, from 1
@@ -30,8 +31,7 @@ class Problem:
 
     def __post_init__(self) -> None:
         # what comes from a file may hold line breaks
-        for name in ("expected", "got", "hint"):
-            object.__setattr__(self, name, printable(getattr(self, name)))
+        set_fields(self, **{name: printable(getattr(self, name)) for name in ("expected", "got", "hint")})
 
     def __str__(self) -> str:
         tail = f"; {self.hint}" if self.hint else ""

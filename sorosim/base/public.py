@@ -17,6 +17,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from sorosim.base.errors import UNPRINTABLE, ByName, InputError, SorosimError
+from sorosim.base.frozen import set_fields
 from sorosim.base.validation import LARGEST, as_real, describe
 
 T = TypeVar("T")
@@ -75,8 +76,7 @@ def _naming(init: Callable[..., None], names: Sequence[str]) -> Callable[..., No
     @wraps(init)
     def called(self: Any, *args: Any, **kwargs: Any) -> None:
         init(self, *args, **kwargs)
-        for name in names:
-            object.__setattr__(self, name, ByName(name, getattr(self, name)))
+        set_fields(self, **{name: ByName(name, getattr(self, name)) for name in names})
 
     return called
 

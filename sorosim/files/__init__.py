@@ -74,13 +74,13 @@ def _robot(
     expanded: Any, folder: Path | None, file: str = "", text: str = "", name: str = "robot", like: Robot | None = None
 ) -> Robot:
     """The robot of a file, which keeps its document."""
-    from sorosim.files.build import redescribed, robot_from
+    from sorosim.files.build import robot_from
     from sorosim.files.document import document_of
 
     robot, scope = robot_from(expanded, folder=folder, name=name, like=like)
     document = document_of(expanded, scope.embedded, robot.name, file, text, folder)
     document.reading = scope.reading
-    return redescribed(robot, robot.description.with_document(document))
+    return robot._redescribed(robot.description.with_document(document))
 
 
 def load_text(text: str, file: str, folder: Path | None = None, *, set: Mapping[str, Any] | None = None) -> Robot:

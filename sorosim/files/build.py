@@ -350,7 +350,7 @@ class _Reader:
             if driven[block]:
                 changed[block] = {**getattr(description, block), "driven": own}
         given_ones = {name: value for name, value in changed.items() if value}
-        return redescribed(robot, replace(description, **given_ones))
+        return robot._redescribed(replace(description, **given_ones))
 
     def changed(self, robot: Robot) -> Robot | None:
         """A robot with the runs of another one; None where they may not stay, or where something is wrong."""
@@ -463,14 +463,3 @@ def _in_rods(description: Description) -> Iterator[tuple[str, str, Tendon | Cham
     for name, actuator in description.actuators.items():
         if isinstance(actuator, Tendon | Chamber):
             yield name, actuator.kind, actuator
-
-
-def redescribed(robot: Robot, description: Description) -> Robot:
-    """The same robot, whose description differs by no more than its start, its defaults and its document."""
-    out = object.__new__(Robot)  # a copy makes its arrays anew
-    vars(out).update(vars(robot))
-    for name in ("_prescribed", "_initial_q"):  # made anew of the new defaults
-        vars(out).pop(name, None)
-    out.description = description
-    out._start = out._named_start()
-    return out

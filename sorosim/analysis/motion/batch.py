@@ -88,10 +88,10 @@ class Batch:
                 f"Python computes loads or actuators of '{robot.name}': members move one after the other, not on "
                 "threads of compiled code"
             )
-        self._members: list[Stepper] = [object.__new__(Stepper) for _ in range(self.n)]
+        self._members: list[Stepper] = []
         for i, one in enumerate(self.robots):
             own = shared.system.n_strains or one is not robot  # steps of what relaxes change their arrays
-            self._set_up(i, DiscreteSteps(one, **self._options) if own else shared)
+            self._members.append(_stepper_of(i, DiscreteSteps(one, **self._options) if own else shared))
         self._last: BatchRollout | None = None
         self._connect()
 
@@ -172,7 +172,7 @@ class Batch:
             expected = "those of the batch, " + (", ".join(self.numbers) or "none")
             raise InputError("numbers", expected, ", ".join(numbers) or "none")
         robot = _with_numbers(self.robot, numbers)
-        self._set_up(i, DiscreteSteps(robot, **self._options))
+        self._members[i] = _stepper_of(i, DiscreteSteps(robot, **self._options))
         self._pin(i)
         self.robots[i] = robot
         self.failures.pop(i, None)
@@ -249,10 +249,6 @@ class Batch:
         return self._last.pull(q_bar, qd_bar)
 
     # -- members -----------------------------------------------------------------------------------------------------
-
-    def _set_up(self, i: int, steps: DiscreteSteps) -> None:
-        """Make a member anew."""
-        self._members[i]._set_up(steps, f"a step of member {i}")
 
     def _connect(self) -> None:
         """Tell compiled code where the records of members are; threads are started where they are needed."""
@@ -384,6 +380,11 @@ def one_or_more(where: str, n: Any, things: str) -> int:
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
         raise InputError(where, f"a number of {things}, 1 or more", describe(n))
     return int(n)
+
+
+def _stepper_of(i: int, steps: DiscreteSteps) -> Stepper:
+    """The member of a batch that takes these steps."""
+    return Stepper._of(steps, f"a step of member {i}")
 
 
 def _members(robot: Robot, n: int, numbers: Mapping[str, ArrayLike]) -> list[Robot]:

@@ -263,17 +263,17 @@ class SteppedMotion:
         if failed > last:
             steps.advance(march, rows, u[base:failed])
         before = march.memory.copy()
-        finer = steps
-        while finer.substeps < codes.MOST_CUTS * steps.substeps:
+        substeps = steps.substeps
+        while substeps < codes.MOST_CUTS * steps.substeps:
             march.memory[:] = before
-            finer = steps.with_substeps(2 * finer.substeps)
-            finer.set_step(march)
-            own = finer.rows(1)
-            own.t[:] = finer.times(self.start, 1, self.count + failed)
-            code = finer.advance(march, self._fill(own), u[failed : failed + 1])
+            substeps *= 2
+            steps.set_step(march, substeps)
+            own = steps.rows(1, substeps)
+            own.t[:] = steps.times(self.start, 1, self.count + failed, substeps)
+            code = steps.advance(march, self._fill(own), u[failed : failed + 1], substeps)
             steps.set_step(march)
             if code in DONE:
-                return own, finer.substeps
+                return own, substeps
         march.memory[:], march.out.closure.error[:] = first, gaps
         return None
 

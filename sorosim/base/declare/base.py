@@ -12,6 +12,7 @@ from pathlib import Path as FilePath
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 from sorosim.base.errors import ExpressionError, InputError, ModelError, nearest
+from sorosim.base.frozen import set_fields
 from sorosim.base.problems import Path, Problem, close, dotted, failure, locate, shown, split_where
 from sorosim.base.registry import Registry
 
@@ -362,7 +363,7 @@ class Declared(metaclass=DeclaredType):
         for name, key in self.declaration().items():
             value = getattr(self, name)
             if value is not key.default:
-                object.__setattr__(self, name, key.type.read(value, at / key.name))
+                self._set(**{name: key.type.read(value, at / key.name)})
         if scope.problems:
             raise failure(scope.problems)
         try:
@@ -381,8 +382,7 @@ class Declared(metaclass=DeclaredType):
 
     def _set(self, **values: Any) -> None:
         """Store values, while it is made."""
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+        set_fields(self, **values)
 
     # -- read from a file --------------------------------------------------------------------------------------------
 
@@ -452,12 +452,12 @@ class Declared(metaclass=DeclaredType):
     @classmethod
     def make(cls, values: Mapping[str, Any], at: At | None = None) -> Self:
         """One of values that are checked already."""
-        out = object.__new__(cls)
+        out = object.__new__(cls)  # not called: it would read the values once more, at another place
         for name, default, factory in _defaults(cls):
             value = values.get(name, MISSING)
             if value is MISSING:
                 value = factory() if default is MISSING else default
-            object.__setattr__(out, name, value)
+            out._set(**{name: value})
         out.validate()
         return out
 

@@ -491,8 +491,10 @@ class Engine:
     def replace(self, **parts: Any) -> Engine:
         """The same with other arrays."""
         out = copy(self)
-        vars(out).update(parts, _companions={})
-        vars(out).pop("system", None)
+        for name, array in parts.items():
+            setattr(out, name, array)
+        out._companions = {}
+        vars(out).pop("system", None)  # a cached property, of the arrays before
         return out
 
     def companion(self, kind: Callable[[Engine], T]) -> T:

@@ -223,9 +223,7 @@ class Assembly(RigidBody):
         for m, d in zip(masses, centres - centre, strict=True):
             inertia = inertia + m * (d @ d * np.eye(3) - np.outer(d, d))
         whole = _body_of(mass, centre, inertia)
-        for name in ("mass", "centre", "inertia"):
-            object.__setattr__(self, name, getattr(whole, name))
-        self._set(at=None)
+        self._set(mass=whole.mass, centre=whole.centre, inertia=whole.inertia, at=None)
 
     def data(self, writer: Writer) -> Any:
         parts = [part.data(writer) for part in self.parts]

@@ -8,6 +8,7 @@ from typing import Any
 
 from sorosim.base.declare import At, Scope, Vector
 from sorosim.base.errors import ModelError, nearest
+from sorosim.base.frozen import set_fields
 from sorosim.base.problems import Located, failure, shown
 from sorosim.mechanics.model.anchor import Anchors
 from sorosim.mechanics.model.initial import InitialShape
@@ -72,12 +73,11 @@ class Description:
         for i, link in enumerate(links):
             if not isinstance(link, Link):
                 raise ModelError(f"links[{i}]", "a Link", shown(link))
-        object.__setattr__(self, "links", ordered_links(links))
+        set_fields(self, links=ordered_links(links))
         scope = Scope()
         gravity = Vector("acceleration").read(self.gravity, At(scope, ("gravity",)))
         outputs = Anchors().read(self.outputs, At(scope, ("outputs",))) if self.outputs != () else ()
-        object.__setattr__(self, "gravity", gravity)
-        object.__setattr__(self, "outputs", outputs)
+        set_fields(self, gravity=gravity, outputs=outputs)
         if scope.problems:
             raise failure(scope.problems)
         for i, place in enumerate(self.outputs):
@@ -89,7 +89,7 @@ class Description:
             for key in block:
                 if not isinstance(key, str):
                     raise ModelError(name, "texts as names", shown(key))
-            object.__setattr__(self, name, dict(block))
+            set_fields(self, **{name: dict(block)})
         for name, shape in self.shapes.items():
             if not isinstance(shape, InitialShape):
                 raise ModelError(f"shapes.{name}", "an InitialShape", shown(shape))
@@ -124,5 +124,5 @@ class Description:
     def with_document(self, document: Any) -> Description:
         """The same, which came from that document."""
         out = replace(self)
-        object.__setattr__(out, "_document", document)
+        set_fields(out, _document=document)
         return out

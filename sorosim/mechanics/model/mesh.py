@@ -104,7 +104,7 @@ class Mesh(Shape, kind="mesh", title="Meshes by triangles"):
             raise ModelError(f"faces[{same[0]}]", "three different vertices", got)
         for name, table in (("vertices", vertices), ("faces", faces.astype(np.int64))):
             table.setflags(write=False)
-            object.__setattr__(self, name, table)
+            self._set(**{name: table})
 
     def data(self, writer: Writer) -> Any:
         return writer.mesh(self)

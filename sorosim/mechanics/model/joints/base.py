@@ -275,7 +275,7 @@ class Joint(Declared):
 
     def __new__(cls, kind_: str = "", **given: Any) -> Any:
         if cls is not Joint:
-            return object.__new__(cls)
+            return super().__new__(cls)
         known = JOINTS.names()
         if not isinstance(kind_ or "fixed", str) or (kind_ or "fixed") not in known:
             raise ModelError("joint", "a kind of joint", shown(kind_), nearest(str(kind_), known))
@@ -285,7 +285,7 @@ class Joint(Declared):
             if name not in declared:
                 hint = nearest(name, declared) if declared else "a fixed joint does not move"
                 raise ModelError(found.kind, f"a key of a {found.kind} joint", f"'{name}'", hint)
-        return object.__new__(found)
+        return super().__new__(found)
 
     def __post_init__(self, kind_: str) -> None:
         super().__post_init__()
