@@ -115,8 +115,8 @@ class SorosimWarning(UserWarning):
 
 def warn(message: str) -> None:
     """Give a `SorosimWarning` that names the line which called the package, however deep in it this is."""
-    frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == __package__:
+    frame, level, package = sys._getframe(1), 2, __name__.partition(".")[0]
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
         frame, level = frame.f_back, level + 1
     warnings.warn(message, SorosimWarning, stacklevel=level)
 

@@ -374,7 +374,7 @@ def test_trials_that_fail_are_left_and_said(robots, monkeypatch):
     problem = problem_for(robots["mass"], {"final": {"q": 1.0}}, dt=0.1, goal=[1.0])
     U = np.zeros((8, 1))
     rolled = problem.integrate(U)
-    monkeypatch.setattr(problem.motion, "roll", lambda *_: None)
+    monkeypatch.setattr(problem.motion, "integrate", lambda *_: None)
     found = ddp(problem, U, 100, 1e-9, rolled)
     assert not found.converged
     assert "more substeps" in found.message
