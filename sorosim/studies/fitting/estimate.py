@@ -100,7 +100,7 @@ class Problem:
         """Residuals of the priors, and their derivatives by z."""
         unknowns, rows, by = self.model.unknowns, np.zeros(len(self.priors)), np.zeros((len(self.priors), len(z)))
         for k, (i, mean, sd) in enumerate(self.priors):
-            p = unknowns[i].value(z[i])
+            p = unknowns[i].at(z[i])
             rows[k], by[k, i] = (p - mean) / sd, unknowns[i].slope(p) / sd
         return rows, by
 

@@ -144,7 +144,7 @@ def fit(
         expected = f"more numbers than the {len(unknowns)} unknowns, or their noise"
         raise InputError("data", expected, counted(problem.n, "number"), "fit fewer numbers, or give noise")
     best = best_of(problem, _starts(unknowns, starts), max_evaluations)
-    if doubts := doubtful_units(problem, np.array([one.start for one in unknowns]), best.trial):
+    if doubts := doubtful_units(problem, np.array([one.value for one in unknowns]), best.trial):
         best = replace(best, message=f"{best.message}; {doubts}")
     result = Fit(problem, best, max_evaluations)
     if not best.converged:
@@ -193,7 +193,7 @@ def _deviations(data: Sequence[BoundData], noise: Any) -> tuple[Array, ...]:
 
 def _starts(unknowns: Sequence[Unknown], n: int) -> list[Array]:
     """Starts in z: that of the robot, then points of a Halton sequence between the bounds."""
-    first = np.array([one.z(one.start) for one in unknowns])
+    first = np.array([one.z(one.value) for one in unknowns])
     if n == 1:
         return [first]
     far = [np.log(SPREAD) if one.logarithm else NEAR for one in unknowns]
@@ -204,8 +204,9 @@ def _starts(unknowns: Sequence[Unknown], n: int) -> list[Array]:
 
 
 UNKNOWN = Record(
-    Unknown, name=TEXT, kind=TEXT, target=TEXT, axis=Numbers(), start=Numbers(), dimension=TEXT, low=Numbers(),
-    high=Numbers(), scale=Numbers(), logarithm=Numbers(),
+    Unknown.stored, name=Kept(TEXT, "", derived=True), kind=Kept(TEXT, "", source="kind_in_words"), target=TEXT,
+    axis=Numbers(), start=Kept(Numbers(), "", source="value"), dimension=TEXT, low=Numbers(), high=Numbers(),
+    scale=Numbers(), logarithm=Numbers(),
 )  # fmt: skip
 ESTIMATE = Record(
     dict, z=Numbers("n"), scale=Numbers(), dof=Numbers(), covariance=Numbers("n", "n"), null=Numbers("n_null", "n"),
@@ -261,7 +262,7 @@ class Fit(Result, kind="fit"):
     @property
     def initial(self) -> dict[str, float]:
         """Where the search began [SI]."""
-        return {one.name: one.start for one in self._unknowns}
+        return {one.name: one.value for one in self._unknowns}
 
     @property
     def robot(self) -> Robot:
@@ -416,7 +417,7 @@ class Fit(Result, kind="fit"):
         reach = BEYOND * np.where(np.isfinite(ends), ends - best, np.array([-q, q]) * known.sd[i])
         z = best + np.interp(np.linspace(-1.0, 1.0, n), (-1.0, 0.0, 1.0), (reach[0], 0.0, reach[1]))
         z = np.unique(np.clip(z, known.low[i], known.high[i]))
-        return Profile(np.array([one.value(x) for x in z]), cost.values(z.tolist()), one.interval(*ends))
+        return Profile(np.array([one.at(x) for x in z]), cost.values(z.tolist()), one.interval(*ends))
 
     def _quantile(self, level: float) -> float:
         level = number("level", level, "a probability between 0 and 1", above=0.0, upto=1.0 - 1e-12)
@@ -478,7 +479,7 @@ class Fit(Result, kind="fit"):
         level, cut = self._intervals(LEVEL, profile)
         head = ("number", "start", "value", "standard error", f"{100.0 * LEVEL:g} % interval", "unit")
         rows = [head] + [
-            (one.name, f"{one.start:.5g}", f"{p:.5g}", _short(self.standard_errors[one.name]),
+            (one.name, f"{one.value:.5g}", f"{p:.5g}", _short(self.standard_errors[one.name]),
              f"{_short(level[one.name][0])} to {_short(level[one.name][1])}" if one.name in level else "none", one.unit)
             for one, p in zip(self._unknowns, self._estimate.trial.p, strict=True)
         ]  # fmt: skip
