@@ -243,7 +243,9 @@ def test_no_function_is_too_long():
 
 
 def test_frozen_classes_are_set_in_one_place():
-    found = [p.relative_to(PACKAGE).as_posix() for p in python_files(PACKAGE) if "object.__setattr__" in p.read_text()]
+    found = [
+        p.relative_to(PACKAGE).as_posix() for p in python_files(PACKAGE) if "object.__setattr__" in p.read_text("utf-8")
+    ]
     assert found == ["base/frozen.py"]
 
 
