@@ -159,7 +159,7 @@ class FileScope(Scope):
             self.embedded[at.path] = meshes.mesh_block(mesh, fits)
         return mesh
 
-    def written_shapes(self, names: Collection[str]) -> tuple[Any, Places] | None:
+    def shapes_in_file(self, names: Collection[str]) -> tuple[Any, Places] | None:
         """What the file says of shapes that are found later, and where: errors name it."""
         data = {"initial": {name: self.data["initial"][name] for name in names}}
         return (data, self.places.under(*(("initial", name) for name in names))) if names else None
@@ -345,7 +345,7 @@ class _Reader:
         self.check_routes(robot)
         self.fail_if_wrong()
         changed: dict[str, Any] = {"initial": reader.values, "initial_rates": reader.rates, "shapes": reader.shapes,
-                                   "shapes_written": scope.written_shapes(reader.shapes)}  # fmt: skip
+                                   "_shapes_in_file": scope.shapes_in_file(reader.shapes)}  # fmt: skip
         for block, own in (("simulate", moved), ("statics", held)):
             if driven[block]:
                 changed[block] = {**getattr(description, block), "driven": own}
@@ -359,7 +359,7 @@ class _Reader:
             return None
         kept = ("simulate", "statics", "initial", "initial_rates", "shapes", "outputs")
         runs: dict[str, Any] = {block: getattr(old, block) for block in kept}
-        runs["shapes_written"] = scope.written_shapes(old.shapes)
+        runs["_shapes_in_file"] = scope.shapes_in_file(old.shapes)
         gravity = scope.read_block("gravity")
         for block in NAMED:
             scope.read_parts(block)

@@ -62,8 +62,8 @@ class Description:
     initial_rates: Mapping[str, float] = field(default_factory=dict)
     shapes: Mapping[str, InitialShape] = field(default_factory=dict)
     outputs: tuple[Any, ...] = ()
-    # data of a file that says the shapes, and their places, for errors
-    shapes_written: tuple[Any, Located] | None = field(default=None, repr=False, compare=False)
+    # data of the file that says the shapes, and their places, for errors
+    _shapes_in_file: tuple[Any, Located] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
