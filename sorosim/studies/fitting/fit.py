@@ -11,7 +11,7 @@ import numpy as np
 from scipy import stats
 
 from sorosim.base.arrays import Array
-from sorosim.base.declare.result import DATA, TEXT, Kept, Named, Numbered, Numbers, Record, Result
+from sorosim.base.declare.result import DATA, TEXT, Named, Numbered, Numbers, Record, Result, StoredField
 from sorosim.base.declare.types import Integer
 from sorosim.base.errors import ConvergenceError, InputError, SorosimError, warn
 from sorosim.base.public import public
@@ -204,9 +204,9 @@ def _starts(unknowns: Sequence[Unknown], n: int) -> list[Array]:
 
 
 UNKNOWN = Record(
-    Unknown.stored, name=Kept(TEXT, "", derived=True), kind=Kept(TEXT, "", source="kind_in_words"), target=TEXT,
-    axis=Numbers(), start=Kept(Numbers(), "", source="value"), dimension=TEXT, low=Numbers(), high=Numbers(),
-    scale=Numbers(), logarithm=Numbers(),
+    Unknown.stored, name=StoredField(TEXT, "", derived=True), kind=StoredField(TEXT, "", source="kind_in_words"),
+    target=TEXT, axis=Numbers(), start=StoredField(Numbers(), "", source="value"), dimension=TEXT, low=Numbers(),
+    high=Numbers(), scale=Numbers(), logarithm=Numbers(),
 )  # fmt: skip
 ESTIMATE = Record(
     dict, z=Numbers("n"), scale=Numbers(), dof=Numbers(), covariance=Numbers("n", "n"), null=Numbers("n_null", "n"),
@@ -223,15 +223,19 @@ class Fit(Result, kind="fit"):
     _estimate: Estimate = field(repr=False)
     _max_evaluations: int = field(default=200, repr=False)
 
-    also: ClassVar[Mapping[str, Kept]] = {
-        "_unknowns": Kept(Numbered(UNKNOWN), "what was free: where the search began, bounds, scale", name="unknowns"),
-        "_data": Kept(Numbered(DATA), "the measurements, with the standard deviations that count", name="data"),
-        "_estimate": Kept(ESTIMATE, "where the search ended, the covariance of the scaled numbers", name="estimate"),
-        "values": Kept(Named(Numbers()), "what was found", "SI", derived=True),
-        "_priors": Kept(Numbers("n_priors", 3), "number, mean and standard deviation of each", name="priors"),
-        "loss": Kept(TEXT, "how outliers count", source="_problem.loss"),
-        "known": Kept(Numbers(), "whether the noise was given", source="_problem.known"),
-        "_max_evaluations": Kept(Numbers(), "most simulations of a search", name="max_evaluations"),
+    also: ClassVar[Mapping[str, StoredField]] = {
+        "_unknowns": StoredField(
+            Numbered(UNKNOWN), "what was free: where the search began, bounds, scale", name="unknowns"
+        ),
+        "_data": StoredField(Numbered(DATA), "the measurements, with the standard deviations that count", name="data"),
+        "_estimate": StoredField(
+            ESTIMATE, "where the search ended, the covariance of the scaled numbers", name="estimate"
+        ),
+        "values": StoredField(Named(Numbers()), "what was found", "SI", derived=True),
+        "_priors": StoredField(Numbers("n_priors", 3), "number, mean and standard deviation of each", name="priors"),
+        "loss": StoredField(TEXT, "how outliers count", source="_problem.loss"),
+        "known": StoredField(Numbers(), "whether the noise was given", source="_problem.known"),
+        "_max_evaluations": StoredField(Numbers(), "most simulations of a search", name="max_evaluations"),
     }
 
     plot = LazyMethod("sorosim.view.viz.fit_plot:plot_fit")
