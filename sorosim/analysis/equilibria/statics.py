@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache, partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.sparse.csgraph import connected_components
@@ -153,7 +153,7 @@ def statics(
 
 
 def _carried_by_turns(
-    system: StaticSystem, start: Array, options: Mapping[str, Any]
+    system: StaticSystem, start: Array, options: Mapping[str, object]
 ) -> tuple[Equilibrium | None, Array, str]:
     """Whole turns of driven angles beside a start (ndof,): the equilibrium to which they carry the loops, if any.
 
@@ -404,7 +404,7 @@ def _rounding_of_weight(system: StaticSystem, q: Array) -> Array:
     return out
 
 
-def start_point(robot: Robot, q0: Any) -> tuple[Array, Array | None]:
+def start_point(robot: Robot, q0: InitialState | None) -> tuple[Array, Array | None]:
     """Coordinates to start from, and the inputs there if that is an equilibrium or the end of a run."""
     if isinstance(q0, Run):
         return robot.coordinates(q0.q[-1], "q0"), robot.inputs(q0.u[-1])
@@ -413,7 +413,7 @@ def start_point(robot: Robot, q0: Any) -> tuple[Array, Array | None]:
     return (robot.initial_q if q0 is None else robot.coordinates(q0, "q0")), None
 
 
-def _stick_state(robot: Robot, sticking: Any) -> tuple[Array, StickState | None] | None:
+def _stick_state(robot: Robot, sticking: InitialState | None) -> tuple[Array, StickState | None] | None:
     """Coordinates at which contacts stuck, and how, as far as it is known."""
     if isinstance(sticking, Equilibrium | Run):
         past = sticking.robot.engine.loading.packed.laws.surfaces.core
@@ -493,11 +493,16 @@ def follow(
     return equilibria
 
 
-def tunnelling_test(system: Any) -> MayTunnel | None:
-    """A test whether surfaces pass through each other between two states; None where none can.
+class Posed(Protocol):
+    """A robot, and its coordinates at unknowns x and a load or parameter."""
 
-    `system` has a robot, and coordinates q(x, load).
-    """
+    robot: Robot
+
+    def q(self, x: Array, load: float, /) -> Array: ...
+
+
+def tunnelling_test(system: Posed) -> MayTunnel | None:
+    """A test whether surfaces pass through each other between two states; None where none can."""
     if not (passage := Passage(system.robot)):
         return None
     return lambda x, load, y, other_load: passage.happens(system.q(x, load), system.q(y, other_load))

@@ -205,7 +205,7 @@ class InverseSolver:
         self._p = np.clip(self._manifold.parameters(), self.low, self.high)
         self._take_up_slack(q)
 
-    def _bounds(self, bounds: Mapping[str, Any]) -> tuple[Array, Array]:
+    def _bounds(self, bounds: Mapping[str, object]) -> tuple[Array, Array]:
         """Bounds of the free ones."""
         out = np.array([(one.low, one.high) for one in self._free]).T
         for name, pair in self._by_name("bounds", bounds).items():
@@ -213,7 +213,7 @@ class InverseSolver:
             out[:, k] = self._free[k].bounds(f"bounds.{name}", pair)
         return out[0], out[1]
 
-    def _without_unheld(self, bounds: Mapping[str, Any]) -> dict[str, Any]:
+    def _without_unheld(self, bounds: Mapping[str, object]) -> dict[str, Any]:
         """Bounds without those of motors that hold a coordinate alone, which are kept apart."""
         left = dict(bounds) if isinstance(bounds, Mapping) else bounds
         for name in self._held:
@@ -222,7 +222,7 @@ class InverseSolver:
                 self._held_bounds[name] = motor.bounds(f"bounds.{name}", left.pop(name))
         return left
 
-    def _by_name(self, where: str, given: Any) -> Mapping[str, Any]:
+    def _by_name(self, where: str, given: object) -> Mapping[str, Any]:
         """A mapping by names of what is free (else InputError)."""
         if not isinstance(given, Mapping):
             raise InputError(where, "a mapping by names of what is free", describe(given))
@@ -277,7 +277,7 @@ class InverseSolver:
             self._x, self._p, self._of_effort = found.last.x, found.last.p, found.of_effort
         return self._result(known, found)
 
-    def _limit(self, rates: Mapping[str, Any]) -> None:
+    def _limit(self, rates: Mapping[str, object]) -> None:
         """Bounds of this search."""
         self._search.low, self._search.high = self.low, self.high
         if rates:
@@ -511,7 +511,7 @@ class InverseSolver:
                 beyond[name] = low if force < low else high
         return whole, beyond
 
-    def _size(self, key: Any, error: Array) -> str:
+    def _size(self, key: object, error: Array) -> str:
         """An error of a target in words."""
         if key in self.robot.sensor_names:
             return f"{np.abs(error).max():.3g}"

@@ -107,7 +107,7 @@ class Batch:
         vars(self).update(state)
         self._connect()
 
-    def __deepcopy__(self, _: Any) -> Batch:
+    def __deepcopy__(self, _: object) -> Batch:
         return copy.copy(self)
 
     @property
@@ -122,7 +122,7 @@ class Batch:
     def qd(self) -> Array:
         return self._of_states("qd", np.full(self.robot.ndof, np.nan))
 
-    def _of_states(self, name: str, before_reset: Any) -> Array:
+    def _of_states(self, name: str, before_reset: float | Array) -> Array:
         return np.array([getattr(one._state, name, before_reset) for one in self._members])
 
     @property
@@ -264,7 +264,7 @@ class Batch:
         pins = Pinned(one._steps.model), Pinned(one._motion.march), Pinned(one._rows)
         self._pins[i], self._addresses[i] = pins, [pin.address for pin in pins]
 
-    def _for_each(self, name: str, value: Any, k: int) -> Sequence[Any]:
+    def _for_each(self, name: str, value: object, k: int) -> Sequence[Any]:
         """A start for each of k members."""
         if not isinstance(value, str | Mapping) and len(shape := shape_of(value)) == 2:
             if shape[0] != k:
@@ -375,7 +375,7 @@ class BatchRollout:
         return Cotangents._make(map(np.array, zip(*found, strict=True)))
 
 
-def one_or_more(where: str, n: Any, things: str) -> int:
+def one_or_more(where: str, n: object, things: str) -> int:
     """A number of things, 1 or more (else InputError)."""
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
         raise InputError(where, f"a number of {things}, 1 or more", describe(n))
@@ -402,7 +402,7 @@ def _members(robot: Robot, n: int, numbers: Mapping[str, ArrayLike]) -> list[Rob
     return [_with_numbers(robot, {path: column[i] for path, column in columns.items()}) for i in range(n)]
 
 
-def _with_numbers(robot: Robot, numbers: Mapping[str, Any]) -> Robot:
+def _with_numbers(robot: Robot, numbers: Mapping[str, object]) -> Robot:
     """A member with other numbers, but as many coordinates."""
     member = robot.with_values(numbers)
     if (member.ndof, member.actuator_names) != (robot.ndof, robot.actuator_names):

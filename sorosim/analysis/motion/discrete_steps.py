@@ -18,6 +18,7 @@ from sorosim.base.errors import InputError, warn
 from sorosim.base.methods import method_of
 from sorosim.base.options import StepArguments, checked
 from sorosim.base.signals import ConstantSignal, Signal
+from sorosim.base.validation import Number
 from sorosim.mechanics.engine.engine import Engine
 from sorosim.mechanics.engine.inputs import Motion, ZeroOrderHold
 from sorosim.mechanics.engine.prescribed import Prescribed
@@ -60,7 +61,7 @@ class DiscreteSteps(RobotMarch):
     """
 
     def __init__(
-        self, robot: Robot, dt: Any, driven: Mapping[str, Any] | None, options: Mapping[str, Any], *,
+        self, robot: Robot, dt: Number, driven: Mapping[str, object] | None, options: Mapping[str, object], *,
         usual_tolerance: float = STEP_TOLERANCE,
     ) -> None:  # fmt: skip
         self.robot, self._driven = check_robot(robot), driven
@@ -78,12 +79,12 @@ class DiscreteSteps(RobotMarch):
             _ = self.settings  # of the model as it is before any step
         self.rough: dict[Any, tuple[str, str, float] | None] = {}  # by windows of time, see `SteppedMotion.prepare`
 
-    def __reduce__(self) -> tuple[Any, ...]:  # copies and pickles hold the arguments; arrays are made anew
+    def __reduce__(self) -> tuple[object, ...]:  # copies and pickles hold the arguments; arrays are made anew
         options = self._options | {"substeps": self.substeps}
         return partial(DiscreteSteps, self.robot, self.dt, self._driven, options), ()
 
     @cached_property
-    def settings(self) -> tuple[Any, ...]:
+    def settings(self) -> tuple[object, ...]:
         """What other steps must have in common with these to go on with the same bits."""
         robot = self.robot if self.in_python else digest(self.model)
         specs = tuple(map(repr, self.system.driven.specs))

@@ -15,10 +15,12 @@ from sorosim.analysis.equations.failure import diagnose_motion
 from sorosim.analysis.motion.discrete_steps import DiscreteSteps
 from sorosim.analysis.motion.march import DONE, STEPS_AT_ONCE
 from sorosim.analysis.motion.simulate import StartingState, starting_state
+from sorosim.analysis.results.result import InitialState
 from sorosim.base.arrays import Array, IntArray
 from sorosim.base.errors import ConvergenceError, InputError
 from sorosim.base.signals import ConstantSignal, Signal
 from sorosim.base.signals.edges import rough_time
+from sorosim.base.validation import Values
 from sorosim.mechanics.kernels import march as codes
 from sorosim.mechanics.kernels.march import March, Rows
 from sorosim.mechanics.model.chart import FARTHEST, Charts
@@ -100,8 +102,8 @@ class SteppedMotion:
         self.march.memory[:] = state["march"]
 
     def begin(
-        self, q: Any, qd: Any, t: float, u: Array, path: Array | None = None, names: tuple[str, str] = ("q", "qd"),
-        strain: Array | None = None,
+        self, q: InitialState | None, qd: Values | None, t: float, u: Array, path: Array | None = None,
+        names: tuple[str, str] = ("q", "qd"), strain: Array | None = None,
     ) -> StartingState:  # fmt: skip
         """Begin anew at a start, which errors call by these names; returns the start.
 

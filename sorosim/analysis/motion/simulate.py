@@ -140,7 +140,7 @@ def simulate(
     return Integration(system, options, start, None, events, dense, progress, out, controller).run()
 
 
-def _run_options(robot: Robot, given: Mapping[str, Any]) -> dict[str, Any]:
+def _run_options(robot: Robot, given: Mapping[str, object]) -> dict[str, Any]:
     """Options of a run, those of the file's block where none are given; refused (InputError) are those of no run."""
     block = robot.description.simulate
     given = spread(given, MOTIONS)
@@ -265,8 +265,9 @@ class StartingState(NamedTuple):
 
 
 def starting_state(
-    robot: Robot, system: OdeSystem, q0: Any, qd0: Any, t: float = 0.0, names: tuple[str, str] = ("q0", "qd0")
-) -> StartingState:
+    robot: Robot, system: OdeSystem, q0: InitialState | None, qd0: Values | None, t: float = 0.0,
+    names: tuple[str, str] = ("q0", "qd0"),
+) -> StartingState:  # fmt: skip
     """Coordinates and rates at a time; the driven ones are put on their motion, and what loops ask for is checked.
 
     names : of the arguments, for messages
@@ -307,7 +308,9 @@ def _starting_coordinates(robot: Robot, system: OdeSystem, q0: Any, t: float, of
     return robot.initial_q, np.array(unnamed, dtype=np.int64)
 
 
-def _with_loops_closed(robot: Robot, q: Array, qd: Array, free: IntArray, qd0: Any, of_qd: str) -> StartingState:
+def _with_loops_closed(
+    robot: Robot, q: Array, qd: Array, free: IntArray, qd0: Values | None, of_qd: str
+) -> StartingState:
     """A start whose loops are closed to rounding: rates that are not named follow them, those in order must fit."""
     rate = robot.loop_rows(q, qd).rate
     violated = robot.engine.loops.row_scale * np.abs(rate) > LOOP_CLOSURE_TOLERANCE
@@ -388,7 +391,7 @@ def _system(robot: Robot, prescribed: Prescribed, options: Mapping[str, Any]) ->
     return system
 
 
-def _check_sampling(controller: Any, options: Mapping[str, Any]) -> None:
+def _check_sampling(controller: Controller | None, options: Mapping[str, Any]) -> None:
     """Refuse a controller without a sampling time, and a sampling time without a controller."""
     dt, checkpoint = options["dt_control"], options["checkpoint"]
     if controller is None:

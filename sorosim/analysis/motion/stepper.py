@@ -241,7 +241,7 @@ class Stepper:
         self._set_up(copy(steps) if steps.system.n_strains else steps, what)
         self._roll_back(state, refined)
 
-    def __deepcopy__(self, _: Any) -> Stepper:
+    def __deepcopy__(self, _: object) -> Stepper:
         return self.copy()
 
     def linearize(self) -> tuple[Array, Array]:

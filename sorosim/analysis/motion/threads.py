@@ -6,8 +6,9 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor, wait
 from threading import Event
-from typing import Any, TypeVar
+from typing import TypeVar
 
+P = TypeVar("P")
 T = TypeVar("T")
 
 
@@ -22,7 +23,7 @@ class Workers:
     def __reduce__(self) -> tuple[type[Workers], tuple[int]]:
         return Workers, (self.n,)
 
-    def run(self, work: Callable[[Any], T], parts: Sequence[Any], stop: Event | None = None) -> list[T]:
+    def run(self, work: Callable[[P], T], parts: Sequence[P], stop: Event | None = None) -> list[T]:
         """What work gives for each part, see `on_threads`."""
         if self.n == 1 or len(parts) < 2:
             return on_threads(work, parts)
@@ -34,7 +35,7 @@ class Workers:
 
 
 def on_threads(
-    work: Callable[[Any], T], parts: Iterable[Any], pool: Executor | None = None, stop: Event | None = None
+    work: Callable[[P], T], parts: Iterable[P], pool: Executor | None = None, stop: Event | None = None
 ) -> list[T]:
     """What work gives for each part; without a pool on this thread.
 

@@ -234,7 +234,7 @@ class Checkpoints(NamedTuple):
     strain: Array | None = None  # (m, n_strains) of Maxwell elements; None: there are none
 
     @classmethod
-    def of(cls, points: Sequence[tuple[float, Array, Mapping[str, Any]]], ndof: int) -> Checkpoints:
+    def of(cls, points: Sequence[tuple[float, Array, Mapping[str, object]]], ndof: int) -> Checkpoints:
         """From times, states [q; qd; work, dissipation; strains] and counts."""
         states = np.array([state for _, state, _ in points])
         states = states if len(points) else np.zeros((0, 2 * ndof + 2))
@@ -540,7 +540,7 @@ def _loop(robot: Robot, name: str) -> int:
     return robot.loop_names.index(name)
 
 
-def stored_signals(specs: Mapping[str, Any], where: str) -> dict[str, Any]:
+def stored_signals(specs: Mapping[str, object], where: str) -> dict[str, Any]:
     """Signals from their specifications in a result."""
     from sorosim.base.units.table import unit_factor
 

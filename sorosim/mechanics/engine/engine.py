@@ -75,7 +75,7 @@ class Engine:
     """Arrays of a robot and the calls on them. Safe to share between threads: each has its own workspace."""
 
     def __init__(
-        self, links: tuple[Link, ...], gravity: Array, actuators: Mapping[str, Any], loads: Mapping[str, Load],
+        self, links: tuple[Link, ...], gravity: Array, actuators: Mapping[str, object], loads: Mapping[str, Load],
         loops: Mapping[str, Loop], like: Engine | None = None,
     ) -> None:  # fmt: skip
         places = [place for load in loads.values() for place in load.places]
@@ -181,7 +181,7 @@ class Engine:
         }  # fmt: skip
         return frozenset(name for name, count in has.items() if count)
 
-    def prepared(self, function: Any, arguments: tuple[Any, ...]) -> Callable[..., Any]:
+    def prepared(self, function: Any, arguments: tuple[object, ...]) -> Callable[..., Any]:
         """A kernel by its compiled code, looked up once: its arguments are of the same types at each call.
 
         It checks none, and would read an array that is not contiguous at wrong places (records check theirs when made).

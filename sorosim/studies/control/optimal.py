@@ -146,7 +146,7 @@ def _coordinates(robot: Robot, goal: Any) -> Array:
     return robot.coordinates(goal.q if isinstance(goal, Equilibrium) else goal, "goal")
 
 
-def input_bounds(robot: Robot, given: Any) -> Array:
+def input_bounds(robot: Robot, given: object) -> Array:
     """Bounds (2, n_actuators) of inputs."""
     inputs = [input_parameter(robot, name) for name in robot.actuator_names]
     out = np.array([[one.low for one in inputs], [one.high for one in inputs]])
@@ -158,7 +158,7 @@ def input_bounds(robot: Robot, given: Any) -> Array:
     return out
 
 
-def first_guess(problem: Problem, u0: Any) -> Array | None:
+def first_guess(problem: Problem, u0: object) -> Array | None:
     """Inputs (N, n_actuators) to begin the search with."""
     if u0 is None:
         return None

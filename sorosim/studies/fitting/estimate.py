@@ -280,7 +280,7 @@ def _covariance(J: Array) -> tuple[Array, Array]:
     return covariance, null
 
 
-def _sparse(null: Any) -> Array:
+def _sparse(null: Array) -> Array:
     """A basis of the same space with many zeros, each vector with the largest entry 1."""
     if len(null) > 1:
         pivots = linalg.qr(null, pivoting=True)[2][: len(null)]

@@ -168,7 +168,7 @@ def _bound(robot: Robot, data: Data) -> list[BoundData]:
     return [one.bind(robot) for one in sources]
 
 
-def _deviations(data: Sequence[BoundData], noise: Any) -> tuple[Array, ...]:
+def _deviations(data: Sequence[BoundData], noise: object) -> tuple[Array, ...]:
     """Standard deviations (n_outputs,) of each of the data."""
     out = []
     named = {owner for bound in data for owner in bound.owners}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.interpolate import CubicSpline
@@ -164,7 +164,7 @@ class Model:
         return States(motion.q, motion.qd, u, () if start is None else (start,), motion)
 
     @staticmethod
-    def _rollout(bound: BoundData, by: Sensitivities, u: Array, q0: Any) -> Rollout:
+    def _rollout(bound: BoundData, by: Sensitivities, u: Array, q0: object) -> Rollout:
         source, t = bound.source, bound.source.t
         assert t is not None
         driven = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -93,7 +93,7 @@ class Unknown(Parameter):
 
 
 def unknowns_of(
-    robot: Robot, data: Sequence[BoundData], free: Sequence[str], bounds: Mapping[str, Any] | None
+    robot: Robot, data: Sequence[BoundData], free: Sequence[str], bounds: Mapping[str, object] | None
 ) -> list[Unknown]:
     """The unknowns of a fit, with their bounds; wrong names and bounds are refused (InputError)."""
     if isinstance(free, str) or not isinstance(free, Sequence) or not len(free):
@@ -106,7 +106,7 @@ def unknowns_of(
     return [_bounded(one, given[one.name]) if one.name in given else one for one in out]
 
 
-def by_unknown(where: str, given: Mapping[str, Any] | None, names: Sequence[str]) -> dict[str, Any]:
+def by_unknown(where: str, given: Mapping[str, object] | None, names: Sequence[str]) -> dict[str, Any]:
     """Pairs by the names of unknowns; that of a list stands for each of its entries."""
     if given is not None and not isinstance(given, Mapping):
         raise InputError(where, "a mapping of names to pairs of numbers", describe(given))
@@ -121,7 +121,7 @@ def by_unknown(where: str, given: Mapping[str, Any] | None, names: Sequence[str]
     return out
 
 
-def _bounded(one: Unknown, pair: Sequence[Any]) -> Unknown:
+def _bounded(one: Unknown, pair: Sequence[object]) -> Unknown:
     """The unknown between bounds, None being open."""
     where = f"bounds.{one.name}"
     low, high = (
@@ -196,7 +196,7 @@ def _of_file(robot: Robot, file: Scalars, name: str) -> Unknown:
     return Unknown(FILE, name, dimension, low=low, high=high, value=start, scale=scale, logarithm=positive)
 
 
-def _limit(accepted: Any, inside: float, outside: float) -> float:
+def _limit(accepted: Callable[[float], bool], inside: float, outside: float) -> float:
     """Last number towards another one that is accepted, by bisection; infinite if the other one is, too."""
     if accepted(outside):
         return float(np.inf if outside > inside else -np.inf)

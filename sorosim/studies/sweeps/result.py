@@ -288,7 +288,7 @@ class SweepResult(Result, kind="sweep"):
         return point
 
 
-def _has_words(column: Sequence[Any]) -> bool:
+def _has_words(column: Sequence[object]) -> bool:
     return any(isinstance(x, str) for x in column)
 
 
