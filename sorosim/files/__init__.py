@@ -83,7 +83,7 @@ def _robot(
     return robot._redescribed(robot.description.with_document(document))
 
 
-def load_text(text: str, file: str, folder: Path | None = None, *, set: Mapping[str, Any] | None = None) -> Robot:
+def load_text(text: str, file: str, folder: Path | None = None, *, set: Mapping[str, object] | None = None) -> Robot:
     """Read a robot from the text of its file, as result files keep it.
 
     Parameters
@@ -171,7 +171,7 @@ def _robots_in(folder: Path) -> list[str]:
         return []
 
 
-def _find(source: Any) -> Path:
+def _find(source: object) -> Path:
     """The file of a path or a bundled name."""
     if not isinstance(source, str | Path):
         raise InputError("source", "a path, the name of a bundled robot, or a dict", type(source).__name__)

@@ -127,7 +127,7 @@ class FileScope(Scope):
         found = at_path(self.data, (block, name))
         return found if isinstance(found, dict) else None
 
-    def part(self, block: str, name: str, otherwise: Any) -> Any:
+    def part(self, block: str, name: str, otherwise: object) -> Any:
         self._needs.add((block, name))
         return self.parts[block].get(name, otherwise)
 
@@ -218,7 +218,7 @@ class FileScope(Scope):
         """The joint of a link or a loop, or its kind, which may be known though the rest is wrong."""
         return joint_kind(self.entry(block, name) or {"joint": None})
 
-    def inputs(self, path: Path, given: Mapping[str, Any] | None) -> dict[str, str]:
+    def inputs(self, path: Path, given: Mapping[str, object] | None) -> dict[str, str]:
         """Dimensions of those inputs that can be read; names that are not known are noted."""
         found, names = {}, self.names("actuators")
         for name in given or ():
@@ -432,7 +432,7 @@ class _Reader:
         ends += [place for load in description.loads.values() for place in load.places]
         layout = compile_tree(description.links, ends)[2]
 
-        def fit(actuator: Any) -> None:
+        def fit(actuator: object) -> None:
             check_actuator("", actuator, layout)
             compile_rod_actuators({0: actuator}, [""], 1, layout)
 

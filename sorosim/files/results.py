@@ -118,7 +118,7 @@ def save(result: Result | Mapping[str, Any], path: str | Path, *, kind: str = ""
     write_hdf5({"versions": versions(), **content}, kind, path)
 
 
-def save_run(run: Result | Mapping[str, Any], path: str | Path) -> None:
+def save_run(run: Result | Mapping[str, object], path: str | Path) -> None:
     """Write a run, or a mapping of its parts; see `save`."""
     save(run, path, kind=RUN)
 
@@ -165,7 +165,7 @@ def read(path: str | Path) -> dict[str, Any]:
     return out
 
 
-def _check(kind: type[Result], stored: Mapping[str, Any], file: str, sizes: dict[str, int]) -> None:
+def _check(kind: type[Result], stored: Mapping[str, object], file: str, sizes: dict[str, int]) -> None:
     """Refuse the content of a file whose parts are missing or do not fit together."""
     place = Place(file, ChainMap(sizes))
     check_parts(ROBOT, stored, place)

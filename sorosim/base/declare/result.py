@@ -66,7 +66,7 @@ class StoredType:
         """What a file holds of a value."""
         return value
 
-    def check(self, stored: Any, at: Place) -> None:
+    def check(self, stored: object, at: Place) -> None:
         """Refuse what does not fit; of a group, what is none."""
         if not isinstance(stored, dict):
             raise at.damaged(f"'{at.path}' to be a group", "a value")
@@ -81,7 +81,7 @@ class Text(StoredType):
 
     is_group = False
 
-    def check(self, stored: Any, at: Place) -> None:
+    def check(self, stored: object, at: Place) -> None:
         """Refuse what is none."""
         if not isinstance(stored, str):
             raise at.damaged(f"'{at.path}' to be a text", type(stored).__name__)
@@ -260,8 +260,8 @@ def optional(type: StoredType) -> StoredField:
 
 
 def stored(
-    type: StoredType, doc: str, unit: str = "", *, default: Any = MISSING, name: str = "", needed: bool | None = None,
-    stated: bool = False, repr: bool = True,
+    type: StoredType, doc: str, unit: str = "", *, default: object = MISSING, name: str = "",
+    needed: bool | None = None, stated: bool = False, repr: bool = True,
 ) -> Any:  # fmt: skip
     """Declare a field.
 
@@ -302,7 +302,7 @@ class Result:
     save = LazyMethod("sorosim.files.results:save")
     _repr_html_ = LazyMethod("sorosim.view.viz.notebook:result_html")
 
-    def __init_subclass__(cls, kind: str = "", **options: Any) -> None:
+    def __init_subclass__(cls, kind: str = "", **options: object) -> None:
         super().__init_subclass__(**options)
         cls.file_kind = kind or cls.file_kind
         own = {name: one.metadata.get("stored") for name, one in vars(cls).items() if isinstance(one, Field)}
@@ -327,12 +327,12 @@ class Result:
         return pack_parts(self.declaration(), self)
 
     @classmethod
-    def check(cls, stored: Mapping[str, Any], at: Place) -> None:
+    def check(cls, stored: Mapping[str, object], at: Place) -> None:
         """Refuse (FileError) the content of a file whose parts are missing or do not fit together."""
         check_parts(cls.declaration(), stored, at)
 
     @classmethod
-    def parts(cls, stored: Mapping[str, Any], robot: Any) -> dict[str, Any]:
+    def parts(cls, stored: Mapping[str, object], robot: object) -> dict[str, Any]:
         """Attributes by name from the content of a file that was checked."""
         own: Any = fields(cls)  # type: ignore[arg-type]  # as above
         stated = [one.name for one in own if one.default is one.default_factory is DATACLASS_MISSING]
@@ -345,7 +345,7 @@ class Result:
         return cls(robot, **cls.parts(stored, robot))  # type: ignore[call-arg]
 
 
-def pack_parts(declaration: Mapping[str, StoredField], thing: Any) -> dict[str, Any]:
+def pack_parts(declaration: Mapping[str, StoredField], thing: object) -> dict[str, Any]:
     """What a file holds of what is declared."""
     out: dict[str, Any] = {}
     for name, one in declaration.items():
@@ -359,7 +359,7 @@ def pack_parts(declaration: Mapping[str, StoredField], thing: Any) -> dict[str, 
     return out
 
 
-def check_parts(declaration: Mapping[str, StoredField], stored: Mapping[str, Any], at: Place) -> None:
+def check_parts(declaration: Mapping[str, StoredField], stored: Mapping[str, object], at: Place) -> None:
     """Refuse (FileError) a mapping that does not have what is declared."""
     for name, one in declaration.items():
         path = one.name or name
@@ -370,14 +370,14 @@ def check_parts(declaration: Mapping[str, StoredField], stored: Mapping[str, Any
             one.type.check(value, at / path)
 
 
-def unpack_parts(declaration: Mapping[str, StoredField], stored: Mapping[str, Any], robot: Any) -> dict[str, Any]:
+def unpack_parts(declaration: Mapping[str, StoredField], stored: Mapping[str, object], robot: object) -> dict[str, Any]:
     """Values by name of what is declared and is there."""
     values = {name: entry(stored, one.name or name) for name, one in declaration.items() if not one.derived}
     there = {name: x for name, x in values.items() if x is not MISSING and x is not None}
     return {name: declaration[name].type.unpack(x, robot) for name, x in there.items()}
 
 
-def in_words(shape: Iterable[Any]) -> str:
+def in_words(shape: Iterable[object]) -> str:
     """A shape with names of dimensions."""
     sizes = ["..." if size is ... else str(size) for size in shape]
     return f"({', '.join(sizes)}{',' * (len(sizes) == 1)})"

@@ -218,7 +218,7 @@ class CallableSignal(Signal):
         return EXTERNAL_SIGNAL, _NO_CODE, _NO_DATA, 0
 
 
-def as_signal(obj: Any, where: str = "u", unit_factor: UnitFactor | None = None) -> Signal:
+def as_signal(obj: object, where: str = "u", unit_factor: UnitFactor | None = None) -> Signal:
     """Convert a number, expression, table or function to a :class:`Signal`.
 
     Parameters
@@ -276,7 +276,7 @@ def compile_signals(signals: Sequence[Signal]) -> tuple[SignalArrays, tuple[tupl
     return SignalArrays(table(SIGNAL, rows), np.concatenate(codes), np.concatenate(data)), callables
 
 
-def _finite_array(values: Any, where: str) -> Array:
+def _finite_array(values: object, where: str) -> Array:
     """A copy as float64; refuses everything but finite real numbers."""
     try:
         array = np.array(values)

@@ -84,7 +84,7 @@ class Episodes:
             self.goals[i] = goal
             self.count[i], self.u[i], self.action[i] = 0, 0.0, 0.0
 
-    def inputs(self, actions: Any) -> tuple[Array, Array]:
+    def inputs(self, actions: object) -> tuple[Array, Array]:
         """Actions (n, n_actions) within their bounds, and inputs (n, n_actuators)."""
         shape = len(self.u), len(self.chosen)
         try:
@@ -101,7 +101,7 @@ class Episodes:
         out[:, self.chosen] = self.low + 0.5 * (given + 1.0) * (self.high - self.low)
         return given, out
 
-    def step(self, actions: Any) -> None:
+    def step(self, actions: object) -> None:
         """Move all members that have not failed."""
         action, u = self.inputs(actions)
         self.batch.step(u)
@@ -180,7 +180,7 @@ def _numbers(robot: Robot, task: Task) -> tuple[tuple[str, ...], Array, Array]:
     return paths, sides[0], sides[1]
 
 
-def _pair(what: str, name: str, pair: Any) -> tuple[Any, Any]:
+def _pair(what: str, name: str, pair: object) -> tuple[Any, Any]:
     if not isinstance(pair, tuple | list) or len(pair) != 2:
         raise InputError(f"task.{what}.{name}", "(low, high)", describe(pair))
     return pair[0], pair[1]

@@ -121,7 +121,7 @@ class Description:
         """The text of its document, which stands alone; "" without one."""
         return self.document.text if self.document is not None else ""
 
-    def with_document(self, document: Any) -> Description:
+    def with_document(self, document: object) -> Description:
         """The same, which came from that document."""
         out = replace(self)
         set_fields(out, _document=document)

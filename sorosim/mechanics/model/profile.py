@@ -262,7 +262,7 @@ class Size(Type):
 
     dimension: str = "length"
 
-    def read(self, value: Any, at: At) -> Any:
+    def read(self, value: object, at: At) -> Any:
         at.number(self.dimension, PLACE_VARIABLES)
         if isinstance(value, Mapping):
             box = SizeTable.read(value, at)
@@ -294,7 +294,7 @@ class Size(Type):
             raise ModelError(f"table.value{error.where}", error.expected, error.got, error.hint) from None
         return Table(table.s, values, table.interpolation)
 
-    def write(self, value: Any, writer: Writer) -> Any:
+    def write(self, value: object, writer: Writer) -> Any:
         if isinstance(value, Constant):
             return value.value
         if isinstance(value, Linear):
