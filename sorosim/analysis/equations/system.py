@@ -23,6 +23,7 @@ from sorosim.mechanics.engine.engine import Engine
 from sorosim.mechanics.engine.inputs import Partition
 from sorosim.mechanics.engine.loading import SlipState, StickState
 from sorosim.mechanics.engine.prescribed import Prescribed
+from sorosim.mechanics.engine.quantities import extent
 from sorosim.mechanics.kernels.evaluate import Evaluation
 from sorosim.mechanics.kernels.linalg import cholesky_solve
 from sorosim.mechanics.kernels.saddle import loop_norms, solve_constrained_columns
@@ -296,8 +297,8 @@ def mass_weight(robot: Robot, q: Array, free: IntArray) -> Array:
     except np.linalg.LinAlgError:
         nodes, mass = np.arange(len(robot.engine.tree.inertia)), robot.engine.tree.inertia[:, 5, 5].sum() or 1.0
         g, _, J, _ = robot.engine.jacobians(nodes, q, np.zeros_like(q), False)
-        extent = float(np.ptp(np.vstack([np.zeros(3), g[:, :3, 3]]), axis=0).max()) or 1.0
-        moves = np.mean((J[:, :, free] * np.repeat([extent, 1.0], 3)[:, None]) ** 2, axis=0).sum(axis=0)
+        size = extent(g[:, :3, 3]) or 1.0
+        moves = np.mean((J[:, :, free] * np.repeat([size, 1.0], 3)[:, None]) ** 2, axis=0).sum(axis=0)
         return np.diag(np.sqrt(np.maximum(np.diag(M), MASSLESS * mass * moves + 1e-300)))
 
 

@@ -32,6 +32,7 @@ from sorosim.mechanics.dynamics.maxwell import moduli_in_words
 from sorosim.mechanics.engine import tasks as task
 from sorosim.mechanics.engine.loading import StickState
 from sorosim.mechanics.engine.prescribed import AT_REST, Prescribed, by_coordinate, merged
+from sorosim.mechanics.engine.quantities import extent
 from sorosim.mechanics.robot import Robot, check_robot
 
 # most restarts from within half a turn
@@ -306,9 +307,8 @@ def _far_from_start(robot: Robot, start: Array, q: Array) -> str:
     """Which link has moved by more than the robot is long, in words; "" if none has."""
     nodes, zero = np.arange(len(robot.engine.tree.inertia)), np.zeros(robot.ndof)
     a, b = (robot.engine.poses(nodes, x, zero)[0][:, :3, 3] for x in (start, q))
-    extent = float(np.ptp(np.vstack([np.zeros(3), a]), axis=0).max(initial=0.0))
     displacement = np.linalg.norm(a - b, axis=1)
-    if not displacement.max(initial=0.0) > FAR_FROM_START * extent > 0.0:
+    if not displacement.max(initial=0.0) > FAR_FROM_START * extent(a) > 0.0:
         return ""
     worst = int(np.argmax(displacement))
     name = next((name for name, one in robot.engine.layout.links.items() if worst in one.nodes), "")

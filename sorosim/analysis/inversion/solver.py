@@ -30,6 +30,7 @@ from sorosim.base.validation import Number, Values, describe
 from sorosim.mechanics.actuation.tendon import SLACK_PART
 from sorosim.mechanics.engine.parameter import INPUT, input_or_coordinate, input_parameter
 from sorosim.mechanics.engine.prescribed import AT_REST, Prescribed
+from sorosim.mechanics.engine.quantities import extent
 from sorosim.mechanics.kernels.rod_actuators import LENGTH_INPUT
 from sorosim.mechanics.robot import Robot, check_robot
 
@@ -185,15 +186,10 @@ class InverseSolver:
         self.names = tuple(one.target for one in free_ones)
         self.low, self.high = self._bounds(bounds or {})
         system = StaticSystem(robot, inputs.copy(), values)
-        for name, value in values.items():
-            q[column[name]] = value
-        if robot.loop_names:
-            q, errors, why = close_if_possible(robot, q, system.partition.free)
-            if why:
-                raise ConvergenceError(f"inverse: {why}", q)
-            system.scale_constraints(*errors)
+        q[system.partition.driven] = system.driven_values
+        q = _with_loops_closed(system, q)
         nodes = robot.engine.poses(np.arange(len(robot.engine.tree.inertia)), q, np.zeros(robot.ndof))[0][:, :3, 3]
-        self.extent = float(np.ptp(np.vstack([np.zeros(3), nodes]), axis=0).max()) or 1.0
+        self.extent = extent(nodes) or 1.0
         touches, of_energy = robot.engine.loading.touches, options["effort"] == EFFORTS[1]
         self._manifold = Manifold(
             system, self._inputs, self._driven, self._elastic if of_energy else None, self._at_rest if touches else None
@@ -517,6 +513,17 @@ class InverseSolver:
             return f"{np.abs(error).max():.3g}"
         angle = f" and {np.linalg.norm(error[:3]):.3g} rad" if len(error) == 6 else ""
         return f"{np.linalg.norm(error[-3:]):.3g} m{angle}"
+
+
+def _with_loops_closed(system: StaticSystem, q: Array) -> Array:
+    """Coordinates (ndof,) near to others at which the loops are closed; the system takes its scales there."""
+    if not system.robot.loop_names:
+        return q
+    closed, errors, why = close_if_possible(system.robot, q, system.partition.free)
+    if why:
+        raise ConvergenceError(f"inverse: {why}", closed)
+    system.scale_constraints(*errors)
+    return closed
 
 
 def _free_names(robot: Robot, free: Sequence[str] | None) -> list[str]:

@@ -15,6 +15,7 @@ from sorosim.base.errors import InputError, SorosimError, nearest
 from sorosim.base.validation import describe
 from sorosim.files.vary import Scalars
 from sorosim.mechanics.engine.parameter import FILE, Parameter, input_parameter
+from sorosim.mechanics.engine.quantities import extent
 from sorosim.mechanics.robot import Robot
 from sorosim.studies.fitting.measurements import BoundData
 
@@ -211,7 +212,7 @@ def extent_of(robot: Robot) -> float:
     """Largest extent of the robot as it is built, the world's origin included [m]."""
     nodes, zero = np.arange(len(robot.engine.tree.inertia)), np.zeros(robot.ndof)
     places = robot.engine.poses(nodes, zero, zero)[0][:, :3, 3]
-    return float(np.ptp(np.vstack([np.zeros(3), places]), axis=0).max(initial=0.0)) or 1.0
+    return extent(places) or 1.0
 
 
 def values_of(unknowns: Sequence[Unknown], z: Array) -> Array:
