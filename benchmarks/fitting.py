@@ -283,7 +283,7 @@ def deviation(
         readings={name: np.zeros((n, len(own))) for name, own in channels.items()}, **given,
     ).bind(robot)  # fmt: skip
     unknowns = unknowns_of(robot, [data], free, None)
-    model, p = Model(robot, [data], unknowns), np.array([one.start for one in unknowns])
+    model, p = Model(robot, [data], unknowns), np.array([one.value for one in unknowns])
     for i, one in enumerate(unknowns):  # elsewhere than where nothing is scaled or shifted
         p[i] += {SCALE: 0.2, SHIFT: 2e-3}.get(one.kind, 0.0)
     J, out = model.jacobian(model.at(p))[0], dict[str, float]()

@@ -101,7 +101,7 @@ def fields(cls: type) -> list[str]:
     source = inspect.getsource(cls).partition("    def ")[0]
     found = dict(re.findall(r"^    (?!also:)([A-Za-z]\w*): [^#\n]*?(?:  # (.*))?$", source, re.MULTILINE))
     if dataclasses.is_dataclass(cls):  # results declare theirs
-        own = {one.name: one.metadata.get("kept") for one in dataclasses.fields(cls)}
+        own = {one.name: one.metadata.get("stored") for one in dataclasses.fields(cls)}
         found |= {name: str(one) for name, one in own.items() if one and name in found}
     return [f"- `{name}`: {told}" if told else f"- `{name}`" for name, told in found.items()]
 

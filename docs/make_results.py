@@ -6,7 +6,7 @@ The tables are those of the declarations of results (`sorosim.base.declare.resul
 from collections.abc import Mapping
 from pathlib import Path
 
-from sorosim.base.declare.result import Kept
+from sorosim.base.declare.result import StoredField
 from sorosim.base.registry import RESULTS
 from sorosim.files.results import ROBOT
 
@@ -15,12 +15,12 @@ BEGIN, END = "<!-- written by `python docs/make_results.py` -->\n", "<!-- until 
 HEAD = "| name | shape | what |\n|---|---|---|\n"
 
 
-def shape_of(one: Kept) -> str:
+def shape_of(one: StoredField) -> str:
     """What it is in a file: a group, or the shape of a dataset, without one for single numbers and texts."""
     return "group" if one.type.is_group else " x ".join("any" if size is ... else str(size) for size in one.type.shape)
 
 
-def table(declaration: Mapping[str, Kept]) -> str:
+def table(declaration: Mapping[str, StoredField]) -> str:
     """A line for each thing that a file keeps."""
     rows = []
     for name, one in declaration.items():

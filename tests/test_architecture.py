@@ -20,8 +20,8 @@ PACKAGE = REPO / "sorosim"
 # from the ground up, storeys and the rooms in each: a room imports those before it, and itself
 STOREYS = {
     "base": (
-        "errors interrupts files_read arrays complex_step duals problems validation writing public compiled signals "
-        "units registry declare work_limit ode methods options"
+        "frozen errors interrupts files_read arrays complex_step duals problems validation writing public compiled "
+        "signals units registry declare work_limit ode methods options"
     ),
     "mechanics": (
         "lie kernels model loads actuation constraints engine sensors linear dynamics robot quantities testing"
@@ -53,6 +53,7 @@ EAGER_PUBLIC = {"__version__"}  # of sorosim/__init__.py, free for all
 
 HEAVY = {"numba", "scipy", "pyvista", "matplotlib", "h5py", "trimesh"}
 LONGEST_FILE = 600  # lines
+LONGEST_FUNCTION = 60  # lines without its docstring; recursions of kernels may have more
 
 
 @dataclass(frozen=True)
@@ -222,6 +223,30 @@ def test_unknown_public_name_is_an_attribute_error():
 def test_no_file_of_the_package_is_too_long():
     lengths = {p.relative_to(REPO).as_posix(): len(p.read_text("utf-8").splitlines()) for p in python_files(PACKAGE)}
     assert {name: n for name, n in lengths.items() if n > LONGEST_FILE} == {}
+
+
+def lines_of(function: ast.FunctionDef) -> int:
+    body = function.body[1:] if ast.get_docstring(function) else function.body
+    return body[-1].end_lineno - body[0].lineno + 1 if body else 0
+
+
+def test_no_function_is_too_long():
+    lengths = {
+        f"{p.relative_to(PACKAGE).as_posix()}: {node.name}": lines_of(node)
+        for p in python_files(PACKAGE)
+        if p.parent.name != "kernels"
+        for node in ast.walk(parsed(p))
+        if isinstance(node, ast.FunctionDef)
+    }
+    assert {name: n for name, n in lengths.items() if n > LONGEST_FUNCTION} == {}
+    assert max(lengths.values()) > LONGEST_FUNCTION // 2  # they are found
+
+
+def test_frozen_classes_are_set_in_one_place():
+    found = [
+        p.relative_to(PACKAGE).as_posix() for p in python_files(PACKAGE) if "object.__setattr__" in p.read_text("utf-8")
+    ]
+    assert found == ["base/frozen.py"]
 
 
 # a feature is to be one thing in one place: words of its names, and how many modules name it, of these kernels

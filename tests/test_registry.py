@@ -14,7 +14,7 @@ import pytest
 
 import sorosim
 from sorosim.base import registry
-from sorosim.base.declare.result import Numbers, Result, kept
+from sorosim.base.declare.result import Numbers, Result, stored
 from sorosim.base.errors import FileError, ModelError, SorosimWarning
 from sorosim.base.methods import METHODS, method_class
 from sorosim.base.registry import (
@@ -365,8 +365,8 @@ def test_a_registered_kind_of_result_is_saved_and_opened(tmp_path):
         """How far a tip reaches."""
 
         robot: sorosim.Robot
-        tips: np.ndarray = kept(Numbers("n_places", 3), "places of the tip", "m")  # noqa: RUF009
-        farthest: float | None = kept(Numbers(), "distance from the base", "m", default=None)
+        tips: np.ndarray = stored(Numbers("n_places", 3), "places of the tip", "m")  # noqa: RUF009
+        farthest: float | None = stored(Numbers(), "distance from the base", "m", default=None)
 
     robot = sorosim.load("double_pendulum")
     reach = Reach(robot, np.eye(3)[:2], 1.0)

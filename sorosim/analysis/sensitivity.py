@@ -185,7 +185,7 @@ class Sensitivities:
         self.values = np.array([file.value(name) for name in self.names] if file else [])
         self.engines = tuple(varied_engine(robot, file, name) for name in self.names) if file else ()
 
-    def __reduce__(self) -> tuple[Any, ...]:  # copies and pickles hold the names; arrays are made anew
+    def __reduce__(self) -> tuple[object, ...]:  # copies and pickles hold the names; arrays are made anew
         return Sensitivities, (self.robot, self.names)
 
     # -- at a constant state ---------------------------------------------------------------------------------------

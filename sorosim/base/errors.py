@@ -47,7 +47,7 @@ class _Described(SorosimError):
         tail = f"; {self.hint}" if self.hint else ""
         return printable(f"{self.where}: expected {self.expected}, got {self.got}{tail}")
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self.where, self.expected, self.got, self.hint)
 
     def inside(self, parent: str) -> _Described:
@@ -93,7 +93,7 @@ class FileError(SorosimError):
         position = f":{self.line}:{self.column}" if self.line else ""
         return printable(f"{self.file}{position}: {self.message}")
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self.file, self.message, self.line, self.column)
 
 
@@ -113,13 +113,10 @@ class SorosimWarning(UserWarning):
     """A result can be computed, but the input is probably a mistake: given by `warnings.warn`."""
 
 
-PACKAGE = __name__.partition(".")[0]
-
-
 def warn(message: str) -> None:
     """Give a `SorosimWarning` that names the line which called the package, however deep in it this is."""
-    frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == PACKAGE:
+    frame, level, package = sys._getframe(1), 2, __name__.partition(".")[0]
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
         frame, level = frame.f_back, level + 1
     warnings.warn(message, SorosimWarning, stacklevel=level)
 
@@ -156,7 +153,7 @@ class ByName(dict[str, T]):
         super().__init__(entries)
         self.where = where
 
-    def __missing__(self, name: Any) -> T:
+    def __missing__(self, name: object) -> T:
         raise UnknownNameError(self.where, "a name that is there", f"{name!r}", nearest(str(name), self))
 
 

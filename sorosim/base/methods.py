@@ -57,7 +57,7 @@ class Option(Key):
 
 
 def option(
-    type: Type, doc: str, example: str, fallback: Any = None, in_files: bool = True, without: str = "", use: str = ""
+    type: Type, doc: str, example: str, fallback: object = None, in_files: bool = True, without: str = "", use: str = ""
 ) -> Any:
     """Declare an option: its type, meaning, an example as a file writes it, and what holds without it."""
     declared = Option(type, doc, example, default=None, without=without, fallback=fallback, in_files=in_files, use=use)
@@ -112,7 +112,7 @@ class Method(Declared):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.given().items())})"
 
-    def __reduce__(self) -> tuple[Any, ...]:  # the class of a registered function has no name in a module
+    def __reduce__(self) -> tuple[object, ...]:  # the class of a registered function has no name in a module
         return method_of, ({"method": self.kind, **self.given()},)
 
     def given(self) -> dict[str, Any]:
@@ -370,7 +370,7 @@ def _options_of(use: str, classes: tuple[Any, ...]) -> dict[str, Option]:
     return out
 
 
-def spread(arguments: Mapping[str, Any], use: str) -> dict[str, Any]:
+def spread(arguments: Mapping[str, object], use: str) -> dict[str, Any]:
     """Arguments, where a method with options is replaced by its name and these.
 
     Raises
@@ -399,7 +399,7 @@ class MethodType(Type):
         """Names of such methods."""
         return METHODS if self.use == MOTIONS else STEP_METHODS
 
-    def read(self, value: Any, at: At) -> Any:
+    def read(self, value: object, at: At) -> Any:
         if isinstance(value, Method):
             return self.fitting(value, at)
         if isinstance(value, type) and issubclass(value, Method):
@@ -429,7 +429,7 @@ class MethodType(Type):
                 (at / name).fail(f"an option of {value.kind} for {self.use}: {', '.join(own)}", "one of another use")
         return value if all(name in own for name in value.given()) else INVALID
 
-    def write(self, value: Any, writer: Writer) -> Any:
+    def write(self, value: object, writer: Writer) -> Any:
         return {value.kind: value.data(writer)} if isinstance(value, Method) else value
 
     def schema(self, define: Define) -> dict[str, Any]:

@@ -53,7 +53,7 @@ class ByName(Type):
     what: str
     signals: bool = False
 
-    def read(self, value: Any, at: At) -> Any:
+    def read(self, value: object, at: At) -> Any:
         if not isinstance(value, Mapping):
             return at.fail("a mapping of names", shown(value))
         n_problems = len(at.scope.problems)
@@ -87,7 +87,7 @@ class ByName(Type):
 class Start(Type):
     """Coordinates to start from: a list of numbers, or a word."""
 
-    def check(self, value: Any) -> tuple[float, ...] | str:
+    def check(self, value: object) -> tuple[float, ...] | str:
         if isinstance(value, str) and value in STARTS:
             return value
         if isinstance(value, str) and value.startswith("["):  # of the command line
@@ -115,7 +115,7 @@ class Function(Type):
 
     what: str
 
-    def check(self, value: Any) -> Any:
+    def check(self, value: object) -> Any:
         if not callable(value):
             raise ModelError("", self.what, describe(value))
         return value
@@ -368,7 +368,9 @@ def given(options: Declared) -> dict[str, Any]:
 _EMPTY: Mapping[str, Any] = {}
 
 
-def checked(kind: type[Declared], arguments: Mapping[str, Any], block: Mapping[str, Any] = _EMPTY) -> dict[str, Any]:
+def checked(
+    kind: type[Declared], arguments: Mapping[str, object], block: Mapping[str, object] = _EMPTY
+) -> dict[str, Any]:
     """Numbers and choices among the arguments of a function, checked (InputError).
 
     One that is None is what the file's block says, or else the declared one. Inputs, driven coordinates and starts,
@@ -388,7 +390,7 @@ def checked(kind: type[Declared], arguments: Mapping[str, Any], block: Mapping[s
 
 
 def _with_method(
-    kind: type[Declared], arguments: Mapping[str, Any], block: Mapping[str, Any]
+    kind: type[Declared], arguments: Mapping[str, object], block: Mapping[str, object]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Arguments with the options of their method, and keys with those of its own.
 
@@ -415,7 +417,7 @@ def _with_method(
     return arguments, keys
 
 
-def unused_options(block: Mapping[str, Any], method: str) -> list[str]:
+def unused_options(block: Mapping[str, object], method: str) -> list[str]:
     """Options of other methods that a file's `simulate` block gives, but for what is their default."""
     own, keys = method_class(method).options(MOTIONS), options_by_name(MOTIONS)
     return [name for name in keys if name not in own and block.get(name) not in (None, keys[name].usual)]

@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from sorosim.base.errors import UNPRINTABLE, ExpressionError, FileError, InputError, ModelError, SorosimError, nearest
+from sorosim.base.frozen import set_fields
 
 Path = tuple[str | int, ...]
 Position = tuple[int, int]  # line and column, from 1
@@ -30,8 +31,7 @@ class Problem:
 
     def __post_init__(self) -> None:
         # what comes from a file may hold line breaks
-        for name in ("expected", "got", "hint"):
-            object.__setattr__(self, name, printable(getattr(self, name)))
+        set_fields(self, **{name: printable(getattr(self, name)) for name in ("expected", "got", "hint")})
 
     def __str__(self) -> str:
         tail = f"; {self.hint}" if self.hint else ""
@@ -82,7 +82,7 @@ def split_where(where: str) -> Path:
     return tuple(int(index) if index else name for index, name in parts)
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """How a value of a file reads in a message: short, on one line."""
     if value is None:
         return "nothing"
@@ -131,7 +131,7 @@ def locate(error: Any, path: Path, data: Any) -> Problem:
     return Problem(here, error.expected, str(value) if written else error.got, error.hint)
 
 
-def _candidates(part: str | int, value: Any) -> Iterable[Path]:
+def _candidates(part: str | int, value: object) -> Iterable[Path]:
     if isinstance(part, int):
         if isinstance(value, list) and part < len(value):
             yield (part,)
@@ -217,7 +217,7 @@ def _bounded(lines: list[str], n: int) -> list[str]:
     return lines if len(lines) <= n else [*lines[:n], f"... and {len(lines) - n} more"]
 
 
-def plain_data(value: Any, depth: int = 50) -> Any:
+def plain_data(value: object, depth: int = 50) -> Any:
     """Data of Python as a file would give it: mappings with text keys, lists, numbers, texts, true, false, nothing."""
     reader = _Plain(depth)
     out = reader.convert(value, ())
@@ -237,7 +237,7 @@ class _Plain:
     def __init__(self, depth: int) -> None:
         self.depth, self.left, self.found = depth, 100_000, list[Problem]()
 
-    def convert(self, value: Any, path: Path) -> Any:
+    def convert(self, value: object, path: Path) -> Any:
         self.left -= 1
         if len(path) > self.depth or self.left < 0:
             if not self.found:

@@ -17,6 +17,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from sorosim.base.errors import UNPRINTABLE, ByName, InputError, SorosimError
+from sorosim.base.frozen import set_fields
 from sorosim.base.validation import LARGEST, as_real, describe
 
 T = TypeVar("T")
@@ -65,7 +66,7 @@ def public(thing: T) -> T:
     return cast(T, thing)
 
 
-def _holds_names(annotation: Any) -> bool:
+def _holds_names(annotation: object) -> bool:
     return str(annotation).startswith("dict[str, ")
 
 
@@ -73,10 +74,9 @@ def _naming(init: Callable[..., None], names: Sequence[str]) -> Callable[..., No
     """An initialiser after which these fields are `ByName`."""
 
     @wraps(init)
-    def called(self: Any, *args: Any, **kwargs: Any) -> None:
+    def called(self: object, *args: object, **kwargs: object) -> None:
         init(self, *args, **kwargs)
-        for name in names:
-            object.__setattr__(self, name, ByName(name, getattr(self, name)))
+        set_fields(self, **{name: ByName(name, getattr(self, name)) for name in names})
 
     return called
 
@@ -85,7 +85,7 @@ def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:
     holds_names = _holds_names(function.__annotations__.get("return"))
 
     @wraps(function)
-    def called(*args: Any, **kwargs: Any) -> Any:
+    def called(*args: object, **kwargs: object) -> Any:
         try:
             result = function(*args, **kwargs)
             return ByName(function.__name__, result) if holds_names else result
@@ -99,7 +99,7 @@ def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:
     return called
 
 
-def _misfit(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> InputError | None:
+def _misfit(function: Callable[..., Any], args: Sequence[object], kwargs: Mapping[str, object]) -> InputError | None:
     """What is wrong with the first argument that does not fulfil its annotation, None if all do."""
     parameters = inspect.signature(function).parameters
     try:
@@ -122,7 +122,7 @@ def _misfit(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[s
     return None
 
 
-def _fits(value: Any, kind: ast.expr, names: Mapping[str, Any]) -> bool:
+def _fits(value: object, kind: ast.expr, names: Mapping[str, object]) -> bool:
     """Whether a value fulfils an annotation; what cannot be judged does."""
     if isinstance(kind, ast.BinOp):
         return _fits(value, kind.left, names) or _fits(value, kind.right, names)
@@ -159,12 +159,12 @@ def _fits(value: Any, kind: ast.expr, names: Mapping[str, Any]) -> bool:
         return True
 
 
-def _is_finite(value: Any) -> bool:
+def _is_finite(value: object) -> bool:
     real = as_real(value)
     return real is not None and abs(real) <= LARGEST
 
 
-def _are_numbers(value: Any) -> bool:
+def _are_numbers(value: object) -> bool:
     try:
         array = np.asanyarray(value)
         return array.dtype.kind in "fiu" and not np.ma.is_masked(array) and bool(np.all(np.abs(array) <= LARGEST))

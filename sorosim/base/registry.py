@@ -95,7 +95,7 @@ class Registry:
     def _known(self) -> dict[str, Any]:
         return {**self.declared(), **self._registered}
 
-    def register(self, name: str, thing: Any) -> None:
+    def register(self, name: str, thing: object) -> None:
         """Make something known under a name, which must not be taken by anything else."""
         where = f"register_{self.what}"
         if not isinstance(name, str) or not name.isidentifier():
@@ -193,10 +193,10 @@ class LazyMethod:
     def __signature__(self) -> inspect.Signature:
         return inspect.signature(self._point.load())
 
-    def __get__(self, thing: Any, owner: type) -> Any:
+    def __get__(self, thing: object, owner: type) -> Any:
         return self._point.load() if thing is None else MethodType(self, thing)
 
-    def __call__(self, thing: Any, *args: Any, **options: Any) -> Any:
+    def __call__(self, thing: object, *args: object, **options: object) -> Any:
         return self._point.load()(getattr(thing, self._of) if self._of else thing, *args, **options)
 
 
@@ -213,12 +213,12 @@ def _entry_points(
     return tuple(scan(group=group))
 
 
-def _makes_things(where: str, name: str, kind: Any) -> None:
+def _makes_things(where: str, name: str, kind: object) -> None:
     if not callable(kind):
         raise ModelError(where, "a class, or a function that makes one", describe(kind))
 
 
-def _integrates(where: str, name: str, thing: Any) -> None:
+def _integrates(where: str, name: str, thing: object) -> None:
     if not callable(thing) or (isinstance(thing, type) and not hasattr(thing, "integrate")):
         raise ModelError(where, "a function of an OdeProblem, or a class of methods", describe(thing))
 
@@ -357,7 +357,7 @@ class ByValue:
         if any({"wrench", "energy"} <= set(vars(one)) for one in own.__mro__):
             raise ModelError("", "a method wrench or energy", f"{own.__name__} with both", "loads and actuators add up")
 
-    def call(self, method: str, *arguments: Any) -> Any:
+    def call(self, method: str, *arguments: object) -> Any:
         """Call a method of the plug-in; one that takes an argument more is given the points, too."""
         more = _n_arguments(getattr(type(self.own), method)) > len(arguments) + 1
         return getattr(self.own, method)(*arguments, *([self.at] if more else []))
@@ -370,7 +370,7 @@ class ByValue:
 _told: set[str] = set()
 
 
-def warn_of_tangents(where: str, plug_in: Any, law: str) -> None:
+def warn_of_tangents(where: str, plug_in: object, law: str) -> None:
     """Say once, where the class of a plug-in is written, that it need not give derivatives."""
     module, name = type(plug_in).__module__, type(plug_in).__qualname__
     if f"{module}.{name}" in _told:
@@ -440,7 +440,7 @@ def evaluated(
     return record._make(checked)
 
 
-def given_of(thing: Any) -> dict[str, Any] | None:
+def given_of(thing: object) -> dict[str, Any] | None:
     """Parameters that a dataclass was made of, None for anything else."""
     if not is_dataclass(thing) or isinstance(thing, type):
         return None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from numbers import Real
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -87,7 +86,7 @@ def as_real(thing: object) -> float | None:
         return math.inf
 
 
-def describe(value: Any) -> str:
+def describe(value: object) -> str:
     """Return how ``value`` reads in an error message: short, on one line, the same for Python and numpy numbers."""
     if value is None:
         return "nothing"
@@ -107,7 +106,7 @@ def counted(n: int, thing: str) -> str:
 
 def number(
     where: str,
-    value: Any,
+    value: object,
     expected: str = "a finite number",
     *,
     above: float = -math.inf,
@@ -130,19 +129,19 @@ def number(
     return converted
 
 
-def positive(where: str, value: Any) -> float:
+def positive(where: str, value: object) -> float:
     """Return a number above zero, refusing anything else."""
     return number(where, value, "a number greater than 0", above=0.0)
 
 
-def flag(where: str, value: Any) -> bool:
+def flag(where: str, value: object) -> bool:
     """Return a truth value, refusing anything else."""
     if not isinstance(value, bool | np.bool_):
         raise InputError(where, "True or False", describe(value))
     return bool(value)
 
 
-def indices(where: str, value: Any, n: int) -> IntArray:
+def indices(where: str, value: object, n: int) -> IntArray:
     """Return different indices from 0 to n - 1, of indices or of a mask (n,), refusing anything else."""
     given = np.asarray(value)
     if given.dtype == bool and given.shape == (n,):
@@ -153,7 +152,7 @@ def indices(where: str, value: Any, n: int) -> IntArray:
     return given.astype(np.int64)
 
 
-def choice(where: str, value: Any, known: Sequence[str]) -> str:
+def choice(where: str, value: object, known: Sequence[str]) -> str:
     """Return one of the known words, refusing anything else."""
     if not isinstance(value, str) or value not in known:
         hint = nearest(str(value), known)

@@ -33,7 +33,7 @@ def place_of(path: str | Path) -> Path:
     return journal if journal.is_file() else Path(path)
 
 
-def check_path(path: Any) -> None:
+def check_path(path: object) -> None:
     """Refuse what is no path."""
     if not isinstance(path, str | os.PathLike) or not str(path):
         raise InputError("path", "a path", describe(path))

@@ -97,7 +97,7 @@ class MotionOfArrays:
 
 
 def motion_of_arrays(
-    robot: Robot, u: Any, q0: Any, qd0: Any, numbers: Mapping[str, Any] | None, fixed: dict[str, Any],
+    robot: Robot, u: object, q0: object, qd0: object, numbers: Mapping[str, object] | None, fixed: dict[str, Any],
     array: Callable[[str, Any], Any],
 ) -> tuple[MotionOfArrays, dict[str, Any], Shape]:  # fmt: skip
     """What is asked for as a function of arrays, its arguments, and the axes of members in front of those of u.

@@ -74,16 +74,16 @@ def _robot(
     expanded: Any, folder: Path | None, file: str = "", text: str = "", name: str = "robot", like: Robot | None = None
 ) -> Robot:
     """The robot of a file, which keeps its document."""
-    from sorosim.files.build import redescribed, robot_from
+    from sorosim.files.build import robot_from
     from sorosim.files.document import document_of
 
     robot, scope = robot_from(expanded, folder=folder, name=name, like=like)
     document = document_of(expanded, scope.embedded, robot.name, file, text, folder)
     document.reading = scope.reading
-    return redescribed(robot, robot.description.with_document(document))
+    return robot._redescribed(robot.description.with_document(document))
 
 
-def load_text(text: str, file: str, folder: Path | None = None, *, set: Mapping[str, Any] | None = None) -> Robot:
+def load_text(text: str, file: str, folder: Path | None = None, *, set: Mapping[str, object] | None = None) -> Robot:
     """Read a robot from the text of its file, as result files keep it.
 
     Parameters
@@ -171,7 +171,7 @@ def _robots_in(folder: Path) -> list[str]:
         return []
 
 
-def _find(source: Any) -> Path:
+def _find(source: object) -> Path:
     """The file of a path or a bundled name."""
     if not isinstance(source, str | Path):
         raise InputError("source", "a path, the name of a bundled robot, or a dict", type(source).__name__)

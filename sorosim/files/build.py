@@ -127,7 +127,7 @@ class FileScope(Scope):
         found = at_path(self.data, (block, name))
         return found if isinstance(found, dict) else None
 
-    def part(self, block: str, name: str, otherwise: Any) -> Any:
+    def part(self, block: str, name: str, otherwise: object) -> Any:
         self._needs.add((block, name))
         return self.parts[block].get(name, otherwise)
 
@@ -159,7 +159,7 @@ class FileScope(Scope):
             self.embedded[at.path] = meshes.mesh_block(mesh, fits)
         return mesh
 
-    def written_shapes(self, names: Collection[str]) -> tuple[Any, Places] | None:
+    def shapes_in_file(self, names: Collection[str]) -> tuple[Any, Places] | None:
         """What the file says of shapes that are found later, and where: errors name it."""
         data = {"initial": {name: self.data["initial"][name] for name in names}}
         return (data, self.places.under(*(("initial", name) for name in names))) if names else None
@@ -218,7 +218,7 @@ class FileScope(Scope):
         """The joint of a link or a loop, or its kind, which may be known though the rest is wrong."""
         return joint_kind(self.entry(block, name) or {"joint": None})
 
-    def inputs(self, path: Path, given: Mapping[str, Any] | None) -> dict[str, str]:
+    def inputs(self, path: Path, given: Mapping[str, object] | None) -> dict[str, str]:
         """Dimensions of those inputs that can be read; names that are not known are noted."""
         found, names = {}, self.names("actuators")
         for name in given or ():
@@ -345,12 +345,12 @@ class _Reader:
         self.check_routes(robot)
         self.fail_if_wrong()
         changed: dict[str, Any] = {"initial": reader.values, "initial_rates": reader.rates, "shapes": reader.shapes,
-                                   "shapes_written": scope.written_shapes(reader.shapes)}  # fmt: skip
+                                   "_shapes_in_file": scope.shapes_in_file(reader.shapes)}  # fmt: skip
         for block, own in (("simulate", moved), ("statics", held)):
             if driven[block]:
                 changed[block] = {**getattr(description, block), "driven": own}
         given_ones = {name: value for name, value in changed.items() if value}
-        return redescribed(robot, replace(description, **given_ones))
+        return robot._redescribed(replace(description, **given_ones))
 
     def changed(self, robot: Robot) -> Robot | None:
         """A robot with the runs of another one; None where they may not stay, or where something is wrong."""
@@ -359,7 +359,7 @@ class _Reader:
             return None
         kept = ("simulate", "statics", "initial", "initial_rates", "shapes", "outputs")
         runs: dict[str, Any] = {block: getattr(old, block) for block in kept}
-        runs["shapes_written"] = scope.written_shapes(old.shapes)
+        runs["_shapes_in_file"] = scope.shapes_in_file(old.shapes)
         gravity = scope.read_block("gravity")
         for block in NAMED:
             scope.read_parts(block)
@@ -432,7 +432,7 @@ class _Reader:
         ends += [place for load in description.loads.values() for place in load.places]
         layout = compile_tree(description.links, ends)[2]
 
-        def fit(actuator: Any) -> None:
+        def fit(actuator: object) -> None:
             check_actuator("", actuator, layout)
             compile_rod_actuators({0: actuator}, [""], 1, layout)
 
@@ -463,14 +463,3 @@ def _in_rods(description: Description) -> Iterator[tuple[str, str, Tendon | Cham
     for name, actuator in description.actuators.items():
         if isinstance(actuator, Tendon | Chamber):
             yield name, actuator.kind, actuator
-
-
-def redescribed(robot: Robot, description: Description) -> Robot:
-    """The same robot, whose description differs by no more than its start, its defaults and its document."""
-    out = object.__new__(Robot)  # a copy makes its arrays anew
-    vars(out).update(vars(robot))
-    for name in ("_prescribed", "_initial_q"):  # made anew of the new defaults
-        vars(out).pop(name, None)
-    out.description = description
-    out._start = out._named_start()
-    return out

@@ -30,7 +30,7 @@ class Expanded(NamedTuple):
 
 
 def expand(
-    root: Node, file: str, folder: FilePath | None, settings: Mapping[str, Any] | None = None, path: str = ""
+    root: Node, file: str, folder: FilePath | None, settings: Mapping[str, object] | None = None, path: str = ""
 ) -> Expanded:
     """Expand a file.
 

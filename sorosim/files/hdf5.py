@@ -29,7 +29,7 @@ MAX_NESTING = 20
 BLOCK_BYTES = 1_000_000  # of a block of rows; smaller tables are stored as they are
 
 
-def write_hdf5(content: Mapping[str, Any], kind: str, path: str | Path) -> None:
+def write_hdf5(content: Mapping[str, object], kind: str, path: str | Path) -> None:
     """Write a result file whole, with the checksums of all that is in it, in the place of any journal.
 
     Raises
@@ -118,11 +118,11 @@ def _text(value: str) -> str:
     return value.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
 
 
-def _is_list_of_texts(value: Any) -> bool:
+def _is_list_of_texts(value: object) -> bool:
     return isinstance(value, list | tuple) and len(value) > 0 and all(isinstance(entry, str) for entry in value)
 
 
-def _as_numbers(value: Any) -> Any:
+def _as_numbers(value: object) -> Any:
     """Value as an array of booleans, integers or floats, None if it is none."""
     if not isinstance(value, bool | int | float | np.generic | np.ndarray | Sequence):
         return None

@@ -74,7 +74,7 @@ def refusal(place: Place, expected: str, got: str, hint: str = "") -> Exception:
     return failure_at([Mistake(place, Problem(place.path, expected, got, hint))], place.file)
 
 
-def nodes_of(data: Any, file: str, positions: Positions | None = None, path: Path = ()) -> Node:
+def nodes_of(data: object, file: str, positions: Positions | None = None, path: Path = ()) -> Node:
     """Nodes of plain data, at a path; without positions they have paths only."""
 
     def place(path: Path, at_key: bool) -> Place:
@@ -83,7 +83,7 @@ def nodes_of(data: Any, file: str, positions: Positions | None = None, path: Pat
         line, column = (positions.keys if at_key else positions.values)[path]
         return Place(file, line, column, path)
 
-    def convert(value: Any, path: Path, is_entry: bool) -> Node:
+    def convert(value: object, path: Path, is_entry: bool) -> Node:
         if isinstance(value, dict):
             value = {name: convert(entry, (*path, name), True) for name, entry in value.items()}
         elif isinstance(value, list):

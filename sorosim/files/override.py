@@ -20,7 +20,7 @@ _PARTS = [(block,) for block in ("materials", "links", "loops", "actuators", "lo
 _INDEX = re.compile(r"\[(\d+)\]|(\d+)(?=[.\[]|\Z)")
 
 
-def overridden(root: Node, settings: Mapping[str, Any]) -> Node:
+def overridden(root: Node, settings: Mapping[str, object]) -> Node:
     """A file with values set; texts among them are read as YAML.
 
     Raises
@@ -37,7 +37,7 @@ def overridden(root: Node, settings: Mapping[str, Any]) -> Node:
     return root
 
 
-def _value(value: Any) -> Any:
+def _value(value: object) -> Any:
     if not isinstance(value, str):
         return plain_data(value)
     try:
@@ -49,7 +49,7 @@ def _value(value: Any) -> Any:
 class _Setting:
     """One value and the path that leads to it."""
 
-    def __init__(self, text: str, value: Any) -> None:
+    def __init__(self, text: str, value: object) -> None:
         self.text, self.value = text, value
 
     def fail(self, expected: str, got: str, hint: str = "") -> InputError:

@@ -17,7 +17,7 @@ import numpy as np
 
 from sorosim import __version__
 from sorosim.base.declare.base import MISSING
-from sorosim.base.declare.result import DATA, TEXT, Kept, Place, Result, Texts, check_parts, found
+from sorosim.base.declare.result import DATA, TEXT, Place, Result, StoredField, Texts, check_parts, entry
 from sorosim.base.errors import FileError, InputError, ModelError
 from sorosim.base.public import public
 from sorosim.base.registry import RESULTS
@@ -35,13 +35,15 @@ from sorosim.mechanics.robot import Robot
 EXCHANGED = ["work [J]", "dissipated [J]"]  # last columns of a journal
 RUN, SWEEP = "run", "sweep"
 # what every file keeps of its robot
-ROBOT: Mapping[str, Kept] = {
-    "text": Kept(TEXT, "the robot's file; empty where no file can express it"),
-    "robot_name": Kept(TEXT, "its name", needed=False),
-    "coordinate_names": Kept(Texts("ndof"), "names of coordinates, in the order of the columns", needed=False),
-    "actuator_names": Kept(Texts("n_actuators"), "names of inputs, likewise", needed=False),
-    "meshes": Kept(DATA, "per file of a large mesh: the SHA-256 of its content; only if there are any", needed=False),
-    "versions": Kept(DATA, "of sorosim, numpy, scipy, python", needed=False),
+ROBOT: Mapping[str, StoredField] = {
+    "text": StoredField(TEXT, "the robot's file; empty where no file can express it"),
+    "robot_name": StoredField(TEXT, "its name", needed=False),
+    "coordinate_names": StoredField(Texts("ndof"), "names of coordinates, in the order of the columns", needed=False),
+    "actuator_names": StoredField(Texts("n_actuators"), "names of inputs, likewise", needed=False),
+    "meshes": StoredField(
+        DATA, "per file of a large mesh: the SHA-256 of its content; only if there are any", needed=False
+    ),
+    "versions": StoredField(DATA, "of sorosim, numpy, scipy, python", needed=False),
 }
 
 
@@ -110,13 +112,13 @@ def save(result: Result | Mapping[str, Any], path: str | Path, *, kind: str = ""
         content = names_of(result.described) | result.content()
     else:
         for name in (one.name or own for own, one in declaration.items() if one.needed):
-            if found(result, name) is MISSING:
+            if entry(result, name) is MISSING:
                 raise InputError(kind, f"an entry '{name}'", "a mapping without it")
         content = {"text": "", **result}
     write_hdf5({"versions": versions(), **content}, kind, path)
 
 
-def save_run(run: Result | Mapping[str, Any], path: str | Path) -> None:
+def save_run(run: Result | Mapping[str, object], path: str | Path) -> None:
     """Write a run, or a mapping of its parts; see `save`."""
     save(run, path, kind=RUN)
 
@@ -163,7 +165,7 @@ def read(path: str | Path) -> dict[str, Any]:
     return out
 
 
-def _check(kind: type[Result], stored: Mapping[str, Any], file: str, sizes: dict[str, int]) -> None:
+def _check(kind: type[Result], stored: Mapping[str, object], file: str, sizes: dict[str, int]) -> None:
     """Refuse the content of a file whose parts are missing or do not fit together."""
     place = Place(file, ChainMap(sizes))
     check_parts(ROBOT, stored, place)

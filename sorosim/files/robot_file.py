@@ -51,7 +51,7 @@ class Version(Type):
     name: str = "sorosim"
     of: str = "the format"
 
-    def check(self, value: Any) -> int:
+    def check(self, value: object) -> int:
         if not isinstance(value, int | float) or isinstance(value, bool) or value != self.known:
             newer = isinstance(value, int | float) and not isinstance(value, bool) and value > self.known
             hint = "this file is for a newer sorosim" if newer else f"write {self.name}: {self.known}"
@@ -65,7 +65,7 @@ class Version(Type):
 class Open(Type):
     """Any value: it is checked where it is used."""
 
-    def check(self, value: Any) -> Any:
+    def check(self, value: object) -> Any:
         return value
 
     def schema(self, define: Define) -> dict[str, Any]:
@@ -75,7 +75,7 @@ class Open(Type):
 class ParameterName(Type):
     """A name that may stand after a dollar sign."""
 
-    def check(self, value: Any) -> str:
+    def check(self, value: object) -> str:
         if not isinstance(value, str) or len(value) > MAX_NAME or not re.fullmatch(r"[^\W\d]\w*", value):
             expected = f"a name of at most {MAX_NAME} letters, digits and _, beginning with a letter"
             raise ModelError("", expected, shown(value))
@@ -97,7 +97,7 @@ class InitialCoordinate(Declared, title="Initial coordinates"):
     rate: Any = key(Given(), "Its rate, rad/s or m/s.", "2 rad/s", default=None, without="`0`")
 
     @classmethod
-    def check_keys(cls, data: Mapping[str, Any]) -> None:
+    def check_keys(cls, data: Mapping[str, object]) -> None:
         if not data:
             raise ModelError("", "a value, a rate, or both", "neither")
 
@@ -125,7 +125,7 @@ class InitialPose(Pose, title="Initial poses"):
 class Initial(Type):
     """A number or a quantity, {value, rate}, a pose, or a shape."""
 
-    def read(self, value: Any, at: At) -> Any:
+    def read(self, value: object, at: At) -> Any:
         if not isinstance(value, Mapping):
             plain = isinstance(value, int | float | str | np.number) and not isinstance(value, bool)
             what = "a number, a quantity, {value, rate}, a pose or {through}"
@@ -165,7 +165,7 @@ class Inclusion(Declared, title="Included files"):
 class Inclusions(Type):
     """One included file or several, each a path or a mapping."""
 
-    def read(self, value: Any, at: At) -> Any:
+    def read(self, value: object, at: At) -> Any:
         if isinstance(value, list):
             return [self._one(entry, at / i) for i, entry in enumerate(value)]
         return self._one(value, at)
@@ -250,14 +250,14 @@ class Import(Declared, title="Imported robots"):
     alternatives = (("urdf", "mjcf", "sdf"),)
 
     @classmethod
-    def check_keys(cls, data: Mapping[str, Any]) -> None:
+    def check_keys(cls, data: Mapping[str, object]) -> None:
         files = [name for name in cls.alternatives[0] if name in data]
         if len(files) != 1:
             got = " and ".join(files) or "none"
             raise ModelError("", "one of the keys urdf, mjcf and sdf", got, "for instance urdf: arm.urdf")
 
 
-def is_one(value: Any) -> bool:
+def is_one(value: object) -> bool:
     """Whether an ``import`` is of one robot, not of several by name."""
     return not isinstance(value, Mapping) or not all(isinstance(entry, Mapping) for entry in value.values())
 
@@ -265,7 +265,7 @@ def is_one(value: Any) -> bool:
 class Imports(Type):
     """One import, or several by name."""
 
-    def read(self, value: Any, at: At) -> Any:
+    def read(self, value: object, at: At) -> Any:
         return Import.read(value, at) if is_one(value) else MapOf(Part(Import)).read(value, at)
 
     def shapes(self) -> tuple[Type, ...]:

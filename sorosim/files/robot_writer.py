@@ -176,7 +176,7 @@ def _options(where: str, block: Mapping[str, Any], writer: RobotWriter) -> dict[
     return out
 
 
-def _signal(value: Any, dimension: str, writer: Writer) -> Any:
+def _signal(value: object, dimension: str, writer: Writer) -> Any:
     if callable(value) and not isinstance(value, Expression):
         raise inexpressible("a number, an expression of t or a table", value)
     return SignalOf(dimension).write(value, writer)

@@ -81,7 +81,7 @@ class _Definitions:
         return out | ({"required": required} if required else {}) | ({"allOf": alternatives} if alternatives else {})
 
 
-def _or_parameter(entry: Any) -> Any:
+def _or_parameter(entry: object) -> Any:
     """The schema of a value, or of a parameter in its place: the same where a text may stand anyway."""
     if not isinstance(entry, dict) or not entry:
         return entry
@@ -115,7 +115,7 @@ def data(example: str) -> Any:
     return read_text(f"x: {example}\n", "example").data["x"]
 
 
-def unit_of(entry: Any) -> str:
+def unit_of(entry: object) -> str:
     """The SI unit in a key's schema, "" where there is none."""
     if isinstance(entry, dict):
         if "x-unit" in entry:

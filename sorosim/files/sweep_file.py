@@ -51,7 +51,7 @@ _PARAMETER = Text("u.NAME, driven.NAME or the path of a value in the robot's fil
 _SAMPLED = "{n: 1000, seed: 1, over: {u.cable1: [0, 10 N], u.cable2: [0, 10 N]}}"
 
 
-def _is_mapping(value: Any) -> bool:
+def _is_mapping(value: object) -> bool:
     return isinstance(value, Mapping)
 
 
@@ -70,7 +70,7 @@ class Span(Declared, title="Evenly spaced values"):
 class Bounds(Type):
     """Least and greatest value."""
 
-    def check(self, value: Any) -> tuple[Any, Any]:
+    def check(self, value: object) -> tuple[Any, Any]:
         if not isinstance(value, list) or len(value) != 2:
             raise ModelError("", "two values, [least, greatest]", shown(value))
         return Given().check(value[0]), Given().check(value[1])
@@ -136,12 +136,12 @@ class SweptPoints(Declared, title="Points"):
         return listed([f"{{{name}: ...}}" for name in cls.key_names()])
 
     @classmethod
-    def unknown_key(cls, name: str, value: Any, at: At) -> None:
+    def unknown_key(cls, name: str, value: object, at: At) -> None:
         hint = nearest(name, cls.key_names())
         (at / name).fail(cls.expected(), shown(name), "" if hint.startswith("known") else hint, at_key=True)
 
     @classmethod
-    def check_keys(cls, data: Mapping[str, Any]) -> None:
+    def check_keys(cls, data: Mapping[str, object]) -> None:
         if len(data) != 1:
             raise ModelError("", cls.expected(), both(data) if len(data) == 2 else shown(data))
 
@@ -274,7 +274,7 @@ def read_sweep(path: str | Path) -> SweepDocument:
     return SweepDocument(_checked(data, places), data, places, Path(path).parent)
 
 
-def sweep_of(given: Mapping[str, Any]) -> SweepDocument:
+def sweep_of(given: Mapping[str, object]) -> SweepDocument:
     """Check a sweep that is given as data.
 
     Raises
@@ -286,7 +286,7 @@ def sweep_of(given: Mapping[str, Any]) -> SweepDocument:
     return SweepDocument(_checked(data, places), data, places, Path())
 
 
-def _checked(data: Any, places: Places) -> SweepFile:
+def _checked(data: object, places: Places) -> SweepFile:
     file = places.place(()).file
     if not isinstance(data, dict) or "sorosim_sweep" not in data:
         got = "a robot's file" if isinstance(data, dict) and "sorosim" in data else shown(data)

@@ -158,7 +158,7 @@ def _is_quantity(text: str) -> bool:
     return True
 
 
-def _seeded_uses(data: Any, path: Path) -> Iterator[tuple[Path, Seeded]]:
+def _seeded_uses(data: object, path: Path) -> Iterator[tuple[Path, Seeded]]:
     """What depends on a seeded scalar, and where it stands in plain data."""
     if isinstance(data, Seeded):
         yield path, data
@@ -188,7 +188,7 @@ def _seeded(root: Node, path: Path, scalar: float) -> Node:
     return _replaced(root, path, seeded(found.value, scalar))
 
 
-def _replaced(node: Node, path: Path, value: Any) -> Node:
+def _replaced(node: Node, path: Path, value: object) -> Node:
     """The same with another value at the path."""
     if not path:
         return Node(value, node.place, node.key)

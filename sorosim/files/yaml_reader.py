@@ -119,7 +119,7 @@ def resolve(text: str) -> Any:
 
 
 class _Refused(Exception):
-    def __init__(self, message: str, mark: Any, path: Path = ()) -> None:
+    def __init__(self, message: str, mark: object, path: Path = ()) -> None:
         self.message, self.mark, self.path = message, mark, path
 
 
@@ -141,7 +141,7 @@ class _Bounded:
 
     depth = nodes = 0
 
-    def compose_node(self, parent: Any, index: Any) -> Any:
+    def compose_node(self, parent: object, index: object) -> Any:
         self.depth += 1
         self.nodes += 1
         mark = self.peek_event().start_mark  # type: ignore[attr-defined]
@@ -154,7 +154,7 @@ class _Bounded:
         finally:
             self.depth -= 1
 
-    def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
+    def resolve(self, kind: object, value: object, implicit: object) -> Any:
         return ""
 
 
@@ -169,7 +169,7 @@ class _CComposer(_Bounded, yaml.composer.Composer, _EVENTS):  # type: ignore[mis
         _EVENTS.__init__(self, text)
         yaml.composer.Composer.__init__(self)
 
-    def descend_resolver(self, node: Any, index: Any) -> None:
+    def descend_resolver(self, node: object, index: object) -> None:
         """Tags are not resolved."""
 
     def ascend_resolver(self) -> None:

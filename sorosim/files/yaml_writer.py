@@ -21,7 +21,7 @@ class AsWritten(str):
     """A text with parameters in it."""
 
 
-def as_written(data: Any) -> Any:
+def as_written(data: object) -> Any:
     """Data of a file whose texts have parameters in them."""
     if isinstance(data, dict):
         return {key: as_written(entry) for key, entry in data.items()}
@@ -30,12 +30,12 @@ def as_written(data: Any) -> Any:
     return AsWritten(data) if isinstance(data, str) else data
 
 
-def to_yaml(data: Any) -> str:
+def to_yaml(data: object) -> str:
     """YAML text of mappings, lists and scalars: a line between blocks; below them, what fits goes on one line."""
     return "\n".join(_block(data, 0, 0)) + "\n"
 
 
-def _block(value: Any, indent: int, depth: int) -> list[str]:
+def _block(value: object, indent: int, depth: int) -> list[str]:
     """Lines of a value that begins on a line of its own."""
     pad = " " * indent
     if isinstance(value, dict) and value:

@@ -128,17 +128,17 @@ class Summary(Declared, title="Summaries"):
         return "a mapping of one of " + ", ".join(REDUCTIONS) + " to a quantity"
 
     @classmethod
-    def read(cls, data: Any, at: At) -> Any:
+    def read(cls, data: object, at: At) -> Any:
         if not isinstance(data, Mapping | cls):
             return at.fail(cls.expected(), shown(data), "as in {max: arm.z} or {mean: arm.z, after: 2 s}")
         return super().read(data, at)
 
     @classmethod
-    def unknown_key(cls, name: str, value: Any, at: At) -> None:
+    def unknown_key(cls, name: str, value: object, at: At) -> None:
         at.fail(cls.expected(), shown(name), nearest(str(name), cls.key_names()))
 
     @classmethod
-    def check_keys(cls, data: Mapping[str, Any]) -> None:
+    def check_keys(cls, data: Mapping[str, object]) -> None:
         hows = [name for name in REDUCTIONS if name in data]
         if len(hows) != 1 and not set(data) - set(cls.key_names()):
             raise ModelError("", cls.expected(), " and ".join(hows) or "none", "as in {mean: arm.z, after: 2 s}")
@@ -199,7 +199,9 @@ REDUCTIONS = tuple(name for name in Summary.declaration() if name != "after")
 SUMMARIES = MapOf(Part(Summary), Name())
 
 
-def summaries_of(where: str, given: Any, known: Mapping[str, Quantity], t_end: float | None = None) -> dict[str, Any]:
+def summaries_of(
+    where: str, given: object, known: Mapping[str, Quantity], t_end: float | None = None
+) -> dict[str, Any]:
     """Summaries by name, checked against the quantities that there are, and the end of the run where it is known.
 
     Raises

@@ -69,6 +69,13 @@ class Robot(StateQuantities):
         blocks = ("initial", self.description.initial), ("initial_rates", self.description.initial_rates)
         return tuple(arguments.initial_values(self.engine, *block) for block in blocks)  # type: ignore[return-value]
 
+    def _redescribed(self, description: Description) -> Robot:
+        """The same arrays under a description that differs by no more than its start, its defaults and its document."""
+        out = type(self).__new__(type(self))
+        out.description, out.engine, out.instruments = description, self.engine, self.instruments
+        out._start = out._named_start()
+        return out
+
     def __reduce__(self) -> tuple[Any, ...]:  # copies and pickles hold the description; arrays are made anew
         return Robot, (self.description,)
 

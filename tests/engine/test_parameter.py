@@ -59,8 +59,8 @@ def test_its_name_dimension_and_unit_are_the_same_in_every_study(robot):
         assert curve.units[name] == unit
         if one.kind != FILE:
             assert controls[one.target].of == one
-    assert (fitted.unit, fitted.start) == ("Pa", 2e11)
-    assert fitted.start == parameter(robot, file, "").value
+    assert (fitted.unit, fitted.value) == ("Pa", 2e11)
+    assert fitted.value == parameter(robot, file, "").value
 
 
 def test_its_bounds_are_the_same_in_every_study(robot):

@@ -13,7 +13,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import sorosim
-from sorosim.base.declare.result import MISSING, found
+from sorosim.base.declare.result import MISSING, entry
 from sorosim.base.errors import FileError
 from sorosim.base.registry import RESULTS
 from sorosim.files.hdf5 import read_hdf5
@@ -79,7 +79,7 @@ def test_every_part_that_is_needed_is_missed_in_one_sentence(folder, tmp_path, n
     needed = [one.name or own for own, one in kind.declaration().items() if one.needed and not one.derived]
     assert needed
     for part in needed:
-        assert found(stored, part) is not MISSING
+        assert entry(stored, part) is not MISSING
         path.write_bytes(content)
         with h5py.File(path, "r+") as file:
             file.attrs["format_version"] = 1

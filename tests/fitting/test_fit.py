@@ -85,7 +85,7 @@ def test_derivatives_of_what_is_simulated_match_central_differences(beam, kind):
             "marker.mid.offset", "input.up.scale"] + (["time.shift"] if data.source.t is not None else [])  # fmt: skip
     unknowns = unknowns_of(beam, [data], free, None)
     model = Model(beam, [data], unknowns)
-    p = np.array([one.start for one in unknowns])
+    p = np.array([one.value for one in unknowns])
     p[unknowns.index(next(one for one in unknowns if one.name == "input.up.scale"))] = 1.2
     if data.source.t is not None:
         p[-1] = 0.002

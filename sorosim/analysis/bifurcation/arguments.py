@@ -18,7 +18,7 @@ from sorosim.mechanics.robot import Robot
 
 
 def path_ends(
-    robot: Robot, along: Any, to: Any, begin: Any
+    robot: Robot, along: object, to: object, begin: object
 ) -> tuple[list[Parameter], list[tuple[float | None, float]]]:
     """What changes and, of each, its values at the beginning, None for the present one, and at the end."""
     if isinstance(along, Mapping):
@@ -55,19 +55,19 @@ def present(robot: Robot, one: Parameter, u: Array, driven: Mapping[str, float])
     return one.value
 
 
-def branch_depth(branches: Any) -> int:
+def branch_depth(branches: object) -> int:
     """How many generations of branches are followed."""
     return int(branches) if isinstance(branches, bool | np.bool_) else Integer(0, 100).argument("branches", branches)
 
 
-def checked_stop(stop: Any) -> Any:
+def checked_stop(stop: object) -> Any:
     """A function that says where to stop, or None."""
     if stop is not None and not callable(stop):
         raise InputError("stop", "a function of parameter and q", type(stop).__name__)
     return stop
 
 
-def parameter_of(path: ParameterPath, value: Any, where: str) -> float:
+def parameter_of(path: ParameterPath, value: object, where: str) -> float:
     """A value of the parameter: a number, or, where one thing changes along it, a text with the unit of that."""
     if not isinstance(value, str) or len(path.names) > 1:
         return number(where, value)

@@ -22,7 +22,19 @@ from sorosim.analysis.solvers.continuation import TracedCurve
 from sorosim.analysis.solvers.curve import Curve, CurvePoint
 from sorosim.analysis.solvers.special_points import BRANCH, FLUTTER, FOLD, STABILITY
 from sorosim.base.arrays import Array, IntArray, Mask
-from sorosim.base.declare.result import DATA, TEXT, Named, Numbered, Numbers, Place, Record, Result, Texts, kept, maybe
+from sorosim.base.declare.result import (
+    DATA,
+    TEXT,
+    Named,
+    Numbered,
+    Numbers,
+    Place,
+    Record,
+    Result,
+    Texts,
+    optional,
+    stored,
+)
 from sorosim.base.errors import ConvergenceError, InputError
 from sorosim.base.ode import one_blas_thread
 from sorosim.base.options import ContinuationArguments, checked
@@ -37,7 +49,7 @@ from sorosim.mechanics.robot import Robot
 
 KINDS = (FOLD, BRANCH, FLUTTER, STABILITY)
 # equilibria at the same parameter that are nearer to each other than this are one
-SAME = 1e-6
+SAME_EQUILIBRIUM = 1e-6
 
 
 class Oscillation(Numbers):
@@ -60,7 +72,7 @@ GROWTH = Numbers(2, make=lambda counts: Growth(*map(int, counts)))
 POINT = Record(
     SpecialPoint, kind=TEXT, parameter=Numbers(), q=Numbers("ndof"), arclength=Numbers(), row=Numbers(),
     tangent=Numbers("n_tangent"), directions=Numbers("n_directions", "n_tangent"), before=GROWTH, after=GROWTH,
-    frequency=Numbers(), oscillation=maybe(Oscillation(2, "ndof", make=lambda parts: parts[0] + 1j * parts[1])),
+    frequency=Numbers(), oscillation=optional(Oscillation(2, "ndof", make=lambda parts: parts[0] + 1j * parts[1])),
 )  # fmt: skip
 ROWS = Numbers("n")
 
@@ -71,25 +83,25 @@ class Continuation(Result, kind="continuation"):
     """Equilibria along a curve."""
 
     robot: Robot
-    along: tuple[str, ...] = kept(Texts("n_along"), "names of what changes", name="along/names")
-    origin: Array = kept(Numbers("n_along"), "their values at parameter 0", name="along/origin")
-    slope: Array = kept(Numbers("n_along"), "and how they change with it", name="along/slope")
-    parameter: Array = kept(ROWS, "how far they have changed", name="curve/parameter")
-    arclength: Array = kept(ROWS, "of coordinates and parameter, scaled, see `continuation`", name="curve/arclength")
-    q: Array = kept(Numbers("n", "ndof"), "coordinates", "rad, m, or 1 for strains", name="curve/q")
-    u: Array = kept(Numbers("n", "n_actuators"), "inputs", "`Robot.actuator_units`", name="curve/u")
-    lam: Array = kept(Numbers("n", "n_multipliers"), "multipliers of loops", name="curve/lam")
-    driven: dict[str, Array] = kept(Named(ROWS), NEEDED_FORCES, "N m or N", name="curve/driven")
-    buckling: IntArray = kept(ROWS, "motions that diverge without oscillating", name="curve/buckling")
-    flutter: IntArray = kept(ROWS, "oscillations that grow", name="curve/flutter")
-    points: tuple[SpecialPoint, ...] = kept(Numbered(POINT), "special points", name="curve/points")
-    message: str = kept(TEXT, "why it ends", name="curve/message")
-    complete: bool = kept(Numbers(), "whether at an end of the range, a stop, or its start", name="curve/complete")
-    options: dict[str, Any] = kept(DATA, "what was asked for")
-    branches: tuple[Continuation, ...] = kept(
+    along: tuple[str, ...] = stored(Texts("n_along"), "names of what changes", name="along/names")
+    origin: Array = stored(Numbers("n_along"), "their values at parameter 0", name="along/origin")
+    slope: Array = stored(Numbers("n_along"), "and how they change with it", name="along/slope")
+    parameter: Array = stored(ROWS, "how far they have changed", name="curve/parameter")
+    arclength: Array = stored(ROWS, "of coordinates and parameter, scaled, see `continuation`", name="curve/arclength")
+    q: Array = stored(Numbers("n", "ndof"), "coordinates", "rad, m, or 1 for strains", name="curve/q")
+    u: Array = stored(Numbers("n", "n_actuators"), "inputs", "`Robot.actuator_units`", name="curve/u")
+    lam: Array = stored(Numbers("n", "n_multipliers"), "multipliers of loops", name="curve/lam")
+    driven: dict[str, Array] = stored(Named(ROWS), NEEDED_FORCES, "N m or N", name="curve/driven")
+    buckling: IntArray = stored(ROWS, "motions that diverge without oscillating", name="curve/buckling")
+    flutter: IntArray = stored(ROWS, "oscillations that grow", name="curve/flutter")
+    points: tuple[SpecialPoint, ...] = stored(Numbered(POINT), "special points", name="curve/points")
+    message: str = stored(TEXT, "why it ends", name="curve/message")
+    complete: bool = stored(Numbers(), "whether at an end of the range, a stop, or its start", name="curve/complete")
+    options: dict[str, Any] = stored(DATA, "what was asked for")
+    branches: tuple[Continuation, ...] = stored(
         Branches(DATA), "curves that leave it, each as this one", default=(), name="curve/branches", needed=True
     )
-    fixed: dict[str, float] = kept(
+    fixed: dict[str, float] = stored(
         Named(Numbers()), "driven coordinates that do not change", default={}, name="along/held", needed=True
     )
 
@@ -224,7 +236,7 @@ class Continuation(Result, kind="continuation"):
         distinct: list[tuple[EquilibriumFamily, Array]] = []
         for family, x in states:
             others = [y for _, y in distinct if len(y) == len(x)]
-            if all(np.linalg.norm(family.metric @ (family.unwrapped(x, y) - y)) > SAME for y in others):
+            if all(np.linalg.norm(family.metric @ (family.unwrapped(x, y) - y)) > SAME_EQUILIBRIUM for y in others):
                 distinct.append((family, x))
         return [family.equilibrium(x, p / family.scale, self._message(p)) for family, x in distinct]
 

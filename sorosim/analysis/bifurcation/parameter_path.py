@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from sorosim.analysis.sensitivity import parameter, scalars_of, varied_engine
 from sorosim.base.arrays import Array
 from sorosim.base.errors import InputError
+from sorosim.mechanics.dynamics.variation import VariedEngine
 from sorosim.mechanics.engine import tasks as task
 from sorosim.mechanics.engine.parameter import DRIVEN, FILE, INPUT
 from sorosim.mechanics.engine.prescribed import merged
@@ -122,7 +123,7 @@ class ParameterPath:
         values = self.values(p)
         return [(name, values[name]) for name in self._file_names]
 
-    def _complex_step_engines(self, p: float) -> list[Any]:
+    def _complex_step_engines(self, p: float) -> list[VariedEngine]:
         """Engines with a complex step in each number of the file."""
         if self._file is None:
             return []

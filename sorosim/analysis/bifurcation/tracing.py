@@ -98,7 +98,7 @@ def _reversed(point: CurvePoint) -> CurvePoint:
 # -- branches ----------------------------------------------------------------------------------------------------------
 
 
-def switched(family: EquilibriumFamily, point: SpecialPoint, options: Mapping[str, Any]) -> list[TracedCurve]:
+def switched(family: EquilibriumFamily, point: SpecialPoint, options: Mapping[str, object]) -> list[TracedCurve]:
     """The branches that leave a branch point, both ways each."""
     out: list[TracedCurve] = []
     curve, x = Curve(family.problem), family.unknowns(point.q, point.parameter)
@@ -168,8 +168,9 @@ def _first_point(
 
 
 def _branch(
-    family: EquilibriumFamily, curve: Curve, start: CurvePoint, first: Array, along: Array, options: Mapping[str, Any]
-) -> TracedCurve | None:
+    family: EquilibriumFamily, curve: Curve, start: CurvePoint, first: Array, along: Array,
+    options: Mapping[str, object],
+) -> TracedCurve | None:  # fmt: skip
     """The branch through its first point, from the branch point on."""
     w = float(first[-1])
     onward = trace(family, family.q(first[:-1], w), w * family.scale, along, options)

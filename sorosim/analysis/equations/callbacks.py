@@ -13,6 +13,7 @@ from sorosim.analysis.solvers.descent import Descent
 from sorosim.analysis.solvers.equilibrium import DIVERGES, FLUTTERS, STABLE
 from sorosim.base.arrays import Array
 from sorosim.base.errors import ModelError
+from sorosim.mechanics.engine.quantities import extent
 from sorosim.mechanics.linear.growth import growing
 from sorosim.mechanics.robot import Robot
 
@@ -153,8 +154,7 @@ def extent_of(robot: Robot, q: Array) -> float:
 
 def _extent(robot: Robot, g: Array) -> float:
     """The same from the poses (n, 4, 4) of all nodes."""
-    size = np.ptp(np.vstack([np.zeros(3), g[:, :3, 3]]), axis=0).max()
-    return float(max(size, _gyration(robot)) or 1.0)
+    return max(extent(g[:, :3, 3]), _gyration(robot)) or 1.0
 
 
 def _gyration(robot: Robot) -> float:

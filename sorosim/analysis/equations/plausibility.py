@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -153,7 +152,7 @@ def loose_joints(robot: Robot, driven: IntArray) -> list[str]:
     return [layout.coordinate_names[column] for column in columns]
 
 
-def left_free(robot: Robot, driven: IntArray, motions: Mapping[str, Any]) -> str:
+def left_free(robot: Robot, driven: IntArray, motions: Mapping[str, object]) -> str:
     """The joint that was left free by mistake, in words: the file drives it, or all others but for it; "" if none."""
     loose, layout = loose_joints(robot, driven), robot.engine.layout
     if not loose:

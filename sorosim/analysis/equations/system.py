@@ -23,6 +23,7 @@ from sorosim.mechanics.engine.engine import Engine
 from sorosim.mechanics.engine.inputs import Partition
 from sorosim.mechanics.engine.loading import SlipState, StickState
 from sorosim.mechanics.engine.prescribed import Prescribed
+from sorosim.mechanics.engine.quantities import extent
 from sorosim.mechanics.kernels.evaluate import Evaluation
 from sorosim.mechanics.kernels.linalg import cholesky_solve
 from sorosim.mechanics.kernels.saddle import loop_norms, solve_constrained_columns
@@ -125,24 +126,21 @@ class StaticSystem:
         A = (self.weight[:, None] * evaluation.closure.constraint[:, free])[self.rows]
         return np.concatenate([q[free], scipy.linalg.lstsq(A.T, evaluation.tau[free], cond=RANK_TOLERANCE)[0]])
 
-    def independent(self, q: Array) -> tuple[IndependentRows, Array]:
-        """Which conditions of the loops depend on each other, and their matrix (m, n_free)."""
+    def independent(self, q: Array) -> IndependentRows:
+        """Which conditions of the loops depend on each other."""
         closure = self.evaluate(task.STATIC_DERIVATIVES, q).closure
-        A = closure.constraint[:, self.partition.free]
-        return IndependentRows(self.robot.engine, A, closure.error), A
+        return IndependentRows(self.robot.engine, closure.constraint[:, self.partition.free], closure.error)
 
     def smallest(self, q: Array, multiplier: Array) -> Array:
-        """The smallest multipliers with the same generalised forces, as far as independent conditions carry them."""
-        if not len(multiplier):
+        """The smallest multipliers (m,) with the same forces; the very same where no condition depends on others."""
+        if not len(multiplier) or (independent := self.independent(q)).rank == len(multiplier):
             return multiplier
-        independent, A = self.independent(q)
-        return multiplier if independent.rank == len(A) else independent.multipliers(A.T @ multiplier)
+        return independent.smallest(multiplier)
 
     def dependence(self, q: Array) -> str:
         """How many rows of the loops are redundant, in words; "" if none is."""
-        independent, A = self.independent(q)
-        less = f"; of {len(A)} conditions of its loops {independent.rank} are independent here"
-        return less if independent.rank < len(A) else ""
+        m, rank = self.robot.n_multipliers, self.independent(q).rank
+        return f"; of {m} conditions of its loops {rank} are independent here" if rank < m else ""
 
     def unbalanced(self, q: Array, multiplier: Array) -> str:
         """Which force is left under the smallest multipliers of an equilibrium, in words; "" if all balance.
@@ -150,7 +148,7 @@ class StaticSystem:
         A condition that depends on others, or has no effect, carries none: the force of a rod that cannot be stretched
         and is held straight by its ends would be infinite.
         """
-        if not len(multiplier) or (independent := self.independent(q)[0]).rank == len(multiplier):
+        if not len(multiplier) or (independent := self.independent(q)).rank == len(multiplier):
             return ""
         out = self.evaluate(task.STATIC_DERIVATIVES, q, multiplier=multiplier)
         size, least = balance_tolerance(self.robot.engine, out, q, self.rates, self.u)
@@ -299,8 +297,8 @@ def mass_weight(robot: Robot, q: Array, free: IntArray) -> Array:
     except np.linalg.LinAlgError:
         nodes, mass = np.arange(len(robot.engine.tree.inertia)), robot.engine.tree.inertia[:, 5, 5].sum() or 1.0
         g, _, J, _ = robot.engine.jacobians(nodes, q, np.zeros_like(q), False)
-        extent = float(np.ptp(np.vstack([np.zeros(3), g[:, :3, 3]]), axis=0).max()) or 1.0
-        moves = np.mean((J[:, :, free] * np.repeat([extent, 1.0], 3)[:, None]) ** 2, axis=0).sum(axis=0)
+        size = extent(g[:, :3, 3]) or 1.0
+        moves = np.mean((J[:, :, free] * np.repeat([size, 1.0], 3)[:, None]) ** 2, axis=0).sum(axis=0)
         return np.diag(np.sqrt(np.maximum(np.diag(M), MASSLESS * mass * moves + 1e-300)))
 
 
@@ -440,8 +438,7 @@ class OdeSystem:
     def smallest(self, q: Array, multiplier: Array) -> Array:
         """The smallest multipliers (m,) with the same forces on free coordinates."""
         rows = self.robot.loop_rows(q)
-        A = rows.A[:, self.partition.free]
-        return IndependentRows(self.engine, A, rows.error).multipliers(A.T @ multiplier)
+        return IndependentRows(self.engine, rows.A[:, self.partition.free], rows.error).smallest(multiplier)
 
     def residual(
         self, what: task.Task, t: float, q: Array, qd: Array, qdd: Array, multiplier: Array, strain: Array = NO_STRAINS

@@ -164,7 +164,7 @@ def initial_shapes(robot: Robot, start: Array) -> Array:
     begins = {names[i]: signal_of(names[i], x, layout.dimensions[i]).value(0.0) for i, x in moving.items()}
     known = {**{names[i]: x for i, x in held.items()}, **description.initial, **begins}
     kept = {names.index(name) for name in (*known, *description.initial_rates)}
-    data, places = description.shapes_written or (None, None)
+    data, places = description._shapes_in_file or (None, None)
     scope, q = Scope(data), robot.coordinates(known)
 
     def attempt(name: str, make: Callable[[], Array]) -> Array:

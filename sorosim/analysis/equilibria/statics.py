@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache, partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.sparse.csgraph import connected_components
@@ -32,6 +32,7 @@ from sorosim.mechanics.dynamics.maxwell import moduli_in_words
 from sorosim.mechanics.engine import tasks as task
 from sorosim.mechanics.engine.loading import StickState
 from sorosim.mechanics.engine.prescribed import AT_REST, Prescribed, by_coordinate, merged
+from sorosim.mechanics.engine.quantities import extent
 from sorosim.mechanics.robot import Robot, check_robot
 
 # most restarts from within half a turn
@@ -116,68 +117,60 @@ def statics(
     in the unloaded state close as the load rises. Source: docs/theory.md, 4, 6, 7, 9 and 12.
     """
     check_robot(robot)
-    options = checked(StaticsArguments, {"stable": stable, "jacobian": jacobian}, robot.description.statics)
+    arguments = {"stable": stable, "jacobian": jacobian}
+    options = checked(StaticsArguments, arguments, robot.description.statics)
     prescribed = Prescribed.of(robot, u, driven, AT_REST)
-    inputs, driven_numbers = prescribed.u, prescribed.values
     start, begin = start_point(robot, q0)
-    follow_curve = begin is not None
     system = StaticSystem(
-        robot, inputs, driven_numbers, _stick_state(robot, sticking), None if begin is None else (start, begin)
+        robot, prescribed.u, prescribed.values, _stick_state(robot, sticking), None if begin is None else (start, begin)
     )
-    free, touches = system.partition.free, robot.engine.loading.touches
-    open_at_start, may_tunnel = "", tunnelling_test(system) if touches else None
-    sparse = robot.engine.is_large and sticking is None and options["jacobian"] == "analytic"
-    jumped = ""
-    if not follow_curve:
-        given, start = start, system.q(system.without_turns(start[free], start[free]))
-        if far := turned(robot, free, given, start):
-            names = ", ".join(f"'{robot.coordinate_names[i]}'" for i in far)
-            found = _from(system, given, {"stable": stable, "jacobian": jacobian, "sticking": sticking})
-            if found is not None:
-                return replace(found, message=f"{found.message}; {names} carried the loops there, turn by turn")
-            jumped = f"; whole turns of {names} are not counted by the loops: start from an equilibrium (q0)"
-    if robot.loop_names:
-        requested_start, closed = start, close_along_tree(system, start) if sparse else None
-        if closed is not None:
-            start = closed
-        else:
-            start, errors, open_at_start = close_if_possible(robot, start, system.partition.free)
-            if not sparse:
-                system.scale_constraints(*errors)
-        if may_tunnel and may_tunnel(requested_start[free], 1.0, start[free], 1.0):
-            jumped += "; closing the loops moved surfaces through each other: start from closed loops (q0)"
-    if sparse:
-        unbalanced, (solution, no_forces) = "", solve_along_tree(
-            system, start, follow_curve, options["stable"], may_tunnel,
-            descend_first=options["stable"] and (touches or bool(robot.loop_names)),
-        )  # fmt: skip
-    else:
-        solution, no_forces, unbalanced = _solve_by_matrices(system, start, options, q0 is not None, may_tunnel)
-    if not follow_curve:
-        solution = replace(
-            solution, course=solution.course + _far_from_start(robot, start, system.q(solution.x)) + jumped
-        )
-    q = system.q(solution.x)
-    remarks = _remarks(system, q) if solution.success else []
-    message = "; ".join([solution.message, *moduli_in_words(robot.engine), *remarks])
-    equilibrium = Equilibrium(**state_of(system, solution), message=message, sliding=system.sliding(q))
-    still_open = open_loops(robot, q, LOOP_TOLERANCE) if solution.success else ""
-    unbalanced = system.unbalanced(q, equilibrium.lam) if solution.success else unbalanced
-    if solution.success and not (still_open or unbalanced):
-        return equilibrium
-    report = failure.diagnose_statics(system, solution.x, matrices=not sparse)
+    along_tree = robot.engine.is_large and sticking is None and options["jacobian"] == "analytic"
+    may_tunnel = tunnelling_test(system) if robot.engine.loading.touches else None
+    course = ""
+    if begin is None:
+        found, start, course = _carried_by_turns(system, start, {**arguments, "sticking": sticking})
+        if found is not None:
+            return found
+    start, open_at_start, tunnelled = _with_loops_closed(system, start, along_tree, may_tunnel)
+    solve = _solve_along_tree if along_tree else _solve_by_matrices
+    solution, no_forces, unbalanced = solve(system, start, options, q0 is not None, may_tunnel)
+    if begin is None:
+        far = _far_from_start(robot, start, system.q(solution.x))
+        solution = replace(solution, course=solution.course + far + course + tunnelled)
+    equilibrium = _equilibrium(system, solution)
+    q, still_open = equilibrium.q, ""
+    if solution.success:
+        still_open = open_loops(robot, q, LOOP_TOLERANCE)
+        unbalanced = system.unbalanced(q, equilibrium.lam)
+        if not (still_open or unbalanced):
+            return equilibrium
+    report = failure.diagnose_statics(system, solution.x, matrices=not along_tree)
     if open_at_start:
         raise ConvergenceError(f"statics: {open_at_start}", equilibrium, report)
-    if still_open:
-        why, hint = f"the loops conflict, {still_open} stay open", "sorosim.assemble closes what can be closed"
-    elif unbalanced:
-        why = f"no equilibrium was found in which finite forces balance, {unbalanced}"
-        hint = "let the rods stretch (strain: elongation), or hold them with some slack"
-    else:
-        why, hint = solution.message, _remedy(robot, inputs, driven_numbers, solution.folds)
+    why, hint = _why_refused(system, solution, still_open, unbalanced)
     hint = f"{report.advice}; or {hint}" if report.advice else hint
     why += no_forces + (system.dependence(q) if robot.n_multipliers else "")
     raise ConvergenceError(f"statics of '{robot.name}': {why}{report.words}; {hint}", equilibrium, report)
+
+
+def _carried_by_turns(
+    system: StaticSystem, start: Array, options: Mapping[str, object]
+) -> tuple[Equilibrium | None, Array, str]:
+    """Whole turns of driven angles beside a start (ndof,): the equilibrium to which they carry the loops, if any.
+
+    Also the start with the whole turns of its other angles removed, and, in words, which turns are lost.
+    """
+    free = system.partition.free
+    near = system.q(system.without_turns(start[free], start[free]))
+    far = turned(system.robot, free, start, near)
+    if not far:
+        return None, near, ""
+    names = ", ".join(f"'{system.robot.coordinate_names[i]}'" for i in far)
+    found = _from(system, start, options)
+    if found is not None:
+        message = f"{found.message}; {names} carried the loops there, turn by turn"
+        return replace(found, message=message), near, ""
+    return None, near, f"; whole turns of {names} are not counted by the loops: start from an equilibrium (q0)"
 
 
 def _from(system: StaticSystem, begin: Array, options: Mapping[str, Any]) -> Equilibrium | None:
@@ -192,6 +185,38 @@ def _from(system: StaticSystem, begin: Array, options: Mapping[str, Any]) -> Equ
         return statics(robot, system.u, driven=driven, q0=first, **options)
     except ConvergenceError:
         return None
+
+
+def _with_loops_closed(
+    system: StaticSystem, start: Array, along_tree: bool, may_tunnel: MayTunnel | None
+) -> tuple[Array, str, str]:
+    """The start (ndof,) with its loops closed.
+
+    Also, in words, which loops stay open, and that surfaces passed through each other on the way.
+    """
+    if not system.robot.loop_names:
+        return start, "", ""
+    free, open_at_start = system.partition.free, ""
+    closed = close_along_tree(system, start) if along_tree else None
+    if closed is None:
+        closed, errors, open_at_start = close_if_possible(system.robot, start, free)
+        if not along_tree:
+            system.scale_constraints(*errors)
+    tunnelled = ""
+    if may_tunnel and may_tunnel(start[free], 1.0, closed[free], 1.0):
+        tunnelled = "; closing the loops moved surfaces through each other: start from closed loops (q0)"
+    return closed, open_at_start, tunnelled
+
+
+def _solve_along_tree(
+    system: StaticSystem, start: Array, options: Mapping[str, Any], given: bool, may_tunnel: MayTunnel | None
+) -> tuple[StaticSolution, str, str]:
+    """As `_solve_by_matrices`, of large robots."""
+    robot, stable = system.robot, options["stable"]
+    descend_first = stable and (robot.engine.loading.touches or bool(robot.loop_names))
+    follow_curve = system.begin is not None
+    solution, no_forces = solve_along_tree(system, start, follow_curve, stable, may_tunnel, descend_first=descend_first)
+    return solution, no_forces, ""
 
 
 def _solve_by_matrices(
@@ -228,6 +253,14 @@ def _solve_by_matrices(
     return solution, callbacks.why, callbacks.unbalanced
 
 
+def _equilibrium(system: StaticSystem, solution: StaticSolution) -> Equilibrium:
+    """The equilibrium of a solution, or where the search for it stopped."""
+    q = system.q(solution.x)
+    remarks = _remarks(system, q) if solution.success else []
+    message = "; ".join([solution.message, *moduli_in_words(system.robot.engine), *remarks])
+    return Equilibrium(**state_of(system, solution), message=message, sliding=system.sliding(q))
+
+
 def state_of(system: StaticSystem, solution: StaticSolution) -> dict[str, Any]:
     """What an equilibrium, or a steady motion, has of the state in which a search ended."""
     q, n, partition = system.q(solution.x), system.n_free, system.partition
@@ -250,6 +283,17 @@ def _remarks(system: StaticSystem, q: Array) -> list[str]:
     return [*implausible_states(robot, q[None], system.u[None]), *filter(None, [free])]
 
 
+def _why_refused(system: StaticSystem, solution: StaticSolution, still_open: str, unbalanced: str) -> tuple[str, str]:
+    """Why a solution is no equilibrium, and a hint: which loops are open, which forces do not balance."""
+    if still_open:
+        return f"the loops conflict, {still_open} stay open", "sorosim.assemble closes what can be closed"
+    if unbalanced:
+        why = f"no equilibrium was found in which finite forces balance, {unbalanced}"
+        return why, "let the rods stretch (strain: elongation), or hold them with some slack"
+    driven = dict(zip(system.partition.names, system.driven_values.tolist(), strict=True))
+    return solution.message, _remedy(system.robot, system.u, driven, solution.folds)
+
+
 def _remedy(robot: Robot, inputs: Array, driven_values: Mapping[str, float], folds: int) -> str:
     """The hint for a search that failed."""
     hint = "start nearer to the solution (q0)"
@@ -263,9 +307,8 @@ def _far_from_start(robot: Robot, start: Array, q: Array) -> str:
     """Which link has moved by more than the robot is long, in words; "" if none has."""
     nodes, zero = np.arange(len(robot.engine.tree.inertia)), np.zeros(robot.ndof)
     a, b = (robot.engine.poses(nodes, x, zero)[0][:, :3, 3] for x in (start, q))
-    extent = float(np.ptp(np.vstack([np.zeros(3), a]), axis=0).max(initial=0.0))
     displacement = np.linalg.norm(a - b, axis=1)
-    if not displacement.max(initial=0.0) > FAR_FROM_START * extent > 0.0:
+    if not displacement.max(initial=0.0) > FAR_FROM_START * extent(a) > 0.0:
         return ""
     worst = int(np.argmax(displacement))
     name = next((name for name, one in robot.engine.layout.links.items() if worst in one.nodes), "")
@@ -361,7 +404,7 @@ def _rounding_of_weight(system: StaticSystem, q: Array) -> Array:
     return out
 
 
-def start_point(robot: Robot, q0: Any) -> tuple[Array, Array | None]:
+def start_point(robot: Robot, q0: InitialState | None) -> tuple[Array, Array | None]:
     """Coordinates to start from, and the inputs there if that is an equilibrium or the end of a run."""
     if isinstance(q0, Run):
         return robot.coordinates(q0.q[-1], "q0"), robot.inputs(q0.u[-1])
@@ -370,7 +413,7 @@ def start_point(robot: Robot, q0: Any) -> tuple[Array, Array | None]:
     return (robot.initial_q if q0 is None else robot.coordinates(q0, "q0")), None
 
 
-def _stick_state(robot: Robot, sticking: Any) -> tuple[Array, StickState | None] | None:
+def _stick_state(robot: Robot, sticking: InitialState | None) -> tuple[Array, StickState | None] | None:
     """Coordinates at which contacts stuck, and how, as far as it is known."""
     if isinstance(sticking, Equilibrium | Run):
         past = sticking.robot.engine.loading.packed.laws.surfaces.core
@@ -450,11 +493,16 @@ def follow(
     return equilibria
 
 
-def tunnelling_test(system: Any) -> MayTunnel | None:
-    """A test whether surfaces pass through each other between two states; None where none can.
+class Posed(Protocol):
+    """A robot, and its coordinates at unknowns x and a load or parameter."""
 
-    `system` has a robot, and coordinates q(x, load).
-    """
+    robot: Robot
+
+    def q(self, x: Array, load: float, /) -> Array: ...
+
+
+def tunnelling_test(system: Posed) -> MayTunnel | None:
+    """A test whether surfaces pass through each other between two states; None where none can."""
     if not (passage := Passage(system.robot)):
         return None
     return lambda x, load, y, other_load: passage.happens(system.q(x, load), system.q(y, other_load))

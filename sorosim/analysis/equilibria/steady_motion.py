@@ -16,7 +16,7 @@ from sorosim.analysis.results.result import Equilibrium, InitialState
 from sorosim.analysis.solvers.equilibrium import solve_equilibrium
 from sorosim.analysis.solvers.newton import StaticProblem
 from sorosim.base.arrays import Array
-from sorosim.base.declare.result import Named, Numbers, kept
+from sorosim.base.declare.result import Named, Numbers, stored
 from sorosim.base.errors import ConvergenceError, InputError, nearest
 from sorosim.base.public import public
 from sorosim.base.validation import Number, Values
@@ -34,7 +34,7 @@ from sorosim.mechanics.robot import Robot, check_robot
 class SteadyMotion(Equilibrium, kind="steady motion"):
     """A relative equilibrium, in a frame that turns with the robot; q is the state at one moment."""
 
-    rates: dict[str, float] = kept(
+    rates: dict[str, float] = stored(
         Named(Numbers()), "per driven coordinate: its constant rate", "rad/s or m/s", default={}, needed=True
     )
 

@@ -199,7 +199,7 @@ def inverse_path(
     return InversePath(robot, tuple(states))
 
 
-def _one_by_one(targets_along: Any) -> list[Mapping[Any, Any]]:
+def _one_by_one(targets_along: object) -> list[Mapping[Any, Any]]:
     """Targets of each state."""
     if isinstance(targets_along, Mapping):
         lengths = {key: len(values) if hasattr(values, "__len__") else -1 for key, values in targets_along.items()}

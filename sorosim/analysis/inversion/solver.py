@@ -30,6 +30,7 @@ from sorosim.base.validation import Number, Values, describe
 from sorosim.mechanics.actuation.tendon import SLACK_PART
 from sorosim.mechanics.engine.parameter import INPUT, input_or_coordinate, input_parameter
 from sorosim.mechanics.engine.prescribed import AT_REST, Prescribed
+from sorosim.mechanics.engine.quantities import extent
 from sorosim.mechanics.kernels.rod_actuators import LENGTH_INPUT
 from sorosim.mechanics.robot import Robot, check_robot
 
@@ -185,15 +186,10 @@ class InverseSolver:
         self.names = tuple(one.target for one in free_ones)
         self.low, self.high = self._bounds(bounds or {})
         system = StaticSystem(robot, inputs.copy(), values)
-        for name, value in values.items():
-            q[column[name]] = value
-        if robot.loop_names:
-            q, errors, why = close_if_possible(robot, q, system.partition.free)
-            if why:
-                raise ConvergenceError(f"inverse: {why}", q)
-            system.scale_constraints(*errors)
+        q[system.partition.driven] = system.driven_values
+        q = _with_loops_closed(system, q)
         nodes = robot.engine.poses(np.arange(len(robot.engine.tree.inertia)), q, np.zeros(robot.ndof))[0][:, :3, 3]
-        self.extent = float(np.ptp(np.vstack([np.zeros(3), nodes]), axis=0).max()) or 1.0
+        self.extent = extent(nodes) or 1.0
         touches, of_energy = robot.engine.loading.touches, options["effort"] == EFFORTS[1]
         self._manifold = Manifold(
             system, self._inputs, self._driven, self._elastic if of_energy else None, self._at_rest if touches else None
@@ -205,7 +201,7 @@ class InverseSolver:
         self._p = np.clip(self._manifold.parameters(), self.low, self.high)
         self._take_up_slack(q)
 
-    def _bounds(self, bounds: Mapping[str, Any]) -> tuple[Array, Array]:
+    def _bounds(self, bounds: Mapping[str, object]) -> tuple[Array, Array]:
         """Bounds of the free ones."""
         out = np.array([(one.low, one.high) for one in self._free]).T
         for name, pair in self._by_name("bounds", bounds).items():
@@ -213,7 +209,7 @@ class InverseSolver:
             out[:, k] = self._free[k].bounds(f"bounds.{name}", pair)
         return out[0], out[1]
 
-    def _without_unheld(self, bounds: Mapping[str, Any]) -> dict[str, Any]:
+    def _without_unheld(self, bounds: Mapping[str, object]) -> dict[str, Any]:
         """Bounds without those of motors that hold a coordinate alone, which are kept apart."""
         left = dict(bounds) if isinstance(bounds, Mapping) else bounds
         for name in self._held:
@@ -222,7 +218,7 @@ class InverseSolver:
                 self._held_bounds[name] = motor.bounds(f"bounds.{name}", left.pop(name))
         return left
 
-    def _by_name(self, where: str, given: Any) -> Mapping[str, Any]:
+    def _by_name(self, where: str, given: object) -> Mapping[str, Any]:
         """A mapping by names of what is free (else InputError)."""
         if not isinstance(given, Mapping):
             raise InputError(where, "a mapping by names of what is free", describe(given))
@@ -277,7 +273,7 @@ class InverseSolver:
             self._x, self._p, self._of_effort = found.last.x, found.last.p, found.of_effort
         return self._result(known, found)
 
-    def _limit(self, rates: Mapping[str, Any]) -> None:
+    def _limit(self, rates: Mapping[str, object]) -> None:
         """Bounds of this search."""
         self._search.low, self._search.high = self.low, self.high
         if rates:
@@ -511,12 +507,23 @@ class InverseSolver:
                 beyond[name] = low if force < low else high
         return whole, beyond
 
-    def _size(self, key: Any, error: Array) -> str:
+    def _size(self, key: object, error: Array) -> str:
         """An error of a target in words."""
         if key in self.robot.sensor_names:
             return f"{np.abs(error).max():.3g}"
         angle = f" and {np.linalg.norm(error[:3]):.3g} rad" if len(error) == 6 else ""
         return f"{np.linalg.norm(error[-3:]):.3g} m{angle}"
+
+
+def _with_loops_closed(system: StaticSystem, q: Array) -> Array:
+    """Coordinates (ndof,) near to others at which the loops are closed; the system takes its scales there."""
+    if not system.robot.loop_names:
+        return q
+    closed, errors, why = close_if_possible(system.robot, q, system.partition.free)
+    if why:
+        raise ConvergenceError(f"inverse: {why}", closed)
+    system.scale_constraints(*errors)
+    return closed
 
 
 def _free_names(robot: Robot, free: Sequence[str] | None) -> list[str]:

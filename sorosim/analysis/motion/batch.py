@@ -88,10 +88,10 @@ class Batch:
                 f"Python computes loads or actuators of '{robot.name}': members move one after the other, not on "
                 "threads of compiled code"
             )
-        self._members: list[Stepper] = [object.__new__(Stepper) for _ in range(self.n)]
+        self._members: list[Stepper] = []
         for i, one in enumerate(self.robots):
             own = shared.system.n_strains or one is not robot  # steps of what relaxes change their arrays
-            self._set_up(i, DiscreteSteps(one, **self._options) if own else shared)
+            self._members.append(_stepper_of(i, DiscreteSteps(one, **self._options) if own else shared))
         self._last: BatchRollout | None = None
         self._connect()
 
@@ -107,7 +107,7 @@ class Batch:
         vars(self).update(state)
         self._connect()
 
-    def __deepcopy__(self, _: Any) -> Batch:
+    def __deepcopy__(self, _: object) -> Batch:
         return copy.copy(self)
 
     @property
@@ -122,7 +122,7 @@ class Batch:
     def qd(self) -> Array:
         return self._of_states("qd", np.full(self.robot.ndof, np.nan))
 
-    def _of_states(self, name: str, before_reset: Any) -> Array:
+    def _of_states(self, name: str, before_reset: float | Array) -> Array:
         return np.array([getattr(one._state, name, before_reset) for one in self._members])
 
     @property
@@ -172,7 +172,7 @@ class Batch:
             expected = "those of the batch, " + (", ".join(self.numbers) or "none")
             raise InputError("numbers", expected, ", ".join(numbers) or "none")
         robot = _with_numbers(self.robot, numbers)
-        self._set_up(i, DiscreteSteps(robot, **self._options))
+        self._members[i] = _stepper_of(i, DiscreteSteps(robot, **self._options))
         self._pin(i)
         self.robots[i] = robot
         self.failures.pop(i, None)
@@ -250,10 +250,6 @@ class Batch:
 
     # -- members -----------------------------------------------------------------------------------------------------
 
-    def _set_up(self, i: int, steps: DiscreteSteps) -> None:
-        """Make a member anew."""
-        self._members[i]._set_up(steps, f"a step of member {i}")
-
     def _connect(self) -> None:
         """Tell compiled code where the records of members are; threads are started where they are needed."""
         self._pins: list[Any] = [None] * self.n
@@ -268,7 +264,7 @@ class Batch:
         pins = Pinned(one._steps.model), Pinned(one._motion.march), Pinned(one._rows)
         self._pins[i], self._addresses[i] = pins, [pin.address for pin in pins]
 
-    def _for_each(self, name: str, value: Any, k: int) -> Sequence[Any]:
+    def _for_each(self, name: str, value: object, k: int) -> Sequence[Any]:
         """A start for each of k members."""
         if not isinstance(value, str | Mapping) and len(shape := shape_of(value)) == 2:
             if shape[0] != k:
@@ -379,11 +375,16 @@ class BatchRollout:
         return Cotangents._make(map(np.array, zip(*found, strict=True)))
 
 
-def one_or_more(where: str, n: Any, things: str) -> int:
+def one_or_more(where: str, n: object, things: str) -> int:
     """A number of things, 1 or more (else InputError)."""
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
         raise InputError(where, f"a number of {things}, 1 or more", describe(n))
     return int(n)
+
+
+def _stepper_of(i: int, steps: DiscreteSteps) -> Stepper:
+    """The member of a batch that takes these steps."""
+    return Stepper._of(steps, f"a step of member {i}")
 
 
 def _members(robot: Robot, n: int, numbers: Mapping[str, ArrayLike]) -> list[Robot]:
@@ -401,7 +402,7 @@ def _members(robot: Robot, n: int, numbers: Mapping[str, ArrayLike]) -> list[Rob
     return [_with_numbers(robot, {path: column[i] for path, column in columns.items()}) for i in range(n)]
 
 
-def _with_numbers(robot: Robot, numbers: Mapping[str, Any]) -> Robot:
+def _with_numbers(robot: Robot, numbers: Mapping[str, object]) -> Robot:
     """A member with other numbers, but as many coordinates."""
     member = robot.with_values(numbers)
     if (member.ndof, member.actuator_names) != (robot.ndof, robot.actuator_names):

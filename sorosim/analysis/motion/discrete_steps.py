@@ -17,7 +17,8 @@ from sorosim.base.compiled import digest
 from sorosim.base.errors import InputError, warn
 from sorosim.base.methods import method_of
 from sorosim.base.options import StepArguments, checked
-from sorosim.base.signals import ConstantSignal
+from sorosim.base.signals import ConstantSignal, Signal
+from sorosim.base.validation import Number
 from sorosim.mechanics.engine.engine import Engine
 from sorosim.mechanics.engine.inputs import Motion, ZeroOrderHold
 from sorosim.mechanics.engine.prescribed import Prescribed
@@ -34,8 +35,8 @@ STEP_TOLERANCE, ROLLOUT_TOLERANCE = 1e-8, 1e-11
 class DrivenPath(Motion):
     """Motion of driven coordinates by their signals, or by cubics where `Stepper.step` sends them on."""
 
-    def __init__(self, signals: Motion, path: Array) -> None:
-        vars(self).update(vars(signals))
+    def __init__(self, signals: list[Signal], path: Array) -> None:
+        super().__init__(signals)
         self.path = path.copy()
 
     def jets(self, t: float) -> Array:
@@ -60,7 +61,7 @@ class DiscreteSteps(RobotMarch):
     """
 
     def __init__(
-        self, robot: Robot, dt: Any, driven: Mapping[str, Any] | None, options: Mapping[str, Any], *,
+        self, robot: Robot, dt: Number, driven: Mapping[str, object] | None, options: Mapping[str, object], *,
         usual_tolerance: float = STEP_TOLERANCE,
     ) -> None:  # fmt: skip
         self.robot, self._driven = check_robot(robot), driven
@@ -78,12 +79,12 @@ class DiscreteSteps(RobotMarch):
             _ = self.settings  # of the model as it is before any step
         self.rough: dict[Any, tuple[str, str, float] | None] = {}  # by windows of time, see `SteppedMotion.prepare`
 
-    def __reduce__(self) -> tuple[Any, ...]:  # copies and pickles hold the arguments; arrays are made anew
+    def __reduce__(self) -> tuple[object, ...]:  # copies and pickles hold the arguments; arrays are made anew
         options = self._options | {"substeps": self.substeps}
         return partial(DiscreteSteps, self.robot, self.dt, self._driven, options), ()
 
     @cached_property
-    def settings(self) -> tuple[Any, ...]:
+    def settings(self) -> tuple[object, ...]:
         """What other steps must have in common with these to go on with the same bits."""
         robot = self.robot if self.in_python else digest(self.model)
         specs = tuple(map(repr, self.system.driven.specs))
@@ -111,20 +112,21 @@ class DiscreteSteps(RobotMarch):
         march.counts["external"] = self.in_python
         return march
 
-    def set_step(self, march: March) -> None:
-        """Let a march take steps of this size."""
+    def set_step(self, march: March, substeps: int | None = None) -> None:
+        """Let a march take so many steps in an interval; here and below None: `substeps`."""
         for name in ("step", "last_step", "previous_step", "target_step", "max_step"):
-            march.number[name] = self.dt / self.substeps
+            march.number[name] = self.dt / (substeps or self.substeps)
         march.counts["factored"] = 0
 
-    def rows(self, n_intervals: int) -> Rows:
+    def rows(self, n_intervals: int, substeps: int | None = None) -> Rows:
         """Room for the states at the ends of steps."""
-        return self.room(n_intervals * self.substeps + 1)
+        return self.room(n_intervals * (substeps or self.substeps) + 1)
 
-    def times(self, t: float, n_intervals: int, first: int = 0) -> Array:
+    def times(self, t: float, n_intervals: int, first: int = 0, substeps: int | None = None) -> Array:
         """Ends of steps of intervals from t on; `first`: how many intervals lie between t and the first of these."""
-        steps = np.arange(float(first * self.substeps), (first + n_intervals) * self.substeps + 0.5)
-        steps *= self.dt / self.substeps
+        n = substeps or self.substeps
+        steps = np.arange(float(first * n), (first + n_intervals) * n + 0.5)
+        steps *= self.dt / n
         steps += t
         return steps
 
@@ -134,29 +136,24 @@ class DiscreteSteps(RobotMarch):
         system.inputs = ZeroOrderHold(len(u))
         system.inputs.hold(0.0, np.array(u))
         if path is not None and path.any():
-            system.driven = DrivenPath(self.system.driven, path)
+            system.driven = DrivenPath(self.system.driven.signals, path)
         return system
 
-    def advance(self, march: March, rows: Rows, inputs: Array) -> int:
+    def advance(self, march: March, rows: Rows, inputs: Array, substeps: int | None = None) -> int:
         """Steps to the last of the rows under inputs (N, n_actuators); a code of kernels.march."""
+        n = substeps or self.substeps
         if not self.in_python:
-            arguments = self.model, march, self.engine.workspace, rows, inputs, self.substeps
+            arguments = self.model, march, self.engine.workspace, rows, inputs, n
             return int(self.engine.prepared(held.integrate, arguments)(*arguments))
         if march.counts["row"] == 1:
             held.first_row(march, rows)
-        for u in inputs[(march.counts["row"] - 1) // self.substeps :]:
+        for u in inputs[(march.counts["row"] - 1) // n :]:
             code = self.jump(march, u)
             if code in DONE:
-                code = self.step(march, rows, self.substeps)
+                code = self.step(march, rows, n)
             if code not in DONE:
                 return code
         return codes.FINISHED
-
-    def with_substeps(self, substeps: int) -> DiscreteSteps:
-        """The same with other steps in each interval."""
-        out = object.__new__(DiscreteSteps)
-        vars(out).update(vars(self) | {"substeps": substeps})
-        return out
 
     def run(
         self, t: Array, q: Array, qd: Array, u: Array, message: str, paths: Sequence[Array] | None = None,

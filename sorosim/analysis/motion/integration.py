@@ -577,8 +577,8 @@ class Integration:
         self.journal.remove()
 
 
-def _events(system: OdeSystem, functions: Any) -> list[Event]:
-    def event(where: str, function: Any) -> Event:
+def _events(system: OdeSystem, functions: object) -> list[Event]:
+    def event(where: str, function: object) -> Event:
         if not callable(function):
             raise InputError(where, "a function f(t, q, qd)", type(function).__name__)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.linalg import lstsq, solve_triangular
 
@@ -258,7 +256,7 @@ class _MarchRun:
         if not success:
             message = f"stopped at t = {t:.6g} s: {stop or self.method.why(self.march, code)}"
         self.record_regularity()
-        ends: tuple[Any, float] = (None, float("nan"))
+        ends: tuple[tuple[float, Array] | None, float] = (None, float("nan"))
         if not success:
             ends = self.method.last(self.march), float(self.march.number["step"])
             self.method.failed = None if stop else self.method.trial(self.march)
@@ -342,7 +340,7 @@ class _MarchRun:
             first, self.reported = self.reported, done
             self.reporter.passed(float(rows.t[done - 1]), lambda times: states[self.reporter_rows(times, first)])
 
-    def states(self, which: Any) -> Array:
+    def states(self, which: IntArray | slice) -> Array:
         """States (k, n) at some of the rows."""
         rows = zip(self.rows.q[which], self.rows.qd[which], self.rows.strain[which], strict=True)
         return np.array([self.method.system.state(*row) for row in rows])

@@ -15,10 +15,12 @@ from sorosim.analysis.equations.failure import diagnose_motion
 from sorosim.analysis.motion.discrete_steps import DiscreteSteps
 from sorosim.analysis.motion.march import DONE, STEPS_AT_ONCE
 from sorosim.analysis.motion.simulate import StartingState, starting_state
+from sorosim.analysis.results.result import InitialState
 from sorosim.base.arrays import Array, IntArray
 from sorosim.base.errors import ConvergenceError, InputError
 from sorosim.base.signals import ConstantSignal, Signal
 from sorosim.base.signals.edges import rough_time
+from sorosim.base.validation import Values
 from sorosim.mechanics.kernels import march as codes
 from sorosim.mechanics.kernels.march import March, Rows
 from sorosim.mechanics.model.chart import FARTHEST, Charts
@@ -100,8 +102,8 @@ class SteppedMotion:
         self.march.memory[:] = state["march"]
 
     def begin(
-        self, q: Any, qd: Any, t: float, u: Array, path: Array | None = None, names: tuple[str, str] = ("q", "qd"),
-        strain: Array | None = None,
+        self, q: InitialState | None, qd: Values | None, t: float, u: Array, path: Array | None = None,
+        names: tuple[str, str] = ("q", "qd"), strain: Array | None = None,
     ) -> StartingState:  # fmt: skip
         """Begin anew at a start, which errors call by these names; returns the start.
 
@@ -263,17 +265,17 @@ class SteppedMotion:
         if failed > last:
             steps.advance(march, rows, u[base:failed])
         before = march.memory.copy()
-        finer = steps
-        while finer.substeps < codes.MOST_CUTS * steps.substeps:
+        substeps = steps.substeps
+        while substeps < codes.MOST_CUTS * steps.substeps:
             march.memory[:] = before
-            finer = steps.with_substeps(2 * finer.substeps)
-            finer.set_step(march)
-            own = finer.rows(1)
-            own.t[:] = finer.times(self.start, 1, self.count + failed)
-            code = finer.advance(march, self._fill(own), u[failed : failed + 1])
+            substeps *= 2
+            steps.set_step(march, substeps)
+            own = steps.rows(1, substeps)
+            own.t[:] = steps.times(self.start, 1, self.count + failed, substeps)
+            code = steps.advance(march, self._fill(own), u[failed : failed + 1], substeps)
             steps.set_step(march)
             if code in DONE:
-                return own, finer.substeps
+                return own, substeps
         march.memory[:], march.out.closure.error[:] = first, gaps
         return None
 

@@ -372,7 +372,7 @@ class Rollout:
 
     # -- segments ----------------------------------------------------------------------------------------------------
 
-    def _derive(self, kernel: Any, segment: Segment, inputs: Array, *arguments: Any) -> None:
+    def _derive(self, kernel: Any, segment: Segment, inputs: Array, *arguments: object) -> None:
         """One of the two passes over a segment."""
         self._derivatives(kernel, self._rank, segment.rows, inputs, segment.ends, *arguments)
 

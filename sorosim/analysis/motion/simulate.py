@@ -124,25 +124,12 @@ def simulate(
     """
     check_robot(robot)
     check_writable(out)
-    block = robot.description.simulate
-    given = {"t_end": t_end, "dt_out": dt_out, "method": method, "dt_control": dt_control}
-    given = spread({**given, **options}, MOTIONS)
-    options = checked(SimulateArguments, given, usual_options(robot, block, given))
-    if method is None:  # options of the file belong to its method: where another one is given they have no effect
-        own = method_class(options["method"]).options(MOTIONS)
-        for name in unused_options(block, options["method"]):
-            warn(f"method {options['method']} has no {name} and leaves it out; it has {', '.join(own)}")
+    given = {"t_end": t_end, "dt_out": dt_out, "method": method, "dt_control": dt_control, **options}
+    options = _run_options(robot, given)
     dense, progress = options.pop("dense"), options.pop("progress")
-    if options["t_end"] is None:
-        raise InputError("t_end", "a time [s]", "none", "give it, or a simulate block in the robot's file")
-    output_times(options["t_end"], options["dt_out"])
-    for name in ("step", "max_step"):
-        if options[name] is not None and options["t_end"] > MOST_STEPS * options[name]:
-            least = f"at least {options['t_end'] / MOST_STEPS:.2g} s, for at most {MOST_STEPS:.0g} steps"
-            raise InputError(name, least, f"{options[name]:.2g}")
     _check_sampling(controller, options)
 
-    q0 = block.get("q0") if q0 is None else q0
+    q0 = robot.description.simulate.get("q0") if q0 is None else q0
     prescribed = Prescribed.of(robot, u, driven, begin=_begin(robot, q0), controlled=controller is not None)
     system = _system(robot, prescribed, options)
     q, qd = starting_state(robot, system, q0, qd0)[:2]
@@ -151,6 +138,27 @@ def simulate(
         warn(f"{'; '.join(deep)} where the motion begins; {hint}")
     start = Start(0.0, q, qd, strain=system.maxwell.start(q))
     return Integration(system, options, start, None, events, dense, progress, out, controller).run()
+
+
+def _run_options(robot: Robot, given: Mapping[str, object]) -> dict[str, Any]:
+    """Options of a run, those of the file's block where none are given; refused (InputError) are those of no run."""
+    block = robot.description.simulate
+    given = spread(given, MOTIONS)
+    options = checked(SimulateArguments, given, usual_options(robot, block, given))
+    if (
+        given["method"] is None
+    ):  # options of the file belong to its method: where another one is given they have no effect
+        own = method_class(options["method"]).options(MOTIONS)
+        for name in unused_options(block, options["method"]):
+            warn(f"method {options['method']} has no {name} and leaves it out; it has {', '.join(own)}")
+    if options["t_end"] is None:
+        raise InputError("t_end", "a time [s]", "none", "give it, or a simulate block in the robot's file")
+    output_times(options["t_end"], options["dt_out"])
+    for name in ("step", "max_step"):
+        if options[name] is not None and options["t_end"] > MOST_STEPS * options[name]:
+            least = f"at least {options['t_end'] / MOST_STEPS:.2g} s, for at most {MOST_STEPS:.0g} steps"
+            raise InputError(name, least, f"{options[name]:.2g}")
+    return options
 
 
 def usual_method(robot: Robot) -> str:
@@ -257,8 +265,9 @@ class StartingState(NamedTuple):
 
 
 def starting_state(
-    robot: Robot, system: OdeSystem, q0: Any, qd0: Any, t: float = 0.0, names: tuple[str, str] = ("q0", "qd0")
-) -> StartingState:
+    robot: Robot, system: OdeSystem, q0: InitialState | None, qd0: Values | None, t: float = 0.0,
+    names: tuple[str, str] = ("q0", "qd0"),
+) -> StartingState:  # fmt: skip
     """Coordinates and rates at a time; the driven ones are put on their motion, and what loops ask for is checked.
 
     names : of the arguments, for messages
@@ -267,21 +276,7 @@ def starting_state(
     partition, motion = system.partition, system.driven.jets(t)
     qd = robot.initial_qd if qd0 is None else robot.coordinates(qd0, of_qd, order=1)
     qd[partition.driven] = motion[:, 1]
-    free = partition.free
-    if isinstance(q0, str):
-        if choice(of_q, q0, STARTS) == "equilibrium":
-            held = dict(zip(partition.names, map(float, motion[:, 0]), strict=True))
-            try:
-                q = statics(robot, system.inputs.value(t), driven=held).q
-            except ConvergenceError as error:
-                what = f"simulate '{robot.name}': there is no equilibrium to start from: {error}"
-                raise ConvergenceError(what, error.partial, error.report) from None
-        else:
-            q, named = robot.initial_q, {*robot.description.initial, *robot.description.initial_rates}
-            free = np.array([i for i in free if robot.coordinate_names[i] not in named], dtype=np.int64)
-    else:
-        given = q0.q if isinstance(q0, Equilibrium) else q0
-        q = robot.initial_q if given is None else robot.coordinates(given, of_q)
+    q, free = _starting_coordinates(robot, system, q0, t, of_q)
     q[partition.driven] = motion[:, 0]
     if name := system.chart_limit.singular(q):
         what = "a start farther from a whole turn, where the coordinates of this joint are singular"
@@ -292,6 +287,31 @@ def starting_state(
     if not (isinstance(q0, str) and q0 == "assembled") and (still_open := open_loops(robot, q, LOOP_CLOSURE_TOLERANCE)):
         hint = "q0='assembled', or sorosim.assemble, finds the nearest start in which they are"
         raise InputError(of_q, "a start in which all loops are closed", f"{still_open} open", hint)
+    return _with_loops_closed(robot, q, qd, free, qd0, of_qd)
+
+
+def _starting_coordinates(robot: Robot, system: OdeSystem, q0: Any, t: float, of_q: str) -> tuple[Array, IntArray]:
+    """Coordinates (ndof,) that are asked for at a time, and which of them may follow the loops."""
+    partition = system.partition
+    if not isinstance(q0, str):
+        given = q0.q if isinstance(q0, Equilibrium) else q0
+        return (robot.initial_q if given is None else robot.coordinates(given, of_q)), partition.free
+    if choice(of_q, q0, STARTS) == "equilibrium":
+        held = dict(zip(partition.names, map(float, system.driven.jets(t)[:, 0]), strict=True))
+        try:
+            return statics(robot, system.inputs.value(t), driven=held).q, partition.free
+        except ConvergenceError as error:
+            what = f"simulate '{robot.name}': there is no equilibrium to start from: {error}"
+            raise ConvergenceError(what, error.partial, error.report) from None
+    named = {*robot.description.initial, *robot.description.initial_rates}
+    unnamed = [i for i in partition.free if robot.coordinate_names[i] not in named]
+    return robot.initial_q, np.array(unnamed, dtype=np.int64)
+
+
+def _with_loops_closed(
+    robot: Robot, q: Array, qd: Array, free: IntArray, qd0: Values | None, of_qd: str
+) -> StartingState:
+    """A start whose loops are closed to rounding: rates that are not named follow them, those in order must fit."""
     rate = robot.loop_rows(q, qd).rate
     violated = robot.engine.loops.row_scale * np.abs(rate) > LOOP_CLOSURE_TOLERANCE
     named_rates = robot.description.initial_rates if qd0 is None else qd0 if isinstance(qd0, Mapping) else None
@@ -371,7 +391,7 @@ def _system(robot: Robot, prescribed: Prescribed, options: Mapping[str, Any]) ->
     return system
 
 
-def _check_sampling(controller: Any, options: Mapping[str, Any]) -> None:
+def _check_sampling(controller: Controller | None, options: Mapping[str, Any]) -> None:
     """Refuse a controller without a sampling time, and a sampling time without a controller."""
     dt, checkpoint = options["dt_control"], options["checkpoint"]
     if controller is None:

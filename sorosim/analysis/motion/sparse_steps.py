@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from sorosim.base.arrays import IntArray
+from sorosim.base.arrays import Array, IntArray
 from sorosim.base.compiled import Callback
 from sorosim.mechanics.dynamics.linearised_tree import LinearisedTree
 from sorosim.mechanics.engine.engine import Engine
 from sorosim.mechanics.kernels import newmark as m
-from sorosim.mechanics.kernels.evaluate import linearise
+from sorosim.mechanics.kernels.evaluate import State, linearise
 from sorosim.mechanics.kernels.march import March, Model
 
 
@@ -62,7 +60,7 @@ class SparseSteps:
         self.tangent.take(march.end, march.external, march.out.closure, moving)
         return self.tangent.factor(b[1] / b[0], b[2] / b[0])
 
-    def _scale_drift(self, part: float, state: Any, qdd: Any) -> bool:
+    def _scale_drift(self, part: float, state: State, qdd: Array) -> bool:
         """As `kernels.newmark.scale_drift`."""
         march, ws = self.march, self.engine.workspace
         out = march.out._replace(qdd=qdd, tau=np.empty(len(qdd)))

@@ -117,6 +117,13 @@ class Stepper:
     ) -> None:  # fmt: skip
         self._set_up(DiscreteSteps(robot, dt, driven, {"method": method, **options}))
 
+    @classmethod
+    def _of(cls, steps: DiscreteSteps, what: str) -> Stepper:
+        """One that takes given steps, as a member of a batch."""
+        out = cls.__new__(cls)
+        out._set_up(steps, what)
+        return out
+
     def _set_up(self, steps: DiscreteSteps, what: str = "a step") -> None:
         self._steps, self.robot, self.dt = steps, steps.robot, steps.dt
         self._lock = threading.RLock()
@@ -224,15 +231,17 @@ class Stepper:
 
     def copy(self) -> Stepper:
         """Another stepper of the same robot in the same state."""
-        return _stepper(self._steps, self._motion.what, self._state, self.refined)
+        return copy(self)
 
-    def __reduce__(self) -> tuple[Any, ...]:  # pickles hold the state; arrays are made anew
-        return _stepper, (self._steps, self._motion.what, self._state, self.refined)
+    def __getstate__(self) -> tuple[DiscreteSteps, str, StepState | None, int]:  # arrays are made anew
+        return self._steps, self._motion.what, self._state, self.refined
 
-    def __copy__(self) -> Stepper:
-        return self.copy()
+    def __setstate__(self, kept: tuple[DiscreteSteps, str, StepState | None, int]) -> None:
+        steps, what, state, refined = kept
+        self._set_up(copy(steps) if steps.system.n_strains else steps, what)
+        self._roll_back(state, refined)
 
-    def __deepcopy__(self, _: Any) -> Stepper:
+    def __deepcopy__(self, _: object) -> Stepper:
         return self.copy()
 
     def linearize(self) -> tuple[Array, Array]:
@@ -364,14 +373,6 @@ class Stepper:
         motion.march.memory[:] = state.memory.record
         motion.start, motion.count, self._state = state.memory.start, state.memory.n_intervals, state
         self._last = None  # the rows are those of another step
-
-
-def _stepper(steps: DiscreteSteps, what: str, state: StepState | None, refined: int) -> Stepper:
-    """A stepper in a state of these steps."""
-    out = object.__new__(Stepper)
-    out._set_up(copy(steps) if steps.system.n_strains else steps, what)
-    out._roll_back(state, refined)
-    return out
 
 
 class _Interval(NamedTuple):

@@ -6,8 +6,9 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import CancelledError, Executor, ThreadPoolExecutor
 from threading import Condition, Event
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
+P = TypeVar("P")
 T = TypeVar("T")
 
 
@@ -22,7 +23,7 @@ class Workers:
     def __reduce__(self) -> tuple[type[Workers], tuple[int]]:
         return Workers, (self.n,)
 
-    def run(self, work: Callable[[Any], T], parts: Sequence[Any], stop: Event | None = None) -> list[T]:
+    def run(self, work: Callable[[P], T], parts: Sequence[P], stop: Event | None = None) -> list[T]:
         """What work gives for each part, see `on_threads`."""
         if self.n == 1 or len(parts) < 2:
             return on_threads(work, parts)
@@ -34,7 +35,7 @@ class Workers:
 
 
 def on_threads(
-    work: Callable[[Any], T], parts: Iterable[Any], pool: Executor | None = None, stop: Event | None = None
+    work: Callable[[P], T], parts: Iterable[P], pool: Executor | None = None, stop: Event | None = None
 ) -> list[T]:
     """What work gives for each part; without a pool on this thread.
 
@@ -54,13 +55,13 @@ def on_threads(
         raise
 
 
-class _Running(Generic[T]):
+class _Running(Generic[P, T]):
     """Counts the parts at work; none begins after the end."""
 
-    def __init__(self, work: Callable[[Any], T]) -> None:
+    def __init__(self, work: Callable[[P], T]) -> None:
         self.work, self.change, self.n, self.ended = work, Condition(), 0, False
 
-    def __call__(self, part: Any) -> T:
+    def __call__(self, part: P) -> T:
         with self.change:
             if self.ended:
                 raise CancelledError

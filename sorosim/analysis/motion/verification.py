@@ -52,7 +52,7 @@ def finer(options: Mapping[str, Any], level: int, large: bool = False) -> Finer 
     return Finer({"method": other, **tolerances}, f"{other}, rtol {rtol / ratio:.2g}", 1.0)
 
 
-def check_verifiable(options: Mapping[str, Any], large: bool) -> None:
+def check_verifiable(options: Mapping[str, object], large: bool) -> None:
     """Refuse tolerances of a run that leave no room for a companion."""
     if options["verify"] and finer(options, 1, large) is None:
         raise InputError("rtol", "larger tolerances, so that a companion run can be finer", f"{options['rtol']:g}")

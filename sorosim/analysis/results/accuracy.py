@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from sorosim.analysis.equations.callbacks import extent_of
 from sorosim.analysis.equations.points import SECTIONS
-from sorosim.base.arrays import Array
+from sorosim.base.arrays import Array, IntArray, Mask
 from sorosim.mechanics.robot import Robot
 
 
@@ -23,7 +23,7 @@ class Companion(NamedTuple):
     factor: float  # the error of the run over the distance between both, as the order of the method has it
     parts_at: float  # time from which on motions of any tolerance part [s]; infinite where they do not
 
-    def at(self, rows: Any) -> Companion:
+    def at(self, rows: slice | IntArray | Mask) -> Companion:
         """It at some of the times only."""
         return self._replace(q=self.q[rows], qd=self.qd[rows], strain=self.strain[rows])
 

@@ -172,7 +172,7 @@ def _group(robot: Robot, coordinate: str) -> str:
     return link if index < layout.n_joint else f"{link} {what}"
 
 
-def _mode_index(lin: Linearization, k: Any) -> int:
+def _mode_index(lin: Linearization, k: object) -> int:
     n = len(lin.damped)
     if not n:
         raise InputError("mode", "a robot that can move", "none of its coordinates is free")

@@ -21,6 +21,7 @@ from sorosim.mechanics.dynamics.constraints import least_squares_multipliers
 from sorosim.mechanics.dynamics.maxwell import MaxwellElements
 from sorosim.mechanics.engine import tasks as task
 from sorosim.mechanics.engine.prescribed import Prescribed
+from sorosim.mechanics.kernels.evaluate import Evaluation
 from sorosim.mechanics.model.chart import Charts, turned_back
 from sorosim.mechanics.robot import Robot
 from sorosim.mechanics.sensors.state import State
@@ -43,7 +44,7 @@ class Readings(NamedTuple):
     units: tuple[str, ...]
 
     @classmethod
-    def of(cls, t: Any, values: Any, channels: ArrayLike, units: ArrayLike) -> Readings:
+    def of(cls, t: object, values: object, channels: ArrayLike, units: ArrayLike) -> Readings:
         """From what a file holds."""
         names, words = (tuple(str(entry) for entry in np.atleast_1d(x)) for x in (channels, units))
         return cls(np.asarray(t, dtype=float), np.asarray(values, dtype=float), names, words)
@@ -56,7 +57,7 @@ class Readings(NamedTuple):
 
 
 def readings_along(
-    robot: Robot, t: Array, rows: tuple[Array, ...], driven: Mapping[str, Any], options: Mapping[str, Any],
+    robot: Robot, t: Array, rows: tuple[Array, ...], driven: Mapping[str, object], options: Mapping[str, object],
 ) -> dict[str, Readings]:  # fmt: skip
     """Readings of all sensors along a run.
 
@@ -140,7 +141,7 @@ class _Interpolant:
                 self.changes.setdefault(int(row), []).append((own, directions[own.start]))
         self.knots = lru_cache(maxsize=2)(self._knots)
 
-    def _forward(self, row: int, q: Array, qd: Array, u: Array) -> Any:
+    def _forward(self, row: int, q: Array, qd: Array, u: Array) -> Evaluation:
         """Forward dynamics at the time of a row."""
         t, qdd = float(self.t[row]), np.zeros(self.robot.ndof)
         if self.partition.names:

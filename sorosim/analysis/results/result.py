@@ -18,16 +18,16 @@ from sorosim.base.declare.result import (
     DATA,
     TEXT,
     TIMES,
-    Kept,
     Named,
     Numbered,
     Numbers,
     Record,
     Result,
     Rising,
+    StoredField,
     Texts,
-    kept,
-    maybe,
+    optional,
+    stored,
 )
 from sorosim.base.errors import InputError, nearest
 from sorosim.base.methods import METHODS, MotionMethod, method_of
@@ -121,7 +121,7 @@ def _event(t: Array, q: Array, qd: Array) -> tuple[Array, Array, Array]:
 
 
 NEEDED_FORCES = "per driven coordinate: the generalised force it needs, see `Robot.joint_wrench`"
-TOUCHING = Kept(DATA, "where surfaces touch, see `contacts`", name="contacts", needed=False, derived=True)
+TOUCHING = StoredField(DATA, "where surfaces touch, see `contacts`", name="contacts", needed=False, derived=True)
 STATES, STRAINS, OWN_STATES = Numbers(TIMES, "ndof"), Numbers(TIMES, "n_strains"), Numbers("n", "ndof")
 EVENTS = Numbered(Record(_event, t=Numbers("n"), q=OWN_STATES, qd=OWN_STATES), 1)
 COMPANION = Record(
@@ -138,22 +138,22 @@ class Equilibrium(Drawable, kind="equilibrium"):
     """A state of rest."""
 
     robot: Robot
-    q: Array = kept(Numbers("ndof"), "coordinates", "rad, m, or 1 for strains")
-    u: Array = kept(Numbers("n_actuators"), "inputs", "`Robot.actuator_units`")
-    lam: Array = kept(Numbers("n_multipliers"), "multipliers of loops, see `loop_wrench`")
-    driven: dict[str, float] = kept(Driven(Numbers()), NEEDED_FORCES, "N m or N")
-    residual_norm: float = kept(Numbers(), "largest residual of the free coordinates", "N m, N, or J for strains")
-    stiffness: Array | None = kept(
+    q: Array = stored(Numbers("ndof"), "coordinates", "rad, m, or 1 for strains")
+    u: Array = stored(Numbers("n_actuators"), "inputs", "`Robot.actuator_units`")
+    lam: Array = stored(Numbers("n_multipliers"), "multipliers of loops, see `loop_wrench`")
+    driven: dict[str, float] = stored(Driven(Numbers()), NEEDED_FORCES, "N m or N")
+    residual_norm: float = stored(Numbers(), "largest residual of the free coordinates", "N m, N, or J for strains")
+    stiffness: Array | None = stored(
         Numbers("n_free", "n_free"), "`tangent_stiffness` as the search formed it; None: of a large tree it did not",
         name="tangent_stiffness", needed=False,
     )  # fmt: skip
-    n_evaluations: int = kept(Numbers(), "how many of residual and Jacobian together")
-    message: str = kept(TEXT, "what the solver did")
-    free: IntArray = kept(Numbers("n_free"), "free coordinates", default=np.zeros(0, dtype=np.int64), needed=True)
-    sliding: SlipState | None = kept(
+    n_evaluations: int = stored(Numbers(), "how many of residual and Jacobian together")
+    message: str = stored(TEXT, "what the solver did")
+    free: IntArray = stored(Numbers("n_free"), "free coordinates", default=np.zeros(0, dtype=np.int64), needed=True)
+    sliding: SlipState | None = stored(
         Sliding(SlipState, rates=Numbers("ndof")), "what friction resisted, see `statics`", default=None
     )
-    also: ClassVar[Mapping[str, Kept]] = {"_touching": TOUCHING}
+    also: ClassVar[Mapping[str, StoredField]] = {"_touching": TOUCHING}
 
     plot = LazyMethod("sorosim.view.viz.plots:plot_equilibrium")
     _repr_html_ = LazyMethod("sorosim.view.viz.notebook:equilibrium_html")
@@ -234,7 +234,7 @@ class Checkpoints(NamedTuple):
     strain: Array | None = None  # (m, n_strains) of Maxwell elements; None: there are none
 
     @classmethod
-    def of(cls, points: Sequence[tuple[float, Array, Mapping[str, Any]]], ndof: int) -> Checkpoints:
+    def of(cls, points: Sequence[tuple[float, Array, Mapping[str, object]]], ndof: int) -> Checkpoints:
         """From times, states [q; qd; work, dissipation; strains] and counts."""
         states = np.array([state for _, state, _ in points])
         states = states if len(points) else np.zeros((0, 2 * ndof + 2))
@@ -266,7 +266,7 @@ class Checkpoints(NamedTuple):
 
 CHECKPOINTS = Record(
     Checkpoints, t=Numbers("n"), q=OWN_STATES, qd=OWN_STATES, stats=Named(Numbers("n")),
-    exchanged=maybe(Numbers("n", 2)), strain=maybe(Numbers("n", "n_strains")),
+    exchanged=optional(Numbers("n", 2)), strain=optional(Numbers("n", "n_strains")),
 )  # fmt: skip
 
 
@@ -276,39 +276,39 @@ class Run(Drawable, kind="run"):
     """A motion."""
 
     robot: Robot
-    t: Array = kept(Rising(TIMES), "times", "s")
-    q: Array = kept(STATES, "coordinates", "rad, m, or 1 for strains")
-    qd: Array = kept(STATES, "rates, the same per second")
-    u: Array = kept(Numbers(TIMES, "n_actuators"), "inputs", "`Robot.actuator_units`")
-    lam: Array = kept(Numbers(TIMES, "n_multipliers"), "multipliers of loops, see `loop_wrench`")
-    driven: dict[str, Array] = kept(Driven(Numbers(TIMES)), NEEDED_FORCES, "N m or N")
-    stats: dict[str, Any] = kept(DATA, "counts and wall time of the integration")
-    options: dict[str, Any] = kept(DATA, "what was asked for, the inputs too, see `simulate`")
-    message: str = kept(TEXT, "of the integrator")
-    events: tuple[tuple[Array, Array, Array], ...] = kept(EVENTS, "per event: times, coordinates, rates", default=())
+    t: Array = stored(Rising(TIMES), "times", "s")
+    q: Array = stored(STATES, "coordinates", "rad, m, or 1 for strains")
+    qd: Array = stored(STATES, "rates, the same per second")
+    u: Array = stored(Numbers(TIMES, "n_actuators"), "inputs", "`Robot.actuator_units`")
+    lam: Array = stored(Numbers(TIMES, "n_multipliers"), "multipliers of loops, see `loop_wrench`")
+    driven: dict[str, Array] = stored(Driven(Numbers(TIMES)), NEEDED_FORCES, "N m or N")
+    stats: dict[str, Any] = stored(DATA, "counts and wall time of the integration")
+    options: dict[str, Any] = stored(DATA, "what was asked for, the inputs too, see `simulate`")
+    message: str = stored(TEXT, "of the integrator")
+    events: tuple[tuple[Array, Array, Array], ...] = stored(EVENTS, "per event: times, coordinates, rates", default=())
     dense: Callable[[float], tuple[Array, Array]] | None = field(default=None, repr=False)
-    checkpoints: Checkpoints | None = kept(
+    checkpoints: Checkpoints | None = stored(
         CHECKPOINTS, "times and states from which the integrator started anew; empty without checkpoints",
         default=None, stated=True, repr=False,
     )  # fmt: skip
-    exchanged: Array | None = kept(
+    exchanged: Array | None = stored(
         Numbers(TIMES, 2), "work and dissipation by the integrator's steps, see `energy`; empty if not simulated", "J",
         default=None, stated=True,
     )  # fmt: skip
-    strain: Array | None = kept(
+    strain: Array | None = stored(
         STRAINS,
         "strains of Maxwell elements, where materials relax: of each rod, term by term, as its coordinates",
         default=None,
     )
-    companion: Companion | None = kept(
+    companion: Companion | None = stored(
         COMPANION, "the motion by finer steps, of a run with `verify`", default=None, repr=False
     )
-    also: ClassVar[Mapping[str, Kept]] = {
-        "_energies": Kept(
+    also: ClassVar[Mapping[str, StoredField]] = {
+        "_energies": StoredField(
             DATA, "kinetic, elastic and gravitational energy, work, dissipation and what the balance misses", "J",
             name="energy", needed=False, derived=True,
         ),
-        "_readings": Kept(
+        "_readings": StoredField(
             Named(READINGS), "per sensor: times, values, channels and units", name="readings", needed=False
         ),
         "_touching": TOUCHING,
@@ -540,7 +540,7 @@ def _loop(robot: Robot, name: str) -> int:
     return robot.loop_names.index(name)
 
 
-def stored_signals(specs: Mapping[str, Any], where: str) -> dict[str, Any]:
+def stored_signals(specs: Mapping[str, object], where: str) -> dict[str, Any]:
     """Signals from their specifications in a result."""
     from sorosim.base.units.table import unit_factor
 

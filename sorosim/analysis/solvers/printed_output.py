@@ -11,19 +11,19 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TextIO
 
 _FAILURE = re.compile(r"\n\[\w+, Error: -?\d+\] .*\n", re.DOTALL)
 
 _lock = threading.Lock()
 _users = 0
-_original: Any = None
+_original: TextIO | None = None
 
 
 class _FilteredStream:
     """A stream that passes everything on but those lines: what functions of users print is theirs."""
 
-    def __init__(self, stream: Any) -> None:
+    def __init__(self, stream: TextIO) -> None:
         self.stream, self.ends = stream, threading.local()
 
     def write(self, text: str) -> int:

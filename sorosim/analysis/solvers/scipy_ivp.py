@@ -51,7 +51,7 @@ class _Watched:
     y: Any
     status: Any
 
-    def __init__(self, *args: Any, log: _Log, **options: Any) -> None:
+    def __init__(self, *args: object, log: _Log, **options: object) -> None:
         super().__init__(*args, **options)
         self.log, self.h_before = log, float("nan")
         if hasattr(self, "J"):
@@ -119,7 +119,7 @@ class _WatchedBDF(_Watched, BDF):
         x: Array = dgetrs(factors[0], factors[1], b)[0]
         return x
 
-    def correction(self, factors: Any, b: Array) -> Array:
+    def correction(self, factors: object, b: Array) -> Array:
         x = self.solved(factors, b)
         share = x / (self.atol + self.rtol * np.abs(self.y))
         # scipy judges by the rate of convergence alone, and rounding does not converge
@@ -147,7 +147,7 @@ class _UnitBySymbol:
 class _LargeBDF(_WatchedBDF):
     """BDF of a large problem, whose linear systems are solved by `OdeProblem.newton`."""
 
-    def __init__(self, *args: Any, log: _Log, **options: Any) -> None:
+    def __init__(self, *args: object, log: _Log, **options: object) -> None:
         options["jac"] = lambda t, x: csc_matrix((len(x), len(x)))
         super().__init__(*args, log=log, **options)
         newton = log.problem.newton
@@ -156,7 +156,7 @@ class _LargeBDF(_WatchedBDF):
         self.I: Any = _UnitBySymbol()
         self.J = self.linearise(self.t, self.y)
 
-    def finite(self, J: Any) -> Any:
+    def finite(self, J: object) -> Any:
         return J
 
     def linearise(self, t: float, x: Array) -> _JacobianBySymbol:
@@ -168,7 +168,7 @@ class _LargeBDF(_WatchedBDF):
         self.nlu += 1
         return self.newton.factor(c)
 
-    def solved(self, regular: Any, b: Array) -> Array:
+    def solved(self, regular: object, b: Array) -> Array:
         return self.newton.solve(b) if regular else np.full_like(b, np.nan)
 
 
@@ -200,7 +200,7 @@ _METHODS: dict[str, type] = {"BDF": _WatchedBDF, "Radau": _WatchedRadau, "LSODA"
 class _ThroughEnds(DenseOutput):
     """An interpolant that gives the very states at the ends of its step: zeros between them keep their bracket."""
 
-    def __init__(self, inner: Any, begin: tuple[float, Array], end: tuple[float, Array]) -> None:
+    def __init__(self, inner: DenseOutput, begin: tuple[float, Array], end: tuple[float, Array]) -> None:
         super().__init__(begin[0], end[0])
         self.inner, self.ends = inner, (begin, end)
 

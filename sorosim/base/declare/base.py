@@ -12,6 +12,7 @@ from pathlib import Path as FilePath
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 from sorosim.base.errors import ExpressionError, InputError, ModelError, nearest
+from sorosim.base.frozen import set_fields
 from sorosim.base.problems import Path, Problem, close, dotted, failure, locate, shown, split_where
 from sorosim.base.registry import Registry
 
@@ -55,7 +56,7 @@ class Scope:
         """What a file says of the part of that name, right or wrong; None where nothing is known of it."""
         return None
 
-    def part(self, block: str, name: str, otherwise: Any) -> Any:
+    def part(self, block: str, name: str, otherwise: object) -> Any:
         """The part of that name, or something else if it is wrong."""
         return otherwise
 
@@ -67,7 +68,7 @@ class Scope:
         """Folder where a relative path at this place begins; None if other files are not to be read."""
         return FilePath()
 
-    def embed(self, path: Path, data: Any) -> None:
+    def embed(self, path: Path, data: object) -> None:
         """Take notice of data that say what another file does, which is named at this place."""
 
     def embed_table(self, path: Path, table: Any, long: Any) -> None:
@@ -85,7 +86,7 @@ class At:
     def __truediv__(self, part: str | int) -> At:
         return At(self.scope, (*self.path, part), self.owner)
 
-    def inside(self, owner: Any) -> At:
+    def inside(self, owner: object) -> At:
         """The same place, for what stands in a mapping there."""
         return At(self.scope, self.path, owner)
 
@@ -148,19 +149,19 @@ class Type:
     4. `names` are the keys of the owner's mapping that it takes; `take` reads them.
     """
 
-    def read(self, value: Any, at: At) -> Any:
+    def read(self, value: object, at: At) -> Any:
         """The value to store; INVALID if it is refused, which is noted."""
         return at.attempt(lambda: self.check(value))
 
-    def read_named(self, value: Any, at: At, name: str) -> Any:
+    def read_named(self, value: object, at: At, name: str) -> Any:
         """As `read`, of what stands under a name that it may keep."""
         return self.read(value, at)
 
-    def check(self, value: Any) -> Any:
+    def check(self, value: object) -> Any:
         """The value to store, else ModelError with a path relative to the value; this one takes any."""
         return value
 
-    def argument(self, where: str, value: Any) -> Any:
+    def argument(self, where: str, value: object) -> Any:
         """The value that an argument of a public function stands for, else InputError."""
         scope = Scope()
         found = self.read(value, At(scope))
@@ -168,7 +169,7 @@ class Type:
             raise InputError(dotted(problem.path), problem.expected, problem.got, problem.hint).inside(where)
         return found
 
-    def write(self, value: Any, writer: Writer) -> Any:
+    def write(self, value: object, writer: Writer) -> Any:
         """The value as the data of a file."""
         return value
 
@@ -205,7 +206,7 @@ class Type:
         """Meaning, example, JSON Schema and declaration of each of its keys."""
         return {key.name: Described(key.doc, key.example, self.schema(define), key)}
 
-    def take(self, data: Mapping[str, Any], key: Key, at: At) -> Any:
+    def take(self, data: Mapping[str, object], key: Key, at: At) -> Any:
         """Read the key in a mapping; MISSING if it is not there."""
         if key.name not in data:
             return MISSING
@@ -214,7 +215,7 @@ class Type:
             return here.fail(*NOTHING)
         return self.read(data[key.name], here)
 
-    def give(self, value: Any, key: Key, writer: Writer) -> dict[str, Any]:
+    def give(self, value: object, key: Key, writer: Writer) -> dict[str, Any]:
         """Keys of the owner's mapping that say the value."""
         return {key.name: self.write(value, writer)}
 
@@ -290,7 +291,7 @@ class DeclaredType(type):
     def __signature__(cls) -> inspect.Signature:
         return _signature(cls)
 
-    def __call__(cls, *args: Any, **given: Any) -> Any:
+    def __call__(cls, *args: object, **given: object) -> Any:
         kind: Any = cls
         made = kind.__new__(kind, *args, **given)  # may be of a subclass
         known: inspect.Signature = type(made).__signature__
@@ -322,7 +323,7 @@ class Declared(metaclass=DeclaredType):
     alternatives: ClassVar[tuple[tuple[str | tuple[str, ...], ...], ...]] = ()
     alternatives_overlap: ClassVar[bool] = False  # whether several of them may be given
 
-    def __init_subclass__(cls, kind: str = "", title: str = "", **options: Any) -> None:
+    def __init_subclass__(cls, kind: str = "", title: str = "", **options: object) -> None:
         super().__init_subclass__(**options)
         if title:
             cls.title = title
@@ -362,7 +363,7 @@ class Declared(metaclass=DeclaredType):
         for name, key in self.declaration().items():
             value = getattr(self, name)
             if value is not key.default:
-                object.__setattr__(self, name, key.type.read(value, at / key.name))
+                self._set(**{name: key.type.read(value, at / key.name)})
         if scope.problems:
             raise failure(scope.problems)
         try:
@@ -381,13 +382,12 @@ class Declared(metaclass=DeclaredType):
 
     def _set(self, **values: Any) -> None:
         """Store values, while it is made."""
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+        set_fields(self, **values)
 
     # -- read from a file --------------------------------------------------------------------------------------------
 
     @classmethod
-    def read(cls, data: Any, at: At) -> Any:
+    def read(cls, data: object, at: At) -> Any:
         """The part that data describe; INVALID if they are refused, which is noted."""
         if isinstance(data, cls):
             return data
@@ -396,7 +396,7 @@ class Declared(metaclass=DeclaredType):
         return cls.read_keys(data, at)
 
     @classmethod
-    def read_keys(cls, data: Mapping[str, Any], at: At, **values: Any) -> Any:
+    def read_keys(cls, data: Mapping[str, object], at: At, **values: object) -> Any:
         """The part that a mapping describes, further fields given."""
         try:
             cls.check_keys(data)
@@ -433,7 +433,7 @@ class Declared(metaclass=DeclaredType):
         return INVALID if wrong else at.attempt(lambda: cls.make(values, at))
 
     @classmethod
-    def unknown_key(cls, name: str, value: Any, at: At) -> None:
+    def unknown_key(cls, name: str, value: object, at: At) -> None:
         """Note a key that is not known."""
         if not isinstance(name, str):
             at.fail("texts as keys", shown(name))
@@ -446,22 +446,22 @@ class Declared(metaclass=DeclaredType):
         (at / name).fail("a known key", shown(name), hint, at_key=True)
 
     @classmethod
-    def check_keys(cls, data: Mapping[str, Any]) -> None:
+    def check_keys(cls, data: Mapping[str, object]) -> None:
         """Refuse keys that do not go together (ModelError), before their values are looked at."""
 
     @classmethod
-    def make(cls, values: Mapping[str, Any], at: At | None = None) -> Self:
+    def make(cls, values: Mapping[str, object], at: At | None = None) -> Self:
         """One of values that are checked already."""
-        out = object.__new__(cls)
+        out = object.__new__(cls)  # not called: it would read the values once more, at another place
         for name, default, factory in _defaults(cls):
             value = values.get(name, MISSING)
             if value is MISSING:
                 value = factory() if default is MISSING else default
-            object.__setattr__(out, name, value)
+            out._set(**{name: value})
         out.validate()
         return out
 
-    def changed(self, **values: Any) -> Self:
+    def changed(self, **values: object) -> Self:
         """The same with other values of fields, which are checked already."""
         return type(self).make({name: getattr(self, name) for name, _, _ in _defaults(type(self))} | values)
 
@@ -509,7 +509,7 @@ def _forms(schema: dict[str, Any]) -> list[Any]:
     return schema["anyOf"] if set(schema) == {"anyOf"} else [schema]
 
 
-def _same(value: Any, default: Any) -> bool:
+def _same(value: object, default: object) -> bool:
     """Whether a value is the default."""
     if value is default:
         return True

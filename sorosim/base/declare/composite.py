@@ -23,15 +23,15 @@ class Part(Type):
 
     cls: type[Declared]
 
-    def read(self, value: Any, at: At) -> Any:
+    def read(self, value: object, at: At) -> Any:
         return self.cls.read(value, at)
 
-    def read_named(self, value: Any, at: At, name: str) -> Any:
+    def read_named(self, value: object, at: At, name: str) -> Any:
         if self.cls.is_named and isinstance(value, Mapping):
             return self.cls.read_keys(value, at, name=name)
         return self.cls.read(value, at)
 
-    def write(self, value: Any, writer: Writer) -> Any:
+    def write(self, value: object, writer: Writer) -> Any:
         if not isinstance(value, self.cls):
             raise inexpressible(f"a {self.cls.__name__}", value)
         return value.data(writer)
@@ -87,10 +87,10 @@ class PartsOrKeys(ListOf):
     def described(self, key: Key, define: Define) -> dict[str, Described]:
         return described(self.type.cls, define) | super().described(key, define)
 
-    def read(self, value: Any, at: At) -> Any:
+    def read(self, value: object, at: At) -> Any:
         return super().read((value,) if isinstance(value, self.type.cls) else value, at)
 
-    def take(self, data: Mapping[str, Any], key: Key, at: At) -> Any:
+    def take(self, data: Mapping[str, object], key: Key, at: At) -> Any:
         if key.name in data:
             return super().take(data, key, at)
         one = Flat(self.type.cls).take(data, key, at)
@@ -104,7 +104,7 @@ class PartsOrKeys(ListOf):
 class TableOf(ListOf):
     """Rows of numbers, also as an array; stored as one."""
 
-    def read(self, value: Any, at: At) -> Any:
+    def read(self, value: object, at: At) -> Any:
         return value if isinstance(value, np.ndarray) else super().read(value, at)
 
     def write(self, value: Any, writer: Writer) -> Any:
@@ -118,7 +118,7 @@ class MapOf(Type):
     type: Type
     name: Type = Name()  # it is frozen
 
-    def read(self, value: Any, at: At) -> Any:
+    def read(self, value: object, at: At) -> Any:
         if not isinstance(value, Mapping):
             return at.fail("a mapping of names", shown(value))
         found: dict[str, Any] = {}
@@ -150,10 +150,10 @@ class Either(Type):
     second: Callable[[Any], bool]
     is_other: Callable[[Any], bool] | None = None  # of what is stored; default: `second`
 
-    def read(self, value: Any, at: At) -> Any:
+    def read(self, value: object, at: At) -> Any:
         return (self.other if self.second(value) else self.first).read(value, at)
 
-    def write(self, value: Any, writer: Writer) -> Any:
+    def write(self, value: object, writer: Writer) -> Any:
         return (self.other if (self.is_other or self.second)(value) else self.first).write(value, writer)
 
     def shapes(self) -> tuple[Type, ...]:
@@ -181,7 +181,7 @@ class Reference(Type):
     fits: Callable[[Any], bool] | None = None
     others: tuple[str, ...] = ()
 
-    def read(self, value: Any, at: At) -> Any:
+    def read(self, value: object, at: At) -> Any:
         names = at.scope.names(self.block)
         name = at.attempt(lambda: Text(self.what).check(value))
         if name is INVALID or names is None:
@@ -219,7 +219,7 @@ class OneOf(Type):
         """What it looks like in a file."""
         return listed([f"{{{name}: ...}}" for name in self.registry.names()])
 
-    def read(self, value: Any, at: At) -> Any:
+    def read(self, value: object, at: At) -> Any:
         if not isinstance(value, Mapping):
             if self.base is not None and isinstance(value, self.base):
                 return value
@@ -240,7 +240,7 @@ class OneOf(Type):
             return INVALID
         return kind.read(given, here) if is_declared(kind) else read_plug_in(name, kind, given, here)
 
-    def write(self, value: Any, writer: Writer) -> Any:
+    def write(self, value: object, writer: Writer) -> Any:
         name, given = self.kind_of(value), given_of(value)
         if isinstance(value, Declared):
             try:
@@ -251,7 +251,7 @@ class OneOf(Type):
             raise self.inexpressible(value)
         return {name: {key: plain(entry, key) for key, entry in given.items()}}
 
-    def kind_of(self, value: Any) -> str:
+    def kind_of(self, value: object) -> str:
         """The name of its very kind in a file; ModelError if it has none, as a subclass that is not registered."""
         name = getattr(value, "kind", "")
         if name and self.registry.declared().get(name) is type(value):
@@ -261,7 +261,7 @@ class OneOf(Type):
             raise self.inexpressible(value)
         return registered
 
-    def inexpressible(self, value: Any) -> ModelError:
+    def inexpressible(self, value: object) -> ModelError:
         """The error of a part of no kind that files know."""
         what = self.registry.what
         article = "an" if what[0] in "aeiou" else "a"
@@ -288,7 +288,7 @@ class OfPlugIn(Type):
         return self
 
 
-def is_declared(kind: Any) -> bool:
+def is_declared(kind: object) -> bool:
     """Whether a kind is a declared one."""
     return isinstance(kind, type) and issubclass(kind, Declared)
 
@@ -332,12 +332,12 @@ class Inline(Type):
     def names(self, key: Key) -> tuple[str, ...]:
         return self.known
 
-    def read(self, value: Any, at: At) -> Any:
+    def read(self, value: object, at: At) -> Any:
         if isinstance(value, self.base) and getattr(value, "kind", "") in self.known:
             return value
         return at.fail(f"one of {', '.join(self.known)}", shown(getattr(value, "kind", value)))
 
-    def take(self, data: Mapping[str, Any], key: Key, at: At) -> Any:
+    def take(self, data: Mapping[str, object], key: Key, at: At) -> Any:
         given = [name for name in self.known if name in data]
         if len(given) == 1:
             here = At(at.scope, (*at.path, given[0]), data)
@@ -378,10 +378,10 @@ class Flat(Type):
     def at_name(self, key: Key, name: str) -> Type | None:
         return Part(self.cls).within(name)
 
-    def read(self, value: Any, at: At) -> Any:
+    def read(self, value: object, at: At) -> Any:
         return self.cls.read(value, at)
 
-    def take(self, data: Mapping[str, Any], key: Key, at: At) -> Any:
+    def take(self, data: Mapping[str, object], key: Key, at: At) -> Any:
         own = {name: value for name, value in data.items() if name in self.cls.key_names()}
         return self.cls.read_keys(own, at)
 
@@ -406,7 +406,7 @@ NUMBERS = (float, int, "float", "int")  # annotations of plug-ins
 # -- plug-ins of users -------------------------------------------------------------------------------------------------
 
 
-def read_plug_in(name: str, kind: Any, given: Any, at: At) -> Any:
+def read_plug_in(name: str, kind: object, given: object, at: At) -> Any:
     """What a plug-in makes of its parameters; INVALID if something is wrong, which is noted."""
     read, n_problems = given, len(at.scope.problems)
     if isinstance(given, Mapping):
@@ -419,7 +419,7 @@ def read_plug_in(name: str, kind: Any, given: Any, at: At) -> Any:
     return at.attempt(lambda: make(name, kind, read))
 
 
-def _parameter(kind: Any, key: str, value: Any, at: At) -> Any:
+def _parameter(kind: object, key: str, value: object, at: At) -> Any:
     """A parameter; one of those that the type lists in `quantities`, name -> dimension, is read with its unit."""
     dimension = getattr(kind, "quantities", {}).get(key)
     if dimension is None:
@@ -432,19 +432,19 @@ def _parameter(kind: Any, key: str, value: Any, at: At) -> Any:
     return at.attempt(lambda: _quantity(value, dimension))
 
 
-def _frozen(value: Any) -> Any:
+def _frozen(value: object) -> Any:
     """Lists as tuples: descriptions do not change."""
     return tuple(_frozen(x) for x in value) if isinstance(value, list) else value
 
 
-def _quantity(value: Any, dimension: str) -> float:
+def _quantity(value: object, dimension: str) -> float:
     if dimension not in DIMENSIONS:
         known = ", ".join(DIMENSIONS)
         raise ModelError("", f"a plug-in whose quantities are of known dimensions ({known})", f"'{dimension}'")
     return quantity(value, dimension)
 
 
-def plain(value: Any, where: str) -> Any:
+def plain(value: object, where: str) -> Any:
     """Plain data of a parameter of a plug-in."""
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()

@@ -1,6 +1,6 @@
 """Declarations of results: what a file keeps of a result is stated once, as the fields of a dataclass.
 
-A kind of result derives from `Result`. Each field that a file keeps is made by `kept`, which gives its type in a file
+A kind of result derives from `Result`. Each field that a file keeps is made by `stored`, which gives its type in a file
 with the names of its dimensions, its meaning and its unit. Writing and reading files, the checks of what is read, and
 the tables of the page about result files follow from these.
 """
@@ -51,7 +51,7 @@ class Place(NamedTuple):
         return FileError(self.file, f"expected a complete result file, got one without '{(self / name).path}'")
 
 
-class Stored:
+class StoredType:
     """The type of a value in a file, which holds numbers, texts, lists of texts, arrays, None, and mappings of these.
 
     1. `pack` gives what a file holds of a value.
@@ -66,7 +66,7 @@ class Stored:
         """What a file holds of a value."""
         return value
 
-    def check(self, stored: Any, at: Place) -> None:
+    def check(self, stored: object, at: Place) -> None:
         """Refuse what does not fit; of a group, what is none."""
         if not isinstance(stored, dict):
             raise at.damaged(f"'{at.path}' to be a group", "a value")
@@ -76,21 +76,21 @@ class Stored:
         return stored
 
 
-class Text(Stored):
+class Text(StoredType):
     """A text."""
 
     is_group = False
 
-    def check(self, stored: Any, at: Place) -> None:
+    def check(self, stored: object, at: Place) -> None:
         """Refuse what is none."""
         if not isinstance(stored, str):
             raise at.damaged(f"'{at.path}' to be a text", type(stored).__name__)
 
 
-DATA, TEXT = Stored(), Text()
+DATA, TEXT = StoredType(), Text()
 
 
-class Numbers(Stored):
+class Numbers(StoredType):
     """Numbers, or truths, of a shape; without dimensions it is one. The last dimension may be `...`, any further.
 
     `make` makes the value of them, where it is no array.
@@ -154,10 +154,10 @@ class Texts(Numbers):
         return tuple(map(str, stored))
 
 
-class Named(Stored):
+class Named(StoredType):
     """Values of a type by their names: a group."""
 
-    def __init__(self, type: Stored) -> None:
+    def __init__(self, type: StoredType) -> None:
         self.type, self.shape = type, type.shape
 
     def pack(self, value: Any) -> Any:
@@ -178,7 +178,7 @@ class Named(Stored):
 class Numbered(Named):
     """A tuple of values of a type: a group whose names are numbers of some digits."""
 
-    def __init__(self, type: Stored, digits: int = 5) -> None:
+    def __init__(self, type: StoredType, digits: int = 5) -> None:
         super().__init__(type)
         self.digits = digits
 
@@ -191,15 +191,15 @@ class Numbered(Named):
         return tuple(super().unpack(stored, robot).values())
 
 
-class Record(Stored):
+class Record(StoredType):
     """What `make` makes of parts by their names, which are its attributes, or its entries in a tuple: a group.
 
     Dimensions that are named first in it are its own.
     """
 
-    def __init__(self, make: Callable[..., Any], **parts: Stored | Kept) -> None:
+    def __init__(self, make: Callable[..., Any], **parts: StoredType | StoredField) -> None:
         self.make = make
-        self.parts = {name: one if isinstance(one, Kept) else Kept(one, "") for name, one in parts.items()}
+        self.parts = {name: StoredField(one, "") if isinstance(one, StoredType) else one for name, one in parts.items()}
 
     def pack(self, value: Any) -> Any:
         """What a file holds of it."""
@@ -216,7 +216,7 @@ class Record(Stored):
         return self.make(**unpack_parts(self.parts, stored, robot))
 
 
-class Another(Stored):
+class Another(StoredType):
     """A result within a result, of the same robot: a group."""
 
     def __init__(self, kind: type[Result]) -> None:
@@ -237,10 +237,10 @@ class Another(Stored):
 
 
 @dataclass(frozen=True)
-class Kept:
+class StoredField:
     """The declaration of what a file keeps."""
 
-    type: Stored
+    type: StoredType
     doc: str
     unit: str = ""
     name: str = ""  # in a file, with the groups in which it stands; as in Python, where it is empty
@@ -254,20 +254,20 @@ class Kept:
         return shape + self.doc + (f" [{self.unit}]" if self.unit else "")
 
 
-def maybe(type: Stored) -> Kept:
+def optional(type: StoredType) -> StoredField:
     """Declare a part of a record that may be None, its default, of which a file has an empty dataset."""
-    return Kept(type, "", needed=False, stated=True)
+    return StoredField(type, "", needed=False, stated=True)
 
 
-def kept(
-    type: Stored, doc: str, unit: str = "", *, default: Any = MISSING, name: str = "", needed: bool | None = None,
-    stated: bool = False, repr: bool = True,
+def stored(
+    type: StoredType, doc: str, unit: str = "", *, default: object = MISSING, name: str = "",
+    needed: bool | None = None, stated: bool = False, repr: bool = True,
 ) -> Any:  # fmt: skip
     """Declare a field.
 
     Parameters
     ----------
-    type : Stored
+    type : StoredType
         Of its value in a file.
     doc, unit : str
         Meaning, and SI unit.
@@ -283,7 +283,7 @@ def kept(
         As of `dataclasses.field`.
     """
     needed = default is MISSING if needed is None else needed
-    given = {"kept": Kept(type, doc, unit, name, needed=needed, stated=stated)}
+    given = {"stored": StoredField(type, doc, unit, name, needed=needed, stated=stated)}
     if default is not MISSING and default.__class__.__hash__ is None:  # dataclasses take it for one that may change
         return field(default_factory=lambda: copy(default), repr=repr, metadata=given)
     return field(default=default, repr=repr, metadata=given)
@@ -297,15 +297,15 @@ class Result:
     """
 
     file_kind: ClassVar[str] = ""  # kind of its files
-    also: ClassVar[Mapping[str, Kept]] = {}  # what files keep besides fields: attributes by name
+    also: ClassVar[Mapping[str, StoredField]] = {}  # what files keep besides fields: attributes by name
 
     save = LazyMethod("sorosim.files.results:save")
     _repr_html_ = LazyMethod("sorosim.view.viz.notebook:result_html")
 
-    def __init_subclass__(cls, kind: str = "", **options: Any) -> None:
+    def __init_subclass__(cls, kind: str = "", **options: object) -> None:
         super().__init_subclass__(**options)
         cls.file_kind = kind or cls.file_kind
-        own = {name: one.metadata.get("kept") for name, one in vars(cls).items() if isinstance(one, Field)}
+        own = {name: one.metadata.get("stored") for name, one in vars(cls).items() if isinstance(one, Field)}
         told = [f"{name}\n    {one}" for name, one in own.items() if one]
         if told:
             cls.__doc__ = "\n".join([inspect.cleandoc(cls.__doc__ or ""), "\nAttributes\n----------", *told])
@@ -317,22 +317,22 @@ class Result:
 
     @classmethod
     @cache
-    def declaration(cls) -> Mapping[str, Kept]:
+    def declaration(cls) -> Mapping[str, StoredField]:
         """What its file keeps, by the names of attributes."""
         own: Any = fields(cls)  # type: ignore[arg-type]  # a dataclass, as all that are used
-        return {**{one.name: one.metadata["kept"] for one in own if "kept" in one.metadata}, **cls.also}
+        return {**{one.name: one.metadata["stored"] for one in own if "stored" in one.metadata}, **cls.also}
 
     def content(self) -> dict[str, Any]:
         """What its file keeps."""
         return pack_parts(self.declaration(), self)
 
     @classmethod
-    def check(cls, stored: Mapping[str, Any], at: Place) -> None:
+    def check(cls, stored: Mapping[str, object], at: Place) -> None:
         """Refuse (FileError) the content of a file whose parts are missing or do not fit together."""
         check_parts(cls.declaration(), stored, at)
 
     @classmethod
-    def parts(cls, stored: Mapping[str, Any], robot: Any) -> dict[str, Any]:
+    def parts(cls, stored: Mapping[str, object], robot: object) -> dict[str, Any]:
         """Attributes by name from the content of a file that was checked."""
         own: Any = fields(cls)  # type: ignore[arg-type]  # as above
         stated = [one.name for one in own if one.default is one.default_factory is DATACLASS_MISSING]
@@ -345,7 +345,7 @@ class Result:
         return cls(robot, **cls.parts(stored, robot))  # type: ignore[call-arg]
 
 
-def pack_parts(declaration: Mapping[str, Kept], thing: Any) -> dict[str, Any]:
+def pack_parts(declaration: Mapping[str, StoredField], thing: object) -> dict[str, Any]:
     """What a file holds of what is declared."""
     out: dict[str, Any] = {}
     for name, one in declaration.items():
@@ -359,31 +359,31 @@ def pack_parts(declaration: Mapping[str, Kept], thing: Any) -> dict[str, Any]:
     return out
 
 
-def check_parts(declaration: Mapping[str, Kept], stored: Mapping[str, Any], at: Place) -> None:
+def check_parts(declaration: Mapping[str, StoredField], stored: Mapping[str, object], at: Place) -> None:
     """Refuse (FileError) a mapping that does not have what is declared."""
     for name, one in declaration.items():
         path = one.name or name
-        value = found(stored, path)
+        value = entry(stored, path)
         if value is MISSING and one.needed:
             raise at.lacks(path)
         if value is not MISSING and not one.derived and (one.needed or value is not None):
             one.type.check(value, at / path)
 
 
-def unpack_parts(declaration: Mapping[str, Kept], stored: Mapping[str, Any], robot: Any) -> dict[str, Any]:
+def unpack_parts(declaration: Mapping[str, StoredField], stored: Mapping[str, object], robot: object) -> dict[str, Any]:
     """Values by name of what is declared and is there."""
-    values = {name: found(stored, one.name or name) for name, one in declaration.items() if not one.derived}
+    values = {name: entry(stored, one.name or name) for name, one in declaration.items() if not one.derived}
     there = {name: x for name, x in values.items() if x is not MISSING and x is not None}
     return {name: declaration[name].type.unpack(x, robot) for name, x in there.items()}
 
 
-def in_words(shape: Iterable[Any]) -> str:
+def in_words(shape: Iterable[object]) -> str:
     """A shape with names of dimensions."""
     sizes = ["..." if size is ... else str(size) for size in shape]
     return f"({', '.join(sizes)}{',' * (len(sizes) == 1)})"
 
 
-def found(stored: Any, path: str) -> Any:
+def entry(stored: Any, path: str) -> Any:
     """What stands in groups under a path, MISSING where there is nothing."""
     for name in path.split("/"):
         if not isinstance(stored, Mapping) or name not in stored:

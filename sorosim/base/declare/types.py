@@ -36,7 +36,7 @@ MAX_NAME = 60
 N_SAMPLES = 201  # times at which a signal has to be finite
 
 
-def is_list(value: Any) -> bool:
+def is_list(value: object) -> bool:
     """Whether a value is a list, a tuple or an array."""
     return isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim > 0)
 
@@ -58,11 +58,11 @@ class Quantity(Type):
     upto: float = math.inf
     infinite: bool = False  # whether Python may give inf: no bound
 
-    def read(self, value: Any, at: At) -> Any:
+    def read(self, value: object, at: At) -> Any:
         at.number(self.dimension)
         return at.attempt(lambda: self.check(value))
 
-    def check(self, value: Any) -> float:
+    def check(self, value: object) -> float:
         if self.infinite and isinstance(value, float | str) and value in (math.inf, "inf"):
             return math.inf
         number = quantity(value, self.dimension, condition=self.condition)
@@ -99,7 +99,7 @@ class Fraction(Quantity):
     least: float = 0.0
     upto: float = 1.0
 
-    def check(self, value: Any) -> float:
+    def check(self, value: object) -> float:
         try:
             return super().check(value)
         except ModelError as error:
@@ -183,7 +183,7 @@ class Given(Type):
 
     what: str = "a number or a quantity"
 
-    def check(self, value: Any) -> Any:
+    def check(self, value: object) -> Any:
         if isinstance(value, bool) or not isinstance(value, int | float | complex | np.number | str):
             raise ModelError("", self.what, shown(value))
         return value
@@ -198,7 +198,7 @@ class Text(Type):
 
     what: str = "a text"
 
-    def check(self, value: Any) -> str:
+    def check(self, value: object) -> str:
         if not isinstance(value, str) or not value.strip():
             hint = "put it in quotes" if isinstance(value, bool | int | float) else ""
             raise ModelError("", self.what, shown(value), hint)
@@ -209,7 +209,7 @@ class Text(Type):
 class Name(Type):
     """A name that may stand in paths and on a command line."""
 
-    def check(self, value: Any) -> str:
+    def check(self, value: object) -> str:
         text = Text("a name").check(value)
         if len(text) > MAX_NAME or not re.fullmatch(r"\w[\w-]*", text):
             raise ModelError("", f"a name of at most {MAX_NAME} letters, digits, _ and -", shown(text))
@@ -220,7 +220,7 @@ class Name(Type):
 class Boolean(Type):
     """true or false."""
 
-    def check(self, value: Any) -> bool:
+    def check(self, value: object) -> bool:
         if not isinstance(value, bool | np.bool_):
             raise ModelError("", "true or false", shown(value))
         return bool(value)
@@ -236,7 +236,7 @@ class Integer(Type):
     least: int
     upto: int
 
-    def check(self, value: Any) -> int:
+    def check(self, value: object) -> int:
         number = value.item() if isinstance(value, np.integer) else value
         if isinstance(value, str):
             try:
@@ -259,7 +259,7 @@ class Choice(Type):
 
     words: Sequence[str]
 
-    def check(self, value: Any) -> str:
+    def check(self, value: object) -> str:
         if not isinstance(value, str) or value not in self.words:
             hint = nearest(value, self.words) if isinstance(value, str) else ""
             raise ModelError("", listed(self.words), shown(value), "" if hint.startswith("known") else hint)
@@ -272,12 +272,12 @@ class Choice(Type):
 # -- formulas ----------------------------------------------------------------------------------------------------------
 
 
-def formula_or_quantity(value: Any, dimension: str, variables: tuple[str, ...]) -> float | Expression:
+def formula_or_quantity(value: object, dimension: str, variables: tuple[str, ...]) -> float | Expression:
     """A quantity, or the text of an expression of variables; a text whose only words are units is a quantity."""
     return (_of_text if type(value) is str else _formula_or_quantity)(value, dimension, variables)
 
 
-def _formula_or_quantity(value: Any, dimension: str, variables: tuple[str, ...]) -> float | Expression:
+def _formula_or_quantity(value: object, dimension: str, variables: tuple[str, ...]) -> float | Expression:
     if not isinstance(value, str) or is_quantity(value, (*variables, *FUNCTIONS, *CONSTANTS)):
         return quantity(value, dimension)
     text = with_plain_units(value, variables)
@@ -297,7 +297,7 @@ def _formula_or_quantity(value: Any, dimension: str, variables: tuple[str, ...])
 _of_text = lru_cache(maxsize=1000)(_formula_or_quantity)  # robots with other values have most texts again
 
 
-def without_units(value: Any, variables: tuple[str, ...], at: At) -> Any:
+def without_units(value: object, variables: tuple[str, ...], at: At) -> Any:
     """In Python, a formula in whose text no unit stands is one of numbers in SI; anything else as it is."""
     if at.scope.is_file or not isinstance(value, str) or is_quantity(value):
         return value
@@ -326,12 +326,12 @@ class Formula(Type):
     _: KW_ONLY
     above: float = -math.inf
 
-    def read(self, value: Any, at: At) -> Any:
+    def read(self, value: object, at: At) -> Any:
         at.number(self.dimension, self.variables)
         given = without_units(value, self.variables, at)
         return at.attempt(lambda: self.check(given))
 
-    def check(self, value: Any) -> float | Expression:
+    def check(self, value: object) -> float | Expression:
         if isinstance(value, Expression):
             check_variables(value, self.variables)
             return value
@@ -418,7 +418,7 @@ class SignalOf(Type):
     least: float = -math.inf
     functions: bool = True  # whether it may be a function of Python
 
-    def read(self, value: Any, at: At) -> Any:
+    def read(self, value: object, at: At) -> Any:
         at.number(self.dimension, self.variables)
         if not at.scope.is_file and isinstance(value, Mapping | list | tuple) and not _is_text_table(value):
             return at.attempt(lambda: as_signal(value, ""))
@@ -430,12 +430,12 @@ class SignalOf(Type):
             return INVALID
         return found
 
-    def signal(self, value: Any, at: At) -> Any:
+    def signal(self, value: object, at: At) -> Any:
         """As `read`; a number becomes a signal too."""
         found = self.read(value, at)
         return found if found is INVALID else as_signal(found, "")
 
-    def check(self, value: Any) -> float | Expression | Signal:
+    def check(self, value: object) -> float | Expression | Signal:
         if isinstance(value, Signal) or (callable(value) and not isinstance(value, Expression)):
             found: Any = as_signal(value, "")
             if isinstance(found, CallableSignal) and not self.functions:
@@ -458,7 +458,7 @@ class SignalOf(Type):
             return Quantity(self.dimension, least=self.least).check(value if isinstance(value, str) else found)
         return found
 
-    def _read(self, value: Any) -> float | Expression:
+    def _read(self, value: object) -> float | Expression:
         """A quantity, arithmetic of quantities such as 2*3 N, or an expression."""
         try:
             return formula_or_quantity(value, self.dimension, self.variables)
@@ -482,7 +482,7 @@ class SignalOf(Type):
         at.fail(f"a finite value from t = 0 to {end:g} s", f"{values[worst]} at t = {times[worst]:g} s")
         return False
 
-    def _table(self, value: Mapping[str, Any], at: At) -> Any:
+    def _table(self, value: Mapping[str, object], at: At) -> Any:
         table = SignalTable.read(value, at)
         if table is INVALID:
             return INVALID
@@ -495,7 +495,7 @@ class SignalOf(Type):
 
         return at.attempt(make)
 
-    def _file(self, value: Mapping[str, Any], at: At) -> Any:
+    def _file(self, value: Mapping[str, object], at: At) -> Any:
         block = SignalFile.read(value, at)
         if block is INVALID:
             return INVALID
@@ -587,7 +587,7 @@ class FormulaVector(SignalVector):
         return Formula(self.dimension, self.variables)
 
 
-def _is_text_table(value: Any) -> bool:
+def _is_text_table(value: object) -> bool:
     """Whether a table has units, so that it is one of a file."""
     if not isinstance(value, Mapping):
         return False
@@ -595,6 +595,6 @@ def _is_text_table(value: Any) -> bool:
     return any(isinstance(entry, str) for column in columns if isinstance(column, list | tuple) for entry in column)
 
 
-def inexpressible(expected: str, got: Any) -> ModelError:
+def inexpressible(expected: str, got: object) -> ModelError:
     """The error of what has no place in a file."""
     return ModelError("", expected, type(got).__name__, "the format of files has nothing else; keep it in Python")

@@ -48,7 +48,7 @@ class Expression:
         self.code.setflags(write=False)
         self.constants.setflags(write=False)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         # through the constructor, so that a copy is read-only too
         return Expression, (self.text, self.variables, self.code, self.constants, self.depth)
 
@@ -58,7 +58,7 @@ class Expression:
         arguments = set(self.code[self.code[:, 0] == tape.VARIABLE, 1].tolist())
         return tuple(name for i, name in enumerate(self.variables) if i in arguments)
 
-    def __call__(self, /, **values: Any) -> Any:
+    def __call__(self, /, **values: object) -> Any:
         """Evaluate on numbers or arrays that broadcast together.
 
         Returns
@@ -79,7 +79,7 @@ class Expression:
         out = (self._varied(variables) if is_varying() else self._evaluate(variables))[:, 0]
         return out.reshape(shape) if shape else out[0] if is_varying() else float(out[0])
 
-    def jets(self, /, **values: Any) -> Array:
+    def jets(self, /, **values: object) -> Array:
         """Evaluate with first and second derivatives along one parameter.
 
         Parameters

@@ -23,6 +23,7 @@ from sorosim.base.arrays import Array, IntArray
 from sorosim.base.compiled import table
 from sorosim.base.errors import FileError, InputError, nearest
 from sorosim.base.files_read import note_file
+from sorosim.base.frozen import set_fields
 from sorosim.base.signals.evaluation import (
     CONSTANT_SIGNAL,
     EXTERNAL_SIGNAL,
@@ -78,7 +79,7 @@ class ConstantSignal(Signal):
     level: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "level", number("level", self.level, "a finite number"))
+        set_fields(self, level=number("level", self.level, "a finite number"))
 
     def value(self, t: float) -> float:
         """Value at time t [s]."""
@@ -154,13 +155,12 @@ class TableSignal(Signal):
         if rounding > 0.5 * np.diff(times).min():
             expected = f"at most half of the shortest step, {0.5 * np.diff(times).min():g} s"
             raise InputError("rounding", expected, f"{rounding:g} s")
-        object.__setattr__(self, "rounding", rounding)
         breaks, coefficients = times, _piecewise_coefficients(times, values, self.interpolation)
         if rounding:
             breaks, coefficients = _rounded(times, values, rounding)
-        for name, array in (("times", times), ("values", values), ("breaks", breaks), ("coefficients", coefficients)):
+        for array in (times, values, breaks, coefficients):
             array.setflags(write=False)
-            object.__setattr__(self, name, array)
+        set_fields(self, times=times, values=values, rounding=rounding, breaks=breaks, coefficients=coefficients)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, TableSignal) and self._key() == other._key()
@@ -218,7 +218,7 @@ class CallableSignal(Signal):
         return EXTERNAL_SIGNAL, _NO_CODE, _NO_DATA, 0
 
 
-def as_signal(obj: Any, where: str = "u", unit_factor: UnitFactor | None = None) -> Signal:
+def as_signal(obj: object, where: str = "u", unit_factor: UnitFactor | None = None) -> Signal:
     """Convert a number, expression, table or function to a :class:`Signal`.
 
     Parameters
@@ -276,7 +276,7 @@ def compile_signals(signals: Sequence[Signal]) -> tuple[SignalArrays, tuple[tupl
     return SignalArrays(table(SIGNAL, rows), np.concatenate(codes), np.concatenate(data)), callables
 
 
-def _finite_array(values: Any, where: str) -> Array:
+def _finite_array(values: object, where: str) -> Array:
     """A copy as float64; refuses everything but finite real numbers."""
     try:
         array = np.array(values)

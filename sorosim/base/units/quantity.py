@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -31,7 +30,7 @@ from sorosim.base.units.table import (
 from sorosim.base.validation import LARGEST, as_real, describe
 
 
-def amount(where: str, value: Any, dimension: str) -> float:
+def amount(where: str, value: object, dimension: str) -> float:
     """An argument of a public function: a number in SI units, or a text with a unit (`quantity`; else InputError)."""
     if type(value) is float and abs(value) <= LARGEST:  # most are
         return value
@@ -41,7 +40,7 @@ def amount(where: str, value: Any, dimension: str) -> float:
         raise InputError(where, error.expected, error.got, error.hint) from None
 
 
-def interval(where: str, pair: Any, dimension: str) -> tuple[float, float]:
+def interval(where: str, pair: object, dimension: str) -> tuple[float, float]:
     """Bounds (low, high), either of which may be None or infinite: there is none (else InputError)."""
     if isinstance(pair, str) or not isinstance(pair, Sequence | np.ndarray) or len(pair) != 2:
         raise InputError(where, "a pair (low, high)", describe(pair))
@@ -54,7 +53,7 @@ def interval(where: str, pair: Any, dimension: str) -> tuple[float, float]:
     return ends[0], ends[1]
 
 
-def quantity(value: Any, dimension: str, where: str = "", condition: str = "") -> float:
+def quantity(value: object, dimension: str, where: str = "", condition: str = "") -> float:
     """Number in SI units.
 
     Parameters
@@ -92,7 +91,7 @@ def quantity(value: Any, dimension: str, where: str = "", condition: str = "") -
     return _with_step(value, _finite(out, value, expected, where))
 
 
-def _finite(number: float, value: Any, expected: str, where: str) -> float:
+def _finite(number: float, value: object, expected: str, where: str) -> float:
     """Refuse a number that is not finite, or too large."""
     written = value.strip() if isinstance(value, str) else shown(value)
     if not math.isfinite(number.real):
@@ -117,7 +116,7 @@ def readable(value: float, dimension: str) -> float | str:
     return value
 
 
-def _with_step(value: Any, number: float) -> float:
+def _with_step(value: object, number: float) -> float:
     """The number that a value is, with the derivative it may carry."""
     if not isinstance(value, Seeded):
         return number

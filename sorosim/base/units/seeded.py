@@ -62,10 +62,10 @@ class SeededExpression(Expression):
         """Variables that it contains beside the scalar."""
         return tuple(name for name in super().used if name != SYMBOL)
 
-    def jets(self, /, **values: Any) -> Any:
+    def jets(self, /, **values: object) -> Any:
         """As `Expression.jets`."""
         return super().jets(**values, **{SYMBOL: complex(self.scalar, STEP)})
 
-    def __call__(self, /, **values: Any) -> Any:
+    def __call__(self, /, **values: object) -> Any:
         """As `Expression.__call__`."""
         return super().__call__(**values, **{SYMBOL: complex(self.scalar, STEP)})

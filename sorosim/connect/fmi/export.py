@@ -172,7 +172,7 @@ def _write_robot(robot: Robot, folder: Path) -> list[Path]:
     return [meshes] if names else []
 
 
-def _meshes(data: Any) -> Iterator[dict[str, Any]]:
+def _meshes(data: object) -> Iterator[dict[str, Any]]:
     """Blocks of meshes that stay in files of their own."""
     entries = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
     for key, entry in entries:

@@ -66,7 +66,7 @@ class RobotSlave:
     _robot: Robot
     _stepper: Any  # Stepper, None before it is needed
 
-    def __init__(self, **given: Any) -> None:
+    def __init__(self, **given: object) -> None:
         super().__init__(**given)
         folder = Path(self.resources)
         self._settings = json.loads((folder / SETTINGS_FILE).read_text(encoding="utf-8"))
@@ -155,7 +155,7 @@ class RobotSlave:
 
     # -- time ----------------------------------------------------------------------------------------------------------
 
-    def setup_experiment(self, start_time: float, *_: Any) -> None:
+    def setup_experiment(self, start_time: float, *_: object) -> None:
         """Take the time of the start; FMI 2 gives two more values, which mean nothing here."""
         self._start_time, self._stepper = start_time, None
 
@@ -250,7 +250,7 @@ class RobotSlave:
 
     # -- the model description -----------------------------------------------------------------------------------------
 
-    def to_xml(self, *given: Any) -> Element:
+    def to_xml(self, *given: object) -> Element:
         """The description of the other base, with units, start values and who made it."""
         root: Element = super().to_xml(*given)  # type: ignore[misc]
         root.set("generationTool", f"sorosim {__version__}, {root.get('generationTool')}")

@@ -177,7 +177,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
         self._episodes.begin(range(n), self._generators)
         return self._episodes.observe(), {}
 
-    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+    def step(self, actions: object) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         """Move all members by dt: as `RobotEnv.step`, with n first."""
         episodes, n = self._episodes, self.num_envs
         episodes.step(actions)
@@ -197,6 +197,6 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
             return None
         return tuple(self._pictures.draw(self._episodes.state(i)) for i in range(self.num_envs))
 
-    def close_extras(self, **_: Any) -> None:
+    def close_extras(self, **_: object) -> None:
         """Give the memory of pictures back."""
         self._pictures.close()

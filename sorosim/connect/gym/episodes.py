@@ -17,6 +17,7 @@ from sorosim.base.errors import InputError
 from sorosim.base.units.quantity import amount
 from sorosim.base.validation import Number, choice, describe, flag, number
 from sorosim.connect.gym.task import Random, State, Task, coordinates_and_rates
+from sorosim.mechanics.engine.parameter import Parameter, input_parameter
 from sorosim.mechanics.robot import Robot, check_robot
 
 ACTIONS = np.float32
@@ -37,7 +38,8 @@ class Episodes:
         if not isinstance(task, Task):
             raise InputError("task", "a sorosim.gym.Task", type(task).__name__)
         self.task, n = task, one_or_more("num_envs", n, "members")
-        self.chosen, self.low, self.high = _inputs(robot, task)
+        self.acted, self.low, self.high = _inputs(robot, task)
+        self.chosen = [one.index for one in self.acted]
         self.paths, self.least, self.most = _numbers(robot, task)
         numbers = {path: np.full(n, x) for path, x in zip(self.paths, 0.5 * (self.least + self.most), strict=True)}
         self.batch = Batch(robot, n, task.dt if dt is None else dt, numbers, threads, **task.options)
@@ -82,7 +84,7 @@ class Episodes:
             self.goals[i] = goal
             self.count[i], self.u[i], self.action[i] = 0, 0.0, 0.0
 
-    def inputs(self, actions: Any) -> tuple[Array, Array]:
+    def inputs(self, actions: object) -> tuple[Array, Array]:
         """Actions (n, n_actions) within their bounds, and inputs (n, n_actuators)."""
         shape = len(self.u), len(self.chosen)
         try:
@@ -94,13 +96,12 @@ class Episodes:
                              f"one of shape {given.shape[shape[0] == 1 :]}")  # fmt: skip
         if not np.isfinite(given).all():
             i, k = np.argwhere(~np.isfinite(given))[0]
-            name = self.robot.actuator_names[self.chosen[k]]
-            raise InputError(f"action[{k}]", f"a finite number for '{name}'", f"{given[i, k]}")
+            raise InputError(f"action[{k}]", f"a finite number for '{self.acted[k].target}'", f"{given[i, k]}")
         given, out = np.clip(given, -1.0, 1.0), np.zeros_like(self.u)
         out[:, self.chosen] = self.low + 0.5 * (given + 1.0) * (self.high - self.low)
         return given, out
 
-    def step(self, actions: Any) -> None:
+    def step(self, actions: object) -> None:
         """Move all members that have not failed."""
         action, u = self.inputs(actions)
         self.batch.step(u)
@@ -148,8 +149,8 @@ class Episodes:
         return number("task.reward", task.reward(state)), ended, bool(self.count[i] >= self.steps), info
 
 
-def _inputs(robot: Robot, task: Task) -> tuple[list[int], Array, Array]:
-    """Which inputs are actions, and their bounds in SI units."""
+def _inputs(robot: Robot, task: Task) -> tuple[list[Parameter], Array, Array]:
+    """The inputs that are actions, in the order of u, and the bounds between which they act, in SI units."""
     if not isinstance(task.bounds, Mapping) or not task.bounds:
         raise InputError("task.bounds", "a mapping of actuators to (low, high)", describe(task.bounds))
     sides = []
@@ -157,13 +158,12 @@ def _inputs(robot: Robot, task: Task) -> tuple[list[int], Array, Array]:
         sides.append(
             robot.inputs({name: _pair("bounds", name, pair)[side] for name, pair in task.bounds.items()}, "task.bounds")
         )
-    chosen = [k for k, name in enumerate(robot.actuator_names) if name in task.bounds]
-    low, high = sides[0][chosen], sides[1][chosen]
-    for k, i in enumerate(chosen):
-        if not low[k] < high[k]:
-            name = robot.actuator_names[i]
-            raise InputError(f"task.bounds.{name}", "a low bound below the high one", f"{low[k]:g} and {high[k]:g}")
-    return chosen, low, high
+    acted = [input_parameter(robot, name) for name in robot.actuator_names if name in task.bounds]
+    low, high = (side[[one.index for one in acted]] for side in sides)
+    for one, a, b in zip(acted, low, high, strict=True):
+        if not a < b:
+            raise InputError(f"task.bounds.{one.target}", "a low bound below the high one", f"{a:g} and {b:g}")
+    return acted, low, high
 
 
 def _numbers(robot: Robot, task: Task) -> tuple[tuple[str, ...], Array, Array]:
@@ -180,7 +180,7 @@ def _numbers(robot: Robot, task: Task) -> tuple[tuple[str, ...], Array, Array]:
     return paths, sides[0], sides[1]
 
 
-def _pair(what: str, name: str, pair: Any) -> tuple[Any, Any]:
+def _pair(what: str, name: str, pair: object) -> tuple[Any, Any]:
     if not isinstance(pair, tuple | list) or len(pair) != 2:
         raise InputError(f"task.{what}.{name}", "(low, high)", describe(pair))
     return pair[0], pair[1]

@@ -91,18 +91,20 @@ class Sb3VecEnv(VecEnv):  # type: ignore[misc]
 
     # -- members are no environments of their own: what the contract asks of each is that of all -----------------------
 
-    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+    def get_attr(self, attr_name: str, indices: object = None) -> list[Any]:
         """An attribute, for each of some members."""
         return [getattr(self.env, attr_name) for _ in self._get_indices(indices)]
 
-    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+    def set_attr(self, attr_name: str, value: object, indices: object = None) -> None:
         """Refused: members share their attributes."""
         raise InputError("set_attr", "members that share what they are", f"'{attr_name}' of some of them")
 
-    def env_method(self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any) -> list[Any]:
+    def env_method(
+        self, method_name: str, *method_args: object, indices: object = None, **method_kwargs: object
+    ) -> list[Any]:
         """Refused: members share their methods."""
         raise InputError("env_method", "members that share what they are", f"'{method_name}' of some of them")
 
-    def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
+    def env_is_wrapped(self, wrapper_class: object, indices: object = None) -> list[bool]:
         """No member is wrapped."""
         return [False for _ in self._get_indices(indices)]

@@ -115,7 +115,7 @@ def _rows(actuator: Any, link: LinkLayout, piece: Piece, X: Array) -> list[tuple
     return [(kernel.PYTHON_ROW, np.zeros((len(X), kernel.N_ROW_VALUES), dtype=number_type()))]
 
 
-def _is_held_on_rod(actuator: Any, link: LinkLayout) -> bool:
+def _is_held_on_rod(actuator: object, link: LinkLayout) -> bool:
     """Whether an actuator is a tendon that is held on the rod of a link."""
     return isinstance(actuator, Tendon) and actuator.held == "rod" and actuator.path[0].rod == link.link.name
 
@@ -217,7 +217,7 @@ def _bind_in_python(
     return out
 
 
-def check_actuator(name: str, actuator: Any, layout: Layout) -> None:
+def check_actuator(name: str, actuator: object, layout: Layout) -> None:
     """Refuse an actuator in rods that does not fit the robot (ModelError)."""
     where = f"actuators.{name}"
     if isinstance(actuator, DeclaredActuator) and hasattr(actuator, "check"):

@@ -19,14 +19,14 @@ from sorosim.mechanics.model.joints import Joint
 from sorosim.mechanics.model.layout import Layout
 
 
-def joint_kind(entry: Mapping[str, Any]) -> Any:
+def joint_kind(entry: Mapping[str, object]) -> Any:
     """The kind of joint that a part of a file has, None if it is wrong."""
     joint = entry.get("joint", "fixed")
     name = next(iter(joint), "") if isinstance(joint, Mapping) and len(joint) == 1 else joint
     return JOINTS.get(name) if isinstance(name, str) and name in JOINTS.names() else None
 
 
-def moves(entry: Mapping[str, Any]) -> bool:
+def moves(entry: Mapping[str, object]) -> bool:
     """Whether the joint of a link of a file has coordinates; true if its entry is wrong."""
     kind = joint_kind(entry)
     return kind is None or bool(kind.directions)
@@ -60,7 +60,7 @@ class MovingLink(Reference):
 class Coordinate(Text):
     """Name of a coordinate of a joint; "" for the only one."""
 
-    def check(self, value: Any) -> str:
+    def check(self, value: object) -> str:
         return "" if isinstance(value, str) and value == "" else super().check(value)
 
 
@@ -72,7 +72,7 @@ class Motor(DeclaredActuator):
     along: str
 
     @classmethod
-    def read_keys(cls, data: Mapping[str, Any], at: At, **values: Any) -> Any:
+    def read_keys(cls, data: Mapping[str, object], at: At, **values: object) -> Any:
         out, name = super().read_keys(data, at, **values), data.get(cls.owner)
         entry = at.scope.entry(f"{cls.owner}s", name) if isinstance(name, str) else None
         kind = None if entry is None else joint_kind(entry)

@@ -12,7 +12,7 @@ from sorosim.base.registry import JOINTS
 from sorosim.mechanics.actuation.joint_force import Coordinate, Motor, joint_kind
 
 
-def can_be_driven(entry: Mapping[str, Any]) -> bool:
+def can_be_driven(entry: Mapping[str, object]) -> bool:
     """Whether a motor may act in the joint of a loop of a file; true if its entry is wrong."""
     kind = joint_kind(entry)
     return kind is None or kind.takes_springs_in_loop()
@@ -21,7 +21,7 @@ def can_be_driven(entry: Mapping[str, Any]) -> bool:
 class DrivenLoop(Reference):
     """The name of a loop in which a motor may act."""
 
-    def read(self, value: Any, at: At) -> Any:
+    def read(self, value: object, at: At) -> Any:
         entry = at.scope.entry("loops", value) if isinstance(value, str) else None
         if entry is not None and not can_be_driven(entry):
             kinds = [name for name, kind in JOINTS.declared().items() if kind.takes_springs_in_loop()]

@@ -63,7 +63,7 @@ class SectionFormula(Formula):
 
     variables: tuple[str, ...] = ()
 
-    def read(self, value: Any, at: At) -> Any:
+    def read(self, value: object, at: At) -> Any:
         return Formula(self.dimension, variables(), above=self.above).read(value, at)
 
 
@@ -144,7 +144,7 @@ class RoutedActuator(DeclaredActuator):
     alternatives = ((("rod", "y", "z"), "path"),)
 
     @classmethod
-    def check_keys(cls, data: Mapping[str, Any]) -> None:
+    def check_keys(cls, data: Mapping[str, object]) -> None:
         others = [name for name in data if name in RouteSegment.key_names()]
         if "path" in data and others:
             known = [name for name in cls.key_names() if name not in RouteSegment.key_names()]
@@ -191,7 +191,7 @@ class RoutedActuator(DeclaredActuator):
         return [run for run in self.path if run.rod == link.link.name and run.start < middle < run.end]
 
 
-def with_points_for_routes(actuators: Iterable[Any], layout: Layout) -> tuple[Link, ...]:
+def with_points_for_routes(actuators: Iterable[object], layout: Layout) -> tuple[Link, ...]:
     """The links, their rods with Gauss points for routes that wind where no `quadrature` is named."""
     routed = [actuator for actuator in actuators if isinstance(actuator, RoutedActuator)]
     return tuple(_with_points(routed, layout_of_link) for layout_of_link in layout.links.values())

@@ -21,7 +21,7 @@ class OfJoint(Given):
 
     name: str = ""
 
-    def read(self, value: Any, at: At) -> Any:
+    def read(self, value: object, at: At) -> Any:
         given = at.attempt(lambda: self.check(value))
         owner = at.owner if isinstance(at.owner, Mapping) else {}
         entry = at.scope.entry("links", owner.get("link", "")) if isinstance(owner.get("link"), str) else None
@@ -32,7 +32,7 @@ class OfJoint(Given):
         at.number(ACTING[self.name][0][dimension])
         return at.attempt(lambda: self.of(given, dimension))
 
-    def of(self, value: Any, dimension: str) -> float:
+    def of(self, value: object, dimension: str) -> float:
         """In SI units, at a coordinate that is an angle or a length."""
         dimensions, bounds = ACTING[self.name]
         return Quantity(dimensions[dimension], **bounds, infinite=True).check(value)

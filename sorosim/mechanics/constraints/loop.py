@@ -39,7 +39,7 @@ class LoopJoint(JointType):
 
     registry: Registry = cast(Any, CLOSING)
 
-    def read(self, value: Any, at: At) -> Any:
+    def read(self, value: object, at: At) -> Any:
         kind = next(iter(value), None) if isinstance(value, Mapping) and len(value) == 1 else value
         if isinstance(kind, str) and kind in JOINTS.names() and kind not in self.registry.names():
             return at.fail(*_refusal(kind))
@@ -80,7 +80,7 @@ class EndType(AnchorType):
 
     built: bool = False
 
-    def read(self, value: Any, at: At) -> Any:
+    def read(self, value: object, at: At) -> Any:
         at_link = value.get("at") if isinstance(value, Mapping) else None
         entries = [(at / "at", at_link)] if isinstance(at_link, Mapping) else []
         entries += [(at / "at" / i, pose) for i, pose in enumerate(at_link if isinstance(at_link, list) else ())]

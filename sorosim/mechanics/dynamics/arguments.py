@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -60,7 +59,7 @@ def steady_rates(engine: Engine, qd: Values | None) -> tuple[Array, Mask]:
     return rates, turning
 
 
-def driven_accelerations(engine: Engine, given: Any, actuators: Mapping[str, Any]) -> tuple[Partition, Array]:
+def driven_accelerations(engine: Engine, given: object, actuators: Mapping[str, object]) -> tuple[Partition, Array]:
     """Which coordinates are driven, with those that cannot be free, and accelerations (ndof,), zero elsewhere."""
     accelerations = by_coordinate(engine, given, "driven_qdd", 2)
     accelerations |= staying(engine.layout, accelerations, turned=False)

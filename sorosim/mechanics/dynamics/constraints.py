@@ -29,7 +29,7 @@ class IndependentRows:
 
     def __init__(self, engine: Engine, A: Array, error: Array | None = None) -> None:
         loops = engine.loops
-        self.size, self.scaled = loops.row_scale, loops.row_scale[:, None] * A
+        self.A, self.size, self.scaled = A, loops.row_scale, loops.row_scale[:, None] * A
         self.Q, self.rows = np.zeros((A.shape[1], 0)), np.zeros(0, dtype=np.int64)
         if not A.size:
             return
@@ -59,6 +59,10 @@ class IndependentRows:
         if not self.rank:
             return np.zeros(len(self.size))
         return np.asarray(self.size * np.linalg.lstsq((self.scaled @ self.Q).T, self.Q.T @ forces, rcond=None)[0])
+
+    def smallest(self, multiplier: Array) -> Array:
+        """The smallest multipliers (m,) with the forces of others, as far as independent conditions carry them."""
+        return self.multipliers(self.A.T @ multiplier)
 
 
 def least_squares_multipliers(

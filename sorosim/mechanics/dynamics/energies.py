@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -201,7 +201,7 @@ class PowerEvaluator:
                 dissipated += external.wrench
             acting += external.wrench
 
-    def _call(self, function: Any, *arguments: Any) -> None:
+    def _call(self, function: object, *arguments: object) -> None:
         """Call a kernel by its compiled code: arguments are of the same types each time."""
         self.engine.prepared(function, arguments)(*arguments)
 

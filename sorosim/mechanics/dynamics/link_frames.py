@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -37,7 +36,9 @@ class LinkFrames:
         The places (link, s) that carry them.
     """
 
-    def __init__(self, description: Description, engine: Engine, frames: Sequence[Any], where: str = "place") -> None:
+    def __init__(
+        self, description: Description, engine: Engine, frames: Sequence[object], where: str = "place"
+    ) -> None:
         self.engine = engine
         self._anchors = anchors = [as_anchor(description, frame, where) for frame in frames]
         links = {link.name: link for link in description.links}
@@ -96,7 +97,7 @@ class LinkFrames:
         return np.concatenate([turned, np.einsum("nij,nj->ni", Rt, change[:, :, 3])], axis=1)
 
 
-def as_anchor(description: Description, frame: Any, where: str = "place") -> Anchor:
+def as_anchor(description: Description, frame: object, where: str = "place") -> Anchor:
     """A frame on a link from any of the ways in which `LinkFrames` takes one (else InputError)."""
     links = {link.name: link for link in description.links}
     if isinstance(frame, Anchor):

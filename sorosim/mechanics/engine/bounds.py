@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -25,7 +24,7 @@ def coordinate_bounds(layout: Layout, column: int) -> tuple[float, float]:
     return (float(stops[0].low), float(stops[0].high)) if stops and stops[0] is not None else (-np.inf, np.inf)
 
 
-def check_lengths(layout: Layout, loads: Mapping[str, Any], values: Mapping[str, float]) -> None:
+def check_lengths(layout: Layout, loads: Mapping[str, object], values: Mapping[str, float]) -> None:
     """Refuse values [rad or m] of driven coordinates by name at which a rod has no length, or tubes pass each other.
 
     Loads along tubes by X, s or L are refused where these are not inserted as in the file (InputError, ModelError).
@@ -52,7 +51,7 @@ def check_lengths(layout: Layout, loads: Mapping[str, Any], values: Mapping[str,
             raise InputError(f"driven.{name}", f"more than {-length:g} m, where the rod has no length", f"{value:g} m")
 
 
-def _is_by_place(load: Any, rod: str) -> bool:
+def _is_by_place(load: object, rod: str) -> bool:
     """Whether a load per length of a rod is an expression of places on it."""
     entries = (*getattr(load, "wrench", ()), *getattr(load, "magnetisation", ()))
     used = [set(entry.used) for entry in entries if isinstance(entry, Expression)]

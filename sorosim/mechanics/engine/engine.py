@@ -60,11 +60,23 @@ class Places(NamedTuple):
     strain: Array
 
 
+def _with_added_inertia(tree: Tree, added: Mapping[int, Array]) -> Tree:
+    """The tree with the inertia (6, 6) of the fluid that moves with its nodes."""
+    inertia, segment = tree.inertia.copy(), tree.segment.copy()
+    for node, of_fluid in added.items():
+        inertia[node] += of_fluid
+    segment["massless_end"][list(added)] = 0
+    for node in added:
+        if segment["rigid"][node] != FLOWING:
+            segment["rigid"][node] = is_rigid(inertia[node])
+    return tree._replace(inertia=inertia, segment=segment)
+
+
 class Engine:
     """Arrays of a robot and the calls on them. Safe to share between threads: each has its own workspace."""
 
     def __init__(
-        self, links: tuple[Link, ...], gravity: Array, actuators: Mapping[str, Any], loads: Mapping[str, Load],
+        self, links: tuple[Link, ...], gravity: Array, actuators: Mapping[str, object], loads: Mapping[str, Load],
         loops: Mapping[str, Loop], like: Engine | None = None,
     ) -> None:  # fmt: skip
         places = [place for load in loads.values() for place in load.places]
@@ -97,15 +109,7 @@ class Engine:
         # what has weight; the fluid that moves with the robot has none
         self.gravitational_inertia = self.tree.inertia
         if self.loading.added:
-            inertia = self.gravitational_inertia.copy()
-            for node, added in self.loading.added.items():
-                inertia[node] += added
-            segment = self.tree.segment.copy()
-            segment["massless_end"][list(self.loading.added)] = 0
-            for node in self.loading.added:
-                if segment["rigid"][node] != FLOWING:
-                    segment["rigid"][node] = is_rigid(inertia[node])
-            self.tree = self.tree._replace(inertia=inertia, segment=segment)
+            self.tree = _with_added_inertia(self.tree, self.loading.added)
         self.ndof = int(self.tree.rows.shape[0])
         self.n_actuators = len(actuators)
         self.none_known = np.zeros(self.ndof, dtype=np.bool_)
@@ -178,7 +182,7 @@ class Engine:
         }  # fmt: skip
         return frozenset(name for name, count in has.items() if count)
 
-    def prepared(self, function: Any, arguments: tuple[Any, ...]) -> Callable[..., Any]:
+    def prepared(self, function: Any, arguments: tuple[object, ...]) -> Callable[..., Any]:
         """A kernel by its compiled code, looked up once: its arguments are of the same types at each call.
 
         It checks none, and would read an array that is not contiguous at wrong places (records check theirs when made).
@@ -496,8 +500,10 @@ class Engine:
     def replace(self, **parts: Any) -> Engine:
         """The same with other arrays."""
         out = copy(self)
-        vars(out).update(parts, _companions={})
-        vars(out).pop("system", None)
+        for name, array in parts.items():
+            setattr(out, name, array)
+        out._companions = {}
+        vars(out).pop("system", None)  # a cached property, of the arrays before
         return out
 
     def companion(self, kind: Callable[[Engine], T]) -> T:

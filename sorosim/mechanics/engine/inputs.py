@@ -129,7 +129,7 @@ class Partition:
     mask: Mask  # (ndof,) whether driven
 
     @classmethod
-    def of(cls, layout: Layout, driven: Mapping[str, Any], actuators: Mapping[str, Any]) -> Partition:
+    def of(cls, layout: Layout, driven: Mapping[str, object], actuators: Mapping[str, object]) -> Partition:
         """Drive coordinates by their names, or joints of one coordinate by the names of their links.
 
         Raises

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -58,7 +57,7 @@ class Parameter:
         """Its SI unit, "" of a plain number."""
         return DIMENSIONS[self.dimension or "number"].unit
 
-    def number(self, where: str, value: Any) -> float:
+    def number(self, where: str, value: object) -> float:
         """A value of it in SI units: a number, or a text with a unit of its dimension (else InputError)."""
         if self.dimension:
             return amount(where, value, self.dimension)
@@ -69,7 +68,7 @@ class Parameter:
         except ModelError as error:
             raise InputError(where, error.expected, error.got, error.hint) from None
 
-    def bounds(self, where: str, pair: Any) -> tuple[float, float]:
+    def bounds(self, where: str, pair: object) -> tuple[float, float]:
         """Bounds (low, high) that are given for it in SI units; None: there is none (else InputError)."""
         return interval(where, pair, self.dimension or "number")
 
@@ -91,7 +90,7 @@ def driven_parameter(robot: Operated, name: str, where: str = "driven") -> Param
 OPERATED = {INPUT: input_parameter, DRIVEN: driven_parameter}
 
 
-def input_or_coordinate(robot: Operated, name: Any, where: str) -> Parameter:
+def input_or_coordinate(robot: Operated, name: object, where: str) -> Parameter:
     """An input, or else a coordinate, by its own name (InputError: there is neither)."""
     inputs = robot.engine.actuator_names
     try:

@@ -165,7 +165,7 @@ def staying(
             if i not in known and (turned or layout.dimensions[i] == "length")}  # fmt: skip
 
 
-def merged(layout: Layout, file: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+def merged(layout: Layout, file: Mapping[str, object], given: Mapping[str, object]) -> dict[str, Any]:
     """Driven coordinates of a file that are not given, under either of their names, and those that are."""
     known = {layout.coordinate(name, "driven") for name in given}
     return {name: x for name, x in file.items() if layout.coordinate(name, "driven") not in known} | dict(given)
@@ -183,7 +183,7 @@ def signal_of(where: str, value: Any, dimension: str) -> Signal:
     return as_signal(value, where)
 
 
-def number_or_signal(where: str, value: Any, dimension: str, *, timed: bool = True) -> float | Signal:
+def number_or_signal(where: str, value: object, dimension: str, *, timed: bool = True) -> float | Signal:
     """The number [SI] that an entry stands for, or the signal where it depends on time (else InputError).
 
     timed : whether a signal has a meaning there, and errors are those of one.
@@ -199,7 +199,7 @@ def number_or_signal(where: str, value: Any, dimension: str, *, timed: bool = Tr
     return one.value(0.0) if is_constant or isinstance(one, ConstantSignal) else one
 
 
-def number_of(where: str, value: Any, dimension: str, t: float | None = None) -> float:
+def number_of(where: str, value: object, dimension: str, t: float | None = None) -> float:
     """The number [SI] that an entry stands for, of a signal that at time t; None: there is no time (InputError)."""
     one = number_or_signal(where, value, dimension, timed=t is not None)
     if not isinstance(one, Signal):
@@ -210,7 +210,7 @@ def number_of(where: str, value: Any, dimension: str, t: float | None = None) ->
     return one.value(t)
 
 
-def _constant(where: str, value: Any, dimension: str) -> Signal:
+def _constant(where: str, value: object, dimension: str) -> Signal:
     return ConstantSignal(number_of(where, value, dimension))
 
 
@@ -223,7 +223,7 @@ def _is_pair(value: Any) -> bool:
 # -- containers: by names, in order, or the only one -------------------------------------------------------------------
 
 
-def by_name(where: str, given: Any) -> Mapping[str, Any]:
+def by_name(where: str, given: object) -> Mapping[str, Any]:
     """Refuse anything but a mapping of names, or None."""
     if given is not None and not isinstance(given, Mapping):
         raise InputError(where, "a mapping of names to values", type(given).__name__)
@@ -240,7 +240,7 @@ def in_order(value: Any, n: int) -> list[Any] | None:
     return list(entries) if is_told else None
 
 
-def by_coordinate(engine: Engine, given: Any, where: str = "driven", order: int = 0) -> dict[str, float]:
+def by_coordinate(engine: Engine, given: object, where: str = "driven", order: int = 0) -> dict[str, float]:
     """Numbers by the names of coordinates, or of links whose joint has one; rates (order 1), accelerations (2)."""
     layout, out = engine.layout, {}
     for name, value in by_name(where, given).items():
@@ -293,7 +293,7 @@ def input_signals(robot: Operated, u: Any, where: str = "u") -> dict[str, Signal
     return {name: signal_of(f"{where}.{name}", u.get(name, 0.0), kind) for name, kind in dimensions.items()}
 
 
-def _controlled(robot: Operated, u: Any) -> ZeroOrderHold:
+def _controlled(robot: Operated, u: object) -> ZeroOrderHold:
     """Inputs that a controller sets, but for those that `u` names."""
     named, names = by_name("u", u), robot.engine.actuator_names
     signals = input_signals(robot, named)
@@ -329,7 +329,7 @@ def input_rows(
 
 
 def _read_rows(
-    robot: Operated, u: Any, axes: Mapping[str, int | None], where: str, clock: Callable[[int], Array] | None
+    robot: Operated, u: object, axes: Mapping[str, int | None], where: str, clock: Callable[[int], Array] | None
 ) -> Array:
     """As `input_rows`, before any check of the numbers."""
     names, lengths, columns, signals = robot.engine.actuator_names, list(axes.values()), {}, dict[str, Signal]()
@@ -367,7 +367,7 @@ def _read_rows(
 
 
 def _rows_by_name(
-    u: Any, names: Sequence[str], lengths: Sequence[int | None]
+    u: object, names: Sequence[str], lengths: Sequence[int | None]
 ) -> tuple[Mapping[str, Any], tuple[int, ...]]:
     """Entries of inputs by name; of an array, whose last axis counts actuators, its columns, and its other axes.
 
@@ -388,12 +388,12 @@ def _rows_by_name(
     return dict(zip(names, entries, strict=True)), tuple(shape)
 
 
-def _cells(value: Any) -> NDArray[Any]:
+def _cells(value: object) -> NDArray[Any]:
     given = np.asarray(value)
     return given if given.dtype.kind in "fiu" else np.array(value, dtype=object)
 
 
-def _numbers(where: str, value: Any, dimension: str) -> Array:
+def _numbers(where: str, value: object, dimension: str) -> Array:
     """Numbers of one dimension, in an array of any shape."""
     cells = _cells(value)
     if cells.dtype.kind in "fiu":

@@ -15,6 +15,11 @@ from sorosim.mechanics.kernels.tree import LENGTH_RATIO
 from sorosim.mechanics.model.layout import MERGE, LinkLayout
 
 
+def extent(positions: Array) -> float:
+    """Largest side of the box about positions (n, 3) and the world's origin [m]."""
+    return float(np.ptp(np.vstack([np.zeros(3), positions]), axis=0).max(initial=0.0))
+
+
 def rod_strain(layout: LinkLayout, q: Array, s: float) -> Array:
     """Strain (..., 6) of a rod at s in states q (..., ndof); where divisions meet that of the second one."""
     X = s * layout.X[-1]

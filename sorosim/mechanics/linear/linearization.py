@@ -283,7 +283,7 @@ class Linearization:
         return f"<Linearization of {name}: {n} coordinates, {self.stability}>"
 
 
-def _place(given: Any) -> tuple[str, float]:
+def _place(given: object) -> tuple[str, float]:
     """A link and a part of its length."""
     if not isinstance(given, Sequence) or len(given) != 2:
         raise InputError("outputs", "links, or (link, s), in a list", describe(given))

@@ -285,14 +285,14 @@ def _check_inertia(where: str, added: Array) -> None:
         raise ModelError(where, "matrices that take kinetic energy to move", "one with a negative eigenvalue")
 
 
-def _check_nodes(where: str, given: Any, known: set[int]) -> None:
+def _check_nodes(where: str, given: object, known: set[int]) -> None:
     nodes = given if isinstance(given, np.ndarray) else np.array(None)
     if nodes.ndim != 1 or nodes.dtype != np.int64 or not known.issuperset(nodes.tolist()):
         expected = "an array of indices of nodes, as layout.link(...).node_at(s)"
         raise ModelError(where, expected, describe(given))
 
 
-def check_places(name: str, load: Any, links: Sequence[str]) -> None:
+def check_places(name: str, load: object, links: Sequence[str]) -> None:
     """Refuse an object that is no load, or a load on an unknown link (ModelError)."""
     where = f"loads.{name}"
     if isinstance(load, type) or not hasattr(load, "places") or not hasattr(load, "bind"):

@@ -62,7 +62,7 @@ class _Touching(Inline):
     def kind(self, name: str) -> Any:
         return (OBSTACLES if name in OBSTACLES.declared() else SHAPES).get(name)
 
-    def read(self, value: Any, at: At) -> Any:
+    def read(self, value: object, at: At) -> Any:
         if isinstance(value, Shape | Obstacle):
             return (
                 value if value.kind in SOLID_SHAPES else at.fail(f"one of {', '.join(SOLID_SHAPES)}", f"a {value.kind}")
@@ -99,7 +99,7 @@ class Surface(Declared, title="Surfaces of contacts"):
     )  # fmt: skip
 
     @classmethod
-    def check_keys(cls, data: Mapping[str, Any]) -> None:
+    def check_keys(cls, data: Mapping[str, object]) -> None:
         if set(data) <= set(cls.key_names()) and not set(SOLID_SHAPES) & set(data) and data.get("link", WORLD) == WORLD:
             raise ModelError("", "one shape: " + listed(SOLID_SHAPES), "none", "or the key 'link'")
 
@@ -118,7 +118,7 @@ class Surface(Declared, title="Surfaces of contacts"):
 class SurfaceType(Type):
     """A surface: the name of a link, or a mapping; in Python also a shape."""
 
-    def read(self, value: Any, at: At) -> Any:
+    def read(self, value: object, at: At) -> Any:
         if isinstance(value, Shape | Obstacle):
             return at.attempt(lambda: Surface(shape=value))
         if isinstance(value, Surface | Mapping):
@@ -145,7 +145,7 @@ class SurfaceType(Type):
 class _Surfaces(ListOf):
     """One surface, or a list of them; stored as a tuple."""
 
-    def read(self, value: Any, at: At) -> Any:
+    def read(self, value: object, at: At) -> Any:
         if not isinstance(value, list | tuple):
             one = self.type.read(value, at)
             return INVALID if one is INVALID else (one,)
@@ -160,7 +160,7 @@ class _Surfaces(ListOf):
 class _Pairs(ListOf):
     """Pairs of names of links."""
 
-    def read(self, value: Any, at: At) -> Any:
+    def read(self, value: object, at: At) -> Any:
         if not isinstance(value, list | tuple):
             return at.fail("a list", shown(value))
         n_problems, name = len(at.scope.problems), Reference("links", "the name of a link")
@@ -224,7 +224,7 @@ class Contact(DeclaredLoad, kind="contact", title="Contacts"):
     )
 
     @classmethod
-    def check_keys(cls, data: Mapping[str, Any]) -> None:
+    def check_keys(cls, data: Mapping[str, object]) -> None:
         given = set(data)
         if given & {"friction", "slip_speed"} and "stiffness" not in given:
             what = "the key 'stiffness': friction needs the pressure of the contact"

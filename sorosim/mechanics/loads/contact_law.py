@@ -48,7 +48,7 @@ _STIFFNESS = re.compile(
 class ContactStiffness(Type):
     """Force per power of a length: a number, a text such as 1e5 N/m^1.5, or auto."""
 
-    def check(self, value: Any) -> float | str:
+    def check(self, value: object) -> float | str:
         if isinstance(value, str) and value.strip() == AUTO:
             return AUTO
         number: Any = as_real(value)

@@ -49,7 +49,7 @@ PLACES = ((0.0, 0.0, 0.0), (1.0, 2.0, 3.0), (-2.0, -1.0, -3.0), (3.0, -1.0, 2.0)
 class _Immersions(MapOf):
     """Links in a fluid: a mapping, in Python also names alone."""
 
-    def read(self, value: Any, at: At) -> Any:
+    def read(self, value: object, at: At) -> Any:
         if isinstance(value, list | tuple) and not at.scope.is_file:
             if not all(isinstance(name, str) for name in value):
                 return at.fail("names of links", shown(list(value)))

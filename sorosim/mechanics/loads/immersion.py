@@ -44,11 +44,11 @@ class PlacedShape(Declared, title="Shapes in a fluid"):
     at: Any = key(PoseType(), *AT_KEY, default=IDENTITY)
 
     @classmethod
-    def read(cls, data: Any, at: At) -> Any:
+    def read(cls, data: object, at: At) -> Any:
         return cls(data) if isinstance(data, Shape) else super().read(data, at)
 
     @classmethod
-    def check_keys(cls, data: Mapping[str, Any]) -> None:
+    def check_keys(cls, data: Mapping[str, object]) -> None:
         if len([name for name in SHAPES.declared() if name in data]) > 1:
             raise ModelError("", "one shape: " + listed(tuple(SHAPES.declared())), shown(data))
 
@@ -57,7 +57,7 @@ class PlacedShape(Declared, title="Shapes in a fluid"):
 class _Coefficients(Type):
     """Three numbers, or one of 0 or more for all; stored as three."""
 
-    def check(self, value: Any) -> tuple[float, ...]:
+    def check(self, value: object) -> tuple[float, ...]:
         if not is_list(value):
             return (Quantity("number", least=0.0).check(value),) * 3
         found = Vector("number").check(value)

@@ -83,7 +83,7 @@ class LineLoad(RodLoad, kind="line", title="Loads along rods"):
     )  # fmt: skip
 
     @classmethod
-    def check_keys(cls, data: Mapping[str, Any]) -> None:
+    def check_keys(cls, data: Mapping[str, object]) -> None:
         check_effect(data, "rod", "force: [0, 0, -2 N/m]")
 
     def data(self, writer: Writer) -> Any:
@@ -109,7 +109,7 @@ class LineLoad(RodLoad, kind="line", title="Loads along rods"):
         return BoundLaw(CompiledLaw(rows))
 
 
-def refuse_places(entries: Iterable[Any], names: set[str], where: str, hint: str) -> None:
+def refuse_places(entries: Iterable[object], names: set[str], where: str, hint: str) -> None:
     """Refuse expressions of these variables, for rods whose length is a coordinate (ModelError)."""
     for entry in entries:
         if isinstance(entry, Expression) and names & set(entry.used):

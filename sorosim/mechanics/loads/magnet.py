@@ -45,7 +45,7 @@ class InField(DeclaredLoad):
     )  # fmt: skip
 
     @classmethod
-    def check_keys(cls, data: Mapping[str, Any]) -> None:
+    def check_keys(cls, data: Mapping[str, object]) -> None:
         if ({"link", "rod"} & set(data)) and not {"field", "gradient"} & set(data):
             raise ModelError("", "a field or a gradient", "neither", "for instance field: [0, 0, 20 mT]")
 

@@ -25,7 +25,7 @@ ANY_TIME = "each entry a number, an expression of t, a table or a CSV file"
 NONE = (0.0, 0.0, 0.0)
 
 
-def check_effect(data: Mapping[str, Any], where: str, example: str) -> None:
+def check_effect(data: Mapping[str, object], where: str, example: str) -> None:
     """Refuse a load without moment and force (ModelError)."""
     if where in data and not {"moment", "force"} & set(data):
         raise ModelError("", "a moment or a force", "neither", f"for instance {example}")
@@ -98,7 +98,7 @@ class Wrench(PointLoad, kind="wrench", title="Point wrenches"):
     )
 
     @classmethod
-    def check_keys(cls, data: Mapping[str, Any]) -> None:
+    def check_keys(cls, data: Mapping[str, object]) -> None:
         if data.get("frame") == "line" and "through" not in data:
             raise ModelError("", "the key 'through'", "nothing", "a point of the world on the line of the force")
         if data.get("frame", "world") in ("world", "body") and "through" in data:

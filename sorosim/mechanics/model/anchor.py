@@ -75,7 +75,7 @@ class Anchor(Declared, title="Frames on links"):
 class LinkOrAnchor(Reference):
     """The name of a link; in Python also an Anchor."""
 
-    def read(self, value: Any, at: At) -> Any:
+    def read(self, value: object, at: At) -> Any:
         return value if isinstance(value, Anchor) else super().read(value, at)
 
 
@@ -83,7 +83,7 @@ class LinkOrAnchor(Reference):
 class AnchorType(Type):
     """A frame on a link: its name (a rod at its tip), or {link, at}."""
 
-    def read(self, value: Any, at: At) -> Any:
+    def read(self, value: object, at: At) -> Any:
         if isinstance(value, Mapping | Anchor):
             return Anchor.read(value, at)
         name = at.attempt(lambda: Text("the name of a link, or {link: ..., at: ...}").check(value))
@@ -104,7 +104,7 @@ class AnchorType(Type):
 class Anchors(Type):
     """One frame on a link, or a list of some; read as a tuple."""
 
-    def read(self, value: Any, at: At) -> Any:
+    def read(self, value: object, at: At) -> Any:
         if not is_list(value):
             found = AnchorType().read(value, at)
             return found if found is INVALID else (found,)

@@ -44,7 +44,7 @@ class Basis:
 
     name: ClassVar[str] = ""
 
-    def __init_subclass__(cls, kind: str = "", **options: Any) -> None:
+    def __init_subclass__(cls, kind: str = "", **options: object) -> None:
         super().__init_subclass__(**options)
         if kind:
             cls.name = kind
@@ -162,7 +162,7 @@ class OwnOrder(Declared, title="Strains with a basis of their own"):
 class Order(Type):
     """Order of a strain: a whole number, or basis and order, in Python also as a pair."""
 
-    def read(self, value: Any, at: At) -> Any:
+    def read(self, value: object, at: At) -> Any:
         if isinstance(value, tuple | list) and len(value) == 2:
             value = {"basis": value[0], "order": value[1]}
         if isinstance(value, Mapping):
@@ -172,7 +172,7 @@ class Order(Type):
             return found.basis, found.order
         return at.attempt(lambda: Integer(0, MAX_ORDER).check(value))
 
-    def write(self, value: Any, writer: Writer) -> Any:
+    def write(self, value: object, writer: Writer) -> Any:
         return {"basis": value[0], "order": value[1]} if isinstance(value, tuple) else value
 
     def shapes(self) -> tuple[Type, ...]:
@@ -188,7 +188,7 @@ class _BasisName(Text):
     def key_of(self, owner: type[Declared], given: Key) -> Key:
         return replace(given, doc=given.doc.format(", ".join(BASES.declared())))
 
-    def check(self, value: Any) -> str:
+    def check(self, value: object) -> str:
         try:
             get_basis(super().check(value))
         except ModelError as error:
@@ -222,7 +222,7 @@ class Strain(Declared, title="Strains"):
     shear_z: Any = _strain("Shear along z alone.", "0")
 
     @classmethod
-    def read_keys(cls, data: Mapping[str, Any], at: At, **values: Any) -> Any:
+    def read_keys(cls, data: Mapping[str, object], at: At, **values: object) -> Any:
         # without an order of its own no strain looks the common basis up
         orders = [value for name, value in data.items() if name != "basis"]
         if "basis" in data and all(isinstance(value, Mapping) for value in orders) and isinstance(data["basis"], str):

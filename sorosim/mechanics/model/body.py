@@ -147,7 +147,7 @@ class Solid(Declared, title="Rigid bodies by shapes"):
     alternatives = (("density", "mass"),)
 
     @classmethod
-    def check_keys(cls, data: Mapping[str, Any]) -> None:
+    def check_keys(cls, data: Mapping[str, object]) -> None:
         amounts = {"density", "mass"} & set(data)
         shapes = [name for name in cls.key_names() if name in SHAPES.declared() and name in data]
         if len(amounts) != 1 and len(shapes) == 1 and set(data) <= set(cls.key_names()):
@@ -176,12 +176,12 @@ def _amount(both: bool) -> ModelError:
     return ModelError("", "one of density and mass", got, hint)
 
 
-def _is_point(value: Any) -> bool:
+def _is_point(value: object) -> bool:
     """Whether a part is a point mass."""
     return "point_mass" in value if isinstance(value, Mapping) else isinstance(value, PointMass)
 
 
-def _is_by_numbers(value: Any) -> bool:
+def _is_by_numbers(value: object) -> bool:
     """Whether a part is given by numbers, also if a key of it is wrong."""
     if not isinstance(value, Mapping):
         return isinstance(value, RigidBody)
@@ -223,9 +223,7 @@ class Assembly(RigidBody):
         for m, d in zip(masses, centres - centre, strict=True):
             inertia = inertia + m * (d @ d * np.eye(3) - np.outer(d, d))
         whole = _body_of(mass, centre, inertia)
-        for name in ("mass", "centre", "inertia"):
-            object.__setattr__(self, name, getattr(whole, name))
-        self._set(at=None)
+        self._set(mass=whole.mass, centre=whole.centre, inertia=whole.inertia, at=None)
 
     def data(self, writer: Writer) -> Any:
         parts = [part.data(writer) for part in self.parts]
@@ -235,7 +233,7 @@ class Assembly(RigidBody):
 class BodyType(Type):
     """A rigid body: a shape, or numbers; a list of them are its parts."""
 
-    def read(self, value: Any, at: At) -> Any:
+    def read(self, value: object, at: At) -> Any:
         if isinstance(value, RigidBody):
             return value
         if isinstance(value, Mapping) and (_is_point(value) or _is_by_numbers(value)):

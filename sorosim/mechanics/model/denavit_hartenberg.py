@@ -29,7 +29,7 @@ class Row(Type):
 
     TYPES = (Quantity("length"), Quantity("angle"), Quantity("length"), Quantity("angle"))
 
-    def read(self, value: Any, at: At) -> Any:
+    def read(self, value: object, at: At) -> Any:
         for i, one in enumerate(self.TYPES):
             (at / i).number(one.dimension)
         return super().read(value, at)
@@ -69,11 +69,11 @@ class DHRow(Declared, title="Rows of Denavit-Hartenberg tables"):
         return "{modified: ...} or {standard: ...}"
 
     @classmethod
-    def unknown_key(cls, name: str, value: Any, at: At) -> None:
+    def unknown_key(cls, name: str, value: object, at: At) -> None:
         (at / name).fail(cls.expected(), shown(name), at_key=True)
 
     @classmethod
-    def check_keys(cls, data: Mapping[str, Any]) -> None:
+    def check_keys(cls, data: Mapping[str, object]) -> None:
         if len(data) != 1 or (set(data) <= set(CONVENTIONS) and len(data) != 1):
             raise ModelError("", cls.expected(), both(data) if len(data) == 2 else shown(data))
 
@@ -87,7 +87,7 @@ class DHRow(Declared, title="Rows of Denavit-Hartenberg tables"):
         return row_joint(convention, kind, *getattr(self, convention))
 
     @staticmethod
-    def beside(link: Mapping[str, Any]) -> dict[str, Any]:
+    def beside(link: Mapping[str, object]) -> dict[str, Any]:
         """A link of a file with a row: the same with an axis in its joint, which the row replaces (else ModelError)."""
         if "at" in link:
             hint = "the row says where the joint is; put a pose on a link of its own before it"

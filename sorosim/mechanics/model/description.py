@@ -8,6 +8,7 @@ from typing import Any
 
 from sorosim.base.declare import At, Scope, Vector
 from sorosim.base.errors import ModelError, nearest
+from sorosim.base.frozen import set_fields
 from sorosim.base.problems import Located, failure, shown
 from sorosim.mechanics.model.anchor import Anchors
 from sorosim.mechanics.model.initial import InitialShape
@@ -61,8 +62,8 @@ class Description:
     initial_rates: Mapping[str, float] = field(default_factory=dict)
     shapes: Mapping[str, InitialShape] = field(default_factory=dict)
     outputs: tuple[Any, ...] = ()
-    # data of a file that says the shapes, and their places, for errors
-    shapes_written: tuple[Any, Located] | None = field(default=None, repr=False, compare=False)
+    # data of the file that says the shapes, and their places, for errors
+    _shapes_in_file: tuple[Any, Located] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -72,12 +73,11 @@ class Description:
         for i, link in enumerate(links):
             if not isinstance(link, Link):
                 raise ModelError(f"links[{i}]", "a Link", shown(link))
-        object.__setattr__(self, "links", ordered_links(links))
+        set_fields(self, links=ordered_links(links))
         scope = Scope()
         gravity = Vector("acceleration").read(self.gravity, At(scope, ("gravity",)))
         outputs = Anchors().read(self.outputs, At(scope, ("outputs",))) if self.outputs != () else ()
-        object.__setattr__(self, "gravity", gravity)
-        object.__setattr__(self, "outputs", outputs)
+        set_fields(self, gravity=gravity, outputs=outputs)
         if scope.problems:
             raise failure(scope.problems)
         for i, place in enumerate(self.outputs):
@@ -89,7 +89,7 @@ class Description:
             for key in block:
                 if not isinstance(key, str):
                     raise ModelError(name, "texts as names", shown(key))
-            object.__setattr__(self, name, dict(block))
+            set_fields(self, **{name: dict(block)})
         for name, shape in self.shapes.items():
             if not isinstance(shape, InitialShape):
                 raise ModelError(f"shapes.{name}", "an InitialShape", shown(shape))
@@ -121,8 +121,8 @@ class Description:
         """The text of its document, which stands alone; "" without one."""
         return self.document.text if self.document is not None else ""
 
-    def with_document(self, document: Any) -> Description:
+    def with_document(self, document: object) -> Description:
         """The same, which came from that document."""
         out = replace(self)
-        object.__setattr__(out, "_document", document)
+        set_fields(out, _document=document)
         return out

@@ -51,20 +51,20 @@ class LinkBody(Type):
     def names(self, key: Key) -> tuple[str, ...]:
         return tuple(self.types)
 
-    def read(self, value: Any, at: At) -> Any:
+    def read(self, value: object, at: At) -> Any:
         if isinstance(value, Rod | Tubes | RigidBody):
             return value
         hint = "put solids into an Assembly" if isinstance(value, Solid | list | tuple) else ""
         return at.fail("a Rod, Tubes, a RigidBody or None", shown(value), hint)
 
-    def take(self, data: Mapping[str, Any], key: Key, at: At) -> Any:
+    def take(self, data: Mapping[str, object], key: Key, at: At) -> Any:
         for name, kind in self.types.items():
             if name in data:
                 here = At(at.scope, (*at.path, name), data)
                 return here.fail(*NOTHING) if data[name] is None else kind.read(data[name], here)
         return MISSING
 
-    def give(self, value: Any, key: Key, writer: Writer) -> dict[str, Any]:
+    def give(self, value: object, key: Key, writer: Writer) -> dict[str, Any]:
         name = "rod" if isinstance(value, Rod) else "tubes" if isinstance(value, Tubes) else "body"
         return {name: self.types[name].write(value, writer)}
 
@@ -88,7 +88,7 @@ class LinkBody(Type):
 class ParentType(Reference):
     """The name of a link's parent."""
 
-    def read(self, value: Any, at: At) -> Any:
+    def read(self, value: object, at: At) -> Any:
         if isinstance(value, list):
             return at.fail("the name of one link", shown(value), "a closed chain is a loop, not a second parent")
         own = at.path[-2] if len(at.path) > 1 else ""
@@ -145,13 +145,13 @@ class Link(Declared, title="Links"):
     )  # fmt: skip
 
     @classmethod
-    def check_keys(cls, data: Mapping[str, Any]) -> None:
+    def check_keys(cls, data: Mapping[str, object]) -> None:
         if len(given := [name for name in ("rod", "tubes", "body") if name in data]) > 1:
             got = "both" if given == ["rod", "body"] else " and ".join(given)
             raise ModelError("", "a rod or a body", got, "fix one link to the other by a fixed joint")
 
     @classmethod
-    def read_keys(cls, data: Mapping[str, Any], at: At, **values: Any) -> Any:
+    def read_keys(cls, data: Mapping[str, object], at: At, **values: object) -> Any:
         if "dh" in data:
             try:
                 data = DHRow.beside(data)

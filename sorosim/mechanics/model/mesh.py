@@ -27,7 +27,7 @@ _OUTWARD = "faces that are counter-clockwise seen from outside"
 class MeshScale(Type):
     """A length of the unit of a file, or three numbers for its axes, of which negative ones mirror."""
 
-    def check(self, value: Any) -> float | tuple[float, ...]:
+    def check(self, value: object) -> float | tuple[float, ...]:
         if not is_list(value):
             return Quantity("length", above=0.0).check(value)
         found = Vector("length").check(value)
@@ -77,7 +77,7 @@ class Mesh(Shape, kind="mesh", title="Meshes by triangles"):
     checksum: str = ""
 
     @classmethod
-    def read(cls, data: Any, at: At) -> Any:
+    def read(cls, data: object, at: At) -> Any:
         if isinstance(data, Mapping) and not {"vertices", "faces"} & set(data):
             found = MeshFile.read(data, at)
             return INVALID if found is INVALID else at.scope.mesh(found, at)
@@ -104,7 +104,7 @@ class Mesh(Shape, kind="mesh", title="Meshes by triangles"):
             raise ModelError(f"faces[{same[0]}]", "three different vertices", got)
         for name, table in (("vertices", vertices), ("faces", faces.astype(np.int64))):
             table.setflags(write=False)
-            object.__setattr__(self, name, table)
+            self._set(**{name: table})
 
     def data(self, writer: Writer) -> Any:
         return writer.mesh(self)
@@ -163,7 +163,7 @@ class Mesh(Shape, kind="mesh", title="Meshes by triangles"):
             raise ModelError("mesh", _OUTWARD, got, "turn their faces round")
 
 
-def _table(where: str, value: Any, expected: str) -> Array:
+def _table(where: str, value: object, expected: str) -> Array:
     try:
         table = np.array(value, dtype=number_type())
     except (TypeError, ValueError):

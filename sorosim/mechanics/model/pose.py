@@ -56,7 +56,7 @@ class Direction(Vector):
         return tuple(vector) if is_varying() else tuple(vector.tolist())
 
 
-def check_pose(where: str, value: Any) -> Array:
+def check_pose(where: str, value: object) -> Array:
     """Return a read-only (4, 4) pose, refusing what is not a rotation and a translation."""
     try:
         g = np.array(value, dtype=number_type())
@@ -100,7 +100,7 @@ class Rotation(Declared, title="Rotations"):
         return "{axis, angle}, {rpy}, {quaternion} or {matrix}"
 
     @classmethod
-    def check_keys(cls, data: Mapping[str, Any]) -> None:
+    def check_keys(cls, data: Mapping[str, object]) -> None:
         forms = [{form} if isinstance(form, str) else set(form) for form in cls.alternatives[0]]
         if set(data) <= set(cls.key_names()) and set(data) not in forms:
             raise ModelError("", cls.expected(), shown(data))
@@ -136,7 +136,7 @@ def _of_quaternion(quaternion: tuple[float, ...]) -> Array:
     return np.array(np.eye(3) + 2.0 * w * K + 2.0 * K @ K)
 
 
-def _nearest_rotation(rows: Any) -> Array:
+def _nearest_rotation(rows: object) -> Array:
     R = np.array(rows, dtype=number_type())
     if R.shape != (3, 3):
         raise ModelError("matrix", "three rows of three numbers", f"{len(R)} rows")
@@ -202,7 +202,7 @@ class PoseAsBuilt(PoseOnLink, title="Poses as built"):
     )
 
     @classmethod
-    def check_keys(cls, data: Mapping[str, Any]) -> None:
+    def check_keys(cls, data: Mapping[str, object]) -> None:
         if data.get("as_built") is True and {"position", "rotation"} & set(data):
             raise ModelError("", "as_built or a pose, one of them", "both", "leave position and rotation out")
 
@@ -222,7 +222,7 @@ class OnLink(NamedTuple):
 class PoseType(Type):
     """A pose: a mapping, or in Python also a (4, 4) array."""
 
-    def read(self, value: Any, at: At) -> Any:
+    def read(self, value: object, at: At) -> Any:
         if isinstance(value, np.ndarray):
             return at.attempt(lambda: check_pose("", value))
         if isinstance(value, list | tuple) and not at.scope.is_file:
@@ -256,7 +256,7 @@ class PlaceType(Type):
     of: str = "link"
     built: bool = False
 
-    def read(self, value: Any, at: At) -> Any:
+    def read(self, value: object, at: At) -> Any:
         if isinstance(value, OnLink):
             return value
         if isinstance(value, str) and value == AS_BUILT and not at.scope.is_file:
@@ -309,7 +309,7 @@ def _link_of(at: At, of: str) -> str:
     return name if isinstance(name, str) else ""
 
 
-def is_rod(entry: Mapping[str, Any]) -> bool:
+def is_rod(entry: Mapping[str, object]) -> bool:
     """Whether a link of a file is a rod."""
     return "rod" in entry or "tubes" in entry
 
@@ -336,7 +336,7 @@ def check_frame(at: At, frame: str, link: str) -> None:
 class PlaceOnRod(Fraction):
     """A place on a rod, beside its link."""
 
-    def read(self, value: Any, at: At) -> Any:
+    def read(self, value: object, at: At) -> Any:
         found, n_problems = super().read(value, at), len(at.scope.problems)
         if found is not INVALID and isinstance(at.owner, Mapping) and isinstance(at.owner.get("link"), str):
             check_place(at, at.owner["link"])
@@ -347,7 +347,7 @@ class PlaceOnRod(Fraction):
 class FrameOnLink(Name):
     """A frame of a link, beside it."""
 
-    def read(self, value: Any, at: At) -> Any:
+    def read(self, value: object, at: At) -> Any:
         found, n_problems = (
             "" if isinstance(value, str) and value == "" and not at.scope.is_file else super().read(value, at),
             len(at.scope.problems),

@@ -27,6 +27,7 @@ from sorosim.base.declare import (
 from sorosim.base.declare.base import Define
 from sorosim.base.declare.types import Listed, checked_each, formula_data, inexpressible, is_list, number_schema
 from sorosim.base.errors import ModelError, nearest
+from sorosim.base.frozen import set_fields
 from sorosim.base.problems import shown
 from sorosim.base.signals.expressions import Expression
 from sorosim.base.validation import describe
@@ -110,7 +111,7 @@ class Constant(Profile):
     value: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "value", real_number("constant.value", self.value))
+        set_fields(self, value=real_number("constant.value", self.value))
 
     def jets(self, X: ArrayLike, L: float) -> Array:
         return stack(0.0 * np.atleast_1d(np.asarray(X)) + self.value, 0.0, 0.0)
@@ -124,8 +125,8 @@ class Linear(Profile):
     tip: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "base", real_number("linear.base", self.base, "a number at the base"))
-        object.__setattr__(self, "tip", real_number("linear.tip", self.tip, "a number at the tip"))
+        base = real_number("linear.base", self.base, "a number at the base")
+        set_fields(self, base=base, tip=real_number("linear.tip", self.tip, "a number at the tip"))
 
     def jets(self, X: ArrayLike, L: float) -> Array:
         s, slope = np.atleast_1d(np.asarray(X)) / L, self.tip - self.base
@@ -191,8 +192,7 @@ class Table(Profile):
             pieces[:, 2] = (3.0 * slope - 2.0 * d[:-1] - d[1:]) / step
             pieces[:, 3] = (d[:-1] + d[1:] - 2.0 * slope) / step**2
         pieces.flags.writeable = False
-        for name, value in (("s", s), ("values", values), ("_pieces", pieces)):
-            object.__setattr__(self, name, value)
+        set_fields(self, s=s, values=values, _pieces=pieces)
 
     def _column(self, name: str) -> tuple[float, ...]:
         given = getattr(self, name)
@@ -262,7 +262,7 @@ class Size(Type):
 
     dimension: str = "length"
 
-    def read(self, value: Any, at: At) -> Any:
+    def read(self, value: object, at: At) -> Any:
         at.number(self.dimension, PLACE_VARIABLES)
         if isinstance(value, Mapping):
             box = SizeTable.read(value, at)
@@ -294,7 +294,7 @@ class Size(Type):
             raise ModelError(f"table.value{error.where}", error.expected, error.got, error.hint) from None
         return Table(table.s, values, table.interpolation)
 
-    def write(self, value: Any, writer: Writer) -> Any:
+    def write(self, value: object, writer: Writer) -> Any:
         if isinstance(value, Constant):
             return value.value
         if isinstance(value, Linear):

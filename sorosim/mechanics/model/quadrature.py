@@ -121,7 +121,7 @@ def check_n_gauss(n_gauss: int, strain: Strain) -> None:
         )
 
 
-def _check_count(where: str, n_gauss: Any) -> None:
+def _check_count(where: str, n_gauss: object) -> None:
     if isinstance(n_gauss, bool) or not isinstance(n_gauss, int | np.integer) or not 1 <= n_gauss <= MAX_N_GAUSS:
         raise ModelError(where, f"a number of Gauss points from 1 to {MAX_N_GAUSS}", describe(n_gauss))
 

@@ -36,7 +36,7 @@ MIDDLES = (np.arange(64) + 0.5) / 64.0  # of equal pieces, over which the refere
 class MaterialOf(Type):
     """A material: in a file its name, in Python itself."""
 
-    def read(self, value: Any, at: At) -> Any:
+    def read(self, value: object, at: At) -> Any:
         if isinstance(value, Material):
             return value
         if not at.scope.is_file:
@@ -47,7 +47,7 @@ class MaterialOf(Type):
             return INVALID
         return at.scope.part("materials", name, INVALID)
 
-    def write(self, value: Any, writer: Writer) -> Any:
+    def write(self, value: object, writer: Writer) -> Any:
         return writer.material(value)
 
     def schema(self, define: Define) -> dict[str, Any]:
@@ -282,7 +282,7 @@ class Rod(Declared, title="Rods of several pieces"):
         self.__post_init__()
 
     @classmethod
-    def read(cls, data: Any, at: At) -> Any:
+    def read(cls, data: object, at: At) -> Any:
         if isinstance(data, Mapping) and not is_list(given := data.get("divisions", 1)):
             n = N_DIVISIONS.read(given, at / "divisions")
             one = Division.read_keys({name: value for name, value in data.items() if name != "divisions"}, at)
@@ -294,7 +294,7 @@ class Rod(Declared, title="Rods of several pieces"):
         return Division.expected()
 
     @classmethod
-    def check_keys(cls, data: Mapping[str, Any]) -> None:
+    def check_keys(cls, data: Mapping[str, object]) -> None:
         others = [name for name in data if name != "divisions"]
         if others:
             got, hint = "also " + ", ".join(others)[:60], "each entry of divisions has its own"

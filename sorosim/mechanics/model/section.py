@@ -145,11 +145,11 @@ class Section(Declared):
             return s, {name: jets[:, 0] for name, jets in self.size_jets(s * L, L).items()}
 
     @abstractmethod
-    def _integrals(self, **sizes: Any) -> tuple[Array, Array, Array, Array, Array]:
+    def _integrals(self, **sizes: object) -> tuple[Array, Array, Array, Array, Array]:
         """A, Iy, Iz, Jt (Saint-Venant), Jp from the sizes by name; no branches, so that sizes may be complex."""
 
     @abstractmethod
-    def _boundary(self, n: int, **sizes: Any) -> Array:
+    def _boundary(self, n: int, **sizes: object) -> Array:
         """Boundary points (n_X, n, 2) from the sizes by name."""
 
 

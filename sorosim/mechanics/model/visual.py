@@ -43,13 +43,13 @@ def colour_code(colour: str) -> str:
 class Colour(Type):
     """The name or the code of a colour."""
 
-    def take(self, data: Mapping[str, Any], key: Key, at: At) -> Any:
+    def take(self, data: Mapping[str, object], key: Key, at: At) -> Any:
         if key.name in data and data[key.name] is None:
             hint = "# begins a comment: put a code such as '#e58a2e' in quotes"
             return (at / key.name).fail("a colour", "nothing", hint)
         return super().take(data, key, at)
 
-    def check(self, value: Any) -> str:
+    def check(self, value: object) -> str:
         if not isinstance(value, str):
             raise ModelError("", "the name of a colour, or its code in quotes", shown(value))
         try:
@@ -83,7 +83,7 @@ class Visual(Declared, title="What is drawn of a link"):
 class VisualType(Type):
     """What is drawn of a link: a shape, or a list of them."""
 
-    def read(self, value: Any, at: At) -> Any:
+    def read(self, value: object, at: At) -> Any:
         if isinstance(value, list | tuple):
             return ListOf(Part(Visual)).read(value, at)
         one = Visual.read(value, at)

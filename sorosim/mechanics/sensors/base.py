@@ -134,7 +134,7 @@ class Errors(Type):
         ]
         return INVALID if any(entry is INVALID for entry in read) else tuple(read)
 
-    def _one_for_all(self, value: Any, dimensions: list[str], names: list[str]) -> float:
+    def _one_for_all(self, value: object, dimensions: list[str], names: list[str]) -> float:
         """A quantity that is of all these dimensions, as a bare number is."""
         different = list(dict.fromkeys(dimensions))
         try:
@@ -149,7 +149,7 @@ class Errors(Type):
             expected = f"{len(names)} numbers{least}, or one in SI units for all: {units}"
             raise ModelError("", expected, error.got) from None
 
-    def write(self, value: Any, writer: Writer) -> Any:
+    def write(self, value: object, writer: Writer) -> Any:
         return list(value) if isinstance(value, tuple) else value
 
     def schema(self, define: Define) -> dict[str, Any]:
@@ -198,7 +198,7 @@ class Sensor(Declared):
         return own[0].example if len(own) == 1 else super().example()
 
     @classmethod
-    def read_own(cls, given: Mapping[str, Any], at: At) -> dict[str, Any]:
+    def read_own(cls, given: Mapping[str, object], at: At) -> dict[str, Any]:
         """Fields from what stands under the key of the kind; INVALID among them where a mistake was noted."""
         own = cls.own_keys()
         known = [one.name for one in own.values()]
@@ -217,7 +217,7 @@ class Sensor(Declared):
         return values
 
     @classmethod
-    def read_sensor(cls, given: Any, data: Mapping[str, Any], at: At) -> Any:
+    def read_sensor(cls, given: object, data: Mapping[str, object], at: At) -> Any:
         """A sensor from what stands under the key of its kind, and beside it."""
         own, here = cls.own_keys(), At(at.scope, (*at.path, cls.kind), data)
         shared = {name: one.type.take(data, one, at) for name, one in cls.shared_keys(given, at).items()}
@@ -235,7 +235,7 @@ class Sensor(Declared):
         return at.attempt(lambda: cls.make(values, at))
 
     @classmethod
-    def shared_keys(cls, given: Any, at: At) -> dict[str, Key]:
+    def shared_keys(cls, given: object, at: At) -> dict[str, Key]:
         """Keys beside that of the kind, by the names of fields."""
         return {name: one for name, one in cls.declaration().items() if name in SHARED}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from sorosim.base.arrays import Array
 from sorosim.base.errors import ModelError
@@ -31,7 +30,7 @@ class Instruments:
             self._bind(name, sensor)
         self.sites.close()
 
-    def _bind(self, name: Any, sensor: Any) -> None:
+    def _bind(self, name: object, sensor: object) -> None:
         if not isinstance(name, str) or not name:
             raise ModelError("sensors", "texts as names", describe(name))
         if not isinstance(sensor, Sensor):

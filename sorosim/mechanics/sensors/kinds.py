@@ -88,7 +88,7 @@ class MountedSensor(Sensor):
         place_fields(self)
 
     @classmethod
-    def read_own(cls, given: Mapping[str, Any], at: At) -> dict[str, Any]:
+    def read_own(cls, given: Mapping[str, object], at: At) -> dict[str, Any]:
         values = super().read_own(given, at)
         for name, what in (("s", "place s"), ("frame", "frame")):
             place = values.get("at")

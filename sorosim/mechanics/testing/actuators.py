@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,7 +25,7 @@ ROBOT_HINT = "what holds at its sections must hold in the robot: look at rods an
 
 
 def check_actuator(
-    actuator: Any,
+    actuator: object,
     robot: Robot,
     *,
     inputs: Sequence[float] = (1.0,),

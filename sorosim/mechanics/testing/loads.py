@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -38,7 +37,7 @@ class _NoLoad:
     nodes = np.zeros(0, dtype=np.int64)
     law = CompiledLaw([])
 
-    def bind(self, layout: Any) -> _NoLoad:
+    def bind(self, layout: object) -> _NoLoad:
         """Look nothing up."""
         return self
 

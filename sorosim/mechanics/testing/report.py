@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,7 @@ FLOOR = 1e-9
 NOT_SMOOTH = "its wrench is not smooth there: a kink, a jump, or noise; smooth it, or give states away from there"
 
 
-def derivative_hint(bound: Any, hint: str) -> str:
+def derivative_hint(bound: object, hint: str) -> str:
     """What to look at: derivatives that somebody wrote, or the value."""
     return NOT_SMOOTH if isinstance(bound, ByValue) and not hasattr(bound.own, "tangents") else hint
 
@@ -33,7 +33,7 @@ class ContractError(SorosimError, AssertionError):
     def __str__(self) -> str:
         return f"{self.where}: {self.found}" + (f"; {self.hint}" if self.hint else "")
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self.where, self.found, self.hint)
 
 

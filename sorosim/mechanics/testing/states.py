@@ -22,7 +22,7 @@ SIZES = {"angle": 0.5, "length": 0.1, "number": 0.1}
 N_THREADS = 4
 
 
-def bare_robot(robot: Robot, **parts: Mapping[str, Any]) -> Robot:
+def bare_robot(robot: Robot, **parts: Mapping[str, object]) -> Robot:
     """The robot with its links only, and the given parts."""
     none: dict[str, Any] = {key: {} for key in ("actuators", "loads", "loops", "simulate", "statics", "initial")}
     return Robot(replace(robot.description, **{**none, "initial_rates": {}, "shapes": {}, **parts}))
@@ -53,7 +53,7 @@ def describe_state(k: int, state: State) -> str:
     return f"state {k} ({'moving' if np.any(state[1]) else 'at rest'})"
 
 
-def check_stateless(where: str, evaluate: Callable[[Any], tuple[Array, ...]], states: Sequence[Any]) -> None:
+def check_stateless(where: str, evaluate: Callable[[Any], tuple[Array, ...]], states: Sequence[object]) -> None:
     """Refuse what does not give the same values again: in any order, from any thread, and in arrays of their own."""
     hint = "it keeps a state: a counter, a cache, or an array that it fills anew at every call"
     returned = [evaluate(state) for state in states]

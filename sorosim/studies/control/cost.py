@@ -45,7 +45,7 @@ class TargetPlace(Type):
 
     signals = SignalVector("length")
 
-    def read(self, value: Any, at: At) -> Any:
+    def read(self, value: object, at: At) -> Any:
         if callable(value):
             return value
         if isinstance(value, np.ndarray) and value.ndim == 2:
@@ -82,7 +82,7 @@ class Functions(Type):
         return functions
 
 
-def _finite(value: Any, shape: tuple[int | None, ...]) -> Array:
+def _finite(value: object, shape: tuple[int | None, ...]) -> Array:
     words = "(" + ", ".join("N + 1" if n is None else str(n) for n in shape) + ")"
     try:
         out = np.array(value, dtype=float)
@@ -208,7 +208,7 @@ class Cost(Declared, title="Costs"):
         return bool(self.goal or self.final or self.exact)
 
 
-def called(where: str, function: Callable[..., Any], *arguments: Any) -> Any:
+def called(where: str, function: Callable[..., Any], *arguments: object) -> Any:
     """What a user's function gives."""
     try:
         return function(*arguments)

@@ -14,7 +14,7 @@ from sorosim.analysis.motion.simulate import starting_state
 from sorosim.analysis.results.result import Equilibrium, InitialState, Run
 from sorosim.base.arrays import Array
 from sorosim.base.declare import Part
-from sorosim.base.declare.result import TEXT, Another, Numbers, Record, Result, Rising, kept, maybe
+from sorosim.base.declare.result import TEXT, Another, Numbers, Record, Result, Rising, optional, stored
 from sorosim.base.errors import InputError
 from sorosim.base.options import ControlOptions, checked
 from sorosim.base.public import public
@@ -33,8 +33,8 @@ from sorosim.studies.control.terms import Terms
 STATES, INPUTS = "n_states", "n_actuators"
 GAINS = Record(
     Gains, t=Numbers("n"), dt=Numbers(), x=Numbers("n", STATES), u=Numbers("n", INPUTS), K=Numbers("n", INPUTS, STATES),
-    bounds=Numbers(2, INPUTS), hold=maybe(Numbers(INPUTS, STATES)), goal=maybe(Numbers(STATES)),
-    u_goal=maybe(Numbers(INPUTS)), message=TEXT,
+    bounds=Numbers(2, INPUTS), hold=optional(Numbers(INPUTS, STATES)), goal=optional(Numbers(STATES)),
+    u_goal=optional(Numbers(INPUTS)), message=TEXT,
 )  # fmt: skip
 # of a step: a horizon is a whole number of steps up to rounding
 WHOLE = 1e-6
@@ -146,7 +146,7 @@ def _coordinates(robot: Robot, goal: Any) -> Array:
     return robot.coordinates(goal.q if isinstance(goal, Equilibrium) else goal, "goal")
 
 
-def input_bounds(robot: Robot, given: Any) -> Array:
+def input_bounds(robot: Robot, given: object) -> Array:
     """Bounds (2, n_actuators) of inputs."""
     inputs = [input_parameter(robot, name) for name in robot.actuator_names]
     out = np.array([[one.low for one in inputs], [one.high for one in inputs]])
@@ -158,7 +158,7 @@ def input_bounds(robot: Robot, given: Any) -> Array:
     return out
 
 
-def first_guess(problem: Problem, u0: Any) -> Array | None:
+def first_guess(problem: Problem, u0: object) -> Array | None:
     """Inputs (N, n_actuators) to begin the search with."""
     if u0 is None:
         return None
@@ -171,16 +171,16 @@ class OptimalMotion(Result, kind="optimal motion"):
     """A motion of least cost; made by `optimal_control`."""
 
     robot: Robot
-    t: Array = kept(Rising("n_ends"), "ends of the steps, with the start", "s")
-    q: Array = kept(Numbers("n_ends", "ndof"), "coordinates there", "rad, m, or 1 for strains")
-    qd: Array = kept(Numbers("n_ends", "ndof"), "and rates, the same per second")
-    u: Array = kept(Numbers("n_steps", "n_actuators"), "inputs", "`Robot.actuator_units`")
-    cost: float = kept(Numbers(), "what it costs")
-    gains: Gains = kept(GAINS, "feedback along the motion and at the goal: a controller of `simulate`")
-    converged: bool = kept(Numbers(), "whether the search did")
-    iterations: int = kept(Numbers(), "of the search")
-    message: str = kept(TEXT, "how the search ended")
-    run: Run = kept(Another(Run), "the motion as a run, which saves, plots and plays")
+    t: Array = stored(Rising("n_ends"), "ends of the steps, with the start", "s")
+    q: Array = stored(Numbers("n_ends", "ndof"), "coordinates there", "rad, m, or 1 for strains")
+    qd: Array = stored(Numbers("n_ends", "ndof"), "and rates, the same per second")
+    u: Array = stored(Numbers("n_steps", "n_actuators"), "inputs", "`Robot.actuator_units`")
+    cost: float = stored(Numbers(), "what it costs")
+    gains: Gains = stored(GAINS, "feedback along the motion and at the goal: a controller of `simulate`")
+    converged: bool = stored(Numbers(), "whether the search did")
+    iterations: int = stored(Numbers(), "of the search")
+    message: str = stored(TEXT, "how the search ended")
+    run: Run = stored(Another(Run), "the motion as a run, which saves, plots and plays")
 
     plot = LazyMethod("sorosim.view.viz.control_plot:plot_motion")
     play = LazyMethod("sorosim.view.viz.player:play", of="run")

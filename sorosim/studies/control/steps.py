@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from sorosim.mechanics.robot import Robot
 class DiscreteMotion(SteppedMotion):
     """Intervals dt that begin anew, so that their state is x = [q; qd; z] alone, z strains of Maxwell elements."""
 
-    def __init__(self, robot: Robot, dt: float, driven: Mapping[str, Any] | None = None, **options: Any) -> None:
+    def __init__(self, robot: Robot, dt: float, driven: Mapping[str, object] | None = None, **options: object) -> None:
         super().__init__(DiscreteSteps(robot, dt, driven, options, usual_tolerance=ROLLOUT_TOLERANCE))
         n, m, n_strains = robot.ndof, robot.engine.n_actuators, self.steps.system.n_strains
         self.robot, self.n_states, self.n_inputs = robot, 2 * n + n_strains, m

@@ -175,7 +175,7 @@ def _miss(pose: Array, J: Array, reference: Array, lever: float) -> tuple[Array,
     return np.concatenate([lever * w, pose[:3, 3] - reference[:3, 3]]), np.vstack([rows, pose[:3, :3] @ J[3:]])
 
 
-def _checked(where: str, given: Any, columns: tuple[int, ...]) -> list[Array]:
+def _checked(where: str, given: object, columns: tuple[int, ...]) -> list[Array]:
     """Residuals and derivatives that a user's function gave."""
     count = len(columns) + 1
     if not isinstance(given, tuple | list) or len(given) != count:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
@@ -120,7 +119,7 @@ def _input_matrix(context: CheckContext, seed: int) -> Array:
     return B
 
 
-def _why_ineffective(context: CheckContext, actuator: Any) -> str:
+def _why_ineffective(context: CheckContext, actuator: object) -> str:
     if isinstance(actuator, JointForce):
         return "its joint is driven: the force there is unknown; leave one of the two out"
     middle = ", or does it run along the middle" if isinstance(actuator, Tendon) else ""

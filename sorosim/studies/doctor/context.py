@@ -20,6 +20,7 @@ from sorosim.base.errors import ConvergenceError, ExpressionError, InputError, S
 from sorosim.mechanics.dynamics.inertia import mass_matrix
 from sorosim.mechanics.engine import tasks as task
 from sorosim.mechanics.engine.prescribed import Prescribed, merged, staying
+from sorosim.mechanics.kernels.evaluate import Evaluation
 from sorosim.mechanics.linear import Linearization
 from sorosim.mechanics.model.body import Assembly, RigidBody, Solid
 from sorosim.mechanics.model.link import WORLD
@@ -84,7 +85,7 @@ class CheckContext:
         """Its points where it starts (n, 3) [m]."""
         return self.positions(self.robot.initial_q)
 
-    def positions(self, q: Array, nodes: Any = None) -> Array:
+    def positions(self, q: Array, nodes: IntArray | None = None) -> Array:
         """Positions (n, 3) of nodes, default: all points, at coordinates q [m]."""
         nodes = self.robot.engine.layout.points if nodes is None else nodes
         return self.robot.engine.poses(nodes, q, np.zeros_like(q))[0][:, :3, 3]
@@ -137,10 +138,10 @@ class CheckContext:
         """Generalised forces of gravity and loads at the start (ndof,)."""
         return np.asarray(-self._at_start(task.INVERSE).tau)
 
-    def _at_start(self, what: task.Task) -> Any:
+    def _at_start(self, what: task.Task) -> Evaluation:
         return self._evaluate(what, self.robot.initial_q)
 
-    def _evaluate(self, what: task.Task, q: Array) -> Any:
+    def _evaluate(self, what: task.Task, q: Array) -> Evaluation:
         """An evaluation at rest and without inputs."""
         zero = np.zeros_like(q)
         return self.robot.engine.evaluate(what, q, zero, zero.copy(), self.robot.inputs(None))

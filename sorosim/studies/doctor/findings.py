@@ -50,7 +50,7 @@ def finding(code: str, where: str, value: Any = None, level: str = "", /, **word
     return Finding(level or rule.level, where, what, remedy, value, unit, code)
 
 
-def judged(code: str, where: str, value: Any, measure: Any = None, /, **words: Any) -> list[Finding]:
+def judged(code: str, where: str, value: object, measure: object = None, /, **words: object) -> list[Finding]:
     """The finding of a kind if the value is outside of its bounds, or else none; `measure` is judged instead of it."""
     level = level_of(code, value if measure is None else measure)
     return [] if level == OK else [finding(code, where, value, level, **words)]

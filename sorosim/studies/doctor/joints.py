@@ -117,7 +117,7 @@ def _refused(block: str, error: InputError | ExpressionError, hint: str) -> Find
     return finding("driven.refused", f"{block}.{error.where}", expected=error.expected, got=error.got, hint=hint)
 
 
-def _driven_block(context: CheckContext, block: str, motions: Mapping[str, Any]) -> Iterator[Finding]:
+def _driven_block(context: CheckContext, block: str, motions: Mapping[str, object]) -> Iterator[Finding]:
     robot, description, where = context.robot, context.robot.description, f"{block}.driven"
     try:
         prescribed = Prescribed.of(robot, {}, motions, begin=robot.initial_q)

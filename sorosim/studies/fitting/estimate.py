@@ -100,7 +100,7 @@ class Problem:
         """Residuals of the priors, and their derivatives by z."""
         unknowns, rows, by = self.model.unknowns, np.zeros(len(self.priors)), np.zeros((len(self.priors), len(z)))
         for k, (i, mean, sd) in enumerate(self.priors):
-            p = unknowns[i].value(z[i])
+            p = unknowns[i].at(z[i])
             rows[k], by[k, i] = (p - mean) / sd, unknowns[i].slope(p) / sd
         return rows, by
 
@@ -280,7 +280,7 @@ def _covariance(J: Array) -> tuple[Array, Array]:
     return covariance, null
 
 
-def _sparse(null: Any) -> Array:
+def _sparse(null: Array) -> Array:
     """A basis of the same space with many zeros, each vector with the largest entry 1."""
     if len(null) > 1:
         pivots = linalg.qr(null, pivoting=True)[2][: len(null)]

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import stats
 
 from sorosim.base.arrays import Array
-from sorosim.base.declare.result import DATA, TEXT, Kept, Named, Numbered, Numbers, Record, Result
+from sorosim.base.declare.result import DATA, TEXT, Named, Numbered, Numbers, Record, Result, StoredField
 from sorosim.base.declare.types import Integer
 from sorosim.base.errors import ConvergenceError, InputError, SorosimError, warn
 from sorosim.base.public import public
@@ -144,7 +144,7 @@ def fit(
         expected = f"more numbers than the {len(unknowns)} unknowns, or their noise"
         raise InputError("data", expected, counted(problem.n, "number"), "fit fewer numbers, or give noise")
     best = best_of(problem, _starts(unknowns, starts), max_evaluations)
-    if doubts := doubtful_units(problem, np.array([one.start for one in unknowns]), best.trial):
+    if doubts := doubtful_units(problem, np.array([one.value for one in unknowns]), best.trial):
         best = replace(best, message=f"{best.message}; {doubts}")
     result = Fit(problem, best, max_evaluations)
     if not best.converged:
@@ -168,7 +168,7 @@ def _bound(robot: Robot, data: Data) -> list[BoundData]:
     return [one.bind(robot) for one in sources]
 
 
-def _deviations(data: Sequence[BoundData], noise: Any) -> tuple[Array, ...]:
+def _deviations(data: Sequence[BoundData], noise: object) -> tuple[Array, ...]:
     """Standard deviations (n_outputs,) of each of the data."""
     out = []
     named = {owner for bound in data for owner in bound.owners}
@@ -193,7 +193,7 @@ def _deviations(data: Sequence[BoundData], noise: Any) -> tuple[Array, ...]:
 
 def _starts(unknowns: Sequence[Unknown], n: int) -> list[Array]:
     """Starts in z: that of the robot, then points of a Halton sequence between the bounds."""
-    first = np.array([one.z(one.start) for one in unknowns])
+    first = np.array([one.z(one.value) for one in unknowns])
     if n == 1:
         return [first]
     far = [np.log(SPREAD) if one.logarithm else NEAR for one in unknowns]
@@ -204,7 +204,8 @@ def _starts(unknowns: Sequence[Unknown], n: int) -> list[Array]:
 
 
 UNKNOWN = Record(
-    Unknown, name=TEXT, kind=TEXT, target=TEXT, axis=Numbers(), start=Numbers(), dimension=TEXT, low=Numbers(),
+    Unknown.stored, name=StoredField(TEXT, "", derived=True), kind=StoredField(TEXT, "", source="kind_in_words"),
+    target=TEXT, axis=Numbers(), start=StoredField(Numbers(), "", source="value"), dimension=TEXT, low=Numbers(),
     high=Numbers(), scale=Numbers(), logarithm=Numbers(),
 )  # fmt: skip
 ESTIMATE = Record(
@@ -222,15 +223,19 @@ class Fit(Result, kind="fit"):
     _estimate: Estimate = field(repr=False)
     _max_evaluations: int = field(default=200, repr=False)
 
-    also: ClassVar[Mapping[str, Kept]] = {
-        "_unknowns": Kept(Numbered(UNKNOWN), "what was free: where the search began, bounds, scale", name="unknowns"),
-        "_data": Kept(Numbered(DATA), "the measurements, with the standard deviations that count", name="data"),
-        "_estimate": Kept(ESTIMATE, "where the search ended, the covariance of the scaled numbers", name="estimate"),
-        "values": Kept(Named(Numbers()), "what was found", "SI", derived=True),
-        "_priors": Kept(Numbers("n_priors", 3), "number, mean and standard deviation of each", name="priors"),
-        "loss": Kept(TEXT, "how outliers count", source="_problem.loss"),
-        "known": Kept(Numbers(), "whether the noise was given", source="_problem.known"),
-        "_max_evaluations": Kept(Numbers(), "most simulations of a search", name="max_evaluations"),
+    also: ClassVar[Mapping[str, StoredField]] = {
+        "_unknowns": StoredField(
+            Numbered(UNKNOWN), "what was free: where the search began, bounds, scale", name="unknowns"
+        ),
+        "_data": StoredField(Numbered(DATA), "the measurements, with the standard deviations that count", name="data"),
+        "_estimate": StoredField(
+            ESTIMATE, "where the search ended, the covariance of the scaled numbers", name="estimate"
+        ),
+        "values": StoredField(Named(Numbers()), "what was found", "SI", derived=True),
+        "_priors": StoredField(Numbers("n_priors", 3), "number, mean and standard deviation of each", name="priors"),
+        "loss": StoredField(TEXT, "how outliers count", source="_problem.loss"),
+        "known": StoredField(Numbers(), "whether the noise was given", source="_problem.known"),
+        "_max_evaluations": StoredField(Numbers(), "most simulations of a search", name="max_evaluations"),
     }
 
     plot = LazyMethod("sorosim.view.viz.fit_plot:plot_fit")
@@ -261,7 +266,7 @@ class Fit(Result, kind="fit"):
     @property
     def initial(self) -> dict[str, float]:
         """Where the search began [SI]."""
-        return {one.name: one.start for one in self._unknowns}
+        return {one.name: one.value for one in self._unknowns}
 
     @property
     def robot(self) -> Robot:
@@ -416,7 +421,7 @@ class Fit(Result, kind="fit"):
         reach = BEYOND * np.where(np.isfinite(ends), ends - best, np.array([-q, q]) * known.sd[i])
         z = best + np.interp(np.linspace(-1.0, 1.0, n), (-1.0, 0.0, 1.0), (reach[0], 0.0, reach[1]))
         z = np.unique(np.clip(z, known.low[i], known.high[i]))
-        return Profile(np.array([one.value(x) for x in z]), cost.values(z.tolist()), one.interval(*ends))
+        return Profile(np.array([one.at(x) for x in z]), cost.values(z.tolist()), one.interval(*ends))
 
     def _quantile(self, level: float) -> float:
         level = number("level", level, "a probability between 0 and 1", above=0.0, upto=1.0 - 1e-12)
@@ -478,7 +483,7 @@ class Fit(Result, kind="fit"):
         level, cut = self._intervals(LEVEL, profile)
         head = ("number", "start", "value", "standard error", f"{100.0 * LEVEL:g} % interval", "unit")
         rows = [head] + [
-            (one.name, f"{one.start:.5g}", f"{p:.5g}", _short(self.standard_errors[one.name]),
+            (one.name, f"{one.value:.5g}", f"{p:.5g}", _short(self.standard_errors[one.name]),
              f"{_short(level[one.name][0])} to {_short(level[one.name][1])}" if one.name in level else "none", one.unit)
             for one, p in zip(self._unknowns, self._estimate.trial.p, strict=True)
         ]  # fmt: skip

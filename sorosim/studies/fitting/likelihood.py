@@ -96,7 +96,7 @@ class ProfiledCost:
                     z[others] = one.problem.minimise(z, one.best.scale, self.max_evaluations, others, FTOL).x
                 except SorosimError as error:
                     unknown = one.problem.model.unknowns[i]
-                    what = f"profile of '{unknown.name}' at {unknown.value(z_i):.5g}: {error}"
+                    what = f"profile of '{unknown.name}' at {unknown.at(z_i):.5g}: {error}"
                     raise ConvergenceError(what) from None
             self._points[z_i] = z
         return one.deviance(self._points[z_i])

@@ -254,7 +254,7 @@ class Measurements:
         factor = self._csv.factor(where, dimension) if self._csv else 1.0
         return table(where, value, [dimension], self.n)[:, 0] * factor
 
-    def _reading(self, sensor: str, given: Any, known: Mapping[str, str]) -> tuple[list[str], Array]:
+    def _reading(self, sensor: str, given: object, known: Mapping[str, str]) -> tuple[list[str], Array]:
         """Channels that were measured, and their readings (n, n_channels)."""
         where = f"readings.{sensor}"
         if not isinstance(given, Mapping):
@@ -415,7 +415,7 @@ def restored(data: Mapping[str, Any]) -> Measurements:
     return Measurements(**{**data, "places": places, "sd": sd, "substeps": int(data["substeps"]), "gaps": True})
 
 
-def table(where: str, value: Any, dimensions: Sequence[str], n: int | None = None, gaps: bool = False) -> Array:
+def table(where: str, value: object, dimensions: Sequence[str], n: int | None = None, gaps: bool = False) -> Array:
     """Rows (n, n_columns) of numbers in SI units or texts with units; NaN and None are refused unless `gaps`."""
     try:
         cells = np.asarray(value)

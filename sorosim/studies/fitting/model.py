@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.interpolate import CubicSpline
@@ -15,9 +15,10 @@ from sorosim.analysis.sensitivity import MovingFrames, Sensitivities, equilibriu
 from sorosim.base.arrays import Array, Mask
 from sorosim.base.errors import ConvergenceError, InputError
 from sorosim.mechanics.dynamics.link_frames import LinkFrames
+from sorosim.mechanics.engine.parameter import FILE
 from sorosim.mechanics.robot import Robot
 from sorosim.studies.fitting.measurements import BoundData
-from sorosim.studies.fitting.unknowns import FILE, OFFSET, SCALE, SHIFT, Unknown
+from sorosim.studies.fitting.unknowns import OFFSET, SCALE, SHIFT, Unknown
 
 # of readings: steps of their differences, relative to a number's scale, and the formulas of fourth order
 DIFFERENCE = 1e-3
@@ -163,7 +164,7 @@ class Model:
         return States(motion.q, motion.qd, u, () if start is None else (start,), motion)
 
     @staticmethod
-    def _rollout(bound: BoundData, by: Sensitivities, u: Array, q0: Any) -> Rollout:
+    def _rollout(bound: BoundData, by: Sensitivities, u: Array, q0: object) -> Rollout:
         source, t = bound.source, bound.source.t
         assert t is not None
         driven = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,14 +12,16 @@ import numpy as np
 from sorosim.analysis.sensitivity import file_parameters, scalars_of
 from sorosim.base.arrays import Array
 from sorosim.base.errors import InputError, SorosimError, nearest
-from sorosim.base.units.quantity import amount
-from sorosim.base.units.table import DIMENSIONS
 from sorosim.base.validation import describe
 from sorosim.files.vary import Scalars
+from sorosim.mechanics.engine.parameter import FILE, Parameter, input_parameter
+from sorosim.mechanics.engine.quantities import extent
 from sorosim.mechanics.robot import Robot
 from sorosim.studies.fitting.measurements import BoundData
 
-FILE, OFFSET, SCALE, SHIFT = "number of the file", "offset of a marker", "scale of an input", "shift of time"
+# kinds beside FILE, which are the first words of names as those of parameters are, and what result files call them
+OFFSET, SCALE, SHIFT = "marker", "input", "time"
+KINDS = {FILE: "number of the file", OFFSET: "offset of a marker", SCALE: "scale of an input", SHIFT: "shift of time"}
 # as a part of its value: how far a number is changed in search of what the file accepts, and how exactly that is found
 FAR, LIMIT = 1e3, 1e-6
 # of its scale: how near to a bound a number is at it
@@ -33,34 +35,53 @@ _OTHERS = (re.compile(r"input\.(.+)\.scale"), SCALE), (re.compile(r"time(?:\.(.+
 
 
 @dataclass(frozen=True)
-class Unknown:
-    """A number that a fit may change. It is fitted as z: 1 + log(value / start), or 1 + (value - start) / scale."""
+class Unknown(Parameter):
+    """A parameter that a fit may change, from its value on.
 
-    name: str
-    kind: str
-    target: str  # path, marker, actuator, or name of the data
-    axis: int  # of an offset
-    start: float
-    dimension: str
-    low: float
-    high: float
-    scale: float
-    logarithm: bool
+    `target` is a path, a marker, an actuator, or the name of the data. It is fitted as z: 1 + log(p / value), or
+    1 + (p - value) / scale.
+    """
 
-    def value(self, z: float) -> float:
+    axis: int = 0  # of an offset
+    scale: float = 1.0
+    logarithm: bool = False
+
+    @property
+    def name(self) -> str:
+        """As `fit` takes it."""
+        if self.kind == OFFSET:
+            return f"marker.{self.target}.offset[{self.axis}]"
+        if self.kind == SCALE:
+            return f"input.{self.target}.scale"
+        if self.kind == SHIFT:
+            return f"time.{self.target}.shift" if self.target else "time.shift"
+        return self.target
+
+    @property
+    def kind_in_words(self) -> str:
+        """What result files call its kind."""
+        return KINDS.get(self.kind, self.kind)
+
+    @classmethod
+    def stored(cls, kind: str, start: float, **parts: Any) -> Unknown:
+        """One of the parts in a result file."""
+        kinds = {words: known for known, words in KINDS.items()}
+        return cls(kind=kinds.get(kind, kind), value=start, **parts)
+
+    def at(self, z: float) -> float:
         """The number itself, within its bounds."""
-        free = self.start * np.exp(min(z - 1.0, LOG_MOST)) if self.logarithm else self.start + self.scale * (z - 1.0)
+        free = self.value * np.exp(min(z - 1.0, LOG_MOST)) if self.logarithm else self.value + self.scale * (z - 1.0)
         return float(np.clip(free, self.low, self.high))
 
     def z(self, value: float) -> float:
         """Where it is fitted."""
         if not self.logarithm:
-            return 1.0 + (value - self.start) / self.scale
-        return 1.0 + float(np.log(value / self.start)) if value > 0.0 else -np.inf
+            return 1.0 + (value - self.value) / self.scale
+        return 1.0 + float(np.log(value / self.value)) if value > 0.0 else -np.inf
 
     def interval(self, low: float, high: float) -> tuple[float, float]:
         """The interval of the number between two z; infinite ones are the bounds."""
-        return (self.value(low) if np.isfinite(low) else self.low, self.value(high) if np.isfinite(high) else self.high)
+        return (self.at(low) if np.isfinite(low) else self.low, self.at(high) if np.isfinite(high) else self.high)
 
     def slope(self, value: float) -> float:
         """Derivative of the number by z."""
@@ -71,14 +92,9 @@ class Unknown:
         near = AT_BOUND * self.scale
         return value >= self.high - near or (value <= self.low + near and not (self.logarithm and self.low == 0.0))
 
-    @property
-    def unit(self) -> str:
-        """Its SI unit."""
-        return DIMENSIONS[self.dimension].unit
-
 
 def unknowns_of(
-    robot: Robot, data: Sequence[BoundData], free: Sequence[str], bounds: Mapping[str, Any] | None
+    robot: Robot, data: Sequence[BoundData], free: Sequence[str], bounds: Mapping[str, object] | None
 ) -> list[Unknown]:
     """The unknowns of a fit, with their bounds; wrong names and bounds are refused (InputError)."""
     if isinstance(free, str) or not isinstance(free, Sequence) or not len(free):
@@ -91,7 +107,7 @@ def unknowns_of(
     return [_bounded(one, given[one.name]) if one.name in given else one for one in out]
 
 
-def by_unknown(where: str, given: Mapping[str, Any] | None, names: Sequence[str]) -> dict[str, Any]:
+def by_unknown(where: str, given: Mapping[str, object] | None, names: Sequence[str]) -> dict[str, Any]:
     """Pairs by the names of unknowns; that of a list stands for each of its entries."""
     if given is not None and not isinstance(given, Mapping):
         raise InputError(where, "a mapping of names to pairs of numbers", describe(given))
@@ -106,18 +122,18 @@ def by_unknown(where: str, given: Mapping[str, Any] | None, names: Sequence[str]
     return out
 
 
-def _bounded(one: Unknown, pair: Sequence[Any]) -> Unknown:
+def _bounded(one: Unknown, pair: Sequence[object]) -> Unknown:
     """The unknown between bounds, None being open."""
     where = f"bounds.{one.name}"
     low, high = (
-        default if x is None or (isinstance(x, float) and np.isinf(x)) else amount(where, x, one.dimension)
+        default if x is None or (isinstance(x, float) and np.isinf(x)) else one.number(where, x)
         for x, default in zip(pair, (one.low, one.high), strict=True)
     )
     if not low < high:
         raise InputError(where, "a lower bound below the upper one", f"{low:g} and {high:g}")
-    if not low <= one.start <= high:
+    if not low <= one.value <= high:
         hint = f"begin elsewhere: robot.with_values({{'{one.name}': ...}})" if one.kind == FILE else ""
-        raise InputError(where, f"bounds about the start, {one.start:g}", f"{low:g} and {high:g}", hint)
+        raise InputError(where, f"bounds about the start, {one.value:g}", f"{low:g} and {high:g}", hint)
     if one.kind != SHIFT:
         tolerance = 2.0 * LIMIT * one.scale  # limits of the file are known to that
         if low < one.low - tolerance or high > one.high + tolerance:
@@ -135,8 +151,8 @@ def _named(robot: Robot, data: Sequence[BoundData], name: str) -> Iterator[Unkno
         if offset is None:
             raise InputError("free", "the name of a marker", f"'{found[1]}'", nearest(found[1], places))
         for axis in range(3) if found[2] is None else [int(found[2])]:
-            whole, size = f"marker.{found[1]}.offset[{axis}]", extent_of(robot)
-            yield Unknown(whole, OFFSET, found[1], axis, float(offset[axis]), "length", -np.inf, np.inf, size, False)
+            at, size = float(offset[axis]), extent_of(robot)
+            yield Unknown(OFFSET, found[1], "length", value=at, axis=axis, scale=size)
         return
     for pattern, kind in _OTHERS:
         if isinstance(name, str) and (found := pattern.fullmatch(name)):
@@ -147,16 +163,15 @@ def _named(robot: Robot, data: Sequence[BoundData], name: str) -> Iterator[Unkno
 
 def _other(robot: Robot, data: Sequence[BoundData], name: str, kind: str, target: str) -> Unknown:
     if kind == SCALE:
-        if target not in robot.actuator_names:
-            raise InputError("free", "the name of an actuator", f"'{target}'", nearest(target, robot.actuator_names))
-        return Unknown(name, kind, target, 0, 1.0, "number", 0.0, np.inf, 1.0, True)
+        actuator = input_parameter(robot, target, "free").target
+        return Unknown(kind, actuator, "number", low=0.0, value=1.0, logarithm=True)
     motions = {bound.source.name: bound.source for bound in data if bound.source.t is not None}
     named = {key: source for key, source in motions.items() if target in ("", key)}
     if not named:
         what = "the name of a motion" if target else "a motion, whose time may be shifted"
         raise InputError("free", what, f"'{name}'", nearest(target, motions) if target else "equilibria have no times")
     most = SHIFTED * min(source.dt * (source.n - 1) for source in named.values())
-    return Unknown(name, kind, target, 0, 0.0, "time", -most, most, most, False)
+    return Unknown(kind, target, "time", low=-most, high=most, value=0.0, scale=most)
 
 
 def _of_file(robot: Robot, file: Scalars, name: str) -> Unknown:
@@ -179,10 +194,10 @@ def _of_file(robot: Robot, file: Scalars, name: str) -> Unknown:
     positive = start > 0.0 and not accepted(-LIMIT * start)
     low = 0.0 if positive else _limit(accepted, start, start - FAR * scale)
     high = _limit(accepted, start, start + FAR * scale)
-    return Unknown(name, FILE, name, 0, start, dimension, low, high, scale, positive)
+    return Unknown(FILE, name, dimension, low=low, high=high, value=start, scale=scale, logarithm=positive)
 
 
-def _limit(accepted: Any, inside: float, outside: float) -> float:
+def _limit(accepted: Callable[[float], bool], inside: float, outside: float) -> float:
     """Last number towards another one that is accepted, by bisection; infinite if the other one is, too."""
     if accepted(outside):
         return float(np.inf if outside > inside else -np.inf)
@@ -197,9 +212,9 @@ def extent_of(robot: Robot) -> float:
     """Largest extent of the robot as it is built, the world's origin included [m]."""
     nodes, zero = np.arange(len(robot.engine.tree.inertia)), np.zeros(robot.ndof)
     places = robot.engine.poses(nodes, zero, zero)[0][:, :3, 3]
-    return float(np.ptp(np.vstack([np.zeros(3), places]), axis=0).max(initial=0.0)) or 1.0
+    return extent(places) or 1.0
 
 
 def values_of(unknowns: Sequence[Unknown], z: Array) -> Array:
     """The numbers themselves."""
-    return np.array([one.value(x) for one, x in zip(unknowns, z, strict=True)])
+    return np.array([one.at(x) for one, x in zip(unknowns, z, strict=True)])

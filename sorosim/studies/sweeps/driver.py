@@ -128,7 +128,7 @@ def sweep(
     return _Sweep(plan, out, done, progress).run(jobs, scheduler)
 
 
-def _document(source: Any, arguments: dict[str, Any]) -> tuple[Robot, SweepDocument]:
+def _document(source: object, arguments: dict[str, Any]) -> tuple[Robot, SweepDocument]:
     if isinstance(source, str | os.PathLike):
         if arguments:
             got = f"a sweep file and {', '.join(arguments)}"
@@ -147,7 +147,7 @@ def _document(source: Any, arguments: dict[str, Any]) -> tuple[Robot, SweepDocum
     return robot, sweep_of({"sorosim_sweep": 1, "robot": robot.name or "robot", **arguments})
 
 
-def _jobs(jobs: Any) -> int:
+def _jobs(jobs: object) -> int:
     if isinstance(jobs, bool) or not isinstance(jobs, int | np.integer) or (jobs < 1 and jobs != -1):
         raise InputError("jobs", "a number of processes, or -1 for all processors", describe(jobs))
     if jobs > 0:

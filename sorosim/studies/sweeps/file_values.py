@@ -50,7 +50,7 @@ class FileValues:
     def _base(self) -> Robot:
         return load_text(self.text, self.robot.name)
 
-    def check(self, command: str, options: Mapping[str, Any], prescribed: Sequence[Varied]) -> None:
+    def check(self, command: str, options: Mapping[str, object], prescribed: Sequence[Varied]) -> None:
         """Collect mistakes; `prescribed` are all inputs and driven coordinates of the sweep."""
         if self.varied and not self.text:
             hint = "its robot was built of Python objects that no file can express"
@@ -64,7 +64,7 @@ class FileValues:
             self._check_together()
 
     def _is_ineffective(
-        self, one: Varied, command: str, options: Mapping[str, Any], prescribed: Sequence[Varied]
+        self, one: Varied, command: str, options: Mapping[str, object], prescribed: Sequence[Varied]
     ) -> bool:
         """Refuse a file value without effect: of the other command's block, or overridden by the sweep itself."""
         block, _, rest = one.target.partition(".")
@@ -192,7 +192,7 @@ class FileValues:
                     yield (*path, name)
 
 
-def _blocks(path: Place, block: Any) -> Iterator[tuple[Place, Any]]:
+def _blocks(path: Place, block: object) -> Iterator[tuple[Place, Any]]:
     """A block of points and what is right inside of it, of a list the first point."""
     yield path, block
     if isinstance(block, dict):

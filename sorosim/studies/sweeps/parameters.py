@@ -32,7 +32,7 @@ class Varied(Parameter):
         """As it was written."""
         return self.written
 
-    def read(self, value: Any) -> Value:
+    def read(self, value: object) -> Value:
         """A value in SI units, or a word.
 
         Raises
@@ -52,7 +52,7 @@ class Varied(Parameter):
             return value if as_real(formula) is None else float(formula)  # type: ignore[arg-type]
         return float(quantity(value, self.dimension))
 
-    def numeric(self, value: Any) -> float:
+    def numeric(self, value: object) -> float:
         """A value in SI units; words are refused."""
         from sorosim.base.problems import shown
 
@@ -61,13 +61,13 @@ class Varied(Parameter):
             raise ModelError("", "a number or a quantity", shown(found), "words and expressions can be listed only")
         return found
 
-    def unit_of(self, written: Sequence[Any]) -> str:
+    def unit_of(self, written: Sequence[object]) -> str:
         """Unit of its values, "" where none is known; `written` is how they were given."""
         said = (name for value in written if (name := unit_dimension(str(value))))
         return DIMENSIONS[self.dimension or next(said, "number")].unit
 
 
-def _number_or_word(value: Any) -> Value:
+def _number_or_word(value: object) -> Value:
     from sorosim.base.units.quantity import in_si, quantity
 
     number = as_real(value)
@@ -79,7 +79,7 @@ def _number_or_word(value: Any) -> Value:
         return str(value)
 
 
-def exponents_of(value: Any) -> Exponents | None:
+def exponents_of(value: object) -> Exponents | None:
     """What kind of quantity a text is; None of a bare number or a word."""
     try:
         words = split(str(value))[1]

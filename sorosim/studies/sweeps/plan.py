@@ -221,7 +221,7 @@ class _Reader:
             dict(self.spec.summary), self.spec.start, size, self.keep_runs, self.text,
         )  # fmt: skip
 
-    def _constants(self, kind: str, given: Mapping[str, Any]) -> Iterator[tuple[Varied, Value]]:
+    def _constants(self, kind: str, given: Mapping[str, object]) -> Iterator[tuple[Varied, Value]]:
         """Inputs or driven coordinates with one value for all points."""
         for name, value in given.items():
             path: Place = (kind, name)

@@ -110,7 +110,7 @@ class PointReader:
             return None
         return self._points(path(columns, block.steps), parameters, list(block.through.values()))
 
-    def _list(self, at: Path, rows: Sequence[Mapping[str, Any]]) -> Points | None:
+    def _list(self, at: Path, rows: Sequence[Mapping[str, object]]) -> Points | None:
         if not rows:
             self.collector.add(at, "one point or more", "none")
             return None
@@ -189,7 +189,7 @@ class PointReader:
             self.collector.add(at, f"at most {MAX_POINTS} points", f"{n:.4g}", hint)
         return n <= MAX_POINTS
 
-    def _parameters(self, at: Path, names: Sequence[str] | Mapping[str, Any], at_key: bool = True) -> list[Varied]:
+    def _parameters(self, at: Path, names: Sequence[str] | Mapping[str, object], at_key: bool = True) -> list[Varied]:
         if not names:
             self.collector.add(at, "something that varies, such as u.cable1", "nothing")
         if len(set(names)) < len(names):
@@ -206,7 +206,7 @@ class PointReader:
         found = (self.collector.attempt((*at, name), partial(read, value)) for name, value in given.items())
         return [value for value in found if value is not None]
 
-    def _points(self, samples: Samples, parameters: list[Varied], written: Sequence[Sequence[Any]]) -> Points:
+    def _points(self, samples: Samples, parameters: list[Varied], written: Sequence[Sequence[object]]) -> Points:
         units = tuple(one.unit_of(values) for one, values in zip(parameters, written, strict=True))
         return Points(samples, parameters, units, written)
 

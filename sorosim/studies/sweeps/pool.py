@@ -37,7 +37,7 @@ def computed_blocks(
         yield from _in_processes(job, tasks, jobs)
 
 
-def _in_processes(job: Job, tasks: Iterable[tuple[Any, ...]], jobs: int) -> Iterator[Block]:
+def _in_processes(job: Job, tasks: Iterable[tuple[object, ...]], jobs: int) -> Iterator[Block]:
     from joblib import delayed
 
     # closed at once when the sweep is interrupted, so that no process continues
@@ -45,7 +45,7 @@ def _in_processes(job: Job, tasks: Iterable[tuple[Any, ...]], jobs: int) -> Iter
         yield from blocks
 
 
-def _on_cluster(job: Job, tasks: Iterable[tuple[Any, ...]], address: str, size: int) -> Iterator[Block]:
+def _on_cluster(job: Job, tasks: Iterable[tuple[object, ...]], address: str, size: int) -> Iterator[Block]:
     """Blocks from the workers of a Dask scheduler, `size` points in each.
 
     joblib's Dask backend is not used: with a single worker it computes in this process, it queues no more blocks than

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sorosim.analysis.equilibria.statics import statics
 from sorosim.analysis.results.result import Equilibrium, Run
 from sorosim.base.arrays import Array, Mask
-from sorosim.base.declare.result import DATA, TEXT, Kept, Named, Numbers, Place, Result, Texts, kept
+from sorosim.base.declare.result import DATA, TEXT, Named, Numbers, Place, Result, StoredField, Texts, stored
 from sorosim.base.errors import InputError, nearest
 from sorosim.base.public import public
 from sorosim.base.registry import LazyMethod
@@ -41,19 +41,19 @@ class SweepResult(Result, kind="sweep"):
     """
 
     plan: Plan = field(repr=False)
-    arrays: Mapping[str, NDArray[Any]] = kept(
+    arrays: Mapping[str, NDArray[Any]] = stored(
         Named(Numbers("n_points", ...)), "one row a point: q, lam, driven, poses...", repr=False
     )
-    messages: tuple[str, ...] = kept(Texts("n_points"), "of the solvers; for points that failed, why", repr=False)
-    versions: Mapping[str, str] = kept(DATA, "of sorosim, numpy, scipy, python", repr=False)
+    messages: tuple[str, ...] = stored(Texts("n_points"), "of the solvers; for points that failed, why", repr=False)
+    versions: Mapping[str, str] = stored(DATA, "of sorosim, numpy, scipy, python", repr=False)
     folder: Path | None = None  # of whole runs, if there are any
-    also: ClassVar[Mapping[str, Kept]] = {
-        "text": Kept(TEXT, "the robot's file", source="plan.text"),
-        "_plan": Kept(TEXT, "what was asked for, as JSON; columns of numbers are in `parameters`", name="plan"),
-        "_parameters": Kept(DATA, "per parameter: its values at the points, n_points each", "SI", name="parameters",
-                            needed=False),
-        "numbers": Kept(Named(Numbers("n_points")), "per number of a point: its column", "SI", name="columns",
-                        needed=False, derived=True),
+    also: ClassVar[Mapping[str, StoredField]] = {
+        "text": StoredField(TEXT, "the robot's file", source="plan.text"),
+        "_plan": StoredField(TEXT, "what was asked for, as JSON; columns of numbers are in `parameters`", name="plan"),
+        "_parameters": StoredField(DATA, "per parameter: its values at the points, n_points each", "SI",
+                                   name="parameters", needed=False),
+        "numbers": StoredField(Named(Numbers("n_points")), "per number of a point: its column", "SI", name="columns",
+                               needed=False, derived=True),
     }  # fmt: skip
 
     plot = LazyMethod("sorosim.view.viz.sweep_plot:plot_sweep")
@@ -288,7 +288,7 @@ class SweepResult(Result, kind="sweep"):
         return point
 
 
-def _has_words(column: Sequence[Any]) -> bool:
+def _has_words(column: Sequence[object]) -> bool:
     return any(isinstance(x, str) for x in column)
 
 

@@ -6,7 +6,7 @@ import csv
 import importlib
 import io
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,13 @@ from sorosim.mechanics.lie.quaternion import quaternion_of
 from sorosim.studies.sweeps.task import ENERGIES, STATICS
 from sorosim.studies.sweeps.units import units_of
 
+if TYPE_CHECKING:
+    from sorosim.studies.sweeps.result import SweepResult
+
 POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
 
 
-def columns(sweep: Any) -> dict[str, NDArray[Any]]:
+def columns(sweep: SweepResult) -> dict[str, NDArray[Any]]:
     """What `SweepResult.columns` gives."""
     samples = sweep.plan.samples
     result: dict[str, NDArray[Any]] = {
@@ -36,7 +39,7 @@ def as_column(values: Any) -> NDArray[Any]:
     return np.array([str(x) for x in values]) if words else np.array(values, dtype=float)
 
 
-def numbers(sweep: Any) -> dict[str, NDArray[Any]]:
+def numbers(sweep: SweepResult) -> dict[str, NDArray[Any]]:
     """What was found that is one number a point."""
     arrays, plan = sweep.arrays, sweep.plan
     result: dict[str, NDArray[Any]] = {}
@@ -55,7 +58,7 @@ def numbers(sweep: Any) -> dict[str, NDArray[Any]]:
     return result
 
 
-def write_csv(sweep: Any, path: str | Path) -> None:
+def write_csv(sweep: SweepResult, path: str | Path) -> None:
     """Write the table of `SweepResult.to_csv`."""
     table, text = sweep.columns, io.StringIO()
     out = csv.writer(text, lineterminator="\n")
@@ -65,14 +68,14 @@ def write_csv(sweep: Any, path: str | Path) -> None:
     write_whole(path, text.getvalue().encode())
 
 
-def _cell(value: Any) -> Any:
+def _cell(value: object) -> Any:
     """A number with all of its digits."""
     if isinstance(value, np.bool_):
         return int(value)
     return repr(float(value)) if isinstance(value, np.floating) else value
 
 
-def write_parquet(sweep: Any, path: str | Path) -> None:
+def write_parquet(sweep: SweepResult, path: str | Path) -> None:
     """Write the file of `SweepResult.to_parquet`."""
     pyarrow, parquet = _package("pyarrow", "Parquet files"), _package("pyarrow.parquet", "Parquet files")
     table = pyarrow.table({name: _plain(column) for name, column in sweep.columns.items()})

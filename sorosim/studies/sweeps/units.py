@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from sorosim.mechanics.quantities import quantities
 
+if TYPE_CHECKING:
+    from sorosim.studies.sweeps.plan import Plan
 
-def units_of(plan: Any) -> dict[str, str]:
+
+def units_of(plan: Plan) -> dict[str, str]:
     """SI units of the columns of a sweep by their names; those that are missing have none."""
     known = {name: one.unit for name, one in quantities(plan.robot, plan.driven, plan.outputs).items()}
     units = known | {"energy.balance": "J", "t": "s"}

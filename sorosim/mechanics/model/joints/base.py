@@ -154,7 +154,7 @@ class PerCoordinate(_OfCoordinates):
             doc += f" A list with an entry for each coordinate ({names}){', or a number for all' if own.alike else ''}."
         return replace(found, doc=doc, example=examples[0] if n == 1 or own.alike else f"[{', '.join(examples)}]")
 
-    def read(self, value: Any, at: At) -> Any:
+    def read(self, value: object, at: At) -> Any:
         for i, one in enumerate(self.types):
             (at / i if is_list(value) else at).number(one.dimension)
         return at.attempt(lambda: self.check(value))
@@ -215,7 +215,7 @@ class Limits(_OfCoordinates):
         ]
         return INVALID if any(entry is INVALID for entry in read) else tuple(read)
 
-    def _one(self, value: Any, dimension: str, at: At) -> Any:
+    def _one(self, value: object, dimension: str, at: At) -> Any:
         limit = Limit.read(value, at)
         for name, of in (("low", dimension), ("high", dimension), ("stiffness", ACTING["stiffness"][0][dimension])):
             (at / name).number(of)
@@ -274,9 +274,9 @@ class Joint(Declared):
     pitch = cast(Any, 0.0)
     stiffness = damping = rest = armature = friction = creep = limits = cast(Any, ())
 
-    def __new__(cls, kind_: str = "", **given: Any) -> Any:
+    def __new__(cls, kind_: str = "", **given: object) -> Any:
         if cls is not Joint:
-            return object.__new__(cls)
+            return super().__new__(cls)
         known = JOINTS.names()
         if not isinstance(kind_ or "fixed", str) or (kind_ or "fixed") not in known:
             raise ModelError("joint", "a kind of joint", shown(kind_), nearest(str(kind_), known))
@@ -286,7 +286,7 @@ class Joint(Declared):
             if name not in declared:
                 hint = nearest(name, declared) if declared else "a fixed joint does not move"
                 raise ModelError(found.kind, f"a key of a {found.kind} joint", f"'{name}'", hint)
-        return object.__new__(found)
+        return super().__new__(found)
 
     def __post_init__(self, kind_: str) -> None:
         super().__post_init__()
@@ -474,7 +474,7 @@ def is_turn(twist: Array) -> bool:
     return bool(w.any()) and abs(float(w @ v)) <= 1e-12 * float(np.linalg.norm(v))
 
 
-def sliding(axis: Any) -> Array:
+def sliding(axis: object) -> Array:
     """Unit twist (6,) of sliding along an axis."""
     return np.concatenate([np.zeros(3), np.array(axis)])
 
@@ -527,7 +527,7 @@ class JointType(OneOf):
             [*self.as_word, *(f"{{{name}: ...}}" for name in self.registry.names() if name not in self.as_word)]
         )
 
-    def read(self, value: Any, at: At) -> Any:
+    def read(self, value: object, at: At) -> Any:
         if isinstance(value, str):
             if value in self.as_word:
                 return JOINTS.get(value).make({}, at)
