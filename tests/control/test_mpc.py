@@ -94,7 +94,7 @@ def test_ticks_whose_motion_fails_go_on_with_the_plan(robot, monkeypatch):
     mpc = sorosim.MPC(robot, 0.3, "20 ms", COST, goal=GOAL)
     mpc.step([0, 3.0, 0, 0], np.zeros(4))
     planned = mpc.plan[2][1].copy()
-    monkeypatch.setattr(mpc._problem.motion, "roll", lambda *_: None)
+    monkeypatch.setattr(mpc._problem.motion, "integrate", lambda *_: None)
     with pytest.warns(SorosimWarning, match=r"a step of the plan .*; until then the plan of the tick before goes on"):
         np.testing.assert_array_equal(mpc.step([0, 3.0, 0, 0], np.zeros(4)), planned)
     assert mpc.failures == 1
