@@ -1,16 +1,24 @@
 """Rotors on coordinates: inertia that moves with a coordinate alone."""
 
+from contextlib import suppress
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from dynamics.test_linearised_tree import FACTORS, check, coupled_tree
 from helpers.robots import random_state, varied_tree, with_armature
 from motion.test_discrete_steps import check_derivatives
+from motion.test_roots_of_steps import chain, total
 from numpy.testing import assert_allclose
 
 import sorosim
 from sorosim.base.errors import ModelError
 from sorosim.files import load_text
+from sorosim.mechanics.constraints.loop import Loop
 from sorosim.mechanics.dynamics.linearised_tree import LinearisedTree
+from sorosim.mechanics.model.anchor import Anchor
+from sorosim.mechanics.model.joints import Joint
+from sorosim.mechanics.robot import Robot
 
 PENDULUM = {"mass": "1 kg", "centre": [0, 0, "-25 cm"], "inertia": [1e-3, 2e-3, 3e-3]}
 ARMATURE = "100^2*20 g*cm^2"  # 0.02 kg m^2
@@ -79,6 +87,7 @@ def test_forward_dynamics_of_both_algorithms_invert_inverse_dynamics(trees):
 def test_equations_of_steps_along_the_tree_are_the_dense_ones(seed, name):
     rng = np.random.default_rng(seed)
     robot = with_armature(rng, coupled_tree(seed))
+    assert robot.engine.armature.any()
     engine, state = robot.engine, random_state(rng, robot)
     if name == "statics":
         state = state[0], 0.0 * state[1], 0.0 * state[2], state[3]
@@ -93,6 +102,7 @@ def test_equations_of_steps_along_the_tree_are_the_dense_ones(seed, name):
 def test_derivatives_of_motions_count_rotors(seed):
     rng = np.random.default_rng(seed)
     robot = with_armature(rng, varied_tree(seed))
+    assert robot.engine.armature.any()
     u = 0.1 * rng.standard_normal((5, len(robot.actuator_names)))
     found = sorosim.rollout(robot, u, "0.3 ms", tolerance=1e-13)
     check_derivatives(found, rng, atol=1e-5, size=0.01, steps=(10.0, 3.0, 1.0, 0.1, 0.01), pairing=1e-7)
@@ -129,6 +139,72 @@ def test_a_motor_alone_turns_its_rotor():
         assert robot.forward_dynamics([0.0], [0.0], u=[3.0], algorithm=algorithm) == pytest.approx([1.5], rel=1e-14)
 
 
+JOINTS = {
+    "cylindrical": {"cylindrical": {"axis": [1, 0, 0], "armature": [0.02, 3.0]}},
+    "universal": {"universal": {"axis": [1, 0, 0], "armature": [0.02, 0.3]}},
+    "planar": {"planar": {"axis": [0, 0, 1], "armature": [1.0, 2.0, 0.3]}},
+    "helical": {"helical": {"axis": [0, 0, 1], "pitch": 0.1, "armature": 0.3}},
+}
+
+
+@pytest.mark.parametrize("kind", [*JOINTS, "feed"])
+def test_joints_of_several_coordinates_and_lengths_of_rods_take_armature(kind):
+    if kind == "feed":
+        rod = {
+            "length": "25 cm",
+            "section": {"circle": {"radius": "5 mm"}},
+            "material": "soft",
+            "strain": {"bending": 1},
+        }
+        soft = {"young": 1e6, "poisson": 0.5, "density": 1000}
+        leg = {"joint": {"feed": {"armature": "3 kg"}}, "rod": rod}
+        armed = sorosim.load({"sorosim": 1, "name": "fed", "materials": {"soft": soft}, "links": {"leg": leg}})
+        inertia = [3.0, *[0.0] * (armed.ndof - 1)]
+    else:
+        armed = made(JOINTS[kind], PENDULUM)
+        inertia = np.atleast_1d(JOINTS[kind][kind]["armature"])
+    assert_allclose(armed.engine.armature, inertia)
+    rng = np.random.default_rng(1)
+    q, qd, qdd = 0.1 * rng.standard_normal((3, armed.ndof))
+    if kind == "feed":
+        q[0] = 0.02
+    tau = armed.inverse_dynamics(q, qd, qdd=qdd)
+    bias = armed.inverse_dynamics(q, qd, qdd=0.0 * qdd)
+    M = armed.mass_matrix(q)
+    assert_allclose(M @ qdd, tau - bias, rtol=0.0, atol=1e-12 * np.abs(M @ qdd).max())
+    assert (np.diag(M) >= inertia).all()
+    known = np.zeros(armed.ndof, dtype=bool)
+    found = armed.hybrid_dynamics(q, qd, qdd=qdd, tau=tau, known=known)
+    assert_allclose(found.qdd, qdd, rtol=0.0, atol=1e-12 * np.linalg.cond(M) * np.abs(qdd).max())
+
+
+@pytest.mark.parametrize("seed", [82, 461, 381, 158, 181, 18])
+def test_steps_of_chains_with_rotors_gain_no_energy(seed):
+    """Coriolis forces move energy between links and rotors: nothing else acts, but for what a step may err."""
+    rng = np.random.default_rng(seed)
+    n, dt = int(rng.integers(2, 5)), int(rng.choice([5, 10, 20, 40]))
+    scale, armature = 10.0 ** rng.uniform(-2, 0, n), 10.0 ** rng.uniform(-3, 1, n) * (rng.random(n) < 0.6)
+    links = tuple(
+        replace(
+            link,
+            joint=replace(link.joint, armature=(float(armature[i]),)),
+            body=replace(
+                link.body, mass=link.body.mass * scale[i], inertia=tuple(np.array(link.body.inertia) * scale[i])
+            ),
+        )
+        for i, link in enumerate(chain(n).description.links)
+    )
+    robot = Robot(replace(chain(n).description, links=links, gravity=(0.0, 0.0, 0.0)))
+    sim = sorosim.Stepper(robot, f"{dt} ms")
+    state = sim.reset(np.linspace(0.3, 1.0, n), rng.uniform(-20, 20, n))
+    energy = total(robot, state)
+    with suppress(sorosim.ConvergenceError):  # steps of a given size may find no end
+        for _ in range(200):
+            before, state = energy, sim.step()
+            energy = total(robot, state)
+            assert energy < 1.1 * before  # it was up to 3.7 times as much
+
+
 @pytest.mark.parametrize("method", ["generalized-alpha", "bdf"])
 def test_energy_of_a_chain_with_rotors_stays(method):
     robot = hinges(4, 1e-3)
@@ -155,6 +231,10 @@ def test_armature_stands_in_files_and_needs_an_axis():
     again = load_text(robot.to_yaml(), "again.yaml")
     assert_allclose(again.engine.armature, [0.02, 3.0])
     with pytest.raises(ModelError, match="armature: expected nothing of coordinates that have no axis, got"):
+        made({"planar": {"axis": [0, 0, 1], "coordinates": "screw", "armature": [1, 1, 0.1]}}, PENDULUM)
+    with pytest.raises(ModelError, match="spherical.armature: expected a known key, got 'armature'"):
         made({"spherical": {"armature": 0.1}}, PENDULUM)
+    with pytest.raises(ModelError, match="expected no friction, armature and limits in the joint of a loop"):
+        Loop(Joint("revolute", armature=0.1), Anchor("a"), Anchor("b"))
     with pytest.raises(ModelError, match="armature: expected a moment of inertia"):
         made({"revolute": {"axis": [0, 0, 1], "armature": "3 kg"}}, PENDULUM)

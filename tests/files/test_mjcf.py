@@ -176,13 +176,27 @@ def test_what_does_not_move_the_robot_is_remarked_on_until_it_is_meant(folder):
         load(path, set={"import.without": "[actuators, sensors, keyframes]"})
 
 
-def test_armature_is_read_and_left_out_on_request(folder):
+def test_armature_of_ball_joints_is_left_out_on_request(tmp_path):
+    text = (DATA / "balls.xml").read_text("utf-8")
+    path = tmp_path / "balls.xml"
+    path.write_text(text.replace("<worldbody>", '<default><joint armature="0.1"/></default><worldbody>', 1), "utf-8")
+    with pytest.raises(
+        FileError, match=r"no armature \(inertia of rotors\) in ball and free joints, got 'neck', 'left_ball'"
+    ):
+        load(path)
+    plain, armed = load(DATA / "balls.xml"), load(path, set={"import.without": "[armature]"})
+    q = np.full(plain.ndof, 0.2)
+    has_axis = [any(kind in name for kind in ("revolute", "prismatic")) for name in plain.coordinate_names]
+    assert sum(has_axis) == 2
+    assert_allclose(armed.mass_matrix(q) - plain.mass_matrix(q), 0.1 * np.diag(has_axis), atol=1e-13)
+
+
+def test_armature_of_hinges_and_sliders_is_read(folder):
     path = changed(folder, '<joint damping="0.3"/>', '<joint damping="0.3" armature="0.1"/>')
     plain, armed = load(DATA / "arm.xml"), load(path)
     q = np.full(plain.ndof, 0.2)
     has_axis = [any(kind in name for kind in ("revolute", "prismatic")) for name in plain.coordinate_names]
     assert_allclose(armed.mass_matrix(q) - plain.mass_matrix(q), 0.1 * np.diag(has_axis), atol=1e-13)
-    assert_array_equal(load(path, set={"import.without": "[armature]"}).mass_matrix(q), plain.mass_matrix(q))
     (folder / "arm.yaml").write_text("sorosim: 1\nimport: {mjcf: arm.xml, without: [rotors]}\n")
     with pytest.raises(FileError, match=r"arm.yaml:2:35: import.without\[0\]: expected armature, .* got 'rotors'"):
         load(folder / "arm.yaml")

@@ -209,6 +209,15 @@ def test_many_steps_that_the_tolerances_ask_for_are_told_so(method, monkeypatch)
         sorosim.simulate(robot, 3.0, method=method, rtol=1e-11, atol=1e-13)
 
 
+def test_many_steps_that_the_longest_one_asks_for_are_not_told(monkeypatch, recwarn):
+    monkeypatch.setattr("sorosim.analysis.motion.integration.MANY_STEPS", 200)
+    body = {"mass": "1 kg", "centre": [0, 0, "-25 cm"], "inertia": [1e-3, 2e-3, 3e-3]}
+    arm = {"joint": {"revolute": {"axis": [0, 1, 0]}}, "body": body}
+    robot = sorosim.load({"sorosim": 1, "name": "pendulum", "links": {"arm": arm}, "initial": {"arm.revolute": 1.0}})
+    sorosim.simulate(robot, 3.0, method="bdf", rtol=1e-3, atol=1e-4, max_step="2 ms")
+    assert not [one for one in recwarn if "steps by bdf" in str(one.message)]
+
+
 def test_a_method_of_many_steps_says_nothing_where_motions_decay(monkeypatch, recwarn):
     monkeypatch.setattr("sorosim.analysis.motion.integration.MANY_STEPS", 10)
     sorosim.simulate(sorosim.load(rubber_arm()), 0.2, u={"pull": 0.5}, method="bdf")

@@ -117,11 +117,11 @@ def failing(monkeypatch):
     def set_up(*intervals):
         advance = DiscreteSteps.advance
 
-        def advance_until(self, march, rows, inputs):
+        def advance_until(self, march, rows, inputs, substeps=None):
             first = round(float(rows.t[0]) / self.dt)
             bad = [k - first for k in intervals if first <= k < first + len(inputs)]
-            if self.substeps > 1 or not bad:
-                return advance(self, march, rows, inputs)
+            if (substeps or self.substeps) > 1 or not bad:
+                return advance(self, march, rows, inputs, substeps)
             code = advance(self, march, rows, inputs[: bad[0]])
             return codes.NO_CONVERGENCE if code in (codes.FINISHED, codes.CONTINUES) else code
 

@@ -177,15 +177,13 @@ class Integration:
         times = output_times(options["t_end"], options["dt_out"])
         t_out = np.concatenate([[start.t], times[times > start.t]])
         self.exchanged = WorkIntegral(self.callbacks, t_out, start.exchanged)
-        # free coordinates may rest while driven ones move: steps by their errors would not follow the work of these
-        max_step = min(options["max_step"], options["dt_out"]) if self.system.partition.names else options["max_step"]
         # the march tests its steps by coordinates alone; ida finds the forces of loops with the rates
         closes = isinstance(self.method, OdeMethod)
         atol = self.system.tolerances(options["atol"]) if closes else options["atol"]
         analytic = options["jacobian"] == "analytic"
         return OdeProblem(
             self.callbacks.rhs, self.callbacks.jacobian if analytic else self.callbacks.differences, state, t_out,
-            options["rtol"], atol, max_step, self.events, self.dense, self.report, self.work,
+            options["rtol"], atol, self.max_step, self.events, self.dense, self.report, self.work,
             self.exchanged, self.controller_times if self.samples_in_run else np.zeros(0), self.at_sample,
             self.callbacks.newton if analytic and self.method.uses_newton else None,
         )  # fmt: skip
@@ -293,17 +291,25 @@ class Integration:
             return run, interrupted, [why]
         return known, interrupted, [words] if words else []
 
+    @property
+    def max_step(self) -> float:
+        """The longest step [s]."""
+        longest, driven = float(self.options["max_step"]), bool(self.system.partition.names)
+        # free coordinates may rest while driven ones move: steps by their errors would not follow the work of these
+        return min(longest, self.options["dt_out"]) if driven else longest
+
     def crawled(self, run: Run) -> str:
         """Whether its steps followed an oscillation that hardly decays, in words; "" if not, or if they were few."""
         n, options = self.work.n, self.options
-        if not self.method.multistep or n < MANY_STEPS:
+        if not self.method.multistep or n < max(MANY_STEPS, 4 * (len(self.controller_times) + len(self.checkpoints))):
             return ""
-        x = self.system.state(run.q[-1], run.qd[-1], strain_rows(run)[-1])
+        x, mean = self.system.state(run.q[-1], run.qd[-1], strain_rows(run)[-1]), (run.t[-1] - self.start.t) / n
         limiting = limiting_motion(self.system, float(run.t[-1]), x, (options["rtol"], options["atol"]))
-        if limiting is None or not (run.t[-1] - self.start.t) / n < PERIODS * limiting[2] < np.inf:
+        # samples, checkpoints and the longest step bound them, too
+        if limiting is None or mean > 0.5 * self.max_step or not mean < PERIODS * limiting[2] < np.inf:
             return ""
         words = f"{n} steps by {self.method.kind}: {limiting[1]}"
-        if (each := limiting[2] * n / (run.t[-1] - self.start.t)) > STEPS_A_PERIOD:
+        if (each := limiting[2] / mean) > STEPS_A_PERIOD:
             asked = f"rtol={options['rtol']:g} and atol={options['atol']:g}"
             return f"{words}; {each:.0f} steps a period are what {asked} ask for, and larger ones take fewer"
         return f"{words}; {PASSES} what hardly decays, with fewer steps"

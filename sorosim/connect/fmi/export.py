@@ -91,7 +91,7 @@ def export_fmu(
     Notes
     -----
     The unit holds the robot's file with all that it includes, and its meshes. It needs sorosim in the Python that runs
-    it. See docs/how_to/other_programs.md.
+    it. See docs/how_to/join_other_programs.md.
     """
     check_robot(robot)
     if fmi not in PACKAGES:

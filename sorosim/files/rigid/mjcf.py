@@ -199,7 +199,7 @@ class _Reader:
                 acting["stiffness"] = stiffness
                 rest = float(m.qpos_spring[at] - m.qpos0[at])
                 acting |= {"rest": rest} if single and rest else {}
-        if armature and single and "armature" not in self.leftovers.without:
+        if armature and single:
             acting["armature"] = armature
         elif armature:  # on rates of rotation vectors, which are no coordinates here
             self.leftovers.add("armature", name, element.place)

@@ -147,8 +147,8 @@ class Loop(Declared, title="Loops"):
             joint.check_in_loop()
         except ModelError as error:
             raise error.inside("joint") from None
-        if any(joint.friction) or any(limit is not None for limit in joint.limits):
-            raise ModelError("joint", "no friction and no limits in the joint of a loop", "some")
+        if any(joint.friction) or any(joint.armature) or any(limit is not None for limit in joint.limits):
+            raise ModelError("joint", "no friction, armature and limits in the joint of a loop", "some")
         springs = [name for name in ("stiffness", "damping") if np.any(getattr(joint, name))]
         if springs and not joint.takes_springs_in_loop():
             hint = f"in {', '.join(spring_kinds())} only"

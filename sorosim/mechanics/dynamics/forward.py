@@ -167,7 +167,7 @@ FORWARD_DERIVATIVES = {"composite": derivatives_by_composite, "articulated": der
 SOLVE_MASS = {"composite": solve_by_composite, "articulated": solve_by_articulated}
 HYBRID = {"composite": hybrid_by_composite, "articulated": hybrid_by_articulated}
 # the fastest of them by the number of coordinates plus that of joints and rods that have them, each from its own number
-# on, as measured (docs/architecture.md): what is alone in its joint counts twice, it has a path of its own
+# on, as measured (docs/speed.md): what is alone in its joint counts twice, it has a path of its own
 FASTEST = {0: "composite", 72: "articulated"}
 FASTEST_DERIVATIVES = {0: "composite", 120: "articulated"}
 FASTEST_HYBRID = {0: "articulated"}

@@ -47,7 +47,7 @@ from sorosim.mechanics.model.layout import MERGE, Layout
 from sorosim.mechanics.model.link import Link
 
 T = TypeVar("T")
-# coordinates plus joints and rods from which on equations are solved along the tree, as measured (docs/architecture.md)
+# coordinates plus joints and rods from which on equations are solved along the tree, as measured (docs/decisions.md)
 ON_TREE = 200
 # and where distant parts are coupled, by sparse systems
 ON_SPARSE = 400
@@ -424,8 +424,8 @@ class Engine:
             return ModelError(name, "a rod that has a length left", "one that its joint has drawn back wholly", hint)
         return ModelError(self.layout.coordinate_names[coordinate], "a coordinate that moves mass",
                           "none that others do not move as well",
-                          "give the links that it moves mass, the rod fewer or orthogonal strain functions (basis "
-                          "legendre), or check that the state is finite")  # fmt: skip
+                          "give the links that it moves mass, its joint armature, the rod fewer or orthogonal strain "
+                          "functions (basis legendre), or check that the state is finite")  # fmt: skip
 
     @cached_property
     def insertions(self) -> IntArray:
@@ -503,7 +503,8 @@ class Engine:
         for name, array in parts.items():
             setattr(out, name, array)
         out._companions = {}
-        vars(out).pop("system", None)  # a cached property, of the arrays before
+        for name in ("system", "armature"):  # cached properties, of the arrays before
+            vars(out).pop(name, None)
         return out
 
     def companion(self, kind: Callable[[Engine], T]) -> T:

@@ -20,10 +20,11 @@ SPEED_ERROR = 1e-2
 
 
 @kernel_in_place
-def kinetic_products(tree, gravity, ws):
-    """Sums over the nodes of V^T M V, V^T M A and A^T M A, after a sweep.
+def kinetic_products(tree, qd, qdd, gravity, ws):
+    """Sums over the nodes of V^T M V, V^T M A and A^T M A, after a sweep with these rates and accelerations.
 
-    V, A: twists and accelerations of the nodes, without gravity; M: their inertias, in the frame of each.
+    V, A: twists and accelerations of the nodes, without gravity; M: their inertias, in the frame of each. Inertias of
+    rotors on coordinates (armature) count as nodes with the twist qd_i.
     """
     speed, power, acceleration = 0.0, 0.0, 0.0
     V, A, y = ws.scratch[0, 0], ws.scratch[0, 1], ws.scratch[0, 2]
@@ -44,6 +45,13 @@ def kinetic_products(tree, gravity, ws):
         matrix_vector(M, A, y)
         for i in range(6):
             acceleration += A[i] * y[i]
+    for b in range(tree.block.shape[0]):
+        at, c0 = tree.block[b].armature, tree.block[b].column
+        if at >= 0:
+            for i in range(tree.block[b].n):
+                own, rate, change = tree.strain[at + i], qd[c0 + i], qdd[c0 + i]
+                speed, power = speed + own * rate * rate, power + own * rate * change
+                acceleration += own * change * change
     return speed, power, acceleration
 
 
@@ -58,14 +66,16 @@ def acceleration_from_rest(model, march, ws):
     add_forces(model, march, ws, True, False)
     forward(model.system, march.begin, False, False, march.external, ws, march.start)
     forward_sweep(tree, state.q, state.qd, state.qdd_begin, model.gravity, POSES, ws)
+    a = kinetic_products(tree, state.qd, state.qdd_begin, model.gravity, ws)[2]
     copy(state.work, state.qd)
-    return sqrt(kinetic_products(tree, model.gravity, ws)[2])
+    return sqrt(a)
 
 
 @kernel_in_place
 def end_speed(model, march, ws):
     """Speed r at the end of a step, after a sweep there, and its rate r', without the power of multipliers."""
-    square, power, _ = kinetic_products(model.system.tree, model.gravity, ws)
+    state = march.state
+    square, power, _ = kinetic_products(model.system.tree, state.qd_new, state.qdd_new, model.gravity, ws)
     for i in range(march.multiplier.now.shape[0]):
         power -= march.multiplier.new[i] * march.out.closure.rate[i]
     speed = sqrt(square)
@@ -98,7 +108,7 @@ def is_plausible(model, march, ws) -> bool:
     least = (1.0 - SPEED_ERROR) * speed
     if not least <= number.speed + h * max(known, 0.0) and moved > 1.0:
         forward_sweep(tree, state.q, state.qd, state.qdd, model.gravity, POSES, ws)
-        square, power, acceleration = kinetic_products(tree, model.gravity, ws)
+        square, power, acceleration = kinetic_products(tree, state.qd, state.qdd, model.gravity, ws)
         begin, most = sqrt(square), rate
         if square > 0.0:
             most = max(most, power / begin)

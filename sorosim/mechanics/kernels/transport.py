@@ -1,7 +1,7 @@
-"""Mass that moves against its nodes: material of rods that are fed or grow, of inserted tubes, tubes and rotors.
+"""Mass that moves against its nodes: material of rods that are fed or grow, inserted and turning tubes, armature.
 
 Each kind adds to the quantities of nodes, to forces, to the mass matrix and to derivatives, after the sweeps of the
-tree (docs/theory.md, 19 and 20).
+tree (docs/theory.md, 5, 19 and 20).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sorosim.mechanics.kernels.tube_motion import rotor_derivatives, rotor_force
 
 @kernel_in_place
 def add_armature_mass(tree, mass):
-    """Add inertias of rotors to the mass matrix (ndof, ndof)."""
+    """Add the armature of coordinates to the mass matrix (ndof, ndof)."""
     for b in range(tree.block.shape[0]):
         c0, end = tree.block[b].column, tree.block[b].column + tree.block[b].n
         add_armature(tree, b, 1.0, mass[c0:end, c0:end])

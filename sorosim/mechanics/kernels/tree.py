@@ -40,7 +40,7 @@ BLOCK = record(
     n_before=int,  # coordinates of the blocks on the way from the world
     square=int,  # where its own n^2 numbers begin in arrays of one matrix a block, such as `Elastic.stiffness`
     is_local=int,  # whether it has more spans than one
-    armature=int,  # where inertias of rotors on its coordinates (n,) begin in `Tree.strain`; -1: none
+    armature=int,  # where that of its coordinates (n,) begins in `Tree.strain`; -1: none
 )
 FLOWING_NODE = record(node=int, at=int)  # at: where its data begin in `Tree.flow`
 INSERTED_NODE = record(
@@ -132,7 +132,7 @@ def base_of(tree, node):
 
 @kernel_in_place
 def add_armature_forces(tree, scale, x, out):
-    """out (ndof,) += scale I x, of the inertias I of rotors on coordinates."""
+    """out (ndof,) += scale I x, I the armature of coordinates."""
     for b in range(tree.block.shape[0]):
         at, c0 = tree.block[b].armature, tree.block[b].column
         if at >= 0:
@@ -142,7 +142,7 @@ def add_armature_forces(tree, scale, x, out):
 
 @kernel_in_place
 def add_armature(tree, b, scale, out):
-    """The diagonal of out (n, n) += scale I, of the rotors on the coordinates of block b."""
+    """The diagonal of out (n, n) += scale I, I the armature of the coordinates of block b."""
     at = tree.block[b].armature
     if at >= 0:
         for i in range(tree.block[b].n):

@@ -217,7 +217,8 @@ class JointWrenchSensor(Sensor, kind="joint_wrench"):
     """The whole wrench (6,) that a link gets through its joint, in the frame that the joint moves [N m, N].
 
     It is what inertia, gravity, loads and loops ask for of the link and all that hangs on it: the reaction of the joint
-    with its springs, dampers, friction, stops and motors, and of tendons that pass the joint.
+    with its springs, dampers, friction, stops and motors, less what accelerates their rotors (`armature`), and of
+    tendons that pass the joint.
     """
 
     link: str = key(Reference("links", "the name of a link"), "Name of the link.", "lid")

@@ -10,7 +10,7 @@ import webbrowser
 from pathlib import Path
 from typing import Any
 
-from sorosim.base.errors import SorosimError
+from sorosim.base.errors import FileError, SorosimError
 from sorosim.base.public import public
 from sorosim.view.viz.checks import PathLike
 from sorosim.view.viz.web import Page
@@ -49,13 +49,13 @@ def play(
     """
     page = Page(result, options, fps=fps, speed=speed, loop=loop, playing=True)
     if path is None:
-        text = page.text()
         name = re.sub(r"\W+", "_", page.group.robot.name).strip("_") or "robot"
-        target = Path(tempfile.mkdtemp(prefix="sorosim_")) / f"{name}.html"
-        target.write_text(text, encoding="utf-8")
-    else:
-        page.write(path)
-        target = Path(path).absolute()
+        try:
+            path = Path(tempfile.mkdtemp(prefix="sorosim_")) / f"{name}.html"
+        except OSError as error:
+            raise FileError(tempfile.gettempdir(), f"cannot be written: {error.strerror or error}; path=") from None
+    page.write(path)
+    target = Path(path).absolute()
     open_page(target)
     return target
 

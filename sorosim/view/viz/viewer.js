@@ -238,7 +238,8 @@ class Viewer {
     this.camera.azimuth += turn - this.orbited;
     [this.target, this.orbited] = [target, turn];
     const { azimuth, elevation, distance, focus } = this.camera;
-    const shown = JSON.stringify([state, azimuth, elevation, distance, focus, width, height]);
+    const { t, playing, speed, loop, help } = state, settings = [playing, speed, loop, state.view, help, switches];
+    const shown = JSON.stringify([t, settings, state.colour, azimuth, elevation, distance, focus, width, height]);
     if (shown === this.shown) return; // the picture stands
     this.shown = shown;
     if (canvas.width !== width || canvas.height !== height) [canvas.width, canvas.height] = [width, height];

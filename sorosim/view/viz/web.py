@@ -177,26 +177,20 @@ def describe_motion(
     left_out = [f"{len(times)} of {asked} states"] if len(times) < asked else []
     if resolution not in (FINE, COARSE):
         left_out.append("{} sections a rod, {} sides".format(*resolution))
-    g = np.concatenate([np.stack([frame.g for frame in frames]) for frames in robots], axis=1)
-    poses = np.zeros((len(times), n, 7))
-    poses[:, :-1, :3], poses[:, :-1, 3:], poses[:, -1, 6] = g[..., :3, 3], quaternions(g), 1.0
     strains = np.zeros((len(times), len(fields), len(strained)))
-    for k, (field, (low, high)) in enumerate(
-        zip(fields, (c["range"] for c in colours if c["kind"] == ROD), strict=True)
-    ):
+    ranges = (colour["range"] for colour in colours if colour["kind"] == ROD)
+    for k, (field, (low, high)) in enumerate(zip(fields, ranges, strict=True)):
         values = np.stack([field.strains(frame.q) for frame in first])[:, strained]
         strains[:, k] = np.clip((values - low) / (high - low), 0.0, 1.0)
     scale = scales.of(options.forces)
     ends = np.zeros((0, 3)) if scale is None else ends_of(scale, [one.only(options.forces) for one in wrenches])
-    framed = [*stage.extents, ends, *(one.points for one in stage.obstacles if one.framed and options.contacts)]
-    points = np.concatenate(framed)
+    obstacles = (one.points for one in stage.obstacles if one.framed and options.contacts)
+    points = np.concatenate([*stage.extents, ends, *obstacles])
     if options.follow is not None:
         points = stage.relative(np.stack([robot.followed(q, options.follow) for q in robot.states]))
     followed = np.stack([robot.followed(frame.q, options.follow) for frame in first])
     return {
-        "title": options.title if options.title is not None else "" if group.several else group.robot.name,
-        "detail": ", ".join(left_out),
-        "view": options.view,
+        **_labels(group, options, left_out),
         "times": times.tolist(),
         "stationCount": n,
         **_meshes(visuals, [frames[0] for frames in robots], stage.obstacles),
@@ -209,18 +203,35 @@ def describe_motion(
         "switches": {name: bool(getattr(options, name)) for name in TOGGLES},
         "frames": {"length": FRAME_LENGTH * stage.size, "stations": _stations(visuals, [v.framed for v in visuals])},
         "trails": _trails(visuals, options) if group.timed else [],
-        "legend": list(zip(group.names, group.tints, strict=True)) if group.several else [],
         "arrows": _arrows(scales, arrows),
         **_surroundings(stage.floor, points, bool(options.orbit)),
-        "orbit": options.orbit,
-        "zoom": options.zoom,
-        "near": options.follow is not None and options.zoom != 1.0,
         "followed": _block(followed, "<f4"),
         "occlusion": 0.0 if options.occlusion is False else OCCLUSION_RADIUS * stage.size,
         "leastWidth": [LEAST_WIDTH, LEAST_PIXELS],
-        "poses": _block(poses, "<f4"),
+        "poses": _block(_poses(robots), "<f4"),
         "tensions": _block(np.stack([frame.tensions for frame in first]), "<f4"),
     }
+
+
+def _labels(group: MotionGroup, options: DrawingOptions, left_out: Sequence[str]) -> dict[str, Any]:
+    """What is written beside the picture, and how it is looked at."""
+    return {
+        "title": options.title if options.title is not None else "" if group.several else group.robot.name,
+        "detail": ", ".join(left_out),
+        "legend": list(zip(group.names, group.tints, strict=True)) if group.several else [],
+        "view": options.view,
+        "orbit": options.orbit,
+        "zoom": options.zoom,
+        "near": options.follow is not None and options.zoom != 1.0,
+    }
+
+
+def _poses(robots: Sequence[Sequence[Frame]]) -> Array:
+    """Positions and quaternions (times, stations + 1, 7) of all stations; the last one is the world."""
+    g = np.concatenate([np.stack([frame.g for frame in frames]) for frames in robots], axis=1)
+    poses = np.zeros((g.shape[0], g.shape[1] + 1, 7))
+    poses[:, :-1, :3], poses[:, :-1, 3:], poses[:, -1, 6] = g[..., :3, 3], quaternions(g), 1.0
+    return poses
 
 
 def _colours(visual: RobotVisual, several: bool) -> list[dict[str, Any]]:

@@ -264,6 +264,7 @@ class Joint(Declared):
     directions: ClassVar[tuple[tuple[str, str], ...]] = ()
     turn: ClassVar[int | None] = None
     places: ClassVar[bool] = False
+    has_armature: ClassVar[bool] = True  # whether a coordinate may be that of a motor, along or about an axis
     changes_length: ClassVar[bool] = False
     is_sheathed: ClassVar[bool] = False  # whether the rod is held straight before its base
     in_row: ClassVar[bool] = False  # whether a row of a Denavit-Hartenberg table describes it
@@ -425,7 +426,8 @@ class MovingJoint(Joint):
     @cache
     def declaration(cls) -> Mapping[str, Key]:
         """Keys by the names of fields: those of the kind before those that all kinds have."""
-        return dict(sorted(super().declaration().items(), key=lambda item: item[0] in MovingJoint.__annotations__))
+        every = {n: one for n, one in super().declaration().items() if n != "armature" or cls.has_armature}
+        return dict(sorted(every.items(), key=lambda item: item[0] in MovingJoint.__annotations__))
 
     def data(self, writer: Writer) -> Any:
         out: dict[str, Any] = {}

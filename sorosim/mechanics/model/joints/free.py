@@ -21,6 +21,7 @@ class Free(MovingJoint, kind="free", title="Free joints"):
     coordinates: Any = coordinates_key()
 
     places = True
+    has_armature = False
     directions = (
         *(("tx", "length"), ("ty", "length"), ("tz", "length")),
         *(("rx", "angle"), ("ry", "angle"), ("rz", "angle")),

@@ -15,6 +15,7 @@ from sorosim.mechanics.model.joints.base import MovingJoint, Stage, rows
 class Spherical(MovingJoint, kind="spherical", title="Spherical joints"):
     """A ball joint; its coordinates are the rotation vector (rx, ry, rz)."""
 
+    has_armature = False
     directions = (("rx", "angle"), ("ry", "angle"), ("rz", "angle"))
     turn = ANY_TURN
 
