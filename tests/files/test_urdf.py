@@ -97,6 +97,15 @@ def test_the_children_of_a_link_called_world_stand_on_the_world(folder):
     )
 
 
+def test_a_mesh_that_is_mirrored_at_a_point_is_drawn(folder):
+    path = folder / "pictures.urdf"
+    text = path.read_text("utf-8")
+    path.write_text(text.replace('scale="0.01 -0.01 0.02"', 'scale="-0.01 -0.01 -0.01"'), "utf-8")
+    (mesh,) = (v.shape for link in load(path, set=FREE).links for v in link.visual or () if v.shape.kind == "mesh")
+    assert mesh.scale == (-0.01, -0.01, -0.01)
+    assert mesh.moments.volume == pytest.approx(3.0 * 0.01**3)  # outside is outside
+
+
 def test_shapes_colours_and_meshes_are_drawn(folder):
     robot = load(DATA / "pictures.urdf", set=FREE)
     base, arm = links_of(robot)["base"], links_of(robot)["link_1"]

@@ -315,7 +315,7 @@ class _Importer:
             self.mistakes.note(place, where, shown(mesh["file"]), hint)
             return None
         scale = mesh["scale"]
-        one = len(set(scale)) == 1
+        one = len(set(scale)) == 1 and scale[0] > 0.0  # a mirror has three
         factor = {} if one and scale[0] == 1.0 else {"scale": scale[0] if one else scale}
         return {"mesh": {"file": escaped(str(file.path)), **factor}}
 
