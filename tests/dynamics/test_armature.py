@@ -232,7 +232,7 @@ def test_armature_stands_in_files_and_needs_an_axis():
     assert_allclose(again.engine.armature, [0.02, 3.0])
     with pytest.raises(ModelError, match="armature: expected nothing of coordinates that have no axis, got"):
         made({"planar": {"axis": [0, 0, 1], "coordinates": "screw", "armature": [1, 1, 0.1]}}, PENDULUM)
-    with pytest.raises(ModelError, match="spherical.armature: expected a known key, got 'armature'"):
+    with pytest.raises(ModelError, match=r"spherical\.armature: expected a known key, got 'armature'"):
         made({"spherical": {"armature": 0.1}}, PENDULUM)
     with pytest.raises(ModelError, match="expected no friction, armature and limits in the joint of a loop"):
         Loop(Joint("revolute", armature=0.1), Anchor("a"), Anchor("b"))
