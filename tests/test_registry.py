@@ -359,7 +359,7 @@ def test_a_method_by_name_has_the_arguments_of_its_function_and_is_loaded_when_i
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_a_registered_kind_of_result_is_saved_and_opened(tmp_path):
+def test_a_registered_kind_of_result_is_saved_opened_and_known_to_commands(tmp_path, call):
     @dataclass(frozen=True, eq=False)
     class Reach(Result, kind="reach"):
         """How far a tip reaches."""
@@ -376,6 +376,13 @@ def test_a_registered_kind_of_result_is_saved_and_opened(tmp_path):
     try:
         reach.save(tmp_path / "reach.h5")
         again = sorosim.open(tmp_path / "reach.h5")
+        code, out, _ = call("info", str(tmp_path / "reach.h5"))
+        assert code == 0
+        assert "reach" in out
+        assert "numbers (2, 3)" in out
+        for command in (("plot",), ("play",), ("export", "--out", str(tmp_path / "reach.csv"))):
+            code, _, err = call(command[0], str(tmp_path / "reach.h5"), *command[1:])
+            assert (code, "a result of the kind 'reach'" in err) == (2, True), err
         Reach(robot, np.eye(3)).save(tmp_path / "reach.h5")
         assert sorosim.open(tmp_path / "reach.h5").farthest is None
     finally:
@@ -383,3 +390,9 @@ def test_a_registered_kind_of_result_is_saved_and_opened(tmp_path):
     np.testing.assert_array_equal(again.tips, reach.tips)
     assert (again.farthest, again.robot.coordinate_names) == (1.0, robot.coordinate_names)
     assert "tips\n    (n_places, 3) places of the tip [m]" in Reach.__doc__
+
+
+def test_groups_of_entry_points_are_what_packages_name():
+    found = {one.group for one in vars(registry).values() if isinstance(one, registry.Registry)}
+    kinds = "bases sections shapes obstacles joints loads actuators sensors integrators results"
+    assert found == {f"sorosim.{kind}" for kind in kinds.split()}

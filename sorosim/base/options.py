@@ -413,7 +413,8 @@ def _with_method(
         if others[one].type.argument(one, value) != others[one].usual:
             having = [known for known in method.known if one in method_class(known).options(method.use)]
             expected = f"an option of method {name} ({', '.join(own)})"
-            raise InputError(one, expected, f"one of {' and '.join(having)}")
+            words = " and ".join([*([", ".join(having[:-1])] if len(having) > 1 else []), *having[-1:]])
+            raise InputError(one, expected, f"one of {words}")
     return arguments, keys
 
 

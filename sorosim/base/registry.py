@@ -272,7 +272,7 @@ SENSORS = Registry("sorosim.sensors", "sensor", modules=_modules("sensors", "kin
 INTEGRATORS = Registry("sorosim.integrators", "integrator", modules=["sorosim.base.methods"], check=_integrates)
 # kinds of result files
 RESULTS = Registry(
-    "sorosim.analysis.results",
+    "sorosim.results",
     "result",
     points={
         "run": "sorosim.analysis.results.result:Run",

@@ -48,7 +48,7 @@ def export(
     kind, _ = result_kind(opened)
     if kind == "an optimal motion":
         kind, opened = "a run", opened.run
-    if kind in ("an equilibrium", "a fit"):
+    if kind not in ("a run", "a sweep", "a continuation"):
         raise InputError(str(result), "a run, a sweep or a continuation", kind, "any reader of HDF5 opens the file")
     if readings:
         if kind != "a run":
@@ -151,6 +151,10 @@ def _result_info(source: str, numbers: dict[str, Any], json: bool) -> None:
     elif kind == "a run":
         summary = summaries.run_summary(result, Path(source), numbers) | {"options": result.options}
         rows = summaries.run_facts(summary) | {"message": result.message}
+    elif kind != "an equilibrium":
+        summary = {"kind": result.file_kind} | {name: getattr(result, name) for name in result.declaration()}
+        shapes = {name: getattr(one, "shape", ()) for name, one in summary.items()}
+        rows = {name: f"numbers {shapes[name]}" if shapes[name] else str(one) for name, one in summary.items()}
     else:
         summary = {"robot": result.robot.name, "message": result.message, "q": result.q, "driven": result.driven}
         rows = {"equilibrium": result.message, "stable": summaries.stability(result)} | summaries.driven_facts(result)

@@ -76,6 +76,8 @@ def plot(
 
     opened, suffixes = sorosim.open(result), opt.split_names(formats or "png")
     kind, _ = result_kind(opened)
+    if not callable(getattr(opened, "plot", None)):
+        raise InputError(str(result), "a result that has a plot", *result_kind(opened))
     one_file = place.suffix.lower() in PLOTS
     if one_file and formats is not None:
         raise InputError("--format", "no format beside a file, whose suffix says it", f"'{formats}'")

@@ -47,12 +47,14 @@ KINDS = {
     "fit": ("a fit", "plot draws it; in Python, sorosim.open(...).robot is the fitted robot"),
     "optimal motion": ("an optimal motion", "in Python, sorosim.open(...).run is the run"),
     "run": ("a run", ""),
+    **dict.fromkeys(("equilibrium", "steady motion"), ("an equilibrium", "plot draws it")),
 }
 
 
 def result_kind(result: Any) -> tuple[str, str]:
     """The kind of a result in words, and the commands that take it, for errors about another kind."""
-    return KINDS.get(result.file_kind, ("an equilibrium", "plot draws it"))
+    other = f"a result of the kind '{result.file_kind}'", "in Python, sorosim.open(...) has what it keeps"
+    return KINDS.get(result.file_kind, other)
 
 
 def _drawn(result: Any) -> Any:

@@ -200,7 +200,7 @@ def compile_loops(
     rows, first = {}, 0
     for k, (name, loop) in enumerate(loops.items()):
         joint, where = loop.joint, f"loops.{name}"
-        phi, along = joint.constrained, joint.along
+        phi, along = joint.constrained, joint.along if joint.takes_springs_in_loop() else np.zeros((0, 6))
         pose_a, pose_b = loop.a.pose_on_node(f"{where}.a", by_name), loop.b.pose_on_node(f"{where}.b", by_name)
         nodes = [loop.a.node(layout), loop.b.node(layout)]
         if nodes[0] == nodes[1]:

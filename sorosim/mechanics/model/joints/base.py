@@ -366,7 +366,8 @@ class Joint(Declared):
     @classmethod
     def takes_springs_in_loop(cls) -> bool:
         """Whether springs, dampers and motors may act in it where it closes a loop."""
-        return cls.turn is not None and cls.along is not Joint.along
+        # a loop has room for two directions
+        return cls.turn is not None and cls.along is not Joint.along and len(cls.directions) <= 2
 
 
 @dataclass(frozen=True)
