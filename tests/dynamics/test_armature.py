@@ -132,6 +132,26 @@ def test_a_pendulum_with_a_geared_motor_swings_slower():
     assert_allclose(by_armature.forward_dynamics([1.0], [0.0]), [[-torque / inertia**2]], rtol=1e-12)
 
 
+def test_derivatives_of_a_motion_by_armature_are_those_of_differences():
+    number = "links.arm.joint.revolute.armature"
+    robot = made({"revolute": {"axis": [0, 1, 0], "armature": "0.02 kg*m^2"}}, PENDULUM, initial={"arm.revolute": 1.0})
+
+    def moved(value, **options):
+        return sorosim.rollout(
+            robot.with_values({number: value}), np.zeros((40, 0)), "5 ms", tolerance=1e-13, **options
+        )
+
+    found = moved(0.02, numbers=[number])
+    tangent, h = found.jvp(numbers=[1.0]), 1e-4
+    for name in ("q", "qd"):
+        a, b, c, d = (getattr(moved(0.02 + k * h), name) for k in (-2, -1, 1, 2))
+        exact = getattr(tangent, name)
+        assert np.abs(exact).max() > 1.0
+        assert_allclose((a - 8 * b + 8 * c - d) / (12 * h), exact, rtol=0.0, atol=1e-6 * np.abs(exact).max())
+    bar = np.random.default_rng(0).standard_normal(found.q.shape)
+    assert found.vjp(bar).numbers[0] == pytest.approx((bar * tangent.q).sum(), rel=1e-9)
+
+
 def test_a_motor_alone_turns_its_rotor():
     motor = {"motor": {"joint": {"link": "arm"}}}
     robot = made({"revolute": {"axis": [0, 0, 1], "armature": "2 kg*m^2"}}, None, actuators=motor)
@@ -147,9 +167,9 @@ JOINTS = {
 }
 
 
-@pytest.mark.parametrize("kind", [*JOINTS, "feed"])
+@pytest.mark.parametrize("kind", [*JOINTS, "feed", "growth"])
 def test_joints_of_several_coordinates_and_lengths_of_rods_take_armature(kind):
-    if kind == "feed":
+    if kind in ("feed", "growth"):
         rod = {
             "length": "25 cm",
             "section": {"circle": {"radius": "5 mm"}},
@@ -157,7 +177,7 @@ def test_joints_of_several_coordinates_and_lengths_of_rods_take_armature(kind):
             "strain": {"bending": 1},
         }
         soft = {"young": 1e6, "poisson": 0.5, "density": 1000}
-        leg = {"joint": {"feed": {"armature": "3 kg"}}, "rod": rod}
+        leg = {"joint": {kind: {"armature": "3 kg"}}, "rod": rod}
         armed = sorosim.load({"sorosim": 1, "name": "fed", "materials": {"soft": soft}, "links": {"leg": leg}})
         inertia = [3.0, *[0.0] * (armed.ndof - 1)]
     else:
@@ -166,7 +186,7 @@ def test_joints_of_several_coordinates_and_lengths_of_rods_take_armature(kind):
     assert_allclose(armed.engine.armature, inertia)
     rng = np.random.default_rng(1)
     q, qd, qdd = 0.1 * rng.standard_normal((3, armed.ndof))
-    if kind == "feed":
+    if kind in ("feed", "growth"):
         q[0] = 0.02
     tau = armed.inverse_dynamics(q, qd, qdd=qdd)
     bias = armed.inverse_dynamics(q, qd, qdd=0.0 * qdd)
