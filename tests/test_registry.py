@@ -25,7 +25,7 @@ from sorosim.base.registry import (
     SECTIONS,
     LazyMethod,
     Registry,
-    given_of,
+    init_parameters,
     make,
     parameters_of,
     register_actuator,
@@ -253,9 +253,9 @@ def test_a_name_that_nobody_has():
 def test_parameters():
     assert parameters_of(Breeze) == {"link": False, "force": False, "gain": True, "more": True}
     assert make("breeze", Breeze, {"link": "a", "force": 1.0}) == Breeze("a", 1.0)
-    assert given_of(Breeze("a", 1.0)) == {"link": "a", "force": 1.0, "gain": 1.0, "more": ()}
-    assert given_of(Breeze) is None
-    assert given_of(3) is None
+    assert init_parameters(Breeze("a", 1.0)) == {"link": "a", "force": 1.0, "gain": 1.0, "more": ()}
+    assert init_parameters(Breeze) is None
+    assert init_parameters(3) is None
     with pytest.raises(ModelError, match=r"^plug-in: expected a class or a function, got 3"):
         parameters_of(3)
     assert LOADS.what == "load"

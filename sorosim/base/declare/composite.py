@@ -12,7 +12,7 @@ from sorosim.base.declare.base import INVALID, MISSING, NOTHING, At, Declared, D
 from sorosim.base.declare.types import Name, Text, inexpressible, is_list
 from sorosim.base.errors import ModelError, nearest
 from sorosim.base.problems import close, listed, shown
-from sorosim.base.registry import Registry, given_of, make, parameters_of
+from sorosim.base.registry import Registry, init_parameters, make, parameters_of
 from sorosim.base.units.quantity import quantity
 from sorosim.base.units.table import DIMENSIONS
 
@@ -241,7 +241,7 @@ class OneOf(Type):
         return kind.read(given, here) if is_declared(kind) else read_plug_in(name, kind, given, here)
 
     def write(self, value: object, writer: Writer) -> Any:
-        name, given = self.kind_of(value), given_of(value)
+        name, given = self.kind_of(value), init_parameters(value)
         if isinstance(value, Declared):
             try:
                 return {name: value.data(writer)}

@@ -62,7 +62,7 @@ def compile_rod_actuators(
             if not entries:
                 continue
             for i in (
-                i for i, actuator in actuators.items() if piece.material_moves and _is_held_on_rod(actuator, link)
+                i for i, actuator in actuators.items() if piece.material_moves and _is_anchored_to_rod(actuator, link)
             ):
                 # a tension along the length that is fed: what the tendon gets shorter inside the sheath
                 along = np.zeros((piece.n + 1, 6), dtype=number_type())
@@ -115,7 +115,7 @@ def _rows(actuator: Any, link: LinkLayout, piece: Piece, X: Array) -> list[tuple
     return [(kernel.PYTHON_ROW, np.zeros((len(X), kernel.N_ROW_VALUES), dtype=number_type()))]
 
 
-def _is_held_on_rod(actuator: object, link: LinkLayout) -> bool:
+def _is_anchored_to_rod(actuator: object, link: LinkLayout) -> bool:
     """Whether an actuator is a tendon that is held on the rod of a link."""
     return isinstance(actuator, Tendon) and actuator.held == "rod" and actuator.path[0].rod == link.link.name
 

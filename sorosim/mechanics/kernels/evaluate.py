@@ -278,7 +278,7 @@ def linearise(system, state, closed, external, ws, out) -> None:
     if looped:
         add_loops(system, state, True, ws, out.closure)
     project_wrenches(system.tree, ws, out.tau)
-    add_armature_forces(system.tree, 1.0, out.qdd, out.tau)
+    add_armature_forces(system.tree, out.qdd, out.tau)
     add_scaled(-1.0, force, out.tau)
 
 

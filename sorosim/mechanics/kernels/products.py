@@ -123,7 +123,7 @@ def add_projected_wrench(S, n, scale, F, out):
 @kernel_in_place
 def inverse_product(tree, external, moving, dq, dqd, dqdd, ws, node, out):
     """out (ndof,) += change of inverse dynamics along (dq, dqd, dqdd)."""
-    tr.add_armature_forces(tree, 1.0, dqdd, out)
+    tr.add_armature_forces(tree, dqdd, out)
     vary_motion(tree, moving, dq, dqd, dqdd, ws, node)
     add_local_wrench(tree, external, ws, node)
     s = ws.scratch[15, 0]

@@ -454,7 +454,7 @@ def mass_product(tree, ws, x, node, out) -> None:
     """out (ndof,) = M x, by the columns and inertias of the last evaluation; node (n_segments + 1, 18): scratch."""
     clear(node[tree.segment.shape[0]])
     clear(out)
-    add_armature_forces(tree, 1.0, x, out)
+    add_armature_forces(tree, x, out)
     for k in range(tree.segment.shape[0]):
         n, work, c0 = tree.segment[k].n, tree.segment[k].work, tree.segment[k].column
         base, a = node[tree.block[tree.segment[k].block].parent], node[k]

@@ -37,7 +37,7 @@ def add_to_nodes(system, q, qd, qdd, external, moving, tensors, ws):
 def add_to_forces(system, gravity, q, qdd, external, moving, ws, tau):
     """Add to inverse dynamics tau (ndof,), after `project_wrenches`."""
     tree, tubes = system.tree, system.internal.elastic.tubes
-    add_armature_forces(tree, 1.0, qdd, tau)
+    add_armature_forces(tree, qdd, tau)
     if tree.flow_node.shape[0] > 0:
         material_forces(tree, ws, tau)
     if tree.inserted.shape[0] > 0 and not moving:
@@ -61,7 +61,7 @@ def add_to_mass(system, q, ws, mass):
 def add_to_derivatives(system, state, qdd, external, moving, with_mass, ws, out):
     """Add to inverse dynamics, its derivatives and, if `with_mass`, the mass matrix, after `derivative_sweep`."""
     tree, tubes, tau, dq, dqd, mass = system.tree, system.internal.elastic.tubes, out.tau, out.by_q, out.by_qd, out.mass
-    add_armature_forces(tree, 1.0, qdd, tau)
+    add_armature_forces(tree, qdd, tau)
     if with_mass:
         add_armature_mass(tree, mass)
     if tree.flow_node.shape[0] > 0:

@@ -131,13 +131,13 @@ def base_of(tree, node):
 
 
 @kernel_in_place
-def add_armature_forces(tree, scale, x, out):
-    """out (ndof,) += scale I x, I the armature of coordinates."""
+def add_armature_forces(tree, x, out):
+    """out (ndof,) += I x, I the armature of coordinates."""
     for b in range(tree.block.shape[0]):
         at, c0 = tree.block[b].armature, tree.block[b].column
         if at >= 0:
             for i in range(tree.block[b].n):
-                out[c0 + i] += scale * tree.strain[at + i] * x[c0 + i]
+                out[c0 + i] += tree.strain[at + i] * x[c0 + i]
 
 
 @kernel_in_place

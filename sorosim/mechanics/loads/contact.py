@@ -314,7 +314,7 @@ class Contact(DeclaredLoad, kind="contact", title="Contacts"):
 
     def _carrying(self, layout: Layout, skins: Sequence[Skin]) -> float:
         """The stiffness with which the lighter side is carried."""
-        mass = self.lighter_mass(layout.hanging_masses(range(len(layout.coordinate_names))))
+        mass = self.lighter_mass(layout.connected_masses(range(len(layout.coordinate_names))))
         if not mass > 0.0:
             got = "nothing that touches and moves has a mass"
             raise ModelError("stiffness", "a number such as 1e5 N/m^1.5", f"auto, where {got}")

@@ -120,7 +120,7 @@ class Layout:
             raise ModelError("link", "the name of a link", f"'{name}'", nearest(name, self.links))
         return self.links[name]
 
-    def hanging_masses(self, moving: Container[int]) -> dict[str, float]:
+    def connected_masses(self, moving: Container[int]) -> dict[str, float]:
         """Mass [kg] of what hangs together with each link, in joints and loops, by coordinates that are `moving`."""
         first: dict[str, str] = {}  # link -> the link nearest to the ground with which it hangs together
         for name, layout in self.links.items():  # parents first

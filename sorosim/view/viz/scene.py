@@ -503,7 +503,7 @@ class Legend:
             self._rows.append([add_text(plotter, text, (0.98, 0.5), ink, "right", "top") for text, ink in pair])
 
     def scale(self, factor: float, size: Sequence[int]) -> None:
-        """Set the sizes of the letters, 1 in a picture 720 pixels high, in a window of a size [pixels]."""
+        """Set the sizes of the letters; factor: 1 in a picture 720 pixels high; size: that of the picture [pixels]."""
         letters = 17.0 * factor
         for k, row in enumerate(self._rows):
             for actor, x in zip(row, (0.98 - 1.5 * letters / size[0], 0.98), strict=True):
@@ -534,7 +534,7 @@ class ScalarBar:
         self._texts = [in_font(self._actor.GetTitleTextProperty()), in_font(self._actor.GetLabelTextProperty())]
 
     def scale(self, factor: float, size: Sequence[int]) -> None:
-        """Set the sizes of the letters, 1 in a picture 720 pixels high, in a window of a size [pixels]."""
+        """Set the sizes of the letters; factor: 1 in a picture 720 pixels high; size: that of the picture [pixels]."""
         part = narrowness(size)
         self._actor.SetPosition(1.0 - 0.11 * part, 0.3)
         self._actor.SetWidth(0.06 * part)
