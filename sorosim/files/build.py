@@ -114,7 +114,7 @@ class FileScope(Scope):
         self.t_end: float | None = None
         self.embedded: dict[Path, Any] = {}  # what other files say, by the places that name them
         self._rows, self._triangles = MAX_ROWS, meshes.MAX_EMBEDDED
-        self._meshes: dict[tuple[str, Any], Mesh] = {}
+        self._meshes: dict[tuple[str, Any], Mesh] = dict(expanded.meshes)
 
     def names(self, block: str) -> Collection[str]:
         found = self.data.get(block)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path as FilePath
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from sorosim.base.declare import At, Scope
@@ -15,6 +16,7 @@ from sorosim.files.override import overridden
 from sorosim.files.parameters import ParameterScope, substituted
 from sorosim.files.prefabs import BLOCKS, PartMaker
 from sorosim.files.robot_file import RobotFile
+from sorosim.mechanics.model.mesh import Mesh
 
 REUSE = ("include", "parameters", "prefabs", "parts")
 
@@ -27,6 +29,7 @@ class Expanded(NamedTuple):
     stands_alone: bool  # the file's own text says all of it
     short: Any  # the same with its parameters and parts as they are, overrides and included files in it
     root: Node  # that, with its places
+    meshes: Mapping[tuple[str, Any], Mesh] = MappingProxyType({})  # that were read already, by file and scale
 
 
 def expand(
@@ -83,7 +86,7 @@ def expand(
         # what hangs on imported frames hangs on their links; where a part or a parameter names a frame, it is dissolved
         short = importer.reparented(root)
         root = short if plain(_in_one_piece(short, file))[0] == data else whole
-    return Expanded(data, places, alone, plain(root)[0], root)
+    return Expanded(data, places, alone, plain(root)[0], root, importer.found.meshes)
 
 
 def _in_one_piece(root: Node, file: str) -> Node:

@@ -19,6 +19,7 @@ from sorosim.files.rigid.document import read_document, root_in_words
 from sorosim.files.rigid.leftovers import Leftovers
 from sorosim.files.rigid.links import Imported, Options, imported
 from sorosim.files.rigid.mjcf import read_mjcf
+from sorosim.files.rigid.remarks import Remarks
 from sorosim.files.rigid.sdf import read_sdf
 from sorosim.files.rigid.urdf import read_urdf
 from sorosim.files.robot_file import Imports, is_one
@@ -61,6 +62,7 @@ class Importer:
             out |= made.links
             self.found.frames |= made.frames
             self.found.bare |= made.bare
+            self.found.meshes |= made.meshes
             self.gravities += [] if made.gravity is None else [made.gravity]
         return out
 
@@ -99,7 +101,8 @@ class Importer:
             package_dirs=tuple((folder / one).absolute() for one in value("package_dirs", [])),
             allow_outside=value("allow_outside", False),
         )
-        visual, leftovers = value("visual", True), Leftovers(str(path), tuple(value("without", [])))
+        leftovers, remarks = Leftovers(str(path), tuple(value("without", []))), Remarks()
+        visual = value("visual", True)
         if key == "urdf":
             tree = read_urdf(path, self.mistakes, visual=visual)
         elif key == "mjcf":
@@ -107,7 +110,10 @@ class Importer:
         else:
             tree = read_sdf(path, leftovers, visual=visual)
         leftovers.finish(self.mistakes)
-        return imported(tree, path, options, self.mistakes)
+        made = imported(tree, path, options, self.mistakes, remarks)
+        if not self.mistakes:
+            remarks.give()
+        return made
 
     def reparented(self, root: Node) -> Node:
         """A file whose links name what carries the frame that they hang on; nothing may hang loose."""

@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path as FilePath
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from sorosim.mechanics.model.link import Link
 from sorosim.mechanics.model.mesh import Mesh
 
 FORMATS = ("stl", "obj", "ply", "off", "glb", "dae")
+MATERIALS = ("library_images", "library_effects", "library_materials", "bind_material")  # of Collada
 MAX_BYTES = 50_000_000
 MAX_EMBEDDED = 2000  # triangles in the text of a description, all its meshes together
 
@@ -92,12 +94,23 @@ def _triangles(content: bytes, suffix: str) -> tuple[Any, Any]:
         raise ModelError("", "a mesh without a document type", "a DOCTYPE", "leave it out")
     try:
         # materials and textures are not looked for: the content alone is read
+        if suffix == "dae":
+            content = _without_materials(content)
         mesh = trimesh.load_mesh(BytesIO(content), file_type=suffix, process=False)
         vertices, faces = np.array(mesh.vertices, dtype=float), np.array(mesh.faces, dtype=np.int64)
         return _unit(mesh) * vertices.reshape(-1, 3), faces.reshape(-1, 3)
     except Exception as error:  # readers of formats raise whatever they stumble over
         what = re.sub(r"""['"].*['"]""", "...", " ".join(str(error).split()))[:100] or type(error).__name__  # no quotes
         raise ModelError("", f"a mesh in {suffix.upper()}", f"a file that is none: {what}") from None
+
+
+def _without_materials(content: bytes) -> bytes:
+    """A Collada file without its colours and textures: its reader leaves out triangles whose material is not there."""
+    root = ElementTree.fromstring(content)
+    for element in root.iter():
+        for child in [child for child in element if child.tag.rpartition("}")[2] in MATERIALS]:
+            element.remove(child)
+    return ElementTree.tostring(root)
 
 
 def _unit(mesh: Any) -> float:

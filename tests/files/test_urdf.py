@@ -12,9 +12,10 @@ from helpers.robots import arrays_of
 from numpy.testing import assert_allclose, assert_array_equal
 
 import sorosim
-from sorosim.base.errors import FileError, ModelError
+from sorosim.base.errors import FileError, ModelError, SorosimWarning
 from sorosim.connect import cli
 from sorosim.files import dump, load, load_text
+from sorosim.files.meshes import read_mesh
 from sorosim.files.rigid.document import MAX_BYTES, MAX_NESTING
 
 pytestmark = pytest.mark.skipif(find_spec("yourdfpy") is None, reason="the extra urdf is not installed")
@@ -104,6 +105,84 @@ def test_a_mesh_that_is_mirrored_at_a_point_is_drawn(folder):
     (mesh,) = (v.shape for link in load(path, set=FREE).links for v in link.visual or () if v.shape.kind == "mesh")
     assert mesh.scale == (-0.01, -0.01, -0.01)
     assert mesh.moments.volume == pytest.approx(3.0 * 0.01**3)  # outside is outside
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("meshes/wedge.obj", "meshes/wedge.stl",
+         "'package://shapes/meshes/wedge.stl', not found; package_dirs: [...] says where packages are"),
+        ("meshes/wedge.obj", "meshes/empty.stl",
+         "'package://shapes/meshes/empty.stl', expected a mesh, got a file without triangles"),
+        ("meshes/wedge.obj", "meshes/wedge.igs", "'package://shapes/meshes/wedge.igs', expected a mesh that ends in "
+         ".stl, .obj, .ply, .off, .glb or .dae, got 'wedge.igs'"),
+        ('scale="0.01 -0.01 0.02"', 'scale="0.01 0 0.02"',
+         "'package://shapes/meshes/wedge.obj', expected a scale other than 0, got 0"),
+        ('<mesh filename="package://shapes/meshes/wedge.obj" scale="0.01 -0.01 0.02"/>', '<box size="1 0 -1"/>',
+         "a box of 1, 0, -1 m"),
+    ],
+)  # fmt: skip
+def test_a_picture_that_cannot_be_drawn_refuses_no_robot(folder, old, new, said):
+    path = folder / "pictures.urdf"
+    right, text = load(path, set=FREE), path.read_text("utf-8")
+    (folder / "shapes" / "meshes" / "empty.stl").write_text("solid nothing\nendsolid nothing\n")
+    (folder / "shapes" / "meshes" / "wedge.igs").write_text("S 1")
+    assert old in text
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    with pytest.warns(SorosimWarning) as caught:
+        robot = load(path, set=FREE)
+    assert [str(one.message) for one in caught] == [
+        f"{path}: not drawn: link.ball.visual, line 25: {said}; visual: false in the `import` block leaves out all "
+        "that is drawn"
+    ]
+    assert caught[0].filename == __file__
+    q = np.linspace(-0.5, 0.5, robot.ndof)
+    assert_array_equal(robot.mass_matrix(q), right.mass_matrix(q))
+    assert [len(link.visual or ()) for link in robot.links] == [1, 2, 0, 0]
+    load(path, set=FREE | {"import.visual": False})  # without a word
+
+
+def test_many_pictures_that_cannot_be_drawn_are_one_warning(folder):
+    path = folder / "pictures.urdf"
+    lost = '<visual> <geometry> <mesh filename="lost.stl"/> </geometry> </visual>'
+    path.write_text(path.read_text("utf-8").replace("</link>", f"{lost}</link>"), encoding="utf-8")
+    with pytest.warns(SorosimWarning) as caught:
+        load(path, set=FREE)
+    assert len(caught) == 1
+    assert "and 1 more; visual: false" in str(caught[0].message)
+
+
+DAE = """<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">
+<asset><unit meter="0.01"/></asset>
+<library_images><image id="skin"><init_from>skin.jpg</init_from></image></library_images>
+<library_effects><effect id="shiny"><profile_COMMON>
+  <newparam sid="sampler"><sampler2D><source>surface</source></sampler2D></newparam>
+  <technique sid="common"><lambert><diffuse><texture texture="sampler" texcoord="uv"/></diffuse></lambert></technique>
+</profile_COMMON></effect></library_effects>
+<library_materials><material id="carbon"><instance_effect url="#shiny"/></material></library_materials>
+<library_geometries><geometry id="flap"><mesh>
+  <source id="points"><float_array id="numbers" count="12">0 0 0 1 0 0 0 1 0 0 0 1</float_array>
+    <technique_common><accessor source="#numbers" count="4" stride="3"><param name="X" type="float"/>
+    <param name="Y" type="float"/><param name="Z" type="float"/></accessor></technique_common></source>
+  <vertices id="corners"><input semantic="POSITION" source="#points"/></vertices>
+  <triangles material="skin" count="4"><input semantic="VERTEX" source="#corners" offset="0"/>
+    <p>0 2 1 0 1 3 0 3 2 1 2 3</p></triangles>
+</mesh></geometry></library_geometries>
+<library_visual_scenes><visual_scene id="all"><node id="one"><instance_geometry url="#flap"><bind_material>
+  <technique_common><instance_material symbol="skin" target="#carbon"/></technique_common>
+</bind_material></instance_geometry></node></visual_scene></library_visual_scenes>
+<scene><instance_visual_scene url="#all"/></scene>
+</COLLADA>
+"""
+
+
+@pytest.mark.skipif(find_spec("collada") is None, reason="pycollada is not installed")
+def test_a_mesh_whose_texture_is_not_there_is_drawn(tmp_path):
+    path = tmp_path / "foot.dae"
+    path.write_text(DAE)
+    mesh = read_mesh(path)
+    assert mesh.faces.shape == (4, 3)
+    assert mesh.moments.volume == pytest.approx(0.01**3 / 6.0)
 
 
 def test_shapes_colours_and_meshes_are_drawn(folder):
@@ -296,7 +375,8 @@ def test_packages_are_looked_for_in_the_given_folders_then_upwards(folder):
     shutil.move(folder / "shapes", folder / "elsewhere" / "shapes")
     text = "import: {urdf: pictures.urdf, mimic: free, package_dirs: [elsewhere]}\n"
     assert links_of(robot_of(folder, text))["link_1"].visual[2].shape.file.startswith(str(folder / "elsewhere"))
-    assert "which is not found; package_dirs" in message_of(folder, text.replace("elsewhere", "nowhere"))
+    with pytest.warns(SorosimWarning, match=r"wedge\.obj', not found; package_dirs"):
+        robot_of(folder, text.replace("elsewhere", "nowhere"))
     (folder / "deep" / "urdf").mkdir(parents=True)
     shutil.copy(folder / "pictures.urdf", folder / "deep" / "urdf")
     shutil.move(folder / "elsewhere" / "shapes", folder / "shapes")
@@ -317,8 +397,8 @@ def test_meshes_outside_the_folder_are_read_on_request(folder, name):
     path = robot / "pictures.urdf"
     text = (folder / "pictures.urdf").read_text()
     path.write_text(text.replace("package://shapes/meshes/wedge.obj", name.format(folder=folder)))
-    with pytest.raises(FileError, match=r"pictures\.urdf:25:.* folder or the package .* allow_outside: true"):
-        load(path, set=FREE)
+    with pytest.warns(SorosimWarning, match=r"line 25: .* folder and the package .* allow_outside: true"):
+        assert len(links_of(load(path, set=FREE))["link_1"].visual) == 2
     assert load(path, set=FREE | {"import.allow_outside": "true"}).ndof == 3
     (folder / "package.xml").write_text("<package/>")  # the folder above is a package
     assert name.startswith("package") or load(path, set=FREE).ndof == 3

@@ -16,16 +16,19 @@ from typing import Any
 import numpy as np
 
 from sorosim.base.arrays import Array
-from sorosim.base.errors import nearest
+from sorosim.base.errors import ModelError, nearest
 from sorosim.base.problems import Place, shown
+from sorosim.files.meshes import mesh_of
 from sorosim.files.nodes import Mistakes, Node
 from sorosim.files.parameters import escaped
 from sorosim.files.rigid.inertia import moved, total
 from sorosim.files.rigid.meshes import mesh_file
+from sorosim.files.rigid.remarks import UNDRAWN, Remarks
 from sorosim.files.rigid.tree import RigidJoint, RigidTree
 from sorosim.mechanics.lie import exp_se3
 from sorosim.mechanics.model.joints.base import sliding, turning
 from sorosim.mechanics.model.link import WORLD
+from sorosim.mechanics.model.mesh import Mesh
 from sorosim.mechanics.model.pose import pose_data
 
 FIXED = "fixed"
@@ -58,24 +61,31 @@ class Imported:
         Links that move and have no mass, nor has anything imported on them.
     gravity : Node, optional
         Acceleration of gravity, where a robot's file says it.
+    meshes : dict
+        Meshes that were read, by file and scale.
     """
 
     links: dict[str, Node] = field(default_factory=dict)
     frames: dict[str, str] = field(default_factory=dict)
     bare: dict[str, Place] = field(default_factory=dict)
     gravity: Node | None = None
+    meshes: dict[tuple[str, Any], Mesh] = field(default_factory=dict)
 
 
-def imported(robot: RigidTree, file: FilePath, options: Options, mistakes: Mistakes) -> Imported:
-    """The links of a robot; what cannot be one is noted."""
-    return _Importer(robot, file, options, mistakes).all()
+def imported(robot: RigidTree, file: FilePath, options: Options, mistakes: Mistakes, remarks: Remarks) -> Imported:
+    """The links of a robot; what cannot be one is noted, what is not as the file says it is remarked on."""
+    return _Importer(robot, file, options, mistakes, remarks).all()
 
 
 class _Importer:
     """Makes the links of one robot. Names are those of its file until they are written into nodes."""
 
-    def __init__(self, robot: RigidTree, file: FilePath, options: Options, mistakes: Mistakes) -> None:
-        self.robot, self.file, self.options, self.mistakes = robot, file, options, mistakes
+    def __init__(
+        self, robot: RigidTree, file: FilePath, options: Options, mistakes: Mistakes, remarks: Remarks
+    ) -> None:
+        self.robot, self.file, self.options, self.mistakes, self.remarks = robot, file, options, mistakes, remarks
+        self.meshes: dict[tuple[str, Any], Mesh] = {}
+        self.unread: dict[tuple[str, Any], str] = {}  # mesh files that cannot be drawn, and why
         self.names = self.known_names()
         self.tops = self.top_links()
         self.carrier: dict[str, tuple[str, Array]] = {}  # of each link: what it moves with, and its pose there
@@ -156,7 +166,7 @@ class _Importer:
         for name in self.robot.links:  # in the order of the file
             if name in self.carrier:
                 groups.setdefault(self.carrier[name][0], []).append(name)
-        out = Imported()
+        out = Imported(meshes=self.meshes)
         light = self.without_mass(groups)
         for carrier, group in groups.items():
             out.links[self.names[carrier]] = self.link(carrier, group)
@@ -291,33 +301,56 @@ class _Importer:
     # -- what is drawn -------------------------------------------------------------------------------------------------
 
     def visuals(self, name: str) -> Iterator[Node]:
-        """Shapes of a link, in the frame of what carries it."""
+        """Shapes of a link, in the frame of what carries it; what cannot be drawn is remarked on."""
         for visual in self.robot.links[name].visuals:
             mesh = visual.shape.get("mesh", {})
-            shape = self.mesh(mesh, visual.place) if "file" in mesh else visual.shape
+            shape = self.mesh(mesh, visual.place) if "file" in mesh else self.solid(visual.shape, visual.place)
             if shape is None:
                 continue
             at = pose_data(self.carrier[name][1] @ visual.pose)
             block = {**shape, **({"at": at} if at else {}), **({"colour": visual.colour} if visual.colour else {})}
             yield _node(block, visual.place)
 
+    def solid(self, shape: dict[str, Any], place: Place) -> dict[str, Any] | None:
+        """The block of a shape by its sizes; None where one of them is none."""
+        ((kind, sizes),) = shape.items()
+        numbers = np.hstack([np.ravel(size) for size in sizes.values()])
+        if kind == "mesh" or numbers.min() > 0.0:
+            return shape
+        self.remarks.add(UNDRAWN, f"a {kind} of {', '.join(f'{x:g}' for x in numbers)} m", place)
+        return None
+
     def mesh(self, mesh: dict[str, Any], place: Place) -> dict[str, Any] | None:
-        """The block of a mesh; None of one that is not found, which is noted."""
-        file = mesh_file(mesh["file"], self.file, self.options.package_dirs)
-        if file is None:
-            hint = "package_dirs: [...] says where packages are, visual: false leaves out what is drawn"
-            self.mistakes.note(place, "a mesh file", f"{shown(mesh['file'])}, which is not found", hint)
-            return None
-        if not (file.inside or self.options.allow_outside):
-            hint = "allow_outside: true in the `import` block takes it, if you trust the file"
-            language = self.options.language
-            where = f"a mesh file in the folder or the package of the {language} file"
-            self.mistakes.note(place, where, shown(mesh["file"]), hint)
-            return None
-        scale = mesh["scale"]
+        """The block of a mesh; None of one that cannot be drawn."""
+        name, scale = mesh["file"], mesh["scale"]
         one = len(set(scale)) == 1 and scale[0] > 0.0  # a mirror has three
+        file = mesh_file(name, self.file, self.options.package_dirs)
+        if file is None:
+            why = "not found; package_dirs: [...] says where packages are"
+        elif not (file.inside or self.options.allow_outside):
+            why = (f"outside the folder and the package of the {self.options.language} file; allow_outside: true takes "
+                   "it, if you trust the file")  # fmt: skip
+        else:
+            why = self.read_mesh(str(file.path), scale[0] if one else tuple(scale))
+        if why:
+            self.remarks.add(UNDRAWN, f"{shown(name)}, {why}", place)
+            return None
+        assert file is not None  # else it says why
         factor = {} if one and scale[0] == 1.0 else {"scale": scale[0] if one else scale}
         return {"mesh": {"file": escaped(str(file.path)), **factor}}
+
+    def read_mesh(self, file: str, scale: float | tuple[float, ...]) -> str:
+        """Read a mesh, once; "", or why it cannot be drawn."""
+        key = file, scale
+        if key not in self.meshes and key not in self.unread:
+            try:
+                if not np.all(scale):
+                    raise ModelError("", "a scale other than 0", "0")
+                self.meshes[key] = mesh_of(file, scale)
+            except ModelError as error:
+                hint = f"; {error.hint}" if error.hint else ""
+                self.unread[key] = f"expected {error.expected}, got {error.got}{hint}"
+        return self.unread.get(key, "")
 
 
 def _node(value: Any, place: Place) -> Node:
