@@ -98,6 +98,7 @@ class Importer:
             mount={key: entries[key] for key in MOUNT if key in entries},
             stops=dict(entries["limits"].entries) if "limits" in entries else {},
             mimic=value("mimic", ""),
+            inertia=value("inertia", "check"),
             package_dirs=tuple((folder / one).absolute() for one in value("package_dirs", [])),
             allow_outside=value("allow_outside", False),
         )

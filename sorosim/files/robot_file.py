@@ -229,6 +229,12 @@ class Import(Declared, title="Imported robots"):
         "What becomes of joints that follow others: free, with a coordinate of their own, or fixed where their leader "
         "is at zero.", "fixed", default=None, without="refused",
     )  # fmt: skip
+    inertia: str = key(
+        Choice(("check", "accept", "mend")),
+        "What becomes of an inertia that no body has, with a principal moment above the sum of the other two: check "
+        "mends what is within the rounding of the file's digits and refuses the rest, accept takes the numbers as they "
+        "are where none is negative, mend takes the nearest that a body has.", "mend", default="check",
+    )  # fmt: skip
     without: tuple[str, ...] = key(
         ListOf(Choice((*MOTION, *REMARKED))),
         f"What is left out of an MJCF or SDF file and is meant to be: {', '.join(MOTION)}, which are refused else; "

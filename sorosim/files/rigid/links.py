@@ -14,6 +14,7 @@ from pathlib import Path as FilePath
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sorosim.base.arrays import Array
 from sorosim.base.errors import ModelError, nearest
@@ -21,17 +22,19 @@ from sorosim.base.problems import Place, shown
 from sorosim.files.meshes import mesh_of
 from sorosim.files.nodes import Mistakes, Node
 from sorosim.files.parameters import escaped
-from sorosim.files.rigid.inertia import moved, total
+from sorosim.files.rigid.inertia import Inertia, excess, moved, nearest_possible, total
 from sorosim.files.rigid.meshes import mesh_file
-from sorosim.files.rigid.remarks import UNDRAWN, Remarks
+from sorosim.files.rigid.remarks import MENDED, UNDRAWN, Remarks
 from sorosim.files.rigid.tree import RigidJoint, RigidTree
 from sorosim.mechanics.lie import exp_se3
+from sorosim.mechanics.model.body import RigidBody
 from sorosim.mechanics.model.joints.base import sliding, turning
 from sorosim.mechanics.model.link import WORLD
 from sorosim.mechanics.model.mesh import Mesh
 from sorosim.mechanics.model.pose import pose_data
 
 FIXED = "fixed"
+STILL = {"parent": WORLD, "joint": FIXED}  # where a robot is mounted so that its base does not move
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,7 @@ class Options:
     mount: dict[str, Node] = field(default_factory=dict)  # parent, at and joint of the root
     stops: dict[str, Node] = field(default_factory=dict)  # stiffness of end stops by kind of joint
     mimic: str = ""
+    inertia: str = "check"
     package_dirs: tuple[FilePath, ...] = ()
     allow_outside: bool = False
 
@@ -282,11 +286,17 @@ class _Importer:
             return None
         first = self.robot.links[name if name in parts else next(iter(parts))].element
         if not any(own.mass for own in parts.values()):
+            if self.stands(name):
+                return None
             first = self.robot.links[next(iter(parts))].element
             hint = "leave <inertial> out of a link without mass"
             self.mistakes.note(first.place_of("inertial", "mass"), "a mass to its inertia", "0", hint)
             return None
         whole = total(list(parts.values()))
+        if over := excess(whole.inertia):
+            parts = {part: self.possible(part, own) for part, own in parts.items()}
+            whole = total(list(parts.values()))
+        accepted = over and excess(whole.inertia)
         xx, xy, xz, _, yy, yz, _, _, zz = whole.inertia.ravel().tolist()
         moments = [xx, yy, zz, xy, xz, yz] if any((xy, xz, yz)) else [xx, yy, zz]
         entries = {
@@ -294,9 +304,43 @@ class _Importer:
             **({"centre": _node(whole.centre.tolist(), first.place_of("inertial", "origin"))}
                if whole.centre.any() else {}),
             "inertia": _node(moments, first.place_of("inertial", "inertia")),
+            **({"physical": _node(False, first.place_of("inertial", "inertia"))} if accepted else {}),
         }  # fmt: skip
         place = first.place_of("inertial")
         return Node(entries, place, place)
+
+    def stands(self, name: str) -> bool:
+        """Whether a link is fixed to the world."""
+        mount, robot = self.options.mount, self.robot
+        if name not in self.tops or any(mount[key].value != still for key, still in STILL.items() if key in mount):
+            return False
+        if name == robot.root:
+            return not robot.floats or bool(mount)
+        return self.held(robot.joint_of[name]) is not None
+
+    def possible(self, name: str, own: Inertia) -> Inertia:
+        """Mass properties that a body may have, as the option says; what is refused is noted."""
+        over = excess(own.inertia)
+        moments = np.linalg.eigvalsh(own.inertia)
+        if not over or (self.options.inertia == "accept" and moments[0] >= 0.0):
+            return own
+        place = self.robot.links[name].element.place_of("inertial", "inertia")
+        mended = own._replace(inertia=nearest_possible(own.inertia))
+        if self.options.inertia == "mend" or over <= own.rounding:
+            change = np.abs(mended.inertia - own.inertia).max()
+            most = f", {change / np.abs(moments).max():.2g} of the largest" if moments.any() else ""
+            now = _listed(np.linalg.eigvalsh(mended.inertia))
+            why = "" if self.options.inertia == "mend" else " within the rounding of its digits"
+            what = f"principal moments {_listed(moments)} became {now},{why} changed by up to {change:.2g} kg m^2{most}"
+            self.remarks.add(MENDED, what, place)
+            return mended
+        try:
+            RigidBody(1.0, inertia=(*np.diag(own.inertia).tolist(), *own.inertia[[0, 0, 1], [1, 2, 2]].tolist()))
+        except ModelError as error:
+            hint = "inertia: mend in the `import` block takes the nearest that a body has"
+            hint += ", inertia: accept the numbers as they are" if moments[0] >= 0.0 else ""
+            self.mistakes.note(place, error.expected, error.got, hint)
+        return mended
 
     # -- what is drawn -------------------------------------------------------------------------------------------------
 
@@ -351,6 +395,10 @@ class _Importer:
                 hint = f"; {error.hint}" if error.hint else ""
                 self.unread[key] = f"expected {error.expected}, got {error.got}{hint}"
         return self.unread.get(key, "")
+
+
+def _listed(numbers: ArrayLike) -> str:
+    return ", ".join(f"{x:.6g}" for x in np.ravel(numbers))
 
 
 def _node(value: Any, place: Place) -> Node:

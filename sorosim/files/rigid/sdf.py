@@ -20,7 +20,7 @@ from sorosim.base.problems import listed, shown
 from sorosim.files.nodes import Mistakes
 from sorosim.files.rigid.document import Element, read_document, root_in_words
 from sorosim.files.rigid.grammar import SDF, are_numbers, checked
-from sorosim.files.rigid.inertia import Inertia, moved
+from sorosim.files.rigid.inertia import Inertia, moved, rounding
 from sorosim.files.rigid.leftovers import Leftovers
 from sorosim.files.rigid.tree import (
     Edge,
@@ -43,6 +43,7 @@ KINDS = {
 }  # fmt: skip
 AXES = {"fixed": (), "spherical": (), "universal": ("axis", "axis2")}  # of kinds that have not one axis
 MODEL = "__model__"
+TAGS = ("xx", "yy", "zz", "xy", "xz", "yz")  # of entries of an inertia
 ROUNDING = 1e-15  # [m], and in rotations: of products that should be zero
 UNLIMITED = 1e16  # the format's own way to say that there is no limit
 LEFT_OUT = {"plugin": "plugins", "sensor": "sensors", "gripper": "contacts", "fluid_added_mass": "fluid"}
@@ -348,11 +349,14 @@ class _Reader:
             hint = "gz sdf -p --expand-auto-inertials model.sdf > whole.sdf writes them out"
             self.mistakes.note(inertial.place, "mass and moments of inertia in numbers", "automatic ones", hint)
         moments = inertial.first("inertia")
-        xx, yy, zz, xy, xz, yz = (
-            _number(moments, f"i{tag}", float(tag[0] == tag[1])) for tag in ("xx", "yy", "zz", "xy", "xz", "yz")
-        )
-        own = Inertia(_number(inertial, "mass", 1.0), np.zeros(3), np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
-        return moved(own, self.raw(inertial)) if own.mass or own.inertia.any() else None
+        xx, yy, zz, xy, xz, yz = (_number(moments, f"i{tag}", float(tag[0] == tag[1])) for tag in TAGS)
+        mass, at = _number(inertial, "mass", 1.0), self.raw(inertial)
+        matrix = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        if not (mass or matrix.any()):
+            return None
+        texts = {child.tag: child.text for child in moments.children} if moments is not None else {}
+        written = [texts.get(f"i{tag}", "1" if tag[0] == tag[1] else "0") for tag in TAGS]
+        return moved(Inertia(mass, np.zeros(3), matrix, rounding(written[:3], written[3:], mass, at[:3, 3])), at)
 
     # -- what is drawn -------------------------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from sorosim.base.errors import FileError
 from sorosim.files.nodes import Mistakes
 from sorosim.files.rigid.document import Element, read_document, root_in_words
 from sorosim.files.rigid.grammar import URDF, checked
-from sorosim.files.rigid.inertia import Inertia, moved
+from sorosim.files.rigid.inertia import Inertia, moved, rounding
 from sorosim.files.rigid.tree import (
     Edge,
     Mimic,
@@ -98,12 +98,20 @@ def _origin(read: Any) -> Array:
 def _link(read: Any, element: Element, colours: dict[str, Any]) -> RigidLink:
     own, inertia = read.inertial, None
     if own is not None and not (own.mass == 0.0 and not own.inertia.any()):
-        inertia = moved(Inertia(float(own.mass), np.zeros(3), own.inertia), _origin(own))
+        at = _origin(own)
+        rounded = rounding(*_written(element), float(own.mass), at[:3, 3])
+        inertia = moved(Inertia(float(own.mass), np.zeros(3), own.inertia, rounded), at)
     visuals = [  # none were read where they are left out
         Visual(_shape(visual.geometry), _origin(visual), _colour(visual.material, colours), at.place)
         for visual, at in zip(read.visuals, element.all("visual"), strict=False)
     ]
     return RigidLink(read.name, element, inertia, visuals)
+
+
+def _written(element: Element) -> tuple[list[str], list[str]]:
+    """Moments and products of inertia of a link as they are written."""
+    given = next(found for found in element.walk() if found.tag == "inertia").attributes
+    return [given[key] for key in ("ixx", "iyy", "izz")], [given[key] for key in ("ixy", "ixz", "iyz")]
 
 
 def _shape(geometry: Any) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from sorosim.base.arrays import Array
 from sorosim.base.declare import (
     INVALID,
     At,
+    Boolean,
     Declared,
     Either,
     Inline,
@@ -42,7 +43,8 @@ class RigidBody(Declared, title="Rigid bodies by numbers"):
     """A rigid body by its mass properties, in the frame of its link.
 
     No principal moment of the inertia is negative, or larger than the sum of the other two: no distribution of mass has
-    such values. Without any it is a point mass.
+    such values. Without any it is a point mass. With ``physical`` False the second is not asked for: mass matrices
+    stay positive definite for all that.
     """
 
     label = "body"
@@ -61,6 +63,10 @@ class RigidBody(Declared, title="Rigid bodies by numbers"):
         PoseType(), "Pose, in the frame of the link, of the frame that centre and inertia are in.",
         "{position: [0, 0, 1 cm]}", default=None,
     )  # fmt: skip
+    physical: bool = key(
+        Boolean(), "Whether some distribution of mass has to have this inertia: true or false, for numbers of data "
+        "sheets as they are.", "false", default=True,
+    )  # fmt: skip
 
     def validate(self) -> None:
         if len(self.inertia) == 3:
@@ -71,7 +77,7 @@ class RigidBody(Declared, title="Rigid bodies by numbers"):
             raise ModelError("inertia", "no negative principal moment", shown)
         # a flat body meets the bound exactly: leave room for rounding
         largest = moments[0] + moments[1]
-        if moments[2] > largest * (1.0 + 1e-9):
+        if self.physical and moments[2] > largest * (1.0 + 1e-9):
             hint = f"numbers of data sheets are rounded: make the largest {largest:.10g} or less"
             close = moments[2] < largest * (1.0 + ROUNDED)
             expected = "no principal moment above the sum of the other two"
@@ -101,14 +107,14 @@ class RigidBody(Declared, title="Rigid bodies by numbers"):
         """Return the body seen from another frame, in which this one has the pose g (4, 4)."""
         pose = check_pose("at", g)
         R = pose[:3, :3]
-        return _body_of(self.mass, R @ self.centre + pose[:3, 3], R @ self.rotational_inertia @ R.T)
+        return _body_of(self.mass, R @ self.centre + pose[:3, 3], R @ self.rotational_inertia @ R.T, self.physical)
 
 
-def _body_of(mass: float, centre: Array, inertia: Array) -> RigidBody:
+def _body_of(mass: float, centre: Array, inertia: Array, physical: bool = True) -> RigidBody:
     """A body by its mass, centre (3,) and inertia about it (3, 3)."""
     rows, columns = [0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]
     entries = 0.5 * (inertia + inertia.T)[rows, columns]
-    return RigidBody(mass, centre=tuple(centre.tolist()), inertia=tuple(entries.tolist()))
+    return RigidBody(mass, centre=tuple(centre.tolist()), inertia=tuple(entries.tolist()), physical=physical)
 
 
 @dataclass(frozen=True)
@@ -120,9 +126,10 @@ class PointMass(RigidBody, title="Point masses"):
     _: KW_ONLY
     inertia: tuple[float, ...] = field(init=False)
     at: Any = field(init=False)
+    physical: bool = field(init=False)
 
     def validate(self) -> None:
-        self._set(inertia=(0.0,) * 6, at=None)
+        self._set(inertia=(0.0,) * 6, at=None, physical=True)
 
     def data(self, writer: Writer) -> Any:
         return Declared.data(self, writer)
@@ -208,6 +215,7 @@ class Assembly(RigidBody):
     centre: tuple[float, ...] = field(init=False)
     inertia: tuple[float, ...] = field(init=False)
     at: Any = field(init=False)
+    physical: bool = field(init=False)
     parts: tuple[Solid | RigidBody, ...] = key(
         ListOf(PART, "one part or several"), "Solids, and bodies by numbers.", "[{sphere: {radius: 1 cm}, mass: 5 g}]"
     )
@@ -222,8 +230,8 @@ class Assembly(RigidBody):
         inertia = np.sum([body.rotational_inertia for body in bodies], axis=0)
         for m, d in zip(masses, centres - centre, strict=True):
             inertia = inertia + m * (d @ d * np.eye(3) - np.outer(d, d))
-        whole = _body_of(mass, centre, inertia)
-        self._set(mass=whole.mass, centre=whole.centre, inertia=whole.inertia, at=None)
+        whole = _body_of(mass, centre, inertia, all(body.physical for body in bodies))
+        self._set(mass=whole.mass, centre=whole.centre, inertia=whole.inertia, at=None, physical=whole.physical)
 
     def data(self, writer: Writer) -> Any:
         parts = [part.data(writer) for part in self.parts]
