@@ -105,11 +105,11 @@ class Importer:
         leftovers, remarks = Leftovers(str(path), tuple(value("without", []))), Remarks()
         visual = value("visual", True)
         if key == "urdf":
-            tree = read_urdf(path, self.mistakes, visual=visual)
+            tree = read_urdf(path, self.mistakes, remarks, visual=visual)
         elif key == "mjcf":
-            tree = read_mjcf(path, leftovers, visual=visual, outside=options.allow_outside)
+            tree = read_mjcf(path, leftovers, remarks, visual=visual, outside=options.allow_outside)
         else:
-            tree = read_sdf(path, leftovers, visual=visual)
+            tree = read_sdf(path, leftovers, remarks, visual=visual)
         leftovers.finish(self.mistakes)
         made = imported(tree, path, options, self.mistakes, remarks)
         if not self.mistakes:

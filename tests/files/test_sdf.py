@@ -1,5 +1,6 @@
 """Robots from SDF: what becomes of their parts, what is left out, what wrong files are told."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -148,6 +149,59 @@ def test_forces_of_a_medium_are_left_out_on_request(folder):
         folder, '<link name="boom">', '<link name="boom"><velocity_decay><linear>0.1</linear></velocity_decay>'
     )
     assert load(path, set=FIXED | {"import.without": "[fluid]"}).ndof == 8
+
+
+SCREW = """<sdf version="{}"><model name="m"><link name="base"><inertial><mass>1</mass></inertial></link>
+<joint name="w" type="fixed"><parent>world</parent><child>base</child></joint>
+<link name="a"><pose>0.3 0.1 0.2 0.4 0.5 0.6</pose><inertial><pose>0.1 0.02 0 0.1 0.2 0.3</pose><mass>2</mass>
+<inertia><ixx>.01</ixx><iyy>.02</iyy><izz>.025</izz></inertia></inertial></link>
+<joint name="j" type="screw"><parent>base</parent><child>a</child><axis><xyz>0 0 1</xyz></axis>{}</joint>
+</model></sdf>
+"""
+
+
+@pytest.mark.parametrize("version", ["1.4", "1.9", "1.10"])
+@pytest.mark.parametrize(
+    "pitch",
+    [
+        "<screw_thread_pitch>0.05</screw_thread_pitch>",
+        "<thread_pitch>-125.66370614359172</thread_pitch>",  # rad per m, left-handed
+        "<thread_pitch>-125.664</thread_pitch><screw_thread_pitch>0.05</screw_thread_pitch>",
+    ],
+)
+def test_the_older_pitch_of_screws_is_in_radians_per_metre_with_the_other_sign(folder, version, pitch):
+    path = folder / "screw.sdf"
+    path.write_text(SCREW.format(version, pitch))
+    robot = load(path)
+    if version != "1.4":  # whose axes are in the frame of the model
+        assert_allclose(robot.mass_matrix([1.0]), 0.04528674, rtol=1e-6)  # as Drake 1.51 says
+    assert robot.links[1].joint.pitch == pytest.approx(0.05 / (2.0 * np.pi))
+
+
+def test_a_link_called_world_without_a_body_is_the_world_itself(folder):
+    path = folder / "pendulum.sdf"
+    joint = (
+        "<joint name='j' type='revolute'><parent>world</parent><child>bob</child><axis><xyz>1 0 0</xyz></axis></joint>"
+    )
+    path.write_text(PENDULUM.format(more=f"<link name='world'/>{joint}"))
+    with pytest.warns(SorosimWarning, match=r"read for what it means: link\.world, line \d: a link 'world', which is"):
+        robot = load(path)
+    assert [(link.name, link.joint.kind) for link in robot.links] == [("bob", "revolute")]
+    body = "<inertial><mass>1</mass></inertial>"
+    path.write_text(PENDULUM.format(more=f"<link name='world'>{body}</link>{joint}"))
+    with pytest.raises(FileError, match=r"link\.world: expected another name of a link, got 'world'; SDF calls"):
+        load(path, set={"import.visual": False})
+
+
+def test_numbers_with_commas_between_are_read_with_a_word(folder):
+    right = load(folder / "rig.sdf", set=FIXED)
+    text = (folder / "rig.sdf").read_text("utf-8")
+    vector = re.search(r"<pose>([-\d. ]+)</pose>", text)
+    path = changed(folder, vector[0], f"<pose>{', '.join(vector[1].split())}</pose>")
+    with pytest.warns(SorosimWarning, match=r"rig\.sdf: read for what it means: .* commas between numbers"):
+        robot = load(path, set=FIXED)
+    for a, b in zip(arrays_of(robot), arrays_of(right), strict=True):
+        assert_array_equal(a, b)
 
 
 def test_meshes_of_models_are_looked_for_upwards(folder):

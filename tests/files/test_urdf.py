@@ -371,6 +371,52 @@ def test_an_included_file_imports_from_its_own_folder(folder):
     assert load_text(robot.description.text, "text").ndof == 5
 
 
+def test_commas_between_numbers_and_blank_lines_before_the_declaration_are_read_with_a_word(folder):
+    path = folder / "serial_arm.urdf"
+    right, text = load(path), path.read_text("utf-8")
+    assert text.count('xyz="0 0 ') > 1
+    commas = text.replace('xyz="0 0 ', 'xyz="0, 0,', 1)
+    path.write_text(f"\n \n{commas}", encoding="utf-8")
+    with pytest.warns(SorosimWarning) as caught:
+        robot = load(path)
+    (said,) = {str(one.message) for one in caught}
+    assert said.startswith(f"{path}: read for what it means: line 3: a declaration <?xml ...?> after blank lines; ")
+    assert said.endswith("'; not all programs do so")
+    assert "commas between numbers, xyz='0, 0," in said
+    for a, b in zip(arrays_of(robot), arrays_of(right), strict=True):
+        assert_array_equal(a, b)
+    path.write_text(f"\n\n{text}".replace("<mass ", "<masse ", 1), encoding="utf-8")
+    line = 3 + text[: text.index("<mass ")].count("\n")
+    with pytest.raises(FileError, match=rf"serial_arm\.urdf:{line}:\d+: .* perhaps <mass>, got <masse>"):
+        load(path)
+
+
+@pytest.mark.skipif(find_spec("pinocchio") is None, reason="the package pin is not installed")
+def test_blank_lines_and_a_root_with_a_body_called_world_are_as_in_pinocchio(folder):
+    import pinocchio
+
+    path = folder / "arm.urdf"
+    text = (folder / "serial_arm.urdf").read_text("utf-8")
+    path.write_text("\n" + text.replace('"base"', '"world"'), encoding="utf-8")
+    with pytest.warns(SorosimWarning) as caught:
+        robot = load(path)
+    said = " ".join(str(one.message) for one in caught)
+    assert "called otherwise: link.world, line 5: the link 'world' is 'world_link'; 'world' is the world itself" in said
+    assert robot.links[0].name == "world_link"
+    model = pinocchio.buildModelFromUrdf(str(path))
+    q = np.linspace(-0.4, 0.5, robot.ndof)
+    M = pinocchio.crba(model, model.createData(), q)
+    assert_allclose(np.triu(robot.mass_matrix(q)), np.triu(M), atol=1e-12)
+
+
+def test_relative_meshes_are_looked_for_in_the_given_folders_too(folder):
+    path = folder / "pictures.urdf"
+    path.write_text(path.read_text("utf-8").replace("package://shapes/", ""), encoding="utf-8")
+    text = "import: {urdf: pictures.urdf, mimic: free, package_dirs: [shapes]}\n"
+    mesh = links_of(robot_of(folder, text))["link_1"].visual[2].shape
+    assert mesh.file == str(folder / "shapes" / "meshes" / "wedge.obj")
+
+
 def test_packages_are_looked_for_in_the_given_folders_then_upwards(folder):
     shutil.move(folder / "shapes", folder / "elsewhere" / "shapes")
     text = "import: {urdf: pictures.urdf, mimic: free, package_dirs: [elsewhere]}\n"

@@ -12,7 +12,7 @@ from sorosim.base.errors import ModelError
 from sorosim.base.registry import SHAPES as KINDS
 from sorosim.mechanics.lie.se3 import Ad
 from sorosim.mechanics.model.basis import Strain
-from sorosim.mechanics.model.body import Assembly, RigidBody, Solid
+from sorosim.mechanics.model.body import Assembly, PointMass, RigidBody, Solid
 from sorosim.mechanics.model.description import Description
 from sorosim.mechanics.model.joints import Joint
 from sorosim.mechanics.model.link import Link
@@ -208,3 +208,18 @@ def test_rounded_numbers_of_a_flat_body_are_refused_with_the_largest_that_is_pos
     with pytest.raises(ModelError) as caught:
         RigidBody(0.1, inertia=(1.0, 1.0, 3.0))
     assert caught.value.hint == ""
+
+
+def test_a_body_need_not_be_physical_but_no_moment_is_negative():
+    with pytest.raises(ModelError, match=r"no principal moment above the sum of the other two"):
+        RigidBody(1.0, inertia=(1.0, 1.0, 3.0))
+    body = RigidBody(1.0, inertia=(1.0, 1.0, 3.0), physical=False)
+    g = np.eye(4)
+    g[:3, :3] = [[0, -1, 0], [0, 0, -1], [1, 0, 0]]
+    moved = RigidBody(1.0, inertia=(1.0, 1.0, 3.0), physical=False, at=g)
+    assert not moved.physical
+    assert moved.inertia[:3] == (1.0, 3.0, 1.0)
+    assert np.linalg.eigvalsh(body.spatial_inertia)[0] > 0.0
+    with pytest.raises(ModelError, match=r"no negative principal moment"):
+        RigidBody(1.0, inertia=(-1.0, 1.0, 3.0), physical=False)
+    assert not Assembly((body, PointMass(1.0))).physical

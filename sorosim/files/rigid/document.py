@@ -6,6 +6,7 @@ ever run.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path as FilePath
@@ -14,8 +15,10 @@ from xml.parsers import expat
 from sorosim.base.errors import FileError
 from sorosim.base.problems import Path, Place, shown
 from sorosim.files.bounded import read_bounded
+from sorosim.files.rigid.remarks import WRITTEN, Remarks
 
 MAX_BYTES, MAX_NESTING, MAX_ELEMENTS = 4_000_000, 60, 50_000
+BLANK = re.compile(rb"(\s+)(<\?xml\b[^>]*\?>)")
 OTHER_NAMES = {"origin": ("pose",)}  # of the same thing in other languages than URDF
 
 
@@ -57,8 +60,10 @@ def root_in_words(root: Element) -> str:
     return f"<{root.tag}>" if root.tag in ("robot", "mujoco", "sdf") else "another kind of file"
 
 
-def read_document(path: FilePath, language: str, starts: tuple[str, ...] = ()) -> Element:
-    """The root element of a file.
+def read_document(
+    path: FilePath, language: str, starts: tuple[str, ...] = (), remarks: Remarks | None = None
+) -> Element:
+    """The root element of a file. Blank lines before its declaration, where XML has none, are remarked on.
 
     Parameters
     ----------
@@ -67,6 +72,7 @@ def read_document(path: FilePath, language: str, starts: tuple[str, ...] = ()) -
         What it is written in, for messages.
     starts : tuple of str
         Tags at whose names paths begin, beside those in the root.
+    remarks : Remarks, optional
 
     Raises
     ------
@@ -74,7 +80,12 @@ def read_document(path: FilePath, language: str, starts: tuple[str, ...] = ()) -
         It cannot be read, is too large, or is no XML; also a document type, and what xacro still has to expand.
     """
     file = str(path)
-    return _Reader(file, language, starts).read(read_bounded(path, file, MAX_BYTES))
+    content = read_bounded(path, file, MAX_BYTES)
+    if blank := BLANK.match(content):
+        content = blank[2] + blank[1] + content[blank.end() :]  # lines keep their numbers
+        if remarks is not None:
+            remarks.add(WRITTEN, "a declaration <?xml ...?> after blank lines", Place(file, 1 + blank[1].count(b"\n")))
+    return _Reader(file, language, starts).read(content)
 
 
 class _Reader:

@@ -16,6 +16,7 @@ from sorosim.base.errors import nearest
 from sorosim.base.problems import listed, shown
 from sorosim.files.nodes import Mistakes
 from sorosim.files.rigid.document import Element
+from sorosim.files.rigid.remarks import WRITTEN, Remarks
 
 TEXT = 0  # a value that is a text; others are that many numbers
 # names like one of a language that they are a misspelling of it
@@ -27,7 +28,8 @@ class Rule:
     """Attributes and children that an element must have, and others that it may have; what is in neither is left out.
 
     Values of attributes are how many numbers they hold; so is ``text``, what is between the tags of the element.
-    ``closed``: any other attribute is a mistake. ``one_of``: exactly one of its children is.
+    ``numbers``: these are numbers, as many as their reader says. ``closed``: any other attribute is a mistake.
+    ``one_of``: exactly one of its children is.
     """
 
     must: dict[str, int] = field(default_factory=dict)
@@ -38,6 +40,7 @@ class Rule:
     closed: bool = False
     text: int | None = None
     one_of: tuple[str, ...] = ()
+    numbers: bool = False
 
     @property
     def known(self) -> tuple[str, ...]:
@@ -105,18 +108,21 @@ SDF = Grammar("SDF", {
     **dict.fromkeys(("plane", "empty", "heightmap", "image", "polyline"), Rule()),
     "material": Rule(takes=("diffuse",)),
     "joint": Rule({"name": TEXT, "type": TEXT}, needs=("parent", "child"),
-                  takes=("pose", "axis", "axis2", "screw_thread_pitch")),
+                  takes=("pose", "axis", "axis2", "screw_thread_pitch", "thread_pitch")),
     "axis": _AXIS, "axis2": _AXIS,
     "xyz": Rule(may={"expressed_in": TEXT}, text=3),
     "limit": Rule(takes=("lower", "upper")),
     "dynamics": Rule(takes=("damping", "friction", "spring_stiffness", "spring_reference")),
     "mimic": Rule({"joint": TEXT}, {"axis": TEXT}, takes=("multiplier", "offset", "reference")),
-    "pose": Rule(may={"relative_to": TEXT, "frame": TEXT, "degrees": TEXT, "rotation_format": TEXT}, closed=True),
+    "pose": Rule(may={"relative_to": TEXT, "frame": TEXT, "degrees": TEXT, "rotation_format": TEXT}, closed=True,
+                 numbers=True),
+    "diffuse": Rule(numbers=True),
     "gravity": Rule(text=3), "size": Rule(text=3), "radii": Rule(text=3),
     "scale": Rule(text=3),
     **dict.fromkeys((*_MOMENTS, "mass", "radius", "length", "damping", "friction", "spring_stiffness",
-                     "spring_reference", "multiplier", "offset", "reference", "screw_thread_pitch"), Rule(text=1)),
-    **dict.fromkeys(("lower", "upper", "uri", "parent", "child", "static", "use_parent_model_frame", "diffuse"),
+                     "spring_reference", "multiplier", "offset", "reference", "screw_thread_pitch",
+                     "thread_pitch"), Rule(text=1)),
+    **dict.fromkeys(("lower", "upper", "uri", "parent", "child", "static", "use_parent_model_frame"),
                     Rule(text=TEXT)),
 }, ("revolute", "continuous", "prismatic", "fixed", "ball", "universal", "revolute2", "screw"),
     ("collision", "effort", "velocity", "ambient", "include", "sensor", "enable_wind", "physics", "stiffness"),
@@ -124,9 +130,9 @@ SDF = Grammar("SDF", {
 
 
 def checked(
-    element: Element, grammar: Grammar, mistakes: Mistakes, left_out: tuple[str, ...] = ()
+    element: Element, grammar: Grammar, mistakes: Mistakes, remarks: Remarks, left_out: tuple[str, ...] = ()
 ) -> ElementTree.Element:
-    """An element with what it may have, and nothing else; mistakes are noted.
+    """An element with what it may have, and nothing else; mistakes are noted, commas between numbers remarked on.
 
     Parameters
     ----------
@@ -134,6 +140,7 @@ def checked(
         Tags that are not looked at.
     """
     rule = grammar.rules[element.tag]
+    _part_by_spaces(element, rule, remarks)
     out = ElementTree.Element(element.tag, _attributes(element, rule, grammar, mistakes))
     meant = _misspelt_tags(element, rule, grammar, mistakes)
     for tag in (*rule.needs, *rule.takes):
@@ -150,8 +157,25 @@ def checked(
     if rule.text is not None:
         _check_value(element.text, f"<{element.tag}>", rule.text, element, mistakes)
     known = [child for child in element.children if child.tag in rule.known and child.tag not in left_out]
-    out.extend(checked(child, grammar, mistakes, left_out) for child in known)
+    out.extend(checked(child, grammar, mistakes, remarks, left_out) for child in known)
     return out
+
+
+def _part_by_spaces(element: Element, rule: Rule, remarks: Remarks) -> None:
+    """Put spaces for commas where these stand between all numbers of an element."""
+    several = [name for name, count in {**rule.must, **rule.may}.items() if count > 1 and name in element.attributes]
+    for name in several:
+        if (text := _with_spaces(given := element.attributes[name])) != given:
+            element.attributes[name] = text
+            remarks.add(WRITTEN, f"commas between numbers, {name}={shown(given)}", element.place)
+    if (rule.numbers or (rule.text or 0) > 1) and (text := _with_spaces(element.text)) != element.text:
+        remarks.add(WRITTEN, f"commas between numbers, {shown(element.text.strip())}", element.place)
+        element.text = text
+
+
+def _with_spaces(text: str) -> str:
+    words = re.split(r"\s*,\s*", text.strip())
+    return " ".join(words) if len(words) > 1 and all(map(_NUMBER.fullmatch, words)) else text
 
 
 def _misspelt_tags(element: Element, rule: Rule, grammar: Grammar, mistakes: Mistakes) -> list[str]:

@@ -24,7 +24,7 @@ from sorosim.files.nodes import Mistakes, Node
 from sorosim.files.parameters import escaped
 from sorosim.files.rigid.inertia import Inertia, excess, moved, nearest_possible, total
 from sorosim.files.rigid.meshes import mesh_file
-from sorosim.files.rigid.remarks import MENDED, UNDRAWN, Remarks
+from sorosim.files.rigid.remarks import MENDED, RENAMED, UNDRAWN, Remarks
 from sorosim.files.rigid.tree import RigidJoint, RigidTree
 from sorosim.mechanics.lie import exp_se3
 from sorosim.mechanics.model.body import RigidBody
@@ -102,6 +102,10 @@ class _Importer:
         for name in self.robot.links:
             own = self.options.prefix + re.sub(r"[^\w-]", "_", name)
             own = own if re.match(r"\w", own) else f"_{own}"
+            link = self.robot.links[name]
+            if own == WORLD and (name != self.robot.root or link.inertia is not None or link.visuals):
+                own = f"{WORLD}_link"
+                self.remarks.add(RENAMED, f"the link 'world' is '{own}'", link.element.place)
             if own in found.values():
                 hint = "signs that a name here cannot have become _"
                 self.mistakes.note(
@@ -115,9 +119,6 @@ class _Importer:
         root, robot = self.robot.root, self.robot
         if self.names[root] != WORLD:
             return [root]
-        if robot.links[root].inertia is not None or robot.links[root].visuals:
-            hint = f"import it under a name: {{left: {{{self.options.language.lower()}: {self.file.name}}}}}"
-            self.mistakes.note(robot.links[root].element.place, "another name of a link with a body", "'world'", hint)
         return robot.children[root]
 
     def carry(self, top: str) -> None:

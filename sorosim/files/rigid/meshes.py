@@ -23,8 +23,8 @@ def mesh_file(name: str, robot: FilePath, package_dirs: Sequence[FilePath]) -> M
 
     ``package://name/rest``, or ``model://``, is looked for in the given folders, each a package of that name or one
     that has it inside, then so in all folders above the robot's file; the file should be inside the package. Other
-    names are paths, relative ones from the folder of the robot's file; the file should be inside this folder, or the
-    package that the folder is in.
+    names are paths, relative ones from the folder of the robot's file, then from the given ones; the file should be
+    inside this folder, or the package that the folder of the robot's file is in.
     """
     files = (
         MeshFile(path, is_inside(path, folder)) for folder, path in _candidates(name, robot.absolute(), package_dirs)
@@ -38,6 +38,8 @@ def _candidates(name: str, robot: FilePath, package_dirs: Sequence[FilePath]) ->
     if not prefix:
         package = next((folder for folder in robot.parents if _is_file(folder / MANIFEST)), robot.parent)
         yield package, robot.parent / name.removeprefix(FILE)
+        for folder in package_dirs:  # absolute names are what they are
+            yield folder, folder / name.removeprefix(FILE)
         return
     package_name, _, rest = name.removeprefix(prefix).partition("/")
     for folder in (*package_dirs, *robot.parents):

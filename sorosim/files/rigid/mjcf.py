@@ -24,6 +24,7 @@ from sorosim.files.rigid.document import Element, read_document, root_in_words
 from sorosim.files.rigid.inertia import Inertia
 from sorosim.files.rigid.leftovers import Leftovers
 from sorosim.files.rigid.meshes import is_inside
+from sorosim.files.rigid.remarks import Remarks
 from sorosim.files.rigid.tree import Mimic, RigidJoint, RigidLink, RigidTree, Visual, colour_code, made_tree
 from sorosim.mechanics.model.pose import WORLD, Rotation
 
@@ -39,7 +40,9 @@ NOT_LINEAR = ("jnt_stiffnesspoly", "jnt_springyield", "dof_dampingpoly")
 KINDS = ("free", "spherical", "prismatic", "revolute")  # by mujoco.mjtJoint
 
 
-def read_mjcf(path: FilePath, leftovers: Leftovers, *, visual: bool = True, outside: bool = False) -> RigidTree:
+def read_mjcf(
+    path: FilePath, leftovers: Leftovers, remarks: Remarks, *, visual: bool = True, outside: bool = False
+) -> RigidTree:
     """Read a file; ``visual`` False leaves out what is drawn, ``outside`` lets it include files of other folders.
 
     Raises
@@ -47,7 +50,7 @@ def read_mjcf(path: FilePath, leftovers: Leftovers, *, visual: bool = True, outs
     FileError
         It cannot be read, or MuJoCo does not compile it, or not within its limits.
     """
-    files = _Files(path, outside)
+    files = _Files(path, outside, remarks)
     root = files.read(path)
     if root.tag != "mujoco":
         place = root.place
@@ -68,6 +71,7 @@ class _Files:
 
     path: FilePath
     outside: bool
+    remarks: Remarks
 
     def __post_init__(self) -> None:
         self.mistakes, self.count = Mistakes(), 0
@@ -76,7 +80,7 @@ class _Files:
         self.count += 1
         if self.count > MAX_FILES:
             raise FileError(str(self.path), f"expected at most {MAX_FILES} files that include each other, got more")
-        return self.expanded(read_document(path, "MJCF", NAMED))
+        return self.expanded(read_document(path, "MJCF", NAMED, self.remarks))
 
     def expanded(self, element: Element) -> Element:
         element.children = [found for child in element.children for found in self.included(child)]

@@ -22,6 +22,7 @@ from sorosim.files.rigid.document import Element, read_document, root_in_words
 from sorosim.files.rigid.grammar import SDF, are_numbers, checked
 from sorosim.files.rigid.inertia import Inertia, moved, rounding
 from sorosim.files.rigid.leftovers import Leftovers
+from sorosim.files.rigid.remarks import WRITTEN, Remarks
 from sorosim.files.rigid.tree import (
     Edge,
     Mimic,
@@ -49,7 +50,7 @@ UNLIMITED = 1e16  # the format's own way to say that there is no limit
 LEFT_OUT = {"plugin": "plugins", "sensor": "sensors", "gripper": "contacts", "fluid_added_mass": "fluid"}
 
 
-def read_sdf(path: FilePath, leftovers: Leftovers, *, visual: bool = True) -> RigidTree:
+def read_sdf(path: FilePath, leftovers: Leftovers, remarks: Remarks, *, visual: bool = True) -> RigidTree:
     """Read a file; ``visual`` False leaves out what is drawn.
 
     Raises
@@ -57,13 +58,13 @@ def read_sdf(path: FilePath, leftovers: Leftovers, *, visual: bool = True) -> Ri
     FileError
         It cannot be read, or holds mistakes: each on a line of its own, with line and column.
     """
-    root, mistakes = read_document(path, "SDF", NAMED), Mistakes()
+    root, mistakes = read_document(path, "SDF", NAMED, remarks), Mistakes()
     if root.tag != "sdf":
         place = root.place
         raise FileError(
             str(path), f"expected SDF, whose root is <sdf>, got {root_in_words(root)}", place.line, place.column
         )
-    checked(root, SDF, mistakes, () if visual else ("visual",))
+    checked(root, SDF, mistakes, remarks, () if visual else ("visual",))
     for element in root.walk():
         if element.tag == "include":
             hint = "write the model with all that it includes into one file: gz sdf -p model.sdf > whole.sdf"
@@ -82,7 +83,9 @@ def read_sdf(path: FilePath, leftovers: Leftovers, *, visual: bool = True) -> Ri
     mistakes.raise_if_any(str(path))
     gravity = next((_numbers(element) for world in worlds for element in world.all("gravity")), None)
     old = version.strip() == "1.4"  # axes in the frame of the model
-    tree = _Reader(models[0], leftovers, mistakes, visual, old).tree(None if gravity is None else np.array(gravity))
+    tree = _Reader(models[0], leftovers, mistakes, remarks, visual, old).tree(
+        None if gravity is None else np.array(gravity)
+    )
     mistakes.raise_if_any(str(path))
     assert tree is not None  # else there are mistakes
     return tree
@@ -91,8 +94,11 @@ def read_sdf(path: FilePath, leftovers: Leftovers, *, visual: bool = True) -> Ri
 class _Reader:
     """Makes the tree of a model. Names are whole ones, ``gripper::finger`` in the model ``gripper`` inside of it."""
 
-    def __init__(self, model: Element, leftovers: Leftovers, mistakes: Mistakes, visual: bool, old: bool) -> None:
-        self.model, self.leftovers, self.mistakes, self.visual, self.old = model, leftovers, mistakes, visual, old
+    def __init__(
+        self, model: Element, leftovers: Leftovers, mistakes: Mistakes, remarks: Remarks, visual: bool, old: bool
+    ) -> None:
+        self.model, self.leftovers, self.mistakes, self.remarks = model, leftovers, mistakes, remarks
+        self.visual, self.old = visual, old
         self.frames: dict[str, Element] = {MODEL: model}  # all that poses are relative to
         self.scope: dict[str, str] = {MODEL: ""}  # of each: the prefix of names in the model where it stands
         self.poses: dict[str, Array] = {MODEL: np.eye(4), WORLD: inverse(self.raw(model))}
@@ -104,6 +110,9 @@ class _Reader:
             hint = "write the pose of the model's own frame"
             self.mistakes.note(model.place, "a model that is placed by its own frame", "placement_frame", hint)
         for element in model.children:
+            if element.tag in NAMED and element.attributes["name"] == WORLD:
+                self.world(element)
+                continue
             if element.tag in NAMED:
                 name = prefix + element.attributes["name"]
                 if name in self.frames:
@@ -116,6 +125,15 @@ class _Reader:
             if element.tag == "model":
                 self.enter(element, f"{name}::")
         self.leave_out(model, prefix)
+
+    def world(self, element: Element) -> None:
+        """A link called so, without a body, is the world itself, which joints and poses call so."""
+        bare = element.tag == "link" and not {"inertial", "visual", "collision"} & {e.tag for e in element.children}
+        if bare and np.array_equal(self.raw(element), np.eye(4)):
+            self.remarks.add(WRITTEN, "a link 'world', which is the world itself", element.place)
+            return
+        hint = "SDF calls the world itself so: rename it, and what names it"
+        self.mistakes.note(element.place, f"another name of a {element.tag}", "'world'", hint)
 
     def leave_out(self, model: Element, prefix: str) -> None:
         """Note what a model has that links have not."""
@@ -313,10 +331,25 @@ class _Reader:
             leader = self.known(mimic.attributes["joint"], self.scope[name], mimic, "joint")
             joint.mimic = Mimic(leader, factor, offset - factor * _number(mimic, "reference", 0.0))
         if word == "screw":
-            if element.first("screw_thread_pitch") is None:
-                self.mistakes.note(element.place, "an element <screw_thread_pitch> in it, m per turn", "none")
-            joint.pitch = _number(element, "screw_thread_pitch", 0.0) / (2.0 * math.pi)
+            joint.pitch = self.pitch(element)
         return joint
+
+    def pitch(self, joint: Element) -> float:
+        """Pitch of a screw [m/rad], from metres per turn, or the older radians per metre with the other sign."""
+        turns, radians = joint.first("screw_thread_pitch"), joint.first("thread_pitch")
+        new = None if turns is None else _number(joint, "screw_thread_pitch", 0.0) / (2.0 * math.pi)
+        if radians is None:
+            if new is None:
+                self.mistakes.note(joint.place, "an element <screw_thread_pitch> in it, m per turn", "none")
+            return new or 0.0
+        given = _number(joint, "thread_pitch", 0.0)
+        if given == 0.0:
+            self.mistakes.note(radians.place, "a number other than 0, rad per m", "0")
+            return 0.0
+        if new is not None and not math.isclose(-1.0 / given, new, rel_tol=1e-3):
+            expected = f"the pitch of <screw_thread_pitch>, {-1.0 / new:g} rad per m" if new else "no second pitch"
+            self.mistakes.note(radians.place, expected, f"{given:g}", "leave it out")
+        return -1.0 / given if new is None else new
 
     def direction(self, name: str, axis: Element, own: Array, child: str) -> Array:
         """An axis in the frame of the child."""

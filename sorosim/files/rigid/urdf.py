@@ -16,6 +16,7 @@ from sorosim.files.nodes import Mistakes
 from sorosim.files.rigid.document import Element, read_document, root_in_words
 from sorosim.files.rigid.grammar import URDF, checked
 from sorosim.files.rigid.inertia import Inertia, moved, rounding
+from sorosim.files.rigid.remarks import Remarks
 from sorosim.files.rigid.tree import (
     Edge,
     Mimic,
@@ -36,7 +37,7 @@ KINDS = {
 }  # fmt: skip
 
 
-def read_urdf(path: FilePath, mistakes: Mistakes, *, visual: bool = True) -> RigidTree:
+def read_urdf(path: FilePath, mistakes: Mistakes, remarks: Remarks, *, visual: bool = True) -> RigidTree:
     """Read a file; ``visual`` False leaves out what is drawn.
 
     Raises
@@ -44,13 +45,13 @@ def read_urdf(path: FilePath, mistakes: Mistakes, *, visual: bool = True) -> Rig
     FileError
         It cannot be read, or holds mistakes: each on a line of its own, with line and column.
     """
-    root, found = read_document(path, "URDF"), Mistakes()
+    root, found = read_document(path, "URDF", remarks=remarks), Mistakes()
     if root.tag != "robot":
         place = root.place
         raise FileError(
             str(path), f"expected URDF, whose root is <robot>, got {root_in_words(root)}", place.line, place.column
         )
-    right = checked(root, URDF, found, () if visual else ("visual", "material"))
+    right = checked(root, URDF, found, remarks, () if visual else ("visual", "material"))
     found.raise_if_any(str(path))
     links, joints = named(root.all("link"), "link", found), named(root.all("joint"), "joint", found)
     tops = roots_of(root, links, {name: _edge(joint) for name, joint in joints.items()}, found)
