@@ -10,6 +10,7 @@ from benchmarks import (
     closings,
     fitting,
     implicit_steps,
+    imports,
     inverse,
     learning,
     live,
@@ -143,6 +144,11 @@ def learn_to_reach(folder: Path) -> None:
         print(f"{error.name} is not installed: pip install 'sorosim[learn]'")
 
 
+def robots_of_others(folder: Path) -> None:
+    """Robots in the files of installed packages beside Pinocchio, MuJoCo and Drake; some minutes."""
+    imports.study(folder)
+
+
 STUDIES: Mapping[str, Callable[[Path], None]] = {
     "scaling": derivatives_by_size,
     "mass matrix": mass_matrix_by_size,
@@ -157,4 +163,5 @@ STUDIES: Mapping[str, Callable[[Path], None]] = {
     "live": live_pages,
     "fits": fits_to_measurements,
     "closings": shapes_and_closings,
+    "imports": robots_of_others,
 }

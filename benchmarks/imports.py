@@ -1,0 +1,349 @@
+"""Robots in the files of installed packages: whether they load, and move as in the programs that they are for.
+
+Mass matrix, gravity and inverse dynamics at random states are compared with Pinocchio for URDF, MuJoCo for MJCF and
+Drake for SDF. What a file has beside that is left out, as the messages of sorosim propose.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+from typing import Any, NamedTuple
+from xml.etree import ElementTree
+
+import numpy as np
+from numpy.typing import NDArray
+
+import sorosim
+from sorosim.base.errors import SorosimError, SorosimWarning
+
+Array = NDArray[np.float64]
+
+# packages, and folders in them
+PACKAGES = {
+    "example-robot-data": ("cmeel.prefix/share/example-robot-data/robots",),
+    "gymnasium": ("gymnasium/envs/mujoco/assets",),
+    "gymnasium-robotics": ("gymnasium_robotics/envs/assets",),
+    "dm-control": ("dm_control/suite", "dm_control/locomotion", "dm_control/third_party"),
+    "robosuite": ("robosuite/models/assets",),
+    "mujoco": ("mujoco/testdata",),
+    "pybullet": ("pybullet_data",),
+    "drake": ("pydrake/share/drake",),
+}
+ENDINGS = (".urdf", ".sdf", ".xml")
+ROOTS = {"robot": "URDF", "mujoco": "MJCF", "sdf": "SDF"}
+N_STATES, AGREES = 3, 1e-8
+TRIES = 9
+
+
+class Row(NamedTuple):
+    """One file."""
+
+    file: str
+    result: str  # agrees, differs, loads, refused
+    coordinates: int | None
+    off: tuple[float, ...]  # of mass matrix, gravity, inverse dynamics: largest difference by largest entry
+    options: str
+    words: str  # why it is refused or not compared; what it warns of
+
+
+class State(NamedTuple):
+    """Coordinates, rates and accelerations of a robot."""
+
+    q: Array
+    qd: Array
+    qdd: Array
+
+
+Terms = tuple[Array, Array, Array]  # mass matrix, gravity, inverse dynamics
+Peer = Callable[[State], Terms]
+
+
+class NotComparedError(Exception):
+    """Why there is nothing to compare with."""
+
+
+def study(folder: Path) -> None:
+    """Print the table, and write it into a folder."""
+    lines: list[str] = []
+
+    def say(line: str) -> None:
+        print(line, flush=True)
+        lines.append(line)
+
+    rows: list[Row] = []
+    for package, folders in PACKAGES.items():
+        try:
+            where = distribution(package)
+        except PackageNotFoundError:
+            say(f"\n{package}: not installed")
+            continue
+        say(f"\n{package} {where.version}")
+        for path in files(Path(str(where.locate_file(one))) for one in folders):
+            rows.append(compared(path))
+            say(text(rows[-1]))
+    say("")
+    say(summary(rows))
+    (folder / "imports.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def files(folders: Iterator[Path]) -> Iterator[Path]:
+    """Robots' files in folders; no file in XML that is another thing."""
+    for folder in folders:
+        for path in sorted(path for path in folder.rglob("*") if path.suffix in ENDINGS):
+            start = path.read_bytes()[:20_000]
+            if path.suffix != ".xml" or re.search(rb"<(robot|mujoco|sdf)\b", start):
+                yield path
+
+
+def text(row: Row) -> str:
+    """A row as a line."""
+    off = " ".join(f"{x:.0e}" for x in row.off)
+    count = "" if row.coordinates is None else str(row.coordinates)
+    rest = "; ".join(filter(None, (row.options, row.words)))
+    return f"{row.file:58.58}  {row.result:8}{count:>4}  {off:20}  {rest}".rstrip()
+
+
+def summary(rows: list[Row]) -> str:
+    """Counts of all results."""
+    counts = {result: sum(row.result == result for row in rows) for result in ("agrees", "differs", "loads", "refused")}
+    parts = ", ".join(f"{n} {result}" for result, n in counts.items())
+    worst = max((max(row.off) for row in rows if row.result == "agrees"), default=0.0)
+    return f"{len(rows)} files: {parts}; those that agree differ by up to {worst:.0e}"
+
+
+def compared(path: Path) -> Row:
+    """A file, loaded and compared."""
+    name = "/".join(path.parts[-2:])
+    settings: dict[str, Any] = {"import.mimic": "free"}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", SorosimWarning)
+        try:
+            robot = loaded(path, settings)
+        except SorosimError as error:
+            return Row(name, "refused", None, (), shown(settings), first_line(error, path))
+    words = "; ".join(dict.fromkeys(remark(str(one.message), path) for one in caught))
+    try:
+        peer = PEERS[language(path)](path, robot, settings)
+    except NotComparedError as why:
+        words = "; ".join(filter(None, (f"not compared: {why}", words)))
+        return Row(name, "loads", robot.ndof, (), shown(settings), words)
+    rng = np.random.default_rng(5)
+    off = np.zeros(3)
+    for _ in range(N_STATES if robot.ndof else 0):
+        state = State(rng.uniform(-1.0, 1.0, robot.ndof), *rng.normal(size=(2, robot.ndof)))
+        for name_of in ("free", "spherical"):  # of which the peers have other coordinates: as they are at zero
+            state.q[[i for i, c in enumerate(robot.coordinate_names) if f".{name_of}." in c]] = 0.0
+        theirs = peer(state)
+        rest = np.zeros(robot.ndof)
+        ours = (
+            robot.mass_matrix(state.q),
+            robot.inverse_dynamics(state.q, rest, qdd=rest),
+            robot.inverse_dynamics(state.q, state.qd, qdd=state.qdd),
+        )
+        # gravity may be nothing but rounding
+        scale = [np.abs(theirs[0]).max(), max(np.abs(theirs[1]).max(), 1e-3 * np.abs(theirs[2]).max()),
+                 np.abs(theirs[2]).max()]  # fmt: skip
+        off = np.maximum(off, [np.abs(a - b).max() / s for a, b, s in zip(ours, theirs, scale, strict=True)])
+    result = "agrees" if off.max() < AGREES else "differs"
+    return Row(name, result, robot.ndof, tuple(off.tolist()), shown(settings), words)
+
+
+def loaded(path: Path, settings: dict[str, Any]) -> Any:
+    """The robot of a file, with what its messages propose; that is added to the settings."""
+    for _ in range(TRIES):
+        try:
+            return sorosim.load(path, set=settings)
+        except SorosimError as error:
+            meant = re.findall(r"without: \[(\w+)\]", str(error))
+            before = settings.get("import.without", [])
+            if meant and not set(meant) <= set(before):
+                settings["import.without"] = [*before, *dict.fromkeys(one for one in meant if one not in before)]
+            elif "allow_outside: true" in str(error) and "import.allow_outside" not in settings:
+                settings["import.allow_outside"] = True
+            elif "inertia: accept" in str(error) and "import.inertia" not in settings:
+                settings["import.inertia"] = "accept"
+            else:
+                raise
+    raise AssertionError("each try adds something, of which there is less")
+
+
+def shown(settings: dict[str, Any]) -> str:
+    """Settings as they stand in a file, without those of all."""
+    own = {key.removeprefix("import."): value for key, value in settings.items() if key != "import.mimic"}
+    return ", ".join(f"{key}: {str(value).replace(chr(39), '')}" for key, value in own.items())
+
+
+def first_line(error: SorosimError, path: Path) -> str:
+    """The first line of an error, without its folder; how many there are."""
+    lines = str(error).replace(f"{path.parent}/", "").splitlines()
+    return lines[0] + (f" (and {len(lines) - 1} more)" if len(lines) > 1 else "")
+
+
+def remark(message: str, path: Path) -> str:
+    """What a warning is about."""
+    return message.removeprefix(f"{path}: ").replace(f"{path.parent}/", "")[:100]
+
+
+def language(path: Path) -> str:
+    """What a file is written in."""
+    return {".urdf": "URDF", ".sdf": "SDF"}.get(path.suffix) or ROOTS[ElementTree.parse(path).getroot().tag]
+
+
+def clean(name: str) -> str:
+    """A name as links have it here."""
+    return re.sub(r"[^\w-]", "_", name)
+
+
+# -- those that are compared with --------------------------------------------------------------------------------------
+
+
+def pinocchio_of(path: Path, robot: Any, _: dict[str, Any]) -> Peer:
+    """Pinocchio's terms of a URDF file, on a fixed base."""
+    try:
+        import pinocchio as pin
+    except ImportError:
+        raise NotComparedError("Pinocchio is not installed") from None
+    try:
+        model = pin.buildModelFromUrdf(str(path))
+    except ValueError:
+        raise NotComparedError("Pinocchio refuses it") from None
+    data = model.createData()
+    text = path.read_text(encoding="utf-8", errors="replace").lstrip()
+    above = {
+        clean(child.attrib["link"]): joint.attrib["name"]
+        for joint in ElementTree.fromstring(text.encode()).iter("joint")
+        if (child := joint.find("child")) is not None
+    }
+    joints = []
+    for coordinate in robot.coordinate_names:
+        link = coordinate.partition(".")[0].removesuffix("_link" if coordinate.startswith("world_link.") else "")
+        joint = model.joints[model.getJointId(above[link])]
+        if joint.nv != 1:
+            raise NotComparedError("joints of several coordinates")
+        joints.append(joint)
+    if len(joints) != model.nv:
+        raise NotComparedError(f"{model.nv} coordinates in Pinocchio")
+    order = [joint.idx_v for joint in joints]
+
+    def terms(state: State) -> Terms:
+        q, v, a = pin.neutral(model), np.zeros(model.nv), np.zeros(model.nv)
+        v[order], a[order] = state.qd, state.qdd
+        for joint, value in zip(joints, state.q, strict=True):
+            q[joint.idx_q : joint.idx_q + joint.nq] = [np.cos(value), np.sin(value)] if joint.nq == 2 else value
+        M = np.triu(pin.crba(model, data, q))
+        M = M + np.triu(M, 1).T
+        gravity = pin.computeGeneralizedGravity(model, data, q).copy()
+        return M[np.ix_(order, order)], gravity[order], pin.rnea(model, data, q, v, a)[order]
+
+    return terms
+
+
+def mujoco_of(path: Path, robot: Any, settings: dict[str, Any]) -> Peer:
+    """MuJoCo's terms of an MJCF file; free and ball joints at their reference."""
+    import mujoco
+
+    m = mujoco.MjModel.from_xml_path(str(path))
+    if "armature" in settings.get("import.without", []):
+        several = np.isin(m.jnt_type[m.dof_jntid], (0, 1))
+        m.dof_armature[several] = 0.0
+    if "tendons" in settings.get("import.without", []) and hasattr(m, "tendon_armature"):
+        m.tendon_armature[:] = 0.0
+    order = np.full(m.nv, -1)  # ours by theirs
+    names = list(robot.coordinate_names)
+    for j in range(m.njnt):
+        kind, body = ("free", "spherical", "prismatic", "revolute")[m.jnt_type[j]], m.jnt_bodyid[j]
+        k, link = j - m.body_jntadr[body], m.body(body).name or f"body_{body}"
+        link = link if k == m.body_jntnum[body] - 1 else f"{link}_{m.joint(j).name or k + 1}"
+        own = [i for i, name in enumerate(names)
+               if name.startswith((f"{clean(link)}.{kind}", f"{clean(link)}_{kind}.{kind}"))]  # fmt: skip
+        dof = m.jnt_dofadr[j]
+        n = {"free": 6, "spherical": 3}.get(kind, 1)
+        if len(own) != n:
+            raise NotComparedError(f"no coordinates of {link}")
+        order[dof : dof + n] = own
+    if m.nv != robot.ndof:
+        raise NotComparedError(f"{m.nv} coordinates in MuJoCo")
+
+    def terms(state: State) -> Terms:
+        rates = np.eye(m.nv)  # of theirs by ours, in their order
+        qd, qdd = state.qd[order], state.qdd[order]
+        d = mujoco.MjData(m)
+        for j in range(m.njnt):
+            dof, at = m.jnt_dofadr[j], m.jnt_qposadr[j]
+            if m.jnt_type[j] >= 2:
+                d.qpos[at] += state.q[order[dof]]
+            elif m.jnt_type[j] == 0:  # ours are in the frame of its reference
+                R = np.zeros(9)
+                mujoco.mju_quat2Mat(R, m.qpos0[at + 3 : at + 7])
+                rates[dof : dof + 3, dof : dof + 3] = R.reshape(3, 3)
+        mujoco.mj_forward(m, d)
+        gravity = rates.T @ d.qfrc_bias
+        M = np.zeros((m.nv, m.nv))
+        if hasattr(d, "qM"):
+            mujoco.mj_fullM(m, M, d.qM)
+        else:  # from version 4 on
+            mujoco.mj_fullM(m, d, M)
+        d.qvel[:] = rates @ qd
+        mujoco.mj_forward(m, d)
+        M = rates.T @ M @ rates
+        tau = M @ qdd + rates.T @ d.qfrc_bias
+        back = np.argsort(order)
+        return M[np.ix_(back, back)], gravity[back], tau[back]
+
+    return terms
+
+
+def drake_of(path: Path, robot: Any, _: dict[str, Any]) -> Peer:
+    """Drake's terms of an SDF file; free bodies where the file says."""
+    try:
+        from pydrake.multibody.parsing import Parser
+        from pydrake.multibody.plant import MultibodyPlant
+    except ImportError:
+        raise NotComparedError("Drake is not installed") from None
+    plant = MultibodyPlant(0.0)
+    try:
+        Parser(plant).AddModels(str(path))
+        plant.Finalize()
+    except RuntimeError:
+        raise NotComparedError("Drake refuses it") from None
+    names = [name.partition(".")[0] for name in robot.coordinate_names]
+    rates, order = np.zeros((plant.num_velocities(), robot.ndof)), {}
+    context = plant.CreateDefaultContext()
+    for index in plant.GetJointIndices():
+        joint = plant.get_joint(index)
+        if not joint.num_velocities():
+            continue
+        child, start = clean(joint.child_body().name()), joint.velocity_start()
+        own = [i for i, name in enumerate(names) if name == child or name.endswith(f"__{child}")]
+        if len(own) != joint.num_velocities() or len(own) not in (1, 6):
+            raise NotComparedError(f"joint {joint.name()} of {joint.num_velocities()} coordinates")
+        if len(own) == 6:
+            R = plant.EvalBodyPoseInWorld(context, joint.child_body()).rotation().matrix()
+            rates[start : start + 3, own[3:]], rates[start + 3 : start + 6, own[:3]] = R, R
+        else:
+            rates[start, own[0]] = 1.0
+            order[joint.position_start()] = own[0]
+    if plant.num_velocities() != robot.ndof:
+        raise NotComparedError(f"{plant.num_velocities()} coordinates in Drake")
+
+    def terms(state: State) -> Terms:
+        q = plant.GetPositions(plant.CreateDefaultContext()).copy()
+        for at, own in order.items():
+            q[at] = state.q[own]
+        plant.SetPositions(context, q)
+        plant.SetVelocities(context, np.zeros(plant.num_velocities()))
+        M, gravity = plant.CalcMassMatrix(context), -plant.CalcGravityGeneralizedForces(context)
+        plant.SetVelocities(context, rates @ state.qd)
+        tau = M @ rates @ state.qdd + plant.CalcBiasTerm(context) + gravity
+        return rates.T @ M @ rates, rates.T @ gravity, rates.T @ tau
+
+    return terms
+
+
+PEERS: dict[str, Callable[[Path, Any, dict[str, Any]], Peer]] = {
+    "URDF": pinocchio_of, "MJCF": mujoco_of, "SDF": drake_of,
+}  # fmt: skip
