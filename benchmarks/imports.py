@@ -36,6 +36,9 @@ PACKAGES = {
 ENDINGS = (".urdf", ".sdf", ".xml")
 ROOTS = {"robot": "URDF", "mujoco": "MJCF", "sdf": "SDF"}
 N_STATES, AGREES = 3, 1e-8
+# moves as in the other program, or otherwise; is not compared; only sorosim refuses it, or the other program too; there
+# is nothing in it that could move or stand, as in files for others to include
+RESULTS = ("agrees", "differs", "loads", "refused", "by both", "empty")
 TRIES = 9
 
 
@@ -43,7 +46,7 @@ class Row(NamedTuple):
     """One file."""
 
     file: str
-    result: str  # agrees, differs, loads, refused
+    result: str  # one of RESULTS
     coordinates: int | None
     off: tuple[float, ...]  # of mass matrix, gravity, inverse dynamics: largest difference by largest entry
     options: str
@@ -109,10 +112,14 @@ def text(row: Row) -> str:
 
 def summary(rows: list[Row]) -> str:
     """Counts of all results."""
-    counts = {result: sum(row.result == result for row in rows) for result in ("agrees", "differs", "loads", "refused")}
-    parts = ", ".join(f"{n} {result}" for result, n in counts.items())
-    worst = max((max(row.off) for row in rows if row.result == "agrees"), default=0.0)
-    return f"{len(rows)} files: {parts}; those that agree differ by up to {worst:.0e}"
+    counts = {result: sum(row.result == result for row in rows) for result in RESULTS}
+    agree = [row for row in rows if row.result == "agrees"]
+    moving, worst = sum(bool(row.coordinates) for row in agree), max((max(row.off) for row in agree), default=0.0)
+    return (
+        f"{len(rows)} files: {counts['agrees']} agree with their program to {worst:.0e}, {moving} of them move; "
+        f"{counts['differs']} differ, {counts['loads']} load and are not compared, {counts['refused']} are refused, "
+        f"{counts['by both']} by their program too, {counts['empty']} hold no robot"
+    )
 
 
 def compared(path: Path) -> Row:
@@ -124,7 +131,8 @@ def compared(path: Path) -> Row:
         try:
             robot = loaded(path, settings)
         except SorosimError as error:
-            return Row(name, "refused", None, (), shown(settings), first_line(error, path))
+            result = "empty" if "at least one" in str(error) else "by both" if refused_elsewhere(path) else "refused"
+            return Row(name, result, None, (), shown(settings), first_line(error, path))
     words = "; ".join(dict.fromkeys(remark(str(one.message), path) for one in caught))
     try:
         peer = PEERS[language(path)](path, robot, settings)
@@ -171,6 +179,17 @@ def loaded(path: Path, settings: dict[str, Any]) -> Any:
     raise AssertionError("each try adds something, of which there is less")
 
 
+def refused_elsewhere(path: Path) -> bool:
+    """Whether the program that a file is for refuses it too."""
+    try:
+        MODELS[language(path)](path)
+    except NotComparedError as why:
+        return "refuses" in str(why)
+    except ElementTree.ParseError:
+        return True
+    return False
+
+
 def shown(settings: dict[str, Any]) -> str:
     """Settings as they stand in a file, without those of all."""
     own = {key.removeprefix("import."): value for key, value in settings.items() if key != "import.mimic"}
@@ -201,16 +220,23 @@ def clean(name: str) -> str:
 # -- those that are compared with --------------------------------------------------------------------------------------
 
 
-def pinocchio_of(path: Path, robot: Any, _: dict[str, Any]) -> Peer:
-    """Pinocchio's terms of a URDF file, on a fixed base."""
+def pinocchio_model(path: Path) -> Any:
+    """Pinocchio's model of a URDF file."""
     try:
-        import pinocchio as pin
+        import pinocchio as pin  # type: ignore[import-untyped,unused-ignore]
     except ImportError:
         raise NotComparedError("Pinocchio is not installed") from None
     try:
-        model = pin.buildModelFromUrdf(str(path))
+        return pin.buildModelFromUrdf(str(path))
     except ValueError:
         raise NotComparedError("Pinocchio refuses it") from None
+
+
+def pinocchio_of(path: Path, robot: Any, _: dict[str, Any]) -> Peer:
+    """Pinocchio's terms of a URDF file, on a fixed base."""
+    model = pinocchio_model(path)
+    import pinocchio as pin
+
     data = model.createData()
     text = path.read_text(encoding="utf-8", errors="replace").lstrip()
     above = {
@@ -242,11 +268,24 @@ def pinocchio_of(path: Path, robot: Any, _: dict[str, Any]) -> Peer:
     return terms
 
 
+def mujoco_model(path: Path) -> Any:
+    """MuJoCo's model of an MJCF file."""
+    try:
+        import mujoco
+    except ImportError:
+        raise NotComparedError("MuJoCo is not installed") from None
+    mujoco.set_mju_user_warning(lambda text: None)
+    try:
+        return mujoco.MjModel.from_xml_path(str(path))
+    except ValueError:
+        raise NotComparedError("MuJoCo refuses it") from None
+
+
 def mujoco_of(path: Path, robot: Any, settings: dict[str, Any]) -> Peer:
     """MuJoCo's terms of an MJCF file; free and ball joints at their reference."""
+    m = mujoco_model(path)
     import mujoco
 
-    m = mujoco.MjModel.from_xml_path(str(path))
     if "armature" in settings.get("import.without", []):
         several = np.isin(m.jnt_type[m.dof_jntid], (0, 1))
         m.dof_armature[several] = 0.0
@@ -297,8 +336,8 @@ def mujoco_of(path: Path, robot: Any, settings: dict[str, Any]) -> Peer:
     return terms
 
 
-def drake_of(path: Path, robot: Any, _: dict[str, Any]) -> Peer:
-    """Drake's terms of an SDF file; free bodies where the file says."""
+def drake_model(path: Path) -> Any:
+    """Drake's model of an SDF file."""
     try:
         from pydrake.multibody.parsing import Parser
         from pydrake.multibody.plant import MultibodyPlant
@@ -310,6 +349,12 @@ def drake_of(path: Path, robot: Any, _: dict[str, Any]) -> Peer:
         plant.Finalize()
     except RuntimeError:
         raise NotComparedError("Drake refuses it") from None
+    return plant
+
+
+def drake_of(path: Path, robot: Any, _: dict[str, Any]) -> Peer:
+    """Drake's terms of an SDF file; free bodies where the file says."""
+    plant = drake_model(path)
     names = [name.partition(".")[0] for name in robot.coordinate_names]
     rates, order = np.zeros((plant.num_velocities(), robot.ndof)), {}
     context = plant.CreateDefaultContext()
@@ -344,6 +389,7 @@ def drake_of(path: Path, robot: Any, _: dict[str, Any]) -> Peer:
     return terms
 
 
+MODELS: dict[str, Callable[[Path], Any]] = {"URDF": pinocchio_model, "MJCF": mujoco_model, "SDF": drake_model}
 PEERS: dict[str, Callable[[Path, Any, dict[str, Any]], Peer]] = {
     "URDF": pinocchio_of, "MJCF": mujoco_of, "SDF": drake_of,
 }  # fmt: skip

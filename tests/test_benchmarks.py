@@ -10,6 +10,7 @@ import pytest
 
 import benchmarks
 import sorosim
+from benchmarks import imports
 from benchmarks.compiled_loop import compiled_loop
 from benchmarks.rigid_trees import PEERS, time_tree, tree
 from sorosim import InputError
@@ -131,3 +132,36 @@ def test_the_study_of_live_pages_pulls_and_measures(monkeypatch):
     assert min(pace.rate, pace.factor, pace.grab, pace.busy) > 0.0
     assert said[1].startswith("cable_manipulator: ")
     assert len(said[0].split(", ")) == len(said[1].replace(":", ",").split(", "))
+
+
+def test_robots_of_other_programs_are_compared_with_these(tmp_path):
+    pytest.importorskip("pinocchio")
+    pytest.importorskip("yourdfpy")
+    pytest.importorskip("mujoco")
+    data = Path(__file__).parent / "data"
+    for path, n in ((data / "urdf" / "serial_arm.urdf", 5), (data / "mjcf" / "walker.xml", None)):
+        row = imports.compared(path)
+        assert row.result == "agrees", row
+        assert max(row.off) < 1e-12
+        assert n is None or row.coordinates == n
+    text = (data / "urdf" / "serial_arm.urdf").read_text("utf-8")
+    wrong = tmp_path / "arm.urdf"
+    wrong.write_text(text.replace("</robot>", ""))
+    assert imports.compared(wrong).result == "by both"
+    wrong.write_text('<robot name="a"/>')
+    assert imports.compared(wrong).result == "empty"
+    wrong.write_text(text.replace("<mass ", "<masse ", 1))
+    assert imports.compared(wrong).words.startswith("arm.urdf:")
+    rows = [imports.Row("a", "agrees", 2, (1e-16, 2e-15, 0.0), "", ""), imports.Row("b", "refused", None, (), "", "")]
+    assert imports.summary(rows).startswith("2 files: 1 agree with their program to 2e-15, 1 of them move; 0 differ")
+
+
+def test_a_robot_that_moves_otherwise_than_in_its_program_is_told(tmp_path, monkeypatch):
+    pytest.importorskip("pinocchio")
+    pytest.importorskip("yourdfpy")
+    path = Path(__file__).parent / "data" / "urdf" / "serial_arm.urdf"
+    heavier = imports.loaded(path, {"links.hand.body.mass": 9.0})
+    monkeypatch.setattr(imports, "loaded", lambda *_: heavier)
+    row = imports.compared(path)
+    assert row.result == "differs"
+    assert row.off[0] > 0.1

@@ -345,6 +345,22 @@ def test_what_counts_do_not_tell_ends_at_limits_of_memory_or_time(tmp_path, monk
         load(tmp_path / "x.xml")
 
 
+def test_a_large_sky_and_room_for_many_contacts_refuse_no_robot(tmp_path):
+    sky = '<texture name="sky" type="skybox" builtin="gradient" width="800" height="800" rgb1="0 0 0" rgb2="1 1 1"/>'
+    (tmp_path / "x.xml").write_text(
+        f'<mujoco model="x"><size njmax="8000" nconmax="4000"/><asset>{sky}</asset>{BODY}</mujoco>'
+    )
+    assert load(tmp_path / "x.xml").ndof == 1
+
+
+def test_meshes_too_large_for_the_text_of_a_robot_are_not_drawn(tmp_path, monkeypatch):
+    right = load(DATA / "meshes.xml", set={"import.mimic": "fixed"})
+    assert any(v.shape.kind == "mesh" and not v.shape.file for link in right.links for v in link.visual or ())
+    monkeypatch.setattr("sorosim.files.rigid.links.MAX_VALUES", 20)
+    with pytest.warns(SorosimWarning, match=r"not drawn: .* a mesh of \d+ triangles, too large for a text"):
+        load(DATA / "meshes.xml", set={"import.mimic": "fixed"})
+
+
 def test_a_mistake_that_the_process_finds_is_told_where_it_is_written(tmp_path):
     sensor = '<sensor><user dim="1000"/>\n<jointpos joint="nowhere"/></sensor>'
     (tmp_path / "x.xml").write_text(f'<mujoco model="x">{BODY}{sensor}</mujoco>')

@@ -193,6 +193,35 @@ def test_a_link_called_world_without_a_body_is_the_world_itself(folder):
         load(path, set={"import.visual": False})
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("<radius>0.05</radius>", "",
+         "link.mast.visual.geometry.cylinder, line 15: expected an element <radius> in it, got none"),
+        ("shapes/wedge.obj", "shapes/wedge.stl",
+         "link.load.visual, line 45: 'shapes/wedge.stl', not found; package_dirs: [...] says where packages are"),
+        ("shapes/wedge.obj", "model://box/wedge.stl",
+         "link.load.visual, line 45: 'model://box/wedge.stl', not found; package_dirs: [...] says where packages are"),
+    ],
+)  # fmt: skip
+def test_a_picture_that_cannot_be_drawn_refuses_no_robot(folder, old, new, said):
+    path = changed(folder, old, new)
+    with pytest.warns(SorosimWarning) as caught:
+        assert load(path, set=FIXED).ndof == 8
+    assert [str(one.message) for one in caught] == [
+        f"{path}: not drawn: {said}; visual: false in the `import` block leaves out all that is drawn"
+    ]
+
+
+def test_a_base_without_mass_stands_where_it_is_held(folder):
+    path = folder / "pendulum.sdf"
+    text = re.sub(r"<mass>.*?</mass>", "<mass>0</mass>", PENDULUM.format(more=""), count=1)
+    path.write_text(text)
+    with pytest.raises(FileError, match=r"expected a mass to its inertia, got 0; joint: fixed in the `import` block"):
+        load(path)
+    assert load(path, set={"import.joint": "fixed"}).ndof == 0
+
+
 def test_numbers_with_commas_between_are_read_with_a_word(folder):
     right = load(folder / "rig.sdf", set=FIXED)
     text = (folder / "rig.sdf").read_text("utf-8")

@@ -1,6 +1,7 @@
 """Robots from URDF: where they stand in a file, what becomes of their parts, what wrong files are told."""
 
 import json
+import re
 import shutil
 import sys
 from importlib.util import find_spec
@@ -120,6 +121,10 @@ def test_a_mesh_that_is_mirrored_at_a_point_is_drawn(folder):
          "'package://shapes/meshes/wedge.obj', expected a scale other than 0, got 0"),
         ('<mesh filename="package://shapes/meshes/wedge.obj" scale="0.01 -0.01 0.02"/>', '<box size="1 0 -1"/>',
          "a box of 1, 0, -1 m"),
+        ('scale="0.01 -0.01 0.02"', 'scale="1 1 1 1"',
+         "expected 3 finite numbers with spaces between as scale, got '1 1 1 1'"),
+        ('<mesh filename="package://shapes/meshes/wedge.obj" scale="0.01 -0.01 0.02"/>', '<torus/>',
+         "expected one of <box>, <cylinder>, <sphere> or <mesh>, got <torus>"),
     ],
 )  # fmt: skip
 def test_a_picture_that_cannot_be_drawn_refuses_no_robot(folder, old, new, said):
@@ -131,10 +136,10 @@ def test_a_picture_that_cannot_be_drawn_refuses_no_robot(folder, old, new, said)
     path.write_text(text.replace(old, new, 1), encoding="utf-8")
     with pytest.warns(SorosimWarning) as caught:
         robot = load(path, set=FREE)
-    assert [str(one.message) for one in caught] == [
-        f"{path}: not drawn: link.ball.visual, line 25: {said}; visual: false in the `import` block leaves out all "
-        "that is drawn"
-    ]
+    (told,) = (str(one.message) for one in caught)
+    assert told.startswith(f"{path}: not drawn: link.ball.visual")
+    assert re.search(r", line 2[56]: ", told)
+    assert told.endswith(f": {said}; visual: false in the `import` block leaves out all that is drawn")
     assert caught[0].filename == __file__
     q = np.linspace(-0.5, 0.5, robot.ndof)
     assert_array_equal(robot.mass_matrix(q), right.mass_matrix(q))
@@ -407,6 +412,16 @@ def test_blank_lines_and_a_root_with_a_body_called_world_are_as_in_pinocchio(fol
     q = np.linspace(-0.4, 0.5, robot.ndof)
     M = pinocchio.crba(model, model.createData(), q)
     assert_allclose(np.triu(robot.mass_matrix(q)), np.triu(M), atol=1e-12)
+
+
+def test_a_parent_called_world_that_is_no_link_is_the_world_itself(folder):
+    path = folder / "arm.urdf"
+    weld = '<joint name="weld" type="fixed"><origin xyz="0 0 1"/><parent link="world"/><child link="base"/></joint>'
+    path.write_text((folder / "serial_arm.urdf").read_text("utf-8").replace("</robot>", f"{weld}</robot>"))
+    with pytest.warns(SorosimWarning, match=r"read for what .* joint\.weld\.parent, .*'world', which is no link"):
+        robot = load(path)
+    assert [link.name for link in robot.links] == [link.name for link in load(folder / "serial_arm.urdf").links]
+    assert robot.links[0].at[2, 3] == 1.0
 
 
 def test_relative_meshes_are_looked_for_in_the_given_folders_too(folder):

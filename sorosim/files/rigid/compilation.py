@@ -20,7 +20,7 @@ from sorosim.files.nodes import Mistakes
 from sorosim.files.rigid.document import Element
 
 # of elements with those that are replicated, and of numbers in tables: MuJoCo would take minutes, and gigabytes
-MAX_ELEMENTS, MAX_NUMBERS = 50_000, 10_000_000
+MAX_ELEMENTS, MAX_NUMBERS = 50_000, 50_000_000
 MAX_SECONDS, MAX_BYTES = 60, 3_000_000_000  # of a process that compiles; MuJoCo itself has 0.5 GB of addresses
 # tables that pair elements, as mass matrices do, then have some 100 MB; and so have those of numbers
 PLAIN_ELEMENTS, PLAIN_NUMBERS, PLAIN_SIZE = 2000, 4_000_000, 100
@@ -50,7 +50,13 @@ except (ImportError, ValueError, OSError):
 import mujoco
 mujoco.set_mju_user_warning(lambda text: None)
 try:
-    mujoco.mj_saveModel(mujoco.MjModel.from_xml_path(sys.argv[1]), sys.argv[2])
+    if hasattr(getattr(mujoco, "MjSpec", None), "from_file"):
+        spec = mujoco.MjSpec.from_file(sys.argv[1])
+        spec.memory = spec.njmax = spec.nconmax = -1  # as much as it needs, not what contacts of a motion may
+        model = spec.compile()
+    else:
+        model = mujoco.MjModel.from_xml_path(sys.argv[1])
+    mujoco.mj_saveModel(model, sys.argv[2])
 except ValueError as error:
     sys.stdout.buffer.write(str(error).encode("utf-8", "replace"))
     sys.exit({refused})

@@ -16,7 +16,7 @@ from sorosim.base.errors import nearest
 from sorosim.base.problems import listed, shown
 from sorosim.files.nodes import Mistakes
 from sorosim.files.rigid.document import Element
-from sorosim.files.rigid.remarks import WRITTEN, Remarks
+from sorosim.files.rigid.remarks import UNDRAWN, WRITTEN, Remarks
 
 TEXT = 0  # a value that is a text; others are that many numbers
 # names like one of a language that they are a misspelling of it
@@ -156,8 +156,15 @@ def checked(
         _check_type(element, grammar.joint_types, mistakes)
     if rule.text is not None:
         _check_value(element.text, f"<{element.tag}>", rule.text, element, mistakes)
-    known = [child for child in element.children if child.tag in rule.known and child.tag not in left_out]
-    out.extend(checked(child, grammar, mistakes, remarks, left_out) for child in known)
+    for child in [child for child in element.children if child.tag in rule.known and child.tag not in left_out]:
+        noted = Mistakes() if child.tag == "visual" else mistakes
+        inner = checked(child, grammar, noted, remarks, left_out)
+        if noted is mistakes or not noted:
+            out.append(inner)
+        else:  # a picture that cannot be drawn refuses no robot
+            element.children.remove(child)
+            problem = noted[0].problem
+            remarks.add(UNDRAWN, f"expected {problem.expected}, got {problem.got}", noted[0].place)
     return out
 
 

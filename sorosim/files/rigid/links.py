@@ -20,7 +20,7 @@ from sorosim.base.arrays import Array
 from sorosim.base.errors import ModelError, nearest
 from sorosim.base.problems import Place, shown
 from sorosim.files.meshes import mesh_of
-from sorosim.files.nodes import Mistakes, Node
+from sorosim.files.nodes import MAX_VALUES, Mistakes, Node
 from sorosim.files.parameters import escaped
 from sorosim.files.rigid.inertia import Inertia, excess, moved, nearest_possible, total
 from sorosim.files.rigid.meshes import mesh_file
@@ -88,6 +88,7 @@ class _Importer:
         self, robot: RigidTree, file: FilePath, options: Options, mistakes: Mistakes, remarks: Remarks
     ) -> None:
         self.robot, self.file, self.options, self.mistakes, self.remarks = robot, file, options, mistakes, remarks
+        self.room = MAX_VALUES // 2  # for numbers of meshes
         self.meshes: dict[tuple[str, Any], Mesh] = {}
         self.unread: dict[tuple[str, Any], str] = {}  # mesh files that cannot be drawn, and why
         self.names = self.known_names()
@@ -291,6 +292,8 @@ class _Importer:
                 return None
             first = self.robot.links[next(iter(parts))].element
             hint = "leave <inertial> out of a link without mass"
+            if name in self.tops:
+                hint = "joint: fixed in the `import` block has it stand in the world, where it needs none"
             self.mistakes.note(first.place_of("inertial", "mass"), "a mass to its inertia", "0", hint)
             return None
         whole = total(list(parts.values()))
@@ -359,8 +362,15 @@ class _Importer:
     def solid(self, shape: dict[str, Any], place: Place) -> dict[str, Any] | None:
         """The block of a shape by its sizes; None where one of them is none."""
         ((kind, sizes),) = shape.items()
+        if kind == "mesh":
+            values = 4 * sum(map(len, sizes.values()))  # each row is one too
+            if values > self.room:
+                self.remarks.add(UNDRAWN, f"a mesh of {len(sizes['faces'])} triangles, too large for a text", place)
+                return None
+            self.room -= values
+            return shape
         numbers = np.hstack([np.ravel(size) for size in sizes.values()])
-        if kind == "mesh" or numbers.min() > 0.0:
+        if numbers.min() > 0.0:
             return shape
         self.remarks.add(UNDRAWN, f"a {kind} of {', '.join(f'{x:g}' for x in numbers)} m", place)
         return None

@@ -16,7 +16,7 @@ from sorosim.files.nodes import Mistakes
 from sorosim.files.rigid.document import Element, read_document, root_in_words
 from sorosim.files.rigid.grammar import URDF, checked
 from sorosim.files.rigid.inertia import Inertia, moved, rounding
-from sorosim.files.rigid.remarks import Remarks
+from sorosim.files.rigid.remarks import WRITTEN, Remarks
 from sorosim.files.rigid.tree import (
     Edge,
     Mimic,
@@ -30,6 +30,7 @@ from sorosim.files.rigid.tree import (
     only_root,
     roots_of,
 )
+from sorosim.mechanics.model.link import WORLD
 
 KINDS = {
     "revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "floating": "free", "planar": "planar",
@@ -54,7 +55,13 @@ def read_urdf(path: FilePath, mistakes: Mistakes, remarks: Remarks, *, visual: b
     right = checked(root, URDF, found, remarks, () if visual else ("visual", "material"))
     found.raise_if_any(str(path))
     links, joints = named(root.all("link"), "link", found), named(root.all("joint"), "joint", found)
-    tops = roots_of(root, links, {name: _edge(joint) for name, joint in joints.items()}, found)
+    edges = {name: _edge(joint) for name, joint in joints.items()}
+    if WORLD not in links and any(edge.parent == WORLD for edge in edges.values()):
+        place = next(edge.parent_place for edge in edges.values() if edge.parent == WORLD)
+        remarks.add(WRITTEN, "the parent 'world', which is no link, is the world itself", place)
+        links[WORLD] = Element("link", {"name": WORLD}, root.place)
+        ElementTree.SubElement(right, "link", {"name": WORLD})
+    tops = roots_of(root, links, edges, found)
     only_root(tops, links, found)
     found.raise_if_any(str(path))
     right.set("name", root.attributes.get("name") or "robot")
