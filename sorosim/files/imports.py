@@ -103,13 +103,13 @@ class Importer:
             allow_outside=value("allow_outside", False),
         )
         leftovers, remarks = Leftovers(str(path), tuple(value("without", []))), Remarks()
-        visual = value("visual", True)
+        shapes = {"visual": value("visual", True), "collision": value("collision", False)}
         if key == "urdf":
-            tree = read_urdf(path, self.mistakes, remarks, visual=visual)
+            tree = read_urdf(path, self.mistakes, remarks, **shapes)
         elif key == "mjcf":
-            tree = read_mjcf(path, leftovers, remarks, visual=visual, outside=options.allow_outside)
+            tree = read_mjcf(path, leftovers, remarks, outside=options.allow_outside, **shapes)
         else:
-            tree = read_sdf(path, leftovers, remarks, visual=visual)
+            tree = read_sdf(path, leftovers, remarks, **shapes)
         leftovers.finish(self.mistakes)
         made = imported(tree, path, options, self.mistakes, remarks)
         if not self.mistakes:

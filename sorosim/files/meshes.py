@@ -154,7 +154,7 @@ def check_unchanged(links: Sequence[Link], known: Mapping[str, str], file: str) 
 
 def _meshes_of(links: Sequence[Link]) -> Iterator[Mesh]:
     for link in links:
-        shapes = [visual.shape for visual in link.visual or ()]
+        shapes = [visual.shape for visual in link.visual or ()] + [touching.shape for touching in link.collision or ()]
         bodies: list[Any] = [link.body]
         while bodies:
             part = bodies.pop()

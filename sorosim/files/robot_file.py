@@ -241,6 +241,10 @@ class Import(Declared, title="Imported robots"):
         f"{', '.join(REMARKED)}, which are remarked on else.", "[armature, actuators]", default=(),
     )  # fmt: skip
     visual: bool = key(Boolean(), "Whether what is drawn is read: true or false.", "false", default=True)
+    collision: bool = key(
+        Boolean(), "Whether shapes for collisions are read, but for meshes; contacts that name a link take them: true "
+        "or false.", "true", default=False,
+    )  # fmt: skip
     package_dirs: Any = key(
         ListOf(Text("the path of a folder")),
         "Folders in which package:// and model:// look for packages first, relative to this file; then they look in "

@@ -64,13 +64,14 @@ class Grammar:
 _MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 URDF = Grammar("URDF", {
     "robot": Rule(may={"name": TEXT}, several=("material", "link", "joint")),
-    "link": Rule({"name": TEXT}, takes=("inertial",), several=("visual",)),
+    "link": Rule({"name": TEXT}, takes=("inertial",), several=("visual", "collision")),
     "inertial": Rule(needs=("mass", "inertia"), takes=("origin",)),
     "mass": Rule({"value": 1}),
     "inertia": Rule(dict.fromkeys(_MOMENTS, 1)),
     # another way to write a rotation would be lost
     "origin": Rule(may={"xyz": 3, "rpy": 3}, closed=True),
     "visual": Rule(needs=("geometry",), takes=("origin", "material")),
+    "collision": Rule(needs=("geometry",), takes=("origin",)),
     "geometry": Rule(one_of=("box", "cylinder", "sphere", "mesh")),
     "box": Rule({"size": 3}),
     "cylinder": Rule({"radius": 1, "length": 1}),
@@ -96,10 +97,11 @@ SDF = Grammar("SDF", {
     "model": Rule({"name": TEXT}, {"canonical_link": TEXT, "placement_frame": TEXT}, takes=("static", "pose"),
                   several=("link", "joint", "frame", "model")),
     "frame": Rule({"name": TEXT}, {"attached_to": TEXT}, takes=("pose",)),
-    "link": Rule({"name": TEXT}, takes=("inertial", "pose"), several=("visual",)),
+    "link": Rule({"name": TEXT}, takes=("inertial", "pose"), several=("visual", "collision")),
     "inertial": Rule(takes=("mass", "inertia", "pose")),
     "inertia": Rule(takes=_MOMENTS),
     "visual": Rule(needs=("geometry",), takes=("pose", "material")),
+    "collision": Rule(needs=("geometry",), takes=("pose",)),
     "geometry": Rule(one_of=("box", "cylinder", "sphere", "capsule", "ellipsoid", "cone", "mesh", "plane", "empty",
                              "heightmap", "image", "polyline")),
     "box": Rule(needs=("size",)), "sphere": Rule(needs=("radius",)), "ellipsoid": Rule(needs=("radii",)),
@@ -142,7 +144,7 @@ def checked(
     rule = grammar.rules[element.tag]
     _part_by_spaces(element, rule, remarks)
     out = ElementTree.Element(element.tag, _attributes(element, rule, grammar, mistakes))
-    meant = _misspelt_tags(element, rule, grammar, mistakes)
+    meant = _misspelt_tags(element, rule, grammar, mistakes, left_out)
     for tag in (*rule.needs, *rule.takes):
         found = list(element.all(tag))
         if not found and tag in rule.needs and tag not in meant:
@@ -185,9 +187,11 @@ def _with_spaces(text: str) -> str:
     return " ".join(words) if len(words) > 1 and all(map(_NUMBER.fullmatch, words)) else text
 
 
-def _misspelt_tags(element: Element, rule: Rule, grammar: Grammar, mistakes: Mistakes) -> list[str]:
+def _misspelt_tags(
+    element: Element, rule: Rule, grammar: Grammar, mistakes: Mistakes, left_out: tuple[str, ...]
+) -> list[str]:
     """Tags that its children stand for but misspell."""
-    known = () if rule.one_of else rule.known
+    known = () if rule.one_of else tuple(tag for tag in rule.known if tag not in left_out)
     found = [(child, meant) for child in element.children if (meant := _misspelt(child.tag, known, grammar))]
     for child, meant in found:
         mistakes.note(child.place, f"an element of {grammar.name}, perhaps <{meant}>", f"<{child.tag}>")

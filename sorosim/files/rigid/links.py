@@ -24,7 +24,7 @@ from sorosim.files.nodes import MAX_VALUES, Mistakes, Node
 from sorosim.files.parameters import escaped
 from sorosim.files.rigid.inertia import Inertia, excess, moved, nearest_possible, total
 from sorosim.files.rigid.meshes import mesh_file
-from sorosim.files.rigid.remarks import MENDED, RENAMED, UNDRAWN, Remarks
+from sorosim.files.rigid.remarks import MENDED, RENAMED, UNDRAWN, UNTOUCHED, Remarks
 from sorosim.files.rigid.tree import RigidJoint, RigidTree
 from sorosim.mechanics.lie import exp_se3
 from sorosim.mechanics.model.body import RigidBody
@@ -104,7 +104,8 @@ class _Importer:
             own = self.options.prefix + re.sub(r"[^\w-]", "_", name)
             own = own if re.match(r"\w", own) else f"_{own}"
             link = self.robot.links[name]
-            if own == WORLD and (name != self.robot.root or link.inertia is not None or link.visuals):
+            has_body = link.inertia is not None or link.visuals or link.collisions
+            if own == WORLD and (name != self.robot.root or has_body):
                 own = f"{WORLD}_link"
                 self.remarks.add(RENAMED, f"the link 'world' is '{own}'", link.element.place)
             if own in found.values():
@@ -206,6 +207,9 @@ class _Importer:
         shapes = [shape for part in group for shape in self.visuals(part)]
         if shapes:
             entries["visual"] = Node(shapes, shapes[0].place, place)
+        touching = [shape for part in group for shape in self.collisions(part)]
+        if touching:
+            entries["collision"] = Node(touching, touching[0].place, place)
         frames = {
             self.names[part]: _node(pose_data(self.carrier[part][1]), self.robot.links[part].element.place)
             for part in group
@@ -358,6 +362,15 @@ class _Importer:
             at = pose_data(self.carrier[name][1] @ visual.pose)
             block = {**shape, **({"at": at} if at else {}), **({"colour": visual.colour} if visual.colour else {})}
             yield _node(block, visual.place)
+
+    def collisions(self, name: str) -> Iterator[Node]:
+        """Shapes of a link that touch, in the frame of what carries it; meshes, which are seldom convex, do not."""
+        for own in self.robot.links[name].collisions:
+            if mesh := own.shape.get("mesh"):
+                self.remarks.add(UNTOUCHED, f"a mesh, {shown(mesh.get('file', 'of its own numbers'))}", own.place)
+                continue
+            at = pose_data(self.carrier[name][1] @ own.pose)
+            yield _node({**own.shape, **({"at": at} if at else {})}, own.place)
 
     def solid(self, shape: dict[str, Any], place: Place) -> dict[str, Any] | None:
         """The block of a shape by its sizes; None where one of them is none."""

@@ -24,7 +24,7 @@ from sorosim.files.rigid.document import Element, read_document, root_in_words
 from sorosim.files.rigid.inertia import Inertia
 from sorosim.files.rigid.leftovers import Leftovers
 from sorosim.files.rigid.meshes import is_inside
-from sorosim.files.rigid.remarks import Remarks
+from sorosim.files.rigid.remarks import UNTOUCHED, Remarks
 from sorosim.files.rigid.tree import Mimic, RigidJoint, RigidLink, RigidTree, Visual, colour_code, made_tree
 from sorosim.mechanics.model.pose import WORLD, Rotation
 
@@ -41,9 +41,17 @@ KINDS = ("free", "spherical", "prismatic", "revolute")  # by mujoco.mjtJoint
 
 
 def read_mjcf(
-    path: FilePath, leftovers: Leftovers, remarks: Remarks, *, visual: bool = True, outside: bool = False
+    path: FilePath,
+    leftovers: Leftovers,
+    remarks: Remarks,
+    *,
+    visual: bool = True,
+    collision: bool = False,
+    outside: bool = False,
 ) -> RigidTree:
-    """Read a file; ``visual`` False leaves out what is drawn, ``outside`` lets it include files of other folders.
+    """Read a file; ``visual`` and ``collision`` False leave out what is drawn, and touches.
+
+    ``outside`` lets it include files of other folders.
 
     Raises
     ------
@@ -62,7 +70,7 @@ def read_mjcf(
             files.mistakes.note(element.place, "a mass of 0 or more", mass.strip())
     check_size(root, files.mistakes)
     files.mistakes.raise_if_any(str(path))
-    return _Reader(root, compiled(path, root), leftovers).tree(visual)
+    return _Reader(root, compiled(path, root), leftovers, remarks).tree(visual, collision)
 
 
 @dataclass
@@ -106,8 +114,8 @@ class _Files:
 class _Reader:
     """Makes a tree of one model."""
 
-    def __init__(self, root: Element, model: Any, leftovers: Leftovers) -> None:
-        self.root, self.model, self.leftovers = root, model, leftovers
+    def __init__(self, root: Element, model: Any, leftovers: Leftovers, remarks: Remarks) -> None:
+        self.root, self.model, self.leftovers, self.remarks = root, model, leftovers, remarks
         self.names = [WORLD, *(model.body(i).name or f"body_{i}" for i in range(1, model.nbody))]
         self.bodies = self.written_bodies()
         self.sites: list[RigidLink] = []
@@ -123,7 +131,7 @@ class _Reader:
         named = {element.attributes.get("name", ""): element for element in written}
         return [world, *(named.get(name, world) for name in self.names[1:])]
 
-    def tree(self, visual: bool) -> RigidTree:
+    def tree(self, visual: bool, collision: bool) -> RigidTree:
         """The tree, with what has no place in it noted."""
         m = self.model
         bodies = [RigidLink(name, self.bodies[i], self.inertia(i)) for i, name in enumerate(self.names)]
@@ -131,10 +139,11 @@ class _Reader:
         for i in range(1, m.nbody):
             links += [*self.connect(i), bodies[i]]
         surroundings = RigidLink("surroundings", self.bodies[0])
-        for i in range(m.ngeom if visual else 0):
+        for i in range(m.ngeom):
             link = bodies[m.geom_bodyid[i]] if m.geom_bodyid[i] else surroundings
-            link.visuals.extend(self.drawn(i, link.element))
-        if surroundings.visuals:
+            link.visuals.extend(self.drawn(i, link.element) if visual else ())
+            link.collisions.extend(self.touching(i, link.element) if collision else ())
+        if surroundings.visuals or surroundings.collisions:
             links.append(surroundings)
             self.fix(WORLD, surroundings, np.eye(4))
         for i in range(m.nsite):
@@ -230,12 +239,28 @@ class _Reader:
 
     def drawn(self, i: int, element: Element) -> Iterator[Visual]:
         """A geom as a shape that is drawn; none of planes, height fields, and what MuJoCo does not draw."""
+        m = self.model
+        colour = m.mat_rgba[m.geom_matid[i]] if m.geom_matid[i] >= 0 else m.geom_rgba[i]
+        if m.geom_group[i] < DRAWN_GROUPS and colour[3] != 0.0:
+            yield from self.shape(i, colour_code(colour[:3].tolist()), element)
+
+    def touching(self, i: int, element: Element) -> Iterator[Visual]:
+        """A geom as a shape that touches; what is none of a link is remarked on."""
+        import mujoco
+
+        m = self.model
+        if m.geom_contype[i] or m.geom_conaffinity[i]:
+            found = list(self.shape(i, "", element))
+            if not found:
+                kind = mujoco.mjtGeom(m.geom_type[i]).name.removeprefix("mjGEOM_").lower()
+                self.remarks.add(UNTOUCHED, f"a {kind}, {shown(m.geom(i).name or f'geom {i}')}", element.place)
+            yield from found
+
+    def shape(self, i: int, colour: str, element: Element) -> Iterator[Visual]:
+        """A geom as a shape; none of planes and height fields."""
         import mujoco
 
         m, size, kind = self.model, self.model.geom_size[i].tolist(), mujoco.mjtGeom(self.model.geom_type[i])
-        colour = m.mat_rgba[m.geom_matid[i]] if m.geom_matid[i] >= 0 else m.geom_rgba[i]
-        if m.geom_group[i] >= DRAWN_GROUPS or colour[3] == 0.0:
-            return
         pose, shapes = _pose(m.geom_pos[i], m.geom_quat[i]), mujoco.mjtGeom
         blocks: dict[Any, Callable[[], dict[str, Any]]] = {
             shapes.mjGEOM_SPHERE: lambda: {"sphere": {"radius": size[0]}},
@@ -250,7 +275,7 @@ class _Reader:
         block, mesh = blocks[kind](), m.geom_dataid[i]
         if "file" in block.get("mesh", {}):  # MuJoCo moves meshes to their principal axes
             pose = pose @ np.linalg.inv(_pose(m.mesh_pos[mesh], m.mesh_quat[mesh]))
-        yield Visual(block, pose, colour_code(colour[:3].tolist()), element.place)
+        yield Visual(block, pose, colour, element.place)
 
     def mesh(self, i: int) -> dict[str, Any]:
         """The block of a mesh: its file, or its triangles where these are not just the scaled ones of a file."""

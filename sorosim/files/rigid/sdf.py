@@ -22,7 +22,7 @@ from sorosim.files.rigid.document import Element, read_document, root_in_words
 from sorosim.files.rigid.grammar import SDF, are_numbers, checked
 from sorosim.files.rigid.inertia import Inertia, moved, rounding
 from sorosim.files.rigid.leftovers import Leftovers
-from sorosim.files.rigid.remarks import WRITTEN, Remarks
+from sorosim.files.rigid.remarks import UNTOUCHED, WRITTEN, Remarks
 from sorosim.files.rigid.tree import (
     Edge,
     Mimic,
@@ -50,8 +50,10 @@ UNLIMITED = 1e16  # the format's own way to say that there is no limit
 LEFT_OUT = {"plugin": "plugins", "sensor": "sensors", "gripper": "contacts", "fluid_added_mass": "fluid"}
 
 
-def read_sdf(path: FilePath, leftovers: Leftovers, remarks: Remarks, *, visual: bool = True) -> RigidTree:
-    """Read a file; ``visual`` False leaves out what is drawn.
+def read_sdf(
+    path: FilePath, leftovers: Leftovers, remarks: Remarks, *, visual: bool = True, collision: bool = False
+) -> RigidTree:
+    """Read a file; ``visual`` False leaves out what is drawn, ``collision`` False what touches.
 
     Raises
     ------
@@ -59,12 +61,13 @@ def read_sdf(path: FilePath, leftovers: Leftovers, remarks: Remarks, *, visual: 
         It cannot be read, or holds mistakes: each on a line of its own, with line and column.
     """
     root, mistakes = read_document(path, "SDF", NAMED, remarks), Mistakes()
+    taken = {"visual": visual, "collision": collision}
     if root.tag != "sdf":
         place = root.place
         raise FileError(
             str(path), f"expected SDF, whose root is <sdf>, got {root_in_words(root)}", place.line, place.column
         )
-    checked(root, SDF, mistakes, remarks, () if visual else ("visual",))
+    checked(root, SDF, mistakes, remarks, tuple(tag for tag, taken in taken.items() if not taken))
     for element in root.walk():
         if element.tag == "include":
             hint = "write the model with all that it includes into one file: gz sdf -p model.sdf > whole.sdf"
@@ -83,7 +86,7 @@ def read_sdf(path: FilePath, leftovers: Leftovers, remarks: Remarks, *, visual: 
     mistakes.raise_if_any(str(path))
     gravity = next((_numbers(element) for world in worlds for element in world.all("gravity")), None)
     old = version.strip() == "1.4"  # axes in the frame of the model
-    tree = _Reader(models[0], leftovers, mistakes, remarks, visual, old).tree(
+    tree = _Reader(models[0], leftovers, mistakes, remarks, taken, old).tree(
         None if gravity is None else np.array(gravity)
     )
     mistakes.raise_if_any(str(path))
@@ -95,10 +98,16 @@ class _Reader:
     """Makes the tree of a model. Names are whole ones, ``gripper::finger`` in the model ``gripper`` inside of it."""
 
     def __init__(
-        self, model: Element, leftovers: Leftovers, mistakes: Mistakes, remarks: Remarks, visual: bool, old: bool
+        self,
+        model: Element,
+        leftovers: Leftovers,
+        mistakes: Mistakes,
+        remarks: Remarks,
+        taken: dict[str, bool],
+        old: bool,
     ) -> None:
         self.model, self.leftovers, self.mistakes, self.remarks = model, leftovers, mistakes, remarks
-        self.visual, self.old = visual, old
+        self.taken, self.old = taken, old
         self.frames: dict[str, Element] = {MODEL: model}  # all that poses are relative to
         self.scope: dict[str, str] = {MODEL: ""}  # of each: the prefix of names in the model where it stands
         self.poses: dict[str, Array] = {MODEL: np.eye(4), WORLD: inverse(self.raw(model))}
@@ -260,7 +269,10 @@ class _Reader:
         tops = roots_of(self.model, {WORLD: self.model, **links} if on_world else links, edges, self.mistakes)
         if self.mistakes:
             return None
-        made = [RigidLink(name, link, self.inertia(link), list(self.visuals(link))) for name, link in links.items()]
+        made = [
+            RigidLink(name, link, self.inertia(link), *(list(self.shapes(link, tag)) for tag in self.taken))
+            for name, link in links.items()
+        ]
         all_joints = [self.joint(name, joint, edges[name]) for name, joint in joints.items()]
         for name, frame in self.of("frame").items():
             carrier = self.carrier(name)
@@ -391,10 +403,11 @@ class _Reader:
         written = [texts.get(f"i{tag}", "1" if tag[0] == tag[1] else "0") for tag in TAGS]
         return moved(Inertia(mass, np.zeros(3), matrix, rounding(written[:3], written[3:], mass, at[:3, 3])), at)
 
-    # -- what is drawn -------------------------------------------------------------------------------------------------
+    # -- what is drawn, and what touches -------------------------------------------------------------------------------
 
-    def visuals(self, link: Element) -> Iterator[Visual]:
-        for visual in link.all("visual") if self.visual else ():
+    def shapes(self, link: Element, tag: str) -> Iterator[Visual]:
+        """Shapes of a link, by ``visual`` or ``collision``."""
+        for visual in link.all(tag) if self.taken[tag] else ():
             geometry, material = visual.first("geometry"), visual.first("material")
             assert geometry is not None  # checked
             shape = next(child for child in geometry.children if child.tag in SDF.rules["geometry"].one_of)
@@ -407,6 +420,8 @@ class _Reader:
                 )
             elif diffuse is not None:
                 colour = colour_code(_numbers(diffuse)[:3])
+            if not block and tag == "collision":
+                self.remarks.add(UNTOUCHED, f"a {shape.tag}", visual.place)
             if block:
                 yield Visual(block, self.raw(visual), colour, visual.place)
 

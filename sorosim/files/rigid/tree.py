@@ -22,7 +22,10 @@ PASSES_A_POINT = ("revolute", "helical")  # kinds whose axis may pass beside the
 
 @dataclass
 class Visual:
-    """A shape that is drawn: its block in a file, in which the file of a mesh has the name that its format gives it."""
+    """A shape that is drawn, or touches: its block in a file.
+
+    The file of a mesh has the name that its format gives it.
+    """
 
     shape: dict[str, Any]
     pose: Array  # (4, 4) in the frame of the link
@@ -38,6 +41,7 @@ class RigidLink:
     element: Element
     inertia: Inertia | None = None  # in the frame of the link
     visuals: list[Visual] = field(default_factory=list)
+    collisions: list[Visual] = field(default_factory=list)  # what touches
 
 
 class Mimic(NamedTuple):

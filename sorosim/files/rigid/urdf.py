@@ -38,8 +38,10 @@ KINDS = {
 }  # fmt: skip
 
 
-def read_urdf(path: FilePath, mistakes: Mistakes, remarks: Remarks, *, visual: bool = True) -> RigidTree:
-    """Read a file; ``visual`` False leaves out what is drawn.
+def read_urdf(
+    path: FilePath, mistakes: Mistakes, remarks: Remarks, *, visual: bool = True, collision: bool = False
+) -> RigidTree:
+    """Read a file; ``visual`` False leaves out what is drawn, ``collision`` False what touches.
 
     Raises
     ------
@@ -52,7 +54,8 @@ def read_urdf(path: FilePath, mistakes: Mistakes, remarks: Remarks, *, visual: b
         raise FileError(
             str(path), f"expected URDF, whose root is <robot>, got {root_in_words(root)}", place.line, place.column
         )
-    right = checked(root, URDF, found, remarks, () if visual else ("visual", "material"))
+    left_out = (*(() if visual else ("visual", "material")), *(() if collision else ("collision",)))
+    right = checked(root, URDF, found, remarks, left_out)
     found.raise_if_any(str(path))
     links, joints = named(root.all("link"), "link", found), named(root.all("joint"), "joint", found)
     edges = {name: _edge(joint) for name, joint in joints.items()}
@@ -113,7 +116,11 @@ def _link(read: Any, element: Element, colours: dict[str, Any]) -> RigidLink:
         Visual(_shape(visual.geometry), _origin(visual), _colour(visual.material, colours), at.place)
         for visual, at in zip(read.visuals, element.all("visual"), strict=False)
     ]
-    return RigidLink(read.name, element, inertia, visuals)
+    collisions = [
+        Visual(_shape(one.geometry), _origin(one), "", at.place)
+        for one, at in zip(read.collisions, element.all("collision"), strict=False)
+    ]
+    return RigidLink(read.name, element, inertia, visuals, collisions)
 
 
 def _written(element: Element) -> tuple[list[str], list[str]]:

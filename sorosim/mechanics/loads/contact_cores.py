@@ -373,9 +373,10 @@ def skin_of(where: str, surface: Any, link: LinkLayout | None, capsules: bool, f
 
 
 def _parts(where: str, surface: Any, link: LinkLayout) -> list[tuple[Any, Array]]:
-    body = link.link.body
+    body, own = link.link.body, link.link.collision
     members = body.parts if isinstance(body, Assembly) else ()
-    parts = [(part.shape, surface.at @ part.at) for part in members if isinstance(part, Solid)]
+    solids = own if own is not None else [part for part in members if isinstance(part, Solid)]
+    parts = [(part.shape, surface.at @ part.at) for part in solids]
     if not parts:
         hint = "give the surface a shape: {link: ..., sphere: {radius: 2 cm}}"
         raise ModelError(where, "a link with shapes", f"'{surface.link}', known by numbers only", hint)

@@ -31,6 +31,7 @@ from sorosim.base.declare.base import Define, Described
 from sorosim.base.errors import ModelError, nearest
 from sorosim.base.problems import shown
 from sorosim.mechanics.model.body import BodyType, RigidBody, Solid
+from sorosim.mechanics.model.collision import Collision, CollisionType
 from sorosim.mechanics.model.denavit_hartenberg import DHRow, row_of
 from sorosim.mechanics.model.joints import Joint, JointType
 from sorosim.mechanics.model.joints.fixed import Fixed
@@ -143,6 +144,10 @@ class Link(Declared, title="Links"):
         VisualType(), "What is drawn instead of the shapes of the body: a shape or a list of them; of an empty list, "
         "nothing. Not on a rod.", "[{sphere: {radius: 3 cm}, colour: orange}]", default=None,
     )  # fmt: skip
+    collision: tuple[Collision, ...] | None = key(
+        CollisionType(), "What touches in contacts that name the link, instead of the shapes of the body: a shape or a "
+        "list of them. Not on a rod.", "[{sphere: {radius: 3 cm}}]", default=None,
+    )  # fmt: skip
 
     @classmethod
     def check_keys(cls, data: Mapping[str, object]) -> None:
@@ -184,6 +189,9 @@ class Link(Declared, title="Links"):
         if self.rod is not None and self.visual is not None:
             hint = "hang a link without a body on it that has them"
             raise ModelError("visual", "no shapes on a rod, which is drawn as it is", "some", hint)
+        if self.rod is not None and self.collision is not None:
+            hint = "hang a link without a body on it that has them"
+            raise ModelError("collision", "no shapes on a rod, which touches as it is", "some", hint)
 
     def _check_length_joint(self) -> None:
         """Refuse what cannot change its length: all but uniform rods, or first divisions of rods that are fed."""
