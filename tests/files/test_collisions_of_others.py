@@ -79,7 +79,7 @@ def test_without_the_option_a_link_has_none(tmp_path):
     ("kind", "more", "said"),
     [
         ("urdf", '<collision><geometry><mesh filename="a.stl"/></geometry></collision>', r"a mesh, 'a\.stl'"),
-        ("sdf", '<collision name="c"><geometry><plane/></geometry></collision>', "a plane"),
+        ("sdf", '<collision name="c"><geometry><plane><size>1 1</size></plane></geometry></collision>', "a plane"),
         ("mjcf", "", "a plane, 'floor'"),
     ],
 )

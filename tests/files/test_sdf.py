@@ -213,6 +213,13 @@ def test_a_picture_that_cannot_be_drawn_refuses_no_robot(folder, old, new, said)
     ]
 
 
+def test_planes_with_a_size_are_not_drawn(folder):
+    plane = "<visual name='v'><geometry><plane><normal>0 0 1</normal><size>2 2</size></plane></geometry></visual>"
+    before = [len(link.visual or ()) for link in load(folder / "rig.sdf", set=FIXED).links]
+    path = changed(folder, '<link name="boom">', f'<link name="boom">{plane}')
+    assert [len(link.visual or ()) for link in load(path, set=FIXED).links] == before
+
+
 def test_a_base_without_mass_stands_where_it_is_held(folder):
     path = folder / "pendulum.sdf"
     text = re.sub(r"<mass>.*?</mass>", "<mass>0</mass>", PENDULUM.format(more=""), count=1)

@@ -46,6 +46,7 @@ AXES = {"fixed": (), "spherical": (), "universal": ("axis", "axis2")}  # of kind
 MODEL = "__model__"
 TAGS = ("xx", "yy", "zz", "xy", "xz", "yz")  # of entries of an inertia
 ROUNDING = 1e-15  # [m], and in rotations: of products that should be zero
+SIZED = ("box", "cylinder", "sphere", "capsule", "ellipsoid", "cone")  # shapes that links have
 UNLIMITED = 1e16  # the format's own way to say that there is no limit
 LEFT_OUT = {"plugin": "plugins", "sensor": "sensors", "gripper": "contacts", "fluid_added_mass": "fluid"}
 
@@ -432,9 +433,11 @@ def _block(shape: Element) -> dict[str, Any]:
         uri, scale = shape.first("uri"), shape.first("scale")
         assert uri is not None  # checked
         return {"mesh": {"file": uri.text.strip(), "scale": [1.0] * 3 if scale is None else _numbers(scale)}}
+    if shape.tag not in SIZED:
+        return {}
     several = {tag: _numbers(own) for tag in ("size", "radii") if (own := shape.first(tag)) is not None}
     single = {tag: _number(shape, tag, 0.0) for tag in ("radius", "length") if shape.first(tag) is not None}
-    return {shape.tag: {**several, **single}} if several or single else {}
+    return {shape.tag: {**several, **single}}
 
 
 def _acting(axis: Element) -> dict[str, float]:
