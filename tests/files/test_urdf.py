@@ -414,6 +414,19 @@ def test_blank_lines_and_a_root_with_a_body_called_world_are_as_in_pinocchio(fol
     assert_allclose(np.triu(robot.mass_matrix(q)), np.triu(M), atol=1e-12)
 
 
+def test_an_element_that_is_there_twice_and_says_the_same_is_read_with_a_word(folder):
+    path = folder / "serial_arm.urdf"
+    right, text = load(path), path.read_text("utf-8")
+    axis = re.search(r"<axis [^>]*/>", text)[0]
+    path.write_text(text.replace(axis, f"{axis} {axis}", 1), encoding="utf-8")
+    with pytest.warns(
+        SorosimWarning, match=r"read for what it means: joint\.\w+\.axis, .*a second <axis> that says"
+    ):
+        robot = load(path)
+    for a, b in zip(arrays_of(robot), arrays_of(right), strict=True):
+        assert_array_equal(a, b)
+
+
 def test_a_parent_called_world_that_is_no_link_is_the_world_itself(folder):
     path = folder / "arm.urdf"
     weld = '<joint name="weld" type="fixed"><origin xyz="0 0 1"/><parent link="world"/><child link="base"/></joint>'

@@ -149,7 +149,10 @@ def checked(
         found = list(element.all(tag))
         if not found and tag in rule.needs and tag not in meant:
             mistakes.note(element.place, f"an element <{tag}> in it", "none")
-        if len(found) > 1:
+        if len(found) > 1 and all(_said(one) == _said(found[0]) for one in found[1:]):
+            remarks.add(WRITTEN, f"a second <{tag}> that says the same", found[1].place)
+            element.children = [child for child in element.children if child.tag != tag or child is found[0]]
+        elif len(found) > 1:
             mistakes.note(found[1].place, f"one <{tag}>", "a second one")
     if rule.one_of and len([child for child in element.children if child.tag in rule.one_of]) != 1:
         got = ", ".join(f"<{child.tag}>" for child in element.children) or "nothing"
@@ -168,6 +171,11 @@ def checked(
             problem = noted[0].problem
             remarks.add(UNDRAWN, f"expected {problem.expected}, got {problem.got}", noted[0].place)
     return out
+
+
+def _said(element: Element) -> object:
+    """What an element says, without its place."""
+    return element.tag, element.attributes, element.text.split(), [_said(child) for child in element.children]
 
 
 def _part_by_spaces(element: Element, rule: Rule, remarks: Remarks) -> None:
