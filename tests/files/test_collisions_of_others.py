@@ -8,7 +8,7 @@ from helpers.robots import arrays_of
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sorosim.base.errors import FileError, ModelError, SorosimWarning
-from sorosim.files import load, load_text
+from sorosim.files import dump, load, load_text
 
 URDF = """<robot name="m">
 <link name="base"/>
@@ -67,7 +67,8 @@ def test_contacts_take_the_shapes_that_a_file_has_for_collisions(tmp_path, kind)
     again = load_text(robot.description.text, "text.yaml")
     for a, b in zip(arrays_of(robot), arrays_of(again), strict=True):
         assert_array_equal(a, b)
-    assert [shape.shape.kind for shape in again.links[-1].collision] == ["box", "sphere"]
+    for one in (again, load_text(dump(robot), "dump.yaml")):
+        assert [shape.shape.kind for shape in one.links[-1].collision] == ["box", "sphere"]
 
 
 def test_without_the_option_a_link_has_none(tmp_path):

@@ -419,9 +419,7 @@ def test_an_element_that_is_there_twice_and_says_the_same_is_read_with_a_word(fo
     right, text = load(path), path.read_text("utf-8")
     axis = re.search(r"<axis [^>]*/>", text)[0]
     path.write_text(text.replace(axis, f"{axis} {axis}", 1), encoding="utf-8")
-    with pytest.warns(
-        SorosimWarning, match=r"read for what it means: joint\.\w+\.axis, .*a second <axis> that says"
-    ):
+    with pytest.warns(SorosimWarning, match=r"read for what it means: joint\.\w+\.axis, .*a second <axis> that says"):
         robot = load(path)
     for a, b in zip(arrays_of(robot), arrays_of(right), strict=True):
         assert_array_equal(a, b)

@@ -228,7 +228,7 @@ class Link(Declared, title="Links"):
             own = {name: value for name, value in joint.items() if name not in ("axis", "through")}
             out["joint"] = {self.joint.kind: own} if own else self.joint.kind
         out |= {"at": at, "dh": row}
-        order = ("parent", "at", "dh", "joint", "rod", "tubes", "body", "visual", "frames")
+        order = ("parent", "at", "dh", "joint", "rod", "tubes", "body", "visual", "collision", "frames")
         return {name: out[name] for name in order if out.get(name, {}) != {}}
 
     @property
