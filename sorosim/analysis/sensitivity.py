@@ -365,7 +365,13 @@ def varied_engine(robot: Robot, file: Scalars, name: str) -> VariedEngine:
         with varying(), np.errstate(all="ignore"):
             description = file.varied(name)
             loads = {key: load for key, load in all_loads(description).items() if not isinstance(load, Contact)}
-            parts = description.links, np.array(description.gravity), description.actuators, loads, description.loops
+            parts = (
+                description.links,
+                np.array(description.gravity),
+                description.actuators,
+                loads,
+                description.constraints,
+            )
             engine = Engine(*parts, robot.engine)
     except SorosimError as error:
         foreign = isinstance(error, PlugInError) or not isinstance(error.__cause__, SorosimError | None)

@@ -37,13 +37,13 @@ from sorosim.mechanics.actuation.loop_force import LoopForce
 from sorosim.mechanics.actuation.tendon import Tendon
 from sorosim.mechanics.constraints.loop import compile_loops
 from sorosim.mechanics.model.compile import compile_tree
-from sorosim.mechanics.model.description import STANDARD_GRAVITY, Description
+from sorosim.mechanics.model.description import PARTS, STANDARD_GRAVITY, Description
 from sorosim.mechanics.model.link import ordered_links
 from sorosim.mechanics.model.mesh import Mesh, MeshFile
 from sorosim.mechanics.robot import Robot
 
 # blocks whose entries stand for themselves, in the order in which they are read
-NAMED = ("materials", "links", "loops", "actuators", "loads", "sensors")
+NAMED = ("materials", "links", *PARTS)
 RUNS = ("sorosim", "name", "simulate", "statics", "initial", "outputs")  # blocks besides these parts and gravity
 MAX_ROWS = 5000  # of CSV files in the text of a description
 
@@ -309,9 +309,7 @@ class _Reader:
         if links is INVALID:
             self.fail_if_wrong()
         others = {block: {key: x for key, x in own.items() if key != "driven"} for block, own in options.items()}
-        parts: dict[str, Any] = {
-            block: scope.parts[block] for block in ("loops", "actuators", "loads", "sensors")
-        } | others
+        parts: dict[str, Any] = {block: scope.parts[block] for block in PARTS} | others
         return at.attempt(
             lambda: Description(name, links, gravity=gravity or STANDARD_GRAVITY, outputs=outputs, **parts)
         )
@@ -365,7 +363,7 @@ class _Reader:
             scope.read_parts(block)
         if scope.problems:
             return None
-        parts: dict[str, Any] = {block: scope.parts[block] for block in ("loops", "actuators", "loads", "sensors")}
+        parts: dict[str, Any] = {block: scope.parts[block] for block in PARTS}
         links = ordered_links(tuple(scope.parts["links"].values()))
         description = Description(old.name, links, gravity=gravity or STANDARD_GRAVITY, **parts, **runs)
         found = self.made(description, like=robot)
@@ -430,7 +428,7 @@ class _Reader:
         scope = self.scope
         ends = [(end.link, end.s) for loop in description.loops.values() for end in (loop.a, loop.b)]
         ends += [place for load in description.loads.values() for place in load.places]
-        layout = compile_tree(description.links, ends)[2]
+        tree, _, layout = compile_tree(description.links, ends)
 
         def fit(actuator: object) -> None:
             check_actuator("", actuator, layout)
@@ -444,9 +442,9 @@ class _Reader:
                 at.attempt(partial(fit, actuator))
         for name, load in description.loads.items():
             At(scope, ("loads", name, next(iter(scope.data["loads"][name])))).attempt(partial(load.bind, layout))
-        for name, loop in description.loops.items():
-            fit_loop = partial(compile_loops, {name: loop}, {}, description.links, layout, lambda node: np.eye(4))
-            At(scope).attempt(fit_loop)
+        for name, constraint in description.constraints.items():
+            one = {name: constraint}
+            At(scope).attempt(partial(compile_loops, one, {}, description.links, layout, tree, lambda node: np.eye(4)))
 
     def check_routes(self, robot: Robot) -> None:
         """Note which tendons and chambers leave their rods."""

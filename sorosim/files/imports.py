@@ -23,6 +23,7 @@ from sorosim.files.rigid.remarks import Remarks
 from sorosim.files.rigid.sdf import read_sdf
 from sorosim.files.rigid.urdf import read_urdf
 from sorosim.files.robot_file import Imports, is_one
+from sorosim.mechanics.model.description import PARTS
 
 MOUNT = ("parent", "at", "joint")  # keys that the root gets as they are
 KEY = "import"
@@ -132,7 +133,7 @@ class Importer:
             if name not in carrying:
                 hint = "give it <inertial>, or hang something with a mass on it"
                 self.mistakes.note(place, "a mass that its joint moves", "none", hint)
-        for block in ("loops", "actuators", "loads", "sensors"):
+        for block in PARTS:
             if block in root.entries:
                 self._check_links(root.entries[block])
         return replace(root, value={**root.value, "links": replace(links, value=out)})

@@ -14,9 +14,10 @@ from sorosim.files.imports import Importer
 from sorosim.files.nodes import Mistake, Mistakes, Node, joined, mapping, nodes_of, plain, refusal
 from sorosim.files.robot_file import OF_ONE_ROBOT, Inclusion, Inclusions, Version
 from sorosim.files.yaml_reader import read_file
+from sorosim.mechanics.model.description import PARTS
 
 MAX_FILES, MAX_TOTAL_BYTES = 50, 4_000_000
-MERGED = ("parameters", "materials", "prefabs", "links", "parts", "loops", "actuators", "loads", "sensors", "outputs")
+MERGED = ("parameters", "materials", "prefabs", "links", "parts", *PARTS, "outputs")
 OWN = ("sorosim", "name", "include", "import")  # keys that an included file may have for itself
 BLOCKS = (*MERGED, "sorosim", "include", "import", *OF_ONE_ROBOT)  # keys that tell a robot's file from others
 

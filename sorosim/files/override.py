@@ -13,10 +13,11 @@ from sorosim.base.problems import Path, Place, plain_data, shown
 from sorosim.files.nodes import Node, nodes_of
 from sorosim.files.robot_file import RobotFile
 from sorosim.files.yaml_reader import read_text
+from sorosim.mechanics.model.description import PARTS
 
 LABEL = "set"
 _OPEN = ("initial", "u", "driven", "with")  # blocks that may get new names
-_PARTS = [(block,) for block in ("materials", "links", "loops", "actuators", "loads", "sensors")]
+_PARTS = [(block,) for block in ("materials", "links", *PARTS)]
 _INDEX = re.compile(r"\[(\d+)\]|(\d+)(?=[.\[]|\Z)")
 
 

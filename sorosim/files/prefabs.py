@@ -1,4 +1,4 @@
-"""Prefabs and parts: a sub-tree is written once, and becomes links, loops, actuators, loads, sensors of every part.
+"""Prefabs and parts: a sub-tree is written once, and becomes links, loops, loads and so on of every part.
 
 The links of part ``thumb`` are called ``thumb_proximal`` and so on; names inside the prefab are mapped, all others
 mean what they mean where the part is. Links on the world of a prefab hang on the parent of the part, and loops that end
@@ -17,18 +17,19 @@ from sorosim.base.problems import shown
 from sorosim.files.include import written_at
 from sorosim.files.nodes import Mistakes, Node, joined, refusal
 from sorosim.files.parameters import ParameterScope, substituted
+from sorosim.mechanics.model.description import PARTS
 from sorosim.mechanics.model.link import WORLD
 
 MAX_LINKS, MAX_DEPTH, MAX_REPEAT = 5000, 10, 1000
 INDEX = "i"
-BLOCKS = ("links", "loops", "actuators", "loads", "sensors")
+BLOCKS = ("links", *PARTS)
 ENDS = ("from", "to")  # of loops and springs
 SIDES = ("between", "and", "among")  # of contacts
 OF_LINKS = "links"  # a key of a load whose entries are named after links
 # keys whose texts are names of what is in these blocks
 REFERENCES = {
-    "links": ("parent", "rod", "link", "joint_wrench"), "loops": ("loop", "loop_wrench"), "actuators": ("tendon",),
-    "loads": ("load",),
+    "links": ("parent", "rod", "link", "leader", "joint_wrench"), "loops": ("loop", "loop_wrench"),
+    "actuators": ("tendon",), "loads": ("load",),
 }  # fmt: skip
 
 Blocks = dict[str, dict[str, Node]]
@@ -43,7 +44,7 @@ class PartMaker:
     def blocks(
         self, body: Mapping[str, Node], scope: ParameterScope, full: str = "", chain: tuple[str, ...] = ()
     ) -> Blocks:
-        """Links, loops, actuators, loads and sensors of a file or a prefab, those of its parts included.
+        """Links, loops, loads and so on of a file or a prefab, those of its parts included.
 
         Parameters
         ----------
@@ -93,7 +94,7 @@ class PartMaker:
     def part(
         self, name: str, part: Node, scope: ParameterScope, full: str, chain: tuple[str, ...], before: str
     ) -> Blocks:
-        """Links, loops, actuators, loads and sensors of one part under the names that they have outside of it.
+        """Links, loops, loads and so on of one part under the names that they have outside of it.
 
         `before` is the name of the part before it of the same entry, "" for the first.
         """

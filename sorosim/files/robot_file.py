@@ -31,6 +31,7 @@ from sorosim.base.errors import ModelError
 from sorosim.base.options import SimulateOptions, StaticsOptions
 from sorosim.base.problems import close, shown
 from sorosim.base.registry import ACTUATORS, LOADS, SENSORS
+from sorosim.mechanics.constraints.coupling import Coupling
 from sorosim.mechanics.constraints.loop import Loop
 from sorosim.mechanics.model.anchor import Anchors
 from sorosim.mechanics.model.description import STANDARD_GRAVITY
@@ -327,6 +328,7 @@ class Prefab(Declared, title="Prefabs"):
     loops: Any = key(
         _OPEN, "As the loops of a file; ends on the world are on the parent of the part.", "{}", default=None
     )
+    couplings: Any = key(_OPEN, "As the couplings of a file.", "{}", default=None)
     actuators: Any = key(_OPEN, "As the actuators of a file.", "{}", default=None)
     loads: Any = key(_OPEN, "As the loads of a file.", "{}", default=None)
     sensors: Any = key(_OPEN, "As the sensors of a file.", "{}", default=None)
@@ -365,12 +367,16 @@ class RobotFile(Declared, title="The file"):
     links: Any = key(MapOf(Part(Link)), "Links by name: each is a joint and the body that it moves.", "{base: {}}")
     parts: Any = _named(
         Part(PartOfPrefab),
-        "What is made of prefabs: links, loops, actuators, loads and sensors of part `a` begin with `a_`.",
+        "What is made of prefabs: links, loops, couplings, actuators, loads and sensors of part `a` begin with `a_`.",
         "{left: {prefab: stub}}",
     )
     loops: Any = _named(
         Part(Loop), "Joints that close chains of links, by name.", "{hook: {joint: spherical, from: ball, to: knob}}"
     )
+    couplings: Any = _named(
+        Part(Coupling), "Coordinates of joints that follow others, as by gears, by name.",
+        "{grip: {link: lid, leader: plate, ratio: -1}}",
+    )  # fmt: skip
     actuators: Any = _named(
         OneOf(ACTUATORS),
         "Actuators by name, in the order of the inputs u.",

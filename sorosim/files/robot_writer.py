@@ -20,6 +20,7 @@ from sorosim.files import load_text, meshes
 from sorosim.files.robot_file import FORMAT_VERSION, RobotFile
 from sorosim.files.yaml_writer import to_yaml
 from sorosim.mechanics.model.anchor import Anchors
+from sorosim.mechanics.model.description import PARTS
 from sorosim.mechanics.model.material import Material
 from sorosim.mechanics.model.mesh import Mesh
 from sorosim.mechanics.robot import Robot
@@ -61,7 +62,7 @@ def data_of(robot: Robot) -> dict[str, Any]:
     description, writer = robot.description, RobotWriter(robot)
     blocks: dict[str, Any] = {
         "links": {link.name: link for link in description.links},
-        **{block: getattr(description, block) for block in ("loops", "actuators", "loads", "sensors")},
+        **{block: getattr(description, block) for block in PARTS},
     }
     kinds: Any = {block: RobotFile.declaration()[block].type for block in blocks}
     made = {

@@ -18,13 +18,14 @@ from sorosim.files.build import description_from, numbers_of
 from sorosim.files.document import Document
 from sorosim.files.expand import Expanded, expand
 from sorosim.files.nodes import Node
-from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.description import PARTS, Description
 
+SHAPING = tuple(block for block in PARTS if block != "sensors")
 # blocks of a file that say what the robot is, and keys in them whose numbers count something
-BLOCKS = ("gravity", "parameters", "materials", "links", "loops", "actuators", "loads", "prefabs", "parts")
+BLOCKS = ("gravity", "parameters", "materials", "links", *SHAPING, "prefabs", "parts")
 COUNTS = ("strain", "quadrature", "repeat", "visual", "times", "values", "faces")
 # blocks whose keys are names that a user chose
-NAMED = ("parameters", "materials", "links", "loops", "actuators", "loads", "prefabs", "parts", "with", "frames")
+NAMED = ("parameters", "materials", "links", *SHAPING, "prefabs", "parts", "with", "frames")
 # ends of line loads and tendons, which are boundaries of divisions, places of tables, numbers of divisions
 PLACES: dict[str, Any] = {"from": (int, float, str), "to": (int, float, str), "s": list, "divisions": (int, float, str)}
 RUNS = ("initial", "simulate", "statics", "sensors")

@@ -59,7 +59,7 @@ class Robot(StateQuantities):
         for name, load in description.loads.items():
             check_places(name, load, [link.name for link in description.links])
         gravity, loads = np.array(description.gravity), all_loads(description)
-        parts = description.links, gravity, description.actuators, loads, description.loops
+        parts = description.links, gravity, description.actuators, loads, description.constraints
         self.engine: Engine = Engine(*parts, like=None if like is None else like.engine)
         self.instruments = Instruments(description, self.engine)
         self._start = self._named_start()
@@ -135,13 +135,18 @@ class Robot(StateQuantities):
         return tuple(self.description.loops)
 
     @property
+    def coupling_names(self) -> tuple[str, ...]:
+        """Names of the couplings of joints, whose multipliers come behind those of the loops."""
+        return tuple(self.description.couplings)
+
+    @property
     def sensor_names(self) -> tuple[str, ...]:
         """Names of the sensors."""
         return tuple(self.description.sensors)
 
     @property
     def n_multipliers(self) -> int:
-        """Number of multipliers of all loops: of directions that their joints do not allow."""
+        """Number of multipliers: of directions that joints of loops do not allow, and one of each coupling."""
         return self.engine.loop_layout.m
 
     @cached_property
@@ -168,7 +173,7 @@ class Robot(StateQuantities):
         return self._start[1].copy()
 
     def summary(self) -> str:
-        """Table of the links, the loops and the sensors, one a line."""
+        """Table of the links, the loops, the couplings and the sensors, one a line."""
         return summary(self.description, self.engine, self.instruments)
 
     to_yaml: Callable[..., str] = LazyMethod("sorosim.files:dump")

@@ -44,7 +44,7 @@ class EquilibriumFamily:
         self.partition = Partition.of(robot.engine.layout, driven, robot.description.actuators)
         self.free, self.n_free = self.partition.free, len(self.partition.free)
         self.system = StaticSystem(robot, path.inputs(p), driven, begin=(q, path.inputs(p)))
-        if robot.loop_names:
+        if robot.n_multipliers:
             _, (error, X), _ = close_if_possible(robot, q, self.free)
             self.system.scale_constraints(error, X)
             self.system.rows = IndependentRows(robot.engine, X, error).rows

@@ -146,7 +146,7 @@ def loose_joints(robot: Robot, driven: IntArray) -> list[str]:
             )
             if not (held or column in acted):
                 columns.append(column)
-    if columns and robot.loop_names:
+    if columns and robot.n_multipliers:
         in_loops = np.abs(robot.loop_rows(robot.initial_q).A).max(axis=0) > 0.0
         columns = [column for column in columns if not in_loops[column]]
     return [layout.coordinate_names[column] for column in columns]
@@ -170,7 +170,7 @@ def left_free(robot: Robot, driven: IntArray, motions: Mapping[str, object]) -> 
 def locked(robot: Robot, q: Array, partition: Partition) -> str:
     """Loops that leave no freedom to any coordinate in a state, in words; "" where they do, or where any is driven."""
     free = partition.free
-    if not robot.loop_names or len(partition.driven) or not len(free):
+    if not robot.n_multipliers or len(partition.driven) or not len(free):
         return ""
     rank = IndependentRows(robot.engine, robot.loop_rows(q).A[:, free]).rank
     if rank < len(free):

@@ -49,7 +49,7 @@ def rate_time(robot: Robot, closing_time: float) -> float:
     An error atol of the coordinates opens loops by as much, and the stabilisation closes them at rates of atol over the
     closing time: to follow these would cost steps that the coordinates do not ask for.
     """
-    return closing_time if robot.loop_names else 1.0
+    return closing_time if robot.n_multipliers else 1.0
 
 
 class StaticSystem:

@@ -100,7 +100,7 @@ def close(
 
     begin (ndof,): a state from which the other coordinates come (`carried`). Default: where their angles are zero.
     """
-    if not robot.loop_names:
+    if not robot.n_multipliers:
         return Assembly(q, qd, 0.0, "there are no loops")
     with one_blas_thread(), np.errstate(all="ignore"):
         closed_q, moved, how = q, 0.0, "was closed already"
@@ -147,7 +147,7 @@ def turned(robot: Robot, free: IntArray, begin: Array, q: Array) -> list[int]:
     held = np.setdiff1d(np.arange(robot.ndof), free)
     dimensions = robot.engine.layout.dimensions
     far = [i for i in held.tolist() if dimensions[i] == "angle" and abs(q[i] - begin[i]) > np.pi]
-    return far if far and robot.loop_names and open_loops(robot, q) else []
+    return far if far and robot.n_multipliers and open_loops(robot, q) else []
 
 
 def _unturned(robot: Robot, q: Array, free: IntArray) -> Array:

@@ -194,7 +194,7 @@ def _with_loops_closed(
 
     Also, in words, which loops stay open, and that surfaces passed through each other on the way.
     """
-    if not system.robot.loop_names:
+    if not system.robot.n_multipliers:
         return start, "", ""
     free, open_at_start = system.partition.free, ""
     closed = close_along_tree(system, start) if along_tree else None
@@ -213,7 +213,7 @@ def _solve_along_tree(
 ) -> tuple[StaticSolution, str, str]:
     """As `_solve_by_matrices`, of large robots."""
     robot, stable = system.robot, options["stable"]
-    descend_first = stable and (robot.engine.loading.touches or bool(robot.loop_names))
+    descend_first = stable and (robot.engine.loading.touches or robot.n_multipliers > 0)
     follow_curve = system.begin is not None
     solution, no_forces = solve_along_tree(system, start, follow_curve, stable, may_tunnel, descend_first=descend_first)
     return solution, no_forces, ""

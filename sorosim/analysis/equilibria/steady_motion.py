@@ -114,7 +114,7 @@ def steady(
     rest = statics(robot, inputs, driven=driven_values, q0=q0, stable=False)
     system = SteadySystem(robot, rest, driven_values, rate_values)
     _check_loops(robot, rest.q, system.rates)
-    if robot.loop_names:
+    if robot.n_multipliers:
         _, errors, _ = close_if_possible(robot, rest.q, system.partition.free)
         system.scale_constraints(*errors)
     x0 = system.start(rest.q, 0.0)

@@ -517,7 +517,7 @@ class InverseSolver:
 
 def _with_loops_closed(system: StaticSystem, q: Array) -> Array:
     """Coordinates (ndof,) near to others at which the loops are closed; the system takes its scales there."""
-    if not system.robot.loop_names:
+    if not system.robot.n_multipliers:
         return q
     closed, errors, why = close_if_possible(system.robot, q, system.partition.free)
     if why:

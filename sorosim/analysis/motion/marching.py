@@ -49,7 +49,7 @@ class MarchIntegrator(RobotMarch):
     def __init__(self, system: OdeSystem, method: MarchMethod) -> None:
         super().__init__(system, method)
         self.exchanges = PowerEvaluator(self.engine)
-        self.fixed_step, self.projection = method.step, bool(method.projection and system.robot.loop_names)
+        self.fixed_step, self.projection = method.step, bool(method.projection and system.robot.n_multipliers)
         self.failed: Trial | None = None  # the end of a step that failed
         self.active: _MarchRun | None = None  # under way
         self.rtol = 1.0

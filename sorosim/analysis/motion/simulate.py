@@ -36,6 +36,7 @@ from sorosim.base.public import public
 from sorosim.base.registry import LazyMethod
 from sorosim.base.validation import Number, Values, choice
 from sorosim.base.writing import check_writable
+from sorosim.mechanics.dynamics.arguments import follow_couplings
 from sorosim.mechanics.engine.inputs import Motion, check_length_inputs, check_smooth
 from sorosim.mechanics.engine.prescribed import AT_REST, Prescribed
 from sorosim.mechanics.model.chart import TURN
@@ -278,10 +279,14 @@ def starting_state(
     qd[partition.driven] = motion[:, 1]
     q, free = _starting_coordinates(robot, system, q0, t, of_q)
     q[partition.driven] = motion[:, 0]
+    if robot.coupling_names and (q0 is None or isinstance(q0, Mapping)):
+        block = robot.description.initial if q0 is None else q0
+        named = [robot.engine.layout.coordinate(name, of_q) for name in block]
+        follow_couplings(robot.engine, q, [*named, *partition.driven])
     if name := system.chart_limit.singular(q):
         what = "a start farther from a whole turn, where the coordinates of this joint are singular"
         raise InputError(f"{of_q}, {name}", what, f"one less than {TURN:.2g} rad from it")
-    if not robot.loop_names:
+    if not robot.n_multipliers:
         none = np.zeros(0, dtype=np.int64)
         return StartingState(q, qd, qd, none, none)
     if not (isinstance(q0, str) and q0 == "assembled") and (still_open := open_loops(robot, q, LOOP_CLOSURE_TOLERANCE)):
@@ -386,7 +391,7 @@ def _system(robot: Robot, prescribed: Prescribed, options: Mapping[str, Any]) ->
         rows = inputs.sample(np.linspace(0.0, options["t_end"], N_SAMPLES))
         check_length_inputs(robot.engine.rod_actuators, robot.actuator_names, rows)
     check_smooth(prescribed.driven, options["t_end"], options["dt_out"])
-    if system.n_free == 0 and (not robot.ndof or robot.loop_names):
+    if system.n_free == 0 and (not robot.ndof or robot.n_multipliers):
         raise InputError("robot", "a coordinate that is free to move", "none", "pose and statics work without one")
     return system
 

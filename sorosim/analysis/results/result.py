@@ -140,7 +140,7 @@ class Equilibrium(Drawable, kind="equilibrium"):
     robot: Robot
     q: Array = stored(Numbers("ndof"), "coordinates", "rad, m, or 1 for strains")
     u: Array = stored(Numbers("n_actuators"), "inputs", "`Robot.actuator_units`")
-    lam: Array = stored(Numbers("n_multipliers"), "multipliers of loops, see `loop_wrench`")
+    lam: Array = stored(Numbers("n_multipliers"), "multipliers of loops, see `loop_wrench`, and couplings")
     driven: dict[str, float] = stored(Driven(Numbers()), NEEDED_FORCES, "N m or N")
     residual_norm: float = stored(Numbers(), "largest residual of the free coordinates", "N m, N, or J for strains")
     stiffness: Array | None = stored(
@@ -207,6 +207,10 @@ class Equilibrium(Drawable, kind="equilibrium"):
     def loop_wrench(self, name: str) -> Array:
         """Wrench (6,) [N m, N] of a loop's joint on its frame `a`, in the axes of `b`, moment about its origin."""
         return self.robot.engine.loop_wrench(_loop(self.robot, name), self.q, np.zeros_like(self.q), self.u, self.lam)
+
+    def coupling_effort(self, name: str) -> float:
+        """Moment [N m] or force [N] of a coupling on what follows; -ratio times it acts on the leader."""
+        return float(self.lam[_coupling(self.robot, name)])
 
     def measure(self) -> dict[str, Array]:
         """What the sensors read, without noise and bias; see `Robot.measure`."""
@@ -280,7 +284,7 @@ class Run(Drawable, kind="run"):
     q: Array = stored(STATES, "coordinates", "rad, m, or 1 for strains")
     qd: Array = stored(STATES, "rates, the same per second")
     u: Array = stored(Numbers(TIMES, "n_actuators"), "inputs", "`Robot.actuator_units`")
-    lam: Array = stored(Numbers(TIMES, "n_multipliers"), "multipliers of loops, see `loop_wrench`")
+    lam: Array = stored(Numbers(TIMES, "n_multipliers"), "multipliers of loops, see `loop_wrench`, and couplings")
     driven: dict[str, Array] = stored(Driven(Numbers(TIMES)), NEEDED_FORCES, "N m or N")
     stats: dict[str, Any] = stored(DATA, "counts and wall time of the integration")
     options: dict[str, Any] = stored(DATA, "what was asked for, the inputs too, see `simulate`")
@@ -433,11 +437,15 @@ class Run(Drawable, kind="run"):
         rows = zip(self.q, self.qd, self.u, self.lam, strict=True)
         return np.array([self.robot.engine.loop_wrench(loop, *row) for row in rows]).reshape(len(self.t), 6)
 
+    def coupling_effort(self, name: str) -> Array:
+        """Moments [N m] or forces [N] (n,) of a coupling on the coordinate that follows; see `Equilibrium`."""
+        return np.array(self.lam[:, _coupling(self.robot, name)])
+
     @cached_property
     def drift(self) -> dict[str, Array]:
-        """How far each loop is open along the run, by name: distance [m] and angle [rad], (n, 2)."""
-        gaps = [self.robot.engine.gaps(q) for q in self.q]
-        return {name: np.array([gap[name] for gap in gaps]).reshape(-1, 2) for name in self.robot.loop_names}
+        """How far each loop or coupling is open along the run, by name: distance [m] and angle [rad], (n, 2)."""
+        gaps, names = [self.robot.engine.gaps(q) for q in self.q], self.robot.engine.loop_layout.rows
+        return {name: np.array([gap[name] for gap in gaps]).reshape(-1, 2) for name in names}
 
     @cached_property
     def readings(self) -> dict[str, Readings]:
@@ -538,6 +546,13 @@ def _loop(robot: Robot, name: str) -> int:
     if name not in robot.loop_names:
         raise InputError("loop", "the name of a loop", f"'{name}'", nearest(str(name), robot.loop_names))
     return robot.loop_names.index(name)
+
+
+def _coupling(robot: Robot, name: str) -> int:
+    """Its multiplier."""
+    if name not in robot.coupling_names:
+        raise InputError("coupling", "the name of a coupling", f"'{name}'", nearest(str(name), robot.coupling_names))
+    return int(robot.engine.loop_layout.rows[name].start)
 
 
 def stored_signals(specs: Mapping[str, object], where: str) -> dict[str, Any]:

@@ -117,7 +117,7 @@ def info(
     if json:
         content = {"robot": robot.name, "ndof": robot.ndof, "n_points": robot.n_points}
         content |= {"coordinates": robot.coordinate_names, "actuators": robot.actuator_names}
-        as_json(content | {"loops": robot.loop_names, "sensors": robot.sensor_names})
+        as_json(content | {"loops": robot.loop_names, "couplings": robot.coupling_names, "sensors": robot.sensor_names})
     else:
         line(robot.summary())
         line("actuators: " + (", ".join(robot.actuator_names) or "none"))

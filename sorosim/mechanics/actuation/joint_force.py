@@ -32,16 +32,16 @@ def moves(entry: Mapping[str, object]) -> bool:
     return kind is None or bool(kind.directions)
 
 
-def check_direction(at: At, kind: Any, along: Any) -> bool:
-    """Whether a direction is one of a kind of joint; if not, that is noted."""
+def check_direction(at: At, kind: Any, along: Any, name: str = "along") -> bool:
+    """Whether a direction, the key `name`, is one of a kind of joint; if not, that is noted."""
     own = [name for name, _ in kind.directions]
     if len(own) == 1 and along is not None:
-        (at / "along").fail("no direction", shown(along), f"a {kind.kind} joint has one coordinate")
+        (at / name).fail("no direction", shown(along), f"a {kind.kind} joint has one coordinate")
     elif len(own) > 1 and along is None:
         hint = f"a {kind.kind} joint has {len(own)} coordinates: {', '.join(own)}"
-        at.fail("the key 'along'", "nothing", hint)
+        at.fail(f"the key '{name}'", "nothing", hint)
     else:
-        return len(own) == 1 or (at / "along").known(f"a direction of a {kind.kind} joint", along or "", own)
+        return len(own) == 1 or (at / name).known(f"a direction of a {kind.kind} joint", along or "", own)
     return False
 
 

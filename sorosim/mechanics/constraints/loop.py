@@ -15,8 +15,10 @@ from sorosim.base.errors import ModelError, nearest
 from sorosim.base.problems import listed, shown
 from sorosim.base.registry import JOINTS, Registry
 from sorosim.mechanics.actuation.loop_force import LoopForce
+from sorosim.mechanics.constraints.coupling import Coupling
 from sorosim.mechanics.kernels import loop_joint as lj
 from sorosim.mechanics.kernels.loop_joint import Loops
+from sorosim.mechanics.kernels.tree import Tree
 from sorosim.mechanics.model.anchor import Anchor, AnchorType
 from sorosim.mechanics.model.joints import Joint, JointType
 from sorosim.mechanics.model.joints.base import SomeJoints
@@ -161,7 +163,7 @@ class Loop(Declared, title="Loops"):
 
 
 class LoopLayout(NamedTuple):
-    """Loops of a robot by name, as they stand in the arrays."""
+    """Loops and couplings of a robot by name, as they stand in the arrays."""
 
     rows: dict[str, slice]  # of the multipliers
     turns: Mask  # (m,) whether the error is an angle, else a length
@@ -170,17 +172,18 @@ class LoopLayout(NamedTuple):
 
 
 def compile_loops(
-    loops: Mapping[str, Loop], motors: Mapping[int, LoopForce], links: Sequence[Link], layout: Layout,
-    built: Callable[[int], Array],
+    constraints: Mapping[str, Loop | Coupling], motors: Mapping[int, LoopForce], links: Sequence[Link],
+    layout: Layout, tree: Tree, built: Callable[[int], Array],
 ) -> tuple[Loops, LoopLayout]:  # fmt: skip
-    """Arrays of loops.
+    """Arrays of loops, and of couplings behind them.
 
     Parameters
     ----------
-    loops : mapping of str to Loop
+    constraints : mapping of str to Loop or Coupling
+        Loops first.
     motors : mapping of int to LoopForce
         By the index of the actuator.
-    links, layout
+    links, layout, tree
         The tree, in which the places of all anchors are nodes.
     built : callable
         Pose (4, 4) of a node when all coordinates are zero.
@@ -188,15 +191,18 @@ def compile_loops(
     Raises
     ------
     ModelError
-        An anchor on no link, or both on the same node.
+        An anchor on no link, or both on the same node; coordinates that cannot be coupled.
     """
     by_name = {link.name: link for link in links}
+    loops = {name: one for name, one in constraints.items() if isinstance(one, Loop)}
+    couplings = {name: one for name, one in constraints.items() if isinstance(one, Coupling)}
     for motor in motors.values():
         if motor.loop not in loops:
             raise ModelError("loop", "the name of a loop", f"'{motor.loop}'", nearest(motor.loop, loops))
         if not loops[motor.loop].joint.takes_springs_in_loop():
             raise ModelError("loop", f"a loop that is {', '.join(spring_kinds())}", loops[motor.loop].joint.kind)
-    row, value = np.zeros(len(loops), dtype=lj.LOOP), np.zeros((len(loops), lj.N_VALUES), dtype=number_type())
+    n = len(constraints)
+    row, value = np.zeros(n, dtype=lj.LOOP), np.zeros((n, lj.N_VALUES), dtype=number_type())
     rows, first = {}, 0
     for k, (name, loop) in enumerate(loops.items()):
         joint, where = loop.joint, f"loops.{name}"
@@ -212,7 +218,8 @@ def compile_loops(
         has_springs = bool(acting) or np.any(joint.stiffness) or np.any(joint.damping)
         assert joint.turn is not None  # refused by Loop
         n_laws = len(along) if has_springs else 0
-        row[k] = *nodes, joint.turn, first, len(phi), n_laws, (acting.get(0, -1), acting.get(1, -1))
+        acts = (acting.get(0, -1), acting.get(1, -1))
+        row[k] = *nodes, joint.turn, first, len(phi), n_laws, acts, (-1, -1), (-1, -1)
         rows[name] = slice(first, first + len(phi))
         first += len(phi)
         for at, pose in ((lj.FRAME_A, pose_a), (lj.FRAME_B, pose_b)):
@@ -226,10 +233,19 @@ def compile_loops(
                 value[k, at : at + len(along)] = getattr(joint, name_of)
     forbidden = np.concatenate([np.zeros((0, 6)), *(loop.joint.constrained for loop in loops.values())])
     turns = np.logical_not(forbidden[:, 3:].any(axis=1))
-    size = np.ones(first)
     extents = {name: extent(loop, by_name, layout, built) for name, loop in loops.items()}
-    for name in loops:
-        size[rows[name]] = np.where(turns[rows[name]], 1.0, 1.0 / extents[name])
+    for k, (name, coupling) in enumerate(couplings.items(), len(loops)):
+        try:
+            row[k], value[k], dimension = coupling.arrays(layout, tree, first)
+        except ModelError as error:
+            raise error.inside(f"couplings.{name}") from None
+        places = np.array([built(node)[:3, 3].real for node in range(len(tree.segment))])
+        turns, extents[name] = np.append(turns, dimension == "angle"), float(np.ptp(places, axis=0).max()) or 1.0
+        rows[name] = slice(first, first + 1)
+        first += 1
+    size = np.ones(first)
+    for name, own in rows.items():
+        size[own] = np.where(turns[own], 1.0, 1.0 / extents[name])
     return Loops(row, value, size), LoopLayout(rows, turns, extents, first)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,23 +15,54 @@ from sorosim.base.validation import Values, indices, number, vector
 from sorosim.mechanics.engine.engine import Engine
 from sorosim.mechanics.engine.inputs import Partition
 from sorosim.mechanics.engine.prescribed import Operated, by_coordinate, in_order, inputs_of, number_of, staying
+from sorosim.mechanics.kernels import loop_joint as lj
 
 
-def coordinates(engine: Engine, value: Values, where: str = "q", order: int = 0) -> Array:
-    """Coordinates (order 0), rates (1) or accelerations (2), (ndof,); by names missing ones are zero."""
+def coordinates(engine: Engine, value: Values, where: str = "q", order: int = 0, is_change: bool = False) -> Array:
+    """Coordinates (order 0), rates (1) or accelerations (2), (ndof,); by names missing ones follow couplings, or are 0.
+
+    is_change : whether they are a change of a state.
+    """
     if type(value) is np.ndarray and value.dtype == np.float64:  # most are
         return vector(where, value, engine.ndof)
     if isinstance(value, Mapping):
         out = engine.zero_rates
-        for name, one in by_coordinate(engine, value, where, order).items():
-            out[engine.layout.coordinate(name, where)] = one
-        return out
+        given = by_coordinate(engine, value, where, order)
+        columns = [engine.layout.coordinate(name, where) for name in given]
+        out[columns] = list(given.values())
+        return follow_couplings(engine, out, columns, is_state=order == 0 and not is_change)
     entries = in_order(value, engine.ndof)
     if entries is None:
         return vector(where, value, engine.ndof)
     dimensions = (OF_COORDINATE[kind][order] for kind in engine.layout.dimensions)
     pairs = enumerate(zip(entries, dimensions, strict=True))
     return np.array([number_of(f"{where}[{i}]", *pair) for i, pair in pairs])
+
+
+def follow_couplings(engine: Engine, values: Array, named: Iterable[int], is_state: bool = True) -> Array:
+    """Let coordinates that are not named follow those that are; where neither of a coupling is, its leader stays.
+
+    values (ndof,): coordinates, or what changes as they do; the result.
+    """
+    rows = engine.loops.row
+    left = {
+        tuple(map(int, rows["column"][k])): engine.loops.value[k, [lj.RATIO, lj.OFFSET]] * [1.0, float(is_state)]
+        for k in np.flatnonzero(rows["turn"] == lj.COUPLED)
+    }
+    known = set(map(int, named))
+    while left:
+        found = next(((a, b) for a, b in left if a in known or b in known), None)
+        if found is None:
+            followers = {a for a, _ in left}
+            known.add(next((b for _, b in left if b not in followers), next(iter(left))[1]))
+            continue
+        (a, b), (ratio, offset) = found, left.pop(found)
+        if a not in known:
+            values[a] = ratio * values[b] + offset
+        elif b not in known:
+            values[b] = (values[a] - offset) / ratio
+        known |= {a, b}
+    return values
 
 
 def state(engine: Engine, q: Values, qd: Values) -> tuple[Array, Array]:
@@ -48,7 +79,7 @@ def variation(robot: Operated, dq: Values | None, dqd: Values | None, du: Values
     """Changes of coordinates, rates and inputs; None: zero."""
     engine, (by_q, by_qd) = robot.engine, ({} if part is None else part for part in (dq, dqd))
     inputs = inputs_of(robot, du, "du", is_change=True)
-    return coordinates(engine, by_q, "dq"), coordinates(engine, by_qd, "dqd", 1), inputs
+    return coordinates(engine, by_q, "dq", is_change=True), coordinates(engine, by_qd, "dqd", 1), inputs
 
 
 def steady_rates(engine: Engine, qd: Values | None) -> tuple[Array, Mask]:
@@ -80,13 +111,14 @@ def hybrid(
 
 
 def initial_values(engine: Engine, where: str, block: Mapping[str, float]) -> Array:
-    """Vector (ndof,) of a block of the description by names of coordinates, elsewhere zero."""
-    out, names = engine.zero_rates, engine.layout.coordinate_names
+    """Vector (ndof,) of a block of the description by names of coordinates; others follow couplings, or are zero."""
+    out, names, columns = engine.zero_rates, engine.layout.coordinate_names, []
     for name, value in block.items():
         if name not in names:
             raise ModelError(f"{where}.{name}", "the name of a coordinate", f"'{name}'", nearest(name, names))
-        out[names.index(name)] = number(f"{where}.{name}", value, error=ModelError)
-    return out
+        columns.append(names.index(name))
+        out[columns[-1]] = number(f"{where}.{name}", value, error=ModelError)
+    return follow_couplings(engine, out, columns, is_state=where == "initial")
 
 
 def place(engine: Engine, link: str, s: float) -> tuple[str, float]:

@@ -19,6 +19,7 @@ from sorosim.mechanics.actuation.compiled import InPython, check_actuator, compi
 from sorosim.mechanics.actuation.joint_force import JointForce, compile_motors
 from sorosim.mechanics.actuation.loop_force import LoopForce
 from sorosim.mechanics.actuation.route import with_points_for_routes
+from sorosim.mechanics.constraints.coupling import Coupling
 from sorosim.mechanics.constraints.loop import Loop, compile_loops
 from sorosim.mechanics.engine import tasks as task
 from sorosim.mechanics.engine.inputs import MOVING_INSERTION, has_length_inputs, insertions
@@ -36,6 +37,7 @@ from sorosim.mechanics.kernels.kinematics import (
     read_jacobians,
     read_poses,
 )
+from sorosim.mechanics.kernels.loop_joint import OFFSET, RATIO
 from sorosim.mechanics.kernels.loops import Closure, make_closure
 from sorosim.mechanics.kernels.probe import PLACE, probe
 from sorosim.mechanics.kernels.rod_actuators import STIFFNESS_ROW, RodActuators, tendon_lengths, tensions
@@ -77,10 +79,11 @@ class Engine:
 
     def __init__(
         self, links: tuple[Link, ...], gravity: Array, actuators: Mapping[str, object], loads: Mapping[str, Load],
-        loops: Mapping[str, Loop], like: Engine | None = None,
+        constraints: Mapping[str, Loop | Coupling], like: Engine | None = None,
     ) -> None:  # fmt: skip
+        loops = [one for one in constraints.values() if isinstance(one, Loop)]
         places = [place for load in loads.values() for place in load.places]
-        places += [(anchor.link, anchor.s) for loop in loops.values() for anchor in (loop.a, loop.b)]
+        places += [(anchor.link, anchor.s) for loop in loops for anchor in (loop.a, loop.b)]
         self.tree, elastic, layout = compile_tree(links, places)
         motors = {i: actuator for i, actuator in enumerate(actuators.values()) if isinstance(actuator, JointForce)}
         loop_motors = {i: actuator for i, actuator in enumerate(actuators.values()) if isinstance(actuator, LoopForce)}
@@ -91,7 +94,7 @@ class Engine:
         finer = with_points_for_routes(in_rods.values(), layout)
         if any(mine is not given for mine, given in zip(finer, links, strict=True)):
             self.tree, elastic, layout = compile_tree(finer, places)
-        joined = frozenset(frozenset((x.a.link, x.b.link)) for x in loops.values())
+        joined = frozenset(frozenset((x.a.link, x.b.link)) for x in loops)
         self.layout = replace(layout, joined=joined, gravity=tuple(gravity))
         self.gravity = np.array(gravity, dtype=number_type())
         self._in_rods = in_rods
@@ -120,7 +123,9 @@ class Engine:
         self._no_matrix, self._no_columns = np.empty((0, self.ndof)), np.empty((0, self.n_actuators))
         self.places = lru_cache(maxsize=256)(self._places)
         # last: loops closed as built need the poses of the tree
-        self.loops, self.loop_layout = compile_loops(loops, loop_motors, links, self.layout, self._built)
+        self.loops, self.loop_layout = compile_loops(
+            constraints, loop_motors, links, self.layout, self.tree, self._built
+        )
         self.loading.n_loops = len(self.loops.row)
         self._sprung_loops = np.flatnonzero(self.loops.row["n_laws"])  # loops with springs, dampers or motors
 
@@ -445,6 +450,11 @@ class Engine:
         closure = self.evaluate(task.ERRORS, q, qd, self.zero_rates, u, multiplier=multiplier).closure
         return np.array(closure.wrench[loop])
 
+    def coupling_numbers(self, name: str) -> tuple[float, float]:
+        """Ratio and offset of a coupling [SI]."""
+        value = self.loops.value[list(self.loop_layout.rows).index(name)]
+        return float(value[RATIO].real), float(value[OFFSET].real)
+
     def joint_reactions(
         self, q: Array, qd: Array, qdd: Array, u: Array, t: float, multiplier: Array, sliding: SlipState | None = None
     ) -> tuple[Array, Array]:
@@ -468,7 +478,7 @@ class Engine:
         )
 
     def gaps(self, q: Array) -> dict[str, tuple[float, float]]:
-        """Distance [m] and angle [rad] by which each loop is open."""
+        """Distance [m] and angle [rad] by which each loop or coupling is open."""
         if not self.loop_layout.rows:
             return {}
         zero = self.zero_rates

@@ -182,9 +182,9 @@ def sweep(system, state, qdd, depth, tensors, looped, external, ws):
 
 
 @kernel_in_place
-def add_loops(system, state, tensors, ws, closure):
+def add_loops(system, state, qdd, tensors, ws, closure):
     """Errors of loops, and their forces on nodes by the multipliers of `closure`."""
-    lp.evaluate_loops(system.loops, ws, state.u, closure)
+    lp.evaluate_loops(system.loops, ws, state.q, state.qd, qdd, state.u, closure)
     lp.apply_loops(system.loops, tensors, ws, closure)
 
 
@@ -204,6 +204,7 @@ def inverse_derivatives(system, state, moving, looped, with_rates, with_mass, ex
     derivative_sweep(tree, moving, loaded, by_rates, with_mass, ws, out.tau, out.by_q, out.by_qd, out.mass)
     transport.add_to_derivatives(system, state, out.qdd, external, moving, with_mass, ws, out)
     if looped:
+        lp.subtract_coupling_forces(loops, closure, out.tau)
         lp.loop_couplings(loops, closure, ws, False, external.coupling)
         lp.motor_columns(tree, loops, ws, closure, out.B)
         n += loops.row.shape[0]
@@ -219,7 +220,7 @@ def closure(system, state, derivatives, external, ws, out) -> None:
     tree, loops = system.tree, system.loops
     moving = forward_sweep(tree, state.q, state.qd, out.qdd, state.gravity, COLUMNS if derivatives else SCREWS, ws)
     if loops.row.shape[0] > 0:
-        lp.evaluate_loops(loops, ws, state.u, out.closure)
+        lp.evaluate_loops(loops, ws, state.q, state.qd, out.qdd, state.u, out.closure)
         if derivatives:
             lp.loop_matrices(tree, loops, moving, True, False, ws, out.closure)
 
@@ -244,8 +245,10 @@ def residual(system, state, terms, external, ws, out) -> None:
         internal_forces(system.tree, system.internal, q, qd, u, False, ws, external, force, out.B)
     moving = sweep(system, state, out.qdd, COLUMNS if looped else SCREWS, False, looped, external, ws)
     if looped:
-        add_loops(system, state, False, ws, out.closure)
+        add_loops(system, state, out.qdd, False, ws, out.closure)
     inverse(system, state, out.qdd, external, moving, ws, out.tau)
+    if looped:
+        lp.subtract_coupling_forces(system.loops, out.closure, out.tau)
     if terms & INTERNAL != 0:
         add_scaled(-1.0, force, out.tau)
 
@@ -259,7 +262,7 @@ def derivatives(system, state, terms, with_rates, external, ws, out) -> None:
         internal_forces(system.tree, system.internal, q, qd, u, True, ws, external, force, out.B)
     moving = sweep(system, state, out.qdd, COLUMN_JETS, True, looped, external, ws)
     if looped:
-        add_loops(system, state, True, ws, out.closure)
+        add_loops(system, state, out.qdd, True, ws, out.closure)
     inverse_derivatives(system, state, moving, looped, with_rates, with_rates, external, ws, out)
     if terms & INTERNAL != 0:
         add_scaled(-1.0, force, out.tau)
@@ -276,9 +279,11 @@ def linearise(system, state, closed, external, ws, out) -> None:
     internal_forces(system.tree, system.internal, q, qd, u, True, ws, external, force, out.B)
     sweep(system, state, out.qdd, COLUMN_JETS, True, looped, external, ws)
     if looped:
-        add_loops(system, state, True, ws, out.closure)
+        add_loops(system, state, out.qdd, True, ws, out.closure)
     project_wrenches(system.tree, ws, out.tau)
     add_armature_forces(system.tree, out.qdd, out.tau)
+    if looped:
+        lp.subtract_coupling_forces(system.loops, out.closure, out.tau)
     add_scaled(-1.0, force, out.tau)
 
 
@@ -321,7 +326,7 @@ def forward(system, state, given, derivatives, external, ws, out) -> int:
     moving = sweep(system, state, qdd, COLUMNS, False, looped, external, ws)
     if looped:
         clear(out.closure.multiplier)
-        add_loops(system, state, False, ws, out.closure)
+        add_loops(system, state, out.qdd, False, ws, out.closure)
     inverse(system, state, qdd, external, moving, ws, tau)
     if looped:
         lp.loop_matrices(system.tree, system.loops, moving, False, False, ws, out.closure)
@@ -337,7 +342,7 @@ def forward(system, state, given, derivatives, external, ws, out) -> int:
     # those of inverse dynamics at these accelerations, with the other sign
     moving = sweep(system, state, qdd, COLUMN_JETS, True, looped, external, ws)
     if looped:
-        add_loops(system, state, True, ws, out.closure)
+        add_loops(system, state, out.qdd, True, ws, out.closure)
     inverse_derivatives(system, state, moving, looped, True, False, external, ws, out)
     for i in range(n):
         for j in range(n):

@@ -1,4 +1,7 @@
-"""The joint that closes a loop: the pose of A in B split into the joint's motion and the error (docs/theory.md, 9)."""
+"""The joint that closes a loop: the pose of A in B split into the joint's motion and the error (docs/theory.md, 9).
+
+A coupling of two joints, q_a = ratio q_b + offset, is a loop of one row, whose error is read from the coordinates.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +26,17 @@ LOOP = record(
     n_rows=int,
     n_laws=int,
     motor=(int, (2,)),  # actuators along both free directions, or -1
+    column=(int, (2,)),  # coordinates q_a and q_b of a coupling, which move nodes A and B
+    base=(int, (2,)),  # nodes on which these move
 )
-# how the free motion turns: not at all, about an axis, about it by as much as it slides, in any way
-NO_TURN, AXIS_TURN, SCREW_TURN, ANY_TURN = range(4)
+# how the free motion turns: not at all, about an axis, about it by as much as it slides, in any way; or a coupling
+NO_TURN, AXIS_TURN, SCREW_TURN, ANY_TURN, COUPLED = range(5)
 # layout of a row of Loops.value: frames of A and B on their nodes as (4, 3); Phi^T (6, 6); projector on free slides
 # (3, 3); axis; pitch; and of two directions with laws: wrench of a unit force (2, 6), stiffness, damping, rest
 FRAME_A, FRAME_B, PHI, SLIDE, AXIS, PITCH, ALONG, STIFFNESS, DAMPING, REST = 0, 12, 24, 60, 69, 72, 73, 85, 87, 89
 N_VALUES = 91
+# of a coupling: at PHI forms (6,) in frames A and B, dq = form . Ad_g^-1 (V_node - V_base); ratio and offset
+RATIO, OFFSET = PITCH, REST
 # poses of a loop in Closure.pose: of A and B in the world, of A in B, the joint's motion f, the error X
 POSE_A, POSE_B, POSE_BA, JOINT_POSE, ERROR_POSE = range(5)
 

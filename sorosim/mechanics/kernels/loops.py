@@ -3,6 +3,8 @@
 The rows of a loop are read in frame B: the error e = Phi^T log(g_BA f^-1) with the joint's own motion f taken out, the
 rate Phi^T nu of the relative twist nu = Ad_gB^-1 (V_A - V_B), and its time derivative. With C = Ad_gB^-1 (J_A - J_B)
 the constraint matrix is A = Phi^T C. Springs, dampers and motors of the joint act along its free directions.
+
+A coupling has one constant row on two coordinates: its multiplier is the force on q_a, and -ratio times it that on q_b.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from sorosim.mechanics.kernels import loop_joint as lj
 from sorosim.mechanics.kernels.external import world_wrench
 from sorosim.mechanics.kernels.kinematics import body_columns, compose_into, relative_into
 from sorosim.mechanics.kernels.loop_joint import (
+    COUPLED,
     ERROR_POSE,
     JOINT_POSE,
     POSE_A,
@@ -24,7 +27,7 @@ from sorosim.mechanics.kernels.loop_joint import (
     split_maps,
     split_motion,
 )
-from sorosim.mechanics.kernels.small import add_ad, add_coad, add_coadbar, clear
+from sorosim.mechanics.kernels.small import add_ad, add_coad, add_coadbar, clear, copy
 from sorosim.mechanics.kernels.tree import base_of
 
 
@@ -62,8 +65,14 @@ def make_closure(n_loops: int, m: int, ndof: int) -> Closure:
     ))  # fmt: skip
 
 
+@kernel_in_place
+def difference(row, value, q):
+    """q_a - ratio q_b of a coupling."""
+    return q[row.column[0]] - value[lj.RATIO] * q[row.column[1]]
+
+
 @kernel_lazy("loops")
-def evaluate_loops(loops, ws, u, closure) -> None:
+def evaluate_loops(loops, ws, q, qd, qdd, u, closure) -> None:
     """Error, rate and acceleration of all loops after a forward sweep, and the wrenches on their frames A.
 
     The wrench is that of the multipliers, and of springs, dampers and motors with inputs u (n_actuators,).
@@ -73,6 +82,11 @@ def evaluate_loops(loops, ws, u, closure) -> None:
     for k in range(loops.row.shape[0]):
         row, value, pose, e = loops.row[k], loops.value[k], closure.pose[k], closure.error_log[k, :6]
         A, B = row.node_a, row.node_b
+        if row.turn == COUPLED:
+            i = row.first_row
+            closure.error[i] = difference(row, value, q) - value[lj.OFFSET]
+            closure.rate[i], closure.acceleration[i] = difference(row, value, qd), difference(row, value, qdd)
+            continue
         frame_A, frame_B = value[lj.FRAME_A : lj.FRAME_B].reshape(4, 3), value[lj.FRAME_B : lj.PHI].reshape(4, 3)
         compose_into(ws.pose[A, :3], ws.pose[A, 3], frame_A[:3], frame_A[3], pose[POSE_A])
         compose_into(ws.pose[B, :3], ws.pose[B, 3], frame_B[:3], frame_B[3], pose[POSE_B])
@@ -115,6 +129,8 @@ def apply_loops(loops, tensors, ws, closure):
     w = closure.scratch[0, 0]
     for k in range(loops.row.shape[0]):
         A, B = loops.row[k].node_a, loops.row[k].node_b
+        if loops.row[k].turn == COUPLED:
+            continue
         world_wrench(closure.pose[k, POSE_B], closure.wrench[k], w)
         for r in range(6):
             ws.twist[A, 2, r] -= w[r]
@@ -122,6 +138,24 @@ def apply_loops(loops, tensors, ws, closure):
         if tensors:
             add_coadbar(w, -1.0, ws.tensor[A, 2])
             add_coadbar(w, 1.0, ws.tensor[B, 2])
+
+
+@kernel_in_place
+def subtract_coupling_forces(loops, closure, tau):
+    """Tau (ndof,) -= the forces of couplings on their coordinates."""
+    for k in range(loops.row.shape[0]):
+        row = loops.row[k]
+        if row.turn == COUPLED:
+            force = closure.multiplier[row.first_row]
+            tau[row.column[0]] -= force
+            tau[row.column[1]] += loops.value[k, lj.RATIO] * force
+
+
+@kernel_in_place
+def set_coupling_row(row, value, out):
+    """Out (ndof,) = the row of a coupling, constant."""
+    clear(out)
+    out[row.column[0]], out[row.column[1]] = 1.0, -value[lj.RATIO]
 
 
 @kernel_in_place
@@ -177,6 +211,13 @@ def loop_matrices(tree, loops, moving, derivatives, rates, ws, closure) -> None:
     y, z = closure.scratch[0, 3], closure.scratch[0, 4]
     for k in range(loops.row.shape[0]):
         row = loops.row[k]
+        if row.turn == COUPLED:
+            set_coupling_row(row, loops.value[k], closure.constraint[row.first_row])
+            if rates:
+                clear(closure.rate_by_q[row.first_row])
+            if derivatives:
+                set_coupling_row(row, loops.value[k], closure.error_by_q[row.first_row])
+            continue
         if derivatives:
             split(loops, k, closure)
         for j in range(row.n_rows):
@@ -207,6 +248,8 @@ def acceleration_rows(tree, loops, moving, by_rate, ws, closure, out) -> None:
     y, z, x, both = closure.scratch[0, 2], closure.scratch[0, 3], closure.scratch[0, 4], closure.scratch[0, 5]
     for k in range(loops.row.shape[0]):
         row = loops.row[k]
+        if row.turn == COUPLED:
+            continue
         V_A, V_B, A_A = ws.twist[row.node_a, 0], ws.twist[row.node_b, 0], ws.twist[row.node_a, 1]
         for r in range(6):
             both[r] = V_A[r] + V_B[r]
@@ -261,6 +304,22 @@ def begin_coupling(loop, n_rows, n_rates, row):
     row.node[0], row.node[1], row.node[2], row.node[3] = loop.node_a, loop.node_b, -1, -1
 
 
+@kernel_in_place
+def put_coordinates(row, value, ws, coupling, c):
+    """The row of a coupling as coupling c, on the nodes that its coordinates move and those on which they move."""
+    own, left, right = coupling.row[c], coupling.left[c, 0], coupling.right[c, 0]
+    own.n, own.n_rows, own.n_rates = 4, 1, 0
+    for e in range(2):
+        node, factor = row.node_a if e == 0 else row.node_b, 1.0 if e == 0 else -value[lj.RATIO]
+        own.node[2 * e], own.node[2 * e + 1] = node, row.base[e]
+        form = left[12 * e : 12 * e + 6]
+        world_wrench(ws.pose[node], value[lj.PHI + 6 * e : lj.PHI + 6 * e + 6], form)
+        for r in range(6):
+            form[r] *= factor
+            left[12 * e + 6 + r] = -form[r]
+    copy(left, right)
+
+
 @kernel_lazy("loops")
 def loop_couplings(loops, closure, ws, inertia, coupling) -> None:
     """Put what loops pull with, and their constraints, behind the couplings of loads; inertia : accelerations count.
@@ -278,6 +337,10 @@ def loop_couplings(loops, closure, ws, inertia, coupling) -> None:
     for k in range(n_loops):
         row, value, c, constraint = loops.row[k], loops.value[k], n + k, n + n_loops + k
         left, right, rate = coupling.left[c], coupling.right[c], coupling.rate[c]
+        if row.turn == COUPLED:
+            begin_coupling(row, 0, 0, coupling.row[c])
+            put_coordinates(row, value, ws, coupling, constraint)
+            continue
         split(loops, k, closure)
         begin_coupling(row, row.n_laws + 6, row.n_laws, coupling.row[c])
         for law in range(row.n_laws):

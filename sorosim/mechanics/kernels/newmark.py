@@ -249,7 +249,7 @@ def scale_drift(part, state, model, march, ws) -> None:
     closure, saddle = out.closure, out.saddle
     # with the mass matrix here: that of another state would turn the rest of the rates
     mass(model.system, state, march.external, ws, out)
-    evaluate_loops(loops, ws, state.u, closure)
+    evaluate_loops(loops, ws, state.q, state.qd, out.qdd, state.u, closure)
     loop_matrices(model.system.tree, loops, True, False, False, ws, closure)
     for i in range(n):
         x[i] = 0.0

@@ -7,7 +7,7 @@ from sorosim.mechanics.kernels import transport
 from sorosim.mechanics.kernels.dynamics import point_quantities, project_wrenches
 from sorosim.mechanics.kernels.forces import internal_forces
 from sorosim.mechanics.kernels.kinematics import COLUMNS, forward_sweep
-from sorosim.mechanics.kernels.loops import apply_loops, evaluate_loops
+from sorosim.mechanics.kernels.loops import apply_loops, evaluate_loops, subtract_coupling_forces
 
 
 @kernel_in_place
@@ -37,10 +37,12 @@ def vary_rows(
         if looped:
             for i in range(multiplier.shape[1]):
                 closure.multiplier[i] = multiplier[k, i]
-            evaluate_loops(system.loops, ws, u[k], closure)
+            evaluate_loops(system.loops, ws, q[k], qd[k], qdd[k], u[k], closure)
             apply_loops(system.loops, False, ws, closure)
         project_wrenches(tree, ws, tau)
         transport.add_to_forces(system, gravity, q[k], qdd[k], external, moving, ws, tau)
+        if looped:
+            subtract_coupling_forces(system.loops, closure, tau)
         imaginary(tau, factor, inverse[k])
         internal_forces(tree, system.internal, q[k], qd[k], u[k], False, ws, external, tau, none)
         imaginary(tau, factor, internal[k])

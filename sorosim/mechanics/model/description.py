@@ -14,7 +14,9 @@ from sorosim.mechanics.model.anchor import Anchors
 from sorosim.mechanics.model.initial import InitialShape
 from sorosim.mechanics.model.link import Link, ordered_links
 
-BLOCKS = ("actuators", "loads", "loops", "sensors", "simulate", "statics", "initial", "initial_rates", "shapes")
+# blocks of named parts beside the links
+PARTS = ("loops", "couplings", "actuators", "loads", "sensors")
+BLOCKS = (*PARTS, "simulate", "statics", "initial", "initial_rates", "shapes")
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 
 
@@ -34,6 +36,8 @@ class Description:
     loads : mapping of str to load
     loops : mapping of str to Loop
         Joints that close chains of links.
+    couplings : mapping of str to Coupling
+        Coordinates of joints that follow others.
     sensors : mapping of str to sensor
     simulate, statics : mapping
         Default arguments of `sorosim.simulate` and `sorosim.statics`, such as ``u`` and ``t_end``.
@@ -55,6 +59,7 @@ class Description:
     actuators: Mapping[str, Any] = field(default_factory=dict)
     loads: Mapping[str, Any] = field(default_factory=dict)
     loops: Mapping[str, Any] = field(default_factory=dict)
+    couplings: Mapping[str, Any] = field(default_factory=dict)
     sensors: Mapping[str, Any] = field(default_factory=dict)
     simulate: Mapping[str, Any] = field(default_factory=dict)
     statics: Mapping[str, Any] = field(default_factory=dict)
@@ -96,6 +101,11 @@ class Description:
         for name, loop in self.loops.items():
             if isinstance(loop, type) or not all(hasattr(loop, part) for part in ("joint", "a", "b")):
                 raise ModelError(f"loops.{name}", "a Loop", shown(loop))
+        for name, coupling in self.couplings.items():
+            if isinstance(coupling, type) or not all(hasattr(coupling, part) for part in ("link", "leader", "ratio")):
+                raise ModelError(f"couplings.{name}", "a Coupling", shown(coupling))
+            if name in self.loops:
+                raise ModelError(f"couplings.{name}", "a name that no loop has", f"'{name}'")
 
     def _check_output(self, where: str, place: Any) -> None:
         links = {link.name: link for link in self.links}
@@ -107,6 +117,11 @@ class Description:
         """The joint of a link or of a loop: `block` is "links" or "loops"."""
         parts = {link.name: link for link in self.links} if block == "links" else self.loops
         return parts[name].joint
+
+    @property
+    def constraints(self) -> dict[str, Any]:
+        """Loops and couplings by name, in the order of their multipliers."""
+        return {**self.loops, **self.couplings}
 
     @property
     def document(self) -> Any:

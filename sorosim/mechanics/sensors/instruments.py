@@ -48,9 +48,9 @@ class Instruments:
 
 
 def summary(description: Description, engine: Engine, instruments: Instruments) -> str:
-    """Table of the links, the loops and the sensors, one a line."""
+    """Table of the links, the loops, the couplings and the sensors, one a line."""
     counts = {"coordinate": engine.ndof, "point": len(engine.layout.points), "actuator": engine.n_actuators}
-    more = {"loop": len(description.loops), "sensor": len(description.sensors)}
+    more = {"loop": len(description.loops), "coupling": len(description.couplings), "sensor": len(description.sensors)}
     counts |= {what: n for what, n in more.items() if n}
     lines = [f"{description.name}: " + ", ".join(counted(n, what) for what, n in counts.items())]
     for link in description.links:
@@ -65,6 +65,11 @@ def summary(description: Description, engine: Engine, instruments: Instruments) 
     for name, loop in description.loops.items():
         a, b = (end.link + f" at s = {end.s:g}" * (end.s != 1.0 and end.link in rods) for end in (loop.a, loop.b))
         lines.append(f"  {name}: {loop.joint.kind} loop from {a} to {b}")
+    for name, coupling in description.couplings.items():
+        a, b = (engine.layout.coordinate_names[end.column] for end in coupling.ends(engine.layout))
+        ratio, offset = engine.coupling_numbers(name)
+        shift = f" {'-' if offset < 0.0 else '+'} {abs(offset):g}" if offset else ""
+        lines.append(f"  {name}: {a} = {ratio:g} {b}{shift}")
     for name, sensor in instruments.sensors.items():
         rate = "" if sensor.rate is None else f", {sensor.rate:g} Hz"
         lines.append(f"  {name}: {sensor.kind} {sensor.target}{rate}")

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from sorosim.base.arrays import Array
 from sorosim.base.errors import InputError
 from sorosim.base.validation import number
+from sorosim.mechanics.model.description import PARTS
 from sorosim.mechanics.robot import Robot
 from sorosim.mechanics.testing.report import ContractError
 
@@ -24,7 +25,7 @@ N_THREADS = 4
 
 def bare_robot(robot: Robot, **parts: Mapping[str, object]) -> Robot:
     """The robot with its links only, and the given parts."""
-    none: dict[str, Any] = {key: {} for key in ("actuators", "loads", "loops", "simulate", "statics", "initial")}
+    none: dict[str, Any] = {key: {} for key in (*PARTS, "simulate", "statics", "initial")}
     return Robot(replace(robot.description, **{**none, "initial_rates": {}, "shapes": {}, **parts}))
 
 

@@ -238,7 +238,7 @@ class CheckContext:
     @cached_property
     def floating_link(self) -> str:
         """The first link that floats, on no spring and in no loop; "" if none."""
-        if self.robot.loop_names:
+        if self.robot.n_multipliers:
             return ""
         free = (link for link in self.robot.links if link.parent == WORLD and link.joint.kind == "free")
         return next((link.name for link in free if not link.joint.has_springs()), "")
@@ -248,7 +248,7 @@ class CheckContext:
         """A floating link, or a coordinate along which no force changes, in words; "" if none."""
         if self.floating_link:
             return f"'{self.floating_link}' floats freely"
-        if self.robot.loop_names:
+        if self.robot.n_multipliers:
             return ""
         K = np.abs(self._at_start(task.RESIDUAL_DERIVATIVES).by_q)
         neutral = K.max(axis=0, initial=0.0) + K.max(axis=1, initial=0.0) <= ROUNDING * K.max(initial=0.0)
@@ -347,7 +347,7 @@ class CheckContext:
     @cached_property
     def _floating(self) -> IntArray:
         """Coordinates of free joints; none where loops may hold what they carry, as a platform on its legs."""
-        links = () if self.robot.loop_names else self.robot.engine.layout.links.values()
+        links = () if self.robot.n_multipliers else self.robot.engine.layout.links.values()
         some = [np.arange(x.column, x.column + x.n_joint) for x in links if x.link.joint.kind == "free"]
         return np.concatenate([np.zeros(0, dtype=np.int64), *some])
 

@@ -241,7 +241,7 @@ def _frequency(context: CheckContext, fine_at_rest: Equilibrium | None) -> Itera
             if at_rest.linearize().stability != "stable":
                 return  # a rigid-body mode is as slow as rounding has it
             a, b = (_lowest(e.robot.linearize(e.q, e.u, free=e.free)) for e in (at_rest, fine_at_rest))
-        elif not robot.loop_names:
+        elif not robot.n_multipliers:
             q, fine = np.array(robot.engine.elastic.rest), refined(robot)
             a = _lowest(robot.linearize(q, stiffness=context.stiffness))
             b = _lowest(fine.linearize(transfer(robot, fine) @ q, stiffness=CheckContext(fine).stiffness))

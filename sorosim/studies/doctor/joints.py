@@ -159,7 +159,7 @@ def _against_loops(context: CheckContext, where: str, partition: Partition, moti
     which the motion (n_times, n_driven) leads.
     """
     robot, names = context.robot, partition.names
-    if not robot.loop_names or not len(partition.driven):
+    if not robot.n_multipliers or not len(partition.driven):
         return
     A = robot.loop_rows(robot.initial_q).A
     rank, rank_free = (IndependentRows(robot.engine, X).rank for X in (A, A[:, partition.free]))
@@ -197,7 +197,7 @@ def _free_on_the_way(robot: Robot, partition: Partition, motion: Array) -> bool:
 def loops(context: CheckContext) -> Iterator[Finding]:
     """All loops where the robot starts."""
     robot, description = context.robot, context.robot.description
-    if not robot.loop_names:
+    if not robot.n_multipliers:
         yield finding("loops.none", "loops")
         return
     motions = description.simulate.get("driven") or description.statics.get("driven") or {}
@@ -207,7 +207,9 @@ def loops(context: CheckContext) -> Iterator[Finding]:
         yield _open(context, words, free)
     A = robot.loop_rows(robot.initial_q).A
     rank = IndependentRows(robot.engine, A[:, free]).rank
-    rows = f"{len(A)} conditions of {counted(len(robot.loop_names), 'loop')}, {rank} of them independent at the start"
+    counts = {"loop": len(robot.loop_names), "coupling": len(robot.coupling_names)}
+    of = " and ".join(counted(n, what) for what, n in counts.items() if n)
+    rows = f"{len(A)} conditions of {of}, {rank} of them independent at the start"
     dependent = ", ".join(f"{n} of '{name}'" for name, n in _redundant(context, A[:, free]).items())
     if dependent:
         yield finding("loops.redundant", "loops", len(A) - rank, rows=rows, dependent=dependent)
@@ -228,15 +230,15 @@ def _open(context: CheckContext, words: str, free: IntArray) -> Finding:
         close(robot, robot.initial_q, np.zeros(robot.ndof), free)
     except ConvergenceError as error:
         code, words = "loops.conflict", str(error).split("; look at")[0]
-    named = [name for name in robot.loop_names if f"'{name}'" in words]
-    return finding(code, f"loops.{named[0]}" if len(named) == 1 else "loops", words=words)
+    named = [name for name in robot.engine.loop_layout.rows if f"'{name}'" in words]
+    block = "couplings" if len(named) == 1 and named[0] in robot.coupling_names else "loops"
+    return finding(code, f"{block}.{named[0]}" if len(named) == 1 else "loops", words=words)
 
 
 def _redundant(context: CheckContext, A: Array) -> dict[str, int]:
     """How many conditions of each loop depend on those of the loops before it and its own."""
     robot, counts, before = context.robot, {}, 0
-    for name in robot.loop_names:
-        rows = robot.engine.loop_layout.rows[name]
+    for name, rows in robot.engine.loop_layout.rows.items():
         # dependence is judged as for all loops: rows of later loops count as zero
         part = np.where((np.arange(len(A)) < rows.stop)[:, None], A, 0.0)
         rank = IndependentRows(robot.engine, part).rank

@@ -149,7 +149,7 @@ def response(robot: Robot, q: Array, free: Mask) -> Array:
     K = -robot.engine.internal(q, np.zeros_like(q), robot.inputs(None), True).by_q
     A = (2.0 * np.pi * FREQUENCY) ** 2 * robot.mass_matrix(q) + 0.5 * (K + K.T)
     basis = np.eye(robot.ndof)[:, free]
-    if robot.loop_names:
+    if robot.n_multipliers:
         rows = robot.loop_rows(q)
         basis = basis @ IndependentRows(robot.engine, rows.A[:, free], rows.error).motions()
     if not basis.shape[1]:

@@ -76,7 +76,9 @@ def robot_html(robot: Robot) -> str:
     rows = [("", head.removeprefix(f"{robot.name}: "))]
     n = len(robot.links)
     m = n + len(robot.loop_names)
-    for what, some in (("links", lines[:n]), ("loops", lines[n:m]), ("sensors", lines[m:])):
+    k = m + len(robot.coupling_names)
+    blocks = ("links", lines[:n]), ("loops", lines[n:m]), ("couplings", lines[m:k]), ("sensors", lines[k:])
+    for what, some in blocks:
         rows += [(name, text) for name, _, text in (line.strip().partition(": ") for line in some[:MOST_LINKS])]
         if len(some) > MOST_LINKS:
             rows.append(("...", f"{len(some) - MOST_LINKS} more {what}"))
