@@ -1,5 +1,6 @@
 """Robots for tests: the manipulator of the paper, and random trees with everything in them."""
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,6 +14,7 @@ from sorosim.mechanics.actuation.joint_force import JointForce
 from sorosim.mechanics.actuation.loop_force import LoopForce
 from sorosim.mechanics.actuation.route import PLACE_VARIABLES, RouteSegment
 from sorosim.mechanics.actuation.tendon import Tendon
+from sorosim.mechanics.constraints.coupling import Coupling
 from sorosim.mechanics.constraints.loop import Anchor, Loop
 from sorosim.mechanics.lie import exp_se3
 from sorosim.mechanics.loads.wrench import Wrench
@@ -437,6 +439,23 @@ def with_armature(rng: np.random.Generator, robot: Robot) -> Robot:
 
     links = tuple(replace(link, joint=armed(link.joint)) for link in robot.description.links)
     return Robot(replace(robot.description, links=links))
+
+
+def with_couplings(rng: np.random.Generator, robot: Robot, n: int = 3) -> Robot:
+    """The robot with couplings, also in a chain, between coordinates of joints that have an axis each."""
+    ends = [
+        (link.name, name if len(link.joint.directions) > 1 else "")
+        for link in robot.description.links
+        for i, (name, _) in enumerate(link.joint.directions)
+        if link.joint.stages[link.joint.stage_of(i)].commutes and not link.joint.changes_length
+    ]
+    order = rng.permutation(len(ends))
+    couplings = {}
+    for k, (b, a) in enumerate(itertools.pairwise(order[: n + 1])):
+        (link, along), (leader, leader_along) = ends[a], ends[b]
+        numbers = {"ratio": float(rng.normal() + 1.5), "offset": 0.1 * float(rng.normal())}
+        couplings[f"gear{k}"] = Coupling(link, leader, along=along, leader_along=leader_along, **numbers)
+    return Robot(replace(robot.description, couplings=couplings))
 
 
 def closed_at_zero(robot: Robot) -> Robot:

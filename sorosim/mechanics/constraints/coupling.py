@@ -44,7 +44,7 @@ class Coupling(Declared, title="Couplings of joints"):
     leader: str = key(MovingLink("links", "a link whose joint moves", fits=moves), "Link whose joint leads.", "plate")
     ratio: Any = key(
         Given(), "Motion of the joint over that of its leader: a number, a length per angle or an angle per length.",
-        "-1.5", default=1.0, stated=True,
+        "-1.5", default=1.0,
     )  # fmt: skip
     offset: Any = key(
         Given(), "Where the joint stands when its leader is at zero.", "10 deg", default=0.0, kw_only=True
