@@ -53,6 +53,7 @@ from .mechanics.actuation.mckibben import Mckibben as Mckibben
 from .mechanics.actuation.route import RouteSegment as RouteSegment
 from .mechanics.actuation.servo import Servo as Servo
 from .mechanics.actuation.tendon import Tendon as Tendon
+from .mechanics.constraints.coupling import Coupling as Coupling
 from .mechanics.constraints.loop import Loop as Loop
 from .mechanics.linear import Linearization as Linearization
 from .mechanics.loads.base import LoadLaw as LoadLaw

@@ -17,7 +17,7 @@ from sorosim.base.problems import Place, listed, shown
 from sorosim.files.nodes import Mistake, Mistakes, Node, plain, refusal
 from sorosim.files.rigid.document import read_document, root_in_words
 from sorosim.files.rigid.leftovers import Leftovers
-from sorosim.files.rigid.links import Imported, Options, imported
+from sorosim.files.rigid.links import COUPLED, Imported, Options, imported
 from sorosim.files.rigid.mjcf import read_mjcf
 from sorosim.files.rigid.remarks import Remarks
 from sorosim.files.rigid.sdf import read_sdf
@@ -38,8 +38,8 @@ class Importer:
     found: Imported = field(default_factory=Imported)
     gravities: list[Node] = field(default_factory=list)
 
-    def links(self, given: Node, folder: FilePath | None) -> dict[str, Node]:
-        """Links of all robots of an ``import`` block.
+    def blocks(self, given: Node, folder: FilePath | None) -> dict[str, dict[str, Node]]:
+        """Links and couplings of all robots of an ``import`` block.
 
         Parameters
         ----------
@@ -53,14 +53,15 @@ class Importer:
         self.mistakes += [Mistake(places.place(p.path, p.at_key), p) for p in wrong]
         if wrong:
             return {}
-        out: dict[str, Node] = {}
+        out: dict[str, dict[str, Node]] = {"links": {}, "couplings": {}}
         for name, block in {"": given}.items() if is_one(data[KEY]) else given.entries.items():
             made = self.robot(name, block, folder)
-            for link, node in made.links.items():
-                if link in out:
-                    self.mistakes.note(node.place, "names of links that differ", f"{shown(link)} twice",
-                                       "import the robots under other names")  # fmt: skip
-            out |= made.links
+            for kind, new in (("links", made.links), ("couplings", made.couplings)):
+                for one, node in new.items():
+                    if one in out[kind]:
+                        self.mistakes.note(node.place, f"names of {kind} that differ", f"{shown(one)} twice",
+                                           "import the robots under other names")  # fmt: skip
+                out[kind] |= new
             self.found.frames |= made.frames
             self.found.bare |= made.bare
             self.found.meshes |= made.meshes
@@ -98,8 +99,8 @@ class Importer:
             prefix=f"{name}_" if name else "",
             mount={key: entries[key] for key in MOUNT if key in entries},
             stops=dict(entries["limits"].entries) if "limits" in entries else {},
-            mimic=value("mimic", ""),
             inertia=value("inertia", "check"),
+            mimic=value("mimic", COUPLED),
             package_dirs=tuple((folder / one).absolute() for one in value("package_dirs", [])),
             allow_outside=value("allow_outside", False),
         )

@@ -44,7 +44,9 @@ class Includer:
             if found is not None:
                 self.bring(blocks, found)
         if robots is not None:
-            self.bring(blocks, mapping({"links": mapping(self.importer.links(robots, folder), [robots])}, [robots]))
+            brought = self.importer.blocks(robots, folder)
+            made = {block: mapping(new, [robots]) for block, new in brought.items() if new or block == "links"}
+            self.bring(blocks, mapping(made, [robots]))
         self.bring(blocks, mapping({name: entries[name] for name in MERGED if name in entries}, [root]))
         # keys in the order of the file, then those that only included files have
         out = {name: blocks.get(name, node) for name, node in entries.items()}
@@ -55,7 +57,7 @@ class Includer:
     def inclusion(self, entry: Node) -> tuple[Inclusion | None, Place]:
         """What an entry of `include` says, and where its file stands; None if it is wrong."""
         data, places = plain(entry)
-        own = Inclusions().read(data, At(scope := Scope(data, is_file=True), (), data))
+        own = Inclusions().one(data, At(scope := Scope(data, is_file=True), (), data))
         self.mistakes += [Mistake(places.place(p.path, p.at_key), replace(p, path=(*entry.place.path, *p.path)))
                           for p in scope.problems]  # fmt: skip
         return (None if scope.problems else own), entry.entries.get("file", entry).place

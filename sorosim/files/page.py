@@ -56,6 +56,8 @@ parts:
 loops:
   sleeve: {joint: {cylindrical: {axis: [0, 0, 1]}}, from: ball, to: {link: arm, at: {as_built: true}}}
   pin: {joint: spherical, from: {link: knob}, to: {link: ball, at: {frame: hook}}}
+couplings:
+  belt: {link: elbow, leader: lid}
 actuators:
   cable: {tendon: {rod: arm, y: 0, z: 5 mm}}
 loads:

@@ -168,10 +168,11 @@ class Inclusions(Type):
 
     def read(self, value: object, at: At) -> Any:
         if isinstance(value, list):
-            return [self._one(entry, at / i) for i, entry in enumerate(value)]
-        return self._one(value, at)
+            return [self.one(entry, at / i) for i, entry in enumerate(value)]
+        return self.one(value, at)
 
-    def _one(self, value: Any, at: At) -> Any:
+    def one(self, value: Any, at: At) -> Any:
+        """One included file; INVALID if it is none."""
         if isinstance(value, Mapping):
             return Inclusion.read(value, at)
         is_path = isinstance(value, str) and value.strip()
@@ -226,9 +227,9 @@ class Import(Declared, title="Imported robots"):
         "{revolute: 500 N*m/rad}", default=None, without="left out",
     )  # fmt: skip
     mimic: Any = key(
-        Choice(("free", "fixed")),
-        "What becomes of joints that follow others: free, with a coordinate of their own, or fixed where their leader "
-        "is at zero.", "fixed", default=None, without="refused",
+        Choice(("coupled", "free", "fixed")),
+        "What becomes of joints that follow others: coupled to their leader, as by `couplings`; free, with coordinates "
+        "of their own; or fixed where their leader is at zero.", "fixed", default="coupled",
     )  # fmt: skip
     inertia: str = key(
         Choice(("check", "accept", "mend")),
@@ -375,7 +376,7 @@ class RobotFile(Declared, title="The file"):
     )
     couplings: Any = _named(
         Part(Coupling), "Coordinates of joints that follow others, as by gears, by name.",
-        "{grip: {link: lid, leader: plate, ratio: -1}}",
+        "{grip: {link: elbow, leader: lid, ratio: -1}}",
     )  # fmt: skip
     actuators: Any = _named(
         OneOf(ACTUATORS),

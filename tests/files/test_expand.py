@@ -372,6 +372,7 @@ def test_mistakes_of_an_included_file_name_it(tmp_path):
         ("commn.yaml", RUBBER, "robot.yaml:2:10: include: expected a file, got 'commn.yaml', which does not exist; "
                                "relative paths begin in the folder of the file that includes"),
         ("[common.yaml, 3]", RUBBER, "robot.yaml:2:24: include[1]: expected the path of a file, got 3"),
+        ("[[common.yaml]]", RUBBER, "robot.yaml:2:11: include[0]: expected the path of a file, got ['common.yaml']"),
         ("robot.yaml", RUBBER, "robot.yaml:2:10: include: expected files that do not include themselves, got robot.yaml "
                                "-> robot.yaml"),
         ("common.yaml", "include: common.yaml\n", "common.yaml:1:10: include: expected files that do not include "
@@ -380,18 +381,18 @@ def test_mistakes_of_an_included_file_name_it(tmp_path):
          "robot.yaml:4:3: links.arm: expected names that differ, got 'arm' twice; the first is at DIR/common.yaml:2:9"),
         ("common.yaml", RUBBER + "gravity: [0, 0, 0]\n",
          "common.yaml:2:1: gravity: expected a block to include: parameters, materials, prefabs, links, parts, loops, "
-         "actuators, loads, sensors, outputs, got 'gravity'; it belongs into the file that includes; without: [gravity] "
-         "leaves it behind"),
+         "couplings, actuators, loads, sensors, outputs, got 'gravity'; it belongs into the file that includes; without: "
+         "[gravity] leaves it behind"),
         ("{file: common.yaml, without: [gravty]}", RUBBER,
          "robot.yaml:2:40: include.without[0]: expected gravity, initial, simulate, statics, actuators, loads, "
          "sensors or outputs, got 'gravty'; did you mean gravity?"),
         ("[{without: [gravity]}]", RUBBER, "robot.yaml:2:11: include[0]: expected the key 'file', got nothing; for instance "
                                            "file: ur5_with_soft_gripper"),
         ("common.yaml", RUBBER + "material: 1\n", "common.yaml:2:1: material: expected a block to include: parameters, materials, "
-                                         "prefabs, links, parts, loops, actuators, loads, sensors, outputs, got 'material'; "
+                                         "prefabs, links, parts, loops, couplings, actuators, loads, sensors, outputs, got 'material'; "
                                          "did you mean materials?"),
         ("common.yaml", "[links: 1]", "common.yaml: expected blocks of a robot: parameters, materials, prefabs, links, parts, "
-                                      "loops, actuators, loads, sensors, outputs, sorosim, include, import, gravity, initial, "
+                                      "loops, couplings, actuators, loads, sensors, outputs, sorosim, include, import, gravity, initial, "
                                       "simulate, statics; got another kind of file"),
         ("common.yaml", "sorosim: 2\nwhatever: 3", "common.yaml:1:10: sorosim: expected 1, the version of the format, got "
                                                    "2; this file is for a newer sorosim"),

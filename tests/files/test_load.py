@@ -335,8 +335,8 @@ def test_very_many_mistakes_are_cut():
     [
         ("# later\n", "robot.yaml: expected a robot, got an empty file; begin with the line 'sorosim: 1'"),
         ("- 1", "robot.yaml:1:1: expected a mapping with the keys sorosim, name, include, import, parameters, gravity, "
-                "materials, prefabs, links, parts, loops, actuators, loads, sensors, initial, outputs, simulate, "
-                "statics, got [1]"),
+                "materials, prefabs, links, parts, loops, couplings, actuators, loads, sensors, initial, outputs, "
+                "simulate, statics, got [1]"),
         ("version: 3\nservices: {}", "robot.yaml:1:1: expected a robot, with the keys sorosim and links, got a mapping "
                                      "with version, services; a robot's file begins with the line 'sorosim: 1'"),
         ("sorosim: 1", "robot.yaml:1:1: expected the key 'links', got nothing; for instance links: {arm: {rod: ...}}"),

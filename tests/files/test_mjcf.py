@@ -156,6 +156,10 @@ def test_meshes_are_drawn_where_mujoco_has_them():
 def test_an_equality_of_joints_is_a_joint_that_mimics():
     held = links_of(load(DATA / "meshes.xml", set={"import.mimic": "fixed"}))
     assert_allclose(held["arm"].frames["thumb"][:3, 3], [0.3, 0.1 - 0.01, 0])
+    robot = load(DATA / "meshes.xml")
+    ((name, coupling),) = robot.description.couplings.items()
+    assert coupling.link == "thumb"
+    assert robot.engine.coupling_numbers(name) == pytest.approx((2.0, 0.01))
 
 
 # -- what is left out

@@ -293,20 +293,17 @@ def test_limits_are_stops_of_the_stiffness_that_is_given(folder):
     )
 
 
-def test_a_joint_that_mimics_is_free_or_fixed_where_the_file_says():
+def test_a_joint_that_mimics_is_coupled_or_free_or_fixed_where_the_file_says():
+    robot = load(DATA / "pictures.urdf")
+    assert "  right_jaw: right.prismatic = 1 left.prismatic + 0.02" in robot.summary()
+    assert_allclose(robot.coordinates({"left": 0.03})[-2:], [0.03, 0.05])
+    assert load(DATA / "pictures.urdf").to_yaml().count("couplings:") == 1
     free = load(DATA / "pictures.urdf", set=FREE)
     assert "right.prismatic" in free.coordinate_names
     fixed = load(DATA / "pictures.urdf", set={"import.mimic": "fixed"})
     assert fixed.ndof == free.ndof - 1
     # its axis is -y, its offset 2 cm, and the ball that carries it is 30 cm above the link, turned by 1 rad about z
     assert_allclose(links_of(fixed)["link_1"].frames["right"][:3, 3], [0.02 * np.sin(1.0), -0.02 * np.cos(1.0), 0.3])
-    with pytest.raises(FileError) as caught:
-        load(DATA / "pictures.urdf")
-    assert str(caught.value).removeprefix(f"{DATA}/") == (
-        "pictures.urdf:38:61: joint.right_jaw.mimic: expected joints that move on their own, got 'right_jaw', which "
-        "mimics 'left_jaw'; mimic: free gives it a coordinate of its own, mimic: fixed holds it where its leader is at "
-        "zero"
-    )
 
 
 GRIPPER = """<robot name="gripper">
@@ -334,6 +331,16 @@ def test_joints_that_mimic_one_that_mimics_on_a_root_called_world(folder):
     assert_allclose(links_of(robot)["b"].frames["c"][:3, 3], [3 * 0.1 + 0.2, 0.0, 0.0])
     stop = links_of(robot)["a"].joint.limits[0]
     assert (stop.low, stop.high) == (-1.0, 0.0)  # an end that is left out is 0
+    coupled = load(file)
+    assert (coupled.ndof, coupled.coupling_names) == (3, ("jb", "jc"))
+    assert_allclose(coupled.coordinates({"a": 0.3}), [0.3, 0.7, 2.3])
+    two = robot_of(folder, "import: {left: {urdf: gripper.urdf}, right: {urdf: gripper.urdf}}")
+    assert two.coupling_names == ("left_jb", "left_jc", "right_jb", "right_jc")
+    # what does not move its follower holds it
+    for other in (('multiplier="2"', 'multiplier="0"'), ('name="ja" type="prismatic"', 'name="ja" type="fixed"')):
+        file.write_text(GRIPPER.replace(*other))
+        assert load(file).coupling_names == ()
+        assert_allclose(links_of(load(file))["b"].frames["c"][:3, 3], [0.5, 0.0, 0.0])
     file.write_text(GRIPPER.replace('mimic joint="jb"', 'mimic joint="jd"'))
     with pytest.raises(FileError, match=r"joint.jc.mimic: expected the name of another joint, got 'jd'"):
         load(file, set={"import.mimic": "fixed"})
@@ -556,7 +563,8 @@ MOUNTED = "import: {urdf: serial_arm.urdf, parent: world}\n"
          "robot.yaml:2:49: import.at.position[0]: expected a length such as 3 cm, got '1 deg', an angle"),
         ("parent: world", "joint: {revolute: {axis: [0, 0, 0]}}",
          "robot.yaml:2:58: import.joint.revolute.axis: expected a direction of some length, got [0, 0, 0]"),
-        ("parent: world", "mimic: follow", "robot.yaml:2:40: import.mimic: expected free or fixed, got 'follow'"),
+        ("parent: world", "mimic: follow",
+         "robot.yaml:2:40: import.mimic: expected coupled, free or fixed, got 'follow'"),
         ("parent: world", "visual: maybe", "robot.yaml:2:41: import.visual: expected true or false, got 'maybe'"),
         ("parent: world", "limits: {revolute: -3}",
          "robot.yaml:2:52: import.limits.revolute: expected a rotary stiffness greater than 0, got -3"),

@@ -33,7 +33,7 @@ from sorosim.mechanics.model.link import WORLD
 from sorosim.mechanics.model.mesh import Mesh
 from sorosim.mechanics.model.pose import pose_data
 
-FIXED = "fixed"
+FIXED, FREE, COUPLED = "fixed", "free", "coupled"
 STILL = {"parent": WORLD, "joint": FIXED}  # where a robot is mounted so that its base does not move
 
 
@@ -45,7 +45,7 @@ class Options:
     prefix: str = ""
     mount: dict[str, Node] = field(default_factory=dict)  # parent, at and joint of the root
     stops: dict[str, Node] = field(default_factory=dict)  # stiffness of end stops by kind of joint
-    mimic: str = ""
+    mimic: str = COUPLED
     inertia: str = "check"
     package_dirs: tuple[FilePath, ...] = ()
     allow_outside: bool = False
@@ -59,6 +59,8 @@ class Imported:
     ----------
     links : dict of str to Node
         By their names in the file.
+    couplings : dict of str to Node
+        Of joints that follow others, by the names of these joints.
     frames : dict of str to str
         Links that are frames of others: the link that carries each.
     bare : dict of str to Place
@@ -70,6 +72,7 @@ class Imported:
     """
 
     links: dict[str, Node] = field(default_factory=dict)
+    couplings: dict[str, Node] = field(default_factory=dict)
     frames: dict[str, str] = field(default_factory=dict)
     bare: dict[str, Place] = field(default_factory=dict)
     gravity: Node | None = None
@@ -101,9 +104,7 @@ class _Importer:
         """Names of links in the file: only letters, digits, _ and -."""
         found: dict[str, str] = {}
         for name in self.robot.links:
-            own = self.options.prefix + re.sub(r"[^\w-]", "_", name)
-            own = own if re.match(r"\w", own) else f"_{own}"
-            link = self.robot.links[name]
+            own, link = self.known_as(name), self.robot.links[name]
             has_body = link.inertia is not None or link.visuals or link.collisions
             if own == WORLD and (name != self.robot.root or has_body):
                 own = f"{WORLD}_link"
@@ -115,6 +116,11 @@ class _Importer:
                 )
             found[name] = own
         return found
+
+    def known_as(self, name: str) -> str:
+        """A name as it may stand in the file."""
+        own = self.options.prefix + re.sub(r"[^\w-]", "_", name)
+        return own if re.match(r"\w", own) else f"_{own}"
 
     def top_links(self) -> list[str]:
         """Links that hang on the parent of the robot: the root, or if that is the world itself, its children."""
@@ -137,7 +143,7 @@ class _Importer:
         """Pose (4, 4) of a link that does not move on its parent; None of one that moves."""
         if joint.kind == FIXED:
             return joint.pose
-        if joint.mimic is None or self.options.mimic != FIXED:
+        if not self.stands(joint, ()):
             return None
         size = 0.0 if joint.axis is None else float(np.linalg.norm(joint.axis))
         if joint.kind not in ("revolute", "prismatic") or size == 0.0:
@@ -149,6 +155,15 @@ class _Importer:
         twist = turning(axis, joint.through) if joint.kind == "revolute" else sliding(axis)
         return np.asarray(joint.pose @ exp_se3(self.mimicked(joint, ()) * twist))
 
+    def stands(self, joint: RigidJoint, followers: tuple[str, ...]) -> bool:
+        """Whether a joint that follows another one is held: as all are to be, or since its leader does not move it."""
+        if joint.mimic is None or self.options.mimic == FREE or joint.name in followers:
+            return False
+        if self.options.mimic == FIXED or joint.mimic.multiplier == 0.0:
+            return True
+        leaders = [other for other in self.robot.joint_of.values() if other.name == joint.mimic.leader]
+        return any(one.kind == FIXED or self.stands(one, (*followers, joint.name)) for one in leaders)
+
     def mimicked(self, joint: RigidJoint, followers: tuple[str, ...]) -> float:
         """Value of a joint where the one that leads all it mimics is at zero."""
         if joint.mimic is None:
@@ -157,6 +172,7 @@ class _Importer:
         leader = joint.mimic.leader
         if leader not in leaders or leader in (joint.name, *followers):
             hint = nearest(leader, leaders) if leader not in leaders else "joints that mimic each other in a ring"
+            hint = f"{hint}; mimic: free gives it coordinates of its own".removeprefix("; ")
             self.mistakes.note(joint.element.place_of("mimic"), "the name of another joint", shown(leader), hint)
             return 0.0
         before = self.mimicked(leaders[leader], (*followers, joint.name))
@@ -164,11 +180,6 @@ class _Importer:
 
     def all(self) -> Imported:
         """All links that stand for themselves, in the order of the file."""
-        for joint in self.robot.joint_of.values():
-            if joint.mimic is not None and not self.options.mimic:
-                hint = "mimic: free gives it a coordinate of its own, mimic: fixed holds it where its leader is at zero"
-                got = f"{shown(joint.name)}, which mimics {shown(joint.mimic.leader)}"
-                self.mistakes.note(joint.element.place_of("mimic"), "joints that move on their own", got, hint)
         groups: dict[str, list[str]] = {}
         for name in self.robot.links:  # in the order of the file
             if name in self.carrier:
@@ -180,8 +191,32 @@ class _Importer:
             out.frames |= {self.names[name]: self.names[carrier] for name in group if name != carrier}
             if carrier in light and carrier not in self.tops:
                 out.bare[self.names[carrier]] = self.robot.links[carrier].element.place
+        if self.options.mimic == COUPLED:
+            out.couplings = self.couplings()
         if self.robot.gravity is not None:
             out.gravity = _node(self.robot.gravity.tolist(), self.robot.links[self.robot.root].element.place)
+        return out
+
+    def couplings(self) -> dict[str, Node]:
+        """Joints that follow others; what cannot be coupled is noted."""
+        out: dict[str, Node] = {}
+        joints = {joint.name: joint for joint in self.robot.joint_of.values()}
+        for joint in joints.values():
+            if joint.mimic is None or joint.kind == FIXED or self.stands(joint, ()):
+                continue
+            n, place = len(self.mistakes), joint.element.place_of("mimic")
+            self.mimicked(joint, ())
+            if len(self.mistakes) > n:
+                continue
+            for one in (joint, joints[joint.mimic.leader]):
+                if one.kind not in ("revolute", "prismatic", "helical"):
+                    hint = "mimic: free gives it coordinates of its own, mimic: fixed holds it"
+                    what = "joints that follow and lead with one coordinate"
+                    self.mistakes.note(place, what, f"{shown(one.name)}, a {one.word} one", hint)
+            ends = {"link": joint.child, "leader": joints[joint.mimic.leader].child}
+            numbers = {"ratio": joint.mimic.multiplier, "offset": joint.mimic.offset}
+            block = {key: self.names[link] for key, link in ends.items()} | numbers
+            out[self.known_as(joint.name)] = _node(block, place)
         return out
 
     def without_mass(self, groups: dict[str, list[str]]) -> set[str]:

@@ -40,8 +40,8 @@ class Coupling(Declared, title="Couplings of joints"):
     (docs/theory.md, 9).
     """
 
-    link: str = key(MovingLink("links", "a link whose joint moves", fits=moves), "Link whose joint follows.", "lid")
-    leader: str = key(MovingLink("links", "a link whose joint moves", fits=moves), "Link whose joint leads.", "plate")
+    link: str = key(MovingLink("links", "a link whose joint moves", fits=moves), "Link whose joint follows.", "elbow")
+    leader: str = key(MovingLink("links", "a link whose joint moves", fits=moves), "Link whose joint leads.", "lid")
     ratio: Any = key(
         Given(), "Motion of the joint over that of its leader: a number, a length per angle or an angle per length.",
         "-1.5", default=1.0,
