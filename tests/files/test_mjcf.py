@@ -13,10 +13,12 @@ import pytest
 from helpers.robots import arrays_of
 from numpy.testing import assert_allclose, assert_array_equal
 
+import sorosim
 from sorosim.base.errors import FileError, ModelError, SorosimError, SorosimWarning
 from sorosim.connect import cli
 from sorosim.files import load, load_text
 from sorosim.files.rigid import compilation
+from sorosim.mechanics.model.pose import Rotation
 
 pytestmark = pytest.mark.skipif(find_spec("mujoco") is None, reason="the extra mjcf is not installed")
 
@@ -377,3 +379,79 @@ def test_usual_robots_are_compiled_without_a_process_of_its_own(name, monkeypatc
     monkeypatch.setattr(compilation, "_in_a_child", lambda *_: pytest.fail("a process was started"))
     with suppress(SorosimError):  # of what has no place here, which is told after
         load(DATA / name)
+
+
+# -- what closes chains
+
+
+CHAIN = """<mujoco model="ring">
+  <compiler angle="radian"/>
+  <worldbody>
+    <site name="post" pos="0.9 0.1 0.2" euler="0 0.3 0"/>
+    <body name="a" euler="0 -1.2 0"><joint name="ja" type="ball"/>
+      <inertial pos="0.1 0 0" mass="1" diaginertia="0.1 0.2 0.2"/>
+      <body name="b" pos="0.2 0 0" euler="0.2 0.9 0"><joint name="jb" type="hinge" axis="0 1 0" pos="0.1 0 0"/>
+        <inertial pos="0.25 0 0" mass="2" diaginertia="0.1 0.2 0.2"/><site name="tip" pos="0.5 0 0" euler="0.4 0 0"/>
+        <body name="c" pos="0.3 0.1 0"><joint name="jc" type="slide" axis="0 1 1"/>
+          <inertial pos="0 0 0" mass="2" diaginertia="0.1 0.1 0.1"/>
+          <body name="pad" pos="0 0 0.1"><geom size="0.1"/></body></body>
+      </body>
+    </body>
+    <body name="d" pos="0.5 0 0"><freejoint name="jd"/><inertial pos="0 0 0" mass="1" diaginertia="0.1 0.1 0.2"/></body>
+  </worldbody>
+  <equality>ROWS</equality>
+</mujoco>"""
+EQUALITIES = {
+    "connect": ('<connect body1="pad" body2="d" anchor="0.1 0.2 0.3"/>', 3),
+    "connect to the world": ('<connect body1="b" anchor="0.5 0 0"/>', 3),
+    "connect sites": ('<connect site1="tip" site2="post"/>', 3),
+    "weld": ('<weld body1="b" body2="d"/>', 6),
+    "weld at a pose": ('<weld body1="pad" body2="d" relpose="0.1 0.2 0.3 1 0.2 0.1 0"/>', 6),
+    "weld to the world": ('<weld body1="d"/>', 6),
+    "weld sites": ('<weld site1="tip" site2="post"/>', 6),
+}
+
+
+OPEN = ("connect sites", "weld at a pose", "weld sites")  # until they are assembled
+
+
+@pytest.mark.parametrize("name", EQUALITIES)
+def test_equalities_of_bodies_are_loops(folder, name):
+    rows, m = EQUALITIES[name]
+    (folder / "ring.xml").write_text(CHAIN.replace("ROWS", rows))
+    robot = load(folder / "ring.xml")
+    assert robot.n_multipliers == m
+    import mujoco
+
+    model = mujoco.MjModel.from_xml_path(str(folder / "ring.xml"))
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    # ball, hinge, slider, then translations and rotation of the free body
+    order = [robot.coordinate_names.index(f"d.free.{way}") for way in ("tx", "ty", "tz", "rx", "ry", "rz")]
+    order = [*(k for k in range(robot.ndof) if k not in order), *order]
+    ours, theirs = robot.loop_rows(np.zeros(robot.ndof)), data.efc_J.reshape(-1, model.nv)[:m]
+    open_there = np.abs(data.efc_pos[:m]).max()
+    assert (np.abs(ours.error).max() < 1e-12) == (open_there < 1e-12) == (name not in OPEN)
+    if open_there < 1e-12:
+        assert_allclose(*(np.linalg.pinv(A) @ A for A in (ours.A[:, order], theirs)), atol=1e-9)
+    assert load(folder / "ring.xml", set={"import.without": ["constraints"]}).n_multipliers == 0
+
+
+def test_a_weld_holds_the_second_body_where_the_file_says_in_the_first(folder):
+    (folder / "ring.xml").write_text(CHAIN.replace("ROWS", EQUALITIES["weld at a pose"][0]))
+    robot = load(folder / "ring.xml")
+    q = sorosim.assemble(robot).q
+    pad = robot.pose(q, "c") @ links_of(robot)["c"].frames["pad"]
+    there = np.linalg.inv(pad) @ robot.pose(q, "d")
+    assert_allclose(there[:3, 3], [0.1, 0.2, 0.3], atol=1e-9)
+    assert_allclose(there[:3, :3], Rotation(quaternion=(1.0, 0.2, 0.1, 0.0)).R, atol=1e-9)
+
+
+def test_loops_of_files_stand_where_the_robot_is_mounted(folder):
+    (folder / "ring.xml").write_text(CHAIN.replace("ROWS", '<connect body1="b" anchor="0.5 0 0"/>'))
+    text = "sorosim: 1\nlinks: {base: {at: {position: [0, 0, 1]}}}\n"
+    text += "import: {left: {mjcf: ring.xml, parent: base, at: {position: [1, 0, 0]}}}\n"
+    (folder / "robot.yaml").write_text(text)
+    robot = load(folder / "robot.yaml")
+    assert robot.loop_names == ("left_connect",)
+    assert max(robot.loop_gaps(np.zeros(robot.ndof))["left_connect"]) < 1e-12

@@ -19,7 +19,10 @@ WHAT = {
     "fluid": ("forces of a medium", "`loads` of a robot's file have a fluid"),
     "gravity": ("bodies that gravity does not pull at", ""),
     "tendons": ("tendons", "`loads` and `actuators` of a robot's file have springs and tendons"),
-    "constraints": ("constraints between bodies or joints", "`loops` of a robot's file close chains"),
+    "constraints": (
+        "constraints but connected or welded bodies and joints that follow others linearly",
+        "`loops` and `couplings` of a robot's file are such",
+    ),
     "deformables": ("deformable bodies", "soft links of a robot's file are rods"),
 }
 

@@ -25,7 +25,7 @@ from sorosim.files.parameters import escaped
 from sorosim.files.rigid.inertia import Inertia, excess, moved, nearest_possible, total
 from sorosim.files.rigid.meshes import mesh_file
 from sorosim.files.rigid.remarks import MENDED, RENAMED, UNDRAWN, UNTOUCHED, Remarks
-from sorosim.files.rigid.tree import RigidJoint, RigidTree
+from sorosim.files.rigid.tree import RigidJoint, RigidLoop, RigidTree
 from sorosim.mechanics.lie import exp_se3
 from sorosim.mechanics.model.body import RigidBody
 from sorosim.mechanics.model.joints.base import sliding, turning
@@ -59,6 +59,8 @@ class Imported:
     ----------
     links : dict of str to Node
         By their names in the file.
+    loops : dict of str to Node
+        Joints that close chains.
     couplings : dict of str to Node
         Of joints that follow others, by the names of these joints.
     frames : dict of str to str
@@ -72,6 +74,7 @@ class Imported:
     """
 
     links: dict[str, Node] = field(default_factory=dict)
+    loops: dict[str, Node] = field(default_factory=dict)
     couplings: dict[str, Node] = field(default_factory=dict)
     frames: dict[str, str] = field(default_factory=dict)
     bare: dict[str, Place] = field(default_factory=dict)
@@ -143,7 +146,7 @@ class _Importer:
         """Pose (4, 4) of a link that does not move on its parent; None of one that moves."""
         if joint.kind == FIXED:
             return joint.pose
-        if not self.stands(joint, ()):
+        if not self.is_held(joint, ()):
             return None
         size = 0.0 if joint.axis is None else float(np.linalg.norm(joint.axis))
         if joint.kind not in ("revolute", "prismatic") or size == 0.0:
@@ -155,14 +158,14 @@ class _Importer:
         twist = turning(axis, joint.through) if joint.kind == "revolute" else sliding(axis)
         return np.asarray(joint.pose @ exp_se3(self.mimicked(joint, ()) * twist))
 
-    def stands(self, joint: RigidJoint, followers: tuple[str, ...]) -> bool:
+    def is_held(self, joint: RigidJoint, followers: tuple[str, ...]) -> bool:
         """Whether a joint that follows another one is held: as all are to be, or since its leader does not move it."""
         if joint.mimic is None or self.options.mimic == FREE or joint.name in followers:
             return False
         if self.options.mimic == FIXED or joint.mimic.multiplier == 0.0:
             return True
         leaders = [other for other in self.robot.joint_of.values() if other.name == joint.mimic.leader]
-        return any(one.kind == FIXED or self.stands(one, (*followers, joint.name)) for one in leaders)
+        return any(one.kind == FIXED or self.is_held(one, (*followers, joint.name)) for one in leaders)
 
     def mimicked(self, joint: RigidJoint, followers: tuple[str, ...]) -> float:
         """Value of a joint where the one that leads all it mimics is at zero."""
@@ -191,18 +194,40 @@ class _Importer:
             out.frames |= {self.names[name]: self.names[carrier] for name in group if name != carrier}
             if carrier in light and carrier not in self.tops:
                 out.bare[self.names[carrier]] = self.robot.links[carrier].element.place
+        out.loops = {self.known_as(loop.name): self.loop(loop) for loop in self.robot.loops}
         if self.options.mimic == COUPLED:
             out.couplings = self.couplings()
         if self.robot.gravity is not None:
             out.gravity = _node(self.robot.gravity.tolist(), self.robot.links[self.robot.root].element.place)
         return out
 
+    def loop(self, loop: RigidLoop) -> Node:
+        """A joint that closes a chain."""
+        own = {"axis": None if loop.axis is None else loop.axis.tolist(), "pitch": loop.pitch or None, **loop.acting}
+        own = {key: value for key, value in own.items() if value is not None}
+        joint, place = _node({loop.kind: own} if own else loop.kind, loop.place), loop.place
+        return Node({"joint": joint, "from": self.end(*loop.moved, place), "to": self.end(*loop.fixed, place)}, place)
+
+    def end(self, link: str, pose: Array, place: Place) -> Node:
+        """A frame on a link, on what carries that."""
+        mount, before = self.options.mount, []
+        if link in self.carrier:
+            carrier, g = self.carrier[link]
+            on, pose = _node(self.names[carrier], place), g @ pose
+        else:  # the world of the file
+            on = mount.get("parent", _node(WORLD, place))
+            before = mount["at"].items if "at" in mount else []
+        at = pose_data(pose)
+        poses = [*before, *([_node(at, place)] if at else [])]
+        entries = {"link": on, **({"at": poses[0] if len(poses) == 1 else Node(poses, place)} if poses else {})}
+        return Node(entries, place)
+
     def couplings(self) -> dict[str, Node]:
         """Joints that follow others; what cannot be coupled is noted."""
         out: dict[str, Node] = {}
         joints = {joint.name: joint for joint in self.robot.joint_of.values()}
         for joint in joints.values():
-            if joint.mimic is None or joint.kind == FIXED or self.stands(joint, ()):
+            if joint.mimic is None or joint.kind == FIXED or self.is_held(joint, ()):
                 continue
             n, place = len(self.mistakes), joint.element.place_of("mimic")
             self.mimicked(joint, ())

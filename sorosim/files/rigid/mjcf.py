@@ -16,7 +16,7 @@ import numpy as np
 
 from sorosim.base.arrays import Array
 from sorosim.base.errors import FileError
-from sorosim.base.problems import shown
+from sorosim.base.problems import Place, shown
 from sorosim.files.meshes import FORMATS
 from sorosim.files.nodes import Mistakes
 from sorosim.files.rigid.compilation import check_size, compiled
@@ -25,7 +25,7 @@ from sorosim.files.rigid.inertia import Inertia
 from sorosim.files.rigid.leftovers import Leftovers
 from sorosim.files.rigid.meshes import is_inside
 from sorosim.files.rigid.remarks import UNTOUCHED, Remarks
-from sorosim.files.rigid.tree import Mimic, RigidJoint, RigidLink, RigidTree, Visual, colour_code, made_tree
+from sorosim.files.rigid.tree import Mimic, RigidJoint, RigidLink, RigidLoop, RigidTree, Visual, colour_code, made_tree
 from sorosim.mechanics.model.pose import WORLD, Rotation
 
 MAX_FILES = 50
@@ -120,6 +120,7 @@ class _Reader:
         self.bodies = self.written_bodies()
         self.sites: list[RigidLink] = []
         self.joints: list[RigidJoint] = []
+        self.loops: list[RigidLoop] = []
 
     def written_bodies(self) -> list[Element]:
         """The element of each body, by name where some were made by others; else that of the block of all."""
@@ -148,10 +149,10 @@ class _Reader:
             self.fix(WORLD, surroundings, np.eye(4))
         for i in range(m.nsite):
             self.add_site(i)
-        self.follow()
+        self.constrain()
         self.leave_out()
         gravity = np.zeros(3) if m.opt.disableflags & self.flag("GRAVITY") else np.array(m.opt.gravity)
-        return made_tree([*links, *self.sites], self.joints, WORLD, gravity=gravity)
+        return made_tree([*links, *self.sites], self.joints, WORLD, gravity=gravity, loops=self.loops)
 
     @staticmethod
     def flag(name: str) -> int:
@@ -297,12 +298,13 @@ class _Reader:
             }
         }
 
-    def follow(self) -> None:
-        """Equalities of joints are joints that follow others; other equalities cannot be had."""
+    def constrain(self) -> None:
+        """Equalities: of joints that follow others, of bodies that are connected; others cannot be had."""
         import mujoco
 
         m, by_name = self.model, {joint.name: joint for joint in self.joints}
         written = [e for block in self.root.all("equality") for e in block.children]
+        closing = mujoco.mjtEq.mjEQ_CONNECT, mujoco.mjtEq.mjEQ_WELD
         for i in range(m.neq):
             if not m.eq_active0[i]:
                 continue
@@ -316,7 +318,28 @@ class _Reader:
                     follower.mimic = Mimic(leader, float(m.eq_data[i, 1]), float(m.eq_data[i, 0]))
                     continue
             name = m.equality(i).name or kind.name.removeprefix("mjEQ_").lower()
+            if kind in closing and "constraints" not in self.leftovers.without:
+                self.loops.append(self.loop(i, name, place))
+                continue
             self.leftovers.add("constraints", name, place)
+
+    def loop(self, i: int, name: str, place: Place) -> RigidLoop:
+        """An equality that connects two bodies at a point, or welds them; or sites on them."""
+        import mujoco
+
+        m, data = self.model, self.model.eq_data[i]
+        first, second = m.eq_obj1id[i], m.eq_obj2id[i]
+        taken = {loop.name for loop in self.loops}
+        name = name if name not in taken else f"{name}_{i + 1}"
+        kind = "spherical" if m.eq_type[i] == mujoco.mjtEq.mjEQ_CONNECT else "fixed"
+        if m.eq_objtype[i] == mujoco.mjtObj.mjOBJ_SITE:
+            a, b = ((m.site_bodyid[k], _pose(m.site_pos[k], m.site_quat[k])) for k in (first, second))
+        elif kind == "spherical":
+            points, unturned = ((first, data[:3]), (second, data[3:6])), np.array([1.0, 0.0, 0.0, 0.0])
+            a, b = ((k, _pose(point, unturned)) for k, point in points)
+        else:  # where the second stands in the first
+            a, b = (second, np.eye(4)), (first, _pose(data[3:6], data[6:10]))
+        return RigidLoop(name, kind, (self.names[a[0]], a[1]), (self.names[b[0]], b[1]), place)
 
     def leave_out(self) -> None:
         """Note what there is beside bodies and joints."""

@@ -86,6 +86,26 @@ class RigidJoint:
 
 
 @dataclass
+class RigidLoop:
+    """A joint that closes a chain: a frame on one link moves on a frame of another as its kind allows.
+
+    Parameters
+    ----------
+    moved, fixed : (str, (4, 4))
+        Links and poses on them of frame a and of frame b, in whose axes the joint is.
+    """
+
+    name: str
+    kind: str
+    moved: tuple[str, Array]
+    fixed: tuple[str, Array]
+    place: Place
+    axis: Array | None = None
+    pitch: float = 0.0
+    acting: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
 class RigidTree:
     """A robot. Its root is the world itself where it is called so.
 
@@ -101,6 +121,7 @@ class RigidTree:
         Whether nothing holds the root there.
     gravity : (3,), optional
         Acceleration of gravity, where the file says it.
+    loops : list of RigidLoop
     """
 
     links: dict[str, RigidLink]
@@ -109,6 +130,7 @@ class RigidTree:
     pose: Array = field(default_factory=lambda: np.eye(4))
     floats: bool = False
     gravity: Array | None = None
+    loops: list[RigidLoop] = field(default_factory=list)
 
     @cached_property
     def children(self) -> dict[str, list[str]]:
