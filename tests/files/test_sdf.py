@@ -1,5 +1,6 @@
 """Robots from SDF: what becomes of their parts, what is left out, what wrong files are told."""
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -87,6 +88,96 @@ def test_a_joint_that_mimics_is_held_where_its_leader_is_at_zero():
     # 1 * (0 - 0.002) + 0.01 along -y, from 3 cm beside the palm
     assert_allclose(links["gripper__palm"].frames["gripper__right"][:3, 3], [0, -0.03 - 0.008, 0.05])
     assert load(DATA / "rig.sdf", set={"import.mimic": "free"}).ndof == 9
+
+
+BODY = "<inertial><mass>1</mass><inertia><ixx>0.1</ixx><iyy>0.1</iyy><izz>0.1</izz></inertia></inertial>"
+FOUR_BAR = f"""<sdf version="1.9"><model name="bars">
+  <link name="crank"><pose>0 0 0 0 0 0.3</pose>{BODY}</link>
+  <link name="coupler"><pose>0 1 0 0.1 0 0</pose>{BODY}</link>
+  <link name="rocker"><pose>2 0 0 0 0 -0.2</pose>{BODY}</link>
+  <link name="wheel"><pose>0 -1 0 0 3 0</pose>{BODY}</link>
+  <joint name="a" type="revolute"><parent>world</parent><child>crank</child><axis><xyz>0 0 1</xyz></axis></joint>
+  <joint name="b" type="revolute"><parent>crank</parent><child>coupler</child>
+    <axis><xyz expressed_in="__model__">0 0 1</xyz></axis></joint>
+  <joint name="c" type="revolute"><parent>world</parent><child>rocker</child><axis><xyz>0 0 1</xyz></axis></joint>
+  <joint name="d" type="KIND"><pose relative_to="__model__">2 1 0 0.2 0.1 0</pose>
+    <parent>coupler</parent><child>rocker</child>
+    <axis><xyz expressed_in="__model__">0 0 1</xyz><dynamics><damping>0.3</damping></dynamics></axis>MORE</joint>
+  <joint name="e" type="revolute"><parent>world</parent><child>wheel</child>
+    <axis><xyz expressed_in="__model__">0 0 2</xyz></axis></joint>
+  <joint name="f" type="gearbox"><parent>crank</parent><child>wheel</child>
+    <gearbox_ratio>3</gearbox_ratio><gearbox_reference_body>world</gearbox_reference_body>
+    <axis><xyz expressed_in="__model__">0 0 1</xyz></axis><axis2><xyz expressed_in="__model__">0 0 SIGN</xyz></axis2>
+  </joint>
+</model></sdf>
+"""
+CLOSING = {
+    "revolute": ("", {"revolute": {"axis": [0, 0, 1], "damping": 0.3}}),
+    "screw": (
+        "<screw_thread_pitch>0.1</screw_thread_pitch>",
+        {"helical": {"axis": [0, 0, 1], "pitch": "0.1 m/rev", "damping": 0.3}},
+    ),
+    "prismatic": ("", {"prismatic": {"axis": [0, 0, 1], "damping": 0.3}}),
+}
+
+
+@pytest.mark.parametrize("word", CLOSING)
+@pytest.mark.parametrize("sign", [1, -1])
+def test_joints_that_close_rings_are_loops_and_gearboxes_are_couplings(folder, word, sign):
+    """Beside the same robot by hand, the joint between places in the axes of the model."""
+    more, joint = CLOSING[word]
+    file = folder / "bars.sdf"
+    text = FOUR_BAR.replace("KIND", word).replace("MORE", more).replace("SIGN", str(sign))
+    file.write_text(text, encoding="utf-8")
+    robot = load(file)
+    assert (robot.loop_names, robot.coupling_names) == (("d",), ("e",))
+    assert robot.engine.coupling_numbers("e") == pytest.approx((-3.0 * sign, 0.0))
+    there, q = np.eye(4), np.zeros(robot.ndof)
+    there[:3, 3] = 2.0, 1.0, 0.0
+    ends = {
+        key: {"link": link, "at": {"position": place[:3, 3].tolist(), "rotation": {"matrix": place[:3, :3].tolist()}}}
+        for key, link in (("from", "rocker"), ("to", "coupler"))
+        for place in [np.linalg.inv(robot.pose(q, link)) @ there]
+    }
+    loops = {"ring": {"joint": joint, **ends}}
+    tree = text.replace(text[text.index('<joint name="d"') : text.index('<joint name="e"')], "")
+    (folder / "tree.sdf").write_text(tree, encoding="utf-8")
+    data = {"sorosim": 1, "import": {"sdf": "tree.sdf"}, "loops": loops}
+    (folder / "hand.yaml").write_text(json.dumps(data), encoding="utf-8")
+    hand = load(folder / "hand.yaml")
+    rng = np.random.default_rng(0)
+    A, B = robot.loop_rows(q).A, hand.loop_rows(q).A
+    assert_allclose(np.linalg.pinv(A) @ A, np.linalg.pinv(B) @ B, atol=1e-12)
+    qd = rng.normal(size=robot.ndof)
+    qd -= np.linalg.pinv(A) @ (A @ qd)
+    found, right = robot.forward_dynamics(q, qd), hand.forward_dynamics(q, qd)
+    assert_allclose(found, right, rtol=0.0, atol=1e-10 * (1.0 + np.abs(right).max()))
+
+
+def test_a_universal_joint_stands_in_the_tree_and_another_one_closes_the_ring(folder):
+    file = folder / "bars.sdf"
+    text = FOUR_BAR.replace("KIND", "universal").replace("SIGN", "1")
+    file.write_text(text.replace("MORE", "<axis2><xyz>1 0 0</xyz></axis2>"), encoding="utf-8")
+    robot = load(file)
+    assert robot.loop_names == ("c",)
+    assert links_of(robot)["rocker_universal"].joint.kind == "universal"
+
+
+def test_mistakes_of_gearboxes(folder):
+    file, good = folder / "bars.sdf", FOUR_BAR.replace("KIND", "revolute").replace("MORE", "").replace("SIGN", "1")
+    for old, new, message in (
+        (
+            "<parent>crank</parent><child>wheel",
+            "<parent>coupler</parent><child>wheel",
+            "between 'world' and 'coupler'",
+        ),
+        ("0 0 1</xyz></axis2>", "0 1 0</xyz></axis2>", "f.axis2: expected the axis of the joint 'e', got another one"),
+        ("body>world<", "body>wrld<", "joint.f.gearbox_reference_body: expected the name of a link, got 'wrld'"),
+    ):
+        assert old in good
+        file.write_text(good.replace(old, new), encoding="utf-8")
+        with pytest.raises(FileError, match=message):
+            load(file)
 
 
 def test_shapes_are_drawn_and_planes_are_not():

@@ -28,6 +28,7 @@ from sorosim.files.rigid.tree import (
     Mimic,
     RigidJoint,
     RigidLink,
+    RigidLoop,
     RigidTree,
     Visual,
     colour_code,
@@ -44,6 +45,8 @@ KINDS = {
 }  # fmt: skip
 AXES = {"fixed": (), "spherical": (), "universal": ("axis", "axis2")}  # of kinds that have not one axis
 MODEL = "__model__"
+GEARBOX = "gearbox"
+PARALLEL = 1e-6
 TAGS = ("xx", "yy", "zz", "xy", "xz", "yz")  # of entries of an inertia
 ROUNDING = 1e-15  # [m], and in rotations: of products that should be zero
 SIZED = ("box", "cylinder", "sphere", "capsule", "ellipsoid", "cone")  # shapes that links have
@@ -264,17 +267,26 @@ class _Reader:
 
     def tree(self, gravity: Array | None) -> RigidTree | None:
         """The tree; None where mistakes were noted."""
-        links, joints = self.of("link"), self.of("joint")
+        links, joints, gearboxes = self.of("link"), self.of("joint"), dict[str, Element]()
+        for name in [name for name, joint in joints.items() if joint.attributes["type"] == GEARBOX]:
+            gearboxes[name] = joints.pop(name)
         edges = {name: edge for name, joint in joints.items() if (edge := self.edge(name, joint)) is not None}
+        closing = {name: self.may_close(joint) for name, joint in joints.items()}
         on_world = any(edge.parent == WORLD for edge in edges.values())
-        tops = roots_of(self.model, {WORLD: self.model, **links} if on_world else links, edges, self.mistakes)
+        tops, rings = roots_of(
+            self.model, {WORLD: self.model, **links} if on_world else links, edges, self.mistakes, closing
+        )
         if self.mistakes:
             return None
         made = [
             RigidLink(name, link, self.inertia(link), *(list(self.shapes(link, tag)) for tag in self.taken))
             for name, link in links.items()
         ]
-        all_joints = [self.joint(name, joint, edges[name]) for name, joint in joints.items()]
+        every = {name: self.joint(name, joint, edges[name]) for name, joint in joints.items()}
+        loops = [self.loop(every.pop(name)) for name in rings]
+        for name, gearbox in gearboxes.items():
+            self.couple(name, gearbox, every)
+        all_joints = list(every.values())
         for name, frame in self.of("frame").items():
             carrier = self.carrier(name)
             made.append(RigidLink(name, frame))
@@ -283,13 +295,13 @@ class _Reader:
         held = static is not None and _is_true(static)
         if not on_world and len(tops) == 1:
             pose = self.between(WORLD, tops[0])
-            return made_tree(made, all_joints, tops[0], pose=pose, floats=not held, gravity=gravity)
+            return made_tree(made, all_joints, tops[0], pose=pose, floats=not held, gravity=gravity, loops=loops)
         for name in tops:  # of several, each on its own
             if name != WORLD:
                 kind = "fixed" if held else "free"
                 pose = self.between(WORLD, name)
                 all_joints.append(RigidJoint(f"{name}_{kind}", kind, WORLD, name, links[name], pose))
-        return made_tree([RigidLink(WORLD, self.model), *made], all_joints, WORLD, gravity=gravity)
+        return made_tree([RigidLink(WORLD, self.model), *made], all_joints, WORLD, gravity=gravity, loops=loops)
 
     def between(self, parent: str, child: str) -> Array:
         """Pose (4, 4) of a frame in another one."""
@@ -322,11 +334,14 @@ class _Reader:
         if len(axes) < len(tags):
             self.mistakes.note(element.place, f"an element <{tags[len(axes)]}> in it", "none")
             axes = []
-        for axis in element.children:  # a ball joint has none, but may write what acts in it so
-            if axis.tag in ("axis", "axis2") and axis not in axes and kind == "spherical" and _acting(axis):
-                self.leftovers.add("springs", name, axis.place)
-        directions = [self.direction(name, axis, own, edge.child) for axis in axes]
         acting: dict[str, Any] = {}
+        for axis in element.children:  # a ball joint has none, but may write what acts in it so
+            if axis.tag in ("axis", "axis2") and axis not in axes and kind == "spherical":
+                own_acting = _acting(axis)
+                acting |= {"damping": own_acting.pop("damping")} if "damping" in own_acting else {}
+                if own_acting:
+                    self.leftovers.add("springs", name, axis.place)
+        directions = [self.direction(name, axis, own, edge.child) for axis in axes]
         each = [_acting(axis) for axis in axes]
         for key in dict.fromkeys(key for one in each for key in one):
             values = [one.get(key, 0.0) for one in each]
@@ -346,6 +361,56 @@ class _Reader:
         if word == "screw":
             joint.pitch = self.pitch(element)
         return joint
+
+    @staticmethod
+    def may_close(joint: Element) -> bool:
+        """Whether a joint may close a ring: a universal one, and a ball joint with a damper, stand in the tree."""
+        kind, axes = KINDS[joint.attributes["type"]], [e for e in joint.children if e.tag in ("axis", "axis2")]
+        return kind != "universal" and not (kind == "spherical" and any(_acting(axis) for axis in axes))
+
+    def loop(self, joint: RigidJoint) -> RigidLoop:
+        """A joint above a link that has one already."""
+        own = self.between(joint.child, joint.name)
+        axis = None if joint.axis is None else own[:3, :3].T @ joint.axis
+        ends = (joint.child, own), (joint.parent, self.between(joint.parent, joint.name))
+        if joint.kind == "spherical" and joint.acting:
+            self.leftovers.add("springs", joint.name, joint.element.place)
+            joint.acting = {}
+        if joint.kind == "universal":
+            hint = "cut the ring at another joint: the first one above a link, in the order of the file, is of the tree"
+            self.mistakes.note(joint.element.place, "a joint that can close a ring", f"a {joint.word} one", hint)
+        return RigidLoop(joint.name, joint.kind, *ends, joint.element.place, axis, joint.pitch, joint.acting)
+
+    def couple(self, name: str, gearbox: Element, joints: dict[str, RigidJoint]) -> None:
+        """Let one revolute joint follow another: angles of two links on a reference body, theta_2 = -ratio theta_1."""
+        ends: list[tuple[RigidJoint, float]] = []
+        body = gearbox.first("gearbox_reference_body")
+        if body is None:
+            self.mistakes.note(gearbox.place, "an element <gearbox_reference_body> in it", "none")
+            return
+        on = self.carrier(self.known(body.text.strip(), self.scope[name], body, "link"))
+        for tag, direction in (("parent", "axis"), ("child", "axis2")):
+            end, axis = gearbox.first(tag), gearbox.first(direction)
+            assert end is not None  # checked
+            link = self.carrier(self.known(end.text.strip(), self.scope[name], end, "link"))
+            found = [j for j in joints.values() if {j.parent, j.child} == {on, link} and j.kind == "revolute"]
+            if axis is None or len(found) != 1:
+                what = f"a revolute joint between {shown(on)} and {shown(link)}, and its <{direction}>"
+                self.mistakes.note(end.place, what, "none" if axis is not None else f"no <{direction}>")
+                return
+            wanted, joint_axis = self.direction(name, axis, self.between(link, name), link), found[0].axis
+            assert joint_axis is not None  # of a revolute one
+            along = float(wanted @ self.between(link, found[0].child)[:3, :3] @ joint_axis)
+            size = float(np.linalg.norm(wanted) * np.linalg.norm(joint_axis))
+            if not abs(along) > (1.0 - PARALLEL) * size > 0.0:
+                self.mistakes.note(axis.place, f"the axis of the joint {shown(found[0].name)}", "another one")
+                return
+            ends.append((found[0], math.copysign(1.0, along if found[0].child == link else -along)))
+        (leader, first), (follower, second) = ends
+        if follower.mimic is not None:
+            self.mistakes.note(gearbox.place, f"one leader of the joint {shown(follower.name)}", "a second one")
+            return
+        follower.mimic = Mimic(leader.name, -_number(gearbox, "gearbox_ratio", 1.0) * first * second, 0.0)
 
     def pitch(self, joint: Element) -> float:
         """Pitch of a screw [m/rad], from metres per turn, or the older radians per metre with the other sign."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -180,37 +180,51 @@ def named(elements: Iterable[Element], tag: str, mistakes: Mistakes) -> dict[str
     return found
 
 
-def roots_of(root: Element, links: dict[str, Element], edges: dict[str, Edge], mistakes: Mistakes) -> list[str]:
-    """Links without a joint above them; joints that make no tree of the links are noted."""
-    above: dict[str, tuple[str, str]] = {}  # name of the joint, and the parent
+def roots_of(
+    root: Element, links: dict[str, Element], edges: dict[str, Edge], mistakes: Mistakes,
+    closing: Mapping[str, bool] | None = None,
+) -> tuple[list[str], list[str]]:  # fmt: skip
+    """Links without a joint above them, and joints that close rings; what makes no tree of the links is noted.
+
+    closing : of each joint, whether it may close a ring: of several above a link one is of the tree, the first, or the
+        first that may not where that leaves a tree. Without it several are a mistake.
+    """
+    above: dict[str, str] = {}  # name of the joint
+    rings: list[str] = []
     if len(links) > MAX_LINKS:
         mistakes.note(root.place, f"at most {MAX_LINKS} links", f"{len(links)}")
-        return []
+        return [], []
     if not links:
         mistakes.note(root.place, "at least one <link>", "none")
     for name, edge in edges.items():
         for end, place in ((edge.parent, edge.parent_place), (edge.child, edge.child_place)):
             if end not in links:
                 mistakes.note(place, "the name of a link", shown(end), nearest(end, links))
-        if edge.child in above:
-            got = f"{shown(edge.child)} below the joints {above[edge.child][0]} and {name}"
+        first = above.setdefault(edge.child, name)
+        if first != name and closing is None:
+            got = f"{shown(edge.child)} below the joints {first} and {name}"
             hint = "cut the ring at one joint here, and close it again by one of `loops` in the robot's file"
             mistakes.note(edge.joint.place, "links with one joint above each", got, hint)
-        above.setdefault(edge.child, (name, edge.parent))
+        elif first != name and closing is not None:
+            swapped = closing[first] and not closing[name]
+            rings.append(first if swapped else name)
+            above[edge.child] = name if swapped else first
     if mistakes:
-        return []
+        return [], []
     rooted: set[str] = set()  # links with a way up to a root
     for name in links:
         way, top = [name], name
         while top in above and top not in rooted and len(way) <= len(links):
-            top = above[top][1]
+            top = edges[above[top]].parent
             way.append(top)
         if len(way) > len(links):
+            if closing is not None and not all(closing.values()):
+                return roots_of(root, links, edges, mistakes, dict.fromkeys(closing, True))
             got = f"{shown(name)} in a ring of joints, or on one"
             mistakes.note(links[name].place, "links with a way up to the root", got)
             break
         rooted.update(way)
-    return [name for name in links if name not in above]
+    return [name for name in links if name not in above], rings
 
 
 def only_root(tops: list[str], links: dict[str, Element], mistakes: Mistakes) -> None:

@@ -64,7 +64,7 @@ def read_urdf(
         remarks.add(WRITTEN, "the parent 'world', which is no link, is the world itself", place)
         links[WORLD] = Element("link", {"name": WORLD}, root.place)
         ElementTree.SubElement(right, "link", {"name": WORLD})
-    tops = roots_of(root, links, edges, found)
+    tops, _ = roots_of(root, links, edges, found)
     only_root(tops, links, found)
     found.raise_if_any(str(path))
     right.set("name", root.attributes.get("name") or "robot")
