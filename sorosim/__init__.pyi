@@ -52,6 +52,7 @@ from .mechanics.actuation.loop_force import LoopForce as LoopForce
 from .mechanics.actuation.mckibben import Mckibben as Mckibben
 from .mechanics.actuation.route import RouteSegment as RouteSegment
 from .mechanics.actuation.servo import Servo as Servo
+from .mechanics.actuation.servo import VelocityServo as VelocityServo
 from .mechanics.actuation.tendon import Tendon as Tendon
 from .mechanics.constraints.coupling import Coupling as Coupling
 from .mechanics.constraints.loop import Loop as Loop

@@ -235,7 +235,7 @@ def test_a_plug_in_with_the_name_of_a_built_in_kind_is_warned_of_once(installed,
     assert name in one.names()
 
 
-@pytest.mark.parametrize("name", ["tendon", "chamber", "moment", "joint", "servo", "loop"])
+@pytest.mark.parametrize("name", ["tendon", "chamber", "moment", "joint", "servo", "velocity", "loop"])
 def test_names_of_the_built_in_actuators_are_not_to_be_had(fresh, name):
     with pytest.raises(ModelError, match="expected a name that is not taken"):
         register_actuator(name, Breeze)

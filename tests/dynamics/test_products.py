@@ -12,7 +12,7 @@ from sorosim.mechanics.actuation.base import ActuatorValues
 from sorosim.mechanics.actuation.chamber import Chamber
 from sorosim.mechanics.actuation.joint_force import JointForce
 from sorosim.mechanics.actuation.route import RouteSegment
-from sorosim.mechanics.actuation.servo import Servo
+from sorosim.mechanics.actuation.servo import Servo, VelocityServo
 from sorosim.mechanics.actuation.tendon import Tendon
 from sorosim.mechanics.loads.fluid import Fluid
 from sorosim.mechanics.loads.spring import Spring
@@ -48,8 +48,9 @@ ACTUATORS = {
     "knee": Servo("leg", stiffness=1.0, damping=0.1, limit=0.5),
     "neck": JointForce("ball", "rz"),
     "brake": Brake(),
+    "wheel": VelocityServo("leg", gain=0.2, limit=0.3),
 }
-U = np.array([0.01, 0.5, -1.0, 2e3, 0.3, 0.1, 0.5])
+U = np.array([0.01, 0.5, -1.0, 2e3, 0.3, 0.1, 0.5, 1.1])
 LOADS = {
     "push": Wrench("ball", moment=(0, 0.01, 0), force=(0.1, 0, "0.3*t")),
     "band": Spring(Anchor("arm", s=0.5), Anchor("leg", s=1.0), stiffness=5.0, damping=0.2),

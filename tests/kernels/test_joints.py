@@ -8,7 +8,7 @@ from helpers.robots import random_pose
 
 from sorosim.base.errors import ModelError
 from sorosim.mechanics.actuation.joint_force import JointForce
-from sorosim.mechanics.actuation.servo import Servo
+from sorosim.mechanics.actuation.servo import Servo, VelocityServo
 from sorosim.mechanics.kernels.joints import stop_force
 from sorosim.mechanics.model.body import RigidBody
 from sorosim.mechanics.model.chart import joint_jacobian, twist_matrix
@@ -172,20 +172,28 @@ def test_the_motor_of_a_free_joint_is_a_wrench_on_the_body(coordinates, rng):
     [("universal", "first"), ("universal", "second"), ("cylindrical", "slide"), ("planar", "ty"), ("planar", "angle"),
      ("free", "tz")],
 )  # fmt: skip
-def test_a_servo_holds_one_coordinate_of_several(kind, along, rng):
-    robot = robot_with(oblique(kind), hold=Servo("body", along, stiffness=5.0, damping=0.3, limit=4.0))
+@pytest.mark.parametrize("what", ["position", "velocity"])
+def test_a_servo_holds_one_coordinate_of_several(kind, along, what, rng):
+    of_rate = what == "velocity"
+    servo = VelocityServo("body", along, gain=0.3, limit=4.0)
+    servo = servo if of_rate else Servo("body", along, stiffness=5.0, damping=0.3, limit=4.0)
+    robot = robot_with(oblique(kind), hold=servo)
     names = [name for name, _ in COORDINATES[kind]]
     i, n = names.index(along), len(names)
     q, qd, u = 0.5 * rng.normal(size=n), rng.normal(size=n), np.array([0.7])
     expected = np.zeros(n)
-    expected[i] = 4.0 * np.tanh((5.0 * (0.7 - q[i]) - 0.3 * qd[i]) / 4.0)
+    brackets = 0.3 * (0.7 - qd[i]) if of_rate else 5.0 * (0.7 - q[i]) - 0.3 * qd[i]
+    expected[i] = 4.0 * np.tanh(brackets / 4.0)
+    assert servo.effort(robot.engine.layout, u[0], q[i], qd[i]) == pytest.approx(expected[i], rel=1e-14)
     np.testing.assert_allclose(robot.internal_force(q, qd, u=u), expected, rtol=1e-14)
     ours = robot.internal_force_derivatives(q, qd, u=u)
     for got, of, x in (
         (ours.dtau_dq, lambda x: robot.internal_force(x, qd, u=u), q),
         (ours.dtau_dqd, lambda x: robot.internal_force(q, x, u=u), qd),
+        (ours.B, lambda x: robot.internal_force(q, qd, u=x), u),
     ):
-        assert relative_error(got, jacobian(of, x, (0.04, 0.02, 0.01), 8)) < 1e-10
+        difference = jacobian(of, x, (0.04, 0.02, 0.01), 8)
+        assert np.abs(got - difference).max() < 1e-10 * max(np.abs(difference).max(), 1e-3)
 
 
 def test_servos_of_rotation_vectors_are_refused():

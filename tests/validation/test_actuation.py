@@ -18,7 +18,7 @@ from sorosim.mechanics.actuation.chamber import Chamber
 from sorosim.mechanics.actuation.distributed_moment import DistributedMoment
 from sorosim.mechanics.actuation.joint_force import JointForce
 from sorosim.mechanics.actuation.route import RouteSegment
-from sorosim.mechanics.actuation.servo import Servo
+from sorosim.mechanics.actuation.servo import Servo, VelocityServo
 from sorosim.mechanics.actuation.tendon import SLACK_PART, Tendon
 from sorosim.mechanics.loads.line_load import LineLoad
 from sorosim.mechanics.loads.wrench import Wrench
@@ -536,6 +536,29 @@ def test_a_servo_that_follows_a_sine_lags_as_its_transfer_function_says():
     start = ([(0.2 * answer).imag], [(0.2 * 1j * w * answer).imag])
     run = run_of(robot, 3.0, 0.05, start, u={"motor": "0.2*sin(3*t)"})
     assert_allclose(run.q[:, 0], (0.2 * answer * np.exp(1j * w * run.t)).imag, rtol=0, atol=1e-9)
+
+
+def test_a_velocity_servo_comes_to_its_rate_as_a_first_order_system():
+    g, u = 3.0, -1.5
+    robot = motor(VelocityServo("bob", gain=g))
+    assert robot.actuator_units == ("rad/s",)
+    run = run_of(robot, 2.0, 0.05, ([-0.3], [0.5]), u={"motor": "-1.5 rad/s"})
+    rate = g / WHOLE
+    exact = u * run.t + (0.5 - u) / rate * (1.0 - np.exp(-rate * run.t)) - 0.3
+    assert WORST.note("velocity servo", np.abs(run.q[:, 0] - exact).max()) < 1e-8
+
+
+def test_a_saturated_velocity_servo_moves_as_its_equation_says():
+    g, limit, u = 5.0, 0.7 * MASS * G * REACH, 6.0
+    robot = motor(VelocityServo("bob", gain=g, limit=limit), (0.0, 0.0, -G))
+
+    def rates(_, x):
+        effort = limit * np.tanh(g * (u - x[1]) / limit)
+        return [x[1], (effort + MASS * G * REACH * np.cos(x[0])) / WHOLE]
+
+    run = run_of(robot, 2.0, 0.1, ([-1.0], None), u={"motor": u})
+    exact = solve_ivp(rates, (0.0, 2.0), [-1.0, 0.0], "DOP853", t_eval=run.t, rtol=1e-12, atol=1e-13).y[0]
+    assert WORST.note("saturated velocity servo", np.abs(run.q[:, 0] - exact).max()) < 1e-7
 
 
 def test_motors_in_joints_accelerate_as_torque_over_inertia():

@@ -73,7 +73,10 @@ OF_COORDINATE = {
     "number": ("number", "rate", "angular acceleration"),
 }
 # dimension of the input of an actuator by its unit; what has another one is read as a plain number
-OF_INPUT = {"N": "force", "m": "length", "Pa": "pressure", "N m": "moment", "rad": "angle"}
+OF_INPUT = {
+    "N": "force", "m": "length", "Pa": "pressure", "N m": "moment", "rad": "angle", "m/s": "speed",
+    "rad/s": "angular speed",
+}  # fmt: skip
 
 
 class Unit(NamedTuple):

@@ -28,7 +28,7 @@ JOINT_LAW = record(
     turned=int,  # block of the rotation with which the translations turn along which motors and friction act, or -1
 )
 # kinds of law. Values of friction, for each coordinate: damping, friction, creep, group of friction; of a stop: low,
-# high, stiffness, depth of the soft onset; of a servo: stiffness, damping, largest effort
+# high, stiffness, depth of the soft onset; of a servo: stiffness, damping, largest effort, effort by its input
 # What rods have whose length is the coordinate `index`: LENGTH_ELASTIC: length in the file, the force with which the
 # sheath drives the rod out, stiffness of the strains; LENGTH_DAMPING: length, friction, creep, three matrices
 JOINT_FRICTION, STOP, MOTOR, SERVO, LENGTH_ELASTIC, LENGTH_DAMPING = range(6)
@@ -395,9 +395,9 @@ def length_damping(tree, law, value, q, qd, derivatives, ws, tau):
 
 @kernel_in_place
 def servo_effort(law, value, q, qd, u):
-    """L tanh((k (u - q) - d qd)/L), L the largest effort, and its slope by what stands in the brackets times L."""
-    i, k, d, most = law.index, value[0], value[1], value[2]
-    effort, slope = k * (u[law.actuator] - q[i]) - d * qd[i], 1.0
+    """L tanh((g u - k q - d qd)/L), L the largest effort, and its slope by what stands in the brackets times L."""
+    i, k, d, most, g = law.index, value[0], value[1], value[2], value[3]
+    effort, slope = g * u[law.actuator] - k * q[i] - d * qd[i], 1.0
     if most.real < np.inf:
         part = tanh(effort / most)
         effort, slope = most * part, 1.0 - part * part
@@ -437,7 +437,7 @@ def joint_laws(tree, laws, q, qd, u, derivatives, ws, tau, B) -> None:
                 by_q[at] -= slope * value[0]
                 by_qd[at] -= slope * value[1]
             if by_u:
-                B[i, actuator] += slope * value[0]
+                B[i, actuator] += slope * value[3]
         elif law.law == LENGTH_ELASTIC:
             length_elastic(tree, law, laws.value[law.at :], q, derivatives, ws, tau)
         elif law.law == LENGTH_DAMPING:

@@ -287,7 +287,7 @@ def add_motor_products(tree, laws, q, qd, u, transposed, scratch, by_input, forc
         b, a, index = law.block, law.actuator, law.index
         if law.law == SERVO:
             value = laws.value[law.at :]
-            factor = servo_effort(law, value, q, qd, u)[1] * value[0]
+            factor = servo_effort(law, value, q, qd, u)[1] * value[3]
             if transposed:
                 by_input[a] += factor * force[index]
             else:

@@ -11,7 +11,7 @@ from sorosim.base.arrays import Array
 from sorosim.mechanics.actuation.chamber import Chamber
 from sorosim.mechanics.actuation.joint_force import JointForce
 from sorosim.mechanics.actuation.route import RoutedActuator
-from sorosim.mechanics.actuation.servo import Servo
+from sorosim.mechanics.actuation.servo import JointServo, Servo
 from sorosim.mechanics.actuation.tendon import Tendon
 from sorosim.mechanics.model.basis import STRAINS
 from sorosim.studies.doctor.context import EARTH, CheckContext, random_state
@@ -157,9 +157,9 @@ def inputs(context: CheckContext) -> Iterator[Finding]:
             continue
         if isinstance(actuator, Servo):
             yield from _servo(context, where, actuator, most)
-        elif isinstance(actuator, JointForce):
+        elif isinstance(actuator, JointForce) and not isinstance(actuator, JointServo):
             yield from _motor(context, where, actuator, most)
-        else:
+        elif not isinstance(actuator, JointServo):
             yield from _effect(context, where, j, most)
 
 

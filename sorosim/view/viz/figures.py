@@ -29,7 +29,7 @@ from sorosim.base.errors import FileError, InputError, nearest
 from sorosim.base.units.quantity import amount
 from sorosim.base.units.table import DIMENSIONS
 from sorosim.base.validation import describe
-from sorosim.mechanics.actuation.servo import Servo
+from sorosim.mechanics.actuation.servo import JointServo
 from sorosim.mechanics.actuation.tendon import Tendon
 from sorosim.mechanics.robot import Robot
 from sorosim.view.viz.camera import grid_step, level_axes, round_down, up_axis
@@ -260,7 +260,7 @@ def kind_of_inputs(robot: Robot, indices: Sequence[int]) -> str:
     if all(isinstance(actuator, Tendon) for actuator in actuators):
         lengths = [actuator.stiffness is not None for actuator in actuators]
         return "length wound up" if all(lengths) else "tension" if not any(lengths) else "input"
-    if all(isinstance(actuator, Servo) for actuator in actuators):
+    if all(isinstance(actuator, JointServo) for actuator in actuators):
         return "set point"
     return "pressure" if all(getattr(actuator, "unit", "") == "Pa" for actuator in actuators) else "input"
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from sorosim.base.arrays import Array
 from sorosim.mechanics.actuation.joint_force import JointForce
-from sorosim.mechanics.actuation.servo import Servo
+from sorosim.mechanics.actuation.servo import JointServo
 from sorosim.mechanics.engine.loading import Loading
 from sorosim.mechanics.engine.records import ContactHistory, Contacts
 from sorosim.mechanics.kernels.kinematics import POSES
@@ -167,11 +167,8 @@ def _joints(robot: Robot, now: MotionState) -> Iterator[Wrench]:
         if isinstance(actuator, JointForce):
             at = layout.links[actuator.link].column + actuator.index(layout)
             effort = now.u[k]
-            if isinstance(actuator, Servo):
-                effort = actuator.stiffness * (now.u[k] - now.q[at]) - actuator.damping * now.qd[at]
-                if np.isfinite(actuator.limit):
-                    effort = actuator.limit * np.tanh(effort / actuator.limit)
-                driven[at] += effort
+            if isinstance(actuator, JointServo):
+                driven[at] += actuator.effort(layout, now.u[k], now.q[at], now.qd[at])
             else:
                 motors[at] += effort
     for name, force in now.driven.items():
