@@ -39,7 +39,7 @@ class Importer:
     gravities: list[Node] = field(default_factory=list)
 
     def blocks(self, given: Node, folder: FilePath | None) -> dict[str, dict[str, Node]]:
-        """Links, loops and couplings of all robots of an ``import`` block.
+        """Links, loops, couplings and actuators of all robots of an ``import`` block.
 
         Parameters
         ----------
@@ -53,15 +53,16 @@ class Importer:
         self.mistakes += [Mistake(places.place(p.path, p.at_key), p) for p in wrong]
         if wrong:
             return {}
-        out: dict[str, dict[str, Node]] = {"links": {}, "loops": {}, "couplings": {}}
+        out: dict[str, dict[str, Node]] = {"links": {}, "loops": {}, "couplings": {}, "actuators": {}}
         for name, block in {"": given}.items() if is_one(data[KEY]) else given.entries.items():
             made = self.robot(name, block, folder)
-            for kind, new in (("links", made.links), ("loops", made.loops), ("couplings", made.couplings)):
+            for kind, known in out.items():
+                new: dict[str, Node] = getattr(made, kind)
                 for one, node in new.items():
-                    if one in out[kind]:
+                    if one in known:
                         self.mistakes.note(node.place, f"names of {kind} that differ", f"{shown(one)} twice",
                                            "import the robots under other names")  # fmt: skip
-                out[kind] |= new
+                known |= new
             self.found.frames |= made.frames
             self.found.bare |= made.bare
             self.found.meshes |= made.meshes

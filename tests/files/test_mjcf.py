@@ -164,11 +164,54 @@ def test_an_equality_of_joints_is_a_joint_that_mimics():
     assert robot.engine.coupling_numbers(name) == pytest.approx((2.0, 0.01))
 
 
+DRIVEN = """<mujoco model="driven"><compiler angle="radian"/><worldbody>
+  <body name="a"><joint name="ja" type="hinge" axis="0 1 0" ref="0.2" pos="0.1 0 0"/><geom size="0.1" pos="0.2 0 0"/>
+    <body name="b" pos="0.5 0 0"><joint name="jb" type="slide" axis="0 0 1"/><geom size="0.1"/>
+      <body name="c"><joint name="jc" type="ball"/><geom size="0.1"/></body></body></body></worldbody>
+  <actuator><motor name="m" joint="ja" gear="2"/> <position name="p" joint="ja" kp="3" kv="0.5" gear="-2"/>
+    <velocity joint="jb" kv="0.7" gear="3"/>
+    <general name="g" joint="jb" gainprm="2" biastype="affine" biasprm="0 -2 -0.1"/>
+    <position name="limited" joint="jb" kp="5" forcerange="-4 4"/>MORE</actuator></mujoco>"""
+UNKNOWN = """<motor name="ball" joint="jc"/>
+    <general name="odd" joint="jb" gainprm="2" biastype="affine" biasprm="0 -1 -0.1"/>
+    <general name="slow" joint="jb" dyntype="filter" dynprm="1"/> <motor name="skew" joint="jb" forcerange="-1 2"/>"""
+
+
+def test_motors_and_servos_of_joints_are_actuators(folder):
+    import mujoco
+
+    (folder / "driven.xml").write_text(DRIVEN.replace("MORE", ""))
+    robot = load(folder / "driven.xml")
+    assert robot.actuator_names == ("m", "p", "velocity_3", "g", "limited")
+    assert robot.actuator_units == ("N m", "rad", "m/s", "m", "m")
+    model = mujoco.MjModel.from_xml_path(str(folder / "driven.xml"))
+    data, rng = mujoco.MjData(model), np.random.default_rng(0)
+    data.qpos[:2], data.qvel[:2] = 0.3, rng.normal(size=2)
+    data.ctrl[:] = 0.1 * rng.normal(size=5)
+    data.ctrl[4] = 0.3  # its force is zero, where a limit does nothing
+    mujoco.mj_forward(model, data)
+    gear = model.actuator_gear[:, 0]
+    u = data.ctrl / gear - np.array([0.0, 0.2, 0.0, 0.0, 0.0])
+    u[0] = 2.0 * data.ctrl[0]
+    q, qd = np.zeros((2, robot.ndof))
+    q[:2], qd[:2] = data.qpos[:2] - [0.2, 0.0], data.qvel[:2]
+    assert_allclose(robot.internal_force(q, qd, u=u)[:2], data.qfrc_actuator[:2], rtol=1e-12)
+    far = robot.internal_force(q, 0.0 * qd, u=[0, q[0], 0, q[1], 1e6])[1]
+    assert far == pytest.approx(4.0, rel=1e-12)
+
+
+def test_other_actuators_are_left_out_by_name(folder):
+    (folder / "driven.xml").write_text(DRIVEN.replace("MORE", UNKNOWN))
+    with pytest.warns(SorosimWarning, match=r"left out: actuators \('ball', 'odd', 'slow', 'skew', line 8\)"):
+        assert len(load(folder / "driven.xml").actuator_names) == 5
+    assert load(folder / "driven.xml", set={"import.without": ["actuators"]}).actuator_names == ()
+
+
 # -- what is left out
 
 
 def test_what_does_not_move_the_robot_is_remarked_on_until_it_is_meant(folder):
-    more = '<actuator><motor name="m" joint="waist"/></actuator><sensor><jointpos joint="waist"/></sensor>'
+    more = '<actuator><motor name="m" site="tip"/></actuator><sensor><jointpos joint="waist"/></sensor>'
     path = changed(folder, "</worldbody>", f"</worldbody>\n{more}<keyframe><key name='home'/></keyframe>")
     with pytest.warns(SorosimWarning) as caught:
         load(path)

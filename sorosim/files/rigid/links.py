@@ -61,6 +61,8 @@ class Imported:
         By their names in the file.
     loops : dict of str to Node
         Joints that close chains.
+    actuators : dict of str to Node
+        Motors in joints.
     couplings : dict of str to Node
         Of joints that follow others, by the names of these joints.
     frames : dict of str to str
@@ -76,6 +78,7 @@ class Imported:
     links: dict[str, Node] = field(default_factory=dict)
     loops: dict[str, Node] = field(default_factory=dict)
     couplings: dict[str, Node] = field(default_factory=dict)
+    actuators: dict[str, Node] = field(default_factory=dict)
     frames: dict[str, str] = field(default_factory=dict)
     bare: dict[str, Place] = field(default_factory=dict)
     gravity: Node | None = None
@@ -195,6 +198,7 @@ class _Importer:
             if carrier in light and carrier not in self.tops:
                 out.bare[self.names[carrier]] = self.robot.links[carrier].element.place
         out.loops = {self.known_as(loop.name): self.loop(loop) for loop in self.robot.loops}
+        out.actuators = self.actuators()
         if self.options.mimic == COUPLED:
             out.couplings = self.couplings()
         if self.robot.gravity is not None:
@@ -221,6 +225,17 @@ class _Importer:
         poses = [*before, *([_node(at, place)] if at else [])]
         entries = {"link": on, **({"at": poses[0] if len(poses) == 1 else Node(poses, place)} if poses else {})}
         return Node(entries, place)
+
+    def actuators(self) -> dict[str, Node]:
+        """Motors in the joints that move."""
+        joints = {joint.name: joint for joint in self.robot.joint_of.values()}
+        out = {}
+        for one in self.robot.actuators:
+            joint = joints[one.joint]
+            if self.held(joint) is None:
+                block = {one.kind: {"link": self.names[joint.child], **one.values}}
+                out[self.known_as(one.name)] = _node(block, one.place)
+        return out
 
     def couplings(self) -> dict[str, Node]:
         """Joints that follow others; what cannot be coupled is noted."""

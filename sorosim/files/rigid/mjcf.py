@@ -25,14 +25,24 @@ from sorosim.files.rigid.inertia import Inertia
 from sorosim.files.rigid.leftovers import Leftovers
 from sorosim.files.rigid.meshes import is_inside
 from sorosim.files.rigid.remarks import UNTOUCHED, Remarks
-from sorosim.files.rigid.tree import Mimic, RigidJoint, RigidLink, RigidLoop, RigidTree, Visual, colour_code, made_tree
+from sorosim.files.rigid.tree import (
+    Mimic,
+    RigidActuator,
+    RigidJoint,
+    RigidLink,
+    RigidLoop,
+    RigidTree,
+    Visual,
+    colour_code,
+    made_tree,
+)
 from sorosim.mechanics.model.pose import WORLD, Rotation
 
 MAX_FILES = 50
 NAMED = ("body", "joint", "freejoint", "geom", "site", "mesh")  # elements whose names begin paths
 DRAWN_GROUPS = 3  # groups of geoms that MuJoCo's viewer shows
 # what stands in blocks of its own, by the group that it is left out with
-BLOCKS = {"actuator": "actuators", "sensor": "sensors", "keyframe": "keyframes", "contact": "contacts",
+BLOCKS = {"sensor": "sensors", "keyframe": "keyframes", "contact": "contacts",
           "tendon": "tendons", "deformable": "deformables"}  # fmt: skip
 PULL = ("stiffness", "damping", "frictionloss", "armature", "limited")  # what makes a tendon pull by itself
 # of newer versions of MuJoCo, by joint or coordinate: zero where springs and dampers are linear
@@ -121,6 +131,7 @@ class _Reader:
         self.sites: list[RigidLink] = []
         self.joints: list[RigidJoint] = []
         self.loops: list[RigidLoop] = []
+        self.actuators: list[RigidActuator] = []
 
     def written_bodies(self) -> list[Element]:
         """The element of each body, by name where some were made by others; else that of the block of all."""
@@ -150,9 +161,12 @@ class _Reader:
         for i in range(m.nsite):
             self.add_site(i)
         self.constrain()
+        self.drive()
         self.leave_out()
         gravity = np.zeros(3) if m.opt.disableflags & self.flag("GRAVITY") else np.array(m.opt.gravity)
-        return made_tree([*links, *self.sites], self.joints, WORLD, gravity=gravity, loops=self.loops)
+        return made_tree(
+            [*links, *self.sites], self.joints, WORLD, gravity=gravity, loops=self.loops, actuators=self.actuators
+        )
 
     @staticmethod
     def flag(name: str) -> int:
@@ -340,6 +354,50 @@ class _Reader:
         else:  # where the second stands in the first
             a, b = (second, np.eye(4)), (first, _pose(data[3:6], data[6:10]))
         return RigidLoop(name, kind, (self.names[a[0]], a[1]), (self.names[b[0]], b[1]), place)
+
+    def drive(self) -> None:
+        """Motors, position and velocity servos in hinges and slides; other actuators are left out."""
+        m = self.model
+        written = [e for block in self.root.all("actuator") for e in block.children]
+        for i in range(m.nu):
+            element = written[i] if len(written) == m.nu else self.root
+            name = m.actuator(i).name or f"{element.tag}_{i + 1}"
+            found = None if "actuators" in self.leftovers.without else self.actuator(i)
+            if found is None:
+                self.leftovers.add("actuators", m.actuator(i).name or element.tag, element.place)
+            else:
+                self.actuators.append(RigidActuator(name, *found, element.place))
+
+    def actuator(self, i: int) -> tuple[str, str, dict[str, float]] | None:
+        """Kind, joint and values of an actuator whose force is affine; None of what is none here.
+
+        On a joint it puts gear (g u + b1 gear q + b2 gear qd): MuJoCo's length is gear times the coordinate.
+        """
+        import mujoco
+
+        m, joint = self.model, int(self.model.actuator_trnid[i, 0])
+        affine = m.actuator_biastype[i] == mujoco.mjtBias.mjBIAS_AFFINE
+        plain = affine or m.actuator_biastype[i] == mujoco.mjtBias.mjBIAS_NONE
+        plain = plain and m.actuator_gaintype[i] == mujoco.mjtGain.mjGAIN_FIXED
+        if not plain or m.actuator_dyntype[i] or m.actuator_trntype[i] != mujoco.mjtTrn.mjTRN_JOINT:
+            return None
+        single = KINDS[m.jnt_type[joint]] in ("prismatic", "revolute")
+        if not single or m.joint(joint).name not in {one.name for one in self.joints}:
+            return None
+        gear, gain = float(m.actuator_gear[i, 0]), float(m.actuator_gainprm[i, 0])
+        bias = m.actuator_biasprm[i, :3] if affine else np.zeros(3)
+        low, high = m.actuator_forcerange[i] if m.actuator_forcelimited[i] else (-np.inf, np.inf)
+        if bias[0] or low != -high or not (gear and gain):
+            return None
+        limit = {"limit": float(high * abs(gear))} if np.isfinite(high) else {}
+        where, k, d = m.joint(joint).name, float(-bias[1] * gear**2), float(-bias[2] * gear**2)
+        if not bias.any():
+            return ("joint", where, {}) if not limit else None
+        if np.isclose(bias[1], -gain, rtol=1e-12, atol=0.0) and k > 0.0 and d >= 0.0:
+            return "servo", where, {"stiffness": k, **({"damping": d} if d else {}), **limit}
+        if not bias[1] and np.isclose(bias[2], -gain, rtol=1e-12, atol=0.0) and d > 0.0:
+            return "velocity", where, {"gain": d, **limit}
+        return None
 
     def leave_out(self) -> None:
         """Note what there is beside bodies and joints."""

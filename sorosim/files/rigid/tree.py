@@ -105,6 +105,16 @@ class RigidLoop:
     acting: dict[str, Any] = field(default_factory=dict)
 
 
+class RigidActuator(NamedTuple):
+    """A motor in a joint: its kind and its values, in the units of the joint."""
+
+    name: str
+    kind: str
+    joint: str
+    values: dict[str, float]
+    place: Place
+
+
 @dataclass
 class RigidTree:
     """A robot. Its root is the world itself where it is called so.
@@ -122,6 +132,7 @@ class RigidTree:
     gravity : (3,), optional
         Acceleration of gravity, where the file says it.
     loops : list of RigidLoop
+    actuators : list of RigidActuator
     """
 
     links: dict[str, RigidLink]
@@ -131,6 +142,7 @@ class RigidTree:
     floats: bool = False
     gravity: Array | None = None
     loops: list[RigidLoop] = field(default_factory=list)
+    actuators: list[RigidActuator] = field(default_factory=list)
 
     @cached_property
     def children(self) -> dict[str, list[str]]:
