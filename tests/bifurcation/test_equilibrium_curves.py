@@ -270,7 +270,10 @@ def test_statics_beyond_a_limit_load_points_here():
     def residual(x, p):
         return np.where((x > -0.2) & (x < 0.7), x - x**3 - 0.5 * p, np.nan)
 
-    problem = StaticProblem(residual, lambda x, p: (residual(x, p), np.array([[1 - 3 * x[0] ** 2]])), np.zeros(1))
+    def jacobian(x, p):
+        return residual(x, p), np.array([[1 - 3 * x[0] ** 2]])
+
+    problem = StaticProblem(residual, jacobian, lambda x, p: (*jacobian(x, p), np.array([-0.5])), np.zeros(1))
     found = solve_equilibrium(problem, np.array([0.6]))
     assert not found.success
     assert "past 1 folds, the first at 76.98 % of it" in found.message

@@ -7,13 +7,22 @@ from sorosim.analysis.solvers.equilibrium import solve_equilibrium
 from sorosim.analysis.solvers.newton import StaticProblem
 
 
-def problem(residual, jacobian, x_unloaded=0.0, analytic=True):
-    """A problem in one unknown from scalar functions of x and load."""
+def affine(both, x_unloaded, analytic=True):
+    """A problem from residual and Jacobian that are affine in the load, as far as they are defined."""
+
+    def along_load(x, load):
+        return *both(x, load), 2.0 * (both(x, 0.5)[0] - both(x, 0.0)[0])
+
+    return StaticProblem(lambda x, load: both(x, load)[0], both, along_load, x_unloaded, analytic)
+
+
+def problem(residual, jacobian, analytic=True):
+    """A problem in one unknown from scalar functions of x and load, affine in the latter."""
 
     def both(x, load):
         return np.array([residual(x[0], load)]), np.array([[jacobian(x[0], load)]])
 
-    return StaticProblem(lambda x, load: both(x, load)[0], both, np.array([x_unloaded]), analytic)
+    return affine(both, np.zeros(1), analytic)
 
 
 def test_smooth_problem_is_solved_to_rounding_by_hybr():
@@ -72,14 +81,14 @@ def test_a_free_motion_is_named():
     def both(x, load):
         return np.array([x[0] - load, 0.0]), np.array([[1.0, 0.0], [0.0, 0.0]])
 
-    found = solve_equilibrium(StaticProblem(lambda x, load: both(x, load)[0], both, np.zeros(2)), np.zeros(2))
+    found = solve_equilibrium(affine(both, np.zeros(2)), np.zeros(2))
     assert found.success
     assert "the tangent stiffness is singular" in found.message
     assert found.x[0] == pytest.approx(1.0, abs=1e-12)
 
 
 def test_nothing_to_solve_is_solved():
-    empty = StaticProblem(lambda x, load: x, lambda x, load: (x, np.zeros((0, 0))), np.zeros(0))
+    empty = affine(lambda x, load: (x, np.zeros((0, 0))), np.zeros(0))
     found = solve_equilibrium(empty, np.zeros(0))
     assert found.success
     assert found.x.shape == (0,)
@@ -115,7 +124,7 @@ def test_continuation_passes_folds_of_many_unknowns():
         r[2], slope[2] = y[2] ** 3 - 1.5 * y[2] ** 2 + 0.6 * y[2] - 0.3 * load, 3 * y[2] ** 2 - 3 * y[2] + 0.6
         return Q @ (scale * r), Q @ np.diag(slope) @ Q.T
 
-    found = solve_equilibrium(StaticProblem(lambda x, load: both(x, load)[0], both, np.zeros(6)), np.zeros(6))
+    found = solve_equilibrium(affine(both, np.zeros(6)), np.zeros(6))
     assert found.success
     root = 0.6823278038280193  # y + y^3 = 1
     expected = np.array([root, root, ARCH, root, root, root])
@@ -137,7 +146,7 @@ def test_residual_that_is_undefined_beyond_a_load_stops_there():
     )
     assert not found.success
     stopped = float(found.message.split("stopped at ")[1].split(" %")[0])
-    # differences towards the load look 1e-7 ahead, steps have a smallest size of 1e-6
+    # steps have a smallest size of 1e-6
     assert stopped == pytest.approx(60.0, abs=1e-3)
     assert found.x[0] == pytest.approx(stopped / 100.0, abs=1e-5)
 
@@ -153,5 +162,8 @@ def test_evaluations_are_counted():
         calls["J"] += 1
         return x + x**3 - load, np.diag(1 + 3 * x**2)
 
-    found = solve_equilibrium(StaticProblem(residual, jacobian, np.zeros(3)), np.ones(3))
+    def along_load(x, load):
+        return *jacobian(x, load), -np.ones(3)
+
+    found = solve_equilibrium(StaticProblem(residual, jacobian, along_load, np.zeros(3)), np.ones(3))
     assert (found.n_residual, found.n_jacobian) == (calls["r"], calls["J"])

@@ -19,7 +19,7 @@ from sorosim.analysis.bifurcation.parameter_path import ParameterPath
 from sorosim.analysis.bifurcation.tracing import SpecialPoint, switched
 from sorosim.analysis.results.result import NEEDED_FORCES, Equilibrium
 from sorosim.analysis.solvers.continuation import TracedCurve
-from sorosim.analysis.solvers.curve import Curve, CurvePoint
+from sorosim.analysis.solvers.curve import Corrected, Curve, CurvePoint
 from sorosim.analysis.solvers.special_points import BRANCH, FLUTTER, FOLD, STABILITY
 from sorosim.base.arrays import Array, IntArray, Mask
 from sorosim.base.declare.result import (
@@ -269,8 +269,7 @@ class Continuation(Result, kind="continuation"):
 
     @staticmethod
     def _point(curve: Curve, z: Array, along: Array) -> CurvePoint | None:
-        _, J, slope = curve.evaluate(z)
-        return curve.point((z, J, slope, 0), curve.unit(along))
+        return curve.point(Corrected(z, *curve.evaluate(z)), curve.unit(along))
 
     def switch(self, point: SpecialPoint | int, **options: Any) -> tuple[Continuation, ...]:
         """Follow the branches that leave a branch point, both ways each.

@@ -162,8 +162,8 @@ def _first_point(
         if corrected is None:
             continue
         least = LEAST_PROGRESS * size * float(transverse @ curve.gram @ along)
-        if transverse @ curve.gram @ (corrected[0] - start.z) >= least:
-            return corrected[0]
+        if transverse @ curve.gram @ (corrected.z - start.z) >= least:
+            return corrected.z
     return None
 
 

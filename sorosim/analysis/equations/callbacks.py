@@ -109,6 +109,13 @@ class StaticCallbacks:
             self.why = f" ({error})"
             return np.full(len(x), np.nan), np.full((len(x), len(x)), np.nan)
 
+    def along_load(self, x: Array, load: float) -> tuple[Array, Array, Array]:
+        try:
+            return self.system.along_load(x, load)
+        except ModelError as error:
+            self.why = f" ({error})"
+            return np.full(len(x), np.nan), np.full((len(x), len(x)), np.nan), np.full(len(x), np.nan)
+
     def balanced(self, x: Array) -> bool:
         """Whether the forces balance under the smallest multipliers of the loops."""
         q = self.system.q(x)

@@ -93,9 +93,13 @@ class StaticSystem:
             return x[: self.n_free].copy()
         q = np.empty(self.robot.ndof)
         q[self.partition.free] = x[: self.n_free]
-        rest = (self.robot.engine.elastic.rest if self.begin is None else self.begin[0])[self.partition.driven]
-        q[self.partition.driven] = rest + load * (self.driven_values - rest)
+        q[self.partition.driven] = self._unmoved + load * (self.driven_values - self._unmoved)
         return q
+
+    @property
+    def _unmoved(self) -> Array:
+        """Driven coordinates at load 0."""
+        return (self.robot.engine.elastic.rest if self.begin is None else self.begin[0])[self.partition.driven]
 
     def scale_constraints(self, error: Array, X: Array) -> None:
         """Choose weights by the errors (m,) and their derivative X (m, n), unit multipliers moving them by X X^T."""
@@ -223,7 +227,8 @@ class StaticSystem:
 
     def linearised(self, x: Array) -> tuple[Array, Array, Array]:
         """Residual of the unknowns, its derivative by them, and by all inputs and driven coordinates."""
-        residual, K, by_q, B = self._linearised(x, 1.0, True)
+        residual, K, by_q, evaluation = self._linearised(x, 1.0, True)
+        B = evaluation.B
         if len(residual) == self.robot.ndof == self.n_free:  # neither loops nor driven coordinates
             return residual, K, -B
         n = B.shape[1]
@@ -232,8 +237,29 @@ class StaticSystem:
         by[:, n:] = by_q[:, self.partition.driven]
         return residual, K, by
 
-    def _linearised(self, x: Array, load: float, by_all: bool) -> tuple[Array, Array, Array, Array]:
-        """Residual, its derivatives by the unknowns and, if `by_all`, by all coordinates; and B (ndof, n_u)."""
+    def along_load(self, x: Array, load: float) -> tuple[Array, Array, Array]:
+        """Residual of the unknowns, its derivative by them, and by the load."""
+        residual, K, by_q, evaluation = self._linearised(x, load, True)
+        slope = by_q[:, self.partition.driven] @ (self.driven_values - self._unmoved)
+        slope[: self.n_free] += self._force_slope(x, load, evaluation)[self.partition.free]
+        slope[self.n_free :] += (self.weight * self._gap)[self.rows]
+        return residual, K, slope
+
+    def _force_slope(self, x: Array, load: float, evaluation: Evaluation) -> Array:
+        """Derivative (ndof,) of forces by the load where coordinates stay."""
+        slope = -evaluation.B @ (self.u - (0.0 if self.begin is None else self.begin[1]))
+        engine, q, zero = self.robot.engine, self.q(x, load), self._zero
+        if self.begin is None and (engine.loading or np.any(engine.gravity)):
+            # these are linear in their scale
+            further = engine.evaluate(
+                task.RESIDUAL, q, zero, zero, load * self.u, scale=load + 1.0, multiplier=self.multipliers(x),
+                sliding=self.sliding(q),
+            )  # fmt: skip
+            slope += further.tau - evaluation.tau
+        return slope
+
+    def _linearised(self, x: Array, load: float, by_all: bool) -> tuple[Array, Array, Array, Evaluation]:
+        """Residual, its derivatives by the unknowns and, if `by_all`, by all coordinates; and what they are made of."""
         q, free = self.q(x, load), self.partition.free
         evaluation = self.evaluate(task.STATIC_DERIVATIVES, q, load, self.multipliers(x))
         by_q = self.tangent(evaluation, q)
@@ -246,7 +272,7 @@ class StaticSystem:
         elif self.n_free < self.robot.ndof:
             K = by_q[self._free_square]
             by_q = by_q[free] if by_all else by_q
-        return self.assembled(evaluation, load), K, by_q, evaluation.B
+        return self.assembled(evaluation, load), K, by_q, evaluation
 
     def _forceless(self, evaluation: Evaluation) -> Array:
         """The projection (m, m) on multipliers that have no force; zero where all had one at the start."""

@@ -231,7 +231,7 @@ def _solve_by_matrices(
     x0 = system.start(start, 0.0 if follow_curve else 1.0)
     unloaded = x0 if follow_curve else np.concatenate([system.unloaded, np.zeros(len(system.rows))])
     problem = StaticProblem(
-        callbacks.residual, callbacks.jacobian, unloaded, options["jacobian"] == "analytic",
+        callbacks.residual, callbacks.jacobian, callbacks.along_load, unloaded, options["jacobian"] == "analytic",
         follow_curve=follow_curve or (not given and touches),
         descent=callbacks.descent(),
         stable=stable,

@@ -23,7 +23,7 @@ from sorosim.base.validation import Number, Values
 from sorosim.mechanics.dynamics.linearization import RATE_TOLERANCE
 from sorosim.mechanics.dynamics.maxwell import moduli_in_words
 from sorosim.mechanics.engine.prescribed import AT_REST, Prescribed, by_coordinate
-from sorosim.mechanics.engine.tasks import Task
+from sorosim.mechanics.engine.tasks import RESIDUAL_DERIVATIVES, STATIC_DERIVATIVES, Task
 from sorosim.mechanics.kernels.evaluate import Evaluation
 from sorosim.mechanics.linear import Linearization
 from sorosim.mechanics.robot import Robot, check_robot
@@ -120,7 +120,7 @@ def steady(
     x0 = system.start(rest.q, 0.0)
     callbacks = StaticCallbacks(system)
     problem = StaticProblem(
-        callbacks.residual, callbacks.jacobian, x0, follow_curve=True, hybr_fallback=False, raised="rate",
+        callbacks.residual, callbacks.jacobian, callbacks.along_load, x0, follow_curve=True, hybr_fallback=False, raised="rate",
         balanced=callbacks.balanced if robot.n_multipliers else None,
     )  # fmt: skip
     solution = solve_equilibrium(problem, x0)
@@ -163,4 +163,10 @@ class SteadySystem(StaticSystem):
 
     def evaluate(self, what: Task, q: Array, load: float = 1.0, multiplier: Array | None = None) -> Evaluation:
         """Evaluate without accelerations, at this part of the rates."""
+        # the other has no derivatives by rates
+        what = RESIDUAL_DERIVATIVES if what is STATIC_DERIVATIVES else what
         return self.robot.engine.evaluate(what, q, load * self.rates, self._zero, self.u, multiplier=multiplier)
+
+    def _force_slope(self, x: Array, load: float, evaluation: Evaluation) -> Array:
+        """Derivative (ndof,) of forces by the load where coordinates stay."""
+        return np.asarray(evaluation.by_qd @ self.rates)

@@ -10,15 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 from sorosim.analysis.solvers.bordered import Border, Scales, null_vectors, orientation, solve_bordered
+from sorosim.analysis.solvers.newton import ROUNDING, STEP_TOLERANCE, is_rounding
 from sorosim.base.arrays import Array
 from sorosim.mechanics.linear.growth import Growth
 
-# a corrector's step below this length is the last: the error left is its square
-STEP_TOLERANCE = 1e-9
 # steps that stop shrinking below this length are rounding over a nearly singular matrix, as beside a branch point
 ROUNDING_FLOOR = 1e-6
-# residuals below this part of |J| (1 + |x|) are rounding
-ROUNDING = 1e-13
 # how far a point may be beside a branch point where three solutions meet, whose residual there is a cube
 PITCHFORK_ROUNDING = ROUNDING ** (1.0 / 3.0)
 MAX_CORRECTIONS = 12
@@ -62,6 +59,51 @@ class CurvePoint(NamedTuple):
     neutral_modes: Border | None = None  # rigid-body modes, as of a round column about its axis
 
 
+class Corrected(NamedTuple):
+    """A solution of F(x, w) = 0."""
+
+    z: Array  # (n + 1,) [x, w]
+    residual: Array  # (n,) F
+    J: Array  # (n, n) dF/dx
+    slope: Array  # (n,) dF/dw
+    n_corrections: int = 0
+
+
+def newton_across(
+    evaluate: Callable[[Array], tuple[Array, Array, Array]],
+    z: Array,
+    solve: Callable[[Array, Array, Array], Array],
+    length: Callable[[Array, Array], float],
+    rounding: Array | float = 0.0,
+) -> Corrected | None:
+    """Newton's method from z to a curve of solutions, whose steps must shrink; None if it fails.
+
+    Parameters
+    ----------
+    evaluate : function of z
+        F, dF/dx and dF/dw.
+    solve : function of dF/dx, dF/dw and [F, 0]
+        The step (n + 1,) to subtract, across the curve.
+    length : function of a step and z
+    rounding : (n,) array or float
+        Residuals that are nothing else, beside those of the products J x.
+    """
+    before = np.inf
+    for k in range(MAX_CORRECTIONS):
+        r, J, slope = evaluate(z)
+        if not (np.isfinite(r).all() and np.isfinite(J).all() and np.isfinite(slope).all()):
+            return None
+        # steps may still be large where J is nearly singular
+        if before <= STEP_TOLERANCE or is_rounding(r, J, z[:-1], rounding):
+            return Corrected(z, r, J, slope, k)
+        step = solve(J, slope, np.append(r, 0.0))
+        size = length(step, z)
+        if not size < before:
+            return Corrected(z, r, J, slope, k) if before <= ROUNDING_FLOOR else None
+        z, before = z - step, size
+    return None
+
+
 class Curve:
     """Geometry and corrector of the curve of solutions of a problem."""
 
@@ -100,31 +142,22 @@ class Curve:
         self.n_evaluations += 1
         return self.problem.evaluate(z[:-1], float(z[-1]))
 
-    def correct(
-        self, z: Array, row: Array, neutral_modes: Border | None = None
-    ) -> tuple[Array, Array, Array, int] | None:
-        """Newton's method from z to the curve, in the plane row . dz = 0: z, J and slope there; None if it fails.
+    def correct(self, z: Array, row: Array, neutral_modes: Border | None = None) -> Corrected | None:
+        """Newton's method from z to the curve, in the plane row . dz = 0; None if it fails.
 
         neutral_modes: these are not changed.
         """
-        before, last = np.inf, False
-        for k in range(MAX_CORRECTIONS):
-            r, J, slope = self.evaluate(z)
-            if not (np.isfinite(r).all() and np.isfinite(J).all() and np.isfinite(slope).all()):
-                return None
-            size_of_r = np.abs(J) @ (1.0 + np.abs(z[:-1]))
-            balanced = True  # or a mode was fixed that is not neutral
-            if neutral_modes is not None:
-                balanced = neutral_modes.scaled_size(r) <= UNBALANCED * neutral_modes.scaled_size(size_of_r)
-            # steps may still be large where J is nearly singular
-            if last or bool((np.abs(r) <= ROUNDING * size_of_r).all()):
-                return (z, J, slope, k) if balanced else None
-            step = self._solve(J, slope, row, np.append(r, 0.0), neutral_modes)
-            size = self.length(step)
-            if not size < before:
-                return (z, J, slope, k) if balanced and before <= ROUNDING_FLOOR else None
-            z, before, last = z - step, size, size <= STEP_TOLERANCE
-        return None
+        found = newton_across(
+            self.evaluate,
+            z,
+            lambda J, slope, right: self._solve(J, slope, row, right, neutral_modes),
+            lambda step, _: self.length(step),
+        )
+        if found is None or neutral_modes is None:
+            return found
+        sizes = np.abs(found.J) @ (1.0 + np.abs(found.z[:-1]))
+        balanced = neutral_modes.scaled_size(found.residual) <= UNBALANCED * neutral_modes.scaled_size(sizes)
+        return found if balanced else None  # or a mode was fixed that is not neutral
 
     def _solve(self, J: Array, slope: Array, row: Array, right: Array, neutral_modes: Border | None) -> Array:
         if neutral_modes is not None:
@@ -133,13 +166,13 @@ class Curve:
 
     def point(
         self,
-        corrected: tuple[Array, Array, Array, int],
+        corrected: Corrected,
         along: Array,
         s: float = 0.0,
         neutral_modes: Border | None = None,
     ) -> CurvePoint | None:
         """The point with its tangent, in the sense of `along`, and stability."""
-        z, J, slope, n = corrected
+        z, _, J, slope, n = corrected
         tangent = self._solve(J, slope, self.gram @ along, self.along_w, neutral_modes)
         if not np.isfinite(tangent).all():
             return None
@@ -191,7 +224,7 @@ class Curve:
         for neutral_modes in (a.neutral_modes, None) if a.neutral_modes is not None else (None,):
             corrected = self.correct(guess, row, neutral_modes)
             if corrected is not None:
-                arclength = a.s + self.length(corrected[0] - a.z) if s is None else s
+                arclength = a.s + self.length(corrected.z - a.z) if s is None else s
                 return self.point(corrected, a.tangent, arclength, neutral_modes)
         return None
 

@@ -11,17 +11,16 @@ from scipy.linalg.lapack import dpotrf
 from scipy.optimize import root
 
 from sorosim.analysis.solvers.bordered import equilibration, scale, solve_bordered
+from sorosim.analysis.solvers.curve import Corrected, newton_across
 from sorosim.analysis.solvers.descent import RANK_TOLERANCE, Curvatures, Descent, curvatures, descend
 from sorosim.analysis.solvers.newton import (
     FIRST_POLISH,
     MAX_NEWTON,
     MAX_POLISH,
     ROUNDING,
-    STEP_TOLERANCE,
     Counter,
     Point,
     StaticProblem,
-    is_rounding,
     newton,
     solve_scaled,
 )
@@ -39,10 +38,8 @@ FOLD_STEP = 1e-3
 MAX_STEPS = 1000
 # the tangent turns by no more than 60 degrees a step: an arc is off it by no more than this part of the step
 LEAST_COSINE, MOST_ASIDE = 0.5, 0.58  # tan 30 degrees
-# after so many steps the load must exceed this: else they follow a rigid-body mode of the unloaded robot
-FIRST_STEPS, LEAST_LOAD = 40, 1e-6
-MAX_CORRECTIONS = 20
-LOAD_DIFFERENCE = 1e-7
+# in so many steps the load must change by this: else they follow a rigid-body mode
+NEUTRAL_STEPS, LEAST_CHANGE = 40, 1e-6
 # what becomes of small motions about a solution
 STABLE, DIVERGES, FLUTTERS = "stable", "diverges", "flutters"
 # pivots of a scaled, symmetric J above this are positive beyond rounding
@@ -327,32 +324,31 @@ def _load_continuation(counter: Counter) -> tuple[Point, str]:
     Returns the solution, or the point of the highest load, and what happened.
     """
     n, may_tunnel = len(counter.problem.x_unloaded), counter.problem.may_tunnel
-    z, tangent = np.append(counter.problem.x_unloaded, 0.0), np.append(np.zeros(n), 1.0)
-    r, J = counter.jacobian(z[:n], 0.0)
-    tangent = _tangent(counter, z, r, J, tangent)
+    along_load = np.append(np.zeros(n), 1.0)
+    z = np.append(counter.problem.x_unloaded, 0.0)
+    r, J, slope = counter.along_load(z)
+    tangent = _tangent(J, slope, along_load)
     highest, best, past, steps, step = 0.0, Point(z[:n], r, J, False), "", 0, FIRST_STEP
-    counter.folds = 0
+    counter.folds, last = 0, 0.0
     while step >= SMALLEST_STEP and steps < MAX_STEPS and z[n] > -1.0:
         predicted = z + step * tangent
-        corrected = _correct(counter, predicted, tangent)
-        if corrected is not None and np.linalg.norm(corrected[0] - predicted) > MOST_ASIDE * step:
-            corrected = None
-        turned = tangent if corrected is None else _tangent(counter, *corrected, tangent)
+        found = _correct(counter, predicted, tangent)
+        if found is not None and np.linalg.norm(found.z - predicted) > MOST_ASIDE * step:
+            found = None
+        turned = tangent if found is None else _tangent(found.J, found.slope, tangent)
         fold = int(turned[n] * tangent[n] < 0.0)
-        jumped = (
-            corrected is not None
-            and may_tunnel is not None
-            and may_tunnel(z[:n], z[n], corrected[0][:n], corrected[0][n])
-        )
-        if corrected is None or jumped or turned @ tangent < LEAST_COSINE or (fold and step > FOLD_STEP):
+        jumped = found is not None and may_tunnel is not None and may_tunnel(z[:n], z[n], found.z[:n], found.z[n])
+        if found is None or jumped or turned @ tangent < LEAST_COSINE or (fold and step > FOLD_STEP):
             step *= 0.5
             continue
-        before, (z, r, J), tangent, step = z, corrected, turned, 1.5 * step
+        before, z, tangent, step = z, found.z, turned, 1.5 * step
         counter.folds, steps = counter.folds + fold, steps + 1
-        if steps == FIRST_STEPS and abs(z[n]) < LEAST_LOAD:
-            break
+        if steps % NEUTRAL_STEPS == 0:
+            if abs(z[n] - last) < LEAST_CHANGE:
+                break
+            last = z[n]
         if highest < z[n] < 1.0 and not counter.folds:
-            highest, best = float(z[n]), Point(z[:n], r, J, False)
+            highest, best = float(z[n]), Point(z[:n], found.residual, found.J, False)
         if fold:
             past = f", past {counter.folds} folds, the first at {100.0 * highest:.4g} % of it"
         if z[n] >= 1.0:
@@ -361,9 +357,9 @@ def _load_continuation(counter: Counter) -> tuple[Point, str]:
             point = newton(counter, interpolated, 1.0, MAX_POLISH)
             if (
                 not point.converged
-                and (corrected := _correct(counter, np.append(interpolated, 1.0), np.eye(n + 1)[n])) is not None
+                and (found := _correct(counter, np.append(interpolated, 1.0), along_load)) is not None
             ):
-                point = newton(counter, corrected[0][:n], 1.0, MAX_POLISH)
+                point = newton(counter, found.z[:n], 1.0, MAX_POLISH)
             if point.converged:
                 return point, f"reached the full {counter.problem.raised} in {steps} steps{past}"
             z, step = before, 0.25 * step
@@ -373,27 +369,18 @@ def _load_continuation(counter: Counter) -> tuple[Point, str]:
     )
 
 
-def _tangent(counter: Counter, z: Array, r: Array, J: Array, along: Array) -> Array:
-    """Unit tangent of the curve at z = (x, load), in the sense of `along`; where J has none, `along` itself."""
-    slope = (counter.residual(z[:-1], z[-1] + LOAD_DIFFERENCE) - r) / LOAD_DIFFERENCE
-    t = solve_bordered(J, slope, along, np.append(np.zeros(len(r)), 1.0))
+def _tangent(J: Array, slope: Array, along: Array) -> Array:
+    """Unit tangent of the curve (x, load), in the sense of `along`; where J has none, `along` itself."""
+    t = solve_bordered(J, slope, along, np.append(np.zeros(len(J)), 1.0))
     return t / np.linalg.norm(t) if np.isfinite(t).all() else along
 
 
-def _correct(counter: Counter, z: Array, tangent: Array) -> tuple[Array, Array, Array] | None:
-    """Newton's method from z across the tangent: a point of the curve, residual and Jacobian there, or None."""
-    before = np.inf
-    for _ in range(MAX_CORRECTIONS):
-        r, J = counter.jacobian(z[:-1], z[-1])
-        # steps may still be large where surfaces just touch: J is singular there
-        if is_rounding(counter, r, J, z[:-1]):
-            return z, r, J
-        slope = (counter.residual(z[:-1], z[-1] + LOAD_DIFFERENCE) - r) / LOAD_DIFFERENCE
-        step = solve_bordered(J, slope, tangent, np.append(r, 0.0))
-        size = float(np.abs(step).max() / (1.0 + np.abs(z).max()))
-        if size <= STEP_TOLERANCE:
-            return z, r, J
-        if not size < before:
-            return None
-        z, before = z - step, size
-    return None
+def _correct(counter: Counter, z: Array, tangent: Array) -> Corrected | None:
+    """Newton's method from z = (x, load) across the tangent."""
+    return newton_across(
+        counter.along_load,
+        z,
+        lambda J, slope, right: solve_bordered(J, slope, tangent, right),
+        lambda step, z: float(np.abs(step).max() / (1.0 + np.abs(z).max())),
+        counter.problem.rounding(),
+    )

@@ -39,6 +39,7 @@ class StaticProblem:
 
     residual: Callable[[Array, float], Array]
     jacobian: Callable[[Array, float], tuple[Array, Array]]  # residual and its derivative (n, n)
+    along_load: Callable[[Array, float], tuple[Array, Array, Array]]  # the same, and that by the load (n,)
     x_unloaded: Array
     analytic: bool = True  # False: differences of the residual in hybr, for comparison
     descent: Descent | None = None  # metric and step limit of the descent; None: no descent
@@ -87,6 +88,11 @@ class Counter:
             self.first = x.copy(), r, J
         return r, J
 
+    def along_load(self, z: Array) -> tuple[Array, Array, Array]:
+        """At (x, load)."""
+        self.n_jacobian += 1
+        return self.problem.along_load(z[:-1], float(z[-1]))
+
     def is_balanced(self, x: Array, load: float) -> bool:
         """Whether a solution is one in forces, too."""
         balanced = self.problem.balanced
@@ -109,9 +115,9 @@ def _solve_and_check(J: Array, r: Array) -> tuple[Array, bool]:
     return (d * y if info == 0 else np.full_like(r, np.nan)), regular
 
 
-def is_rounding(counter: Counter, r: Array, J: Array, x: Array) -> bool:
-    """Whether a residual r is no more than the rounding of the products J x, or of the problem's own residuals."""
-    return bool((np.abs(r) <= ROUNDING * (np.abs(J) @ (1.0 + np.abs(x))) + counter.problem.rounding()).all())
+def is_rounding(r: Array, J: Array, x: Array, own: Array | float = 0.0) -> bool:
+    """Whether a residual r is no more than the rounding of the products J x, and what is `own` rounding."""
+    return bool((np.abs(r) <= ROUNDING * (np.abs(J) @ (1.0 + np.abs(x))) + own).all())
 
 
 def _shortest(J: Array, r: Array) -> tuple[Array, bool]:
@@ -144,7 +150,7 @@ def newton(counter: Counter, x: Array, load: float, max_steps: int) -> Point:
             size <= EXACT_STEP or (size <= STEP_TOLERANCE and size >= FAST_CONTRACTION * before)
         ):
             return Point(x, r, J, counter.is_balanced(x, load), isolated)
-        if shortest and is_rounding(counter, r, J, x):
+        if shortest and is_rounding(r, J, x, counter.problem.rounding()):
             return Point(x, r, J, counter.is_balanced(x, load), isolated)
         if not shortest and not size < FAST_CONTRACTION * before:
             shortest, x, before, k = True, start, np.inf, 0
