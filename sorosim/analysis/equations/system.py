@@ -74,6 +74,7 @@ class StaticSystem:
         sticking: tuple[Array, StickState | None] | None = None, begin: tuple[Array, Array] | None = None,
     ) -> None:  # fmt: skip
         self.robot, self.u, self.sticking, self.begin = robot, u, sticking, begin
+        self._unloaded = (robot.engine.elastic.rest, np.zeros_like(u)) if begin is None else begin
         self.partition = Partition.of(robot.engine.layout, driven, robot.description.actuators)
         self.driven_values = np.array([float(v) for v in driven.values()])
         self.n_free = len(self.partition.free)
@@ -81,11 +82,11 @@ class StaticSystem:
         self.charts = Charts(robot.engine.layout, self.partition.mask)
         self.weight, self.rank = np.ones(robot.n_multipliers), robot.n_multipliers
         self.rows = np.arange(robot.n_multipliers)
-        self._zero, self._gap = np.zeros(robot.ndof), np.zeros(robot.n_multipliers)
+        self._zero, self.gap = np.zeros(robot.ndof), np.zeros(robot.n_multipliers)
         self.rates = self._zero  # of a steady motion
         self.unloaded = robot.engine.elastic.rest[self.partition.free]
         if robot.n_multipliers and begin is None:
-            self._gap = self.evaluate(task.ERRORS, self.q(self.unloaded, 0.0), 0.0).closure.error
+            self.gap = self.evaluate(task.ERRORS, self.q(self.unloaded, 0.0), 0.0).closure.error
 
     def q(self, x: Array, load: float = 1.0) -> Array:
         """All coordinates from the free ones; driven ones move in with the load."""
@@ -93,13 +94,15 @@ class StaticSystem:
             return x[: self.n_free].copy()
         q = np.empty(self.robot.ndof)
         q[self.partition.free] = x[: self.n_free]
-        q[self.partition.driven] = self._unmoved + load * (self.driven_values - self._unmoved)
+        rest = self._unloaded[0][self.partition.driven]
+        q[self.partition.driven] = rest + load * (self.driven_values - rest)
         return q
 
     @property
-    def _unmoved(self) -> Array:
-        """Driven coordinates at load 0."""
-        return (self.robot.engine.elastic.rest if self.begin is None else self.begin[0])[self.partition.driven]
+    def raised(self) -> tuple[Array, Array]:
+        """By how much inputs (n_actuators,) and driven coordinates (n_driven,) change from load 0 to 1."""
+        q, u = self._unloaded
+        return self.u - u, self.driven_values - q[self.partition.driven]
 
     def scale_constraints(self, error: Array, X: Array) -> None:
         """Choose weights by the errors (m,) and their derivative X (m, n), unit multipliers moving them by X X^T."""
@@ -166,16 +169,19 @@ class StaticSystem:
         share = f"at '{where}' a force of {left.max():.3g} is left of {size:.3g}"
         return f"{share}, which no finite force of {held} balances"
 
-    def evaluate(self, what: task.Task, q: Array, load: float = 1.0, multiplier: Array | None = None) -> Evaluation:
-        """Evaluate at rest; gravity, loads and inputs are multiplied by `load`."""
-        zero, sliding, (u, scale) = self._zero, self.sliding(q), self.scaled_loads(load)
-        return self.robot.engine.evaluate(what, q, zero, zero, u, scale=scale, multiplier=multiplier, sliding=sliding)
+    def evaluate(
+        self, what: task.Task, q: Array, load: float = 1.0, multiplier: Array | None = None, more: float = 0.0
+    ) -> Evaluation:
+        """Evaluate at rest; inputs, gravity and loads are multiplied by `load`, the latter two by so much `more`."""
+        zero, sliding, scale = self._zero, self.sliding(q), more + (load if self.begin is None else 1.0)
+        return self.robot.engine.evaluate(
+            what, q, zero, zero, self.inputs(load), scale=scale, multiplier=multiplier, sliding=sliding
+        )
 
-    def scaled_loads(self, load: float) -> tuple[Array, float]:
-        """Inputs at a load, and the factor of gravity and loads."""
-        if self.begin is None:
-            return load * self.u, load
-        return self.begin[1] + load * (self.u - self.begin[1]), 1.0
+    def inputs(self, load: float) -> Array:
+        """Inputs (n_actuators,) at a load."""
+        rest = self._unloaded[1]
+        return rest + load * (self.u - rest)
 
     def sliding(self, q: Array) -> SlipState | None:
         """Rates for the friction of contacts, None for rest."""
@@ -203,9 +209,9 @@ class StaticSystem:
         engine = self.robot.engine
         return engine.replace(tree=engine.tree._replace(inertia=np.zeros_like(engine.tree.inertia)))
 
-    def residual(self, x: Array, load: float) -> Array:
-        """Residual of the unknowns."""
-        evaluation = self.evaluate(task.RESIDUAL, self.q(x, load), load, self.multipliers(x))
+    def residual(self, x: Array, load: float, more: float = 0.0) -> Array:
+        """Residual of the unknowns; `more`: of gravity and loads."""
+        evaluation = self.evaluate(task.RESIDUAL, self.q(x, load), load, self.multipliers(x), more)
         return self.assembled(evaluation, load)
 
     def assembled(self, evaluation: Evaluation, load: float) -> Array:
@@ -213,7 +219,7 @@ class StaticSystem:
         tau = evaluation.tau if self.n_free == self.robot.ndof else evaluation.tau[self.partition.free]
         if not self.robot.n_multipliers:
             return tau
-        errors = self.weight * (evaluation.closure.error - (1.0 - load) * self._gap)
+        errors = self.weight * (evaluation.closure.error - (1.0 - load) * self.gap)
         return np.concatenate([tau, errors[self.rows]])
 
     def full_residual(self, q: Array, multiplier: Array) -> Array:
@@ -225,38 +231,31 @@ class StaticSystem:
         residual, K, _, _ = self._linearised(x, load, False)
         return residual, K
 
-    def linearised(self, x: Array) -> tuple[Array, Array, Array]:
+    def linearised(self, x: Array, load: float = 1.0) -> tuple[Array, Array, Array]:
         """Residual of the unknowns, its derivative by them, and by all inputs and driven coordinates."""
-        residual, K, by_q, evaluation = self._linearised(x, 1.0, True)
-        B = evaluation.B
+        residual, K, by_q, evaluation = self._linearised(x, load, True)
         if len(residual) == self.robot.ndof == self.n_free:  # neither loops nor driven coordinates
-            return residual, K, -B
-        n = B.shape[1]
+            return residual, K, -evaluation.B
+        n = len(self.u)
         by = np.zeros((len(residual), n + len(self.partition.driven)))
-        by[: self.n_free, :n] = -B[self.partition.free]
+        by[: self.n_free, :n] = -evaluation.B[self.partition.free]
         by[:, n:] = by_q[:, self.partition.driven]
         return residual, K, by
 
     def along_load(self, x: Array, load: float) -> tuple[Array, Array, Array]:
         """Residual of the unknowns, its derivative by them, and by the load."""
-        residual, K, by_q, evaluation = self._linearised(x, load, True)
-        slope = by_q[:, self.partition.driven] @ (self.driven_values - self._unmoved)
-        slope[: self.n_free] += self._force_slope(x, load, evaluation)[self.partition.free]
-        slope[self.n_free :] += (self.weight * self._gap)[self.rows]
+        residual, K, by = self.linearised(x, load)
+        slope = by @ np.concatenate(self.raised)
+        slope[self.n_free :] += (self.weight * self.gap)[self.rows]
+        if self.has_weight:
+            slope += self.residual(x, load, 1.0) - residual  # it is linear in them
         return residual, K, slope
 
-    def _force_slope(self, x: Array, load: float, evaluation: Evaluation) -> Array:
-        """Derivative (ndof,) of forces by the load where coordinates stay."""
-        slope = -evaluation.B @ (self.u - (0.0 if self.begin is None else self.begin[1]))
-        engine, q, zero = self.robot.engine, self.q(x, load), self._zero
-        if self.begin is None and (engine.loading or np.any(engine.gravity)):
-            # these are linear in their scale
-            further = engine.evaluate(
-                task.RESIDUAL, q, zero, zero, load * self.u, scale=load + 1.0, multiplier=self.multipliers(x),
-                sliding=self.sliding(q),
-            )  # fmt: skip
-            slope += further.tau - evaluation.tau
-        return slope
+    @property
+    def has_weight(self) -> bool:
+        """Whether gravity or loads rise with the load."""
+        engine = self.robot.engine
+        return self.begin is None and bool(engine.loading or np.any(engine.gravity))
 
     def _linearised(self, x: Array, load: float, by_all: bool) -> tuple[Array, Array, Array, Evaluation]:
         """Residual, its derivatives by the unknowns and, if `by_all`, by all coordinates; and what they are made of."""

@@ -43,6 +43,7 @@ class TreeStatics:
         self._compliance = np.zeros(len(system.weight))
         if len(system.weight):
             self._compliance = COMPLIANCE * self._yielding(q) / engine.loops.row_scale**2
+            self._tree.compliance[:] = self._compliance
 
     @property
     def is_certain(self) -> bool:
@@ -59,14 +60,24 @@ class TreeStatics:
         self._internal[:] = self._engine.workspace.internal[0]
         return residual
 
-    def _evaluate(self, what: task.Task, x: Array, load: float) -> Array:
+    def along_load(self, x: Array, load: float) -> tuple[Array, Array]:
+        """Residual (n,) as by `linearise`, and its derivative by the load."""
+        system, dq = self.system, self._engine.zero_rates
+        heavier = self._evaluate(task.RESIDUAL, x, load, 1.0) if system.has_weight else None
+        residual, (du, dq[system.partition.driven]) = self.linearise(x, load), system.raised
+        change, errors = self._tree.apply_closed(dq, du)
+        slope = np.append(change[system.partition.free], errors + system.gap)
+        return residual, slope if heavier is None else slope + heavier - residual
+
+    def _evaluate(self, what: task.Task, x: Array, load: float, more: float = 0.0) -> Array:
         engine, q = self._engine, self.system.q(x, load)
         try:
-            evaluation = self.system.evaluate(what, q, load, self.system.multipliers(x))
+            evaluation = self.system.evaluate(what, q, load, self.system.multipliers(x), more)
         except ModelError as error:
             self.why = f" ({error})"
             return np.full(len(x), np.nan)
-        state = State(q, engine.zero_rates, self.system.u, engine.gravity, self.system.partition.mask, np.zeros(3))
+        u, known = self.system.inputs(load), self.system.partition.mask
+        state = State(q, engine.zero_rates, u, engine.gravity, known, np.zeros(3))
         self._tree.take(state, engine.external, evaluation.closure, False)
         return self.system.assembled(evaluation, load)
 

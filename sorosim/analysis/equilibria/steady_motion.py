@@ -120,8 +120,8 @@ def steady(
     x0 = system.start(rest.q, 0.0)
     callbacks = StaticCallbacks(system)
     problem = StaticProblem(
-        callbacks.residual, callbacks.jacobian, callbacks.along_load, x0, follow_curve=True, hybr_fallback=False, raised="rate",
-        balanced=callbacks.balanced if robot.n_multipliers else None,
+        callbacks.residual, callbacks.jacobian, callbacks.along_load, x0, follow_curve=True, hybr_fallback=False,
+        raised="rate", balanced=callbacks.balanced if robot.n_multipliers else None,
     )  # fmt: skip
     solution = solve_equilibrium(problem, x0)
     state = state_of(system, solution)
@@ -161,12 +161,17 @@ class SteadySystem(StaticSystem):
         for name, rate in rates.items():
             self.rates[robot.engine.layout.coordinate(name, "rates")] = rate
 
-    def evaluate(self, what: Task, q: Array, load: float = 1.0, multiplier: Array | None = None) -> Evaluation:
+    def evaluate(
+        self, what: Task, q: Array, load: float = 1.0, multiplier: Array | None = None, more: float = 0.0
+    ) -> Evaluation:
         """Evaluate without accelerations, at this part of the rates."""
-        # the other has no derivatives by rates
-        what = RESIDUAL_DERIVATIVES if what is STATIC_DERIVATIVES else what
+        if what is STATIC_DERIVATIVES:
+            what = RESIDUAL_DERIVATIVES  # by rates, too
         return self.robot.engine.evaluate(what, q, load * self.rates, self._zero, self.u, multiplier=multiplier)
 
-    def _force_slope(self, x: Array, load: float, evaluation: Evaluation) -> Array:
-        """Derivative (ndof,) of forces by the load where coordinates stay."""
-        return np.asarray(evaluation.by_qd @ self.rates)
+    def along_load(self, x: Array, load: float) -> tuple[Array, Array, Array]:
+        """Residual of the unknowns, its derivative by them, and by the part of the rates."""
+        residual, K, _, evaluation = self._linearised(x, load, False)
+        slope = np.zeros(len(x))
+        slope[: self.n_free] = (evaluation.by_qd @ self.rates)[self.partition.free]
+        return residual, K, slope

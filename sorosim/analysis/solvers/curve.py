@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -70,23 +71,13 @@ class Corrected(NamedTuple):
 
 
 def newton_across(
-    evaluate: Callable[[Array], tuple[Array, Array, Array]],
-    z: Array,
-    solve: Callable[[Array, Array, Array], Array],
-    length: Callable[[Array, Array], float],
-    rounding: Array | float = 0.0,
-) -> Corrected | None:
-    """Newton's method from z to a curve of solutions, whose steps must shrink; None if it fails.
+    evaluate: Callable[[Array], tuple[Array, Array, Array]], z: Array, solve: Callable[..., Array],
+    length: Callable[[Array], float], rounding: Array | float = 0.0,
+) -> Corrected | None:  # fmt: skip
+    """Newton's method from z to a curve of solutions, in steps that shrink; None if it fails.
 
-    Parameters
-    ----------
-    evaluate : function of z
-        F, dF/dx and dF/dw.
-    solve : function of dF/dx, dF/dw and [F, 0]
-        The step (n + 1,) to subtract, across the curve.
-    length : function of a step and z
-    rounding : (n,) array or float
-        Residuals that are nothing else, beside those of the products J x.
+    evaluate : F and its derivatives by x and w, of z; solve : the step across the curve from these derivatives and
+    [F, 0], its `right`; length : of a step; rounding (n,): residuals that are nothing else.
     """
     before = np.inf
     for k in range(MAX_CORRECTIONS):
@@ -96,8 +87,8 @@ def newton_across(
         # steps may still be large where J is nearly singular
         if before <= STEP_TOLERANCE or is_rounding(r, J, z[:-1], rounding):
             return Corrected(z, r, J, slope, k)
-        step = solve(J, slope, np.append(r, 0.0))
-        size = length(step, z)
+        step = solve(J, slope, right=np.append(r, 0.0))
+        size = length(step)
         if not size < before:
             return Corrected(z, r, J, slope, k) if before <= ROUNDING_FLOOR else None
         z, before = z - step, size
@@ -147,16 +138,12 @@ class Curve:
 
         neutral_modes: these are not changed.
         """
-        found = newton_across(
-            self.evaluate,
-            z,
-            lambda J, slope, right: self._solve(J, slope, row, right, neutral_modes),
-            lambda step, _: self.length(step),
-        )
+        solve = partial(self._solve, row=row, neutral_modes=neutral_modes)
+        found = newton_across(self.evaluate, z, solve, self.length)
         if found is None or neutral_modes is None:
             return found
-        sizes = np.abs(found.J) @ (1.0 + np.abs(found.z[:-1]))
-        balanced = neutral_modes.scaled_size(found.residual) <= UNBALANCED * neutral_modes.scaled_size(sizes)
+        terms = np.abs(found.J) @ (1.0 + np.abs(found.z[:-1]))
+        balanced = neutral_modes.scaled_size(found.residual) <= UNBALANCED * neutral_modes.scaled_size(terms)
         return found if balanced else None  # or a mode was fixed that is not neutral
 
     def _solve(self, J: Array, slope: Array, row: Array, right: Array, neutral_modes: Border | None) -> Array:
@@ -165,11 +152,7 @@ class Curve:
         return solve_bordered(J, slope, row, right, SINGULAR, Scales.of(J, slope, self.unit_changes))
 
     def point(
-        self,
-        corrected: Corrected,
-        along: Array,
-        s: float = 0.0,
-        neutral_modes: Border | None = None,
+        self, corrected: Corrected, along: Array, s: float = 0.0, neutral_modes: Border | None = None
     ) -> CurvePoint | None:
         """The point with its tangent, in the sense of `along`, and stability."""
         z, _, J, slope, n = corrected

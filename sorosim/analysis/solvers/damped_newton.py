@@ -51,9 +51,8 @@ ARNOLDI_STEPS, NO_CURVATURE, PROBES = 20, 1e-10, (0.0, 1e-2, 1.0, 1e2, 1e4)
 MAX_CLOSING, HEAVY = 8, 1e4
 # asymmetry of products with the inverse that is rounding
 SYMMETRIC = 1e-6
-# part of the load by which it is raised at least, and size of undamped steps that are near enough to go on;
-# difference for the slope of the curve
-SMALLEST_PART, ON_CURVE, LOAD_DIFFERENCE = 1e-12, 1e-4, 1e-7
+# part of the load by which it is raised at least, and size of undamped steps that are near enough to go on
+SMALLEST_PART, ON_CURVE = 1e-12, 1e-4
 
 # likely: no motion was seen along which the potential falls, but the factors do not tell
 STABLE, LIKELY, NEUTRAL, UNSTABLE, UNKNOWN = "stable", "likely", "neutral", "unstable", "unknown"
@@ -73,6 +72,9 @@ class LinearisedSystem(Protocol):
 
     def linearise(self, x: Array, load: float) -> Array:
         """Residual (n,); what follows is that of this state."""
+
+    def along_load(self, x: Array, load: float) -> tuple[Array, Array]:
+        """The same, and its derivative (n,) by the load."""
 
     def factor(self, damping: float, definite: bool) -> bool:
         """Factor K + damping W; whether it is regular, and not known to be indefinite if `definite` asks for it."""
@@ -240,10 +242,9 @@ class DampedNewton:
         """
         load, part, steps, x = 0.0, 1.0, 0, self._with_best_multipliers(x, 0.0)
         while load < 1.0 and part >= SMALLEST_PART:
-            self.n_residual += 1
-            ahead = self.system.residual(x, load + LOAD_DIFFERENCE)
-            slope = (ahead - self.linearise(x, load)) / LOAD_DIFFERENCE
-            if not (np.isfinite(slope).all() and self.system.factor(0.0, False)):
+            self.n_jacobian += 1
+            r, slope = self.system.along_load(x, load)
+            if not (np.isfinite(r + slope).all() and self.system.factor(0.0, False)):
                 break
             tangent, end = self.system.solve(-slope), None
             part = min(part, 1.0 / max(self.system.weigh(tangent)[1], 1e-300))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -324,10 +325,9 @@ def _load_continuation(counter: Counter) -> tuple[Point, str]:
     Returns the solution, or the point of the highest load, and what happened.
     """
     n, may_tunnel = len(counter.problem.x_unloaded), counter.problem.may_tunnel
-    along_load = np.append(np.zeros(n), 1.0)
-    z = np.append(counter.problem.x_unloaded, 0.0)
+    up, z = np.append(np.zeros(n), 1.0), np.append(counter.problem.x_unloaded, 0.0)
     r, J, slope = counter.along_load(z)
-    tangent = _tangent(J, slope, along_load)
+    tangent = _tangent(J, slope, up)
     highest, best, past, steps, step = 0.0, Point(z[:n], r, J, False), "", 0, FIRST_STEP
     counter.folds, last = 0, 0.0
     while step >= SMALLEST_STEP and steps < MAX_STEPS and z[n] > -1.0:
@@ -355,10 +355,7 @@ def _load_continuation(counter: Counter) -> tuple[Point, str]:
             share = (1.0 - before[n]) / (z[n] - before[n])
             interpolated = before[:n] + share * (z - before)[:n]
             point = newton(counter, interpolated, 1.0, MAX_POLISH)
-            if (
-                not point.converged
-                and (found := _correct(counter, np.append(interpolated, 1.0), along_load)) is not None
-            ):
+            if not point.converged and (found := _correct(counter, np.append(interpolated, 1.0), up)):
                 point = newton(counter, found.z[:n], 1.0, MAX_POLISH)
             if point.converged:
                 return point, f"reached the full {counter.problem.raised} in {steps} steps{past}"
@@ -377,10 +374,6 @@ def _tangent(J: Array, slope: Array, along: Array) -> Array:
 
 def _correct(counter: Counter, z: Array, tangent: Array) -> Corrected | None:
     """Newton's method from z = (x, load) across the tangent."""
-    return newton_across(
-        counter.along_load,
-        z,
-        lambda J, slope, right: solve_bordered(J, slope, tangent, right),
-        lambda step, z: float(np.abs(step).max() / (1.0 + np.abs(z).max())),
-        counter.problem.rounding(),
-    )
+    size, solve = 1.0 + np.abs(z).max(), partial(solve_bordered, row=tangent)
+    rounding = counter.problem.rounding()
+    return newton_across(counter.along_load, z, solve, lambda step: float(np.abs(step).max() / size), rounding)

@@ -39,7 +39,7 @@ class StaticProblem:
 
     residual: Callable[[Array, float], Array]
     jacobian: Callable[[Array, float], tuple[Array, Array]]  # residual and its derivative (n, n)
-    along_load: Callable[[Array, float], tuple[Array, Array, Array]]  # the same, and that by the load (n,)
+    along_load: Callable[[Array, float], tuple[Array, Array, Array]]  # the same, and its derivative by the load (n,)
     x_unloaded: Array
     analytic: bool = True  # False: differences of the residual in hybr, for comparison
     descent: Descent | None = None  # metric and step limit of the descent; None: no descent

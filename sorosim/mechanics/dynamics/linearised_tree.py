@@ -19,7 +19,7 @@ from sorosim.mechanics.engine.tasks import LINEARISE_CLOSED
 from sorosim.mechanics.kernels.couplings import N_NODES, make_couplings, place_couplings
 from sorosim.mechanics.kernels.evaluate import Evaluation, State
 from sorosim.mechanics.kernels.external import ExternalForces
-from sorosim.mechanics.kernels.loops import Closure, loop_couplings
+from sorosim.mechanics.kernels.loops import Closure, loop_couplings, motor_columns
 from sorosim.mechanics.kernels.products import N_NODE, residual_product, residual_product_transposed
 from sorosim.mechanics.kernels.sparse_tangent import assemble
 from sorosim.mechanics.kernels.tangent import Tangent, eliminate, factor_tangent, make_tangent, mass_product, substitute
@@ -120,6 +120,20 @@ class LinearisedTree:
         self._call(residual_product, *state, dq, dqd, du, engine.workspace, self._node, change)
         return change
 
+    def apply_closed(self, dq: Array, du: Array) -> tuple[Array, Array]:
+        """Change of the residual at rest, loops closed by multipliers that stay, and of the errors (m,) of loops."""
+        engine, coupling, n = self.engine, self._external.coupling, len(self.engine.loops.row)
+        if not n:
+            return self.apply(dq, engine.zero_rates, du), np.zeros(0)
+        B = np.zeros((engine.ndof, engine.n_actuators))
+        self._call(loop_couplings, engine.loops, self._closure, engine.workspace, False, coupling)
+        self._call(motor_columns, engine.tree, engine.loops, engine.workspace, self._closure, B)
+        coupling.counts["n"] += n  # what loops pull with, between couplings of loads and constraints
+        self._first_loop = int(coupling.counts["n"])
+        change = self.apply(dq, engine.zero_rates, du) - B @ du
+        coupling.counts["n"] -= n
+        return change, self.errors_along(self._node)
+
     def apply_transposed(self, w: Array) -> tuple[Array, Array, Array]:
         """Transposed derivatives of the residual by q, qd (ndof,) and u (n_actuators,), times w (ndof,)."""
         engine, n = self.engine, self.engine.ndof
@@ -200,7 +214,7 @@ class LinearisedTree:
 
     def errors_along(self, node: Array) -> Array:
         """E dx (m,), zero of rows without a multiplier, from the displacements (n, 6 or more) of all nodes along dx."""
-        forms, loops = self.tangent.couplings.forms, self.engine.loops.row
+        forms, loops = self._external.coupling, self.engine.loops.row
         own = slice(self._first_loop, self._first_loop + len(loops))
         nodes = forms.row["node"][own]
         moved = np.where(nodes[:, :, None] >= 0, node[nodes, :6], 0.0)
