@@ -43,10 +43,18 @@ def test_rods_tendons_motors_and_loads_some_of_them_in_loops_that_are_open(seed,
         robot = with_random_loops(rng, robot)
     q, _, _, u = random_state(rng, robot)
     names = rng.choice(robot.coordinate_names, 3, replace=False) if seed % 4 > 1 else []
-    begin = (0.5 * random_state(rng, robot)[0], 5.0 * rng.normal(size=len(u))) if from_equilibrium else None
+    begin = (0.5 * random_state(rng, robot)[0], rng.normal(size=len(u))) if from_equilibrium else None
     system = StaticSystem(robot, u, dict(zip(names, rng.normal(size=3), strict=False)), begin=begin)
     x = unknowns(rng, system, q)
     assert_same_along_tree(system, x, slope_of(system, x))
+
+
+def test_tendons_some_of_which_are_still_slack():
+    rng, robot = np.random.default_rng(8), sorosim.load("cable_manipulator")
+    q, ends = 0.1 * random_state(rng, robot)[0], np.array([[-5.0, 1.0, 2.0, -5.0, 0.5], [1.0, 2.0, -1.0, 3.0, 2.0]])
+    system = StaticSystem(robot, ends[1], {}, begin=(q, ends[0]))
+    assert np.any((system.inputs(LOAD) < 0.0) & (ends[1] > 0.0))
+    assert_same_along_tree(system, q, slope_of(system, q))
 
 
 @pytest.mark.parametrize(
