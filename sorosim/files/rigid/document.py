@@ -17,7 +17,7 @@ from sorosim.base.problems import Path, Place, shown
 from sorosim.files.bounded import read_bounded
 from sorosim.files.rigid.remarks import WRITTEN, Remarks
 
-MAX_BYTES, MAX_NESTING, MAX_ELEMENTS = 4_000_000, 60, 50_000
+MAX_BYTES, MAX_NESTING, MAX_ELEMENTS = 4_000_000, 200, 50_000
 BLANK = re.compile(rb"(\s+)(<\?xml\b[^>]*\?>)")
 OTHER_NAMES = {"origin": ("pose",)}  # of the same thing in other languages than URDF
 
