@@ -143,7 +143,7 @@ class Importer:
     def _check_links(self, node: Node) -> None:
         """Note frames of links where links are named: only `parent` takes either."""
         for key, entry in node.entries.items():
-            if key == "link" and isinstance(entry.value, str) and entry.value in self.found.frames:
+            if key in ("link", "leader") and isinstance(entry.value, str) and entry.value in self.found.frames:
                 carrier = self.found.frames[entry.value]
                 hint = f"it is a frame of {shown(carrier)}: name that link, and the frame beside it"
                 self.mistakes.note(entry.place, "a link that moves on its own", shown(entry.value), hint)

@@ -226,6 +226,49 @@ def test_coordinates_that_are_not_named_follow():
         sorosim.simulate(robot, 0.1, q0={"proximal": 0.1, "distal": 0.3})
 
 
+@pytest.mark.parametrize("q0", [None, {"proximal": 0.4}, {"distal": 0.4}, "assembled", "equilibrium"])
+def test_derivatives_of_a_motion_by_ratio_and_offset(q0):
+    """Coordinates of the start that follow others do so at each value of the numbers."""
+    motor = {"m": {"joint": {"link": "proximal"}}}
+    robot = finger(initial={"proximal.revolute": 0.4}, actuators=motor)
+    numbers = {"couplings.cable.ratio": 0.8, "couplings.pinion.ratio": 0.1 / (2 * np.pi)}
+    numbers["couplings.cable.offset"] = np.deg2rad(5.0)
+
+    def moved(of, **options):
+        return sorosim.rollout(of, np.zeros((20, 1)), "5 ms", q0=q0, tolerance=1e-13, **options)
+
+    found = moved(robot, numbers=list(numbers))
+    bar = np.random.default_rng(0).standard_normal(found.q.shape)
+    gradient = found.vjp(bar).numbers
+    for k, (name, value) in enumerate(numbers.items()):
+        h = 1e-4 * value
+        ends = [(bar * moved(robot.with_values({name: value + s * h})).q).sum() for s in (-2, -1, 1, 2)]
+        difference = (ends[0] - 8.0 * ends[1] + 8.0 * ends[2] - ends[3]) / (12.0 * h)
+        assert gradient[k] == pytest.approx(difference, rel=1e-5, abs=1e-5 * np.abs(gradient).max())
+
+
+def test_what_is_driven_comes_before_what_the_file_names():
+    robot = finger(initial={"proximal.revolute": 0.4})
+    run = sorosim.simulate(robot, 0.1, driven={"distal": "0.3 + 0.1*t"})
+    assert run.q[0, 0] == pytest.approx((0.3 - np.deg2rad(5.0)) / 0.8)
+    with pytest.raises(InputError, match="'cable' by"):
+        sorosim.simulate(robot, 0.1, q0={"proximal": 0.4}, driven={"distal": "0.3 + 0.1*t"})
+
+
+@pytest.mark.parametrize("z", [-0.099, -0.097, -0.09, -0.06, -0.02])
+def test_inputs_for_a_place_of_what_follows(z):
+    """At the start, hanging, the place does not move to first order, but for rounding: that is no scale of inputs."""
+    links = {
+        "proximal": {"joint": {"revolute": {"axis": [0, 1, 0], "stiffness": 0.1}}, "body": BAR},
+        "distal": {"parent": "proximal", "at": BELOW, "joint": HINGE, "body": BAR},
+    }
+    coupling = {"c": {"link": "distal", "leader": "proximal", "ratio": 0.8, "offset": 0.02}}
+    robot = robot_of(links, coupling, actuators={"m": {"joint": {"link": "proximal"}}})
+    found = sorosim.inverse(robot, {"distal": [None, None, z]})
+    assert found.reached
+    assert np.cos(found.equilibrium.q[0]) == pytest.approx(-z / 0.1, abs=1e-6)
+
+
 def test_derivatives_by_ratio_and_offset():
     robot = finger()
     numbers = ["couplings.cable.ratio", "couplings.pinion.ratio", "couplings.cable.offset"]
@@ -269,6 +312,12 @@ MISTAKES = {
     r"couplings\.c\.ratio: expected a number, got '3 mm'": {"link": "b", "leader": "a", "ratio": "3 mm"},
     r"couplings\.c\.offset: expected an angle": {"link": "b", "leader": "a", "offset": "3 mm"},
     r"couplings\.c\.along: expected no direction": {"link": "b", "leader": "a", "along": "angle"},
+    r"couplings\.c: expected the key 'ratio', a length per angle such as 10 mm/rev, got nothing": {
+        "link": "h", "leader": "a"
+    },
+    r"couplings\.c\.ratio: expected an angle per length such as 6 rad/m, got '3 mm'": {
+        "link": "a", "leader": "h", "ratio": "3 mm"
+    },
     r"couplings\.c: expected the key 'leader_along'": {"link": "b", "leader": "f"},
     r"expected a joint that turns about an axis or slides along one, got spherical": {
         "link": "g", "along": "rx", "leader": "a"
@@ -281,6 +330,7 @@ def test_mistakes(message):
     links = {
         "a": {"joint": HINGE, "body": BAR}, "b": {"joint": HINGE, "body": BAR}, "e": {"body": BAR},
         "f": {"joint": {"cylindrical": {"axis": [0, 0, 1]}}, "body": BAR}, "g": {"joint": "spherical", "body": BAR},
+        "h": {"joint": {"prismatic": {"axis": [0, 0, 1]}}, "body": BAR},
     }  # fmt: skip
     with pytest.raises((FileError, ModelError), match=message):
         robot_of(links, {"c": MISTAKES[message]})

@@ -424,6 +424,29 @@ def test_usual_robots_are_compiled_without_a_process_of_its_own(name, monkeypatc
         load(DATA / name)
 
 
+TWICE = """<mujoco><worldbody>
+  <body><joint name="a 1" axis="0 1 0"/><geom size="0.1"/></body>
+  <body><joint name="a.1" axis="0 1 0"/><geom size="0.1"/></body>
+  <body><joint name="b" axis="0 1 0"/><geom size="0.1"/></body></worldbody><option>FLAG</option>
+  <equality>ROWS</equality></mujoco>"""
+
+
+def test_several_equalities_of_a_joint_and_names_that_become_one(tmp_path):
+    def loaded(rows, flag=""):
+        (tmp_path / "twice.xml").write_text(TWICE.replace("ROWS", rows).replace("FLAG", flag))
+        return load(tmp_path / "twice.xml")
+
+    row = '<joint joint1="{}" joint2="{}" polycoef="0 {} 0 0 0"/>'
+    robot = loaded(row.format("b", "a 1", 2) + row.format("b", "a.1", -1))
+    assert robot.n_multipliers == 2
+    # b = 2 x and b = -y
+    assert_allclose(robot.loop_rows(np.zeros(3)).A @ [1.0, -2.0, 2.0], 0.0, atol=1e-15)
+    assert loaded(row.format("a 1", "b", 2) + row.format("a.1", "b", 3)).coupling_names == ("a_1", "a_1_2")
+    with pytest.raises(FileError, match="expected no constraints but"):
+        loaded(row.format("a 1", "b", 2) + row.format("a.1", "b", 3) + row.format("a 1", "a.1", 1.5))
+    assert loaded(row.format("b", "a 1", 2), '<flag equality="disable"/>').n_multipliers == 0
+
+
 # -- what closes chains
 
 

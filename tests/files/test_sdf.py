@@ -163,6 +163,38 @@ def test_a_universal_joint_stands_in_the_tree_and_another_one_closes_the_ring(fo
     assert links_of(robot)["rocker_universal"].joint.kind == "universal"
 
 
+@pytest.mark.parametrize("more", ["<dynamics><friction>1</friction></dynamics>", "<limit><lower>-1</lower></limit>"])
+def test_what_loops_have_not_stands_in_the_tree(folder, more):
+    file = folder / "bars.sdf"
+    text = FOUR_BAR.replace("KIND", "revolute").replace("MORE", "").replace("SIGN", "1")
+    file.write_text(text.replace("<dynamics><damping>0.3</damping></dynamics>", more), encoding="utf-8")
+    robot = load(file, set={"import.limits": "{revolute: 100}"})
+    assert robot.loop_names == ("c",)
+
+
+def test_mimics_of_joints_that_close_rings_are_refused(folder):
+    file = folder / "bars.sdf"
+    text = FOUR_BAR.replace("KIND", "revolute").replace("MORE", "").replace("SIGN", "1")
+    mimic = '<mimic joint="a"><multiplier>2</multiplier></mimic>'
+    text = text.replace("<dynamics><damping>0.3</damping></dynamics>", mimic)
+    text = text.replace("<axis><xyz>0 0 1</xyz></axis></joint>", "<axis><xyz>0 0 1</xyz><limit/></axis></joint>")
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(FileError, match="expected no mimic in a joint that closes a ring"):
+        load(file)
+
+
+def test_rings_load_in_any_order_of_joints(folder):
+    file = folder / "bars.sdf"
+    text = FOUR_BAR.replace("KIND", "revolute").replace("MORE", "").replace("SIGN", "1")
+    first, last = text.index('<joint name="a"'), text.index('<joint name="b"')
+    moved = text[:first] + text[last:].replace("</model>", text[first:last] + "</model>")
+    counts = []
+    for one in (text, moved):
+        file.write_text(one, encoding="utf-8")
+        counts.append((load(file).ndof, load(file).n_multipliers))
+    assert counts == [(4, 6), (4, 6)]
+
+
 def test_mistakes_of_gearboxes(folder):
     file, good = folder / "bars.sdf", FOUR_BAR.replace("KIND", "revolute").replace("MORE", "").replace("SIGN", "1")
     for old, new, message in (

@@ -44,6 +44,8 @@ SAME_END = 1e-4
 States = list[tuple[Array, Array]]  # unknowns and parameters
 # of the range of a parameter: it is at its bound
 AT_BOUND = 1e-9
+# motion of the targets below this part of that of the coordinates is rounding, as at a turning point
+NO_EFFECT = 1e-10
 
 
 @public
@@ -413,7 +415,8 @@ class InverseSolver:
             if point is None:
                 raise ModelError("q0", "a state with a regular tangent stiffness", "another one")
             effect = np.linalg.norm(point.J, axis=0)
-            scale[open_] = np.divide(1.0, effect, out=np.full(len(effect), np.nan), where=effect > 0.0)[open_]
+            counts = effect > NO_EFFECT * np.linalg.norm(point.by[: self._manifold.system.n_free], axis=0)
+            scale[open_] = np.divide(1.0, effect, out=np.full(len(effect), np.nan), where=counts)[open_]
         fixed = scale == 0.0  # its bounds are the same
         for kind in {one.dimension for one in self._free}:
             same = np.array([one.dimension == kind for one in self._free])

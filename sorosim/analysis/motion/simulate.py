@@ -281,8 +281,10 @@ def starting_state(
     q[partition.driven] = motion[:, 0]
     if robot.coupling_names and (q0 is None or isinstance(q0, Mapping)):
         block = robot.description.initial if q0 is None else q0
-        named = [robot.engine.layout.coordinate(name, of_q) for name in block]
-        follow_couplings(robot.engine, q, [*named, *partition.driven])
+        named, driven = [robot.engine.layout.coordinate(name, of_q) for name in block], partition.driven.tolist()
+        # what the file names gives way to what is driven, what a caller names does not
+        lead = follow_couplings(robot.engine, q, *([driven, named] if q0 is None else [driven + named]))
+        free = np.setdiff1d(free, list(lead))
     if name := system.chart_limit.singular(q):
         what = "a start farther from a whole turn, where the coordinates of this joint are singular"
         raise InputError(f"{of_q}, {name}", what, f"one less than {TURN:.2g} rad from it")

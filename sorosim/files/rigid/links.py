@@ -7,8 +7,9 @@ whatever is found wrong with them later, as an inertia that no body has, points 
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 from typing import Any
@@ -197,16 +198,20 @@ class _Importer:
             out.frames |= {self.names[name]: self.names[carrier] for name in group if name != carrier}
             if carrier in light and carrier not in self.tops:
                 out.bare[self.names[carrier]] = self.robot.links[carrier].element.place
-        out.loops = {self.known_as(loop.name): self.loop(loop) for loop in self.robot.loops}
+        for loop in self.robot.loops:
+            out.loops[self.new_name(loop.name, out.loops)] = self.loop(loop)
         out.actuators = self.actuators()
         if self.options.mimic == COUPLED:
-            out.couplings = self.couplings()
+            out.couplings = self.couplings(out.loops)
         if self.robot.gravity is not None:
             out.gravity = _node(self.robot.gravity.tolist(), self.robot.links[self.robot.root].element.place)
         return out
 
     def loop(self, loop: RigidLoop) -> Node:
         """A joint that closes a chain."""
+        if loop.limits is not None and loop.kind in self.options.stops:
+            hint = "joints that close rings have none: leave them out, or cut the ring at another joint"
+            self.mistakes.note(loop.place, "no end stops in a joint that closes a ring", "limits", hint)
         own = {"axis": None if loop.axis is None else loop.axis.tolist(), "pitch": loop.pitch or None, **loop.acting}
         own = {key: value for key, value in own.items() if value is not None}
         joint, place = _node({loop.kind: own} if own else loop.kind, loop.place), loop.place
@@ -229,15 +234,21 @@ class _Importer:
     def actuators(self) -> dict[str, Node]:
         """Motors in the joints that move."""
         joints = {joint.name: joint for joint in self.robot.joint_of.values()}
-        out = {}
+        out: dict[str, Node] = {}
         for one in self.robot.actuators:
             joint = joints[one.joint]
             if self.held(joint) is None:
                 block = {one.kind: {"link": self.names[joint.child], **one.values}}
-                out[self.known_as(one.name)] = _node(block, one.place)
+                out[self.new_name(one.name, out)] = _node(block, one.place)
         return out
 
-    def couplings(self) -> dict[str, Node]:
+    def new_name(self, name: str, *taken: Collection[str]) -> str:
+        """A name as it may stand in the file, and that nothing else has."""
+        own = self.known_as(name)
+        numbered = itertools.chain([own], (f"{own}_{n}" for n in itertools.count(2)))
+        return next(one for one in numbered if not any(one in names for names in taken))
+
+    def couplings(self, loops: Collection[str]) -> dict[str, Node]:
         """Joints that follow others; what cannot be coupled is noted."""
         out: dict[str, Node] = {}
         joints = {joint.name: joint for joint in self.robot.joint_of.values()}
@@ -256,7 +267,7 @@ class _Importer:
             ends = {"link": joint.child, "leader": joints[joint.mimic.leader].child}
             numbers = {"ratio": joint.mimic.multiplier, "offset": joint.mimic.offset}
             block = {key: self.names[link] for key, link in ends.items()} | numbers
-            out[self.known_as(joint.name)] = _node(block, place)
+            out[self.new_name(joint.name, out, loops)] = _node(block, place)
         return out
 
     def without_mass(self, groups: dict[str, list[str]]) -> set[str]:

@@ -319,23 +319,36 @@ class _Reader:
         m, by_name = self.model, {joint.name: joint for joint in self.joints}
         written = [e for block in self.root.all("equality") for e in block.children]
         closing = mujoco.mjtEq.mjEQ_CONNECT, mujoco.mjtEq.mjEQ_WELD
+        if m.opt.disableflags & self.flag("EQUALITY"):
+            return
         for i in range(m.neq):
             if not m.eq_active0[i]:
                 continue
             place = (written[i] if len(written) == m.neq else self.root).place
             kind = mujoco.mjtEq(m.eq_type[i])
             first, second = m.eq_obj1id[i], m.eq_obj2id[i]
-            if kind == mujoco.mjtEq.mjEQ_JOINT and second >= 0 and not m.eq_data[i, 2:5].any():
-                follower = by_name.get(m.joint(first).name)
-                leader = m.joint(second).name
-                if follower is not None and leader in by_name:
-                    follower.mimic = Mimic(leader, float(m.eq_data[i, 1]), float(m.eq_data[i, 0]))
-                    continue
+            linear = kind == mujoco.mjtEq.mjEQ_JOINT and second >= 0 and not m.eq_data[i, 2:5].any()
+            if linear and self.follow(by_name, m.joint(first).name, m.joint(second).name, *m.eq_data[i, :2].tolist()):
+                continue
             name = m.equality(i).name or kind.name.removeprefix("mjEQ_").lower()
             if kind in closing and "constraints" not in self.leftovers.without:
                 self.loops.append(self.loop(i, name, place))
                 continue
             self.leftovers.add("constraints", name, place)
+
+    @staticmethod
+    def follow(joints: dict[str, RigidJoint], first: str, second: str, offset: float, ratio: float) -> bool:
+        """Let a joint follow another one, or be followed by it where it has a leader; whether that may be."""
+        a, b = joints.get(first), joints.get(second)
+        if a is None or b is None:
+            return False
+        if a.mimic is None:
+            a.mimic = Mimic(second, ratio, offset)
+        elif b.mimic is None and ratio:
+            b.mimic = Mimic(first, 1.0 / ratio, -offset / ratio)
+        else:
+            return False
+        return True
 
     def loop(self, i: int, name: str, place: Place) -> RigidLoop:
         """An equality that connects two bodies at a point, or welds them; or sites on them."""
@@ -343,8 +356,6 @@ class _Reader:
 
         m, data = self.model, self.model.eq_data[i]
         first, second = m.eq_obj1id[i], m.eq_obj2id[i]
-        taken = {loop.name for loop in self.loops}
-        name = name if name not in taken else f"{name}_{i + 1}"
         kind = "spherical" if m.eq_type[i] == mujoco.mjtEq.mjEQ_CONNECT else "fixed"
         if m.eq_objtype[i] == mujoco.mjtObj.mjOBJ_SITE:
             a, b = ((m.site_bodyid[k], _pose(m.site_pos[k], m.site_quat[k])) for k in (first, second))

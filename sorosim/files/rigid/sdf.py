@@ -364,22 +364,30 @@ class _Reader:
 
     @staticmethod
     def may_close(joint: Element) -> bool:
-        """Whether a joint may close a ring: a universal one, and a ball joint with a damper, stand in the tree."""
+        """Whether a joint may close a ring; what loops have not, as friction and limits, stands in the tree."""
         kind, axes = KINDS[joint.attributes["type"]], [e for e in joint.children if e.tag in ("axis", "axis2")]
-        return kind != "universal" and not (kind == "spherical" and any(_acting(axis) for axis in axes))
+        if kind == "universal" or (kind == "spherical" and any(_acting(axis) for axis in axes)):
+            return False
+        return not any("friction" in _acting(axis) or axis.first("mimic") or axis.first("limit") for axis in axes)
 
     def loop(self, joint: RigidJoint) -> RigidLoop:
         """A joint above a link that has one already."""
         own = self.between(joint.child, joint.name)
         axis = None if joint.axis is None else own[:3, :3].T @ joint.axis
         ends = (joint.child, own), (joint.parent, self.between(joint.parent, joint.name))
-        if joint.kind == "spherical" and joint.acting:
+        kept = () if joint.kind == "spherical" else ("damping", "stiffness", "rest")
+        if set(joint.acting) - set(kept):
             self.leftovers.add("springs", joint.name, joint.element.place)
-            joint.acting = {}
+            joint.acting = {key: value for key, value in joint.acting.items() if key in kept}
+        if joint.mimic is not None:
+            hint = "let the joint that leads follow this one"
+            self.mistakes.note(joint.element.place_of("mimic"), "no mimic in a joint that closes a ring", "one", hint)
         if joint.kind == "universal":
             hint = "cut the ring at another joint: the first one above a link, in the order of the file, is of the tree"
             self.mistakes.note(joint.element.place, "a joint that can close a ring", f"a {joint.word} one", hint)
-        return RigidLoop(joint.name, joint.kind, *ends, joint.element.place, axis, joint.pitch, joint.acting)
+        return RigidLoop(
+            joint.name, joint.kind, *ends, joint.element.place, axis, joint.pitch, joint.acting, joint.limits
+        )
 
     def couple(self, name: str, gearbox: Element, joints: dict[str, RigidJoint]) -> None:
         """Let one revolute joint follow another: angles of two links on a reference body, theta_2 = -ratio theta_1."""

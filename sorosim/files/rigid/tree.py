@@ -103,6 +103,7 @@ class RigidLoop:
     axis: Array | None = None
     pitch: float = 0.0
     acting: dict[str, Any] = field(default_factory=dict)
+    limits: tuple[float, float] | None = None
 
 
 class RigidActuator(NamedTuple):
@@ -198,45 +199,49 @@ def roots_of(
 ) -> tuple[list[str], list[str]]:  # fmt: skip
     """Links without a joint above them, and joints that close rings; what makes no tree of the links is noted.
 
-    closing : of each joint, whether it may close a ring: of several above a link one is of the tree, the first, or the
-        first that may not where that leaves a tree. Without it several are a mistake.
+    closing : of each joint, whether it may close a ring. Of several joints above a link the one is of the tree that
+        reaches it first from the roots, those that may close none before the others. Without it several are a mistake.
     """
-    above: dict[str, str] = {}  # name of the joint
-    rings: list[str] = []
     if len(links) > MAX_LINKS:
         mistakes.note(root.place, f"at most {MAX_LINKS} links", f"{len(links)}")
         return [], []
     if not links:
         mistakes.note(root.place, "at least one <link>", "none")
+    below: dict[str, list[str]] = {name: [] for name in links}  # joints on each link
+    first: dict[str, str] = {}  # joint above each link
     for name, edge in edges.items():
         for end, place in ((edge.parent, edge.parent_place), (edge.child, edge.child_place)):
             if end not in links:
                 mistakes.note(place, "the name of a link", shown(end), nearest(end, links))
-        first = above.setdefault(edge.child, name)
-        if first != name and closing is None:
-            got = f"{shown(edge.child)} below the joints {first} and {name}"
+        if edge.child in first and closing is None:
+            got = f"{shown(edge.child)} below the joints {first[edge.child]} and {name}"
             hint = "cut the ring at one joint here, and close it again by one of `loops` in the robot's file"
             mistakes.note(edge.joint.place, "links with one joint above each", got, hint)
-        elif first != name and closing is not None:
-            swapped = closing[first] and not closing[name]
-            rings.append(first if swapped else name)
-            above[edge.child] = name if swapped else first
+        first.setdefault(edge.child, name)
+        below.setdefault(edge.parent, []).append(name)
     if mistakes:
         return [], []
-    rooted: set[str] = set()  # links with a way up to a root
-    for name in links:
-        way, top = [name], name
-        while top in above and top not in rooted and len(way) <= len(links):
-            top = edges[above[top]].parent
-            way.append(top)
-        if len(way) > len(links):
-            if closing is not None and not all(closing.values()):
-                return roots_of(root, links, edges, mistakes, dict.fromkeys(closing, True))
-            got = f"{shown(name)} in a ring of joints, or on one"
-            mistakes.note(links[name].place, "links with a way up to the root", got)
-            break
-        rooted.update(way)
-    return [name for name in links if name not in above], rings
+    tops = [name for name in links if name not in first]
+    reached, rings = set(tops), set[str]()
+    waiting = [name for top in tops for name in below[top]]
+    must = {edges[name].child for name, may in (closing or {}).items() if not may}  # links with joints that close none
+
+    def order(name: str) -> int:
+        return 0 if closing is not None and not closing[name] else 2 if edges[name].child in must else 1
+
+    while waiting:
+        name = min(waiting, key=order)
+        waiting.remove(name)
+        child = edges[name].child
+        if child in reached:
+            rings.add(name)
+        else:
+            reached.add(child)
+            waiting += below[child]
+    if lost := [name for name in links if name not in reached]:
+        got = f"{shown(lost[0])} in a ring of joints, or on one"
+        mistakes.note(links[lost[0]].place, "links with a way up to the root", got)
+    return tops, [name for name in edges if name in rings]
 
 
 def only_root(tops: list[str], links: dict[str, Element], mistakes: Mistakes) -> None:

@@ -30,6 +30,10 @@ RATIO = {
     ("angle", "angle"): "number", ("length", "length"): "number", ("length", "angle"): "length",
     ("angle", "length"): "curvature",
 }  # fmt: skip
+PER = {
+    ("length", "angle"): "a length per angle such as 10 mm/rev",
+    ("angle", "length"): "an angle per length such as 6 rad/m",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +48,7 @@ class Coupling(Declared, title="Couplings of joints"):
     leader: str = key(MovingLink("links", "a link whose joint moves", fits=moves), "Link whose joint leads.", "lid")
     ratio: Any = key(
         Given(), "Motion of the joint over that of its leader: a number, a length per angle or an angle per length.",
-        "-1.5", default=1.0,
+        "-1.5", default=None, without="`1` between joints of one kind, else it must be given",
     )  # fmt: skip
     offset: Any = key(
         Given(), "Where the joint stands when its leader is at zero.", "10 deg", default=0.0, kw_only=True
@@ -81,7 +85,13 @@ class Coupling(Declared, title="Couplings of joints"):
 
     def numbers(self, dimension: str, leader: str) -> tuple[float, float]:
         """Ratio and offset in SI units, by the dimensions of both coordinates."""
-        ratio = quantity(self.ratio, RATIO[dimension, leader], "ratio")
+        expected = PER.get((dimension, leader), "")
+        if self.ratio is None and expected:
+            raise ModelError("", f"the key 'ratio', {expected}", "nothing")
+        try:
+            ratio = 1.0 if self.ratio is None else quantity(self.ratio, RATIO[dimension, leader], "ratio")
+        except ModelError as error:
+            raise (error if not expected else ModelError("ratio", expected, error.got, error.hint)) from None
         if ratio == 0.0:
             raise ModelError("ratio", "a ratio other than 0", "0", "a joint that stands still is fixed")
         return ratio, quantity(self.offset, dimension, "offset")

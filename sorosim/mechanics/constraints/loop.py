@@ -234,13 +234,15 @@ def compile_loops(
     forbidden = np.concatenate([np.zeros((0, 6)), *(loop.joint.constrained for loop in loops.values())])
     turns = np.logical_not(forbidden[:, 3:].any(axis=1))
     extents = {name: extent(loop, by_name, layout, built) for name, loop in loops.items()}
+    places = np.array([built(int(layout.links[name].nodes[0]))[:3, 3].real for name in by_name if couplings])
+    size_of_robot = float(np.ptp(places, axis=0).max()) if len(places) else 0.0
+    size_of_robot = size_of_robot or 1.0
     for k, (name, coupling) in enumerate(couplings.items(), len(loops)):
         try:
             row[k], value[k], dimension = coupling.arrays(layout, tree, first)
         except ModelError as error:
             raise error.inside(f"couplings.{name}") from None
-        places = np.array([built(node)[:3, 3].real for node in range(len(tree.segment))])
-        turns, extents[name] = np.append(turns, dimension == "angle"), float(np.ptp(places, axis=0).max()) or 1.0
+        turns, extents[name] = np.append(turns, dimension == "angle"), size_of_robot
         rows[name] = slice(first, first + 1)
         first += 1
     size = np.ones(first)

@@ -30,7 +30,8 @@ def coordinates(engine: Engine, value: Values, where: str = "q", order: int = 0,
         given = by_coordinate(engine, value, where, order)
         columns = [engine.layout.coordinate(name, where) for name in given]
         out[columns] = list(given.values())
-        return follow_couplings(engine, out, columns, is_state=order == 0 and not is_change)
+        follow_couplings(engine, out, columns, is_state=order == 0 and not is_change)
+        return out
     entries = in_order(value, engine.ndof)
     if entries is None:
         return vector(where, value, engine.ndof)
@@ -39,30 +40,44 @@ def coordinates(engine: Engine, value: Values, where: str = "q", order: int = 0,
     return np.array([number_of(f"{where}[{i}]", *pair) for i, pair in pairs])
 
 
-def follow_couplings(engine: Engine, values: Array, named: Iterable[int], is_state: bool = True) -> Array:
+def follow_couplings(engine: Engine, values: Array, *named: Iterable[int], is_state: bool = True) -> set[int]:
     """Let coordinates that are not named follow those that are; where neither of a coupling is, its leader stays.
 
-    values (ndof,): coordinates, or what changes as they do; the result.
+    Parameters
+    ----------
+    values : (ndof,) array
+        Coordinates, or what changes as they do; it is overwritten.
+    named : indices of coordinates
+        Of several, coordinates of later ones may follow those of earlier ones.
+
+    Returns
+    -------
+    set of int
+        Coordinates of couplings that did not follow.
     """
     rows = engine.loops.row
-    left = {
-        tuple(map(int, rows["column"][k])): engine.loops.value[k, [lj.RATIO, lj.OFFSET]] * [1.0, float(is_state)]
+    left = [
+        (*map(int, rows["column"][k]), *(engine.loops.value[k, [lj.RATIO, lj.OFFSET]] * [1.0, float(is_state)]))
         for k in np.flatnonzero(rows["turn"] == lj.COUPLED)
-    }
-    known = set(map(int, named))
+    ]
+    waiting, lead, known = [set(map(int, some)) for some in named], {x for one in left for x in one[:2]}, set[int]()
     while left:
-        found = next(((a, b) for a, b in left if a in known or b in known), None)
+        found = next((one for one in left if one[0] in known or one[1] in known), None)
         if found is None:
-            followers = {a for a, _ in left}
-            known.add(next((b for _, b in left if b not in followers), next(iter(left))[1]))
+            followers = {one[0] for one in left}
+            root = next((one[1] for one in left if one[1] not in followers), left[0][1])
+            known |= waiting.pop(0) if waiting else {root}
             continue
-        (a, b), (ratio, offset) = found, left.pop(found)
+        left.remove(found)
+        a, b, ratio, offset = found
         if a not in known:
             values[a] = ratio * values[b] + offset
+            lead.discard(a)
         elif b not in known:
             values[b] = (values[a] - offset) / ratio
+            lead.discard(b)
         known |= {a, b}
-    return values
+    return lead
 
 
 def state(engine: Engine, q: Values, qd: Values) -> tuple[Array, Array]:
@@ -118,7 +133,8 @@ def initial_values(engine: Engine, where: str, block: Mapping[str, float]) -> Ar
             raise ModelError(f"{where}.{name}", "the name of a coordinate", f"'{name}'", nearest(name, names))
         columns.append(names.index(name))
         out[columns[-1]] = number(f"{where}.{name}", value, error=ModelError)
-    return follow_couplings(engine, out, columns, is_state=where == "initial")
+    follow_couplings(engine, out, columns, is_state=where == "initial")
+    return out
 
 
 def place(engine: Engine, link: str, s: float) -> tuple[str, float]:

@@ -209,7 +209,7 @@ def loops(context: CheckContext) -> Iterator[Finding]:
     rank = IndependentRows(robot.engine, A[:, free]).rank
     counts = {"loop": len(robot.loop_names), "coupling": len(robot.coupling_names)}
     of = " and ".join(counted(n, what) for what, n in counts.items() if n)
-    rows = f"{len(A)} conditions of {of}, {rank} of them independent at the start"
+    rows = f"{counted(len(A), 'condition')} of {of}, {rank} of them independent at the start"
     dependent = ", ".join(f"{n} of '{name}'" for name, n in _redundant(context, A[:, free]).items())
     if dependent:
         yield finding("loops.redundant", "loops", len(A) - rank, rows=rows, dependent=dependent)
