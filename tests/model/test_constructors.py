@@ -33,7 +33,7 @@ for registry in (SECTIONS, SHAPES, OBSTACLES, JOINTS, LOADS, ACTUATORS, SENSORS)
 assert sweep_file
 WITHOUT_EXAMPLE = {"name": "x", "shape": sorosim.Sphere(0.1), "law": sorosim.ContactLaw(1e5)}
 # bases of kinds are made by nobody
-BASES = ("Section", "Drilled", "MovingJoint", "Sensor", "MountedSensor")
+BASES = ("Section", "Drilled", "MovingJoint", "JointServo", "Sensor", "MountedSensor")
 DECLARED = [
     kind
     for kind in dict.fromkeys(kinds())
