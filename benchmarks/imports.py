@@ -38,7 +38,7 @@ ROOTS = {"robot": "URDF", "mujoco": "MJCF", "sdf": "SDF"}
 N_STATES, AGREES = 3, 1e-8
 # moves as in the other program, or otherwise; is not compared; only sorosim refuses it, or the other program too; there
 # is nothing in it that could move or stand, as in files for others to include
-RESULTS = ("agrees", "differs", "loads", "refused", "by both", "empty")
+RESULTS = ("agrees", "stands", "differs", "loads", "refused", "by both", "empty")
 TRIES = 9
 
 
@@ -114,9 +114,10 @@ def summary(rows: list[Row]) -> str:
     """Counts of all results."""
     counts = {result: sum(row.result == result for row in rows) for result in RESULTS}
     agree = [row for row in rows if row.result == "agrees"]
-    moving, worst = sum(bool(row.coordinates) for row in agree), max((max(row.off) for row in agree), default=0.0)
+    worst = max((max(row.off) for row in agree), default=0.0)
     return (
-        f"{len(rows)} files: {counts['agrees']} agree with their program to {worst:.0e}, {moving} of them move; "
+        f"{len(rows)} files: {counts['agrees']} agree with their program to {worst:.0e}, {counts['stands']} have no "
+        "coordinates there, either; "
         f"{counts['differs']} differ, {counts['loads']} load and are not compared, {counts['refused']} are refused, "
         f"{counts['by both']} by their program too, {counts['empty']} hold no robot"
     )
@@ -156,7 +157,7 @@ def compared(path: Path) -> Row:
         scale = [np.abs(theirs[0]).max(), max(np.abs(theirs[1]).max(), 1e-3 * np.abs(theirs[2]).max()),
                  np.abs(theirs[2]).max()]  # fmt: skip
         off = np.maximum(off, [np.abs(a - b).max() / s for a, b, s in zip(ours, theirs, scale, strict=True)])
-    result = "agrees" if off.max() < AGREES else "differs"
+    result = "differs" if off.max() >= AGREES else "agrees" if robot.ndof else "stands"
     return Row(name, result, robot.ndof, tuple(off.tolist()), shown(settings), words)
 
 

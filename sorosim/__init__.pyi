@@ -76,6 +76,7 @@ from .mechanics.model.body import Assembly as Assembly
 from .mechanics.model.body import PointMass as PointMass
 from .mechanics.model.body import RigidBody as RigidBody
 from .mechanics.model.body import Solid as Solid
+from .mechanics.model.collision import Collision as Collision
 from .mechanics.model.description import Description as Description
 from .mechanics.model.discs import Discs as Discs
 from .mechanics.model.joints import Joint as Joint

@@ -153,7 +153,9 @@ def test_robots_of_other_programs_are_compared_with_these(tmp_path):
     wrong.write_text(text.replace("<mass ", "<masse ", 1))
     assert imports.compared(wrong).words.startswith("arm.urdf:")
     rows = [imports.Row("a", "agrees", 2, (1e-16, 2e-15, 0.0), "", ""), imports.Row("b", "refused", None, (), "", "")]
-    assert imports.summary(rows).startswith("2 files: 1 agree with their program to 2e-15, 1 of them move; 0 differ")
+    assert imports.summary(rows).startswith(
+        "2 files: 1 agree with their program to 2e-15, 0 have no coordinates there, either; 0 differ"
+    )
 
 
 def test_a_robot_that_moves_otherwise_than_in_its_program_is_told(tmp_path, monkeypatch):

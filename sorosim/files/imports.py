@@ -27,6 +27,7 @@ from sorosim.mechanics.model.description import PARTS
 
 MOUNT = ("parent", "at", "joint")  # keys that the root gets as they are
 KEY = "import"
+NAMING = ("link", "leader", "between", "and")  # keys that name a link
 ROOTS = {"robot": "urdf", "mujoco": "mjcf", "sdf": "sdf"}  # key of ``import`` by the root element of a file
 
 
@@ -143,7 +144,7 @@ class Importer:
     def _check_links(self, node: Node) -> None:
         """Note frames of links where links are named: only `parent` takes either."""
         for key, entry in node.entries.items():
-            if key in ("link", "leader") and isinstance(entry.value, str) and entry.value in self.found.frames:
+            if key in NAMING and isinstance(entry.value, str) and entry.value in self.found.frames:
                 carrier = self.found.frames[entry.value]
                 hint = f"it is a frame of {shown(carrier)}: name that link, and the frame beside it"
                 self.mistakes.note(entry.place, "a link that moves on its own", shown(entry.value), hint)

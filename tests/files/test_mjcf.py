@@ -4,7 +4,7 @@ import os
 import shutil
 import sys
 import warnings
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -198,6 +198,73 @@ def test_motors_and_servos_of_joints_are_actuators(folder):
     assert_allclose(robot.internal_force(q, qd, u=u)[:2], data.qfrc_actuator[:2], rtol=1e-12)
     far = robot.internal_force(q, 0.0 * qd, u=[0, q[0], 0, q[1], 1e6])[1]
     assert far == pytest.approx(4.0, rel=1e-12)
+
+
+def test_names_that_are_made_differ_from_those_that_are_written(tmp_path):
+    """Links, joints and their motors as MuJoCo tells them apart."""
+    import mujoco
+
+    geom, hinge = '<geom size="0.1" pos="0.2 0 0"/>', '<joint name="{}" axis="0 1 0"/>'
+    bodies = {
+        "between joints": f'<body name="b"><joint name="j" axis="1 0 0"/>{hinge.format("k")}{geom}</body>'
+        f'<body name="b_j">{hinge.format("l")}{geom}</body>',
+        "unnamed": f'<body>{hinge.format("j")}{geom}</body><body name="body_1">{hinge.format("k")}{geom}</body>',
+        "sites": f'<body name="foo">{hinge.format("j")}{geom}<site name="foo"/></body>'
+        f'<body name="foo_site">{hinge.format("k")}{geom}</body>',
+        "surroundings": f'{geom}<body name="surroundings">{hinge.format("j")}{geom}</body>',
+        "joints": f'<body name="knee">{hinge.format("hip")}{geom}</body>'
+        f'<body name="hip"><joint axis="0 1 0"/>{geom}</body>',
+        "fixed": f'<body name="b">{geom}</body><body name="c">{hinge.format("b_fixed")}{geom}</body>',
+    }
+    for name, world in bodies.items():
+        motor = {"joints": "hip", "fixed": "b_fixed", "between joints": "k"}.get(name, "j")
+        option = '<option gravity="0 0 0"><flag contact="disable"/></option>'
+        actuator = f'<actuator><motor joint="{motor}"/></actuator>'
+        text = f"<mujoco>{option}<worldbody>{world}</worldbody>{actuator}</mujoco>"
+        (tmp_path / "names.xml").write_text(text)
+        robot, model = load(tmp_path / "names.xml"), mujoco.MjModel.from_xml_string(text)
+        assert robot.ndof == model.nv, name
+        assert sum(link.body.mass for link in robot.links if link.body) == pytest.approx(model.body_mass.sum()), name
+        data = mujoco.MjData(model)
+        data.ctrl[:] = 1.0
+        mujoco.mj_forward(model, data)
+        zero = np.zeros(robot.ndof)
+        assert_allclose(robot.forward_dynamics(zero, zero, u=[1.0]), data.qacc, rtol=1e-9, atol=1e-9)
+
+
+SWITCHED = [
+    ('<option><flag actuation="disable"/></option>', "", 0),
+    ('<option actuatorgroupdisable="0"/>', "", 0),
+    ("", 'ctrlrange="0.5 1"', 0),
+    ("", 'ctrlrange="-1 1"', 1),
+]
+
+
+@pytest.mark.parametrize(("option", "attribute", "n"), SWITCHED)
+def test_actuators_that_are_off_or_cannot_be_zero_are_left_out(tmp_path, option, attribute, n):
+    body = '<body><joint name="j" axis="0 1 0" RANGE/><geom size="0.1" pos="0.2 0 0"/></body>'
+    actuator = f'<actuator><position joint="j" kp="3" {attribute}/></actuator>'
+    text = f"<mujoco>{option}<worldbody>{body}</worldbody>{actuator}</mujoco>"
+    (tmp_path / "off.xml").write_text(text.replace("RANGE", ""))
+    with pytest.warns(SorosimWarning, match="left out: actuators") if not n else nullcontext():
+        assert len(load(tmp_path / "off.xml").actuator_names) == n
+    if n:
+        (tmp_path / "off.xml").write_text(text.replace("RANGE", 'actuatorfrcrange="-2 2"'))
+        (servo,) = load(tmp_path / "off.xml").description.actuators.values()
+        assert servo.limit == 2.0
+
+
+@pytest.mark.parametrize(
+    "asset",
+    ['<mesh name="m" file="../t.obj"/>', '<texture name="t" type="2d" file="/etc/hostname"/>',
+     '<hfield name="h" file="../h.png" size="1 1 1 1"/>', '<model name="a" file="../other.xml"/>'],
+)  # fmt: skip
+def test_files_outside_are_not_read(tmp_path, asset):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "other.xml").write_text('<mujoco><worldbody><body name="x"/></worldbody></mujoco>')
+    (tmp_path / "in" / "m.xml").write_text(f"<mujoco><asset>{asset}</asset></mujoco>")
+    with pytest.raises(FileError, match="expected a file in the folder of the MJCF file"):
+        load(tmp_path / "in" / "m.xml")
 
 
 def test_other_actuators_are_left_out_by_name(folder):

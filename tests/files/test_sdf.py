@@ -212,6 +212,20 @@ def test_mistakes_of_gearboxes(folder):
             load(file)
 
 
+def test_poses_of_shapes_and_inertia_may_be_relative_to_frames(tmp_path):
+    text = """<sdf version='1.9'><model name='m'><link name='a'><pose>1 0 0 0 0 0</pose>
+      <inertial><pose relative_to='f'>0 0 1 0 0 0</pose><mass>1</mass></inertial>
+      <visual name='v'><pose relative_to='f'>0 1 0 0 0 0</pose><geometry><sphere><radius>1</radius></sphere></geometry>
+      </visual></link><frame name='f'><pose>5 0 0 0 0 0</pose></frame></model></sdf>"""
+    (tmp_path / "m.sdf").write_text(text)
+    (link,) = load(tmp_path / "m.sdf").links
+    assert_allclose(link.body.centre, [4.0, 0.0, 1.0])
+    assert_allclose(link.visual[0].at[:3, 3], [4.0, 1.0, 0.0])
+    (tmp_path / "m.sdf").write_text(text.replace("relative_to='f'>0 0 1", "relative_to='g'>0 0 1"))
+    with pytest.raises(FileError, match="expected the name of a frame, got 'g'"):
+        load(tmp_path / "m.sdf")
+
+
 def test_shapes_are_drawn_and_planes_are_not():
     links = links_of(load(DATA / "rig.sdf", set=FIXED))
     assert [(v.shape.kind, v.colour) for v in links["mast"].visual] == [("cylinder", "#ff0000")]

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import sys
+from contextlib import nullcontext
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from sorosim.connect import cli
 from sorosim.files import dump, load, load_text
 from sorosim.files.meshes import read_mesh
 from sorosim.files.rigid.document import MAX_BYTES, MAX_NESTING
+from sorosim.files.rigid.meshes import mesh_file
 
 pytestmark = pytest.mark.skipif(find_spec("yourdfpy") is None, reason="the extra urdf is not installed")
 
@@ -591,6 +593,31 @@ MOUNTED = "import: {urdf: serial_arm.urdf, parent: world}\n"
 def test_mistakes_of_importing(old, new, message, folder):
     assert old in MOUNTED
     assert message_of(folder, MOUNTED.replace(old, new, 1)) == message
+
+
+LINK = """<robot name="r"><link name="a">MORE<inertial><mass value="1"/>
+<inertia ixx="XX" ixy="XY" ixz="0" iyy="1e-3" iyz="0" izz="1e-3"/></inertial></link></robot>"""
+
+
+@pytest.mark.parametrize(
+    ("xx", "xy", "more", "message"),
+    [("1e-3", "0e-" + "9" * 400, "", ""), ("1e-3", "0e-" + "9" * 5000, "", ""),
+     ("1.7e308", "0", "", "expected mass and moments below 1e"),
+     ("1e-3", "0", '<gazebo><inertia value="3"/></gazebo>', "")],
+)  # fmt: skip
+def test_odd_numbers_and_elements_of_others_end_in_no_traceback(tmp_path, xx, xy, more, message):
+    (tmp_path / "r.urdf").write_text(LINK.replace("XX", xx).replace("XY", xy).replace("MORE", more))
+    with pytest.raises(FileError, match=message) if message else nullcontext():
+        load(tmp_path / "r.urdf")
+
+
+def test_packages_are_folders_with_names_below_the_root(tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "s.stl").write_text("solid")
+    assert mesh_file("package://out/s.stl", tmp_path / "r.urdf", []) is not None
+    for name in ("package:///", "package://./", "package://../"):
+        rest = str(tmp_path / "out" / "s.stl").lstrip("/")
+        assert mesh_file(name + rest, tmp_path / "r.urdf", []) is None
 
 
 def test_a_file_is_bounded_in_size_and_nesting(tmp_path):

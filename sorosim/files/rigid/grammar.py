@@ -177,7 +177,8 @@ def checked(
 
 def _said(element: Element) -> object:
     """What an element says, without its place."""
-    return element.tag, element.attributes, element.text.split(), [_said(child) for child in element.children]
+    attributes = {name: value.split() for name, value in element.attributes.items()}
+    return element.tag, attributes, element.text.split(), [_said(child) for child in element.children]
 
 
 def _part_by_spaces(element: Element, rule: Rule, remarks: Remarks) -> None:

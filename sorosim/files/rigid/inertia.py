@@ -99,6 +99,6 @@ def _digits(text: str) -> tuple[int, int, int]:
     """How many digits a number has from the first that is not 0, its decimals, and the power of ten of the first."""
     found = _DIGITS.fullmatch(text.strip())
     assert found is not None  # numbers were checked
-    whole, part, power = found[1], found[2], int(found[3] or 0)
+    whole, part, power = found[1], found[2], int((found[3] or "0")[:6])
     digits = (whole + part).lstrip("0")
     return len(digits), len(part) - power, len(digits) - len(part) - 1 + power

@@ -20,12 +20,13 @@ from numpy.typing import ArrayLike
 from sorosim.base.arrays import Array
 from sorosim.base.errors import ModelError, nearest
 from sorosim.base.problems import Place, shown
+from sorosim.base.validation import LARGEST
 from sorosim.files.meshes import mesh_of
 from sorosim.files.nodes import MAX_VALUES, Mistakes, Node
 from sorosim.files.parameters import escaped
-from sorosim.files.rigid.inertia import Inertia, excess, moved, nearest_possible, total
+from sorosim.files.rigid.inertia import NEGLIGIBLE, Inertia, excess, moved, nearest_possible, total
 from sorosim.files.rigid.meshes import mesh_file
-from sorosim.files.rigid.remarks import MENDED, RENAMED, UNDRAWN, UNTOUCHED, Remarks
+from sorosim.files.rigid.remarks import MENDED, RENAMED, UNDRAWN, UNDRIVEN, UNTOUCHED, Remarks
 from sorosim.files.rigid.tree import RigidJoint, RigidLoop, RigidTree
 from sorosim.mechanics.lie import exp_se3
 from sorosim.mechanics.model.body import RigidBody
@@ -237,7 +238,9 @@ class _Importer:
         out: dict[str, Node] = {}
         for one in self.robot.actuators:
             joint = joints[one.joint]
-            if self.held(joint) is None:
+            if self.held(joint) is not None:
+                self.remarks.add(UNDRIVEN, f"{shown(one.name)}, whose joint is held", one.place)
+            else:
                 block = {one.kind: {"link": self.names[joint.child], **one.values}}
                 out[self.new_name(one.name, out)] = _node(block, one.place)
         return out
@@ -370,6 +373,11 @@ class _Importer:
             for part in group
             if (own := self.robot.links[part].inertia) is not None
         }
+        huge = [part for part, own in parts.items() if not np.abs([own.mass, *own.inertia.flat]).max() <= LARGEST]
+        for part in huge:
+            place = self.robot.links[part].element.place_of("inertial")
+            self.mistakes.note(place, f"mass and moments below {LARGEST:g}", "larger ones")
+        parts = {part: own for part, own in parts.items() if part not in huge}
         negative = [part for part, own in parts.items() if own.mass < 0.0]
         for part in negative:
             place = self.robot.links[part].element.place_of("inertial", "mass")
@@ -416,7 +424,8 @@ class _Importer:
         """Mass properties that a body may have, as the option says; what is refused is noted."""
         over = excess(own.inertia)
         moments = np.linalg.eigvalsh(own.inertia)
-        if not over or (self.options.inertia == "accept" and moments[0] >= 0.0):
+        positive = moments[0] >= -NEGLIGIBLE * moments[2]
+        if not over or (self.options.inertia == "accept" and positive):
             return own
         place = self.robot.links[name].element.place_of("inertial", "inertia")
         mended = own._replace(inertia=nearest_possible(own.inertia))
@@ -424,7 +433,7 @@ class _Importer:
             change = np.abs(mended.inertia - own.inertia).max()
             most = f", {change / np.abs(moments).max():.2g} of the largest" if moments.any() else ""
             now = _listed(np.linalg.eigvalsh(mended.inertia))
-            why = "" if self.options.inertia == "mend" else " within the rounding of its digits"
+            why = "" if self.options.inertia == "mend" else " within the rounding of its digits,"
             what = f"principal moments {_listed(moments)} became {now},{why} changed by up to {change:.2g} kg m^2{most}"
             self.remarks.add(MENDED, what, place)
             return mended
@@ -432,7 +441,7 @@ class _Importer:
             RigidBody(1.0, inertia=(*np.diag(own.inertia).tolist(), *own.inertia[[0, 0, 1], [1, 2, 2]].tolist()))
         except ModelError as error:
             hint = "inertia: mend in the `import` block takes the nearest that a body has"
-            hint += ", inertia: accept the numbers as they are" if moments[0] >= 0.0 else ""
+            hint += ", inertia: accept the numbers as they are" if positive else ""
             self.mistakes.note(place, error.expected, error.got, hint)
         return mended
 
@@ -469,7 +478,7 @@ class _Importer:
             self.room -= values
             return shape
         numbers = np.hstack([np.ravel(size) for size in sizes.values()])
-        if numbers.min() > 0.0:
+        if numbers.min() > 0.0 and numbers.max() <= LARGEST:
             return shape
         self.remarks.add(UNDRAWN, f"a {kind} of {', '.join(f'{x:g}' for x in numbers)} m", place)
         return None

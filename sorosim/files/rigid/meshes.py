@@ -42,7 +42,9 @@ def _candidates(name: str, robot: FilePath, package_dirs: Sequence[FilePath]) ->
             yield folder, folder / name.removeprefix(FILE)
         return
     package_name, _, rest = name.removeprefix(prefix).partition("/")
-    for folder in (*package_dirs, *robot.parents):
+    if package_name in ("", ".", ".."):
+        return
+    for folder in (*package_dirs, *robot.parents[:-1]):  # in the root of the file system there are no packages
         if folder.name == package_name:
             yield folder, folder / rest.lstrip("/")
         yield folder / package_name, folder / package_name / rest.lstrip("/")

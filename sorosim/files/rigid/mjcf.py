@@ -35,10 +35,14 @@ from sorosim.files.rigid.tree import (
     Visual,
     colour_code,
     made_tree,
+    unused,
 )
 from sorosim.mechanics.model.pose import WORLD, Rotation
 
 MAX_FILES = 50
+# elements that name files of shapes and pictures, and attributes in which they do
+ASSETS = ("mesh", "hfield", "texture", "skin", "flexcomp", "flex")
+FILES = ("file", "fileright", "fileleft", "fileup", "filedown", "filefront", "fileback")
 NAMED = ("body", "joint", "freejoint", "geom", "site", "mesh")  # elements whose names begin paths
 DRAWN_GROUPS = 3  # groups of geoms that MuJoCo's viewer shows
 # what stands in blocks of its own, by the group that it is left out with
@@ -78,6 +82,7 @@ def read_mjcf(
     for element in root.walk():  # which MuJoCo takes for none
         if element.tag == "inertial" and (mass := element.attributes.get("mass", "")).strip().startswith("-"):
             files.mistakes.note(element.place, "a mass of 0 or more", mass.strip())
+    files.check_assets(root)
     check_size(root, files.mistakes)
     files.mistakes.raise_if_any(str(path))
     return _Reader(root, compiled(path, root), leftovers, remarks).tree(visual, collision)
@@ -105,6 +110,8 @@ class _Files:
         return element
 
     def included(self, element: Element) -> list[Element]:
+        if element.tag == "model" and element.attributes.get("file"):  # a whole model, of which bodies are attached
+            self.included(Element("include", element.attributes, element.place))
         if element.tag != "include":
             return [self.expanded(element)]
         name, folder = element.attributes.get("file", ""), self.path.parent
@@ -120,13 +127,34 @@ class _Files:
             return self.read(path).children
         return []
 
+    def check_assets(self, root: Element) -> None:
+        """Note files of meshes, pictures and heights that are outside of the folder of the file."""
+        compilers = [element.attributes for element in root.walk() if element.tag == "compiler"]
+        options = {key: value for own in compilers for key, value in own.items()}
+        for element in root.walk() if not self.outside else ():
+            names = [element.attributes[key] for key in FILES if element.attributes.get(key)]
+            if element.tag not in ASSETS or not names:
+                continue
+            kind = "texturedir" if element.tag == "texture" else "meshdir"
+            folder = self.path.parent / options.get(kind, options.get("assetdir", ""))
+            for name in names:
+                own = FilePath(name).name if options.get("strippath") == "true" else name
+                if not is_inside(folder / own, self.path.parent):
+                    hint = "allow_outside: true in the `import` block takes it, if you trust the file"
+                    self.mistakes.note(element.place, "a file in the folder of the MJCF file", shown(name), hint)
+
 
 class _Reader:
     """Makes a tree of one model."""
 
     def __init__(self, root: Element, model: Any, leftovers: Leftovers, remarks: Remarks) -> None:
         self.root, self.model, self.leftovers, self.remarks = root, model, leftovers, remarks
-        self.names = [WORLD, *(model.body(i).name or f"body_{i}" for i in range(1, model.nbody))]
+        written = [model.body(i).name for i in range(1, model.nbody)]
+        # names of links and of joints that are taken: what is called nothing gets another one
+        self.taken = {WORLD, *filter(None, written)}
+        self.taken_joints = {model.joint(j).name for j in range(model.njnt)}
+        self.names = [WORLD, *(name or unused(f"body_{i}", self.taken) for i, name in enumerate(written, 1))]
+        self.joint_names: dict[int, str] = {}
         self.bodies = self.written_bodies()
         self.sites: list[RigidLink] = []
         self.joints: list[RigidJoint] = []
@@ -150,7 +178,7 @@ class _Reader:
         links = [bodies[0]]
         for i in range(1, m.nbody):
             links += [*self.connect(i), bodies[i]]
-        surroundings = RigidLink("surroundings", self.bodies[0])
+        surroundings = RigidLink(unused("surroundings", self.taken), self.bodies[0])
         for i in range(m.ngeom):
             link = bodies[m.geom_bodyid[i]] if m.geom_bodyid[i] else surroundings
             link.visuals.extend(self.drawn(i, link.element) if visual else ())
@@ -176,7 +204,7 @@ class _Reader:
         return int(getattr(mujoco.mjtDisableBit, f"mjDSBL_{name}", 0))
 
     def fix(self, parent: str, link: RigidLink, pose: Array) -> None:
-        self.joints.append(RigidJoint(f"{link.name}_fixed", "fixed", parent, link.name, link.element, pose))
+        self.joints.append(RigidJoint("", "fixed", parent, link.name, link.element, pose))
 
     def inertia(self, i: int) -> Inertia | None:
         m = self.model
@@ -193,18 +221,19 @@ class _Reader:
         parent, pose = self.names[m.body_parentid[i]], _pose(m.body_pos[i], m.body_quat[i])
         written = [e for e in element.children if e.tag in ("joint", "freejoint")]
         if not n:
-            self.joints.append(RigidJoint(f"{name}_fixed", "fixed", parent, name, element, pose))
+            self.joints.append(RigidJoint("", "fixed", parent, name, element, pose))
         if m.body_mocapid[i] >= 0:
             self.leftovers.add("actuators", f"mocap {name}", element.place)
         if m.body_gravcomp[i]:
             self.leftovers.add("gravity", name, element.place)
         for k in range(n):
             own = m.joint(first + k).name
-            child = name if k == n - 1 else f"{name}_{own or k + 1}"
+            child = name if k == n - 1 else unused(f"{name}_{own or k + 1}", self.taken)
             at = written[k] if len(written) == n else element
             if child != name:
                 yield RigidLink(child, at)
-            self.joints.append(self.joint(first + k, own or child, parent, child, at, pose))
+            self.joint_names[first + k] = own or unused(child, self.taken_joints)
+            self.joints.append(self.joint(first + k, self.joint_names[first + k], parent, child, at, pose))
             parent, pose = child, np.eye(4)
 
     def joint(self, j: int, name: str, parent: str, child: str, element: Element, pose: Array) -> RigidJoint:
@@ -248,7 +277,7 @@ class _Reader:
         m, name = self.model, self.model.site(i).name
         if name:
             body = m.site_bodyid[i]
-            link = RigidLink(f"{name}_site" if name in self.names else name, self.bodies[body])
+            link = RigidLink(unused(name if name not in self.taken else f"{name}_site", self.taken), self.bodies[body])
             self.sites.append(link)
             self.fix(self.names[body], link, _pose(m.site_pos[i], m.site_quat[i]))
 
@@ -328,7 +357,8 @@ class _Reader:
             kind = mujoco.mjtEq(m.eq_type[i])
             first, second = m.eq_obj1id[i], m.eq_obj2id[i]
             linear = kind == mujoco.mjtEq.mjEQ_JOINT and second >= 0 and not m.eq_data[i, 2:5].any()
-            if linear and self.follow(by_name, m.joint(first).name, m.joint(second).name, *m.eq_data[i, :2].tolist()):
+            ends = (self.joint_names[first], self.joint_names[second]) if linear else ("", "")
+            if linear and self.follow(by_name, *ends, *m.eq_data[i, :2].tolist()):
                 continue
             name = m.equality(i).name or kind.name.removeprefix("mjEQ_").lower()
             if kind in closing and "constraints" not in self.leftovers.without:
@@ -393,15 +423,21 @@ class _Reader:
         if not plain or m.actuator_dyntype[i] or m.actuator_trntype[i] != mujoco.mjtTrn.mjTRN_JOINT:
             return None
         single = KINDS[m.jnt_type[joint]] in ("prismatic", "revolute")
-        if not single or m.joint(joint).name not in {one.name for one in self.joints}:
+        off = m.opt.disableflags & self.flag("ACTUATION") or m.opt.disableactuator >> int(m.actuator_group[i]) & 1
+        held = m.actuator_ctrllimited[i] and not m.actuator_ctrlrange[i, 0] <= 0.0 <= m.actuator_ctrlrange[i, 1]
+        if not single or off or held:
             return None
         gear, gain = float(m.actuator_gear[i, 0]), float(m.actuator_gainprm[i, 0])
         bias = m.actuator_biasprm[i, :3] if affine else np.zeros(3)
-        low, high = m.actuator_forcerange[i] if m.actuator_forcelimited[i] else (-np.inf, np.inf)
+        low, high = m.actuator_forcerange[i] * abs(gear) if m.actuator_forcelimited[i] else (-np.inf, np.inf)
+        if m.jnt_actfrclimited[joint]:  # of all that act in the joint
+            if m.actuator_forcelimited[i] or (m.actuator_trnid[:, 0] == joint).sum() > 1:
+                return None
+            low, high = m.jnt_actfrcrange[joint]
         if bias[0] or low != -high or not (gear and gain):
             return None
-        limit = {"limit": float(high * abs(gear))} if np.isfinite(high) else {}
-        where, k, d = m.joint(joint).name, float(-bias[1] * gear**2), float(-bias[2] * gear**2)
+        limit = {"limit": float(high)} if np.isfinite(high) else {}
+        where, k, d = self.joint_names[joint], float(-bias[1] * gear**2), float(-bias[2] * gear**2)
         if not bias.any():
             return ("joint", where, {}) if not limit else None
         if np.isclose(bias[1], -gain, rtol=1e-12, atol=0.0) and k > 0.0 and d >= 0.0:

@@ -15,12 +15,14 @@ MENDED = "inertia that no body has, mended"
 UNTOUCHED = "touches nothing"
 WRITTEN = "read for what it means"
 RENAMED = "called otherwise"
+UNDRIVEN = "motors left out"
 WHAT_NOW = {
     UNDRAWN: "visual: false in the `import` block leaves out all that is drawn",
     MENDED: "inertia: accept in the `import` block takes the numbers as they are",
     UNTOUCHED: "surfaces of contacts take other shapes: {link: ..., box: ...}",
     WRITTEN: "not all programs do so",
     RENAMED: "'world' is the world itself",
+    UNDRIVEN: "without: [actuators] in the `import` block says that this is meant",
 }
 
 

@@ -263,6 +263,14 @@ class _Reader:
             g[:3, :3] = Rotation(rpy=tuple(unit * angle for angle in numbers[3:])).R
         return g
 
+    def placed(self, element: Element, link: Element) -> Array:
+        """Pose (4, 4) in its link of what stands in one: it may be written relative to another frame."""
+        written = element.first("pose")
+        if written is None or not (given := written.attributes.get("relative_to")):
+            return self.raw(element)
+        name = next(own for own, one in self.frames.items() if one is link)
+        return np.asarray(self.between(name, self.known(given, self.scope[name], written, "frame")) @ self.raw(element))
+
     # -- links and joints ----------------------------------------------------------------------------------------------
 
     def tree(self, gravity: Array | None) -> RigidTree | None:
@@ -469,7 +477,7 @@ class _Reader:
             self.mistakes.note(inertial.place, "mass and moments of inertia in numbers", "automatic ones", hint)
         moments = inertial.first("inertia")
         xx, yy, zz, xy, xz, yz = (_number(moments, f"i{tag}", float(tag[0] == tag[1])) for tag in TAGS)
-        mass, at = _number(inertial, "mass", 1.0), self.raw(inertial)
+        mass, at = _number(inertial, "mass", 1.0), self.placed(inertial, link)
         matrix = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
         if not (mass or matrix.any()):
             return None
@@ -497,7 +505,7 @@ class _Reader:
             if not block and tag == "collision":
                 self.remarks.add(UNTOUCHED, f"a {shape.tag}", visual.place)
             if block:
-                yield Visual(block, self.raw(visual), colour, visual.place)
+                yield Visual(block, self.placed(visual, link), colour, visual.place)
 
 
 def _block(shape: Element) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -106,6 +107,14 @@ class RigidLoop:
     limits: tuple[float, float] | None = None
 
 
+def unused(name: str, taken: set[str]) -> str:
+    """A name that nothing has, with a number behind it where it is needed; it is taken then."""
+    numbered = itertools.chain([name], (f"{name}_{n}" for n in itertools.count(2)))
+    own = next(one for one in numbered if one not in taken)
+    taken.add(own)
+    return own
+
+
 class RigidActuator(NamedTuple):
     """A motor in a joint: its kind and its values, in the units of the joint."""
 
@@ -158,16 +167,17 @@ class RigidTree:
 def made_tree(links: Iterable[RigidLink], joints: Iterable[RigidJoint], root: str, **more: Any) -> RigidTree:
     """A tree; a joint about a point that is not the origin of its link moves a frame that carries the link."""
     known, above = {link.name: link for link in links}, {joint.child: joint for joint in joints}
+    taken = set(known)
     for name, joint in list(above.items()):
         if joint.kind in PASSES_A_POINT or joint.kind in ("prismatic", "fixed") or not joint.through.any():
             continue
-        carrier, to = f"{name}_{joint.kind}", np.eye(4)
+        carrier, to = unused(f"{name}_{joint.kind}", taken), np.eye(4)
         to[:3, 3] = joint.through
         known[carrier] = RigidLink(carrier, joint.element)
         above[carrier] = replace(joint, child=carrier, pose=joint.pose @ to, through=np.zeros(3))
         to = to.copy()
         to[:3, 3] *= -1.0
-        above[name] = RigidJoint(f"{joint.name}_back", "fixed", carrier, name, joint.element, to)
+        above[name] = RigidJoint("", "fixed", carrier, name, joint.element, to)
     return RigidTree(known, above, root, **more)
 
 

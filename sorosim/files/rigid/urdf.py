@@ -125,7 +125,9 @@ def _link(read: Any, element: Element, colours: dict[str, Any]) -> RigidLink:
 
 def _written(element: Element) -> tuple[list[str], list[str]]:
     """Moments and products of inertia of a link as they are written."""
-    given = next(found for found in element.walk() if found.tag == "inertia").attributes
+    own = element.first("inertial")
+    assert own is not None  # checked, as what is in it
+    given = own.first("inertia").attributes  # type: ignore[union-attr]
     return [given[key] for key in ("ixx", "iyy", "izz")], [given[key] for key in ("ixy", "ixz", "iyz")]
 
 
