@@ -1,6 +1,7 @@
 """Robots from URDF files against what Pinocchio reads in the same files."""
 
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -80,3 +81,43 @@ def test_real_robots(agrees, name):
         agrees, folder / file, seed=ndof, free=free, settings={"import.visual": False, "import.mimic": "free"}
     )
     assert robot.ndof == ndof
+
+
+FOLLOWING = {
+    "panda": ("panda_description/urdf/panda.urdf", 8),
+    "baxter": ("baxter_description/urdf/baxter.urdf", 17),
+    "pr2": ("pr2_description/urdf/pr2.urdf", 20),
+    "tiago_pro": ("tiago_pro_description/robots/tiago_pro.urdf", 23),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FOLLOWING)
+def test_joints_that_follow_others(agrees, name):
+    """Mass matrix and weight of the coordinates that lead, beside Pinocchio's own mimic joints."""
+    folder = robot_data()
+    if folder is None:
+        pytest.skip(MISSING)
+    import pinocchio
+
+    file, n = FOLLOWING[name]
+    robot = sorosim.load(folder / file, set={"import.visual": False})
+    model = pinocchio.buildModelFromUrdf(str(folder / file), mimic=True)
+    assert model.nv == robot.ndof - len(robot.coupling_names) == n
+    data, rng = model.createData(), np.random.default_rng(n)
+    followers = {coupling.link for coupling in robot.description.couplings.values()}
+    above = {joint.find("child").get("link"): joint.get("name") for joint in ElementTree.parse(folder / file).iter("joint")
+             if joint.find("child") is not None}  # fmt: skip
+    q, S, leading = pinocchio.neutral(model), np.zeros((robot.ndof, n)), {}
+    for link in robot.links:
+        if robot.engine.layout.links[link.name].n_joint != 1 or link.name in followers:
+            continue
+        joint = model.joints[model.getJointId(above[link.name])]
+        leading[link.name] = x = float(rng.normal())
+        q[joint.idx_q : joint.idx_q + joint.nq] = [x] if joint.nq == 1 else [np.cos(x), np.sin(x)]
+        S[:, joint.idx_v] = robot.coordinates({link.name: 1.0}, order=1)
+    ours, zero = robot.coordinates(leading), np.zeros(robot.ndof)
+    M = np.triu(pinocchio.crba(model, data, q))
+    check(agrees, "mass matrix", S.T @ robot.mass_matrix(ours) @ S, M + np.triu(M, 1).T)
+    weight = pinocchio.rnea(model, data, q, np.zeros(n), np.zeros(n))
+    check(agrees, "inverse dynamics", S.T @ robot.inverse_dynamics(ours, zero, qdd=zero), weight)
