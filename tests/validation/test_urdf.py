@@ -106,8 +106,8 @@ def test_joints_that_follow_others(agrees, name):
     assert model.nv == robot.ndof - len(robot.coupling_names) == n
     data, rng = model.createData(), np.random.default_rng(n)
     followers = {coupling.link for coupling in robot.description.couplings.values()}
-    above = {joint.find("child").get("link"): joint.get("name") for joint in ElementTree.parse(folder / file).iter("joint")
-             if joint.find("child") is not None}  # fmt: skip
+    joints = [joint for joint in ElementTree.parse(folder / file).iter("joint") if joint.find("child") is not None]
+    above = {joint.find("child").get("link"): joint.get("name") for joint in joints}
     q, S, leading = pinocchio.neutral(model), np.zeros((robot.ndof, n)), {}
     for link in robot.links:
         if robot.engine.layout.links[link.name].n_joint != 1 or link.name in followers:
