@@ -25,6 +25,7 @@ class Inertia(NamedTuple):
     rounding: float = 0.0  # excess that the digits of the file may make of none [kg m^2]
 
 
+@np.errstate(over="ignore")  # what is too large is refused later
 def moved(own: Inertia, g: Array) -> Inertia:
     """Mass properties seen from another frame, in which the own one has the pose g (4, 4)."""
     R = g[:3, :3]
@@ -69,6 +70,7 @@ def nearest_possible(inertia: Array) -> Array:
     return np.asarray(0.5 * (mended + mended.T))
 
 
+@np.errstate(over="ignore")
 def rounding(moments: Sequence[str], products: Sequence[str], mass: float, centre: Array) -> float:
     """Excess that may come from the rounding of numbers as they are written.
 

@@ -17,6 +17,7 @@ import numpy as np
 from sorosim.base.arrays import Array
 from sorosim.base.errors import FileError
 from sorosim.base.problems import Place, shown
+from sorosim.base.validation import LARGEST
 from sorosim.files.meshes import FORMATS
 from sorosim.files.nodes import Mistakes
 from sorosim.files.rigid.compilation import check_size, compiled
@@ -437,7 +438,9 @@ class _Reader:
         if bias[0] or low != -high or not (gear and gain):
             return None
         limit = {"limit": float(high)} if np.isfinite(high) else {}
-        where, k, d = self.joint_names[joint], float(-bias[1] * gear**2), float(-bias[2] * gear**2)
+        where, k, d = self.joint_names[joint], float(-bias[1] * gear * gear), float(-bias[2] * gear * gear)
+        if not np.abs([k, d]).max() <= LARGEST:
+            return None
         if not bias.any():
             return ("joint", where, {}) if not limit else None
         if np.isclose(bias[1], -gain, rtol=1e-12, atol=0.0) and k > 0.0 and d >= 0.0:
