@@ -351,6 +351,19 @@ def test_joints_that_mimic_one_that_mimics_on_a_root_called_world(folder):
         load(file, set={"import.mimic": "fixed"})
 
 
+def test_long_chains_of_joints_that_mimic(tmp_path):
+    link = '<link name="l{}"><inertial><mass value="1"/>'
+    link += '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>'
+    joint = '<joint name="j{0}" type="prismatic"><parent link="base"/><child link="l{0}"/><axis xyz="1 0 0"/>'
+    joint += '<limit effort="1" velocity="1"/>{1}</joint>'
+    n = 1500
+    mimics = ["", *(f'<mimic joint="j{k - 1}" offset="0.001"/>' for k in range(1, n))]
+    parts = [link.format(k) + joint.format(k, mimics[k]) for k in range(n)]
+    (tmp_path / "long.urdf").write_text(f'<robot name="r"><link name="base"/>{"".join(parts)}</robot>')
+    robot = load(tmp_path / "long.urdf", set={"import.mimic": "fixed"})
+    assert robot.ndof == 1
+
+
 def test_a_joint_that_mimics_can_be_held_only_where_it_has_an_axis(folder):
     path = folder / "pictures.urdf"
     path.write_text(path.read_text().replace('<axis xyz="0 -2 0"/>', '<axis xyz="0 0 0"/>'))

@@ -102,6 +102,7 @@ class _Importer:
         self.room = MAX_VALUES // 2  # for numbers of meshes
         self.meshes: dict[tuple[str, Any], Mesh] = {}
         self.unread: dict[tuple[str, Any], str] = {}  # mesh files that cannot be drawn, and why
+        self.joints = {joint.name: joint for joint in robot.joint_of.values()}
         self.names = self.known_names()
         self.tops = self.top_links()
         self.carrier: dict[str, tuple[str, Array]] = {}  # of each link: what it moves with, and its pose there
@@ -151,7 +152,7 @@ class _Importer:
         """Pose (4, 4) of a link that does not move on its parent; None of one that moves."""
         if joint.kind == FIXED:
             return joint.pose
-        if not self.is_held(joint, ()):
+        if not self.is_held(joint):
             return None
         size = 0.0 if joint.axis is None else float(np.linalg.norm(joint.axis))
         if joint.kind not in ("revolute", "prismatic") or size == 0.0:
@@ -161,30 +162,43 @@ class _Importer:
         assert joint.axis is not None  # its size is not zero
         axis = joint.axis / size
         twist = turning(axis, joint.through) if joint.kind == "revolute" else sliding(axis)
-        return np.asarray(joint.pose @ exp_se3(self.mimicked(joint, ()) * twist))
+        return np.asarray(joint.pose @ exp_se3(self.mimicked(joint) * twist))
 
-    def is_held(self, joint: RigidJoint, followers: tuple[str, ...]) -> bool:
+    def chain(self, joint: RigidJoint) -> list[RigidJoint]:
+        """A joint, the one that it follows, and so on, up to one that follows none, is fixed, or whose leader is none.
+
+        A leader that is in the chain already is none.
+        """
+        chain, seen = [joint], {joint.name}
+        while (mimic := chain[-1].mimic) is not None and (len(chain) == 1 or chain[-1].kind != FIXED):
+            if mimic.leader in seen or mimic.leader not in self.joints:
+                break
+            chain.append(self.joints[mimic.leader])
+            seen.add(mimic.leader)
+        return chain
+
+    def is_held(self, joint: RigidJoint) -> bool:
         """Whether a joint that follows another one is held: as all are to be, or since its leader does not move it."""
-        if joint.mimic is None or self.options.mimic == FREE or joint.name in followers:
-            return False
-        if self.options.mimic == FIXED or joint.mimic.multiplier == 0.0:
-            return True
-        leaders = [other for other in self.robot.joint_of.values() if other.name == joint.mimic.leader]
-        return any(one.kind == FIXED or self.is_held(one, (*followers, joint.name)) for one in leaders)
+        if joint.mimic is None or self.options.mimic != COUPLED:
+            return joint.mimic is not None and self.options.mimic == FIXED
+        chain = self.chain(joint)
+        return any(one.kind == FIXED for one in chain[1:]) or any(
+            one.mimic is not None and one.mimic.multiplier == 0.0 for one in chain
+        )
 
-    def mimicked(self, joint: RigidJoint, followers: tuple[str, ...]) -> float:
+    def mimicked(self, joint: RigidJoint) -> float:
         """Value of a joint where the one that leads all it mimics is at zero."""
-        if joint.mimic is None:
-            return 0.0
-        leaders = {other.name: other for other in self.robot.joint_of.values()}
-        leader = joint.mimic.leader
-        if leader not in leaders or leader in (joint.name, *followers):
-            hint = nearest(leader, leaders) if leader not in leaders else "joints that mimic each other in a ring"
+        chain, value = self.chain(joint), 0.0
+        last = chain[-1]
+        if last.mimic is not None and not (len(chain) > 1 and last.kind == FIXED):
+            leader = last.mimic.leader
+            hint = "joints that mimic each other in a ring" if leader in self.joints else nearest(leader, self.joints)
             hint = f"{hint}; mimic: free gives it coordinates of its own".removeprefix("; ")
-            self.mistakes.note(joint.element.place_of("mimic"), "the name of another joint", shown(leader), hint)
-            return 0.0
-        before = self.mimicked(leaders[leader], (*followers, joint.name))
-        return float(joint.mimic.multiplier * before + joint.mimic.offset)
+            self.mistakes.note(last.element.place_of("mimic"), "the name of another joint", shown(leader), hint)
+        for one in reversed(chain[:-1]):
+            assert one.mimic is not None  # all but the last follow
+            value = one.mimic.multiplier * value + one.mimic.offset
+        return float(value)
 
     def all(self) -> Imported:
         """All links that stand for themselves, in the order of the file."""
@@ -234,10 +248,9 @@ class _Importer:
 
     def actuators(self) -> dict[str, Node]:
         """Motors in the joints that move."""
-        joints = {joint.name: joint for joint in self.robot.joint_of.values()}
         out: dict[str, Node] = {}
         for one in self.robot.actuators:
-            joint = joints[one.joint]
+            joint = self.joints[one.joint]
             if self.held(joint) is not None:
                 self.remarks.add(UNDRIVEN, f"{shown(one.name)}, whose joint is held", one.place)
             else:
@@ -254,20 +267,19 @@ class _Importer:
     def couplings(self, loops: Collection[str]) -> dict[str, Node]:
         """Joints that follow others; what cannot be coupled is noted."""
         out: dict[str, Node] = {}
-        joints = {joint.name: joint for joint in self.robot.joint_of.values()}
-        for joint in joints.values():
-            if joint.mimic is None or joint.kind == FIXED or self.is_held(joint, ()):
+        for joint in self.joints.values():
+            if joint.mimic is None or joint.kind == FIXED or self.is_held(joint):
                 continue
             n, place = len(self.mistakes), joint.element.place_of("mimic")
-            self.mimicked(joint, ())
+            self.mimicked(joint)
             if len(self.mistakes) > n:
                 continue
-            for one in (joint, joints[joint.mimic.leader]):
+            for one in (joint, self.joints[joint.mimic.leader]):
                 if one.kind not in ("revolute", "prismatic", "helical"):
                     hint = "mimic: free gives it coordinates of its own, mimic: fixed holds it"
                     what = "joints that follow and lead with one coordinate"
                     self.mistakes.note(place, what, f"{shown(one.name)}, a {one.word} one", hint)
-            ends = {"link": joint.child, "leader": joints[joint.mimic.leader].child}
+            ends = {"link": joint.child, "leader": self.joints[joint.mimic.leader].child}
             numbers = {"ratio": joint.mimic.multiplier, "offset": joint.mimic.offset}
             block = {key: self.names[link] for key, link in ends.items()} | numbers
             out[self.new_name(joint.name, out, loops)] = _node(block, place)
