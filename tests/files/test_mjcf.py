@@ -514,6 +514,26 @@ def test_several_equalities_of_a_joint_and_names_that_become_one(tmp_path):
     assert loaded(row.format("b", "a 1", 2), '<flag equality="disable"/>').n_multipliers == 0
 
 
+def test_a_tendon_of_given_length_over_two_joints_couples_them(tmp_path):
+    import mujoco
+
+    tendon = '<tendon><fixed name="t"><joint joint="a 1" coef="0.5"/><joint joint="b" coef="-2"/></fixed></tendon>'
+    row = '<tendon tendon1="t" polycoef="0.3 1 0 0 0"/>'
+    text = TWICE.replace("ROWS", row).replace("FLAG", "").replace("<equality>", f"{tendon}<equality>")
+    (tmp_path / "twice.xml").write_text(text)
+    robot, model = load(tmp_path / "twice.xml"), mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    ours, theirs = robot.loop_rows(np.zeros(3)), data.efc_J.reshape(-1, 3)[0]
+    assert_allclose(ours.A[0] / ours.A[0, 0], theirs / theirs[0], atol=1e-14)
+    assert_allclose(ours.error / ours.A[0, 0], data.efc_pos[:1] / theirs[0], atol=1e-14)
+    (tmp_path / "twice.xml").write_text(
+        text.replace('<joint joint="b"', '<joint joint="a.1" coef="1"/><joint joint="b"')
+    )
+    with pytest.raises(FileError, match="expected no constraints but"):
+        load(tmp_path / "twice.xml")
+
+
 # -- what closes chains
 
 

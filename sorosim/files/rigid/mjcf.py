@@ -356,16 +356,32 @@ class _Reader:
                 continue
             place = (written[i] if len(written) == m.neq else self.root).place
             kind = mujoco.mjtEq(m.eq_type[i])
-            first, second = m.eq_obj1id[i], m.eq_obj2id[i]
-            linear = kind == mujoco.mjtEq.mjEQ_JOINT and second >= 0 and not m.eq_data[i, 2:5].any()
-            ends = (self.joint_names[first], self.joint_names[second]) if linear else ("", "")
-            if linear and self.follow(by_name, *ends, *m.eq_data[i, :2].tolist()):
+            if (linear := self.linear(i)) is not None and self.follow(by_name, *linear):
                 continue
             name = m.equality(i).name or kind.name.removeprefix("mjEQ_").lower()
             if kind in closing and "constraints" not in self.leftovers.without:
                 self.loops.append(self.loop(i, name, place))
                 continue
             self.leftovers.add("constraints", name, place)
+
+    def linear(self, i: int) -> tuple[str, str, float, float] | None:
+        """Joints q_1 = offset + ratio q_2 of an equality, offset and ratio; None of another one.
+
+        It is one of two joints, or of a fixed tendon over two, whose length it gives.
+        """
+        import mujoco
+
+        m, kind = self.model, mujoco.mjtEq(self.model.eq_type[i])
+        first, second, data = int(m.eq_obj1id[i]), int(m.eq_obj2id[i]), m.eq_data[i, :5].tolist()
+        if kind == mujoco.mjtEq.mjEQ_JOINT and second >= 0 and not any(data[2:]):
+            return self.joint_names[first], self.joint_names[second], data[0], data[1]
+        if kind == mujoco.mjtEq.mjEQ_TENDON and second < 0 and m.tendon_num[first] == 2:
+            along = slice(m.tendon_adr[first], m.tendon_adr[first] + 2)
+            (a, b), kinds = m.wrap_prm[along].tolist(), m.wrap_type[along]
+            if (kinds == int(mujoco.mjtWrap.mjWRAP_JOINT)).all() and a and b:
+                one, other = (self.joint_names[int(joint)] for joint in m.wrap_objid[along])
+                return one, other, data[0] / a, -b / a
+        return None
 
     @staticmethod
     def follow(joints: dict[str, RigidJoint], first: str, second: str, offset: float, ratio: float) -> bool:
