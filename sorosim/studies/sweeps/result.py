@@ -154,12 +154,13 @@ class SweepResult(Result, kind="sweep"):
     @cached_property
     def columns(self) -> dict[str, NDArray[Any]]:
         """Everything that is one number a point, by name: parameters, status, tips, energies, forces, readings."""
-        return tables.columns(self)
+        messages = np.array(self.messages, dtype=str)
+        return tables.parameters(self.plan) | {"status": self.status} | self.numbers | {"message": messages}
 
     @property
     def numbers(self) -> dict[str, NDArray[Any]]:
         """The computed ones of `columns`, without parameters and words."""
-        return tables.numbers(self)
+        return tables.numbers(self.plan, self.arrays, self.poses)
 
     def robot_at(self, i: int) -> Robot:
         """The robot of a point."""
@@ -253,11 +254,11 @@ class SweepResult(Result, kind="sweep"):
 
     def to_csv(self, path: str | Path) -> None:
         """Write `columns` as a table, names in its first line, one row a point."""
-        tables.write_csv(self, path)
+        tables.write_csv(self.columns, path)
 
     def to_parquet(self, path: str | Path) -> None:
         """Write `columns` as a Parquet file; needs the package pyarrow (extra ``tables``)."""
-        tables.write_parquet(self, path)
+        tables.write_parquet(self.columns, path)
 
     def to_xarray(self) -> Any:
         """The sweep as an `xarray.Dataset`; needs the package xarray (extra ``tables``).

@@ -5,32 +5,30 @@ from __future__ import annotations
 import csv
 import importlib
 import io
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sorosim.base.arrays import Array
 from sorosim.base.errors import InputError
 from sorosim.base.writing import write_whole
 from sorosim.mechanics.engine.records import force_name
 from sorosim.mechanics.lie.quaternion import quaternion_of
+from sorosim.studies.sweeps.plan import Plan
 from sorosim.studies.sweeps.task import ENERGIES, STATICS
 from sorosim.studies.sweeps.units import units_of
 
-if TYPE_CHECKING:
-    from sorosim.studies.sweeps.result import SweepResult
-
+Table = dict[str, NDArray[Any]]  # columns (n,) by name
 POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
 
 
-def columns(sweep: SweepResult) -> dict[str, NDArray[Any]]:
-    """What `SweepResult.columns` gives."""
-    samples = sweep.plan.samples
-    result: dict[str, NDArray[Any]] = {
-        name: as_column(x) for name, x in zip(samples.names, samples.columns, strict=True)
-    }
-    return result | {"status": sweep.status} | numbers(sweep) | {"message": np.array(sweep.messages, dtype=str)}
+def parameters(plan: Plan) -> Table:
+    """Columns of what varies."""
+    samples = plan.samples
+    return {name: as_column(x) for name, x in zip(samples.names, samples.columns, strict=True)}
 
 
 def as_column(values: Any) -> NDArray[Any]:
@@ -39,12 +37,11 @@ def as_column(values: Any) -> NDArray[Any]:
     return np.array([str(x) for x in values]) if words else np.array(values, dtype=float)
 
 
-def numbers(sweep: SweepResult) -> dict[str, NDArray[Any]]:
-    """What was found that is one number a point."""
-    arrays, plan = sweep.arrays, sweep.plan
-    result: dict[str, NDArray[Any]] = {}
-    for label, g in sweep.poses.items():
-        table = np.column_stack([g[:, :3, 3], [quaternion_of(R) for R in g[:, :3, :3]]]).reshape(len(sweep), -1)
+def numbers(plan: Plan, arrays: Mapping[str, NDArray[Any]], poses: Mapping[str, Array]) -> Table:
+    """What was found that is one number a point; poses (n, 4, 4) by output."""
+    result: Table = {}
+    for label, g in poses.items():
+        table = np.column_stack([g[:, :3, 3], [quaternion_of(R) for R in g[:, :3, :3]]]).reshape(len(g), -1)
         result |= {f"{label}.{part}": table[:, k] for k, part in enumerate(POSE)}
     result |= {f"energy.{name}": arrays["energy"][:, k] for k, name in enumerate(ENERGIES)}
     names = map(force_name, plan.driven, plan.robot.driven_units(plan.driven))
@@ -58,9 +55,9 @@ def numbers(sweep: SweepResult) -> dict[str, NDArray[Any]]:
     return result
 
 
-def write_csv(sweep: SweepResult, path: str | Path) -> None:
+def write_csv(table: Table, path: str | Path) -> None:
     """Write the table of `SweepResult.to_csv`."""
-    table, text = sweep.columns, io.StringIO()
+    text = io.StringIO()
     out = csv.writer(text, lineterminator="\n")
     out.writerow(table)
     for row in zip(*table.values(), strict=True):
@@ -75,10 +72,10 @@ def _cell(value: object) -> Any:
     return repr(float(value)) if isinstance(value, np.floating) else value
 
 
-def write_parquet(sweep: SweepResult, path: str | Path) -> None:
+def write_parquet(columns: Table, path: str | Path) -> None:
     """Write the file of `SweepResult.to_parquet`."""
     pyarrow, parquet = _package("pyarrow", "Parquet files"), _package("pyarrow.parquet", "Parquet files")
-    table = pyarrow.table({name: _plain(column) for name, column in sweep.columns.items()})
+    table = pyarrow.table({name: _plain(column) for name, column in columns.items()})
     image = io.BytesIO()
     parquet.write_table(table, image)
     write_whole(path, image.getbuffer())
