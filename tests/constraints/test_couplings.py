@@ -272,11 +272,12 @@ def test_inputs_for_a_place_of_what_follows(z):
 def test_derivatives_by_ratio_and_offset():
     robot = finger()
     numbers = ["couplings.cable.ratio", "couplings.pinion.ratio", "couplings.cable.offset"]
+    numbers += ["links.distal.at.position[0]", "links.proximal.joint.revolute.axis[0]"]
     rest = sorosim.statics(robot)
     slopes = sorosim.sensitivities(robot, numbers).equilibrium(rest).q
-    values = [0.8, 0.1 / (2 * np.pi), np.deg2rad(5.0)]
+    values = [0.8, 0.1 / (2 * np.pi), np.deg2rad(5.0), 0.0, 0.0]
     for k, (number, value) in enumerate(zip(numbers, values, strict=True)):
-        h = 1e-4 * value
+        h = 1e-4 * (value or 0.1)
         ends = [sorosim.statics(robot.with_values({number: value + s * h})).q for s in (-1, 1)]
         assert_allclose(slopes[:, k], (ends[1] - ends[0]) / (2 * h), rtol=1e-5, atol=1e-6 * np.abs(slopes).max())
 

@@ -138,5 +138,5 @@ class _End:
         stage = joint.stages[k]
         if not stage.commutes or joint.changes_length:
             raise ModelError(prefix or "link", "a joint that turns about an axis or slides along one", joint.kind)
-        form: Array = np.asarray(np.linalg.pinv(stage.columns)[:, index - stage.first], dtype=float)
+        form: Array = np.asarray(np.linalg.pinv(stage.columns.real)[:, index - stage.first], dtype=float)
         return cls(link.column + index, dict(joint.directions)[along], link.joint_blocks[k], form)
