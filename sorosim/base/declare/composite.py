@@ -197,6 +197,25 @@ class Reference(Type):
 
 
 @dataclass(frozen=True)
+class OneOrSeveral(Type):
+    """A declared part, or a list of them: a tuple."""
+
+    cls: type[Declared]
+
+    def read(self, value: object, at: At) -> Any:
+        if isinstance(value, list | tuple):
+            return ListOf(Part(self.cls)).read(value, at)
+        one = self.cls.read(value, at)
+        return INVALID if one is INVALID else (one,)
+
+    def write(self, value: Any, writer: Writer) -> Any:
+        return [part.data(writer) for part in value]
+
+    def shapes(self) -> tuple[Type, ...]:
+        return Part(self.cls), ListOf(Part(self.cls))
+
+
+@dataclass(frozen=True)
 class OneOf(Type):
     """A mapping with exactly one key: the kind of a part. Plug-ins of users are among the kinds of a registry.
 

@@ -151,7 +151,7 @@ def checked(
         found = list(element.all(tag))
         if not found and tag in rule.needs and tag not in meant:
             mistakes.note(element.place, f"an element <{tag}> in it", "none")
-        if len(found) > 1 and all(_said(one) == _said(found[0]) for one in found[1:]):
+        if len(found) > 1 and all(_content(one) == _content(found[0]) for one in found[1:]):
             remarks.add(WRITTEN, f"a second <{tag}> that says the same", found[1].place)
             element.children = [child for child in element.children if child.tag != tag or child is found[0]]
         elif len(found) > 1:
@@ -175,10 +175,10 @@ def checked(
     return out
 
 
-def _said(element: Element) -> object:
+def _content(element: Element) -> object:
     """What an element says, without its place."""
     attributes = {name: value.split() for name, value in element.attributes.items()}
-    return element.tag, attributes, element.text.split(), [_said(child) for child in element.children]
+    return element.tag, attributes, element.text.split(), [_content(child) for child in element.children]
 
 
 def _part_by_spaces(element: Element, rule: Rule, remarks: Remarks) -> None:

@@ -46,7 +46,7 @@ KINDS = {
 AXES = {"fixed": (), "spherical": (), "universal": ("axis", "axis2")}  # of kinds that have not one axis
 MODEL = "__model__"
 GEARBOX = "gearbox"
-PARALLEL = 1e-6
+PARALLEL = 1e-6  # 1 less the cosine between axes that are one
 TAGS = ("xx", "yy", "zz", "xy", "xz", "yz")  # of entries of an inertia
 ROUNDING = 1e-15  # [m], and in rotations: of products that should be zero
 SIZED = ("box", "cylinder", "sphere", "capsule", "ellipsoid", "cone")  # shapes that links have
@@ -71,7 +71,7 @@ def read_sdf(
         raise FileError(
             str(path), f"expected SDF, whose root is <sdf>, got {root_in_words(root)}", place.line, place.column
         )
-    checked(root, SDF, mistakes, remarks, tuple(tag for tag, taken in taken.items() if not taken))
+    checked(root, SDF, mistakes, remarks, tuple(tag for tag, is_taken in taken.items() if not is_taken))
     for element in root.walk():
         if element.tag == "include":
             hint = "write the model with all that it includes into one file: gz sdf -p model.sdf > whole.sdf"
@@ -391,7 +391,7 @@ class _Reader:
             hint = "let the joint that leads follow this one"
             self.mistakes.note(joint.element.place_of("mimic"), "no mimic in a joint that closes a ring", "one", hint)
         if joint.kind == "universal":
-            hint = "cut the ring at another joint: the first one above a link, in the order of the file, is of the tree"
+            hint = "let another joint close it"
             self.mistakes.note(joint.element.place, "a joint that can close a ring", f"a {joint.word} one", hint)
         return RigidLoop(
             joint.name, joint.kind, *ends, joint.element.place, axis, joint.pitch, joint.acting, joint.limits

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
 
 from sorosim.base.arrays import Array
-from sorosim.base.declare import INVALID, At, Declared, Inline, ListOf, Part, Type, Writer, key
+from sorosim.base.declare import Declared, Inline, key
 from sorosim.base.registry import SHAPES
 from sorosim.mechanics.model.body import AT_KEY
 from sorosim.mechanics.model.pose import IDENTITY, PoseType
@@ -20,19 +19,3 @@ class Collision(Declared, title="What touches of a link"):
     shape: Shape = key(Inline(SHAPES, Shape, "collision takes a list of them"), "Its shape.")
     _: KW_ONLY
     at: Array = key(PoseType(), *AT_KEY, default=IDENTITY)
-
-
-class CollisionType(Type):
-    """What touches of a link: a shape, or a list of them."""
-
-    def read(self, value: object, at: At) -> Any:
-        if isinstance(value, list | tuple):
-            return ListOf(Part(Collision)).read(value, at)
-        one = Collision.read(value, at)
-        return INVALID if one is INVALID else (one,)
-
-    def write(self, value: Any, writer: Writer) -> Any:
-        return [shape.data(writer) for shape in value]
-
-    def shapes(self) -> tuple[Type, ...]:
-        return Part(Collision), ListOf(Part(Collision))

@@ -20,6 +20,7 @@ from sorosim.base.declare import (
     Key,
     MapOf,
     Name,
+    OneOrSeveral,
     Part,
     Reference,
     Text,
@@ -31,14 +32,14 @@ from sorosim.base.declare.base import Define, Described
 from sorosim.base.errors import ModelError, nearest
 from sorosim.base.problems import shown
 from sorosim.mechanics.model.body import BodyType, RigidBody, Solid
-from sorosim.mechanics.model.collision import Collision, CollisionType
+from sorosim.mechanics.model.collision import Collision
 from sorosim.mechanics.model.denavit_hartenberg import DHRow, row_of
 from sorosim.mechanics.model.joints import Joint, JointType
 from sorosim.mechanics.model.joints.fixed import Fixed
 from sorosim.mechanics.model.pose import IDENTITY, WORLD, PlaceType, PoseType, place_data, place_fields
 from sorosim.mechanics.model.rod import Rod
 from sorosim.mechanics.model.tubes import Tubes, TubesOf
-from sorosim.mechanics.model.visual import Visual, VisualType
+from sorosim.mechanics.model.visual import Visual
 
 __all__ = ["WORLD", "Link", "ordered_links", "pose_on_parent"]
 
@@ -141,11 +142,13 @@ class Link(Declared, title="Links"):
         "rod.", "{socket: {position: [0, 0, 1 cm]}}", default=None,
     )  # fmt: skip
     visual: tuple[Visual, ...] | None = key(
-        VisualType(), "What is drawn instead of the shapes of the body: a shape or a list of them; of an empty list, "
+        OneOrSeveral(Visual),
+        "What is drawn instead of the shapes of the body: a shape or a list of them; of an empty list, "
         "nothing. Not on a rod.", "[{sphere: {radius: 3 cm}, colour: orange}]", default=None,
     )  # fmt: skip
     collision: tuple[Collision, ...] | None = key(
-        CollisionType(), "What touches in contacts that name the link, instead of the shapes of the body: a shape or a "
+        OneOrSeveral(Collision),
+        "What touches in contacts that name the link, instead of the shapes of the body: a shape or a "
         "list of them. Not on a rod.", "[{sphere: {radius: 3 cm}}]", default=None,
     )  # fmt: skip
 

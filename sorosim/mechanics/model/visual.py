@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from sorosim.base.arrays import Array
-from sorosim.base.declare import INVALID, At, Declared, Inline, Key, ListOf, Part, Type, Writer, key
+from sorosim.base.declare import At, Declared, Inline, Key, Type, key
 from sorosim.base.declare.base import Define
 from sorosim.base.errors import ModelError, nearest
 from sorosim.base.problems import shown
@@ -78,19 +78,3 @@ class Visual(Declared, title="What is drawn of a link"):
     def code(self) -> str:
         """Code of its colour, "" for that of rigid bodies."""
         return colour_code(self.colour) if self.colour else ""
-
-
-class VisualType(Type):
-    """What is drawn of a link: a shape, or a list of them."""
-
-    def read(self, value: object, at: At) -> Any:
-        if isinstance(value, list | tuple):
-            return ListOf(Part(Visual)).read(value, at)
-        one = Visual.read(value, at)
-        return INVALID if one is INVALID else (one,)
-
-    def write(self, value: Any, writer: Writer) -> Any:
-        return [visual.data(writer) for visual in value]
-
-    def shapes(self) -> tuple[Type, ...]:
-        return Part(Visual), ListOf(Part(Visual))
