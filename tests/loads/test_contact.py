@@ -28,6 +28,14 @@ def ball(position, radius=0.04):
     return body(position, sphere={"radius": radius})
 
 
+def egg(position, **turn):
+    return body(position, ellipsoid={"radii": [0.05, 0.06, 0.04]}, turn=turn or None)
+
+
+def pebble(position, **turn):
+    return body(position, superellipsoid={"radii": [0.05, 0.06, 0.04], "roundness": [0.4, 0.7]}, turn=turn or None)
+
+
 def can(position, **turn):
     return body(position, cylinder={"radius": 0.05, "length": 0.1}, turn=turn or None)
 
@@ -100,6 +108,28 @@ CASES = {
         "between": "b", "and": floor()}),
     "ellipsoid on a tray": ({"a": cube((0, 0, 0)), "b": body((0, 0, 0.1), ellipsoid={"radii": [0.05, 0.06, 0.07]})}, {
         "between": "b", "and": {"link": "a", "half_space": {}, **above((0, 0, 0.05))}}),
+    "rod on egg": ({"a": egg((0.1, 0, 0)), "b": rod((0, 0.01, 0.06))}, {}),
+    "rod of spheres on egg": ({"a": egg((0.1, 0, 0)), "b": rod((0, 0.01, 0.06))}, {"rods": "spheres"}),
+    "rod on pebble": ({"a": pebble((0.1, 0, 0)), "b": rod((0, 0.01, 0.06))}, {}),
+    "end of a rod on egg": ({"a": egg((0, 0, -0.04)), "b": hanging(-0.05, 0.005)}, {}),
+    "ball on pebble": ({"a": pebble((0, 0, 0), axis=[1, 2, 0.3], angle=0.9), "b": ball((0.01, 0.02, 0.09))}, {}),
+    "capsule on egg": ({"a": egg((0, 0, 0)), "b": body((0.01, 0.02, 0.09), capsule={"radius": 0.03, "length": 0.1},
+                        turn={"axis": [1, 0.3, 0], "angle": 0.7})}, {}),
+    "egg on egg": ({"a": egg((0, 0, 0)), "b": egg((0.02, 0.03, 0.1), axis=[1, 2, 0.3], angle=0.9)}, {}),
+    "egg on pebble": ({"a": egg((0, 0, 0)), "b": pebble((0.02, 0.03, 0.1), axis=[1, 2, 0.3], angle=0.9)}, {}),
+    "pebble on egg": ({"a": pebble((0, 0, 0)), "b": egg((0.02, 0.03, 0.1), axis=[1, 2, 0.3], angle=0.9)}, {}),
+    "egg on the face of a box": ({"a": cube((0, 0, 0)), "b": egg((0.02, 0.01, 0.1), axis=[1, 2, 0.3], angle=0.9)}, {}),
+    "egg on the edge of a box": ({"a": cube((0, 0, 0), rpy=[0.8, 0.1, 0]),
+                                  "b": egg((0, 0, 0.1), rpy=[0.3, 0.2, 0.5])}, {}),
+    "box on pebble": ({"a": pebble((0, 0, 0)), "b": cube((0.02, 0.03, 0.12), rpy=[0.8, 0.3, 0.5])}, {}),
+    "egg on cylinder": ({"a": can((0, 0, 0), axis=[1, 0, 0], angle=1.5), "b": egg((0.02, 0.01, 0.1))}, {}),
+    "egg on pole": ({"b": egg((0, 0, 0), axis=[1, 2, 0.3], angle=0.9)}, {"between": "b", "and": {
+        "pole": {"radius": 0.05}, **above((0.01, 0, -0.1), axis=[1, 0, 0.1], angle=1.6)}}),
+    "egg on mesh": ({"a": body((0, 0, 0), mesh=TETRAHEDRON, turn={"rpy": [np.pi, 0, 0]}), "b": egg((0.003, 0, 0.07))},
+                    {}),
+    "pebble on plane": ({"b": pebble((0, 0, 0.05), axis=[1, 2, 0.3], angle=0.9)}, {"between": "b", "and": floor()}),
+    "pebble on a thin plane": ({"b": pebble((0, 0, 0.05), axis=[1, 2, 0.3], angle=0.9)}, {
+        "between": "b", "and": {"plane": {}}}),
     "mesh on mesh": ({"a": body((0, 0, 0), mesh=TETRAHEDRON), "b": body((0.01, 0, 0.08), mesh=TETRAHEDRON)}, {}),
     "mesh in bowl": ({"b": body((0, 0, 0), mesh=TETRAHEDRON)}, {"between": "b", "and": {
         "bowl": {"radius": 0.4}, **above((0, 0, 0.4))}}),
@@ -365,8 +395,8 @@ def bound(links, **contact):
         ({"a": ball((0, 0, 0))}, {"between": "a", "and": {"link": "a", "half_space": {}}}, "in both"),
         ({"a": body((0, 0, 0), inertia=[1, 1, 1])}, {"between": "a", "and": floor()}, "known by numbers only"),
         ({"a": body((0, 0, 0), cone={"radius": 0.1, "length": 0.1})}, {"between": "a", "and": floor()}, "a cone"),
-        ({"a": body((0, 0, 0), ellipsoid={"radii": [1, 1, 2]}), "b": ball((0, 0, 3))},
-         {"between": "a", "and": "b"}, "opposite an ellipsoid"),
+        ({"a": body((0, 0, 0), ellipsoid={"radii": [1, 1, 2]})},
+         {"between": "a", "and": {"pipe": {"radius": 3}}}, "opposite an ellipsoid"),
         ({"a": rod()}, {"between": {"link": "a", "sphere": {"radius": 0.1}}, "and": floor()}, "no shape on a rod"),
         ({"a": ball((0, 0, 0))}, {"between": {"link": "a", "radius": 0.1}, "and": floor()}, "a rod"),
     ],
@@ -690,7 +720,7 @@ def test_an_end_half_on_its_way_to_the_middle_of_what_it_is_in_is_called_deep():
 def test_what_nothing_opposite_can_meet_is_left_out():
     """Points of rods meet planes and open solids, their pieces closed ones and each other."""
     links = {"a": rod(joint="fixed"), "b": ball((0.1, 0, 0.2))}
-    flat = {surfaces.POINT, surfaces.ELLIPSOID}
+    flat = {surfaces.POINT, surfaces.CONVEX}
     for second, kept in (({"link": "b"}, {surfaces.SEGMENT, surfaces.POINT}), (floor(), flat)):
         given = [second] if "link" in second else second
         robot = touching(links, between="a", **{"and": given if "link" not in second else "b"})

@@ -115,11 +115,13 @@ class Vector(Type):
     counts: tuple[int, ...] = (3,)
     _: KW_ONLY
     above: float = -math.inf
+    least: float = -math.inf
+    upto: float = math.inf
 
     @property
     def one(self) -> Quantity:
         """Type of an entry."""
-        return Quantity(self.dimension, above=self.above)
+        return Quantity(self.dimension, above=self.above, least=self.least, upto=self.upto)
 
     def read(self, value: Any, at: At) -> Any:
         if is_list(value):

@@ -19,6 +19,7 @@ from sorosim.mechanics.engine.inputs import Motion
 from sorosim.mechanics.engine.records import Contacts
 from sorosim.mechanics.kernels import surfaces as sf
 from sorosim.mechanics.kernels.contacts import add_contacts
+from sorosim.mechanics.kernels.convex import N_SHAPE
 from sorosim.mechanics.kernels.couplings import make_coupling
 from sorosim.mechanics.kernels.external import (
     ExternalForces,
@@ -29,7 +30,7 @@ from sorosim.mechanics.kernels.external import (
 )
 from sorosim.mechanics.kernels.load_laws import WEIGHTLESS, LoadLaws, add_load_laws
 from sorosim.mechanics.kernels.rod_actuators import RodActuators, make_actuator_workspace, section_strain
-from sorosim.mechanics.kernels.solids import BOWL, BOX, CYLINDER, HALF_SPACE, HEIGHT_FIELD, HOLE, POLYHEDRON
+from sorosim.mechanics.kernels.solids import BOWL, BOX, CONVEX, CYLINDER, HALF_SPACE, HEIGHT_FIELD, HOLE, POLYHEDRON
 from sorosim.mechanics.kernels.surfaces import make_contact_workspace
 from sorosim.mechanics.kernels.tree import MATERIAL_TWIST, Tree, Workspace
 from sorosim.mechanics.loads.base import BoundLoad, Load, bind_checked, evaluate_checked
@@ -44,7 +45,7 @@ FEWEST_CONTACTS, CONTACTS_EACH = 32, 4
 FULL_FRICTION = 10.0
 # solids that are seen from one side, and where among the values of others the rounding of their edges is
 ONE_SIDED = HALF_SPACE, HOLE, BOWL, HEIGHT_FIELD
-AT_ROUNDING = {BOX: 3, CYLINDER: 2, POLYHEDRON: 1}
+AT_ROUNDING = {BOX: 3, CYLINDER: 2, POLYHEDRON: 1, CONVEX: N_SHAPE}
 
 
 class Points(NamedTuple):
@@ -339,7 +340,7 @@ class Loading:
         at, form = surfaces.core["at"], surfaces.core["form"]
         first = surfaces.value[at + sf.RADIUS_0]
         last = surfaces.value[at + np.where(form == sf.SEGMENT, sf.RADIUS_1, sf.RADIUS_0)]
-        flat = (form == sf.ELLIPSOID) | (form == sf.DISC)
+        flat = (form == sf.CONVEX) | (form == sf.DISC)
         radius = np.where(flat, thickness, np.maximum(first, last))
         places = [(row.at, AT_ROUNDING.get(int(row.kind))) for row in surfaces.solid]
         of_edges = [0.0 if column is None else surfaces.value[start + column] for start, column in places]

@@ -12,13 +12,16 @@ from math import sqrt
 from sorosim.base.compiled import kernel_in_place, kernel_inline
 from sorosim.mechanics.kernels import surfaces as sf
 from sorosim.mechanics.kernels.contact_tangents import add_tangents
+from sorosim.mechanics.kernels.convex import N_SHAPE
 from sorosim.mechanics.kernels.kinematics import compose_into
 from sorosim.mechanics.kernels.nearest import (
     TO_MIDDLE,
     Axis,
+    Convex,
     Disc,
     Solid,
     nearest_of_axes,
+    nearest_of_convex,
     nearest_of_disc,
     nearest_of_segment,
     place_on,
@@ -31,6 +34,7 @@ from sorosim.mechanics.lie.triples import (
     cross,
     dot,
     head,
+    product,
     rows,
     scaled,
     store,
@@ -39,7 +43,6 @@ from sorosim.mechanics.lie.triples import (
     sum3,
     tail,
     times,
-    transposed_times,
 )
 from sorosim.mechanics.lie.triples import row as vector
 
@@ -157,19 +160,14 @@ def nearest_on_solid(surfaces, core, k, ws, contact):
         if solid_row.of_rod != 0:
             here.share = sf.EACH_END
     else:
-        # the point of an ellipsoid that is farthest against the normal of a plane: x = a - Q n / sqrt(n Q n)
-        inner, at = here.e, row.at + sf.INNER
-        into_world(ws.pose[row.node[0]], surfaces.value[at : at + 3], inner)
-        above = world_distance(solid, inner, n, H, wide)
-        above += dot(n, sum2(1.0, head(a), -1.0, head(inner)))
-        R_A, at = rows(ws.pose[row.node[0]]), row.at + sf.AXES
-        own = transposed_times(R_A, n)
-        y = times(surfaces.value[at : at + 9].reshape(3, 3), own)
-        here.axial = sqrt(dot(y, own))
-        lowest = times(R_A, y)
-        for i in range(3):
-            x[i] = a[i] - lowest[i] / here.axial
-        here.gap, here.r_a = above - here.axial, 0.0
+        R_A, at = rows(ws.pose[row.node[0]]), row.at
+        axes = product(R_A, rows(surfaces.value[at + sf.AXES : at + sf.AXES + 9].reshape(3, 3)))
+        inner = here.e
+        into_world(ws.pose[row.node[0]], surfaces.value[at + sf.INNER : at + sf.INNER + 3], inner)
+        shape = surfaces.value[at + sf.SHAPE : at + sf.SHAPE + N_SHAPE]
+        body = Convex(a, shape, axes, inner, surfaces.value[at + sf.RADIUS_0])
+        here.gap = nearest_of_convex(solid, body, contact.reach[0], x, n, H, here.slide, wide)
+        here.r_a = 0.0
     copy(x, here.x_b)
 
 
@@ -375,7 +373,7 @@ def evaluate_pair(surfaces, group, core, other, ws, contact, external):
         if nodes[j] >= 0:
             add_to_node(contact, j, nodes[j], external)
     if law.dissipative_only == 0.0 and contact.counts.no_tangents == 0:
-        add_tangents(surfaces, core, k, ws, contact, external)
+        add_tangents(contact, k, external)
 
 
 @kernel_in_place

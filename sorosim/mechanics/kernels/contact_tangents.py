@@ -21,7 +21,6 @@ from sorosim.mechanics.lie.triples import (
     sum3,
     sum4,
     times,
-    transposed_times,
 )
 
 
@@ -39,14 +38,6 @@ def velocity_along(contact, first, arm):
 def moved(turn, shift, point, weight):
     """By how much a point times its weight moves with a rotation about the origin and a translation."""
     return sum2(1.0, cross(turn, point), weight, shift)
-
-
-@kernel_in_place
-def lowest_point(Q, R, n, size, dn):
-    """How -Q n / sqrt(n Q n), size that root, changes with n by dn; Q (3, 3), in the axes R."""
-    own, change = transposed_times(R, n), transposed_times(R, dn)
-    by_size = dot(own, times(Q, change)) / (size * size * size)
-    return scaled(-1.0, times(R, times(Q, sum2(1.0 / size, change, -by_size, own))))
 
 
 @kernel_in_place
@@ -104,7 +95,7 @@ def places_change(contact, j, turn, shift, xi, dn):
 
 
 @kernel_in_place
-def force_variation(surfaces, core, ws, contact, j, turn, shift, right, at):
+def force_variation(contact, j, turn, shift, right, at):
     """Column `at` of right, by a motion [turn; shift] of the node of entry j about the world's origin, body twist held.
 
     Rows: moment of the force by the change of its arm at A, at B, change of the force, of both weights along segments.
@@ -120,12 +111,7 @@ def force_variation(surfaces, core, ws, contact, j, turn, shift, right, at):
         dn = plus(dn, cross(turn, n))
     dla, dmb = places_change(contact, j, turn, shift, d_offset, dn)
     slide = scaled(dla, head(here.t_a))
-    if here.form == sf.ELLIPSOID:
-        node, first = surfaces.core[core].node[0], surfaces.core[core].at + sf.AXES
-        own = sum2(1.0, dn, -1.0 if on_a else 0.0, cross(turn, n))
-        Q = surfaces.value[first : first + 9].reshape(3, 3)
-        slide = lowest_point(Q, rows(ws.pose[node]), n, here.axial, own)
-    if here.form == sf.DISC:
+    if here.form == sf.DISC or here.form == sf.CONVEX:
         own = sum2(1.0, dn, -1.0 if on_a else 0.0, cross(turn, n))
         slide = scaled(-1.0, times(rows(here.slide), own))
     d_distance = (here.reg_a * dla + here.reg_b * dmb) / (here.axial * here.axial)
@@ -174,7 +160,7 @@ def motion_at_contact(contact, j, c, turn, shift, left, at):
 
 
 @kernel_in_place
-def add_tangents(surfaces, core, k, ws, contact, external):
+def add_tangents(contact, k, external):
     """Tangents of contact k: to its node if only one moves, else rows of `contact`."""
     here, nodes = contact.here, contact.entry[k].node
     m, first = here.n, here.first_b
@@ -195,7 +181,7 @@ def add_tangents(surfaces, core, k, ws, contact, external):
         for c in range(6):
             unit = (1.0 if c % 3 == 0 else 0.0, 1.0 if c % 3 == 1 else 0.0, 1.0 if c % 3 == 2 else 0.0)
             turn, shift = scaled(1.0 if c < 3 else 0.0, unit), scaled(0.0 if c < 3 else 1.0, unit)
-            force_variation(surfaces, core, ws, contact, j, turn, shift, right, 6 * j + c)
+            force_variation(contact, j, turn, shift, right, 6 * j + c)
             motion_at_contact(contact, j, c, turn, shift, left, 6 * j + c)
     if linked:
         row = coupling.row[slot]

@@ -86,6 +86,10 @@ def add_candidate_pair(surfaces, group, i, j, n_cores, contact):
         if not (row_i.meets & surfaces.solid[k].meets):
             return
         surface, same_side = surfaces.solid[k].surface, (core < row.cores_b) == (k < row.solids_b)
+        # two smooth bodies meet once, the first as a core; the flat end of a rod meets one as a disc
+        second = surfaces.solid[k].of_rod != 0 or (surfaces.solid[k].meets == sf.CURVED and surface < row_i.surface)
+        if row_i.form == sf.CONVEX and second:
+            return
         other = -1 - k
     if same_side and row.among == 0:
         return

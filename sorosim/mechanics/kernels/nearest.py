@@ -8,8 +8,21 @@ from typing import NamedTuple
 import numpy as np
 
 from sorosim.base.compiled import kernel_in_place
-from sorosim.mechanics.kernels.solids import TOGETHER, solid_distance
-from sorosim.mechanics.lie.triples import dot, head, product, row, rows, store_row, sum2, sum3, times, transposed_times
+from sorosim.mechanics.kernels.convex import tangents, turned_support, unit, within
+from sorosim.mechanics.kernels.solids import HALF_SPACE, SHEET, TOGETHER, solid_distance
+from sorosim.mechanics.lie.triples import (
+    dot,
+    head,
+    product,
+    row,
+    rows,
+    scaled,
+    store_row,
+    sum2,
+    sum3,
+    times,
+    transposed_times,
+)
 
 # nearest points of a segment are drawn to its middle by this part of its length, of two segments of their lengths and
 # radii, so that parallel ones have just one
@@ -20,6 +33,8 @@ RIM_PLACES, RIM_STEP = 8, 0.5
 # places on curves: the least part of a correction, and the size of one after which the next would be rounding; the
 # least curvature of the distance, relative to that across
 LEAST_PART, CONVERGED, FLAT = 1e-6, 1e-9, 1e-12
+# the least part of the length of a normal that counts as against that of a smooth body, so that steps go down
+ASIDE = 0.25
 
 
 class Axis(NamedTuple):
@@ -41,6 +56,16 @@ class Disc(NamedTuple):
     axes: np.ndarray  # (3, 3) p, q and e, outward, as rows
     radius: float
     dome: float
+
+
+class Convex(NamedTuple):
+    """A smooth convex body in the world."""
+
+    centre: np.ndarray  # (3,)
+    shape: np.ndarray  # (6,) its numbers, see kernels.convex
+    axes: tuple[tuple[float, ...], ...]  # three rows
+    inner: tuple[float, ...]  # a point on its side of a sheet
+    radius: float  # of a ball around it
 
 
 class Solid(NamedTuple):
@@ -402,6 +427,69 @@ def nearest_of_disc(solid, disc, reach, x, n, H, slide, wide):
         add_dyad(-h_01 / det, t_1, t_0, slide)
         add_dyad(h_00 / det, t_1, t_1, slide)
     return value
+
+
+@kernel_in_place
+def nearest_of_convex(solid, body, reach, x, n, H, slide, wide):
+    """Signed distance of a smooth body from a convex solid; fills x, n, H at its deepest place, and slide.
+
+    The place x(u) has its normal u against that of the solid: n + |n| u = 0, by Newton's method. A step
+    -(|n| + H S)^-1 n across u leads down, for S and H have no negative eigenvalue. slide = (|n| + S H)^-1 S (3, 3): the
+    place moves by -slide dn where the normal there turns by dn against the body. Of bodies farther away than `reach` a
+    lower bound.
+    """
+    phi = world_distance(solid, body.inner, n, H, wide)
+    S = slide
+    if solid.kind == HALF_SPACE or solid.kind == SHEET:
+        h, at = turned_support(body.shape, body.axes, scaled(-1.0, head(n)), S)
+        store_row(sum2(1.0, head(body.centre), 1.0, at), x)
+        return phi + dot(n, sum2(1.0, head(body.centre), -1.0, body.inner)) - h
+    if phi - body.radius > reach:
+        return phi - body.radius
+    u = unit(scaled(-1.0, head(n)))
+    _, at = turned_support(body.shape, body.axes, u, S)
+    store_row(sum2(1.0, head(body.centre), 1.0, at), x)
+    phi = world_distance(solid, x, n, H, wide)
+    for _ in range(MAX_NEAREST):
+        d, e = tangents(u)
+        size = sqrt(dot(n, n))
+        r_d, r_e, c = dot(d, n), dot(e, n), max(-dot(u, n), ASIDE * size)
+        S_dd, S_de, S_ee = within(S, d, e)
+        H_dd, H_de, H_ee = within(H, d, e)
+        # c + H S across u
+        m_dd, m_de = c + H_dd * S_dd + H_de * S_de, H_dd * S_de + H_de * S_ee
+        m_ed, m_ee = H_de * S_dd + H_ee * S_de, c + H_de * S_de + H_ee * S_ee
+        det = m_dd * m_ee - m_de * m_ed
+        step_d, step_e = (m_de * r_e - m_ee * r_d) / det, (m_ed * r_d - m_dd * r_e) / det
+        fall = -(r_d * (S_dd * step_d + S_de * step_e) + r_e * (S_de * step_d + S_ee * step_e))
+        part, lower, new, there = 1.0, False, phi, u
+        rounding = 1e-14 * (body.radius + abs(phi))
+        while not lower and part > LEAST_PART:
+            there = unit(sum3(1.0, u, part * step_d, d, part * step_e, e))
+            _, at = turned_support(body.shape, body.axes, there, S)
+            store_row(sum2(1.0, head(body.centre), 1.0, at), x)
+            new = world_distance(solid, x, n, H, wide)
+            lower = new <= phi - 0.1 * part * fall + rounding
+            part *= 0.5
+        if not lower:
+            break
+        u, phi = there, new
+        if step_d * step_d + step_e * step_e <= CONVERGED * CONVERGED * CONVERGED:
+            break
+    d, e = tangents(u)
+    c = sqrt(dot(n, n))
+    S_dd, S_de, S_ee = within(S, d, e)
+    H_dd, H_de, H_ee = within(H, d, e)
+    m_dd, m_de = c + S_dd * H_dd + S_de * H_de, S_dd * H_de + S_de * H_ee
+    m_ed, m_ee = S_de * H_dd + S_ee * H_de, c + S_de * H_de + S_ee * H_ee
+    det = m_dd * m_ee - m_de * m_ed
+    a, b, g = (m_ee * S_dd - m_de * S_de) / det, (m_ee * S_de - m_de * S_ee) / det, (m_dd * S_ee - m_ed * S_de) / det
+    clear_rows(slide)
+    add_dyad(a, d, d, slide)
+    add_dyad(b, d, e, slide)
+    add_dyad(b, e, d, slide)
+    add_dyad(g, e, e, slide)
+    return phi
 
 
 @kernel_in_place

@@ -5,12 +5,14 @@ from __future__ import annotations
 from math import inf, sqrt
 
 from sorosim.base.compiled import kernel_in_place
+from sorosim.mechanics.kernels.convex import convex_distance
 from sorosim.mechanics.kernels.small import clear_matrix, copy
 from sorosim.mechanics.lie.triples import cross
 
 # kinds, and what their values are: nothing twice; radius, half the length (infinite: a tube) of the hole in a block;
-# radius of a hollow ball; half edges and rounding; radius, half length, rounding; a grid of splines; triangles
-HALF_SPACE, SHEET, HOLE, BOWL, BOX, CYLINDER, HEIGHT_FIELD, POLYHEDRON = range(8)
+# radius of a hollow ball; half edges and rounding; radius, half length, rounding; a grid of splines; triangles; numbers
+# of a smooth body (kernels.convex), and its least radius of curvature
+HALF_SPACE, SHEET, HOLE, BOWL, BOX, CYLINDER, HEIGHT_FIELD, POLYHEDRON, CONVEX = range(9)
 # of a cylinder that is the end of a rod, after these: where on the rod [m]
 END_ARC = 3
 # layout of a height field: numbers of coefficients along x and y, place of the first and spacing, then coefficients
@@ -405,4 +407,6 @@ def solid_distance(kind, f, y, n, H, scratch):
         return round_distance(f, 1.0, y, n, H) - f[2]
     if kind == HEIGHT_FIELD:
         return height_distance(f, y, n, H, scratch)
+    if kind == CONVEX:
+        return convex_distance(f, y, n, H, scratch[0, :3, :3])
     return polyhedron_distance(f, y, n, H, scratch)

@@ -1,9 +1,9 @@
 """Surfaces as arrays, and the workspace of their contacts (docs/theory.md, 12).
 
 A *core* is what a surface is a constant distance away from: a point or a segment, each with a radius, which varies
-linearly between the ends of a segment; or an ellipsoid; or the disc at the flat end of a rod. Its ends sit on one node
-or on two: then the segment is a piece of a rod, a cubic curve along its tangents there. It meets other cores, or
-solids, which their signed distance describes.
+linearly between the ends of a segment; or a smooth convex body; or the disc at the flat end of a rod. Its ends sit on
+one node or on two: then the segment is a piece of a rod, a cubic curve along its tangents there. It meets other cores,
+or solids, which their signed distance describes.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import numpy as np
 from sorosim.base.compiled import by_reference, one_record, record
 
 # forms of cores
-POINT, SEGMENT, ELLIPSOID, DISC = range(4)
-# what a core can meet: cores, planes, other open solids, closed ones
-CORES, PLANES, OPEN, CLOSED = 1, 2, 4, 8
+POINT, SEGMENT, CONVEX, DISC = range(4)
+# what a core can meet: cores, planes, other open solids, closed ones with faces, smooth convex ones
+CORES, PLANES, OPEN, CLOSED, CURVED = 1, 2, 4, 8, 16
 CORE = record(
     form=int,
     meets=int,  # what it can meet
@@ -27,15 +27,15 @@ CORE = record(
     surface=int,  # that it belongs to
 )
 # layout of its values: of a point and a segment the ends (3) and radii in the frames of their nodes, the square of its
-# length at rest, where it begins and ends along its rod, its length times the lesser of length and radius; of an
-# ellipsoid its centre, a radius around, the squares of its half axes as a matrix, and a point that is on its side of a
-# sheet; of a disc its centre, its radius, whether it looks along x of its node (1) or against it (-1), and by how much
-# its rim stays behind its centre; last, of a segment on two nodes its tangents there, as long as it is
+# length at rest, where it begins and ends along its rod, its length times the lesser of length and radius; of a
+# smooth body its centre, a radius around, its axes as columns, its numbers (kernels.convex), and a point that is on its
+# side of a sheet; of a disc its centre, its radius, whether it looks along x of its node (1) or against it (-1), and by
+# how much its rim stays behind its centre; last, of a segment on two nodes its tangents there, as long as it is
 END_0, RADIUS_0, END_1, RADIUS_1, SQUARE, ARC_0, ARC_1, DRAWN = 0, 3, 4, 7, 8, 9, 10, 11
-AXES, INNER = 4, 13
+AXES, SHAPE, INNER = 4, 13, 19
 OUTWARD, DOME = 4, 8
 TANGENT_0, TANGENT_1 = 13, 16
-N_CORE_VALUES = 19
+N_CORE_VALUES = 22
 SOLID = record(
     kind=int,
     node=int,
@@ -106,7 +106,7 @@ HERE = record(  # the contact under way
     la=float,  # places on segments
     mb=float,
     gap=float,
-    axial=float,  # distance of the axes; of an ellipsoid sqrt(n^T Q n)
+    axial=float,  # distance of the axes
     haa=float,  # second derivatives by places
     hab=float,
     hbb=float,
@@ -146,7 +146,7 @@ HERE = record(  # the contact under way
     tangents_b=(float, (2, 3)),
     bends_a=(float, (2, 3)),  # these without the vectors between the ends
     bends_b=(float, (2, 3)),
-    slide=(float, (3, 3)),  # of a disc: how its nearest point slides as the normal turns
+    slide=(float, (3, 3)),  # of a disc or a smooth body: how its nearest point slides as the normal turns
     disc_axes=(float, (3, 3)),  # two axes across, and outwards
     # of entries: points times weights, their velocities, angular velocities of their nodes; how these, and weights,
     # change along the segment

@@ -13,12 +13,12 @@ from sorosim.base.arrays import Array, IntArray
 from sorosim.base.compiled import table
 from sorosim.base.errors import ModelError
 from sorosim.mechanics.kernels import solids, surfaces
-from sorosim.mechanics.kernels.surfaces import CLOSED, CORES, OPEN, PLANES
+from sorosim.mechanics.kernels.surfaces import CLOSED, CORES, CURVED, OPEN, PLANES
 from sorosim.mechanics.model.body import Assembly, Solid
 from sorosim.mechanics.model.layout import LinkLayout
 from sorosim.mechanics.model.mesh import Mesh
 from sorosim.mechanics.model.obstacle import Bowl, HalfSpace, HeightField, Pipe, Plane, Pole
-from sorosim.mechanics.model.shape import Box, Capsule, Cylinder, Ellipsoid, Sphere
+from sorosim.mechanics.model.shape import Box, Capsule, Cylinder, Ellipsoid, Sphere, Superellipsoid
 
 # corners on the rim of a cylinder, which meet what is not a plane
 RIM = 24
@@ -30,9 +30,11 @@ END_DOME = 0.01
 BEHIND = 1.1
 # edges of boxes, cylinders and meshes are rounded by this part of their smallest half extent
 ROUNDED = 0.02
+# of superellipsoids: their faces are bent so that they lie on one place, within 0.5 to 1.4 % of their half axes
+SMOOTHED = 0.005
 # a mesh is convex if it fills its hull up to this part
 CONVEX = 1e-6
-EVERYTHING = CORES | PLANES | OPEN | CLOSED
+EVERYTHING = CORES | PLANES | OPEN | CLOSED | CURVED
 
 
 class Core(NamedTuple):
@@ -41,7 +43,7 @@ class Core(NamedTuple):
     form: int
     meets: int
     nodes: tuple[int, int]
-    values: Array  # (19,)
+    values: Array  # (22,)
     s: float | None = None  # where it is on its rod, its middle
 
 
@@ -74,7 +76,6 @@ class Skin:
     cores: tuple[Core, ...]
     solids: tuple[SolidPart, ...]
     thickness: float  # half of the least thickness; infinite for sheets
-    needs: int = EVERYTHING  # what can be opposite
 
     @property
     def nodes(self) -> list[int]:
@@ -112,12 +113,13 @@ class ContactGroup:
                 meets = True
                 if i == j:
                     continue
-                flat = other.solids and all(solid.mask == PLANES for solid in other.solids)
-                if skin.needs == PLANES and not flat:
-                    expected = "planes and half spaces opposite an ellipsoid"
+                hollow = any(solid.mask == OPEN for solid in other.solids)
+                if hollow and any(solid.mask == CURVED for solid in skin.solids):
+                    expected = "no pipe, bowl or height field opposite an ellipsoid: it may touch several places"
                     got = f"the surface of '{other.link}'"
                     raise ModelError("contact", expected, got, "use a mesh, or spheres inside it")
-                if skin.solids and not skin.is_rod and any(part.kind == solids.SHEET for part in other.solids):
+                flat = not skin.is_rod and any(part.mask != CURVED for part in skin.solids)
+                if flat and any(part.kind == solids.SHEET for part in other.solids):
                     expected = "rounded shapes against a plane, which has no thickness of its own"
                     raise ModelError("contact", expected, f"the flat ones of '{skin.link}'", "use a half_space")
                 if not skin.cores and not other.cores:
@@ -198,13 +200,31 @@ def segment(
     return Core(surfaces.SEGMENT, meets, nodes, values, s)
 
 
-def ellipsoid(node: int, at: Array, squares: Sequence[float], inner: Any = None, s: float | None = None) -> Core:
-    """An ellipsoid at a pose (4, 4), by the squares of its half axes; `inner`: a point on its side of a sheet."""
-    R = at[:3, :3]
-    around = np.sqrt(max(squares))
-    values = _values([*at[:3, 3], around, *(R @ np.diag(squares) @ R.T).ravel()])
-    values[surfaces.INNER : surfaces.INNER + 3] = at[:3, 3] if inner is None else inner
-    return Core(surfaces.ELLIPSOID, PLANES, (node, node), values, s)
+def convex(
+    node: int, at: Array, shape: Sequence[float], around: float, meets: int = PLANES, inner: Any = None,
+    s: float | None = None,
+) -> Core:  # fmt: skip
+    """A smooth body at a pose (4, 4), by its numbers (kernels.convex); `inner`: a point on its side of a sheet."""
+    values = _values([*at[:3, 3], around, *at[:3, :3].ravel(), *shape, *(at[:3, 3] if inner is None else inner)])
+    return Core(surfaces.CONVEX, meets, (node, node), values, s)
+
+
+def superellipsoid(radii: Sequence[float], roundness: Sequence[float] = (1.0, 1.0)) -> list[float]:
+    """Numbers of a superellipsoid, see kernels.convex: its extents are exact; (1, 1): an ellipsoid.
+
+    Its support function is the dual norm of that of its outline: of the exponents 2/e and 2/(2 - e).
+    """
+    q, p = (2.0 / (2.0 - e) for e in roundness)
+    # how far it reaches along x or y, and along z, without
+    ahead, aside = np.sqrt(1.0 + SMOOTHED**2), SMOOTHED
+    around = ((ahead**p + aside**p) ** (q / p) + aside**q) ** (1.0 / q)
+    along = (ahead**q + (2.0 * aside**p) ** (q / p)) ** (1.0 / q)
+    return [radii[0] / around, radii[1] / around, radii[2] / along, q, p, SMOOTHED]
+
+
+def least_radius_of_curvature(shape: Sequence[float]) -> float:
+    """A bound for that of a smooth body by its numbers (kernels.convex), exact of an ellipsoid [m]."""
+    return min(exponent - 1.0 for exponent in shape[3:5]) * min(shape[:3]) ** 2 / max(shape[:3])
 
 
 def solid(kind: int, node: int, at: Array, values: Sequence[float], radius: float, mask: int) -> SolidPart:
@@ -229,7 +249,7 @@ def _sphere(shape: Sphere, node: int, at: Array) -> Part:
 def _capsule(shape: Capsule, node: int, at: Array) -> Part:
     r, along = shape.radius, 0.5 * shape.length * at[:3, 2]
     a, b = at[:3, 3] - along, at[:3, 3] + along
-    line = segment((node, node), a, b, (r, r), shape.length, CORES | CLOSED)
+    line = segment((node, node), a, b, (r, r), shape.length, CORES | CLOSED | CURVED)
     return Part([line, *(point(node, end, r, PLANES | OPEN) for end in (a, b))], [], r)
 
 
@@ -250,7 +270,7 @@ def _cylinder(shape: Cylinder, node: int, at: Array) -> Part:
     for sign in (-1.0, 1.0):
         end = at.copy()
         end[:3, 3] += sign * h * at[:3, 2]
-        cores.append(ellipsoid(node, end, (r * r, r * r, (DOME * r) ** 2)))
+        cores.append(convex(node, end, superellipsoid((r, r, DOME * r)), r))
     corners = np.array([[np.cos(a), np.sin(a), sign] for sign in (-1.0, 1.0) for a in turn])
     corners *= (r - rounding, r - rounding, h - rounding)
     edges = [(i, RIM + i) for i in range(RIM)]
@@ -262,7 +282,18 @@ def _cylinder(shape: Cylinder, node: int, at: Array) -> Part:
 
 
 def _ellipsoid(shape: Ellipsoid, node: int, at: Array) -> Part:
-    return Part([ellipsoid(node, at, [a * a for a in shape.radii])], [], float(min(shape.radii)))
+    return _smooth(superellipsoid(shape.radii), max(shape.radii), min(shape.radii), node, at)
+
+
+def _superellipsoid(shape: Superellipsoid, node: int, at: Array) -> Part:
+    around = float(np.linalg.norm(shape.radii))
+    return _smooth(superellipsoid(shape.radii, shape.roundness), around, min(shape.radii), node, at)
+
+
+def _smooth(numbers: Sequence[float], around: float, thickness: float, node: int, at: Array) -> Part:
+    core = convex(node, at, numbers, around, PLANES | CLOSED | CURVED)
+    part = solid(solids.CONVEX, node, at, [*numbers, least_radius_of_curvature(numbers)], around, CURVED)
+    return Part([core], [part], thickness)
 
 
 def _mesh(shape: Mesh, node: int, at: Array) -> Part:
@@ -343,7 +374,8 @@ def _spline_coefficients(values: Array, axis: int, n: int) -> Array:
 
 
 _SKINS: dict[str, Callable[..., Part]] = {
-    "sphere": _sphere, "capsule": _capsule, "cylinder": _cylinder, "box": _box, "ellipsoid": _ellipsoid, "mesh": _mesh,
+    "sphere": _sphere, "capsule": _capsule, "cylinder": _cylinder, "box": _box, "ellipsoid": _ellipsoid,
+    "superellipsoid": _superellipsoid, "mesh": _mesh,
     "half_space": _half_space, "plane": _plane, "pipe": _pipe, "pole": _pole, "bowl": _bowl,
     "height_field": _height_field,
 }  # fmt: skip
@@ -368,8 +400,7 @@ def skin_of(where: str, surface: Any, link: LinkLayout | None, capsules: bool, f
     made = [_SKINS[shape.kind](shape, node, at) for shape, at in parts]
     cores = tuple(core for part in made for core in part.cores)
     others = tuple(one for part in made for one in part.solids)
-    needs = PLANES if any(isinstance(shape, Ellipsoid) for shape, _ in parts) else EVERYTHING
-    return Skin(surface.link, False, cores, others, min(part.thickness for part in made), needs)
+    return Skin(surface.link, False, cores, others, min(part.thickness for part in made))
 
 
 def _parts(where: str, surface: Any, link: LinkLayout) -> list[tuple[Any, Array]]:
@@ -405,9 +436,9 @@ class _End(NamedTuple):
         """What meets planes, what meets other solids; what others meet, a cylinder as long as it is deep."""
         r, s, x = self.radius, self.X / length, np.eye(4)
         x[0, 3] = -self.outward * END_DOME * r
-        on_planes = ellipsoid(self.node, x, ((END_DOME * r) ** 2, r * r, r * r), self.inner, s)
+        on_planes = convex(self.node, x, superellipsoid((END_DOME * r, r, r)), r, inner=self.inner, s=s)
         values = _values([0.0, 0.0, 0.0, r, self.outward, 0.0, 0.0, 0.0, END_DOME * r, self.X, self.X])
-        on_solids = Core(surfaces.DISC, OPEN | CLOSED, (self.node, self.node), values, s)
+        on_solids = Core(surfaces.DISC, OPEN | CLOSED | CURVED, (self.node, self.node), values, s)
         half, along = 0.5 * self.depth, np.array([[0.0, 0, 1, 0], [0, 1, 0, 0], [-1, 0, 0, 0], [0, 0, 0, 1]])
         along[0, 3] = -self.outward * half
         rounding = ROUNDED * min(r, half)
@@ -469,7 +500,7 @@ def _rod(surface: Any, link: LinkLayout, capsules: bool, flat: bool) -> Skin:
         places = [inner, *places] if end.outward < 0.0 else [*places, inner]
     if capsules:
         cores += [
-            segment((m, n), a, b, (r, t), y - x, CORES | CLOSED, 0.5 * (x + y) / length, (x, y))
+            segment((m, n), a, b, (r, t), y - x, CORES | CLOSED | CURVED, 0.5 * (x + y) / length, (x, y))
             for (m, x, a, r), (n, y, b, t) in pairwise(places)
             if y - x > 1e-9 * length
         ]

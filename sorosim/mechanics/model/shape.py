@@ -53,6 +53,8 @@ class Shape(Declared):
         return None
 
 
+# below, a superellipsoid is a box or a cylinder but for rounding
+LEAST_ROUNDNESS = 0.05
 _LENGTH = Quantity("length", above=0.0)
 
 
@@ -183,6 +185,79 @@ class Ellipsoid(Shape, kind="ellipsoid", title="Ellipsoids"):
     def faces_to_flow(self) -> Array:
         a, b, c = self.radii
         return np.pi * np.array([b * c, a * c, a * b])
+
+
+@dataclass(frozen=True)
+class Superellipsoid(Shape, kind="superellipsoid", title="Superellipsoids"):
+    """A superellipsoid around the origin: ((x/a)^(2/e2) + (y/b)^(2/e2))^(e2/e1) + (z/c)^(2/e1) = 1.
+
+    Of roundness (1, 1) it is an ellipsoid, towards (0, 1) a cylinder, towards (0, 0) a box.
+
+    Notes
+    -----
+    Source: Barr, "Superquadrics and angle-preserving transformations", IEEE CGA 1(1), 1981; volume and inertia of
+    Jaklic, Leonardis, Solina, "Segmentation and Recovery of Superquadrics", 2000, section 2.4.
+    """
+
+    radii: tuple[float, ...] = key(
+        Vector("length", above=0.0), "Half axes a, b, c along x, y and z.", "[5 cm, 3 cm, 2 cm]"
+    )
+    roundness: tuple[float, ...] = key(
+        Vector("number", (2,), least=LEAST_ROUNDNESS, upto=1.0),
+        "Exponents e1 of its outline along z and e2 of its cross section: 1 round, towards 0 square.", "[0.2, 1]",
+    )  # fmt: skip
+
+    drag = (1.05, 1.05, 1.05)
+
+    @property
+    def moments(self) -> Moments:
+        (a, b, c), (e1, e2) = self.radii, self.roundness
+        size, beta = a * b * c * e1 * e2, _beta
+        volume = 2.0 * size * beta(0.5 * e1 + 1.0, e1) * beta(0.5 * e2, 0.5 * e2)
+        across = 0.5 * size * beta(1.5 * e2, 0.5 * e2) * beta(0.5 * e1, 2.0 * e1 + 1.0) / volume
+        along = size * beta(0.5 * e2, 0.5 * e2) * beta(1.5 * e1, e1 + 1.0) / volume
+        return _symmetric(volume, a * a * across, b * b * across, c * c * along)
+
+    @property
+    def half_extents(self) -> Array:
+        return np.array(self.radii)
+
+    @property
+    def faces_to_flow(self) -> Array:
+        from scipy.special import gamma
+
+        (a, b, c), (e1, e2) = self.radii, self.roundness
+        along, across = (4.0 * gamma(1.0 + 0.5 * e) ** 2 / gamma(1.0 + e) for e in (e1, e2))
+        return np.array([along * b * c, along * a * c, across * a * b])
+
+    def surface(self, n_around: int) -> tuple[Array, IntArray]:
+        e1, e2 = self.roundness
+        rows = n_around // 2 - 1  # without the poles
+        up = np.linspace(-0.5 * np.pi, 0.5 * np.pi, rows + 2)[1:-1, None]
+        around = 2.0 * np.pi * np.arange(n_around) / n_around
+        wide, high = _power(np.cos(up), e1), _power(np.sin(up), e1)
+        ring = [wide * _power(np.cos(around), e2), wide * _power(np.sin(around), e2), high + 0.0 * around]
+        points = np.stack(ring, axis=-1).reshape(-1, 3)
+        points = np.vstack([[0.0, 0.0, -1.0], points, [0.0, 0.0, 1.0]]) * self.radii
+        k = np.arange(n_around)
+        here = 1 + n_around * np.arange(rows)[:, None] + k
+        ahead, last = np.roll(here, -1, axis=1), np.full(n_around, len(points) - 1)
+        triangles = [
+            (0 * k, ahead[0], here[0]), (here[-1], ahead[-1], last),
+            (here[:-1], ahead[:-1], ahead[1:]), (here[:-1], ahead[1:], here[1:]),
+        ]  # fmt: skip
+        return points, np.vstack([np.stack(corners, axis=-1).reshape(-1, 3) for corners in triangles])
+
+
+def _beta(x: float, y: float) -> float:
+    from scipy.special import gamma
+
+    return gamma(x) * gamma(y) / gamma(x + y)  # type: ignore[no-any-return]
+
+
+def _power(x: Array, e: float) -> Array:
+    """A signed power."""
+    return np.asarray(np.sign(x) * np.abs(x) ** e)
 
 
 @dataclass(frozen=True)
