@@ -119,6 +119,7 @@ from .mechanics.model.shape import Cone as Cone
 from .mechanics.model.shape import Cylinder as Cylinder
 from .mechanics.model.shape import Ellipsoid as Ellipsoid
 from .mechanics.model.shape import Sphere as Sphere
+from .mechanics.model.shape import Superellipsoid as Superellipsoid
 from .mechanics.model.tube import Curve as Curve
 from .mechanics.model.tube import Tube as Tube
 from .mechanics.model.tubes import Tubes as Tubes

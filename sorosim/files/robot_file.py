@@ -244,8 +244,8 @@ class Import(Declared, title="Imported robots"):
     )  # fmt: skip
     visual: bool = key(Boolean(), "Whether what is drawn is read: true or false.", "false", default=True)
     collision: bool = key(
-        Boolean(), "Whether shapes for collisions are read, but for meshes; contacts that name a link take them: true "
-        "or false.", "true", default=False,
+        Boolean(), "Whether shapes for collisions are read, of meshes their convex hulls; contacts that name a link "
+        "take them: true or false.", "true", default=False,
     )  # fmt: skip
     package_dirs: Any = key(
         ListOf(Text("the path of a folder")),

@@ -278,6 +278,7 @@ def _body(draw: Draw, name: str) -> None:
         "sphere": {"radius": a},
         "ellipsoid": {"radii": [a, draw.size(0.3 * a, 2 * a), draw.size(0.3 * a, 2 * a)]},
         "capsule": {"radius": a, "length": draw.size(0.2 * a, 5 * a)},
+        "superellipsoid": {"radii": [a, draw.size(0.3 * a, 2 * a), a], "roundness": [draw.size(0.05, 1.0), 1.0]},
     }
     draw.forces[name] = 10.0 * density * a**3
     if draw.chance(0.25):
@@ -496,7 +497,7 @@ def _loads(draw: Draw) -> dict[str, Any]:
 
 def _contact(draw: Draw, name: str, force: float) -> dict[str, Any]:
     solid = [n for n in draw.links if n in draw.lengths or
-             set(draw.links[n].get("body", {})) & {"box", "cylinder", "sphere", "capsule", "ellipsoid"}]  # fmt: skip
+             set(draw.links[n].get("body", {})) & {"box", "cylinder", "sphere", "capsule", "ellipsoid", "superellipsoid"}]  # fmt: skip
     round_ = [n for n in solid if n in draw.lengths or set(draw.links[n]["body"]) & {"sphere", "capsule"}]
     if name not in solid:
         return {}

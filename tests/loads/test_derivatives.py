@@ -117,6 +117,7 @@ SHAPES = {
     "capsule": {"capsule": {"radius": 0.1, "length": 0.3}},
     "sphere": {"sphere": {"radius": 0.1}},
     "ellipsoid": {"ellipsoid": {"radii": [0.1, 0.2, 0.15]}},
+    "superellipsoid": {"superellipsoid": {"radii": [0.1, 0.2, 0.15], "roundness": [0.4, 0.7]}},
     "parts": [
         {"box": {"size": [0.1, 0.2, 0.3]}, "density": 500},
         {"sphere": {"radius": 0.1}, "density": 900, "at": {"position": [0.2, 0.1, 0]}},

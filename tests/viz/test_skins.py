@@ -14,7 +14,7 @@ from sorosim.mechanics.model.description import Description
 from sorosim.mechanics.model.joints import Joint
 from sorosim.mechanics.model.link import Link
 from sorosim.mechanics.model.mesh import Mesh
-from sorosim.mechanics.model.shape import Box, Capsule, Cone, Cylinder, Ellipsoid, Sphere
+from sorosim.mechanics.model.shape import Box, Capsule, Cone, Cylinder, Ellipsoid, Sphere, Superellipsoid
 from sorosim.mechanics.model.visual import COLOURS, Visual
 from sorosim.mechanics.robot import Robot
 from sorosim.view.viz import offscreen
@@ -32,6 +32,7 @@ EXTENTS = {
     Sphere(0.2): (0.2, 0.2, 0.2),
     Ellipsoid((0.1, 0.2, 0.3)): (0.1, 0.2, 0.3),
     Capsule(0.2, 0.6): (0.2, 0.2, 0.5),
+    Superellipsoid((0.1, 0.2, 0.3), (0.5, 0.8)): (0.1, 0.2, 0.3),
     box_mesh((0.2, 0.4, 0.6)): (0.1, 0.2, 0.3),
 }
 

@@ -26,7 +26,7 @@ from sorosim.files.nodes import MAX_VALUES, Mistakes, Node
 from sorosim.files.parameters import escaped
 from sorosim.files.rigid.inertia import NEGLIGIBLE, Inertia, excess, moved, nearest_possible, total
 from sorosim.files.rigid.meshes import mesh_file
-from sorosim.files.rigid.remarks import MENDED, RENAMED, UNDRAWN, UNDRIVEN, UNTOUCHED, Remarks
+from sorosim.files.rigid.remarks import CONVEX, MENDED, RENAMED, UNDRAWN, UNDRIVEN, UNTOUCHED, Remarks
 from sorosim.files.rigid.tree import RigidJoint, RigidLoop, RigidTree
 from sorosim.mechanics.lie import exp_se3
 from sorosim.mechanics.model.body import RigidBody
@@ -471,13 +471,31 @@ class _Importer:
             yield _node(block, visual.place)
 
     def collisions(self, name: str) -> Iterator[Node]:
-        """Shapes of a link that touch, in the frame of what carries it; meshes, which are seldom convex, do not."""
+        """Shapes of a link that touch, in the frame of what carries it; of meshes their convex hulls."""
         for own in self.robot.links[name].collisions:
-            if mesh := own.shape.get("mesh"):
-                self.remarks.add(UNTOUCHED, f"a mesh, {shown(mesh.get('file', 'of its own numbers'))}", own.place)
+            shape = self.hull(own.shape["mesh"], own.place) if "mesh" in own.shape else own.shape
+            if shape is None:
                 continue
             at = pose_data(self.carrier[name][1] @ own.pose)
-            yield _node({**own.shape, **({"at": at} if at else {})}, own.place)
+            yield _node({**shape, **({"at": at} if at else {})}, own.place)
+
+    def hull(self, mesh: dict[str, Any], place: Place) -> dict[str, Any] | None:
+        """The block of the convex hull of a mesh, by its corners; None of one that has none, or cannot be read."""
+        name = shown(mesh.get("file", "of its own numbers"))
+        if "file" not in mesh:
+            found = Mesh(np.array(mesh["vertices"]), np.array(mesh["faces"]))
+        elif (key := self.file_of(mesh, place, UNTOUCHED)) is not None:
+            found = self.meshes[key]
+        else:
+            return None
+        try:
+            hull, inside = found.convex_hull()
+        except ModelError as error:
+            self.remarks.add(UNTOUCHED, f"a mesh, {name}, {error.got}", place)
+            return None
+        corners = f"a mesh, {name}, by {len(hull.vertices)} corners of its convex hull"
+        self.remarks.add(CONVEX, f"{corners}, up to {1e3 * inside:.2g} mm inside it", place)
+        return {"mesh": {"vertices": hull.vertices.tolist(), "faces": hull.faces.tolist()}}
 
     def solid(self, shape: dict[str, Any], place: Place) -> dict[str, Any] | None:
         """The block of a shape by its sizes; None where one of them is none."""
@@ -497,6 +515,13 @@ class _Importer:
 
     def mesh(self, mesh: dict[str, Any], place: Place) -> dict[str, Any] | None:
         """The block of a mesh; None of one that cannot be drawn."""
+        if (key := self.file_of(mesh, place, UNDRAWN)) is None:
+            return None
+        path, scale = key
+        return {"mesh": {"file": escaped(path), **({} if scale == 1.0 else {"scale": np.array(scale).tolist()})}}
+
+    def file_of(self, mesh: dict[str, Any], place: Place, remark: str) -> tuple[str, Any] | None:
+        """Path and scale of a mesh that was read; None, with a remark, of one that cannot be."""
         name, scale = mesh["file"], mesh["scale"]
         one = len(set(scale)) == 1 and scale[0] > 0.0  # a mirror has three
         file = mesh_file(name, self.file, self.options.package_dirs)
@@ -506,13 +531,11 @@ class _Importer:
             why = (f"outside the folder and the package of the {self.options.language} file; allow_outside: true takes "
                    "it, if you trust the file")  # fmt: skip
         else:
-            why = self.read_mesh(str(file.path), scale[0] if one else tuple(scale))
-        if why:
-            self.remarks.add(UNDRAWN, f"{shown(name)}, {why}", place)
-            return None
-        assert file is not None  # else it says why
-        factor = {} if one and scale[0] == 1.0 else {"scale": scale[0] if one else scale}
-        return {"mesh": {"file": escaped(str(file.path)), **factor}}
+            key = str(file.path), scale[0] if one else tuple(scale)
+            if not (why := self.read_mesh(*key)):
+                return key
+        self.remarks.add(remark, f"{shown(name)}, {why}", place)
+        return None
 
     def read_mesh(self, file: str, scale: float | tuple[float, ...]) -> str:
         """Read a mesh, once; "", or why it cannot be drawn."""

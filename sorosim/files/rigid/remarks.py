@@ -13,6 +13,7 @@ MAX_NAMES = 4
 UNDRAWN = "not drawn"
 MENDED = "inertia that no body has, mended"
 UNTOUCHED = "touches nothing"
+CONVEX = "touches as what is convex"
 WRITTEN = "read for what it means"
 RENAMED = "called otherwise"
 UNDRIVEN = "motors left out"
@@ -20,6 +21,7 @@ WHAT_NOW = {
     UNDRAWN: "visual: false in the `import` block leaves out all that is drawn",
     MENDED: "inertia: accept in the `import` block takes the numbers as they are",
     UNTOUCHED: "surfaces of contacts take other shapes: {link: ..., box: ...}",
+    CONVEX: "what is hollow has to be cut into convex pieces: {link: ..., mesh: ...}",
     WRITTEN: "not all programs do so",
     RENAMED: "'world' is the world itself",
     UNDRIVEN: "without: [actuators] in the `import` block says that this is meant",

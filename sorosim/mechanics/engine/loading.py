@@ -313,16 +313,19 @@ class Loading:
             return None
         core_rounding, solid_rounding, thickness = self._roundings
         core, other, solids = entry["core"], entry["other"], self.packed.laws.surfaces.solid
-        rounding = core_rounding[core] + np.where(other >= 0, core_rounding[other], 0.0)
+        rounding = core_rounding[core] + np.where(other >= 0, core_rounding[np.maximum(other, 0)], 0.0)
         on_solid = np.flatnonzero(other < 0)
         if len(on_solid):
             solid = -1 - other[on_solid]
             # what is seen from one side only has one way out: there it matters where the other is below it as a whole
             one_sided = np.isin(solids["kind"][solid], ONE_SIDED)
             rounded, own = rounding[on_solid] + solid_rounding[solid], thickness[core[on_solid]]
+            form = self.packed.laws.surfaces.core["form"][core[on_solid]]
+            both_smooth = (form == sf.CONVEX) & (solids["kind"][solid] == CONVEX)
+            rounded[both_smooth] = solid_rounding[solid][both_smooth]
             # the way out of a flat end turns at once at edges of meshes, and in the middle of what it is in; beyond
             # that it is less deep again, so half of the way there counts
-            is_end = self.packed.laws.surfaces.core["form"][core[on_solid]] == sf.DISC
+            is_end = form == sf.DISC
             turns = np.where(solids["kind"][solid] == POLYHEDRON, solid_rounding[solid], 0.5 * self._middles[solid])
             rounding[on_solid] = np.where(one_sided, own, np.where(is_end, np.minimum(own, turns), rounded))
         worst = int(np.argmax(-value["distance"] / rounding))

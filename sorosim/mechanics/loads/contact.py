@@ -74,8 +74,8 @@ class _Touching(Inline):
 class Surface(Declared, title="Surfaces of contacts"):
     """A surface that may touch others: of a rod, of the shapes of a rigid body, or a shape of its own.
 
-    A mesh must be convex; an ellipsoid touches planes only; the edges of a box are rounded by a hundredth of its
-    smallest side.
+    A mesh must be convex; an ellipsoid or a superellipsoid touches nothing that is hollow; the edges of a box are
+    rounded by a hundredth of its smallest side.
     """
 
     link: str = key(

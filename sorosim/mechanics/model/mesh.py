@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -128,6 +129,37 @@ class Mesh(Shape, kind="mesh", title="Meshes by triangles"):
         squares = np.einsum("kci,kcj->kij", corners, corners) + total[:, :, None] * total[:, None, :]
         second = np.einsum("k,kij->ij", volumes, squares) / 20.0 - volume * np.outer(centroid, centroid)
         return Moments(volume, centroid + amid, second)
+
+    def convex_hull(self, within: float = 0.01, most: int = 60) -> tuple[Mesh, float]:
+        """A convex mesh of few of its corners, and by how much it is inside its convex hull at most [m].
+
+        Corners are added where they are farthest outside, until none is by more than the part `within` of its largest
+        length, or there are `most`. A flat one is refused (ModelError).
+        """
+        from scipy.spatial import ConvexHull, QhullError
+
+        points = np.unique(self.vertices.real, axis=0)
+        try:
+            points = points[ConvexHull(points).vertices]
+            signs = np.array(list(product((-1.0, 0.0, 1.0), repeat=3)))
+            chosen = list(dict.fromkeys(np.argmax(points @ signs.T, axis=0).tolist()))
+            while True:
+                hull = ConvexHull(points[chosen])
+                outside = (points @ hull.equations[:, :3].T + hull.equations[:, 3]).max(axis=1)
+                outside[chosen] = 0.0
+                worst = int(np.argmax(outside))
+                if outside[worst] <= within * np.ptp(points, axis=0).max() or len(chosen) >= most:
+                    break
+                chosen.append(worst)
+        except QhullError:
+            raise ModelError("mesh", "a mesh with a volume, to be touched", "a flat one") from None
+        order = np.full(len(chosen), -1)
+        order[hull.vertices] = np.arange(len(hull.vertices))
+        faces, corners = order[hull.simplices], points[chosen][hull.simplices]
+        normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+        inwards = np.einsum("ij,ij->i", normals, hull.equations[:, :3]) < 0.0
+        faces[inwards] = faces[inwards][:, ::-1]
+        return Mesh(points[chosen][hull.vertices], faces), float(max(outside[worst], 0.0))
 
     def _check_closed(self) -> None:
         """Refuse a mesh that has open edges, or neighbours wound against each other."""

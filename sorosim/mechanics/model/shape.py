@@ -252,7 +252,7 @@ class Superellipsoid(Shape, kind="superellipsoid", title="Superellipsoids"):
 def _beta(x: float, y: float) -> float:
     from scipy.special import gamma
 
-    return gamma(x) * gamma(y) / gamma(x + y)  # type: ignore[no-any-return]
+    return gamma(x) * gamma(y) / gamma(x + y)
 
 
 def _power(x: Array, e: float) -> Array:
