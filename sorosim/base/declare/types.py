@@ -571,8 +571,7 @@ class SignalVector(Type):
         return out
 
     def schema(self, define: Define) -> dict[str, Any]:
-        unit = DIMENSIONS[self.dimension].unit
-        n = self.count
+        unit, n = DIMENSIONS[self.dimension].unit, self.count
         return {"type": "array", "items": self.one.schema(define), "minItems": n, "maxItems": n, "x-unit": unit}
 
     def within(self, part: str | int) -> Type | None:
@@ -591,9 +590,7 @@ class FormulaVector(SignalVector):
 
 def _is_text_table(value: object) -> bool:
     """Whether a table has units, so that it is one of a file."""
-    if not isinstance(value, Mapping):
-        return False
-    columns = [value.get("times", ()), value.get("values", ())]
+    columns = [value.get("times", ()), value.get("values", ())] if isinstance(value, Mapping) else []
     return any(isinstance(entry, str) for column in columns if isinstance(column, list | tuple) for entry in column)
 
 
