@@ -213,6 +213,13 @@ def pictures() -> None:
     still(pushed, "arrows", loads=True, joints=True)
 
 
+def superellipsoid() -> None:
+    """The bundled gripper with a superellipsoid in place of its ball."""
+    body = {"superellipsoid": {"radii": [0.038, 0.03, 0.035], "roundness": [0.4, 0.8]}, "mass": 0.06}
+    run = sorosim.simulate(sorosim.load("gripper_grasps_sphere", set={"links.ball.body": body}))
+    still(run, "superellipsoid", t=(0.0, 5.0), tendons=True)
+
+
 def concentric_tubes() -> None:
     """The bundled tubes as the inner one is turned along the post."""
     run = sorosim.simulate(sorosim.load("concentric_tubes"))
@@ -360,6 +367,7 @@ if __name__ == "__main__":
     actuators()
     sensors()
     pictures()
+    superellipsoid()
     concentric_tubes()
     sweeps()
     sensitivities()

@@ -496,8 +496,8 @@ def _loads(draw: Draw) -> dict[str, Any]:
 
 
 def _contact(draw: Draw, name: str, force: float) -> dict[str, Any]:
-    solid = [n for n in draw.links if n in draw.lengths or
-             set(draw.links[n].get("body", {})) & {"box", "cylinder", "sphere", "capsule", "ellipsoid", "superellipsoid"}]  # fmt: skip
+    shapes = {"box", "cylinder", "sphere", "capsule", "ellipsoid", "superellipsoid"}
+    solid = [n for n in draw.links if n in draw.lengths or set(draw.links[n].get("body", {})) & shapes]
     round_ = [n for n in solid if n in draw.lengths or set(draw.links[n]["body"]) & {"sphere", "capsule"}]
     if name not in solid:
         return {}

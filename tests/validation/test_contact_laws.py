@@ -166,6 +166,7 @@ def test_a_cylinder_rolls_down_on_its_side(agrees):
            source="closed form")  # fmt: skip
 
 
+PEBBLE = {"radii": [0.05, 0.06, 0.04], "roundness": [0.4, 0.7]}
 PAIRS = {
     "rods": ({"a": rod(), "b": rod((0, 0.0, 0.012))}, {}),
     "rods as spheres": ({"a": rod(), "b": rod((0, 0.0, 0.012))}, {"rods": "spheres"}),
@@ -176,6 +177,11 @@ PAIRS = {
                "b": body((0.02, 0.03, 0.0995), box={"size": [0.1, 0.1, 0.1]})}, {}),
     "cylinder and box": ({"a": body((0, 0, 0), box={"size": [0.1, 0.1, 0.1]}),
                           "b": body((0.02, 0.03, 0.0995), cylinder={"radius": 0.05, "length": 0.1})}, {}),
+    "ellipsoid and box": ({"a": body((0, 0, 0), box={"size": [0.1, 0.1, 0.1]}),
+                           "b": body((0.02, 0.03, 0.0899), ellipsoid={"radii": [0.05, 0.06, 0.04]})}, {}),
+    "superellipsoid and rod": ({"a": rod(), "b": body((0.1, 0.01, 0.0498), superellipsoid=PEBBLE)}, {}),
+    "superellipsoids": ({"a": body((0, 0, 0), superellipsoid=PEBBLE),
+                         "b": body((0.01, 0.02, 0.0795), superellipsoid=PEBBLE)}, {}),
 }  # fmt: skip
 
 
@@ -206,3 +212,37 @@ def test_two_free_rods_that_collide_keep_momentum_and_energy():
     # the contact's own energy is back when they have parted
     assert touched.max() < len(run) - 1
     assert energy.total[-1] == pytest.approx(energy.total[0], rel=1e-6)
+
+
+def test_two_superellipsoids_that_collide_keep_momentum_and_energy():
+    """Off the line of their centres, so that both turn: without friction and damping the contact has a potential."""
+    turn = {"axis": [1, 2, 0.3], "angle": 0.9}
+    links = {
+        "a": body((0, 0, 0), superellipsoid=PEBBLE),
+        "b": body((0.03, 0.02, 0.12), turn=turn, superellipsoid=PEBBLE),
+    }
+    robot = touching(links, between="a", **{"and": "b"}, gravity=(0, 0, 0), stiffness=1e5)
+    qd0 = np.zeros(robot.ndof)
+    qd0[robot.coordinate_names.index("a.free.tz")] = 0.5
+    run = sorosim.simulate(robot, 0.4, dt_out=1e-3, qd0=qd0, rtol=1e-9, atol=1e-12)
+    touched = np.unique(run.contacts.row)
+    assert 2 < len(touched) < len(run) - 1
+    assert touched.max() < len(run) - 1
+    energy = run.energy()
+    assert energy.total[-1] == pytest.approx(energy.total[0], rel=1e-6)
+    first, last = (momenta(robot, run.q[k], run.qd[k]) for k in (0, -1))
+    np.testing.assert_allclose(last, first, atol=1e-7)
+    spin = robot.jacobian(run.q[-1], "a") @ run.qd[-1]
+    assert np.linalg.norm(spin[:3]) > 0.1
+
+
+def momenta(robot, q, qd):
+    """Angular momentum about the world's origin and momentum (6,) of the bodies of 1 kg."""
+    total = np.zeros(6)
+    for name in ("a", "b"):
+        pose, twist = robot.pose(q, name), robot.jacobian(q, name) @ qd
+        second = robot.links[0].body.parts[0].shape.moments
+        J = (np.trace(second.second) * np.eye(3) - second.second) / second.volume
+        turning, moving = pose[:3, :3] @ J @ twist[:3], pose[:3, :3] @ twist[3:]
+        total += np.concatenate([turning + np.cross(pose[:3, 3], moving), moving])
+    return total

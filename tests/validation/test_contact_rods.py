@@ -213,8 +213,9 @@ def test_the_fin_ray_holds_a_cylinder_by_friction_in_motion(grasp):
     np.testing.assert_allclose(run.contacts.at(last).force_on("cylinder"), [0, own, 0], atol=1e-2 * own)
 
 
-def test_three_fingers_lift_a_ball():
-    robot = sorosim.load("gripper_grasps_sphere")
+@pytest.mark.parametrize("body", [None, {"superellipsoid": {"radii": [0.038, 0.03, 0.035], "roundness": [0.4, 0.8]}}])
+def test_three_fingers_lift_a_ball_and_a_superellipsoid(body):
+    robot = sorosim.load("gripper_grasps_sphere", set=body and {"links.ball.body": {**body, "mass": 0.06}})
     run = sorosim.simulate(robot)
     z = np.array([robot.pose(q, "ball")[2, 3] for q in run.q])
     assert z[-1] - z[0] > 0.07
@@ -245,8 +246,8 @@ def test_a_pile_of_rods_comes_to_rest():
 # -- motions that get through ------------------------------------------------------------------------------------------
 
 
-def drop(rng):
-    """A soft chain thrown onto obstacles."""
+def drop(rng, stones=False):
+    """A soft chain thrown onto obstacles; with `stones` among smooth bodies, too."""
     turn = {"axis": rng.normal(size=3).tolist(), "angle": 2.0}
     links = {
         "a": rod(rng.uniform([-0.2, -0.2, 0.2], [0.2, 0.2, 0.6]).tolist(), turn=turn),
@@ -260,8 +261,14 @@ def drop(rng):
         {"sphere": {"radius": 0.1}, "at": at(rng.uniform(-0.1, 0.1, 3).tolist())},
         {"box": {"size": [0.2, 0.1, 0.1]}, "at": tilted},
     ]
+    if stones:
+        for k in range(2):
+            smooth = {"radii": rng.uniform(0.03, 0.08, 3).tolist(), "roundness": rng.uniform(0.1, 1.0, 2).tolist()}
+            place = rng.uniform([-0.1, -0.1, 0.3 + 0.3 * k], [0.1, 0.1, 0.5 + 0.3 * k]).tolist()
+            links[f"stone{k}"] = body(place, superellipsoid=smooth, mass=0.3, turn=turn)
+        around.append({"ellipsoid": {"radii": [0.1, 0.2, 0.05]}, "at": at([0.2, 0.0, 0.1])})
     return touching(
-        links, among=["a", "b", "ball", *around], stiffness=float(10 ** rng.uniform(4, 6)),
+        links, among=[*links, *around], stiffness=float(10 ** rng.uniform(4, 6)),
         friction=float(rng.uniform(0, 0.8)), exponent=float(rng.choice([1.0, 1.5, 2.0])),
         damping=float(rng.uniform(0, 2)),
         materials={"silicone": {"young": 1e6, "poisson": 0.5, "density": 1000, "damping": 5e3}},
@@ -273,7 +280,7 @@ def drop(rng):
 def test_random_drops_get_through(count, t_end):
     rng = np.random.default_rng(5)
     for k in range(count):
-        robot = drop(rng)
+        robot = drop(rng, stones=k % 2 == 1)
         qd0 = rng.normal(size=robot.ndof)
         method = ("bdf", "generalized-alpha", "cvode")[k % 3]
         run = sorosim.simulate(robot, t_end, dt_out=0.01, qd0=qd0, method=method)
