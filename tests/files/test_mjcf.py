@@ -284,7 +284,8 @@ def test_what_does_not_move_the_robot_is_remarked_on_until_it_is_meant(folder):
         load(path)
     assert str(caught[0].message).replace(f"{folder}/", "") == (
         "arm.xml: left out: actuators ('m', line 32); sensors ('jointpos', line 32); keyframes ('home', line 32); "
-        "without: [actuators, sensors, keyframes] in the `import` block says that this is meant"
+        "without: [actuators, sensors, keyframes] in the `import` block says that this is meant; keyframe: home that "
+        "the robot starts there"
     )
     assert len(caught) == 1
     with warnings.catch_warnings():

@@ -125,6 +125,13 @@ class RigidActuator(NamedTuple):
     place: Place
 
 
+class Start(NamedTuple):
+    """Where a robot starts, by the names of its joints: ``value`` and ``rate``, or pose and motion, as `initial`."""
+
+    joints: dict[str, dict[str, Any]]
+    place: Place
+
+
 @dataclass
 class RigidTree:
     """A robot. Its root is the world itself where it is called so.
@@ -143,6 +150,8 @@ class RigidTree:
         Acceleration of gravity, where the file says it.
     loops : list of RigidLoop
     actuators : list of RigidActuator
+    start : Start, optional
+        Without it at the pose of the file.
     """
 
     links: dict[str, RigidLink]
@@ -153,6 +162,7 @@ class RigidTree:
     gravity: Array | None = None
     loops: list[RigidLoop] = field(default_factory=list)
     actuators: list[RigidActuator] = field(default_factory=list)
+    start: Start | None = None
 
     @cached_property
     def children(self) -> dict[str, list[str]]:
