@@ -171,7 +171,7 @@ class _Importer:
     def chain(self, joint: RigidJoint) -> list[RigidJoint]:
         """A joint, the one that it follows, and so on, up to one that follows none, is fixed, or whose leader is none.
 
-        A leader that is in the chain already is none.
+        A leader that is in the chain already is none. What is held follows none.
         """
         chain, seen = [joint], {joint.name}
         while (mimic := chain[-1].mimic) is not None and (len(chain) == 1 or chain[-1].kind != FIXED):
@@ -182,18 +182,21 @@ class _Importer:
         return chain
 
     def is_held(self, joint: RigidJoint) -> bool:
-        """Whether a joint that follows another one is held: as all are to be, or since its leader does not move it."""
+        """Whether a joint does not move: it is held, or follows, and all that do are to be, or its leader is."""
+        if joint.held is not None:
+            return True
         if joint.mimic is None or self.options.mimic != COUPLED:
             return joint.mimic is not None and self.options.mimic == FIXED
         chain = self.chain(joint)
-        return any(one.kind == FIXED for one in chain[1:]) or any(
+        return any(one.kind == FIXED or one.held is not None for one in chain[1:]) or any(
             one.mimic is not None and one.mimic.multiplier == 0.0 for one in chain
         )
 
     def mimicked(self, joint: RigidJoint) -> float:
-        """Value of a joint where the one that leads all it mimics is at zero."""
-        chain, value = self.chain(joint), 0.0
+        """Value of a joint where the one that leads all it mimics is at zero, or where it is held."""
+        chain = self.chain(joint)
         last = chain[-1]
+        value = last.held or 0.0
         if last.mimic is not None and not (len(chain) > 1 and last.kind == FIXED):
             leader = last.mimic.leader
             hint = "joints that mimic each other in a ring" if leader in self.joints else nearest(leader, self.joints)
@@ -269,13 +272,14 @@ class _Importer:
         values = {name: block.get("value", 0.0) for name, block in start.joints.items()}
         for name, block in start.joints.items():
             joint = self.joints[name]
-            if joint.mimic is None or self.options.mimic == FREE:
+            if not self.is_held(joint) and (joint.mimic is None or self.options.mimic == FREE):
                 link = self.names[joint.child]
                 key = link if "value" not in block else f"{link}.{joint.kind}"
                 yield link, (key, _node(block, start.place))
                 continue
-            led = values.get(joint.mimic.leader, 0.0)
-            now = self.mimicked(joint) if self.is_held(joint) else joint.mimic.multiplier * led + joint.mimic.offset
+            now = self.mimicked(joint)
+            if joint.mimic is not None and not self.is_held(joint):
+                now = joint.mimic.multiplier * values.get(joint.mimic.leader, 0.0) + joint.mimic.offset
             if abs(values[name] - now) > DIFFERENT:
                 self.remarks.add(FOLLOWING, f"{shown(name)} at {now:.6g}, not {values[name]:.6g}", start.place)
 

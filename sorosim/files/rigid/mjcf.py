@@ -364,6 +364,8 @@ class _Reader:
             kind = mujoco.mjtEq(m.eq_type[i])
             if (linear := self.linear(i)) is not None and self.follow(by_name, *linear):
                 continue
+            if (held := self.held(i)) is not None and self.hold(by_name[held[0]], held[1]):
+                continue
             name = m.equality(i).name or kind.name.removeprefix("mjEQ_").lower()
             if kind in closing and "constraints" not in self.leftovers.without:
                 self.loops.append(self.loop(i, name, place))
@@ -389,15 +391,36 @@ class _Reader:
                 return one, other, data[0] / a, -b / a
         return None
 
+    def held(self, i: int) -> tuple[str, float] | None:
+        """The joint that an equality alone holds, or one of a fixed tendon over it, and where; None of another one."""
+        import mujoco
+
+        m, kind, value = self.model, mujoco.mjtEq(self.model.eq_type[i]), float(self.model.eq_data[i, 0])
+        first, second = int(m.eq_obj1id[i]), int(m.eq_obj2id[i])
+        if kind == mujoco.mjtEq.mjEQ_JOINT and second < 0:
+            return self.joint_names[first], value
+        if kind == mujoco.mjtEq.mjEQ_TENDON and second < 0 and m.tendon_num[first] == 1:
+            at = m.tendon_adr[first]
+            if m.wrap_type[at] == int(mujoco.mjtWrap.mjWRAP_JOINT) and m.wrap_prm[at]:
+                return self.joint_names[int(m.wrap_objid[at])], value / float(m.wrap_prm[at])
+        return None
+
+    def hold(self, joint: RigidJoint, value: float) -> bool:
+        """Hold a joint; whether that may be: it follows none, and nothing else holds it."""
+        if joint.mimic is not None or joint.held is not None or "constraints" in self.leftovers.without:
+            return False
+        joint.held = value
+        return True
+
     @staticmethod
     def follow(joints: dict[str, RigidJoint], first: str, second: str, offset: float, ratio: float) -> bool:
         """Let a joint follow another one, or be followed by it where it has a leader; whether that may be."""
         a, b = joints.get(first), joints.get(second)
         if a is None or b is None:
             return False
-        if a.mimic is None:
+        if a.mimic is None and a.held is None:
             a.mimic = Mimic(second, ratio, offset)
-        elif b.mimic is None and ratio:
+        elif b.mimic is None and b.held is None and ratio:
             b.mimic = Mimic(first, 1.0 / ratio, -offset / ratio)
         else:
             return False

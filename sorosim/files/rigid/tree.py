@@ -66,6 +66,8 @@ class RigidJoint:
     acting : dict
         Values of damping, friction, stiffness and rest, where they are not zero.
     limits : (low, high), optional
+    held : float, optional
+        Value at which the file holds its coordinate.
     word : str
         Its kind as the format calls it.
     """
@@ -83,6 +85,7 @@ class RigidJoint:
     acting: dict[str, Any] = field(default_factory=dict)
     limits: tuple[float, float] | None = None
     mimic: Mimic | None = None
+    held: float | None = None
     word: str = ""
 
 
