@@ -9,7 +9,7 @@ from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
 import sorosim
-from sorosim.base.errors import ModelError
+from sorosim.base.errors import InputError, ModelError, SorosimWarning
 from sorosim.mechanics.actuation.servo import Servo, VelocityServo
 from sorosim.mechanics.model.body import RigidBody
 from sorosim.mechanics.model.chart import twist_matrix
@@ -237,8 +237,25 @@ def test_files_have_them_and_derivatives_by_their_numbers_are_exact(tmp_path):
         changed = sorosim.load(tmp_path / "body.yaml", set=dict(zip(names, map(float, numbers), strict=True)))
         return changed.forward_dynamics(q, qd, u=u)
 
+    changed = robot.with_values(dict(zip(names, [6.0, 2.0, 0.5], strict=True)))
+    assert_allclose(changed.forward_dynamics(q, qd, u=u), forces([6.0, 2.0, 0.5]), rtol=1e-14)
     exact = sorosim.sensitivities(robot, names).forward_dynamics(q, qd, u=u)
     assert_allclose(exact, jacobian(forces, np.array(values), 1e-3), rtol=1e-7, atol=1e-9)
+
+
+def test_batches_are_their_members_and_derivatives_of_steps_are_refused(rng):
+    robot = robot_with("free", gravity=(0.0, 0.0, -1.0), centre=(0.05, 0.0, 0.1))
+    u, start = 0.5 * rng.normal(size=(6, 3)), {"q0": 0.3 * rng.normal(size=6), "qd0": rng.normal(size=6)}
+    motion = sorosim.rollout(robot, u, dt=0.05, **start)
+    with pytest.raises(InputError, match="derivatives of steps: expected loads and actuators that are compiled"):
+        motion.vjp(q_bar=np.ones_like(motion.q))
+    with pytest.warns(SorosimWarning, match="members move one after the other"):
+        batch = sorosim.Batch(robot, 2, 0.05)
+    batch.reset(q=start["q0"], qd=start["qd0"])
+    for row in u:
+        batch.step(np.stack([row, 0.0 * row]))
+    assert_allclose(batch.q[0], motion.q[-1], atol=1e-6)  # within the tolerance of steps
+    assert np.abs(batch.q[1] - batch.q[0]).max() > 1e-3
 
 
 def test_what_has_no_meaning_is_refused():
