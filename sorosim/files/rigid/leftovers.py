@@ -20,7 +20,7 @@ WHAT = {
     "gravity": ("bodies that gravity does not pull at", ""),
     "tendons": ("tendons", "`loads` and `actuators` of a robot's file have springs and tendons"),
     "constraints": (
-        "constraints but connected or welded bodies and joints that follow others linearly",
+        "constraints but connected or welded bodies, joints that are held, and joints that follow another one linearly",
         "`loops` and `couplings` of a robot's file are such",
     ),
     "deformables": ("deformable bodies", "soft links of a robot's file are rods"),
